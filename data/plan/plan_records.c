@@ -7,6 +7,7 @@
 #include "data/exec/db_path.h"
 #include "data/plan/schema_text.h"
 #include "data/plan/template_constraint.h"
+#include "data/sql/sql.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "data/util/out_folder.h"
@@ -19,6 +20,7 @@
 enum plans_fold { PLANS_TRAIN, PLANS_VALID, PLANS_TEST, PLANS_AMBIQT, PLANS_FOLDS };
 static const char *const folds[] = { "train", "valid", "test", "ambiqt" };
 
+enum { SQL_ARENA_BYTES = 16 << 20 };
 enum { CONSTRAINTS = PARSER_MODELS, PLANS_FILES = (PARSER_MODELS + 1) * PLANS_FOLDS };
 
 /* A file for each model and fold, and those of constraints. */
@@ -138,29 +140,34 @@ static char *shuffled_schema(const struct schema *s, struct rng *rng)
     return text;
 }
 
-static bool says(const struct ambiqt_words *sql, const char *name)
+/* Marks the tables that the statement reads; false where it is not understood. */
+static bool read_tables(bool *named, const struct schema *s, const char *sql)
 {
-    for (int i = 0; i < sql->n; i++)
-        if (strcasecmp(sql->items[i], name) == 0)
-            return true;
-    return false;
+    struct sql_uses uses;
+    struct arena arena;
+
+    CHECK(arena_init(&arena, SQL_ARENA_BYTES, NULL) == 0, "no %d bytes of memory", SQL_ARENA_BYTES);
+    struct sql_query *query = sql_parse(&arena, sql, NULL);
+    bool understood = query && sql_resolve(&arena, query, s, &uses, NULL) == 0;
+    for (int i = 0; understood && i < uses.n; i++)
+        named[uses.list[i].table] = true;
+    arena_release(&arena);
+    return understood;
 }
 
-/* Moves the tables that the statement names to the front of the copy; how many.  A statement that names none, since
- * its writer quoted them, keeps all. */
-static int named_tables(struct schema_table *copy, int n, const char *sql)
+/* Moves the tables that the statement names to the front of the copy; how many.  One that is not understood, or names
+ * none, keeps all. */
+static int named_tables(struct schema_table *copy, const struct schema *s, const char *sql)
 {
-    char *normal = ambiqt_normalize(sql);
-    struct ambiqt_words words;
+    bool *read = xcalloc((size_t)s->n_tables + 1, sizeof *read);
     int named = 0;
 
-    ambiqt_words_split(&words, normal);
-    for (int t = 0; t < n; t++)
-        if (says(&words, copy[t].name))
-            copy[named++] = copy[t];
-    ambiqt_words_release(&words);
-    free(normal);
-    return named ? named : n;
+    if (read_tables(read, s, sql))
+        for (int t = 0; t < s->n_tables; t++)
+            if (read[t])
+                copy[named++] = s->tables[t];
+    free(read);
+    return named ? named : s->n_tables;
 }
 
 /* The schema's text with the tables that sql names. */
@@ -171,7 +178,7 @@ static char *named_schema(const struct schema *s, const char *sql, struct rng *r
     part.tables = xcalloc((size_t)s->n_tables + 1, sizeof *part.tables);
     if (s->n_tables)
         memcpy(part.tables, s->tables, (size_t)s->n_tables * sizeof *part.tables);
-    part.n_tables = named_tables(part.tables, s->n_tables, sql);
+    part.n_tables = named_tables(part.tables, s, sql);
     char *text = shuffled_schema(&part, rng);
     free(part.tables);
     return text;

@@ -78,6 +78,15 @@ for name in t2s template-gen template-fill direct; do
     grep -qF '  | song : ' named/$name.test.jsonl || complain "--schema-text named" "the test lost a table"
 done
 
+# --- tables that a statement reads, in whatever quotes, and not those that a string or an alias is called like
+mkdir quoted
+cp spider/tables.json spider/dev.json quoted
+question choir 'Who sings?' 'SELECT Name AS Song FROM Singer WHERE Name = \"song\" OR EXISTS (SELECT 1 FROM [Singer])' >quoted/train_spider.json
+question opera 'Who sings what?' 'SELECT Singer.Name FROM Singer, \"Song\"' >>quoted/train_spider.json
+expect 0 "" data plans --spider quoted -o read --valid-share 0 --schema-text named --seed 3
+grep -F 'Who sings?' read/t2s.train.jsonl | grep -qE '\| choir \| singer : [a-z]+ , [a-z]+ , [a-z]+"' || complain "--schema-text named" "$(cat read/t2s.train.jsonl)"
+grep -F 'Who sings what?' read/t2s.train.jsonl | grep -qF '  | song : ' || complain "--schema-text named" "$(cat read/t2s.train.jsonl)"
+
 # --- records of AmbiQT, two each, on their own schema
 cat >joins.jsonl <<'END'
 {"db_id": "radio", "question": "Which names are there?", "orig_query": "select name from singer", "query1": "select name from singer", "query2": "select t2.name from singer as t1 join singer_name as t2 on t1.id = t2.id", "split_map": {"singer": "name"}, "primary_key": {"singer": "id"}, "schema_without_content": "singer : name , id  | singer_name : id , name "}
