@@ -1,5 +1,6 @@
 #include "data/sql/sql_exchange.h"
 
+#include "data/sql/sql_connect.h"
 #include "data/sql/sql_scope.h"
 
 #include <string.h>
@@ -195,45 +196,6 @@ static void rename_sources(struct exchanging *x, struct sql_select *select)
 
 /* A column of another table. */
 
-static bool by_foreign_key(const struct schema *s, int a, int b, int ends[2])
-{
-    for (int i = 0; i < s->n_foreign_keys; i++) {
-        int from = s->foreign_keys[i].from, to = s->foreign_keys[i].to;
-        bool forward = s->columns[from].table == a && s->columns[to].table == b;
-        if (!forward && !(s->columns[from].table == b && s->columns[to].table == a))
-            continue;
-        ends[0] = forward ? from : to;
-        ends[1] = forward ? to : from;
-        return true;
-    }
-    return false;
-}
-
-/* Columns of the same name in both tables, `but` aside: the last of them; how many. */
-static int namesakes(const struct schema *s, int a, int b, int but, bool primary, int ends[2])
-{
-    const struct schema_table *t = &s->tables[a];
-    int n = 0;
-
-    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
-        int same = c == but ? -1 : schema_column_find(s, b, s->columns[c].name);
-        if (same < 0 || (primary && !s->columns[c].primary && !s->columns[same].primary))
-            continue;
-        ends[0] = c;
-        ends[1] = same;
-        n++;
-    }
-    return n;
-}
-
-/* The columns that connect two tables, ends[0] of a, ends[1] of b: a foreign key, else a primary key with a namesake,
- * else the only name that they share beside the column that is exchanged. */
-static bool connect(const struct schema *s, int a, int b, int but, int ends[2])
-{
-    return by_foreign_key(s, a, b, ends) || namesakes(s, a, b, but, true, ends) == 1 ||
-           namesakes(s, a, b, but, false, ends) == 1;
-}
-
 /* How many of the core's sources are of the table; the first of them. */
 static int count_sources(const struct sql_core *c, int table, struct sql_source **first)
 {
@@ -269,22 +231,36 @@ static struct sql_expr *column_of(struct exchanging *x, struct sql_source *s, in
     return e;
 }
 
+/* "left OP right"; NULL where an operand is missing. */
+static struct sql_expr *binary(struct exchanging *x, enum sql_op op, struct sql_expr *left, struct sql_expr *right)
+{
+    struct sql_expr *e = take(x, sizeof *e);
+
+    if (e && left && right) {
+        *e = (struct sql_expr){ .kind = SQL_EXPR_BINARY, .op = op, .left = left, .right = right, .column = -1 };
+        return e;
+    }
+    return NULL;
+}
+
 /* The table of `to`, joined behind all others. */
-static struct sql_source *join(struct exchanging *x, const int ends[2])
+static struct sql_source *join(struct exchanging *x, const struct sql_connection *c)
 {
     struct sql_source *s = take(x, sizeof *s), *last = x->core->from;
-    struct sql_expr *on = take(x, sizeof *on);
 
-    if (!s || !on)
+    if (!s)
         return NULL;
     s->kind = SQL_SOURCE_TABLE;
     s->join = SQL_JOIN_INNER;
     s->table = x->s->columns[x->to].table;
     sql_settle_name(&s->name, x->s->tables[s->table].name);
-    *on = (struct sql_expr){ .kind = SQL_EXPR_BINARY, .op = SQL_EQUAL, .column = -1 };
-    on->left = column_of(x, x->source, ends[0]);
-    on->right = column_of(x, s, ends[1]);
-    s->on = on;
+    for (int i = 0; i < c->n && !x->failed; i++) {
+        struct sql_expr *left = column_of(x, x->source, c->pairs[i][0]), *right = column_of(x, s, c->pairs[i][1]);
+        struct sql_expr *equal = binary(x, SQL_EQUAL, left, right);
+        s->on = s->on ? binary(x, SQL_AND, s->on, equal) : equal;
+    }
+    if (x->failed)
+        return NULL;
     while (last->next)
         last = last->next;
     last->next = s;
@@ -375,7 +351,8 @@ static void drop_source(struct exchanging *x, struct sql_select *select)
 
 static void move_in_core(struct exchanging *x, struct sql_select *select)
 {
-    int table = x->s->columns[x->from].table, other = x->s->columns[x->to].table, ends[2];
+    int table = x->s->columns[x->from].table, other = x->s->columns[x->to].table;
+    struct sql_connection connection;
 
     if (count_sources(x->core, table, &x->source) != 1)
         return;
@@ -388,11 +365,11 @@ static void move_in_core(struct exchanging *x, struct sql_select *select)
         fail(x, x->s->tables[other].name, "cannot be joined to the statement");
         return;
     }
-    if (there == 0 && !connect(x->s, table, other, x->from, ends)) {
+    if (there == 0 && !sql_connect(&connection, x->s, table, other, x->from)) {
         fail(x, x->s->tables[other].name, "has no key in common with the table of the statement");
         return;
     }
-    if (there == 0 && !(x->other = join(x, ends)))
+    if (there == 0 && !(x->other = join(x, &connection)))
         return;
     visit_own(x, select, move_column);
     if (there)

@@ -4,8 +4,9 @@
  *
  * Between two columns of one table the name changes; between two tables the name and those of their columns, each of
  * which must have a namesake.  A column of another table is brought in by a join over the columns that connect the
- * two tables (a foreign key, else a primary key's name, else the only name that both have), unless that table is there
- * already; a table that was joined for the sake of that column alone goes.  Whether the result says anything sensible
+ * two tables (a foreign key, else a whole primary key by its names, else the only name that both have), unless that
+ * table is there already; a table that was joined for the sake of that column alone goes.  Of several foreign keys
+ * between the two all must be one key of several columns.  Whether the result says anything sensible
  * is left to who runs it.
  */
 #ifndef DATA_SQL_SQL_EXCHANGE_H

@@ -17,6 +17,13 @@ static const char script[] =
     "CREATE TABLE trainer_fee (id INTEGER PRIMARY KEY REFERENCES trainer(id), fee INTEGER);"
     "CREATE TABLE bonus (name TEXT, fee INTEGER);" /* no key, but one name in common */
     "CREATE TABLE lonely (fee INTEGER);"
+    "CREATE TABLE seat (hall INTEGER, number INTEGER, price INTEGER, PRIMARY KEY (hall, number));"
+    "CREATE TABLE offer (hall INTEGER, number INTEGER, price INTEGER, FOREIGN KEY (hall, number) REFERENCES seat);"
+    "CREATE TABLE ticket (hall INTEGER, number INTEGER, price INTEGER);"
+    "CREATE TABLE fair (hall INTEGER, day INTEGER, price INTEGER, PRIMARY KEY (hall, day));"
+    "CREATE TABLE duel (home INTEGER REFERENCES trainer, away INTEGER REFERENCES trainer, fee INTEGER);"
+    "INSERT INTO seat VALUES (1, 1, 3), (1, 2, 4), (2, 1, 7);"
+    "INSERT INTO offer VALUES (1, 1, 2), (1, 2, 3), (2, 1, 6); INSERT INTO ticket VALUES (1, 1, 8), (2, 1, 9);"
     "INSERT INTO bonus VALUES ('Bob', 1), ('Cid', 2);"
     "INSERT INTO trainer VALUES (1, 'Udo', 3, 30, 33), (2, 'Suri', 4, 40, 44), (3, 'Rik', 5, 20, 22);"
     "INSERT INTO coach VALUES (1, 'Ann', 13, 130), (2, 'Bob', 14, 140), (3, 'Cid', 15, 120);"
@@ -100,6 +107,10 @@ static const struct {
       "trainer_fee.fee", "trainer.fee", "SELECT T1.name, T1.fee FROM trainer AS T1 ORDER BY T1.fee" },
     { "SELECT T2.fee FROM trainer AS T1 JOIN trainer_fee AS T2 ON T1.id = T2.id WHERE T2.id > 1", "trainer_fee.fee",
       "trainer.fee", "SELECT T1.fee FROM trainer AS T1 JOIN trainer_fee AS T2 ON T1.id = T2.id WHERE T2.id > 1" },
+    { "SELECT price FROM seat", "seat.price", "offer.price",
+      "SELECT offer.price FROM seat JOIN offer ON seat.hall = offer.hall AND seat.number = offer.number" },
+    { "SELECT price FROM seat", "seat.price", "ticket.price",
+      "SELECT ticket.price FROM seat JOIN ticket ON seat.hall = ticket.hall AND seat.number = ticket.number" },
     { "SELECT fee FROM coach", "coach.fee", "bonus.fee",
       "SELECT bonus.fee FROM coach JOIN bonus ON coach.name = bonus.name" },
     { "SELECT name FROM trainer WHERE id IN (SELECT id FROM trainer WHERE fee > 4)", "trainer.fee", "trainer_fee.fee",
@@ -150,6 +161,8 @@ static const struct {
       "trainer_fee has not all columns" },
     { "SELECT fee FROM trainer", "trainer.fee", "lonely.fee", "lonely has no key in common" },
     { "SELECT * FROM trainer WHERE fee > 3", "trainer.fee", "trainer_fee.fee", "trainer_fee cannot be joined" },
+    { "SELECT price FROM seat", "seat.price", "fair.price", "fair has no key in common" }, /* half of two keys */
+    { "SELECT fee FROM trainer", "trainer.fee", "duel.fee", "duel has no key in common" }, /* home or away */
     { "SELECT fee FROM", "trainer.fee", "trainer.cost", "expected a table" },
     { "SELECT missing FROM trainer", "trainer.fee", "trainer.cost", "no column" },
 };
