@@ -45,13 +45,17 @@ static int limit_resources(void)
     return limit(RLIMIT_CORE, 0) || limit(RLIMIT_FSIZE, 0) || limit(RLIMIT_NPROC, 0) ? -1 : 0;
 }
 
-/* Root's too: a file that only a capability opens cannot be read. */
+/* Keeps root's right to read files whose owner and mode forbid it; the filter of calls refuses to write any. */
 static int drop_capabilities(void)
 {
+    enum { READING = 1 << CAP_DAC_READ_SEARCH | 1 << CAP_DAC_OVERRIDE };
     struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+    struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = { 0 }, kept[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
-    return (int)syscall(SYS_capset, &head, none);
+    if (syscall(SYS_capget, &head, now))
+        return -1;
+    kept[0].permitted = kept[0].effective = now[0].permitted & READING;
+    return (int)syscall(SYS_capset, &head, kept);
 }
 
 static int give_up_privileges(void)
