@@ -28,10 +28,15 @@ static int heed_the_program_alone(void)
     return prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
+/* A lower limit that the program has stays. */
 static int limit(int what, rlim_t most)
 {
-    struct rlimit r = { most, most };
+    struct rlimit r;
 
+    if (getrlimit((__rlimit_resource_t)what, &r))
+        return -1;
+    r.rlim_max = r.rlim_max < most ? r.rlim_max : most;
+    r.rlim_cur = r.rlim_max;
     return setrlimit((__rlimit_resource_t)what, &r);
 }
 

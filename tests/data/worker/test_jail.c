@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -218,6 +219,26 @@ static void kernels_differ(void **state)
     assert_int_equal(run_without(SYS_prctl, PR_SET_SECCOMP, EINVAL, "CONFIG_SECCOMP_FILTER"), 1);
     assert_int_equal(run_without(SYS_capset, 0, EPERM, "the kernel refuses a limit"), 1);
     assert_int_equal(run_without(LANDLOCK_CREATE_RULESET, 0, ENOSYS, NULL), 0);
+}
+
+/* A process that may not raise its limit, as a user who set "ulimit -v", has SQL within that limit. */
+static void a_lower_limit_stays(void **state)
+{
+    const struct rlimit gib = { 1 << 30, 1 << 30 };
+    int status = 0;
+    pid_t pid;
+    (void)state;
+
+#if defined(__SANITIZE_ADDRESS__)
+    skip();
+#endif
+    if ((pid = fork()) == 0) {
+        CHECK(setrlimit(RLIMIT_AS, &gib) == 0, "%s", strerror(errno));
+        CHECK(geteuid() || setresuid(NOBODY, NOBODY, NOBODY) == 0, "%s", strerror(errno));
+        _exit(run_statement(NULL));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* A program with a worker that is in the middle of a statement. */
