@@ -96,6 +96,8 @@ void pair_world_init(struct pair_world *w, uint64_t seed)
     uint64_t random = pair_mix(seed);
 
     *w = (struct pair_world){ .script = "" };
+    for (int i = 0; i < PAIR_VALUES; i++)
+        w->values[i] = (int)(next(&random) % PAIR_LITERALS);
     for (int t = 0; t < PAIR_TABLES; t++)
         w->tables[t].name = names[t];
     for (int t = 0; t < PAIR_TABLES - 1; t++)
@@ -121,7 +123,7 @@ const char *pair_rows(const struct pair_world *w, struct strings *pool, uint64_t
         for (int rows = (int)(next(&random) % 9); rows > 0; rows--) {
             const char *values[PAIR_COLUMNS];
             for (int c = 0; c < PAIR_COLUMNS; c++) {
-                const char *const *group = pair_literals[next(&random) % PAIR_LITERALS];
+                const char *const *group = pair_literals[w->values[next(&random) % PAIR_VALUES]];
                 values[c] = any(&random, group);
                 values[c] = *values[c] == '"' ? "'Abc'" : values[c];
             }

@@ -10,7 +10,7 @@
 
 #include "data/util/strings.h"
 
-enum { PAIR_TABLES = 4, PAIR_COLUMNS = 4, PAIR_SOURCES = 4 };
+enum { PAIR_TABLES = 4, PAIR_COLUMNS = 4, PAIR_SOURCES = 4, PAIR_VALUES = 4 };
 
 struct pair_table {
     const char *name;
@@ -22,7 +22,8 @@ struct pair_table {
 struct pair_world {
     struct strings pool;
     struct pair_table tables[PAIR_TABLES]; /* the last is a view */
-    const char *script;                    /* its CREATE statements */
+    int values[PAIR_VALUES]; /* the kinds of value in its rows and statements, few so that many are equal */
+    const char *script;      /* its CREATE statements */
 };
 void pair_world_init(struct pair_world *w, uint64_t seed);
 void pair_world_release(struct pair_world *w);

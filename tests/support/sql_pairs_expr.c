@@ -21,7 +21,7 @@ const char *const pair_literals[PAIR_LITERALS][9] = {
 
 const char *pair_literal(struct speller *g, uint64_t node)
 {
-    const char *const *group = pair_literals[pair_choose(g, node, 0, PAIR_LITERALS)];
+    const char *const *group = pair_literals[g->w->values[pair_choose(g, node, 0, PAIR_VALUES)]];
     return pair_spell(g, 5) ? group[0] : pair_spell_word(g, group);
 }
 
