@@ -134,6 +134,31 @@ mv dbs/hr.sqlite outside
 sed 's/"hr"/"..\/outside\/hr"/' good.jsonl >in.jsonl
 expect 7 "expected the name of a database, got .*../outside/hr" --candidates in.jsonl --db dbs
 
+# --- statements that say the same are one, by the types and collations of the database
+sqlite3 dbs/museum.sqlite "CREATE TABLE museum (id INTEGER PRIMARY KEY, name TEXT COLLATE NOCASE, opened TEXT, version NUMERIC, stars INT);
+    INSERT INTO museum VALUES (1, 'Alpha', '2013', '1.2.3', 5), (2, 'beta', '2008', '1.2.4', 1), (3, 'Gamma', '2015', '1.2', 0);
+    CREATE TABLE patron (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO patron VALUES (1, 'ALPHA'), (2, 'beta')"
+# pair MERGED SQL SQL
+pair() {
+    candidates "$(list "$2" 0.5 "$3" 0.5)" | sed 's/"hr"/"museum"/' >in.jsonl
+    expect 0 "\"candidates\":$((2 - $1)),\"merged\":$1," --candidates in.jsonl --db dbs
+}
+select="SELECT id FROM museum WHERE"
+joined="SELECT m.id FROM museum AS m JOIN patron AS p ON"
+pair 0 "$select opened = 2013" "$select opened = 2013.0"
+pair 0 "$select opened IN (2013, 2015)" "$select opened IN (2013.0, 2015)"
+pair 0 "$select opened BETWEEN 2013 AND 2015" "$select opened BETWEEN 2013.0 AND 2015"
+pair 0 "$select opened LIKE 2013" "$select opened LIKE 2013.0"
+pair 0 "$select version = '1.2.3'" "$select version = '1.2.4'"
+pair 0 "$select version = '1.2.3'" "$select version = 1.2"
+pair 0 "$joined m.name = p.name" "$joined p.name = m.name"
+pair 0 "$joined m.name = p.name" "SELECT m.id FROM museum AS m, patron AS p WHERE p.name = m.name"
+pair 1 "$select stars = 5" "$select 5.0 = stars"
+pair 1 "$select version = 1.2" "$select version = '1.20'"
+pair 1 "$select opened IN ('2013', '2015')" "$select opened = '2015' OR '2013' = opened"
+pair 1 "$joined m.id = p.id" "SELECT museum.id FROM patron, museum WHERE patron.id = museum.id"
+pair 1 "$joined m.name = p.name" "SELECT m.id FROM patron AS p, museum AS m WHERE m.name = p.name"
+
 # --- simulated dialogues: gold is the third candidate, in other words; then a statement that is not among them; then one
 # that cannot be read, which is an error and neither right nor wrong
 gold() { candidates "$(list "$a" 0.5 "$b" 0.3 "SELECT dept FROM employees" 0.2)" | sed "s/\"id\"/\"gold\":$1,\"id\"/"; }

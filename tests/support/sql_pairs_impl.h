@@ -21,7 +21,8 @@ struct speller {
         const char *columns[2]; /* of a derived table, which has no table */
     } sources[PAIR_SOURCES];
     int n_sources;
-    bool joined; /* by USING */
+    const char *with; /* common table expressions; NULL for none */
+    bool joined;      /* by USING */
     bool ordered, open;
 };
 

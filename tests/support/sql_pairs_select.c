@@ -30,8 +30,12 @@ static const char *add_derived(struct speller *g, uint64_t node)
     g->sources[i].name = strings_printf(g->pool, "d%d", i);
     g->sources[i].columns[0] = "p";
     g->sources[i].columns[1] = "q";
-    return strings_printf(g->pool, "(SELECT %s AS p, %s AS q FROM %s%s%s) AS d%d", p, q, from, where ? " WHERE " : "",
-                          where ? where : "", i);
+    const char *select = strings_printf(g->pool, "SELECT %s AS p, %s AS q FROM %s%s%s", p, q, from,
+                                        where ? " WHERE " : "", where ? where : "");
+    if (pair_spell(g, 2))
+        return strings_printf(g->pool, "(%s) AS d%d", select, i);
+    g->with = strings_printf(g->pool, "%s%s d%d AS (%s)", g->with ? g->with : "WITH", g->with ? "," : "", i, select);
+    return g->sources[i].name;
 }
 
 static const char *add_source(struct speller *g, uint64_t node, bool self)
@@ -150,7 +154,14 @@ static const char *order_clause(struct speller *g, uint64_t node, const char *co
                           text);
 }
 
-/* One core: texts of its parts. */
+/* Of an output, often none, and now and then the name of a column. */
+static const char *alias(struct speller *g, int i)
+{
+    if (pair_spell(g, 3) == 0)
+        return NULL;
+    return pair_spell(g, 5) ? strings_printf(g->pool, "r%d", i) : pair_spell_word(g, WORDS("a", "b"));
+}
+
 static const char *plain_select(struct speller *g, uint64_t node)
 {
     const char *joined, *results[3], *names[3] = { NULL }, *listed[3];
@@ -162,7 +173,7 @@ static const char *plain_select(struct speller *g, uint64_t node)
     for (int i = 0; i < n; i++) {
         results[i] = pair_choose(g, node, 50 + i, 6) ? pair_operand(g, pair_child(node, 60 + i))
                                                      : pair_condition(g, pair_child(node, 60 + i), 0);
-        names[i] = pair_spell(g, 3) ? NULL : strings_printf(g->pool, "r%d", i);
+        names[i] = alias(g, i);
         listed[i] = names[i] ? strings_printf(g->pool, "%s AS %s", results[i], names[i]) : results[i];
     }
     g->open = g->open || distinct;
@@ -187,8 +198,10 @@ static const char *grouped_select(struct speller *g, uint64_t node)
            : pair_spell(g, 2) ? "count(1)"
                               : call;
     for (int i = 0; i < n; i++) {
+        const char *name = alias(g, i), *other = name ? name : strings_printf(g->pool, "%d", i + 1);
         groups[i] = pair_column(g, pair_child(node, 10 + i));
-        by[i] = pair_spell(g, 3) ? groups[i] : strings_printf(g->pool, "%d", i + 1);
+        by[i] = pair_spell(g, 2) ? groups[i] : other;
+        groups[i] = name ? strings_printf(g->pool, "%s AS %s", groups[i], name) : groups[i];
     }
     pair_shuffle(g, by, n);
     g->open = true;
@@ -227,7 +240,7 @@ static const char *compound_select(struct speller *g, uint64_t node)
     return strings_printf(g->pool, "%s ORDER BY %s", text, pair_spell_word(g, WORDS("1", "r")));
 }
 
-const char *pair_statement(struct speller *g, uint64_t node)
+static const char *some_select(struct speller *g, uint64_t node)
 {
     switch (pair_choose(g, node, 0, 8)) {
     case 0:
@@ -238,4 +251,10 @@ const char *pair_statement(struct speller *g, uint64_t node)
     default:
         return plain_select(g, pair_child(node, 3));
     }
+}
+
+const char *pair_statement(struct speller *g, uint64_t node)
+{
+    const char *select = some_select(g, node);
+    return g->with ? strings_printf(g->pool, "%s %s", g->with, select) : select;
 }
