@@ -6,6 +6,7 @@
 #include "infer/http/http_impl.h"
 
 #include <arpa/inet.h>
+#include <math.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -351,7 +352,30 @@ static void test_few_descriptors(void **state)
     stop(p);
 }
 
-/* More clients than connections leave all at once while the service is stopped, at any number of connections. */
+/* Seconds until the next client is answered where more clients than connections have left at once, while the process
+ * was stopped. */
+static double seconds_after_all_left(const struct http_settings *settings)
+{
+    struct process p = start(settings);
+    int n = (int)settings->connections + 44, *fds = xcalloc((size_t)n, sizeof *fds);
+
+    for (int i = 0; i < n; i++)
+        fds[i] = dial(p.port);
+    usleep(100000);
+    kill(p.pid, SIGSTOP);
+    for (int i = 0; i < n; i++)
+        close(fds[i]);
+    kill(p.pid, SIGCONT);
+    usleep(100000);
+    double begun = now_seconds();
+    assert_int_equal(status_of(p.port, health, 5, NULL, 0), 200);
+    double seconds = now_seconds() - begun;
+    free(fds);
+    stop(p);
+    return seconds;
+}
+
+/* It need not wait until slow clients are looked for.  Another process may take the processor once, not each time. */
 static void test_all_leave(void **state)
 {
     static const int limits[] = { 128, 250, 256 };
@@ -359,41 +383,13 @@ static void test_all_leave(void **state)
     (void)state;
     for (int k = 0; k < ARRAY_LEN(limits); k++) {
         struct http_settings settings = usual;
+        double least = 5;
         settings.connections = limits[k];
-        struct process p = start(&settings);
-        int fds[300], n = limits[k] + 44;
-        for (int i = 0; i < n; i++)
-            fds[i] = dial(p.port);
-        usleep(300000);
-        kill(p.pid, SIGSTOP);
-        for (int i = 0; i < n; i++)
-            close(fds[i]);
-        kill(p.pid, SIGCONT);
-        usleep(300000);
-        assert_int_equal(status_of(p.port, health, 5, NULL, 0), 200);
-        stop(p);
+        for (int i = 0; i < 3; i++)
+            least = fmin(least, seconds_after_all_left(&settings));
+        if (least > 0.4)
+            fail_msg("%d connections: %g seconds", limits[k], least);
     }
-}
-
-/* As many requests as the library takes events at a time. */
-static void test_all_at_once(void **state)
-{
-    struct process p = start(&usual);
-    int fds[128];
-
-    (void)state;
-    for (int i = 0; i < ARRAY_LEN(fds); i++)
-        fds[i] = dial(p.port);
-    usleep(300000);
-    kill(p.pid, SIGSTOP);
-    for (int i = 0; i < ARRAY_LEN(fds); i++)
-        say(fds[i], health);
-    kill(p.pid, SIGCONT);
-    for (int i = 0; i < ARRAY_LEN(fds); i++) {
-        assert_int_equal(heard(fds[i], 5, NULL, 0), 200);
-        close(fds[i]);
-    }
-    stop(p);
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -535,7 +531,7 @@ int main(void)
         cmocka_unit_test(test_waiting_is_not_slow),
         cmocka_unit_test(test_all_leave),
         cmocka_unit_test(test_few_descriptors),
-        cmocka_unit_test(test_all_at_once),
+
         cmocka_unit_test(test_large_bodies),
         cmocka_unit_test(test_client_leaves),
         cmocka_unit_test(test_signal),
