@@ -158,25 +158,36 @@ static void read_tables(const struct value_reading *r, double seconds)
                  r->path, seconds, late, r->x->own[first].sql_table, r->x->own[first].sql_name);
 }
 
-/* Each has a time of its own: one that is slow is left out. */
+/* A view that takes longer than its time is left out from there on. */
+static void read_view(const struct value_reading *r, int i, int end)
+{
+    struct work_limit one = { .seconds = VIEW_SECONDS };
+
+    work_limit_begin(&one);
+    int stopped = read_columns(r, i, end);
+    work_limit_end(&one);
+    if (stopped < end)
+        log_warn("%s: the view %s is slow; questions are not compared with the values of %d of its %d columns", r->path,
+                 r->x->own[i].sql_table, end - stopped, end - i);
+}
+
 static void read_views(const struct value_reading *r)
 {
-    struct work_limit views = { .seconds = VIEWS_SECONDS };
+    struct work_limit all = { .seconds = VIEWS_SECONDS };
+    int unread = 0, first = 0;
 
-    work_limit_begin(&views);
+    work_limit_begin(&all);
     for (int i = 0, end; i < r->x->n_columns; i = end) {
-        struct work_limit one = { .seconds = VIEW_SECONDS };
         end = table_end(r, i);
-        if (!is_view(r, i))
-            continue;
-        work_limit_begin(&one);
-        int stopped = read_columns(r, i, end);
-        work_limit_end(&one);
-        if (stopped < end)
-            log_warn("%s: the view %s is slow; questions are not compared with the values of %d of its %d columns",
-                     r->path, r->x->own[i].sql_table, end - stopped, end - i);
+        if (is_view(r, i) && !work_limit_ended())
+            read_view(r, i, end);
+        else if (is_view(r, i))
+            first = unread++ ? first : i;
     }
-    work_limit_end(&views);
+    work_limit_end(&all);
+    if (unread)
+        log_warn("%s: no time is left for %d views; questions are not compared with their values, the first is %s",
+                 r->path, unread, r->x->own[first].sql_table);
 }
 
 /* of [n_columns]: numbers of the columns in the schema. */
