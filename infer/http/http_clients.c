@@ -3,7 +3,8 @@
 
 #include "data/util/log.h"
 
-#include <poll.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -95,17 +96,20 @@ static struct http_client *slowest(const struct http_clients *l, double now)
     return found;
 }
 
-static bool somebody_knocks(const struct http_clients *l)
+/* Connections that the kernel holds until the library takes them: of a listening socket Linux tells them so. */
+static int knocking(const struct http_clients *l)
 {
-    struct pollfd p = { .fd = l->listening, .events = POLLIN };
-    return poll(&p, 1, 0) > 0;
+    struct tcp_info info;
+    socklen_t n = sizeof info;
+
+    return getsockopt(l->listening, IPPROTO_TCP, TCP_INFO, &info, &n) ? 0 : (int)info.tcpi_unacked;
 }
 
-static void make_room(struct http_clients *l, double now)
+static void make_room(struct http_clients *l, int wanted, double now)
 {
     struct http_client *c;
 
-    for (int i = 0; i < DROPS && (c = slowest(l, now)); i++)
+    for (int i = 0; i < wanted && (c = slowest(l, now)); i++)
         drop(c);
 }
 
@@ -118,8 +122,8 @@ static void *watch(void *arg)
         double now = now_seconds();
         pthread_mutex_lock(&l->lock);
         drop_late(l, now);
-        if (l->n >= l->most && somebody_knocks(l))
-            make_room(l, now);
+        if (l->n >= l->most)
+            make_room(l, knocking(l), now);
         pthread_mutex_unlock(&l->lock);
     }
     return NULL;
