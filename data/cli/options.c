@@ -170,7 +170,7 @@ static int read_settings(const struct command *c, struct command_line *line, str
         return -1;
     if (options_parse(c->options, line, false, err))
         return -1;
-    if (check_complete(c, line, err) || options_name_shard(c, line, texts, err))
+    if (check_complete(c, line, err) || options_check_endings(c, line, err) || options_name_shard(c, line, texts, err))
         return -1;
     return options_check_outputs(c, line, err);
 }

@@ -1,11 +1,14 @@
-/* Part of options.h: no command writes over what it reads. */
+/* Part of options.h: no command writes over what it reads, or what is no such file under a name. */
 #include "data/cli/options_impl.h"
+#include "data/coding/text_encoder.h"
+#include "data/util/record_reader.h"
 
 #include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 /* A value of a command line that is about to be written, and what stands there. */
@@ -20,10 +23,9 @@ struct written_path {
 static bool is_result(const char *name)
 {
     static const char *const ends[] = { ".jsonl", ".html", ".gguf" };
-    size_t n = strlen(name);
 
     for (int i = 0; i < ARRAY_LEN(ends); i++)
-        if (n > strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
+        if (record_file_ends(name, ends[i]))
             return true;
     return false;
 }
@@ -179,6 +181,55 @@ static int check_others(const struct command *c, const struct command_line *line
     }
     free(own);
     return rc;
+}
+
+static bool ends_in(const char *path, size_t n, const char *ending)
+{
+    size_t e = strlen(ending);
+
+    return n > e && strncasecmp(path + n - e, ending, e) == 0;
+}
+
+/* An ending of another format, which what is written under it would not be; NULL when there is none. */
+static const char *foreign_ending(const char *path)
+{
+    static const char *const ends[] = { ".csv", ".tsv",  ".parquet", ".feather", ".arrow", ".avro",  ".orc", ".xlsx",
+                                        ".xls", ".ods",  ".bz2",     ".lz4",     ".lzma",  ".br",    ".z",   ".zip",
+                                        ".7z",  ".rar",  ".tar",     ".tgz",     ".txz",   ".pkl",   ".npy", ".npz",
+                                        ".gz",  ".gzip", ".xz",      ".zst",     ".zstd",  ".duckdb" };
+    size_t n = strlen(path) - strlen(coding_ending(coding_of_name(path)));
+
+    for (int i = 0; i < ARRAY_LEN(ends); i++)
+        if (ends_in(path, n, ends[i]))
+            return path + n - strlen(ends[i]);
+    return NULL;
+}
+
+static int check_ending(const struct option *o, const char *path, struct error *err)
+{
+    const struct coding *coding = coding_of_name(path);
+    const char *foreign = foreign_ending(path);
+
+    if (foreign)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--%s: %s: %s is not written; JSON lines are (OUT.jsonl), compressed where the name ends in "
+                         ".gz, .xz or .zst",
+                         o->name, path, foreign);
+    if (coding && !text_encoder_has(coding))
+        return error_set(err, EXIT_CODE_USAGE, "--%s: %s: this build has no %s; expected .gz or .xz", o->name, path,
+                         coding_name(coding));
+    return 0;
+}
+
+int options_check_endings(const struct command *c, const struct command_line *line, struct error *err)
+{
+    for (const struct option *o = c->options; o->name; o++) {
+        const char *value = output_of(line, o);
+        bool folder = o->value && strcmp(o->value, "DIR") == 0;
+        if (value && !folder && check_ending(o, value, err))
+            return -1;
+    }
+    return 0;
 }
 
 int options_check_outputs(const struct command *c, const struct command_line *line, struct error *err)

@@ -1,5 +1,7 @@
 #include "data/util/out_file.h"
 
+#include "data/coding/text_encoder.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,6 +28,23 @@ static bool is_special(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
+/* Takes the descriptor, on failure as well. */
+static int open_stream(struct out_file *o, const char *path, int fd, struct error *err)
+{
+    const struct coding *coding = coding_of_name(path);
+
+    o->compressed = coding && fd >= 0;
+    o->fd = fd;
+    o->f = o->compressed ? text_encoder_open(coding, fd, path, err) : fd >= 0 ? fdopen(fd, "wb") : NULL;
+    if (o->f)
+        return 0;
+    if (!o->compressed)
+        cannot(err, "write", path);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 int out_file_open(struct out_file *o, const char *path, struct error *err)
 {
     struct stat st;
@@ -46,11 +65,8 @@ int out_file_open(struct out_file *o, const char *path, struct error *err)
     }
     int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (o->tmp ? O_NOFOLLOW : 0);
     int fd = open(o->tmp ? o->tmp : o->path, flags, 0666);
-    if (fd >= 0 && (o->f = fdopen(fd, "wb")))
+    if (open_stream(o, path, fd, err) == 0)
         return 0;
-    cannot(err, "write", path);
-    if (fd >= 0)
-        close(fd);
     out_file_abort(o);
     return -1;
 }
@@ -76,17 +92,30 @@ static void forget(struct out_file *o)
     *o = (struct out_file){ 0 };
 }
 
+/* Closes the stream of a file, and what it compresses to.  A file's bytes are on its disk then.  EOF with errno. */
+static int close_stream(struct out_file *o)
+{
+    bool bad = ferror(o->f) || fflush(o->f) || (o->tmp && !o->compressed && fsync(fileno(o->f)));
+    int why = errno;
+
+    if (fclose(o->f) && !bad) {
+        bad = true;
+        why = errno;
+    }
+    if (o->compressed && ((o->tmp && fsync(o->fd)) | close(o->fd)) && !bad) {
+        bad = true;
+        why = errno;
+    }
+    o->f = NULL;
+    errno = why;
+    return bad ? EOF : 0;
+}
+
 int out_file_commit(struct out_file *o, struct error *err)
 {
     const char *path = o->path ? o->path : "standard output";
-    bool bad = ferror(o->f) || fflush(o->f) || (o->tmp && fsync(fileno(o->f)));
-    if (o->f != stdout) {
-        int before = errno;
-        bool unclosed = fclose(o->f) != 0;
-        o->f = NULL;
-        errno = bad ? before : errno;
-        bad = bad || unclosed;
-    }
+    bool bad = o->f == stdout ? ferror(stdout) || fflush(stdout) : close_stream(o) != 0;
+
     if (!bad && o->tmp)
         bad = rename(o->tmp, o->path) != 0;
     if (bad) {
@@ -154,7 +183,7 @@ int out_files_commit(struct out_file *files, int n, bool force, struct error *er
 void out_file_abort(struct out_file *o)
 {
     if (o->f && o->f != stdout)
-        fclose(o->f);
+        close_stream(o);
     if (o->tmp)
         unlink(o->tmp);
     forget(o);

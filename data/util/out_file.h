@@ -1,7 +1,8 @@
 /*
  * out_file.h - files that appear whole or not at all, and the folders that they stand in.
  *
- * What is written goes to NAME.tmp beside the target, which is renamed at the end: nothing half-written stays.
+ * What is written goes to NAME.tmp beside the target, which is renamed at the end: nothing half-written stays.  A name
+ * that ends in .gz, .xz or .zst has its file compressed (text_encoder.h).
  */
 #ifndef DATA_UTIL_OUT_FILE_H
 #define DATA_UTIL_OUT_FILE_H
@@ -15,6 +16,8 @@
 struct out_file {
     FILE *f;
     char *path, *tmp; /* NULL for standard output */
+    bool compressed;
+    int fd; /* which f compresses to */
 };
 int out_file_open(struct out_file *o, const char *path, struct error *err);
 /* Flushes, syncs and renames; -1 (disk full, say) removes the temporary file. */

@@ -1,5 +1,6 @@
 #include "data/util/part_file.h"
 
+#include "data/coding/text_decoder.h"
 #include "data/util/json_text.h"
 
 #include <errno.h>
@@ -20,6 +21,8 @@ static int cannot(const struct part_file *p, const char *what, struct error *err
 /* Lines go where they belong at once when that is no file. */
 static int open_special(struct part_file *p, const char *out, struct error *err)
 {
+    if (coding_of_name(out))
+        return error_set(err, EXIT_CODE_USAGE, "%s: expected a regular file to compress, got a pipe or device", out);
     p->f = fopen(out, "wbe");
     return p->f ? 0 : error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", out, strerror(errno));
 }

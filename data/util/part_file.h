@@ -1,6 +1,7 @@
 /*
  * part_file.h - results on their way into an out_file: lines in NAME.part, each with the key of what it is the result
- * of, so that a run which was killed goes on where the file ends or its input changed.
+ * of, so that a run which was killed goes on where the file ends or its input changed.  They are plain text; where NAME
+ * ends in .gz, .xz or .zst they are compressed as they come into it, at the end.
  */
 #ifndef DATA_UTIL_PART_FILE_H
 #define DATA_UTIL_PART_FILE_H

@@ -2,11 +2,14 @@
 #include "tests/support/support.h"
 
 #include "data/util/json.h"
+#include "data/util/out_file.h"
 #include "data/util/record_reader.h"
+#include "data/util/sums.h"
 
 #include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 static int set_up(void **state)
@@ -257,13 +260,62 @@ static void bytes_behind_gzip(void **state)
     }
 }
 
+/* The same lines, through every coding, in pieces of all sizes; the same bytes each time. */
+static void check_round_trip(const char *path)
+{
+    char *text = many_lines();
+    struct error err = { 0 };
+    size_t n = strlen(text);
+    uint64_t sums[2] = { 0 };
+    int rc = -1;
+
+    for (int i = 0; i < 2; i++) {
+        struct out_file o;
+        if (out_file_open(&o, path, &err)) { /* a build without libzstd */
+            assert_error(err, path, "cannot compress");
+            free(text);
+            return;
+        }
+        for (size_t at = 0, step = 1; at < n; at += step, step = i ? n : 3 * step + 1)
+            assert_int_equal(fwrite(text + at, 1, step < n - at ? step : n - at, o.f), step < n - at ? step : n - at);
+        assert_int_equal(out_file_commit(&o, &err), 0);
+        assert_int_equal(count_until_end(path, true, &rc, &err), MANY);
+        assert_int_equal(rc, 0);
+        sums[i] = sum_file(path);
+    }
+    assert_true(sums[0] == sums[1]);
+    free(text);
+}
+
+static void outputs_are_compressed(void **state)
+{
+    check_round_trip(test_file(*state, "o.jsonl.gz", NULL));
+    check_round_trip(test_file(*state, "o.jsonl.xz", NULL));
+    check_round_trip(test_file(*state, "o.jsonl.zst", NULL));
+}
+
+/* Nothing is left of one that does not fit. */
+static void a_full_disk_is_told(void **state)
+{
+    struct error err = { 0 };
+    struct out_file o;
+    const char *link = test_file(*state, "full.jsonl.gz", NULL);
+
+    unlink(link);
+    if (access("/dev/full", W_OK) || symlink("/dev/full", link))
+        skip();
+    assert_int_equal(out_file_open(&o, link, &err), 0);
+    fputs(two_lines, o.f);
+    assert_int_equal(out_file_commit(&o, &err), -1);
+    assert_error(err, "/dev/full", "No space left");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compressed_files_are_read),
-        cmocka_unit_test(damage_is_never_the_end),
-        cmocka_unit_test(damaged_values_are_refused),
-        cmocka_unit_test(bytes_behind_gzip),
+        cmocka_unit_test(compressed_files_are_read),  cmocka_unit_test(damage_is_never_the_end),
+        cmocka_unit_test(damaged_values_are_refused), cmocka_unit_test(bytes_behind_gzip),
+        cmocka_unit_test(outputs_are_compressed),     cmocka_unit_test(a_full_disk_is_told),
     };
     return cmocka_run_group_tests_name("text_decoder", tests, set_up, tear_down);
 }

@@ -6,8 +6,8 @@
  * in a file; the checksum and length of each are compared.  Behind the last member of gzip, zeros are padding, and
  * other bytes are ignored with a warning, as by gzip itself.
  */
-#ifndef DATA_UTIL_TEXT_DECODER_H
-#define DATA_UTIL_TEXT_DECODER_H
+#ifndef DATA_CODING_TEXT_DECODER_H
+#define DATA_CODING_TEXT_DECODER_H
 
 #include "kernels/base.h"
 

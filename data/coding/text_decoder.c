@@ -1,6 +1,4 @@
-#include "data/util/text_decoder.h"
-
-#include "data/util/log.h"
+#include "data/coding/text_decoder.h"
 
 #include <lzma.h>
 #include <stdlib.h>
@@ -48,7 +46,7 @@ static const char *gzip_pass_trailing(struct text_decoder *d, struct coding_byte
     while (zeros < b->n_from && !b->from[zeros])
         zeros++;
     if (zeros < b->n_from && !d->warned)
-        log_warn("%s: what follows its gzip data is not gzip, and is ignored", d->name);
+        base_warn("%s: what follows its gzip data is not gzip, and is ignored", d->name);
     d->warned |= zeros < b->n_from;
     b->from += b->n_from;
     b->n_from = 0;
