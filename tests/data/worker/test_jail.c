@@ -281,6 +281,7 @@ static void a_worker_ends_with_its_program(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(a_worker_ends_with_its_program),
-                                        cmocka_unit_test(a_stranger_is_held), cmocka_unit_test(kernels_differ) };
+                                        cmocka_unit_test(a_stranger_is_held), cmocka_unit_test(kernels_differ),
+                                        cmocka_unit_test(a_lower_limit_stays) };
     return cmocka_run_group_tests_name("jail", tests, NULL, NULL);
 }
