@@ -131,6 +131,9 @@ static int check_complete(const struct command *c, const struct command_line *li
         return error_set(err, EXIT_CODE_USAGE, "expected %s", c->operands);
     if (line->n_operands > c->max_operands)
         return error_set(err, EXIT_CODE_USAGE, "'%.200s' is one operand too many", line->argv[c->max_operands]);
+    for (int i = 0; i < line->n_operands; i++)
+        if (options_check_operand(c, line->argv[i], err))
+            return -1;
     return 0;
 }
 

@@ -43,6 +43,8 @@ int options_parse(const struct option *table, struct command_line *line, bool on
 bool options_resume(const struct command *c, const struct command_line *line);
 /* -1 with EXIT_CODE_USAGE where an output's name promises a form that is not written. */
 int options_check_endings(const struct command *c, const struct command_line *line, struct error *err);
+/* -1 with EXIT_CODE_USAGE where the word is a question or a statement, and no file has that name. */
+int options_check_operand(const struct command *c, const char *word, struct error *err);
 /* -1 with EXIT_CODE_USAGE where an output is what an operand or another option names, by whatever names. */
 int options_check_outputs(const struct command *c, const struct command_line *line, struct error *err);
 

@@ -26,21 +26,56 @@ static int check_name(const char *db, struct error *err)
     return text ? 0 : error_set(err, EXIT_CODE_DATA, "%s: expected a file name in UTF-8, which is its db_id", db);
 }
 
+/* What can be done about a database in another form, or NULL. */
+static const char *way_out(const char *db, const char *head)
+{
+    static const struct {
+        const char *ending, *way;
+    } files[] = {
+        { ".sql", "its statements make one: sqlite3 NEW.sqlite <FILE.sql" },
+        { ".csv", "its rows make one: sqlite3 NEW.sqlite '.import --csv FILE.csv TABLE'" },
+        { ".duckdb", "DuckDB copies its tables into one: ATTACH 'NEW.sqlite' AS x (TYPE sqlite)" },
+        { ".gz", "unpack it first" },
+        { ".xz", "unpack it first" },
+        { ".zst", "unpack it first" },
+        { ".zip", "unpack it first" },
+    };
+
+    if (!strncmp(db, "sqlite://", 9))
+        return "give the path of its file alone";
+    if (strstr(db, "://"))
+        return "a server is not asked: copy its tables into a SQLite file, by db-to-sqlite or DuckDB for example";
+    for (int i = 0; i < ARRAY_LEN(files); i++)
+        if (text_ends_with(db, files[i].ending))
+            return files[i].way;
+    return !strncmp(head, "CREATE ", 7) || !strncmp(head, "-- ", 3) || !strncmp(head, "PRAGMA ", 7) ? files[0].way
+                                                                                                    : NULL;
+}
+
+static int refuse(const char *db, const char *head, struct error *err)
+{
+    const char *way = way_out(db, head);
+
+    return error_set(err, EXIT_CODE_DATA, "%s: file is not a database; expected a SQLite file or a folder of them%s%s",
+                     db, way ? "; " : "", way ? way : "");
+}
+
 int db_path_check(const char *db, struct error *err)
 {
     static const char magic[16] = "SQLite format 3";
-    char head[sizeof magic];
+    char head[sizeof magic + 1] = "";
 
     if (!db || db_path_is_folder(db))
         return 0;
+    if (strstr(db, "://") && access(db, F_OK))
+        return refuse(db, "", err);
     FILE *f = whole_file_open(db, DATABASE_MAX_BYTES, err);
     if (!f)
         return -1;
-    size_t n = fread(head, 1, sizeof head, f);
+    size_t n = fread(head, 1, sizeof magic, f);
     fclose(f);
-    if (n && (n < sizeof head || memcmp(head, magic, sizeof head) != 0)) /* no bytes are a database without a table */
-        return error_set(err, EXIT_CODE_DATA, "%s: file is not a database; expected a SQLite file or a folder of them",
-                         db);
+    if (n && (n < sizeof magic || memcmp(head, magic, sizeof magic) != 0)) /* no bytes: a database without a table */
+        return refuse(db, head, err);
     return check_name(db, err);
 }
 

@@ -1,6 +1,7 @@
 #include "models/checkpoint/checkpoint.h"
 
 #include "models/checkpoint/mismatch.h"
+#include "models/checkpoint/model_folder.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -131,8 +132,10 @@ int checkpoint_open(struct hdf5_reader *r, const char *path, struct error *err)
     int rc = -1;
 
     *r = (struct hdf5_reader){ .fd = -1 };
-    if (stat(path, &st) != 0)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
+    if (stat(path, &st) != 0) {
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
+        return model_folder_explain(path, CHECKPOINT_FILE, err);
+    }
     if (!S_ISDIR(st.st_mode))
         return hdf5_open(r, path, err);
     file = path_in(path, CHECKPOINT_FILE);
@@ -141,6 +144,7 @@ int checkpoint_open(struct hdf5_reader *r, const char *path, struct error *err)
             goto out;
         if (!newest) {
             error_set(err, EXIT_CODE_CHECKPOINT, "%s: neither " CHECKPOINT_FILE " nor a checkpoint-N folder", path);
+            model_folder_explain(path, CHECKPOINT_FILE, err);
             goto out;
         }
         free(file);

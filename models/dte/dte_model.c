@@ -109,5 +109,5 @@ static int load(void *model, const struct model_file *f, struct device *device, 
 int dte_model_open(struct dte_model *m, struct device *device, const char *dir, struct error *err)
 {
     *m = (struct dte_model){ 0 };
-    return model_file_read(dir, load, m, device, err);
+    return model_file_read(dir, "tag", load, m, device, err);
 }

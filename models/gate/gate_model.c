@@ -117,5 +117,5 @@ static int load(void *model, const struct model_file *f, struct device *device, 
 int gate_model_open(struct gate_model *m, struct device *device, const char *dir, struct error *err)
 {
     *m = (struct gate_model){ 0 };
-    return model_file_read(dir, load, m, device, err);
+    return model_file_read(dir, "gatekeeper", load, m, device, err);
 }

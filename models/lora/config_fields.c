@@ -2,10 +2,12 @@
 
 #include "data/util/json.h"
 #include "data/util/log.h"
+#include "models/checkpoint/model_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 json_t *config_open(const char *dir, const char *name, char **path, struct error *err)
 {
@@ -13,6 +15,8 @@ json_t *config_open(const char *dir, const char *name, char **path, struct error
 
     if (!root && err && err->code == EXIT_CODE_DATA)
         err->code = EXIT_CODE_CHECKPOINT;
+    if (!root && access(*path, F_OK) != 0)
+        model_folder_explain(dir, name, err);
     return root;
 }
 

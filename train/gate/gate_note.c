@@ -28,7 +28,8 @@ void gate_note(const struct gate_fold *train, char text[GATE_NOTE])
     if (practice == train->n)
         snprintf(text, GATE_NOTE,
                  "this detector learned from made-up practice data alone: it knows little English and "
-                 "small schemas only; scripts/get-detector.sh trains a better one");
+                 "small schemas only; ambit-train gatekeeper makes a better one of a pretrained --encoder and --labels "
+                 "of your own");
     else if (own == train->n)
         snprintf(text, GATE_NOTE, "this detector learned from %d labelled questions%s%s", own,
                  pairs ? "" : "; which alternatives it names was not taught",

@@ -86,7 +86,7 @@ static int open_model(struct tag_trainer *t, struct error *err)
     struct run *r = &t->run;
     const char *from = t->request->from;
 
-    if (from ? model_file_read(from, trained_model, t, &r->device, err) : new_model(t, err))
+    if (from ? model_file_read(from, "tag", trained_model, t, &r->device, err) : new_model(t, err))
         return -1;
     struct param_arenas arenas = { &t->model.host, &t->model.data, run_optimizer(&t->run, OPTIMIZER_ADAMW) };
     r->params = &t->model.params;
