@@ -10,8 +10,7 @@
 
 enum { MAX_WIDTH = 1 << 20, MAX_VOCAB = 1 << 24, MAX_LAYERS = 1000, MAX_BUCKETS = 1 << 10, MAX_DISTANCE = 1 << 13 };
 
-/* Fields that are read here, or that change nothing here: dense_act_fn and is_gated_act say again what
- * feed_forward_proj does, positions have no limit. */
+/* Fields that are read here, or that change nothing here: positions have no limit. */
 static const char *const own[] = {
     "d_model",
     "d_kv",
@@ -77,6 +76,20 @@ static int get_feed_forward(struct t5_config *c, const struct config_fields *s)
     return 0;
 }
 
+/* dense_act_fn and is_gated_act repeat feed_forward_proj.  transformers follows them where they differ. */
+static int check_feed_forward(const struct t5_config *c, const struct config_fields *s)
+{
+    const char *usual = c->gated ? "\"gelu_new\", as feed_forward_proj says" : "\"relu\", as feed_forward_proj says";
+    const char *act = json_string_value(json_object_get(s->root, "dense_act_fn"));
+    bool gated = c->gated;
+
+    if (!config_absent(s, "dense_act_fn") && (!act || strcmp(act, c->gated ? "gelu_new" : "relu")))
+        return config_refuse(s, "dense_act_fn", usual);
+    if (config_maybe_bool(s, "is_gated_act", &gated))
+        return -1;
+    return gated == c->gated ? 0 : config_refuse(s, "is_gated_act", c->gated ? "true" : "false");
+}
+
 /* Older files say by the tie of head and embeddings whether states are scaled; newer ones say it. */
 static int get_scale(struct t5_config *c, const struct config_fields *s)
 {
@@ -120,8 +133,8 @@ int t5_config_parse(struct t5_config *c, const json_t *root, const char *where, 
     if (!json_is_object(root))
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not a JSON object", where);
     if (check_kind(&s) || lm_config_foreign(&s, foreign) || get_sizes(c, &s) || get_positions(c, &s) ||
-        get_feed_forward(c, &s) || get_scale(c, &s) || get_tokens(c, &s) || lm_config_dtype(&s, &c->dtype) ||
-        config_maybe_real(&s, "layer_norm_epsilon", 1e-30, 1, &c->layer_norm_eps) ||
+        get_feed_forward(c, &s) || check_feed_forward(c, &s) || get_scale(c, &s) || get_tokens(c, &s) ||
+        lm_config_dtype(&s, &c->dtype) || config_maybe_real(&s, "layer_norm_epsilon", 1e-30, 1, &c->layer_norm_eps) ||
         config_maybe_real(&s, "dropout_rate", 0, 0.999, &c->dropout) ||
         config_maybe_real(&s, "initializer_factor", 0, 1e3, &c->initializer_factor))
         return -1;

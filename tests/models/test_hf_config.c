@@ -4,6 +4,7 @@
 #include "tests/support/support.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -276,13 +277,42 @@ static void test_round_trip(void **state)
     test_dir_remove(dir);
 }
 
+static void parse_text(void *arg)
+{
+    struct hf_config c;
+    struct error err;
+
+    assert_int_equal(parse(&c, arg, &err), 0);
+}
+
+/* A field that nobody here knows is named; the other kind's fields are such, too. */
+static void test_unknown_fields(void **state)
+{
+    static const struct {
+        const char *text, *named;
+    } files[] = {
+        { "{" SIZES ",\"embedding_scale\":2}", "embedding_scale" },
+        { "{" SIZES ",\"embedding_scale\":null,\"mask_token_id\":4,\"pooler_type\":\"first_token_transform\"}", NULL },
+        { "{" SIZES ",\"local_attention\":64}", "local_attention" },
+        { "{" MODERN ",\"local_attention\":64,\"reference_compile\":true}", NULL },
+    };
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(files); i++) {
+        char *said = test_said(parse_text, (char *)(uintptr_t)files[i].text);
+        assert_int_equal(strstr(said, "a field that ambit does not know") != NULL, files[i].named != NULL);
+        assert_true(!files[i].named || strstr(said, files[i].named));
+        free(said);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_version_4),  cmocka_unit_test(test_version_5_and_defaults),
-        cmocka_unit_test(test_odd_heads),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_modern),     cmocka_unit_test(test_modern_refused),
-        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_version_4),      cmocka_unit_test(test_version_5_and_defaults),
+        cmocka_unit_test(test_odd_heads),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_modern),         cmocka_unit_test(test_modern_refused),
+        cmocka_unit_test(test_unknown_fields), cmocka_unit_test(test_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

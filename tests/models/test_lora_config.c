@@ -221,11 +221,36 @@ static void test_hostile_pattern(void **state)
     lora_config_release(&c);
 }
 
+static void parse_fields(void *arg)
+{
+    struct lora_config c;
+    struct error err;
+
+    assert_int_equal(parse(&c, arg, &err), 0);
+    lora_config_release(&c);
+}
+
+/* A field that nobody here knows is named; what PEFT always writes is not. */
+static void test_unknown_field(void **state)
+{
+    char fields[] = "\"target_modules\":[\"q_proj\"],\"new_trick\":0.5,\"peft_version\":\"0.21.0\",\"auto_mapping\":{"
+                    "\"a\":\"b\"},\"loftq_config\":{\"x\":1},\"old_trick\":false";
+    char *said = test_said(parse_fields, fields);
+
+    (void)state;
+    assert_non_null(strstr(said, "adapter_config.json: new_trick: a field that ambit does not know"));
+    assert_null(strstr(said, "peft_version"));
+    assert_null(strstr(said, "auto_mapping"));
+    assert_null(strstr(said, "old_trick"));
+    free(said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules),       cmocka_unit_test(test_taken),           cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_other_files), cmocka_unit_test(test_hostile_pattern),
+        cmocka_unit_test(test_rules),           cmocka_unit_test(test_taken),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_hostile_pattern), cmocka_unit_test(test_unknown_field),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
