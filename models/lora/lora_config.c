@@ -46,6 +46,7 @@ static const char *const known[] = { "peft_type",
                                      "peft_version",
                                      "qalora_group_size",
                                      "unsloth_fixed",
+                                     "megatron_core",
                                      NULL };
 /* Ways to start; all others take something away from the base's weights. */
 static const char *const starts[] = { "gaussian", "eva", "orthogonal" };

@@ -291,6 +291,28 @@ static int get_rope(struct llama_config *c, const struct config_fields *s)
     return get_scaling(&c->rope, &(struct config_fields){ o, where, s->err });
 }
 
+/* A field of one kind is passed over in a file of another, as transformers does, but not in silence. */
+static void tell_passed_over(const struct llama_config *c, const struct config_fields *s)
+{
+    enum { ALL = (1 << ARRAY_LEN(kinds)) - 1 };
+    static const struct {
+        const char *field;
+        int kinds; /* that read it */
+    } fields[] = {
+        { "mlp_bias", 1 << LLAMA },
+        { "attention_bias", ALL & ~(1 << MISTRAL) },
+        { "sliding_window", ALL & ~(1 << LLAMA) },
+        { "max_window_layers", 1 << QWEN2 | 1 << QWEN3 },
+        { "layer_types", ALL & ~(1 << MISTRAL) },
+        { "hidden_activation", 1 << GEMMA2 },
+    };
+
+    for (int i = 0; i < ARRAY_LEN(fields); i++)
+        if (!(fields[i].kinds & 1 << c->kind) && !lm_config_harmless(json_object_get(s->root, fields[i].field), 0))
+            log_warn("%s: %s: a field that a network of model_type %s does not have, and that changes nothing here",
+                     s->where, fields[i].field, kinds[c->kind].type);
+}
+
 int llama_config_parse(struct llama_config *c, const json_t *root, const char *where, struct error *err)
 {
     struct config_fields s = { root, where, err };
@@ -305,6 +327,7 @@ int llama_config_parse(struct llama_config *c, const json_t *root, const char *w
         config_maybe_real(&s, "initializer_range", 0, 1e3, &c->initializer_range))
         return -1;
     lm_config_unknown(&s, own, foreign);
+    tell_passed_over(c, &s);
     return 0;
 }
 

@@ -245,12 +245,36 @@ static void test_unknown_field(void **state)
     free(said);
 }
 
+static void read_folder(void *arg)
+{
+    struct lora_config c;
+    struct error err;
+
+    assert_int_equal(lora_config_read(&c, arg, &err), 0);
+    lora_config_release(&c);
+}
+
+/* Of what PEFT 0.21 writes nothing is unknown. */
+static void test_known_fields(void **state)
+{
+    static const char *const folders[] = { "tests/gold/lora/every", "tests/gold/lora/regex",
+                                           "tests/gold/llama/adapter" };
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(folders); i++) {
+        char *said = test_said(read_folder, (char *)(uintptr_t)folders[i]);
+        assert_string_equal(said, "");
+        free(said);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules),           cmocka_unit_test(test_taken),
         cmocka_unit_test(test_refused),         cmocka_unit_test(test_other_files),
         cmocka_unit_test(test_hostile_pattern), cmocka_unit_test(test_unknown_field),
+        cmocka_unit_test(test_known_fields),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

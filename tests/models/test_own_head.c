@@ -1,4 +1,6 @@
-/* A head of its own beside a config.json that says the head is the embedding table. */
+/* Fields and weights of a language model's folder that are easily passed over: a head of its own beside a config.json
+ * that says the head is the embedding table, and fields of another kind of network. */
+#include "data/util/json.h"
 #include "models/checkpoint/safetensors.h"
 #include "models/net/llama_config.h"
 #include "tests/support/support.h"
@@ -6,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONFIG                                                                                                         \
-    "{\"model_type\":\"llama\",\"vocab_size\":100,\"hidden_size\":256,\"intermediate_size\":48,"                       \
-    "\"num_hidden_layers\":2,\"num_attention_heads\":2,\"tie_word_embeddings\":true}"
+#define SIZES                                                                                                          \
+    "\"vocab_size\":100,\"hidden_size\":256,\"intermediate_size\":48,\"num_hidden_layers\":2,\"num_attention_heads\":2"
+#define CONFIG "{\"model_type\":\"llama\"," SIZES ",\"tie_word_embeddings\":true}"
 
 /* A folder that says its head is the embedding table, with a head of its own whose numbers are `value`, the table's
  * being 1; 0: without one. */
@@ -62,8 +64,48 @@ static void test_own_head(void **state)
     }
 }
 
+static void parse_config(void *arg)
+{
+    struct llama_config c;
+    struct error err;
+    json_t *root = json_loads(arg, 0, NULL);
+
+    assert_non_null(root);
+    assert_int_equal(llama_config_parse(&c, root, "config.json", &err), 0);
+    json_decref(root);
+}
+
+/* A field that transformers passes over for this kind of network is passed over, but told. */
+static void test_fields_of_other_kinds(void **state)
+{
+    static const struct {
+        const char *type, *field, *told;
+    } files[] = {
+        { "llama", "\"sliding_window\":16",
+          "sliding_window: a field that a network of model_type llama does not have" },
+        { "llama", "\"sliding_window\":null,\"mlp_bias\":true,\"attention_bias\":true", NULL },
+        { "mistral", "\"num_key_value_heads\":1,\"attention_bias\":true", "attention_bias: a field that" },
+        { "mistral", "\"num_key_value_heads\":1,\"attention_bias\":false,\"sliding_window\":9", NULL },
+        { "qwen2", "\"mlp_bias\":true", "mlp_bias: a field that" },
+        { "qwen2", "\"sliding_window\":9,\"use_sliding_window\":false,\"max_window_layers\":1", NULL },
+        { "qwen3", "\"hidden_activation\":\"gelu\"", "hidden_activation: a field that" },
+    };
+    char text[600];
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(files); i++) {
+        snprintf(text, sizeof text, "{\"model_type\":\"%s\",%s," SIZES "}", files[i].type, files[i].field);
+        char *said = test_said(parse_config, text);
+        if (files[i].told)
+            assert_non_null(strstr(said, files[i].told));
+        else
+            assert_string_equal(said, "");
+        free(said);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_own_head) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_own_head), cmocka_unit_test(test_fields_of_other_kinds) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
