@@ -78,7 +78,7 @@ static const char *hub_name(const char *path)
         path += n + 1; /* settings are kept with paths from the root */
     size_t org = strspn(path, plain), name = path[org] == '/' ? strspn(path + org + 1, plain) : 0;
     const char *end = path + org + (name ? name + 1 : 0);
-    if (!org || *path == '.' || *end)
+    if (!org || *path == '.' || *end || text_ends_with(path, ".h5"))
         return NULL;
     snprintf(here, sizeof here, "%.*s", (int)org, path);
     return name && access(here, F_OK) == 0 ? NULL : path;
@@ -125,7 +125,7 @@ static bool tell_folder(const char *dir, const char *file, char text[TEXT])
         snprintf(text, TEXT, "it is a PEFT adapter, which --adapter takes beside --model BASE");
     else if (holds(dir, "config.json") && !strcmp(file, "adapter_config.json"))
         snprintf(text, TEXT, "it is a whole model, which --model takes");
-    else if (holds(dir, "config.json"))
+    else if (holds(dir, "config.json") && !strcmp(file, CHECKPOINT_FILE))
         snprintf(text, TEXT,
                  "it is a Hugging Face folder, and a run of ambit-train is expected: an encoder is what "
                  "ambit-train gatekeeper and tag begin with (--encoder)");

@@ -45,6 +45,8 @@ expect 6 ": $fetch org/name --local-dir" loss --model https://huggingface.co/org
 expect 6 ": $fetch org/name --local-dir" train gatekeeper --data small --encoder org/name --out new
 expect 6 ": $fetch org/name --local-dir" train infill --data in.jsonl --base org/name --out new
 expect 6 ": $fetch org/name --local-dir" train inspect org/name
+expect 6 ": $fetch org/name --local-dir" train infill --data in.jsonl --method full --tokenizer org/name --out new
+expect 6 'gone.h5: No such file or directory$' train inspect gone.h5
 expect 6 'small/none: No such file or directory$' train inspect small/none
 mkdir -p cache/models--org--name/snapshots/0123 cache/models--org--name/blobs
 for file in base/*; do

@@ -1,6 +1,7 @@
 /* Part of lm_trainer.h: model, adapter and data, before the first step. */
 #include "data/util/json.h"
 #include "data/util/log.h"
+#include "models/checkpoint/model_folder.h"
 #include "models/hf/base_hash.h"
 #include "models/net/llama_start.h"
 #include "models/net/t5_start.h"
@@ -144,7 +145,7 @@ static int scratch_config(struct lm_trainer *t, struct error *err)
     int rc = 0;
 
     if (!words)
-        return -1;
+        return model_folder_explain(q->tokenizer, "tokenizer.json", err);
     if (q->seq2seq)
         rc = scratch_t5(&t->t5_config, t->set, words, q->tokenizer, err);
     else
