@@ -151,15 +151,19 @@ int parser_read_template(struct sql_plan *p, const char **template, const char *
     return sql_plan_parse(p, parser_behind_name(text), template, err);
 }
 
+const char *parser_behind_plan(const char *text)
+{
+    const char *own = parser_behind_name(text), *behind;
+    struct sql_plan plan;
+
+    return sql_plan_parse(&plan, own, &behind, NULL) == 0 ? behind : own;
+}
+
 void parser_read_sql(struct strings *out, const char *const *texts, int n, const struct template_names *names,
                      const char *template)
 {
     for (int i = 0; i < n; i++) {
-        const char *text = parser_behind_name(texts[i]), *behind;
-        struct sql_plan plan;
-        bool planned = sql_plan_parse(&plan, text, &behind, NULL) == 0;
-
-        char *sql = ambiqt_normalize(planned ? behind : text);
+        char *sql = ambiqt_normalize(parser_behind_plan(texts[i]));
         char *has = template ? sql_template(names, sql, SQL_TEMPLATE_INFERENCE) : NULL;
         if (*sql && (!template || strcmp(has, template) == 0))
             strings_add(out, sql);

@@ -41,6 +41,8 @@ char *parser_schema(const struct schema *s);
 
 /* What stands behind the database's name that a model repeats ("db_id | ..."), or all of it; points into text. */
 const char *parser_behind_name(const char *text);
+/* What stands behind the database's name and a plan, if they are there; points into text. */
+const char *parser_behind_plan(const char *text);
 /* A plan and the template behind it, which points into text.  -1 with EXIT_CODE_DATA on anything else. */
 int parser_read_template(struct sql_plan *p, const char **template, const char *text, struct error *err);
 /* Adds the statements among what a model wrote, in normal form, without the database's name and a plan: with a template

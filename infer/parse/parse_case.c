@@ -3,6 +3,7 @@
 #include "data/corpora/ambiqt_text.h"
 #include "data/exec/db_path.h"
 #include "data/plan/schema_text.h"
+#include "data/sql/sql_line.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -96,7 +97,9 @@ void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog
 {
     struct error err = { 0 };
 
-    *c = (struct parse_case){ .record = record, .errors = json_array() };
+    *c = (struct parse_case){ .record = record,
+                              .errors = json_array(),
+                              .published = q->published || q->strategy == PARSE_SINGLE_STAGE };
     if (record)
         db_path_name(q->db, record);
     if (!record)
@@ -105,7 +108,7 @@ void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog
         c->error = xstrdup(err.text);
 }
 
-static void release_list(struct parse_list *l)
+void parse_list_release(struct parse_list *l)
 {
     for (int i = 0; i < l->n; i++)
         free(l->items[i].sql);
@@ -117,10 +120,10 @@ void parse_case_release(struct parse_case *c)
     for (int i = 0; i < c->n_templates; i++) {
         free(c->templates[i].text);
         free(c->templates[i].error);
-        release_list(&c->templates[i].fills);
+        parse_list_release(&c->templates[i].fills);
     }
-    release_list(&c->plain);
-    release_list(&c->chosen);
+    parse_list_release(&c->plain);
+    parse_list_release(&c->chosen);
     template_names_release(&c->names);
     schema_set_close(&c->own);
     json_decref(c->record);
@@ -154,11 +157,25 @@ void parse_list_add_exact(struct parse_list *l, const char *sql, double logp)
     l->items[l->n++] = (struct parse_text){ xstrdup(sql), logp };
 }
 
+/* Behind the plan, if there is one. */
+static void add_normal(struct parse_list *l, const char *text, double logp)
+{
+    char *line = sql_normal_line(parser_behind_plan(text));
+
+    if (*line)
+        parse_list_add_exact(l, line, logp);
+    free(line);
+}
+
 void parse_list_add(struct parse_list *l, const struct parse_case *c, const char *text, double logp)
 {
     const char *own = parse_case_behind_name(c, text);
     struct strings sql = { 0 };
 
+    if (!c->published) {
+        add_normal(l, own, logp);
+        return;
+    }
     parser_read_sql(&sql, &own, 1, &c->names, NULL);
     if (sql.n)
         parse_list_add_exact(l, sql.items[0], logp);

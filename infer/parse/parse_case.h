@@ -34,7 +34,8 @@ struct parse_case {
     const struct schema *schema;
     struct schema_set own; /* of what the record brought along; empty without */
     struct template_names names;
-    char *error; /* NULL while it goes well */
+    char *error;    /* NULL while it goes well */
+    bool published; /* statements come into AmbiQT's normal form, strings in them too */
     struct parse_list plain;
     struct sql_plan plan; /* that its templates are near to */
     struct parse_template templates[SQL_PLANS];
@@ -52,7 +53,8 @@ void parse_case_release(struct parse_case *c);
 
 /* What a model wrote behind the database's name, where it repeats that; points into text. */
 const char *parse_case_behind_name(const struct parse_case *c, const char *text);
-/* Adds the statement that a text of a model's says, if it says one, and that is new. */
+/* Adds the statement that a text in the published form says, if it says one, and that is new: in normal form, in which
+ * strings stay as they are unless as published. */
 void parse_list_add(struct parse_list *l, const struct parse_case *c, const char *text, double logp);
 /* The same of one that is in normal form but for the blanks of names and values in it, which stay. */
 void parse_list_add_as_is(struct parse_list *l, const struct parse_case *c, const char *text, double logp);
@@ -60,6 +62,7 @@ void parse_list_add_as_is(struct parse_list *l, const struct parse_case *c, cons
 void parse_list_add_exact(struct parse_list *l, const char *sql, double logp);
 /* NULL where it is not there. */
 const struct parse_text *parse_list_find(const struct parse_list *l, const char *sql);
+void parse_list_release(struct parse_list *l);
 /* The likeliest first. */
 void parse_list_sort(struct parse_list *l);
 /* In normal form, unless an earlier one says the same; as published with single blanks, again if need be.  Without
@@ -67,7 +70,7 @@ void parse_list_sort(struct parse_list *l);
 void parse_case_add_template(struct parse_case *c, const struct parse_request *q, struct sql_plan plan,
                              const char *text, double logp);
 
-/* Makes one list of the lists, as the strategy says (of answers from elsewhere their list as it is), without what
+/* Makes one list of the lists, as the strategy says, without what
  * `select`, which may be NULL, finds too unlikely; of PARSE_LOGICAL_BEAM, unless as published, without what says the
  * same as something before it. */
 void parse_case_choose(struct parse_case *c, const struct parse_request *q, const struct calibration *select,

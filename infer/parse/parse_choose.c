@@ -92,13 +92,6 @@ static void cut(struct parse_list *l, int64_t n)
         free(l->items[--l->n].sql);
 }
 
-/* Statements of answers from elsewhere are in normal form; their strings stay as they are. */
-static void choose_plain(struct parse_case *c, int64_t k)
-{
-    for (int i = 0; i < c->plain.n && i < k; i++)
-        parse_list_add_exact(&c->chosen, c->plain.items[i].sql, c->plain.items[i].logp);
-}
-
 /* Adds the first n of a list. */
 static void choose(struct parse_case *c, const struct ambiqt_list *l, int n)
 {
@@ -110,25 +103,22 @@ void parse_case_choose(struct parse_case *c, const struct parse_request *q, cons
                        struct arena *scratch)
 {
     bool once = q->strategy == PARSE_LOGICAL_BEAM && !q->published;
-
-    if (q->answers) {
-        choose_plain(c, q->k);
-        return;
-    }
+    int first = parse_is_plain(q) ? c->plain.n : PLAIN_FIRST;
     struct ambiqt_list lists[SQL_PLANS] = { 0 }, plain = view(&c->plain), merged, collated;
 
     for (int i = 0; i < c->n_templates; i++)
         lists[i] = view(&c->templates[i].fills);
     ambiqt_merge(&merged, lists, c->n_templates, once ? INT64_MAX : MERGED_MAX);
-    if (once) {
-        choose(c, &plain, PLAIN_FIRST);
-        choose(c, &merged, merged.n);
-        join_alike(&c->chosen, c->schema, scratch);
-        cut(&c->chosen, q->k);
-    } else {
-        ambiqt_collate(&collated, &plain, parse_is_plain(q) ? plain.n : PLAIN_FIRST, &merged, q->k);
+    if (c->published) {
+        ambiqt_collate(&collated, &plain, first, &merged, q->k);
         choose(c, &collated, collated.n);
         ambiqt_list_release(&collated);
+    } else {
+        choose(c, &plain, first);
+        choose(c, &merged, merged.n);
+        if (once)
+            join_alike(&c->chosen, c->schema, scratch);
+        cut(&c->chosen, q->k);
     }
     if (select)
         keep_likely(&c->chosen, select);

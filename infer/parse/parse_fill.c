@@ -56,13 +56,14 @@ static void bind(struct parse_stage *s, struct ask *a, struct parse_case *c, str
         t->error = xstrdup(why.text);
 }
 
-static void take(const struct ask *a, struct parse_case *c, struct parse_template *t, bool bound)
+static void take(const struct parse_stage *s, const struct ask *a, struct parse_case *c, struct parse_template *t,
+                 bool bound)
 {
     if (a->error && !t->error)
         t->error = xstrdup(a->error);
     for (int i = 0; i < a->n; i++)
         if (!bound)
-            parse_list_add(&t->fills, c, a->texts[i].text, t->logp + a->texts[i].logp);
+            parse_stage_take(s, &t->fills, c, &a->texts[i], t->logp + a->texts[i].logp);
         else if (a->texts[i].stopped)
             parse_list_add_as_is(&t->fills, c, a->texts[i].text, t->logp + a->texts[i].logp);
     if (!t->fills.n && !t->error)
@@ -87,7 +88,7 @@ int parse_fill(struct parse_stages *f, struct error *err)
     }
     rc = rc ? rc : parse_stage_run(&s, err);
     for (int64_t i = 0; i < s.n && rc == 0; i++)
-        take(&s.asks[i], s.asked[i].about, s.asked[i].of, bound);
+        take(&s, &s.asks[i], s.asked[i].about, s.asked[i].of, bound);
     parse_stage_close(&s);
     return rc;
 }

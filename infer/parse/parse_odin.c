@@ -46,20 +46,20 @@ static void hide_uses(struct parse_stages *f, struct odin_case *o, const struct 
 }
 
 /* What the model said of a schema. */
-static void take_text(struct parse_stages *f, struct odin_case *o, const struct parse_case *c, const char *schema,
-                      const char *text)
+static void take_text(struct parse_stage *s, struct odin_case *o, struct parse_case *c, const char *schema,
+                      const struct asked_text *said)
 {
-    const char *own = parse_case_behind_name(c, text);
-    struct strings sql = { 0 };
+    struct parse_list found = { 0 };
 
-    parser_read_sql(&sql, &own, 1, &c->names, NULL);
-    if (sql.n && strings_find(&o->sqls, sql.items[0]) < 0) {
-        int n = strings_add(&o->sqls, sql.items[0]);
+    parse_stage_take(s, &found, c, said, 0);
+    const char *sql = found.n ? found.items[0].sql : NULL;
+    if (sql && strings_find(&o->sqls, sql) < 0) {
+        int n = strings_add(&o->sqls, sql);
         GROW(o->texts, n, o->cap);
-        o->texts[n] = xstrdup(text);
-        hide_uses(f, o, c, schema, sql.items[0]);
+        o->texts[n] = xstrdup(said->text);
+        hide_uses(s->f, o, c, schema, sql);
     }
-    strings_release(&sql);
+    parse_list_release(&found);
 }
 
 static void take_shown(struct parse_stage *s, struct odin_case *cases, int64_t i)
@@ -71,7 +71,7 @@ static void take_shown(struct parse_stage *s, struct odin_case *cases, int64_t i
     if (s->asks[i].error && !c->error)
         c->error = xstrdup(s->asks[i].error);
     if (s->asks[i].n)
-        take_text(s->f, o, c, schema, s->asks[i].texts[0].text);
+        take_text(s, o, c, schema, &s->asks[i].texts[0]);
 }
 
 /* Shows each case the schemas that it has not been shown yet; how many there were in *n. */
@@ -91,10 +91,10 @@ static int show(struct parse_stages *f, struct odin_case *cases, int64_t *n, str
     return rc;
 }
 
-static void take_weight(const struct ask *a, struct parse_case *c)
+static void take_weight(const struct parse_stage *s, const struct ask *a, struct parse_case *c)
 {
     if (a->n && a->texts[0].stopped)
-        parse_list_add(&c->plain, c, a->texts[0].text, a->texts[0].logp);
+        parse_stage_take(s, &c->plain, c, &a->texts[0], a->texts[0].logp);
     else
         parse_case_note(c, "sql", json_string_value(json_array_get(json_object_get(a->constraint, "answers"), 0)),
                         a->error ? a->error : "not ended within --max-new tokens");
@@ -111,7 +111,7 @@ static int weigh(struct parse_stages *f, const struct odin_case *cases, struct e
             parse_stage_add(&s, &f->cases[i], NULL)->constraint = json_pack("{s:[s]}", "answers", cases[i].texts[k]);
     rc = rc ? rc : parse_stage_run(&s, err);
     for (int64_t i = 0; i < s.n && rc == 0; i++)
-        take_weight(&s.asks[i], s.asked[i].about);
+        take_weight(&s, &s.asks[i], s.asked[i].about);
     parse_stage_close(&s);
     return rc;
 }

@@ -83,6 +83,25 @@ void parse_stage_close(struct parse_stage *s)
     free(s->asked);
 }
 
+void parse_stage_take(const struct parse_stage *s, struct parse_list *l, struct parse_case *c,
+                      const struct asked_text *a, double logp)
+{
+    struct text_items sql = { 0 };
+
+    if (s->form != PARSER_CHAT) {
+        parse_list_add(l, c, a->text, logp);
+        return;
+    }
+    char *answer = output_answer(a->text);
+    output_sql(&sql, parser_behind_plan(parse_case_behind_name(c, answer)), false);
+    if (sql.n)
+        parse_list_add(l, c, sql.items[0], logp);
+    else
+        parse_case_note(c, "answer", a->text, output_lacks(a->text, "SQL statement"));
+    text_items_release(&sql);
+    free(answer);
+}
+
 const char *parse_stage_name(const struct parse_stage *s, const struct parse_case *c, const char **bar)
 {
     *bar = s->form == PARSER_CHAT ? "" : " | ";
@@ -123,7 +142,9 @@ static int ask_plain(struct parse_stages *f, struct error *err)
         if (s.asks[i].error)
             c->error = xstrdup(s.asks[i].error);
         for (int k = 0; k < s.asks[i].n; k++)
-            parse_list_add(&c->plain, c, s.asks[i].texts[k].text, s.asks[i].texts[k].logp);
+            parse_stage_take(&s, &c->plain, c, &s.asks[i].texts[k], s.asks[i].texts[k].logp);
+        if (!c->error && c->plain.n == 0 && parse_is_plain(q))
+            c->error = xstrdup("the model wrote no SQL statement");
     }
     parse_stage_close(&s);
     return rc;
@@ -134,21 +155,27 @@ static void take_template(struct parse_case *c, const struct parse_request *q, c
     struct sql_plan plan;
     struct error why = { 0 };
     const char *rest;
-    bool read = parser_read_template(&plan, &rest, parse_case_behind_name(c, a->text), &why) == 0;
+    char *text = output_answer(a->text);
+    bool read = parser_read_template(&plan, &rest, parse_case_behind_name(c, text), &why) == 0;
 
     if (read && rest[strspn(rest, " \t\r\n")])
         parse_case_add_template(c, q, plan, rest, a->logp);
     else
         parse_case_note(c, "template", a->text, read ? "expected a template behind the plan, got nothing" : why.text);
+    free(text);
 }
 
 /* Where the model's own plan cannot be read, that of the likeliest plain statement is as good as any. */
 static void take_plan(struct parse_case *c, const struct ask *a)
 {
     const char *text = a->n ? a->texts[0].text : "", *why = a->error;
+    char *answer = output_answer(text);
     struct error unread = { 0 };
+    bool read =
+        !why && sql_plan_parse(&c->plan, parser_behind_name(parse_case_behind_name(c, answer)), NULL, &unread) == 0;
 
-    if (!why && sql_plan_parse(&c->plan, parser_behind_name(parse_case_behind_name(c, text)), NULL, &unread) == 0)
+    free(answer);
+    if (read)
         return;
     parse_case_note(c, "plan", text, why ? why : unread.text);
     c->plan = sql_plan_of(c->plain.n ? c->plain.items[0].sql : "");
@@ -208,7 +235,7 @@ static int ask_neighbours(struct parse_stages *f, enum parser_model role, struct
             parse_case_note(c, "plan", s.asks[i].opening, s.asks[i].error);
         for (int k = 0; k < s.asks[i].n; k++)
             if (t)
-                parse_list_add(&t->fills, c, s.asks[i].texts[k].text, s.asks[i].texts[k].logp);
+                parse_stage_take(&s, &t->fills, c, &s.asks[i].texts[k], s.asks[i].texts[k].logp);
             else
                 take_template(c, f->q, &s.asks[i].texts[k]);
     }

@@ -35,6 +35,11 @@ void parse_stage_drop(struct parse_stage *s);
 int parse_stage_run(struct parse_stage *s, struct error *err);
 void parse_stage_close(struct parse_stage *s);
 
+/* Adds the statement that a text of the stage's model says: of a chat model the first that its answer holds, in the
+ * published form the text itself.  An answer without one is noted in the record. */
+void parse_stage_take(const struct parse_stage *s, struct parse_list *l, struct parse_case *c,
+                      const struct asked_text *a, double logp);
+
 /* "db_id | " in the published form, where models repeat it, else "". */
 const char *parse_stage_name(const struct parse_stage *s, const struct parse_case *c, const char **bar);
 /* Notes in the record what went wrong with a text or a plan. */
