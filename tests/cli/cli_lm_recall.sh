@@ -44,6 +44,8 @@ near "$(scored all.jsonl)" "$recall" || fail "recall $recall in training, $(scor
 "$bin/ambit-train" infill --base run --data records.jsonl --valid records.jsonl --out asked --select recall --db dbs --sql-model run --context compact --device cpu \
     --max-new 24 --epochs 1 >>log 2>&1 || fail "training with a model for SQL"
 asked=$(sed -nE 's/.*"valid_recall":([^,}]*).*/\1/p' asked/metrics.jsonl | tail -n 1)
+grep -qE 'recall: of [0-9]+ answers [0-9]+ hold nothing that can be read, and [1-9][0-9]* answers to prompts for SQL no statement' log ||
+    fail "answers without SQL are not told: $(tail -n 20 log)"
 near "$asked" "$(scored none.jsonl)" || fail "recall $asked without any SQL, $(scored none.jsonl) of what exists"
 
 # --- what is said of bad input

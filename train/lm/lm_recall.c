@@ -35,6 +35,13 @@ static struct text_items readings_of(const json_t *record, const char *answer)
     return list;
 }
 
+/* Whether an answer says nothing that could be scored, not even that no reading is missing. */
+static bool is_unread(const json_t *record, const char *answer, int readings, int statements)
+{
+    bool covered = teaches(record, "infill") && output_says_covered(answer);
+    return readings + statements == 0 && !covered;
+}
+
 /* Their SQL, and that of readings that exist already; the caller frees texts.sql.  `statements` owns those of E2E. */
 static void add_statements(struct lm_recall *r, struct trial_texts *texts, struct text_items *statements,
                            const json_t *record, const char *answer)
@@ -50,11 +57,13 @@ static void add_statements(struct lm_recall *r, struct trial_texts *texts, struc
     }
     for (int i = 0; i < readings.n; i++) {
         const json_t *sql = reading_sql_find(&r->sqls, database_of(record), readings.items[i]);
-        if (sql)
+        r->unread_sql += reading_sql_unread(sql) != NULL;
+        if (sql && !reading_sql_unread(sql))
             trial_texts_add(texts, sql, "sql", "", NULL);
     }
     if (teaches(record, "e2e"))
         output_sql(statements, answer, false);
+    r->unread += is_unread(record, answer, readings.n, statements->n);
     for (int i = 0; i < statements->n; i++) {
         GROW(texts->sql, texts->n, texts->cap);
         texts->sql[texts->n++] = statements->items[i];
@@ -232,12 +241,17 @@ int lm_recall_mean(struct lm_recall *r, const struct lm_data *valid, char *const
     for (int i = 0; i < valid->n; i++)
         records[i] = valid->items[i].record;
     int rc = lm_recall_ask(r, records, texts, valid->n, err);
+    r->unread = r->unread_sql = 0;
     for (int i = 0; i < valid->n && rc == 0; i++) {
         if (!r->counts[i])
             continue;
         sum += lm_recall_score(r, records[i], texts[i]).recall;
         n++;
     }
+    if (rc == 0 && r->unread + r->unread_sql > 0)
+        log_warn(
+            "recall: of %d answers %d hold nothing that can be read, and %d answers to prompts for SQL no statement", n,
+            r->unread, r->unread_sql);
     *mean = n ? sum / n : 0;
     free(records);
     return rc;

@@ -25,8 +25,9 @@ struct lm_recall {
     struct prompter prompter;
     struct workspace work; /* the SQL model's */
     struct llama_model sql_model;
-    size_t model_bytes; /* that it takes */
-    bool *counts;       /* [valid.n] records that the mean is over: the ambiguous ones, or all where none is */
+    size_t model_bytes;     /* that it takes */
+    bool *counts;           /* [valid.n] records that the mean is over: the ambiguous ones, or all where none is */
+    int unread, unread_sql; /* answers scored, and answers to prompts for SQL, in which nothing was found */
 };
 
 /* Reads what the request names, and looks whether every record of `valid`, which were kept, can be scored: -1 with
@@ -44,7 +45,8 @@ struct trial_score lm_recall_score(struct lm_recall *r, const json_t *record, co
 /* Asks the SQL model for the SQL of all readings of n answers that have none yet.  1 when a signal asked to stop. */
 int lm_recall_ask(struct lm_recall *r, json_t *const *records, char *const *answers, int n, struct error *err);
 
-/* The mean over `valid` of what the texts, one for each, find.  1 when a signal asked to stop. */
+/* The mean over `valid` of what the texts, one for each, find.  How many answers hold nothing that can be read is told
+ * on the log.  1 when a signal asked to stop. */
 int lm_recall_mean(struct lm_recall *r, const struct lm_data *valid, char *const *texts, double *mean,
                    struct error *err);
 
