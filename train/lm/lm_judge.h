@@ -5,7 +5,8 @@
  *   exact-match   Spider's exact set match; the schemas are those of tables.json
  *   execution     the same rows, in the same order where the gold has ORDER BY (match_rows)
  *
- * A database's name and a plan in front, as LogicalBeam's models write them (parser_text.h), are no part of either.
+ * A database's name and a plan in front, as LogicalBeam's models write them (parser_text.h), are no part of either, nor
+ * are thoughts; of a statement, nor what model_output.h leaves out around the first one.
  */
 #ifndef TRAIN_LM_LM_JUDGE_H
 #define TRAIN_LM_LM_JUDGE_H
