@@ -16,11 +16,12 @@ struct reading_line {
     size_t indent; /* blanks before it */
 };
 
+/* A rule, a bracket, an empty list: a line without a word. */
 static bool is_rule(struct passage line)
 {
     size_t n = 0;
 
-    while (n < line.n && strchr("-*_=#~ ", line.at[n]))
+    while (n < line.n && !isalnum((unsigned char)line.at[n]) && (unsigned char)line.at[n] < 0x80)
         n++;
     return n == line.n;
 }
@@ -223,20 +224,22 @@ static void add_json(struct text_items *out, const json_t *v, bool wanted)
     {
         add_json(out, item, true);
     }
+    bool alone = json_object_size(v) == 1;
     json_object_foreach((json_t *)v, name, item)
     {
-        add_json(out, item, is_reading_field(name));
+        add_json(out, item, alone || is_reading_field(name));
     }
     struct passage text = passage_strip(passage_of(json_is_string(v) && wanted ? json_string_value(v) : ""));
     if (text.n)
         text_items_add_once(out, text.at, text.n);
 }
 
-/* The readings of a list or an object of JSON that a text begins with or that its lines do; false without. */
+/* The readings of a list or an object of JSON that a text or a line of it begins with; false where none does. */
 static bool read_json(struct text_items *out, struct passage text, const char *answer)
 {
     struct statement_reader r;
     int before = out->n;
+    bool found = false;
     size_t used;
 
     statement_reader_init(&r, answer);
@@ -245,12 +248,13 @@ static bool read_json(struct text_items *out, struct passage text, const char *a
         json_t *o = loose_json(rest, &r, &used);
         if (o)
             add_json(out, o, true);
+        found = found || o;
         json_decref(o);
         rest = passage_skip(rest, o && used < rest.n ? used : 0);
         passage_line(&rest, &line);
     }
     statement_reader_release(&r);
-    return out->n > before;
+    return found;
 }
 
 /* What comes before the list itself: "assistant: Here are the interpretations:". */

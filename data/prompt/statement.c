@@ -180,6 +180,8 @@ static bool find_start(struct statement_start *out, const struct statement_scan 
     for (; i < s->n; i++) {
         int behind = skip_comment(s, i, line);
         if (behind > i) {
+            if (passage_strip((struct passage){ s->text + line, (size_t)(i - line) }).n == 0)
+                line = behind;
             i = behind - 1;
             continue;
         }

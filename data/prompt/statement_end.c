@@ -148,8 +148,15 @@ static bool is_next_select(const struct statement_scan *s, int k)
     int at = s->tokens[k].begin, line = line_begin(s, at), kind = s->tokens[k - 1].kind;
     bool operand = ends_operand(kind) || sql_keyword_use(kind) == SQL_KEYWORD_NAME, mark = begins_line(s, k - 1);
 
-    return !joins_select(s, k) && (operand || mark) && line > s->tokens[0].begin &&
-           statement_may_begin((struct passage){ s->text + line, (size_t)(at - line) });
+    bool begins = begins_line(s, k) || (line > s->tokens[0].begin &&
+                                        statement_may_begin((struct passage){ s->text + line, (size_t)(at - line) }));
+    return !joins_select(s, k) && (operand || mark) && begins;
+}
+
+static bool changes_database(int kind)
+{
+    return kind == WORD_CREATE || kind == WORD_INSERT || kind == WORD_UPDATE || kind == WORD_DELETE ||
+           kind == WORD_DROP || kind == WORD_ALTER;
 }
 
 /* What begins another statement outside parentheses; `main`: this one's SELECT has been seen. */
@@ -165,8 +172,8 @@ static bool begins_next(const struct statement_scan *s, int k, bool main)
     if (kind == WORD_WITH)
         return main && begins_line(s, k) && statement_is_with(s->text, s->tokens[k].begin);
     return empty && ends_operand(s->tokens[k - 1].kind) &&
-           ((kind == TOKEN_NAME && !prose_goes_on(rest_at(s, s->tokens[k].begin))) || kind == TOKEN_NUMBER ||
-            kind == TOKEN_STRING);
+           (changes_database(kind) || (kind == TOKEN_NAME && !prose_goes_on(rest_at(s, s->tokens[k].begin))) ||
+            kind == TOKEN_NUMBER || kind == TOKEN_STRING);
 }
 
 /* The tokens from `begin` on, until something ends the statement. */

@@ -92,6 +92,10 @@ static void test_lists(void **state)
     for (int i = 0; i < ARRAY_LEN(lists); i++)
         check(output_readings, lists[i], false, "A name?|An age?");
     check(output_readings, "<think>1. A name?", false, NULL);
+    check(output_readings, "[]", false, NULL);
+    check(output_readings, "{\"a\": \"A name?\", \"b\": [1]}", false, NULL);
+    check(output_readings, "[{\"description\": \"A name?\"}, {\"description\": \"An age?\"}]", false,
+          "A name?|An age?");
     check(output_infilled, "<think>1. A name?</think>All possible interpretations are covered.", false, NULL);
 }
 

@@ -41,6 +41,10 @@ static const struct {
     { A "\n\nWITH x AS (SELECT 1) SELECT * FROM x", { A, "WITH x AS (SELECT 1) SELECT * FROM x" } },
     { "SELECT x FROM a\nMINUS\nSELECT x FROM b", { "SELECT x FROM a\nMINUS\nSELECT x FROM b" } },
     { A "; -- done", { A } },
+    { A "\n\n/* second */ " B, { A, B } },
+    { A "\n\nUPDATE singer SET age = 1;", { A } },
+    { "It is:\n/* older */ select name from singer where age ilike 3",
+      { "select name from singer where age ilike 3" } },
     { A ";;\n;" B ";", { A, B } },
     /* comments */
     { "-- older singers\n" A, { A } },
