@@ -81,16 +81,38 @@ static void show_rows(void *user, const struct screen *screen, const char *sql)
     json_decref(result);
 }
 
+static bool has_status(const json_t *marked, const char *status)
+{
+    const json_t *list = json_object_get(marked, "status");
+    bool found = false;
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        found |= strcmp(json_string_value(json_array_get(list, i)), status) == 0;
+    return found;
+}
+
+/* Detector and tagger speak with one voice: that the tagger found nothing is told only where the detector is silent,
+ * and what it found beside a clear question is told as another opinion. */
+static void show_findings(const struct screen *screen, const struct asked *k)
+{
+    const char *detected = json_string_value(json_object_get(k->finding, "sentence"));
+    const char *marked = json_string_value(json_object_get(k->marked, "sentence"));
+    bool ambiguous = has_status(k->marked, "ambiguous"), found = ambiguous || has_status(k->marked, "unanswerable");
+    bool differs = detected && ambiguous && !json_is_true(json_object_get(k->finding, "ambiguous"));
+
+    if (detected)
+        screen_say(screen, "%s", detected);
+    if (marked && (found || !detected))
+        screen_say(screen, "%s%s", differs ? "The tagger differs: " : "", marked);
+    if (!detected && !marked)
+        screen_say(screen, "(No detector: whether the question is ambiguous is not known.)");
+}
+
 static void show_known(const struct ask_talk *t, const struct asked *k)
 {
     const struct screen *screen = &t->talk.screen;
 
-    if (k->finding)
-        screen_say(screen, "%s", json_string_value(json_object_get(k->finding, "sentence")));
-    else
-        screen_say(screen, "(No detector: whether the question is ambiguous is not known.)");
-    if (k->marked)
-        screen_say(screen, "%s", json_string_value(json_object_get(k->marked, "sentence")));
+    show_findings(screen, k);
     if (k->gated)
         screen_say(screen, "Nobody is asked: the chance that it is ambiguous is below %g.", t->q->gate);
     if (k->made.added)

@@ -164,6 +164,23 @@ says 'No detector: whether the question is ambiguous is not known'
 says 'There is no parser that could be asked for others'
 talk '' --question "$fee" || complain dialogue "exit code $?"
 says 'There are no candidate statements'
+
+# detector and tagger do not contradict each other
+silent() {
+    cases=$((cases + 1))
+    grep -qE -- "$1" shown && complain "dialogue" "says \"$1\": $(head -c 1500 shown)"
+}
+name="Show the name of each trainer."
+talk '' --tagger heuristic --question "$name" || complain dialogue "exit code $?"
+says 'Nothing ambiguous or unanswerable was found'
+silent 'No detector'
+talk '' --detector model --threshold 0 --tagger heuristic --question "$name" || complain dialogue "exit code $?"
+says 'This question (may mean|is ambiguous)'
+silent 'Nothing ambiguous'
+talk '' --detector model --threshold 1 --tagger heuristic --question "Show the fee." || complain dialogue "exit code $?"
+says 'The tagger differs: This question has several meanings: "fee" may refer to'
+talk '' --detector model --threshold 0 --tagger heuristic --question "Show the fee." || complain dialogue "exit code $?"
+says '^This question has several meanings: "fee" may refer to'
 talk $'1\n\n' --interactive --candidates candidates.jsonl --id q1 questions.jsonl -o out.jsonl || complain dialogue "exit code $?"
 has 1 '"id":"q1",.*"ended":"accepted"'
 talk $'\n' --interactive --candidates candidates.jsonl questions.jsonl -o out.jsonl || complain dialogue "exit code $?"
