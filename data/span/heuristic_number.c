@@ -13,18 +13,19 @@
 enum { RUN_WORDS = 4 };
 
 /* Stems of words before a number. */
-static const char *const limits[] = { "above",  "almost",  "approximately", "around",    "below",
-                                      "beyond", "exceed",  "exceeded",      "exceeding", "least",
-                                      "max",    "maximum", "min",           "minimum",   "most",
-                                      "nearly", "over",    "roughly",       "than",      "under",
-                                      "up",     NULL };
+static const char *const limits[] = {
+    "above",     "almost",  "approximately", "around",  "below",   "beyond", "bigger", "cheaper", "exceed",  "exceeded",
+    "exceeding", "fewer",   "greater",       "heavier", "higher",  "larger", "least",  "less",    "lighter", "longer",
+    "lower",     "max",     "maximum",       "min",     "minimum", "more",   "most",   "nearly",  "over",    "roughly",
+    "shorter",   "smaller", "taller",        "than",    "under",   "up",     NULL
+};
 static const char *const bounds[] = { "after", "before", "between", "since", "till", "until", "within", NULL };
 static const char *const later[] = { "earlier", "later", "newer", "older", "recent", "sooner", NULL };
-static const char *const dating[] = { "by", "during", "for", "from", "in", "through", "year", NULL };
+static const char *const dating[] = { "by", "during", "for", "from", "in", "on", "through", "year", NULL };
 static const char *const counts[] = { "bottom", "first", "last", "limit", "next", "past", "previous", "top", NULL };
-static const char *const plain[] = { "about",  "code",   "during",  "equal", "exactly", "had", "has",
-                                     "have",   "having", "id",      "key",   "no",      "nr",  "num",
-                                     "number", "only",   "through", "whose", NULL };
+static const char *const plain[] = { "about", "code",   "during", "equal",   "exactly", "had", "has",
+                                     "have",  "having", "id",     "key",     "no",      "not", "nr",
+                                     "num",   "number", "only",   "through", "whose",   NULL };
 static const char *const months[] = { "jan",  "feb",  "mar",    "apr",       "may",     "jun",      "jul",      "aug",
                                       "sep",  "oct",  "nov",    "dec",       "january", "february", "march",    "april",
                                       "june", "july", "august", "september", "october", "november", "december", NULL };
@@ -172,6 +173,15 @@ static const struct unit *unit_of(const struct number_place *p, const struct heu
     return NULL;
 }
 
+/* "The 3 youngest" are so many. */
+static bool is_superlative(const char *stem)
+{
+    static const char *const words[] = { "best", "first", "last", "least", "most", "top", "worst", NULL };
+    size_t n = strlen(stem);
+
+    return is_in(words, stem) || (n > 5 && strcmp(stem + n - 3, "est") == 0);
+}
+
 static void read_behind(struct number_place *p, const struct heuristic_words *w)
 {
     int words = 0;
@@ -180,6 +190,7 @@ static void read_behind(struct number_place *p, const struct heuristic_words *w)
     p->behind = p->last + 1 + words;
     const struct spoken_word *next = word_at(w, p->behind), *after = word_at(w, p->behind + 1);
     p->limit |= next && after && strcmp(next->stem, "or") == 0 && is_in(beyond, after->stem);
+    p->count |= next && is_superlative(next->stem);
 }
 
 static const struct number_holder *holder_of(const struct number_place *p, int column)
@@ -274,10 +285,20 @@ static bool is_key(const struct heuristic_words *w, int column)
     return is_named_as_key(&w->names[column], &w->tables[table]);
 }
 
+/* "Cars with 4 cylinders": of columns that numbers are counted in. */
+static double counted_behind(const struct heuristic_words *w, const struct number_place *p, int column)
+{
+    double best = 0;
+
+    for (int k = 0; k < RUN_WORDS && w->q->columns[column].type == COLUMN_NUMBER && !w->q->columns[column].is_key; k++)
+        best = fmax(best, said_of(w, p->behind, p->behind + k, &w->names[column]));
+    return best;
+}
+
 /* The same of a column, but that a word that is a whole table's name means no column of a table that nothing names. */
 static double column_beside(const struct heuristic_words *w, const struct number_place *p, int column)
 {
-    double said = said_beside(w, p, &w->names[column]);
+    double said = fmax(said_beside(w, p, &w->names[column]), counted_behind(w, p, column));
     bool table = false;
 
     for (int i = 0; said > 0 && i < w->n_named; i++)
