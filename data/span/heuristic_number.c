@@ -74,6 +74,7 @@ struct number_place {
     bool limit, bound; /* "over", "at least"; "after", "between", which a year may follow too */
     bool count;        /* "the top 5" */
     bool dated;        /* "in 2023" */
+    bool counts;       /* a word behind it says of what there are so many */
     const struct unit *unit;
     int behind; /* the first word behind it and its unit */
 };
@@ -112,7 +113,8 @@ static bool is_sign(const char *question, int from)
 
 static void read_before(struct number_place *p, const struct heuristic_words *w);
 
-/* "between 10 and 20", "orders 17 and 18": the second number stands where the first does. */
+/* "between 10 and 20", "orders 17 and 18": the second number stands where the first does, unless it counts something
+ * else, as in "below 70 and at least 100 trips". */
 static void follow(struct number_place *p, const struct heuristic_words *w, const struct said_number *first)
 {
     struct number_place of = { .number = first };
@@ -132,24 +134,41 @@ static bool leads(const struct spoken_word *word)
     return word->filler || is_in(plain, word->stem) || is_in(later, word->stem) || is_in(months, word->stem);
 }
 
+static bool is_conjunction(const struct spoken_word *word)
+{
+    return strcmp(word->stem, "and") == 0 || strcmp(word->stem, "or") == 0;
+}
+
+/* "10 and 20", "less than or equal to 20": the words before a conjunction are about the number behind it too. */
+static bool goes_on(const struct heuristic_words *w, int conjunction)
+{
+    return conjunction > 0 && (number_at(w, conjunction - 1) || is_in(limits, w->words.words[conjunction - 1].stem));
+}
+
+static void read_word_before(struct number_place *p, const struct heuristic_words *w, int i)
+{
+    const struct spoken_word *word = &w->words.words[i];
+    bool dated = i > 0 && strcmp(word->stem, "than") == 0 && is_in(later, w->words.words[i - 1].stem);
+
+    p->bound |= is_in(bounds, word->stem) || dated;
+    p->limit |= is_in(limits, word->stem) && !dated;
+    p->count |= is_in(counts, word->stem);
+    p->dated |= is_in(dating, word->stem) || is_in(bounds, word->stem) || is_in(months, word->stem);
+    if (!leads(word) && !is_in(limits, word->stem) && !is_in(bounds, word->stem))
+        p->before = i;
+}
+
 static void read_before(struct number_place *p, const struct heuristic_words *w)
 {
     p->before = -1;
-    p->limit = is_sign(w->q->question, p->number->from) || p->number->at_least;
+    p->limit |= is_sign(w->q->question, p->number->from) || p->number->at_least;
     for (int i = p->first - 1; i >= 0 && p->before < 0; i--) {
-        const struct spoken_word *word = &w->words.words[i];
         const struct said_number *other = number_at(w, i);
-        bool dated = i > 0 && strcmp(word->stem, "than") == 0 && is_in(later, w->words.words[i - 1].stem);
-        if (other) {
+        if (other && !p->counts)
             follow(p, w, other);
+        if (other || (is_conjunction(&w->words.words[i]) && !goes_on(w, i)))
             return;
-        }
-        p->bound |= is_in(bounds, word->stem) || dated;
-        p->limit |= is_in(limits, word->stem) && !dated;
-        p->count |= is_in(counts, word->stem);
-        p->dated |= is_in(dating, word->stem) || is_in(bounds, word->stem) || is_in(months, word->stem);
-        if (!leads(word) && !is_in(limits, word->stem) && !is_in(bounds, word->stem))
-            p->before = i;
+        read_word_before(p, w, i);
     }
 }
 
@@ -191,6 +210,7 @@ static void read_behind(struct number_place *p, const struct heuristic_words *w)
     const struct spoken_word *next = word_at(w, p->behind), *after = word_at(w, p->behind + 1);
     p->limit |= next && after && strcmp(next->stem, "or") == 0 && is_in(beyond, after->stem);
     p->count |= next && is_superlative(next->stem);
+    p->counts = next && !next->filler && !number_at(w, p->behind);
 }
 
 static const struct number_holder *holder_of(const struct number_place *p, int column)
@@ -224,7 +244,7 @@ static void choose(struct number_choice *best, const struct heuristic_words *w, 
 }
 
 /* How well the question's table fits, less than one column's name fits better than another's. */
-static double table_score(const struct heuristic_words *w, const struct number_place *p, int column)
+static double hint_score(const struct heuristic_words *w, const struct number_place *p, int column)
 {
     return (int)heuristic_table_rank(w, column, p->first, p->last) / 100.0;
 }
@@ -309,24 +329,39 @@ static double column_beside(const struct heuristic_words *w, const struct number
 /* What the words beside a number name. */
 enum named_beside { NAMES_NOTHING, NAMES_TABLE, NAMES_COLUMN };
 
-/* The columns that words beside the number name, or the keys of tables that they name.  *named tells of columns that do
- * not hold the number too. */
+/* How well a column is named, as such or as the key of a table. */
+static enum named_beside score_beside(double *score, const struct heuristic_words *w, const struct number_place *p,
+                                      int column)
+{
+    bool keyed = !p->limit && !p->bound && !p->unit;
+    double said = column_beside(w, p, column);
+    double table = said > 0 || !keyed ? 0 : said_beside(w, p, &w->tables[w->table_of[column]]);
+
+    *score = table > 0 && is_key(w, column) ? table : said;
+    return said > 0 ? NAMES_COLUMN : table > 0 ? NAMES_TABLE : NAMES_NOTHING;
+}
+
+/* The columns that words beside the number name, or the keys of tables that they name.  Those of a table
+ * that the question names go before all others, whether or not they hold the number.  *named tells of columns that do
+ * not hold it too. */
 static struct number_choice choose_beside(const struct heuristic_words *w, const struct number_place *p,
                                           enum named_beside *named)
 {
+    double *score = xcalloc((size_t)w->q->n_columns + 1, sizeof *score);
+    enum table_rank best_rank = TABLE_UNNAMED;
     struct number_choice best = { -1, 0 };
 
     *named = NAMES_NOTHING;
     for (int c = 0; c < w->q->n_columns; c++) {
-        bool keyed = !p->limit && !p->bound && !p->unit;
-        double score = column_beside(w, p, c);
-        double table = score > 0 || !keyed ? 0 : said_beside(w, p, &w->tables[w->table_of[c]]);
-        enum named_beside here = score > 0 ? NAMES_COLUMN : table > 0 ? NAMES_TABLE : NAMES_NOTHING;
+        enum named_beside here = score_beside(&score[c], w, p, c);
         *named = here > *named ? here : *named;
-        score = table > 0 && is_key(w, c) ? table : score;
-        if (score > 0 && holder_of(p, c))
-            choose(&best, w, c, score + table_score(w, p, c) + (w->q->columns[c].is_key ? 0.005 : 0));
+        if (score[c] > 0 && heuristic_table_rank(w, c, p->first, p->last) >= TABLE_NAMED)
+            best_rank = TABLE_NAMED;
     }
+    for (int c = 0; c < w->q->n_columns; c++)
+        if (score[c] > 0 && holder_of(p, c) && heuristic_table_rank(w, c, p->first, p->last) >= best_rank)
+            choose(&best, w, c, score[c] + hint_score(w, p, c) + (w->q->columns[c].is_key ? 0.005 : 0));
+    free(score);
     return best;
 }
 
@@ -340,24 +375,27 @@ static bool has_word(const struct spoken *name, const char *const *stems)
 
 static struct number_choice choose_by_unit(const struct heuristic_words *w, const struct number_place *p)
 {
+    enum table_rank least = TABLE_UNNAMED;
     struct number_choice best = { -1, 0 };
 
+    for (int c = 0; c < w->q->n_columns && least == TABLE_UNNAMED; c++)
+        if (has_word(&w->names[c], p->unit->names) && heuristic_table_rank(w, c, p->first, p->last) >= TABLE_NAMED)
+            least = TABLE_NAMED;
     for (int c = 0; c < w->q->n_columns; c++)
-        if (has_word(&w->names[c], p->unit->names) && holder_of(p, c))
-            choose(&best, w, c, PART_LIKENESS + table_score(w, p, c));
+        if (has_word(&w->names[c], p->unit->names) && holder_of(p, c) &&
+            heuristic_table_rank(w, c, p->first, p->last) >= least)
+            choose(&best, w, c, PART_LIKENESS + hint_score(w, p, c));
     return best;
 }
 
-/* Whether the question says a word of the name, and not that it is a date. */
-static bool is_hinted(const struct heuristic_words *w, int column)
+/* "year", "date": what no other word narrows down. */
+static bool is_any_year(const struct spoken *name)
 {
-    const struct spoken *name = &w->names[column];
+    bool any = name->n > 0;
 
     for (int i = 0; i < name->n; i++)
-        if (!name->words[i].filler && !is_in(year_names, name->words[i].stem) &&
-            spoken_find(&w->words, name->words[i].stem))
-            return true;
-    return false;
+        any &= is_in(year_names, name->words[i].stem);
+    return any;
 }
 
 static bool may_be_dated(const struct heuristic_words *w, int column)
@@ -379,19 +417,19 @@ static struct number_choice choose_by_year(const struct heuristic_words *w, cons
         bool dated = has_word(&w->names[c], year_names);
         bool fits = holder && (holder->by_year || dated);
         if (fits && heuristic_table_rank(w, c, p->first, p->last) >= least)
-            choose(&best, w, c, PART_LIKENESS + table_score(w, p, c) + 0.005 * is_hinted(w, c) + 0.002 * dated);
+            choose(&best, w, c,
+                   PART_LIKENESS + hint_score(w, p, c) + (holder->by_year ? 0 : 0.01) + 0.002 * dated +
+                       0.015 * is_any_year(&w->names[c]));
     }
     return best;
 }
 
 /* A long number that one column alone holds. */
-static struct number_choice choose_only(const struct heuristic_words *w, const struct number_place *p)
+static struct number_choice choose_only(const struct number_place *p)
 {
-    const struct spoken_word *next = word_at(w, p->behind);
-    bool counts_next = next && !next->filler;
     bool is_long = fabs(p->number->value.real) >= 100 || !p->number->value.whole;
 
-    if (p->number->n_holders != 1 || p->limit || p->bound || counts_next || !is_long)
+    if (p->number->n_holders != 1 || p->limit || p->bound || p->counts || !is_long)
         return (struct number_choice){ -1, 0 };
     return (struct number_choice){ p->number->holders[0].column, PART_LIKENESS };
 }
@@ -407,7 +445,7 @@ static struct number_choice choose_column(const struct heuristic_words *w, const
         best = choose_by_year(w, p);
     if (best.column >= 0 || named != NAMES_NOTHING)
         return best;
-    return p->unit ? choose_by_unit(w, p) : choose_only(w, p);
+    return p->unit ? choose_by_unit(w, p) : choose_only(p);
 }
 
 bool heuristic_number(struct tag_concept *value, const struct heuristic_words *w, int number)
@@ -417,8 +455,8 @@ bool heuristic_number(struct tag_concept *value, const struct heuristic_words *w
     find_words(&p, w);
     if (p.first == w->words.n || p.number->ordinal)
         return false;
-    read_before(&p, w);
     read_behind(&p, w);
+    read_before(&p, w);
     struct number_choice best = p.count ? (struct number_choice){ -1, 0 } : choose_column(w, &p);
     if (best.column < 0)
         return false;
