@@ -2,6 +2,7 @@
 #include "data/sql/sql_lex.h"
 #include "data/sql/sql_print.h"
 #include "data/sql_form/sql_form_impl.h"
+#include "data/util/real_text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -114,7 +115,7 @@ static bool is_short(const char *text)
 const char *form_number(struct form_builder *f, const char *text, bool compared)
 {
     size_t digits = strspn(text, "0123456789");
-    char shortest[40];
+    char shortest[REAL_TEXT];
 
     if (!text[digits] && digits > 0 && digits < 18)
         return form_printf(f, "%lld", strtoll(text, NULL, 10));
@@ -123,12 +124,7 @@ const char *form_number(struct form_builder *f, const char *text, bool compared)
     double x = strtod(text, NULL);
     if (compared && x == floor(x) && fabs(x) < 9e15)
         return form_printf(f, "%.0f", x);
-    for (int precision = 15; precision <= 17; precision++) {
-        snprintf(shortest, sizeof shortest, "%.*g", precision, x);
-        if (strtod(shortest, NULL) == x)
-            break;
-    }
-    return form_printf(f, "%s%s", shortest, strpbrk(shortest, ".e") ? "" : ".0");
+    return form_printf(f, "%s", real_literal(shortest, x));
 }
 
 static const char *write_literal(struct form_builder *f, const struct sql_expr *e)
