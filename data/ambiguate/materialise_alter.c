@@ -202,11 +202,47 @@ static int split_table(struct target *t, const struct ambiqt_record *r, struct e
                       r->new_table, list, r->new_table, r->key, r->column, r->key, r->column, r->table);
 }
 
+/* The table anew without a column that ALTER TABLE cannot drop: one of a key, of an index or of a check. */
+static int rebuild_without(struct target *t, const char *table, const char *column, struct error *err)
+{
+    struct target_column columns[TARGET_MAX_COLUMNS];
+    int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "main", table), left = 0;
+    const char *list = "";
+    bool keyed = false;
+
+    for (int i = 0; i < n; i++)
+        if (strcasecmp(columns[i].name, column) == 0)
+            keyed = columns[i].primary;
+        else {
+            char *name = sqlite3_mprintf("%s\"%w\"", left ? ", " : "", columns[i].name);
+            list = strings_printf(&t->text, "%s%s", list, name);
+            sqlite3_free(name);
+            columns[left++] = columns[i];
+        }
+    for (int i = 0; i < left && keyed; i++) /* what is left of the key is none */
+        columns[i].primary = 0;
+    if (left == n || left == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: %s cannot do without the column %s", t->path, table, column);
+    return target_run(t, err,
+                      "CREATE TABLE \"ambit rebuilt\" (%s); INSERT INTO \"ambit rebuilt\" SELECT %s FROM \"%w\"; "
+                      "DROP TABLE \"%w\"; ALTER TABLE \"ambit rebuilt\" RENAME TO \"%w\"",
+                      definition(t, columns, left), list, table, table, table);
+}
+
+static int drop_column(struct target *t, const struct ambiqt_record *r, struct error *err)
+{
+    struct error why = { 0 };
+
+    if (target_run(t, &why, "ALTER TABLE \"%w\" DROP COLUMN \"%w\"", r->table, r->column) == 0)
+        return 0;
+    return rebuild_without(t, r->table, r->column, err);
+}
+
 int materialise_alter(struct target *t, const struct ambiguity *a, const struct schema *s, enum second_values second,
                       struct error *err)
 {
     if (a->kind == AMBIGUITY_DELETED)
-        return target_run(t, err, "ALTER TABLE \"%w\" DROP COLUMN \"%w\"", a->record.table, a->record.column);
+        return drop_column(t, &a->record, err);
     if (a->stored_rows && a->record.kind == SIA_AGGREGATE)
         return target_run(t, err, "CREATE TABLE \"%w\" AS %s", a->record.new_table, a->stored_rows);
     switch (a->record.kind) {

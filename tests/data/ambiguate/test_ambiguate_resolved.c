@@ -17,7 +17,7 @@ static const char script[] =
     "CREATE TABLE stock(id INTEGER PRIMARY KEY, count INT, max INT, price INT, name TEXT);"
     "CREATE TABLE seat(hall INT, number INT, colour TEXT, price INT, PRIMARY KEY (hall, number));"
     "CREATE TABLE note(code TEXT PRIMARY KEY, colour TEXT, weight INT);"
-    "CREATE TABLE log(day TEXT, colour TEXT, weight INT);"
+    "CREATE TABLE log(day TEXT, colour TEXT, weight INT); CREATE INDEX by_day ON log(day);"
     "INSERT INTO \"order\" VALUES (1, 'a', 3, 1), (2, 'b', 4, 2), (3, 'order', 5, 1);"
     "INSERT INTO client VALUES (1, 'Udo', 30, 'x', 1), (2, 'Eva', 40, 'y', 2), (3, 'order', 50, 'z', 3);"
     "INSERT INTO stock VALUES (1, 3, 9, 5, 'pen'), (2, 4, 8, 7, 'ink'), (3, 5, 7, 9, 'count');"
@@ -229,6 +229,18 @@ static void only_the_databases_of_records_stay(void **state)
     json_decref(records);
 }
 
+/* ALTER TABLE drops no column of an index, nor of a key. */
+static void indexed_columns_can_be_deleted(void **state)
+{
+    test_file(*state, "q.jsonl", ambiguate_question("Which days?", "SELECT day FROM log"));
+    json_t *records = ambiguate_run(*state, "--kinds D --questions $/q.jsonl --db $ --materialise $/made", 0, NULL);
+
+    assert_int_equal(json_array_size(records), 1);
+    assert_null(ambiguate_field(records, 0, "materialise_error"));
+    assert_int_equal(count_files(*state), 1);
+    json_decref(records);
+}
+
 /* With a dictionary AmbiQT's own rules are taken, unless others are asked for. */
 static void the_generator_can_be_named(void **state)
 {
@@ -254,6 +266,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(records_that_fail_are_counted_and_leave_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strings_stay_strings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_the_databases_of_records_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(indexed_columns_can_be_deleted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_generator_can_be_named, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
