@@ -1,5 +1,6 @@
 #include "data/ambiguate/substitute.h"
 
+#include "data/sql/sql_function.h"
 #include "data/sql/sql_lex.h"
 
 #include <ctype.h>
@@ -98,6 +99,24 @@ static bool is_sql(const char *key)
     return sql_word_use(key) != SQL_NOT_KEYWORD || sql_word_use(whole) != SQL_NOT_KEYWORD;
 }
 
+/* Whether the word is part of the name of a function that is called there; text is where it all begins. */
+static bool is_call(const char *text, const struct found *w)
+{
+    const char *begin = w->at, *end = w->at + w->n;
+
+    while (begin > text && sql_is_name_char((unsigned char)begin[-1]))
+        begin--;
+    while (sql_is_name_char((unsigned char)*end))
+        end++;
+    if (*end != '(')
+        return false;
+    char *name = strndup(begin, (size_t)(end - begin));
+    CHECK(name, "out of memory");
+    bool found = sql_function_find(name, 1);
+    free(name);
+    return found;
+}
+
 static bool is_common(const struct lexicon *l, int word)
 {
     return bsearch(&word, l->common, (size_t)l->n_common, sizeof *l->common, by_number);
@@ -146,6 +165,7 @@ static void put_word(FILE *out, const struct found *w, const char *key)
 
 char *substitute(struct substitution *s, const char *text)
 {
+    const char *whole = text;
     struct found w;
     char *done = NULL;
     size_t n;
@@ -154,7 +174,7 @@ char *substitute(struct substitution *s, const char *text)
     CHECK(out, "out of memory");
     for (; next_word(text, &w); text = w.at + w.n) {
         fwrite(text, 1, (size_t)(w.at - text), out);
-        const char *word = become(s, w.key);
+        const char *word = is_call(whole, &w) ? w.key : become(s, w.key);
         if (word == w.key)
             fwrite(w.at, 1, (size_t)w.n, out);
         else

@@ -3,8 +3,8 @@
  *
  * What texts have in common stays (that one part repeats another, but for one phrase), what they say goes: a model that
  * learns from them learns to look things up in its prompt, and cannot learn the prompts by heart.  A word is a run of
- * at least three ASCII letters; capitals and a plural s do not count and are kept.  SQL's own words are never
- * exchanged.
+ * at least three ASCII letters; capitals and a plural s do not count and are kept.  SQL's own words and the
+ * functions that it calls are never exchanged.
  */
 #ifndef DATA_AMBIGUATE_SUBSTITUTE_H
 #define DATA_AMBIGUATE_SUBSTITUTE_H

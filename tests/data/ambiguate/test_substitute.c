@@ -104,9 +104,11 @@ static void all_different(void **state)
 /* A statement stays one, and no word becomes one of SQL's. */
 static void sql_stays(void **state)
 {
-    static const char form[] = "select count(?) from ? where exists (select max(?) from ? group by ? having ?)";
+    static const char form[] = "select count(?) from ? where exists (select max(?), group_concat(?) from ? group by ? "
+                               "having length(?) > round(?))";
     static const char text[] =
-        "select count(age) from singer where exists (select max(year) from song group by singer having age)";
+        "select count(age) from singer where exists (select max(year), group_concat(length) from "
+        "song group by singer having length(age) > round(round))";
     struct rng rng = { .seed = 4 };
     struct lexicon l = { 0 };
     (void)state;
