@@ -3,8 +3,8 @@
 #include "data/clarify/belief.h"
 #include "data/clarify/candidate_list.h"
 #include "data/clarify/hints.h"
+#include "data/rewrite/sql_exchange.h"
 #include "data/sql/sql_check.h"
-#include "data/sql/sql_exchange.h"
 #include "data/sql_form/sql_form.h"
 
 #include <stdlib.h>

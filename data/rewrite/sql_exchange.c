@@ -1,6 +1,6 @@
-#include "data/sql/sql_exchange.h"
+#include "data/rewrite/sql_exchange.h"
 
-#include "data/sql/sql_connect.h"
+#include "data/rewrite/sql_connect.h"
 #include "data/sql/sql_scope.h"
 
 #include <string.h>

@@ -9,8 +9,8 @@
  * between the two all must be one key of several columns.  Whether the result says anything sensible
  * is left to who runs it.
  */
-#ifndef DATA_SQL_SQL_EXCHANGE_H
-#define DATA_SQL_SQL_EXCHANGE_H
+#ifndef DATA_REWRITE_SQL_EXCHANGE_H
+#define DATA_REWRITE_SQL_EXCHANGE_H
 
 #include "data/sql/sql.h"
 

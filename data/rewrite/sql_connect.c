@@ -1,4 +1,4 @@
-#include "data/sql/sql_connect.h"
+#include "data/rewrite/sql_connect.h"
 
 /* Adds a pair unless it is there; false where there is no place. */
 static bool add_pair(struct sql_connection *c, int first, int second)

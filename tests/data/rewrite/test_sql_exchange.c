@@ -5,7 +5,7 @@
 
 #include "data/clarify/hints.h"
 #include "data/corpora/example.h"
-#include "data/sql/sql_exchange.h"
+#include "data/rewrite/sql_exchange.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * sql_connect.h - the columns by which two tables of a schema are joined.
  */
-#ifndef DATA_SQL_SQL_CONNECT_H
-#define DATA_SQL_SQL_CONNECT_H
+#ifndef DATA_REWRITE_SQL_CONNECT_H
+#define DATA_REWRITE_SQL_CONNECT_H
 
 #include "data/schema/schema.h"
 
