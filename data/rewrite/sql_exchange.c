@@ -1,6 +1,7 @@
 #include "data/rewrite/sql_exchange.h"
 
 #include "data/rewrite/sql_connect.h"
+#include "data/rewrite/sql_walk.h"
 #include "data/sql/sql_scope.h"
 
 #include <string.h>
@@ -21,8 +22,6 @@ struct exchanging {
     bool failed;
 };
 
-typedef void visit_fn(struct exchanging *x, struct sql_expr *e);
-
 static void fail(struct exchanging *x, const char *what, const char *name)
 {
     if (!x->failed)
@@ -40,70 +39,13 @@ static void *take(struct exchanging *x, size_t bytes)
     return NULL;
 }
 
-static void visit_select(struct exchanging *x, struct sql_select *s, visit_fn *fn);
-
-static void visit(struct exchanging *x, struct sql_expr *e, visit_fn *fn)
-{
-    for (; e; e = e->next) {
-        visit(x, e->left, fn);
-        visit(x, e->right, fn);
-        visit(x, e->third, fn);
-        visit(x, e->list, fn);
-        visit(x, e->filter, fn);
-        if (e->select)
-            visit_select(x, e->select, fn);
-        if (e->over) {
-            visit(x, e->over->partition, fn);
-            for (struct sql_order *o = e->over->order; o; o = o->next)
-                visit(x, o->expr, fn);
-        }
-        fn(x, e);
-    }
-}
-
-static void visit_sources(struct exchanging *x, struct sql_source *s, visit_fn *fn)
-{
-    for (; s; s = s->next) {
-        visit(x, s->on, fn);
-        visit(x, s->arguments, fn);
-        visit_sources(x, s->group, fn);
-        if (s->select)
-            visit_select(x, s->select, fn);
-    }
-}
-
-static void visit_tail(struct exchanging *x, const struct sql_tail *t, visit_fn *fn)
-{
-    for (struct sql_order *o = t->order; o; o = o->next)
-        visit(x, o->expr, fn);
-    visit(x, t->limit, fn);
-    visit(x, t->offset, fn);
-}
-
-static void visit_core(struct exchanging *x, struct sql_core *c, visit_fn *fn)
-{
-    for (struct sql_result *r = c->results; r; r = r->next)
-        visit(x, r->expr, fn);
-    visit_sources(x, c->from, fn);
-    visit(x, c->rows, fn);
-    visit(x, c->where, fn);
-    visit(x, c->group, fn);
-    visit(x, c->having, fn);
-    for (struct sql_window *w = c->windows; w; w = w->next) {
-        visit(x, w->partition, fn);
-        for (struct sql_order *o = w->order; o; o = o->next)
-            visit(x, o->expr, fn);
-    }
-    visit_tail(x, &c->tail, fn);
-}
+typedef void visit_fn(void *exchanging, struct sql_expr *e, struct sql_core *core);
 
 static void visit_select(struct exchanging *x, struct sql_select *s, visit_fn *fn)
 {
-    for (struct sql_cte *c = s->ctes; c; c = c->next)
-        visit_select(x, c->select, fn);
-    for (struct sql_core *c = s->cores; c; c = c->next)
-        visit_core(x, c, fn);
-    visit_tail(x, &s->tail, fn);
+    const struct sql_walker walker = { .context = x, .expr = fn };
+
+    sql_walk(&walker, s);
 }
 
 /* Columns. */
@@ -120,8 +62,11 @@ static bool is_result(const struct exchanging *x, const struct sql_expr *e)
 }
 
 /* A derived table passes the name on. */
-static void rename_column(struct exchanging *x, struct sql_expr *e)
+static void rename_column(void *exchanging, struct sql_expr *e, struct sql_core *core)
 {
+    struct exchanging *x = exchanging;
+
+    (void)core;
     if (!says(e, x->s->columns[x->from].name) || !(e->source ? e->column == x->from : is_result(x, e)))
         return;
     sql_settle_name(&e->name, x->s->columns[x->to].name);
@@ -139,8 +84,11 @@ static const char *namesake(struct exchanging *x, const char *column)
     return c < 0 ? column : x->s->columns[c].name;
 }
 
-static void rename_of_table(struct exchanging *x, struct sql_expr *e)
+static void rename_of_table(void *exchanging, struct sql_expr *e, struct sql_core *core)
 {
+    struct exchanging *x = exchanging;
+
+    (void)core;
     if (e->kind == SQL_EXPR_IN && e->source && e->source->table == x->from) {
         sql_settle_name(&e->source->name, x->s->tables[x->to].name);
         x->n++;
@@ -177,8 +125,11 @@ static void rename_starred(struct exchanging *x, struct sql_core *c)
             sql_settle_name(&r->table, x->s->tables[x->to].name);
 }
 
-static void rename_inner(struct exchanging *x, struct sql_expr *e)
+static void rename_inner(void *exchanging, struct sql_expr *e, struct sql_core *core)
 {
+    struct exchanging *x = exchanging;
+
+    (void)core;
     if (e->select)
         rename_sources(x, e->select);
 }
@@ -280,22 +231,28 @@ static bool is_moved(const struct exchanging *x, const struct sql_expr *e)
     return e->kind == SQL_EXPR_COLUMN && e->source && e->source == x->source && e->column == x->from;
 }
 
-static void find_moved(struct exchanging *x, struct sql_expr *e)
+static void find_moved(void *exchanging, struct sql_expr *e, struct sql_core *core)
 {
+    struct exchanging *x = exchanging;
+
+    (void)core;
     x->found = x->found || is_moved(x, e);
 }
 
 /* What is said in the core, and behind it where it is the only one. */
 static void visit_own(struct exchanging *x, struct sql_select *select, visit_fn *fn)
 {
-    visit_core(x, x->core, fn);
-    if (!select->cores->next)
-        visit_tail(x, &select->tail, fn);
+    const struct sql_walker walker = { .context = x, .expr = fn };
+
+    sql_walk_core(&walker, x->core, select);
 }
 
 /* The column itself becomes that of the other table; all others say whose they are, since there is one more now. */
-static void move_column(struct exchanging *x, struct sql_expr *e)
+static void move_column(void *exchanging, struct sql_expr *e, struct sql_core *core)
 {
+    struct exchanging *x = exchanging;
+
+    (void)core;
     if (e->kind != SQL_EXPR_COLUMN || !e->source || !is_of_core(x, e->source))
         return;
     bool moved = is_moved(x, e);
@@ -316,8 +273,11 @@ static bool has_star(const struct sql_core *c)
     return false;
 }
 
-static void find_source(struct exchanging *x, struct sql_expr *e)
+static void find_source(void *exchanging, struct sql_expr *e, struct sql_core *core)
 {
+    struct exchanging *x = exchanging;
+
+    (void)core;
     x->found = x->found || (e->kind == SQL_EXPR_COLUMN && e->source && e->source == x->source);
 }
 
@@ -389,8 +349,11 @@ static void move_in_select(struct exchanging *x, struct sql_select *select)
     }
 }
 
-static void move_inner(struct exchanging *x, struct sql_expr *e)
+static void move_inner(void *exchanging, struct sql_expr *e, struct sql_core *core)
 {
+    struct exchanging *x = exchanging;
+
+    (void)core;
     if (e->select && !x->failed)
         move_in_select(x, e->select);
 }
@@ -416,8 +379,11 @@ static bool has_alias(const struct sql_select *select, const char *name)
 }
 
 /* One is enough, wherever it stands. */
-static void note_alias(struct exchanging *x, struct sql_expr *e)
+static void note_alias(void *exchanging, struct sql_expr *e, struct sql_core *core)
 {
+    struct exchanging *x = exchanging;
+
+    (void)core;
     if (e->select && has_alias(e->select, x->s->columns[x->from].name))
         x->aliased = true;
 }

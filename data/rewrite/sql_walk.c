@@ -69,6 +69,15 @@ static void walk_core(const struct sql_walker *w, struct sql_core *c)
     walk_tail(w, &c->tail, c);
 }
 
+void sql_walk_core(const struct sql_walker *w, struct sql_core *core, struct sql_select *select)
+{
+    if (w->core)
+        w->core(w->context, core, select);
+    walk_core(w, core);
+    if (!select->cores->next)
+        walk_tail(w, &select->tail, core);
+}
+
 void sql_walk(const struct sql_walker *w, struct sql_select *select)
 {
     for (struct sql_cte *c = select->ctes; c; c = c->next) {
@@ -76,10 +85,8 @@ void sql_walk(const struct sql_walker *w, struct sql_select *select)
             w->cte(w->context, c);
         sql_walk(w, c->select);
     }
-    for (struct sql_core *c = select->cores; c; c = c->next) {
-        if (w->core)
-            w->core(w->context, c, select);
-        walk_core(w, c);
-    }
-    walk_tail(w, &select->tail, select->cores->next ? NULL : select->cores);
+    for (struct sql_core *c = select->cores; c; c = c->next)
+        sql_walk_core(w, c, select);
+    if (select->cores->next)
+        walk_tail(w, &select->tail, NULL);
 }

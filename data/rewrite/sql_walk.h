@@ -18,5 +18,7 @@ struct sql_walker {
 
 /* The depth of the recursion is that of the tree, which the parser bounds. */
 void sql_walk(const struct sql_walker *w, struct sql_select *select);
+/* One SELECT of those, with the ORDER BY and LIMIT behind it where it is the only one. */
+void sql_walk_core(const struct sql_walker *w, struct sql_core *core, struct sql_select *select);
 
 #endif
