@@ -41,9 +41,9 @@ const char *ambiguity_take(struct ambiguities *out, char *text);
 
 /*
  * Checks the readings of a record: both run on empty tables of the altered schema, in which every word that was a
- * string or a name is so still.  Where there is a database, the second reading of J gives the query's rows on it, and
- * that of P runs.  *fault says what is wrong, AMBIGUITY_FAULTS that nothing is.  s has every name in lower case; path
- * is that of the record's database or NULL.  -1 when statements cannot be run at all.
+ * string or a name is so still.  Where there is a database, SQLite takes the query on it, the second reading of J gives
+ * the query's rows, and that of P runs.  *fault says what is wrong, AMBIGUITY_FAULTS that nothing is.  s has every name
+ * in lower case; path is that of the record's database or NULL.  -1 when statements cannot be run at all.
  */
 int ambiguity_check(enum ambiguity_fault *fault, const struct ambiguity *a, const struct schema *s, const char *path,
                     struct error *err);

@@ -129,7 +129,7 @@ void ambiguate_input_release(struct ambiguate_input *in)
 }
 
 /* Leaves out those whose element is of a view or a virtual table, of which none can stand twice. */
-static void keep_stored(struct ambiguities *out, int from, const struct schema *s)
+static void keep_stored(struct ambiguities *out, int from, const struct schema *s, bool resolved)
 {
     int n = from;
 
@@ -138,6 +138,8 @@ static void keep_stored(struct ambiguities *out, int from, const struct schema *
         int t = table ? schema_table_find(s, table) : -1;
         if (t < 0 || schema_table_is_stored(s, t))
             out->items[n++] = out->items[i];
+        else if (resolved)
+            ambiguity_leave_out(out, FAULT_FORM);
     }
     out->n = n;
 }
@@ -195,7 +197,7 @@ int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, int kind
         ambiguate_question_init(&q, query ? query : "");
         int before = out->n;
         make_one(out, in, &q, kind);
-        keep_stored(out, before, q.schema);
+        keep_stored(out, before, q.schema, q.resolved);
         ambiguate_question_release(&q);
     }
     return 0;

@@ -2,6 +2,7 @@
 #include "data/ambiguate/ambiguate_write.h"
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
+#include "data/util/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,6 +169,9 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
     int rc = ambiguate_input_read(&in, files, err);
     in.one_table = takes_one_table(a, files->questions);
     in.as_ambiqt = takes_ambiqt(a);
+    if (rc == 0 && in.as_ambiqt && a->generator == GENERATOR_BY_FILES)
+        log_info("records of kinds C, T, J and P are made by AmbiQT's own rules, which keep its mistakes; for readings "
+                 "that run, use --generator resolved");
     if (rc == 0)
         rc = ambiguate_write(counts, &in, &o, err);
     if (rc == 0)

@@ -229,6 +229,29 @@ static void only_the_databases_of_records_stay(void **state)
     json_decref(records);
 }
 
+/* The schema tells of a column that the database does not have. */
+static void queries_run_on_their_database(void **state)
+{
+    static const char *const kinds[] = { "C", "T", "D" };
+
+    test_file(
+        *state, "tables.json",
+        "[{\"db_id\": \"harbour_0\", \"table_names\": [\"client\"], \"table_names_original\": [\"client\"], "
+        "\"column_names\": [[-1, \"*\"], [0, \"height\"], [0, \"name\"]], \"column_names_original\": [[-1, \"*\"], "
+        "[0, \"height\"], [0, \"name\"]], \"column_types\": [\"text\", \"number\", \"text\"], "
+        "\"primary_keys\": [], \"foreign_keys\": []}]");
+    test_file(*state, "q.jsonl", ambiguate_question("Which height?", "SELECT height FROM client"));
+    for (int i = 0; i < ARRAY_LEN(kinds); i++) {
+        char arguments[256], *said;
+        snprintf(arguments, sizeof arguments, "--kinds %s --questions $/q.jsonl --tables $/tables.json --db $",
+                 kinds[i]);
+        json_decref(ambiguate_run(*state, arguments, 0, &said));
+        if (!strstr(said, ": 0 records, 1 left out (a reading fails 1)"))
+            fail_msg("said %s", said);
+        free(said);
+    }
+}
+
 /* ALTER TABLE drops no column of an index, nor of a key. */
 static void indexed_columns_can_be_deleted(void **state)
 {
@@ -266,6 +289,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(records_that_fail_are_counted_and_leave_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strings_stay_strings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_the_databases_of_records_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(queries_run_on_their_database, set_up, tear_down),
         cmocka_unit_test_setup_teardown(indexed_columns_can_be_deleted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_generator_can_be_named, set_up, tear_down),
     };
