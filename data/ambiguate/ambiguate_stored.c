@@ -219,7 +219,10 @@ static const char *from_clause(struct storing *s)
     int begin = PLACE_OF(sql, true, WORD_FROM);
     int end = PLACE_OF(sql, false, WORD_WHERE, WORD_GROUP, WORD_HAVING, WORD_ORDER, WORD_LIMIT);
 
-    end = end < 0 ? (int)strlen(sql) : end - 1;
+    if (end < 0)
+        end = (int)strlen(sql);
+    while (sql[end - 1] == ' ')
+        end--;
     return strings_printf(&s->r.out->text, "%.*s", end - begin, sql + begin);
 }
 

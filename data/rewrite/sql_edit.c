@@ -51,24 +51,39 @@ static int by_place(const void *a, const void *b)
     return (x->span.begin > y->span.begin) - (x->span.begin < y->span.begin);
 }
 
+/* Text while it is written: what stood side by side without a blank, as WHERE"name" may, stays two words. */
+struct edited {
+    FILE *f;
+    char last;
+};
+
+static void put(struct edited *e, const char *text, int n)
+{
+    if (n > 0 && sql_is_name_char((unsigned char)e->last) && sql_is_name_char((unsigned char)*text))
+        putc(' ', e->f);
+    fprintf(e->f, "%.*s", n, text);
+    e->last = n > 0 ? text[n - 1] : e->last;
+}
+
 char *sql_edits_part(struct sql_edits *e, int begin, int end)
 {
     char *text = NULL;
     size_t size;
-    FILE *f = open_memstream(&text, &size);
+    struct edited out = { .f = open_memstream(&text, &size) };
 
-    CHECK(f, "cannot write to memory");
+    CHECK(out.f, "cannot write to memory");
     if (e->n)
         qsort(e->items, (size_t)e->n, sizeof *e->items, by_place);
     for (int i = 0; i < e->n; i++) {
         const struct sql_change *c = &e->items[i];
         if (c->span.begin < begin || c->span.end > end)
             continue;
-        fprintf(f, "%.*s%s", c->span.begin - begin, e->sql + begin, c->text);
+        put(&out, e->sql + begin, c->span.begin - begin);
+        put(&out, c->text, (int)strlen(c->text));
         begin = c->span.end;
     }
-    fprintf(f, "%.*s", end - begin, e->sql + begin);
-    CHECK(fclose(f) == 0, "cannot write to memory");
+    put(&out, e->sql + begin, end - begin);
+    CHECK(fclose(out.f) == 0, "cannot write to memory");
     return text;
 }
 

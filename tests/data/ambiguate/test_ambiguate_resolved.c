@@ -126,6 +126,9 @@ static const struct wanted wanted[] = {
       "select name, price from stock where id in (select t1.id from client as t1)",
       "select t2.name, t3.price from stock as t2 join stock_price as t3 on t2.id = t3.id where t2.id in (select t1.id "
       "from client as t1)" },
+    { "J", "SELECT\"note\",\"order\"FROM\"order\"WHERE\"note\"='a'", 2,
+      "select\"note\",\"order\"from\"order\"where\"note\"='a'",
+      "select t1.\"note\",t2.\"order\"from\"order\" as t1 join order_order as t2 on t1.id = t2.id where t1.\"note\"='a'" },
     { "J", "SELECT note, \"order\" FROM \"order\"", 2, "select note, \"order\" from \"order\"",
       "select t1.note, t2.\"order\" from \"order\" as t1 join order_order as t2 on t1.id = t2.id" },
     { "J", "SELECT colour, avg(price) FROM seat GROUP BY colour", 0, NULL, NULL },
@@ -144,6 +147,9 @@ static const struct wanted wanted[] = {
       "select \"two words\", avg_select from client_select order by avg_select desc limit 1" },
     { "P", "SELECT count(*), sum(o.\"order\") FROM \"order\" AS o", 1,
       "select count(*), sum(o.\"order\") from \"order\" as o", "select number, sum_order from order_order" },
+    { "P", "SELECT max(age)FROM\"client\"WHERE\"name\"='Udo'GROUP BY\"name\"LIMIT 1", 1,
+      "select max(age)from\"client\"where\"name\"='Udo'group by\"name\"limit 1",
+      "select max_age from client_age where name='Udo'group by name limit 1" },
     { "P", "SELECT max(age) FROM client WHERE age > (SELECT avg(age) FROM client)", 0, NULL, NULL },
     { "P", "SELECT sum(number), count(*) FROM seat GROUP BY number", 0, NULL, NULL }, /* two columns "number" */
 };
