@@ -9,29 +9,94 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The entry's number, what is wrong with the file kept in it; -1 when there is no file. */
+/* Takes what was read; a schema that is as it was stays where it is. */
+static void take_schema(struct catalog_entry *e, struct schema_set *fresh)
+{
+    if (e->set.n && fresh->n && schema_equal(e->set.schemas, fresh->schemas)) {
+        schema_set_close(fresh);
+        return;
+    }
+    schema_set_close(&e->set);
+    e->set = *fresh;
+}
+
+/* What is wrong with the file is kept in the entry.  -1 where the time of a request was over, which is nothing that the
+ * file is wrong about. */
+static int read_file(struct catalog_entry *e, const char *where, struct error *err)
+{
+    struct database_state before = e->state;
+    struct schema_set fresh;
+    struct error wrong = { 0 };
+
+    database_state_look(&e->state, e->path);
+    bool other = e->state.file.inode != before.file.inode || e->state.file.device != before.file.device;
+    int rc = schema_set_open_sqlite(&fresh, e->path, other, &wrong);
+    if (rc && work_limit_ended()) {
+        schema_set_close(&fresh);
+        e->state = before;
+        return error_set(err, EXIT_CODE_DATA, "%s: no time is left to read the database", where);
+    }
+    column_samples_close(&e->samples);
+    free(e->wrong);
+    e->wrong = NULL;
+    e->version++;
+    if (rc) {
+        schema_set_close(&fresh);
+        e->wrong = xmalloc(sizeof wrong);
+        *e->wrong = wrong;
+    }
+    take_schema(e, &fresh);
+    return 0;
+}
+
+/* The entry's number; -1 when there is no file. */
 static int open_file(struct schema_catalog *s, const char *db_id, const char *where, struct error *err)
 {
-    struct catalog_entry e = { 0 };
-    struct error wrong = { 0 };
-    char *path = db_path(s->db, db_id, err);
+    struct catalog_entry e = { .turn = s->turn };
 
-    if (!path)
+    e.path = db_path(s->db, db_id, err);
+    if (!e.path)
         return error_prefix(err, "%s: field \"db_id\"", where);
-    if (schema_set_open_sqlite(&e.set, path, true, &wrong)) {
-        schema_set_close(&e.set);
-        if (work_limit_ended()) { /* which is nothing that the file is wrong about */
-            free(path);
-            return error_set(err, EXIT_CODE_DATA, "%s: no time is left to read the database", where);
-        }
-        e.wrong = xmalloc(sizeof wrong);
-        *e.wrong = wrong;
+    if (read_file(&e, where, err)) {
+        free(e.path);
+        return -1;
     }
-    free(path);
     int k = strings_add(&s->ids, db_id);
     s->entries = xrealloc(s->entries, (size_t)s->ids.n * sizeof *s->entries);
     s->entries[k] = e;
     return k;
+}
+
+/* Once a turn; -1 when the file is gone. */
+static int look_again(struct schema_catalog *s, int k, const char *where, struct error *err)
+{
+    struct catalog_entry *e = &s->entries[k];
+    struct database_state now;
+
+    if (e->turn == s->turn)
+        return k;
+    char *path = db_path(s->db, s->ids.items[k], err);
+    if (!path)
+        return error_prefix(err, "%s: field \"db_id\"", where);
+    bool same = strcmp(path, e->path) == 0;
+    free(e->path);
+    e->path = path;
+    database_state_look(&now, path);
+    if ((!same || !database_state_same(&e->state, &now)) && read_file(e, where, err))
+        return -1;
+    e->turn = s->turn;
+    return k;
+}
+
+void schema_catalog_turn(struct schema_catalog *s)
+{
+    s->turn++;
+}
+
+int64_t schema_catalog_version(const struct schema_catalog *s, const char *db_id)
+{
+    int k = s->db ? strings_find(&s->ids, db_id) : -1;
+    return k < 0 ? 0 : s->entries[k].version;
 }
 
 const struct schema *schema_catalog_find(struct schema_catalog *s, const char *db_id, const char *where,
@@ -44,8 +109,7 @@ const struct schema *schema_catalog_find(struct schema_catalog *s, const char *d
         return found;
     }
     int k = strings_find(&s->ids, db_id);
-    if (k < 0)
-        k = open_file(s, db_id, where, err);
+    k = k < 0 ? open_file(s, db_id, where, err) : look_again(s, k, where, err);
     if (k >= 0 && s->entries[k].wrong && err)
         *err = *s->entries[k].wrong;
     return k < 0 || s->entries[k].wrong ? NULL : s->entries[k].set.schemas;
@@ -81,10 +145,7 @@ struct column_samples *schema_catalog_samples(struct schema_catalog *s, const ch
     struct catalog_entry *e = &s->entries[k];
     if (e->wrong || e->samples.db)
         return e->wrong ? NULL : &e->samples;
-    char *path = db_path(s->db, db_id, NULL);
-    bool open = path && column_samples_open(&e->samples, e->set.schemas, path, NULL) == 0;
-    free(path);
-    return open ? &e->samples : NULL;
+    return column_samples_open(&e->samples, e->set.schemas, e->path, NULL) == 0 ? &e->samples : NULL;
 }
 
 int schema_catalog_connect(struct exec_db **db, struct schema_catalog *s, const char *db_id, struct error *err)
@@ -121,6 +182,7 @@ void schema_catalog_close(struct schema_catalog *s)
         column_samples_close(&s->entries[i].samples);
         schema_set_close(&s->entries[i].set);
         free(s->entries[i].wrong);
+        free(s->entries[i].path);
     }
     free(s->entries);
     strings_release(&s->ids);

@@ -74,6 +74,32 @@ void schema_set_close(struct schema_set *s)
     *s = (struct schema_set){ 0 };
 }
 
+static bool same_table(const struct schema_table *a, const struct schema_table *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->text, b->text) == 0 && a->first_column == b->first_column &&
+           a->n_columns == b->n_columns && a->form == b->form;
+}
+
+static bool same_column(const struct schema_column *a, const struct schema_column *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->text, b->text) == 0 && a->table == b->table &&
+           a->type == b->type && a->primary == b->primary;
+}
+
+bool schema_equal(const struct schema *a, const struct schema *b)
+{
+    bool same = strcmp(a->db_id, b->db_id) == 0 && a->n_tables == b->n_tables && a->n_columns == b->n_columns &&
+                a->n_foreign_keys == b->n_foreign_keys;
+
+    for (int t = 0; same && t < a->n_tables; t++)
+        same = same_table(&a->tables[t], &b->tables[t]);
+    for (int c = 0; same && c < a->n_columns; c++)
+        same = same_column(&a->columns[c], &b->columns[c]);
+    for (int k = 0; same && k < a->n_foreign_keys; k++)
+        same = a->foreign_keys[k].from == b->foreign_keys[k].from && a->foreign_keys[k].to == b->foreign_keys[k].to;
+    return same;
+}
+
 int schema_table_find(const struct schema *s, const char *name)
 {
     for (int t = 0; t < s->n_tables; t++)

@@ -64,7 +64,8 @@ struct schema {
     struct schema_column *columns;
     struct schema_foreign_key *foreign_keys;
     int n_tables, n_columns, n_foreign_keys;
-    void *block; /* owns every string and array above */
+    void *block;    /* owns every string and array above */
+    int64_t serial; /* tells it from all others that the process builds, those that are gone included */
 };
 
 struct schema_set {
@@ -83,6 +84,9 @@ int schema_set_from_json(struct schema_set *s, const json_t *tables, const char 
 void schema_set_close(struct schema_set *s);
 /* NULL when there is no such db_id. */
 const struct schema *schema_find(const struct schema_set *s, const char *db_id);
+
+/* Whether all but the serial is the same. */
+bool schema_equal(const struct schema *a, const struct schema *b);
 
 /* Case-insensitive, as SQLite compares names; -1 when absent. */
 int schema_table_find(const struct schema *s, const char *name);

@@ -145,13 +145,15 @@ static int *place_columns(const struct schema_build *b, struct schema_table *tab
     return place;
 }
 
+static _Atomic int64_t serials;
+
 void schema_build_finish(struct schema_build *b, struct schema *out)
 {
     size_t tables = (size_t)b->n_tables * sizeof *out->tables, columns = (size_t)b->n_columns * sizeof *out->columns;
     size_t keys = (size_t)b->n_foreign_keys * sizeof *out->foreign_keys;
     char *block = xcalloc(tables + columns + keys + b->text_size, 1), *text = block + tables + columns + keys;
 
-    *out = (struct schema){ .block = block, .db_id = text + b->db_id };
+    *out = (struct schema){ .block = block, .db_id = text + b->db_id, .serial = ++serials };
     out->tables = (struct schema_table *)(void *)block;
     out->columns = (struct schema_column *)(void *)(block + tables);
     out->foreign_keys = (struct schema_foreign_key *)(void *)(block + tables + columns);

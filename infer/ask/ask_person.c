@@ -197,6 +197,7 @@ static int talk_about(struct ask_talk *t, json_t *record, const char *where, str
         rc = write_outcome(t, &k, starts ? t->session : NULL, err);
     session_release(t->session);
     *t->session = (struct session){ 0 };
+    schema_catalog_turn(&t->asker.context.schemas);
     asked_release(&k);
     return rc;
 }

@@ -112,6 +112,7 @@ static int answer_record(struct ask_run *r, json_t *record, json_t **line, const
     }
     session_release(r->session);
     *r->session = (struct session){ 0 };
+    schema_catalog_turn(&r->asker.context.schemas);
     asked_release(&k);
     return rc;
 }

@@ -261,6 +261,7 @@ static void answer(void *user, struct http_reply *reply, const struct http_reque
     CHECK(reply->text, "a reply cannot be written");
     session_release(s->session);
     *s->session = (struct session){ 0 };
+    schema_catalog_turn(&s->asker.context.schemas);
     json_decref(line);
     json_decref(x.request);
 }

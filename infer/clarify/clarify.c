@@ -94,6 +94,7 @@ static int write_record(struct clarifier *c, json_t *json, const struct record_r
         *err = (struct error){ 0 };
     }
     clarify_case_release(c->current);
+    schema_catalog_turn(&c->schemas);
     rc = json_write_line(out, o, err);
     json_decref(o);
     return rc;

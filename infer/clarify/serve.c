@@ -110,6 +110,7 @@ static int serve_lines(struct session_context *context, struct json_reader *in, 
         rc = json_write_line(&out, reply, err);
         json_decref(reply);
         json_decref(request);
+        schema_catalog_turn(&context->schemas);
         if (rc || fflush(stdout))
             return rc ? rc : error_set(err, EXIT_CODE_FAILURE, "standard output: cannot write");
     }

@@ -110,10 +110,6 @@ static const struct prepared_schema *find_schema(struct detect_run *d, const jso
                                                  struct error *err)
 {
     const char *db_id = json_get_string(record, "db_id", where, err);
-    const struct prepared_schema *p = db_id ? detector_known(&d->detector, db_id) : NULL;
-
-    if (p)
-        return p;
     const struct schema *s = db_id ? schema_catalog_find(&d->schemas, db_id, where, err) : NULL;
     return s ? detector_prepare(&d->detector, db_id, s, err) : NULL;
 }
@@ -293,6 +289,7 @@ static void clear_group(struct detect_run *d)
         free(d->group[i].error);
     }
     d->n = d->n_items = d->nodes = 0;
+    schema_catalog_turn(&d->schemas);
 }
 
 static bool is_full(const struct detect_run *d)

@@ -85,22 +85,24 @@ static struct prepared_schema *prepare(struct detector *d, const struct schema *
         return NULL;
     }
     p->sum = schema_sum(s);
+    p->serial = s->serial;
     return p;
-}
-
-const struct prepared_schema *detector_known(const struct detector *d, const char *db_id)
-{
-    int i = strings_find(&d->db_ids, db_id);
-    return i >= 0 ? d->prepared[i] : NULL;
 }
 
 const struct prepared_schema *detector_prepare(struct detector *d, const char *db_id, const struct schema *s,
                                                struct error *err)
 {
-    struct prepared_schema *p = prepare(d, s, err);
+    int i = strings_find(&d->db_ids, db_id);
 
+    if (i >= 0 && d->prepared[i]->serial == s->serial)
+        return d->prepared[i];
+    struct prepared_schema *p = prepare(d, s, err);
     if (!p)
         return NULL;
+    if (i >= 0) {
+        forget(d->prepared[i]);
+        return d->prepared[i] = p;
+    }
     GROW(d->prepared, d->db_ids.n, d->prepared_cap);
     return d->prepared[strings_add(&d->db_ids, db_id)] = p;
 }
@@ -212,14 +214,10 @@ json_t *detector_find(struct detector *d, const json_t *record, const struct sch
                       struct error *err)
 {
     const char *db_id = json_get_string(record, "db_id", where, err);
-    const struct prepared_schema *p = db_id && lasting ? detector_known(d, db_id) : NULL;
+    const struct prepared_schema *p = db_id && lasting ? detector_prepare(d, db_id, s, err) : NULL;
 
-    if (!db_id)
-        return NULL;
-    if (p || lasting) {
-        p = p ? p : detector_prepare(d, db_id, s, err);
+    if (!db_id || lasting)
         return p ? find(d, record, p, where, err) : NULL;
-    }
     struct prepared_schema *once = prepare(d, s, err);
     json_t *line = once ? find(d, record, once, where, err) : NULL;
     if (once)

@@ -28,7 +28,8 @@ struct prepared_schema {
     const struct schema *schema;
     struct schema_input input;
     struct schema_finder *finder; /* in place of the input, where there are more elements than are read; else NULL */
-    uint64_t sum;                 /* of the schema */
+    uint64_t sum;                 /* of the schema, as is: */
+    int64_t serial;
 };
 
 struct detector {
@@ -47,9 +48,8 @@ struct detector {
 int detector_open(struct detector *d, const struct detector_settings *s, struct error *err);
 void detector_close(struct detector *d);
 
-/* What is known of a db_id's schema: NULL when it was not prepared yet. */
-const struct prepared_schema *detector_known(const struct detector *d, const char *db_id);
-/* Prepares it; s must live as long as the detector.  NULL with err. */
+/* The schema of a db_id, prepared once and again when it is another one; s must live as long as it is asked for.  NULL
+ * with err. */
 const struct prepared_schema *detector_prepare(struct detector *d, const char *db_id, const struct schema *s,
                                                struct error *err);
 /* A question of a prepared schema.  What the item borrows is kept in q, zeroed before, which the caller releases; of a
@@ -74,8 +74,8 @@ float *detector_vectors(struct detector *d, const char *const *questions, int n,
 int detector_score(struct detector *d, const struct gate_item *items, int n, struct gate_result *results,
                    float *relevance, struct error *err);
 
-/* The finding's line (finding_json) of a record with "question", a new reference; NULL with err.  `lasting`: s lives as
- * long as the detector, is that of the record's db_id and need not be prepared again. */
+/* The finding's line (finding_json) of a record with "question", a new reference; NULL with err.  `lasting`: s is
+ * that of the record's db_id, and what is prepared of it is kept. */
 json_t *detector_find(struct detector *d, const json_t *record, const struct schema *s, bool lasting, const char *where,
                       struct error *err);
 

@@ -379,6 +379,7 @@ void parse_stages_clear(struct parse_stages *f)
         parse_case_release(&f->cases[i]);
     f->n = 0;
     f->valued = NULL;
+    schema_catalog_turn(&f->schemas);
 }
 
 void parse_stages_release(struct parse_stages *f)

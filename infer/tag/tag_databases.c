@@ -1,11 +1,14 @@
 #include "infer/tag/tag_databases.h"
 
 #include "data/exec/db_path.h"
+#include "data/util/log.h"
 #include "data/util/sums.h"
 
 #include <malloc.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+
+enum { KEPT_TIMES = 10 };
+static const double MAY_WAIT = 0.5; /* seconds */
 
 int tag_databases_open(struct tag_databases *d, const char *schema, const char *db, int64_t max_bytes,
                        struct error *err)
@@ -33,42 +36,71 @@ void tag_databases_close(struct tag_databases *d)
     schema_catalog_close(&d->schemas);
 }
 
+/* No file, and an empty one beside the database, are as if there was none. */
+static uint64_t add_file(uint64_t sum, const struct file_state *f)
+{
+    const int64_t numbers[] = { f->size, f->written[0], f->written[1] };
+    return f->size ? hash_bytes(sum, numbers, sizeof numbers) : sum;
+}
+
 static uint64_t sum_of(const struct tag_database *b)
 {
     json_t *whole = schema_to_json(b->schema);
     char *text = json_dumps(whole, JSON_COMPACT);
     uint64_t sum = sum_text(HASH_START, text);
-    struct stat st;
+    struct database_state now;
 
-    if (b->path && stat(b->path, &st) == 0) {
-        const int64_t numbers[] = { st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec };
-        sum = hash_bytes(sum, numbers, sizeof numbers);
+    if (b->path) {
+        database_state_look(&now, b->path);
+        sum = add_file(add_file(add_file(sum, &now.file), &now.wal), &now.journal);
     }
     free(text);
     json_decref(whole);
     return sum;
 }
 
-struct tag_database *tag_databases_find(struct tag_databases *d, const char *db_id, const char *where,
-                                        struct error *err)
+static struct tag_database *place_of(struct tag_databases *d, const char *db_id)
 {
     int i = strings_find(&d->db_ids, db_id);
 
     if (i >= 0)
         return d->items[i];
+    GROW(d->items, d->db_ids.n, d->cap);
+    return d->items[strings_add(&d->db_ids, db_id)] = xcalloc(1, sizeof **d->items);
+}
+
+/* Whether only rows have changed, and they were read but lately. */
+static bool may_be_kept(const struct tag_database *b, const struct schema *schema)
+{
+    return b->open && b->serial == schema->serial && b->seconds > MAY_WAIT &&
+           now_seconds() < b->read_at + KEPT_TIMES * b->seconds;
+}
+
+struct tag_database *tag_databases_find(struct tag_databases *d, const char *db_id, const char *where,
+                                        struct error *err)
+{
     const struct schema *schema = schema_catalog_find(&d->schemas, db_id, where, err);
+
     if (!schema)
         return NULL;
-    struct tag_database *b = xcalloc(1, sizeof *b);
+    struct tag_database *b = place_of(d, db_id);
+    int64_t version = schema_catalog_version(&d->schemas, db_id);
+    if ((b->serial == schema->serial && b->version == version) || may_be_kept(b, schema))
+        return b;
+    let_go(b);
+    free(b->path);
     b->schema = schema;
+    b->serial = schema->serial;
+    b->version = version;
     b->path = d->schemas.db ? db_path(d->schemas.db, db_id, NULL) : NULL;
     b->sum = sum_of(b);
-    GROW(d->items, d->db_ids.n, d->cap);
-    return d->items[strings_add(&d->db_ids, db_id)] = b;
+    return b;
 }
 
 struct tag_source *tag_database_source(struct tag_databases *d, struct tag_database *of, struct error *err)
 {
+    double begun = now_seconds();
+
     of->used = ++d->clock;
     if (of->open)
         return &of->source;
@@ -77,6 +109,8 @@ struct tag_source *tag_database_source(struct tag_databases *d, struct tag_datab
         return NULL;
     }
     of->open = true;
+    of->read_at = now_seconds();
+    of->seconds = of->read_at - begun;
     return &of->source;
 }
 
@@ -106,4 +140,5 @@ void tag_databases_trim(struct tag_databases *d)
     }
     if (bytes < before)
         malloc_trim(0);
+    schema_catalog_turn(&d->schemas);
 }

@@ -1,8 +1,12 @@
 /*
- * tag_databases.h - the databases that questions are about, each read when it is first asked about.
+ * tag_databases.h - the databases that questions are about, each read when it is first asked about, and again when it
+ * has changed.
  *
  * Each index of values takes at most max_bytes.  Between two groups of questions the least recently used ones are let
  * go until all together take half of that; the newest stays.
+ *
+ * An index that takes more than half a second to make is kept ten times as long while only rows change, so that a
+ * database that is written to all the time can be asked about.
  */
 #ifndef INFER_TAG_TAG_DATABASES_H
 #define INFER_TAG_TAG_DATABASES_H
@@ -12,11 +16,13 @@
 
 struct tag_database {
     const struct schema *schema;
-    char *path;   /* NULL: the schema alone is known */
-    uint64_t sum; /* of the schema, and of the file's size and time */
+    char *path;              /* NULL: the schema alone is known */
+    uint64_t sum;            /* of the schema, and of the files' sizes and times */
+    int64_t serial, version; /* of the schema; of the rows when they were read (schema_catalog.h) */
     struct tag_source source;
     bool open;
-    int64_t used; /* the clock when it was last asked for */
+    int64_t used;            /* the clock when it was last asked for */
+    double read_at, seconds; /* when it was opened, and how long that took */
 };
 
 struct tag_databases {

@@ -26,7 +26,7 @@ static void failures_are_remembered(void **state)
 
     assert_int_equal(unlink(path), 0);
     sqlite3 *db = explain_open(NULL, "CREATE TABLE t (a INT)");
-    explain_schema(&set, db, dir); /* db.sqlite is good now, but was looked at */
+    explain_schema(&set, db, dir); /* db.sqlite is good now, but was looked at in this turn */
     schema_set_close(&set);
     sqlite3_close(db);
     err = (struct error){ 0 };
@@ -42,9 +42,72 @@ static void failures_are_remembered(void **state)
     test_dir_remove(dir);
 }
 
+static void write_db(const char *path, const char *sql)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* Of the first column. */
+static const char *samples(struct schema_catalog *catalog)
+{
+    return column_samples_text(schema_catalog_samples(catalog, "db"), 0);
+}
+
+/* A file that changes between two turns is read again; a schema that stays the same stays where it is. */
+static void changes_are_seen_in_the_next_turn(void **state)
+{
+    (void)state;
+    char *dir = test_dir_new(), *path = xstrdup(test_file(dir, "db.sqlite", NULL));
+    struct schema_catalog catalog;
+    struct error err = { 0 };
+
+    write_db(path, "CREATE TABLE t (a INT); INSERT INTO t VALUES (1)");
+    assert_int_equal(schema_catalog_open(&catalog, NULL, dir, &err), 0);
+    const struct schema *first = schema_catalog_find(&catalog, "db", "r", &err);
+    assert_non_null(first);
+    int64_t version = schema_catalog_version(&catalog, "db"), serial = first->serial;
+    assert_string_equal(samples(&catalog), "1");
+
+    write_db(path, "UPDATE t SET a = 2");
+    assert_ptr_equal(schema_catalog_find(&catalog, "db", "r", &err), first);
+    assert_true(schema_catalog_version(&catalog, "db") == version);
+    schema_catalog_turn(&catalog);
+    assert_ptr_equal(schema_catalog_find(&catalog, "db", "r", &err), first);
+    assert_true(first->serial == serial && schema_catalog_version(&catalog, "db") != version);
+    assert_string_equal(samples(&catalog), "2");
+
+    write_db(path, "PRAGMA journal_mode = WAL; ALTER TABLE t ADD COLUMN b TEXT");
+    assert_int_equal(schema_catalog_find(&catalog, "db", "r", &err)->n_columns, 1);
+    schema_catalog_turn(&catalog);
+    const struct schema *second = schema_catalog_find(&catalog, "db", "r", &err);
+    assert_int_equal(second->n_columns, 2);
+    assert_true(second->serial != serial);
+
+    assert_int_equal(unlink(path), 0);
+    schema_catalog_turn(&catalog);
+    assert_null(schema_catalog_find(&catalog, "db", "r", &err));
+    assert_error(err, "no database db");
+    test_file(dir, "db.sqlite", "garbage");
+    schema_catalog_turn(&catalog);
+    assert_null(schema_catalog_find(&catalog, "db", "r", &err));
+    assert_error(err, "not a database");
+    assert_int_equal(unlink(path), 0);
+    write_db(path, "CREATE TABLE u (a INT)");
+    schema_catalog_turn(&catalog);
+    assert_string_equal(schema_catalog_find(&catalog, "db", "r", &err)->tables[0].name, "u");
+    schema_catalog_close(&catalog);
+    free(path);
+    test_dir_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_are_seen_in_the_next_turn),
         cmocka_unit_test(failures_are_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
