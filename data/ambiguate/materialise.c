@@ -3,7 +3,7 @@
 #include "data/exec/db_path.h"
 #include "data/exec/result_match.h"
 #include "data/score/score.h"
-#include "data/util/whole_file.h"
+#include "data/sqlite/sqlite_copy.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -107,60 +107,38 @@ static const char *file_name(struct materialiser *m, const struct ambiqt_record 
     return kept;
 }
 
-static int copy_file(const char *from, const char *to, struct error *err)
+/* Alters a copy, or fills an empty database from one. */
+static int fill_from(const struct materialiser *m, const struct record_database *w, const char *path, const char *copy,
+                     enum second_values second, struct error *err)
 {
-    char buffer[1 << 16];
-    size_t n;
-    FILE *in = whole_file_open(from, DATABASE_MAX_BYTES, err), *out = in ? fopen(to, "wbe") : NULL;
-    bool good = in && out;
+    bool published = m->options.published;
+    struct target t;
+    int rc = target_open(&t, path, published, m->options.seed, err);
 
-    while (good && (n = fread(buffer, 1, sizeof buffer, in)) > 0)
-        good = fwrite(buffer, 1, n, out) == n;
-    good = good && !ferror(in);
-    int why = errno;
-    if (!in)
-        return -1;
-    fclose(in);
-    if (out && fclose(out))
-        good = false;
-    return good ? 0 : error_set(err, EXIT_CODE_FAILURE, "%s: cannot copy to %s: %s", from, to, strerror(why));
-}
-
-/* Attaches a database that nothing will write to. */
-static int attach_source(struct target *t, const char *source, struct error *err)
-{
-    static const char *const escapes[][2] = { { "%", "%25" }, { "?", "%3f" }, { "#", "%23" } };
-    char *path = xstrdup(source);
-
-    for (int i = 0; i < ARRAY_LEN(escapes); i++) {
-        char *next = text_replace(path, escapes[i][0], escapes[i][1]);
-        free(path);
-        path = next;
-    }
-    int rc = target_run(t, err, "ATTACH 'file:%q?mode=ro&immutable=1' AS source", path);
-    free(path);
+    if (rc == 0 && published)
+        rc = target_run(&t, err, "ATTACH %Q AS source", copy);
+    if (rc == 0)
+        rc = target_run(&t, err, "BEGIN");
+    if (rc == 0)
+        rc = published ? materialise_published(&t, w->a, w->schema_text, err)
+                       : materialise_alter(&t, w->a, w->s, second, err);
+    if (rc == 0)
+        rc = target_run(&t, err, "COMMIT");
+    target_close(&t);
     return rc;
 }
 
 static int fill(const struct materialiser *m, const struct record_database *w, const char *path,
                 enum second_values second, struct error *err)
 {
-    struct target t;
-    int rc;
+    bool published = m->options.published;
+    char *copy = NULL;
 
-    if (!m->options.published && copy_file(w->source, path, err))
-        return -1;
-    rc = target_open(&t, path, m->options.published, m->options.seed, err);
-    if (rc == 0 && m->options.published)
-        rc = attach_source(&t, w->source, err);
-    if (rc == 0)
-        rc = target_run(&t, err, "BEGIN");
-    if (rc == 0)
-        rc = m->options.published ? materialise_published(&t, w->a, w->schema_text, err)
-                                  : materialise_alter(&t, w->a, w->s, second, err);
-    if (rc == 0)
-        rc = target_run(&t, err, "COMMIT");
-    target_close(&t);
+    CHECK(asprintf(&copy, "%s%s", path, published ? ".source" : "") >= 0, "no memory for a path");
+    int rc = sqlite_copy(w->source, copy, err) || fill_from(m, w, path, copy, second, err) ? -1 : 0;
+    if (published)
+        unlink(copy);
+    free(copy);
     return rc;
 }
 

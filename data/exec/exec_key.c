@@ -2,7 +2,7 @@
 
 #include "data/exec/schema_sqlite.h"
 #include "data/sql/sql.h"
-#include "data/util/sums.h"
+#include "data/sqlite/database_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static struct exec_database *find_database(struct exec_keys *k, const char *path
 
     if (i == k->n) {
         GROW(k->databases, k->n, k->cap);
-        k->databases[k->n++] = (struct exec_database){ .hash = sum_file(path) };
+        k->databases[k->n++] = (struct exec_database){ .hash = database_sum(path) };
         if (schema_set_open_sqlite(&k->databases[i].schema, path, false, NULL))
             schema_set_close(&k->databases[i].schema);
     }

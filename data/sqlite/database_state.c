@@ -1,5 +1,7 @@
 #include "data/sqlite/database_state.h"
 
+#include "data/util/sums.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,4 +71,25 @@ bool database_state_same_but_wal(const struct database_state *before, const stru
 bool database_state_same(const struct database_state *before, const struct database_state *after)
 {
     return database_state_same_but_wal(before, after) && !before->young_wal && same(&before->wal, &after->wal);
+}
+
+/* A file that is missing or empty is as if there was none. */
+static uint64_t add_sum(uint64_t sum, const char *path, const char *end)
+{
+    char name[PATH_MAX + 16];
+    struct stat st;
+
+    snprintf(name, sizeof name, "%s%s", path, end);
+    if (stat(name, &st) || st.st_size == 0)
+        return sum;
+    uint64_t more = sum_file(name);
+    return hash_bytes(sum_text(sum, end), &more, sizeof more);
+}
+
+uint64_t database_sum(const char *path)
+{
+    char target[PATH_MAX];
+    uint64_t sum = realpath(path, target) ? sum_file(target) : 0;
+
+    return sum ? add_sum(add_sum(sum, target, "-wal"), target, "-journal") : 0;
 }

@@ -28,6 +28,10 @@ bool database_state_same(const struct database_state *before, const struct datab
 /* The same, but a -wal file may have been written to, as long as it is the same file. */
 bool database_state_same_but_wal(const struct database_state *before, const struct database_state *after);
 
+/* A number of all bytes that the database at path is read from, those of -wal and -journal files too; 0 when it cannot
+ * be read. */
+uint64_t database_sum(const char *path);
+
 /* A state that is young is no longer so after these seconds. */
 #define DATABASE_STATE_SETTLES 0.03
 

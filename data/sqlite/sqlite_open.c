@@ -90,6 +90,29 @@ int sqlite_open_file(struct sqlite_file *f, const char *path, unsigned ways, int
     return rc;
 }
 
+unsigned sqlite_better_ways(unsigned ways, int code)
+{
+    int primary = code & 0xff;
+    bool locks = primary == SQLITE_IOERR && code != SQLITE_IOERR_NOMEM && code != SQLITE_IOERR_READ;
+
+    if (code == SQLITE_READONLY_ROLLBACK)
+        return ways | OPEN_RECOVER;
+    if (primary == SQLITE_READONLY || primary == SQLITE_CANTOPEN || primary == SQLITE_PROTOCOL || locks)
+        return ways | OPEN_ALONE;
+    return ways;
+}
+
+/* To a -wal file frames are only added until its header is written. */
+bool sqlite_file_is_torn(const struct sqlite_file *f, const char *path, const struct database_state *before)
+{
+    struct database_state now;
+
+    if (!sqlite_view_is_private(f->view))
+        return false;
+    database_state_look(&now, path);
+    return !database_state_same_but_wal(before, &now) || !sqlite_view_wal_goes_on(f->view);
+}
+
 void sqlite_close_file(struct sqlite_file *f)
 {
     sqlite3_close(f->db);

@@ -6,6 +6,7 @@
 #ifndef DATA_SQLITE_SQLITE_OPEN_H
 #define DATA_SQLITE_SQLITE_OPEN_H
 
+#include "data/sqlite/database_state.h"
 #include "data/sqlite/sqlite_view.h"
 
 struct sqlite3;
@@ -21,6 +22,11 @@ enum sqlite_open_way { OPEN_ALONE = 1, OPEN_RECOVER = 2 };
 
 /* max_bytes: of one row, text or blob.  -1 with EXIT_CODE_DATA; the caller closes either way. */
 int sqlite_open_file(struct sqlite_file *f, const char *path, unsigned ways, int max_bytes, struct error *err);
+/* The ways in which a file may open better after SQLite failed with an extended code: where it would have to undo a
+ * journal, to make or mend a -shm file, or where the file system has no locks.  Else the same ones. */
+unsigned sqlite_better_ways(unsigned ways, int code);
+/* Whether what was read of a file may be of two states: pages may have been written to since `before` was taken. */
+bool sqlite_file_is_torn(const struct sqlite_file *f, const char *path, const struct database_state *before);
 /* A zeroed or closed struct may be closed too. */
 void sqlite_close_file(struct sqlite_file *f);
 

@@ -86,30 +86,6 @@ int connection_refresh(struct connection *db)
     return open_for_statement(db);
 }
 
-/* Ways in which the statement's file would open better: SQLite would have to undo a journal, to make or mend a -shm
- * file, or the file system has no locks. */
-static unsigned better_ways(const struct connection *db)
-{
-    int primary = db->code & 0xff;
-    bool locks = primary == SQLITE_IOERR && db->code != SQLITE_IOERR_NOMEM && db->code != SQLITE_IOERR_READ;
-
-    if (db->code == SQLITE_READONLY_ROLLBACK)
-        return db->ways | OPEN_RECOVER;
-    if (primary == SQLITE_READONLY || primary == SQLITE_CANTOPEN || primary == SQLITE_PROTOCOL || locks)
-        return db->ways | OPEN_ALONE;
-    return db->ways;
-}
-
-/* Whether pages that the statement read may have been written to since it began: those of a -wal file are not until
- * its header is. */
-static bool has_changed(const struct connection *db)
-{
-    struct database_state now;
-
-    database_state_look(&now, db->path);
-    return !database_state_same_but_wal(&db->state, &now) || !sqlite_view_wal_goes_on(db->file.view);
-}
-
 /* The statement begins anew, in what is left of its time. */
 static void begin_again(struct connection *db)
 {
@@ -134,8 +110,8 @@ bool connection_is_torn(struct connection *db, int tries)
 {
     if (!db->path || !db->db)
         return false;
-    bool torn = sqlite_view_is_private(db->file.view) && has_changed(db), young = db->state.young;
-    unsigned ways = torn ? 0 : better_ways(db);
+    bool torn = sqlite_file_is_torn(&db->file, db->path, &db->state), young = db->state.young;
+    unsigned ways = torn ? 0 : sqlite_better_ways(db->ways, db->code);
     if (!torn && ways == db->ways)
         return false;
     connection_close_file(db);

@@ -1,6 +1,7 @@
 #include "infer/infill/infill.h"
 
 #include "data/exec/db_path.h"
+#include "data/sqlite/database_state.h"
 #include "data/util/log.h"
 #include "data/util/part_file.h"
 #include "data/util/stop.h"
@@ -84,7 +85,7 @@ static uint64_t hash_database(struct infill_run *f, const char *path)
 
     if (i == n) {
         GROW(f->files, i, f->files_cap);
-        f->files[i] = sum_file(path);
+        f->files[i] = database_sum(path);
     }
     return f->files[i];
 }

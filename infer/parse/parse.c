@@ -1,6 +1,7 @@
 #include "infer/parse/parse.h"
 
 #include "data/exec/db_path.h"
+#include "data/sqlite/database_state.h"
 #include "data/util/log.h"
 #include "data/util/part_file.h"
 #include "data/util/stop.h"
@@ -40,7 +41,7 @@ static uint64_t run_key(const struct parse_run *f)
                                  answerer_key(q->models.templates),
                                  answerer_key(q->models.fill),
                                  q->schema ? sum_file(q->schema) : 0,
-                                 q->db && !folder ? sum_file(q->db) : 0 };
+                                 q->db && !folder ? database_sum(q->db) : 0 };
     uint64_t h = sum_text(hash_bytes(HASH_START, numbers, sizeof numbers), q->db);
     return folder ? sum_folder(h, q->db) : h;
 }

@@ -196,6 +196,26 @@ static void source_databases_stay_as_they_are(void **state)
     free(before);
 }
 
+/* Rows that lie in the -wal file of a program that has the database open are copied too. */
+static void what_is_committed_is_copied(void **state)
+{
+    static const char *const ways[] = { "", "--published-databases" };
+    sqlite3 *db = NULL;
+
+    assert_int_equal(sqlite3_open(test_file(*state, "harbour_0.sqlite", NULL), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode = WAL; UPDATE Boat SET colour = 'mauve'", NULL, NULL, NULL),
+                     SQLITE_OK);
+    for (int i = 0; i < ARRAY_LEN(ways); i++) {
+        json_t *r = ask(*state, "C", "SELECT colour FROM Boat", ways[i]);
+        char *rows = run(*state, r, 0, "SELECT * FROM boat");
+        if (!strstr(rows, "mauve"))
+            fail_msg("%s: %s", ways[i], rows);
+        free(rows);
+        json_decref(r);
+    }
+    sqlite3_close(db);
+}
+
 static const char *verdict(const json_t *records, size_t i)
 {
     return ambiguate_field(records, i, "published_filter");
@@ -236,6 +256,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(aggregates_are_computed, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(tables_without_rowid_are_altered_too, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(readings_that_do_not_run_say_so, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_committed_is_copied, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(source_databases_stay_as_they_are, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(published_databases_are_cut_and_changed, ambiguate_set_up, ambiguate_tear_down),
     };

@@ -3,6 +3,8 @@
  * copy that it may write to, and nothing beside the file changes.  AMBIT_SHOW=1 prints what was read, AMBIT_LONG=1
  * takes more hostile files.
  */
+#include "data/sqlite/database_state.h"
+#include "data/sqlite/sqlite_copy.h"
 #include "kernels/rng.h"
 #include "tests/support/database_writers.h"
 #include "tests/support/support.h"
@@ -158,6 +160,37 @@ static void links_lead_to_the_files(void **state)
     test_dir_remove(dir);
 }
 
+/* A copy of what is committed, which needs nothing beside it; two files are the same only where all of it is. */
+static void copies_and_sums(void **state)
+{
+    static const struct {
+        const char *what, *crash;
+    } cases[] = { { "WAL", WAL "UPDATE t SET x = 2" }, { "a hot journal", UNFINISHED } };
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        char *dir = test_dir_new(), *copies = test_dir_new(), *path = xstrdup(test_file(dir, "a.sqlite", NULL));
+        char *to = xstrdup(test_file(copies, "a.sqlite", NULL));
+        struct error err = { 0 };
+        writer_finish(path, FEW MANY);
+        writer_crash(path, cases[i].crash);
+        uint64_t before = folder_state(dir), sum = database_sum(path);
+        char expected[256];
+        read_copy(expected, sizeof expected, dir, "a.sqlite");
+        if (sqlite_copy(path, to, &err))
+            fail_msg("%s", err.text);
+        assert_true(folder_state(dir) == before);
+        assert_null(test_read(test_file(copies, "a.sqlite-wal", NULL)));
+        assert_reads(cases[i].what, to, expected);
+        unlink(test_file(dir, i ? "a.sqlite-journal" : "a.sqlite-wal", NULL));
+        assert_true(database_sum(path) != sum);
+        free(to);
+        free(path);
+        test_dir_remove(copies);
+        test_dir_remove(dir);
+    }
+}
+
 /* What cannot be read is named. */
 static void files_that_cannot_be_read(void **state)
 {
@@ -249,8 +282,11 @@ static void files_beside_that_are_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_that_were_left),          cmocka_unit_test(links_lead_to_the_files),
-        cmocka_unit_test(files_that_cannot_be_read),     cmocka_unit_test(journals_that_are_too_large),
+        cmocka_unit_test(files_that_were_left),
+        cmocka_unit_test(links_lead_to_the_files),
+        cmocka_unit_test(copies_and_sums),
+        cmocka_unit_test(files_that_cannot_be_read),
+        cmocka_unit_test(journals_that_are_too_large),
         cmocka_unit_test(files_beside_that_are_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
