@@ -165,6 +165,7 @@ int main(int argc, char **argv)
     }
     if (jail_enter(&err)) {
         fprintf(stderr, "%s\n", err.text);
+        close(WIRE_SOCKET); /* before the message ends, which tells the program to look at the socket */
         return (int)err.code;
     }
     for (;;)
