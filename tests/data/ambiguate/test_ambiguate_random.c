@@ -196,6 +196,12 @@ static void readings_are_right_whatever_names_there_are(void **state)
     count_kinds(records, counts);
     for (const char *kind = "CTJPDR"; *kind; kind++)
         assert_true(counts[(unsigned char)*kind] > 0);
+    json_t *train = ambiguate_run(
+        *state, "--kinds P --aggregates train --questions $/questions.jsonl --db $ --materialise $/made", 0, NULL);
+    assert_true(json_array_size(train) > 0);
+    for (size_t i = 0; i < json_array_size(train); i++)
+        check_record(*state, train, i);
+    json_decref(train);
     json_t *plain = ambiguate_run(*state, "--kinds C,T,J,P,D,R --questions $/questions.jsonl --db $", 0, NULL);
     assert_same_readings(records, plain);
     json_decref(plain);
