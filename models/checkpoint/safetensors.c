@@ -1,9 +1,8 @@
 #include "models/checkpoint/safetensors.h"
 
-#include "data/util/log.h"
 #include "kernels/tensor.h"
 #include "models/checkpoint/half.h"
-#include "models/checkpoint/mismatch.h"
+#include "models/checkpoint/safetensors_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,16 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_HEADER = 100000000, MAX_SHARDS = 10000, MAX_INDEX = 100000000 };
-
-struct safetensors_file {
-    char *path;
-    const char *name; /* its last part */
-    unsigned char *map;
-    size_t size;
-    size_t data;    /* where the data area begins */
-    json_t *header; /* owns the entries' names */
-};
+enum { MAX_HEADER = 100000000 };
 
 static const struct {
     const char *name;
@@ -239,8 +229,7 @@ static int check_layout(struct safetensors *s, int file, int first, struct error
     return 0;
 }
 
-/* Takes path. */
-static int add_file(struct safetensors *s, char *path, struct error *err)
+int safetensors_add(struct safetensors *s, char *path, struct error *err)
 {
     const char *name;
     json_t *value;
@@ -258,7 +247,7 @@ static int add_file(struct safetensors *s, char *path, struct error *err)
     return check_layout(s, file, first, err);
 }
 
-static int sort_entries(struct safetensors *s, struct error *err)
+int safetensors_sort(struct safetensors *s, struct error *err)
 {
     if (s->n)
         qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_name);
@@ -269,94 +258,12 @@ static int sort_entries(struct safetensors *s, struct error *err)
     return 0;
 }
 
-static char *path_join(const char *dir, size_t length, const char *name)
+char *safetensors_path(const char *dir, size_t length, const char *name)
 {
     size_t n = length + strlen(name) + 2;
     char *path = xmalloc(n);
     snprintf(path, n, "%.*s%s%s", (int)length, dir, length && dir[length - 1] != '/' ? "/" : "", name);
     return path;
-}
-
-/* A shard's name is a plain file name beside the index. */
-static bool plain_name(const char *name)
-{
-    return *name && !strchr(name, '/') && !strchr(name, '\\') && strcmp(name, ".") && strcmp(name, "..");
-}
-
-static int add_shard(struct safetensors *s, size_t dir, const char *tensor, const json_t *value, struct error *err)
-{
-    const char *name = json_string_value(value);
-
-    if (!name || !plain_name(name))
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: weight_map: \"%.200s\": \"%.200s\" is not a plain file name",
-                         s->path, tensor, name ? name : "(not a string)");
-    for (int i = 0; i < s->n_files; i++)
-        if (!strcmp(s->files[i].name, name))
-            return 0;
-    if (s->n_files == MAX_SHARDS)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: more than %d shards", s->path, MAX_SHARDS);
-    return add_file(s, path_join(s->path, dir, name), err);
-}
-
-/* Every name the index lists is in the shard it lists. */
-static int check_index(const struct safetensors *s, json_t *map, struct error *err)
-{
-    const char *name;
-    json_t *value;
-
-    json_object_foreach(map, name, value)
-    {
-        const struct safetensors_entry *e = safetensors_find(s, name);
-        if (!e || strcmp(s->files[e->file].name, json_string_value(value)))
-            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\" is not in %.200s", s->path, name,
-                             json_string_value(value));
-    }
-    return 0;
-}
-
-/* Tensors of the shards that the index leaves out are read all the same, as transformers does. */
-static void tell_unlisted(const struct safetensors *s, const json_t *map)
-{
-    struct name_list unlisted = { 0 };
-
-    for (int i = 0; i < s->n; i++)
-        if (!json_object_get(map, s->entries[i].name))
-            name_list_add(&unlisted, "%.100s", s->entries[i].name);
-    if (unlisted.n)
-        log_warn("%s: %d tensors of its shards are not in weight_map, and are read all the same: %s", s->path,
-                 unlisted.n, unlisted.text);
-}
-
-static int open_index(struct safetensors *s, struct error *err)
-{
-    const char *slash = strrchr(s->path, '/'), *name;
-    size_t dir = slash ? (size_t)(slash - s->path) + 1 : 0;
-    struct stat st;
-    json_error_t e;
-    json_t *value;
-    int rc = -1;
-
-    if (stat(s->path, &st) == 0 && st.st_size > MAX_INDEX)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: larger than %d bytes", s->path, MAX_INDEX);
-    json_t *root = json_load_file(s->path, JSON_REJECT_DUPLICATES, &e);
-    json_t *map = json_object_get(root, "weight_map");
-    if (!root)
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: line %d: %s", s->path, e.line, e.text);
-    else if (!json_is_object(map) || !json_object_size(map))
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: no object \"weight_map\"", s->path);
-    else
-        rc = 0;
-    json_object_foreach(map, name, value)
-    {
-        if (rc == 0)
-            rc = add_shard(s, dir, name, value, err);
-    }
-    if (rc == 0 && (rc = sort_entries(s, err)) == 0)
-        rc = check_index(s, map, err);
-    if (rc == 0)
-        tell_unlisted(s, map);
-    json_decref(root);
-    return rc;
 }
 
 /* The i-th of the names of weights in a folder that is there, the first two being those that are read, or NULL. */
@@ -366,7 +273,7 @@ static char *find_weights(const char *dir, int *i)
                                          "pytorch_model.bin.index.json" };
 
     for (*i = 0; *i < ARRAY_LEN(names); ++*i) {
-        char *path = path_join(dir, strlen(dir), names[*i]);
+        char *path = safetensors_path(dir, strlen(dir), names[*i]);
         if (access(path, F_OK) == 0)
             return path;
         free(path);
@@ -416,9 +323,9 @@ int safetensors_open(struct safetensors *s, const char *path, struct error *err)
     if (!s->path)
         return -1;
     if (text_ends_with(s->path, ".json"))
-        rc = open_index(s, err);
-    else if ((rc = add_file(s, xstrdup(s->path), err)) == 0)
-        rc = sort_entries(s, err);
+        rc = safetensors_open_index(s, err);
+    else if ((rc = safetensors_add(s, xstrdup(s->path), err)) == 0)
+        rc = safetensors_sort(s, err);
     if (rc)
         safetensors_close(s);
     return rc;

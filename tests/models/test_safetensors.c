@@ -391,19 +391,26 @@ static void open_dir(void *arg)
     assert_int_equal(safetensors_open(s, dir, &err), 0);
 }
 
-/* A tensor of a shard that the index does not list is read, and told. */
+/* A tensor of a shard that the index does not list is read, and told; a file named as a shard is not, and told. */
 static void test_unlisted(void **state)
 {
-    char one[160];
+    char one[160], two[160], other[160];
     struct safetensors s;
     (void)state;
 
-    snprintf(one, sizeof one, "%s/m-1.safetensors", dir);
+    snprintf(one, sizeof one, "%s/m-00001-of-00002.safetensors", dir);
+    snprintf(two, sizeof two, "%s/m-00002-of-00002.safetensors", dir);
+    snprintf(other, sizeof other, "%s/x-00001-of-00002.safetensors", dir);
     write_file(one, "{\"b\":" T("F32", "[1]", 0, 4) ",\"c\":" T("F32", "[2]", 4, 12) "}", 12);
-    write_text("model.safetensors.index.json", "{\"weight_map\":{\"b\":\"m-1.safetensors\"}}");
+    write_file(two, "{\"d\":" T("F32", "[1]", 0, 4) "}", 4);
+    write_file(other, "{\"e\":" T("F32", "[1]", 0, 4) "}", 4);
+    write_text("model.safetensors.index.json", "{\"weight_map\":{\"b\":\"m-00001-of-00002.safetensors\"}}");
     char *said = test_said(open_dir, &s);
     assert_non_null(strstr(said, "1 tensors of its shards are not in weight_map, and are read all the same: c"));
+    assert_non_null(strstr(said, "1 files named as its shards are not in weight_map, and are not read: "
+                                 "m-00002-of-00002.safetensors\n"));
     assert_non_null(safetensors_find(&s, "c"));
+    assert_null(safetensors_find(&s, "d"));
     safetensors_close(&s);
     free(said);
 }
