@@ -108,6 +108,11 @@ static void share_equally(struct candidate_list *l, const char *where)
 
 static const json_t *check_count(const json_t *record, const char *where, struct error *err)
 {
+    const char *failed = json_string_value(json_object_get(record, "error"));
+    if (failed && !json_object_get(record, "candidates")) {
+        error_set(err, EXIT_CODE_DATA, "%s: it has no candidates: %s", where, failed);
+        return NULL;
+    }
     const json_t *items = json_get_array(record, "candidates", where, err);
     size_t size = json_array_size(items);
 

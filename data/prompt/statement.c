@@ -246,8 +246,7 @@ static bool is_statement(const struct statement_scan *s, const struct statement_
     bool prose = has_prose(s, &from);
 
     from += has_from(s, e);
-
-    if (b->kind == START_OTHER)
+    if (b->kind == START_OTHER || (!e->parsed && !b->capitals && !b->lower))
         return false;
     if (is_sure(s, b) && (s->trusted || from || b->kind != START_SELECT))
         return true;
@@ -269,7 +268,8 @@ static int closing_quote(struct statement_scan *s, const struct statement_start 
 
     for (int i = 0; at && i < MAX_QUOTES && s->r->work > 0; i++, at = strstr(at + 1, b->close)) {
         struct passage inside = { s->text + b->at, (size_t)(at - s->text - b->at) };
-        if (statement_is_whole(s->r, inside))
+        bool opens = sql_is_name_char((unsigned char)at[strlen(b->close)]); /* a quoted name */
+        if (!opens && statement_is_whole(s->r, inside))
             return (int)(at - s->text);
     }
     return first && any ? (int)(first - s->text) : -1;

@@ -299,7 +299,8 @@ const struct command command_infill = {
         "it, when all of its golds have one; another says why not.\n\n"
         "Each line of the output has the readings that are left, with their SQL, how many rows it returns and the "
         "first ten, whether a reading is from the defaults or infilled, and what was dropped and why: of readings with "
-        "the same result the first stays, default ones before infilled ones. ambit-data score --rule dfpl scores it. "
+        "the same result the first stays, default ones before infilled ones. A record of which an answer holds no reading or "
+        "no SQL has an \"error\" and the answer, and the command ends with code 7. ambit-data score --rule dfpl scores it. "
         "Lines are kept in OUT.jsonl.part until all are there; --resume takes those whose record, files, databases, "
         "models and settings are what they were.",
     .examples = { "ambit-infer infill questions.jsonl --db dbs --defaults read.jsonl --infilled more.jsonl -o all.jsonl",

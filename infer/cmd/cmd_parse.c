@@ -227,7 +227,8 @@ const struct command command_parse = {
         "--write-prompts writes {\"id\", \"messages\"} for any model instead: list asks for a JSON list of statements "
         "as LogicalBeam's authors asked ChatGPT, one for one statement in braces as they asked Codex, again and again, "
         "in words of ours.  --answers reads {\"id\", \"text\"}, or \"texts\", one or more for each prompt, in place "
-        "of a model; statements have no log p then.\n\n"
+        "of a model; statements have no log p then.  A record whose answers hold no statement has an \"error\" and the "
+        "answers under \"errors\", and the command ends with code 7.\n\n"
         "--candidates writes {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"logprob\"}]} instead, for "
         "ambit-infer clarify and ambit-data calibrate.",
     .examples = { "ambit-infer parse questions.jsonl --model t2s --templates gen --fill fill --db dbs -o sql.jsonl",

@@ -61,6 +61,8 @@ line out.jsonl 1 '"error":"the answer breaks off in its thought and holds no SQL
 line out.jsonl 2 '"t2s_outs":\["select count\(\*\) from trainer"\],"errors":\[\{"answer":"I do not know.","error":"the answer holds no SQL statement"\}\]' "one of two answers lost"
 run 7 gym in.jsonl --answers lost.jsonl --candidates -o candidates.jsonl
 line candidates.jsonl 1 '"question":"What does Udo cost\?","error":".*"answer":"<think>' "a lost answer among candidates"
+run 7 infer clarify --candidates candidates.jsonl --db gym.sqlite -o asked.jsonl
+line asked.jsonl 1 '"error":"candidates.jsonl: line 1: it has no candidates: the answer breaks off' "why there is nothing to clarify"
 run 0 infer ask in.jsonl --candidates candidates.jsonl --db gym.sqlite -o asked.jsonl
 line asked.jsonl 1 '"candidates":null,.*"stop":"no-candidates"' "a question without candidates"
 run 0 infer ask candidates.jsonl --db gym.sqlite -o asked.jsonl

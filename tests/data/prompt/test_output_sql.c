@@ -76,6 +76,9 @@ static const struct {
     { "\xe2\x80\x9c" A "\xe2\x80\x9d", { A } },
     { "$$" A "$$", { A } },
     { "q = \"\"\"\n" A "\"\"\"", { A } },
+    { "\"SELECT * FROM singer \"s\" WHERE age > 30\"", { "SELECT * FROM singer \"s\" WHERE age > 30" } },
+    { "It's \"SELECT * FROM singer \"s\" WHERE age > 30\" here", { "SELECT * FROM singer \"s\" WHERE age > 30" } },
+    { "```text\nSelect the rows that are older\n```\n" A, { A } },
     { "It's `SELECT `name` FROM `singer``.", { "SELECT `name` FROM `singer`" } },
     /* prose behind */
     { A "\nwith the filter on age", { A } },
