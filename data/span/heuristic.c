@@ -125,6 +125,15 @@ static bool names_table(const struct heuristic_tagger *t, int first, int last, d
     return !named;
 }
 
+/* "More than 1 room" names no "feature 1"; a year may name a column of that year. */
+static bool is_small_number(const struct heuristic_tagger *t, int first, int last)
+{
+    for (int i = 0; i < t->q->n_numbers && first == last; i++)
+        if (t->q->numbers[i].start == t->words.words.words[first].start)
+            return !t->q->numbers[i].plain_year;
+    return false;
+}
+
 /* Of each word the runs that begin there, from the last one on, but those that are more like a name without their first
  * or last word: in "blood type AB" two words say the name. */
 static void add_names(struct heuristic_tagger *t)
@@ -140,7 +149,7 @@ static void add_names(struct heuristic_tagger *t)
             bool bare = w[i].filler || last->filler;
             best[k] = bare ? fmax(best[k - 1], behind[k - 1]) : best_likeness(t, i, i + k - 1);
             if (!bare && best[k] >= t->h->name && best[k] >= best[k - 1] && best[k] >= behind[k - 1] &&
-                !names_table(t, i, i + k - 1, best[k]))
+                !names_table(t, i, i + k - 1, best[k]) && (best[k] >= 1 || !is_small_number(t, i, i + k - 1)))
                 add_run(t, (struct heuristic_run){ .start = w[i].start,
                                                    .end = last->end,
                                                    .score = best[k],
@@ -278,6 +287,19 @@ static void keep_named(const struct heuristic_tagger *t, double *of, double enou
             of[c] = 0;
 }
 
+/* "Whose home city is Paris" is about no office city. */
+static void keep_said(const struct heuristic_tagger *t, double *of, int first)
+{
+    double *said = xcalloc((size_t)t->q->n_columns + 1, sizeof *said);
+
+    for (int c = 0; c < t->q->n_columns; c++)
+        said[c] = of[c] > 0 ? heuristic_said_before(&t->words, c, first) : 0;
+    double best = greatest(said, t->q->n_columns);
+    for (int c = 0; c < t->q->n_columns; c++)
+        of[c] = said[c] < best ? 0 : of[c];
+    free(said);
+}
+
 /* "The id of the product" is that which tells products apart, rather than one of another table's in it. */
 static void keep_key(const struct heuristic_tagger *t, double *of)
 {
@@ -351,6 +373,7 @@ static void take_text(struct heuristic_tagger *t, const struct heuristic_run *r)
     }
     find_words(t, r->start, r->end, &first, &last);
     keep_named(t, of, t->h->value, first, last);
+    keep_said(t, of, first);
     add_alternatives(t, add_span(t, r->start, r->end, SPAN_VAL, r->score), of, TAG_VALUE, values);
     free(values);
     free(of);

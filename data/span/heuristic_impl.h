@@ -49,6 +49,9 @@ enum table_rank heuristic_table_rank(const struct heuristic_words *w, int column
  * 0 else. */
 double heuristic_said(const struct spoken *run, const struct spoken *name);
 
+/* How much the words that lead to word `first` say of a column's name: "home city is Paris". */
+double heuristic_said_before(const struct heuristic_words *w, int column, int first);
+
 /* The column whose value a number of the question is, with the value; false where the question does not tell, or the
  * column that it tells does not hold the number. */
 bool heuristic_number(struct tag_concept *value, const struct heuristic_words *w, int number);

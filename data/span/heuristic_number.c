@@ -278,6 +278,15 @@ static double said_beside(const struct heuristic_words *w, const struct number_p
     return best;
 }
 
+double heuristic_said_before(const struct heuristic_words *w, int column, int first)
+{
+    struct number_place p = { .first = first, .last = first, .before = first - 1 };
+
+    while (p.before >= 0 && leads(&w->words.words[p.before]) && !is_conjunction(&w->words.words[p.before]))
+        p.before--;
+    return said_beside(w, &p, &w->names[column]);
+}
+
 /* Of a table whose key nothing declares: "id", "number", or that and the table's chief word. */
 static bool is_named_as_key(const struct spoken *name, const struct spoken *table)
 {

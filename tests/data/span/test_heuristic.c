@@ -79,7 +79,7 @@ static void test_marks(void **state)
     check(shop, 2, "Show the names of bananas", "AMB@9-14:0|1 UNK@18-25 ");
     check(game, 5, "Boston's city", "AMB@0-6:2=Boston|3=Boston COL@9-13:2 ");
     check(game, 5, "the team Boston\u2019s city\u2014\u201cour score\u201d\u00a0?",
-          "COL@4-8:3 AMB@9-15:2=Boston|3=Boston COL@18-22:2 COL@24-33:0 ");
+          "COL@4-8:3 VAL@9-15:3=Boston COL@18-22:2 COL@24-33:0 ");
     check(game, 5, "the team in 2008\uff1f", "COL@4-8:3 VAL@12-16:4=2008 ");
     check(game, 5, "the citi team\uff1f", "COL@9-13:3 ");
     check(game, 5, "Which stadium has the score?", "UNK@6-13 AMB@22-27:1|0 ");
