@@ -66,6 +66,7 @@ static int recover(struct sqlite_view *view, const char *uri, const char *path, 
     int rc = open_uri(&db, uri, path, SQLITE_OPEN_URI | SQLITE_OPEN_READWRITE, HEADER, err);
 
     if (rc == 0) {
+        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* a -wal file is left to the reader */
         sqlite3_busy_timeout(db, MILLISECONDS);
         int code = sqlite3_exec(db, "PRAGMA schema_version", NULL, NULL, NULL);
         const char *trouble = sqlite_view_trouble(view);
