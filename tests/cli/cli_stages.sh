@@ -100,41 +100,41 @@ cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
 asked=(--context compact --prompt-dir prompts)
 lm=(--chat-template llama3-bare --max-new 12 --temperature .9 --seed 3 --device cpu)
 generate() { "$bin/ambit-infer" generate --model model "${lm[@]}" "$@"; }
-run 0 infill "${asked[@]}" "${lm[@]}" --default-model model --sql-model model --model model -o direct.jsonl
+run 7 infill "${asked[@]}" "${lm[@]}" --default-model model --sql-model model --model model -o direct.jsonl
 run 0 infill "${asked[@]}" --write-prompts def -o d.prompts
 run 0 generate d.prompts -o d.answers
 run 0 infill "${asked[@]}" --defaults d.answers --write-prompts sql -o s.prompts
 run 0 generate s.prompts -o s.answers
-run 0 infill "${asked[@]}" --defaults d.answers --sqls s.answers --write-prompts fill -o f.prompts
+run 7 infill "${asked[@]}" --defaults d.answers --sqls s.answers --write-prompts fill -o f.prompts
 run 0 generate f.prompts -o f.answers
-run 0 infill "${asked[@]}" --defaults d.answers --sqls s.answers --infilled f.answers --write-prompts sql -o t.prompts
+run 7 infill "${asked[@]}" --defaults d.answers --sqls s.answers --infilled f.answers --write-prompts sql -o t.prompts
 run 0 generate t.prompts -o t.answers
 cat s.answers t.answers >all.answers
-run 0 infill "${asked[@]}" --defaults d.answers --sqls all.answers --infilled f.answers -o apart.jsonl
+run 7 infill "${asked[@]}" --defaults d.answers --sqls all.answers --infilled f.answers -o apart.jsonl
 for file in direct apart; do sed -E 's/,"provenance":.*//; s/"sql_from":"[a-z]*"//g' $file.jsonl >$file.plain; done
 cmp -s direct.plain apart.plain || complain "models asked apart give other records: $(diff direct.plain apart.plain | head -c 600)"
 grep -q '"infilled_answer":"' direct.plain || complain "the model answers nothing"
 
 # --- what a model answered before a kill is not asked again, unless the model or its settings are others
 models=(questions.jsonl --db dbs "${asked[@]}" "${lm[@]}" --window 1 --default-model model --sql-model model --model model)
-run 0 "$bin/ambit-infer" infill "${models[@]}" -o whole.jsonl
+run 7 "$bin/ambit-infer" infill "${models[@]}" -o whole.jsonl
 "$bin/ambit-infer" infill "${models[@]}" -o killed.jsonl >shown 2>said &
 until [ -s killed.jsonl.part ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
 kill -KILL $! 2>/dev/null
 wait $! 2>/dev/null
 if [ -s killed.jsonl.part ]; then
     cp killed.jsonl.part kept
-    run 0 "$bin/ambit-infer" infill "${models[@]}" --resume -o killed.jsonl
+    run 7 "$bin/ambit-infer" infill "${models[@]}" --resume -o killed.jsonl
     says ' [123] of an earlier run'
     cmp whole.jsonl killed.jsonl || complain "a resumed run with models ends with other lines"
     for other in '--max-new 11' '--seed 4' '--rows 3'; do
         cp kept killed.jsonl.part
         # shellcheck disable=SC2086
-        run 0 "$bin/ambit-infer" infill "${models[@]}" $other --resume -o killed.jsonl
+        run 7 "$bin/ambit-infer" infill "${models[@]}" $other --resume -o killed.jsonl
         says ' 0 of an earlier run'
     done
     cp kept killed.jsonl.part && touch -d '2 days ago' model/config.json
-    run 0 "$bin/ambit-infer" infill "${models[@]}" --resume -o killed.jsonl
+    run 7 "$bin/ambit-infer" infill "${models[@]}" --resume -o killed.jsonl
     says ' 0 of an earlier run'
 else
     echo "the run with models was over before SIGKILL"
