@@ -316,6 +316,11 @@ static int with_parens(const struct statement_scan *s, int at)
     return t.kind == WORD_UNION || t.kind == WORD_INTERSECT || t.kind == WORD_EXCEPT ? open : at;
 }
 
+static bool in_paren(const struct statement_scan *s, int at)
+{
+    return passage_ends(passage_strip((struct passage){ s->text, (size_t)at }), "(");
+}
+
 /* Reads one statement from b on; where to go on. */
 static int read_one(struct text_items *out, struct statement_scan *s, struct statement_start *b)
 {
@@ -324,7 +329,7 @@ static int read_one(struct text_items *out, struct statement_scan *s, struct sta
 
     if (b->kind == START_OTHER && (!code || b->place == PLACE_INSIDE))
         return behind;
-    if (b->place == PLACE_INSIDE && !b->capitals)
+    if (b->place == PLACE_INSIDE && (!b->capitals || in_paren(s, b->at))) /* a sub-query of what is no statement */
         return behind;
     if ((quoted = add_quoted(out, s, b)) > 0)
         return quoted;

@@ -331,7 +331,7 @@ struct statement_extent statement_read(struct statement_scan *s, int begin)
         s->n_tokens = reached;
         e.cut = true;
     } else if (!whole || reached < n || !may_stop(s)) {
-        bool lexed = s->stop != STOP_ILLEGAL && !(whole && reached == n);
+        bool lexed = s->stop != STOP_ILLEGAL && (s->stop != STOP_CLOSER || may_stop(s));
         e.end = lexed ? s->tokens[n - 1].end : broken_end(s, begin);
         return e;
     }
