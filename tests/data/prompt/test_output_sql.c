@@ -390,7 +390,7 @@ static void test_large(void **state)
 
     (void)state;
     for (int i = 0; i < ARRAY_LEN(pieces); i++) {
-        size_t n = strlen(pieces[i]), times = (64 << 10) / n;
+        size_t n = strlen(pieces[i]), times = (24 << 10) / n;
         char *text = xcalloc(times + 1, n);
         struct text_items found = { 0 };
         for (size_t k = 0; k < times; k++)
@@ -398,7 +398,7 @@ static void test_large(void **state)
         clock_t begin = clock();
         output_sql(&found, text, false);
         output_readings(&found, text, false);
-        assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
+        assert_true(clock() - begin < 5 * CLOCKS_PER_SEC);
         text_items_release(&found);
         free(text);
     }
