@@ -144,8 +144,10 @@ static json_t *sample_json(const struct option *o, const void *settings)
     const char *path = *(const char *const *)((const char *)settings + o->offset);
     char text[24];
 
+    if (!path)
+        return NULL;
     snprintf(text, sizeof text, "%016llx", (unsigned long long)shard_sample(path));
-    return path ? json_string(text) : NULL;
+    return json_string(text);
 }
 
 /* What shard_mark.h says of a run; takes the input. */
