@@ -34,7 +34,8 @@ static long setting(const char *name, long otherwise)
     return text ? strtol(text, NULL, 10) : otherwise;
 }
 
-/* Without automatic indexes, in which SQLite 3.40 does not find what RTRIM makes equal. */
+/* SQLite's optimisations are off, so that it does what its pages say: 3.40 gives other rows where an automatic index
+ * has RTRIM, or where x = y carries a condition over from a column of another collation. */
 static void open_world(struct databases *d, uint64_t seed)
 {
     pair_world_init(&d->world, seed);
@@ -43,6 +44,7 @@ static void open_world(struct databases *d, uint64_t seed)
         d->filled[i] = explain_open(NULL, d->world.script);
         assert_int_equal(sqlite3_exec(d->filled[i], d->rows[i], NULL, NULL, NULL), SQLITE_OK);
         assert_int_equal(sqlite3_exec(d->filled[i], "PRAGMA automatic_index = off", NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_test_control(SQLITE_TESTCTRL_OPTIMIZATIONS, d->filled[i], -1);
     }
     d->dir = test_dir_new();
     explain_schema(&d->schemas, d->filled[0], d->dir);

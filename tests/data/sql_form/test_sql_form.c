@@ -21,6 +21,7 @@ static const char script[] =
     "2);"
     "CREATE TABLE museum (id INTEGER PRIMARY KEY, name TEXT COLLATE NOCASE, opened TEXT, version NUMERIC, size REAL);"
     "CREATE TABLE \"odd one\" (\"x, y\" TEXT, x, y, \"a.b\" BLOB);"
+    "CREATE VIEW seen AS SELECT id, name, opened FROM museum;"
     "INSERT INTO museum VALUES (1, 'ANN', '2013', '1.2.3', 1), (2, 'bob', '2008', '1.2.4', 2), (3, 'Cid', '2015', "
     "1.2, 3), (4, 'ann', '2013.0', 7, 0.5);"
     "INSERT INTO \"odd one\" VALUES ('p', 'q', 'r', '2013'), ('p', 'q', 's', 2013);";
@@ -151,7 +152,14 @@ static const char *const different[][2] = {
     { "SELECT id FROM museum WHERE opened IN (2013, 2015)", "SELECT id FROM museum WHERE opened IN (2013.0, 2015)" },
     { "SELECT id FROM museum WHERE CAST(id + 2012 AS TEXT) = 2013",
       "SELECT id FROM museum WHERE CAST(id + 2012 AS TEXT) = 2013.0" },
-    { "SELECT id FROM museum WHERE opened LIKE 2013", "SELECT id FROM museum WHERE opened LIKE 2013.0" },
+    { "SELECT id FROM emp WHERE salary LIKE 100", "SELECT id FROM emp WHERE salary LIKE 100.0" },
+    { "SELECT id FROM seen WHERE opened = 2013", "SELECT id FROM seen WHERE opened = 2013.0" },
+    { "SELECT id FROM museum WHERE +version = '7'", "SELECT id FROM museum WHERE +version = 7" },
+    { "SELECT name FROM museum WHERE '7' IN (version)", "SELECT name FROM museum WHERE '7' = version" },
+    { "SELECT e.boss FROM seen s JOIN emp e ON s.name = e.name",
+      "SELECT e.boss FROM seen s JOIN emp e ON e.name = s.name" },
+    { "SELECT m.id FROM (SELECT lower(name) AS n FROM emp) d JOIN museum m ON d.n = m.name",
+      "SELECT m.id FROM (SELECT lower(name) AS n FROM emp) d JOIN museum m ON m.name = d.n" },
     { "SELECT y FROM \"odd one\" WHERE \"a.b\" = 2013", "SELECT y FROM \"odd one\" WHERE \"a.b\" = '2013'" },
     { "SELECT id FROM museum WHERE version = '1.2.3'", "SELECT id FROM museum WHERE version = '1.2.4'" },
     { "SELECT opened FROM museum WHERE version = '1.2.3'", "SELECT opened FROM museum WHERE version = 1.2" },
@@ -161,7 +169,9 @@ static const char *const different[][2] = {
     { "SELECT id FROM museum WHERE opened IN (CAST(version + 2012 AS TEXT))",
       "SELECT id FROM museum WHERE opened = CAST(version + 2012 AS TEXT) OR id = 4" },
     { "SELECT id IS TRUE FROM emp", "SELECT id IS 1 FROM emp" },
-    { "SELECT (id = boss) = 0 FROM emp", "SELECT id = (boss = 0) FROM emp" },
+    { "SELECT (id < salary) < 5 FROM emp", "SELECT id < (salary < 5) FROM emp" },
+    { "SELECT t.id FROM dept d RIGHT JOIN task t USING (id) JOIN emp e USING (id)",
+      "SELECT t.id FROM dept d RIGHT JOIN task t ON d.id = t.id JOIN emp e ON d.id = e.id" },
     { "SELECT NOT NOT salary FROM emp", "SELECT salary FROM emp WHERE id > 0" },
     { "SELECT \"x, y\" FROM \"odd one\"", "SELECT x, y FROM \"odd one\"" },
     { "SELECT p.id FROM (SELECT id FROM dept) p, (SELECT id + 1 AS id FROM emp) q",
@@ -174,6 +184,11 @@ static const char *const different[][2] = {
     { "SELECT id, salary AS id FROM emp ORDER BY id", "SELECT id, salary FROM emp ORDER BY id" },
     { "SELECT e.name FROM emp e WHERE id < 4 UNION SELECT m.name FROM museum m",
       "SELECT m.name FROM museum m UNION SELECT e.name FROM emp e WHERE id < 4" },
+    { "SELECT size FROM museum UNION SELECT id FROM dept", "SELECT id FROM dept UNION SELECT size FROM museum" },
+    { "SELECT name FROM museum UNION ALL SELECT name FROM emp ORDER BY 1",
+      "SELECT name FROM emp UNION ALL SELECT name FROM museum ORDER BY 1" },
+    { "SELECT name FROM dept UNION ALL SELECT name FROM emp LIMIT 2",
+      "SELECT name FROM emp UNION ALL SELECT name FROM dept LIMIT 2" },
     { "SELECT name FROM dept, task WHERE dept.id < 3 LIMIT 2",
       "SELECT name FROM task, dept WHERE dept.id < 3 LIMIT 2" },
 };
