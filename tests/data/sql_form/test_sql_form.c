@@ -21,6 +21,7 @@ static const char script[] =
     "2);"
     "CREATE TABLE museum (id INTEGER PRIMARY KEY, name TEXT COLLATE NOCASE, opened TEXT, version NUMERIC, size REAL);"
     "CREATE TABLE \"odd one\" (\"x, y\" TEXT, x, y, \"a.b\" BLOB);"
+    "CREATE TABLE o (\"x, o.y\", x, y); INSERT INTO o VALUES (1, 2, 3);"
     "CREATE VIEW seen AS SELECT id, name, opened FROM museum;"
     "INSERT INTO museum VALUES (1, 'ANN', '2013', '1.2.3', 1), (2, 'bob', '2008', '1.2.4', 2), (3, 'Cid', '2015', "
     "1.2, 3), (4, 'ann', '2013.0', 7, 0.5);"
@@ -173,7 +174,7 @@ static const char *const different[][2] = {
     { "SELECT t.id FROM dept d RIGHT JOIN task t USING (id) JOIN emp e USING (id)",
       "SELECT t.id FROM dept d RIGHT JOIN task t ON d.id = t.id JOIN emp e ON d.id = e.id" },
     { "SELECT NOT NOT salary FROM emp", "SELECT salary FROM emp WHERE id > 0" },
-    { "SELECT \"x, y\" FROM \"odd one\"", "SELECT x, y FROM \"odd one\"" },
+    { "SELECT \"x, o.y\" FROM o", "SELECT x, y FROM o" },
     { "SELECT p.id FROM (SELECT id FROM dept) p, (SELECT id + 1 AS id FROM emp) q",
       "SELECT q.id FROM (SELECT id + 1 AS id FROM emp) q, (SELECT id FROM dept) p" },
     { "VALUES (3), (4)", "SELECT 3, 4" },
