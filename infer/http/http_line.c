@@ -8,9 +8,14 @@ enum { MOMENT = 100000000 }; /* nanoseconds after which who waits looks whether 
 
 void http_line_init(struct http_line *l)
 {
+    pthread_condattr_t clock;
+
     *l = (struct http_line){ 0 };
     pthread_mutex_init(&l->lock, NULL);
-    pthread_cond_init(&l->some, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC); /* which nobody sets back */
+    pthread_cond_init(&l->some, &clock);
+    pthread_condattr_destroy(&clock);
 }
 
 bool http_line_add(struct http_line *l, struct http_job *job)
@@ -32,7 +37,7 @@ struct http_job *http_line_take(struct http_line *l)
 {
     struct timespec until;
 
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += MOMENT;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
