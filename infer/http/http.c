@@ -59,20 +59,21 @@ static int read_token(struct http_server *s, struct error *err)
 }
 
 /* Connections that there are descriptors for; the limit of open files is raised where it may be. */
-static unsigned most_connections(int64_t wanted)
+static int most_connections(int64_t wanted)
 {
     enum { OTHERS = 24 }; /* descriptors that are no connections */
     struct rlimit files;
     rlim_t needed = (rlim_t)wanted + OTHERS;
 
     if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= needed)
-        return (unsigned)wanted;
+        return (int)wanted;
     files.rlim_cur = needed < files.rlim_max ? needed : files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     if (files.rlim_cur >= needed)
-        return (unsigned)wanted;
-    unsigned n = files.rlim_cur > OTHERS ? (unsigned)(files.rlim_cur - OTHERS) : 1;
-    log_warn("--connections %lld: the limit of open files leaves room for %u", (long long)wanted, n);
+        return (int)wanted;
+    int n = files.rlim_cur > OTHERS + HTTP_SPARE ? (int)(files.rlim_cur - OTHERS) : HTTP_SPARE + 1;
+    log_warn("--connections %lld: the limit of open files leaves room for %d", (long long)wanted - HTTP_SPARE,
+             n - HTTP_SPARE);
     return n;
 }
 
@@ -85,7 +86,7 @@ static int start(struct http_server *s, struct error *err)
                                      MHD_USE_ERROR_LOG | (s->address.sock.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
                                  0, NULL, NULL, http_on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
                                  MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&s->address.sock, MHD_OPTION_CONNECTION_LIMIT,
-                                 (unsigned)set->connections, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)set->seconds,
+                                 (unsigned)s->clients.most, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)set->seconds,
                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
                                  http_on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, http_on_connection, s,
                                  MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
@@ -163,7 +164,7 @@ int http_serve(const struct http_settings *settings, const struct http_service *
     s->settings = settings;
     s->service = service;
     http_line_init(&s->line);
-    http_clients_init(&s->clients, (int)most_connections(settings->connections), (double)settings->seconds);
+    http_clients_init(&s->clients, most_connections(settings->connections + HTTP_SPARE), (double)settings->seconds);
     stop_install_bounded(LAST_SECONDS);
     int rc = http_address_read(&s->address, settings->address, err) || read_token(s, err) || start(s, err) ? -1 : 0;
     while (rc == 0 && !stop_requested()) {

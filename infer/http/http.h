@@ -63,7 +63,7 @@ struct http_service {
 struct http_settings {
     const char *address;    /* ADDRESS:PORT; [::1]:PORT; port 0 takes a free one, which is told on the log */
     const char *token_file; /* the token is its first line; NULL: none */
-    int64_t connections;    /* most at once; those that are slow for the longest make room for others */
+    int64_t connections;    /* most at once, and a few more that may not wait; the slowest make room for others */
     int64_t seconds;        /* of silence, after which a connection is closed */
     double request_seconds; /* of all work for one request (work_limit.h), which then has status 503 */
 };

@@ -52,6 +52,17 @@ void http_client_remove(struct http_clients *l, struct http_client *c)
     free(c);
 }
 
+int http_clients_waiting(struct http_clients *l)
+{
+    int n = 0;
+
+    pthread_mutex_lock(&l->lock);
+    for (const struct http_client *c = l->first; c; c = c->after)
+        n += c->state == CLIENT_WAITS;
+    pthread_mutex_unlock(&l->lock);
+    return n;
+}
+
 int http_clients_owed(struct http_clients *l)
 {
     int n = 0;

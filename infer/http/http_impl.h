@@ -48,6 +48,9 @@ struct http_client {
     struct http_client *before, *after;
 };
 
+/* Connections that are let in besides those that may wait for replies, so that health can be asked for meanwhile. */
+enum { HTTP_SPARE = 8 };
+
 /* All connections.  A thread of its own shuts down those that take too long, and when nobody more is let in while
  * others want to, those that have been slow for the longest; the library then closes them. */
 struct http_clients {
@@ -67,7 +70,8 @@ void http_clients_leave(struct http_clients *l);
 struct http_client *http_client_add(struct http_clients *l, int fd);
 void http_client_becomes(struct http_clients *l, struct http_client *c, enum client_state state);
 void http_client_remove(struct http_clients *l, struct http_client *c);
-/* How many wait for a reply or have not been sent all of it. */
+/* How many wait for a reply; and how many do, or have not been sent all of it. */
+int http_clients_waiting(struct http_clients *l);
 int http_clients_owed(struct http_clients *l);
 
 /* One request on its way. */

@@ -277,6 +277,12 @@ void http_turn_back(struct http_job *j, const char *kind, const char *why)
     MHD_resume_connection(j->connection);
 }
 
+/* Takes it into the line; false where so many wait already. */
+static bool stands_in_line(struct http_server *s, struct http_job *j)
+{
+    return http_clients_waiting(&s->clients) <= s->clients.most - HTTP_SPARE && http_line_add(&s->line, j);
+}
+
 /* The request waits, asleep, until it is answered. */
 static void wait_for_answer(struct http_server *s, struct http_job *j)
 {
@@ -284,7 +290,7 @@ static void wait_for_answer(struct http_server *s, struct http_job *j)
     j->start = now_seconds();
     http_client_becomes(&s->clients, client_of(j->connection), CLIENT_WAITS);
     MHD_suspend_connection(j->connection);
-    if (!http_line_add(&s->line, j))
+    if (!stands_in_line(s, j))
         http_turn_back(j, "http", stop_requested() ? "the service stops" : "too many requests wait");
 }
 
