@@ -1,5 +1,7 @@
 #include "data/score/score.h"
 
+#include "data/console/visible.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +51,8 @@ void score_print_skipped(const json_t *skipped)
         printf("skipped %zu:\n", json_array_size(skipped));
     for (size_t i = 0; i < json_array_size(skipped); i++) {
         const json_t *item = json_array_get(skipped, i);
-        printf("  %s: %s\n", json_string_value(json_object_get(item, "record")),
-               json_string_value(json_object_get(item, "why")));
+        visible_printf(stdout, "  %s: %s\n", json_string_value(json_object_get(item, "record")),
+                       json_string_value(json_object_get(item, "why")));
     }
 }
 

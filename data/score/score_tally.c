@@ -1,5 +1,7 @@
 #include "data/score/score_tally.h"
 
+#include "data/console/visible.h"
+
 #include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -167,7 +169,7 @@ static int print_table(const struct score_tally *t, const json_t *more, struct e
     json_object_foreach((json_t *)more, key, value)
     {
         char *text = json_dumps(value, JSON_ENCODE_ANY);
-        printf("%s: %s\n", key, text);
+        visible_printf(stdout, "%s: %s\n", key, text);
         free(text);
     }
     if (json_array_size(t->failed))

@@ -1,6 +1,7 @@
 /* Part of tag_write.h: lines for people. */
 #include "data/span/tag_write.h"
 
+#include "data/console/visible.h"
 #include "data/util/log.h"
 
 #include <string.h>
@@ -16,29 +17,14 @@ static int int_of(const json_t *o, const char *field)
     return (int)json_integer_value(json_object_get(o, field));
 }
 
-/* A control character of one or two bytes: U+0000 to U+001F and U+007F to U+009F. */
-static int control_at(const char *text)
-{
-    unsigned char a = (unsigned char)text[0], b = (unsigned char)text[a != 0];
-
-    if (a == 0xc2 && b < 0xa0)
-        return 2;
-    return a < 0x20 || a == 0x7f;
-}
-
-/* Up to `end`, control characters as blanks. */
 static void put_plain(FILE *out, const char *text, const char *end)
 {
-    while (text < end) {
-        int n = control_at(text);
-        fputc(n ? ' ' : *text, out);
-        text += n ? n : 1;
-    }
+    visible_put(out, text, (size_t)(end - text));
 }
 
 static void put_text(FILE *out, const char *text)
 {
-    put_plain(out, text, text + strlen(text));
+    visible_put(out, text, strlen(text));
 }
 
 static const char *colour_of(const char *label)

@@ -1,5 +1,7 @@
 #include "data/util/log.h"
 
+#include "data/console/visible.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,7 +68,7 @@ say(enum log_level l, const char *label, const char *colour, const char *fmt, va
         fputs("\r\033[K", stderr);
     bar_shown = false;
     fprintf(stderr, "%s%s%s", paint ? colour : "", label, paint ? "\033[0m" : "");
-    vfprintf(stderr, fmt, ap);
+    visible_vprintf(stderr, fmt, ap);
     fputc('\n', stderr);
 }
 

@@ -1,5 +1,6 @@
 #include "infer/clarify/screen.h"
 
+#include "data/console/visible.h"
 #include "kernels/base.h"
 
 #include <stdarg.h>
@@ -29,8 +30,7 @@ static int letter_at(const char *p, int *columns)
 
     while ((u[n] & 0xc0) == 0x80)
         code = code << 6 | (u[n++] & 0x3fU);
-    bool control = code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
-                   (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+    bool control = visible_is_control(code) || (code >= 0x200b && code <= 0x200d) || code == 0xfeff;
     bool wide = (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
                 (code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
                 (code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) || code >= 0x1f300;

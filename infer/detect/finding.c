@@ -1,5 +1,6 @@
 #include "infer/detect/finding.h"
 
+#include "data/console/visible.h"
 #include "data/util/json.h"
 
 #include <math.h>
@@ -150,10 +151,11 @@ void finding_print(FILE *out, const json_t *line)
     const json_t *cut = json_object_get(line, "question_cut"), *part = json_object_get(line, "schema_cut");
 
     if (error) {
-        fprintf(out, "error: %s\n\n", error);
+        visible_printf(out, "error: %s\n\n", error);
         return;
     }
-    fprintf(out, "%s\n    [%s] %s\n", text_of(line, "question"), text_of(line, "db_id"), text_of(line, "sentence"));
+    visible_printf(out, "%s\n    [%s] %s\n", text_of(line, "question"), text_of(line, "db_id"),
+                   text_of(line, "sentence"));
     if (cut)
         fprintf(out, "    The first %lld of the question's %lld tokens were read.\n",
                 (long long)json_integer_value(json_object_get(cut, "kept")),

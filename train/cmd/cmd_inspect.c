@@ -1,4 +1,5 @@
 /* Part of commands.h: ambit-train inspect. */
+#include "data/console/visible.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/checkpoint/checksum.h"
 #include "models/checkpoint/mismatch.h"
@@ -18,7 +19,7 @@ static const struct option options[] = { { 0 } };
 static void print_tensor(const char *name, const char *type, int ndim, const int64_t *shape, uint64_t sum)
 {
     char text[128];
-    printf("  %-64s %-5s %-20s %016" PRIx64 "\n", name, type, shape_text(text, ndim, shape), sum);
+    visible_printf(stdout, "  %-64s %-5s %-20s %016" PRIx64 "\n", name, type, shape_text(text, ndim, shape), sum);
 }
 
 static void print_total(int n, int64_t bytes, const char *rest)
@@ -71,8 +72,9 @@ static int print_meta(const struct hdf5_reader *r, struct error *err)
     if ((meta = checkpoint_meta(r, err)) == NULL)
         return -1;
     shorten(meta);
-    json_dumpf(meta, stdout, JSON_INDENT(2));
-    putchar('\n');
+    char *text = json_dumps(meta, JSON_INDENT(2));
+    visible_printf(stdout, "%s\n", text);
+    free(text);
     json_decref(meta);
     return 0;
 }
@@ -83,7 +85,7 @@ static int inspect_checkpoint(const char *path, struct error *err)
 
     if (checkpoint_open(&r, path, err))
         return -1;
-    printf("%s: ambit checkpoint %d\n", r.path, HDF5_VERSION);
+    visible_printf(stdout, "%s: ambit checkpoint %d\n", r.path, HDF5_VERSION);
     int rc = print_meta(&r, err) || print_tensors(&r, err) ? -1 : 0;
     hdf5_close(&r);
     return rc;
@@ -96,7 +98,7 @@ static int inspect_safetensors(const char *path, struct error *err)
 
     if (safetensors_open(&s, path, err))
         return -1;
-    printf("%s: safetensors\n", s.path);
+    visible_printf(stdout, "%s: safetensors\n", s.path);
     for (int i = 0; i < s.n; i++) {
         const struct safetensors_entry *e = &s.entries[i];
         print_tensor(e->name, e->dtype_name, e->ndim, e->shape, checksum_of(e->data, e->bytes));

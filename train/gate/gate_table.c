@@ -1,5 +1,7 @@
 #include "train/gate/gate_table.h"
 
+#include "data/console/visible.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +35,7 @@ void gate_rows_print(const char *first, const struct gate_row *rows, int n)
     for (int i = 0; i < n; i++)
         width = (int)strlen(rows[i].cells[0]) + 1 > width ? (int)strlen(rows[i].cells[0]) + 1 : width;
     for (int i = -1; i < n; i++) {
-        printf("%-*s", width, i < 0 ? first : rows[i].cells[0]);
+        visible_printf(stdout, "%-*s", width, i < 0 ? first : rows[i].cells[0]);
         for (int k = 1; k < GATE_COLUMNS; k++)
             printf("%-*s", NUMBER_WIDTH, i < 0 ? gate_columns[k] : rows[i].cells[k]);
         putchar('\n');

@@ -1,5 +1,6 @@
 #include "train/lm/lm_data.h"
 
+#include "data/console/visible.h"
 #include "data/util/log.h"
 #include "data/util/record_reader.h"
 
@@ -171,7 +172,7 @@ static void show_token(const struct tokenizer *t, int32_t id, bool target)
     json_t *quoted = json_string(text);
     char *line = quoted ? json_dumps(quoted, JSON_ENCODE_ANY) : NULL;
 
-    printf("%8d %c %s\n", id, target ? '*' : ' ', line ? line : "?");
+    visible_printf(stdout, "%8d %c %s\n", id, target ? '*' : ' ', line ? line : "?");
     free(line);
     json_decref(quoted);
     free(text);
@@ -182,8 +183,8 @@ void lm_data_show(const struct lm_data *d, const struct tokenizer *t, int64_t n)
     for (int64_t i = 0; i < n && i < d->n; i++) {
         const struct lm_text *p = &d->items[i].text;
         char *id = json_dumps(p->id, JSON_ENCODE_ANY | JSON_COMPACT);
-        printf("id %s: %lld tokens, %lld to predict (*)\n", id, (long long)p->ids.count,
-               (long long)d->items[i].targets);
+        visible_printf(stdout, "id %s: %lld tokens, %lld to predict (*)\n", id, (long long)p->ids.count,
+                       (long long)d->items[i].targets);
         for (int64_t k = 0; k < p->ids.count; k++)
             show_token(t, p->ids.items[k], k > 0 && p->answer.items[k]);
         free(id);

@@ -171,13 +171,13 @@ static void test_text(void **state)
 
     assert_string_equal(
         text,
-        "[sc\xc3\xb6re|AMB] [<i>|UNK]  [2J\n    This question has several meanings: \"sc\xc3\xb6re\" may refer to "
+        "[sc\xc3\xb6re|AMB] [<i>|UNK] \\u001b[2J\n    This question has several meanings: \"sc\xc3\xb6re\" may refer to "
         "either \"our score\", \"opponent score\", \"the \"\"final\"\" score\" or \"<b>&'\". No answer is "
         "found: \"<i>\" cannot be mapped to any concept of the table (closest: \"<b>&'\").\n"
         "      sc\xc3\xb6re, AMB, 75 %\n        our score: 3, 5, a value that goes on and on, so long that "
         "nobody wants to re...\n        opponent score\n        the \"final\" score\n        <b>&'\n"
         "      <i>, UNK, 50 %\n\n");
-    assert_string_equal(error, "error: no  [31mschema\n\n");
+    assert_string_equal(error, "error: no \\u001b[31mschema\n\n");
     free(text);
     free(error);
     json_decref(line);
