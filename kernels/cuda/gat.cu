@@ -1,8 +1,9 @@
 #include "kernels/cuda/columns.cuh"
 
 constexpr int WARPS = 4;
-constexpr int BLOCKS =
-    8; /* that a multiprocessor can hold: left alone, ptxas makes room for twice as many and spills */
+/* A multiprocessor can hold so many: left alone, ptxas makes room for twice as many and spills.  simt has no such
+ * bound. */
+[[maybe_unused]] constexpr int BLOCKS = 8;
 
 /* One aggregation as the kernels see it. */
 template <typename T>
