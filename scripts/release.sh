@@ -20,7 +20,7 @@ grep -qx "date-released: $day" CITATION.cff || refuse "CITATION.cff: expected \"
 out=out/$version
 [ ! -e "$out" ] || refuse "$out is there: remove it to make the release anew"
 
-scripts/test.sh
+scripts/test.sh --all
 scripts/install-deps.sh --package
 cmake --preset package
 cmake --build --preset package -j "$(nproc)"

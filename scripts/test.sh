@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything (the CUDA module wherever nvcc is), runs the whole test suite.
+# Installs what is missing, builds everything (the CUDA module wherever nvcc is), runs the test suite.
+# usage: test.sh [--all] [CTEST ARGUMENT...]   --all: the nightly tests too, such as kills at random moments
 set -euo pipefail
 cd "$(dirname "$0")/.."
+suite=(-LE nightly)
+[ "${1:-}" = --all ] && suite=() && shift
 
 scripts/install-deps.sh
 cmake --preset release -DAMBIT_CUDA=AUTO
 cmake --build --preset release -j "$(nproc)"
-ctest --preset release --no-tests=error -j $(($(nproc) + 1)) "$@" # some wait more than they compute
+ctest --preset release --no-tests=error -j $(($(nproc) + 1)) "${suite[@]}" "$@" # some wait more than they compute

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Builds the programs by each preset that few use every day, so that none rots, and prints the seconds that each takes.
+# usage: presets.sh [PRESET...]   default: debug asan tsan clang
+set -euo pipefail
+cd "$(dirname "$0")/.."
+presets=("$@")
+[ "$#" -gt 0 ] || presets=(debug asan tsan clang)
+
+scripts/install-deps.sh --lint
+for preset in "${presets[@]}"; do
+    start=$SECONDS
+    cmake --preset "$preset" -B "build/presets/$preset" -DAMBIT_CUDA=OFF -DBUILD_TESTING=OFF >/dev/null
+    cmake --build "build/presets/$preset" -j "$(nproc)" | tail -n 1
+    echo "$preset builds: $((SECONDS - start)) s"
+done
