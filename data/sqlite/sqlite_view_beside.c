@@ -34,7 +34,7 @@ static int read_beside(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
     if (real)
         return real->pMethods->xRead(real, to, n, at);
     memset(to, 0, (size_t)n);
-    return SQLITE_IOERR_SHORT_READ;
+    return n ? SQLITE_IOERR_SHORT_READ : SQLITE_OK;
 }
 
 static int write_beside(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)

@@ -7,6 +7,7 @@
 #include "data/worker/connection_impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { TRIES = 20 };
 
@@ -53,10 +54,16 @@ unsigned connection_notes(const struct connection *db)
     return db->notes | (db->file.view ? sqlite_view_notes(db->file.view) : 0);
 }
 
+/* What goes wrong with a statement is told without the path, as if the file had been open. */
 static int open_for_statement(struct connection *db)
 {
     struct error err = { 0 };
-    return connection_open_file(db, &err) ? connection_end(db, EXEC_FAILED, "%s", err.text) : 0;
+    size_t n = strlen(db->path);
+
+    if (connection_open_file(db, &err) == 0)
+        return 0;
+    bool named = strncmp(err.text, db->path, n) == 0 && strncmp(err.text + n, ": ", 2) == 0;
+    return connection_end(db, EXEC_FAILED, "%s", named ? err.text + n + 2 : err.text);
 }
 
 /* Takes the lock that was given back. */

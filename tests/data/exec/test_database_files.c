@@ -77,6 +77,12 @@ struct left_behind {
 };
 
 #define UNFINISHED SPILL "BEGIN; UPDATE t SET x = 666, y = 'lost';" MANY
+/* Ends the journal with the name that the file s holds: its length, the sum of its bytes and SQLite's mark behind it.
+ */
+#define NAME_SUPER                                                                                                     \
+    "{ cat a.sqlite-journal; printf '\\0\\4\\0\\1'; cat s; printf \"\\\\0\\\\0\\\\0\\\\$(printf %o $(wc -c <s))\"; "   \
+    "od -An -v -tu1 s | awk '{ for (i = 1; i <= NF; i++) n += $i } END { printf \"%c%c%c%c\", 0, 0, int(n / 256), "    \
+    "n % 256 }'; printf '\\331\\325\\005\\371\\040\\241\\143\\327'; } >j; mv j a.sqlite-journal"
 static const struct left_behind left_behind[] = {
     { "plain", FEW MANY, NULL, NULL },
     { "WAL, closed", WAL FEW MANY, NULL, NULL },
@@ -118,10 +124,10 @@ static const struct left_behind left_behind[] = {
     { "a hot journal of VACUUM's kind", "PRAGMA auto_vacuum = 2;" FEW MANY "DELETE FROM t WHERE x % 2;",
       SPILL "BEGIN; PRAGMA incremental_vacuum(100); UPDATE t SET x = 0", NULL },
     { "a hot journal, cut", FEW MANY, UNFINISHED, "truncate -s -700 a.sqlite-journal" },
-    { "a hot journal whose super-journal is gone", FEW MANY, UNFINISHED,
-      "printf '/nowhere/super' >s; { cat a.sqlite-journal; printf '\\0\\100\\0\\1'; cat s; printf '\\0\\0\\0\\16'; "
-      "od -An -v -tu1 s | awk '{ for (i = 1; i <= NF; i++) n += $i } END { printf \"%c%c%c%c\", 0, 0, int(n / 256), "
-      "n % 256 }' | LC_ALL=C cat; printf '\\331\\325\\005\\371\\040\\241\\143\\327'; } >j; mv j a.sqlite-journal" },
+    { "a hot journal whose super-journal is gone", FEW MANY, UNFINISHED, "printf /nowhere/super >s; " NAME_SUPER },
+    { "a hot journal whose super-journal is there", FEW MANY, UNFINISHED,
+      "printf '%s/super' \"$PWD\" >s; printf '%s/a.sqlite-journal\\0' \"$PWD\" >super; " NAME_SUPER },
+    { "a hot journal and a -wal that is rubbish", FEW MANY, UNFINISHED, "seq 20000 >a.sqlite-wal" },
     { "a journal whose header is zeros", "PRAGMA journal_mode = PERSIST;" FEW MANY, NULL, NULL },
     { "a journal that was cut to nothing", "PRAGMA journal_mode = TRUNCATE;" FEW MANY, NULL, NULL },
     { "a journal that is rubbish", FEW MANY, NULL, "seq 20000 >a.sqlite-journal" },
