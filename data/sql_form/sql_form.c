@@ -285,7 +285,7 @@ static const char *tail_text(struct form_builder *f, const struct form *form)
 static const char *core_text(struct form_builder *f, const struct form *form)
 {
     static const char *const words[] = { "", " from ", " join ", " where ", " group ", " having " };
-    const char *text = form->distinct ? "distinct " : "";
+    const char *text = form->core->rows ? "values " : form->distinct ? "distinct " : "";
 
     for (int clause = 0; clause < ARRAY_LEN(words); clause++) {
         bool any = (clause == FORM_WHERE && form->any_where) || (clause == FORM_HAVING && form->any_having);

@@ -23,7 +23,7 @@
  *   a + b for b + a, likewise *                 no COLLATE within
  *   x >= a AND x <= b for BETWEEN               none; NOT BETWEEN is the OR of the opposites
  *   NOT folded into =, <, IS, IN, LIKE          none: NULL stays NULL
- *   NOT NOT x for x                             x is 0, 1 or NULL: a comparison, IN, LIKE, EXISTS, AND, OR, NOT
+ *   x for NOT NOT x                            as a condition, not as a value
  *   order and repetition of AND's operands      none, likewise OR
  *   x IN (1, 2) for x = 1 OR x = 2              constants alone; NOT IN (1) is <> 1
  *   order and repetition in IN lists            none; constants as they compare

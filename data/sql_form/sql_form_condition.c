@@ -58,16 +58,8 @@ static int negated(enum sql_op op)
     return -1;
 }
 
-/* Its value is 0, 1 or NULL, whatever its operands are. */
-static bool is_truth(const struct sql_expr *e)
-{
-    if (e->kind == SQL_EXPR_BINARY)
-        return e->op <= SQL_GREATER_EQUAL && e->op != SQL_REGEXP && e->op != SQL_MATCH;
-    bool unary = e->kind == SQL_EXPR_UNARY && e->op == SQL_NOT;
-    return unary || e->kind == SQL_EXPR_BETWEEN || e->kind == SQL_EXPR_IN || e->kind == SQL_EXPR_EXISTS;
-}
-
-/* NOT of a comparison, of IN, LIKE, BETWEEN and of NOT is gone.  Twice NOT of another value is not that value. */
+/* NOT of a comparison, of IN, LIKE, BETWEEN and of NOT is gone.  The value of a condition is 0, 1 or NULL: as an
+ * operand it stands in parentheses, so that NOT NOT x is not taken for x. */
 static struct sql_expr fold_not(const struct sql_expr *e)
 {
     struct sql_expr folded = *e;
@@ -75,7 +67,7 @@ static struct sql_expr fold_not(const struct sql_expr *e)
     while (folded.kind == SQL_EXPR_UNARY && folded.op == SQL_NOT) {
         struct sql_expr inner = *folded.left;
         bool like = inner.kind == SQL_EXPR_BINARY && inner.op >= SQL_LIKE && inner.op <= SQL_MATCH;
-        if (inner.kind == SQL_EXPR_UNARY && inner.op == SQL_NOT && is_truth(inner.left)) {
+        if (inner.kind == SQL_EXPR_UNARY && inner.op == SQL_NOT) {
             folded = *inner.left;
         } else if (like || inner.kind == SQL_EXPR_IN || inner.kind == SQL_EXPR_BETWEEN) {
             inner.negated = !inner.negated;

@@ -96,6 +96,7 @@ static const char *const equal[][2] = {
     { "SELECT p.id FROM (SELECT id FROM dept) p, (SELECT id FROM emp) q WHERE p.id = q.id",
       "SELECT d.id FROM (SELECT id FROM emp) e JOIN (SELECT id FROM dept) d ON e.id = d.id" },
     { "SELECT name FROM emp WHERE NOT NOT salary > 100", "SELECT name FROM emp WHERE salary > 100" },
+    { "SELECT name FROM emp WHERE NOT NOT boss", "SELECT name FROM emp WHERE boss" },
     { "SELECT id, title FROM task ORDER BY +2, 0x1", "SELECT id, title FROM task ORDER BY title, id" },
 };
 
@@ -156,7 +157,7 @@ static const char *const different[][2] = {
     { "SELECT id FROM emp WHERE salary LIKE 100", "SELECT id FROM emp WHERE salary LIKE 100.0" },
     { "SELECT id FROM seen WHERE opened = 2013", "SELECT id FROM seen WHERE opened = 2013.0" },
     { "SELECT id FROM museum WHERE +version = '7'", "SELECT id FROM museum WHERE +version = 7" },
-    { "SELECT name FROM museum WHERE '7' IN (version)", "SELECT name FROM museum WHERE '7' = version" },
+    { "SELECT name FROM museum WHERE lower(name) IN (name)", "SELECT name FROM museum WHERE lower(name) = name" },
     { "SELECT e.boss FROM seen s JOIN emp e ON s.name = e.name",
       "SELECT e.boss FROM seen s JOIN emp e ON e.name = s.name" },
     { "SELECT m.id FROM (SELECT lower(name) AS n FROM emp) d JOIN museum m ON d.n = m.name",
@@ -173,7 +174,9 @@ static const char *const different[][2] = {
     { "SELECT (id < salary) < 5 FROM emp", "SELECT id < (salary < 5) FROM emp" },
     { "SELECT t.id FROM dept d RIGHT JOIN task t USING (id) JOIN emp e USING (id)",
       "SELECT t.id FROM dept d RIGHT JOIN task t ON d.id = t.id JOIN emp e ON d.id = e.id" },
-    { "SELECT NOT NOT salary FROM emp", "SELECT salary FROM emp WHERE id > 0" },
+    { "SELECT NOT NOT salary FROM emp", "SELECT salary FROM emp" },
+    { "SELECT id FROM emp WHERE (NOT NOT salary) = 1", "SELECT id FROM emp WHERE salary = 1" },
+    { "SELECT 3 AND 3", "VALUES (3)" },
     { "SELECT \"x, o.y\" FROM o", "SELECT x, y FROM o" },
     { "SELECT p.id FROM (SELECT id FROM dept) p, (SELECT id + 1 AS id FROM emp) q",
       "SELECT q.id FROM (SELECT id + 1 AS id FROM emp) q, (SELECT id FROM dept) p" },
