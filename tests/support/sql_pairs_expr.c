@@ -17,6 +17,7 @@ const char *const pair_literals[PAIR_LITERALS][9] = {
     { "''", "' '", "x''", "NULL" },
     { "'1.2.3'", "'1.2.4'", "1.2", "'1.2'" },
     { "NULL", "null", "NULL", "''" },
+    { "95358084320.35825", "9.53580843203582382365e10", "95358084320.358250", "'95358084320.35825'" },
 };
 
 const char *pair_literal(struct speller *g, uint64_t node)

@@ -37,7 +37,7 @@ int pair_spell(struct speller *g, int n);
 const char *pair_spell_word(struct speller *g, const char *const *words);
 
 /* Spellings of one value, more or less; the first is the plain one. */
-enum { PAIR_LITERALS = 13, PAIR_COMPARISONS = 9 };
+enum { PAIR_LITERALS = 14, PAIR_COMPARISONS = 9 };
 extern const char *const pair_literals[PAIR_LITERALS][9];
 const char *pair_literal(struct speller *g, uint64_t node);
 const char *pair_column(struct speller *g, uint64_t node);
