@@ -21,7 +21,7 @@ static const struct ask_options defaults = { .ask = {
     .threshold = NAN,
     .top = 20,
     .rows = 20,
-}, .http = { .connections = 250, .seconds = 30, .request_seconds = 30 } };
+}, .http = { .connections = 250, .seconds = 30, .whole_seconds = 60, .request_seconds = 30 } };
 
 #define AT(field) offsetof(struct ask_options, ask.field)
 #define HTTP(field) offsetof(struct ask_options, http.field)

@@ -164,7 +164,8 @@ int http_serve(const struct http_settings *settings, const struct http_service *
     s->settings = settings;
     s->service = service;
     http_line_init(&s->line);
-    http_clients_init(&s->clients, most_connections(settings->connections + HTTP_SPARE), (double)settings->seconds);
+    http_clients_init(&s->clients, most_connections(settings->connections + HTTP_SPARE), (double)settings->seconds,
+                      settings->whole_seconds);
     stop_install_bounded(LAST_SECONDS);
     int rc = http_address_read(&s->address, settings->address, err) || read_token(s, err) || start(s, err) ? -1 : 0;
     while (rc == 0 && !stop_requested()) {

@@ -21,8 +21,6 @@
 #include <stdio.h>
 
 enum { HTTP_MAX_BODY = 4 << 20, HTTP_MAX_BODIES = 64 << 20, HTTP_MAX_WAITING = 1024, HTTP_MAX_TOKEN = 4096 };
-/* Seconds for a head, and for a body or the reading of a reply. */
-enum { HTTP_HEAD_SECONDS = 10, HTTP_BODY_SECONDS = 30 };
 
 struct http_request {
     const char *path, *body; /* a NUL follows the body */
@@ -65,6 +63,7 @@ struct http_settings {
     const char *token_file; /* the token is its first line; NULL: none */
     int64_t connections;    /* most at once, and a few more that may not wait; the slowest make room for others */
     int64_t seconds;        /* of silence, after which a connection is closed */
+    double whole_seconds;   /* for a whole head, for a whole body, and for the reading of a reply */
     double request_seconds; /* of all work for one request (work_limit.h), which then has status 503 */
 };
 

@@ -12,9 +12,9 @@
  * after which one may be. */
 enum { LOOK = 100000, DROPS = 8, SLOW_SECONDS = 1 };
 
-void http_clients_init(struct http_clients *l, int most, double idle)
+void http_clients_init(struct http_clients *l, int most, double idle, double whole)
 {
-    *l = (struct http_clients){ .most = most, .idle = idle };
+    *l = (struct http_clients){ .most = most, .idle = idle, .whole = whole };
     pthread_mutex_init(&l->lock, NULL);
 }
 
@@ -83,9 +83,7 @@ static void drop(struct http_client *c)
 
 static double time_of(const struct http_clients *l, const struct http_client *c)
 {
-    if (c->state == CLIENT_HEAD)
-        return HTTP_HEAD_SECONDS + (c->asked ? l->idle : 0);
-    return HTTP_BODY_SECONDS;
+    return l->whole + (c->state == CLIENT_HEAD && c->asked ? l->idle : 0);
 }
 
 static void drop_late(struct http_clients *l, double now)

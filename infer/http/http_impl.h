@@ -57,12 +57,12 @@ struct http_clients {
     pthread_mutex_t lock;
     struct http_client *first;
     int n, most;
-    double idle; /* seconds of a connection between two requests */
+    double idle, whole; /* seconds between two requests; for a whole head, body or reply */
     int listening;
     pthread_t watch;
     atomic_bool leaves;
 };
-void http_clients_init(struct http_clients *l, int most, double idle);
+void http_clients_init(struct http_clients *l, int most, double idle, double whole);
 /* Starts the thread, of a service that listens on that socket; http_clients_leave ends it. */
 void http_clients_watch(struct http_clients *l, int listening);
 void http_clients_leave(struct http_clients *l);

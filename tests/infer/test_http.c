@@ -184,7 +184,7 @@ static int ask(int port, const char *path)
 }
 
 static const struct http_settings usual = {
-    .address = "127.0.0.1:0", .connections = 250, .seconds = 30, .request_seconds = 30
+    .address = "127.0.0.1:0", .connections = 250, .seconds = 30, .whole_seconds = 30, .request_seconds = 30
 };
 
 static void test_hosts(void **state)
@@ -285,32 +285,60 @@ static void test_kept_alive(void **state)
     stop(p);
 }
 
-/* All connections are held by those who send a byte now and then; others are answered nevertheless.  Each slow one ends
- * in time: its head has ten seconds, its body thirty. */
+/* Half of them send a head, the others a body, a byte now and then. */
+static void begin_slowly(int port, int *held, int n)
+{
+    for (int i = 0; i < n; i++) {
+        held[i] = dial(port);
+        say(held[i], i % 2 ? "POST /quick " HEAD JSON "Content-Length: 99\r\n\r\n{" : "GET /health HTTP/1.1\r\nX: ");
+    }
+}
+
+static void send_a_byte(const int *held, int n)
+{
+    usleep(1000000);
+    for (int i = 0; i < n; i++)
+        send(held[i], "a", 1, MSG_NOSIGNAL);
+}
+
+/* All connections are held by those who are slow; others are answered nevertheless. */
 static void test_slow_clients(void **state)
 {
     enum { HELD = 300 };
     struct process p = start(&usual);
-    int held[HELD], closed = 0;
-    double begun = now_seconds();
+    int held[HELD];
 
     (void)state;
-    for (int i = 0; i < HELD; i++) {
-        held[i] = dial(p.port);
-        say(held[i], i % 2 ? "POST /quick " HEAD JSON "Content-Length: 9\r\n\r\n{" : "GET /health HTTP/1.1\r\nX: ");
-    }
-    for (int second = 1; now_seconds() - begun < HTTP_HEAD_SECONDS + 2; second++) {
-        usleep(1000000);
-        for (int i = 0; i < HELD; i++)
-            send(held[i], "a", 1, MSG_NOSIGNAL);
+    begin_slowly(p.port, held, HELD);
+    for (int second = 0; second < 5; second++) {
+        send_a_byte(held, HELD);
         assert_int_equal(status_of(p.port, health, 3, NULL, 0), 200);
     }
-    for (int i = 0; i < HELD; i += 2) {
-        closed += heard(held[i], 0, NULL, 0) == -1;
-    }
-    assert_int_equal(closed, HELD / 2);
     for (int i = 0; i < HELD; i++)
         close(held[i]);
+    stop(p);
+}
+
+/* Where there is room for all, they end when their time is over. */
+static void test_slow_clients_end(void **state)
+{
+    enum { HELD = 10 };
+    struct http_settings settings = usual;
+    settings.whole_seconds = 3;
+    struct process p = start(&settings);
+    int held[HELD];
+
+    (void)state;
+    begin_slowly(p.port, held, HELD);
+    send_a_byte(held, HELD);
+    for (int i = 0; i < HELD; i++)
+        assert_int_equal(heard(held[i], 0, NULL, 0), 0);
+    for (int second = 0; second < 3; second++)
+        send_a_byte(held, HELD);
+    for (int i = 0; i < HELD; i++) {
+        assert_int_equal(heard(held[i], 2, NULL, 0), -1);
+        close(held[i]);
+    }
     stop(p);
 }
 
@@ -553,6 +581,7 @@ int main(void)
         cmocka_unit_test(test_framing),
         cmocka_unit_test(test_kept_alive),
         cmocka_unit_test(test_slow_clients),
+        cmocka_unit_test(test_slow_clients_end),
         cmocka_unit_test(test_waiting_is_not_slow),
         cmocka_unit_test(test_all_leave),
         cmocka_unit_test(test_few_descriptors),
