@@ -50,16 +50,17 @@ static int limit_resources(void)
     return limit(RLIMIT_CORE, 0) || limit(RLIMIT_FSIZE, 0) || limit(RLIMIT_NPROC, 0) ? -1 : 0;
 }
 
-/* Keeps root's right to read files whose owner and mode forbid it; the filter of calls refuses to write any. */
+/* Keeps root's right to read files whose owner and mode forbid it: by the capability that does nothing else where it is
+ * there, in containers by that to write them too, which the filter of calls refuses. */
 static int drop_capabilities(void)
 {
-    enum { READING = 1 << CAP_DAC_READ_SEARCH | 1 << CAP_DAC_OVERRIDE };
+    enum { READ = 1 << CAP_DAC_READ_SEARCH, WRITE_TOO = 1 << CAP_DAC_OVERRIDE };
     struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = { 0 }, kept[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
     if (syscall(SYS_capget, &head, now))
         return -1;
-    kept[0].permitted = kept[0].effective = now[0].permitted & READING;
+    kept[0].permitted = kept[0].effective = now[0].permitted & (now[0].permitted & READ ? READ : WRITE_TOO);
     return (int)syscall(SYS_capset, &head, kept);
 }
 
