@@ -20,6 +20,7 @@ bool match_row_cells(const struct exec_result *a, const struct exec_result *b);
 /* As "Disambiguate First, Parse Later" scores: a prediction without rows matches nothing; by match_row_cells when
  * gold_sql says "order by" anywhere, in any case, with one blank between; else by match_cells. */
 bool match_published(const struct exec_result *p, const struct exec_result *gold, const char *gold_sql);
+/* That test of the text, for the published rule alone; sql_ordered says whether a statement orders its rows. */
 bool says_order_by(const char *sql);
 
 /*

@@ -2,6 +2,7 @@
 
 #include "data/corpora/ambiqt_text.h"
 #include "data/score/ambiqt_map.h"
+#include "data/sql/sql_order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ struct gold {
     char *sql;
     struct spider_query *query;
     const struct exec_result *result; /* NULL without databases */
+    bool ordered;                     /* the order of its rows counts */
 };
 
 /* Measures that a prediction meets. */
@@ -42,9 +44,8 @@ static void execute(const struct ambiqt_judge *j, const struct gold *gold, const
         met->by[AMBIQT_EXM] = met->by[AMBIQT_DIRECT] = published_failure(j, gold->result);
         return;
     }
-    bool ordered = strstr(gold->sql, " order by ");
     met->by[AMBIQT_EXM] = ambiqt_same_columns(result, query, gold->result, gold->query);
-    met->by[AMBIQT_DIRECT] = ambiqt_same_rows(result, gold->result, ordered);
+    met->by[AMBIQT_DIRECT] = ambiqt_same_rows(result, gold->result, gold->ordered);
 }
 
 static struct met compare(const struct ambiqt_judge *j, const struct gold *gold, const char *sql)
@@ -78,6 +79,12 @@ static void score_prediction(const struct ambiqt_judge *j, const struct ambiqt_r
     ambiqt_readings_release(&map);
 }
 
+/* The published evaluator takes an ORDER BY anywhere, in a sub-query or a string too, for the statement's own. */
+static bool is_ordered(const struct ambiqt_judge *j, const char *sql)
+{
+    return j->published ? strstr(sql, " order by ") != NULL : sql_ordered(sql, NULL) > 0;
+}
+
 static void check_gold(const struct ambiqt_judge *j, struct ambiqt_cases *c, int row, const struct gold *gold)
 {
     const char *met = j->published ? "which every prediction meets" : "which no prediction meets";
@@ -96,6 +103,7 @@ struct ambiqt_found ambiqt_score(const struct ambiqt_judge *judge, struct ambiqt
     struct ambiqt_found found = { { { false } } };
     struct gold gold = { .sql = ambiqt_normalize(r->original) };
 
+    gold.ordered = is_ordered(judge, gold.sql);
     gold.query = spider_query_new(judge->schema, gold.sql);
     gold.result = judge->runner ? ambiqt_run(judge->runner, gold.sql) : NULL;
     check_gold(judge, c, of->row, &gold);

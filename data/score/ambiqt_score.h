@@ -20,6 +20,9 @@ struct ambiqt_found {
  * Predictions are mapped (ambiqt_map.h), each for each reading, and compared with the normalised original gold query.
  * Of kinds J and P a prediction that is the first reading is not the second too, for each measure alone.
  *
+ * direct compares rows in order where the gold orders them at its top level; as published, where its text says
+ * " order by " anywhere, so also in a sub-query or a string.
+ *
  * As published, a gold query that fails is met by every prediction that does not; ours says why it fails and nothing
  * meets it.  runner may be NULL: then only exact set match is decided, and the runner is at the record's database.
  */

@@ -1,7 +1,7 @@
 #include "data/score/trial.h"
 
 #include "data/exec/result_match.h"
-#include "data/sql/sql_tree.h"
+#include "data/sql/sql_order.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -60,14 +60,10 @@ int trial_find(const struct trial *t, const char *sql)
 /* -1 where our parser does not take what SQLite took. */
 static int see_order(struct trial_query *q, struct error *err)
 {
-    struct arena a;
-    const struct sql_query *tree = NULL;
+    int ordered = sql_ordered(q->sql, err);
 
-    if (arena_init(&a, SQL_MAX_TEXT + 1024 * (strlen(q->sql) + 64), err) == 0)
-        tree = sql_parse(&a, q->sql, err);
-    q->ordered = tree && tree->select->tail.order;
-    arena_release(&a);
-    return tree ? 0 : -1;
+    q->ordered = ordered > 0;
+    return ordered < 0 ? -1 : 0;
 }
 
 static void add_gold(struct trial *t, struct exec_db *db, const char *sql)

@@ -5,6 +5,17 @@
 #include <sqlite3.h>
 #include <string.h>
 
+static void write_shop(const char *dir)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(test_file(dir, "shop.sqlite", NULL), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "CREATE TABLE item (name, price); INSERT INTO item VALUES ('a', 1), ('b', 3)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+}
+
 static void test_execution(void **state)
 {
     static const char *const right[] = {
@@ -16,14 +27,9 @@ static void test_execution(void **state)
     static const char *const wrong[] = { "<think>SELECT name FROM item WHERE price > 2", "SELECT price FROM item", "",
                                          "SELECT name FROM item WHERE price > 2 ILIKE 'x'" };
     char *dir = test_dir_new();
-    sqlite3 *db;
 
     (void)state;
-    assert_int_equal(sqlite3_open(test_file(dir, "shop.sqlite", NULL), &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "CREATE TABLE item (name, price); INSERT INTO item VALUES ('a', 1), ('b', 3)",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
-    sqlite3_close(db);
+    write_shop(dir);
     json_t *record =
         json_pack("{s:s, s:s}", "db_id", "shop", "completion", "shop | SELECT name FROM item WHERE price > 2");
     struct lm_judge j = { .select = SELECT_EXECUTION, .runner = ambiqt_runner_new(dir, false) };
@@ -33,6 +39,37 @@ static void test_execution(void **state)
         assert_false(lm_judge_says(&j, record, wrong[i]));
     lm_judge_release(&j);
     json_decref(record);
+    test_dir_remove(dir);
+}
+
+/* The order of rows counts where the gold's outermost SELECT decides it, not wherever its text says "order by". */
+static void test_order(void **state)
+{
+    static const struct {
+        const char *gold;
+        bool right;
+    } cases[] = {
+        { "SELECT name FROM item ORDER BY price", false },
+        { "SELECT name FROM item order\n\tby price", false },
+        { "SELECT name FROM item UNION SELECT 'a' ORDER /* down */ BY name", false },
+        { "SELECT name FROM item", true },
+        { "SELECT name FROM item WHERE price IN (SELECT price FROM item ORDER BY price LIMIT 2)", true },
+        { "SELECT name FROM (SELECT name, row_number() OVER (ORDER BY price) FROM item)", true },
+        { "SELECT name FROM item WHERE name <> 'order by'", true },
+        { "SELECT name FROM item -- no order by", true },
+    };
+    char *dir = test_dir_new();
+
+    (void)state;
+    write_shop(dir);
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        json_t *record = json_pack("{s:s, s:s}", "db_id", "shop", "completion", cases[i].gold);
+        struct lm_judge j = { .select = SELECT_EXECUTION, .runner = ambiqt_runner_new(dir, false) };
+        if (lm_judge_says(&j, record, "SELECT name FROM item ORDER BY price DESC") != cases[i].right)
+            fail_msg("%s", cases[i].gold);
+        lm_judge_release(&j);
+        json_decref(record);
+    }
     test_dir_remove(dir);
 }
 
@@ -53,6 +90,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_execution),
+        cmocka_unit_test(test_order),
         cmocka_unit_test(test_template),
     };
     return cmocka_run_group_tests_name("lm_judge", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "data/exec/result_match.h"
 #include "data/plan/parser_text.h"
 #include "data/prompt/model_output.h"
+#include "data/sql/sql_order.h"
 #include "data/util/log.h"
 
 #include <stdlib.h>
@@ -71,7 +72,7 @@ static bool same_rows(struct lm_judge *j, const json_t *record, const char *said
     char *text = said_statement(said);
     const struct exec_result *a = ambiqt_run(j->runner, text), *b = ambiqt_run(j->runner, gold);
     free(text);
-    return a->status == EXEC_OK && b->status == EXEC_OK && match_rows(a, b, says_order_by(gold));
+    return a->status == EXEC_OK && b->status == EXEC_OK && match_rows(a, b, sql_ordered(gold, NULL) > 0);
 }
 
 static bool same_template(const json_t *record, const char *said)

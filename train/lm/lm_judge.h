@@ -3,7 +3,7 @@
  *
  *   template      the same text but for case and some blanks (sql_template_match)
  *   exact-match   Spider's exact set match; the schemas are those of tables.json
- *   execution     the same rows, in the same order where the gold has ORDER BY (match_rows)
+ *   execution     the same rows, in the same order where the gold orders them at its top level (match_rows)
  *
  * A database's name and a plan in front, as LogicalBeam's models write them (parser_text.h), are no part of either, nor
  * are thoughts; of a statement, nor what model_output.h leaves out around the first one.

@@ -267,6 +267,33 @@ static void text_that_is_no_utf8_fails_as_published(void **state)
     }
 }
 
+/* The gold's own ORDER BY makes the order count; the published evaluator takes one anywhere in the text. */
+static void only_the_golds_own_order_counts(void **state)
+{
+    static const struct {
+        const char *gold, *prediction;
+        bool ours, published;
+    } cases[] = {
+        { "select name from boat where id in (select id from boat order by id limit 2)",
+          "select name from boat where id < 3 order by id desc", true, false },
+        { "select name from boat where name != ' order by '", "select name from boat order by id desc", true, false },
+        { "select name from boat order by id", "select name from boat order by id desc", false, false },
+        { "select name from boat ORDER\\n BY id", "select name from boat order by id desc", false, false },
+    };
+    const char *dir = small_benchmark(state);
+    char pred[4096], more[1024];
+
+    for (int i = 0; i < 2 * ARRAY_LEN(cases); i++) {
+        bool published = i % 2;
+        snprintf(pred, sizeof pred, "[" SPLIT("%s", "\"%s\"") "]", cases[i / 2].gold, cases[i / 2].prediction);
+        test_file(dir, "pred.json", pred);
+        snprintf(more, sizeof more, "--db %s %s", dir, published ? "--published" : "");
+        json_t *o = score(dir, more, 0);
+        check_counts(o, "J", "direct", published ? cases[i / 2].published : cases[i / 2].ours, 0);
+        json_decref(o);
+    }
+}
+
 /* One published file: records, then exact set match (either, both), then execution match without wta_1. */
 struct published {
     const char *method, *folder, *gold, *kind;
@@ -425,6 +452,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_small_benchmark, set_up, tear_down),
         cmocka_unit_test_setup_teardown(evidence_has_a_line_a_row, set_up, tear_down),
         cmocka_unit_test_setup_teardown(text_that_is_no_utf8_fails_as_published, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_the_golds_own_order_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(published_counts_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(golds_reach_the_ceilings, set_up, tear_down),
     };
