@@ -46,7 +46,7 @@ static int copy_once(struct sqlite_file *f, const char *from, const char *to, un
     int rc = write_copy(f->db, to);
     bool torn = sqlite_file_is_torn(f, from, &before);
     unsigned better = torn ? 0 : sqlite_better_ways(*ways, rc);
-    *again = torn || better != *ways;
+    *again = torn || better != *ways || rc == SQLITE_READONLY_ROLLBACK;
     *ways = better;
     if (torn)
         return error_set(err, EXIT_CODE_DATA, "%s: the database changes faster than it can be copied", from);

@@ -119,7 +119,8 @@ bool connection_is_torn(struct connection *db, int tries)
         return false;
     bool torn = sqlite_file_is_torn(&db->file, db->path, &db->state), young = db->state.young;
     unsigned ways = torn ? 0 : sqlite_better_ways(db->ways, db->code);
-    if (!torn && ways == db->ways)
+    bool hot = db->code == SQLITE_READONLY_ROLLBACK; /* so it seems for a moment while a writer begins */
+    if (!torn && !hot && ways == db->ways)
         return false;
     connection_close_file(db);
     if (!may_run_again(db, tries))
