@@ -1,4 +1,5 @@
 #include "data/clarify/phrase_impl.h"
+#include "data/schema/element_name.h"
 #include "data/sql/sql_print.h"
 
 #include <ctype.h>
@@ -361,6 +362,45 @@ static const char *narrowed(const struct phrase_context *p, const struct form *f
     return text;
 }
 
+/* Whether one of the words that stand before a table's name ends at `at`: "id of song", "the second song". */
+static bool leads_to_table(const char *text, const char *at)
+{
+    static const char *const words[] = { " of ",     " from ",  " with ",   " first ",
+                                         " second ", " third ", " fourth ", " fifth " };
+
+    for (int i = 0; i < ARRAY_LEN(words); i++) {
+        size_t n = strlen(words[i]);
+        if ((size_t)(at - text) >= n && strncmp(at - n, words[i], n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The name that begins at `at` is this table's and not the beginning of a longer word or of another table's name. */
+static bool is_table_at(const struct schema *s, const char *at, const char *table)
+{
+    size_t n = strlen(table);
+
+    if (element_name_letter(at[n]) || at[n] == '_')
+        return false;
+    for (int t = 0; t < s->n_tables; t++) {
+        const char *other = s->tables[t].text;
+        size_t size = strlen(other);
+        if (size > n && strncmp(at, other, size) == 0 && !element_name_letter(at[size]))
+            return false;
+    }
+    return true;
+}
+
+static bool names_table(const struct schema *s, const char *text, const char *table)
+{
+    for (const char *at = text; *table && (at = strstr(at, table)); at++)
+        if ((leads_to_table(text, at) || strncmp(at + strlen(table), " in question", 12) == 0) &&
+            is_table_at(s, at, table))
+            return true;
+    return false;
+}
+
 /* "; read from song": tables that nothing said has named. */
 static const char *unnamed(const struct phrase_context *p, const struct form *form, const char *said)
 {
@@ -369,7 +409,7 @@ static const char *unnamed(const struct phrase_context *p, const struct form *fo
 
     for (int i = 0; i < from->n; i++) {
         const char *table = from->items[i].table < 0 ? NULL : p->schema->tables[from->items[i].table].text;
-        if (table && !strstr(said, table) && !strstr(text, table))
+        if (table && !names_table(p->schema, said, table) && !names_table(p->schema, text, table))
             text = strings_printf(p->pool, "%s%s%s", text, text[0] ? " with " : "; read from ", table);
     }
     return text;

@@ -149,12 +149,21 @@ static struct phrase_words tell_derived(const struct phrase_context *p, const st
                                   PHRASE_LOOSE };
 }
 
+/* Alone, such a column would read as the table. */
+static bool is_tables_name(const struct schema *s, const char *name)
+{
+    for (int t = 0; t < s->n_tables; t++)
+        if (strcasecmp(s->tables[t].text, name) == 0)
+            return true;
+    return false;
+}
+
 static struct phrase_words tell_column(const struct phrase_context *p, const struct sql_expr *e)
 {
     const char *name = e->column >= 0 ? p->schema->columns[e->column].text : "internal row id";
     bool hidden;
 
-    if (p->brief && find_twins(p, e->source, &hidden).n == 1 && !hidden)
+    if (p->brief && !is_tables_name(p->schema, name) && find_twins(p, e->source, &hidden).n == 1 && !hidden)
         return (struct phrase_words){ name, PHRASE_ATOM };
     return (struct phrase_words){ strings_printf(p->pool, "%s of %s", name, phrase_source(p, e->source)), PHRASE_ATOM };
 }

@@ -13,6 +13,8 @@ static const char script[] =
     "CREATE TABLE dept (id INT, name TEXT, city TEXT);"
     "CREATE TABLE emp (id INT, name TEXT, salary REAL, bonus REAL, dept_id INT, boss INT, hired TEXT, note TEXT);"
     "CREATE TABLE \"with space\" (order_id INT, quantity INT, unit_price REAL);"
+    "CREATE TABLE loan (id INT, reloan INT, length INT, loan TEXT);"
+    "CREATE TABLE loan_item (loan_id INT, quantity INT);"
     "CREATE TABLE wide (a INT, b INT, c INT, d INT, e INT, f INT, g INT, h INT, i INT, j INT, k INT, l INT, m INT);";
 
 static int set_up(void **state)
@@ -29,6 +31,17 @@ static const struct {
       "show the average of (the sum of quantity of with space for each order id of with space); taken from a list of "
       "(the sum of quantity of with space; one row for each order id of with space)" },
     { "SELECT 100.0*COUNT(*)/10 FROM emp", "show 100.0 times the number of rows divided by 10; read from emp" },
+    /* a table's name in a longer word, in a value, as a column's, and in another table's */
+    { "SELECT reloan*2 FROM loan", "show reloan times 2; read from loan" },
+    { "SELECT length || 'loan' FROM loan", "show length followed by 'loan'; read from loan" },
+    { "SELECT length(loan)*2 FROM loan", "show the length of loan of loan times 2" },
+    { "SELECT i.quantity FROM loan n CROSS JOIN loan_item i", "show quantity of loan item; read from loan" },
+    { "SELECT n.length*i.quantity FROM loan n JOIN loan_item i ON n.id=i.loan_id",
+      "show length of loan times quantity of loan item" },
+    { "SELECT a.length*b.length FROM loan a JOIN loan b",
+      "show length of the first loan times length of the second loan" },
+    { "SELECT length*2 FROM loan WHERE length > (SELECT avg(m.length) FROM loan m WHERE m.id = loan.id)",
+      "show length times 2; only where length of loan is more than (the average of length of loan; only where id of loan is id of the loan in question)" },
     { "SELECT salary*12 FROM emp", "show salary times 12; read from emp" },
     { "SELECT (salary+bonus)*12 FROM emp", "show (salary plus bonus) times 12; read from emp" },
     { "SELECT salary+bonus*12 FROM emp", "show salary plus (bonus times 12); read from emp" },
