@@ -97,36 +97,95 @@ static json_t *columns_of(const struct compiler *c, const struct template_piece 
     return list;
 }
 
-static void add_condition(const struct compiler *c, const struct template_block *b, const struct from_choice *choice,
-                          int places[2], int columns[2], json_t *list)
+/* "column = column" of one pair, of the tables at two places; turned: the later one first.  The caller frees. */
+static char *equality(const struct compiler *c, const struct template_piece *piece, int place, const struct key_pair *k,
+                      bool turned)
 {
-    const struct schema *s = c->q->schema;
+    const struct template_block *b = c->shape.blocks + piece->block;
+    const struct from_choice *choice = c->now[piece->block];
+    int places[] = { place, piece->place }, columns[] = { k->from, k->to };
     json_t *sides[2];
+    char *text;
 
     for (int i = 0; i < 2; i++) {
-        bool bare = !b->alias[places[i]][0] && !is_shared(c, b, choice, places[i], s->columns[columns[i]].name);
+        const char *name = c->q->schema->columns[columns[i]].name;
+        bool bare = !b->alias[places[i]][0] && !is_shared(c, b, choice, places[i], name);
         sides[i] = column_text(c, b, choice, places[i], columns[i], bare);
     }
-    for (int i = 0; i < 2; i++)
-        json_array_append_new(list,
-                              json_sprintf("%s = %s", json_string_value(sides[i]), json_string_value(sides[1 - i])));
+    CHECK(asprintf(&text, "%s = %s", json_string_value(sides[turned]), json_string_value(sides[!turned])) >= 0,
+          "no memory for a condition");
     json_decref(sides[0]);
     json_decref(sides[1]);
+    return text;
 }
 
-/* "t1.x = t2.y" for the keys by which a table joins one before it, either way round. */
-static json_t *conditions_of(const struct compiler *c, int block, int place)
+static bool joins(const struct compiler *c, const struct template_piece *piece, int place, const struct key_pair *k)
 {
-    const struct from_choice *choice = c->now[block];
     const struct schema *s = c->q->schema;
+    const struct from_choice *choice = c->now[piece->block];
+
+    return s->columns[k->from].table == choice->tables[place] &&
+           s->columns[k->to].table == choice->tables[piece->place];
+}
+
+static void add_pair(const struct compiler *c, const struct template_piece *piece, int place, const struct key_pair *k,
+                     json_t *list)
+{
+    for (int turned = 0; turned < 2; turned++) {
+        char *text = equality(c, piece, place, k, turned);
+        json_array_append_new(list, json_string(text));
+        free(text);
+    }
+}
+
+/* All pairs of a key with AND between them, both ways round; `first` is one of them, and nothing is added unless it is
+ * the first. */
+static void add_key(const struct compiler *c, const struct template_piece *piece, int place, int first, json_t *list)
+{
+    const struct key_pair *pairs = c->keys.items;
+
+    for (int i = 0; i < first; i++)
+        if (pairs[i].key == pairs[first].key && joins(c, piece, place, pairs + i))
+            return;
+    for (int turned = 0; turned < 2; turned++) {
+        struct sql_printer p = { 0 };
+        for (int i = first; i < c->keys.n; i++) {
+            if (pairs[i].key != pairs[first].key || !joins(c, piece, place, pairs + i))
+                continue;
+            char *one = equality(c, piece, place, pairs + i, turned);
+            sql_put(&p, i == first ? "" : " and ");
+            sql_put(&p, one);
+            free(one);
+        }
+        json_array_append_new(list, text_of(&p));
+    }
+}
+
+/* "column = column and column = column" leaves the second pair of a key to the template. */
+static bool goes_on(const struct compiler *c, const struct template_piece *piece)
+{
+    const char *behind = c->shape.text + piece->end;
+
+    behind += strspn(behind, " \t\r\n");
+    return strncasecmp(behind, "and", 3) == 0 && isspace((unsigned char)behind[3]);
+}
+
+/* "t1.x = t2.y" for the keys by which a table joins one before it, either way round; of a key of several columns all
+ * of them, with "and" between. */
+static json_t *conditions_of(const struct compiler *c, const struct template_piece *piece)
+{
+    bool more = goes_on(c, piece);
     json_t *list = json_array();
 
-    for (int i = 0; i < c->keys.n; i++) {
-        const struct key_pair *k = c->keys.items + i;
-        for (int p = 0; p < place; p++)
-            if (s->columns[k->from].table == choice->tables[p] && s->columns[k->to].table == choice->tables[place])
-                add_condition(c, c->shape.blocks + block, choice, (int[]){ p, place }, (int[]){ k->from, k->to }, list);
-    }
+    for (int i = 0; i < c->keys.n; i++)
+        for (int place = 0; place < piece->place; place++) {
+            if (!joins(c, piece, place, c->keys.items + i))
+                continue;
+            if (c->keys.items[i].key >= 0)
+                add_key(c, piece, place, i, list);
+            if (c->keys.items[i].key < 0 || more)
+                add_pair(c, piece, place, c->keys.items + i, list);
+        }
     return list;
 }
 
@@ -169,7 +228,7 @@ static void put_slot(const struct compiler *c, struct sql_printer *p, json_t *sl
     if (json_object_get(slots, name))
         return;
     if (piece->kind == PIECE_JOIN)
-        json_object_set_new(slots, name, conditions_of(c, piece->block, piece->place));
+        json_object_set_new(slots, name, conditions_of(c, piece));
     else if (!value)
         json_object_set_new(slots, name, columns_of(c, piece));
     else

@@ -3,8 +3,9 @@
  *
  * What stands for a name, a string or a number becomes a slot with a list of texts.  Which columns there are depends on
  * the tables of FROM, which SQL names behind them, so tables are no slots: every choice of tables that join along keys
- * is an alternative of its own, in which aliases, columns and join conditions fit each other.  Where there are more
- * than TEMPLATE_ALTERNATIVES of them, those whose tables the question speaks of stay.
+ * is an alternative of its own, in which aliases, columns and join conditions fit each other.  A foreign key of several
+ * columns joins by all of them: "column = column" becomes one equality for each, with AND between them.  Where there
+ * are more than TEMPLATE_ALTERNATIVES alternatives, those whose tables the question speaks of stay.
  */
 #ifndef DATA_PLAN_TEMPLATE_CONSTRAINT_H
 #define DATA_PLAN_TEMPLATE_CONSTRAINT_H

@@ -60,6 +60,7 @@ int shape_read(struct template_shape *p, const char *template, const struct sche
 struct key_pair {
     int from, to;
     bool declared; /* by foreign keys, else by equal names */
+    int key;       /* the table whose primary key of several columns this is a part of, or -1 where it joins alone */
 };
 
 struct key_pairs {

@@ -21,7 +21,7 @@ static void add_pair(struct key_pairs *k, const struct schema *s, int from, int 
     uint8_t *link = k->links + (size_t)s->columns[from].table * (size_t)s->n_tables + s->columns[to].table;
 
     GROW(k->items, k->n, k->cap);
-    k->items[k->n++] = (struct key_pair){ from, to, declared };
+    k->items[k->n++] = (struct key_pair){ from, to, declared, -1 };
     *link = declared ? 2 : *link ? *link : 1;
 }
 
@@ -62,6 +62,45 @@ static void add_alike(struct key_pairs *k, const struct schema *s, const int *ro
     free(words);
 }
 
+/* Whether exactly one column of a table is tied to this one. */
+static bool has_tied(const struct schema *s, const int *root, int table, int column)
+{
+    const struct schema_table *t = &s->tables[table];
+    int n = 0;
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        n += root[c] == root[column];
+    return n == 1;
+}
+
+/* Whether both tables refer to the whole primary key of a third, or to that of one of them, and it has several
+ * columns. */
+static bool share_key(const struct schema *s, const int *root, int a, int b, int key)
+{
+    const struct schema_table *t = &s->tables[key];
+    int n = 0;
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
+        if (s->columns[c].primary && !(has_tied(s, root, a, c) && has_tied(s, root, b, c)))
+            return false;
+        n += s->columns[c].primary;
+    }
+    return n > 1;
+}
+
+/* The table whose key a declared pair is a part of; -1 where it joins alone. */
+static int key_of(const struct schema *s, const int *root, int from, int to)
+{
+    int a = s->columns[from].table, b = s->columns[to].table;
+
+    if (a == b || !has_tied(s, root, a, from) || !has_tied(s, root, b, to))
+        return -1;
+    for (int c = 0; c < s->n_columns; c++)
+        if (s->columns[c].primary && root[c] == root[from] && share_key(s, root, a, b, s->columns[c].table))
+            return s->columns[c].table;
+    return -1;
+}
+
 void key_pairs_find(struct key_pairs *k, const struct schema *s)
 {
     int *parent = xcalloc((size_t)s->n_columns + 1, sizeof *parent);
@@ -77,6 +116,8 @@ void key_pairs_find(struct key_pairs *k, const struct schema *s)
         for (int b = 0; b < s->n_columns; b++)
             if (a != b && parent[a] == parent[b])
                 add_pair(k, s, a, b, true);
+    for (int i = 0; i < k->n; i++)
+        k->items[i].key = key_of(s, parent, k->items[i].from, k->items[i].to);
     add_alike(k, s, parent);
     free(parent);
 }

@@ -134,6 +134,31 @@ static void columns_belong_to_their_tables(void **state)
     world_close(&w);
 }
 
+/* Also where both tables refer to a third one. */
+static void joins_go_along_whole_keys(void **state)
+{
+    static const char script[] =
+        "CREATE TABLE section(course TEXT, term TEXT, room TEXT, PRIMARY KEY(course, term));"
+        "CREATE TABLE takes(who TEXT, code TEXT, season TEXT, FOREIGN KEY(code, season) REFERENCES section);"
+        "CREATE TABLE teaches(tutor TEXT, lesson TEXT, half TEXT, FOREIGN KEY(lesson, half) REFERENCES section);";
+    struct world w = { 0 };
+
+    (void)state;
+    world_open(&w, script);
+    check(&w, "select column from table join table on column = column",
+          LIST("select room from takes join section on code = course and season = term",
+               "select room from takes join section on course = code and term = season",
+               "select who from takes join teaches on code = lesson and season = half"),
+          LIST("select room from takes join section on code = course",
+               "select room from takes join section on season = term",
+               "select room from takes join section on code = term and season = course",
+               "select who from takes join teaches on code = lesson"));
+    check(&w, "select column from table as t1 join table as t2 on column = column and column = column",
+          LIST("select room from takes as t1 join section as t2 on t1.code = t2.course and t1.season = t2.term"),
+          LIST("select room from takes as t1 join section as t2 on t1.code = t2.term and t1.season = t2.term"));
+    world_close(&w);
+}
+
 static void joins_go_along_keys(void **state)
 {
     struct world w = { 0 };
@@ -349,9 +374,10 @@ static void gold_of_spider_is_allowed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_belong_to_their_tables), cmocka_unit_test(joins_go_along_keys),
-        cmocka_unit_test(bad_templates_say_why),          cmocka_unit_test(hostile_schemas_give_statements),
-        cmocka_unit_test(alternatives_are_bounded),       cmocka_unit_test(gold_of_spider_is_allowed),
+        cmocka_unit_test(columns_belong_to_their_tables),  cmocka_unit_test(joins_go_along_keys),
+        cmocka_unit_test(joins_go_along_whole_keys),       cmocka_unit_test(bad_templates_say_why),
+        cmocka_unit_test(hostile_schemas_give_statements), cmocka_unit_test(alternatives_are_bounded),
+        cmocka_unit_test(gold_of_spider_is_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
