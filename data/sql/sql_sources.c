@@ -69,6 +69,30 @@ static int resolve_base_table(struct sql_resolver *r, struct sql_source *s, enum
     return function ? sql_fail(r, s->span, "no table-valued function %s", s->name.text) : unknown_table(r, s);
 }
 
+static bool is_truth(const char *name)
+{
+    return strcasecmp(name, "true") == 0 || strcasecmp(name, "false") == 0;
+}
+
+/* SQLite (sqlite3ColumnsFromExprList) calls what a sub-query gives as true or false columnN, counted from 1. */
+static int rename_truths(struct sql_resolver *r, struct sql_output *list, int n, struct sql_span at)
+{
+    for (int i = 0; i < n; i++) {
+        if (!is_truth(list[i].name))
+            continue;
+        char *name = sql_take(r, 24, 1);
+        if (!name)
+            return -1;
+        snprintf(name, 24, "column%d", i + 1);
+        for (int k = 0; k < n; k++)
+            if (strcasecmp(list[k].name, name) == 0)
+                return sql_fail(r, at, "column %s becomes %s in SQLite, which is there already: give it an alias",
+                                list[i].name, name);
+        list[i].name = list[i].printed = name;
+    }
+    return 0;
+}
+
 /* Gives a common table expression's outputs the names of its column list, if it has one. */
 static int name_outputs(struct sql_resolver *r, struct sql_cte *c, const struct sql_outputs *outputs)
 {
@@ -91,7 +115,7 @@ static int name_outputs(struct sql_resolver *r, struct sql_cte *c, const struct 
         }
     }
     c->n_outputs = outputs->n;
-    return 0;
+    return rename_truths(r, c->outputs, c->n_outputs, c->name.span);
 }
 
 int sql_publish_cte(struct sql_resolver *r, struct sql_cte *c, const struct sql_outputs *outputs)
@@ -155,7 +179,7 @@ int sql_resolve_source(struct sql_resolver *r, struct sql_scope *s, struct sql_s
             return -1;
         source->outputs = outputs.list;
         source->n_outputs = outputs.n;
-        return 0;
+        return rename_truths(r, outputs.list, outputs.n, source->span);
     default:
         rc = resolve_cte_name(r, s->with, source);
         return rc ? (rc < 0 ? -1 : 0) : resolve_base_table(r, source, clause, level);

@@ -12,6 +12,7 @@ static const char script[] = "CREATE TABLE a (id INTEGER PRIMARY KEY, x INT, y I
                              "CREATE TABLE b (id INT, x INT, z INT);"
                              "CREATE TABLE c (z INT, \"odd name\" TEXT); CREATE TABLE d (w INT);"
                              "CREATE TABLE e (k TEXT PRIMARY KEY, q INT) WITHOUT ROWID;"
+                             "CREATE TABLE o (\"true\" INT, w INT, \"False\" INT);"
                              "CREATE INDEX bx ON b (x); INSERT INTO b VALUES (1, 2, 3); ANALYZE;";
 
 static int set_up(void **state)
@@ -51,6 +52,13 @@ static const char *const uses[][2] = {
     /* through derived tables: the column that is only passed on is used outside too */
     { "SELECT t.q + 1 FROM (SELECT x AS q, y + 1 AS r FROM a) AS t WHERE r > 1", "s0 a.x, s1 a.x, s1 a.y, f1 a" },
     { "SELECT * FROM (SELECT x, count(*) FROM a)", "s0 a.x, s1 a.x, f1 a" },
+    /* whose columns true and false have other names outside */
+    { "SELECT \"true\", column1, t.column3 FROM (SELECT * FROM o) AS t",
+      "s0 o.true, s0 o.False, s1 o.true, s1 o.w, s1 o.False, f1 o" },
+    { "WITH t(\"true\") AS (SELECT w FROM o) SELECT \"true\", column1 FROM t", "s1 o.w, f1 o, s0 o.w" },
+    { "SELECT t.\"true\" FROM o AS t", "s0 o.true, f0 o" },
+    { "SELECT 1 FROM d NATURAL JOIN (SELECT w, \"true\" FROM o) NATURAL JOIN o",
+      "f0 d, o0 d.w, o0 o.w, s1 o.w, s1 o.true, f1 o, o0 d.w, f0 o, o0 o.w" },
     { "SELECT u.k FROM (SELECT t.q AS k FROM (SELECT x AS q FROM a) AS t) AS u", "s0 a.x, s1 a.x, s2 a.x, f2 a" },
     { "WITH t(q) AS (SELECT x FROM a) SELECT q FROM t JOIN t AS v USING (q)", "s1 a.x, f1 a, s0 a.x, o0 a.x" },
     { "WITH a AS (SELECT z AS w FROM c) SELECT w FROM a", "s1 c.z, f1 c, s0 c.z" },
@@ -172,6 +180,7 @@ static const char *const refused[][3] = {
     { "SELECT q.* FROM a", "no table or alias q", "there are a" },
     { "SELECT *", "line 1, column 8:", "without FROM" },
     { "SELECT x FROM q", "column 15: no table q", "has a, b, c, d" },
+    { "SELECT t.\"true\" FROM (SELECT * FROM o) AS t", "t has no column true", "it has column1, w, column3" },
     { "SELECT x FROM other.a", "no database other", "main" },
     { "SELECT x FROM q(1)", "line 1, column 15:", "no table-valued function q" },
     { "SELECT x FROM a, b", "line 1, column 8: column x is ambiguous", "a.x or b.x" },
@@ -237,6 +246,19 @@ static void unknown_names_are_explained(void **state)
     }
 }
 
+/* SQLite makes up a third name here. */
+static void truth_beside_its_own_name_is_refused(void **state)
+{
+    struct sql_world *w = *state;
+    struct error err = { 0 };
+    struct sql_uses u;
+
+    arena_reset(&w->arena, 0);
+    struct sql_query *q = sql_parse(&w->arena, "SELECT * FROM (SELECT \"true\", w AS column1 FROM o)", NULL);
+    assert_int_equal(sql_resolve(&w->arena, q, w->schemas.schemas, &u, &err), -1);
+    assert_error(err, "column true becomes column1", "give it an alias");
+}
+
 /* Spider has two of these; SQLite's grammar reads them, SQLite then refuses to run them. */
 static void tails_inside_set_operations(void **state)
 {
@@ -259,6 +281,7 @@ int main(void)
         cmocka_unit_test(uses_by_clause),
         cmocka_unit_test(spans_point_at_the_text),
         cmocka_unit_test(unknown_names_are_explained),
+        cmocka_unit_test(truth_beside_its_own_name_is_refused),
         cmocka_unit_test(tails_inside_set_operations),
     };
     return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);
