@@ -51,8 +51,9 @@ struct sql_uses {
  * Resolves every name: aliases, sub-queries (correlated too), CTEs, set operations, natural joins, USING; "*" becomes
  * uses of all columns it covers.  A double-quoted word that names no column is a string, as SQLite takes it.  A column
  * that a derived table only passes on is used outside too; an alias or number in ORDER BY uses what it stands for.  The
- * uses stand in order of the text, none twice.  Once per tree, which is then in terms of the schema.  -1 with
- * EXIT_CODE_DATA naming the name, its position and the candidates, or EXIT_CODE_MEMORY when the arena is full.
+ * uses stand in order of the text, none twice.  A sub-query's column true or false is columnN outside, as SQLite has
+ * it; refused where that name is taken.  Once per tree, which is then in terms of the schema.  -1 with EXIT_CODE_DATA
+ * naming the name, its position and the candidates, or EXIT_CODE_MEMORY when the arena is full.
  */
 int sql_resolve(struct arena *a, struct sql_query *q, const struct schema *s, struct sql_uses *uses, struct error *err);
 
