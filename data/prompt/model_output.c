@@ -67,7 +67,8 @@ static bool is_code(const char *field)
     return has_word(field, words, ARRAY_LEN(words));
 }
 
-static void read_json(struct sql_answer *a, const json_t *v, bool trusted)
+/* A field's value or an element: strings of `talk` are no statements, objects in it may hold some. */
+static void read_json(struct sql_answer *a, const json_t *v, bool trusted, bool talk)
 {
     const char *field;
     json_t *item;
@@ -75,15 +76,14 @@ static void read_json(struct sql_answer *a, const json_t *v, bool trusted)
 
     json_array_foreach(v, i, item)
     {
-        read_json(a, item, trusted);
+        read_json(a, item, trusted, talk);
     }
     json_object_foreach((json_t *)v, field, item)
     {
-        bool nested = json_is_object(item) || json_is_array(item);
-        if (is_code(field) || nested || !is_talk(field))
-            read_json(a, item, is_code(field) || (nested && !is_talk(field)));
+        bool code = is_code(field), nested = json_is_object(item) || json_is_array(item);
+        read_json(a, item, code || (nested && !is_talk(field)), !code && is_talk(field));
     }
-    if (json_is_string(v) && a->depth < MAX_NESTED)
+    if (json_is_string(v) && !talk && a->depth < MAX_NESTED)
         read_text(a, passage_of(json_string_value(v)), trusted);
 }
 
@@ -102,7 +102,7 @@ static bool read_containers(struct sql_answer *a, struct passage text)
             break;
         json_t *o = loose_json(text, &a->reader, &used);
         if (o)
-            read_json(a, o, true);
+            read_json(a, o, true, false);
         json_decref(o);
         used = used < text.n ? used : text.n;
     }
@@ -118,7 +118,7 @@ static bool read_string(struct sql_answer *a, struct passage text)
     if (text.n < 2 || *text.at != '"' || text.at[text.n - 1] != '"')
         return false;
     json_t *v = json_loadb(text.at, text.n, JSON_DECODE_ANY, NULL);
-    read_json(a, v, true);
+    read_json(a, v, true, false);
     json_decref(v);
     return a->out->n > before;
 }

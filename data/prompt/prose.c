@@ -162,6 +162,12 @@ static bool is_line(const struct sentence *s, struct passage line, struct passag
     return marked || bold || label || s->n >= 3 || passage_ends(line, ".") || passage_ends(line, "!");
 }
 
+/* GO of SQL Server, / of Oracle. */
+static bool ends_batch(struct passage line)
+{
+    return (line.n == 2 && passage_starts(line, "go")) || (line.n == 1 && *line.at == '/');
+}
+
 bool prose_begins(struct passage rest, bool inside)
 {
     struct passage line, bare;
@@ -175,7 +181,7 @@ bool prose_begins(struct passage rest, bool inside)
         return !inside;
     if (inside && strcspn_of(line, "=<>(") < line.n)
         return false;
-    if (is_foreign(bare) || (bare.n == 2 && memcmp(bare.at, "GO", 2) == 0)) /* GO ends a batch of SQL Server */
+    if (is_foreign(bare) || ends_batch(bare) || (*bare.at == '(' && passage_ends(line, ".)")))
         return true;
     struct sentence s = read_words(bare);
     if (s.rest.n && strchr("=<>(+*/%", *s.rest.at) && !passage_starts(line, "**"))

@@ -18,6 +18,53 @@ void statement_reader_release(struct statement_reader *r)
     arena_release(&r->trees);
 }
 
+/* Bytes of a blank that SQL takes for a letter: no-break, of a width, of no width, ideographic; 0 without. */
+static size_t blank_length(struct passage p)
+{
+    static const char *const blanks[] = { "\xc2\xa0",     "\xe2\x80\x80", "\xe2\x80\x81", "\xe2\x80\x82",
+                                          "\xe2\x80\x83", "\xe2\x80\x84", "\xe2\x80\x85", "\xe2\x80\x86",
+                                          "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a",
+                                          "\xe2\x80\x8b", "\xe2\x80\xaf", "\xe2\x81\xa0", "\xe3\x80\x80",
+                                          "\xef\xbb\xbf" };
+
+    for (int i = 0; i < ARRAY_LEN(blanks); i++)
+        if (passage_starts(p, blanks[i]))
+            return strlen(blanks[i]);
+    return 0;
+}
+
+/* A full stop or a semicolon of East Asia at the end of a line: its bytes, 0 where there is none. */
+static size_t stop_length(struct passage p)
+{
+    bool stop = passage_starts(p, "\xe3\x80\x82") || passage_starts(p, "\xef\xbc\x9b");
+    return stop && (p.n == 3 || isspace((unsigned char)p.at[3])) ? 3 : 0;
+}
+
+/* \n that was escaped twice: no token of SQL begins with a backslash. */
+static bool is_escaped_blank(struct passage p)
+{
+    return p.n > 1 && *p.at == '\\' && strchr("nrt", p.at[1]);
+}
+
+/* A copy of as many bytes, ended by '\0', in which such signs are those of ASCII.  The caller frees. */
+static char *with_plain_blanks(struct passage text)
+{
+    char *copy = strndup(text.at, text.n);
+    size_t n;
+
+    CHECK(copy, "out of memory");
+    for (struct passage p = text; p.n; p = passage_skip(p, n ? n : 1)) {
+        char *at = copy + (p.at - text.at);
+        n = is_escaped_blank(p) ? 2 : (unsigned char)*p.at < 0x80 ? 0 : blank_length(p) + stop_length(p);
+        memset(at, ' ', n);
+        if (n && *p.at == '\\' && p.at[1] == 'n')
+            at[1] = '\n';
+        if (stop_length(p))
+            *at = ';';
+    }
+    return copy;
+}
+
 /* Where in its line a word stands. */
 enum place { PLACE_LINE, PLACE_LABEL, PLACE_INSIDE };
 
@@ -121,7 +168,7 @@ static bool is_between(struct passage before)
 /* Of what stands before a word on its line. */
 static enum place place_of(struct passage before)
 {
-    static const char *const ends[] = { ":", "=", ">", "|", ".", "!", "?", ";", "\xef\xbc\x9a", "\xe3\x80\x82" };
+    static const char *const ends[] = { ":", "=", ">", "|", "]", ".", "!", "?", ";", "\xef\xbc\x9a", "\xe3\x80\x82" };
 
     if (is_between(before))
         return PLACE_LINE;
@@ -275,14 +322,36 @@ static int closing_quote(struct statement_scan *s, const struct statement_start 
     return first && any ? (int)(first - s->text) : -1;
 }
 
-static void add(struct text_items *out, const char *text, int begin, int end)
+/* Puts back what was written within strings and quoted names, and in what is no SQL. */
+static void restore_quoted(const struct statement_scan *s, char *statement, int at)
 {
-    struct passage p = passage_strip((struct passage){ text + begin, (size_t)(end - begin) });
+    struct sql_token t;
+
+    for (int i = 0, end = (int)strlen(statement), from = 0; i < end; from = i) {
+        i = sql_lex_next(statement, i, &t);
+        if (t.kind == TOKEN_ILLEGAL)
+            memcpy(statement + t.begin, s->written + at + t.begin, (size_t)(end - t.begin));
+        bool quoted = t.kind == TOKEN_STRING || (t.kind == TOKEN_NAME && strchr("\"`[", statement[t.begin]));
+        if (quoted)
+            memcpy(statement + t.begin, s->written + at + t.begin, (size_t)(t.end - t.begin));
+        if (t.kind <= TOKEN_ILLEGAL || i <= from)
+            return;
+    }
+}
+
+static void add(struct text_items *out, const struct statement_scan *s, int begin, int end)
+{
+    struct passage p = passage_strip((struct passage){ s->text + begin, (size_t)(end - begin) });
 
     while (p.n && p.at[p.n - 1] == ';')
         p = passage_strip((struct passage){ p.at, p.n - 1 });
-    if (p.n)
-        text_items_add_once(out, p.at, p.n);
+    if (p.n == 0)
+        return;
+    char *statement = strndup(p.at, p.n);
+    CHECK(statement, "out of memory");
+    restore_quoted(s, statement, (int)(p.at - s->text));
+    text_items_add_once(out, statement, p.n);
+    free(statement);
 }
 
 /* The statement between quotes; its end, or -1 where it is not quoted. */
@@ -292,7 +361,7 @@ static int add_quoted(struct text_items *out, struct statement_scan *s, const st
     int end = b->close && b->kind != START_OTHER ? closing_quote(s, b, any) : -1;
 
     if (end > 0)
-        add(out, s->text, b->at, end);
+        add(out, s, b->at, end);
     return end;
 }
 
@@ -338,17 +407,16 @@ static int read_one(struct text_items *out, struct statement_scan *s, struct sta
         return e.end > behind ? e.end : behind;
     if (!is_statement(s, b, &e))
         return behind;
-    add(out, s->text, e.begin, e.end);
+    add(out, s, e.begin, e.end);
     return e.end > behind ? e.end : behind;
 }
 
 void statements_find(struct text_items *out, struct statement_reader *r, struct passage text, bool trusted)
 {
-    char *copy = strndup(text.at, text.n);
-    struct statement_scan s = { .r = r, .text = copy, .n = (int)text.n, .trusted = trusted };
+    char *copy = with_plain_blanks(text);
+    struct statement_scan s = { .r = r, .text = copy, .written = text.at, .n = (int)text.n, .trusted = trusted };
     struct statement_start b;
 
-    CHECK(copy, "out of memory");
     for (int at = 0; r->work > 0 && find_start(&b, &s, &at);)
         at = read_one(out, &s, &b);
     free(s.tokens);
@@ -357,10 +425,9 @@ void statements_find(struct text_items *out, struct statement_reader *r, struct 
 
 bool statement_is_whole(struct statement_reader *r, struct passage text)
 {
-    char *copy = strndup(text.at, text.n);
-    struct statement_scan s = { .r = r, .text = copy, .n = (int)text.n, .trusted = true };
+    char *copy = with_plain_blanks(text);
+    struct statement_scan s = { .r = r, .text = copy, .written = text.at, .n = (int)text.n, .trusted = true };
 
-    CHECK(copy, "out of memory");
     struct statement_extent e = statement_read(&s, 0);
     struct passage behind = passage_strip(passage_of(copy + e.end));
     while (behind.n && *behind.at == ';')

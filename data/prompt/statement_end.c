@@ -126,6 +126,8 @@ static bool stops_anywhere(struct statement_scan *s, int k)
         s->stop = STOP_SEMICOLON;
     else if (t->kind == TOKEN_OR_BITS && s->cell && ends_line(s, t->end))
         s->stop = STOP_CLOSER;
+    else if (s->text[t->begin] == '[' && next == '/') /* [/SQL] */
+        s->stop = STOP_CLOSER;
     else if ((t->kind == TOKEN_LESS && (next == '/' || next == '|')) || (t->kind == TOKEN_STAR && next == '*'))
         s->stop = STOP_CLOSER;
     else if (is_full_stop(s, k))
@@ -211,6 +213,22 @@ static bool is_whole(struct statement_scan *s, int n)
     return n > 0 && reach(s, n, &whole) == n && whole;
 }
 
+/* Whether the line at `at` labels a SELECT that stands behind on it: "b. SELECT", "Query 2: SELECT". */
+static bool labels_select(const struct statement_scan *s, int at)
+{
+    struct passage rest = rest_at(s, at), line;
+
+    if (!passage_line(&rest, &line))
+        return false;
+    for (size_t i = 0; i < line.n && !strchr("'\"`(;", line.at[i]); i++) {
+        struct passage before = { line.at, i };
+        if (i && !sql_is_name_char((unsigned char)line.at[i - 1]) && passage_starts(passage_skip(line, i), "select ") &&
+            isalnum((unsigned char)*passage_strip(before).at))
+            return statement_may_begin(before);
+    }
+    return false;
+}
+
 /* Whether token k begins a line that is no part of the statement; another statement behind it is none of that line. */
 static bool begins_prose(const struct statement_scan *s, int k)
 {
@@ -218,7 +236,8 @@ static bool begins_prose(const struct statement_scan *s, int k)
     struct passage own = passage_strip(rest_at(s, line_begin(s, s->tokens[0].begin)));
     bool item = strchr("-+*", s->text[at]) && *own.at == s->text[at]; /* of the list that the statement is of */
 
-    return begins_line(s, k) && (item || prose_begins((struct passage){ s->text + at, (size_t)(end - at) }, false));
+    return begins_line(s, k) &&
+           (item || labels_select(s, at) || prose_begins((struct passage){ s->text + at, (size_t)(end - at) }, false));
 }
 
 /* The first line of prose before token `last`: how many tokens stand before it, -1 without. */
@@ -236,14 +255,15 @@ static int cut_line(struct statement_scan *s, int last)
     return -1;
 }
 
-/* A line that begins with # is a heading, unless SQL goes on behind it: then it is MySQL's comment. */
+/* A line that begins with # is a heading, unless SQL goes on behind it: then it is MySQL's comment.  Behind a whole
+ * statement SELECT does not go on. */
 static bool is_heading(const struct statement_scan *s, int at)
 {
     struct passage rest = rest_at(s, at), line;
 
     while (passage_starts(passage_strip(rest), "#"))
         passage_line(&rest, &line);
-    return !prose_goes_on(rest);
+    return !prose_goes_on(rest) || passage_starts(passage_strip(rest), "select");
 }
 
 /* Whether something opens before the statement that `close` closes. */
@@ -287,6 +307,8 @@ static bool may_stop(const struct statement_scan *s)
         return true;
     if (c == '#')
         return line && is_heading(s, at);
+    if (c == '\\' && strchr("gG", s->text[at + 1])) /* what the shells of MySQL and PostgreSQL end statements with */
+        return ends_line(s, at + 2);
     return line || ((c == ':' || c == '!') && ends_text(s, at + 1));
 }
 

@@ -19,7 +19,8 @@ enum statement_stop {
 
 struct statement_scan {
     struct statement_reader *r;
-    const char *text; /* ends with '\0' */
+    const char *text;    /* with blanks for all blanks of Unicode; ends with '\0' */
+    const char *written; /* the same bytes as they came */
     int n;
     bool trusted;
     bool cell;                /* it stands in a row of a table of Markdown, whose bars end it */

@@ -2,7 +2,10 @@
 
 #include <stdlib.h>
 
-/* Tags of DeepSeek, Qwen and others; of Magistral, of Kimi, and the channels of gpt-oss. */
+enum { MAX_STRING = 400 }; /* bytes on either side in which a string around a tag is looked for */
+
+/* Tags of DeepSeek, Qwen and others, and those that prompts ask for; of Seed-OSS, Sky-T1, Command A, Magistral and
+ * Kimi, and the channels of gpt-oss. */
 static const struct tag {
     const char *open, *close;
 } tags[] = {
@@ -10,6 +13,14 @@ static const struct tag {
     { "<thinking>", "</thinking>" },
     { "<thought>", "</thought>" },
     { "<reasoning>", "</reasoning>" },
+    { "<thoughts>", "</thoughts>" },
+    { "<reason>", "</reason>" },
+    { "<analysis>", "</analysis>" },
+    { "<scratchpad>", "</scratchpad>" },
+    { "<reflection>", "</reflection>" },
+    { "<seed:think>", "</seed:think>" },
+    { "<|begin_of_thought|>", "<|end_of_thought|>" },
+    { "<|START_THINKING|>", "<|END_THINKING|>" },
     { "[THINK]", "[/THINK]" },
     { "\xe2\x97\x81think\xe2\x96\xb7", "\xe2\x97\x81/think\xe2\x96\xb7" },
     { "<|channel|>analysis<|message|>", "<|channel|>final<|message|>" },
@@ -28,10 +39,36 @@ static bool is_quote(char c)
     return c && strchr("'\"`%", c);
 }
 
+/* The quote that opens a string of SQL before `at` on its line and is still open there; 0 without. */
+static char open_quote(const char *answer, const char *at)
+{
+    const char *line = at;
+    char quote = 0;
+
+    while (line > answer && line[-1] != '\n' && at - line < MAX_STRING)
+        line--;
+    for (const char *c = line; c < at; c++)
+        if (quote ? *c == quote : *c == '\'' && c > line && strchr(" (=,%", c[-1]))
+            quote = quote ? 0 : *c;
+    return quote;
+}
+
+/* Whether the text at `p` stands within a string of SQL that closes on its line. */
+static bool in_string(struct passage p, const char *answer)
+{
+    char quote = open_quote(answer, p.at);
+
+    for (size_t i = 0; quote && i < p.n && i < MAX_STRING && p.at[i] != '\n'; i++)
+        if (p.at[i] == quote)
+            return !(i + 1 < p.n && isalnum((unsigned char)p.at[i + 1]));
+    return false;
+}
+
 /* Whether the tag begins here and is meant, not only spoken of. */
 static bool is_here(struct passage p, const char *answer, const char *tag)
 {
-    return passage_starts(p, tag) && !(p.at > answer && is_quote(p.at[-1]) && is_quote(p.at[strlen(tag)]));
+    return passage_starts(p, tag) && !(p.at > answer && is_quote(p.at[-1]) && is_quote(p.at[strlen(tag)])) &&
+           !in_string(p, answer);
 }
 
 static bool find_any(struct tag_place *f, struct passage p, const char *answer)
