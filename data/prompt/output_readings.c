@@ -1,5 +1,6 @@
 /* Part of model_output.h: readings of a question. */
 #include "data/prompt/fence.h"
+#include "data/prompt/list_mark.h"
 #include "data/prompt/loose_json.h"
 #include "data/prompt/model_output.h"
 #include "data/prompt/prose.h"
@@ -32,69 +33,13 @@ static bool is_tag(struct passage line)
     return line.n > 2 && *line.at == '<' && line.at[line.n - 1] == '>' && !memchr(line.at, ' ', line.n);
 }
 
-/* "Reading 1:", "Interpretation 2 -": bytes with the number and its mark, 0 without. */
-static size_t label_length(struct passage line)
-{
-    static const char *const names[] = { "reading", "interpretation", "question", "option", "version", "meaning" };
-    size_t n = 0;
-
-    for (int i = 0; i < ARRAY_LEN(names) && n == 0; i++)
-        if (passage_starts(line, names[i]))
-            n = strlen(names[i]);
-    if (n == 0)
-        return 0;
-    while (n < line.n && line.at[n] == ' ')
-        n++;
-    size_t digits = n;
-    while (n < line.n && isdigit((unsigned char)line.at[n]))
-        n++;
-    while (n > digits && n < line.n && line.at[n] == ' ')
-        n++;
-    return n > digits && n < line.n && strchr(":.)-", line.at[n]) ? n + 1 : 0;
-}
-
-static bool is_number(struct passage line)
-{
-    size_t open = line.n && *line.at == '(', n = open;
-
-    while (n < line.n && n < open + 3 && isdigit((unsigned char)line.at[n]))
-        n++;
-    return n > open && n < line.n && strchr(".):", line.at[n]) &&
-           !(line.at[n] != ')' && n + 1 < line.n && isdigit((unsigned char)line.at[n + 1]));
-}
-
-/* Without one mark of a list; *marked is set where there was one. */
-static struct passage without_mark(struct passage line, bool *marked)
-{
-    static const char bullet[] = "\xe2\x80\xa2";
-    size_t label = label_length(line);
-
-    *marked = true;
-    if (label)
-        return passage_strip(passage_skip(line, label));
-    if (is_number(line))
-        return passage_strip(passage_skip(line, strcspn(line.at, ".):") + 1));
-    if (line.n > 2 && isalpha((unsigned char)*line.at) && line.at[1] == ')')
-        return passage_strip(passage_skip(line, 2));
-    if (passage_starts(line, bullet))
-        return passage_strip(passage_skip(line, sizeof bullet - 1));
-    if (line.n && strchr("-*+", *line.at) &&
-        (line.n == 1 || strchr(" \t", line.at[1]) || (*line.at == '-' && isalpha((unsigned char)line.at[1]))))
-        return passage_strip(passage_skip(line, 1));
-    *marked = false;
-    return line;
-}
-
 /* Without bold type or quotes around all of it. */
 static struct passage without_quotes(struct passage line)
 {
-    static const char *const marks[][2] = { { "**", "**" },
-                                            { "__", "__" },
-                                            { "*", "*" },
-                                            { "_", "_" },
-                                            { "\"", "\"" },
-                                            { "`", "`" },
-                                            { "\xe2\x80\x9c", "\xe2\x80\x9d" } };
+    static const char *const marks[][2] = { { "**", "**" }, { "__", "__" },
+                                            { "*", "*" },   { "_", "_" },
+                                            { "\"", "\"" }, { "'", "'" },
+                                            { "`", "`" },   { "\xe2\x80\x9c", "\xe2\x80\x9d" } };
 
     for (int i = 0; i < ARRAY_LEN(marks); i++) {
         size_t a = strlen(marks[i][0]), b = strlen(marks[i][1]);
@@ -107,17 +52,38 @@ static struct passage without_quotes(struct passage line)
     return line;
 }
 
+/* Without the tags of an item around it, and without a model's sign of its end. */
+static struct passage without_ends(struct passage line)
+{
+    static const char *const tags[][2] = { { "<li>", "</li>" },
+                                           { "<reading>", "</reading>" },
+                                           { "<question>", "</question>" },
+                                           { "<interpretation>", "</interpretation>" } };
+    const char *end = passage_ends(line, "|>") ? memmem(line.at, line.n, "<|", 2) : NULL;
+
+    if (end || passage_ends(line, "</s>"))
+        line = passage_strip((struct passage){ line.at, end ? (size_t)(end - line.at) : line.n - 4 });
+    for (int i = 0; i < ARRAY_LEN(tags); i++)
+        if (passage_starts(line, tags[i][0]) && passage_ends(line, tags[i][1]))
+            line = passage_strip(
+                (struct passage){ line.at + strlen(tags[i][0]), line.n - strlen(tags[i][0]) - strlen(tags[i][1]) });
+    return line;
+}
+
 static struct reading_line read_line(struct passage line)
 {
     struct reading_line r = { .indent = (size_t)(passage_lstrip(line).at - line.at) };
 
-    line = passage_strip(line);
-    if (is_rule(line) || is_tag(line) || *line.at == '#' || passage_starts(line, "```"))
+    line = without_ends(prose_without_blanks(passage_strip(line)));
+    if (passage_starts(line, "> "))
+        line = passage_strip(passage_skip(line, 2));
+    bool heading = passage_starts(line, "#") && !list_label_length(line);
+    if (is_rule(line) || is_tag(line) || heading || passage_starts(line, "```"))
         return r;
-    r.text = without_mark(without_quotes(line), &r.marked);
+    r.text = list_mark_strip(without_quotes(line), &r.marked);
     if (passage_starts(r.text, "**") && !passage_ends(r.text, "**")) { /* "**1.** text", "**Reading 1:** text" */
         bool inner;
-        struct passage bold = without_mark(passage_skip(r.text, 2), &inner);
+        struct passage bold = list_mark_strip(passage_skip(r.text, 2), &inner);
         r.marked = r.marked || inner;
         r.text = inner && passage_starts(bold, "**") ? passage_strip(passage_skip(bold, 2)) : r.text;
     }
@@ -234,6 +200,18 @@ static void add_json(struct text_items *out, const json_t *v, bool wanted)
         text_items_add_once(out, text.at, text.n);
 }
 
+/* Behind what stands before a list on its line: "readings = [". */
+static struct passage behind_name(struct passage rest)
+{
+    size_t n = 0;
+
+    while (n + 1 < rest.n && !strchr("\n[{\"", rest.at[n]))
+        n++;
+    struct passage name = passage_strip((struct passage){ rest.at, n });
+    bool list = n < rest.n && strchr("[{", rest.at[n]);
+    return list && (passage_ends(name, "=") || passage_ends(name, ":")) ? passage_skip(rest, n) : rest;
+}
+
 /* The readings of a list or an object of JSON that a text or a line of it begins with; false where none does. */
 static bool read_json(struct text_items *out, struct passage text, const char *answer)
 {
@@ -243,8 +221,11 @@ static bool read_json(struct text_items *out, struct passage text, const char *a
     size_t used;
 
     statement_reader_init(&r, answer);
-    for (struct passage rest = text, line; out->n == before && rest.n;) {
+    for (struct passage rest = text, line; rest.n;) {
         rest = passage_lstrip(rest);
+        if (out->n > before && !(rest.n && strchr("[{", *rest.at))) /* one list, or JSON Lines */
+            break;
+        rest = behind_name(rest);
         json_t *o = loose_json(rest, &r, &used);
         if (o)
             add_json(out, o, true);
@@ -262,10 +243,10 @@ static struct passage without_role(struct passage text)
 {
     static const char *const roles[] = { "system:", "assistant:" };
 
-    text = passage_strip(text);
+    struct passage bare = passage_strip(text);
     for (int i = 0; i < ARRAY_LEN(roles); i++)
-        if (passage_starts(text, roles[i]))
-            return passage_skip(text, strlen(roles[i]));
+        if (passage_starts(bare, roles[i]))
+            return passage_skip(bare, strlen(roles[i]));
     return text;
 }
 

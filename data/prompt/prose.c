@@ -84,6 +84,27 @@ static size_t mark_length(struct passage p)
     return p.n && strchr("->+", *p.at) && (p.n == 1 || strchr(" \t", p.at[1])) ? 1 : 0;
 }
 
+size_t prose_blank_length(struct passage p)
+{
+    static const char *const blanks[] = { "\xc2\xa0",     "\xe2\x80\x80", "\xe2\x80\x81", "\xe2\x80\x82",
+                                          "\xe2\x80\x83", "\xe2\x80\x84", "\xe2\x80\x85", "\xe2\x80\x86",
+                                          "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a",
+                                          "\xe2\x80\x8b", "\xe2\x80\xaf", "\xe2\x81\xa0", "\xe3\x80\x80",
+                                          "\xef\xbb\xbf" };
+
+    for (int i = 0; i < ARRAY_LEN(blanks); i++)
+        if (passage_starts(p, blanks[i]))
+            return strlen(blanks[i]);
+    return 0;
+}
+
+struct passage prose_without_blanks(struct passage p)
+{
+    for (size_t n; (p = passage_lstrip(p)).n && (n = prose_blank_length(p));)
+        p = passage_skip(p, n);
+    return p;
+}
+
 struct passage prose_without_marks(struct passage line)
 {
     line = passage_strip(line);

@@ -9,6 +9,11 @@
 
 #include "data/prompt/passage.h"
 
+/* Bytes of a blank that SQL takes for a letter: no-break, of a width, of no width, ideographic; 0 without. */
+size_t prose_blank_length(struct passage p);
+/* Without blanks at the beginning, those too. */
+struct passage prose_without_blanks(struct passage p);
+
 /* A word that English has and schemas have not: "the", "this", "which". */
 bool prose_has_word(const char *word, size_t n);
 /* Whether the first line of `rest`, which cannot go on with a statement, is prose, a label or a list's mark rather than

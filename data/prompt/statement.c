@@ -18,21 +18,6 @@ void statement_reader_release(struct statement_reader *r)
     arena_release(&r->trees);
 }
 
-/* Bytes of a blank that SQL takes for a letter: no-break, of a width, of no width, ideographic; 0 without. */
-static size_t blank_length(struct passage p)
-{
-    static const char *const blanks[] = { "\xc2\xa0",     "\xe2\x80\x80", "\xe2\x80\x81", "\xe2\x80\x82",
-                                          "\xe2\x80\x83", "\xe2\x80\x84", "\xe2\x80\x85", "\xe2\x80\x86",
-                                          "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a",
-                                          "\xe2\x80\x8b", "\xe2\x80\xaf", "\xe2\x81\xa0", "\xe3\x80\x80",
-                                          "\xef\xbb\xbf" };
-
-    for (int i = 0; i < ARRAY_LEN(blanks); i++)
-        if (passage_starts(p, blanks[i]))
-            return strlen(blanks[i]);
-    return 0;
-}
-
 /* A full stop or a semicolon of East Asia at the end of a line: its bytes, 0 where there is none. */
 static size_t stop_length(struct passage p)
 {
@@ -55,7 +40,7 @@ static char *with_plain_blanks(struct passage text)
     CHECK(copy, "out of memory");
     for (struct passage p = text; p.n; p = passage_skip(p, n ? n : 1)) {
         char *at = copy + (p.at - text.at);
-        n = is_escaped_blank(p) ? 2 : (unsigned char)*p.at < 0x80 ? 0 : blank_length(p) + stop_length(p);
+        n = is_escaped_blank(p) ? 2 : (unsigned char)*p.at < 0x80 ? 0 : prose_blank_length(p) + stop_length(p);
         memset(at, ' ', n);
         if (n && *p.at == '\\' && p.at[1] == 'n')
             at[1] = '\n';

@@ -61,33 +61,69 @@ static void test_readings(void **state)
 }
 
 /* Lists as chat models write them, each of the same two readings. */
+static const char *const lists[] = {
+    "<think>\nnames\n1. fee?\n</think>\n- A name?\n- An age?",
+    "names?\n</think>\nA name?\nAn age?",
+    "Sure! Here they are:\n\n1. A name?\n2. An age?\n\nLet me know which one you meant.",
+    "[\"A name?\", \"An age?\"]",
+    "```json\n{\"interpretations\": [\"A name?\", \"An age?\",]}\n```",
+    "{\"readings\": [{\"text\": \"A name?\", \"sql\": \"SELECT 1\"}, {\"text\": \"An age?\"}]}",
+    "{\"1\": \"A name?\", \"2\": \"An age?\"}",
+    "['A name?', 'An age?']",
+    "[\"A name?\", \"An age?\", \"Or a f",
+    "**1.** A name?\n**2.** An age?",
+    "1. **A name?**\n2. \"An age?\"",
+    "Interpretation 1: A name?\nInterpretation 2: An age?",
+    "### Interpretation 1\nA name?\n### Interpretation 2\nAn age?",
+    "1) A name?\r\n2) An age?\r\n",
+    "(1) A name?\n(2) An age?",
+    "a) A name?\nb) An age?",
+    "1. A\n   name?\n2. An age?",
+    "1. A name?\n   - of a singer\n2. An age?\n   - of one too",
+    "1. About singers:\n   - A name?\n   - An age?",
+    "<answer>\nA name?\nAn age?\n</answer>",
+    "Here are the readings.\nA name?\nAn age?",
+    "  1. A name?\n  2. An age?",
+    "a. A name?\nb. An age?",
+    "II. A name?\nIII. An age?",
+    "I) A name?\nII) An age?",
+    "Q1: A name?\nQ2: An age?",
+    "#1: A name?\n#2: An age?",
+    "Reading A: A name?\nReading B: An age?",
+    "- Interpretation 1: A name?\n- Interpretation 2: An age?",
+    "- **Interpretation 1**: A name?\n- **Interpretation 2**: An age?",
+    "[1] A name?\n[2] An age?",
+    "1 - A name?\n2 - An age?",
+    "- [ ] A name?\n- [x] An age?",
+    "> 1. A name?\n> 2. An age?",
+    "\xef\xbb\xbf"
+    "1. A name?\n2.\xc2\xa0"
+    "An age?",
+    "1\xe3\x80\x81"
+    "A name?\n2\xe3\x80\x81"
+    "An age?",
+    "\xef\xbc\x88"
+    "1\xef\xbc\x89"
+    "A name?\n\xef\xbc\x88"
+    "2\xef\xbc\x89"
+    "An age?",
+    "\xe4\xb8\x80\xe3\x80\x81"
+    "A name?\n\xe4\xba\x8c\xe3\x80\x81"
+    "An age?",
+    "\xe2\x91\xa0 A name?\n\xe2\x91\xa1 An age?",
+    "\xe2\x97\x8f A name?\n\xe2\x97\x8f An age?",
+    "\xe2\x80\x93 A name?\n\xe2\x80\x93 An age?",
+    "<ol>\n<li>A name?</li>\n<li>An age?</li>\n</ol>",
+    "1. A name?\n2. An age?<|im_end|>",
+    "1. A name?\n2. An age?</s>",
+    "{\"question\": \"A name?\"}\n{\"question\": \"An age?\"}",
+    "readings = [\"A name?\", \"An age?\"]",
+    "*A name?*\n\xe2\x80\x9c"
+    "An age?\xe2\x80\x9d",
+};
+
 static void test_lists(void **state)
 {
-    static const char *const lists[] = {
-        "<think>\nnames\n1. fee?\n</think>\n- A name?\n- An age?",
-        "names?\n</think>\nA name?\nAn age?",
-        "Sure! Here they are:\n\n1. A name?\n2. An age?\n\nLet me know which one you meant.",
-        "[\"A name?\", \"An age?\"]",
-        "```json\n{\"interpretations\": [\"A name?\", \"An age?\",]}\n```",
-        "{\"readings\": [{\"text\": \"A name?\", \"sql\": \"SELECT 1\"}, {\"text\": \"An age?\"}]}",
-        "{\"1\": \"A name?\", \"2\": \"An age?\"}",
-        "['A name?', 'An age?']",
-        "[\"A name?\", \"An age?\", \"Or a f",
-        "**1.** A name?\n**2.** An age?",
-        "1. **A name?**\n2. \"An age?\"",
-        "Interpretation 1: A name?\nInterpretation 2: An age?",
-        "### Interpretation 1\nA name?\n### Interpretation 2\nAn age?",
-        "1) A name?\r\n2) An age?\r\n",
-        "(1) A name?\n(2) An age?",
-        "a) A name?\nb) An age?",
-        "1. A\n   name?\n2. An age?",
-        "1. A name?\n   - of a singer\n2. An age?\n   - of one too",
-        "1. About singers:\n   - A name?\n   - An age?",
-        "<answer>\nA name?\nAn age?\n</answer>",
-        "Here are the readings.\nA name?\nAn age?",
-        "*A name?*\n\xe2\x80\x9c"
-        "An age?\xe2\x80\x9d",
-    };
     (void)state;
     for (int i = 0; i < ARRAY_LEN(lists); i++)
         check(output_readings, lists[i], false, "A name?|An age?");
