@@ -69,37 +69,74 @@ char *yes_no_prompt(enum yes_no_form form, const struct schema_set *schemas, con
     return text;
 }
 
+/* The word at `text`: 1 for yes, 0 for no, -1 for another one. */
+static int read_word(const char *text)
+{
+    int n = 0;
+
+    while (isalnum((unsigned char)text[n]) || text[n] == '\'')
+        n++;
+    return n == 3 && strncasecmp(text, "yes", 3) == 0 ? 1 : n == 2 && strncasecmp(text, "no", 2) == 0 ? 0 : -1;
+}
+
+static const char *next_word(const char *text)
+{
+    while (*text && !isalnum((unsigned char)*text))
+        text++;
+    return text;
+}
+
+/* Behind a label of at most three words and a colon: "Final answer: ". */
+static const char *behind_label(const char *text)
+{
+    const char *at = text;
+
+    for (int words = 0; words < 3 && isalpha((unsigned char)*at); words++) {
+        while (isalpha((unsigned char)*at))
+            at++;
+        at += strspn(at, " *_");
+        if (*at == ':')
+            return next_word(at);
+    }
+    return text;
+}
+
 /* Behind "Answer:" and what is like it, and the signs before the first word. */
 static const char *first_word(const char *text)
 {
     static const char *const labels[] = { "final answer", "the answer is", "the answer", "answer" };
-    const char *word = text;
+    const char *word = next_word(text);
 
-    while (*word && !isalnum((unsigned char)*word))
-        word++;
+    if (read_word(word) >= 0)
+        return word;
     for (int i = 0; i < ARRAY_LEN(labels); i++) {
         size_t n = strlen(labels[i]);
-        if (strncasecmp(word, labels[i], n) != 0 || !word[n] || isalnum((unsigned char)word[n]))
-            continue;
-        for (word += n; *word && !isalnum((unsigned char)*word);)
-            word++;
-        return word;
+        if (strncasecmp(word, labels[i], n) == 0 && word[n] && !isalnum((unsigned char)word[n]))
+            return next_word(word + n);
     }
-    return word;
+    return behind_label(word);
+}
+
+/* Whether the other word is offered beside the first: "yes or no", "Yes/No". */
+static bool says_both(const char *word, int says)
+{
+    const char *next = next_word(word + (says ? 3 : 2));
+
+    if (strncasecmp(next, "or ", 3) == 0 || strncasecmp(next, "and ", 4) == 0)
+        next = next_word(next + 3);
+    else if (word[says ? 3 : 2] != '/')
+        return false;
+    return read_word(next) == !says;
 }
 
 int yes_no_read(const char *answer)
 {
     char *text = output_answer(answer);
     const char *word = first_word(text);
-    int n = 0, says = -1;
+    int says = read_word(word);
 
-    while (isalnum((unsigned char)word[n]) || word[n] == '\'')
-        n++;
-    if (n == 3 && strncasecmp(word, "yes", 3) == 0)
-        says = 1;
-    else if (n == 2 && strncasecmp(word, "no", 2) == 0)
-        says = 0;
+    if (says >= 0 && says_both(word, says))
+        says = -1;
     free(text);
     return says;
 }

@@ -48,6 +48,13 @@ has said '3 questions, 0 of them without' "all are read"
 printf '%s\n' '{"id":"a","score":0.666666667}' '{"id":"5","score":0.0}' '{"id":"c","score":1.0}' | cmp -s - scores.jsonl || complain "scores" "$(cat scores.jsonl)"
 run 0 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite --json
 has shown '"accuracy": 1' "scores evaluated"
+cat >labels.jsonl <<'END'
+{"id":"a","texts":["Judgement: **Yes**","Yes/No","yes or no","No and yes"]}
+{"id":"5","text":"Is it ambiguous: no"}
+{"id":"c","text":"Yes, no column fits."}
+END
+run 0 data judge --data asked.jsonl --db gym.sqlite --answers labels.jsonl -o labelled.jsonl
+printf '%s\n' '{"id":"a","score":1.0}' '{"id":"5","score":0.0}' '{"id":"c","score":1.0}' | cmp -s - labelled.jsonl || complain "labels, and both words" "$(cat labelled.jsonl)"
 head -n 3 answers.jsonl >fewer.jsonl
 run 7 data judge --data asked.jsonl --db gym.sqlite --answers fewer.jsonl -o scores.jsonl
 has said '3 questions, 1 of them without' "a question without a yes or no"
