@@ -307,7 +307,7 @@ static bool may_stop(const struct statement_scan *s)
         return true;
     if (c == '#')
         return line && is_heading(s, at);
-    if (c == '\\' && strchr("gG", s->text[at + 1])) /* what the shells of MySQL and PostgreSQL end statements with */
+    if (c == '\\' && (s->text[at + 1] | 32) == 'g') /* what the shells of MySQL and PostgreSQL end statements with */
         return ends_line(s, at + 2);
     return line || ((c == ':' || c == '!') && ends_text(s, at + 1));
 }

@@ -98,6 +98,7 @@ static const struct {
     { A "\n/", { A } },
     { A " \\g", { A } },
     { A "\\G\n", { A } },
+    { A " \\", { A " \\" } },
     { A "\nThis query lists the names of older singers.", { A } },
     { A "\n\nThis query lists the names; it doesn't sort them.", { A } },
     { A "\n\nExplanation:\n- WHERE keeps the older ones.\n- SELECT names them.", { A } },
