@@ -23,6 +23,8 @@ static const char *const bounds[] = { "after", "before", "between", "since", "ti
 static const char *const later[] = { "earlier", "later", "newer", "older", "recent", "sooner", NULL };
 static const char *const dating[] = { "by", "during", "for", "from", "in", "on", "through", "year", NULL };
 static const char *const counts[] = { "bottom", "first", "last", "limit", "next", "past", "previous", "top", NULL };
+static const char *const having[] = { "had", "has", "have", "having", "with", NULL };
+static const char *const numbering[] = { "code", "id", "key", "no", "nr", "num", "number", NULL };
 static const char *const plain[] = { "about", "code",   "during", "equal",   "exactly", "had", "has",
                                      "have",  "having", "id",     "key",     "no",      "not", "nr",
                                      "num",   "number", "only",   "through", "whose",   NULL };
@@ -338,11 +340,21 @@ static double column_beside(const struct heuristic_words *w, const struct number
 /* What the words beside a number name. */
 enum named_beside { NAMES_NOTHING, NAMES_TABLE, NAMES_COLUMN };
 
+/* "Customers who have 3 orders", but not "customers with number 3 here": the number counts what stands behind it.
+ */
+static bool counts_what_is_had(const struct heuristic_words *w, const struct number_place *p)
+{
+    for (int i = p->first - 1; p->counts && i > p->before && !is_in(numbering, w->words.words[i].stem); i--)
+        if (is_in(having, w->words.words[i].stem))
+            return true;
+    return false;
+}
+
 /* How well a column is named, as such or as the key of a table. */
 static enum named_beside score_beside(double *score, const struct heuristic_words *w, const struct number_place *p,
                                       int column)
 {
-    bool keyed = !p->limit && !p->bound && !p->unit;
+    bool keyed = !p->limit && !p->bound && !p->unit && !counts_what_is_had(w, p);
     double said = column_beside(w, p, column);
     double table = said > 0 || !keyed ? 0 : said_beside(w, p, &w->tables[w->table_of[column]]);
 

@@ -126,12 +126,15 @@ static int read_number(char digits[32], const char *text)
     return spoken_in_word(text + i) ? 0 : i;
 }
 
-/* A number of every column of numbers. */
+/* A number of every column of numbers; dates and versions, such as "31.12.1990", are of none. */
 static void add_number(struct value_matcher *m, struct value_matches *to, const char *digits, int start, int end,
                        const struct span_column *columns, int n_columns)
 {
-    const char *text = strings_keep(&to->numbers, digits);
+    struct plain_number number;
 
+    if (!plain_number_read(&number, digits))
+        return;
+    const char *text = strings_keep(&to->numbers, digits);
     for (int c = 0; c < n_columns; c++)
         if (columns[c].type == COLUMN_NUMBER)
             add_said(m, (struct tag_value){ c, text, start, end, 1 }, end - start);

@@ -79,6 +79,12 @@ static const struct {
     { "employees from Paris", "Paris AMB employees.home_city=Paris|employees.office_city=Paris; " },
     { "the quantity of the order items", "quantity COL order_items.quantity; " },
     { "the stock level's quantity", "quantity COL stock levels.quantity; " },
+    { "Which customers have 17 orders?", "" },
+    { "customers with exactly 17 orders", "" },
+    { "customers with number 17 here", "17 VAL customers.customer_id=17; " },
+    { "order items with 12 quantity", "12 VAL order_items.quantity=12; quantity COL order_items.quantity; " },
+    { "orders of 01.05.2023", "" },
+    { "orders from version 1.2.3", "" },
 };
 
 static char *spans_of(struct tag_source *source, const char *question)
