@@ -202,7 +202,8 @@ static int split_table(struct target *t, const struct ambiqt_record *r, struct e
                       r->new_table, list, r->new_table, r->key, r->column, r->key, r->column, r->table);
 }
 
-/* The table anew without a column that ALTER TABLE cannot drop: one of a key, of an index or of a check. */
+/* The table anew without a column that ALTER TABLE cannot drop: one of a key, of an index or of a check.  The legacy
+ * way of renaming lets views and triggers stand that name the table while it is away. */
 static int rebuild_without(struct target *t, const char *table, const char *column, struct error *err)
 {
     struct target_column columns[TARGET_MAX_COLUMNS];
@@ -225,7 +226,8 @@ static int rebuild_without(struct target *t, const char *table, const char *colu
         return error_set(err, EXIT_CODE_DATA, "%s: %s cannot do without the column %s", t->path, table, column);
     return target_run(t, err,
                       "CREATE TABLE \"ambit rebuilt\" (%s); INSERT INTO \"ambit rebuilt\" SELECT %s FROM \"%w\"; "
-                      "DROP TABLE \"%w\"; ALTER TABLE \"ambit rebuilt\" RENAME TO \"%w\"",
+                      "DROP TABLE \"%w\"; PRAGMA legacy_alter_table = ON; "
+                      "ALTER TABLE \"ambit rebuilt\" RENAME TO \"%w\"; PRAGMA legacy_alter_table = OFF",
                       definition(t, columns, left), list, table, table, table);
 }
 

@@ -18,6 +18,7 @@ static const char script[] =
     "CREATE TABLE seat(hall INT, number INT, colour TEXT, price INT, PRIMARY KEY (hall, number));"
     "CREATE TABLE note(code TEXT PRIMARY KEY, colour TEXT, weight INT);"
     "CREATE TABLE log(day TEXT, colour TEXT, weight INT); CREATE INDEX by_day ON log(day);"
+    "CREATE VIEW heavy AS SELECT colour FROM log WHERE weight > 3;"
     "INSERT INTO \"order\" VALUES (1, 'a', 3, 1), (2, 'b', 4, 2), (3, 'order', 5, 1);"
     "INSERT INTO client VALUES (1, 'Udo', 30, 'x', 1), (2, 'Eva', 40, 'y', 2), (3, 'order', 50, 'z', 3);"
     "INSERT INTO stock VALUES (1, 3, 9, 5, 'pen'), (2, 4, 8, 7, 'ink'), (3, 5, 7, 9, 'count');"
@@ -235,6 +236,15 @@ static void only_the_databases_of_records_stay(void **state)
     json_decref(records);
 }
 
+/* An index keeps ALTER TABLE from dropping the column, and a view names the table. */
+static void a_column_of_an_index_is_deleted_beside_a_view(void **state)
+{
+    test_file(*state, "q.jsonl", ambiguate_question("Which day?", "SELECT day FROM log"));
+    json_t *records = ambiguate_run(*state, "--kinds D --questions $/q.jsonl --db $ --materialise $/made", 0, NULL);
+    assert_int_equal(json_array_size(records), 1);
+    json_decref(records);
+}
+
 /* The schema tells of a column that the database does not have. */
 static void queries_run_on_their_database(void **state)
 {
@@ -295,6 +305,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(records_that_fail_are_counted_and_leave_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strings_stay_strings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_the_databases_of_records_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_column_of_an_index_is_deleted_beside_a_view, set_up, tear_down),
         cmocka_unit_test_setup_teardown(queries_run_on_their_database, set_up, tear_down),
         cmocka_unit_test_setup_teardown(indexed_columns_can_be_deleted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_generator_can_be_named, set_up, tear_down),
