@@ -3,6 +3,7 @@
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/util/log.h"
+#include "data/util/out_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,7 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
                                    .force = a->force,
                                    .seed = (uint64_t)a->seed,
                                    .out = a->out };
+    FILE *summary = strcmp(o.out, "-") == 0 || same_path(o.out, "/dev/stdout") ? stderr : stdout;
     struct ambiguate_counts counts[AMBIGUITY_KINDS];
     struct ambiguate_input in;
     bool complete = true;
@@ -175,7 +177,7 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
     if (rc == 0)
         rc = ambiguate_write(counts, &in, &o, err);
     if (rc == 0)
-        complete = print_counts(counts, &o, strcmp(o.out, "-") == 0 ? stderr : stdout);
+        complete = print_counts(counts, &o, summary);
     ambiguate_input_release(&in);
     return rc ? err->code : complete ? EXIT_CODE_OK : EXIT_CODE_RECORDS;
 }

@@ -39,7 +39,15 @@ change() {
 good
 run 0 ambiguate
 grep -q '"query1":"select title from boat","query2":"select label from boat"' new.jsonl || complain "the good files give $(cat new.jsonl)"
-rm new.jsonl
+mv new.jsonl kept
+
+# --- records alone on standard output, by whichever name
+for name in - /dev/stdout; do
+    "$bin/ambit-data" ambiguate --questions questions.jsonl --tables tables.json --synonyms columns.json \
+        --table-synonyms tables_too.json --schema-strings published.jsonl -o "$name" 2>said | cat >shown
+    cmp -s shown kept || complain "-o $name writes $(cat shown)"
+done
+rm kept
 
 # --- questions
 rm questions.jsonl && expect 3 'questions.jsonl: No such file'
