@@ -338,7 +338,7 @@ static double column_beside(const struct heuristic_words *w, const struct number
 }
 
 /* What the words beside a number name. */
-enum named_beside { NAMES_NOTHING, NAMES_TABLE, NAMES_COLUMN };
+enum named_beside { NAMES_NOTHING, NAMES_TABLE, NAMES_COLUMN, NAMES_DATES };
 
 /* "Customers who have 3 orders", but not "customers with number 3 here": the number counts what stands behind it.
  */
@@ -350,6 +350,21 @@ static bool counts_what_is_had(const struct heuristic_words *w, const struct num
     return false;
 }
 
+/* Times, and texts of a table that the question names: "courses that started in 2019". */
+static bool may_hold_dates(const struct heuristic_words *w, const struct number_place *p, int column)
+{
+    enum column_type type = w->q->columns[column].type;
+
+    return type == COLUMN_TIME ||
+           (type == COLUMN_TEXT && heuristic_table_rank(w, column, p->first, p->last) >= TABLE_NAMED);
+}
+
+/* "Orders from 2020" are of that year, whether or not an order has that number. */
+static bool tells_year(const struct number_place *p)
+{
+    return p->dated && p->number->plain_year;
+}
+
 /* How well a column is named, as such or as the key of a table. */
 static enum named_beside score_beside(double *score, const struct heuristic_words *w, const struct number_place *p,
                                       int column)
@@ -358,8 +373,10 @@ static enum named_beside score_beside(double *score, const struct heuristic_word
     double said = column_beside(w, p, column);
     double table = said > 0 || !keyed ? 0 : said_beside(w, p, &w->tables[w->table_of[column]]);
 
-    *score = table > 0 && is_key(w, column) ? table : said;
-    return said > 0 ? NAMES_COLUMN : table > 0 ? NAMES_TABLE : NAMES_NOTHING;
+    *score = table > 0 && is_key(w, column) && !tells_year(p) ? table : said;
+    if (said > 0)
+        return may_hold_dates(w, p, column) ? NAMES_DATES : NAMES_COLUMN;
+    return table > 0 ? NAMES_TABLE : NAMES_NOTHING;
 }
 
 /* The columns that words beside the number name, or the keys of tables that they name.  Those of a table
@@ -424,10 +441,12 @@ static bool may_be_dated(const struct heuristic_words *w, int column)
     return w->q->columns[column].type == COLUMN_TIME || has_word(&w->names[column], year_names);
 }
 
-/* The dates of tables that the question names; of others only where those have none. */
-static struct number_choice choose_by_year(const struct heuristic_words *w, const struct number_place *p)
+/* The dates of tables that the question names; of others only where those have none, and no words beside the year name
+ * what may hold it: "started in 2019" is not the year of something else. */
+static struct number_choice choose_by_year(const struct heuristic_words *w, const struct number_place *p,
+                                           enum named_beside named)
 {
-    enum table_rank least = TABLE_UNNAMED;
+    enum table_rank least = named == NAMES_DATES ? TABLE_NAMED : TABLE_UNNAMED;
     struct number_choice best = { -1, 0 };
 
     for (int c = 0; c < w->q->n_columns && least == TABLE_UNNAMED; c++)
@@ -462,8 +481,8 @@ static struct number_choice choose_column(const struct heuristic_words *w, const
 
     bool year = p->number->plain_year && !p->limit && !p->unit;
 
-    if (best.column < 0 && year && (named != NAMES_COLUMN || p->dated))
-        best = choose_by_year(w, p);
+    if (best.column < 0 && year && (named < NAMES_COLUMN || p->dated))
+        best = choose_by_year(w, p, named);
     if (best.column >= 0 || named != NAMES_NOTHING)
         return best;
     return p->unit ? choose_by_unit(w, p) : choose_only(p);

@@ -9,7 +9,7 @@ INSERT INTO customers VALUES (1,'Ann Smith','Paris','active','gold','2019-03-04'
 CREATE TABLE employees(employee_id INTEGER PRIMARY KEY, name TEXT, title TEXT, office_city TEXT, home_city TEXT, salary REAL, hired DATE, manager_id INT REFERENCES employees(employee_id));
 INSERT INTO employees VALUES (1,'Kim','Director','Paris','Lyon',5200,'2015-01-01',NULL),(2,'Lee','Clerk','Oslo','Oslo',3100,'2018-06-01',1),(3,'Max','Driver','Paris','Paris',2900,'2023-02-01',1);
 CREATE TABLE orders(order_id INTEGER PRIMARY KEY, customer_id INT REFERENCES customers(customer_id), employee_id INT REFERENCES employees(employee_id), order_date DATE, required_date DATE, status TEXT, total REAL);
-INSERT INTO orders VALUES (1,1,1,'2022-12-01','2022-12-10','paid',1000.0),(2,2,2,'2023-05-01','2023-05-08','cancelled',63.0),(3,3,2,'2023-07-19','2023-08-01','shipped',1234.5),(17,17,3,'2024-01-05','2024-01-09','paid',142.0),(18,1,3,'2023-09-09',NULL,'paid',28.0);
+INSERT INTO orders VALUES (1,1,1,'2022-12-01','2022-12-10','paid',1000.0),(2,2,2,'2023-05-01','2023-05-08','cancelled',63.0),(3,3,2,'2023-07-19','2023-08-01','shipped',1234.5),(17,17,3,'2024-01-05','2024-01-09','paid',142.0),(18,1,3,'2023-09-09',NULL,'paid',28.0),(2023,1,1,'2022-01-01','2022-01-10','paid',63.0);
 CREATE TABLE order_items(order_id INT REFERENCES orders(order_id), line INT, product_id INT REFERENCES products(product_id), quantity INT, unit_price REAL, discount REAL, PRIMARY KEY(order_id, line));
 INSERT INTO order_items VALUES (1,1,1,3,35.0,0.1),(1,2,2,1,142.0,0),(2,1,3,12,28.0,0.2),(3,1,4,2,565.2,0),(17,1,2,17,142.0,0.1),(18,1,3,1,28.0,0);
 CREATE TABLE shippers(shipper_id INTEGER PRIMARY KEY, name TEXT, phone TEXT);

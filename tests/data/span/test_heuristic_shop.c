@@ -85,6 +85,8 @@ static const struct {
     { "order items with 12 quantity", "12 VAL order_items.quantity=12; quantity COL order_items.quantity; " },
     { "orders of 01.05.2023", "" },
     { "orders from version 1.2.3", "" },
+    { "status of order 2023", "status COL orders.status; 2023 VAL orders.order_id=2023; " },
+    { "suppliers by country in 2023", "country COL suppliers.country; " },
 };
 
 static char *spans_of(struct tag_source *source, const char *question)
