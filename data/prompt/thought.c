@@ -17,6 +17,8 @@ static const struct tag {
     { "<reason>", "</reason>" },
     { "<analysis>", "</analysis>" },
     { "<scratchpad>", "</scratchpad>" },
+    { "<thought_process>", "</thought_process>" },
+    { "<antThinking>", "</antThinking>" },
     { "<reflection>", "</reflection>" },
     { "<seed:think>", "</seed:think>" },
     { "<|begin_of_thought|>", "<|end_of_thought|>" },
@@ -64,21 +66,39 @@ static bool in_string(struct passage p, const char *answer)
     return false;
 }
 
-/* Whether the tag begins here and is meant, not only spoken of. */
-static bool is_here(struct passage p, const char *answer, const char *tag)
+/* The bytes of the tag that begins here, 0 without: blanks or attributes may stand before its '>'. */
+static size_t tag_length(struct passage p, const char *tag)
 {
-    return passage_starts(p, tag) && !(p.at > answer && is_quote(p.at[-1]) && is_quote(p.at[strlen(tag)])) &&
-           !in_string(p, answer);
+    enum { MAX_ATTRIBUTES = 100 };
+    size_t name = strlen(tag) - 1, n = name;
+
+    if (passage_starts(p, tag))
+        return name + 1;
+    if (tag[name] != '>' || p.n <= name || strncasecmp(p.at, tag, name) != 0 || !isspace((unsigned char)p.at[name]))
+        return 0;
+    while (n < p.n && n < name + MAX_ATTRIBUTES && !strchr("<>", p.at[n]))
+        n++;
+    bool ends = n < p.n && p.at[n] == '>', blank = passage_strip((struct passage){ p.at + name, n - name }).n == 0;
+    return ends && (blank || memchr(p.at + name, '=', n - name)) ? n + 1 : 0;
+}
+
+/* The bytes of the tag that begins here and is meant, not only spoken of; 0 without. */
+static size_t is_here(struct passage p, const char *answer, const char *tag)
+{
+    size_t n = tag_length(p, tag);
+    bool quoted = n && p.at > answer && is_quote(p.at[-1]) && is_quote(p.at[n]);
+
+    return !n || quoted || in_string(p, answer) ? 0 : n;
 }
 
 static bool find_any(struct tag_place *f, struct passage p, const char *answer)
 {
     for (; p.n; p = passage_skip(p, 1))
         for (int k = 0; k < ARRAY_LEN(tags); k++) {
-            bool closes = is_here(p, answer, tags[k].close);
-            if (!closes && !is_here(p, answer, tags[k].open))
+            size_t close = is_here(p, answer, tags[k].close), n = close ? close : is_here(p, answer, tags[k].open);
+            if (!n)
                 continue;
-            *f = (struct tag_place){ p.at, strlen(closes ? tags[k].close : tags[k].open), k, closes };
+            *f = (struct tag_place){ p.at, n, k, close > 0 };
             return true;
         }
     return false;
@@ -88,11 +108,13 @@ static bool find_any(struct tag_place *f, struct passage p, const char *answer)
 static bool find_close(struct tag_place *f, struct passage p, const char *answer, int kind)
 {
     for (; p.n; p = passage_skip(p, 1))
-        for (int k = 0; k < ARRAY_LEN(tags); k++)
-            if ((kind < 0 || k == kind) && is_here(p, answer, tags[k].close)) {
-                *f = (struct tag_place){ p.at, strlen(tags[k].close), k, true };
-                return true;
-            }
+        for (int k = 0; k < ARRAY_LEN(tags); k++) {
+            size_t n = kind < 0 || k == kind ? is_here(p, answer, tags[k].close) : 0;
+            if (!n)
+                continue;
+            *f = (struct tag_place){ p.at, n, k, true };
+            return true;
+        }
     return false;
 }
 
