@@ -29,8 +29,10 @@ int error_prefix(struct error *err, const char *fmt, ...)
     va_start(ap, fmt);
     int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
-    if (n >= 0 && (size_t)n < sizeof err->text)
-        snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", old);
+    if (n >= 0 && (size_t)n < sizeof err->text) {
+        int room = (int)sizeof err->text - n; /* the rest of a long text is cut off */
+        snprintf(err->text + n, (size_t)room, ": %.*s", room, old);
+    }
     return -1;
 }
 

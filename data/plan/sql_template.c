@@ -136,11 +136,9 @@ static void put_element(struct output *o, const struct template_names *n, const 
 
     if (is_number(word))
         put_word(o, "number");
-    else if (sql)
-        put_word(o, word);
-    else if (strings_find(&n->tables, name) >= 0)
+    else if (!sql && strings_find(&n->tables, name) >= 0)
         put_word(o, "table");
-    else if (strings_find(&n->columns, name) >= 0)
+    else if (!sql && strings_find(&n->columns, name) >= 0)
         put_word(o, "column");
     else
         put_word(o, word);

@@ -112,11 +112,20 @@ static bool ends_line(const struct statement_scan *s, int at)
     return s->text[at] == '\n' || s->text[at] == '\0';
 }
 
+/* Whether the token closes what stands around a statement: a cell of a table, "[/SQL]", "</sql>", "<|" or "**". */
+static bool closes_frame(const struct statement_scan *s, int k)
+{
+    const struct sql_token *t = &s->tokens[k];
+    char next = s->text[t->begin] ? s->text[t->begin + 1] : '\0';
+
+    return (t->kind == TOKEN_OR_BITS && s->cell && ends_line(s, t->end)) || (s->text[t->begin] == '[' && next == '/') ||
+           (t->kind == TOKEN_LESS && (next == '/' || next == '|')) || (t->kind == TOKEN_STAR && next == '*');
+}
+
 /* What ends a statement wherever it stands, but for parentheses. */
 static bool stops_anywhere(struct statement_scan *s, int k)
 {
     const struct sql_token *t = &s->tokens[k];
-    char next = s->text[t->begin] ? s->text[t->begin + 1] : '\0';
 
     if (t->kind == TOKEN_END)
         s->stop = STOP_END;
@@ -124,11 +133,7 @@ static bool stops_anywhere(struct statement_scan *s, int k)
         s->stop = strchr("}]", s->text[t->begin]) ? STOP_CLOSER : STOP_ILLEGAL;
     else if (t->kind == TOKEN_SEMICOLON && !ends_entity(s, k))
         s->stop = STOP_SEMICOLON;
-    else if (t->kind == TOKEN_OR_BITS && s->cell && ends_line(s, t->end))
-        s->stop = STOP_CLOSER;
-    else if (s->text[t->begin] == '[' && next == '/') /* [/SQL] */
-        s->stop = STOP_CLOSER;
-    else if ((t->kind == TOKEN_LESS && (next == '/' || next == '|')) || (t->kind == TOKEN_STAR && next == '*'))
+    else if (closes_frame(s, k))
         s->stop = STOP_CLOSER;
     else if (is_full_stop(s, k))
         s->stop = STOP_SENTENCE;

@@ -92,7 +92,7 @@ run 1 env PATH="$work/stand-ins:$PATH" one/scripts/release.sh
 [ ! -e one/out ] || complain "a release is left whose packages are not good"
 rm check-packages-fails calls
 run 0 env PATH="$work/stand-ins:$PATH" one/scripts/release.sh
-[ "$(tr '\n' ' ' <calls)" = "test install-deps --package cmake cmake cpack check-packages build/release-$version " ] || complain "release.sh called" "$(cat calls)"
+[ "$(tr '\n' ' ' <calls)" = "test --all install-deps --package cmake cmake cpack check-packages build/release-$version " ] || complain "release.sh called" "$(cat calls)"
 (cd "one/out/$version" && sha256sum --quiet --strict -c SHA256SUMS) || complain "SHA256SUMS is wrong"
 [ "$(cd "one/out/$version" && echo *)" = "SHA256SUMS ambit-$version.tar.gz ambit_${version}_amd64.deb" ] || complain "a release holds" "$(ls "one/out/$version")"
 finish

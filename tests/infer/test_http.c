@@ -80,7 +80,7 @@ static struct process start_within(const struct http_settings *settings, int res
     p.pid = fork();
     if (!p.pid) {
         const struct rlimit limit = { most, most };
-        setrlimit(resource, &limit);
+        setrlimit((__rlimit_resource_t)resource, &limit);
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails ends its service too */
         serve(settings, ends[1]);
     }

@@ -114,8 +114,8 @@ static void no_lock_is_kept(void **state)
 /* Commits that move an amount from one row to the other, and back, until it is killed. */
 static void move_amounts(const char *path, const char *sql)
 {
-    static const char *const moves[] = { "BEGIN; UPDATE t SET x = x - 7 WHERE rowid = 1; UPDATE t SET x = x + 7 WHERE "
-                                         "rowid = 2000; UPDATE t SET y = x; COMMIT",
+    static const char *const moves[] = { ("BEGIN; UPDATE t SET x = x - 7 WHERE rowid = 1; "
+                                          "UPDATE t SET x = x + 7 WHERE rowid = 2000; UPDATE t SET y = x; COMMIT"),
                                          "DELETE FROM t WHERE rowid > 3001; VACUUM",
                                          "BEGIN; INSERT INTO t VALUES (5, zeroblob(9000)), (-5, 1); COMMIT" };
 

@@ -96,20 +96,20 @@ static const char *const lists[] = {
     "1 - A name?\n2 - An age?",
     "- [ ] A name?\n- [x] An age?",
     "> 1. A name?\n> 2. An age?",
-    "\xef\xbb\xbf"
-    "1. A name?\n2.\xc2\xa0"
-    "An age?",
-    "1\xe3\x80\x81"
-    "A name?\n2\xe3\x80\x81"
-    "An age?",
-    "\xef\xbc\x88"
-    "1\xef\xbc\x89"
-    "A name?\n\xef\xbc\x88"
-    "2\xef\xbc\x89"
-    "An age?",
-    "\xe4\xb8\x80\xe3\x80\x81"
-    "A name?\n\xe4\xba\x8c\xe3\x80\x81"
-    "An age?",
+    ("\xef\xbb\xbf"
+     "1. A name?\n2.\xc2\xa0"
+     "An age?"),
+    ("1\xe3\x80\x81"
+     "A name?\n2\xe3\x80\x81"
+     "An age?"),
+    ("\xef\xbc\x88"
+     "1\xef\xbc\x89"
+     "A name?\n\xef\xbc\x88"
+     "2\xef\xbc\x89"
+     "An age?"),
+    ("\xe4\xb8\x80\xe3\x80\x81"
+     "A name?\n\xe4\xba\x8c\xe3\x80\x81"
+     "An age?"),
     "\xe2\x91\xa0 A name?\n\xe2\x91\xa1 An age?",
     "\xe2\x97\x8f A name?\n\xe2\x97\x8f An age?",
     "\xe2\x80\x93 A name?\n\xe2\x80\x93 An age?",
@@ -118,8 +118,8 @@ static const char *const lists[] = {
     "1. A name?\n2. An age?</s>",
     "{\"question\": \"A name?\"}\n{\"question\": \"An age?\"}",
     "readings = [\"A name?\", \"An age?\"]",
-    "*A name?*\n\xe2\x80\x9c"
-    "An age?\xe2\x80\x9d",
+    ("*A name?*\n\xe2\x80\x9c"
+     "An age?\xe2\x80\x9d"),
 };
 
 static void test_lists(void **state)
