@@ -53,7 +53,7 @@ struct ambiguity {
     int n_tables, n_stored, n_plain;
     bool number;    /* P: count(*) is among what is stored */
     bool one_table; /* P: the form of the published training file */
-    bool resolved;  /* made from the resolved query: what fails is left out */
+    bool resolved;  /* made from the resolved query; failing records are left out */
     /* Of J and P from a resolved query, else NULL: the rows of the new table as a SELECT; the second reading with that
      * SELECT in the place of the table, which runs on the database as it is. */
     const char *stored_rows, *direct;
@@ -94,7 +94,7 @@ void resolved_columns(struct ambiguities *out, const struct ambiguate_question *
 void resolved_tables(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
 /* In every SELECT, the table becomes a join of both parts by its key of one column. */
 void resolved_joins(struct ambiguities *out, const struct ambiguate_question *q);
-/* Of the functions that the new table stores, a count of values is none. */
+/* The new table stores no count of values. */
 void resolved_aggregates(struct ambiguities *out, const struct ambiguate_question *q);
 void resolved_one_table(struct ambiguities *out, const struct ambiguate_question *q);
 

@@ -78,7 +78,7 @@ static void set_materialised(json_t *record, const struct materialised *m, bool 
         json_object_set_new(record, "coincide", json_boolean(m->state == MATERIALISED_COINCIDE));
 }
 
-/* What a materialised record of the resolved query has wrong; AMBIGUITY_FAULTS for nothing. */
+/* The fault of a materialised record of the resolved query; AMBIGUITY_FAULTS means that it has none. */
 static enum ambiguity_fault fault_of(const struct materialised *m)
 {
     if (m->state == MATERIALISED_FAILED)
@@ -96,7 +96,7 @@ static void set_filter(json_t *record, struct ambiguate_counts *counts, const st
     json_object_set_new(record, "published_filter", json_string(why ? why : "kept"));
 }
 
-/* *fault: what is wrong with a record that is to be left out. */
+/* *fault tells why a record must be left out. */
 static int add_database(struct record_writer *w, struct ambiguate_counts *counts, json_t *record,
                         const struct ambiguity *a, enum ambiguity_fault *fault, struct error *err)
 {

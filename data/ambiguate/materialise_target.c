@@ -70,7 +70,7 @@ static const char *plain_type(const char *type)
     return strspn(type, plain) == strlen(type) ? type : "";
 }
 
-/* Of a column; t keeps it. */
+/* The collation of a column, which t keeps. */
 static const char *collation_of(struct target *t, const char *database, const char *table, const char *column)
 {
     const char *type = NULL, *collation = NULL;
