@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHARED_FROM = 1 << 16 }; /* elements that several threads convert */
+
 static const char *format_name(struct arena *host, const char *fmt, va_list ap)
 {
     char name[256];
@@ -288,10 +290,22 @@ static void upload_part(struct tensor *t, struct device *d, const void *values, 
         d->driver->upload(d, (char *)t->data + (size_t)from * size, values, (size_t)n * size);
 }
 
-void param_upload_part(struct param *p, struct device *d, const float *values, int64_t from, int64_t n)
+static void check_part(const struct param *p, int64_t from, int64_t n)
 {
     CHECK(from >= 0 && n >= 0 && from + n <= tensor_size(p->t), "%s: elements %lld to %lld", p->name, (long long)from,
           (long long)(from + n));
+}
+
+void param_upload_stored(struct param *p, struct device *d, const void *values, int64_t from, int64_t n)
+{
+    check_part(p, from, n);
+    CHECK(!p->master, "%s: has a master, which is F32", p->name);
+    upload_part(p->t, d, values, from, n);
+}
+
+void param_upload_part(struct param *p, struct device *d, const float *values, int64_t from, int64_t n)
+{
+    check_part(p, from, n);
     if (p->master)
         upload_part(p->master, d, values, from, n);
     if (p->t->dtype == F32) {
@@ -299,6 +313,7 @@ void param_upload_part(struct param *p, struct device *d, const float *values, i
         return;
     }
     uint16_t *half = xmalloc((size_t)n * sizeof *half);
+#pragma omp parallel for simd schedule(static) if (n >= SHARED_FROM)
     for (int64_t i = 0; i < n; i++)
         half[i] = bf16_from_f32(values[i]);
     upload_part(p->t, d, half, from, n);

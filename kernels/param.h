@@ -83,6 +83,8 @@ void params_init(struct params *p, struct device *d, uint64_t seed);
 void param_upload(struct param *p, struct device *d, const float *values);
 /* The same for elements [from, from + n). */
 void param_upload_part(struct param *p, struct device *d, const float *values, int64_t from, int64_t n);
+/* The same from values [n] of the weight's own type, which need not be aligned; of a parameter without a master. */
+void param_upload_stored(struct param *p, struct device *d, const void *values, int64_t from, int64_t n);
 /* The F32 values of a parameter (its master where it has one); out has tensor_size floats. */
 void param_download(const struct param *p, struct device *d, float *out);
 /* Host memory for the values of the largest; the caller frees. */

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { COPY_BLOCK = 1 << 17 }; /* bytes a thread copies at a time */
+enum { COPY_BLOCK = 1 << 17 /* bytes a thread copies at a time */, HUGE_PAGE = 1 << 21 };
 
 const struct kernels cpu_kernels = {
 #define KERNEL_ROW(name, args) .name = cpu_##name,
@@ -85,17 +86,21 @@ static void cpu_close(struct device *d)
     gemm_cache_free(d->state);
 }
 
-/* A block remembers its size one cache line before it starts, so that freeing it knows what packed copies were of. */
+/* A block remembers its size one cache line before it starts, so that freeing it knows what packed copies were of.
+ * Large blocks ask for huge pages: weights of gigabytes then take hundreds of page faults, not a million. */
 static void *cpu_alloc(struct device *d, size_t bytes, struct error *err)
 {
-    size_t rounded = (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
-    char *p = rounded >= bytes ? aligned_alloc(ARENA_ALIGN, rounded + ARENA_ALIGN) : NULL;
+    size_t align = bytes < HUGE_PAGE ? ARENA_ALIGN : HUGE_PAGE;
+    size_t rounded = (bytes + ARENA_ALIGN + align - 1) / align * align;
+    char *p = rounded >= bytes ? aligned_alloc(align, rounded) : NULL;
 
     (void)d;
     if (!p) {
         error_set(err, EXIT_CODE_MEMORY, "not enough memory for %zu MiB", bytes >> 20);
         return NULL;
     }
+    if (align == HUGE_PAGE)
+        madvise(p, rounded, MADV_HUGEPAGE); /* a kernel without them is right, too */
     memcpy(p, &bytes, sizeof bytes);
     return p + ARENA_ALIGN;
 }

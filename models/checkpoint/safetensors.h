@@ -45,6 +45,9 @@ const struct safetensors_entry *safetensors_find(const struct safetensors *s, co
 /* The file an entry stands in, for messages. */
 const char *safetensors_file_path(const struct safetensors *s, const struct safetensors_entry *e);
 
+/* The stored bytes of elements [from, from + n), which all threads have brought into memory: pages that the mapping
+ * lacks are read from the disk by several threads at once.  Not aligned; a bug when outside. */
+const unsigned char *safetensors_fetch(const struct safetensors_entry *e, int64_t from, int64_t n);
 /* Elements [from, from + n) as F32 (a bug when outside); -1 where the type has no such reading. */
 int safetensors_read_f32(const struct safetensors *s, const struct safetensors_entry *e, float *out, int64_t from,
                          int64_t n, struct error *err);

@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 512, PIECE = 1 << 22 /* elements read at a time */ };
+enum {
+    NAME = 512,
+    PIECE = 1 << 22 /* elements converted at a time */,
+    COPIED = 1 << 25 /* elements copied at a time */
+};
+enum { MEGABYTE = 1000000, TOLD_FROM = 1000 * MEGABYTE /* bytes of weights whose reading shows its progress */ };
 
 static const char *const bert_owned[] = { "bert.", "classifier.weight", "classifier.bias", NULL };
 static const char *const bert_may_lack[] = { "bert.pooler.", NULL };
@@ -244,45 +249,106 @@ static void add_number(const struct param *p, float *x, int64_t n, float one)
         x[i] += one;
 }
 
-/* One part of a parameter, a piece at a time, so that large weights never lie in memory twice. */
-static int read_part(const struct hf_reader *l, struct device *d, struct param *p, int64_t at,
-                     const struct safetensors_entry *e, float *buffer, struct error *err)
+/* How far the weights of one folder are read. */
+struct weights_reading {
+    const struct hf_reader *l;
+    struct device *device;
+    float *buffer; /* PIECE values that have to be converted */
+    struct progress progress;
+    int64_t bytes, done;
+};
+
+/* The file's bytes are the device's: nothing is converted, and no master of another type is kept. */
+static bool same_bytes(const struct param *p, const struct safetensors_entry *e)
 {
+    return e->dtype == (p->t->dtype == F32 ? ST_F32 : ST_BF16) && !p->master && !(p->flags & PARAM_LESS_ONE);
+}
+
+/* Elements [from, from + n) of a part that begins at element `at` of its parameter. */
+static int read_piece(struct weights_reading *r, struct param *p, int64_t at, const struct safetensors_entry *e,
+                      int64_t from, int64_t n, struct error *err)
+{
+    const unsigned char *stored = safetensors_fetch(e, from, n);
+
+    if (same_bytes(p, e)) {
+        param_upload_stored(p, r->device, stored, at + from, n);
+        return 0;
+    }
+    if (safetensors_read_f32(&r->l->s, e, r->buffer, from, n, err))
+        return -1;
+    add_number(p, r->buffer, n, 1);
+    param_upload_part(p, r->device, r->buffer, at + from, n);
+    return 0;
+}
+
+static void tell(struct weights_reading *r)
+{
+    if (r->bytes >= TOLD_FROM)
+        progress_update(&r->progress, r->done / MEGABYTE, (double)r->done / MEGABYTE, NULL);
+}
+
+/* One part of a parameter, a piece at a time, so that large weights never lie in memory twice. */
+static int read_part(struct weights_reading *r, struct param *p, int64_t at, const struct safetensors_entry *e,
+                     struct error *err)
+{
+    int64_t most = same_bytes(p, e) ? COPIED : PIECE;
+
     for (int64_t from = 0, n; from < e->size; from += n) {
-        n = e->size - from < PIECE ? e->size - from : PIECE;
-        if (safetensors_read_f32(&l->s, e, buffer, from, n, err))
+        n = e->size - from < most ? e->size - from : most;
+        if (read_piece(r, p, at, e, from, n, err))
             return -1;
-        add_number(p, buffer, n, 1);
-        param_upload_part(p, d, buffer, at + from, n);
+        r->done += (int64_t)(e->bytes / (size_t)e->size) * n;
+        tell(r);
     }
     return 0;
 }
 
-/* Leaves it as it is when the file lacks a part. */
-static int read_param(const struct hf_reader *l, struct device *d, struct param *p, float *buffer, struct error *err)
+/* The entry of one part, or NULL where the file lacks it. */
+static const struct safetensors_entry *find_part(const struct hf_reader *l, const struct param *p, int part)
 {
-    int n = part_count(l->rules, p->name);
-    int64_t size = tensor_size(p->t) / n;
     char name[NAME];
 
+    part_name(name, l->rules, p->name, part);
+    return find_entry(l, name);
+}
+
+/* Leaves it as it is when the file lacks a part. */
+static int read_param(struct weights_reading *r, struct param *p, struct error *err)
+{
+    int n = part_count(r->l->rules, p->name);
+    int64_t size = tensor_size(p->t) / n;
+
     for (int k = 0; k < n; k++) {
-        part_name(name, l->rules, p->name, k);
-        const struct safetensors_entry *e = find_entry(l, name);
-        if (e && read_part(l, d, p, k * size, e, buffer, err))
+        const struct safetensors_entry *e = find_part(r->l, p, k);
+        if (e && read_part(r, p, k * size, e, err))
             return -1;
     }
     return 0;
+}
+
+/* Bytes of the file's tensors that will be read. */
+static int64_t wanted_bytes(const struct hf_reader *l)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < l->s.n; i++)
+        bytes += l->used[i] ? (int64_t)l->s.entries[i].bytes : 0;
+    return bytes;
 }
 
 static int read_all(const struct hf_reader *l, struct device *d, struct error *err)
 {
-    float *buffer = xmalloc(PIECE * sizeof *buffer);
+    struct weights_reading r = { .l = l, .device = d, .bytes = wanted_bytes(l) };
     int rc = 0;
 
+    r.buffer = xmalloc(PIECE * sizeof *r.buffer);
+    progress_start(&r.progress, "reading weights", "MB", r.bytes / MEGABYTE);
     for (int i = 0; i < l->p->n && rc == 0; i++)
         if (wanted(l, l->p->list[i].name))
-            rc = read_param(l, d, &l->p->list[i], buffer, err);
-    free(buffer);
+            rc = read_param(&r, &l->p->list[i], err);
+    if (r.bytes >= TOLD_FROM)
+        progress_end(&r.progress);
+    free(r.buffer);
     return rc;
 }
 
