@@ -1,7 +1,8 @@
 """Llamas and T5s of random weights, adapters and texts for the benchmarks of language models, made without any package.
 
-Weights are bf16 with random signs, mantissas and exponents, of root mean square .017; they are written shard by shard,
-one process a core, so that 16 GB of them never lie in memory.  A token is a byte, so texts have the lengths wanted.
+Weights are bf16 with random signs, mantissas and exponents, of root mean square .017. Within a tensor they repeat every
+PIECE numbers: drawing 16 GB of different ones takes most of a minute. Shards are written by one process a core, so that
+16 GB never lie in memory.  A token is a byte, so texts have the lengths wanted.
 """
 import json
 import math
@@ -19,7 +20,7 @@ T5_XL = {"vocab_size": 32128, "d_model": 2048, "d_kv": 64, "d_ff": 5120, "num_la
 T5_TINY = {"vocab_size": 512, "d_model": 64, "d_kv": 16, "d_ff": 96, "num_layers": 2, "num_heads": 4}
 END = 256  # the id after those of the bytes
 RANK = 16
-PIECE = 1 << 23  # numbers made at a time
+PIECE = (1 << 20) + 77  # numbers drawn for a tensor; odd, so that rows do not repeat
 ONE = b"\x80\x3f"
 # The upper byte of a bf16: a random sign, and of four exponents' upper bits one is smaller than the rest.
 UPPER = bytes((b & 0x80) | (0x3b if b & 0x60 == 0 else 0x3c) for b in range(256))
@@ -81,11 +82,10 @@ def write_values(f, name, n):
     if name.endswith("norm.weight"):
         f.write(ONE * n)
         return
-    rng = random.Random(name)
+    values = bytearray(random.Random(name).randbytes(2 * min(PIECE, n)))
+    values[1::2] = values[1::2].translate(UPPER)
     for at in range(0, n, PIECE):
-        values = bytearray(rng.randbytes(2 * min(PIECE, n - at)))
-        values[1::2] = values[1::2].translate(UPPER)
-        f.write(values)
+        f.write(memoryview(values)[:2 * (n - at)])
 
 
 def write_shard(job):
