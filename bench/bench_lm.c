@@ -8,6 +8,7 @@
  *   beams N      decode by a search of N beams, whose best answer counts
  *   bind FILE    answers are one sequence of each list of FILE, [[[ID, ...], ...], ...], and a stop token
  *   single       tokens that leave no choice are read one a step
+ *   open         opens the model; seconds
  *   trainer      opens what trains, which loss, write, memory and rest are about from then on
  *   recompute N  1: blocks are computed twice, 0: they are not, whatever the estimate chose
  *   train        the next LoRA step (rank 16 on all seven maps of a block, NEFTune 5) on BATCH texts; seconds
@@ -96,6 +97,16 @@ static void open_model(struct bench *b)
                                          .step_tokens = 1 << 20,
                                          .one_by_one = b->single };
     engine_init(&b->engine, &b->model, &b->work, &set);
+}
+
+static void show_opening(struct bench *b, const char *rest)
+{
+    double start = now_seconds();
+
+    (void)rest;
+    open_model(b);
+    b->device.driver->sync(&b->device);
+    printf("%.7f\n", now_seconds() - start);
 }
 
 /* What either has. */
@@ -382,6 +393,7 @@ static const struct {
     { "said", show_said },      { "loss", show_loss },     { "write", write_logits },  { "memory", show_memory },
     { "rest", give_back },      { "counts", show_counts }, { "eager", launch_all },    { "beams", use_beams },
     { "bind", bind },           { "single", use_single },  { "length", show_length },
+    { "open", show_opening },
 };
 
 static void answer(struct bench *b, char *line)

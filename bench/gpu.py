@@ -1,7 +1,8 @@
 """The table of bench/gpu.sh: ours beside the peers on one device, each row with its share of the device's own ceilings.
 
-usage: gpu.py BIN_DIR DATA_DIR cuda|simt ROWS [--quick|--short]
-DATA_DIR is Spider's folder or one of practice data; ROWS are names with commas between them.  Peers are the programs
+usage: gpu.py BIN_DIR DATA_DIR cuda|simt ROWS KEEP [--quick|--short]
+DATA_DIR is Spider's folder or one of practice data; ROWS are names with commas between them, the most important first.
+KEEP is a file of finished rows: those in it are not measured again, new ones are added; "" for none.  Peers are the programs
 of bench/peers, run by this Python on the same GPU; a peer that is not installed, fails or takes too long is named below
 the table with its reason, and so is a row that failed.
 """
@@ -25,8 +26,9 @@ QUICK = {"pairs": 12, "tokens": [128], "batch": [8], "rounds": 1, "graphs": 2, "
                    "initializer_range": 0.1}}
 
 bin_dir, data_dir, device = sys.argv[1:4]
-wanted, form = set(sys.argv[4].split(",")), sys.argv[5] if sys.argv[5:] else ""
-table = Table(bin_dir, device, form)
+rows, form = sys.argv[4].split(","), sys.argv[6] if sys.argv[6:] else ""
+table = Table(bin_dir, device, form, sys.argv[5] or None)
+wanted = set(rows) - {r[0] for r in table.rows}
 size = table.sized(FULL, SHORT, QUICK)
 
 
@@ -133,20 +135,16 @@ def epoch_row():
                     "graphs/s", size["epoch"], gat_floor(ours, 1))
 
 
+PARTS = (({"X1", "X2", "X4"}, encoder_rows), ({"G1", "G2"}, gat_rows), ({"G3"}, epoch_row),
+         ({"L1", "L2", "L4", "M", "D4", "D5", "O"}, lambda: LmRows(table, wanted).run()),
+         ({"T3", "T4", "D1", "D2", "D3"}, lambda: EngineRows(table, wanted).run()),
+         ({"T1", "T2"}, lambda: T5Rows(table, wanted).run()))
+
+
 def parts():
-    """What makes the wanted rows."""
-    if wanted & {"X1", "X2", "X4"}:
-        yield encoder_rows
-    if wanted & {"G1", "G2"}:
-        yield gat_rows
-    if "G3" in wanted:
-        yield epoch_row
-    if wanted & {"L1", "L2", "L4", "M", "D4", "D5"}:
-        yield LmRows(table, wanted).run
-    if wanted & {"T3", "T4", "D1", "D2", "D3"}:
-        yield EngineRows(table, wanted).run
-    if wanted & {"T1", "T2"}:
-        yield T5Rows(table, wanted).run
+    """What makes the wanted rows, in the order of the first row of each."""
+    found = [(min(map(rows.index, names & wanted)), i) for i, (names, _) in enumerate(PARTS) if names & wanted]
+    return [PARTS[i][1] for _, i in sorted(found)]
 
 
 table.measure_ceilings(size["side"])

@@ -1,30 +1,36 @@
 #!/usr/bin/env bash
 # On one GPU: every op and the models checked, then ours beside the peers, in one table.
 # usage: [PYTHON=python3] [DATA=DIR] [ENCODER=HF_DIR] [BIN=DIR] [TMPDIR=DIR] bench/gpu.sh [--device cuda|simt]
-#        [--quick|--short] [--rows X1,X2,X4,G1,G2,G3,L1,L2,L4,M,D1,D2,D3,D4,D5,T1,T2,T3,T4]
+#        [--quick|--short] [--keep FILE] [--unchecked] [--rows L1,D4,D1,D3,O,X2,G1,X1,X4,G2,G3,L2,L4,M,D2,D5,T1,T2,T3,T4]
 # PYTHON runs the peers and has torch, transformers, peft, sentence-transformers, torch_geometric, accelerate; those
 # that are missing are left out and named, as unsloth and vllm are.  DATA holds Spider's tables.json and dev.json
 # (practice data is made where it is not), ENCODER a vocab.txt.  BIN is a folder of built programs: without it they are
 # built.
-# --quick takes tiny shapes, --short few turns and no compiled peer; both leave the slowest checks out.  --rows some of
-# the rows, and the checks that belong to them.  Rows L, M, D and T write 16 GB of random weights to TMPDIR and delete
-# them at the end.
+# --quick takes tiny shapes, --short few turns and fewer peers; both leave the slowest checks out.  --rows takes
+# some of the rows, the most important first, and the checks that belong to them.  --keep adds each finished row to FILE
+# and leaves out the rows that it holds, so that a second call goes on; --unchecked leaves the checks out.  Rows L, O, M,
+# D and T write 16 GB of random weights to TMPDIR, best a folder in memory, and delete them at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 device=cuda
 form=()
-rows=X1,X2,X4,G1,G2,G3,L1,L2,L4,M,D1,D2,D3,D4,D5,T1,T2,T3,T4
+rows=L1,D4,D1,D3,O,X2,G1,X1,X4,G2,G3,L2,L4,M,D2,D5,T1,T2,T3,T4
+keep=
+checked=1
 while [ $# -gt 0 ]; do
     case $1 in
     --device) device=${2:?--device wants cuda or simt}; shift ;;
     --quick | --short) form=("$1") ;;
+    --keep) keep=$(realpath -m "${2:?--keep wants a file}"); shift ;;
+    --unchecked) checked= ;;
     --rows) rows=${2:?--rows wants names with commas between them}; shift ;;
-    *) echo "gpu.sh: unknown argument '$1'; --device cuda|simt, --rows, --quick and --short are known" >&2; exit 2 ;;
+    *) echo "gpu.sh: unknown argument '$1'; --device cuda|simt, --rows, --keep, --unchecked, --quick and --short are known" >&2; exit 2 ;;
     esac
     shift
 done
 case $device in cuda | simt) ;; *) echo "gpu.sh: --device '$device': cuda or simt is wanted" >&2; exit 2 ;; esac
 
+parity=
 ops=()
 models=(test_optim test_capture)
 programs=(bench_kernels)
@@ -32,13 +38,14 @@ for row in ${rows//,/ }; do
     case $row in
     X[124]) ops+=(test_ops) models+=(test_bert test_gate_devices) programs+=(bench_encoder ambit-data) ;;
     G[123]) ops+=(test_ops_graph) models+=(test_gat test_thesis) programs+=(bench_gat) ;;
-    L[124] | M | D[1-5] | T[34])
+    L[124] | O | M | D[1-5] | T[34])
+        parity=1
         ops+=(test_ops_lora) models+=(test_llama test_engine test_engine_forced test_engine_gold test_lora test_lm_train)
         [ ${#form[@]} = 1 ] || ops+=(test_ops_llm test_ops_causal)
         programs+=(bench_lm ambit-train ambit-infer) ;;
     T[12])
         ops+=(test_ops_paged) models+=(test_t5 test_t5_engine test_published) programs+=(bench_lm bench_published) ;;
-    *) echo "gpu.sh: --rows: '$row' is none of X1, X2, X4, G1, G2, G3, L1, L2, L4, M, D1 to D5, T1 to T4" >&2; exit 2 ;;
+    *) echo "gpu.sh: --rows: '$row' is none of X1, X2, X4, G1, G2, G3, L1, L2, L4, M, O, D1 to D5, T1 to T4" >&2; exit 2 ;;
     esac
 done
 once() { printf '%s\n' "$@" | sort -u; }
@@ -69,11 +76,16 @@ check() {
         touch "$out/failed"
     fi
 }
-for test in "${ops[@]}"; do check "$test" "$device" & done
-for test in "${models[@]}"; do check "$test" & done
-wait
-[ ! -e "$out/failed" ] || exit 1
-echo "checked in $((SECONDS - start)) s"
+if [ -n "$checked" ]; then
+    for test in "${ops[@]}"; do check "$test" "$device" & done
+    for test in "${models[@]}"; do check "$test" & done
+    wait
+    if [ -n "$parity" ] && "${PYTHON:-python3}" -c 'import torch, transformers, peft' 2>/dev/null; then
+        "${PYTHON:-python3}" bench/lm_parity.py "$bin" "$device" ${form[0]+--quick} || touch "$out/failed"
+    fi
+    [ ! -e "$out/failed" ] || exit 1
+    echo "checked in $((SECONDS - start)) s"
+fi
 
 data=${DATA:-../shared/data/spider}
 if [[ $rows == *X* && ! -e "$data/tables.json" ]]; then
@@ -81,5 +93,5 @@ if [[ $rows == *X* && ! -e "$data/tables.json" ]]; then
     "$bin/ambit-data" practice -o "$data" --seed 1 >/dev/null
     echo "no Spider at ${DATA:-../shared/data/spider}: questions and elements are those of practice data"
 fi
-TMPDIR="$out" "${PYTHON:-python3}" bench/gpu.py "$bin" "$data" "$device" "$rows" "${form[@]}"
+TMPDIR="$out" "${PYTHON:-python3}" bench/gpu.py "$bin" "$data" "$device" "$rows" "$keep" "${form[@]}"
 echo "done in $((SECONDS - start)) s"

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-from lm_model import LLAMA_8B, LLAMA_TINY, RANK, maps, write_adapter, write_model, write_texts
+from lm_model import LLAMA_8B, LLAMA_TINY, RANK, maps, model_bytes, write_adapter, write_model, write_texts
 from runner import Runner, Stopped, here, take_turns, work
 
 START = 600  # seconds to load, and to compile and run once
@@ -38,6 +38,7 @@ class LmRows:
         self.table, self.wanted, self.device = table, wanted, table.device
         self.size = table.sized(FULL, SHORT, QUICK)
         self.shape, self.running = self.size["shape"], []
+        self.drawn = self.device == "cuda" and not table.quick  # peers draw their weights on the device
         self.peer_reason = self.no_peers()
         self.folder, self.adapter = os.path.join(work, "lm"), os.path.join(work, "lm-adapter")
 
@@ -55,24 +56,18 @@ class LmRows:
     def run(self):
         if self.peer_reason:
             self.table.notes.append(self.peer_reason)
-        else:
-            self.check_parity()
         try:
             write_model(self.folder, self.shape)
             write_adapter(self.adapter, self.shape)
         except OSError as e:
             raise Stopped("no model of random weights: %s" % e)
         for row in ([self.train_rows] if self.wanted & {"L1", "L2", "L4", "M"} else []) + (
-                [self.decode_rows] if self.wanted & {"D4", "D5", "M"} else []):
+                [self.decode_rows] if self.wanted & {"D4", "D5", "M"} else []) + (
+                [self.opening_row] if "O" in self.wanted else []):
             try:
                 row()
             finally:
                 self.close()
-
-    def check_parity(self):
-        command = [sys.executable, os.path.join(here, "lm_parity.py"), self.table.bin_dir, self.device]
-        if subprocess.run(command + (["--quick"] if self.table.quick else [])).returncode:
-            raise Stopped("small language models are not those of transformers on %s" % self.device)
 
     # programs
 
@@ -93,7 +88,8 @@ class LmRows:
     def peer(self, system, texts, batch, new, lines):
         """None where it does not run; the notes say why."""
         place = "cuda" if self.device == "cuda" else "cpu"
-        command = [sys.executable, os.path.join(here, "peers", "lm.py"), system, self.folder, texts, place, "bf16",
+        folder = ("random:" if self.drawn and system not in ("unsloth", "open") else "") + self.folder
+        command = [sys.executable, os.path.join(here, "peers", "lm.py"), system, folder, texts, place, "bf16",
                    str(batch), str(new)]
         if system == "vllm":
             command = [sys.executable, os.path.join(here, "peers", "lm_vllm.py"), self.folder, texts, str(batch),
@@ -175,16 +171,20 @@ class LmRows:
                 return best
         raise Stopped("%s: no memory for a step of %d tokens" % (r.name, min(self.size["peer_micro"][length])))
 
+    def compare_loss(self, r, expected):
+        difference = abs(float(r.ask("loss", START)) / expected - 1)
+        print("loss: ambit and %s differ by %.1e of it" % (r.name, difference), flush=True)
+        if difference > LARGEST_LOSS_DIFFERENCE:
+            raise Stopped("%s: left out, its loss differs by %.2g" % (r.name, difference))
+
     def start_peer(self, system, texts, length, expected):
         """One that trains at its best setting, or None."""
         r = self.peer(system, texts, self.size["batch"], 1, ["head"])
         if not r:
             return None
         try:
-            difference = abs(float(r.ask("loss", START)) / expected - 1)
-            print("loss: ambit and %s differ by %.1e of it" % (system, difference), flush=True)
-            if difference > LARGEST_LOSS_DIFFERENCE:
-                raise Stopped("%s: left out, its loss differs by %.2g" % (system, difference))
+            if not self.drawn:
+                self.compare_loss(r, expected)
             r.setting = self.fastest(r, length)
         except Stopped as e:
             self.table.notes.append(str(e))
@@ -271,6 +271,16 @@ class LmRows:
                 self.table.add_rates(row, what, ours, [peers[s] for s in systems if s in peers], "tokens/s", tokens,
                                      floor)
 
+    # opening
+
+    def opening_row(self):
+        """Files that were written just now lie in the page cache or in a folder in memory."""
+        texts = self.texts(1, self.size["prompt"], 1)
+        ours, peer = self.ours("ambit", texts, 1, 1, []), self.peer("open", texts, 1, 1, [])
+        for r in [ours] + ([peer] if peer else []):
+            r.times.append(float(r.ask("open", START)))
+        self.table.add_rates("O", "opening the model", ours, [peer] if peer else [], "GB/s", model_bytes(self.shape) / 1e9, 0)
+
     # decoding
 
     def decode_floor(self, batch):
@@ -315,9 +325,12 @@ class LmRows:
 
     def decode_peers(self, base, texts, new):
         """transformers with a growing and with a static cache, whose logits are ours, and vLLM."""
-        found = {s: self.peer(s, texts, 1, new, ["decode", "decode"]) for s in ("hf", "hf-static", "vllm")}
-        if found["vllm"]:
+        systems = ("hf-static",) if self.table.short else ("hf", "hf-static", "vllm")  # "hf" never was the fastest
+        found = {s: self.peer(s, texts, 1, new, ["decode", "decode"]) for s in systems}
+        if found.get("vllm"):
             same = sum(a == b for a, b in zip(base.ask("said").split(), found["vllm"].ask("said").split()))
             self.table.notes.append("vllm says %d of ambit's first tokens" % same)
-        agreeing = self.table.agreeing(base, [found[s] for s in ("hf", "hf-static") if found[s]])
-        return agreeing + [found[s] for s in ("vllm",) if found[s]]
+        agreeing = [found[s] for s in ("hf", "hf-static") if found.get(s)]
+        if not self.drawn:
+            agreeing = self.table.agreeing(base, agreeing)
+        return agreeing + [found[s] for s in ("vllm",) if found.get(s)]

@@ -1,5 +1,6 @@
 """What every row of bench/gpu.sh's table needs: the device's ceilings, the memory taken, peers, and the table."""
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -13,10 +14,12 @@ HEAD = ("", "what", "ours", "peer", "ratio", "% floor", "which peer, batch or wo
 
 
 class Table:
-    """bin_dir: where the programs lie; form: --quick, --short or neither; reason: why no peer can run on a GPU here, or None."""
-    def __init__(self, bin_dir, device, form):
+    """bin_dir: where the programs lie; form: --quick, --short or neither; kept: a file of finished rows, or None;
+    reason: why no peer can run on a GPU here, or None."""
+    def __init__(self, bin_dir, device, form, kept=None):
         self.bin_dir, self.device, self.quick, self.short = bin_dir, device, form == "--quick", form == "--short"
-        self.rows, self.notes, self.reason = [], [], self.no_peers()
+        self.notes, self.reason, self.kept = [], self.no_peers(), kept
+        self.rows = [json.loads(line) for line in open(kept)] if kept and os.path.exists(kept) else []
 
     def sized(self, full, short, quick):
         return quick if self.quick else short if self.short else full
@@ -52,8 +55,6 @@ class Table:
         if self.reason:
             self.notes.append(self.reason)
             return []
-        if self.short:
-            systems = [s for s in systems if not s.endswith("-compile")]
         makers = [(s, [sys.executable, os.path.join(here, "peers", script), s] + arguments) for s in systems]
         ready, failed = start_all(makers, line, FIRST_ANSWER)
         self.notes.extend(failed)
@@ -72,9 +73,12 @@ class Table:
         return good
 
     def add(self, *row):
-        """The columns of HEAD; the row is printed at once too, should the run not reach its end."""
+        """The columns of HEAD; the row is printed and kept at once, should the run not reach its end."""
         self.rows.append(row)
         print("  ".join(x for x in row if x), flush=True)
+        if self.kept:
+            with open(self.kept, "a") as f:
+                f.write(json.dumps(row) + "\n")
 
     def add_rates(self, name, what, ours, peers, unit, count, floor):
         """count things a run; floor: the seconds below which no run can be on this device."""
@@ -92,6 +96,6 @@ class Table:
         for r in [HEAD] + self.rows:
             print("  ".join(x.ljust(w) for x, w in zip(r, widths)).rstrip())
         print("%% floor: time at the product peak (X, L), at product peak or copy rate, whichever is longer (G, D), of "
-              "ours%s" % self.sized("", "; few turns, no compiled peer", "; tiny shapes: no figure of speed"))
+              "ours%s" % self.sized("", "; few turns", "; tiny shapes: no figure of speed"))
         for note in dict.fromkeys(self.notes):
             print("* " + note)

@@ -1,5 +1,6 @@
 """torch, transformers and PEFT beside bench_lm: SYSTEM MODEL TEXTS cpu|cuda f32|bf16 BATCH NEW.
 
+MODEL is a folder, or random:FOLDER for a model of its shape with random weights made on the device.
 SYSTEM is peft (adapters in f32, as PEFT makes them), peft-lean (adapters in the model's type), best (lean, blocks
 compiled, the head on the answers' rows alone, in pieces) or unsloth; for decoding also hf-static (a static cache, which
 transformers compiles on a GPU) and hf-paged (generate_batch, which shares prefixes).  Speaks the protocol of bench_lm; batches are groups of like length, padded where they
@@ -13,6 +14,8 @@ import sys
 import time
 
 system, folder, path, place, dtype, batch, new = sys.argv[1:8]
+drawn = folder.startswith("random:")
+folder = folder.removeprefix("random:")
 os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")  # less of the GPU lies waste
 if system == "unsloth":
     from unsloth import FastLanguageModel  # before transformers, which it changes
@@ -20,7 +23,8 @@ import torch
 from peft import LoraConfig, get_peft_model
 from torch.nn.functional import cross_entropy
 from torch.utils.checkpoint import checkpoint
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, GenerationConfig, PreTrainedTokenizerFast
+from transformers import (AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, GenerationConfig,
+                          PreTrainedTokenizerFast)
 
 batch, new = int(batch), int(new)
 RANK, ALPHA, NEFTUNE, PIECE, SHOWN = 16, 32, 5, 2048, 8
@@ -38,7 +42,11 @@ def load():
         return FastLanguageModel.from_pretrained(folder, dtype=kind, load_in_4bit=False)[0]
     if seq2seq:
         return AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=kind).to(place)
-    return AutoModelForCausalLM.from_pretrained(folder, dtype=kind, attn_implementation="sdpa").to(place)
+    settings = {"dtype": kind, "attn_implementation": "sdpa"}
+    if drawn:
+        with torch.device(place):
+            return AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder), **settings)
+    return AutoModelForCausalLM.from_pretrained(folder, device_map=place, **settings)
 
 
 def read_texts():
@@ -48,7 +56,11 @@ def read_texts():
             for r in map(json.loads, open(path))]
 
 
+began = time.perf_counter()
 model, texts = load(), read_texts()
+if cuda:
+    torch.cuda.synchronize()
+opened = time.perf_counter() - began
 first = texts[:batch]
 texts.sort(key=lambda t: -len(t[0] + t[1]))
 batches = [texts[i:i + batch] for i in range(0, len(texts), batch)]
@@ -273,7 +285,7 @@ def head(_):
 
 
 commands = {"head": head, "micro": keep("micro"), "beams": keep("beams"), "batch": keep("batch"), "bind": bind, "trainer": trainer, "recompute": recompute, "train": train, "decode": decode,
-            "tokens": lambda _: state["tokens"], "said": lambda _: state["said"], "loss": loss, "write": write,
+            "tokens": lambda _: state["tokens"], "open": lambda _: "%.7f" % opened, "said": lambda _: state["said"], "loss": loss, "write": write,
             "memory": lambda _: torch.cuda.max_memory_allocated() if cuda else 0, "rest": rest}
 for line in sys.stdin:
     word, _, about = line.strip().partition(" ")
