@@ -75,10 +75,12 @@ extern "C" {
     K(causal_attention, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,                  \
                          const struct tensor *k, const struct tensor *v, const struct causal *s,                       \
                          const struct attention_form *form))                                                           \
+    /* sums: I32 [causal_sum_words], which it leaves with any numbers; NULL where the device asks for none */          \
     K(causal_attention_backward, (struct ctx *c, struct destination dq, struct destination dk, struct destination dv,  \
-                                  struct destination dbias, const struct tensor *dy, const struct tensor *y,           \
-                                  const struct tensor *lse, const struct tensor *q, const struct tensor *k,            \
-                                  const struct tensor *v, const struct causal *s, const struct attention_form *form))  \
+                                  struct destination dbias, struct tensor *sums, const struct tensor *dy,              \
+                                  const struct tensor *y, const struct tensor *lse, const struct tensor *q,            \
+                                  const struct tensor *k, const struct tensor *v, const struct causal *s,              \
+                                  const struct attention_form *form))                                                  \
     /* one GAT layer's aggregation, see op_gat; alpha [E, heads] F32 keeps the coefficients before dropout */          \
     K(gat, (struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *z, const struct gat *g,        \
             uint32_t site))                                                                                            \

@@ -66,7 +66,17 @@ struct causal {
     int64_t max_keys; /* key_len + prefix_len of any sequence is no larger; for batch_bound, as qs.max_len is */
 };
 
-enum { HEAD_DIM_MAX = 256 }; /* channels of a head of attention */
+enum { HEAD_DIM_MAX = 256, CAUSAL_SUM_DIM = 128 }; /* channels of a head of attention; of one with sums of dq */
+
+/*
+ * Words of 4 bytes that the backward of causal attention takes from the step where the device asks for them (see struct
+ * device): two for each head of a query, two for each group of a key, and one for each number of dq if it is wanted.
+ */
+static inline int64_t causal_sum_words(int64_t q_rows, int64_t k_rows, int64_t heads, int64_t groups, int64_t dim,
+                                       bool dq)
+{
+    return q_rows * heads * (2 + (dq ? dim : 0)) + 2 * k_rows * groups;
+}
 
 /*
  * How scores become weights: softmax_j(cap(scale q_i . k_j) + bias[h, clip(p_j - p_i, -R, R) + R]), p the places of

@@ -51,10 +51,11 @@ struct trace_arg trace_pointer(const void *p);
 #define TRACE_10(x, ...) TRACE_ARG(x), TRACE_9(__VA_ARGS__)
 #define TRACE_11(x, ...) TRACE_ARG(x), TRACE_10(__VA_ARGS__)
 #define TRACE_12(x, ...) TRACE_ARG(x), TRACE_11(__VA_ARGS__)
-#define TRACE_PICK(a, b, c, d, e, f, g, h, i, j, k, l, name, ...) name
+#define TRACE_13(x, ...) TRACE_ARG(x), TRACE_12(__VA_ARGS__)
+#define TRACE_PICK(a, b, c, d, e, f, g, h, i, j, k, l, m, name, ...) name
 #define TRACE_ARGS(...)                                                                                                \
-    TRACE_PICK(__VA_ARGS__, TRACE_12, TRACE_11, TRACE_10, TRACE_9, TRACE_8, TRACE_7, TRACE_6, TRACE_5, TRACE_4,        \
-               TRACE_3, TRACE_2, TRACE_1, 0)                                                                           \
+    TRACE_PICK(__VA_ARGS__, TRACE_13, TRACE_12, TRACE_11, TRACE_10, TRACE_9, TRACE_8, TRACE_7, TRACE_6, TRACE_5,       \
+               TRACE_4, TRACE_3, TRACE_2, TRACE_1, 0)                                                                  \
     (__VA_ARGS__)
 
 #ifdef __cplusplus

@@ -261,11 +261,12 @@ static void back_family(const struct causal_job *job, const struct causal_back *
 }
 
 void cpu_causal_attention_backward(struct ctx *c, struct destination dq, struct destination dk, struct destination dv,
-                                   struct destination dbias, const struct tensor *dy, const struct tensor *y,
-                                   const struct tensor *lse, const struct tensor *q, const struct tensor *k,
-                                   const struct tensor *v, const struct causal *s, const struct attention_form *form)
+                                   struct destination dbias, struct tensor *sums, const struct tensor *dy,
+                                   const struct tensor *y, const struct tensor *lse, const struct tensor *q,
+                                   const struct tensor *k, const struct tensor *v, const struct causal *s,
+                                   const struct attention_form *form)
 {
-    (void)c;
+    (void)c, (void)sums;
     (void)y; /* sum p dp is the same number as sum y dy, without the rounding of y */
     struct causal_job job = causal_job_of(q, k, v, s, form);
     struct gradients g = { dq, dk, dv, dy, lse->data, job.prefix_len ? s->last->data : NULL, NULL, 0 };

@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
     __shared__ float queries[ROW_WARPS][ROW_PARTS * WARP], weights[ROW_WARPS][WARP];
     struct packed_span s = packed_span_of(a, (int)block_id() / a.tiles);
     int number = (int)block_id() % a.tiles * ROW_WARPS + warp_id(), t = number / a.heads;
-    int head = number % a.heads, group = head / a.all;
+    int head = number % a.heads, group = head / a.each;
     if (t >= s.n_queries)
         return; /* the whole warp */
     int64_t row = (s.q_from + t) * a.heads + head;

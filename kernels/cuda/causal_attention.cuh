@@ -1,7 +1,7 @@
 /*
  * causal_attention.cuh - what causal attention and its backward share: where things lie, and who sees what.
  *
- * A row is one head of one query: row r of a group is its head from + r % each of query r / each, so that a group's
+ * A row is one head of one query: row r of a group is its head r % each of query r / each, so that a group's
  * heads read its k and v together.
  */
 #ifndef KERNELS_CUDA_CAUSAL_ATTENTION_CUH
@@ -15,10 +15,10 @@ struct causal_args {
     const T *q, *k, *v;
     const int *offsets, *key_start, *key_len, *prefix_start, *prefix_len; /* prefix_*: null without prefixes */
     const float *bias;                                                    /* [heads, 2 reach + 1], null: none */
-    int tiles;                               /* of the side the grid is cut by, in the longest sequence */
-    int heads, groups, all, from, each, dim; /* of the all heads of a group a launch takes each, from one on */
-    int reach, window;                       /* window: 0 for none */
-    float scale, cap;                        /* cap: 0 for none */
+    int tiles;                    /* of the side the grid is cut by, in the longest sequence */
+    int heads, groups, each, dim; /* each: heads of a group */
+    int reach, window;            /* window: 0 for none */
+    float scale, cap;             /* cap: 0 for none */
 };
 
 /* Of no sequences. */
@@ -29,7 +29,7 @@ static causal_args<T> causal_args_of_form(const struct tensor *q, const struct t
     causal_args<T> a = {};
     a.q = data_of<T>(q), a.k = data_of<T>(k), a.v = data_of<T>(v);
     a.bias = data_of<float>(form->bias), a.reach = form->bias ? (int)(tensor_cols(form->bias) / 2) : 0;
-    a.heads = form->heads, a.groups = form->groups, a.all = a.each = a.heads / a.groups;
+    a.heads = form->heads, a.groups = form->groups, a.each = a.heads / a.groups;
     a.dim = (int)(tensor_cols(q) / a.heads), a.scale = form->scale;
     a.window = form->window, a.cap = form->cap;
     return a;
@@ -74,7 +74,7 @@ __device__ inline int64_t causal_key(const struct packed_span &s, int64_t j)
 template <typename T>
 __device__ inline int64_t causal_row(const causal_args<T> &a, const struct packed_span &s, int group, int r)
 {
-    return (s.q_from + r / a.each) * a.heads + group * a.all + a.from + r % a.each;
+    return (s.q_from + r / a.each) * a.heads + group * a.each + r % a.each;
 }
 
 /* The first key that a query sees of the `seen` that it would see without a window. */

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dq_kernel(causal_gr
     __shared__ float rows[2][ROW_WARPS][ROW_PARTS * WARP], weights[ROW_WARPS][WARP];
     struct packed_span s = packed_span_of(a, (int)block_id() / a.tiles);
     int number = (int)block_id() % a.tiles * ROW_WARPS + warp_id(), t = number / a.heads;
-    int head = number % a.heads, group = head / a.all;
+    int head = number % a.heads, group = head / a.each;
     if (t >= s.n_queries)
         return; /* the whole warp */
     int64_t row = (s.q_from + t) * a.heads + head;
@@ -94,7 +94,7 @@ __device__ inline void key_gets(float (&dk)[ROW_PARTS], float (&dv)[ROW_PARTS], 
  * Memory   q and dy twice per key, mostly from cache.
  * Numbers  scores as above, bit for bit; f32 sums: the own queries, each one's heads in order, then the sequences that
  * have j in their prefix.
- * Serves   f32, heads longer than 128, and batches that the tensor cores' kernels have no scratch for.
+ * Serves   f32, and heads longer than 128.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dkv_kernel(causal_grads<T> g, causal_args<T> a)
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
     causal_bias_kernel(struct causal_bias_job job, causal_grads<T> g, causal_args<T> a)
 {
     __shared__ float q[ROW_PARTS * WARP], dy[ROW_PARTS * WARP];
-    int head = (int)block_id() % a.heads, group = head / a.all, part = (int)block_id() / a.heads;
+    int head = (int)block_id() % a.heads, group = head / a.each, part = (int)block_id() / a.heads;
     struct packed_span s = packed_span_of(a, job.first + part / job.parts);
     float *table = job.tables + block_id() * job.cells, far = 0;
     for (int i = thread_id(); i < job.cells; i += block_threads())
@@ -241,23 +241,23 @@ static void backward_rows(struct ctx *c, causal_grads<T> g, causal_args<T> a, co
 }
 
 static bool on_tensor_cores(struct ctx *, const causal_grads<float> &, const causal_args<float> &,
-                            const struct causal *, int64_t, int64_t)
+                            const struct causal *, int *, int64_t, int64_t)
 {
     return false;
 }
 
 static bool on_tensor_cores(struct ctx *c, const causal_grads<bf16> &g, const causal_args<bf16> &a,
-                            const struct causal *s, int64_t q_rows, int64_t k_rows)
+                            const struct causal *s, int *sums, int64_t q_rows, int64_t k_rows)
 {
-    return causal_backward_mma(c, g, a, s, q_rows, k_rows);
+    return causal_backward_mma(c, g, a, s, sums, q_rows, k_rows);
 }
 
 template <typename T>
 static void causal_backward(struct ctx *c, const causal_grads<T> &g, struct destination dbias, const causal_args<T> &a,
-                            const struct causal *s, int64_t q_rows, int64_t k_rows)
+                            const struct causal *s, int *sums, int64_t q_rows, int64_t k_rows)
 {
     bool wanted = s->qs.n > 0 && (g.dq || g.dk || g.dv);
-    if (wanted && !on_tensor_cores(c, g, a, s, q_rows, k_rows))
+    if (wanted && !on_tensor_cores(c, g, a, s, sums, q_rows, k_rows))
         backward_rows(c, g, a, s, q_rows * a.heads);
     if (dbias.t)
         backward_bias(c, dbias, g, a, s, q_rows * a.heads);
@@ -277,11 +277,13 @@ static causal_grads<T> causal_grads_of(struct destination dq, struct destination
 }
 
 extern "C" void cuda_causal_attention_backward(struct ctx *c, struct destination dq, struct destination dk,
-                                               struct destination dv, struct destination dbias, const struct tensor *dy,
-                                               const struct tensor *y, const struct tensor *lse, const struct tensor *q,
-                                               const struct tensor *k, const struct tensor *v, const struct causal *s,
+                                               struct destination dv, struct destination dbias, struct tensor *sums,
+                                               const struct tensor *dy, const struct tensor *y,
+                                               const struct tensor *lse, const struct tensor *q, const struct tensor *k,
+                                               const struct tensor *v, const struct causal *s,
                                                const struct attention_form *form)
 {
     DTYPE_SWITCH(q->dtype, causal_backward<T>(c, causal_grads_of<T>(dq, dk, dv, dy, y, lse, s), dbias,
-                                              causal_args_of<T>(q, k, v, s, form), s, q->shape[0], k->shape[0]));
+                                              causal_args_of<T>(q, k, v, s, form), s, data_of<int>(sums), q->shape[0],
+                                              k->shape[0]));
 }

@@ -6,31 +6,17 @@
 constexpr int BACK_WARPS = 8, BACK_THREADS = BACK_WARPS * WARP;
 constexpr int BACK_KEYS = BACK_WARPS * MMA_ROWS, BACK_ROWS = 32; /* of a block, and of one step of it */
 constexpr int PREPARE_ROWS = 64;
-#ifdef __CUDACC__
-constexpr int64_t SUM_BYTES = (int64_t)SCRATCH_BYTES;
-#else
-constexpr int64_t SUM_BYTES = 1 << 20; /* so that tests of thousands of rows need several launches */
-#endif
 constexpr float GRAINS = 0x1p30f; /* of a row's bound: partial sums stay within the integers */
 
 /*
  * What sums dq: integers, so that the order in which blocks add is no matter.  A grain of a row's sum is 2^-30 of a
  * bound that no sum of slopes times keys can pass: twice |dy|, the longest v and the largest number of k multiplied.
- * A launch does the rows of `width` heads: some groups, or some heads of one.
  */
 struct causal_sums {
-    int *sum;     /* [Tq, width, dim]; null: dq is not wanted */
+    int *sum;     /* [Tq, heads, dim]; null: dq is not wanted */
     float *grain; /* [Tq, heads] */
     float *norms; /* [Tk, groups, 2]: of k the largest number, of v the length */
-    int group, groups, width;
 };
-
-/* Where a row of a group sums up. */
-__device__ inline int sum_place(const struct causal_sums &w, const causal_args<bf16> &a, const struct packed_span &s,
-                                int group, int r)
-{
-    return (s.q_from + r / a.each) * w.width + (group - w.group) * a.each + r % a.each;
-}
 
 /*
  * norms
@@ -71,9 +57,9 @@ __global__ void __launch_bounds__(BACK_THREADS)
 __global__ void __launch_bounds__(BACK_THREADS)
     causal_prepare_kernel(causal_grads<bf16> g, causal_args<bf16> a, struct causal_sums w)
 {
-    int pair = (int)block_id() / a.tiles, group = w.group + pair % w.groups;
+    int pair = (int)block_id() / a.tiles, group = pair % a.groups;
     int first = (int)block_id() % a.tiles * PREPARE_ROWS;
-    struct packed_span s = packed_span_of(a, pair / w.groups);
+    struct packed_span s = packed_span_of(a, pair / a.groups);
     int rows = s.n_queries * a.each, end = first + PREPARE_ROWS < rows ? first + PREPARE_ROWS : rows;
     float k = 0, v = 0;
     if (first >= rows)
@@ -87,7 +73,7 @@ __global__ void __launch_bounds__(BACK_THREADS)
     v = block_max(v);
 
     for (int r = first + warp_id(); r < end; r += BACK_WARPS) {
-        int64_t row = causal_row(a, s, group, r), place = sum_place(w, a, s, group, r);
+        int64_t row = causal_row(a, s, group, r);
         float square, delta = causal_delta(&square, g.dy + row * a.dim, g.y + row * a.dim, a.dim);
         if (lane_id() == 0)
             g.delta[row] = delta;
@@ -96,7 +82,7 @@ __global__ void __launch_bounds__(BACK_THREADS)
         if (lane_id() == 0)
             w.grain[row] = 2.0f / GRAINS * sqrtf(square) * k * v + 0.0f * delta; /* what is not finite stays so */
         for (int d = lane_id(); d < a.dim; d += WARP)
-            w.sum[place * a.dim + d] = 0;
+            w.sum[row * a.dim + d] = 0;
     }
 }
 
@@ -107,7 +93,7 @@ struct back_rows {
     alignas(16) bf16 dy[BACK_ROWS][D + TILE_GAP];
     float lse[BACK_ROWS], delta[BACK_ROWS], share[BACK_ROWS]; /* share: 0 for a row that sees one key, else 1 */
     float grains[BACK_ROWS];                                  /* in 1 */
-    int at[BACK_ROWS], head[BACK_ROWS], place[BACK_ROWS];     /* the last position seen; place: -1 for no row */
+    int at[BACK_ROWS], row[BACK_ROWS]; /* the last position seen; number in [Tq, heads], -1: none */
 };
 
 /* What a block has in shared memory.  slopes: of the step's rows, [keys, rows], for the product that sums over keys. */
@@ -138,8 +124,7 @@ __device__ inline void load_back_rows(back_rows<D> &tile, const causal_grads<bf1
     tile.share[i] = causal_alone(a, s.n_prefix + s.ahead + r / a.each) ? 0.0f : 1.0f;
     tile.grains[i] = grain > 0x1p-100f ? 1.0f / grain : 0.0f;
     tile.at[i] = ahead + r / a.each;
-    tile.head[i] = (int)(row % a.heads);
-    tile.place[i] = r < rows ? sum_place(w, a, s, group, r) : -1;
+    tile.row[i] = r < rows ? (int)row : -1;
 }
 
 /* What `left` rows give the warp's 16 keys, of which the lane's are at positions key and key + 8, as far as these are
@@ -167,8 +152,8 @@ __device__ inline void back_keys(float (&dk)[1][D / 8][4], float (&dv)[1][D / 8]
                 score = LOG2_E * capped;
             }
             score -= rows.lse[i];
-            if (a.bias && behind >= 0)
-                score += LOG2_E * causal_bias(a, rows.head[i], behind);
+            if (a.bias && behind >= 0 && rows.row[i] >= 0)
+                score += LOG2_E * causal_bias(a, rows.row[i] % a.heads, behind);
             float weight = causal_sees(a, behind) && key + m / 2 * 8 < end ? exp2f(score) : 0.0f;
             p[0][n][m] = weight;
             ds[0][n][m] = slope * weight * (ds[0][n][m] - rows.delta[i]);
@@ -198,13 +183,13 @@ __device__ inline void back_queries(const struct causal_sums &w, const back_tile
     }
     UNROLL
     for (int half = 0; half < 2; half++) {
-        int r = first + lane_id() / 4 + 8 * half, place = rows.place[r];
+        int r = first + lane_id() / 4 + 8 * half, row = rows.row[r];
         float grains = rows.grains[r];
         UNROLL
         for (int i = 0; i < WIDE / 4; i++) {
             int d = column + 8 * (i / 2) + lane_id() % 4 * 2 + i % 2;
-            if (place >= 0 && d < dim)
-                atomicAdd(w.sum + place * dim + d, (int)rintf(grains * dq[0][i / 2][2 * half + i % 2]));
+            if (row >= 0 && d < dim)
+                atomicAdd(w.sum + (int64_t)row * dim + d, (int)rintf(grains * dq[0][i / 2][2 * half + i % 2]));
         }
     }
 }
@@ -262,7 +247,8 @@ __device__ inline void store_keys(bf16 *x, int64_t row, int n, const causal_args
  * dv_j (+)= sum_i p_ij dy_i;  dk_j (+)= scale sum_i slope_ij q_i, over the group's rows that see key j;
  * sum_i += slope_ij k_j
  *
- * Grid     one block per sequence, group and tile of 128 keys, those that most rows see first.
+ * Grid     one block per tile of 128 keys, sequence and group: first the first tiles of all sequences, which most rows
+ *          see, so that no long block begins late.
  * Memory   k and v once per block into shared memory; q and dy once per tile of keys, 32 rows in two stages.  dq
  * crosses the tiles: 4 bytes a number and tile, added where the memory's cache lies.  Tables of f32 for each tile,
  *          summed later, would be written and read, 8 bytes, and take a tile's share of all rows in flight; stored
@@ -277,8 +263,9 @@ __global__ void __launch_bounds__(BACK_THREADS)
     causal_backward_mma_kernel(causal_grads<bf16> g, causal_args<bf16> a, struct causal_sums w)
 {
     DYNAMIC_SHARED(back_tiles<D>, tiles);
-    int pair = (int)block_id() / a.tiles, group = w.group + pair % w.groups, sequence = pair / w.groups;
-    int first = (int)block_id() % a.tiles * BACK_KEYS, last = g.last ? g.last[sequence] : sequence;
+    int pairs = (int)gridDim.x / a.tiles, pair = (int)block_id() % pairs, group = pair % a.groups;
+    int sequence = pair / a.groups, last = g.last ? g.last[sequence] : sequence;
+    int first = (int)block_id() / pairs * BACK_KEYS;
     struct packed_span s = packed_span_of(a, sequence);
     if (first >= s.n_keys)
         return;
@@ -314,65 +301,50 @@ __global__ void __launch_bounds__(BACK_THREADS)
  * Memory   the sums once.
  */
 __global__ void __launch_bounds__(BACK_THREADS)
-    causal_dq_sum_kernel(causal_grads<bf16> g, causal_args<bf16> a, struct causal_sums w, int q_rows)
+    causal_dq_sum_kernel(causal_grads<bf16> g, causal_args<bf16> a, struct causal_sums w, int64_t rows)
 {
     int pieces = (a.dim + PACK - 1) / PACK;
-    int64_t number = grid_thread();
-    int place = (int)(number / pieces), d = (int)(number % pieces) * PACK, local = place % w.width;
-    if (place >= q_rows * w.width)
+    int64_t row = grid_thread() / pieces;
+    int d = (int)(grid_thread() % pieces) * PACK;
+    if (row >= rows)
         return;
-    int64_t row = (int64_t)(place / w.width) * a.heads + (w.group + local / a.each) * a.all + a.from + local % a.each;
     float factor = a.scale * w.grain[row], v[PACK];
     for (int i = 0; i < PACK; i++)
-        v[i] = d + i < a.dim ? factor * (float)w.sum[place * a.dim + d + i] : 0.0f;
+        v[i] = d + i < a.dim ? factor * (float)w.sum[row * a.dim + d + i] : 0.0f;
     put_pack(g.dq + row * a.dim + d, v, a.dim - d, g.dq_add);
 }
 
-/* The heads that w and a name. */
 template <int D>
 static void backward_launch(struct ctx *c, const causal_grads<bf16> &g, causal_args<bf16> a,
-                            const struct causal_sums &w, const struct causal *s, int64_t q_rows)
+                            const struct causal_sums &w, const struct causal *s, int64_t rows)
 {
-    int64_t pairs = s->qs.n * w.groups;
+    int64_t pairs = s->qs.n * a.groups;
     a.tiles = (int)((s->qs.max_len * a.each + PREPARE_ROWS - 1) / PREPARE_ROWS);
     LAUNCH(causal_prepare_kernel, blocks_for(pairs * a.tiles, 1), BACK_THREADS, 0, cuda_stream(c), g, a, w);
     a.tiles = (int)((s->max_keys + BACK_KEYS - 1) / BACK_KEYS);
     LAUNCH_WIDE(causal_backward_mma_kernel<D>, blocks_for(pairs * a.tiles, 1), BACK_THREADS, sizeof(back_tiles<D>),
                 cuda_stream(c), g, a, w);
     if (w.sum)
-        LAUNCH(causal_dq_sum_kernel, blocks_for(q_rows * w.width * ((a.dim + PACK - 1) / PACK), BACK_THREADS),
-               BACK_THREADS, 0, cuda_stream(c), g, a, w, (int)q_rows);
+        LAUNCH(causal_dq_sum_kernel, blocks_for(rows * ((a.dim + PACK - 1) / PACK), BACK_THREADS), BACK_THREADS, 0,
+               cuda_stream(c), g, a, w, rows);
 }
 
-/* As many heads a launch as there is scratch for. */
-bool causal_backward_mma(struct ctx *c, causal_grads<bf16> g, causal_args<bf16> a, const struct causal *s,
+bool causal_backward_mma(struct ctx *c, causal_grads<bf16> g, causal_args<bf16> a, const struct causal *s, int *sums,
                          int64_t q_rows, int64_t k_rows)
 {
     struct causal_sums w = {};
-    int64_t rows = q_rows * a.heads, norms = k_rows * a.groups, room = SUM_BYTES / 4 - 2 * (rows + norms);
-    int64_t heads = q_rows ? room / (q_rows * a.dim) : a.heads;
-    int all = a.all;
-    if (a.dim > 128 || heads < 1)
+    int64_t rows = q_rows * a.heads, norms = k_rows * a.groups;
+    if (a.dim > CAUSAL_SUM_DIM)
         return false;
     if (q_rows == 0)
         return k_rows == 0;
-    w.groups = heads < all ? 1 : heads / all < a.groups ? (int)(heads / all) : a.groups;
-    int most = heads < all ? (int)heads : all, groups = w.groups;
-    g.delta = (float *)cuda_scratch(c, (size_t)(2 * (rows + norms) + q_rows * w.groups * most * a.dim) * 4);
-    w.grain = g.delta + rows, w.norms = w.grain + rows, w.sum = g.dq ? (int *)(w.norms + 2 * norms) : nullptr;
+    g.delta = (float *)sums, w.grain = g.delta + rows, w.norms = w.grain + rows;
+    w.sum = g.dq ? sums + 2 * (rows + norms) : nullptr;
     if (w.sum)
         LAUNCH(causal_norms_kernel, blocks_for(norms, BACK_WARPS), BACK_THREADS, 0, cuda_stream(c), w, a, norms);
-    for (w.group = 0; w.group < a.groups; w.group += groups)
-        for (a.from = 0; a.from < all; a.from += most) {
-            causal_grads<bf16> now = g;
-            now.dk_add = g.dk_add || a.from, now.dv_add = g.dv_add || a.from;
-            a.each = most < all - a.from ? most : all - a.from;
-            w.groups = groups < a.groups - w.group ? groups : a.groups - w.group;
-            w.width = w.groups * a.each;
-            if (a.dim <= 64)
-                backward_launch<64>(c, now, a, w, s, q_rows);
-            else
-                backward_launch<128>(c, now, a, w, s, q_rows);
-        }
+    if (a.dim <= 64)
+        backward_launch<64>(c, g, a, w, s, rows);
+    else
+        backward_launch<128>(c, g, a, w, s, rows);
     return true;
 }

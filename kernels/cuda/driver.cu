@@ -72,6 +72,7 @@ static int describe(struct device *d, int number, int *capability, struct error 
         return error_set(err, EXIT_CODE_DEVICE, "cuda:%d: %s has compute capability %d.%d, 8.0 is the least", number,
                          p.name, p.major, p.minor);
     *capability = p.major;
+    d->sums_dq = true;
     driver_version(version, sizeof version);
     snprintf(d->description, sizeof d->description, "%.80s, driver %.32s", p.name, version);
     return 0;

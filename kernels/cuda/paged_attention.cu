@@ -8,7 +8,7 @@ __device__ inline void row_chunk(row_sum &r, const paged_args<T> &a, const float
                                  int head, int seen, int from, int to)
 {
     const causal_args<T> &h = a.heads;
-    int group = head / h.all;
+    int group = head / h.each;
     row_start(r);
     for (int j0 = from; j0 < to; j0 += WARP) {
         int j = j0 + lane_id();

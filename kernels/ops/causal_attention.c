@@ -1,11 +1,24 @@
 #include "kernels/ops/attention_form.h"
 
+#include "kernels/device.h"
+
 struct causal_attention_node {
     struct node node;
     struct tensor *q, *k, *v, *lse;
     struct causal s;
     struct attention_form form;
 };
+
+/* Memory of the step for the sums of dq, NULL where the device asks for none. */
+static struct tensor *room_for_sums(struct ctx *c, const struct causal_attention_node *n, bool dq)
+{
+    int64_t dim = tensor_cols(n->q) / n->form.heads;
+
+    if (!c->dev->sums_dq || n->q->dtype != BF16 || dim > CAUSAL_SUM_DIM)
+        return NULL;
+    return tensor_new1(c, I32,
+                       causal_sum_words(n->q->shape[0], n->k->shape[0], n->form.heads, n->form.groups, dim, dq));
+}
 
 static void causal_attention_backward(struct ctx *c, struct node *node)
 {
@@ -15,7 +28,12 @@ static void causal_attention_backward(struct ctx *c, struct node *node)
     const struct causal *s = &n->s;
     const struct attention_form *form = &n->form;
 
-    RUN(c, causal_attention_backward, dq, dk, dv, dbias, node->out->grad, node->out, n->lse, n->q, n->k, n->v, s, form);
+    size_t mark = arena_mark(c->step);
+    struct tensor *sums = room_for_sums(c, n, dq.t != NULL);
+
+    RUN(c, causal_attention_backward, dq, dk, dv, dbias, sums, node->out->grad, node->out, n->lse, n->q, n->k, n->v, s,
+        form);
+    arena_reset(c->step, mark);
 }
 
 static void check_causal(const struct causal *s)
