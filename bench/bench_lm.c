@@ -392,8 +392,7 @@ static const struct {
     { "recompute", recompute }, { "train", train },        { "decode", decode },       { "tokens", show_tokens },
     { "said", show_said },      { "loss", show_loss },     { "write", write_logits },  { "memory", show_memory },
     { "rest", give_back },      { "counts", show_counts }, { "eager", launch_all },    { "beams", use_beams },
-    { "bind", bind },           { "single", use_single },  { "length", show_length },
-    { "open", show_opening },
+    { "bind", bind },           { "single", use_single },  { "length", show_length },  { "open", show_opening },
 };
 
 static void answer(struct bench *b, char *line)
