@@ -65,6 +65,7 @@ tests_of() {
     fill | cuda) printf '%s\n' 'test_ops simt embed' ;;
     split_columns) printf '%s\n' 'test_ops_decoder simt' ;;
     linear_group) printf '%s\n' 'test_ops_decoder simt linear' ;;
+    linear_group_few) printf '%s\n' 'test_ops_decoder simt linear' test_few_rows ;;
     linear_group_tiles) echo test_few_rows ;;
     gather) printf '%s\n' 'test_ops simt gather' 'test_ops simt scatter' ;;
     matmul) printf '%s\n' 'test_ops simt matmul' 'test_ops simt linear' ;;

@@ -1,17 +1,20 @@
 /*
- * linear_group.cuh - what both kernels of linear_group share: one for few rows, one in tiles for many.
+ * linear_group.cuh - what the kernels of linear_group share: two for bf16, of few rows and in tiles, and one for f32.
  *
- * They give the same bits: a product's sum is made of WARPS sums in order, the w-th over the chunks w, w + WARPS, ...
- * of k in order, within a chunk by mma_bf16 as lanes that load 16 bytes each leave it.  What could be contracted into
- * one rounding or into two is written as fmaf, so that no compiler chooses.
+ * Both bf16 kernels give the same bits.  Numbers of k come in strips of STRIP.  A product's sum is that of CHAINS
+ * chains in order; chain i adds the strips i, i + CHAINS, ... in order, by mma_bf16 with w as its left operand, 16
+ * numbers at a time as they lie in memory.  Zeros behind the end of k change no bit.  fmaf is written wherever a
+ * compiler could choose between one rounding and two.
  */
 #ifndef KERNELS_CUDA_LINEAR_GROUP_CUH
 #define KERNELS_CUDA_LINEAR_GROUP_CUH
 
 #include "kernels/cuda/activation.cuh"
 
-constexpr int WARPS = 8, THREADS = WARPS * WARP;
-constexpr int DEPTH = 2, STRIP = 32, CHUNK = DEPTH * STRIP; /* strips of a chunk; numbers that a row's lanes take */
+constexpr int STRIP = 32, CHAINS = 2;
+constexpr int FEW_ROWS = 64;                                        /* more go in tiles, if tiles serve the group */
+constexpr int NORM_THREADS = 128, NORM_WARPS = NORM_THREADS / WARP; /* see square_leave */
+constexpr int NORM_ROUND = NORM_THREADS * PACK;
 
 /* A product as its kernel sees it. */
 template <typename T>
@@ -34,11 +37,16 @@ struct group_view {
     float eps;
     enum gate gate;
     int n, each; /* products; those that a number of y comes from */
+    bool joint;  /* the products that a number comes from read the same x */
     int64_t rows;
 };
 
-/* Many rows of bf16, in tiles; false, and nothing done, where it does not apply. */
+/* Products of bf16 in blocks of few rows, any number of them. */
+void cuda_group_few(struct ctx *c, group_view<bf16> a);
+/* Products of many rows, in tiles; false, and nothing done, where tiles do not serve the group. */
 bool cuda_group_tiles(struct ctx *c, group_view<bf16> a);
+/* Weighs x by the norm into scratch, for kernels that find rstd there; false where x does not fit. */
+bool cuda_group_norm(struct ctx *c, group_view<bf16> *a);
 
 /* Gives each product its blocks of `rows` rows and `cols` columns; how many they are. */
 template <typename T>
@@ -78,11 +86,9 @@ __device__ inline void load_eight(unsigned (&v)[4], const bf16 *x, int64_t left,
     }
 }
 
-/* Eight numbers of x go on times the norm's weights; their squares are added up. */
-__device__ inline void weigh(unsigned (&v)[4], float &square, const float *norm, int64_t left)
+/* Multiplies eight numbers of x by the norm's weights, and adds their squares up. */
+__device__ inline void weigh(unsigned (&v)[4], float &square, const float (&w)[PACK])
 {
-    float w[PACK];
-    load_pack(w, norm, left);
     UNROLL
     for (int i = 0; i < 4; i++) {
         float low = f32_bits(v[i] << 16), high = f32_bits(v[i] & 0xffff0000u);
@@ -108,12 +114,30 @@ __device__ inline bool has_rows(const group_view<T> &a, const product_view<T> &p
     return any;
 }
 
-/* What follows the sum of the number at row, col; rstd: the norm's factor. */
+/* Thread t of NORM_THREADS adds the squares of the packs t, t + NORM_THREADS, ... of a row in order.  square_leave
+ * leaves the sum of each warp in `part`, for square_factor behind a barrier. */
+__device__ inline void square_leave(float *part, float square)
+{
+    square = warp_sum(square);
+    if (lane_id() == 0)
+        part[warp_id()] = square;
+}
+
+/* 1 / rms of a row of k numbers. */
+__device__ inline float square_factor(const float *part, int64_t k, float eps)
+{
+    float sum = 0;
+    for (int w = 0; w < NORM_WARPS; w++)
+        sum += part[w];
+    return rsqrtf(sum / (float)k + eps);
+}
+
+/* The number at row, col from its sum and the norm's factor. */
 template <typename T>
 __device__ inline float finished(const product_view<T> &p, float sum, float rstd, int64_t row, int64_t col)
 {
     float v = fmaf(sum, p.scale * rstd, p.bias ? p.bias[col] : 0.0f);
-    return v + (p.addend ? p.addend[row * p.cols + col] : 0.0f);
+    return p.addend ? v + p.addend[row * p.cols + col] : v;
 }
 
 template <typename T>

@@ -1,270 +1,265 @@
-/* Part of linear_group.cuh: many rows of bf16, whose weights are read once for TILE of them. */
+/* Part of linear_group.cuh: many rows of bf16, whose weights are read once for a tile of them. */
 #include "kernels/cuda/linear_group.cuh"
 
-/* A block makes TILE x TILE sums, a warp M x N tiles of 16 x 8; strips of k come through STAGES of shared memory. */
-constexpr int TILE = 128, STAGES = 3, M = 4, N = 4, WARPS_WIDE = 4;
-constexpr int WARP_ROWS = 16 * M, WARP_COLS = 8 * N, ROUND = WARPS * CHUNK;
-static_assert(TILE * TILE == WARPS * WARP_ROWS * WARP_COLS && TILE == WARPS_WIDE * WARP_COLS, "warps fill the tile");
-static_assert(STAGES == 3, "of the strips that are ahead one may still be under way");
+/*
+ * A block makes TILE_COLS columns of 16 N rows.  Four warps add one chain of k, four the other; of four each has M x 16
+ * columns and N x 8 rows.  Stages of k, a strip of each chain, come through STAGES places of shared memory.
+ */
+constexpr int THREADS = 256, M = 4, TILE_COLS = 2 * 16 * M, HALF = TILE_COLS / 2;
+constexpr int STAGES = 4, STAGE = CHAINS * STRIP;
+constexpr int PIECES = STAGE / PACK, LINES = THREADS / PIECES; /* of a line; lines that the threads copy at once */
+static_assert(CHAINS == 2 && HALF % LINES == 0, "warps fill the tile, lines that are copied at once are of one half");
 
-/* Rows of 64 bytes: the eight lanes that load 16 bytes at once, of two rows, take different banks. */
-struct alignas(16) strip_stage {
-    bf16 x[TILE][STRIP], w[TILE][STRIP];
+/* Lines of 128 bytes, of which piece i lies at i ^ line % 8: the same piece of eight lines is in different banks. */
+template <int N>
+struct alignas(16) tile_stage {
+    bf16 w[TILE_COLS][STAGE], x[16 * N][STAGE];
 };
 
-/* Where a thread's piece of a line comes from, and where what is there of it ends: at 0, of a line of zeros. */
-struct strip_line {
-    const bf16 *from;
-    int end;
+/* The sums of each chain, as rows of y; with the gap a warp's lanes store into different banks. */
+template <int N>
+struct tile_sums {
+    float at[CHAINS][16 * N][TILE_COLS + 4];
 };
 
-/* Those of a thread in each half of the tile. */
-struct strip_lines {
-    strip_line x[2], w[2];
+template <int N>
+union tile_memory {
+    tile_stage<N> stage[STAGES];
+    tile_sums<N> sums;
 };
 
-constexpr int HALF = THREADS * PACK / STRIP; /* lines that the threads copy at once */
-static_assert(2 * HALF == TILE, "two pieces a thread");
+/* Where a thread's pieces come from: of the lines thread / PIECES, LINES further on and so forth. */
+template <int N>
+struct tile_lines {
+    const bf16 *w[2], *x;                                   /* its piece of the first line of each half of w, of x */
+    unsigned w_at[TILE_COLS / LINES], x_at[16 * N / LINES]; /* elements from there to each line */
+    int left;                                               /* numbers from there to the end of k */
+};
 
-/* The column, from the block's first, that a line of w is.  Of two products each warp has half of its lines. */
-__device__ inline int column_of(int line, int each)
+/* Lines behind the last are the last again: no one stores what they give. */
+__device__ inline unsigned line_at(int line, int64_t lines, int64_t k)
 {
-    return line / WARP_COLS * (WARP_COLS / each) + line % (WARP_COLS / each);
+    return (unsigned)((line < lines ? line : lines - 1) * k);
 }
 
-__device__ inline strip_line line_of(const bf16 *from, int64_t row, int64_t rows, int64_t k)
+/* Each half of w's lines is a product's or, of one product, HALF of its columns. */
+template <int N>
+__device__ inline tile_lines<N> lines_of(const group_view<bf16> &a, const product_view<bf16> &p, int64_t row0,
+                                         int64_t col0)
 {
-    int piece = thread_id() % 4 * PACK;
-    if (row >= rows)
-        return { from, 0 };
-    return { from + row * k + (piece < k ? piece : 0), (int)k - piece };
-}
-
-__device__ inline strip_lines lines_of(const group_view<bf16> &a, const product_view<bf16> &p, int64_t row0,
-                                       int64_t col0)
-{
-    strip_lines at;
+    tile_lines<N> at;
+    int piece = thread_id() % PIECES * PACK, line = thread_id() / PIECES;
     UNROLL
-    for (int i = 0; i < 2; i++) {
-        int line = thread_id() / 4 + i * HALF;
-        const bf16 *w = (&p)[line % WARP_COLS * a.each / WARP_COLS].w;
-        at.x[i] = line_of(p.x, row0 + line, a.rows, p.k);
-        at.w[i] = line_of(w, col0 + column_of(line, a.each), p.cols, p.k);
+    for (int h = 0; h < 2; h++) {
+        int64_t first = col0 + (a.each == 1 && col0 + HALF < p.cols ? h * HALF : 0);
+        at.w[h] = (&p)[h * (a.each - 1)].w + first * p.k + piece;
+        UNROLL
+        for (int i = 0; i < HALF / LINES; i++)
+            at.w_at[h * HALF / LINES + i] = line_at(line + i * LINES, p.cols - first, p.k);
     }
+    at.x = p.x + row0 * p.k + piece;
+    UNROLL
+    for (int i = 0; i < 16 * N / LINES; i++)
+        at.x_at[i] = line_at(line + i * LINES, a.rows - row0, p.k);
+    at.left = (int)p.k - piece;
     return at;
 }
 
-__device__ inline void fetch_piece(bf16 (&tile)[TILE][STRIP], int half, const strip_line &line, int k)
+/* Starts copying the next stage. */
+template <int N>
+__device__ inline void fetch_stage(tile_stage<N> &to, tile_lines<N> &at)
 {
-    bf16 *to = &tile[thread_id() / 4 + half * HALF][thread_id() % 4 * PACK];
-    copy_async(to, line.from + (k < line.end ? k : 0), k < line.end ? 16 : 0);
+    int line = thread_id() / PIECES, piece = (thread_id() % PIECES ^ line % PIECES) * PACK;
+    int bytes = at.left > 0 ? 16 : 0;
+    UNROLL
+    for (int i = 0; i < TILE_COLS / LINES; i++)
+        copy_async(&to.w[line + i * LINES][piece], at.w[i / (HALF / LINES)] + at.w_at[i], bytes);
+    UNROLL
+    for (int i = 0; i < 16 * N / LINES; i++)
+        copy_async(&to.x[line + i * LINES][piece], at.x + at.x_at[i], bytes);
+    at.w[0] += STAGE;
+    at.w[1] += STAGE;
+    at.x += STAGE;
+    at.left -= STAGE;
 }
 
-/* Starts copying the strip at k. */
-__device__ inline void fetch_strip(strip_stage &to, const strip_lines &lines, int k)
+/* Which chain the warp adds, and which columns and rows of the tile. */
+struct tile_warp {
+    int chain, col, row;
+};
+
+template <int N>
+__device__ inline tile_warp warp_place()
 {
-    UNROLL
-    for (int i = 0; i < 2; i++) {
-        fetch_piece(to.x, i, lines.x[i], k);
-        fetch_piece(to.w, i, lines.w[i], k);
-    }
+    return { warp_id() / 4, warp_id() / 2 % 2 * (16 * M), warp_id() % 2 * (8 * N) };
 }
 
-/* The strip behind that at k in the order of sums, -1: none.  A chunk is taken whole, its strips past the end too. */
-__device__ inline int next_strip(int k, int end)
+/* sum += the warp's strip of the stage. */
+template <int N>
+__device__ inline void multiply_stage(float (&sum)[M][N][4], const tile_stage<N> &s, const tile_warp &warp)
 {
-    if (k % CHUNK + STRIP < CHUNK)
-        return k + STRIP;
-    k += ROUND - (CHUNK - STRIP);
-    if (k < end)
-        return k;
-    k = k % ROUND + CHUNK;
-    return k < ROUND && k < end ? k : -1;
-}
-
-/* sum += the warp's part of the strip; `rows` of them are there. */
-__device__ inline void multiply_strip(float (&sum)[M][N][4], const strip_stage &s, int rows)
-{
-    int piece = lane_id() % 4 * PACK;
-    int row = warp_id() / WARPS_WIDE * WARP_ROWS + lane_id() / 4,
-        col = warp_id() % WARPS_WIDE * WARP_COLS + lane_id() / 4;
-    unsigned w[N][4], x[2 * M][4];
+    int lane = lane_id();
     UNROLL
-    for (int n = 0; n < N; n++)
-        load_eight(w[n], &s.w[col + 8 * n][piece], PACK, true);
-    UNROLL
-    for (int r = 0; r < 2 * M; r++)
-        load_eight(x[r], &s.x[row + 8 * r][piece], PACK, true);
-    UNROLL
-    for (int m = 0; m < M; m++) {
-        if (16 * m >= rows)
-            continue;
+    for (int k = 0; k < STRIP / 16; k++) {
+        int first = warp.chain * (STRIP / PACK) + 2 * k; /* piece */
+        unsigned w[M][4], x[N / 2][4];
         UNROLL
-        for (int i = 0; i < 4; i += 2) {
-            const unsigned left[4] = { x[2 * m][i], x[2 * m + 1][i], x[2 * m][i + 1], x[2 * m + 1][i + 1] };
+        for (int m = 0; m < M; m++)
+            load_matrices<false>(w[m], &s.w[warp.col + 16 * m + lane % 16][((first + lane / 16) ^ lane % 8) * PACK]);
+        UNROLL
+        for (int n = 0; n < N / 2; n++)
+            load_matrices<false>(
+                x[n], &s.x[warp.row + 16 * n + lane / 16 * 8 + lane % 8][((first + lane / 8 % 2) ^ lane % 8) * PACK]);
+        UNROLL
+        for (int n = 0; n < N; n++) {
+            const unsigned right[2] = { x[n / 2][n % 2 * 2], x[n / 2][n % 2 * 2 + 1] };
             UNROLL
-            for (int n = 0; n < N; n++) {
-                const unsigned b[2] = { w[n][i], w[n][i + 1] };
-                mma_bf16(sum[m][n], left, b);
-            }
+            for (int m = 0; m < M; m++)
+                mma_bf16(sum[m][n], w[m], right);
         }
     }
 }
 
-/* total += sum, which begins anew. */
-__device__ inline void end_sum(float (&total)[M][N][4], float (&sum)[M][N][4])
+/* Adds the block's chains, and leaves them in shared memory. */
+template <int N>
+__device__ inline void add_chains(tile_memory<N> &memory, const group_view<bf16> &a, const product_view<bf16> &p,
+                                  int64_t row0, int64_t col0)
 {
-    UNROLL
-    for (int i = 0; i < M * N * 4; i++) {
-        total[i / 4 / N][i / 4 % N][i % 4] += sum[i / 4 / N][i / 4 % N][i % 4];
-        sum[i / 4 / N][i / 4 % N][i % 4] = 0;
-    }
-}
-
-/* The sums of the block's corner, in total. */
-__device__ inline void add_products(float (&total)[M][N][4], const group_view<bf16> &a, const product_view<bf16> &p,
-                                    int64_t row0, int64_t col0)
-{
-    __shared__ strip_stage stage[STAGES];
-    strip_lines lines = lines_of(a, p, row0, col0);
-    int rows = (int)(a.rows - row0) - warp_id() / WARPS_WIDE * WARP_ROWS;
-    int end = (int)p.k, ahead = p.w ? 0 : -1, k = ahead;
     float sum[M][N][4] = { { { 0 } } };
+    tile_lines<N> at = lines_of<N>(a, p, row0, col0);
+    tile_warp warp = warp_place<N>();
+    UNROLL
     for (int i = 0; i < STAGES - 1; i++) {
-        if (ahead >= 0) {
-            fetch_strip(stage[i], lines, ahead);
-            ahead = next_strip(ahead, end);
-        }
+        fetch_stage(memory.stage[i], at);
         copy_commit();
     }
-    for (int i = 0; k >= 0; i = (i + 1) % STAGES) {
-        copy_wait<1>();
-        __syncthreads(); /* the strip is there, and the one before has been used */
-        if (ahead >= 0) {
-            fetch_strip(stage[(i + STAGES - 1) % STAGES], lines, ahead);
-            ahead = next_strip(ahead, end);
-        }
+    ROLLED
+    for (int k0 = 0, i = 0; k0 < p.k; k0 += STAGE, i = (i + 1) % STAGES) {
+        copy_wait<STAGES - 2>();
+        __syncthreads(); /* the stage is there, and the one before has been used */
+        fetch_stage(memory.stage[(i + STAGES - 1) % STAGES], at);
         copy_commit();
-        multiply_strip(sum, stage[i], rows);
-        int next = next_strip(k, end);
-        if (next < 0 || next % ROUND / CHUNK != k % ROUND / CHUNK)
-            end_sum(total, sum);
-        k = next;
+        multiply_stage(sum, memory.stage[i], warp);
     }
+    copy_wait<0>(); /* of stages behind the end */
+    __syncthreads();
+    int row = warp.row + lane_id() % 4 * 2, col = warp.col + lane_id() / 4;
+    UNROLL
+    for (int i = 0; i < M * N * 4; i++)
+        memory.sums.at[warp.chain][row + i / 4 % N * 8 + i % 2][col + i / 4 / N * 16 + i / 2 % 2 * 8] =
+            sum[i / 4 / N][i / 4 % N][i % 4];
+    __syncthreads();
 }
 
-/* What follows the sums, of which a glu's two lie half a warp's columns apart. */
-__device__ inline void put_products(const group_view<bf16> &a, const product_view<bf16> &p,
-                                    const float (&total)[M][N][4], int64_t row0, int64_t col0)
+/* The bias of PACK columns, or zeros. */
+__device__ inline void load_bias(float (&bias)[PACK], const product_view<bf16> &p, int64_t col)
 {
-    row0 += warp_id() / WARPS_WIDE * WARP_ROWS + lane_id() / 4;
-    col0 += warp_id() % WARPS_WIDE * (WARP_COLS / a.each) + lane_id() % 4 * 2;
+    load_pack(bias, p.bias + col, p.bias ? p.cols - col : 0);
+}
+
+/* PACK numbers at row, col from their sums, which lie at r, j of the tile: as `finished` makes them. */
+template <int N>
+__device__ inline void finish_pack(float (&v)[PACK], const tile_sums<N> &s, int r, int j, const product_view<bf16> &p,
+                                   const float (&bias)[PACK], float rstd, int64_t row, int64_t col)
+{
+    float addend[PACK], factor = p.scale * rstd;
     UNROLL
-    for (int r = 0; r < 2 * M; r++) {
-        int64_t row = row0 + 8 * r;
+    for (int i = 0; i < PACK; i += 4) {
+        float4 a = *(const float4 *)&s.at[0][r][j + i], b = *(const float4 *)&s.at[1][r][j + i];
+        v[i] = a.x + b.x, v[i + 1] = a.y + b.y, v[i + 2] = a.z + b.z, v[i + 3] = a.w + b.w;
+    }
+    UNROLL
+    for (int i = 0; i < PACK; i++)
+        v[i] = fmaf(v[i], factor, bias[i]);
+    if (!p.addend)
+        return;
+    load_pack(addend, p.addend + row * p.cols + col, p.cols - col);
+    UNROLL
+    for (int i = 0; i < PACK; i++)
+        v[i] += addend[i];
+}
+
+/* Stores the block's numbers, PACK beside each other at once: of one product, or gated, of EACH. */
+template <int N, int EACH>
+__device__ inline void put_tile(const group_view<bf16> &a, const product_view<bf16> &p, const tile_sums<N> &s,
+                                int64_t row0, int64_t col0)
+{
+    constexpr int PACKS = TILE_COLS / EACH / PACK;
+    int j = thread_id() % PACKS * PACK;
+    int64_t col = col0 + j, end = a.rows - row0 < 16 * N ? a.rows : row0 + 16 * N;
+    if (col >= p.cols)
+        return;
+    float bias[EACH][PACK];
+    UNROLL
+    for (int i = 0; i < EACH; i++)
+        load_bias(bias[i], (&p)[i], col);
+    ROLLED
+    for (int64_t row = row0 + thread_id() / PACKS; row < end; row += THREADS / PACKS) {
         if (!has_row(a, p, row))
             continue;
-        float rstd = a.rstd ? a.rstd[row] : 1.0f;
-        UNROLL
-        for (int i = 0; i < 2 * N; i++) {
-            int64_t col = col0 + i / 2 * 8 + i % 2;
-            if (i >= 2 * N / a.each || col >= p.cols)
-                continue;
-            int j = r % 2 * 2 + i % 2;
-            float v = finished(p, total[r / 2][i / 2][j], rstd, row, col);
-            if (a.each == 2)
-                v = gated(a, v, finished((&p)[1], total[r / 2][(i / 2 + N / 2) % N][j], rstd, row, col));
-            put_number(p, row, col, v);
+        float v[PACK], up[PACK], rstd = a.rstd ? a.rstd[row] : 1.0f;
+        int r = (int)(row - row0);
+        finish_pack(v, s, r, j, p, bias[0], rstd, row, col);
+        if (EACH == 2) {
+            finish_pack(up, s, r, HALF + j, (&p)[1], bias[EACH - 1], rstd, row, col);
+            UNROLL
+            for (int i = 0; i < PACK; i++)
+                v[i] = gated(a, v[i], up[i]);
         }
+        if (p.wide)
+            put_pack((float *)p.y + row * p.cols + col, v, p.cols - col, p.add);
+        else
+            put_pack((bf16 *)p.y + row * p.cols + col, v, p.cols - col, p.add);
     }
 }
 
 /*
- * What linear_group_kernel makes, bit for bit
+ * What few_rows_kernel makes, bit for bit
  *
- * Grid     one block per TILE rows and TILE columns of a product, or half as many of two; rows go round fastest.
- * Memory   reads w once for TILE rows and x once for TILE columns, mostly from L2, by cp.async through 48 KiB.
- * Numbers  those of linear_group_kernel in its order: what its warps sum up lies one after another here.
+ * Grid     one block per 16 N rows and TILE_COLS columns of a product, or half as many of two; rows go round fastest.
+ * Memory   reads w once for 16 N rows and x once for TILE_COLS columns, mostly from L2, by cp.async.
+ * Numbers  those of few_rows_kernel, in the order of linear_group.cuh.
  */
-__global__ void __launch_bounds__(THREADS) linear_group_tiles_kernel(GRID_CONSTANT const group_view<bf16> a)
+template <int N>
+__global__ void __launch_bounds__(THREADS, 1) linear_tiles_kernel(GRID_CONSTANT const group_view<bf16> a)
 {
+    DYNAMIC_SHARED(tile_memory<N>, memory);
     const product_view<bf16> &p = product_of(a);
-    int64_t tiles = (a.rows + TILE - 1) / TILE, block = block_id() - p.first;
-    int64_t row0 = block % tiles * TILE, col0 = block / tiles * (TILE / a.each);
-    if (!has_rows(a, p, row0, TILE))
+    int64_t tiles = (a.rows + 16 * N - 1) / (16 * N), block = block_id() - p.first;
+    int64_t row0 = block % tiles * (16 * N), col0 = block / tiles * (TILE_COLS / a.each);
+    if (!has_rows(a, p, row0, 16 * N))
         return;
-    float total[M][N][4] = { { { 0 } } };
-    add_products(total, a, p, row0, col0);
-    put_products(a, p, total, row0, col0);
-}
-
-/*
- * y = x norm, rstd = 1 / rms(x)
- *
- * Grid     one block per LINES rows.
- * Memory   reads x and writes y once, 16 bytes a lane.
- * Numbers  as linear_group_kernel weighs its x, squares summed in its order.
- */
-constexpr int LINES = WARP / 4;
-
-__global__ void __launch_bounds__(THREADS)
-    weigh_rows_kernel(bf16 *y, float *rstd, const bf16 *x, const float *norm, float eps, int64_t rows, int64_t k)
-{
-    __shared__ float square[WARPS][LINES];
-    int line = lane_id() / 4;
-    int64_t row = block_id() * LINES + line;
-    float sum = 0;
-    for (int64_t k0 = warp_id() * CHUNK; k0 < k && row < rows; k0 += ROUND)
-        UNROLL
-    for (int d = 0; d < DEPTH; d++) {
-        int64_t at = k0 + d * STRIP + lane_id() % 4 * PACK;
-        unsigned v[4];
-        load_eight(v, x + row * k + at, k - at, true);
-        weigh(v, sum, norm + at, k - at);
-        if (at < k)
-            *(uint4 *)(y + row * k + at) = uint4{ v[0], v[1], v[2], v[3] };
-    }
-    sum = quad_sum(sum);
-    if (lane_id() % 4 == 0)
-        square[warp_id()][line] = sum;
-    __syncthreads();
-    if (warp_id() > 0 || lane_id() % 4 > 0 || row >= rows)
-        return;
-    sum = 0;
-    for (int w = 0; w < WARPS; w++)
-        sum += square[w][line];
-    rstd[row] = rsqrtf(sum / (float)k + eps);
+    add_chains(*memory, a, p, row0, col0);
+    if (a.each == 2)
+        put_tile<N, 2>(a, p, memory->sums, row0, col0);
+    else
+        put_tile<N, 1>(a, p, memory->sums, row0, col0);
 }
 
 /* Whether rows are copied 16 bytes at a time, and the two products of a glu read the same. */
 static bool serves(const group_view<bf16> &a)
 {
-    for (int i = 0; i < a.n; i++) {
-        const product_view<bf16> &p = a.product[i], &pair = a.product[i - i % a.each];
-        if (p.w && !p.aligned)
+    for (int i = 0; i < a.n; i++)
+        if (a.product[i].w && !a.product[i].aligned)
             return false;
-        if (p.x != pair.x || p.k != pair.k)
-            return false;
-    }
-    return true;
+    return a.joint;
+}
+
+template <int N>
+static void launch_tiles(struct ctx *c, group_view<bf16> *a)
+{
+    int64_t blocks = number_blocks(*a, 16 * N, TILE_COLS / a->each);
+    LAUNCH_WIDE(linear_tiles_kernel<N>, blocks_for(blocks, 1), THREADS, sizeof(tile_memory<N>), cuda_stream(c), *a);
 }
 
 bool cuda_group_tiles(struct ctx *c, group_view<bf16> a)
 {
-    int64_t k = a.product[0].k;
-    size_t bytes = a.norm ? (size_t)(a.rows * k) * sizeof(bf16) + (size_t)a.rows * sizeof(float) : 0;
-    if (!serves(a) || bytes > SCRATCH_BYTES)
+    if (!serves(a) || (a.norm && !cuda_group_norm(c, &a)))
         return false;
-    if (a.norm) { /* all products read the same x */
-        bf16 *x = (bf16 *)cuda_scratch(c, bytes);
-        float *rstd = (float *)(x + a.rows * k);
-        LAUNCH(weigh_rows_kernel, blocks_for(a.rows, LINES), THREADS, 0, cuda_stream(c), x, rstd, a.product[0].x,
-               a.norm, a.eps, a.rows, k);
-        a.rstd = rstd;
-        for (int i = 0; i < a.n; i++)
-            a.product[i].x = x;
-    }
-    int64_t blocks = number_blocks(a, TILE, TILE / a.each);
-    LAUNCH(linear_group_tiles_kernel, blocks_for(blocks, 1), THREADS, 0, cuda_stream(c), a);
+    int64_t over = (a.rows - 1) % 128 + 1; /* rows of the last tile of 128 */
+    if (over <= 64)
+        launch_tiles<4>(c, &a);
+    else
+        launch_tiles<8>(c, &a);
     return true;
 }

@@ -1,0 +1,377 @@
+/* Part of linear_group.cuh: few rows of bf16, for which w is read once. */
+#include "kernels/cuda/linear_group.cuh"
+
+/* A block makes ROWS rows of TILES tiles of TILE_COLS columns.  A warp adds one chain of one tile; its strips of w come
+ * window by window through a ring of its own, x comes phase by phase through memory of the block. */
+constexpr int TILES = 2, TILE_COLS = 16, FEW_WARPS = TILES * CHAINS, FEW_THREADS = FEW_WARPS * WARP;
+constexpr int WINDOW_STRIPS = 2, WINDOW = WINDOW_STRIPS * CHAINS * STRIP; /* strips a warp takes at once; their span */
+constexpr int ROW_GAP = 8; /* elements between rows of x: eight rows then lie in different banks */
+static_assert(FEW_THREADS == NORM_THREADS, "rows are weighed as weigh_rows_kernel does");
+
+template <int ROWS>
+struct few_shape {
+    static constexpr int STAGES = ROWS <= 16 ? 8 : 4; /* windows of the ring, and of a phase */
+    static constexpr int PHASE = STAGES * WINDOW, PIECES = PHASE / PACK;
+};
+
+/* A row of w has 64 bytes in a window's strip: piece ^ row / 2 % 4, so that eight rows lie in different banks. */
+struct few_window {
+    bf16 strip[WINDOW_STRIPS][TILE_COLS][STRIP];
+};
+
+/* Sums of a warp, for the block's threads. */
+template <int ROWS>
+struct few_sums {
+    float at[ROWS][TILE_COLS + 4];
+};
+
+/* A warp's own. */
+template <int ROWS>
+union few_warp {
+    few_window ring[few_shape<ROWS>::STAGES];
+    few_sums<ROWS> sums;
+};
+
+template <int ROWS>
+struct alignas(16) few_memory {
+    few_warp<ROWS> warp[FEW_WARPS];
+    bf16 x[2][ROWS][few_shape<ROWS>::PHASE + ROW_GAP];
+};
+
+/* Sixteen bytes of a row that has `left` numbers more; zeros behind its end. */
+template <bool ALIGNED>
+__device__ inline void fetch_pack(bf16 *to, const bf16 *from, int left, bool aligned)
+{
+    if (ALIGNED || aligned) {
+        copy_async(to, from, left > 0 ? 16 : 0);
+        return;
+    }
+    unsigned v[4];
+    load_eight(v, from, left, false);
+    *(uint4 *)to = uint4{ v[0], v[1], v[2], v[3] };
+}
+
+/* A lane's rows of w, lane / 4 and 8 further down, from the next window on, and how many numbers they have there. */
+struct few_stream {
+    const bf16 *row[2];
+    int left;
+    bool aligned;
+};
+
+/* Rows behind the last are the last again: no one stores what they give. */
+__device__ inline few_stream stream_of(const product_view<bf16> &p, int64_t col0, int chain)
+{
+    few_stream s;
+    int first = chain * STRIP + lane_id() % 4 * PACK;
+    UNROLL
+    for (int h = 0; h < 2; h++) {
+        int64_t row = col0 + lane_id() / 4 + 8 * h;
+        s.row[h] = p.w + (row < p.cols ? row : p.cols - 1) * p.k + first;
+    }
+    s.left = (int)p.k - first;
+    s.aligned = p.aligned;
+    return s;
+}
+
+/* Starts copying the stream's next window. */
+template <bool ALIGNED>
+__device__ inline void fetch_window(few_window &to, few_stream &s)
+{
+    int line = lane_id() / 4, piece = (lane_id() % 4 ^ line / 2) * PACK;
+    UNROLL
+    for (int j = 0; j < WINDOW_STRIPS; j++)
+        UNROLL
+    for (int h = 0; h < 2; h++)
+        fetch_pack<ALIGNED>(&to.strip[j][line + 8 * h][piece], s.row[h] + j * CHAINS * STRIP,
+                            s.left - j * CHAINS * STRIP, s.aligned);
+    s.row[0] += WINDOW;
+    s.row[1] += WINDOW;
+    s.left -= WINDOW;
+}
+
+/* Starts copying a phase of x that begins at k0, of as many rows as there are. */
+template <int ROWS, bool ALIGNED>
+__device__ inline void fetch_phase(bf16 (&to)[ROWS][few_shape<ROWS>::PHASE + ROW_GAP], const product_view<bf16> &p,
+                                   int64_t row0, int rows, int k0)
+{
+    constexpr int PIECES = few_shape<ROWS>::PIECES, STEP = FEW_THREADS / PIECES;
+    int piece = thread_id() % PIECES * PACK, left = (int)p.k - k0 - piece;
+    const bf16 *x = p.x + (row0 + thread_id() / PIECES) * p.k + k0 + piece;
+    ROLLED
+    for (int r = thread_id() / PIECES; r < rows; r += STEP, x += STEP * p.k)
+        fetch_pack<ALIGNED>(&to[r][piece], x, left, p.aligned);
+}
+
+/* Weighs what this thread has copied of a phase. */
+template <int ROWS>
+__device__ inline void weigh_phase(bf16 (&x)[ROWS][few_shape<ROWS>::PHASE + ROW_GAP], float (&square)[ROWS],
+                                   const float (&norm)[PACK], int rows)
+{
+    static_assert(few_shape<ROWS>::PIECES == NORM_THREADS, "a thread has one pack of each row of a phase");
+    UNROLL
+    for (int r = 0; r < ROWS; r++) {
+        if (r >= rows)
+            continue;
+        uint4 *at = (uint4 *)&x[r][thread_id() * PACK];
+        unsigned v[4] = { at->x, at->y, at->z, at->w };
+        weigh(v, square[r], norm);
+        *at = uint4{ v[0], v[1], v[2], v[3] };
+    }
+}
+
+/* sum += the window's strips of w times those of x, which lie `k` behind x. */
+template <int ROWS>
+__device__ inline void multiply_window(float (&sum)[ROWS / 8][4], const few_window &w, const bf16 *const (&x)[ROWS / 8],
+                                       int k)
+{
+    int line = lane_id() % 16;
+    UNROLL
+    for (int j = 0; j < WINDOW_STRIPS; j++) {
+        unsigned left[2][4];
+        UNROLL
+        for (int i = 0; i < 2; i++)
+            load_matrices<false>(left[i], &w.strip[j][line][((2 * i + lane_id() / 16) ^ line / 2 % 4) * PACK]);
+        UNROLL
+        for (int n = 0; n < ROWS / 8; n++) {
+            unsigned b[4];
+            load_matrices<false>(b, x[n] + k + j * CHAINS * STRIP);
+            const unsigned first[2] = { b[0], b[1] }, second[2] = { b[2], b[3] };
+            mma_bf16(sum[n], left[0], first);
+            mma_bf16(sum[n], left[1], second);
+        }
+    }
+}
+
+/* Where the block is: its first row and column, and how many rows are there. */
+struct few_corner {
+    int64_t row0, col0;
+    int rows;
+};
+
+/* Adds the warp's chain of a product whose x all warps copy and weigh; `mine`: the warp has a chain of it. */
+template <int ROWS, bool NORM, bool ALIGNED>
+__device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS], few_memory<ROWS> &m,
+                                 const product_view<bf16> &p, const float *norm_weights, const few_corner &at,
+                                 few_stream s, bool mine)
+{
+    constexpr int STAGES = few_shape<ROWS>::STAGES, PHASE = few_shape<ROWS>::PHASE;
+    int k = (int)p.k, chain = warp_id() % CHAINS, line = lane_id() % 8;
+    few_window *ring = m.warp[warp_id()].ring;
+    float norm[PACK];
+    UNROLL
+    for (int i = 0; i < STAGES - 1; i++) {
+        if (mine)
+            fetch_window<ALIGNED>(ring[i], s);
+        if (i == 0)
+            fetch_phase<ROWS, ALIGNED>(m.x[0], p, at.row0, at.rows, 0);
+        copy_commit();
+    }
+    if constexpr (NORM)
+        load_pack(norm, norm_weights + thread_id() * PACK, k - thread_id() * PACK);
+    ROLLED
+    for (int k0 = 0, turn = 0; k0 < k; k0 += PHASE, turn ^= 1) {
+        copy_wait<STAGES - 2>(); /* the phase was copied with the first window of the one before */
+        if constexpr (NORM)
+            weigh_phase<ROWS>(m.x[turn], square, norm, at.rows);
+        __syncthreads(); /* the phase is there, and the one before has been used */
+        int next = k0 + PHASE;
+        if (next < k) {
+            fetch_phase<ROWS, ALIGNED>(m.x[turn ^ 1], p, at.row0, at.rows, next);
+            if constexpr (NORM)
+                load_pack(norm, norm_weights + next + thread_id() * PACK, k - next - thread_id() * PACK);
+        }
+        const bf16 *x[ROWS / 8];
+        UNROLL
+        for (int n = 0; n < ROWS / 8; n++) /* rows behind the last are the first: no one stores what they give */
+            x[n] = &m.x[turn][8 * n + line < at.rows ? 8 * n + line : 0][chain * STRIP + lane_id() / 8 * PACK];
+        UNROLL
+        for (int i = 0; i < STAGES; i++) {
+            if (k0 + i * WINDOW >= k)
+                break;
+            copy_wait<STAGES - 2>();
+            __syncwarp(); /* the window is there, and the one before has been used */
+            if (mine)
+                fetch_window<ALIGNED>(ring[(i + STAGES - 1) % STAGES], s);
+            copy_commit();
+            if (mine)
+                multiply_window<ROWS>(sum, ring[i], x, i * WINDOW);
+        }
+    }
+    copy_wait<0>(); /* of windows behind the end */
+    __syncthreads();
+}
+
+/* Leaves the warp's sums where its ring was; every warp has used its own. */
+template <int ROWS>
+__device__ inline void leave_sums(few_memory<ROWS> &m, const float (&sum)[ROWS / 8][4])
+{
+    few_sums<ROWS> &to = m.warp[warp_id()].sums;
+    int row = lane_id() % 4 * 2, col = lane_id() / 4;
+    UNROLL
+    for (int n = 0; n < ROWS / 8; n++)
+        UNROLL
+    for (int j = 0; j < 4; j++)
+        to.at[8 * n + row + j % 2][col + j / 2 * 8] = sum[n][j];
+}
+
+/* The sum of a tile's chains. */
+template <int ROWS>
+__device__ inline float sum_of(const few_memory<ROWS> &m, int tile, int row, int col)
+{
+    static_assert(CHAINS == 2, "two sums");
+    const few_warp<ROWS> *chain = &m.warp[tile * CHAINS];
+    return chain[0].sums.at[row][col] + chain[1].sums.at[row][col];
+}
+
+/* Stores the block's numbers: those of two tiles beside each other, or gated, of one. */
+template <int ROWS>
+__device__ inline void put_sums(const group_view<bf16> &a, const product_view<bf16> &p, const few_memory<ROWS> &m,
+                                const few_corner &at, const float *rstd)
+{
+    int cols = TILES * TILE_COLS / a.each;
+    ROLLED
+    for (int i = thread_id(); i < at.rows * cols; i += FEW_THREADS) {
+        int r = i / cols, j = i % cols;
+        int64_t row = at.row0 + r, col = at.col0 + j;
+        if (!has_row(a, p, row) || col >= p.cols)
+            continue;
+        float factor = rstd ? rstd[r] : 1.0f;
+        float v = finished(p, sum_of<ROWS>(m, j / TILE_COLS, r, j % TILE_COLS), factor, row, col);
+        if (a.each == 2)
+            v = gated(a, v, finished((&p)[1], sum_of<ROWS>(m, 1, r, j), factor, row, col));
+        put_number(p, row, col, v);
+    }
+}
+
+/* The norm's factors of the block's rows, or NULL where there is no norm. */
+template <int ROWS, bool NORM>
+__device__ inline const float *row_factors(const group_view<bf16> &a, const product_view<bf16> &p,
+                                           const float (&square)[ROWS], const few_corner &at)
+{
+    if constexpr (NORM) {
+        __shared__ float part[ROWS][NORM_WARPS], rstd[ROWS];
+        UNROLL
+        for (int r = 0; r < ROWS; r++)
+            if (r < at.rows)
+                square_leave(part[r], square[r]);
+        __syncthreads();
+        if (thread_id() < at.rows)
+            rstd[thread_id()] = square_factor(part[thread_id()], p.k, a.eps);
+        return rstd;
+    }
+    return a.rstd ? a.rstd + at.row0 : nullptr;
+}
+
+/*
+ * y_i (+)= scale_i n(x_i) w_i^T + bias_i + addend_i in its rows;  glu: of each two, y (+)= gate(first) second
+ *
+ * Grid     one block per product, ROWS of its rows and 32 of its columns, or 16 of two products; rows go round fastest,
+ *          and blocks that have no row of their product's leave.
+ * Memory   reads w once (for more rows than ROWS from L2), 16 bytes a lane by cp.async, STAGES - 1 windows of 2 KiB a
+ *          warp ahead; x from L2 once for each block.
+ * Numbers  products of bf16 on tensor cores, sums in f32 in the order of linear_group.cuh, whatever the number of rows.
+ *          The norm's weights go into x, its factor is applied to the sum.
+ */
+template <int ROWS, bool NORM, bool ALIGNED>
+__global__ void __launch_bounds__(FEW_THREADS, 2) few_rows_kernel(GRID_CONSTANT const group_view<bf16> a)
+{
+    DYNAMIC_SHARED(few_memory<ROWS>, memory);
+    const product_view<bf16> &p = product_of(a);
+    int64_t tiles = (a.rows + ROWS - 1) / ROWS, block = block_id() - p.first;
+    few_corner at = { block % tiles * ROWS, block / tiles * (TILES * TILE_COLS / a.each), 0 };
+    if (!has_rows(a, p, at.row0, ROWS))
+        return;
+    at.rows = (int)(a.rows - at.row0 < ROWS ? a.rows - at.row0 : ROWS);
+    int tile = warp_id() / CHAINS, second = tile * (a.each - 1), turns = a.joint ? 1 : a.each;
+    const product_view<bf16> &mine = (&p)[second];
+    float sum[ROWS / 8][4] = { { 0 } }, square[ROWS] = { 0 };
+    for (int i = 0; i < turns; i++) {
+        if ((&p)[i].k == 0)
+            continue;
+        few_stream s = stream_of(mine, at.col0 + (tile - second) * TILE_COLS, warp_id() % CHAINS);
+        add_chain<ROWS, NORM, ALIGNED>(sum, square, *memory, (&p)[i], a.norm, at, s, turns == 1 || i == tile);
+    }
+    leave_sums<ROWS>(*memory, sum);
+    const float *rstd = row_factors<ROWS, NORM>(a, p, square, at);
+    __syncthreads();
+    put_sums<ROWS>(a, p, *memory, at, rstd);
+}
+
+/*
+ * y = x norm, rstd = 1 / rms(x)
+ *
+ * Grid     one block per row.
+ * Memory   reads x and writes y once, 16 bytes a thread.
+ * Numbers  as few_rows_kernel weighs its x, squares summed in its order.
+ */
+__global__ void __launch_bounds__(NORM_THREADS)
+    weigh_rows_kernel(bf16 *y, float *rstd, const bf16 *x, const float *norm, float eps, int64_t k)
+{
+    __shared__ float part[NORM_WARPS];
+    int64_t row = block_id();
+    float square = 0;
+    for (int64_t at = thread_id() * PACK; at < k; at += NORM_ROUND) {
+        float weights[PACK];
+        unsigned v[4];
+        load_pack(weights, norm + at, k - at);
+        load_eight(v, x + row * k + at, k - at, true);
+        weigh(v, square, weights);
+        *(uint4 *)(y + row * k + at) = uint4{ v[0], v[1], v[2], v[3] };
+    }
+    square_leave(part, square);
+    __syncthreads();
+    if (thread_id() == 0)
+        rstd[row] = square_factor(part, k, eps);
+}
+
+/* All products of a group with a norm read the same x. */
+bool cuda_group_norm(struct ctx *c, group_view<bf16> *a)
+{
+    int64_t k = a->product[0].k;
+    size_t bytes = (size_t)(a->rows * k) * sizeof(bf16) + (size_t)a->rows * sizeof(float);
+    if (!a->product[0].aligned || bytes > SCRATCH_BYTES)
+        return false;
+    bf16 *x = (bf16 *)cuda_scratch(c, bytes);
+    float *rstd = (float *)(x + a->rows * k);
+    LAUNCH(weigh_rows_kernel, blocks_for(a->rows, 1), NORM_THREADS, 0, cuda_stream(c), x, rstd, a->product[0].x,
+           a->norm, a->eps, k);
+    a->rstd = rstd;
+    a->norm = nullptr;
+    for (int i = 0; i < a->n; i++)
+        a->product[i].x = x;
+    return true;
+}
+
+template <int ROWS, bool NORM, bool ALIGNED>
+static void launch_few(struct ctx *c, group_view<bf16> *a)
+{
+    int64_t blocks = number_blocks(*a, ROWS, TILES * TILE_COLS / a->each);
+    LAUNCH_WIDE((few_rows_kernel<ROWS, NORM, ALIGNED>), blocks_for(blocks, 1), FEW_THREADS, sizeof(few_memory<ROWS>),
+                cuda_stream(c), *a);
+}
+
+static bool all_aligned(const group_view<bf16> &a)
+{
+    for (int i = 0; i < a.n; i++)
+        if (a.product[i].w && !a.product[i].aligned)
+            return false;
+    return true;
+}
+
+/* More rows than eight are weighed before: each block would do it again. */
+void cuda_group_few(struct ctx *c, group_view<bf16> a)
+{
+    bool aligned = all_aligned(a), weighs = a.norm && (!aligned || a.rows <= 8 || !cuda_group_norm(c, &a));
+    if (weighs)
+        aligned ? launch_few<8, true, true>(c, &a) : launch_few<8, true, false>(c, &a);
+    else if (!aligned)
+        launch_few<8, false, false>(c, &a);
+    else if (a.rows <= 8)
+        launch_few<8, false, true>(c, &a);
+    else if (a.rows <= 16)
+        launch_few<16, false, true>(c, &a);
+    else if (a.rows <= 32)
+        launch_few<32, false, true>(c, &a);
+    else
+        launch_few<FEW_ROWS, false, true>(c, &a);
+}
