@@ -1,5 +1,6 @@
 /*
  * bench_kernels [--quick] [--peaks SIDE] [DEVICE [OP]]: every op forward and backward at the sizes the models use.
+ * bench_kernels --llama [DEVICE [OP]]: the linear maps of decoding steps at the size of Llama-3.1-8B, a layer's time.
  * bench_kernels --floors: the least time that each could take on two GPUs, by what must move and what must be computed.
  *
  * Columns: best and median time of the repeats; GFLOP/s and their share of the device's best product of the same type
@@ -221,6 +222,34 @@ static void bench_row(struct workspace *w, struct bench *b, const struct row *fu
     }
 }
 
+/* A layer's time, and both rates; `bytes` are those of the weights, which are not in a cache. */
+static void print_llama(const struct bench *b)
+{
+    const struct row *row = b->row;
+    double layers = llama_layers(row), seconds = b->forward[0] / layers;
+    double bytes = 2.0 * (double)row->c * (double)row->n / seconds, flops = row->flops(row) / layers / seconds;
+
+    printf("%-6s %5lld %6lld -> %-6lld %9.1f %9.1f %8.0f %6.1f %9.1f %6.1f\n", row->op, (long long)row->t,
+           (long long)row->c, (long long)row->n, seconds * 1e6, b->forward[b->repeats / 2] / layers * 1e6, bytes * 1e-9,
+           100 * bytes / (b->copy_bytes / b->copy_seconds), flops * 1e-12, 100 * flops / b->product_peak[BF16]);
+    fflush(stdout);
+}
+
+static void bench_llama(struct workspace *w, struct bench *b, const char *wanted)
+{
+    printf("%-6s %5s %16s %9s %9s %8s %6s %9s %6s\n", "map", "rows", "k -> columns", "best us", "median", "GB/s",
+           "copy %", "TFLOP/s", "peak %");
+    for (int i = 0; i < llama_rows_count; i++) {
+        if (wanted && strcmp(llama_rows[i].op, wanted) != 0)
+            continue;
+        b->row = &llama_rows[i];
+        b->dtype = BF16;
+        run_or_exit(w, product_step, b);
+        qsort(b->forward, (size_t)b->repeats, sizeof *b->forward, by_value);
+        print_llama(b);
+    }
+}
+
 static void bench_device(struct bench *b, const char *wanted)
 {
     struct workspace w;
@@ -237,7 +266,9 @@ static void bench_device(struct bench *b, const char *wanted)
     }
     printf("%s: %s\n", b->device->driver->name, b->device->description);
     measure_peaks(&w, b);
-    if (!b->side) {
+    if (b->llama) {
+        bench_llama(&w, b, wanted);
+    } else if (!b->side) {
         printf("%-16s %-5s %-18s %-8s %9s %9s\n", "op", "type", "rows x cols, n", "", "best us", "median us");
         for (int i = 0; i < kernel_rows_count; i++)
             if (!wanted || strstr(kernel_rows[i].op, wanted))
@@ -260,6 +291,10 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "--floors")) {
         b.floors = true;
         argv[1] = "cpu"; /* any device will do */
+    }
+    if (argc > 1 && !strcmp(argv[1], "--llama")) {
+        b.llama = true;
+        argc--, argv++;
     }
     if (argc > 2 && !strcmp(argv[1], "--peaks")) {
         b.side = strtol(argv[2], NULL, 10);

@@ -16,6 +16,7 @@ struct bench {
     struct device *device;
     bool quick;
     bool floors;  /* nothing is measured */
+    bool llama;   /* llama_rows take the place of kernel_rows */
     int repeats;  /* at most REPEATS */
     int64_t side; /* peaks alone, of this size; 0: peaks of the usual size, then the rows */
     int n_in;
@@ -50,6 +51,10 @@ struct row {
 
 extern const struct row kernel_rows[];
 extern const int kernel_rows_count;
+/* The linear maps of decoding steps at the size of Llama-3.1-8B, in bf16: one run goes through so many layers. */
+extern const struct row llama_rows[];
+extern const int llama_rows_count;
+int llama_layers(const struct row *row);
 /* The product whose rate the others are held against. */
 extern const struct row kernel_product;
 
