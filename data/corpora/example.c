@@ -32,6 +32,8 @@ void example_list_add(struct example_list *l, const struct example *e)
         copy->alternatives[i] = keep(&l->text, e->alternatives[i]);
     for (int i = 0; i < e->n_renamed; i++)
         copy->renamed[i] = keep(&l->text, e->renamed[i]);
+    copy->source = keep(&l->text, e->source);
+    copy->reason = keep(&l->text, e->reason);
 }
 
 /* The number of the word that a field holds; -1 when it is none of them. */
@@ -87,6 +89,8 @@ static int parse(struct example *e, const json_t *o, const char *where, struct e
         !(e->source_db = json_get_string(o, "source_db", where, err)) ||
         !(e->question = json_get_string(o, "question", where, err)))
         return -1;
+    e->source = json_string_value(json_object_get(o, "source"));
+    e->reason = json_string_value(json_object_get(o, "reason"));
     e->n_sql = get_strings(o, "sql", 1, EXAMPLE_MAX_SQL, e->sql, where, err);
     if (json_object_get(o, "renamed"))
         e->n_renamed = get_strings(o, "renamed", 0, EXAMPLE_MAX_RENAMED, e->renamed, where, err);
@@ -134,6 +138,10 @@ int example_write(struct out_file *o, const struct example *e, struct error *err
     CHECK(v, "example %s is not UTF-8", e->id); /* what was read by jansson is */
     if (e->n_renamed)
         json_object_set_new(v, "renamed", string_array(e->renamed, e->n_renamed));
+    if (e->source)
+        json_object_set_new(v, "source", json_string(e->source));
+    if (e->reason)
+        json_object_set_new(v, "reason", json_string(e->reason));
     int rc = json_write_line(o, v, err);
     json_decref(v);
     return rc;

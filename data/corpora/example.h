@@ -41,6 +41,7 @@ struct example {
      * The labels hold for them too; the SQL and the alternatives' names need not. */
     const char *renamed[EXAMPLE_MAX_RENAMED];
     int n_renamed;
+    const char *source, *reason; /* the corpus that the question is from, and why it has its label; NULL: not known */
 };
 
 struct example_list {

@@ -1,0 +1,208 @@
+#include "data/natural/natural_impl.h"
+
+#include "data/exec/db_path.h"
+#include "data/natural/hard_negative.h"
+#include "data/natural/schema_store.h"
+#include "data/natural/under_specify.h"
+#include "data/sql/sql.h"
+#include "data/util/log.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SQL_ARENA_BYTES = 64 << 20 };
+
+/* In this order over all corpora: a later maker may look at what the earlier ones have made. */
+static natural_maker *const makers[] = { under_specify_make, hard_negative_make };
+
+bool natural_claim(struct natural *n, const char *question, enum fold fold)
+{
+    int before = n->questions.n, at = strings_add(&n->questions, question);
+
+    if (at == before) {
+        GROW(n->fold_of, before, n->questions_cap);
+        n->fold_of[at] = fold;
+    }
+    return n->fold_of[at] == fold;
+}
+
+void natural_add(struct natural *n, enum fold fold, const struct example *e)
+{
+    struct example x = *e;
+
+    x.id = x.id ? x.id : "";
+    example_list_add(&n->out->folds[fold], &x);
+}
+
+bool natural_touch(struct natural *n, const char *sql, const struct schema *s, bool *flags)
+{
+    struct sql_uses uses;
+    size_t mark = arena_mark(&n->sql);
+    struct sql_query *q = sql_parse(&n->sql, sql, NULL);
+    bool ok = q && sql_resolve(&n->sql, q, s, &uses, NULL) == 0;
+
+    for (int i = 0; ok && i < uses.n; i++)
+        if (uses.list[i].column >= 0)
+            flags[uses.list[i].column] = true;
+    arena_reset(&n->sql, mark);
+    return ok;
+}
+
+static void corpus_release(struct natural_corpus *c)
+{
+    schema_set_close(&c->schemas);
+    spider_release(&c->questions);
+    free(c->fold);
+    free(c->db);
+}
+
+static int check_questions(const struct natural_corpus *c, const char *path, struct error *err)
+{
+    for (int i = 0; i < c->questions.n; i++)
+        if (!schema_find(&c->schemas, c->questions.items[i].db_id))
+            return error_set(err, EXIT_CODE_DATA, "%s: record %d: field \"db_id\": no schema \"%s\" in tables.json",
+                             path, i + 1, c->questions.items[i].db_id);
+    return 0;
+}
+
+/* The last part of a path; text keeps it. */
+static const char *base_name(struct strings *text, const char *dir)
+{
+    size_t n = strlen(dir);
+
+    while (n > 1 && dir[n - 1] == '/')
+        n--;
+    size_t at = n;
+    while (at > 0 && dir[at - 1] != '/')
+        at--;
+    return strings_printf(text, "%.*s", (int)(n - at), dir + at);
+}
+
+static int corpus_read(struct natural_corpus *c, const char *dir, struct error *err)
+{
+    char *tables = path_in(dir, "tables.json"), *questions = path_in(dir, "train_spider.json");
+    int rc = schema_set_open(&c->schemas, tables, err);
+
+    if (rc == 0)
+        rc = spider_read(&c->questions, questions, err);
+    if (rc == 0)
+        rc = check_questions(c, questions, err);
+    c->name = base_name(&c->questions.text, dir);
+    c->db = path_in(dir, "db");
+    if (access(c->db, F_OK)) {
+        free(c->db);
+        c->db = NULL;
+    }
+    free(tables);
+    free(questions);
+    return rc;
+}
+
+/* The split that `known` has a database in; FOLDS where it has none. */
+static enum fold known_fold(const struct dataset *known, const char *db_id)
+{
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < known->folds[f].n; i++)
+            if (strcmp(known->folds[f].items[i].source_db, db_id) == 0)
+                return (enum fold)f;
+    return FOLDS;
+}
+
+/* Databases without questions get no split of their own. */
+static void share_out(struct natural *n, struct natural_corpus *c, const struct dataset *known)
+{
+    int *order = xcalloc((size_t)c->schemas.n, sizeof *order), free_ones = 0;
+
+    c->fold = xcalloc((size_t)c->schemas.n, sizeof *c->fold);
+    for (int i = 0; i < c->schemas.n; i++) {
+        c->fold[i] = known_fold(known, c->schemas.schemas[i].db_id);
+        if (c->fold[i] == FOLDS)
+            order[free_ones++] = i;
+    }
+    rng_shuffle(&n->rng, order, free_ones, sizeof *order);
+    int test = (int)ceil(free_ones * n->options->test_share), valid = (int)ceil(free_ones * n->options->valid_share);
+    for (int i = 0; i < free_ones; i++)
+        c->fold[order[i]] = i < test ? FOLD_TEST : i < test + valid ? FOLD_VALID : FOLD_TRAIN;
+    free(order);
+}
+
+static int read_all(struct natural *n, struct natural_corpus *corpora, char *const *dirs, int count, struct error *err)
+{
+    struct dataset known = { 0 };
+    int rc = n->options->splits ? dataset_read(&known, n->options->splits, err) : 0;
+
+    for (int i = 0; i < count && rc == 0; i++) {
+        rc = corpus_read(&corpora[i], dirs[i], err);
+        if (rc == 0)
+            share_out(n, &corpora[i], &known);
+    }
+    dataset_release(&known);
+    return rc;
+}
+
+/* Neither order nor id tells which examples were made together. */
+static void shuffle(struct natural *n)
+{
+    for (int f = 0; f < FOLDS; f++) {
+        struct example_list *l = &n->out->folds[f];
+        rng_shuffle(&n->rng, l->items, l->n, sizeof *l->items);
+        for (int i = 0; i < l->n; i++)
+            l->items[i].id = strings_printf(&l->text, "natural-%s-%06d", fold_name((enum fold)f), i + 1);
+    }
+}
+
+int natural_build(struct dataset *out, const struct natural_options *o, char *const *dirs, int n_dirs,
+                  struct error *err)
+{
+    struct schema_store store = { 0 };
+    struct natural n = { .options = o, .out = out, .schemas = &store, .rng = { .seed = o->seed } };
+    struct natural_corpus *corpora = xcalloc((size_t)n_dirs, sizeof *corpora);
+
+    *out = (struct dataset){ 0 };
+    int rc = arena_init(&n.sql, SQL_ARENA_BYTES, err);
+    if (rc == 0)
+        rc = read_all(&n, corpora, dirs, n_dirs, err);
+    for (int m = 0; m < ARRAY_LEN(makers); m++)
+        for (int i = 0; i < n_dirs && rc == 0; i++)
+            rc = makers[m](&n, &corpora[i], err);
+    if (rc == 0)
+        shuffle(&n);
+    if (rc == 0)
+        rc = dataset_check_folds(out, err);
+    for (int i = 0; i < n_dirs; i++)
+        corpus_release(&corpora[i]);
+    free(corpora);
+    schema_store_release(&store);
+    strings_release(&n.questions);
+    free(n.fold_of);
+    arena_release(&n.sql);
+    return rc;
+}
+
+/* Adds the counts of one list by source and reason. */
+static void print_list(const struct example_list *l, enum fold fold, FILE *out)
+{
+    struct strings keys = { 0 };
+    int(*counts)[2] = xcalloc((size_t)l->n + 1, sizeof *counts);
+
+    for (int i = 0; i < l->n; i++) {
+        const struct example *e = &l->items[i];
+        char key[256];
+        snprintf(key, sizeof key, "%-14s %-22s %s", e->source, e->reason, sia_kind_letter(e->kind));
+        counts[strings_add(&keys, key)][e->ambiguous]++;
+    }
+    for (int k = 0; k < keys.n; k++)
+        fprintf(out, "%-6s %s %9d %14d\n", fold_name(fold), keys.items[k], counts[k][1], counts[k][0]);
+    free(counts);
+    strings_release(&keys);
+}
+
+void natural_print(const struct dataset *d, FILE *out)
+{
+    fprintf(out, "%-6s %-14s %-22s %s %9s %14s\n", "split", "source", "reason", "k", "ambiguous", "not ambiguous");
+    for (int f = 0; f < FOLDS; f++)
+        print_list(&d->folds[f], (enum fold)f, out);
+}

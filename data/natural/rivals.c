@@ -1,0 +1,142 @@
+#include "data/natural/rivals.h"
+
+#include "data/ambiguate/wordnet/wordnet.h"
+
+#include <string.h>
+
+/* Units and yes-or-no words end a name, but nobody asks for "the billion". */
+static const char *const no_heads[] = { "billion", "million", "f",    "c",    "inches", "inch",   "mph",
+                                        "mib",     "yes",     "no",   "usd",  "km",     "kg",     "cm",
+                                        "feet",    "percent", "left", "half", "number", "joined", "details" };
+/* Modifiers that a reader leaves out without a doubt: a total is the plain thing, and first and last names are one. */
+static const char *const weak_modifiers[] = { "first", "last", "middle",  "family", "given", "full",  "short",  "long",
+                                              "total", "all",  "overall", "sum",    "other", "main",  "parent", "1",
+                                              "2",     "3",    "of",      "in",     "to",    "login", "super" };
+
+static bool among(uint32_t word, const char *const *words, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (word_hash(words[i]) == word)
+            return true;
+    return false;
+}
+
+/* The n-th last word of a text, in lower case; false where it has none or it does not fit. */
+static bool last_word(const char *text, char *out, size_t size)
+{
+    size_t end = strlen(text);
+
+    while (end > 0 && !element_name_letter(text[end - 1]))
+        end--;
+    size_t begin = end;
+    while (begin > 0 && element_name_letter(text[begin - 1]))
+        begin--;
+    if (begin == end || end - begin >= size)
+        return false;
+    for (size_t i = begin; i < end; i++)
+        out[i - begin] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
+    out[end - begin] = 0;
+    return true;
+}
+
+uint32_t head_word(const char *text)
+{
+    char word[NAME_MAX_LETTERS];
+
+    return last_word(text, word, sizeof word) ? word_hash(word) : 0;
+}
+
+static bool is_noun(const char *word)
+{
+    int low = 0, high = wordnet_n_nouns;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2, order = strcmp(wordnet_nouns[middle].noun, word);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+/* A noun, singular or plural, that can be asked for by itself. */
+static bool can_be_head(const char *text)
+{
+    char word[NAME_MAX_LETTERS];
+
+    if (!last_word(text, word, sizeof word) || among(word_hash(word), no_heads, ARRAY_LEN(no_heads)))
+        return false;
+    size_t n = strlen(word);
+    if (is_noun(word))
+        return true;
+    if (n < 4 || word[n - 1] != 's')
+        return false;
+    word[n - 1] = 0;
+    return is_noun(word);
+}
+
+static void split(const struct word_list *of, const struct word_list *other, struct word_list *shared,
+                  struct word_list *own)
+{
+    shared->n = own->n = 0;
+    for (int i = 0; i < of->n; i++) {
+        struct word_list *to = word_list_has(other, of->list[i]) ? shared : own;
+        to->list[to->n++] = of->list[i];
+    }
+}
+
+/* The own words tell the column from its rival for a reader who does not know the schema. */
+static bool own_words_count(const struct word_list *own, const char *table)
+{
+    struct word_list name;
+    bool all_of_table = true;
+
+    word_list_read(&name, table);
+    for (int i = 0; i < own->n; i++) {
+        if (among(own->list[i], weak_modifiers, ARRAY_LEN(weak_modifiers)))
+            return false;
+        all_of_table = all_of_table && word_list_has(&name, own->list[i]);
+    }
+    return own->n > 0 && !all_of_table;
+}
+
+bool rivals_read(struct rivals *r, const struct schema *s, int a, int b)
+{
+    const struct schema_column *x = &s->columns[a], *y = &s->columns[b];
+    struct word_list names[2], shared;
+
+    if (a == b || x->table != y->table || x->type != y->type || head_word(x->text) != head_word(y->text) ||
+        !can_be_head(x->text))
+        return false;
+    word_list_read(&names[0], x->text);
+    word_list_read(&names[1], y->text);
+    *r = (struct rivals){ .columns = { a, b }, .head = head_word(x->text) };
+    split(&names[0], &names[1], &r->shared, &r->own[0]);
+    split(&names[1], &names[0], &shared, &r->own[1]);
+    const char *table = s->tables[x->table].text;
+    return own_words_count(&r->own[0], table) && own_words_count(&r->own[1], table);
+}
+
+bool column_has_words(const struct schema *s, int column, const struct word_list *words)
+{
+    struct word_list name;
+
+    word_list_read(&name, s->columns[column].text);
+    for (int i = 0; i < words->n; i++)
+        if (!word_list_has(&name, words->list[i]))
+            return false;
+    return true;
+}
+
+bool tables_joined(const struct schema *s, int a, int b)
+{
+    for (int k = 0; k < s->n_foreign_keys; k++) {
+        int x = s->columns[s->foreign_keys[k].from].table, y = s->columns[s->foreign_keys[k].to].table;
+        if ((x == a && y == b) || (x == b && y == a))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,30 @@
+/*
+ * rivals.h - two columns of one table that a question may mean alike once it leaves their modifiers out.
+ *
+ * "start date" and "end date" are rivals: the head word is the same and each has words of its own.  "name" and "trade
+ * name" are none, since "name" is the whole name of the first.
+ */
+#ifndef DATA_NATURAL_RIVALS_H
+#define DATA_NATURAL_RIVALS_H
+
+#include "data/natural/question_words.h"
+#include "data/schema/schema.h"
+
+/* The words that both names have, and those that only one of them has. */
+struct rivals {
+    int columns[2];
+    struct word_list shared, own[2];
+    uint32_t head;
+};
+
+/* False where columns a and b of one table are no rivals. */
+bool rivals_read(struct rivals *r, const struct schema *s, int a, int b);
+
+/* The hash of the last word of a name; 0 where it has none. */
+uint32_t head_word(const char *text);
+/* Whether the words of a column's name include all words of the list. */
+bool column_has_words(const struct schema *s, int column, const struct word_list *words);
+/* Whether a foreign key joins the two tables. */
+bool tables_joined(const struct schema *s, int a, int b);
+
+#endif

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# ambit-data natural: a small corpus in Spider's form. Which questions lose a modifier, on which schemas they stand, the
+# balance of labels, clear questions, splits that are kept, same seed same bytes, and bad input.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+# --- six databases of one shape: trips with two dates and two airports, and riders whose name has a namesake
+mkdir small
+awk 'BEGIN {
+    split("trip tour ride walk cruise flight", things, " ")
+    printf "[" >"small/tables.json"
+    printf "[" >"small/train_spider.json"
+    for (d = 1; d <= 6; d++) {
+        t = things[d]
+        printf "%s{\"db_id\": \"%ss\", \"table_names\": [\"%s\", \"rider\"], \"table_names_original\": [\"%s\", \"rider\"], ", (d > 1 ? "," : ""), t, t, t >"small/tables.json"
+        printf "\"column_names\": [[-1, \"*\"], [0, \"id\"], [0, \"start date\"], [0, \"end date\"], [0, \"home airport\"], [0, \"target airport\"], [0, \"name\"], [0, \"rider id\"], [1, \"rider id\"], [1, \"name\"]], " >"small/tables.json"
+        printf "\"column_names_original\": [[-1, \"*\"], [0, \"id\"], [0, \"start_date\"], [0, \"end_date\"], [0, \"home_airport\"], [0, \"target_airport\"], [0, \"name\"], [0, \"rider_id\"], [1, \"rider_id\"], [1, \"name\"]], " >"small/tables.json"
+        printf "\"column_types\": [\"text\", \"number\", \"time\", \"time\", \"text\", \"text\", \"text\", \"number\", \"number\", \"text\"], \"primary_keys\": [1, 8], \"foreign_keys\": [[7, 8]]}\n" >"small/tables.json"
+        printf "%s", (d > 1 ? "," : "") >"small/train_spider.json"
+        printf "{\"db_id\": \"%ss\", \"question\": \"What is an end date of the %s?\", \"query\": \"SELECT end_date FROM %s\"},\n", t, t, t >"small/train_spider.json"
+        printf "{\"db_id\": \"%ss\", \"question\": \"Which home airport does the %s have?\", \"query\": \"SELECT home_airport FROM %s\"},\n", t, t, t >"small/train_spider.json"
+        printf "{\"db_id\": \"%ss\", \"question\": \"List the name of each %s.\", \"query\": \"SELECT name FROM %s\"},\n", t, t, t >"small/train_spider.json"
+        printf "{\"db_id\": \"%ss\", \"question\": \"List the name of the rider of the %s.\", \"query\": \"SELECT rider.name FROM rider JOIN %s ON rider.rider_id = %s.rider_id\"}\n", t, t, t, t >"small/train_spider.json"
+    }
+    print "]" >"small/tables.json"
+    print "]" >"small/train_spider.json"
+}'
+
+run 0 data natural small -o made --seed 1
+cat made/train.jsonl made/valid.jsonl made/test.jsonl >all
+grep -q '"question":"What is a date of the trip?"' all || complain "article" "$(grep 'of the trip' all)"
+grep -q '"question":"Which airport does the tour have?"' all || complain "modifier" "$(grep airport all)"
+[ "$(grep -c '"ambiguous":true' all)" = 12 ] || complain "ambiguous questions" "$(grep -c '"ambiguous":true' all)"
+[ "$(grep '"slice":"crossed"' all | grep -c '"ambiguous":false')" = 12 ] || complain "the same questions, clear"
+grep '"ambiguous":true' all | grep -q '"alternatives":\["trip.end_date","trip.start_date"\]' || complain "alternatives"
+grep '"reason":"table named"' all | grep -q 'List the name of each' || complain "a question that names its table"
+if grep '"question":"List the name of the rider' all | grep -q '"reason":"table named"'; then complain "a question that names both tables"; fi
+[ "$(grep -c '"source":"small"' all)" = "$(wc -l <all)" ] || complain "source"
+
+# each crossed question and schema has both labels equally often
+for field in question db_id; do
+    grep '"slice":"crossed"' all | sed -E "s/.*\"$field\":\"([^\"]*)\".*\"ambiguous\":(true|false).*/\1\t\2/" |
+        awk -F '\t' '{ sum[$1] += $2 == "true" ? 1 : -1 } END { for (k in sum) if (sum[k]) { print k; exit 1 } }' >said ||
+        complain "balance of $field"
+done
+
+run 0 data natural small -o again --seed 1
+cmp -s made/train.jsonl again/train.jsonl || complain "same seed, other bytes"
+run 0 data natural small -o kept --seed 5 --splits made
+for split in train valid test; do
+    for folder in made kept; do
+        grep -oE '"source_db":"[^"]*"' $folder/$split.jsonl | sort -u >$folder.$split
+    done
+    cmp -s made.$split kept.$split || complain "--splits: other databases in $split"
+done
+
+# --- bad input
+check "a folder that is missing" 3 nothing/tables.json data natural nothing -o other
+mkdir wrong
+cp small/tables.json wrong
+echo '[{"db_id": "unknown", "question": "Why?", "query": "SELECT 1"}]' >wrong/train_spider.json
+check "an unknown database" 3 'record 1: field "db_id": no schema "unknown" in tables.json' data natural wrong -o other
+check "no folder" 2 DIR data natural -o other
+
+finish
