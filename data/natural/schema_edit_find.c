@@ -1,0 +1,270 @@
+/* Part of schema_edit.h: the edits that a schema offers. */
+#include "data/natural/schema_edit_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROLE_TABLES = NOUN_TRADE | NOUN_EVENT | NOUN_TRANSPORT | NOUN_PROJECT | NOUN_GOODS | NOUN_WORK | NOUN_COMPANY };
+enum { COLUMN_EDITS = 3, TABLE_EDITS = 3 /* of one element, by different pairs of names */ };
+
+/* What stands beside a column and says something else of it, by the last word of the column's name. */
+static const struct {
+    const char *head, *beside;
+} beside_columns[] = {
+    { "price", "currency|valid until" },
+    { "amount", "currency|rounding" },
+    { "cost", "currency|center id" },
+    { "salary", "currency|grade" },
+    { "fee", "currency|type" },
+    { "budget", "currency|year" },
+    { "revenue", "currency|year" },
+    { "weight", "unit|category" },
+    { "height", "unit|category" },
+    { "length", "unit" },
+    { "distance", "unit" },
+    { "speed", "unit|limit" },
+    { "capacity", "unit|notes" },
+    { "area", "unit|code" },
+    { "email", "verified|opt in" },
+    { "address", "verified|type" },
+    { "phone", "verified|extension" },
+    { "number", "prefix|format" },
+    { "name", "prefix|suffix|language" },
+    { "title", "language|format" },
+    { "description", "language|format" },
+    { "code", "type|version" },
+    { "status", "reason|changed at" },
+    { "rating", "count|scale" },
+    { "score", "scale|date" },
+    { "grade", "scale|date" },
+    { "date", "precision|confirmed" },
+    { "time", "zone" },
+    { "year", "confirmed" },
+    { "age", "group" },
+    { "country", "code|region" },
+    { "city", "code|district" },
+    { "state", "code" },
+    { "location", "code|type" },
+    { "type", "description|code" },
+    { "points", "deducted" },
+    { "rank", "date" },
+    { "population", "density|year" },
+    { "duration", "unit" },
+    { "quantity", "unit" },
+    { "balance", "date|currency" },
+    { "major", "code" },
+    { "party", "code" },
+    { "team", "color" },
+    { "position", "code" },
+    { "language", "code" },
+    { "nationality", "code" },
+    { "director", "fee" },
+    { "owner", "since" },
+    { "attendance", "source" },
+    { "enrollment", "deadline" },
+};
+static const char *const beside_any[] = { "source", "notes", "updated at", "comment" };
+static const char *const beside_table[] = { "types", "statuses", "notes", "categories", "tags", "settings", "files" };
+static const char *const details[] = { "details", "info", "profiles", "attributes", "extras", "facts" };
+
+static struct edit *add(struct edit_database *d, enum edit_type type, int table, int column)
+{
+    GROW(d->edits, d->n_edits, d->edits_cap);
+    struct edit *e = &d->edits[d->n_edits++];
+    *e = (struct edit){ .type = type, .table = table, .column = column };
+    return e;
+}
+
+/* What the name says before its own words: "customer " of "customer phone". */
+static int prefix_length(const char *words, const char *own)
+{
+    return (int)(own - words);
+}
+
+/* "address billing" for "billing address", now and then. */
+static const char *turned(struct edit_database *d, const char *name, const char *head)
+{
+    size_t n = strlen(name), m = strlen(head);
+
+    if (n > m + 1 && strcmp(name + n - m, head) == 0 && name[n - m - 1] == ' ')
+        return strings_printf(&d->text, "%s %.*s", head, (int)(n - m - 1), name);
+    return name;
+}
+
+static void set_members(struct edit_database *d, struct edit *e, const struct lexicon_member *m, int prefix,
+                        const char *words, bool turn)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *name = turn ? turned(d, m[i].name, e->head) : m[i].name;
+        e->names[i] = strings_printf(&d->text, "%.*s%s", prefix, words, name);
+        e->phrases[i] = strings_keep(&d->text, m[i].phrase);
+    }
+}
+
+/* The next entry for a column's words, for the last of them (no classes), or for tables (no words). */
+static const struct lexicon_entry *next_entry(const char *head, unsigned classes, const struct lexicon_entry *after)
+{
+    if (!head)
+        return lexicon_table(classes, after);
+    return classes ? lexicon_column(head, classes, after) : lexicon_last_word(head, after);
+}
+
+/* Draws one of the entries that fit. */
+static const struct lexicon_entry *draw_entry(struct edit_database *d, const char *head, unsigned classes)
+{
+    const struct lexicon_entry *chosen = NULL;
+    uint32_t n = 0;
+
+    for (const struct lexicon_entry *e = NULL; (e = next_entry(head, classes, e));)
+        if (rng_below(d->rng, ++n) == 0)
+            chosen = e;
+    return chosen;
+}
+
+static const char *last_word(const char *words)
+{
+    const char *space = strrchr(words, ' ');
+    return space ? space + 1 : words;
+}
+
+static bool has_edit(const struct edit_database *d, const struct edit *e)
+{
+    for (int i = 0; i < d->n_edits - 1; i++)
+        if (d->edits[i].type == e->type && d->edits[i].table == e->table && d->edits[i].column == e->column &&
+            d->edits[i].names[0] && e->names[0] && strcmp(d->edits[i].names[0], e->names[0]) == 0 &&
+            strcmp(d->edits[i].names[1], e->names[1]) == 0)
+            return true;
+    return false;
+}
+
+static void find_column(struct edit_database *d, int column)
+{
+    const struct schema_column *c = &d->schema->columns[column];
+    const char *table = d->schema->tables[c->table].text, *words = c->text;
+    const char *head = element_own_words(words, table);
+    unsigned classes = noun_classes(table);
+
+    for (int i = 0; i < COLUMN_EDITS; i++) {
+        struct lexicon_member m[2];
+        const struct lexicon_entry *entry = draw_entry(d, head, classes);
+        if (!entry)
+            entry = draw_entry(d, last_word(head), 0);
+        if (!entry)
+            return;
+        struct edit *e = add(d, EDIT_COLUMN, c->table, column);
+        lexicon_draw(m, entry, head, d->rng);
+        e->head = head;
+        int prefix = rng_below(d->rng, 2) ? prefix_length(words, head) : 0;
+        set_members(d, e, m, prefix, words, rng_below(d->rng, 6) == 0);
+        if (has_edit(d, e)) {
+            d->n_edits--;
+            continue;
+        }
+        struct edit one = *e;
+        one.type = EDIT_RENAMED;
+        one.which = (int)rng_below(d->rng, 2);
+        *add(d, EDIT_RENAMED, c->table, column) = one;
+    }
+}
+
+static void find_details(struct edit_database *d, int column)
+{
+    const struct schema_column *c = &d->schema->columns[column];
+    const char *table = d->schema->tables[c->table].text, *one = element_singular(&d->text, table);
+    const char *own = element_own_words(c->text, table);
+
+    if (strstr(own, "name") || strstr(own, "title") || strcmp(element_singular(&d->text, own), one) == 0 ||
+        edit_mentions(one, last_word(own), NULL))
+        return;
+    struct edit *e = add(d, EDIT_DETAILS, c->table, column);
+    e->head = own;
+    e->names[0] = strings_printf(&d->text, "%s %s", one, details[rng_below(d->rng, ARRAY_LEN(details))]);
+}
+
+/* One of "a|b|c"; text keeps it. */
+static const char *draw_part(struct edit_database *d, const char *list)
+{
+    uint32_t n = 1;
+
+    for (const char *p = list; *p; p++)
+        n += *p == '|';
+    for (uint32_t skip = rng_below(d->rng, n); skip > 0; skip--)
+        list = strchr(list, '|') + 1;
+    return strings_printf(&d->text, "%.*s", (int)strcspn(list, "|"), list);
+}
+
+static void find_beside(struct edit_database *d, int column)
+{
+    const struct schema_column *c = &d->schema->columns[column];
+    const char *last = last_word(c->text), *part = NULL;
+    struct edit *e = add(d, EDIT_BESIDE, c->table, column);
+
+    for (int i = 0; i < ARRAY_LEN(beside_columns); i++)
+        if (strcmp(beside_columns[i].head, last) == 0)
+            part = draw_part(d, beside_columns[i].beside);
+    if (!part)
+        part = beside_any[rng_below(d->rng, ARRAY_LEN(beside_any))];
+    e->head = element_own_words(c->text, d->schema->tables[c->table].text);
+    e->names[0] = strings_printf(&d->text, "%s %s", c->text, part);
+}
+
+static void find_table(struct edit_database *d, int table)
+{
+    const char *words = d->schema->tables[table].text;
+
+    for (int i = 0; i < TABLE_EDITS; i++) {
+        struct lexicon_member m[2];
+        const struct lexicon_entry *entry = draw_entry(d, NULL, noun_classes(words));
+        struct edit *e = add(d, EDIT_TABLE, table, -1);
+        lexicon_draw(m, entry, words, d->rng);
+        e->head = words;
+        set_members(d, e, m, 0, words, false);
+        if (has_edit(d, e))
+            d->n_edits--;
+    }
+    struct edit *e = add(d, EDIT_BESIDE_TABLE, table, -1);
+    e->head = words;
+    e->names[0] = strings_printf(&d->text, "%s %s", element_singular(&d->text, words),
+                                 beside_table[rng_below(d->rng, ARRAY_LEN(beside_table))]);
+}
+
+static void find_role(struct edit_database *d, const struct schema_foreign_key *k)
+{
+    const struct schema_column *from = &d->schema->columns[k->from];
+    const struct schema_table *to = &d->schema->tables[d->schema->columns[k->to].table];
+    const struct lexicon_entry *chosen = NULL;
+    uint32_t n = 0;
+
+    if (!(noun_classes(d->schema->tables[from->table].text) & ROLE_TABLES) || from->primary ||
+        from->table == d->schema->columns[k->to].table || d->schema->tables[from->table].n_columns < 4)
+        return;
+    for (const struct lexicon_entry *e = NULL; (e = lexicon_role(to->text, e));)
+        if (rng_below(d->rng, ++n) == 0)
+            chosen = e;
+    if (!chosen)
+        return;
+    struct lexicon_member m[2];
+    struct edit *e = add(d, EDIT_ROLE, from->table, k->from);
+    lexicon_draw(m, chosen, "", d->rng);
+    e->head = to->text;
+    for (int i = 0; i < 2; i++) {
+        e->names[i] = strings_printf(&d->text, "%s id", m[i].name);
+        e->phrases[i] = strings_keep(&d->text, m[i].phrase);
+    }
+}
+
+void edit_find(struct edit_database *d)
+{
+    const struct schema *s = d->schema;
+
+    for (int c = 0; c < s->n_columns; c++)
+        if (!schema_column_is_key(s, c)) {
+            find_column(d, c);
+            find_details(d, c);
+            find_beside(d, c);
+        }
+    for (int t = 0; t < s->n_tables; t++)
+        find_table(d, t);
+    for (int i = 0; i < s->n_foreign_keys; i++)
+        find_role(d, &s->foreign_keys[i]);
+}

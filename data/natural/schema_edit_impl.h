@@ -1,0 +1,95 @@
+/*
+ * schema_edit_impl.h - what the steps of schema_edits_make share: find edits, build schemas, judge questions.
+ */
+#ifndef DATA_NATURAL_SCHEMA_EDIT_IMPL_H
+#define DATA_NATURAL_SCHEMA_EDIT_IMPL_H
+
+#include "data/natural/element_style.h"
+#include "data/natural/lexicon.h"
+#include "data/natural/schema_edit.h"
+
+enum edit_type {
+    EDIT_COLUMN,       /* the column becomes two */
+    EDIT_RENAMED,      /* the column gets one of these two names alone: no question is ambiguous for it */
+    EDIT_ROLE,         /* the foreign key becomes two */
+    EDIT_TABLE,        /* the table becomes two of the same columns */
+    EDIT_DETAILS,      /* a new table repeats the column */
+    EDIT_BESIDE,       /* a column that says something about the column: "price currency" */
+    EDIT_BESIDE_TABLE, /* a table that says something about the table: "order types" */
+    EDIT_TYPES
+};
+
+/* One edit of one schema.  Elements are those of the schema as it was. */
+struct edit {
+    enum edit_type type;
+    int table, column;    /* column is -1 for tables */
+    int which;            /* EDIT_RENAMED: the member that stands */
+    const char *head;     /* words by which a question names the element without telling the two apart */
+    const char *names[2]; /* words of the new names; EDIT_DETAILS and EDIT_BESIDE*: the new table's or column's first */
+    const char *phrases[2]; /* words by which a question names one of the two */
+};
+
+/* How a statement uses an element. */
+enum edit_use { USE_NONE, USE_COMPARED /* in WHERE alone */, USE_SHOWN };
+
+/* A question as it was, or one that says a member of an edit. */
+struct edit_question {
+    const char *text, *sql;
+    const enum edit_use *uses; /* tables, then columns, of the schema as it was */
+    int edit, which;           /* -1: says no member */
+};
+
+struct edit_version {
+    bool *on;             /* [n_edits] */
+    struct schema schema; /* moves to the data set */
+    const char **tables;  /* [n_tables] names of the original tables here */
+    const char **columns; /* [n_columns] */
+    enum element_style style;
+    bool restyled; /* all names are spelled anew; else those of new elements alone */
+};
+
+/* What is known of one database while its examples are made. */
+struct edit_database {
+    const struct schema *schema;
+    const char **table_words, **column_words; /* of the names as they were */
+    struct edit *edits;
+    struct edit_question *questions;
+    struct edit_version *versions;
+    int n_edits, edits_cap, n_questions, questions_cap, n_versions;
+    struct strings text; /* owns all strings */
+    struct arena *sql;
+    struct rng *rng;
+};
+
+/* schema_edit_find.c: all edits that the schema and its questions offer. */
+void edit_find(struct edit_database *d);
+
+/* schema_edit_build.c: the schema with those edits that are on; false where two names are the same. */
+bool edit_build(struct edit_database *d, struct edit_version *v, const char *db_id);
+
+/* schema_edit_text.c. */
+/* How often the words stand side by side in the text, the last one perhaps with a plural ending; *at is the first
+ * place. */
+int edit_mentions(const char *text, const char *words, int *at);
+/* Whether the text has a word that only the names of this edit have, in this form or another. */
+bool edit_says_member(const char *text, const struct edit *e);
+/* The question with the member's phrase in place of the head; NULL where the head stands not exactly once. */
+const char *edit_say(struct edit_database *d, const char *text, const struct edit *e, int which);
+
+/* schema_edit_judge.c. */
+enum edit_label { EDIT_UNKNOWN, EDIT_CLEAR, EDIT_AMBIGUOUS };
+/* What the question is on the schema, and the edit that makes it ambiguous. */
+enum edit_label edit_judge(const struct edit_database *d, const struct edit_question *q, const struct edit_version *v,
+                           int *edit);
+/* The question's SQL on the schema: one statement, or two when ambiguous by that edit (else -1).  0 where it cannot be
+ * said. */
+int edit_sql(struct edit_database *d, const struct edit_question *q, const struct edit_version *v, int edit,
+             const char *sql[2], const char *alternatives[2]);
+
+/* schema_edit_sql.c: the statement in the new names; NULL where it is not understood by the new schema. */
+const char *edit_rename_sql(struct edit_database *d, const char *sql, const char *const *tables,
+                            const char *const *columns, const struct schema *to);
+/* Marks what the statement uses; false where it is not understood or has joins that name no columns. */
+bool edit_uses(struct edit_database *d, const char *sql, enum edit_use *uses);
+
+#endif
