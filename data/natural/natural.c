@@ -2,6 +2,7 @@
 
 #include "data/exec/db_path.h"
 #include "data/natural/hard_negative.h"
+#include "data/natural/schema_edit.h"
 #include "data/natural/schema_store.h"
 #include "data/natural/under_specify.h"
 #include "data/sql/sql.h"
@@ -16,7 +17,7 @@
 enum { SQL_ARENA_BYTES = 64 << 20 };
 
 /* In this order over all corpora: a later maker may look at what the earlier ones have made. */
-static natural_maker *const makers[] = { under_specify_make, hard_negative_make };
+static natural_maker *const makers[] = { under_specify_make, schema_edit_make, hard_negative_make };
 
 bool natural_claim(struct natural *n, const char *question, enum fold fold)
 {

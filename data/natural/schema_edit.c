@@ -8,9 +8,7 @@
 #include <string.h>
 
 enum {
-    SQL_BYTES = 64 << 20,
     VERSIONS = 16,     /* of each schema */
-    FOURS = 40,        /* of one database, at most */
     FOURS_OF_EDIT = 5, /* ambiguous by one edit on one pair of versions or another */
     VARIANTS_OF_QUESTION = 6,
     COLUMN_EDITS_WANTED = 7, /* about so many columns of a version become two */
@@ -29,8 +27,9 @@ struct edit_cell {
 /* The making of one database's examples. */
 struct edit_run {
     struct edit_database d;
-    struct dataset *out;
-    struct example_list *to;
+    struct natural *n;
+    const char *source;
+    enum fold fold;
     struct edit_cell *cells; /* [questions][VERSIONS] */
     int *fours_of;           /* [edits] */
     int fours;
@@ -62,8 +61,9 @@ static void add_question(struct edit_database *d, struct edit_question q)
 }
 
 /* The question with a member of an edit in place of the head, for some of the edits that it meets. */
-static void add_variants(struct edit_database *d, int question)
+static void add_variants(struct edit_run *r, int question)
 {
+    struct edit_database *d = &r->d;
     int begin = (int)rng_below(d->rng, (uint32_t)d->n_edits), n = 0;
 
     for (int k = 0; k < d->n_edits && n < VARIANTS_OF_QUESTION; k++) {
@@ -78,14 +78,14 @@ static void add_variants(struct edit_database *d, int question)
         q.edit = i;
         q.which = (int)rng_below(d->rng, 2);
         q.text = edit_say(d, q.text, e, q.which);
-        if (q.text) {
+        if (q.text && natural_claim(r->n, q.text, r->fold)) {
             add_question(d, q);
             n++;
         }
     }
 }
 
-static void read_questions(struct edit_run *r, const struct spider_corpus *all, struct strings *seen)
+static void read_questions(struct edit_run *r, const struct spider_corpus *all)
 {
     struct edit_database *d = &r->d;
     size_t n = (size_t)d->schema->n_tables + (size_t)d->schema->n_columns;
@@ -96,8 +96,7 @@ static void read_questions(struct edit_run *r, const struct spider_corpus *all, 
             continue;
         enum edit_use *uses = xcalloc(n + 1, sizeof *uses);
         const char *text = wording_restyle(&d->text, s->question, d->rng);
-        int before = seen->n;
-        if (strings_add(seen, text) == before && edit_uses(d, s->query, uses))
+        if (natural_claim(r->n, text, r->fold) && edit_uses(d, s->query, uses))
             add_question(d, (struct edit_question){ text, s->query, uses, -1, -1 });
         else
             free(uses);
@@ -237,21 +236,35 @@ static enum sia_kind kind_of(const struct edit_database *d, int edit)
     return type == EDIT_TABLE ? SIA_TABLE : type == EDIT_DETAILS ? SIA_JOIN : SIA_COLUMN;
 }
 
+/* Why the example has its label. */
+static const char *reason_of(const struct edit_run *r, int q, const struct edit_cell *c, enum example_slice slice)
+{
+    static const char *const reasons[EDIT_TYPES] = { [EDIT_COLUMN] = "two columns",
+                                                     [EDIT_ROLE] = "two roles",
+                                                     [EDIT_TABLE] = "two tables",
+                                                     [EDIT_DETAILS] = "repeated column" };
+
+    if (c->label == EDIT_AMBIGUOUS)
+        return reasons[r->d.edits[c->edit].type];
+    return slice == EXAMPLE_PRESENCE || r->d.questions[q].edit >= 0 ? "modifier said" : "edits elsewhere";
+}
+
 static void emit(struct edit_run *r, int q, int v, enum example_slice slice, enum sia_kind kind)
 {
     struct edit_cell *c = cell_of(r, q, v);
     struct example e = { .db_id = r->d.versions[v].schema.db_id, .source_db = r->d.schema->db_id };
 
-    e.id = strings_printf(&r->to->text, "edit-%s-%d", r->d.schema->db_id, q * VERSIONS + v);
     e.question = r->d.questions[q].text;
     e.slice = slice;
     e.kind = kind;
+    e.source = r->source;
+    e.reason = reason_of(r, q, c, slice);
     e.ambiguous = c->label == EDIT_AMBIGUOUS;
     for (int i = 0; i < c->n_sql; i++)
         e.sql[e.n_sql++] = c->sql[i];
     for (int i = 0; e.ambiguous && i < 2; i++)
         e.alternatives[i] = c->alternatives[i];
-    example_list_add(r->to, &e);
+    natural_add(r->n, r->fold, &e);
     c->used = true;
 }
 
@@ -317,7 +330,8 @@ static void cross(struct edit_run *r)
 {
     int n = r->d.n_questions;
 
-    for (int tries = 0; tries < 200 * FOURS && r->fours < FOURS && r->d.n_versions > 1; tries++) {
+    for (int tries = 0; tries < 200 * r->n->options->edits && r->fours < r->n->options->edits && r->d.n_versions > 1;
+         tries++) {
         int v = (int)rng_below(r->d.rng, (uint32_t)r->d.n_versions),
             w = (int)rng_below(r->d.rng, (uint32_t)r->d.n_versions);
         int a = (int)rng_below(r->d.rng, (uint32_t)n);
@@ -333,7 +347,7 @@ static int hand_over(struct edit_run *r, struct error *err)
         bool used = false;
         for (int q = 0; q < r->d.n_questions; q++)
             used = used || cell_of(r, q, v)->used;
-        if (used && schema_set_add(&r->out->schemas, &r->d.versions[v].schema, err))
+        if (used && schema_set_add(&r->n->out->schemas, &r->d.versions[v].schema, err))
             return -1;
         if (used)
             r->d.versions[v].schema = (struct schema){ 0 };
@@ -360,17 +374,16 @@ static void release_run(struct edit_run *r)
     strings_release(&d->text);
 }
 
-static int make_database(struct edit_run *r, const struct spider_corpus *questions, struct strings *seen,
-                         struct error *err)
+static int make_database(struct edit_run *r, const struct spider_corpus *questions, struct error *err)
 {
     struct edit_database *d = &r->d;
     int rc = 0;
 
     read_words(d);
-    read_questions(r, questions, seen);
+    read_questions(r, questions);
     edit_find(d);
     for (int i = 0, n = d->n_questions; i < n && d->n_edits; i++)
-        add_variants(d, i);
+        add_variants(r, i);
     if (d->n_questions && d->n_edits) {
         r->fours_of = xcalloc((size_t)d->n_edits, sizeof *r->fours_of);
         make_versions(r);
@@ -382,22 +395,14 @@ static int make_database(struct edit_run *r, const struct spider_corpus *questio
     return rc;
 }
 
-int schema_edits_make(struct dataset *out, const struct spider_corpus *questions, const struct schema_set *schemas,
-                      uint64_t seed, struct error *err)
+int schema_edit_make(struct natural *n, const struct natural_corpus *c, struct error *err)
 {
-    struct rng rng = { .seed = seed };
-    struct strings seen = { 0 };
-    struct arena sql;
-    int rc = arena_init(&sql, SQL_BYTES, err);
+    int rc = 0;
 
-    for (int i = 0; rc == 0 && i < schemas->n; i++) {
-        uint32_t place = rng_below(&rng, 10);
-        struct edit_run r = { .out = out };
-        r.to = &out->folds[place == 0 ? FOLD_TEST : place == 1 ? FOLD_VALID : FOLD_TRAIN];
-        r.d = (struct edit_database){ .schema = &schemas->schemas[i], .sql = &sql, .rng = &rng };
-        rc = make_database(&r, questions, &seen, err);
+    for (int i = 0; n->options->edits && i < c->schemas.n && rc == 0; i++) {
+        struct edit_run r = { .n = n, .source = c->name, .fold = c->fold[i] };
+        r.d = (struct edit_database){ .schema = &c->schemas.schemas[i], .sql = &n->sql, .rng = &n->rng };
+        rc = make_database(&r, &c->questions, err);
     }
-    strings_release(&seen);
-    arena_release(&sql);
     return rc;
 }

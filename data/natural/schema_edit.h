@@ -14,13 +14,9 @@
 #ifndef DATA_NATURAL_SCHEMA_EDIT_H
 #define DATA_NATURAL_SCHEMA_EDIT_H
 
-#include "data/corpora/dataset.h"
-#include "data/corpora/spider.h"
+#include "data/natural/natural_impl.h"
 
-/* Adds examples and their schemas to out, which the caller releases either way.  Databases are split into folds at
- * random.  Ids begin with "edit"; schemas are called after their database.  Same seed: the same examples.  Questions
- * with SQL that is not understood are left out.  -1 where out has such a schema already. */
-int schema_edits_make(struct dataset *out, const struct spider_corpus *questions, const struct schema_set *schemas,
-                      uint64_t seed, struct error *err);
+/* A natural_maker; natural_options.edits bounds the fours of one database. */
+int schema_edit_make(struct natural *n, const struct natural_corpus *c, struct error *err);
 
 #endif

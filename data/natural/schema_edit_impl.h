@@ -1,5 +1,5 @@
 /*
- * schema_edit_impl.h - what the steps of schema_edits_make share: find edits, build schemas, judge questions.
+ * schema_edit_impl.h - what the steps of schema_edit_make share: find edits, build schemas, judge questions.
  */
 #ifndef DATA_NATURAL_SCHEMA_EDIT_IMPL_H
 #define DATA_NATURAL_SCHEMA_EDIT_IMPL_H

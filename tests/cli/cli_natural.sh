@@ -26,7 +26,7 @@ awk 'BEGIN {
     print "]" >"small/train_spider.json"
 }'
 
-run 0 data natural small -o made --seed 1
+run 0 data natural small -o made --seed 1 --edits 0
 cat made/train.jsonl made/valid.jsonl made/test.jsonl >all
 grep -q '"question":"What is a date of the trip?"' all || complain "article" "$(grep 'of the trip' all)"
 grep -q '"question":"Which airport does the tour have?"' all || complain "modifier" "$(grep airport all)"
@@ -44,9 +44,14 @@ for field in question db_id; do
         complain "balance of $field"
 done
 
-run 0 data natural small -o again --seed 1
+run 0 data natural small -o again --seed 1 --edits 0
 cmp -s made/train.jsonl again/train.jsonl || complain "same seed, other bytes"
-run 0 data natural small -o kept --seed 5 --splits made
+run 0 data natural small -o edited --seed 1
+cat edited/train.jsonl edited/valid.jsonl edited/test.jsonl >all
+for reason in "two columns" "two tables" "modifier said"; do
+    grep -q "\"reason\":\"$reason\"" all || complain "no example: $reason"
+done
+run 0 data natural small -o kept --seed 5 --edits 0 --splits made
 for split in train valid test; do
     for folder in made kept; do
         grep -oE '"source_db":"[^"]*"' $folder/$split.jsonl | sort -u >$folder.$split

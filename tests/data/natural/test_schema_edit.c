@@ -5,6 +5,7 @@
 
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -38,16 +39,25 @@ static const struct spider_question questions[] = {
 
 static void make(struct dataset *d, uint64_t seed)
 {
-    struct spider_corpus c = { .items = (struct spider_question *)(uintptr_t)questions, .n = ARRAY_LEN(questions) };
-    struct schema_set schemas;
+    const struct natural_options options = { .seed = seed, .edits = 40 };
+    struct natural n = { .options = &options, .out = d, .rng = { .seed = seed } };
+    struct natural_corpus c = { .name = "hand" };
+    enum fold fold = FOLD_TRAIN;
     struct error err = { 0 };
     json_t *v = json_loads(tables, 0, NULL);
 
     *d = (struct dataset){ 0 };
     assert_non_null(v);
-    assert_int_equal(schema_set_from_json(&schemas, v, "tables", &err), 0);
-    assert_int_equal(schema_edits_make(d, &c, &schemas, seed, &err), 0);
-    schema_set_close(&schemas);
+    c.questions.items = (struct spider_question *)(uintptr_t)questions;
+    c.questions.n = ARRAY_LEN(questions);
+    c.fold = &fold;
+    assert_int_equal(schema_set_from_json(&c.schemas, v, "tables", &err), 0);
+    assert_int_equal(arena_init(&n.sql, 1 << 24, &err), 0);
+    assert_int_equal(schema_edit_make(&n, &c, &err), 0);
+    arena_release(&n.sql);
+    schema_set_close(&c.schemas);
+    strings_release(&n.questions);
+    free(n.fold_of);
     json_decref(v);
 }
 
