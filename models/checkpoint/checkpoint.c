@@ -26,26 +26,12 @@ static struct hdf5_tensor header(char name[HDF5_MAX_NAME], const char *group, co
     return t;
 }
 
-static struct hdf5_tensor param_header(char name[HDF5_MAX_NAME], const char *group, const struct param *p)
-{
-    return header(name, group, p->name, HDF5_F32, p->t->ndim, p->t->shape);
-}
-
 static struct hdf5_tensor extra_header(char name[HDF5_MAX_NAME], const struct checkpoint_extra *e)
 {
     return header(name, "state/", e->tensor.name, e->tensor.type, e->tensor.ndim, e->tensor.shape);
 }
 
 /* ---- saving ---- */
-
-static int save_param(struct hdf5_writer *w, const struct param *p, struct device *d, float *buffer, struct error *err)
-{
-    char name[HDF5_MAX_NAME];
-    struct hdf5_tensor t = param_header(name, "param/", p);
-
-    param_download(p, d, buffer);
-    return hdf5_put(w, &t, buffer, err);
-}
 
 static struct hdf5_tensor state_header(char name[HDF5_MAX_NAME], const struct param *p, int k)
 {
@@ -81,7 +67,8 @@ static int save_params(struct hdf5_writer *w, const struct checkpoint *c, struct
 
     for (int i = 0; i < c->params->n && rc == 0; i++) {
         const struct param *p = &c->params->list[i];
-        rc = save_param(w, p, c->device, buffer, err);
+        param_download(p, c->device, buffer);
+        rc = weights_put(w, p, buffer, c->weights, err);
         if (rc == 0)
             rc = save_states(w, c, p, buffer, err);
     }
@@ -180,6 +167,7 @@ json_t *checkpoint_meta(const struct hdf5_reader *r, struct error *err)
     return meta;
 }
 
+/* Notes where the file lacks a tensor, or has it of another shape or type. */
 static void compare(const struct hdf5_reader *r, struct hdf5_tensor wanted, struct mismatch *m)
 {
     const struct hdf5_tensor *found = hdf5_find(r, wanted.name);
@@ -193,13 +181,22 @@ static void compare(const struct hdf5_reader *r, struct hdf5_tensor wanted, stru
                       shape_text(a, found->ndim, found->shape));
 }
 
+static void compare_param(const struct hdf5_reader *r, const struct param *p, struct mismatch *m)
+{
+    struct weights_tensor t[2];
+    int n = weights_tensors(r, p, t);
+
+    for (int i = 0; i < n; i++)
+        compare(r, t[i].tensor, m);
+}
+
 static void compare_wanted(const struct hdf5_reader *r, const struct checkpoint *c, struct mismatch *m)
 {
     char name[HDF5_MAX_NAME];
 
     for (int i = 0; i < c->params->n; i++) {
         const struct param *p = &c->params->list[i];
-        compare(r, param_header(name, "param/", p), m);
+        compare_param(r, p, m);
         for (int k = 0; k < PARAM_STATES; k++)
             if (p->state[k])
                 compare(r, state_header(name, p, k), m);
@@ -214,18 +211,20 @@ static const char *after(const char *name, const char *prefix)
     return strncmp(name, prefix, n) == 0 ? name + n : NULL;
 }
 
-/* An optimizer's state of a parameter that wants none, and state that was not asked for, are no surprise. */
-static bool expected(const struct checkpoint *c, const char *name)
+/* An optimizer's state of a parameter that wants none, and state that was not asked for, are no surprise.  Scales
+ * belong to a matrix in int8. */
+static bool expected(const struct hdf5_reader *r, const struct checkpoint *c, const char *name)
 {
-    static const char *const groups[] = {
-        "param/",      "adam_m/", "adam_v/", "adam_m_bytes/", "adam_v_bytes/", "adafactor_rows/", "adafactor_columns/",
-        "adafactor_v/"
-    };
+    static const char *const groups[] = { WEIGHTS_PARAM,        "adam_m/",       "adam_v/",
+                                          "adam_m_bytes/",      "adam_v_bytes/", "adafactor_rows/",
+                                          "adafactor_columns/", "adafactor_v/" };
     const char *own;
 
     for (int i = 0; i < ARRAY_LEN(groups); i++)
         if ((own = after(name, groups[i])))
             return params_find(c->params, own) != NULL;
+    if ((own = after(name, WEIGHTS_SCALE)))
+        return params_find(c->params, own) && weights_scaled(r, own);
     own = after(name, "state/");
     for (int i = 0; own && i < c->n_extra; i++)
         if (!strcmp(c->extra[i].tensor.name, own))
@@ -244,7 +243,7 @@ static int fetch(const struct hdf5_reader *r, const char *group, const char *own
 
 static int load_param(const struct hdf5_reader *r, struct param *p, struct device *d, float *buffer, struct error *err)
 {
-    if (fetch(r, "param/", p->name, buffer, err))
+    if (weights_get(r, p, buffer, err))
         return -1;
     param_upload(p, d, buffer);
     for (int k = 0; k < PARAM_STATES; k++) {
@@ -264,7 +263,7 @@ int checkpoint_load(const struct hdf5_reader *r, const struct checkpoint *c, str
 
     compare_wanted(r, c, &m);
     for (int i = 0; i < r->n; i++)
-        if (!expected(c, r->tensors[i].name))
+        if (!expected(r, c, r->tensors[i].name))
             name_list_add(&m.unexpected, "%s", r->tensors[i].name);
     if (mismatch_report(&m, r->path, err))
         return -1;

@@ -1,9 +1,9 @@
 /*
  * checkpoint.h - all that a run needs to go on, in one ambit.h5, and the folders such files live in.
  *
- * Tensors: param/NAME (F32, the master where there is one), what the optimizer keeps of it (param_state_group),
- * state/NAME for what the caller adds (RNG counters, sampler cursor); `meta` is a JSON text.  Two runs that did the
- * same write the same bytes, provided the caller keeps times and output paths out of meta.
+ * Tensors: param/NAME (F32, the master where there is one; weights.h has shorter forms), what the optimizer keeps of it
+ * (param_state_group), state/NAME for what the caller adds (RNG counters, sampler cursor); `meta` is a JSON text.  Two
+ * runs that did the same write the same bytes, provided the caller keeps times and output paths out of meta.
  *
  * A run's folder holds checkpoint-N folders.  One is filled under checkpoint-N.tmp and renamed when every file is on
  * the disk, so a folder without .tmp is complete whenever the process or the machine stopped.
@@ -13,7 +13,7 @@
 
 #include "kernels/device.h"
 #include "kernels/param.h"
-#include "models/checkpoint/hdf5.h"
+#include "models/checkpoint/weights.h"
 
 #include <jansson.h>
 
@@ -36,6 +36,7 @@ struct checkpoint {
     json_t *meta;               /* saved; not touched by load */
     checkpoint_state_fn *whole; /* NULL: states are whole.  A load takes what is here of them by itself */
     void *whole_arg;
+    enum weights_form weights; /* of the parameters' matrices as they are saved; a load takes any */
 };
 
 /* Writes dir/ambit.h5, replacing one that is there only once the new one is whole. */

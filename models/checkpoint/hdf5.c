@@ -17,13 +17,13 @@ enum { CHUNK_BYTES = 1 << 20 };
 
 size_t hdf5_type_size(enum hdf5_type type)
 {
-    static const size_t sizes[] = { 4, 2, 4, 8, 1 };
+    static const size_t sizes[HDF5_TYPES] = { 4, 2, 4, 8, 1, 2, 1 };
     return sizes[type];
 }
 
 const char *hdf5_type_name(enum hdf5_type type)
 {
-    static const char *const names[] = { "f32", "f16", "i32", "i64", "u8" };
+    static const char *const names[HDF5_TYPES] = { "f32", "f16", "i32", "i64", "u8", "bf16", "i8" };
     return names[type];
 }
 
@@ -35,18 +35,27 @@ int64_t hdf5_tensor_size(const struct hdf5_tensor *t)
     return n;
 }
 
-/* The library knows no half floats until they are described; made once and kept. */
-static hid_t half_type(void)
+/* A float of two bytes, which the library does not know until it is described. */
+static hid_t short_float(size_t exponent, size_t mantissa, size_t bias)
 {
-    static hid_t half = -1;
+    hid_t type = H5Tcopy(H5T_IEEE_F32LE);
 
-    if (half < 0) {
-        half = H5Tcopy(H5T_IEEE_F32LE);
-        H5Tset_fields(half, 15, 10, 5, 0, 10);
-        H5Tset_size(half, 2);
-        H5Tset_ebias(half, 15);
+    H5Tset_fields(type, 15, mantissa, exponent, 0, mantissa);
+    H5Tset_size(type, 2);
+    H5Tset_ebias(type, bias);
+    return type;
+}
+
+/* Both of them are made once and kept. */
+static hid_t half_type(enum hdf5_type type)
+{
+    static hid_t f16 = -1, bf16 = -1;
+
+    if (f16 < 0) {
+        f16 = short_float(5, 10, 15);
+        bf16 = short_float(8, 7, 127);
     }
-    return half;
+    return type == HDF5_F16 ? f16 : bf16;
 }
 
 static hid_t library_type(enum hdf5_type type)
@@ -55,12 +64,16 @@ static hid_t library_type(enum hdf5_type type)
     case HDF5_F32:
         return H5T_IEEE_F32LE;
     case HDF5_F16:
-        return half_type();
+    case HDF5_BF16:
+        return half_type(type);
     case HDF5_I32:
         return H5T_STD_I32LE;
     case HDF5_I64:
         return H5T_STD_I64LE;
+    case HDF5_I8:
+        return H5T_STD_I8LE;
     case HDF5_U8:
+    case HDF5_TYPES:
         break;
     }
     return H5T_STD_U8LE;

@@ -20,7 +20,7 @@ enum { HDF5_VERSION = 1, HDF5_MAX_DIMS = 4, HDF5_MAX_NAME = 512 };
 /* The attribute with a tensor's sum. */
 #define HDF5_SUM "xxh64"
 
-enum hdf5_type { HDF5_F32, HDF5_F16, HDF5_I32, HDF5_I64, HDF5_U8 };
+enum hdf5_type { HDF5_F32, HDF5_F16, HDF5_I32, HDF5_I64, HDF5_U8, HDF5_BF16, HDF5_I8, HDF5_TYPES };
 
 struct hdf5_tensor {
     const char *name; /* full path without a leading slash: "param/bert.pooler.dense.bias" */

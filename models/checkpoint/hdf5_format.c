@@ -95,6 +95,8 @@ static const struct type_bytes types[] = {
     [HDF5_I32] = { 0, { 0x08, 0, 0, 4, 0, 0, 0, 0, 0, 32, 0 }, 11 },
     [HDF5_I64] = { 0, { 0x08, 0, 0, 8, 0, 0, 0, 0, 0, 64, 0 }, 11 },
     [HDF5_U8] = { 0, { 0, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0 }, 11 },
+    [HDF5_BF16] = { 1, { 0x20, 15, 0, 2, 0, 0, 0, 0, 0, 16, 0, 7, 8, 0, 7, 127, 0, 0, 0 }, 19 },
+    [HDF5_I8] = { 0, { 0x08, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0 }, 11 },
 };
 static const struct type_bytes sum_type = { 0, { 0, 0, 0, 8, 0, 0, 0, 0, 0, 64, 0 }, 11 };
 
@@ -110,12 +112,12 @@ static bool is_type(struct hdf5_bytes b, const struct type_bytes *type)
 
 static int read_type(struct hdf5_file *f, struct hdf5_bytes b, struct hdf5_tensor *t)
 {
-    for (int k = HDF5_F32; k <= HDF5_U8; k++)
+    for (int k = 0; k < HDF5_TYPES; k++)
         if (is_type(b, &types[k])) {
             t->type = (enum hdf5_type)k;
             return 0;
         }
-    return hdf5_fail(f, "its type is not one of f32, f16, i32, i64, u8");
+    return hdf5_fail(f, "its type is not one of f32, f16, bf16, i32, i64, i8, u8");
 }
 
 static int read_layout(struct hdf5_file *f, struct hdf5_bytes *b, struct header *h)

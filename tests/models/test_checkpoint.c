@@ -5,6 +5,7 @@
 #include "tests/support/support.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +117,8 @@ static void save(struct model *m, const char *where)
 {
     struct error err = { 0 };
     struct checkpoint c = {
-        &m->params, &m->device, extra, 2, json_pack("{s:f, s:s}", "threshold", 0.625, "mode", "\xc3\xa4"), NULL, NULL
+        &m->params, &m->device, extra,      2, json_pack("{s:f, s:s}", "threshold", 0.625, "mode", "\xc3\xa4"),
+        NULL,       NULL,       WEIGHTS_F32
     };
 
     if (checkpoint_save(where, &c, &err))
@@ -127,7 +129,7 @@ static void save(struct model *m, const char *where)
 static int load(struct model *m, const char *where, int n_extra, struct error *err)
 {
     struct hdf5_reader r;
-    struct checkpoint c = { &m->params, &m->device, extra, n_extra, NULL, NULL, NULL };
+    struct checkpoint c = { &m->params, &m->device, extra, n_extra, NULL, NULL, NULL, WEIGHTS_F32 };
 
     if (checkpoint_open(&r, where, err))
         return -1;
@@ -260,6 +262,198 @@ static void test_adafactor(void **state)
     model_close(&a);
     model_close(&b);
     model_close(&other);
+}
+
+/* ---- matrices in shorter forms ---- */
+
+enum { ROWS = 65, COLUMNS = 67 };
+
+/* A matrix that is worth a shorter form, in either compute type, and a vector. */
+static void wide_open(struct model *m, enum dtype dtype)
+{
+    struct error err;
+
+    *m = (struct model){ 0 };
+    if (device_open(&m->device, "cpu", &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(arena_init(&m->host, 1 << 16, &err), 0);
+    assert_int_equal(arena_init(&m->data, 1 << 20, &err), 0);
+    struct param_arenas a = { &m->host, &m->data, OPTIMIZER_NONE };
+    param_new(&m->params, &a, dtype, 2, (int64_t[]){ ROWS, COLUMNS }, 0.02f, 0, "wide");
+    param_new(&m->params, &a, F32, 1, (int64_t[]){ 9 }, 0.5f, 0, "bias");
+}
+
+/* Rows of very different magnitudes; the third is zero. */
+static void fill_wide(struct model *m, float *values)
+{
+    for (int row = 0; row < ROWS; row++)
+        for (int i = 0; i < COLUMNS; i++)
+            values[row * COLUMNS + i] = row == 2 ? 0 : ldexpf((float)((row * 131 + i * 7919) % 1000 - 500), row - 32);
+    param_upload(&m->params.list[0], &m->device, values);
+    param_upload(&m->params.list[1], &m->device, (float[]){ 1, -2, 3, 0.1f, 5, 6, 7, 8, 1e-30f });
+}
+
+static void save_wide(struct model *m, enum weights_form form)
+{
+    struct error err = { 0 };
+    struct checkpoint c = { .params = &m->params, .device = &m->device, .meta = json_object(), .weights = form };
+
+    if (checkpoint_save(dir, &c, &err))
+        fail_msg("%s", err.text);
+    json_decref(c.meta);
+}
+
+/* The most that a number of a row with this largest magnitude may move; the product with the scale is rounded too. */
+static float most_moved(enum weights_form form, float number, float largest)
+{
+    return form == WEIGHTS_F32 ? 0 : form == WEIGHTS_BF16 ? fabsf(number) / 256 : largest / 127 * 0.5001f;
+}
+
+static float largest_of(const float *row)
+{
+    float largest = 0;
+    for (int i = 0; i < COLUMNS; i++)
+        largest = fmaxf(largest, fabsf(row[i]));
+    return largest;
+}
+
+static void test_shorter_forms(void **state)
+{
+    static float values[ROWS * COLUMNS], found[ROWS * COLUMNS];
+    static const enum hdf5_type types[] = { HDF5_F32, HDF5_BF16, HDF5_I8 };
+    struct hdf5_reader r;
+    struct model a, b;
+    struct error err = { 0 };
+    (void)state;
+
+    wide_open(&a, F32);
+    wide_open(&b, F32);
+    fill_wide(&a, values);
+    for (enum weights_form form = WEIGHTS_F32; form <= WEIGHTS_INT8; form++) {
+        save_wide(&a, form);
+        if (load(&b, dir, 0, &err))
+            fail_msg("%s", err.text);
+        param_download(&b.params.list[0], &b.device, found);
+        for (int i = 0; i < ROWS * COLUMNS; i++) {
+            float most = most_moved(form, values[i], largest_of(values + i / COLUMNS * COLUMNS));
+            if (!(fabsf(found[i] - values[i]) <= most))
+                fail_msg("form %d, number %d: %g became %g", form, i, (double)values[i], (double)found[i]);
+        }
+        assert_tensor_equal(&a, a.params.list[1].t, &b, b.params.list[1].t); /* a vector stays as it is */
+        assert_int_equal(checkpoint_open(&r, dir, &err), 0);
+        assert_int_equal(hdf5_find(&r, "param/wide")->type, types[form]);
+        assert_int_equal(hdf5_find(&r, "scale/wide") != NULL, form == WEIGHTS_INT8);
+        hdf5_close(&r);
+    }
+    model_close(&a);
+    model_close(&b);
+}
+
+/* A model that computes in bf16 reads a file in int8: its weights are the rounded products. */
+static void test_int8_into_bf16(void **state)
+{
+    static float values[ROWS * COLUMNS], whole[ROWS * COLUMNS], found[ROWS * COLUMNS];
+    struct model a, b, c;
+    struct error err = { 0 };
+    (void)state;
+
+    wide_open(&a, F32);
+    wide_open(&b, BF16);
+    wide_open(&c, F32);
+    fill_wide(&a, values);
+    save_wide(&a, WEIGHTS_INT8);
+    if (load(&b, dir, 0, &err) || load(&c, dir, 0, &err))
+        fail_msg("%s", err.text);
+    param_download(&b.params.list[0], &b.device, found);
+    param_download(&c.params.list[0], &c.device, whole);
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        assert_true(found[i] == f32_from_bf16(bf16_from_f32(whole[i])));
+    model_close(&a);
+    model_close(&b);
+    model_close(&c);
+}
+
+static void test_what_int8_cannot_hold(void **state)
+{
+    static float values[ROWS * COLUMNS];
+    struct model a;
+    struct error err = { 0 };
+    struct checkpoint c = { .params = &a.params, .device = &a.device, .weights = WEIGHTS_INT8 };
+    (void)state;
+
+    wide_open(&a, F32);
+    fill_wide(&a, values);
+    values[77] = INFINITY;
+    param_upload(&a.params.list[0], &a.device, values);
+    c.meta = json_object();
+    assert_int_equal(checkpoint_save(dir, &c, &err), -1);
+    assert_error(err, "wide: expected finite weights, got inf at place 77");
+    json_decref(c.meta);
+    model_close(&a);
+}
+
+/* A forged file: a matrix in int8 of any shape, with any scales, beside the vector of wide_open. */
+static void forge(const struct hdf5_tensor *wide, const struct hdf5_tensor *scale, float one)
+{
+    static const int8_t numbers[ROWS * COLUMNS];
+    static const float bias[9];
+    static const struct hdf5_tensor meta = { "meta", HDF5_U8, 1, { 2 } }, vector = { "param/bias", HDF5_F32, 1, { 9 } };
+    float scales[ROWS + 1];
+    char path[256];
+    struct error err = { 0 };
+
+    for (int i = 0; i <= ROWS; i++)
+        scales[i] = i == 5 ? one : 0.25f;
+    snprintf(path, sizeof path, "%s/ambit.h5", dir);
+    struct hdf5_writer *w = hdf5_create(path, &err);
+    int rc = hdf5_put(w, &meta, "{}", &err) || hdf5_put(w, &vector, bias, &err) || hdf5_put(w, wide, numbers, &err) ||
+                     (scale && hdf5_put(w, scale, scales, &err))
+                 ? -1
+                 : 0;
+    if (hdf5_finish(w, rc, &err))
+        fail_msg("%s", err.text);
+}
+
+static void test_hostile_scales(void **state)
+{
+    static const struct hdf5_tensor wide = { "param/wide", HDF5_I8, 2, { ROWS, COLUMNS } };
+    static const struct hdf5_tensor flat = { "param/wide", HDF5_I8, 1, { ROWS } };
+    static const struct hdf5_tensor whole = { "param/wide", HDF5_BF16, 2, { 5, COLUMNS } };
+    static const struct hdf5_tensor scale = { "scale/wide", HDF5_F32, 1, { ROWS } };
+    static const struct hdf5_tensor more = { "scale/wide", HDF5_F32, 1, { ROWS + 1 } };
+    static const struct hdf5_tensor column = { "scale/wide", HDF5_F32, 2, { ROWS, 1 } };
+    static const struct hdf5_tensor bytes = { "scale/wide", HDF5_I32, 1, { ROWS } };
+    static const struct hdf5_tensor other = { "scale/bias", HDF5_F32, 1, { 9 } };
+    const struct {
+        const struct hdf5_tensor *wide, *scale;
+        float one;
+        const char *says;
+    } forgeries[] = {
+        { &wide, NULL, 1, "1 missing (scale/wide)" },
+        { &wide, &more, 1, "scale/wide: expected f32 [65], got f32 [66]" },
+        { &wide, &column, 1, "scale/wide: expected f32 [65], got f32 [65, 1]" },
+        { &wide, &bytes, 1, "scale/wide: expected f32 [65], got i32 [65]" },
+        { &wide, &other, 1, "1 missing (scale/wide); 1 unexpected (scale/bias)" },
+        { &flat, &scale, 1, "param/wide: expected i8 [65, 67], got i8 [65]" },
+        { &whole, NULL, 1, "param/wide: expected bf16 [65, 67], got bf16 [5, 67]" },
+        { &whole, &scale, 1, "1 unexpected (scale/wide)" },
+        { &wide, &scale, 0, "scale/wide: row 5: expected a finite scale above zero, got 0" },
+        { &wide, &scale, -0.5f, "scale/wide: row 5: expected a finite scale above zero, got -0.5" },
+        { &wide, &scale, INFINITY, "scale/wide: row 5: expected a finite scale above zero, got inf" },
+        { &wide, &scale, NAN, "row 5: expected a finite scale above zero, got " },
+        { &wide, &scale, 3e38f, "row 5: expected a finite scale above zero, got 3e+38" },
+    };
+    struct model m;
+    (void)state;
+
+    wide_open(&m, F32);
+    for (int i = 0; i < ARRAY_LEN(forgeries); i++) {
+        forge(forgeries[i].wide, forgeries[i].scale, forgeries[i].one);
+        expect_mismatch(&m, 0, (const char *[]){ forgeries[i].says, NULL });
+    }
+    forge(&wide, &scale, 0.5f);
+    assert_int_equal(load(&m, dir, 0, NULL), 0);
+    model_close(&m);
 }
 
 static void touch(const char *folder, const char *name)
@@ -417,6 +611,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_load_for_inference, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_does_not_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_adafactor, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shorter_forms, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_int8_into_bf16, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_int8_cannot_hold, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_hostile_scales, setup, teardown),
         cmocka_unit_test_setup_teardown(test_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(test_open_finds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_while_saving, setup, teardown),

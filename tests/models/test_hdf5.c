@@ -58,9 +58,11 @@ static void write_bytes(const char *path, const void *data, size_t n)
 static const struct hdf5_tensor tensors[] = {
     { "param/bert.layer.weight", HDF5_F32, 2, { 700, 601 } },
     { "param/bias", HDF5_F32, 1, { 3 } },
+    { "param/bytes", HDF5_I8, 2, { 1100, 1301 } },
     { "param/cube", HDF5_F32, 4, { 2, 3, 1, 5 } },
     { "param/none", HDF5_F32, 2, { 0, 4 } },
     { "param/one", HDF5_F32, 0, { 0 } },
+    { "param/short", HDF5_BF16, 2, { 5, 9 } },
     { "param/wide", HDF5_F32, 2, { 2, 300001 } },
     { "state/cursor", HDF5_I64, 1, { 2 } },
     { "state/half", HDF5_F16, 2, { 3, 7 } },
