@@ -69,13 +69,21 @@ struct causal {
 enum { HEAD_DIM_MAX = 256, CAUSAL_SUM_DIM = 128 }; /* channels of a head of attention; of one with sums of dq */
 
 /*
- * Words of 4 bytes that the backward of causal attention takes from the step where the device asks for them (see struct
- * device): two for each head of a query, two for each group of a key, and one for each number of dq if it is wanted.
+ * Places of rows, a head of a query each, in the sums of the backward of causal attention: those of a sequence and
+ * group begin at a multiple of 16.
  */
-static inline int64_t causal_sum_words(int64_t q_rows, int64_t k_rows, int64_t heads, int64_t groups, int64_t dim,
-                                       bool dq)
+static inline int64_t causal_sum_places(int64_t q_rows, int64_t sequences, int64_t heads, int64_t groups)
 {
-    return q_rows * heads * (2 + (dq ? dim : 0)) + 2 * k_rows * groups;
+    return groups * (q_rows * (heads / groups) / 16 + sequences) * 16;
+}
+
+/* Words of 4 bytes that it takes from the step where the device asks for them (see struct device): a tensor of F32
+ * numbers and of integers, with sums of dq if that is wanted. */
+static inline int64_t causal_sum_words(int64_t q_rows, int64_t k_rows, int64_t sequences, int64_t heads, int64_t groups,
+                                       int64_t dim, bool dq)
+{
+    int64_t width = dq ? dim <= CAUSAL_SUM_DIM / 2 ? CAUSAL_SUM_DIM / 2 : CAUSAL_SUM_DIM : 0;
+    return causal_sum_places(q_rows, sequences, heads, groups) * (width + 4) + (2 * k_rows * groups + 15) / 16 * 16;
 }
 
 /*

@@ -17,6 +17,7 @@ struct causal_args {
     const float *bias;                                                    /* [heads, 2 reach + 1], null: none */
     int tiles;                    /* of the side the grid is cut by, in the longest sequence */
     int heads, groups, each, dim; /* each: heads of a group */
+    unsigned per_head;            /* 2^31 / each, rounded up */
     int reach, window;            /* window: 0 for none */
     float scale, cap;             /* cap: 0 for none */
 };
@@ -30,6 +31,7 @@ static causal_args<T> causal_args_of_form(const struct tensor *q, const struct t
     a.q = data_of<T>(q), a.k = data_of<T>(k), a.v = data_of<T>(v);
     a.bias = data_of<float>(form->bias), a.reach = form->bias ? (int)(tensor_cols(form->bias) / 2) : 0;
     a.heads = form->heads, a.groups = form->groups, a.each = a.heads / a.groups;
+    a.per_head = ((1u << 31) + (unsigned)a.each - 1) / (unsigned)a.each;
     a.dim = (int)(tensor_cols(q) / a.heads), a.scale = form->scale;
     a.window = form->window, a.cap = form->cap;
     return a;
@@ -70,11 +72,19 @@ __device__ inline int64_t causal_key(const struct packed_span &s, int64_t j)
     return j < s.n_prefix ? s.prefix_from + j : s.key_from + j - s.n_prefix;
 }
 
+/* r / each, for r each < 2^31, in a multiplication. */
+template <typename T>
+__device__ inline int causal_query(const causal_args<T> &a, int r)
+{
+    return (int)__umulhi(2u * (unsigned)r, a.per_head);
+}
+
 /* The number in [Tq, heads] of a group's row r. */
 template <typename T>
 __device__ inline int64_t causal_row(const causal_args<T> &a, const struct packed_span &s, int group, int r)
 {
-    return (s.q_from + r / a.each) * a.heads + group * a.each + r % a.each;
+    int query = causal_query(a, r);
+    return (int64_t)(s.q_from + query) * a.heads + group * a.each + r - query * a.each;
 }
 
 /* The first key that a query sees of the `seen` that it would see without a window. */

@@ -56,9 +56,9 @@ __device__ inline float causal_delta(float *square, const T *dy, const T *y, int
     return warp_sum(dot);
 }
 
-/* dq, dk and dv of bf16 on tensor cores, the delta of g left to it, in `sums` of causal_sum_words; q_rows: Tq; false
+/* dq, dk and dv of bf16 on tensor cores, in `sums` of causal_sum_words; q_rows: Tq; false
  * where heads are longer than CAUSAL_SUM_DIM. */
-bool causal_backward_mma(struct ctx *c, causal_grads<bf16> g, causal_args<bf16> a, const struct causal *s, int *sums,
-                         int64_t q_rows, int64_t k_rows);
+bool causal_backward_mma(struct ctx *c, const causal_grads<bf16> &g, const causal_args<bf16> &a, const struct causal *s,
+                         int *sums, int64_t q_rows, int64_t k_rows);
 
 #endif

@@ -181,7 +181,7 @@ struct warp_rows {
  * most, not of the result. */
 __device__ inline float capped_score(float x, float most, float factor)
 {
-    return most - 2.0f * most / (1.0f + exp2f(factor * x));
+    return most - 2.0f * most / (1.0f + exp2_fast(factor * x));
 }
 
 /* Scores are capped, which leaves them before scaling. */

@@ -41,6 +41,38 @@ __device__ inline float rounded_product(float x, float y)
 #endif
 }
 
+/* 2^x in one instruction, 0 where that is below 2^-126; off by less than 2^-22 of it. */
+__device__ inline float exp2_fast(float x)
+{
+#ifdef __CUDA_ARCH__
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else
+    float y = exp2f(x);
+    return y < 0x1p-126f ? 0.0f : y;
+#endif
+}
+
+/* The nearest integer, even where two are as near. */
+__device__ inline int nearest(float x)
+{
+#ifdef __CUDA_ARCH__
+    return __float2int_rn(x);
+#else
+    return (int)rintf(x);
+#endif
+}
+
+/* x, for the compiler a new number: it computes again what depends on it, and keeps no registers for that meanwhile. */
+__device__ inline int afresh(int x)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("" : "+r"(x));
+#endif
+    return x;
+}
+
 /* Round to nearest even. */
 __host__ __device__ inline uint16_t bf16_bits(float x)
 {

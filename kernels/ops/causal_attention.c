@@ -16,8 +16,8 @@ static struct tensor *room_for_sums(struct ctx *c, const struct causal_attention
 
     if (!c->dev->sums_dq || n->q->dtype != BF16 || dim > CAUSAL_SUM_DIM)
         return NULL;
-    return tensor_new1(c, I32,
-                       causal_sum_words(n->q->shape[0], n->k->shape[0], n->form.heads, n->form.groups, dim, dq));
+    return tensor_new1(
+        c, I32, causal_sum_words(n->q->shape[0], n->k->shape[0], n->s.qs.n, n->form.heads, n->form.groups, dim, dq));
 }
 
 static void causal_attention_backward(struct ctx *c, struct node *node)

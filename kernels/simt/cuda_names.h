@@ -24,6 +24,10 @@ struct alignas(16) float4 {
     float x, y, z, w;
 };
 
+struct alignas(8) float2 {
+    float x, y;
+};
+
 typedef void *cudaStream_t;
 
 #define threadIdx (simt_current->index)
@@ -64,6 +68,11 @@ static inline T __shfl_down_sync(unsigned mask, T value, int by, SIMT_HERE)
 {
     int source = simt_current->lane + by;
     return __shfl_sync(mask, value, source < SIMT_WARP ? source : simt_current->lane, file, line);
+}
+
+static inline unsigned __umulhi(unsigned x, unsigned y)
+{
+    return (unsigned)((uint64_t)x * y >> 32);
 }
 
 /* Only integers: a sum of floats by atomics depends on the order of threads. */
