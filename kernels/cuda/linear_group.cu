@@ -120,6 +120,7 @@ static product_view<T> view_of(const struct linear_product *p)
     v.k = p->w ? tensor_cols(p->w) : 0, v.cols = tensor_cols(p->y.t);
     v.scale = p->scale, v.add = p->y.add, v.rows = p->rows;
     v.aligned = v.k % PACK == 0 && (((uintptr_t)v.x | (uintptr_t)v.w) & 15) == 0;
+    v.whole = v.cols % PACK == 0 && (((uintptr_t)v.y | (uintptr_t)v.bias | (uintptr_t)v.addend) & 15) == 0;
     return v;
 }
 

@@ -25,7 +25,8 @@ struct product_view {
     int64_t k, cols, first; /* its first block */
     uint64_t rows;          /* see linear_product */
     float scale;
-    bool wide, add, aligned; /* y is F32; y is added to; rows start at multiples of 16 bytes */
+    bool wide, add, aligned; /* y is F32; y is added to; rows of x and w start at multiples of 16 bytes */
+    bool whole;              /* what y's rows and columns have comes in packs of PACK numbers, aligned */
 };
 
 template <typename T>

@@ -277,8 +277,8 @@ __global__ void __launch_bounds__(FEW_THREADS, 2) few_rows_kernel(GRID_CONSTANT 
 {
     DYNAMIC_SHARED(few_memory<ROWS>, memory);
     const product_view<bf16> &p = product_of(a);
-    int64_t tiles = (a.rows + ROWS - 1) / ROWS, block = block_id() - p.first;
-    few_corner at = { block % tiles * ROWS, block / tiles * (TILES * TILE_COLS / a.each), 0 };
+    int tiles = (int)((a.rows + ROWS - 1) / ROWS), block = (int)(block_id() - p.first);
+    few_corner at = { block % tiles * ROWS, (int64_t)(block / tiles) * (TILES * TILE_COLS / a.each), 0 };
     if (!has_rows(a, p, at.row0, ROWS))
         return;
     at.rows = (int)(a.rows - at.row0 < ROWS ? a.rows - at.row0 : ROWS);

@@ -2,13 +2,16 @@
 #include "kernels/cuda/linear_group.cuh"
 
 /*
- * A block makes TILE_COLS columns of 16 N rows.  Four warps add one chain of k, four the other; of four each has M x 16
- * columns and N x 8 rows.  Stages of k, a strip of each chain, come through STAGES places of shared memory.
+ * A block makes TILE_COLS columns of 16 N rows.  Four warps add one chain of k, four the other; of four each has WIDE
+ * columns and 8 N rows.  Stages of k, a strip of each chain, come through STAGES places of shared memory.
+ *
+ * A line of w in shared memory is a row of mma's left operand.  Which column that is, is chosen such that a thread ends
+ * with PACK columns beside each other: of one product, or half of them of each of two.
  */
-constexpr int THREADS = 256, M = 4, TILE_COLS = 2 * 16 * M, HALF = TILE_COLS / 2;
+constexpr int THREADS = 256, M = 4, WIDE = 16 * M, TILE_COLS = 2 * WIDE;
 constexpr int STAGES = 4, STAGE = CHAINS * STRIP;
 constexpr int PIECES = STAGE / PACK, LINES = THREADS / PIECES; /* of a line; lines that the threads copy at once */
-static_assert(CHAINS == 2 && HALF % LINES == 0, "warps fill the tile, lines that are copied at once are of one half");
+static_assert(CHAINS == 2 && 2 * M == PACK && 2 * LINES == WIDE, "warps fill the tile");
 
 /* Lines of 128 bytes, of which piece i lies at i ^ line % 8: the same piece of eight lines is in different banks. */
 template <int N>
@@ -16,22 +19,23 @@ struct alignas(16) tile_stage {
     bf16 w[TILE_COLS][STAGE], x[16 * N][STAGE];
 };
 
-/* The sums of each chain, as rows of y; with the gap a warp's lanes store into different banks. */
+/* What each thread gives of its sums to the thread that has the same place in the other chain, and its own totals. */
 template <int N>
-struct tile_sums {
-    float at[CHAINS][16 * N][TILE_COLS + 4];
+struct tile_exchange {
+    float4 at[M * N / 2][THREADS];
+    float total[2 * M * N][THREADS];
 };
 
 template <int N>
 union tile_memory {
     tile_stage<N> stage[STAGES];
-    tile_sums<N> sums;
+    tile_exchange<N> exchange;
 };
 
 /* Where a thread's pieces come from: of the lines thread / PIECES, LINES further on and so forth. */
 template <int N>
 struct tile_lines {
-    const bf16 *w[2], *x;                                   /* its piece of the first line of each half of w, of x */
+    const bf16 *w[2], *x; /* its piece of the block's first column, for every other line of w, and first row */
     unsigned w_at[TILE_COLS / LINES], x_at[16 * N / LINES]; /* elements from there to each line */
     int left;                                               /* numbers from there to the end of k */
 };
@@ -42,22 +46,25 @@ __device__ inline unsigned line_at(int line, int64_t lines, int64_t k)
     return (unsigned)((line < lines ? line : lines - 1) * k);
 }
 
-/* Each half of w's lines is a product's or, of one product, HALF of its columns. */
+/* The column, from the block's first, of a line of w.  Of two products the second has the upper half of each WIDE. */
+__device__ inline int column_of(int line, int each)
+{
+    int half = each - 1, mine = PACK >> half; /* columns of a product that a thread has */
+    return line / WIDE * (WIDE >> half) + line % 8 * mine + (line % WIDE / 8 & (mine - 1));
+}
+
 template <int N>
 __device__ inline tile_lines<N> lines_of(const group_view<bf16> &a, const product_view<bf16> &p, int64_t row0,
                                          int64_t col0)
 {
     tile_lines<N> at;
     int piece = thread_id() % PIECES * PACK, line = thread_id() / PIECES;
-    UNROLL
-    for (int h = 0; h < 2; h++) {
-        int64_t first = col0 + (a.each == 1 && col0 + HALF < p.cols ? h * HALF : 0);
-        at.w[h] = (&p)[h * (a.each - 1)].w + first * p.k + piece;
-        UNROLL
-        for (int i = 0; i < HALF / LINES; i++)
-            at.w_at[h * HALF / LINES + i] = line_at(line + i * LINES, p.cols - first, p.k);
-    }
+    at.w[0] = p.w + col0 * p.k + piece;
+    at.w[1] = (&p)[a.each - 1].w + col0 * p.k + piece;
     at.x = p.x + row0 * p.k + piece;
+    UNROLL
+    for (int i = 0; i < TILE_COLS / LINES; i++)
+        at.w_at[i] = line_at(column_of(line + i * LINES, a.each), p.cols - col0, p.k);
     UNROLL
     for (int i = 0; i < 16 * N / LINES; i++)
         at.x_at[i] = line_at(line + i * LINES, a.rows - row0, p.k);
@@ -73,7 +80,7 @@ __device__ inline void fetch_stage(tile_stage<N> &to, tile_lines<N> &at)
     int bytes = at.left > 0 ? 16 : 0;
     UNROLL
     for (int i = 0; i < TILE_COLS / LINES; i++)
-        copy_async(&to.w[line + i * LINES][piece], at.w[i / (HALF / LINES)] + at.w_at[i], bytes);
+        copy_async(&to.w[line + i * LINES][piece], at.w[i % 2] + at.w_at[i], bytes);
     UNROLL
     for (int i = 0; i < 16 * N / LINES; i++)
         copy_async(&to.x[line + i * LINES][piece], at.x + at.x_at[i], bytes);
@@ -83,7 +90,7 @@ __device__ inline void fetch_stage(tile_stage<N> &to, tile_lines<N> &at)
     at.left -= STAGE;
 }
 
-/* Which chain the warp adds, and which columns and rows of the tile. */
+/* Which chain the warp adds, and its first column and row of the tile. */
 struct tile_warp {
     int chain, col, row;
 };
@@ -91,7 +98,15 @@ struct tile_warp {
 template <int N>
 __device__ inline tile_warp warp_place()
 {
-    return { warp_id() / 4, warp_id() / 2 % 2 * (16 * M), warp_id() % 2 * (8 * N) };
+    return { warp_id() / 4, warp_id() / 2 % 2 * WIDE, warp_id() % 2 * (8 * N) };
+}
+
+/* The row, from the warp's first, of its i-th tile of eight rows.  A warp begins with the half of its rows that it
+ * stores in the end: the upper half in the second chain. */
+template <int N>
+__device__ inline int row_of(int i, int chain)
+{
+    return i < N / 2 ? 8 * i + chain * (4 * N) : 8 * i - chain * (4 * N);
 }
 
 /* sum += the warp's strip of the stage. */
@@ -107,9 +122,10 @@ __device__ inline void multiply_stage(float (&sum)[M][N][4], const tile_stage<N>
         for (int m = 0; m < M; m++)
             load_matrices<false>(w[m], &s.w[warp.col + 16 * m + lane % 16][((first + lane / 16) ^ lane % 8) * PACK]);
         UNROLL
-        for (int n = 0; n < N / 2; n++)
-            load_matrices<false>(
-                x[n], &s.x[warp.row + 16 * n + lane / 16 * 8 + lane % 8][((first + lane / 8 % 2) ^ lane % 8) * PACK]);
+        for (int n = 0; n < N / 2; n++) {
+            int row = warp.row + row_of<N>(2 * n + lane / 16, warp.chain) + lane % 8;
+            load_matrices<false>(x[n], &s.x[row][((first + lane / 8 % 2) ^ lane % 8) * PACK]);
+        }
         UNROLL
         for (int n = 0; n < N; n++) {
             const unsigned right[2] = { x[n / 2][n % 2 * 2], x[n / 2][n % 2 * 2 + 1] };
@@ -120,21 +136,18 @@ __device__ inline void multiply_stage(float (&sum)[M][N][4], const tile_stage<N>
     }
 }
 
-/* Adds the block's chains, and leaves them in shared memory. */
+/* Adds the warp's chain. */
 template <int N>
-__device__ inline void add_chains(tile_memory<N> &memory, const group_view<bf16> &a, const product_view<bf16> &p,
-                                  int64_t row0, int64_t col0)
+__device__ inline void add_chain(float (&sum)[M][N][4], tile_memory<N> &memory, tile_lines<N> at, int k,
+                                 const tile_warp &warp)
 {
-    float sum[M][N][4] = { { { 0 } } };
-    tile_lines<N> at = lines_of<N>(a, p, row0, col0);
-    tile_warp warp = warp_place<N>();
     UNROLL
     for (int i = 0; i < STAGES - 1; i++) {
         fetch_stage(memory.stage[i], at);
         copy_commit();
     }
     ROLLED
-    for (int k0 = 0, i = 0; k0 < p.k; k0 += STAGE, i = (i + 1) % STAGES) {
+    for (int k0 = 0, i = 0; k0 < k; k0 += STAGE, i = (i + 1) % STAGES) {
         copy_wait<STAGES - 2>();
         __syncthreads(); /* the stage is there, and the one before has been used */
         fetch_stage(memory.stage[(i + STAGES - 1) % STAGES], at);
@@ -143,74 +156,214 @@ __device__ inline void add_chains(tile_memory<N> &memory, const group_view<bf16>
     }
     copy_wait<0>(); /* of stages behind the end */
     __syncthreads();
-    int row = warp.row + lane_id() % 4 * 2, col = warp.col + lane_id() / 4;
-    UNROLL
-    for (int i = 0; i < M * N * 4; i++)
-        memory.sums.at[warp.chain][row + i / 4 % N * 8 + i % 2][col + i / 4 / N * 16 + i / 2 % 2 * 8] =
-            sum[i / 4 / N][i / 4 % N][i % 4];
-    __syncthreads();
 }
 
-/* The bias of PACK columns, or zeros. */
-__device__ inline void load_bias(float (&bias)[PACK], const product_view<bf16> &p, int64_t col)
-{
-    load_pack(bias, p.bias + col, p.bias ? p.cols - col : 0);
-}
-
-/* PACK numbers at row, col from their sums, which lie at r, j of the tile: as `finished` makes them. */
+/* Adds the other chain to the first half of the thread's sums; the second half is the other chain's to store. */
 template <int N>
-__device__ inline void finish_pack(float (&v)[PACK], const tile_sums<N> &s, int r, int j, const product_view<bf16> &p,
-                                   const float (&bias)[PACK], float rstd, int64_t row, int64_t col)
+__device__ inline void add_other_chain(float (&sum)[M][N][4], tile_exchange<N> &exchange)
 {
-    float addend[PACK], factor = p.scale * rstd;
     UNROLL
-    for (int i = 0; i < PACK; i += 4) {
-        float4 a = *(const float4 *)&s.at[0][r][j + i], b = *(const float4 *)&s.at[1][r][j + i];
-        v[i] = a.x + b.x, v[i + 1] = a.y + b.y, v[i + 2] = a.z + b.z, v[i + 3] = a.w + b.w;
+    for (int i = 0; i < M * N / 2; i++) {
+        const float(&give)[4] = sum[i % M][i / M + N / 2];
+        exchange.at[i][thread_id()] = float4{ give[0], give[1], give[2], give[3] };
     }
+    __syncthreads();
     UNROLL
-    for (int i = 0; i < PACK; i++)
-        v[i] = fmaf(v[i], factor, bias[i]);
-    if (!p.addend)
-        return;
-    load_pack(addend, p.addend + row * p.cols + col, p.cols - col);
-    UNROLL
-    for (int i = 0; i < PACK; i++)
-        v[i] += addend[i];
+    for (int i = 0; i < M * N / 2; i++) {
+        float4 other = exchange.at[i][thread_id() ^ THREADS / 2];
+        float(&mine)[4] = sum[i % M][i / M];
+        mine[0] += other.x, mine[1] += other.y, mine[2] += other.z, mine[3] += other.w;
+    }
 }
 
-/* Stores the block's numbers, PACK beside each other at once: of one product, or gated, of EACH. */
-template <int N, int EACH>
-__device__ inline void put_tile(const group_view<bf16> &a, const product_view<bf16> &p, const tile_sums<N> &s,
-                                int64_t row0, int64_t col0)
+/* So many words of 32 bits beside each other, which one instruction moves. */
+template <int N>
+struct alignas(4 * N) words {
+    unsigned at[N];
+};
+
+/* v = COUNT numbers beside each other, aligned. */
+template <int COUNT>
+__device__ inline void load_numbers(float *v, const float *from)
 {
-    constexpr int PACKS = TILE_COLS / EACH / PACK;
-    int j = thread_id() % PACKS * PACK;
-    int64_t col = col0 + j, end = a.rows - row0 < 16 * N ? a.rows : row0 + 16 * N;
-    if (col >= p.cols)
-        return;
-    float bias[EACH][PACK];
     UNROLL
-    for (int i = 0; i < EACH; i++)
-        load_bias(bias[i], (&p)[i], col);
-    ROLLED
-    for (int64_t row = row0 + thread_id() / PACKS; row < end; row += THREADS / PACKS) {
-        if (!has_row(a, p, row))
-            continue;
-        float v[PACK], up[PACK], rstd = a.rstd ? a.rstd[row] : 1.0f;
-        int r = (int)(row - row0);
-        finish_pack(v, s, r, j, p, bias[0], rstd, row, col);
-        if (EACH == 2) {
-            finish_pack(up, s, r, HALF + j, (&p)[1], bias[EACH - 1], rstd, row, col);
-            UNROLL
-            for (int i = 0; i < PACK; i++)
-                v[i] = gated(a, v[i], up[i]);
-        }
-        if (p.wide)
-            put_pack((float *)p.y + row * p.cols + col, v, p.cols - col, p.add);
-        else
-            put_pack((bf16 *)p.y + row * p.cols + col, v, p.cols - col, p.add);
+    for (int i = 0; i < COUNT; i += 4) {
+        words<4> four = *(const words<4> *)(from + i);
+        UNROLL
+        for (int j = 0; j < 4; j++)
+            v[i + j] = f32_bits(four.at[j]);
     }
+}
+
+template <int COUNT>
+__device__ inline void load_numbers(float *v, const bf16 *from)
+{
+    words<COUNT / 2> all = *(const words<COUNT / 2> *)from;
+    UNROLL
+    for (int i = 0; i < COUNT; i += 2) {
+        v[i] = f32_bits(all.at[i / 2] << 16);
+        v[i + 1] = f32_bits(all.at[i / 2] & 0xffff0000u);
+    }
+}
+
+template <int COUNT>
+__device__ inline void store_numbers(float *y, const float *v)
+{
+    UNROLL
+    for (int i = 0; i < COUNT; i += 4)
+        *(words<4> *)(y + i) = { { f32_word(v[i]), f32_word(v[i + 1]), f32_word(v[i + 2]), f32_word(v[i + 3]) } };
+}
+
+template <int COUNT>
+__device__ inline void store_numbers(bf16 *y, const float *v)
+{
+    words<COUNT / 2> all;
+    UNROLL
+    for (int i = 0; i < COUNT; i += 2)
+        all.at[i / 2] = bf16_pair(v[i], v[i + 1]);
+    *(words<COUNT / 2> *)y = all;
+}
+
+/* A thread's first row and column, and how many rows there are from there on. */
+struct tile_place {
+    int64_t row, col;
+    int rows;
+};
+
+template <int N>
+__device__ inline tile_place place_of(const group_view<bf16> &a, const tile_warp &warp, int64_t row0, int64_t col0)
+{
+    int half = a.each - 1, row = warp.row + row_of<N>(0, warp.chain) + lane_id() % 4 * 2;
+    return { row0 + row, col0 + (warp.col >> half) + lane_id() / 4 * (PACK >> half), (int)(a.rows - row0) - row };
+}
+
+/* The thread's i-th row, from its first, and the j-th of its sums there. */
+__device__ inline int tile_row(int i)
+{
+    return i / 2 * 8 + i % 2;
+}
+
+template <int N>
+__device__ inline float tile_sum(const float (&sum)[M][N][4], int i, int j)
+{
+    return sum[j / 2][i / 2][j % 2 * 2 + i % 2];
+}
+
+/* The norm's factors of the thread's rows. */
+template <int N>
+__device__ inline void load_factors(float (&rstd)[N], const float *from, int rows)
+{
+    UNROLL
+    for (int i = 0; i < N; i++)
+        rstd[i] = 1;
+    if (!from)
+        return;
+    UNROLL
+    for (int i = 0; i < N; i++)
+        if (tile_row(i) < rows)
+            rstd[i] = from[tile_row(i)];
+}
+
+/* Stores the thread's numbers of one product, PACK beside each other.  MORE: there are addends or adapters, or y is
+ * added to. */
+template <int N, typename U, bool MORE>
+__device__ inline void put_packs(const group_view<bf16> &a, const product_view<bf16> &p, const float (&sum)[M][N][4],
+                                 const tile_place &first)
+{
+    float bias[PACK] = { 0 }, rstd[N], before[N][PACK], scale = p.scale;
+    int64_t cols = p.cols, at = first.row * cols + first.col;
+    U *y = (U *)p.y + at;
+    load_factors(rstd, a.rstd ? a.rstd + first.row : nullptr, first.rows);
+    if (p.bias)
+        load_numbers<PACK>(bias, p.bias + first.col);
+    UNROLL
+    for (int i = 0; i < N && MORE; i++)
+        if (p.add && tile_row(i) < first.rows)
+            load_numbers<PACK>(before[i], y + tile_row(i) * cols);
+    UNROLL
+    for (int i = 0; i < N; i++) {
+        if (tile_row(i) >= first.rows || (MORE && !has_row(a, p, first.row + tile_row(i))))
+            continue;
+        float v[PACK], more[PACK], factor = scale * rstd[i];
+        for (int j = 0; j < PACK; j++)
+            v[j] = fmaf(tile_sum(sum, i, j), factor, bias[j]);
+        if (MORE && p.addend) {
+            load_numbers<PACK>(more, p.addend + at + tile_row(i) * cols);
+            for (int j = 0; j < PACK; j++)
+                v[j] += more[j];
+        }
+        for (int j = 0; j < PACK && MORE && p.add; j++)
+            v[j] += before[i][j];
+        store_numbers<PACK>(y + tile_row(i) * cols, v);
+    }
+}
+
+/* The same of two products, of which the thread has half as many columns, gated. */
+template <int N>
+__device__ inline void put_gated(const group_view<bf16> &a, const product_view<bf16> &p, const float (&sum)[M][N][4],
+                                 const tile_place &first)
+{
+    constexpr int COUNT = PACK / 2;
+    const product_view<bf16> &last = (&p)[1];
+    float bias[PACK] = { 0 }, rstd[N], scale[2] = { p.scale, last.scale };
+    int64_t cols = p.cols;
+    bf16 *y = (bf16 *)p.y + first.row * cols + first.col;
+    load_factors(rstd, a.rstd ? a.rstd + first.row : nullptr, first.rows);
+    if (p.bias)
+        load_numbers<COUNT>(bias, p.bias + first.col);
+    if (last.bias)
+        load_numbers<COUNT>(bias + COUNT, last.bias + first.col);
+    UNROLL
+    for (int i = 0; i < N; i++) {
+        if (tile_row(i) >= first.rows)
+            continue;
+        float v[COUNT];
+        for (int j = 0; j < COUNT; j++)
+            v[j] = gated(a, fmaf(tile_sum(sum, i, j), scale[0] * rstd[i], bias[j]),
+                         fmaf(tile_sum(sum, i, j + COUNT), scale[1] * rstd[i], bias[j + COUNT]));
+        store_numbers<COUNT>(y + tile_row(i) * cols, v);
+    }
+}
+
+/* The same one by one, of rows that do not come in packs and whatever else is rare. */
+template <int N>
+__device__ inline void put_each(const group_view<bf16> &a, const product_view<bf16> &p, const float (&sum)[M][N][4],
+                                tile_exchange<N> &exchange, const tile_place &first)
+{
+    int count = PACK >> (a.each - 1);
+    UNROLL
+    for (int i = 0; i < N * PACK; i++)
+        exchange.total[i][thread_id()] = tile_sum(sum, i / PACK, i % PACK);
+    ROLLED
+    for (int i = 0; i < N * count; i++) {
+        int r = i / count, j = i % count;
+        int64_t row = first.row + tile_row(r), col = first.col + j;
+        if (!has_row(a, p, row) || col >= p.cols)
+            continue;
+        float rstd = a.rstd ? a.rstd[row] : 1.0f, *total = &exchange.total[r * PACK + j][thread_id()];
+        float v = finished(p, *total, rstd, row, col);
+        if (a.each == 2)
+            v = gated(a, v, finished((&p)[1], total[count * THREADS], rstd, row, col));
+        put_number(p, row, col, v);
+    }
+}
+
+template <int N>
+__device__ inline void put_tile(const group_view<bf16> &a, const product_view<bf16> &p, const float (&sum)[M][N][4],
+                                tile_exchange<N> &exchange, const tile_place &first)
+{
+    const product_view<bf16> &last = (&p)[a.each - 1];
+    bool whole = p.whole && last.whole, more = p.add || p.addend || last.addend || a.adapter_of;
+    if (!whole || (a.each == 2 && (p.wide || more)))
+        put_each(a, p, sum, exchange, first);
+    else if (first.col >= p.cols)
+        return;
+    else if (a.each == 2)
+        put_gated(a, p, sum, first);
+    else if (p.wide)
+        more ? put_packs<N, float, true>(a, p, sum, first) : put_packs<N, float, false>(a, p, sum, first);
+    else
+        more ? put_packs<N, bf16, true>(a, p, sum, first) : put_packs<N, bf16, false>(a, p, sum, first);
 }
 
 /*
@@ -225,15 +378,16 @@ __global__ void __launch_bounds__(THREADS, 1) linear_tiles_kernel(GRID_CONSTANT 
 {
     DYNAMIC_SHARED(tile_memory<N>, memory);
     const product_view<bf16> &p = product_of(a);
-    int64_t tiles = (a.rows + 16 * N - 1) / (16 * N), block = block_id() - p.first;
-    int64_t row0 = block % tiles * (16 * N), col0 = block / tiles * (TILE_COLS / a.each);
+    int tiles = (int)((a.rows + 16 * N - 1) / (16 * N)), block = (int)(block_id() - p.first);
+    int64_t row0 = block % tiles * (16 * N), col0 = (int64_t)(block / tiles) * (TILE_COLS >> (a.each - 1));
     if (!has_rows(a, p, row0, 16 * N))
         return;
-    add_chains(*memory, a, p, row0, col0);
-    if (a.each == 2)
-        put_tile<N, 2>(a, p, memory->sums, row0, col0);
-    else
-        put_tile<N, 1>(a, p, memory->sums, row0, col0);
+    float sum[M][N][4] = { { { 0 } } };
+    tile_warp warp = warp_place<N>();
+    if (p.k > 0)
+        add_chain(sum, *memory, lines_of<N>(a, p, row0, col0), (int)p.k, warp);
+    add_other_chain(sum, memory->exchange);
+    put_tile(a, p, sum, memory->exchange, place_of<N>(a, warp, row0, col0));
 }
 
 /* Whether rows are copied 16 bytes at a time, and the two products of a glu read the same. */
