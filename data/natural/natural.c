@@ -5,6 +5,8 @@
 #include "data/natural/schema_edit.h"
 #include "data/natural/schema_store.h"
 #include "data/natural/under_specify.h"
+#include "data/schema/schema_build.h"
+#include "data/schema/schema_join.h"
 #include "data/sql/sql.h"
 #include "data/util/log.h"
 
@@ -28,6 +30,27 @@ bool natural_claim(struct natural *n, const char *question, enum fold fold)
         n->fold_of[at] = fold;
     }
     return n->fold_of[at] == fold;
+}
+
+const struct schema *natural_join(struct natural *n, const struct schema *a, const struct schema *b)
+{
+    const struct schema *const both[] = { a, b };
+    struct schema *joined = xmalloc(sizeof *joined);
+
+    schema_join(joined, both, 2);
+    joined->db_id = strings_printf(&n->out->folds[FOLD_TRAIN].text, "%s__%s", a->db_id, b->db_id);
+    GROW(n->joined, n->n_joined, n->joined_cap);
+    n->joined[n->n_joined++] = joined;
+    return joined;
+}
+
+static void joined_release(struct natural *n)
+{
+    for (int i = 0; i < n->n_joined; i++) {
+        schema_release(n->joined[i]);
+        free(n->joined[i]);
+    }
+    free(n->joined);
 }
 
 void natural_add(struct natural *n, enum fold fold, const struct example *e)
@@ -177,6 +200,7 @@ int natural_build(struct dataset *out, const struct natural_options *o, char *co
         corpus_release(&corpora[i]);
     free(corpora);
     schema_store_release(&store);
+    joined_release(&n);
     strings_release(&n.questions);
     free(n.fold_of);
     arena_release(&n.sql);

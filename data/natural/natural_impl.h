@@ -25,6 +25,8 @@ struct natural {
     enum fold *fold_of;
     int questions_cap;
     struct schema_store *schemas; /* the forms of schemas that out has */
+    struct schema **joined;       /* schemas of two databases; they live as long as the run */
+    int n_joined, joined_cap;
     struct arena sql;
     struct rng rng;
 };
@@ -34,6 +36,8 @@ typedef int natural_maker(struct natural *n, const struct natural_corpus *c, str
 
 /* Whether the question may stand in that split, which is then its only one. */
 bool natural_claim(struct natural *n, const char *question, enum fold fold);
+/* The schemas of two databases as one, which n keeps. */
+const struct schema *natural_join(struct natural *n, const struct schema *a, const struct schema *b);
 /* Adds an example; id may be NULL. */
 void natural_add(struct natural *n, enum fold fold, const struct example *e);
 /* Sets flags[column] for every column that the statement uses.  False where it cannot be read on the schema. */

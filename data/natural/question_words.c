@@ -8,16 +8,12 @@
 
 void word_list_read(struct word_list *w, const char *text)
 {
-    int n = words_read(text, w->list, NAME_MAX_WORDS), kept = 0;
+    uint32_t words[NAME_MAX_WORDS];
+    int n = words_read(text, words, NAME_MAX_WORDS);
 
-    for (int i = 0; i < n; i++) {
-        bool again = false;
-        for (int k = 0; k < kept; k++)
-            again |= w->list[k] == w->list[i];
-        if (!again)
-            w->list[kept++] = w->list[i];
-    }
-    w->n = kept;
+    w->n = 0;
+    for (int i = 0; i < n; i++)
+        word_list_add(w, words[i]);
 }
 
 bool word_list_has(const struct word_list *w, uint32_t word)
@@ -26,6 +22,12 @@ bool word_list_has(const struct word_list *w, uint32_t word)
         if (w->list[i] == word)
             return true;
     return false;
+}
+
+void word_list_add(struct word_list *w, uint32_t word)
+{
+    if (!word_list_has(w, word) && w->n < NAME_MAX_WORDS)
+        w->list[w->n++] = word;
 }
 
 bool question_words_read(struct cut_question *q, const char *text)
@@ -64,7 +66,7 @@ int question_find(const struct cut_question *q, const uint32_t *words, int n, in
 {
     for (int i = from; n && i + n <= q->n; i++) {
         int k = 0;
-        while (k < n && q->list[i + k].hash == words[k] && !q->list[i + k].taken)
+        while (k < n && q->list[i + k].hash == words[k])
             k++;
         if (k == n && question_joined(q, i, i + n - 1))
             return i;
@@ -96,12 +98,11 @@ static const char *article(const struct cut_question *q, int i)
     return vowel ? (large ? "An" : "an") : (large ? "A" : "a");
 }
 
-/* One word and all that stands between it and the next word. */
+/* One word, and the text that stands behind it, or behind the words after it that go, up to the next word. */
 static void write_word(const struct cut_question *q, int i, bool first, FILE *f)
 {
     const struct question_word *w = &q->list[i];
     const char *fit = article(q, i);
-    int end = i + 1 < q->n ? q->list[i + 1].begin : (int)strlen(q->text);
     bool large = first && isupper((unsigned char)q->text[q->list[0].begin]);
 
     if (fit)
@@ -110,7 +111,10 @@ static void write_word(const struct cut_question *q, int i, bool first, FILE *f)
         putc(large ? toupper((unsigned char)q->text[w->begin]) : q->text[w->begin], f);
         fwrite(q->text + w->begin + 1, 1, (size_t)(w->end - w->begin - 1), f);
     }
-    fwrite(q->text + w->end, 1, (size_t)(end - w->end), f);
+    while (i + 1 < q->n && q->list[i + 1].out)
+        i++;
+    int begin = q->list[i].end, end = i + 1 < q->n ? q->list[i + 1].begin : (int)strlen(q->text);
+    fwrite(q->text + begin, 1, (size_t)(end - begin), f);
 }
 
 char *question_without(const struct cut_question *q)

@@ -15,13 +15,14 @@ struct word_list {
 };
 
 void word_list_read(struct word_list *w, const char *text);
+/* Does nothing where the list has the word, or is full. */
+void word_list_add(struct word_list *w, uint32_t word);
 bool word_list_has(const struct word_list *w, uint32_t word);
 
 struct question_word {
     int begin, end; /* bytes of the text */
     uint32_t hash;
-    bool taken; /* by a mention of another element */
-    bool out;   /* goes */
+    bool out; /* goes */
 };
 
 struct cut_question {
@@ -32,7 +33,7 @@ struct cut_question {
 
 /* False where the question has too many words. */
 bool question_words_read(struct cut_question *q, const char *text);
-/* The first of n words that stand side by side from `from` on, in this order and not taken; -1 where they do not. */
+/* The first of n words that stand side by side from `from` on, in this order; -1 where they do not. */
 int question_find(const struct cut_question *q, const uint32_t *words, int n, int from);
 bool question_says(const struct cut_question *q, uint32_t word);
 /* Words i and k stand side by side, with nothing but one blank, "-" or "_" between any two. */

@@ -9,9 +9,10 @@ static const char *const no_heads[] = { "billion", "million", "f",    "c",    "i
                                         "mib",     "yes",     "no",   "usd",  "km",     "kg",     "cm",
                                         "feet",    "percent", "left", "half", "number", "joined", "details" };
 /* Modifiers that a reader leaves out without a doubt: a total is the plain thing, and first and last names are one. */
-static const char *const weak_modifiers[] = { "first", "last", "middle",  "family", "given", "full",  "short",  "long",
-                                              "total", "all",  "overall", "sum",    "other", "main",  "parent", "1",
-                                              "2",     "3",    "of",      "in",     "to",    "login", "super" };
+static const char *const weak_modifiers[] = { "first",  "last",  "middle", "family",  "given", "full",    "short",
+                                              "long",   "total", "all",    "overall", "sum",   "other",   "main",
+                                              "parent", "1",     "2",      "3",       "pct",   "percent", "num",
+                                              "number", "count", "of",     "in",      "to",    "login",   "super" };
 
 static bool among(uint32_t word, const char *const *words, int n)
 {
@@ -103,21 +104,59 @@ static bool own_words_count(const struct word_list *own, const char *table)
     return own->n > 0 && !all_of_table;
 }
 
+static bool read_of_one_table(struct rivals *r, const struct schema *s)
+{
+    const struct schema_column *x = &s->columns[r->columns[0]], *y = &s->columns[r->columns[1]];
+    struct word_list names[2], shared;
+
+    word_list_read(&names[0], x->text);
+    word_list_read(&names[1], y->text);
+    split(&names[0], &names[1], &r->shared, &r->own[0]);
+    split(&names[1], &names[0], &shared, &r->own[1]);
+    r->owners[0] = x->text;
+    r->owners[1] = y->text;
+    const char *table = s->tables[x->table].text;
+    return own_words_count(&r->own[0], table) && own_words_count(&r->own[1], table);
+}
+
+/* The words of a column that its table's name lacks, and those of the table. */
+static void take_apart(struct word_list *core, struct word_list *table, const struct schema *s, int column)
+{
+    struct word_list name, words, both;
+
+    word_list_read(&name, s->columns[column].text);
+    word_list_read(&words, s->tables[s->columns[column].table].text);
+    split(&name, &words, &both, core);
+    split(&words, core, &both, table);
+}
+
+static bool read_of_two_tables(struct rivals *r, const struct schema *s)
+{
+    struct word_list cores[2];
+
+    for (int k = 0; k < 2; k++) {
+        if (schema_column_is_key(s, r->columns[k]))
+            return false;
+        take_apart(&cores[k], &r->own[k], s, r->columns[k]);
+        r->owners[k] = s->tables[s->columns[r->columns[k]].table].text;
+    }
+    struct word_list only;
+    split(&cores[0], &cores[1], &r->shared, &only);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < r->own[k].n; i++)
+            if (word_list_has(&r->own[1 - k], r->own[k].list[i]))
+                return false;
+    return only.n == 0 && cores[1].n == cores[0].n && word_list_has(&r->shared, r->head) && r->own[0].n && r->own[1].n;
+}
+
 bool rivals_read(struct rivals *r, const struct schema *s, int a, int b)
 {
     const struct schema_column *x = &s->columns[a], *y = &s->columns[b];
-    struct word_list names[2], shared;
 
-    if (a == b || x->table != y->table || x->type != y->type || head_word(x->text) != head_word(y->text) ||
-        !can_be_head(x->text))
+    *r = (struct rivals){ .columns = { a, b }, .head = head_word(x->text), .apart = x->table != y->table };
+    if (a == b || x->type != y->type || r->head != head_word(y->text) || !can_be_head(x->text))
         return false;
-    word_list_read(&names[0], x->text);
-    word_list_read(&names[1], y->text);
-    *r = (struct rivals){ .columns = { a, b }, .head = head_word(x->text) };
-    split(&names[0], &names[1], &r->shared, &r->own[0]);
-    split(&names[1], &names[0], &shared, &r->own[1]);
-    const char *table = s->tables[x->table].text;
-    return own_words_count(&r->own[0], table) && own_words_count(&r->own[1], table);
+    return r->apart ? read_of_two_tables(r, s) : read_of_one_table(r, s);
 }
 
 bool column_has_words(const struct schema *s, int column, const struct word_list *words)

@@ -1,8 +1,9 @@
 /*
- * rivals.h - two columns of one table that a question may mean alike once it leaves their modifiers out.
+ * rivals.h - two columns that a question may mean alike once it leaves their modifiers out.
  *
- * "start date" and "end date" are rivals: the head word is the same and each has words of its own.  "name" and "trade
- * name" are none, since "name" is the whole name of the first.
+ * Two columns of one table are rivals where the head word is the same and each has words of its own: "start date" and
+ * "end date", but not "name" and "trade name", since "name" is the whole name of the first.  Two columns of different
+ * tables are rivals where nothing but their tables' names tells them apart: the name of a product and of a customer.
  */
 #ifndef DATA_NATURAL_RIVALS_H
 #define DATA_NATURAL_RIVALS_H
@@ -10,14 +11,16 @@
 #include "data/natural/question_words.h"
 #include "data/schema/schema.h"
 
-/* The words that both names have, and those that only one of them has. */
+/* The words that both names have, and those that only one of them has: of different tables, the tables' words. */
 struct rivals {
     int columns[2];
+    const char *owners[2]; /* the names that the own words are from; borrowed from the schema */
     struct word_list shared, own[2];
     uint32_t head;
+    bool apart; /* of different tables */
 };
 
-/* False where columns a and b of one table are no rivals. */
+/* False where columns a and b are no rivals. */
 bool rivals_read(struct rivals *r, const struct schema *s, int a, int b);
 
 /* The hash of the last word of a name; 0 where it has none. */

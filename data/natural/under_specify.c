@@ -14,9 +14,11 @@
 enum { STEM = 5 }; /* letters that "departs" and "departure" have in common */
 
 /* Why a question is not shortened. */
-enum loss { LOSS_NONE, LOSS_WORDS, LOSS_HINT, LOSS_RIVALS, LOSS_SQL, LOSS_ROWS, LOSSES };
-static const char *const loss_names[LOSSES] = { "shortened",      "not named by its modifier", "a hint remains",
-                                                "further rivals", "no second statement",       "equal rows" };
+enum loss { LOSS_NONE, LOSS_WORDS, LOSS_HINT, LOSS_CONTEXT, LOSS_RIVALS, LOSS_SQL, LOSS_ROWS, LOSSES };
+static const char *const loss_names[LOSSES] = { "shortened",      "not named by its modifier",
+                                                "a hint remains", "context tells",
+                                                "further rivals", "no second statement",
+                                                "equal rows" };
 
 /* What is looked at while the items of one corpus are found. */
 struct under_search {
@@ -25,46 +27,81 @@ struct under_search {
     struct under_items *out;
     struct exec_db *db; /* of the database that is looked at, or NULL */
     int db_of;
-    int losses[LOSSES];
+    int losses[2][LOSSES]; /* of rivals in one table, in two */
 };
 
-/* Marks the words of column `of` that go.  A mention ends in the head word, and all words before it that belong to the
- * name are part of it. */
-static bool cut_mentions(struct cut_question *q, const struct rivals *r)
+/* Where the mention that ends in the head word i begins: all words before it that belong to the name are part of it. */
+static int mention_begin(const struct cut_question *q, const struct rivals *r, int i)
+{
+    int begin = i;
+
+    while (begin > 0 && question_joined(q, begin - 1, begin) &&
+           (word_list_has(&r->shared, q->list[begin - 1].hash) || word_list_has(&r->own[0], q->list[begin - 1].hash)))
+        begin--;
+    return begin;
+}
+
+static bool is_word(const struct cut_question *q, int i, const char *const *words, int n)
+{
+    for (int k = 0; k < n && i < q->n; k++)
+        if (q->list[i].hash == word_hash(words[k]))
+            return true;
+    return false;
+}
+
+/* Whether the sentence may end in word i: nothing but a sign or "and" follows. */
+static bool may_end(const struct cut_question *q, int i)
+{
+    static const char *const joins[] = { "and", "or" };
+
+    return i == q->n - 1 || strchr(".,?!;", q->text[q->list[i].end]) || is_word(q, i + 1, joins, ARRAY_LEN(joins));
+}
+
+/* "of each product" behind the head word i: how many words of that go; 0 where the table is not named so. */
+static int table_behind(const struct cut_question *q, const struct rivals *r, int i)
+{
+    static const char *const of[] = { "of", "for" };
+    static const char *const articles[] = { "the", "each", "all", "every", "any", "a", "an", "these", "those" };
+    int k = i + 1;
+
+    if (!is_word(q, k, of, ARRAY_LEN(of)) || !question_joined(q, i, k))
+        return 0;
+    for (k++; is_word(q, k, articles, ARRAY_LEN(articles)); k++)
+        ;
+    int first = k;
+    while (k < q->n && word_list_has(&r->own[0], q->list[k].hash))
+        k++;
+    if (k == first || q->list[k - 1].hash != head_word(r->owners[0]) || !question_joined(q, i, k - 1) ||
+        !may_end(q, k - 1))
+        return 0;
+    return k - 1 - i;
+}
+
+/* Marks the words of the column's own that go, in each mention that has some; `left` gets the words that stay.  False
+ * where there is no such mention. */
+static bool cut_mentions(struct cut_question *q, const struct rivals *r, struct word_list *left)
 {
     bool cut = false;
 
+    left->n = 0;
     for (int i = 0; i < q->n; i++) {
-        int begin = i, own = 0;
-        if (q->list[i].hash != r->head)
-            continue;
-        while (
-            begin > 0 && question_joined(q, begin - 1, begin) &&
-            (word_list_has(&r->shared, q->list[begin - 1].hash) || word_list_has(&r->own[0], q->list[begin - 1].hash)))
-            begin--;
+        int begin = q->list[i].hash == r->head ? mention_begin(q, r, i) : i, own = 0;
         for (int k = begin; k < i; k++)
             own += word_list_has(&r->own[0], q->list[k].hash);
         for (int k = begin; k <= i && own; k++) {
-            q->list[k].taken = true;
-            q->list[k].out = word_list_has(&r->own[0], q->list[k].hash);
+            uint32_t word = q->list[k].hash;
+            q->list[k].out = word_list_has(&r->own[0], word);
+            if (!q->list[k].out)
+                word_list_add(left, word);
             cut = true;
         }
+        int behind = q->list[i].hash == r->head && r->apart ? table_behind(q, r, i) : 0;
+        for (int k = i + 1; k <= i + behind; k++)
+            q->list[k].out = cut = true;
+        for (int k = begin; k <= i && behind && !own; k++)
+            word_list_add(left, q->list[k].hash);
     }
     return cut;
-}
-
-/* Words that name another column that the statement uses are no hint. */
-static void take_others(struct cut_question *q, const struct schema *s, const bool *touched, const struct rivals *r)
-{
-    for (int c = 0; c < s->n_columns; c++) {
-        struct word_list name;
-        if (!touched[c] || c == r->columns[0])
-            continue;
-        name.n = words_read(s->columns[c].text, name.list, NAME_MAX_WORDS);
-        for (int at = -1; name.n > 1 && (at = question_find(q, name.list, name.n, at + 1)) >= 0;)
-            for (int k = 0; k < name.n; k++)
-                q->list[at + k].taken = true;
-    }
 }
 
 /* Letters that a word of the question and a word of a name begin with alike. */
@@ -98,11 +135,11 @@ static bool is_hint(const struct cut_question *q, int i, const struct rivals *r,
     return false;
 }
 
-static bool has_hint(const struct cut_question *q, const struct schema *s, const struct rivals *r)
+static bool has_hint(const struct cut_question *q, const struct rivals *r)
 {
     for (int i = 0; i < q->n; i++)
         for (int which = 0; which < 2; which++)
-            if (!q->list[i].taken && !q->list[i].out && is_hint(q, i, r, s->columns[r->columns[which]].text, which))
+            if (!q->list[i].out && is_hint(q, i, r, r->owners[which], which))
                 return true;
     return false;
 }
@@ -132,18 +169,18 @@ static bool is_near(const struct schema *s, const bool *touched, int column, int
 
 /* Marks the other columns that the short question may mean.  False where one of them cannot go. */
 static bool drop_further(bool *dropped, const struct cut_question *q, const struct schema *s, const bool *touched,
-                         const struct rivals *r)
+                         const struct rivals *r, const struct word_list *left)
 {
     int table = s->columns[r->columns[0]].table;
     bool named = names_table(q, s, table);
 
     for (int c = 0; c < s->n_columns; c++) {
-        if (c == r->columns[0] || c == r->columns[1] || !column_has_words(s, c, &r->shared) ||
+        if (c == r->columns[0] || c == r->columns[1] || !column_has_words(s, c, left) ||
             (named && !is_near(s, touched, c, table)))
             continue;
         struct word_list name;
-        word_list_read(&name, s->columns[c].text);
-        bool said = name.n > r->shared.n && question_find(q, name.list, name.n, 0) >= 0;
+        name.n = words_read(s->columns[c].text, name.list, NAME_MAX_WORDS);
+        bool said = name.n > left->n && question_find(q, name.list, name.n, 0) >= 0;
         if (touched[c] && !said)
             return false;
         if (!touched[c] && s->columns[c].primary)
@@ -184,57 +221,94 @@ static bool rows_differ(struct under_search *x, int db, const char *const *sql)
     return good;
 }
 
+/* The statement with the rival in the place of the column; NULL where it cannot be said. */
+static const char *exchange(struct under_search *x, const char *sql, const struct schema *s, const struct rivals *r)
+{
+    size_t mark = arena_mark(&x->n->sql);
+    const char *other =
+        sql_exchange(&x->n->sql, sql, s, s->n_tables + r->columns[0], s->n_tables + r->columns[1], NULL);
+
+    other = other ? strings_keep(&x->out->text, other) : NULL;
+    arena_reset(&x->n->sql, mark);
+    return other;
+}
+
+static void keep_item(struct under_search *x, struct under_item *item, const struct cut_question *q,
+                      const bool *touched, int columns)
+{
+    char *text = question_without(q);
+
+    item->text = strings_keep(&x->out->text, text);
+    free(text);
+    item->touched = xcalloc((size_t)columns, sizeof *item->touched);
+    memcpy(item->touched, touched, (size_t)columns * sizeof *touched);
+    GROW(x->out->list, x->out->n, x->out->cap);
+    x->out->list[x->out->n++] = *item;
+}
+
+/* Of another table: what else the statement says of either table would tell which one is meant. */
+static bool context_tells(const struct schema *s, const bool *touched, const struct rivals *r)
+{
+    for (int c = 0; c < s->n_columns && r->apart; c++) {
+        int t = s->columns[c].table;
+        bool theirs = t == s->columns[r->columns[0]].table || t == s->columns[r->columns[1]].table;
+        if (touched[c] && theirs && c != r->columns[0] && !schema_column_is_key(s, c))
+            return true;
+    }
+    return false;
+}
+
 static enum loss make_item(struct under_search *x, int question, int db, const bool *touched, const struct rivals *r)
 {
     const struct schema *s = &x->c->schemas.schemas[db];
     const struct spider_question *source = &x->c->questions.items[question];
+    struct under_item item = { .s = s, .db = db, .question = question, .columns = { r->columns[0], r->columns[1] } };
     struct cut_question q;
-    size_t columns = (size_t)s->n_columns;
 
-    if (!question_words_read(&q, source->question) || !cut_mentions(&q, r))
+    if (!question_words_read(&q, source->question) || !cut_mentions(&q, r, &item.left))
         return LOSS_WORDS;
-    take_others(&q, s, touched, r);
-    if (has_hint(&q, s, r))
+    if (has_hint(&q, r))
         return LOSS_HINT;
-    struct under_item item = { .db = db, .question = question, .columns = { r->columns[0], r->columns[1] } };
-    bool *dropped = xcalloc(columns, sizeof *dropped);
-    if (!drop_further(dropped, &q, s, touched, r)) {
-        free(dropped);
-        return LOSS_RIVALS;
-    }
-    size_t mark = arena_mark(&x->n->sql);
-    const char *other =
-        sql_exchange(&x->n->sql, source->query, s, s->n_tables + r->columns[0], s->n_tables + r->columns[1], NULL);
+    if (context_tells(s, touched, r))
+        return LOSS_CONTEXT;
+    enum loss loss = LOSS_NONE;
+    item.dropped = xcalloc((size_t)s->n_columns, sizeof *item.dropped);
     item.sql[0] = source->query;
-    item.sql[1] = other ? strings_keep(&x->out->text, other) : NULL;
-    arena_reset(&x->n->sql, mark);
-    enum loss loss = !other ? LOSS_SQL : rows_differ(x, db, item.sql) ? LOSS_NONE : LOSS_ROWS;
-    if (loss) {
-        free(dropped);
-        return loss;
-    }
-    char *text = question_without(&q);
-    item.text = strings_keep(&x->out->text, text);
-    free(text);
-    item.dropped = dropped;
-    item.touched = xcalloc(columns, sizeof *item.touched);
-    memcpy(item.touched, touched, columns * sizeof *touched);
-    GROW(x->out->list, x->out->n, x->out->cap);
-    x->out->list[x->out->n++] = item;
-    return LOSS_NONE;
+    if (!drop_further(item.dropped, &q, s, touched, r, &item.left))
+        loss = LOSS_RIVALS;
+    else if (!(item.sql[1] = exchange(x, source->query, s, r)))
+        loss = LOSS_SQL;
+    else if (!rows_differ(x, db, item.sql))
+        loss = LOSS_ROWS;
+    else
+        keep_item(x, &item, &q, touched, s->n_columns);
+    if (loss)
+        free(item.dropped);
+    return loss;
 }
 
-/* The rival that has most words in common with a column; of equal ones any.  False where there is none. */
-static bool find_rival(struct rivals *best, struct under_search *x, const struct schema *s, const bool *touched,
-                       int column)
+/* A table that the statement uses, or one that a key joins with such a table. */
+static bool within_reach(const struct schema *s, const bool *touched, int table)
 {
-    const struct schema_table *t = &s->tables[s->columns[column].table];
+    for (int c = 0; c < s->n_columns; c++)
+        if (touched[c] && (s->columns[c].table == table || tables_joined(s, s->columns[c].table, table)))
+            return true;
+    return false;
+}
+
+/* The rival, of the same table or of another (apart), that has most words in common with a column; of equal ones any.
+ * False where there is none. */
+static bool find_rival(struct rivals *best, struct under_search *x, const struct schema *s, const bool *touched,
+                       int column, bool apart)
+{
     uint32_t equal = 0;
 
     best->shared.n = 0;
-    for (int d = t->first_column; d < t->first_column + t->n_columns; d++) {
+    for (int d = 0; d < s->n_columns; d++) {
         struct rivals r;
-        if (touched[d] || !rivals_read(&r, s, column, d) || r.shared.n < best->shared.n)
+        if (touched[d] || (s->columns[d].table != s->columns[column].table) != apart ||
+            !rivals_read(&r, s, column, d) || r.shared.n < best->shared.n ||
+            !within_reach(s, touched, s->columns[d].table))
             continue;
         equal = r.shared.n > best->shared.n ? 1 : equal + 1;
         if (rng_below(&x->n->rng, equal) == 0)
@@ -250,15 +324,25 @@ static void search_question(struct under_search *x, int question)
     bool *touched = xcalloc((size_t)s->n_columns + 1, sizeof *touched), done = false;
 
     if (natural_touch(x->n, source->query, s, touched))
-        for (int c = 0; c < s->n_columns && !done; c++) {
+        for (int i = 0; i < 2 * s->n_columns && !done; i++) {
+            int c = i % s->n_columns;
             struct rivals r;
-            if (!touched[c] || !find_rival(&r, x, s, touched, c))
+            if (!touched[c] || !find_rival(&r, x, s, touched, c, i >= s->n_columns))
                 continue;
             enum loss loss = make_item(x, question, (int)(s - x->c->schemas.schemas), touched, &r);
-            x->losses[loss]++;
+            x->losses[r.apart][loss]++;
             done = loss == LOSS_NONE;
         }
     free(touched);
+}
+
+static void log_losses(const struct under_search *x)
+{
+    for (int apart = 0; apart < 2; apart++)
+        for (int l = 0; l < LOSSES; l++)
+            if (x->losses[apart][l])
+                log_info("%s: columns with a rival in %s, %s: %d", x->c->name, apart ? "another table" : "their table",
+                         loss_names[l], x->losses[apart][l]);
 }
 
 int under_specify_make(struct natural *n, const struct natural_corpus *c, struct error *err)
@@ -269,9 +353,7 @@ int under_specify_make(struct natural *n, const struct natural_corpus *c, struct
     (void)err;
     for (int i = 0; i < c->questions.n; i++)
         search_question(&x, i);
-    for (int l = 0; l < LOSSES; l++)
-        if (x.losses[l])
-            log_info("%s: columns with a rival, %s: %d", c->name, loss_names[l], x.losses[l]);
+    log_losses(&x);
     under_specify_cross(n, c, &items);
     for (int i = 0; i < items.n; i++) {
         free(items.list[i].touched);

@@ -1,11 +1,15 @@
 /* Part of under_specify.h: the examples of shortened questions. */
 #include "data/natural/under_specify_impl.h"
 
+#include "data/natural/rivals.h"
 #include "data/natural/schema_store.h"
 #include "data/stats/pairing.h"
+#include "data/util/log.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { GROUP_MAX = 40 }; /* questions of one database */
 
 /* Items of one database, which are paired. */
 struct group {
@@ -14,11 +18,6 @@ struct group {
     const struct under_item **items;
     int count, cap;
 };
-
-static const struct schema *schema_of(const struct group *g, const struct under_item *i)
-{
-    return &g->c->schemas.schemas[i->db];
-}
 
 static bool uses(const struct under_item *i, int column)
 {
@@ -34,17 +33,17 @@ static bool items_fit(const void *group, int a, int b)
     for (int k = 0; k < 2; k++)
         if (uses(x, y->columns[k]) || uses(y, x->columns[k]))
             return false;
-    for (int c = 0; c < schema_of(g, x)->n_columns; c++)
+    for (int c = 0; c < x->s->n_columns; c++)
         if ((x->dropped[c] && uses(y, c)) || (y->dropped[c] && uses(x, c)))
             return false;
     return strcmp(x->text, y->text) != 0;
 }
 
 /* One of the two columns, which stays where only one does: not one whose key would go with it. */
-static int draw_kept(struct natural *n, const struct schema *s, const struct under_item *i)
+static int draw_kept(struct natural *n, const struct under_item *i)
 {
     for (int k = 0; k < 2; k++)
-        if (s->columns[i->columns[k]].primary)
+        if (i->s->columns[i->columns[k]].primary)
             return k;
     return (int)rng_below(&n->rng, 2);
 }
@@ -54,16 +53,21 @@ static const char *alternative(struct strings *text, const struct schema *s, int
     return strings_printf(text, "%s.%s", s->tables[s->columns[column].table].name, s->columns[column].name);
 }
 
+static enum sia_kind kind_of(const struct under_item *i)
+{
+    return i->s->columns[i->columns[0]].table == i->s->columns[i->columns[1]].table ? SIA_COLUMN : SIA_JOIN;
+}
+
 /* which: the only column that stands there; -1: both do, and the question is ambiguous. */
 static void emit(const struct group *g, const struct under_item *i, const char *db_id, int which)
 {
-    const struct schema *s = schema_of(g, i);
+    const struct schema *s = i->s;
     enum fold fold = g->c->fold[i->db];
     struct example e = { .db_id = db_id,
-                         .source_db = s->db_id,
+                         .source_db = g->c->questions.items[i->question].db_id,
                          .question = i->text,
                          .slice = EXAMPLE_CROSSED,
-                         .kind = SIA_COLUMN,
+                         .kind = kind_of(i),
                          .ambiguous = which < 0,
                          .source = g->c->name,
                          .reason = "under-specified" };
@@ -87,7 +91,7 @@ static void emit_named(const struct group *g, const struct under_item *i, const 
                                .sql = { q->query },
                                .n_sql = 1,
                                .slice = EXAMPLE_PRESENCE,
-                               .kind = SIA_COLUMN,
+                               .kind = kind_of(i),
                                .source = g->c->name,
                                .reason = "named" };
 
@@ -95,22 +99,23 @@ static void emit_named(const struct group *g, const struct under_item *i, const 
         natural_add(g->n, fold, &e);
 }
 
-/* The schema without what x and y (may be NULL) drop, and without column `gone` (-1: none). */
+/* The schema without what x and y drop, and without column `gone`. */
 static const char *schema_for(const struct group *g, const struct under_item *x, const struct under_item *y, int gone)
 {
-    const struct schema *s = schema_of(g, x);
+    const struct schema *s = x->s;
     bool *dropped = xcalloc((size_t)s->n_columns, sizeof *dropped);
 
     for (int c = 0; c < s->n_columns; c++)
-        dropped[c] = x->dropped[c] || (y && y->dropped[c]) || c == gone;
+        dropped[c] = x->dropped[c] || y->dropped[c] || c == gone;
     const char *db_id = schema_store_get(g->n, s, dropped);
     free(dropped);
     return db_id;
 }
 
+/* Both short questions on both schemas, and both questions as they were. */
 static void emit_pair(const struct group *g, const struct under_item *x, const struct under_item *y)
 {
-    int kept_x = draw_kept(g->n, schema_of(g, x), x), kept_y = draw_kept(g->n, schema_of(g, y), y);
+    int kept_x = draw_kept(g->n, x), kept_y = draw_kept(g->n, y);
     const char *both_x = schema_for(g, x, y, y->columns[1 - kept_y]);
     const char *both_y = schema_for(g, x, y, x->columns[1 - kept_x]);
 
@@ -122,44 +127,125 @@ static void emit_pair(const struct group *g, const struct under_item *x, const s
     emit_named(g, y, both_y);
 }
 
-static void emit_alone(const struct group *g, const struct under_item *x)
-{
-    int kept = draw_kept(g->n, schema_of(g, x), x);
-    const char *both = schema_for(g, x, NULL, -1);
-
-    emit(g, x, both, -1);
-    emit(g, x, schema_for(g, x, NULL, x->columns[1 - kept]), kept);
-    emit_named(g, x, both);
-}
-
-static void emit_group(struct group *g)
+/* The items of one database; marks those that have a partner. */
+static void emit_group(struct group *g, bool *paired)
 {
     struct pair *pairs = xmalloc(((size_t)g->count / 2 + 1) * sizeof *pairs);
-    bool *paired = xcalloc((size_t)g->count, sizeof *paired);
     int n = pairing_match(pairs, g->count, items_fit, g, &g->n->rng);
 
     for (int i = 0; i < n; i++) {
         emit_pair(g, g->items[pairs[i].a], g->items[pairs[i].b]);
         paired[pairs[i].a] = paired[pairs[i].b] = true;
     }
-    for (int i = 0; i < g->count; i++)
-        if (!paired[i])
-            emit_alone(g, g->items[i]);
-    free(paired);
     free(pairs);
+}
+
+/* No column of the schema goes by what the short question says, so that it stays as clear or ambiguous as it was. */
+static bool is_foreign(const struct under_item *i, const struct schema *s)
+{
+    for (int c = 0; c < s->n_columns; c++)
+        if (column_has_words(s, c, &i->left))
+            return false;
+    return true;
+}
+
+/* Items of different databases of one split, which have no table of the same name. */
+static bool strangers_fit(const void *group, int a, int b)
+{
+    const struct group *g = group;
+    const struct under_item *x = g->items[a], *y = g->items[b];
+
+    if (x->db == y->db || g->c->fold[x->db] != g->c->fold[y->db] || !is_foreign(x, y->s) || !is_foreign(y, x->s))
+        return false;
+    for (int t = 0; t < x->s->n_tables; t++)
+        if (schema_table_find(y->s, x->s->tables[t].name) >= 0)
+            return false;
+    return strcmp(x->text, y->text) != 0;
+}
+
+/* The item on a schema in which its own columns begin at `first`. */
+static struct under_item move(const struct under_item *of, const struct schema *s, int first)
+{
+    struct under_item i = *of;
+    size_t own = (size_t)of->s->n_columns, all = (size_t)s->n_columns;
+
+    i.s = s;
+    i.touched = xcalloc(all, sizeof *i.touched);
+    i.dropped = xcalloc(all, sizeof *i.dropped);
+    memcpy(i.touched + first, of->touched, own * sizeof *i.touched);
+    memcpy(i.dropped + first, of->dropped, own * sizeof *i.dropped);
+    for (int k = 0; k < 2; k++)
+        i.columns[k] += first;
+    return i;
+}
+
+static void emit_strangers(const struct group *g, const struct under_item *x, const struct under_item *y)
+{
+    const struct schema *s = natural_join(g->n, x->s, y->s);
+    struct under_item a = move(x, s, 0), b = move(y, s, x->s->n_columns);
+
+    emit_pair(g, &a, &b);
+    free(a.touched);
+    free(a.dropped);
+    free(b.touched);
+    free(b.dropped);
+}
+
+/* A question of another database that fits, or NULL. */
+static const struct under_item *find_stranger(const struct group *all, int alone)
+{
+    const struct under_item *found = NULL;
+    uint32_t fit = 0;
+
+    for (int i = 0; i < all->count; i++)
+        if (strangers_fit(all, alone, i) && rng_below(&all->n->rng, ++fit) == 0)
+            found = all->items[i];
+    return found;
+}
+
+/* Those whose database has no other question for them are crossed with one of another database, which may have
+ * examples already. */
+static void emit_alone(const struct group *all, const bool *paired)
+{
+    int left = 0;
+
+    for (int i = 0; i < all->count; i++) {
+        const struct under_item *partner = paired[i] ? NULL : find_stranger(all, i);
+        if (partner)
+            emit_strangers(all, all->items[i], partner);
+        left += !paired[i] && !partner;
+    }
+    log_info("%s: %d shortened questions, %d of them without a partner", all->c->name, all->count, left);
+}
+
+/* Appends at most GROUP_MAX questions of one database. */
+static void take_items(struct group *all, const struct under_items *items, int db)
+{
+    int first = all->count;
+
+    for (int i = 0; i < items->n; i++)
+        if (items->list[i].db == db && natural_claim(all->n, items->list[i].text, all->c->fold[db])) {
+            GROW(all->items, all->count, all->cap);
+            all->items[all->count++] = &items->list[i];
+        }
+    int n = all->count - first;
+    rng_shuffle(&all->n->rng, all->items + first, n, sizeof *all->items);
+    all->count = first + (n < GROUP_MAX ? n : GROUP_MAX);
 }
 
 void under_specify_cross(struct natural *n, const struct natural_corpus *c, const struct under_items *items)
 {
+    struct group all = { .n = n, .c = c };
+    bool *paired = xcalloc((size_t)items->n + 1, sizeof *paired);
+
     for (int db = 0; db < c->schemas.n; db++) {
-        struct group g = { .n = n, .c = c };
-        for (int i = 0; i < items->n; i++)
-            if (items->list[i].db == db && natural_claim(n, items->list[i].text, c->fold[db])) {
-                GROW(g.items, g.count, g.cap);
-                g.items[g.count++] = &items->list[i];
-            }
-        if (g.count)
-            emit_group(&g);
-        free(g.items);
+        int first = all.count;
+        take_items(&all, items, db);
+        struct group own = { .n = n, .c = c, .items = all.items + first, .count = all.count - first };
+        if (own.count)
+            emit_group(&own, paired + first);
     }
+    emit_alone(&all, paired);
+    free(paired);
+    free(all.items);
 }
