@@ -109,10 +109,33 @@ const char *element_singular(struct strings *text, const char *words)
 {
     size_t n = strlen(words);
 
+    if (n >= 6 && strcmp(words + n - 6, "people") == 0)
+        return strings_printf(text, "%.*sperson", (int)n - 6, words);
     if (n < 4 || words[n - 1] != 's' || strchr("su", words[n - 2]) || strcmp(words + n - 3, "ies") == 0)
         return n > 4 && strcmp(words + n - 3, "ies") == 0 ? strings_printf(text, "%.*sy", (int)n - 3, words)
                                                           : strings_keep(text, words);
     bool es = n > 5 && (strcmp(words + n - 4, "sses") == 0 || strcmp(words + n - 4, "ches") == 0 ||
                         strcmp(words + n - 4, "shes") == 0 || strcmp(words + n - 4, "uses") == 0);
     return strings_printf(text, "%.*s", (int)n - (es ? 2 : 1), words);
+}
+
+const char *element_plural(struct strings *text, const char *words)
+{
+    static const char *const irregular[][2] = { { "person", "people" },       { "child", "children" },
+                                                { "staff", "staff members" }, { "man", "men" },
+                                                { "woman", "women" },         { "people", "people" },
+                                                { "series", "series" },       { "aircraft", "aircraft" },
+                                                { "status", "statuses" } };
+    const char *space = strrchr(words, ' '), *last = space ? space + 1 : words;
+    size_t n = strlen(words);
+
+    for (int i = 0; i < ARRAY_LEN(irregular); i++)
+        if (strcmp(last, irregular[i][0]) == 0)
+            return strings_printf(text, "%.*s%s", (int)(last - words), words, irregular[i][1]);
+    if (n > 2 && words[n - 1] == 's' && !strchr("su", words[n - 2])) /* a plural already, such as "details" */
+        return strings_keep(text, words);
+    if (n > 1 && words[n - 1] == 'y' && !strchr("aeiou", words[n - 2]))
+        return strings_printf(text, "%.*sies", (int)n - 1, words);
+    bool hiss = n > 1 && (strchr("sxz", words[n - 1]) || (words[n - 1] == 'h' && strchr("cs", words[n - 2])));
+    return strings_printf(text, "%s%s", words, hiss ? "es" : "s");
 }

@@ -27,5 +27,7 @@ const char *element_own_words(const char *words, const char *table_words);
 
 /* The words with the last one in the singular, as far as plain rules go; text keeps them. */
 const char *element_singular(struct strings *text, const char *words);
+/* Likewise in the plural, of words in the singular. */
+const char *element_plural(struct strings *text, const char *words);
 
 #endif

@@ -571,8 +571,6 @@ const struct lexicon_entry lexicon_tables[] = {
     { "", P, "active|inactive" },
     { "", P, "full time|part time" },
     { "", P, "local|foreign" },
-    { "", P, "registered|guest" },
-    { "", P, "senior|junior" },
     { "", G, "active|discontinued" },
     { "", G, "domestic|imported" },
     { "", G, "new|used" },

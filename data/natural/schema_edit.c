@@ -1,5 +1,6 @@
 #include "data/natural/schema_edit_impl.h"
 
+#include "data/natural/schema_ask.h"
 #include "data/natural/wording.h"
 #include "data/schema/schema_build.h"
 #include "data/util/log.h"
@@ -18,7 +19,8 @@ enum {
 /* What is known of one question on one version. */
 struct edit_cell {
     enum edit_label label;
-    int edit;
+    int edit;                     /* of a question that was read: what makes it ambiguous */
+    const struct schema_ask *ask; /* of a template question */
     bool used;
     int n_sql; /* -1: not asked for yet */
     const char *sql[2], *alternatives[2];
@@ -31,8 +33,12 @@ struct edit_run {
     const char *source;
     enum fold fold;
     struct edit_cell *cells; /* [questions][VERSIONS] */
-    int *fours_of;           /* [edits] */
-    int fours;
+    int *fours_of;           /* [edits, then groups of template questions] */
+    int fours, n_read;       /* questions behind n_read are templates */
+    struct schema_asks asks[VERSIONS];
+    struct strings asked, groups; /* texts and groups of templates; asked.items[i] is question n_read + i */
+    int *group_of;                /* [asked.n] */
+    int group_cap;
 };
 
 static struct edit_cell *cell_of(struct edit_run *r, int question, int version)
@@ -133,12 +139,17 @@ static int asked(const struct edit_database *d, const struct edit *e)
 /* How likely an edit of that type is tried. */
 static float chance(const struct edit_database *d, const struct edit *e, int n_of_type)
 {
-    static const float wanted[EDIT_TYPES] = {
-        [EDIT_COLUMN] = COLUMN_EDITS_WANTED, [EDIT_RENAMED] = 2,    [EDIT_ROLE] = 3,
-        [EDIT_TABLE] = TABLE_EDITS_WANTED,   [EDIT_DETAILS] = 2.5F, [EDIT_BESIDE] = 3,
-        [EDIT_BESIDE_TABLE] = 1.5F
-    };
-    return wanted[e->type] / (float)(n_of_type + 1) * (asked(d, e) ? 1.5F : 0.5F);
+    static const float wanted[EDIT_TYPES] = { [EDIT_COLUMN] = COLUMN_EDITS_WANTED,
+                                              [EDIT_RENAMED] = 2,
+                                              [EDIT_ROLE] = 3,
+                                              [EDIT_TABLE] = TABLE_EDITS_WANTED,
+                                              [EDIT_DETAILS] = 2.5F,
+                                              [EDIT_BESIDE] = 3,
+                                              [EDIT_BESIDE_TABLE] = 1.5F,
+                                              [EDIT_NEAR] = 2.5F,
+                                              [EDIT_STORED] = 2,
+                                              [EDIT_PEOPLE] = 0.7F };
+    return wanted[e->type] / (float)(n_of_type + 1) * (e->type >= EDIT_NEAR ? 1 : asked(d, e) ? 1.5F : 0.5F);
 }
 
 /* One edit of an element at a time, but for what stands beside it. */
@@ -207,12 +218,50 @@ static void make_versions(struct edit_run *r)
     }
 }
 
+/* Template questions. */
+
+/* The texts of all versions become questions. */
+static void collect_asks(struct edit_run *r)
+{
+    r->n_read = r->d.n_questions;
+    for (int v = 0; v < r->d.n_versions; v++) {
+        r->asks[v].text = &r->d.text;
+        schema_asks_find(&r->asks[v], &r->d.versions[v].schema);
+        for (int i = 0; i < r->asks[v].n; i++) {
+            const struct schema_ask *a = &r->asks[v].items[i];
+            int before = r->asked.n, group = strings_add(&r->groups, a->group);
+            if (!natural_claim(r->n, a->text, r->fold) || strings_add(&r->asked, a->text) != before)
+                continue;
+            GROW(r->group_of, before, r->group_cap);
+            r->group_of[before] = group;
+            add_question(&r->d, (struct edit_question){ .text = a->text, .edit = -1 });
+        }
+    }
+}
+
+static void judge_asks(struct edit_run *r)
+{
+    for (int v = 0; v < r->d.n_versions; v++)
+        for (int i = 0; i < r->asks[v].n; i++) {
+            const struct schema_ask *a = &r->asks[v].items[i];
+            int at = strings_find(&r->asked, a->text);
+            if (at < 0)
+                continue;
+            struct edit_cell *c = cell_of(r, r->n_read + at, v);
+            c->ask = a;
+            c->label = a->ambiguous ? EDIT_AMBIGUOUS : EDIT_CLEAR;
+            c->n_sql = a->ambiguous ? 2 : 1;
+            memcpy(c->sql, a->sql, sizeof c->sql);
+            memcpy(c->alternatives, a->alternatives, sizeof c->alternatives);
+        }
+}
+
 /* Examples. */
 
 static void judge_all(struct edit_run *r)
 {
     r->cells = xcalloc((size_t)r->d.n_questions * VERSIONS + 1, sizeof *r->cells);
-    for (int q = 0; q < r->d.n_questions; q++)
+    for (int q = 0; q < r->n_read; q++)
         for (int v = 0; v < r->d.n_versions; v++) {
             struct edit_cell *c = cell_of(r, q, v);
             c->label = edit_judge(&r->d, &r->d.questions[q], &r->d.versions[v], &c->edit);
@@ -230,9 +279,11 @@ static bool usable(struct edit_run *r, int q, int v)
     return !c->used && c->n_sql == (c->label == EDIT_AMBIGUOUS ? 2 : 1);
 }
 
-static enum sia_kind kind_of(const struct edit_database *d, int edit)
+static enum sia_kind kind_of(const struct edit_run *r, const struct edit_cell *c)
 {
-    enum edit_type type = edit < 0 ? EDIT_COLUMN : d->edits[edit].type;
+    if (c->ask)
+        return c->ask->kind;
+    enum edit_type type = r->d.edits[c->edit].type;
     return type == EDIT_TABLE ? SIA_TABLE : type == EDIT_DETAILS ? SIA_JOIN : SIA_COLUMN;
 }
 
@@ -245,7 +296,9 @@ static const char *reason_of(const struct edit_run *r, int q, const struct edit_
                                                      [EDIT_DETAILS] = "repeated column" };
 
     if (c->label == EDIT_AMBIGUOUS)
-        return reasons[r->d.edits[c->edit].type];
+        return c->ask ? c->ask->reason : reasons[r->d.edits[c->edit].type];
+    if (c->ask)
+        return c->ask->named ? "table or role said" : "one of two stands";
     return slice == EXAMPLE_PRESENCE || r->d.questions[q].edit >= 0 ? "modifier said" : "edits elsewhere";
 }
 
@@ -268,38 +321,51 @@ static void emit(struct edit_run *r, int q, int v, enum example_slice slice, enu
     c->used = true;
 }
 
+/* Whether question x says a member of what makes q ambiguous there. */
+static bool says_member_of(const struct edit_run *r, int x, int q, const struct edit_cell *c)
+{
+    const struct edit_question *a = &r->d.questions[x], *b = &r->d.questions[q];
+
+    if (c->ask)
+        return x != q && x >= r->n_read && r->group_of[x - r->n_read] == r->group_of[q - r->n_read];
+    if (a->uses != b->uses || a->edit < 0)
+        return false;
+    const struct edit *e = &r->d.edits[a->edit], *by = &r->d.edits[c->edit];
+    return e->table == by->table && e->column == by->column;
+}
+
 /* The same question with a member said, which makes it clear on the schema where it is ambiguous without. */
-static void emit_clear_variant(struct edit_run *r, int q, int v)
+static void emit_clear_variant(struct edit_run *r, int q, int v, enum sia_kind kind)
 {
     const struct edit_cell *c = cell_of(r, q, v);
-    const struct edit_question *own = &r->d.questions[q];
 
-    if (own->edit >= 0)
-        return;
-    for (int i = q + 1; i < r->d.n_questions; i++) {
-        const struct edit_question *x = &r->d.questions[i];
-        if (x->uses != own->uses || x->edit < 0 || cell_of(r, i, v)->label != EDIT_CLEAR || !usable(r, i, v))
-            continue;
-        const struct edit *e = &r->d.edits[x->edit], *by = &r->d.edits[c->edit];
-        if (e->table == by->table && e->column == by->column) {
-            emit(r, i, v, EXAMPLE_PRESENCE, kind_of(&r->d, c->edit));
+    for (int i = r->d.questions[q].edit < 0 ? 0 : r->d.n_questions; i < r->d.n_questions; i++)
+        if (says_member_of(r, i, q, c) && cell_of(r, i, v)->label == EDIT_CLEAR && usable(r, i, v)) {
+            emit(r, i, v, EXAMPLE_PRESENCE, kind);
             return;
         }
-    }
+}
+
+/* The counter of fours for what makes question q ambiguous there. */
+static int *counter(struct edit_run *r, int q, int v)
+{
+    const struct edit_cell *c = cell_of(r, q, v);
+
+    return &r->fours_of[c->ask ? r->d.n_edits + r->group_of[q - r->n_read] : c->edit];
 }
 
 static void emit_four(struct edit_run *r, int a, int b, int v, int w)
 {
-    int edits[2] = { cell_of(r, a, v)->edit, cell_of(r, b, w)->edit };
+    enum sia_kind kinds[2] = { kind_of(r, cell_of(r, a, v)), kind_of(r, cell_of(r, b, w)) };
 
-    emit(r, a, v, EXAMPLE_CROSSED, kind_of(&r->d, edits[0]));
-    emit(r, b, w, EXAMPLE_CROSSED, kind_of(&r->d, edits[1]));
-    emit(r, a, w, EXAMPLE_CROSSED, kind_of(&r->d, edits[1]));
-    emit(r, b, v, EXAMPLE_CROSSED, kind_of(&r->d, edits[0]));
-    emit_clear_variant(r, a, v);
-    emit_clear_variant(r, b, w);
-    r->fours_of[edits[0]]++;
-    r->fours_of[edits[1]]++;
+    emit(r, a, v, EXAMPLE_CROSSED, kinds[0]);
+    emit(r, b, w, EXAMPLE_CROSSED, kinds[1]);
+    emit(r, a, w, EXAMPLE_CROSSED, kinds[1]);
+    emit(r, b, v, EXAMPLE_CROSSED, kinds[0]);
+    emit_clear_variant(r, a, v, kinds[0]);
+    emit_clear_variant(r, b, w, kinds[1]);
+    ++*counter(r, a, v);
+    ++*counter(r, b, w);
     r->fours++;
 }
 
@@ -308,8 +374,16 @@ static bool turns(struct edit_run *r, int q, int v, int w)
 {
     const struct edit_cell *a = cell_of(r, q, v), *b = cell_of(r, q, w);
 
-    return a->label == EDIT_AMBIGUOUS && b->label == EDIT_CLEAR && r->fours_of[a->edit] < FOURS_OF_EDIT &&
+    return a->label == EDIT_AMBIGUOUS && b->label == EDIT_CLEAR && *counter(r, q, v) < FOURS_OF_EDIT &&
            usable(r, q, v) && usable(r, q, w);
+}
+
+/* Two forms of one question would stand in one four. */
+static bool related(const struct edit_run *r, int a, int b)
+{
+    if (a >= r->n_read && b >= r->n_read)
+        return r->group_of[a - r->n_read] == r->group_of[b - r->n_read];
+    return a < r->n_read && b < r->n_read && r->d.questions[a].uses == r->d.questions[b].uses;
 }
 
 static bool cross_one(struct edit_run *r, int a, int v, int w)
@@ -318,7 +392,7 @@ static bool cross_one(struct edit_run *r, int a, int v, int w)
 
     for (int k = 0; k < n; k++) {
         int b = (begin + k) % n;
-        if (b != a && r->d.questions[b].uses != r->d.questions[a].uses && turns(r, b, w, v)) {
+        if (!related(r, a, b) && turns(r, b, w, v)) {
             emit_four(r, a, b, v, w);
             return true;
         }
@@ -360,7 +434,7 @@ static void release_run(struct edit_run *r)
     struct edit_database *d = &r->d;
 
     for (int q = 0; q < d->n_questions; q++)
-        if (d->questions[q].edit < 0)
+        if (d->questions[q].edit < 0 && d->questions[q].uses)
             free((void *)(uintptr_t)d->questions[q].uses);
     for (int v = 0; v < d->n_versions; v++)
         release_version(&d->versions[v]);
@@ -371,6 +445,11 @@ static void release_run(struct edit_run *r)
     free(d->column_words);
     free(r->cells);
     free(r->fours_of);
+    free(r->group_of);
+    for (int v = 0; v < VERSIONS; v++)
+        free(r->asks[v].items);
+    strings_release(&r->asked);
+    strings_release(&r->groups);
     strings_release(&d->text);
 }
 
@@ -385,9 +464,11 @@ static int make_database(struct edit_run *r, const struct spider_corpus *questio
     for (int i = 0, n = d->n_questions; i < n && d->n_edits; i++)
         add_variants(r, i);
     if (d->n_questions && d->n_edits) {
-        r->fours_of = xcalloc((size_t)d->n_edits, sizeof *r->fours_of);
         make_versions(r);
+        collect_asks(r);
+        r->fours_of = xcalloc((size_t)d->n_edits + (size_t)r->groups.n, sizeof *r->fours_of);
         judge_all(r);
+        judge_asks(r);
         cross(r);
         rc = hand_over(r, err);
     }

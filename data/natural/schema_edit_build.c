@@ -59,6 +59,20 @@ static const char *spell_old(const struct edited_schema *x, const char *name, co
     return x->v->restyled ? spell(x, words) : name;
 }
 
+/* Columns that edits of other elements bring. */
+static void build_guests(struct edited_schema *x, int table, const char *name, int to)
+{
+    for (int i = 0; i < x->d->n_edits; i++) {
+        const struct edit *e = &x->d->edits[i];
+        if (!x->v->on[i])
+            continue;
+        if (e->type == EDIT_NEAR && e->other == table)
+            add_column(x, to, name, spell(x, e->names[0]), x->d->schema->columns[e->column].type);
+        if (e->type == EDIT_STORED && e->table == table)
+            add_column(x, to, name, spell(x, e->names[0]), COLUMN_NUMBER);
+    }
+}
+
 static void build_columns(struct edited_schema *x, int table, const char *name, int to)
 {
     const struct schema *s = x->d->schema;
@@ -80,6 +94,7 @@ static void build_columns(struct edited_schema *x, int table, const char *name, 
         if (beside)
             add_column(x, to, name, spell(x, beside->names[0]), COLUMN_TEXT);
     }
+    build_guests(x, table, name, to);
 }
 
 /* Keys of this table alone, as it stands in the new schema. */
@@ -130,6 +145,28 @@ static void build_beside(struct edited_schema *x, const struct edit *e)
         add_column(x, to, name, spell(x, "sort order"), COLUMN_NUMBER);
 }
 
+/* The persons' names, and attributes that any person has. */
+static void build_people(struct edited_schema *x, const struct edit *e)
+{
+    static const char *const attributes[] = { "email", "phone", "address", "city", "country", "gender" };
+    const struct schema *s = x->d->schema;
+    const struct schema_table *t = &s->tables[e->table];
+    const char *name = spell(x, e->names[0]), *one = element_singular(&x->d->text, e->names[0]);
+    int to = add_table(x, name);
+
+    schema_build_primary(&x->build,
+                         add_column(x, to, name, spell(x, strings_printf(&x->d->text, "%s id", one)), COLUMN_NUMBER));
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
+        const char *own = element_own_words(s->columns[c].text, t->text);
+        bool kept = strcmp(own, "name") == 0 || strcmp(own, "first name") == 0 || strcmp(own, "last name") == 0;
+        for (int i = 0; i < ARRAY_LEN(attributes); i++)
+            kept = kept || strstr(own, attributes[i]);
+        if (kept && !schema_column_is_key(s, c))
+            add_column(x, to, name, spell(x, own), s->columns[c].type);
+    }
+    add_column(x, to, name, spell(x, rng_below(x->d->rng, 2) ? "hired on" : "active since"), COLUMN_TIME);
+}
+
 static void build_partner(struct edited_schema *x, int table, const struct edit *e)
 {
     const char *name = spell(x, e->names[1]);
@@ -165,6 +202,8 @@ static void build_tables(struct edited_schema *x)
             build_details(x, e);
         else if (e->type == EDIT_BESIDE_TABLE)
             build_beside(x, e);
+        else if (e->type == EDIT_PEOPLE)
+            build_people(x, e);
     }
 }
 

@@ -253,6 +253,112 @@ static void find_role(struct edit_database *d, const struct schema_foreign_key *
     }
 }
 
+/* Whether some key joins the tables. */
+static bool joined(const struct schema *s, int a, int b)
+{
+    for (int i = 0; i < s->n_foreign_keys; i++) {
+        int from = s->columns[s->foreign_keys[i].from].table, to = s->columns[s->foreign_keys[i].to].table;
+        if ((from == a && to == b) || (from == b && to == a))
+            return true;
+    }
+    return false;
+}
+
+static bool common_neighbour(const struct schema *s, int a, int b)
+{
+    for (int t = 0; t < s->n_tables; t++)
+        if (t != a && t != b && joined(s, a, t) && joined(s, t, b))
+            return true;
+    return false;
+}
+
+static bool has_last_word(const struct schema *s, int table, const char *word)
+{
+    const struct schema_table *t = &s->tables[table];
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        if (strcmp(last_word(s->columns[c].text), word) == 0)
+            return true;
+    return false;
+}
+
+/* Columns that any table may have. */
+static bool goes_anywhere(const char *own)
+{
+    static const char *const heads[] = { "status",     "date",     "type",   "description", "name",     "title",
+                                         "code",       "location", "city",   "notes",       "amount",   "price",
+                                         "start date", "end date", "year",   "rating",      "quantity", "comments",
+                                         "category",   "country",  "cost",   "email",       "phone",    "address",
+                                         "details",    "time",     "region", "state",       "level",    "score" };
+
+    for (int i = 0; i < ARRAY_LEN(heads); i++)
+        if (strcmp(own, heads[i]) == 0)
+            return true;
+    return false;
+}
+
+static void find_near(struct edit_database *d, int column)
+{
+    const struct schema *s = d->schema;
+    int table = s->columns[column].table;
+    const char *own = element_own_words(s->columns[column].text, s->tables[table].text);
+
+    for (int t = 0; t < s->n_tables && goes_anywhere(own); t++) {
+        if (t == table || has_last_word(s, t, last_word(own)) ||
+            !(joined(s, table, t) || common_neighbour(s, table, t)))
+            continue;
+        struct edit *e = add(d, EDIT_NEAR, table, column);
+        e->other = t;
+        e->head = own;
+        e->names[0] = own;
+    }
+}
+
+static void find_stored(struct edit_database *d, const struct schema_foreign_key *k)
+{
+    static const char *const sums[] = { "price",    "amount",  "cost",    "quantity", "hours",
+                                        "fee",      "sales",   "points",  "weight",   "duration",
+                                        "distance", "revenue", "credits", "votes",    "value" };
+    const struct schema *s = d->schema;
+    int child = s->columns[k->from].table, parent = s->columns[k->to].table;
+    const char *one = element_singular(&d->text, s->tables[child].text), *many = element_plural(&d->text, one);
+    const char *counts[] = { strings_printf(&d->text, "%s count", one), strings_printf(&d->text, "number of %s", many),
+                             strings_printf(&d->text, "num %s", many) };
+
+    if (child == parent)
+        return;
+    struct edit *e = add(d, EDIT_STORED, parent, -1);
+    e->other = child;
+    e->names[0] = counts[rng_below(d->rng, ARRAY_LEN(counts))];
+    for (int c = s->tables[child].first_column; c < s->tables[child].first_column + s->tables[child].n_columns; c++)
+        for (int i = 0; i < ARRAY_LEN(sums); i++) {
+            const char *own = element_own_words(s->columns[c].text, s->tables[child].text);
+            if (s->columns[c].type != COLUMN_NUMBER || schema_column_is_key(s, c) || strcmp(own, sums[i]) != 0)
+                continue;
+            e = add(d, EDIT_STORED, parent, -1);
+            e->other = child;
+            e->names[0] = strings_printf(&d->text, rng_below(d->rng, 3) ? "total %s" : "%s total", own);
+        }
+}
+
+static void find_people(struct edit_database *d, int table)
+{
+    static const char *const tables[] = { "staff",      "customers", "suppliers", "employees", "members",  "contacts",
+                                          "volunteers", "partners",  "guests",    "agents",    "managers", "clients" };
+    const char *words = d->schema->tables[table].text;
+
+    if (!(noun_classes(words) & NOUN_PERSON) || !has_last_word(d->schema, table, "name"))
+        return;
+    for (int i = 0; i < 2; i++) {
+        const char *name = tables[rng_below(d->rng, ARRAY_LEN(tables))];
+        if (edit_mentions(words, element_singular(&d->text, name), NULL))
+            continue;
+        struct edit *e = add(d, EDIT_PEOPLE, table, -1);
+        e->names[0] = name;
+        e->head = words;
+    }
+}
+
 void edit_find(struct edit_database *d)
 {
     const struct schema *s = d->schema;
@@ -262,9 +368,14 @@ void edit_find(struct edit_database *d)
             find_column(d, c);
             find_details(d, c);
             find_beside(d, c);
+            find_near(d, c);
         }
-    for (int t = 0; t < s->n_tables; t++)
+    for (int t = 0; t < s->n_tables; t++) {
         find_table(d, t);
-    for (int i = 0; i < s->n_foreign_keys; i++)
+        find_people(d, t);
+    }
+    for (int i = 0; i < s->n_foreign_keys; i++) {
         find_role(d, &s->foreign_keys[i]);
+        find_stored(d, &s->foreign_keys[i]);
+    }
 }

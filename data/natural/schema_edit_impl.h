@@ -16,6 +16,9 @@ enum edit_type {
     EDIT_DETAILS,      /* a new table repeats the column */
     EDIT_BESIDE,       /* a column that says something about the column: "price currency" */
     EDIT_BESIDE_TABLE, /* a table that says something about the table: "order types" */
+    EDIT_NEAR,         /* another table near the column's gets a column of the same name */
+    EDIT_STORED,       /* the table stores a sum or number of rows of another one */
+    EDIT_PEOPLE,       /* a new table of persons has the attributes of a table of persons */
     EDIT_TYPES
 };
 
@@ -23,9 +26,10 @@ enum edit_type {
 struct edit {
     enum edit_type type;
     int table, column;    /* column is -1 for tables */
+    int other;            /* EDIT_NEAR: the table that gets the column; EDIT_STORED: the one whose rows are added up */
     int which;            /* EDIT_RENAMED: the member that stands */
     const char *head;     /* words by which a question names the element without telling the two apart */
-    const char *names[2]; /* words of the new names; EDIT_DETAILS and EDIT_BESIDE*: the new table's or column's first */
+    const char *names[2]; /* words of the new names; of types with one new element the first */
     const char *phrases[2]; /* words by which a question names one of the two */
 };
 

@@ -31,11 +31,35 @@ static bool same_members(const struct edit *a, const struct edit *b)
            strcmp(a->names[1], b->names[1]) == 0;
 }
 
+/* The question names the table by its last word. */
+static bool names_table(const struct edit_database *d, const struct edit_question *q, int table)
+{
+    const char *words = d->schema->tables[table].text, *space = strrchr(words, ' ');
+
+    return edit_mentions(q->text, space ? space + 1 : words, NULL) > 0;
+}
+
+/* New elements stand in other tables: a question that names its own table is as clear as before. */
+static enum edit_label judge_guest(const struct edit_database *d, const struct edit_question *q, const struct edit *e)
+{
+    const enum edit_use *uses = q->uses;
+
+    if (e->type == EDIT_STORED)
+        return uses[e->table] && (uses[e->other] || strstr(q->text, "otal") || strstr(q->text, "umber")) ? EDIT_UNKNOWN
+                                                                                                         : EDIT_CLEAR;
+    if (!uses_element(d, q, e))
+        return EDIT_CLEAR;
+    bool other = e->type == EDIT_NEAR && (uses[e->other] || names_table(d, q, e->other));
+    return other || !names_table(d, q, e->table) ? EDIT_UNKNOWN : EDIT_CLEAR;
+}
+
 /* One edit's say. */
 static enum edit_label judge_edit(const struct edit_database *d, const struct edit_question *q, const struct edit *e)
 {
     const struct edit *said = q->edit < 0 ? NULL : &d->edits[q->edit];
 
+    if (e->type == EDIT_NEAR || e->type == EDIT_STORED || e->type == EDIT_PEOPLE)
+        return judge_guest(d, q, e);
     if (!uses_element(d, q, e))
         return EDIT_CLEAR;
     if (e->type == EDIT_BESIDE || e->type == EDIT_BESIDE_TABLE)
