@@ -32,9 +32,9 @@ struct example {
     bool ambiguous;
     /*
      * NULL when not ambiguous, or own and not known; else two elements of schema db_id, the k-th being the one that
-     * sql[k] reads: C  "table.column" and "table.column" of the same table     T  "table" and "table" J  "table.column"
-     * and "table_column.column"                P  "table.column" and "table_column.max_column" example_element finds
-     * them.
+     * sql[k] reads: C  "table.column" and "table.column", of one table or of two     T  "table" and "table"     J
+     * "table.column" and "table_column.column"     P  "table.column" and "table_column.max_column".  example_element
+     * finds them.
      */
     const char *alternatives[2];
     /* Training only: schemas with the elements of db_id in the same order, some under other names that mean the same.

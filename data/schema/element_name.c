@@ -213,3 +213,11 @@ struct name_similarity element_name_compare(const struct element_name *a, const 
     s.trigrams = element_name_trigrams(a, b);
     return s;
 }
+
+struct name_similarity element_name_compare_words(const struct element_name *a, const struct element_name *b)
+{
+    struct name_similarity s = { 0 };
+
+    compare_words(&s, a, b);
+    return s;
+}

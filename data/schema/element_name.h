@@ -43,6 +43,8 @@ struct name_similarity {
     float suffix;   /* likewise for the end */
 };
 struct name_similarity element_name_compare(const struct element_name *a, const struct element_name *b);
+/* The same of words alone: equal (the words), same_set, words, head and contains; the rest is 0.  Much cheaper. */
+struct name_similarity element_name_compare_words(const struct element_name *a, const struct element_name *b);
 
 bool element_name_shares_word(const struct element_name *a, const struct element_name *b);
 /* The share of common trigrams alone, for those who need only that. */

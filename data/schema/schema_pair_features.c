@@ -200,8 +200,8 @@ static int aggregate_siblings(const struct pair_view *v, int a, int table)
     return n;
 }
 
-/* a and b are two different tables, u the element of the pair that is or lies in a. */
-static void table_features(float *f, const struct pair_view *v, int a, int b, int u)
+/* a and b are two different tables. */
+static void table_features(float *f, const struct pair_view *v, int a, int b)
 {
     const struct schema_table *t = v->schema->tables;
     const struct element_name *x = &v->names[SPELLED_TEXT][a], *y = &v->names[SPELLED_TEXT][b];
@@ -213,7 +213,6 @@ static void table_features(float *f, const struct pair_view *v, int a, int b, in
     f[PAIR_COLUMNS_EQUAL] = both && both == any;
     f[PAIR_COLUMNS_CONTAINED] = fewer ? (float)both / (float)fewer : 0;
     f[PAIR_KEY_SHARED] = key_shared(v, a, b);
-    f[PAIR_TABLE_EXTENDED] = extended(v, a, b, u) || (u < v->schema->n_tables && extended(v, b, a, b));
     f[PAIR_TABLE_BEGINS] = begins(x, y) || begins(y, x);
     f[PAIR_TABLE_TRIGRAMS] = element_name_trigrams(x, y);
     f[PAIR_TABLE_HEAD] = x->n_words && y->n_words && x->words[x->n_words - 1] == y->words[y->n_words - 1];
@@ -234,9 +233,53 @@ static void size_features(float *f, const struct pair_view *v, const struct coun
     f[PAIR_RIVALS] = log_share(rivals[p->u] + rivals[p->v] - (in_one_group(c, s, p) ? 2 : 0), 8);
 }
 
-void pair_features(const struct pair_view *v, struct schema_pair *pairs, int n)
+static void meaning_features(float *f, const struct pair_view *v, int a, int b)
+{
+    static const struct {
+        enum pair_feature feature;
+        unsigned meaning;
+    } list[] = { { PAIR_MONEY, MEANS_MONEY }, { PAIR_MEANS_TIME, MEANS_TIME }, { PAIR_PERSON, MEANS_PERSON },
+                 { PAIR_PLACE, MEANS_PLACE }, { PAIR_STATUS, MEANS_STATUS },   { PAIR_NAME, MEANS_NAME } };
+
+    f[PAIR_SAME_MEANING] = (v->meanings[a] & v->meanings[b]) != 0;
+    for (int i = 0; i < ARRAY_LEN(list); i++)
+        f[list[i].feature] = 0.5f * (float)((v->meanings[a] & list[i].meaning) != 0) +
+                             0.5f * (float)((v->meanings[b] & list[i].meaning) != 0);
+    f[PAIR_MODIFIED_ONE] = f[PAIR_CONTAINS] > 0 && !(f[PAIR_SAME_SET] > 0);
+    f[PAIR_MODIFIED_BOTH] = f[PAIR_WORDS] > 0 && !(f[PAIR_CONTAINS] > 0);
+}
+
+static bool same_target(const struct table_reach *r, int a, int b)
+{
+    return r->target[a] >= 0 && r->target[a] == r->target[b];
+}
+
+/* Those that all pairs of elements of two tables have in common, kept from one pair to the next. */
+struct tables_known {
+    int a, b;
+    float features[SCHEMA_PAIR_FEATURES];
+};
+
+static void describe_tables(float *f, struct tables_known *known, const struct pair_view *v,
+                            const struct table_reach *r, int a, int b)
+{
+    if (known->a != a || known->b != b) {
+        *known = (struct tables_known){ .a = a, .b = b };
+        table_features(known->features, v, a, b);
+        int reach = table_reach(r, a, b);
+        known->features[PAIR_ACROSS] = 1;
+        known->features[PAIR_ONE_JOIN] = reach == 1;
+        known->features[PAIR_TWO_JOINS] = reach == 2;
+        known->features[PAIR_LIKE_TABLES] = like_tables(v, a, b);
+    }
+    for (int i = 0; i < SCHEMA_PAIR_FEATURES; i++)
+        f[i] += known->features[i];
+}
+
+void pair_features(const struct pair_view *v, const struct table_reach *r, struct schema_pair *pairs, int n)
 {
     struct counts c;
+    struct tables_known known = { -1, -1, { 0 } };
 
     count(&c, v, pairs, n);
     for (int i = 0; i < n; i++) {
@@ -246,12 +289,16 @@ void pair_features(const struct pair_view *v, struct schema_pair *pairs, int n)
         name_features(p->features, v, p->u, p->v);
         if (p->u >= v->schema->n_tables) {
             column_features(p->features, v, p->u, p->v);
+            p->features[PAIR_SAME_TARGET] = same_target(r, p->u - v->schema->n_tables, p->v - v->schema->n_tables);
             p->features[PAIR_FAMILY_U] = c.family[p->u - v->schema->n_tables];
             p->features[PAIR_FAMILY_V] = c.family[p->v - v->schema->n_tables];
             p->features[PAIR_AGGREGATE_SIBLINGS] = (float)aggregate_siblings(v, p->u, b) / 4;
         }
-        if (a != b)
-            table_features(p->features, v, a, b, p->u);
+        if (a != b) {
+            describe_tables(p->features, &known, v, r, a, b);
+            p->features[PAIR_TABLE_EXTENDED] = extended(v, a, b, p->u) || (p->u == a && extended(v, b, a, b));
+        }
+        meaning_features(p->features, v, p->u, p->v);
         size_features(p->features, v, &c, p);
     }
     counts_release(&c);

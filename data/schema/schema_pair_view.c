@@ -58,11 +58,24 @@ static void read_names(struct pair_view *v, enum spelling k)
     }
 }
 
+static void read_meanings(struct pair_view *v)
+{
+    const struct schema *s = v->schema;
+
+    v->meanings = xmalloc((size_t)v->n * sizeof *v->meanings + 1);
+    for (int i = 0; i < v->n; i++)
+        v->meanings[i] = name_meaning(&v->names[SPELLED_TEXT][i]);
+    for (int c = 0; c < s->n_columns; c++)
+        if (s->columns[c].type == COLUMN_TIME)
+            v->meanings[s->n_tables + c] |= MEANS_TIME;
+}
+
 void pair_view_open(struct pair_view *v, const struct schema *s)
 {
     *v = (struct pair_view){ .schema = s, .n = s->n_tables + s->n_columns };
     for (int k = 0; k < SPELLINGS; k++)
         read_names(v, (enum spelling)k);
+    read_meanings(v);
     v->sets = xmalloc((size_t)s->n_columns * sizeof *v->sets);
     v->foreign = xcalloc((size_t)s->n_columns, sizeof *v->foreign);
     if (s->n_columns)
@@ -83,6 +96,7 @@ void pair_view_close(struct pair_view *v)
     }
     free(v->sets);
     free(v->foreign);
+    free(v->meanings);
     *v = (struct pair_view){ 0 };
 }
 
@@ -140,4 +154,17 @@ static bool key_found(const struct pair_view *v, int a, int b)
 bool key_shared(const struct pair_view *v, int a, int b)
 {
     return key_found(v, a, b) || key_found(v, b, a);
+}
+
+static bool contains_words(const struct element_name *a, const struct element_name *b)
+{
+    return element_name_compare_words(a, b).contains > 0;
+}
+
+bool like_tables(const struct pair_view *v, int a, int b)
+{
+    const struct schema_table *x = &v->schema->tables[a], *y = &v->schema->tables[b];
+    int fewer = x->n_columns < y->n_columns ? x->n_columns : y->n_columns, both = shared_columns(v, a, b);
+
+    return (both >= 2 && 2 * both >= fewer) || contains_words(&v->names[SPELLED_TEXT][a], &v->names[SPELLED_TEXT][b]);
 }

@@ -7,13 +7,16 @@
 #include <string.h>
 
 enum {
-    SMALL_TABLE = 3,   /* columns of a table that looks split off: the key, the column, perhaps one more */
-    MANY_NAMESAKES = 8 /* elements of one name beyond which a candidate needs a related table, too */
+    FEW_NEIGHBOURS = 24, /* of a table, beyond which it does not bring its neighbours together */
+    MANY_TABLES = 512,   /* beyond which only tables that keys join are compared */
+    SMALL_TABLE = 3,     /* columns of a table that looks split off: the key, the column, perhaps one more */
+    MANY_NAMESAKES = 8   /* elements of one name beyond which a candidate needs a related table, too */
 };
 
 struct draft_pair {
     int u, v;
     enum sia_kind kind;
+    bool across; /* elements of two tables */
 };
 
 struct drafts {
@@ -24,7 +27,8 @@ struct drafts {
 static void add(struct drafts *d, int u, int v, enum sia_kind kind)
 {
     GROW(d->list, d->n, d->cap);
-    d->list[d->n++] = (struct draft_pair){ u, v, kind };
+    d->list[d->n++] =
+        (struct draft_pair){ u < v || kind > SIA_TABLE ? u : v, u < v || kind > SIA_TABLE ? v : u, kind, false };
 }
 
 static struct element_key *columns_by_key(const struct pair_view *v, enum spelling k)
@@ -107,8 +111,18 @@ static void add_aggregates(struct drafts *d, const struct pair_view *v)
     }
 }
 
-/* Tables that have half of the smaller one's columns in common, key columns and all. */
-static void add_tables(struct drafts *d, const struct pair_view *v)
+/* Whether a question may mean either table: they are alike by their columns, share a word, mean persons or the like
+ * both, or a key joins them. */
+static bool could_be_tables(const struct pair_view *v, const struct table_reach *r, int a, int b)
+{
+    const struct element_name *x = &v->names[SPELLED_TEXT][a], *y = &v->names[SPELLED_TEXT][b];
+
+    return (v->meanings[a] & v->meanings[b]) || element_name_shares_word(x, y) || table_reach(r, a, b) <= 1 ||
+           like_tables(v, a, b);
+}
+
+/* Tables that have half of the smaller one's columns in common, key columns and all, and those beside. */
+static void add_tables(struct drafts *d, const struct pair_view *v, const struct table_reach *r)
 {
     const struct schema_table *t = v->schema->tables;
 
@@ -116,6 +130,8 @@ static void add_tables(struct drafts *d, const struct pair_view *v)
         for (int b = a + 1; b < v->schema->n_tables; b++) {
             int both = shared_columns(v, a, b), any = t[a].n_columns + t[b].n_columns - both;
             if (both && 2 * both >= any)
+                add(d, a, b, SIA_TABLE);
+            else if (v->schema->n_tables <= MANY_TABLES && could_be_tables(v, r, a, b))
                 add(d, a, b, SIA_TABLE);
         }
 }
@@ -133,18 +149,18 @@ static void add_similar_columns(struct drafts *d, const struct pair_view *v, int
     free(pairs);
 }
 
-/* Two columns of one table that could hold the same thing: one type, and both or neither a key, unless their names have
- * a word in common. */
+/* Two columns of one table that could hold the same thing: one type or meaning, and both or neither a key, unless
+ * their names have a word in common. */
 static bool could_be_twins(const struct pair_view *v, int a, int b)
 {
     const struct schema *s = v->schema;
     const struct schema_column *x = &s->columns[a], *y = &s->columns[b];
 
-    if (x->type != y->type)
-        return false;
-    if (x->primary == y->primary && v->foreign[a] == v->foreign[b])
+    if (element_name_shares_word(&v->names[SPELLED_TEXT][s->n_tables + a], &v->names[SPELLED_TEXT][s->n_tables + b]))
         return true;
-    return element_name_shares_word(&v->names[SPELLED_TEXT][s->n_tables + a], &v->names[SPELLED_TEXT][s->n_tables + b]);
+    if (x->type != y->type && !(v->meanings[s->n_tables + a] & v->meanings[s->n_tables + b]))
+        return false;
+    return x->primary == y->primary && v->foreign[a] == v->foreign[b];
 }
 
 static void add_columns(struct drafts *d, const struct pair_view *v)
@@ -164,6 +180,70 @@ static void add_columns(struct drafts *d, const struct pair_view *v)
     }
 }
 
+/* Two columns of different tables that a question may mean alike.  Keys are alike that refer to one table under
+ * different names; of other columns it takes the less the fewer joins lie between their tables. */
+static bool could_be_meant(const struct pair_view *v, const struct table_reach *r, int a, int b, bool near, bool like)
+{
+    const struct schema *s = v->schema;
+    int x = a - s->n_tables, y = b - s->n_tables;
+    bool key = s->columns[x].primary || r->target[x] >= 0, other = s->columns[y].primary || r->target[y] >= 0;
+
+    if (same_name(v, a, b))
+        return !key && !other;
+    if (key || other)
+        return r->target[x] >= 0 && r->target[x] == r->target[y];
+    struct name_similarity n = element_name_compare_words(&v->names[SPELLED_TEXT][a], &v->names[SPELLED_TEXT][b]);
+    if (n.head > 0 || n.contains > 0)
+        return true;
+    return (near || like) && (n.words > 0 || (v->meanings[a] & v->meanings[b]));
+}
+
+static void add_between(struct drafts *d, const struct pair_view *v, const struct table_reach *r, int a, int b)
+{
+    const struct schema *s = v->schema;
+    const struct schema_table *x = &s->tables[a], *y = &s->tables[b];
+    bool near = table_reach(r, a, b) <= 1, like = like_tables(v, a, b);
+
+    if (x->n_columns > PAIR_WIDE_TABLE || y->n_columns > PAIR_WIDE_TABLE)
+        return;
+    for (int i = x->first_column; i < x->first_column + x->n_columns; i++)
+        for (int k = y->first_column; k < y->first_column + y->n_columns; k++)
+            if (could_be_meant(v, r, s->n_tables + i, s->n_tables + k, near, like))
+                add(d, s->n_tables + i, s->n_tables + k, SIA_COLUMN);
+}
+
+static bool brought_together(const struct pair_view *v, const struct table_reach *r, int a, int b)
+{
+    int reach = table_reach(r, a, b);
+    bool hub = r->start[a + 1] - r->start[a] > FEW_NEIGHBOURS || r->start[b + 1] - r->start[b] > FEW_NEIGHBOURS;
+
+    return reach <= (hub ? 1 : 2) || (v->schema->n_tables <= MANY_TABLES && like_tables(v, a, b));
+}
+
+/* Columns of one name that are no keys, in any two tables. */
+static void add_namesakes(struct drafts *d, const struct pair_view *v, const struct table_reach *r)
+{
+    struct element_key *list = columns_by_key(v, SPELLED_TEXT);
+    int n = v->schema->n_columns;
+
+    for (int i = 0; i < n; i++)
+        for (int j = i + 1; j < n && j <= i + MANY_NAMESAKES && list[j].key == list[i].key; j++) {
+            int a = schema_table_of(v->schema, list[i].element), b = schema_table_of(v->schema, list[j].element);
+            if (a != b && could_be_meant(v, r, list[i].element, list[j].element, false, false))
+                add(d, list[i].element, list[j].element, SIA_COLUMN);
+        }
+    free(list);
+}
+
+static void add_across(struct drafts *d, const struct pair_view *v, const struct table_reach *r)
+{
+    add_namesakes(d, v, r);
+    for (int a = 0; a < v->schema->n_tables; a++)
+        for (int b = a + 1; b < v->schema->n_tables; b++)
+            if (brought_together(v, r, a, b))
+                add_between(d, v, r, a, b);
+}
+
 /* Pairs of the same two elements stand together, the more telling kind first. */
 static int by_elements(const void *x, const void *y)
 {
@@ -176,7 +256,7 @@ static int by_elements(const void *x, const void *y)
     return a->kind != b->kind ? (a->kind < b->kind) - (a->kind > b->kind) : (a->u > b->u) - (a->u < b->u);
 }
 
-/* The order of the list, but kind C last, so that the bound cuts there. */
+/* The order of the list: kind C last, and of it columns of two tables, so that the bound cuts there. */
 static int by_rank(const void *x, const void *y)
 {
     const struct draft_pair *a = x, *b = y;
@@ -184,10 +264,12 @@ static int by_rank(const void *x, const void *y)
 
     if (ka != kb)
         return (ka > kb) - (ka < kb);
+    if (a->across != b->across)
+        return a->across - b->across;
     return a->u != b->u ? (a->u > b->u) - (a->u < b->u) : (a->v > b->v) - (a->v < b->v);
 }
 
-static int keep_best(struct drafts *d)
+static int keep_best(struct drafts *d, const struct schema *s)
 {
     int n = 0;
 
@@ -199,6 +281,8 @@ static int keep_best(struct drafts *d)
         if (!q || !((p->u == q->u && p->v == q->v) || (p->u == q->v && p->v == q->u)))
             d->list[n++] = *p;
     }
+    for (int i = 0; i < n; i++)
+        d->list[i].across = schema_table_of(s, d->list[i].u) != schema_table_of(s, d->list[i].v);
     qsort(d->list, (size_t)n, sizeof *d->list, by_rank);
     return n < SCHEMA_PAIRS_MAX ? n : SCHEMA_PAIRS_MAX;
 }
@@ -207,17 +291,21 @@ struct schema_pair *schema_pairs(const struct schema *s, int *n)
 {
     struct drafts d = { 0 };
     struct pair_view v;
+    struct table_reach r;
 
     pair_view_open(&v, s);
+    table_reach_open(&r, &v);
     add_joins(&d, &v);
     add_aggregates(&d, &v);
-    add_tables(&d, &v);
+    add_tables(&d, &v, &r);
     add_columns(&d, &v);
-    *n = keep_best(&d);
+    add_across(&d, &v, &r);
+    *n = keep_best(&d, s);
     struct schema_pair *out = xmalloc((size_t)*n * sizeof *out);
     for (int i = 0; i < *n; i++)
         out[i] = (struct schema_pair){ .u = d.list[i].u, .v = d.list[i].v, .kind = d.list[i].kind };
-    pair_features(&v, out, *n);
+    pair_features(&v, &r, out, *n);
+    table_reach_close(&r);
     pair_view_close(&v);
     free(d.list);
     return out;

@@ -1,9 +1,12 @@
 /*
  * schema_pairs.h - which two elements of a schema one question might mean alike, and what their structure says of them.
  *
- * Candidates come from the schema alone: two columns of one table and type (C), two tables of much the same columns
- * (T), a column that also stands in a table split off from its own (J), a column and an aggregate of it that is stored
- * elsewhere (P).  Where elements stand in their list plays no part: altered schemas put twins side by side.
+ * Candidates come from the schema alone: two columns (C), two tables (T), a column that also stands in a table split
+ * off from its own (J), a column and an aggregate of it that is stored elsewhere (P).  Columns are compared within one
+ * table if they have one type or meaning or share a word; between tables if they have one name, if at most two joins
+ * lie between their tables and their names share the head noun, or if one join does and they share a word or a meaning;
+ * keys if they refer to one table.  Tables are compared if they have columns, a word or a meaning in common, or one
+ * join between them.  Where elements stand in their list plays no part: altered schemas put twins side by side.
  */
 #ifndef DATA_SCHEMA_SCHEMA_PAIRS_H
 #define DATA_SCHEMA_SCHEMA_PAIRS_H
@@ -61,7 +64,21 @@ enum pair_feature {
     PAIR_GROUP_COLUMNS, /* nothing to do with a pair say nothing of it */
     PAIR_NAMESAKES_U,   /* log2(elements of that name) / 4 */
     PAIR_NAMESAKES_V,
-    PAIR_RIVALS, /* log2(candidates of its kind that share u or v) / 8 */
+    PAIR_RIVALS,       /* log2(candidates of its kind that share u or v) / 8 */
+    PAIR_ACROSS,       /* elements of two tables, which are */
+    PAIR_ONE_JOIN,     /* one join apart, */
+    PAIR_TWO_JOINS,    /* two joins apart, */
+    PAIR_LIKE_TABLES,  /* or may hold the same things */
+    PAIR_SAME_TARGET,  /* both columns refer to one table */
+    PAIR_SAME_MEANING, /* see name_meaning.h, as are the next ones: */
+    PAIR_MONEY,        /* shares of u and v that have the meaning */
+    PAIR_MEANS_TIME,
+    PAIR_PERSON,
+    PAIR_PLACE,
+    PAIR_STATUS,
+    PAIR_NAME,
+    PAIR_MODIFIED_ONE,  /* the words of one are the other's and more */
+    PAIR_MODIFIED_BOTH, /* they share words, and each has some of its own */
     SCHEMA_PAIR_FEATURES
 };
 
@@ -73,12 +90,12 @@ struct schema_pair {
 };
 
 enum {
-    SCHEMA_PAIR_FEATURE_SET = 2, /* one more whenever a feature's meaning changes: trained models say theirs */
-    SCHEMA_PAIRS_MAX = 16384,    /* per schema; what is beyond is left out, pairs of kind C first */
+    SCHEMA_PAIR_FEATURE_SET = 3, /* one more whenever a feature's meaning changes: trained models say theirs */
+    SCHEMA_PAIRS_MAX = 16384,    /* per schema; what is beyond is left out, C of two tables first */
     PAIR_WIDE_TABLE = 96         /* in tables with more columns only pairs with similar names are of kind C */
 };
 
-/* Lists the n candidates by kind, u, v; the caller frees the list. */
+/* Lists the n candidates: T, J, P, C of one table, C of two, each by u and v; the caller frees the list. */
 struct schema_pair *schema_pairs(const struct schema *s, int *n);
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef DATA_SCHEMA_SCHEMA_PAIRS_IMPL_H
 #define DATA_SCHEMA_SCHEMA_PAIRS_IMPL_H
 
-#include "data/schema/element_name.h"
+#include "data/schema/name_meaning.h"
 #include "data/schema/schema_pairs.h"
 
 /* Two spellings of every element: as SQL writes it, and in natural words.  Relations hold when they hold in either. */
@@ -18,6 +18,7 @@ struct pair_view {
     uint64_t *bases[SPELLINGS]; /* the key of what remains without the aggregate word; 0 where there is no such word */
     uint64_t *sets;             /* SPELLED_NAME keys of columns, ascending within each table */
     bool *foreign;              /* columns that stand in a foreign key */
+    unsigned *meanings;         /* name_meaning of each element; of columns of a time type MEANS_TIME too */
 };
 
 void pair_view_open(struct pair_view *v, const struct schema *s);
@@ -40,7 +41,22 @@ bool is_aggregate_of(const struct pair_view *v, int b, int a);
 int shared_columns(const struct pair_view *v, int a, int b);
 /* A primary key column of one table has a namesake in the other. */
 bool key_shared(const struct pair_view *v, int a, int b);
+/* Tables that may hold the same things: one name contains the other's words, or half of the columns of the smaller one,
+ * and at least two, have namesakes in the other. */
+bool like_tables(const struct pair_view *v, int a, int b);
 
-void pair_features(const struct pair_view *v, struct schema_pair *pairs, int n);
+/* Joins between tables.  A column joins its table with another one by a foreign key, or, undeclared, by its name. */
+struct table_reach {
+    int *start, *to; /* neighbours of table t: to[start[t]] .. to[start[t + 1] - 1], ascending */
+    int *target;     /* [columns] the table that a column refers to, -1 for none */
+};
+enum { REACH_FAR = 3 };
+
+void table_reach_open(struct table_reach *r, const struct pair_view *v);
+void table_reach_close(struct table_reach *r);
+/* 0 for the same table, 1 or 2 joins, REACH_FAR for more. */
+int table_reach(const struct table_reach *r, int a, int b);
+
+void pair_features(const struct pair_view *v, const struct table_reach *r, struct schema_pair *pairs, int n);
 
 #endif
