@@ -21,8 +21,12 @@
 #include "models/gate/schema_input.h"
 #include "models/net/gatekeeper.h"
 
-/* What is said of a candidate pair: its schema features, then how the question mentions it. */
-enum { GATE_PAIR_FEATURES = SCHEMA_PAIR_FEATURES + MENTION_FEATURES };
+/* What is said of a candidate pair: its schema features, how the question mentions it, how it fits beside others. */
+enum {
+    GATE_MENTION_FEATURES = SCHEMA_PAIR_FEATURES,
+    GATE_MATCH_FEATURES = GATE_MENTION_FEATURES + MENTION_FEATURES,
+    GATE_PAIR_FEATURES = GATE_MATCH_FEATURES + MATCH_FEATURES
+};
 
 /* One question on one schema; borrows everything.  Of its tokens as many are read as gate_question_kept says. */
 struct gate_item {

@@ -86,7 +86,11 @@ static void lists_add(struct graph_lists *l, const struct gate_item *of, int ite
         memcpy(features + (size_t)i * GATE_PAIR_FEATURES, p->features, sizeof p->features);
         l->n_pairs++;
     }
-    mention_features(in->schema, of->text, in->pairs, in->n_pairs, features + SCHEMA_PAIR_FEATURES, GATE_PAIR_FEATURES);
+    if (in->n_pairs) {
+        mention_features(in->schema, of->text, in->pairs, in->n_pairs, features + GATE_MENTION_FEATURES,
+                         GATE_PAIR_FEATURES);
+        match_features(in->match, of->text, in->pairs, in->n_pairs, features + GATE_MATCH_FEATURES, GATE_PAIR_FEATURES);
+    }
     l->nodes[item] = in->n_nodes;
     l->pairs[item] = in->n_pairs;
     l->n_nodes += in->n_nodes;

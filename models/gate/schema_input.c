@@ -106,8 +106,10 @@ int schema_input_init(struct schema_input *in, const struct schema *s, const str
     name_nodes(in);
     tokenise(in, t, settings->bare || merged);
     measure(in);
-    if (settings->pairs && !merged)
+    if (settings->pairs && !merged) {
         in->pairs = schema_pairs(s, &in->n_pairs);
+        in->match = match_names_new(s);
+    }
     return 0;
 }
 
@@ -124,6 +126,7 @@ void schema_input_release(struct schema_input *in)
     schema_graph_release(&in->graph);
     free(in->group);
     free(in->pairs);
+    match_names_free(in->match);
     *in = (struct schema_input){ 0 };
 }
 

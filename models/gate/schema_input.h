@@ -8,9 +8,9 @@
 #ifndef MODELS_GATE_SCHEMA_INPUT_H
 #define MODELS_GATE_SCHEMA_INPUT_H
 
+#include "data/schema/pair_match.h"
 #include "data/schema/schema.h"
 #include "data/schema/schema_graph.h"
-#include "data/schema/schema_pairs.h"
 #include "models/tokenizer/tokenizer.h"
 
 /* Token ids of several texts in one array: text i is ids[start[i]] .. ids[start[i + 1] - 1]. */
@@ -32,6 +32,7 @@ struct schema_input {
     int *group; /* [tables] schema_groups */
     struct schema_pair *pairs;
     int n_pairs;
+    struct match_names *match; /* for the pairs; NULL where they are not wanted */
 };
 
 struct schema_input_settings {

@@ -1,0 +1,205 @@
+#include "data/schema/question_words.h"
+
+#include "data/schema/word_map.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { STEM_LETTERS = 3 };
+
+static const char function_words[] =
+    "the a an of for in on at to and or is are was were be been do does did done we our us i me my you your it its they "
+    "them their he she his her all each every any with by from into how many much what which who whom whose when where "
+    "why show list give find tell get fetch display print return provide have has had having that this these those "
+    "there here per as than more most less least not no only also please can could would should will shall may might "
+    "like want need see let know look up out if so s t d ll re ve about between among across within during through over "
+    "under both same own such other another one ones but just some then out me";
+
+/* An abbreviation, and what it stands for. */
+static const char *const abbreviations[][2] = {
+    { "qty", "quantity" },
+    { "amt", "amount" },
+    { "dt", "date" },
+    { "addr", "address" },
+    { "tel", "phone" },
+    { "telephone", "phone" },
+    { "mobile", "phone" },
+    { "desc", "description" },
+    { "descr", "description" },
+    { "cat", "category" },
+    { "dept", "department" },
+    { "dep", "department" },
+    { "emp", "employee" },
+    { "cust", "customer" },
+    { "prod", "product" },
+    { "mgr", "manager" },
+    { "acct", "account" },
+    { "acc", "account" },
+    { "yr", "year" },
+    { "avg", "average" },
+    { "mean", "average" },
+    { "max", "maximum" },
+    { "highest", "maximum" },
+    { "min", "minimum" },
+    { "lowest", "minimum" },
+    { "pct", "percent" },
+    { "percentage", "percent" },
+    { "temp", "temperature" },
+    { "img", "image" },
+    { "loc", "location" },
+    { "org", "organization" },
+    { "organisation", "organization" },
+    { "est", "estimated" },
+    { "cnt", "count" },
+    { "num", "number" },
+    { "no", "number" },
+    { "nr", "number" },
+    { "nbr", "number" },
+    { "ref", "reference" },
+    { "inv", "invoice" },
+    { "ord", "order" },
+    { "pmt", "payment" },
+    { "svc", "service" },
+    { "usr", "user" },
+    { "grp", "group" },
+    { "lvl", "level" },
+    { "lang", "language" },
+    { "msg", "message" },
+    { "info", "information" },
+    { "val", "value" },
+    { "dob", "birth" },
+    { "born", "birth" },
+    { "hr", "hour" },
+    { "wk", "week" },
+    { "mth", "month" },
+    { "mon", "month" },
+    { "wt", "weight" },
+    { "ht", "height" },
+    { "len", "length" },
+    { "dist", "distance" },
+    { "sal", "salary" },
+    { "sup", "supplier" },
+    { "vend", "vendor" },
+    { "supp", "supplier" },
+    { "mail", "email" },
+    { "st", "street" },
+    { "ctry", "country" },
+    { "prov", "province" },
+    { "univ", "university" },
+    { "dest", "destination" },
+    { "arr", "arrival" },
+    { "src", "source" },
+    { "orig", "original" },
+    { "curr", "current" },
+    { "prev", "previous" },
+    { "sched", "scheduled" },
+    { "fname", "name" },
+    { "lname", "name" },
+    { "paid", "pay" },
+    { "sold", "sell" },
+    { "bought", "buy" },
+    { "spent", "spend" },
+
+    { "weigh", "weight" },
+    { "movie", "film" },
+    { "chef", "head" },
+    { "pic", "picture" },
+    { "photo", "picture" },
+    { "cert", "certificate" },
+    { "reg", "registration" },
+    { "appt", "appointment" },
+    { "doc", "document" },
+};
+
+static struct word_map functions, abbreviated;
+
+static void fill_both(void)
+{
+    word_map_add(&functions, function_words, 1);
+    for (uint32_t i = 0; i < ARRAY_LEN(abbreviations); i++) {
+        CHECK(!word_map_find(&abbreviated, word_hash(abbreviations[i][0])), "%s stands twice", abbreviations[i][0]);
+        word_map_add(&abbreviated, abbreviations[i][0], i + 1);
+    }
+}
+
+static void open_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, fill_both);
+}
+
+struct ending {
+    const char *letters;
+    int left; /* letters that must remain */
+};
+
+/* Drops the first ending of a list that the word has. */
+static void drop(const char *w, int *n, const struct ending *list, int n_list)
+{
+    for (int i = 0; i < n_list; i++) {
+        int k = (int)strlen(list[i].letters);
+        if (*n - k >= list[i].left && memcmp(w + *n - k, list[i].letters, (size_t)k) == 0) {
+            *n -= k;
+            return;
+        }
+    }
+}
+
+/* A crude stemmer: it need not yield words, only the same letters for related ones. */
+static uint32_t stem_hash(const char *word, int n)
+{
+    static const struct ending plural[] = { { "ies", 3 }, { "sses", 1 }, { "ss", 1 }, { "es", 3 }, { "s", 3 } };
+    static const struct ending derived[] = { { "ation", 4 }, { "ment", 3 }, { "ing", 3 }, { "ion", 4 },
+                                             { "ance", 4 },  { "ed", 3 },   { "al", 4 } };
+    static const struct ending doer[] = { { "er", 4 }, { "or", 4 } };
+    char w[NAME_MAX_LETTERS + 1];
+
+    memcpy(w, word, (size_t)n);
+    drop(w, &n, plural, ARRAY_LEN(plural));
+    drop(w, &n, derived, ARRAY_LEN(derived));
+    while (n > STEM_LETTERS && strchr("yei", w[n - 1]))
+        n--;
+    drop(w, &n, doer, ARRAY_LEN(doer));
+    if (n > STEM_LETTERS && w[n - 1] == w[n - 2])
+        n--;
+    w[n] = 0;
+    return word_hash(w);
+}
+
+static struct match_word make_word(char *letters, int n)
+{
+    letters[n] = 0;
+    uint32_t raw = word_hash(letters), place = word_map_find(&abbreviated, raw);
+    const char *text = place ? abbreviations[place - 1][1] : letters;
+
+    return (struct match_word){ .word = word_hash(text),
+                                .stem = stem_hash(text, (int)strlen(text)),
+                                .function = word_map_find(&functions, raw) != 0,
+                                .expanded = place != 0 };
+}
+
+static bool joint(const char *text, const char *s)
+{
+    return s > text && isupper((unsigned char)*s) && islower((unsigned char)s[-1]);
+}
+
+int match_words_read(const char *text, struct match_word *out, int most)
+{
+    char letters[NAME_MAX_LETTERS + 1];
+    int len = 0, n = 0;
+
+    open_once();
+    for (const char *s = text;; s++) {
+        bool letter = element_name_letter(*s);
+        if (len && n < most && (!letter || joint(text, s))) {
+            out[n++] = make_word(letters, len);
+            len = 0;
+        }
+        if (letter && len < NAME_MAX_LETTERS)
+            letters[len++] = (char)((unsigned char)*s < 0x80 ? tolower((unsigned char)*s) : *s);
+        if (!*s || n == most)
+            return n;
+    }
+}

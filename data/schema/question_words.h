@@ -1,0 +1,23 @@
+/*
+ * question_words.h - the words of names and questions, in forms that can be compared although people write them
+ * differently: plural or not, abbreviated (qty, addr), derived (ship, shipped, shipping), joined (shipDate).
+ */
+#ifndef DATA_SCHEMA_QUESTION_WORDS_H
+#define DATA_SCHEMA_QUESTION_WORDS_H
+
+#include "data/schema/element_name.h"
+
+/* Two words are the same if `word` is equal, and related if `stem` is. */
+struct match_word {
+    uint32_t word; /* word_hash of the singular, of what an abbreviation stands for */
+    uint32_t stem; /* hash of what remains without endings such as -ed, -ing, -er, -ment */
+    bool function; /* it holds sentences together and names nothing ("the", "which", "show", "per") */
+    bool expanded; /* it is an abbreviation */
+};
+
+enum { QUESTION_WORDS = 64 };
+
+/* Words of a text in order, split where small letters meet capitals, cut after `most`; how many there are. */
+int match_words_read(const char *text, struct match_word *out, int most);
+
+#endif
