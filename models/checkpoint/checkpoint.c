@@ -232,6 +232,18 @@ static bool expected(const struct hdf5_reader *r, const struct checkpoint *c, co
     return own ? c->n_extra == 0 : !strcmp(name, meta_name);
 }
 
+/* -1 unless the file holds exactly what is wanted. */
+static int check_wanted(const struct hdf5_reader *r, const struct checkpoint *c, struct error *err)
+{
+    struct mismatch m = { 0 };
+
+    compare_wanted(r, c, &m);
+    for (int i = 0; i < r->n; i++)
+        if (!expected(r, c, r->tensors[i].name))
+            name_list_add(&m.unexpected, "%s", r->tensors[i].name);
+    return mismatch_report(&m, r->path, err);
+}
+
 /* Reads a tensor that compare() found fitting. */
 static int fetch(const struct hdf5_reader *r, const char *group, const char *own, void *out, struct error *err)
 {
@@ -258,14 +270,9 @@ static int load_param(const struct hdf5_reader *r, struct param *p, struct devic
 
 int checkpoint_load(const struct hdf5_reader *r, const struct checkpoint *c, struct error *err)
 {
-    struct mismatch m = { 0 };
     int rc = 0;
 
-    compare_wanted(r, c, &m);
-    for (int i = 0; i < r->n; i++)
-        if (!expected(r, c, r->tensors[i].name))
-            name_list_add(&m.unexpected, "%s", r->tensors[i].name);
-    if (mismatch_report(&m, r->path, err))
+    if (check_wanted(r, c, err))
         return -1;
     float *buffer = params_buffer(c->params);
     for (int i = 0; i < c->params->n && rc == 0; i++)
@@ -273,5 +280,34 @@ int checkpoint_load(const struct hdf5_reader *r, const struct checkpoint *c, str
     for (int i = 0; i < c->n_extra && rc == 0; i++)
         rc = fetch(r, "state/", c->extra[i].tensor.name, c->extra[i].data, err);
     free(buffer);
+    return rc;
+}
+
+/* ---- copying ---- */
+
+static int copy_params(struct hdf5_writer *w, const struct checkpoint *c, const struct hdf5_reader *from,
+                       struct error *err)
+{
+    float *buffer = params_buffer(c->params);
+    int rc = 0;
+
+    for (int i = 0; i < c->params->n && rc == 0; i++) {
+        const struct param *p = &c->params->list[i];
+        rc = weights_get(from, p, buffer, err) || weights_put(w, p, buffer, c->weights, err) ? -1 : 0;
+    }
+    free(buffer);
+    return rc;
+}
+
+int checkpoint_copy(const char *dir, const struct checkpoint *c, const struct hdf5_reader *from, struct error *err)
+{
+    if (check_wanted(from, c, err))
+        return -1;
+    char *path = path_in(dir, CHECKPOINT_FILE);
+    struct hdf5_writer *w = hdf5_create(path, err);
+    int rc = !w || save_meta(w, c->meta, err) || copy_params(w, c, from, err) ? -1 : 0;
+
+    rc = hdf5_finish(w, rc, err);
+    free(path);
     return rc;
 }

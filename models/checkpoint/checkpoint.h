@@ -42,6 +42,10 @@ struct checkpoint {
 /* Writes dir/ambit.h5, replacing one that is there only once the new one is whole. */
 int checkpoint_save(const char *dir, const struct checkpoint *c, struct error *err);
 
+/* Writes dir/ambit.h5 with parameters that are read from another file, as its f32 values and without any state.  Of c
+ * params, meta and weights are used.  -1 with EXIT_CODE_CHECKPOINT where the file lacks one. */
+int checkpoint_copy(const char *dir, const struct checkpoint *c, const struct hdf5_reader *from, struct error *err);
+
 /* Opens a file, a folder's ambit.h5, or the newest checkpoint-N of a run's folder; hdf5_close ends it.  r->path is the
  * file that was found. */
 int checkpoint_open(struct hdf5_reader *r, const char *path, struct error *err);

@@ -99,5 +99,7 @@ int32_t tokenizer_special(const struct tokenizer *t, enum special_token which);
  * made when it is missing; transformers opens the folder with identical results.  What the tokenizer.json of a BPE
  * without CLS and SEP said of special tokens around a text is not kept, a Unigram's is. */
 int tokenizer_save(const struct tokenizer *t, const char *dir, struct error *err);
+/* The same without vocab.txt, whose tokens stand in tokenizer.json too. */
+int tokenizer_save_json(const struct tokenizer *t, const char *dir, struct error *err);
 
 #endif

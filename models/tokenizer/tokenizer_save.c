@@ -214,8 +214,13 @@ static bool has_lines(const struct tokenizer *t)
 
 int tokenizer_save(const struct tokenizer *t, const char *dir, struct error *err)
 {
-    if (make_dirs(dir, err) || (has_lines(t) && write_lines(t, dir, err)) ||
-        write_json(dir, "special_tokens_map.json", specials_json(t), err) ||
+    return make_dirs(dir, err) || (has_lines(t) && write_lines(t, dir, err)) || tokenizer_save_json(t, dir, err) ? -1
+                                                                                                                 : 0;
+}
+
+int tokenizer_save_json(const struct tokenizer *t, const char *dir, struct error *err)
+{
+    if (make_dirs(dir, err) || write_json(dir, "special_tokens_map.json", specials_json(t), err) ||
         write_json(dir, "tokenizer_config.json", config_json(t), err))
         return -1;
     return write_json(dir, "tokenizer.json", tokenizer_json(t), err); /* last: a folder that has it is whole */

@@ -115,7 +115,7 @@ expect 6 'base: the run.s base is not there' pairs --format peft -o new
 expect 0 'back: verified' pairs --base moved --format peft -o back --verify
 expect 6 'nothing: No such file' nothing --format peft -o new
 expect 1 'lines.txt: cannot make the folder' pairs --base moved --format peft -o lines.txt
-expect 2 'hf.peft.merged.gguf-adapter, got .onnx' pairs --format onnx -o new
+expect 2 'hf.detector.peft.merged.gguf-adapter, got .onnx' pairs --format onnx -o new
 
 # a folder that holds something else is left alone, --force replaces what has the same name and nothing else
 expect 0 'again: verified' pairs --base moved --format peft -o again --verify

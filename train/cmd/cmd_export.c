@@ -7,23 +7,32 @@
 #include "models/hf/hf_config.h"
 #include "models/hf/hf_weights.h"
 #include "train/cmd/commands.h"
+#include "train/gate/gate_export.h"
 #include "train/lm/lm_export.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct lm_export_request defaults = { .format = "hf" };
+enum { NO_WEIGHTS = -1 };
+
+static const struct lm_export_request defaults = { .format = "hf", .weights = NO_WEIGHTS };
 
 #define AT(field) offsetof(struct lm_export_request, field)
 
 static const struct option table[] = {
-    WORD_OPTION("format", AT(format), "FORMAT", "hf|peft|merged|gguf-adapter", "what to write"),
+    WORD_OPTION("format", AT(format), "FORMAT", "hf|detector|peft|merged|gguf-adapter", "what to write"),
     OUT_OPTION(AT(out), "OUT", "the folder to make, or the file of gguf-adapter", .required = true),
     STRING_OPTION("base", AT(base), "HF_DIR", "the adapter's base, where it is not where the run had it"),
+    CHOICE_OPTION("weights", AT(weights), "TYPE", WEIGHTS_WORDS, "detector: type of the matrices (default int8)"),
     FORCE_OPTION(AT(force)),
     FLAG_OPTION("verify", AT(verify), "load what was written and compare logits"),
     { 0 },
 };
+
+static bool is_detector(const struct lm_export_request *q)
+{
+    return !strcmp(q->format, "detector");
+}
 
 static const char *architecture(const struct gate_model *m)
 {
@@ -48,15 +57,24 @@ static int write_folder(const struct gate_model *m, const char *dir, struct erro
                : 0;
 }
 
-static int export_gatekeeper(const struct lm_export_request *q, const char *dir, struct error *err)
+static int check_gatekeeper(const struct lm_export_request *q, const char *dir, struct error *err)
+{
+    bool known = !strcmp(q->format, "hf") || is_detector(q);
+
+    if (!known || q->base || q->verify)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%s: a model of ambit-train gatekeeper: expected --format hf or detector, without --base and "
+                         "--verify",
+                         dir);
+    return 0;
+}
+
+/* The encoder for other tools. */
+static int export_encoder(const struct lm_export_request *q, const char *dir, struct error *err)
 {
     struct gate_model model = { 0 };
     struct device device;
 
-    if (strcmp(q->format, "hf") || q->base || q->verify)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "%s: a model of ambit-train gatekeeper: expected --format hf without --base and --verify",
-                         dir);
     if (device_open(&device, "cpu", err))
         return -1;
     int rc = gate_model_open(&model, &device, dir, err);
@@ -69,11 +87,23 @@ static int export_gatekeeper(const struct lm_export_request *q, const char *dir,
     return rc;
 }
 
+static int export_detector(const struct lm_export_request *q, const char *dir, struct error *err)
+{
+    enum weights_form form = q->weights == NO_WEIGHTS ? WEIGHTS_INT8 : (enum weights_form)q->weights;
+
+    if (check_gatekeeper(q, dir, err) || gate_export(dir, q->to, form, err))
+        return -1;
+    log_info("%s: a detector with weights in %s, for --model of ambit-infer detect", q->out, weights_words[form]);
+    return 0;
+}
+
 static int export_kind(const struct lm_export_request *q, const char *dir, struct error *err)
 {
     struct hdf5_reader file;
     int rc = -1;
 
+    if (is_detector(q))
+        return export_detector(q, dir, err);
     if (checkpoint_open(&file, dir, err))
         return -1;
     json_t *meta = checkpoint_meta(&file, err);
@@ -81,7 +111,7 @@ static int export_kind(const struct lm_export_request *q, const char *dir, struc
     if (kind && (!strcmp(kind, "infill") || !strcmp(kind, "reward") || !strcmp(kind, "seq2seq")))
         rc = lm_export(q, &file, meta, err);
     else if (kind && !strcmp(kind, "gatekeeper"))
-        rc = export_gatekeeper(q, dir, err);
+        rc = check_gatekeeper(q, dir, err) ? -1 : export_encoder(q, dir, err);
     else if (kind)
         error_set(err, EXIT_CODE_CHECKPOINT, "%s: kind: expected gatekeeper, infill, reward or seq2seq, got \"%s\"",
                   file.path, kind);
@@ -95,6 +125,9 @@ static enum exit_code run(const struct call *call, struct error *err)
     struct lm_export_request q = *(const struct lm_export_request *)call->options;
     struct out_folder folder = { 0 };
     bool file = strcmp(q.format, "gguf-adapter") == 0;
+
+    if (q.weights != NO_WEIGHTS && !is_detector(&q))
+        return usage_error(err, "--weights: expected --format detector, whose matrices it is about, got %s", q.format);
     int rc = file ? 0 : out_folder_open(&folder, q.out, err);
 
     q.to = file ? q.out : folder.tmp;
@@ -113,7 +146,10 @@ const struct command command_export = {
     OPTIONS(table, defaults),
     .details =
         "DIR is what ambit-train gatekeeper, infill or seq2seq left; of a run under way its newest checkpoint is taken.\n\n"
-        "A gatekeeper has --format hf: the encoder and its relevance head become a Hugging Face folder that "
+        "--format detector cuts a gatekeeper's folder down to ambit.h5 and the tokenizer, which detect, ask, evaluate and "
+        "adapt take as they take the run.  Matrices of at least 4,096 numbers are written in int8 with a scale for each "
+        "row, or as --weights says; all else stays f32.\n\n"
+        "A gatekeeper has --format hf too: the encoder and its relevance head become a Hugging Face folder that "
         "transformers opens as BertForSequenceClassification: the sigmoid of its one logit for (question, element "
         "text) is the relevance that ambit-infer detect reports for a model with --encode element.\n\n"
         "What infill left has peft (an adapter's two files, for PEFT and vLLM), merged (a whole Hugging Face folder, "
@@ -121,7 +157,7 @@ const struct command command_export = {
         "weights are not those of the run is refused.  --verify loads the folder and compares its logits on fixed "
         "texts with those of the trained model.  What seq2seq left, or infill with --method full, has merged alone: the "
         "weights of its best checkpoint so far.",
-    .examples = { "ambit-train export runs/gate --format hf -o gate-hf",
+    .examples = { "ambit-train export runs/gate --format detector -o detector",
                   "ambit-train export runs/infill --format merged --verify -o infill-hf" },
     .run = run,
 };

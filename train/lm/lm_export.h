@@ -16,6 +16,7 @@ struct lm_export_request {
     const char *format, *out;
     const char *to;   /* where it is written: out itself, or the folder that becomes it */
     const char *base; /* folder of the base, NULL: where the run had it */
+    int weights;      /* of a detector: enum weights_form; of all others -1 */
     bool verify;      /* load what was written and compare the logits of a few texts */
     bool force;       /* as in out_files_commit */
 };
