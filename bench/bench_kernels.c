@@ -188,6 +188,16 @@ static void print_floor(const struct bench *b, bool backward)
     printf("\n");
 }
 
+static enum dtype first_dtype(const struct row *row)
+{
+    return row->types == BF16_ONLY ? BF16 : F32;
+}
+
+static enum dtype last_dtype(const struct row *row)
+{
+    return row->types == F32_ONLY ? F32 : BF16;
+}
+
 /* In walks that run nothing. */
 static void print_floors(struct workspace *w, struct bench *b)
 {
@@ -196,7 +206,7 @@ static void print_floors(struct workspace *w, struct bench *b)
         printf("  %5s us bound", gpus[i].name);
     printf("\n");
     for (int i = 0; i < kernel_rows_count; i++)
-        for (enum dtype dtype = F32; dtype <= (kernel_rows[i].f32_only ? F32 : BF16); dtype++) {
+        for (enum dtype dtype = first_dtype(&kernel_rows[i]); dtype <= last_dtype(&kernel_rows[i]); dtype++) {
             b->row = &kernel_rows[i];
             b->dtype = dtype;
             workspace_measure(w, row_step, b);
@@ -213,7 +223,7 @@ static void bench_row(struct workspace *w, struct bench *b, const struct row *fu
     if (b->quick)
         row.t = row.t / QUICK;
     b->row = &row;
-    for (enum dtype dtype = F32; dtype <= (row.f32_only ? F32 : BF16); dtype++) {
+    for (enum dtype dtype = first_dtype(&row); dtype <= last_dtype(&row); dtype++) {
         b->dtype = dtype;
         run_or_exit(w, row_step, b);
         print_line(w, b, false);

@@ -11,12 +11,14 @@ enum { LORA_RANK = 16 };
 
 static struct rng rng;
 
+enum { NOISE = 1000003 }; /* random numbers, which come again where a tensor has more: a prime, so in other columns */
+
 struct tensor *bench_noise(struct ctx *c, int64_t rows, int64_t cols, enum dtype dtype)
 {
     float *x = xmalloc((size_t)(rows * cols) * sizeof *x);
 
     for (int64_t i = 0; i < rows * cols && ctx_uploads(c); i++)
-        x[i] = rng_uniform(&rng) - 0.5f;
+        x[i] = i < NOISE ? rng_uniform(&rng) - 0.5f : x[i - NOISE];
     struct tensor *t = batch_f32(c, x, rows, cols, dtype);
     free(x);
     return t;
@@ -204,7 +206,8 @@ static double attention_flops(const struct row *row)
     return 4.0 * (double)row->t * (double)(row->t % SEQUENCE ? 128 : SEQUENCE) * (double)(row->c * row->n);
 }
 
-enum { CAUSAL_KEYS = 512, CAUSAL_SHARED = 4 }; /* keys of a sequence, heads of a group */
+enum { CAUSAL_KEYS = 512, CAUSAL_SHARED = 4 };            /* keys of a sequence, heads of a group */
+enum { CAUSAL_SEQUENCES = 8, CAUSAL_SEQUENCES_LONG = 2 }; /* of a training step */
 
 /* n heads; each of the sequences has `queries` of its keys as queries */
 static void make_causal(struct ctx *c, struct bench *b, int64_t n, int64_t keys, int64_t queries)
@@ -231,6 +234,20 @@ static int64_t causal_keys(const struct row *row)
     return row->t < CAUSAL_KEYS ? row->t : CAUSAL_KEYS;
 }
 
+static void make_causal_step(struct ctx *c, struct bench *b)
+{
+    int64_t keys = b->row->t / CAUSAL_SEQUENCES;
+
+    make_causal(c, b, CAUSAL_SEQUENCES, keys, keys);
+}
+
+static void make_causal_long(struct ctx *c, struct bench *b)
+{
+    int64_t keys = b->row->t / CAUSAL_SEQUENCES_LONG;
+
+    make_causal(c, b, CAUSAL_SEQUENCES_LONG, keys, keys);
+}
+
 static void make_causal_attention(struct ctx *c, struct bench *b)
 {
     int64_t keys = causal_keys(b->row);
@@ -253,9 +270,24 @@ static struct tensor *run_causal_attention(struct ctx *c, struct bench *b)
     return op_causal_attention(c, b->in[0], b->in[1], b->in[2], &b->causal, &form);
 }
 
+static double causal_flops_of(const struct row *row, int64_t keys)
+{
+    return 2.0 * (double)row->t * (double)(keys + 1) * (double)(row->c * row->n);
+}
+
 static double causal_flops(const struct row *row)
 {
-    return 2.0 * (double)row->t * (double)(causal_keys(row) + 1) * (double)(row->c * row->n);
+    return causal_flops_of(row, causal_keys(row));
+}
+
+static double causal_step_flops(const struct row *row)
+{
+    return causal_flops_of(row, row->t / CAUSAL_SEQUENCES);
+}
+
+static double causal_long_flops(const struct row *row)
+{
+    return causal_flops_of(row, row->t / CAUSAL_SEQUENCES_LONG);
 }
 
 static void make_pool(struct ctx *c, struct bench *b)
@@ -405,67 +437,71 @@ static struct tensor *run_argmax(struct ctx *c, struct bench *b)
 }
 
 const struct row kernel_rows[] = {
-    { "linear", 1408, 768, 2304, make_linear, run_linear, linear_flops, 2, false },
-    { "linear", 1408, 768, 768, make_linear, run_linear, linear_flops, 2, false },
-    { "linear gelu", 1408, 768, 3072, make_linear, run_linear_gelu, linear_flops, 2, false },
-    { "linear", 1408, 3072, 768, make_linear, run_linear, linear_flops, 2, false },
-    { "linear", 1408, 384, 1152, make_linear, run_linear, linear_flops, 2, false },
-    { "linear gelu", 1408, 384, 1536, make_linear, run_linear_gelu, linear_flops, 2, false },
-    { "lora_linear", 1408, 4096, 4096, make_lora, run_lora_linear, linear_flops, 1, false },
-    { "lora_linear", 1408, 1024, 4096, make_lora, run_lora_linear, linear_flops, 1, false },
-    { "linear_nll", 352, 1024, 32000, make_lora, run_linear_nll, linear_flops, 2, false },
-    { "linear_group", 1, 2048, 2048, make_maps, run_linear_group, NULL, 0, false },
-    { "linear_group", 16, 2048, 2048, make_maps, run_linear_group, NULL, 0, false },
-    { "linear_group", 640, 2048, 2048, make_maps, run_linear_group, linear_group_flops, 0, false },
-    { "linear_glu", 1, 2048, 8192, make_halves, run_linear_glu, NULL, 0, false },
-    { "linear_logits", 1, 2048, 32000, make_lora, run_linear_logits, NULL, 0, false },
-    { "linear", 64, 768, 1, make_linear, run_linear, linear_flops, 2, false },
-    { "attention", 1408, 64, 12, make_attention, run_attention, attention_flops, 2.5, false },
-    { "attention", 1408, 32, 12, make_attention, run_attention, attention_flops, 2.5, false },
-    { "attention", 1024, 64, 12, make_attention, run_attention, attention_flops, 2.5, false },
-    { "causal_attention", 2048, 64, 16, make_causal_attention, run_causal_attention, causal_flops, 2.5, false },
-    { "causal_attention", 2048, 128, 8, make_causal_attention, run_causal_attention, causal_flops, 2.5, false },
-    { "causal decode", 16, 128, 8, make_decode, run_causal_attention, NULL, 0, false },
-    { "paged_attention", 160, 128, 32, make_paged, run_paged, NULL, 0, false },
-    { "cache_rows", 640, 1024, 0, make_cache_rows, run_cache_rows, NULL, 0, false },
-    { "layer_norm", 1408, 768, 0, make_layer_norm, run_layer_norm, NULL, 0, false },
-    { "layer_norm", 1408, 384, 0, make_layer_norm, run_layer_norm, NULL, 0, false },
-    { "activation gelu", 1408, 3072, 0, make_matrix, run_gelu, NULL, 0, false },
-    { "add", 1408, 768, 0, make_add, run_add, NULL, 0, false },
-    { "cast", 1408, 768, 0, make_matrix, run_cast, NULL, 0, false },
-    { "dropout", 1408, 768, 0, make_matrix, run_dropout, NULL, 0, false },
-    { "embed", 1408, 768, 1408, make_embed, run_embed, NULL, 0, false },
-    { "gather", 1408, 768, 1408, make_gather, run_gather, NULL, 0, false },
-    { "gat", 1024, 64, 8, make_gat, run_gat, NULL, 0, false },
-    { "propagate", 1024, 384, 8, make_propagate, run_propagate, NULL, 0, false },
-    { "segment_pool", 1408, 384, 22, make_pool, run_segment_pool, NULL, 0, false },
-    { "attention_pool", 1408, 384, 22, make_pool, run_attention_pool, NULL, 0, false },
-    { "pair_features", 1408, 384, 704, make_pairs, run_pairs, NULL, 0, false },
-    { "pair_dot", 8192, 384, 704, make_pairs, run_pair_dot, NULL, 0, false },
-    { "segment_softmax", 8192, 1, 640, make_logits, run_segment_softmax, NULL, 0, true },
-    { "probability_bce", 8192, 1, 640, make_logits, run_probability_bce, NULL, 0, true },
-    { "policy_loss", 8192, 1, 640, make_logits, run_policy_loss, NULL, 0, true },
-    { "noisy_or", 1408, 1, 22, make_logits, run_noisy_or, NULL, 0, true },
-    { "and_logits", 1408, 1, 22, make_logits, run_and_logits, NULL, 0, true },
-    { "bce", 1408, 1, 22, make_logits, run_bce, NULL, 0, true },
-    { "cross_entropy", 1408, 1, 512, make_classes, run_cross_entropy, NULL, 0, false },
-    { "rms_norm", 1024, 2048, 0, make_rms_norm, run_rms_norm, NULL, 0, false },
-    { "rms_norm heads", 1024, 128, 16, make_head_norm, run_rms_norm, NULL, 0, false },
-    { "rope", 1024, 64, 32, make_rope, run_rope, NULL, 0, false },
-    { "linear_residual", 1024, 2048, 768, make_residual, run_residual, NULL, 0, false },
-    { "glu silu", 1024, 8192, 0, make_add, run_glu, NULL, 0, false },
-    { "glu gelu", 1024, 8192, 1, make_add, run_glu, NULL, 0, false },
-    { "neftune", 1024, 2048, 128, make_noisy, run_neftune, NULL, 0, false },
-    { "crf_log_z", 2560, 10, 40, make_crf, run_crf_log_z, NULL, 0, true },
-    { "viterbi", 2560, 10, 40, make_crf, run_viterbi, NULL, 0, true },
-    { "argmax", 16, 128256, 0, make_matrix, run_argmax, NULL, 0, false },
-    { "candidates", 40, 128256, 20, make_decode_logits, run_candidates, NULL, 0, true },
-    { "candidates edges", 40, 128256, 20, make_decode_logits, run_allowed_candidates, NULL, 0, true },
-    { "beam_step", 640, 20, 0, make_beam_step, run_beam_step, NULL, 0, true },
-    { "draw top_p", 40, 128256, 0, make_draw, run_draw, NULL, 0, true },
+    { "linear", 1408, 768, 2304, make_linear, run_linear, linear_flops, 2, ANY_TYPE },
+    { "linear", 1408, 768, 768, make_linear, run_linear, linear_flops, 2, ANY_TYPE },
+    { "linear gelu", 1408, 768, 3072, make_linear, run_linear_gelu, linear_flops, 2, ANY_TYPE },
+    { "linear", 1408, 3072, 768, make_linear, run_linear, linear_flops, 2, ANY_TYPE },
+    { "linear", 1408, 384, 1152, make_linear, run_linear, linear_flops, 2, ANY_TYPE },
+    { "linear gelu", 1408, 384, 1536, make_linear, run_linear_gelu, linear_flops, 2, ANY_TYPE },
+    { "lora_linear", 1408, 4096, 4096, make_lora, run_lora_linear, linear_flops, 1, ANY_TYPE },
+    { "lora_linear", 1408, 1024, 4096, make_lora, run_lora_linear, linear_flops, 1, ANY_TYPE },
+    { "linear_nll", 352, 1024, 32000, make_lora, run_linear_nll, linear_flops, 2, ANY_TYPE },
+    { "linear_group", 1, 2048, 2048, make_maps, run_linear_group, NULL, 0, ANY_TYPE },
+    { "linear_group", 16, 2048, 2048, make_maps, run_linear_group, NULL, 0, ANY_TYPE },
+    { "linear_group", 640, 2048, 2048, make_maps, run_linear_group, linear_group_flops, 0, ANY_TYPE },
+    { "linear_glu", 1, 2048, 8192, make_halves, run_linear_glu, NULL, 0, ANY_TYPE },
+    { "linear_logits", 1, 2048, 32000, make_lora, run_linear_logits, NULL, 0, ANY_TYPE },
+    { "linear", 64, 768, 1, make_linear, run_linear, linear_flops, 2, ANY_TYPE },
+    { "attention", 1408, 64, 12, make_attention, run_attention, attention_flops, 2.5, ANY_TYPE },
+    { "attention", 1408, 32, 12, make_attention, run_attention, attention_flops, 2.5, ANY_TYPE },
+    { "attention", 1024, 64, 12, make_attention, run_attention, attention_flops, 2.5, ANY_TYPE },
+    { "causal_attention", 2048, 64, 16, make_causal_attention, run_causal_attention, causal_flops, 2.5, ANY_TYPE },
+    { "causal_attention", 2048, 128, 8, make_causal_attention, run_causal_attention, causal_flops, 2.5, ANY_TYPE },
+    { "causal 2k", 16384, 128, 32, make_causal_step, run_causal_attention, causal_step_flops, 2.5, BF16_ONLY },
+    { "causal 8k", 16384, 128, 32, make_causal_long, run_causal_attention, causal_long_flops, 2.5, BF16_ONLY },
+    { "causal 2k", 16384, 64, 32, make_causal_step, run_causal_attention, causal_step_flops, 2.5, BF16_ONLY },
+    { "causal 8k", 16384, 64, 32, make_causal_long, run_causal_attention, causal_long_flops, 2.5, BF16_ONLY },
+    { "causal decode", 16, 128, 8, make_decode, run_causal_attention, NULL, 0, ANY_TYPE },
+    { "paged_attention", 160, 128, 32, make_paged, run_paged, NULL, 0, ANY_TYPE },
+    { "cache_rows", 640, 1024, 0, make_cache_rows, run_cache_rows, NULL, 0, ANY_TYPE },
+    { "layer_norm", 1408, 768, 0, make_layer_norm, run_layer_norm, NULL, 0, ANY_TYPE },
+    { "layer_norm", 1408, 384, 0, make_layer_norm, run_layer_norm, NULL, 0, ANY_TYPE },
+    { "activation gelu", 1408, 3072, 0, make_matrix, run_gelu, NULL, 0, ANY_TYPE },
+    { "add", 1408, 768, 0, make_add, run_add, NULL, 0, ANY_TYPE },
+    { "cast", 1408, 768, 0, make_matrix, run_cast, NULL, 0, ANY_TYPE },
+    { "dropout", 1408, 768, 0, make_matrix, run_dropout, NULL, 0, ANY_TYPE },
+    { "embed", 1408, 768, 1408, make_embed, run_embed, NULL, 0, ANY_TYPE },
+    { "gather", 1408, 768, 1408, make_gather, run_gather, NULL, 0, ANY_TYPE },
+    { "gat", 1024, 64, 8, make_gat, run_gat, NULL, 0, ANY_TYPE },
+    { "propagate", 1024, 384, 8, make_propagate, run_propagate, NULL, 0, ANY_TYPE },
+    { "segment_pool", 1408, 384, 22, make_pool, run_segment_pool, NULL, 0, ANY_TYPE },
+    { "attention_pool", 1408, 384, 22, make_pool, run_attention_pool, NULL, 0, ANY_TYPE },
+    { "pair_features", 1408, 384, 704, make_pairs, run_pairs, NULL, 0, ANY_TYPE },
+    { "pair_dot", 8192, 384, 704, make_pairs, run_pair_dot, NULL, 0, ANY_TYPE },
+    { "segment_softmax", 8192, 1, 640, make_logits, run_segment_softmax, NULL, 0, F32_ONLY },
+    { "probability_bce", 8192, 1, 640, make_logits, run_probability_bce, NULL, 0, F32_ONLY },
+    { "policy_loss", 8192, 1, 640, make_logits, run_policy_loss, NULL, 0, F32_ONLY },
+    { "noisy_or", 1408, 1, 22, make_logits, run_noisy_or, NULL, 0, F32_ONLY },
+    { "and_logits", 1408, 1, 22, make_logits, run_and_logits, NULL, 0, F32_ONLY },
+    { "bce", 1408, 1, 22, make_logits, run_bce, NULL, 0, F32_ONLY },
+    { "cross_entropy", 1408, 1, 512, make_classes, run_cross_entropy, NULL, 0, ANY_TYPE },
+    { "rms_norm", 1024, 2048, 0, make_rms_norm, run_rms_norm, NULL, 0, ANY_TYPE },
+    { "rms_norm heads", 1024, 128, 16, make_head_norm, run_rms_norm, NULL, 0, ANY_TYPE },
+    { "rope", 1024, 64, 32, make_rope, run_rope, NULL, 0, ANY_TYPE },
+    { "linear_residual", 1024, 2048, 768, make_residual, run_residual, NULL, 0, ANY_TYPE },
+    { "glu silu", 1024, 8192, 0, make_add, run_glu, NULL, 0, ANY_TYPE },
+    { "glu gelu", 1024, 8192, 1, make_add, run_glu, NULL, 0, ANY_TYPE },
+    { "neftune", 1024, 2048, 128, make_noisy, run_neftune, NULL, 0, ANY_TYPE },
+    { "crf_log_z", 2560, 10, 40, make_crf, run_crf_log_z, NULL, 0, F32_ONLY },
+    { "viterbi", 2560, 10, 40, make_crf, run_viterbi, NULL, 0, F32_ONLY },
+    { "argmax", 16, 128256, 0, make_matrix, run_argmax, NULL, 0, ANY_TYPE },
+    { "candidates", 40, 128256, 20, make_decode_logits, run_candidates, NULL, 0, F32_ONLY },
+    { "candidates edges", 40, 128256, 20, make_decode_logits, run_allowed_candidates, NULL, 0, F32_ONLY },
+    { "beam_step", 640, 20, 0, make_beam_step, run_beam_step, NULL, 0, F32_ONLY },
+    { "draw top_p", 40, 128256, 0, make_draw, run_draw, NULL, 0, F32_ONLY },
 };
 
 const int kernel_rows_count = ARRAY_LEN(kernel_rows);
 
 const struct row kernel_product = { "linear",   PEAK_SIDE,    PEAK_SIDE, PEAK_SIDE, make_linear,
-                                    run_linear, linear_flops, 2,         false };
+                                    run_linear, linear_flops, 2,         ANY_TYPE };

@@ -38,6 +38,8 @@ struct bench {
     double product_peak[2], copy_bytes, copy_seconds; /* FLOP/s by type; what `copy` measures */
 };
 
+enum row_types { ANY_TYPE, F32_ONLY, BF16_ONLY };
+
 /* t rows; c channels (of each head, where there are heads); n outputs, heads, or what the op counts besides */
 struct row {
     const char *op;
@@ -46,7 +48,7 @@ struct row {
     struct tensor *(*run)(struct ctx *c, struct bench *b);
     double (*flops)(const struct row *row); /* NULL: bound by bytes */
     double flops_back;                      /* backward products per forward product */
-    bool f32_only;
+    enum row_types types;
 };
 
 extern const struct row kernel_rows[];
