@@ -209,7 +209,7 @@ __device__ inline void causal_step(float (&out)[S::M][S::D / 8][4], float (&most
         add_bias<S::M, S::KEYS>(s, a, w, t.at);
     if (t.n < S::KEYS || t.at + S::KEYS > all_see || a.window)
         hide_keys<S::M, S::KEYS>(s, a, w, t);
-    causal_softmax<S::D, S::M, S::KEYS>(s, out, most, sum, LOG2_E * a.scale);
+    lazy_softmax<false>(s, out, most, sum, LOG2_E * a.scale);
     add_weighted<S::D>(out, s, tiles.v[stage], t.n, exact);
 }
 
@@ -223,10 +223,11 @@ __device__ inline void causal_step(float (&out)[S::M][S::D / 8][4], float (&most
  *          used, and one barrier serves both.  Tiles that no row of a warp sees cost it nothing.
  * Numbers  products of bf16, sums in f32; weights rounded to bf16, or, for rows that see few keys, as two bf16 each.
  *          A row's bits depend on its own sequence alone, and on whether keys are cut.
- * Laid out for the shared memory and registers of an A100; 32 rows a warp as soon as there are more than 64.
+ * Serves   up to 64 rows of a group, and heads longer than 128.
+ * Laid out for the shared memory and registers of an A100.
  */
 template <class S>
-__global__ void __launch_bounds__(MMA_THREADS) causal_attention_mma_kernel(causal_out o, causal_args<bf16> a)
+__global__ void __launch_bounds__(MMA_THREADS, 2) causal_attention_mma_kernel(causal_out o, causal_args<bf16> a)
 {
     constexpr int D = S::D, M = S::M, KEYS = S::KEYS, FEW_KEYS = 128;
     DYNAMIC_SHARED(causal_tiles<S>, tiles);
@@ -240,11 +241,10 @@ __global__ void __launch_bounds__(MMA_THREADS) causal_attention_mma_kernel(causa
     struct warp_rows<M> w;
     warp_rows_of(w, a, t, first);
     zero(out);
+    lazy_start(most, sum);
     UNROLL
     for (int m = 0; m < M; m++) {
         exact[m] = t.s.n_prefix + t.s.ahead + (first + 16 * m) / a.each < FEW_KEYS || few_in_window(a);
-        most[m][0] = most[m][1] = -INFINITY;
-        sum[m][0] = sum[m][1] = 0;
     }
 
     copy_rows(tiles->q, a.q, a, t.s, t.group, t.first, o.height, t.rows);
@@ -325,15 +325,12 @@ static void causal_attention(struct ctx *c, struct tensor *y, struct tensor *lse
 {
     causal_out o = {};
     o.y = data_of<bf16>(y), o.lse = data_of<float>(lse);
-    bool tall = s->qs.max_len * a.each > MMA_THREADS / 2;
-    if (a.dim <= 64 && tall)
-        causal_launch<causal_shape<64, 2, 64>>(c, o, a, s);
+    if (a.dim <= 128 && s->qs.max_len * a.each > MMA_THREADS / 2)
+        causal_attention_tall(c, o.y, o.lse, a, s);
     else if (a.dim <= 64)
         causal_launch<causal_shape<64, 1, 64>>(c, o, a, s);
-    else if (a.dim <= 128 && tall)
-        causal_launch<causal_shape<128, 2, 32>>(c, o, a, s);
     else if (a.dim <= 128)
-        causal_launch<causal_shape<128, 1, 32>>(c, o, a, s);
+        causal_launch<causal_shape<128, 1, 64>>(c, o, a, s);
     else
         causal_launch<causal_shape<256, 1, 16>>(c, o, a, s);
 }

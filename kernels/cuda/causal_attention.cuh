@@ -49,6 +49,9 @@ static causal_args<T> causal_args_of(const struct tensor *q, const struct tensor
     return a;
 }
 
+/* The forward of bf16 for heads of 128 or less; made for more rows of a group than a block has otherwise. */
+void causal_attention_tall(struct ctx *c, bf16 *y, float *lse, const causal_args<bf16> &a, const struct causal *s);
+
 /* One sequence; its query t sees the prefix and ahead + t + 1 of its own keys. */
 struct packed_span {
     int q_from, n_queries, key_from, n_keys, prefix_from, n_prefix, ahead;

@@ -2,7 +2,6 @@
 #include "kernels/cuda/causal_attention_backward.cuh"
 
 #include "kernels/cuda/causal_mma.cuh"
-#include "kernels/cuda/swizzled.cuh"
 
 constexpr int BACK_WARPS = 8, BACK_THREADS = BACK_WARPS * WARP;
 constexpr int BACK_KEYS = 128, PREPARE_ROWS = 64;
@@ -123,33 +122,14 @@ struct back_task {
  * task, for which there are no registers. */
 template <class S>
 struct back_tiles {
-    alignas(128) bf16 k[BACK_KEYS][S::D], v[BACK_KEYS][S::D];
+    alignas(16) bf16 k[BACK_KEYS][S::D], v[BACK_KEYS][S::D];
     struct {
-        alignas(128) bf16 q[S::ROWS][S::D], dy[S::ROWS][S::D];
+        alignas(16) bf16 q[S::ROWS][S::D], dy[S::ROWS][S::D];
         float2 row[S::ROWS];
     } step[2];
-    alignas(128) bf16 weights[S::ROWS][BACK_KEYS], slopes[S::ROWS][BACK_KEYS];
+    alignas(16) bf16 weights[S::ROWS][BACK_KEYS], slopes[S::ROWS][BACK_KEYS];
     struct back_task task;
 };
-
-/* Starts filling a tile with rows of x, each where offset(its number) says, and with zeros from row n on. */
-template <int D, int ROWS, class F>
-__device__ inline void copy_swizzled(bf16 (&tile)[ROWS][D], const bf16 *x, int dim, int n, F offset)
-{
-    constexpr int PIECES = D / PACK, AT_ONCE = BACK_THREADS / PIECES;
-    int thread = afresh(thread_id()), row = thread / PIECES, piece = thread % PIECES, left = dim - piece * PACK;
-    bf16 *to = &tile[row][swizzled(row, piece)];
-    x += left > 0 ? piece * PACK : 0;
-    if (dim % PACK) {
-        ROLLED
-        for (int i = 0; i < ROWS; i += AT_ONCE)
-            fetch_piece(to + i * D, x + (row + i < n ? offset(row + i) : 0), row + i < n ? left : 0, dim);
-        return;
-    }
-    UNROLL
-    for (int i = 0; i < ROWS; i += AT_ONCE)
-        copy_async(to + i * D, x + (row + i < n ? offset(row + i) : 0), row + i < n && left > 0 ? 16 : 0);
-}
 
 /* Starts filling a step with the task's rows from number `first` on. */
 template <class S>
@@ -159,8 +139,8 @@ __device__ inline void load_step(back_tiles<S> &tiles, int stage, const causal_g
 {
     int skip = a.heads - a.each, n = t.rows - first, pair = 2 * thread_id(), left = n - pair;
     auto offset = [=](int i) { return (int64_t)(causal_query(a, first + i) * skip + first + i) * a.dim; };
-    copy_swizzled(tiles.step[stage].q, a.q + t.base, a.dim, n, offset);
-    copy_swizzled(tiles.step[stage].dy, g.dy + t.base, a.dim, n, offset);
+    copy_swizzled<BACK_THREADS>(tiles.step[stage].q, a.q + t.base, a.dim, n, offset);
+    copy_swizzled<BACK_THREADS>(tiles.step[stage].dy, g.dy + t.base, a.dim, n, offset);
     if (pair < S::ROWS)
         copy_async(&tiles.step[stage].row[pair], w.row + t.place + first + (left > 0 ? pair : 0),
                    left > 1   ? 16
@@ -422,8 +402,8 @@ __global__ void __launch_bounds__(BACK_THREADS)
     zero(dk);
     zero(dv);
     auto offset = [=](int i) { return (int64_t)i * a.groups * a.dim; };
-    copy_swizzled(tiles->k, a.k + t.key, a.dim, t.n, offset);
-    copy_swizzled(tiles->v, a.v + t.key, a.dim, t.n, offset);
+    copy_swizzled<BACK_THREADS>(tiles->k, a.k + t.key, a.dim, t.n, offset);
+    copy_swizzled<BACK_THREADS>(tiles->v, a.v + t.key, a.dim, t.n, offset);
 
     for (int other = sequence; other <= last; other++) {
         back_rows_of(t, a, w, other, other == sequence);

@@ -6,7 +6,7 @@
 #define KERNELS_CUDA_CAUSAL_MMA_CUH
 
 #include "kernels/cuda/causal_attention.cuh"
-#include "kernels/cuda/mma_tile.cuh"
+#include "kernels/cuda/swizzled.cuh"
 
 /* Keys have positions: those of the prefix are negative, a sequence's own start at 0; query t sees all up to ahead + t.
  * A tile is of the prefix or of the own keys; `end` queries see some of it. */
@@ -54,29 +54,6 @@ __device__ inline void copy_keys(bf16 (&tile)[KEYS][WIDTH], const bf16 *x, const
                                  int64_t n, int group)
 {
     fetch_tile(tile, x + (row * a.groups + group) * a.dim, (int64_t)a.groups * a.dim, n, a.dim);
-}
-
-/* Eight numbers of a row of `dim`, zeros from `left` on: rows of whole 16 bytes are copied in the background, for the
- * caller to commit and wait for; others are there at once. */
-__device__ inline void fetch_piece(bf16 *to, const bf16 *from, int left, int dim)
-{
-    if (dim % PACK == 0) {
-        copy_async(to, from, left > 0 ? 16 : 0);
-        return;
-    }
-    for (int i = 0; i < PACK; i++)
-        to[i] = i < left ? from[i] : bf16(0.0f);
-}
-
-/* The way back: the first `left` of eight numbers. */
-__device__ inline void store_piece(bf16 *to, const bf16 *from, int left, int dim)
-{
-    if (dim % PACK == 0) {
-        *(uint4 *)to = *(const uint4 *)from;
-        return;
-    }
-    for (int i = 0; i < PACK && i < left; i++)
-        to[i] = from[i];
 }
 
 /* Starts copying `n` rows of a group of q or dy from `first` on, zeros from `rows` on. */
@@ -264,6 +241,53 @@ __device__ inline void causal_softmax(float (&s)[M][KEYS / 8][4], float (&out)[M
                 x = exp2f(scale * x - base);
                 sum[m][half] += x;
             }
+    }
+}
+
+constexpr float LAZY = 8; /* powers of two that a maximum may fall behind by */
+
+template <int M>
+__device__ inline void lazy_start(float (&base)[M][2], float (&sum)[M][2])
+{
+    UNROLL
+    for (int i = 0; i < 2 * M; i++) {
+        base[i / 2][i % 2] = -INFINITY;
+        sum[i / 2][i % 2] = 0;
+    }
+}
+
+/*
+ * Scores of one tile become weights.  The base of a row's weights is its running maximum in powers of two, or less by
+ * at most LAZY: the row's sums shrink only when the maximum has risen by more.  Whether they do
+ * depends on the row alone, so its bits do not depend on its neighbours.  ALL: the row sees a key of the first tile.
+ */
+template <bool ALL, int M, int N, int KEYS>
+__device__ inline void lazy_softmax(float (&s)[M][KEYS][4], float (&out)[M][N][4], float (&base)[M][2],
+                                    float (&sum)[M][2], float scale)
+{
+    UNROLL
+    for (int i = 0; i < 2 * M; i++) {
+        int m = i / 2, half = i % 2;
+        float top = -INFINITY;
+        UNROLL
+        for (int n = 0; n < KEYS; n++)
+            top = fmaxf(top, fmaxf(s[m][n][2 * half], s[m][n][2 * half + 1]));
+        top = scale * quad_max(top);
+        if (top > base[m][half] + LAZY) {
+            float shrink = exp2_fast(base[m][half] - top);
+            base[m][half] = top;
+            sum[m][half] *= shrink;
+            UNROLL
+            for (int n = 0; n < 2 * N; n++)
+                out[m][n / 2][2 * half + n % 2] *= shrink;
+        }
+        float from = ALL || base[m][half] > -INFINITY ? base[m][half] : 0.0f;
+        UNROLL
+        for (int n = 0; n < 2 * KEYS; n++) {
+            float &x = s[m][n / 2][2 * half + n % 2];
+            x = exp2_fast(scale * x - from);
+            sum[m][half] += x;
+        }
     }
 }
 
