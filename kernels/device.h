@@ -55,6 +55,8 @@ struct device {
     bool packs[2]; /* F32, BF16: products keep a copy of a frozen matrix in a layout of their own, for each way (as it
                       is, transposed) that they read it */
     bool sums_dq;  /* the backward of causal attention in BF16 sums dq, of heads up to CAUSAL_SUM_DIM, in step memory */
+    int multiprocessors; /* of a GPU, or those that simt plays: the shape of a launch may depend on them, no result does
+                          */
     struct device_counts counts;
     void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* the program's base_warn, for modules */
 };

@@ -109,6 +109,14 @@ __device__ inline int row_of(int i, int chain)
     return i < N / 2 ? 8 * i + chain * (4 * N) : 8 * i - chain * (4 * N);
 }
 
+/* The same of the n-th pair of tiles; only a pair with a tile of each half asks which of them. */
+template <int N>
+__device__ inline int pair_row(int n, int second, int chain)
+{
+    bool apart = 2 * n + 1 == N / 2;
+    return apart ? row_of<N>(2 * n + second, chain) : row_of<N>(2 * n, chain) + 8 * second;
+}
+
 /* sum += the warp's strip of the stage. */
 template <int N>
 __device__ inline void multiply_stage(float (&sum)[M][N][4], const tile_stage<N> &s, const tile_warp &warp)
@@ -123,7 +131,7 @@ __device__ inline void multiply_stage(float (&sum)[M][N][4], const tile_stage<N>
             load_matrices<false>(w[m], &s.w[warp.col + 16 * m + lane % 16][((first + lane / 16) ^ lane % 8) * PACK]);
         UNROLL
         for (int n = 0; n < N / 2; n++) {
-            int row = warp.row + row_of<N>(2 * n + lane / 16, warp.chain) + lane % 8;
+            int row = warp.row + pair_row<N>(n, lane / 16, warp.chain) + lane % 8;
             load_matrices<false>(x[n], &s.x[row][((first + lane / 8 % 2) ^ lane % 8) * PACK]);
         }
         UNROLL
@@ -282,19 +290,19 @@ __device__ inline void put_packs(const group_view<bf16> &a, const product_view<b
             load_numbers<PACK>(before[i], y + tile_row(i) * cols);
     UNROLL
     for (int i = 0; i < N; i++) {
-        if (tile_row(i) >= first.rows || (MORE && !has_row(a, p, first.row + tile_row(i))))
-            continue;
+        bool mine = tile_row(i) < first.rows && (!MORE || has_row(a, p, first.row + tile_row(i)));
         float v[PACK], more[PACK], factor = scale * rstd[i];
         for (int j = 0; j < PACK; j++)
             v[j] = fmaf(tile_sum(sum, i, j), factor, bias[j]);
-        if (MORE && p.addend) {
+        if (MORE && p.addend && mine) {
             load_numbers<PACK>(more, p.addend + at + tile_row(i) * cols);
             for (int j = 0; j < PACK; j++)
                 v[j] += more[j];
         }
         for (int j = 0; j < PACK && MORE && p.add; j++)
             v[j] += before[i][j];
-        store_numbers<PACK>(y + tile_row(i) * cols, v);
+        if (mine)
+            store_numbers<PACK>(y + tile_row(i) * cols, v);
     }
 }
 
@@ -315,13 +323,12 @@ __device__ inline void put_gated(const group_view<bf16> &a, const product_view<b
         load_numbers<COUNT>(bias + COUNT, last.bias + first.col);
     UNROLL
     for (int i = 0; i < N; i++) {
-        if (tile_row(i) >= first.rows)
-            continue;
         float v[COUNT];
         for (int j = 0; j < COUNT; j++)
             v[j] = gated(a, fmaf(tile_sum(sum, i, j), scale[0] * rstd[i], bias[j]),
                          fmaf(tile_sum(sum, i, j + COUNT), scale[1] * rstd[i], bias[j + COUNT]));
-        store_numbers<COUNT>(y + tile_row(i) * cols, v);
+        if (tile_row(i) < first.rows)
+            store_numbers<COUNT>(y + tile_row(i) * cols, v);
     }
 }
 
@@ -406,14 +413,38 @@ static void launch_tiles(struct ctx *c, group_view<bf16> *a)
     LAUNCH_WIDE(linear_tiles_kernel<N>, blocks_for(blocks, 1), THREADS, sizeof(tile_memory<N>), cuda_stream(c), *a);
 }
 
+/* The N whose tiles take the least time, if a multiprocessor makes one at a time: reading shared memory takes as long
+ * as 8 + N, and products as long as 2 N of the same unit. */
+static int best_rows(const struct ctx *c, group_view<bf16> a)
+{
+    int64_t least = INT64_MAX;
+    int best = 0;
+    for (int n = 4; n <= 10; n += 2) {
+        int64_t blocks = number_blocks(a, 16 * n, TILE_COLS / a.each);
+        int64_t rounds = (blocks + c->dev->multiprocessors - 1) / c->dev->multiprocessors;
+        int64_t time = rounds * (n < 8 ? 8 + n : 2 * n);
+        best = time < least ? n : best;
+        least = time < least ? time : least;
+    }
+    return best;
+}
+
 bool cuda_group_tiles(struct ctx *c, group_view<bf16> a)
 {
     if (!serves(a) || (a.norm && !cuda_group_norm(c, &a)))
         return false;
-    int64_t over = (a.rows - 1) % 128 + 1; /* rows of the last tile of 128 */
-    if (over <= 64)
+    switch (best_rows(c, a)) {
+    case 4:
         launch_tiles<4>(c, &a);
-    else
+        break;
+    case 6:
+        launch_tiles<6>(c, &a);
+        break;
+    case 8:
         launch_tiles<8>(c, &a);
+        break;
+    default:
+        launch_tiles<10>(c, &a);
+    }
     return true;
 }

@@ -70,6 +70,7 @@ static int simt_open(struct device *d, int number, struct error *err)
     d->state = xcalloc(1, sizeof(struct simt_state));
     snprintf(d->description, sizeof d->description, "CUDA kernels on the CPU, for checking, AMBIT_SIMT_SEED=%ld", seed);
     d->sums_dq = true;
+    d->multiprocessors = 4;
     d->total_memory = memory_bytes(_SC_PHYS_PAGES);
     d->free_memory = memory_bytes(_SC_AVPHYS_PAGES);
     return 0;

@@ -29,7 +29,7 @@ enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 
 struct cudaDeviceProp {
     char name[256];
-    int major, minor;
+    int major, minor, multiProcessorCount;
 };
 
 typedef void *cudaStream_t;
