@@ -7,6 +7,10 @@
 # For the architectures that the module is built for: registers a thread, bytes spilled, shared memory a block, blocks a
 # multiprocessor holds, and the share of its threads that these are.  + is for shared memory asked for at the launch, of
 # which the compiler knows nothing: the blocks are those without it.  Ends with 1 where a kernel spills.
+#
+# With cuobjdump on PATH, also for kernels with products on tensor cores on sm_90a: the instructions that a warp executes
+# in a round of the main loop, how many of them are products, loads of matrices and copies to shared memory, how many
+# there are for each 2 KiB copied, and those behind the loop (sass.awk).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "${1:-}" = --ptxas ] || { echo "usage: bench/kernels.sh --ptxas [NAME...]" >&2; exit 2; }
@@ -91,6 +95,15 @@ awk '
         printf "%d kernels, for two architectures: %d spill, %d are below 25 %%\n", n, spilled, low
         exit failed || spilled > 0
     }' <(sed -E 's/ (void )?([a-z_0-9]+(<[^>]*>)?)\([^)]*\)/ \2/; s/, /,/g; s/> >/>>/g' "$out/table") && rc=0 || rc=$?
+if command -v cuobjdump >/dev/null; then
+    printf '\n%-60s %6s %6s %6s %6s %8s %9s\n' 'instructions of a warp, sm_90a' loop HMMA LDSM LDGSTS 'a 2 KiB' epilogue
+    for name in "${names[@]}"; do
+        cuobjdump -sass -arch sm_90a "$out/$name.o" | awk -f bench/sass.awk
+    done | c++filt | sed -E 's/^(void )?([a-z_0-9]+(<[^>]*>)?)\([^ ]*( [^ ]*)*\) /\2 /; s/, /,/g' |
+        awk '{ printf "%-60s %6s %6s %6s %6s %8s %9s\n", $1, $2, $3, $4, $5, $6, $7 }'
+else
+    echo "no cuobjdump on PATH: instructions are not counted"
+fi
 read -r wall user system <"$out/time"
 printf 'compiled in %s s, %s s of processors\n' "$wall" "$(awk -v a="$user" -v b="$system" 'BEGIN { print a + b }')"
 if [ $# = 0 ]; then

@@ -1,0 +1,103 @@
+# Counts the instructions that a warp executes in each kernel with tensor-core products, from `cuobjdump -sass`.
+#
+# The main loop is the shortest of those with the most products (HMMA); all its instructions count, those of loops within it once.  The
+# epilogue is the shortest way from there to the kernel's end among those with the most 16-byte stores; a loop on
+# this way counts once.
+function number(hex)
+{
+    sub(/^0x/, "", hex)
+    sub(/^0+/, "", hex)
+    return hex == "" ? "0" : hex
+}
+
+# The instruction that a branch goes to; 0: it is no branch, or goes elsewhere.
+function target(i)
+{
+    if (text[i] !~ /BRA/ || !match(text[i], /0x[0-9a-f]+/))
+        return 0
+    return at[number(substr(text[i], RSTART, RLENGTH))]
+}
+
+function better(stores, steps, i)
+{
+    return !(i in best_steps) || stores > best_stores[i] || (stores == best_stores[i] && steps < best_steps[i])
+}
+
+function take(i, next_one,    stores, steps)
+{
+    if (!(next_one in best_steps))
+        return
+    stores = best_stores[next_one] + (text[i] ~ /STG\.E\.128/)
+    steps = best_steps[next_one] + 1
+    if (better(stores, steps, i)) {
+        best_stores[i] = stores
+        best_steps[i] = steps
+    }
+}
+
+function epilogue(from,    i, to)
+{
+    split("", best_steps)
+    split("", best_stores)
+    for (i = n; i >= from; i--) {
+        if (text[i] ~ /EXIT/) {
+            best_stores[i] = 0
+            best_steps[i] = 1
+        }
+        to = target(i)
+        if (to > i)
+            take(i, to)
+        if (text[i] ~ /^@/ || text[i] ~ /BRA[^ ]* (!?U?P|UR)/ || (!to && text[i] !~ /EXIT/))
+            take(i, i + 1)
+    }
+    return best_steps[from]
+}
+
+function count(from, to, word,    i, sum)
+{
+    for (i = from; i <= to; i++)
+        sum += text[i] ~ word
+    return sum + 0
+}
+
+function report(    i, to, products, most, first, last, copies)
+{
+    for (i = 1; i <= n; i++) {
+        to = target(i)
+        if (!to || to > i)
+            continue
+        products = count(to, i, "HMMA")
+        if (products > most || (products && products == most && i - to < last - first)) {
+            first = to
+            last = i
+            most = products
+        }
+    }
+    if (!last)
+        return
+    copies = count(first, last, "LDGSTS")
+    printf "%s %d %d %d %d %s %d\n", kernel, last - first + 1, count(first, last, "HMMA"), count(first, last, "LDSM"),
+        copies, copies ? sprintf("%.0f", 4 * (last - first + 1) / copies) : "-", epilogue(last + 1)
+}
+
+/Function : / {
+    report()
+    kernel = $NF
+    n = 0
+    split("", at)
+}
+
+/^ +\/\*[0-9a-f]+\*\/ / {
+    line = $0
+    sub(/^ +\/\*/, "", line)
+    address = line
+    sub(/\*.*/, "", address)
+    sub(/^[0-9a-f]+\*\/ +/, "", line)
+    sub(/;.*/, "", line)
+    at[number(address)] = ++n
+    text[n] = line
+}
+
+END {
+    report()
+}
