@@ -79,51 +79,58 @@ struct tensor *run_linear_logits(struct ctx *c, struct bench *b)
     return run_once(c, b, logits_once);
 }
 
-/* BEAMS rows of each request read the same chunks of a prompt, and each what it has said. */
-enum { BEAMS = 10, PROMPT = 2 * CHUNK_KEYS, SAID = PAGE_KEYS, KEYS = PROMPT + SAID, SHARED_HEADS = 4 };
+/* `rows` queries of each request read the same `shared` keys of a prompt, and each its own up to `keys`. */
+struct paged_form {
+    int64_t rows, shared, keys;
+};
+enum { SHARED_HEADS = 4 };
 
-static int32_t *lay_out_table(int64_t n)
+static int32_t *lay_out_table(const struct paged_form *f, int64_t n)
 {
-    int32_t *table = xmalloc((size_t)(n * KEYS) * sizeof *table);
+    int32_t *table = xmalloc((size_t)(n * f->keys) * sizeof *table);
+    int64_t own = f->keys - f->shared;
 
     for (int64_t r = 0; r < n; r++)
-        for (int64_t key = 0; key < KEYS; key++)
-            table[r * KEYS + key] =
-                (int32_t)(r / BEAMS * (PROMPT + BEAMS * SAID) + key + (key < PROMPT ? 0 : r % BEAMS * SAID));
+        for (int64_t key = 0; key < f->keys; key++)
+            table[r * f->keys + key] =
+                (int32_t)(r / f->rows * (f->shared + f->rows * own) + key + (key < f->shared ? 0 : r % f->rows * own));
     return table;
 }
 
-/* A unit for each chunk of a request's prompt, and one for each row. */
-static int64_t lay_out_units(struct paged_unit *units, int64_t n)
+/* A unit for each chunk that the rows of a request share, and for each other chunk of a row. */
+static int64_t lay_out_units(const struct paged_form *f, struct paged_unit *units, int64_t n)
 {
+    int32_t shared = (int32_t)(f->shared / CHUNK_KEYS), chunks = (int32_t)((f->keys + CHUNK_KEYS - 1) / CHUNK_KEYS);
     int64_t at = 0;
 
-    for (int64_t r = 0; r < n; r += BEAMS)
-        for (int32_t chunk = 0; chunk < PROMPT / CHUNK_KEYS; chunk++)
-            units[at++] = (struct paged_unit){ (int32_t)r, BEAMS, (int32_t)r, chunk, 1, 0 };
+    for (int64_t r = 0; r < n; r += f->rows)
+        for (int32_t chunk = 0; chunk < shared; chunk++)
+            units[at++] = (struct paged_unit){ (int32_t)r, (int32_t)f->rows, (int32_t)r, chunk, 1, 0 };
     for (int64_t r = 0; r < n; r++)
-        units[at++] = (struct paged_unit){ (int32_t)r, 1, (int32_t)r, PROMPT / CHUNK_KEYS, 1, 0 };
+        for (int32_t chunk = shared; chunk < chunks; chunk++)
+            units[at++] = (struct paged_unit){ (int32_t)r, 1, (int32_t)r, chunk, 1, 0 };
     return at;
 }
 
 /* n heads of c numbers */
-void make_paged(struct ctx *c, struct bench *b)
+static void make_paged_form(struct ctx *c, struct bench *b, const struct paged_form *f)
 {
-    int64_t n = (b->row->t + BEAMS - 1) / BEAMS * BEAMS, cache = n / BEAMS * PROMPT + n * SAID;
-    int64_t width = b->row->c * b->row->n, parts = 1 + PROMPT / CHUNK_KEYS;
-    int32_t *table = lay_out_table(n), *seen = xmalloc((size_t)(2 * n + 1) * sizeof *seen), *part = seen + n;
+    int64_t n = (b->row->t + f->rows - 1) / f->rows * f->rows, cache = n / f->rows * f->shared;
+    int64_t width = b->row->c * b->row->n, parts = (f->keys + CHUNK_KEYS - 1) / CHUNK_KEYS;
+    int32_t *table = lay_out_table(f, n), *seen = xmalloc((size_t)(2 * n + 1) * sizeof *seen), *part = seen + n;
     struct paged_unit *units = xmalloc((size_t)(n * parts) * sizeof *units);
 
+    cache += n * (f->keys - f->shared);
     for (int64_t r = 0; r < n; r++)
-        seen[r] = KEYS;
+        seen[r] = (int32_t)f->keys;
     for (int64_t r = 0; r <= n; r++)
         part[r] = (int32_t)(r * parts);
-    b->paged = (struct paged){ .table = op_reshape(c, batch_i32(c, table, n * KEYS), 2, (int64_t[]){ n, KEYS }),
+    b->paged = (struct paged){ .table = op_reshape(c, batch_i32(c, table, n * f->keys), 2, (int64_t[]){ n, f->keys }),
                                .seen = batch_i32(c, seen, n),
                                .parts = batch_i32(c, part, n + 1),
-                               .n_units = lay_out_units(units, n),
+                               .n_units = lay_out_units(f, units, n),
                                .n_parts = n * parts,
-                               .max_queries = BEAMS,
+                               .max_queries = f->rows,
                                .max_chunks = 1 };
     b->paged.units = batch_i32(c, (const int32_t *)units, b->paged.n_units * PAGED_WORDS);
     free(table);
@@ -132,6 +139,24 @@ void make_paged(struct ctx *c, struct bench *b)
     bench_input(c, b, n, width, b->dtype);
     bench_input(c, b, cache, width / SHARED_HEADS, b->dtype);
     bench_input(c, b, cache, width / SHARED_HEADS, b->dtype);
+}
+
+/* Ten beams a prompt. */
+void make_paged_beams(struct ctx *c, struct bench *b)
+{
+    make_paged_form(c, b, &(struct paged_form){ 10, 512, 576 });
+}
+
+/* A prompt a row. */
+void make_paged_alone(struct ctx *c, struct bench *b)
+{
+    make_paged_form(c, b, &(struct paged_form){ 1, 0, 1000 });
+}
+
+/* Five prompts of 686 tokens that begin with the same 600, of which whole pages are shared, halfway through 100 new. */
+void make_paged_begun(struct ctx *c, struct bench *b)
+{
+    make_paged_form(c, b, &(struct paged_form){ 5, 600 / PAGE_KEYS * PAGE_KEYS, 736 });
 }
 
 static struct tensor *paged_once(struct ctx *c, struct bench *b)

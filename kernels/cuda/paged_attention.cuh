@@ -18,7 +18,8 @@ struct paged_args {
     int64_t keys; /* of a row of the table */
     int queries;  /* rows of q */
     int tiles;    /* of rows, in the unit with most queries, */
-    int height;   /* and how many rows such a tile has */
+    int height;   /* and how many rows such a tile has; */
+    int depth;    /* tiles a warp has of a page of its own, 0: no block is for so few rows */
 };
 
 /* What the results so far and those of the next chunk count for in their sum, and the maximum of both; a row's window
