@@ -123,10 +123,11 @@ extern "C" {
     K(neftune, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, float alpha,            \
                 uint32_t site))                                                                                        \
     /* Of n adapters l: h[i] [T, r_i] = scale_i low's i-th part, y[i] (+)= h[i] b_i^T; low [T, sum r_i] F32.  Backward:\
-       the i-th part of dh = scale_i dy[i] b_i, in the type of dy */                                                   \
+       the i-th part of dh (NULL: not wanted) = scale_i dy[i] b_i, in the type of dy; db[i] (+)= dy[i]^T h[i], F32 */   \
     K(lora_out, (struct ctx *c, const struct destination *y, struct tensor *const *h, const struct tensor *low,        \
                  const struct lora *l, int n))                                                                         \
-    K(lora_out_backward, (struct ctx *c, struct tensor *dh, struct tensor *const *dy, const struct lora *l, int n))    \
+    K(lora_out_backward, (struct ctx *c, struct tensor *dh, const struct destination *db, struct tensor *const *dy,    \
+                          struct tensor *const *h, const struct lora *l, int n))                                       \
     /* rng[3] = site[1], both I32;  y[1] = scale[1] sum x;  dx (+)= scale[1] dy[1]; all F32 */                         \
     K(set_site, (struct ctx *c, struct tensor *rng, const struct tensor *site))                                        \
     K(sum, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *scale))                      \

@@ -35,15 +35,23 @@ void cpu_lora_out(struct ctx *c, const struct destination *y, struct tensor *con
     }
 }
 
-void cpu_lora_out_backward(struct ctx *c, struct tensor *dh, struct tensor *const *dy, const struct lora *l, int n)
+/* dh's columns from `at` on = scale dy b */
+static void low_gradient(struct ctx *c, struct tensor *dh, int64_t at, const struct tensor *dy, const struct lora *l)
 {
-    int64_t rows = tensor_rows(dh);
+    int64_t rows = tensor_rows(dy), rank = tensor_cols(l->b);
+    struct tensor sum = { .dtype = F32, .ndim = 2, .shape = { rows, rank }, .data = floats_new(rows * rank) };
 
+    cpu_matmul(c, (struct destination){ &sum, false }, dy, false, l->b, false);
+    move_columns(dh, at, &sum, 0, rank, l->scale);
+    free(sum.data);
+}
+
+void cpu_lora_out_backward(struct ctx *c, struct tensor *dh, const struct destination *db, struct tensor *const *dy,
+                           struct tensor *const *h, const struct lora *l, int n)
+{
     for (int64_t i = 0, at = 0; i < n; at += tensor_cols(l[i++].b)) {
-        int64_t rank = tensor_cols(l[i].b);
-        struct tensor sum = { .dtype = F32, .ndim = 2, .shape = { rows, rank }, .data = floats_new(rows * rank) };
-        cpu_matmul(c, (struct destination){ &sum, false }, dy[i], false, l[i].b, false);
-        move_columns(dh, at, &sum, 0, rank, l[i].scale);
-        free(sum.data);
+        cpu_matmul(c, db[i], dy[i], true, h[i], false);
+        if (dh)
+            low_gradient(c, dh, at, dy[i], &l[i]);
     }
 }

@@ -1,6 +1,6 @@
-#include "kernels/cuda/cuda.cuh"
+#include "kernels/cuda/mma_tile.cuh"
 
-/* An adapter's way out and its maps' outputs, or their gradients; its columns of low are those from `from` on. */
+/* An adapter's way out and its maps' outputs; its columns of low are those from `from` on. */
 template <typename T, typename U>
 struct adapter_view {
     U *y;
@@ -14,36 +14,69 @@ struct adapter_view {
 template <typename T, typename U>
 struct adapters_view {
     adapter_view<T, U> adapter[LORA_STACK];
-    const float *low; /* [rows, ranks]; or the T *dh below */
-    T *dh;
+    const float *low; /* [rows, ranks] */
     int64_t rows, ranks;
     int n;
 };
 
-/* The adapter that a block works for. */
-template <typename T, typename U>
-__device__ inline const adapter_view<T, U> &adapter_of(const adapters_view<T, U> &a)
+/* The one of n parts of a grid, each with its first block, that this block works for. */
+template <typename P>
+__device__ inline const P &part_of(const P *part, int n)
 {
     int number = 0;
-    while (number + 1 < a.n && block_id() >= a.adapter[number + 1].first)
+    while (number + 1 < n && block_id() >= part[number + 1].first)
         number++;
-    return a.adapter[number];
+    return part[number];
 }
 
-constexpr int OUT_WARPS = 4, OUT_THREADS = OUT_WARPS * WARP, OUT_ROWS = 32, OUT_TILES = 8; /* of 8 columns, a warp */
-constexpr int OUT_COLS = 8 * OUT_TILES, OUT_BLOCK_COLS = OUT_WARPS * OUT_COLS;
+constexpr int OUT_WARPS = 4, OUT_THREADS = OUT_WARPS * WARP, OUT_ROWS = 32, OUT_TURNS = 4;
+constexpr int OUT_TILES = 8, OUT_COLS = 8 * OUT_TILES, OUT_BLOCK_COLS = OUT_WARPS * OUT_COLS; /* tiles of a warp */
+constexpr int QUAD = 4; /* neighbours along the rank that a lane takes at once */
 
-/* scale low[k], low[k + 1] of a row, rounded; zeros from `left` on */
-__device__ inline unsigned scaled_pair(const float *low, int64_t left, float scale)
+__device__ inline bool aligned8(const void *p)
 {
-    return bf16_pair(left > 0 ? scale * low[0] : 0.0f, left > 1 ? scale * low[1] : 0.0f);
+    return ((uintptr_t)p & 7) == 0;
 }
 
-/* x[0], x[1] as one register, zeros from `left` on */
-__device__ inline unsigned narrow_pair(const bf16 *x, int64_t left)
+/* x[0 .. 4) as two pairs, zeros from left on */
+__device__ inline void take_quad(unsigned (&v)[2], const bf16 *x, int64_t left)
 {
-    unsigned low = left > 0 ? x[0].bits : 0u, high = left > 1 ? x[1].bits : 0u;
-    return low | high << 16;
+    if (left >= QUAD && aligned8(x)) {
+        uint2 both = *(const uint2 *)x;
+        v[0] = both.x, v[1] = both.y;
+        return;
+    }
+    UNROLL
+    for (int i = 0; i < QUAD; i += 2)
+        v[i / 2] = load_pair(x + i, (int)(left < QUAD ? left : QUAD) - i, false);
+}
+
+__device__ inline void put_quad(bf16 *x, const unsigned (&v)[2], int64_t left)
+{
+    if (left >= QUAD && aligned8(x)) {
+        *(uint2 *)x = uint2{ v[0], v[1] };
+        return;
+    }
+    UNROLL
+    for (int i = 0; i < QUAD; i++)
+        if (i < left)
+            x[i].bits = (uint16_t)(v[i / 2] >> 16 * (i % 2));
+}
+
+/* scale low[0 .. 4) of a row, rounded; zeros from left on */
+__device__ inline void scaled_quad(unsigned (&v)[2], const float *low, int64_t left, float scale)
+{
+    float x[QUAD];
+    if (left >= QUAD && aligned16(low)) {
+        float4 four = *(const float4 *)low;
+        x[0] = four.x, x[1] = four.y, x[2] = four.z, x[3] = four.w;
+    } else {
+        UNROLL
+        for (int i = 0; i < QUAD; i++)
+            x[i] = i < left ? low[i] : 0.0f;
+    }
+    v[0] = bf16_pair(scale * x[0], scale * x[1]);
+    v[1] = bf16_pair(scale * x[2], scale * x[3]);
 }
 
 /* Sixteen of h's columns for the warp's 32 rows; who is told to writes them. */
@@ -52,51 +85,44 @@ __device__ inline void take_h(unsigned (&h)[2][4], const adapters_view<bf16, U> 
                               int64_t row0, int64_t k0, bool writes)
 {
     UNROLL
-    for (int i = 0; i < 8; i++) {
-        int64_t row = row0 + 16 * (i / 4) + lane_id() / 4 + i % 2 * 8, k = k0 + lane_id() % 4 * 2 + i % 4 / 2 * 8;
+    for (int i = 0; i < 4; i++) { /* rows 8 apart */
+        int64_t row = row0 + 8 * i + lane_id() / 4, k = k0 + lane_id() % 4 * QUAD;
         int64_t left = row < a.rows ? p.rank - k : 0;
-        unsigned pair = scaled_pair(a.low + row * a.ranks + p.from + k, left, p.scale);
-        h[i / 4][i % 4] = pair;
-        bf16 *to = p.h + row * p.rank + k;
-        if (writes && left > 0)
-            to[0].bits = (uint16_t)(pair & 0xffffu);
-        if (writes && left > 1)
-            to[1].bits = (uint16_t)(pair >> 16);
+        unsigned v[2];
+        scaled_quad(v, a.low + row * a.ranks + p.from + k, left, p.scale);
+        h[i / 2][i % 2] = v[0];
+        h[i / 2][i % 2 + 2] = v[1];
+        if (writes)
+            put_quad(p.h + row * p.rank + k, v, left);
     }
 }
 
-/*
- * h_i = scale_i low_i;  y_i (+)= h_i b_i^T
- *
- * Grid     one block per adapter, OUT_ROWS rows and OUT_BLOCK_COLS columns of its y, columns going round fastest; a
- *          warp has a quarter of the columns.
- * Memory   writes y once, 16 bytes a lane: which column of b a lane multiplies is chosen so that its sums lie side by
- *          side in y.  low and b are small and come from L1 and L2.  Bound by the bytes of y.
- * Numbers  h rounded to bf16 first; products of bf16, sums in f32 in the order of k.
- */
+/* Sixteen columns of b for the warp's columns of y: which of them a lane multiplies is chosen so that its sums lie side
+ * by side in y. */
 template <typename U>
-__global__ void __launch_bounds__(OUT_THREADS) lora_out_mma_kernel(GRID_CONSTANT const adapters_view<bf16, U> a)
+__device__ inline void take_b(unsigned (&b)[OUT_TILES][2], const adapter_view<bf16, U> &p, int64_t col0, int64_t k0)
 {
-    const adapter_view<bf16, U> &p = adapter_of(a);
-    int64_t across = (p.cols + OUT_BLOCK_COLS - 1) / OUT_BLOCK_COLS, block = block_id() - p.first;
-    int64_t row0 = block / across * OUT_ROWS, col0 = block % across * OUT_BLOCK_COLS + warp_id() * OUT_COLS;
-    float sum[2][OUT_TILES][4] = { { { 0 } } };
-    if (col0 >= p.cols)
-        return;
-    for (int64_t k0 = 0; k0 < p.rank; k0 += 16) {
-        unsigned h[2][4];
-        take_h(h, a, p, row0, k0, col0 == 0);
-        UNROLL
-        for (int t = 0; t < OUT_TILES; t++) {
-            int column = lane_id() / 4;
-            int64_t col = col0 + t / 4 * 32 + column / 2 * 8 + t % 4 * 2 + column % 2, k = k0 + lane_id() % 4 * 2;
-            int64_t left = col < p.cols ? p.rank - k : 0;
-            const bf16 *from = p.b + col * p.rank + k;
-            const unsigned b[2] = { narrow_pair(from, left), narrow_pair(from + 8, left - 8) };
-            mma_bf16(sum[0][t], h[0], b);
-            mma_bf16(sum[1][t], h[1], b);
-        }
+    UNROLL
+    for (int t = 0; t < OUT_TILES; t++) {
+        int column = lane_id() / 4;
+        int64_t col = col0 + t / 4 * 32 + column / 2 * 8 + t % 4 * 2 + column % 2, k = k0 + lane_id() % 4 * QUAD;
+        take_quad(b[t], p.b + col * p.rank + k, col < p.cols ? p.rank - k : 0);
     }
+}
+
+using out_sums = float[2][OUT_TILES][4];
+
+__device__ inline void add_products(out_sums &sum, const unsigned (&h)[2][4], const unsigned (&b)[OUT_TILES][2])
+{
+    UNROLL
+    for (int t = 0; t < 2 * OUT_TILES; t++)
+        mma_bf16(sum[t % 2][t / 2], h[t % 2], b[t / 2]);
+}
+
+template <typename U>
+__device__ inline void put_sums(const adapters_view<bf16, U> &a, const adapter_view<bf16, U> &p, int64_t row0,
+                                int64_t col0, const out_sums &sum)
+{
     UNROLL
     for (int i = 0; i < 8; i++) { /* rows 8 apart, 32 columns apart */
         int m = i / 4, half = i / 2 % 2, right = i % 2;
@@ -110,11 +136,50 @@ __global__ void __launch_bounds__(OUT_THREADS) lora_out_mma_kernel(GRID_CONSTANT
     }
 }
 
+/*
+ * h_i = scale_i low_i;  y_i (+)= h_i b_i^T
+ *
+ * Grid     one block per adapter, OUT_TURNS times OUT_ROWS rows and OUT_BLOCK_COLS columns of its y, columns going
+ *          round fastest; a warp has a quarter of the columns.
+ * Memory   writes y once, 16 bytes a lane.  Up to 16 HELD columns of b stay in registers for all rows of a block; low
+ *          and more columns come from L1 and L2.  Bound by the bytes of y.
+ * Numbers  h rounded to bf16 first; products of bf16, sums in f32, 16 of k at a time.
+ */
+template <typename U, int HELD>
+__global__ void __launch_bounds__(OUT_THREADS) lora_out_mma_kernel(GRID_CONSTANT const adapters_view<bf16, U> a)
+{
+    const adapter_view<bf16, U> &p = part_of(a.adapter, a.n);
+    int64_t across = (p.cols + OUT_BLOCK_COLS - 1) / OUT_BLOCK_COLS, block = block_id() - p.first;
+    int64_t row0 = block / across * OUT_ROWS * OUT_TURNS, col0 = block % across * OUT_BLOCK_COLS + warp_id() * OUT_COLS;
+    unsigned b[HELD ? HELD : 1][OUT_TILES][2], h[2][4];
+    if (col0 >= p.cols)
+        return;
+    UNROLL
+    for (int k = 0; k < HELD; k++)
+        take_b(b[k], p, col0, 16 * k);
+    ROLLED
+    for (int64_t row = row0; row < row0 + OUT_ROWS * OUT_TURNS && row < a.rows; row += OUT_ROWS) {
+        out_sums sum = { { { 0 } } };
+        UNROLL
+        for (int k = 0; k < HELD; k++) {
+            take_h(h, a, p, row, 16 * k, col0 == 0);
+            add_products(sum, h, b[k]);
+        }
+        ROLLED
+        for (int64_t k = 0; k < p.rank && !HELD; k += 16) {
+            take_h(h, a, p, row, k, col0 == 0);
+            take_b(b[0], p, col0, k);
+            add_products(sum, h, b[0]);
+        }
+        put_sums(a, p, row, col0, sum);
+    }
+}
+
 /* The same in f32: a thread per number of y; the first of a row writes h. */
 template <typename U>
 __global__ void __launch_bounds__(OUT_THREADS) lora_out_kernel(GRID_CONSTANT const adapters_view<float, U> a)
 {
-    const adapter_view<float, U> &p = adapter_of(a);
+    const adapter_view<float, U> &p = part_of(a.adapter, a.n);
     int64_t i = (block_id() - p.first) * OUT_THREADS + thread_id(), row = i / p.cols, col = i % p.cols;
     float sum = 0;
     if (row >= a.rows)
@@ -128,130 +193,246 @@ __global__ void __launch_bounds__(OUT_THREADS) lora_out_kernel(GRID_CONSTANT con
     put(p.y + i, sum, p.add);
 }
 
-constexpr int BACK_WARPS = 8, BACK_THREADS = BACK_WARPS * WARP, BACK_ROWS = 16, BACK_COLS = 16;
-static_assert(BACK_THREADS == BACK_ROWS * BACK_COLS, "a thread finishes one number");
+constexpr int BACK_WARPS = 8, BACK_THREADS = BACK_WARPS * WARP, BACK_ROWS = 16, BACK_RANK = 16, BACK_STAGES = 3;
+constexpr int BACK_COLS = 64, BACK_BLOCK_COLS = BACK_WARPS * BACK_COLS; /* of a warp, and of a block */
+static_assert(BACK_THREADS == BACK_ROWS * BACK_RANK, "a thread adds up one number of dh");
 
-/* x[0 .. 8) as pairs, zeros from left on */
-__device__ inline void take_eight(unsigned (&v)[4], const bf16 *x, int64_t left)
+/* An adapter on the way back.  Its blocks leave sums over their part of the columns in dh [across, tiles, rows,
+ * BACK_RANK], and over their part of the rows in db [parts, tiles, cols, BACK_RANK]; nullptr: not wanted. */
+struct back_adapter {
+    const bf16 *dy, *b, *h;
+    float *dh, *db;
+    int64_t cols, rank, across, tiles, first;
+};
+
+struct back_view {
+    back_adapter adapter[LORA_STACK];
+    int64_t rows, each; /* each: rows of a part, a multiple of BACK_ROWS */
+    int n;
+};
+
+/* Rows of dy, a warp's columns apart from the others', with those of h. */
+struct back_shared {
+    bf16 dy[BACK_STAGES][BACK_WARPS][BACK_ROWS][BACK_COLS + TILE_GAP], h[BACK_STAGES][BACK_ROWS][BACK_RANK + TILE_GAP];
+    float dh[2][BACK_WARPS][BACK_ROWS][BACK_RANK];
+};
+
+/* The part of dy that a block reads. */
+struct back_place {
+    int64_t row, end, col, part, across, tile; /* col: the warp's first */
+};
+
+__device__ inline back_place place_of(const back_view &v, const back_adapter &a)
 {
-    if (left >= PACK && aligned16(x)) {
-        uint4 a = *(const uint4 *)x;
-        v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w;
+    int64_t block = block_id() - a.first, column = block / a.tiles % a.across, part = block / a.tiles / a.across;
+    int64_t end = (part + 1) * v.each < v.rows ? (part + 1) * v.each : v.rows;
+    return { part * v.each, end, column * BACK_BLOCK_COLS + warp_id() * BACK_COLS, part, column, block % a.tiles };
+}
+
+/* to[0 .. 8) = from, zeros from left on: in the background where 16 bytes lie together, else at once. */
+__device__ inline void fetch_pack(bf16 *to, const bf16 *from, int64_t left)
+{
+    if ((left >= PACK || left <= 0) && aligned16(from)) {
+        copy_async(to, from, left > 0 ? 16 : 0);
         return;
     }
     UNROLL
-    for (int i = 0; i < 4; i++)
-        v[i] = narrow_pair(x + 2 * i, left - 2 * i);
+    for (int i = 0; i < PACK; i += 2)
+        store_pair(to + i, load_pair(from + i, (int)(left < PACK ? left : PACK) - i, false));
 }
 
-/* b[k], b[k + 1] of one column as one register */
-__device__ inline unsigned column_pair(const bf16 *b, int64_t stride, int64_t left)
-{
-    unsigned low = left > 0 ? b[0].bits : 0u, high = left > 1 ? b[stride].bits : 0u;
-    return low | high << 16;
-}
-
-/* Two rows of dy, 8 apart, 32 columns of them between the lanes of four. */
-struct dy_strip {
-    unsigned v[2][4];
-};
-
-template <typename U>
-__device__ inline void load_strip(dy_strip &s, const adapters_view<bf16, U> &a, const adapter_view<bf16, U> &p,
-                                  int64_t row0, int64_t k)
+/* The warp's columns of BACK_ROWS rows of dy; the first warp brings h as well. */
+__device__ inline void fetch_rows(back_shared &s, const back_adapter &a, const back_place &at, int64_t row, int stage)
 {
     UNROLL
-    for (int h = 0; h < 2; h++) {
-        int64_t row = row0 + lane_id() / 4 + 8 * h;
-        take_eight(s.v[h], p.y + row * p.cols + k, row < a.rows ? p.cols - k : 0);
+    for (int i = 0; i < BACK_ROWS / 4; i++) {
+        int r = 4 * i + lane_id() / 8, d = lane_id() % 8 * PACK;
+        int64_t left = row + r < at.end ? a.cols - at.col - d : 0;
+        fetch_pack(&s.dy[stage][warp_id()][r][d], left > 0 ? a.dy + (row + r) * a.cols + at.col + d : a.dy, left);
+    }
+    if (warp_id() == 0 && a.db) {
+        int r = lane_id() / 2, d = lane_id() % 2 * PACK;
+        int64_t k = at.tile * BACK_RANK + d, left = row + r < at.end ? a.rank - k : 0;
+        fetch_pack(&s.h[stage][r][d], left > 0 ? a.h + (row + r) * a.rank + k : a.h, left);
+    }
+    copy_commit();
+}
+
+/* Sixteen columns of b, for the warp's columns of dy. */
+__device__ inline void take_b_columns(unsigned (&b)[BACK_COLS / 16][2][2], const back_adapter &a, const back_place &at)
+{
+    UNROLL
+    for (int i = 0; i < BACK_COLS / 4; i++) {
+        int64_t col = at.col + 16 * (i / 4) + 8 * (i % 2) + lane_id() % 4 * 2;
+        int64_t k = at.tile * BACK_RANK + i / 2 % 2 * 8 + lane_id() / 4, left = k < a.rank ? a.cols - col : 0;
+        unsigned low = left > 0 ? a.b[col * a.rank + k].bits : 0u;
+        unsigned high = left > 1 ? a.b[(col + 1) * a.rank + k].bits : 0u;
+        b[i / 4][i / 2 % 2][i % 2] = low | high << 16;
     }
 }
 
-/* The warp's part of dy b, 16 x 16: its strips of 32 of dy's columns, the next on its way while one is used. */
-template <typename U>
-__device__ inline void warp_part(float (&sum)[2][4], const adapters_view<bf16, U> &a, const adapter_view<bf16, U> &p,
-                                 int64_t row0, int64_t col0)
+using back_sums = float[BACK_COLS / 16][2][4];
+
+/* What BACK_ROWS rows of dy give: the warp's part of their dh, and more of db. */
+__device__ inline void multiply_rows(float (&dh)[2][4], back_sums &db, const unsigned (&b)[BACK_COLS / 16][2][2],
+                                     const bf16 (&dy)[BACK_ROWS][BACK_COLS + TILE_GAP],
+                                     const bf16 (&h)[BACK_ROWS][BACK_RANK + TILE_GAP], bool wants_db)
 {
-    constexpr int STRIP = 32;
-    dy_strip now, next;
-    load_strip(now, a, p, row0, warp_id() * STRIP + lane_id() % 4 * PACK);
-    for (int64_t k0 = warp_id() * STRIP; k0 < p.cols; k0 += BACK_WARPS * STRIP) {
-        int64_t k = k0 + lane_id() % 4 * PACK;
-        load_strip(next, a, p, row0, k + BACK_WARPS * STRIP);
-        UNROLL
-        for (int i = 0; i < 4; i += 2) {
-            const unsigned dy[4] = { now.v[0][i], now.v[1][i], now.v[0][i + 1], now.v[1][i + 1] };
-            UNROLL
-            for (int t = 0; t < 2; t++) {
-                int64_t col = col0 + 8 * t + lane_id() / 4, left = col < p.rank ? p.cols - k - 2 * i : 0;
-                const bf16 *from = p.b + (k + 2 * i) * p.rank + col;
-                const unsigned b[2] = { column_pair(from, p.rank, left),
-                                        column_pair(from + 2 * p.rank, p.rank, left - 2) };
-                mma_bf16(sum[t], dy, b);
-            }
-        }
-        now = next;
+    unsigned rows[4], both[4];
+    UNROLL
+    for (int k = 0; k < BACK_COLS / 16; k++) {
+        load_matrices<false>(rows, &dy[lane_id() % 16][16 * k + lane_id() / 16 * 8]);
+        mma_bf16(dh[0], rows, b[k][0]);
+        mma_bf16(dh[1], rows, b[k][1]);
+    }
+    if (!wants_db)
+        return;
+    load_matrices<true>(both, &h[lane_id() % 16][lane_id() / 16 * 8]);
+    const unsigned left[2] = { both[0], both[1] }, right[2] = { both[2], both[3] };
+    UNROLL
+    for (int k = 0; k < BACK_COLS / 16; k++) {
+        take_left_transposed(rows, dy, 0, 16 * k);
+        mma_bf16(db[k][0], rows, left);
+        mma_bf16(db[k][1], rows, right);
+    }
+}
+
+__device__ inline void leave_rows(float (&to)[BACK_ROWS][BACK_RANK], const float (&dh)[2][4])
+{
+    UNROLL
+    for (int i = 0; i < 8; i++)
+        to[lane_id() / 4 + i % 4 / 2 * 8][8 * (i / 4) + lane_id() % 4 * 2 + i % 2] = dh[i / 4][i % 4];
+}
+
+/* dh of the rows from `row` on: the sum over the block's warps, a number a thread. */
+__device__ inline void put_rows(const back_view &v, const back_adapter &a, const back_place &at, int64_t row,
+                                const float (&dh)[BACK_WARPS][BACK_ROWS][BACK_RANK])
+{
+    int r = thread_id() / BACK_RANK, j = thread_id() % BACK_RANK;
+    float sum = 0;
+    UNROLL
+    for (int w = 0; w < BACK_WARPS; w++)
+        sum += dh[w][r][j];
+    if (a.dh && row + r < at.end)
+        a.dh[((at.across * a.tiles + at.tile) * v.rows + row + r) * BACK_RANK + j] = sum;
+}
+
+__device__ inline void put_columns(const back_adapter &a, const back_place &at, const back_sums &db)
+{
+    UNROLL
+    for (int i = 0; i < BACK_COLS / 2; i++) {
+        int64_t col = at.col + 16 * (i / 8) + lane_id() / 4 + i % 4 / 2 * 8;
+        int j = 8 * (i / 4 % 2) + lane_id() % 4 * 2 + i % 2;
+        if (a.db && col < a.cols)
+            a.db[((at.part * a.tiles + at.tile) * a.cols + col) * BACK_RANK + j] = db[i / 8][i / 4 % 2][i % 4];
     }
 }
 
 /*
- * the i-th part of dh = scale_i dy_i b_i
+ * parts of dh_i = dy_i b_i and of db_i = dy_i^T h_i
  *
- * Grid     one block per adapter, BACK_ROWS rows and BACK_COLS of its rank, ranks going round fastest, so that a second
- *          turn over the rows of dy finds them in L2; its warps share dy's columns between them.
- * Memory   reads dy once, 16 bytes a lane; b from L1 and L2.  Bound by the bytes of dy.
- * Numbers  products of bf16, sums in f32: each warp its strips of columns in order, then the warps in order.
+ * Grid     one block per adapter, part of the rows, BACK_BLOCK_COLS columns and BACK_RANK of the rank, ranks going
+ *          round fastest, so that a second turn over dy finds it in L2; a warp has an eighth of the columns.
+ * Memory   reads dy once, in BACK_STAGES stages of copies in the background: 74 KiB of shared memory.  b stays in
+ *          registers, where the sums of db are too.  Bound by the bytes of dy.
+ * Numbers  products of bf16, sums in f32 in an order fixed by the shape; lora_sums_kernel adds the parts.
  */
-__global__ void __launch_bounds__(BACK_THREADS, 2)
-    lora_out_backward_mma_kernel(GRID_CONSTANT const adapters_view<bf16, const bf16> a)
+__global__ void __launch_bounds__(BACK_THREADS, 2) lora_out_backward_mma_kernel(GRID_CONSTANT const back_view v)
 {
-    __shared__ float parts[BACK_WARPS][BACK_ROWS][BACK_COLS + 1];
-    const adapter_view<bf16, const bf16> &p = adapter_of(a);
-    int64_t across = (p.rank + BACK_COLS - 1) / BACK_COLS, block = block_id() - p.first;
-    int64_t row0 = block / across * BACK_ROWS, col0 = block % across * BACK_COLS;
-    float sum[2][4] = { { 0 } }, v = 0;
-    warp_part(sum, a, p, row0, col0);
-    UNROLL
-    for (int i = 0; i < 8; i++)
-        parts[warp_id()][lane_id() / 4 + i % 4 / 2 * 8][8 * (i / 4) + lane_id() % 4 * 2 + i % 2] = sum[i / 4][i % 4];
+    DYNAMIC_SHARED(back_shared, s);
+    const back_adapter &a = part_of(v.adapter, v.n);
+    const back_place at = place_of(v, a);
+    int64_t steps = (at.end - at.row + BACK_ROWS - 1) / BACK_ROWS;
+    unsigned b[BACK_COLS / 16][2][2];
+    back_sums db = { { { 0 } } };
+    for (int i = 0; i < BACK_STAGES - 1; i++)
+        fetch_rows(*s, a, at, at.row + i * BACK_ROWS, i);
+    take_b_columns(b, a, at);
+    ROLLED
+    for (int64_t i = 0; i < steps; i++) {
+        int64_t row = at.row + i * BACK_ROWS;
+        int now = (int)(i % BACK_STAGES), next = (now + BACK_STAGES - 1) % BACK_STAGES;
+        float dh[2][4] = { { 0 } };
+        copy_wait<BACK_STAGES - 2>();
+        __syncthreads(); /* rows are there, the stage before is free, and its dh complete */
+        if (i > 0)
+            put_rows(v, a, at, row - BACK_ROWS, s->dh[(i - 1) % 2]);
+        fetch_rows(*s, a, at, row + (BACK_STAGES - 1) * BACK_ROWS, next);
+        multiply_rows(dh, db, b, s->dy[now][warp_id()], s->h[now], a.db != nullptr);
+        leave_rows(s->dh[i % 2][warp_id()], dh);
+    }
     __syncthreads();
-    int r = thread_id() / BACK_COLS, j = thread_id() % BACK_COLS;
-    for (int w = 0; w < BACK_WARPS; w++)
-        v += parts[w][r][j];
-    if (row0 + r < a.rows && col0 + j < p.rank)
-        a.dh[(row0 + r) * a.ranks + p.from + col0 + j] = bf16(p.scale * v);
+    put_rows(v, a, at, at.row + (steps - 1) * BACK_ROWS, s->dh[(steps - 1) % 2]);
+    put_columns(a, at, db);
 }
 
-/* The same in f32: a warp per number of dh. */
-__global__ void __launch_bounds__(BACK_THREADS)
-    lora_out_backward_kernel(GRID_CONSTANT const adapters_view<float, const float> a)
+/* Parts [n, tiles, length, BACK_RANK] of a matrix [length, rank], and where their sum goes: to one of two. */
+struct part_sum {
+    const float *part;
+    float *db;
+    bf16 *dh;
+    int64_t n, tiles, length, rank, stride, first; /* stride: of dh's rows */
+    float scale;
+    bool add;
+};
+
+struct part_sums {
+    part_sum sum[2 * LORA_STACK];
+    int n;
+};
+
+constexpr int SUM_THREADS = 256;
+
+/*
+ * dh_i = scale_i times the sum of its parts;  db_i (+)= the sum of its parts
+ *
+ * Grid     one thread per QUAD numbers of a part.
+ * Memory   reads all parts once, from L2 as far as they fit.
+ * Numbers  f32 sums in the order of the parts.
+ */
+__global__ void __launch_bounds__(SUM_THREADS) lora_sums_kernel(GRID_CONSTANT const part_sums a)
 {
-    const adapter_view<float, const float> &p = adapter_of(a);
-    int64_t i = (block_id() - p.first) * BACK_WARPS + warp_id(), row = i / p.rank, col = i % p.rank;
-    float sum = 0;
-    if (row >= a.rows)
+    const part_sum &p = part_of(a.sum, a.n);
+    int64_t i = ((block_id() - p.first) * SUM_THREADS + thread_id()) * QUAD, size = p.tiles * p.length * BACK_RANK;
+    int64_t row = i / BACK_RANK % p.length, col = i / BACK_RANK / p.length * BACK_RANK + i % BACK_RANK;
+    float sum[QUAD] = { 0 };
+    if (i >= size)
         return;
-    for (int64_t k = lane_id(); k < p.cols; k += WARP)
-        sum += p.y[row * p.cols + k] * p.b[k * p.rank + col];
+    UNROLL_4
+    for (int64_t k = 0; k < p.n; k++) {
+        float4 v = *(const float4 *)(p.part + k * size + i);
+        sum[0] += v.x, sum[1] += v.y, sum[2] += v.z, sum[3] += v.w;
+    }
+    UNROLL
+    for (int j = 0; j < QUAD; j++) {
+        if (col + j >= p.rank)
+            continue;
+        if (p.dh)
+            p.dh[row * p.stride + col + j] = bf16(p.scale * sum[j]);
+        else
+            put(p.db + row * p.rank + col + j, sum[j], p.add);
+    }
+}
+
+/* The part of dh of one adapter, in f32: a warp per number of it. */
+__global__ void __launch_bounds__(BACK_THREADS)
+    lora_out_backward_kernel(float *__restrict__ dh, int64_t stride, const float *__restrict__ dy,
+                             const float *__restrict__ b, int64_t rows, int64_t cols, int64_t rank, float scale)
+{
+    int64_t i = grid_warp(), row = i / rank, col = i % rank;
+    float sum = 0;
+    if (row >= rows)
+        return;
+    for (int64_t k = lane_id(); k < cols; k += WARP)
+        sum += dy[row * cols + k] * b[k * rank + col];
     sum = warp_sum(sum);
     if (lane_id() == 0)
-        a.dh[row * a.ranks + p.from + col] = p.scale * sum;
+        dh[row * stride + col] = scale * sum;
 }
 
 static int64_t tiles(int64_t n, int64_t size)
 {
     return (n + size - 1) / size;
-}
-
-/* What both ways know of an adapter. */
-template <typename T, typename U>
-static void add_adapter(adapters_view<T, U> &a, const struct lora *l, int64_t *blocks, int64_t tall, int64_t wide)
-{
-    adapter_view<T, U> &p = a.adapter[a.n++];
-    p.b = data_of<T>(l->b), p.cols = l->b->shape[0], p.rank = tensor_cols(l->b), p.scale = l->scale;
-    p.from = a.ranks, p.first = *blocks;
-    a.ranks += p.rank;
-    *blocks += tall * wide;
 }
 
 template <typename T, typename U>
@@ -260,41 +441,157 @@ static void launch_out(struct ctx *c, const struct destination *y, struct tensor
 {
     constexpr bool MMA = sizeof(T) == 2;
     adapters_view<T, U> a = {};
-    int64_t blocks = 0;
-    a.low = data_of<float>(low), a.rows = tensor_rows(low);
+    int64_t blocks = 0, rank = 0;
+    a.low = data_of<float>(low), a.rows = tensor_rows(low), a.n = n;
     for (int i = 0; i < n; i++) {
-        int64_t cols = l[i].b->shape[0];
-        a.adapter[i].y = data_of<U>(y[i].t), a.adapter[i].h = data_of<T>(h[i]), a.adapter[i].add = y[i].add;
-        add_adapter(a, &l[i], &blocks, MMA ? tiles(a.rows, OUT_ROWS) : 1,
-                    MMA ? tiles(cols, OUT_BLOCK_COLS) : tiles(a.rows * cols, OUT_THREADS));
+        adapter_view<T, U> &p = a.adapter[i];
+        p.y = data_of<U>(y[i].t), p.h = data_of<T>(h[i]), p.add = y[i].add;
+        p.b = data_of<T>(l[i].b), p.cols = l[i].b->shape[0], p.rank = tensor_cols(l[i].b), p.scale = l[i].scale;
+        p.from = a.ranks, p.first = blocks;
+        a.ranks += p.rank;
+        rank = p.rank > rank ? p.rank : rank;
+        blocks += MMA ? tiles(a.rows, OUT_ROWS * OUT_TURNS) * tiles(p.cols, OUT_BLOCK_COLS)
+                      : tiles(a.rows * p.cols, OUT_THREADS);
     }
     if (!blocks)
         return;
-    if constexpr (MMA)
-        LAUNCH(lora_out_mma_kernel<U>, blocks_for(blocks, 1), OUT_THREADS, 0, cuda_stream(c), a);
-    else
+    if constexpr (!MMA)
         LAUNCH(lora_out_kernel<U>, blocks_for(blocks, 1), OUT_THREADS, 0, cuda_stream(c), a);
+    else if (rank <= 16)
+        LAUNCH((lora_out_mma_kernel<U, 1>), blocks_for(blocks, 1), OUT_THREADS, 0, cuda_stream(c), a);
+    else if (rank <= 32)
+        LAUNCH((lora_out_mma_kernel<U, 2>), blocks_for(blocks, 1), OUT_THREADS, 0, cuda_stream(c), a);
+    else
+        LAUNCH((lora_out_mma_kernel<U, 0>), blocks_for(blocks, 1), OUT_THREADS, 0, cuda_stream(c), a);
 }
 
-template <typename T>
-static void launch_back(struct ctx *c, struct tensor *dh, struct tensor *const *dy, const struct lora *l, int n)
+/* What the way back leaves in scratch for each row of dy, and for each part of the rows. */
+struct back_floats {
+    int64_t row, part;
+};
+
+/* Fewer rows a part where the blocks would not fill the device; their sums of db are more. */
+constexpr int64_t ROWS_EACH = 512, BLOCKS_MANY = 1024, BACK_FLOATS = SCRATCH_BYTES / sizeof(float);
+
+static int64_t rows_each(int64_t rows, int64_t blocks_a_part)
 {
-    constexpr bool MMA = sizeof(T) == 2;
-    adapters_view<T, const T> a = {};
-    int64_t blocks = 0;
-    a.dh = data_of<T>(dh), a.rows = tensor_rows(dh);
-    for (int i = 0; i < n; i++) {
-        int64_t rank = tensor_cols(l[i].b);
-        a.adapter[i].y = data_of<T>(dy[i]);
-        add_adapter(a, &l[i], &blocks, MMA ? tiles(a.rows, BACK_ROWS) : 1,
-                    MMA ? tiles(rank, BACK_COLS) : tiles(a.rows * rank, BACK_WARPS));
+    return tiles(rows, ROWS_EACH) * blocks_a_part < BLOCKS_MANY ? ROWS_EACH / 2 : ROWS_EACH;
+}
+
+static void sum_parts(struct ctx *c, const back_view &v, struct tensor *dh, int64_t row, const struct destination *db,
+                      const struct lora *l)
+{
+    part_sums sums = {};
+    int64_t blocks = 0, stride = dh ? tensor_cols(dh) : 0, from = 0, parts = tiles(v.rows, v.each);
+    for (int i = 0; i < v.n; from += v.adapter[i++].rank) {
+        const back_adapter &a = v.adapter[i];
+        part_sum p = {};
+        p.tiles = a.tiles, p.rank = a.rank, p.first = blocks;
+        if (dh) {
+            p.part = a.dh, p.dh = data_of<bf16>(dh) + row * stride + from, p.n = a.across, p.length = v.rows;
+            p.stride = stride, p.scale = l[i].scale;
+            sums.sum[sums.n++] = p;
+            blocks += tiles(p.tiles * p.length * BACK_RANK, SUM_THREADS * QUAD);
+        }
+        if (a.db) {
+            p.part = a.db, p.dh = nullptr, p.db = data_of<float>(db[i].t), p.n = parts, p.length = a.cols;
+            p.add = db[i].add || row > 0, p.first = blocks;
+            sums.sum[sums.n++] = p;
+            blocks += tiles(p.tiles * p.length * BACK_RANK, SUM_THREADS * QUAD);
+        }
     }
-    if (!blocks)
-        return;
-    if constexpr (MMA)
-        LAUNCH(lora_out_backward_mma_kernel, blocks_for(blocks, 1), BACK_THREADS, 0, cuda_stream(c), a);
-    else
-        LAUNCH(lora_out_backward_kernel, blocks_for(blocks, 1), BACK_THREADS, 0, cuda_stream(c), a);
+    LAUNCH(lora_sums_kernel, blocks_for(blocks, 1), SUM_THREADS, 0, cuda_stream(c), sums);
+}
+
+/* The way back of `rows` rows from `row` on, whose parts fit the scratch. */
+static void back_rows(struct ctx *c, back_view v, struct tensor *dh, int64_t row, const struct destination *db,
+                      const struct lora *l, struct back_floats size)
+{
+    float *at = (float *)cuda_scratch(c, (size_t)(v.rows * size.row + tiles(v.rows, v.each) * size.part) * sizeof *at);
+    int64_t blocks = 0;
+    for (int i = 0; i < v.n; i++) {
+        back_adapter &a = v.adapter[i];
+        int64_t dh_floats = dh ? a.across * a.tiles * v.rows * BACK_RANK : 0;
+        a.dh = dh ? at : nullptr, a.db = db[i].t ? at + dh_floats : nullptr, a.first = blocks;
+        a.dy += row * a.cols, a.h += row * a.rank;
+        at += dh_floats + (db[i].t ? tiles(v.rows, v.each) * a.tiles * a.cols * BACK_RANK : 0);
+        blocks += tiles(v.rows, v.each) * a.across * a.tiles;
+    }
+    LAUNCH_WIDE(lora_out_backward_mma_kernel, blocks_for(blocks, 1), BACK_THREADS, sizeof(back_shared), cuda_stream(c),
+                v);
+    sum_parts(c, v, dh, row, db, l);
+}
+
+/* Rows whose parts fit the scratch, a multiple of those of a part; 0: not even one part does. */
+static int64_t rows_that_fit(const back_view &v, struct back_floats size)
+{
+    return BACK_FLOATS / (v.each * size.row + size.part) * v.each;
+}
+
+static back_view back_view_of(struct tensor *const *dy, struct tensor *const *h, const struct lora *l, int n)
+{
+    back_view v = {};
+    int64_t blocks = 0;
+    v.n = n;
+    for (int i = 0; i < n; i++) {
+        back_adapter &a = v.adapter[i];
+        a.dy = data_of<bf16>(dy[i]), a.b = data_of<bf16>(l[i].b), a.h = data_of<bf16>(h[i]);
+        a.cols = l[i].b->shape[0], a.rank = tensor_cols(l[i].b);
+        a.across = tiles(a.cols, BACK_BLOCK_COLS), a.tiles = tiles(a.rank, BACK_RANK);
+        blocks += a.across * a.tiles;
+    }
+    v.each = rows_each(tensor_rows(dy[0]), blocks);
+    return v;
+}
+
+static struct back_floats floats_of(const back_view &v, bool dh, const struct destination *db)
+{
+    struct back_floats size = { 0, 0 };
+    for (int i = 0; i < v.n; i++) {
+        const back_adapter &a = v.adapter[i];
+        size.row += dh ? a.across * a.tiles * BACK_RANK : 0;
+        size.part += db[i].t ? a.tiles * a.cols * BACK_RANK : 0;
+    }
+    return size;
+}
+
+/* False, and nothing done, where the parts of not even few rows fit the scratch. */
+static bool back_narrow(struct ctx *c, struct tensor *dh, const struct destination *db, struct tensor *const *dy,
+                        struct tensor *const *h, const struct lora *l, int n)
+{
+    back_view v = back_view_of(dy, h, l, n);
+    struct back_floats size = floats_of(v, dh != nullptr, db);
+    int64_t rows = tensor_rows(dy[0]), most = size.row + size.part ? rows_that_fit(v, size) : rows;
+    if (!most)
+        return false;
+    for (int64_t row = 0; row < rows && size.row + size.part; row += most) {
+        v.rows = rows - row < most ? rows - row : most;
+        back_rows(c, v, dh, row, db, l, size);
+    }
+    return true;
+}
+
+/* Products of their own give db, the kernel dh alone. */
+static void back_apart(struct ctx *c, struct tensor *dh, const struct destination *db, struct tensor *const *dy,
+                       struct tensor *const *h, const struct lora *l, int n)
+{
+    const struct destination none[LORA_STACK] = {};
+    for (int i = 0; i < n; i++)
+        cuda_matmul(c, db[i], dy[i], true, h[i], false);
+    CHECK(!dh || back_narrow(c, dh, none, dy, h, l, n), "the scratch holds no row of an adapter");
+}
+
+static void back_wide(struct ctx *c, struct tensor *dh, const struct destination *db, struct tensor *const *dy,
+                      struct tensor *const *h, const struct lora *l, int n)
+{
+    for (int64_t i = 0, from = 0; i < n; from += tensor_cols(l[i++].b)) {
+        int64_t rows = tensor_rows(dy[i]), rank = tensor_cols(l[i].b);
+        if (dh)
+            LAUNCH(lora_out_backward_kernel, blocks_for(rows * rank, BACK_WARPS), BACK_THREADS, 0, cuda_stream(c),
+                   data_of<float>(dh) + from, tensor_cols(dh), data_of<float>(dy[i]), data_of<float>(l[i].b), rows,
+                   tensor_cols(dy[i]), rank, l[i].scale);
+        cuda_matmul(c, db[i], dy[i], true, h[i], false);
+    }
 }
 
 extern "C" void cuda_lora_out(struct ctx *c, const struct destination *y, struct tensor *const *h,
@@ -303,8 +600,17 @@ extern "C" void cuda_lora_out(struct ctx *c, const struct destination *y, struct
     DTYPE_SWITCH_2(h[0]->dtype, y[0].t->dtype, launch_out<T, U>(c, y, h, low, l, n));
 }
 
-extern "C" void cuda_lora_out_backward(struct ctx *c, struct tensor *dh, struct tensor *const *dy, const struct lora *l,
-                                       int n)
+extern "C" void cuda_lora_out_backward(struct ctx *c, struct tensor *dh, const struct destination *db,
+                                       struct tensor *const *dy, struct tensor *const *h, const struct lora *l, int n)
 {
-    DTYPE_SWITCH(dh->dtype, launch_back<T>(c, dh, dy, l, n));
+    if (tensor_rows(dy[0]) == 0) {
+        for (int i = 0; i < n; i++)
+            if (db[i].t && !db[i].add)
+                cuda_fill(c, db[i].t, 0);
+        return;
+    }
+    if (dy[0]->dtype == F32)
+        back_wide(c, dh, db, dy, h, l, n);
+    else if (!back_narrow(c, dh, db, dy, h, l, n))
+        back_apart(c, dh, db, dy, h, l, n);
 }

@@ -20,25 +20,23 @@ static void map_backward(struct ctx *c, struct tensor *x, const struct linear_ma
         RUN(c, sum_rows, db, dy);
 }
 
-/* B of each adapter, then all A and x in one product each. */
+/* B of each adapter and what reaches A's product, then all A and x in one product each. */
 static void stack_backward(struct ctx *c, struct lora_group_node *n)
 {
     const struct low_rank_stack *s = &n->stack;
-    struct tensor *grads[LORA_STACK], *const *dy = grads;
+    struct destination grads[LORA_STACK], *db = grads;
+    struct tensor *from[LORA_STACK], *const *dy = from, *const *h = s->h, *dh = NULL;
+    const struct lora *adapters = s->lora;
 
     for (int i = 0; i < s->n; i++) {
-        grads[i] = n->y[s->map[i]]->grad;
-        struct destination db = destination_of(c, s->lora[i].b);
-        if (db.t)
-            RUN(c, matmul, db, dy[i], true, s->h[i], false);
+        from[i] = n->y[s->map[i]]->grad;
+        grads[i] = destination_of(c, s->lora[i].b);
     }
     struct destination dx = destination_of(c, n->x), da = destination_of(c, s->a);
-    if (!dx.t && !da.t)
-        return;
     size_t mark = arena_mark(c->step);
-    struct tensor *dh = tensor_new2(c, n->x->dtype, n->x->shape[0], s->a->shape[0]);
-    const struct lora *adapters = s->lora;
-    RUN(c, lora_out_backward, dh, dy, adapters, s->n);
+    if (dx.t || da.t)
+        dh = tensor_new2(c, n->x->dtype, n->x->shape[0], s->a->shape[0]);
+    RUN(c, lora_out_backward, dh, db, dy, h, adapters, s->n);
     if (da.t)
         RUN(c, matmul, da, dh, true, n->x, false);
     if (dx.t)

@@ -6,22 +6,20 @@ struct lora_linear_node {
     struct low_rank low;
 };
 
-/* What the adapter gives to dx comes first, see low_rank.h. */
+/* The adapter's part of dx comes before that of w, see low_rank.h. */
 static void adapter_backward(struct ctx *c, const struct lora_linear_node *n, struct destination *dx, struct tensor *dy)
 {
-    struct destination db = destination_of(c, n->low.lora.b);
-
-    if (db.t)
-        RUN(c, matmul, db, dy, true, n->low.h, false);
-    if (!low_rank_needs(&n->low, *dx))
-        return;
+    struct destination b = destination_of(c, n->low.lora.b), *db = &b;
+    bool more = low_rank_needs(&n->low, *dx);
     size_t mark = arena_mark(c->step);
-    struct tensor *dh = tensor_like(c, n->low.h), *const *dys = &dy;
+    struct tensor *dh = more ? tensor_like(c, n->low.h) : NULL, *const *dys = &dy, *const *h = &n->low.h;
     const struct lora *adapter = &n->low.lora;
-    RUN(c, lora_out_backward, dh, dys, adapter, 1);
-    low_rank_backward(c, &n->low, *dx, n->x, dh);
+
+    RUN(c, lora_out_backward, dh, db, dys, h, adapter, 1);
+    if (more)
+        low_rank_backward(c, &n->low, *dx, n->x, dh);
     arena_reset(c->step, mark);
-    dx->add = true;
+    dx->add |= more;
 }
 
 static void lora_linear_backward(struct ctx *c, struct node *node)

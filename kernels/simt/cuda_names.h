@@ -16,6 +16,10 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };
