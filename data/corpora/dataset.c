@@ -68,6 +68,7 @@ void dataset_release(struct dataset *d)
     schema_set_close(&d->schemas);
     for (int f = 0; f < FOLDS; f++)
         example_list_release(&d->folds[f]);
+    strings_release(&d->names);
     *d = (struct dataset){ 0 };
 }
 

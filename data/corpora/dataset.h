@@ -13,6 +13,7 @@ const char *fold_name(enum fold f);
 struct dataset {
     struct schema_set schemas;
     struct example_list folds[FOLDS];
+    struct strings names; /* db_ids of schemas that were given others (mixture.h) */
 };
 
 /* Reads DIR/tables.json and the three JSONL files; every db_id and every alternative must stand in tables.json.  The

@@ -26,6 +26,7 @@ void example_list_add(struct example_list *l, const struct example *e)
     copy->db_id = keep(&l->text, e->db_id);
     copy->source_db = keep(&l->text, e->source_db);
     copy->question = keep(&l->text, e->question);
+    copy->part = keep(&l->text, e->part);
     for (int i = 0; i < e->n_sql; i++)
         copy->sql[i] = keep(&l->text, e->sql[i]);
     for (int i = 0; i < 2; i++)

@@ -24,6 +24,7 @@ enum { EXAMPLE_MAX_SQL = 4, EXAMPLE_MAX_RENAMED = 4 };
 
 struct example {
     const char *id, *db_id, *source_db, *question;
+    const char *part;                 /* the folder of a mixture (mixture.h); NULL: there is one folder alone */
     const char *sql[EXAMPLE_MAX_SQL]; /* gold readings, valid on schema db_id: two when ambiguous, else one; own: any */
     int n_sql;
     enum example_slice slice;

@@ -1,7 +1,7 @@
 #include "data/schema/pair_match.h"
 
+#include "data/schema/match_words.h"
 #include "data/schema/name_meaning.h"
-#include "data/schema/question_words.h"
 
 #include <math.h>
 #include <stdlib.h>

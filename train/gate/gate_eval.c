@@ -53,6 +53,27 @@ struct scored gate_answers_scored(const struct gate_answers *a)
     return (struct scored){ a->logit, a->label, a->n };
 }
 
+struct gate_part_score gate_answers_of_part(const struct gate_answers *a, const char *part)
+{
+    double *logit = xmalloc((size_t)a->n * sizeof *logit + 1);
+    uint8_t *label = xmalloc((size_t)a->n + 1);
+    int n = 0, ambiguous = 0, named = 0;
+
+    for (int i = 0; i < a->n; i++)
+        if (a->example[i]->part && strcmp(a->example[i]->part, part) == 0) {
+            logit[n] = a->logit[i];
+            ambiguous += a->label[i];
+            named += a->named[i];
+            label[n++] = a->label[i];
+        }
+    bool both = ambiguous && ambiguous < n;
+    struct gate_part_score s = { both ? stats_average_precision((struct scored){ logit, label, n }) : NAN,
+                                 both ? (double)named / ambiguous : NAN };
+    free(logit);
+    free(label);
+    return s;
+}
+
 struct scored gate_answers_relevance(const struct gate_answers *a)
 {
     return (struct scored){ a->relevance, a->relevant, (int)a->n_elements };

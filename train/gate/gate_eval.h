@@ -47,6 +47,12 @@ void gate_answers_given(struct gate_answers *a, const struct example *const *lis
 void gate_answers_release(struct gate_answers *a);
 
 struct scored gate_answers_scored(const struct gate_answers *a);
+/* Average precision, and the share of the ambiguous whose pair is named, of the answers of one part of a mixture; NAN
+ * where one label is missing. */
+struct gate_part_score {
+    double ap, named;
+};
+struct gate_part_score gate_answers_of_part(const struct gate_answers *a, const char *part);
 struct scored gate_answers_relevance(const struct gate_answers *a);
 
 /* Threshold and temperatures from validation answers, whose logits are then joined by them, into the model; too few of

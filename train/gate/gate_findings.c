@@ -4,14 +4,18 @@
 #include <stdio.h>
 
 void gate_findings_init(struct gate_findings *f, const struct gate_model *m, const struct gate_answers *a,
-                        const struct gate_answers *presence, uint64_t seed)
+                        const struct gate_answers *presence, const struct mixture *mixture, uint64_t seed)
 {
-    *f = (struct gate_findings){ .threshold = m->threshold, .temperature = m->temperature };
+    *f = (struct gate_findings){ .threshold = m->threshold, .temperature = m->temperature, .mixture = mixture };
     f->all = gate_measure(m, a, GATE_KINDS, seed);
     gate_row_fill(&f->rows[GATE_KINDS], "all", &f->all);
     for (int k = 0; k < GATE_KINDS; k++) {
         f->kinds[k] = gate_measure(m, a, k, seed);
         gate_row_fill(&f->rows[k], gate_kind_name(k), &f->kinds[k]);
+    }
+    for (int i = 0; mixture && i < mixture->n; i++) {
+        f->parts[i] = gate_measure_part(m, a, mixture->parts[i].name, seed);
+        gate_row_fill(&f->rows[GATE_KINDS + 1 + i], mixture->parts[i].name, &f->parts[i]);
     }
     f->relevance_ap = stats_average_precision(gate_answers_relevance(a));
     f->relevance_auc = stats_auc(gate_answers_relevance(a));
@@ -29,9 +33,11 @@ int gate_findings_rows(const struct gate_findings *f, struct gate_row shown[GATE
 {
     int n = 0;
 
-    for (int i = 0; i < GATE_ROWS; i++)
+    for (int i = 0; i <= GATE_KINDS; i++)
         if (i == GATE_KINDS || f->kinds[i].n)
             shown[n++] = f->rows[i];
+    for (int i = 0; f->mixture && i < f->mixture->n; i++)
+        shown[n++] = f->rows[GATE_KINDS + 1 + i];
     return n;
 }
 
@@ -67,13 +73,15 @@ static json_t *probes_json(const struct probe_report *p)
 
 json_t *gate_findings_json(const struct gate_findings *f, const char *name)
 {
-    json_t *kinds = json_object();
+    json_t *kinds = json_object(), *parts = f->mixture ? json_object() : NULL;
 
+    for (int i = 0; parts && i < f->mixture->n; i++)
+        json_object_set_new(parts, f->mixture->parts[i].name, gate_measures_json(&f->parts[i]));
     for (int k = 0; k < GATE_KINDS; k++)
         if (k < SIA_KINDS || f->kinds[k].n)
             json_object_set_new(kinds, gate_kind_name(k), gate_measures_json(&f->kinds[k]));
-    return json_pack("{s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:f, s:f}", name, gate_measures_json(&f->all), "kinds", kinds,
-                     "presence", gate_measures_json(&f->presence), "probes", probes_json(&f->probes), "relevance", "ap",
-                     json_finite(f->relevance_ap), "auc", json_finite(f->relevance_auc), "threshold", f->threshold,
-                     "temperature", f->temperature);
+    return json_pack("{s:o, s:o, s:o*, s:o, s:o, s:{s:o, s:o}, s:f, s:f}", name, gate_measures_json(&f->all), "kinds",
+                     kinds, "parts", parts, "presence", gate_measures_json(&f->presence), "probes",
+                     probes_json(&f->probes), "relevance", "ap", json_finite(f->relevance_ap), "auc",
+                     json_finite(f->relevance_auc), "threshold", f->threshold, "temperature", f->temperature);
 }

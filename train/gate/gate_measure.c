@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROUNDS = 1000 };
 static const double LEVEL = 0.95;
@@ -16,13 +17,17 @@ struct chosen {
 
 enum { ANY_GROUP = -1 };
 
-static struct chosen choose(const struct gate_model *m, const struct gate_answers *a, int kind, int group)
+/* part: of a mixture; NULL for any. */
+static struct chosen choose(const struct gate_model *m, const struct gate_answers *a, int kind, int group,
+                            const char *part)
 {
     size_t n = (size_t)a->n;
     struct chosen c = { .p = xmalloc(n * sizeof *c.p), .label = xmalloc(n), .group = xmalloc(n * sizeof *c.group) };
 
     for (int i = 0; i < a->n; i++) {
         if ((kind != GATE_KINDS && a->kind[i] != kind) || (group != ANY_GROUP && a->group[i] != group))
+            continue;
+        if (part && !(a->example[i]->part && strcmp(a->example[i]->part, part) == 0))
             continue;
         c.p[c.n] = gate_probability(m, a->logit[i]);
         c.label[c.n] = a->label[i];
@@ -59,9 +64,10 @@ static struct gate_measures measure(const struct gate_model *m, const struct cho
     return r;
 }
 
-struct gate_measures gate_measure(const struct gate_model *m, const struct gate_answers *a, int kind, uint64_t seed)
+static struct gate_measures measure_with_intervals(const struct gate_model *m, const struct gate_answers *a, int kind,
+                                                   const char *part, uint64_t seed)
 {
-    struct chosen c = choose(m, a, kind, ANY_GROUP);
+    struct chosen c = choose(m, a, kind, ANY_GROUP, part);
     struct scored s = { c.p, c.label, c.n };
     struct bootstrap how = { c.group, a->n_groups, ROUNDS, LEVEL, seed };
     struct gate_measures r = measure(m, &c);
@@ -73,9 +79,20 @@ struct gate_measures gate_measure(const struct gate_model *m, const struct gate_
     return r;
 }
 
+struct gate_measures gate_measure(const struct gate_model *m, const struct gate_answers *a, int kind, uint64_t seed)
+{
+    return measure_with_intervals(m, a, kind, NULL, seed);
+}
+
+struct gate_measures gate_measure_part(const struct gate_model *m, const struct gate_answers *a, const char *part,
+                                       uint64_t seed)
+{
+    return measure_with_intervals(m, a, GATE_KINDS, part, seed);
+}
+
 struct gate_measures gate_measure_group(const struct gate_model *m, const struct gate_answers *a, int group)
 {
-    struct chosen c = choose(m, a, GATE_KINDS, group);
+    struct chosen c = choose(m, a, GATE_KINDS, group, NULL);
     struct gate_measures r = measure(m, &c);
 
     release(&c);

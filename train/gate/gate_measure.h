@@ -21,6 +21,9 @@ struct gate_measures {
 
 /* Of the answers of one kind (gate_kind), or of all when it is GATE_KINDS. */
 struct gate_measures gate_measure(const struct gate_model *m, const struct gate_answers *a, int kind, uint64_t seed);
+/* Of the answers of one folder of a mixture. */
+struct gate_measures gate_measure_part(const struct gate_model *m, const struct gate_answers *a, const char *part,
+                                       uint64_t seed);
 /* Of those about one database, without intervals. */
 struct gate_measures gate_measure_group(const struct gate_model *m, const struct gate_answers *a, int group);
 json_t *gate_measures_json(const struct gate_measures *m);

@@ -264,6 +264,18 @@ static int join_labels(struct gate_trainer *t, struct error *err)
     return rc ? -1 : 0;
 }
 
+static int read_mixture(struct gate_trainer *t, struct error *err)
+{
+    if (mixture_read(&t->mixture, &t->records, t->data_folder, t->run.set.seed, err))
+        return error_prefix(err, "--data without --db: expected a folder, or a file that names some");
+    for (int i = 0; i < t->mixture.n; i++)
+        if (t->mixture.parts[i].left_out)
+            log_info("%s: %d questions left out, since an earlier folder has their database, or the question, in "
+                     "another fold",
+                     t->mixture.parts[i].name, t->mixture.parts[i].left_out);
+    return 0;
+}
+
 static int read_records(struct gate_trainer *t, struct error *err)
 {
     struct stat st;
@@ -273,11 +285,10 @@ static int read_records(struct gate_trainer *t, struct error *err)
                          t->labels);
     if (t->db && !t->labels)
         return read_labels(t, &t->records, t->data_folder, err);
-    if (stat(t->data_folder, &st) == 0 && !S_ISDIR(st.st_mode))
-        return error_set(err, EXIT_CODE_USAGE,
-                         "--data %s is no folder of ambit-data contrast or practice; own labels need --db",
-                         t->data_folder);
-    if (dataset_read(&t->records, t->data_folder, err) || (t->labels && join_labels(t, err)))
+    bool file = stat(t->data_folder, &st) == 0 && !S_ISDIR(st.st_mode);
+    if (file ? read_mixture(t, err) : dataset_read(&t->records, t->data_folder, err))
+        return -1;
+    if (t->labels && join_labels(t, err))
         return -1;
     return check_folds(t, err);
 }
@@ -307,6 +318,7 @@ void gate_close(void *trainer)
     gate_appender_release(&t->appender);
     gate_data_release(&t->data);
     dataset_release(&t->records);
+    mixture_release(&t->mixture);
     gate_model_release(&t->model);
     gate_model_release(&t->linked);
 }

@@ -25,7 +25,7 @@ static int find(struct gate_trainer *t, struct gate_findings *f, struct gate_ans
     if (rc)
         return rc;
     if ((rc = gate_eval(t, FOLD_TEST, true, &presence, err)) == 0) {
-        gate_findings_init(f, &t->model, a, &presence, t->run.set.seed);
+        gate_findings_init(f, &t->model, a, &presence, t->mixture.n ? &t->mixture : NULL, t->run.set.seed);
         gate_answers_release(&presence);
     } else
         gate_answers_release(a);

@@ -83,7 +83,8 @@ const struct preset gate_presets[] = { { "thesis", thesis }, { 0 } };
 #define HERE(field) offsetof(struct gate_request, field)
 
 const struct option gate_request_table[] = {
-    STRING_OPTION("data", HERE(data), "DIR|FILE", "folder of ambit-data contrast or practice; with --db own labels",
+    STRING_OPTION("data", HERE(data), "DIR|FILE",
+                  "folder of ambit-data contrast or practice, or a JSONL file that names several; with --db own labels",
                   .required = true),
     STRING_OPTION("labels", HERE(labels), "FILE|DIR",
                   "own labels about --db, or AMBROSIA's questions, learnt beside the folder --data"),

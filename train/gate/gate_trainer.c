@@ -10,6 +10,25 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Of the folders of a mixture: the mean of their average precisions, so that a small one counts as much as a large one;
+ * NAN where there is none. */
+static double validate_parts(struct gate_trainer *t, const struct gate_answers *a, struct validation *v)
+{
+    double sum = 0;
+    int n = 0;
+
+    for (int i = 0; i < t->mixture.n; i++) {
+        struct gate_part_score s = gate_answers_of_part(a, t->mixture.parts[i].name);
+        if (!isfinite(s.ap))
+            continue;
+        v->list[v->n++] = (struct metric){ t->mixture.parts[i].metric, s.ap };
+        log_info("%s: AP %.4f, both alternatives named %.3f", t->mixture.parts[i].name, s.ap, s.named);
+        sum += s.ap;
+        n++;
+    }
+    return n ? sum / n : NAN;
+}
+
 /* What the stage is judged by: average precision of the score, or of relevance while that is all there is.  Of
  * questions that are all ambiguous, or none, there is no precision: then by the mean likelihood of their labels. */
 static int validate(void *trainer, struct validation *v, struct error *err)
@@ -24,6 +43,8 @@ static int validate(void *trainer, struct validation *v, struct error *err)
     double relevance = stats_average_precision(gate_answers_relevance(&a));
     double auc = stats_auc(gate_answers_scored(&a)), nll = stats_nll(gate_answers_scored(&a), 1);
     double score = isfinite(auc) ? stats_average_precision(gate_answers_scored(&a)) : exp(-nll), f1;
+    double parts = stage == STAGE_RELEVANCE ? NAN : validate_parts(t, &a, v);
+    score = isfinite(parts) ? parts : score;
     stats_best_f1(gate_answers_scored(&a), &f1);
     gate_answers_release(&a);
     if (stage != STAGE_FROZEN && isfinite(relevance))

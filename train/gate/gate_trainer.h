@@ -5,6 +5,7 @@
 #ifndef TRAIN_GATE_GATE_TRAINER_H
 #define TRAIN_GATE_GATE_TRAINER_H
 
+#include "data/corpora/mixture.h"
 #include "models/gate/gate_score.h"
 #include "train/gate/gate_appended.h"
 #include "train/gate/gate_settings.h"
@@ -32,6 +33,7 @@ struct gate_trainer {
     struct gate_model linked;               /* the linker's model until its weights are taken */
     struct gate_model model;
     struct dataset records;
+    struct mixture mixture; /* of --data, where that names several folders; else it has no parts */
     struct gate_data data;
     struct gate_data_settings reading; /* how it was read */
     struct gate_appender appender;

@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-enum { TRAINER_METRICS = 4 };
+enum { TRAINER_METRICS = 16 };
 
 /* A stretch of a run with an order of examples, a schedule and moments of its own. */
 struct stage {

@@ -1,9 +1,9 @@
 /* Words of questions and names, and how a question bears on a pair beside its rivals. */
 #include "tests/support/support.h"
 
+#include "data/schema/match_words.h"
 #include "data/schema/name_meaning.h"
 #include "data/schema/pair_match.h"
-#include "data/schema/question_words.h"
 #include "data/schema/schema_build.h"
 
 #include <math.h>
@@ -158,7 +158,7 @@ static void long_questions(void **state)
     (void)state;
     open_shop(&s);
     for (int i = 0; i < 150; i++)
-        snprintf(question + 8 * i, 9, "%s", i % 2 ? "address " : "\xc3\xa4 \xc3\xb6 \xe9");
+        snprintf(question + 8 * i, 9, "%s", i % 2 ? "address " : "\xc3\xa4 \xc3\xb6 \xe9 ");
     match(x, &s, question, BILLING, SHIPPING);
     for (int i = 0; i < MATCH_FEATURES; i++)
         assert_true(isfinite(x[i]) && x[i] >= -1 && x[i] <= 1);

@@ -1,9 +1,9 @@
 /*
- * question_words.h - the words of names and questions, in forms that can be compared although people write them
+ * match_words.h - the words of names and questions, in forms that can be compared although people write them
  * differently: plural or not, abbreviated (qty, addr), derived (ship, shipped, shipping), joined (shipDate).
  */
-#ifndef DATA_SCHEMA_QUESTION_WORDS_H
-#define DATA_SCHEMA_QUESTION_WORDS_H
+#ifndef DATA_SCHEMA_MATCH_WORDS_H
+#define DATA_SCHEMA_MATCH_WORDS_H
 
 #include "data/schema/element_name.h"
 

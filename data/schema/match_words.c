@@ -1,4 +1,4 @@
-#include "data/schema/question_words.h"
+#include "data/schema/match_words.h"
 
 #include "data/schema/word_map.h"
 
