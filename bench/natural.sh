@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The data folder of natural ambiguity, from all corpora that are there, in OUT/data.
 # usage: natural.sh SHARED_DATA OUT [SEED]
-# SHARED_DATA holds spider, ambiqt and wikisql. BIRD names the folder of BIRD's train.json, SCIENCE the folders of ScienceBenchmark (cordis,
+# SHARED_DATA holds spider, ambiqt, wikisql and wtq. BIRD names the folder of BIRD's train.json, SCIENCE the folders of ScienceBenchmark (cordis,
 # oncomx, sdss); without them they are left out. PYTHON is an interpreter; BIRD without train_tables.json needs its sqlglot. Databases keep
 # the split of the contrastive data, OUT/contrast, so that a detector may learn from both.
 set -euo pipefail
@@ -22,6 +22,7 @@ corpus() {
 
 ln -sfn "$shared/spider" "$out/corpora/spider"
 corpus wikisql wikisql "$shared"/wikisql/wikisql_with_headers_{dev,extra}.jsonl "$out/corpora/wikisql" "$seed"
+corpus wtq wtq "$shared/wtq/wtq_tables_head.jsonl" "$out/corpora/wtq" "$seed"
 [ -z "${BIRD:-}" ] || corpus bird bird "$BIRD" "$out/corpora/bird"
 # shellcheck disable=SC2086 # several folders
 [ -z "${SCIENCE:-}" ] || corpus sciencebenchmark science $SCIENCE "$out/corpora/sciencebenchmark"

@@ -1,6 +1,7 @@
 """Corpora in Spider's form (tables.json, train_spider.json) for `ambit-data natural`.
 
 wikisql FILE... OUT SEED    WikiSQL's questions with headers; several tables stand in one database, as tables of one site do
+wtq FILE OUT SEED           WikiTableQuestions' tables, with their first rows in SQLite files, without questions
 bird DIR OUT                BIRD's train.json, with train_tables.json where it is there; else a schema has what the statements use
 science DIR... OUT          ScienceBenchmark's folders: tables.json, seed.json, dev.json
 
@@ -11,6 +12,7 @@ import json
 import os
 import random
 import re
+import sqlite3
 import sys
 
 from wiki_twins import dump, gather, identifier, natural, read, statement
@@ -73,6 +75,50 @@ def wikisql(*args):
     dump(schemas, out, "tables.json")
     dump(made, out, "train_spider.json")
     print(f"{len(schemas)} databases, {len(made)} questions")
+
+
+def plain(cell):
+    cell = re.sub(r"[\s\xa0]+", " ", cell).strip()
+    return None if cell in ("", "-", "\u2013", "\u2014") else cell
+
+
+def is_number(cells):
+    cells = [c for c in cells if c is not None]
+    return bool(cells) and all(re.fullmatch(r"[-+]?[\d,]*\.?\d+%?", c) for c in cells)
+
+
+def wtq(source, out, seed):
+    rng = random.Random(int(seed))
+    tables = [t for t in read(source) if all(natural(h) for h in t["header"])
+              and len({identifier(h) for h in t["header"]}) == len(t["header"]) and t["rows"]]
+    rng.shuffle(tables)
+    schemas, at = [], 0
+    os.makedirs(os.path.join(out, "db"), exist_ok=True)
+    while at < len(tables):
+        size = rng.randint(*TABLES_EACH)
+        schema, used = empty_schema(f"wtq_{len(schemas)}"), set()
+        path = os.path.join(out, "db", schema["db_id"] + ".sqlite")
+        if os.path.exists(path):
+            os.remove(path)
+        db = sqlite3.connect(path)
+        for table in tables[at:at + size]:
+            names = [identifier(h) for h in table["header"]]
+            name = f"{names[rng.randrange(min(2, len(names)))].split('_')[-1]}_{rng.choice(KINDS)}"
+            while name in used:
+                name = f"{name}_{rng.randint(2, 99)}"
+            used.add(name)
+            rows = [[plain(c) for c in row] for row in table["rows"] if len(row) == len(names)]
+            kinds = ["number" if is_number([r[k] for r in rows]) else "text" for k in range(len(names))]
+            add_table(schema, name, [(n, natural(h), kind) for h, n, kind in zip(table["header"], names, kinds)])
+            db.execute(f'create table "{name}" (' + ", ".join(f'"{n}" {k}' for n, k in zip(names, kinds)) + ")")
+            db.executemany(f'insert into "{name}" values (' + ", ".join("?" * len(names)) + ")", rows)
+        db.commit()
+        db.close()
+        schemas.append(schema)
+        at += size
+    dump(schemas, out, "tables.json")
+    dump([], out, "train_spider.json")
+    print(f"{len(schemas)} databases of {len(tables)} tables")
 
 
 def load(path):
@@ -178,4 +224,4 @@ def science(*args):
 
 
 if __name__ == "__main__":
-    {"wikisql": wikisql, "bird": bird, "science": science}[sys.argv[1]](*sys.argv[2:])
+    {"wikisql": wikisql, "wtq": wtq, "bird": bird, "science": science}[sys.argv[1]](*sys.argv[2:])

@@ -1,6 +1,6 @@
 #include "data/natural/natural_impl.h"
 
-#include "data/exec/db_path.h"
+#include "data/natural/ask_columns.h"
 #include "data/natural/hard_negative.h"
 #include "data/natural/schema_edit.h"
 #include "data/natural/schema_store.h"
@@ -19,7 +19,7 @@
 enum { SQL_ARENA_BYTES = 64 << 20 };
 
 /* In this order over all corpora: a later maker may look at what the earlier ones have made. */
-static natural_maker *const makers[] = { under_specify_make, schema_edit_make, hard_negative_make };
+static natural_maker *const makers[] = { under_specify_make, ask_columns_make, schema_edit_make, hard_negative_make };
 
 bool natural_claim(struct natural *n, const char *question, enum fold fold)
 {
@@ -80,6 +80,7 @@ static void corpus_release(struct natural_corpus *c)
     schema_set_close(&c->schemas);
     spider_release(&c->questions);
     free(c->fold);
+    free(c->asked);
     free(c->db);
 }
 
@@ -90,6 +91,16 @@ static int check_questions(const struct natural_corpus *c, const char *path, str
             return error_set(err, EXIT_CODE_DATA, "%s: record %d: field \"db_id\": no schema \"%s\" in tables.json",
                              path, i + 1, c->questions.items[i].db_id);
     return 0;
+}
+
+/* Databases that no question is about are those of other splits. */
+static void mark_asked(struct natural_corpus *c)
+{
+    c->asked = xcalloc((size_t)c->schemas.n, sizeof *c->asked);
+    for (int i = 0; i < c->schemas.n; i++)
+        c->asked[i] = c->questions.n == 0;
+    for (int i = 0; i < c->questions.n; i++)
+        c->asked[schema_find(&c->schemas, c->questions.items[i].db_id) - c->schemas.schemas] = true;
 }
 
 /* The last part of a path; text keeps it. */
@@ -114,6 +125,8 @@ static int corpus_read(struct natural_corpus *c, const char *dir, struct error *
         rc = spider_read(&c->questions, questions, err);
     if (rc == 0)
         rc = check_questions(c, questions, err);
+    if (rc == 0)
+        mark_asked(c);
     c->name = base_name(&c->questions.text, dir);
     c->db = path_in(dir, "db");
     if (access(c->db, F_OK)) {

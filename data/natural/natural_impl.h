@@ -14,6 +14,7 @@ struct natural_corpus {
     struct schema_set schemas;
     struct spider_corpus questions; /* every db_id is among the schemas */
     enum fold *fold;                /* [schemas.n] */
+    bool *asked;                    /* [schemas.n] whether a question is about it; all where there are no questions */
     char *db;                       /* the folder of its databases; NULL: it has no rows */
 };
 

@@ -5,9 +5,12 @@
 #include <string.h>
 
 /* Units and yes-or-no words end a name, but nobody asks for "the billion". */
-static const char *const no_heads[] = { "billion", "million", "f",    "c",    "inches", "inch",   "mph",
-                                        "mib",     "yes",     "no",   "usd",  "km",     "kg",     "cm",
-                                        "feet",    "percent", "left", "half", "number", "joined", "details" };
+static const char *const no_heads[] = { "billion", "million", "f",       "c",      "inches",   "inch",  "mph",
+                                        "mib",     "yes",     "no",      "usd",    "km",       "kg",    "cm",
+                                        "feet",    "miles",   "mile",    "meters", "percent",  "left",  "half",
+                                        "number",  "joined",  "details", "low",    "high",     "max",   "min",
+                                        "count",   "flag",    "s",       "proof",  "meetings", "per",   "detail",
+                                        "pct",     "am",      "pm",      "other",  "vs",       "total", "class" };
 /* Modifiers that a reader leaves out without a doubt: a total is the plain thing, and first and last names are one. */
 static const char *const weak_modifiers[] = { "first",  "last",  "middle", "family",  "given", "full",    "short",
                                               "long",   "total", "all",    "overall", "sum",   "other",   "main",
@@ -63,8 +66,7 @@ static bool is_noun(const char *word)
     return false;
 }
 
-/* A noun, singular or plural, that can be asked for by itself. */
-static bool can_be_head(const char *text)
+bool can_be_head(const char *text)
 {
     char word[NAME_MAX_LETTERS];
 
@@ -87,6 +89,11 @@ static void split(const struct word_list *of, const struct word_list *other, str
         struct word_list *to = word_list_has(other, of->list[i]) ? shared : own;
         to->list[to->n++] = of->list[i];
     }
+}
+
+static bool has_digit(const char *text)
+{
+    return strpbrk(text, "0123456789") != NULL;
 }
 
 /* The own words tell the column from its rival for a reader who does not know the schema. */
@@ -149,14 +156,24 @@ static bool read_of_two_tables(struct rivals *r, const struct schema *s)
     return only.n == 0 && cores[1].n == cores[0].n && word_list_has(&r->shared, r->head) && r->own[0].n && r->own[1].n;
 }
 
+/* What remains of the name would begin with a word that joins others: "of birth". */
+static bool begins_well(const struct word_list *shared)
+{
+    static const char *const glue[] = { "of", "per",  "in",  "by", "to", "for", "on",
+                                        "at", "from", "and", "or", "s",  "with" };
+
+    return shared->n > 0 && !among(shared->list[0], glue, ARRAY_LEN(glue));
+}
+
 bool rivals_read(struct rivals *r, const struct schema *s, int a, int b)
 {
     const struct schema_column *x = &s->columns[a], *y = &s->columns[b];
 
     *r = (struct rivals){ .columns = { a, b }, .head = head_word(x->text), .apart = x->table != y->table };
-    if (a == b || x->type != y->type || r->head != head_word(y->text) || !can_be_head(x->text))
+    if (a == b || x->type != y->type || r->head != head_word(y->text) || !can_be_head(x->text) || has_digit(x->text) ||
+        has_digit(y->text))
         return false;
-    return r->apart ? read_of_two_tables(r, s) : read_of_one_table(r, s);
+    return (r->apart ? read_of_two_tables(r, s) : read_of_one_table(r, s)) && begins_well(&r->shared);
 }
 
 bool column_has_words(const struct schema *s, int column, const struct word_list *words)

@@ -25,6 +25,8 @@ bool rivals_read(struct rivals *r, const struct schema *s, int a, int b);
 
 /* The hash of the last word of a name; 0 where it has none. */
 uint32_t head_word(const char *text);
+/* Whether a name ends in a noun, singular or plural, that can be asked for by itself. */
+bool can_be_head(const char *text);
 /* Whether the words of a column's name include all words of the list. */
 bool column_has_words(const struct schema *s, int column, const struct word_list *words);
 /* Whether a foreign key joins the two tables. */

@@ -1,9 +1,5 @@
 #include "data/natural/under_specify_impl.h"
 
-#include "data/exec/db_path.h"
-#include "data/exec/result_match.h"
-#include "data/exec/sqlite_exec.h"
-#include "data/natural/rivals.h"
 #include "data/rewrite/sql_exchange.h"
 #include "data/util/log.h"
 
@@ -25,8 +21,7 @@ struct under_search {
     struct natural *n;
     const struct natural_corpus *c;
     struct under_items *out;
-    struct exec_db *db; /* of the database that is looked at, or NULL */
-    int db_of;
+    struct under_rows rows;
     int losses[2][LOSSES]; /* of rivals in one table, in two */
 };
 
@@ -144,83 +139,6 @@ static bool has_hint(const struct cut_question *q, const struct rivals *r)
     return false;
 }
 
-static bool names_table(const struct cut_question *q, const struct schema *s, int table)
-{
-    struct word_list name;
-
-    word_list_read(&name, s->tables[table].text);
-    for (int i = 0; i < name.n; i++)
-        if (question_says(q, name.list[i]))
-            return true;
-    return false;
-}
-
-static bool is_near(const struct schema *s, const bool *touched, int column, int table)
-{
-    int t = s->columns[column].table;
-
-    if (t == table || tables_joined(s, t, table))
-        return true;
-    for (int c = s->tables[t].first_column; c < s->tables[t].first_column + s->tables[t].n_columns; c++)
-        if (touched[c])
-            return true;
-    return false;
-}
-
-/* Marks the other columns that the short question may mean.  False where one of them cannot go. */
-static bool drop_further(bool *dropped, const struct cut_question *q, const struct schema *s, const bool *touched,
-                         const struct rivals *r, const struct word_list *left)
-{
-    int table = s->columns[r->columns[0]].table;
-    bool named = names_table(q, s, table);
-
-    for (int c = 0; c < s->n_columns; c++) {
-        if (c == r->columns[0] || c == r->columns[1] || !column_has_words(s, c, left) ||
-            (named && !is_near(s, touched, c, table)))
-            continue;
-        struct word_list name;
-        name.n = words_read(s->columns[c].text, name.list, NAME_MAX_WORDS);
-        bool said = name.n > left->n && question_find(q, name.list, name.n, 0) >= 0;
-        if (touched[c] && !said)
-            return false;
-        if (!touched[c] && s->columns[c].primary)
-            return false;
-        dropped[c] = !touched[c];
-    }
-    return true;
-}
-
-/* The database of the question; NULL where there is none. */
-static struct exec_db *open_db(struct under_search *x, int db)
-{
-    if (x->db_of == db)
-        return x->db;
-    exec_close(x->db);
-    x->db = NULL;
-    x->db_of = db;
-    char *path = x->c->db ? db_path(x->c->db, x->c->schemas.schemas[db].db_id, NULL) : NULL;
-    if (path)
-        x->db = exec_open(path, &exec_limits_preview, NULL);
-    free(path);
-    return x->db;
-}
-
-/* Whether both statements run and give different rows.  Without rows nothing is known against it. */
-static bool rows_differ(struct under_search *x, int db, const char *const *sql)
-{
-    struct exec_db *e = open_db(x, db);
-
-    if (!e)
-        return true;
-    struct exec_result a = exec_run(e, sql[0]), b = exec_run(e, sql[1]);
-    bool good = a.status == EXEC_OK && b.status == EXEC_OK && (a.n == 0 || b.n > 0) && (b.n == 0 || a.n > 0);
-    if (good && a.n)
-        good = !match_rows(&a, &b, false);
-    exec_result_release(&a);
-    exec_result_release(&b);
-    return good;
-}
-
 /* The statement with the rival in the place of the column; NULL where it cannot be said. */
 static const char *exchange(struct under_search *x, const char *sql, const struct schema *s, const struct rivals *r)
 {
@@ -242,8 +160,7 @@ static void keep_item(struct under_search *x, struct under_item *item, const str
     free(text);
     item->touched = xcalloc((size_t)columns, sizeof *item->touched);
     memcpy(item->touched, touched, (size_t)columns * sizeof *touched);
-    GROW(x->out->list, x->out->n, x->out->cap);
-    x->out->list[x->out->n++] = *item;
+    under_items_add(x->out, item);
 }
 
 /* Of another table: what else the statement says of either table would tell which one is meant. */
@@ -262,7 +179,7 @@ static enum loss make_item(struct under_search *x, int question, int db, const b
 {
     const struct schema *s = &x->c->schemas.schemas[db];
     const struct spider_question *source = &x->c->questions.items[question];
-    struct under_item item = { .s = s, .db = db, .question = question, .columns = { r->columns[0], r->columns[1] } };
+    struct under_item item = { .s = s, .db = db, .columns = { r->columns[0], r->columns[1] } };
     struct cut_question q;
 
     if (!question_words_read(&q, source->question) || !cut_mentions(&q, r, &item.left))
@@ -274,11 +191,13 @@ static enum loss make_item(struct under_search *x, int question, int db, const b
     enum loss loss = LOSS_NONE;
     item.dropped = xcalloc((size_t)s->n_columns, sizeof *item.dropped);
     item.sql[0] = source->query;
-    if (!drop_further(item.dropped, &q, s, touched, r, &item.left))
+    item.full = source->question;
+    item.reason = "under-specified";
+    if (!under_drop_further(item.dropped, &q, s, touched, r, &item.left))
         loss = LOSS_RIVALS;
     else if (!(item.sql[1] = exchange(x, source->query, s, r)))
         loss = LOSS_SQL;
-    else if (!rows_differ(x, db, item.sql))
+    else if (!under_rows_differ(&x->rows, db, item.sql))
         loss = LOSS_ROWS;
     else
         keep_item(x, &item, &q, touched, s->n_columns);
@@ -348,19 +267,14 @@ static void log_losses(const struct under_search *x)
 int under_specify_make(struct natural *n, const struct natural_corpus *c, struct error *err)
 {
     struct under_items items = { 0 };
-    struct under_search x = { .n = n, .c = c, .out = &items, .db_of = -1 };
+    struct under_search x = { .n = n, .c = c, .out = &items, .rows = { .c = c } };
 
     (void)err;
     for (int i = 0; i < c->questions.n; i++)
         search_question(&x, i);
     log_losses(&x);
     under_specify_cross(n, c, &items);
-    for (int i = 0; i < items.n; i++) {
-        free(items.list[i].touched);
-        free(items.list[i].dropped);
-    }
-    exec_close(x.db);
-    free(items.list);
-    strings_release(&items.text);
+    under_rows_close(&x.rows);
+    under_items_release(&items);
     return 0;
 }

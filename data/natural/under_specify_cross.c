@@ -1,7 +1,6 @@
 /* Part of under_specify.h: the examples of shortened questions. */
 #include "data/natural/under_specify_impl.h"
 
-#include "data/natural/rivals.h"
 #include "data/natural/schema_store.h"
 #include "data/stats/pairing.h"
 #include "data/util/log.h"
@@ -64,13 +63,13 @@ static void emit(const struct group *g, const struct under_item *i, const char *
     const struct schema *s = i->s;
     enum fold fold = g->c->fold[i->db];
     struct example e = { .db_id = db_id,
-                         .source_db = g->c->questions.items[i->question].db_id,
+                         .source_db = g->c->schemas.schemas[i->db].db_id,
                          .question = i->text,
                          .slice = EXAMPLE_CROSSED,
                          .kind = kind_of(i),
                          .ambiguous = which < 0,
                          .source = g->c->name,
-                         .reason = "under-specified" };
+                         .reason = i->reason };
 
     for (int k = 0; k < 2; k++)
         if (which < 0 || which == k)
@@ -80,22 +79,21 @@ static void emit(const struct group *g, const struct under_item *i, const char *
     natural_add(g->n, fold, &e);
 }
 
-/* The question as it was, which names its column. */
+/* The question that names its column. */
 static void emit_named(const struct group *g, const struct under_item *i, const char *db_id)
 {
-    const struct spider_question *q = &g->c->questions.items[i->question];
     enum fold fold = g->c->fold[i->db];
     const struct example e = { .db_id = db_id,
-                               .source_db = q->db_id,
-                               .question = q->question,
-                               .sql = { q->query },
+                               .source_db = g->c->schemas.schemas[i->db].db_id,
+                               .question = i->full,
+                               .sql = { i->sql[0] },
                                .n_sql = 1,
                                .slice = EXAMPLE_PRESENCE,
                                .kind = kind_of(i),
                                .source = g->c->name,
                                .reason = "named" };
 
-    if (natural_claim(g->n, q->question, fold))
+    if (natural_claim(g->n, i->full, fold))
         natural_add(g->n, fold, &e);
 }
 

@@ -30,9 +30,11 @@ run 0 data natural small -o made --seed 1 --edits 0
 cat made/train.jsonl made/valid.jsonl made/test.jsonl >all
 grep -q '"question":"What is a date of the trip?"' all || complain "article" "$(grep 'of the trip' all)"
 grep -q '"question":"Which airport does the tour have?"' all || complain "modifier" "$(grep airport all)"
-[ "$(grep -c '"ambiguous":true' all)" = 12 ] || complain "ambiguous questions" "$(grep -c '"ambiguous":true' all)"
-[ "$(grep '"slice":"crossed"' all | grep -c '"ambiguous":false')" = 12 ] || complain "the same questions, clear"
-grep '"ambiguous":true' all | grep -q '"alternatives":\["trip.end_date","trip.start_date"\]' || complain "alternatives"
+grep '"reason":"under-specified"' all >short
+[ "$(grep -c '"ambiguous":true' short)" = 12 ] || complain "ambiguous questions" "$(grep -c '"ambiguous":true' short)"
+[ "$(grep -c '"ambiguous":false' short)" = 12 ] || complain "the same questions, clear"
+grep '"reason":"template"' all | grep -q '"ambiguous":true' || complain "no question from a template"
+grep '"ambiguous":true' short | grep -q '"alternatives":\["trip.end_date","trip.start_date"\]' || complain "alternatives"
 grep '"reason":"table named"' all | grep -q 'List the name of each' || complain "a question that names its table"
 if grep '"question":"List the name of the rider' all | grep -q '"reason":"table named"'; then complain "a question that names both tables"; fi
 [ "$(grep -c '"source":"small"' all)" = "$(wc -l <all)" ] || complain "source"

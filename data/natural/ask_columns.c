@@ -1,0 +1,393 @@
+#include "data/natural/ask_columns.h"
+
+#include "data/natural/ask_templates.h"
+#include "data/natural/under_specify_impl.h"
+#include "data/rewrite/sql_edit.h"
+#include "data/util/log.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PAIRS_EACH = 8,     /* of one table */
+    QUESTIONS_EACH = 5, /* of one pair; of a table whose rows have no name: */
+    QUESTIONS_VAGUE = 2,
+    NAME_WORDS = 4, /* longer names are no words of a question */
+    VALUES = 40,    /* of which one is drawn */
+    VALUE_LETTERS = 28
+};
+static const float CASUAL = 0.2f;
+
+/* Words that end the names of tables and say nothing of their rows. */
+static const char *const vague_tables[] = { "results", "records", "list",    "entries", "overview", "attributes",
+                                            "details", "data",    "history", "info",    "log",      "master",
+                                            "texts",   "weather", "types",   "stats",   "gross",    "qualifying",
+                                            "match",   "fix",     "culture", "allstar", "teams" };
+/* Names of keys by which rows do not belong together. */
+static const char *const no_keys[] = { "year", "date", "month", "name", "type", "title" };
+
+struct asking {
+    struct natural *n;
+    const struct natural_corpus *c;
+    const struct schema *s;
+    int db;
+    struct under_items *out;
+    struct under_rows rows;
+};
+
+/* A pair of rivals that is asked for by rows of `table`; joins: of rivals in other tables, the keys to them. */
+struct ask_pair {
+    struct rivals r;
+    int table;
+    const struct schema_foreign_key *joins[2];
+    int label; /* a column of the table that names its rows; -1: none */
+};
+
+static const struct schema_column *column_of(const struct asking *a, int column)
+{
+    return &a->s->columns[column];
+}
+
+static bool few_words(const char *text)
+{
+    struct word_list words;
+
+    word_list_read(&words, text);
+    return words.n > 0 && words.n <= NAME_WORDS;
+}
+
+/* The name of a column without its own words, in order; text keeps it. */
+static const char *left_words(struct strings *text, const char *name, const struct word_list *shared)
+{
+    char out[256] = "";
+    size_t n = 0;
+
+    for (const char *p = name; *p;) {
+        size_t k = 0;
+        while (element_name_letter(p[k]))
+            k++;
+        uint32_t hash = 0;
+        char *word = strndup(p, k);
+        if (k)
+            words_read(word, &hash, 1);
+        if (k && word_list_has(shared, hash) && n + k + 2 < sizeof out)
+            n += (size_t)snprintf(out + n, sizeof out - n, "%s%s", n ? " " : "", word);
+        free(word);
+        p += k ? k : 1;
+    }
+    for (char *p = out; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return strings_keep(text, out);
+}
+
+static const char *in_lower_case(struct strings *text, const char *name)
+{
+    char *low = xstrdup(name);
+
+    for (char *p = low; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    const char *kept = strings_keep(text, low);
+    free(low);
+    return kept;
+}
+
+static bool shares_word(const struct word_list *words, const char *text)
+{
+    struct word_list name;
+
+    word_list_read(&name, text);
+    for (int i = 0; i < name.n; i++)
+        if (word_list_has(words, name.list[i]))
+            return true;
+    return false;
+}
+
+/* The first column of text that is no key and has no word of the rivals; one that is called name or title goes first.
+ */
+static int find_label(const struct asking *a, const struct ask_pair *p)
+{
+    const struct schema_table *t = &a->s->tables[p->table];
+    int label = -1;
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
+        const struct schema_column *column = column_of(a, c);
+        uint32_t head = head_word(column->text);
+        bool named = head == word_hash("name") || head == word_hash("title");
+        if (column->type != COLUMN_TEXT || schema_column_is_key(a->s, c) || c == p->r.columns[0] ||
+            c == p->r.columns[1] || !few_words(column->text) || !can_be_head(column->text) ||
+            strpbrk(column->text, "0123456789#().") || shares_word(&p->r.shared, column->text) ||
+            shares_word(&p->r.own[0], column->text) || shares_word(&p->r.own[1], column->text))
+            continue;
+        if (named)
+            return c;
+        label = label < 0 ? c : label;
+    }
+    return label;
+}
+
+static bool ends_in_any(const char *name, const char *const *words, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (head_word(name) == word_hash(words[i]))
+            return true;
+    return false;
+}
+
+/* What a row of the table is called; NULL where the table's name does not tell. */
+static const char *subject_of(const struct asking *a, const struct ask_pair *p)
+{
+    const char *table = a->s->tables[p->table].text;
+
+    if (!few_words(table) || !can_be_head(table) || strchr(table, '-') ||
+        ends_in_any(table, vague_tables, ARRAY_LEN(vague_tables)))
+        return NULL;
+    const char *subject = ask_singular(&a->out->text, in_lower_case(&a->out->text, table));
+    return shares_word(&p->r.shared, subject) ? NULL : subject;
+}
+
+static bool is_plain_value(const struct cell *v)
+{
+    if (v->type != CELL_TEXT || v->n < 2 || v->n > VALUE_LETTERS)
+        return false;
+    for (int i = 0; i < v->n; i++)
+        if (!isalnum((unsigned char)v->bytes[i]) && !strchr(" -&.", v->bytes[i]))
+            return false;
+    return isalnum((unsigned char)v->bytes[0]) && isalnum((unsigned char)v->bytes[v->n - 1]);
+}
+
+/* A value of the label, as the database has it; NULL where there is none that reads well. */
+static const char *draw_value(struct asking *a, const struct ask_pair *p)
+{
+    struct exec_db *db = p->label < 0 ? NULL : under_rows_open(&a->rows, a->db);
+    struct strings *text = &a->out->text;
+    const char *value = NULL;
+    uint32_t fit = 0;
+
+    if (!db)
+        return NULL;
+    const char *sql = strings_printf(text, "SELECT %s FROM %s GROUP BY 1 HAVING COUNT(*) = 1 LIMIT %d",
+                                     sql_written_name(text, column_of(a, p->label)->name),
+                                     sql_written_name(text, a->s->tables[p->table].name), VALUES);
+    struct exec_result r = exec_run(db, sql);
+    for (int64_t i = 0; r.status == EXEC_OK && i < r.n; i++)
+        if (is_plain_value(&r.cells[i]) && rng_below(&a->n->rng, ++fit) == 0)
+            value = strings_printf(text, "%.*s", r.cells[i].n, r.cells[i].bytes);
+    exec_result_release(&r);
+    return value;
+}
+
+/* "T" or "T JOIN A ON T.f = A.p". */
+static const char *write_from(struct asking *a, const struct ask_pair *p, int which)
+{
+    struct strings *text = &a->out->text;
+    const struct schema_foreign_key *k = p->joins[which];
+    const char *table = sql_written_name(text, a->s->tables[p->table].name);
+
+    if (!k)
+        return table;
+    const char *other = sql_written_name(text, a->s->tables[column_of(a, k->to)->table].name);
+    return strings_printf(text, "%s JOIN %s ON %s.%s = %s.%s", table, other, table,
+                          sql_written_name(text, column_of(a, k->from)->name), other,
+                          sql_written_name(text, column_of(a, k->to)->name));
+}
+
+static const char *written_column(struct asking *a, int column)
+{
+    struct strings *text = &a->out->text;
+    const struct schema_column *c = column_of(a, column);
+
+    return strings_printf(text, "%s.%s", sql_written_name(text, a->s->tables[c->table].name),
+                          sql_written_name(text, c->name));
+}
+
+static const char *write_sql(struct asking *a, const struct ask_pair *p, enum ask_query query, const char *value,
+                             int which)
+{
+    struct strings *t = &a->out->text;
+    const char *x = written_column(a, p->r.columns[which]), *from = write_from(a, p, which);
+    const char *k = p->label < 0 ? x : written_column(a, p->label);
+
+    switch (query) {
+    case ASK_ALL:
+        return strings_printf(t, "SELECT %s FROM %s", x, from);
+    case ASK_LABELS:
+        return strings_printf(t, "SELECT %s, %s FROM %s", k, x, from);
+    case ASK_VALUE:
+        return strings_printf(t, "SELECT %s FROM %s WHERE %s = '%s'", x, from, k, value);
+    case ASK_MOST:
+        return strings_printf(t, "SELECT %s FROM %s ORDER BY %s DESC LIMIT 1", k, from, x);
+    case ASK_LEAST:
+        return strings_printf(t, "SELECT %s FROM %s ORDER BY %s LIMIT 1", k, from, x);
+    case ASK_AVERAGE:
+        return strings_printf(t, "SELECT AVG(%s) FROM %s", x, from);
+    case ASK_DISTINCT:
+        return strings_printf(t, "SELECT COUNT(DISTINCT %s) FROM %s", x, from);
+    case ASK_ORDER:
+        return strings_printf(t, "SELECT %s FROM %s ORDER BY %s", k, from, x);
+    default:
+        return strings_printf(t, "SELECT %s, COUNT(*) FROM %s GROUP BY %s", x, from, x);
+    }
+}
+
+/* The column as the full question says it: of another table with the table's name. */
+static const char *full_name(struct asking *a, const struct ask_pair *p, const char *left)
+{
+    struct strings *text = &a->out->text;
+
+    if (!p->r.apart)
+        return in_lower_case(text, column_of(a, p->r.columns[0])->text);
+    return strings_printf(text, "%s %s", ask_singular(text, in_lower_case(text, p->r.owners[0])), left);
+}
+
+/* The rival is read first as often as the other one. */
+static struct ask_pair draw_order(struct asking *a, const struct ask_pair *p)
+{
+    struct ask_pair q = *p;
+
+    if (rng_below(&a->n->rng, 2)) {
+        rivals_read(&q.r, a->s, p->r.columns[1], p->r.columns[0]);
+        q.joins[0] = p->joins[1];
+        q.joins[1] = p->joins[0];
+    }
+    return q;
+}
+
+static bool finish_item(struct asking *a, struct under_item *item, const struct ask_pair *p)
+{
+    struct cut_question q;
+    size_t columns = (size_t)a->s->n_columns;
+    bool *touched = xcalloc(columns, sizeof *touched), *dropped = xcalloc(columns, sizeof *dropped);
+    bool *other = xcalloc(columns, sizeof *other);
+
+    bool good = question_words_read(&q, item->text) && natural_touch(a->n, item->sql[0], a->s, touched) &&
+                natural_touch(a->n, item->sql[1], a->s, other) &&
+                under_drop_further(dropped, &q, a->s, touched, &p->r, &item->left) &&
+                under_rows_differ(&a->rows, a->db, item->sql);
+    for (size_t c = 0; c < columns && p->r.apart; c++)
+        touched[c] = touched[c] || (other[c] && (int)c != p->r.columns[1]);
+    item->touched = touched;
+    item->dropped = dropped;
+    free(other);
+    return good;
+}
+
+static void ask(struct asking *a, const struct ask_pair *pair)
+{
+    struct ask_pair p = draw_order(a, pair);
+    struct strings *text = &a->out->text;
+    const struct schema_column *column = column_of(a, p.r.columns[0]);
+    const char *left = left_words(text, column->text, &p.r.shared), *subject = subject_of(a, &p);
+    struct ask_words w = { .x = left, .s = subject, .v = draw_value(a, &p) };
+
+    if (!left[0] || !few_words(column->text))
+        return;
+    w.k = p.label < 0 ? NULL : in_lower_case(text, column_of(a, p.label)->text);
+    const struct ask_template *t = ask_template_draw(&a->n->rng, &w, column->type, p.r.apart);
+    if (!t)
+        return;
+    bool casual = rng_uniform(&a->n->rng) < CASUAL;
+    struct under_item item = {
+        .s = a->s, .db = a->db, .columns = { p.r.columns[0], p.r.columns[1] }, .left = p.r.shared, .reason = "template"
+    };
+    item.text = ask_template_write(text, t, &w, casual);
+    w.x = full_name(a, &p, left);
+    item.full = ask_template_write(text, t, &w, casual);
+    for (int k = 0; k < 2; k++)
+        item.sql[k] = write_sql(a, &p, t->query, w.v, k);
+    if (finish_item(a, &item, &p))
+        under_items_add(a->out, &item);
+    else {
+        free(item.touched);
+        free(item.dropped);
+    }
+}
+
+struct pair_list {
+    struct ask_pair *list;
+    int n, cap;
+};
+
+static void add_pair(struct pair_list *l, const struct asking *a, struct ask_pair p)
+{
+    p.label = find_label(a, &p);
+    GROW(l->list, l->n, l->cap);
+    l->list[l->n++] = p;
+}
+
+static void pairs_of_table(struct pair_list *l, const struct asking *a, int table)
+{
+    const struct schema_table *t = &a->s->tables[table];
+
+    for (int x = t->first_column; x < t->first_column + t->n_columns; x++)
+        for (int y = x + 1; y < t->first_column + t->n_columns; y++) {
+            struct ask_pair p = { .table = table };
+            if (rivals_read(&p.r, a->s, x, y))
+                add_pair(l, a, p);
+        }
+}
+
+static bool table_has_words(const struct asking *a, int table, const struct word_list *words)
+{
+    const struct schema_table *t = &a->s->tables[table];
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        if (column_has_words(a->s, c, words))
+            return true;
+    return false;
+}
+
+/* Columns of two tables that keys of a third one lead to, which has none of the name itself. */
+static void pairs_by_keys(struct pair_list *l, const struct asking *a, const struct schema_foreign_key *f,
+                          const struct schema_foreign_key *g)
+{
+    int table = column_of(a, f->from)->table;
+    const struct schema_table *t = &a->s->tables[column_of(a, f->to)->table],
+                              *u = &a->s->tables[column_of(a, g->to)->table];
+
+    if (ends_in_any(column_of(a, f->to)->text, no_keys, ARRAY_LEN(no_keys)) ||
+        ends_in_any(column_of(a, g->to)->text, no_keys, ARRAY_LEN(no_keys)))
+        return;
+    if (t == u || table == column_of(a, f->to)->table || table == column_of(a, g->to)->table)
+        return;
+    for (int x = t->first_column; x < t->first_column + t->n_columns; x++)
+        for (int y = u->first_column; y < u->first_column + u->n_columns; y++) {
+            struct ask_pair p = { .table = table, .joins = { f, g } };
+            if (rivals_read(&p.r, a->s, x, y) && !table_has_words(a, table, &p.r.shared))
+                add_pair(l, a, p);
+        }
+}
+
+static void ask_table(struct asking *a, int table)
+{
+    struct pair_list l = { 0 };
+
+    pairs_of_table(&l, a, table);
+    for (int f = 0; f < a->s->n_foreign_keys; f++)
+        for (int g = f + 1; g < a->s->n_foreign_keys; g++)
+            if (column_of(a, a->s->foreign_keys[f].from)->table == table &&
+                column_of(a, a->s->foreign_keys[g].from)->table == table)
+                pairs_by_keys(&l, a, &a->s->foreign_keys[f], &a->s->foreign_keys[g]);
+    rng_shuffle(&a->n->rng, l.list, l.n, sizeof *l.list);
+    for (int i = 0; i < l.n && i < PAIRS_EACH; i++)
+        for (int k = 0; k < (subject_of(a, &l.list[i]) ? QUESTIONS_EACH : QUESTIONS_VAGUE); k++)
+            ask(a, &l.list[i]);
+    free(l.list);
+}
+
+int ask_columns_make(struct natural *n, const struct natural_corpus *c, struct error *err)
+{
+    struct under_items items = { 0 };
+    struct asking a = { .n = n, .c = c, .out = &items, .rows = { .c = c } };
+
+    (void)err;
+    for (a.db = 0; a.db < c->schemas.n; a.db++) {
+        a.s = &c->schemas.schemas[a.db];
+        for (int t = 0; t < a.s->n_tables && c->asked[a.db]; t++)
+            ask_table(&a, t);
+    }
+    under_specify_cross(n, c, &items);
+    under_rows_close(&a.rows);
+    under_items_release(&items);
+    return 0;
+}
