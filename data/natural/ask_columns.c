@@ -27,7 +27,7 @@ static const char *const vague_tables[] = { "results", "records", "list",    "en
 /* Names of keys by which rows do not belong together. */
 static const char *const no_keys[] = { "year", "date", "month", "name", "type", "title" };
 
-struct asking {
+struct column_asker {
     struct natural *n;
     const struct natural_corpus *c;
     const struct schema *s;
@@ -38,13 +38,13 @@ struct asking {
 
 /* A pair of rivals that is asked for by rows of `table`; joins: of rivals in other tables, the keys to them. */
 struct ask_pair {
-    struct rivals r;
+    struct rival_pair r;
     int table;
     const struct schema_foreign_key *joins[2];
     int label; /* a column of the table that names its rows; -1: none */
 };
 
-static const struct schema_column *column_of(const struct asking *a, int column)
+static const struct schema_column *column_of(const struct column_asker *a, int column)
 {
     return &a->s->columns[column];
 }
@@ -105,7 +105,7 @@ static bool shares_word(const struct word_list *words, const char *text)
 
 /* The first column of text that is no key and has no word of the rivals; one that is called name or title goes first.
  */
-static int find_label(const struct asking *a, const struct ask_pair *p)
+static int find_label(const struct column_asker *a, const struct ask_pair *p)
 {
     const struct schema_table *t = &a->s->tables[p->table];
     int label = -1;
@@ -135,7 +135,7 @@ static bool ends_in_any(const char *name, const char *const *words, int n)
 }
 
 /* What a row of the table is called; NULL where the table's name does not tell. */
-static const char *subject_of(const struct asking *a, const struct ask_pair *p)
+static const char *subject_of(const struct column_asker *a, const struct ask_pair *p)
 {
     const char *table = a->s->tables[p->table].text;
 
@@ -157,7 +157,7 @@ static bool is_plain_value(const struct cell *v)
 }
 
 /* A value of the label, as the database has it; NULL where there is none that reads well. */
-static const char *draw_value(struct asking *a, const struct ask_pair *p)
+static const char *draw_value(struct column_asker *a, const struct ask_pair *p)
 {
     struct exec_db *db = p->label < 0 ? NULL : under_rows_open(&a->rows, a->db);
     struct strings *text = &a->out->text;
@@ -178,7 +178,7 @@ static const char *draw_value(struct asking *a, const struct ask_pair *p)
 }
 
 /* "T" or "T JOIN A ON T.f = A.p". */
-static const char *write_from(struct asking *a, const struct ask_pair *p, int which)
+static const char *write_from(struct column_asker *a, const struct ask_pair *p, int which)
 {
     struct strings *text = &a->out->text;
     const struct schema_foreign_key *k = p->joins[which];
@@ -192,7 +192,7 @@ static const char *write_from(struct asking *a, const struct ask_pair *p, int wh
                           sql_written_name(text, column_of(a, k->to)->name));
 }
 
-static const char *written_column(struct asking *a, int column)
+static const char *written_column(struct column_asker *a, int column)
 {
     struct strings *text = &a->out->text;
     const struct schema_column *c = column_of(a, column);
@@ -201,7 +201,7 @@ static const char *written_column(struct asking *a, int column)
                           sql_written_name(text, c->name));
 }
 
-static const char *write_sql(struct asking *a, const struct ask_pair *p, enum ask_query query, const char *value,
+static const char *write_sql(struct column_asker *a, const struct ask_pair *p, enum ask_query query, const char *value,
                              int which)
 {
     struct strings *t = &a->out->text;
@@ -231,7 +231,7 @@ static const char *write_sql(struct asking *a, const struct ask_pair *p, enum as
 }
 
 /* The column as the full question says it: of another table with the table's name. */
-static const char *full_name(struct asking *a, const struct ask_pair *p, const char *left)
+static const char *full_name(struct column_asker *a, const struct ask_pair *p, const char *left)
 {
     struct strings *text = &a->out->text;
 
@@ -241,7 +241,7 @@ static const char *full_name(struct asking *a, const struct ask_pair *p, const c
 }
 
 /* The rival is read first as often as the other one. */
-static struct ask_pair draw_order(struct asking *a, const struct ask_pair *p)
+static struct ask_pair draw_order(struct column_asker *a, const struct ask_pair *p)
 {
     struct ask_pair q = *p;
 
@@ -253,7 +253,7 @@ static struct ask_pair draw_order(struct asking *a, const struct ask_pair *p)
     return q;
 }
 
-static bool finish_item(struct asking *a, struct under_item *item, const struct ask_pair *p)
+static bool finish_item(struct column_asker *a, struct under_item *item, const struct ask_pair *p)
 {
     struct cut_question q;
     size_t columns = (size_t)a->s->n_columns;
@@ -272,7 +272,7 @@ static bool finish_item(struct asking *a, struct under_item *item, const struct 
     return good;
 }
 
-static void ask(struct asking *a, const struct ask_pair *pair)
+static void ask(struct column_asker *a, const struct ask_pair *pair)
 {
     struct ask_pair p = draw_order(a, pair);
     struct strings *text = &a->out->text;
@@ -308,14 +308,14 @@ struct pair_list {
     int n, cap;
 };
 
-static void add_pair(struct pair_list *l, const struct asking *a, struct ask_pair p)
+static void add_pair(struct pair_list *l, const struct column_asker *a, struct ask_pair p)
 {
     p.label = find_label(a, &p);
     GROW(l->list, l->n, l->cap);
     l->list[l->n++] = p;
 }
 
-static void pairs_of_table(struct pair_list *l, const struct asking *a, int table)
+static void pairs_of_table(struct pair_list *l, const struct column_asker *a, int table)
 {
     const struct schema_table *t = &a->s->tables[table];
 
@@ -327,7 +327,7 @@ static void pairs_of_table(struct pair_list *l, const struct asking *a, int tabl
         }
 }
 
-static bool table_has_words(const struct asking *a, int table, const struct word_list *words)
+static bool table_has_words(const struct column_asker *a, int table, const struct word_list *words)
 {
     const struct schema_table *t = &a->s->tables[table];
 
@@ -338,7 +338,7 @@ static bool table_has_words(const struct asking *a, int table, const struct word
 }
 
 /* Columns of two tables that keys of a third one lead to, which has none of the name itself. */
-static void pairs_by_keys(struct pair_list *l, const struct asking *a, const struct schema_foreign_key *f,
+static void pairs_by_keys(struct pair_list *l, const struct column_asker *a, const struct schema_foreign_key *f,
                           const struct schema_foreign_key *g)
 {
     int table = column_of(a, f->from)->table;
@@ -358,7 +358,7 @@ static void pairs_by_keys(struct pair_list *l, const struct asking *a, const str
         }
 }
 
-static void ask_table(struct asking *a, int table)
+static void ask_table(struct column_asker *a, int table)
 {
     struct pair_list l = { 0 };
 
@@ -378,7 +378,7 @@ static void ask_table(struct asking *a, int table)
 int ask_columns_make(struct natural *n, const struct natural_corpus *c, struct error *err)
 {
     struct under_items items = { 0 };
-    struct asking a = { .n = n, .c = c, .out = &items, .rows = { .c = c } };
+    struct column_asker a = { .n = n, .c = c, .out = &items, .rows = { .c = c } };
 
     (void)err;
     for (a.db = 0; a.db < c->schemas.n; a.db++) {

@@ -111,7 +111,7 @@ static bool own_words_count(const struct word_list *own, const char *table)
     return own->n > 0 && !all_of_table;
 }
 
-static bool read_of_one_table(struct rivals *r, const struct schema *s)
+static bool read_of_one_table(struct rival_pair *r, const struct schema *s)
 {
     const struct schema_column *x = &s->columns[r->columns[0]], *y = &s->columns[r->columns[1]];
     struct word_list names[2], shared;
@@ -137,7 +137,7 @@ static void take_apart(struct word_list *core, struct word_list *table, const st
     split(&words, core, &both, table);
 }
 
-static bool read_of_two_tables(struct rivals *r, const struct schema *s)
+static bool read_of_two_tables(struct rival_pair *r, const struct schema *s)
 {
     struct word_list cores[2];
 
@@ -165,11 +165,11 @@ static bool begins_well(const struct word_list *shared)
     return shared->n > 0 && !among(shared->list[0], glue, ARRAY_LEN(glue));
 }
 
-bool rivals_read(struct rivals *r, const struct schema *s, int a, int b)
+bool rivals_read(struct rival_pair *r, const struct schema *s, int a, int b)
 {
     const struct schema_column *x = &s->columns[a], *y = &s->columns[b];
 
-    *r = (struct rivals){ .columns = { a, b }, .head = head_word(x->text), .apart = x->table != y->table };
+    *r = (struct rival_pair){ .columns = { a, b }, .head = head_word(x->text), .apart = x->table != y->table };
     if (a == b || x->type != y->type || r->head != head_word(y->text) || !can_be_head(x->text) || has_digit(x->text) ||
         has_digit(y->text))
         return false;

@@ -12,7 +12,7 @@
 #include "data/schema/schema.h"
 
 /* The words that both names have, and those that only one of them has: of different tables, the tables' words. */
-struct rivals {
+struct rival_pair {
     int columns[2];
     const char *owners[2]; /* the names that the own words are from; borrowed from the schema */
     struct word_list shared, own[2];
@@ -21,7 +21,7 @@ struct rivals {
 };
 
 /* False where columns a and b are no rivals. */
-bool rivals_read(struct rivals *r, const struct schema *s, int a, int b);
+bool rivals_read(struct rival_pair *r, const struct schema *s, int a, int b);
 
 /* The hash of the last word of a name; 0 where it has none. */
 uint32_t head_word(const char *text);

@@ -26,7 +26,7 @@ struct under_search {
 };
 
 /* Where the mention that ends in the head word i begins: all words before it that belong to the name are part of it. */
-static int mention_begin(const struct cut_question *q, const struct rivals *r, int i)
+static int mention_begin(const struct cut_question *q, const struct rival_pair *r, int i)
 {
     int begin = i;
 
@@ -53,7 +53,7 @@ static bool may_end(const struct cut_question *q, int i)
 }
 
 /* "of each product" behind the head word i: how many words of that go; 0 where the table is not named so. */
-static int table_behind(const struct cut_question *q, const struct rivals *r, int i)
+static int table_behind(const struct cut_question *q, const struct rival_pair *r, int i)
 {
     static const char *const of[] = { "of", "for" };
     static const char *const articles[] = { "the", "each", "all", "every", "any", "a", "an", "these", "those" };
@@ -74,7 +74,7 @@ static int table_behind(const struct cut_question *q, const struct rivals *r, in
 
 /* Marks the words of the column's own that go, in each mention that has some; `left` gets the words that stay.  False
  * where there is no such mention. */
-static bool cut_mentions(struct cut_question *q, const struct rivals *r, struct word_list *left)
+static bool cut_mentions(struct cut_question *q, const struct rival_pair *r, struct word_list *left)
 {
     bool cut = false;
 
@@ -111,7 +111,7 @@ static bool same_stem(const char *a, int n, const char *b, int m)
 }
 
 /* Whether the word is, or is derived from, a word that only one of the names has. */
-static bool is_hint(const struct cut_question *q, int i, const struct rivals *r, const char *name, int which)
+static bool is_hint(const struct cut_question *q, int i, const struct rival_pair *r, const char *name, int which)
 {
     for (const char *p = name; *p;) {
         int n = 0;
@@ -130,7 +130,7 @@ static bool is_hint(const struct cut_question *q, int i, const struct rivals *r,
     return false;
 }
 
-static bool has_hint(const struct cut_question *q, const struct rivals *r)
+static bool has_hint(const struct cut_question *q, const struct rival_pair *r)
 {
     for (int i = 0; i < q->n; i++)
         for (int which = 0; which < 2; which++)
@@ -140,7 +140,7 @@ static bool has_hint(const struct cut_question *q, const struct rivals *r)
 }
 
 /* The statement with the rival in the place of the column; NULL where it cannot be said. */
-static const char *exchange(struct under_search *x, const char *sql, const struct schema *s, const struct rivals *r)
+static const char *exchange(struct under_search *x, const char *sql, const struct schema *s, const struct rival_pair *r)
 {
     size_t mark = arena_mark(&x->n->sql);
     const char *other =
@@ -164,7 +164,7 @@ static void keep_item(struct under_search *x, struct under_item *item, const str
 }
 
 /* Of another table: what else the statement says of either table would tell which one is meant. */
-static bool context_tells(const struct schema *s, const bool *touched, const struct rivals *r)
+static bool context_tells(const struct schema *s, const bool *touched, const struct rival_pair *r)
 {
     for (int c = 0; c < s->n_columns && r->apart; c++) {
         int t = s->columns[c].table;
@@ -175,7 +175,8 @@ static bool context_tells(const struct schema *s, const bool *touched, const str
     return false;
 }
 
-static enum loss make_item(struct under_search *x, int question, int db, const bool *touched, const struct rivals *r)
+static enum loss make_item(struct under_search *x, int question, int db, const bool *touched,
+                           const struct rival_pair *r)
 {
     const struct schema *s = &x->c->schemas.schemas[db];
     const struct spider_question *source = &x->c->questions.items[question];
@@ -217,14 +218,14 @@ static bool within_reach(const struct schema *s, const bool *touched, int table)
 
 /* The rival, of the same table or of another (apart), that has most words in common with a column; of equal ones any.
  * False where there is none. */
-static bool find_rival(struct rivals *best, struct under_search *x, const struct schema *s, const bool *touched,
+static bool find_rival(struct rival_pair *best, struct under_search *x, const struct schema *s, const bool *touched,
                        int column, bool apart)
 {
     uint32_t equal = 0;
 
     best->shared.n = 0;
     for (int d = 0; d < s->n_columns; d++) {
-        struct rivals r;
+        struct rival_pair r;
         if (touched[d] || (s->columns[d].table != s->columns[column].table) != apart ||
             !rivals_read(&r, s, column, d) || r.shared.n < best->shared.n ||
             !within_reach(s, touched, s->columns[d].table))
@@ -245,7 +246,7 @@ static void search_question(struct under_search *x, int question)
     if (natural_touch(x->n, source->query, s, touched))
         for (int i = 0; i < 2 * s->n_columns && !done; i++) {
             int c = i % s->n_columns;
-            struct rivals r;
+            struct rival_pair r;
             if (!touched[c] || !find_rival(&r, x, s, touched, c, i >= s->n_columns))
                 continue;
             enum loss loss = make_item(x, question, (int)(s - x->c->schemas.schemas), touched, &r);

@@ -43,7 +43,7 @@ void under_rows_close(struct under_rows *r);
 
 /* Marks the other columns that the short question q may mean.  False where one of them cannot go. */
 bool under_drop_further(bool *dropped, const struct cut_question *q, const struct schema *s, const bool *touched,
-                        const struct rivals *r, const struct word_list *left);
+                        const struct rival_pair *r, const struct word_list *left);
 
 /* Takes the arrays of the item. */
 void under_items_add(struct under_items *items, const struct under_item *item);

@@ -30,7 +30,7 @@ static bool is_near(const struct schema *s, const bool *touched, int column, int
 }
 
 bool under_drop_further(bool *dropped, const struct cut_question *q, const struct schema *s, const bool *touched,
-                        const struct rivals *r, const struct word_list *left)
+                        const struct rival_pair *r, const struct word_list *left)
 {
     int table = s->columns[r->columns[0]].table;
     bool named = names_table(q, s, table);
