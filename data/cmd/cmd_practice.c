@@ -8,7 +8,7 @@
 struct practice_arguments {
     const char *out;
     int64_t seed;
-    bool force;
+    bool force, questions;
 };
 
 static const struct practice_arguments defaults = { .seed = 1 };
@@ -19,20 +19,31 @@ static const struct option options[] = {
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
     SEED_OPTION(AT(seed), "same seed, same bytes"),
+    FLAG_OPTION("questions", AT(questions), "write plain questions for ambit-data natural, no labelled examples"),
     { 0 },
 };
 
-static enum exit_code run(const struct call *call, struct error *err)
+static int write_examples(const struct practice_arguments *a, struct error *err)
 {
-    const struct practice_arguments *a = call->options;
     struct dataset d = { 0 };
 
     int rc = practice_build(&d, (uint64_t)a->seed, err);
     if (rc == 0)
-        rc = practice_write_databases(a->out, a->force, err);
-    if (rc == 0)
         rc = dataset_deliver(&d, a->out, a->force, stdout, err);
     dataset_release(&d);
+    return rc;
+}
+
+static enum exit_code run(const struct call *call, struct error *err)
+{
+    const struct practice_arguments *a = call->options;
+
+    /* A corpus that natural reads may stand beside one with databases of the same names. */
+    const char *prefix = a->questions ? "domain_" : "";
+    int rc = practice_write_databases(a->out, prefix, a->force, err);
+    if (rc == 0)
+        rc = a->questions ? practice_write_questions(a->out, prefix, (uint64_t)a->seed, a->force, err)
+                          : write_examples(a, err);
     return job_exit_code(rc, 0, err);
 }
 
@@ -48,8 +59,10 @@ const struct command command_practice = {
     OPTIONS(options, defaults),
     .details = "Some forty small domains with questions drawn from templates, in the same folder form and by the same "
                "crossed pairs as contrast: domains of the test fold are in no other. DIR/db holds each domain as a "
-               "SQLite file with rows. For the demo, tests and first steps; it measures nothing.",
-    .examples = { "ambit-data practice -o practice", "ambit-data practice -o other-practice --seed 2" },
+               "SQLite file with rows. For the demo, tests and first steps; it measures nothing.\n\n"
+               "--questions writes tables.json and train_spider.json in place of examples: a corpus that ambit-data "
+               "natural reads.",
+    .examples = { "ambit-data practice -o practice --seed 2", "ambit-data practice --questions -o domains" },
     .files = files,
     .run = run,
 };

@@ -3,11 +3,15 @@
 #include "data/contrast/contrast.h"
 #include "data/contrast/practice_query.h"
 #include "data/schema/schema_build.h"
+#include "data/util/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DRAWS = 2000 }; /* tries to find a question about one element */
+enum {
+    DRAWS = 2000,  /* tries to find a question about one element */
+    QUESTIONS = 90 /* plain questions of one domain that are tried */
+};
 
 /* Questions about one element of each kind: tables are few and aggregates fewer. */
 static const int questions_of[SIA_KINDS] = { [SIA_COLUMN] = 2, [SIA_TABLE] = 5, [SIA_JOIN] = 1, [SIA_AGGREGATE] = 3 };
@@ -20,12 +24,12 @@ static enum column_type type_of(enum practice_role role)
 }
 
 /* The domain's schema as questions know it. */
-static void make_schema(struct schema *out, const struct practice_domain *d)
+static void make_schema(struct schema *out, const struct practice_domain *d, const char *db_id)
 {
     int n = practice_n_tables(d), at[PRACTICE_TABLES][PRACTICE_COLUMNS];
     struct schema_build b;
 
-    schema_build_init(&b, d->name);
+    schema_build_init(&b, db_id);
     for (int t = 0; t < n; t++) {
         int table = schema_build_table(&b, d->tables[t].name, NULL);
         for (int i = 0; i < practice_n_columns(&d->tables[t]); i++) {
@@ -118,7 +122,7 @@ static int ask_domain(struct practice_corpus *m, const struct practice_domain *d
 {
     struct schema s;
 
-    make_schema(&s, d);
+    make_schema(&s, d, d->name);
     for (int t = 0; t < practice_n_tables(d); t++) {
         ask(m, d, (struct practice_reading){ SIA_TABLE, t, -1, -1 });
         for (int i = 0; i < practice_n_columns(&d->tables[t]); i++)
@@ -141,5 +145,77 @@ int practice_build(struct dataset *out, uint64_t seed, struct error *err)
         rc = contrast_build_from(out, &options, &m.in, err);
     strings_release(&m.asked);
     contrast_corpora_release(&m.in);
+    return rc;
+}
+
+/* The questions of one domain, none twice. */
+static void add_questions(json_t *list, struct strings *asked, const struct practice_domain *d, const char *db_id,
+                          struct rng *rng)
+{
+    const struct practice_reading plain = { .which = -1 };
+    struct practice_query q;
+
+    for (int i = 0; i < QUESTIONS; i++) {
+        if (!practice_draw(&q, d, rng))
+            continue;
+        char *question = practice_question(&q), *sql = practice_sql(&q, &plain);
+        int before = asked->n;
+        if (strings_add(asked, question) == before)
+            json_array_append_new(list,
+                                  json_pack("{s:s, s:s, s:s}", "db_id", db_id, "question", question, "query", sql));
+        free(question);
+        free(sql);
+    }
+}
+
+static json_t *domain_to_json(const struct practice_domain *d, const char *db_id)
+{
+    struct schema s;
+
+    make_schema(&s, d, db_id);
+    json_t *v = schema_to_json(&s);
+    schema_release(&s);
+    return v;
+}
+
+static int write_both(const char *dir, json_t *const lists[2], bool force, struct error *err)
+{
+    static const char *const names[] = { "tables.json", "train_spider.json" };
+    struct out_file files[2] = { 0 };
+    int rc = make_dirs(dir, err);
+
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        char *path = NULL;
+        CHECK(asprintf(&path, "%s/%s", dir, names[i]) >= 0, "cannot format a path in %s", dir);
+        rc = out_file_open(&files[i], path, err);
+        free(path);
+        if (rc == 0)
+            rc = json_write_line(&files[i], lists[i], err);
+    }
+    if (rc == 0)
+        rc = out_files_commit(files, 2, force, err);
+    for (int i = 0; i < 2; i++)
+        out_file_abort(&files[i]);
+    return rc;
+}
+
+int practice_write_questions(const char *dir, const char *prefix, uint64_t seed, bool force, struct error *err)
+{
+    json_t *lists[2] = { json_array(), json_array() };
+    struct rng rng = { .seed = seed };
+    struct strings asked = { 0 };
+    const struct practice_domain *d;
+
+    for (int i = 0; (d = practice_domain(i)); i++) {
+        char *db_id = NULL;
+        CHECK(asprintf(&db_id, "%s%s", prefix, d->name) >= 0, "cannot format a name");
+        json_array_append_new(lists[0], domain_to_json(d, db_id));
+        add_questions(lists[1], &asked, d, db_id, &rng);
+        free(db_id);
+    }
+    int rc = write_both(dir, lists, force, err);
+    strings_release(&asked);
+    json_decref(lists[0]);
+    json_decref(lists[1]);
     return rc;
 }

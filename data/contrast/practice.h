@@ -14,7 +14,12 @@
 /* The caller releases out either way.  Same seed: the same bytes. */
 int practice_build(struct dataset *out, uint64_t seed, struct error *err);
 
-/* Writes DIR/db/NAME.sqlite for every domain: its schema and rows.  Each file appears whole or not at all. */
-int practice_write_databases(const char *dir, bool force, struct error *err);
+/* Writes the domains' schemas and plain questions in Spider's form, as ambit-data natural reads them: DIR/tables.json
+ * and DIR/train_spider.json.  Both files appear or none.  Databases are called PREFIX and the domain's name. */
+int practice_write_questions(const char *dir, const char *prefix, uint64_t seed, bool force, struct error *err);
+
+/* Writes DIR/db/NAME.sqlite for every domain, the prefix before its name: its schema and rows.  Each file appears whole
+ * or not at all. */
+int practice_write_databases(const char *dir, const char *prefix, bool force, struct error *err);
 
 #endif

@@ -118,7 +118,7 @@ static int write_database(const struct practice_domain *d, const char *path, boo
     return rc;
 }
 
-int practice_write_databases(const char *dir, bool force, struct error *err)
+int practice_write_databases(const char *dir, const char *prefix, bool force, struct error *err)
 {
     const struct practice_domain *d;
     char *folder = NULL;
@@ -127,7 +127,7 @@ int practice_write_databases(const char *dir, bool force, struct error *err)
     int rc = make_dirs(folder, err);
     for (int i = 0; (d = practice_domain(i)) && rc == 0; i++) {
         char *path = NULL;
-        CHECK(asprintf(&path, "%s/%s.sqlite", folder, d->name) >= 0, "cannot format a path in %s", dir);
+        CHECK(asprintf(&path, "%s/%s%s.sqlite", folder, prefix, d->name) >= 0, "cannot format a path in %s", dir);
         rc = write_database(d, path, force, err);
         free(path);
     }

@@ -61,6 +61,12 @@ for split in train valid test; do
     cmp -s made.$split kept.$split || complain "--splits: other databases in $split"
 done
 
+# --- our own domains as a corpus
+run 0 data practice --questions -o domains --seed 1
+[ -f domains/db/domain_bank.sqlite ] || complain "databases of the domains"
+run 0 data natural domains -o shipped --seed 1 --edits 5
+[ "$(grep -c '"ambiguous":true' shipped/train.jsonl)" -ge 100 ] || complain "examples of the domains" "$(wc -l shipped/train.jsonl)"
+
 # --- bad input
 check "a folder that is missing" 3 nothing/tables.json data natural nothing -o other
 mkdir wrong
