@@ -90,7 +90,7 @@ cat >none.jsonl <<'JSON'
 {"id": "q3", "question": "What are the fees?", "answers": ["none"]}
 {"id": "q4", "question": "What are the fees?", "answers": ["none", "none"]}
 JSON
-ambit-infer ask --db gym.sqlite --parser "$parser" --min-bits 0 -k 4 none.jsonl -o others.jsonl
+ambit-infer ask --detector none --db gym.sqlite --parser "$parser" --min-bits 0 -k 4 none.jsonl -o others.jsonl
 if [ "$parser" = toy ]; then
     grep -q '"id":"q3",.*"ask":{.*"regenerated":true' others.jsonl
     grep -q '"id":"q4",.*"stop":"hand-over".*"regenerated":true.*"sql":null' others.jsonl
@@ -100,5 +100,5 @@ fi
 cat >candidates.jsonl <<'JSON'
 {"id": "q2", "question": "Which machines are used?", "candidates": [{"sql": "SELECT machine FROM workout", "p": 0.6}, {"sql": "SELECT DISTINCT machine FROM workout", "p": 0.4}]}
 JSON
-ambit-infer ask --db gym.sqlite --candidates candidates.jsonl questions.jsonl -o plain.jsonl
+ambit-infer ask --detector none --db gym.sqlite --candidates candidates.jsonl questions.jsonl -o plain.jsonl
 grep -q '"id":"q1",.*"detector":null,.*"candidates":null,.*"stop":"no-candidates"' plain.jsonl

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ../lib/ambit from the program's folder; NULL when that cannot be told. */
-static char *program_module_dir(void)
+/* A folder beside that of the program, such as lib/ambit; NULL when that cannot be told. */
+static char *beside_program(const char *folder)
 {
     char exe[4096];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
@@ -20,24 +20,41 @@ static char *program_module_dir(void)
             return NULL;
         *slash = '\0';
     }
-    return path_in(exe, "lib/ambit");
+    return path_in(exe, folder);
+}
+
+/* The file in the first of three folders that has it; the caller frees.  NULL and "" are no folders. */
+static char *find(const char *file, const char *const dirs[3])
+{
+    for (int i = 0; i < 3; i++) {
+        char *path = dirs[i] && *dirs[i] ? path_in(dirs[i], file) : NULL;
+        if (path && access(path, F_OK) == 0)
+            return path;
+        free(path);
+    }
+    return NULL;
 }
 
 char *module_path(const char *file, char **looked)
 {
-    char *beside = program_module_dir(), *path = NULL;
-    const char *const dirs[] = { getenv("AMBIT_MODULE_PATH"), beside, AMBIT_MODULE_DIR };
+    char *beside = beside_program("lib/ambit");
+    char *path = find(file, (const char *const[]){ getenv("AMBIT_MODULE_PATH"), beside, AMBIT_MODULE_DIR });
 
-    for (int i = 0; i < ARRAY_LEN(dirs) && !path; i++) {
-        path = dirs[i] && *dirs[i] ? path_in(dirs[i], file) : NULL;
-        if (path && access(path, F_OK)) {
-            free(path);
-            path = NULL;
-        }
-    }
     if (!path && looked)
         CHECK(asprintf(looked, "%s or %s (or the folder AMBIT_MODULE_PATH)", beside ? beside : "../lib/ambit",
                        AMBIT_MODULE_DIR) >= 0,
+              "no memory for a path");
+    free(beside);
+    return path;
+}
+
+char *share_path(const char *file, char **looked)
+{
+    char *beside = beside_program("share/ambit");
+    char *path = find(file, (const char *const[]){ beside, AMBIT_SHARE_DIR, NULL });
+
+    if (!path && looked)
+        CHECK(asprintf(looked, "%s or %s", beside ? beside : "../share/ambit", AMBIT_SHARE_DIR) >= 0,
               "no memory for a path");
     free(beside);
     return path;

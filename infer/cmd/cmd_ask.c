@@ -5,7 +5,9 @@
 #include "infer/cmd/commands.h"
 #include "infer/parse/parse.h"
 #include "models/embed/schema_finder.h"
+#include "models/gate/gate_model.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What is asked, and who may ask over HTTP. */
@@ -31,7 +33,7 @@ static const struct option table[] = {
                   "one question, in place of IN.jsonl; asks at the terminal without --out"),
     DB_OPTION(AT(clarify.db), ", in which statements run"),
     SCHEMA_OPTION(AT(clarify.schema), "tables.json in place of --db; nothing runs then"),
-    STRING_OPTION("detector", AT(detector), "RUN", "folder that ambit-train gatekeeper left"),
+    STRING_OPTION("detector", AT(detector), "RUN", GATE_DEFAULT_HELP "; none: ask without one"),
     STRING_OPTION("adapt", AT(adapt), "FILE", "what ambit-train adapt made of the detector and a few labels"),
     STRING_OPTION("retriever", AT(retriever), "HF_DIR", "of the detector: " RETRIEVER_HELP),
     STRING_OPTION("tagger", AT(tagger), "RUN", "folder that ambit-train tag left, or heuristic, which needs none"),
@@ -79,6 +81,11 @@ static bool is_standard_input(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
+static bool without_detector(const struct ask_request *q)
+{
+    return q->detector && strcmp(q->detector, "none") == 0;
+}
+
 /* What does not go together. */
 static const char *misused(const struct ask_request *q, const struct http_settings *http, const char *input)
 {
@@ -101,8 +108,9 @@ static const char *misused(const struct ask_request *q, const struct http_settin
         return "--shard: expected no --interactive and no --simulate, whose measures are of all records";
     if (c->id && !c->interactive)
         return "--id: expected --interactive too";
-    if (!q->detector && (q->gate > 0 || !isnan(q->threshold) || q->adapt || q->retriever))
-        return "--gate, --threshold, --adapt and --retriever: expected --detector too, of which they are";
+    if (without_detector(q) && (q->gate > 0 || !isnan(q->threshold) || q->adapt || q->retriever))
+        return "--gate, --threshold, --adapt and --retriever: expected a detector, of which they are, got --detector "
+               "none";
     if (q->question && c->simulate)
         return "--simulate: expected IN.jsonl, whose records have gold statements";
     if (is_standard_input(c->candidates) && (is_standard_input(input) || c->interactive || !c->out))
@@ -126,23 +134,35 @@ static enum exit_code run_batch(const struct ask_request *q, const char *input, 
     return job_exit_code(rc, n.failed, err);
 }
 
-static enum exit_code run(const struct call *call, struct error *err)
+static enum exit_code answer(struct ask_request q, const struct http_settings *http, const char *input,
+                             struct error *err)
 {
-    const struct ask_options *o = call->options;
-    struct ask_request q = o->ask;
-    const char *input = call->n_operands ? call->operands[0] : NULL, *wrong = misused(&q, &o->http, input);
-
-    if (wrong)
-        return usage_error(err, "%s", wrong);
-    q.clarify.serve = o->http.address;
+    q.clarify.serve = http->address;
     if (q.clarify.serve)
-        return job_exit_code(ask_serve(&q, &o->http, err), 0, err);
+        return job_exit_code(ask_serve(&q, http, err), 0, err);
     bool person = q.clarify.interactive || (q.question && !q.clarify.out);
     if (person)
         return job_exit_code(ask_person(&q, input, err), 0, err);
     if (!q.clarify.out)
         q.clarify.out = "-";
     return run_batch(&q, input, err);
+}
+
+static enum exit_code run(const struct call *call, struct error *err)
+{
+    const struct ask_options *o = call->options;
+    struct ask_request q = o->ask;
+    const char *input = call->n_operands ? call->operands[0] : NULL, *wrong = misused(&q, &o->http, input);
+    char *own = NULL;
+
+    if (wrong)
+        return usage_error(err, "%s", wrong);
+    if (!q.detector && !(own = gate_model_default("--detector", err)))
+        return err->code;
+    q.detector = without_detector(&q) ? NULL : own ? own : q.detector;
+    enum exit_code code = answer(q, &o->http, input, err);
+    free(own);
+    return code;
 }
 
 const struct command command_ask = {
@@ -153,8 +173,8 @@ const struct command command_ask = {
     OPTIONS(table, defaults),
     .details =
         "Joins detect, tag, parse and clarify in one process.  IN.jsonl holds records {\"id\", \"db_id\", \"question\"}, "
-        "with \"candidates\" where neither --parser nor --candidates has them.  Every part may be missing: the line then "
-        "has null under its name.\n\n"
+        "with \"candidates\" where neither --parser nor --candidates has them.  Every part may be missing, the detector by "
+        "--detector none: the line then has null under its name.\n\n"
         "Each line has \"detector\" (score, kind, alternatives), \"tagger\" (spans), \"candidates\" (where they come "
         "from, how many, and how many of them the detector's alternatives added), the question to \"ask\" or why there "
         "is none under \"stop\", the likeliest statement under \"sql\" and its first rows under \"result\".  A record's "
@@ -166,7 +186,7 @@ const struct command command_ask = {
         "--serve answers POST /ask {\"question\", \"db_id\"}, /answer {\"session\", \"answer\"}, /undo, /show, /start, "
         "/detect and /schema, and GET /, /databases, /health and /metrics: docs/reference/http.md.\n\n"
         "With --simulate records have \"gold\": [SQL, ...], as in ambit-infer clarify.",
-    .examples = { "ambit-infer ask --db shop.sqlite --detector runs/gate --parser runs/t2s --question \"Who sells most?\"",
+    .examples = { "ambit-infer ask --db shop.sqlite --parser runs/t2s --question \"Who sells most?\"",
                   "ambit-infer ask --db databases --detector runs/gate --candidates candidates.jsonl questions.jsonl -o asked.jsonl" },
     .run = run,
 };

@@ -6,6 +6,7 @@
 #include "infer/detect/detector.h"
 #include "models/gate/gate_band.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct detect_request defaults = { .out = "-",
@@ -18,8 +19,7 @@ static const struct detect_request defaults = { .out = "-",
 #define AT(field) offsetof(struct detect_request, field)
 
 static const struct option table[] = {
-    STRING_OPTION("model", AT(model), "DIR", "folder that ambit-train gatekeeper left", .letter = 'm',
-                  .required = true),
+    STRING_OPTION("model", AT(model), "DIR", GATE_DEFAULT_HELP, .letter = 'm'),
     STRING_OPTION("adapt", AT(adapt), "FILE", "what ambit-train adapt made of this model and a few labels"),
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
@@ -57,25 +57,48 @@ static int check_abstain(const struct detect_request *q, struct error *err)
     return a.rate > 0 && q->adapt ? error_set(err, EXIT_CODE_USAGE, GATE_ABSTAIN_ADAPTED) : 0;
 }
 
+/* NULL: what is asked goes together. */
+static const char *misused(const struct detect_request *q, int n_inputs)
+{
+    if (!q->schema == !q->db)
+        return "expected either --schema or --db";
+    if (!q->question == !n_inputs)
+        return "expected either IN.jsonl or --question";
+    if (q->retriever && !q->elements)
+        return RETRIEVER_UNUSED;
+    if (q->resume && strcmp(q->out, "-") == 0)
+        return "--resume: expected --out FILE, a file to go on with";
+    return NULL;
+}
+
+/* With the model that is named, or with ambit's own. */
+static int detect_with_model(struct detect_request q, const char *input, struct detect_counts *counts,
+                             struct error *err)
+{
+    char *own = q.model ? NULL : gate_model_default("--model", err);
+
+    if (!q.model && !own)
+        return -1;
+    q.model = q.model ? q.model : own;
+    int rc = detect(&q, input, counts, err);
+    free(own);
+    return rc;
+}
+
 static enum exit_code run(const struct call *call, struct error *err)
 {
     const struct detect_request *q = call->options;
+    const char *wrong = misused(q, call->n_operands);
     struct detect_counts counts = { 0 };
 
     if (check_abstain(q, err))
         return err->code;
-    if (!q->schema == !q->db)
-        return usage_error(err, "expected either --schema or --db");
-    if (!q->question == !call->n_operands)
-        return usage_error(err, "expected either IN.jsonl or --question");
+    if (wrong)
+        return usage_error(err, "%s", wrong);
     if (q->elements && q->elements < SCHEMA_SEARCH_LEAST)
         return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_LEAST,
                            (long long)q->elements);
-    if (q->retriever && !q->elements)
-        return usage_error(err, RETRIEVER_UNUSED);
-    if (q->resume && strcmp(q->out, "-") == 0)
-        return usage_error(err, "--resume: expected --out FILE, a file to go on with");
-    int rc = detect(q, q->question ? NULL : call->operands[0], &counts, err);
+    int rc = detect_with_model(*q, q->question ? NULL : call->operands[0], &counts, err);
     if (rc == 0)
         log_info("%lld questions, %lld ambiguous, %lld failed, %lld of an earlier run", (long long)counts.records,
                  (long long)counts.ambiguous, (long long)counts.failed, (long long)counts.resumed);
@@ -103,8 +126,8 @@ const struct command command_detect = {
                "columns those are read that the question may be about, and schema_cut says how many.\n\n"
                "Lines are kept in OUT.jsonl.part until all are there; --resume takes those whose record, schema, model "
                "and settings are what they were.",
-    .examples = { "ambit-infer detect questions.jsonl --model runs/gate --schema tables.json -o findings.jsonl",
-                  "ambit-infer detect questions.jsonl --model runs/gate --db shop.sqlite --format text" },
+    .examples = { "ambit-infer detect questions.jsonl --db shop.sqlite --format text",
+                  "ambit-infer detect questions.jsonl --model runs/gate --schema tables.json -o findings.jsonl" },
     .files = files,
     .run = run,
 };

@@ -58,6 +58,7 @@ void finding_fill(struct finding *f, const struct gate_model *m, const struct ga
     const struct schema_input *in = item->schema;
 
     f->db_id = in->schema->db_id;
+    f->schema_only = !m->net.config.linguistic;
     f->n_question = item->n_question;
     f->n_read = gate_question_kept(&m->layout, item);
     double words = result->kind == LINGUISTIC_NONE ? -HUGE_VAL : (double)result->linguistic;
@@ -89,7 +90,11 @@ void finding_release(struct finding *f)
 static const char *sentence_of(const struct finding *f, struct strings *text)
 {
     if (!f->ambiguous)
-        return strings_printf(text, "No ambiguity found: the chance of one is %.0f %%.", 100 * f->score);
+        return strings_printf(text,
+                              f->schema_only ? "No ambiguity with the schema found: the chance of one is %.0f %%. The "
+                                               "question's wording was not examined."
+                                             : "No ambiguity found: the chance of one is %.0f %%.",
+                              100 * f->score);
     if (f->linguistic != LINGUISTIC_NONE)
         return strings_printf(text, "This question has several readings: %s (%.0f %%).", wordings[f->linguistic - 1],
                               100 * f->score);

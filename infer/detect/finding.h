@@ -28,6 +28,7 @@ struct finding {
     bool named;             /* it is ambiguous between two elements that the model names: */
     enum sia_kind kind;
     enum linguistic_kind linguistic;  /* it is ambiguous by its words: of which kind; then it is not named */
+    bool schema_only;                 /* the detector has no head for what is ambiguous by its words */
     const char *alternatives[2];      /* "table" or "table.column" */
     struct finding_element *elements; /* those that were read */
     int n_elements;

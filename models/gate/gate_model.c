@@ -2,11 +2,13 @@
 
 #include "data/stats/stats.h"
 #include "data/util/sums.h"
+#include "kernels/module_path.h"
 #include "models/checkpoint/model_file.h"
 #include "models/gate/gate_band.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { HOST_BYTES = 8 << 20 }; /* headers of parameters */
 
@@ -118,4 +120,17 @@ int gate_model_open(struct gate_model *m, struct device *device, const char *dir
 {
     *m = (struct gate_model){ 0 };
     return model_file_read(dir, "gatekeeper", load, m, device, err);
+}
+
+char *gate_model_default(const char *option, struct error *err)
+{
+    char *looked = NULL, *path = share_path("detector", &looked);
+
+    if (!path)
+        error_set(err, EXIT_CODE_CHECKPOINT,
+                  "the detector that comes with ambit is missing: there is no folder detector in %s; install ambit "
+                  "whole, or name a folder that ambit-train gatekeeper left by %s",
+                  looked, option);
+    free(looked);
+    return path;
 }

@@ -47,6 +47,11 @@ int gate_model_init(struct gate_model *m, struct device *device, const struct ga
  * while it has none.  -1 with EXIT_CODE_CHECKPOINT. */
 int gate_model_open(struct gate_model *m, struct device *device, const char *dir, struct error *err);
 void gate_model_release(struct gate_model *m);
+/* The folder of the detector that comes with ambit, for a command to which none is named.  The caller frees.  NULL with
+ * EXIT_CODE_CHECKPOINT and a text that tells where it was looked for and which option names one. */
+char *gate_model_default(const char *option, struct error *err);
+#define GATE_DEFAULT_HELP                                                                                              \
+    "folder that ambit-train gatekeeper or export left (default: the detector that comes with ambit)"
 
 /* How the model reads schemas; pairs: their candidate pairs are wanted. */
 struct schema_input_settings gate_model_input(const struct gate_model *m, bool pairs);

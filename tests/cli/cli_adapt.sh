@@ -96,7 +96,6 @@ expect 0 '"method": "layer"' adapt --support pool.jsonl --queries queries.jsonl 
 
 # --- what is no good
 told=(said)
-expect 2 "expected a detector's folder" train adapt --support support.jsonl "${own[@]}" -o out
 expect 2 'elements: expected 0 or at least 16, got 9' train adapt run --support support.jsonl "${own[@]}" --elements 9 -o out
 expect 2 'retriever: expected --elements above 0' train adapt run --support support.jsonl "${own[@]}" --elements 0 --retriever "$gold/embed" -o out
 expect 6 'nowhere/config.json: No such file' adapt --support support.jsonl "${own[@]}" --retriever nowhere -o out
@@ -127,6 +126,6 @@ head -c 600 linear/ambit.h5 >short.h5
 expect 6 'short.h5' infer detect --model base --adapt short.h5 "${own[@]}" queries.jsonl --device cpu
 expect 6 'nowhere' infer detect --model base --adapt nowhere "${own[@]}" queries.jsonl --device cpu
 expect 2 "expected a detector's folder" train evaluate --predictions found.jsonl --adapt linear --data queries.jsonl "${own[@]}"
-expect 2 'expected --detector too' infer ask --db shop.db --adapt linear --question 'How much?'
+expect 2 'expected a detector, .* got --detector none' infer ask --db shop.db --detector none --adapt linear --question 'How much?'
 
 finish

@@ -33,7 +33,7 @@ END
 sed -E 's/,"candidates":.*/}/' candidates.jsonl >questions.jsonl
 echo '{"id":"q4","db_id":"gym","question":"Who knows?"}' >>questions.jsonl
 
-ask() { infer ask --device cpu --db gym.sqlite "$@"; }
+ask() { infer ask --device cpu --db gym.sqlite --detector none "$@"; }
 # expect CODE TEXT ARGUMENTS...: a line of standard error or of the output has the text
 expect() { check "${*:3}" "$1" "$2" ask -o out.jsonl "${@:3}"; }
 # has LINE TEXT: that line of the output
@@ -148,7 +148,7 @@ has 1 '"gated":true.*"turns":\[\]'
 expect 7 'the record has no candidates' --simulate questions.jsonl
 
 # --- a person
-talk() { printf '%s' "$1" | timeout 60 "$bin/ambit-infer" ask --device cpu --db gym.sqlite "${@:2}" >shown 2>said; }
+talk() { printf '%s' "$1" | timeout 60 "$bin/ambit-infer" ask --device cpu --db gym.sqlite --detector none "${@:2}" >shown 2>said; }
 says() {
     cases=$((cases + 1))
     grep -qE -- "$1" shown || complain "dialogue" "does not say \"$1\": $(head -c 1500 shown)"
@@ -193,8 +193,8 @@ expect 2 "expected either IN.jsonl or --question" --question x questions.jsonl
 expect 2 "at most one of --parser and --candidates" --parser x --candidates candidates.jsonl questions.jsonl
 expect 2 "at most one of --interactive and --simulate" --interactive --simulate questions.jsonl
 expect 2 "id: expected --interactive" --id q1 questions.jsonl
-expect 2 "gate, --threshold, --adapt and --retriever: expected --detector" --gate 0.2 questions.jsonl
-expect 2 "gate, --threshold, --adapt and --retriever: expected --detector" --retriever "$gold/embed" questions.jsonl
+expect 2 "gate, --threshold, --adapt and --retriever: expected a detector, .* got --detector none" --gate 0.2 questions.jsonl
+expect 2 "gate, --threshold, --adapt and --retriever: expected a detector, .* got --detector none" --retriever "$gold/embed" questions.jsonl
 expect 6 "nowhere/config.json: No such file" --detector model --retriever nowhere questions.jsonl
 expect 2 "expected 0 to 1, got 2" --gate 2 --detector model questions.jsonl
 expect 2 "expected IN.jsonl, whose records have gold" --simulate --question x

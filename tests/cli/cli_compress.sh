@@ -23,7 +23,7 @@ rm -f try.jsonl.zst
 
 commands=(
     "data execute --db bakery.sqlite" "data sql --schema tables.json" "data candidates" "infer clarify --db bakery.sqlite --candidates"
-    "infer tag --strategy heuristic --db bakery.sqlite" "infer ask --db bakery.sqlite" "infer infill --db bakery.sqlite --defaults q.jsonl"
+    "infer tag --strategy heuristic --db bakery.sqlite" "infer ask --detector none --db bakery.sqlite" "infer infill --db bakery.sqlite --defaults q.jsonl"
 )
 for command in "${commands[@]}"; do
     $command q.jsonl -o plain.jsonl >shown 2>said || complain "$command" "exit code $?"

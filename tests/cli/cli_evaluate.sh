@@ -154,7 +154,6 @@ expect 0 '"both_named": 0.5' train evaluate --predictions named.pred.jsonl --dat
 # --- what is no good
 told=(said)
 evaluate() { train evaluate "$@"; }
-expect 2 "expected a detector's folder or --predictions FILE" evaluate --data matrix.csv --db shop.db
 expect 2 "expected a detector's folder or --predictions FILE" evaluate run --predictions matrix.jsonl --data matrix.csv --db shop.db
 expect 2 'expected one of them' evaluate run --data matrix.csv --db shop.db --schema all/tables.json
 expect 2 'data' evaluate run

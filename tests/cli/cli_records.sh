@@ -138,7 +138,7 @@ gzip -k whole.jsonl && xz -k whole.jsonl
 for place in gz:3000 gz:-7 xz:3000 xz:-40; do
     damaged "jsonl.${place%:*}" "${place#*:}"
     for command in "infer detect --db db/bakery.sqlite --model detector --device cpu" "infer tag --strategy heuristic --db db" \
-        "infer infill --db db --defaults readings.jsonl" "infer clarify --db db --candidates" "infer ask --db db" \
+        "infer infill --db db --defaults readings.jsonl" "infer clarify --db db --candidates" "infer ask --detector none --db db" \
         "data execute --db db" "data sql --schema few.json" "data candidates"; do
         cases=$((cases + 1))
         # shellcheck disable=SC2086 # a command and its options

@@ -23,7 +23,7 @@ END
 # start ARGUMENTS...: a service in the background, on a port of its own
 start() {
     rm -f log
-    AMBIT_LOG=info "$bin/ambit-infer" ask --db "${db:-gym.sqlite}" --candidates candidates.jsonl --device cpu "$@" 2>log &
+    AMBIT_LOG=info "$bin/ambit-infer" ask --detector none --db "${db:-gym.sqlite}" --candidates candidates.jsonl --device cpu "$@" 2>log &
     server=$!
     for ((i = 0; i < 300; i++)); do
         port=$(sed -nE 's/^listening on .*:([0-9]+)$/\1/p' log 2>/dev/null)
@@ -74,7 +74,7 @@ first=$(post /ask "{\"id\":1,\"question\":\"$fee\"}")
 says ask '"question":"Which trainer has the highest fee\?","detector":null,"tagger":null,"candidates":\{"from":"file","n":2,' "$first"
 says ask '"ask":\{"variable":"order#1.expr","text":"What should the result be sorted by\?"' "$first"
 says ask '"sql":"SELECT name FROM trainer ORDER BY trainer_fee DESC LIMIT 1","result":\{"status":"ok","columns":\["name"\],"rows":\[\["Suri"\]\],"more":false\}' "$first"
-infer ask --db gym.sqlite --candidates candidates.jsonl --question "$fee" -o file.jsonl 2>said
+infer ask --detector none --db gym.sqlite --candidates candidates.jsonl --question "$fee" -o file.jsonl 2>said
 [ "$(<file.jsonl)" = "$first" ] || complain ask "other than in a file: $first"
 s0="{\"version\"${first#*\"session\":\{\"version\"}"
 s0=${s0%\}}
@@ -211,7 +211,7 @@ stop
 start --serve 127.0.0.2:0
 host=127.0.0.2
 status 200 no-candidates -H "$json" -d '{"question":"Who?"}' "http://$host:$port/ask"
-refused_there() { check "$*" 1 'cannot listen there: Address already in use' infer ask --db gym.sqlite --device cpu --serve "$1"; }
+refused_there() { check "$*" 1 'cannot listen there: Address already in use' infer ask --detector none --db gym.sqlite --device cpu --serve "$1"; }
 refused_there "127.0.0.2:$port"
 host=127.0.0.1
 stop
@@ -293,7 +293,7 @@ stop
 within 5 "SIGTERM while a request is worked on"
 wait $client
 says stopped '"kind":"http","text":"the service stops"' "$(cat stopped)"
-refused() { check "$*" "$1" "$2" infer ask --db gym.sqlite --device cpu "${@:3}"; }
+refused() { check "$*" "$1" "$2" infer ask --detector none --db gym.sqlite --device cpu "${@:3}"; }
 refused 2 'expected --token-file, or a local address' --serve 0.0.0.0:0
 refused 2 'expected ADDRESS:PORT' --serve 8080
 refused 2 'expected ADDRESS:PORT' --serve 127.0.0.1:99999

@@ -104,7 +104,7 @@ detect=(infer detect --device cpu --model detector --schema few.json)
 whole 3 7 "${detect[@]}" test.jsonl
 whole 2 7 "${detect[@]}" test.jsonl --format text
 whole 2 0 infer tag --strategy heuristic --db db candidates.jsonl
-whole 3 0 infer ask --db db --tagger heuristic candidates.jsonl
+whole 3 0 infer ask --detector none --db db --tagger heuristic candidates.jsonl
 for i in $(seq 150); do echo '{"db_id":"bakery","question":"Which shift has baker '"$i"'?"}'; done >plain.jsonl
 whole 3 0 infer tag --strategy heuristic --db db plain.jsonl --format text
 cp -r "$gold/llama/base" lm && cp "$gold/bpe/llama/tokenizer.json" lm

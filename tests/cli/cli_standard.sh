@@ -12,7 +12,7 @@ echo '{"id":1,"db_id":"bakery","question":"How many bakers?","sql":"SELECT count
 # commands that print records, and pages, to standard output
 commands=(
     "data execute --db bakery.sqlite" "data sql --schema tables.json" "data candidates" "infer clarify --db bakery.sqlite --candidates"
-    "infer tag --strategy heuristic --db bakery.sqlite" "infer ask --db bakery.sqlite" "infer infill --db bakery.sqlite --defaults q.jsonl"
+    "infer tag --strategy heuristic --db bakery.sqlite" "infer ask --detector none --db bakery.sqlite" "infer infill --db bakery.sqlite --defaults q.jsonl"
 )
 pages=("data --version" "data --help" "infer help detect" "train man" "infer completion bash")
 

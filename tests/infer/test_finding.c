@@ -35,6 +35,14 @@ static void test_forms(void **state)
           "\"kind\":null,\"alternatives\":[],\"sentence\":\"No ambiguity found: the chance of one is 25 %.\","
           "\"relevance\":[]}",
           "Whose \"name\"?\n    [music] No ambiguity found: the chance of one is 25 %.\n\n");
+    f.schema_only = true;
+    check(
+        &f,
+        "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\",\"score\":0.25,\"ambiguous\":false,"
+        "\"kind\":null,\"alternatives\":[],\"sentence\":\"No ambiguity with the schema found: the chance of one is 25 %. "
+        "The question's wording was not examined.\",\"relevance\":[]}",
+        "Whose \"name\"?\n    [music] No ambiguity with the schema found: the chance of one is 25 %. The question's "
+        "wording was not examined.\n\n");
     f.ambiguous = true;
     f.score = 0.75;
     f.elements = elements;

@@ -4,6 +4,8 @@
 #include "train/adapt/adapt.h"
 #include "train/cmd/commands.h"
 
+#include <stdlib.h>
+
 static const struct adapt_request defaults = {
     .device = "auto",
     .set = { .method = ADAPT_LINEAR, .pull = 0.01 },
@@ -50,8 +52,6 @@ static enum exit_code run(const struct call *call, struct error *err)
 {
     struct adapt_request q = *(const struct adapt_request *)call->options;
 
-    if (call->n_operands != 1)
-        return error_set(err, EXIT_CODE_USAGE, "expected a detector's folder"), err->code;
     if (!q.db == !q.schema)
         return error_set(err, EXIT_CODE_USAGE, "expected either --db or --schema"), err->code;
     if (!q.draws == !q.out)
@@ -65,8 +65,13 @@ static enum exit_code run(const struct call *call, struct error *err)
                            (long long)q.elements);
     if (q.retriever && !q.elements)
         return usage_error(err, RETRIEVER_UNUSED);
-    q.run = call->operands[0];
-    return adapt(&q, err) ? err->code : EXIT_CODE_OK;
+    char *own = call->n_operands ? NULL : gate_model_default("RUN", err);
+    if (!call->n_operands && !own)
+        return err->code;
+    q.run = own ? own : call->operands[0];
+    int rc = adapt(&q, err);
+    free(own);
+    return rc ? err->code : EXIT_CODE_OK;
 }
 
 static const struct file_note files[] = {
@@ -77,11 +82,12 @@ static const struct file_note files[] = {
 const struct command command_adapt = {
     .name = "adapt",
     .summary = "fits a finished detector to a few labelled questions, and says what such fits bring",
-    .operands = "RUN",
+    .operands = "[RUN]",
     .max_operands = 1,
     OPTIONS(table, defaults),
     .details =
-        "RUN is what ambit-train gatekeeper left; it stays as it is.  The adapter is a small file that names its base by "
+        "RUN is what ambit-train gatekeeper or export --format detector left, or without it the detector that comes with "
+        "ambit; it stays as it is.  The adapter is a small file that names its base by "
         "a hash and is refused beside any other.  What is learnt is pulled to the base's values and ends where the "
         "questions that are left out in turn cost least, which may be before the first step; temperature and shift of "
         "the scores are fitted to what was left out.\n\n"

@@ -6,6 +6,7 @@
 #include "train/gate/gate_evaluate.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const struct gate_evaluate_request defaults = {
     .device = "auto", .threshold = NAN, .tokens = 16384, .seed = 1, .elements = SCHEMA_SEARCH_ELEMENTS
@@ -45,9 +46,8 @@ static enum exit_code run(const struct call *call, struct error *err)
     struct gate_evaluate_request q = *(const struct gate_evaluate_request *)call->options;
     struct gate_abstain a;
 
-    if ((call->n_operands == 1) == (q.predictions != NULL))
-        return error_set(err, EXIT_CODE_USAGE, "expected a detector's folder or --predictions FILE, and not both"),
-               err->code;
+    if (call->n_operands && q.predictions)
+        return usage_error(err, "expected a detector's folder or --predictions FILE, and not both");
     if (q.adapt && q.predictions)
         return error_set(err, EXIT_CODE_USAGE, "--adapt: expected a detector's folder, got --predictions"), err->code;
     if (gate_abstain_read(&a, q.abstain, err))
@@ -66,7 +66,13 @@ static enum exit_code run(const struct call *call, struct error *err)
     if (q.db && q.schema)
         return error_set(err, EXIT_CODE_USAGE, "--db and --schema: expected one of them"), err->code;
     q.run = call->n_operands ? call->operands[0] : NULL;
-    return gate_evaluate(&q, err) ? err->code : EXIT_CODE_OK;
+    char *own = q.run || q.predictions ? NULL : gate_model_default("RUN", err);
+    if (!q.run && !q.predictions && !own)
+        return err->code;
+    q.run = own ? own : q.run;
+    int rc = gate_evaluate(&q, err);
+    free(own);
+    return rc ? err->code : EXIT_CODE_OK;
 }
 
 const struct command command_evaluate = {
@@ -76,7 +82,8 @@ const struct command command_evaluate = {
     .max_operands = 1,
     OPTIONS(table, defaults),
     .details =
-        "RUN is what ambit-train gatekeeper left.  Own labels are records with question, db_id and a yes or no under "
+        "RUN is what ambit-train gatekeeper or export --format detector left; without RUN and --predictions it is the "
+        "detector that comes with ambit.  Own labels are records with question, db_id and a yes or no under "
         "ambiguous, and with kind, alternatives and SQL where they are known, in any form that training reads.\n\n"
         "Printed are average precision, AUC, F1 at the stored threshold and at the best, always-yes beside it, how often "
         "both alternatives were named, Brier score and calibration error, by kind and by database, with intervals of "

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The detector that comes with ambit: it opens, is small, is the one that its card describes, and every command that reads
+# a detector uses it when none is named.
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+own=$root/models/detector
+[ -e "$own/ambit.h5" ] || { echo "there are no weights in models/detector" && exit 77; }
+: >log
+
+# --- the folder
+bytes=$(cat "$own"/* | wc -c)
+[ "$bytes" -le 25000000 ] || complain "$own" "has $bytes bytes, expected at most 25,000,000"
+run 0 train inspect "$own"
+grep -q 'every checksum holds' shown || complain inspect "does not say that every checksum holds"
+grep -q '"weights": "int8"' shown || complain inspect "does not say that weights are in int8"
+cmp -s "$own/ambit.h5" "$bin/../share/ambit/detector/ambit.h5" || complain "$bin/../share/ambit/detector" "is not the folder models/detector"
+for file in ambit.h5 tokenizer.json tokenizer_config.json special_tokens_map.json; do
+    grep -q "^$(sha256sum <"$own/$file" | cut -d' ' -f1)  $file$" "$own/README.md" || complain README.md "does not have the checksum of $file"
+done
+
+# --- a database as people have them: two addresses of an order, one name of a customer
+sqlite3 shop.sqlite <<'SQL'
+CREATE TABLE customer (customer_id INTEGER PRIMARY KEY, full_name TEXT, email TEXT, registered_on TEXT);
+CREATE TABLE product (product_id INTEGER PRIMARY KEY, title TEXT, stock INTEGER);
+CREATE TABLE purchase (purchase_id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customer(customer_id),
+    billing_address TEXT, shipping_address TEXT, placed_on TEXT);
+CREATE TABLE purchase_line (purchase_id INTEGER REFERENCES purchase(purchase_id), product_id INTEGER REFERENCES product(product_id),
+    quantity INTEGER);
+INSERT INTO customer VALUES (1, 'Ida Holm', 'ida@example.org', '2024-01-05'), (2, 'Per Lund', 'per@example.org', '2024-02-11');
+INSERT INTO product VALUES (1, 'lamp', 4), (2, 'chair', 0);
+INSERT INTO purchase VALUES (1, 1, 'Mill Lane 2', 'Harbour 9', '2024-03-01'), (2, 2, 'Abbey Road 7', 'Abbey Road 7', '2024-03-02');
+INSERT INTO purchase_line VALUES (1, 1, 2), (1, 2, 1), (2, 2, 4);
+SQL
+cat >questions.jsonl <<'JSON'
+{"id": "two", "db_id": "shop", "question": "Show the address of each purchase."}
+{"id": "one", "db_id": "shop", "question": "Show the email of each customer."}
+JSON
+run 0 infer detect --db shop.sqlite --device cpu questions.jsonl -o found.jsonl
+grep -q '"id":"two",.*"ambiguous":true,.*"alternatives":\["purchase.billing_address","purchase.shipping_address"\]' found.jsonl ||
+    complain detect "does not find the two addresses: $(head -c 700 found.jsonl)"
+grep -q '"id":"one",.*"ambiguous":false' found.jsonl || complain detect "flags a plain question: $(tail -n 1 found.jsonl | head -c 500)"
+
+# --- every command uses it
+run 0 infer detect --model "$own" --db shop.sqlite --device cpu questions.jsonl -o named.jsonl
+cmp -s found.jsonl named.jsonl || complain detect "answers otherwise than with --model models/detector"
+run 0 infer ask --db shop.sqlite --device cpu questions.jsonl -o asked.jsonl
+[ "$(grep -o '"score":[0-9.e-]*' asked.jsonl)" = "$(grep -o '"score":[0-9.e-]*' found.jsonl)" ] || complain ask "has other scores: $(head -c 500 asked.jsonl)"
+for i in 1 2 3 4 5 6; do
+    echo "{\"id\": \"a$i\", \"db_id\": \"shop\", \"question\": \"List $i addresses of purchases.\", \"ambiguous\": true}"
+    echo "{\"id\": \"b$i\", \"db_id\": \"shop\", \"question\": \"List $i titles of products.\", \"ambiguous\": false}"
+done >labels.jsonl
+run 0 train evaluate --data labels.jsonl --db shop.sqlite --device cpu --json
+cp shown default.json
+run 0 train evaluate "$own" --data labels.jsonl --db shop.sqlite --device cpu --json
+cmp -s default.json shown || complain evaluate "measures otherwise than with RUN models/detector"
+run 0 train adapt --support labels.jsonl --db shop.sqlite --device cpu --method threshold -o shop.adapter
+run 0 infer detect --adapt shop.adapter --db shop.sqlite --device cpu questions.jsonl -o adapted.jsonl
+[ "$(wc -l <adapted.jsonl)" = 2 ] || complain "detect --adapt" "answers $(wc -l <adapted.jsonl) of 2 questions"
+
+# --- a program that stands alone says what is missing
+if [ ! -e /usr/local/share/ambit/detector ] && [ ! -e /usr/share/ambit/detector ]; then
+    mkdir -p alone/bin
+    cp "$bin/ambit-infer" "$bin/ambit-train" alone/bin
+    for command in "infer detect --db shop.sqlite --question x:--model" "infer ask --db shop.sqlite --question x:--detector" \
+        "train evaluate --data labels.jsonl --db shop.sqlite:RUN" "train adapt --support labels.jsonl --db shop.sqlite -o new:RUN"; do
+        program=alone/bin/ambit-${command%% *} arguments=${command#* }
+        read -ra words <<<"${arguments%:*}"
+        check "$command" 6 "no folder detector in $work/alone/share/ambit or .*gatekeeper left by ${command##*:}\$" "$program" "${words[@]}"
+    done
+fi
+finish
