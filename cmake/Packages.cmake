@@ -80,7 +80,12 @@ mpirun, Slurm or torchrun, through Open MPI.")
 
 # What Debian asks of a package beyond what an installation holds.
 configure_file(cmake/debian/changelog.in ${CMAKE_BINARY_DIR}/debian/changelog @ONLY)
-configure_file(cmake/debian/copyright ${CMAKE_BINARY_DIR}/debian/copyright COPYONLY)
+file(READ models/detector/LICENSE AMBIT_CC_BY_SA) # in the form of Debian's copyright files: indented, no empty lines
+string(REGEX REPLACE "\n[ \t]*\n" "\n.\n" AMBIT_CC_BY_SA "${AMBIT_CC_BY_SA}")
+string(REGEX REPLACE "\n[ \t]*\n" "\n.\n" AMBIT_CC_BY_SA "${AMBIT_CC_BY_SA}")
+string(STRIP "${AMBIT_CC_BY_SA}" AMBIT_CC_BY_SA)
+string(REPLACE "\n" "\n " AMBIT_CC_BY_SA "${AMBIT_CC_BY_SA}")
+configure_file(cmake/debian/copyright ${CMAKE_BINARY_DIR}/debian/copyright @ONLY)
 configure_file(CHANGELOG.md ${CMAKE_BINARY_DIR}/debian/NEWS.md COPYONLY)
 set(CPACK_AMBIT_DOCUMENTS ${CMAKE_BINARY_DIR}/debian)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/debian/prepare.cmake)

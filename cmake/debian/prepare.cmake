@@ -8,6 +8,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   set(share ${CPACK_TEMPORARY_DIRECTORY}/${component}/usr/share)
   set(doc ${share}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
   file(COPY ${CPACK_AMBIT_DOCUMENTS}/ DESTINATION ${doc})
+  file(REMOVE ${share}/ambit/detector/LICENSE) # whose text is in the copyright file
   file(GLOB pages ${share}/man/man1/*.1)
   run(gzip -9nf ${doc}/changelog ${doc}/NEWS.md ${pages})
   if(EXISTS ${share}/zsh/site-functions) # which Debian's zsh does not read in /usr
