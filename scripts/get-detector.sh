@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# A detector of MiniLM, or of any other BERT, from corpora or labels of your own:
+# A detector of MiniLM, or of any other BERT, from corpora or labels of your own.  One that needs none of this comes with
+# ambit: models/detector.
 #   scripts/get-detector.sh --encoder DIR --spider DIR [--ambiqt DIR] --out DIR [OPTIONS]
 #   scripts/get-detector.sh --encoder DIR --labels FILE --db FILE|DIR --out DIR [OPTIONS]
 # --spider is any folder in Spider's form (tables.json, train_spider.json, dev.json); --ambiqt has AmbiQT's records, which
 # are made from the questions of --spider without it.  --labels: docs/guides/train.md, "Labels of your own".  OPTIONS go to
 # `ambit-train gatekeeper`.  Every command is printed before it runs; the same line once more goes on where it stopped.
-# The detector is OUT/detector, its test table OUT/test.txt.
+# The detector is OUT/detector, with weights in int8, its test table OUT/test.txt.
 #   scripts/get-detector.sh --archive FILE|URL --sha256 SUM --out DIR
-# unpacks one that somebody has trained.  No release of ambit has one yet: it takes the first form.
+# unpacks one that somebody has trained.
 set -Eeuo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 PATH=$(realpath "${AMBIT_BIN:-$root/build/release/bin}"):$PATH
@@ -52,7 +53,7 @@ step() {
     printf '%s\n' "$*" >"$done"
 }
 
-# What ambit-infer needs of a run, whole or not at all.
+# What ambit-infer needs of a folder that was unpacked, whole or not at all.
 deliver() {
     rm -rf "$out/detector.new" "$out/detector"
     mkdir "$out/detector.new"
@@ -116,4 +117,4 @@ else
     settings=(--data "$out/contrast" --max-train 20000 --epochs 2 --eval-every 250)
 fi
 step test ambit-train gatekeeper "${settings[@]}" --encoder "$encoder" --seed "$seed" "$@" --out "$out/run" --resume
-deliver "$out/run"
+ambit-train export "$out/run" --format detector --force -o "$out/detector"
