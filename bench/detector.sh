@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# The detector that comes with ambit, from public data to models/detector and the figures of its card.
+# usage: detector.sh SHARED_DATA MINILM OUT [SEED]
+#        detector.sh --place RUN                       cuts a finished run down into models/detector, and does nothing else
+# SHARED_DATA holds spider, ambiqt, wikisql and ambrosia; natural.sh says what else is taken from BIRD, SCIENCE and PYTHON. MINILM is the Hugging
+# Face folder of all-MiniLM-L6-v2. PARTS is a JSONL file of data folders as `ambit-train gatekeeper --data` takes it, in place of natural data and
+# AmbiQT alike; MORE gives the trainer more options. AMBIT_BIN says where the programs are. A training that was stopped goes on, a finished one is
+# not repeated. Everything is in OUT: the run, the detector, and a file of figures for each set.
+set -euo pipefail
+bench=$(realpath "$(dirname "$0")")
+bin=$(realpath "${AMBIT_BIN:-$bench/../build/release/bin}")
+home=$bench/../models/detector
+
+# place RUN: the detector of a run becomes that of the repository, and its checksums stand in the card.
+place() {
+    local card=$home/README.md
+    "$bin/ambit-train" export "$1" --format detector --force -o "$home"
+    awk '/^```text$/ && checksums { exit } /^## Checksums$/ { checksums = 1 } { print }' "$card" >"$card.new"
+    {
+        printf '```text\n'
+        (cd "$home" && sha256sum ambit.h5 tokenizer.json tokenizer_config.json special_tokens_map.json)
+        printf '```\n'
+    } >>"$card.new"
+    mv "$card.new" "$card"
+    du -bc "$home"/* | tail -n 1
+}
+
+if [ "${1:-}" = --place ]; then
+    place "${2:?usage: detector.sh --place RUN}"
+    exit
+fi
+[ $# -ge 3 ] || { sed -n '3,4s/^# //p' "$0" >&2; exit 2; }
+shared=$(realpath "$1") encoder=$2 out=$(realpath -m "$3") seed=${4:-1}
+ambrosia=("$shared/ambrosia/questions_validation.jsonl" --db "$shared/ambrosia/db")
+export AMBIT_BIN=$bin
+
+# figures NAME COMMAND...: what a command prints about the run and about the detector that was cut from it, into OUT/NAME.txt.
+figures() {
+    local name=$1 model
+    shift
+    for model in run detector; do
+        echo "== $name, $model"
+        "${@//MODEL/$out/$model}"
+    done | tee "$out/$name.txt"
+}
+
+# Plain questions of Spider dev on their own databases, and how many of them are flagged.
+plain() {
+    "$bin/ambit-infer" detect --model "$1" --schema "$shared/spider/tables.json" --relevance none --format text "$shared/spider/dev.json" |
+        awk '/may mean|ambiguous for|several readings/ { flagged++ } /^    \[/ { n++ } END { printf "%d questions, %d flagged, %.3f\n", n, flagged, flagged / n }'
+}
+
+"$bench/natural.sh" "$shared" "$out" "$seed"
+[ -n "${PARTS:-}" ] || { PARTS=$out/parts.jsonl && printf '{"data": "data", "name": "natural"}\n{"data": "contrast", "name": "ambiqt"}\n' >"$PARTS"; }
+# shellcheck disable=SC2086 # options
+"$bin/ambit-train" gatekeeper --data "$PARTS" --labels "${ambrosia[@]}" --encoder "$encoder" --out "$out/run" --seed "$seed" --resume \
+    --linguistic-weight 20 --presence 1 --false-alarms .06 ${MORE:-}
+"$bin/ambit-train" export "$out/run" --format detector --force -o "$out/detector"
+
+"$bin/ambit-data" split "${ambrosia[0]}" -o "$out/ambrosia" --valid .2 --test .2 --seed "$seed" --force # the trainer's own split
+figures ambiqt "$bin/ambit-train" evaluate MODEL --data "$out/contrast"
+figures ambrosia "$bin/ambit-train" evaluate MODEL --data "$out/ambrosia/test.jsonl" "${ambrosia[@]:1}"
+figures plain plain MODEL
+python3 "$bench/detection.py" "$out/run" "$out/detector" --half final | tee "$out/detection.txt"
+place "$out/run"
