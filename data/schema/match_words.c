@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { STEM_LETTERS = 3 };
+enum { STEM_LETTERS = 3, MISTYPED_LETTERS = 5 };
 
 static const char function_words[] =
     "the a an of for in on at to and or is are was were be been do does did done we our us i me my you your it its they "
@@ -168,16 +168,43 @@ static uint32_t stem_hash(const char *word, int n)
     return word_hash(w);
 }
 
+/* Letters without the s of a plural. */
+static int singular_letters(const char *text)
+{
+    int n = (int)strlen(text);
+
+    return n > 3 && text[n - 1] == 's' && text[n - 2] != 's' ? n - 1 : n;
+}
+
 static struct match_word make_word(char *letters, int n)
 {
     letters[n] = 0;
     uint32_t raw = word_hash(letters), place = word_map_find(&abbreviated, raw);
     const char *text = place ? abbreviations[place - 1][1] : letters;
 
-    return (struct match_word){ .word = word_hash(text),
-                                .stem = stem_hash(text, (int)strlen(text)),
-                                .function = word_map_find(&functions, raw) != 0,
-                                .expanded = place != 0 };
+    struct match_word w = { .word = word_hash(text),
+                            .stem = stem_hash(text, (int)strlen(text)),
+                            .function = word_map_find(&functions, raw) != 0,
+                            .expanded = place != 0,
+                            .n = (uint8_t)singular_letters(text) };
+    memcpy(w.letters, text, w.n < MATCH_LETTERS ? w.n : MATCH_LETTERS);
+    return w;
+}
+
+bool match_words_mistyped(const struct match_word *a, const struct match_word *b)
+{
+    const struct match_word *more = a->n > b->n ? a : b, *less = more == a ? b : a;
+    int start = 0, end = 0;
+
+    if (less->n < MISTYPED_LETTERS || more->n > less->n + 1 || more->n > MATCH_LETTERS)
+        return false;
+    while (start < less->n && a->letters[start] == b->letters[start])
+        start++;
+    while (end < less->n - start && more->letters[more->n - 1 - end] == less->letters[less->n - 1 - end])
+        end++;
+    bool swapped = more->n == less->n && less->n - start - end == 2 && a->letters[start] == b->letters[start + 1] &&
+                   a->letters[start + 1] == b->letters[start];
+    return more->n - start - end == 1 || swapped;
 }
 
 static bool joint(const char *text, const char *s)
@@ -185,7 +212,17 @@ static bool joint(const char *text, const char *s)
     return s > text && isupper((unsigned char)*s) && islower((unsigned char)s[-1]);
 }
 
-int match_words_read(const char *text, struct match_word *out, int most)
+/* "number of" and "count of" ask for a number, whose name they are not. */
+static void mark_counting(struct match_word *words, int n)
+{
+    uint32_t number = word_hash("number"), count = word_hash("count"), of = word_hash("of");
+
+    for (int i = 0; i + 1 < n; i++)
+        if (words[i + 1].word == of && (words[i].word == number || words[i].word == count))
+            words[i].function = true;
+}
+
+static int read_words(const char *text, struct match_word *out, int most)
 {
     char letters[NAME_MAX_LETTERS + 1];
     int len = 0, n = 0;
@@ -202,4 +239,12 @@ int match_words_read(const char *text, struct match_word *out, int most)
         if (!*s || n == most)
             return n;
     }
+}
+
+int match_words_read(const char *text, struct match_word *out, int most)
+{
+    int n = read_words(text, out, most);
+
+    mark_counting(out, n);
+    return n;
 }

@@ -7,16 +7,22 @@
 
 #include "data/schema/element_name.h"
 
+enum { MATCH_LETTERS = 16 };
+
 /* Two words are the same if `word` is equal, and related if `stem` is. */
 struct match_word {
     uint32_t word; /* word_hash of the singular, of what an abbreviation stands for */
     uint32_t stem; /* hash of what remains without endings such as -ed, -ing, -er, -ment */
     bool function; /* it holds sentences together and names nothing ("the", "which", "show", "per") */
     bool expanded; /* it is an abbreviation */
+    uint8_t n;     /* letters, of which the first are kept */
+    char letters[MATCH_LETTERS];
 };
 
 enum { QUESTION_WORDS = 64 };
 
+/* Whether one letter, or two neighbours that changed places, makes words of five letters or more different. */
+bool match_words_mistyped(const struct match_word *a, const struct match_word *b);
 /* Words of a text in order, split where small letters meet capitals, cut after `most`; how many there are. */
 int match_words_read(const char *text, struct match_word *out, int most);
 

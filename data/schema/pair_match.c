@@ -34,7 +34,7 @@ struct hit {
 };
 
 /* The elements of one sort that have a word of the question, best fit first. */
-struct rivals {
+struct word_rivals {
     int element[BEST_KEPT], n, all, tied;
     float fit[BEST_KEPT];
 };
@@ -46,8 +46,10 @@ struct match {
     uint64_t content, distinct; /* distinct: the first place of each word of content */
     uint64_t known, in_tables;  /* words that some element, or some table, has */
     unsigned asked;
+    uint64_t *of_columns; /* [tables] words that columns of the table have */
     struct hit *hits;
-    struct rivals columns[QUESTION_WORDS], tables[QUESTION_WORDS];
+    struct word_rivals columns[QUESTION_WORDS], tables[QUESTION_WORDS];
+    bool corrected;
     float best; /* greatest MATCH_TOP */
 };
 
@@ -169,21 +171,51 @@ static const struct hit *table_hit(const struct match *m, int element)
     return &m->hits[schema_table_of(m->names->schema, element)];
 }
 
-static void meet_all(struct match *m)
+/* A word that no name has is taken for one of which it is a misspelling, if there is one. */
+static void correct_words(struct match *m)
+{
+    for (uint64_t free = m->content & ~m->known; free; free &= free - 1) {
+        struct match_word *w = &m->words[__builtin_ctzll(free)];
+        bool found = false;
+        for (int i = 0; i < m->names->n && !found; i++)
+            for (int k = 0; k < m->names->list[i].n && !found; k++)
+                if ((found = match_words_mistyped(w, &m->names->list[i].words[k])))
+                    *w = m->names->list[i].words[k];
+        m->corrected |= found;
+    }
+}
+
+static void meet_names(struct match *m)
 {
     int tables = m->names->schema->n_tables;
 
     for (int i = 0; i < m->names->n; i++) {
+        meet(&m->hits[i], m, &m->names->list[i]);
+        m->known |= m->hits[i].own;
+        m->in_tables |= i < tables ? m->hits[i].own : 0;
+    }
+}
+
+static void meet_all(struct match *m)
+{
+    int tables = m->names->schema->n_tables;
+
+    meet_names(m);
+    correct_words(m);
+    if (m->corrected)
+        meet_names(m);
+    for (uint64_t free = m->content & ~m->known; free; free &= free - 1)
+        m->asked |= word_meaning(m->words[__builtin_ctzll(free)].word);
+    for (int i = 0; i < m->names->n; i++) {
         struct hit *h = &m->hits[i];
-        meet(h, m, &m->names->list[i]);
-        m->known |= h->own;
-        m->in_tables |= i < tables ? h->own : 0;
+        if (i >= tables)
+            m->of_columns[schema_table_of(m->names->schema, i)] |= h->own;
         float said = i < tables ? 0 : table_hit(m, i)->cover;
         h->fit = (float)words_in(m, h->own | table_hit(m, i)->own) + said - MISSED * h->missed;
     }
 }
 
-static void rivals_add(struct rivals *r, int element, float fit)
+static void rivals_add(struct word_rivals *r, int element, float fit)
 {
     int at = r->n;
 
@@ -200,7 +232,7 @@ static void rivals_add(struct rivals *r, int element, float fit)
     r->element[at] = element;
 }
 
-static struct rivals *rivals_of(struct match *m, int element, int word)
+static struct word_rivals *rivals_of(struct match *m, int element, int word)
 {
     return element < m->names->schema->n_tables ? &m->tables[word] : &m->columns[word];
 }
@@ -220,14 +252,14 @@ static void count_rivals(struct match *m)
             if (holds(m, i, w))
                 rivals_add(rivals_of(m, i, w), i, m->hits[i].fit);
         for (int i = 0; i < m->names->n; i++) {
-            struct rivals *r = rivals_of(m, i, w);
+            struct word_rivals *r = rivals_of(m, i, w);
             r->tied += holds(m, i, w) && m->hits[i].fit >= r->fit[0] - EQUAL_FIT;
         }
     }
 }
 
 /* What the tie of the best elements, or the two best ones, of a word is worth. */
-static float top_worth(const struct rivals *r, float less)
+static float top_worth(const struct word_rivals *r, float less)
 {
     if (r->all < 2 || less < r->fit[1] - EQUAL_FIT)
         return 0;
@@ -262,7 +294,7 @@ static int find_anchor(struct match *m, int u, int v)
 
     for (; both; both &= both - 1) {
         int w = __builtin_ctzll(both);
-        const struct rivals *r = rivals_of(m, u, w);
+        const struct word_rivals *r = rivals_of(m, u, w);
         if (!r->all || !holds(m, u, w) || !holds(m, v, w))
             continue;
         float worth = less - r->fit[0] - EQUAL_FIT * (float)r->all;
@@ -323,7 +355,7 @@ static int word_after(uint64_t content, int anchor)
 
 static void describe_anchor(float *out, struct match *m, int u, int v, int anchor)
 {
-    const struct rivals *r = rivals_of(m, u, anchor);
+    const struct word_rivals *r = rivals_of(m, u, anchor);
     const struct hit *a = &m->hits[u], *b = &m->hits[v];
     uint64_t beside = m->content & ~(a->own & b->own);
 
@@ -348,7 +380,7 @@ static float best_other(struct match *m, int u, int v, uint64_t words)
     float best = -HUGE_VALF;
 
     for (words &= m->distinct; words; words &= words - 1) {
-        const struct rivals *r = rivals_of(m, u, __builtin_ctzll(words));
+        const struct word_rivals *r = rivals_of(m, u, __builtin_ctzll(words));
         for (int i = 0; i < r->n; i++)
             if (r->element[i] != u && r->element[i] != v) {
                 best = fmaxf(best, r->fit[i]);
@@ -358,10 +390,45 @@ static float best_other(struct match *m, int u, int v, uint64_t words)
     return best;
 }
 
+/* What other words of the question say for one table or the other. */
+static void describe_context(float *out, const struct match *m, int u, int v)
+{
+    const struct schema *s = m->names->schema;
+    int a = schema_table_of(s, u), b = schema_table_of(s, v);
+    uint64_t own = m->hits[u].own | m->hits[v].own | m->hits[a].own | m->hits[b].own;
+
+    if (a != b)
+        put(out, MATCH_CONTEXT_MORE, clip((float)words_in(m, m->of_columns[a] & ~m->of_columns[b] & ~own) / 3),
+            clip((float)words_in(m, m->of_columns[b] & ~m->of_columns[a] & ~own) / 3));
+}
+
+static int columns_meaning(const struct match_names *names, int table, unsigned meaning)
+{
+    const struct schema_table *t = &names->schema->tables[table];
+    int n = 0;
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        n += (names->list[names->schema->n_tables + c].meaning & meaning) != 0;
+    return n;
+}
+
+static void describe_meaning(float *out, const struct match *m, int u, int v)
+{
+    const struct match_names *names = m->names;
+    unsigned both = names->list[u].meaning & names->list[v].meaning & m->asked;
+    int a = schema_table_of(names->schema, u), b = schema_table_of(names->schema, v);
+
+    put(out, MATCH_ASKED_MORE, (names->list[u].meaning & m->asked) != 0, (names->list[v].meaning & m->asked) != 0);
+    out[MATCH_MEANT] = both != 0;
+    if (both) {
+        int n = columns_meaning(names, a, both) + (a == b ? 0 : columns_meaning(names, b, both));
+        out[MATCH_MEANT_RIVALS] = clip(log2f((float)(n > 1 ? n : 1)) / 4);
+    }
+}
+
 static void describe(float *out, struct match *m, int u, int v)
 {
     const struct hit *a = &m->hits[u], *b = &m->hits[v];
-    const struct name *names = m->names->list;
     int anchor = find_anchor(m, u, v);
 
     memset(out, 0, MATCH_FEATURES * sizeof *out);
@@ -377,7 +444,8 @@ static void describe(float *out, struct match *m, int u, int v)
     put(out, MATCH_TABLE_MORE, table_hit(m, u)->cover, table_hit(m, v)->cover);
     out[MATCH_FREE] = clip((float)words_in(m, ~m->known) / 6);
     out[MATCH_CONTENT] = clip((float)words_in(m, m->content) / 12);
-    put(out, MATCH_ASKED_MORE, (names[u].meaning & m->asked) != 0, (names[v].meaning & m->asked) != 0);
+    describe_context(out, m, u, v);
+    describe_meaning(out, m, u, v);
 }
 
 void match_features(const struct match_names *names, const char *question, const struct schema_pair *pairs, int n,
@@ -386,6 +454,7 @@ void match_features(const struct match_names *names, const char *question, const
     struct match m = { .names = names };
 
     m.hits = xmalloc((size_t)names->n * sizeof *m.hits + 1);
+    m.of_columns = xcalloc((size_t)names->schema->n_tables, sizeof *m.of_columns);
     read_question(&m, question);
     meet_all(&m);
     count_rivals(&m);
@@ -393,4 +462,5 @@ void match_features(const struct match_names *names, const char *question, const
     for (int i = 0; i < n; i++)
         describe(out + (size_t)i * (size_t)stride, &m, pairs[i].u, pairs[i].v);
     free(m.hits);
+    free(m.of_columns);
 }

@@ -44,10 +44,16 @@ enum match_feature {
     MATCH_AFTER_FREE,   /* likewise, behind it */
     MATCH_AFTER_OTHER,
     MATCH_AFTER_ONE,
-    MATCH_FREE,       /* words of content that no element has / 6 */
-    MATCH_CONTENT,    /* words of content / 12 */
-    MATCH_ASKED_MORE, /* 1 if an interrogative of the question asks for a meaning of the name (name_meaning.h) */
-    MATCH_ASKED_LESS,
+    MATCH_FREE,         /* words of content that no element has / 6 */
+    MATCH_CONTENT,      /* words of content / 12 */
+    MATCH_CONTEXT_MORE, /* the question's other words that columns of its table have and those of the other's lack / 3
+                         */
+    MATCH_CONTEXT_LESS,
+    MATCH_ASKED_MORE, /* 1 if the question asks for a meaning of the name (name_meaning.h), by an interrogative or by a
+                       */
+    MATCH_ASKED_LESS, /* word that no name has */
+    MATCH_MEANT,      /* it asks for a meaning that both names have; */
+    MATCH_MEANT_RIVALS, /* then log2(columns of their tables that have it, too) / 4 */
     MATCH_FEATURES
 };
 

@@ -90,7 +90,7 @@ struct schema_pair {
 };
 
 enum {
-    SCHEMA_PAIR_FEATURE_SET = 3, /* one more whenever a feature's meaning changes: trained models say theirs */
+    SCHEMA_PAIR_FEATURE_SET = 4, /* one more whenever a feature's meaning changes: trained models say theirs */
     SCHEMA_PAIRS_MAX = 16384,    /* per schema; what is beyond is left out, C of two tables first */
     PAIR_WIDE_TABLE = 96         /* in tables with more columns only pairs with similar names are of kind C */
 };

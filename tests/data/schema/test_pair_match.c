@@ -35,9 +35,34 @@ static void words_are_compared(void **state)
     assert_int_equal(match_words_read("the shipDate of orders", w, QUESTION_WORDS), 5);
     assert_true(w[0].function && !w[1].function && w[3].function);
     assert_int_equal(match_words_read("shipDate", w, 1), 1);
+    assert_int_equal(match_words_read("the number of the invoice number", w, QUESTION_WORDS), 6);
+    assert_true(w[1].function && !w[5].function);
     assert_int_equal(match_words_read("", w, QUESTION_WORDS), 0);
     assert_int_equal(match_words_read("no", w, 1), 1);
     assert_true(w[0].function && w[0].expanded);
+}
+
+static bool mistyped(const char *a, const char *b)
+{
+    struct match_word x, y;
+
+    assert_int_equal(match_words_read(a, &x, 1), 1);
+    assert_int_equal(match_words_read(b, &y, 1), 1);
+    assert_int_equal(match_words_mistyped(&x, &y), match_words_mistyped(&y, &x));
+    return match_words_mistyped(&x, &y);
+}
+
+static void misspellings(void **state)
+{
+    (void)state;
+    assert_true(mistyped("adress", "address"));
+    assert_true(mistyped("tennant", "tenant"));
+    assert_true(mistyped("recieved", "received"));
+    assert_true(mistyped("custamer", "customer"));
+    assert_false(mistyped("address", "address"));
+    assert_false(mistyped("cat", "cut"));
+    assert_false(mistyped("custamre", "customer"));
+    assert_false(mistyped("averyveryverylongword", "averyveryverylongwort"));
 }
 
 static unsigned meaning_of(const char *name)
@@ -141,6 +166,13 @@ static void a_table_decides(void **state)
     NEAR(x[MATCH_TABLE_LESS], 0);
     NEAR(x[MATCH_NEAR_MORE], 1.0 / 3);
     NEAR(x[MATCH_DIFFERENCE], 2.0 / 3);
+    match(x, &s, "shipmnts and their status, with notes", ORDER_STATUS, SHIP_STATUS);
+    NEAR(x[MATCH_TABLE_MORE], 1);
+    NEAR(x[MATCH_CONTEXT_MORE], 1.0 / 3); /* note */
+    NEAR(x[MATCH_CONTEXT_LESS], 0);
+    match(x, &s, "how is the progress", ORDER_STATUS, SHIP_STATUS);
+    NEAR(x[MATCH_MEANT], 1);
+    NEAR(x[MATCH_MEANT_RIVALS], 1.0 / 4);
     match(x, &s, "orders per customer", KEY, ORDER_KEY); /* keys say no more than the table does */
     NEAR(x[MATCH_ANCHOR], 0);
     match(x, &s, "", NAME, NOTE);
@@ -168,9 +200,8 @@ static void long_questions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_compared),       cmocka_unit_test(meanings),
-        cmocka_unit_test(a_tie_and_what_breaks_it), cmocka_unit_test(a_table_decides),
-        cmocka_unit_test(long_questions),
+        cmocka_unit_test(words_are_compared),       cmocka_unit_test(misspellings),    cmocka_unit_test(meanings),
+        cmocka_unit_test(a_tie_and_what_breaks_it), cmocka_unit_test(a_table_decides), cmocka_unit_test(long_questions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
