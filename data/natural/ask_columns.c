@@ -1,6 +1,7 @@
 #include "data/natural/ask_columns.h"
 
 #include "data/natural/ask_templates.h"
+#include "data/natural/element_style.h"
 #include "data/natural/under_specify_impl.h"
 #include "data/rewrite/sql_edit.h"
 #include "data/util/log.h"
@@ -11,7 +12,7 @@
 
 enum {
     PAIRS_EACH = 8,     /* of one table */
-    QUESTIONS_EACH = 5, /* of one pair; of a table whose rows have no name: */
+    QUESTIONS_EACH = 8, /* of one pair; of a table whose rows have no name: */
     QUESTIONS_VAGUE = 2,
     NAME_WORDS = 4, /* longer names are no words of a question */
     VALUES = 40,    /* of which one is drawn */
@@ -41,7 +42,8 @@ struct ask_pair {
     struct rival_pair r;
     int table;
     const struct schema_foreign_key *joins[2];
-    int label; /* a column of the table that names its rows; -1: none */
+    int label;    /* a column of the table that names its rows; -1: none */
+    int referred; /* the table that two keys in different roles refer to; -1: the rivals are no such keys */
 };
 
 static const struct schema_column *column_of(const struct column_asker *a, int column)
@@ -55,30 +57,6 @@ static bool few_words(const char *text)
 
     word_list_read(&words, text);
     return words.n > 0 && words.n <= NAME_WORDS;
-}
-
-/* The name of a column without its own words, in order; text keeps it. */
-static const char *left_words(struct strings *text, const char *name, const struct word_list *shared)
-{
-    char out[256] = "";
-    size_t n = 0;
-
-    for (const char *p = name; *p;) {
-        size_t k = 0;
-        while (element_name_letter(p[k]))
-            k++;
-        uint32_t hash = 0;
-        char *word = strndup(p, k);
-        if (k)
-            words_read(word, &hash, 1);
-        if (k && word_list_has(shared, hash) && n + k + 2 < sizeof out)
-            n += (size_t)snprintf(out + n, sizeof out - n, "%s%s", n ? " " : "", word);
-        free(word);
-        p += k ? k : 1;
-    }
-    for (char *p = out; *p; p++)
-        *p = (char)tolower((unsigned char)*p);
-    return strings_keep(text, out);
 }
 
 static const char *in_lower_case(struct strings *text, const char *name)
@@ -142,7 +120,7 @@ static const char *subject_of(const struct column_asker *a, const struct ask_pai
     if (!few_words(table) || !can_be_head(table) || strchr(table, '-') ||
         ends_in_any(table, vague_tables, ARRAY_LEN(vague_tables)))
         return NULL;
-    const char *subject = ask_singular(&a->out->text, in_lower_case(&a->out->text, table));
+    const char *subject = element_singular(&a->out->text, in_lower_case(&a->out->text, table));
     return shares_word(&p->r.shared, subject) ? NULL : subject;
 }
 
@@ -230,14 +208,75 @@ static const char *write_sql(struct column_asker *a, const struct ask_pair *p, e
     }
 }
 
-/* The column as the full question says it: of another table with the table's name. */
-static const char *full_name(struct column_asker *a, const struct ask_pair *p, const char *left)
+/* The column as the short question says it. */
+static const char *short_name(struct column_asker *a, const struct ask_pair *p)
 {
     struct strings *text = &a->out->text;
 
+    if (p->referred >= 0)
+        return element_singular(text, in_lower_case(text, a->s->tables[p->referred].text));
+    return words_among(text, column_of(a, p->r.columns[0])->text, &p->r.shared);
+}
+
+/* The column as the full question says it: of another table with the table's name, a key by its role. */
+static const char *full_name(struct column_asker *a, const struct ask_pair *p, const char *left)
+{
+    struct strings *text = &a->out->text;
+    const char *own = in_lower_case(text, column_of(a, p->r.columns[0])->text);
+
+    if (p->referred >= 0) {
+        const char *role = words_among(text, own, &p->r.own[0]);
+        return shares_word(&p->r.shared, role) ? role : strings_printf(text, "%s %s", role, left);
+    }
     if (!p->r.apart)
-        return in_lower_case(text, column_of(a, p->r.columns[0])->text);
-    return strings_printf(text, "%s %s", ask_singular(text, in_lower_case(text, p->r.owners[0])), left);
+        return own;
+    return strings_printf(text, "%s %s", element_singular(text, in_lower_case(text, p->r.owners[0])), left);
+}
+
+/* Two keys of one table to another: each has words of its own, beside those of the other table and "id". */
+static bool read_roles(struct rival_pair *r, const struct column_asker *a, int x, int y, int referred)
+{
+    static const char *const no_roles[] = { "id", "code", "key", "no", "number", "ref", "fk" };
+    struct word_list names[2];
+
+    *r = (struct rival_pair){ .columns = { x, y } };
+    word_list_read(&r->shared, a->s->tables[referred].text);
+    r->head = head_word(a->s->tables[referred].text);
+    for (int k = 0; k < 2; k++) {
+        r->owners[k] = column_of(a, r->columns[k])->text;
+        word_list_read(&names[k], r->owners[k]);
+    }
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < names[k].n; i++) {
+            uint32_t word = names[k].list[i];
+            bool is_id = false;
+            for (int j = 0; j < ARRAY_LEN(no_roles); j++)
+                is_id = is_id || word == word_hash(no_roles[j]);
+            if (!is_id && !word_list_has(&names[1 - k], word) && !word_list_has(&r->shared, word))
+                word_list_add(&r->own[k], word);
+        }
+    return r->own[0].n > 0 && r->own[1].n > 0 && !strpbrk(r->owners[0], "0123456789") &&
+           !strpbrk(r->owners[1], "0123456789") && can_be_head(a->s->tables[referred].text);
+}
+
+/* The other keys to the same table go.  False where the table has another column that the question may mean. */
+static bool drop_roles(bool *dropped, const struct column_asker *a, const struct ask_pair *p)
+{
+    const struct schema_table *t = &a->s->tables[p->table];
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        if (c != p->r.columns[0] && c != p->r.columns[1] && column_has_words(a->s, c, &p->r.shared)) {
+            if (column_of(a, c)->primary)
+                return false;
+            dropped[c] = true;
+        }
+    for (int k = 0; k < a->s->n_foreign_keys; k++) {
+        int from = a->s->foreign_keys[k].from, to = column_of(a, a->s->foreign_keys[k].to)->table;
+        if (column_of(a, from)->table == p->table && to == p->referred && from != p->r.columns[0] &&
+            from != p->r.columns[1])
+            dropped[from] = true;
+    }
+    return true;
 }
 
 /* The rival is read first as often as the other one. */
@@ -245,7 +284,9 @@ static struct ask_pair draw_order(struct column_asker *a, const struct ask_pair 
 {
     struct ask_pair q = *p;
 
-    if (rng_below(&a->n->rng, 2)) {
+    if (rng_below(&a->n->rng, 2) && p->referred >= 0)
+        read_roles(&q.r, a, p->r.columns[1], p->r.columns[0], p->referred);
+    else if (p->referred < 0 && rng_below(&a->n->rng, 2)) {
         rivals_read(&q.r, a->s, p->r.columns[1], p->r.columns[0]);
         q.joins[0] = p->joins[1];
         q.joins[1] = p->joins[0];
@@ -262,7 +303,8 @@ static bool finish_item(struct column_asker *a, struct under_item *item, const s
 
     bool good = question_words_read(&q, item->text) && natural_touch(a->n, item->sql[0], a->s, touched) &&
                 natural_touch(a->n, item->sql[1], a->s, other) &&
-                under_drop_further(dropped, &q, a->s, touched, &p->r, &item->left) &&
+                (p->referred >= 0 ? drop_roles(dropped, a, p)
+                                  : under_drop_further(dropped, &q, a->s, touched, &p->r, &item->left)) &&
                 under_rows_differ(&a->rows, a->db, item->sql);
     for (size_t c = 0; c < columns && p->r.apart; c++)
         touched[c] = touched[c] || (other[c] && (int)c != p->r.columns[1]);
@@ -272,27 +314,45 @@ static bool finish_item(struct column_asker *a, struct under_item *item, const s
     return good;
 }
 
+/* The question that names the column: by its own words, or by the table that has it. */
+static void write_full(struct column_asker *a, struct under_item *item, const struct ask_pair *p,
+                       const struct ask_template *t, struct ask_words w, bool casual)
+{
+    struct ask_pair owner = { .r = p->r, .table = column_of(a, p->r.columns[0])->table, .label = -1, .referred = -1 };
+    const char *subject = p->r.apart && t->query != ASK_LABELS ? subject_of(a, &owner) : NULL;
+    bool by_table = subject && w.s && rng_below(&a->n->rng, 2);
+
+    if (by_table)
+        w.s = subject;
+    else
+        w.x = full_name(a, p, w.x);
+    item->full = ask_template_write(&a->out->text, t, &w, casual);
+    item->full_sql = write_sql(a, by_table ? &owner : p, t->query, w.v, 0);
+    item->full_reason = by_table ? "table named" : "named";
+}
+
 static void ask(struct column_asker *a, const struct ask_pair *pair)
 {
     struct ask_pair p = draw_order(a, pair);
     struct strings *text = &a->out->text;
     const struct schema_column *column = column_of(a, p.r.columns[0]);
-    const char *left = left_words(text, column->text, &p.r.shared), *subject = subject_of(a, &p);
-    struct ask_words w = { .x = left, .s = subject, .v = draw_value(a, &p) };
+    struct ask_words w = { .x = short_name(a, &p), .s = subject_of(a, &p), .v = draw_value(a, &p) };
 
-    if (!left[0] || !few_words(column->text))
+    if (!w.x[0] || !few_words(column->text))
         return;
     w.k = p.label < 0 ? NULL : in_lower_case(text, column_of(a, p.label)->text);
-    const struct ask_template *t = ask_template_draw(&a->n->rng, &w, column->type, p.r.apart);
+    const struct ask_template *t =
+        ask_template_draw(&a->n->rng, &w, p.referred < 0 ? column->type : COLUMN_TEXT, p.r.apart);
     if (!t)
         return;
     bool casual = rng_uniform(&a->n->rng) < CASUAL;
-    struct under_item item = {
-        .s = a->s, .db = a->db, .columns = { p.r.columns[0], p.r.columns[1] }, .left = p.r.shared, .reason = "template"
-    };
+    struct under_item item = { .s = a->s,
+                               .db = a->db,
+                               .columns = { p.r.columns[0], p.r.columns[1] },
+                               .left = p.r.shared,
+                               .reason = p.referred < 0 ? "template" : "two keys" };
     item.text = ask_template_write(text, t, &w, casual);
-    w.x = full_name(a, &p, left);
-    item.full = ask_template_write(text, t, &w, casual);
+    write_full(a, &item, &p, t, w, casual);
     for (int k = 0; k < 2; k++)
         item.sql[k] = write_sql(a, &p, t->query, w.v, k);
     if (finish_item(a, &item, &p))
@@ -321,7 +381,7 @@ static void pairs_of_table(struct pair_list *l, const struct column_asker *a, in
 
     for (int x = t->first_column; x < t->first_column + t->n_columns; x++)
         for (int y = x + 1; y < t->first_column + t->n_columns; y++) {
-            struct ask_pair p = { .table = table };
+            struct ask_pair p = { .table = table, .referred = -1 };
             if (rivals_read(&p.r, a->s, x, y))
                 add_pair(l, a, p);
         }
@@ -352,10 +412,22 @@ static void pairs_by_keys(struct pair_list *l, const struct column_asker *a, con
         return;
     for (int x = t->first_column; x < t->first_column + t->n_columns; x++)
         for (int y = u->first_column; y < u->first_column + u->n_columns; y++) {
-            struct ask_pair p = { .table = table, .joins = { f, g } };
+            struct ask_pair p = { .table = table, .joins = { f, g }, .referred = -1 };
             if (rivals_read(&p.r, a->s, x, y) && !table_has_words(a, table, &p.r.shared))
                 add_pair(l, a, p);
         }
+}
+
+/* Two keys to one column: parts of one key lead to different columns. */
+static void pairs_of_roles(struct pair_list *l, const struct column_asker *a, const struct schema_foreign_key *f,
+                           const struct schema_foreign_key *g)
+{
+    int table = column_of(a, f->from)->table, referred = column_of(a, f->to)->table;
+    struct ask_pair p = { .table = table, .referred = referred };
+
+    if (f->from != g->from && f->to == g->to && referred != table && !column_of(a, f->from)->primary &&
+        !column_of(a, g->from)->primary && read_roles(&p.r, a, f->from, g->from, referred))
+        add_pair(l, a, p);
 }
 
 static void ask_table(struct column_asker *a, int table)
@@ -366,8 +438,10 @@ static void ask_table(struct column_asker *a, int table)
     for (int f = 0; f < a->s->n_foreign_keys; f++)
         for (int g = f + 1; g < a->s->n_foreign_keys; g++)
             if (column_of(a, a->s->foreign_keys[f].from)->table == table &&
-                column_of(a, a->s->foreign_keys[g].from)->table == table)
+                column_of(a, a->s->foreign_keys[g].from)->table == table) {
                 pairs_by_keys(&l, a, &a->s->foreign_keys[f], &a->s->foreign_keys[g]);
+                pairs_of_roles(&l, a, &a->s->foreign_keys[f], &a->s->foreign_keys[g]);
+            }
     rng_shuffle(&a->n->rng, l.list, l.n, sizeof *l.list);
     for (int i = 0; i < l.n && i < PAIRS_EACH; i++)
         for (int k = 0; k < (subject_of(a, &l.list[i]) ? QUESTIONS_EACH : QUESTIONS_VAGUE); k++)

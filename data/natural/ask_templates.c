@@ -1,5 +1,7 @@
 #include "data/natural/ask_templates.h"
 
+#include "data/natural/element_style.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +100,7 @@ const struct ask_template *ask_template_draw(struct rng *rng, const struct ask_w
 {
     const struct ask_template *found = NULL;
     struct strings text = { 0 };
-    bool plural = strcmp(ask_singular(&text, w->x), w->x) != 0;
+    bool plural = strcmp(element_singular(&text, w->x), w->x) != 0;
     uint32_t fit = 0;
 
     strings_release(&text);
@@ -108,47 +110,12 @@ const struct ask_template *ask_template_draw(struct rng *rng, const struct ask_w
     return found;
 }
 
-static bool ends_in(const char *word, size_t n, const char *end)
-{
-    size_t k = strlen(end);
-    return n > k && strncmp(word + n - k, end, k) == 0;
-}
-
-const char *ask_singular(struct strings *text, const char *phrase)
-{
-    int n = (int)strlen(phrase);
-    size_t length = (size_t)n;
-
-    if (n > 4 && ends_in(phrase, length, "ies"))
-        return strings_printf(text, "%.*sy", n - 3, phrase);
-    if (ends_in(phrase, length, "sses") || ends_in(phrase, length, "xes") || ends_in(phrase, length, "ches") ||
-        ends_in(phrase, length, "shes"))
-        return strings_printf(text, "%.*s", n - 2, phrase);
-    bool plural = n > 3 && phrase[n - 1] == 's' && !ends_in(phrase, length, "ss") && !ends_in(phrase, length, "us") &&
-                  !ends_in(phrase, length, "is");
-    return strings_printf(text, "%.*s", plural ? n - 1 : n, phrase);
-}
-
-const char *ask_plural(struct strings *text, const char *phrase)
-{
-    size_t n = strlen(phrase);
-    bool vowel = n > 1 && strchr("aeiou", phrase[n - 2]);
-
-    if (n > 1 && phrase[n - 1] == 'y' && !vowel)
-        return strings_printf(text, "%.*sies", (int)n - 1, phrase);
-    if (n && strcmp(ask_singular(text, phrase), phrase) != 0)
-        return strings_keep(text, phrase);
-    bool hiss =
-        n && (phrase[n - 1] == 's' || phrase[n - 1] == 'x' || ends_in(phrase, n, "ch") || ends_in(phrase, n, "sh"));
-    return strings_printf(text, "%s%s", phrase, hiss ? "es" : "s");
-}
-
 /* What stands for the brace at p; *length gets the letters of the brace. */
 static const char *word_for(struct strings *text, const char *p, const struct ask_words *w, size_t *length)
 {
     *length = strcspn(p, "}") + 1;
     const char *word = p[1] == 'x' ? w->x : p[1] == 's' ? w->s : p[1] == 'k' ? w->k : w->v;
-    return *length == 4 ? ask_plural(text, word) : word;
+    return *length == 4 ? element_plural(text, element_singular(text, word)) : word;
 }
 
 const char *ask_template_write(struct strings *text, const struct ask_template *t, const struct ask_words *w,

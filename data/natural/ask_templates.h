@@ -44,8 +44,4 @@ const struct ask_template *ask_template_draw(struct rng *rng, const struct ask_w
 /* The question; text keeps it.  casual: without its capital and its last sign. */
 const char *ask_template_write(struct strings *text, const struct ask_template *t, const struct ask_words *w,
                                bool casual);
-/* The last word in the singular or plural. */
-const char *ask_singular(struct strings *text, const char *phrase);
-const char *ask_plural(struct strings *text, const char *phrase);
-
 #endif

@@ -4,6 +4,7 @@
 #include "data/natural/hard_negative.h"
 #include "data/natural/schema_edit.h"
 #include "data/natural/schema_store.h"
+#include "data/natural/schema_without.h"
 #include "data/natural/under_specify.h"
 #include "data/schema/schema_build.h"
 #include "data/schema/schema_join.h"
@@ -32,25 +33,43 @@ bool natural_claim(struct natural *n, const char *question, enum fold fold)
     return n->fold_of[at] == fold;
 }
 
+/* Takes the schema. */
+static const struct schema *keep_schema(struct natural *n, struct schema s)
+{
+    struct schema *kept = xmalloc(sizeof *kept);
+
+    *kept = s;
+    GROW(n->made, n->n_made, n->made_cap);
+    n->made[n->n_made++] = kept;
+    return kept;
+}
+
 const struct schema *natural_join(struct natural *n, const struct schema *a, const struct schema *b)
 {
     const struct schema *const both[] = { a, b };
-    struct schema *joined = xmalloc(sizeof *joined);
+    struct schema s;
 
-    schema_join(joined, both, 2);
-    joined->db_id = strings_printf(&n->out->folds[FOLD_TRAIN].text, "%s__%s", a->db_id, b->db_id);
-    GROW(n->joined, n->n_joined, n->joined_cap);
-    n->joined[n->n_joined++] = joined;
-    return joined;
+    schema_join(&s, both, 2);
+    s.db_id = strings_printf(&n->out->folds[FOLD_TRAIN].text, "%s__%s", a->db_id, b->db_id);
+    return keep_schema(n, s);
 }
 
-static void joined_release(struct natural *n)
+const struct schema *natural_rename(struct natural *n, const struct schema *s, int column, const char *name)
 {
-    for (int i = 0; i < n->n_joined; i++) {
-        schema_release(n->joined[i]);
-        free(n->joined[i]);
+    struct schema renamed;
+
+    schema_with_name(&renamed, s, column, name,
+                     strings_printf(&n->out->folds[FOLD_TRAIN].text, "%s__%s", s->db_id, name));
+    return keep_schema(n, renamed);
+}
+
+static void made_release(struct natural *n)
+{
+    for (int i = 0; i < n->n_made; i++) {
+        schema_release(n->made[i]);
+        free(n->made[i]);
     }
-    free(n->joined);
+    free(n->made);
 }
 
 void natural_add(struct natural *n, enum fold fold, const struct example *e)
@@ -213,7 +232,7 @@ int natural_build(struct dataset *out, const struct natural_options *o, char *co
         corpus_release(&corpora[i]);
     free(corpora);
     schema_store_release(&store);
-    joined_release(&n);
+    made_release(&n);
     strings_release(&n.questions);
     free(n.fold_of);
     arena_release(&n.sql);

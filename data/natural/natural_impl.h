@@ -26,8 +26,8 @@ struct natural {
     enum fold *fold_of;
     int questions_cap;
     struct schema_store *schemas; /* the forms of schemas that out has */
-    struct schema **joined;       /* schemas of two databases; they live as long as the run */
-    int n_joined, joined_cap;
+    struct schema **made;         /* schemas that no corpus has; they live as long as the run */
+    int n_made, made_cap;
     struct arena sql;
     struct rng rng;
 };
@@ -39,6 +39,8 @@ typedef int natural_maker(struct natural *n, const struct natural_corpus *c, str
 bool natural_claim(struct natural *n, const char *question, enum fold fold);
 /* The schemas of two databases as one, which n keeps. */
 const struct schema *natural_join(struct natural *n, const struct schema *a, const struct schema *b);
+/* The schema with another name for one of its columns, which n keeps. */
+const struct schema *natural_rename(struct natural *n, const struct schema *s, int column, const char *name);
 /* Adds an example; id may be NULL. */
 void natural_add(struct natural *n, enum fold fold, const struct example *e);
 /* Sets flags[column] for every column that the statement uses.  False where it cannot be read on the schema. */

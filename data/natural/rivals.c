@@ -2,6 +2,9 @@
 
 #include "data/ambiguate/wordnet/wordnet.h"
 
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Units and yes-or-no words end a name, but nobody asks for "the billion". */
@@ -174,6 +177,29 @@ bool rivals_read(struct rival_pair *r, const struct schema *s, int a, int b)
         has_digit(y->text))
         return false;
     return (r->apart ? read_of_two_tables(r, s) : read_of_one_table(r, s)) && begins_well(&r->shared);
+}
+
+const char *words_among(struct strings *text, const char *name, const struct word_list *words)
+{
+    char out[256] = "";
+    size_t n = 0;
+
+    for (const char *p = name; *p;) {
+        size_t k = 0;
+        while (element_name_letter(p[k]))
+            k++;
+        uint32_t hash = 0;
+        char *word = strndup(p, k);
+        if (k)
+            words_read(word, &hash, 1);
+        if (k && word_list_has(words, hash) && n + k + 2 < sizeof out)
+            n += (size_t)snprintf(out + n, sizeof out - n, "%s%s", n ? " " : "", word);
+        free(word);
+        p += k ? k : 1;
+    }
+    for (char *p = out; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return strings_keep(text, out);
 }
 
 bool column_has_words(const struct schema *s, int column, const struct word_list *words)

@@ -10,6 +10,7 @@
 
 #include "data/natural/question_words.h"
 #include "data/schema/schema.h"
+#include "data/util/strings.h"
 
 /* The words that both names have, and those that only one of them has: of different tables, the tables' words. */
 struct rival_pair {
@@ -23,6 +24,8 @@ struct rival_pair {
 /* False where columns a and b are no rivals. */
 bool rivals_read(struct rival_pair *r, const struct schema *s, int a, int b);
 
+/* The words of a name that are among the list, in the order of the name, in lower case; text keeps them. */
+const char *words_among(struct strings *text, const char *name, const struct word_list *words);
 /* The hash of the last word of a name; 0 where it has none. */
 uint32_t head_word(const char *text);
 /* Whether a name ends in a noun, singular or plural, that can be asked for by itself. */

@@ -15,7 +15,7 @@ static char *make_key(const struct schema *s, const bool *dropped)
     FILE *f = open_memstream(&key, &size);
 
     CHECK(f, "cannot write to memory");
-    fputs(s->db_id, f);
+    fprintf(f, "%s %lld", s->db_id, (long long)s->serial);
     for (int c = 0; c < s->n_columns; c++)
         if (dropped[c])
             fprintf(f, " %d", c);

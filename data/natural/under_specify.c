@@ -193,7 +193,9 @@ static enum loss make_item(struct under_search *x, int question, int db, const b
     item.dropped = xcalloc((size_t)s->n_columns, sizeof *item.dropped);
     item.sql[0] = source->query;
     item.full = source->question;
+    item.full_sql = source->query;
     item.reason = "under-specified";
+    item.full_reason = "named";
     if (!under_drop_further(item.dropped, &q, s, touched, r, &item.left))
         loss = LOSS_RIVALS;
     else if (!(item.sql[1] = exchange(x, source->query, s, r)))

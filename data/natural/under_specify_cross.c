@@ -38,15 +38,6 @@ static bool items_fit(const void *group, int a, int b)
     return strcmp(x->text, y->text) != 0;
 }
 
-/* One of the two columns, which stays where only one does: not one whose key would go with it. */
-static int draw_kept(struct natural *n, const struct under_item *i)
-{
-    for (int k = 0; k < 2; k++)
-        if (i->s->columns[i->columns[k]].primary)
-            return k;
-    return (int)rng_below(&n->rng, 2);
-}
-
 static const char *alternative(struct strings *text, const struct schema *s, int column)
 {
     return strings_printf(text, "%s.%s", s->tables[s->columns[column].table].name, s->columns[column].name);
@@ -57,25 +48,23 @@ static enum sia_kind kind_of(const struct under_item *i)
     return i->s->columns[i->columns[0]].table == i->s->columns[i->columns[1]].table ? SIA_COLUMN : SIA_JOIN;
 }
 
-/* which: the only column that stands there; -1: both do, and the question is ambiguous. */
-static void emit(const struct group *g, const struct under_item *i, const char *db_id, int which)
+/* one: the only column that fits; NULL: both do, and the question is ambiguous. */
+static void emit(const struct group *g, const struct under_item *i, const char *db_id, const struct under_one *one)
 {
-    const struct schema *s = i->s;
     enum fold fold = g->c->fold[i->db];
     struct example e = { .db_id = db_id,
                          .source_db = g->c->schemas.schemas[i->db].db_id,
                          .question = i->text,
+                         .sql = { one ? one->sql : i->sql[0], one ? NULL : i->sql[1] },
+                         .n_sql = one ? 1 : 2,
                          .slice = EXAMPLE_CROSSED,
                          .kind = kind_of(i),
-                         .ambiguous = which < 0,
+                         .ambiguous = !one,
                          .source = g->c->name,
-                         .reason = i->reason };
+                         .reason = one && one->gone < 0 ? "whole name" : i->reason };
 
-    for (int k = 0; k < 2; k++)
-        if (which < 0 || which == k)
-            e.sql[e.n_sql++] = i->sql[k];
-    for (int k = 0; k < 2 && which < 0; k++)
-        e.alternatives[k] = alternative(&g->n->out->folds[fold].text, s, i->columns[k]);
+    for (int k = 0; k < 2 && !one; k++)
+        e.alternatives[k] = alternative(&g->n->out->folds[fold].text, i->s, i->columns[k]);
     natural_add(g->n, fold, &e);
 }
 
@@ -86,41 +75,41 @@ static void emit_named(const struct group *g, const struct under_item *i, const 
     const struct example e = { .db_id = db_id,
                                .source_db = g->c->schemas.schemas[i->db].db_id,
                                .question = i->full,
-                               .sql = { i->sql[0] },
+                               .sql = { i->full_sql },
                                .n_sql = 1,
                                .slice = EXAMPLE_PRESENCE,
                                .kind = kind_of(i),
                                .source = g->c->name,
-                               .reason = "named" };
+                               .reason = i->full_reason };
 
     if (natural_claim(g->n, i->full, fold))
         natural_add(g->n, fold, &e);
 }
 
-/* The schema without what x and y drop, and without column `gone`. */
-static const char *schema_for(const struct group *g, const struct under_item *x, const struct under_item *y, int gone)
+/* The schema of `one` without what x and y drop, and without the column that is gone there. */
+static const char *schema_for(const struct group *g, const struct under_item *x, const struct under_item *y,
+                              const struct under_one *one)
 {
-    const struct schema *s = x->s;
-    bool *dropped = xcalloc((size_t)s->n_columns, sizeof *dropped);
+    bool *dropped = xcalloc((size_t)one->s->n_columns, sizeof *dropped);
 
-    for (int c = 0; c < s->n_columns; c++)
-        dropped[c] = x->dropped[c] || y->dropped[c] || c == gone;
-    const char *db_id = schema_store_get(g->n, s, dropped);
+    for (int c = 0; c < one->s->n_columns; c++)
+        dropped[c] = x->dropped[c] || y->dropped[c] || c == one->gone;
+    const char *db_id = schema_store_get(g->n, one->s, dropped);
     free(dropped);
     return db_id;
 }
 
-/* Both short questions on both schemas, and both questions as they were. */
+/* Both short questions on both schemas, and both questions that name their column. */
 static void emit_pair(const struct group *g, const struct under_item *x, const struct under_item *y)
 {
-    int kept_x = draw_kept(g->n, x), kept_y = draw_kept(g->n, y);
-    const char *both_x = schema_for(g, x, y, y->columns[1 - kept_y]);
-    const char *both_y = schema_for(g, x, y, x->columns[1 - kept_x]);
+    struct strings *text = &g->n->out->folds[g->c->fold[x->db]].text;
+    struct under_one one_x = under_one_draw(g->n, text, x, x->s), one_y = under_one_draw(g->n, text, y, x->s);
+    const char *both_x = schema_for(g, x, y, &one_y), *both_y = schema_for(g, x, y, &one_x);
 
-    emit(g, x, both_x, -1);
-    emit(g, x, both_y, kept_x);
-    emit(g, y, both_y, -1);
-    emit(g, y, both_x, kept_y);
+    emit(g, x, both_x, NULL);
+    emit(g, x, both_y, &one_x);
+    emit(g, y, both_y, NULL);
+    emit(g, y, both_x, &one_y);
     emit_named(g, x, both_x);
     emit_named(g, y, both_y);
 }

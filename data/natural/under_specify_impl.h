@@ -18,8 +18,9 @@ struct under_item {
     bool *dropped;           /* [s->n_columns] further columns that the short question may mean */
     struct word_list left;   /* of the name of the column in the short question */
     const char *text, *full; /* the short question, and the one that names the column */
-    const char *sql[2];      /* with either column; the first is the full question's too */
-    const char *reason;
+    const char *sql[2];      /* with either column */
+    const char *full_sql;    /* of the full question */
+    const char *reason, *full_reason;
 };
 
 struct under_items {
@@ -48,6 +49,19 @@ bool under_drop_further(bool *dropped, const struct cut_question *q, const struc
 /* Takes the arrays of the item. */
 void under_items_add(struct under_items *items, const struct under_item *item);
 void under_items_release(struct under_items *items);
+
+/* A schema on which only one of an item's columns fits the short question. */
+struct under_one {
+    const struct schema *s;
+    int which;       /* the column that fits */
+    int gone;        /* the other column, which is not there; -1: it is, and */
+    const char *sql; /* with the column that fits, under its name there */
+};
+
+/* Draws one: the other column goes, or the one that fits goes by the whole name that the question says.  text keeps the
+ * statement. */
+struct under_one under_one_draw(struct natural *n, struct strings *text, const struct under_item *i,
+                                const struct schema *s);
 
 /* Writes the examples of all items of one corpus. */
 void under_specify_cross(struct natural *n, const struct natural_corpus *c, const struct under_items *items);
