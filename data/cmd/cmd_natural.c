@@ -13,7 +13,7 @@ struct natural_arguments {
 };
 
 static const struct natural_arguments defaults = {
-    .natural = { .test_share = 0.1, .valid_share = 0.1, .clear = 1, .edits = 40 },
+    .natural = { .test_share = 0.1, .valid_share = 0.1, .clear = 1, .edits = 40, .wording = 4 },
     .seed = 1,
 };
 
@@ -29,6 +29,8 @@ static const struct option options[] = {
     REAL_OPTION("valid-share", AT(natural.valid_share), "X", 0, 0.5,
                 "share of the other databases held out for validation"),
     INT_OPTION("edits", AT(natural.edits), "N", 0, 10000, "sets of four examples on edited schemas, for each database"),
+    INT_OPTION("wording", AT(natural.wording), "N", 0, 10000,
+               "questions that are ambiguous in their words, of each kind on each schema"),
     REAL_OPTION("clear", AT(natural.clear), "X", 0, 100, "clear questions as they stand for each ambiguous question"),
     { 0 },
 };
@@ -71,6 +73,8 @@ const struct command command_natural = {
         "Edited schemas have two columns, keys or tables in the place of one (list_price and sale_price for price; orders "
         "and orders_archive). A question that says no modifier is ambiguous on them, one that says a modifier is clear. "
         "--edits bounds how many; each set is two questions on two schemas, ambiguous on one and clear on the other.\n\n"
+        "Templates of wording (attachment, scope, vague) are filled with the names of each schema; --wording bounds "
+        "them. Their examples have the slice own.\n\n"
         "The field reason says why a question has its label. Splits share no database and no question.",
     .examples = { "ambit-data natural spider -o natural --seed 1",
                   "ambit-data natural spider wikisql --splits contrast -o natural" },

@@ -202,22 +202,29 @@ int dataset_check_balance(const struct dataset *d, struct error *err)
     return 0;
 }
 
+/* A row for each kind, schema kinds first. */
 static void print_slice(const struct example_list *l, enum fold f, enum example_slice slice, FILE *out)
 {
-    int counts[SIA_KINDS][2] = { { 0 } };
+    int counts[SIA_KINDS + LINGUISTIC_KINDS][2] = { { 0 } };
+    const char *names[SIA_KINDS + LINGUISTIC_KINDS] = { 0 };
 
-    for (int i = 0; i < l->n; i++)
-        if (l->items[i].slice == slice)
-            counts[l->items[i].kind][l->items[i].ambiguous]++;
-    for (int k = 0; k < SIA_KINDS; k++)
-        if (counts[k][0] + counts[k][1])
-            fprintf(out, "%-6s %-9s %-4s %9d %14d\n", fold_name(f), example_slice_name(slice),
-                    sia_kind_letter((enum sia_kind)k), counts[k][1], counts[k][0]);
+    for (int i = 0; i < l->n; i++) {
+        const struct example *e = &l->items[i];
+        int row = e->linguistic == LINGUISTIC_NONE ? (int)e->kind : SIA_KINDS + (int)e->linguistic - 1;
+        if (e->slice != slice)
+            continue;
+        counts[row][e->ambiguous]++;
+        names[row] = example_kind_name(e);
+    }
+    for (int k = 0; k < SIA_KINDS + LINGUISTIC_KINDS; k++)
+        if (names[k])
+            fprintf(out, "%-6s %-9s %-10s %9d %14d\n", fold_name(f), example_slice_name(slice), names[k], counts[k][1],
+                    counts[k][0]);
 }
 
 static void print_counts(const struct dataset *d, FILE *out)
 {
-    fprintf(out, "%-6s %-9s %-4s %9s %14s\n", "fold", "slice", "kind", "ambiguous", "not ambiguous");
+    fprintf(out, "%-6s %-9s %-10s %9s %14s\n", "fold", "slice", "kind", "ambiguous", "not ambiguous");
     for (int f = 0; f < FOLDS; f++)
         for (int s = 0; s < EXAMPLE_SLICES; s++)
             print_slice(&d->folds[f], (enum fold)f, (enum example_slice)s, out);

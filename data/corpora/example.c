@@ -70,14 +70,33 @@ static int get_strings(const json_t *o, const char *field, int low, int high, co
     return (int)n;
 }
 
+/* The kind of an example of the slice own, whose words were looked at for it. */
+static int parse_linguistic(struct example *e, const json_t *o, const char *where, struct error *err)
+{
+    const char *word = json_get_string(o, "kind", where, err);
+
+    if (!word)
+        return -1;
+    e->kind = SIA_KINDS;
+    e->linguistic = linguistic_kind_find(word);
+    if (e->linguistic != LINGUISTIC_NONE)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: field \"kind\": expected attachment, scope or vague in the slice own, got \"%s\"", where,
+                     word);
+}
+
 static int parse_labels(struct example *e, const json_t *o, const char *where, struct error *err)
 {
-    int slice = get_word(o, "slice", slice_names, EXAMPLE_OWN, where, err);
-    int kind = slice < 0 ? -1 : get_word(o, "kind", sia_kind_letters, SIA_KINDS, where, err);
+    int slice = get_word(o, "slice", slice_names, EXAMPLE_SLICES, where, err), kind = -1;
 
-    if (kind < 0 || json_get_bool(o, "ambiguous", &e->ambiguous, where, err))
+    if (slice < 0 || json_get_bool(o, "ambiguous", &e->ambiguous, where, err))
         return -1;
     e->slice = (enum example_slice)slice;
+    if (e->slice == EXAMPLE_OWN)
+        return parse_linguistic(e, o, where, err);
+    if ((kind = get_word(o, "kind", sia_kind_letters, SIA_KINDS, where, err)) < 0)
+        return -1;
     e->kind = (enum sia_kind)kind;
     int named = e->ambiguous && e->slice != EXAMPLE_THESIS ? 2 : 0;
     return get_strings(o, "alternatives", named, named, e->alternatives, where, err) < 0 ? -1 : 0;
@@ -130,12 +149,17 @@ static json_t *string_array(const char *const *s, int n)
     return a;
 }
 
+const char *example_kind_name(const struct example *e)
+{
+    return e->linguistic == LINGUISTIC_NONE ? sia_kind_letter(e->kind) : linguistic_kind_name(e->linguistic);
+}
+
 int example_write(struct out_file *o, const struct example *e, struct error *err)
 {
     json_t *v = json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:b, s:o}", "id", e->id, "db_id", e->db_id, "source_db",
                           e->source_db, "question", e->question, "sql", string_array(e->sql, e->n_sql), "slice",
-                          example_slice_name(e->slice), "kind", sia_kind_letter(e->kind), "ambiguous",
-                          (int)e->ambiguous, "alternatives", string_array(e->alternatives, e->alternatives[0] ? 2 : 0));
+                          example_slice_name(e->slice), "kind", example_kind_name(e), "ambiguous", (int)e->ambiguous,
+                          "alternatives", string_array(e->alternatives, e->alternatives[0] ? 2 : 0));
     CHECK(v, "example %s is not UTF-8", e->id); /* what was read by jansson is */
     if (e->n_renamed)
         json_object_set_new(v, "renamed", string_array(e->renamed, e->n_renamed));

@@ -15,7 +15,7 @@
 /*
  * EXAMPLE_CROSSED: label balanced for every question and for every schema.  EXAMPLE_PRESENCE: never ambiguous, on a
  * schema where at most one of the alternatives stands.  EXAMPLE_THESIS: labelled by the thesis' rule, for reproduction
- * only.  EXAMPLE_OWN: labelled by people; never in a data folder.
+ * only.  EXAMPLE_OWN: labelled by people, or in a data folder a question looked at for a linguistic kind.
  */
 enum example_slice { EXAMPLE_CROSSED, EXAMPLE_PRESENCE, EXAMPLE_THESIS, EXAMPLE_OWN, EXAMPLE_SLICES };
 const char *example_slice_name(enum example_slice s);
@@ -58,6 +58,8 @@ void example_list_add(struct example_list *l, const struct example *e);
 int example_list_read(struct example_list *l, const char *path, struct error *err);
 void example_list_release(struct example_list *l);
 
+/* "C", or "scope" where the example has a linguistic kind. */
+const char *example_kind_name(const struct example *e);
 int example_write(struct out_file *o, const struct example *e, struct error *err);
 
 /* The element that an alternative names: *table, and *column or -1 for a table.  -1 when s has no such element. */

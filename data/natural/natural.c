@@ -6,6 +6,7 @@
 #include "data/natural/schema_store.h"
 #include "data/natural/schema_without.h"
 #include "data/natural/under_specify.h"
+#include "data/natural/wording_make.h"
 #include "data/schema/schema_build.h"
 #include "data/schema/schema_join.h"
 #include "data/sql/sql.h"
@@ -20,7 +21,8 @@
 enum { SQL_ARENA_BYTES = 64 << 20 };
 
 /* In this order over all corpora: a later maker may look at what the earlier ones have made. */
-static natural_maker *const makers[] = { under_specify_make, ask_columns_make, schema_edit_make, hard_negative_make };
+static natural_maker *const makers[] = { under_specify_make, ask_columns_make, schema_edit_make, wording_make,
+                                         hard_negative_make };
 
 bool natural_claim(struct natural *n, const char *question, enum fold fold)
 {
@@ -248,7 +250,7 @@ static void print_list(const struct example_list *l, enum fold fold, FILE *out)
     for (int i = 0; i < l->n; i++) {
         const struct example *e = &l->items[i];
         char key[256];
-        snprintf(key, sizeof key, "%-14s %-22s %s", e->source, e->reason, sia_kind_letter(e->kind));
+        snprintf(key, sizeof key, "%-14s %-22s %s", e->source, e->reason, example_kind_name(e));
         counts[strings_add(&keys, key)][e->ambiguous]++;
     }
     for (int k = 0; k < keys.n; k++)

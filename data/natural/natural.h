@@ -16,7 +16,8 @@ struct natural_options {
     double test_share, valid_share; /* of the databases that `splits` does not know */
     const char *splits;             /* a data folder, or NULL: a database of that folder keeps its split */
     double clear;                   /* clear questions of the presence slice, for each ambiguous question */
-    int edits;                      /* sets of four examples on edited schemas, for each database, at most */
+    int64_t edits;                  /* sets of four examples on edited schemas, for each database, at most */
+    int64_t wording; /* questions that are ambiguous in their words, of each kind on each schema, at most */
 };
 
 /* Reads the n corpora; the base name of a folder is the source of its examples.  Fills out, which the caller releases

@@ -1,108 +1,27 @@
-#include "data/natural/schema_ask.h"
+#include "data/natural/schema_ask_impl.h"
 
 #include "data/natural/element_style.h"
 #include "data/natural/lexicon.h"
 #include "data/natural/schema_edit_impl.h"
 #include "data/natural/wording.h"
-#include "data/rewrite/sql_edit.h"
 #include "data/schema/element_name.h"
 
-#include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WORDS = 3, /* of a table or column that a template can name */ NEIGHBOURS = 32 };
-
-/* What one template is filled with. */
-struct asking {
-    struct schema_asks *out;
-    const struct schema *s;
-    struct rng rng; /* of the group, so that the same words are asked of every schema */
-};
+enum { NEIGHBOURS = 32 };
 
 /* A table that a key joins with another one, and the columns of that key. */
 struct neighbour {
     int table, own, theirs; /* own: column of the table that was asked about */
 };
 
-static const char *keep_printf(struct asking *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static const char *keep_printf(struct asking *a, const char *fmt, ...)
-{
-    char *text = NULL;
-    va_list list;
-
-    va_start(list, fmt);
-    CHECK(vasprintf(&text, fmt, list) >= 0, "cannot format a question");
-    va_end(list);
-    const char *kept = strings_keep(a->out->text, text);
-    free(text);
-    return kept;
-}
-
-static int words_in(const char *text)
-{
-    int n = 1;
-
-    for (; *text; text++)
-        n += *text == ' ';
-    return n;
-}
-
-static const char *one_of(struct asking *a, int table)
-{
-    return element_singular(a->out->text, a->s->tables[table].text);
-}
-
-static const char *many_of(struct asking *a, int table)
-{
-    return element_plural(a->out->text, one_of(a, table));
-}
-
-static const char *own_words(const struct schema *s, int column)
-{
-    return element_own_words(s->columns[column].text, s->tables[s->columns[column].table].text);
-}
-
-static const char *name_of(struct asking *a, const char *name)
-{
-    return sql_written_name(a->out->text, name);
-}
-
-static const char *column_name(struct asking *a, int column)
-{
-    return name_of(a, a->s->columns[column].name);
-}
-
-static const char *table_name(struct asking *a, int table)
-{
-    return name_of(a, a->s->tables[table].name);
-}
-
-static const char *element(struct asking *a, int column)
-{
-    return keep_printf(a, "%s.%s", a->s->tables[a->s->columns[column].table].name, a->s->columns[column].name);
-}
-
-/* Tables whose names a template can say. */
-static bool sayable(const struct schema *s, int table)
-{
-    static const char *const ends[] = { " of", " in", " to", " by", " on", " info", " history", " data" };
-    const char *text = s->tables[table].text, *last = strrchr(text, ' ');
-
-    for (int i = 0; last && i < ARRAY_LEN(ends); i++)
-        if (strcmp(last, ends[i]) == 0)
-            return false;
-    return words_in(text) <= MOST_WORDS && strncmp(text, "ref", 3) != 0 && !strchr(text, '.');
-}
-
 static bool is_plain(const struct schema *s, int column)
 {
-    const char *own = own_words(s, column);
+    const char *own = asking_own(s, column);
 
-    return !schema_column_is_key(s, column) && words_in(own) <= MOST_WORDS &&
+    return !schema_column_is_key(s, column) && asking_count(own) <= ASKING_WORDS &&
            (lexicon_column(own, ~0U, NULL) || lexicon_last_word(strrchr(own, ' ') ? strrchr(own, ' ') + 1 : own, NULL));
 }
 
@@ -130,36 +49,6 @@ static int neighbours(const struct schema *s, int table, struct neighbour *out)
     return n;
 }
 
-/* The column of the table with those own words; -1: none; -2: none, but others with the same last word. */
-static int holder(const struct schema *s, int table, const char *own)
-{
-    const struct schema_table *t = &s->tables[table];
-    const char *last = strrchr(own, ' ') ? strrchr(own, ' ') + 1 : own;
-    int found = -1;
-
-    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
-        const char *words = own_words(s, c), *word = strrchr(words, ' ') ? strrchr(words, ' ') + 1 : words;
-        if (strcmp(words, own) == 0)
-            return c;
-        if (strcmp(word, last) == 0 || strncmp(words, last, strlen(last)) == 0)
-            found = -2;
-    }
-    return found;
-}
-
-/* The column by which rows are told apart in a result. */
-static int label_of(const struct schema *s, int table)
-{
-    const struct schema_table *t = &s->tables[table];
-
-    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
-        const char *own = own_words(s, c);
-        if (strcmp(own, "name") == 0 || strcmp(own, "title") == 0)
-            return c;
-    }
-    return t->n_columns ? t->first_column : -1;
-}
-
 static void add(struct asking *a, struct schema_ask ask)
 {
     for (int i = 0; i < a->out->n; i++)
@@ -169,63 +58,15 @@ static void add(struct asking *a, struct schema_ask ask)
     a->out->items[a->out->n++] = ask;
 }
 
-/* Opens a group: from here on the same random numbers come for every schema. */
-static const char *open_group(struct asking *a, const char *kind, const char *x, const char *y)
-{
-    const char *group = keep_printf(a, "%s/%s/%s", kind, x, y);
-
-    a->rng = (struct rng){ .seed = word_hash(kind) * UINT64_C(0x9E3779B97F4A7C15) ^
-                                   ((uint64_t)word_hash(x) << 32 | word_hash(y)) };
-    return group;
-}
-
-/* The pattern with its first letter in upper case, in a style that the group draws. */
-static const char *styled(struct asking *a, const char *text)
-{
-    char *copy = strdup(text);
-
-    CHECK(copy, "no memory for a question");
-    copy[0] = (char)toupper((unsigned char)copy[0]);
-    const char *kept = wording_restyle(a->out->text, copy, &a->rng);
-    free(copy);
-    return kept;
-}
-
-/* The text of the pattern, in which %c stands for the column's words, %t for the table and %s for the tables. */
-static const char *fill(struct asking *a, const char *pattern, const char *column, const char *one, const char *many)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
-
-    CHECK(f, "cannot write to memory");
-    for (; *pattern; pattern++)
-        if (*pattern == '%' && pattern[1]) {
-            pattern++;
-            fputs(*pattern == 'c' ? column : *pattern == 't' ? one : many, f);
-        } else {
-            putc(*pattern, f);
-        }
-    CHECK(fclose(f) == 0, "cannot write to memory");
-    const char *kept = styled(a, text);
-    free(text);
-    return kept;
-}
-
-static const char *draw(struct asking *a, const char *const *list, int n)
-{
-    return list[rng_below(&a->rng, (uint32_t)n)];
-}
-
 /* A column of a neighbour. */
 
 static const char *joined_sql(struct asking *a, int table, const struct neighbour *n, int column)
 {
-    int label = label_of(a->s, table);
+    int label = asking_label(a->s, table);
 
-    return keep_printf(a, "SELECT T1.%s, T2.%s FROM %s AS T1 JOIN %s AS T2 ON T1.%s = T2.%s", column_name(a, label),
-                       column_name(a, column), table_name(a, table), table_name(a, n->table), column_name(a, n->own),
-                       column_name(a, n->theirs));
+    return asking_printf(a, "SELECT T1.%s, T2.%s FROM %s AS T1 JOIN %s AS T2 ON T1.%s = T2.%s", asking_column(a, label),
+                         asking_column(a, column), asking_table(a, table), asking_table(a, n->table),
+                         asking_column(a, n->own), asking_column(a, n->theirs));
 }
 
 static const char *const neighbour_patterns[] = {
@@ -242,10 +83,10 @@ static const char *const neighbour_patterns[] = {
 
 static void ask_neighbours(struct asking *a, int table, const char *own, const struct neighbour *list, int n)
 {
-    int columns[NEIGHBOURS], at[NEIGHBOURS], found = 0, itself = holder(a->s, table, own);
+    int columns[NEIGHBOURS], at[NEIGHBOURS], found = 0, itself = asking_holder(a->s, table, own);
 
     for (int i = 0; i < n; i++) {
-        int c = list[i].own < 0 ? -2 : holder(a->s, list[i].table, own);
+        int c = list[i].own < 0 ? -2 : asking_holder(a->s, list[i].table, own);
         if (c == -2)
             return;
         if (c >= 0) {
@@ -255,25 +96,25 @@ static void ask_neighbours(struct asking *a, int table, const char *own, const s
     }
     if (itself == -2 || found == 0 || found > 2)
         return;
-    const char *group = open_group(a, "neighbour", a->s->tables[table].text, own);
-    const char *pattern = draw(a, neighbour_patterns, ARRAY_LEN(neighbour_patterns));
+    const char *group = asking_open(a, "neighbour", a->s->tables[table].text, own);
+    const char *pattern = asking_draw(a, neighbour_patterns, ARRAY_LEN(neighbour_patterns));
     struct schema_ask ask = { .group = group, .reason = "column of two neighbours", .kind = SIA_COLUMN };
-    ask.text = fill(a, pattern, own, one_of(a, table), many_of(a, table));
+    ask.text = asking_fill(a, pattern, own, asking_one(a, table), asking_many(a, table));
     ask.ambiguous = itself < 0 && found == 2;
     if (itself >= 0)
-        ask.sql[0] = keep_printf(a, "SELECT %s, %s FROM %s", column_name(a, label_of(a->s, table)),
-                                 column_name(a, itself), table_name(a, table));
+        ask.sql[0] = asking_printf(a, "SELECT %s, %s FROM %s", asking_column(a, asking_label(a->s, table)),
+                                   asking_column(a, itself), asking_table(a, table));
     for (int i = 0; itself < 0 && i < found; i++) {
         ask.sql[i] = joined_sql(a, table, &list[at[i]], columns[i]);
-        ask.alternatives[i] = ask.ambiguous ? element(a, columns[i]) : NULL;
+        ask.alternatives[i] = ask.ambiguous ? asking_element(a, columns[i]) : NULL;
     }
     add(a, ask);
     if (itself >= 0)
         return;
     for (int i = 0; i < found; i++) {
         struct schema_ask named = { .group = group, .reason = ask.reason, .kind = SIA_COLUMN, .named = true };
-        const char *words = keep_printf(a, "%s %s", one_of(a, list[at[i]].table), own);
-        named.text = fill(a, pattern, words, one_of(a, table), many_of(a, table));
+        const char *words = asking_printf(a, "%s %s", asking_one(a, list[at[i]].table), own);
+        named.text = asking_fill(a, pattern, words, asking_one(a, table), asking_many(a, table));
         named.sql[0] = joined_sql(a, table, &list[at[i]], columns[i]);
         add(a, named);
     }
@@ -286,9 +127,9 @@ static void ask_about_neighbours(struct asking *a, int table)
 
     for (int i = 0; i < n; i++) {
         const struct schema_table *t = &a->s->tables[list[i].table];
-        for (int c = t->first_column; sayable(a->s, list[i].table) && c < t->first_column + t->n_columns; c++)
+        for (int c = t->first_column; asking_can_say(a->s, list[i].table) && c < t->first_column + t->n_columns; c++)
             if (is_plain(a->s, c))
-                ask_neighbours(a, table, own_words(a->s, c), list, n);
+                ask_neighbours(a, table, asking_own(a->s, c), list, n);
     }
 }
 
@@ -308,22 +149,22 @@ static const char *role_sql(struct asking *a, int from, int to)
     const struct schema *s = a->s;
     int t = s->columns[from].table, p = s->columns[to].table;
 
-    return keep_printf(a, "SELECT T1.%s, T2.%s FROM %s AS T1 JOIN %s AS T2 ON T1.%s = T2.%s",
-                       column_name(a, label_of(s, t)), column_name(a, label_of(s, p)), table_name(a, t),
-                       table_name(a, p), column_name(a, from), column_name(a, to));
+    return asking_printf(a, "SELECT T1.%s, T2.%s FROM %s AS T1 JOIN %s AS T2 ON T1.%s = T2.%s",
+                         asking_column(a, asking_label(s, t)), asking_column(a, asking_label(s, p)), asking_table(a, t),
+                         asking_table(a, p), asking_column(a, from), asking_column(a, to));
 }
 
 /* The words of a key's role: "manager" of "manager id"; NULL where they say no more than the table that it leads to. */
 static const char *role_words(struct asking *a, int from, int to)
 {
     static const char *const endings[] = { " id", " code", " no", " number", " key" };
-    const char *words = own_words(a->s, from), *target = one_of(a, a->s->columns[to].table);
+    const char *words = asking_own(a->s, from), *target = asking_one(a, a->s->columns[to].table);
     size_t n = strlen(words);
 
     for (int i = 0; i < ARRAY_LEN(endings); i++) {
         size_t m = strlen(endings[i]);
         if (n > m && strcmp(words + n - m, endings[i]) == 0)
-            words = keep_printf(a, "%.*s", (int)(n - m), words);
+            words = asking_printf(a, "%.*s", (int)(n - m), words);
     }
     n = strlen(words);
     if (strcmp(words, target) == 0 || strcmp(words, "id") == 0 ||
@@ -346,15 +187,15 @@ static void ask_role(struct asking *a, int table, int target)
     }
     if (n == 0 || n > 2 || table == target)
         return;
-    const char *group = open_group(a, "role", s->tables[table].text, s->tables[target].text);
+    const char *group = asking_open(a, "role", s->tables[table].text, s->tables[target].text);
     bool person = (noun_classes(s->tables[target].text) & NOUN_PERSON) != 0;
-    const char *pattern =
-        person ? draw(a, role_patterns, ARRAY_LEN(role_patterns)) : draw(a, thing_patterns, ARRAY_LEN(thing_patterns));
+    const char *pattern = person ? asking_draw(a, role_patterns, ARRAY_LEN(role_patterns))
+                                 : asking_draw(a, thing_patterns, ARRAY_LEN(thing_patterns));
     struct schema_ask ask = { .group = group, .reason = "two roles", .kind = SIA_COLUMN, .ambiguous = n == 2 };
-    ask.text = fill(a, pattern, one_of(a, target), one_of(a, table), many_of(a, table));
+    ask.text = asking_fill(a, pattern, asking_one(a, target), asking_one(a, table), asking_many(a, table));
     for (int i = 0; i < n; i++) {
         ask.sql[i] = role_sql(a, from[i], to[i]);
-        ask.alternatives[i] = n == 2 ? element(a, from[i]) : NULL;
+        ask.alternatives[i] = n == 2 ? asking_element(a, from[i]) : NULL;
     }
     add(a, ask);
     for (int i = 0; i < n; i++) {
@@ -362,7 +203,7 @@ static void ask_role(struct asking *a, int table, int target)
         struct schema_ask named = { .group = group, .reason = ask.reason, .kind = SIA_COLUMN, .named = true };
         if (!role)
             continue;
-        named.text = fill(a, pattern, role, one_of(a, table), many_of(a, table));
+        named.text = asking_fill(a, pattern, role, asking_one(a, table), asking_many(a, table));
         named.sql[0] = ask.sql[i];
         add(a, named);
     }
@@ -413,15 +254,15 @@ static const char *grouped_sql(struct asking *a, int from, int to, const char *a
     const struct schema *s = a->s;
     int child = s->columns[from].table, parent = s->columns[to].table;
 
-    return keep_printf(a, "SELECT T1.%s, %s FROM %s AS T1 JOIN %s AS T2 ON T1.%s = T2.%s GROUP BY T1.%s",
-                       column_name(a, label_of(s, parent)), aggregate, table_name(a, parent), table_name(a, child),
-                       column_name(a, to), column_name(a, from), column_name(a, to));
+    return asking_printf(a, "SELECT T1.%s, %s FROM %s AS T1 JOIN %s AS T2 ON T1.%s = T2.%s GROUP BY T1.%s",
+                         asking_column(a, asking_label(s, parent)), aggregate, asking_table(a, parent),
+                         asking_table(a, child), asking_column(a, to), asking_column(a, from), asking_column(a, to));
 }
 
 static const char *stored_sql(struct asking *a, int parent, int column)
 {
-    return keep_printf(a, "SELECT %s, %s FROM %s", column_name(a, label_of(a->s, parent)), column_name(a, column),
-                       table_name(a, parent));
+    return asking_printf(a, "SELECT %s, %s FROM %s", asking_column(a, asking_label(a->s, parent)),
+                         asking_column(a, column), asking_table(a, parent));
 }
 
 /* The aggregate that a pattern asks for; grouped statements show it beside each row. */
@@ -447,34 +288,34 @@ static void ask_stored(struct asking *a, const struct schema_foreign_key *k, int
 {
     const struct schema *s = a->s;
     int child = s->columns[k->from].table, parent = s->columns[k->to].table;
-    const char *own = column < 0 ? one_of(a, child) : own_words(s, column),
-               *many = column < 0 ? many_of(a, child) : own;
-    const char *group = open_group(a, column < 0 ? "count" : "sum", s->tables[parent].text, own);
-    const char *pattern = column < 0 ? draw(a, count_patterns, ARRAY_LEN(count_patterns))
-                                     : draw(a, sum_patterns, ARRAY_LEN(sum_patterns));
+    const char *own = column < 0 ? asking_one(a, child) : asking_own(s, column),
+               *many = column < 0 ? asking_many(a, child) : own;
+    const char *group = asking_open(a, column < 0 ? "count" : "sum", s->tables[parent].text, own);
+    const char *pattern = column < 0 ? asking_draw(a, count_patterns, ARRAY_LEN(count_patterns))
+                                     : asking_draw(a, sum_patterns, ARRAY_LEN(sum_patterns));
     int stored = stored_in(s, parent, own, many, column >= 0);
     struct schema_ask ask = { .group = group, .reason = "stored aggregate", .kind = SIA_AGGREGATE };
     struct schema_ask other = ask;
 
     ask.ambiguous = stored >= 0;
-    ask.text = fill(a, pattern, many, one_of(a, parent), many_of(a, parent));
-    ask.sql[0] =
-        grouped_sql(a, k->from, k->to, column < 0 ? "count(*)" : keep_printf(a, "sum(T2.%s)", column_name(a, column)));
+    ask.text = asking_fill(a, pattern, many, asking_one(a, parent), asking_many(a, parent));
+    ask.sql[0] = grouped_sql(a, k->from, k->to,
+                             column < 0 ? "count(*)" : asking_printf(a, "sum(T2.%s)", asking_column(a, column)));
     if (stored >= 0) {
         ask.sql[1] = stored_sql(a, parent, stored);
-        ask.alternatives[0] = element(a, column < 0 ? row_column(s, k) : column);
-        ask.alternatives[1] = element(a, stored);
+        ask.alternatives[0] = asking_element(a, column < 0 ? row_column(s, k) : column);
+        ask.alternatives[1] = asking_element(a, stored);
     }
     add(a, ask);
     other.named = true;
-    const char *clear = column < 0 ? draw(a, all_patterns, ARRAY_LEN(all_patterns))
-                                   : draw(a, extreme_patterns, ARRAY_LEN(extreme_patterns));
-    other.text = fill(a, clear, many, one_of(a, parent), "");
+    const char *clear = column < 0 ? asking_draw(a, all_patterns, ARRAY_LEN(all_patterns))
+                                   : asking_draw(a, extreme_patterns, ARRAY_LEN(extreme_patterns));
+    other.text = asking_fill(a, clear, many, asking_one(a, parent), "");
     if (column < 0)
-        other.sql[0] = keep_printf(a, "SELECT count(*) FROM %s", table_name(a, child));
+        other.sql[0] = asking_printf(a, "SELECT count(*) FROM %s", asking_table(a, child));
     else
         other.sql[0] =
-            grouped_sql(a, k->from, k->to, keep_printf(a, "%s(T2.%s)", extreme_of(clear), column_name(a, column)));
+            grouped_sql(a, k->from, k->to, asking_printf(a, "%s(T2.%s)", extreme_of(clear), asking_column(a, column)));
     add(a, other);
 }
 
@@ -484,7 +325,7 @@ static bool can_be_added(const struct schema *s, int column)
                                         "sales",   "points",   "weight",     "duration",  "distance", "revenue",
                                         "credits", "votes",    "salary",     "budget",    "value",    "bytes",
                                         "tax",     "discount", "attendance", "enrollment" };
-    const char *own = own_words(s, column);
+    const char *own = asking_own(s, column);
 
     if (s->columns[column].type != COLUMN_NUMBER || schema_column_is_key(s, column))
         return false;
@@ -501,7 +342,7 @@ static void ask_about_key(struct asking *a, const struct schema_foreign_key *k)
 
     for (int i = 0; i < s->n_foreign_keys; i++)
         keys += s->columns[s->foreign_keys[i].from].table == child && s->columns[s->foreign_keys[i].to].table == parent;
-    if (child == parent || !sayable(s, child) || !sayable(s, parent))
+    if (child == parent || !asking_can_say(s, child) || !asking_can_say(s, parent))
         return;
     ask_role(a, child, parent);
     if (keys > 1)
@@ -529,47 +370,151 @@ static const char *const person_columns[] = { "email",        "phone",         "
 /* The condition that a row is the person's; NULL where the table has no names. */
 static const char *person_condition(struct asking *a, int table, const char *first, const char *last)
 {
-    int name = holder(a->s, table, "name"), one = holder(a->s, table, "first name"),
-        two = holder(a->s, table, "last name");
+    int name = asking_holder(a->s, table, "name"), one = asking_holder(a->s, table, "first name"),
+        two = asking_holder(a->s, table, "last name");
 
     if (one >= 0 && two >= 0)
-        return keep_printf(a, "%s = '%s' AND %s = '%s'", column_name(a, one), first, column_name(a, two), last);
-    return name >= 0 ? keep_printf(a, "%s = '%s %s'", column_name(a, name), first, last) : NULL;
+        return asking_printf(a, "%s = '%s' AND %s = '%s'", asking_column(a, one), first, asking_column(a, two), last);
+    return name >= 0 ? asking_printf(a, "%s = '%s %s'", asking_column(a, name), first, last) : NULL;
 }
 
 static void ask_person(struct asking *a, const char *own)
 {
     const struct schema *s = a->s;
-    const char *group = open_group(a, "person", own, s->tables[0].text);
-    const char *first = draw(a, first_names, ARRAY_LEN(first_names)),
-               *last = draw(a, last_names, ARRAY_LEN(last_names));
-    const char *who = keep_printf(a, "%s %s", first, last),
-               *pattern = draw(a, person_patterns, ARRAY_LEN(person_patterns));
+    const char *group = asking_open(a, "person", own, s->tables[0].text);
+    const char *first = asking_draw(a, first_names, ARRAY_LEN(first_names)),
+               *last = asking_draw(a, last_names, ARRAY_LEN(last_names));
+    const char *who = asking_printf(a, "%s %s", first, last),
+               *pattern = asking_draw(a, person_patterns, ARRAY_LEN(person_patterns));
     struct schema_ask ask = { .group = group, .reason = "person of two tables", .kind = SIA_COLUMN }, named[2];
     int n = 0;
 
     for (int t = 0; t < s->n_tables; t++) {
-        int c = holder(s, t, own);
+        int c = asking_holder(s, t, own);
         const char *where = noun_classes(s->tables[t].text) & NOUN_PERSON ? person_condition(a, t, first, last) : NULL;
         if (!where || c == -1)
             continue;
-        if (c == -2 || n == 2 || !sayable(s, t))
+        if (c == -2 || n == 2 || !asking_can_say(s, t))
             return;
         named[n] = (struct schema_ask){ .group = group, .reason = ask.reason, .kind = SIA_COLUMN, .named = true };
         named[n].sql[0] = ask.sql[n] =
-            keep_printf(a, "SELECT %s FROM %s WHERE %s", column_name(a, c), table_name(a, t), where);
-        named[n].text = fill(a, pattern, own, keep_printf(a, "the %s %s", one_of(a, t), who), "");
-        ask.alternatives[n++] = element(a, c);
+            asking_printf(a, "SELECT %s FROM %s WHERE %s", asking_column(a, c), asking_table(a, t), where);
+        named[n].text = asking_fill(a, pattern, own, asking_printf(a, "the %s %s", asking_one(a, t), who), "");
+        ask.alternatives[n++] = asking_element(a, c);
     }
     if (n == 0)
         return;
-    ask.text = fill(a, pattern, own, who, "");
+    ask.text = asking_fill(a, pattern, own, who, "");
     ask.ambiguous = n == 2;
     if (n == 1)
         ask.alternatives[0] = NULL;
     add(a, ask);
     for (int i = 0; i < n; i++)
         add(a, named[i]);
+}
+
+/* Questions that say no word of the column: how heavy, how much, who. */
+
+static const struct {
+    const char *words; /* last words of columns that answer, between bars */
+    unsigned classes;  /* of tables that it is asked of */
+    const char *patterns[3];
+} plain_words[] = {
+    { "|price|cost|fee|fare|",
+      ~0U,
+      { "how much does each %t cost?", "how expensive is every %t?", "what do we pay for each %t?" } },
+    { "|weight|", ~0U, { "how heavy is each %t?", "what does every %t weigh?", "sort the %s from light to heavy." } },
+    { "|height|elevation|",
+      ~0U,
+      { "how tall is each %t?", "how high is every %t?", "sort the %s from tall to small." } },
+    { "|length|",
+      NOUN_PLACE | NOUN_TRANSPORT | NOUN_GOODS,
+      { "how long is each %t?", "sort the %s from short to long.", "length of each %t in total" } },
+    { "|duration|hours|",
+      NOUN_EVENT | NOUN_WORK | NOUN_TRANSPORT | NOUN_PROJECT,
+      { "how long does each %t take?", "how long is each %t?", "which %s last longest?" } },
+    { "|speed|", ~0U, { "how fast is each %t?", "sort the %s from slow to fast.", "how quick are the %s?" } },
+    { "|distance|", ~0U, { "how far is it for each %t?", "how far does each %t go?", "which %s go farthest?" } },
+    { "|size|area|", ~0U, { "how big is each %t?", "how large are the %s?", "sort the %s from small to big." } },
+    { "|capacity|",
+      NOUN_PLACE | NOUN_TRANSPORT | NOUN_COMPANY,
+      { "how many people fit into each %t?", "how much can each %t hold?", "which %s hold most people?" } },
+    { "|population|",
+      NOUN_PLACE,
+      { "how many people live in each %t?", "how many inhabitants does every %t have?",
+        "which %s have most inhabitants?" } },
+    { "|salary|wage|income|",
+      NOUN_PERSON,
+      { "how much does each %t earn?", "what does every %t make?", "which %s earn most?" } },
+    { "|rating|stars|score|",
+      NOUN_WORK | NOUN_GOODS | NOUN_COMPANY | NOUN_PLACE,
+      { "how good is each %t?", "which %s are best liked?", "how well do people like each %t?" } },
+    { "|quantity|stock|",
+      NOUN_GOODS,
+      { "how much of each %t is there?", "how many pieces of each %t do we have?", "which %s are we short of?" } },
+    { "|phone|telephone|mobile|",
+      NOUN_PERSON | NOUN_COMPANY,
+      { "how can I call each %t?", "which number do I dial for each %t?", "numbers to call the %s" } },
+    { "|email|",
+      NOUN_PERSON | NOUN_COMPANY,
+      { "where can I write a mail to each %t?", "how do I mail each %t?", "mail contacts of the %s" } },
+    { "|city|",
+      NOUN_PERSON | NOUN_COMPANY | NOUN_TRADE,
+      { "which town goes with each %t?", "in which town is each %t?", "list the %s and their towns." } },
+    { "|date|",
+      NOUN_TRADE | NOUN_EVENT | NOUN_TRANSPORT | NOUN_WORK,
+      { "when was each %t?", "what day was each %t?", "list the %s with the day." } },
+    { "|date|", NOUN_PROJECT, { "when is each %t?", "sort the %s by day.", "list the %s with the day." } },
+    { "|budget|",
+      ~0U,
+      { "how much money is there for each %t?", "how much may each %t spend?", "which %s have most money?" } },
+    { "|revenue|sales|",
+      NOUN_COMPANY | NOUN_WORK | NOUN_GOODS,
+      { "how much does each %t bring in?", "how much did every %t sell?", "which %s sell best?" } },
+};
+
+/* Columns of the table whose last word is one of the words; how many. */
+static int columns_of_words(const struct schema *s, int table, const char *words, int out[3])
+{
+    const struct schema_table *t = &s->tables[table];
+    int n = 0;
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns && n < 3; c++) {
+        const char *text = s->columns[c].text, *space = strrchr(text, ' ');
+        char last[64];
+        snprintf(last, sizeof last, "|%.50s|", space ? space + 1 : text);
+        if (strstr(words, last) && !schema_column_is_key(s, c))
+            out[n++] = c;
+    }
+    return n;
+}
+
+static const char *shown_sql(struct asking *a, int table, int column, bool sorted)
+{
+    return asking_printf(a, "SELECT %s, %s FROM %s%s%s", asking_column(a, asking_label(a->s, table)),
+                         asking_column(a, column), asking_table(a, table), sorted ? " ORDER BY " : "",
+                         sorted ? asking_column(a, column) : "");
+}
+
+static void ask_in_plain_words(struct asking *a, int table, int number)
+{
+    int columns[3], n = columns_of_words(a->s, table, plain_words[number].words, columns);
+    char key[16];
+
+    if (n < 1 || n > 2 || !(noun_classes(a->s->tables[table].text) & plain_words[number].classes))
+        return;
+    snprintf(key, sizeof key, "plain%d", number);
+    const char *group = asking_open(a, key, a->s->tables[table].text, "");
+    const char *pattern = asking_draw(a, plain_words[number].patterns, ARRAY_LEN(plain_words[number].patterns));
+    struct schema_ask ask = {
+        .group = group, .reason = "two columns, other words", .kind = SIA_COLUMN, .ambiguous = n == 2
+    };
+    ask.text = asking_fill(a, pattern, "", asking_one(a, table), asking_many(a, table));
+    for (int i = 0; i < n; i++) {
+        ask.sql[i] = shown_sql(a, table, columns[i], strstr(pattern, "sort") || strstr(pattern, "which"));
+        ask.alternatives[i] = n == 2 ? asking_element(a, columns[i]) : NULL;
+    }
+    add(a, ask);
 }
 
 /* A list of what two tables have. */
@@ -582,13 +527,13 @@ static const char *const list_patterns[] = {
 
 static const char *list_sql(struct asking *a, const char *pattern, int column)
 {
-    const char *c = column_name(a, column), *t = table_name(a, a->s->columns[column].table);
+    const char *c = asking_column(a, column), *t = asking_table(a, a->s->columns[column].table);
 
     if (strstr(pattern, "how many") || strstr(pattern, "count"))
-        return keep_printf(a, "SELECT count(DISTINCT %s) FROM %s", c, t);
+        return asking_printf(a, "SELECT count(DISTINCT %s) FROM %s", c, t);
     if (strstr(pattern, "most common"))
-        return keep_printf(a, "SELECT %s FROM %s GROUP BY %s ORDER BY count(*) DESC LIMIT 1", c, t, c);
-    return keep_printf(a, "SELECT DISTINCT %s FROM %s", c, t);
+        return asking_printf(a, "SELECT %s FROM %s GROUP BY %s ORDER BY count(*) DESC LIMIT 1", c, t, c);
+    return asking_printf(a, "SELECT DISTINCT %s FROM %s", c, t);
 }
 
 static void ask_list(struct asking *a, int column)
@@ -596,34 +541,36 @@ static void ask_list(struct asking *a, int column)
     const struct schema *s = a->s;
     static const char *const vague[] = { "code",  "label",       "number",  "details",
                                          "notes", "description", "comment", "source" };
-    const char *own = own_words(s, column);
+    const char *own = asking_own(s, column);
     int found[2], n = 0;
 
     for (int i = 0; i < ARRAY_LEN(vague); i++)
         if (strcmp(own, vague[i]) == 0)
             return;
     for (int t = 0; t < s->n_tables; t++) {
-        int c = holder(s, t, own);
-        if (c == -2 || (c >= 0 && (n == 2 || schema_column_is_key(s, c) || !sayable(s, t))))
+        int c = asking_holder(s, t, own);
+        if (c == -2 || (c >= 0 && (n == 2 || schema_column_is_key(s, c) || !asking_can_say(s, t))))
             return;
         if (c >= 0)
             found[n++] = c;
     }
-    const char *group = open_group(a, "list", own, s->tables[0].text);
-    const char *pattern = draw(a, list_patterns, ARRAY_LEN(list_patterns)), *many = element_plural(a->out->text, own);
+    const char *group = asking_open(a, "list", own, s->tables[0].text);
+    const char *pattern = asking_draw(a, list_patterns, ARRAY_LEN(list_patterns)),
+               *many = element_plural(a->out->text, own);
     struct schema_ask ask = {
         .group = group, .reason = "column of two tables", .kind = SIA_COLUMN, .ambiguous = n == 2
     };
-    ask.text = fill(a, pattern, own, "", many);
+    ask.text = asking_fill(a, pattern, own, "", many);
     for (int i = 0; i < n; i++) {
         ask.sql[i] = list_sql(a, pattern, found[i]);
-        ask.alternatives[i] = n == 2 ? element(a, found[i]) : NULL;
+        ask.alternatives[i] = n == 2 ? asking_element(a, found[i]) : NULL;
     }
     add(a, ask);
     for (int i = 0; i < n; i++) {
         struct schema_ask named = { .group = group, .reason = ask.reason, .kind = SIA_COLUMN, .named = true };
-        const char *table = one_of(a, s->columns[found[i]].table);
-        named.text = fill(a, pattern, keep_printf(a, "%s %s", table, own), "", keep_printf(a, "%s %s", table, many));
+        const char *table = asking_one(a, s->columns[found[i]].table);
+        named.text =
+            asking_fill(a, pattern, asking_printf(a, "%s %s", table, own), "", asking_printf(a, "%s %s", table, many));
         named.sql[0] = ask.sql[i];
         add(a, named);
     }
@@ -633,9 +580,13 @@ void schema_asks_find(struct schema_asks *out, const struct schema *s)
 {
     struct asking a = { .out = out, .s = s };
 
-    for (int t = 0; t < s->n_tables; t++)
-        if (sayable(s, t))
-            ask_about_neighbours(&a, t);
+    for (int t = 0; t < s->n_tables; t++) {
+        if (!asking_can_say(s, t))
+            continue;
+        ask_about_neighbours(&a, t);
+        for (int i = 0; i < ARRAY_LEN(plain_words); i++)
+            ask_in_plain_words(&a, t, i);
+    }
     for (int i = 0; i < s->n_foreign_keys; i++)
         ask_about_key(&a, &s->foreign_keys[i]);
     for (int i = 0; i < ARRAY_LEN(person_columns); i++)

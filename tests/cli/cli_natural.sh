@@ -26,7 +26,7 @@ awk 'BEGIN {
     print "]" >"small/train_spider.json"
 }'
 
-run 0 data natural small -o made --seed 1 --edits 0
+run 0 data natural small -o made --seed 1 --edits 0 --wording 0
 cat made/train.jsonl made/valid.jsonl made/test.jsonl >all
 grep -q '"question":"What is a date of the trip?"' all || complain "article" "$(grep 'of the trip' all)"
 grep -q '"question":"Which airport does the tour have?"' all || complain "modifier" "$(grep airport all)"
@@ -46,14 +46,14 @@ for field in question db_id; do
         complain "balance of $field"
 done
 
-run 0 data natural small -o again --seed 1 --edits 0
+run 0 data natural small -o again --seed 1 --edits 0 --wording 0
 cmp -s made/train.jsonl again/train.jsonl || complain "same seed, other bytes"
 run 0 data natural small -o edited --seed 1
 cat edited/train.jsonl edited/valid.jsonl edited/test.jsonl >all
 for reason in "two columns" "two tables" "modifier said"; do
     grep -q "\"reason\":\"$reason\"" all || complain "no example: $reason"
 done
-run 0 data natural small -o kept --seed 5 --edits 0 --splits made
+run 0 data natural small -o kept --seed 5 --edits 0 --wording 0 --splits made
 for split in train valid test; do
     for folder in made kept; do
         grep -oE '"source_db":"[^"]*"' $folder/$split.jsonl | sort -u >$folder.$split
@@ -66,6 +66,13 @@ run 0 data practice --questions -o domains --seed 1
 [ -f domains/db/domain_bank.sqlite ] || complain "databases of the domains"
 run 0 data natural domains -o shipped --seed 1 --edits 5
 [ "$(grep -c '"ambiguous":true' shipped/train.jsonl)" -ge 100 ] || complain "examples of the domains" "$(wc -l shipped/train.jsonl)"
+
+for kind in attachment scope vague; do
+    for label in true false; do
+        grep -q "\"slice\":\"own\",\"kind\":\"$kind\",\"ambiguous\":$label" shipped/train.jsonl || complain "no $kind, $label"
+    done
+done
+run 0 data probe --data shipped
 
 # --- bad input
 check "a folder that is missing" 3 nothing/tables.json data natural nothing -o other
