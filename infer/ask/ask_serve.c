@@ -96,7 +96,7 @@ static const struct schema *find_schema(struct ask_exchange *x)
 static json_t *detect_one(struct ask_exchange *x)
 {
     if (!x->server->q->detector) {
-        error_set(&x->err, EXIT_CODE_DATA, "there is no detector: expected the service to have --detector");
+        error_set(&x->err, EXIT_CODE_DATA, "there is no detector: the service was started with --detector none");
         return NULL;
     }
     const struct schema *s = find_schema(x);
