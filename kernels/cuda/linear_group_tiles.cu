@@ -9,9 +9,9 @@
  * with PACK columns beside each other: of one product, or half of them of each of two.
  */
 constexpr int THREADS = 256, M = 4, WIDE = 16 * M, TILE_COLS = 2 * WIDE;
-constexpr int STAGES = 4, STAGE = CHAINS * STRIP;
+constexpr int STAGES = 4, STAGE = CHAINS * STRIP, STEPS = STRIP / 16;
 constexpr int PIECES = STAGE / PACK, LINES = THREADS / PIECES; /* of a line; lines that the threads copy at once */
-static_assert(CHAINS == 2 && 2 * M == PACK && 2 * LINES == WIDE, "warps fill the tile");
+static_assert(STEPS == 2 && CHAINS == 2 && 2 * M == PACK && 2 * LINES == WIDE, "warps fill the tile");
 
 /* Lines of 128 bytes, of which piece i lies at i ^ line % 8: the same piece of eight lines is in different banks. */
 template <int N>
@@ -117,29 +117,51 @@ __device__ inline int pair_row(int n, int second, int chain)
     return apart ? row_of<N>(2 * n + second, chain) : row_of<N>(2 * n, chain) + 8 * second;
 }
 
-/* sum += the warp's strip of the stage. */
+/* Left factors of this step of 16 numbers and the next, right factors of this pair of tiles and the next: a product's
+ * factors are on their way while the products before it run. */
+struct tile_factors {
+    unsigned w[2][M][4], x[2][4];
+};
+
+/* Loads the m-th left factor of a step of the warp's strip. */
 template <int N>
-__device__ inline void multiply_stage(float (&sum)[M][N][4], const tile_stage<N> &s, const tile_warp &warp)
+__device__ inline void load_w(unsigned (&w)[4], const tile_stage<N> &s, const tile_warp &warp, int step, int m)
 {
-    int lane = lane_id();
+    int lane = lane_id(), piece = warp.chain * (STRIP / PACK) + 2 * step + lane / 16;
+    load_matrices<false>(w, &s.w[warp.col + 16 * m + lane % 16][(piece ^ lane % 8) * PACK]);
+}
+
+/* Loads the right factors of the n-th pair of tiles. */
+template <int N>
+__device__ inline void load_x(unsigned (&x)[4], const tile_stage<N> &s, const tile_warp &warp, int step, int n)
+{
+    int lane = lane_id(), piece = warp.chain * (STRIP / PACK) + 2 * step + lane / 8 % 2;
+    int row = warp.row + pair_row<N>(n, lane / 16, warp.chain) + lane % 8;
+    load_matrices<false>(x, &s.x[row][(piece ^ lane % 8) * PACK]);
+}
+
+/* sum += a step of the warp's strip in `now`, whose first factors are there; loads those of the step behind it, which
+ * is in `next`. */
+template <int N, int STEP>
+__device__ inline void multiply_step(float (&sum)[M][N][4], tile_factors &f, const tile_stage<N> &now,
+                                     const tile_stage<N> &next, const tile_warp &warp)
+{
+    constexpr int PAIRS = N / 2, BEHIND = (STEP + 1) % STEPS;
     UNROLL
-    for (int k = 0; k < STRIP / 16; k++) {
-        int first = warp.chain * (STRIP / PACK) + 2 * k; /* piece */
-        unsigned w[M][4], x[N / 2][4];
+    for (int n = 0; n < PAIRS; n++) {
         UNROLL
         for (int m = 0; m < M; m++)
-            load_matrices<false>(w[m], &s.w[warp.col + 16 * m + lane % 16][((first + lane / 16) ^ lane % 8) * PACK]);
+            if (m * PAIRS / M == n)
+                load_w(f.w[BEHIND][m], next, warp, BEHIND, m);
+        unsigned(&ahead)[4] = f.x[(STEP * PAIRS + n + 1) % 2], (&x)[4] = f.x[(STEP * PAIRS + n) % 2];
+        if (n + 1 < PAIRS)
+            load_x(ahead, now, warp, STEP, n + 1);
+        else
+            load_x(ahead, next, warp, BEHIND, 0);
         UNROLL
-        for (int n = 0; n < N / 2; n++) {
-            int row = warp.row + pair_row<N>(n, lane / 16, warp.chain) + lane % 8;
-            load_matrices<false>(x[n], &s.x[row][((first + lane / 8 % 2) ^ lane % 8) * PACK]);
-        }
-        UNROLL
-        for (int n = 0; n < N; n++) {
-            const unsigned right[2] = { x[n / 2][n % 2 * 2], x[n / 2][n % 2 * 2 + 1] };
-            UNROLL
-            for (int m = 0; m < M; m++)
-                mma_bf16(sum[m][n], w[m], right);
+        for (int i = 0; i < 2 * M; i++) {
+            const unsigned right[2] = { x[i / M * 2], x[i / M * 2 + 1] };
+            mma_bf16(sum[i % M][2 * n + i / M], f.w[STEP][i % M], right);
         }
     }
 }
@@ -149,18 +171,27 @@ template <int N>
 __device__ inline void add_chain(float (&sum)[M][N][4], tile_memory<N> &memory, tile_lines<N> at, int k,
                                  const tile_warp &warp)
 {
+    tile_factors f;
     UNROLL
     for (int i = 0; i < STAGES - 1; i++) {
         fetch_stage(memory.stage[i], at);
         copy_commit();
     }
+    copy_wait<STAGES - 2>();
+    __syncthreads(); /* the first stage is there */
+    UNROLL
+    for (int m = 0; m < M; m++)
+        load_w(f.w[0][m], memory.stage[0], warp, 0, m);
+    load_x(f.x[0], memory.stage[0], warp, 0, 0);
     ROLLED
     for (int k0 = 0, i = 0; k0 < k; k0 += STAGE, i = (i + 1) % STAGES) {
-        copy_wait<STAGES - 2>();
-        __syncthreads(); /* the stage is there, and the one before has been used */
+        const tile_stage<N> &now = memory.stage[i];
+        multiply_step<N, 0>(sum, f, now, now, warp);
+        copy_wait<STAGES - 3>();
+        __syncthreads(); /* the next stage is there, and the one before has been used */
         fetch_stage(memory.stage[(i + STAGES - 1) % STAGES], at);
         copy_commit();
-        multiply_stage(sum, memory.stage[i], warp);
+        multiply_step<N, 1>(sum, f, now, memory.stage[(i + 1) % STAGES], warp);
     }
     copy_wait<0>(); /* of stages behind the end */
     __syncthreads();
