@@ -199,7 +199,8 @@ static void compare_letters(struct name_similarity *s, const struct element_name
         suffix++;
     s->prefix = (float)prefix / (float)longer;
     s->suffix = (float)suffix / (float)longer;
-    s->edit = 1 - (float)edit_distance(a, b) / (float)longer;
+    if (s->trigrams > 0)
+        s->edit = 1 - (float)edit_distance(a, b) / (float)longer;
     if (prefix == longer)
         s->equal = 1;
 }
@@ -209,8 +210,8 @@ struct name_similarity element_name_compare(const struct element_name *a, const 
     struct name_similarity s = { 0 };
 
     compare_words(&s, a, b);
-    compare_letters(&s, a, b);
     s.trigrams = element_name_trigrams(a, b);
+    compare_letters(&s, a, b);
     return s;
 }
 

@@ -38,7 +38,7 @@ struct name_similarity {
     float head;     /* same last word: the head noun of an English name */
     float contains; /* the words of one are all among those of the other */
     float trigrams; /* Jaccard of the trigram sets */
-    float edit;     /* 1 - edit distance / letters of the longer one */
+    float edit;     /* 1 - edit distance / letters of the longer one; 0 without a common trigram */
     float prefix;   /* letters of the common beginning / letters of the longer one */
     float suffix;   /* likewise for the end */
 };

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { STEM_LETTERS = 3, MISTYPED_LETTERS = 5 };
+enum { STEM_LETTERS = 3, MISTYPED_LETTERS = 5, SHORT_LETTERS = 3, LONGEST_SHORT = 5 };
 
 static const char function_words[] =
     "the a an of for in on at to and or is are was were be been do does did done we our us i me my you your it its they "
@@ -29,7 +29,7 @@ static const char *const abbreviations[][2] = {
     { "descr", "description" },
     { "cat", "category" },
     { "dept", "department" },
-    { "dep", "department" },
+
     { "emp", "employee" },
     { "cust", "customer" },
     { "prod", "product" },
@@ -210,6 +210,34 @@ bool match_words_mistyped(const struct match_word *a, const struct match_word *b
 static bool joint(const char *text, const char *s)
 {
     return s > text && isupper((unsigned char)*s) && islower((unsigned char)s[-1]);
+}
+
+static bool in_order(const char *part, int n, const char *whole, int of)
+{
+    int k = 0;
+
+    for (int i = 0; i < of && k < n; i++)
+        k += whole[i] == part[k];
+    return k == n;
+}
+
+bool match_words_shortened(const struct match_word *s, const struct match_word *whole)
+{
+    int n = s->n, of = whole->n < MATCH_LETTERS ? whole->n : MATCH_LETTERS;
+    bool vowels = false;
+
+    if (n < SHORT_LETTERS || n > LONGEST_SHORT || whole->n < n + 2 || s->letters[0] != whole->letters[0])
+        return false;
+    for (int i = 0; i < n; i++)
+        vowels |= strchr("aeiou", s->letters[i]) != NULL;
+    return memcmp(s->letters, whole->letters, (size_t)n) == 0 ||
+           (!vowels && in_order(s->letters, n, whole->letters, of));
+}
+
+bool match_word_is_year(const struct match_word *w)
+{
+    return w->n == 4 && (memcmp(w->letters, "19", 2) == 0 || memcmp(w->letters, "20", 2) == 0) &&
+           isdigit((unsigned char)w->letters[2]) && isdigit((unsigned char)w->letters[3]);
 }
 
 /* "number of" and "count of" ask for a number, whose name they are not. */

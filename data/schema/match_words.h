@@ -23,6 +23,11 @@ enum { QUESTION_WORDS = 64 };
 
 /* Whether one letter, or two neighbours that changed places, makes words of five letters or more different. */
 bool match_words_mistyped(const struct match_word *a, const struct match_word *b);
+/* Whether a short word may be an abbreviation of another one: its beginning (dep, departure), or some consonants of it
+ * in order (bkg, booking). */
+bool match_words_shortened(const struct match_word *short_word, const struct match_word *whole);
+/* Whether it is a number that looks like a year. */
+bool match_word_is_year(const struct match_word *w);
 /* Words of a text in order, split where small letters meet capitals, cut after `most`; how many there are. */
 int match_words_read(const char *text, struct match_word *out, int most);
 

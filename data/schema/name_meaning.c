@@ -41,10 +41,14 @@ static const struct meaning_words lexicon[] = {
 };
 
 static const struct meaning_words interrogatives[] = {
-    { MEANS_TIME, "when date day year month old oldest newest latest earliest recent recently" },
+    { MEANS_TIME,
+      "when date day year month old oldest newest latest earliest recent recently since began begin started ended "
+      "today yesterday tomorrow week january february march april june july august september october "
+      "november december" },
     { MEANS_PERSON, "who whom whose" },
     { MEANS_PLACE, "where" },
-    { MEANS_MONEY, "much cost costs expensive cheap cheapest cheaper pay paid earn earns spend spent owe owes" },
+    { MEANS_MONEY,
+      "much pound euro dollar money worth cost expensive cheap cheapest cheaper pay paid earn earns spend spent owe owes" },
     { MEANS_QUANTITY, "many" },
     { MEANS_MEASURE, "long far heavy heaviest tall weigh weighs big bigger biggest large larger largest" },
     { MEANS_SCORE, "well best worst good" },

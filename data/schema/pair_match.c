@@ -134,7 +134,7 @@ static void read_question(struct match *m, const char *question)
     m->n = match_words_read(question, m->words, QUESTION_WORDS);
     for (int i = 0; i < m->n; i++) {
         bool again = false;
-        m->asked |= asked_meaning(m->words[i].word);
+        m->asked |= asked_meaning(m->words[i].word) | (match_word_is_year(&m->words[i]) ? MEANS_TIME : 0u);
         if (m->words[i].function)
             continue;
         for (int k = 0; k < i; k++)
@@ -171,7 +171,12 @@ static const struct hit *table_hit(const struct match *m, int element)
     return &m->hits[schema_table_of(m->names->schema, element)];
 }
 
-/* A word that no name has is taken for one of which it is a misspelling, if there is one. */
+static bool stands_for(const struct match_word *name, const struct match_word *said)
+{
+    return match_words_mistyped(said, name) || match_words_shortened(name, said);
+}
+
+/* A word that no name has is taken for one of which it is a misspelling, or that may be its abbreviation. */
 static void correct_words(struct match *m)
 {
     for (uint64_t free = m->content & ~m->known; free; free &= free - 1) {
@@ -179,7 +184,7 @@ static void correct_words(struct match *m)
         bool found = false;
         for (int i = 0; i < m->names->n && !found; i++)
             for (int k = 0; k < m->names->list[i].n && !found; k++)
-                if ((found = match_words_mistyped(w, &m->names->list[i].words[k])))
+                if ((found = stands_for(&m->names->list[i].words[k], w)))
                     *w = m->names->list[i].words[k];
         m->corrected |= found;
     }

@@ -18,10 +18,16 @@ int element_key_compare(const void *x, const void *y)
     return (a->element > b->element) - (a->element < b->element);
 }
 
+bool is_counting_word(uint32_t word)
+{
+    return word == word_hash("count") || word == word_hash("number") || word == word_hash("num") ||
+           word == word_hash("total") || word == word_hash("cnt");
+}
+
 static bool is_aggregate_word(uint32_t word)
 {
-    static const char *const list[] = { "avg",     "average", "mean",  "max", "maximum", "highest", "min",
-                                        "minimum", "lowest",  "total", "sum", "count",   "number",  "num" };
+    static const char *const list[] = { "avg",    "average", "mean", "max",   "maximum", "highest", "min", "minimum",
+                                        "lowest", "total",   "sum",  "count", "number",  "num",     "cnt" };
     for (int i = 0; i < ARRAY_LEN(list); i++)
         if (word == word_hash(list[i]))
             return true;
@@ -34,7 +40,7 @@ static uint64_t base_key(const struct element_name *n)
 
     if (last < 1)
         return 0;
-    if (is_aggregate_word(n->words[0]))
+    if (is_aggregate_word(n->words[0]) || n->words[0] == word_hash("no"))
         return element_name_key(n, 1, n->n_words);
     return is_aggregate_word(n->words[last]) ? element_name_key(n, 0, last) : 0;
 }

@@ -111,6 +111,47 @@ static void add_aggregates(struct drafts *d, const struct pair_view *v)
     }
 }
 
+/* Every word of b, glue apart, is among those of a from the first-th on. */
+static bool holds_words(const struct element_name *a, int first, int end, const struct element_name *b)
+{
+    uint32_t of = word_hash("of");
+
+    for (int i = 0; i < b->n_words; i++) {
+        bool found = b->words[i] == of;
+        for (int k = first; k < end; k++)
+            found |= a->words[k] == b->words[i];
+        if (!found)
+            return false;
+    }
+    return b->n_words > 0;
+}
+
+/* A column that is named as the number of a table's rows (number of orders, order count). */
+static bool counts_rows(const struct pair_view *v, int column, int table)
+{
+    const struct element_name *c = &v->names[SPELLED_TEXT][column], *t = &v->names[SPELLED_TEXT][table];
+    bool first = v->bases[SPELLED_TEXT][column] && (is_counting_word(c->words[0]) || c->words[0] == word_hash("no"));
+    bool last = v->bases[SPELLED_TEXT][column] && is_counting_word(c->words[c->n_words - 1]);
+
+    return (first && holds_words(c, 1, c->n_words, t)) || (!first && last && holds_words(c, 0, c->n_words - 1, t));
+}
+
+/* The rows that a stored number counts stand for themselves in keys of their table. */
+static void add_counts(struct drafts *d, const struct pair_view *v, const struct table_reach *r)
+{
+    const struct schema *s = v->schema;
+
+    for (int b = s->n_tables; b < v->n; b++)
+        for (int t = 0; v->bases[SPELLED_TEXT][b] && t < s->n_tables; t++) {
+            if (t == schema_table_of(s, b) || !counts_rows(v, b, t))
+                continue;
+            int first = s->tables[t].first_column;
+            for (int c = first; c < first + s->tables[t].n_columns; c++)
+                if (c == first || s->columns[c].primary || r->target[c] >= 0)
+                    add(d, s->n_tables + c, b, SIA_AGGREGATE);
+        }
+}
+
 /* Whether a question may mean either table: they are alike by their columns, share a word, mean persons or the like
  * both, or a key joins them. */
 static bool could_be_tables(const struct pair_view *v, const struct table_reach *r, int a, int b)
@@ -297,6 +338,7 @@ struct schema_pair *schema_pairs(const struct schema *s, int *n)
     table_reach_open(&r, &v);
     add_joins(&d, &v);
     add_aggregates(&d, &v);
+    add_counts(&d, &v, &r);
     add_tables(&d, &v, &r);
     add_columns(&d, &v);
     add_across(&d, &v, &r);

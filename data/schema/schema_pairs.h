@@ -2,11 +2,12 @@
  * schema_pairs.h - which two elements of a schema one question might mean alike, and what their structure says of them.
  *
  * Candidates come from the schema alone: two columns (C), two tables (T), a column that also stands in a table split
- * off from its own (J), a column and an aggregate of it that is stored elsewhere (P).  Columns are compared within one
- * table if they have one type or meaning or share a word; between tables if they have one name, if at most two joins
- * lie between their tables and their names share the head noun, or if one join does and they share a word or a meaning;
- * keys if they refer to one table.  Tables are compared if they have columns, a word or a meaning in common, or one
- * join between them.  Where elements stand in their list plays no part: altered schemas put twins side by side.
+ * off from its own (J), a column and an aggregate of it that is stored elsewhere, or keys of a table and a stored
+ * number of its rows (P).  Columns are compared within one table if they have one type or meaning or share a word;
+ * between tables if they have one name, if at most two joins lie between their tables and their names share the head
+ * noun, or if one join does and they share a word or a meaning; keys if they refer to one table.  Tables are compared
+ * if they have columns, a word or a meaning in common, or one join between them.  Where elements stand in their list
+ * plays no part: altered schemas put twins side by side.
  */
 #ifndef DATA_SCHEMA_SCHEMA_PAIRS_H
 #define DATA_SCHEMA_SCHEMA_PAIRS_H
@@ -90,7 +91,7 @@ struct schema_pair {
 };
 
 enum {
-    SCHEMA_PAIR_FEATURE_SET = 4, /* one more whenever a feature's meaning changes: trained models say theirs */
+    SCHEMA_PAIR_FEATURE_SET = 5, /* one more whenever a feature's meaning changes: trained models say theirs */
     SCHEMA_PAIRS_MAX = 16384,    /* per schema; what is beyond is left out, C of two tables first */
     PAIR_WIDE_TABLE = 96         /* in tables with more columns only pairs with similar names are of kind C */
 };

@@ -29,6 +29,8 @@ struct element_key {
     uint64_t key;
     int element;
 };
+/* "count", "number" and the like, which may stand before or behind what is counted. */
+bool is_counting_word(uint32_t word);
 /* For qsort: by key, then element. */
 int element_key_compare(const void *x, const void *y);
 

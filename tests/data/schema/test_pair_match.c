@@ -65,6 +65,33 @@ static void misspellings(void **state)
     assert_false(mistyped("averyveryverylongword", "averyveryverylongwort"));
 }
 
+static bool shortened(const char *a, const char *b)
+{
+    struct match_word x, y;
+
+    assert_int_equal(match_words_read(a, &x, 1), 1);
+    assert_int_equal(match_words_read(b, &y, 1), 1);
+    return match_words_shortened(&x, &y);
+}
+
+static void abbreviations(void **state)
+{
+    struct match_word w;
+
+    (void)state;
+    assert_true(shortened("depa", "departures"));
+    assert_true(shortened("bkg", "booking"));
+    assert_true(shortened("incid", "incidents"));
+    assert_false(shortened("booking", "bkg"));
+    assert_false(shortened("gkb", "booking"));
+    assert_false(shortened("bo", "booking"));
+    assert_false(shortened("order", "orders"));
+    assert_int_equal(match_words_read("2025", &w, 1), 1);
+    assert_true(match_word_is_year(&w));
+    assert_int_equal(match_words_read("20 25th", &w, 1), 1);
+    assert_false(match_word_is_year(&w));
+}
+
 static unsigned meaning_of(const char *name)
 {
     struct element_name n;
@@ -200,8 +227,13 @@ static void long_questions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_compared),       cmocka_unit_test(misspellings),    cmocka_unit_test(meanings),
-        cmocka_unit_test(a_tie_and_what_breaks_it), cmocka_unit_test(a_table_decides), cmocka_unit_test(long_questions),
+        cmocka_unit_test(words_are_compared),
+        cmocka_unit_test(misspellings),
+        cmocka_unit_test(abbreviations),
+        cmocka_unit_test(meanings),
+        cmocka_unit_test(a_tie_and_what_breaks_it),
+        cmocka_unit_test(a_table_decides),
+        cmocka_unit_test(long_questions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,6 +188,57 @@ static void test_aggregates(void **state)
     close_pairs(&f);
 }
 
+/* A stored number of rows beside keys of these rows. */
+static void test_counts(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "n");
+    columns(&b, schema_build_table(&b, "customer", NULL),
+            "customer_id num_sales_orders no_of_sales_orders orders_count", "name");
+    columns(&b, schema_build_table(&b, "sales_orders", NULL), "order_id customer_id amount", "note");
+    schema_build_primary(&b, 0);
+    schema_build_foreign_key(&b, 6, 0);
+    open_pairs(&f, &b);
+    HAS(&f, "sales_orders.order_id", "customer.num_sales_orders", SIA_AGGREGATE);
+    HAS(&f, "sales_orders.customer_id", "customer.no_of_sales_orders", SIA_AGGREGATE);
+    assert_null(find(&f, "sales_orders.amount", "customer.num_sales_orders"));
+    assert_null(find(&f, "sales_orders.order_id", "customer.orders_count")); /* of other orders, perhaps */
+    close_pairs(&f);
+}
+
+/* Columns of two tables. */
+static void test_across(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "x");
+    columns(&b, schema_build_table(&b, "staff", NULL), "staff_id wage", "name status");
+    columns(&b, schema_build_table(&b, "project", NULL), "project_id manager_id budget", "status city name");
+    columns(&b, schema_build_table(&b, "task", NULL), "task_id project_id assigned_to cost", "status");
+    columns(&b, schema_build_table(&b, "island", NULL), "height price", "city");
+    schema_build_primary(&b, 0);
+    schema_build_primary(&b, 4);
+    schema_build_foreign_key(&b, 5, 0);
+    schema_build_foreign_key(&b, 12, 0);
+    open_pairs(&f, &b);
+    HAS(&f, "staff.status", "task.status", SIA_COLUMN);
+    HAS(&f, "project.city", "island.city", SIA_COLUMN);            /* of one name, with no join between */
+    HAS(&f, "project.budget", "task.cost", SIA_COLUMN);            /* of one meaning, over an undeclared key */
+    HAS(&f, "project.manager_id", "task.assigned_to", SIA_COLUMN); /* two keys to one table */
+    assert_null(find(&f, "project.project_id", "task.project_id"));
+    assert_null(find(&f, "staff.wage", "island.price"));
+    const float *x = find(&f, "project.budget", "task.cost")->features;
+    NEAR(x[PAIR_ACROSS] * x[PAIR_ONE_JOIN] * x[PAIR_SAME_MEANING] * x[PAIR_MONEY], 1);
+    NEAR(x[PAIR_TWO_JOINS] + x[PAIR_SAME_TARGET], 0);
+    NEAR(find(&f, "project.manager_id", "task.assigned_to")->features[PAIR_SAME_TARGET], 1);
+    close_pairs(&f);
+}
+
 /* Order of tables and columns says nothing: twins stand side by side in altered schemas. */
 static void test_order_does_not_matter(void **state)
 {
@@ -419,7 +470,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns), cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_joins),   cmocka_unit_test(test_aggregates),
+        cmocka_unit_test(test_joins),   cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_across),  cmocka_unit_test(test_aggregates),
         cmocka_unit_test(test_wide),    cmocka_unit_test(test_empty),
         cmocka_unit_test(test_names),   cmocka_unit_test(test_order_does_not_matter),
         cmocka_unit_test(test_groups),  cmocka_unit_test(test_recall),
