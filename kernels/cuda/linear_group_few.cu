@@ -3,14 +3,14 @@
 
 /* A block makes ROWS rows of TILES tiles of TILE_COLS columns.  A warp adds one chain of one tile; its strips of w come
  * window by window through a ring of its own, x comes phase by phase through memory of the block. */
-constexpr int TILES = 2, TILE_COLS = 16, FEW_WARPS = TILES * CHAINS, FEW_THREADS = FEW_WARPS * WARP;
+constexpr int TILE_COLS = 16;
 constexpr int WINDOW_STRIPS = 2, WINDOW = WINDOW_STRIPS * CHAINS * STRIP; /* strips a warp takes at once; their span */
 constexpr int ROW_GAP = 8; /* elements between rows of x: eight rows then lie in different banks */
-static_assert(FEW_THREADS == NORM_THREADS, "rows are weighed as weigh_rows_kernel does");
 
-template <int ROWS>
+template <int ROWS, int TILES>
 struct few_shape {
-    static constexpr int STAGES = ROWS <= 16 ? 8 : 4; /* windows of the ring, and of a phase */
+    static constexpr int WARPS = TILES * CHAINS, THREADS = WARPS * WARP;
+    static constexpr int STAGES = ROWS <= 8 ? 8 : ROWS * TILES <= 128 ? 4 : 3; /* windows of the ring, and of a phase */
     static constexpr int PHASE = STAGES * WINDOW, PIECES = PHASE / PACK;
 };
 
@@ -26,16 +26,16 @@ struct few_sums {
 };
 
 /* A warp's own. */
-template <int ROWS>
+template <int ROWS, int TILES>
 union few_warp {
-    few_window ring[few_shape<ROWS>::STAGES];
+    few_window ring[few_shape<ROWS, TILES>::STAGES];
     few_sums<ROWS> sums;
 };
 
-template <int ROWS>
+template <int ROWS, int TILES>
 struct alignas(16) few_memory {
-    few_warp<ROWS> warp[FEW_WARPS];
-    bf16 x[2][ROWS][few_shape<ROWS>::PHASE + ROW_GAP];
+    few_warp<ROWS, TILES> warp[few_shape<ROWS, TILES>::WARPS];
+    bf16 x[2][ROWS][few_shape<ROWS, TILES>::PHASE + ROW_GAP];
 };
 
 /* Sixteen bytes of a row that has `left` numbers more; zeros behind its end. */
@@ -90,24 +90,25 @@ __device__ inline void fetch_window(few_window &to, few_stream &s)
 }
 
 /* Starts copying a phase of x that begins at k0, of as many rows as there are. */
-template <int ROWS, bool ALIGNED>
-__device__ inline void fetch_phase(bf16 (&to)[ROWS][few_shape<ROWS>::PHASE + ROW_GAP], const product_view<bf16> &p,
-                                   int64_t row0, int rows, int k0)
+template <int ROWS, int TILES, bool ALIGNED>
+__device__ inline void fetch_phase(bf16 (&to)[ROWS][few_shape<ROWS, TILES>::PHASE + ROW_GAP],
+                                   const product_view<bf16> &p, int64_t row0, int rows, int k0)
 {
-    constexpr int PIECES = few_shape<ROWS>::PIECES, STEP = FEW_THREADS / PIECES;
-    int piece = thread_id() % PIECES * PACK, left = (int)p.k - k0 - piece;
-    const bf16 *x = p.x + (row0 + thread_id() / PIECES) * p.k + k0 + piece;
+    constexpr int PIECES = few_shape<ROWS, TILES>::PIECES, THREADS = few_shape<ROWS, TILES>::THREADS;
     ROLLED
-    for (int r = thread_id() / PIECES; r < rows; r += STEP, x += STEP * p.k)
-        fetch_pack<ALIGNED>(&to[r][piece], x, left, p.aligned);
+    for (int i = thread_id(); i < rows * PIECES; i += THREADS) {
+        int r = i / PIECES, piece = i % PIECES * PACK;
+        fetch_pack<ALIGNED>(&to[r][piece], p.x + (row0 + r) * p.k + k0 + piece, (int)p.k - k0 - piece, p.aligned);
+    }
 }
 
 /* Weighs what this thread has copied of a phase. */
-template <int ROWS>
-__device__ inline void weigh_phase(bf16 (&x)[ROWS][few_shape<ROWS>::PHASE + ROW_GAP], float (&square)[ROWS],
+template <int ROWS, int TILES>
+__device__ inline void weigh_phase(bf16 (&x)[ROWS][few_shape<ROWS, TILES>::PHASE + ROW_GAP], float (&square)[ROWS],
                                    const float (&norm)[PACK], int rows)
 {
-    static_assert(few_shape<ROWS>::PIECES == NORM_THREADS, "a thread has one pack of each row of a phase");
+    static_assert(few_shape<ROWS, TILES>::PIECES == NORM_THREADS && few_shape<ROWS, TILES>::THREADS == NORM_THREADS,
+                  "a thread has one pack of each row of a phase, as in weigh_rows_kernel");
     UNROLL
     for (int r = 0; r < ROWS; r++) {
         if (r >= rows)
@@ -149,12 +150,12 @@ struct few_corner {
 };
 
 /* Adds the warp's chain of a product whose x all warps copy and weigh; `mine`: the warp has a chain of it. */
-template <int ROWS, bool NORM, bool ALIGNED>
-__device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS], few_memory<ROWS> &m,
+template <int ROWS, int TILES, bool NORM, bool ALIGNED>
+__device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS], few_memory<ROWS, TILES> &m,
                                  const product_view<bf16> &p, const float *norm_weights, const few_corner &at,
                                  few_stream s, bool mine)
 {
-    constexpr int STAGES = few_shape<ROWS>::STAGES, PHASE = few_shape<ROWS>::PHASE;
+    constexpr int STAGES = few_shape<ROWS, TILES>::STAGES, PHASE = few_shape<ROWS, TILES>::PHASE;
     int k = (int)p.k, chain = warp_id() % CHAINS, line = lane_id() % 8;
     few_window *ring = m.warp[warp_id()].ring;
     float norm[PACK];
@@ -163,7 +164,7 @@ __device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS
         if (mine)
             fetch_window<ALIGNED>(ring[i], s);
         if (i == 0)
-            fetch_phase<ROWS, ALIGNED>(m.x[0], p, at.row0, at.rows, 0);
+            fetch_phase<ROWS, TILES, ALIGNED>(m.x[0], p, at.row0, at.rows, 0);
         copy_commit();
     }
     if constexpr (NORM)
@@ -172,11 +173,11 @@ __device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS
     for (int k0 = 0, turn = 0; k0 < k; k0 += PHASE, turn ^= 1) {
         copy_wait<STAGES - 2>(); /* the phase was copied with the first window of the one before */
         if constexpr (NORM)
-            weigh_phase<ROWS>(m.x[turn], square, norm, at.rows);
+            weigh_phase<ROWS, TILES>(m.x[turn], square, norm, at.rows);
         __syncthreads(); /* the phase is there, and the one before has been used */
         int next = k0 + PHASE;
         if (next < k) {
-            fetch_phase<ROWS, ALIGNED>(m.x[turn ^ 1], p, at.row0, at.rows, next);
+            fetch_phase<ROWS, TILES, ALIGNED>(m.x[turn ^ 1], p, at.row0, at.rows, next);
             if constexpr (NORM)
                 load_pack(norm, norm_weights + next + thread_id() * PACK, k - next - thread_id() * PACK);
         }
@@ -202,8 +203,8 @@ __device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS
 }
 
 /* Leaves the warp's sums where its ring was; every warp has used its own. */
-template <int ROWS>
-__device__ inline void leave_sums(few_memory<ROWS> &m, const float (&sum)[ROWS / 8][4])
+template <int ROWS, int TILES>
+__device__ inline void leave_sums(few_memory<ROWS, TILES> &m, const float (&sum)[ROWS / 8][4])
 {
     few_sums<ROWS> &to = m.warp[warp_id()].sums;
     int row = lane_id() % 4 * 2, col = lane_id() / 4;
@@ -215,30 +216,32 @@ __device__ inline void leave_sums(few_memory<ROWS> &m, const float (&sum)[ROWS /
 }
 
 /* The sum of a tile's chains. */
-template <int ROWS>
-__device__ inline float sum_of(const few_memory<ROWS> &m, int tile, int row, int col)
+template <int ROWS, int TILES>
+__device__ inline float sum_of(const few_memory<ROWS, TILES> &m, int tile, int row, int col)
 {
     static_assert(CHAINS == 2, "two sums");
-    const few_warp<ROWS> *chain = &m.warp[tile * CHAINS];
+    const few_warp<ROWS, TILES> *chain = &m.warp[tile * CHAINS];
     return chain[0].sums.at[row][col] + chain[1].sums.at[row][col];
 }
 
 /* Stores the block's numbers: those of two tiles beside each other, or gated, of one. */
-template <int ROWS>
-__device__ inline void put_sums(const group_view<bf16> &a, const product_view<bf16> &p, const few_memory<ROWS> &m,
-                                const few_corner &at, const float *rstd)
+template <int ROWS, int TILES>
+__device__ inline void put_sums(const group_view<bf16> &a, const product_view<bf16> &p,
+                                const few_memory<ROWS, TILES> &m, const few_corner &at, const float *rstd)
 {
     int cols = TILES * TILE_COLS / a.each;
     ROLLED
-    for (int i = thread_id(); i < at.rows * cols; i += FEW_THREADS) {
+    for (int i = thread_id(); i < at.rows * cols; i += few_shape<ROWS, TILES>::THREADS) {
         int r = i / cols, j = i % cols;
         int64_t row = at.row0 + r, col = at.col0 + j;
         if (!has_row(a, p, row) || col >= p.cols)
             continue;
         float factor = rstd ? rstd[r] : 1.0f;
-        float v = finished(p, sum_of<ROWS>(m, j / TILE_COLS, r, j % TILE_COLS), factor, row, col);
+        float v = finished(p, sum_of<ROWS, TILES>(m, j / TILE_COLS, r, j % TILE_COLS), factor, row, col);
         if (a.each == 2)
-            v = gated(a, v, finished((&p)[1], sum_of<ROWS>(m, 1, r, j), factor, row, col));
+            v = gated(a, v,
+                      finished((&p)[1], sum_of<ROWS, TILES>(m, TILES / 2 + j / TILE_COLS, r, j % TILE_COLS), factor,
+                               row, col));
         put_number(p, row, col, v);
     }
 }
@@ -265,36 +268,38 @@ __device__ inline const float *row_factors(const group_view<bf16> &a, const prod
 /*
  * y_i (+)= scale_i n(x_i) w_i^T + bias_i + addend_i in its rows;  glu: of each two, y (+)= gate(first) second
  *
- * Grid     one block per product, ROWS of its rows and 32 of its columns, or 16 of two products; rows go round fastest,
- *          and blocks that have no row of their product's leave.
+ * Grid     one block per product, ROWS of its rows and 16 TILES of its columns, or half as many of two products; rows
+ *          go round fastest, and blocks that have no row of their product's leave.
  * Memory   reads w once (for more rows than ROWS from L2), 16 bytes a lane by cp.async, STAGES - 1 windows of 2 KiB a
- *          warp ahead; x from L2 once for each block.
+ *          warp ahead; x from L2 once for each block: with more tiles less often.
  * Numbers  products of bf16 on tensor cores, sums in f32 in the order of linear_group.cuh, whatever the number of rows.
  *          The norm's weights go into x, its factor is applied to the sum.
  */
-template <int ROWS, bool NORM, bool ALIGNED>
-__global__ void __launch_bounds__(FEW_THREADS, 2) few_rows_kernel(GRID_CONSTANT const group_view<bf16> a)
+template <int ROWS, int TILES, bool NORM, bool ALIGNED>
+__global__ void __launch_bounds__(few_shape<ROWS, TILES>::THREADS)
+    few_rows_kernel(GRID_CONSTANT const group_view<bf16> a)
 {
-    DYNAMIC_SHARED(few_memory<ROWS>, memory);
+    typedef few_memory<ROWS, TILES> memory_type;
+    DYNAMIC_SHARED(memory_type, memory);
     const product_view<bf16> &p = product_of(a);
     int tiles = (int)((a.rows + ROWS - 1) / ROWS), block = (int)(block_id() - p.first);
     few_corner at = { block % tiles * ROWS, (int64_t)(block / tiles) * (TILES * TILE_COLS / a.each), 0 };
     if (!has_rows(a, p, at.row0, ROWS))
         return;
     at.rows = (int)(a.rows - at.row0 < ROWS ? a.rows - at.row0 : ROWS);
-    int tile = warp_id() / CHAINS, second = tile * (a.each - 1), turns = a.joint ? 1 : a.each;
+    int tile = warp_id() / CHAINS, second = a.each == 2 && tile >= TILES / 2, turns = a.joint ? 1 : a.each;
     const product_view<bf16> &mine = (&p)[second];
     float sum[ROWS / 8][4] = { { 0 } }, square[ROWS] = { 0 };
     for (int i = 0; i < turns; i++) {
         if ((&p)[i].k == 0)
             continue;
-        few_stream s = stream_of(mine, at.col0 + (tile - second) * TILE_COLS, warp_id() % CHAINS);
-        add_chain<ROWS, NORM, ALIGNED>(sum, square, *memory, (&p)[i], a.norm, at, s, turns == 1 || i == tile);
+        few_stream s = stream_of(mine, at.col0 + (tile - second * (TILES / 2)) * TILE_COLS, warp_id() % CHAINS);
+        add_chain<ROWS, TILES, NORM, ALIGNED>(sum, square, *memory, (&p)[i], a.norm, at, s, turns == 1 || i == second);
     }
-    leave_sums<ROWS>(*memory, sum);
+    leave_sums<ROWS, TILES>(*memory, sum);
     const float *rstd = row_factors<ROWS, NORM>(a, p, square, at);
     __syncthreads();
-    put_sums<ROWS>(a, p, *memory, at, rstd);
+    put_sums<ROWS, TILES>(a, p, *memory, at, rstd);
 }
 
 /*
@@ -342,12 +347,12 @@ bool cuda_group_norm(struct ctx *c, group_view<bf16> *a)
     return true;
 }
 
-template <int ROWS, bool NORM, bool ALIGNED>
+template <int ROWS, int TILES, bool NORM, bool ALIGNED>
 static void launch_few(struct ctx *c, group_view<bf16> *a)
 {
     int64_t blocks = number_blocks(*a, ROWS, TILES * TILE_COLS / a->each);
-    LAUNCH_WIDE((few_rows_kernel<ROWS, NORM, ALIGNED>), blocks_for(blocks, 1), FEW_THREADS, sizeof(few_memory<ROWS>),
-                cuda_stream(c), *a);
+    LAUNCH_WIDE((few_rows_kernel<ROWS, TILES, NORM, ALIGNED>), blocks_for(blocks, 1), (few_shape<ROWS, TILES>::THREADS),
+                (sizeof(few_memory<ROWS, TILES>)), cuda_stream(c), *a);
 }
 
 static bool all_aligned(const group_view<bf16> &a)
@@ -358,20 +363,29 @@ static bool all_aligned(const group_view<bf16> &a)
     return true;
 }
 
+/* Blocks of four tiles read x half as often, as long as there is one for each multiprocessor. */
+static void launch_sixteen(struct ctx *c, group_view<bf16> *a)
+{
+    if (number_blocks(*a, 16, 4 * TILE_COLS / a->each) >= c->dev->multiprocessors)
+        launch_few<16, 4, false, true>(c, a);
+    else
+        launch_few<16, 2, false, true>(c, a);
+}
+
 /* More rows than eight are weighed before: each block would do it again. */
 void cuda_group_few(struct ctx *c, group_view<bf16> a)
 {
     bool aligned = all_aligned(a), weighs = a.norm && (!aligned || a.rows <= 8 || !cuda_group_norm(c, &a));
     if (weighs)
-        aligned ? launch_few<8, true, true>(c, &a) : launch_few<8, true, false>(c, &a);
+        aligned ? launch_few<8, 2, true, true>(c, &a) : launch_few<8, 2, true, false>(c, &a);
     else if (!aligned)
-        launch_few<8, false, false>(c, &a);
+        launch_few<8, 2, false, false>(c, &a);
     else if (a.rows <= 8)
-        launch_few<8, false, true>(c, &a);
+        launch_few<8, 2, false, true>(c, &a);
     else if (a.rows <= 16)
-        launch_few<16, false, true>(c, &a);
+        launch_sixteen(c, &a);
     else if (a.rows <= 32)
-        launch_few<32, false, true>(c, &a);
+        launch_few<32, 4, false, true>(c, &a);
     else
-        launch_few<FEW_ROWS, false, true>(c, &a);
+        launch_few<FEW_ROWS, 4, false, true>(c, &a);
 }
