@@ -80,8 +80,10 @@ static inline unsigned __umulhi(unsigned x, unsigned y)
 }
 
 /* Only integers: a sum of floats by atomics depends on the order of threads. */
-static inline int atomicAdd(int *p, int value)
+template <typename T>
+static inline T atomicAdd(T *p, T value)
 {
+    static_assert((T)0.5f == 0, "an integer");
     return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
 }
 
