@@ -22,7 +22,7 @@ LARGEST_LOSS_DIFFERENCE = 0.01  # of mean losses in 16 bits, as a share
 FULL = {"shape": LLAMA_8B, "batch": 8, "lengths": [2048, 8192], "micro": [16384, 8192],
         "peer_micro": {2048: [4096, 8192, 16384], 8192: [8192, 16384]}, "turns": 3, "timed": 2,
         "prompt": 1024, "new": 256, "batches": [1, 32], "rounds": 5}
-SHORT = dict(FULL, lengths=[2048], micro=[8192], peer_micro={2048: [8192]}, turns=1, rounds=2)
+SHORT = dict(FULL, lengths=[2048], micro=[16384], peer_micro={2048: [8192]}, turns=1, rounds=2)
 QUICK = {"shape": LLAMA_TINY, "batch": 4, "lengths": [32], "micro": [64], "peer_micro": {32: [32, 64]},
          "turns": 1, "timed": 1, "prompt": 24, "new": 4, "batches": [1, 4], "rounds": 1}
 # Whether blocks are computed twice: all of a group are tried, the next group only where none of the last has memory.
