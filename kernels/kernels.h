@@ -109,16 +109,19 @@ extern "C" {
     /* y = x rstd w, rstd = 1 / sqrt(mean of x^2 + eps) of each group of D columns; w [D], rstd [T,n] F32 */           \
     K(rms_norm, (struct ctx *c, struct tensor *y, struct tensor *rstd, const struct tensor *x, const struct tensor *w, \
                  float eps))                                                                                           \
-    K(rms_norm_backward, (struct ctx *c, struct destination dx, struct destination dw, const struct tensor *dy,        \
-                          const struct tensor *x, const struct tensor *w, const struct tensor *rstd))                  \
+    /* y (NULL: not wanted) is made again, and may lie where dy does */                                                \
+    K(rms_norm_backward, (struct ctx *c, struct destination dx, struct destination dw, struct tensor *y,               \
+                          const struct tensor *dy, const struct tensor *x, const struct tensor *w,                     \
+                          const struct tensor *rstd))                                                                  \
     /* y[t,:] = cos(positions[t] freqs), sin(positions[t] freqs); y, freqs F32 */                                      \
     K(rope_angles, (struct ctx *c, struct tensor *y, const struct tensor *positions, const struct tensor *freqs))      \
     /* every head of x rotated by angles[T,D] F32 as op_rope says, or back, which is the backward */                   \
     K(rope, (struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *angles, bool back))     \
-    /* y = g(gate) up, g silu or gelu;  dgate (+)= dy up g'(gate), dup (+)= dy g(gate) */                              \
+    /* y = g(gate) up, g silu or gelu;  dgate (+)= dy up g'(gate), dup (+)= dy g(gate); y in a backward (NULL: not     \
+       wanted) is made again, and may lie where dy does */                                                             \
     K(glu, (struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up, enum gate kind))      \
-    K(glu_backward, (struct ctx *c, struct destination dgate, struct destination dup, const struct tensor *dy,         \
-                     const struct tensor *gate, const struct tensor *up, enum gate kind))                              \
+    K(glu_backward, (struct ctx *c, struct destination dgate, struct destination dup, struct tensor *y,                \
+                     const struct tensor *dy, const struct tensor *gate, const struct tensor *up, enum gate kind))     \
     /* y = x + u alpha / sqrt(L C), u = (word(site, r, j) >> 8) 2^-23 - 1, L the length of row r's sequence */         \
     K(neftune, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, float alpha,            \
                 uint32_t site))                                                                                        \

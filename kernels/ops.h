@@ -38,6 +38,10 @@ struct tensor *op_matmul(struct ctx *c, struct tensor *a, bool ta, struct tensor
  */
 struct tensor *op_lora_linear(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b,
                               const struct lora *l);
+/* y = x[T,N] + what op_lora_linear makes of h [T,K]; the gradient of y becomes x's, which costs nothing where it has
+ * none yet. */
+struct tensor *op_lora_residual(struct ctx *c, struct tensor *x, struct tensor *h, struct tensor *w, struct tensor *b,
+                                const struct lora *l);
 /*
  * y[i] = what op_lora_linear makes of x with the i-th of n <= 3 maps, in one record where the loss depends on all of
  * them.  Adapters whose A lie below one another in memory (lora_declare), with no dropout between, are one product on

@@ -69,6 +69,31 @@ void tape_recompute(struct ctx *c, struct tensor *t)
     t->record->recompute(c, t->record);
 }
 
+bool tape_defers(const struct tensor *t)
+{
+    return !t->data && t->record && t->record->remakes && t->needs_grad;
+}
+
+void tape_defer(struct ctx *c, struct tensor *t, const void *rec, size_t size)
+{
+    CHECK(tape_defers(t), "a tensor whose numbers are there, or that its backward does not make again");
+    struct node *n = arena_alloc(c->host, size), *maker = t->record;
+
+    memcpy(n, rec, size);
+    n->out = t;
+    n->prev = maker->prev;
+    maker->prev = n;
+    maker->wanted = true;
+}
+
+struct tensor *tape_remade(struct node *n)
+{
+    if (!n->wanted)
+        return NULL;
+    n->out->data = n->out->grad->data;
+    return n->out;
+}
+
 /* What is transient among the outputs of the newest records, back to `start`, loses its numbers. */
 static void drop_transient(struct ctx *c, const struct node *start, size_t end)
 {

@@ -21,6 +21,7 @@ struct node {
     struct tensor *out;
     void (*backward)(struct ctx *c, struct node *n);
     void (*recompute)(struct ctx *c, struct node *n); /* writes out's data once more, from what stays; NULL: cannot */
+    bool remakes, wanted; /* the backward can do that too, over out's gradient; and does, see tape_defer */
 };
 
 /* Where a backward kernel writes: t is NULL when nobody wants it; add says += rather than =. */
@@ -77,6 +78,15 @@ struct tensor *tape_block(struct ctx *c, block_fn *fn, const void *arg, struct t
 struct ctx *tape_transient(struct ctx *c);
 /* Has the numbers of an input there, in step memory if they were given up.  In a backward, before any mark. */
 void tape_recompute(struct ctx *c, struct tensor *t);
+/* Whether t's numbers were given up and its own op makes them again on its way through its backward (node.remakes): a
+ * backward that needs them for the gradient of a parameter alone may wait for that, see tape_defer. */
+bool tape_defers(const struct tensor *t);
+/* Copies *rec (whose first member is a struct node with a backward) to run right after the backward of the op that made
+ * t, with t, whose numbers are there then, as its `out`.  Memory that rec names must last until the block is done. */
+void tape_defer(struct ctx *c, struct tensor *t, const void *rec, size_t size);
+/* For the backward of a record that remakes: its output, whose numbers are to be written over its gradient's as the
+ * last use of these; NULL where nobody waits for them. */
+struct tensor *tape_remade(struct node *n);
 
 #ifdef __cplusplus
 }

@@ -66,11 +66,12 @@ void cpu_glu(struct ctx *c, struct tensor *y, const struct tensor *gate, const s
     }
 }
 
-void cpu_glu_backward(struct ctx *c, struct destination dgate, struct destination dup, const struct tensor *dy,
-                      const struct tensor *gate, const struct tensor *up, enum gate kind)
+void cpu_glu_backward(struct ctx *c, struct destination dgate, struct destination dup, struct tensor *y,
+                      const struct tensor *dy, const struct tensor *gate, const struct tensor *up, enum gate kind)
 {
     (void)c;
     int64_t n = tensor_size(dy);
+    struct destination again = { y, false };
 #pragma omp parallel for schedule(static) if (n > PARALLEL_MIN)
     for (int64_t at = 0; at < n; at += ROW_BLOCK) {
         float buf[3][ROW_BLOCK], to_gate[ROW_BLOCK], to_up[ROW_BLOCK];
@@ -78,10 +79,16 @@ void cpu_glu_backward(struct ctx *c, struct destination dgate, struct destinatio
         float *out_gate = dgate.t ? row_out(to_gate, dgate, at) : to_gate;
         float *out_up = dup.t ? row_out(to_up, dup, at) : to_up;
         const float *d = row_in(buf[0], dy, at, run), *g = row_in(buf[1], gate, at, run);
-        gated_slopes_run(out_gate, out_up, d, g, row_in(buf[2], up, at, run), run, kind);
+        const float *u = row_in(buf[2], up, at, run);
+        gated_slopes_run(out_gate, out_up, d, g, u, run, kind);
         if (dgate.t)
             row_store(dgate, at, out_gate, run);
         if (dup.t)
             row_store(dup, at, out_up, run);
+        if (y) { /* dy is done with */
+            float *value = row_out(buf[0], again, at);
+            gated_run(value, g, u, run, kind);
+            row_store(again, at, value, run);
+        }
     }
 }

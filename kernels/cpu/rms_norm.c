@@ -27,6 +27,15 @@ CPU_CLONES static void norm_groups(float *restrict y, float *restrict rstd, cons
     }
 }
 
+/* The same from rstd. */
+CPU_CLONES static void norm_groups_again(float *restrict y, const float *restrict rstd, const float *restrict x,
+                                         const float *restrict w, int64_t groups, int64_t n)
+{
+    for (int64_t g = 0; g < groups; g++, x += n, y += n)
+        for (int64_t i = 0; i < n; i++)
+            y[i] = x[i] * rstd[g] * w[i];
+}
+
 void rms_norm_groups(float *y, float *rstd, const float *x, const float *w, int64_t groups, int64_t n, float eps)
 {
     norm_groups(y, rstd, x, w, groups, n, eps);
@@ -85,7 +94,7 @@ CPU_CLONES static void slopes_groups(float *restrict dx, float *restrict dw, con
 }
 
 struct rms_norm_args {
-    struct destination dx;
+    struct destination dx, y;
     const struct tensor *dy, *x;
     const float *w, *rstd;
     int64_t cols, per;
@@ -100,20 +109,26 @@ static void chunk_backward(const struct rms_norm_args *a, float *dw, float *buf,
         next = groups_until(g, a->per, to);
         int64_t at = g * cols, n = (next - g) * cols;
         float *out = a->dx.t ? row_out(buf, a->dx, at) : buf;
-        slopes_groups(out, dw, row_in(buf + block, a->dy, at, n), row_in(buf + 2 * block, a->x, at, n), a->w,
-                      a->rstd + g, next - g, cols);
+        const float *x = row_in(buf + 2 * block, a->x, at, n);
+        slopes_groups(out, dw, row_in(buf + block, a->dy, at, n), x, a->w, a->rstd + g, next - g, cols);
         if (a->dx.t)
             row_store(a->dx, at, out, n);
+        if (a->y.t) { /* dy is done with */
+            float *y = row_out(buf + block, a->y, at);
+            norm_groups_again(y, a->rstd + g, x, a->w, next - g, cols);
+            row_store(a->y, at, y, n);
+        }
     }
 }
 
-void cpu_rms_norm_backward(struct ctx *c, struct destination dx, struct destination dw, const struct tensor *dy,
-                           const struct tensor *x, const struct tensor *w, const struct tensor *rstd)
+void cpu_rms_norm_backward(struct ctx *c, struct destination dx, struct destination dw, struct tensor *y,
+                           const struct tensor *dy, const struct tensor *x, const struct tensor *w,
+                           const struct tensor *rstd)
 {
     (void)c;
     int64_t groups = tensor_size(rstd), cols = tensor_size(w), per = chunk_rows(groups);
     int64_t chunks = (groups + per - 1) / per;
-    struct rms_norm_args a = { dx, dy, x, w->data, rstd->data, cols, groups_at_once(cols) };
+    struct rms_norm_args a = { dx, { y, false }, dy, x, w->data, rstd->data, cols, groups_at_once(cols) };
     float *partial = dw.t ? xcalloc((size_t)(chunks * cols), sizeof *partial) : NULL;
 #pragma omp parallel if (groups * cols > PARALLEL_MIN)
     {

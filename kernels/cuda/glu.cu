@@ -40,16 +40,16 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /*
- * dgate (+)= dy up g'(gate), dup (+)= dy g(gate)
+ * dgate (+)= dy up g'(gate), dup (+)= dy g(gate), y = g(gate) up
  *
  * Grid     one thread per PACK elements.
- * Memory   reads dy, gate and up once, what is added to once, writes both once.
+ * Memory   reads dy, gate and up once, what is added to once, writes what is wanted once.
  * Numbers  in f32, one rounding.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    glu_backward_kernel(T *__restrict__ dgate, bool gate_add, T *__restrict__ dup, bool up_add, const T *dy,
-                        const T *gate, const T *up, int64_t n, enum gate kind) /* gate may be up */
+    glu_backward_kernel(T *__restrict__ dgate, bool gate_add, T *__restrict__ dup, bool up_add, T *y, const T *dy,
+                        const T *gate, const T *up, int64_t n, enum gate kind) /* gate may be up, and y dy */
 {
     int64_t i = grid_thread() * PACK;
     float d[PACK], g[PACK], u[PACK];
@@ -60,6 +60,7 @@ __global__ void __launch_bounds__(THREADS)
     load_pack(u, up + i, n - i);
     for (int k = 0; k < PACK; k++) {
         struct gated of = gated_of(g[k], kind);
+        g[k] = u[k] * of.value;
         u[k] *= d[k] * of.slope;
         d[k] *= of.value;
     }
@@ -67,6 +68,8 @@ __global__ void __launch_bounds__(THREADS)
         put_pack(dgate + i, u, n - i, gate_add);
     if (dup)
         put_pack(dup + i, d, n - i, up_add);
+    if (y)
+        store_pack(y + i, g, n - i);
 }
 
 extern "C" void cuda_glu(struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up,
@@ -79,14 +82,14 @@ extern "C" void cuda_glu(struct ctx *c, struct tensor *y, const struct tensor *g
                                   data_of<T>(y), data_of<T>(gate), data_of<T>(up), n, kind));
 }
 
-extern "C" void cuda_glu_backward(struct ctx *c, struct destination dgate, struct destination dup,
+extern "C" void cuda_glu_backward(struct ctx *c, struct destination dgate, struct destination dup, struct tensor *y,
                                   const struct tensor *dy, const struct tensor *gate, const struct tensor *up,
                                   enum gate kind)
 {
     int64_t n = tensor_size(dy);
-    if (n == 0 || (!dgate.t && !dup.t))
+    if (n == 0 || (!dgate.t && !dup.t && !y))
         return;
     DTYPE_SWITCH(dy->dtype, LAUNCH(glu_backward_kernel<T>, blocks_for(n, THREADS * PACK), THREADS, 0, cuda_stream(c),
-                                   data_of<T>(dgate.t), dgate.add, data_of<T>(dup.t), dup.add, data_of<T>(dy),
-                                   data_of<T>(gate), data_of<T>(up), n, kind));
+                                   data_of<T>(dgate.t), dgate.add, data_of<T>(dup.t), dup.add, data_of<T>(y),
+                                   data_of<T>(dy), data_of<T>(gate), data_of<T>(up), n, kind));
 }

@@ -64,17 +64,16 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /*
- * dx (+)= rstd (dy w - z mean(dy w z)), z = x rstd
+ * dx (+)= rstd (dy w - z mean(dy w z)), z = x rstd;  y = z w
  *
  * Grid     as rms_norm_kernel.
- * Memory   reads dy and x twice (DRAM, then L1), writes dx once: bandwidth bound.
+ * Memory   reads dy and x twice (DRAM, then L1), writes what is wanted once: bandwidth bound.
  * Numbers  sums in f32.
  */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    rms_norm_dx_kernel(T *__restrict__ dx, const T *__restrict__ dy, const T *__restrict__ x,
-                       const float *__restrict__ w, const float *__restrict__ rstd, int64_t groups, int64_t cols,
-                       bool add)
+    rms_norm_dx_kernel(T *__restrict__ dx, T *y, const T *dy, const T *__restrict__ x, const float *__restrict__ w,
+                       const float *__restrict__ rstd, int64_t groups, int64_t cols, bool add) /* y may be dy */
 {
     struct share s = share_of(cols);
     float v[PACK], g[PACK], scale[PACK], dot = 0;
@@ -97,9 +96,14 @@ __global__ void __launch_bounds__(THREADS)
         load_pack(v, x + j, cols - j);
         load_pack(g, dy + j, cols - j);
         load_pack(scale, w + j, cols - j);
-        for (int k = 0; k < PACK; k++)
-            v[k] = factor * (g[k] * scale[k] - v[k] * part);
-        put_pack(dx + s.group * cols + j, v, cols - j, add);
+        for (int k = 0; k < PACK; k++) {
+            g[k] = factor * (g[k] * scale[k] - v[k] * part);
+            v[k] = v[k] * factor * scale[k];
+        }
+        if (dx)
+            put_pack(dx + s.group * cols + j, g, cols - j, add);
+        if (y)
+            store_pack(y + s.group * cols + j, v, cols - j);
     }
 }
 
@@ -152,7 +156,7 @@ static void weight_gradient(struct ctx *c, struct destination dw, const struct t
     column_sums_of_parts(c, data_of<float>(dw.t), dw.add, part, parts, cols, cols);
 }
 
-extern "C" void cuda_rms_norm_backward(struct ctx *c, struct destination dx, struct destination dw,
+extern "C" void cuda_rms_norm_backward(struct ctx *c, struct destination dx, struct destination dw, struct tensor *y,
                                        const struct tensor *dy, const struct tensor *x, const struct tensor *w,
                                        const struct tensor *rstd)
 {
@@ -162,10 +166,10 @@ extern "C" void cuda_rms_norm_backward(struct ctx *c, struct destination dx, str
             cuda_fill(c, dw.t, 0);
         return;
     }
-    if (dx.t)
-        DTYPE_SWITCH(x->dtype, LAUNCH(rms_norm_dx_kernel<T>, blocks_of(groups, cols), THREADS, 0, cuda_stream(c),
-                                      data_of<T>(dx.t), data_of<T>(dy), data_of<T>(x), data_of<float>(w),
-                                      data_of<float>(rstd), groups, cols, dx.add));
-    if (dw.t)
+    if (dw.t) /* before y is where dy was */
         DTYPE_SWITCH(x->dtype, weight_gradient<T>(c, dw, dy, x, rstd));
+    if (dx.t || y)
+        DTYPE_SWITCH(x->dtype, LAUNCH(rms_norm_dx_kernel<T>, blocks_of(groups, cols), THREADS, 0, cuda_stream(c),
+                                      data_of<T>(dx.t), data_of<T>(y), data_of<T>(dy), data_of<T>(x), data_of<float>(w),
+                                      data_of<float>(rstd), groups, cols, dx.add));
 }

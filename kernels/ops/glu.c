@@ -16,14 +16,15 @@ static void glu_backward(struct ctx *c, struct node *node)
 {
     struct glu_node *n = (struct glu_node *)node;
     struct destination none = { 0 }, dgate = destination_of(c, n->gate);
-    struct tensor *dy = node->out->grad;
+    struct tensor *dy = node->out->grad, *y = NULL;
 
     if (n->gate == n->up) { /* one kernel may not write the two gradients of one tensor */
-        RUN(c, glu_backward, dgate, none, dy, n->gate, n->up, n->kind);
+        RUN(c, glu_backward, dgate, none, y, dy, n->gate, n->up, n->kind);
         dgate = none;
     }
     struct destination dup = destination_of(c, n->up);
-    RUN(c, glu_backward, dgate, dup, dy, n->gate, n->up, n->kind);
+    y = tape_remade(node);
+    RUN(c, glu_backward, dgate, dup, y, dy, n->gate, n->up, n->kind);
 }
 
 struct tensor *op_glu(struct ctx *c, struct tensor *gate, struct tensor *up, enum gate kind)
@@ -34,6 +35,7 @@ struct tensor *op_glu(struct ctx *c, struct tensor *gate, struct tensor *up, enu
     struct tensor *y = tensor_like(c, gate);
     RUN(c, glu, y, gate, up, kind);
     if (tape_needs(c, y, gate, up))
-        TAPE_PUSH(c, glu_node, y, glu_backward, .node.recompute = glu_recompute, .gate = gate, .up = up, .kind = kind);
+        TAPE_PUSH(c, glu_node, y, glu_backward, .node.recompute = glu_recompute, .node.remakes = true, .gate = gate,
+                  .up = up, .kind = kind);
     return y;
 }

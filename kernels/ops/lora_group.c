@@ -32,22 +32,24 @@ static void stack_backward(struct ctx *c, struct lora_group_node *n)
         from[i] = n->y[s->map[i]]->grad;
         grads[i] = destination_of(c, s->lora[i].b);
     }
-    struct destination dx = destination_of(c, n->x), da = destination_of(c, s->a);
+    struct destination dx = destination_of(c, n->x);
+    bool waits = low_rank_waits(s->a, n->x);
     size_t mark = arena_mark(c->step);
-    if (dx.t || da.t)
+    if (dx.t || s->a->needs_grad)
         dh = tensor_new2(c, n->x->dtype, n->x->shape[0], s->a->shape[0]);
     RUN(c, lora_out_backward, dh, db, dy, h, adapters, s->n);
-    if (da.t)
-        RUN(c, matmul, da, dh, true, n->x, false);
+    if (dh)
+        low_rank_matrix(c, s->a, n->x, dh);
     if (dx.t)
         RUN(c, matmul, dx, dh, false, s->a, false);
-    arena_reset(c->step, mark);
+    if (!waits)
+        arena_reset(c->step, mark);
 }
 
 static void lora_group_backward(struct ctx *c, struct node *node)
 {
     struct lora_group_node *n = (struct lora_group_node *)node;
-    bool reads = n->stack.a->needs_grad;
+    bool reads = n->stack.a->needs_grad && !low_rank_waits(n->stack.a, n->x);
 
     for (int i = 0; i < n->n; i++) {
         CHECK(n->y[i]->grad, "a map of one x that the loss does not depend on");

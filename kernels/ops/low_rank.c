@@ -210,15 +210,50 @@ bool low_rank_needs(const struct low_rank *n, struct destination dx)
     return n->h && (dx.t || n->lora.a->needs_grad);
 }
 
-void low_rank_backward(struct ctx *c, const struct low_rank *n, struct destination dx, struct tensor *x,
-                       const struct tensor *dh)
+bool low_rank_waits(const struct tensor *a, const struct tensor *x)
 {
-    struct destination da = destination_of(c, n->lora.a);
+    return a->needs_grad && tape_defers(x);
+}
+
+/* dA, which is left to be made of dh. */
+struct matrix_node {
+    struct node node;
+    struct tensor *a, *dh;
+};
+
+static void matrix_backward(struct ctx *c, struct node *node)
+{
+    struct matrix_node *n = (struct matrix_node *)node;
+    struct destination da = destination_of(c, n->a);
+
+    RUN(c, matmul, da, n->dh, true, node->out, false);
+}
+
+void low_rank_matrix(struct ctx *c, struct tensor *a, struct tensor *x, struct tensor *dh)
+{
+    if (low_rank_waits(a, x)) {
+        const struct matrix_node later = { .node.backward = matrix_backward, .a = a, .dh = dh };
+        tape_defer(c, x, &later, sizeof later);
+        return;
+    }
+    struct destination da = destination_of(c, a);
+    if (da.t)
+        RUN(c, matmul, da, dh, true, x, false);
+}
+
+void low_rank_backward(struct ctx *c, const struct low_rank *n, struct destination dx, struct tensor *x,
+                       struct tensor *dh)
+{
     size_t mark = arena_mark(c->step);
 
-    if (da.t) {
-        const struct tensor *in = dropped(c, n, x);
-        RUN(c, matmul, da, dh, true, in, false);
+    if (n->p > 0) {
+        struct destination da = destination_of(c, n->lora.a);
+        if (da.t) {
+            const struct tensor *in = dropped(c, n, x);
+            RUN(c, matmul, da, dh, true, in, false);
+        }
+    } else {
+        low_rank_matrix(c, n->lora.a, x, dh);
     }
     if (dx.t && n->p > 0) {
         struct destination through = { tensor_like(c, x), false };

@@ -41,9 +41,14 @@ struct low_rank_stack low_rank_stack(struct ctx *c, const struct tensor *x, cons
 /* y[i] = the i-th map of x, of maps that have such a stack. */
 void low_rank_maps(struct ctx *c, struct low_rank_stack *s, struct tensor *const *y, const struct tensor *x,
                    const struct linear_map *const *maps, int n);
-/* dA and dx from dh [T, r], the gradient of dropout(x) A^T; dx (t NULL: not wanted) is written or added to. */
+/* dA and dx from dh [T, r], the gradient of dropout(x) A^T; dx (t NULL: not wanted) is written or added to.  Where dA
+ * waits, dh stays until the block is done. */
 void low_rank_backward(struct ctx *c, const struct low_rank *n, struct destination dx, struct tensor *x,
-                       const struct tensor *dh);
+                       struct tensor *dh);
+/* dA = dh^T x, at once or, where it waits, when the backward of what made x has x's numbers. */
+void low_rank_matrix(struct ctx *c, struct tensor *a, struct tensor *x, struct tensor *dh);
+/* Whether the gradient of a waits so, and x need not be recomputed for it. */
+bool low_rank_waits(const struct tensor *a, const struct tensor *x);
 /* Whether low_rank_backward has anything to do. */
 bool low_rank_needs(const struct low_rank *n, struct destination dx);
 

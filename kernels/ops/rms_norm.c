@@ -16,7 +16,8 @@ static void rms_norm_backward(struct ctx *c, struct node *node)
 {
     struct rms_norm_node *n = (struct rms_norm_node *)node;
     struct destination dx = destination_of(c, n->x), dw = destination_of(c, n->w);
-    RUN(c, rms_norm_backward, dx, dw, node->out->grad, n->x, n->w, n->rstd);
+    struct tensor *y = tape_remade(node);
+    RUN(c, rms_norm_backward, dx, dw, y, node->out->grad, n->x, n->w, n->rstd);
 }
 
 struct tensor *op_rms_norm(struct ctx *c, struct tensor *x, struct tensor *w, float eps)
@@ -29,7 +30,7 @@ struct tensor *op_rms_norm(struct ctx *c, struct tensor *x, struct tensor *w, fl
     struct tensor *y = tensor_like(c, x), *rstd = tensor_new2(c, F32, tensor_rows(x), cols / group);
     RUN(c, rms_norm, y, rstd, x, w, eps);
     if (tape_needs(c, y, x, w))
-        TAPE_PUSH(c, rms_norm_node, y, rms_norm_backward, .node.recompute = rms_norm_recompute, .x = x, .w = w,
-                  .rstd = rstd, .eps = eps);
+        TAPE_PUSH(c, rms_norm_node, y, rms_norm_backward, .node.recompute = rms_norm_recompute, .node.remakes = true,
+                  .x = x, .w = w, .rstd = rstd, .eps = eps);
     return y;
 }

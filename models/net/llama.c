@@ -145,7 +145,7 @@ static struct tensor *add_map(struct ctx *c, const struct block *b, struct tenso
                               const struct linear_map *map, struct tensor *w)
 {
     if (!w)
-        return op_add(c, x, apply(tape_transient(c), h, map));
+        return op_lora_residual(c, x, h, map->w, map->b, &map->lora);
     struct tensor *y = apply(c, h, map);
     return op_add(c, x, op_rms_norm(tape_transient(c), y, w, b->m->config.rms_norm_eps));
 }

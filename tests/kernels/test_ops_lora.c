@@ -103,6 +103,31 @@ static void lora(const struct op_test *t, double *const *x, double *y)
     adapted_product(t, lora_adapted(t), x, y);
 }
 
+/* The same beside a sum, which is the last input. */
+static void residual_setup(struct op_test *t)
+{
+    lora_setup(t);
+    op_matrix(t, t->rows, t->in[1].shape[0], 1);
+}
+
+static struct tensor *run_residual(struct ctx *c, struct op_test *t)
+{
+    struct lora l = adapter_of(t, lora_adapted(t));
+
+    t->x[1]->frozen = t->in[1].constant;
+    return op_lora_residual(c, t->x[t->n_in - 1], t->x[0], t->x[1], lora_has_bias(t) ? t->x[2] : NULL,
+                            t->variant == LORA_NONE ? NULL : &l);
+}
+
+static void residual(const struct op_test *t, double *const *x, double *y)
+{
+    int64_t n = t->rows * t->in[1].shape[0];
+
+    lora(t, x, y);
+    for (int64_t i = 0; i < n; i++)
+        y[i] += x[t->n_in - 1][i];
+}
+
 /* A head with an adapter; the same with dropout; the head itself trained; both; both and capped. */
 enum { NLL_LORA, NLL_DROPOUT, NLL_HEAD, NLL_BOTH, NLL_CAPPED, NLL_VARIANTS };
 
@@ -255,6 +280,7 @@ static void stack(const struct op_test *t, double *const *x, double *y)
 static const struct op_row rows[] = {
     { "lora_group", stack_setup, run_stack, stack, .variants = STACK_VARIANTS, .rounded_twice = true },
     { "lora_linear", lora_setup, run_lora, lora, .variants = LORA_VARIANTS, .rounded_twice = true },
+    { "lora_residual", residual_setup, run_residual, residual, .variants = LORA_VARIANTS, .rounded_twice = true },
     { "linear_nll", nll_setup, run_nll, nll, .variants = NLL_VARIANTS },
 };
 

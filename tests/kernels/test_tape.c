@@ -8,12 +8,14 @@
 #include <string.h>
 
 /* A small post-norm transformer block with every kind of record a model has, run plain and checkpointed. */
-enum { WIDTH = 64, HEADS = 2, INNER = 96, ROWS = 29, BLOCKS = 3, PARAMS = 8 };
+enum { WIDTH = 64, HEADS = 2, INNER = 96, ROWS = 29, BLOCKS = 3, PARAMS = 12, RANK = 6 };
+enum { ADAPTER = 8 }; /* the first parameter of the adapters, which are never frozen: of two maps, then of one */
 
 static const struct {
     int64_t rows, cols;
 } param_shapes[PARAMS] = { { 3 * WIDTH, WIDTH }, { 3 * WIDTH, 0 }, { WIDTH, WIDTH }, { WIDTH, 0 },
-                           { INNER, WIDTH },     { WIDTH, INNER }, { WIDTH, 0 },     { WIDTH, 0 } };
+                           { INNER, WIDTH },     { WIDTH, INNER }, { WIDTH, 0 },     { WIDTH, 0 },
+                           { RANK, WIDTH },      { INNER, RANK },  { RANK, INNER },  { WIDTH, RANK } };
 
 struct block {
     struct tensor *p[PARAMS];
@@ -41,15 +43,22 @@ static struct ctx *briefly(struct ctx *c, const struct block *b)
     return b->transient ? tape_transient(c) : c;
 }
 
+/* The map by p[matrix], with p[adapter] and the next as its adapter. */
+static struct linear_map adapted(const struct block *b, int matrix, int adapter)
+{
+    return (struct linear_map){ .w = b->p[matrix], .lora = { b->p[adapter], b->p[adapter + 1], .scale = 0.5f } };
+}
+
 /* x + f(x): a pre-norm block, whose output's gradient goes on as x's own. */
 static struct tensor *residual_forward(struct ctx *c, struct tensor **in, const void *arg)
 {
     const struct block *b = arg;
     struct tensor *h = op_rms_norm(briefly(c, b), in[0], b->p[6], 1e-5f);
-    struct tensor *gate = op_linear(c, h, b->p[4], NULL, ACT_NONE), *up = op_lora_linear(c, h, b->p[4], NULL, NULL);
+    struct linear_map up = adapted(b, 4, ADAPTER), down = adapted(b, 5, ADAPTER + 2);
+    struct tensor *gate = op_linear(c, h, b->p[4], NULL, ACT_NONE), *y = op_lora_linear(c, h, up.w, NULL, &up.lora);
 
-    h = op_glu(briefly(c, b), gate, up, GATE_SILU);
-    return op_add(c, in[0], op_lora_linear(briefly(c, b), h, b->p[5], b->p[3], NULL));
+    h = op_glu(briefly(c, b), gate, y, GATE_SILU);
+    return op_lora_residual(c, in[0], h, down.w, b->p[3], &down.lora);
 }
 
 /* The same where the gradient of the sum lies among those that the block gives back. */
@@ -109,8 +118,8 @@ static void make_params(struct ctx *c, struct block *b, struct run *r, struct rn
         int64_t rows = param_shapes[i].rows, cols = param_shapes[i].cols;
         struct tensor *t = noise(c, rng, rows, cols ? cols : 1, cols ? r->dtype : F32);
         b->p[i] = t;
-        t->needs_grad = t->is_param = !r->frozen;
-        if (r->frozen)
+        t->needs_grad = t->is_param = !r->frozen || i >= ADAPTER;
+        if (!t->needs_grad)
             continue;
         t->grad = tensor_new2(c, F32, rows, cols ? cols : 1);
         RUN(c, fill, t->grad, 0.0f);
@@ -146,8 +155,9 @@ static void train_step(struct ctx *c, void *arg)
     r->bits = HASH_START;
     add_bits(r, x);
     add_bits(r, in->grad);
-    for (int i = 0; i < PARAMS && !r->frozen; i++)
-        add_bits(r, b.p[i]->grad);
+    for (int i = 0; i < PARAMS; i++)
+        if (b.p[i]->needs_grad)
+            add_bits(r, b.p[i]->grad);
 }
 
 static struct run measured(struct run r)
