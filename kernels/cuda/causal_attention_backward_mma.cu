@@ -112,6 +112,7 @@ struct back_shape {
  * them, its own or another's. */
 struct back_task {
     int group, first, n;
+    int sequence;        /* whose rows */
     int64_t key;         /* where the first key's k and v begin */
     int from, rows;      /* the group's rows in the sequence: from the first to the last that sees a key of the block */
     int ahead, seen;     /* query t sees the own keys up to `ahead` + t, and `seen` + t keys before its own */
@@ -267,14 +268,15 @@ __device__ inline void sum_queries(const struct causal_sums &w, const back_tiles
     add_product<false, false, BACK_KEYS / 16, FULL>(dq, tiles.slopes, { row, 0 }, tiles.k, { 0, column / PACK },
                                                     (n + 15) / 16);
     int64_t place = t.place + first + row;
+    int lane = afresh(lane_id());
     UNROLL
     for (int m = 0; m < 2; m++) {
         if (first + row + 16 * m >= t.rows)
             return;
-        int *sum = w.sum + (place + 16 * m) * S::D + column * 16 + lane_id();
+        int *sum = w.sum + (place + 16 * m) * S::D + column * 16 + lane;
         UNROLL
         for (int half = 0; half < 2; half++) {
-            int r = 16 * m + 8 * half + lane_id() / 4;
+            int r = 16 * m + 8 * half + lane / 4;
             float grains = FULL || first + row + r < t.rows ? w.grain[place + r].y : 0.0f;
             UNROLL
             for (int i = 0; i < S::DQ / 4; i++)
@@ -308,7 +310,7 @@ __device__ inline void back_step(float (&dk)[2][S::HALF / 8][4], float (&dv)[2][
     __syncthreads(); /* weights and slopes are there */
     if (w.sum)
         sum_queries<S, FULL>(w, tiles, t, first, n);
-    sum_keys<S, FULL>(dk, dv, tiles, stage, t.rows - first, n);
+    sum_keys<S, FULL>(dk, dv, tiles, afresh(stage), t.rows - first, n);
 }
 
 /* Whether all of a step's rows see all of the block's keys, with nothing but a scale between products and weights. */
@@ -322,11 +324,11 @@ __device__ inline bool all_see(const causal_args<bf16> &a, const struct back_tas
 
 /* The task's rows: of a sequence that is the keys' own, or has them in its prefix. */
 __device__ inline void back_rows_of(struct back_task &t, const causal_args<bf16> &a, const struct causal_sums &w,
-                                    int sequence, bool own)
+                                    bool own)
 {
-    struct packed_span s = packed_span_of(a, sequence);
+    struct packed_span s = packed_span_of(a, t.sequence);
     t.base = ((int64_t)s.q_from * a.heads + t.group * a.each) * a.dim;
-    t.place = first_place(w, a, s, sequence, t.group);
+    t.place = first_place(w, a, s, t.sequence, t.group);
     t.seen = s.n_prefix + s.ahead, t.ahead = own ? s.ahead : t.seen;
     t.from = t.first > t.ahead ? (t.first - t.ahead) * a.each / 16 * 16 : 0;
     t.rows = causal_rows_until(a, s, t.first + t.n - 1 - t.ahead);
@@ -339,7 +341,7 @@ __device__ inline void back_sequence(float (&dk)[2][S::HALF / 8][4], float (&dv)
                                      back_tiles<S> &tiles, const causal_grads<bf16> &g, const causal_args<bf16> &a,
                                      const struct causal_sums &w, const struct back_task &t)
 {
-    for (int first = t.from - S::ROWS, stage = 1; first < t.rows; first += S::ROWS, stage = 1 - stage) {
+    for (int first = t.from - S::ROWS, stage = 1; first < t.rows; first += S::ROWS, stage ^= 1) {
         copy_wait<0>();
         __syncthreads(); /* the step is there; the one before, its weights and slopes have been used */
         if (first + S::ROWS < t.rows)
@@ -405,12 +407,12 @@ __global__ void __launch_bounds__(BACK_THREADS)
     copy_swizzled<BACK_THREADS>(tiles->k, a.k + t.key, a.dim, t.n, offset);
     copy_swizzled<BACK_THREADS>(tiles->v, a.v + t.key, a.dim, t.n, offset);
 
-    for (int other = sequence; other <= last; other++) {
-        back_rows_of(t, a, w, other, other == sequence);
+    for (t.sequence = sequence; t.sequence <= last; t.sequence = tiles->task.sequence + 1) {
+        back_rows_of(t, a, w, t.sequence == sequence);
         __syncthreads(); /* the task before is done */
         if (thread_id() == 0)
             tiles->task = t;
-        __syncthreads();
+        __syncthreads(); /* the task is there */
         back_sequence<S>(dk, dv, *tiles, g, a, w, tiles->task);
     }
     copy_wait<0>(); /* the keys, should there be no query */

@@ -17,13 +17,6 @@ struct tall_task {
     int group, first, rows, end, from, to; /* end: queries that the last row sees as far as */
 };
 
-/* What a block has in shared memory: tiles, and its task, for which there are no registers. */
-template <int D>
-struct tall_tiles {
-    alignas(16) bf16 q[TALL_ROWS][D], k[TALL_KEYS][D], v[TALL_KEYS][D];
-    struct tall_task task;
-};
-
 /* False where there is nothing to do. */
 __device__ inline bool tall_task_of(struct tall_task &t, const tall_out &o, const causal_args<bf16> &a)
 {
@@ -64,6 +57,15 @@ __device__ inline struct tall_sight tall_sight_of(const causal_args<bf16> &a, co
     s.plain = !tall_exact(a, t, first) && !a.bias && a.cap == 0;
     return s;
 }
+
+/* What a block has in shared memory: tiles, and its task and what its warps see, for which there are no
+ * registers. */
+template <int D>
+struct tall_tiles {
+    alignas(16) bf16 q[TALL_ROWS][D], k[TALL_KEYS][D], v[TALL_KEYS][D];
+    struct tall_task task;
+    struct tall_sight sight[MMA_WARPS];
+};
 
 /* Whether all rows of the warp see all of a tile, and its scores are plain. */
 __device__ inline bool sees_plainly(const causal_args<bf16> &a, const struct tall_sight &s, const struct key_tile &keys)
@@ -115,9 +117,10 @@ __device__ inline void tall_scores(float (&s)[2][TALL_KEYS / 8][4], const causal
                                    const struct tall_task &t, const struct key_tile &keys, int first)
 {
     struct warp_rows<2> w;
+    int down = afresh(lane_id()) / 4;
     UNROLL
     for (int i = 0; i < 4; i++) {
-        int r = first + 8 * i + lane_id() / 4;
+        int r = first + 8 * i + down;
         w.row[i / 2][i % 2] = r < t.rows ? (int)causal_row(a, t.s, t.group, r) : -1;
         w.sees[i / 2][i % 2] = t.s.ahead + causal_query(a, r) + 1;
     }
@@ -135,17 +138,17 @@ __device__ inline void tall_finish(const tall_out &o, const causal_args<bf16> &a
                                    const float (&base)[2][2], const float (&sum)[2][2])
 {
     constexpr int PIECES = D / PACK;
-    int mine = warp_id() * 32, first = t.first + mine;
+    int mine = warp_id() * 32, first = t.first + mine, lane = afresh(lane_id());
     __syncwarp(); /* q has been used */
     UNROLL
     for (int i = 0; i < 4; i++) {
-        int down = mine + 8 * i + lane_id() / 4, r = first + 8 * i + lane_id() / 4;
+        int down = mine + 8 * i + lane / 4, r = first + 8 * i + lane / 4;
         float total = quad_sum(sum[i / 2][i % 2]), factor = 1.0f / total;
-        if (r < t.rows && lane_id() % 4 == 0)
+        if (r < t.rows && lane % 4 == 0)
             o.lse[causal_row(a, t.s, t.group, r)] = LN_2 * (base[i / 2][i % 2] + log2f(total));
         UNROLL
         for (int n = 0; n < D / 8; n++)
-            store_pair(&tile[down][swizzled(down, n) + lane_id() % 4 * 2],
+            store_pair(&tile[down][swizzled(down, n) + lane % 4 * 2],
                        bf16_pair(factor * out[i / 2][n][i % 2 * 2], factor * out[i / 2][n][i % 2 * 2 + 1]));
     }
     __syncwarp();
@@ -179,12 +182,14 @@ __global__ void __launch_bounds__(MMA_THREADS, 2) causal_tall_kernel(tall_out o,
                                [=](int r) { return causal_row(a, start.s, start.group, start.first + r) * a.dim; });
     copy_tall(tiles->k, a.k, a, start, start.from);
     copy_commit();
+    int mine = warp_id() * 32;
     if (thread_id() == 0)
         tiles->task = start;
+    if (lane_id() == 0)
+        tiles->sight[warp_id()] = tall_sight_of(a, start, start.first + mine);
     __syncthreads(); /* the task is there */
     const struct tall_task &t = tiles->task;
-    int mine = warp_id() * 32;
-    struct tall_sight sight = tall_sight_of(a, t, t.first + mine);
+    const struct tall_sight &sight = tiles->sight[warp_id()];
     float out[2][D / 8][4], base[2][2], sum[2][2];
     zero(out);
     lazy_start(base, sum);

@@ -39,8 +39,10 @@ __device__ inline void store_piece(bf16 *to, const bf16 *from, int left, int dim
         to[i] = from[i];
 }
 
-/* Starts filling a tile with rows of x, each where offset(its number) says, by a block of THREADS, and with zeros from
- * row n on. */
+/*
+ * Starts filling a tile with rows of x, each where offset(its number) says, and with zeros from row n on, by a block of
+ * THREADS.  Whole tiles of whole pieces have no bounds.
+ */
 template <int THREADS, int D, int ROWS, class F>
 __device__ inline void copy_swizzled(bf16 (&tile)[ROWS][D], const bf16 *x, int dim, int n, F offset)
 {
@@ -48,15 +50,15 @@ __device__ inline void copy_swizzled(bf16 (&tile)[ROWS][D], const bf16 *x, int d
     int thread = afresh(thread_id()), row = thread / PIECES, piece = thread % PIECES, left = dim - piece * PACK;
     bf16 *to = &tile[row][swizzled(row, piece)];
     x += left > 0 ? piece * PACK : 0;
-    if (dim % PACK) {
-        ROLLED
+    if (n >= ROWS && dim == D) {
+        UNROLL
         for (int i = 0; i < ROWS; i += AT_ONCE)
-            fetch_piece(to + i * D, x + (row + i < n ? offset(row + i) : 0), row + i < n ? left : 0, dim);
+            copy_async(to + i * D, x + offset(row + i), 16);
         return;
     }
-    UNROLL
+    ROLLED
     for (int i = 0; i < ROWS; i += AT_ONCE)
-        copy_async(to + i * D, x + (row + i < n ? offset(row + i) : 0), row + i < n && left > 0 ? 16 : 0);
+        fetch_piece(to + i * D, x + (row + i < n ? offset(row + i) : 0), row + i < n ? left : 0, dim);
 }
 
 /*
