@@ -267,7 +267,8 @@ static float *train_some(struct gate_world *w, struct train *t, bool checkpointe
     struct error err;
     float *all = xmalloc(STEPS * sizeof *all);
 
-    w->optim.schedule = (struct schedule){ .lr = 1e-3f, .total = 100 };
+    w->optim.schedule =
+        (struct schedule){ .lr = 2e-4f, .total = 100 }; /* at 1e-3 weights as large as these overshoot */
     w->optim.adamw = (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.01f, .clip = 1 };
     w->model.net.bert.checkpointed = checkpointed;
     w->work.ctx.recording = w->work.ctx.training = true;
