@@ -308,6 +308,56 @@ static double fit_temperature(const struct gate_answers *a, bool words)
     return temperature;
 }
 
+static bool of_part(const struct gate_answers *a, int i, const char *part)
+{
+    const char *own = a->example[i]->part;
+    return own == part || (own && part && strcmp(own, part) == 0);
+}
+
+/* No earlier answer is of the same part. */
+static bool first_of_part(const struct gate_answers *a, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (of_part(a, k, a->example[i]->part))
+            return false;
+    return true;
+}
+
+/* As stats_best_f1_quiet, of the answers of one part. */
+static double threshold_of_part(struct scored s, const struct gate_answers *quiet, const char *part, double alarms,
+                                double *f1)
+{
+    double *logit = xmalloc((size_t)quiet->n * sizeof *logit + 1);
+    uint8_t *label = xcalloc((size_t)quiet->n + 1, 1);
+    int n = 0;
+
+    for (int i = 0; i < quiet->n; i++)
+        if (of_part(quiet, i, part))
+            logit[n++] = quiet->logit[i];
+    double threshold = stats_best_f1_quiet(s, (struct scored){ logit, label, n }, alarms, f1);
+    free(logit);
+    free(label);
+    return threshold;
+}
+
+/* The greatest of all parts' thresholds, so that a folder with many quiet questions does not hide another one's false
+ * alarms. */
+static double quiet_threshold(struct scored s, const struct gate_answers *quiet, double alarms, double *f1)
+{
+    double best = stats_best_f1_quiet(s, gate_answers_scored(quiet), alarms, f1), of;
+
+    for (int i = 0; i < quiet->n; i++) {
+        if (!first_of_part(quiet, i))
+            continue;
+        double threshold = threshold_of_part(s, quiet, quiet->example[i]->part, alarms, &of);
+        if (threshold > best) {
+            best = threshold;
+            *f1 = of;
+        }
+    }
+    return best;
+}
+
 void gate_calibrate(struct gate_model *m, struct gate_answers *a, struct gate_answers *presence, double alarms)
 {
     if (rarer_label(a) < LEAST_OF_LABEL) {
@@ -320,7 +370,7 @@ void gate_calibrate(struct gate_model *m, struct gate_answers *a, struct gate_an
     join(m, a);
     join(m, presence);
     struct scored s = gate_answers_scored(a), quiet = gate_answers_scored(presence);
-    double f1, best, threshold = stats_best_f1_quiet(s, quiet, alarms, &f1);
+    double f1, best, threshold = quiet_threshold(s, presence, alarms, &f1);
 
     stats_best_f1(s, &best);
     m->threshold = 1 / (1 + exp(-threshold / m->temperature));

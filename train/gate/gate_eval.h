@@ -57,7 +57,7 @@ struct scored gate_answers_relevance(const struct gate_answers *a);
 
 /* Threshold and temperatures from validation answers, whose logits are then joined by them, into the model; too few of
  * them leave it as it is, which the log tells.  The threshold has the best F1 among those that call at most the share
- * `alarms` of the presence slice's answers ambiguous. */
+ * `alarms` of the presence slice's answers ambiguous, of each part of a mixture by itself. */
 void gate_calibrate(struct gate_model *m, struct gate_answers *a, struct gate_answers *presence, double alarms);
 
 #endif
