@@ -2,6 +2,7 @@
 
 #include "data/natural/ask_templates.h"
 #include "data/natural/element_style.h"
+#include "data/natural/schema_store.h"
 #include "data/natural/under_specify_impl.h"
 #include "data/rewrite/sql_edit.h"
 #include "data/util/log.h"
@@ -14,6 +15,7 @@ enum {
     PAIRS_EACH = 8,     /* of one table */
     QUESTIONS_EACH = 8, /* of one pair; of a table whose rows have no name: */
     QUESTIONS_VAGUE = 2,
+    ALONE_EACH = 3, /* questions of one table about columns without a rival */
     NAME_WORDS = 4, /* longer names are no words of a question */
     VALUES = 40,    /* of which one is drawn */
     VALUE_LETTERS = 28
@@ -430,6 +432,78 @@ static void pairs_of_roles(struct pair_list *l, const struct column_asker *a, co
         add_pair(l, a, p);
 }
 
+/* No other column within reach has the head word, and a neighbour has another word of the name: "net weight" beside
+ * "net price". */
+static bool stands_alone(struct rival_pair *r, const struct column_asker *a, int column)
+{
+    const struct schema_column *c = column_of(a, column);
+    struct word_list name;
+    bool like = false;
+
+    word_list_read(&name, c->text);
+    *r = (struct rival_pair){ .columns = { column, column }, .head = head_word(c->text) };
+    word_list_add(&r->shared, r->head);
+    for (int i = 0; i < name.n; i++)
+        if (name.list[i] != r->head)
+            word_list_add(&r->own[0], name.list[i]);
+    if (name.n < 2 || !few_words(c->text) || !can_be_head(c->text) || strpbrk(c->text, "0123456789") ||
+        schema_column_is_key(a->s, column))
+        return false;
+    for (int e = 0; e < a->s->n_columns; e++) {
+        int t = column_of(a, e)->table;
+        if (e == column || (t != c->table && !tables_joined(a->s, t, c->table)))
+            continue;
+        if (column_has_words(a->s, e, &r->shared))
+            return false;
+        like = like || (t == c->table && shares_word(&r->own[0], column_of(a, e)->text));
+    }
+    return like;
+}
+
+/* A question that leaves the modifier out although the column has no rival. */
+static void ask_alone(struct column_asker *a, const struct ask_pair *p)
+{
+    struct strings *text = &a->out->text;
+    const struct schema_column *c = column_of(a, p->r.columns[0]);
+    struct ask_words w = { .x = short_name(a, p), .s = subject_of(a, p), .v = draw_value(a, p) };
+
+    w.k = p->label < 0 ? NULL : in_lower_case(text, column_of(a, p->label)->text);
+    const struct ask_template *t = w.s ? ask_template_draw(&a->n->rng, &w, c->type, false) : NULL;
+    if (!t)
+        return;
+    bool *touched = xcalloc((size_t)a->s->n_columns, sizeof *touched);
+    enum fold fold = a->c->fold[a->db];
+    struct example e = { .source_db = a->s->db_id,
+                         .question = ask_template_write(text, t, &w, rng_uniform(&a->n->rng) < CASUAL),
+                         .sql = { write_sql(a, p, t->query, w.v, 0) },
+                         .n_sql = 1,
+                         .slice = EXAMPLE_PRESENCE,
+                         .kind = SIA_COLUMN,
+                         .source = a->c->name,
+                         .reason = "only one" };
+    if (natural_touch(a->n, e.sql[0], a->s, touched) && natural_claim(a->n, e.question, fold)) {
+        e.db_id = schema_store_any(a->n, a->s, touched);
+        natural_add(a->n, fold, &e);
+    }
+    free(touched);
+}
+
+static void ask_all_alone(struct column_asker *a, int table)
+{
+    const struct schema_table *t = &a->s->tables[table];
+    struct pair_list l = { 0 };
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
+        struct ask_pair p = { .table = table, .referred = -1 };
+        if (stands_alone(&p.r, a, c))
+            add_pair(&l, a, p);
+    }
+    rng_shuffle(&a->n->rng, l.list, l.n, sizeof *l.list);
+    for (int i = 0; i < l.n && i < ALONE_EACH; i++)
+        ask_alone(a, &l.list[i]);
+    free(l.list);
+}
+
 static void ask_table(struct column_asker *a, int table)
 {
     struct pair_list l = { 0 };
@@ -461,6 +535,11 @@ int ask_columns_make(struct natural *n, const struct natural_corpus *c, struct e
             ask_table(&a, t);
     }
     under_specify_cross(n, c, &items);
+    for (a.db = 0; a.db < c->schemas.n; a.db++) { /* on the schemas that the others stand on */
+        a.s = &c->schemas.schemas[a.db];
+        for (int t = 0; t < a.s->n_tables && c->asked[a.db]; t++)
+            ask_all_alone(&a, t);
+    }
     under_rows_close(&a.rows);
     under_items_release(&items);
     return 0;
