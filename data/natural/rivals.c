@@ -14,6 +14,13 @@ static const char *const no_heads[] = { "billion", "million", "f",       "c",   
                                         "number",  "joined",  "details", "low",    "high",     "max",   "min",
                                         "count",   "flag",    "s",       "proof",  "meetings", "per",   "detail",
                                         "pct",     "am",      "pm",      "other",  "vs",       "total", "class" };
+/* Nouns that the table of wordnet.h lacks, since it has only those with synonyms. */
+static const char *const more_nouns[] = {
+    "aircraft",  "audience", "balance", "birthdate",   "budget",  "college",     "composer", "distance",
+    "employee",  "episode",  "genre",   "governor",    "gross",   "hometown",    "income",   "latitude",
+    "longitude", "method",   "name",    "nationality", "page",    "population",  "quota",    "rank",
+    "ranking",   "semester", "service", "street",      "summary", "temperature", "value",    "word"
+};
 /* Modifiers that a reader leaves out without a doubt: a total is the plain thing, and first and last names are one. */
 static const char *const weak_modifiers[] = { "first",  "last",  "middle", "family",  "given", "full",    "short",
                                               "long",   "total", "all",    "overall", "sum",   "other",   "main",
@@ -76,7 +83,7 @@ bool can_be_head(const char *text)
     if (!last_word(text, word, sizeof word) || among(word_hash(word), no_heads, ARRAY_LEN(no_heads)))
         return false;
     size_t n = strlen(word);
-    if (is_noun(word))
+    if (is_noun(word) || among(word_hash(word), more_nouns, ARRAY_LEN(more_nouns)))
         return true;
     if (n < 4 || word[n - 1] != 's')
         return false;
