@@ -264,7 +264,7 @@ const struct lexicon_entry lexicon_columns[] = {
     { "salary", P | X, "base|total" },
     { "salary", P | X, "starting|current" },
     { "salary", P, "gross|net" },
-    { "salary", P | X, "minimum|maximum" },
+    { "salary", X, "minimum|maximum" },
     { "wage", P | X, "hourly|monthly" },
     { "bonus", P, "target|paid" },
     { "budget", J | O | X, "planned|approved" },

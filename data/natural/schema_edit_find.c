@@ -282,6 +282,17 @@ static bool has_last_word(const struct schema *s, int table, const char *word)
     return false;
 }
 
+/* Columns of those who can be written to or called. */
+static bool is_contact(const char *own)
+{
+    static const char *const heads[] = { "email", "phone", "address", "city", "country" };
+
+    for (int i = 0; i < ARRAY_LEN(heads); i++)
+        if (strcmp(own, heads[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Columns that any table may have. */
 static bool goes_anywhere(const char *own)
 {
@@ -305,7 +316,9 @@ static void find_near(struct edit_database *d, int column)
 
     for (int t = 0; t < s->n_tables && goes_anywhere(own); t++) {
         if (t == table || has_last_word(s, t, last_word(own)) ||
-            !(joined(s, table, t) || common_neighbour(s, table, t)))
+            !(joined(s, table, t) || common_neighbour(s, table, t)) ||
+            (is_contact(own) &&
+             !(noun_classes(s->tables[t].text) & (NOUN_PERSON | NOUN_COMPANY | NOUN_TRADE | NOUN_EVENT))))
             continue;
         struct edit *e = add(d, EDIT_NEAR, table, column);
         e->other = t;

@@ -189,7 +189,8 @@ static void ask_attachment(struct wording_run *r, int first, int second, int col
         emit(r, LINGUISTIC_ATTACHMENT, attach(a, attachments[number].clear[which], first, second, c.words),
              which ? all : last_only, NULL, dropped);
         dropped[other] = true;
-        emit(r, LINGUISTIC_ATTACHMENT, text, last_only, NULL, dropped);
+        if (other != asking_label(r->s, first)) /* the statement shows it */
+            emit(r, LINGUISTIC_ATTACHMENT, text, last_only, NULL, dropped);
     }
     free(dropped);
 }
