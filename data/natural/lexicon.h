@@ -2,9 +2,9 @@
  * lexicon.h - the modifiers by which people tell two columns or tables of one meaning apart.
  *
  * An entry lists qualifiers of a head noun: an address is a billing, shipping, home or mailing address.  Any two
- * members of an entry make a pair that the head noun alone leaves open.  The entries were collected by reading schemas
- * (Spider's training databases, WikiSQL's headers, sample databases such as Northwind, Sakila, Chinook and
- * AdventureWorks) for columns that share a head noun; words are facts and carry no licence.
+ * members of an entry make a pair that the head noun alone leaves open.  The entries were written by hand beside counts
+ * of columns that share a head noun in one table, in Spider's training databases, WikiSQL, BIRD and ScienceBenchmark.
+ * Words are facts and carry no licence.
  */
 #ifndef DATA_NATURAL_LEXICON_H
 #define DATA_NATURAL_LEXICON_H
