@@ -78,7 +78,8 @@ bool asking_can_say(const struct schema *s, int table)
     for (int i = 0; last && i < ARRAY_LEN(ends); i++)
         if (strcmp(last, ends[i]) == 0)
             return false;
-    return asking_count(text) <= ASKING_WORDS && strncmp(text, "ref", 3) != 0 && !strchr(text, '.');
+    return asking_count(text) <= ASKING_WORDS && strncmp(text, "ref", 3) != 0 && strncmp(text, "sqlite", 6) != 0 &&
+           !strchr(text, '.');
 }
 
 /* The column of the table with those own words; -1: none; -2: none, but others with the same last word. */

@@ -81,6 +81,10 @@ mkdir wrong
 cp small/tables.json wrong
 echo '[{"db_id": "unknown", "question": "Why?", "query": "SELECT 1"}]' >wrong/train_spider.json
 check "an unknown database" 3 'record 1: field "db_id": no schema "unknown" in tables.json' data natural wrong -o other
+mkdir odd
+cp shipped/* odd 2>/dev/null || :
+sed -i 's/"slice":"own","kind":"scope"/"slice":"own","kind":"C"/' odd/train.jsonl
+check "a schema kind in the slice own" 3 'expected attachment, scope or vague in the slice own, got "C"' data probe --data odd
 check "no folder" 2 DIR data natural -o other
 
 finish
