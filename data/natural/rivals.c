@@ -22,10 +22,11 @@ static const char *const more_nouns[] = {
     "ranking",   "semester", "service", "street",      "summary", "temperature", "value",    "word"
 };
 /* Modifiers that a reader leaves out without a doubt: a total is the plain thing, and first and last names are one. */
-static const char *const weak_modifiers[] = { "first",  "last",  "middle", "family",  "given", "full",    "short",
-                                              "long",   "total", "all",    "overall", "sum",   "other",   "main",
-                                              "parent", "1",     "2",      "3",       "pct",   "percent", "num",
-                                              "number", "count", "of",     "in",      "to",    "login",   "super" };
+static const char *const weak_modifiers[] = { "first",  "last",    "middle", "family",  "given", "full",  "short",
+                                              "long",   "total",   "all",    "overall", "sum",   "other", "main",
+                                              "parent", "1",       "2",      "3",       "l",     "f",     "m",
+                                              "pct",    "percent", "num",    "number",  "count", "of",    "in",
+                                              "to",     "login",   "super" };
 
 static bool among(uint32_t word, const char *const *words, int n)
 {
