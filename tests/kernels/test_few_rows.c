@@ -134,7 +134,7 @@ static void test_rows(void **state)
 {
     static const struct {
         int64_t cols, outputs;
-    } maps[] = { { 1, 21 }, { 31, 21 }, { 127, 40 }, { 1032, 21 } };
+    } maps[] = { { 1, 21 }, { 31, 21 }, { 127, 40 }, { 200, 21 }, { 1032, 21 } };
 
     (void)state;
     for (int i = 0; i < ARRAY_LEN(maps); i++)
