@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
  *
  * Grid     one block per part and COLUMN_TILE columns; warps take turns at the rows.
  * Memory   reads dy, x and res once; 8 KiB of shared memory.
- * Numbers  f32 sums in an order fixed by the shape; sum_finish_kernel adds the parts.
+ * Numbers  f32 sums in an order fixed by the shape; layer_norm_finish_kernel adds the parts.
  */
 template <typename T>
 __global__ void __launch_bounds__(COLUMN_THREADS)
@@ -139,6 +139,32 @@ __global__ void __launch_bounds__(COLUMN_THREADS)
     }
 }
 
+constexpr int FINISH_THREADS = 128;
+
+/*
+ * dw (+)= the sum of the parts' first halves, db (+)= that of their second
+ *
+ * Grid     one thread per column of dw, then of db.
+ * Memory   reads the parts once, a warp 32 neighbours at a time, four parts under way.
+ * Numbers  f32 sums in the order of the parts.
+ */
+__global__ void __launch_bounds__(FINISH_THREADS)
+    layer_norm_finish_kernel(float *dw, bool dw_add, float *db, bool db_add, const float *__restrict__ part,
+                             int64_t parts, int64_t cols)
+{
+    int64_t j = grid_thread();
+    float sum = 0;
+    if (j >= 2 * cols)
+        return;
+    UNROLL_4
+    for (int64_t p = 0; p < parts; p++)
+        sum += part[2 * p * cols + j];
+    if (j < cols && dw)
+        put(dw + j, sum, dw_add);
+    if (j >= cols && db)
+        put(db + j - cols, sum, db_add);
+}
+
 extern "C" void cuda_layer_norm(struct ctx *c, struct tensor *y, struct tensor *mean, struct tensor *rstd,
                                 const struct tensor *x, const struct tensor *res, const struct tensor *w,
                                 const struct tensor *b, float eps)
@@ -162,10 +188,8 @@ static void layer_norm_vectors(struct ctx *c, struct destination dw, struct dest
     LAUNCH(layer_norm_part_kernel<T>, blocks_for(parts * column_tiles(cols), 1), COLUMN_THREADS, 0, cuda_stream(c),
            part, data_of<T>(dy), data_of<T>(x), data_of<T>(res), data_of<float>(mean), data_of<float>(rstd), rows, cols,
            per);
-    if (dw.t)
-        column_sums_of_parts(c, data_of<float>(dw.t), dw.add, part, parts, cols, 2 * cols);
-    if (db.t)
-        column_sums_of_parts(c, data_of<float>(db.t), db.add, part + cols, parts, cols, 2 * cols);
+    LAUNCH(layer_norm_finish_kernel, blocks_for(2 * cols, FINISH_THREADS), FINISH_THREADS, 0, cuda_stream(c),
+           data_of<float>(dw.t), dw.add, data_of<float>(db.t), db.add, part, parts, cols);
 }
 
 extern "C" void cuda_layer_norm_backward(struct ctx *c, struct destination dx, struct destination dres,
