@@ -12,9 +12,10 @@
     /* y[p] = scale a[u[p]] . b[v[p]], F32 [P] */                                                                      \
     K(pair_dot, (struct ctx *c, struct tensor *y, const struct tensor *a, const struct tensor *b,                      \
                  const struct tensor *u, const struct tensor *v, float scale))                                         \
-    /* d[p,:] = scale dy[p] x[ids[p],:] [P,C]: what reaches one end of each pair; the op scatters it */                \
-    K(pair_dot_backward, (struct ctx *c, struct tensor *d, const struct tensor *dy, const struct tensor *x,            \
-                          const struct tensor *ids, float scale))                                                      \
+    /* d[i.uniq[u],:] (+)= scale sum of dy[p] x[ids[p],:], p = i.order[s] for s in [i.start[u], i.start[u+1]); without  \
+       add, rows that nothing points at become 0; d may be F32 while x is BF16 */                                      \
+    K(pair_dot_backward, (struct ctx *c, struct destination d, const struct tensor *dy, const struct tensor *x,        \
+                          const struct index *i, const struct tensor *ids, float scale))                               \
     /* y = softmax of x within each segment;  dx[t] (+)= y[t] (dy[t] - sum over the segment of dy y); all F32 [T] */   \
     K(segment_softmax, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s))                \
     K(segment_softmax_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, const struct tensor *y,\

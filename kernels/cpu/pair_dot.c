@@ -38,25 +38,49 @@ void cpu_pair_dot(struct ctx *c, struct tensor *y, const struct tensor *a, const
     }
 }
 
-void cpu_pair_dot_backward(struct ctx *c, struct tensor *d, const struct tensor *dy, const struct tensor *x,
-                           const struct tensor *ids, float scale)
-{
-    const int32_t *id = ids->data;
-    const float *up = dy->data;
-    int64_t n = tensor_size(dy), cols = tensor_cols(x);
-    struct destination to = { d, false };
+/* What pair_dot_backward reads. */
+struct pairs_back {
+    const struct tensor *x;
+    const float *dy;
+    const int32_t *start, *order, *ids;
+    float scale;
+};
 
-    (void)c;
-#pragma omp parallel if (tensor_size(d) > PARALLEL_MIN)
+/* Row `row` of d (+)= what its pairs, those of u, give it; buf holds two rows. */
+static void end_gradient(struct destination d, int64_t row, const struct pairs_back *p, int64_t u, float *buf)
+{
+    int64_t cols = tensor_cols(p->x);
+    float *sum = buf + cols;
+
+    for (int64_t j = 0; j < cols; j++)
+        sum[j] = 0;
+    for (int64_t s = p->start[u]; s < p->start[u + 1]; s++) {
+        const float *x = row_in(buf, p->x, p->ids[p->order[s]] * cols, cols);
+        float w = p->scale * p->dy[p->order[s]];
+        for (int64_t j = 0; j < cols; j++)
+            sum[j] += w * x[j];
+    }
+    row_store(d, row * cols, sum, cols);
+}
+
+void cpu_pair_dot_backward(struct ctx *c, struct destination d, const struct tensor *dy, const struct tensor *x,
+                           const struct index *i, const struct tensor *ids, float scale)
+{
+    const struct pairs_back p = { x, dy->data, i->start->data, i->order->data, ids->data, scale };
+    const int32_t *uniq = i->uniq->data;
+    int64_t cols = tensor_cols(x);
+
+    if (!d.t)
+        return;
+    if (!d.add)
+        cpu_fill(c, d.t, 0);
+#pragma omp parallel if (i->n * cols > PARALLEL_MIN)
     {
-        float *buf = floats_new(2 * cols), *out = buf + cols;
+        float *buf = floats_new(2 * cols);
 #pragma omp for schedule(static)
-        for (int64_t p = 0; p < n; p++) {
-            const float *row = row_in(buf, x, id[p] * cols, cols);
-            for (int64_t j = 0; j < cols; j++)
-                out[j] = scale * up[p] * row[j];
-            row_store(to, p * cols, out, cols);
-        }
+        for (int64_t u = 0; u < i->n; u++)
+            if (uniq[u] >= 0)
+                end_gradient(d, uniq[u], &p, u, buf);
         free(buf);
     }
 }

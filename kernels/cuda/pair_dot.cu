@@ -1,4 +1,4 @@
-#include "kernels/cuda/cuda.cuh"
+#include "kernels/cuda/columns.cuh"
 
 constexpr int ROWS = 4;
 
@@ -31,27 +31,33 @@ __global__ void __launch_bounds__(ROWS *WARP)
 }
 
 /*
- * d[p,:] = scale dy[p] x[ids[p],:]
+ * d[uniq[u],:] (+)= scale sum of dy[p] x[ids[p],:], p = order[s] for s in start[u] .. start[u+1]
  *
- * Grid     one warp per pair, ROWS pairs per block.
- * Memory   reads a row, writes a row.
- * Numbers  in f32, one rounding.
+ * Grid     one block per u and COLUMN_TILE columns; its warps take turns at the pairs.
+ * Memory   reads a row of x a pair, from L2 as far as pairs share them, writes each row of d once; 8 KiB of shared
+ *          memory.
+ * Numbers  f32 sums in an order fixed by the index, one rounding.
  */
-template <typename T>
-__global__ void __launch_bounds__(ROWS *WARP)
-    pair_dot_backward_kernel(T *__restrict__ d, const float *__restrict__ dy, const T *__restrict__ x,
-                             const int *__restrict__ ids, int64_t pairs, int64_t cols, float scale)
+template <typename T, typename U>
+__global__ void __launch_bounds__(COLUMN_THREADS)
+    pair_dot_backward_kernel(U *__restrict__ d, const float *__restrict__ dy, const T *__restrict__ x,
+                             const int *__restrict__ uniq, const int *__restrict__ start, const int *__restrict__ order,
+                             const int *__restrict__ ids, int64_t cols, float scale, bool add)
 {
-    int64_t p = grid_warp();
-    if (p >= pairs)
+    int64_t u = tile_row(cols), j = tile_column(cols), row = uniq[u];
+    float sum[PACK] = { 0 }, v[PACK];
+    if (row < 0) /* the whole block: uniq ends here */
         return;
-    for (int64_t j = lane_id() * PACK; j < cols; j += WARP * PACK) {
-        float v[PACK];
+    for (int64_t s = start[u] + warp_id(); s < start[u + 1]; s += COLUMN_WARPS) {
+        int64_t p = order[s];
+        float w = scale * dy[p];
         load_pack(v, x + ids[p] * cols + j, cols - j);
         for (int k = 0; k < PACK; k++)
-            v[k] *= scale * dy[p];
-        store_pack(d + p * cols + j, v, cols - j);
+            sum[k] += w * v[k];
     }
+    sum_over_warps(sum);
+    if (warp_id() == 0)
+        put_pack(d + row * cols + j, sum, cols - j, add);
 }
 
 extern "C" void cuda_pair_dot(struct ctx *c, struct tensor *y, const struct tensor *a, const struct tensor *b,
@@ -64,12 +70,19 @@ extern "C" void cuda_pair_dot(struct ctx *c, struct tensor *y, const struct tens
                                       pairs, tensor_cols(a), scale));
 }
 
-extern "C" void cuda_pair_dot_backward(struct ctx *c, struct tensor *d, const struct tensor *dy, const struct tensor *x,
-                                       const struct tensor *ids, float scale)
+extern "C" void cuda_pair_dot_backward(struct ctx *c, struct destination d, const struct tensor *dy,
+                                       const struct tensor *x, const struct index *i, const struct tensor *ids,
+                                       float scale)
 {
-    int64_t pairs = tensor_size(dy), cols = tensor_cols(x);
-    if (pairs && cols)
-        DTYPE_SWITCH(x->dtype,
-                     LAUNCH(pair_dot_backward_kernel<T>, blocks_for(pairs, ROWS), ROWS * WARP, 0, cuda_stream(c),
-                            data_of<T>(d), data_of<float>(dy), data_of<T>(x), data_of<int>(ids), pairs, cols, scale));
+    int64_t cols = tensor_cols(x);
+    if (!d.t)
+        return;
+    if (!d.add)
+        cuda_fill(c, d.t, 0);
+    if (i->n == 0 || cols == 0)
+        return;
+    DTYPE_SWITCH_2(x->dtype, d.t->dtype,
+                   LAUNCH((pair_dot_backward_kernel<T, U>), blocks_for(i->n * column_tiles(cols), 1), COLUMN_THREADS, 0,
+                          cuda_stream(c), data_of<U>(d.t), data_of<float>(dy), data_of<T>(x), data_of<int>(i->uniq),
+                          data_of<int>(i->start), data_of<int>(i->order), data_of<int>(ids), cols, scale, d.add));
 }

@@ -7,25 +7,16 @@ struct pair_dot_node {
     float scale;
 };
 
-/* What reaches x, whose rows `own` stand before those of y that `other` names. */
-static void end_backward(struct ctx *c, const struct pair_dot_node *n, struct tensor *x, const struct index *own,
-                         const struct tensor *y, const struct index *other)
-{
-    struct tensor *d = tensor_new2(c, x->dtype, own->n, tensor_cols(x));
-
-    RUN(c, pair_dot_backward, d, n->node.out->grad, y, other->ids, n->scale);
-    struct destination dx = destination_of(c, x);
-    RUN(c, scatter, dx, d, own);
-}
-
 static void pair_dot_backward(struct ctx *c, struct node *node)
 {
     const struct pair_dot_node *n = (const struct pair_dot_node *)node;
+    const struct tensor *dy = node->out->grad;
+    const struct index *u = &n->u, *v = &n->v;
 
-    if (n->a->needs_grad)
-        end_backward(c, n, n->a, &n->u, n->b, &n->v);
-    if (n->b->needs_grad)
-        end_backward(c, n, n->b, &n->v, n->a, &n->u);
+    struct destination da = destination_of(c, n->a);
+    RUN(c, pair_dot_backward, da, dy, n->b, u, v->ids, n->scale);
+    struct destination db = destination_of(c, n->b); /* a and b may be one tensor */
+    RUN(c, pair_dot_backward, db, dy, n->a, v, u->ids, n->scale);
 }
 
 struct tensor *op_pair_dot(struct ctx *c, struct tensor *a, const struct index *u, struct tensor *b,
