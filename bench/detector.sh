@@ -3,8 +3,8 @@
 # usage: detector.sh SHARED_DATA MINILM OUT [SEED]
 #        detector.sh --place RUN                       cuts a finished run down into models/detector, and does nothing else
 # SHARED_DATA holds spider, ambiqt, wikisql and ambrosia; natural.sh says what else is taken from BIRD, SCIENCE and PYTHON. MINILM is the Hugging
-# Face folder of all-MiniLM-L6-v2. PARTS is a JSONL file of data folders as `ambit-train gatekeeper --data` takes it, in place of natural data and
-# AmbiQT alike; MORE gives the trainer more options. AMBIT_BIN says where the programs are. A training that was stopped goes on, a finished one is
+# Face folder of all-MiniLM-L6-v2. PARTS is a JSONL file of data folders as `ambit-train gatekeeper --data` takes it, in place of natural data, AmbiQT
+# and the written domains; MORE gives the trainer more options. AMBIT_BIN says where the programs are. A training that was stopped goes on, a finished one is
 # not repeated. Everything is in OUT: the run, the detector, and a file of figures for each set.
 set -euo pipefail
 bench=$(realpath "$(dirname "$0")")
@@ -51,10 +51,12 @@ plain() {
 }
 
 "$bench/natural.sh" "$shared" "$out" "$seed"
-[ -n "${PARTS:-}" ] || { PARTS=$out/parts.jsonl && printf '{"data": "data", "name": "natural"}\n{"data": "contrast", "name": "ambiqt"}\n' >"$PARTS"; }
+[ -d "$out/domains" ] || python3 "$bench/domains.py" "$out/domains"
+[ -n "${PARTS:-}" ] || { PARTS=$out/parts.jsonl && printf '%s\n' '{"data": "contrast", "name": "ambiqt", "share": 0.45}' \
+    '{"data": "data", "name": "natural", "share": 0.5}' '{"data": "domains", "name": "domains"}' >"$PARTS"; }
 # shellcheck disable=SC2086 # options
 "$bin/ambit-train" gatekeeper --data "$PARTS" --labels "${ambrosia[@]}" --encoder "$encoder" --out "$out/run" --seed "$seed" --resume \
-    --linguistic-weight 20 --presence 1 --false-alarms .06 ${MORE:-}
+    --linguistic-weight 20 --labels-share .12 --presence 1 --false-alarms .08 --epochs 2 --eval-every 625 ${MORE:-}
 "$bin/ambit-train" export "$out/run" --format detector --force -o "$out/detector"
 
 "$bin/ambit-data" split "${ambrosia[0]}" -o "$out/ambrosia" --valid .2 --test .2 --seed "$seed" --force # the trainer's own split
