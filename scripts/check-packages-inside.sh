@@ -35,6 +35,7 @@ fi
 
 asks 0 '' ambit-data practice -o data --seed 1
 asks 0 '' ambit-train gatekeeper --data data --config demo.yaml --out model --seed 1
+asks 0 '^    \[library\] ' ambit-infer detect --db data/db/library.sqlite --format text --question 'How many members are there?'
 head -n 20 data/test.jsonl >questions.jsonl
 asks 0 '' ambit-infer detect --model model --schema data/tables.json questions.jsonl --out found.jsonl
 [ "$(wc -l <found.jsonl)" -eq 20 ] || fail "detect answered $(wc -l <found.jsonl) of 20 questions"

@@ -27,6 +27,10 @@ done
 for module in "$bin"/../lib/ambit/*.so; do
     [ -n "$(find "$prefix" -path "*/ambit/${module##*/}")" ] || complain "${module##*/} is not installed"
 done
+diff -r "$root/models/detector" "$prefix/share/ambit/detector" || complain "the detector is not installed"
+sqlite3 shop.sqlite <"$root/scripts/demo.sql"
+"$prefix/bin/ambit-infer" detect --device cpu --db shop.sqlite --question "Show the email of each customer." --format text 2>log |
+    grep -q '^    \[shop\] ' || complain "the installed detector does not answer" "$(tail -n 3 log)"
 "$prefix/bin/ambit-train" doctor --device simt | grep -q '^ready: simt' || complain "the installed simt module does not work"
 
 # built HOW COMMAND...: the consumer computes on the cpu and in the installed module
