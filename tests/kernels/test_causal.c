@@ -427,28 +427,45 @@ static void reference(struct run *out, const struct run *x, int64_t rows, int di
     free(p);
 }
 
-static void whole_sequence(struct test_step *s, int32_t rows, int32_t last, enum dtype dtype)
+/* The difference of n numbers is a small share of their own length: gradients of long rows are far smaller than the
+ * bound of assert_rows. */
+static void assert_length(const float *got, const float *want, int64_t n, enum dtype dtype)
 {
-    enum { ROWS = 1025, DIM = 16 };
+    double difference = 0, length = 0, allowed = dtype == F32 ? 1e-4 : 0x1p-6;
+
+    for (int64_t i = 0; i < n; i++) {
+        difference += ((double)got[i] - want[i]) * ((double)got[i] - want[i]);
+        length += (double)want[i] * want[i];
+    }
+    if (!(difference <= allowed * allowed * length))
+        fail_msg("%s: off by %.3g of the length, allowed %.3g", dtype_name(dtype), sqrt(difference / length), allowed);
+}
+
+static void whole_sequence(struct test_step *s, int dim, int32_t rows, int32_t last, enum dtype dtype)
+{
+    enum { ROWS = 1025 };
     struct packing p = {
-        .heads = 1, .groups = 1, .dim = DIM, .n = 1, .max_keys = rows, .queries = { rows }, .key_len = { rows }
+        .heads = 1, .groups = 1, .dim = dim, .n = 1, .max_keys = rows, .queries = { rows }, .key_len = { rows }
     };
     int32_t row[ROWS];
-    size_t n = (size_t)rows * DIM;
+    size_t n = (size_t)rows * (size_t)dim;
 
     count(row, rows, 0);
     row[rows - 1] = last;
     struct run got = run(s, &p, row, rows, row, rows, row, dtype), x, want;
     float **of_x[] = { &x.dq, &x.dk, &x.dv, &x.y }, **of_want[] = { &want.dq, &want.dk, &want.dv, &want.y };
     for (unsigned i = 0; i < 4; i++) {
-        *of_x[i] = noise_rows(row, rows, DIM, i + 1);
+        *of_x[i] = noise_rows(row, rows, dim, i + 1);
         *of_want[i] = xcalloc(n, sizeof(float));
     }
-    reference(&want, &x, rows, DIM);
-    assert_rows(got.y, 0, want.y, 0, rows, DIM, dtype);
-    assert_rows(got.dq, 0, want.dq, 0, rows, DIM, dtype);
-    assert_rows(got.dk, 0, want.dk, 0, rows, DIM, dtype);
-    assert_rows(got.dv, 0, want.dv, 0, rows, DIM, dtype);
+    reference(&want, &x, rows, dim);
+    assert_rows(got.y, 0, want.y, 0, rows, dim, dtype);
+    assert_rows(got.dq, 0, want.dq, 0, rows, dim, dtype);
+    assert_length(got.dq, want.dq, (int64_t)n, dtype);
+    assert_rows(got.dk, 0, want.dk, 0, rows, dim, dtype);
+    assert_length(got.dk, want.dk, (int64_t)n, dtype);
+    assert_rows(got.dv, 0, want.dv, 0, rows, dim, dtype);
+    assert_length(got.dv, want.dv, (int64_t)n, dtype);
     run_free(&got);
     run_free(&x);
     run_free(&want);
@@ -458,13 +475,14 @@ static void whole_sequence(struct test_step *s, int32_t rows, int32_t last, enum
  * the others bound. */
 static void test_whole_sequence(void **state)
 {
-    static const int32_t rows[3] = { 1025, 1025, 65 }, last[3] = { 1024, 1024, LONG };
+    static const int32_t rows[4] = { 1025, 1025, 65, 450 }, last[4] = { 1024, 1024, LONG, 449 };
+    static const int dims[4] = { 16, 16, 16, 128 };
 
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct test_step s;
         test_step_open(&s);
-        whole_sequence(&s, rows[i], last[i], i ? BF16 : F32);
+        whole_sequence(&s, dims[i], rows[i], last[i], i ? BF16 : F32);
         test_step_close(&s);
     }
 }
