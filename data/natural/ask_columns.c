@@ -114,7 +114,7 @@ static bool ends_in_any(const char *name, const char *const *words, int n)
     return false;
 }
 
-/* What a row of the table is called; NULL where the table's name does not tell. */
+/* The noun for a row of the table; NULL where the table's name does not tell. */
 static const char *subject_of(const struct column_asker *a, const struct ask_pair *p)
 {
     const char *table = a->s->tables[p->table].text;

@@ -110,7 +110,7 @@ const struct ask_template *ask_template_draw(struct rng *rng, const struct ask_w
     return found;
 }
 
-/* What stands for the brace at p; *length gets the letters of the brace. */
+/* The text that replaces the brace at p; *length gets the letters of the brace. */
 static const char *word_for(struct strings *text, const char *p, const struct ask_words *w, size_t *length)
 {
     *length = strcspn(p, "}") + 1;

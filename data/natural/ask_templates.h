@@ -32,7 +32,7 @@ struct ask_template {
     unsigned only; /* of enum ask_for */
 };
 
-/* What stands in the braces; the plurals are made of the singulars.  NULL where there is none. */
+/* The word in the braces; plurals are made of singulars.  NULL where there is none. */
 struct ask_words {
     const char *x, *s, *k, *v;
 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What tells a column from its namesakes; the later ones are the harder ones. */
+/* The sign that tells a column from its namesakes; later signs are harder to see. */
 enum clarity { UNCLEAR, NO_NAMESAKE, BY_TABLE, BY_NAME, BY_WORD };
 static const char *const clarity_names[] = { "", "plain", "table named", "whole name", "named" };
 

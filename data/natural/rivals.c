@@ -167,7 +167,7 @@ static bool read_of_two_tables(struct rival_pair *r, const struct schema *s)
     return only.n == 0 && cores[1].n == cores[0].n && word_list_has(&r->shared, r->head) && r->own[0].n && r->own[1].n;
 }
 
-/* What remains of the name would begin with a word that joins others: "of birth". */
+/* The rest of the name would begin with a word that joins others: "of birth". */
 static bool begins_well(const struct word_list *shared)
 {
     static const char *const glue[] = { "of", "per",  "in",  "by", "to", "for", "on",

@@ -16,7 +16,7 @@ enum {
     TABLE_EDITS_WANTED = 1
 };
 
-/* What is known of one question on one version. */
+/* One question on one version of a schema. */
 struct edit_cell {
     enum edit_label label;
     int edit;                     /* of a question that was read: what makes it ambiguous */

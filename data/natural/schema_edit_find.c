@@ -7,7 +7,7 @@
 enum { ROLE_TABLES = NOUN_TRADE | NOUN_EVENT | NOUN_TRANSPORT | NOUN_PROJECT | NOUN_GOODS | NOUN_WORK | NOUN_COMPANY };
 enum { COLUMN_EDITS = 3, TABLE_EDITS = 3 /* of one element, by different pairs of names */ };
 
-/* What stands beside a column and says something else of it, by the last word of the column's name. */
+/* Columns that say something else of the same thing, by the last word of the column's name. */
 static const struct {
     const char *head, *beside;
 } beside_columns[] = {
@@ -75,7 +75,7 @@ static struct edit *add(struct edit_database *d, enum edit_type type, int table,
     return e;
 }
 
-/* What the name says before its own words: "customer " of "customer phone". */
+/* The table's words before the column's own: "customer " of "customer phone". */
 static int prefix_length(const char *words, const char *own)
 {
     return (int)(own - words);

@@ -52,7 +52,7 @@ struct edit_version {
     bool restyled; /* all names are spelled anew; else those of new elements alone */
 };
 
-/* What is known of one database while its examples are made. */
+/* One database while its examples are made. */
 struct edit_database {
     const struct schema *schema;
     const char **table_words, **column_words; /* of the names as they were */
@@ -82,7 +82,7 @@ const char *edit_say(struct edit_database *d, const char *text, const struct edi
 
 /* schema_edit_judge.c. */
 enum edit_label { EDIT_UNKNOWN, EDIT_CLEAR, EDIT_AMBIGUOUS };
-/* What the question is on the schema, and the edit that makes it ambiguous. */
+/* The question on the schema, and the edit that makes it ambiguous. */
 enum edit_label edit_judge(const struct edit_database *d, const struct edit_question *q, const struct edit_version *v,
                            int *edit);
 /* The question's SQL on the schema: one statement, or two when ambiguous by that edit (else -1).  0 where it cannot be

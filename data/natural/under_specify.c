@@ -16,7 +16,7 @@ static const char *const loss_names[LOSSES] = { "shortened",      "not named by 
                                                 "further rivals", "no second statement",
                                                 "equal rows" };
 
-/* What is looked at while the items of one corpus are found. */
+/* The state of the search for the items of one corpus. */
 struct under_search {
     struct natural *n;
     const struct natural_corpus *c;
@@ -25,7 +25,7 @@ struct under_search {
     int losses[2][LOSSES]; /* of rivals in one table, in two */
 };
 
-/* Where the mention that ends in the head word i begins: all words before it that belong to the name are part of it. */
+/* First word of the mention that ends in the head word i: all words before i that belong to the name are part of it. */
 static int mention_begin(const struct cut_question *q, const struct rival_pair *r, int i)
 {
     int begin = i;

@@ -16,7 +16,7 @@ static const char *const commands[][2] = {
     { "Return ", "Please return " },          { "Give ", "Can you give " },
 };
 
-/* What people write before a question that opens with a question word. */
+/* Phrases before a question that opens with a question word. */
 static const char *const requests[] = { "Could you tell me: ", "Quick question: ", "I am wondering, ",
                                         "For the report: ", "Hi, " };
 

@@ -148,7 +148,7 @@ static const char *both_sql(struct asking *a, const char *first, const char *sec
     return asking_printf(a, "%s UNION ALL %s", first, second);
 }
 
-/* What a condition on both tables can be about. */
+/* Subjects of a condition on both tables. */
 static bool conditional(const struct schema *s, int column)
 {
     static const char *const heads[] = { "age",         "city",     "country", "location", "price",    "year",

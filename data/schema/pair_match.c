@@ -263,7 +263,7 @@ static void count_rivals(struct match *m)
     }
 }
 
-/* What the tie of the best elements, or the two best ones, of a word is worth. */
+/* The worth of a tie of a word's best elements, or of its two best ones. */
 static float top_worth(const struct word_rivals *r, float less)
 {
     if (r->all < 2 || less < r->fit[1] - EQUAL_FIT)
@@ -395,7 +395,7 @@ static float best_other(struct match *m, int u, int v, uint64_t words)
     return best;
 }
 
-/* What other words of the question say for one table or the other. */
+/* Evidence of the question's other words for one table or the other. */
 static void describe_context(float *out, const struct match *m, int u, int v)
 {
     const struct schema *s = m->names->schema;

@@ -38,7 +38,7 @@ void cpu_pair_dot(struct ctx *c, struct tensor *y, const struct tensor *a, const
     }
 }
 
-/* What pair_dot_backward reads. */
+/* Inputs of pair_dot_backward. */
 struct pairs_back {
     const struct tensor *x;
     const float *dy;

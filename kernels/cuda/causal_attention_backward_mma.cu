@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(BACK_THREADS)
 }
 
 /*
- * What the rows of a step are read with, and sums of 0
+ * Numbers that the rows of a step are read with, and sums of 0
  *
  * Grid     one block per sequence, group and 64 rows.
  * Memory   dy and y once, the norms of a sequence's keys once per block.
@@ -119,7 +119,7 @@ struct back_task {
     int64_t base, place; /* where the sequence's first row begins in q and dy, and its place */
 };
 
-/* What a block has in shared memory: its keys and values, two steps of rows, the weights and slopes of one, and its
+/* Shared memory of a block: its keys and values, two steps of rows, the weights and slopes of one, and its
  * task, for which there are no registers. */
 template <class S>
 struct back_tiles {
@@ -286,7 +286,7 @@ __device__ inline void sum_queries(const struct causal_sums &w, const back_tiles
     }
 }
 
-/* What a step gives the warp's 32 keys: half of the columns of dv += weights^T dy and dk += slopes^T q. */
+/* Gradients of the warp's 32 keys from one step: half of the columns of dv += weights^T dy and dk += slopes^T q. */
 template <class S, bool FULL>
 __device__ inline void sum_keys(float (&dk)[2][S::HALF / 8][4], float (&dv)[2][S::HALF / 8][4],
                                 const back_tiles<S> &tiles, int stage, int rows, int n)
@@ -334,7 +334,8 @@ __device__ inline void back_rows_of(struct back_task &t, const causal_args<bf16>
     t.rows = causal_rows_until(a, s, t.first + t.n - 1 - t.ahead);
 }
 
-/* What the task's rows give the block's keys, and get of them; before them a step of no rows, while the first arrive.
+/* Gradients between the task's rows and the block's keys, both ways; before them a step of no rows, while the first
+ * arrive.
  */
 template <class S>
 __device__ inline void back_sequence(float (&dk)[2][S::HALF / 8][4], float (&dv)[2][S::HALF / 8][4],

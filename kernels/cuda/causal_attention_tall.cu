@@ -3,8 +3,8 @@
 
 constexpr int TALL_KEYS = 64, TALL_ROWS = MMA_WARPS * 32;
 
-/* Where it writes, and in which order: pairs of a sequence and group whose keys and values stay in the cache run side
- * by side. */
+/* The output, and the order of the blocks: pairs of a sequence and group whose keys and values stay in the cache run
+ * side by side. */
 struct tall_out {
     bf16 *y;
     float *lse;
@@ -36,7 +36,7 @@ __device__ inline bool tall_task_of(struct tall_task &t, const tall_out &o, cons
     return true;
 }
 
-/* What the warp's 32 rows from `first` on see, up to positions: all of them, and one at least. */
+/* Positions up to which the warp's 32 rows from `first` on see keys: all rows, and one row at least. */
 struct tall_sight {
     int all, some;
     bool plain; /* nothing but a scale between products and weights, which are rounded once */
@@ -58,7 +58,7 @@ __device__ inline struct tall_sight tall_sight_of(const causal_args<bf16> &a, co
     return s;
 }
 
-/* What a block has in shared memory: tiles, and its task and what its warps see, for which there are no
+/* Shared memory of a block: tiles, and its task and what its warps see, for which there are no
  * registers. */
 template <int D>
 struct tall_tiles {

@@ -31,7 +31,7 @@ struct kept_row {
     float most, scale, reach, centre, around;
 };
 
-/* What a block sorts its row with. */
+/* Shared memory in which a block sorts its row. */
 template <int THREADS>
 struct draw_memory {
     unsigned bins[BIN_PARTS][BINS];

@@ -86,7 +86,7 @@ __device__ inline float number_of(const group_view<float> &a, const product_view
 }
 
 /*
- * What few_rows_kernel makes, in f32
+ * The products of few_rows_kernel, in f32
  *
  * Grid     one block per product (or two of them), COLS of its columns and ROWS of its rows, rows going round fastest;
  *          those that have no row of their product's leave.
