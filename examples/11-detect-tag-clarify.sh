@@ -1,34 +1,14 @@
 #!/usr/bin/env bash
 # From a SQLite file to a question in the user's own words: detect says that a question is ambiguous, tag which word,
-# clarify asks about it.  The detector is small and trained on practice data, or is the folder that AMBIT_DETECTOR names;
-# the tagger needs no model, a trained one is --model in the place of --strategy heuristic.
+# clarify asks about it.  The detector is the one that comes with ambit, or the folder that AMBIT_DETECTOR names; the
+# tagger needs no model, a trained one is --model in the place of --strategy heuristic.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
+detector=$(realpath "${AMBIT_DETECTOR:-$(dirname "$0")/../models/detector}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-detector=$(realpath -m "${AMBIT_DETECTOR:-$work/detector}")
 cd "$work"
 export OMP_NUM_THREADS=1 # so small a model is fastest on one core
-
-# --- a small detector
-cat >small.yaml <<'YAML'
-encode: element
-encoder-layers: 1
-encoder-intermediate: 256
-encoder-vocabulary: 2000
-encoder-positions: 256
-compute: f32
-relevance-epochs: 1
-relevance-lr: 5e-4
-epochs: 5
-head-lr: 2e-3
-gat-hidden: 64
-pair-hidden: 64
-YAML
-if [ ! -e "$detector/report.html" ]; then
-    ambit-data practice -o practice
-    ambit-train gatekeeper --data practice --config small.yaml --device cpu --out "$detector" --resume
-fi
 
 # --- a database of our own, in which two columns may be the fee
 sqlite3 gym.sqlite <<'SQL'

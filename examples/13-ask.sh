@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # From a question to SQL and its rows, all parts in one process: is it ambiguous, what may it mean, what to ask, what
-# the answer gives.  Detector and parser are small ones trained here, or the folders that AMBIT_DETECTOR and AMBIT_PARSER
-# name.
+# the answer gives.  The detector comes with ambit and the parser is a small one trained here, or they are the folders
+# that AMBIT_DETECTOR and AMBIT_PARSER name.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 parser=${AMBIT_PARSER:+$(realpath "$AMBIT_PARSER")}
+detector=$(realpath "${AMBIT_DETECTOR:-$(dirname "$0")/../models/detector}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-detector=$(realpath -m "${AMBIT_DETECTOR:-$work/detector}")
 cd "$work"
 export OMP_NUM_THREADS=1 # so small a model is fastest on one core
 
@@ -19,25 +19,7 @@ CREATE TABLE workout(workout_id INTEGER PRIMARY KEY, trainer_id INT REFERENCES t
 INSERT INTO workout VALUES (1, 1, 'bike'), (2, 2, 'rope'), (3, 2, 'bench');
 SQL
 
-# --- a small detector, and a toy of a parser that learns six questions by heart, one of the two fees alone
-cat >small.yaml <<'YAML'
-encode: element
-encoder-layers: 1
-encoder-intermediate: 256
-encoder-vocabulary: 2000
-encoder-positions: 256
-compute: f32
-relevance-epochs: 1
-relevance-lr: 5e-4
-epochs: 5
-head-lr: 2e-3
-gat-hidden: 64
-pair-hidden: 64
-YAML
-if [ ! -e "$detector/report.html" ]; then
-    ambit-data practice -o practice
-    ambit-train gatekeeper --data practice --config small.yaml --device cpu --out "$detector" --resume
-fi
+# --- a toy of a parser that learns six questions by heart, one of the two fees alone
 if [ -z "$parser" ]; then
     mkdir spider
     cat >spider/tables.json <<'JSON'

@@ -264,10 +264,25 @@ static int join_labels(struct gate_trainer *t, struct error *err)
     return rc ? -1 : 0;
 }
 
+/* Whether the first line of a file has the field of a mixture's folder. */
+static bool names_folders(const char *path)
+{
+    char line[4096] = "";
+    FILE *f = fopen(path, "r");
+    bool found = f && fgets(line, sizeof line, f) && strstr(line, "\"data\"");
+
+    if (f)
+        fclose(f);
+    return found;
+}
+
 static int read_mixture(struct gate_trainer *t, struct error *err)
 {
+    if (!names_folders(t->data_folder))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%s is no folder of ambit-data contrast or practice; own labels need --db", t->data_folder);
     if (mixture_read(&t->mixture, &t->records, t->data_folder, t->run.set.seed, err))
-        return error_prefix(err, "--data without --db: expected a folder, or a file that names some");
+        return -1;
     for (int i = 0; i < t->mixture.n; i++)
         if (t->mixture.parts[i].left_out)
             log_info("%s: %d questions left out, since an earlier folder has their database, or the question, in "

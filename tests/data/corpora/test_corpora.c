@@ -260,7 +260,7 @@ static void odd_examples_are_refused(void **state)
     static const char *const changes[][3] = {
         { "\"port\", \"source", "\"bay\", \"source", "\"bay\" is not in tables.json" },
         { "boat.paint", "boat.name", "no element \"boat.name\"" },
-        { "\"crossed\"", "\"crosed\"", "expected one of crossed, presence, thesis, got \"crosed\"" },
+        { "\"crossed\"", "\"crosed\"", "expected one of crossed, presence, thesis, own, got \"crosed\"" },
         { "\"kind\": \"C\"", "\"kind\": \"X\"", "expected one of C, T, J, P" },
         { "\"kind\": \"C\"", "\"kind\": 3", "kind" },
         { "true", "1", "ambiguous" },
