@@ -33,7 +33,7 @@ static bool starts_word(const char *name, size_t i)
 
 const char *element_words(struct strings *text, const char *name)
 {
-    char words[LONGEST];
+    char words[LONGEST] = "";
     size_t n = 0;
 
     for (size_t i = 0; name[i] && n + 2 < sizeof words; i++) {

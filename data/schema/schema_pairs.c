@@ -170,9 +170,8 @@ static void add_tables(struct drafts *d, const struct pair_view *v, const struct
     for (int a = 0; a < v->schema->n_tables; a++)
         for (int b = a + 1; b < v->schema->n_tables; b++) {
             int both = shared_columns(v, a, b), any = t[a].n_columns + t[b].n_columns - both;
-            if (both && 2 * both >= any)
-                add(d, a, b, SIA_TABLE);
-            else if (v->schema->n_tables <= MANY_TABLES && could_be_tables(v, r, a, b))
+            bool like = both && 2 * both >= any;
+            if (like || (v->schema->n_tables <= MANY_TABLES && could_be_tables(v, r, a, b)))
                 add(d, a, b, SIA_TABLE);
         }
 }
