@@ -91,7 +91,8 @@ static void join(struct schema *out, const struct schema *a, const struct schema
 static void disguise(const char *name)
 {
     for (char *c = (char *)(uintptr_t)name; strcmp(name, "id") != 0 && *c; c++)
-        *c = *c >= 'a' && *c <= 'z' ? (char)('a' + (*c - 'a' + 13) % 26) : *c;
+        if (*c >= 'a' && *c <= 'z')
+            *c = (char)('a' + (*c - 'a' + 13) % 26);
 }
 
 static void disguise_all(struct schema *s)
