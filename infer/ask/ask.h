@@ -25,6 +25,7 @@ struct ask_request {
     double threshold;      /* of the detector; NAN: the model's own */
     int64_t top, rows;     /* candidates of the parser; rows of a result that are told */
     bool no_graph;
+    const char *warning; /* of a service: told when it listens; or NULL */
 };
 
 struct ask_counts {

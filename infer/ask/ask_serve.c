@@ -320,7 +320,8 @@ int ask_serve(const struct ask_request *q, const struct http_settings *http, str
                                           .n_told = ARRAY_LEN(told),
                                           .paths = paths,
                                           .answer = answer,
-                                          .metrics = metrics };
+                                          .metrics = metrics,
+                                          .warning = q->warning };
 
     s->q = q;
     s->session = xcalloc(1, sizeof *s->session);

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* What is asked, and who may ask over HTTP. */
 struct ask_options {
@@ -86,6 +87,30 @@ static bool without_detector(const struct ask_request *q)
     return q->detector && strcmp(q->detector, "none") == 0;
 }
 
+/* Whether the detector that comes with ambit may be opened beside the rest: running out of memory ends the program. */
+static bool has_room(void)
+{
+    const rlim_t needed = (rlim_t)2 << 30;
+    struct rlimit space;
+
+    return getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY || space.rlim_cur >= needed;
+}
+
+/* Leaves the detector out where nobody named one and there is no room for it. */
+static void spare_detector(struct ask_request *q, bool serves)
+{
+    static const char cramped[] = "the address space is limited to less than 2 GiB: the detector that comes with ambit "
+                                  "is left out; --detector DIR uses one all the same";
+
+    if (q->detector || has_room())
+        return;
+    q->detector = "none";
+    if (serves)
+        q->warning = cramped;
+    else
+        log_warn("%s", cramped);
+}
+
 /* What does not go together. */
 static const char *misused(const struct ask_request *q, const struct http_settings *http, const char *input)
 {
@@ -157,6 +182,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     if (wrong)
         return usage_error(err, "%s", wrong);
+    spare_detector(&q, o->http.address != NULL);
     if (!q.detector && !(own = gate_model_default("--detector", err)))
         return err->code;
     q.detector = without_detector(&q) ? NULL : own ? own : q.detector;

@@ -97,6 +97,8 @@ static int start(struct http_server *s, struct error *err)
     const union MHD_DaemonInfo *port = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
     log_info("listening on %.*s:%d", (int)(strrchr(set->address, ':') - set->address), set->address,
              port ? port->port : 0);
+    if (s->service->warning)
+        log_warn("%s", s->service->warning);
     return 0;
 }
 

@@ -56,6 +56,7 @@ struct http_service {
     void (*answer)(void *user, struct http_reply *reply, const struct http_request *request);
     /* More lines of /metrics, called by another thread; or NULL. */
     void (*metrics)(void *user, FILE *f);
+    const char *warning; /* told when the service listens; or NULL */
 };
 
 struct http_settings {

@@ -45,6 +45,14 @@ run 0 train adapt --support labels.jsonl --db shop.sqlite --device cpu --method 
 run 0 infer detect --adapt shop.adapter --db shop.sqlite --device cpu questions.jsonl -o adapted.jsonl
 [ "$(wc -l <adapted.jsonl)" = 2 ] || complain "detect --adapt" "answers $(wc -l <adapted.jsonl) of 2 questions"
 
+# --- a small address space is no reason to end
+if [ -z "${ASAN_OPTIONS:-}" ]; then # which wants address space without end
+    echo '{"id":1,"question":"q","candidates":["SELECT 1"]}' >small.jsonl
+    (ulimit -v 1048576 && "$bin/ambit-infer" ask --db shop.sqlite small.jsonl -o small.out) 2>said || complain "ask in 1 GiB" "ends with an error: $(cat said)"
+    grep -q 'less than 2 GiB: the detector that comes with ambit is left out' said || complain "ask in 1 GiB" "does not say so: $(cat said)"
+    grep -q '"detector":null' small.out || complain "ask in 1 GiB" "writes $(cat small.out)"
+fi
+
 # --- a program that stands alone says what is missing
 if [ ! -e /usr/local/share/ambit/detector ] && [ ! -e /usr/share/ambit/detector ]; then
     mkdir -p alone/bin
