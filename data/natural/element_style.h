@@ -1,7 +1,7 @@
 /*
  * element_style.h - names of tables and columns as different people spell them.
  *
- * All of one schema are spelled in one style: what tells two elements apart is then what their words say.
+ * All of one schema are spelled in one style, so that two elements differ in their words alone.
  */
 #ifndef DATA_NATURAL_ELEMENT_STYLE_H
 #define DATA_NATURAL_ELEMENT_STYLE_H

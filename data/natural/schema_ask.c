@@ -283,7 +283,7 @@ static int row_column(const struct schema *s, const struct schema_foreign_key *k
     return n == 1 ? key : k->from;
 }
 
-/* column: what is added up; -1: rows are counted. */
+/* column: the summand; -1 counts rows. */
 static void ask_stored(struct asking *a, const struct schema_foreign_key *k, int column)
 {
     const struct schema *s = a->s;
