@@ -313,7 +313,7 @@ void param_upload_part(struct param *p, struct device *d, const float *values, i
         return;
     }
     uint16_t *half = xmalloc((size_t)n * sizeof *half);
-#pragma omp parallel for simd schedule(static) if (n >= SHARED_FROM)
+#pragma omp parallel for schedule(static) if (n >= SHARED_FROM)
     for (int64_t i = 0; i < n; i++)
         half[i] = bf16_from_f32(values[i]);
     upload_part(p->t, d, half, from, n);

@@ -10,6 +10,7 @@ scripts/install-deps.sh --lint
 for preset in "${presets[@]}"; do
     start=$SECONDS
     cmake --preset "$preset" -B "build/presets/$preset" -DAMBIT_CUDA=OFF -DBUILD_TESTING=OFF >/dev/null
-    cmake --build "build/presets/$preset" -j "$(nproc)" | tail -n 1
+    log=build/presets/$preset/build.log
+    cmake --build "build/presets/$preset" -j "$(nproc)" >"$log" || { grep -A 20 '^FAILED' "$log" || tail -n 20 "$log"; exit 1; }
     echo "$preset builds: $((SECONDS - start)) s"
 done

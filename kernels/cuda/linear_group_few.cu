@@ -32,10 +32,14 @@ union few_warp {
     few_sums<ROWS> sums;
 };
 
+/* Rows of x with the columns of one phase. */
+template <int ROWS, int TILES>
+using few_phase = bf16[ROWS][few_shape<ROWS, TILES>::PHASE + ROW_GAP];
+
 template <int ROWS, int TILES>
 struct alignas(16) few_memory {
     few_warp<ROWS, TILES> warp[few_shape<ROWS, TILES>::WARPS];
-    bf16 x[2][ROWS][few_shape<ROWS, TILES>::PHASE + ROW_GAP];
+    few_phase<ROWS, TILES> x[2];
 };
 
 /* Sixteen bytes of a row that has `left` numbers more; zeros behind its end. */
@@ -91,8 +95,8 @@ __device__ inline void fetch_window(few_window &to, few_stream &s)
 
 /* Starts copying a phase of x that begins at k0, of as many rows as there are. */
 template <int ROWS, int TILES, bool ALIGNED>
-__device__ inline void fetch_phase(bf16 (&to)[ROWS][few_shape<ROWS, TILES>::PHASE + ROW_GAP],
-                                   const product_view<bf16> &p, int64_t row0, int rows, int k0)
+__device__ inline void fetch_phase(few_phase<ROWS, TILES> &to, const product_view<bf16> &p, int64_t row0, int rows,
+                                   int k0)
 {
     constexpr int PIECES = few_shape<ROWS, TILES>::PIECES, THREADS = few_shape<ROWS, TILES>::THREADS;
     ROLLED
@@ -104,8 +108,8 @@ __device__ inline void fetch_phase(bf16 (&to)[ROWS][few_shape<ROWS, TILES>::PHAS
 
 /* Weighs what this thread has copied of a phase. */
 template <int ROWS, int TILES>
-__device__ inline void weigh_phase(bf16 (&x)[ROWS][few_shape<ROWS, TILES>::PHASE + ROW_GAP], float (&square)[ROWS],
-                                   const float (&norm)[PACK], int rows)
+__device__ inline void weigh_phase(few_phase<ROWS, TILES> &x, float (&square)[ROWS], const float (&norm)[PACK],
+                                   int rows)
 {
     static_assert(few_shape<ROWS, TILES>::PIECES == NORM_THREADS && few_shape<ROWS, TILES>::THREADS == NORM_THREADS,
                   "a thread has one pack of each row of a phase, as in weigh_rows_kernel");
