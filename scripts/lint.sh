@@ -63,6 +63,7 @@ check_shell() {
 }
 
 step style bash tests/check_style.sh
+step english bash tests/check_english.sh
 step layers bash tests/check_layers.sh
 step names bash tests/check_names.sh
 have shellcheck && step shellcheck check_shell
