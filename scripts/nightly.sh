@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What takes too long for every change: all tests, and five minutes for each fuzz target.
+# Runs the checks that take too long for every change: all tests, every preset, and five minutes of each fuzz target.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/test.sh --all
+scripts/presets.sh
 scripts/fuzz.sh 300

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything (the CUDA module wherever nvcc is), runs the test suite.
-# usage: test.sh [--all] [CTEST ARGUMENT...]   --all: the nightly tests too, such as kills at random moments
+# usage: test.sh [--all] [CTEST ARGUMENT...]   --all: the nightly tests and the largest op sizes too
 set -euo pipefail
 cd "$(dirname "$0")/.."
 suite=(-LE nightly)
-[ "${1:-}" = --all ] && suite=() && shift
+[ "${1:-}" = --all ] && suite=() && export AMBIT_OPS_ALL=1 && shift
 
 scripts/install-deps.sh
 cmake --preset release -DAMBIT_CUDA=AUTO

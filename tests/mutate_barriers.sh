@@ -18,6 +18,7 @@ if [ "${1:-}" = --kinds ]; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+export AMBIT_OPS_ALL=1 # mutations may show at the largest size alone
 tree=$work/tree/kernels/cuda
 declare -A limit
 

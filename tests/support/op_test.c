@@ -250,20 +250,24 @@ static void check_details(struct device *d, struct op_test *t, const struct outc
     }
 }
 
-/* On simt, for time's sake, the largest size of the first variant alone: smaller ones have several warps and blocks
- * too. */
-static bool wants_again(const struct device *d, const struct op_test *t, int size)
+/* simt takes minutes for the largest size and for the details of every variant: it gets them of the first alone. */
+static bool is_slow(const struct device *d, int variant)
 {
-    return size != SIZE_OF_MOST || t->variant == 0 || strcmp(d->driver->name, "simt") != 0;
+    return variant > 0 && strcmp(d->driver->name, "simt") == 0;
+}
+
+static bool wants_all(void)
+{
+    return getenv("AMBIT_OPS_ALL") != NULL;
 }
 
 static void check_numbers(struct device *d, struct op_test *t, const struct mode *once, int size)
 {
     struct outcome out = check_against_reference(d, t, once);
 
-    if (wants_again(d, t, size))
+    if (size != SIZE_OF_MOST || !is_slow(d, t->variant))
         check_again(d, t, once, out.bits);
-    if (size == SIZE_OF_DETAILS)
+    if (size == SIZE_OF_DETAILS && (wants_all() || !is_slow(d, t->variant)))
         check_details(d, t, &out);
     outcome_release(&out);
 }
@@ -326,7 +330,7 @@ void op_check(const struct op_row *row, struct device *d, const char *type)
     for (enum dtype dtype = F32; dtype <= (row->f32_only ? F32 : BF16); dtype++)
         for (int variant = 0; variant < row->variants; variant++)
             for (int size = 0; size < ARRAY_LEN(sizes) && (!type || strcmp(type, dtype_name(dtype)) == 0); size++)
-                if (wanted())
+                if (wanted() && (wants_all() || size != SIZE_OF_MOST || !is_slow(d, variant)))
                     check_case(row, d, size, variant, dtype);
     tell_nearest(row, d);
 }
