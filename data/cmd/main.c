@@ -1,6 +1,6 @@
 /* Part of commands.h: the program ambit-data. */
 #include "data/cmd/commands.h"
-#include "data/console/standard.h"
+#include "data/util/standard.h"
 #include "data/util/threads.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 #include "data/util/out_file.h"
 
-#include "data/coding/text_encoder.h"
+#include "data/util/text_encoder.h"
 
 #include <errno.h>
 #include <fcntl.h>

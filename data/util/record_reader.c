@@ -1,9 +1,9 @@
 #include "data/util/record_reader.h"
 
-#include "data/coding/text_decoder.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "data/util/table_reader.h"
+#include "data/util/text_decoder.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Part of commands.h: the program ambit-infer. */
-#include "data/console/standard.h"
+#include "data/util/standard.h"
 #include "data/util/threads.h"
 #include "infer/cmd/commands.h"
 

@@ -1,5 +1,5 @@
 /* Part of commands.h: the program ambit-train. */
-#include "data/console/standard.h"
+#include "data/util/standard.h"
 #include "data/util/threads.h"
 #include "train/cmd/commands.h"
 
