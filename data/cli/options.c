@@ -3,8 +3,8 @@
 #include "data/cli/options_impl.h"
 #include "data/util/build.h"
 #include "data/util/log.h"
+#include "data/util/startup.h"
 #include "data/util/stop.h"
-#include "data/util/threads.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "data/cli/option_rows.h"
 #include "data/cli/options_impl.h"
 #include "data/util/log.h"
-#include "data/util/threads.h"
+#include "data/util/startup.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Part of options.h: no command writes over what it reads, or what is no such file under a name. */
 #include "data/cli/options_impl.h"
+#include "data/util/compression.h"
 #include "data/util/record_reader.h"
-#include "data/util/text_encoder.h"
 
 #include <fts.h>
 #include <limits.h>

@@ -1,7 +1,6 @@
 /* Part of commands.h: the program ambit-data. */
 #include "data/cmd/commands.h"
-#include "data/util/standard.h"
-#include "data/util/threads.h"
+#include "data/util/startup.h"
 
 int main(int argc, char **argv)
 {

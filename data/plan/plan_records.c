@@ -10,7 +10,7 @@
 #include "data/sql/sql.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
-#include "data/util/out_folder.h"
+#include "data/util/out_file.h"
 #include "data/util/records.h"
 #include "kernels/rng.h"
 

@@ -2,7 +2,7 @@
  * json.h - jansson behind helpers that name file, line and field in every error; JSONL in and out.
  *
  * Readers bound what they take: a line, or an element of an array, is at most JSONL_MAX_LINE bytes, a file that is one
- * value JSON_MAX_FILE.  All may be compressed (text_decoder.h).
+ * value JSON_MAX_FILE.  All may be compressed (compression.h).
  */
 #ifndef DATA_UTIL_JSON_H
 #define DATA_UTIL_JSON_H
@@ -11,6 +11,7 @@
 #include "data/util/text_stream.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 enum { JSONL_MAX_LINE = TEXT_MAX_UNIT, JSON_MAX_FILE = 1 << 30 };
@@ -58,12 +59,26 @@ bool json_reader_failed(const struct json_reader *r);
 bool json_reader_ready(const struct json_reader *r);
 void json_reader_close(struct json_reader *r);
 
+/*
+ * JSON values as text: keys in the order they were set, reals with the digits that they need.
+ *
+ * jansson gives all reals of a value one number of digits.  9 suit scores of float precision, but cut 1234567890.12; 17
+ * make 565.20000000000005 of 565.2.  Here a real has `digits`, or the fewest that read back as the same double.  Below
+ * a field "result", where cells of a database stand, it always has the latter.
+ */
+enum { JSON_EXACT = 0 }; /* the fewest digits that read back as the same double */
+
+/* On one line where indent is 0.  False when the stream did not take all of it, or a string is no UTF-8. */
+bool json_put(FILE *f, const json_t *value, int indent, int digits);
+/* On one line; the caller frees.  NULL when a string is no UTF-8. */
+char *json_text(const json_t *value, int digits);
+
 /* What an error says as a string; one that was cut in the middle of a letter loses that letter. */
 json_t *json_message(const char *text);
 /* A real; null of what is undefined. */
 json_t *json_finite(double x);
 /* One value on one line, keys in the order they were set; reals with 9 digits, but below a field "result" with all
- * that they have (json_text.h). */
+ * that they have (json_put). */
 int json_write_line(struct out_file *o, const json_t *value, struct error *err);
 /* A whole value, indented by 2, through an out_file. */
 int json_write_file(const char *path, const json_t *value, struct error *err);

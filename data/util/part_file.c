@@ -1,7 +1,7 @@
 #include "data/util/part_file.h"
 
-#include "data/util/json_text.h"
-#include "data/util/text_decoder.h"
+#include "data/util/compression.h"
+#include "data/util/json.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,7 +19,7 @@ struct part_file {
     bool reading;     /* lines of an earlier run may follow */
     char *line;
     size_t cap;
-    int digits;              /* of a real number (json_text.h): JSON_EXACT unless set behind part_open */
+    int digits;              /* of a real number (json.h): JSON_EXACT unless set behind part_open */
     part_print_fn *print;    /* how out has the records: as they are unless set behind part_open */
     const char *head, *foot; /* with print: what out has before and behind the records; NULL: nothing */
     bool begun;              /* the head stands in what is no file */

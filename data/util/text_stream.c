@@ -1,6 +1,6 @@
 #include "data/util/text_stream.h"
 
-#include "data/util/text_decoder.h"
+#include "data/util/compression.h"
 #include "data/util/whole_file.h"
 
 #include <errno.h>

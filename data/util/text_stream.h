@@ -1,5 +1,5 @@
 /*
- * text_stream.h - a text from a file, a pipe or standard input, decoded (text_decoder.h) and cut into units: lines,
+ * text_stream.h - a text from a file, a pipe or standard input, decoded (compression.h) and cut into units: lines,
  * rows of a table, elements of an array.
  *
  * Memory is bounded by the longest unit, and reading never waits for more than the unit that was asked for.  All units

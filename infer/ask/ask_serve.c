@@ -5,7 +5,7 @@
 #include "data/exec/db_path.h"
 #include "data/exec/schema_sqlite.h"
 #include "data/schema/schema_drawing.h"
-#include "data/util/json_text.h"
+#include "data/util/json.h"
 #include "data/util/log.h"
 #include "infer/ask/asker.h"
 #include "infer/ask/page.h"

@@ -2,7 +2,7 @@
 #include "data/cli/option_rows.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
-#include "data/util/out_folder.h"
+#include "data/util/out_file.h"
 #include "models/gate/gate_model.h"
 #include "models/hf/hf_config.h"
 #include "models/hf/hf_weights.h"

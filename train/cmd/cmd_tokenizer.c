@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-train tokenizer. */
 #include "data/cli/option_rows.h"
 #include "data/util/log.h"
-#include "data/util/out_folder.h"
+#include "data/util/out_file.h"
 #include "models/chat/chat.h"
 #include "models/tokenizer_train/bpe_train.h"
 #include "train/cmd/commands.h"

@@ -1,6 +1,5 @@
 /* Part of commands.h: the program ambit-train. */
-#include "data/util/standard.h"
-#include "data/util/threads.h"
+#include "data/util/startup.h"
 #include "train/cmd/commands.h"
 
 int main(int argc, char **argv)

@@ -2,7 +2,6 @@
 #include "tests/support/support.h"
 
 #include "data/util/json.h"
-#include "data/util/json_text.h"
 
 #include <signal.h>
 #include <stdlib.h>

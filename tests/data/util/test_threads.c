@@ -1,7 +1,7 @@
 /* Quotas of control groups, as the kernel writes them. */
 #include "tests/support/support.h"
 
-#include "data/util/threads.h"
+#include "data/util/startup.h"
 
 #include <math.h>
 #include <stdio.h>
