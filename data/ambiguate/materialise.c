@@ -3,7 +3,7 @@
 #include "data/exec/db_path.h"
 #include "data/exec/result_match.h"
 #include "data/score/score.h"
-#include "data/sqlite/sqlite_copy.h"
+#include "data/sqlite/sqlite_open.h"
 
 #include <errno.h>
 #include <stdio.h>

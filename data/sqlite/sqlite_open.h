@@ -33,4 +33,9 @@ void sqlite_close_file(struct sqlite_file *f);
 /* The same for a new database in memory, which can be written to; closed by sqlite3_close. */
 int sqlite_open_memory(struct sqlite3 **db, int max_bytes, struct error *err);
 
+/* Writes the committed state of a database, whatever lies beside the file, as one that stands alone to `to`, which must
+ * not exist.  -1 with EXIT_CODE_DATA, or EXIT_CODE_FAILURE when it cannot be written; a part of it may then be there.
+ */
+int sqlite_copy(const char *from, const char *to, struct error *err);
+
 #endif

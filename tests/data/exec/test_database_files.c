@@ -4,7 +4,7 @@
  * takes more hostile files.
  */
 #include "data/sqlite/database_state.h"
-#include "data/sqlite/sqlite_copy.h"
+#include "data/sqlite/sqlite_open.h"
 #include "kernels/rng.h"
 #include "tests/support/database_writers.h"
 #include "tests/support/support.h"
