@@ -1,7 +1,6 @@
 /* Part of options.h: a command that works on a shard of its records.  The command itself only reads its range. */
 #include "data/cli/options_impl.h"
-#include "data/shard/shard_mark.h"
-#include "data/shard/shard_sample.h"
+#include "data/shard/shard.h"
 #include "data/util/build.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
@@ -150,7 +149,7 @@ static json_t *sample_json(const struct option *o, const void *settings)
     return json_string(text);
 }
 
-/* What shard_mark.h says of a run; takes the input. */
+/* What shard.h says of a run; takes the input. */
 static json_t *run_json(const struct command *c, const void *settings, const struct option *shard, const char *program,
                         json_t *input)
 {

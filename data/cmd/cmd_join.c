@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-data join. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/shard/shard_join.h"
+#include "data/shard/shard.h"
 #include "data/util/log.h"
 
 static const struct shard_join_request defaults = { 0 };

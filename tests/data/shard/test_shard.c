@@ -2,8 +2,7 @@
  * that come back as they were written, sums of what a run reads. */
 #include "tests/support/support.h"
 
-#include "data/shard/shard_mark.h"
-#include "data/shard/shard_sample.h"
+#include "data/shard/shard.h"
 #include "data/util/out_file.h"
 
 #include <stdlib.h>
