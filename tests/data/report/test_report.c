@@ -3,7 +3,6 @@
 
 #include "data/report/metrics_log.h"
 #include "data/report/report.h"
-#include "data/report/tf_events.h"
 
 #include <dirent.h>
 #include <math.h>
