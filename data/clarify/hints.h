@@ -12,7 +12,7 @@
 #define DATA_CLARIFY_HINTS_H
 
 #include "data/exec/column_values.h"
-#include "data/schema/linguistic_kind.h"
+#include "data/schema/ambiguity_type.h"
 #include "data/span/span_record.h"
 
 enum { HINTS_MAX = 64, FOUND_MAX = 2 }; /* spans of a question, elements of a span; alternatives of a finding */

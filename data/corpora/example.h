@@ -7,7 +7,7 @@
 #ifndef DATA_CORPORA_EXAMPLE_H
 #define DATA_CORPORA_EXAMPLE_H
 
-#include "data/schema/linguistic_kind.h"
+#include "data/schema/ambiguity_type.h"
 #include "data/schema/schema.h"
 #include "data/util/json.h"
 #include "data/util/strings.h"

@@ -8,7 +8,6 @@
 #include "data/natural/under_specify.h"
 #include "data/natural/wording_make.h"
 #include "data/schema/schema_build.h"
-#include "data/schema/schema_join.h"
 #include "data/sql/sql.h"
 #include "data/util/log.h"
 

@@ -9,8 +9,8 @@
 #ifndef DATA_NATURAL_SCHEMA_ASK_H
 #define DATA_NATURAL_SCHEMA_ASK_H
 
+#include "data/schema/ambiguity_type.h"
 #include "data/schema/schema.h"
-#include "data/schema/sia_kind.h"
 #include "data/util/strings.h"
 
 struct schema_ask {

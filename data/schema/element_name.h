@@ -50,4 +50,20 @@ bool element_name_shares_word(const struct element_name *a, const struct element
 /* The share of common trigrams alone, for those who need only that. */
 float element_name_trigrams(const struct element_name *a, const struct element_name *b);
 
+/*
+ * Which tables and which columns of a schema have names that look alike.
+ */
+enum { SIMILAR_MAX = 8 }; /* an element picks at most this many others */
+
+struct similar_pair {
+    int a, b; /* a < b */
+};
+
+/*
+ * Pairs among names [from, to) that share their words, their last word, all words of one of them, or half of their
+ * trigrams; each name keeps its SIMILAR_MAX best.  Names meet through their words and ends, not each with each, so the
+ * time is linear.  Appends to *pairs, an xmalloc'ed array that the caller frees; sorted, no repeats.
+ */
+void similar_names(const struct element_name *names, int from, int to, struct similar_pair **pairs, int *n, int *cap);
+
 #endif

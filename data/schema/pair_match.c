@@ -1,7 +1,6 @@
 #include "data/schema/pair_match.h"
 
-#include "data/schema/match_words.h"
-#include "data/schema/name_meaning.h"
+#include "data/schema/lexicon.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -49,10 +49,10 @@ enum match_feature {
     MATCH_CONTEXT_MORE, /* the question's other words that columns of its table have and those of the other's lack / 3
                          */
     MATCH_CONTEXT_LESS,
-    MATCH_ASKED_MORE, /* 1 if the question asks for a meaning of the name (name_meaning.h), by an interrogative or by a
-                       */
-    MATCH_ASKED_LESS, /* word that no name has */
-    MATCH_MEANT,      /* it asks for a meaning that both names have; */
+    MATCH_ASKED_MORE,   /* 1 if the question asks for a meaning of the name (lexicon.h), by an interrogative or by a
+                         */
+    MATCH_ASKED_LESS,   /* word that no name has */
+    MATCH_MEANT,        /* it asks for a meaning that both names have; */
     MATCH_MEANT_RIVALS, /* then log2(columns of their tables that have it, too) / 4 */
     MATCH_FEATURES
 };

@@ -103,4 +103,14 @@ bool schema_column_is_key(const struct schema *s, int column);
 /* One tables.json entry; composite primary keys as lists.  The caller owns the reference. */
 json_t *schema_to_json(const struct schema *s);
 
+/*
+ * Tables that have to do with one another, by their foreign keys.
+ *
+ * Tables that are appended to a schema without a key to it change nothing in what is counted or read by groups.
+ */
+/* [n_tables] for each table one that stands for its group: those that foreign keys join with it, over others too; all
+ * tables without a key to or from another are one group more, so that a schema without keys is one.  The caller
+ * frees. */
+int *schema_groups(const struct schema *s);
+
 #endif

@@ -53,4 +53,15 @@ enum column_affinity column_affinity_of(const char *declared);
 /* Of a COLLATE. */
 enum column_collation column_collation_of(const char *name);
 
+/*
+ * Several schemas as one: the tables of others behind those of a first one.
+ *
+ * Nothing changes its order, and keys stay within the schema that they are of, so the elements of the first schema are
+ * the first tables and the first columns.
+ */
+/* Of n schemas, at least one.  A table whose name is taken by then, as SQLite compares names, gets "_2" behind it, or
+ * the first number from there on that leaves a name which no schema has; its words stay.  The result has the db_id of
+ * the first and ends with schema_release. */
+void schema_join(struct schema *out, const struct schema *const *schemas, int n);
+
 #endif

@@ -1,7 +1,7 @@
 #include "data/schema/schema_graph.h"
 
-#include "data/schema/schema_groups.h"
-#include "data/schema/schema_similar.h"
+#include "data/schema/element_name.h"
+#include "data/schema/schema.h"
 #include "data/util/text_fold.h"
 #include "kernels/rng.h"
 

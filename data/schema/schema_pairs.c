@@ -1,10 +1,679 @@
 #include "data/schema/schema_pairs.h"
 
-#include "data/schema/schema_pairs_impl.h"
-#include "data/schema/schema_similar.h"
+#include "data/schema/element_name.h"
+#include "data/schema/lexicon.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Names and keys of all elements, taken apart once. */
+
+/* Two spellings of every element: as SQL writes it, and in natural words.  Relations hold when they hold in either. */
+enum spelling { SPELLED_NAME, SPELLED_TEXT, SPELLINGS };
+
+struct pair_view {
+    const struct schema *schema;
+    int n; /* elements */
+    struct element_name *names[SPELLINGS];
+    uint64_t *keys[SPELLINGS];  /* element_name_key of the whole name */
+    uint64_t *bases[SPELLINGS]; /* the key of what remains without the aggregate word; 0 where there is no such word */
+    uint64_t *sets;             /* SPELLED_NAME keys of columns, ascending within each table */
+    bool *foreign;              /* columns that stand in a foreign key */
+    unsigned *meanings;         /* name_meaning of each element; of columns of a time type MEANS_TIME too */
+};
+
+/* An element under a key; those of one key stand together once sorted. */
+struct element_key {
+    uint64_t key;
+    int element;
+};
+
+static int by_value(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* For qsort: by key, then element. */
+static int element_key_compare(const void *x, const void *y)
+{
+    const struct element_key *a = x, *b = y;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return (a->element > b->element) - (a->element < b->element);
+}
+
+/* "count", "number" and the like, which may stand before or behind what is counted. */
+static bool is_counting_word(uint32_t word)
+{
+    return word == word_hash("count") || word == word_hash("number") || word == word_hash("num") ||
+           word == word_hash("total") || word == word_hash("cnt");
+}
+
+static bool is_aggregate_word(uint32_t word)
+{
+    static const char *const list[] = { "avg",    "average", "mean", "max",   "maximum", "highest", "min", "minimum",
+                                        "lowest", "total",   "sum",  "count", "number",  "num",     "cnt" };
+    for (int i = 0; i < ARRAY_LEN(list); i++)
+        if (word == word_hash(list[i]))
+            return true;
+    return false;
+}
+
+static uint64_t base_key(const struct element_name *n)
+{
+    int last = n->n_words - 1;
+
+    if (last < 1)
+        return 0;
+    if (is_aggregate_word(n->words[0]) || n->words[0] == word_hash("no"))
+        return element_name_key(n, 1, n->n_words);
+    return is_aggregate_word(n->words[last]) ? element_name_key(n, 0, last) : 0;
+}
+
+static void read_names(struct pair_view *v, enum spelling k)
+{
+    const struct schema *s = v->schema;
+
+    v->names[k] = xmalloc((size_t)v->n * sizeof *v->names[k]);
+    v->keys[k] = xmalloc((size_t)v->n * sizeof *v->keys[k]);
+    v->bases[k] = xmalloc((size_t)v->n * sizeof *v->bases[k]);
+    for (int i = 0; i < v->n; i++) {
+        struct element_name *name = &v->names[k][i];
+        if (i < s->n_tables)
+            element_name_read(name, k == SPELLED_NAME ? s->tables[i].name : s->tables[i].text);
+        else
+            element_name_read(name,
+                              k == SPELLED_NAME ? s->columns[i - s->n_tables].name : s->columns[i - s->n_tables].text);
+        v->keys[k][i] = element_name_key(name, 0, name->n_words);
+        v->bases[k][i] = base_key(name);
+    }
+}
+
+static void read_meanings(struct pair_view *v)
+{
+    const struct schema *s = v->schema;
+
+    v->meanings = xmalloc((size_t)v->n * sizeof *v->meanings + 1);
+    for (int i = 0; i < v->n; i++)
+        v->meanings[i] = name_meaning(&v->names[SPELLED_TEXT][i]);
+    for (int c = 0; c < s->n_columns; c++)
+        if (s->columns[c].type == COLUMN_TIME)
+            v->meanings[s->n_tables + c] |= MEANS_TIME;
+}
+
+static void pair_view_open(struct pair_view *v, const struct schema *s)
+{
+    *v = (struct pair_view){ .schema = s, .n = s->n_tables + s->n_columns };
+    for (int k = 0; k < SPELLINGS; k++)
+        read_names(v, (enum spelling)k);
+    read_meanings(v);
+    v->sets = xmalloc((size_t)s->n_columns * sizeof *v->sets);
+    v->foreign = xcalloc((size_t)s->n_columns, sizeof *v->foreign);
+    if (s->n_columns)
+        memcpy(v->sets, v->keys[SPELLED_NAME] + s->n_tables, (size_t)s->n_columns * sizeof *v->sets);
+    for (int t = 0; t < s->n_tables; t++)
+        if (s->tables[t].n_columns)
+            qsort(v->sets + s->tables[t].first_column, (size_t)s->tables[t].n_columns, sizeof *v->sets, by_value);
+    for (int i = 0; i < s->n_foreign_keys; i++)
+        v->foreign[s->foreign_keys[i].from] = v->foreign[s->foreign_keys[i].to] = true;
+}
+
+static void pair_view_close(struct pair_view *v)
+{
+    for (int k = 0; k < SPELLINGS; k++) {
+        free(v->names[k]);
+        free(v->keys[k]);
+        free(v->bases[k]);
+    }
+    free(v->sets);
+    free(v->foreign);
+    free(v->meanings);
+    *v = (struct pair_view){ 0 };
+}
+
+static bool same_name(const struct pair_view *v, int a, int b)
+{
+    return v->keys[SPELLED_NAME][a] == v->keys[SPELLED_NAME][b] || v->keys[SPELLED_TEXT][a] == v->keys[SPELLED_TEXT][b];
+}
+
+/* Table b's name is table a's and then that of an element (a column). */
+static bool name_extends(const struct pair_view *v, int b, int a, int column)
+{
+    for (int k = 0; k < SPELLINGS; k++) {
+        const struct element_name *whole = &v->names[k][b], *head = &v->names[k][a], *tail = &v->names[k][column];
+        if (whole->n_words == head->n_words + tail->n_words && head->n_words && tail->n_words &&
+            memcmp(whole->words, head->words, (size_t)head->n_words * sizeof *head->words) == 0 &&
+            memcmp(whole->words + head->n_words, tail->words, (size_t)tail->n_words * sizeof *tail->words) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Element b is named as an aggregate of element a: max_price, price. */
+static bool is_aggregate_of(const struct pair_view *v, int b, int a)
+{
+    for (int k = 0; k < SPELLINGS; k++)
+        if (v->bases[k][b] && v->bases[k][b] == v->keys[k][a])
+            return true;
+    return false;
+}
+
+/* How many names two tables' columns share. */
+static int shared_columns(const struct pair_view *v, int a, int b)
+{
+    const struct schema_table *x = &v->schema->tables[a], *y = &v->schema->tables[b];
+    int i = x->first_column, k = y->first_column, both = 0;
+
+    while (i < x->first_column + x->n_columns && k < y->first_column + y->n_columns) {
+        uint64_t p = v->sets[i], q = v->sets[k];
+        both += p == q;
+        i += p <= q;
+        k += q <= p;
+    }
+    return both;
+}
+
+static bool key_found(const struct pair_view *v, int a, int b)
+{
+    const struct schema *s = v->schema;
+    const struct schema_table *x = &s->tables[a], *y = &s->tables[b];
+
+    for (int c = x->first_column; c < x->first_column + x->n_columns; c++)
+        for (int d = y->first_column; s->columns[c].primary && d < y->first_column + y->n_columns; d++)
+            if (same_name(v, s->n_tables + c, s->n_tables + d))
+                return true;
+    return false;
+}
+
+/* A primary key column of one table has a namesake in the other. */
+static bool key_shared(const struct pair_view *v, int a, int b)
+{
+    return key_found(v, a, b) || key_found(v, b, a);
+}
+
+static bool contains_words(const struct element_name *a, const struct element_name *b)
+{
+    return element_name_compare_words(a, b).contains > 0;
+}
+
+/* Tables that may hold the same things: one name contains the other's words, or half of the columns of the smaller one,
+ * and at least two, have namesakes in the other. */
+static bool like_tables(const struct pair_view *v, int a, int b)
+{
+    const struct schema_table *x = &v->schema->tables[a], *y = &v->schema->tables[b];
+    int fewer = x->n_columns < y->n_columns ? x->n_columns : y->n_columns, both = shared_columns(v, a, b);
+
+    return (both >= 2 && 2 * both >= fewer) || contains_words(&v->names[SPELLED_TEXT][a], &v->names[SPELLED_TEXT][b]);
+}
+
+/* Which tables lie how many joins apart, by foreign keys or by names of columns like them. */
+
+/* Joins between tables.  A column joins its table with another one by a foreign key, or, undeclared, by its name. */
+struct table_reach {
+    int *start, *to; /* neighbours of table t: to[start[t]] .. to[start[t + 1] - 1], ascending */
+    int *target;     /* [columns] the table that a column refers to, -1 for none */
+};
+enum { REACH_FAR = 3 };
+
+struct table_link {
+    int from, to;
+};
+
+static int by_tables(const void *x, const void *y)
+{
+    const struct table_link *a = x, *b = y;
+
+    return a->from != b->from ? (a->from > b->from) - (a->from < b->from) : (a->to > b->to) - (a->to < b->to);
+}
+
+struct link_list {
+    struct table_link *list;
+    int n, cap;
+};
+
+static void add_link(struct link_list *l, int from, int to)
+{
+    if (from == to)
+        return;
+    GROW(l->list, l->n, l->cap);
+    l->list[l->n++] = (struct table_link){ from, to };
+    GROW(l->list, l->n, l->cap);
+    l->list[l->n++] = (struct table_link){ to, from };
+}
+
+static int find_element(const struct element_key *list, int n, uint64_t key)
+{
+    int low = 0, high = n;
+
+    while (low < high) {
+        int mid = low + (high - low) / 2;
+        if (list[mid].key < key)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < n && list[low].key == key ? list[low].element : -1;
+}
+
+static bool is_key_word(uint32_t word)
+{
+    static const char *const list[] = { "id", "code", "no", "key", "number", "nr", "ref", "fk", "uid", "uuid" };
+
+    for (int i = 0; i < ARRAY_LEN(list); i++)
+        if (word == word_hash(list[i]))
+            return true;
+    return false;
+}
+
+/* Names that undeclared keys refer to: those of primary keys of two words or more, and those of tables. */
+struct key_names {
+    struct element_key *keys, *tables;
+    int n_keys, n_tables;
+};
+
+static void key_names_init(struct key_names *k, const struct pair_view *v)
+{
+    const struct schema *s = v->schema;
+
+    *k = (struct key_names){ .keys = xmalloc(((size_t)s->n_columns + 1) * sizeof *k->keys),
+                             .tables = xmalloc(((size_t)s->n_tables + 1) * sizeof *k->tables),
+                             .n_tables = s->n_tables };
+    for (int c = 0; c < s->n_columns; c++)
+        if (s->columns[c].primary && v->names[SPELLED_TEXT][s->n_tables + c].n_words > 1)
+            k->keys[k->n_keys++] = (struct element_key){ v->keys[SPELLED_TEXT][s->n_tables + c], s->columns[c].table };
+    for (int t = 0; t < s->n_tables; t++)
+        k->tables[t] = (struct element_key){ v->keys[SPELLED_TEXT][t], t };
+    qsort(k->keys, (size_t)k->n_keys, sizeof *k->keys, element_key_compare);
+    qsort(k->tables, (size_t)k->n_tables, sizeof *k->tables, element_key_compare);
+}
+
+/* The table that a column's name refers to, -1 for none: customer_id to a table that has that key, or is a customer. */
+static int referred(const struct key_names *k, const struct pair_view *v, int column)
+{
+    const struct schema *s = v->schema;
+    const struct element_name *n = &v->names[SPELLED_TEXT][s->n_tables + column];
+    int last = n->n_words - 1, table = -1;
+
+    if (last < 1)
+        return -1;
+    if (is_key_word(n->words[last]))
+        table = find_element(k->tables, k->n_tables, element_name_key(n, 0, last));
+    if (table < 0 || table == s->columns[column].table)
+        table = find_element(k->keys, k->n_keys, v->keys[SPELLED_TEXT][s->n_tables + column]);
+    return table == s->columns[column].table ? -1 : table;
+}
+
+static void refer(struct table_reach *r, struct link_list *l, const struct pair_view *v)
+{
+    const struct schema *s = v->schema;
+    struct key_names names;
+
+    key_names_init(&names, v);
+    for (int c = 0; c < s->n_columns; c++)
+        r->target[c] = referred(&names, v, c);
+    for (int i = 0; i < s->n_foreign_keys; i++)
+        r->target[s->foreign_keys[i].from] = s->columns[s->foreign_keys[i].to].table;
+    for (int c = 0; c < s->n_columns; c++)
+        if (r->target[c] >= 0)
+            add_link(l, s->columns[c].table, r->target[c]);
+    for (int i = 0; i < s->n_foreign_keys; i++)
+        add_link(l, s->columns[s->foreign_keys[i].from].table, s->columns[s->foreign_keys[i].to].table);
+    free(names.keys);
+    free(names.tables);
+}
+
+static void table_reach_open(struct table_reach *r, const struct pair_view *v)
+{
+    int tables = v->schema->n_tables, n = 0;
+    struct link_list l = { 0 };
+
+    *r = (struct table_reach){ .start = xcalloc((size_t)tables + 1, sizeof *r->start),
+                               .target = xmalloc(((size_t)v->schema->n_columns + 1) * sizeof *r->target) };
+    refer(r, &l, v);
+    if (l.n)
+        qsort(l.list, (size_t)l.n, sizeof *l.list, by_tables);
+    r->to = xmalloc(((size_t)l.n + 1) * sizeof *r->to);
+    for (int i = 0; i < l.n; i++)
+        if (!i || by_tables(&l.list[i], &l.list[i - 1]) != 0) {
+            r->to[n++] = l.list[i].to;
+            r->start[l.list[i].from + 1] = n;
+        }
+    for (int t = 0; t < tables; t++)
+        r->start[t + 1] = r->start[t + 1] > r->start[t] ? r->start[t + 1] : r->start[t];
+    free(l.list);
+}
+
+static void table_reach_close(struct table_reach *r)
+{
+    free(r->start);
+    free(r->to);
+    free(r->target);
+    *r = (struct table_reach){ 0 };
+}
+
+/* 0 for the same table, 1 or 2 joins, REACH_FAR for more. */
+static int table_reach(const struct table_reach *r, int a, int b)
+{
+    int i = r->start[a], k = r->start[b];
+    bool common = false;
+
+    if (a == b)
+        return 0;
+    for (int j = r->start[a]; j < r->start[a + 1]; j++)
+        if (r->to[j] == b)
+            return 1;
+    while (i < r->start[a + 1] && k < r->start[b + 1]) {
+        int x = r->to[i], y = r->to[k];
+        common |= x == y;
+        i += x <= y;
+        k += y <= x;
+    }
+    return common ? 2 : REACH_FAR;
+}
+
+/* The features of a pair. */
+
+static float log_share(int n, float most)
+{
+    return log2f(1 + (float)n) / most;
+}
+
+/* What is counted once per schema. */
+struct counts {
+    float *family;          /* per column: share of its table's others that have a word in common with it */
+    int *namesakes;         /* per element: how many elements of its sort and group have its key */
+    int *rivals[SIA_KINDS]; /* per element: candidates of the kind, within a group, that touch it */
+    int *group;             /* per table: schema_groups */
+    int *tables, *columns;  /* per table that stands for others: how many of both */
+};
+
+static void count_groups(struct counts *c, const struct schema *s)
+{
+    c->group = schema_groups(s);
+    c->tables = xcalloc((size_t)s->n_tables, sizeof *c->tables);
+    c->columns = xcalloc((size_t)s->n_tables, sizeof *c->columns);
+    for (int t = 0; t < s->n_tables; t++) {
+        c->tables[c->group[t]]++;
+        c->columns[c->group[t]] += s->tables[t].n_columns;
+    }
+}
+
+/* Of the groups of two tables together. */
+static int in_groups(const struct counts *c, const int *sizes, int a, int b)
+{
+    int x = c->group[a], y = c->group[b];
+    return sizes[x] + (x == y ? 0 : sizes[y]);
+}
+
+static bool in_one_group(const struct counts *c, const struct schema *s, const struct schema_pair *p)
+{
+    return c->group[schema_table_of(s, p->u)] == c->group[schema_table_of(s, p->v)];
+}
+
+/* Elements of one name in one group. */
+static void count_namesakes(int *out, const struct pair_view *v, const int *group, int from, int to)
+{
+    int n = to - from;
+    struct element_key *list = xmalloc((size_t)n * sizeof *list);
+
+    for (int i = 0; i < n; i++) {
+        uint64_t at = (uint64_t)group[schema_table_of(v->schema, from + i)];
+        list[i] = (struct element_key){ hash_bytes(v->keys[SPELLED_TEXT][from + i], &at, sizeof at), from + i };
+    }
+    if (n)
+        qsort(list, (size_t)n, sizeof *list, element_key_compare);
+    for (int i = 0, end; i < n; i = end) {
+        for (end = i; end < n && list[end].key == list[i].key; end++)
+            ;
+        for (int k = i; k < end; k++)
+            out[list[k].element] = end - i;
+    }
+    free(list);
+}
+
+static void count_family(float *out, const struct pair_view *v, const struct schema_table *t)
+{
+    const struct element_name *names = v->names[SPELLED_TEXT] + v->schema->n_tables;
+    int first = t->first_column, end = first + t->n_columns;
+
+    for (int a = first; a < end; a++)
+        for (int b = a + 1; b < end && b <= a + PAIR_WIDE_TABLE; b++)
+            if (element_name_shares_word(&names[a], &names[b])) {
+                out[a] += 1 / (float)(t->n_columns - 1);
+                out[b] += 1 / (float)(t->n_columns - 1);
+            }
+}
+
+static void count(struct counts *c, const struct pair_view *v, const struct schema_pair *pairs, int n)
+{
+    count_groups(c, v->schema);
+    c->namesakes = xcalloc((size_t)v->n, sizeof *c->namesakes);
+    count_namesakes(c->namesakes, v, c->group, 0, v->schema->n_tables);
+    count_namesakes(c->namesakes, v, c->group, v->schema->n_tables, v->n);
+    c->family = xcalloc((size_t)v->schema->n_columns, sizeof *c->family);
+    for (int t = 0; t < v->schema->n_tables; t++)
+        count_family(c->family, v, &v->schema->tables[t]);
+    for (int k = 0; k < SIA_KINDS; k++)
+        c->rivals[k] = xcalloc((size_t)v->n, sizeof *c->rivals[k]);
+    for (int i = 0; i < n; i++)
+        if (in_one_group(c, v->schema, &pairs[i])) {
+            c->rivals[pairs[i].kind][pairs[i].u]++;
+            c->rivals[pairs[i].kind][pairs[i].v]++;
+        }
+}
+
+static void counts_release(struct counts *c)
+{
+    free(c->namesakes);
+    free(c->family);
+    for (int k = 0; k < SIA_KINDS; k++)
+        free(c->rivals[k]);
+    free(c->group);
+    free(c->tables);
+    free(c->columns);
+}
+
+static void name_features(float *f, const struct pair_view *v, int a, int b)
+{
+    const struct element_name *x = &v->names[SPELLED_TEXT][a], *y = &v->names[SPELLED_TEXT][b];
+    struct name_similarity s = element_name_compare(x, y);
+    int shorter = x->n_letters < y->n_letters ? x->n_letters : y->n_letters, both = x->n_letters + y->n_letters;
+
+    f[PAIR_EQUAL] = s.equal;
+    f[PAIR_SAME_SET] = s.same_set;
+    f[PAIR_WORDS] = s.words;
+    f[PAIR_HEAD] = s.head;
+    f[PAIR_CONTAINS] = s.contains;
+    f[PAIR_TRIGRAMS] = s.trigrams;
+    f[PAIR_EDIT] = s.edit;
+    f[PAIR_PREFIX] = s.prefix;
+    f[PAIR_SUFFIX] = s.suffix;
+    f[PAIR_WORD_COUNTS] = (float)abs(x->n_words - y->n_words) / 4;
+    f[PAIR_WORDS_U] = (float)x->n_words / 4;
+    f[PAIR_WORDS_V] = (float)y->n_words / 4;
+    f[PAIR_LETTERS_U] = (float)x->n_letters / 24;
+    f[PAIR_LETTERS_V] = (float)y->n_letters / 24;
+    f[PAIR_LENGTHS] = both > shorter ? (float)shorter / (float)(both - shorter) : 1;
+}
+
+static bool repeats_table(const struct pair_view *v, int column, int table)
+{
+    const struct element_name *c = &v->names[SPELLED_TEXT][column], *t = &v->names[SPELLED_TEXT][table];
+
+    for (int i = 0; i < c->n_words; i++)
+        for (int k = 0; k < t->n_words; k++)
+            if (c->words[i] == t->words[k])
+                return true;
+    return false;
+}
+
+static void column_features(float *f, const struct pair_view *v, int a, int b)
+{
+    const struct schema *s = v->schema;
+    const struct schema_column *x = &s->columns[a - s->n_tables], *y = &s->columns[b - s->n_tables];
+    bool fa = v->foreign[a - s->n_tables], fb = v->foreign[b - s->n_tables];
+
+    f[PAIR_SAME_TYPE] = x->type == y->type;
+    f[PAIR_NUMBER] = x->type == COLUMN_NUMBER;
+    f[PAIR_TEXT] = x->type == COLUMN_TEXT;
+    f[PAIR_TIME] = x->type == COLUMN_TIME;
+    f[PAIR_BOTH_PRIMARY] = x->primary && y->primary;
+    f[PAIR_ONE_PRIMARY] = x->primary != y->primary;
+    f[PAIR_BOTH_FOREIGN] = fa && fb;
+    f[PAIR_ONE_FOREIGN] = fa != fb;
+    f[PAIR_TABLE_WORD] = 0.5f * (float)(repeats_table(v, a, x->table) + repeats_table(v, b, y->table));
+    f[PAIR_AGGREGATE_OF] = is_aggregate_of(v, b, a);
+    f[PAIR_AGGREGATE_WORD] =
+        0.5f * (float)(v->bases[SPELLED_TEXT][a] != 0) + 0.5f * (float)(v->bases[SPELLED_TEXT][b] != 0);
+}
+
+static bool linked(const struct schema *s, int a, int b)
+{
+    for (int i = 0; i < s->n_foreign_keys; i++) {
+        int x = s->columns[s->foreign_keys[i].from].table, y = s->columns[s->foreign_keys[i].to].table;
+        if ((x == a && y == b) || (x == b && y == a))
+            return true;
+    }
+    return false;
+}
+
+static bool begins(const struct element_name *whole, const struct element_name *head)
+{
+    if (!head->n_words || head->n_words > whole->n_words)
+        return false;
+    return element_name_key(whole, 0, head->n_words) == element_name_key(head, 0, head->n_words);
+}
+
+/* One table's name is the other's and then that of the column, or of any column of the other. */
+static bool extended(const struct pair_view *v, int a, int b, int column)
+{
+    const struct schema_table *t = &v->schema->tables[a];
+
+    if (column >= v->schema->n_tables)
+        return name_extends(v, b, a, column);
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        if (name_extends(v, b, a, v->schema->n_tables + c))
+            return true;
+    return false;
+}
+
+static int aggregate_siblings(const struct pair_view *v, int a, int table)
+{
+    const struct schema_table *t = &v->schema->tables[table];
+    int n = 0;
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        n += is_aggregate_of(v, v->schema->n_tables + c, a);
+    return n;
+}
+
+/* a and b are two different tables. */
+static void table_features(float *f, const struct pair_view *v, int a, int b)
+{
+    const struct schema_table *t = v->schema->tables;
+    const struct element_name *x = &v->names[SPELLED_TEXT][a], *y = &v->names[SPELLED_TEXT][b];
+    int both = shared_columns(v, a, b), any = t[a].n_columns + t[b].n_columns - both;
+    int fewer = t[a].n_columns < t[b].n_columns ? t[a].n_columns : t[b].n_columns;
+
+    f[PAIR_LINKED] = linked(v->schema, a, b);
+    f[PAIR_COLUMNS_JACCARD] = any ? (float)both / (float)any : 0;
+    f[PAIR_COLUMNS_EQUAL] = both && both == any;
+    f[PAIR_COLUMNS_CONTAINED] = fewer ? (float)both / (float)fewer : 0;
+    f[PAIR_KEY_SHARED] = key_shared(v, a, b);
+    f[PAIR_TABLE_BEGINS] = begins(x, y) || begins(y, x);
+    f[PAIR_TABLE_TRIGRAMS] = element_name_trigrams(x, y);
+    f[PAIR_TABLE_HEAD] = x->n_words && y->n_words && x->words[x->n_words - 1] == y->words[y->n_words - 1];
+}
+
+static void size_features(float *f, const struct pair_view *v, const struct counts *c, const struct schema_pair *p)
+{
+    const struct schema *s = v->schema;
+    const int *rivals = c->rivals[p->kind];
+    int a = schema_table_of(s, p->u), b = schema_table_of(s, p->v);
+
+    f[PAIR_COLUMNS_U] = log_share(s->tables[a].n_columns, 8);
+    f[PAIR_COLUMNS_V] = log_share(s->tables[b].n_columns, 8);
+    f[PAIR_GROUP_TABLES] = log_share(in_groups(c, c->tables, a, b), 8);
+    f[PAIR_GROUP_COLUMNS] = log_share(in_groups(c, c->columns, a, b), 8);
+    f[PAIR_NAMESAKES_U] = log_share(c->namesakes[p->u] - 1, 4);
+    f[PAIR_NAMESAKES_V] = log_share(c->namesakes[p->v] - 1, 4);
+    f[PAIR_RIVALS] = log_share(rivals[p->u] + rivals[p->v] - (in_one_group(c, s, p) ? 2 : 0), 8);
+}
+
+static void meaning_features(float *f, const struct pair_view *v, int a, int b)
+{
+    static const struct {
+        enum pair_feature feature;
+        unsigned meaning;
+    } list[] = { { PAIR_MONEY, MEANS_MONEY }, { PAIR_MEANS_TIME, MEANS_TIME }, { PAIR_PERSON, MEANS_PERSON },
+                 { PAIR_PLACE, MEANS_PLACE }, { PAIR_STATUS, MEANS_STATUS },   { PAIR_NAME, MEANS_NAME } };
+
+    f[PAIR_SAME_MEANING] = (v->meanings[a] & v->meanings[b]) != 0;
+    for (int i = 0; i < ARRAY_LEN(list); i++)
+        f[list[i].feature] = 0.5f * (float)((v->meanings[a] & list[i].meaning) != 0) +
+                             0.5f * (float)((v->meanings[b] & list[i].meaning) != 0);
+    f[PAIR_MODIFIED_ONE] = f[PAIR_CONTAINS] > 0 && !(f[PAIR_SAME_SET] > 0);
+    f[PAIR_MODIFIED_BOTH] = f[PAIR_WORDS] > 0 && !(f[PAIR_CONTAINS] > 0);
+}
+
+static bool same_target(const struct table_reach *r, int a, int b)
+{
+    return r->target[a] >= 0 && r->target[a] == r->target[b];
+}
+
+/* Those that all pairs of elements of two tables have in common, kept from one pair to the next. */
+struct tables_known {
+    int a, b;
+    float features[SCHEMA_PAIR_FEATURES];
+};
+
+static void describe_tables(float *f, struct tables_known *known, const struct pair_view *v,
+                            const struct table_reach *r, int a, int b)
+{
+    if (known->a != a || known->b != b) {
+        *known = (struct tables_known){ .a = a, .b = b };
+        table_features(known->features, v, a, b);
+        int reach = table_reach(r, a, b);
+        known->features[PAIR_ACROSS] = 1;
+        known->features[PAIR_ONE_JOIN] = reach == 1;
+        known->features[PAIR_TWO_JOINS] = reach == 2;
+        known->features[PAIR_LIKE_TABLES] = like_tables(v, a, b);
+    }
+    for (int i = 0; i < SCHEMA_PAIR_FEATURES; i++)
+        f[i] += known->features[i];
+}
+
+static void pair_features(const struct pair_view *v, const struct table_reach *r, struct schema_pair *pairs, int n)
+{
+    struct counts c;
+    struct tables_known known = { -1, -1, { 0 } };
+
+    count(&c, v, pairs, n);
+    for (int i = 0; i < n; i++) {
+        struct schema_pair *p = &pairs[i];
+        int a = schema_table_of(v->schema, p->u), b = schema_table_of(v->schema, p->v);
+        p->features[PAIR_IS_COLUMN + p->kind] = 1;
+        name_features(p->features, v, p->u, p->v);
+        if (p->u >= v->schema->n_tables) {
+            column_features(p->features, v, p->u, p->v);
+            p->features[PAIR_SAME_TARGET] = same_target(r, p->u - v->schema->n_tables, p->v - v->schema->n_tables);
+            p->features[PAIR_FAMILY_U] = c.family[p->u - v->schema->n_tables];
+            p->features[PAIR_FAMILY_V] = c.family[p->v - v->schema->n_tables];
+            p->features[PAIR_AGGREGATE_SIBLINGS] = (float)aggregate_siblings(v, p->u, b) / 4;
+        }
+        if (a != b) {
+            describe_tables(p->features, &known, v, r, a, b);
+            p->features[PAIR_TABLE_EXTENDED] = extended(v, a, b, p->u) || (p->u == a && extended(v, b, a, b));
+        }
+        meaning_features(p->features, v, p->u, p->v);
+        size_features(p->features, v, &c, p);
+    }
+    counts_release(&c);
+}
+
+/* Which pairs. */
 
 enum {
     FEW_NEIGHBOURS = 24, /* of a table, beyond which it does not bring its neighbours together */

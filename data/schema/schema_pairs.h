@@ -12,8 +12,8 @@
 #ifndef DATA_SCHEMA_SCHEMA_PAIRS_H
 #define DATA_SCHEMA_SCHEMA_PAIRS_H
 
+#include "data/schema/ambiguity_type.h"
 #include "data/schema/schema.h"
-#include "data/schema/sia_kind.h"
 
 /* Features are in [0, 1] or close to it.  "Tables" are the two elements themselves or those that own them. */
 enum pair_feature {
@@ -71,7 +71,7 @@ enum pair_feature {
     PAIR_TWO_JOINS,    /* two joins apart, */
     PAIR_LIKE_TABLES,  /* or may hold the same things */
     PAIR_SAME_TARGET,  /* both columns refer to one table */
-    PAIR_SAME_MEANING, /* see name_meaning.h, as are the next ones: */
+    PAIR_SAME_MEANING, /* see enum name_meaning, as are the next ones: */
     PAIR_MONEY,        /* shares of u and v that have the meaning */
     PAIR_MEANS_TIME,
     PAIR_PERSON,

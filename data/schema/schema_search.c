@@ -1,8 +1,8 @@
 #include "data/schema/schema_search.h"
 
 #include "data/schema/element_name.h"
+#include "data/schema/schema.h"
 #include "data/schema/schema_build.h"
-#include "data/schema/schema_groups.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "models/gate/schema_input.h"
 
-#include "data/schema/schema_groups.h"
+#include "data/schema/schema.h"
 #include "data/util/text_fold.h"
 
 #include <stdio.h>

@@ -14,14 +14,14 @@
  * other sees their relevance and how the question mentions them and answers the second.  Both have labels of their own,
  * so that questions that do not ask for a doubled element teach the first too; the pair's logit is that of both.
  *
- * What is ambiguous by a question's words (linguistic_kind.h) a third head reads, from the question's own tokens and
+ * What is ambiguous by a question's words (ambiguity_type.h) a third head reads, from the question's own tokens and
  * the graph's states: elements' states then have the mean of the question's added, and a question's state is their
  * mean, beside one of the graph's states by attention.
  */
 #ifndef MODELS_NET_GATEKEEPER_H
 #define MODELS_NET_GATEKEEPER_H
 
-#include "data/schema/linguistic_kind.h"
+#include "data/schema/ambiguity_type.h"
 #include "data/schema/mention.h"
 #include "models/net/gate_config.h"
 #include "models/net/gate_input.h"

@@ -3,7 +3,6 @@
 #include "tests/support/support.h"
 
 #include "data/schema/schema_build.h"
-#include "data/schema/schema_join.h"
 #include "tests/support/gate_world.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 #include "train/gate/gate_appended.h"
 
 #include "data/schema/schema_build.h"
-#include "data/schema/schema_join.h"
 #include "data/schema/schema_search.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "tests/support/ambiguate_run.h"
 #include "tests/support/support.h"
 
-#include "data/schema/sia_kind.h"
+#include "data/schema/ambiguity_type.h"
 #include "data/util/strings.h"
 
 #include <jansson.h>

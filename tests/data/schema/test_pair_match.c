@@ -1,8 +1,7 @@
 /* Words of questions and names, and how a question bears on a pair beside its rivals. */
 #include "tests/support/support.h"
 
-#include "data/schema/match_words.h"
-#include "data/schema/name_meaning.h"
+#include "data/schema/lexicon.h"
 #include "data/schema/pair_match.h"
 #include "data/schema/schema_build.h"
 

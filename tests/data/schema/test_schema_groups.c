@@ -1,8 +1,8 @@
 /* Groups of tables by their keys. */
 #include "tests/support/support.h"
 
+#include "data/schema/schema.h"
 #include "data/schema/schema_build.h"
-#include "data/schema/schema_groups.h"
 
 #include <stdlib.h>
 #include <string.h>

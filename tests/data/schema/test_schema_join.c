@@ -2,7 +2,6 @@
 #include "tests/support/support.h"
 
 #include "data/schema/schema_build.h"
-#include "data/schema/schema_join.h"
 
 /* Two tables of two columns each; the second's second column refers to the first's key. */
 static void make(struct schema *s, const char *db_id, const char *first, const char *second)

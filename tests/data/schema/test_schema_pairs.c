@@ -3,7 +3,6 @@
 #include "data/rewrite/alter.h"
 #include "data/schema/element_name.h"
 #include "data/schema/schema_build.h"
-#include "data/schema/schema_join.h"
 #include "data/schema/schema_pairs.h"
 #include "data/util/log.h"
 

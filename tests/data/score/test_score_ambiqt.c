@@ -2,8 +2,8 @@
 #include "tests/support/support.h"
 
 #include "data/corpora/ambiqt.h"
+#include "data/schema/ambiguity_type.h"
 #include "data/schema/schema_build.h"
-#include "data/schema/sia_kind.h"
 #include "data/score/ambiqt_exec.h"
 #include "data/util/json.h"
 

@@ -1,10 +1,151 @@
-#include "data/schema/match_words.h"
-
-#include "data/schema/word_map.h"
+#include "data/schema/lexicon.h"
 
 #include <ctype.h>
 #include <pthread.h>
 #include <string.h>
+
+/*
+ * Small fixed vocabularies: words, by their word_hash, to numbers that are not 0.
+ */
+enum { WORD_MAP_SLOTS = 1024 }; /* a power of two */
+
+/* Zeroed: empty. */
+struct word_map {
+    uint32_t words[WORD_MAP_SLOTS], values[WORD_MAP_SLOTS];
+    int n;
+};
+
+/* The word's slot, or the free one where it would be. */
+static uint32_t slot_of(const struct word_map *m, uint32_t word)
+{
+    uint32_t i = word & (WORD_MAP_SLOTS - 1);
+
+    while (m->values[i] && m->words[i] != word)
+        i = (i + 1) & (WORD_MAP_SLOTS - 1);
+    return i;
+}
+
+/* Adds the bits of value to the value of each word of a text; words are separated by single spaces. */
+static void word_map_add(struct word_map *m, const char *words, uint32_t value)
+{
+    char word[NAME_MAX_LETTERS];
+
+    while (*words) {
+        size_t n = strcspn(words, " ");
+        CHECK(n && n < sizeof word && m->n < WORD_MAP_SLOTS / 2, "word map: \"%s\" does not fit", words);
+        memcpy(word, words, n);
+        word[n] = 0;
+        uint32_t hash = word_hash(word), i = slot_of(m, hash);
+        m->n += !m->values[i];
+        m->words[i] = hash;
+        m->values[i] |= value;
+        words += n + (words[n] == ' ');
+    }
+}
+
+/* 0 when the word is not there. */
+static uint32_t word_map_find(const struct word_map *m, uint32_t word)
+{
+    return m->values[slot_of(m, word)];
+}
+
+/* Meanings. */
+
+struct meaning_words {
+    unsigned meaning;
+    const char *words; /* separated by single spaces */
+};
+
+static const struct meaning_words lexicon[] = {
+    { MEANS_MONEY,
+      "price cost amount amt fee total subtotal sum value val charge rate rent salary wage pay payment revenue sale "
+      "budget balance due tax vat discount deposit income expense expenditure turnover net gross paid spend spending "
+      "fare tariff premium bonus commission credit debit profit margin earning funding fund donation grant debt loan" },
+    { MEANS_QUANTITY,
+      "quantity qty count number num total stock unit hour size capacity volume population attendance seat amount "
+      "inventory copy ticket room bed member stockpile" },
+    { MEANS_TIME, "date day time datetime timestamp dt year yr month week at on since until start end begin beginning "
+                  "deadline due created updated modified opened closed birthday dob birth period from to expiry "
+                  "expiration valid founded established arrival departure" },
+    { MEANS_PERSON,
+      "person people manager head owner employee staff worker agent teacher instructor doctor physician author writer "
+      "customer client tenant contact supervisor director leader boss chief coach trainer captain member user student "
+      "patient guest visitor buyer seller vendor supplier contractor driver pilot engineer technician mentor assistant "
+      "secretary chair chairman president officer clerk nurse editor reviewer by approver creator assignee reporter "
+      "artist actor singer player lead recipient sender carer guardian inspector caretaker volunteer" },
+    { MEANS_PLACE,
+      "city town place location loc address addr country state region province district site venue street hometown "
+      "village county postcode zip area nationality birthplace home headquarters hq destination origin origins "
+      "building branch office neighbourhood neighborhood" },
+    { MEANS_STATUS, "status state stage phase condition situation flag active outcome result progress" },
+    { MEANS_NAME, "name title label caption designation nickname surname forename heading" },
+    { MEANS_TEXT, "description desc note comment remark detail summary text message feedback info reason" },
+    { MEANS_CATEGORY, "type kind category class group genre style model brand sector" },
+    { MEANS_CONTACT, "email mail phone telephone tel mobile cell fax website url homepage" },
+    { MEANS_MEASURE, "weight mass length height width depth distance duration area age temperature speed minute second "
+                     "km kg sqm cm litre load size" },
+    { MEANS_SCORE, "score rating grade point mark rank ranking rate percentage percent pct priority level result" },
+};
+
+static const struct meaning_words interrogatives[] = {
+    { MEANS_TIME,
+      "when date day year month old oldest newest latest earliest recent recently since began begin started ended "
+      "today yesterday tomorrow week january february march april june july august september october "
+      "november december" },
+    { MEANS_PERSON, "who whom whose" },
+    { MEANS_PLACE, "where" },
+    { MEANS_MONEY,
+      "much pound euro dollar money worth cost expensive cheap cheapest cheaper pay paid earn earns spend spent owe owes" },
+    { MEANS_QUANTITY, "many" },
+    { MEANS_MEASURE, "long far heavy heaviest tall weigh weighs big bigger biggest large larger largest" },
+    { MEANS_SCORE, "well best worst good" },
+};
+
+static struct word_map meanings, asked;
+
+static void fill(struct word_map *m, const struct meaning_words *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        word_map_add(m, list[i].words, list[i].meaning);
+}
+
+static void fill_meanings(void)
+{
+    fill(&meanings, lexicon, ARRAY_LEN(lexicon));
+    fill(&asked, interrogatives, ARRAY_LEN(interrogatives));
+}
+
+static void open_meanings(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, fill_meanings);
+}
+
+unsigned word_meaning(uint32_t word)
+{
+    open_meanings();
+    return word_map_find(&meanings, word);
+}
+
+unsigned name_meaning(const struct element_name *n)
+{
+    unsigned all = 0;
+
+    if (n->n_words && word_meaning(n->words[n->n_words - 1]))
+        return word_meaning(n->words[n->n_words - 1]);
+    for (int i = 0; i < n->n_words; i++)
+        all |= word_meaning(n->words[i]);
+    return all;
+}
+
+unsigned asked_meaning(uint32_t word)
+{
+    open_meanings();
+    return word_map_find(&asked, word);
+}
+
+/* Words that can be compared. */
 
 enum { STEM_LETTERS = 3, MISTYPED_LETTERS = 5, SHORT_LETTERS = 3, LONGEST_SHORT = 5 };
 
@@ -114,7 +255,7 @@ static const char *const abbreviations[][2] = {
 
 static struct word_map functions, abbreviated;
 
-static void fill_both(void)
+static void fill_words(void)
 {
     word_map_add(&functions, function_words, 1);
     for (uint32_t i = 0; i < ARRAY_LEN(abbreviations); i++) {
@@ -123,11 +264,11 @@ static void fill_both(void)
     }
 }
 
-static void open_once(void)
+static void open_words(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, fill_both);
+    pthread_once(&once, fill_words);
 }
 
 struct ending {
@@ -255,7 +396,7 @@ static int read_words(const char *text, struct match_word *out, int most)
     char letters[NAME_MAX_LETTERS + 1];
     int len = 0, n = 0;
 
-    open_once();
+    open_words();
     for (const char *s = text;; s++) {
         bool letter = element_name_letter(*s);
         if (len && n < most && (!letter || joint(text, s))) {

@@ -1,6 +1,13 @@
-#include "data/schema/linguistic_kind.h"
+#include "data/schema/ambiguity_type.h"
 
 #include <string.h>
+
+const char *const sia_kind_letters[SIA_KINDS] = { "C", "T", "J", "P" };
+
+const char *sia_kind_letter(enum sia_kind k)
+{
+    return sia_kind_letters[k];
+}
 
 static const char *const names[LINGUISTIC_KINDS] = { "attachment", "scope", "vague" };
 
