@@ -4,7 +4,7 @@
 #ifndef DATA_EXEC_DUMP_IMPL_H
 #define DATA_EXEC_DUMP_IMPL_H
 
-#include "data/sql/sql_expr.h"
+#include "data/sql/sql_tree.h"
 #include "data/util/strings.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "data/corpora/ambiqt_text.h"
 #include "data/score/ambiqt_map.h"
-#include "data/sql/sql_order.h"
+#include "data/sql/sql.h"
 
 #include <stdlib.h>
 #include <string.h>

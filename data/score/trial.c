@@ -1,7 +1,7 @@
 #include "data/score/trial.h"
 
 #include "data/exec/result_match.h"
-#include "data/sql/sql_order.h"
+#include "data/sql/sql.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -57,4 +57,8 @@ struct sql_uses {
  */
 int sql_resolve(struct arena *a, struct sql_query *q, const struct schema *s, struct sql_uses *uses, struct error *err);
 
+/* 1 where the outermost SELECT or set operation has ORDER BY, else 0; the ORDER BY of a sub-query, a CTE or a window
+ * decides nothing.  -1 with EXIT_CODE_DATA or EXIT_CODE_MEMORY, as of sql_parse; err may be NULL. */
+int sql_ordered(const char *text, struct error *err);
+
 #endif

@@ -1,4 +1,4 @@
-#include "data/sql/sql_check_impl.h"
+#include "data/sql/sql_check.h"
 
 #include "data/sql/sql_function.h"
 #include "data/sql/sql_lex.h"
@@ -9,7 +9,35 @@
 #include <string.h>
 #include <strings.h>
 
-int sql_refuse(const struct sql_checker *c, struct sql_span at, const char *fmt, ...)
+struct sql_checker {
+    const char *text;
+    const struct schema *schema;
+    const struct sql_cte **seen; /* whose bodies have been looked at */
+    int n_seen, seen_cap;
+    bool unused; /* in the body of one that nothing reads: what SQLite's own parser refuses counts, and nothing else */
+    struct error *err;
+};
+
+/* Where an expression stands, and what may stand there. */
+struct sql_place {
+    const struct sql_core *core;   /* NULL for LIMIT */
+    const struct sql_place *outer; /* that of the SELECT around */
+    const char *clause;
+    bool aggregates; /* of this SELECT */
+    bool foreign;    /* of a SELECT around: all of its columns are */
+    bool windows;
+    bool idle; /* SQLite never works it out, and does not count its columns */
+};
+
+static int sql_refuse(const struct sql_checker *c, struct sql_span at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static int sql_check_value(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at);
+static int sql_check_values(struct sql_checker *c, const struct sql_expr *list, const struct sql_place *at);
+static int check_parts(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at);
+static int sql_check_order(struct sql_checker *c, const struct sql_order *order, const struct sql_place *at);
+static int sql_check_select(struct sql_checker *c, const struct sql_select *select, const struct sql_place *outer);
+
+static int sql_refuse(const struct sql_checker *c, struct sql_span at, const char *fmt, ...)
 {
     char what[800];
     va_list ap;
@@ -22,7 +50,8 @@ int sql_refuse(const struct sql_checker *c, struct sql_span at, const char *fmt,
     return sql_error(c->err, c->text, at.begin, ": %s", what);
 }
 
-int sql_refuse_always(struct sql_checker *c, struct sql_span at, const char *what)
+/* Wherever it stands. */
+static int sql_refuse_always(struct sql_checker *c, struct sql_span at, const char *what)
 {
     c->unused = false;
     return sql_refuse(c, at, "%s", what);
@@ -39,13 +68,387 @@ static int core_width(const struct sql_core *core)
     return n;
 }
 
-int sql_select_width(const struct sql_select *select)
+/* The columns that it gives. */
+static int sql_select_width(const struct sql_select *select)
 {
     return core_width(select->cores);
 }
 
+/* Whether fn holds for a call in e; of sub-queries only their results are looked at, and only when `deep`. */
+typedef bool call_fn(const struct sql_expr *call);
+
+static bool any_call(const struct sql_expr *e, call_fn *fn, bool deep)
+{
+    const struct sql_expr *const parts[] = { e->left, e->right, e->third };
+
+    if (e->kind == SQL_EXPR_CALL && fn(e))
+        return true;
+    for (int i = 0; i < ARRAY_LEN(parts); i++)
+        if (parts[i] && any_call(parts[i], fn, deep))
+            return true;
+    for (const struct sql_expr *item = e->list; item; item = item->next)
+        if (any_call(item, fn, deep))
+            return true;
+    for (const struct sql_core *core = deep && e->select ? e->select->cores : NULL; core; core = core->next)
+        for (const struct sql_result *r = core->results; r; r = r->next)
+            if (r->expr && any_call(r->expr, fn, deep))
+                return true;
+    return false;
+}
+
+static bool is_aggregate(const struct sql_expr *call)
+{
+    const struct sql_function *f = sql_function_of(call);
+    return f && f->kind == SQL_FUNCTION_AGGREGATE && !call->over;
+}
+
+static bool is_window(const struct sql_expr *call)
+{
+    return call->over;
+}
+
+/* Whether an aggregate, or a window, of the SELECT that e stands in is in it; deep: among the results of a sub-query
+ * too, where an aggregate may be of the SELECT around. */
+static bool sql_has_aggregate(const struct sql_expr *e, bool deep)
+{
+    return any_call(e, is_aggregate, deep);
+}
+
+static bool sql_has_window(const struct sql_expr *e)
+{
+    return any_call(e, is_window, false);
+}
+
+static int sql_check_alias(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    const struct sql_result *r = at->core ? sql_find_alias(at->core, e->name.text) : NULL;
+
+    if (!r || !r->expr)
+        return 0;
+    if (!at->windows && sql_has_window(r->expr))
+        return sql_refuse(c, e->span, "%s: expected no window function, which %s stands for", at->clause, e->name.text);
+    if (!at->aggregates && sql_has_aggregate(r->expr, false))
+        return sql_refuse(c, e->span, "%s: expected no aggregate, which %s stands for", at->clause, e->name.text);
+    return 0;
+}
+
+static int check_arguments(struct sql_checker *c, const struct sql_expr *e, const struct sql_function *f)
+{
+    int n = sql_count_list(e->list);
+    const char *name = e->name.text;
+
+    if (!f)
+        return sql_refuse(c, e->span, "SQLite has no function %s", name);
+    if (n >= f->least && n <= f->most)
+        return 0;
+    if (f->least == f->most)
+        return sql_refuse(c, e->span, "%s: expected %d argument%s, got %d", name, f->least, f->least == 1 ? "" : "s",
+                          n);
+    return sql_refuse(c, e->span, "%s: expected %d to %d arguments, got %d", name, f->least, f->most, n);
+}
+
+static int check_kind(struct sql_checker *c, const struct sql_expr *e, const struct sql_function *f)
+{
+    const char *name = e->name.text;
+
+    if (f->kind == SQL_FUNCTION_SCALAR && e->over)
+        return sql_refuse(c, e->span, "%s with OVER: expected an aggregate or a window function", name);
+    if (f->kind == SQL_FUNCTION_SCALAR && e->filter)
+        return sql_refuse(c, e->span, "%s with FILTER: expected an aggregate", name);
+    if (f->kind == SQL_FUNCTION_WINDOW && !e->over)
+        return sql_refuse(c, e->span, "%s: expected OVER behind it", name);
+    if (f->kind == SQL_FUNCTION_WINDOW && e->filter)
+        return sql_refuse(c, e->filter->span, "%s with FILTER: expected an aggregate", name);
+    if (e->over && e->distinct)
+        return sql_refuse_always(c, e->span, "a window function: expected no DISTINCT");
+    if (f->kind != SQL_FUNCTION_SCALAR && e->distinct && sql_count_list(e->list) != 1)
+        return sql_refuse(c, e->span, "%s with DISTINCT: expected one argument", name);
+    return 0;
+}
+
+static bool has_source(const struct sql_source *list, const struct sql_source *s)
+{
+    for (; list; list = list->next)
+        if (list == s || (list->group && has_source(list->group, s)))
+            return true;
+    return false;
+}
+
+/* Counts the columns in e that are of this SELECT, and the others. */
+static void count_columns(const struct sql_expr *e, const struct sql_core *core, int *own, int *others)
+{
+    const struct sql_expr *const parts[] = { e->left, e->right, e->third };
+
+    if (e->kind == SQL_EXPR_COLUMN && e->source)
+        ++*(core && has_source(core->from, e->source) ? own : others);
+    for (int i = 0; i < ARRAY_LEN(parts); i++)
+        if (parts[i])
+            count_columns(parts[i], core, own, others);
+    for (const struct sql_expr *item = e->list; item; item = item->next)
+        count_columns(item, core, own, others);
+}
+
+/* An aggregate belongs to the innermost SELECT that a column in it is of. */
+static const struct sql_place *owner(const struct sql_expr *call, const struct sql_place *at)
+{
+    const struct sql_place *p = at;
+
+    for (; p; p = p->outer) {
+        int own = 0, others = 0;
+        for (const struct sql_expr *e = call->list; e; e = e->next)
+            count_columns(e, p->core, &own, &others);
+        if (own || !others)
+            break;
+    }
+    return p ? p : at;
+}
+
+static int check_standing(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    const struct sql_place *of = e->over ? at : owner(e, at);
+
+    if (e->over && !at->windows)
+        return sql_refuse(c, e->span, "%s: expected no window function, got %s", at->clause, e->name.text);
+    if (!e->over && (of == at ? !at->aggregates : !at->foreign || !of->aggregates))
+        return sql_refuse(c, e->span, "%s: expected no aggregate, got %s", of->clause, e->name.text);
+    return 0;
+}
+
+static int check_frame(struct sql_checker *c, const struct sql_expr *e)
+{
+    const struct sql_window *w = e->over;
+    bool offset = w->start.expr || (w->between && w->end.expr);
+    enum sql_bound_kind end = w->between ? w->end.kind : SQL_CURRENT_ROW;
+
+    if (w->unit == SQL_NO_FRAME)
+        return 0;
+    if ((w->start.kind == SQL_CURRENT_ROW && end == SQL_PRECEDING) ||
+        (w->start.kind == SQL_FOLLOWING && (end == SQL_PRECEDING || end == SQL_CURRENT_ROW)))
+        return sql_refuse_always(c, e->span, "expected a frame that ends where it starts or behind that");
+    if (w->unit == SQL_RANGE && offset && !w->base.text && (!w->order || w->order->next))
+        return sql_refuse(c, e->span, "RANGE with an offset: expected ORDER BY one expression");
+    return 0;
+}
+
+/* What a window adds to the one it is based on. */
+static int check_base(struct sql_checker *c, const struct sql_window *w, const struct sql_place *at)
+{
+    const struct sql_window *base = w->base.text && at->core ? at->core->windows : NULL;
+    const char *twice = NULL;
+
+    while (base && (base == w || strcasecmp(base->name.text, w->base.text) != 0))
+        base = base->next;
+    if (!base || w->bare)
+        return 0;
+    if (w->partition)
+        twice = "PARTITION BY";
+    else if (base->order && w->order)
+        twice = "ORDER BY";
+    else if (base->unit != SQL_NO_FRAME)
+        twice = "frame";
+    return twice ? sql_refuse(c, w->base.span, "expected no %s where %s is built upon", twice, w->base.text) : 0;
+}
+
+static int sql_check_window(struct sql_checker *c, const struct sql_window *w, const struct sql_place *at)
+{
+    if (check_base(c, w, at) || sql_check_values(c, w->partition, at) || sql_check_order(c, w->order, at))
+        return -1;
+    if (w->start.expr && sql_check_value(c, w->start.expr, at))
+        return -1;
+    return w->end.expr ? sql_check_value(c, w->end.expr, at) : 0;
+}
+
+/* The arguments of an aggregate hold neither aggregates nor windows, those of a window function no windows. */
+static int check_inside(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    struct sql_place inside = *at;
+
+    inside.clause = e->name.text;
+    inside.windows = false;
+    inside.aggregates = inside.aggregates && e->over;
+    inside.foreign = inside.foreign && e->over;
+    if (sql_check_values(c, e->list, &inside) || (e->filter && sql_check_value(c, e->filter, &inside)))
+        return -1;
+    return e->over ? sql_check_window(c, e->over, &inside) || check_frame(c, e) ? -1 : 0 : 0;
+}
+
+static int check_likelihood(struct sql_checker *c, const struct sql_expr *e)
+{
+    const struct sql_expr *p = e->list->next;
+    char *end = NULL;
+    double x = p->kind == SQL_EXPR_LITERAL ? strtod(p->text, &end) : -1;
+
+    return end && !*end && strpbrk(p->text, ".eE") && x >= 0 && x <= 1
+               ? 0
+               : sql_refuse(c, p->span, "%s: expected a number with a point, from 0.0 to 1.0", e->name.text);
+}
+
+static int sql_check_call(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    const struct sql_function *f = sql_function_of(e);
+    bool grouping = f && f->kind != SQL_FUNCTION_SCALAR;
+
+    if (check_arguments(c, e, f) || (f && check_kind(c, e, f)))
+        return -1;
+    if (!f) /* where nothing reads it */
+        return sql_check_values(c, e->list, at);
+    if (strcasecmp(f->name, "likelihood") == 0 && check_likelihood(c, e))
+        return -1;
+    if (!grouping)
+        return sql_check_values(c, e->list, at);
+    return check_standing(c, e, at) || check_inside(c, e, at) ? -1 : 0;
+}
+
+static int width(const struct sql_expr *e)
+{
+    if (e->kind == SQL_EXPR_SELECT)
+        return sql_select_width(e->select);
+    return e->kind == SQL_EXPR_ROW ? sql_count_list(e->list) : 1;
+}
+
+static int refuse_width(const struct sql_checker *c, const struct sql_expr *e, int wanted)
+{
+    const char *what = e->kind == SQL_EXPR_SELECT ? "a sub-query with" : e->kind == SQL_EXPR_ROW ? "a row of" : "";
+    return sql_refuse(c, e->span, "expected %d column%s, got %s %d", wanted, wanted > 1 ? "s" : "", what, width(e));
+}
+
+/* So many columns. */
+static int check_width(struct sql_checker *c, const struct sql_expr *e, int wanted, const struct sql_place *at)
+{
+    if (width(e) != wanted)
+        return refuse_width(c, e, wanted);
+    return e->kind == SQL_EXPR_ROW ? sql_check_values(c, e->list, at) : check_parts(c, e, at);
+}
+
+/* One value, or each of a list. */
+static int sql_check_value(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    return check_width(c, e, at->idle ? width(e) : 1, at);
+}
+
+static int sql_check_values(struct sql_checker *c, const struct sql_expr *list, const struct sql_place *at)
+{
+    for (const struct sql_expr *e = list; e; e = e->next)
+        if (sql_check_value(c, e, at))
+            return -1;
+    return 0;
+}
+
+/* Comparisons compare rows too. */
+static int check_binary(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    bool compares =
+        (e->op >= SQL_EQUAL && e->op <= SQL_IS_NOT_DISTINCT) || (e->op >= SQL_LESS && e->op <= SQL_GREATER_EQUAL);
+    int n = compares ? width(e->left) : 1;
+
+    if (e->op == SQL_REGEXP)
+        return sql_refuse(c, e->span, "SQLite has no REGEXP");
+    if (check_width(c, e->left, n, at) || check_width(c, e->right, n, at))
+        return -1;
+    return e->third ? sql_check_value(c, e->third, at) : 0;
+}
+
+static int check_between(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    int n = width(e->left);
+
+    if (check_width(c, e->left, n, at) || check_width(c, e->right, n, at))
+        return -1;
+    return check_width(c, e->third, n, at);
+}
+
+static int check_in(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    int n = width(e->left);
+    const struct sql_source *table = e->source;
+
+    if (check_width(c, e->left, n, at))
+        return -1;
+    if (e->select && sql_select_width(e->select) != n && !at->idle)
+        return sql_refuse(c, e->select->span, "expected %d column%s, got a sub-query with %d", n, n > 1 ? "s" : "",
+                          sql_select_width(e->select));
+    if (e->select)
+        return sql_check_select(c, e->select, at);
+    int columns = !table ? n : table->table >= 0 ? c->schema->tables[table->table].n_columns : table->n_outputs;
+    if (columns != n && !at->idle)
+        return sql_refuse(c, table->span, "expected %d column%s, got a table with %d", n, n > 1 ? "s" : "", columns);
+    for (const struct sql_expr *item = e->list; item; item = item->next) {
+        bool rows = e->left->kind == SQL_EXPR_ROW && item->kind == SQL_EXPR_ROW && width(item) == n;
+        if (e->left->kind == SQL_EXPR_ROW && !rows)
+            return sql_refuse_always(c, item->span, "IN: expected a row of as many values as on the left");
+        if (e->left->kind == SQL_EXPR_SELECT && n > 1)
+            return sql_refuse(c, item->span, "IN: expected a row on the left, not a sub-query");
+        if (check_width(c, item, n, at))
+            return -1;
+    }
+    return 0;
+}
+
+static int check_case(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    int n = e->left ? width(e->left) : 1;
+
+    if (e->left && check_width(c, e->left, n, at))
+        return -1;
+    for (const struct sql_expr *when = e->list; when; when = when->next->next)
+        if (check_width(c, when, n, at) || sql_check_value(c, when->next, at))
+            return -1;
+    return e->third ? sql_check_value(c, e->third, at) : 0;
+}
+
+/* What EXISTS selects is never worked out, though GROUP BY looks into it. */
+static int check_exists(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    struct sql_place around = *at;
+
+    around.aggregates = around.aggregates || strcmp(at->clause, "GROUP BY") != 0;
+    return sql_check_select(c, e->select, &around);
+}
+
+/* A hexadecimal number has 64 bits. */
+static int check_literal(const struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    const char *digits = e->text;
+
+    if (at->idle || strncasecmp(digits, "0x", 2) != 0)
+        return 0;
+    digits += 2 + strspn(digits + 2, "0_");
+    size_t n = strspn(digits, "0123456789abcdefABCDEF");
+    return n > 16 ? sql_refuse(c, e->span, "expected at most 16 hexadecimal digits, got %zu", n) : 0;
+}
+
+static int check_parts(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+{
+    switch (e->kind) {
+    case SQL_EXPR_LITERAL:
+        return check_literal(c, e, at);
+    case SQL_EXPR_COLUMN:
+        return e->source ? 0 : sql_check_alias(c, e, at);
+    case SQL_EXPR_UNARY:
+    case SQL_EXPR_CAST:
+    case SQL_EXPR_COLLATE:
+        return sql_check_value(c, e->left, at);
+    case SQL_EXPR_BINARY:
+        return check_binary(c, e, at);
+    case SQL_EXPR_BETWEEN:
+        return check_between(c, e, at);
+    case SQL_EXPR_IN:
+        return check_in(c, e, at);
+    case SQL_EXPR_CASE:
+        return check_case(c, e, at);
+    case SQL_EXPR_CALL:
+        return sql_check_call(c, e, at);
+    case SQL_EXPR_EXISTS:
+        return check_exists(c, e, at);
+    case SQL_EXPR_SELECT:
+        return sql_check_select(c, e->select, at);
+    default:
+        return 0;
+    }
+}
+
 /* Grouped, or an aggregate among its results. */
-static bool is_aggregate(const struct sql_core *core)
+static bool groups(const struct sql_core *core)
 {
     for (const struct sql_result *r = core->results; r; r = r->next)
         if (r->expr && sql_has_aggregate(r->expr, true))
@@ -152,7 +555,7 @@ static int check_limit(struct sql_checker *c, const struct sql_tail *t, const st
     return t->offset ? sql_check_value(c, t->offset, &at) : 0;
 }
 
-int sql_check_order(struct sql_checker *c, const struct sql_order *order, const struct sql_place *at)
+static int sql_check_order(struct sql_checker *c, const struct sql_order *order, const struct sql_place *at)
 {
     for (const struct sql_order *o = order; o; o = o->next)
         if (sql_check_value(c, o->expr, at))
@@ -164,7 +567,7 @@ int sql_check_order(struct sql_checker *c, const struct sql_order *order, const 
 static int check_core(struct sql_checker *c, const struct sql_core *core, const struct sql_place *outer,
                       const struct sql_order *order)
 {
-    bool aggregate = is_aggregate(core);
+    bool aggregate = groups(core);
     struct sql_place at = { core, outer, "SELECT", true, true, true, false };
     struct sql_place where = { core, outer, "WHERE", false, aggregate, false, false };
 
@@ -234,7 +637,7 @@ static int check_sorted(struct sql_checker *c, const struct sql_select *select)
     return 0;
 }
 
-int sql_check_select(struct sql_checker *c, const struct sql_select *select, const struct sql_place *outer)
+static int sql_check_select(struct sql_checker *c, const struct sql_select *select, const struct sql_place *outer)
 {
     bool alone = !select->cores->next;
 

@@ -4,7 +4,7 @@
 #ifndef DATA_SQL_SQL_FUNCTION_H
 #define DATA_SQL_SQL_FUNCTION_H
 
-#include "data/sql/sql_expr.h"
+#include "data/sql/sql_tree.h"
 
 enum sql_function_kind {
     SQL_FUNCTION_SCALAR,

@@ -82,4 +82,12 @@ const char *sql_keyword_text(int token_kind);
 /* Letters, digits, _, $ and every byte above ASCII; a name may not start with a digit or $. */
 bool sql_is_name_char(unsigned char c);
 
+/* The same tokens; one blank stands where there were blanks, line ends or comments.  From the first byte on that is no
+ * SQL, the rest is copied with blanks for line ends.  The caller frees. */
+char *sql_one_line(const char *sql);
+
+/* The same in AmbiQT's normal form (ambiqt_normalize), but for quoted text, which stays: lower case, no semicolon at
+ * the end, no blank before a comma, inside parentheses or behind the name of an aggregate.  The caller frees. */
+char *sql_normal_line(const char *sql);
+
 #endif

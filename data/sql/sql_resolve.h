@@ -57,24 +57,10 @@ int sql_work(struct sql_resolver *r, int n, struct sql_span at);
 int sql_use_add(struct sql_resolver *r, struct sql_use use);
 /* A column through an output of any source: nothing when it is no schema's column. */
 int sql_use_column(struct sql_resolver *r, int column, enum sql_clause clause, int level, struct sql_span at);
-/* What a result uses, once more at another place. */
-int sql_use_again(struct sql_resolver *r, const struct sql_result *result, enum sql_clause clause, int level,
-                  struct sql_span at);
 
 /* Resolves names in an expression, or in a list of them. */
 int sql_resolve_expr(struct sql_resolver *r, struct sql_scope *s, struct sql_expr *e, enum sql_clause clause);
 int sql_resolve_list(struct sql_resolver *r, struct sql_scope *s, struct sql_expr *list, enum sql_clause clause);
-/* OVER, and the windows it is based on. */
-int sql_resolve_over(struct sql_resolver *r, struct sql_scope *s, struct sql_window *w, enum sql_clause clause);
-/* The WINDOW clause, once the uses of its windows in all but ORDER BY are known. */
-int sql_resolve_windows(struct sql_resolver *r, struct sql_scope *s);
-/* Runs what may fail without harm, in which case it leaves no trace but names made canonical. */
-typedef int sql_attempt_fn(struct sql_resolver *r, void *context);
-void sql_attempt(struct sql_resolver *r, sql_attempt_fn *fn, void *context);
-/* rowid, oid or _rowid_. */
-bool sql_is_rowid(const char *name);
-/* They belong to the only table of the scope that they could, or to none. */
-struct sql_source *sql_find_rowid(const struct sql_resolver *r, const struct sql_scope *s, const struct sql_expr *e);
 /* Once resolved, a name is quoted only because it must be. */
 void sql_settle_name(struct sql_name *n, const char *text);
 /* The first result whose alias that is, or NULL. */
@@ -88,13 +74,6 @@ struct sql_outputs {
  * core. */
 int sql_resolve_select(struct sql_resolver *r, struct sql_select *select, struct sql_scope *outer,
                        const struct sql_with *with, int level, struct sql_cte *cte, struct sql_outputs *outputs);
-/* One core; and the ORDER BY of a SELECT that has no other. */
-int sql_resolve_core(struct sql_resolver *r, struct sql_scope *s, struct sql_outputs *out);
-int sql_resolve_order(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs,
-                      struct sql_order *order);
-/* What the n-th output uses is used in this clause too. */
-int sql_use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs, long n,
-                    const struct sql_expr *e, enum sql_clause clause);
 /* The whole number that an ORDER BY or GROUP BY term is, 0 when that is negative; -1 when it is none. */
 long sql_ordinal(const struct sql_expr *e);
 /* Makes a common table expression's outputs known, under the names of its column list. */

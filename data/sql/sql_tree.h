@@ -8,7 +8,111 @@
 #define DATA_SQL_SQL_TREE_H
 
 #include "data/sql/sql.h"
-#include "data/sql/sql_expr.h"
+#include <stdbool.h>
+
+struct sql_span {
+    int begin, end;
+};
+
+/* A name without its quotes. */
+struct sql_name {
+    const char *text; /* NULL: none given */
+    char quote;       /* how it was written: 0, '"', '`', '[' or '\'' */
+    struct sql_span span;
+    struct sql_name *next;
+};
+
+/* In order of what binds less; see sql_op_level. */
+/* clang-format off */
+enum sql_op {
+    SQL_OR, SQL_AND, SQL_NOT,
+    SQL_EQUAL, SQL_NOT_EQUAL, SQL_IS, SQL_IS_NOT, SQL_IS_DISTINCT, SQL_IS_NOT_DISTINCT,
+    SQL_LIKE, SQL_GLOB, SQL_REGEXP, SQL_MATCH,
+    SQL_LESS, SQL_LESS_EQUAL, SQL_GREATER, SQL_GREATER_EQUAL,
+    SQL_BIT_AND, SQL_BIT_OR, SQL_SHIFT_LEFT, SQL_SHIFT_RIGHT,
+    SQL_ADD, SQL_SUBTRACT, SQL_MULTIPLY, SQL_DIVIDE, SQL_REMAINDER,
+    SQL_CONCAT, SQL_ARROW, SQL_ARROW_TEXT, SQL_COLLATE,
+    SQL_MINUS, SQL_PLUS, SQL_BIT_NOT
+};
+/* clang-format on */
+
+/* How tightly an operator binds: 1 for OR ... 12 for unary minus. */
+int sql_op_level(enum sql_op op);
+
+enum sql_expr_kind {
+    SQL_EXPR_LITERAL,   /* number, blob, NULL, TRUE, CURRENT_DATE: `text` as it is printed */
+    SQL_EXPR_STRING,    /* `text` is its value */
+    SQL_EXPR_PARAMETER, /* `text` as written */
+    SQL_EXPR_COLUMN,
+    SQL_EXPR_UNARY,   /* op left */
+    SQL_EXPR_BINARY,  /* left op right; the LIKE family may have `third`, the escape */
+    SQL_EXPR_BETWEEN, /* left BETWEEN right AND third */
+    SQL_EXPR_IN,      /* left IN (list), (select) or a table: `source` */
+    SQL_EXPR_CASE,    /* left: operand or NULL; list: WHEN, THEN, WHEN, THEN ...; third: ELSE or NULL */
+    SQL_EXPR_CAST,    /* left AS text */
+    SQL_EXPR_COLLATE, /* left COLLATE name */
+    SQL_EXPR_CALL,    /* name(list) or name(*) */
+    SQL_EXPR_EXISTS,
+    SQL_EXPR_SELECT,
+    SQL_EXPR_ROW /* (list) of two or more */
+};
+
+struct sql_expr {
+    enum sql_expr_kind kind;
+    enum sql_op op;
+    bool negated;        /* NOT LIKE, NOT BETWEEN, NOT IN */
+    bool star, distinct; /* of a call */
+    struct sql_span span;
+    struct sql_expr *next; /* in a list */
+    const char *text;
+    struct sql_name name;            /* of a column, function or collation */
+    struct sql_name *schema, *table; /* qualifiers of a column; NULL when not written */
+    struct sql_expr *left, *right, *third, *list;
+    struct sql_select *select;
+    struct sql_source *source; /* the table of IN; resolved: where a column comes from */
+    struct sql_expr *filter;   /* of a call */
+    struct sql_window *over;   /* of a call; a window with only a base is OVER name */
+    int column; /* resolved: the schema's column, also through derived tables; -1 when none, so for rowid */
+};
+
+enum sql_direction { SQL_ASCENDING, SQL_DESCENDING };
+enum sql_nulls { SQL_NULLS_DEFAULT, SQL_NULLS_FIRST, SQL_NULLS_LAST };
+
+struct sql_order {
+    struct sql_expr *expr;
+    enum sql_direction direction;
+    enum sql_nulls nulls;
+    struct sql_order *next;
+};
+
+enum sql_frame_unit { SQL_NO_FRAME, SQL_RANGE, SQL_ROWS, SQL_GROUPS };
+enum sql_bound_kind { SQL_UNBOUNDED_PRECEDING, SQL_PRECEDING, SQL_CURRENT_ROW, SQL_FOLLOWING, SQL_UNBOUNDED_FOLLOWING };
+enum sql_exclude {
+    SQL_EXCLUDE_NONE,
+    SQL_EXCLUDE_NO_OTHERS,
+    SQL_EXCLUDE_CURRENT_ROW,
+    SQL_EXCLUDE_GROUP,
+    SQL_EXCLUDE_TIES
+};
+
+struct sql_bound {
+    enum sql_bound_kind kind;
+    struct sql_expr *expr; /* of PRECEDING and FOLLOWING */
+};
+
+struct sql_window {
+    struct sql_name name; /* in a WINDOW clause */
+    struct sql_name base;
+    bool bare; /* OVER base, without parentheses */
+    struct sql_expr *partition;
+    struct sql_order *order;
+    enum sql_frame_unit unit;
+    bool between;
+    struct sql_bound start, end;
+    enum sql_exclude exclude;
+    struct sql_window *next;
+    bool used; /* while resolving: by an OVER, or by a window that is used */
+};
 
 enum sql_join { SQL_JOIN_COMMA, SQL_JOIN_INNER, SQL_JOIN_CROSS, SQL_JOIN_LEFT, SQL_JOIN_RIGHT, SQL_JOIN_FULL };
 enum sql_source_kind { SQL_SOURCE_TABLE, SQL_SOURCE_FUNCTION, SQL_SOURCE_SELECT, SQL_SOURCE_GROUP };

@@ -3,7 +3,7 @@
 #include "data/corpora/ambiqt_text.h"
 #include "data/exec/db_path.h"
 #include "data/plan/schema_text.h"
-#include "data/sql/sql_line.h"
+#include "data/sql/sql_lex.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Part of parse_stages.h: statements of models that run elsewhere: their prompts, and what they answered. */
 #include "data/prompt/query_prompt.h"
-#include "data/sql/sql_line.h"
+#include "data/sql/sql_lex.h"
 #include "data/util/json.h"
 #include "data/util/records.h"
 #include "infer/parse/parse_stages_impl.h"

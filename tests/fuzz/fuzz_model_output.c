@@ -6,7 +6,6 @@
 #include "data/prompt/model_output.h"
 #include "data/prompt/yes_no.h"
 #include "data/sql/sql_lex.h"
-#include "data/sql/sql_line.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "data/exec/result_match.h"
 #include "data/plan/parser_text.h"
 #include "data/prompt/model_output.h"
-#include "data/sql/sql_order.h"
+#include "data/sql/sql.h"
 #include "data/util/log.h"
 
 #include <stdlib.h>

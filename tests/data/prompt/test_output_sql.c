@@ -2,7 +2,6 @@
 #include "data/prompt/model_output.h"
 #include "data/sql/sql.h"
 #include "data/sql/sql_lex.h"
-#include "data/sql/sql_line.h"
 #include "tests/support/support.h"
 
 #include <glob.h>

@@ -1,10 +1,10 @@
 /*
- * sql_parse_impl.h - what the parts of the parser share.  Recursive descent; operators by climbing their levels.
+ * sql_parse.h - what the parts of the parser share.  Recursive descent; operators by climbing their levels.
  *
  * Every parse_ function returns NULL (or -1) after it, or one it called, has set the error; nobody tries to go on.
  */
-#ifndef DATA_SQL_SQL_PARSE_IMPL_H
-#define DATA_SQL_SQL_PARSE_IMPL_H
+#ifndef DATA_SQL_SQL_PARSE_H
+#define DATA_SQL_SQL_PARSE_H
 
 #include "data/sql/sql_lex.h"
 #include "data/sql/sql_tree.h"
@@ -48,33 +48,16 @@ int sql_parse_name(struct sql_parser *p, struct sql_name *out, const char *expec
 /* Whether the token could be a name; without AS neither joins nor INDEXED may be an alias. */
 bool sql_is_name(int kind);
 bool sql_is_bare_alias(int kind);
-/* [AS] name, or nothing. */
-int sql_parse_alias(struct sql_parser *p, struct sql_name *out);
-/* ( a, b ) */
-struct sql_name *sql_parse_names(struct sql_parser *p);
 /* A quoted token without its quotes. */
 char *sql_unquote(struct sql_parser *p, const struct sql_token *t);
 
-struct sql_expr *sql_new_expr(struct sql_parser *p, enum sql_expr_kind kind, int begin);
 struct sql_expr *sql_parse_expr(struct sql_parser *p);
-/* Only operators of at least that level. */
-struct sql_expr *sql_parse_level(struct sql_parser *p, int level);
-/* What stands between operators. */
-struct sql_expr *sql_parse_operand(struct sql_parser *p);
-/* SELECT ... ), behind the left parenthesis. */
-struct sql_select *sql_parse_nested(struct sql_parser *p);
 /* One or more, separated by commas. */
 struct sql_expr *sql_parse_list(struct sql_parser *p);
 /* Behind the left parenthesis, to and with the right one; none gives NULL without an error: hence the result code. */
 int sql_parse_arguments(struct sql_parser *p, struct sql_expr **list);
-struct sql_order *sql_parse_order(struct sql_parser *p); /* behind ORDER BY */
 struct sql_select *sql_parse_select(struct sql_parser *p);
 bool sql_at_select(const struct sql_parser *p);
-struct sql_source *sql_parse_sources(struct sql_parser *p);
-/* Behind WINDOW; behind OVER. */
-struct sql_window *sql_parse_windows(struct sql_parser *p);
 struct sql_window *sql_parse_over(struct sql_parser *p);
-/* WINDOW, OVER and FILTER are words of the grammar only where they can be nothing else. */
-bool sql_at_window_clause(const struct sql_parser *p);
 
 #endif
