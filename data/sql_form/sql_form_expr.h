@@ -1,6 +1,6 @@
-/* sql_form_impl.h - what the parts of sql_form.h share while a form is made. */
-#ifndef DATA_SQL_SQL_FORM_IMPL_H
-#define DATA_SQL_SQL_FORM_IMPL_H
+/* sql_form_expr.h - what the parts of sql_form.h share while a form is made. */
+#ifndef DATA_SQL_FORM_SQL_FORM_EXPR_H
+#define DATA_SQL_FORM_SQL_FORM_EXPR_H
 
 #include "data/sql/sql_scope.h"
 #include "data/sql_form/sql_form.h"
@@ -38,7 +38,6 @@ struct form_builder {
 
 /* Texts belong to the store's pool. */
 const char *form_printf(struct form_builder *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-const char *form_lower(struct form_builder *f, const char *text);
 /* Of a table, column or function: in quotes where its characters could be taken for the text around it. */
 const char *form_name(struct form_builder *f, const char *name);
 /* Texts joined; sorted first, and no text twice, when `set`. */
@@ -51,29 +50,7 @@ void form_release_nodes(struct form_store *s);
 /* Head, function and column. */
 struct form_term form_operand(struct form_builder *f, const struct sql_expr *e);
 bool form_is_count(const struct sql_expr *e);
-const char *form_number(struct form_builder *f, const char *text, bool compared);
-const char *form_quoted(struct form_builder *f, const char *text);
-bool form_is_constant(const struct sql_expr *e);
-/* A list of one constant or more. */
-bool form_are_constants(const struct sql_expr *list);
 
-/* Where the collation of a comparison comes from: one that is named beats a column's, the left side the right. */
-enum form_collating {
-    COLLATES_NOT, /* a value: the other side decides, or BINARY */
-    COLLATES_AS_COLUMN,
-    COLLATES_BY_NAME, /* COLLATE */
-    COLLATES_SOMEHOW  /* any of these */
-};
-
-/* What an expression brings to a comparison. */
-struct form_side {
-    enum column_affinity affinity;
-    enum form_collating collates;
-    enum column_collation collation;
-};
-struct form_side form_side_of(const struct form_builder *f, const struct sql_expr *e);
-/* Whether a comparison of the two has one collation, whichever of them stands on the left. */
-bool form_may_turn(const struct form_builder *f, const struct sql_expr *left, const struct sql_expr *right);
 /* Its texts are compared and sorted byte by byte. */
 bool form_is_binary(const struct form_builder *f, const struct sql_expr *e);
 /* Any two of its values that compare as equal are the same to the byte: not so 1 and 1.0, nor 'a' and 'A' by NOCASE. */
@@ -90,22 +67,12 @@ void form_merge_equalities(struct form_builder *f, struct form_conditions *c);
 /* OR, and NOT BETWEEN. */
 bool form_is_or(const struct sql_expr *e);
 struct form_term form_condition(struct form_builder *f, const struct sql_expr *e);
-/* Two parts of it. */
-struct form_term form_compare(struct form_builder *f, const struct sql_expr *e);
-struct form_term form_membership(struct form_builder *f, const struct sql_expr *e);
-/* An expression that is true or false. */
-const char *form_logic(struct form_builder *f, const struct sql_expr *e, enum sql_op op);
 
 struct form *form_select(struct form_builder *f, const struct sql_select *s);
-/* Puts FROM's sources in sight, its tables and outer joins into the form, inner conditions into c. */
-void form_sources(struct form_builder *f, struct form *form, const struct sql_source *list, struct form_conditions *c);
 const struct form_source *form_find_source(const struct form_builder *f, const struct sql_source *s);
 /* Whether order and nesting of the joins do not matter: inner ones, and LEFT with a plain table. */
 bool form_is_flat(const struct sql_source *list);
-/* The alias or name that stands before its columns. */
-struct sql_name *form_qualifier(const struct sql_source *s);
 /* A column that RIGHT or FULL joins and USING made of those of both sides, which is neither of them. */
 bool form_is_joined(const struct form_builder *f, const struct sql_expr *e);
-void form_add(struct form_list *l, struct form_term t);
 
 #endif
