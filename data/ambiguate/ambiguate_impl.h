@@ -6,7 +6,6 @@
 
 #include "data/ambiguate/ambiguate.h"
 #include "data/rewrite/sql_edit.h"
-#include "data/rewrite/sql_walk.h"
 
 /* A new record of that kind with what the question gives; good until the next one. */
 struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_question *q, int kind);

@@ -3,7 +3,7 @@
 #include "data/counterfactual/counterfactual_impl.h"
 #include "data/exec/column_values.h"
 #include "data/exec/db_path.h"
-#include "data/rewrite/sql_walk.h"
+#include "data/rewrite/sql_edit.h"
 #include "data/schema/schema.h"
 
 #include <ctype.h>

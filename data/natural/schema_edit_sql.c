@@ -1,7 +1,7 @@
 /* Part of schema_edit.h: statements in the names of an edited schema. */
 #include "data/natural/schema_edit_impl.h"
 
-#include "data/rewrite/sql_walk.h"
+#include "data/rewrite/sql_edit.h"
 #include "data/sql/sql_resolve.h"
 
 #include <string.h>

@@ -3,7 +3,6 @@
 
 #include "data/natural/element_style.h"
 #include "data/rewrite/sql_edit.h"
-#include "data/rewrite/sql_walk.h"
 
 #include <ctype.h>
 #include <stdlib.h>
