@@ -1,101 +1,11 @@
-#include "data/perturb/perturb_impl.h"
+#include "data/perturb/perturb.h"
 
-#include "data/util/real_text.h"
+#include "data/perturb/perturb_read.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-void value_list_add(struct value_list *list, const char *value)
-{
-    GROW(list->items, list->n, list->cap);
-    list->items[list->n++] = value;
-}
-
-const char *perturb_quoted(struct perturb *p, const char *name)
-{
-    char *quoted = xmalloc(2 * strlen(name) + 3), *to = quoted;
-
-    *to++ = '"';
-    for (; *name; name++) {
-        if (*name == '"')
-            *to++ = '"';
-        *to++ = *name;
-    }
-    memcpy(to, "\"", 2);
-    const char *kept = strings_keep(&p->pool, quoted);
-    free(quoted);
-    return kept;
-}
-
-int perturb_find_table(const struct perturb *p, const char *name)
-{
-    for (int t = 0; t < p->n_tables; t++)
-        if (strcasecmp(p->tables[t].name, name) == 0)
-            return t;
-    return -1;
-}
-
-int perturb_domain(struct perturb *p, int column)
-{
-    while (p->columns[column].domain != column)
-        column = p->columns[column].domain;
-    return column;
-}
-
-void perturb_join_domains(struct perturb *p, int a, int b)
-{
-    p->columns[perturb_domain(p, a)].domain = perturb_domain(p, b);
-}
-
-static void write_bytes(FILE *f, const struct cell *c)
-{
-    bool text = c->type == CELL_TEXT && !memchr(c->bytes, 0, (size_t)c->n);
-
-    fputs(text ? "'" : c->type == CELL_TEXT ? "CAST(x'" : "x'", f);
-    for (int i = 0; i < c->n; i++) {
-        if (!text)
-            fprintf(f, "%02x", (unsigned char)c->bytes[i]);
-        else if (c->bytes[i] == '\'')
-            fputs("''", f);
-        else
-            fputc(c->bytes[i], f);
-    }
-    fputs(text || c->type == CELL_BLOB ? "'" : "' AS TEXT)", f);
-}
-
-static const char *bytes_text(struct perturb *p, const struct cell *c)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
-
-    CHECK(f, "cannot write to memory");
-    write_bytes(f, c);
-    CHECK(fclose(f) == 0, "cannot write to memory");
-    const char *kept = strings_keep(&p->pool, text);
-    free(text);
-    return kept;
-}
-
-const char *perturb_cell_text(struct perturb *p, const struct cell *c)
-{
-    char real[REAL_TEXT];
-
-    switch (c->type) {
-    case CELL_NULL:
-        return strings_keep(&p->pool, "NULL");
-    case CELL_INTEGER:
-        return strings_printf(&p->pool, "%lld", (long long)c->integer);
-    case CELL_REAL:
-        if (isinf(c->real))
-            return strings_keep(&p->pool, c->real > 0 ? "9e999" : "-9e999");
-        return strings_keep(&p->pool, real_literal(real, c->real));
-    default:
-        return bytes_text(p, c);
-    }
-}
 
 static int below(struct rng *rng, int n)
 {
@@ -137,7 +47,8 @@ static const char *fresh_text(struct perturb *p, struct rng *rng)
     return strings_printf(&p->pool, "'%s%s%s'", form == 6 ? " " : "", text, form == 7 ? " " : "");
 }
 
-const char *perturb_odd(struct perturb *p, struct rng *rng, const char *value)
+/* A text in other letters or with a blank at an end; another value as it is. */
+static const char *perturb_odd(struct perturb *p, struct rng *rng, const char *value)
 {
     int blanks = below(rng, 4), letters = below(rng, 4);
 
@@ -165,7 +76,8 @@ static const char *fresh_time(struct perturb *p, struct rng *rng, enum family fa
     return strings_printf(&p->pool, "'%04d-%02d-%02d %02d:%02d:%02d'", year, month, day, hour, minute, second);
 }
 
-const char *perturb_fresh(struct perturb *p, struct rng *rng, const struct perturb_column *column)
+/* A value that a column of this family may hold, hardly ever the same twice. */
+static const char *perturb_fresh(struct perturb *p, struct rng *rng, const struct perturb_column *column)
 {
     double number = fresh_number(rng, column);
 
@@ -185,6 +97,434 @@ const char *perturb_fresh(struct perturb *p, struct rng *rng, const struct pertu
     default:
         return fresh_time(p, rng, column->family);
     }
+}
+
+/* What is done to a copy; chances are of each cell or row, 0 where nothing is said. */
+struct recipe {
+    const char *name;
+    int rows; /* of a table, about */
+    double changed, nulls, constants, ties, again;
+    int few;           /* values that ties are among */
+    double odd;        /* of a text that is written in another way */
+    double alone;      /* of a row without a partner */
+    bool filled, even; /* NULLs are filled; partners have the same number of rows */
+    int emptied;       /* of each two tables, the first or the second */
+    int shared;        /* rows for each of a table that others refer to */
+};
+
+/* clang-format off */
+static const struct recipe recipes[] = {
+    { .name = "values near the constants", .odd = 0.15, .rows = 30, .changed = 0.7, .constants = 0.8,
+      .nulls = 0.03, .shared = 3 },
+    { .name = "nulls filled", .rows = 30, .filled = true, .changed = 0.1, .constants = 0.1, .shared = 2 },
+    { .name = "ties", .rows = 33, .changed = 0.6, .constants = 0.3, .ties = 1, .few = 3, .even = true,
+      .shared = 3 },
+    { .name = "no rows" },
+    { .name = "all values different", .rows = 30, .changed = 1, .shared = 3 },
+    { .name = "nulls put in", .rows = 30, .changed = 0.3, .nulls = 0.35, .constants = 0.4, .shared = 1 },
+    { .name = "rows doubled", .rows = 20, .changed = 0.2, .constants = 0.3, .nulls = 0.05, .again = 0.8,
+      .shared = 3 },
+    { .name = "rows without partners", .rows = 30, .changed = 0.4, .constants = 0.3, .nulls = 0.1,
+      .alone = 0.6, .shared = 1 },
+    { .name = "one row", .rows = 1, .constants = 0.6, .shared = 1 },
+    { .name = "some tables empty", .rows = 20, .changed = 0.3, .constants = 0.4, .emptied = 1, .shared = 2 },
+    { .name = "other tables empty", .rows = 20, .changed = 0.3, .constants = 0.4, .emptied = 2, .shared = 2 },
+    { .name = "rows left out", .rows = 12, .constants = 0.1, .nulls = 0.05, .shared = 1 },
+    { .name = "some values changed", .rows = 40, .changed = 0.25, .constants = 0.3, .nulls = 0.05,
+      .again = 0.1, .shared = 4 },
+    { .name = "most values changed", .odd = 0.15, .rows = 40, .changed = 0.7, .constants = 0.4, .nulls = 0.1,
+      .alone = 0.2, .shared = 1 },
+    { .name = "ties and nulls", .rows = 30, .changed = 0.6, .nulls = 0.25, .constants = 0.3, .ties = 0.9,
+      .few = 4, .shared = 2 },
+    { .name = "rows alike", .rows = 12, .changed = 0.5, .constants = 0.7, .ties = 1, .few = 1, .even = true,
+      .shared = 3 },
+    { .name = "values near the constants, with ties", .odd = 0.15, .rows = 40, .changed = 0.8,
+      .constants = 0.7, .ties = 0.5, .few = 5, .again = 0.1, .shared = 2 },
+    { .name = "values near the constants, filled", .odd = 0.15, .rows = 40, .changed = 0.4, .constants = 0.6,
+      .filled = true, .shared = 4 },
+    { .name = "many nulls", .rows = 16, .changed = 0.6, .nulls = 0.6, .constants = 0.5, .ties = 0.2, .few = 3,
+      .shared = 1 },
+    { .name = "texts in other letters", .rows = 30, .changed = 0.2, .constants = 0.3, .odd = 0.7, .shared = 2 },
+    { .name = "more rows than limits", .rows = 25, .changed = 0.9, .constants = 0.15, .nulls = 0.03, .shared = 2 },
+};
+
+/* clang-format on */
+_Static_assert(sizeof recipes / sizeof *recipes == PERTURB_COPIES, "one recipe for each copy");
+
+enum { MOST_ROWS = 1400, TURNS = 11 /* of constants in a copy, about */ };
+
+struct copier {
+    struct perturb *p;
+    const struct recipe *recipe;
+    struct rng rng;
+    FILE *out;
+    struct value_list *rows; /* [n_tables]: values, row after row */
+    const char *null;
+};
+
+const char *perturb_copy_name(int copy)
+{
+    return recipes[copy].name;
+}
+
+static bool chance(struct copier *k, double probability)
+{
+    return (double)rng_uniform(&k->rng) < probability;
+}
+
+static int number_below(struct copier *k, int n)
+{
+    return (int)rng_below(&k->rng, (uint32_t)n);
+}
+
+static const char *any_of(struct copier *k, const struct value_list *list)
+{
+    return list->n ? list->items[number_below(k, list->n)] : NULL;
+}
+
+static bool has(const struct value_list *list, const char *value)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->items[i] == value)
+            return true;
+    return false;
+}
+
+/* A value of another column may be of another kind. */
+static bool fits(const struct perturb_column *c, const char *value)
+{
+    bool text = *value == '\'' || *value == 'C', blob = *value == 'x';
+
+    switch (c->family) {
+    case FAMILY_INTEGER:
+    case FAMILY_BOOLEAN:
+        return !text && !blob && !strpbrk(value, ".en");
+    case FAMILY_REAL:
+        return !text && !blob;
+    case FAMILY_BLOB:
+        return blob;
+    default:
+        return text;
+    }
+}
+
+/* What the column is compared with, or what is near that, in turn, so that all have theirs; NULL when there is
+ * nothing. */
+static const char *constant(struct copier *k, struct perturb_column *c)
+{
+    const struct value_list *others = c->family == FAMILY_TEXT ? &k->p->texts : &k->p->numbers;
+    bool exact = chance(k, 0.5) || !c->neighbours.n;
+
+    if (exact && c->constants.n)
+        return c->constants.items[c->turn++ % c->constants.n];
+    if (c->neighbours.n)
+        return c->neighbours.items[c->near_turn++ % c->neighbours.n];
+    const char *value = chance(k, 0.2) ? any_of(k, others) : NULL;
+    return value && fits(c, value) ? value : NULL;
+}
+
+/* What another row of the original has there; NULL when that says nothing. */
+static const char *neighbour(struct copier *k, const struct perturb_table *t, int column)
+{
+    if (!t->n_rows)
+        return NULL;
+    const char *value = t->rows[number_below(k, t->n_rows) * t->n_columns + column - t->first_column];
+    return value == k->null ? NULL : value;
+}
+
+/* One that its domain has seen; NULL when there is none, or the row is to stand alone. */
+static const char *partner(struct copier *k, int column)
+{
+    struct perturb_column *c = &k->p->columns[column], *root = &k->p->columns[perturb_domain(k->p, column)];
+
+    if (root->alike.n == c->used.n)
+        return NULL; /* nothing else is compared with it, so far */
+    if (chance(k, k->recipe->alone > 0 ? k->recipe->alone : 0.15))
+        return NULL;
+    const char *value = any_of(k, &root->alike);
+    return value && fits(c, value) ? value : NULL;
+}
+
+/* row: of the original, -1 for an invented one. */
+static const char *proposal(struct copier *k, const struct perturb_table *t, int column, int row)
+{
+    struct perturb_column *c = &k->p->columns[column];
+    const struct recipe *r = k->recipe;
+    const char *own = row < 0 ? NULL : t->rows[row * t->n_columns + column - t->first_column], *value = NULL;
+
+    if (!c->required && chance(k, r->nulls))
+        return k->null;
+    if (!c->unique && c->used.n >= r->few && chance(k, r->ties))
+        return any_of(k, &c->used);
+    bool asked = c->constants.n && chance(k, r->constants / 2); /* even of a column that has partners */
+    value = asked ? constant(k, c) : partner(k, column);
+    if (!value && chance(k, r->constants))
+        value = constant(k, c);
+    if (!value && own && !(own == k->null && (r->filled || c->required)) && !chance(k, r->changed))
+        value = own;
+    if (!value && !c->unique && chance(k, 0.5) && !(r->filled && own == k->null))
+        value = neighbour(k, t, column);
+    if (!value)
+        value = perturb_fresh(k->p, &k->rng, c);
+    return c->family == FAMILY_TEXT && chance(k, r->odd) ? perturb_odd(k->p, &k->rng, value) : value;
+}
+
+static const char *choose(struct copier *k, const struct perturb_table *t, int column, int row)
+{
+    struct perturb_column *c = &k->p->columns[column], *root = &k->p->columns[perturb_domain(k->p, column)];
+    const char *value = NULL;
+
+    if (c->generated)
+        return k->null;
+    for (int tries = 0; tries < 12; tries++) {
+        value = tries < 6 ? proposal(k, t, column, tries < 3 ? row : -1) : perturb_fresh(k->p, &k->rng, c);
+        if (!c->unique || value == k->null || !has(&c->used, value))
+            break;
+    }
+    if (value != k->null) {
+        value_list_add(&c->used, value);
+        value_list_add(&root->alike, value);
+    }
+    return value;
+}
+
+/* The row that a new one refers to; -1 where the table has none yet. */
+static int choose_parent(struct copier *k, const struct perturb_reference *r, int child_row)
+{
+    int width = k->p->tables[r->parent].n_columns, n = k->rows[r->parent].n / width;
+
+    if (n == 0)
+        return -1;
+    if (k->recipe->even)
+        return (child_row + (int)(r - k->p->references)) % n;
+    if (k->recipe->alone > 0)
+        return number_below(k, n / 3 + 1);
+    int a = number_below(k, n), b = number_below(k, n); /* some have many, some none */
+    return a < b ? a : b;
+}
+
+/* Values of the columns that refer to another table, over what stands in the row. */
+static void refer(struct copier *k, const struct perturb_reference *r, const char **row, int number)
+{
+    const struct perturb *p = k->p;
+    const struct perturb_table *child = &p->tables[r->child], *parent = &p->tables[r->parent];
+    int at = choose_parent(k, r, number);
+    double nulls = k->recipe->alone > 0 ? 0.3 : k->recipe->nulls;
+
+    for (int i = 0; i < r->n; i++) {
+        int from = r->from[i] - child->first_column, to = r->to[i] - parent->first_column;
+        const struct perturb_column *c = &p->columns[r->from[i]];
+        if (c->generated)
+            continue;
+        if (!c->required && (chance(k, nulls) || (at < 0 && r->child == r->parent)))
+            row[from] = k->null;
+        else if (at >= 0)
+            row[from] = k->rows[r->parent].items[at * parent->n_columns + to];
+        else if (r->child == r->parent)
+            row[from] = row[to];
+    }
+}
+
+static void write_row(struct copier *k, int table, const char *const *row)
+{
+    const struct perturb_table *t = &k->p->tables[table];
+    const char *comma = "";
+
+    fputs(k->rows[table].n ? ",\n(" : "\n(", k->out);
+    for (int c = 0; c < t->n_columns; c++) {
+        value_list_add(&k->rows[table], row[c]);
+        if (k->p->columns[t->first_column + c].generated)
+            continue;
+        fprintf(k->out, "%s%s", comma, row[c]);
+        comma = ", ";
+    }
+    fputc(')', k->out);
+}
+
+/* The same row under other keys. */
+static void write_again(struct copier *k, int table, const char **row)
+{
+    const struct perturb_table *t = &k->p->tables[table];
+
+    for (int c = 0; c < t->n_columns; c++)
+        if (k->p->columns[t->first_column + c].unique)
+            row[c] = choose(k, t, t->first_column + c, -1);
+    write_row(k, table, row);
+}
+
+static void make_row(struct copier *k, int table, int original, int number)
+{
+    const struct perturb_table *t = &k->p->tables[table];
+    const char **row = xcalloc((size_t)t->n_columns + 1, sizeof *row);
+
+    for (int c = 0; c < t->n_columns; c++)
+        row[c] = choose(k, t, t->first_column + c, original);
+    for (int r = 0; r < k->p->n_references; r++)
+        if (k->p->references[r].child == table)
+            refer(k, &k->p->references[r], row, number);
+    write_row(k, table, row);
+    if (t->checked && original >= 0) { /* stays out by its key, unless a CHECK kept the other one out */
+        for (int c = 0; c < t->n_columns; c++)
+            if (k->p->columns[t->first_column + c].checked)
+                row[c] = t->rows[original * t->n_columns + c];
+        write_row(k, table, row);
+    }
+    if (chance(k, k->recipe->again))
+        write_again(k, table, row);
+    free(row);
+}
+
+static bool is_referred_to(const struct perturb *p, int table)
+{
+    bool refers = false, is = false;
+
+    for (int r = 0; r < p->n_references; r++) {
+        refers = refers || p->references[r].child == table;
+        is = is || p->references[r].parent == table;
+    }
+    return is && !refers;
+}
+
+/* Those that others refer to have fewer, so that these share them. */
+static int row_count(const struct copier *k, int table)
+{
+    int n = k->recipe->rows, most = k->p->most_rows + k->p->most_rows / 3 + 3; /* some will be kept out */
+
+    if (n > 1 && is_referred_to(k->p, table))
+        n = n / k->recipe->shared + 1;
+    if (k->recipe == &recipes[PERTURB_COPIES - 1] && n < most)
+        n = most < MOST_ROWS ? most : MOST_ROWS;
+    return k->p->tables[table].checked ? 2 * n : n;
+}
+
+/* Whether a statement asks for what stands in this row of the original. */
+static bool is_asked_for(const struct copier *k, const struct perturb_table *t, int row)
+{
+    for (int c = 0; c < t->n_columns; c++)
+        if (has(&k->p->columns[t->first_column + c].constants, t->rows[row * t->n_columns + c]))
+            return true;
+    return false;
+}
+
+/* Numbers of the original's rows, in random order but for some that are asked for, which come first. */
+static int *shuffled(struct copier *k, const struct perturb_table *t, int most_first)
+{
+    int *rows = xcalloc((size_t)t->n_rows + 1, sizeof *rows), first = 0;
+
+    for (int i = 0; i < t->n_rows; i++)
+        rows[i] = i;
+    rng_shuffle(&k->rng, rows, t->n_rows, sizeof *rows);
+    for (int i = 0; i < t->n_rows && first < most_first; i++)
+        if (is_asked_for(k, t, rows[i])) {
+            int row = rows[i];
+            rows[i] = rows[first];
+            rows[first++] = row;
+        }
+    return rows;
+}
+
+static void make_rows(struct copier *k, int table)
+{
+    const struct perturb_table *t = &k->p->tables[table];
+    int n = row_count(k, table), *originals = shuffled(k, t, n / 3);
+    const char *comma = "";
+
+    fprintf(k->out, "INSERT OR IGNORE INTO %s (", perturb_quoted(k->p, t->name));
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
+        if (k->p->columns[c].generated)
+            continue;
+        fprintf(k->out, "%s%s", comma, perturb_quoted(k->p, k->p->columns[c].name));
+        comma = ", ";
+    }
+    fputs(") VALUES", k->out);
+    for (int i = 0; i < n; i++)
+        make_row(k, table, i < t->n_rows ? originals[i] : -1, i);
+    fputs(";\n", k->out);
+    free(originals);
+}
+
+/* Rows whose partner a key or CHECK kept out go too. */
+static void delete_orphans(struct copier *k, const struct perturb_reference *r)
+{
+    struct perturb *p = k->p;
+    const char *child = perturb_quoted(p, p->tables[r->child].name);
+
+    fprintf(k->out, "DELETE FROM %s WHERE NOT EXISTS (SELECT 1 FROM %s AS \"a partner\" WHERE ", child,
+            perturb_quoted(p, p->tables[r->parent].name));
+    for (int i = 0; i < r->n; i++)
+        fprintf(k->out, "%s\"a partner\".%s = %s.%s", i ? " AND " : "", perturb_quoted(p, p->columns[r->to[i]].name),
+                child, perturb_quoted(p, p->columns[r->from[i]].name));
+    fputc(')', k->out);
+    for (int i = 0; i < r->n; i++)
+        fprintf(k->out, " AND %s IS NOT NULL", perturb_quoted(p, p->columns[r->from[i]].name));
+    fputs(";\n", k->out);
+}
+
+/* Tables that others refer to come first, so that once is enough; in a circle one orphan may make another. */
+static void delete_all_orphans(struct copier *k)
+{
+    enum { ROUNDS = 12 };
+    const struct perturb *p = k->p;
+    bool circle = false;
+
+    for (int r = 0; r < p->n_references; r++)
+        circle = circle || p->place[p->references[r].child] <= p->place[p->references[r].parent];
+    for (int round = 0; round < (circle ? ROUNDS : 1); round++)
+        for (int i = 0; i < p->n_tables; i++)
+            for (int r = 0; r < p->n_references; r++)
+                if (p->references[r].child == p->order[i])
+                    delete_orphans(k, &p->references[r]);
+}
+
+static void define_views(struct copier *k)
+{
+    for (int t = 0; t < k->p->n_tables; t++)
+        if (k->p->tables[t].wanted && k->p->tables[t].view)
+            fprintf(k->out, "%s;\n", k->p->tables[t].sql);
+}
+
+static void make_all(struct copier *k)
+{
+    struct perturb *p = k->p;
+    int number = 0;
+
+    fputs("BEGIN;\n", k->out);
+    perturb_define(p, k->out);
+    for (int i = 0; i < p->n_tables; i++) {
+        bool emptied = k->recipe->emptied && number % 2 == k->recipe->emptied - 1;
+        if (!p->tables[p->order[i]].n_columns)
+            continue;
+        number++;
+        if (k->recipe->rows && !emptied)
+            make_rows(k, p->order[i]);
+    }
+    delete_all_orphans(k);
+    define_views(k);
+    fputs("COMMIT;\n", k->out);
+}
+
+char *perturb_script(struct perturb *p, int copy)
+{
+    char *script = NULL;
+    size_t size;
+    struct copier k = { .p = p,
+                        .recipe = &recipes[copy],
+                        .rng = { p->seed, (uint64_t)copy << 40 },
+                        .out = open_memstream(&script, &size),
+                        .rows = xcalloc((size_t)p->n_tables + 1, sizeof *k.rows),
+                        .null = strings_keep(&p->pool, "NULL") };
+
+    CHECK(k.out, "cannot write to memory");
+    for (int c = 0; c < p->n_columns; c++) {
+        p->columns[c].used.n = p->columns[c].alike.n = 0;
+        p->columns[c].turn = p->columns[c].near_turn = TURNS * copy;
+    }
+    make_all(&k);
+    CHECK(fclose(k.out) == 0, "cannot write to memory");
+    for (int t = 0; t < p->n_tables; t++)
+        free(k.rows[t].items);
+    free(k.rows);
+    return script;
 }
 
 /* Whether all that the table refers to is placed. */

@@ -1,10 +1,10 @@
 /*
- * perturb_impl.h - what is known of a database that copies are made of; for the parts of perturb.h only.
+ * perturb_read.h - what is known of a database that copies are made of; for the parts of perturb.h only.
  *
  * A value is the SQL text of a constant, kept in one pool, so that equal texts are one pointer.
  */
-#ifndef DATA_PERTURB_PERTURB_IMPL_H
-#define DATA_PERTURB_PERTURB_IMPL_H
+#ifndef DATA_PERTURB_PERTURB_READ_H
+#define DATA_PERTURB_PERTURB_READ_H
 
 #include "data/perturb/perturb.h"
 #include "data/util/strings.h"
@@ -84,23 +84,19 @@ int perturb_find_table(const struct perturb *p, const char *name);
 int perturb_domain(struct perturb *p, int column);
 void perturb_join_domains(struct perturb *p, int a, int b);
 
-/* perturb_rules.c: tables and views by their definitions; then, of the wanted ones, columns, keys and references. */
+/* Tables and views by their definitions; then, of the wanted ones, columns, keys and references. */
 int perturb_read_definitions(struct perturb *p, struct error *err);
 int perturb_read_rules(struct perturb *p, struct error *err);
 /* CREATE TABLE and CREATE UNIQUE INDEX of the wanted ones. */
 void perturb_define(const struct perturb *p, FILE *out);
-/* perturb_statement.c: marks the tables that a statement can see; then what it compares, once columns are known. */
+/* Marks the tables that a statement can see; then what it compares, once columns are known. */
 void perturb_want(struct perturb *p, const char *sql);
 void perturb_read_statement(struct perturb *p, const char *sql);
 void perturb_read_checks(struct perturb *p, const struct perturb_table *table);
-/* perturb_rows.c: a sample of the rows, families, which references hold; then the neighbours of constants. */
+/* A sample of the rows, families, which references hold; then the neighbours of constants. */
 int perturb_read_rows(struct perturb *p, struct error *err);
 void perturb_find_neighbours(struct perturb *p);
 
-/* A value that a column of this family may hold, hardly ever the same twice. */
-const char *perturb_fresh(struct perturb *p, struct rng *rng, const struct perturb_column *column);
-/* A text in other letters or with a blank at an end; another value as it is. */
-const char *perturb_odd(struct perturb *p, struct rng *rng, const char *value);
 /* As SQL writes it. */
 const char *perturb_cell_text(struct perturb *p, const struct cell *c);
 
