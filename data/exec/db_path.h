@@ -19,4 +19,8 @@ void db_path_name(const char *db, json_t *record);
 /* The file of a db_id; the caller frees.  NULL with EXIT_CODE_DATA when there is none, or more than one. */
 char *db_path(const char *db, const char *db_id, struct error *err);
 
+/* An array of db_ids in the order of their bytes, a new reference.  A folder has those whose one file begins as a
+ * SQLite file does.  NULL with EXIT_CODE_DATA where the folder cannot be read. */
+json_t *db_list(const char *db, struct error *err);
+
 #endif

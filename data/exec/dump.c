@@ -1,11 +1,158 @@
 #include "data/exec/dump.h"
 
-#include "data/exec/dump_impl.h"
 #include "data/sql/sql_lex.h"
+#include "data/sql/sql_tree.h"
+#include "data/util/strings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+struct sql_token;
+
+struct dump_column {
+    const char *name;
+    struct sql_span type, collation; /* empty when there is none */
+    bool primary, unique;
+    bool lost;             /* no CREATE defines it */
+    bool integers, others; /* what its values are */
+};
+
+enum dump_key_kind { KEY_PRIMARY, KEY_UNIQUE, KEY_FOREIGN };
+
+/* A constraint of the table: its columns are names[first .. first + n). */
+struct dump_key {
+    enum dump_key_kind kind;
+    int first, n;
+};
+
+struct dump_table {
+    const char *name;
+    struct dump_column *columns;
+    struct dump_key *keys;
+    int n, cap, n_keys, keys_cap;
+    bool rows; /* an INSERT names all its columns */
+};
+
+struct dump {
+    const char *text;
+    struct sql_token *tokens;
+    int at; /* next token */
+    struct dump_table *tables;
+    int n, cap;
+    const char **names; /* of keys */
+    int n_names, names_cap;
+    struct strings pool;
+    char *inserts;
+    size_t inserts_size;
+    FILE *out; /* into inserts, then the script */
+    struct error *err;
+};
+
+/* NULL when the table has no such column; names are compared as SQLite does. */
+static struct dump_column *dump_find_column(const struct dump_table *t, const char *name)
+{
+    for (int i = 0; i < t->n; i++)
+        if (strcasecmp(t->columns[i].name, name) == 0)
+            return &t->columns[i];
+    return NULL;
+}
+
+/* Unless the table has one of that name. */
+static void dump_add_column(struct dump_table *t, struct dump_column c)
+{
+    if (dump_find_column(t, c.name))
+        return;
+    GROW(t->columns, t->n, t->cap);
+    t->columns[t->n++] = c;
+}
+
+static void dump_put_name(struct dump *d, const char *name)
+{
+    putc('"', d->out);
+    for (; *name; name++) {
+        if (*name == '"')
+            putc('"', d->out);
+        putc(*name, d->out);
+    }
+    putc('"', d->out);
+}
+
+/* A blank and a part of the dump's text; nothing where that is empty. */
+static void dump_put_span(struct dump *d, struct sql_span s)
+{
+    if (s.end > s.begin)
+        fprintf(d->out, " %.*s", s.end - s.begin, d->text + s.begin);
+}
+
+static void add_lost_columns(struct dump *d, struct dump_table *t)
+{
+    for (int k = 0; k < t->n_keys && !t->rows; k++)
+        for (int i = 0; i < t->keys[k].n; i++)
+            dump_add_column(t, (struct dump_column){ .name = d->names[t->keys[k].first + i] });
+}
+
+static void put_column(struct dump *d, const struct dump_column *c, bool *primary)
+{
+    dump_put_name(d, c->name);
+    dump_put_span(d, c->type);
+    if (c->lost && c->integers && !c->others)
+        fputs(" INTEGER", d->out);
+    dump_put_span(d, c->collation);
+    if (c->primary && !*primary)
+        fputs(" PRIMARY KEY", d->out);
+    if (c->unique)
+        fputs(" UNIQUE", d->out);
+    *primary |= c->primary;
+}
+
+/* One whose columns are not all there says nothing that could be kept. */
+static bool is_whole(const struct dump *d, const struct dump_table *t, struct dump_key key)
+{
+    for (int i = 0; i < key.n; i++)
+        if (!dump_find_column(t, d->names[key.first + i]))
+            return false;
+    return key.n > 0 && key.kind != KEY_FOREIGN;
+}
+
+static void put_key(struct dump *d, struct dump_key key)
+{
+    fputs(key.kind == KEY_PRIMARY ? ", PRIMARY KEY (" : ", UNIQUE (", d->out);
+    for (int i = 0; i < key.n; i++) {
+        fputs(i ? ", " : "", d->out);
+        dump_put_name(d, d->names[key.first + i]);
+    }
+    putc(')', d->out);
+}
+
+static void put_table(struct dump *d, struct dump_table *t)
+{
+    bool primary = false;
+    add_lost_columns(d, t);
+    if (t->n == 0)
+        return;
+    fputs("CREATE TABLE ", d->out);
+    dump_put_name(d, t->name);
+    fputs(" (", d->out);
+    for (int i = 0; i < t->n; i++) {
+        fputs(i ? ", " : "", d->out);
+        put_column(d, &t->columns[i], &primary);
+    }
+    for (int k = 0; k < t->n_keys; k++)
+        if (is_whole(d, t, t->keys[k]) && !(primary && t->keys[k].kind == KEY_PRIMARY)) {
+            put_key(d, t->keys[k]);
+            primary |= t->keys[k].kind == KEY_PRIMARY;
+        }
+    fputs(");\n", d->out);
+}
+
+/* CREATE TABLE of all tables. */
+static void dump_put_tables(struct dump *d)
+{
+    for (int i = 0; i < d->n; i++)
+        put_table(d, &d->tables[i]);
+}
 
 /* A part between commas: tokens first .. end. */
 struct token_range {

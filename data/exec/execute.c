@@ -1,20 +1,354 @@
 #include "data/exec/execute.h"
 
 #include "data/exec/db_path.h"
-#include "data/exec/exec_batch.h"
-#include "data/exec/exec_json.h"
+#include "data/exec/schema_sqlite.h"
+#include "data/exec/sqlite_exec.h"
+#include "data/schema/schema.h"
+#include "data/sql/sql.h"
+#include "data/sqlite/database_state.h"
 #include "data/util/log.h"
 #include "data/util/part_file.h"
 #include "data/util/stop.h"
+#include "data/util/strings.h"
+#include "kernels/arena.h"
 
+#include <inttypes.h>
+#include <omp.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+struct exec_keys {
+    struct strings paths, texts;
+    struct exec_database {
+        uint64_t hash;            /* 0: the file cannot be read */
+        struct schema_set schema; /* empty when there is none */
+    } * databases;                /* one for each path */
+    int n, cap;
+    struct arena arena;
+};
+
+struct exec_query {
+    const char *path, *sql; /* a database file; one SELECT */
+};
+
+/* The i-th query's result, which is borrowed; -1 ends the batch. */
+typedef int exec_batch_fn(void *user, int64_t i, const struct exec_result *r, struct error *err);
+
+struct exec_batch;
+
+static json_t *hex_json(const char *field, const struct cell *c)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t n = (size_t)c->n;
+    char *hex = xmalloc(2 * n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        hex[2 * i] = digits[(unsigned char)c->bytes[i] >> 4];
+        hex[2 * i + 1] = digits[c->bytes[i] & 15];
+    }
+    json_t *o = json_pack("{s:s#}", field, hex, (int)(2 * n));
+    free(hex);
+    return o;
+}
+
+static json_t *cell_json(const struct cell *c)
+{
+    json_t *v = NULL;
+
+    switch (c->type) {
+    case CELL_INTEGER:
+        return json_integer(c->integer);
+    case CELL_REAL:
+        v = json_real(c->real);
+        return v ? v : json_pack("{s:s}", "real", c->real < 0 ? "-inf" : "inf");
+    case CELL_TEXT:
+        v = json_stringn(c->bytes, (size_t)c->n);
+        return v ? v : hex_json("text", c);
+    case CELL_BLOB:
+        return hex_json("blob", c);
+    default:
+        return json_null();
+    }
+}
+
+static json_t *rows_json(const struct exec_result *r)
+{
+    json_t *rows = json_array();
+
+    for (int64_t i = 0; i < r->n; i++) {
+        json_t *row = json_array();
+        for (int c = 0; c < r->columns; c++)
+            json_array_append_new(row, cell_json(&r->cells[i * r->columns + c]));
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+static json_t *names_json(const struct exec_result *r)
+{
+    json_t *names = json_array();
+
+    for (int c = 0; c < r->columns; c++)
+        json_array_append_new(names, json_message(r->names[c]));
+    return names;
+}
+
+json_t *exec_result_json(const struct exec_result *r)
+{
+    const char *status = exec_status_name(r->status);
+
+    if (r->status == EXEC_OK)
+        return json_pack("{s:s, s:o, s:o}", "status", status, "columns", names_json(r), "rows", rows_json(r));
+    return json_pack("{s:s, s:o}", "status", status, "message", json_message(r->message));
+}
+
+enum {
+    ARENA_BYTES = 16 << 20, /* one text's trees */
+    MAX_TEXT = 16 << 10     /* longer texts are compared as they are */
+};
+
+static struct exec_database *find_database(struct exec_keys *k, const char *path)
+{
+    int i = strings_add(&k->paths, path);
+
+    if (i == k->n) {
+        GROW(k->databases, k->n, k->cap);
+        k->databases[k->n++] = (struct exec_database){ .hash = database_sum(path) };
+        if (schema_set_open_sqlite(&k->databases[i].schema, path, false, NULL))
+            schema_set_close(&k->databases[i].schema);
+    }
+    return &k->databases[i];
+}
+
+static uint64_t exec_keys_hash(struct exec_keys *k, const char *path)
+{
+    return find_database(k, path)->hash;
+}
+
+/* The text in the schema's terms; NULL when it cannot be told. */
+static const char *canonical(struct exec_keys *k, const struct exec_database *d, const char *sql)
+{
+    struct sql_uses uses;
+
+    if (!d->schema.n || strlen(sql) > MAX_TEXT)
+        return NULL;
+    arena_reset(&k->arena, 0);
+    struct sql_query *q = sql_parse(&k->arena, sql, NULL);
+    return q && sql_resolve(&k->arena, q, d->schema.schemas, &uses, NULL) == 0 ? sql_print(&k->arena, q) : NULL;
+}
+
+/* The number of a query, counted from 0 in order of arrival; -1 with EXIT_CODE_MEMORY. */
+static int exec_keys_find(struct exec_keys *k, const char *path, const char *sql, struct error *err)
+{
+    char *text = NULL;
+
+    if (!k->arena.size && arena_init(&k->arena, ARENA_BYTES, err))
+        return -1;
+    const struct exec_database *d = find_database(k, path);
+    const char *same = canonical(k, d, sql);
+    int n =
+        asprintf(&text, "%016" PRIx64 " %s %s %s", d->hash, d->hash ? "" : path, same ? "=" : "", same ? same : sql);
+    CHECK(n >= 0, "no memory for a query of %zu bytes", strlen(sql));
+    int key = strings_add(&k->texts, text);
+    free(text);
+    return key;
+}
+
+/* A zeroed struct is ready. */
+static void exec_keys_release(struct exec_keys *k)
+{
+    for (int i = 0; i < k->n; i++)
+        schema_set_close(&k->databases[i].schema);
+    free(k->databases);
+    strings_release(&k->paths);
+    strings_release(&k->texts);
+    arena_release(&k->arena);
+    *k = (struct exec_keys){ 0 };
+}
+
+enum {
+    MAX_KEPT = 64 << 20, /* bytes of results kept for queries to come */
+    MAX_HELD = 512 << 20 /* bytes of results that are not told yet, from which on no query is begun */
+};
+
+/* A distinct query; its number is that of its key. */
+struct batch_query {
+    struct exec_result result;
+    int64_t first, last; /* queries of this run that ask for it */
+    bool done, kept;
+};
+
+struct batch_thread {
+    struct exec_db *db;
+    char *path; /* of db */
+};
+
+struct exec_batch {
+    struct exec_limits limits;
+    struct exec_keys keys;
+    struct batch_query *entries;
+    int n, cap;
+    struct batch_thread *threads;
+    int n_threads;
+    int64_t held, kept, runs;
+};
+
+static struct exec_batch *exec_batch_open(const struct exec_limits *limits)
+{
+    struct exec_batch *b = xcalloc(1, sizeof *b);
+
+    b->limits = *limits;
+    b->n_threads = omp_get_max_threads();
+    b->threads = xcalloc((size_t)b->n_threads, sizeof *b->threads);
+    return b;
+}
+
+static void exec_batch_close(struct exec_batch *b)
+{
+    if (!b)
+        return;
+    for (int i = 0; i < b->n_threads; i++) {
+        exec_close(b->threads[i].db);
+        free(b->threads[i].path);
+    }
+    for (int i = 0; i < b->n; i++)
+        exec_result_release(&b->entries[i].result);
+    exec_keys_release(&b->keys);
+    free(b->threads);
+    free(b->entries);
+    free(b);
+}
+
+/* Of a file's bytes; 0 when it cannot be read. */
+static uint64_t exec_batch_hash(struct exec_batch *b, const char *path)
+{
+    return exec_keys_hash(&b->keys, path);
+}
+
+/* Queries that were run, the others being answered from what was known. */
+static int64_t exec_batch_runs(const struct exec_batch *b)
+{
+    return b->runs;
+}
+
+static struct batch_query *entry_of(struct exec_batch *b, int key)
+{
+    while (b->n <= key) {
+        GROW(b->entries, b->n, b->cap);
+        b->entries[b->n++] = (struct batch_query){ 0 };
+    }
+    return &b->entries[key];
+}
+
+static void connect(struct batch_thread *w, const char *path, const struct exec_limits *limits, struct error *err)
+{
+    if (w->db && strcmp(w->path, path) == 0)
+        return;
+    exec_close(w->db);
+    free(w->path);
+    w->path = xstrdup(path);
+    w->db = exec_open(path, limits, err);
+}
+
+static struct exec_result run_query(struct exec_batch *b, struct batch_thread *w, const struct exec_query *q)
+{
+    struct error err = { 0 };
+
+    connect(w, q->path, &b->limits, &err);
+    if (w->db)
+        return exec_run(w->db, q->sql);
+    return (struct exec_result){ .status = EXEC_FAILED, .message = xstrdup(err.text) };
+}
+
+static void run_job(struct exec_batch *b, struct batch_query *e, const struct exec_query *q)
+{
+    e->result = run_query(b, &b->threads[omp_get_thread_num()], q);
+    e->done = true;
+#pragma omp atomic
+    b->held += e->result.bytes;
+#pragma omp atomic
+    b->runs++;
+}
+
+/* Runs the queries from `next` on that nobody has run, as many as memory lasts for and at least one. */
+static void run_some(struct exec_batch *b, const struct exec_query *queries, const int *keys, int64_t next, int64_t n)
+{
+    int64_t *jobs = xmalloc((size_t)(n - next) * sizeof *jobs);
+    int n_jobs = 0;
+
+    for (int64_t i = next; i < n; i++)
+        if (!b->entries[keys[i]].done && b->entries[keys[i]].first == i)
+            jobs[n_jobs++] = i;
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int j = 0; j < n_jobs; j++) {
+        int64_t held;
+#pragma omp atomic read
+        held = b->held;
+        if (!stop_requested() && (held <= MAX_HELD || j == 0))
+            run_job(b, &b->entries[keys[jobs[j]]], &queries[jobs[j]]);
+    }
+    free(jobs);
+}
+
+/* Nobody in this run asks for it any more: it is kept for the next one, or forgotten. */
+static void settle(struct exec_batch *b, struct batch_query *e)
+{
+    if (!e->done || e->kept)
+        return;
+    b->held -= e->result.bytes;
+    e->kept = b->kept + e->result.bytes <= MAX_KEPT;
+    if (e->kept)
+        b->kept += e->result.bytes;
+    else
+        exec_result_release(&e->result);
+    e->done = e->kept;
+}
+
+static int find_entries(struct exec_batch *b, const struct exec_query *queries, int *keys, int64_t n, struct error *err)
+{
+    for (int64_t i = 0; i < n; i++) {
+        keys[i] = exec_keys_find(&b->keys, queries[i].path, queries[i].sql, err);
+        if (keys[i] < 0)
+            return -1;
+        entry_of(b, keys[i])->last = i;
+    }
+    for (int64_t i = n; i-- > 0;)
+        b->entries[keys[i]].first = i;
+    return 0;
+}
+
+/*
+ * Calls fn for 0, 1, 2, ... on the caller's thread.  A database that cannot be opened fails its queries.  Returns the
+ * number of queries told, which is less than n after a signal (stop.h); -1 when fn did, or with EXIT_CODE_MEMORY.
+ */
+static int64_t exec_batch_run(struct exec_batch *b, const struct exec_query *queries, int64_t n, exec_batch_fn *fn,
+                              void *user, struct error *err)
+{
+    int *keys = xmalloc((size_t)n * sizeof *keys + 1);
+    int64_t next = 0;
+    int rc = find_entries(b, queries, keys, n, err);
+
+    while (rc == 0 && next < n && !stop_requested()) {
+        run_some(b, queries, keys, next, n);
+        for (struct batch_query *e; rc == 0 && next < n && (e = &b->entries[keys[next]])->done; next++) {
+            rc = fn(user, next, &e->result, err);
+            if (e->last == next)
+                settle(b, e);
+        }
+    }
+    for (int64_t i = next; rc == 0 && i < n; i++)
+        settle(b, &b->entries[keys[i]]);
+    free(keys);
+    return rc ? -1 : next;
+}
+
 enum { GROUP = 256 }; /* records at a time */
 
 static const char line_form[] = "shortest"; /* another word where what a line holds changes */
+
 static const char failed_note[] = "failed"; /* the note of such a line */
 
 /* One record of the input, on its way. */

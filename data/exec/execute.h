@@ -6,7 +6,9 @@
 #ifndef DATA_EXEC_EXECUTE_H
 #define DATA_EXEC_EXECUTE_H
 
+#include "data/exec/sqlite_exec.h"
 #include "data/shard/shard.h"
+#include "data/util/json.h"
 
 struct execute_request {
     const char *db, *out;
@@ -19,5 +21,9 @@ struct execute_request {
 
 /* Tells on the log how many records there were.  -1 with err, the signal's code when one stopped it. */
 int execute(const struct execute_request *q, const char *input, int64_t *failed, struct error *err);
+
+/* What JSON cannot hold becomes {"blob": hex}, {"text": hex} when it is no UTF-8, {"real": "inf"}.  NULL when memory is
+ * out. */
+json_t *exec_result_json(const struct exec_result *r);
 
 #endif

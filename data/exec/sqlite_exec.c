@@ -1,14 +1,514 @@
 #include "data/exec/sqlite_exec.h"
 
-#include "data/exec/sql_worker.h"
+#include "data/exec/sql_wire.h"
 #include "data/util/log.h"
 #include "data/util/strings.h"
 #include "data/util/work_limit.h"
+#include "kernels/module_path.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct sql_worker;
+
+enum sql_worker_end {
+    WORKER_ANSWERS,
+    WORKER_GONE,    /* it had ended before it was asked */
+    WORKER_STOPPED, /* out of time, or killed by somebody else */
+    WORKER_CRASHED  /* or what it says is no answer */
+};
+
+/* A worker sees to its time itself, unless it is in the middle of something: then it is killed a little later. */
+static const double GRACE = 0.5, SENDING = 30;
+
+/* Seconds between two looks whether anybody still waits. */
+static const double LOOK = 0.2;
+
+struct sql_worker {
+    struct sql_worker *next;
+    pthread_mutex_t lock;
+    pthread_t owner; /* the thread that opens databases in it */
+    bool *numbers;   /* which stand for a connection */
+    int n_numbers, n_connections;
+    /* the process */
+    pid_t pid; /* 0: none */
+    int fd;
+    int64_t age;
+    /* the exchange */
+    enum wire_op op;
+    double seconds, deadline;
+    bool answering;
+    size_t begin, end; /* of what was received and not taken */
+    char received[1 << 16];
+};
+
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct sql_worker *pool;
+
+static struct sql_worker *new_worker(void)
+{
+    struct sql_worker *w = xcalloc(1, sizeof *w);
+
+    CHECK(pthread_mutex_init(&w->lock, NULL) == 0, "no lock to be had");
+    w->next = pool;
+    return pool = w;
+}
+
+/* The thread's own, or one that nobody uses. */
+static struct sql_worker *find_worker(void)
+{
+    struct sql_worker *unused = NULL;
+
+    for (struct sql_worker *w = pool; w; w = w->next) {
+        if (pthread_equal(w->owner, pthread_self()))
+            return w;
+        if (!w->n_connections)
+            unused = w;
+    }
+    return unused ? unused : new_worker();
+}
+
+static int take_number(struct sql_worker *w)
+{
+    int i = 0;
+
+    while (i < w->n_numbers && w->numbers[i])
+        i++;
+    if (i == w->n_numbers)
+        w->numbers = xrealloc(w->numbers, (size_t)++w->n_numbers * sizeof *w->numbers);
+    w->numbers[i] = true;
+    w->n_connections++;
+    return i;
+}
+
+/* The calling thread's, with the number of a new connection in *db.  A worker is never freed. */
+static struct sql_worker *sql_worker_join(int *db)
+{
+    pthread_mutex_lock(&pool_lock);
+    struct sql_worker *w = find_worker();
+    w->owner = pthread_self();
+    *db = take_number(w);
+    pthread_mutex_unlock(&pool_lock);
+    return w;
+}
+
+/* A request and its answer stand between these two: threads may share a worker when connections change hands. */
+static void sql_worker_lock(struct sql_worker *w)
+{
+    pthread_mutex_lock(&w->lock);
+}
+
+static void sql_worker_unlock(struct sql_worker *w)
+{
+    pthread_mutex_unlock(&w->lock);
+}
+
+static enum sql_worker_end sql_worker_ask(struct sql_worker *w, const struct wire_request *q, const char *text,
+                                          struct error *err);
+
+/* The number is free again; what the process has under it is closed. */
+static void sql_worker_leave(struct sql_worker *w, int db, int64_t age)
+{
+    struct wire_request close = { .op = WIRE_CLOSE, .db = db };
+
+    sql_worker_lock(w);
+    if (w->pid && w->age == age)
+        sql_worker_ask(w, &close, "", NULL);
+    sql_worker_unlock(w);
+    pthread_mutex_lock(&pool_lock);
+    w->numbers[db] = false;
+    w->n_connections--;
+    pthread_mutex_unlock(&pool_lock);
+}
+
+/* Only what a worker has a use for: where its libraries are, and the time zone of SQL's local time. */
+static char **clean_environment(void)
+{
+    static const char *const kept[] = { "LD_LIBRARY_PATH", "TZ", "TZDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS" };
+    char **list = xcalloc(ARRAY_LEN(kept) + 1, sizeof *list);
+
+    for (int i = 0, n = 0; i < ARRAY_LEN(kept); i++) {
+        const char *value = getenv(kept[i]);
+        if (value)
+            CHECK(asprintf(&list[n++], "%s=%s", kept[i], value) >= 0, "no memory for the environment");
+    }
+    return list;
+}
+
+static void free_environment(char **list)
+{
+    for (char **at = list; *at; at++)
+        free(*at);
+    free(list);
+}
+
+/* A process that is to be started: the ends that it gets of its socket and of the pipe for its messages. */
+struct worker_start {
+    char *path;
+    int socket, messages;
+    pid_t pid;
+    int failed; /* an errno */
+    bool over;
+};
+
+/* The process with the socket as its standard input; it closes what else it inherits. */
+static int spawn(struct worker_start *s)
+{
+    char version[] = WIRE_VERSION, *argv[] = { s->path, version, NULL }, **environment = clean_environment();
+    posix_spawn_file_actions_t actions;
+
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, s->socket, WIRE_SOCKET);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (s->messages >= 0)
+        posix_spawn_file_actions_adddup2(&actions, s->messages, STDERR_FILENO);
+    int failed = posix_spawn(&s->pid, s->path, &actions, NULL, argv, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    free_environment(environment);
+    return failed;
+}
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct worker_start *wanted;
+} starter = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+/* Starts all workers.  The kernel kills a worker together with the thread that started it (jail.c), and this thread
+ * ends with the program. */
+static void *start_workers(void *unused)
+{
+    pthread_mutex_lock(&starter.lock);
+    for (;;) {
+        while (!starter.wanted)
+            pthread_cond_wait(&starter.changed, &starter.lock);
+        starter.wanted->failed = spawn(starter.wanted);
+        starter.wanted->over = true;
+        starter.wanted = NULL;
+        pthread_cond_broadcast(&starter.changed);
+    }
+    return unused;
+}
+
+static void let_start(struct worker_start *s)
+{
+    pthread_mutex_lock(&starter.lock);
+    while (starter.wanted)
+        pthread_cond_wait(&starter.changed, &starter.lock);
+    starter.wanted = s;
+    pthread_cond_broadcast(&starter.changed);
+    while (!s->over)
+        pthread_cond_wait(&starter.changed, &starter.lock);
+    pthread_mutex_unlock(&starter.lock);
+}
+
+/* Ends the process, if it has not, and gives what waitpid says of it: 0 when that cannot be told. */
+static int bury(struct sql_worker *w)
+{
+    int status = 0;
+
+    kill(w->pid, SIGKILL);
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    close(w->fd);
+    w->pid = 0;
+    return status;
+}
+
+/* No worker outlives the program by even a moment. */
+static void bury_all(void)
+{
+    for (struct sql_worker *w = pool; w; w = w->next)
+        if (w->pid)
+            bury(w);
+}
+
+/* A worker that a stranger has taken over shall not read the program's memory.  AMBIT_DUMPABLE=1 leaves it open to
+ * debuggers. */
+static void close_memory(void)
+{
+#ifndef AMBIT_SANITIZE /* a leak checker attaches to the program */
+    const char *wanted = getenv("AMBIT_DUMPABLE");
+
+    if (!wanted || strcmp(wanted, "1") != 0)
+        prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
+static void before_the_first(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+
+    close_memory();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    CHECK(pthread_create(&thread, NULL, start_workers, NULL) == 0, "no thread to be had");
+    pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    CHECK(atexit(bury_all) == 0, "no room for what is done at the end");
+}
+
+/* What the process says before its jail holds, which is then closed: nothing, unless it cannot serve.  false when it is
+ * late. */
+static bool hear(int fd, char *said, size_t size)
+{
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    double deadline = now_seconds() + SENDING;
+    size_t n = 0;
+
+    for (;;) {
+        double left = deadline - now_seconds();
+        char byte;
+        int ready = poll(&p, 1, left > 0 ? (int)(left * 1e3 + 1) : 0);
+        ssize_t got = ready > 0 ? read(fd, &byte, 1) : -1;
+        if (got > 0 && n + 1 < size)
+            said[n++] = byte;
+        said[n] = '\0';
+        if (got == 0)
+            return true;
+        if (left <= 0 || (ready < 0 && errno != EINTR))
+            return false;
+    }
+}
+
+/* A worker that is in its jail; its messages until then may be a linker's warnings. */
+static int await_jail(struct sql_worker *w, const char *path, int messages, struct error *err)
+{
+    char said[512] = "", byte;
+
+    if (!hear(messages, said, sizeof said)) {
+        bury(w);
+        return error_set(err, EXIT_CODE_FAILURE, "%s: not ready after %g seconds", path, SENDING);
+    }
+    if (recv(w->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+        return 0;
+    int status = bury(w);
+    said[strcspn(said, "\n")] = '\0';
+    if (*said)
+        return error_set(err, EXIT_CODE_FAILURE, "%s: %s", path, said);
+    return error_set(err, EXIT_CODE_FAILURE, "%s: ended as it started (%s %d)", path,
+                     WIFSIGNALED(status) ? "signal" : "exit code",
+                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+static void close_both(const int ends[2])
+{
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* Both ends of a socket for requests and of a pipe for messages. */
+static int open_ends(int ends[2], int messages[2])
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return -1;
+    if (pipe2(messages, O_CLOEXEC) == 0)
+        return 0;
+    int why = errno;
+    close_both(ends);
+    errno = why;
+    return -1;
+}
+
+static int start_at(struct sql_worker *w, char *path, struct error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int ends[2], messages[2];
+
+    pthread_once(&once, before_the_first);
+    if (open_ends(ends, messages))
+        return error_set(err, EXIT_CODE_FAILURE, "no socket for %s: %s", path, strerror(errno));
+    struct worker_start s = { .path = path, .socket = ends[1], .messages = messages[1] };
+#ifdef AMBIT_SANITIZE /* whose reports go to standard error */
+    s.messages = -1;
+#endif
+    let_start(&s);
+    close(ends[1]);
+    close(messages[1]);
+    w->pid = s.failed ? 0 : s.pid;
+    w->fd = ends[0];
+    w->age++;
+    w->begin = w->end = 0;
+    int rc = s.failed ? error_set(err, EXIT_CODE_FAILURE, "cannot start %s: %s", path, strerror(s.failed))
+                      : await_jail(w, path, messages[0], err);
+    if (s.failed)
+        close(ends[0]);
+    close(messages[0]);
+    return rc;
+}
+
+/* Which process it is, counted from 1: what an earlier one held is gone.  Starts it where none runs; 0 with
+ * EXIT_CODE_FAILURE when it cannot be started. */
+static int64_t sql_worker_age(struct sql_worker *w, struct error *err)
+{
+    char *looked = NULL, *path = w->pid ? NULL : module_path("ambit-sql-worker", &looked);
+    int rc = 0;
+
+    if (path)
+        rc = start_at(w, path, err);
+    else if (!w->pid)
+        rc = error_set(err, EXIT_CODE_FAILURE, "no ambit-sql-worker in %s", looked);
+    free(looked);
+    free(path);
+    return rc ? 0 : w->age;
+}
+
+static const char *on_what(const struct sql_worker *w)
+{
+    return w->op == WIRE_RUN ? " on this statement" : "";
+}
+
+static enum sql_worker_end late(struct sql_worker *w, struct error *err)
+{
+    bury(w);
+    error_set(err, EXIT_CODE_DATA, "more than %.3g seconds", w->seconds);
+    return WORKER_STOPPED;
+}
+
+/* Kills it for what it said. */
+static enum sql_worker_end sql_worker_refuse(struct sql_worker *w, struct error *err)
+{
+    bury(w);
+    error_set(err, EXIT_CODE_DATA, "the SQL library broke down%s: its answer is none", on_what(w));
+    return WORKER_CRASHED;
+}
+
+/* It has closed its end. */
+static enum sql_worker_end ended(struct sql_worker *w, struct error *err)
+{
+    int status = bury(w), signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+    if (signal == SIGKILL)
+        error_set(err, EXIT_CODE_DATA, "the SQL library was killed%s (signal %d)", on_what(w), signal);
+    else if (signal)
+        error_set(err, EXIT_CODE_DATA, "the SQL library crashed%s (signal %d)", on_what(w), signal);
+    else
+        error_set(err, EXIT_CODE_DATA, "the SQL library crashed%s (exit code %d)", on_what(w), WEXITSTATUS(status));
+    return signal == SIGKILL ? WORKER_STOPPED : WORKER_CRASHED;
+}
+
+/* Until the socket can be read or written; false when the time is over, or nobody waits for the answer. */
+static bool await(const struct sql_worker *w, short events)
+{
+    struct pollfd p = { .fd = w->fd, .events = events };
+
+    for (;;) {
+        double left = fmin(w->deadline - now_seconds(), LOOK);
+        int n = poll(&p, 1, left > 0 ? (int)(left * 1e3 + 1) : 0);
+        if (n > 0)
+            return true;
+        if ((n == 0 && w->deadline <= now_seconds()) || (n < 0 && errno != EINTR) || work_limit_abandoned())
+            return false;
+    }
+}
+
+static void skip_sent(struct msghdr *m, size_t n)
+{
+    for (; m->msg_iovlen && n >= m->msg_iov->iov_len; m->msg_iovlen--)
+        n -= m->msg_iov++->iov_len;
+    if (m->msg_iovlen) {
+        m->msg_iov->iov_base = (char *)m->msg_iov->iov_base + n;
+        m->msg_iov->iov_len -= n;
+    }
+}
+
+/* The worker knows its own limit alone: at that of the calling thread's work it is killed. */
+static void set_deadline(struct sql_worker *w, const struct wire_request *q)
+{
+    double left = q->op == WIRE_CLOSE ? INFINITY : work_limit_left();
+
+    w->op = q->op;
+    w->seconds = fmin(q->limits.seconds, left);
+    w->deadline = now_seconds() + fmin(q->limits.seconds + GRACE, left);
+}
+
+/* Sends a request.  Whatever is not WORKER_ANSWERS has a reason in err. */
+static enum sql_worker_end sql_worker_ask(struct sql_worker *w, const struct wire_request *q, const char *text,
+                                          struct error *err)
+{
+    struct iovec parts[] = { { (void *)(uintptr_t)q, sizeof *q }, { (void *)(uintptr_t)text, q->n + 1 } };
+    struct msghdr m = { .msg_iov = parts, .msg_iovlen = 2 };
+    bool begun = false;
+
+    if (q->op != WIRE_CLOSE && work_limit_ended()) {
+        error_set(err, EXIT_CODE_DATA, "no time is left for it");
+        return WORKER_STOPPED;
+    }
+    set_deadline(w, q);
+    w->answering = false;
+    while (m.msg_iovlen) {
+        ssize_t n = sendmsg(w->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n >= 0) {
+            skip_sent(&m, (size_t)n);
+            begun = true;
+        } else if (errno == EAGAIN || errno == EINTR) {
+            if (!await(w, POLLOUT))
+                return late(w, err);
+        } else {
+            enum sql_worker_end end = ended(w, err);
+            return begun ? end : WORKER_GONE;
+        }
+    }
+    return WORKER_ANSWERS;
+}
+
+/* Receives at most n bytes, which is more than none. */
+static enum sql_worker_end receive(struct sql_worker *w, void *to, size_t n, size_t *got, struct error *err)
+{
+    ssize_t k = 0;
+
+    do {
+        if (!await(w, POLLIN))
+            return late(w, err);
+        k = recv(w->fd, to, n, 0);
+    } while (k < 0 && errno == EINTR);
+    if (k <= 0)
+        return ended(w, err);
+    if (!w->answering)
+        w->deadline = now_seconds() + fmin(SENDING, work_limit_left());
+    w->answering = true;
+    *got = (size_t)k;
+    return WORKER_ANSWERS;
+}
+
+/* Takes the next n bytes of the answer.  What is long goes to its place at once. */
+static enum sql_worker_end sql_worker_take(struct sql_worker *w, void *to, size_t n, struct error *err)
+{
+    while (n) {
+        size_t got = w->end - w->begin;
+        enum sql_worker_end end = WORKER_ANSWERS;
+        if (got) {
+            got = got < n ? got : n;
+            memcpy(to, w->received + w->begin, got);
+            w->begin += got;
+        } else if (n >= sizeof w->received) {
+            end = receive(w, to, n, &got, err);
+        } else {
+            w->begin = w->end = 0;
+            end = receive(w, w->received, sizeof w->received, &w->end, err);
+        }
+        if (end != WORKER_ANSWERS)
+            return end;
+        to = (char *)to + got;
+        n -= got;
+    }
+    return WORKER_ANSWERS;
+}
 
 /* A database that is open in a worker, with what it takes to open it in another one. */
 struct exec_db {
@@ -23,6 +523,7 @@ struct exec_db {
 const struct exec_limits exec_limits_default = {
     .steps = 500000000, .rows = 1000000, .bytes = 256 << 20, .seconds = 120
 };
+
 const struct exec_limits exec_limits_preview = { .steps = 20000000, .rows = 20000, .bytes = 1 << 20, .seconds = 5 };
 
 const char *exec_status_name(enum exec_status s)

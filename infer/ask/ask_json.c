@@ -1,7 +1,7 @@
 /* Part of asker.h: what is known of a question, and what a session says, as JSON. */
 #include "infer/ask/asker.h"
 
-#include "data/exec/exec_json.h"
+#include "data/exec/execute.h"
 
 #include <stdlib.h>
 #include <string.h>

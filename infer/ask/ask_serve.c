@@ -1,7 +1,6 @@
 #include "infer/ask/ask_serve.h"
 
 #include "data/corpora/example.h"
-#include "data/exec/db_list.h"
 #include "data/exec/db_path.h"
 #include "data/exec/schema_sqlite.h"
 #include "data/schema/schema_drawing.h"

@@ -2,7 +2,7 @@
 
 #include "data/corpora/ambrosia.h"
 #include "data/exec/db_path.h"
-#include "data/exec/exec_json.h"
+#include "data/exec/execute.h"
 #include "data/prompt/passage.h"
 #include "data/prompt/reading_sql.h"
 #include "data/score/score.h"
