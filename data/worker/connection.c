@@ -1,10 +1,702 @@
-/* Part of connection.h: one statement: looked at, prepared, run, its rows kept. */
-#include "data/worker/connection_impl.h"
+#include "data/worker/connection.h"
 
 #include "data/sql/sql.h"
+#include "data/sqlite/database_state.h"
+#include "data/sqlite/sqlite_open.h"
+#include "data/util/json.h"
+#include "data/util/log.h"
+#include "data/util/strings.h"
 
+#include <sqlite3.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+enum {
+    CONNECTION_MAX_VALUE = 1 << 20, /* bytes of one row, text or blob */
+    CONNECTION_MEMORY = 256 << 20   /* bytes of all connections of the process */
+};
+
+struct guard; /* a function whose work is looked at before it is done */
+
+struct connection {
+    /* of a file, which is opened again when it has changed: */
+    char *path; /* NULL: a script's database */
+    struct sqlite_file file;
+    struct database_state state; /* when the newest statement began to read it */
+    unsigned ways;               /* to open it (sqlite_open.h) */
+    unsigned notes;              /* a set of enum sqlite_view_note */
+
+    sqlite3 *db;    /* the file's, or the script's */
+    sqlite3 *plain; /* has the functions that ours stand in front of */
+    struct guard *guards;
+    struct exec_limits limits;
+    bool filling; /* a script is run */
+    bool schema;  /* what its tables are may be asked */
+    /* of the statement that runs: */
+    int64_t steps, next_look, stride; /* at how many steps to look at the clock next, and then after how many */
+    double deadline, looked;
+    int calls;               /* of functions, in its text */
+    enum exec_status status; /* why it ends, the first reason */
+    char why[1024];
+    int code; /* SQLite's extended one, of what failed */
+};
+
+static int connection_end(struct connection *db, enum exec_status status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+enum {
+    STEPS_PER_CHECK = 100,
+    STEPS_PER_LOOK = 1000, /* at the clock, at the most, since that may take as long as a hundred steps */
+    MAX_PROGRAM = 100000,  /* instructions of one statement: they can stand in a row, without a check */
+    MAX_VIEWS = 5000       /* in one database: SQLite follows those that stand on others by recursion */
+};
+
+/* A new statement begins. */
+static void connection_begin(struct connection *db)
+{
+    db->steps = 0;
+    db->next_look = 0;
+    db->calls = 0;
+    db->deadline = now_seconds() + db->limits.seconds;
+    db->status = EXEC_OK;
+    db->code = SQLITE_OK;
+}
+
+/* Ends the statement, unless something else has; returns -1. */
+static int connection_end(struct connection *db, enum exec_status status, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (db->status != EXEC_OK)
+        return -1;
+    db->status = status;
+    va_start(ap, fmt);
+    vsnprintf(db->why, sizeof db->why, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+/* What a view of a file says better than SQLite. */
+static int end_in_view(struct connection *db, int rc)
+{
+    const char *trouble = db->file.view ? sqlite_view_trouble(db->file.view) : NULL;
+
+    if ((rc & 0xff) == SQLITE_BUSY)
+        return connection_end(db, EXEC_FAILED, "the database is locked by another program");
+    return connection_end(db, EXEC_FAILED, "%s", trouble ? trouble : sqlite3_errmsg(db->db));
+}
+
+/* The same for what SQLite answered. */
+static int connection_end_sqlite(struct connection *db, int rc)
+{
+    int extended = sqlite3_extended_errcode(db->db);
+
+    if (db->status == EXEC_OK)
+        db->code = (extended & 0xff) == rc ? extended : rc;
+    if (rc == SQLITE_NOMEM)
+        return connection_end(db, EXEC_STOPPED, "more than %d MiB of memory, or %d instructions",
+                              CONNECTION_MEMORY >> 20, MAX_PROGRAM);
+    if (rc == SQLITE_TOOBIG)
+        return connection_end(db, EXEC_STOPPED, "a text, blob or row of more than %d bytes", CONNECTION_MAX_VALUE);
+    return end_in_view(db, rc);
+}
+
+/* The next look comes sooner where steps are slow. */
+static void look_at_clock(struct connection *db)
+{
+    double now = now_seconds();
+
+    if (now > db->deadline)
+        connection_end(db, EXEC_STOPPED, "more than %g seconds", db->limits.seconds);
+    db->stride = now - db->looked > 0.001 ? STEPS_PER_CHECK : 2 * db->stride;
+    if (db->stride > STEPS_PER_LOOK)
+        db->stride = STEPS_PER_LOOK;
+    db->looked = now;
+    db->next_look = db->steps + db->stride;
+}
+
+/* Counts work; false when there has been too much, or the time is up. */
+static bool connection_charge(struct connection *db, int64_t steps)
+{
+    db->steps += steps;
+    if (db->steps > db->limits.steps)
+        connection_end(db, EXEC_STOPPED, "more than %lld steps", (long long)db->limits.steps);
+    else if (db->steps >= db->next_look)
+        look_at_clock(db);
+    return db->status == EXEC_OK;
+}
+
+static bool connection_is_utf8(const char *text, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && !(text[i] & 0x80))
+        i++;
+    json_t *checked = i < n ? json_stringn(text + i, n - i) : NULL;
+    json_decref(checked);
+    return i == n || checked;
+}
+
+static int on_steps(void *of)
+{
+    return !connection_charge(of, STEPS_PER_CHECK);
+}
+
+static struct connection *new_connection(const struct exec_limits *limits)
+{
+    struct connection *db = xcalloc(1, sizeof *db);
+
+    db->limits = *limits;
+    sqlite3_hard_heap_limit64(CONNECTION_MEMORY);
+    connection_begin(db);
+    return db;
+}
+
+/* More than any question asks, one for each column that a table may have; each may work on CONNECTION_MAX_VALUE bytes
+ * before SQLite next looks at the limits. */
+enum { MAX_CALLS = 2000 };
+
+/* Sorted. */
+static const char *const functions[] = {
+    "->",
+    "->>",
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "avg",
+    "bm25",
+    "ceil",
+    "ceiling",
+    "changes",
+    "char",
+    "coalesce",
+    "concat",
+    "concat_ws",
+    "cos",
+    "cosh",
+    "count",
+    "cume_dist",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "date",
+    "datetime",
+    "degrees",
+    "dense_rank",
+    "exp",
+    "first_value",
+    "floor",
+    "format",
+    "glob",
+    "group_concat",
+    "hex",
+    "highlight",
+    "if",
+    "ifnull",
+    "iif",
+    "instr",
+    "json",
+    "json_array",
+    "json_array_length",
+    "json_extract",
+    "json_group_array",
+    "json_group_object",
+    "json_insert",
+    "json_object",
+    "json_patch",
+    "json_quote",
+    "json_remove",
+    "json_replace",
+    "json_set",
+    "json_type",
+    "json_valid",
+    "julianday",
+    "lag",
+    "last_insert_rowid",
+    "last_value",
+    "lead",
+    "length",
+    "like",
+    "likelihood",
+    "likely",
+    "ln",
+    "log",
+    "log10",
+    "log2",
+    "lower",
+    "ltrim",
+    "match",
+    "matchinfo",
+    "max",
+    "min",
+    "mod",
+    "nth_value",
+    "ntile",
+    "nullif",
+    "octet_length",
+    "offsets",
+    "percent_rank",
+    "pi",
+    "pow",
+    "power",
+    "printf",
+    "quote",
+    "radians",
+    "random",
+    "randomblob",
+    "rank",
+    "replace",
+    "round",
+    "row_number",
+    "rtrim",
+    "sign",
+    "sin",
+    "sinh",
+    "snippet",
+    "soundex",
+    "sqlite_version",
+    "sqrt",
+    "strftime",
+    "string_agg",
+    "substr",
+    "substring",
+    "sum",
+    "tan",
+    "tanh",
+    "time",
+    "timediff",
+    "total",
+    "total_changes",
+    "trim",
+    "trunc",
+    "typeof",
+    "unhex",
+    "unicode",
+    "unixepoch",
+    "unlikely",
+    "upper",
+    "zeroblob",
+};
+
+static int compare(const void *name, const void *item)
+{
+    return strcasecmp(name, *(const char *const *)item);
+}
+
+static bool is_harmless(const char *name)
+{
+    return bsearch(name, functions, sizeof functions / sizeof *functions, sizeof *functions, compare) != NULL;
+}
+
+/* Functions that SQLite has beside the harmless ones. */
+static struct strings others;
+
+static int add_other(void *unused, int n, char **name, char **column)
+{
+    (void)unused, (void)n, (void)column;
+    if (!is_harmless(*name))
+        strings_add(&others, *name);
+    return 0;
+}
+
+static void refuse(sqlite3_context *c, int n, sqlite3_value **v)
+{
+    (void)n, (void)v;
+    sqlite3_result_error(c, "not allowed", -1);
+}
+
+/* A schema's own expressions (of indexes, columns and views) are resolved without asking the authorizer.  Functions
+ * that are not harmless are hidden from them first; then a schema may use the others, which SQLite keeps from one that
+ * is not trusted: those on JSON.  Gives SQLite's code. */
+static int connection_hide_functions(struct connection *db)
+{
+    enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY };
+    int rc =
+        others.n ? SQLITE_OK : sqlite3_exec(db->plain, "SELECT name FROM pragma_function_list", add_other, NULL, NULL);
+
+    for (int i = 0; i < others.n && rc == SQLITE_OK; i++)
+        rc = sqlite3_create_function(db->db, others.items[i], -1, FLAGS, NULL, refuse, NULL, NULL);
+    return rc == SQLITE_OK ? sqlite3_db_config(db->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 1, NULL) : rc;
+}
+
+static int allow_function(struct connection *db, const char *name)
+{
+    if (++db->calls > MAX_CALLS)
+        connection_end(db, EXEC_STOPPED, "more than %d calls of functions", MAX_CALLS);
+    else if (!is_harmless(name))
+        connection_end(db, EXEC_REFUSED, "the function %s is not allowed", name);
+    else
+        return SQLITE_OK;
+    return SQLITE_DENY;
+}
+
+/* The actions of SQLite's authorizer, as a person calls them. */
+static const char *action_name(int action)
+{
+    static const char *const names[] = {
+        [SQLITE_CREATE_INDEX] = "CREATE INDEX",
+        [SQLITE_CREATE_TABLE] = "CREATE TABLE",
+        [SQLITE_CREATE_TEMP_INDEX] = "CREATE TEMP INDEX",
+        [SQLITE_CREATE_TEMP_TABLE] = "CREATE TEMP TABLE",
+        [SQLITE_CREATE_TEMP_TRIGGER] = "CREATE TEMP TRIGGER",
+        [SQLITE_CREATE_TEMP_VIEW] = "CREATE TEMP VIEW",
+        [SQLITE_CREATE_TRIGGER] = "CREATE TRIGGER",
+        [SQLITE_CREATE_VIEW] = "CREATE VIEW",
+        [SQLITE_DELETE] = "DELETE",
+        [SQLITE_DROP_INDEX] = "DROP INDEX",
+        [SQLITE_DROP_TABLE] = "DROP TABLE",
+        [SQLITE_DROP_TRIGGER] = "DROP TRIGGER",
+        [SQLITE_DROP_VIEW] = "DROP VIEW",
+        [SQLITE_INSERT] = "INSERT",
+        [SQLITE_PRAGMA] = "PRAGMA",
+        [SQLITE_TRANSACTION] = "a transaction",
+        [SQLITE_UPDATE] = "UPDATE",
+        [SQLITE_ATTACH] = "ATTACH",
+        [SQLITE_DETACH] = "DETACH",
+        [SQLITE_ALTER_TABLE] = "ALTER TABLE",
+        [SQLITE_REINDEX] = "REINDEX",
+        [SQLITE_ANALYZE] = "ANALYZE",
+        [SQLITE_CREATE_VTABLE] = "CREATE VIRTUAL TABLE",
+        [SQLITE_DROP_VTABLE] = "DROP VIRTUAL TABLE",
+        [SQLITE_SAVEPOINT] = "SAVEPOINT",
+    };
+    const char *name = action > 0 && action < ARRAY_LEN(names) ? names[action] : NULL;
+    return name ? name : "this statement";
+}
+
+/* What the statements of a script do besides reading. */
+static bool fills(int action)
+{
+    return action == SQLITE_CREATE_TABLE || action == SQLITE_CREATE_INDEX || action == SQLITE_CREATE_VIEW ||
+           action == SQLITE_REINDEX || action == SQLITE_INSERT || action == SQLITE_DELETE ||
+           action == SQLITE_TRANSACTION;
+}
+
+static bool is_among(const char *name, const char *const *names, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcasecmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What a table's columns are; and what virtual tables ask when they are opened. */
+static bool allow_pragma(const struct connection *db, const char *name)
+{
+    static const char *const own[] = { "data_version", "page_size" };
+    static const char *const schema[] = { "table_list", "table_xinfo", "foreign_key_list", "index_list", "index_info" };
+
+    return is_among(name, own, ARRAY_LEN(own)) || (db->schema && is_among(name, schema, ARRAY_LEN(schema)));
+}
+
+/* An R-tree that is opened prepares how it would write, too; a statement of somebody else's that writes is refused
+ * when it is prepared. */
+static bool is_of_rtree(int action, const char *table)
+{
+    static const char *const ends[] = { "_node", "_rowid", "_parent" };
+    bool writes = action == SQLITE_INSERT || action == SQLITE_UPDATE || action == SQLITE_DELETE;
+    const char *end = writes ? strrchr(table, '_') : NULL;
+
+    return end && is_among(end, ends, ARRAY_LEN(ends));
+}
+
+/* SQLite's authorizer for a connection; of is the connection. */
+static int connection_authorize(void *of, int action, const char *a, const char *b, const char *schema,
+                                const char *inner)
+{
+    struct connection *db = of;
+
+    (void)schema, (void)inner;
+    if (!connection_charge(db, 1)) /* names are looked up without a step of the machine, and views may multiply them */
+        return SQLITE_DENY;
+    if (action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE)
+        return SQLITE_OK;
+    if (action == SQLITE_FUNCTION)
+        return allow_function(db, b);
+    /* SQLite asks this when it sets up a virtual table or a table; direct writes to the schema are shut off */
+    if (action == SQLITE_UPDATE && strcmp(a, "sqlite_master") == 0)
+        return SQLITE_OK;
+    if ((action == SQLITE_PRAGMA && allow_pragma(db, a)) || is_of_rtree(action, a))
+        return SQLITE_OK;
+    if (db->filling && fills(action))
+        return SQLITE_OK;
+    connection_end(db, EXEC_REFUSED, "%s is not allowed", action_name(action));
+    return SQLITE_DENY;
+}
+
+enum {
+    MAX_WORK = 1 << 26, /* pairs of bytes in one call, which take tenths of a second */
+    WORK_PER_STEP = 64  /* what a step is charged for */
+};
+
+typedef double weigh_fn(int n, sqlite3_value **v);
+
+static double weigh_pairs(int n, sqlite3_value **v)
+{
+    (void)n;
+    return (double)sqlite3_value_bytes(v[0]) * sqlite3_value_bytes(v[1]);
+}
+
+/* All widths that a format asks for, as if each * took the largest argument. */
+static double weigh_format(int n, sqlite3_value **v)
+{
+    const char *f = n ? (const char *)sqlite3_value_text(v[0]) : NULL;
+    double largest = 0, sum = 0;
+
+    for (int i = 1; i < n; i++) {
+        double x = (double)sqlite3_value_int64(v[i]);
+        largest = x > largest ? x : -x > largest ? -x : largest;
+    }
+    for (double width = 0; f && *f; f++) {
+        width = *f >= '0' && *f <= '9' ? 10 * width + *f - '0' : 0;
+        sum += *f == '*' ? largest : width;
+    }
+    enum { WORK_PER_CHARACTER = 32 };
+    return WORK_PER_CHARACTER * sum;
+}
+
+static const struct guarded {
+    const char *name;
+    int arguments; /* -1: any number */
+    weigh_fn *weigh;
+} guarded[] = {
+    { "format", -1, weigh_format }, { "glob", 2, weigh_pairs },    { "instr", 2, weigh_pairs },
+    { "like", 2, weigh_pairs },     { "like", 3, weigh_pairs },    { "ltrim", 2, weigh_pairs },
+    { "printf", -1, weigh_format }, { "replace", 3, weigh_pairs }, { "rtrim", 2, weigh_pairs },
+    { "trim", 2, weigh_pairs },
+};
+
+struct guard {
+    struct connection *db;
+    const struct guarded *function;
+    sqlite3_stmt *call; /* of SQLite's own; made when it is first needed, */
+    int arguments;      /* with so many arguments */
+};
+
+static bool affordable(const struct guard *g, int n, sqlite3_value **v)
+{
+    double work = g->function->weigh(n, v);
+
+    if (work > MAX_WORK)
+        connection_end(g->db, EXEC_STOPPED, "one call of %s() asks for too much work", g->function->name);
+    return work <= MAX_WORK && connection_charge(g->db, (int64_t)work / WORK_PER_STEP);
+}
+
+/* SELECT name(?,?,...), unless that is what there is. */
+static int prepare_call(struct guard *g, int n)
+{
+    if (g->call && g->arguments == n)
+        return SQLITE_OK;
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(sql, "SELECT %s(", g->function->name);
+    for (int i = 0; i < n; i++)
+        sqlite3_str_appendall(sql, i ? ",?" : "?");
+    sqlite3_str_appendall(sql, ")");
+    char *text = sqlite3_str_finish(sql);
+    sqlite3_finalize(g->call);
+    g->call = NULL;
+    g->arguments = n;
+    int rc = text ? sqlite3_prepare_v2(g->db->plain, text, -1, &g->call, NULL) : SQLITE_NOMEM;
+    sqlite3_free(text);
+    return rc;
+}
+
+static void call_plain(sqlite3_context *c, const struct guard *g, int n, sqlite3_value **v)
+{
+    for (int i = 0; i < n; i++)
+        sqlite3_bind_value(g->call, i + 1, v[i]);
+    if (sqlite3_step(g->call) == SQLITE_ROW) {
+        sqlite3_result_value(c, sqlite3_column_value(g->call, 0));
+    } else {
+        sqlite3_result_error(c, sqlite3_errmsg(g->db->plain), -1);
+        sqlite3_result_error_code(c, sqlite3_errcode(g->db->plain));
+    }
+    sqlite3_reset(g->call);
+    sqlite3_clear_bindings(g->call);
+}
+
+static void call_guarded(sqlite3_context *c, int n, sqlite3_value **v)
+{
+    struct guard *g = sqlite3_user_data(c);
+
+    if (!affordable(g, n, v))
+        sqlite3_result_error_code(c, SQLITE_INTERRUPT);
+    else if (prepare_call(g, n) != SQLITE_OK)
+        sqlite3_result_error(c, sqlite3_errmsg(g->db->plain), -1);
+    else
+        call_plain(c, g, n, v);
+}
+
+/* Puts ours in front of the functions whose work can be the product of their arguments' sizes; -1 without memory. */
+static int connection_guard(struct connection *db)
+{
+    enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS };
+
+    if (sqlite_open_memory(&db->plain, CONNECTION_MAX_VALUE, NULL))
+        return -1;
+    db->guards = xcalloc(ARRAY_LEN(guarded), sizeof *db->guards);
+    for (int i = 0; i < ARRAY_LEN(guarded); i++) {
+        const struct guarded *f = &guarded[i];
+        db->guards[i] = (struct guard){ .db = db, .function = f };
+        if (sqlite3_create_function(db->db, f->name, f->arguments, FLAGS, &db->guards[i], call_guarded, NULL, NULL))
+            return -1;
+    }
+    return 0;
+}
+
+static void connection_unguard(struct connection *db)
+{
+    for (int i = 0; db->guards && i < ARRAY_LEN(guarded); i++)
+        sqlite3_finalize(db->guards[i].call);
+    free(db->guards);
+    db->guards = NULL;
+    sqlite3_close(db->plain);
+    db->plain = NULL;
+}
+
+enum { TRIES = 20 };
+
+/* How long another program's lock is waited for, if the statement has so many seconds. */
+static const double LOCKED_SECONDS = 10;
+
+/* SQLite's busy handler: 0 gives up. */
+static int wait_for_lock(void *of, int count)
+{
+    enum { SHORT = 1, LONG = 10 }; /* milliseconds */
+    const struct connection *db = of;
+    double now = now_seconds(), begun = db->deadline - db->limits.seconds;
+
+    if (now > db->deadline - 0.1 || now > begun + LOCKED_SECONDS)
+        return 0;
+    sqlite3_sleep(count < 10 ? SHORT : LONG);
+    return 1;
+}
+
+static void connection_close_file(struct connection *db);
+static int connection_set_up(struct connection *db, struct error *err);
+
+/* Opens the file at db->path.  -1 with an error. */
+static int connection_open_file(struct connection *db, struct error *err)
+{
+    database_state_look(&db->state, db->path);
+    int rc = sqlite_open_file(&db->file, db->path, db->ways, CONNECTION_MAX_VALUE, err);
+    db->db = db->file.db;
+    if (rc == 0 && (rc = connection_set_up(db, err)) == 0)
+        sqlite3_busy_handler(db->db, wait_for_lock, db);
+    if (rc)
+        connection_close_file(db);
+    return rc;
+}
+
+static void connection_close_file(struct connection *db)
+{
+    if (!db->path)
+        return;
+    db->notes |= db->file.view ? sqlite_view_notes(db->file.view) : 0;
+    sqlite_close_file(&db->file);
+    db->db = NULL;
+    connection_unguard(db);
+}
+
+unsigned connection_notes(const struct connection *db)
+{
+    return db->notes | (db->file.view ? sqlite_view_notes(db->file.view) : 0);
+}
+
+/* What goes wrong with a statement is told without the path, as if the file had been open. */
+static int open_for_statement(struct connection *db)
+{
+    struct error err = { 0 };
+    size_t n = strlen(db->path);
+
+    if (connection_open_file(db, &err) == 0)
+        return 0;
+    bool named = strncmp(err.text, db->path, n) == 0 && strncmp(err.text + n, ": ", 2) == 0;
+    return connection_end(db, EXEC_FAILED, "%s", named ? err.text + n + 2 : err.text);
+}
+
+/* Takes the lock that was given back. */
+static int wake(struct connection *db)
+{
+    int rc, count = 0;
+
+    while ((rc = sqlite_view_wake(db->file.view)) == SQLITE_BUSY && wait_for_lock(db, count))
+        count++;
+    return rc == SQLITE_OK ? 0 : connection_end_sqlite(db, rc);
+}
+
+/* Before a statement: opens the file again where it is no more what it was.  -1 ends the statement. */
+static int connection_refresh(struct connection *db)
+{
+    struct database_state now;
+
+    if (!db->path)
+        return 0;
+    if (db->db && wake(db))
+        return -1;
+    database_state_look(&now, db->path);
+    if (db->db && database_state_same(&db->state, &now))
+        return 0;
+    if (db->db)
+        db->ways = 0;
+    connection_close_file(db);
+    return open_for_statement(db);
+}
+
+/* The statement begins anew, in what is left of its time. */
+static void begin_again(struct connection *db)
+{
+    double deadline = db->deadline;
+
+    connection_begin(db);
+    db->deadline = deadline;
+}
+
+static bool may_run_again(struct connection *db, int tries)
+{
+    if (tries < TRIES && now_seconds() < db->deadline)
+        return true;
+    db->status = EXEC_OK;
+    connection_end(db, EXEC_FAILED,
+                   "the database changes faster than it can be read: its -shm file, whose locks would "
+                   "keep writers apart, is missing or cannot be used");
+    return false;
+}
+
+/* After it: whether it must be run again, since it may have seen parts of two states; tries: how often it was run
+ * before. */
+static bool connection_is_torn(struct connection *db, int tries)
+{
+    if (!db->path || !db->db)
+        return false;
+    bool torn = sqlite_file_is_torn(&db->file, db->path, &db->state), young = db->state.young;
+    unsigned ways = torn ? 0 : sqlite_better_ways(db->ways, db->code);
+    bool hot = db->code == SQLITE_READONLY_ROLLBACK; /* so it seems for a moment while a writer begins */
+    if (!torn && !hot && ways == db->ways)
+        return false;
+    connection_close_file(db);
+    if (!may_run_again(db, tries))
+        return false;
+    if (torn && young)
+        sqlite3_sleep((int)(1e3 * DATABASE_STATE_SETTLES));
+    db->ways = ways;
+    begin_again(db);
+    return true;
+}
+
+/* Holds no lock from here to the next statement. */
+static void connection_rest(struct connection *db)
+{
+    if (db->path && db->db && !sqlite_view_rest(db->file.view))
+        connection_close_file(db);
+}
 
 static size_t keep(struct rows *r, const void *bytes, size_t n)
 {
@@ -185,4 +877,134 @@ void rows_release(struct rows *r)
     free(r->cells);
     free(r->heap);
     *r = (struct rows){ 0 };
+}
+
+/* In place of a collation that only the owner's program has: SQL that does not compare by it runs. */
+static int compare_by_none(void *of, int a_size, const void *a, int b_size, const void *b)
+{
+    (void)a_size, (void)a, (void)b_size, (void)b;
+    connection_end(of, EXEC_FAILED, "it compares by a collation that is missing");
+    sqlite3_interrupt(((struct connection *)of)->db);
+    return 0;
+}
+
+static void add_collation(void *of, sqlite3 *db, int encoding, const char *name)
+{
+    (void)encoding;
+    sqlite3_create_collation(db, name, SQLITE_UTF8, of, compare_by_none);
+}
+
+/* Sets up what SQLite has open as `db`: guards, authorizer, limits.  -1 with EXIT_CODE_MEMORY. */
+static int connection_set_up(struct connection *db, struct error *err)
+{
+    /* none of them reads more than the database */
+    static const char *const modules[] = {
+        "json_each", "json_tree", "fts3", "fts4", "fts5", "rtree", "rtree_i32", NULL
+    };
+
+    sqlite3_db_config(db->db, SQLITE_DBCONFIG_DQS_DML, 1, NULL); /* "English" is a string in Spider */
+    sqlite3_drop_modules(db->db, (const char **)modules);
+    sqlite3_limit(db->db, SQLITE_LIMIT_VDBE_OP, MAX_PROGRAM);
+    sqlite3_limit(db->db, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX_TEXT);
+    sqlite3_exec(db->db, "PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON", NULL, NULL, NULL);
+    if (connection_guard(db) || connection_hide_functions(db))
+        return error_set(err, EXIT_CODE_MEMORY, "SQLite: %s", sqlite3_errmsg(db->db));
+    sqlite3_collation_needed(db->db, db, add_collation);
+    sqlite3_set_authorizer(db->db, connection_authorize, db);
+    sqlite3_progress_handler(db->db, STEPS_PER_CHECK, on_steps, db);
+    return 0;
+}
+
+/* Reads the schema, so that a file which is no database shows here. */
+static int check_schema(struct connection *db, const char *path, struct error *err)
+{
+    static const char sql[] = "SELECT count(*), total(type = 'view') FROM sqlite_schema";
+    struct rows r = { 0 };
+    const char *why;
+    int rc = 0;
+
+    if (connection_run(db, &r, sql, sizeof sql - 1, &why) != EXEC_OK)
+        rc = error_set(err, EXIT_CODE_DATA, "%s: %s", path, why);
+    else if (r.cells[0].integer == 0)
+        rc = error_set(err, EXIT_CODE_DATA, "%s: holds no table", path);
+    else if (r.cells[1].real > MAX_VIEWS)
+        rc = error_set(err, EXIT_CODE_DATA, "%s: holds %.0f views, at most %d are taken", path, r.cells[1].real,
+                       MAX_VIEWS);
+    rows_release(&r);
+    return rc;
+}
+
+struct connection *connection_open(const char *path, bool schema, const struct exec_limits *limits, struct error *err)
+{
+    struct connection *db = new_connection(limits);
+
+    db->schema = schema;
+    db->path = xstrdup(path);
+    if (connection_open_file(db, err) == 0 && check_schema(db, path, err) == 0)
+        return db;
+    connection_close(db);
+    return NULL;
+}
+
+static int script_error(struct connection *db, const char *statement, int rc, struct error *err)
+{
+    size_t begin = strspn(statement, " \t\r\n");
+
+    connection_end_sqlite(db, rc);
+    return error_set(err, EXIT_CODE_DATA, "\"%.60s\": %s", statement + begin, db->why);
+}
+
+/* Runs the statement that script begins with; *rest is what follows it. */
+static int run_statement(struct connection *db, const char *script, const char **rest, struct error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(db->db, script, -1, &stmt, rest);
+
+    db->calls = 0;
+    if (rc == SQLITE_OK && sqlite3_column_count(stmt) > 0)
+        rc = connection_end(db, EXEC_REFUSED, "SELECT is not allowed");
+    if (rc == SQLITE_OK && stmt)
+        rc = sqlite3_step(stmt) == SQLITE_DONE ? SQLITE_OK : sqlite3_errcode(db->db);
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_OK ? 0 : script_error(db, script, rc, err);
+}
+
+static int run_script(struct connection *db, const char *script, struct error *err)
+{
+    sqlite3_limit(db->db, SQLITE_LIMIT_SQL_LENGTH, CONNECTION_MEMORY);
+    sqlite3_limit(db->db, SQLITE_LIMIT_VDBE_OP, CONNECTION_MEMORY);
+    db->filling = true;
+    while (*script)
+        if (run_statement(db, script, &script, err))
+            return -1;
+    if (!sqlite3_get_autocommit(db->db))
+        return error_set(err, EXIT_CODE_DATA, "the script ends within a transaction");
+    db->filling = false;
+    sqlite3_limit(db->db, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX_TEXT);
+    sqlite3_limit(db->db, SQLITE_LIMIT_VDBE_OP, MAX_PROGRAM);
+    return 0;
+}
+
+struct connection *connection_open_script(const char *script, bool schema, const struct exec_limits *limits,
+                                          struct error *err)
+{
+    struct connection *db = new_connection(limits);
+
+    db->schema = schema;
+    if (sqlite_open_memory(&db->db, CONNECTION_MAX_VALUE, err) == 0 && connection_set_up(db, err) == 0 &&
+        run_script(db, script, err) == 0)
+        return db;
+    connection_close(db);
+    return NULL;
+}
+
+void connection_close(struct connection *db)
+{
+    if (!db)
+        return;
+    connection_close_file(db);
+    sqlite3_close(db->db);
+    connection_unguard(db);
+    free(db->path);
+    free(db);
 }

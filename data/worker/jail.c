@@ -1,15 +1,319 @@
-#include "data/worker/jail_impl.h"
+#include "data/worker/jail.h"
 
+#include "data/exec/sql_wire.h"
+
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+/* The same on all architectures: newer calls have one number. */
+enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446, ASK_VERSION = 1, PATH_BENEATH = 1 };
+
+enum file_right {
+    READ_FILE = 1 << 2,
+    READ_FOLDER = 1 << 3,
+    RIGHTS_OF_1 = (1 << 13) - 1,                  /* execute, write, read, make and remove files of each kind */
+    RIGHTS_OF_2 = RIGHTS_OF_1 | 1 << 13,          /* and link or rename to another folder */
+    RIGHTS_OF_3 = RIGHTS_OF_2 | 1 << 14,          /* and truncate */
+    RIGHTS_OF_5 = RIGHTS_OF_3 | 1 << 15,          /* and ioctl of devices */
+    BIND_OR_CONNECT = 1 << 0 | 1 << 1,            /* TCP, from 4 on */
+    ABSTRACT_SOCKETS_OR_SIGNALS = 1 << 0 | 1 << 1 /* to processes outside of this jail, from 6 on */
+};
+
+struct ruleset {
+    uint64_t handled_files, handled_network, scoped;
+};
+
+struct __attribute__((packed)) path_rule {
+    uint64_t allowed;
+    int32_t folder;
+};
+
+/* An older ABI knows the first fields alone, and takes a larger struct whose rest is 0. */
+static struct ruleset ruleset_of(long version)
+{
+    static const uint64_t rights[] = { RIGHTS_OF_1, RIGHTS_OF_2, RIGHTS_OF_3, RIGHTS_OF_3, RIGHTS_OF_5 };
+    long last = ARRAY_LEN(rights);
+
+    return (struct ruleset){ .handled_files = rights[(version < last ? version : last) - 1],
+                             .handled_network = version >= 4 ? BIND_OR_CONNECT : 0,
+                             .scoped = version >= 6 ? ABSTRACT_SOCKETS_OR_SIGNALS : 0 };
+}
+
+/* A name that is not there, or a link, whose target has a rule of its own, needs none. */
+static int allow_reading(int ruleset, int in, const char *name, bool only_folders)
+{
+    struct path_rule rule = { .folder = openat(in, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) };
+    struct stat st;
+    long rc = 0;
+
+    if (rule.folder < 0)
+        return 0;
+    bool known = fstat(rule.folder, &st) == 0, folder = known && S_ISDIR(st.st_mode);
+    rule.allowed = folder ? READ_FILE | READ_FOLDER : READ_FILE;
+    if (folder || (known && !only_folders && !S_ISLNK(st.st_mode)))
+        rc = syscall(ADD_RULE, ruleset, PATH_BENEATH, &rule, 0);
+    close(rule.folder);
+    return rc ? -1 : 0;
+}
+
+static bool is_among(const char *name, const char *const *names)
+{
+    while (*names && strcmp(name, *names) != 0)
+        names++;
+    return *names;
+}
+
+/* All that is in a folder but for these names, or its folders alone. */
+static int allow_all_in(int ruleset, const char *path, const char *const *but, bool only_folders)
+{
+    DIR *d = opendir(path);
+    int rc = 0;
+
+    for (struct dirent *e; d && rc == 0 && (e = readdir(d));)
+        if (!is_among(e->d_name, but))
+            rc = allow_reading(ruleset, dirfd(d), e->d_name, only_folders);
+    if (d)
+        closedir(d);
+    return rc;
+}
+
+/* Databases are anywhere, so all top-level folders can be read but the system's.  /etc keeps its secrets in files. */
+static int allow_folders(int ruleset)
+{
+    static const char *const none[] = { ".", "..", NULL };
+    static const char *const own[] = { ".", "..", "proc", "sys", "dev", "etc", NULL };
+
+    if (allow_all_in(ruleset, "/", own, false) || allow_all_in(ruleset, "/etc", none, true) ||
+        allow_reading(ruleset, AT_FDCWD, "/dev/shm", false) || allow_reading(ruleset, AT_FDCWD, "/dev/urandom", false))
+        return -1;
+#ifdef AMBIT_SANITIZE /* whose reports read the process's own mappings */
+    return allow_reading(ruleset, AT_FDCWD, "/proc", false);
+#else
+    return 0;
+#endif
+}
+
+/* Leaves only reading of files, outside of the system's own folders.  1 when the kernel has no Landlock, -1 with err
+ * when it has and refuses. */
+static int jail_restrict_files(struct error *err)
+{
+    long version = syscall(CREATE_RULESET, NULL, 0, ASK_VERSION);
+
+    if (version < 1)
+        return 1;
+    struct ruleset all = ruleset_of(version);
+    int fd = (int)syscall(CREATE_RULESET, &all, sizeof all, 0);
+    int rc = fd < 0 || allow_folders(fd) || syscall(RESTRICT_SELF, fd, 0) ? -1 : 0;
+    if (rc)
+        error_set(err, EXIT_CODE_FAILURE,
+                  "the kernel has Landlock and refuses it (%s): a process can be within 16 Landlock domains at most; "
+                  "start the program outside of some of them",
+                  strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+#if defined(__x86_64__) && !defined(__ILP32__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+#if defined(ARCHITECTURE) && !defined(AMBIT_SANITIZE) /* a sanitizer asks the kernel for more */
+/* The low 32 bits of an argument, of which those in `mask` are `value`.  A mask of 0: whatever it is. */
+struct condition {
+    int argument;
+    uint32_t mask, value;
+};
+
+/* A call that is allowed; one with several rules where any of them fits. */
+struct rule {
+    unsigned call;
+    struct condition first, second;
+};
+
+enum {
+    READING = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_DIRECTORY, /* flags of openat; O_RDONLY is 0 */
+    RULES = 96,
+    INSTRUCTIONS = 9 /* of a rule at most */
+};
+
+#define ANYHOW(call)                                                                                                   \
+    {                                                                                                                  \
+        call, { 0 },                                                                                                   \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+#define WITH(call, argument, mask, value)                                                                              \
+    {                                                                                                                  \
+        call, { argument, mask, value },                                                                               \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+
+/* Reading files and memory for results; F_GETLK and F_SETLK are a reader's locks, since no file is open for writing. */
+static const struct rule rules[] = {
+    ANYHOW(SYS_pread64),
+    ANYHOW(SYS_read),
+    ANYHOW(SYS_lseek),
+    WITH(SYS_recvfrom, 0, UINT32_MAX, WIRE_SOCKET),
+    WITH(SYS_sendmsg, 0, UINT32_MAX, WIRE_SOCKET),
+    WITH(SYS_sendto, 0, UINT32_MAX, WIRE_SOCKET),
+    WITH(SYS_write, 0, UINT32_MAX, STDERR_FILENO),
+    WITH(SYS_writev, 0, UINT32_MAX, STDERR_FILENO),
+    WITH(SYS_openat, 2, ~(uint32_t)READING, O_RDONLY),
+    ANYHOW(SYS_close),
+    ANYHOW(SYS_fstat),
+    ANYHOW(SYS_newfstatat),
+    ANYHOW(SYS_statx),
+    ANYHOW(SYS_faccessat),
+    ANYHOW(SYS_faccessat2),
+    ANYHOW(SYS_readlinkat),
+    ANYHOW(SYS_getcwd),
+    WITH(SYS_fcntl, 1, UINT32_MAX, F_GETFD),
+    WITH(SYS_fcntl, 1, UINT32_MAX, F_SETFD),
+    WITH(SYS_fcntl, 1, UINT32_MAX, F_GETFL),
+    WITH(SYS_fcntl, 1, UINT32_MAX, F_GETLK),
+    WITH(SYS_fcntl, 1, UINT32_MAX, F_SETLK),
+    WITH(SYS_fcntl, 1, UINT32_MAX, F_OFD_GETLK),
+    WITH(SYS_fcntl, 1, UINT32_MAX, F_OFD_SETLK),
+    { SYS_mmap, { 2, PROT_EXEC | PROT_WRITE, 0 }, { 0 } },
+    { SYS_mmap, { 2, PROT_EXEC, 0 }, { 3, MAP_SHARED, 0 } },
+    WITH(SYS_mprotect, 2, PROT_EXEC, 0),
+    ANYHOW(SYS_munmap),
+    ANYHOW(SYS_mremap),
+    ANYHOW(SYS_madvise),
+    ANYHOW(SYS_brk),
+    ANYHOW(SYS_futex),
+    ANYHOW(SYS_clock_gettime),
+    ANYHOW(SYS_clock_getres),
+    ANYHOW(SYS_clock_nanosleep),
+    ANYHOW(SYS_nanosleep),
+    ANYHOW(SYS_gettimeofday),
+    ANYHOW(SYS_ppoll),
+    ANYHOW(SYS_sched_yield),
+    ANYHOW(SYS_sysinfo),
+    ANYHOW(SYS_getrandom),
+    ANYHOW(SYS_getpid),
+    ANYHOW(SYS_gettid),
+    ANYHOW(SYS_getppid),
+    ANYHOW(SYS_getuid),
+    ANYHOW(SYS_geteuid),
+    ANYHOW(SYS_getgid),
+    ANYHOW(SYS_getegid),
+    ANYHOW(SYS_rt_sigaction),
+    ANYHOW(SYS_rt_sigprocmask),
+    ANYHOW(SYS_rt_sigreturn),
+    ANYHOW(SYS_restart_syscall),
+    ANYHOW(SYS_exit),
+    ANYHOW(SYS_exit_group),
+#ifdef SYS_open /* older names of the same */
+    ANYHOW(SYS_stat),
+    ANYHOW(SYS_lstat),
+    ANYHOW(SYS_access),
+    ANYHOW(SYS_readlink),
+    ANYHOW(SYS_poll),
+    ANYHOW(SYS_time),
+#endif
+};
+
+struct call_filter {
+    struct sock_filter items[(RULES + 1) * INSTRUCTIONS];
+    unsigned short n;
+};
+
+static void add(struct call_filter *p, unsigned code, uint32_t k, int if_true, int if_false)
+{
+    CHECK(p->n < ARRAY_LEN(p->items), "%d instructions", p->n);
+    p->items[p->n++] = (struct sock_filter){ (uint16_t)code, (uint8_t)if_true, (uint8_t)if_false, k };
+}
+
+static void add_load(struct call_filter *p, size_t offset)
+{
+    add(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+/* Where the condition does not hold, `skip` instructions behind its last are passed over. */
+static void add_condition(struct call_filter *p, const struct condition *c, int skip)
+{
+    if (!c->mask)
+        return;
+    add_load(p, offsetof(struct seccomp_data, args[c->argument]));
+    add(p, BPF_ALU | BPF_AND | BPF_K, c->mask, 0, 0);
+    add(p, BPF_JMP | BPF_JEQ | BPF_K, c->value, 0, skip);
+}
+
+static void add_rule(struct call_filter *p, const struct rule *r)
+{
+    int second = r->second.mask ? 3 : 0, conditions = second + (r->first.mask ? 3 : 0);
+
+    add_load(p, offsetof(struct seccomp_data, nr));
+    add(p, BPF_JMP | BPF_JEQ | BPF_K, r->call, 0, conditions + 1);
+    add_condition(p, &r->first, second + 1);
+    add_condition(p, &r->second, 1);
+    add(p, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+}
+
+/* A call that is not allowed fails with EPERM: the C library's next release may try one that it can do without. */
+static void build(struct call_filter *p)
+{
+    const struct rule abort_self = WITH(SYS_tgkill, 0, UINT32_MAX, (uint32_t)getpid());
+
+    add_load(p, offsetof(struct seccomp_data, arch));
+    add(p, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+    add(p, BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
+    for (int i = 0; i < ARRAY_LEN(rules); i++)
+        add_rule(p, &rules[i]);
+    add_rule(p, &abort_self);
+    add(p, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
+}
+
+static int jail_filter_calls(struct error *err)
+{
+    struct call_filter p = { .n = 0 };
+    _Static_assert(ARRAY_LEN(rules) < RULES, "room for the rules");
+
+    build(&p);
+    struct sock_fprog filter = { .len = p.n, .filter = p.items };
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_FAILURE,
+                     "the kernel takes no filter of system calls (seccomp: %s), and no SQL runs without one: use a "
+                     "kernel with CONFIG_SECCOMP_FILTER, in a container one that lets prctl set it",
+                     strerror(errno));
+}
+#elif defined(ARCHITECTURE)
+static int jail_filter_calls(struct error *err)
+{
+    (void)err;
+    return 0;
+}
+#else
+static int jail_filter_calls(struct error *err)
+{
+    return error_set(err, EXIT_CODE_FAILURE,
+                     "there is no list of system calls for this processor, and no SQL runs without one: use x86-64 or "
+                     "aarch64");
+}
+#endif
 
 enum { SAID = STDERR_FILENO + 1 }; /* where standard error is kept until the jail holds */
 

@@ -24,7 +24,7 @@
 
 enum { NOBODY = 65534, LEAST_PROBES = 120 };
 
-/* The worker reads a socket, as by data/exec/sql_worker.c. */
+/* The worker reads a socket, as by data/exec/sqlite_exec.c. */
 static void become_worker(int program, int socket)
 {
     char version[] = WIRE_VERSION, name[] = "ambit-sql-worker", *argv[] = { name, version, NULL };
