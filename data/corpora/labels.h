@@ -30,4 +30,11 @@ struct labels_request {
  */
 int labels_read(struct dataset *d, const struct labels_request *q, struct error *err);
 
+/* Moves the examples of `all` to the folds of d and tells how on the log; name opens that line. */
+void labels_split(struct dataset *d, const struct example_list *all, int64_t seed, const char *name);
+
+/* The number among texts of a question, which is added when it is new; questions that differ by case and spaces alone
+ * are one. */
+int labels_text_number(struct strings *texts, const char *question);
+
 #endif

@@ -1,6 +1,5 @@
 #include "data/score/ambiqt_map_impl.h"
 
-#include "data/corpora/ambiqt_draft.h"
 #include "data/corpora/ambiqt_text.h"
 
 #include <ctype.h>

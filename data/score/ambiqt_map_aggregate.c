@@ -1,5 +1,4 @@
 /* Part of ambiqt_map.h: our mapping of kind P. */
-#include "data/corpora/ambiqt_draft.h"
 #include "data/corpora/ambiqt_text.h"
 #include "data/score/ambiqt_map_impl.h"
 

@@ -1,6 +1,6 @@
 #include "train/adapt/adapt_draws.h"
 
-#include "data/corpora/labels_split.h"
+#include "data/corpora/labels.h"
 #include "data/corpora/split.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"

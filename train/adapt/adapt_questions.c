@@ -1,6 +1,6 @@
 #include "train/adapt/adapt_questions.h"
 
-#include "data/corpora/labels_split.h"
+#include "data/corpora/labels.h"
 #include "data/util/stop.h"
 
 #include <stdio.h>

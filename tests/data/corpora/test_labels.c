@@ -2,7 +2,6 @@
 #include "tests/support/support.h"
 
 #include "data/corpora/labels.h"
-#include "data/corpora/labels_split.h"
 
 #include <stdio.h>
 #include <string.h>
