@@ -51,7 +51,7 @@ struct dump {
 };
 
 /* NULL when the table has no such column; names are compared as SQLite does. */
-static struct dump_column *dump_find_column(const struct dump_table *t, const char *name)
+static struct dump_column *find_column(const struct dump_table *t, const char *name)
 {
     for (int i = 0; i < t->n; i++)
         if (strcasecmp(t->columns[i].name, name) == 0)
@@ -60,15 +60,15 @@ static struct dump_column *dump_find_column(const struct dump_table *t, const ch
 }
 
 /* Unless the table has one of that name. */
-static void dump_add_column(struct dump_table *t, struct dump_column c)
+static void add_column(struct dump_table *t, struct dump_column c)
 {
-    if (dump_find_column(t, c.name))
+    if (find_column(t, c.name))
         return;
     GROW(t->columns, t->n, t->cap);
     t->columns[t->n++] = c;
 }
 
-static void dump_put_name(struct dump *d, const char *name)
+static void put_name(struct dump *d, const char *name)
 {
     putc('"', d->out);
     for (; *name; name++) {
@@ -80,7 +80,7 @@ static void dump_put_name(struct dump *d, const char *name)
 }
 
 /* A blank and a part of the dump's text; nothing where that is empty. */
-static void dump_put_span(struct dump *d, struct sql_span s)
+static void put_span(struct dump *d, struct sql_span s)
 {
     if (s.end > s.begin)
         fprintf(d->out, " %.*s", s.end - s.begin, d->text + s.begin);
@@ -90,16 +90,16 @@ static void add_lost_columns(struct dump *d, struct dump_table *t)
 {
     for (int k = 0; k < t->n_keys && !t->rows; k++)
         for (int i = 0; i < t->keys[k].n; i++)
-            dump_add_column(t, (struct dump_column){ .name = d->names[t->keys[k].first + i] });
+            add_column(t, (struct dump_column){ .name = d->names[t->keys[k].first + i] });
 }
 
 static void put_column(struct dump *d, const struct dump_column *c, bool *primary)
 {
-    dump_put_name(d, c->name);
-    dump_put_span(d, c->type);
+    put_name(d, c->name);
+    put_span(d, c->type);
     if (c->lost && c->integers && !c->others)
         fputs(" INTEGER", d->out);
-    dump_put_span(d, c->collation);
+    put_span(d, c->collation);
     if (c->primary && !*primary)
         fputs(" PRIMARY KEY", d->out);
     if (c->unique)
@@ -111,7 +111,7 @@ static void put_column(struct dump *d, const struct dump_column *c, bool *primar
 static bool is_whole(const struct dump *d, const struct dump_table *t, struct dump_key key)
 {
     for (int i = 0; i < key.n; i++)
-        if (!dump_find_column(t, d->names[key.first + i]))
+        if (!find_column(t, d->names[key.first + i]))
             return false;
     return key.n > 0 && key.kind != KEY_FOREIGN;
 }
@@ -121,7 +121,7 @@ static void put_key(struct dump *d, struct dump_key key)
     fputs(key.kind == KEY_PRIMARY ? ", PRIMARY KEY (" : ", UNIQUE (", d->out);
     for (int i = 0; i < key.n; i++) {
         fputs(i ? ", " : "", d->out);
-        dump_put_name(d, d->names[key.first + i]);
+        put_name(d, d->names[key.first + i]);
     }
     putc(')', d->out);
 }
@@ -133,7 +133,7 @@ static void put_table(struct dump *d, struct dump_table *t)
     if (t->n == 0)
         return;
     fputs("CREATE TABLE ", d->out);
-    dump_put_name(d, t->name);
+    put_name(d, t->name);
     fputs(" (", d->out);
     for (int i = 0; i < t->n; i++) {
         fputs(i ? ", " : "", d->out);
@@ -148,7 +148,7 @@ static void put_table(struct dump *d, struct dump_table *t)
 }
 
 /* CREATE TABLE of all tables. */
-static void dump_put_tables(struct dump *d)
+static void put_tables(struct dump *d)
 {
     for (int i = 0; i < d->n; i++)
         put_table(d, &d->tables[i]);
@@ -284,7 +284,7 @@ static void read_definition(struct dump *d, struct dump_table *t, struct token_r
         if (kind(d, i) == WORD_COLLATE && i + 1 < p.end && kind(d, i + 1) == TOKEN_NAME)
             c.collation = span_of(d, (struct token_range){ i, i + 2 });
     }
-    dump_add_column(t, c);
+    add_column(t, c);
 }
 
 /* The columns in parentheses behind PRIMARY KEY and the like. */
@@ -396,14 +396,14 @@ static void take_columns(struct dump *d, struct dump_table *t, int end)
     fputs(" (", d->out);
     do {
         const char *name = name_of(d, next_part(d, end)), *before = t->n ? ", " : "";
-        const struct dump_column *known = dump_find_column(&old, name);
+        const struct dump_column *known = find_column(&old, name);
         fputs(before, d->out);
-        dump_put_name(d, name);
-        dump_add_column(t, known ? *known : (struct dump_column){ .name = name, .lost = true });
+        put_name(d, name);
+        add_column(t, known ? *known : (struct dump_column){ .name = name, .lost = true });
     } while (more_parts(d, end));
     putc(')', d->out);
     for (int i = 0; i < old.n; i++)
-        dump_add_column(t, old.columns[i]);
+        add_column(t, old.columns[i]);
     free(old.columns);
 }
 
@@ -418,7 +418,7 @@ static int read_insert(struct dump *d, int end)
         return complain(d, start, "INSERT, expected INTO, a name and VALUES");
     struct dump_table *t = find_table(d, name);
     fputs("INSERT INTO ", d->out);
-    dump_put_name(d, name);
+    put_name(d, name);
     if (kind(d, d->at) == TOKEN_LEFT_PAREN) {
         d->at++;
         take_columns(d, t, end);
@@ -426,7 +426,7 @@ static int read_insert(struct dump *d, int end)
     }
     if (d->at >= end || kind(d, d->at) != WORD_VALUES)
         return complain(d, start, "INSERT, expected VALUES");
-    dump_put_span(d, span_of(d, (struct token_range){ d->at, end }));
+    put_span(d, span_of(d, (struct token_range){ d->at, end }));
     fputs(";\n", d->out);
     see_values(d, t, end);
     return 0;
@@ -522,7 +522,7 @@ char *dump_repair(const char *dump, struct error *err)
     fclose(d.out);
     if (rc == 0) {
         d.out = memory_stream(&script, &size);
-        dump_put_tables(&d);
+        put_tables(&d);
         fputs(d.inserts, d.out);
         fclose(d.out);
     }

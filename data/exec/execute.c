@@ -123,7 +123,7 @@ static struct exec_database *find_database(struct exec_keys *k, const char *path
     return &k->databases[i];
 }
 
-static uint64_t exec_keys_hash(struct exec_keys *k, const char *path)
+static uint64_t keys_hash(struct exec_keys *k, const char *path)
 {
     return find_database(k, path)->hash;
 }
@@ -141,7 +141,7 @@ static const char *canonical(struct exec_keys *k, const struct exec_database *d,
 }
 
 /* The number of a query, counted from 0 in order of arrival; -1 with EXIT_CODE_MEMORY. */
-static int exec_keys_find(struct exec_keys *k, const char *path, const char *sql, struct error *err)
+static int keys_find(struct exec_keys *k, const char *path, const char *sql, struct error *err)
 {
     char *text = NULL;
 
@@ -158,7 +158,7 @@ static int exec_keys_find(struct exec_keys *k, const char *path, const char *sql
 }
 
 /* A zeroed struct is ready. */
-static void exec_keys_release(struct exec_keys *k)
+static void keys_release(struct exec_keys *k)
 {
     for (int i = 0; i < k->n; i++)
         schema_set_close(&k->databases[i].schema);
@@ -196,7 +196,7 @@ struct exec_batch {
     int64_t held, kept, runs;
 };
 
-static struct exec_batch *exec_batch_open(const struct exec_limits *limits)
+static struct exec_batch *batch_open(const struct exec_limits *limits)
 {
     struct exec_batch *b = xcalloc(1, sizeof *b);
 
@@ -206,7 +206,7 @@ static struct exec_batch *exec_batch_open(const struct exec_limits *limits)
     return b;
 }
 
-static void exec_batch_close(struct exec_batch *b)
+static void batch_close(struct exec_batch *b)
 {
     if (!b)
         return;
@@ -216,20 +216,20 @@ static void exec_batch_close(struct exec_batch *b)
     }
     for (int i = 0; i < b->n; i++)
         exec_result_release(&b->entries[i].result);
-    exec_keys_release(&b->keys);
+    keys_release(&b->keys);
     free(b->threads);
     free(b->entries);
     free(b);
 }
 
 /* Of a file's bytes; 0 when it cannot be read. */
-static uint64_t exec_batch_hash(struct exec_batch *b, const char *path)
+static uint64_t batch_hash(struct exec_batch *b, const char *path)
 {
-    return exec_keys_hash(&b->keys, path);
+    return keys_hash(&b->keys, path);
 }
 
 /* Queries that were run, the others being answered from what was known. */
-static int64_t exec_batch_runs(const struct exec_batch *b)
+static int64_t batch_runs(const struct exec_batch *b)
 {
     return b->runs;
 }
@@ -310,7 +310,7 @@ static void settle(struct exec_batch *b, struct batch_query *e)
 static int find_entries(struct exec_batch *b, const struct exec_query *queries, int *keys, int64_t n, struct error *err)
 {
     for (int64_t i = 0; i < n; i++) {
-        keys[i] = exec_keys_find(&b->keys, queries[i].path, queries[i].sql, err);
+        keys[i] = keys_find(&b->keys, queries[i].path, queries[i].sql, err);
         if (keys[i] < 0)
             return -1;
         entry_of(b, keys[i])->last = i;
@@ -324,8 +324,8 @@ static int find_entries(struct exec_batch *b, const struct exec_query *queries, 
  * Calls fn for 0, 1, 2, ... on the caller's thread.  A database that cannot be opened fails its queries.  Returns the
  * number of queries told, which is less than n after a signal (stop.h); -1 when fn did, or with EXIT_CODE_MEMORY.
  */
-static int64_t exec_batch_run(struct exec_batch *b, const struct exec_query *queries, int64_t n, exec_batch_fn *fn,
-                              void *user, struct error *err)
+static int64_t batch_run(struct exec_batch *b, const struct exec_query *queries, int64_t n, exec_batch_fn *fn,
+                         void *user, struct error *err)
 {
     int *keys = xmalloc((size_t)n * sizeof *keys + 1);
     int64_t next = 0;
@@ -421,7 +421,7 @@ static uint64_t key_of(struct execute_job *x, const struct execute_record *r)
     h = hash_bytes(h, &q->python_text, sizeof q->python_text);
     for (int i = 0; i < ARRAY_LEN(parts); i++)
         h = hash_bytes(h, parts[i], strlen(parts[i]) + 1);
-    uint64_t file = r->path ? exec_batch_hash(x->batch, r->path) : 0;
+    uint64_t file = r->path ? batch_hash(x->batch, r->path) : 0;
     free(text);
     return hash_bytes(h, &file, sizeof file);
 }
@@ -519,7 +519,7 @@ static void release_group(struct execute_job *x)
 static int run_group(struct execute_job *x, struct error *err)
 {
     x->n_written = 0;
-    int64_t told = exec_batch_run(x->batch, x->queries, x->n_queries, take_result, x, err);
+    int64_t told = batch_run(x->batch, x->queries, x->n_queries, take_result, x, err);
     int rc = told < 0 || write_ready(x, err) ? -1 : 0;
 
     if (rc == 0)
@@ -559,7 +559,7 @@ static int run_file(struct execute_job *x, const char *input, struct error *err)
     limits.steps = q->steps;
     limits.seconds = q->seconds;
     limits.python_text = q->python_text;
-    x->batch = exec_batch_open(&limits);
+    x->batch = batch_open(&limits);
     if (db_path_check(q->db, err) || !(x->in = record_reader_open_range(input, q->form, &q->shard.range, err)) ||
         part_open(&x->part, q->out, q->resume, err))
         return -1;
@@ -581,8 +581,8 @@ int execute(const struct execute_request *q, const char *input, int64_t *failed,
     record_reader_close(x.in);
     if (rc == 0)
         log_info("%lld records, %lld failed, %lld of an earlier run; %lld queries run", (long long)x.records,
-                 (long long)x.failed, (long long)x.resumed, (long long)exec_batch_runs(x.batch));
-    exec_batch_close(x.batch);
+                 (long long)x.failed, (long long)x.resumed, (long long)batch_runs(x.batch));
+    batch_close(x.batch);
     release_group(&x);
     free(x.queries);
     free(x.owners);

@@ -96,7 +96,7 @@ static int take_number(struct sql_worker *w)
 }
 
 /* The calling thread's, with the number of a new connection in *db.  A worker is never freed. */
-static struct sql_worker *sql_worker_join(int *db)
+static struct sql_worker *worker_join(int *db)
 {
     pthread_mutex_lock(&pool_lock);
     struct sql_worker *w = find_worker();
@@ -107,28 +107,28 @@ static struct sql_worker *sql_worker_join(int *db)
 }
 
 /* A request and its answer stand between these two: threads may share a worker when connections change hands. */
-static void sql_worker_lock(struct sql_worker *w)
+static void worker_lock(struct sql_worker *w)
 {
     pthread_mutex_lock(&w->lock);
 }
 
-static void sql_worker_unlock(struct sql_worker *w)
+static void worker_unlock(struct sql_worker *w)
 {
     pthread_mutex_unlock(&w->lock);
 }
 
-static enum sql_worker_end sql_worker_ask(struct sql_worker *w, const struct wire_request *q, const char *text,
-                                          struct error *err);
+static enum sql_worker_end worker_ask(struct sql_worker *w, const struct wire_request *q, const char *text,
+                                      struct error *err);
 
 /* The number is free again; what the process has under it is closed. */
-static void sql_worker_leave(struct sql_worker *w, int db, int64_t age)
+static void worker_leave(struct sql_worker *w, int db, int64_t age)
 {
     struct wire_request close = { .op = WIRE_CLOSE, .db = db };
 
-    sql_worker_lock(w);
+    worker_lock(w);
     if (w->pid && w->age == age)
-        sql_worker_ask(w, &close, "", NULL);
-    sql_worker_unlock(w);
+        worker_ask(w, &close, "", NULL);
+    worker_unlock(w);
     pthread_mutex_lock(&pool_lock);
     w->numbers[db] = false;
     w->n_connections--;
@@ -354,7 +354,7 @@ static int start_at(struct sql_worker *w, char *path, struct error *err)
 
 /* Which process it is, counted from 1: what an earlier one held is gone.  Starts it where none runs; 0 with
  * EXIT_CODE_FAILURE when it cannot be started. */
-static int64_t sql_worker_age(struct sql_worker *w, struct error *err)
+static int64_t worker_age(struct sql_worker *w, struct error *err)
 {
     char *looked = NULL, *path = w->pid ? NULL : module_path("ambit-sql-worker", &looked);
     int rc = 0;
@@ -381,7 +381,7 @@ static enum sql_worker_end late(struct sql_worker *w, struct error *err)
 }
 
 /* Kills it for what it said. */
-static enum sql_worker_end sql_worker_refuse(struct sql_worker *w, struct error *err)
+static enum sql_worker_end worker_refuse(struct sql_worker *w, struct error *err)
 {
     bury(w);
     error_set(err, EXIT_CODE_DATA, "the SQL library broke down%s: its answer is none", on_what(w));
@@ -438,8 +438,8 @@ static void set_deadline(struct sql_worker *w, const struct wire_request *q)
 }
 
 /* Sends a request.  Whatever is not WORKER_ANSWERS has a reason in err. */
-static enum sql_worker_end sql_worker_ask(struct sql_worker *w, const struct wire_request *q, const char *text,
-                                          struct error *err)
+static enum sql_worker_end worker_ask(struct sql_worker *w, const struct wire_request *q, const char *text,
+                                      struct error *err)
 {
     struct iovec parts[] = { { (void *)(uintptr_t)q, sizeof *q }, { (void *)(uintptr_t)text, q->n + 1 } };
     struct msghdr m = { .msg_iov = parts, .msg_iovlen = 2 };
@@ -487,7 +487,7 @@ static enum sql_worker_end receive(struct sql_worker *w, void *to, size_t n, siz
 }
 
 /* Takes the next n bytes of the answer.  What is long goes to its place at once. */
-static enum sql_worker_end sql_worker_take(struct sql_worker *w, void *to, size_t n, struct error *err)
+static enum sql_worker_end worker_take(struct sql_worker *w, void *to, size_t n, struct error *err)
 {
     while (n) {
         size_t got = w->end - w->begin;
@@ -590,11 +590,11 @@ static enum sql_worker_end take_rows(struct exec_db *db, struct exec_result *r, 
     r->cells = xmalloc(cells + 1);
     r->names = xcalloc((size_t)r->columns, sizeof *r->names);
     r->block = xmalloc(heap + 1);
-    enum sql_worker_end end = sql_worker_take(db->worker, r->cells, cells, err);
+    enum sql_worker_end end = worker_take(db->worker, r->cells, cells, err);
     if (end == WORKER_ANSWERS)
-        end = sql_worker_take(db->worker, r->block, heap, err);
+        end = worker_take(db->worker, r->block, heap, err);
     if (end == WORKER_ANSWERS && !(find_names(r, heap) && find_bytes(r, heap)))
-        end = sql_worker_refuse(db->worker, err);
+        end = worker_refuse(db->worker, err);
     r->bytes = (int64_t)(cells + heap);
     return end;
 }
@@ -602,7 +602,7 @@ static enum sql_worker_end take_rows(struct exec_db *db, struct exec_result *r, 
 static enum sql_worker_end take_message(struct exec_db *db, struct exec_result *r, size_t heap, struct error *err)
 {
     r->message = xcalloc(heap + 1, 1);
-    return sql_worker_take(db->worker, r->message, heap, err);
+    return worker_take(db->worker, r->message, heap, err);
 }
 
 /* Once for each file. */
@@ -639,13 +639,13 @@ static enum sql_worker_end exchange(struct exec_db *db, enum wire_op op, const c
 
     memset(&q, 0, sizeof q); /* its padding travels too */
     q = (struct wire_request){ .op = op, .db = db->number, .limits = db->limits, .n = n };
-    enum sql_worker_end end = sql_worker_ask(db->worker, &q, text, err);
+    enum sql_worker_end end = worker_ask(db->worker, &q, text, err);
     if (end == WORKER_ANSWERS)
-        end = sql_worker_take(db->worker, &a, sizeof a, err);
+        end = worker_take(db->worker, &a, sizeof a, err);
     if (end != WORKER_ANSWERS)
         return end;
     if (!can_be(&db->limits, &a))
-        return sql_worker_refuse(db->worker, err);
+        return worker_refuse(db->worker, err);
     tell_notes(db, a.notes);
     *r = (struct exec_result){ .status = a.status, .columns = a.columns, .n = a.rows };
     if (a.status == EXEC_OK)
@@ -663,7 +663,7 @@ static int open_there(struct exec_db *db, struct error *err)
     struct exec_result r = { 0 };
 
     for (int tries = 0; tries < 2 && end == WORKER_GONE; tries++) {
-        db->age = sql_worker_age(db->worker, err);
+        db->age = worker_age(db->worker, err);
         if (!db->age)
             return -1;
         end = exchange(db, db->how, db->text, strlen(db->text), &r, err);
@@ -686,10 +686,10 @@ static struct exec_db *open_db(enum wire_op how, const char *text, const struct 
     db->how = how;
     db->text = xstrdup(text);
     db->limits = *limits;
-    db->worker = sql_worker_join(&db->number);
-    sql_worker_lock(db->worker);
+    db->worker = worker_join(&db->number);
+    worker_lock(db->worker);
     int rc = open_there(db, err);
-    sql_worker_unlock(db->worker);
+    worker_unlock(db->worker);
     if (rc == 0)
         return db;
     exec_close(db);
@@ -720,7 +720,7 @@ void exec_close(struct exec_db *db)
 {
     if (!db)
         return;
-    sql_worker_leave(db->worker, db->number, db->age);
+    worker_leave(db->worker, db->number, db->age);
     free(db->text);
     free(db);
 }
@@ -732,7 +732,7 @@ static struct exec_result run(struct exec_db *db, const char *sql, size_t n)
     struct error err;
 
     for (int tries = 0; tries < 2 && end == WORKER_GONE; tries++) {
-        int64_t age = sql_worker_age(db->worker, &err);
+        int64_t age = worker_age(db->worker, &err);
         if (!age || (age != db->age && open_there(db, &err)))
             break;
         end = exchange(db, WIRE_RUN, sql, n, &r, &err);
@@ -746,9 +746,9 @@ static struct exec_result run(struct exec_db *db, const char *sql, size_t n)
 
 struct exec_result exec_run_bytes(struct exec_db *db, const char *sql, size_t n)
 {
-    sql_worker_lock(db->worker);
+    worker_lock(db->worker);
     struct exec_result r = run(db, sql, n);
-    sql_worker_unlock(db->worker);
+    worker_unlock(db->worker);
     return r;
 }
 

@@ -1,7 +1,7 @@
 /*
  * sqlite_exec.h - runs SQL of strangers on SQLite databases: it reads, it ends, and it does nothing else.
  *
- * It runs in a worker process (sql_worker.h): a statement that crashes the library, hangs or eats memory ends as one
+ * It runs in a worker process (sql_wire.h): a statement that crashes the library, hangs or eats memory ends as one
  * result that says so, and what comes next finds its databases open as before.  There a connection has an authorizer
  * that lets only SELECT and harmless functions through, and limits on everything: steps of SQLite's virtual machine
  * first, which are the same on every machine, wall clock second, rows and bytes of the result, memory.  A connection is

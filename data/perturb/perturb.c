@@ -48,7 +48,7 @@ static const char *fresh_text(struct perturb *p, struct rng *rng)
 }
 
 /* A text in other letters or with a blank at an end; another value as it is. */
-static const char *perturb_odd(struct perturb *p, struct rng *rng, const char *value)
+static const char *odd_spelling(struct perturb *p, struct rng *rng, const char *value)
 {
     int blanks = below(rng, 4), letters = below(rng, 4);
 
@@ -77,7 +77,7 @@ static const char *fresh_time(struct perturb *p, struct rng *rng, enum family fa
 }
 
 /* A value that a column of this family may hold, hardly ever the same twice. */
-static const char *perturb_fresh(struct perturb *p, struct rng *rng, const struct perturb_column *column)
+static const char *fresh_value(struct perturb *p, struct rng *rng, const struct perturb_column *column)
 {
     double number = fresh_number(rng, column);
 
@@ -265,8 +265,8 @@ static const char *proposal(struct copier *k, const struct perturb_table *t, int
     if (!value && !c->unique && chance(k, 0.5) && !(r->filled && own == k->null))
         value = neighbour(k, t, column);
     if (!value)
-        value = perturb_fresh(k->p, &k->rng, c);
-    return c->family == FAMILY_TEXT && chance(k, r->odd) ? perturb_odd(k->p, &k->rng, value) : value;
+        value = fresh_value(k->p, &k->rng, c);
+    return c->family == FAMILY_TEXT && chance(k, r->odd) ? odd_spelling(k->p, &k->rng, value) : value;
 }
 
 static const char *choose(struct copier *k, const struct perturb_table *t, int column, int row)
@@ -277,7 +277,7 @@ static const char *choose(struct copier *k, const struct perturb_table *t, int c
     if (c->generated)
         return k->null;
     for (int tries = 0; tries < 12; tries++) {
-        value = tries < 6 ? proposal(k, t, column, tries < 3 ? row : -1) : perturb_fresh(k->p, &k->rng, c);
+        value = tries < 6 ? proposal(k, t, column, tries < 3 ? row : -1) : fresh_value(k->p, &k->rng, c);
         if (!c->unique || value == k->null || !has(&c->used, value))
             break;
     }

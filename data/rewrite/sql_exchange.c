@@ -86,7 +86,7 @@ static bool namesakes(const struct schema *s, int a, int b, int but, bool primar
 /* A foreign key; where there is none, a whole primary key with namesakes in the other table; where they share no part
  * of a key, the only name that they share beside column `but`.  False where there is nothing of that, or where several
  * foreign keys lead from one table to the other that are not one key of several columns. */
-static bool sql_connect(struct sql_connection *c, const struct schema *s, int a, int b, int but)
+static bool connect_tables(struct sql_connection *c, const struct schema *s, int a, int b, int but)
 {
     bool keyed = by_foreign_key(s, a, b, c);
 
@@ -415,7 +415,7 @@ static void move_in_core(struct exchanging *x, struct sql_select *select)
         fail(x, x->s->tables[other].name, "cannot be joined to the statement");
         return;
     }
-    if (there == 0 && !sql_connect(&connection, x->s, table, other, x->from)) {
+    if (there == 0 && !connect_tables(&connection, x->s, table, other, x->from)) {
         fail(x, x->s->tables[other].name, "has no key in common with the table of the statement");
         return;
     }

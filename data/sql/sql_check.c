@@ -29,15 +29,15 @@ struct sql_place {
     bool idle; /* SQLite never works it out, and does not count its columns */
 };
 
-static int sql_refuse(const struct sql_checker *c, struct sql_span at, const char *fmt, ...)
+static int refuse(const struct sql_checker *c, struct sql_span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static int sql_check_value(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at);
-static int sql_check_values(struct sql_checker *c, const struct sql_expr *list, const struct sql_place *at);
+static int check_value(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at);
+static int check_values(struct sql_checker *c, const struct sql_expr *list, const struct sql_place *at);
 static int check_parts(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at);
-static int sql_check_order(struct sql_checker *c, const struct sql_order *order, const struct sql_place *at);
-static int sql_check_select(struct sql_checker *c, const struct sql_select *select, const struct sql_place *outer);
+static int check_order(struct sql_checker *c, const struct sql_order *order, const struct sql_place *at);
+static int check_select(struct sql_checker *c, const struct sql_select *select, const struct sql_place *outer);
 
-static int sql_refuse(const struct sql_checker *c, struct sql_span at, const char *fmt, ...)
+static int refuse(const struct sql_checker *c, struct sql_span at, const char *fmt, ...)
 {
     char what[800];
     va_list ap;
@@ -51,10 +51,10 @@ static int sql_refuse(const struct sql_checker *c, struct sql_span at, const cha
 }
 
 /* Wherever it stands. */
-static int sql_refuse_always(struct sql_checker *c, struct sql_span at, const char *what)
+static int refuse_always(struct sql_checker *c, struct sql_span at, const char *what)
 {
     c->unused = false;
-    return sql_refuse(c, at, "%s", what);
+    return refuse(c, at, "%s", what);
 }
 
 static int core_width(const struct sql_core *core)
@@ -69,7 +69,7 @@ static int core_width(const struct sql_core *core)
 }
 
 /* The columns that it gives. */
-static int sql_select_width(const struct sql_select *select)
+static int select_width(const struct sql_select *select)
 {
     return core_width(select->cores);
 }
@@ -109,26 +109,26 @@ static bool is_window(const struct sql_expr *call)
 
 /* Whether an aggregate, or a window, of the SELECT that e stands in is in it; deep: among the results of a sub-query
  * too, where an aggregate may be of the SELECT around. */
-static bool sql_has_aggregate(const struct sql_expr *e, bool deep)
+static bool has_aggregate(const struct sql_expr *e, bool deep)
 {
     return any_call(e, is_aggregate, deep);
 }
 
-static bool sql_has_window(const struct sql_expr *e)
+static bool has_window(const struct sql_expr *e)
 {
     return any_call(e, is_window, false);
 }
 
-static int sql_check_alias(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+static int check_alias(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
 {
     const struct sql_result *r = at->core ? sql_find_alias(at->core, e->name.text) : NULL;
 
     if (!r || !r->expr)
         return 0;
-    if (!at->windows && sql_has_window(r->expr))
-        return sql_refuse(c, e->span, "%s: expected no window function, which %s stands for", at->clause, e->name.text);
-    if (!at->aggregates && sql_has_aggregate(r->expr, false))
-        return sql_refuse(c, e->span, "%s: expected no aggregate, which %s stands for", at->clause, e->name.text);
+    if (!at->windows && has_window(r->expr))
+        return refuse(c, e->span, "%s: expected no window function, which %s stands for", at->clause, e->name.text);
+    if (!at->aggregates && has_aggregate(r->expr, false))
+        return refuse(c, e->span, "%s: expected no aggregate, which %s stands for", at->clause, e->name.text);
     return 0;
 }
 
@@ -138,13 +138,12 @@ static int check_arguments(struct sql_checker *c, const struct sql_expr *e, cons
     const char *name = e->name.text;
 
     if (!f)
-        return sql_refuse(c, e->span, "SQLite has no function %s", name);
+        return refuse(c, e->span, "SQLite has no function %s", name);
     if (n >= f->least && n <= f->most)
         return 0;
     if (f->least == f->most)
-        return sql_refuse(c, e->span, "%s: expected %d argument%s, got %d", name, f->least, f->least == 1 ? "" : "s",
-                          n);
-    return sql_refuse(c, e->span, "%s: expected %d to %d arguments, got %d", name, f->least, f->most, n);
+        return refuse(c, e->span, "%s: expected %d argument%s, got %d", name, f->least, f->least == 1 ? "" : "s", n);
+    return refuse(c, e->span, "%s: expected %d to %d arguments, got %d", name, f->least, f->most, n);
 }
 
 static int check_kind(struct sql_checker *c, const struct sql_expr *e, const struct sql_function *f)
@@ -152,17 +151,17 @@ static int check_kind(struct sql_checker *c, const struct sql_expr *e, const str
     const char *name = e->name.text;
 
     if (f->kind == SQL_FUNCTION_SCALAR && e->over)
-        return sql_refuse(c, e->span, "%s with OVER: expected an aggregate or a window function", name);
+        return refuse(c, e->span, "%s with OVER: expected an aggregate or a window function", name);
     if (f->kind == SQL_FUNCTION_SCALAR && e->filter)
-        return sql_refuse(c, e->span, "%s with FILTER: expected an aggregate", name);
+        return refuse(c, e->span, "%s with FILTER: expected an aggregate", name);
     if (f->kind == SQL_FUNCTION_WINDOW && !e->over)
-        return sql_refuse(c, e->span, "%s: expected OVER behind it", name);
+        return refuse(c, e->span, "%s: expected OVER behind it", name);
     if (f->kind == SQL_FUNCTION_WINDOW && e->filter)
-        return sql_refuse(c, e->filter->span, "%s with FILTER: expected an aggregate", name);
+        return refuse(c, e->filter->span, "%s with FILTER: expected an aggregate", name);
     if (e->over && e->distinct)
-        return sql_refuse_always(c, e->span, "a window function: expected no DISTINCT");
+        return refuse_always(c, e->span, "a window function: expected no DISTINCT");
     if (f->kind != SQL_FUNCTION_SCALAR && e->distinct && sql_count_list(e->list) != 1)
-        return sql_refuse(c, e->span, "%s with DISTINCT: expected one argument", name);
+        return refuse(c, e->span, "%s with DISTINCT: expected one argument", name);
     return 0;
 }
 
@@ -208,9 +207,9 @@ static int check_standing(struct sql_checker *c, const struct sql_expr *e, const
     const struct sql_place *of = e->over ? at : owner(e, at);
 
     if (e->over && !at->windows)
-        return sql_refuse(c, e->span, "%s: expected no window function, got %s", at->clause, e->name.text);
+        return refuse(c, e->span, "%s: expected no window function, got %s", at->clause, e->name.text);
     if (!e->over && (of == at ? !at->aggregates : !at->foreign || !of->aggregates))
-        return sql_refuse(c, e->span, "%s: expected no aggregate, got %s", of->clause, e->name.text);
+        return refuse(c, e->span, "%s: expected no aggregate, got %s", of->clause, e->name.text);
     return 0;
 }
 
@@ -224,9 +223,9 @@ static int check_frame(struct sql_checker *c, const struct sql_expr *e)
         return 0;
     if ((w->start.kind == SQL_CURRENT_ROW && end == SQL_PRECEDING) ||
         (w->start.kind == SQL_FOLLOWING && (end == SQL_PRECEDING || end == SQL_CURRENT_ROW)))
-        return sql_refuse_always(c, e->span, "expected a frame that ends where it starts or behind that");
+        return refuse_always(c, e->span, "expected a frame that ends where it starts or behind that");
     if (w->unit == SQL_RANGE && offset && !w->base.text && (!w->order || w->order->next))
-        return sql_refuse(c, e->span, "RANGE with an offset: expected ORDER BY one expression");
+        return refuse(c, e->span, "RANGE with an offset: expected ORDER BY one expression");
     return 0;
 }
 
@@ -246,16 +245,16 @@ static int check_base(struct sql_checker *c, const struct sql_window *w, const s
         twice = "ORDER BY";
     else if (base->unit != SQL_NO_FRAME)
         twice = "frame";
-    return twice ? sql_refuse(c, w->base.span, "expected no %s where %s is built upon", twice, w->base.text) : 0;
+    return twice ? refuse(c, w->base.span, "expected no %s where %s is built upon", twice, w->base.text) : 0;
 }
 
-static int sql_check_window(struct sql_checker *c, const struct sql_window *w, const struct sql_place *at)
+static int check_window(struct sql_checker *c, const struct sql_window *w, const struct sql_place *at)
 {
-    if (check_base(c, w, at) || sql_check_values(c, w->partition, at) || sql_check_order(c, w->order, at))
+    if (check_base(c, w, at) || check_values(c, w->partition, at) || check_order(c, w->order, at))
         return -1;
-    if (w->start.expr && sql_check_value(c, w->start.expr, at))
+    if (w->start.expr && check_value(c, w->start.expr, at))
         return -1;
-    return w->end.expr ? sql_check_value(c, w->end.expr, at) : 0;
+    return w->end.expr ? check_value(c, w->end.expr, at) : 0;
 }
 
 /* The arguments of an aggregate hold neither aggregates nor windows, those of a window function no windows. */
@@ -267,9 +266,9 @@ static int check_inside(struct sql_checker *c, const struct sql_expr *e, const s
     inside.windows = false;
     inside.aggregates = inside.aggregates && e->over;
     inside.foreign = inside.foreign && e->over;
-    if (sql_check_values(c, e->list, &inside) || (e->filter && sql_check_value(c, e->filter, &inside)))
+    if (check_values(c, e->list, &inside) || (e->filter && check_value(c, e->filter, &inside)))
         return -1;
-    return e->over ? sql_check_window(c, e->over, &inside) || check_frame(c, e) ? -1 : 0 : 0;
+    return e->over ? check_window(c, e->over, &inside) || check_frame(c, e) ? -1 : 0 : 0;
 }
 
 static int check_likelihood(struct sql_checker *c, const struct sql_expr *e)
@@ -280,10 +279,10 @@ static int check_likelihood(struct sql_checker *c, const struct sql_expr *e)
 
     return end && !*end && strpbrk(p->text, ".eE") && x >= 0 && x <= 1
                ? 0
-               : sql_refuse(c, p->span, "%s: expected a number with a point, from 0.0 to 1.0", e->name.text);
+               : refuse(c, p->span, "%s: expected a number with a point, from 0.0 to 1.0", e->name.text);
 }
 
-static int sql_check_call(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+static int check_call(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
 {
     const struct sql_function *f = sql_function_of(e);
     bool grouping = f && f->kind != SQL_FUNCTION_SCALAR;
@@ -291,25 +290,25 @@ static int sql_check_call(struct sql_checker *c, const struct sql_expr *e, const
     if (check_arguments(c, e, f) || (f && check_kind(c, e, f)))
         return -1;
     if (!f) /* where nothing reads it */
-        return sql_check_values(c, e->list, at);
+        return check_values(c, e->list, at);
     if (strcasecmp(f->name, "likelihood") == 0 && check_likelihood(c, e))
         return -1;
     if (!grouping)
-        return sql_check_values(c, e->list, at);
+        return check_values(c, e->list, at);
     return check_standing(c, e, at) || check_inside(c, e, at) ? -1 : 0;
 }
 
 static int width(const struct sql_expr *e)
 {
     if (e->kind == SQL_EXPR_SELECT)
-        return sql_select_width(e->select);
+        return select_width(e->select);
     return e->kind == SQL_EXPR_ROW ? sql_count_list(e->list) : 1;
 }
 
 static int refuse_width(const struct sql_checker *c, const struct sql_expr *e, int wanted)
 {
     const char *what = e->kind == SQL_EXPR_SELECT ? "a sub-query with" : e->kind == SQL_EXPR_ROW ? "a row of" : "";
-    return sql_refuse(c, e->span, "expected %d column%s, got %s %d", wanted, wanted > 1 ? "s" : "", what, width(e));
+    return refuse(c, e->span, "expected %d column%s, got %s %d", wanted, wanted > 1 ? "s" : "", what, width(e));
 }
 
 /* So many columns. */
@@ -317,19 +316,19 @@ static int check_width(struct sql_checker *c, const struct sql_expr *e, int want
 {
     if (width(e) != wanted)
         return refuse_width(c, e, wanted);
-    return e->kind == SQL_EXPR_ROW ? sql_check_values(c, e->list, at) : check_parts(c, e, at);
+    return e->kind == SQL_EXPR_ROW ? check_values(c, e->list, at) : check_parts(c, e, at);
 }
 
 /* One value, or each of a list. */
-static int sql_check_value(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
+static int check_value(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
 {
     return check_width(c, e, at->idle ? width(e) : 1, at);
 }
 
-static int sql_check_values(struct sql_checker *c, const struct sql_expr *list, const struct sql_place *at)
+static int check_values(struct sql_checker *c, const struct sql_expr *list, const struct sql_place *at)
 {
     for (const struct sql_expr *e = list; e; e = e->next)
-        if (sql_check_value(c, e, at))
+        if (check_value(c, e, at))
             return -1;
     return 0;
 }
@@ -342,10 +341,10 @@ static int check_binary(struct sql_checker *c, const struct sql_expr *e, const s
     int n = compares ? width(e->left) : 1;
 
     if (e->op == SQL_REGEXP)
-        return sql_refuse(c, e->span, "SQLite has no REGEXP");
+        return refuse(c, e->span, "SQLite has no REGEXP");
     if (check_width(c, e->left, n, at) || check_width(c, e->right, n, at))
         return -1;
-    return e->third ? sql_check_value(c, e->third, at) : 0;
+    return e->third ? check_value(c, e->third, at) : 0;
 }
 
 static int check_between(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
@@ -364,20 +363,20 @@ static int check_in(struct sql_checker *c, const struct sql_expr *e, const struc
 
     if (check_width(c, e->left, n, at))
         return -1;
-    if (e->select && sql_select_width(e->select) != n && !at->idle)
-        return sql_refuse(c, e->select->span, "expected %d column%s, got a sub-query with %d", n, n > 1 ? "s" : "",
-                          sql_select_width(e->select));
+    if (e->select && select_width(e->select) != n && !at->idle)
+        return refuse(c, e->select->span, "expected %d column%s, got a sub-query with %d", n, n > 1 ? "s" : "",
+                      select_width(e->select));
     if (e->select)
-        return sql_check_select(c, e->select, at);
+        return check_select(c, e->select, at);
     int columns = !table ? n : table->table >= 0 ? c->schema->tables[table->table].n_columns : table->n_outputs;
     if (columns != n && !at->idle)
-        return sql_refuse(c, table->span, "expected %d column%s, got a table with %d", n, n > 1 ? "s" : "", columns);
+        return refuse(c, table->span, "expected %d column%s, got a table with %d", n, n > 1 ? "s" : "", columns);
     for (const struct sql_expr *item = e->list; item; item = item->next) {
         bool rows = e->left->kind == SQL_EXPR_ROW && item->kind == SQL_EXPR_ROW && width(item) == n;
         if (e->left->kind == SQL_EXPR_ROW && !rows)
-            return sql_refuse_always(c, item->span, "IN: expected a row of as many values as on the left");
+            return refuse_always(c, item->span, "IN: expected a row of as many values as on the left");
         if (e->left->kind == SQL_EXPR_SELECT && n > 1)
-            return sql_refuse(c, item->span, "IN: expected a row on the left, not a sub-query");
+            return refuse(c, item->span, "IN: expected a row on the left, not a sub-query");
         if (check_width(c, item, n, at))
             return -1;
     }
@@ -391,9 +390,9 @@ static int check_case(struct sql_checker *c, const struct sql_expr *e, const str
     if (e->left && check_width(c, e->left, n, at))
         return -1;
     for (const struct sql_expr *when = e->list; when; when = when->next->next)
-        if (check_width(c, when, n, at) || sql_check_value(c, when->next, at))
+        if (check_width(c, when, n, at) || check_value(c, when->next, at))
             return -1;
-    return e->third ? sql_check_value(c, e->third, at) : 0;
+    return e->third ? check_value(c, e->third, at) : 0;
 }
 
 /* What EXISTS selects is never worked out, though GROUP BY looks into it. */
@@ -402,7 +401,7 @@ static int check_exists(struct sql_checker *c, const struct sql_expr *e, const s
     struct sql_place around = *at;
 
     around.aggregates = around.aggregates || strcmp(at->clause, "GROUP BY") != 0;
-    return sql_check_select(c, e->select, &around);
+    return check_select(c, e->select, &around);
 }
 
 /* A hexadecimal number has 64 bits. */
@@ -414,7 +413,7 @@ static int check_literal(const struct sql_checker *c, const struct sql_expr *e, 
         return 0;
     digits += 2 + strspn(digits + 2, "0_");
     size_t n = strspn(digits, "0123456789abcdefABCDEF");
-    return n > 16 ? sql_refuse(c, e->span, "expected at most 16 hexadecimal digits, got %zu", n) : 0;
+    return n > 16 ? refuse(c, e->span, "expected at most 16 hexadecimal digits, got %zu", n) : 0;
 }
 
 static int check_parts(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
@@ -423,11 +422,11 @@ static int check_parts(struct sql_checker *c, const struct sql_expr *e, const st
     case SQL_EXPR_LITERAL:
         return check_literal(c, e, at);
     case SQL_EXPR_COLUMN:
-        return e->source ? 0 : sql_check_alias(c, e, at);
+        return e->source ? 0 : check_alias(c, e, at);
     case SQL_EXPR_UNARY:
     case SQL_EXPR_CAST:
     case SQL_EXPR_COLLATE:
-        return sql_check_value(c, e->left, at);
+        return check_value(c, e->left, at);
     case SQL_EXPR_BINARY:
         return check_binary(c, e, at);
     case SQL_EXPR_BETWEEN:
@@ -437,11 +436,11 @@ static int check_parts(struct sql_checker *c, const struct sql_expr *e, const st
     case SQL_EXPR_CASE:
         return check_case(c, e, at);
     case SQL_EXPR_CALL:
-        return sql_check_call(c, e, at);
+        return check_call(c, e, at);
     case SQL_EXPR_EXISTS:
         return check_exists(c, e, at);
     case SQL_EXPR_SELECT:
-        return sql_check_select(c, e->select, at);
+        return check_select(c, e->select, at);
     default:
         return 0;
     }
@@ -451,7 +450,7 @@ static int check_parts(struct sql_checker *c, const struct sql_expr *e, const st
 static bool groups(const struct sql_core *core)
 {
     for (const struct sql_result *r = core->results; r; r = r->next)
-        if (r->expr && sql_has_aggregate(r->expr, true))
+        if (r->expr && has_aggregate(r->expr, true))
             return true;
     return core->group != NULL;
 }
@@ -463,7 +462,7 @@ static int check_cte(struct sql_checker *c, const struct sql_cte *cte, const str
             return 0;
     GROW(c->seen, c->n_seen, c->seen_cap);
     c->seen[c->n_seen++] = cte;
-    return sql_check_select(c, cte->select, outer);
+    return check_select(c, cte->select, outer);
 }
 
 static int check_unused(struct sql_checker *c, const struct sql_cte *cte, const struct sql_place *outer)
@@ -483,18 +482,18 @@ static int check_sources(struct sql_checker *c, const struct sql_source *list, c
     for (const struct sql_source *s = list; s; s = s->next) {
         if (s->cte && check_cte(c, s->cte, NULL))
             return -1;
-        if (s->select && sql_check_select(c, s->select, at->outer))
+        if (s->select && check_select(c, s->select, at->outer))
             return -1;
         if (s->group && check_sources(c, s->group, at))
             return -1;
-        if (sql_check_values(c, s->arguments, at) || (s->on && sql_check_value(c, s->on, at)))
+        if (check_values(c, s->arguments, at) || (s->on && check_value(c, s->on, at)))
             return -1;
         if (s->kind == SQL_SOURCE_FUNCTION && sql_count_list(s->arguments) > 2 &&
             strncasecmp(s->name.text, "json_", 5) == 0)
-            return sql_refuse(c, s->span, "%s: expected at most 2 arguments, got %d", s->name.text,
-                              sql_count_list(s->arguments));
+            return refuse(c, s->span, "%s: expected at most 2 arguments, got %d", s->name.text,
+                          sql_count_list(s->arguments));
         if (s->natural && (s->on || s->columns))
-            return sql_refuse(c, s->span, "a NATURAL join takes neither ON nor USING");
+            return refuse(c, s->span, "a NATURAL join takes neither ON nor USING");
     }
     return 0;
 }
@@ -514,9 +513,9 @@ static int check_groups(struct sql_checker *c, const struct sql_core *core, cons
 {
     for (const struct sql_expr *e = core->group; e; e = e->next) {
         const struct sql_expr *meant = grouped(core, e);
-        if (meant != e && (sql_has_aggregate(meant, false) || sql_has_window(meant)))
-            return sql_refuse(c, e->span, "expected no aggregate or window in GROUP BY");
-        if (meant == e && sql_check_value(c, e, at))
+        if (meant != e && (has_aggregate(meant, false) || has_window(meant)))
+            return refuse(c, e->span, "expected no aggregate or window in GROUP BY");
+        if (meant == e && check_value(c, e, at))
             return -1;
     }
     return 0;
@@ -531,8 +530,8 @@ static int check_rows(struct sql_checker *c, const struct sql_core *core, const 
         for (const struct sql_expr *e = row->list; e; e = e->next)
             own++;
         if (own != n)
-            return sql_refuse(c, row->span, "expected %d values as in the first row, got %d", n, own);
-        if (sql_check_values(c, row->list, at))
+            return refuse(c, row->span, "expected %d values as in the first row, got %d", n, own);
+        if (check_values(c, row->list, at))
             return -1;
     }
     return 0;
@@ -541,7 +540,7 @@ static int check_rows(struct sql_checker *c, const struct sql_core *core, const 
 static int check_results(struct sql_checker *c, const struct sql_core *core, const struct sql_place *at)
 {
     for (const struct sql_result *r = core->results; r; r = r->next)
-        if (r->expr && sql_check_value(c, r->expr, at))
+        if (r->expr && check_value(c, r->expr, at))
             return -1;
     return 0;
 }
@@ -550,15 +549,15 @@ static int check_limit(struct sql_checker *c, const struct sql_tail *t, const st
 {
     const struct sql_place at = { .outer = outer, .clause = "LIMIT" };
 
-    if (t->limit && sql_check_value(c, t->limit, &at))
+    if (t->limit && check_value(c, t->limit, &at))
         return -1;
-    return t->offset ? sql_check_value(c, t->offset, &at) : 0;
+    return t->offset ? check_value(c, t->offset, &at) : 0;
 }
 
-static int sql_check_order(struct sql_checker *c, const struct sql_order *order, const struct sql_place *at)
+static int check_order(struct sql_checker *c, const struct sql_order *order, const struct sql_place *at)
 {
     for (const struct sql_order *o = order; o; o = o->next)
-        if (sql_check_value(c, o->expr, at))
+        if (check_value(c, o->expr, at))
             return -1;
     return 0;
 }
@@ -575,10 +574,10 @@ static int check_core(struct sql_checker *c, const struct sql_core *core, const 
         return -1;
     at = (struct sql_place){ core, outer, "HAVING", aggregate, aggregate, false, false };
     if (core->having && !aggregate)
-        return sql_refuse(c, core->having->span, "HAVING: expected GROUP BY, or an aggregate among the results");
-    if (core->having && sql_check_value(c, core->having, &at))
+        return refuse(c, core->having->span, "HAVING: expected GROUP BY, or an aggregate among the results");
+    if (core->having && check_value(c, core->having, &at))
         return -1;
-    if (core->where && sql_check_value(c, core->where, &where))
+    if (core->where && check_value(c, core->where, &where))
         return -1;
     where.clause = "ON";
     if (check_sources(c, core->from, &where))
@@ -587,7 +586,7 @@ static int check_core(struct sql_checker *c, const struct sql_core *core, const 
     if (check_groups(c, core, &where))
         return -1;
     at = (struct sql_place){ core, outer, "ORDER BY", aggregate, aggregate, true, aggregate && !core->group };
-    return sql_check_order(c, order, &at);
+    return check_order(c, order, &at);
 }
 
 static int check_place_of_tail(struct sql_checker *c, const struct sql_core *core)
@@ -595,9 +594,8 @@ static int check_place_of_tail(struct sql_checker *c, const struct sql_core *cor
     const struct sql_tail *t = &core->tail;
 
     if (t->order)
-        return sql_refuse_always(c, t->order->expr->span, "expected ORDER BY behind the set operation, not before it");
-    return t->limit ? sql_refuse_always(c, t->limit->span, "expected LIMIT behind the set operation, not before it")
-                    : 0;
+        return refuse_always(c, t->order->expr->span, "expected ORDER BY behind the set operation, not before it");
+    return t->limit ? refuse_always(c, t->limit->span, "expected LIMIT behind the set operation, not before it") : 0;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -632,12 +630,12 @@ static int check_sorted(struct sql_checker *c, const struct sql_select *select)
             for (const struct sql_result *r = core->results; r && !found; r = r->next)
                 found = r->expr && alike(r->expr, e);
         if (!found)
-            return sql_refuse(c, e->span, "ORDER BY of a set operation: expected a column of its result");
+            return refuse(c, e->span, "ORDER BY of a set operation: expected a column of its result");
     }
     return 0;
 }
 
-static int sql_check_select(struct sql_checker *c, const struct sql_select *select, const struct sql_place *outer)
+static int check_select(struct sql_checker *c, const struct sql_select *select, const struct sql_place *outer)
 {
     bool alone = !select->cores->next;
 
@@ -645,8 +643,8 @@ static int sql_check_select(struct sql_checker *c, const struct sql_select *sele
         if (check_place_of_tail(c, core) || check_core(c, core, outer, alone ? select->tail.order : NULL))
             return -1;
     if (alone && select->cores->rows && (select->tail.order || select->tail.limit))
-        return sql_refuse_always(c, select->tail.order ? select->tail.order->expr->span : select->tail.limit->span,
-                                 "expected the end behind VALUES, not ORDER BY or LIMIT");
+        return refuse_always(c, select->tail.order ? select->tail.order->expr->span : select->tail.limit->span,
+                             "expected the end behind VALUES, not ORDER BY or LIMIT");
     if (!alone && check_sorted(c, select))
         return -1;
     if (check_limit(c, &select->tail, outer))
@@ -660,7 +658,7 @@ static int sql_check_select(struct sql_checker *c, const struct sql_select *sele
 int sql_check(const struct sql_query *q, const struct schema *s, struct error *err)
 {
     struct sql_checker c = { .text = q->text, .schema = s, .err = err };
-    int rc = sql_check_select(&c, q->select, NULL);
+    int rc = check_select(&c, q->select, NULL);
 
     free(c.seen);
     return rc;

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool sql_at_window_clause(const struct sql_parser *p);
-static struct sql_source *sql_parse_sources(struct sql_parser *p);
-static struct sql_order *sql_parse_order(struct sql_parser *p);
+static bool at_window_clause(const struct sql_parser *p);
+static struct sql_source *parse_sources(struct sql_parser *p);
+static struct sql_order *parse_order(struct sql_parser *p);
 
 void *sql_new_node(struct sql_parser *p, size_t bytes)
 {
@@ -127,17 +127,17 @@ int sql_parse_name(struct sql_parser *p, struct sql_name *out, const char *expec
 }
 
 /* [AS] name, or nothing. */
-static int sql_parse_alias(struct sql_parser *p, struct sql_name *out)
+static int parse_alias(struct sql_parser *p, struct sql_name *out)
 {
     if (sql_accept(p, WORD_AS))
         return sql_parse_name(p, out, "a name after AS");
-    if (sql_is_bare_alias(sql_peek(p, 0)) && !sql_at_window_clause(p))
+    if (sql_is_bare_alias(sql_peek(p, 0)) && !at_window_clause(p))
         return sql_parse_name(p, out, "a name");
     return 0;
 }
 
 /* ( a, b ) */
-static struct sql_name *sql_parse_names(struct sql_parser *p)
+static struct sql_name *parse_names(struct sql_parser *p)
 {
     struct sql_name *first = NULL, **end = &first;
 
@@ -153,7 +153,7 @@ static struct sql_name *sql_parse_names(struct sql_parser *p)
 }
 
 /* WINDOW, OVER and FILTER are words of the grammar only where they can be nothing else. */
-static bool sql_at_window_clause(const struct sql_parser *p)
+static bool at_window_clause(const struct sql_parser *p)
 {
     return sql_peek(p, 0) == WORD_WINDOW && sql_is_name(sql_peek(p, 1)) && sql_peek(p, 2) == WORD_AS;
 }
@@ -230,7 +230,7 @@ static int parse_definition(struct sql_parser *p, struct sql_window *w)
         if (sql_expect(p, WORD_BY, "BY") || !(w->partition = sql_parse_list(p)))
             return -1;
     if (sql_accept(p, WORD_ORDER))
-        if (sql_expect(p, WORD_BY, "BY") || !(w->order = sql_parse_order(p)))
+        if (sql_expect(p, WORD_BY, "BY") || !(w->order = parse_order(p)))
             return -1;
     return parse_frame(p, w) ? -1 : sql_expect(p, TOKEN_RIGHT_PAREN, "PARTITION BY, ORDER BY, a frame or \")\"");
 }
@@ -245,7 +245,7 @@ struct sql_window *sql_parse_over(struct sql_parser *p)
 }
 
 /* Behind WINDOW; behind OVER. */
-static struct sql_window *sql_parse_windows(struct sql_parser *p)
+static struct sql_window *parse_windows(struct sql_parser *p)
 {
     struct sql_window *first = NULL, **end = &first;
 
@@ -285,9 +285,9 @@ static int parse_table(struct sql_parser *p, struct sql_source *s)
     }
     if (sql_accept(p, TOKEN_LEFT_PAREN)) {
         s->kind = SQL_SOURCE_FUNCTION;
-        return sql_parse_arguments(p, &s->arguments) ? -1 : sql_parse_alias(p, &s->alias);
+        return sql_parse_arguments(p, &s->arguments) ? -1 : parse_alias(p, &s->alias);
     }
-    return sql_parse_alias(p, &s->alias) ? -1 : parse_indexed(p, s);
+    return parse_alias(p, &s->alias) ? -1 : parse_indexed(p, s);
 }
 
 /* ( SELECT ... ) or ( a JOIN b ), behind the parenthesis. */
@@ -299,10 +299,10 @@ static int parse_in_parens(struct sql_parser *p, struct sql_source *s)
     if (select)
         s->select = sql_parse_select(p);
     else
-        s->group = sql_parse_sources(p);
+        s->group = parse_sources(p);
     if (!s->select && !s->group)
         return -1;
-    return sql_expect(p, TOKEN_RIGHT_PAREN, "a join or \")\"") ? -1 : sql_parse_alias(p, &s->alias);
+    return sql_expect(p, TOKEN_RIGHT_PAREN, "a join or \")\"") ? -1 : parse_alias(p, &s->alias);
 }
 
 /* What SQLite makes of parentheses around one table: its alias, if it had one inside, is forgotten. */
@@ -331,7 +331,7 @@ static int parse_constraint(struct sql_parser *p, struct sql_source *s, bool fir
     if (sql_accept(p, WORD_ON))
         return (s->on = sql_parse_expr(p)) ? 0 : -1;
     if (sql_accept(p, WORD_USING))
-        return (s->columns = sql_parse_names(p)) ? 0 : -1;
+        return (s->columns = parse_names(p)) ? 0 : -1;
     return 0;
 }
 
@@ -410,7 +410,7 @@ static int parse_rest(struct sql_parser *p, struct sql_source *last)
     return more;
 }
 
-static struct sql_source *sql_parse_sources(struct sql_parser *p)
+static struct sql_source *parse_sources(struct sql_parser *p)
 {
     struct sql_source *first = SQL_NEW(p, struct sql_source), *last = first;
 
@@ -452,7 +452,7 @@ static int parse_order_end(struct sql_parser *p, struct sql_order *o)
 }
 
 /* behind ORDER BY */
-static struct sql_order *sql_parse_order(struct sql_parser *p)
+static struct sql_order *parse_order(struct sql_parser *p)
 {
     struct sql_order *first = NULL, **end = &first;
 
@@ -479,7 +479,7 @@ static struct sql_result *parse_result(struct sql_parser *p)
         if (!(r->expr = sql_parse_expr(p)))
             return NULL;
         r->span = sql_since(p, begin);
-        return sql_parse_alias(p, &r->alias) ? NULL : r;
+        return parse_alias(p, &r->alias) ? NULL : r;
     }
     r->span = sql_since(p, begin);
     return r;
@@ -534,15 +534,15 @@ static int parse_select_core(struct sql_parser *p, struct sql_core *core)
         sql_accept(p, WORD_ALL);
     if (!(core->results = parse_results(p)))
         return -1;
-    if (sql_accept(p, WORD_FROM) && !(core->from = sql_parse_sources(p)))
+    if (sql_accept(p, WORD_FROM) && !(core->from = parse_sources(p)))
         return -1;
     if (sql_accept(p, WORD_WHERE) && !(core->where = sql_parse_expr(p)))
         return -1;
     if (parse_group(p, core))
         return -1;
-    if (sql_at_window_clause(p)) {
+    if (at_window_clause(p)) {
         p->at++;
-        core->windows = sql_parse_windows(p);
+        core->windows = parse_windows(p);
         return core->windows ? 0 : -1;
     }
     return 0;
@@ -592,7 +592,7 @@ static int parse_limit(struct sql_parser *p, struct sql_tail *t)
 static int parse_tail(struct sql_parser *p, struct sql_tail *t)
 {
     if (sql_accept(p, WORD_ORDER))
-        if (sql_expect(p, WORD_BY, "BY") || !(t->order = sql_parse_order(p)))
+        if (sql_expect(p, WORD_BY, "BY") || !(t->order = parse_order(p)))
             return -1;
     return sql_accept(p, WORD_LIMIT) ? parse_limit(p, t) : 0;
 }
@@ -621,7 +621,7 @@ static struct sql_cte *parse_cte(struct sql_parser *p)
 
     if (sql_parse_name(p, &c->name, "the name of a common table expression"))
         return NULL;
-    if (sql_peek(p, 0) == TOKEN_LEFT_PAREN && !(c->columns = sql_parse_names(p)))
+    if (sql_peek(p, 0) == TOKEN_LEFT_PAREN && !(c->columns = parse_names(p)))
         return NULL;
     if (sql_expect(p, WORD_AS, "AS"))
         return NULL;

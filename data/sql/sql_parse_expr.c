@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-static struct sql_expr *sql_new_expr(struct sql_parser *p, enum sql_expr_kind kind, int begin);
-static struct sql_expr *sql_parse_level(struct sql_parser *p, int level);
+static struct sql_expr *new_expr(struct sql_parser *p, enum sql_expr_kind kind, int begin);
+static struct sql_expr *parse_level(struct sql_parser *p, int level);
 
 static char *copy_span(struct sql_parser *p, struct sql_span s)
 {
@@ -19,7 +19,7 @@ static struct sql_expr *parse_token(struct sql_parser *p, enum sql_expr_kind kin
 {
     int begin = sql_begin(p);
     p->at++;
-    struct sql_expr *e = sql_new_expr(p, kind, begin);
+    struct sql_expr *e = new_expr(p, kind, begin);
     e->text = kind == SQL_EXPR_STRING ? sql_unquote(p, &p->tokens[p->at - 1]) : copy_span(p, e->span);
     return e;
 }
@@ -36,17 +36,17 @@ static struct sql_expr *parse_unary(struct sql_parser *p, enum sql_op op)
 {
     int begin = sql_begin(p);
     p->at++;
-    struct sql_expr *operand = sql_parse_level(p, sql_op_level(op));
+    struct sql_expr *operand = parse_level(p, sql_op_level(op));
     if (!operand)
         return NULL;
-    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_UNARY, begin);
+    struct sql_expr *e = new_expr(p, SQL_EXPR_UNARY, begin);
     e->op = op;
     e->left = operand;
     return e;
 }
 
 /* SELECT ... ), behind the left parenthesis.  ( SELECT ... ), at the word SELECT. */
-static struct sql_select *sql_parse_nested(struct sql_parser *p)
+static struct sql_select *parse_nested(struct sql_parser *p)
 {
     struct sql_select *s = sql_parse_select(p);
     return s && sql_expect(p, TOKEN_RIGHT_PAREN, "\")\" after the sub-query") == 0 ? s : NULL;
@@ -58,8 +58,8 @@ static struct sql_expr *parse_paren(struct sql_parser *p)
 
     p->at++;
     if (sql_at_select(p)) {
-        struct sql_select *s = sql_parse_nested(p);
-        struct sql_expr *e = s ? sql_new_expr(p, SQL_EXPR_SELECT, begin) : NULL;
+        struct sql_select *s = parse_nested(p);
+        struct sql_expr *e = s ? new_expr(p, SQL_EXPR_SELECT, begin) : NULL;
         if (e)
             e->select = s;
         return e;
@@ -69,7 +69,7 @@ static struct sql_expr *parse_paren(struct sql_parser *p)
         return NULL;
     if (!list->next)
         return list;
-    struct sql_expr *row = sql_new_expr(p, SQL_EXPR_ROW, begin);
+    struct sql_expr *row = new_expr(p, SQL_EXPR_ROW, begin);
     row->list = list;
     return row;
 }
@@ -85,8 +85,8 @@ static struct sql_expr *parse_exists(struct sql_parser *p)
         sql_unexpected(p, "a sub-query");
         return NULL;
     }
-    struct sql_select *s = sql_parse_nested(p);
-    struct sql_expr *e = s ? sql_new_expr(p, SQL_EXPR_EXISTS, begin) : NULL;
+    struct sql_select *s = parse_nested(p);
+    struct sql_expr *e = s ? new_expr(p, SQL_EXPR_EXISTS, begin) : NULL;
     if (e)
         e->select = s;
     return e;
@@ -116,7 +116,7 @@ static struct sql_expr *parse_case(struct sql_parser *p)
         return NULL;
     if (sql_expect(p, WORD_END, "WHEN, ELSE or END"))
         return NULL;
-    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_CASE, begin);
+    struct sql_expr *e = new_expr(p, SQL_EXPR_CASE, begin);
     e->left = operand;
     e->list = list;
     e->third = otherwise;
@@ -169,7 +169,7 @@ static struct sql_expr *parse_cast(struct sql_parser *p)
     const char *type = parse_type(p);
     if (!type || sql_expect(p, TOKEN_RIGHT_PAREN, "\")\" after the type"))
         return NULL;
-    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_CAST, begin);
+    struct sql_expr *e = new_expr(p, SQL_EXPR_CAST, begin);
     e->left = operand;
     e->text = type;
     return e;
@@ -196,7 +196,7 @@ static int parse_filter_over(struct sql_parser *p, struct sql_expr *call)
 /* At the left parenthesis. */
 static struct sql_expr *parse_call(struct sql_parser *p, struct sql_name *name)
 {
-    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_CALL, name->span.begin);
+    struct sql_expr *e = new_expr(p, SQL_EXPR_CALL, name->span.begin);
 
     p->at++;
     e->name = *name;
@@ -237,7 +237,7 @@ static struct sql_expr *parse_named(struct sql_parser *p)
     } while (n < 3 && sql_accept(p, TOKEN_DOT));
     if (n == 1 && call && sql_peek(p, 0) == TOKEN_LEFT_PAREN)
         return parse_call(p, &part[0]);
-    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_COLUMN, part[0].span.begin);
+    struct sql_expr *e = new_expr(p, SQL_EXPR_COLUMN, part[0].span.begin);
     e->name = part[n - 1];
     e->table = n > 1 ? keep_name(p, &part[n - 2]) : NULL;
     e->schema = n > 2 ? keep_name(p, &part[0]) : NULL;
@@ -245,7 +245,7 @@ static struct sql_expr *parse_named(struct sql_parser *p)
 }
 
 /* What stands between operators. */
-static struct sql_expr *sql_parse_operand(struct sql_parser *p)
+static struct sql_expr *parse_operand(struct sql_parser *p)
 {
     int kind = sql_peek(p, 0);
 
@@ -309,7 +309,7 @@ int sql_op_level(enum sql_op op)
     return op <= SQL_ARROW_TEXT ? 10 : op == SQL_COLLATE ? LEVEL_COLLATE : LEVEL_UNARY;
 }
 
-static struct sql_expr *sql_new_expr(struct sql_parser *p, enum sql_expr_kind kind, int begin)
+static struct sql_expr *new_expr(struct sql_parser *p, enum sql_expr_kind kind, int begin)
 {
     struct sql_expr *e = SQL_NEW(p, struct sql_expr);
     e->kind = kind;
@@ -344,7 +344,7 @@ static struct sql_expr *binary(struct sql_parser *p, struct sql_expr *left, enum
 {
     if (!right)
         return NULL;
-    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_BINARY, left->span.begin);
+    struct sql_expr *e = new_expr(p, SQL_EXPR_BINARY, left->span.begin);
     e->op = op;
     e->left = left;
     e->right = right;
@@ -354,7 +354,7 @@ static struct sql_expr *binary(struct sql_parser *p, struct sql_expr *left, enum
 static struct sql_expr *parse_binary(struct sql_parser *p, struct sql_expr *left, enum sql_op op)
 {
     p->at++;
-    return binary(p, left, op, sql_parse_level(p, sql_op_level(op) + 1));
+    return binary(p, left, op, parse_level(p, sql_op_level(op) + 1));
 }
 
 /* IS [NOT] [DISTINCT FROM] */
@@ -368,13 +368,13 @@ static struct sql_expr *parse_is(struct sql_parser *p, struct sql_expr *left)
             return NULL;
         op = negated ? SQL_IS_NOT_DISTINCT : SQL_IS_DISTINCT;
     }
-    return binary(p, left, op, sql_parse_level(p, LEVEL_LESS));
+    return binary(p, left, op, parse_level(p, LEVEL_LESS));
 }
 
 /* ISNULL, NOTNULL and NOT NULL are IS NULL and IS NOT NULL. */
 static struct sql_expr *parse_null_test(struct sql_parser *p, struct sql_expr *left, enum sql_op op)
 {
-    struct sql_expr *null = sql_new_expr(p, SQL_EXPR_LITERAL, sql_begin(p));
+    struct sql_expr *null = new_expr(p, SQL_EXPR_LITERAL, sql_begin(p));
     p->at++;
     null->text = "NULL";
     null->span.end = sql_since(p, 0).end;
@@ -388,7 +388,7 @@ static struct sql_expr *parse_like(struct sql_parser *p, struct sql_expr *left, 
         return NULL;
     e->negated = negated;
     if (sql_accept(p, WORD_ESCAPE)) {
-        e->third = sql_parse_level(p, LEVEL_LESS);
+        e->third = parse_level(p, LEVEL_LESS);
         if (!e->third)
             return NULL;
         e->span = sql_since(p, e->span.begin);
@@ -400,13 +400,13 @@ static struct sql_expr *parse_between(struct sql_parser *p, struct sql_expr *lef
 {
     p->at++;
     /* an AND in the lower bound would be this BETWEEN's own */
-    struct sql_expr *low = sql_parse_level(p, LEVEL_NOT);
+    struct sql_expr *low = parse_level(p, LEVEL_NOT);
     if (!low || sql_expect(p, WORD_AND, "AND of BETWEEN"))
         return NULL;
-    struct sql_expr *high = sql_parse_level(p, LEVEL_LESS);
+    struct sql_expr *high = parse_level(p, LEVEL_LESS);
     if (!high)
         return NULL;
-    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_BETWEEN, left->span.begin);
+    struct sql_expr *e = new_expr(p, SQL_EXPR_BETWEEN, left->span.begin);
     e->negated = negated;
     e->left = left;
     e->right = low;
@@ -440,7 +440,7 @@ static int parse_in_table(struct sql_parser *p, struct sql_expr *e)
 
 static struct sql_expr *parse_in(struct sql_parser *p, struct sql_expr *left, bool negated)
 {
-    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_IN, left->span.begin);
+    struct sql_expr *e = new_expr(p, SQL_EXPR_IN, left->span.begin);
 
     p->at++;
     e->negated = negated;
@@ -449,7 +449,7 @@ static struct sql_expr *parse_in(struct sql_parser *p, struct sql_expr *left, bo
         if (parse_in_table(p, e))
             return NULL;
     } else if (sql_at_select(p)) {
-        if (!(e->select = sql_parse_nested(p)))
+        if (!(e->select = parse_nested(p)))
             return NULL;
     } else if (sql_parse_arguments(p, &e->list)) {
         return NULL;
@@ -468,7 +468,7 @@ static struct sql_expr *parse_collate(struct sql_parser *p, struct sql_expr *lef
         return NULL;
     }
     sql_parse_name(p, &name, "a collation");
-    struct sql_expr *e = sql_new_expr(p, SQL_EXPR_COLLATE, left->span.begin);
+    struct sql_expr *e = new_expr(p, SQL_EXPR_COLLATE, left->span.begin);
     e->left = left;
     e->name = name;
     return e;
@@ -564,7 +564,7 @@ static struct sql_expr *parse_operators(struct sql_parser *p, int level)
 {
     int begin = sql_begin(p);
     bool loose = level > LEVEL_NOT && sql_peek(p, 0) == WORD_NOT;
-    struct sql_expr *e = loose ? sql_parse_level(p, LEVEL_NOT) : sql_parse_operand(p);
+    struct sql_expr *e = loose ? parse_level(p, LEVEL_NOT) : parse_operand(p);
 
     p->height++;
     for (int op; e && (op = infix_op(sql_peek(p, 0))) >= 0 && sql_op_level((enum sql_op)op) >= level; p->height++) {
@@ -580,7 +580,7 @@ static struct sql_expr *parse_operators(struct sql_parser *p, int level)
 }
 
 /* Only operators of at least that level. */
-static struct sql_expr *sql_parse_level(struct sql_parser *p, int level)
+static struct sql_expr *parse_level(struct sql_parser *p, int level)
 {
     int before = p->height;
 
@@ -595,5 +595,5 @@ static struct sql_expr *sql_parse_level(struct sql_parser *p, int level)
 
 struct sql_expr *sql_parse_expr(struct sql_parser *p)
 {
-    return sql_parse_level(p, LEVEL_ANY);
+    return parse_level(p, LEVEL_ANY);
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void sql_print_source_name(struct sql_printer *p, const struct sql_source *s);
-static void sql_print_over(struct sql_printer *p, const struct sql_window *w);
+static void print_source_name(struct sql_printer *p, const struct sql_source *s);
+static void print_over(struct sql_printer *p, const struct sql_window *w);
 
 static void put_bytes(struct sql_printer *p, const char *s, size_t n)
 {
@@ -56,7 +56,7 @@ void sql_put_name(struct sql_printer *p, const char *name)
 }
 
 /* A function, collation: capitals unless it has to be quoted. */
-static void sql_put_upper(struct sql_printer *p, const char *name)
+static void put_upper(struct sql_printer *p, const char *name)
 {
     if (sql_name_wants_quotes(name)) {
         sql_put_quoted(p, name, '"');
@@ -154,7 +154,7 @@ static void print_level(struct sql_printer *p, const struct sql_expr *e, int lev
         sql_put(p, ")");
 }
 
-static void sql_print_list(struct sql_printer *p, const struct sql_expr *list)
+static void print_list(struct sql_printer *p, const struct sql_expr *list)
 {
     for (const struct sql_expr *e = list; e; e = e->next) {
         if (e != list)
@@ -223,14 +223,14 @@ static void print_in(struct sql_printer *p, const struct sql_expr *e)
     print_level(p, e->left, LEVEL_EQUAL);
     sql_put(p, e->negated ? " NOT IN " : " IN ");
     if (e->source) {
-        sql_print_source_name(p, e->source);
+        print_source_name(p, e->source);
         return;
     }
     sql_put(p, "(");
     if (e->select)
         sql_print_select(p, e->select);
     else
-        sql_print_list(p, e->list);
+        print_list(p, e->list);
     sql_put(p, ")");
 }
 
@@ -256,9 +256,9 @@ static void print_case(struct sql_printer *p, const struct sql_expr *e)
 
 static void print_call(struct sql_printer *p, const struct sql_expr *e)
 {
-    sql_put_upper(p, e->name.text);
+    put_upper(p, e->name.text);
     sql_put(p, e->star ? "(*" : e->distinct ? "(DISTINCT " : "(");
-    sql_print_list(p, e->list);
+    print_list(p, e->list);
     sql_put(p, ")");
     if (e->filter) {
         sql_put(p, " FILTER (WHERE ");
@@ -266,7 +266,7 @@ static void print_call(struct sql_printer *p, const struct sql_expr *e)
         sql_put(p, ")");
     }
     if (e->over)
-        sql_print_over(p, e->over);
+        print_over(p, e->over);
 }
 
 static void print_nested(struct sql_printer *p, const char *before, const struct sql_select *s)
@@ -279,7 +279,7 @@ static void print_nested(struct sql_printer *p, const char *before, const struct
 static void print_row(struct sql_printer *p, const struct sql_expr *e)
 {
     sql_put(p, "(");
-    sql_print_list(p, e->list);
+    print_list(p, e->list);
     sql_put(p, ")");
 }
 
@@ -296,7 +296,7 @@ static void print_collate(struct sql_printer *p, const struct sql_expr *e)
 {
     print_level(p, e->left, sql_op_level(SQL_COLLATE));
     sql_put(p, " COLLATE ");
-    sql_put_upper(p, e->name.text);
+    put_upper(p, e->name.text);
 }
 
 void sql_print_expr(struct sql_printer *p, const struct sql_expr *e)
@@ -348,7 +348,7 @@ void sql_print_expr(struct sql_printer *p, const struct sql_expr *e)
     }
 }
 
-static void sql_print_order(struct sql_printer *p, const struct sql_order *order)
+static void print_order(struct sql_printer *p, const struct sql_order *order)
 {
     static const char *const nulls[] = { "", " NULLS FIRST", " NULLS LAST" };
 
@@ -379,7 +379,7 @@ static void print_results(struct sql_printer *p, const struct sql_result *result
     }
 }
 
-static void sql_print_source_name(struct sql_printer *p, const struct sql_source *s)
+static void print_source_name(struct sql_printer *p, const struct sql_source *s)
 {
     if (s->schema.text) {
         sql_put_name(p, s->schema.text);
@@ -388,7 +388,7 @@ static void sql_print_source_name(struct sql_printer *p, const struct sql_source
     sql_put_name(p, s->name.text);
     if (s->kind == SQL_SOURCE_FUNCTION) {
         sql_put(p, "(");
-        sql_print_list(p, s->arguments);
+        print_list(p, s->arguments);
         sql_put(p, ")");
     }
 }
@@ -403,7 +403,7 @@ static void print_source(struct sql_printer *p, const struct sql_source *s)
             sql_print_sources(p, s->group);
         sql_put(p, ")");
     } else {
-        sql_print_source_name(p, s);
+        print_source_name(p, s);
     }
     put_alias(p, &s->alias);
     if (s->indexed == SQL_INDEX_NONE)
@@ -460,7 +460,7 @@ static void print_frame(struct sql_printer *p, const struct sql_window *w)
 }
 
 /* The definition between the parentheses, with them. */
-static void sql_print_window(struct sql_printer *p, const struct sql_window *w)
+static void print_window(struct sql_printer *p, const struct sql_window *w)
 {
     const char *space = "";
 
@@ -472,12 +472,12 @@ static void sql_print_window(struct sql_printer *p, const struct sql_window *w)
     if (w->partition) {
         sql_put(p, space);
         sql_put(p, "PARTITION BY ");
-        sql_print_list(p, w->partition);
+        print_list(p, w->partition);
         space = " ";
     }
     if (w->order) {
         sql_put(p, space);
-        sql_print_order(p, w->order);
+        print_order(p, w->order);
         space = " ";
     }
     if (w->unit != SQL_NO_FRAME) {
@@ -487,13 +487,13 @@ static void sql_print_window(struct sql_printer *p, const struct sql_window *w)
     sql_put(p, ")");
 }
 
-static void sql_print_over(struct sql_printer *p, const struct sql_window *w)
+static void print_over(struct sql_printer *p, const struct sql_window *w)
 {
     sql_put(p, " OVER ");
     if (w->bare)
         sql_put_name(p, w->base.text);
     else
-        sql_print_window(p, w);
+        print_window(p, w);
 }
 
 static void print_windows(struct sql_printer *p, const struct sql_window *windows)
@@ -504,7 +504,7 @@ static void print_windows(struct sql_printer *p, const struct sql_window *window
             sql_put(p, ", ");
         sql_put_name(p, w->name.text);
         sql_put(p, " AS ");
-        sql_print_window(p, w);
+        print_window(p, w);
     }
 }
 
@@ -513,14 +513,14 @@ static void print_clause(struct sql_printer *p, const char *word, const struct s
     if (!e)
         return;
     sql_put(p, word);
-    sql_print_list(p, e);
+    print_list(p, e);
 }
 
 static void print_tail(struct sql_printer *p, const struct sql_tail *t)
 {
     if (t->order) {
         sql_put(p, " ");
-        sql_print_order(p, t->order);
+        print_order(p, t->order);
     }
     print_clause(p, " LIMIT ", t->limit);
     print_clause(p, " OFFSET ", t->offset);

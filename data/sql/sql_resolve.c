@@ -12,8 +12,8 @@
 #include <strings.h>
 
 /* Runs what may fail without harm, in which case it leaves no trace but names made canonical. */
-typedef int sql_attempt_fn(struct sql_resolver *r, void *context);
-static void sql_attempt(struct sql_resolver *r, sql_attempt_fn *fn, void *context);
+typedef int attempt_fn(struct sql_resolver *r, void *context);
+static void attempt(struct sql_resolver *r, attempt_fn *fn, void *context);
 
 const char *sql_clause_name(enum sql_clause c)
 {
@@ -73,8 +73,8 @@ int sql_use_column(struct sql_resolver *r, int column, enum sql_clause clause, i
 }
 
 /* What a result uses, once more at another place. */
-static int sql_use_again(struct sql_resolver *r, const struct sql_result *result, enum sql_clause clause, int level,
-                         struct sql_span at)
+static int use_again(struct sql_resolver *r, const struct sql_result *result, enum sql_clause clause, int level,
+                     struct sql_span at)
 {
     for (int i = 0; i < result->n_uses; i++) {
         struct sql_use use = r->uses[result->first_use + i];
@@ -137,7 +137,7 @@ static int use_window(struct sql_resolver *r, struct sql_scope *s, struct sql_wi
 }
 
 /* OVER, and the windows it is based on. */
-static int sql_resolve_over(struct sql_resolver *r, struct sql_scope *s, struct sql_window *w, enum sql_clause clause)
+static int resolve_over(struct sql_resolver *r, struct sql_scope *s, struct sql_window *w, enum sql_clause clause)
 {
     struct sql_window *base = w->base.text ? find_base(r, s, w, NULL) : NULL;
 
@@ -157,19 +157,19 @@ static int resolve_unused_window(struct sql_resolver *r, void *context)
 
 /* The WINDOW clause, once the uses of its windows in all but ORDER BY are known.  An unused window need make no sense;
  * one that does is resolved for the sake of its canonical names. */
-static int sql_resolve_windows(struct sql_resolver *r, struct sql_scope *s)
+static int resolve_windows(struct sql_resolver *r, struct sql_scope *s)
 {
     for (struct sql_window *w = s->core->windows; w; w = w->next) {
         if (has_base(s, w) && !find_base(r, s, w, w))
             return -1;
         if (!w->used)
-            sql_attempt(r, resolve_unused_window, &(struct unused_window){ s, w });
+            attempt(r, resolve_unused_window, &(struct unused_window){ s, w });
     }
     return 0;
 }
 
 /* rowid, oid or _rowid_. */
-static bool sql_is_rowid(const char *name)
+static bool is_rowid(const char *name)
 {
     return strcasecmp(name, "rowid") == 0 || strcasecmp(name, "oid") == 0 || strcasecmp(name, "_rowid_") == 0;
 }
@@ -199,12 +199,12 @@ static void count_rowids(struct rowid_search *search, struct sql_source *list)
 }
 
 /* They belong to the only table of the scope that they could, or to none.  SQLite lets even sub-queries have them. */
-static struct sql_source *sql_find_rowid(const struct sql_resolver *r, const struct sql_scope *s,
-                                         const struct sql_expr *e)
+static struct sql_source *rowid_source(const struct sql_resolver *r, const struct sql_scope *s,
+                                       const struct sql_expr *e)
 {
     struct rowid_search search = { .r = r, .table = e->table };
 
-    if (!sql_is_rowid(e->name.text))
+    if (!is_rowid(e->name.text))
         return NULL;
     count_rowids(&search, s->core->from);
     return search.n == 1 ? search.found : NULL;
@@ -214,7 +214,7 @@ static bool find_rowid(const struct sql_resolver *r, const struct sql_scope *s, 
                        struct sql_match *m)
 {
     const char *name = e->name.text;
-    struct sql_source *source = sql_find_rowid(r, s, e);
+    struct sql_source *source = rowid_source(r, s, e);
 
     *m = (struct sql_match){ .source = source, .column = { .name = name, .printed = name, .column = -1 }, .count = 1 };
     return source;
@@ -311,7 +311,7 @@ static int resolve_column(struct sql_resolver *r, struct sql_scope *scope, struc
         struct sql_result *alias = s->aliases && !e->table ? sql_find_alias(s->core, e->name.text) : NULL;
         if (alias) {
             sql_settle_name(&e->name, alias->alias.text);
-            return sql_use_again(r, alias, clause, scope->level, e->span);
+            return use_again(r, alias, clause, scope->level, e->span);
         }
     }
     return become_literal(e) ? 0 : unknown_column(r, scope, e);
@@ -356,8 +356,7 @@ static int resolve_parts(struct sql_resolver *r, struct sql_scope *s, struct sql
         (e->right && sql_resolve_expr(r, s, e->right, clause)) ||
         (e->third && sql_resolve_expr(r, s, e->third, clause)) || sql_resolve_list(r, s, e->list, clause))
         return -1;
-    if ((e->filter && sql_resolve_expr(r, s, e->filter, clause)) ||
-        (e->over && sql_resolve_over(r, s, e->over, clause)))
+    if ((e->filter && sql_resolve_expr(r, s, e->filter, clause)) || (e->over && resolve_over(r, s, e->over, clause)))
         return -1;
     if (e->kind == SQL_EXPR_IN && e->source)
         return resolve_in_table(r, s, e->source);
@@ -550,8 +549,8 @@ long sql_ordinal(const struct sql_expr *e)
 }
 
 /* What the n-th output uses is used in this clause too. */
-static int sql_use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs, long n,
-                           const struct sql_expr *e, enum sql_clause clause)
+static int use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs, long n,
+                       const struct sql_expr *e, enum sql_clause clause)
 {
     const struct sql_result *result = s->core->results;
 
@@ -565,7 +564,7 @@ static int sql_use_ordinal(struct sql_resolver *r, const struct sql_scope *s, co
         left -= result->n_outputs;
     if (!result || !result->expr)
         return sql_use_column(r, outputs->list[n - 1].column, clause, s->level, e->span);
-    return sql_use_again(r, result, clause, s->level, e->span);
+    return use_again(r, result, clause, s->level, e->span);
 }
 
 /* Unlike the other clauses, GROUP BY and ORDER BY see nothing of the queries around. */
@@ -576,7 +575,7 @@ static int resolve_group_by(struct sql_resolver *r, const struct sql_scope *s, c
     own.outer = NULL;
     for (struct sql_expr *e = s->core->group; e; e = e->next) {
         long n = sql_ordinal(e);
-        if (n >= 0 ? sql_use_ordinal(r, s, outputs, n, e, SQL_GROUP) : sql_resolve_expr(r, &own, e, SQL_GROUP))
+        if (n >= 0 ? use_ordinal(r, s, outputs, n, e, SQL_GROUP) : sql_resolve_expr(r, &own, e, SQL_GROUP))
             return -1;
     }
     return 0;
@@ -598,7 +597,7 @@ static int resolve_order_term(struct sql_resolver *r, struct sql_scope *s, const
     long n = sql_ordinal(e);
 
     if (n >= 0)
-        return sql_use_ordinal(r, s, outputs, n, e, SQL_ORDER);
+        return use_ordinal(r, s, outputs, n, e, SQL_ORDER);
     while (inner->kind == SQL_EXPR_COLLATE)
         inner = inner->left;
     n = find_named(outputs, inner);
@@ -607,11 +606,11 @@ static int resolve_order_term(struct sql_resolver *r, struct sql_scope *s, const
     if (n == 0)
         return sql_resolve_expr(r, s, e, SQL_ORDER);
     sql_settle_name(&inner->name, outputs->list[n - 1].printed);
-    return sql_use_ordinal(r, s, outputs, n, inner, SQL_ORDER);
+    return use_ordinal(r, s, outputs, n, inner, SQL_ORDER);
 }
 
-static int sql_resolve_order(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs,
-                             struct sql_order *order)
+static int resolve_order(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs,
+                         struct sql_order *order)
 {
     struct sql_scope own = *s;
 
@@ -623,7 +622,7 @@ static int sql_resolve_order(struct sql_resolver *r, const struct sql_scope *s, 
 }
 
 /* One core; and the ORDER BY of a SELECT that has no other. */
-static int sql_resolve_core(struct sql_resolver *r, struct sql_scope *s, struct sql_outputs *out)
+static int resolve_core(struct sql_resolver *r, struct sql_scope *s, struct sql_outputs *out)
 {
     struct sql_core *core = s->core;
 
@@ -633,14 +632,14 @@ static int sql_resolve_core(struct sql_resolver *r, struct sql_scope *s, struct 
     if (sql_resolve_conditions(r, s) || (core->where && sql_resolve_expr(r, s, core->where, SQL_WHERE)) ||
         resolve_group_by(r, s, out) || (core->having && sql_resolve_expr(r, s, core->having, SQL_HAVING)))
         return -1;
-    return sql_resolve_windows(r, s);
+    return resolve_windows(r, s);
 }
 
 /* Whether a column is its table's rowid, by one of its own names or as the only primary key, a number. */
 static bool is_row_number(const struct sql_resolver *r, const struct sql_expr *e)
 {
     if (e->column < 0)
-        return sql_is_rowid(e->name.text);
+        return is_rowid(e->name.text);
     const struct schema_column *own = &r->schema->columns[e->column];
     const struct schema_table *t = &r->schema->tables[own->table];
     int keys = 0;
@@ -660,7 +659,7 @@ static long find_in_core(struct sql_resolver *r, const struct sql_scope *s, cons
         if (strcasecmp(outputs->list[o].name, e->name.text) == 0)
             return o + 1;
     sql_find_column(r, s->core->from, e->schema, e->table, e->name.text, &m);
-    const struct sql_source *rows = m.count ? NULL : sql_find_rowid(r, s, e);
+    const struct sql_source *rows = m.count ? NULL : rowid_source(r, s, e);
     for (const struct sql_result *result = s->core->results; result && result->expr; result = result->next, i++) {
         const struct sql_expr *x = result->expr;
         if (x->kind != SQL_EXPR_COLUMN || !x->source)
@@ -717,7 +716,7 @@ static int resolve_compound_term(struct compound *c, struct sql_expr *e)
     if (n < 0)
         return sql_fail(c->r, inner->span, "%s is no column of the set operation", inner->name.text);
     for (int i = 0; i < c->n; i++)
-        if (sql_use_ordinal(c->r, &c->scopes[i], &c->outputs[i], n, inner, SQL_ORDER))
+        if (use_ordinal(c->r, &c->scopes[i], &c->outputs[i], n, inner, SQL_ORDER))
             return -1;
     return 0;
 }
@@ -735,7 +734,7 @@ static int resolve_limit(struct sql_resolver *r, const struct sql_scope *s, cons
 
 static int resolve_tail(struct compound *c, const struct sql_tail *t)
 {
-    if (c->n == 1 && sql_resolve_order(c->r, c->scopes, c->outputs, t->order))
+    if (c->n == 1 && resolve_order(c->r, c->scopes, c->outputs, t->order))
         return -1;
     for (struct sql_order *o = t->order; o && c->n > 1; o = o->next)
         if (resolve_compound_term(c, o->expr))
@@ -748,7 +747,7 @@ static int resolve_one_core(struct compound *c, int i, struct sql_cte *cte)
     struct sql_scope *s = &c->scopes[i];
     struct compound alone = { c->r, s, &c->outputs[i], 1 };
 
-    if (sql_resolve_core(c->r, s, &c->outputs[i]))
+    if (resolve_core(c->r, s, &c->outputs[i]))
         return -1;
     if (c->outputs[i].n != c->outputs[0].n)
         return sql_fail(c->r, s->core->span, "a SELECT of %d columns joined to one of %d", c->outputs[i].n,
@@ -781,7 +780,7 @@ static int resolve_cores(struct sql_resolver *r, struct sql_select *select, cons
     return resolve_tail(&c, &select->tail);
 }
 
-static void sql_attempt(struct sql_resolver *r, sql_attempt_fn *fn, void *context)
+static void attempt(struct sql_resolver *r, attempt_fn *fn, void *context)
 {
     struct error *err = r->err, ignored = { 0 };
     int depth = r->depth, n_uses = r->n_uses;
@@ -818,7 +817,7 @@ int sql_resolve_select(struct sql_resolver *r, struct sql_select *select, struct
     /* SQLite looks at a common table expression when something reads it and not before, so one in which nothing makes
      * sense may stand unused.  Those that make sense are resolved for the sake of their canonical names. */
     for (struct sql_cte *c = select->ctes; c; c = c->next)
-        sql_attempt(r, resolve_unused, &(struct unused_cte){ &own, c });
+        attempt(r, resolve_unused, &(struct unused_cte){ &own, c });
     r->depth -= SQL_SELECT_DEPTH;
     return 0;
 }

@@ -16,7 +16,7 @@ const struct form_source *form_find_source(const struct form_builder *f, const s
     return NULL;
 }
 
-static void form_add(struct form_list *l, struct form_term t)
+static void add_term(struct form_list *l, struct form_term t)
 {
     GROW(l->items, l->n, l->cap);
     l->items[l->n++] = t;
@@ -132,7 +132,7 @@ static void name_sources(struct form_builder *f, struct form *form, const struct
     for (int i = 0; i < l.n && !f->full; i++) {
         const struct sql_source *s = l.items[i].source;
         const char *text = source_text(f, form_find_source(f, s));
-        form_add(&form->lists[FORM_FROM], (struct form_term){ text, text, "", "", "", -1, -1, s->cte ? -1 : s->table,
+        add_term(&form->lists[FORM_FROM], (struct form_term){ text, text, "", "", "", -1, -1, s->cte ? -1 : s->table,
                                                               false, l.items[i].sub, NULL, NULL });
     }
     free(l.items);
@@ -180,7 +180,7 @@ bool form_is_joined(const struct form_builder *f, const struct sql_expr *e)
 }
 
 /* The alias or name that stands before its columns.  What qualifies a column of the source. */
-static struct sql_name *form_qualifier(const struct sql_source *s)
+static struct sql_name *qualifier(const struct sql_source *s)
 {
     return (struct sql_name *)(uintptr_t)(s->alias.text ? &s->alias : &s->name);
 }
@@ -199,7 +199,7 @@ static struct sql_expr *column_of(struct form_builder *f, const struct sql_sourc
 {
     struct sql_expr e = { .kind = SQL_EXPR_COLUMN, .column = -1, .name = { .text = name } };
 
-    e.table = form_qualifier(s);
+    e.table = qualifier(s);
     for (int i = 0; i < sql_source_size(&f->r, s); i++) {
         struct sql_output o = sql_source_output(&f->r, s, i);
         if (strcasecmp(o.name, name) == 0) {
@@ -291,14 +291,14 @@ static void flat_joins(struct form_builder *f, struct form *form, const struct s
         if (s->kind == SQL_SOURCE_GROUP)
             flat_joins(f, form, s->group, c);
         if (s->join == SQL_JOIN_LEFT)
-            form_add(&form->lists[FORM_JOIN], outer_join(f, list, s, "left"));
+            add_term(&form->lists[FORM_JOIN], outer_join(f, list, s, "left"));
         else
             join_conditions(f, c, list, s);
     }
 }
 
 /* Puts FROM's sources in sight, its tables and outer joins into the form, inner conditions into c. */
-static void form_sources(struct form_builder *f, struct form *form, const struct sql_source *list,
+static void read_sources(struct form_builder *f, struct form *form, const struct sql_source *list,
                          struct form_conditions *c)
 {
     name_sources(f, form, list);
@@ -308,7 +308,7 @@ static void form_sources(struct form_builder *f, struct form *form, const struct
     }
     struct form_term t = { .head = "", .function = "", .op = "chain", .column = -1, .other = -1, .table = -1 };
     t.text = t.value = chain_text(f, list);
-    form_add(&form->lists[FORM_JOIN], t);
+    add_term(&form->lists[FORM_JOIN], t);
 }
 
 static int compare_terms(const void *a, const void *b)
@@ -334,7 +334,7 @@ static void add_output(struct form_builder *f, struct form *form, const char *na
 {
     struct form_frame *frame = f->frame;
 
-    form_add(&form->lists[FORM_SELECT], t);
+    add_term(&form->lists[FORM_SELECT], t);
     if (frame->n == frame->cap) {
         frame->cap = frame->cap ? 2 * frame->cap : 16;
         frame->names = xrealloc(frame->names, (size_t)frame->cap * sizeof *frame->names);
@@ -358,7 +358,7 @@ static void add_columns(struct form_builder *f, struct form *form, const struct 
         struct sql_output o = sql_source_output(&f->r, s, i);
         struct sql_expr e = { .kind = SQL_EXPR_COLUMN, .column = o.column, .name = { .text = o.name } };
         e.source = (struct sql_source *)(uintptr_t)s;
-        e.table = all ? form_qualifier(s) : NULL;
+        e.table = all ? qualifier(s) : NULL;
         if (!o.hidden && (all || !joined_before(s, o.name)))
             add_output(f, form, o.name, form_operand(f, form_copy(f, &e)));
     }
@@ -416,7 +416,7 @@ static struct form_term read_term(struct form_builder *f, const struct form *for
 static void add_condition(struct form_builder *f, struct form_list *list, struct form_term t)
 {
     t.core = f->frame->core;
-    form_add(list, t);
+    add_term(list, t);
 }
 
 /* Those that join two sources go to the joins, the others to the list; *any when one of these is enough. */
@@ -497,7 +497,7 @@ static void add_tail(struct form_builder *f, struct form *form, const struct sql
         struct form_term t = compound ? read_output(f, form, o->expr) : read_term(f, form, o->expr);
         t.op = form_printf(f, "%s%s", o->direction == SQL_DESCENDING ? "desc" : "asc", nulls[o->nulls]);
         t.text = form_printf(f, "%s %s", t.text, t.op);
-        form_add(&form->lists[FORM_ORDER], t);
+        add_term(&form->lists[FORM_ORDER], t);
     }
     if (!tail->limit || f->full)
         return;
@@ -540,13 +540,13 @@ static struct form *read_core(struct form_builder *f, const struct sql_select *s
     form->select = s;
     form->op = core->op;
     form->distinct = core->distinct;
-    form_sources(f, form, core->from, &c);
+    read_sources(f, form, core->from, &c);
     add_results(f, form, core);
     if (core->where)
         form_flatten(f, &c, core->where, SQL_AND);
     add_conditions(f, form, &c, FORM_WHERE, &form->any_where);
     for (const struct sql_expr *e = core->group; e && !f->full; e = e->next)
-        form_add(&form->lists[FORM_GROUP], read_term(f, form, e));
+        add_term(&form->lists[FORM_GROUP], read_term(f, form, e));
     if (core->having)
         form_flatten(f, &having, core->having, SQL_AND);
     add_conditions(f, form, &having, FORM_HAVING, &form->any_having);

@@ -29,11 +29,11 @@ struct form_side {
 
 static bool list_has_collate(const struct sql_expr *list);
 static struct form_side side_of(const struct form_builder *f, const struct sql_expr *e, int depth);
-static bool form_may_turn(const struct form_builder *f, const struct sql_expr *left, const struct sql_expr *right);
+static bool may_turn(const struct form_builder *f, const struct sql_expr *left, const struct sql_expr *right);
 static const char *compared(struct form_builder *f, const struct sql_expr *e, enum column_affinity with);
-static bool form_is_constant(const struct sql_expr *e);
-static bool form_are_constants(const struct sql_expr *list);
-static const char *form_logic(struct form_builder *f, const struct sql_expr *e, enum sql_op op);
+static bool is_constant(const struct sql_expr *e);
+static bool are_constants(const struct sql_expr *list);
+static const char *logic_text(struct form_builder *f, const struct sql_expr *e, enum sql_op op);
 
 const char *form_printf(struct form_builder *f, const char *fmt, ...)
 {
@@ -51,7 +51,7 @@ const char *form_printf(struct form_builder *f, const char *fmt, ...)
     return kept;
 }
 
-static const char *form_lower(struct form_builder *f, const char *text)
+static const char *lower_text(struct form_builder *f, const char *text)
 {
     char *copy = xstrdup(text);
     for (char *s = copy; *s; s++)
@@ -63,7 +63,7 @@ static const char *form_lower(struct form_builder *f, const char *text)
 
 const char *form_name(struct form_builder *f, const char *name)
 {
-    const char *lower = form_lower(f, name), *c = lower;
+    const char *lower = lower_text(f, name), *c = lower;
     struct sql_printer p = { 0 };
 
     while (sql_is_name_char((unsigned char)*c))
@@ -114,7 +114,7 @@ static const char *join_exprs(struct form_builder *f, const struct sql_expr *lis
     return text;
 }
 
-static const char *form_quoted(struct form_builder *f, const char *text)
+static const char *quoted_text(struct form_builder *f, const char *text)
 {
     struct sql_printer p = { 0 };
 
@@ -136,7 +136,7 @@ static bool is_short(const char *text)
     return digits <= 15 && exponent >= -20 && exponent <= 20;
 }
 
-static const char *form_number(struct form_builder *f, const char *text, bool compared)
+static const char *number_text(struct form_builder *f, const char *text, bool compared)
 {
     size_t digits = strspn(text, "0123456789");
     char shortest[REAL_TEXT];
@@ -144,7 +144,7 @@ static const char *form_number(struct form_builder *f, const char *text, bool co
     if (!text[digits] && digits > 0 && digits < 18)
         return form_printf(f, "%lld", strtoll(text, NULL, 10));
     if (!strpbrk(text, ".eE") || text[strspn(text, "0123456789.eE+-")] || !is_short(text))
-        return form_lower(f, text);
+        return lower_text(f, text);
     double x = strtod(text, NULL);
     if (compared && x == floor(x) && fabs(x) < 9e15)
         return form_printf(f, "%.0f", x);
@@ -155,8 +155,8 @@ static const char *write_literal(struct form_builder *f, const struct sql_expr *
 {
     if (strcasecmp(e->text, "true") == 0 || strcasecmp(e->text, "false") == 0)
         return tolower((unsigned char)*e->text) == 't' ? "1" : "0";
-    return isdigit((unsigned char)*e->text) || *e->text == '.' ? form_number(f, e->text, false)
-                                                               : form_lower(f, e->text);
+    return isdigit((unsigned char)*e->text) || *e->text == '.' ? number_text(f, e->text, false)
+                                                               : lower_text(f, e->text);
 }
 
 /* An alias, or a column out of a star: what it stands for. */
@@ -209,7 +209,7 @@ static const char *write_unary(struct form_builder *f, const struct sql_expr *e)
     if (e->op == SQL_NOT)
         return form_printf(f, "(%s)", form_condition(f, e).text);
     const char *inner = form_expr(f, e->left);
-    if (e->op == SQL_PLUS && form_is_constant(e->left))
+    if (e->op == SQL_PLUS && is_constant(e->left))
         return inner;
     return form_printf(f, "%s%s", sql_op_text(e->op), inner);
 }
@@ -217,12 +217,12 @@ static const char *write_unary(struct form_builder *f, const struct sql_expr *e)
 static const char *write_binary(struct form_builder *f, const struct sql_expr *e)
 {
     if (e->op <= SQL_AND)
-        return form_logic(f, e, e->op);
+        return logic_text(f, e, e->op);
     if (e->op <= SQL_GREATER_EQUAL)
         return form_printf(f, "(%s)", form_condition(f, e).text);
     const char *left = form_expr(f, e->left), *right = form_expr(f, e->right);
     bool commutes = e->op == SQL_ADD || e->op == SQL_MULTIPLY;
-    bool swap = commutes && strcmp(left, right) > 0 && form_may_turn(f, e, e);
+    bool swap = commutes && strcmp(left, right) > 0 && may_turn(f, e, e);
     return form_printf(f, "(%s %s %s)", swap ? right : left, sql_op_text(e->op), swap ? left : right);
 }
 
@@ -283,9 +283,9 @@ static const char *write_other(struct form_builder *f, const struct sql_expr *e)
 {
     switch (e->kind) {
     case SQL_EXPR_STRING:
-        return form_quoted(f, e->text);
+        return quoted_text(f, e->text);
     case SQL_EXPR_CAST:
-        return form_printf(f, "cast(%s as %s)", form_expr(f, e->left), form_lower(f, e->text));
+        return form_printf(f, "cast(%s as %s)", form_expr(f, e->left), lower_text(f, e->text));
     case SQL_EXPR_COLLATE:
         return form_printf(f, "(%s collate %s)", form_expr(f, e->left), form_name(f, e->name.text));
     case SQL_EXPR_ROW:
@@ -302,7 +302,7 @@ static const char *write_condition(struct form_builder *f, const struct sql_expr
 
 static const char *write_between(struct form_builder *f, const struct sql_expr *e)
 {
-    return form_logic(f, e, e->negated ? SQL_OR : SQL_AND);
+    return logic_text(f, e, e->negated ? SQL_OR : SQL_AND);
 }
 
 const char *form_expr(struct form_builder *f, const struct sql_expr *e)
@@ -429,15 +429,15 @@ static struct form_side side_of(const struct form_builder *f, const struct sql_e
     }
 }
 
-static struct form_side form_side_of(const struct form_builder *f, const struct sql_expr *e)
+static struct form_side expr_side(const struct form_builder *f, const struct sql_expr *e)
 {
     return side_of(f, e, 0);
 }
 
 /* Whether a comparison of the two has one collation, whichever of them stands on the left. */
-static bool form_may_turn(const struct form_builder *f, const struct sql_expr *left, const struct sql_expr *right)
+static bool may_turn(const struct form_builder *f, const struct sql_expr *left, const struct sql_expr *right)
 {
-    struct form_side a = form_side_of(f, left), b = form_side_of(f, right);
+    struct form_side a = expr_side(f, left), b = expr_side(f, right);
 
     if (a.collates == COLLATES_NOT || b.collates == COLLATES_NOT)
         return true;
@@ -448,14 +448,14 @@ static bool form_may_turn(const struct form_builder *f, const struct sql_expr *l
 
 bool form_is_binary(const struct form_builder *f, const struct sql_expr *e)
 {
-    struct form_side side = form_side_of(f, e);
+    struct form_side side = expr_side(f, e);
     return side.collates != COLLATES_SOMEHOW && side.collation == COLLATION_BINARY;
 }
 
 /* Columns of numbers keep 1.0 as 1, but for REAL. */
 bool form_is_exact(const struct form_builder *f, const struct sql_expr *e)
 {
-    enum column_affinity affinity = form_side_of(f, e).affinity;
+    enum column_affinity affinity = expr_side(f, e).affinity;
     bool exact = affinity == AFFINITY_TEXT || affinity == AFFINITY_INTEGER || affinity == AFFINITY_NUMERIC;
 
     return e->kind == SQL_EXPR_COLUMN && exact && form_is_binary(f, e);
@@ -491,9 +491,9 @@ static const char *compared(struct form_builder *f, const struct sql_expr *e, en
     if (e->kind == SQL_EXPR_UNARY && e->op == SQL_MINUS)
         return form_printf(f, "-%s", compared(f, e->left, with));
     if (e->kind == SQL_EXPR_LITERAL && !text && isdigit((unsigned char)*e->text))
-        return form_number(f, e->text, true);
+        return number_text(f, e->text, true);
     if (e->kind == SQL_EXPR_STRING && number && is_number_text(e->text))
-        return form_number(f, e->text, true);
+        return number_text(f, e->text, true);
     return form_expr(f, e);
 }
 
@@ -532,12 +532,11 @@ static const char *edge_ends(struct form_builder *f, const struct form_term *t)
 /* Whether the right side comes first: a constant stands on the right; of two others the first in order of the text. */
 static bool turns(const struct form_builder *f, const struct sql_expr *e, const char *left, const char *right)
 {
-    bool constant = form_is_constant(e->left);
+    bool constant = is_constant(e->left);
 
     if (mirrored(e->op) < 0 || asks_truth(e->op, e->right) || asks_truth(e->op, e->left))
         return false;
-    return constant == form_is_constant(e->right) ? strcmp(left, right) > 0 && form_may_turn(f, e->left, e->right)
-                                                  : constant;
+    return constant == is_constant(e->right) ? strcmp(left, right) > 0 && may_turn(f, e->left, e->right) : constant;
 }
 
 static const char *right_text(struct form_builder *f, const struct sql_expr *e)
@@ -545,14 +544,14 @@ static const char *right_text(struct form_builder *f, const struct sql_expr *e)
     bool pattern = e->op >= SQL_LIKE && e->op <= SQL_MATCH;
 
     if (asks_truth(e->op, e->right))
-        return form_lower(f, e->right->text);
-    if (!form_is_constant(e->right))
+        return lower_text(f, e->right->text);
+    if (!is_constant(e->right))
         return form_operand(f, e->right).text;
-    return pattern ? form_expr(f, e->right) : compared(f, e->right, form_side_of(f, e->left).affinity);
+    return pattern ? form_expr(f, e->right) : compared(f, e->right, expr_side(f, e->left).affinity);
 }
 
 /* Two parts of it. */
-static struct form_term form_compare(struct form_builder *f, const struct sql_expr *e)
+static struct form_term comparison(struct form_builder *f, const struct sql_expr *e)
 {
     struct form_term t = form_operand(f, e->left), other = form_operand(f, e->right);
     struct sql_expr *written = form_copy(f, e);
@@ -566,11 +565,11 @@ static struct form_term form_compare(struct form_builder *f, const struct sql_ex
         written->right = e->left;
     }
     t.expr = written;
-    t.constant = form_is_constant(written->right);
+    t.constant = is_constant(written->right);
     t.value = t.constant ? right_text(f, written) : other.text;
     t.other = other.column;
     t.sub = other.sub ? other.sub : t.sub;
-    t.op = form_lower(f, form_printf(f, "%s%s", e->negated ? "not " : "", sql_op_text(written->op)));
+    t.op = lower_text(f, form_printf(f, "%s%s", e->negated ? "not " : "", sql_op_text(written->op)));
     const char *escape = e->third ? form_printf(f, " escape %s", form_expr(f, e->third)) : "";
     t.text = form_printf(f, "%s %s %s%s", t.text, t.op, t.value, escape);
     if (is_edge(f, e)) {
@@ -583,13 +582,13 @@ static struct form_term form_compare(struct form_builder *f, const struct sql_ex
 
 static const char *in_list(struct form_builder *f, const struct sql_expr *e, int *n)
 {
-    enum column_affinity affinity = form_side_of(f, e->left).affinity;
+    enum column_affinity affinity = expr_side(f, e->left).affinity;
     const char **texts = NULL;
     int cap = 0, count = 0;
 
     for (const struct sql_expr *item = e->list; item; item = item->next) {
         GROW(texts, count, cap);
-        texts[count++] = form_is_constant(item) ? compared(f, item, affinity) : form_expr(f, item);
+        texts[count++] = is_constant(item) ? compared(f, item, affinity) : form_expr(f, item);
     }
     const char *text = form_join(f, texts, count, ", ", true);
     *n = count;
@@ -599,7 +598,7 @@ static const char *in_list(struct form_builder *f, const struct sql_expr *e, int
     return text;
 }
 
-static struct form_term form_membership(struct form_builder *f, const struct sql_expr *e)
+static struct form_term membership(struct form_builder *f, const struct sql_expr *e)
 {
     struct form_term t = form_operand(f, e->left);
     int n = 0;
@@ -611,7 +610,7 @@ static struct form_term form_membership(struct form_builder *f, const struct sql
         t.value = form_printf(f, "(all of %s)", form_name(f, e->source->name.text));
     } else {
         t.value = in_list(f, e, &n);
-        t.constant = form_are_constants(e->list);
+        t.constant = are_constants(e->list);
     }
     bool one = n == 1 && t.constant;
     t.op = one ? e->negated ? "!=" : "=" : e->negated ? "not in" : "in";
@@ -642,20 +641,20 @@ void form_release_nodes(struct form_store *s)
     s->nodes = NULL;
 }
 
-static bool form_is_constant(const struct sql_expr *e)
+static bool is_constant(const struct sql_expr *e)
 {
     if (e->kind == SQL_EXPR_UNARY && (e->op == SQL_MINUS || e->op == SQL_PLUS))
-        return form_is_constant(e->left);
+        return is_constant(e->left);
     return e->kind == SQL_EXPR_LITERAL || e->kind == SQL_EXPR_STRING || e->kind == SQL_EXPR_PARAMETER;
 }
 
 /* A list of one constant or more. */
-static bool form_are_constants(const struct sql_expr *list)
+static bool are_constants(const struct sql_expr *list)
 {
     bool all = list;
 
     for (const struct sql_expr *e = list; e; e = e->next)
-        all = all && form_is_constant(e);
+        all = all && is_constant(e);
     return all;
 }
 
@@ -737,13 +736,13 @@ void form_flatten(struct form_builder *f, struct form_conditions *c, const struc
 static bool is_choice(const struct sql_expr *e)
 {
     if (e->kind == SQL_EXPR_BINARY)
-        return e->op == SQL_EQUAL && form_is_constant(e->left) != form_is_constant(e->right);
-    return e->kind == SQL_EXPR_IN && !e->negated && form_are_constants(e->list);
+        return e->op == SQL_EQUAL && is_constant(e->left) != is_constant(e->right);
+    return e->kind == SQL_EXPR_IN && !e->negated && are_constants(e->list);
 }
 
 static const struct sql_expr *choice_subject(const struct sql_expr *e)
 {
-    return e->kind == SQL_EXPR_BINARY && form_is_constant(e->left) ? e->right : e->left;
+    return e->kind == SQL_EXPR_BINARY && is_constant(e->left) ? e->right : e->left;
 }
 
 /* The constants of a choice before those of `list`. */
@@ -788,7 +787,7 @@ void form_merge_equalities(struct form_builder *f, struct form_conditions *c)
 }
 
 /* An expression that is true or false. */
-static const char *form_logic(struct form_builder *f, const struct sql_expr *e, enum sql_op op)
+static const char *logic_text(struct form_builder *f, const struct sql_expr *e, enum sql_op op)
 {
     struct form_conditions c = { 0 };
 
@@ -833,8 +832,8 @@ struct form_term form_operand(struct form_builder *f, const struct sql_expr *e)
     }
     t.text = t.head = form_expr(f, e);
     if (is_aggregate(e)) {
-        bool all = e->star || form_is_constant(e->list);
-        t.function = form_lower(f, form_printf(f, "%s%s", e->name.text, e->distinct ? " distinct" : ""));
+        bool all = e->star || is_constant(e->list);
+        t.function = lower_text(f, form_printf(f, "%s%s", e->name.text, e->distinct ? " distinct" : ""));
         t.head = all ? "*" : form_expr(f, e->list);
         t.column = !all && e->list->kind == SQL_EXPR_COLUMN ? e->list->column : -1;
     } else if (e->kind == SQL_EXPR_COLUMN) {
@@ -872,7 +871,7 @@ static struct form_term alternative(struct form_builder *f, const struct sql_exp
     form_flatten(f, &c, e, SQL_OR);
     form_merge_equalities(f, &c);
     bool one = c.n == 1 && !form_is_or(&c.list[0]);
-    struct form_term t = one ? form_condition(f, &c.list[0]) : opaque(form_logic(f, e, SQL_OR), "or", form_copy(f, e));
+    struct form_term t = one ? form_condition(f, &c.list[0]) : opaque(logic_text(f, e, SQL_OR), "or", form_copy(f, e));
     free(c.list);
     return t;
 }
@@ -887,9 +886,9 @@ struct form_term form_condition(struct form_builder *f, const struct sql_expr *e
         return opaque("", "", NULL);
     }
     if (folded.kind == SQL_EXPR_BINARY && folded.op >= SQL_EQUAL && folded.op <= SQL_GREATER_EQUAL)
-        return form_compare(f, &folded);
+        return comparison(f, &folded);
     if (folded.kind == SQL_EXPR_IN)
-        return form_membership(f, &folded);
+        return membership(f, &folded);
     if (folded.kind == SQL_EXPR_EXISTS || (inverse && folded.left->kind == SQL_EXPR_EXISTS)) {
         struct form_term t = existence(f, inverse ? folded.left : &folded, !inverse);
         t.expr = form_copy(f, &folded);

@@ -43,7 +43,7 @@ struct connection {
     int code; /* SQLite's extended one, of what failed */
 };
 
-static int connection_end(struct connection *db, enum exec_status status, const char *fmt, ...)
+static int end_statement(struct connection *db, enum exec_status status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 enum {
@@ -54,7 +54,7 @@ enum {
 };
 
 /* A new statement begins. */
-static void connection_begin(struct connection *db)
+static void begin_statement(struct connection *db)
 {
     db->steps = 0;
     db->next_look = 0;
@@ -65,7 +65,7 @@ static void connection_begin(struct connection *db)
 }
 
 /* Ends the statement, unless something else has; returns -1. */
-static int connection_end(struct connection *db, enum exec_status status, const char *fmt, ...)
+static int end_statement(struct connection *db, enum exec_status status, const char *fmt, ...)
 {
     va_list ap;
 
@@ -84,22 +84,22 @@ static int end_in_view(struct connection *db, int rc)
     const char *trouble = db->file.view ? sqlite_view_trouble(db->file.view) : NULL;
 
     if ((rc & 0xff) == SQLITE_BUSY)
-        return connection_end(db, EXEC_FAILED, "the database is locked by another program");
-    return connection_end(db, EXEC_FAILED, "%s", trouble ? trouble : sqlite3_errmsg(db->db));
+        return end_statement(db, EXEC_FAILED, "the database is locked by another program");
+    return end_statement(db, EXEC_FAILED, "%s", trouble ? trouble : sqlite3_errmsg(db->db));
 }
 
 /* The same for what SQLite answered. */
-static int connection_end_sqlite(struct connection *db, int rc)
+static int end_with_sqlite(struct connection *db, int rc)
 {
     int extended = sqlite3_extended_errcode(db->db);
 
     if (db->status == EXEC_OK)
         db->code = (extended & 0xff) == rc ? extended : rc;
     if (rc == SQLITE_NOMEM)
-        return connection_end(db, EXEC_STOPPED, "more than %d MiB of memory, or %d instructions",
-                              CONNECTION_MEMORY >> 20, MAX_PROGRAM);
+        return end_statement(db, EXEC_STOPPED, "more than %d MiB of memory, or %d instructions",
+                             CONNECTION_MEMORY >> 20, MAX_PROGRAM);
     if (rc == SQLITE_TOOBIG)
-        return connection_end(db, EXEC_STOPPED, "a text, blob or row of more than %d bytes", CONNECTION_MAX_VALUE);
+        return end_statement(db, EXEC_STOPPED, "a text, blob or row of more than %d bytes", CONNECTION_MAX_VALUE);
     return end_in_view(db, rc);
 }
 
@@ -109,7 +109,7 @@ static void look_at_clock(struct connection *db)
     double now = now_seconds();
 
     if (now > db->deadline)
-        connection_end(db, EXEC_STOPPED, "more than %g seconds", db->limits.seconds);
+        end_statement(db, EXEC_STOPPED, "more than %g seconds", db->limits.seconds);
     db->stride = now - db->looked > 0.001 ? STEPS_PER_CHECK : 2 * db->stride;
     if (db->stride > STEPS_PER_LOOK)
         db->stride = STEPS_PER_LOOK;
@@ -118,17 +118,17 @@ static void look_at_clock(struct connection *db)
 }
 
 /* Counts work; false when there has been too much, or the time is up. */
-static bool connection_charge(struct connection *db, int64_t steps)
+static bool charge(struct connection *db, int64_t steps)
 {
     db->steps += steps;
     if (db->steps > db->limits.steps)
-        connection_end(db, EXEC_STOPPED, "more than %lld steps", (long long)db->limits.steps);
+        end_statement(db, EXEC_STOPPED, "more than %lld steps", (long long)db->limits.steps);
     else if (db->steps >= db->next_look)
         look_at_clock(db);
     return db->status == EXEC_OK;
 }
 
-static bool connection_is_utf8(const char *text, size_t n)
+static bool is_utf8(const char *text, size_t n)
 {
     size_t i = 0;
 
@@ -141,7 +141,7 @@ static bool connection_is_utf8(const char *text, size_t n)
 
 static int on_steps(void *of)
 {
-    return !connection_charge(of, STEPS_PER_CHECK);
+    return !charge(of, STEPS_PER_CHECK);
 }
 
 static struct connection *new_connection(const struct exec_limits *limits)
@@ -150,7 +150,7 @@ static struct connection *new_connection(const struct exec_limits *limits)
 
     db->limits = *limits;
     sqlite3_hard_heap_limit64(CONNECTION_MEMORY);
-    connection_begin(db);
+    begin_statement(db);
     return db;
 }
 
@@ -315,7 +315,7 @@ static void refuse(sqlite3_context *c, int n, sqlite3_value **v)
 /* A schema's own expressions (of indexes, columns and views) are resolved without asking the authorizer.  Functions
  * that are not harmless are hidden from them first; then a schema may use the others, which SQLite keeps from one that
  * is not trusted: those on JSON.  Gives SQLite's code. */
-static int connection_hide_functions(struct connection *db)
+static int hide_functions(struct connection *db)
 {
     enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY };
     int rc =
@@ -329,9 +329,9 @@ static int connection_hide_functions(struct connection *db)
 static int allow_function(struct connection *db, const char *name)
 {
     if (++db->calls > MAX_CALLS)
-        connection_end(db, EXEC_STOPPED, "more than %d calls of functions", MAX_CALLS);
+        end_statement(db, EXEC_STOPPED, "more than %d calls of functions", MAX_CALLS);
     else if (!is_harmless(name))
-        connection_end(db, EXEC_REFUSED, "the function %s is not allowed", name);
+        end_statement(db, EXEC_REFUSED, "the function %s is not allowed", name);
     else
         return SQLITE_OK;
     return SQLITE_DENY;
@@ -408,13 +408,12 @@ static bool is_of_rtree(int action, const char *table)
 }
 
 /* SQLite's authorizer for a connection; of is the connection. */
-static int connection_authorize(void *of, int action, const char *a, const char *b, const char *schema,
-                                const char *inner)
+static int authorize(void *of, int action, const char *a, const char *b, const char *schema, const char *inner)
 {
     struct connection *db = of;
 
     (void)schema, (void)inner;
-    if (!connection_charge(db, 1)) /* names are looked up without a step of the machine, and views may multiply them */
+    if (!charge(db, 1)) /* names are looked up without a step of the machine, and views may multiply them */
         return SQLITE_DENY;
     if (action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE)
         return SQLITE_OK;
@@ -427,7 +426,7 @@ static int connection_authorize(void *of, int action, const char *a, const char 
         return SQLITE_OK;
     if (db->filling && fills(action))
         return SQLITE_OK;
-    connection_end(db, EXEC_REFUSED, "%s is not allowed", action_name(action));
+    end_statement(db, EXEC_REFUSED, "%s is not allowed", action_name(action));
     return SQLITE_DENY;
 }
 
@@ -485,8 +484,8 @@ static bool affordable(const struct guard *g, int n, sqlite3_value **v)
     double work = g->function->weigh(n, v);
 
     if (work > MAX_WORK)
-        connection_end(g->db, EXEC_STOPPED, "one call of %s() asks for too much work", g->function->name);
-    return work <= MAX_WORK && connection_charge(g->db, (int64_t)work / WORK_PER_STEP);
+        end_statement(g->db, EXEC_STOPPED, "one call of %s() asks for too much work", g->function->name);
+    return work <= MAX_WORK && charge(g->db, (int64_t)work / WORK_PER_STEP);
 }
 
 /* SELECT name(?,?,...), unless that is what there is. */
@@ -535,7 +534,7 @@ static void call_guarded(sqlite3_context *c, int n, sqlite3_value **v)
 }
 
 /* Puts ours in front of the functions whose work can be the product of their arguments' sizes; -1 without memory. */
-static int connection_guard(struct connection *db)
+static int guard_functions(struct connection *db)
 {
     enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS };
 
@@ -551,7 +550,7 @@ static int connection_guard(struct connection *db)
     return 0;
 }
 
-static void connection_unguard(struct connection *db)
+static void unguard_functions(struct connection *db)
 {
     for (int i = 0; db->guards && i < ARRAY_LEN(guarded); i++)
         sqlite3_finalize(db->guards[i].call);
@@ -579,30 +578,30 @@ static int wait_for_lock(void *of, int count)
     return 1;
 }
 
-static void connection_close_file(struct connection *db);
-static int connection_set_up(struct connection *db, struct error *err);
+static void close_file(struct connection *db);
+static int set_up(struct connection *db, struct error *err);
 
 /* Opens the file at db->path.  -1 with an error. */
-static int connection_open_file(struct connection *db, struct error *err)
+static int open_file(struct connection *db, struct error *err)
 {
     database_state_look(&db->state, db->path);
     int rc = sqlite_open_file(&db->file, db->path, db->ways, CONNECTION_MAX_VALUE, err);
     db->db = db->file.db;
-    if (rc == 0 && (rc = connection_set_up(db, err)) == 0)
+    if (rc == 0 && (rc = set_up(db, err)) == 0)
         sqlite3_busy_handler(db->db, wait_for_lock, db);
     if (rc)
-        connection_close_file(db);
+        close_file(db);
     return rc;
 }
 
-static void connection_close_file(struct connection *db)
+static void close_file(struct connection *db)
 {
     if (!db->path)
         return;
     db->notes |= db->file.view ? sqlite_view_notes(db->file.view) : 0;
     sqlite_close_file(&db->file);
     db->db = NULL;
-    connection_unguard(db);
+    unguard_functions(db);
 }
 
 unsigned connection_notes(const struct connection *db)
@@ -616,10 +615,10 @@ static int open_for_statement(struct connection *db)
     struct error err = { 0 };
     size_t n = strlen(db->path);
 
-    if (connection_open_file(db, &err) == 0)
+    if (open_file(db, &err) == 0)
         return 0;
     bool named = strncmp(err.text, db->path, n) == 0 && strncmp(err.text + n, ": ", 2) == 0;
-    return connection_end(db, EXEC_FAILED, "%s", named ? err.text + n + 2 : err.text);
+    return end_statement(db, EXEC_FAILED, "%s", named ? err.text + n + 2 : err.text);
 }
 
 /* Takes the lock that was given back. */
@@ -629,11 +628,11 @@ static int wake(struct connection *db)
 
     while ((rc = sqlite_view_wake(db->file.view)) == SQLITE_BUSY && wait_for_lock(db, count))
         count++;
-    return rc == SQLITE_OK ? 0 : connection_end_sqlite(db, rc);
+    return rc == SQLITE_OK ? 0 : end_with_sqlite(db, rc);
 }
 
 /* Before a statement: opens the file again where it is no more what it was.  -1 ends the statement. */
-static int connection_refresh(struct connection *db)
+static int refresh(struct connection *db)
 {
     struct database_state now;
 
@@ -646,7 +645,7 @@ static int connection_refresh(struct connection *db)
         return 0;
     if (db->db)
         db->ways = 0;
-    connection_close_file(db);
+    close_file(db);
     return open_for_statement(db);
 }
 
@@ -655,7 +654,7 @@ static void begin_again(struct connection *db)
 {
     double deadline = db->deadline;
 
-    connection_begin(db);
+    begin_statement(db);
     db->deadline = deadline;
 }
 
@@ -664,15 +663,15 @@ static bool may_run_again(struct connection *db, int tries)
     if (tries < TRIES && now_seconds() < db->deadline)
         return true;
     db->status = EXEC_OK;
-    connection_end(db, EXEC_FAILED,
-                   "the database changes faster than it can be read: its -shm file, whose locks would "
-                   "keep writers apart, is missing or cannot be used");
+    end_statement(db, EXEC_FAILED,
+                  "the database changes faster than it can be read: its -shm file, whose locks would "
+                  "keep writers apart, is missing or cannot be used");
     return false;
 }
 
 /* After it: whether it must be run again, since it may have seen parts of two states; tries: how often it was run
  * before. */
-static bool connection_is_torn(struct connection *db, int tries)
+static bool is_torn(struct connection *db, int tries)
 {
     if (!db->path || !db->db)
         return false;
@@ -681,7 +680,7 @@ static bool connection_is_torn(struct connection *db, int tries)
     bool hot = db->code == SQLITE_READONLY_ROLLBACK; /* so it seems for a moment while a writer begins */
     if (!torn && !hot && ways == db->ways)
         return false;
-    connection_close_file(db);
+    close_file(db);
     if (!may_run_again(db, tries))
         return false;
     if (torn && young)
@@ -692,10 +691,10 @@ static bool connection_is_torn(struct connection *db, int tries)
 }
 
 /* Holds no lock from here to the next statement. */
-static void connection_rest(struct connection *db)
+static void release_locks(struct connection *db)
 {
     if (db->path && db->db && !sqlite_view_rest(db->file.view))
-        connection_close_file(db);
+        close_file(db);
 }
 
 static size_t keep(struct rows *r, const void *bytes, size_t n)
@@ -721,9 +720,9 @@ static int64_t bytes_of(const struct rows *r)
 static int keep_bytes(struct connection *db, struct rows *r, struct cell *c, const void *bytes, int n)
 {
     if (!bytes && n)
-        return connection_end_sqlite(db, SQLITE_NOMEM);
+        return end_with_sqlite(db, SQLITE_NOMEM);
     if (bytes_of(r) + r->columns * (int64_t)sizeof *r->cells + n > db->limits.bytes)
-        return connection_end(db, EXEC_STOPPED, "a result of more than %lld bytes", (long long)db->limits.bytes);
+        return end_statement(db, EXEC_STOPPED, "a result of more than %lld bytes", (long long)db->limits.bytes);
     c->n = n;
     c->integer = (int64_t)keep(r, bytes, (size_t)n);
     return 0;
@@ -735,10 +734,10 @@ static int read_text(struct connection *db, struct rows *r, struct cell *c, sqli
     int n = sqlite3_column_bytes(row, i);
 
     if (!text)
-        return connection_end_sqlite(db, SQLITE_NOMEM);
-    if (db->limits.python_text && !connection_is_utf8(text, (size_t)n))
-        return connection_end(db, EXEC_FAILED, "Could not decode to UTF-8 column '%s' of row %lld",
-                              sqlite3_column_name(row, i), (long long)r->n + 1);
+        return end_with_sqlite(db, SQLITE_NOMEM);
+    if (db->limits.python_text && !is_utf8(text, (size_t)n))
+        return end_statement(db, EXEC_FAILED, "Could not decode to UTF-8 column '%s' of row %lld",
+                             sqlite3_column_name(row, i), (long long)r->n + 1);
     return keep_bytes(db, r, c, text, n);
 }
 
@@ -769,13 +768,13 @@ static int read_cell(struct connection *db, struct rows *r, struct cell *c, sqli
 static int read_row(struct connection *db, struct rows *r, sqlite3_stmt *row)
 {
     if (r->n == db->limits.rows)
-        return connection_end(db, EXEC_STOPPED, "more than %lld rows", (long long)db->limits.rows);
+        return end_statement(db, EXEC_STOPPED, "more than %lld rows", (long long)db->limits.rows);
     if ((r->n + 1) * r->columns > r->cap) {
         r->cap = 2 * (r->n + 1) * r->columns;
         r->cells = xrealloc(r->cells, (size_t)r->cap * sizeof *r->cells);
     }
     if (bytes_of(r) + r->columns * (int64_t)sizeof *r->cells > db->limits.bytes)
-        return connection_end(db, EXEC_STOPPED, "a result of more than %lld bytes", (long long)db->limits.bytes);
+        return end_statement(db, EXEC_STOPPED, "a result of more than %lld bytes", (long long)db->limits.bytes);
     for (int i = 0; i < r->columns; i++)
         if (read_cell(db, r, &r->cells[r->n * r->columns + i], row, i))
             return -1;
@@ -791,13 +790,13 @@ static int read_rows(struct connection *db, struct rows *r, sqlite3_stmt *stmt)
     for (int i = 0; i < r->columns; i++) {
         const char *name = sqlite3_column_name(stmt, i);
         if (!name)
-            return connection_end_sqlite(db, SQLITE_NOMEM);
+            return end_with_sqlite(db, SQLITE_NOMEM);
         keep(r, name, strlen(name));
     }
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
         if (read_row(db, r, stmt))
             return -1;
-    return rc == SQLITE_DONE ? 0 : connection_end_sqlite(db, rc);
+    return rc == SQLITE_DONE ? 0 : end_with_sqlite(db, rc);
 }
 
 /* Past blanks, semicolons and comments. */
@@ -818,25 +817,25 @@ static const char *skip_nothing(const char *sql)
 static int check_text(struct connection *db, const char *sql, size_t n)
 {
     if (n > SQL_MAX_TEXT)
-        return connection_end(db, EXEC_REFUSED, "SQL of %zu bytes, at most %d are taken", n, SQL_MAX_TEXT);
+        return end_statement(db, EXEC_REFUSED, "SQL of %zu bytes, at most %d are taken", n, SQL_MAX_TEXT);
     if (memchr(sql, '\0', n))
-        return connection_end(db, EXEC_REFUSED, "a NUL in the SQL, at byte %zu", strlen(sql));
-    if (!connection_is_utf8(sql, n))
-        return connection_end(db, EXEC_REFUSED, "the SQL is no UTF-8");
-    return *skip_nothing(sql) ? 0 : connection_end(db, EXEC_REFUSED, "no statement");
+        return end_statement(db, EXEC_REFUSED, "a NUL in the SQL, at byte %zu", strlen(sql));
+    if (!is_utf8(sql, n))
+        return end_statement(db, EXEC_REFUSED, "the SQL is no UTF-8");
+    return *skip_nothing(sql) ? 0 : end_statement(db, EXEC_REFUSED, "no statement");
 }
 
 /* One SELECT and nothing behind it. */
 static int check_statement(struct connection *db, sqlite3_stmt *stmt, const char *rest)
 {
     if (*skip_nothing(rest))
-        return connection_end(db, EXEC_REFUSED, "more than one statement");
+        return end_statement(db, EXEC_REFUSED, "more than one statement");
     if (sqlite3_stmt_isexplain(stmt))
-        return connection_end(db, EXEC_REFUSED, "EXPLAIN is not allowed");
+        return end_statement(db, EXEC_REFUSED, "EXPLAIN is not allowed");
     if (!sqlite3_stmt_readonly(stmt) || !sqlite3_column_count(stmt))
-        return connection_end(db, EXEC_REFUSED, "no SELECT");
+        return end_statement(db, EXEC_REFUSED, "no SELECT");
     if (sqlite3_bind_parameter_count(stmt))
-        return connection_end(db, EXEC_FAILED, "%d parameters without a value", sqlite3_bind_parameter_count(stmt));
+        return end_statement(db, EXEC_FAILED, "%d parameters without a value", sqlite3_bind_parameter_count(stmt));
     return 0;
 }
 
@@ -849,7 +848,7 @@ static void run_text(struct connection *db, struct rows *r, const char *sql, siz
         return;
     int rc = sqlite3_prepare_v2(db->db, skip_nothing(sql), -1, &stmt, &rest);
     if (rc != SQLITE_OK)
-        connection_end_sqlite(db, rc);
+        end_with_sqlite(db, rc);
     else if (check_statement(db, stmt, rest) == 0)
         read_rows(db, r, stmt);
     sqlite3_finalize(stmt);
@@ -859,15 +858,15 @@ enum exec_status connection_run(struct connection *db, struct rows *rows, const 
 {
     int tries = 0;
 
-    connection_begin(db);
+    begin_statement(db);
     do {
         rows->columns = 0;
         rows->n = 0;
         rows->used = 0;
-        if (connection_refresh(db) == 0)
+        if (refresh(db) == 0)
             run_text(db, rows, sql, n);
-    } while (connection_is_torn(db, tries++));
-    connection_rest(db);
+    } while (is_torn(db, tries++));
+    release_locks(db);
     *why = db->why;
     return db->status;
 }
@@ -883,7 +882,7 @@ void rows_release(struct rows *r)
 static int compare_by_none(void *of, int a_size, const void *a, int b_size, const void *b)
 {
     (void)a_size, (void)a, (void)b_size, (void)b;
-    connection_end(of, EXEC_FAILED, "it compares by a collation that is missing");
+    end_statement(of, EXEC_FAILED, "it compares by a collation that is missing");
     sqlite3_interrupt(((struct connection *)of)->db);
     return 0;
 }
@@ -895,7 +894,7 @@ static void add_collation(void *of, sqlite3 *db, int encoding, const char *name)
 }
 
 /* Sets up what SQLite has open as `db`: guards, authorizer, limits.  -1 with EXIT_CODE_MEMORY. */
-static int connection_set_up(struct connection *db, struct error *err)
+static int set_up(struct connection *db, struct error *err)
 {
     /* none of them reads more than the database */
     static const char *const modules[] = {
@@ -907,10 +906,10 @@ static int connection_set_up(struct connection *db, struct error *err)
     sqlite3_limit(db->db, SQLITE_LIMIT_VDBE_OP, MAX_PROGRAM);
     sqlite3_limit(db->db, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX_TEXT);
     sqlite3_exec(db->db, "PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON", NULL, NULL, NULL);
-    if (connection_guard(db) || connection_hide_functions(db))
+    if (guard_functions(db) || hide_functions(db))
         return error_set(err, EXIT_CODE_MEMORY, "SQLite: %s", sqlite3_errmsg(db->db));
     sqlite3_collation_needed(db->db, db, add_collation);
-    sqlite3_set_authorizer(db->db, connection_authorize, db);
+    sqlite3_set_authorizer(db->db, authorize, db);
     sqlite3_progress_handler(db->db, STEPS_PER_CHECK, on_steps, db);
     return 0;
 }
@@ -940,7 +939,7 @@ struct connection *connection_open(const char *path, bool schema, const struct e
 
     db->schema = schema;
     db->path = xstrdup(path);
-    if (connection_open_file(db, err) == 0 && check_schema(db, path, err) == 0)
+    if (open_file(db, err) == 0 && check_schema(db, path, err) == 0)
         return db;
     connection_close(db);
     return NULL;
@@ -950,7 +949,7 @@ static int script_error(struct connection *db, const char *statement, int rc, st
 {
     size_t begin = strspn(statement, " \t\r\n");
 
-    connection_end_sqlite(db, rc);
+    end_with_sqlite(db, rc);
     return error_set(err, EXIT_CODE_DATA, "\"%.60s\": %s", statement + begin, db->why);
 }
 
@@ -962,7 +961,7 @@ static int run_statement(struct connection *db, const char *script, const char *
 
     db->calls = 0;
     if (rc == SQLITE_OK && sqlite3_column_count(stmt) > 0)
-        rc = connection_end(db, EXEC_REFUSED, "SELECT is not allowed");
+        rc = end_statement(db, EXEC_REFUSED, "SELECT is not allowed");
     if (rc == SQLITE_OK && stmt)
         rc = sqlite3_step(stmt) == SQLITE_DONE ? SQLITE_OK : sqlite3_errcode(db->db);
     sqlite3_finalize(stmt);
@@ -991,7 +990,7 @@ struct connection *connection_open_script(const char *script, bool schema, const
     struct connection *db = new_connection(limits);
 
     db->schema = schema;
-    if (sqlite_open_memory(&db->db, CONNECTION_MAX_VALUE, err) == 0 && connection_set_up(db, err) == 0 &&
+    if (sqlite_open_memory(&db->db, CONNECTION_MAX_VALUE, err) == 0 && set_up(db, err) == 0 &&
         run_script(db, script, err) == 0)
         return db;
     connection_close(db);
@@ -1002,9 +1001,9 @@ void connection_close(struct connection *db)
 {
     if (!db)
         return;
-    connection_close_file(db);
+    close_file(db);
     sqlite3_close(db->db);
-    connection_unguard(db);
+    unguard_functions(db);
     free(db->path);
     free(db);
 }

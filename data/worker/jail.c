@@ -110,7 +110,7 @@ static int allow_folders(int ruleset)
 
 /* Leaves only reading of files, outside of the system's own folders.  1 when the kernel has no Landlock, -1 with err
  * when it has and refuses. */
-static int jail_restrict_files(struct error *err)
+static int restrict_files(struct error *err)
 {
     long version = syscall(CREATE_RULESET, NULL, 0, ASK_VERSION);
 
@@ -286,7 +286,7 @@ static void build(struct call_filter *p)
     add(p, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
 }
 
-static int jail_filter_calls(struct error *err)
+static int filter_calls(struct error *err)
 {
     struct call_filter p = { .n = 0 };
     _Static_assert(ARRAY_LEN(rules) < RULES, "room for the rules");
@@ -301,13 +301,13 @@ static int jail_filter_calls(struct error *err)
                      strerror(errno));
 }
 #elif defined(ARCHITECTURE)
-static int jail_filter_calls(struct error *err)
+static int filter_calls(struct error *err)
 {
     (void)err;
     return 0;
 }
 #else
-static int jail_filter_calls(struct error *err)
+static int filter_calls(struct error *err)
 {
     return error_set(err, EXIT_CODE_FAILURE,
                      "there is no list of system calls for this processor, and no SQL runs without one: use x86-64 or "
@@ -397,7 +397,7 @@ static int limit_all(struct error *err)
             "the kernel refuses a limit that SQL is run in (%s): use Linux 3.5 or newer, in a container one "
             "that lets prctl, capset and setrlimit lower what a process may do",
             strerror(errno));
-    return jail_restrict_files(err) < 0 || jail_filter_calls(err) ? -1 : 0;
+    return restrict_files(err) < 0 || filter_calls(err) ? -1 : 0;
 }
 
 int jail_enter(struct error *err)
