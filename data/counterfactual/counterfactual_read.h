@@ -1,12 +1,42 @@
-/* counterfactual_impl.h - what the parts of counterfactual.h share: questions, tables, edits. */
-#ifndef DATA_COUNTERFACTUAL_COUNTERFACTUAL_IMPL_H
-#define DATA_COUNTERFACTUAL_COUNTERFACTUAL_IMPL_H
+/*
+ * counterfactual_read.h - what the parts of counterfactual.h share: questions, tables, edits.
+ */
+#ifndef DATA_COUNTERFACTUAL_COUNTERFACTUAL_READ_H
+#define DATA_COUNTERFACTUAL_COUNTERFACTUAL_READ_H
 
 #include "data/corpora/dataset.h"
+#include "data/corpora/spider.h"
 #include "data/counterfactual/counterfactual.h"
-#include "data/counterfactual/counterfactual_names.h"
-#include "data/span/spoken.h"
+#include "data/span/span_record.h"
+#include "data/util/strings.h"
 #include "kernels/rng.h"
+
+struct modifier_pair {
+    int head; /* number of a stem in header_pool.heads, -1: fits every name of the type */
+    enum column_type type;
+    const char *words[2];
+};
+
+/* Words before another in two headers of a table: home team, away team. */
+struct header_pool {
+    struct strings heads, seen, text;
+    struct modifier_pair *items;
+    int n, cap;
+};
+
+/* Two other names of a column, and in which group of tables. */
+struct listed_pair {
+    int name; /* in synonym_pool.names */
+    int group;
+    const char *const *names;
+};
+
+struct synonym_pool {
+    struct synonyms dictionary;
+    struct strings names; /* those of columns, counterfactual_plain */
+    struct listed_pair *items;
+    int n, cap;
+};
 
 enum {
     ASKED_COLUMNS = 128, /* of one table; wider ones are left out */
@@ -53,7 +83,9 @@ struct asked_question {
 struct counterfactual_counts {
     int64_t problem[SPAN_LABELS], control;
 };
+
 enum { COUNTED_SOURCES = 3, EDIT_KINDS = 6 };
+
 enum edit_kind { EDIT_NONE, EDIT_DOUBLED, EDIT_REPLACED, EDIT_DELETED, EDIT_COPIED, EDIT_MISSING };
 
 struct counterfactual {
@@ -76,23 +108,12 @@ struct counterfactual {
     int number; /* of the newest record */
 };
 
-/* counterfactual_read.c, counterfactual_spider.c: questions and headers of each source. */
-int counterfactual_read_wikisql(struct counterfactual *c, const char *dir, struct error *err);
-int counterfactual_read_wtq(struct counterfactual *c, const char *dir, struct error *err);
-int counterfactual_read_spider(struct counterfactual *c, const char *dir, struct error *err);
-/* The table with these columns: an old one, or a new one that has none yet; *is_new says so. */
-int asked_table_find(struct counterfactual *c, const char *key, bool *is_new);
-void asked_column_add_value(struct asked_column *column, const char *value);
-/* A copy; false where the table has that question already. */
-bool asked_question_add(struct counterfactual *c, const struct asked_question *q);
+/* The questions and headers of all sources that the options name. */
+int counterfactual_read(struct counterfactual *c, struct error *err);
 /* Lower case, blanks as one, kept. */
 const char *counterfactual_plain(struct counterfactual *c, const char *text);
 /* With blanks for underscores, kept. */
 const char *counterfactual_blanks(struct counterfactual *c, const char *name);
-
-/* counterfactual_guard.c: what may be edited. */
-/* That two names mean the same. */
-void counterfactual_add_synonym(struct counterfactual *c, const char *a, const char *b);
 /* The words of the question that name the column, or false. */
 bool asked_mention(const struct asked_table *t, const struct asked_question *q, int column, int *start, int *end);
 /* Whether the column can be doubled or deleted: named, not compared to a value, nothing else like what is said. */
@@ -101,8 +122,5 @@ bool counterfactual_may_edit(const struct counterfactual *c, const struct asked_
 bool counterfactual_unrelated(const struct counterfactual *c, const struct asked_question *q, int column);
 /* Whether a value of the question can be copied or deleted. */
 bool counterfactual_may_edit_value(const struct counterfactual *c, const struct asked_question *q, int value);
-
-/* counterfactual_pairs.c */
-void counterfactual_pairs(struct counterfactual *c);
 
 #endif
