@@ -8,6 +8,7 @@
 #define DATA_CONTRAST_PROBE_H
 
 #include "data/corpora/dataset.h"
+#include "data/schema/schema.h"
 
 enum probe { PROBE_QUESTION, PROBE_SCHEMA, PROBE_ALWAYS, PROBE_RULE, PROBE_NAMES, PROBES };
 
@@ -27,5 +28,10 @@ void probe_print(const struct probe_report *r, enum probe_set set, FILE *out);
 
 /* -1 with EXIT_CODE_DATA when question or schema alone rank the crossed examples better or worse than chance. */
 int probe_check(const struct probe_report *crossed, struct error *err);
+
+/* How alike the names are of the two likeliest look-alikes among the elements that the question seems to mention. */
+double probe_name_similarity(const char *question, const struct schema *s);
+/* Whether the question has the word "and" or a comma. */
+bool probe_and_comma(const char *question);
 
 #endif

@@ -5,7 +5,6 @@
 #include "tests/support/support.h"
 
 #include "data/contrast/contrast.h"
-#include "data/contrast/thesis_columns.h"
 
 #include <stdio.h>
 #include <stdlib.h>

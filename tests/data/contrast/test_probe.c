@@ -1,5 +1,4 @@
 /* Leakage probes: what each scorer sees, that leaks are refused, and the published figure of the and/comma rule. */
-#include "data/contrast/probe_names.h"
 #include "data/contrast/thesis.h"
 #include "tests/support/corpus.h"
 #include "tests/support/support.h"
