@@ -8,7 +8,7 @@
 #ifndef DATA_NATURAL_ASK_COLUMNS_H
 #define DATA_NATURAL_ASK_COLUMNS_H
 
-#include "data/natural/natural_impl.h"
+#include "data/natural/natural.h"
 
 /* A natural_maker. */
 int ask_columns_make(struct natural *n, const struct natural_corpus *c, struct error *err);

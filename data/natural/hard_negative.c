@@ -1,7 +1,7 @@
 #include "data/natural/hard_negative.h"
 
+#include "data/natural/natural.h"
 #include "data/natural/rivals.h"
-#include "data/natural/schema_store.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef DATA_NATURAL_HARD_NEGATIVE_H
 #define DATA_NATURAL_HARD_NEGATIVE_H
 
-#include "data/natural/natural_impl.h"
+#include "data/natural/natural.h"
 
 /* A natural_maker: adds natural_options.clear questions of the presence slice for each ambiguous one of the corpus,
  * the questions of other makers included. */

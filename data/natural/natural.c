@@ -1,21 +1,166 @@
-#include "data/natural/natural_impl.h"
+#include "data/natural/natural.h"
 
+#include "data/corpora/spider.h"
 #include "data/natural/ask_columns.h"
 #include "data/natural/hard_negative.h"
 #include "data/natural/schema_edit.h"
-#include "data/natural/schema_store.h"
-#include "data/natural/schema_without.h"
 #include "data/natural/under_specify.h"
 #include "data/natural/wording_make.h"
+#include "data/schema/schema.h"
 #include "data/schema/schema_build.h"
 #include "data/sql/sql.h"
 #include "data/util/log.h"
+#include "kernels/arena.h"
+#include "kernels/rng.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* How a schema is changed. */
+struct change {
+    const bool *dropped; /* NULL: none */
+    int renamed;         /* -1: none */
+    const char *name;
+};
+
+static bool is_dropped(const struct change *x, int column)
+{
+    return x->dropped && x->dropped[column];
+}
+
+static bool keeps_columns(const struct schema_table *t, const struct change *x)
+{
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        if (!is_dropped(x, c))
+            return true;
+    return false;
+}
+
+static void add_table(struct schema_build *b, const struct schema *s, const struct schema_table *t,
+                      const struct change *x, int *number)
+{
+    int table = schema_build_table(b, t->name, t->text);
+
+    schema_build_form(b, table, t->form);
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
+        const struct schema_column *column = &s->columns[c];
+        bool renamed = c == x->renamed;
+        if (is_dropped(x, c))
+            continue;
+        number[c] = schema_build_column(b, table, renamed ? x->name : column->name, renamed ? NULL : column->text,
+                                        column->type);
+        schema_build_compared(b, number[c], column->affinity, column->collation);
+        if (column->primary)
+            schema_build_primary(b, number[c]);
+    }
+}
+
+static void build(struct schema *out, const struct schema *s, const struct change *x, const char *db_id)
+{
+    int *number = xcalloc((size_t)s->n_columns + 1, sizeof *number);
+    struct schema_build b;
+
+    schema_build_init(&b, db_id);
+    for (int t = 0; t < s->n_tables; t++)
+        if (keeps_columns(&s->tables[t], x))
+            add_table(&b, s, &s->tables[t], x, number);
+    for (int k = 0; k < s->n_foreign_keys; k++) {
+        const struct schema_foreign_key *key = &s->foreign_keys[k];
+        if (!is_dropped(x, key->from) && !is_dropped(x, key->to))
+            schema_build_foreign_key(&b, number[key->from], number[key->to]);
+    }
+    schema_build_finish(&b, out);
+    free(number);
+}
+
+void schema_without(struct schema *out, const struct schema *s, const bool *dropped, const char *db_id)
+{
+    build(out, s, &(struct change){ .dropped = dropped, .renamed = -1 }, db_id);
+}
+
+void schema_with_name(struct schema *out, const struct schema *s, int column, const char *name, const char *db_id)
+{
+    build(out, s, &(struct change){ .renamed = column, .name = name }, db_id);
+}
+
+/* The caller frees. */
+static char *make_key(const struct schema *s, const bool *dropped)
+{
+    char *key = NULL;
+    size_t size;
+    FILE *f = open_memstream(&key, &size);
+
+    CHECK(f, "cannot write to memory");
+    fprintf(f, "%s %lld", s->db_id, (long long)s->serial);
+    for (int c = 0; c < s->n_columns; c++)
+        if (dropped[c])
+            fprintf(f, " %d", c);
+    CHECK(fclose(f) == 0, "cannot write to memory");
+    return key;
+}
+
+static void make_form(struct schema_form *form, struct natural *n, const struct schema *s, const bool *dropped)
+{
+    size_t columns = (size_t)s->n_columns;
+    struct schema made;
+
+    *form = (struct schema_form){ .of = s, .dropped = xcalloc(columns + 1, sizeof *dropped) };
+    memcpy(form->dropped, dropped, columns * sizeof *dropped);
+    form->db_id = strings_printf(&n->out->folds[FOLD_TRAIN].text, "%s__natural%d", s->db_id, n->out->schemas.n + 1);
+    schema_without(&made, s, dropped, form->db_id);
+    CHECK(schema_set_add(&n->out->schemas, &made, NULL) == 0, "schema %s twice", form->db_id);
+}
+
+const char *schema_store_get(struct natural *n, const struct schema *s, const bool *dropped)
+{
+    struct schema_store *store = n->schemas;
+    char *key = make_key(s, dropped);
+    int before = store->keys.n, at = strings_add(&store->keys, key);
+
+    free(key);
+    if (at == before) {
+        GROW(store->forms, before, store->cap);
+        make_form(&store->forms[at], n, s, dropped);
+    }
+    return store->forms[at].db_id;
+}
+
+static bool has_all(const struct schema_form *form, const struct schema *s, const bool *wanted)
+{
+    for (int c = 0; c < s->n_columns; c++)
+        if (wanted[c] && form->dropped[c])
+            return false;
+    return true;
+}
+
+const char *schema_store_any(struct natural *n, const struct schema *s, const bool *wanted)
+{
+    const struct schema_store *store = n->schemas;
+    const char *db_id = NULL;
+    uint32_t fit = 0;
+
+    for (int i = 0; i < store->keys.n; i++)
+        if (store->forms[i].of == s && has_all(&store->forms[i], s, wanted) && rng_below(&n->rng, ++fit) == 0)
+            db_id = store->forms[i].db_id;
+    if (db_id)
+        return db_id;
+    bool *none = xcalloc((size_t)s->n_columns + 1, sizeof *none);
+    db_id = schema_store_get(n, s, none);
+    free(none);
+    return db_id;
+}
+
+void schema_store_release(struct schema_store *store)
+{
+    for (int i = 0; i < store->keys.n; i++)
+        free(store->forms[i].dropped);
+    strings_release(&store->keys);
+    free(store->forms);
+    *store = (struct schema_store){ 0 };
+}
 
 enum { SQL_ARENA_BYTES = 64 << 20 };
 

@@ -1,14 +1,274 @@
-#include "data/natural/schema_ask_impl.h"
+#include "data/natural/schema_ask.h"
 
 #include "data/natural/element_style.h"
 #include "data/natural/lexicon.h"
-#include "data/natural/schema_edit_impl.h"
-#include "data/natural/wording.h"
+#include "data/natural/schema_edit_find.h"
+#include "data/rewrite/sql_edit.h"
 #include "data/schema/element_name.h"
+#include "data/util/strings.h"
+#include "kernels/rng.h"
 
+#include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+enum { LONGEST = 1024 };
+
+/* Openings of questions, and what they become as commands. */
+static const char *const commands[][2] = {
+    { "What are the ", "List the " },         { "What is the ", "Give me the " },
+    { "What are the ", "Show the " },         { "What is the ", "Get the " },
+    { "What are all the ", "List all the " }, { "Show ", "I need " },
+    { "List ", "We would like to see " },     { "Find ", "Please find " },
+    { "Return ", "Please return " },          { "Give ", "Can you give " },
+};
+
+/* Phrases before a question that opens with a question word. */
+static const char *const requests[] = { "Could you tell me: ", "Quick question: ", "I am wondering, ",
+                                        "For the report: ", "Hi, " };
+
+static void chop(char *s)
+{
+    size_t n = strlen(s);
+
+    while (n && (isspace((unsigned char)s[n - 1]) || strchr(".?!", s[n - 1])))
+        s[--n] = 0;
+}
+
+static void lower_all(char *s)
+{
+    bool quoted = false;
+
+    for (; *s; s++) {
+        quoted = quoted != (*s == '"' || *s == '\'');
+        if (!quoted)
+            *s = (char)tolower((unsigned char)*s);
+    }
+}
+
+/* The question behind a new opening; false where it has none of those that can be exchanged. */
+static bool command(char *out, size_t size, const char *question, struct rng *rng)
+{
+    int begin = (int)rng_below(rng, ARRAY_LEN(commands));
+
+    for (int k = 0; k < ARRAY_LEN(commands); k++) {
+        const char *const *c = commands[(begin + k) % ARRAY_LEN(commands)];
+        size_t n = strlen(c[0]);
+        if (strncmp(question, c[0], n) != 0)
+            continue;
+        snprintf(out, size, "%s%s", c[1], question + n);
+        chop(out);
+        return true;
+    }
+    return false;
+}
+
+/* "names of all singers": the question without its opening. */
+static bool fragment(char *out, size_t size, const char *question)
+{
+    static const char *const openings[] = { "What are the ", "What is the ", "Show the ", "List the ",
+                                            "Find the ",     "Return the ",  "Give the " };
+
+    for (int i = 0; i < ARRAY_LEN(openings); i++)
+        if (strncmp(question, openings[i], strlen(openings[i])) == 0) {
+            snprintf(out, size, "%s", question + strlen(openings[i]));
+            chop(out);
+            return true;
+        }
+    return false;
+}
+
+const char *wording_restyle(struct strings *text, const char *question, struct rng *rng)
+{
+    char out[LONGEST];
+    uint32_t style = rng_below(rng, 20);
+
+    snprintf(out, sizeof out, "%s", question);
+    if (strlen(question) + 64 > sizeof out)
+        return strings_keep(text, question);
+    if (style == 0 || style == 1)
+        lower_all(out);
+    if (style == 1 || style == 2)
+        chop(out);
+    if (style == 3 || style == 4)
+        command(out, sizeof out, question, rng);
+    if (style == 5 && fragment(out, sizeof out, question))
+        lower_all(out);
+    if (style == 6)
+        snprintf(out, sizeof out, "%s%c%s", requests[rng_below(rng, ARRAY_LEN(requests))],
+                 tolower((unsigned char)question[0]), question + 1);
+    return strings_keep(text, out);
+}
+
+/* What templates say of a schema's elements. */
+
+const char *asking_printf(struct asking *a, const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list list;
+
+    va_start(list, fmt);
+    CHECK(vasprintf(&text, fmt, list) >= 0, "cannot format a question");
+    va_end(list);
+    const char *kept = strings_keep(a->out->text, text);
+    free(text);
+    return kept;
+}
+
+int asking_count(const char *text)
+{
+    int n = 1;
+
+    for (; *text; text++)
+        n += *text == ' ';
+    return n;
+}
+
+const char *asking_one(struct asking *a, int table)
+{
+    return element_singular(a->out->text, a->s->tables[table].text);
+}
+
+const char *asking_many(struct asking *a, int table)
+{
+    return element_plural(a->out->text, asking_one(a, table));
+}
+
+const char *asking_own(const struct schema *s, int column)
+{
+    return element_own_words(s->columns[column].text, s->tables[s->columns[column].table].text);
+}
+
+static const char *name_of(struct asking *a, const char *name)
+{
+    return sql_written_name(a->out->text, name);
+}
+
+const char *asking_column(struct asking *a, int column)
+{
+    return name_of(a, a->s->columns[column].name);
+}
+
+const char *asking_table(struct asking *a, int table)
+{
+    return name_of(a, a->s->tables[table].name);
+}
+
+const char *asking_element(struct asking *a, int column)
+{
+    return asking_printf(a, "%s.%s", a->s->tables[a->s->columns[column].table].name, a->s->columns[column].name);
+}
+
+/* Tables whose names a template can say. */
+bool asking_can_say(const struct schema *s, int table)
+{
+    static const char *const ends[] = { " of", " in", " to", " by", " on", " info", " history", " data" };
+    const char *text = s->tables[table].text, *last = strrchr(text, ' ');
+
+    for (int i = 0; last && i < ARRAY_LEN(ends); i++)
+        if (strcmp(last, ends[i]) == 0)
+            return false;
+    return asking_count(text) <= ASKING_WORDS && strncmp(text, "ref", 3) != 0 && strncmp(text, "sqlite", 6) != 0 &&
+           !strchr(text, '.');
+}
+
+/* The column of the table with those own words; -1: none; -2: none, but others with the same last word. */
+int asking_holder(const struct schema *s, int table, const char *own)
+{
+    const struct schema_table *t = &s->tables[table];
+    const char *last = strrchr(own, ' ') ? strrchr(own, ' ') + 1 : own;
+    int found = -1;
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
+        const char *words = asking_own(s, c), *word = strrchr(words, ' ') ? strrchr(words, ' ') + 1 : words;
+        if (strcmp(words, own) == 0)
+            return c;
+        if (strcmp(word, last) == 0 || strncmp(words, last, strlen(last)) == 0)
+            found = -2;
+    }
+    return found;
+}
+
+/* The column by which rows are told apart in a result. */
+int asking_label(const struct schema *s, int table)
+{
+    const struct schema_table *t = &s->tables[table];
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
+        const char *own = asking_own(s, c);
+        if (strcmp(own, "name") == 0 || strcmp(own, "title") == 0)
+            return c;
+    }
+    return t->n_columns ? t->first_column : -1;
+}
+
+/* Opens a group: from here on the same random numbers come for every schema. */
+const char *asking_open(struct asking *a, const char *kind, const char *x, const char *y)
+{
+    const char *group = asking_printf(a, "%s/%s/%s", kind, x, y);
+
+    a->rng = (struct rng){ .seed = word_hash(kind) * UINT64_C(0x9E3779B97F4A7C15) ^
+                                   ((uint64_t)word_hash(x) << 32 | word_hash(y)) };
+    return group;
+}
+
+/* The pattern with its first letter in upper case, in a style that the group draws. */
+static const char *styled(struct asking *a, const char *text)
+{
+    char *copy = strdup(text);
+
+    CHECK(copy, "no memory for a question");
+    copy[0] = (char)toupper((unsigned char)copy[0]);
+    const char *kept = wording_restyle(a->out->text, copy, &a->rng);
+    free(copy);
+    return kept;
+}
+
+/* The text of the pattern, in which %c stands for the column's words, %t for the table and %s for the tables. */
+/* "a area" becomes "an area"; takes the text and returns one that the caller frees. */
+static char *with_articles(char *text)
+{
+    char *out = xmalloc(2 * strlen(text) + 1);
+    size_t n = 0;
+
+    for (const char *p = text; *p; p++) {
+        out[n++] = *p;
+        if (*p == 'a' && p > text && p[-1] == ' ' && p[1] == ' ' && p[2] && strchr("aeioAEIO", p[2]))
+            out[n++] = 'n';
+    }
+    out[n] = 0;
+    free(text);
+    return out;
+}
+
+const char *asking_fill(struct asking *a, const char *pattern, const char *column, const char *one, const char *many)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    CHECK(f, "cannot write to memory");
+    for (; *pattern; pattern++)
+        if (*pattern == '%' && pattern[1]) {
+            pattern++;
+            fputs(*pattern == 'c' ? column : *pattern == 't' ? one : many, f);
+        } else {
+            putc(*pattern, f);
+        }
+    CHECK(fclose(f) == 0, "cannot write to memory");
+    text = with_articles(text);
+    const char *kept = styled(a, text);
+    free(text);
+    return kept;
+}
+
+const char *asking_draw(struct asking *a, const char *const *list, int n)
+{
+    return list[rng_below(&a->rng, (uint32_t)n)];
+}
 
 enum { NEIGHBOURS = 32 };
 
@@ -139,6 +399,7 @@ static const char *const role_patterns[] = {
     "show the %c of each %t.",      "who is the %c of each %t?",   "list all %s with the name of their %c.",
     "for each %t, which %c is it?", "give me the %c for every %t", "%s and their %c",
 };
+
 static const char *const thing_patterns[] = {
     "show the %c of each %t.", "list all %s with the name of their %c.", "give me the %c for every %t",
     "%s and their %c",         "which %c belongs to which %t?",
@@ -215,6 +476,7 @@ static const char *const sum_patterns[] = {
     "what is the total %c of each %t?", "show the total %c for every %t.", "total %c by %t",
     "how much is the total %c per %t?", "list each %t with its total %c.",
 };
+
 static const char *const count_patterns[] = {
     "how many %c does each %t have?",      "show the number of %c for every %t.", "number of %c per %t",
     "list each %t with its number of %c.", "for each %t, count the %c.",
@@ -225,6 +487,7 @@ static const char *const all_patterns[] = {
     "how many %c are there altogether?", "how many %c do we have?", "count all %c.",
     "what is the overall number of %c?", "please count the %c.",
 };
+
 static const char *const extreme_patterns[] = {
     "what is the highest %c of each %t?",
     "show the lowest %c for every %t.",
@@ -358,12 +621,15 @@ static void ask_about_key(struct asking *a, const struct schema_foreign_key *k)
 static const char *const first_names[] = { "Anna",   "Boris", "Carla", "David", "Elif", "Farid", "Grace",
                                            "Henrik", "Ines",  "Jonas", "Kate",  "Luis", "Mary",  "Nadia",
                                            "Omar",   "Paula", "Raj",   "Sara",  "Tom",  "Yuki" };
+
 static const char *const last_names[] = { "Smith",  "Lopez",  "Khan",   "Meyer",  "Silva", "Novak",  "Brown", "Rossi",
                                           "Jensen", "Tanaka", "Dubois", "Okafor", "Kim",   "Larsen", "Costa", "Weber" };
+
 static const char *const person_patterns[] = {
     "what is the %c of %t?",    "give me the %c of %t", "look up the %c for %t.", "%c of %t",
     "do we have the %c of %t?", "I need %t's %c",
 };
+
 static const char *const person_columns[] = { "email",        "phone",         "address",    "city",   "country",
                                               "phone number", "email address", "birth date", "gender", "age" };
 

@@ -14,7 +14,7 @@
 #ifndef DATA_NATURAL_SCHEMA_EDIT_H
 #define DATA_NATURAL_SCHEMA_EDIT_H
 
-#include "data/natural/natural_impl.h"
+#include "data/natural/natural.h"
 
 /* A natural_maker; natural_options.edits bounds the fours of one database. */
 int schema_edit_make(struct natural *n, const struct natural_corpus *c, struct error *err);

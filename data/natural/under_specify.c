@@ -1,16 +1,454 @@
-#include "data/natural/under_specify_impl.h"
+#include "data/natural/under_specify.h"
 
+#include "data/exec/db_path.h"
+#include "data/exec/result_match.h"
+#include "data/exec/sqlite_exec.h"
+#include "data/natural/element_style.h"
+#include "data/natural/natural.h"
+#include "data/natural/rivals.h"
+#include "data/rewrite/sql_edit.h"
 #include "data/rewrite/sql_exchange.h"
+#include "data/stats/pairing.h"
 #include "data/util/log.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+/* A schema on which only one of an item's columns fits the short question. */
+struct under_one {
+    const struct schema *s;
+    int which;       /* the column that fits */
+    int gone;        /* the other column, which is not there; -1: it is, and */
+    const char *sql; /* with the column that fits, under its name there */
+};
+
+/* The items, what else they may mean, and the databases that their statements run on. */
+
+static bool names_table(const struct cut_question *q, const struct schema *s, int table)
+{
+    struct word_list name;
+
+    word_list_read(&name, s->tables[table].text);
+    for (int i = 0; i < name.n; i++)
+        if (question_says(q, name.list[i]))
+            return true;
+    return false;
+}
+
+static bool is_near(const struct schema *s, const bool *touched, int column, int table)
+{
+    int t = s->columns[column].table;
+
+    if (t == table || tables_joined(s, t, table))
+        return true;
+    for (int c = s->tables[t].first_column; c < s->tables[t].first_column + s->tables[t].n_columns; c++)
+        if (touched[c])
+            return true;
+    return false;
+}
+
+bool under_drop_further(bool *dropped, const struct cut_question *q, const struct schema *s, const bool *touched,
+                        const struct rival_pair *r, const struct word_list *left)
+{
+    int table = s->columns[r->columns[0]].table;
+    bool named = names_table(q, s, table);
+
+    for (int c = 0; c < s->n_columns; c++) {
+        if (c == r->columns[0] || c == r->columns[1] || !column_has_words(s, c, left) ||
+            (named && !is_near(s, touched, c, table)))
+            continue;
+        struct word_list name;
+        name.n = words_read(s->columns[c].text, name.list, NAME_MAX_WORDS);
+        bool said = name.n > left->n && question_find(q, name.list, name.n, 0) >= 0;
+        if (touched[c] && !said)
+            return false;
+        if (!touched[c] && s->columns[c].primary)
+            return false;
+        dropped[c] = !touched[c];
+    }
+    return true;
+}
+
+struct exec_db *under_rows_open(struct under_rows *r, int db)
+{
+    if (r->of == db + 1)
+        return r->db;
+    exec_close(r->db);
+    r->db = NULL;
+    r->of = db + 1;
+    char *path = r->c->db ? db_path(r->c->db, r->c->schemas.schemas[db].db_id, NULL) : NULL;
+    if (path)
+        r->db = exec_open(path, &exec_limits_preview, NULL);
+    free(path);
+    return r->db;
+}
+
+bool under_rows_differ(struct under_rows *r, int db, const char *const *sql)
+{
+    struct exec_db *e = under_rows_open(r, db);
+
+    if (!e)
+        return true;
+    struct exec_result a = exec_run(e, sql[0]), b = exec_run(e, sql[1]);
+    bool good = a.status == EXEC_OK && b.status == EXEC_OK && (a.n == 0) == (b.n == 0);
+    if (good && a.n)
+        good = !match_rows(&a, &b, false);
+    exec_result_release(&a);
+    exec_result_release(&b);
+    return good;
+}
+
+void under_rows_close(struct under_rows *r)
+{
+    exec_close(r->db);
+    r->db = NULL;
+    r->of = 0;
+}
+
+void under_items_add(struct under_items *items, const struct under_item *item)
+{
+    GROW(items->list, items->n, items->cap);
+    items->list[items->n++] = *item;
+}
+
+void under_items_release(struct under_items *items)
+{
+    for (int i = 0; i < items->n; i++) {
+        free(items->list[i].touched);
+        free(items->list[i].dropped);
+    }
+    free(items->list);
+    strings_release(&items->text);
+}
+
+/* Schemas on which only one column fits a short question. */
+
+/* Of a column that keeps its rival beside it, under the whole name that the question says. */
+static const float WHOLE_NAME = 0.5f;
+
+struct column_renaming {
+    struct sql_edits edits;
+    int column;
+    const char *from, *to;
+};
+
+/* Of struct sql_walker. */
+static void rename_column(void *context, struct sql_expr *e, struct sql_core *core)
+{
+    struct column_renaming *r = context;
+
+    (void)core;
+    if (e->kind == SQL_EXPR_COLUMN && e->column == r->column && strcasecmp(e->name.text, r->from) == 0)
+        sql_edits_name(&r->edits, e->name.span, r->to);
+}
+
+static bool uses(const struct under_item *i, int column)
+{
+    return i->touched[column] || column == i->columns[0] || column == i->columns[1];
+}
+
+/* The statement in which the column has another name; NULL where it cannot be read. */
+static const char *rename_in(struct natural *n, struct strings *text, const char *sql, const struct schema *s,
+                             int column, const char *name)
+{
+    struct sql_uses uses;
+    size_t mark = arena_mark(&n->sql);
+    struct sql_query *q = sql_parse(&n->sql, sql, NULL);
+    struct column_renaming r = {
+        .edits = { .sql = sql }, .column = column, .from = s->columns[column].name, .to = name
+    };
+    const struct sql_walker walker = { .context = &r, .expr = rename_column };
+    const char *renamed = NULL;
+
+    if (q && sql_resolve(&n->sql, q, s, &uses, NULL) == 0) {
+        sql_walk(&walker, q->select);
+        char *all = sql_edits_all(&r.edits);
+        renamed = strings_keep(text, all);
+        free(all);
+    }
+    sql_edits_release(&r.edits);
+    arena_reset(&n->sql, mark);
+    return renamed;
+}
+
+/* As the other names of the schema are spelled. */
+static const char *spell_like(struct strings *text, const char *words, const char *like)
+{
+    bool capital = isupper((unsigned char)like[0]), underscore = strchr(like, '_') != NULL;
+    bool small = false;
+
+    for (const char *p = like; *p; p++)
+        small = small || islower((unsigned char)*p);
+    enum element_style style = !small ? STYLE_UPPER : underscore || !capital ? STYLE_SNAKE : STYLE_CAMEL;
+    return element_spell(text, words, style);
+}
+
+static bool fits_by_name(struct under_one *one, struct natural *n, struct strings *text, const struct under_item *i)
+{
+    int column = i->columns[one->which];
+    const struct schema_column *c = &one->s->columns[column];
+    const char *words = words_among(text, c->text, &i->left), *name = spell_like(text, words, c->name);
+
+    if (!words[0] || schema_column_find(one->s, c->table, name) >= 0 ||
+        c->table != one->s->columns[i->columns[1 - one->which]].table)
+        return false;
+    const char *sql = rename_in(n, text, i->sql[one->which], one->s, column, name);
+    if (!sql)
+        return false;
+    *one = (struct under_one){ natural_rename(n, one->s, column, name), one->which, -1, sql };
+    bool *flags = xcalloc((size_t)one->s->n_columns, sizeof *flags);
+    bool good = natural_touch(n, sql, one->s, flags);
+    free(flags);
+    return good;
+}
+
+/* Draws one: the other column goes, or the one that fits goes by the whole name that the question says.  text keeps the
+ * statement. */
+static struct under_one under_one_draw(struct natural *n, struct strings *text, const struct under_item *i,
+                                       const struct schema *s)
+{
+    int which = (int)rng_below(&n->rng, 2);
+
+    for (int k = 0; k < 2; k++) /* its key would go with it */
+        if (s->columns[i->columns[k]].primary)
+            which = k;
+    struct under_one one = { s, which, i->columns[1 - which], i->sql[which] }, named = one;
+    return rng_uniform(&n->rng) < WHOLE_NAME && fits_by_name(&named, n, text, i) ? named : one;
+}
+
+/* The examples of shortened questions. */
+
+enum { GROUP_MAX = 40 }; /* questions of one database */
+
+/* Items of one database, which are paired. */
+struct group {
+    struct natural *n;
+    const struct natural_corpus *c;
+    const struct under_item **items;
+    int count, cap;
+};
+
+/* Neither question needs, or is about, a column that goes for the other's sake. */
+static bool items_fit(const void *group, int a, int b)
+{
+    const struct group *g = group;
+    const struct under_item *x = g->items[a], *y = g->items[b];
+
+    for (int k = 0; k < 2; k++)
+        if (uses(x, y->columns[k]) || uses(y, x->columns[k]))
+            return false;
+    for (int c = 0; c < x->s->n_columns; c++)
+        if ((x->dropped[c] && uses(y, c)) || (y->dropped[c] && uses(x, c)))
+            return false;
+    return strcmp(x->text, y->text) != 0;
+}
+
+static const char *alternative(struct strings *text, const struct schema *s, int column)
+{
+    return strings_printf(text, "%s.%s", s->tables[s->columns[column].table].name, s->columns[column].name);
+}
+
+static enum sia_kind kind_of(const struct under_item *i)
+{
+    return i->s->columns[i->columns[0]].table == i->s->columns[i->columns[1]].table ? SIA_COLUMN : SIA_JOIN;
+}
+
+/* one: the only column that fits; NULL: both do, and the question is ambiguous. */
+static void emit(const struct group *g, const struct under_item *i, const char *db_id, const struct under_one *one)
+{
+    enum fold fold = g->c->fold[i->db];
+    struct example e = { .db_id = db_id,
+                         .source_db = g->c->schemas.schemas[i->db].db_id,
+                         .question = i->text,
+                         .sql = { one ? one->sql : i->sql[0], one ? NULL : i->sql[1] },
+                         .n_sql = one ? 1 : 2,
+                         .slice = EXAMPLE_CROSSED,
+                         .kind = kind_of(i),
+                         .ambiguous = !one,
+                         .source = g->c->name,
+                         .reason = one && one->gone < 0 ? "whole name" : i->reason };
+
+    for (int k = 0; k < 2 && !one; k++)
+        e.alternatives[k] = alternative(&g->n->out->folds[fold].text, i->s, i->columns[k]);
+    natural_add(g->n, fold, &e);
+}
+
+/* The question that names its column. */
+static void emit_named(const struct group *g, const struct under_item *i, const char *db_id)
+{
+    enum fold fold = g->c->fold[i->db];
+    const struct example e = { .db_id = db_id,
+                               .source_db = g->c->schemas.schemas[i->db].db_id,
+                               .question = i->full,
+                               .sql = { i->full_sql },
+                               .n_sql = 1,
+                               .slice = EXAMPLE_PRESENCE,
+                               .kind = kind_of(i),
+                               .source = g->c->name,
+                               .reason = i->full_reason };
+
+    if (natural_claim(g->n, i->full, fold))
+        natural_add(g->n, fold, &e);
+}
+
+/* The schema of `one` without what x and y drop, and without the column that is gone there. */
+static const char *schema_for(const struct group *g, const struct under_item *x, const struct under_item *y,
+                              const struct under_one *one)
+{
+    bool *dropped = xcalloc((size_t)one->s->n_columns, sizeof *dropped);
+
+    for (int c = 0; c < one->s->n_columns; c++)
+        dropped[c] = x->dropped[c] || y->dropped[c] || c == one->gone;
+    const char *db_id = schema_store_get(g->n, one->s, dropped);
+    free(dropped);
+    return db_id;
+}
+
+/* Both short questions on both schemas, and both questions that name their column. */
+static void emit_pair(const struct group *g, const struct under_item *x, const struct under_item *y)
+{
+    struct strings *text = &g->n->out->folds[g->c->fold[x->db]].text;
+    struct under_one one_x = under_one_draw(g->n, text, x, x->s), one_y = under_one_draw(g->n, text, y, x->s);
+    const char *both_x = schema_for(g, x, y, &one_y), *both_y = schema_for(g, x, y, &one_x);
+
+    emit(g, x, both_x, NULL);
+    emit(g, x, both_y, &one_x);
+    emit(g, y, both_y, NULL);
+    emit(g, y, both_x, &one_y);
+    emit_named(g, x, both_x);
+    emit_named(g, y, both_y);
+}
+
+/* The items of one database; marks those that have a partner. */
+static void emit_group(struct group *g, bool *paired)
+{
+    struct pair *pairs = xmalloc(((size_t)g->count / 2 + 1) * sizeof *pairs);
+    int n = pairing_match(pairs, g->count, items_fit, g, &g->n->rng);
+
+    for (int i = 0; i < n; i++) {
+        emit_pair(g, g->items[pairs[i].a], g->items[pairs[i].b]);
+        paired[pairs[i].a] = paired[pairs[i].b] = true;
+    }
+    free(pairs);
+}
+
+/* No column of the schema goes by what the short question says, so that it stays as clear or ambiguous as it was. */
+static bool is_foreign(const struct under_item *i, const struct schema *s)
+{
+    for (int c = 0; c < s->n_columns; c++)
+        if (column_has_words(s, c, &i->left))
+            return false;
+    return true;
+}
+
+/* Items of different databases of one split, which have no table of the same name. */
+static bool strangers_fit(const void *group, int a, int b)
+{
+    const struct group *g = group;
+    const struct under_item *x = g->items[a], *y = g->items[b];
+
+    if (x->db == y->db || g->c->fold[x->db] != g->c->fold[y->db] || !is_foreign(x, y->s) || !is_foreign(y, x->s))
+        return false;
+    for (int t = 0; t < x->s->n_tables; t++)
+        if (schema_table_find(y->s, x->s->tables[t].name) >= 0)
+            return false;
+    return strcmp(x->text, y->text) != 0;
+}
+
+/* The item on a schema in which its own columns begin at `first`. */
+static struct under_item move(const struct under_item *of, const struct schema *s, int first)
+{
+    struct under_item i = *of;
+    size_t own = (size_t)of->s->n_columns, all = (size_t)s->n_columns;
+
+    i.s = s;
+    i.touched = xcalloc(all, sizeof *i.touched);
+    i.dropped = xcalloc(all, sizeof *i.dropped);
+    memcpy(i.touched + first, of->touched, own * sizeof *i.touched);
+    memcpy(i.dropped + first, of->dropped, own * sizeof *i.dropped);
+    for (int k = 0; k < 2; k++)
+        i.columns[k] += first;
+    return i;
+}
+
+static void emit_strangers(const struct group *g, const struct under_item *x, const struct under_item *y)
+{
+    const struct schema *s = natural_join(g->n, x->s, y->s);
+    struct under_item a = move(x, s, 0), b = move(y, s, x->s->n_columns);
+
+    emit_pair(g, &a, &b);
+    free(a.touched);
+    free(a.dropped);
+    free(b.touched);
+    free(b.dropped);
+}
+
+/* A question of another database that fits, or NULL. */
+static const struct under_item *find_stranger(const struct group *all, int alone)
+{
+    const struct under_item *found = NULL;
+    uint32_t fit = 0;
+
+    for (int i = 0; i < all->count; i++)
+        if (strangers_fit(all, alone, i) && rng_below(&all->n->rng, ++fit) == 0)
+            found = all->items[i];
+    return found;
+}
+
+/* Those whose database has no other question for them are crossed with one of another database, which may have
+ * examples already. */
+static void emit_alone(const struct group *all, const bool *paired)
+{
+    int left = 0;
+
+    for (int i = 0; i < all->count; i++) {
+        const struct under_item *partner = paired[i] ? NULL : find_stranger(all, i);
+        if (partner)
+            emit_strangers(all, all->items[i], partner);
+        left += !paired[i] && !partner;
+    }
+    log_info("%s: %d shortened questions, %d of them without a partner", all->c->name, all->count, left);
+}
+
+/* Appends at most GROUP_MAX questions of one database. */
+static void take_items(struct group *all, const struct under_items *items, int db)
+{
+    int first = all->count;
+
+    for (int i = 0; i < items->n; i++)
+        if (items->list[i].db == db && natural_claim(all->n, items->list[i].text, all->c->fold[db])) {
+            GROW(all->items, all->count, all->cap);
+            all->items[all->count++] = &items->list[i];
+        }
+    int n = all->count - first;
+    rng_shuffle(&all->n->rng, all->items + first, n, sizeof *all->items);
+    all->count = first + (n < GROUP_MAX ? n : GROUP_MAX);
+}
+
+void under_specify_cross(struct natural *n, const struct natural_corpus *c, const struct under_items *items)
+{
+    struct group all = { .n = n, .c = c };
+    bool *paired = xcalloc((size_t)items->n + 1, sizeof *paired);
+
+    for (int db = 0; db < c->schemas.n; db++) {
+        int first = all.count;
+        take_items(&all, items, db);
+        struct group own = { .n = n, .c = c, .items = all.items + first, .count = all.count - first };
+        if (own.count)
+            emit_group(&own, paired + first);
+    }
+    emit_alone(&all, paired);
+    free(paired);
+    free(all.items);
+}
 
 enum { STEM = 5 }; /* letters that "departs" and "departure" have in common */
 
 /* Why a question is not shortened. */
 enum loss { LOSS_NONE, LOSS_WORDS, LOSS_HINT, LOSS_CONTEXT, LOSS_RIVALS, LOSS_SQL, LOSS_ROWS, LOSSES };
+
 static const char *const loss_names[LOSSES] = { "shortened",      "not named by its modifier",
                                                 "a hint remains", "context tells",
                                                 "further rivals", "no second statement",

@@ -1,8 +1,8 @@
 #include "data/natural/wording_make.h"
 
 #include "data/natural/lexicon.h"
-#include "data/natural/schema_ask_impl.h"
-#include "data/natural/schema_store.h"
+#include "data/natural/natural.h"
+#include "data/natural/schema_ask.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef DATA_NATURAL_WORDING_MAKE_H
 #define DATA_NATURAL_WORDING_MAKE_H
 
-#include "data/natural/natural_impl.h"
+#include "data/natural/natural.h"
 
 /* A natural_maker: examples of the slice "own" with a linguistic kind, on the corpus' schemas as they are.
  * natural_options.wording bounds the ambiguous ones of each kind on one schema. */

@@ -1,7 +1,6 @@
 /* Words that a question loses, rival columns, and schemas of which one column goes or gets another name. */
-#include "data/natural/question_words.h"
+#include "data/natural/natural.h"
 #include "data/natural/rivals.h"
-#include "data/natural/schema_without.h"
 #include "data/schema/schema_build.h"
 #include "tests/support/support.h"
 

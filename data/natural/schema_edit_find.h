@@ -1,12 +1,12 @@
 /*
- * schema_edit_impl.h - what the steps of schema_edit_make share: find edits, build schemas, judge questions.
+ * schema_edit_find.h - what the steps of schema_edit_make share: find edits, build schemas, judge questions.
  */
-#ifndef DATA_NATURAL_SCHEMA_EDIT_IMPL_H
-#define DATA_NATURAL_SCHEMA_EDIT_IMPL_H
+#ifndef DATA_NATURAL_SCHEMA_EDIT_FIND_H
+#define DATA_NATURAL_SCHEMA_EDIT_FIND_H
 
 #include "data/natural/element_style.h"
 #include "data/natural/lexicon.h"
-#include "data/natural/schema_edit.h"
+#include "data/natural/natural.h"
 
 enum edit_type {
     EDIT_COLUMN,       /* the column becomes two */
@@ -65,34 +65,23 @@ struct edit_database {
     struct rng *rng;
 };
 
-/* schema_edit_find.c: all edits that the schema and its questions offer. */
+/* All edits that the schema and its questions offer. */
 void edit_find(struct edit_database *d);
 
-/* schema_edit_build.c: the schema with those edits that are on; false where two names are the same. */
-bool edit_build(struct edit_database *d, struct edit_version *v, const char *db_id);
-
-/* schema_edit_text.c. */
 /* How often the words stand side by side in the text, the last one perhaps with a plural ending; *at is the first
  * place. */
 int edit_mentions(const char *text, const char *words, int *at);
+
 /* Whether the text has a word that only the names of this edit have, in this form or another. */
 bool edit_says_member(const char *text, const struct edit *e);
+
 /* The question with the member's phrase in place of the head; NULL where the head stands not exactly once. */
 const char *edit_say(struct edit_database *d, const char *text, const struct edit *e, int which);
 
-/* schema_edit_judge.c. */
-enum edit_label { EDIT_UNKNOWN, EDIT_CLEAR, EDIT_AMBIGUOUS };
-/* The question on the schema, and the edit that makes it ambiguous. */
-enum edit_label edit_judge(const struct edit_database *d, const struct edit_question *q, const struct edit_version *v,
-                           int *edit);
-/* The question's SQL on the schema: one statement, or two when ambiguous by that edit (else -1).  0 where it cannot be
- * said. */
-int edit_sql(struct edit_database *d, const struct edit_question *q, const struct edit_version *v, int edit,
-             const char *sql[2], const char *alternatives[2]);
-
-/* schema_edit_sql.c: the statement in the new names; NULL where it is not understood by the new schema. */
+/* The statement in the new names; NULL where it is not understood by the new schema. */
 const char *edit_rename_sql(struct edit_database *d, const char *sql, const char *const *tables,
                             const char *const *columns, const struct schema *to);
+
 /* Marks what the statement uses; false where it is not understood or has joins that name no columns. */
 bool edit_uses(struct edit_database *d, const char *sql, enum edit_use *uses);
 
