@@ -1,5 +1,11 @@
-#include "data/ambiguate/ambiguate_impl.h"
+#include "data/ambiguate/ambiguate.h"
+
+#include "data/exec/result_match.h"
+#include "data/exec/sqlite_exec.h"
+#include "data/rewrite/sql_edit.h"
+#include "data/schema/schema_build.h"
 #include "data/sql/sql_lex.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,4 +171,242 @@ bool resolved_query_says(const struct resolved_query *r, const char *name)
 bool resolved_source_is(const struct sql_source *s, int table)
 {
     return s->kind == SQL_SOURCE_TABLE && !s->cte && s->table == table;
+}
+
+/* Whether the readings of a record are right. */
+
+static void add_column(struct schema_build *b, int table, const struct schema_column *like, const char *name, bool key)
+{
+    int at = schema_build_column(b, table, name, NULL, like->type);
+
+    if (key && like->primary)
+        schema_build_primary(b, at);
+}
+
+static void add_table(struct schema_build *b, const struct ambiguity *a, const struct schema *s, int t,
+                      const char *name)
+{
+    const struct ambiqt_record *r = &a->record;
+    const struct schema_table *table = &s->tables[t];
+    bool here = r->kind == SIA_COLUMN && strcmp(table->name, r->table) == 0;
+    int at = schema_build_table(b, name, NULL);
+
+    schema_build_form(b, at, table->form);
+    for (int c = table->first_column; c < table->first_column + table->n_columns; c++) {
+        const struct schema_column *column = &s->columns[c];
+        bool altered = here && strcmp(column->name, r->column) == 0;
+        for (int k = 0; k < 2 && altered && a->kind != AMBIGUITY_DELETED; k++)
+            add_column(b, at, column, r->names[k], k == 0);
+        if (!altered)
+            add_column(b, at, column, column->name, true);
+    }
+}
+
+/* The table that stores what the second reading of J or P reads. */
+static void add_new_table(struct schema_build *b, const struct ambiguity *a, const struct schema *s)
+{
+    const struct ambiqt_record *r = &a->record;
+    const struct schema_table *table = &s->tables[ambiguity_table(s, r->table)];
+    int at = schema_build_table(b, r->new_table, NULL);
+
+    if (r->kind == SIA_JOIN) {
+        schema_build_column(b, at, r->key, NULL, COLUMN_TEXT);
+        schema_build_column(b, at, r->column, NULL, COLUMN_TEXT);
+    }
+    for (int c = 0; c < table->n_columns && a->one_table; c++)
+        if (strcmp(s->columns[table->first_column + c].name, r->column) != 0)
+            schema_build_column(b, at, s->columns[table->first_column + c].name, NULL, COLUMN_TEXT);
+    for (int i = 0; i < r->n_new_columns; i++)
+        schema_build_column(b, at, r->new_columns[i], NULL, COLUMN_NUMBER);
+}
+
+/* The record's schema; the caller releases. */
+static void make_altered(struct schema *out, const struct ambiguity *a, const struct schema *s)
+{
+    const struct ambiqt_record *r = &a->record;
+    struct schema_build b;
+
+    schema_build_init(&b, s->db_id);
+    for (int t = 0; t < s->n_tables; t++) {
+        bool doubled = r->kind == SIA_TABLE && strcmp(s->tables[t].name, r->table) == 0;
+        add_table(&b, a, s, t, doubled ? r->names[0] : s->tables[t].name);
+        if (doubled)
+            add_table(&b, a, s, t, r->names[1]);
+    }
+    if (r->new_table)
+        add_new_table(&b, a, s);
+    schema_build_finish(&b, out);
+}
+
+/* A table WITHOUT ROWID has a key: whether the name rowid means something depends on it. */
+static void put_key(FILE *f, struct strings *text, const struct schema *s, const struct schema_table *t)
+{
+    int n = 0;
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns && t->form == TABLE_WITHOUT_ROWID; c++)
+        if (s->columns[c].primary)
+            fprintf(f, "%s%s", n++ ? ", " : ", PRIMARY KEY (", sql_written_name(text, s->columns[c].name));
+    fputs(n ? ")) WITHOUT ROWID;\n" : ");\n", f);
+}
+
+/* Empty tables, as a script; the caller frees. */
+static char *make_script(const struct schema *s)
+{
+    static const char *const types[] = { [COLUMN_TEXT] = "TEXT",
+                                         [COLUMN_NUMBER] = "NUMERIC",
+                                         [COLUMN_TIME] = "",
+                                         [COLUMN_BOOLEAN] = "",
+                                         [COLUMN_OTHERS] = "" };
+    struct strings text = { 0 };
+    char *script = NULL;
+    size_t size;
+    FILE *f = open_memstream(&script, &size);
+
+    CHECK(f, "cannot write to memory");
+    for (int t = 0; t < s->n_tables; t++) {
+        const struct schema_table *table = &s->tables[t];
+        fprintf(f, "CREATE TABLE %s (", sql_written_name(&text, table->name));
+        for (int i = 0; i < table->n_columns; i++) {
+            const struct schema_column *c = &s->columns[table->first_column + i];
+            fprintf(f, "%s%s %s", i ? ", " : "", sql_written_name(&text, c->name), types[c->type]);
+        }
+        put_key(f, &text, s, table);
+    }
+    CHECK(fclose(f) == 0, "cannot write to memory");
+    strings_release(&text);
+    return script;
+}
+
+static bool runs(struct exec_db *db, const char *sql)
+{
+    struct exec_result r = exec_run(db, sql);
+    bool good = r.status == EXEC_OK;
+
+    exec_result_release(&r);
+    return good;
+}
+
+/* Empty tables cannot be had of virtual ones. */
+static bool has_virtual_tables(const struct schema *s)
+{
+    for (int t = 0; t < s->n_tables; t++)
+        if (s->tables[t].form >= TABLE_VIRTUAL)
+            return true;
+    return false;
+}
+
+/* A schema that SQLite does not take, such as one with a column twice, tells nothing. */
+static int check_empty(bool *good, const struct ambiguity *a, const struct schema *altered, struct error *err)
+{
+    char *script = make_script(altered);
+    struct error why = { 0 };
+    struct exec_db *db = exec_open_script(script, &exec_limits_default, &why);
+
+    free(script);
+    if (!db && why.code != EXIT_CODE_DATA)
+        return error_set(err, why.code, "%s", why.text);
+    if (db && a->kind == AMBIGUITY_DELETED)
+        *good = !runs(db, a->record.original);
+    else if (db)
+        *good = runs(db, a->record.readings[0]) && runs(db, a->record.readings[1]);
+    exec_close(db);
+    return 0;
+}
+
+static void count_string(void *context, struct sql_expr *e, struct sql_core *core)
+{
+    (void)core;
+    *(int *)context += e->kind == SQL_EXPR_STRING;
+}
+
+/* How many strings the statement has, words in double quotes that name nothing among them; -1 where a name is
+ * unknown. */
+static int count_strings(const char *sql, const struct schema *s)
+{
+    struct sql_uses uses;
+    struct arena arena;
+    int n = 0;
+    const struct sql_walker walker = { .context = &n, .expr = count_string };
+
+    CHECK(arena_init(&arena, ARENA_BYTES, NULL) == 0, "no %d bytes of memory", ARENA_BYTES);
+    struct sql_query *q = sql_parse(&arena, sql, NULL);
+    if (!q || sql_resolve(&arena, q, s, &uses, NULL))
+        n = -1;
+    else
+        sql_walk(&walker, q->select);
+    arena_release(&arena);
+    return n;
+}
+
+/* A reading of P leaves out a clause, and its names are looked at before it is made. */
+static bool keeps_strings(const struct ambiguity *a, const struct schema *s, const struct schema *altered)
+{
+    int n = a->record.kind == SIA_AGGREGATE || a->kind == AMBIGUITY_DELETED ? -1 : count_strings(a->record.original, s);
+
+    for (int k = 0; k < 2 && n >= 0; k++)
+        if (count_strings(a->record.readings[k], altered) != n)
+            return false;
+    return true;
+}
+
+/* The second reading of J or P on the database as it is. */
+static void check_rows(enum ambiguity_fault *fault, const struct ambiguity *a, struct exec_db *db)
+{
+    struct exec_result query = exec_run(db, a->record.original), reading = exec_run(db, a->direct);
+
+    if (query.status != EXEC_OK || reading.status != EXEC_OK)
+        *fault = FAULT_FAILS;
+    else if (a->record.kind == SIA_JOIN && !match_rows(&query, &reading, false))
+        *fault = FAULT_ROWS;
+    exec_result_release(&query);
+    exec_result_release(&reading);
+}
+
+/* Whether SQLite takes the statement, which it need not run for that. */
+static bool is_taken(struct exec_db *db, const char *sql)
+{
+    struct strings text = { 0 };
+    bool good = runs(db, strings_printf(&text, "select * from (%s) limit 0", sql));
+
+    strings_release(&text);
+    return good;
+}
+
+static int check_database(enum ambiguity_fault *fault, const struct ambiguity *a, const char *path, struct error *err)
+{
+    struct exec_db *db = exec_open(path, &exec_limits_default, err);
+
+    if (!db)
+        return -1;
+    if (a->direct)
+        check_rows(fault, a, db);
+    else if (!is_taken(db, a->record.original))
+        *fault = FAULT_FAILS;
+    exec_close(db);
+    return 0;
+}
+
+int ambiguity_check(enum ambiguity_fault *fault, const struct ambiguity *a, const struct schema *s, const char *path,
+                    struct error *err)
+{
+    struct schema altered;
+    bool good = true;
+
+    *fault = AMBIGUITY_FAULTS;
+    if (a->kind == AMBIGUITY_GIVEN)
+        return 0;
+    if (a->kind != AMBIGUITY_DELETED && strcmp(a->record.readings[0], a->record.readings[1]) == 0) {
+        *fault = FAULT_SAME;
+        return 0;
+    }
+    make_altered(&altered, a, s);
+    int rc = has_virtual_tables(s) ? 0 : check_empty(&good, a, &altered, err);
+    if (!good)
+        *fault = FAULT_FAILS;
+    else if (rc == 0 && !keeps_strings(a, s, &altered))
+        *fault = FAULT_NAME;
+    else if (rc == 0 && path)
+        rc = check_database(fault, a, path, err);
+    schema_release(&altered);
+    return rc;
 }

@@ -17,6 +17,7 @@
 #include "data/ambiguate/synonym_finder.h"
 #include "data/corpora/ambiqt.h"
 #include "data/corpora/ambiqt_text.h"
+#include "data/rewrite/sql_edit.h"
 #include "data/schema/schema.h"
 
 enum { AMBIGUITY_MAX_TABLES = 16, AMBIGUITY_MAX_STORED = 32 };
@@ -79,29 +80,44 @@ struct ambiguate_question {
 void ambiguate_question_init(struct ambiguate_question *q, const char *sql);
 void ambiguate_question_release(struct ambiguate_question *q);
 
-/* Each appends the question's records of one kind, possibly none. */
-void ambiguate_columns(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
-void ambiguate_tables(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
-void ambiguate_joins(struct ambiguities *out, const struct ambiguate_question *q);
-/* All aggregates of a question in one new table, as in the published validation file. */
-void ambiguate_aggregates(struct ambiguities *out, const struct ambiguate_question *q);
-/* One record and one new table for each aggregated column of a question on one table, as in the published training
- * file, whose columns are the table's others and max_, min_, avg_, total_ of this one. */
-void ambiguate_one_table(struct ambiguities *out, const struct ambiguate_question *q);
+/* A new record of that kind with what the question gives; good until the next one. */
+struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_question *q, int kind);
+/* The words in one text, in normal form; out keeps it. */
+const char *ambiguity_join(struct ambiguities *out, const char *const *words, int n);
+/* The table's first primary key, or NULL. */
+const char *ambiguity_key(const struct schema *s, int table);
+/* By the exact name. */
+int ambiguity_table(const struct schema *s, const char *name);
+int ambiguity_column(const struct schema *s, int table, const char *name);
 
-/* The same from the resolved query. */
-void resolved_columns(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
-void resolved_tables(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
-/* In every SELECT, the table becomes a join of both parts by its key of one column. */
-void resolved_joins(struct ambiguities *out, const struct ambiguate_question *q);
-/* The new table stores no count of values. */
-void resolved_aggregates(struct ambiguities *out, const struct ambiguate_question *q);
-void resolved_one_table(struct ambiguities *out, const struct ambiguate_question *q);
+/* A question's query, parsed and resolved; all is borrowed but the arena. */
+struct resolved_query {
+    struct ambiguities *out;
+    const struct ambiguate_question *q;
+    struct arena arena;
+    struct sql_query *query;
+    struct sql_uses uses;
+    bool natural; /* it has a NATURAL join, whose columns no text names */
+};
 
-/* The edits: a record for each such column that is no key and that the query uses by its name, not by * or an alias
- * alone.  A query that is not understood has none; nor has, for D, a column whose words in the question another element
- * has too. */
-void ambiguate_deleted(struct ambiguities *out, const struct ambiguate_question *q);
-void ambiguate_replaced(struct ambiguities *out, const struct ambiguate_question *q);
+/* -1 for a query that is not understood, which is counted as left out; either way the caller releases. */
+int resolved_query_init(struct resolved_query *r, struct ambiguities *out, const struct ambiguate_question *q);
+void resolved_query_release(struct resolved_query *r);
+/* Whether a word of the query, in quotes or not, is the name: neither a string in single quotes nor a function. */
+bool resolved_query_says(const struct resolved_query *r, const char *name);
+/* Whether the source is the schema's table itself. */
+bool resolved_source_is(const struct sql_source *s, int table);
+void ambiguity_leave_out(struct ambiguities *out, enum ambiguity_fault fault);
+/* The text, which is freed; out keeps it. */
+const char *ambiguity_take(struct ambiguities *out, char *text);
+
+/*
+ * Checks the readings of a record: both run on empty tables of the altered schema, in which every word that was a
+ * string or a name is so still.  Where there is a database, SQLite takes the query on it, the second reading of J gives
+ * the query's rows, and that of P runs.  *fault says what is wrong, AMBIGUITY_FAULTS that nothing is.  s has every name
+ * in lower case; path is that of the record's database or NULL.  -1 when statements cannot be run at all.
+ */
+int ambiguity_check(enum ambiguity_fault *fault, const struct ambiguity *a, const struct schema *s, const char *path,
+                    struct error *err);
 
 #endif

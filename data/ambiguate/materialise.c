@@ -1,15 +1,727 @@
-#include "data/ambiguate/materialise_impl.h"
+#include "data/ambiguate/materialise.h"
 
 #include "data/exec/db_path.h"
 #include "data/exec/result_match.h"
+#include "data/prompt/db_text.h"
 #include "data/score/score.h"
+#include "data/sql/sql_create.h"
+#include "data/sql/sql_lex.h"
 #include "data/sqlite/sqlite_open.h"
 
 #include <errno.h>
+#include <sqlite3.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
+
+/* How the second alternative of C and T differs from the first. */
+enum second_values { SECOND_OF_OTHER_ROWS, SECOND_CHANGED, SECOND_WAYS };
+
+struct target {
+    sqlite3 *db;
+    const char *path; /* for messages */
+    uint64_t seed;
+    struct strings text;
+};
+
+/* A column as PRAGMA pragma_table_info tells of it. */
+struct target_column {
+    const char *name, *type;
+    const char *collation; /* "BINARY" unless declared otherwise */
+    const char *standard;  /* the DEFAULT expression, or NULL */
+    bool not_null;
+    int primary; /* place in the primary key from 1, or 0 */
+};
+
+enum { TARGET_MAX_COLUMNS = 512 };
+
+/* Statements on the database that is altered. */
+
+static int failed(const struct target *t, struct error *err)
+{
+    return error_set(err, EXIT_CODE_DATA, "%s: %s", t->path, sqlite3_errmsg(t->db));
+}
+
+/* Runs statements made as sqlite3_mprintf does (%w inside double quotes, %Q for a value).  -1 with SQLite's words. */
+static int target_run(struct target *t, struct error *err, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    char *sql = sqlite3_vmprintf(fmt, args);
+    va_end(args);
+    CHECK(sql, "cannot format %s", fmt);
+    int rc = sqlite3_exec(t->db, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return rc == SQLITE_OK ? 0 : failed(t, err);
+}
+
+/* Opens path; with create it must not hold a database yet.  Triggers and whatever else a stranger's file might do are
+ * off. */
+static int target_open(struct target *t, const char *path, bool create, uint64_t seed, struct error *err)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
+
+    *t = (struct target){ .path = path, .seed = seed };
+    if (sqlite3_open_v2(path, &t->db, flags, NULL) != SQLITE_OK)
+        return failed(t, err);
+    sqlite3_db_config(t->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(t->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(t->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+    return target_run(t, err, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF");
+}
+
+static void target_close(struct target *t)
+{
+    sqlite3_close(t->db);
+    strings_release(&t->text);
+    *t = (struct target){ 0 };
+}
+
+/* The first value of a query's first row as text that t keeps; NULL without a row. */
+static const char *target_value(struct target *t, const char *fmt, ...)
+{
+    const char *value = NULL;
+    sqlite3_stmt *stmt = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    char *sql = sqlite3_vmprintf(fmt, args);
+    va_end(args);
+    CHECK(sql, "cannot format %s", fmt);
+    if (sqlite3_prepare_v2(t->db, sql, -1, &stmt, NULL) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+        value = text ? strings_keep(&t->text, text) : NULL;
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_free(sql);
+    return value;
+}
+
+/* A declared type that is words and numbers; whatever else a stranger's file has there counts as none. */
+static const char *plain_type(const char *type)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ (),+-";
+    return strspn(type, plain) == strlen(type) ? type : "";
+}
+
+/* The collation of a column, which t keeps. */
+static const char *collation_of(struct target *t, const char *database, const char *table, const char *column)
+{
+    const char *type = NULL, *collation = NULL;
+    int not_null, primary, counts;
+
+    int rc =
+        sqlite3_table_column_metadata(t->db, database, table, column, &type, &collation, &not_null, &primary, &counts);
+    return strings_keep(&t->text, rc == SQLITE_OK && collation ? collation : "BINARY");
+}
+
+/* The columns of a table of the database or of an attached one; t keeps them.  Their number, 0 without such a table. */
+static int target_columns(struct target *t, struct target_column *columns, int max, const char *database,
+                          const char *table)
+{
+    sqlite3_stmt *stmt = NULL;
+    int n = 0;
+
+    if (sqlite3_prepare_v2(t->db, "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info(?, ?)", -1,
+                           &stmt, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
+        sqlite3_bind_text(stmt, 2, database, -1, SQLITE_STATIC);
+        for (; n < max && sqlite3_step(stmt) == SQLITE_ROW; n++) {
+            const char *standard = (const char *)sqlite3_column_text(stmt, 3);
+            columns[n] = (struct target_column){
+                .name = strings_keep(&t->text, (const char *)sqlite3_column_text(stmt, 0)),
+                .type = strings_keep(&t->text, plain_type((const char *)sqlite3_column_text(stmt, 1))),
+                .collation = collation_of(t, database, table, (const char *)sqlite3_column_text(stmt, 0)),
+                .standard = standard ? strings_keep(&t->text, standard) : NULL,
+                .not_null = sqlite3_column_int(stmt, 2) != 0,
+                .primary = sqlite3_column_int(stmt, 4),
+            };
+        }
+    }
+    sqlite3_finalize(stmt);
+    return n;
+}
+
+/* What the new table of a P record holds: the aggregates for each value of the columns that the
+ * query groups or filters by, as far as its second reading can say so.
+ */
+
+enum { MAX_GROUPS = 64 };
+
+struct aggregate_groups {
+    struct target *t;
+    const struct ambiguity *a;
+    const struct schema *s;
+    struct ambiqt_words words; /* of the original query */
+    const char *names[MAX_GROUPS];
+    int n;
+};
+
+/* A column as the original query writes it, with its alias where it has one there. */
+static const char *reference(const struct aggregate_groups *g, const char *name)
+{
+    for (int i = 0; i < g->words.n; i++)
+        if (ambiqt_has_alias(g->words.items[i]) && strcasecmp(g->words.items[i] + 3, name) == 0)
+            return strings_keep(&g->t->text, g->words.items[i]);
+    char *quoted = sqlite3_mprintf("\"%w\"", name);
+    const char *kept = strings_keep(&g->t->text, quoted);
+    sqlite3_free(quoted);
+    return kept;
+}
+
+static bool is_column(const struct aggregate_groups *g, const char *name)
+{
+    int t, n = g->a->one_table ? 1 : g->a->n_tables;
+    for (int i = 0; i < n; i++) {
+        t = schema_table_find(g->s, g->a->one_table ? g->a->record.table : g->a->tables[i]);
+        if (t >= 0 && schema_column_find(g->s, t, name) >= 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_group(struct aggregate_groups *g, const char *name)
+{
+    for (int i = 0; i < g->n; i++)
+        if (strcasecmp(g->names[i], name) == 0)
+            return;
+    if (g->n < MAX_GROUPS)
+        g->names[g->n++] = strings_keep(&g->t->text, name);
+}
+
+/* Every column that a piece of SQL names outside quotes. */
+static void add_groups_of(struct aggregate_groups *g, const char *sql)
+{
+    int n = 0;
+    struct sql_token *tokens = sql ? sql_lex(sql, &n) : NULL;
+
+    for (int i = 0; i < n; i++) {
+        bool word = tokens[i].kind == TOKEN_NAME || tokens[i].kind >= TOKEN_KEYWORD;
+        if (!word || strchr("\"`[", sql[tokens[i].begin]))
+            continue;
+        const char *name = strings_printf(&g->t->text, "%.*s", tokens[i].end - tokens[i].begin, sql + tokens[i].begin);
+        if (is_column(g, name))
+            add_group(g, name);
+    }
+    free(tokens);
+}
+
+/* The text between the first FROM and the clause behind it. */
+static const char *from_clause(const struct aggregate_groups *g)
+{
+    static const char *const clauses[] = { " where ", " group by ", " having ", " order by ", " limit " };
+    const char *from = strstr(g->a->record.original, " from ") + strlen(" from "), *end = from + strlen(from);
+
+    for (int i = 0; i < ARRAY_LEN(clauses); i++) {
+        const char *p = strstr(from, clauses[i]);
+        if (p && p < end)
+            end = p;
+    }
+    return strings_printf(&g->t->text, "%.*s", (int)(end - from), from);
+}
+
+static bool reading_names(const struct ambiguity *a, const char *name)
+{
+    struct ambiqt_words w;
+    ambiqt_words_split(&w, a->record.readings[1]);
+    bool found = ambiqt_words_find(&w, name) >= 0;
+    ambiqt_words_release(&w);
+    return found;
+}
+
+static const char *append(struct aggregate_groups *g, const char *list, const char *expression, const char *name)
+{
+    char *one = sqlite3_mprintf("%s%s AS \"%w\"", *list ? ", " : "", expression, name);
+    list = strings_printf(&g->t->text, "%s%s", list, one);
+    sqlite3_free(one);
+    return list;
+}
+
+static const char *append_aggregates(struct aggregate_groups *g, const char *list, const char *column)
+{
+    static const char *const functions[] = { "sum", "avg", "min", "max", "count" };
+    const char *from = reference(g, column);
+
+    for (int i = 0; i < ARRAY_LEN(functions); i++) {
+        const char *name = strings_printf(&g->t->text, "%s_%s", functions[i], column);
+        if (i < 4 || reading_names(g->a, name))
+            list = append(g, list, strings_printf(&g->t->text, "%s(%s)", functions[i], from), name);
+    }
+    return list;
+}
+
+/* All columns of the new table in the form of the validation file. */
+static const char *stored_columns(struct aggregate_groups *g)
+{
+    const struct ambiguity *a = g->a;
+    const char *list = "";
+
+    for (int i = 0; i < g->n; i++)
+        list = append(g, list, reference(g, g->names[i]), g->names[i]);
+    if (a->number)
+        list = append(g, list, "count(*)", "number");
+    for (int i = a->n_plain + a->number; i < a->n_stored; i++)
+        list = append_aggregates(g, list, a->stored[i]);
+    return list;
+}
+
+/* And in that of the training file: the table's other columns, this one too where the reading has it, then the four. */
+static const char *one_table_columns(struct aggregate_groups *g)
+{
+    static const char *const functions[] = { "max", "min", "avg", "sum" };
+    const struct ambiqt_record *r = &g->a->record;
+    const struct schema_table *table = &g->s->tables[schema_table_find(g->s, r->table)];
+    const char *list = "", *column = reference(g, r->column);
+
+    for (int c = table->first_column; c < table->first_column + table->n_columns; c++)
+        if (strcasecmp(g->s->columns[c].name, r->column) != 0 || reading_names(g->a, r->column))
+            list = append(g, list, reference(g, g->s->columns[c].name), g->s->columns[c].name);
+    for (int i = 0; i < r->n_new_columns; i++)
+        list = append(g, list, strings_printf(&g->t->text, "%s(%s)", functions[i], column), r->new_columns[i]);
+    return list;
+}
+
+/* The SELECT whose rows the new table of a P record holds; t keeps it. */
+static const char *materialise_aggregate(struct target *t, const struct ambiguity *a, const struct schema *s)
+{
+    struct aggregate_groups g = { .t = t, .a = a, .s = s };
+    const char *original = a->record.original, *groups = "";
+
+    ambiqt_words_split(&g.words, original);
+    for (int i = 0; i < a->n_plain; i++)
+        add_group(&g, a->stored[i]);
+    add_groups_of(&g, a->one_table ? strstr(original, " from ") : strstr(a->record.readings[1], " where "));
+    add_groups_of(&g, strstr(original, " group by "));
+    for (int i = 0; i < g.n; i++)
+        groups = strings_printf(&t->text, "%s%s%s", groups, i ? ", " : " GROUP BY ", reference(&g, g.names[i]));
+    const char *list = a->one_table ? one_table_columns(&g) : stored_columns(&g);
+    const char *sql = strings_printf(&t->text, "SELECT %s FROM %s%s", list, from_clause(&g), groups);
+    ambiqt_words_release(&g.words);
+    return sql;
+}
+
+/* Makes the alternatives in a copy of a record's database. */
+
+/* A value that is another one, whatever its type: NULL as text or number would be too. */
+static const char *changed(struct target *t, const char *column)
+{
+    char *sql = sqlite3_mprintf("CASE typeof(\"%w\") WHEN 'text' THEN \"%w\" || '_' WHEN 'null' THEN NULL "
+                                "WHEN 'blob' THEN \"%w\" ELSE \"%w\" + 1 END",
+                                column, column, column, column);
+    CHECK(sql, "cannot format %s", column);
+    const char *kept = strings_keep(&t->text, sql);
+    sqlite3_free(sql);
+    return kept;
+}
+
+/* Rows that have a rowid, as SQL: where they stand, and the rowid of the row of the altered table itself. */
+struct row_source {
+    const char *from, *self;
+};
+
+/* A copy with rowids of a table WITHOUT ROWID, in the order of its primary key. */
+static int copy_rows(struct target *t, const char *table, struct row_source *rows, struct error *err)
+{
+    struct target_column columns[TARGET_MAX_COLUMNS];
+    int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "main", table);
+    const char *key = "", *same = "";
+
+    for (int i = 0; i < n; i++)
+        if (columns[i].primary) {
+            char *name = sqlite3_mprintf("\"%w\"", columns[i].name);
+            char *equal = sqlite3_mprintf("k.%s = main.\"%w\".%s", name, table, name);
+            key = strings_printf(&t->text, "%s%s%s", key, *key ? ", " : "", name);
+            same = strings_printf(&t->text, "%s%s%s", same, *same ? " AND " : "", equal);
+            sqlite3_free(equal);
+            sqlite3_free(name);
+        }
+    rows->from = "temp.keyed";
+    rows->self = strings_printf(&t->text, "(SELECT k.rowid FROM temp.keyed AS k WHERE %s)", same);
+    return target_run(t, err,
+                      "DROP TABLE IF EXISTS temp.keyed; CREATE TEMP TABLE keyed AS SELECT * FROM main.\"%w\" "
+                      "ORDER BY %s; CREATE UNIQUE INDEX temp.by_key ON keyed(%s)",
+                      table, key, key);
+}
+
+static int find_rows(struct target *t, const char *table, struct row_source *rows, struct error *err)
+{
+    char module[SQL_CREATE_MODULE], *name = sqlite3_mprintf("main.\"%w\"", table);
+    const char *sql =
+        target_value(t, "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = %Q COLLATE NOCASE", table);
+
+    rows->from = strings_keep(&t->text, name);
+    rows->self = strings_printf(&t->text, "%s.rowid", name);
+    sqlite3_free(name);
+    return sql && sql_create_form(sql, module) == TABLE_WITHOUT_ROWID ? copy_rows(t, table, rows, err) : 0;
+}
+
+/* Numbers the rows of a table from 0, and gives each a partner in the temporary table "partner": two neighbours have
+ * the same, so that half of the rows are a partner and counts of distinct values change too. */
+static int number_rows(struct target *t, const char *table, struct row_source *rows, struct error *err)
+{
+    const char *count = target_value(t, "SELECT count(*) FROM \"%w\"", table);
+    long long n = count ? strtoll(count, NULL, 10) : 0;
+    long long shift = n > 1 ? 1 + (long long)(t->seed % (uint64_t)(n - 1)) : 0;
+
+    if (find_rows(t, table, rows, err))
+        return -1;
+    return target_run(t, err,
+                      "DROP TABLE IF EXISTS temp.numbered; DROP TABLE IF EXISTS temp.partner;"
+                      "CREATE TEMP TABLE numbered AS SELECT rowid AS id, row_number() OVER (ORDER BY rowid) - 1 AS i "
+                      "FROM %s;"
+                      "CREATE UNIQUE INDEX temp.by_i ON numbered(i);"
+                      "CREATE TEMP TABLE partner(id INTEGER PRIMARY KEY, i INTEGER, other INTEGER);"
+                      "INSERT INTO partner SELECT a.id, a.i, b.id FROM numbered AS a JOIN numbered AS b "
+                      "ON b.i = (a.i / 2 + %lld) %% max(%lld, 1)",
+                      rows->from, shift, n);
+}
+
+static int fill_second_column(struct target *t, const struct ambiqt_record *r, enum second_values second,
+                              struct error *err)
+{
+    struct row_source rows;
+
+    if (second == SECOND_CHANGED)
+        return target_run(t, err, "UPDATE \"%w\" SET \"%w\" = %s", r->table, r->names[1], changed(t, r->names[0]));
+    if (number_rows(t, r->table, &rows, err))
+        return -1;
+    return target_run(t, err,
+                      "UPDATE main.\"%w\" SET \"%w\" = (SELECT o.\"%w\" FROM partner AS p JOIN %s AS o "
+                      "ON o.rowid = p.other WHERE p.id = %s)",
+                      r->table, r->names[1], r->names[0], rows.from, rows.self);
+}
+
+static int double_column(struct target *t, const struct ambiqt_record *r, enum second_values second, struct error *err)
+{
+    struct target_column columns[TARGET_MAX_COLUMNS];
+    int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "main", r->table), at = 0;
+
+    while (at < n && strcasecmp(columns[at].name, r->column) != 0)
+        at++;
+    if (at == n)
+        return error_set(err, EXIT_CODE_DATA, "%s: no column %s.%s", t->path, r->table, r->column);
+    if (target_run(t, err, "ALTER TABLE \"%w\" RENAME COLUMN \"%w\" TO \"%w\"", r->table, r->column, r->names[0]) ||
+        target_run(t, err, "ALTER TABLE \"%w\" ADD COLUMN \"%w\" %s COLLATE \"%w\"", r->table, r->names[1],
+                   columns[at].type, columns[at].collation))
+        return -1;
+    return fill_second_column(t, r, second, err);
+}
+
+/* One more column behind the list of definitions; t keeps it. */
+static const char *define(struct target *t, const char *list, const struct target_column *column)
+{
+    char *one =
+        sqlite3_mprintf("%s\"%w\" %s COLLATE \"%w\"", *list ? ", " : "", column->name, column->type, column->collation);
+
+    list = strings_printf(&t->text, "%s%s", list, one);
+    sqlite3_free(one);
+    return list;
+}
+
+/* The definition of columns for CREATE TABLE; t keeps it. */
+static const char *definition(struct target *t, const struct target_column *columns, int n)
+{
+    const char *text = "", *key = "";
+
+    for (int i = 0; i < n; i++)
+        text = define(t, text, &columns[i]);
+    for (int place = 1; place <= n; place++)
+        for (int i = 0; i < n; i++)
+            if (columns[i].primary == place) {
+                char *one = sqlite3_mprintf("%s\"%w\"", *key ? ", " : "", columns[i].name);
+                key = strings_printf(&t->text, "%s%s", key, one);
+                sqlite3_free(one);
+            }
+    return *key ? strings_printf(&t->text, "%s, PRIMARY KEY (%s)", text, key) : text;
+}
+
+/* What each column of the second table is selected as: from the row itself (o), or from its partner (p). */
+static const char *second_columns(struct target *t, const struct ambiqt_record *r, const struct schema *s,
+                                  enum second_values second, const struct target_column *columns, int n)
+{
+    int table = schema_table_find(s, r->table);
+    const char *list = "";
+
+    for (int i = 0; i < n; i++) {
+        int c = schema_column_find(s, table, columns[i].name);
+        bool key = columns[i].primary || (c >= 0 && schema_column_is_key(s, c));
+        char *one;
+        if (second == SECOND_CHANGED)
+            one = sqlite3_mprintf("%s", changed(t, columns[i].name));
+        else
+            one = sqlite3_mprintf("%s.\"%w\"", key ? "o" : "p", columns[i].name);
+        list = strings_printf(&t->text, "%s%s%s", list, i ? ", " : "", one);
+        sqlite3_free(one);
+    }
+    return list;
+}
+
+static int double_table(struct target *t, const struct ambiqt_record *r, const struct schema *s,
+                        enum second_values second, struct error *err)
+{
+    struct target_column columns[TARGET_MAX_COLUMNS];
+    int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "main", r->table);
+
+    if (n == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: no table %s", t->path, r->table);
+    const char *list = second_columns(t, r, s, second, columns, n);
+    if (target_run(t, err, "ALTER TABLE \"%w\" RENAME TO \"%w\"; CREATE TABLE \"%w\" (%s)", r->table, r->names[0],
+                   r->names[1], definition(t, columns, n)))
+        return -1;
+    if (second == SECOND_CHANGED)
+        return target_run(t, err, "INSERT INTO \"%w\" SELECT %s FROM \"%w\"", r->names[1], list, r->names[0]);
+    struct row_source rows;
+    if (number_rows(t, r->names[0], &rows, err))
+        return -1;
+    return target_run(t, err,
+                      "INSERT INTO main.\"%w\" SELECT %s FROM partner JOIN %s AS o ON o.rowid = partner.id "
+                      "JOIN %s AS p ON p.rowid = partner.other WHERE (partner.i + %d) %% 3 != 0",
+                      r->names[1], list, rows.from, rows.from, (int)(t->seed % 3));
+}
+
+/* The new table's columns compare as those of its parent do. */
+static int split_table(struct target *t, const struct ambiqt_record *r, struct error *err)
+{
+    struct target_column columns[TARGET_MAX_COLUMNS];
+    int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "main", r->table);
+    const char *list = "", *const names[] = { r->key, r->column };
+
+    for (int k = 0; k < ARRAY_LEN(names); k++)
+        for (int i = 0; i < n; i++)
+            if (strcasecmp(columns[i].name, names[k]) == 0)
+                list = define(t, list, &columns[i]);
+    return target_run(t, err,
+                      "CREATE TABLE \"%w\" (%s); INSERT INTO \"%w\" (\"%w\", \"%w\") SELECT DISTINCT \"%w\", \"%w\" "
+                      "FROM \"%w\"",
+                      r->new_table, list, r->new_table, r->key, r->column, r->key, r->column, r->table);
+}
+
+/* The table anew without a column that ALTER TABLE cannot drop: one of a key, of an index or of a check.  The legacy
+ * way of renaming lets views and triggers stand that name the table while it is away. */
+static int rebuild_without(struct target *t, const char *table, const char *column, struct error *err)
+{
+    struct target_column columns[TARGET_MAX_COLUMNS];
+    int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "main", table), left = 0;
+    const char *list = "";
+    bool keyed = false;
+
+    for (int i = 0; i < n; i++)
+        if (strcasecmp(columns[i].name, column) == 0)
+            keyed = columns[i].primary;
+        else {
+            char *name = sqlite3_mprintf("%s\"%w\"", left ? ", " : "", columns[i].name);
+            list = strings_printf(&t->text, "%s%s", list, name);
+            sqlite3_free(name);
+            columns[left++] = columns[i];
+        }
+    for (int i = 0; i < left && keyed; i++) /* what is left of the key is none */
+        columns[i].primary = 0;
+    if (left == n || left == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: %s cannot do without the column %s", t->path, table, column);
+    return target_run(t, err,
+                      "CREATE TABLE \"ambit rebuilt\" (%s); INSERT INTO \"ambit rebuilt\" SELECT %s FROM \"%w\"; "
+                      "DROP TABLE \"%w\"; PRAGMA legacy_alter_table = ON; "
+                      "ALTER TABLE \"ambit rebuilt\" RENAME TO \"%w\"; PRAGMA legacy_alter_table = OFF",
+                      definition(t, columns, left), list, table, table, table);
+}
+
+static int drop_column(struct target *t, const struct ambiqt_record *r, struct error *err)
+{
+    struct error why = { 0 };
+
+    if (target_run(t, &why, "ALTER TABLE \"%w\" DROP COLUMN \"%w\"", r->table, r->column) == 0)
+        return 0;
+    return rebuild_without(t, r->table, r->column, err);
+}
+
+/* Alters a copy of the record's database in place. */
+static int materialise_alter(struct target *t, const struct ambiguity *a, const struct schema *s,
+                             enum second_values second, struct error *err)
+{
+    if (a->kind == AMBIGUITY_DELETED)
+        return drop_column(t, &a->record, err);
+    if (a->stored_rows && a->record.kind == SIA_AGGREGATE)
+        return target_run(t, err, "CREATE TABLE \"%w\" AS %s", a->record.new_table, a->stored_rows);
+    switch (a->record.kind) {
+    case SIA_COLUMN:
+        return double_column(t, &a->record, second, err);
+    case SIA_TABLE:
+        return double_table(t, &a->record, s, second, err);
+    case SIA_JOIN:
+        return split_table(t, &a->record, err);
+    default:
+        return target_run(t, err, "CREATE TABLE \"%w\" AS %s", a->record.new_table, materialise_aggregate(t, a, s));
+    }
+}
+
+/* The databases of "Disambiguate First, Parse Later": names in lower case, no foreign keys, five
+ * rows of each table, every value of the second alternative changed, the new tables of J and P empty.
+ */
+
+static const char *sanitised(struct strings *text, const char *name)
+{
+    char *plain = db_text_ambiqt_name(name);
+    const char *kept = strings_keep(text, plain);
+
+    free(plain);
+    return kept;
+}
+
+/* One table of the copy: what it is called, and what each of its columns is selected as. */
+struct copy {
+    struct target *t;
+    const char *source; /* the table it is of */
+    const char *columns, *values, *key;
+};
+
+static const char *comma(const char *list)
+{
+    return *list ? ", " : "";
+}
+
+/* The value itself, or another one; NULL becomes "" or 0 by the type of the table's last column. */
+static const char *value_of(struct target *t, const char *column, bool is_changed, bool text_table)
+{
+    char *sql = is_changed
+                    ? sqlite3_mprintf("CASE typeof(\"%w\") WHEN 'text' THEN replace(\"%w\", char(10), ' ') || '_' "
+                                      "WHEN 'null' THEN %s WHEN 'blob' THEN \"%w\" ELSE \"%w\" + 1 END",
+                                      column, column, text_table ? "''" : "0", column, column)
+                    : sqlite3_mprintf("CASE typeof(\"%w\") WHEN 'text' THEN replace(\"%w\", char(10), ' ') "
+                                      "ELSE \"%w\" END",
+                                      column, column, column);
+    CHECK(sql, "cannot format %s", column);
+    const char *kept = strings_keep(&t->text, sql);
+    sqlite3_free(sql);
+    return kept;
+}
+
+static void add_column(struct copy *c, const struct target_column *column, const char *name, bool is_changed,
+                       bool text_table)
+{
+    struct strings *text = &c->t->text;
+    const char *plain = sanitised(text, name), *standard = column->standard;
+
+    c->columns =
+        strings_printf(text, "%s%s%s %s%s%s%s", c->columns, comma(c->columns), plain, column->type,
+                       column->not_null ? " NOT NULL" : "", standard ? " DEFAULT " : "", standard ? standard : "");
+    c->values = strings_printf(text, "%s%s%s", c->values, comma(c->values),
+                               value_of(c->t, column->name, is_changed, text_table));
+    if (column->primary)
+        c->key = strings_printf(text, "%s%s%s", c->key, comma(c->key), plain);
+}
+
+static int write_copy(const struct copy *c, const char *name, struct error *err)
+{
+    const char *key = *c->key ? strings_printf(&c->t->text, ", PRIMARY KEY (%s)", c->key) : "";
+    const char *plain = sanitised(&c->t->text, name);
+
+    return target_run(c->t, err, "CREATE TABLE %s (%s%s); INSERT INTO %s SELECT %s FROM source.\"%w\" LIMIT %d", plain,
+                      c->columns, key, plain, c->values, c->source, (int)DB_TEXT_AMBIQT_ROWS);
+}
+
+/* Lower-case substrings only: TEXT in capitals counts as a number. */
+static bool last_is_text(const struct target_column *columns, int n)
+{
+    const char *type = columns[n - 1].type;
+    return strstr(type, "text") || strstr(type, "char") || strstr(type, "clob");
+}
+
+/* A table under some name; all_changed: every value is another. */
+static int copy_table(struct target *t, const struct ambiqt_record *r, const char *table, const char *name,
+                      bool all_changed, struct error *err)
+{
+    struct target_column columns[TARGET_MAX_COLUMNS];
+    int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "source", table);
+    bool here = r->kind == SIA_COLUMN && strcasecmp(table, r->table) == 0, text = n > 0 && last_is_text(columns, n);
+    struct copy c = { .t = t, .source = table, .columns = "", .values = "", .key = "" };
+
+    for (int i = 0; i < n; i++) {
+        if (!here || strcasecmp(columns[i].name, r->column) != 0) {
+            add_column(&c, &columns[i], columns[i].name, all_changed, text);
+            continue;
+        }
+        add_column(&c, &columns[i], r->names[0], false, text);
+        add_column(&c, &columns[i], r->names[1], true, text);
+    }
+    return write_copy(&c, name, err);
+}
+
+static int copy_record_table(struct target *t, const struct ambiqt_record *r, const char *table, struct error *err)
+{
+    if (r->kind != SIA_TABLE || strcasecmp(table, r->table) != 0)
+        return copy_table(t, r, table, table, false, err);
+    if (copy_table(t, r, table, r->names[0], false, err))
+        return -1;
+    return copy_table(t, r, table, r->names[1], true, err);
+}
+
+/* The columns that the schema text lists for a table, tails of values included, each with a type. */
+static const char *listed_columns(struct target *t, const char *schema_text, const char *table, const char *type)
+{
+    const char *columns = "";
+    char *copy = xstrdup(schema_text), *tables = NULL, *parts = NULL;
+
+    for (char *p = strtok_r(copy, "|", &tables); p; p = strtok_r(NULL, "|", &tables)) {
+        char *colon = strstr(p, " : ");
+        p += strspn(p, " ");
+        if (!colon || (size_t)(colon - p) != strlen(table) || strncmp(p, table, strlen(table)) != 0)
+            continue;
+        for (char *c = strtok_r(colon + 3, ",", &parts); c; c = strtok_r(NULL, ",", &parts)) {
+            c += strspn(c, " ");
+            size_t n = strlen(c);
+            while (n && c[n - 1] == ' ')
+                c[--n] = 0;
+            columns = strings_printf(&t->text, "%s%s%s %s", columns, comma(columns), sanitised(&t->text, c), type);
+        }
+        break;
+    }
+    free(copy);
+    return columns;
+}
+
+/* The new table of J or P, without rows. */
+static int add_new_table(struct target *t, const struct ambiguity *a, const char *schema_text, struct error *err)
+{
+    const struct ambiqt_record *r = &a->record;
+    const char *columns = listed_columns(t, schema_text, r->new_table, r->kind == SIA_JOIN ? "TEXT" : "REAL");
+
+    return target_run(t, err, "CREATE TABLE %s (%s)", sanitised(&t->text, r->new_table), columns);
+}
+
+/* Fills an empty database from the record's own, which is attached as "source". */
+static int materialise_published(struct target *t, const struct ambiguity *a, const char *schema_text,
+                                 struct error *err)
+{
+    const struct ambiqt_record *r = &a->record;
+    const char *count = target_value(t, "SELECT count(*) FROM source.sqlite_master WHERE type = 'table'");
+    int n = count ? (int)strtol(count, NULL, 10) : 0;
+
+    for (int i = 0; i < n; i++) {
+        const char *table = target_value(
+            t, "SELECT name FROM source.sqlite_master WHERE type = 'table' ORDER BY rowid LIMIT 1 OFFSET %d", i);
+        if (strncmp(table, "sqlite_", 7) != 0 && copy_record_table(t, r, table, err))
+            return -1;
+    }
+    return r->kind == SIA_JOIN || r->kind == SIA_AGGREGATE ? add_new_table(t, a, schema_text, err) : 0;
+}
+
+const char *materialise_published_filter(const struct ambiguity *a, const struct materialised *m)
+{
+    bool new_table = a->record.kind == SIA_JOIN || a->record.kind == SIA_AGGREGATE;
+
+    /* the published reader takes the kind from the database's name, which these have two marks of */
+    if (new_table && (strstr(m->file, "_column_") || strstr(m->file, "_table_")))
+        return "lost";
+    if (m->state == MATERIALISED_FAILED)
+        return "error";
+    if (!new_table && (m->empty[0] || m->empty[1]))
+        return "empty";
+    return m->same_in_order ? "identical" : NULL;
+}
 
 enum { MAX_FILE_NAME = 180 };
 

@@ -1,11 +1,20 @@
 #include "data/ambiguate/reword.h"
 
+#include "data/corpora/ambrosia.h"
+#include "data/exec/db_cache.h"
+#include "data/exec/db_path.h"
+#include "data/exec/schema_sqlite.h"
 #include "data/schema/element_name.h"
+#include "data/score/score.h"
+#include "data/util/log.h"
+#include "data/util/record_reader.h"
+#include "data/util/records.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MAX_WORDS = 256 };
 
@@ -256,4 +265,275 @@ void reword_readings(json_t *record, struct rng *rng)
     }
     json_decref(left);
     json_object_set_new(record, "readings", readings);
+}
+
+enum { TRIES = 8 };
+
+/* A record of ambiguate's, or a row of AMBROSIA's. */
+struct reword_source {
+    json_t *json;
+    char *where;
+    int number; /* in the corpus, -1 for a row of AMBROSIA */
+};
+
+/* Records of one original database. */
+struct reword_members {
+    int *items; /* numbers in the corpus */
+    int n, cap;
+};
+
+struct reword_job {
+    const struct reword_request *q;
+    struct reword_source *sources;
+    int n, cap;
+    struct ambiqt_corpus corpus;    /* of the records, in their order */
+    struct strings names;           /* of the databases that records were made from */
+    struct reword_members *members; /* [names.n] */
+    int members_cap;
+    struct db_cache databases;
+    struct strings written; /* database and question */
+    struct rng rng;
+    struct out_file out;
+    int ambiguous, plain, coincide, failed, alike, again;
+};
+
+static int add_source(struct reword_job *w, json_t *json, const char *where, struct error *err)
+{
+    int kind = ambiqt_kind(json);
+    bool row = ambrosia_is_row(json);
+
+    GROW(w->sources, w->n, w->cap);
+    w->sources[w->n++] = (struct reword_source){ json_incref(json), xstrdup(where), row ? -1 : w->corpus.n };
+    if (row)
+        return 0;
+    if (kind < 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: neither a record of ambit-data ambiguate nor a row of AMBROSIA",
+                         where);
+    if (!json_get_string(json, "db_file", where, err))
+        return error_prefix(err, "made without --materialise");
+    return ambiqt_add(&w->corpus, (enum sia_kind)kind, json, where, err);
+}
+
+static int read_source(void *job, json_t *json, const char *where, struct error *err)
+{
+    struct reword_job *w = job;
+
+    if (!json_object_get(json, "materialise_error") && !json_object_get(json, "error"))
+        return add_source(w, json, where, err);
+    w->failed++;
+    return 0;
+}
+
+static void group_records(struct reword_job *w)
+{
+    for (int i = 0; i < w->corpus.n; i++) {
+        int known = w->names.n, db = strings_add(&w->names, w->corpus.items[i].db_id);
+        if (db == known) {
+            GROW(w->members, db, w->members_cap);
+            w->members[db] = (struct reword_members){ 0 };
+        }
+        struct reword_members *m = &w->members[db];
+        GROW(m->items, m->n, m->cap);
+        m->items[m->n++] = i;
+    }
+}
+
+static json_t *database_json(const char *file)
+{
+    char *db_id = schema_db_id(file);
+    json_t *o = json_string(db_id);
+
+    free(db_id);
+    return o;
+}
+
+static json_t *gold_json(const char *text, const char *sql)
+{
+    return json_pack("{s:s, s:s}", "sql", sql, "text", text);
+}
+
+/* Of a record: its question with both readings; NULL when they have the same words. */
+static json_t *record_json(const struct reword_source *s, const struct ambiqt_record *r)
+{
+    char *texts[2];
+    json_t *o = NULL;
+
+    reword_golds(texts, r);
+    if (strcasecmp(texts[0], texts[1]) != 0)
+        o = json_pack("{s:O?, s:o, s:s, s:s, s:s, s:[o, o]}", "id", json_object_get(s->json, "id"), "db_id",
+                      database_json(json_string_value(json_object_get(s->json, "db_file"))), "source_db", r->db_id,
+                      "kind", sia_kind_letter(r->kind), "question", r->question, "golds",
+                      gold_json(texts[0], r->readings[0]), gold_json(texts[1], r->readings[1]));
+    free(texts[0]);
+    free(texts[1]);
+    return o;
+}
+
+/* Whether SQL has the word, as a whole. */
+static bool says(const char *sql, const char *word)
+{
+    uint32_t words[512], wanted[NAME_MAX_WORDS];
+    int n = words_read(sql, words, ARRAY_LEN(words)), k = words_read(word, wanted, NAME_MAX_WORDS);
+
+    for (int i = 0; i + k <= n; i++)
+        if (k && memcmp(words + i, wanted, (size_t)k * sizeof *wanted) == 0)
+            return true;
+    return false;
+}
+
+/* Whether another question of the record's database has one meaning on the altered copy too: it does not touch what
+ * stands twice, and its SQL runs. */
+static bool stays_plain(struct reword_job *w, const char *db_file, const struct ambiqt_record *altered,
+                        const struct ambiqt_record *other, struct error *err)
+{
+    const char *element = altered->column ? altered->column : altered->table;
+    char *name = schema_db_id(db_file), *path = db_path(w->q->db, name, err);
+    bool ok = false;
+
+    struct exec_db *db = path ? db_cache_file(&w->databases, path, err) : NULL;
+    if (db && !says(other->original, element)) {
+        struct exec_result r = exec_run(db, other->original);
+        ok = r.status == EXEC_OK;
+        exec_result_release(&r);
+    }
+    free(path);
+    free(name);
+    return ok;
+}
+
+/* Whether the database has not had the question yet; from now on it has. */
+static bool is_new(struct reword_job *w, const char *db_file, const char *question)
+{
+    char key[2048];
+    int n = w->written.n;
+
+    snprintf(key, sizeof key, "%s\x1f%s", db_file, question);
+    return strings_add(&w->written, key) == n;
+}
+
+/* A question that is not ambiguous on the altered database of record i; NULL when there is none, or with err. */
+static json_t *companion(struct reword_job *w, int i, struct error *err)
+{
+    const struct ambiqt_record *r = &w->corpus.items[w->sources[i].number];
+    const char *db_file = json_string_value(json_object_get(w->sources[i].json, "db_file"));
+    const struct reword_members *m = &w->members[strings_find(&w->names, r->db_id)];
+
+    for (int try = 0; try < TRIES && !err->text[0]; try++) {
+        const struct ambiqt_record *o = &w->corpus.items[m->items[rng_below(&w->rng, (uint32_t)m->n)]];
+        if (strcmp(o->question, r->question) == 0)
+            continue;
+        if (!stays_plain(w, db_file, r, o, err) || !is_new(w, db_file, o->question))
+            continue;
+        char id[RECORD_ID_TEXT];
+        return json_pack("{s:o, s:o, s:s, s:s, s:[o]}", "id",
+                         json_sprintf("%s-plain", record_id_text(w->sources[i].json, id)), "db_id",
+                         database_json(db_file), "source_db", r->db_id, "question", o->question, "golds",
+                         gold_json(o->question, o->original));
+    }
+    return NULL;
+}
+
+/* Draws what exists of a record's readings, and writes it. */
+static int write_record(struct reword_job *w, json_t *record, struct error *err)
+{
+    bool many = json_array_size(json_object_get(record, "golds")) > 1;
+
+    reword_readings(record, &w->rng);
+    w->ambiguous += many;
+    w->plain += !many;
+    int rc = json_write_line(&w->out, record, err);
+    json_decref(record);
+    return rc;
+}
+
+static int write_altered(struct reword_job *w, int i, struct error *err)
+{
+    const struct reword_source *s = &w->sources[i];
+    struct error bad = { 0 };
+
+    if (json_is_true(json_object_get(s->json, "coincide"))) {
+        w->coincide++;
+        return 0;
+    }
+    const struct ambiqt_record *r = &w->corpus.items[w->sources[i].number];
+    if (!is_new(w, json_string_value(json_object_get(s->json, "db_file")), r->question)) {
+        w->again++;
+        return 0;
+    }
+    json_t *record = record_json(s, r);
+    if (!record) {
+        w->alike++;
+        return 0;
+    }
+    if (write_record(w, record, err))
+        return -1;
+    json_t *plain = w->ambiguous % 2 ? companion(w, i, &bad) : NULL;
+    if (bad.text[0])
+        return error_set(err, bad.code, "%s: %s", s->where, bad.text);
+    return plain ? write_record(w, plain, err) : 0;
+}
+
+/* A row whose golds have no texts cannot be told in words. */
+static int write_row(struct reword_job *w, int i, struct error *err)
+{
+    const struct reword_source *s = &w->sources[i];
+    json_t *record = ambrosia_record(s->json, i, s->where, err), *golds = json_object_get(record, "golds"), *gold;
+    size_t k;
+
+    if (!record)
+        return -1;
+    if (json_array_size(golds) == 1)
+        json_object_set(json_array_get(golds, 0), "text", json_object_get(record, "question"));
+    json_array_foreach(golds, k, gold)
+    {
+        if (!json_object_get(gold, "text")) {
+            json_decref(record);
+            return error_set(err, EXIT_CODE_DATA, "%s: gold %zu has no text (gold_interpretations)", s->where, k + 1);
+        }
+    }
+    return write_record(w, record, err);
+}
+
+static int reword(struct reword_job *w, const char *path, struct error *err)
+{
+    if (db_path_check(w->q->db, err) || records_each_as_is(path, w->q->form, read_source, w, err))
+        return -1;
+    group_records(w);
+    if (out_file_open(&w->out, w->q->out, err))
+        return -1;
+    for (int i = 0; i < w->n; i++)
+        if (w->sources[i].number < 0 ? write_row(w, i, err) : write_altered(w, i, err))
+            return -1;
+    return out_file_commit(&w->out, err);
+}
+
+static void release(struct reword_job *w)
+{
+    out_file_abort(&w->out);
+    for (int i = 0; i < w->n; i++) {
+        json_decref(w->sources[i].json);
+        free(w->sources[i].where);
+    }
+    for (int i = 0; i < w->names.n; i++)
+        free(w->members[i].items);
+    free(w->members);
+    free(w->sources);
+    strings_release(&w->names);
+    strings_release(&w->written);
+    ambiqt_release(&w->corpus);
+    db_cache_release(&w->databases);
+}
+
+int reword_write(const struct reword_request *q, const char *path, struct error *err)
+{
+    struct reword_job w = { .q = q, .rng = { .seed = (uint64_t)q->seed } };
+
+    db_cache_init(&w.databases);
+    int rc = reword(&w, path, err);
+    if (rc == 0)
+        log_info("%d ambiguous records, %d others; left out: %d whose readings give the same rows, %d that do not run, "
+                 "%d whose readings have the same words, %d that their database had before",
+                 w.ambiguous, w.plain, w.coincide, w.failed, w.alike, w.again);
+    release(&w);
+    return rc;
 }

@@ -13,6 +13,7 @@
 
 #include "data/corpora/ambiqt.h"
 #include "data/util/json.h"
+#include "data/util/record_reader.h"
 #include "kernels/rng.h"
 
 /* The question with every mention of the element (a name as the schema has it; plurals count) called by another name;
@@ -31,5 +32,14 @@ void reword_golds(char *texts[2], const struct ambiqt_record *r);
  * none (15 %), all (15 %), or otherwise some of them; of a single one it or (20 %) none.  In random order.
  */
 void reword_readings(json_t *record, struct rng *rng);
+
+struct reword_request {
+    const char *db, *out;
+    enum record_form form;
+    int64_t seed;
+};
+
+/* Tells on the log what was written and what was left out.  -1 with err. */
+int reword_write(const struct reword_request *q, const char *path, struct error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #ifndef DATA_AMBIGUATE_SUBSTITUTE_H
 #define DATA_AMBIGUATE_SUBSTITUTE_H
 
+#include "data/util/record_reader.h"
 #include "data/util/strings.h"
 #include "kernels/rng.h"
 
@@ -38,5 +39,16 @@ struct substitution {
 /* The text with its words exchanged; the caller frees. */
 char *substitute(struct substitution *s, const char *text);
 void substitution_release(struct substitution *s);
+
+struct substitute_request {
+    const char *out;
+    enum record_form form;
+    int64_t copies; /* of each record */
+    int64_t common; /* words of the most records, which stay */
+    int64_t seed;
+};
+
+/* Reads the file twice, so that it cannot be standard input.  Records with an error are left out.  -1 with err. */
+int substitute_write(const struct substitute_request *q, const char *path, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* Part of commands.h: ambit-data reword. */
-#include "data/ambiguate/reword_write.h"
+#include "data/ambiguate/reword.h"
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 

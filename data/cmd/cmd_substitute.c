@@ -1,5 +1,5 @@
 /* Part of commands.h: ambit-data substitute. */
-#include "data/ambiguate/substitute_write.h"
+#include "data/ambiguate/substitute.h"
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 
