@@ -1,7 +1,403 @@
 /* Part of commands.h: ambit-data plans. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/plan/plan_records.h"
+#include "data/corpora/ambiqt.h"
+#include "data/corpora/ambiqt_text.h"
+#include "data/corpora/spider.h"
+#include "data/corpora/split.h"
+#include "data/exec/db_path.h"
+#include "data/plan/parser_text.h"
+#include "data/plan/schema_text.h"
+#include "data/plan/template_constraint.h"
+#include "data/sql/sql.h"
+#include "data/util/json.h"
+#include "data/util/log.h"
+#include "data/util/out_file.h"
+#include "data/util/records.h"
+#include "kernels/rng.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How a schema of Spider is written: in its own order; as AmbiQT writes schemas, which is in random order with other
+ * blanks; or so, but in train and valid without the tables that the statement does not name. */
+enum plans_schema { PLANS_SCHEMA_SPIDER, PLANS_SCHEMA_AMBIQT, PLANS_SCHEMA_NAMED };
+
+struct plans_request {
+    const char *spider; /* a folder with tables.json, train_spider.json and dev.json */
+    const char *ambiqt; /* a file of AmbiQT's records, or NULL */
+    const char *db;     /* as in db_path.h, or NULL: whose values constraints may have */
+    const char *out;
+    enum parser_form form;
+    enum plans_schema schema;
+    double valid; /* share of the training databases */
+    int64_t seed;
+    bool constraints, force;
+};
+
+enum plans_fold { PLANS_TRAIN, PLANS_VALID, PLANS_TEST, PLANS_AMBIQT, PLANS_FOLDS };
+static const char *const folds[] = { "train", "valid", "test", "ambiqt" };
+
+enum { SQL_ARENA_BYTES = 16 << 20 };
+enum { CONSTRAINTS = PARSER_MODELS, PLANS_FILES = (PARSER_MODELS + 1) * PLANS_FOLDS };
+
+/* A file for each model and fold, and those of constraints. */
+struct plans_job {
+    const struct plans_request *q;
+    struct schema_set schemas;
+    struct out_file files[PLANS_FILES]; /* see file_of */
+    int counts[PLANS_FOLDS], unfit[PLANS_FOLDS];
+    struct rng rng;
+    const struct schema *valued; /* whose values are at hand */
+    struct column_values values;
+};
+
+/* One question with one right statement. */
+struct plans_example {
+    const char *id, *db_id, *question, *sql;
+    const char *schema_text;
+    const struct schema *schema; /* of AmbiQT's records for constraints alone */
+    struct template_names names;
+};
+
+/* Of a model, or of CONSTRAINTS. */
+static struct out_file *file_of(struct plans_job *p, int model, enum plans_fold fold)
+{
+    return p->files + model * PLANS_FOLDS + fold;
+}
+
+static json_t *record_of(const struct plans_job *p, const struct plans_example *e, enum parser_model m,
+                         const char *template)
+{
+    const struct parser_question q = { e->question, e->db_id, e->schema_text };
+    char *input = parser_input(p->q->form, m, &q, m == PARSER_FILL ? template : NULL);
+    char *target = parser_target(p->q->form, m, e->db_id, e->sql, &e->names);
+    json_t *record = json_pack("{s:s, s:s}", "id", e->id, "db_id", e->db_id);
+
+    if (p->q->form == PARSER_CHAT)
+        json_object_set_new(record, "messages",
+                            json_pack("[{s:s, s:s}, {s:s, s:s}]", "role", "user", "content", input, "role", "assistant",
+                                      "content", target));
+    else
+        json_object_update_new(record, json_pack("{s:s, s:s}", "prompt", input, "completion", target));
+    free(target);
+    free(input);
+    return record;
+}
+
+/* The values of a schema's database stay at hand until another one is asked for. */
+static int read_values(struct plans_job *p, const struct schema *s, struct error *err)
+{
+    if (!p->q->db || p->valued == s)
+        return 0;
+    char *path = db_path(p->q->db, s->db_id, err);
+    column_values_release(&p->values);
+    p->valued = NULL;
+    int rc = path ? column_values_read(&p->values, s, path, err) : -1;
+    free(path);
+    if (rc == 0)
+        p->valued = s;
+    return rc;
+}
+
+/* A template that is none of the schema's gets no line, and is counted. */
+static int write_constraint(struct plans_job *p, const struct plans_example *e, enum plans_fold fold,
+                            const char *template, struct error *err)
+{
+    struct out_file *o = file_of(p, CONSTRAINTS, fold);
+    struct error why = { 0 };
+
+    if (!o->f)
+        return 0;
+    if (read_values(p, e->schema, err))
+        return -1;
+    const struct template_question q = { e->schema, e->question, p->valued ? &p->values : NULL };
+    json_t *line = template_constraint(&q, template, &why);
+    if (!line) {
+        log_warn("%s %s: %s", folds[fold], e->id, why.text);
+        p->unfit[fold]++;
+        return 0;
+    }
+    json_object_set_new(line, "id", json_string(e->id));
+    int rc = json_write_line(o, line, err);
+    json_decref(line);
+    return rc;
+}
+
+static int write_example(struct plans_job *p, const struct plans_example *e, enum plans_fold fold, struct error *err)
+{
+    char *normal = parser_normal_query(e->sql), *template = sql_template(&e->names, normal, SQL_TEMPLATE_TRAINING);
+    int rc = write_constraint(p, e, fold, template, err);
+
+    for (int m = 0; m < PARSER_MODELS && rc == 0; m++) {
+        json_t *record = record_of(p, e, (enum parser_model)m, template);
+        rc = json_write_line(file_of(p, m, fold), record, err);
+        json_decref(record);
+    }
+    p->counts[fold]++;
+    free(template);
+    free(normal);
+    return rc;
+}
+
+/* "table : column , column  | table : ..." with the columns of each table in random order. */
+static char *shuffled_schema(const struct schema *s, struct rng *rng)
+{
+    struct schema mixed = *s;
+
+    mixed.columns = xcalloc((size_t)s->n_columns + 1, sizeof *mixed.columns);
+    if (s->n_columns)
+        memcpy(mixed.columns, s->columns, (size_t)s->n_columns * sizeof *mixed.columns);
+    for (int t = 0; t < s->n_tables; t++)
+        rng_shuffle(rng, mixed.columns + s->tables[t].first_column, s->tables[t].n_columns, sizeof *mixed.columns);
+    char *plain = parser_schema(&mixed);
+    char *spaced = text_replace(plain, ",", " ,"), *text = text_replace(spaced, " |", "  |");
+    free(spaced);
+    free(plain);
+    free(mixed.columns);
+    return text;
+}
+
+/* Marks the tables that the statement reads; false where it is not understood. */
+static bool read_tables(bool *named, const struct schema *s, const char *sql)
+{
+    struct sql_uses uses;
+    struct arena arena;
+
+    CHECK(arena_init(&arena, SQL_ARENA_BYTES, NULL) == 0, "no %d bytes of memory", SQL_ARENA_BYTES);
+    struct sql_query *query = sql_parse(&arena, sql, NULL);
+    bool understood = query && sql_resolve(&arena, query, s, &uses, NULL) == 0;
+    for (int i = 0; understood && i < uses.n; i++)
+        named[uses.list[i].table] = true;
+    arena_release(&arena);
+    return understood;
+}
+
+/* Moves the tables that the statement names to the front of the copy; how many.  One that is not understood, or names
+ * none, keeps all. */
+static int named_tables(struct schema_table *copy, const struct schema *s, const char *sql)
+{
+    bool *read = xcalloc((size_t)s->n_tables + 1, sizeof *read);
+    int named = 0;
+
+    if (read_tables(read, s, sql))
+        for (int t = 0; t < s->n_tables; t++)
+            if (read[t])
+                copy[named++] = s->tables[t];
+    free(read);
+    return named ? named : s->n_tables;
+}
+
+/* The schema's text with the tables that sql names. */
+static char *named_schema(const struct schema *s, const char *sql, struct rng *rng)
+{
+    struct schema part = *s;
+
+    part.tables = xcalloc((size_t)s->n_tables + 1, sizeof *part.tables);
+    if (s->n_tables)
+        memcpy(part.tables, s->tables, (size_t)s->n_tables * sizeof *part.tables);
+    part.n_tables = named_tables(part.tables, s, sql);
+    char *text = shuffled_schema(&part, rng);
+    free(part.tables);
+    return text;
+}
+
+static char *schema_text(struct plans_job *p, const struct schema *s, const char *sql, enum plans_fold fold)
+{
+    if (p->q->schema == PLANS_SCHEMA_NAMED && fold != PLANS_TEST)
+        return named_schema(s, sql, &p->rng);
+    return p->q->schema == PLANS_SCHEMA_SPIDER ? parser_schema(s) : shuffled_schema(s, &p->rng);
+}
+
+static int write_question(struct plans_job *p, const struct spider_question *q, int number, enum plans_fold fold,
+                          struct error *err)
+{
+    const struct schema *s = schema_find(&p->schemas, q->db_id);
+    struct plans_example e = { .db_id = q->db_id, .question = q->question, .sql = q->query, .schema = s };
+    char id[64];
+
+    if (!s)
+        return error_set(err, EXIT_CODE_DATA, "record %d: db_id \"%s\" is not in tables.json", number, q->db_id);
+    snprintf(id, sizeof id, "%s-%d", fold == PLANS_TEST ? "dev" : "train", number);
+    char *text = schema_text(p, s, q->query, fold);
+    e.id = id;
+    e.schema_text = text;
+    template_names_of_schema(&e.names, s);
+    int rc = write_example(p, &e, fold, err);
+    template_names_release(&e.names);
+    free(text);
+    return rc;
+}
+
+/* The fold of each training question, by its database. */
+static int *split(const struct plans_job *p, const struct spider_corpus *c, struct error *err)
+{
+    struct strings names = { 0 };
+    int *fold = xcalloc((size_t)c->n + 1, sizeof *fold), *by_name = xcalloc((size_t)c->n + 1, sizeof *by_name);
+
+    for (int i = 0; i < c->n; i++)
+        strings_add(&names, c->items[i].db_id);
+    if (!split_names((const char *const *)names.items, names.n, p->q->valid, 0, p->q->seed, by_name)) {
+        error_set(err, EXIT_CODE_DATA, "%d training databases are too few for a validation fold of %g", names.n,
+                  p->q->valid);
+        free(fold);
+        fold = NULL;
+    }
+    for (int i = 0; fold && i < c->n; i++)
+        fold[i] = by_name[strings_find(&names, c->items[i].db_id)] == 1 ? PLANS_VALID : PLANS_TRAIN;
+    strings_release(&names);
+    free(by_name);
+    return fold;
+}
+
+/* One of Spider's files; its records are numbered from 0, as AmbiQT does. */
+static int write_file(struct plans_job *p, const char *name, bool test, struct error *err)
+{
+    char *path = path_in(p->q->spider, name);
+    struct spider_corpus c;
+    int *fold = NULL, rc = spider_read(&c, path, err);
+
+    if (rc == 0 && !test && !(fold = split(p, &c, err)))
+        rc = -1;
+    for (int i = 0; i < c.n && rc == 0; i++)
+        if ((rc = write_question(p, c.items + i, i, test ? PLANS_TEST : (enum plans_fold)fold[i], err)))
+            error_prefix(err, "%s", path);
+    free(fold);
+    spider_release(&c);
+    free(path);
+    return rc;
+}
+
+/* One reading of a record. */
+static int write_reading(struct plans_job *p, struct plans_example *e, const char *where, struct error *err)
+{
+    int rc = template_names_of_text(&e->names, e->schema_text, err);
+
+    if (rc)
+        error_prefix(err, "%s", where);
+    else
+        rc = write_example(p, e, PLANS_AMBIQT, err);
+    template_names_release(&e->names);
+    return rc;
+}
+
+/* Both of them, on the record's own schema. */
+static int write_both(struct plans_job *p, const struct ambiqt_record *r, const char *number, const char *where,
+                      struct error *err)
+{
+    struct schema_set own = { 0 };
+    char id[64];
+    int rc = 0;
+
+    if (!r->schema_text)
+        return error_set(err, EXIT_CODE_DATA, "%s: expected \"schema_without_content\"", where);
+    if (p->q->constraints &&
+        (rc = schema_of_text(&own, r->db_id, r->schema_text, schema_find(&p->schemas, r->db_id), err)))
+        error_prefix(err, "%s", where);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        struct plans_example e = { id, r->db_id, r->question, .sql = r->readings[i], r->schema_text, own.schemas };
+        snprintf(id, sizeof id, "%s-%d", number, i + 1);
+        rc = write_reading(p, &e, where, err);
+    }
+    p->valued = NULL;
+    schema_set_close(&own);
+    return rc;
+}
+
+/* A record of AmbiQT, a record_fn. */
+static int write_record(void *job, json_t *record, const char *where, struct error *err)
+{
+    struct ambiqt_corpus c = { 0 };
+    char number[RECORD_ID_TEXT];
+    int kind = ambiqt_kind(record), rc = -1;
+
+    if (kind < 0)
+        error_set(err, EXIT_CODE_DATA, "%s: expected a record of AmbiQT", where);
+    else if ((rc = ambiqt_add(&c, (enum sia_kind)kind, record, where, err)) == 0)
+        rc = write_both(job, c.items, record_id_text(record, number), where, err);
+    ambiqt_release(&c);
+    return rc;
+}
+
+static int open_file(struct plans_job *p, int model, enum plans_fold fold, const char *dir, struct error *err)
+{
+    bool constraints = model == CONSTRAINTS;
+    char name[64];
+
+    snprintf(name, sizeof name, "%s.%s%s.jsonl",
+             parser_model_name(constraints ? PARSER_FILL : (enum parser_model)model), folds[fold],
+             constraints ? ".constraints" : "");
+    char *path = path_in(dir, name);
+    int rc = out_file_open(file_of(p, model, fold), path, err);
+    free(path);
+    return rc;
+}
+
+static int open_files(struct plans_job *p, const char *dir, struct error *err)
+{
+    for (int f = 0; f < PLANS_FOLDS; f++) {
+        if (f == PLANS_AMBIQT && !p->q->ambiqt)
+            continue;
+        bool constraints = p->q->constraints && f != PLANS_TRAIN;
+        for (int m = 0; m < PARSER_MODELS + constraints; m++)
+            if (open_file(p, m, (enum plans_fold)f, dir, err))
+                return -1;
+    }
+    return 0;
+}
+
+static int write_all(struct plans_job *p, const char *dir, struct error *err)
+{
+    if (open_files(p, dir, err) || write_file(p, "train_spider.json", false, err) ||
+        write_file(p, "dev.json", true, err))
+        return -1;
+    if (p->q->ambiqt && records_each(p->q->ambiqt, RECORDS_AUTO, write_record, p, err))
+        return -1;
+    for (int i = 0; i < PLANS_FILES; i++)
+        if (p->files[i].f && out_file_commit(p->files + i, err))
+            return -1;
+    return 0;
+}
+
+static void tell(const struct plans_job *p)
+{
+    for (int f = 0; f < PLANS_FOLDS; f++) {
+        if (p->counts[f])
+            log_info("%s: %d records for each model", folds[f], p->counts[f]);
+        if (p->unfit[f])
+            log_info("%s: %d gold templates that the schema has no constraint for", folds[f], p->unfit[f]);
+    }
+}
+
+/*
+ * Writes OUT/MODEL.train.jsonl, MODEL.valid.jsonl and MODEL.test.jsonl for each model, and MODEL.ambiqt.jsonl where
+ * asked: {"id", "db_id"} and prompt and completion, or messages.  With constraints also
+ * OUT/template-fill.FOLD.constraints.jsonl of all but train: what the gold template allows.  Tells on the log what
+ * each fold has.  -1 with err.
+ */
+static int plans_write(const struct plans_request *q, struct error *err)
+{
+    struct plans_job p = { .q = q, .rng = { (uint64_t)q->seed, 0 } };
+    struct out_folder folder = { 0 };
+    char *tables = path_in(q->spider, "tables.json");
+    int rc = db_path_check(q->db, err);
+
+    if (rc == 0)
+        rc = schema_set_open(&p.schemas, tables, err);
+    if (rc == 0)
+        rc = out_folder_open(&folder, q->out, err) || write_all(&p, folder.tmp, err) ? -1 : 0;
+    for (int i = 0; i < PLANS_FILES; i++)
+        out_file_abort(p.files + i);
+    if (rc == 0)
+        rc = out_folder_commit(&folder, q->force, err);
+    out_folder_abort(&folder);
+    if (rc == 0)
+        tell(&p);
+    column_values_release(&p.values);
+    schema_set_close(&p.schemas);
+    free(tables);
+    return rc;
+}
 
 static const struct plans_request defaults = { .valid = .05 };
 

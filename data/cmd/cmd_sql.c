@@ -1,8 +1,118 @@
 /* Part of commands.h: ambit-data sql. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/plan/sql_records.h"
+#include "data/exec/db_path.h"
+#include "data/exec/schema_catalog.h"
+#include "data/shard/shard.h"
+#include "data/sql/sql.h"
+#include "data/sql/sql_check.h"
 #include "data/util/log.h"
+#include "data/util/records.h"
+
+#include <string.h>
+
+struct sql_request {
+    const char *schema, *db; /* one of the two: tables.json with the schema of every db_id; as in db_path.h */
+    const char *out;
+    enum record_form form;
+    struct shard shard;
+};
+
+enum { ARENA_BYTES = 64 << 20 }; /* one record's trees: some 80,000 tokens; only what is used is ever touched */
+
+/* What the whole run needs. */
+struct sql_job {
+    struct schema_catalog schemas;
+    struct arena arena;
+};
+
+static json_t *use_to_json(const struct schema *s, const struct sql_use *u)
+{
+    const char *column = u->column < 0 ? NULL : s->columns[u->column].name;
+    return json_pack("{s:s, s:s?, s:s, s:i, s:i, s:i}", "table", s->tables[u->table].name, "column", column, "clause",
+                     sql_clause_name(u->clause), "depth", u->depth, "begin", u->begin, "end", u->end);
+}
+
+/* Appends the canonical text and the uses of one statement. */
+static int parse_text(struct sql_job *p, const struct schema *s, const char *text, json_t *sql, json_t *uses,
+                      struct error *err)
+{
+    struct sql_uses found;
+
+    arena_reset(&p->arena, 0);
+    struct sql_query *q = sql_parse(&p->arena, text, err);
+    if (!q || sql_resolve(&p->arena, q, s, &found, err) || sql_check(q, s, err))
+        return -1;
+    const char *canonical = sql_print(&p->arena, q);
+    if (!canonical)
+        return error_set(err, EXIT_CODE_MEMORY, "SQL of %zu bytes is too long to print", strlen(text));
+    json_t *list = json_array();
+    for (int i = 0; i < found.n; i++)
+        json_array_append_new(list, use_to_json(s, &found.list[i]));
+    json_array_append_new(uses, list);
+    json_array_append_new(sql, json_string(canonical));
+    return 0;
+}
+
+/* The statement of a record, or several: "query" as in Spider, else "sql", a string or a list of strings. */
+static json_t *find_sql(const json_t *record)
+{
+    json_t *query = json_object_get(record, "query");
+    return query ? query : json_object_get(record, "sql");
+}
+
+static int parse_all(struct sql_job *p, const struct schema *s, const json_t *texts, json_t *sql, json_t *uses,
+                     const char *where, struct error *err)
+{
+    size_t n = json_is_array(texts) ? json_array_size(texts) : 1;
+
+    for (size_t i = 0; i < n; i++) {
+        const char *text = json_string_value(json_is_array(texts) ? json_array_get(texts, i) : texts);
+        if (!text)
+            return error_set(err, EXIT_CODE_DATA, "%s: field \"query\" or \"sql\": expected a string or strings",
+                             where);
+        if (parse_text(p, s, text, sql, uses, err))
+            return error_prefix(err, "%s", where);
+    }
+    return 0;
+}
+
+/* Adds them to the record's line. */
+static int parse_record(void *job, json_t *record, json_t *line, const char *where, struct error *err)
+{
+    struct sql_job *p = job;
+    json_t *sql = json_array(), *uses = json_array(), *texts = find_sql(record);
+
+    db_path_name(p->schemas.db, record);
+    const char *db_id = json_get_string(record, "db_id", where, err);
+    const struct schema *s = db_id ? schema_catalog_find(&p->schemas, db_id, where, err) : NULL;
+    int rc = -1;
+
+    if (db_id)
+        json_object_set_new(line, "db_id", json_string(db_id));
+    if (s && parse_all(p, s, texts, sql, uses, where, err) == 0) {
+        bool list = json_is_array(texts);
+        json_object_set(line, "sql", list ? sql : json_array_get(sql, 0));
+        json_object_set(line, "uses", list ? uses : json_array_get(uses, 0));
+        rc = 0;
+    }
+    json_decref(sql);
+    json_decref(uses);
+    return rc;
+}
+
+/* {"id", "db_id", "sql", "uses"} for each record with "query" or "sql", a string or a list.  -1 with err. */
+static int sql_records(const struct sql_request *q, const char *input, struct record_counts *counts, struct error *err)
+{
+    struct sql_job p = { 0 };
+    int rc = -1;
+
+    if (schema_catalog_open(&p.schemas, q->schema, q->db, err) == 0 && arena_init(&p.arena, ARENA_BYTES, err) == 0)
+        rc = records_to_lines(input, q->form, &q->shard.range, q->out, parse_record, &p, counts, err);
+    arena_release(&p.arena);
+    schema_catalog_close(&p.schemas);
+    return rc;
+}
 
 static const struct sql_request defaults = { .out = "-" };
 

@@ -44,9 +44,6 @@ int infilling_whitelist(struct infilling_ids *out, const char *schema, bool colu
 
 /* Of a beam of so many tokens that decode to text. */
 enum infilling_decision infilling_decide(const struct infilling_rules *r, const char *text, int n_tokens);
-void infilling_apply(const struct infilling_rules *r, enum infilling_decision d, double *row, int n_vocabulary);
-/* Whether the text of a beam of so many tokens decides at all. */
-bool infilling_reads(const struct infilling_rules *r, int n_tokens);
 /* Both, and the prefix; the text may be NULL where it does not decide. */
 enum infilling_decision infilling_restrict(const struct infilling_rules *r, const char *text, int n_tokens, double *row,
                                            int n_vocabulary);

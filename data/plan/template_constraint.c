@@ -1,5 +1,7 @@
-#include "data/plan/template_constraint_impl.h"
+#include "data/plan/template_constraint.h"
 
+#include "data/plan/template_shape.h"
+#include "data/schema/element_name.h"
 #include "data/schema/mention.h"
 #include "data/sql/sql_check.h"
 #include "data/sql/sql_print.h"
@@ -9,6 +11,453 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* Columns by which two tables join. */
+struct key_pair {
+    int from, to;
+    bool declared; /* by foreign keys, else by equal names */
+    int key;       /* the table whose primary key of several columns this is a part of, or -1 where it joins alone */
+};
+
+struct key_pairs {
+    struct key_pair *items; /* both ways round, declared ones first */
+    int n, cap;
+    uint8_t *links; /* [n_tables, n_tables] 2: by foreign keys, 1: by names, 0: not at all */
+};
+
+/* Tables for a SELECT's FROM. */
+struct from_choice {
+    int tables[SHAPE_MAX_TABLES];
+    double score;
+};
+
+struct from_choices {
+    struct from_choice *items; /* the likelier first */
+    int n, cap;
+};
+
+/* Which tables may stand in a FROM together. */
+
+enum { MAX_CHOICES = 4096 };
+
+/* The first of the columns that foreign keys tie together with this one. */
+static int root_of(const int *parent, int c)
+{
+    while (parent[c] != c)
+        c = parent[c];
+    return c;
+}
+
+static void add_pair(struct key_pairs *k, const struct schema *s, int from, int to, bool declared)
+{
+    uint8_t *link = k->links + (size_t)s->columns[from].table * (size_t)s->n_tables + s->columns[to].table;
+
+    GROW(k->items, k->n, k->cap);
+    k->items[k->n++] = (struct key_pair){ from, to, declared, -1 };
+    *link = declared ? 2 : *link ? *link : 1;
+}
+
+static uint64_t words_key(const char *text)
+{
+    struct element_name n;
+    element_name_read(&n, text);
+    return element_name_key(&n, 0, n.n_words);
+}
+
+/* "singer" in a table of concerts and the primary key of singers, whatever it is called.  words: a key of the words of
+ * each table's name, then of each column's. */
+static bool names_table(const struct schema *s, const uint64_t *words, int column, int key)
+{
+    int table = s->columns[key].table;
+    return s->columns[key].primary && words[s->n_tables + column] == words[table];
+}
+
+static bool are_alike(const struct schema *s, const uint64_t *words, int a, int b)
+{
+    return s->columns[a].table != s->columns[b].table && (strcasecmp(s->columns[a].name, s->columns[b].name) == 0 ||
+                                                          names_table(s, words, a, b) || names_table(s, words, b, a));
+}
+
+/* Pairs that foreign keys do not tie: root has one number for all columns that they tie together. */
+static void add_alike(struct key_pairs *k, const struct schema *s, const int *root)
+{
+    uint64_t *words = xcalloc((size_t)s->n_tables + (size_t)s->n_columns + 1, sizeof *words);
+
+    for (int t = 0; t < s->n_tables; t++)
+        words[t] = words_key(s->tables[t].text);
+    for (int c = 0; c < s->n_columns; c++)
+        words[s->n_tables + c] = words_key(s->columns[c].text);
+    for (int a = 0; a < s->n_columns; a++)
+        for (int b = 0; b < s->n_columns; b++)
+            if (root[a] != root[b] && are_alike(s, words, a, b))
+                add_pair(k, s, a, b, false);
+    free(words);
+}
+
+/* Whether exactly one column of a table is tied to this one. */
+static bool has_tied(const struct schema *s, const int *root, int table, int column)
+{
+    const struct schema_table *t = &s->tables[table];
+    int n = 0;
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        n += root[c] == root[column];
+    return n == 1;
+}
+
+/* Whether both tables refer to the whole primary key of a third, or to that of one of them, and it has several
+ * columns. */
+static bool share_key(const struct schema *s, const int *root, int a, int b, int key)
+{
+    const struct schema_table *t = &s->tables[key];
+    int n = 0;
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++) {
+        if (s->columns[c].primary && !(has_tied(s, root, a, c) && has_tied(s, root, b, c)))
+            return false;
+        n += s->columns[c].primary;
+    }
+    return n > 1;
+}
+
+/* The table whose key a declared pair is a part of; -1 where it joins alone. */
+static int key_of(const struct schema *s, const int *root, int from, int to)
+{
+    int a = s->columns[from].table, b = s->columns[to].table;
+
+    if (a == b || !has_tied(s, root, a, from) || !has_tied(s, root, b, to))
+        return -1;
+    for (int c = 0; c < s->n_columns; c++)
+        if (s->columns[c].primary && root[c] == root[from] && share_key(s, root, a, b, s->columns[c].table))
+            return s->columns[c].table;
+    return -1;
+}
+
+/* Foreign keys count over a third column too.  The caller releases. */
+static void key_pairs_find(struct key_pairs *k, const struct schema *s)
+{
+    int *parent = xcalloc((size_t)s->n_columns + 1, sizeof *parent);
+
+    *k = (struct key_pairs){ .links = xcalloc((size_t)s->n_tables + 1, (size_t)s->n_tables + 1) };
+    for (int c = 0; c < s->n_columns; c++)
+        parent[c] = c;
+    for (int i = 0; i < s->n_foreign_keys; i++)
+        parent[root_of(parent, s->foreign_keys[i].from)] = root_of(parent, s->foreign_keys[i].to);
+    for (int c = 0; c < s->n_columns; c++)
+        parent[c] = root_of(parent, c);
+    for (int a = 0; a < s->n_columns; a++)
+        for (int b = 0; b < s->n_columns; b++)
+            if (a != b && parent[a] == parent[b])
+                add_pair(k, s, a, b, true);
+    for (int i = 0; i < k->n; i++)
+        k->items[i].key = key_of(s, parent, k->items[i].from, k->items[i].to);
+    add_alike(k, s, parent);
+    free(parent);
+}
+
+static void key_pairs_release(struct key_pairs *k)
+{
+    free(k->items);
+    free(k->links);
+    *k = (struct key_pairs){ 0 };
+}
+
+/* A search over the places of one FROM. */
+struct from_search {
+    const struct template_block *block;
+    const struct schema *schema;
+    const struct key_pairs *keys;
+    const double *told;
+    struct from_choices *out;
+    struct from_choice now;
+};
+
+/* How well a table joins those before it: 0 not at all. */
+static double link_of(const struct from_search *f, int place, int table)
+{
+    int best = 0;
+
+    for (int p = 0; p < place; p++) {
+        int link = f->keys->links[(size_t)f->now.tables[p] * (size_t)f->schema->n_tables + (size_t)table];
+        best = link > best ? link : best;
+    }
+    return best / 2.0;
+}
+
+/* The last place before this one that the table stands at, or -1. */
+static int find_again(const struct from_search *f, int place, int table)
+{
+    while (--place >= 0 && f->now.tables[place] != table)
+        ;
+    return place;
+}
+
+static void search(struct from_search *f, int place)
+{
+    if (f->out->n >= MAX_CHOICES)
+        return;
+    if (place == f->block->n_tables || place == SHAPE_MAX_TABLES) { /* the second never comes first; gcc cannot see it */
+        GROW(f->out->items, f->out->n, f->out->cap);
+        f->out->items[f->out->n++] = f->now;
+        return;
+    }
+    double score = f->now.score;
+    for (int t = 0; t < f->schema->n_tables; t++) {
+        double link = place ? link_of(f, place, t) : 1;
+        int again = find_again(f, place, t);
+        bool told_apart = again < 0 || (f->block->alias[again][0] && f->block->alias[place][0]);
+        if ((link == 0 && f->block->joined[place]) || !told_apart)
+            continue;
+        f->now.tables[place] = t;
+        f->now.score = score + link + (again < 0 ? f->told[t] : -1);
+        search(f, place + 1);
+    }
+    f->now.score = score;
+}
+
+static bool has_named(const struct from_choice *c, int n, const struct template_shape *p, int block)
+{
+    for (int i = 0; i < p->n_pieces; i++) {
+        bool found = p->pieces[i].kind != PIECE_NAME || p->pieces[i].block != block || p->pieces[i].table < 0;
+        for (int k = 0; k < n && !found; k++)
+            found = c->tables[k] == p->pieces[i].table;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static int by_score(const void *a, const void *b)
+{
+    const struct from_choice *x = a, *y = b;
+
+    for (int i = 0; x->score == y->score && i < SHAPE_MAX_TABLES; i++)
+        if (x->tables[i] != y->tables[i])
+            return x->tables[i] - y->tables[i];
+    return (x->score < y->score) - (x->score > y->score);
+}
+
+/* told: by table, how much the question says of it.  The caller frees the items. */
+static void from_choices_find(struct from_choices *out, const struct template_shape *p, int block,
+                              const struct schema *s, const struct key_pairs *keys, const double *told)
+{
+    struct from_search f = { .block = p->blocks + block, .schema = s, .keys = keys, .told = told, .out = out };
+    int kept = 0;
+
+    *out = (struct from_choices){ 0 };
+    search(&f, 0);
+    for (int i = 0; i < out->n; i++)
+        if (has_named(out->items + i, p->blocks[block].n_tables, p, block))
+            out->items[kept++] = out->items[i];
+    out->n = kept;
+    if (kept)
+        qsort(out->items, (size_t)kept, sizeof *out->items, by_score);
+}
+
+/* The strings and numbers that a question may mean. */
+
+enum { MAX_WORDS = 200, MAX_RUN = 6, FEW_VALUES = 12, MAX_VALUE = 200 };
+
+/* Words of a question, without the punctuation around them. */
+struct value_words {
+    struct {
+        const char *begin, *end;
+    } items[MAX_WORDS];
+    int n;
+};
+
+static void split_words(struct value_words *w, const char *s)
+{
+    static const char edge[] = ".,?!;:()[]{}\"'`";
+
+    w->n = 0;
+    while (*s && w->n < MAX_WORDS) {
+        const char *begin = s + strspn(s, " \t\r\n"), *end = begin + strcspn(begin, " \t\r\n");
+        s = end;
+        while (begin < end && strchr(edge, *begin))
+            begin++;
+        while (end > begin && strchr(edge, end[-1]))
+            end--;
+        if (end > begin) {
+            w->items[w->n].begin = begin;
+            w->items[w->n++].end = end;
+        }
+    }
+}
+
+/* A word that SQLite could take for a column when it stands in double quotes. */
+static bool is_column(const struct schema *s, const char *text)
+{
+    for (int c = 0; c < s->n_columns; c++)
+        if (strcasecmp(s->columns[c].name, text) == 0)
+            return true;
+    return strcasecmp(text, "rowid") == 0 || strcasecmp(text, "oid") == 0 || strcasecmp(text, "_rowid_") == 0;
+}
+
+/* Appends "before text after" as a string of SQL, in the quotes that most published queries have where they do. */
+static void add_string(struct strings *to, const struct schema *s, const char *before, const char *text,
+                       const char *after)
+{
+    struct sql_printer p = { 0 };
+    char *value = NULL;
+
+    CHECK(asprintf(&value, "%s%s%s", before, text, after) >= 0, "cannot format a string");
+    sql_put_quoted(&p, value, strchr(value, '"') || is_column(s, value) ? '\'' : '"');
+    sql_put(&p, "");
+    char *quoted = strndup(p.text, p.n);
+    CHECK(quoted, "no memory for %zu bytes", p.n);
+    strings_add(to, quoted);
+    free(quoted);
+    free(p.text);
+    free(value);
+}
+
+static void add_value(struct strings *to, const struct schema *s, const char *text, bool pattern)
+{
+    if (pattern) {
+        add_string(to, s, "%", text, "%");
+        add_string(to, s, "", text, "%");
+        add_string(to, s, "%", text, "");
+    }
+    add_string(to, s, "", text, "");
+}
+
+/* Whether the question says a value, in letters of any case and not within a word. */
+static bool says(const char *question, const char *value)
+{
+    size_t n = strlen(value);
+
+    for (const char *p = question; n && (p = strcasestr(p, value)); p++)
+        if ((p == question || !isalnum((unsigned char)p[-1])) && !isalnum((unsigned char)p[n]))
+            return true;
+    return false;
+}
+
+/* Values of the database that the question says, or that a column has few of; texts alone. */
+static void add_database(struct strings *to, const struct template_question *q, bool pattern, bool said)
+{
+    for (int c = 0; q->values && c < q->values->n_columns; c++) {
+        for (int i = 0; i < q->values->counts[c]; i++) {
+            const char *shown = q->values->columns[c][i];
+            size_t n = strlen(shown);
+            if (*shown != '"' || n < 3 || n > MAX_VALUE)
+                continue;
+            char *text = strndup(shown + 1, n - 2);
+            CHECK(text, "no memory for %zu bytes", n);
+            if (said ? says(q->question, text) : q->values->counts[c] <= FEW_VALUES)
+                add_value(to, q->schema, text, pattern && said);
+            free(text);
+        }
+    }
+}
+
+/* Without "'s", or a plural's s, both written in ways that questions have; 0 where there is none. */
+static size_t without_ending(const char *begin, const char *end)
+{
+    static const char *const endings[] = { "'s", "\xe2\x80\x99s", "s" };
+
+    for (int i = 0; i < ARRAY_LEN(endings); i++) {
+        size_t n = strlen(endings[i]);
+        if ((size_t)(end - begin) > n + 1 && memcmp(end - n, endings[i], n) == 0)
+            return (size_t)(end - begin) - n;
+    }
+    return 0;
+}
+
+/* As it stands, and with a first capital, which values have more often than questions. */
+static void add_words(struct strings *to, const struct template_question *q, const char *begin, size_t n, bool pattern)
+{
+    char *text = strndup(begin, n);
+
+    CHECK(text, "no memory for %zu bytes", n);
+    add_value(to, q->schema, text, pattern);
+    if (islower((unsigned char)*text)) {
+        *text = (char)toupper((unsigned char)*text);
+        add_value(to, q->schema, text, pattern);
+    }
+    free(text);
+}
+
+static void add_run(struct strings *to, const struct template_question *q, const char *begin, const char *end,
+                    bool pattern)
+{
+    size_t shorter = without_ending(begin, end);
+
+    if (*end == ')' && memchr(begin, '(', (size_t)(end - begin)))
+        end++;
+    add_words(to, q, begin, (size_t)(end - begin), pattern);
+    if (shorter)
+        add_words(to, q, begin, shorter, pattern);
+}
+
+/* What stands in quotes. */
+static void add_quoted(struct strings *to, const struct template_question *q, bool pattern)
+{
+    for (const char *p = q->question; (p = strpbrk(p, "\"'")); p++) {
+        const char *end = strchr(p + 1, *p);
+        bool opens = p == q->question || isspace((unsigned char)p[-1]) || p[-1] == '(';
+        if (!end || end == p + 1 || !opens)
+            continue;
+        add_run(to, q, p + 1, end, pattern);
+        p = end;
+    }
+}
+
+static json_t *list_of(struct strings *s)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < s->n; i++) {
+        json_t *text = json_string(s->items[i]);
+        if (text)
+            json_array_append_new(list, text);
+    }
+    strings_release(s);
+    return list;
+}
+
+/* Lists of texts, as SQL writes them; new references, never empty.  pattern: for LIKE. */
+static json_t *template_strings(const struct template_question *q, bool pattern)
+{
+    struct strings found = { 0 };
+    struct value_words w;
+
+    split_words(&w, q->question);
+    add_quoted(&found, q, pattern);
+    add_database(&found, q, pattern, true);
+    for (int n = 1; n <= MAX_RUN; n++)
+        for (int i = 0; i + n <= w.n; i++)
+            add_run(&found, q, w.items[i].begin, w.items[i + n - 1].end, pattern);
+    add_database(&found, q, pattern, false);
+    if (found.n == 0)
+        strings_add(&found, "''");
+    return list_of(&found);
+}
+
+static json_t *template_numbers(const struct template_question *q)
+{
+    static const char *const words[] = { "zero",  "one",   "two",  "three", "four",   "five",  "six",
+                                         "seven", "eight", "nine", "ten",   "eleven", "twelve" };
+    struct strings found = { 0 };
+    char digits[32];
+
+    for (const char *p = q->question; *p; p++) {
+        size_t n = strspn(p, "0123456789");
+        if (n == 0)
+            continue;
+        if (n < sizeof digits) {
+            snprintf(digits, sizeof digits, "%.*s", (int)n, p);
+            strings_add(&found, digits);
+        }
+        p += n - 1;
+    }
+    for (int i = 0; i < ARRAY_LEN(words); i++) {
+        snprintf(digits, sizeof digits, "%d", i);
+        if (says(q->question, words[i]) || i == 1 || i == 2 || i == 3)
+            strings_add(&found, digits);
+    }
+    return list_of(&found);
+}
 
 enum { ARENA_BYTES = 16 << 20 }; /* of one statement's tree; only what is used is ever touched */
 
@@ -128,8 +577,8 @@ static bool joins(const struct compiler *c, const struct template_piece *piece, 
            s->columns[k->to].table == choice->tables[piece->place];
 }
 
-static void add_pair(const struct compiler *c, const struct template_piece *piece, int place, const struct key_pair *k,
-                     json_t *list)
+static void add_equality(const struct compiler *c, const struct template_piece *piece, int place,
+                         const struct key_pair *k, json_t *list)
 {
     for (int turned = 0; turned < 2; turned++) {
         char *text = equality(c, piece, place, k, turned);
@@ -184,7 +633,7 @@ static json_t *conditions_of(const struct compiler *c, const struct template_pie
             if (c->keys.items[i].key >= 0)
                 add_key(c, piece, place, i, list);
             if (c->keys.items[i].key < 0 || more)
-                add_pair(c, piece, place, c->keys.items + i, list);
+                add_equality(c, piece, place, c->keys.items + i, list);
         }
     return list;
 }

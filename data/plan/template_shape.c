@@ -1,8 +1,8 @@
-/* Part of template_constraint.h: a template's words, and the SELECTs that they stand in. */
-#include "data/plan/template_constraint_impl.h"
+#include "data/plan/template_shape.h"
 
 #include "data/sql/sql_function.h"
 #include "data/sql/sql_lex.h"
+#include "data/util/strings.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,11 +1,10 @@
 /*
- * template_constraint_impl.h - a template taken apart, and what its parts may be; for template_constraint.h alone.
+ * template_shape.h - a template taken apart: its words, and the SELECTs in which they stand.
  */
-#ifndef DATA_PLAN_TEMPLATE_CONSTRAINT_IMPL_H
-#define DATA_PLAN_TEMPLATE_CONSTRAINT_IMPL_H
+#ifndef DATA_PLAN_TEMPLATE_SHAPE_H
+#define DATA_PLAN_TEMPLATE_SHAPE_H
 
-#include "data/plan/template_constraint.h"
-#include "data/util/strings.h"
+#include "data/schema/schema.h"
 
 enum {
     SHAPE_MAX_TABLES = 8,  /* of one FROM */
@@ -55,39 +54,5 @@ struct template_shape {
 
 /* -1 with EXIT_CODE_DATA naming the word. */
 int shape_read(struct template_shape *p, const char *template, const struct schema *s, struct error *err);
-
-/* Columns by which two tables join. */
-struct key_pair {
-    int from, to;
-    bool declared; /* by foreign keys, else by equal names */
-    int key;       /* the table whose primary key of several columns this is a part of, or -1 where it joins alone */
-};
-
-struct key_pairs {
-    struct key_pair *items; /* both ways round, declared ones first */
-    int n, cap;
-    uint8_t *links; /* [n_tables, n_tables] 2: by foreign keys, 1: by names, 0: not at all */
-};
-/* Foreign keys count over a third column too.  The caller releases. */
-void key_pairs_find(struct key_pairs *k, const struct schema *s);
-void key_pairs_release(struct key_pairs *k);
-
-/* Tables for a SELECT's FROM. */
-struct from_choice {
-    int tables[SHAPE_MAX_TABLES];
-    double score;
-};
-
-struct from_choices {
-    struct from_choice *items; /* the likelier first */
-    int n, cap;
-};
-/* told: by table, how much the question says of it.  The caller frees the items. */
-void from_choices_find(struct from_choices *out, const struct template_shape *p, int block, const struct schema *s,
-                       const struct key_pairs *keys, const double *told);
-
-/* Lists of texts, as SQL writes them; new references, never empty.  pattern: for LIKE. */
-json_t *template_strings(const struct template_question *q, bool pattern);
-json_t *template_numbers(const struct template_question *q);
 
 #endif
