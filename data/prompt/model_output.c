@@ -1,12 +1,674 @@
 #include "data/prompt/model_output.h"
 
-#include "data/prompt/fence.h"
 #include "data/prompt/loose_json.h"
+#include "data/prompt/passage.h"
 #include "data/prompt/published_output.h"
-#include "data/prompt/thought.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* The stretches of an answer outside its thoughts, in order. */
+struct stretches {
+    struct passage *items;
+    int n, cap;
+    bool cut; /* a thought never ends; n is 0 */
+};
+
+enum { MAX_STRING = 400 }; /* bytes on either side in which a string around a tag is looked for */
+
+/* Tags of DeepSeek, Qwen and others, and those that prompts ask for; of Seed-OSS, Sky-T1, Command A, Magistral and
+ * Kimi, and the channels of gpt-oss. */
+static const struct tag {
+    const char *open, *close;
+} thought_tags[] = {
+    { "<think>", "</think>" },
+    { "<thinking>", "</thinking>" },
+    { "<thought>", "</thought>" },
+    { "<reasoning>", "</reasoning>" },
+    { "<thoughts>", "</thoughts>" },
+    { "<reason>", "</reason>" },
+    { "<analysis>", "</analysis>" },
+    { "<scratchpad>", "</scratchpad>" },
+    { "<thought_process>", "</thought_process>" },
+    { "<antThinking>", "</antThinking>" },
+    { "<reflection>", "</reflection>" },
+    { "<seed:think>", "</seed:think>" },
+    { "<|begin_of_thought|>", "<|end_of_thought|>" },
+    { "<|START_THINKING|>", "<|END_THINKING|>" },
+    { "[THINK]", "[/THINK]" },
+    { "\xe2\x97\x81think\xe2\x96\xb7", "\xe2\x97\x81/think\xe2\x96\xb7" },
+    { "<|channel|>analysis<|message|>", "<|channel|>final<|message|>" },
+};
+
+/* A tag found in an answer. */
+struct tag_place {
+    const char *at;
+    size_t n;
+    int kind; /* of thought_tags */
+    bool closes;
+};
+
+static bool is_quote(char c)
+{
+    return c && strchr("'\"`%", c);
+}
+
+/* The quote that opens a string of SQL before `at` on its line and is still open there; 0 without. */
+static char open_quote(const char *answer, const char *at)
+{
+    const char *line = at;
+    char quote = 0;
+
+    while (line > answer && line[-1] != '\n' && at - line < MAX_STRING)
+        line--;
+    for (const char *c = line; c < at; c++)
+        if (quote ? *c == quote : *c == '\'' && c > line && strchr(" (=,%", c[-1]))
+            quote = quote ? 0 : *c;
+    return quote;
+}
+
+/* Whether the text at `p` stands within a string of SQL that closes on its line. */
+static bool in_string(struct passage p, const char *answer)
+{
+    char quote = open_quote(answer, p.at);
+
+    for (size_t i = 0; quote && i < p.n && i < MAX_STRING && p.at[i] != '\n'; i++)
+        if (p.at[i] == quote)
+            return !(i + 1 < p.n && isalnum((unsigned char)p.at[i + 1]));
+    return false;
+}
+
+/* The bytes of the tag that begins here, 0 without: blanks or attributes may stand before its '>'. */
+static size_t tag_length(struct passage p, const char *tag)
+{
+    enum { MAX_ATTRIBUTES = 100 };
+    size_t name = strlen(tag) - 1, n = name;
+
+    if (passage_starts(p, tag))
+        return name + 1;
+    if (tag[name] != '>' || p.n <= name || strncasecmp(p.at, tag, name) != 0 || !isspace((unsigned char)p.at[name]))
+        return 0;
+    while (n < p.n && n < name + MAX_ATTRIBUTES && !strchr("<>", p.at[n]))
+        n++;
+    bool ends = n < p.n && p.at[n] == '>', blank = passage_strip((struct passage){ p.at + name, n - name }).n == 0;
+    return ends && (blank || memchr(p.at + name, '=', n - name)) ? n + 1 : 0;
+}
+
+/* The bytes of the tag that begins here and is meant, not only spoken of; 0 without. */
+static size_t is_here(struct passage p, const char *answer, const char *tag)
+{
+    size_t n = tag_length(p, tag);
+    bool quoted = n && p.at > answer && is_quote(p.at[-1]) && is_quote(p.at[n]);
+
+    return !n || quoted || in_string(p, answer) ? 0 : n;
+}
+
+static bool find_any(struct tag_place *f, struct passage p, const char *answer)
+{
+    for (; p.n; p = passage_skip(p, 1))
+        for (int k = 0; k < ARRAY_LEN(thought_tags); k++) {
+            size_t close = is_here(p, answer, thought_tags[k].close),
+                   n = close ? close : is_here(p, answer, thought_tags[k].open);
+            if (!n)
+                continue;
+            *f = (struct tag_place){ p.at, n, k, close > 0 };
+            return true;
+        }
+    return false;
+}
+
+/* The first tag that closes this kind, or any kind with kind < 0. */
+static bool find_close(struct tag_place *f, struct passage p, const char *answer, int kind)
+{
+    for (; p.n; p = passage_skip(p, 1))
+        for (int k = 0; k < ARRAY_LEN(thought_tags); k++) {
+            size_t n = kind < 0 || k == kind ? is_here(p, answer, thought_tags[k].close) : 0;
+            if (!n)
+                continue;
+            *f = (struct tag_place){ p.at, n, k, true };
+            return true;
+        }
+    return false;
+}
+
+static void add(struct stretches *s, struct passage p)
+{
+    if (passage_strip(p).n == 0)
+        return;
+    GROW(s->items, s->n, s->cap);
+    s->items[s->n++] = p;
+}
+
+static struct passage behind(struct passage p, const struct tag_place *f)
+{
+    return passage_skip(p, (size_t)(f->at - p.at) + f->n);
+}
+
+/* Fills a zeroed struct; the stretches point into answer.  A tag between quotes or backticks is only spoken of. */
+static void stretches_read(struct stretches *s, const char *answer)
+{
+    struct passage rest = passage_of(answer);
+    bool lacks_close[ARRAY_LEN(thought_tags)] = { false }; /* in the rest: its search is made once */
+    struct tag_place f, end;
+
+    while (find_any(&f, rest, answer)) {
+        struct passage before = { rest.at, (size_t)(f.at - rest.at) };
+        rest = behind(rest, &f);
+        if (f.closes) {
+            s->n = 0;
+            continue;
+        }
+        add(s, before);
+        lacks_close[f.kind] = lacks_close[f.kind] || !find_close(&end, rest, answer, f.kind);
+        if (lacks_close[f.kind] && !find_close(&end, rest, answer, -1)) {
+            s->n = 0;
+            s->cut = true;
+            return;
+        }
+        rest = behind(rest, &end);
+    }
+    add(s, rest);
+}
+
+static void stretches_release(struct stretches *s)
+{
+    free(s->items);
+    *s = (struct stretches){ 0 };
+}
+
+/* Whether nothing but blanks and quotation marks stands between `at` and the line end before it. */
+static bool at_line(const char *begin, const char *at)
+{
+    while (at > begin && strchr(" \t>", at[-1]))
+        at--;
+    return at == begin || at[-1] == '\n';
+}
+
+static const char *find_fence(struct passage p, const char *mark, bool line)
+{
+    const char *begin = p.at, *at;
+
+    for (; (at = memmem(p.at, p.n, mark, 3)); p = passage_skip(p, (size_t)(at - p.at) + 1))
+        if (!line || at_line(begin, at))
+            return at;
+    return NULL;
+}
+
+/* Without the word behind the opening fence: one that has the rest of the line to itself, or a language's name. */
+static struct passage without_word(struct passage in)
+{
+    size_t n = 0;
+
+    while (n < in.n && (isalnum((unsigned char)in.at[n]) || strchr("_-+.", in.at[n])))
+        n++;
+    size_t blanks = n;
+    while (blanks < in.n && strchr(" \t\r", in.at[blanks]))
+        blanks++;
+    if (blanks == in.n || in.at[blanks] == '\n')
+        return passage_skip(in, blanks);
+    bool name =
+        n && n < in.n && isspace((unsigned char)in.at[n]) && (passage_starts(in, "sql") || passage_starts(in, "json"));
+    return name && n <= 6 ? passage_skip(in, n) : in;
+}
+
+/* Cuts the next block, with what stands before it and its fences, off *rest; false without one.  A fence is ``` or ~~~;
+ * the word behind the opening one is no part of the block.  An opening fence at a line's beginning is closed at the
+ * beginning of a line where one closes there, else anywhere; a block that is never closed goes to the end. */
+static bool fence_next(struct passage *rest, struct passage *block)
+{
+    const char *ticks = find_fence(*rest, "```", false), *waves = find_fence(*rest, "~~~", true);
+    const char *open = ticks && (!waves || ticks < waves) ? ticks : waves, *close;
+
+    if (!open)
+        return false;
+    const char *mark = open == ticks ? "```" : "~~~";
+    bool line = at_line(rest->at, open);
+    struct passage in = passage_skip(*rest, (size_t)(open - rest->at) + 3);
+    while (in.n && *in.at == *mark) /* fences of four and more */
+        in = passage_skip(in, 1);
+    in = without_word(in);
+    close = line ? find_fence(in, mark, true) : NULL;
+    if (!close)
+        close = find_fence(in, mark, false);
+    *block = (struct passage){ in.at, close ? (size_t)(close - in.at) : in.n };
+    *rest = close ? passage_skip(in, block->n + 3) : passage_skip(in, in.n);
+    while (close && rest->n && *rest->at == *mark)
+        *rest = passage_skip(*rest, 1);
+    return true;
+}
+
+/* "1", "12", "A": bytes of what numbers an item; 0 without. */
+static size_t number_length(struct passage p)
+{
+    size_t n = 0;
+
+    while (n < p.n && n < 3 && isdigit((unsigned char)p.at[n]))
+        n++;
+    return n ? n : p.n > 1 && isalpha((unsigned char)*p.at) && !isalnum((unsigned char)p.at[1]);
+}
+
+/* "Reading 1:", "Interpretation B -", behind another mark "Reading:" too: bytes with the mark, 0 without. */
+static size_t label_length(struct passage line, bool behind)
+{
+    static const char *const names[] = { "reading", "interpretation", "question", "option", "version",
+                                         "meaning", "query",          "q",        "#" };
+    size_t n = 0;
+
+    for (int i = 0; i < ARRAY_LEN(names) && n == 0; i++)
+        if (passage_starts(line, names[i]))
+            n = strlen(names[i]);
+    if (n == 0)
+        return 0;
+    while (n < line.n && line.at[n] == ' ')
+        n++;
+    size_t number = number_length(passage_skip(line, n)), begin = n;
+    n += number;
+    while (n < line.n && strchr("* ", line.at[n]))
+        n++;
+    if (*line.at == '#' && number && isdigit((unsigned char)line.at[begin]) && n > begin + number)
+        return n;
+    return (number || behind) && n < line.n && strchr(":.)-", line.at[n]) ? n + 1 : 0;
+}
+
+/* "1.", "(2)", "[3]", "4 -": bytes of the mark, 0 without. */
+static size_t number_mark(struct passage line)
+{
+    size_t open = line.n && strchr("([", *line.at), n = open;
+
+    while (n < line.n && n < open + 3 && isdigit((unsigned char)line.at[n]))
+        n++;
+    if (n == open || n == line.n)
+        return 0;
+    if (!open && line.n > n + 3 && (!memcmp(line.at + n, " - ", 3) || !memcmp(line.at + n, " \xe2\x80\x93", 4)))
+        return n + (line.at[n + 1] == '-' ? 3 : 4);
+    if (open && *line.at == '[')
+        return line.at[n] == ']' ? n + 1 : 0;
+    bool decimal = line.at[n] != ')' && n + 1 < line.n && isdigit((unsigned char)line.at[n + 1]);
+    return strchr(".):", line.at[n]) && !decimal ? n + 1 : 0;
+}
+
+/* "a)", "(b)", "IV)", and before a blank "a.", "IV.": bytes of the mark, 0 without. */
+static size_t letter_mark(struct passage line)
+{
+    size_t open = line.n && *line.at == '(', n = open;
+
+    while (n < line.n && n < open + 4 && strchr("ivxIVX", line.at[n]))
+        n++;
+    if (n == open && n < line.n && isalpha((unsigned char)line.at[n]))
+        n++;
+    if (n == open || n + 1 >= line.n)
+        return 0;
+    return line.at[n] == ')' || (!open && line.at[n] == '.' && strchr(" \t", line.at[n + 1])) ? n + 1 : 0;
+}
+
+/* Whether it is a number of Chinese writing. */
+static bool is_numeral(struct passage p)
+{
+    static const char *const numerals[] = { "\xe4\xb8\x80", "\xe4\xba\x8c", "\xe4\xb8\x89", "\xe5\x9b\x9b",
+                                            "\xe4\xba\x94", "\xe5\x85\xad", "\xe4\xb8\x83", "\xe5\x85\xab",
+                                            "\xe4\xb9\x9d", "\xe5\x8d\x81" };
+
+    for (int i = 0; i < ARRAY_LEN(numerals); i++)
+        if (passage_starts(p, numerals[i]))
+            return true;
+    return false;
+}
+
+/* Marks of East Asia: a number behind a wide parenthesis or before a wide sign, or in a circle; 0 without. */
+static size_t wide_mark(struct passage line)
+{
+    static const char *const signs[] = { "\xe3\x80\x81", "\xef\xbc\x8e", "\xef\xbc\x9a", "\xef\xbc\x89" };
+    size_t n = passage_starts(line, "\xef\xbc\x88") ? 3 : 0, open = n; /* ( */
+
+    if (line.n > 3 && !memcmp(line.at, "\xe2\x91", 2))
+        return 3;
+    while (n < line.n && n < open + 3 && isdigit((unsigned char)line.at[n]))
+        n++;
+    while (n < open + 6 && is_numeral(passage_skip(line, n)))
+        n += 3;
+    for (int i = 0; n > open && i < ARRAY_LEN(signs); i++)
+        if (passage_starts(passage_skip(line, n), signs[i]))
+            return n + 3;
+    return 0;
+}
+
+/* A bullet and the box of a task behind it; 0 without. */
+static size_t bullet_length(struct passage line)
+{
+    static const char *const bullets[] = { "\xe2\x80\xa2", "\xe2\x97\xa6", "\xe2\x96\xaa", "\xe2\x97\x8f",
+                                           "\xe2\x97\x8b", "\xe2\x96\xa0", "\xe2\x80\xa3", "\xe2\x86\x92",
+                                           "\xe2\x80\x93", "\xe2\x80\x94", "\xc2\xb7" };
+
+    for (int i = 0; i < ARRAY_LEN(bullets); i++)
+        if (passage_starts(line, bullets[i]))
+            return strlen(bullets[i]);
+    if (line.n == 0 || !strchr("-*+", *line.at) ||
+        !(line.n == 1 || strchr(" \t", line.at[1]) || (*line.at == '-' && isalpha((unsigned char)line.at[1]))))
+        return 0;
+    return line.n > 5 && (!memcmp(line.at + 1, " [ ] ", 5) || !strncasecmp(line.at + 1, " [x] ", 5)) ? 6 : 1;
+}
+
+/* Bytes of a label with a number at the beginning ("Reading 1:", "Interpretation B -", "#2"); 0 without. */
+static size_t list_label_length(struct passage line)
+{
+    return label_length(line, false);
+}
+
+/* Without one mark, and the label behind it; *marked tells whether there was one. */
+static struct passage list_mark_strip(struct passage line, bool *marked)
+{
+    size_t (*const marks[])(struct passage) = { number_mark, letter_mark, wide_mark, bullet_length };
+    size_t n = label_length(line, false);
+
+    for (int i = 0; i < ARRAY_LEN(marks) && n == 0; i++)
+        n = marks[i](line);
+    *marked = n > 0;
+    line = prose_without_blanks(passage_skip(line, n));
+    struct passage bare = passage_starts(line, "**") ? passage_skip(line, 2) : line;
+    size_t label = n ? label_length(bare, true) : 0;
+    return label ? prose_without_blanks(passage_skip(bare, label)) : line;
+}
+
+/* Readings of a question. */
+
+/* A line of a list. */
+struct reading_line {
+    struct passage text; /* without its mark */
+    bool marked;
+    size_t indent; /* blanks before it */
+};
+
+/* A rule, a bracket, an empty list: a line without a word. */
+static bool is_rule(struct passage line)
+{
+    size_t n = 0;
+
+    while (n < line.n && !isalnum((unsigned char)line.at[n]) && (unsigned char)line.at[n] < 0x80)
+        n++;
+    return n == line.n;
+}
+
+/* <answer>, </answer> and the like, alone on a line. */
+static bool is_tag(struct passage line)
+{
+    return line.n > 2 && *line.at == '<' && line.at[line.n - 1] == '>' && !memchr(line.at, ' ', line.n);
+}
+
+/* Without bold type or quotes around all of it. */
+static struct passage without_quotes(struct passage line)
+{
+    static const char *const marks[][2] = { { "**", "**" }, { "__", "__" },
+                                            { "*", "*" },   { "_", "_" },
+                                            { "\"", "\"" }, { "'", "'" },
+                                            { "`", "`" },   { "\xe2\x80\x9c", "\xe2\x80\x9d" } };
+
+    for (int i = 0; i < ARRAY_LEN(marks); i++) {
+        size_t a = strlen(marks[i][0]), b = strlen(marks[i][1]);
+        if (line.n <= a + b || !passage_starts(line, marks[i][0]) || !passage_ends(line, marks[i][1]))
+            continue;
+        struct passage in = { line.at + a, line.n - a - b };
+        if (!memmem(in.at, in.n, marks[i][0], a))
+            return passage_strip(in);
+    }
+    return line;
+}
+
+/* Without the tags of an item around it, and without a model's sign of its end. */
+static struct passage without_ends(struct passage line)
+{
+    static const char *const tags[][2] = { { "<li>", "</li>" },
+                                           { "<reading>", "</reading>" },
+                                           { "<question>", "</question>" },
+                                           { "<interpretation>", "</interpretation>" } };
+    const char *end = passage_ends(line, "|>") ? memmem(line.at, line.n, "<|", 2) : NULL;
+
+    if (end || passage_ends(line, "</s>"))
+        line = passage_strip((struct passage){ line.at, end ? (size_t)(end - line.at) : line.n - 4 });
+    for (int i = 0; i < ARRAY_LEN(tags); i++)
+        if (passage_starts(line, tags[i][0]) && passage_ends(line, tags[i][1]))
+            line = passage_strip(
+                (struct passage){ line.at + strlen(tags[i][0]), line.n - strlen(tags[i][0]) - strlen(tags[i][1]) });
+    return line;
+}
+
+static struct reading_line read_line(struct passage line)
+{
+    struct reading_line r = { .indent = (size_t)(passage_lstrip(line).at - line.at) };
+
+    line = without_ends(prose_without_blanks(passage_strip(line)));
+    if (passage_starts(line, "> "))
+        line = passage_strip(passage_skip(line, 2));
+    bool heading = passage_starts(line, "#") && !list_label_length(line);
+    if (is_rule(line) || is_tag(line) || heading || passage_starts(line, "```"))
+        return r;
+    r.text = list_mark_strip(without_quotes(line), &r.marked);
+    if (passage_starts(r.text, "**") && !passage_ends(r.text, "**")) { /* "**1.** text", "**Reading 1:** text" */
+        bool inner;
+        struct passage bold = list_mark_strip(passage_skip(r.text, 2), &inner);
+        r.marked = r.marked || inner;
+        r.text = inner && passage_starts(bold, "**") ? passage_strip(passage_skip(bold, 2)) : r.text;
+    }
+    r.text = without_quotes(r.text);
+    return r;
+}
+
+static bool is_introduction(struct passage text)
+{
+    static const char *const openings[] = { "here are",    "here is",   "here's",
+                                            "sure",        "certainly", "of course",
+                                            "okay",        "below are", "the following",
+                                            "let me know", "i hope",    "hope this",
+                                            "note:",       "note that", "the question is ambiguous" };
+
+    for (int i = 0; i < ARRAY_LEN(openings); i++)
+        if (passage_starts(text, openings[i]))
+            return true;
+    return passage_ends(text, ":");
+}
+
+static bool ends_sentence(struct passage text)
+{
+    return passage_ends(text, "?") || passage_ends(text, ".") || passage_ends(text, "!");
+}
+
+/* Adds a reading that goes on in the next line. */
+static void join(struct text_items *out, struct passage more)
+{
+    char *last = out->items[out->n - 1], *both = NULL;
+
+    CHECK(asprintf(&both, "%s %.*s", last, (int)more.n, more.at) >= 0, "out of memory");
+    free(last);
+    out->items[out->n - 1] = both;
+}
+
+/* The smallest indent of marked lines; SIZE_MAX without any. */
+static size_t list_indent(struct passage text)
+{
+    size_t least = SIZE_MAX;
+    struct passage line;
+
+    while (passage_line(&text, &line)) {
+        struct reading_line r = read_line(line);
+        if (r.marked && r.text.n && r.indent < least)
+            least = r.indent;
+    }
+    return least;
+}
+
+/* A list that is being read. */
+struct reading_list {
+    size_t indent; /* of its items */
+    bool open;     /* the last reading may go on in the next line */
+    bool item;     /* the last item is a reading, so that items within it are not */
+};
+
+static void add_line(struct text_items *out, struct reading_list *l, const struct reading_line *r)
+{
+    bool marks = l->indent != SIZE_MAX, within = marks && r->indent > l->indent + 1;
+    bool is_reading = r->text.n && !passage_ends(r->text, ":") &&
+                      (marks ? r->marked && !(within && l->item) : !is_introduction(r->text));
+
+    if (marks && !r->marked && r->indent && l->open && r->text.n && out->n)
+        join(out, r->text);
+    else if (is_reading)
+        text_items_add_once(out, r->text.at, r->text.n);
+    if (r->marked && !within)
+        l->item = is_reading;
+    l->open = r->text.n && (is_reading || (l->open && !r->marked)) && !ends_sentence(r->text);
+}
+
+static void add_lines(struct text_items *out, struct passage text)
+{
+    struct reading_list l = { .indent = list_indent(text) };
+    struct passage line;
+
+    while (passage_line(&text, &line)) {
+        struct reading_line r = read_line(line);
+        add_line(out, &l, &r);
+    }
+}
+
+static bool is_reading_field(const char *name)
+{
+    static const char *const words[] = { "readin", "interpr", "question", "text", "meaning" };
+
+    if (name[strspn(name, "0123456789")] == '\0')
+        return true;
+    for (int i = 0; i < ARRAY_LEN(words); i++)
+        if (strcasestr(name, words[i]))
+            return true;
+    return false;
+}
+
+/* The strings of lists, and of the fields that hold readings. */
+static void add_json(struct text_items *out, const json_t *v, bool wanted)
+{
+    const char *name;
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(v, i, item)
+    {
+        add_json(out, item, true);
+    }
+    bool alone = json_object_size(v) == 1;
+    json_object_foreach((json_t *)v, name, item)
+    {
+        add_json(out, item, alone || is_reading_field(name));
+    }
+    struct passage text = passage_strip(passage_of(json_is_string(v) && wanted ? json_string_value(v) : ""));
+    if (text.n)
+        text_items_add_once(out, text.at, text.n);
+}
+
+/* Behind what stands before a list on its line: "readings = [". */
+static struct passage behind_name(struct passage rest)
+{
+    size_t n = 0;
+
+    while (n + 1 < rest.n && !strchr("\n[{\"", rest.at[n]))
+        n++;
+    struct passage name = passage_strip((struct passage){ rest.at, n });
+    bool list = n < rest.n && strchr("[{", rest.at[n]);
+    return list && (passage_ends(name, "=") || passage_ends(name, ":")) ? passage_skip(rest, n) : rest;
+}
+
+/* The readings of a list or an object of JSON that a text or a line of it begins with; false where none does. */
+static bool read_json(struct text_items *out, struct passage text, const char *answer)
+{
+    struct statement_reader r;
+    int before = out->n;
+    bool found = false;
+    size_t used;
+
+    statement_reader_init(&r, answer);
+    for (struct passage rest = text, line; rest.n;) {
+        rest = passage_lstrip(rest);
+        if (out->n > before && !(rest.n && strchr("[{", *rest.at))) /* one list, or JSON Lines */
+            break;
+        rest = behind_name(rest);
+        json_t *o = loose_json(rest, &r, &used);
+        if (o)
+            add_json(out, o, true);
+        found = found || o;
+        json_decref(o);
+        rest = passage_skip(rest, o && used < rest.n ? used : 0);
+        passage_line(&rest, &line);
+    }
+    statement_reader_release(&r);
+    return found;
+}
+
+/* What comes before the list itself: "assistant: Here are the interpretations:". */
+static struct passage without_role(struct passage text)
+{
+    static const char *const roles[] = { "system:", "assistant:" };
+
+    struct passage bare = passage_strip(text);
+    for (int i = 0; i < ARRAY_LEN(roles); i++)
+        if (passage_starts(bare, roles[i]))
+            return passage_skip(bare, strlen(roles[i]));
+    return text;
+}
+
+static void add_readings(struct text_items *out, struct passage text, const char *answer)
+{
+    struct passage rest = text = without_role(text), block;
+    int before = out->n;
+
+    while (fence_next(&rest, &block))
+        if (!read_json(out, block, answer))
+            add_lines(out, block);
+    if (out->n == before && !read_json(out, text, answer))
+        add_lines(out, text);
+}
+
+void output_readings(struct text_items *out, const char *answer, bool published)
+{
+    struct stretches s = { 0 };
+
+    if (published) {
+        published_readings(out, answer);
+        return;
+    }
+    stretches_read(&s, answer);
+    for (int i = 0; i < s.n; i++)
+        add_readings(out, s.items[i], answer);
+    stretches_release(&s);
+}
+
+static bool says_covered(const char *line)
+{
+    return passage_starts(passage_of(line + (*line == '"')), OUTPUT_COVERED);
+}
+
+bool output_says_covered(const char *answer)
+{
+    struct stretches s = { 0 };
+    bool says = false;
+
+    stretches_read(&s, answer);
+    for (int i = 0; i < s.n; i++)
+        for (struct passage p = s.items[i]; p.n && !says; p = passage_skip(p, 1))
+            says = passage_starts(p, OUTPUT_COVERED) || passage_starts(p, "no interpretation");
+    stretches_release(&s);
+    return says;
+}
+
+void output_infilled(struct text_items *out, const char *answer, bool published)
+{
+    struct text_items lines = { 0 };
+
+    if (published) {
+        published_infilled(out, answer);
+        return;
+    }
+    output_readings(&lines, answer, false);
+    for (int i = 0; i < lines.n; i++)
+        if (!says_covered(lines.items[i]))
+            text_items_add_once(out, lines.items[i], strlen(lines.items[i]));
+    text_items_release(&lines);
+}
 
 enum { MAX_NESTED = 3 }; /* answers within strings of answers */
 
@@ -68,7 +730,7 @@ static bool is_code(const char *field)
 }
 
 /* A field's value or an element: strings of `talk` are no statements, objects in it may hold some. */
-static void read_json(struct sql_answer *a, const json_t *v, bool trusted, bool talk)
+static void read_sql_json(struct sql_answer *a, const json_t *v, bool trusted, bool talk)
 {
     const char *field;
     json_t *item;
@@ -76,12 +738,12 @@ static void read_json(struct sql_answer *a, const json_t *v, bool trusted, bool 
 
     json_array_foreach(v, i, item)
     {
-        read_json(a, item, trusted, talk);
+        read_sql_json(a, item, trusted, talk);
     }
     json_object_foreach((json_t *)v, field, item)
     {
         bool code = is_code(field), nested = json_is_object(item) || json_is_array(item);
-        read_json(a, item, code || (nested && !is_talk(field)), !code && is_talk(field));
+        read_sql_json(a, item, code || (nested && !is_talk(field)), !code && is_talk(field));
     }
     if (json_is_string(v) && !talk && a->depth < MAX_NESTED)
         read_text(a, passage_of(json_string_value(v)), trusted);
@@ -102,7 +764,7 @@ static bool read_containers(struct sql_answer *a, struct passage text)
             break;
         json_t *o = loose_json(text, &a->reader, &used);
         if (o)
-            read_json(a, o, true, false);
+            read_sql_json(a, o, true, false);
         json_decref(o);
         used = used < text.n ? used : text.n;
     }
@@ -118,7 +780,7 @@ static bool read_string(struct sql_answer *a, struct passage text)
     if (text.n < 2 || *text.at != '"' || text.at[text.n - 1] != '"')
         return false;
     json_t *v = json_loadb(text.at, text.n, JSON_DECODE_ANY, NULL);
-    read_json(a, v, true, false);
+    read_sql_json(a, v, true, false);
     json_decref(v);
     return a->out->n > before;
 }

@@ -1,7 +1,7 @@
 /*
  * model_output.h - a language model's answer as readings and as SQL: the one reader of all commands.
  *
- * Thoughts are taken out first (thought.h).  Then come lists and objects of JSON or almost JSON, fenced blocks, and
+ * Thoughts are taken out first (stretches).  Then come lists and objects of JSON or almost JSON, fenced blocks, and
  * text.  SQL is found by its tokens and its grammar (statement.h) and keeps its very text.
  *
  * With `published` answers are read as the program of "Disambiguate First, Parse Later" does (published_output.h).

@@ -17,7 +17,7 @@ enum prompt_kind {
     PROMPT_REWRITE,   /* rewrite.txt: question, other name; the question with that name */
     PROMPT_E2E,       /* e2e.txt: database, question; the SQL of every reading */
     PROMPT_GOLD,      /* gold.txt: database, question; all readings of it, as a model trained on gold was asked */
-    PROMPT_E2E_SHOTS, /* e2e-shots.txt: worked examples (shots.h), database, question; the SQL of every reading */
+    PROMPT_E2E_SHOTS, /* e2e-shots.txt: worked examples (prompter.h), database, question; the SQL of every reading */
     PROMPT_CORRECT,   /* correct.txt: database, question, readings; the readings as they should be */
     PROMPT_KINDS
 };
@@ -45,5 +45,18 @@ char *prompt_fill(const struct prompts *p, enum prompt_kind kind, const char *co
 
 /* Writes the eight built-in templates into dir, which is made when it is missing. */
 int prompts_write(const char *dir, bool force, struct error *err);
+
+/*
+ * Several SQL statements of one question, from models elsewhere: the two baselines of LogicalBeam's
+ * authors, ChatGPT asked for a list and Codex asked again and again for one statement.
+ *
+ * The authors' forms, one example and a JSON list, two examples and SQL in braces, in words of ours: theirs are not at
+ * hand.  The schema is shown with values (AmbiQT's schema_with_content).
+ */
+
+enum query_prompt { QUERY_PROMPT_LIST, QUERY_PROMPT_ONE };
+
+/* The caller frees. */
+char *query_prompt_text(enum query_prompt p, const char *question, const char *schema);
 
 #endif

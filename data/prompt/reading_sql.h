@@ -9,8 +9,11 @@
 #ifndef DATA_PROMPT_READING_SQL_H
 #define DATA_PROMPT_READING_SQL_H
 
+#include "data/prompt/model_output.h"
 #include "data/util/json.h"
 #include "data/util/strings.h"
+
+#include <jansson.h>
 
 struct reading_sql {
     struct strings keys;
@@ -32,5 +35,24 @@ json_t *reading_sql_id(const char *db_id, const char *text);
 /* Keeps what a model answered to the prompt of that id, unless an answer to it is there. */
 void reading_sql_add_answer(struct reading_sql *r, const char *id, const char *answer, bool published);
 void reading_sql_release(struct reading_sql *r);
+
+/*
+ * What models elsewhere answered to the prompts of prompt.h, by the prompts' ids.
+ *
+ * A prompt may have several answers, where a model was asked again and again.  They are kept as they were.
+ */
+
+struct query_answers {
+    struct strings ids;
+    struct text_items *texts; /* of each id */
+    int cap;
+};
+
+/* JSONL of {"id", "text"} or {"id", "texts": [{"text"} or a text]}, as ambit-infer generate writes them; records with
+ * "error" instead are passed over.  -1 with EXIT_CODE_DATA; the caller releases either way. */
+int query_answers_open(struct query_answers *a, const char *path, struct error *err);
+/* The answers to the record's prompt; NULL when there are none.  5 and "5" are one id. */
+const struct text_items *query_answers_find(const struct query_answers *a, const json_t *record);
+void query_answers_release(struct query_answers *a);
 
 #endif

@@ -1,6 +1,9 @@
 #include "data/prompt/yes_no.h"
 
 #include "data/prompt/model_output.h"
+#include "data/util/json.h"
+#include "data/util/records.h"
+#include "kernels/rng.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -51,8 +54,9 @@ static void write_case(FILE *f, enum yes_no_form form, const struct schema_set *
     fprintf(f, "Question: %s\nAnswer:", e->question);
 }
 
-char *yes_no_prompt(enum yes_no_form form, const struct schema_set *schemas, const struct example *const *shots, int n,
-                    const struct schema_set *shown, const struct example *asked)
+/* The prompt of a question; `shots` examples before it.  The caller frees. */
+static char *yes_no_prompt(enum yes_no_form form, const struct schema_set *schemas, const struct example *const *shots,
+                           int n, const struct schema_set *shown, const struct example *asked)
 {
     char *text = NULL;
     size_t size;
@@ -139,4 +143,221 @@ int yes_no_read(const char *answer)
         says = -1;
     free(text);
     return says;
+}
+
+/* Prompts and answers in files. */
+
+struct yes_no {
+    const struct yes_no_request *q;
+    struct dataset data, support;
+    const struct example_list *asked, *pool; /* pool: to show */
+    const struct schema_set *shown;          /* schemas of the pool */
+    struct strings ids;                      /* of what is asked, in order */
+    struct yes_no_tally {
+        int yes, read;
+        char *unread; /* the first answer that says neither, or NULL */
+    } * tally;        /* [asked] */
+    struct out_file out;
+};
+
+static int read_labels(struct dataset *d, const struct yes_no_request *q, const char *path, struct error *err)
+{
+    const struct labels_request labels = {
+        .path = path, .db = q->db, .schema = q->schema, .form = q->form, .label_field = q->label_field, .whole = true
+    };
+
+    return labels_read(d, &labels, err);
+}
+
+static int read_data(struct yes_no *y, struct error *err)
+{
+    const struct yes_no_request *q = y->q;
+    bool own = q->db || q->schema;
+
+    if (own ? read_labels(&y->data, q, q->data, err) : dataset_read(&y->data, q->data, err))
+        return -1;
+    y->asked = &y->data.folds[FOLD_TEST];
+    y->pool = &y->data.folds[FOLD_TRAIN];
+    y->shown = &y->data.schemas;
+    if (!y->asked->n)
+        return error_set(err, EXIT_CODE_DATA, "%s: holds no questions to ask", q->data);
+    if (!q->support)
+        return 0;
+    if (read_labels(&y->support, q, q->support, err))
+        return -1;
+    y->pool = &y->support.folds[FOLD_TEST];
+    y->shown = &y->support.schemas;
+    return 0;
+}
+
+static int number_ids(struct yes_no *y, struct error *err)
+{
+    for (int i = 0; i < y->asked->n; i++)
+        if (strings_add(&y->ids, y->asked->items[i].id) != i)
+            return error_set(err, EXIT_CODE_DATA, "two questions have the id \"%.100s\": answers are met by id",
+                             y->asked->items[i].id);
+    return 0;
+}
+
+/* Who shows what he asks measures nothing. */
+static int check_apart(const struct yes_no *y, struct error *err)
+{
+    struct strings keys = { 0 }, text = { 0 };
+    int rc = 0;
+
+    for (int i = 0; i < y->asked->n; i++) {
+        const struct example *e = &y->asked->items[i];
+        strings_add(&keys, strings_printf(&text, "%s\n%s", e->source_db, e->question));
+    }
+    for (int i = 0; rc == 0 && i < y->pool->n; i++) {
+        const struct example *e = &y->pool->items[i];
+        if (strings_find(&keys, strings_printf(&text, "%s\n%s", e->source_db, e->question)) >= 0)
+            rc = error_set(err, EXIT_CODE_DATA, "question \"%.60s\" (id %.60s) is to be shown and asked", e->question,
+                           e->id);
+    }
+    strings_release(&keys);
+    strings_release(&text);
+    return rc;
+}
+
+static int check_pool(const struct yes_no *y, struct error *err)
+{
+    int of[2] = { 0 }, wanted = (int)(y->q->shots + 1) / 2;
+
+    for (int i = 0; i < y->pool->n; i++)
+        of[y->pool->items[i].ambiguous] += y->pool->items[i].slice != EXAMPLE_PRESENCE;
+    if (of[0] < wanted || of[1] < wanted)
+        return error_set(err, EXIT_CODE_DATA,
+                         "--shots %lld: expected %d questions of each label to show, got %d and %d",
+                         (long long)y->q->shots, wanted, of[1], of[0]);
+    return check_apart(y, err);
+}
+
+/* By the seed and the asked question's id, whatever else is asked; both labels mixed. */
+static void choose_shots(const struct yes_no *y, const char *id, int *order, const struct example **shots)
+{
+    struct rng rng = { .seed = hash_bytes(hash_bytes(HASH_START, &y->q->seed, sizeof y->q->seed), id, strlen(id)) };
+    int64_t left[2] = { y->q->shots / 2, y->q->shots - y->q->shots / 2 };
+    int n = 0;
+
+    for (int i = 0; i < y->pool->n; i++)
+        order[i] = i;
+    rng_shuffle(&rng, order, y->pool->n, sizeof *order);
+    for (int i = 0; i < y->pool->n && n < y->q->shots; i++) {
+        const struct example *e = &y->pool->items[order[i]];
+        if (e->slice != EXAMPLE_PRESENCE && left[e->ambiguous]-- > 0)
+            shots[n++] = e;
+    }
+}
+
+static int write_prompts(struct yes_no *y, struct error *err)
+{
+    enum yes_no_form form = strcmp(y->q->write, "schema") == 0 ? YES_NO_SCHEMA : YES_NO_QUESTION;
+    int *order = xmalloc((size_t)y->pool->n * sizeof *order + 1), shots = (int)y->q->shots, rc = 0;
+    const struct example **list = xcalloc((size_t)shots + 1, sizeof *list);
+
+    for (int i = 0; rc == 0 && i < y->asked->n; i++) {
+        const struct example *e = &y->asked->items[i];
+        choose_shots(y, e->id, order, list);
+        char *text = yes_no_prompt(form, &y->data.schemas, list, shots, y->shown, e);
+        json_t *o = json_pack("{s:s, s:[{s:s, s:s}]}", "id", e->id, "messages", "role", "user", "content", text);
+        rc = json_write_line(&y->out, o, err);
+        json_decref(o);
+        free(text);
+    }
+    free(order);
+    free(list);
+    return rc;
+}
+
+static int take_answer(struct yes_no_tally *t, const json_t *answer, const char *where, struct error *err)
+{
+    const json_t *text = json_is_object(answer) ? json_object_get(answer, "text") : answer;
+
+    if (!json_is_string(text))
+        return error_set(err, EXIT_CODE_DATA, "%s: expected \"text\" or \"texts\", what was answered", where);
+    int said = yes_no_read(json_string_value(text));
+    t->read += said >= 0;
+    t->yes += said > 0;
+    if (said < 0 && !t->unread)
+        t->unread = xstrdup(json_string_value(text));
+    return 0;
+}
+
+/* A record_fn. */
+static int take_record(void *user, json_t *record, const char *where, struct error *err)
+{
+    const json_t *texts = json_object_get(record, "texts"), *text;
+    struct yes_no *y = user;
+    char number[RECORD_ID_TEXT];
+    const char *id = record_id_text(record, number);
+    int i = strings_find(&y->ids, id), rc = 0;
+    size_t k;
+
+    if (json_object_get(record, "error"))
+        return 0;
+    if (i < 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected the id of a question, got \"%.100s\"", where,
+                         id);
+    if (!json_is_array(texts))
+        return take_answer(&y->tally[i], record, where, err);
+    json_array_foreach(texts, k, text)
+    {
+        if (rc == 0)
+            rc = take_answer(&y->tally[i], text, where, err);
+    }
+    return rc;
+}
+
+static json_t *unread_json(const char *id, const struct yes_no_tally *t)
+{
+    const char *why = t->unread ? output_lacks(t->unread, "yes or no as its first word") : "no answer to its prompt";
+    json_t *o = json_pack("{s:s, s:o}", "id", id, "error", json_message(why));
+
+    if (t->unread)
+        json_object_set_new(o, "answer", json_message(t->unread));
+    return o;
+}
+
+static int write_scores(struct yes_no *y, struct yes_no_counts *counts, struct error *err)
+{
+    int rc = records_each_as_is(y->q->answers, RECORDS_AUTO, take_record, y, err);
+
+    for (int i = 0; rc == 0 && i < y->asked->n; i++) {
+        const struct yes_no_tally *t = &y->tally[i];
+        const char *id = y->asked->items[i].id;
+        counts->unread += !t->read;
+        json_t *o = t->read ? json_pack("{s:s, s:f}", "id", id, "score", (double)t->yes / t->read) : unread_json(id, t);
+        rc = json_write_line(&y->out, o, err);
+        json_decref(o);
+    }
+    return rc;
+}
+
+static int run(struct yes_no *y, struct yes_no_counts *counts, struct error *err)
+{
+    if (read_data(y, err) || number_ids(y, err) || (y->q->shots && check_pool(y, err)))
+        return -1;
+    y->tally = xcalloc((size_t)y->asked->n, sizeof *y->tally);
+    counts->questions = y->asked->n;
+    if (out_file_open(&y->out, y->q->out, err))
+        return -1;
+    int rc = y->q->write ? write_prompts(y, err) : write_scores(y, counts, err);
+    return rc ? -1 : out_file_commit(&y->out, err);
+}
+
+int yes_no_run(const struct yes_no_request *q, struct yes_no_counts *counts, struct error *err)
+{
+    struct yes_no y = { .q = q };
+
+    *counts = (struct yes_no_counts){ 0 };
+    int rc = run(&y, counts, err);
+    out_file_abort(&y.out);
+    for (int i = 0; y.tally && i < y.asked->n; i++)
+        free(y.tally[i].unread);
+    free(y.tally);
+    strings_release(&y.ids);
+    dataset_release(&y.data);
+    dataset_release(&y.support);
+    return rc;
 }

@@ -37,10 +37,6 @@ struct yes_no_counts {
  * EXIT_CODE_USAGE never.
  */
 int yes_no_run(const struct yes_no_request *q, struct yes_no_counts *counts, struct error *err);
-
-/* The prompt of a question; `shots` examples before it.  The caller frees. */
-char *yes_no_prompt(enum yes_no_form form, const struct schema_set *schemas, const struct example *const *shots, int n,
-                    const struct schema_set *shown, const struct example *asked);
 /* 1 yes, 0 no, -1 neither: the first word behind thoughts and a label such as "Answer:". */
 int yes_no_read(const char *answer);
 

@@ -5,8 +5,8 @@
 #define INFER_INFILL_INFILL_STAGES_H
 
 #include "data/exec/db_cache.h"
+#include "data/prompt/prompter.h"
 #include "data/prompt/reading_sql.h"
-#include "data/prompt/shots.h"
 #include "data/score/annotate_readings.h"
 #include "infer/infill/infill.h"
 #include "infer/infill/infill_case.h"

@@ -55,8 +55,8 @@ struct parse_request {
     bool candidates;            /* write what ambit-infer clarify reads */
     bool resume;                /* go on with what OUT.part holds */
     bool dry;                   /* read all records, tell what is wrong with them and the memory; write nothing */
-    const char *write;   /* list or one: write prompts for models elsewhere (query_prompt.h) instead; NULL: do not */
-    const char *answers; /* what such models answered, in place of the models; NULL: ask these */
+    const char *write;          /* list or one: write prompts for models elsewhere (prompt.h) instead; NULL: do not */
+    const char *answers;        /* what such models answered, in place of the models; NULL: ask these */
     struct parse_models models;
 };
 

@@ -4,7 +4,7 @@
 #ifndef INFER_PARSE_PARSE_STAGES_H
 #define INFER_PARSE_PARSE_STAGES_H
 
-#include "data/prompt/query_answers.h"
+#include "data/prompt/reading_sql.h"
 #include "data/util/out_file.h"
 #include "infer/parse/parse_case.h"
 #include "kernels/arena.h"

@@ -1,7 +1,7 @@
 /* Prompts that ask models elsewhere for statements. */
 #include "tests/support/support.h"
 
-#include "data/prompt/query_prompt.h"
+#include "data/prompt/prompt.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "data/prompt/prose.h"
+#include "data/prompt/passage.h"
 
 /* Words that go on with a statement: of SQLite's grammar, then of other dialects. */
 static const char *const clauses[] = {
