@@ -1,9 +1,312 @@
 /* Part of commands.h: ambit-data selective. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/score/selective.h"
+#include "data/report/report.h"
+#include "data/stats/stats.h"
+#include "data/util/json.h"
+#include "data/util/log.h"
+#include "data/util/records.h"
+#include "data/util/strings.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+struct selective_request {
+    const char *findings; /* {"id", "score"}, as ambit-infer detect writes them: how likely each is ambiguous */
+    const char *scored;   /* {"id", FIELD}, as ambit-data score --per-example writes them */
+    const char *field;    /* whether the statement is right: true, false, or a number, of which 1 is right */
+    const char *report;   /* report.html to write, or NULL */
+    double threshold;     /* from which on a question is flagged; NAN: by the findings' own "ambiguous" */
+    bool json;
+};
+
+enum { SELECTIVE_ROWS = 11 };
+struct selective_point {
+    double coverage, accuracy; /* NAN where nothing is answered */
+    double p;                  /* that skipping as many at random leaves so few right ones among the skipped */
+    int answered, right;
+};
+struct selective {
+    struct selective_point rows[SELECTIVE_ROWS]; /* of 1, .95, .9, .8 ... .1 */
+    struct selective_point flagged;              /* what is not flagged is answered */
+    double area, random, best; /* mean error over all coverages (AURC); of a random order, which is the
+                                  error of all; of an order that has the right ones first */
+    int n, right;
+    double *coverage, *error; /* [points] the curve */
+    int points;
+};
+
+static const double coverages[SELECTIVE_ROWS] = { 1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1 };
+
+struct selective_question {
+    double score;
+    bool right;
+};
+
+static int clearest_first(const void *a, const void *b)
+{
+    double x = ((const struct selective_question *)a)->score, y = ((const struct selective_question *)b)->score;
+    return (x > y) - (x < y);
+}
+
+static struct selective_point point_of(const struct selective *s, int answered, int right)
+{
+    return (struct selective_point){ .coverage = s->n ? (double)answered / s->n : 0,
+                                     .accuracy = answered ? (double)right / answered : NAN,
+                                     .p = stats_fisher(s->right - right, s->n - answered, s->right, s->n),
+                                     .answered = answered,
+                                     .right = right };
+}
+
+/* The first so many, and those of the last one's score. */
+static struct selective_point row_of(const struct selective *s, const struct selective_question *r, double coverage)
+{
+    int n = (int)ceil(coverage * s->n - 1e-9), right = 0;
+
+    while (n > 0 && n < s->n && r[n].score <= r[n - 1].score)
+        n++;
+    for (int i = 0; i < n; i++)
+        right += r[i].right;
+    return point_of(s, n, right);
+}
+
+/* Each question's error is that of all that are as clear as it or clearer. */
+static void draw_curve(struct selective *s, const struct selective_question *r)
+{
+    double sum = 0;
+    int wrong = 0;
+
+    s->coverage = xcalloc((size_t)s->n + 1, sizeof *s->coverage);
+    s->error = xcalloc((size_t)s->n + 1, sizeof *s->error);
+    for (int i = 0, end; i < s->n; i = end) {
+        for (end = i; end < s->n && r[end].score <= r[i].score; end++)
+            wrong += !r[end].right;
+        s->coverage[s->points] = (double)end / s->n;
+        s->error[s->points++] = (double)wrong / end;
+        sum += (double)(end - i) * wrong / end;
+    }
+    s->area = s->n ? sum / s->n : NAN;
+}
+
+static double best_area(int n, int right)
+{
+    double sum = 0;
+
+    for (int i = right + 1; i <= n; i++)
+        sum += (double)(i - right) / i;
+    return n ? sum / n : NAN;
+}
+
+/* Of n questions: scores, which are flagged, whose statements are right.  selective_release frees. */
+static void selective_measure(struct selective *s, const double *score, const bool *flagged, const bool *right, int n)
+{
+    struct selective_question *r = xcalloc((size_t)n + 1, sizeof *r);
+    int kept = 0, kept_right = 0;
+
+    *s = (struct selective){ .n = n };
+    for (int i = 0; i < n; i++) {
+        r[i] = (struct selective_question){ score[i], right[i] };
+        s->right += right[i];
+        kept += !flagged[i];
+        kept_right += !flagged[i] && right[i];
+    }
+    qsort(r, (size_t)n, sizeof *r, clearest_first);
+    for (int i = 0; i < SELECTIVE_ROWS; i++)
+        s->rows[i] = row_of(s, r, coverages[i]);
+    s->flagged = point_of(s, kept, kept_right);
+    draw_curve(s, r);
+    s->random = n ? 1 - (double)s->right / n : NAN;
+    s->best = best_area(n, s->right);
+    free(r);
+}
+
+static void selective_release(struct selective *s)
+{
+    free(s->coverage);
+    free(s->error);
+    *s = (struct selective){ 0 };
+}
+
+/* Findings and scored statements met by id, and what is told of them. */
+
+struct selective_finding {
+    double score;
+    bool flagged;
+};
+
+struct selective_join {
+    const struct selective_request *q;
+    struct strings ids, met; /* of findings, of statements */
+    struct selective_finding *findings;
+    double *score;
+    bool *flagged, *right;
+    int findings_cap, scores_cap, flagged_cap, n, left_out;
+};
+
+static int add_finding(void *user, json_t *record, const char *where, struct error *err)
+{
+    struct selective_join *j = user;
+    char number[RECORD_ID_TEXT];
+    struct selective_finding f = { 0 };
+    int n = j->ids.n;
+
+    if (json_object_get(record, "error"))
+        return 0;
+    if (record_get_real(record, "score", 0, 1, &f.score, where, err))
+        return -1;
+    if (isnan(j->q->threshold) && json_get_bool(record, "ambiguous", &f.flagged, where, err))
+        return -1;
+    f.flagged = isnan(j->q->threshold) ? f.flagged : f.score >= j->q->threshold;
+    GROW(j->findings, n, j->findings_cap);
+    if (strings_add(&j->ids, record_id_text(record, number)) != n)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": a finding of this id came before", where);
+    j->findings[n] = f;
+    return 0;
+}
+
+/* true, or 1 */
+static int read_right(const struct selective_join *j, const json_t *record, bool *right, const char *where,
+                      struct error *err)
+{
+    const json_t *v = json_object_get(record, j->q->field);
+
+    if (!json_is_boolean(v) && !json_is_number(v))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"%.60s\" is %s, expected true, false or a number", where,
+                         j->q->field, v ? json_type_name(v) : "missing");
+    *right = json_is_number(v) ? json_number_value(v) >= 1 : json_is_true(v);
+    return 0;
+}
+
+static int add_statement(void *user, json_t *record, const char *where, struct error *err)
+{
+    struct selective_join *j = user;
+    char number[RECORD_ID_TEXT];
+    const char *id = record_id_text(record, number);
+    int at = strings_find(&j->ids, id), n = j->n;
+    bool right = false;
+
+    if (json_object_get(record, "error")) {
+        j->left_out++;
+        return 0;
+    }
+    if (at < 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": %s has no finding of \"%.100s\"", where,
+                         j->q->findings, id);
+    if (strings_add(&j->met, id) != n)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": \"%.100s\" came before", where, id);
+    if (read_right(j, record, &right, where, err))
+        return -1;
+    GROW(j->score, n, j->scores_cap);
+    GROW(j->flagged, n, j->flagged_cap);
+    j->right = xrealloc(j->right, (size_t)j->flagged_cap * sizeof *j->right);
+    j->score[n] = j->findings[at].score;
+    j->flagged[n] = j->findings[at].flagged;
+    j->right[n] = right;
+    j->n++;
+    return 0;
+}
+
+static void print_point(const struct selective_point *p)
+{
+    printf("%-10.3f%-11d%-8d", p->coverage, p->answered, p->right);
+    if (isnan(p->accuracy))
+        printf("%-10s", "-");
+    else
+        printf("%-10.3f", p->accuracy);
+    printf("%.4g\n", p->p);
+}
+
+static void print(const struct selective *s)
+{
+    printf("%d questions, %d right\n%-10s%-11s%-8s%-10s%s\n", s->n, s->right, "coverage", "answered", "right",
+           "accuracy", "chance that skipping at random does as well");
+    for (int i = 0; i < SELECTIVE_ROWS; i++)
+        print_point(&s->rows[i]);
+    printf("without those that are flagged:\n");
+    print_point(&s->flagged);
+    printf("mean error over all coverages (AURC) %.4f; of a random order %.4f, of the best %.4f\n", s->area, s->random,
+           s->best);
+}
+
+static json_t *point_json(const struct selective_point *p)
+{
+    return json_pack("{s:f, s:i, s:i, s:o, s:f}", "coverage", p->coverage, "answered", p->answered, "right", p->right,
+                     "accuracy", json_finite(p->accuracy), "p", p->p);
+}
+
+static int print_json(const struct selective *s, struct error *err)
+{
+    json_t *rows = json_array();
+
+    for (int i = 0; i < SELECTIVE_ROWS; i++)
+        json_array_append_new(rows, point_json(&s->rows[i]));
+    json_t *o = json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "questions", s->n, "right", s->right, "rows", rows,
+                          "unflagged", point_json(&s->flagged), "aurc", json_finite(s->area), "random",
+                          json_finite(s->random), "best", json_finite(s->best));
+    int rc = json_write_file("-", o, err);
+    json_decref(o);
+    return rc;
+}
+
+static int write_report(const struct selective *s, const char *path, struct error *err)
+{
+    const double ends[] = { 0, 1 }, all[] = { s->random, s->random };
+    const double at[] = { s->flagged.coverage, s->flagged.coverage }, point[] = { 1 - s->flagged.accuracy, s->random };
+    const struct curve curves[] = {
+        { "by the detector", s->coverage, s->error, s->points, NULL, NULL },
+        { "a random order", ends, all, 2, NULL, NULL },
+        { "without the flagged", at, point, isnan(s->flagged.accuracy) ? 0 : 2, NULL, NULL },
+    };
+    char text[256];
+    struct report r;
+
+    if (report_open(&r, path, "Statements behind a detector", err))
+        return -1;
+    snprintf(text, sizeof text,
+             "%d questions, %d right statements. Without the flagged: %d answered, %d right, one-sided Fisher p %.4g. "
+             "AURC %.4f, of a random order %.4f, of the best %.4f.",
+             s->n, s->right, s->flagged.answered, s->flagged.right, s->flagged.p, s->area, s->random, s->best);
+    report_text(&r, text);
+    report_curves(&r, "Share of wrong statements among the questions that are answered", "coverage", curves,
+                  ARRAY_LEN(curves));
+    return report_close(&r, err);
+}
+
+static int tell(const struct selective_join *j, struct error *err)
+{
+    struct selective s;
+
+    if (j->left_out)
+        log_warn("%s: %d records with an error are left out", j->q->scored, j->left_out);
+    if (!j->n)
+        return error_set(err, EXIT_CODE_DATA, "%s: holds no statement that was scored", j->q->scored);
+    selective_measure(&s, j->score, j->flagged, j->right, j->n);
+    int rc = j->q->report ? write_report(&s, j->q->report, err) : 0;
+    if (rc == 0 && j->q->json)
+        rc = print_json(&s, err);
+    else if (rc == 0)
+        print(&s);
+    selective_release(&s);
+    return rc;
+}
+
+/* The table, or one object, to standard output.  -1 with EXIT_CODE_DATA: a statement without a finding, an id twice. */
+static int selective_run(const struct selective_request *q, struct error *err)
+{
+    struct selective_join j = { .q = q };
+    int rc = records_each_as_is(q->findings, RECORDS_AUTO, add_finding, &j, err) ||
+                     records_each_as_is(q->scored, RECORDS_AUTO, add_statement, &j, err) || tell(&j, err)
+                 ? -1
+                 : 0;
+
+    strings_release(&j.ids);
+    strings_release(&j.met);
+    free(j.findings);
+    free(j.score);
+    free(j.flagged);
+    free(j.right);
+    return rc;
+}
 
 static const struct selective_request defaults = { .field = "one_found", .threshold = NAN };
 

@@ -1,5 +1,10 @@
-#include "data/score/annotate_impl.h"
+#include "data/score/annotate.h"
 
+#include "data/exec/result_match.h"
+#include "data/score/dfpl.h"
+#include "data/util/records.h"
+
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +90,8 @@ void annotate_trial(struct trial *t, const struct annotation *a, enum trial_rule
     trial_run(t, rule, db, trial_texts_part(&a->gold_sql, 0, a->gold_sql.n), trial_texts_part(&a->sql, 0, a->sql.n));
 }
 
-void annotate_keep(struct annotation *a, int reading)
+/* Adds a reading to those that are kept. */
+static void annotate_keep(struct annotation *a, int reading)
 {
     GROW(a->existing, a->n_existing, a->existing_cap);
     a->existing[a->n_existing++] = reading;
@@ -170,4 +176,506 @@ json_t *annotation_json(const struct annotation *a, struct error *err)
     json_decref(existing);
     json_decref(missing);
     return o;
+}
+
+/* What models that write all of a question's answer at once are taught. */
+
+int annotate_golds(const struct annotation *a, struct exec_db *db, bool published, struct error *err)
+{
+    struct trial t;
+
+    trial_run(&t, published ? TRIAL_PUBLISHED : TRIAL_STRICT, db, trial_texts_part(&a->gold_sql, 0, a->gold_sql.n),
+              (struct trial_text){ 0 });
+    int rc = t.why ? error_set(err, EXIT_CODE_DATA, "%s", t.why) : 0;
+    trial_release(&t);
+    return rc;
+}
+
+static json_t *gold_json(const struct annotate_gold *g)
+{
+    return json_pack("{s:s*, s:s}", "text", g->text, "sql", g->sql);
+}
+
+/* What the target has of a gold; NULL with an error. */
+static const char *part_of(const struct annotation *a, int gold, enum annotate_target target, struct error *err)
+{
+    const struct annotate_gold *g = &a->golds[gold];
+
+    if (target == ANNOTATE_E2E)
+        return g->sql;
+    if (!g->text)
+        error_set(err, EXIT_CODE_DATA, "gold %d has no text, which --target gold teaches", gold + 1);
+    return g->text;
+}
+
+json_t *annotation_target_json(const struct annotation *a, enum annotate_target target, struct error *err)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    json_t *golds = json_array(), *o = NULL;
+    const char *part = "";
+
+    CHECK(out, "out of memory");
+    for (int g = 0; g < a->n_golds && (part = part_of(a, g, target, err)); g++) {
+        fprintf(out, "%s%s", g == 0 ? "" : target == ANNOTATE_E2E ? "\n\n" : "\n", part);
+        json_array_append_new(golds, gold_json(&a->golds[g]));
+    }
+    CHECK(fclose(out) == 0, "out of memory");
+    if (part)
+        o = json_pack("{s:s, s:O}", "target", text, "golds", golds);
+    json_decref(golds);
+    free(text);
+    return o;
+}
+
+/* The filter by results. */
+
+static bool is_blank(const char *text)
+{
+    return text[strspn(text, " \t\r\n\f\v")] == '\0';
+}
+
+static bool ends_with_colon(const char *text)
+{
+    size_t n = strlen(text);
+    while (n && isspace((unsigned char)text[n - 1]))
+        n--;
+    return n && text[n - 1] == ':';
+}
+
+static bool runs(struct exec_db *db, const char *text)
+{
+    struct exec_result r = exec_run(db, text);
+    bool ok = r.status == EXEC_OK;
+    exec_result_release(&r);
+    return ok;
+}
+
+static const char *judge_text(struct exec_db *db, const char *text)
+{
+    if (is_blank(text))
+        return "it has no text";
+    if (ends_with_colon(text))
+        return "it is an introduction";
+    return runs(db, text) ? "its text is SQL" : NULL;
+}
+
+/* The first of a reading's queries that runs, or NULL. */
+static const struct trial_query *meaning(const struct annotation *a, const struct trial *t, int reading)
+{
+    const struct annotate_reading *r = &a->readings[reading];
+    for (int i = 0; i < r->n; i++) {
+        const struct trial_query *q = &t->queries[trial_find(t, a->sql.sql[r->first + i])];
+        if (q->result.status == EXEC_OK)
+            return q;
+    }
+    return NULL;
+}
+
+/* The kept reading that means the same, or -1. */
+static int find_same(const struct annotation *a, const struct trial *t, const struct trial_query *q)
+{
+    for (int i = 0; i < a->n_existing; i++)
+        if (trial_alike(t, meaning(a, t, a->existing[i]), q))
+            return a->existing[i];
+    return -1;
+}
+
+static void judge(struct annotation *a, const struct trial *t, struct exec_db *db, int i)
+{
+    struct annotate_reading *r = &a->readings[i];
+    const struct trial_query *q = meaning(a, t, i);
+
+    r->dropped = judge_text(db, r->text);
+    if (!r->dropped && !q)
+        r->dropped = r->n ? "none of its SQL runs" : "it has no SQL";
+    if (r->dropped)
+        return;
+    r->same_as = find_same(a, t, q);
+    if (r->same_as >= 0) {
+        r->dropped = "it means the same as another";
+        return;
+    }
+    annotate_keep(a, i);
+}
+
+/* The kept reading that means what a gold says, or -1. */
+static int find_cover(const struct annotation *a, const struct trial *t, const struct trial_query *gold)
+{
+    for (int i = 0; i < a->n_existing; i++)
+        if (trial_same(t, meaning(a, t, a->existing[i]), gold))
+            return a->existing[i];
+    return -1;
+}
+
+static void cover(struct annotation *a, const struct trial *t)
+{
+    for (int g = 0; g < a->n_golds; g++)
+        for (int k = 0; k < t->n_golds; k++)
+            if (strcmp(t->golds[k].sql, a->golds[g].sql) == 0)
+                a->golds[g].covered_by = find_cover(a, t, &t->golds[k]);
+}
+
+void annotate_honest_filter(struct annotation *a, const struct trial *t, struct exec_db *db)
+{
+    for (int i = 0; i < a->n_readings; i++)
+        judge(a, t, db, i);
+}
+
+int annotate_honest(struct annotation *a, struct exec_db *db, struct error *err)
+{
+    struct trial t;
+    int rc = 0;
+
+    annotate_trial(&t, a, TRIAL_STRICT, db);
+    annotate_honest_filter(a, &t, db);
+    if (t.why)
+        rc = error_set(err, EXIT_CODE_DATA, "%s", t.why);
+    else
+        cover(a, &t);
+    trial_release(&t);
+    return rc;
+}
+
+/* The filter as published. */
+
+/* The words and signs of the authors' list that hold no other of it. */
+static const char *const keywords[] = {
+    " != ",   " < ",        " <= ",     " = ",     " > ",    " >= ",    " | ",    "*",        "----",
+    "ADD",    "ALTER",      "ANALYZE",  "AND",     "AS",     "BETWEEN", "CALL",   "CHECK",    "COMMIT",
+    "CREATE", "DEALLOCATE", "DECLARE",  "DEFAULT", "DELETE", "DROP",    "END",    "EXCEPT",   "EXEC",
+    "FROM",   "GLOB",       "GROUP BY", "IN",      "LIKE",   "LIMIT",   "MODIFY", "NOT",      "NULL",
+    "ON",     "OR",         "PREPARE",  "PRIMARY", "REGEX",  "REMOVE",  "RENAME", "ROLLBACK", "SELECT",
+    "SET",    "TRUNCATE",   "UNIQUE",   "UPDATE",  "VACUUM", "WHERE",   "WITH",   "```sql",
+};
+
+bool annotate_has_keyword(const char *text)
+{
+    for (int i = 0; i < ARRAY_LEN(keywords); i++)
+        if (strstr(text, keywords[i]))
+            return true;
+    return false;
+}
+
+int64_t annotate_length(const char *text)
+{
+    int64_t n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80; /* bytes that begin a character */
+    return n;
+}
+
+/* The bytes of a blank as Python's str.strip knows them at s, or 0. */
+static int blank_at(const char *s)
+{
+    static const char *const wide[] = { "\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\xa8",
+                                        "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80" };
+    unsigned char c = (unsigned char)*s;
+    if ((c >= '\t' && c <= '\r') || (c >= 0x1c && c <= ' '))
+        return 1;
+    for (int i = 0; i < ARRAY_LEN(wide); i++)
+        if (strncmp(s, wide[i], strlen(wide[i])) == 0)
+            return (int)strlen(wide[i]);
+    bool spaces = strncmp(s, "\xe2\x80", 2) == 0 && (unsigned char)s[2] >= 0x80 && (unsigned char)s[2] <= 0x8a;
+    return spaces ? 3 : 0; /* U+2000 to U+200A */
+}
+
+/* str.strip; the caller frees. */
+static char *strip(const char *text)
+{
+    int n;
+    while ((n = blank_at(text)))
+        text += n;
+    const char *end = text;
+    for (const char *s = text; *s; s += n ? n : 1) {
+        n = blank_at(s);
+        if (!n)
+            end = s + 1;
+    }
+    return strndup(text, (size_t)(end - text));
+}
+
+static const char *judge_published(const char *reading, int64_t question_length)
+{
+    char *text = strip(reading);
+    const char *dropped = NULL;
+    if (annotate_has_keyword(text))
+        dropped = "it holds a capital word or a sign of SQL";
+    else if (2 * annotate_length(text) < question_length)
+        dropped = "it is shorter than half the question";
+    free(text);
+    return dropped;
+}
+
+/* Readings whose SQL has one result. */
+struct reading_group {
+    int query; /* the first, whose result the others are compared with */
+    bool empty;
+    int *readings;
+    int n, cap;
+};
+
+struct reading_groups {
+    struct reading_group *items;
+    int n, cap;
+};
+
+static void join(struct reading_group *g, int reading)
+{
+    GROW(g->readings, g->n, g->cap);
+    g->readings[g->n++] = reading;
+}
+
+static struct reading_group *find_group(const struct reading_groups *all, const struct trial *t, int query)
+{
+    const struct exec_result *r = &t->queries[query].result;
+    for (int i = 0; i < all->n; i++) {
+        struct reading_group *g = &all->items[i];
+        if (g->empty ? r->n == 0 : r->n && match_cells(r, &t->queries[g->query].result))
+            return g;
+    }
+    return NULL;
+}
+
+/* A group without rows keeps only the newest of its readings. */
+static void add_query(struct reading_groups *all, const struct trial *t, int query, int reading)
+{
+    struct reading_group *g = find_group(all, t, query);
+    if (!g) {
+        GROW(all->items, all->n, all->cap);
+        g = &all->items[all->n++];
+        *g = (struct reading_group){ .query = query, .empty = t->queries[query].result.n == 0 };
+    }
+    if (g->empty)
+        g->n = 0;
+    join(g, reading);
+}
+
+/* The last of the readings still there that has the query, or -1. */
+static int owner(const struct annotation *a, const char *sql)
+{
+    for (int i = a->n_readings - 1; i >= 0; i--)
+        for (int k = 0; k < a->readings[i].n && !a->readings[i].dropped; k++)
+            if (strcmp(a->sql.sql[a->readings[i].first + k], sql) == 0)
+                return i;
+    return -1;
+}
+
+/* Queries in the order in which the readings that are left say them first. */
+static void group_queries(struct reading_groups *all, const struct annotation *a, const struct trial *t)
+{
+    uint8_t *seen = xcalloc((size_t)t->n_queries + 1, 1);
+    for (int i = 0; i < a->n_readings; i++)
+        for (int k = 0; k < a->readings[i].n && !a->readings[i].dropped; k++) {
+            int q = trial_find(t, a->sql.sql[a->readings[i].first + k]);
+            if (!seen[q] && t->queries[q].result.status == EXEC_OK)
+                add_query(all, t, q, owner(a, t->queries[q].sql));
+            seen[q] = 1;
+        }
+    free(seen);
+}
+
+static void choose(struct annotation *a, const struct trial *t, struct python_random *random)
+{
+    struct reading_groups all = { 0 };
+
+    group_queries(&all, a, t);
+    for (int i = 0; i < all.n; i++) {
+        const struct reading_group *g = &all.items[i];
+        annotate_keep(a, g->readings[python_random_choice(random, (uint32_t)g->n)]);
+        free(g->readings);
+    }
+    free(all.items);
+}
+
+static bool is_existing(const struct annotation *a, int reading)
+{
+    for (int i = 0; i < a->n_existing; i++)
+        if (a->existing[i] == reading)
+            return true;
+    return false;
+}
+
+/* The first gold of the record with that text, or -1. */
+static int find_gold(const struct annotation *a, const char *sql)
+{
+    for (int g = 0; g < a->n_golds; g++)
+        if (strcmp(a->golds[g].sql, sql) == 0)
+            return g;
+    return -1;
+}
+
+/* A SQL covers the first gold that it matches, and no other. */
+static void cover_published(struct annotation *a, const struct trial *t, int reading)
+{
+    const struct annotate_reading *r = &a->readings[reading];
+    for (int i = 0; i < r->n; i++) {
+        int q = trial_find(t, a->sql.sql[r->first + i]), g = 0;
+        while (g < t->n_golds && !t->hits[q * t->n_golds + g])
+            g++;
+        int gold = g < t->n_golds ? find_gold(a, t->golds[g].sql) : -1;
+        if (gold >= 0 && a->golds[gold].covered_by < 0)
+            a->golds[gold].covered_by = reading;
+    }
+}
+
+void annotate_filter(struct annotation *a, const struct trial *t, struct python_random *random)
+{
+    char *question = strip(a->question);
+    int64_t length = annotate_length(question);
+
+    for (int i = 0; i < a->n_readings; i++)
+        a->readings[i].dropped = judge_published(a->readings[i].text, length);
+    choose(a, t, random);
+    for (int i = 0; i < a->n_readings; i++)
+        if (!a->readings[i].dropped && !is_existing(a, i))
+            a->readings[i].dropped = "no SQL of it was chosen";
+    free(question);
+}
+
+int annotate_published(struct annotation *a, struct exec_db *db, struct python_random *random, struct error *err)
+{
+    struct trial t;
+    int rc = 0;
+
+    annotate_trial(&t, a, TRIAL_PUBLISHED, db);
+    annotate_filter(a, &t, random);
+    for (int i = 0; i < a->n_existing && !t.why; i++)
+        cover_published(a, &t, a->existing[i]);
+    if (t.why)
+        rc = error_set(err, EXIT_CODE_DATA, "%s", t.why);
+    trial_release(&t);
+    return rc;
+}
+
+static char *make_key(const char *db, int db_length, const char *question)
+{
+    char *key = NULL;
+    int n = asprintf(&key, "%.*s\x1f%s", db_length, db, question);
+    CHECK(n >= 0, "cannot format %s", question);
+    return key;
+}
+
+/* Takes the list.  -1 when the key came before. */
+static int add(struct annotate_readings *r, char *key, json_t *list)
+{
+    int n = r->keys.n, i = strings_add(&r->keys, key);
+    free(key);
+    if (i < n) {
+        json_decref(list);
+        return -1;
+    }
+    GROW(r->lists, i, r->cap);
+    r->lists[i] = list;
+    return 0;
+}
+
+/* No database is called so.  A number that went through another program may come back as a string. */
+static char *id_key(const json_t *id)
+{
+    char *text = json_is_string(id) ? xstrdup(json_string_value(id)) : json_dumps(id, JSON_ENCODE_ANY), *key = NULL;
+    CHECK(text, "out of memory");
+    key = make_key("\x1e", 1, text);
+    free(text);
+    return key;
+}
+
+static int add_answer(struct annotate_readings *r, const json_t *record, const char *where, struct error *err)
+{
+    const json_t *id = json_object_get(record, "id");
+
+    if (!json_get_string(record, "text", where, err))
+        return -1;
+    if (!json_is_string(id) && !json_is_integer(id))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\" is missing or no string or integer", where);
+    if (add(r, id_key(id), json_incref(json_object_get(record, "text"))))
+        return error_set(err, EXIT_CODE_DATA, "%s: the answer of this id came before", where);
+    return 0;
+}
+
+/* A record_fn. */
+static int add_record(void *readings, json_t *record, const char *where, struct error *err)
+{
+    struct annotate_readings *r = readings;
+    const char *db = NULL, *question = NULL;
+    json_t *list = NULL;
+
+    if (json_object_get(record, "text") && !json_object_get(record, "readings"))
+        return add_answer(r, record, where, err);
+    if (json_object_get(record, "error") && !json_object_get(record, "readings"))
+        return 0;
+    if (!(db = json_get_string(record, "db_id", where, err)) ||
+        !(question = json_get_string(record, "question", where, err)) ||
+        !(list = json_get_array(record, "readings", where, err)))
+        return -1;
+    if (add(r, make_key(db, (int)strlen(db), question), json_incref(list)))
+        return error_set(err, EXIT_CODE_DATA, "%s: readings of this database and question came before", where);
+    return 0;
+}
+
+static json_t *list_of(const struct dfpl_example *e)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < e->n_readings; i++) {
+        json_t *sql = json_array();
+        for (int k = 0; k < e->readings[i].n; k++)
+            json_array_append_new(sql, json_string(e->sql.sql[e->readings[i].first + k]));
+        json_array_append_new(list, json_pack("{s:s, s:o}", "text", e->readings[i].text, "sql", sql));
+    }
+    return list;
+}
+
+/* The file's name without folders and ending.  Of examples that repeat one the first counts. */
+static int read_published(struct annotate_readings *r, const char *path, struct error *err)
+{
+    struct dfpl_file f;
+    int rc = dfpl_read(&f, path, err);
+
+    for (int i = 0; i < f.n && rc == 0; i++) {
+        const char *slash = strrchr(f.items[i].db_file, '/'), *name = slash ? slash + 1 : f.items[i].db_file;
+        const char *dot = strrchr(name, '.');
+        int n = (int)(dot ? (size_t)(dot - name) : strlen(name));
+        add(r, make_key(name, n, f.items[i].question), list_of(&f.items[i]));
+    }
+    dfpl_release(&f);
+    return rc;
+}
+
+int annotate_readings_open(struct annotate_readings *r, const char *path, struct error *err)
+{
+    *r = (struct annotate_readings){ 0 };
+    return dfpl_is_published(path) ? read_published(r, path, err)
+                                   : records_each_as_is(path, RECORDS_AUTO, add_record, r, err);
+}
+
+json_t *annotate_readings_find(const struct annotate_readings *r, const char *db_id, const char *question)
+{
+    const char *name = strstr(db_id, "__");
+    char *key = make_key(db_id, (int)strlen(db_id), question);
+    int i = strings_find(&r->keys, key);
+    free(key);
+    if (i < 0 && name) {
+        key = make_key(name + 2, (int)strlen(name + 2), question);
+        i = strings_find(&r->keys, key);
+        free(key);
+    }
+    return i < 0 ? NULL : r->lists[i];
+}
+
+const char *annotate_readings_answer(const struct annotate_readings *r, const json_t *id)
+{
+    char *key = id_key(id);
+    int i = strings_find(&r->keys, key);
+    free(key);
+    return i < 0 ? NULL : json_string_value(r->lists[i]);
+}
+
+void annotate_readings_release(struct annotate_readings *r)
+{
+    for (int i = 0; i < r->keys.n; i++)
+        json_decref(r->lists[i]);
+    free(r->lists);
+    strings_release(&r->keys);
+    *r = (struct annotate_readings){ 0 };
 }

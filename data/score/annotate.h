@@ -19,6 +19,7 @@
 #include "data/score/trial.h"
 #include "data/stats/python_random.h"
 #include "data/util/json.h"
+#include "data/util/strings.h"
 
 enum { ANNOTATE_SEED = 42 }; /* of the published filter, once for a file */
 
@@ -75,6 +76,10 @@ json_t *annotation_target_json(const struct annotation *a, enum annotate_target 
 /* The filters alone, on a trial of all the record's SQL: they fill existing and dropped, and same_as the honest one. */
 void annotate_honest_filter(struct annotation *a, const struct trial *t, struct exec_db *db);
 void annotate_filter(struct annotation *a, const struct trial *t, struct python_random *random);
+/* Whether the published filter drops a text for a word in it. */
+bool annotate_has_keyword(const char *text);
+/* Length of a text in characters. */
+int64_t annotate_length(const char *text);
 
 /* Fields of the training record: existing, existing_text, missing, target, golds, readings.  NULL with EXIT_CODE_DATA
  * when a gold that is missing has no text. */
@@ -82,5 +87,27 @@ json_t *annotation_json(const struct annotation *a, struct error *err);
 
 /* The trial of all that a record has. */
 void annotate_trial(struct trial *t, const struct annotation *a, enum trial_rule rule, struct exec_db *db);
+
+/*
+ * Readings that a model gave, found by database and question, or its answer by the record's id.
+ */
+
+struct annotate_readings {
+    struct strings keys;
+    json_t **lists; /* by key: [{"text", "sql"}], or an answer as it was written */
+    int cap;
+};
+
+/* JSONL of {"db_id", "question", "readings": [{"text", "sql"}]} or of {"id", "text"} (what ambit-infer generate
+ * writes; records with "error" instead are passed over), or a published prediction file (dfpl.h), whose databases are
+ * named by their files.  -1 with EXIT_CODE_DATA; either way the caller releases. */
+int annotate_readings_open(struct annotate_readings *r, const char *path, struct error *err);
+/* NULL when there are none.  Where a database is called DOMAIN__NAME its NAME is looked for too: the published files
+ * have it so.  Borrowed. */
+json_t *annotate_readings_find(const struct annotate_readings *r, const char *db_id, const char *question);
+/* The answer to the record of this id (a string or a number, 5 and "5" being one); NULL when there is none.
+ * Borrowed. */
+const char *annotate_readings_answer(const struct annotate_readings *r, const json_t *id);
+void annotate_readings_release(struct annotate_readings *r);
 
 #endif

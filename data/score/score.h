@@ -2,7 +2,7 @@
  * score.h - `ambit-data score`: one request, one function for each rule.
  *
  * A rule reads the files that the request names, prints one JSON object or a table on standard output, and writes the
- * evidence when asked to.  To add one: a file score_RULE.c with its function, a prototype here, a row in cmd_score.c;
+ * evidence when asked to.  To add one: a function in score.c, a prototype here, a row in cmd_score.c;
  * the rules of spans and agreement are data/span/span_score.h and data/span/agreement.h.
  */
 #ifndef DATA_SCORE_SCORE_H

@@ -7,7 +7,7 @@
 #include "data/exec/db_cache.h"
 #include "data/prompt/prompter.h"
 #include "data/prompt/reading_sql.h"
-#include "data/score/annotate_readings.h"
+#include "data/score/annotate.h"
 #include "infer/infill/infill.h"
 #include "infer/infill/infill_case.h"
 

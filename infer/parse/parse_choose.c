@@ -1,5 +1,5 @@
 /* Part of parse_case.h: what models wrote in several ways, made one list. */
-#include "data/score/ambiqt_collate.h"
+#include "data/score/ambiqt_cases.h"
 #include "data/sql_form/sql_form.h"
 #include "infer/parse/parse_case.h"
 

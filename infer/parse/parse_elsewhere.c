@@ -1,6 +1,5 @@
 /* Part of parse_stages.h: statements of models that run elsewhere: their prompts, and what they answered. */
 #include "data/prompt/prompt.h"
-#include "data/prompt/query_prompt.h"
 #include "data/sql/sql_lex.h"
 #include "data/util/json.h"
 #include "data/util/records.h"

@@ -11,7 +11,7 @@
 #ifndef TRAIN_LM_LM_JUDGE_H
 #define TRAIN_LM_LM_JUDGE_H
 
-#include "data/score/ambiqt_exec.h"
+#include "data/score/ambiqt_score.h"
 #include "train/lm/lm_data.h"
 #include "train/lm/lm_settings.h"
 

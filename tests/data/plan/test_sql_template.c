@@ -3,7 +3,7 @@
 
 #include "data/corpora/ambiqt_text.h"
 #include "data/plan/sql_template.h"
-#include "data/score/ambiqt_collate.h"
+#include "data/score/ambiqt_cases.h"
 #include "data/util/json.h"
 
 #include <stdlib.h>

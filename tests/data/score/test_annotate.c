@@ -3,8 +3,7 @@
 
 #include "data/corpora/ambrosia.h"
 #include "data/exec/db_cache.h"
-#include "data/score/annotate_impl.h"
-#include "data/score/annotate_readings.h"
+#include "data/score/annotate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

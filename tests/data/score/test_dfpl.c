@@ -2,7 +2,7 @@
 #include "tests/support/support.h"
 
 #include "data/exec/db_cache.h"
-#include "data/score/dfpl_stored.h"
+#include "data/score/dfpl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "data/schema/ambiguity_type.h"
 #include "data/schema/schema_build.h"
 #include "data/score/ambiqt_exec.h"
+#include "data/score/ambiqt_score.h"
 #include "data/util/json.h"
 
 #include <sqlite3.h>
