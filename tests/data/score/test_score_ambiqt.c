@@ -4,8 +4,8 @@
 #include "data/corpora/ambiqt.h"
 #include "data/schema/ambiguity_type.h"
 #include "data/schema/schema_build.h"
-#include "data/score/ambiqt_exec.h"
 #include "data/score/ambiqt_score.h"
+#include "data/spider_eval/spider_match.h"
 #include "data/util/json.h"
 
 #include <sqlite3.h>
