@@ -1,12 +1,199 @@
 /* Part of commands.h: ambit-data probe. */
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
+#include "data/contrast/bag.h"
 #include "data/contrast/probe.h"
-#include "data/span/span_probe.h"
+#include "data/span/span_record.h"
+#include "data/stats/stats.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+enum span_probe { SPAN_PROBE_QUESTION, SPAN_PROBE_TABLE, SPAN_PROBE_EDITED, SPAN_PROBE_WIDTH, SPAN_PROBES };
+
+/* Records of edited tables whose problem, where they have one, has that label: AMB or UNK. */
+struct span_probe_report {
+    int n, problems; /* of the test records; n is 0 where there are none, and nothing else is then set */
+    double auc[SPAN_PROBES];
+};
+
+static const char *const names[SPAN_PROBES] = { "question only", "table only", "was edited", "number of columns" };
+static const double CHANCE = 0.5, TOLERANCE = 0.02;
+
+/* Records of one fold with the numbers of their texts, and their scores. */
+struct span_sample {
+    const struct span_record **list;
+    int *texts;
+    uint8_t *labels;
+    double *scores;
+    int n;
+};
+
+static bool has_label(const struct span_record *r, enum span_label label)
+{
+    for (int i = 0; i < r->n_spans; i++)
+        if (r->spans[i].label == label)
+            return true;
+    return false;
+}
+
+/* Which problem the tables of a kind make. */
+static bool kind_makes(const char *kind, enum span_label label)
+{
+    bool deletes = strstr(kind, "deleted") != NULL;
+    return strcmp(kind, "plain") != 0 && deletes == (label == SPAN_UNK);
+}
+
+static void sample_init(struct span_sample *s, const struct span_record_list *l, enum span_label label)
+{
+    size_t size = (size_t)l->n + 1;
+
+    *s = (struct span_sample){ .list = xcalloc(size, sizeof *s->list), .texts = xcalloc(size, sizeof *s->texts) };
+    s->labels = xcalloc(size, sizeof *s->labels);
+    s->scores = xcalloc(size, sizeof *s->scores);
+    for (int i = 0; i < l->n; i++)
+        if (kind_makes(l->items[i].kind, label)) {
+            s->labels[s->n] = has_label(&l->items[i], label);
+            s->list[s->n++] = &l->items[i];
+        }
+}
+
+static void sample_release(struct span_sample *s)
+{
+    free(s->list);
+    free(s->texts);
+    free(s->labels);
+    free(s->scores);
+}
+
+/* Names and values of the table in one text; the caller frees it. */
+static char *table_text(const struct span_record *r)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    CHECK(f, "cannot open a text in memory");
+    for (int i = 0; i < r->n_columns; i++) {
+        fprintf(f, "%s ", r->columns[i].name);
+        for (int v = 0; v < r->columns[i].n_values; v++)
+            fprintf(f, "%s ", r->columns[i].values[v]);
+    }
+    fclose(f);
+    return text;
+}
+
+static void number_texts(struct bag_texts *t, struct span_sample *s, enum span_probe probe)
+{
+    for (int i = 0; i < s->n; i++) {
+        char *text = probe == SPAN_PROBE_TABLE ? table_text(s->list[i]) : xstrdup(s->list[i]->question);
+        s->texts[i] = bag_add(t, text);
+        free(text);
+    }
+}
+
+static void score_words(struct span_sample *train, struct span_sample *test, enum span_probe probe)
+{
+    struct bag_texts texts = { 0 };
+    struct bag_model model;
+
+    number_texts(&texts, train, probe);
+    number_texts(&texts, test, probe);
+    bag_fit(&model, &texts, train->texts, train->labels, train->n);
+    for (int i = 0; i < test->n; i++)
+        test->scores[i] = bag_score(&model, &texts, test->texts[i]);
+    bag_model_release(&model);
+    bag_release(&texts);
+}
+
+static void score(struct span_sample *train, struct span_sample *test, enum span_probe probe)
+{
+    if (probe == SPAN_PROBE_QUESTION || probe == SPAN_PROBE_TABLE) {
+        score_words(train, test, probe);
+        return;
+    }
+    for (int i = 0; i < test->n; i++) {
+        const json_t *edit = json_object_get(test->list[i]->json, "edit");
+        test->scores[i] = probe == SPAN_PROBE_WIDTH ? test->list[i]->n_columns
+                                                    : (double)(json_array_size(json_object_get(edit, "deleted")) +
+                                                               json_array_size(json_object_get(edit, "added")));
+    }
+}
+
+/* Learned probes are fitted on the train records.  Deterministic. */
+static void span_probe_run(struct span_probe_report *r, const struct span_record_list *train,
+                           const struct span_record_list *test, enum span_label label)
+{
+    struct span_sample fitted, measured;
+
+    *r = (struct span_probe_report){ 0 };
+    sample_init(&fitted, train, label);
+    sample_init(&measured, test, label);
+    r->n = measured.n;
+    for (int i = 0; i < measured.n; i++)
+        r->problems += measured.labels[i];
+    for (int p = 0; p < SPAN_PROBES && measured.n; p++) {
+        score(&fitted, &measured, (enum span_probe)p);
+        r->auc[p] = stats_auc((struct scored){ measured.scores, measured.labels, measured.n });
+    }
+    sample_release(&fitted);
+    sample_release(&measured);
+}
+
+static void span_probe_print(const struct span_probe_report *r, enum span_label label, FILE *out)
+{
+    fprintf(out, "%s: %d test records, %d with a problem\n", span_label_name(label), r->n, r->problems);
+    for (int p = 0; p < SPAN_PROBES; p++)
+        fprintf(out, "  %-18s AUC %.3f\n", names[p], r->auc[p]);
+}
+
+/* -1 with EXIT_CODE_DATA when a probe ranks the records better or worse than chance. */
+static int span_probe_check(const struct span_probe_report *r, enum span_label label, struct error *err)
+{
+    for (int p = 0; p < SPAN_PROBES && r->n; p++)
+        if (!(fabs(r->auc[p] - CHANCE) <= TOLERANCE))
+            return error_set(
+                err, EXIT_CODE_DATA,
+                "leak: the probe \"%s\" on test records of %s: expected an AUC of %.2f within %.2f, got %.3f", names[p],
+                span_label_name(label), CHANCE, TOLERANCE, r->auc[p]);
+    return 0;
+}
+
+static int probe_label(const struct span_record_list folds[2], enum span_label label, FILE *out, struct error *err)
+{
+    struct span_probe_report r;
+
+    span_probe_run(&r, &folds[0], &folds[1], label);
+    if (r.n)
+        span_probe_print(&r, label, out);
+    return span_probe_check(&r, label, err);
+}
+
+/* All of it for DIR/train.jsonl and DIR/test.jsonl. */
+static int span_probe_folder(const char *dir, FILE *out, struct error *err)
+{
+    static const char *const files[] = { "train.jsonl", "test.jsonl" };
+    struct span_record_list folds[2] = { { 0 } };
+    int rc = 0;
+
+    for (int i = 0; i < ARRAY_LEN(files) && rc == 0; i++) {
+        char *path = path_in(dir, files[i]);
+        rc = span_records_read(&folds[i], path, err);
+        free(path);
+    }
+    if (rc == 0 && !folds[1].n)
+        rc = error_set(err, EXIT_CODE_DATA, "%s/test.jsonl: holds no records", dir);
+    if (rc == 0)
+        rc = probe_label(folds, SPAN_AMB, out, err);
+    if (rc == 0)
+        rc = probe_label(folds, SPAN_UNK, out, err);
+    for (int i = 0; i < ARRAY_LEN(files); i++)
+        span_records_release(&folds[i]);
+    return rc ? error_prefix(err, "%s", dir) : 0;
+}
 
 struct probe_arguments {
     const char *data;

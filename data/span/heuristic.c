@@ -1,12 +1,110 @@
 #include "data/span/heuristic.h"
 
-#include "data/span/heuristic_impl.h"
+#include "data/span/heuristic_words.h"
+#include "data/span/span_count.h"
 #include "data/span/spoken.h"
+#include "data/span/tag_source.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Numbers of words. */
+struct noun_phrase {
+    int first, last;
+};
+
+/* Where noun phrases stand. */
+
+static int compare_words(const void *a, const void *b)
+{
+    return strcmp(a, *(const char *const *)b);
+}
+
+#define IS_IN(word, list) (bsearch(word, list, sizeof(list) / sizeof *(list), sizeof *(list), compare_words) != NULL)
+
+/* Words of questions that are no names of things, as stems and in order. */
+static const char *const common[] = {
+    "about",   "above",         "after",   "against", "all",        "along",     "also",     "am",      "among",
+    "any",     "ascending",     "average", "be",      "became",     "become",    "been",     "before",  "begin",
+    "below",   "best",          "between", "both",    "but",        "came",      "can",      "come",    "common",
+    "contain", "corresponding", "could",   "count",   "descending", "different", "display",  "doe",     "during",
+    "each",    "earliest",      "either",  "equal",   "ever",       "every",     "exactly",  "fewest",  "find",
+    "first",   "following",     "found",   "gave",    "get",        "give",      "given",    "go",      "got",
+    "greater", "greatest",      "had",     "has",     "have",       "having",    "he",       "her",     "high",
+    "higher",  "highest",       "his",     "i",       "if",         "include",   "into",     "it",      "kind",
+    "larger",  "largest",       "last",    "latest",  "least",      "less",      "like",     "list",    "long",
+    "longest", "low",           "lower",   "lowest",  "made",       "make",      "many",     "maximum", "me",
+    "minimum", "more",          "most",    "much",    "my",         "new",       "no",       "not",     "number",
+    "off",     "old",           "older",   "oldest",  "one",        "only",      "order",    "other",   "our",
+    "out",     "over",          "play",    "please",  "return",     "same",      "second",   "see",     "she",
+    "should",  "show",          "shown",   "since",   "smaller",    "smallest",  "some",     "sort",    "still",
+    "such",    "sum",           "take",    "tell",    "than",       "that",      "their",    "them",    "there",
+    "these",   "they",          "thi",     "third",   "those",      "time",      "together", "took",    "top",
+    "total",   "two",           "type",    "under",   "until",      "up",        "us",       "use",     "used",
+    "very",    "was",           "we",      "were",    "while",      "whom",      "whose",    "will",    "win",
+    "within",  "without",       "won",     "would",   "you",        "youngest",  "your"
+};
+
+/* What stands before a noun phrase, as those do. */
+static const char *const openers[] = { "a",    "all",   "an",  "any",   "at",   "average", "by",   "each", "every",
+                                       "for",  "from",  "her", "his",   "how",  "in",      "it",   "many", "more",
+                                       "much", "no",    "of",  "on",    "our",  "s",       "some", "than", "that",
+                                       "the",  "their", "thi", "total", "what", "which",   "with", "your" };
+
+static bool is_verb(const char *stem, size_t n)
+{
+    return n > 4 && (strcmp(stem + n - 2, "ed") == 0 || strcmp(stem + n - 3, "ing") == 0);
+}
+
+static bool is_content(const struct spoken_word *w, const char *question)
+{
+    return !w->filler && !isdigit((unsigned char)question[w->from]) && strlen(w->stem) > 1 && !IS_IN(w->stem, common);
+}
+
+static bool is_opened(const struct spoken *words, int first)
+{
+    return first > 0 && (IS_IN(words->words[first - 1].stem, openers) || IS_IN(words->words[first - 1].stem, common));
+}
+
+/* Whether a quotation, a bracket or a part of the sentence ends or begins between two words. */
+static bool is_parted(const char *question, const struct spoken_word *a, const struct spoken_word *b)
+{
+    for (int i = a->to; i < b->from; i++)
+        if (strchr("\"`,;:()[]", question[i]) || strncmp(question + i, "\xe2\x80\x9c", 3) == 0)
+            return true;
+    return false;
+}
+
+static int phrase_end(const struct spoken *words, int first, const char *question, const bool *taken)
+{
+    int last = first;
+
+    while (last + 1 < words->n && !taken[last + 1] && is_content(&words->words[last + 1], question)) {
+        const char *stem = words->words[last + 1].stem;
+        if (is_verb(stem, strlen(stem)) || is_parted(question, &words->words[last], &words->words[last + 1]))
+            break;
+        last++;
+    }
+    return last;
+}
+
+/* The next behind p, which begins with a last of -1: words that are not taken, behind an article, a preposition, a
+ * superlative or the like, up to a verb or a word that names nothing; none that taken words follow.  False where there
+ * is no more. */
+static bool noun_phrase_next(struct noun_phrase *p, const char *question, const struct spoken *words, const bool *taken)
+{
+    for (int i = p->last + 1; i < words->n; i++) {
+        if (taken[i] || !is_content(&words->words[i], question) || !is_opened(words, i))
+            continue;
+        p->first = i;
+        p->last = i = phrase_end(words, i, question, taken);
+        if (i + 1 == words->n || !taken[i + 1]) /* else it says more of what is taken */
+            return true;
+    }
+    return false;
+}
 
 /* What a run of words says of a name, or how many of their letters are alike. */
 static double likeness(const struct spoken *run, const char *run_text, const struct spoken *name, const char *name_text)
@@ -450,4 +548,76 @@ void heuristic_tag(struct tag_answer *a, const struct heuristic *h, const struct
     free(t->numbers);
     free(t->runs);
     free(t);
+}
+
+/* Thresholds out of records. */
+
+/* The values of each threshold that are tried, one threshold after the other, ROUNDS times. */
+enum { ROUNDS = 2, STEPS = 6 };
+static const struct {
+    size_t at;
+    double values[STEPS];
+} grid[] = {
+    { offsetof(struct heuristic, name), { 0.75, 0.8, 0.85, 0.9, 0.95, 1 } },
+    { offsetof(struct heuristic, unknown), { 0, 0.3, 0.4, 0.5, 0.6, 0.7 } },
+    { offsetof(struct heuristic, margin), { 0, 0.02, 0.05, 0.1, 0.15, 0.2 } },
+    { offsetof(struct heuristic, value), { 0.82, 0.86, 0.9, 0.95, 0.98, 1 } },
+};
+
+/* A record as a question, with the values that it says. */
+struct tuned_question {
+    struct tag_question ask;
+    struct tag_source source;
+    struct tag_matches values;
+};
+
+static double goodness(const struct heuristic *h, const struct tuned_question *q, const struct span_record *r, int n)
+{
+    struct span_counts c = { 0 };
+
+    for (int i = 0; i < n; i++) {
+        struct tag_answer a;
+        heuristic_tag(&a, h, &q[i].ask);
+        span_count(&c, &r[i], &a);
+        tag_answer_release(&a);
+    }
+    double f1 = span_f1(c.label[COUNT_PROBLEM].exact, c.label[COUNT_PROBLEM].gold, c.label[COUNT_PROBLEM].exact,
+                        c.label[COUNT_PROBLEM].tagged);
+    double alarms = c.answerable ? (double)c.alarmed / (double)c.answerable : 0;
+    return (isnan(f1) ? 0 : f1) - 2 * alarms;
+}
+
+static double tune(struct heuristic *h, const struct tuned_question *q, const struct span_record *records, int n)
+{
+    double best = goodness(h, q, records, n);
+
+    for (int round = 0; round < ROUNDS; round++)
+        for (int t = 0; t < ARRAY_LEN(grid); t++)
+            for (int k = 0; k < STEPS; k++) {
+                struct heuristic tried = *h;
+                memcpy((char *)&tried + grid[t].at, &grid[t].values[k], sizeof(double));
+                double reached = goodness(&tried, q, records, n);
+                if (reached > best) {
+                    best = reached;
+                    *h = tried;
+                }
+            }
+    return best;
+}
+
+double heuristic_tune(struct heuristic *h, const struct span_record *records, int n)
+{
+    struct tuned_question *q = xcalloc((size_t)n + 1, sizeof *q);
+
+    for (int i = 0; i < n; i++) {
+        tag_source_of(&q[i].source, records[i].columns, records[i].n_columns);
+        q[i].ask = tag_source_ask(&q[i].source, records[i].question, &q[i].values);
+    }
+    double best = tune(h, q, records, n);
+    for (int i = 0; i < n; i++) {
+        tag_matches_release(&q[i].values);
+        tag_source_close(&q[i].source);
+    }
+    free(q);
+    return best;
 }

@@ -1,10 +1,218 @@
 #include "data/span/number_match.h"
 
-#include "data/span/number_read.h"
+#include "data/span/spoken.h"
 #include "data/util/real_text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { DIGITS = 40 };
+
+/* A number's text as it is read: all bytes before text + length are. */
+struct number_text {
+    char digits[DIGITS]; /* with '.' before the fraction, without marks between thousands */
+    int n, length;       /* bytes of `digits`; bytes of the question */
+    bool plain;          /* digits alone */
+};
+
+static bool is_digit(char c)
+{
+    return isdigit((unsigned char)c);
+}
+
+static int digits_at(const char *text)
+{
+    return (int)strspn(text, "0123456789");
+}
+
+static void keep(struct number_text *t, const char *from, int n)
+{
+    for (int i = 0; i < n && t->n + 1 < DIGITS; i++)
+        t->digits[t->n++] = from[i];
+    t->digits[t->n] = '\0';
+    t->length += n;
+}
+
+/* Groups of three digits behind a mark; how many. */
+static int groups_at(const char *text, char mark)
+{
+    int n = 0;
+
+    while (text[4 * n] == mark && digits_at(text + 4 * n + 1) == 3)
+        n++;
+    return n;
+}
+
+/* The mark between thousands: a point is one where it comes twice or a comma follows. */
+static char group_mark(const char *text)
+{
+    int points = groups_at(text, '.');
+
+    if (groups_at(text, ','))
+        return ',';
+    if (groups_at(text, '\''))
+        return '\'';
+    return points > 1 || (points && text[4 * points] == ',' && is_digit(text[4 * points + 1])) ? '.' : 0;
+}
+
+/* From a sign, a point or a digit on. */
+static void read_digits(struct number_text *t, const char *text)
+{
+    keep(t, text, *text == '-');
+    int first = digits_at(text + t->length);
+    char mark = first && first <= 3 ? group_mark(text + t->length + first) : 0, point = mark == '.' ? ',' : '.';
+
+    keep(t, text + t->length, first);
+    for (int n = mark ? groups_at(text + t->length, mark) : 0; n > 0; n--) {
+        t->length++;
+        keep(t, text + t->length, 3);
+        t->plain = false;
+    }
+    if (text[t->length] != point || !is_digit(text[t->length + 1]))
+        return;
+    t->plain = false;
+    keep(t, ".", 1);
+    keep(t, text + t->length, digits_at(text + t->length));
+}
+
+static const char *const signs[] = { "$", "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5" };
+
+/* Bytes of a currency that ends before text + at. */
+static int money_before(const char *text, int at)
+{
+    for (int i = 0; i < ARRAY_LEN(signs); i++) {
+        int n = (int)strlen(signs[i]);
+        if (at >= n && memcmp(text + at - n, signs[i], (size_t)n) == 0)
+            return n;
+    }
+    return 0;
+}
+
+static bool joins_words(char c)
+{
+    return c && strchr("-/:._\\@", c);
+}
+
+/* Whether what stands before text + at belongs to the digits there: "b2", "05-01", "10:30". */
+static bool is_bound_before(const char *text, int at)
+{
+    return spoken_in_word_before(text, at) ||
+           (at > 0 && joins_words(text[at - 1]) && spoken_in_word_before(text, at - 1));
+}
+
+/* The same of what stands behind. */
+static bool is_bound_behind(const char *rest)
+{
+    if (strncmp(rest, "\xe2\x80\x93", 3) == 0) /* the dash of ranges */
+        return is_digit(rest[3]);
+    return joins_words(*rest) && spoken_in_word(rest + 1);
+}
+
+/* Bytes of the ending of "1st", "2nd" and so on. */
+static int ordinal_ending(const char *rest)
+{
+    static const char *const endings[] = { "st", "nd", "rd", "th" };
+
+    for (int i = 0; i < ARRAY_LEN(endings); i++)
+        if (strncasecmp(rest, endings[i], 2) == 0 && !spoken_in_word(rest + 2))
+            return 2;
+    return 0;
+}
+
+static bool money_behind(const char *rest)
+{
+    rest += strspn(rest, " ");
+    for (int i = 0; i < ARRAY_LEN(signs); i++)
+        if (strncmp(rest, signs[i], strlen(signs[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool says_percent(const char *rest)
+{
+    rest += strspn(rest, " ");
+    if (strncmp(rest, "\xc2\xa0", 2) == 0)
+        rest += 2;
+    return *rest == '%' || strncasecmp(rest, "percent", 7) == 0 || strncasecmp(rest, "per cent", 8) == 0;
+}
+
+/* Letters directly behind it are an ending, a unit ("kg"), or make a word of it ("3D"): units are short, and more than
+ * one letter. */
+static bool ends_well(struct said_number *n, const char *rest)
+{
+    int letters = 0;
+
+    n->ordinal = ordinal_ending(rest) > 0;
+    while (isalpha((unsigned char)rest[letters]))
+        letters++;
+    return (letters == 0 || letters == 2 || n->ordinal || strcasecmp(rest, "lbs") == 0) &&
+           !spoken_in_word(rest + letters) && !is_bound_behind(rest + letters);
+}
+
+/* Where the number of the digits at `at` begins, with a point or a sign before them; -1 where they are no number. */
+static int number_start(const char *question, int at)
+{
+    bool point = at > 0 && question[at - 1] == '.' && !spoken_in_word_before(question, at - 1) &&
+                 !(at > 1 && question[at - 2] == '.'); /* ".5" */
+    int from = at - point;
+    bool sign = from > 0 && question[from - 1] == '-' && (from == 1 || strchr(" (=<>\t\n", question[from - 2]));
+
+    if (sign)
+        return from - 1;
+    return point || money_before(question, from) || !is_bound_before(question, from) ? from : -1;
+}
+
+static bool read_at(struct said_number *n, const char *question, int at)
+{
+    struct number_text t = { .plain = true };
+    int from = number_start(question, at);
+
+    if (from < 0)
+        return false;
+    read_digits(&t, question + from);
+    const char *rest = question + from + t.length;
+    *n = (struct said_number){ .from = from,
+                               .to = from + t.length,
+                               .money = money_before(question, from) > 0 || money_behind(rest) };
+    if (!ends_well(n, rest) || !plain_number_read(&n->value, t.digits))
+        return false;
+    n->percent = says_percent(rest);
+    n->at_least = *rest == '+';
+    n->plain_year = t.plain && t.n == 4 && !n->money && !n->percent && !n->at_least && !isalpha((unsigned char)*rest) &&
+                    n->value.integer >= YEAR_MIN && n->value.integer <= YEAR_MAX;
+    n->start = text_letters(question, (size_t)n->from);
+    n->end = text_letters(question, (size_t)n->to);
+    return true;
+}
+
+/* Bytes of digits and what binds them: all of a date is passed over at once. */
+static int bound_length(const char *text)
+{
+    int n = digits_at(text);
+
+    while (text[n] && (spoken_in_word(text + n) || is_bound_behind(text + n)))
+        n++;
+    return n;
+}
+
+bool number_read_next(struct said_number *number, const char *question, int *at)
+{
+    while (question[*at]) {
+        const char *text = question + *at;
+        if (!is_digit(*text)) {
+            ++*at;
+        } else if (read_at(number, question, *at)) {
+            *at = number->to;
+            return true;
+        } else {
+            *at += bound_length(text);
+        }
+    }
+    return false;
+}
 
 void number_matches_release(struct number_matches *m)
 {

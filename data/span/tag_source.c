@@ -1,7 +1,7 @@
 #include "data/span/tag_source.h"
 
 #include "data/exec/sqlite_exec.h"
-#include "data/span/tag_write.h"
+#include "data/span/tagging.h"
 #include "data/util/log.h"
 #include "data/util/real_text.h"
 #include "data/util/work_limit.h"

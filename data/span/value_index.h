@@ -47,8 +47,6 @@ void value_index_release(struct value_index *x);
 /* Folded words, a blank between; their bytes, 0 of a text without words, -1 of more than fit and of what is no UTF-8.
  */
 int value_words(char words[VALUE_BYTES + 1], const char *text, size_t n);
-/* The same of an entry. */
-int value_index_words(char words[VALUE_BYTES + 1], const struct value_index *x, uint32_t entry);
 /* Those whose words are the same; the next one after `after` (0 at first), as a number and 1; 0: no more. */
 uint32_t value_index_exact(const struct value_index *x, const char *words, uint32_t after);
 /* Calls back with each that is alike, in no order; x is as before afterwards. */

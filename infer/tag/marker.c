@@ -1,6 +1,6 @@
 #include "infer/tag/marker.h"
 
-#include "data/span/tag_write.h"
+#include "data/span/tagging.h"
 #include "data/util/json.h"
 
 #include <stdlib.h>

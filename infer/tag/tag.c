@@ -1,7 +1,7 @@
 #include "infer/tag/tag.h"
 
 #include "data/exec/db_path.h"
-#include "data/span/tag_write.h"
+#include "data/span/tagging.h"
 #include "data/util/build.h"
 #include "data/util/log.h"
 #include "data/util/part_file.h"

@@ -2,8 +2,8 @@
  * columns alone that hold them, and a table that the question names decides between columns of one name. */
 #include "data/exec/schema_sqlite.h"
 #include "data/span/heuristic.h"
-#include "data/span/tag_sentence.h"
 #include "data/span/tag_source.h"
+#include "data/span/tagging.h"
 #include "tests/support/support.h"
 
 #include <sqlite3.h>

@@ -1,6 +1,6 @@
 /* Numbers of a question, dates, the index of numbers and its bound, and what quotation marks enclose. */
-#include "data/span/number_read.h"
-#include "data/span/quoted.h"
+#include "data/span/number_match.h"
+#include "data/span/value_match.h"
 #include "tests/support/support.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* What a tagger answered, as sentences, a line, text and a page. */
-#include "data/span/tag_sentence.h"
-#include "data/span/tag_write.h"
+#include "data/span/tagging.h"
 #include "tests/support/support.h"
 
 #include <stdlib.h>
