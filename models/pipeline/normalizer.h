@@ -10,8 +10,7 @@
 #include "models/pipeline/charsmap.h"
 #include "models/pipeline/component.h"
 #include "models/pipeline/text_pattern.h"
-#include "models/unicode/bert_normalizer.h"
-#include "models/unicode/normal_form.h"
+#include "models/unicode/normal_text.h"
 
 struct normalizer_step;
 /* Replaces out with the changed bytes [start, end) of text; origins count from the start of text. */

@@ -1,7 +1,7 @@
 /* Part of pre_tokenizer.h: what each step does. */
 #include "models/pipeline/pre_tokenizer.h"
-#include "models/unicode/bert_normalizer.h"
 #include "models/unicode/char_class.h"
+#include "models/unicode/normal_text.h"
 #include "models/unicode/utf8.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Part of regex_spell.h: classes of characters, and sets of them in brackets. */
 #include "models/pipeline/regex_spell.h"
+#include "models/unicode/char_class.h"
 
 #include <ctype.h>
 #include <stdlib.h>

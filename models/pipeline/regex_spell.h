@@ -12,14 +12,6 @@
 
 #include <stdio.h>
 
-/* Characters of categories that came after Unicode 14; the table is late_chars.c. */
-struct late_chars {
-    uint32_t first, last;
-    const char *category;
-};
-extern const struct late_chars late_chars[];
-extern const int n_late_chars;
-
 /* The pattern as PCRE2 has to be told, with PCRE2_UTF, PCRE2_UCP and PCRE2_MULTILINE; the caller frees.  NULL with
  * EXIT_CODE_CHECKPOINT. */
 char *regex_spell(const char *pattern, struct error *err);

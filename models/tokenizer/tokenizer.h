@@ -15,7 +15,7 @@
 #define MODELS_TOKENIZER_TOKENIZER_H
 
 #include "models/pipeline/byte_buffer.h"
-#include "models/unicode/token_span.h"
+#include "models/unicode/normal_text.h"
 
 /* Growing arrays; start them as { 0 }.  count may be set back to 0 to use one again. */
 struct ids {

@@ -44,7 +44,7 @@ uint32_t char_compose(uint32_t a, uint32_t b);
 /* Lower case, without regard to context.  Returns how many code points came out, 1 or 2. */
 int char_lower(uint32_t out[2], uint32_t cp);
 
-/* Classes of another table, word_class_table.c. */
+/* Classes of another table, char_class_table.c. */
 enum word_class {
     CHAR_WORD = 1,      /* \w of Rust's regular expressions: a letter, digit, mark or joiner */
     CHAR_COMBINING = 2, /* dropped by StripAccents: every mark, CHAR_MARK or not */
@@ -55,5 +55,13 @@ extern const int n_word_classes;
 
 /* Bits of enum word_class. */
 unsigned char_word_class(uint32_t cp);
+
+/* Characters of categories that came after Unicode 14. */
+struct late_chars {
+    uint32_t first, last;
+    const char *category;
+};
+extern const struct late_chars late_chars[];
+extern const int n_late_chars;
 
 #endif

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """Asks the tokenizers package about every code point.
 
-    make_char_class.py table > models/unicode/char_class_table.c      (then clang-format)
-    make_char_class.py words > models/unicode/word_class_table.c        (then clang-format)
-    make_char_class.py late > models/pipeline/late_chars.c              (then clang-format)
-    make_char_class.py blocks > tests/gold/char_blocks.txt              (what test_tokenizer compares with)
+    make_char_class.py tables > models/unicode/char_class_table.c       (then clang-format)
+    make_char_class.py blocks > tests/gold/char_blocks.txt              (test_tokenizer compares with it)
 
 Categories come from BertNormalizer and BertPreTokenizer one option at a time; the blocks are one FNV-1a hash per 256
 code points of what the whole pipeline, cased and uncased, makes of "a<code point>b".  Words come from Whitespace, combining
@@ -66,8 +64,7 @@ def words():
         return ((len(white.pre_tokenize_str(text)) == 1) + 2 * (accents.normalize_str(text) == "aa")
                 + 4 * (len(digits.pre_tokenize_str(text)) == 3))
 
-    print(f"/* Part of char_class.h: made by tests/gold/make_char_class.py from tokenizers {__version__}; do not edit. */")
-    print('#include "models/unicode/char_class.h"\n\nconst struct char_range word_classes[] = {')
+    print('\nconst struct char_range word_classes[] = {')
     rows = in_ranges((c, b) for c, b in ((c, word_bits(c)) for c in code_points()) if b)
     print(", ".join("{ 0x%X, 0x%X, %d }" % tuple(r) for r in rows) + "\n};")
     print("const int n_word_classes = ARRAY_LEN(word_classes);")
@@ -79,8 +76,7 @@ def late():
     for category in "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co".split():
         found = pre_tokenizers.Split(Regex(r"\p{%s}" % category), "removed", invert=True).pre_tokenize_str(text)
         of.update((ord(c), category) for piece, _ in found for c in piece)
-    print(f"/* Part of regex_spell.h: made by tests/gold/make_char_class.py from tokenizers {__version__}; do not edit. */")
-    print('#include "models/pipeline/regex_spell.h"\n\nconst struct late_chars late_chars[] = {')
+    print('\nconst struct late_chars late_chars[] = {')
     print(", ".join('{ 0x%X, 0x%X, "%s" }' % tuple(r) for r in in_ranges(sorted(of.items()))) + "\n};")
     print("const int n_late_chars = ARRAY_LEN(late_chars);")
 
@@ -95,12 +91,18 @@ def table():
             ranges[-1][1] = c
         elif b:
             ranges.append([c, c, b])
-    print(f"/* Part of char_class.h: made by tests/gold/make_char_class.py from tokenizers {__version__}; do not edit. */")
-    print('#include "models/unicode/char_class.h"\n')
     print("const struct char_range char_classes[] = {")
     rows = ("{ 0x%X, 0x%X, %s }" % (r[0], r[1], " | ".join(n for b, n in names.items() if r[2] & b)) for r in ranges)
     print(",\n".join(rows) + ",\n};")
     print("const int n_char_classes = ARRAY_LEN(char_classes);")
+
+
+def tables():
+    print(f"/* Part of char_class.h: made by tests/gold/make_char_class.py from tokenizers {__version__}; do not edit. */")
+    print('#include "models/unicode/char_class.h"\n')
+    table()
+    words()
+    late()
 
 
 def fnv(h, data):
@@ -122,4 +124,4 @@ def blocks():
         print("%X %016x" % (block, h))
 
 
-{"table": table, "words": words, "late": late, "blocks": blocks}[sys.argv[1]]()
+{"tables": tables, "blocks": blocks}[sys.argv[1]]()

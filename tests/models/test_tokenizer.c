@@ -1,6 +1,6 @@
 #include "models/tokenizer/tokenizer.h"
 #include "models/tokenizer_train/wordpiece_train.h"
-#include "models/unicode/bert_normalizer.h"
+#include "models/unicode/normal_text.h"
 #include "models/unicode/utf8.h"
 #include "tests/support/tokens.h"
 
