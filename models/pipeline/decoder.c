@@ -1,7 +1,297 @@
 #include "models/pipeline/decoder.h"
 
+#include "models/unicode/utf8.h"
+
 #include <stdlib.h>
 #include <string.h>
+
+/* What each step does. */
+
+static void hand_on(struct decoder_run *r, int k, const char *token, size_t n)
+{
+    if (k + 1 == r->d->count)
+        byte_buffer_add(&r->out, token, n);
+    else
+        r->d->steps[k + 1].put(r, k + 1, token, n);
+}
+
+static struct byte_buffer *empty(struct byte_buffer *b)
+{
+    b->count = 0;
+    byte_buffer_add(b, "", 0);
+    return b;
+}
+
+static void decode_join(struct decoder_run *r, int k, const char *token, size_t n)
+{
+    if (r->states[k].seen++ > 0)
+        hand_on(r, k, " ", 1);
+    hand_on(r, k, token, n);
+}
+
+/* The bytes that a token stands for, or its own text when it is not written in their alphabet. */
+static void decode_byte_level(struct decoder_run *r, int k, const char *token, size_t n)
+{
+    struct byte_buffer *b = empty(&r->states[k].made);
+    int64_t bytes = byte_alphabet_read(&r->d->alphabet, byte_buffer_reserve(b, n), token, (int64_t)n);
+    bool holds = r->d->steps[k].end != NULL;
+
+    if (bytes >= 0) {
+        b->count = (size_t)bytes;
+        token = b->items;
+        n = b->count;
+    }
+    if (holds)
+        byte_buffer_add(&r->states[k].held, token, n);
+    else
+        hand_on(r, k, token, n);
+}
+
+/* Every `from` in b becomes a `to`, which is no longer. */
+static void replace_all(struct byte_buffer *b, const char *from, const char *to)
+{
+    size_t n = strlen(from), m = strlen(to), kept = 0, at = 0;
+
+    while (at < b->count) {
+        bool found = b->count - at >= n && memcmp(b->items + at, from, n) == 0;
+        if (found)
+            memcpy(b->items + kept, to, m);
+        else
+            b->items[kept] = b->items[at];
+        kept += found ? m : 1;
+        at += found ? n : 1;
+    }
+    b->count = kept;
+}
+
+static void clean_up(struct byte_buffer *b)
+{
+    static const char *const changes[][2] = {
+        { " .", "." },   { " ?", "?" },     { " !", "!" },     { " ,", "," },
+        { " ' ", "'" },  { " n't", "n't" }, { " 'm", "'m" },   { " do not", " don't" },
+        { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
+    };
+
+    for (int i = 0; i < ARRAY_LEN(changes) && memchr(b->items, ' ', b->count); i++)
+        replace_all(b, changes[i][0], changes[i][1]);
+}
+
+/* A piece goes on with the word before it, anything else starts a new one; the first token stands as it is. */
+static void decode_word_piece(struct decoder_run *r, int k, const char *token, size_t n)
+{
+    const struct decoder_step *s = r->d->steps + k;
+    struct byte_buffer *b = empty(&r->states[k].made);
+    size_t skip = strlen(s->content);
+    bool first = r->states[k].seen++ == 0, goes_on = n >= skip && memcmp(token, s->content, skip) == 0;
+
+    if (!first && !goes_on)
+        byte_buffer_add(b, " ", 1);
+    skip = !first && goes_on ? skip : 0;
+    byte_buffer_add(b, token + skip, n - skip);
+    if (s->cleanup)
+        clean_up(b);
+    hand_on(r, k, b->items, b->count);
+}
+
+static void decode_metaspace(struct decoder_run *r, int k, const char *token, size_t n)
+{
+    const struct decoder_step *s = r->d->steps + k;
+    struct byte_buffer *b = empty(&r->states[k].made);
+    bool drops = r->states[k].seen++ == 0 && s->drops_first;
+    size_t skip = strlen(s->content);
+
+    for (const char *end = token + n, *found; token < end; token = found + skip) {
+        found = memmem(token, (size_t)(end - token), s->content, skip);
+        byte_buffer_add(b, token, (size_t)((found ? found : end) - token));
+        if (!found)
+            break;
+        if (!drops)
+            byte_buffer_add(b, " ", 1);
+    }
+    hand_on(r, k, b->items, b->count);
+}
+
+static void decode_replace(struct decoder_run *r, int k, const char *token, size_t n)
+{
+    const struct decoder_step *s = r->d->steps + k;
+    struct decoder_state *t = r->states + k;
+    struct byte_buffer *b = empty(&t->made);
+    int64_t at = 0;
+
+    pattern_walk_start(&t->walk, &s->pattern, token, (int64_t)n);
+    for (int64_t from, to; n > 0 && pattern_walk_next(&t->walk, &from, &to); at = to) {
+        byte_buffer_add(b, token + at, (size_t)(from - at));
+        byte_buffer_add(b, s->content, strlen(s->content));
+    }
+    byte_buffer_add(b, token + at, n - (size_t)at);
+    hand_on(r, k, b->items, b->count);
+}
+
+static void decode_strip(struct decoder_run *r, int k, const char *token, size_t n)
+{
+    const struct decoder_step *s = r->d->steps + k;
+    size_t skip = strlen(s->content), end = n, at = 0;
+
+    for (int64_t i = 0; i < s->start && n - at >= skip && memcmp(token + at, s->content, skip) == 0; i++)
+        at += skip;
+    for (int64_t i = 0; i < s->stop && end >= skip && memcmp(token + end - skip, s->content, skip) == 0; i++)
+        end -= skip;
+    hand_on(r, k, token + at, end > at ? end - at : 0);
+}
+
+/* Of all tokens as one. */
+static void decode_strip_start(struct decoder_run *r, int k, const char *token, size_t n)
+{
+    const struct decoder_step *s = r->d->steps + k;
+    struct decoder_state *t = r->states + k;
+    size_t skip = strlen(s->content), at = 0;
+
+    for (; t->seen < s->start && n - at >= skip && memcmp(token + at, s->content, skip) == 0; at += skip)
+        t->seen++;
+    if (at < n)
+        t->seen = s->start;
+    hand_on(r, k, token + at, n - at);
+}
+
+/* <0xNN> is the byte NN; -1 for every other token. */
+static int byte_of(const char *token, size_t n)
+{
+    char *end;
+
+    if (n != 6 || memcmp(token, "<0x", 3) != 0 || token[5] != '>')
+        return -1;
+    const char digits[3] = { token[3], token[4], '\0' };
+    long byte = strtol(digits, &end, 16);
+    if (token[3] == '+' && end == digits + 2)
+        return (int)byte; /* which Rust reads too */
+    return strspn(digits, "0123456789abcdefABCDEF") == 2 ? (int)byte : -1;
+}
+
+static bool is_utf8(const struct byte_buffer *b)
+{
+    uint32_t cp;
+    bool valid = true;
+
+    for (size_t at = 0; at < b->count && valid;)
+        at += (size_t)utf8_read(b->items + at, (int64_t)(b->count - at), &cp, &valid);
+    return valid;
+}
+
+/* Bytes that make no text become U+FFFD each. */
+static void decode_byte_fallback_end(struct decoder_run *r, int k)
+{
+    struct byte_buffer *b = &r->states[k].held;
+    size_t n = b->count;
+
+    if (n > 0 && (r->exact || is_utf8(b)))
+        hand_on(r, k, b->items, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            hand_on(r, k, "\xef\xbf\xbd", 3);
+    b->count = 0;
+}
+
+static void decode_byte_fallback(struct decoder_run *r, int k, const char *token, size_t n)
+{
+    int byte = byte_of(token, n);
+
+    if (byte >= 0) {
+        byte_buffer_add(&r->states[k].held, &(char){ (char)byte }, 1);
+        return;
+    }
+    decode_byte_fallback_end(r, k);
+    hand_on(r, k, token, n);
+}
+
+static void put_bpe(struct decoder_run *r, int k, const char *blank)
+{
+    struct decoder_state *t = r->states + k;
+    const char *suffix = r->d->steps[k].content, *at = t->held.items, *end = at + t->held.count;
+    struct byte_buffer *b = empty(&t->made);
+    size_t skip = strlen(suffix);
+
+    for (const char *found; at < end; at = found + skip) {
+        found = memmem(at, (size_t)(end - at), suffix, skip);
+        byte_buffer_add(b, at, (size_t)((found ? found : end) - at));
+        if (!found)
+            break;
+        byte_buffer_add(b, blank, strlen(blank));
+    }
+    hand_on(r, k, b->items, b->count);
+}
+
+/* The end of a word is a blank, but for the last token's. */
+static void decode_bpe(struct decoder_run *r, int k, const char *token, size_t n)
+{
+    if (r->states[k].seen++ > 0)
+        put_bpe(r, k, " ");
+    byte_buffer_add(empty(&r->states[k].held), token, n);
+}
+
+static void decode_bpe_end(struct decoder_run *r, int k)
+{
+    if (r->states[k].seen > 0)
+        put_bpe(r, k, "");
+    r->states[k].seen = 0;
+}
+
+static void decode_hold(struct decoder_run *r, int k, const char *token, size_t n)
+{
+    byte_buffer_add(&r->states[k].held, token, n);
+}
+
+static void decode_hold_end(struct decoder_run *r, int k)
+{
+    struct byte_buffer *b = &r->states[k].held;
+
+    byte_buffer_add(b, "", 0);
+    hand_on(r, k, b->items, b->count);
+    b->count = 0;
+}
+
+static void decode_hold_utf8_end(struct decoder_run *r, int k)
+{
+    struct byte_buffer *b = &r->states[k].held, *text = empty(&r->states[k].made);
+    uint32_t cp;
+    bool valid;
+
+    for (size_t at = 0, n; at < b->count; at += n) {
+        n = (size_t)utf8_read(b->items + at, (int64_t)(b->count - at), &cp, &valid);
+        byte_buffer_add(text, valid ? b->items + at : "\xef\xbf\xbd", valid ? n : 3);
+    }
+    b->count = 0;
+    hand_on(r, k, text->items, text->count);
+}
+
+void decoder_start(struct decoder_run *r, const struct decoder *d, bool exact)
+{
+    *r = (struct decoder_run){ .d = d, .exact = exact };
+    r->states = xcalloc((size_t)d->count + 1, sizeof *r->states);
+    empty(&r->out);
+}
+
+void decoder_put(struct decoder_run *r, const char *token, size_t n)
+{
+    hand_on(r, -1, token, n);
+}
+
+void decoder_end(struct decoder_run *r)
+{
+    for (int k = 0; k < r->d->count; k++)
+        if (r->d->steps[k].end)
+            r->d->steps[k].end(r, k);
+}
+
+void decoder_run_release(struct decoder_run *r)
+{
+    for (int k = 0; k < r->d->count; k++) {
+        byte_buffer_release(&r->states[k].held);
+        byte_buffer_release(&r->states[k].made);
+        pattern_walk_end(&r->states[k].walk);
+    }
+    free(r->states);
+    byte_buffer_release(&r->out);
+}
 
 static const char known[] = "BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip and WordPiece";
 

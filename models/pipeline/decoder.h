@@ -58,9 +58,4 @@ void decoder_put(struct decoder_run *r, const char *token, size_t n);
 void decoder_end(struct decoder_run *r);
 void decoder_run_release(struct decoder_run *r);
 
-/* The steps of decoder_steps.c. */
-decoder_put_fn decode_join, decode_byte_level, decode_word_piece, decode_metaspace, decode_replace, decode_strip,
-    decode_strip_start, decode_byte_fallback, decode_bpe, decode_hold;
-decoder_end_fn decode_byte_fallback_end, decode_bpe_end, decode_hold_end, decode_hold_utf8_end;
-
 #endif

@@ -1,7 +1,424 @@
 #include "models/pipeline/normalizer.h"
 
+#include "kernels/base.h"
+#include "models/unicode/byte_alphabet.h"
+#include "models/unicode/char_class.h"
+#include "models/unicode/utf8.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <utf8proc.h>
+
+/* SentencePiece's precompiled table of characters: what a normaliser writes in the place of which text.
+ *
+ * The table is a trie in a double array over the bytes of a text, with places among texts that end in a zero byte.  It
+ * may come from a stranger, so every step is checked against its bounds; a step takes a byte of the text, so that none
+ * goes round for ever. */
+
+enum { CHARSMAP_MAX_BYTES = 16 << 20 };
+
+struct charsmap {
+    uint32_t *units;
+    uint32_t n_units;
+    char *texts; /* valid UTF-8, n_texts bytes and a zero */
+    uint32_t n_texts;
+    int64_t longest;        /* bytes of the longest text */
+    const char *ascii[128]; /* what each character of a byte becomes, NULL: stays */
+};
+
+static int base64_digit(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Writes n / 4 * 3 bytes at most; how many, or -1 when the text is not padded base64. */
+static int64_t base64_decode(unsigned char *out, const char *text, size_t n)
+{
+    size_t digits = n;
+    uint32_t bits = 0;
+    int64_t made = 0;
+
+    while (digits > 0 && n - digits < 2 && text[digits - 1] == '=')
+        digits--;
+    if (n % 4)
+        return -1;
+    for (size_t i = 0; i < digits; i++) {
+        int d = base64_digit(text[i]);
+        if (d < 0)
+            return -1;
+        bits = bits << 6 | (uint32_t)d;
+        if (i % 4)
+            out[made++] = (unsigned char)(bits >> (6 - 2 * (i % 4)));
+    }
+    return made;
+}
+
+static uint32_t read_u32(const unsigned char *b)
+{
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static int read_texts(struct charsmap *m, const unsigned char *bytes, uint32_t n, struct error *err)
+{
+    uint32_t cp, at = 0;
+    bool valid = true;
+
+    m->texts = xmalloc((size_t)n + 1);
+    memcpy(m->texts, bytes, n);
+    m->texts[n] = '\0';
+    m->n_texts = n;
+    while (at < n && valid)
+        at += (uint32_t)utf8_read(m->texts + at, n - at, &cp, &valid);
+    if (!valid)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "its texts are not UTF-8");
+    for (at = 0; at < n; at += (uint32_t)strlen(m->texts + at) + 1)
+        if ((int64_t)strlen(m->texts + at) > m->longest)
+            m->longest = (int64_t)strlen(m->texts + at);
+    return 0;
+}
+
+static int read_table(struct charsmap *m, const unsigned char *bytes, int64_t n, struct error *err)
+{
+    uint32_t size = n >= 4 ? read_u32(bytes) : 0;
+
+    if (size == 0 || size % 4 || size > n - 4)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "expected a table of 4 bytes or more a unit, got %u of %lld bytes",
+                         size, (long long)n);
+    m->n_units = size / 4;
+    m->units = xmalloc(size);
+    for (uint32_t i = 0; i < m->n_units; i++)
+        m->units[i] = read_u32(bytes + 4 + (size_t)4 * i);
+    return read_texts(m, bytes + 4 + size, (uint32_t)(n - 4 - size), err);
+}
+
+/* Where the children of a unit begin, to be combined with their bytes. */
+static uint32_t trie_offset(uint32_t unit)
+{
+    return (unit >> 10) << ((unit & 1u << 9) >> 6);
+}
+
+/* The text for the shortest start of these n bytes that the table has, NULL when it has none. */
+static const char *charsmap_find(const struct charsmap *m, const char *text, int64_t n)
+{
+    uint32_t at = trie_offset(m->units[0]);
+
+    for (int64_t i = 0; i < n && text[i]; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        at ^= byte;
+        if (at >= m->n_units || (m->units[at] & (1u << 31 | 0xFF)) != byte)
+            return NULL;
+        uint32_t unit = m->units[at];
+        at ^= trie_offset(unit);
+        if (unit >> 8 & 1) {
+            uint32_t place = at < m->n_units ? m->units[at] & ~(1u << 31) : m->n_texts;
+            return place < m->n_texts && !utf8_continues(m->texts[place]) ? m->texts + place : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* From base64.  -1 with EXIT_CODE_CHECKPOINT. */
+static int charsmap_read(struct charsmap *m, const char *base64, struct error *err)
+{
+    size_t n = strlen(base64);
+
+    if (n > CHARSMAP_MAX_BYTES)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "expected at most %d bytes, got %zu", CHARSMAP_MAX_BYTES, n);
+    unsigned char *bytes = xmalloc(n + 1);
+    int64_t made = base64_decode(bytes, base64, n);
+    int rc = made < 0 ? error_set(err, EXIT_CODE_CHECKPOINT, "not base64") : read_table(m, bytes, made, err);
+    free(bytes);
+    for (int c = 1; c < 128 && rc == 0; c++)
+        m->ascii[c] = charsmap_find(m, &(char){ (char)c }, 1);
+    return rc;
+}
+
+static void charsmap_release(struct charsmap *m)
+{
+    free(m->units);
+    free(m->texts);
+    *m = (struct charsmap){ 0 };
+}
+
+/* How many times as long it may make a text, rounded up. */
+static int64_t charsmap_growth(const struct charsmap *m)
+{
+    int64_t most = m->longest / 2 + 1; /* what is no byte of ASCII takes two or more */
+
+    for (int c = 1; c < 128; c++)
+        if (m->ascii[c] && (int64_t)strlen(m->ascii[c]) > most)
+            most = (int64_t)strlen(m->ascii[c]);
+    return most;
+}
+
+/* SentencePiece's table of characters, applied as tokenizers does. */
+
+enum { MAX_CLUSTER = 5 }; /* bytes of a cluster that is looked up as a whole */
+
+/* A mark that is newer than utf8proc's Unicode, which takes it for a letter. */
+static bool is_new_mark(uint32_t cp)
+{
+    return char_word_class(cp) & CHAR_COMBINING && utf8proc_category((utf8proc_int32_t)cp) == UTF8PROC_CATEGORY_CN;
+}
+
+static bool is_control(uint32_t cp)
+{
+    unsigned kind = utf8proc_get_property((utf8proc_int32_t)cp)->boundclass;
+    return kind >= UTF8PROC_BOUNDCLASS_CR && kind <= UTF8PROC_BOUNDCLASS_CONTROL;
+}
+
+/* Where the grapheme cluster ends that begins at a byte. */
+static int64_t cluster_end(const char *text, int64_t at, int64_t end)
+{
+    utf8proc_int32_t state = 0;
+    uint32_t cp, next;
+    bool valid;
+
+    at += utf8_read(text + at, end - at, &cp, &valid);
+    while (at < end) {
+        int bytes = utf8_read(text + at, end - at, &next, &valid);
+        if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)cp, (utf8proc_int32_t)next, &state) &&
+            !(is_new_mark(next) && !is_control(cp)))
+            break;
+        at += bytes;
+        cp = next;
+    }
+    return at;
+}
+
+static void put_instead(struct normal_text *out, const char *text, int64_t start, int64_t end, const char *instead)
+{
+    int64_t n = instead ? (int64_t)strlen(instead) : 0;
+
+    if (!instead) {
+        normal_text_copy(out, text, start, end);
+        return;
+    }
+    normal_text_reserve(out, n + 1);
+    memcpy(out->text + out->length, instead, (size_t)n);
+    for (int64_t i = 0; out->track && i < n; i++)
+        out->origin[out->length + i] = (struct token_span){ start, end };
+    out->length += n;
+}
+
+/* A short cluster becomes, as a whole, what the shortest start of it becomes; else each character goes by itself. */
+static void put_cluster(const struct charsmap *m, const char *text, int64_t at, int64_t end, struct normal_text *out)
+{
+    const char *instead = end - at <= MAX_CLUSTER ? charsmap_find(m, text + at, end - at) : NULL;
+    uint32_t cp;
+    bool valid;
+
+    if (instead) {
+        put_instead(out, text, at, end, instead);
+        return;
+    }
+    for (int64_t bytes; at < end; at += bytes) {
+        bytes = utf8_read(text + at, end - at, &cp, &valid);
+        put_instead(out, text, at, at + bytes, charsmap_find(m, text + at, bytes));
+    }
+}
+
+/* A character that is a cluster by itself, which most are. */
+static bool is_single_cluster(const char *text, int64_t at, int64_t end)
+{
+    return (unsigned char)text[at] < 0x80 && text[at] != '\r' && (at + 1 == end || (unsigned char)text[at + 1] < 0x80);
+}
+
+/* What was left out before the first character belongs to it, as in tokenizers: its Metaspace asks whether a piece
+ * begins the text. */
+static void begin_with_text(struct normal_text *out, int64_t start)
+{
+    for (int64_t i = 0; i < out->length && (i == 0 || utf8_continues(out->text[i])); i++)
+        out->origin[i].start = start;
+}
+
+static void normalize_charsmap(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
+                               struct normal_text *out)
+{
+    const struct charsmap *m = s->charsmap;
+
+    for (int64_t at = start, stop; at < end; at = stop) {
+        stop = at;
+        while (stop < end && is_single_cluster(text, stop, end) && !m->ascii[(int)text[stop]])
+            stop++;
+        if (stop > at)
+            normal_text_copy(out, text, at, stop);
+        if (stop < end && stop == at) {
+            stop = cluster_end(text, at, end);
+            put_cluster(m, text, at, stop, out);
+        }
+    }
+    if (out->track)
+        begin_with_text(out, start);
+}
+
+/* What each step does.  All but the first two read valid UTF-8. */
+
+static void normalize_form(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
+                           struct normal_text *out)
+{
+    normal_form_apply(s->form, text, start, end, out);
+}
+
+static void normalize_bert(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
+                           struct normal_text *out)
+{
+    bert_normalize(&s->bert, text, start, end, out);
+}
+
+static void normalize_lowercase(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
+                                struct normal_text *out)
+{
+    uint32_t cp, lower[2];
+    bool valid;
+    (void)s;
+
+    for (int64_t at = start, bytes; at < end; at += bytes) {
+        bytes = utf8_read(text + at, end - at, &cp, &valid);
+        int n = char_lower(lower, cp);
+        for (int i = 0; i < n; i++)
+            normal_text_put(out, lower[i], (struct token_span){ at, at + bytes });
+    }
+}
+
+static bool is_white(uint32_t cp)
+{
+    return char_class(cp) & CHAR_WHITE;
+}
+
+static void normalize_strip(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
+                            struct normal_text *out)
+{
+    uint32_t cp;
+    bool valid;
+    int64_t last = end;
+
+    for (int bytes; s->left && start < end; start += bytes) {
+        bytes = utf8_read(text + start, end - start, &cp, &valid);
+        if (!is_white(cp))
+            break;
+    }
+    for (; s->right && last > start; end = last) {
+        do
+            last--;
+        while (utf8_continues(text[last]));
+        utf8_read(text + last, end - last, &cp, &valid);
+        if (!is_white(cp))
+            break;
+    }
+    normal_text_copy(out, text, start, end);
+}
+
+static void normalize_accents(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
+                              struct normal_text *out)
+{
+    uint32_t cp;
+    bool valid;
+    (void)s;
+
+    for (int64_t at = start, bytes; at < end; at += bytes) {
+        bytes = utf8_read(text + at, end - at, &cp, &valid);
+        if (!(char_word_class(cp) & CHAR_COMBINING))
+            normal_text_copy(out, text, at, at + bytes);
+    }
+}
+
+static bool nmt_drops(uint32_t cp)
+{
+    return (cp >= 1 && cp <= 8) || cp == 0xB || (cp >= 0xE && cp <= 0x1F) || cp == 0x7F || cp == 0x8F || cp == 0x9F;
+}
+
+static bool nmt_blank(uint32_t cp)
+{
+    return cp == 9 || cp == 0xA || cp == 0xC || cp == 0xD || cp == 0x1680 || (cp >= 0x200B && cp <= 0x200F) ||
+           cp == 0x2028 || cp == 0x2029 || cp == 0x2581 || cp == 0xFEFF || cp == 0xFFFD;
+}
+
+static void normalize_nmt(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
+                          struct normal_text *out)
+{
+    uint32_t cp;
+    bool valid;
+    (void)s;
+
+    for (int64_t at = start, bytes; at < end; at += bytes) {
+        bytes = utf8_read(text + at, end - at, &cp, &valid);
+        if (!nmt_drops(cp))
+            normal_text_put(out, nmt_blank(cp) ? ' ' : cp, (struct token_span){ at, at + bytes });
+    }
+}
+
+/* Every byte of content, which comes from `from`. */
+static void put_content(struct normal_text *out, const char *content, struct token_span from)
+{
+    int64_t n = (int64_t)strlen(content);
+
+    normal_text_reserve(out, n + 1);
+    memcpy(out->text + out->length, content, (size_t)n);
+    for (int64_t i = 0; out->track && i < n; i++)
+        out->origin[out->length + i] = from;
+    out->length += n;
+}
+
+/* The character of text that begins, or ends, at a byte. */
+static struct token_span char_at(const char *text, int64_t at, int64_t end)
+{
+    int64_t stop = at + 1;
+
+    while (stop < end && utf8_continues(text[stop]))
+        stop++;
+    return (struct token_span){ at, stop };
+}
+
+static struct token_span char_before(const char *text, int64_t end)
+{
+    int64_t at = end - 1;
+
+    while (utf8_continues(text[at]))
+        at--;
+    return (struct token_span){ at, end };
+}
+
+static void normalize_prepend(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
+                              struct normal_text *out)
+{
+    if (end > start)
+        put_content(out, s->content, char_at(text, start, end));
+    normal_text_copy(out, text, start, end);
+}
+
+/* What is put in has, as in tokenizers, the place of the last character that it replaces. */
+static void normalize_replace(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
+                              struct normal_text *out)
+{
+    struct pattern_walk w = { 0 };
+    int64_t at = start;
+
+    pattern_walk_start(&w, &s->pattern, text + start, end - start);
+    for (int64_t from, to; end > start && pattern_walk_next(&w, &from, &to); at = start + to) {
+        normal_text_copy(out, text, at, start + from);
+        put_content(out, s->content, to > 0 ? char_before(text, start + to) : char_at(text, start, end));
+    }
+    normal_text_copy(out, text, at, end);
+    pattern_walk_end(&w);
+}
+
+static void normalize_bytes(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
+                            struct normal_text *out)
+{
+    struct byte_alphabet a;
+    (void)s;
+
+    byte_alphabet_init(&a);
+    for (int64_t at = start; at < end;) {
+        struct token_span whole = char_at(text, at, end);
+        for (; at < whole.end; at++)
+            normal_text_put(out, a.chars[(unsigned char)text[at]], whole);
+    }
+}
 
 static const char known[] = "BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, Strip, StripAccents, Prepend, Replace, "
                             "Nmt, ByteLevel and Precompiled";

@@ -7,11 +7,11 @@
 #ifndef MODELS_PIPELINE_NORMALIZER_H
 #define MODELS_PIPELINE_NORMALIZER_H
 
-#include "models/pipeline/charsmap.h"
 #include "models/pipeline/component.h"
 #include "models/pipeline/text_pattern.h"
 #include "models/unicode/normal_text.h"
 
+struct charsmap;
 struct normalizer_step;
 /* Replaces out with the changed bytes [start, end) of text; origins count from the start of text. */
 typedef void normalizer_fn(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
@@ -47,9 +47,5 @@ struct normalizer_work {
 void normalizer_run(const struct normalizer *n, const char *text, int64_t start, int64_t end,
                     struct normalizer_work *w);
 void normalizer_work_release(struct normalizer_work *w);
-
-/* The steps of normalizer_steps.c and normalizer_charsmap.c, by their fields. */
-normalizer_fn normalize_form, normalize_bert, normalize_lowercase, normalize_strip, normalize_accents, normalize_nmt,
-    normalize_prepend, normalize_replace, normalize_bytes, normalize_charsmap;
 
 #endif

@@ -59,9 +59,7 @@ void pre_tokenizer_start(struct pre_tokenizer_run *r, const struct pre_tokenizer
 void pre_tokenizer_cut(struct pre_tokenizer_run *r, const struct normal_text *text, int64_t start, int64_t stop);
 void pre_tokenizer_end(struct pre_tokenizer_run *r);
 
-/* The steps of pre_tokenizer_steps.c, and which characters they are about. */
-pre_tokenizer_fn pre_tokenize_bert, pre_tokenize_words, pre_tokenize_cut, pre_tokenize_blank, pre_tokenize_metaspace,
-    pre_tokenize_bytes;
-char_test pre_tokenizer_white, pre_tokenizer_punctuation, pre_tokenizer_numeric;
+/* BertPreTokenizer's step. */
+pre_tokenizer_fn pre_tokenize_bert;
 
 #endif
