@@ -69,24 +69,6 @@ void bpe_release(struct bpe *b);
 
 /* Splits a piece of n > 0 bytes into w->pieces, w->count of them: none when all of it is left out. */
 void bpe_split(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n);
-/* The same by merges alone. */
-void bpe_merge_all(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n);
 void bpe_work_release(struct bpe_work *w);
-
-static inline uint64_t bpe_hash(int32_t left, int32_t right)
-{
-    uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9E3779B97F4A7C15u;
-    return h ^ h >> 32;
-}
-
-/* The rank of a pair's merge, -1 when it has none. */
-static inline int32_t bpe_rank(const struct bpe *b, int32_t left, int32_t right)
-{
-    for (uint64_t at = bpe_hash(left, right) & b->mask;; at = (at + 1) & b->mask) {
-        const struct bpe_slot *s = b->slots + at;
-        if (s->rank < 0 || (s->left == left && s->right == right))
-            return s->rank;
-    }
-}
 
 #endif

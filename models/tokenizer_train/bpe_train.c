@@ -1,6 +1,7 @@
 #include "models/tokenizer_train/bpe_train.h"
 
-#include "models/tokenizer/tokenizer_read.h"
+#include "models/tokenizer/tokenizer_file.h"
+#include "models/tokenizer/tokenizer_parts.h"
 #include "models/tokenizer_train/piece_corpus.h"
 
 #include <stdlib.h>

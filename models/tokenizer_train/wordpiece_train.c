@@ -1,6 +1,6 @@
 #include "models/tokenizer_train/wordpiece_train.h"
 
-#include "models/tokenizer/tokenizer_impl.h"
+#include "models/tokenizer/tokenizer_parts.h"
 #include "models/tokenizer_train/piece_corpus.h"
 #include "models/unicode/utf8.h"
 

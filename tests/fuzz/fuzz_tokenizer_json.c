@@ -2,7 +2,7 @@
  * within its bounds. */
 #include "tests/support/fuzz.h"
 
-#include "models/tokenizer/tokenizer_read.h"
+#include "models/tokenizer/tokenizer_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,19 +1,43 @@
 /*
- * tokenizer_impl.h - what a struct tokenizer holds; for models/tokenizer and models/tokenizer_train only.
+ * tokenizer_parts.h - what a struct tokenizer holds, and how one is built; for models/tokenizer and
+ * models/tokenizer_train only.
  */
-#ifndef MODELS_TOKENIZER_TOKENIZER_IMPL_H
-#define MODELS_TOKENIZER_TOKENIZER_IMPL_H
+#ifndef MODELS_TOKENIZER_TOKENIZER_PARTS_H
+#define MODELS_TOKENIZER_TOKENIZER_PARTS_H
 
 #include "models/pipeline/decoder.h"
 #include "models/pipeline/normalizer.h"
 #include "models/pipeline/pre_tokenizer.h"
-#include "models/tokenizer/added_tokens.h"
 #include "models/tokenizer/bpe.h"
 #include "models/tokenizer/tokenizer.h"
 #include "models/tokenizer/unigram.h"
 #include "models/tokenizer/wordpiece.h"
 
 #include <jansson.h>
+
+/* Tokens cut out of the text before the model sees it.
+ *
+ * Matching is leftmost-longest and stops at nothing; single_word, lstrip and rstrip then judge or widen a match, as in
+ * tokenizers' AddedVocabulary.  Tokens that are matched against raw text and those matched against normalised text are
+ * two separate sets. */
+enum { ADDED_MAX_TOKENS = 1 << 13 };
+
+struct added_token {
+    int32_t id;
+    bool special, normalized, single_word, lstrip, rstrip;
+};
+
+struct added_pattern {
+    char *text;
+    int64_t length;
+    struct added_token token;
+};
+
+struct added_set {
+    struct added_pattern *items; /* sorted by text */
+    int32_t count, cap;
+    bool starts[256]; /* bytes a pattern starts with */
+};
 
 struct tokenizer {
     enum { TOKENIZER_WORDPIECE, TOKENIZER_BPE, TOKENIZER_UNIGRAM } kind;
@@ -55,15 +79,5 @@ void tokenizer_pieces(const struct tokenizer *t, const char *text, int64_t lengt
                       void *to);
 /* The added token of this id, or NULL; before tokenizer_prepare too. */
 const struct added_token *tokenizer_added(const struct tokenizer *t, int32_t id);
-
-/* The model of a tokenizer.json; a new reference. */
-json_t *tokenizer_bpe_json(const struct tokenizer *t);
-json_t *tokenizer_unigram_json(const struct tokenizer *t);
-
-struct tokenizer_folder;
-/* From a parsed tokenizer.json, and from the bytes of a vocab.txt; f tells of the other files of the folder. */
-struct tokenizer *tokenizer_from_json(const json_t *root, const struct tokenizer_folder *f, struct error *err);
-struct tokenizer *tokenizer_from_lines(const char *text, size_t length, const struct tokenizer_folder *f,
-                                       struct error *err);
 
 #endif
