@@ -1,7 +1,7 @@
 #include "data/util/json.h"
 #include "models/chat/chat.h"
 #include "models/tokenizer/vocab.h"
-#include "models/tokenizer_train/bpe_train.h"
+#include "models/tokenizer_train/tokenizer_train.h"
 #include "tests/support/tokens.h"
 
 #include <stdlib.h>

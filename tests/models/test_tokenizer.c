@@ -1,5 +1,5 @@
 #include "models/tokenizer/tokenizer.h"
-#include "models/tokenizer_train/wordpiece_train.h"
+#include "models/tokenizer_train/tokenizer_train.h"
 #include "models/unicode/normal_text.h"
 #include "models/unicode/utf8.h"
 #include "tests/support/tokens.h"

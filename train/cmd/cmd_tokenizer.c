@@ -3,7 +3,7 @@
 #include "data/util/log.h"
 #include "data/util/out_file.h"
 #include "models/chat/chat.h"
-#include "models/tokenizer_train/bpe_train.h"
+#include "models/tokenizer_train/tokenizer_train.h"
 #include "train/cmd/commands.h"
 #include "train/run/text_list.h"
 

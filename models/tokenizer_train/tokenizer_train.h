@@ -1,11 +1,12 @@
 /*
- * bpe_train.h - a byte-level BPE vocabulary learnt from text, merge by merge as tokenizers' BpeTrainer learns it.
+ * tokenizer_train.h - vocabularies learnt from text: byte-level BPE, merge by merge as tokenizers' BpeTrainer learns
+ * it, and WordPiece.
  *
  * Its kind says how text is cut into words and normalised, which special tokens conversations need, and whether a word
  * that is a token wins over merging: Llama 3's ways, Qwen 2's, or ours for small models that must learn to copy.
  */
-#ifndef MODELS_TOKENIZER_TRAIN_BPE_TRAIN_H
-#define MODELS_TOKENIZER_TRAIN_BPE_TRAIN_H
+#ifndef MODELS_TOKENIZER_TRAIN_TOKENIZER_TRAIN_H
+#define MODELS_TOKENIZER_TRAIN_TOKENIZER_TRAIN_H
 
 #include "models/tokenizer/tokenizer.h"
 
@@ -33,6 +34,18 @@ struct bpe_plan {
  * word).
  */
 struct tokenizer *tokenizer_from_bytes(const char *const *texts, int64_t n, const struct bpe_plan *plan,
+                                       struct error *err);
+
+/* A WordPiece vocabulary learnt from text.
+ *
+ * It is the alphabet and what grows out of it: the pair of neighbouring pieces that stands most often in the corpus
+ * becomes one piece, again and again, until the vocabulary is full or no pair stands twice. */
+
+/* Learns an uncased WordPiece vocabulary of at most vocab_size tokens from n texts.  The same texts in the same order
+ * give the same vocabulary on every machine.  ASCII letters, digits and punctuation are always in it, so that no plain
+ * word is unknown, and so are [unused0] to [unusedN], N = unused - 1, which no text is cut into.  NULL with
+ * EXIT_CODE_USAGE unless 256 <= vocab_size <= 1,000,000. */
+struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int unused, int32_t vocab_size,
                                        struct error *err);
 
 #endif
