@@ -63,6 +63,9 @@ void chat_release(struct chat *c);
 /* Writes chat_template.jinja of "llama3-bare" or "chatml-bare", whose text is ours, into dir. */
 int chat_write(const char *dir, const char *name, struct error *err);
 const char *chat_name(const struct chat *c);
+/* The name of the published template with this fingerprint, hash_bytes() of its text without a last line break.  NULL
+ * for an unknown one. */
+const char *chat_name_of(uint64_t fingerprint);
 /* The token that ends a turn. */
 int32_t chat_end(const struct chat *c);
 

@@ -72,7 +72,4 @@ void chat_append(struct chat_text *out, const char *text, int64_t length, int32_
 /* A message's text, without the white space round it where `trims`. */
 void chat_append_content(struct chat_text *out, const char *content, bool trims, bool answer);
 
-/* NULL when it is nobody's. */
-const struct chat_template *chat_by_fingerprint(uint64_t fingerprint);
-
 #endif

@@ -61,7 +61,7 @@ static const struct chat_template *by_name(const char *name, struct error *err)
     return NULL;
 }
 
-const struct chat_template *chat_by_fingerprint(uint64_t fingerprint)
+static const struct chat_template *by_fingerprint(uint64_t fingerprint)
 {
     for (int i = 0; i < ARRAY_LEN(templates); i++)
         if (templates[i].fingerprint == fingerprint)
@@ -69,11 +69,17 @@ const struct chat_template *chat_by_fingerprint(uint64_t fingerprint)
     return NULL;
 }
 
+const char *chat_name_of(uint64_t fingerprint)
+{
+    const struct chat_template *found = by_fingerprint(fingerprint);
+    return found ? found->name : NULL;
+}
+
 static const struct chat_template *by_text(const char *text, const char *where, struct error *err)
 {
     size_t length = strlen(text);
     uint64_t hash = hash_bytes(HASH_START, text, length - (length > 0 && text[length - 1] == '\n'));
-    const struct chat_template *found = chat_by_fingerprint(hash);
+    const struct chat_template *found = by_fingerprint(hash);
 
     if (!found)
         error_set(err, EXIT_CODE_CHECKPOINT,
