@@ -1,10 +1,69 @@
-#include "models/chat/chat_impl.h"
+#include "models/chat/chat.h"
+
+#include "data/util/json.h"
+#include "data/util/whole_file.h"
 #include "models/unicode/utf8.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-void chat_append(struct chat_text *out, const char *text, int64_t length, int32_t special, bool answer)
+enum chat_mark { CHAT_TURN_END, CHAT_HEAD, CHAT_HEAD_END, CHAT_TEXT_START };
+
+/* Templates that put the same special tokens in the same places. */
+struct chat_family {
+    const char *marks[CHAT_MARKS]; /* n_marks special tokens, by enum chat_mark */
+    int n_marks;
+    const char *behind_turn;
+    void (*put_head)(const struct chat *c, struct chat_text *out, const char *role);
+    /* content is the first message when that is the system's, else NULL */
+    void (*put_system)(const struct chat *c, struct chat_text *out, const char *content);
+};
+
+struct chat_template {
+    const char *name;
+    uint64_t fingerprint;             /* hash_bytes of the published text without its last line break */
+    const struct chat_family *family; /* NULL: a template in pieces */
+    bool trims;                       /* white space round every message goes */
+    const char *today;                /* Llama: the date it tells, NULL for no turn of its own */
+    const char *system;               /* ChatML: the system's message when there is none, NULL for no turn */
+    const char *text;                 /* where chat_write can write it, else NULL */
+    const char *form;                 /* of a template in pieces, as its file would be */
+};
+
+/* Where the pieces of a template stand. */
+enum chat_place {
+    CHAT_START,
+    CHAT_BEFORE_SYSTEM,
+    CHAT_BEHIND_SYSTEM,
+    CHAT_BEFORE_USER,
+    CHAT_BEHIND_USER,
+    CHAT_BEFORE_ASSISTANT,
+    CHAT_BEHIND_ASSISTANT, /* the first is the token that ends an answer */
+    CHAT_PLACES
+};
+
+enum { CHAT_PIECES = 64 };
+
+/* A special token, or plain text (token is -1). */
+struct chat_piece {
+    char *text;
+    int32_t token;
+};
+
+/* A template in pieces: those of a place are first[place] .. first[place + 1] - 1. */
+struct chat_form {
+    struct chat_template template;
+    char name[32];
+    struct chat_piece pieces[CHAT_PIECES];
+    int first[CHAT_PLACES + 1];
+    char *join; /* what stands between the system's message and the first user's; NULL: it has a turn of its own */
+    bool trims;
+};
+
+/* A stretch of text goes to the end of out. */
+static void append(struct chat_text *out, const char *text, int64_t length, int32_t special, bool answer)
 {
     if (out->cap - out->length <= length) {
         out->cap = (out->cap + length) * 2 + 256;
@@ -19,13 +78,13 @@ void chat_append(struct chat_text *out, const char *text, int64_t length, int32_
 
 static void put(struct chat_text *out, const char *text)
 {
-    chat_append(out, text, (int64_t)strlen(text), -1, false);
+    append(out, text, (int64_t)strlen(text), -1, false);
 }
 
 static void put_mark(const struct chat *c, struct chat_text *out, enum chat_mark which, bool answer)
 {
     const char *text = c->template->family->marks[which];
-    chat_append(out, text, (int64_t)strlen(text), c->marks[which], answer);
+    append(out, text, (int64_t)strlen(text), c->marks[which], answer);
 }
 
 /* White space as Python's str.strip() sees it. */
@@ -55,18 +114,19 @@ static const char *trim(const char *text, int64_t *length)
     return start < 0 ? text : text + start;
 }
 
-void chat_append_content(struct chat_text *out, const char *content, bool trims, bool answer)
+/* A message's text, without the white space round it where `trims`. */
+static void append_content(struct chat_text *out, const char *content, bool trims, bool answer)
 {
     int64_t length = (int64_t)strlen(content);
 
     if (trims)
         content = trim(content, &length);
-    chat_append(out, content, length, -1, answer);
+    append(out, content, length, -1, answer);
 }
 
 static void put_content(const struct chat *c, struct chat_text *out, const char *content, bool answer)
 {
-    chat_append_content(out, content, c->template->trims, answer);
+    append_content(out, content, c->template->trims, answer);
 }
 
 static bool is_role(const struct chat_message *m, const char *role)
@@ -112,7 +172,7 @@ static void llama_system(const struct chat *c, struct chat_text *out, const char
     put_mark(c, out, CHAT_TURN_END, false);
 }
 
-const struct chat_family chat_llama3 = {
+static const struct chat_family llama3 = {
     .marks = { "<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>", "<|begin_of_text|>" },
     .n_marks = 4,
     .behind_turn = "",
@@ -137,29 +197,13 @@ static void chatml_system(const struct chat *c, struct chat_text *out, const cha
         put_turn(c, out, &(struct chat_message){ "system", content });
 }
 
-const struct chat_family chat_chatml = {
+static const struct chat_family chatml = {
     .marks = { "<|im_end|>", "<|im_start|>" },
     .n_marks = 2,
     .behind_turn = "\n",
     .put_head = chatml_head,
     .put_system = chatml_system,
 };
-
-void chat_render(const struct chat *c, const struct chat_messages *m, bool prompt, struct chat_text *out)
-{
-    bool system = m->count > 0 && is_role(m->items, "system");
-
-    out->length = out->count = 0;
-    if (c->form) {
-        chat_form_render(c->form, m, prompt, out);
-        return;
-    }
-    c->template->family->put_system(c, out, system ? m->items->content : NULL);
-    for (int64_t i = system; i < m->count; i++)
-        put_turn(c, out, m->items + i);
-    if (prompt)
-        c->template->family->put_head(c, out, "assistant");
-}
 
 const char *chat_name(const struct chat *c)
 {
@@ -230,4 +274,478 @@ void chat_messages_release(struct chat_messages *m)
 {
     free(m->items);
     *m = (struct chat_messages){ 0 };
+}
+
+/* Templates in pieces, as a file says them (docs/reference/chat-templates.md). */
+
+/* A file being read. */
+struct form_reader {
+    struct chat_form *form;
+    int n; /* pieces so far */
+    const struct tokenizer *tokenizer;
+    const char *where;
+    struct error *err;
+};
+
+static int refuse(const struct form_reader *r, const char *place, const char *expected)
+{
+    return error_set(r->err, EXIT_CODE_DATA, "%s: %s: expected %s", r->where, place, expected);
+}
+
+static int add_piece(struct form_reader *r, const json_t *v, const char *place)
+{
+    const char *token = json_is_object(v) ? json_string_value(json_object_get(v, "token")) : NULL;
+    const char *text = token ? token : json_string_value(v);
+    int32_t id = token ? tokenizer_id(r->tokenizer, token) : -1;
+
+    if (!text || !*text || (token && json_object_size(v) != 1))
+        return refuse(r, place, "a list of texts and {\"token\": TEXT}");
+    if (token && id < 0)
+        return error_set(r->err, EXIT_CODE_CHECKPOINT, "%s: %s: the token %.80s is not in the vocabulary", r->where,
+                         place, token);
+    if (r->n == CHAT_PIECES)
+        return refuse(r, place, "64 pieces at most in all");
+    r->form->pieces[r->n++] = (struct chat_piece){ xstrdup(text), id };
+    return 0;
+}
+
+static int add_place(struct form_reader *r, const json_t *list, const char *place)
+{
+    const json_t *v;
+    size_t i;
+
+    if (list && !json_is_array(list))
+        return refuse(r, place, "a list of texts and {\"token\": TEXT}");
+    json_array_foreach(list, i, v)
+    {
+        if (add_piece(r, v, place))
+            return -1;
+    }
+    return 0;
+}
+
+/* What stands before and behind a role's messages; NULL: nothing. */
+static int add_role(struct form_reader *r, const json_t *o, const char *role, enum chat_place before)
+{
+    const char *key;
+    json_t *v;
+
+    if (o && !json_is_object(o))
+        return refuse(r, role, "{\"before\": [...], \"behind\": [...]}");
+    json_object_foreach((json_t *)(uintptr_t)o, key, v)
+    {
+        if (strcmp(key, "before") && strcmp(key, "behind"))
+            return refuse(r, role, "before and behind, and no more");
+    }
+    r->form->first[before] = r->n;
+    if (add_place(r, json_object_get(o, "before"), role))
+        return -1;
+    r->form->first[before + 1] = r->n;
+    return add_place(r, json_object_get(o, "behind"), role);
+}
+
+static int check_keys(const struct form_reader *r, const json_t *o)
+{
+    static const char *const known[] = { "start", "system", "user", "assistant", "join", "trim" };
+    const char *key;
+    json_t *v;
+
+    if (!json_is_object(o))
+        return error_set(r->err, EXIT_CODE_DATA, "%s: expected an object", r->where);
+    json_object_foreach((json_t *)(uintptr_t)o, key, v)
+    {
+        int i = 0;
+        while (i < ARRAY_LEN(known) && strcmp(known[i], key))
+            i++;
+        if (i == ARRAY_LEN(known))
+            return error_set(r->err, EXIT_CODE_DATA,
+                             "%s: field \"%.60s\": expected start, system, user, assistant, join or trim", r->where,
+                             key);
+    }
+    return 0;
+}
+
+static int read_join(struct form_reader *r, const json_t *o)
+{
+    const json_t *join = json_object_get(o, "join");
+
+    if (!json_object_get(o, "system") == !join)
+        return refuse(r, "system", "either system, or join, which stands between its message and the user's");
+    if (join && !json_is_string(join))
+        return refuse(r, "join", "a text");
+    r->form->join = join ? xstrdup(json_string_value(join)) : NULL;
+    return 0;
+}
+
+static int read_form(struct form_reader *r, const json_t *o)
+{
+    struct chat_form *f = r->form;
+
+    if (check_keys(r, o) || read_join(r, o))
+        return -1;
+    if (json_object_get(o, "trim") && json_get_bool(o, "trim", &f->trims, r->where, r->err))
+        return -1;
+    if (!json_object_get(o, "user") || !json_object_get(o, "assistant"))
+        return refuse(r, "user, assistant", "both");
+    if (add_place(r, json_object_get(o, "start"), "start") ||
+        add_role(r, json_object_get(o, "system"), "system", CHAT_BEFORE_SYSTEM) ||
+        add_role(r, json_object_get(o, "user"), "user", CHAT_BEFORE_USER) ||
+        add_role(r, json_object_get(o, "assistant"), "assistant", CHAT_BEFORE_ASSISTANT))
+        return -1;
+    f->first[CHAT_PLACES] = r->n;
+    int end = f->first[CHAT_BEHIND_ASSISTANT];
+    if (end == r->n || f->pieces[end].token < 0)
+        return refuse(r, "assistant", "behind to begin with the token that ends an answer");
+    return 0;
+}
+
+static void form_free(struct chat_form *form)
+{
+    for (int i = 0; form && i < CHAT_PIECES; i++)
+        free(form->pieces[i].text);
+    if (form)
+        free(form->join);
+    free(form);
+}
+
+/* The template that a parsed file says.  -1 with EXIT_CODE_DATA, or EXIT_CODE_CHECKPOINT where the vocabulary lacks a
+ * token. */
+static int form_read(struct chat_form **form, const json_t *o, const char *where, const struct tokenizer *t,
+                     struct error *err)
+{
+    struct form_reader r = { .form = xcalloc(1, sizeof *r.form), .tokenizer = t, .where = where, .err = err };
+
+    if (read_form(&r, o)) {
+        form_free(r.form);
+        return -1;
+    }
+    *form = r.form;
+    return 0;
+}
+
+/* Of the pieces behind an answer the first, which ends it, is the answer's. */
+static void put_place(const struct chat_form *f, struct chat_text *out, enum chat_place place)
+{
+    for (int i = f->first[place]; i < f->first[place + 1]; i++) {
+        bool answer = place == CHAT_BEHIND_ASSISTANT && i == f->first[place];
+        append(out, f->pieces[i].text, (int64_t)strlen(f->pieces[i].text), f->pieces[i].token, answer);
+    }
+}
+
+static enum chat_place place_of(const char *role)
+{
+    return !strcmp(role, "system") ? CHAT_BEFORE_SYSTEM
+           : !strcmp(role, "user") ? CHAT_BEFORE_USER
+                                   : CHAT_BEFORE_ASSISTANT;
+}
+
+/* joined: a system's message that stands before this one's text, or NULL. */
+static void put_message(const struct chat_form *f, struct chat_text *out, const struct chat_message *m,
+                        const char *joined)
+{
+    enum chat_place place = place_of(m->role);
+
+    put_place(f, out, place);
+    if (joined) {
+        append_content(out, joined, f->trims, false);
+        append(out, f->join, (int64_t)strlen(f->join), -1, false);
+    }
+    append_content(out, m->content, f->trims, place == CHAT_BEFORE_ASSISTANT);
+    put_place(f, out, place + 1);
+}
+
+static void form_render(const struct chat_form *f, const struct chat_messages *m, bool prompt, struct chat_text *out)
+{
+    const char *joined = NULL;
+
+    put_place(f, out, CHAT_START);
+    for (int64_t i = 0; i < m->count; i++) {
+        enum chat_place place = place_of(m->items[i].role);
+        if (f->join && place == CHAT_BEFORE_SYSTEM) {
+            joined = m->items[i].content;
+            continue;
+        }
+        put_message(f, out, &m->items[i], place == CHAT_BEFORE_USER ? joined : NULL);
+        joined = place == CHAT_BEFORE_USER ? NULL : joined;
+    }
+    if (prompt)
+        put_place(f, out, CHAT_BEFORE_ASSISTANT);
+}
+
+/* The templates, found by name or by what a model folder says, and the messages of a record. */
+
+enum { MAX_TEMPLATE = 1 << 20, MAX_PATH = 4096 };
+
+#define QWEN "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
+
+/* Ours, for vocabularies learnt from text: the turns and nothing else. */
+#define LLAMA3_BARE                                                                                                    \
+    "{{ bos_token }}{% for message in messages %}{{ '<|start_header_id|>' + message['role'] + "                        \
+    "'<|end_header_id|>\\n\\n' + message['content'] | trim + '<|eot_id|>' }}{% endfor %}"                              \
+    "{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{% endif %}"
+#define CHATML_BARE                                                                                                    \
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + "                 \
+    "'<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+
+/* Gemma's template refuses a system's message; ours has it before the first user's. */
+#define GEMMA                                                                                                          \
+    "{\"start\":[{\"token\":\"<bos>\"}],\"join\":\"\\n\\n\",\"trim\":true,"                                            \
+    "\"user\":{\"before\":[{\"token\":\"<start_of_turn>\"},\"user\\n\"],"                                              \
+    "\"behind\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]},"                                                             \
+    "\"assistant\":{\"before\":[{\"token\":\"<start_of_turn>\"},\"model\\n\"],"                                        \
+    "\"behind\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]}}"
+/* Of Mistral 7B Instruct 0.1, with a blank behind each answer, and of 0.2; both refuse a system's message too. */
+#define MISTRAL(behind)                                                                                                   \
+    "{\"start\":[{\"token\":\"<s>\"}],\"join\":\"\\n\\n\",\"user\":{\"before\":[\"[INST] \"],\"behind\":[\" [/INST]\"]}," \
+    "\"assistant\":{\"behind\":[{\"token\":\"</s>\"}" behind "]}}"
+
+static const struct chat_template templates[] = {
+    /* Meta's, of Llama 3.1 and 3.3 */
+    { "llama3", 0xcc0368e1ffb6b958, &llama3, true, "26 Jul 2024", NULL, NULL, NULL },
+    /* Unsloth's, which its adapters were trained with */
+    { "llama3-unsloth", 0x85268fb1bbb68a11, &llama3, false, "26 July 2024", NULL, NULL, NULL },
+    /* Qwen 2.5's, and Unsloth's copy of it */
+    { "chatml", 0xe642ce246d7f2e3d, &chatml, false, NULL, QWEN, NULL, NULL },
+    { "chatml", 0x9927118b34627a4d, &chatml, false, NULL, QWEN, NULL, NULL },
+    /* Qwen 3's of July 2025 */
+    { "chatml-bare", 0x3751fe8ea48448ab, &chatml, false, NULL, NULL, NULL, NULL },
+    { "llama3-bare", 0x2fd22ccbef699b03, &llama3, true, NULL, NULL, LLAMA3_BARE, NULL },
+    { "chatml-bare", 0xaf4d3c86a9a50e79, &chatml, false, NULL, NULL, CHATML_BARE, NULL },
+    { .name = "gemma", .fingerprint = 0x70f3cded3fb90051, .form = GEMMA },
+    { .name = "mistral-spaced", .fingerprint = 0xc730acc029ce6ee0, .form = MISTRAL(",\" \"") },
+    { .name = "mistral", .fingerprint = 0x8c734b90b4f8d84d, .form = MISTRAL("") },
+};
+#define NAMES "llama3, llama3-unsloth, llama3-bare, chatml, chatml-bare, gemma, mistral or mistral-spaced"
+
+void chat_render(const struct chat *c, const struct chat_messages *m, bool prompt, struct chat_text *out)
+{
+    bool system = m->count > 0 && is_role(m->items, "system");
+
+    out->length = out->count = 0;
+    if (c->form) {
+        form_render(c->form, m, prompt, out);
+        return;
+    }
+    c->template->family->put_system(c, out, system ? m->items->content : NULL);
+    for (int64_t i = system; i < m->count; i++)
+        put_turn(c, out, m->items + i);
+    if (prompt)
+        c->template->family->put_head(c, out, "assistant");
+}
+
+static const struct chat_template *by_name(const char *name, struct error *err)
+{
+    for (int i = 0; i < ARRAY_LEN(templates); i++)
+        if (strcmp(templates[i].name, name) == 0)
+            return templates + i;
+    error_set(err, EXIT_CODE_USAGE,
+              "chat template: expected " NAMES ", or a file whose name ends in .json, got \"%.80s\"", name);
+    return NULL;
+}
+
+static const struct chat_template *by_fingerprint(uint64_t fingerprint)
+{
+    for (int i = 0; i < ARRAY_LEN(templates); i++)
+        if (templates[i].fingerprint == fingerprint)
+            return templates + i;
+    return NULL;
+}
+
+const char *chat_name_of(uint64_t fingerprint)
+{
+    const struct chat_template *found = by_fingerprint(fingerprint);
+    return found ? found->name : NULL;
+}
+
+static const struct chat_template *by_text(const char *text, const char *where, struct error *err)
+{
+    size_t length = strlen(text);
+    uint64_t hash = hash_bytes(HASH_START, text, length - (length > 0 && text[length - 1] == '\n'));
+    const struct chat_template *found = by_fingerprint(hash);
+
+    if (!found)
+        error_set(err, EXIT_CODE_CHECKPOINT,
+                  "%s: a chat template of fingerprint %016llx is not known; say which to use: " NAMES
+                  ", or a file that says it in pieces",
+                  where, (unsigned long long)hash);
+    return found;
+}
+
+/* One text, or a list of them with names, of which "default" counts.  NULL when there is none. */
+static const char *text_of(const json_t *value)
+{
+    const json_t *o;
+    size_t i;
+
+    if (json_is_string(value))
+        return json_string_value(value);
+    json_array_foreach(value, i, o)
+    {
+        const char *name = json_string_value(json_object_get(o, "name"));
+        if (name && strcmp(name, "default") == 0)
+            return json_string_value(json_object_get(o, "template"));
+    }
+    return NULL;
+}
+
+static const struct chat_template *from_config(const char *dir, struct error *err)
+{
+    char path[MAX_PATH];
+    const struct chat_template *found = NULL;
+
+    snprintf(path, sizeof path, "%s/tokenizer_config.json", dir);
+    json_t *config = access(path, F_OK) == 0 ? json_read_file_reals(path, err) : NULL;
+    if (!config && access(path, F_OK) == 0)
+        return NULL;
+    const char *text = text_of(json_object_get(config, "chat_template"));
+    if (text)
+        found = by_text(text, path, err);
+    else
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: no chat_template in it, and no chat_template.jinja beside it", path);
+    json_decref(config);
+    return found;
+}
+
+static const struct chat_template *from_jinja(const char *path, struct error *err)
+{
+    size_t n;
+    char *text = whole_file_read(path, MAX_TEMPLATE, &n, err);
+    const struct chat_template *found = text ? by_text(text, path, err) : NULL;
+
+    free(text);
+    return found;
+}
+
+static const struct chat_template *from_folder(const char *dir, struct error *err)
+{
+    char path[MAX_PATH];
+
+    if (strlen(dir) > MAX_PATH - 64) {
+        error_set(err, EXIT_CODE_CHECKPOINT, "%.80s...: path too long", dir);
+        return NULL;
+    }
+    snprintf(path, sizeof path, "%s/chat_template.jinja", dir);
+    return access(path, F_OK) ? from_config(dir, err) : from_jinja(path, err);
+}
+
+/* A template in pieces, ours or a user's. */
+static int open_form(struct chat *c, const json_t *o, const char *where, const struct tokenizer *t, struct error *err)
+{
+    if (form_read(&c->form, o, where, t, err))
+        return -1;
+    c->marks[CHAT_TURN_END] = c->form->pieces[c->form->first[CHAT_BEHIND_ASSISTANT]].token;
+    return 0;
+}
+
+/* Its name is its fingerprint, by which a run knows its template again. */
+static int open_file(struct chat *c, const char *path, const struct tokenizer *t, struct error *err)
+{
+    size_t n;
+    char *text = whole_file_read(path, MAX_TEMPLATE, &n, err);
+    json_t *o = text ? json_read_file(path, err) : NULL;
+    int rc = o ? open_form(c, o, path, t, err) : -1;
+
+    if (rc == 0) {
+        struct chat_form *f = c->form;
+        snprintf(f->name, sizeof f->name, "pieces-%016llx", (unsigned long long)hash_bytes(HASH_START, text, n));
+        f->template.name = f->name;
+        c->template = &f->template;
+    }
+    json_decref(o);
+    free(text);
+    return rc;
+}
+
+static int open_own_form(struct chat *c, const char *dir, const struct tokenizer *t, struct error *err)
+{
+    char where[MAX_PATH];
+    json_t *o = json_loads(c->template->form, 0, NULL);
+
+    CHECK(o, "chat template %s is not JSON", c->template->name);
+    snprintf(where, sizeof where, "%.4000s: chat template %s", dir, c->template->name);
+    int rc = open_form(c, o, where, t, err);
+    json_decref(o);
+    return rc;
+}
+
+void chat_release(struct chat *c)
+{
+    form_free(c->form);
+    *c = (struct chat){ 0 };
+}
+
+int chat_open(struct chat *c, const char *dir, const char *name, const struct tokenizer *t, struct error *err)
+{
+    *c = (struct chat){ 0 };
+    if (name && text_ends_with(name, ".json"))
+        return open_file(c, name, t, err);
+    c->template = name ? by_name(name, err) : from_folder(dir, err);
+    if (!c->template) {
+        if (err && err->code == EXIT_CODE_DATA)
+            err->code = EXIT_CODE_CHECKPOINT;
+        return -1;
+    }
+    if (c->template->form)
+        return open_own_form(c, dir, t, err);
+    for (int i = 0; i < c->template->family->n_marks; i++) {
+        const char *text = c->template->family->marks[i];
+        if ((c->marks[i] = tokenizer_id(t, text)) < 0)
+            return error_set(err, EXIT_CODE_CHECKPOINT,
+                             "%s: chat template %s needs the token %s, which is not in the vocabulary", dir,
+                             c->template->name, text);
+    }
+    return 0;
+}
+
+int chat_write(const char *dir, const char *name, struct error *err)
+{
+    char path[MAX_PATH];
+    struct out_file o;
+    const char *text = NULL;
+
+    for (int i = 0; i < ARRAY_LEN(templates); i++)
+        if (templates[i].text && strcmp(templates[i].name, name) == 0)
+            text = templates[i].text;
+    CHECK(text, "chat template %s has no text here", name);
+    if (snprintf(path, sizeof path, "%s/chat_template.jinja", dir) >= (int)sizeof path)
+        return error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", dir);
+    if (out_file_open(&o, path, err))
+        return -1;
+    if (fputs(text, o.f) != EOF)
+        return out_file_commit(&o, err);
+    out_file_abort(&o);
+    return error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", path, strerror(errno));
+}
+
+static int read_message(struct chat_messages *m, const json_t *o, const char *where, struct error *err)
+{
+    struct chat_message message = { json_get_string(o, "role", where, err), NULL };
+
+    if (!message.role || !(message.content = json_get_string(o, "content", where, err)))
+        return -1;
+    if (strcmp(message.role, "system") != 0 && strcmp(message.role, "user") != 0 &&
+        strcmp(message.role, "assistant") != 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: role: expected system, user or assistant, got \"%.80s\"", where,
+                         message.role);
+    GROW(m->items, m->count, m->cap);
+    m->items[m->count++] = message;
+    return 0;
+}
+
+int chat_read(struct chat_messages *m, const json_t *list, const char *where, struct error *err)
+{
+    char inside[MAX_PATH];
+    const json_t *o;
+    size_t i;
+
+    m->count = 0;
+    json_array_foreach(list, i, o)
+    {
+        snprintf(inside, sizeof inside, "%s: messages[%zu]", where, i);
+        if (read_message(m, o, inside, err))
+            return -1;
+    }
+    if (m->count == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: messages: expected a list of {\"role\", \"content\"}", where);
+    return 0;
 }
