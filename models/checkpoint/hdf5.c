@@ -2,16 +2,298 @@
 
 #include "models/checkpoint/checksum.h"
 #include "models/checkpoint/durable.h"
-#include "models/checkpoint/hdf5_seal.h"
-
-#include <hdf5.h>
+#include "models/checkpoint/hdf5_format.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <hdf5.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum { BUFFER = 1 << 20 };
+
+static void seal_text(char out[SEAL_BYTES], int64_t bytes, uint64_t sum)
+{
+    memset(out, 0, SEAL_BYTES);
+    snprintf(out, SEAL_BYTES, "ambit checkpoint %d\nbytes %" PRId64 "\nxxh64 %016" PRIx64 "\n", HDF5_VERSION, bytes,
+             sum);
+}
+
+/* Up to n bytes at an offset; fewer only at the end of the file, -1 on an error. */
+static ssize_t read_at(int fd, void *out, size_t n, int64_t at)
+{
+    size_t done = 0;
+
+    while (done < n) {
+        ssize_t got = pread(fd, (char *)out + done, n - done, (off_t)(at + (int64_t)done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* The sum of everything after the seal, and the file's length. */
+static int sum_body(int fd, int64_t *bytes, uint64_t *sum)
+{
+    unsigned char *buffer = xmalloc(BUFFER);
+    struct checksum c;
+    ssize_t n;
+
+    checksum_init(&c);
+    *bytes = SEAL_BYTES;
+    while ((n = read_at(fd, buffer, BUFFER, *bytes)) > 0) {
+        checksum_update(&c, buffer, (size_t)n);
+        *bytes += n;
+    }
+    *sum = checksum_final(&c);
+    free(buffer);
+    return n < 0 ? -1 : 0;
+}
+
+int seal_write(int fd, const char *path, struct error *err)
+{
+    char text[SEAL_BYTES];
+    int64_t bytes;
+    uint64_t sum;
+
+    if (sum_body(fd, &bytes, &sum))
+        return error_set(err, EXIT_CODE_FAILURE, "%s: %s", path, strerror(errno));
+    seal_text(text, bytes, sum);
+    return durable_write(fd, text, sizeof text, 0, path, err);
+}
+
+/* What the first line says; -1 when it is no seal of ours. */
+static int seal_version(const char *text)
+{
+    static const char magic[] = "ambit checkpoint ";
+    char *end;
+
+    if (memcmp(text, magic, sizeof magic - 1) != 0)
+        return -1;
+    long version = strtol(text + sizeof magic - 1, &end, 10);
+    return *end == '\n' && version > 0 && version < 1000000 ? (int)version : -1;
+}
+
+/* Whether the file is as long as its seal says; one that is not would be read to its end for nothing. */
+static bool seal_length_holds(const char *text, int64_t length)
+{
+    char wanted[64];
+
+    snprintf(wanted, sizeof wanted, "\nbytes %" PRId64 "\n", length);
+    const char *line = strchr(text, '\n');
+    return line && strncmp(line, wanted, strlen(wanted)) == 0;
+}
+
+static int check_open_file(int fd, const char *path, int64_t *bytes, struct error *err)
+{
+    char text[SEAL_BYTES + 1] = { 0 }, wanted[SEAL_BYTES];
+    struct stat st;
+    uint64_t sum;
+
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: is not a file", path);
+    ssize_t n = read_at(fd, text, SEAL_BYTES, 0);
+    int version = n == SEAL_BYTES ? seal_version(text) : -1;
+
+    if (n < 0)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
+    if (version < 0)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not an ambit checkpoint, or cut off or damaged at its start",
+                         path);
+    if (version != HDF5_VERSION)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: format version %d, this program reads %d", path, version,
+                         HDF5_VERSION);
+    if (!seal_length_holds(text, st.st_size))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: damaged or cut off: %" PRId64 " bytes, its seal says %.60s",
+                         path, (int64_t)st.st_size, strchr(text, '\n') + 1);
+    if (sum_body(fd, bytes, &sum))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
+    seal_text(wanted, *bytes, sum);
+    if (memcmp(text, wanted, SEAL_BYTES) != 0)
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "%s: damaged or cut off: %" PRId64 " bytes with sum %016" PRIx64 ", its seal says %.60s", path,
+                         *bytes, sum, strchr(text, '\n') + 1);
+    return 0;
+}
+
+int seal_open(const char *path, int64_t *bytes, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* of a pipe it returns at once */
+
+    if (fd < 0)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
+    if (check_open_file(fd, path, bytes, err) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Reading. */
+
+/* Groups within groups; how often a structure of the file may be looked at. */
+enum { MAX_DEPTH = 4, LOOKS = 4 };
+
+/* A tensor of the file, and where its header is. */
+struct hdf5_place {
+    struct hdf5_tensor tensor;
+    int64_t at;
+};
+
+/* Tensors being listed. */
+struct listing {
+    struct hdf5_reader *r;
+    struct hdf5_file f;
+    int64_t bytes; /* of all tensors so far */
+    struct error *err;
+};
+
+static int refuse(const struct hdf5_reader *r, const char *name, const char *what, struct error *err)
+{
+    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %.300s%s%s", r->path, name, *name ? ": " : "", what);
+}
+
+static int add_tensor(struct listing *l, const char *name, int64_t at, const struct hdf5_tensor *t)
+{
+    struct hdf5_reader *r = l->r;
+
+    l->bytes += hdf5_tensor_size(t) * (int64_t)hdf5_type_size(t->type);
+    if (l->bytes > l->f.bytes)
+        return refuse(r, name, "its shape does not fit the file", l->err);
+    GROW(r->places, r->n, r->cap);
+    r->places[r->n] = (struct hdf5_place){ *t, at };
+    r->places[r->n++].tensor.name = xstrdup(name);
+    return 0;
+}
+
+static int list_object(struct listing *l, const char *name, int64_t at, int depth);
+
+static int list_link(struct listing *l, const char *group, const struct hdf5_link *link, int depth)
+{
+    char full[HDF5_MAX_NAME];
+    int n = snprintf(full, sizeof full, "%s%s%s", group, *group ? "/" : "", link->name);
+
+    if (n < 0 || n >= (int)sizeof full || depth > MAX_DEPTH)
+        return refuse(l->r, group, "holds longer names than a checkpoint does", l->err);
+    if (link->at < 0)
+        return refuse(l->r, full, "not a tensor or group of this file", l->err);
+    return list_object(l, full, link->at, depth);
+}
+
+static int list_object(struct listing *l, const char *name, int64_t at, int depth)
+{
+    struct hdf5_object o;
+    int rc = hdf5_object_read(&l->f, at, &o);
+
+    if (rc)
+        refuse(l->r, name, l->f.fault, l->err);
+    else if (!o.group)
+        rc = add_tensor(l, name, at, &o.tensor);
+    for (int i = 0; i < o.links.n && rc == 0; i++)
+        rc = list_link(l, name, &o.links.list[i], depth + 1);
+    hdf5_object_release(&o);
+    return rc;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct hdf5_place *)a)->tensor.name, ((const struct hdf5_place *)b)->tensor.name);
+}
+
+/* The places by name, and the tensors of them. */
+static int sort_tensors(struct hdf5_reader *r, struct error *err)
+{
+    if (r->n)
+        qsort(r->places, (size_t)r->n, sizeof *r->places, by_name);
+    for (int i = 1; i < r->n; i++)
+        if (!by_name(&r->places[i - 1], &r->places[i]))
+            return refuse(r, r->places[i].tensor.name, "stands there twice", err);
+    r->tensors = xcalloc((size_t)(r->n ? r->n : 1), sizeof *r->tensors);
+    for (int i = 0; i < r->n; i++)
+        r->tensors[i] = r->places[i].tensor;
+    return 0;
+}
+
+int hdf5_open(struct hdf5_reader *r, const char *path, struct error *err)
+{
+    *r = (struct hdf5_reader){ .path = xstrdup(path) };
+    r->fd = seal_open(path, &r->bytes, err);
+    struct listing l = { .r = r, .f = { .fd = r->fd, .bytes = r->bytes - SEAL_BYTES }, .err = err };
+    int rc = r->fd < 0 ? -1 : 0;
+
+    hdf5_allow(&l.f, LOOKS);
+    int64_t root = rc ? -1 : hdf5_root(&l.f);
+    if (rc == 0 && root < 0)
+        rc = refuse(r, "", l.f.fault, err);
+    if (rc || list_object(&l, "", root, 0) || sort_tensors(r, err)) {
+        hdf5_close(r);
+        return -1;
+    }
+    return 0;
+}
+
+void hdf5_close(struct hdf5_reader *r)
+{
+    if (r->path && r->fd >= 0)
+        close(r->fd);
+    for (int i = 0; i < r->n; i++)
+        free((char *)(uintptr_t)r->places[i].tensor.name);
+    free(r->places);
+    free(r->tensors);
+    free(r->path);
+    *r = (struct hdf5_reader){ .fd = -1 };
+}
+
+static const struct hdf5_place *find_place(const struct hdf5_reader *r, const char *name)
+{
+    struct hdf5_place key = { .tensor.name = name };
+    return r->n ? bsearch(&key, r->places, (size_t)r->n, sizeof key, by_name) : NULL;
+}
+
+const struct hdf5_tensor *hdf5_find(const struct hdf5_reader *r, const char *name)
+{
+    const struct hdf5_place *place = find_place(r, name);
+    return place ? &r->tensors[place - r->places] : NULL;
+}
+
+/* Whether a header says of the tensor what it said when it was listed. */
+static bool same_tensor(const struct hdf5_tensor *a, const struct hdf5_tensor *b)
+{
+    return a->type == b->type && a->ndim == b->ndim && !memcmp(a->shape, b->shape, sizeof a->shape);
+}
+
+int hdf5_get(const struct hdf5_reader *r, const struct hdf5_tensor *t, void *out, uint64_t *sum, struct error *err)
+{
+    struct hdf5_file f = { .fd = r->fd, .bytes = r->bytes - SEAL_BYTES };
+    struct hdf5_object o;
+    uint64_t found = 0;
+
+    hdf5_allow(&f, LOOKS);
+    int rc = hdf5_object_read(&f, find_place(r, t->name)->at, &o);
+    if (rc == 0 && !same_tensor(&o.tensor, t))
+        rc = hdf5_fail(&f, "was changed while it was read");
+    if (rc == 0 && !o.summed)
+        rc = hdf5_fail(&f, "no checksum beside it");
+    if (rc == 0)
+        rc = hdf5_data_read(&f, &o, out);
+    if (rc)
+        refuse(r, t->name, f.fault, err);
+    else if ((found = checksum_of(out, (size_t)hdf5_tensor_size(t) * hdf5_type_size(t->type))) != o.sum)
+        rc = error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: checksum: expected %016llx, got %016llx", r->path, t->name,
+                       (unsigned long long)o.sum, (unsigned long long)found);
+    hdf5_object_release(&o);
+    if (sum)
+        *sum = found;
+    return rc;
+}
 
 enum { CHUNK_BYTES = 1 << 20 };
 

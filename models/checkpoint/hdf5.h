@@ -58,4 +58,13 @@ const struct hdf5_tensor *hdf5_find(const struct hdf5_reader *r, const char *nam
 /* Reads one whole tensor of the reader and checks its sum; *sum (may be NULL) is that sum. */
 int hdf5_get(const struct hdf5_reader *r, const struct hdf5_tensor *t, void *out, uint64_t *sum, struct error *err);
 
+/* The 512 bytes before the HDF5 data: version, length and sum in plain text. */
+enum { SEAL_BYTES = 512 };
+
+/* Sums what follows the seal in an open file and writes the seal. */
+int seal_write(int fd, const char *path, struct error *err);
+/* Opens a file for reading; -1 with EXIT_CODE_CHECKPOINT unless every byte of it is what was sealed.  *bytes is its
+ * length. */
+int seal_open(const char *path, int64_t *bytes, struct error *err);
+
 #endif

@@ -1,15 +1,477 @@
 #include "models/checkpoint/hdf5_format.h"
 
-#include "models/checkpoint/hdf5_format_impl.h"
-
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Bytes that are being parsed; `ended` once more were asked for than there are. */
+struct hdf5_bytes {
+    const unsigned char *p;
+    size_t n;
+    bool ended;
+};
+
+/* The next n bytes by themselves; none behind the end. */
+static struct hdf5_bytes take_bytes(struct hdf5_bytes *b, size_t n)
+{
+    struct hdf5_bytes taken = { b->p, n, false };
+
+    if (n > b->n) {
+        b->ended = true;
+        b->n = 0;
+        return (struct hdf5_bytes){ b->p, 0, true };
+    }
+    b->p += n;
+    b->n -= n;
+    return taken;
+}
+
+/* The next n bytes as a number, the lowest first; 0 behind the end. */
+static uint64_t take(struct hdf5_bytes *b, int n)
+{
+    struct hdf5_bytes taken = take_bytes(b, (size_t)n);
+    uint64_t x = 0;
+
+    for (size_t i = taken.n; i-- > 0;)
+        x = x << 8 | taken.p[i];
+    return x;
+}
+
+/* An address or a length; -1 for one that no file has. */
+static int64_t take_place(struct hdf5_bytes *b)
+{
+    uint64_t x = take(b, 8);
+
+    return x > INT64_MAX ? -1 : (int64_t)x;
+}
+
+/* Whether the next bytes are those of the text, which are then behind. */
+static bool take_text(struct hdf5_bytes *b, const char *text)
+{
+    struct hdf5_bytes taken = take_bytes(b, strlen(text));
+
+    return !taken.ended && memcmp(taken.p, text, taken.n) == 0;
+}
+
+int hdf5_fail(struct hdf5_file *f, const char *fault)
+{
+    if (!f->fault)
+        f->fault = fault;
+    return -1;
+}
+
+void hdf5_allow(struct hdf5_file *f, int times)
+{
+    f->left = f->bytes > INT64_MAX / times ? INT64_MAX : times * f->bytes;
+    f->fault = NULL;
+}
+
+static int read_fully(int fd, unsigned char *out, size_t n, int64_t at)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t got = pread(fd, out + done, n - done, (off_t)(at + (int64_t)done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return -1;
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+/* n bytes at an address, the caller's to free; NULL where they are not in the file, or were read too often. */
+static unsigned char *load(struct hdf5_file *f, int64_t at, int64_t n)
+{
+    if (at < 0 || n <= 0 || at > f->bytes || n > f->bytes - at) {
+        hdf5_fail(f, "a part of it lies outside the file");
+        return NULL;
+    }
+    if (n > f->left) {
+        hdf5_fail(f, "its parts lie upon each other");
+        return NULL;
+    }
+    f->left -= n;
+    unsigned char *p = xmalloc((size_t)n);
+    if (read_fully(f->fd, p, (size_t)n, SEAL_BYTES + at) == 0)
+        return p;
+    free(p);
+    hdf5_fail(f, "cannot be read");
+    return NULL;
+}
+
+/* The links of a large group lie in a fractal heap, and a B-tree tells where. */
+
+enum {
+    HEAP_HEADER = 146,
+    INDIRECT_HEADER = 17, /* signature, version, the heap's address, four bytes of place */
+    TREE_HEADER = 38,
+    NODE_HEADER = 6, /* signature, version, kind */
+    SUM_BYTES = 4,
+    LINKS_BY_NAME = 5, /* the kind of the tree */
+    RECORD = 11,       /* a hash, then a heap's id of ID bytes */
+    ID = 7,
+    PLACE_BITS = 32, /* of the places in a heap */
+    MAX_BLOCK_BITS = 30,
+    MAX_TREE_DEPTH = 8,
+    MAX_NODE = 1 << 20
+};
+
+/* Blocks double in size from row to row but for the first two; those of the first rows hold objects, the others
+ * blocks. */
+struct heap {
+    int width;          /* blocks in a row */
+    int64_t start, max; /* bytes of the smallest block, and of the largest that holds objects */
+    int64_t root;
+    int rows; /* of the root; 0: it holds objects itself */
+};
+
+static bool plain_name(const char *name, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (name[i] < ' ' || name[i] > '~' || name[i] == '/')
+            return false;
+    return n > 0;
+}
+
+/* A link message. */
+static int read_link_message(struct hdf5_file *f, struct hdf5_bytes b, struct hdf5_links *links)
+{
+    enum { LENGTH_BYTES = 3, ORDERED = 4, TYPED = 8, ENCODED = 16 };
+    bool version = take(&b, 1) == 1;
+    int flags = (int)take(&b, 1), type = flags & TYPED ? (int)take(&b, 1) : 0;
+
+    take_bytes(&b, (flags & ORDERED ? 8 : 0) + (flags & ENCODED ? 1 : 0));
+    uint64_t length = take(&b, 1 << (flags & LENGTH_BYTES));
+    struct hdf5_bytes name = take_bytes(&b, length < HDF5_MAX_NAME ? (size_t)length : b.n + 1);
+    if (!version || name.ended || !plain_name((const char *)name.p, name.n))
+        return hdf5_fail(f, "holds a name that ambit does not write");
+    GROW(links->list, links->n, links->cap);
+    struct hdf5_link *l = &links->list[links->n++];
+    memcpy(l->name, name.p, name.n);
+    l->name[name.n] = '\0';
+    l->at = type ? -1 : take_place(&b);
+    return b.ended ? hdf5_fail(f, "holds a link that is cut off") : 0;
+}
+
+static bool power_of_two(int64_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+static int read_heap(struct hdf5_file *f, struct heap *h, int64_t at)
+{
+    unsigned char *p = load(f, at, HEAP_HEADER);
+    struct hdf5_bytes b = { p, HEAP_HEADER, false };
+
+    if (!p)
+        return -1;
+    bool ok = take_text(&b, "FRHP") && take(&b, 1) == 0;
+    ok = ok && take(&b, 2) == ID && take(&b, 2) == 0; /* bytes of an id; of filters */
+    take_bytes(&b, 1 + 4 + 12 * 8); /* flags, the largest object, and what is free, used, huge and tiny */
+    h->width = (int)take(&b, 2);
+    h->start = take_place(&b);
+    h->max = take_place(&b);
+    ok = ok && take(&b, 2) == PLACE_BITS;
+    take_bytes(&b, 2);
+    h->root = take_place(&b);
+    h->rows = (int)take(&b, 2);
+    free(p);
+    ok = ok && power_of_two(h->width) && power_of_two(h->start) && power_of_two(h->max) && h->start <= h->max &&
+         h->max <= INT64_C(1) << MAX_BLOCK_BITS && h->rows <= PLACE_BITS;
+    return ok ? 0 : hdf5_fail(f, "its heap is not as ambit writes it");
+}
+
+/* The address in entry i of a block of blocks. */
+static int64_t read_entry(struct hdf5_file *f, int64_t block, int64_t i)
+{
+    unsigned char *p = block < 0 ? NULL : load(f, block + INDIRECT_HEADER + 8 * i, 8);
+    struct hdf5_bytes b = { p, 8, false };
+    int64_t at = p ? take_place(&b) : -1;
+
+    free(p);
+    return at;
+}
+
+/* Rows of a block of blocks that is that large. */
+static int rows_of(const struct heap *h, int64_t bytes)
+{
+    int rows = 1;
+
+    for (int64_t all = h->width * h->start; all < bytes; all *= 2)
+        rows++;
+    return rows;
+}
+
+/* The address of the byte at a place of the heap, n bytes behind which lie in one block, or -1. */
+static int64_t find_place(struct hdf5_file *f, const struct heap *h, int64_t place, int64_t n)
+{
+    int64_t block = h->root, size = h->start;
+
+    for (int rows = h->rows; rows > 0 && block >= 0;) {
+        int row = 0;
+        for (size = h->start; row < rows && place >= h->width * size; row++) {
+            place -= h->width * size;
+            size = h->start << (row > 0 ? row : 0);
+        }
+        if (row == rows)
+            return -1;
+        block = read_entry(f, block, (int64_t)row * h->width + place / size);
+        place %= size;
+        rows = size > h->max ? rows_of(h, size) : 0;
+    }
+    return block >= 0 && place <= size - n ? block + place : -1;
+}
+
+/* The object of an id is a link message. */
+static int read_link(struct hdf5_file *f, const struct heap *h, struct hdf5_bytes id, struct hdf5_links *links)
+{
+    bool managed = take(&id, 1) == 0;
+    int64_t place = (int64_t)take(&id, PLACE_BITS / 8), n = (int64_t)take(&id, 2);
+    int64_t at = managed ? find_place(f, h, place, n) : -1;
+    unsigned char *p = at < 0 ? NULL : load(f, at, n);
+
+    if (!p)
+        return hdf5_fail(f, "a link of it is not in its heap");
+    int rc = read_link_message(f, (struct hdf5_bytes){ p, (size_t)n, false }, links);
+    free(p);
+    return rc;
+}
+
+/* What the levels of a tree have in common: the length of a node, and of the counts beside a pointer. */
+struct tree {
+    int64_t node;
+    int count;                     /* bytes of the number of records in a node */
+    int total[MAX_TREE_DEPTH + 1]; /* bytes of the number of records below a node, by its height; 0 in a leaf */
+    int depth;
+};
+
+static int bytes_of(int64_t n)
+{
+    int bytes = 1;
+
+    while (n >>= 8)
+        bytes++;
+    return bytes;
+}
+
+/* The specification's own sums: how many records fit, and how many bytes their number takes. */
+static void count_bytes(struct tree *t)
+{
+    int64_t most = (t->node - NODE_HEADER - SUM_BYTES) / RECORD, below = most;
+
+    t->count = bytes_of(most);
+    t->total[0] = 0;
+    for (int d = 1; d <= t->depth; d++) {
+        int pointer = 8 + t->count + t->total[d - 1];
+        most = (t->node - NODE_HEADER - SUM_BYTES - pointer) / (RECORD + pointer);
+        below = below > INT64_MAX / MAX_NODE ? INT64_MAX / MAX_NODE : (most + 1) * below + most;
+        t->total[d] = bytes_of(below);
+    }
+}
+
+static int read_tree_node(struct hdf5_file *f, const struct heap *h, const struct tree *t, int64_t at, int64_t n,
+                          int depth, struct hdf5_links *links);
+
+static int read_children(struct hdf5_file *f, const struct heap *h, const struct tree *t, struct hdf5_bytes b,
+                         int64_t n, int depth, struct hdf5_links *links)
+{
+    int rc = 0;
+
+    for (int64_t i = 0; i <= n && rc == 0; i++) {
+        int64_t child = take_place(&b), records = (int64_t)take(&b, t->count);
+        take_bytes(&b, (size_t)t->total[depth - 1]);
+        rc = b.ended ? -1 : read_tree_node(f, h, t, child, records, depth - 1, links);
+    }
+    return rc;
+}
+
+/* The node at an address with n records, and all below it. */
+static int read_tree_node(struct hdf5_file *f, const struct heap *h, const struct tree *t, int64_t at, int64_t n,
+                          int depth, struct hdf5_links *links)
+{
+    unsigned char *p = load(f, at, t->node);
+    struct hdf5_bytes b = { p, (size_t)t->node, false };
+    int rc = 0;
+
+    if (!p)
+        return -1;
+    if (!take_text(&b, depth ? "BTIN" : "BTLF") || take(&b, 1) != 0 || take(&b, 1) != LINKS_BY_NAME)
+        rc = hdf5_fail(f, "the tree of its links is not as ambit writes it");
+    for (int64_t i = 0; i < n && rc == 0; i++) {
+        struct hdf5_bytes record = take_bytes(&b, RECORD);
+        take_bytes(&record, RECORD - ID);
+        rc = b.ended ? -1 : read_link(f, h, record, links);
+    }
+    if (rc == 0 && depth)
+        rc = read_children(f, h, t, b, n, depth, links);
+    free(p);
+    return rc ? hdf5_fail(f, "the tree of its links is damaged") : 0;
+}
+
+/* The links of a group that has too many for its header. */
+static int read_heap_links(struct hdf5_file *f, int64_t heap, int64_t tree, struct hdf5_links *links)
+{
+    struct heap h;
+    struct tree t = { 0 };
+
+    if (read_heap(f, &h, heap))
+        return -1;
+    unsigned char *p = load(f, tree, TREE_HEADER);
+    struct hdf5_bytes b = { p, TREE_HEADER, false };
+    if (!p)
+        return -1;
+    bool ok = take_text(&b, "BTHD") && take(&b, 1) == 0 && take(&b, 1) == LINKS_BY_NAME;
+    t.node = (int64_t)take(&b, 4);
+    ok = ok && take(&b, 2) == RECORD;
+    t.depth = (int)take(&b, 2);
+    take_bytes(&b, 2); /* when nodes are split and merged */
+    int64_t root = take_place(&b), n = (int64_t)take(&b, 2);
+    free(p);
+    if (!ok || t.depth > MAX_TREE_DEPTH || t.node < 64 || t.node > MAX_NODE)
+        return hdf5_fail(f, "the tree of its links is not as ambit writes it");
+    count_bytes(&t);
+    return read_tree_node(f, &h, &t, root, n, t.depth, links);
+}
+
+/* The numbers of a tensor, in one piece or in chunks that a B-tree lists. */
+
+enum { CHUNK_NODE_HEADER = 24, CHUNK_NODE = 1, FLETCHER_BYTES = 4, MAX_ENTRIES = 1 << 12 };
+
+/* A tensor whose chunks are being read. */
+struct chunks {
+    struct hdf5_file *f;
+    const struct hdf5_object *o;
+    unsigned char *out;
+    int64_t size;                /* bytes of a number */
+    int64_t bytes;               /* bytes of a chunk */
+    int64_t grid[HDF5_MAX_DIMS]; /* chunks along each dimension */
+    int64_t n, found;            /* chunks in all; those that were read */
+    bool *done;                  /* per chunk */
+};
+
+static int damaged(const struct chunks *c)
+{
+    return hdf5_fail(c->f, "its data are damaged");
+}
+
+/* Copies what of a chunk, whose first number stands at `from`, lies inside the tensor: runs of its last dimension. */
+static void put_chunk(const struct chunks *c, const int64_t *from, const unsigned char *p)
+{
+    const int64_t *shape = c->o->tensor.shape, *chunk = c->o->chunk;
+    int ndim = c->o->tensor.ndim, last = ndim - 1;
+    int64_t at[HDF5_MAX_DIMS] = { 0 }, rows = c->bytes / c->size / chunk[last];
+    int64_t run = shape[last] - from[last] < chunk[last] ? shape[last] - from[last] : chunk[last];
+
+    for (int64_t row = 0; row < rows; row++, p += chunk[last] * c->size) {
+        int64_t to = 0, rest = row;
+        bool inside = true;
+        for (int d = last - 1; d >= 0; rest /= chunk[d--])
+            at[d] = from[d] + rest % chunk[d];
+        at[last] = from[last];
+        for (int d = 0; d < ndim; d++) {
+            inside = inside && at[d] < shape[d];
+            to = to * shape[d] + at[d];
+        }
+        if (inside)
+            memcpy(c->out + to * c->size, p, (size_t)(run * c->size));
+    }
+}
+
+/* A chunk's key: its length behind the filter, the filters it is without, and where it stands. */
+static int read_chunk(struct chunks *c, struct hdf5_bytes key, int64_t at)
+{
+    int64_t from[HDF5_MAX_DIMS], cell = 0;
+    bool ok = (int64_t)take(&key, 4) == c->bytes + FLETCHER_BYTES && take(&key, 4) == 0;
+
+    for (int d = 0; d < c->o->tensor.ndim; d++) {
+        from[d] = take_place(&key);
+        ok = ok && from[d] >= 0 && from[d] < c->o->tensor.shape[d] && from[d] % c->o->chunk[d] == 0;
+        cell = ok ? cell * c->grid[d] + from[d] / c->o->chunk[d] : 0;
+    }
+    if (!ok || c->done[cell])
+        return damaged(c);
+    unsigned char *p = load(c->f, at, c->bytes + FLETCHER_BYTES);
+    if (!p)
+        return -1;
+    put_chunk(c, from, p);
+    c->done[cell] = true;
+    c->found++;
+    free(p);
+    return 0;
+}
+
+static int read_chunk_node(struct chunks *c, int64_t at, int level);
+
+/* Entries of a node: keys, and addresses of what stands behind each. */
+static int read_entries(struct chunks *c, int64_t at, int n, int level)
+{
+    const int64_t key = 8 + 8 * (c->o->tensor.ndim + 1), bytes = n * (key + 8);
+    unsigned char *p = load(c->f, at, bytes);
+    struct hdf5_bytes b = { p, (size_t)bytes, false };
+    int rc = p ? 0 : -1;
+
+    for (int i = 0; i < n && rc == 0; i++) {
+        struct hdf5_bytes k = take_bytes(&b, (size_t)key);
+        int64_t child = take_place(&b);
+        rc = level ? read_chunk_node(c, child, level - 1) : read_chunk(c, k, child);
+    }
+    free(p);
+    return rc;
+}
+
+/* A node whose level is known but for the root's (-1). */
+static int read_chunk_node(struct chunks *c, int64_t at, int level)
+{
+    unsigned char *p = load(c->f, at, CHUNK_NODE_HEADER);
+    struct hdf5_bytes b = { p, CHUNK_NODE_HEADER, false };
+
+    if (!p)
+        return -1;
+    bool ok = take_text(&b, "TREE") && take(&b, 1) == CHUNK_NODE;
+    int own = (int)take(&b, 1), n = (int)take(&b, 2);
+    free(p);
+    if (!ok || (level >= 0 && own != level) || n < 1 || n > MAX_ENTRIES)
+        return damaged(c);
+    return read_entries(c, at + CHUNK_NODE_HEADER, n, own);
+}
+
+static int read_chunks(struct hdf5_file *f, const struct hdf5_object *o, void *out)
+{
+    struct chunks c = { .f = f, .o = o, .out = out, .size = (int64_t)hdf5_type_size(o->tensor.type), .n = 1 };
+
+    c.bytes = c.size;
+    for (int d = 0; d < o->tensor.ndim; d++) {
+        c.bytes *= o->chunk[d];
+        c.grid[d] = (o->tensor.shape[d] - 1) / o->chunk[d] + 1;
+        c.n *= c.grid[d];
+    }
+    c.done = xcalloc((size_t)c.n, sizeof *c.done);
+    int rc = read_chunk_node(&c, o->data, -1);
+    if (rc == 0 && c.found != c.n)
+        rc = damaged(&c);
+    free(c.done);
+    return rc;
+}
+
+int hdf5_data_read(struct hdf5_file *f, const struct hdf5_object *o, void *out)
+{
+    if (hdf5_tensor_size(&o->tensor) == 0)
+        return 0;
+    if (o->chunk[0])
+        return read_chunks(f, o, out);
+    unsigned char *p = load(f, o->data, o->data_bytes);
+    if (!p)
+        return -1;
+    memcpy(out, p, (size_t)o->data_bytes);
+    free(p);
+    return 0;
+}
 
 enum {
     SUPERBLOCK = 48,
     HEADER = 10, /* signature, version, flags, and the length of the messages in up to four bytes */
     MESSAGE_HEADER = 4,
-    SUM_BYTES = 4,
     MAX_HEADER = 1 << 20,
     MAX_BLOCKS = 32,
     MAX_CHUNK = 1 << 30
@@ -48,17 +510,17 @@ struct header {
 
 int64_t hdf5_root(struct hdf5_file *f)
 {
-    unsigned char *p = hdf5_load(f, 0, SUPERBLOCK);
+    unsigned char *p = load(f, 0, SUPERBLOCK);
     struct hdf5_bytes b = { p, SUPERBLOCK, false };
 
     if (!p)
         return -1;
-    bool ok = hdf5_take_text(&b, "\211HDF\r\n\032\n") && hdf5_take(&b, 1) == 2; /* version */
-    ok = ok && hdf5_take(&b, 1) == 8 && hdf5_take(&b, 1) == 8;                  /* bytes of addresses and lengths */
-    hdf5_take(&b, 1);
-    ok = ok && hdf5_take_place(&b) >= 0 && hdf5_take_place(&b) == -1; /* the seal's length; no extension */
-    hdf5_take_place(&b);
-    int64_t root = hdf5_take_place(&b);
+    bool ok = take_text(&b, "\211HDF\r\n\032\n") && take(&b, 1) == 2; /* version */
+    ok = ok && take(&b, 1) == 8 && take(&b, 1) == 8;                  /* bytes of addresses and lengths */
+    take(&b, 1);
+    ok = ok && take_place(&b) >= 0 && take_place(&b) == -1; /* the seal's length; no extension */
+    take_place(&b);
+    int64_t root = take_place(&b);
     free(p);
     return ok && root >= 0 ? root : hdf5_fail(f, "expected an HDF5 file as ambit writes it, got one of another form");
 }
@@ -67,17 +529,17 @@ int64_t hdf5_root(struct hdf5_file *f)
 
 static int read_space(struct hdf5_bytes *b, struct hdf5_tensor *t)
 {
-    bool version = hdf5_take(b, 1) == 2;
-    int ndim = (int)hdf5_take(b, 1), limits = (int)hdf5_take(b, 1), kind = (int)hdf5_take(b, 1);
+    bool version = take(b, 1) == 2;
+    int ndim = (int)take(b, 1), limits = (int)take(b, 1), kind = (int)take(b, 1);
 
     if (!version || ndim > HDF5_MAX_DIMS || limits > 1 || kind != (ndim > 0))
         return -1;
     t->ndim = ndim;
     for (int d = 0; d < ndim; d++)
-        if ((t->shape[d] = hdf5_take_place(b)) < 0)
+        if ((t->shape[d] = take_place(b)) < 0)
             return -1;
     for (int d = 0; d < ndim && limits; d++)
-        if (hdf5_take_place(b) != t->shape[d]) /* it could grow */
+        if (take_place(b) != t->shape[d]) /* it could grow */
             return -1;
     return b->ended ? -1 : 0;
 }
@@ -103,8 +565,8 @@ static const struct type_bytes sum_type = { 0, { 0, 0, 0, 8, 0, 0, 0, 0, 0, 64, 
 /* The version differs between releases of the library that mean the same by it. */
 static bool is_type(struct hdf5_bytes b, const struct type_bytes *type)
 {
-    unsigned first = (unsigned)hdf5_take(&b, 1), version = first >> 4;
-    struct hdf5_bytes rest = hdf5_take_bytes(&b, type->n);
+    unsigned first = (unsigned)take(&b, 1), version = first >> 4;
+    struct hdf5_bytes rest = take_bytes(&b, type->n);
 
     return !rest.ended && (first & 15) == type->class && version >= 1 && version <= 3 &&
            memcmp(rest.p, type->rest, type->n) == 0;
@@ -124,22 +586,22 @@ static int read_layout(struct hdf5_file *f, struct hdf5_bytes *b, struct header 
 {
     enum { VERSION = 3, CONTIGUOUS = 1, CHUNKED = 2 };
     struct hdf5_object *o = h->o;
-    bool version = hdf5_take(b, 1) == VERSION;
-    int class = (int)hdf5_take(b, 1);
+    bool version = take(b, 1) == VERSION;
+    int class = (int)take(b, 1);
 
     if (!version || (class != CONTIGUOUS && class != CHUNKED))
         return hdf5_fail(f, strange);
-    h->chunk_ndim = class == CHUNKED ? (int)hdf5_take(b, 1) - 1 : 0;
-    o->data = hdf5_take_place(b);
+    h->chunk_ndim = class == CHUNKED ? (int)take(b, 1) - 1 : 0;
+    o->data = take_place(b);
     if (class == CONTIGUOUS)
-        o->data_bytes = hdf5_take_place(b);
+        o->data_bytes = take_place(b);
     if (class == CHUNKED && (h->chunk_ndim < 1 || h->chunk_ndim > HDF5_MAX_DIMS))
         return hdf5_fail(f, strange);
     for (int d = 0; d < h->chunk_ndim; d++)
-        if ((o->chunk[d] = (int64_t)hdf5_take(b, 4)) < 1)
+        if ((o->chunk[d] = (int64_t)take(b, 4)) < 1)
             return hdf5_fail(f, strange);
     if (class == CHUNKED)
-        o->data_bytes = (int64_t)hdf5_take(b, 4); /* of an element */
+        o->data_bytes = (int64_t)take(b, 4); /* of an element */
     return 0;
 }
 
@@ -156,63 +618,36 @@ static int read_filters(struct hdf5_file *f, struct hdf5_bytes b, struct header 
 static int read_attribute(struct hdf5_file *f, struct hdf5_bytes *b, struct hdf5_object *o)
 {
     struct hdf5_tensor scalar = { 0 };
-    bool ok = hdf5_take(b, 1) == 3 && hdf5_take(b, 1) == 0; /* version, flags */
-    size_t name = (size_t)hdf5_take(b, 2), type = (size_t)hdf5_take(b, 2), space = (size_t)hdf5_take(b, 2);
+    bool ok = take(b, 1) == 3 && take(b, 1) == 0; /* version, flags */
+    size_t name = (size_t)take(b, 2), type = (size_t)take(b, 2), space = (size_t)take(b, 2);
 
-    hdf5_take(b, 1); /* the name's encoding */
-    ok = ok && name == sizeof HDF5_SUM && hdf5_take_text(b, HDF5_SUM) && hdf5_take(b, 1) == 0;
-    ok = ok && is_type(hdf5_take_bytes(b, type), &sum_type);
-    struct hdf5_bytes shape = ok ? hdf5_take_bytes(b, space) : *b;
+    take(b, 1); /* the name's encoding */
+    ok = ok && name == sizeof HDF5_SUM && take_text(b, HDF5_SUM) && take(b, 1) == 0;
+    ok = ok && is_type(take_bytes(b, type), &sum_type);
+    struct hdf5_bytes shape = ok ? take_bytes(b, space) : *b;
     if (!ok || read_space(&shape, &scalar) || scalar.ndim)
         return hdf5_fail(f, strange);
-    o->sum = hdf5_take(b, 8);
+    o->sum = take(b, 8);
     o->summed = true;
     return 0;
 }
 
 static int read_link_info(struct hdf5_file *f, struct hdf5_bytes *b, struct header *h)
 {
-    if (hdf5_take(b, 1) != 0 || hdf5_take(b, 1) != 0) /* version; whether links have an order of their own */
+    if (take(b, 1) != 0 || take(b, 1) != 0) /* version; whether links have an order of their own */
         return hdf5_fail(f, strange);
-    h->heap = hdf5_take_place(b);
-    h->tree = hdf5_take_place(b);
+    h->heap = take_place(b);
+    h->tree = take_place(b);
     h->o->group = true;
     return 0;
-}
-
-static bool plain_name(const char *name, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (name[i] < ' ' || name[i] > '~' || name[i] == '/')
-            return false;
-    return n > 0;
-}
-
-int hdf5_link_read(struct hdf5_file *f, struct hdf5_bytes b, struct hdf5_links *links)
-{
-    enum { LENGTH_BYTES = 3, ORDERED = 4, TYPED = 8, ENCODED = 16 };
-    bool version = hdf5_take(&b, 1) == 1;
-    int flags = (int)hdf5_take(&b, 1), type = flags & TYPED ? (int)hdf5_take(&b, 1) : 0;
-
-    hdf5_take_bytes(&b, (flags & ORDERED ? 8 : 0) + (flags & ENCODED ? 1 : 0));
-    uint64_t length = hdf5_take(&b, 1 << (flags & LENGTH_BYTES));
-    struct hdf5_bytes name = hdf5_take_bytes(&b, length < HDF5_MAX_NAME ? (size_t)length : b.n + 1);
-    if (!version || name.ended || !plain_name((const char *)name.p, name.n))
-        return hdf5_fail(f, "holds a name that ambit does not write");
-    GROW(links->list, links->n, links->cap);
-    struct hdf5_link *l = &links->list[links->n++];
-    memcpy(l->name, name.p, name.n);
-    l->name[name.n] = '\0';
-    l->at = type ? -1 : hdf5_take_place(&b);
-    return b.ended ? hdf5_fail(f, "holds a link that is cut off") : 0;
 }
 
 static int add_block(struct hdf5_file *f, struct header *h, struct hdf5_bytes *b)
 {
     if (h->n_more == MAX_BLOCKS)
         return hdf5_fail(f, strange);
-    h->more[h->n_more].at = hdf5_take_place(b);
-    h->more[h->n_more++].bytes = hdf5_take_place(b);
+    h->more[h->n_more].at = take_place(b);
+    h->more[h->n_more++].bytes = take_place(b);
     return 0;
 }
 
@@ -231,7 +666,7 @@ static int read_message(struct hdf5_file *f, struct header *h, int type, struct 
     case MESSAGE_TYPE:
         return read_type(f, b, &h->o->tensor);
     case MESSAGE_LINK:
-        return hdf5_link_read(f, b, &h->o->links);
+        return read_link_message(f, b, &h->o->links);
     case MESSAGE_LAYOUT:
         return read_layout(f, &b, h);
     case MESSAGE_FILTERS:
@@ -253,10 +688,10 @@ static int read_messages(struct hdf5_file *f, struct header *h, struct hdf5_byte
     const unsigned many = 1u << MESSAGE_NIL | 1u << MESSAGE_LINK | 1u << MESSAGE_CONTINUATION;
 
     while (b.n >= MESSAGE_HEADER) {
-        int type = (int)hdf5_take(&b, 1);
-        size_t n = (size_t)hdf5_take(&b, 2);
-        int flags = (int)hdf5_take(&b, 1);
-        struct hdf5_bytes body = hdf5_take_bytes(&b, n);
+        int type = (int)take(&b, 1);
+        size_t n = (size_t)take(&b, 2);
+        int flags = (int)take(&b, 1);
+        struct hdf5_bytes body = take_bytes(&b, n);
         unsigned bit = type < 32 ? 1u << type : 0;
         if (body.ended || flags & MESSAGE_SHARED || (h->seen & bit & ~many))
             return hdf5_fail(f, strange);
@@ -270,23 +705,23 @@ static int read_messages(struct hdf5_file *f, struct header *h, struct hdf5_byte
 /* The header's own block, n bytes of messages at an address, or one in which it goes on. */
 static int read_block(struct hdf5_file *f, struct header *h, int64_t at, int64_t n, const char *signature)
 {
-    unsigned char *p = n <= MAX_HEADER ? hdf5_load(f, at, n) : NULL;
+    unsigned char *p = n <= MAX_HEADER ? load(f, at, n) : NULL;
     struct hdf5_bytes b = { p, (size_t)n, false };
 
     if (!p)
         return hdf5_fail(f, strange);
-    int rc = hdf5_take_text(&b, signature) ? read_messages(f, h, b) : hdf5_fail(f, strange);
+    int rc = take_text(&b, signature) ? read_messages(f, h, b) : hdf5_fail(f, strange);
     free(p);
     return rc;
 }
 
 static int read_header(struct hdf5_file *f, struct header *h, int64_t at)
 {
-    unsigned char *p = hdf5_load(f, at, HEADER);
+    unsigned char *p = load(f, at, HEADER);
     struct hdf5_bytes b = { p, HEADER, false };
-    bool ok = p && hdf5_take_text(&b, "OHDR") && hdf5_take(&b, 1) == 2;
-    int flags = ok ? (int)hdf5_take(&b, 1) : 0, size = 1 << (flags & HEADER_LENGTH);
-    int64_t n = ok && flags < HEADER_LENGTH ? (int64_t)hdf5_take(&b, size) : 0;
+    bool ok = p && take_text(&b, "OHDR") && take(&b, 1) == 2;
+    int flags = ok ? (int)take(&b, 1) : 0, size = 1 << (flags & HEADER_LENGTH);
+    int64_t n = ok && flags < HEADER_LENGTH ? (int64_t)take(&b, size) : 0;
 
     free(p);
     if (!n) /* or with times and orders, which ambit leaves out */
@@ -331,7 +766,7 @@ int hdf5_object_read(struct hdf5_file *f, int64_t at, struct hdf5_object *o)
         return o->links.n ? hdf5_fail(f, strange) : check_tensor(f, &h);
     if (h.seen & (1u << MESSAGE_SPACE | 1u << MESSAGE_TYPE | 1u << MESSAGE_LAYOUT))
         return hdf5_fail(f, strange);
-    return h.heap >= 0 ? hdf5_heap_links(f, h.heap, h.tree, &o->links) : 0;
+    return h.heap >= 0 ? read_heap_links(f, h.heap, h.tree, &o->links) : 0;
 }
 
 void hdf5_object_release(struct hdf5_object *o)

@@ -1,9 +1,12 @@
 #include "models/checkpoint/safetensors.h"
 
+#include "data/util/log.h"
 #include "kernels/tensor.h"
+#include "models/checkpoint/durable.h"
 #include "models/checkpoint/half.h"
-#include "models/checkpoint/safetensors_impl.h"
+#include "models/checkpoint/mismatch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -14,6 +17,15 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+struct safetensors_file {
+    char *path;
+    const char *name; /* its last part */
+    unsigned char *map;
+    size_t size;
+    size_t data;    /* where the data area begins */
+    json_t *header; /* owns the entries' names */
+};
 
 enum { MAX_HEADER = 100000000, PAGE = 4096, SHARED_FROM = 1 << 16 /* elements or bytes for several threads */ };
 
@@ -229,7 +241,8 @@ static int check_layout(struct safetensors *s, int file, int first, struct error
     return 0;
 }
 
-int safetensors_add(struct safetensors *s, char *path, struct error *err)
+/* Maps a file and adds its tensors.  Takes path. */
+static int add_file(struct safetensors *s, char *path, struct error *err)
 {
     const char *name;
     json_t *value;
@@ -247,7 +260,8 @@ int safetensors_add(struct safetensors *s, char *path, struct error *err)
     return check_layout(s, file, first, err);
 }
 
-int safetensors_sort(struct safetensors *s, struct error *err)
+/* Orders the tensors of all files by name, of which none may stand there twice. */
+static int sort_entries(struct safetensors *s, struct error *err)
 {
     if (s->n)
         qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_name);
@@ -258,7 +272,8 @@ int safetensors_sort(struct safetensors *s, struct error *err)
     return 0;
 }
 
-char *safetensors_path(const char *dir, size_t length, const char *name)
+/* The first `length` bytes of dir, and name in it; the caller frees. */
+static char *join_path(const char *dir, size_t length, const char *name)
 {
     size_t n = length + strlen(name) + 2;
     char *path = xmalloc(n);
@@ -266,14 +281,144 @@ char *safetensors_path(const char *dir, size_t length, const char *name)
     return path;
 }
 
+/* Tensors in shards, which an index lists. */
+
+enum { MAX_SHARDS = 10000, MAX_INDEX = 100000000 };
+
+/* A shard's name is a plain file name beside the index. */
+static bool plain_name(const char *name)
+{
+    return *name && !strchr(name, '/') && !strchr(name, '\\') && strcmp(name, ".") && strcmp(name, "..");
+}
+
+static int add_shard(struct safetensors *s, size_t dir, const char *tensor, const json_t *value, struct error *err)
+{
+    const char *name = json_string_value(value);
+
+    if (!name || !plain_name(name))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: weight_map: \"%.200s\": \"%.200s\" is not a plain file name",
+                         s->path, tensor, name ? name : "(not a string)");
+    for (int i = 0; i < s->n_files; i++)
+        if (!strcmp(s->files[i].name, name))
+            return 0;
+    if (s->n_files == MAX_SHARDS)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: more than %d shards", s->path, MAX_SHARDS);
+    return add_file(s, join_path(s->path, dir, name), err);
+}
+
+/* Every name the index lists is in the shard it lists. */
+static int check_index(const struct safetensors *s, json_t *map, struct error *err)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(map, name, value)
+    {
+        const struct safetensors_entry *e = safetensors_find(s, name);
+        if (!e || strcmp(s->files[e->file].name, json_string_value(value)))
+            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\" is not in %.200s", s->path, name,
+                             json_string_value(value));
+    }
+    return 0;
+}
+
+/* Tensors of the shards that the index leaves out are read all the same, as transformers does. */
+static void tell_unlisted(const struct safetensors *s, const json_t *map)
+{
+    struct name_list unlisted = { 0 };
+
+    for (int i = 0; i < s->n; i++)
+        if (!json_object_get(map, s->entries[i].name))
+            name_list_add(&unlisted, "%.100s", s->entries[i].name);
+    if (unlisted.n)
+        log_warn("%s: %d tensors of its shards are not in weight_map, and are read all the same: %s", s->path,
+                 unlisted.n, unlisted.text);
+}
+
+/* NAME-00002-of-00003.safetensors: how long NAME is, or 0. */
+static size_t shard_name(const char *file)
+{
+    const char *of = strstr(file, "-of-"), *dash = of;
+
+    while (dash && dash > file && dash[-1] >= '0' && dash[-1] <= '9')
+        dash--;
+    return dash && dash < of && dash > file && dash[-1] == '-' && text_ends_with(file, ".safetensors")
+               ? (size_t)(dash - file)
+               : 0;
+}
+
+static bool opened(const struct safetensors *s, const char *name)
+{
+    for (int i = 0; i < s->n_files; i++)
+        if (!strcmp(s->files[i].name, name))
+            return true;
+    return false;
+}
+
+/* A file of the shards' name that the index leaves out is not read: it may be left of another model, or belong here. */
+static void tell_unread(const struct safetensors *s, size_t dir)
+{
+    const char *own = s->files[0].name;
+    size_t n = shard_name(own);
+    char *folder = dir ? join_path(s->path, dir, "") : xstrdup(".");
+    DIR *d = n ? opendir(folder) : NULL;
+    struct name_list unread = { 0 };
+
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (shard_name(e->d_name) == n && !strncmp(e->d_name, own, n) && !opened(s, e->d_name))
+            name_list_add(&unread, "%.100s", e->d_name);
+    if (unread.n)
+        log_warn("%s: %d files named as its shards are not in weight_map, and are not read: %s", s->path, unread.n,
+                 unread.text);
+    if (d)
+        closedir(d);
+    free(folder);
+}
+
+/* The shards of s->path, an index. */
+static int open_index(struct safetensors *s, struct error *err)
+{
+    const char *slash = strrchr(s->path, '/'), *name;
+    size_t dir = slash ? (size_t)(slash - s->path) + 1 : 0;
+    struct stat st;
+    json_error_t e;
+    json_t *value;
+    int rc = -1;
+
+    if (stat(s->path, &st) == 0 && st.st_size > MAX_INDEX)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: larger than %d bytes", s->path, MAX_INDEX);
+    json_t *root = json_load_file(s->path, JSON_REJECT_DUPLICATES, &e);
+    json_t *map = json_object_get(root, "weight_map");
+    if (!root)
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: line %d: %s", s->path, e.line, e.text);
+    else if (!json_is_object(map) || !json_object_size(map))
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: no object \"weight_map\"", s->path);
+    else
+        rc = 0;
+    json_object_foreach(map, name, value)
+    {
+        if (rc == 0)
+            rc = add_shard(s, dir, name, value, err);
+    }
+    if (rc == 0 && (rc = sort_entries(s, err)) == 0)
+        rc = check_index(s, map, err);
+    if (rc == 0) {
+        tell_unlisted(s, map);
+        tell_unread(s, dir);
+    }
+    json_decref(root);
+    return rc;
+}
+
 /* The i-th of the names of weights in a folder that is there, the first two being those that are read, or NULL. */
+
 static char *find_weights(const char *dir, int *i)
 {
     static const char *const names[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                                          "pytorch_model.bin.index.json" };
 
     for (*i = 0; *i < ARRAY_LEN(names); ++*i) {
-        char *path = safetensors_path(dir, strlen(dir), names[*i]);
+        char *path = join_path(dir, strlen(dir), names[*i]);
         if (access(path, F_OK) == 0)
             return path;
         free(path);
@@ -323,9 +468,9 @@ int safetensors_open(struct safetensors *s, const char *path, struct error *err)
     if (!s->path)
         return -1;
     if (text_ends_with(s->path, ".json"))
-        rc = safetensors_open_index(s, err);
-    else if ((rc = safetensors_add(s, xstrdup(s->path), err)) == 0)
-        rc = safetensors_sort(s, err);
+        rc = open_index(s, err);
+    else if ((rc = add_file(s, xstrdup(s->path), err)) == 0)
+        rc = sort_entries(s, err);
     if (rc)
         safetensors_close(s);
     return rc;
@@ -431,4 +576,147 @@ bool safetensors_same(const struct safetensors *s, const struct safetensors_entr
                !memcmp(x, y, (size_t)n * sizeof *x);
     }
     return same;
+}
+
+/* Writing. */
+
+enum { CHUNK = 1 << 16 }; /* elements converted at a time */
+
+struct safetensors_writer {
+    char *path, *tmp;
+    int fd, n;
+    enum safetensors_dtype dtype;
+    int64_t *begin, *size; /* per spec: byte offset in the file, elements */
+};
+
+static int64_t elements(const struct safetensors_spec *spec)
+{
+    int64_t n = 1;
+    for (int d = 0; d < spec->ndim; d++)
+        CHECK(spec->shape[d] >= 0 && !__builtin_mul_overflow(n, spec->shape[d], &n), "%s: shape", spec->name);
+    return n;
+}
+
+static int by_spec_name(const void *a, const void *b)
+{
+    return strcmp((*(const struct safetensors_spec *const *)a)->name,
+                  (*(const struct safetensors_spec *const *)b)->name);
+}
+
+static json_t *entry_json(const struct safetensors_spec *spec, const char *dtype, int64_t begin, int64_t end)
+{
+    json_t *shape = json_array();
+    for (int d = 0; d < spec->ndim; d++)
+        json_array_append_new(shape, json_integer(spec->shape[d]));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype, "shape", shape, "data_offsets", (json_int_t)begin,
+                     (json_int_t)end);
+}
+
+/* The header's text, and in w where each tensor goes (from the start of the data area); *total is the end of it. */
+static char *header_text(struct safetensors_writer *w, const struct safetensors_spec *specs, int64_t *total)
+{
+    const struct safetensors_spec **order = xmalloc((size_t)w->n * sizeof *order);
+    const int64_t width = w->dtype == ST_F32 ? 4 : 2;
+    json_t *root = json_pack("{s:{s:s}}", "__metadata__", "format", "pt");
+
+    for (int i = 0; i < w->n; i++)
+        order[i] = &specs[i];
+    qsort(order, (size_t)w->n, sizeof *order, by_spec_name);
+    *total = 0;
+    for (int i = 0; i < w->n; i++) {
+        int64_t k = order[i] - specs;
+        CHECK(i == 0 || strcmp(order[i - 1]->name, order[i]->name), "tensor %s twice", order[i]->name);
+        w->size[k] = elements(order[i]);
+        w->begin[k] = *total;
+        *total += w->size[k] * width;
+        json_object_set_new(root, order[i]->name,
+                            entry_json(order[i], w->dtype == ST_F32 ? "F32" : "BF16", w->begin[k], *total));
+    }
+    char *text = json_dumps(root, JSON_COMPACT);
+    CHECK(text, "the header is not JSON: a name is not UTF-8");
+    json_decref(root);
+    free(order);
+    return text;
+}
+
+static int write_header(struct safetensors_writer *w, const struct safetensors_spec *specs, struct error *err)
+{
+    int64_t total;
+    char *text = header_text(w, specs, &total);
+    size_t length = strlen(text), padded = (length + 7) / 8 * 8;
+    unsigned char *head = xmalloc(8 + padded);
+
+    for (int i = 0; i < 8; i++)
+        head[i] = (unsigned char)((uint64_t)padded >> 8 * i);
+    memcpy(head + 8, text, length);
+    memset(head + 8 + length, ' ', padded - length);
+    for (int i = 0; i < w->n; i++)
+        w->begin[i] += (int64_t)(8 + padded);
+    int rc = durable_write(w->fd, head, 8 + padded, 0, w->tmp, err);
+    if (rc == 0 && ftruncate(w->fd, (off_t)(8 + padded) + (off_t)total) != 0)
+        rc = error_set(err, EXIT_CODE_FAILURE, "%s: %s", w->tmp, strerror(errno));
+    free(head);
+    free(text);
+    return rc;
+}
+
+struct safetensors_writer *safetensors_create(const char *path, const struct safetensors_spec *specs, int n,
+                                              enum safetensors_dtype dtype, struct error *err)
+{
+    CHECK(dtype == ST_F32 || dtype == ST_BF16, "written as F32 or BF16 only");
+    struct safetensors_writer *w = xcalloc(1, sizeof *w);
+    size_t length = strlen(path) + sizeof ".tmp";
+
+    w->path = xstrdup(path);
+    w->tmp = xmalloc(length);
+    snprintf(w->tmp, length, "%s.tmp", path);
+    w->n = n;
+    w->dtype = dtype;
+    w->begin = xcalloc((size_t)n, sizeof *w->begin);
+    w->size = xcalloc((size_t)n, sizeof *w->size);
+    w->fd = open(w->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (w->fd < 0)
+        error_set(err, EXIT_CODE_FAILURE, "%s: %s", w->tmp, strerror(errno));
+    if (w->fd < 0 || write_header(w, specs, err)) {
+        safetensors_finish(w, -1, err);
+        return NULL;
+    }
+    return w;
+}
+
+int safetensors_put(struct safetensors_writer *w, int i, const float *values, int64_t from, int64_t n,
+                    struct error *err)
+{
+    uint16_t half[CHUNK];
+
+    CHECK(i >= 0 && i < w->n && from >= 0 && n >= 0 && n <= w->size[i] - from, "tensor %d: elements %lld + %lld", i,
+          (long long)from, (long long)n);
+    if (w->dtype == ST_F32)
+        return durable_write(w->fd, values, (size_t)n * 4, w->begin[i] + from * 4, w->tmp, err);
+    for (int64_t done = 0; done < n; done += CHUNK) {
+        int64_t count = n - done < CHUNK ? n - done : CHUNK;
+        for (int64_t k = 0; k < count; k++)
+            half[k] = bf16_from_f32(values[done + k]);
+        if (durable_write(w->fd, half, (size_t)count * 2, w->begin[i] + (from + done) * 2, w->tmp, err))
+            return -1;
+    }
+    return 0;
+}
+
+int safetensors_finish(struct safetensors_writer *w, int rc, struct error *err)
+{
+    if (!w)
+        return rc;
+    if (rc == 0)
+        rc = durable_rename(w->fd, w->tmp, w->path, err);
+    if (w->fd >= 0) {
+        close(w->fd);
+        unlink(w->tmp); /* after the rename there is nothing left to remove */
+    }
+    free(w->path);
+    free(w->tmp);
+    free(w->begin);
+    free(w->size);
+    free(w);
+    return rc;
 }

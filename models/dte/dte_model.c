@@ -1,7 +1,7 @@
 #include "models/dte/dte_model.h"
 
 #include "data/util/sums.h"
-#include "models/checkpoint/model_file.h"
+#include "models/checkpoint/model_folder.h"
 #include "models/net/bert_spec.h"
 
 enum { HOST_BYTES = 8 << 20 }; /* headers of parameters */

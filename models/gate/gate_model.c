@@ -3,7 +3,7 @@
 #include "data/stats/stats.h"
 #include "data/util/sums.h"
 #include "kernels/module_path.h"
-#include "models/checkpoint/model_file.h"
+#include "models/checkpoint/model_folder.h"
 #include "models/gate/gate_band.h"
 
 #include <math.h>

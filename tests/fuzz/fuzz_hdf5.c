@@ -2,7 +2,6 @@
 #include "tests/support/fuzz.h"
 
 #include "models/checkpoint/hdf5.h"
-#include "models/checkpoint/hdf5_seal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* ambit's own container: whole or refused. */
 #include "models/checkpoint/checksum.h"
 #include "models/checkpoint/hdf5.h"
-#include "models/checkpoint/hdf5_seal.h"
 #include "tests/support/support.h"
 
 #include <fcntl.h>

@@ -1,6 +1,5 @@
 /* Checkpoints that a forger has sealed: what ambit does not write is refused, and nothing is read beyond a buffer. */
 #include "models/checkpoint/hdf5.h"
-#include "models/checkpoint/hdf5_seal.h"
 #include "tests/support/support.h"
 
 #include <fcntl.h>

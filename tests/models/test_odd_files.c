@@ -7,7 +7,7 @@
 #include "data/score/dfpl.h"
 #include "data/util/whole_file.h"
 #include "models/chat/chat.h"
-#include "models/checkpoint/hdf5_seal.h"
+#include "models/checkpoint/hdf5.h"
 #include "models/checkpoint/safetensors.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tests/support/support.h"

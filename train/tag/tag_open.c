@@ -1,7 +1,7 @@
 /* Part of tag_trainer.h: data, model and encoder, before the first step; the order of examples. */
 #include "data/util/log.h"
 #include "kernels/rng.h"
-#include "models/checkpoint/model_file.h"
+#include "models/checkpoint/model_folder.h"
 #include "models/hf/hf_weights.h"
 #include "train/tag/tag_trainer_impl.h"
 
