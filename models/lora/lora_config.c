@@ -1,12 +1,115 @@
-/* Part of lora.h: adapter_config.json as PEFT writes it. */
-#include "models/lora/lora.h"
+#include "models/lora/lora_config.h"
 
 #include "data/util/json.h"
+#include "kernels/base.h"
 #include "models/lora/config_fields.h"
-#include "models/lora/name_pattern.h"
 
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <math.h>
+#include <pcre2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Regular expressions over the names of modules, as Python's re.fullmatch has them.
+ *
+ * They come with adapters of strangers: what a match may cost is bounded, and one that costs more is an error. */
+
+enum { MAX_PATTERN = 4096, MAX_STEPS = 100000, MAX_HEAP_KIB = 1024, MAX_DIGITS = 9 };
+
+struct name_pattern {
+    pcre2_code *code;
+    pcre2_match_context *limits;
+    pcre2_match_data *found;
+    char *text; /* without what was put around it */
+};
+
+static char *joined(const char *before, const char *pattern, const char *after)
+{
+    size_t n = strlen(before) + strlen(pattern) + strlen(after) + 1;
+    char *text = xmalloc(n);
+
+    snprintf(text, n, "%s%s%s", before, pattern, after);
+    return text;
+}
+
+static int compile_pattern(struct name_pattern *p, const char *before, const char *after, struct error *err)
+{
+    uint32_t options = PCRE2_UTF | PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_NEVER_BACKSLASH_C;
+    char *text = joined(before, p->text, after);
+    unsigned char why[128];
+    PCRE2_SIZE at;
+    int code;
+
+    p->code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, options, &code, &at, NULL);
+    free(text);
+    if (!p->code) {
+        pcre2_get_error_message(code, why, sizeof why);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "pattern \"%.80s\": %s", p->text, (char *)why);
+    }
+    p->limits = pcre2_match_context_create(NULL);
+    p->found = pcre2_match_data_create_from_pattern(p->code, NULL);
+    CHECK(p->limits && p->found, "out of memory");
+    pcre2_set_match_limit(p->limits, MAX_STEPS);
+    pcre2_set_heap_limit(p->limits, MAX_HEAP_KIB);
+    return 0;
+}
+
+static void name_pattern_close(struct name_pattern *p)
+{
+    if (!p)
+        return;
+    pcre2_code_free(p->code);
+    pcre2_match_context_free(p->limits);
+    pcre2_match_data_free(p->found);
+    free(p->text);
+    free(p);
+}
+
+/* Compiles before + pattern + after.  NULL with EXIT_CODE_CHECKPOINT: too long, or not a pattern. */
+static struct name_pattern *name_pattern_open(const char *before, const char *pattern, const char *after,
+                                              struct error *err)
+{
+    if (strlen(pattern) > MAX_PATTERN) {
+        error_set(err, EXIT_CODE_CHECKPOINT, "pattern: expected at most %d bytes, got %zu", MAX_PATTERN,
+                  strlen(pattern));
+        return NULL;
+    }
+    struct name_pattern *p = xcalloc(1, sizeof *p);
+    p->text = xstrdup(pattern);
+    if (compile_pattern(p, before, after, err) == 0)
+        return p;
+    name_pattern_close(p);
+    return NULL;
+}
+
+/* 1 when the whole name matches, 0 when it does not, -1 with EXIT_CODE_CHECKPOINT when that would take too long. */
+static int name_pattern_match(const struct name_pattern *p, const char *name, struct error *err)
+{
+    int rc = pcre2_match(p->code, (PCRE2_SPTR)name, PCRE2_ZERO_TERMINATED, 0, 0, p->found, p->limits);
+
+    if (rc >= 0)
+        return 1;
+    if (rc == PCRE2_ERROR_NOMATCH)
+        return 0;
+    return error_set(err, EXIT_CODE_CHECKPOINT, "pattern \"%.80s\": gave up on %s after %d steps", p->text, name,
+                     MAX_STEPS);
+}
+
+/* The same, and what the group called idx matched as a number: -1 when that is none or a large one. */
+static int name_pattern_number(const struct name_pattern *p, const char *name, int64_t *number, struct error *err)
+{
+    unsigned char digits[MAX_DIGITS + 1];
+    PCRE2_SIZE size = sizeof digits;
+    int rc = name_pattern_match(p, name, err);
+
+    *number = -1;
+    if (rc == 1 && pcre2_substring_copy_byname(p->found, (PCRE2_SPTR) "idx", digits, &size) == 0)
+        *number = strtoll((char *)digits, NULL, 10);
+    return rc;
+}
+
+/* Adapter_config.json as PEFT writes it. */
 
 enum { MAX_NAMES = 1 << 16, MAX_EXCEPTIONS = 4096, MAX_NAME = 256, MAX_LAYERS = 1 << 16 };
 
@@ -346,4 +449,88 @@ void lora_config_release(struct lora_config *c)
     free(c->layers);
     free(c->base);
     *c = (struct lora_config){ 0 };
+}
+
+/* Which modules an adapter sits on, and how strong it is there: PEFT's rules. */
+
+static bool ends_in(const char *name, const char *item)
+{
+    size_t n = strlen(name), k = strlen(item);
+
+    return n > k && name[n - k - 1] == '.' && strcmp(name + n - k, item) == 0;
+}
+
+/* Whether a list has the name itself, or its ending. */
+static bool listed(const struct lora_names *names, const char *module, bool whole)
+{
+    for (int i = 0; i < names->n; i++)
+        if (whole ? strcmp(names->list[i], module) == 0 : ends_in(module, names->list[i]))
+            return true;
+    return false;
+}
+
+static int is_excluded(const struct lora_config *c, const char *module, struct error *err)
+{
+    if (c->full_head && strcmp(module, "lm_head") == 0)
+        return 1;
+    if (c->excluded.pattern)
+        return name_pattern_match(c->excluded.pattern, module, err);
+    return listed(&c->excluded, module, true) || listed(&c->excluded, module, false);
+}
+
+static int in_layers(const struct lora_config *c, const char *module, struct error *err)
+{
+    int64_t number = -1;
+    int found = 0;
+
+    for (int i = 0; i < c->n_layer_lists && found == 0; i++)
+        found = name_pattern_number(c->layer_lists[i], module, &number, err);
+    if (found < 0)
+        return -1;
+    for (int i = 0; i < c->n_layers && found; i++)
+        if (c->layers[i] == number)
+            return 1;
+    return 0;
+}
+
+/* A name given in full counts in every layer. */
+static int is_targeted(const struct lora_config *c, const char *module, struct error *err)
+{
+    if (c->targets.all_linear)
+        return strcmp(module, "lm_head") != 0;
+    if (c->targets.pattern)
+        return name_pattern_match(c->targets.pattern, module, err);
+    if (listed(&c->targets, module, true))
+        return 1;
+    if (!listed(&c->targets, module, false))
+        return 0;
+    return c->some_layers ? in_layers(c, module, err) : 1;
+}
+
+/* The value of the first exception that matches; *value stays when none does. */
+static int find_exception(const struct lora_exceptions *e, const char *module, float *value, struct error *err)
+{
+    int found = 0;
+
+    for (int i = 0; i < e->n && found == 0; i++) {
+        found = name_pattern_match(e->list[i].pattern, module, err);
+        if (found > 0)
+            *value = e->list[i].value;
+    }
+    return found < 0 ? -1 : 0;
+}
+
+int lora_config_rank(const struct lora_config *c, const char *module, float *scale, struct error *err)
+{
+    float rank = (float)c->r, alpha = c->alpha;
+    int excluded = is_excluded(c, module, err), targeted = excluded ? 0 : is_targeted(c, module, err);
+
+    if (excluded < 0 || targeted < 0)
+        return -1;
+    if (!targeted)
+        return 0;
+    if (find_exception(&c->ranks, module, &rank, err) || find_exception(&c->alphas, module, &alpha, err))
+        return -1;
+    *scale = alpha / (c->rslora ? sqrtf(rank) : rank);
+    return (int)rank;
 }
