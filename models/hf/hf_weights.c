@@ -1,6 +1,7 @@
 #include "models/hf/hf_weights.h"
 
 #include "data/util/log.h"
+#include "models/checkpoint/checksum.h"
 #include "models/checkpoint/mismatch.h"
 #include "models/checkpoint/safetensors.h"
 
@@ -430,4 +431,21 @@ int hf_weights_save(const struct params *p, struct device *d, const char *dir, c
     free(names);
     free(specs);
     return rc;
+}
+
+int base_hash(const char *dir, uint64_t *hash, struct error *err)
+{
+    struct safetensors s;
+    struct checksum sum;
+
+    if (safetensors_open(&s, dir, err))
+        return -1;
+    checksum_init(&sum);
+    for (int i = 0; i < s.n; i++) {
+        checksum_update(&sum, s.entries[i].name, strlen(s.entries[i].name));
+        checksum_update(&sum, s.entries[i].data, s.entries[i].bytes);
+    }
+    *hash = checksum_final(&sum);
+    safetensors_close(&s);
+    return 0;
 }

@@ -60,4 +60,9 @@ int hf_weights_load(const struct params *p, struct device *d, const char *dir, c
 int hf_weights_save(const struct params *p, struct device *d, const char *dir, const struct hf_rules *rules,
                     enum dtype stored, struct error *err);
 
+/* Which weights a run started from: a sum that another folder with the same tensors has too. */
+/* XXH64 over names and bytes of all tensors of the folder's safetensors, in name order, however they are sharded.  -1
+ * with EXIT_CODE_CHECKPOINT when they cannot be opened. */
+int base_hash(const char *dir, uint64_t *hash, struct error *err);
+
 #endif

@@ -3,7 +3,6 @@
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "models/checkpoint/safetensors.h"
-#include "models/hf/base_hash.h"
 #include "models/hf/hf_weights.h"
 #include "models/lm/gguf_adapter.h"
 #include "models/lm/hf_folder.h"

@@ -2,7 +2,7 @@
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "models/checkpoint/model_folder.h"
-#include "models/hf/base_hash.h"
+#include "models/hf/hf_weights.h"
 #include "models/net/llama_start.h"
 #include "models/net/t5_start.h"
 #include "train/lm/lm_adapter.h"
