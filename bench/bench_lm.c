@@ -28,7 +28,7 @@
 #include "models/engine/engine.h"
 #include "models/lm/llama_batch.h"
 #include "train/lm/lm_trainer.h"
-#include "train/run/run_impl.h"
+#include "train/run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "tests/support/small_data.h"
 #include "train/gate/gate_trainer.h"
-#include "train/run/run_impl.h"
+#include "train/run/run.h"
 
 static char *data, *out;
 

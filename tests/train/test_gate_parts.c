@@ -6,7 +6,7 @@
 
 #include "tests/support/small_data.h"
 #include "train/gate/gate_trainer.h"
-#include "train/run/run_impl.h"
+#include "train/run/run.h"
 
 #include <math.h>
 #include <stdlib.h>

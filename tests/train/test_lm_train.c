@@ -6,7 +6,7 @@
 #include "tests/support/lm_gold.h"
 #include "tests/support/step.h"
 #include "train/lm/lm_trainer.h"
-#include "train/run/run_impl.h"
+#include "train/run/run.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "data/util/log.h"
 #include "kernels/batch.h"
-#include "train/run/run_impl.h"
+#include "train/run/run.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

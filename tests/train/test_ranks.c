@@ -2,7 +2,7 @@
  */
 #include "tests/support/support.h"
 
-#include "train/run/run_impl.h"
+#include "train/run/run.h"
 
 #include <stdlib.h>
 #include <string.h>

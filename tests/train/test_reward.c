@@ -7,7 +7,7 @@
 #include "tests/support/lm_gold.h"
 #include "tests/support/step.h"
 #include "train/reward/reward_trainer_impl.h"
-#include "train/run/run_impl.h"
+#include "train/run/run.h"
 
 #include <math.h>
 #include <sqlite3.h>

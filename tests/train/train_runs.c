@@ -3,7 +3,7 @@
 #include "tests/support/small_data.h"
 #include "train/cmd/commands.h"
 #include "train/gate/gate_eval.h"
-#include "train/run/run_impl.h"
+#include "train/run/run.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -19,8 +19,8 @@ struct shared *shared;
 
 int __real_run_save_checkpoint(struct run *r, struct error *err);
 int __wrap_run_save_checkpoint(struct run *r, struct error *err);
-int __real_run_step(struct run *r, struct error *err);
-int __wrap_run_step(struct run *r, struct error *err);
+int __real_ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err);
+int __wrap_ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err);
 int __real_gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err);
 int __wrap_gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err);
 
@@ -34,11 +34,11 @@ int __wrap_run_save_checkpoint(struct run *r, struct error *err)
     return rc;
 }
 
-int __wrap_run_step(struct run *r, struct error *err)
+int __wrap_ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err)
 {
     if (++shared->steps == shared->signal_step)
         raise(SIGTERM);
-    return __real_run_step(r, err);
+    return __real_ranks_step(r, part, err);
 }
 
 int __wrap_gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err)

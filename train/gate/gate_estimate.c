@@ -2,7 +2,7 @@
 
 #include "data/util/log.h"
 #include "train/gate/gate_trainer.h"
-#include "train/run/run_impl.h"
+#include "train/run/run.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 
 #include "models/lm/lm_batch.h"
 #include "models/lm/lm_text.h"
-#include "train/run/prefix_order.h"
+#include "train/run/sampler.h"
 
 struct lm_example {
     struct lm_text text; /* its ids, and which of them are the answer's */

@@ -8,7 +8,7 @@
 #include "models/lm/hf_folder.h"
 #include "train/lm/lm_adapter.h"
 #include "train/lm/lm_verify.h"
-#include "train/run/run_meta.h"
+#include "train/run/run_request.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,11 @@
 
 #include "data/util/log.h"
 #include "data/util/stop.h"
-#include "train/run/run_impl.h"
+#include "models/checkpoint/checksum.h"
+#include "train/run/run.h"
+#include "train/run/run_save.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +115,24 @@ static void end_without(struct run *r, int lost, const struct error *err)
     collective_abort(&r->ranks.all, err->code);
 }
 
+/* Takes every rank's note; -1 with the error of the first one that ends. */
+static int ranks_meet(struct run *r, struct rank_note mine, struct error *err)
+{
+    struct ranks *x = &r->ranks;
+    double start = now_seconds();
+
+    if (alone(r))
+        return 0;
+    mine.stop = stop_requested();
+    if (collective_gather(&x->all, x->notes, &mine, sizeof mine, err))
+        return -1;
+    x->met += now_seconds() - start;
+    for (int i = 0; i < x->all.size; i++)
+        x->stop = x->stop ? x->stop : x->notes[i].stop;
+    stop_note(x->stop);
+    return ranks_heed(x, x->notes, err);
+}
+
 void ranks_end(struct run *r, int rc, struct error *err)
 {
     struct rank_note note = { .code = err->code };
@@ -155,23 +176,6 @@ int ranks_heed(struct ranks *x, const struct rank_note *notes, struct error *err
     x->told = true;
     error_set(err, notes[k].code, "%s", notes[k].text);
     return k == 0 ? -1 : error_prefix(err, "rank %d", k);
-}
-
-int ranks_meet(struct run *r, struct rank_note mine, struct error *err)
-{
-    struct ranks *x = &r->ranks;
-    double start = now_seconds();
-
-    if (alone(r))
-        return 0;
-    mine.stop = stop_requested();
-    if (collective_gather(&x->all, x->notes, &mine, sizeof mine, err))
-        return -1;
-    x->met += now_seconds() - start;
-    for (int i = 0; i < x->all.size; i++)
-        x->stop = x->stop ? x->stop : x->notes[i].stop;
-    stop_note(x->stop);
-    return ranks_heed(x, x->notes, err);
 }
 
 /* What it leaves in the folder is there for the others. */
@@ -305,4 +309,242 @@ bool ranks_tell(const struct run *r, char text[RANKS_TEXT])
              x->all.size, x->summed, x->links ? " on the devices" : "", 1e3 * x->summed / steps,
              hidden > 0 ? 1e3 * hidden / steps : 0, 1e3 * x->gathered / steps, (double)x->bytes / (1 << 20), x->met);
     return !alone(r);
+}
+
+/* ---- links between devices ---- */
+
+enum { OPENING_SECONDS = 120, OPENING_MOST = 86400, OPENING_POLL_US = 1000 };
+
+/* Why the first rank that has failed did so; NULL: none has.  -1 when there was no meeting. */
+static int meet_links(struct run *r, int rc, const struct error *why, const char **failed, struct error *err)
+{
+    struct rank_note note = { .rc = rc };
+
+    if (rc)
+        snprintf(note.text, sizeof note.text, "%s", why->text);
+    if (ranks_meet(r, note, err))
+        return -1;
+    *failed = NULL;
+    for (int i = 0; i < r->ranks.all.size && !*failed; i++)
+        *failed = r->ranks.notes[i].rc ? r->ranks.notes[i].text : NULL;
+    return 0;
+}
+
+/* How long links may take to open, where the environment says. */
+static int opening_seconds(int *seconds, struct error *err)
+{
+    static const char name[] = "AMBIT_NCCL_TIMEOUT";
+    const char *text = getenv(name);
+    char *end;
+
+    if (!text)
+        return 0;
+    long n = strtol(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || n < 1 || n > OPENING_MOST)
+        return error_set(err, EXIT_CODE_USAGE, "%s: expected seconds from 1 to %d, got '%.40s'", name, OPENING_MOST,
+                         text);
+    *seconds = (int)n;
+    return 0;
+}
+
+/* 0 once they are open, else `failed` and why.  -1 with err when a rank is lost, which others would wait for. */
+static int wait_until_open(struct run *r, const struct links *links, int seconds, int *failed, struct error *why,
+                           struct error *err)
+{
+    double end = now_seconds() + seconds;
+
+    while ((*failed = links->opened(&r->device, why)) > 0) {
+        if (collective_look(&r->ranks.all, err))
+            return -1;
+        if (now_seconds() > end) {
+            *failed = error_set(why, EXIT_CODE_DEVICE, "NCCL did not connect all ranks within %d seconds", seconds);
+            return 0;
+        }
+        usleep(OPENING_POLL_US);
+    }
+    return 0;
+}
+
+/* By the name that rank 0 has made. */
+static int open_by_name(struct run *r, const struct links *links, const char *name, int seconds, const char **failed,
+                        struct error *err)
+{
+    struct ranks *x = &r->ranks;
+    struct error why;
+    char *names = xmalloc((size_t)x->all.size * LINKS_NAME);
+    int rc = collective_gather(&x->all, names, name, LINKS_NAME, err);
+
+    if (rc == 0) {
+        int closed = links->open(&r->device, names, x->all.rank, x->all.size, &why);
+        rc = closed ? 0 : wait_until_open(r, links, seconds, &closed, &why, err);
+        if (rc == 0)
+            rc = meet_links(r, closed, &why, failed, err);
+    }
+    free(names);
+    return rc;
+}
+
+/* -1 when a rank ends; where links do not open x->links stays NULL, which is warned of. */
+int ranks_open_links(struct run *r, struct error *err)
+{
+    const struct links *links = links_of(&r->device);
+    char name[LINKS_NAME] = { 0 };
+    const char *failed;
+    struct error why;
+    int seconds = OPENING_SECONDS;
+
+    if (r->ranks.all.size < 2 || !links)
+        return 0;
+    if (opening_seconds(&seconds, err))
+        return -1;
+    if (meet_links(r, links->name(&r->device, name, &why), &why, &failed, err))
+        return -1;
+    if (!failed && open_by_name(r, links, name, seconds, &failed, err))
+        return -1;
+    if (!failed) {
+        r->ranks.links = links;
+        return 0;
+    }
+    log_warn("gradients go through the host: %s", failed);
+    links->close(&r->device);
+    return 0;
+}
+
+void ranks_unlink(struct run *r)
+{
+    struct ranks *x = &r->ranks;
+
+    if (x->links)
+        x->links->close(&r->device);
+    if (x->memory.base) {
+        device_arena_release(&r->device, &x->memory);
+        x->in = x->out = NULL;
+    }
+    x->links = NULL;
+}
+
+/* ---- whether all ranks are of one run ---- */
+
+enum { FORM = JSON_ENCODE_ANY | JSON_REAL_PRECISION(9) };
+
+/* What must be alike, first of all what tells most. */
+static char *describe(const struct run *r)
+{
+    json_t *o = json_pack("{s:s, s:b, s:b, s:b, s:s, s:o}", "out", r->set.out, "resume", r->set.resume, "dry_run",
+                          r->set.dry_run, "shard-optimizer", r->set.shard_optimizer, "device", r->device.driver->name,
+                          "checkpoint", run_make_meta(r));
+    char *text = json_dumps(o, JSON_COMPACT);
+
+    json_decref(o);
+    CHECK(text, "settings that are no JSON");
+    return text;
+}
+
+static int refuse(const char *name, const json_t *own, const json_t *first, const char *data, struct error *err)
+{
+    char *got = json_dumps(own, FORM), *expected = json_dumps(first, FORM);
+
+    if (strcmp(name, "data_hash") == 0)
+        error_set(err, EXIT_CODE_USAGE, "%s: expected the data that rank 0 has, got others", data);
+    else
+        error_set(err, EXIT_CODE_USAGE, "%s: expected %.200s as rank 0 has, got %.200s", name,
+                  expected ? expected : "none", got ? got : "none");
+    free(got);
+    free(expected);
+    return -1;
+}
+
+/* -1 naming the first field that differs; of `settings` the setting. */
+static int compare(json_t *own, const json_t *first, const char *data, struct error *err)
+{
+    const char *name;
+    json_t *value;
+
+    /* clang-format off */
+    json_object_foreach(own, name, value) {
+        const json_t *other = json_object_get(first, name);
+        if (json_is_object(value) && json_is_object(other) && compare(value, other, data, err))
+            return -1;
+        if (!json_equal(value, other))
+            return refuse(name, value, other, data, err);
+    }
+    /* clang-format on */
+    return 0;
+}
+
+/* own against the first of [size, most]. */
+static int compare_texts(const char *own, const char *first, const char *data, struct error *err)
+{
+    json_t *a = json_loads(own, 0, NULL), *b = json_loads(first, 0, NULL);
+    int rc = compare(a, b, data, err);
+
+    if (rc == 0 && strcmp(own, first))
+        rc = error_set(err, EXIT_CODE_USAGE, "expected the command of rank 0, got another");
+    json_decref(a);
+    json_decref(b);
+    return rc;
+}
+
+static int gather_texts(struct run *r, const char *own, struct error *err)
+{
+    struct ranks *x = &r->ranks;
+    struct rank_note note = { .units = (int64_t)strlen(own) + 1 };
+    int64_t most = 0;
+
+    if (ranks_meet(r, note, err))
+        return -1;
+    for (int i = 0; i < x->all.size; i++)
+        most = x->notes[i].units > most ? x->notes[i].units : most;
+    char *mine = xcalloc(1, (size_t)most), *all = xmalloc((size_t)most * (size_t)x->all.size);
+    memcpy(mine, own, strlen(own));
+    int rc = collective_gather(&x->all, all, mine, (size_t)most, err);
+    if (rc == 0)
+        rc = compare_texts(own, all, r->set.data, err);
+    free(mine);
+    free(all);
+    return rc;
+}
+
+/* A rank that differs tells so in the meeting that the others hold at the end. */
+int ranks_agree(struct run *r, struct error *err)
+{
+    if (r->ranks.all.size < 2)
+        return 0;
+    char *own = describe(r);
+    int rc = gather_texts(r, own, err);
+    free(own);
+    return rc ? -1 : ranks_meet(r, (struct rank_note){ 0 }, err);
+}
+
+/* Values, not states: those come from the same file, or are zero. */
+static uint64_t weights_hash(struct run *r)
+{
+    struct checksum sum;
+    float *values = params_buffer(r->params);
+
+    checksum_init(&sum);
+    for (int i = 0; i < r->params->n; i++) {
+        const struct param *p = &r->params->list[i];
+        param_download(p, &r->device, values);
+        checksum_update(&sum, values, (size_t)tensor_size(p->t) * sizeof *values);
+    }
+    free(values);
+    return checksum_final(&sum);
+}
+
+int ranks_agree_weights(struct run *r, struct error *err)
+{
+    const struct ranks *x = &r->ranks;
+
+    if (x->all.size < 2)
+        return 0;
+    struct rank_note note = { .units = (int64_t)weights_hash(r), .n = (int)r->state.step };
+    if (ranks_meet(r, note, err))
+        return -1;
+    if (x->notes->n != note.n)
+        return error_set(err, EXIT_CODE_USAGE, "%s: expected a run after step %d as rank 0 has, got step %d",
+                         r->set.out, x->notes->n, note.n);
+    if (x->notes->units != note.units)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "expected the weights that rank 0 starts with, got others");
+    return ranks_meet(r, (struct rank_note){ 0 }, err);
 }

@@ -12,8 +12,7 @@
 #include "kernels/collective.h"
 #include "kernels/grad_watch.h"
 #include "kernels/links.h"
-#include "train/run/buckets.h"
-#include "train/run/order_thread.h"
+#include "train/run/ranks_sum.h"
 #include "train/run/trainer.h"
 
 struct run;
@@ -57,15 +56,10 @@ int ranks_open(struct run *r, struct error *err);
 void ranks_end(struct run *r, int rc, struct error *err);
 void ranks_close(struct run *r);
 
-/* Each rank keeps a share of the optimizer's state (optim.h). */
-bool ranks_sharded(const struct run *r);
 /* One rank writes. */
 bool ranks_first(const struct run *r);
 /* The GPU of this rank, where `device` leaves that open; the cpu of a machine without any, where it may. */
 const char *ranks_device(const struct run *r, const char *device, char own[32]);
-
-/* Takes every rank's note; -1 with the error of the first one that ends. */
-int ranks_meet(struct run *r, struct rank_note mine, struct error *err);
 /* Of notes [size] that were taken; all know by then. */
 int ranks_heed(struct ranks *x, const struct rank_note *notes, struct error *err);
 /* -1 with EXIT_CODE_USAGE naming what a rank has otherwise than rank 0: settings or data; weights. */
@@ -83,28 +77,9 @@ int ranks_finish(struct run *r, int (*finish)(struct run *r, struct error *err),
 void ranks_seed(struct run *r);
 /* Gradients, loss and units of the whole batch, of which `part` computes those of this rank. */
 int ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err);
-/* ranks_links.c: once the device is open; until run_close. */
+/* Once the device is open; until run_close. */
 int ranks_open_links(struct run *r, struct error *err);
 void ranks_unlink(struct run *r);
-/* For trainers, before the last workspace_step of a part: its backward ends the gradients. */
-void ranks_last(struct run *r);
-/* ranks_sum.c: ranks_open_links with memory, or the thread; then the gradients of all that is trained become their sums
- * over ranks. */
-int ranks_link(struct run *r, struct error *err);
-int ranks_sum(struct run *r, struct error *err);
-/* The same from before a part on, where it is done beside the backward (ranks_overlap); the end waits for the rest,
- * whether the part failed or not: other ranks wait for it too. */
-bool ranks_overlap(const struct run *r);
-void ranks_sum_begin(struct run *r);
-int ranks_sum_end(struct run *r, struct error *err);
-/* ranks_shard.c, nothing where states are whole: all take the weights that others have updated. */
-int ranks_gather_weights(struct run *r, struct error *err);
-/* A checkpoint_state_fn of rank 0, while all others serve; then it says that no more is asked. */
-int ranks_whole_state(void *run, const struct param *p, int k, float *out, struct error *err);
-int ranks_serve_states(struct run *r, struct error *err);
-void ranks_end_states(struct run *r);
-/* ranks_sum.c: until linked devices have done what is queued. */
-int ranks_wait_links(struct run *r, struct error *err);
 /* "2 ranks: ..."; false, and nothing, for one alone. */
 enum { RANKS_TEXT = 300 };
 bool ranks_tell(const struct run *r, char text[RANKS_TEXT]);

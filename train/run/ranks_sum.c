@@ -1,29 +1,225 @@
-/* Part of ranks.h: sums of gradients, a bucket at a time: on the host, beside the backward where kernels are done when
- * they return; or on devices that are linked. */
-#include "data/util/log.h"
-#include "train/run/run_impl.h"
+#include "train/run/ranks_sum.h"
 
+#include "data/util/log.h"
+#include "train/run/run.h"
+
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+/* ---- buckets ---- */
+
+/* A bucket is an eighth of all, within these bounds: below the one messages cost more for their number than for their
+ * bytes, above the other memory is wasted. */
+enum { PARTS = 8, LEAST = 1 << 15 };
+
+static int64_t size_for(int64_t total)
+{
+    int64_t part = (total + PARTS - 1) / PARTS;
+    return part < LEAST ? LEAST : part > BUCKET_MOST ? BUCKET_MOST : part;
+}
+
+static int64_t numbers_of(const struct params *p, int param)
+{
+    const struct tensor *t = p->list[param].t;
+    return t->needs_grad ? tensor_size(t) : 0;
+}
+
+/* The bucket after the last one that has a number of the parameter. */
+static int end_of(const struct buckets *b, int param)
+{
+    int64_t end = b->first[param] + numbers_of(b->params, param);
+    return (int)((end + b->size - 1) / b->size);
+}
+
+/* Anew, for the parameters that need a gradient now; none is final.  Takes a zeroed or earlier struct. */
+static void buckets_set(struct buckets *b, const struct params *p)
+{
+    struct buckets cut = { .params = p, .first = xcalloc((size_t)p->n + 1, sizeof *cut.first) };
+
+    for (int i = p->n - 1; i >= 0; i--) {
+        cut.first[i] = cut.total;
+        cut.total += numbers_of(p, i);
+    }
+    cut.size = size_for(cut.total);
+    cut.n = (int)((cut.total + cut.size - 1) / cut.size);
+    cut.left = xcalloc((size_t)cut.n + 1, sizeof *cut.left);
+    for (int i = 0; i < p->n; i++)
+        for (int k = (int)(cut.first[i] / cut.size); numbers_of(p, i) && k < end_of(&cut, i); k++)
+            cut.left[k]++;
+    buckets_release(b);
+    *b = cut;
+}
+
+void buckets_release(struct buckets *b)
+{
+    free(b->first);
+    free(b->left);
+    *b = (struct buckets){ 0 };
+}
+
+/* The gradient of params.list[param] is final; once for each that needs one. */
+static void buckets_note(struct buckets *b, int param)
+{
+    for (int k = (int)(b->first[param] / b->size); numbers_of(b->params, param) && k < end_of(b, param); k++)
+        CHECK(--b->left[k] >= 0, "a gradient in bucket %d is final twice", k);
+    while (b->ready < b->n && !b->left[b->ready])
+        b->ready++;
+}
+
+static int64_t buckets_numbers(const struct buckets *b, int bucket)
+{
+    int64_t left = b->total - bucket * b->size;
+    return left < b->size ? left : b->size;
+}
+
+/* The next n numbers. */
+static void buckets_walk(const struct buckets *b, struct bucket_place *place, float *numbers, int64_t n,
+                         bucket_copy_fn *copy, void *arg)
+{
+    for (int64_t done = 0; done < n && place->done < b->params->n; place->done++, place->at = 0) {
+        int param = b->params->n - 1 - place->done;
+        int64_t left = numbers_of(b->params, param) - place->at, some = left < n - done ? left : n - done;
+        if (some > 0)
+            copy(arg, &b->params->list[param], place->at, numbers + done, some);
+        done += some;
+        place->at += some;
+        if (some < left)
+            return;
+    }
+}
+
+/* ---- thread ---- */
+
+static bool may_work(const struct order_thread *t)
+{
+    return t->done < t->allowed && !t->rc;
+}
+
+/* The lock is held. */
+static void do_next(struct order_thread *t)
+{
+    struct error err = { .text = "" };
+    int piece = t->done;
+
+    pthread_mutex_unlock(&t->lock);
+    int rc = t->fn(t->arg, piece, &err);
+    pthread_mutex_lock(&t->lock);
+    t->rc = rc;
+    t->err = err;
+    t->done++;
+    pthread_cond_broadcast(&t->turn);
+}
+
+static void *run_pieces(void *arg)
+{
+    struct order_thread *t = arg;
+
+    pthread_mutex_lock(&t->lock);
+    while (!t->over)
+        if (may_work(t))
+            do_next(t);
+        else
+            pthread_cond_wait(&t->turn, &t->lock);
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+void order_thread_start(struct order_thread *t, order_fn *fn, void *arg)
+{
+    sigset_t all, before;
+
+    *t = (struct order_thread){ .fn = fn, .arg = arg, .running = true };
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->turn, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    CHECK(pthread_create(&t->thread, NULL, run_pieces, t) == 0, "no thread for sums over ranks");
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void order_thread_end(struct order_thread *t)
+{
+    if (!t->running)
+        return;
+    pthread_mutex_lock(&t->lock);
+    t->over = true;
+    pthread_cond_broadcast(&t->turn);
+    pthread_mutex_unlock(&t->lock);
+    pthread_join(t->thread, NULL);
+    pthread_cond_destroy(&t->turn);
+    pthread_mutex_destroy(&t->lock);
+    t->running = false;
+}
+
+void order_thread_round(struct order_thread *t, int n)
+{
+    pthread_mutex_lock(&t->lock);
+    t->n = n;
+    t->allowed = t->done = t->rc = 0;
+    pthread_mutex_unlock(&t->lock);
+}
+
+void order_thread_allow(struct order_thread *t, int allowed)
+{
+    pthread_mutex_lock(&t->lock);
+    t->allowed = allowed;
+    pthread_cond_broadcast(&t->turn);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static bool round_over(const struct order_thread *t)
+{
+    return t->done == t->n || t->rc;
+}
+
+bool order_thread_wait(struct order_thread *t, int64_t microseconds)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    int64_t ns = until.tv_nsec + microseconds * 1000;
+    until.tv_sec += ns / 1000000000;
+    until.tv_nsec = ns % 1000000000;
+    pthread_mutex_lock(&t->lock);
+    if (!round_over(t))
+        pthread_cond_timedwait(&t->turn, &t->lock, &until);
+    bool over = round_over(t);
+    pthread_mutex_unlock(&t->lock);
+    return over;
+}
+
+int order_thread_result(struct order_thread *t, struct error *err)
+{
+    pthread_mutex_lock(&t->lock);
+    int rc = t->rc;
+    if (rc && err)
+        *err = t->err;
+    pthread_mutex_unlock(&t->lock);
+    return rc;
+}
+
+/* ---- gradients ---- */
 
 enum { POLL_US = 20, LOOK_US = 1000, STRETCH = 1 << 12 };
 
-static void *element(const struct param *p, int64_t at)
+static void *gradient_of(const struct param *p, int64_t at)
 {
     return (float *)p->t->grad->data + at;
 }
 
-static void download(void *run, const struct param *p, int64_t at, float *bucket, int64_t n)
+static void download_gradient(void *run, const struct param *p, int64_t at, float *bucket, int64_t n)
 {
     struct run *r = run;
-    r->device.driver->download(&r->device, bucket, element(p, at), (size_t)n * sizeof *bucket);
+    r->device.driver->download(&r->device, bucket, gradient_of(p, at), (size_t)n * sizeof *bucket);
 }
 
-static void upload(void *run, const struct param *p, int64_t at, float *bucket, int64_t n)
+static void upload_gradient(void *run, const struct param *p, int64_t at, float *bucket, int64_t n)
 {
     struct run *r = run;
-    r->device.driver->upload(&r->device, element(p, at), bucket, (size_t)n * sizeof *bucket);
+    r->device.driver->upload(&r->device, gradient_of(p, at), bucket, (size_t)n * sizeof *bucket);
 }
 
 /* y (+)= x, n numbers of the device's */
@@ -35,14 +231,14 @@ static void put(struct run *r, float *y, float *x, int64_t n, bool add)
     r->device.driver->kernels->accumulate(&r->work.ctx, (struct destination){ &to, add }, &from);
 }
 
-static void fetch(void *run, const struct param *p, int64_t at, float *bucket, int64_t n)
+static void fetch_gradient(void *run, const struct param *p, int64_t at, float *bucket, int64_t n)
 {
-    put(run, bucket, element(p, at), n, false);
+    put(run, bucket, gradient_of(p, at), n, false);
 }
 
-static void store(void *run, const struct param *p, int64_t at, float *bucket, int64_t n)
+static void store_gradient(void *run, const struct param *p, int64_t at, float *bucket, int64_t n)
 {
-    put(run, element(p, at), bucket, n, false);
+    put(run, gradient_of(p, at), bucket, n, false);
 }
 
 /* out [slice] = in [0] + in [1] + ... of in [size, slice]; one thread, since others may compute */
@@ -88,15 +284,16 @@ static int sum_bucket(struct run *r, struct collective *all, int bucket, struct 
     struct ranks *x = &r->ranks;
     int64_t n = buckets_numbers(&x->buckets, bucket), size = all->size, slice = (n + size - 1) / size;
 
-    buckets_walk(&x->buckets, &x->from, x->out, n, x->links ? fetch : download, r);
+    buckets_walk(&x->buckets, &x->from, x->out, n, x->links ? fetch_gradient : download_gradient, r);
     if (x->links ? sum_on_devices(r, slice, err) : sum_on_host(x, all, n, slice, err))
         return -1;
-    buckets_walk(&x->buckets, &x->to, x->in, n, x->links ? store : upload, r);
+    buckets_walk(&x->buckets, &x->to, x->in, n, x->links ? store_gradient : upload_gradient, r);
     x->bytes += 2 * (size - 1) * slice * (int64_t)sizeof(float);
     return 0;
 }
 
-int ranks_wait_links(struct run *r, struct error *err)
+/* Until linked devices have done what is queued. */
+static int ranks_wait_links(struct run *r, struct error *err)
 {
     struct ranks *x = &r->ranks;
     int rc = 0;
@@ -241,4 +438,218 @@ int ranks_sum_end(struct run *r, struct error *err)
     x->exposed += now_seconds() - start;
     x->all.lost = x->own.lost;
     return rc;
+}
+
+/* ---- shards of the optimizer ---- */
+
+bool ranks_sharded(const struct run *r)
+{
+    return r->set.shard_optimizer && r->ranks.all.size > 1;
+}
+
+/* ---- weights ---- */
+
+/* Before which of the numbers that a rank updates. */
+struct share_place {
+    int param;
+    int64_t at; /* behind the first of its share of it */
+};
+
+/* Between elements [at, at + n) of a parameter and n numbers. */
+typedef void weights_fn(struct run *r, struct param *p, int64_t at, float *numbers, int64_t n);
+
+static struct update_share share_of(const struct run *r, int param, int rank)
+{
+    const struct update_share none = { 0, 0 };
+
+    return r->params->list[param].t->needs_grad ? optim_share(&r->optim, r->params, param, rank) : none;
+}
+
+static float *weights_of(const struct param *p, int64_t at)
+{
+    return (float *)(p->master ? p->master : p->t)->data + at;
+}
+
+static void download_weights(struct run *r, struct param *p, int64_t at, float *numbers, int64_t n)
+{
+    r->device.driver->download(&r->device, numbers, weights_of(p, at), (size_t)n * sizeof *numbers);
+}
+
+static void upload_weights(struct run *r, struct param *p, int64_t at, float *numbers, int64_t n)
+{
+    param_upload_part(p, &r->device, numbers, at, n);
+}
+
+static void convert(struct run *r, void *y, enum dtype type, const float *x, int64_t n)
+{
+    struct tensor to = { .dtype = type, .ndim = 1, .shape = { n }, .data = y };
+    struct tensor from = { .dtype = F32, .ndim = 1, .shape = { n }, .data = (void *)(uintptr_t)x };
+
+    r->device.driver->kernels->cast(&r->work.ctx, &to, &from);
+}
+
+static void fetch_weights(struct run *r, struct param *p, int64_t at, float *numbers, int64_t n)
+{
+    convert(r, numbers, F32, weights_of(p, at), n);
+}
+
+static void store_weights(struct run *r, struct param *p, int64_t at, float *numbers, int64_t n)
+{
+    convert(r, weights_of(p, at), F32, numbers, n);
+    if (p->master)
+        convert(r, (uint16_t *)p->t->data + at, BF16, numbers, n);
+}
+
+/* At most the next n of what a rank updates; returns how many there were. */
+static int64_t walk_share(struct run *r, int rank, struct share_place *place, float *numbers, int64_t n,
+                          weights_fn *copy)
+{
+    int64_t done = 0;
+
+    for (; place->param < r->params->n && done < n; place->param++, place->at = 0) {
+        struct update_share s = share_of(r, place->param, rank);
+        int64_t left = s.end - s.first - place->at, some = left < n - done ? left : n - done;
+        if (some > 0)
+            copy(r, &r->params->list[place->param], s.first + place->at, numbers + done, some);
+        done += some;
+        place->at += some;
+        if (some < left)
+            break;
+    }
+    return done;
+}
+
+static int64_t share_numbers(const struct run *r, int rank)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < r->params->n; i++) {
+        struct update_share s = share_of(r, i, rank);
+        n += s.end - s.first;
+    }
+    return n;
+}
+
+static int64_t largest_share(const struct run *r)
+{
+    int64_t most = 0;
+
+    for (int k = 0; k < r->ranks.all.size; k++)
+        most = share_numbers(r, k) > most ? share_numbers(r, k) : most;
+    return most;
+}
+
+/* The next n numbers of every rank; a share that ended gives what is there. */
+static int gather_slice(struct run *r, struct share_place *places, int64_t n, struct error *err)
+{
+    struct ranks *x = &r->ranks;
+    size_t bytes = (size_t)n * sizeof(float);
+
+    walk_share(r, x->all.rank, &places[x->all.rank], x->out, n, x->links ? fetch_weights : download_weights);
+    if (x->links ? x->links->gather(&r->device, x->in, x->out, bytes, err)
+                 : collective_gather(&x->all, x->in, x->out, bytes, err))
+        return -1;
+    for (int k = 0; k < x->all.size; k++)
+        if (k != x->all.rank)
+            walk_share(r, k, &places[k], x->in + k * n, n, x->links ? store_weights : upload_weights);
+    x->bytes += (x->all.size - 1) * (int64_t)bytes;
+    return 0;
+}
+
+int ranks_gather_weights(struct run *r, struct error *err)
+{
+    struct ranks *x = &r->ranks;
+    int64_t slice = BUCKET_MOST / x->all.size;
+    double start = now_seconds();
+
+    if (!ranks_sharded(r))
+        return 0;
+    struct share_place *places = xcalloc((size_t)x->all.size, sizeof *places);
+    int rc = 0;
+    for (int64_t left = largest_share(r); left > 0 && rc == 0; left -= slice)
+        rc = gather_slice(r, places, left < slice ? left : slice, err);
+    free(places);
+    if (rc == 0)
+        rc = ranks_wait_links(r, err);
+    x->gathered += now_seconds() - start;
+    return rc;
+}
+
+/* ---- states ---- */
+
+/* What rank 0 asks for; of no parameter: nothing more. */
+struct state_request {
+    int32_t param, k;
+};
+
+static int ask_for(struct run *r, int rank, int param, int k, float *out, size_t bytes, struct error *err)
+{
+    const struct state_request request = { param, k };
+    struct collective *all = &r->ranks.all;
+
+    return collective_send(all, rank, &request, sizeof request, err) || collective_receive(all, rank, out, bytes, err)
+               ? -1
+               : 0;
+}
+
+/* Under Adafactor one rank has the whole. */
+static size_t bytes_of(const struct param *p, int k, struct update_share s)
+{
+    int64_t shape[TENSOR_MAX_DIMS], n = p->optimizer == OPTIMIZER_ADAFACTOR ? 1 : s.end - s.first;
+    int ndim = param_state_shape(p, k, shape);
+
+    for (int d = 0; d < ndim && p->optimizer == OPTIMIZER_ADAFACTOR; d++)
+        n *= shape[d];
+    return (size_t)n * sizeof(float);
+}
+
+int ranks_whole_state(void *run, const struct param *p, int k, float *out, struct error *err)
+{
+    struct run *r = run;
+    int param = (int)(p - r->params->list), rc = 0;
+
+    for (int rank = 0; rank < r->ranks.all.size && rc == 0; rank++) {
+        struct update_share s = optim_share(&r->optim, r->params, param, rank);
+        if (s.first == s.end)
+            continue;
+        float *to = out + (p->optimizer == OPTIMIZER_ADAFACTOR ? 0 : s.first);
+        if (rank == r->ranks.all.rank)
+            device_download(&r->device, to, p->state[k]);
+        else
+            rc = ask_for(r, rank, param, k, to, bytes_of(p, k, s), err);
+    }
+    return rc;
+}
+
+static int serve(struct run *r, const struct state_request *q, float *buffer, struct error *err)
+{
+    const struct tensor *state = r->params->list[q->param].state[q->k];
+
+    device_download(&r->device, buffer, state);
+    return collective_send(&r->ranks.all, 0, buffer, tensor_bytes(state), err);
+}
+
+int ranks_serve_states(struct run *r, struct error *err)
+{
+    struct state_request q;
+
+    if (!ranks_sharded(r))
+        return 0;
+    float *buffer = params_buffer(r->params);
+    int rc;
+    do {
+        rc = collective_receive(&r->ranks.all, 0, &q, sizeof q, err);
+    } while (rc == 0 && q.param >= 0 && (rc = serve(r, &q, buffer, err)) == 0);
+    free(buffer);
+    return rc;
+}
+
+/* Whether or not the save has failed.  A rank that is lost is noticed where all meet next. */
+void ranks_end_states(struct run *r)
+{
+    const struct state_request none = { -1, 0 };
+
+    for (int rank = 1; rank < r->ranks.all.size && ranks_sharded(r); rank++)
+        if (collective_send(&r->ranks.all, rank, &none, sizeof none, NULL))
+            return;
 }

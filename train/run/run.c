@@ -4,10 +4,510 @@
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
-#include "train/run/run_impl.h"
+#include "models/checkpoint/checkpoint.h"
 #include "train/run/run_request.h"
+#include "train/run/run_save.h"
 
+#include <dirent.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool fits_in(const struct extent *a, const struct extent *b)
+{
+    for (int i = 0; i < EXTENT_SIZES; i++)
+        if (a->size[i] > b->size[i])
+            return false;
+    return true;
+}
+
+void measurement_add(struct measurement *m, const struct extent *e, step_fn *fn, void *arg)
+{
+    for (int i = 0; i < m->n; i++)
+        if (fits_in(e, &m->known[i]))
+            return;
+    GROW(m->known, m->n, m->cap);
+    m->known[m->n++] = *e;
+    workspace_raise(&m->most, workspace_measure(m->work, fn, arg));
+}
+
+void measurement_release(struct measurement *m)
+{
+    free(m->known);
+    *m = (struct measurement){ 0 };
+}
+
+/* ---- memory ---- */
+
+static void measure_part(struct run *r, struct measurement *m)
+{
+    struct batch_part b = run_batch(r);
+
+    if (b.first < b.end)
+        r->trainer->measure(r->self, m);
+}
+
+/* All batches of all epochs of the current stage. */
+static void measure_stage(struct run *r, struct workspace_bytes *most)
+{
+    struct measurement m = { .work = &r->work };
+
+    for (r->state.epoch = 0; r->state.epoch < r->stages[r->state.stage].epochs; r->state.epoch++)
+        for (r->state.batch = 0; r->state.batch < run_batches(r); r->state.batch++)
+            measure_part(r, &m);
+    workspace_raise(most, m.most);
+    measurement_release(&m);
+}
+
+int run_measure(struct run *r, struct workspace_bytes *bytes, struct error *err)
+{
+    struct run_state keep = r->state;
+    int rc = 0;
+
+    *bytes = (struct workspace_bytes){ 0 };
+    r->work.ctx.recording = r->work.ctx.training = true;
+    for (r->state.stage = 0; rc == 0 && r->state.stage < r->n_stages; r->state.stage++) {
+        rc = r->trainer->enter_stage ? r->trainer->enter_stage(r->self, false, err) : 0;
+        if (rc == 0)
+            measure_stage(r, bytes);
+    }
+    r->work.ctx.recording = r->work.ctx.training = false;
+    r->state = keep;
+    return rc;
+}
+
+static size_t all_bytes(const struct run *r)
+{
+    return r->model_bytes + workspace_total(r->step_bytes);
+}
+
+static void tell_memory(const struct run *r)
+{
+    size_t model = r->model_bytes, step = workspace_total(r->step_bytes);
+
+    log_info("memory: %zu MiB of weights, gradients and moments, %zu MiB for a %s, %zu MiB in all, on %s", model >> 20,
+             step >> 20, r->trainer->part, (model + step) >> 20, r->device.description);
+    if (r->copied_bytes)
+        log_info("memory: %zu MiB of these are copies of frozen weights in the layouts that products read",
+                 r->copied_bytes >> 20);
+}
+
+/* Prints what is needed; where it is too much, layers keep their output only and are computed again in the backward,
+ * which changes no number; where even that is too much the run is refused, but for a dry one, which tells. */
+static int run_fit(struct run *r, struct error *err)
+{
+    size_t free = r->device.free_memory;
+
+    if (ranks_sharded(r))
+        r->model_bytes += optim_share_bytes(r->params, r->ranks.all.rank, r->ranks.all.size);
+    if (run_measure(r, &r->step_bytes, err))
+        return -1;
+    if (free && r->recompute && all_bytes(r) > free) {
+        log_info("memory: %zu MiB for a %s are too many, so layers are computed twice",
+                 workspace_total(r->step_bytes) >> 20, r->trainer->part);
+        *r->recompute = true;
+        if (run_measure(r, &r->step_bytes, err))
+            return -1;
+    }
+    tell_memory(r);
+    if (!free || all_bytes(r) <= free || r->set.dry_run)
+        return 0;
+    return error_set(err, EXIT_CODE_MEMORY, "%zu MiB are needed, %s has %zu MiB free: %s", all_bytes(r) >> 20,
+                     r->device.description, free >> 20, r->hint);
+}
+
+/* ---- a step ---- */
+
+int64_t run_batches(const struct run *r)
+{
+    return sampler_batches(&r->sampler);
+}
+
+int64_t run_stage_steps(const struct run *r)
+{
+    return run_batches(r) * r->stages[r->state.stage].epochs;
+}
+
+struct batch_part run_batch(struct run *r)
+{
+    const struct collective *c = &r->ranks.all;
+    struct batch_part b = { 0 };
+
+    b.n = b.end = sampler_batch(&r->sampler, r->state.epoch, r->state.batch, &b.examples);
+    if (c->size < 2)
+        return b;
+    b.first = sampler_cut(&r->sampler, b.examples, b.n, c->rank, c->size);
+    b.end = sampler_cut(&r->sampler, b.examples, b.n, c->rank + 1, c->size);
+    return b;
+}
+
+enum optimizer run_optimizer(const struct run *r, enum optimizer o)
+{
+    return ranks_sharded(r) ? (enum optimizer)(o | OPTIMIZER_SHARDED) : o;
+}
+
+int run_take(struct run *r, const struct param_arenas *a, struct error *err)
+{
+    r->optim.rank = r->ranks.all.rank;
+    r->optim.ranks = ranks_sharded(r) ? r->ranks.all.size : 0;
+    r->loss_total = tensor_alloc(a->host, a->data, F32, 1, (int64_t[]){ 1 });
+    device_upload(&r->device, r->loss_total, &(float){ 0 });
+    return optim_init(&r->optim, &r->device, r->params, err);
+}
+
+void run_plan(struct run *r, struct schedule schedule, double decay, double clip)
+{
+    r->optim.schedule = schedule;
+    r->optim.adamw =
+        (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = (float)decay, .clip = (float)clip };
+    r->optim.adafactor = (struct adafactor){
+        .decay_rate = 0.8f, .eps = 1e-30f, .threshold = 1, .decay = (float)decay, .clip = (float)clip
+    };
+}
+
+static void update(struct ctx *c, void *arg)
+{
+    struct run *r = arg;
+    optim_step(c, &r->optim, r->params);
+}
+
+/* Gradients and loss of this rank's part, which may be nothing. */
+static int step_part(struct run *r, struct error *err)
+{
+    struct batch_part b = run_batch(r);
+
+    if (b.first == b.end)
+        return 0;
+    r->work.ctx.recording = r->work.ctx.training = true;
+    int rc = r->trainer->step(r->self, err);
+    r->work.ctx.recording = r->work.ctx.training = false;
+    return rc;
+}
+
+int run_step(struct run *r, struct error *err)
+{
+    double start = now_seconds();
+
+    if (ranks_step(r, step_part, err))
+        return -1;
+    r->loss_steps++;
+    if (workspace_step(&r->work, update, r, err) || ranks_gather_weights(r, err))
+        return -1;
+    log_debug("step %lld: %.2f ms of the host", (long long)r->state.step + 1, 1e3 * (now_seconds() - start));
+    return 0;
+}
+
+/* ---- the loop ---- */
+
+enum { LOG_EVERY = 10 };
+
+static const struct stage *stage_of(const struct run *r)
+{
+    return &r->stages[r->state.stage];
+}
+
+static double mean_loss(struct run *r)
+{
+    float total;
+
+    device_download(&r->device, &total, r->loss_total);
+    double mean = r->loss_steps ? (double)total / (double)r->loss_steps : 0;
+    device_upload(&r->device, r->loss_total, &(float){ 0 });
+    r->loss_steps = 0;
+    return mean;
+}
+
+static void show(const struct run *r, struct progress *progress, double loss)
+{
+    char note[64];
+    int64_t done = r->state.epoch * run_batches(r) + r->state.batch;
+    int64_t units = r->trainer->unit ? r->state.units : r->state.step;
+
+    snprintf(note, sizeof note, "loss %.4f", loss);
+    progress_update(progress, done, (double)(units - r->units_before), note);
+}
+
+static int write_metrics(struct run *r, const struct metric *list, int n, struct error *err)
+{
+    if (!ranks_first(r))
+        return 0;
+    return metrics_log_write(&r->metrics, r->state.step, stage_of(r)->phase, list, n, err);
+}
+
+static int log_step(struct run *r, struct progress *progress, struct error *err)
+{
+    float lr;
+    double loss = mean_loss(r);
+    struct metric list[2 + TRAINER_METRICS] = { { "loss", loss } };
+
+    device_download(&r->device, &lr, r->optim.lr);
+    list[1] = (struct metric){ "learning_rate", (double)lr };
+    int n = 2 + (r->trainer->metrics ? r->trainer->metrics(r->self, list + 2) : 0);
+    if (!isfinite(loss))
+        return error_set(err, EXIT_CODE_FAILURE, "step %lld: the loss is %g; a lower learning rate may help",
+                         (long long)r->state.step, loss);
+    show(r, progress, loss);
+    return write_metrics(r, list, n, err);
+}
+
+static int note_figure(struct run *r, const struct validation *v, struct error *err)
+{
+    float figure = (float)v->figure; /* as the checkpoint keeps it */
+
+    if ((double)figure <= r->state.best) {
+        r->state.worse++;
+        return 0;
+    }
+    r->state.best = (double)figure;
+    r->state.best_step = r->state.step;
+    r->state.worse = 0;
+    if (!v->final)
+        return 0;
+    r->saved_best = r->state.step;
+    return ranks_first(r) ? run_save_best(r, err) : 0;
+}
+
+/* Written before the other ranks know: should this one be lost then, the line is cut when the run goes on. */
+static int validate_and_tell(struct run *r, struct validation *v, struct error *err)
+{
+    int rc = r->trainer->validate(r->self, v, err);
+
+    return rc || !v->n ? rc : write_metrics(r, v->list, v->n, err);
+}
+
+/* 1 when a signal asked to stop before the figure was known. */
+static int validate(struct run *r, struct error *err)
+{
+    struct validation v = { 0 };
+    int rc = r->trainer->validate ? ranks_validate(r, validate_and_tell, &v, err) : 0;
+
+    r->state.unvalidated = rc > 0;
+    if (rc || !v.n)
+        return rc;
+    log_info("step %lld: validation %s", (long long)r->state.step, v.text);
+    return note_figure(r, &v, err);
+}
+
+static bool stage_over(const struct run *r)
+{
+    return r->state.epoch == stage_of(r)->epochs || (r->set.patience && r->state.worse >= r->set.patience);
+}
+
+/* steps until all stages are over; 1 when a signal cut a validation short. A run of one stage stays where it ended. */
+static bool run_over(const struct run *r)
+{
+    return r->state.stage == r->n_stages || (!r->trainer->enter_stage && stage_over(r));
+}
+
+/* Behind the last stage its state stays, for a run that is gone on with for more epochs. */
+static int next_stage(struct run *r, struct error *err)
+{
+    if (!r->trainer->enter_stage)
+        return 0;
+    if (++r->state.stage == r->n_stages)
+        return 0;
+    workspace_forget(&r->work);
+    r->state = (struct run_state){
+        .stage = r->state.stage, .step = r->state.step, .units = r->state.units, .best = r->trainer->lowest
+    };
+    if (r->trainer->enter_stage(r->self, true, err))
+        return -1;
+    ranks_seed(r);
+    return 0;
+}
+
+/* A signal came, to whichever rank. */
+static bool run_stopping(const struct run *r)
+{
+    return r->ranks.all.size > 1 ? r->ranks.stop != 0 : stop_requested() != 0;
+}
+
+int run_save(struct run *r, struct error *err)
+{
+    if (r->saved_step == r->state.step)
+        return 0;
+    r->saved_step = r->state.step;
+    if (!ranks_first(r))
+        return ranks_serve_states(r, err);
+    int rc = run_save_checkpoint(r, err);
+    ranks_end_states(r);
+    return rc;
+}
+
+/* What is due after a step: validation, the loss of the last steps when no more will follow, the next stage, a
+ * checkpoint.  1 when a signal cut it short. */
+static int after_step(struct run *r, struct progress *progress, struct error *err)
+{
+    const struct run_settings *set = &r->set;
+    bool valid = set->eval_every ? r->state.step % set->eval_every == 0 : r->state.batch == 0;
+    bool last = r->state.epoch == stage_of(r)->epochs;
+    bool due = set->save_every && r->state.step % set->save_every == 0;
+    int rc = valid || last ? validate(r, err) : 0;
+
+    if (rc)
+        return rc;
+    if (stage_over(r) && r->state.stage == r->n_stages - 1 && r->loss_steps && log_step(r, progress, err))
+        return -1;
+    if (stage_over(r) && next_stage(r, err))
+        return -1;
+    return valid || last || due ? run_save(r, err) : 0;
+}
+
+static void advance(struct run *r)
+{
+    r->state.step++;
+    if (++r->state.batch == run_batches(r)) {
+        r->state.batch = 0;
+        r->state.epoch++;
+    }
+}
+
+/* The validation that a signal cut short, when this run goes on after it. */
+static int catch_up(struct run *r, struct progress *progress, struct error *err)
+{
+    if (!r->state.unvalidated || run_stopping(r))
+        return 0;
+    r->saved_step = -1;
+    return after_step(r, progress, err);
+}
+
+static int take_step(struct run *r, struct progress *progress, struct error *err)
+{
+    if (run_step(r, err))
+        return -1;
+    advance(r);
+    if (r->state.step % LOG_EVERY == 0 && log_step(r, progress, err))
+        return -1;
+    return after_step(r, progress, err);
+}
+
+/* Until the stage is over or a signal came. */
+static int run_stage(struct run *r, struct error *err)
+{
+    int stage = r->state.stage;
+    struct progress progress;
+
+    if (ranks_prepare(r, err))
+        return -1;
+    r->units_before = r->trainer->unit ? r->state.units : r->state.step;
+    progress_start(&progress, stage_of(r)->title, r->trainer->unit ? r->trainer->unit : "steps", run_stage_steps(r));
+    int rc = catch_up(r, &progress, err);
+    while (rc == 0 && r->state.stage == stage && !run_over(r) && !run_stopping(r))
+        rc = take_step(r, &progress, err);
+    progress_end(&progress);
+    return rc;
+}
+
+static int run_steps(struct run *r, struct error *err)
+{
+    int rc = 0;
+
+    while (rc == 0 && !run_stopping(r) && !(run_over(r) && !r->state.unvalidated))
+        rc = run_stage(r, err);
+    return rc;
+}
+
+/* ---- the folder ---- */
+
+static bool holds(const char *dir, const char *name)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+
+    return n > 0 && n < (int)sizeof path && access(path, F_OK) == 0;
+}
+
+/* A file of that name is not always a run's. */
+static bool is_config(const struct run_settings *s)
+{
+    char path[4096];
+    struct texts texts = { 0 };
+    void *settings = xmalloc(s->size);
+
+    snprintf(path, sizeof path, "%s/" RUN_CONFIG, s->out);
+    memcpy(settings, s->request, s->size);
+    int rc = yaml_read(path, s->table, settings, NULL, &texts, NULL);
+    free(settings);
+    texts_release(&texts);
+    return rc == 0;
+}
+
+/* What a run leaves that ended before its first checkpoint. */
+static bool of_a_run(const struct run_settings *s, const char *name)
+{
+    static const char *const names[] = { "metrics.jsonl", "start.jsonl", "states", "best" };
+    static const char *const starts[] = { "events.", "checkpoint-", "config.yaml.", "metrics.jsonl.", "start.jsonl." };
+
+    for (int i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    for (int i = 0; i < ARRAY_LEN(starts); i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return strcmp(name, RUN_CONFIG) == 0 && is_config(s);
+}
+
+/* -1 naming an entry of the folder that no run made. */
+static int check_entries(const struct run_settings *s, struct error *err)
+{
+    DIR *dir = opendir(s->out);
+    int rc = 0;
+
+    for (struct dirent *e; dir && rc == 0 && (e = readdir(dir));)
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && !of_a_run(s, e->d_name))
+            rc = error_set(err, EXIT_CODE_USAGE,
+                           "%s: holds something else (%.200s); expected a new or an empty folder, or --force", s->out,
+                           e->d_name);
+    if (dir)
+        closedir(dir);
+    return rc;
+}
+
+/* a folder that holds a run, or a model, is only touched to go on with it; one that holds something else
+ * with force alone.  -1 with EXIT_CODE_USAGE. */
+static int run_check_folder(const struct run_settings *s, struct error *err)
+{
+    char *newest = NULL;
+
+    if (s->dry_run || checkpoint_newest(s->out, &newest, NULL))
+        return 0;
+    bool run = newest || holds(s->out, CHECKPOINT_FILE);
+    free(newest);
+    if (run && !s->resume)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%s: holds a run already; --resume goes on with it, another --out starts anew", s->out);
+    return run || s->force ? 0 : check_entries(s, err);
+}
+
+/* As a shell reads it. */
+static void show_word(char *out, size_t size, const char *word)
+{
+    size_t n = 0;
+    bool plain = word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:=@%-")] == 0;
+
+    if (plain) {
+        snprintf(out, size, "%s", word);
+        return;
+    }
+    out[n++] = '\'';
+    for (; *word && n + 6 < size; word++)
+        n += (size_t)snprintf(out + n, size - n, *word == '\'' ? "'\\''" : "%c", *word);
+    snprintf(out + n, size - n, "'");
+}
+
+/* How a run that a signal has stopped goes on. */
+static void run_tell_resume(const struct run *r)
+{
+    char out[4200];
+
+    show_word(out, sizeof out, r->set.out);
+    log_info("stopped after step %lld; to go on: ambit-train %s --resume --out %s", (long long)r->state.step,
+             r->trainer->kind, out);
+}
+
+/* ---- the run ---- */
 
 enum { HOST_BYTES = 256 << 20 };
 

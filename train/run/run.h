@@ -16,9 +16,33 @@
 
 #include "data/cli/options.h"
 #include "kernels/optim.h"
+#include "kernels/workspace.h"
 #include "train/run/ranks.h"
 #include "train/run/sampler.h"
 #include "train/run/trainer.h"
+
+/* Bytes of the largest of many steps, without running any.
+ *
+ * What a step takes grows with a few sizes of its batch, so one that has no more of any of them than a step that is
+ * known already need not be built: of thousands a few dozen are. */
+
+enum { EXTENT_SIZES = 8 };
+
+/* All that the memory of a step grows with, each by itself; those not used are 0. */
+struct extent {
+    int64_t size[EXTENT_SIZES];
+};
+
+/* Steps of one form of network; the workspace's ctx says whether they record and train. */
+struct measurement {
+    struct workspace *work;
+    struct extent *known;
+    int n, cap;
+    struct workspace_bytes most; /* of the largest */
+};
+
+void measurement_add(struct measurement *m, const struct extent *e, step_fn *fn, void *arg);
+void measurement_release(struct measurement *m);
 
 /* What a command line says of the run itself. */
 struct run_settings {
@@ -107,5 +131,19 @@ int run_take(struct run *r, const struct param_arenas *a, struct error *err);
 enum optimizer run_optimizer(const struct run *r, enum optimizer o);
 /* AdamW with its usual momenta. */
 void run_plan(struct run *r, struct schedule schedule, double decay, double clip);
+
+/* For this folder and tests */
+
+/* everything before the first step, but for a checkpoint: device, trainer, estimate, memory. */
+int run_open(struct run *r, struct error *err);
+void run_close(struct run *r);
+
+/* bytes of the largest step of all batches of all stages; then whether they and the model fit. */
+int run_measure(struct run *r, struct workspace_bytes *bytes, struct error *err);
+
+/* one optimizer step on the batch at the cursor, which does not move. */
+int run_step(struct run *r, struct error *err);
+/* A checkpoint, unless the newest is of this step. */
+int run_save(struct run *r, struct error *err);
 
 #endif

@@ -1,8 +1,11 @@
-/* Part of run.h: checkpoints and weights on the disk. */
+#include "train/run/run_save.h"
+
 #include "data/util/json.h"
+#include "data/util/log.h"
+#include "data/util/out_file.h"
+#include "data/util/whole_file.h"
 #include "models/checkpoint/checkpoint.h"
-#include "train/run/run_impl.h"
-#include "train/run/run_meta.h"
+#include "train/run/run.h"
 #include "train/run/run_request.h"
 
 #include <errno.h>
@@ -12,6 +15,137 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
+
+#define METRICS "metrics.jsonl"
+
+static const int64_t metrics_max_bytes = INT64_C(1) << 32;
+
+/* What a file's meta says of settings and data against this run's; -1 with EXIT_CODE_USAGE. */
+static int run_check_meta(const struct run *r, const json_t *saved, const char *where, struct error *err)
+{
+    /* a run may be resumed with another one of these and still ends with the same numbers */
+    static const char *const may_differ[] = { "save-every", "epochs", NULL };
+    static const char *const same[] = { "seed", NULL };
+    json_t *now = run_make_meta(r);
+    int rc = run_meta_check(now, saved, may_differ, same, where, err);
+
+    if (rc == 0)
+        rc = run_meta_check_epochs(now, saved, where, err);
+    if (rc == 0 && !json_equal(json_object_get(now, "data_hash"), json_object_get(saved, "data_hash")))
+        rc = error_set(err, EXIT_CODE_USAGE, "%s: the data of the run to resume were others than those of %s now",
+                       where, r->set.data);
+    if (rc == 0)
+        rc = run_meta_check(now, saved, may_differ, r->trainer->same, where, err);
+    json_decref(now);
+    return rc;
+}
+
+/* Whether it is this run's, and of the step that the checkpoint tells or of one that the run will come to again. */
+static int check_best_meta(const struct run *r, const json_t *meta, const char *path, struct error *err)
+{
+    json_int_t step = json_integer_value(json_object_get(meta, "step"));
+
+    if (run_check_meta(r, meta, path, err))
+        return -1;
+    if (step >= r->saved_best)
+        return 0;
+    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected the weights of step %lld, got those of step %lld", path,
+                     (long long)r->saved_best, (long long)step);
+}
+
+static int tell_best(const struct run *r, struct error *err)
+{
+    const struct error fault = *err;
+
+    return error_set(err, fault.code, "%s; put %s/best back as the run left it, or begin anew with another --out",
+                     fault.text, r->set.out);
+}
+
+/* OUT/best and what follows. */
+static void run_best_path(const struct run *r, char path[4096], const char *name)
+{
+    snprintf(path, 4096, "%s/best%s", r->set.out, name);
+}
+
+/* -1 with EXIT_CODE_CHECKPOINT unless OUT/best holds what the checkpoint tells of. */
+static int run_check_best(const struct run *r, struct error *err)
+{
+    char path[4096];
+    struct hdf5_reader file;
+    int rc = -1;
+
+    if (!r->saved_best)
+        return 0;
+    run_best_path(r, path, "/" CHECKPOINT_FILE);
+    if (checkpoint_open(&file, path, err) == 0) {
+        json_t *meta = checkpoint_meta(&file, err);
+        rc = meta ? check_best_meta(r, meta, path, err) : -1;
+        json_decref(meta);
+        hdf5_close(&file);
+    }
+    return rc ? tell_best(r, err) : 0;
+}
+
+/* A file that is not there has no bytes, and *text stays NULL. */
+static int read_lines(const char *dir, char path[4096], char **text, size_t *n, struct error *err)
+{
+    snprintf(path, 4096, "%s/" METRICS, dir);
+    *text = NULL;
+    *n = 0;
+    if (access(path, F_OK) != 0)
+        return 0;
+    *text = whole_file_read(path, metrics_max_bytes, n, err);
+    return *text ? 0 : -1;
+}
+
+static int write_lines(const char *dir, const char *text, size_t n, struct error *err)
+{
+    char path[4096];
+    struct out_file out = { 0 };
+
+    snprintf(path, sizeof path, "%s/" METRICS, dir);
+    int rc = out_file_open(&out, path, err);
+    if (rc == 0 && fwrite(text, 1, n, out.f) != n)
+        rc = error_set(err, EXIT_CODE_FAILURE, "%s: cannot be written", path);
+    if (rc == 0)
+        rc = out_file_commit(&out, err);
+    out_file_abort(&out);
+    return rc;
+}
+
+/* A checkpoint's folder has a copy of the lines that were written up to its step.  Where OUT/metrics.jsonl does not
+ * begin with them, they take its place, with a warning. */
+static int run_keep_metrics(const struct run *r, const char *dir, struct error *err)
+{
+    char path[4096], *text;
+    size_t n;
+
+    if (read_lines(r->set.out, path, &text, &n, err))
+        return -1;
+    int rc = text ? write_lines(dir, text, n, err) : 0;
+    free(text);
+    return rc;
+}
+
+static int run_restore_metrics(const struct run *r, const char *dir, struct error *err)
+{
+    char path[4096], kept_path[4096], *own, *kept = NULL;
+    size_t n, n_kept = 0;
+    int rc = read_lines(r->set.out, path, &own, &n, err) || read_lines(dir, kept_path, &kept, &n_kept, err) ? -1 : 0;
+
+    if (rc == 0 && kept && (n < n_kept || memcmp(own, kept, n_kept) != 0)) {
+        log_warn("%s: not what the run wrote up to step %lld, restored from %s", path, (long long)r->state.step,
+                 kept_path);
+        rc = write_lines(r->set.out, kept, n_kept, err);
+    }
+    if (rc == 0 && !kept && !own)
+        log_warn("%s: not found: the curves begin after step %lld", path, (long long)r->state.step);
+    free(own);
+    free(kept);
+    return rc;
+}
+
+/* ---- checkpoints ---- */
 
 enum {
     COUNTERS = 6, /* epoch to loss_steps; before them the stage, where a trainer has more than one */
@@ -157,25 +291,6 @@ int run_save_checkpoint(struct run *r, struct error *err)
     return rc;
 }
 
-int run_check_meta(const struct run *r, const json_t *saved, const char *where, struct error *err)
-{
-    /* a run may be resumed with another one of these and still ends with the same numbers */
-    static const char *const may_differ[] = { "save-every", "epochs", NULL };
-    static const char *const same[] = { "seed", NULL };
-    json_t *now = run_make_meta(r);
-    int rc = run_meta_check(now, saved, may_differ, same, where, err);
-
-    if (rc == 0)
-        rc = run_meta_check_epochs(now, saved, where, err);
-    if (rc == 0 && !json_equal(json_object_get(now, "data_hash"), json_object_get(saved, "data_hash")))
-        rc = error_set(err, EXIT_CODE_USAGE, "%s: the data of the run to resume were others than those of %s now",
-                       where, r->set.data);
-    if (rc == 0)
-        rc = run_meta_check(now, saved, may_differ, r->trainer->same, where, err);
-    json_decref(now);
-    return rc;
-}
-
 /* How many counters a file has. */
 static int counters_of(const struct run *r, const struct hdf5_reader *file)
 {
@@ -256,11 +371,6 @@ static int save_weights(struct run *r, const char *dir, struct noted noted, stru
 
     params_release(&weights);
     return rc;
-}
-
-void run_best_path(const struct run *r, char path[4096], const char *name)
-{
-    snprintf(path, 4096, "%s/best%s", r->set.out, name);
 }
 
 int run_save_best(struct run *r, struct error *err)

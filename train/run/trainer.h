@@ -10,9 +10,10 @@
 #define TRAIN_RUN_TRAINER_H
 
 #include "data/report/metrics_log.h"
-#include "train/run/measure.h"
 
 #include <jansson.h>
+
+struct measurement; /* run.h */
 
 enum { TRAINER_METRICS = 16 };
 
