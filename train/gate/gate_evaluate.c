@@ -1,16 +1,221 @@
 #include "train/gate/gate_evaluate.h"
 
 #include "data/corpora/labels.h"
+#include "data/util/json.h"
+#include "data/util/records.h"
 #include "data/util/stop.h"
 #include "models/gate/gate_adapter.h"
 #include "models/gate/gate_band.h"
+#include "train/gate/gate_eval.h"
 #include "train/gate/gate_findings.h"
-#include "train/gate/gate_predictions.h"
-#include "train/gate/gate_risk.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Selective prediction: how often a detector is right where it is surest (El-Yaniv and Wiener 2010).
+ *
+ * Sure is far from the threshold, in logits.  Of the surest share of the questions the accuracy is that of their
+ * decisions; the others are those whose scores lie between low and high, which detect --abstain takes. */
+
+enum { RISK_ROWS = 9 };
+
+struct gate_risk {
+    struct gate_risk_row {
+        double coverage, accuracy, low, high;
+        int n;         /* questions that are answered */
+    } rows[RISK_ROWS]; /* of 1, .95, .9, .8 ... .3 */
+    double area;       /* mean error over all coverages: AURC */
+};
+
+/* ---- predictions ---- */
+
+struct predictions {
+    const struct example_list *examples;
+    struct strings ids; /* of the examples, in their order */
+    double *score;      /* [n], -1 before it is read */
+    bool *named;
+};
+
+static int number_ids(struct predictions *p, struct error *err)
+{
+    for (int i = 0; i < p->examples->n; i++) {
+        const char *id = p->examples->items[i].id;
+        if (strings_add(&p->ids, id) != i)
+            return error_set(err, EXIT_CODE_DATA,
+                             "two labelled questions have the id \"%.100s\": predictions are met by id", id);
+        p->score[i] = -1;
+    }
+    return 0;
+}
+
+/* Whether the two alternatives are the record's, in either order. */
+static bool names_both(const struct example *e, const json_t *alternatives)
+{
+    const char *a = json_string_value(json_array_get(alternatives, 0)),
+               *b = json_string_value(json_array_get(alternatives, 1));
+
+    if (!a || !b || !e->alternatives[0])
+        return false;
+    return (strcmp(a, e->alternatives[0]) == 0 && strcmp(b, e->alternatives[1]) == 0) ||
+           (strcmp(a, e->alternatives[1]) == 0 && strcmp(b, e->alternatives[0]) == 0);
+}
+
+static int read_one(void *user, json_t *record, const char *where, struct error *err)
+{
+    struct predictions *p = user;
+    char buffer[RECORD_ID_TEXT];
+    const char *id = record_id_text(record, buffer);
+    int i = strings_find(&p->ids, id);
+
+    if (i < 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: field \"id\": expected the id of a labelled question, got \"%.100s\"", where, id);
+    if (p->score[i] >= 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": \"%.100s\" has an answer already", where, id);
+    if (json_object_get(record, "error"))
+        return 0;
+    if (record_get_real(record, "score", 0, 1, &p->score[i], where, err))
+        return -1;
+    p->named[i] = names_both(&p->examples->items[i], json_object_get(record, "alternatives"));
+    return 0;
+}
+
+static int check_whole(const struct predictions *p, const char *path, bool partial, struct error *err)
+{
+    int first = -1, missing = 0;
+
+    for (int i = 0; i < p->examples->n; i++)
+        if (p->score[i] < 0) {
+            first = first < 0 ? i : first;
+            missing++;
+        }
+    if (!missing || (partial && missing < p->examples->n))
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: %d of %d questions have no answer, the first is \"%.100s\"", path,
+                     missing, p->examples->n, p->examples->items[first].id);
+}
+
+static void take_slice(struct gate_answers *a, const struct predictions *p, bool presence)
+{
+    size_t size = (size_t)p->examples->n;
+    const struct example **list = xcalloc(size, sizeof *list);
+    double *score = xcalloc(size, sizeof *score);
+    bool *named = xcalloc(size, sizeof *named);
+    int n = 0;
+
+    for (int i = 0; i < p->examples->n; i++)
+        if (p->score[i] >= 0 && (p->examples->items[i].slice == EXAMPLE_PRESENCE) == presence) {
+            list[n] = &p->examples->items[i];
+            score[n] = p->score[i];
+            named[n++] = p->named[i];
+        }
+    gate_answers_given(a, list, score, named, n);
+    free(list);
+    free(score);
+    free(named);
+}
+
+/*
+ * Reads records {"id", "score"}, score from 0 to 1, and "alternatives" where they are known, as ambit-infer detect
+ * writes them: one for each example, by id, in any order.  Logits are of temperature 1.  -1 with EXIT_CODE_DATA naming
+ * the line, or an example without an answer, unless partial: then those without one are left out, and there must be
+ * one. The caller releases what was filled either way.
+ */
+static int gate_predictions_read(struct gate_answers *answers, struct gate_answers *presence, const char *path,
+                                 const struct example_list *examples, bool partial, struct error *err)
+{
+    size_t n = (size_t)examples->n;
+    struct predictions p = { .examples = examples,
+                             .score = xcalloc(n, sizeof *p.score),
+                             .named = xcalloc(n, sizeof *p.named) };
+    int rc = number_ids(&p, err) || records_each(path, RECORDS_AUTO, read_one, &p, err) ||
+                     check_whole(&p, path, partial, err)
+                 ? -1
+                 : 0;
+
+    if (rc == 0) {
+        take_slice(answers, &p, false);
+        take_slice(presence, &p, true);
+    }
+    strings_release(&p.ids);
+    free(p.score);
+    free(p.named);
+    return rc;
+}
+
+/* ---- selective prediction ---- */
+
+static const double coverages[RISK_ROWS] = { 1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3 };
+
+/* The first n, and those that are as sure as the last of them. */
+static struct gate_risk_row row_of(const struct gate_model *m, const struct gate_decided *d, int all, double coverage)
+{
+    int n = (int)ceil(coverage * all - 1e-9), right = 0;
+
+    while (n < all && n > 0 && d[n].margin >= d[n - 1].margin)
+        n++;
+    for (int i = 0; i < n; i++)
+        right += d[i].right;
+    struct gate_risk_row row = { .coverage = all ? (double)n / all : 0,
+                                 .accuracy = n ? (double)right / n : NAN,
+                                 .n = n };
+    gate_margin_scores(m, n ? d[n - 1].margin : 0, &row.low, &row.high);
+    return row;
+}
+
+/* Ties count at the place behind the last of them. */
+static double area_of(const struct gate_decided *d, int n)
+{
+    double sum = 0;
+    int wrong = 0;
+
+    for (int i = 0, end; i < n; i = end) {
+        for (end = i; end < n && d[end].margin >= d[i].margin; end++)
+            wrong += !d[end].right;
+        sum += (double)(end - i) * wrong / end;
+    }
+    return n ? sum / n : NAN;
+}
+
+/* Questions that are as sure as one another are answered together.  Of no answers rows of n 0. */
+static struct gate_risk gate_risk(const struct gate_model *m, const struct gate_answers *a)
+{
+    struct gate_decided *d = gate_decide(m, a->logit, a->label, a->n);
+    struct gate_risk r = { .area = area_of(d, a->n) };
+
+    for (int i = 0; i < RISK_ROWS; i++)
+        r.rows[i] = row_of(m, d, a->n, coverages[i]);
+    free(d);
+    return r;
+}
+
+/* To standard output. */
+static void gate_risk_print(const struct gate_risk *r)
+{
+    printf("\n%-10s%-11s%-10s%s\n", "coverage", "questions", "right", "unsure between");
+    for (int i = 0; i < RISK_ROWS; i++) {
+        const struct gate_risk_row *row = &r->rows[i];
+        printf("%-10.3f%-11d%-10.3f%.4f and %.4f\n", row->coverage, row->n, row->accuracy, row->low, row->high);
+    }
+    printf("mean error over all coverages (AURC) %.4f\n", r->area);
+}
+
+static json_t *gate_risk_json(const struct gate_risk *r)
+{
+    json_t *rows = json_array();
+
+    for (int i = 0; i < RISK_ROWS; i++) {
+        const struct gate_risk_row *row = &r->rows[i];
+        json_array_append_new(rows,
+                              json_pack("{s:f, s:i, s:o, s:f, s:f}", "coverage", row->coverage, "questions", row->n,
+                                        "accuracy", json_finite(row->accuracy), "low", row->low, "high", row->high));
+    }
+    return json_pack("{s:o, s:o}", "rows", rows, "aurc", json_finite(r->area));
+}
+
+/* ---- the evaluation ---- */
 
 enum { HOST_BYTES = 64 << 20 };
 

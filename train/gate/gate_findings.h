@@ -7,7 +7,39 @@
 
 #include "data/contrast/probe.h"
 #include "data/corpora/mixture.h"
-#include "train/gate/gate_table.h"
+#include "data/util/json.h"
+#include "train/gate/gate_eval.h"
+
+/* How good answers are, with intervals over the databases that the questions come from. */
+
+/* Measures of one set of questions; NAN where undefined. */
+struct gate_measures {
+    int n;
+    double prevalence, ap, auc, named; /* named: share of the ambiguous whose two alternatives are both right */
+    struct interval ap_interval, auc_interval, f1_interval; /* over source databases */
+    struct confusion confusion;
+    struct decision decision, always_yes;
+    double best_threshold, best_f1; /* of these very questions: what no threshold chosen elsewhere goes beyond */
+    double brier;
+    struct reliability reliability;
+};
+/* Of those about one database, without intervals. */
+struct gate_measures gate_measure_group(const struct gate_model *m, const struct gate_answers *a, int group);
+json_t *gate_measures_json(const struct gate_measures *m);
+
+/* Measures as rows of a table. */
+
+enum { GATE_COLUMNS = 9, GATE_CELL = 64 };
+struct gate_row {
+    char cells[GATE_COLUMNS][GATE_CELL];
+};
+
+/* What stands above the rows; the first says what their names are. */
+extern const char *const gate_columns[GATE_COLUMNS];
+
+void gate_row_fill(struct gate_row *row, const char *name, const struct gate_measures *m);
+/* To standard output, under the names of the columns; first is the first one's. */
+void gate_rows_print(const char *first, const struct gate_row *rows, int n);
 
 enum { GATE_ROWS = GATE_KINDS + 1 + MIXTURE_PARTS };
 

@@ -1,5 +1,5 @@
-/* Part of gate_trainer.h: the batches of each stage and their losses. */
-#include "train/gate/gate_trainer_impl.h"
+#include "train/gate/gate_step.h"
+
 #include "train/gate/state_cache.h"
 
 #include <math.h>

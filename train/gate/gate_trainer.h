@@ -7,7 +7,7 @@
 
 #include "data/corpora/mixture.h"
 #include "models/gate/gate_score.h"
-#include "train/gate/gate_appended.h"
+#include "train/gate/gate_data.h"
 #include "train/gate/gate_settings.h"
 #include "train/run/run.h"
 

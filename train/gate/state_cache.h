@@ -9,7 +9,7 @@
 #define TRAIN_GATE_STATE_CACHE_H
 
 #include "models/gate/gate_score.h"
-#include "train/gate/gate_appended.h"
+#include "train/gate/gate_data.h"
 
 struct state_cache;
 

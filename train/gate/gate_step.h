@@ -1,0 +1,13 @@
+/*
+ * gate_step.h - the batches of each stage of a gatekeeper's training, and their losses.
+ */
+#ifndef TRAIN_GATE_GATE_STEP_H
+#define TRAIN_GATE_GATE_STEP_H
+
+#include "train/gate/gate_trainer.h"
+
+/* Functions of a struct trainer, t being a gate_trainer. */
+int gate_step(void *t, struct error *err);
+void gate_measure_step(void *t, struct measurement *m);
+
+#endif
