@@ -1,14 +1,519 @@
 #include "train/ablate/ablate.h"
 
+#include "data/cli/yaml_tree.h"
+#include "data/report/report.h"
+#include "data/util/json.h"
 #include "data/util/log.h"
 #include "data/util/out_file.h"
-#include "train/ablate/ablate_table.h"
-#include "train/gate/gate_estimate.h"
+#include "train/gate/gate_settings.h"
 #include "train/gate/gate_trainer.h"
+#include "train/run/run.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+
+/* How long a run of `ambit-train gatekeeper` will take on this machine, from a few of its steps. */
+
+struct gate_seconds {
+    double steps;    /* of every stage but one on cached states, which is short beside the encoding */
+    double encoding; /* of questions outside of steps; what is cached already takes none */
+};
+
+/* The plan of an ablation: which detectors are trained, with which seeds, within which time.
+ *
+ * A YAML file:
+ *   settings: {data: DIR, ...}       options of `ambit-train gatekeeper` that all rows have
+ *   seeds: [1, 2, 3]                 each row is trained with each
+ *   hours: 2                         most for one training; optional
+ *   linker: {relevance-epochs: 1}    optional: options of a run for each seed that trains encoder and relevance alone,
+ * which all rows with --encode element and --embedder linker then share rows: NAME: {classifier: gcn, ..., published:
+ * "F1 .733"}   what it has beside; published is told beside its figures */
+
+enum { ABLATE_SEEDS_MAX = 31 };
+
+struct ablate_row {
+    const char *name, *published; /* published: "" for none */
+    const struct yaml_tree *options;
+};
+
+struct ablate_plan {
+    const char *path;
+    struct yaml_tree tree; /* what all else here lies in */
+    const struct yaml_tree *shared,
+        *linker; /* options of all rows, of the linker; NULL: none, each row trains its own */
+    int64_t seeds[ABLATE_SEEDS_MAX];
+    int n_seeds;
+    double hours; /* INFINITY without */
+    struct ablate_row *rows;
+    int n_rows;
+};
+
+/* What the runs of an ablation reached: a row each, the mean over seeds and its 95 % interval.
+ *
+ * The interval is Student's over the seeds, mean +- t s / sqrt(n); of one seed there is none. */
+
+enum ablate_figure {
+    FIGURE_AP,
+    FIGURE_F1,       /* at the threshold chosen on validation */
+    FIGURE_MACRO_F1, /* mean of that of yes and of no */
+    FIGURE_ACCURACY,
+    FIGURE_PRECISION,
+    FIGURE_RECALL,
+    ABLATE_FIGURES
+};
+
+struct ablate_cell {
+    double sum, squares;
+    int n;
+};
+
+struct ablate_table {
+    const struct ablate_plan *plan;
+    struct ablate_cell (*cells)[ABLATE_FIGURES]; /* of each row, then of what needs no training */
+};
+
+/* ---- estimates ---- */
+
+enum { WARM_STEPS = 1, TIMED_STEPS = 4, ENCODED = 32 };
+
+/* Of the current stage. */
+static int time_steps(struct gate_trainer *t, double *seconds, struct error *err)
+{
+    struct run *r = &t->run;
+    int64_t batches = run_batches(r);
+    double start = now_seconds();
+
+    for (int i = 0; i < WARM_STEPS + TIMED_STEPS; i++) {
+        if (i == WARM_STEPS)
+            start = now_seconds();
+        r->state.batch = i % batches;
+        if (run_step(r, err))
+            return -1;
+    }
+    *seconds += (now_seconds() - start) / TIMED_STEPS * (double)run_stage_steps(r);
+    return 0;
+}
+
+static int time_stages(struct gate_trainer *t, double *seconds, struct error *err)
+{
+    struct run *r = &t->run;
+
+    for (r->state.stage = 0; r->state.stage < r->n_stages; r->state.stage++)
+        if (!gate_in_stage(t, STAGE_FROZEN) && (r->trainer->enter_stage(t, true, err) || time_steps(t, seconds, err)))
+            return -1;
+    return 0;
+}
+
+static int time_encoding(struct gate_trainer *t, double *seconds, struct error *err)
+{
+    const struct gate_fold *valid = &t->data.folds[FOLD_VALID];
+    int n = valid->n < ENCODED ? valid->n : ENCODED;
+    struct gate_item items[ENCODED];
+
+    for (int i = 0; i < n; i++)
+        items[i] = valid->list[(int64_t)i * valid->n / n].item;
+    size_t nodes = (size_t)gate_nodes(items, n), width = (size_t)t->model.net.config.bert.hidden_size;
+    float *relevance = xmalloc(nodes * sizeof *relevance), *states = xmalloc(nodes * width * sizeof *states);
+    double start = now_seconds();
+    int rc = gate_encode(&t->scorer, items, n, states, relevance, err);
+    *seconds = (now_seconds() - start) / n;
+    free(relevance);
+    free(states);
+    return rc;
+}
+
+/* Elements that a training question with cached states is read on, beside those of its own schema. */
+static double wider(const struct gate_trainer *t)
+{
+    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
+    double own = 0, all = 0;
+
+    for (int i = 0; i < train->n; i++) {
+        own += train->list[i].item.schema->n_nodes;
+        all += gate_appended_nodes(&t->appender, &train->list[i]);
+    }
+    return own > 0 ? all / own : 1;
+}
+
+/* Questions that are encoded outside of steps: to train on cached states, by validations, by the test. */
+static double encoded_questions(const struct gate_trainer *t)
+{
+    const struct gate_fold *folds = t->data.folds;
+    const struct gate_settings *set = t->set;
+    bool frozen = t->run.n_stages && t->kinds[t->run.n_stages - 1] == STAGE_FROZEN;
+    int64_t train = set->max_train && set->max_train < folds[FOLD_TRAIN].n ? set->max_train : folds[FOLD_TRAIN].n;
+    double epochs = (double)set->epochs, validations = epochs;
+
+    if (set->eval_every)
+        validations = epochs * (double)train / (double)(set->batch * set->eval_every);
+    double valid = (double)folds[FOLD_VALID].n * (frozen ? 1 : validations + 1);
+    return (frozen ? (double)train * wider(t) : 0) + valid + (set->epochs ? (double)folds[FOLD_TEST].n : 0);
+}
+
+/* A few steps and a few questions are timed, times how many there will be.  Leaves nothing behind. */
+static int gate_estimate(const struct gate_request *q, struct gate_seconds *seconds, struct error *err)
+{
+    struct gate_trainer t;
+    double each = 0;
+
+    *seconds = (struct gate_seconds){ 0 };
+    gate_trainer_init(&t, q);
+    int rc = run_open(&t.run, err);
+    if (rc == 0)
+        rc = time_encoding(&t, &each, err) || time_stages(&t, &seconds->steps, err) ? -1 : 0;
+    seconds->encoding = each * encoded_questions(&t);
+    run_close(&t.run);
+    return rc;
+}
+
+/* ---- the plan ---- */
+
+static const char PUBLISHED[] = "published"; /* of a row, no option */
+
+/* What the plan, the folder or the command line say of a run. */
+static const char *const reserved[] = { "out",    "seed",   "resume",   "force",           "dry-run", "config",
+                                        "device", "linker", "no-graph", "shard-optimizer", "states" };
+
+static int check_options(const struct ablate_plan *p, const struct yaml_tree *mapping, struct error *err)
+{
+    if (mapping->kind != YAML_MAPPING)
+        return yaml_tree_fail(p->path, mapping->at, err, "expected a mapping of options");
+    for (int i = 0; i < mapping->n; i++)
+        for (int k = 0; k < ARRAY_LEN(reserved); k++)
+            if (strcmp(mapping->children[i].key, reserved[k]) == 0)
+                return yaml_tree_fail(p->path, mapping->children[i].key_at, err, "%s: is not for a plan to say",
+                                      reserved[k]);
+    return 0;
+}
+
+/* Rows are folders. */
+static bool is_name(const char *text)
+{
+    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == strlen(text) &&
+           text[0] != '.' && text[0] != '-' && strlen(text) <= 64 && strcmp(text, "linker") != 0 &&
+           strcmp(text, "states") != 0;
+}
+
+static int read_row(struct ablate_plan *p, const struct yaml_tree *t, struct error *err)
+{
+    struct ablate_row *row = &p->rows[p->n_rows++];
+
+    if (!is_name(t->key))
+        return yaml_tree_fail(p->path, t->key_at, err,
+                              "expected a row's name of letters, digits, '-', '_' and '.', got \"%s\"", t->key);
+    *row = (struct ablate_row){ t->key, "", t };
+    if (check_options(p, t, err))
+        return -1;
+    for (int i = 0; i < t->n; i++)
+        if (strcmp(t->children[i].key, PUBLISHED) == 0 && t->children[i].text)
+            row->published = t->children[i].text;
+    return 0;
+}
+
+static int read_rows(struct ablate_plan *p, const struct yaml_tree *t, struct error *err)
+{
+    if (t->kind != YAML_MAPPING || !t->n)
+        return yaml_tree_fail(p->path, t->at, err, "rows: expected a mapping of at least one row");
+    p->rows = xcalloc((size_t)t->n, sizeof *p->rows);
+    for (int i = 0; i < t->n; i++)
+        if (read_row(p, &t->children[i], err))
+            return -1;
+    return 0;
+}
+
+static int read_seed(struct ablate_plan *p, const struct yaml_tree *t, struct error *err)
+{
+    const char *text = t->kind == YAML_SCALAR ? t->text : "";
+    char *end;
+
+    errno = 0;
+    long long seed = strtoll(text, &end, 10);
+    if (!*text || *end || errno || seed < 0)
+        return yaml_tree_fail(p->path, t->at, err, "expected a seed of at least 0, got \"%s\"", text);
+    if (p->n_seeds == ABLATE_SEEDS_MAX)
+        return yaml_tree_fail(p->path, t->at, err, "expected at most %d seeds", ABLATE_SEEDS_MAX);
+    for (int i = 0; i < p->n_seeds; i++)
+        if (p->seeds[i] == seed)
+            return yaml_tree_fail(p->path, t->at, err, "seed %lld stands here twice", seed);
+    p->seeds[p->n_seeds++] = seed;
+    return 0;
+}
+
+static int read_seeds(struct ablate_plan *p, const struct yaml_tree *t, struct error *err)
+{
+    if (t->kind != YAML_LIST)
+        return read_seed(p, t, err);
+    for (int i = 0; i < t->n; i++)
+        if (read_seed(p, &t->children[i], err))
+            return -1;
+    return 0;
+}
+
+static int read_hours(struct ablate_plan *p, const struct yaml_tree *t, struct error *err)
+{
+    const char *text = t->kind == YAML_SCALAR ? t->text : "";
+    char *end;
+
+    p->hours = strtod(text, &end);
+    if (!*text || *end || !isfinite(p->hours) || p->hours <= 0)
+        return yaml_tree_fail(p->path, t->at, err, "expected hours of more than 0, got \"%s\"", text);
+    return 0;
+}
+
+static int read_part(struct ablate_plan *p, const struct yaml_tree *t, struct error *err)
+{
+    if (strcmp(t->key, "settings") == 0) {
+        p->shared = t;
+        return check_options(p, t, err);
+    }
+    if (strcmp(t->key, "linker") == 0) {
+        p->linker = t;
+        return check_options(p, t, err);
+    }
+    if (strcmp(t->key, "seeds") == 0)
+        return read_seeds(p, t, err);
+    if (strcmp(t->key, "hours") == 0)
+        return read_hours(p, t, err);
+    if (strcmp(t->key, "rows") == 0)
+        return read_rows(p, t, err);
+    return yaml_tree_fail(p->path, t->key_at, err, "expected settings, linker, seeds, hours or rows, got \"%s\"",
+                          t->key);
+}
+
+/* -1 with EXIT_CODE_USAGE naming file, line and key.  The caller releases either way. */
+static int ablate_plan_read(struct ablate_plan *p, const char *path, struct error *err)
+{
+    *p = (struct ablate_plan){ .path = path, .hours = INFINITY };
+    if (yaml_tree_read(&p->tree, path, err))
+        return -1;
+    for (int i = 0; p->tree.kind == YAML_MAPPING && i < p->tree.n; i++)
+        if (read_part(p, &p->tree.children[i], err))
+            return -1;
+    if (!p->n_rows)
+        return yaml_tree_fail(path, p->tree.at, err, "rows: expected at least one");
+    if (!p->n_seeds)
+        p->seeds[p->n_seeds++] = gate_request_defaults.seed;
+    return 0;
+}
+
+static void ablate_plan_release(struct ablate_plan *p)
+{
+    free(p->rows);
+    yaml_tree_release(&p->tree);
+    *p = (struct ablate_plan){ 0 };
+}
+
+static int add_options(const struct ablate_plan *p, const struct yaml_tree *t, const char *skip, struct gate_request *q,
+                       struct texts *texts, struct error *err)
+{
+    return t ? yaml_tree_set(t, p->path, skip, gate_request_table, q, texts, err) : 0;
+}
+
+/* The settings of a row, or with NULL of the linker's run.  texts keep their strings. */
+static int ablate_plan_request(const struct ablate_plan *p, const struct ablate_row *row, struct gate_request *q,
+                               struct texts *texts, struct error *err)
+{
+    *q = gate_request_defaults;
+    if (add_options(p, p->shared, NULL, q, texts, err))
+        return -1;
+    if (row ? add_options(p, row->options, PUBLISHED, q, texts, err) : add_options(p, p->linker, NULL, q, texts, err))
+        return -1;
+    if (!row) {
+        q->settings.encode = ENCODE_ELEMENT;
+        q->settings.embedder = EMBEDDER_LINKER;
+        q->settings.epochs = 0;
+    }
+    if (q->data)
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "%s: settings: data: expected a folder of ambit-data contrast", p->path);
+}
+
+/* ---- the table ---- */
+
+enum { CELL = 48, COLUMNS = 3 + ABLATE_FIGURES, NAME_WIDTH = 24, FIGURE_WIDTH = 24 };
+
+/* What any detector is to be compared with: the probes of test.json. */
+static const char *const baselines[] = { "always_yes", "and_comma_rule", "question_only", "schema_only" };
+enum { BASELINES = 4 };
+
+static const char *const figures[ABLATE_FIGURES] = { "ap", "f1", "macro_f1", "accuracy", "precision", "recall" };
+static const char *const titles[COLUMNS] = { "row",      "runs",      "AP",     "F1",       "macro-F1",
+                                             "accuracy", "precision", "recall", "published" };
+
+/* 97.5 % points of Student's t with 1 to 30 degrees of freedom. */
+static const double student[] = { 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
+                                  2.2010,  2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
+                                  2.0796,  2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423 };
+
+static void ablate_table_init(struct ablate_table *t, const struct ablate_plan *plan)
+{
+    *t = (struct ablate_table){ .plan = plan };
+    t->cells = xcalloc((size_t)(plan->n_rows + BASELINES), sizeof *t->cells);
+}
+
+static void ablate_table_release(struct ablate_table *t)
+{
+    free(t->cells);
+    *t = (struct ablate_table){ 0 };
+}
+
+static void add(struct ablate_cell *c, const json_t *value)
+{
+    double x = json_number_value(value);
+
+    if (!json_is_number(value))
+        return;
+    c->sum += x;
+    c->squares += x * x;
+    c->n++;
+}
+
+/* A finished run: its test.json.  -1 with EXIT_CODE_DATA. */
+static int ablate_table_add(struct ablate_table *t, int row, const char *folder, struct error *err)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/test.json", folder);
+    json_t *o = json_read_file(path, err);
+    const json_t *crossed = json_object_get(o, "crossed"), *probes = json_object_get(o, "probes");
+    if (o && !json_is_object(crossed))
+        error_set(err, EXIT_CODE_DATA, "%s: crossed: expected an object", path);
+    for (int k = 0; crossed && k < ABLATE_FIGURES; k++)
+        add(&t->cells[row][k], json_object_get(crossed, figures[k]));
+    for (int b = 0; crossed && b < BASELINES; b++)
+        for (int k = 0; k < ABLATE_FIGURES; k++)
+            add(&t->cells[t->plan->n_rows + b][k], json_object_get(json_object_get(probes, baselines[b]), figures[k]));
+    int rc = json_is_object(crossed) ? 0 : -1;
+    json_decref(o);
+    return rc;
+}
+
+static double mean_of(const struct ablate_cell *c)
+{
+    return c->n ? c->sum / c->n : NAN;
+}
+
+/* Half of the interval's width; NAN of one seed. */
+static double margin_of(const struct ablate_cell *c)
+{
+    if (c->n < 2)
+        return NAN;
+    double mean = mean_of(c), variance = fmax((c->squares - c->n * mean * mean) / (c->n - 1), 0);
+    int freedom = c->n - 1 < ARRAY_LEN(student) ? c->n - 1 : ARRAY_LEN(student);
+    return student[freedom - 1] * sqrt(variance / c->n);
+}
+
+static void cell_text(char *text, const struct ablate_cell *c)
+{
+    double mean = mean_of(c), margin = margin_of(c);
+
+    if (!c->n)
+        snprintf(text, CELL, "-");
+    else if (isnan(margin))
+        snprintf(text, CELL, "%.4f", mean);
+    else
+        snprintf(text, CELL, "%.4f [%.4f, %.4f]", mean, mean - margin, mean + margin);
+}
+
+/* Baselines are the same for every row and seed: only their means tell something. */
+static void row_texts(const struct ablate_table *t, int row, char (*texts)[CELL])
+{
+    bool trained = row < t->plan->n_rows;
+
+    snprintf(texts[0], CELL, "%s", trained ? t->plan->rows[row].name : baselines[row - t->plan->n_rows]);
+    snprintf(texts[1], CELL, "%d", trained ? t->cells[row][0].n : 0);
+    for (int k = 0; k < ABLATE_FIGURES; k++) {
+        struct ablate_cell c = t->cells[row][k];
+        if (!trained && c.n)
+            c = (struct ablate_cell){ .sum = mean_of(&c), .n = 1 };
+        cell_text(texts[2 + k], &c);
+    }
+    snprintf(texts[COLUMNS - 1], CELL, "%s", trained ? t->plan->rows[row].published : "");
+}
+
+/* To standard output. */
+static void ablate_table_print(const struct ablate_table *t)
+{
+    char texts[COLUMNS][CELL];
+
+    for (int row = -1; row < t->plan->n_rows + BASELINES; row++) {
+        if (row >= 0)
+            row_texts(t, row, texts);
+        printf("%-*s%-6s", NAME_WIDTH, row < 0 ? titles[0] : texts[0], row < 0 ? titles[1] : texts[1]);
+        for (int k = 2; k < COLUMNS; k++)
+            printf("%-*s", k + 1 < COLUMNS ? FIGURE_WIDTH : 0, row < 0 ? titles[k] : texts[k]);
+        putchar('\n');
+    }
+}
+
+static json_t *row_json(const struct ablate_table *t, int row)
+{
+    bool trained = row < t->plan->n_rows;
+    json_t *o = json_pack("{s:s, s:i}", "row", trained ? t->plan->rows[row].name : baselines[row - t->plan->n_rows],
+                          "runs", trained ? t->cells[row][0].n : 0);
+
+    for (int k = 0; k < ABLATE_FIGURES; k++) {
+        const struct ablate_cell *c = &t->cells[row][k];
+        double mean = mean_of(c), margin = trained ? margin_of(c) : NAN;
+        json_object_set_new(o, figures[k],
+                            json_pack("{s:o, s:[o, o]}", "mean", json_finite(mean), "interval",
+                                      json_finite(mean - margin), json_finite(mean + margin)));
+    }
+    if (trained && *t->plan->rows[row].published)
+        json_object_set_new(o, "published", json_string(t->plan->rows[row].published));
+    return o;
+}
+
+static int write_json(const struct ablate_table *t, const char *out, struct error *err)
+{
+    char path[4096];
+    json_t *rows = json_array();
+
+    for (int row = 0; row < t->plan->n_rows + BASELINES; row++)
+        json_array_append_new(rows, row_json(t, row));
+    json_t *o = json_pack("{s:s, s:i, s:o}", "plan", t->plan->path, "seeds", t->plan->n_seeds, "rows", rows);
+    snprintf(path, sizeof path, "%s/ablate.json", out);
+    int rc = json_write_file(path, o, err);
+    json_decref(o);
+    return rc;
+}
+
+static int write_page(const struct ablate_table *t, const char *out, struct error *err)
+{
+    char path[4096];
+    int n = t->plan->n_rows + BASELINES;
+    char(*texts)[COLUMNS][CELL] = xcalloc((size_t)n, sizeof *texts);
+    const char **cells = xcalloc((size_t)n * COLUMNS, sizeof *cells);
+    struct report r;
+
+    for (int row = 0; row < n; row++) {
+        row_texts(t, row, texts[row]);
+        for (int k = 0; k < COLUMNS; k++)
+            cells[row * COLUMNS + k] = texts[row][k];
+    }
+    snprintf(path, sizeof path, "%s/report.html", out);
+    int rc = report_open(&r, path, "ablation of GATekeeper", err);
+    if (rc == 0) {
+        report_text(&r, "Test questions, crossed slice; means over seeds, 95 % intervals of Student's t over them.");
+        report_table(&r, t->plan->path, titles, COLUMNS, cells, n);
+        rc = report_close(&r, err);
+    }
+    free(texts);
+    free(cells);
+    return rc;
+}
+
+/* OUT/ablate.json and OUT/report.html. */
+static int ablate_table_write(const struct ablate_table *t, const char *out, struct error *err)
+{
+    return write_json(t, out, err) || write_page(t, out, err) ? -1 : 0;
+}
+
+/* ---- the ablation ---- */
 
 enum { PATH_BYTES = 4096, SECONDS_OF_HOUR = 3600 };
 
