@@ -1,8 +1,8 @@
 /* What few labels say of temperature and shift, beside minima that scipy found; means and quantiles over draws. */
 #include "tests/support/support.h"
 
-#include "train/adapt/adapt_calibrate.h"
-#include "train/adapt/adapt_measure.h"
+#include "train/adapt/adapt.h"
+#include "train/adapt/adapt_fit.h"
 #include "train/adapt/adapt_questions.h"
 
 #include <math.h>

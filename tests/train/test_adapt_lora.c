@@ -4,7 +4,7 @@
 #include "models/gate/gate_adapter.h"
 #include "tests/support/digest.h"
 #include "tests/support/gate_world.h"
-#include "train/adapt/adapt_step.h"
+#include "train/adapt/adapt_fit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

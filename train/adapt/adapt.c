@@ -1,14 +1,416 @@
 #include "train/adapt/adapt.h"
 
+#include "data/corpora/labels.h"
+#include "data/corpora/split.h"
 #include "data/util/log.h"
 #include "data/util/out_file.h"
 #include "data/util/stop.h"
-#include "train/adapt/adapt_draws.h"
-#include "train/adapt/adapt_measure.h"
+#include "kernels/rng.h"
+#include "train/adapt/adapt_fit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+
+/* What adapting brings: draws of k labels from a pool, each method trained on them, other questions of
+ * the same database asked.
+ *
+ * A draw is of one database, one after the other in turn, and has as large a share of ambiguous questions as its pool,
+ * at least one of each label.  Pools and queries are two files, or halves of one by the texts of its questions. */
+
+struct adapt_draws_request {
+    struct gate_scorer *scorer;
+    struct adapt_fit *fits; /* [n_fits] of each method */
+    int n_fits;
+    const struct adapt_questions *support, *queries; /* queries NULL: half of the support */
+    int64_t draws, seed;
+    bool json;
+};
+
+/* ---- figures ---- */
+
+const char *const adapt_figure_names[ADAPT_FIGURES] = { "AP", "F1", "macro-F1", "accuracy", "Brier", "seconds" };
+
+/* Of n logits at the model's threshold, temperature and shift, all but the seconds. */
+static void adapt_measure(const struct gate_model *m, const double *logit, const uint8_t *label, int n,
+                          double figures[ADAPT_FIGURES])
+{
+    double *p = xmalloc((size_t)n * sizeof *p + 1);
+
+    for (int i = 0; i < n; i++)
+        p[i] = gate_probability(m, logit[i]);
+    struct scored s = { p, label, n };
+    struct confusion c = stats_confusion(s, m->threshold);
+    figures[ADAPT_AP] = stats_average_precision(s);
+    figures[ADAPT_F1] = stats_decision(c).f1;
+    figures[ADAPT_MACRO_F1] = stats_macro_f1(c);
+    figures[ADAPT_ACCURACY] = stats_decision(c).accuracy;
+    figures[ADAPT_BRIER] = stats_brier(s);
+    free(p);
+}
+
+void adapt_cell_add(struct adapt_cell *c, const double figures[ADAPT_FIGURES])
+{
+    if (c->n == c->cap) {
+        c->cap = c->cap ? 2 * c->cap : 64;
+        for (int k = 0; k < ADAPT_FIGURES; k++)
+            c->of[k] = xrealloc(c->of[k], (size_t)c->cap * sizeof *c->of[k]);
+    }
+    for (int k = 0; k < ADAPT_FIGURES; k++)
+        c->of[k][c->n] = figures[k];
+    c->n++;
+}
+
+void adapt_cell_release(struct adapt_cell *c)
+{
+    for (int k = 0; k < ADAPT_FIGURES; k++)
+        free(c->of[k]);
+    *c = (struct adapt_cell){ 0 };
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, int n, double share)
+{
+    double at = share * (n - 1);
+    int below = (int)floor(at), above = below + 1 < n ? below + 1 : below;
+    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+}
+
+struct adapt_spread adapt_cell_spread(const struct adapt_cell *c, enum adapt_figure figure)
+{
+    double *sorted = xmalloc((size_t)c->n * sizeof *sorted + 1), sum = 0;
+    int n = 0;
+
+    for (int i = 0; i < c->n; i++)
+        if (isfinite(c->of[figure][i]))
+            sum += sorted[n++] = c->of[figure][i];
+    struct adapt_spread s = { NAN, NAN, NAN };
+    if (n) {
+        qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+        s = (struct adapt_spread){ sum / n, quantile(sorted, n, 0.05), quantile(sorted, n, 0.95) };
+    }
+    free(sorted);
+    return s;
+}
+
+/* ---- draws ---- */
+
+static const int sizes[] = { 4, 12, 24, 48 };
+static const char *const names[ADAPT_METHODS] = { "threshold", "linear", "layer", "lora" };
+enum { SIZES = ARRAY_LEN(sizes) };
+
+/* Questions of one database, by their numbers. */
+struct draw_pool {
+    const char *name;
+    int *support, *queries;
+    int n_support, n_queries, labels[2], asked[2]; /* of each label */
+};
+
+struct draw_run {
+    const struct adapt_draws_request *q;
+    const struct adapt_questions *queries;
+    struct draw_pool *pools;
+    int n_pools;
+    struct adapt_cell base, cells[SIZES][ADAPT_METHODS];
+    struct progress progress;
+    int64_t done;            /* draws */
+    char fitting[48];        /* what is under way */
+    double positives, asked; /* over all draws */
+};
+
+static int by_order(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Every other text of each database's is asked; half[i] says so of question i. */
+static void halve(const struct adapt_questions *q, int64_t seed, bool *half)
+{
+    struct strings texts = { 0 };
+    uint64_t *order = xmalloc((size_t)q->n * sizeof *order + 1), *sorted = xmalloc((size_t)q->n * sizeof *sorted + 1);
+
+    for (int i = 0; i < q->n; i++) {
+        int t = labels_text_number(&texts, q->list[i].record->question);
+        order[i] = split_order(texts.items[t], seed);
+    }
+    for (int i = 0; i < q->n; i++) {
+        const char *own = q->list[i].record->source_db;
+        int n = 0, place = 0;
+        for (int k = 0; k < q->n; k++)
+            if (strcmp(q->list[k].record->source_db, own) == 0)
+                sorted[n++] = order[k];
+        qsort(sorted, (size_t)n, sizeof *sorted, by_order);
+        for (int k = 0; k < n && sorted[k] != order[i]; k++)
+            place += k == 0 || sorted[k] != sorted[k - 1];
+        half[i] = place % 2;
+    }
+    free(order);
+    free(sorted);
+    strings_release(&texts);
+}
+
+static struct draw_pool *pool_of(struct draw_run *d, const char *name)
+{
+    for (int i = 0; i < d->n_pools; i++)
+        if (strcmp(d->pools[i].name, name) == 0)
+            return &d->pools[i];
+    d->pools = xrealloc(d->pools, (size_t)(d->n_pools + 1) * sizeof *d->pools);
+    struct draw_pool *p = &d->pools[d->n_pools++];
+    *p = (struct draw_pool){ .name = name };
+    p->support = xmalloc((size_t)d->q->support->n * sizeof *p->support + 1);
+    p->queries = xmalloc((size_t)d->queries->n * sizeof *p->queries + 1);
+    return p;
+}
+
+static void fill_pools(struct draw_run *d)
+{
+    const struct adapt_questions *s = d->q->support, *a = d->queries;
+    bool *half = xcalloc((size_t)s->n + 1, sizeof *half);
+
+    if (!d->q->queries)
+        halve(s, d->q->seed, half);
+    for (int i = 0; i < s->n; i++) {
+        struct draw_pool *p = half[i] ? NULL : pool_of(d, s->list[i].record->source_db);
+        if (!p)
+            continue;
+        p->labels[s->list[i].record->ambiguous]++;
+        p->support[p->n_support++] = i;
+    }
+    for (int i = 0; i < a->n; i++) {
+        struct draw_pool *p = a == s && !half[i] ? NULL : pool_of(d, a->list[i].record->source_db);
+        if (!p)
+            continue;
+        p->asked[a->list[i].record->ambiguous]++;
+        p->queries[p->n_queries++] = i;
+    }
+    free(half);
+}
+
+static void release_pool(struct draw_pool *p)
+{
+    free(p->support);
+    free(p->queries);
+}
+
+/* Databases that lack a label among those to draw from or to ask cannot serve. */
+static int keep_pools(struct draw_run *d, struct error *err)
+{
+    int kept = 0, all = d->n_pools;
+
+    for (int i = 0; i < all; i++) {
+        struct draw_pool *p = &d->pools[i];
+        if (p->labels[0] && p->labels[1] && p->asked[0] && p->asked[1] && p->n_support >= sizes[0])
+            d->pools[kept++] = *p;
+        else
+            release_pool(p);
+    }
+    d->n_pools = kept;
+    if (!kept)
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "of %d databases none has both labels among at least %d questions to draw from and among those "
+            "to ask",
+            all, sizes[0]);
+    log_info("%d of %d databases have both labels among the questions to draw from and to ask", kept, all);
+    return 0;
+}
+
+/* How many of k are ambiguous: 0 when the pool cannot give k. */
+static int positives_of(const struct draw_pool *p, int k)
+{
+    int yes = (int)lround((double)k * p->labels[1] / p->n_support);
+
+    yes = yes < 1 ? 1 : yes > k - 1 ? k - 1 : yes;
+    return yes <= p->labels[1] && k - yes <= p->labels[0] ? yes : 0;
+}
+
+static void draw(const struct draw_run *d, struct draw_pool *p, int64_t number, int k, int *which)
+{
+    const struct gate_example *list = d->q->support->list;
+    const uint64_t key[] = { (uint64_t)d->q->seed, (uint64_t)number, (uint64_t)k };
+    struct rng rng = { .seed = hash_bytes(HASH_START, key, sizeof key) };
+    int wanted[2], n = 0;
+
+    wanted[1] = positives_of(p, k);
+    wanted[0] = k - wanted[1];
+    int *shuffled = xmalloc((size_t)p->n_support * sizeof *shuffled);
+    memcpy(shuffled, p->support, (size_t)p->n_support * sizeof *shuffled);
+    rng_shuffle(&rng, shuffled, p->n_support, sizeof *shuffled);
+    for (int i = 0; i < p->n_support; i++)
+        if (wanted[list[shuffled[i]].record->ambiguous]-- > 0)
+            which[n++] = shuffled[i];
+    free(shuffled);
+    CHECK(n == k, "%d drawn of %d", n, k);
+}
+
+static int measure(struct draw_run *d, const struct draw_pool *p, bool again, double *figures, struct error *err)
+{
+    double *logit = xmalloc((size_t)p->n_queries * sizeof *logit);
+    uint8_t *label = xmalloc((size_t)p->n_queries);
+    int rc = adapt_questions_score(d->queries, d->q->scorer, p->queries, p->n_queries, again, logit, err);
+
+    for (int i = 0; i < p->n_queries; i++)
+        label[i] = d->queries->list[p->queries[i]].record->ambiguous;
+    if (rc == 0)
+        adapt_measure(d->q->scorer->model, logit, label, p->n_queries, figures);
+    free(logit);
+    free(label);
+    return rc;
+}
+
+static void tell_draw_steps(void *arg, int taken, int most)
+{
+    struct draw_run *d = arg;
+    char note[96];
+
+    snprintf(note, sizeof note, "%s, step %d of %d", d->fitting, taken, most);
+    progress_update(&d->progress, d->done, (double)d->done, note);
+}
+
+static int run_fit(struct draw_run *d, struct adapt_fit *f, const struct draw_pool *p, const int *which, int size,
+                   struct error *err)
+{
+    double figures[ADAPT_FIGURES], start = now_seconds();
+    struct adapt_outcome out;
+
+    snprintf(d->fitting, sizeof d->fitting, "%d labels, %s", sizes[size], names[f->set.method]);
+    f->told = tell_draw_steps;
+    f->told_arg = d;
+    if (adapt_fit_run(f, d->q->support, which, sizes[size], &out, err))
+        return -1;
+    figures[ADAPT_SECONDS] = now_seconds() - start;
+    int rc = measure(d, p, f->set.method == ADAPT_LORA, figures, err);
+    adapt_fit_reset(f);
+    if (rc == 0)
+        adapt_cell_add(&d->cells[size][f->set.method], figures);
+    return rc;
+}
+
+static int run_draw(struct draw_run *d, int64_t number, struct error *err)
+{
+    struct draw_pool *p = &d->pools[number % d->n_pools];
+    double figures[ADAPT_FIGURES] = { 0 };
+    int which[48];
+
+    if (measure(d, p, false, figures, err))
+        return -1;
+    figures[ADAPT_SECONDS] = NAN;
+    adapt_cell_add(&d->base, figures);
+    d->positives += p->asked[1];
+    d->asked += p->n_queries;
+    for (int k = 0; k < SIZES; k++) {
+        if (!positives_of(p, sizes[k]))
+            continue;
+        draw(d, p, number, sizes[k], which);
+        for (int i = 0; i < d->q->n_fits; i++)
+            if (run_fit(d, &d->q->fits[i], p, which, k, err))
+                return -1;
+    }
+    d->done = number + 1;
+    progress_update(&d->progress, d->done, (double)d->done, NULL);
+    return 0;
+}
+
+static void print_row(const char *k, const char *name, const struct adapt_cell *c)
+{
+    char cell[64];
+
+    printf("%-8s %-10s %5d", k, name, c->n);
+    for (int f = 0; f < ADAPT_FIGURES; f++) {
+        struct adapt_spread s = adapt_cell_spread(c, (enum adapt_figure)f);
+        snprintf(cell, sizeof cell, isfinite(s.mean) ? "%.3f [%.3f, %.3f]" : "-", s.mean, s.low, s.high);
+        printf("  %-21s", cell);
+    }
+    putchar('\n');
+}
+
+static void print(const struct draw_run *d)
+{
+    char text[16];
+
+    printf("%lld draws over %d databases, %.3f of the questions asked are ambiguous, always-yes F1 %.3f\n"
+           "mean [5 %%, 95 %%] over draws\n%-8s %-10s %5s",
+           (long long)d->q->draws, d->n_pools, d->positives / d->asked, 2 * d->positives / (d->positives + d->asked),
+           "labels", "method", "draws");
+    for (int f = 0; f < ADAPT_FIGURES; f++)
+        printf("  %-21s", adapt_figure_names[f]);
+    putchar('\n');
+    print_row("0", "base", &d->base);
+    for (int k = 0; k < SIZES; k++)
+        for (int m = 0; m < ADAPT_METHODS; m++) {
+            snprintf(text, sizeof text, "%d", sizes[k]);
+            if (d->cells[k][m].n)
+                print_row(text, names[m], &d->cells[k][m]);
+        }
+}
+
+static json_t *row_json(int k, const char *name, const struct adapt_cell *c)
+{
+    json_t *o = json_pack("{s:i, s:s, s:i}", "labels", k, "method", name, "draws", c->n);
+
+    for (int f = 0; f < ADAPT_FIGURES; f++) {
+        struct adapt_spread s = adapt_cell_spread(c, (enum adapt_figure)f);
+        json_object_set_new(o, adapt_figure_names[f],
+                            json_pack("[o, o, o]", json_finite(s.mean), json_finite(s.low), json_finite(s.high)));
+    }
+    return o;
+}
+
+static int print_json(const struct draw_run *d, struct error *err)
+{
+    json_t *rows = json_array();
+
+    json_array_append_new(rows, row_json(0, "base", &d->base));
+    for (int k = 0; k < SIZES; k++)
+        for (int m = 0; m < ADAPT_METHODS; m++)
+            if (d->cells[k][m].n)
+                json_array_append_new(rows, row_json(sizes[k], names[m], &d->cells[k][m]));
+    json_t *o = json_pack("{s:I, s:i, s:f, s:o}", "draws", (json_int_t)d->q->draws, "databases", d->n_pools,
+                          "prevalence", d->positives / d->asked, "rows", rows);
+    int rc = json_write_file("-", o, err);
+    json_decref(o);
+    return rc;
+}
+
+static void release(struct draw_run *d)
+{
+    for (int i = 0; i < d->n_pools; i++)
+        release_pool(&d->pools[i]);
+    free(d->pools);
+    adapt_cell_release(&d->base);
+    for (int k = 0; k < SIZES; k++)
+        for (int m = 0; m < ADAPT_METHODS; m++)
+            adapt_cell_release(&d->cells[k][m]);
+}
+
+/* Mean, 5 % and 95 % over draws, a row for each k and method; to standard output. */
+static int adapt_draws(const struct adapt_draws_request *q, struct error *err)
+{
+    struct draw_run d = { .q = q, .queries = q->queries ? q->queries : q->support };
+
+    fill_pools(&d);
+    int rc = keep_pools(&d, err);
+    progress_start(&d.progress, "adapting", "draws", q->draws);
+    for (int64_t i = 0; rc == 0 && i < q->draws; i++)
+        rc = run_draw(&d, i, err);
+    progress_end(&d.progress);
+    if (rc == 0 && q->json)
+        rc = print_json(&d, err);
+    else if (rc == 0)
+        print(&d);
+    release(&d);
+    return rc;
+}
+
+/* ---- one adaptation ---- */
 
 enum { HOST_BYTES = 64 << 20 };
 
