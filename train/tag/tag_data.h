@@ -36,7 +36,7 @@ enum { TAG_REPLAY = 1000 };
 /* Reads train.jsonl, valid.jsonl and test.jsonl of a folder; a missing test.jsonl is an empty one, and so is, with
  * `few`, a missing valid.jsonl.  A path that is no folder is a file of training records.  -1 with EXIT_CODE_DATA. */
 int tag_data_read(struct tag_data *d, const char *path, bool few, struct error *err);
-/* tag_replay.c: adds n records of DIR/replay.jsonl to those for training, none of a question that these ask; none with
+/* Adds n records of DIR/replay.jsonl to those for training, none of a question that these ask; none with
  * a warning where there is no such file. */
 int tag_data_replay(struct tag_data *d, const char *dir, int n, struct error *err);
 /* Writes DIR/replay.jsonl: a sample of the training records in an order of its own. */

@@ -23,4 +23,10 @@ struct tag_trainer {
 /* As run_train. */
 int tag_train(const struct tag_training *q, struct error *err);
 
+/* The parts of tag_trainer.h: the functions of its struct trainer, t being a tag_trainer. */
+
+/* what each loss weighs behind a share of the steps. */
+struct dte_weights tag_weights(const struct tag_settings *s, double at);
+int tag_step(void *t, struct error *err);
+
 #endif
