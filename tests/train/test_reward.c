@@ -6,7 +6,7 @@
 #include "kernels/batch.h"
 #include "tests/support/lm_gold.h"
 #include "tests/support/step.h"
-#include "train/reward/reward_trainer_impl.h"
+#include "train/reward/reward_trainer.h"
 #include "train/run/run.h"
 
 #include <math.h>

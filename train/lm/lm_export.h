@@ -43,11 +43,5 @@ struct lm_export_config {
     enum dtype dtype;
     int layers; /* of both sides together */
 };
-int lm_export_config(struct lm_export_config *c, const struct lm_export *e, const char *dir, struct error *err);
-
-/* The model as it was trained, base and adapter (in F32) beside each other, weights of type dtype as llama_request has
- * it.  own_head: a head that is the embedding table becomes a matrix of its own. */
-int lm_export_open(struct llama_model *m, const struct lm_export *e, const char *dtype, bool own_head,
-                   struct error *err);
 
 #endif

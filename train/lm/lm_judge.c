@@ -1,15 +1,22 @@
 #include "train/lm/lm_judge.h"
 
+#include "data/exec/db_path.h"
 #include "data/exec/result_match.h"
 #include "data/plan/parser_text.h"
 #include "data/prompt/model_output.h"
 #include "data/sql/sql.h"
 #include "data/util/log.h"
+#include "data/util/stop.h"
+#include "models/engine/engine.h"
+#include "models/lm/lm_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const char *lm_judge_gold(const json_t *record)
+/* ---- templates, exact match, execution ---- */
+
+/* What a record's answer says; borrowed. */
+static const char *lm_judge_gold(const json_t *record)
 {
     const json_t *messages = json_object_get(record, "messages");
     size_t n = json_array_size(messages);
@@ -157,4 +164,359 @@ void lm_judge_release(struct lm_judge *j)
     schema_set_close(&j->schemas);
     ambiqt_runner_free(j->runner);
     *j = (struct lm_judge){ 0 };
+}
+
+/* ---- recall ---- */
+
+enum { BATCH = 64, SQL_TOKENS = 512, HOST_BYTES = 256 << 20 };
+
+static bool teaches(const json_t *record, const char *what)
+{
+    const char *it = json_string_value(json_object_get(record, "teaches"));
+    return strcmp(it ? it : "infill", what) == 0;
+}
+
+static const char *db_id_of(const json_t *record)
+{
+    return json_string_value(json_object_get(record, "db_id"));
+}
+
+/* The readings that an answer says; of E2E none, but statements. */
+static struct text_items readings_of(const json_t *record, const char *answer)
+{
+    struct text_items list = { 0 };
+
+    if (teaches(record, "infill"))
+        output_infilled(&list, answer, false);
+    else if (teaches(record, "gold"))
+        output_readings(&list, answer, false);
+    return list;
+}
+
+/* Whether an answer says nothing that could be scored, not even that no reading is missing. */
+static bool is_unread(const json_t *record, const char *answer, int readings, int statements)
+{
+    bool covered = teaches(record, "infill") && output_says_covered(answer);
+    return readings + statements == 0 && !covered;
+}
+
+/* Their SQL, and that of readings that exist already; the caller frees texts.sql.  `statements` owns those of E2E. */
+static void add_statements(struct lm_recall *r, struct trial_texts *texts, struct text_items *statements,
+                           const json_t *record, const char *answer)
+{
+    const json_t *existing = teaches(record, "infill") ? json_object_get(record, "readings") : NULL, *o;
+    struct text_items readings = readings_of(record, answer);
+    size_t k;
+
+    json_array_foreach(existing, k, o)
+    {
+        if (!json_object_get(o, "dropped") && json_object_get(o, "sql"))
+            trial_texts_add(texts, json_object_get(o, "sql"), "sql", "", NULL);
+    }
+    for (int i = 0; i < readings.n; i++) {
+        const json_t *sql = reading_sql_find(&r->sqls, db_id_of(record), readings.items[i]);
+        r->unread_sql += reading_sql_unread(sql) != NULL;
+        if (sql && !reading_sql_unread(sql))
+            trial_texts_add(texts, sql, "sql", "", NULL);
+    }
+    if (teaches(record, "e2e"))
+        output_sql(statements, answer, false);
+    r->unread += is_unread(record, answer, readings.n, statements->n);
+    for (int i = 0; i < statements->n; i++) {
+        GROW(texts->sql, texts->n, texts->cap);
+        texts->sql[texts->n++] = statements->items[i];
+    }
+    text_items_release(&readings);
+}
+
+static int read_golds(struct trial_texts *golds, const json_t *record, const char *where, struct error *err)
+{
+    const json_t *list = json_get_array(record, "golds", where, err), *o;
+    size_t i;
+
+    if (!list)
+        return -1;
+    json_array_foreach(list, i, o)
+    {
+        if (trial_texts_add(golds, json_object_get(o, "sql"), "golds: sql", where, err))
+            return -1;
+    }
+    return golds->n ? 0 : error_set(err, EXIT_CODE_DATA, "%s: field \"golds\" is empty", where);
+}
+
+static struct exec_db *open_database(struct lm_recall *r, const json_t *record, struct error *err)
+{
+    char *path = db_path(r->request->db, db_id_of(record), err);
+    struct exec_db *db = path ? db_cache_file(&r->databases, path, err) : NULL;
+
+    free(path);
+    return db;
+}
+
+/* What an answer to the record finds.  The SQL of its readings must be known (lm_recall_ask); a trial that cannot be
+ * scored gives zeros. */
+static struct trial_score lm_recall_score(struct lm_recall *r, const json_t *record, const char *answer)
+{
+    struct trial_texts golds = { 0 }, texts = { 0 };
+    struct text_items statements = { 0 };
+    struct trial_score s = { 0 };
+    struct exec_db *db = open_database(r, record, NULL);
+    struct trial t;
+
+    add_statements(r, &texts, &statements, record, answer);
+    if (db && read_golds(&golds, record, "", NULL) == 0) {
+        struct trial_text said = trial_texts_part(&texts, 0, texts.n);
+        trial_run(&t, TRIAL_STRICT, db, trial_texts_part(&golds, 0, golds.n), said);
+        s = trial_score_paired(&t, said);
+        trial_release(&t);
+    }
+    text_items_release(&statements);
+    free(texts.sql);
+    free(golds.sql);
+    return s;
+}
+
+/* {"id", "messages"} of the prompt for a reading's SQL; NULL where the database has no text. */
+static json_t *prompt_of(struct lm_recall *r, const json_t *record, const char *reading, struct error *err)
+{
+    char *path = db_path(r->request->db, db_id_of(record), err);
+    const char *database = path ? prompter_database(&r->prompter, path, err) : NULL;
+    const char *slots[] = { database, reading };
+    json_t *messages = database ? prompter_messages(&r->prompter, PROMPT_SQL, slots, NULL) : NULL;
+
+    free(path);
+    return messages ? json_pack("{s:o, s:o}", "id", reading_sql_id(db_id_of(record), reading), "messages", messages)
+                    : NULL;
+}
+
+/* Prompts as the SQL model reads them, and the ids by which their answers are kept. */
+struct sql_asks {
+    struct lm_text *prompts;
+    char **ids;
+    int n, cap, ids_cap;
+};
+
+static void add_ask(struct lm_recall *r, struct sql_asks *a, const json_t *record, const char *reading)
+{
+    struct error err = { 0 };
+    json_t *prompt = prompt_of(r, record, reading, &err);
+    int ids = a->n;
+
+    if (!prompt) {
+        log_warn("%s", err.text);
+        return;
+    }
+    const char *id = json_string_value(json_object_get(prompt, "id"));
+    bool known = false;
+    for (int i = 0; i < a->n; i++)
+        known = known || strcmp(a->ids[i], id) == 0;
+    if (!known) {
+        GROW(a->prompts, a->n, a->cap);
+        GROW(a->ids, ids, a->ids_cap);
+        a->ids[a->n] = xstrdup(id);
+        lm_text_read(&a->prompts[a->n++], &r->sql_model, prompt, LM_OPEN, "prompt");
+    }
+    json_decref(prompt);
+}
+
+static int run_engine(struct lm_recall *r, struct engine_request *list, int64_t n, struct error *err)
+{
+    const struct engine_settings set = { .max_new = SQL_TOKENS,
+                                         .answers = 1,
+                                         .beams = 1,
+                                         .draw = { .top_p = 1, .typical_p = 1 },
+                                         .batch = BATCH,
+                                         .step_tokens = r->request->settings.tokens,
+                                         .stop = stop_requested };
+    struct engine e;
+
+    engine_init(&e, &r->sql_model, &r->work, &set);
+    int rc = engine_run(&e, list, n, NULL, NULL, err);
+    engine_release(&e);
+    return rc;
+}
+
+/* A prompt that is too long has an answer without statements. */
+static void keep_answer(struct lm_recall *r, const char *id, const struct engine_answer *g)
+{
+    char *said = tokenizer_decode(r->sql_model.tokenizer, g->out.items, g->out.count, TOKENIZER_SKIP_SPECIALS, NULL);
+
+    reading_sql_add_answer(&r->sqls, id, said, false);
+    free(said);
+}
+
+static int answer_all(struct lm_recall *r, const struct sql_asks *a, struct error *err)
+{
+    struct engine_request *list = xcalloc((size_t)a->n + 1, sizeof *list);
+    struct engine_answer *answers = xcalloc((size_t)a->n + 1, sizeof *answers);
+    int64_t n = 0;
+
+    for (int i = 0; i < a->n; i++) {
+        if (a->prompts[i].error)
+            continue;
+        list[n] = engine_ask(&r->sql_model, a->prompts[i].ids.items, a->prompts[i].ids.count);
+        list[n++].answers = &answers[i];
+    }
+    int rc = n ? run_engine(r, list, n, err) : 0;
+    for (int i = 0; i < a->n; i++) {
+        if (rc == 0)
+            keep_answer(r, a->ids[i], &answers[i]);
+        engine_answer_release(&answers[i]);
+    }
+    free(answers);
+    free(list);
+    return rc;
+}
+
+/* Asks the SQL model for the SQL of all readings of n answers that have none yet.  1 when a signal asked to stop. */
+static int lm_recall_ask(struct lm_recall *r, json_t *const *records, char *const *answers, int n, struct error *err)
+{
+    struct sql_asks a = { 0 };
+
+    if (!r->request->sql_model)
+        return 0;
+    for (int i = 0; i < n; i++) {
+        struct text_items readings = readings_of(records[i], answers[i]);
+        for (int k = 0; k < readings.n; k++)
+            if (!reading_sql_find(&r->sqls, db_id_of(records[i]), readings.items[k]))
+                add_ask(r, &a, records[i], readings.items[k]);
+        text_items_release(&readings);
+    }
+    int rc = answer_all(r, &a, err);
+    for (int i = 0; i < a.n; i++) {
+        lm_text_release(&a.prompts[i]);
+        free(a.ids[i]);
+    }
+    free(a.prompts);
+    free(a.ids);
+    return rc;
+}
+
+int lm_recall_mean(struct lm_recall *r, const struct lm_data *valid, char *const *texts, double *mean,
+                   struct error *err)
+{
+    json_t **records = xcalloc((size_t)valid->n + 1, sizeof *records);
+    double sum = 0;
+    int n = 0;
+
+    for (int i = 0; i < valid->n; i++)
+        records[i] = valid->items[i].record;
+    int rc = lm_recall_ask(r, records, texts, valid->n, err);
+    r->unread = r->unread_sql = 0;
+    for (int i = 0; i < valid->n && rc == 0; i++) {
+        if (!r->counts[i])
+            continue;
+        sum += lm_recall_score(r, records[i], texts[i]).recall;
+        n++;
+    }
+    if (rc == 0 && r->unread + r->unread_sql > 0)
+        log_warn(
+            "recall: of %d answers %d hold nothing that can be read, and %d answers to prompts for SQL no statement", n,
+            r->unread, r->unread_sql);
+    *mean = n ? sum / n : 0;
+    free(records);
+    return rc;
+}
+
+/* Whether the golds of a record can be told apart: 1, 0 with a line on the log, -1 where it lacks a field. */
+static int check_golds(struct lm_recall *r, const json_t *record, const char *where, bool *ambiguous, struct error *err)
+{
+    struct trial_texts golds = { 0 };
+    struct error bad = { 0 };
+    struct exec_db *db = NULL;
+    struct trial t;
+    bool ok = false;
+
+    if (!json_get_string(record, "db_id", where, err) || read_golds(&golds, record, where, err)) {
+        free(golds.sql);
+        return -1;
+    }
+    db = open_database(r, record, &bad);
+    if (db) {
+        trial_run(&t, TRIAL_STRICT, db, trial_texts_part(&golds, 0, golds.n), (struct trial_text){ 0 });
+        ok = !t.why;
+        *ambiguous = t.n_golds > 1;
+        if (t.why)
+            error_set(&bad, EXIT_CODE_DATA, "%s", t.why);
+        trial_release(&t);
+    }
+    if (!ok)
+        log_warn("%s: left out of recall: %s", where, bad.text);
+    free(golds.sql);
+    return ok;
+}
+
+/* The ambiguous records that can be scored, or all where none is ambiguous. */
+static int choose(struct lm_recall *r, const struct lm_data *valid, struct error *err)
+{
+    bool *ambiguous = xcalloc((size_t)valid->n + 1, sizeof *ambiguous);
+    int usable = 0, many = 0, rc = 0;
+    char where[256];
+
+    r->counts = xcalloc((size_t)valid->n + 1, sizeof *r->counts);
+    for (int i = 0; i < valid->n && rc >= 0; i++) {
+        snprintf(where, sizeof where, "%.200s: record %d", r->request->valid, i + 1);
+        rc = check_golds(r, valid->items[i].record, where, &ambiguous[i], err);
+        r->counts[i] = rc > 0;
+        usable += r->counts[i];
+        many += r->counts[i] && ambiguous[i];
+    }
+    for (int i = 0; i < valid->n; i++)
+        r->counts[i] = r->counts[i] && (!many || ambiguous[i]);
+    free(ambiguous);
+    if (rc >= 0 && !usable)
+        return error_set(err, EXIT_CODE_DATA, "%s: no record whose golds run and differ on its database of %s",
+                         r->request->valid, r->request->db);
+    if (rc >= 0)
+        log_info("recall of %d records%s, by execution", many ? many : usable, many ? " that are ambiguous" : "");
+    return rc < 0 ? -1 : 0;
+}
+
+/* Without taking memory. */
+static int measure_model(struct lm_recall *r, struct device *d, struct error *err)
+{
+    const struct llama_request q = { .dir = r->request->sql_model, .dtype = "auto", .seq2seq = true, .dry = true };
+    struct llama_model m;
+
+    if (!q.dir)
+        return 0;
+    int rc = llama_model_open(&m, d, &q, err);
+    r->model_bytes = rc ? 0 : m.data.peak + llama_model_packed(&m, false);
+    llama_model_release(&m);
+    return rc;
+}
+
+int lm_recall_open(struct lm_recall *r, const struct lm_request *q, const struct lm_data *valid, struct device *d,
+                   struct error *err)
+{
+    *r = (struct lm_recall){ .request = q };
+    db_cache_init(&r->databases);
+    return db_path_check(q->db, err) || prompter_open(&r->prompter, &q->prompt, err) ||
+                   (q->sqls && reading_sql_open(&r->sqls, q->sqls, false, err)) || choose(r, valid, err) ||
+                   measure_model(r, d, err)
+               ? -1
+               : 0;
+}
+
+int lm_recall_start(struct lm_recall *r, struct device *d, struct error *err)
+{
+    const struct llama_request q = { .dir = r->request ? r->request->sql_model : NULL,
+                                     .dtype = "auto",
+                                     .seq2seq = true };
+
+    if (!q.dir)
+        return 0;
+    return workspace_init(&r->work, d, HOST_BYTES, err) || llama_model_open(&r->sql_model, d, &q, err) ? -1 : 0;
+}
+
+void lm_recall_release(struct lm_recall *r)
+{
+    llama_model_release(&r->sql_model);
+    if (r->work.device)
+        workspace_release(&r->work);
+    reading_sql_release(&r->sqls);
+    prompter_release(&r->prompter);
+    db_cache_release(&r->databases);
+    free(r->counts);
+    *r = (struct lm_recall){ 0 };
 }

@@ -43,7 +43,7 @@ struct lm_settings {
     int64_t answers, reuse;            /* drawn to each prompt; steps that learn from what was drawn at once */
     double price, clip_low, clip_high; /* of a wrong reading; how far a token's probability may have moved */
     double kl;                         /* weight of the divergence from the start */
-    enum { ADVANTAGE_SCALED, ADVANTAGE_PLAIN } advantage; /* reward_group.h */
+    enum { ADVANTAGE_SCALED, ADVANTAGE_PLAIN } advantage; /* reward_trainer.h */
     /* running */
     int64_t tokens;     /* most tokens of a micro-batch */
     int64_t eval_every; /* steps between validations, 0: once an epoch */

@@ -9,10 +9,10 @@
 #ifndef TRAIN_LM_LM_TRAINER_H
 #define TRAIN_LM_LM_TRAINER_H
 
+#include "models/engine/engine.h"
 #include "models/lm/lm_batch.h"
 #include "train/lm/lm_data.h"
 #include "train/lm/lm_judge.h"
-#include "train/lm/lm_recall.h"
 #include "train/lm/lm_settings.h"
 #include "train/run/run.h"
 
@@ -39,5 +39,23 @@ int lm_train(const struct lm_request *q, struct error *err);
 
 /* A zeroed trainer that is ready to be opened. */
 void lm_trainer_init(struct lm_trainer *t, const struct lm_request *q);
+
+/* The parts of lm_trainer.h: the functions of its struct trainer, t being an lm_trainer. */
+int lm_open(void *t, struct error *err);
+int lm_start(void *t, struct error *err);
+void lm_close(void *t);
+
+/* fields of a checkpoint's meta, t being an lm_trainer; the form that other tools load. */
+void lm_describe(const void *t, json_t *meta);
+int lm_write_forms(struct lm_trainer *t, struct error *err);
+/* What a validation's figure is called in metrics.jsonl, by enum lm_select; NULL: there is the loss
+ * alone. */
+extern const char *const lm_figures[];
+
+/* The adapter that a run's settings describe. */
+
+/* As PEFT describes it; c is zeroed before, and the caller releases it.  -1 with EXIT_CODE_USAGE for a target that is
+ * none. */
+int lm_lora_config(struct lora_config *c, const struct lm_settings *s, const char *base, struct error *err);
 
 #endif
