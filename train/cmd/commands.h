@@ -30,6 +30,4 @@ extern const struct command command_inspect;
     { "DIR/report.html", "the same as curves" }
 /* clang-format on */
 
-extern const struct program train_program;
-
 #endif

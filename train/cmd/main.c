@@ -1,6 +1,29 @@
-/* Part of commands.h: the program ambit-train. */
+/* The program ambit-train. */
 #include "data/util/startup.h"
 #include "train/cmd/commands.h"
+
+static const struct command *const commands[] = {
+    &command_ablate,
+    &command_adapt,
+    &command_gatekeeper,
+    &command_infill,
+    &command_reward,
+    &command_seq2seq,
+    &command_tag,
+    &command_evaluate,
+    &command_tokenizer,
+    &command_export,
+    &command_doctor,
+    &command_inspect,
+    NULL,
+};
+
+static const struct program train_program = {
+    .name = "ambit-train",
+    .summary = "trains the models of ambit and looks into their folders",
+    .commands = commands,
+    .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */
+};
 
 int main(int argc, char **argv)
 {
