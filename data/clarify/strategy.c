@@ -1,16 +1,11 @@
 #include "data/clarify/strategy.h"
 
-#include "data/clarify/strategy_impl.h"
-
 #include <math.h>
 #include <string.h>
 
 static const double tie = 1e-12; /* scores nearer than that are equal */
 
-static const char *const names[] = {
-    "random", "max-probability", "min-probability", "info-gain", "eig", "path", "two-step",
-    "gini",   "best-gain",       "cost-weighted",   "optimal"
-};
+static const char *const names[] = { "random", "max-probability", "min-probability", "info-gain", "eig", "path" };
 
 const char *strategy_name(enum strategy s)
 {
@@ -29,18 +24,6 @@ static bool splits_belief(const struct belief *b, const struct split *s)
 {
     double mass[BELIEF_MAX];
     return belief_masses(mass, b, s) > 1;
-}
-
-double strategy_filter(struct belief *kept, const struct belief *b, const struct split *s, int value)
-{
-    double mass = 0;
-
-    for (int i = 0; i < b->n; i++)
-        mass += kept->p[i] = s->value[i] == value ? b->p[i] : 0;
-    for (int i = 0; mass > 0 && i < b->n; i++)
-        kept->p[i] /= mass;
-    kept->reserve = 0;
-    return mass;
 }
 
 /* Scores: the highest is asked. */
@@ -86,31 +69,6 @@ static double score_eig(const struct belief *b, const struct split *splits, int 
     return belief_gain_supported(b, &splits[i]);
 }
 
-static double score_best_gain(const struct belief *b, const struct split *splits, int n, int i)
-{
-    (void)n;
-    return belief_gain_of_best(b, &splits[i]);
-}
-
-static double score_cost_weighted(const struct belief *b, const struct split *splits, int n, int i)
-{
-    (void)n;
-    return belief_gain_supported(b, &splits[i]) / splits[i].cost;
-}
-
-/* 1 - sum of p^2, before and after. */
-static double score_gini(const struct belief *b, const struct split *splits, int n, int i)
-{
-    double mass[BELIEF_MAX], rise = 0;
-
-    (void)n;
-    belief_masses(mass, b, &splits[i]);
-    for (int c = 0; c < b->n; c++)
-        if (b->p[c] > 0)
-            rise += b->p[c] * b->p[c] * (1 / mass[splits[i].value[c]] - 1);
-    return rise;
-}
-
 double strategy_node_score(const struct belief *b, const struct split *s, const bool *through)
 {
     double mass[BELIEF_MAX] = { 0 }, total = 0;
@@ -142,15 +100,9 @@ static double score_path(const struct belief *b, const struct split *splits, int
 
 typedef double score_fn(const struct belief *b, const struct split *splits, int n, int i);
 static score_fn *const scores[STRATEGIES] = {
-    [STRATEGY_MAX_PROBABILITY] = score_max,
-    [STRATEGY_MIN_PROBABILITY] = score_min,
-    [STRATEGY_INFO_GAIN] = score_info_gain,
-    [STRATEGY_EIG] = score_eig,
+    [STRATEGY_MAX_PROBABILITY] = score_max, [STRATEGY_MIN_PROBABILITY] = score_min,
+    [STRATEGY_INFO_GAIN] = score_info_gain, [STRATEGY_EIG] = score_eig,
     [STRATEGY_PATH] = score_path,
-    [STRATEGY_TWO_STEP] = strategy_two_step,
-    [STRATEGY_GINI] = score_gini,
-    [STRATEGY_BEST_GAIN] = score_best_gain,
-    [STRATEGY_COST_WEIGHTED] = score_cost_weighted,
 };
 
 static int choose_random(const struct belief *b, const struct split *splits, int n, struct rng *rng)
@@ -186,7 +138,36 @@ int strategy_choose(enum strategy strategy, const struct belief *b, const struct
 {
     if (strategy == STRATEGY_RANDOM)
         return choose_random(b, splits, n, rng);
-    if (strategy == STRATEGY_OPTIMAL)
-        return strategy_optimal(b, splits, n);
     return choose_best(scores[strategy], b, splits, n);
+}
+
+/* Keeps the candidates with this value and makes them sum to 1; returns the mass that they had. */
+static double filter(struct belief *kept, const struct belief *b, const struct split *s, int value)
+{
+    double mass = 0;
+
+    for (int i = 0; i < b->n; i++)
+        mass += kept->p[i] = s->value[i] == value ? b->p[i] : 0;
+    for (int i = 0; mass > 0 && i < b->n; i++)
+        kept->p[i] /= mass;
+    kept->reserve = 0;
+    return mass;
+}
+
+double strategy_questions(enum strategy strategy, const struct belief *b, const struct split *splits, int n)
+{
+    struct rng rng = { 0 };
+    int i = strategy_choose(strategy, b, splits, n, &rng);
+
+    if (i < 0)
+        return 0;
+    double questions = 1;
+    struct belief kept = belief_copy(b);
+    for (int k = 0; k < splits[i].n_values; k++) {
+        double mass = filter(&kept, b, &splits[i], k);
+        if (mass > 0)
+            questions += mass / (1 - b->reserve) * strategy_questions(strategy, &kept, splits, n);
+    }
+    belief_release(&kept);
+    return questions;
 }

@@ -16,21 +16,13 @@ enum strategy {
     STRATEGY_INFO_GAIN,       /* gain if all candidates that are left were equally likely */
     STRATEGY_EIG,             /* expected information gain, slips, reserve and support counted */
     STRATEGY_PATH,            /* mass times entropy along the way to the best candidate: a published shortcut */
-    STRATEGY_TWO_STEP,        /* gain of this question and of the best one after it */
-    STRATEGY_GINI,            /* expected fall of the Gini impurity */
-    STRATEGY_BEST_GAIN,       /* expected rise of the best candidate: for who may ask once */
-    STRATEGY_COST_WEIGHTED,   /* the same per second */
-    STRATEGY_OPTIMAL,         /* fewest questions in expectation, for truthful users */
     STRATEGIES
 };
 const char *strategy_name(enum strategy s);
 /* The names, parted by |. */
-#define STRATEGY_NAMES                                                                                                 \
-    "random|max-probability|min-probability|info-gain|eig|path|two-step|gini|best-gain|cost-weighted|optimal"
+#define STRATEGY_NAMES "random|max-probability|min-probability|info-gain|eig|path"
 /* STRATEGIES when there is none of that name. */
 enum strategy strategy_of_name(const char *name);
-
-enum { OPTIMAL_MAX = 12 }; /* candidates that are left, for STRATEGY_OPTIMAL */
 
 /* The number of the split to ask about; -1 when none splits what is left.  Only STRATEGY_RANDOM uses rng. */
 int strategy_choose(enum strategy strategy, const struct belief *b, const struct split *splits, int n, struct rng *rng);

@@ -102,10 +102,6 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
                          json_string_value(json_object_get(json_array_get(c->left_out, 0), "error")));
     if (settings->db)
         clarify_merge_results(c, settings->db, settings->rules.seed);
-    if (settings->rules.strategy == STRATEGY_OPTIMAL && belief_live(&c->prior) > OPTIMAL_MAX)
-        return error_set(err, EXIT_CODE_DATA,
-                         "%s: candidates: %d different ones, the strategy optimal takes at most %d", where,
-                         belief_live(&c->prior), OPTIMAL_MAX);
     if (hints_read(&c->hints, record, schema, where, err))
         return -1;
     slots_extract(&c->slots, c->forms, c->prior.n, schema);

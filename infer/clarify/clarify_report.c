@@ -143,7 +143,6 @@ static void write_measures(struct report *r, const json_t *lines)
                                            "95 % ask at most",
                                            "changed nothing, share",
                                            "asked when unambiguous",
-                                           "regret, questions",
                                            "handed over",
                                            "ECE" };
     struct report_cells c = { 0 };
@@ -159,7 +158,6 @@ static void write_measures(struct report *r, const json_t *lines)
         add_count(&c, metric(line, "questions_95"));
         add_number(&c, part(json_object_get(line, "metrics"), "useless"));
         add_interval(&c, metric(line, "overhead"));
-        add_interval(&c, metric(line, "regret"));
         add_interval(&c, metric(line, "handed_over"));
         add_number(&c, part(metric(line, "calibration"), "ece"));
     }

@@ -14,11 +14,9 @@ static struct outcome talk(struct simulator *s, struct clarify_case *k, enum str
                            const struct user *user, json_t *turns)
 {
     struct dialogue_rules rules = s->settings->rules;
-    struct outcome o = { .absent = true };
+    struct outcome o;
 
     rules.strategy = strategy;
-    if (strategy == STRATEGY_OPTIMAL && belief_live(&k->prior) > OPTIMAL_MAX)
-        return o;
     dialogue_release(&k->dialogue);
     dialogue_init(&k->dialogue, &rules, k->variables.splits, k->variables.n, &k->prior);
     simulate(&o, k, t, user, turns);

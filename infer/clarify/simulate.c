@@ -2,7 +2,6 @@
 
 #include "data/clarify/candidate_list.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,17 +160,6 @@ static json_t *turn_json(struct clarify_case *c, const struct question_view *vie
     return o;
 }
 
-static void count_ahead(struct outcome *o, const struct clarify_case *c)
-{
-    int n = c->variables.n - 1;
-
-    o->ahead = o->fewest = NAN;
-    if (belief_live(&c->prior) > OPTIMAL_MAX)
-        return;
-    o->ahead = strategy_questions(c->dialogue.rules.strategy, &c->prior, c->variables.splits, n);
-    o->fewest = strategy_questions(STRATEGY_OPTIMAL, &c->prior, c->variables.splits, n);
-}
-
 /* One question; false when the answer contradicts what was said. */
 static bool take_turn(struct outcome *o, struct clarify_case *c, const struct truth *t,
                       const struct question_view *view, struct answer a)
@@ -200,7 +188,6 @@ void simulate(struct outcome *o, struct clarify_case *c, const struct truth *t, 
 
     *o = (struct outcome){ .covered = t->candidate >= 0, .executed = c->witness.db };
     o->reachable = first_of(t->gives, c->prior.n) >= 0;
-    count_ahead(o, c);
     o->right[0] = t->same[belief_best(&d->now)];
     o->gives[0] = t->gives[belief_best(&d->now)];
     while ((why = dialogue_next(d, &view)) == STOP_NOT) {

@@ -43,10 +43,8 @@ struct outcome {
     bool gives[DIALOGUE_MAX_TURNS + 1]; /* it gives the gold's rows */
     bool covered, handed_over, contradicted;
     bool executed, reachable; /* there was a database; some candidate gives the gold's rows */
-    bool absent;              /* the strategy cannot take the record, and nothing of the above is told */
     bool unambiguous;         /* the record says so */
     double confidence;
-    double ahead, fewest; /* questions that strategy and optimum need in expectation; NAN when not counted */
 };
 
 /* Runs one dialogue of c about `truth`; appends its turns to the array `turns`, which may be NULL. */

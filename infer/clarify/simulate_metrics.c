@@ -80,22 +80,14 @@ static double overhead(const struct outcome *o, int turns)
     return o->unambiguous ? (double)o->turns : (double)NAN;
 }
 
-static double regret(const struct outcome *o, int turns)
-{
-    (void)turns;
-    return o->ahead - o->fewest;
-}
-
 static json_t *number(double x)
 {
     return isnan(x) ? json_null() : json_real(round(x * 1e6) / 1e6);
 }
 
-/* Of a dialogue, less that of the other strategy's; NAN when there is none. */
+/* Of a dialogue, less that of the other strategy's; NAN when the measure is not known. */
 static double measured(measure_fn *measure, int turns, const struct outcome *o, const struct outcome *other)
 {
-    if (o->absent || (other && other->absent))
-        return NAN;
     return measure(o, turns) - (other ? measure(other, turns) : 0);
 }
 
@@ -141,23 +133,12 @@ static int compare_numbers(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Dialogues that were held. */
-static int count_held(const struct simulation *s)
-{
-    int n = 0;
-
-    for (int i = 0; i < s->n; i++)
-        n += !s->list[i].absent;
-    return n;
-}
-
 static json_t *percentile_95(const struct simulation *s)
 {
     int *turns = xmalloc((size_t)s->n * sizeof *turns + 1), n = 0;
 
     for (int i = 0; i < s->n; i++)
-        if (!s->list[i].absent)
-            turns[n++] = s->list[i].turns;
+        turns[n++] = s->list[i].turns;
     if (n)
         qsort(turns, (size_t)n, sizeof *turns, compare_numbers);
     json_t *o = n ? json_integer(turns[(n * 95 + 99) / 100 - 1]) : json_null();
@@ -185,8 +166,6 @@ static struct scored confidences(const struct simulation *s)
     int n = 0;
 
     for (int i = 0; i < s->n; i++) {
-        if (s->list[i].absent)
-            continue;
         confidence[n] = fmin(1, s->list[i].confidence);
         right[n++] = s->list[i].right[s->list[i].turns];
     }
@@ -227,14 +206,13 @@ static json_t *calibration(const struct simulation *s)
 json_t *simulation_metrics(const struct simulation *s, int max_turns)
 {
     bool executed = s->n && s->list[0].executed;
-    json_t *o =
-        json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "dialogues", count_held(s),
-                  "gold_errors", s->gold_errors, "accuracy", curve_json(s, NULL, is_right, max_turns), "area",
-                  mean_json(s, NULL, area, max_turns), "questions", mean_json(s, NULL, questions, 0), "questions_95",
-                  percentile_95(s), "coverage", mean_json(s, NULL, is_covered, 0), "handed_over",
-                  mean_json(s, NULL, is_handed_over, 0), "contradicted", mean_json(s, NULL, is_contradicted, 0),
-                  "useless", useless_share(s), "overhead", mean_json(s, NULL, overhead, 0), "regret",
-                  mean_json(s, NULL, regret, 0), "calibration", calibration(s));
+    json_t *o = json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "dialogues", s->n,
+                          "gold_errors", s->gold_errors, "accuracy", curve_json(s, NULL, is_right, max_turns), "area",
+                          mean_json(s, NULL, area, max_turns), "questions", mean_json(s, NULL, questions, 0),
+                          "questions_95", percentile_95(s), "coverage", mean_json(s, NULL, is_covered, 0),
+                          "handed_over", mean_json(s, NULL, is_handed_over, 0), "contradicted",
+                          mean_json(s, NULL, is_contradicted, 0), "useless", useless_share(s), "overhead",
+                          mean_json(s, NULL, overhead, 0), "calibration", calibration(s));
     if (executed) {
         json_object_set_new(o, "execution_accuracy", curve_json(s, NULL, gives, max_turns));
         json_object_set_new(o, "execution_area", mean_json(s, NULL, gives_area, max_turns));

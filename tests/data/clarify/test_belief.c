@@ -147,10 +147,6 @@ static void support_chooses(void **state)
     assert_int_equal(strategy_choose(STRATEGY_EIG, &b, splits, 2, NULL), 1);
     splits[0].support = 1;
     assert_int_equal(strategy_choose(STRATEGY_EIG, &b, splits, 2, NULL), 0);
-    assert_int_equal(strategy_choose(STRATEGY_COST_WEIGHTED, &b, splits, 2, NULL), 0);
-    splits[0].cost = 2;
-    assert_int_equal(strategy_choose(STRATEGY_COST_WEIGHTED, &b, splits, 2, NULL), 1);
-    assert_int_equal(strategy_choose(STRATEGY_BEST_GAIN, &b, splits, 2, NULL), 1);
 }
 
 static void no_slips_is_a_filter(void **state)
@@ -175,21 +171,6 @@ static void no_slips_is_a_filter(void **state)
     }
 }
 
-static void greedy_is_not_optimal(void **state)
-{
-    (void)state;
-    double p[] = { 1 / 18.0, 1 / 18.0, 6 / 18.0, 6 / 18.0, 3 / 18.0, 1 / 18.0 };
-    static const int values[][6] = {
-        { 0, 1, 0, 0, 0, 1 }, { 1, 0, 0, 1, 0, 1 }, { 1, 0, 1, 0, 1, 0 }, { 0, 1, 1, 0, 0, 0 }, { 0, 0, 0, 0, 1, 1 },
-    };
-    struct split splits[5];
-    struct belief b = { p, 6, 0 };
-    for (int i = 0; i < 5; i++)
-        splits[i] = (struct split){ values[i], 2, 0, 1, 0 };
-    assert_digits(strategy_questions(STRATEGY_EIG, &b, splits, 5), 2.777778);
-    assert_digits(strategy_questions(STRATEGY_OPTIMAL, &b, splits, 5), 2.333333);
-}
-
 /* Each strategy's own word, on splits where they differ. */
 static void strategies_differ(void **state)
 {
@@ -210,11 +191,7 @@ static void strategies_differ(void **state)
         { STRATEGY_MIN_PROBABILITY, 1 },
         { STRATEGY_INFO_GAIN, 3 },
         { STRATEGY_EIG, 3 },
-        { STRATEGY_COST_WEIGHTED, 2 },
-        { STRATEGY_BEST_GAIN, 2 },
-        { STRATEGY_GINI, 2 },
         { STRATEGY_PATH, 2 },
-        { STRATEGY_TWO_STEP, 3 },
     };
     for (int i = 0; i < ARRAY_LEN(rows); i++)
         if (strategy_choose(rows[i].strategy, &b, splits, 4, NULL) != rows[i].choice)
@@ -272,7 +249,6 @@ int main(void)
         cmocka_unit_test(support_makes_options_even),
         cmocka_unit_test(support_chooses),
         cmocka_unit_test(no_slips_is_a_filter),
-        cmocka_unit_test(greedy_is_not_optimal),
         cmocka_unit_test(strategies_differ),
         cmocka_unit_test(entropy_falls_in_expectation),
     };
