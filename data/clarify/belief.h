@@ -9,6 +9,7 @@
 #define DATA_CLARIFY_BELIEF_H
 
 #include "kernels/base.h"
+#include "kernels/rng.h"
 
 enum { BELIEF_MAX = 1000 }; /* candidates, and so the options of a question */
 
@@ -35,27 +36,24 @@ enum answer_kind {
     ANSWER_NONE,    /* "none of these" */
     ANSWER_KINDS
 };
+
 struct answer {
     enum answer_kind kind;
     int value; /* of ANSWER_VALUE */
 };
-const char *answer_kind_name(enum answer_kind k);
 
+const char *answer_kind_name(enum answer_kind k);
 /* belief_release frees; it takes a zeroed one too. */
 struct belief belief_copy(const struct belief *b);
 void belief_release(struct belief *b);
-
 /* In bits, of masses that sum to 1. */
 double entropy_of(const double *mass, int n);
 /* Of candidates and reserve. */
 double belief_entropy(const struct belief *b);
-/* Candidates with a chance above zero. */
-int belief_live(const struct belief *b);
 /* The most probable candidate, the first of equals. */
 int belief_best(const struct belief *b);
 /* The masses of the split's values; how many are above zero. */
 int belief_masses(double *mass, const struct belief *b, const struct split *s);
-
 /* What the answer tells, in bits: H(answer) - sum of p H(answer | candidate).  Without slips and reserve that is the
  * entropy of the masses. */
 double belief_gain(const struct belief *b, const struct split *s);
@@ -64,15 +62,39 @@ double belief_gain(const struct belief *b, const struct split *s);
 double belief_gain_supported(const struct belief *b, const struct split *s);
 /* How much likelier the best candidate becomes to be the right one. */
 double belief_gain_of_best(const struct belief *b, const struct split *s);
-
 /* P(answer | candidate's value) for an option. */
 double split_likelihood(const struct split *s, int value, int option);
-
 /*
  * What the answer leaves.  A value weighs by its likelihoods, "none of these" moves what is not explained by a slip to
  * the reserve, the other two change nothing.  -1 when the answer contradicts all that was said before (it had a chance
  * below 1e-6); the belief then stays as it was.
  */
 int belief_update(struct belief *b, const struct split *s, struct answer a);
+
+/* Strategies choose the question to ask.  All see the same splits, in order of their clauses.  Equal scores are settled
+ * by the lower cost, then by that order. */
+enum strategy {
+    STRATEGY_RANDOM,          /* uniform over what splits */
+    STRATEGY_MAX_PROBABILITY, /* the question with the likeliest answer */
+    STRATEGY_MIN_PROBABILITY, /* the question with the least likely answer */
+    STRATEGY_INFO_GAIN,       /* gain if all candidates that are left were equally likely */
+    STRATEGY_EIG,             /* expected information gain, slips, reserve and support counted */
+    STRATEGY_PATH,            /* mass times entropy along the way to the best candidate: a published shortcut */
+    STRATEGIES
+};
+
+const char *strategy_name(enum strategy s);
+
+/* The names, parted by |. */
+#define STRATEGY_NAMES "random|max-probability|min-probability|info-gain|eig|path"
+
+/* STRATEGIES when there is none of that name. */
+enum strategy strategy_of_name(const char *name);
+/* The number of the split to ask about; -1 when none splits what is left.  Only STRATEGY_RANDOM uses rng. */
+int strategy_choose(enum strategy strategy, const struct belief *b, const struct split *splits, int n, struct rng *rng);
+/* What the shortcut gives a node: the mass of those that pass through it times the entropy of its branches. */
+double strategy_node_score(const struct belief *b, const struct split *s, const bool *through);
+/* How many questions a truthful user is asked until none splits any more, in expectation. */
+double strategy_questions(enum strategy strategy, const struct belief *b, const struct split *splits, int n);
 
 #endif

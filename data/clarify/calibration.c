@@ -1,9 +1,16 @@
 #include "data/clarify/calibration.h"
 
+#include "data/exec/db_path.h"
+#include "data/exec/schema_catalog.h"
+#include "data/score/score.h"
 #include "data/sql/sql_lex.h"
+#include "data/sql_form/sql_form.h"
+#include "data/util/log.h"
+#include "data/util/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 int calibration_read(struct calibration *c, const char *path, struct error *err)
 {
@@ -145,4 +152,209 @@ double calibration_keep(const struct calibration *c, const struct observation *l
     double keep = below > 0 && n > 0 ? p[below - 1] * (1 - 1e-6) : 0; /* files round it, and what it is compared with */
     free(p);
     return keep;
+}
+
+enum { ARENA_BYTES = 64 << 20 }; /* one statement's tree; only what is used is ever touched */
+
+/* What one gold of a record shows; rank is that of the first candidate that is the gold, -1 without. */
+struct seen_gold {
+    struct observation of;
+    int record, rank;
+};
+
+struct calibrator {
+    struct schema_catalog schemas;
+    struct arena scratch;
+    struct calibrate_counts *counts;
+    struct seen_gold *seen;
+    int n, cap, longest;
+    json_t *failed;
+};
+
+/* Of a record's candidates; NULL for one that cannot be read. */
+static void read_forms(const struct form **forms, struct form_store *store, const struct candidate_list *l,
+                       const struct schema *s, struct arena *scratch)
+{
+    struct error why;
+
+    for (int i = 0; i < l->n; i++)
+        forms[i] = form_of_text(store, l->sql[i], s, scratch, &why);
+}
+
+/* Keeps what the list says under this gold; `right` becomes its own. */
+static void keep(struct calibrator *c, const struct candidate_list *l, bool *right)
+{
+    double *raw = xmalloc((size_t)l->n * sizeof *raw);
+    int *length = xmalloc((size_t)l->n * sizeof *length), rank = 0;
+
+    for (int i = 0; i < l->n; i++) {
+        raw[i] = l->raw[i];
+        length[i] = calibration_length(l->sql[i]);
+    }
+    while (rank < l->n && !right[rank])
+        rank++;
+    GROW(c->seen, c->n, c->cap);
+    c->seen[c->n++] =
+        (struct seen_gold){ { raw, length, right, l->n }, (int)c->counts->records, rank < l->n ? rank : -1 };
+    c->counts->golds++;
+    c->counts->covered += rank < l->n;
+    c->longest = l->n > c->longest ? l->n : c->longest;
+}
+
+static int read_gold(struct calibrator *c, const json_t *record, size_t gold, const struct candidate_list *l,
+                     const struct form *const *forms, struct form_store *store, const struct schema *s,
+                     const char *where, struct error *err)
+{
+    const char *sql = json_string_value(json_array_get(json_object_get(record, "gold"), gold));
+    struct error why = { 0 };
+    const struct form *form = sql ? form_of_text(store, sql, s, &c->scratch, &why) : NULL;
+
+    if (!form)
+        return error_set(err, EXIT_CODE_DATA, "%s: gold[%zu]: %s", where, gold, sql ? why.text : "not a string");
+    bool *right = xcalloc((size_t)l->n, sizeof *right);
+    for (int i = 0; i < l->n; i++)
+        right[i] = candidate_is_marked(record, i, gold) || (forms[i] && strcmp(forms[i]->text, form->text) == 0);
+    keep(c, l, right);
+    return 0;
+}
+
+static int read_golds(struct calibrator *c, const json_t *record, const struct candidate_list *l, const char *where,
+                      struct error *err)
+{
+    const json_t *golds = json_get_array(record, "gold", where, err);
+    const struct schema *s = golds ? schema_catalog_of(&c->schemas, record, where, err) : NULL;
+    struct form_store store = { 0 };
+    const struct form **forms = xcalloc((size_t)l->n, sizeof *forms);
+    int rc = s ? 0 : -1;
+
+    if (s)
+        read_forms(forms, &store, l, s, &c->scratch);
+    for (size_t i = 0; i < json_array_size(golds) && rc == 0; i++)
+        rc = read_gold(c, record, i, l, forms, &store, s, where, err);
+    free(forms);
+    form_store_release(&store);
+    return rc;
+}
+
+/* A bad one is told in `failed`. */
+static void read_record(struct calibrator *c, const json_t *record, const char *where, struct error *err)
+{
+    struct candidate_list list = { 0 };
+
+    if (!record || candidate_list_read(&list, record, where, err) || read_golds(c, record, &list, where, err)) {
+        json_array_append_new(c->failed, json_message(err->text));
+        c->counts->failed++;
+        *err = (struct error){ 0 };
+    }
+    candidate_list_release(&list);
+    c->counts->records++;
+}
+
+static int read_all(struct calibrator *c, const char *path, enum record_form form, struct error *err)
+{
+    struct record_reader *in = record_reader_open(path, form, err);
+
+    int rc = in ? 0 : -1;
+    while (in && rc == 0 && !stop_requested()) {
+        json_t *record = NULL;
+        int got = record_reader_next(in, &record, err);
+        if (got == 0)
+            break;
+        if (got < 0 && record_reader_failed(in)) {
+            rc = -1;
+            break;
+        }
+        db_path_name(c->schemas.db, record);
+        read_record(c, record, record_reader_where(in), err);
+        json_decref(record);
+    }
+    record_reader_close(in);
+    return rc;
+}
+
+/* The share of golds that are among the first n candidates, resampled by record. */
+static json_t *coverage_json(const struct calibrator *c, int n)
+{
+    double *value = xmalloc((size_t)c->n * sizeof *value);
+    int *group = xmalloc((size_t)c->n * sizeof *group), groups = 0;
+
+    for (int i = 0; i < c->n; i++) {
+        value[i] = c->seen[i].rank >= 0 && c->seen[i].rank < n;
+        groups += i == 0 || c->seen[i].record != c->seen[i - 1].record;
+        group[i] = groups - 1;
+    }
+    struct score_mean m = score_mean(value, c->n, group, groups);
+    free(value);
+    free(group);
+    return json_pack("{s:i, s:f, s:o, s:o}", "n", n, "mean", m.mean, "low", json_finite(m.interval.low), "high",
+                     json_finite(m.interval.high));
+}
+
+static json_t *calibration_json(const struct calibrator *c, double share)
+{
+    struct observation *list = xmalloc((size_t)c->n * sizeof *list), *all = xmalloc((size_t)c->n * sizeof *all);
+    json_t *coverage = json_array();
+    int n = 0;
+
+    for (int i = 0; i < c->n; i++) {
+        all[i] = c->seen[i].of;
+        if (c->seen[i].rank >= 0)
+            list[n++] = all[i];
+    }
+    struct calibration fit = calibration_fit(list, n);
+    for (int k = 1; k <= c->longest; k++)
+        json_array_append_new(coverage, coverage_json(c, k));
+    json_t *o =
+        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:O}", "alpha", fit.alpha, "temperature",
+                  fit.temperature, "coverage", (double)c->counts->covered / (double)c->counts->golds, "nll",
+                  calibration_nll(list, n, fit.alpha, fit.temperature), "nll_as_given", calibration_nll(list, n, 0, 1),
+                  "keep", calibration_keep(&fit, all, c->n, share), "keep_share", share, "records",
+                  (json_int_t)c->counts->records, "golds", (json_int_t)c->counts->golds, "covered",
+                  (json_int_t)c->counts->covered, "coverage_at", coverage, "failed", c->failed);
+    free(all);
+    free(list);
+    return o;
+}
+
+static int write_calibration(const struct calibrator *c, const struct calibrate_request *q, struct error *err)
+{
+    struct out_file out;
+
+    if (c->counts->covered == 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "no gold statement is among its candidates: %lld records, %lld failed%s%s",
+                         (long long)c->counts->records, (long long)c->counts->failed, c->counts->failed ? ": " : "",
+                         c->counts->failed ? json_string_value(json_array_get(c->failed, 0)) : "");
+    if (out_file_open(&out, q->out, err))
+        return -1;
+    json_t *o = calibration_json(c, q->keep);
+    int rc = json_write_line(&out, o, err) || out_file_commit(&out, err) ? -1 : 0;
+    json_decref(o);
+    out_file_abort(&out);
+    return rc;
+}
+
+static void release(struct calibrator *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        free((void *)(uintptr_t)c->seen[i].of.raw);
+        free((void *)(uintptr_t)c->seen[i].of.length);
+        free((void *)(uintptr_t)c->seen[i].of.right);
+    }
+    free(c->seen);
+    json_decref(c->failed);
+    schema_catalog_close(&c->schemas);
+    arena_release(&c->scratch);
+}
+
+int calibrate(const struct calibrate_request *q, struct calibrate_counts *counts, struct error *err)
+{
+    struct calibrator c = { .counts = counts, .failed = json_array() };
+    int rc = -1;
+
+    if (arena_init(&c.scratch, ARENA_BYTES, err) == 0 && schema_catalog_open(&c.schemas, q->schema, q->db, err) == 0 &&
+        read_all(&c, q->candidates, q->form, err) == 0)
+        rc = stop_requested() ? 1 : write_calibration(&c, q, err);
+    release(&c);
+    return rc;
 }

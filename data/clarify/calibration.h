@@ -11,6 +11,7 @@
 #define DATA_CLARIFY_CALIBRATION_H
 
 #include "data/clarify/candidate_list.h"
+#include "data/util/record_reader.h"
 
 struct calibration {
     double alpha, temperature, coverage;
@@ -34,13 +35,30 @@ struct observation {
     const bool *right; /* [n]: is the gold */
     int n;
 };
+
 /* Mean negative log likelihood of the golds, in nats. */
 double calibration_nll(const struct observation *list, int n, double alpha, double temperature);
+
 enum { CALIBRATION_COOLEST = 50 }; /* temperatures from 1/50 to 50 */
+
 /* Alpha (0 or 1) and temperature that make it least; n > 0. */
 struct calibration calibration_fit(const struct observation *list, int n);
 /* The largest threshold for which a gold yet to come, if it is like these n, is kept with a chance of at least `share`,
  * whatever the law they come from; 0 where only all candidates will do. */
 double calibration_keep(const struct calibration *c, const struct observation *list, int n, double share);
+
+struct calibrate_request {
+    const char *candidates, *schema, *db, *out;
+    enum record_form form;
+    double keep; /* share of golds that the threshold keeps */
+};
+
+struct calibrate_counts {
+    int64_t records, failed, golds, covered;
+};
+
+/* Reads records of candidates with golds and writes the calibration as JSON.  A record that fails is told in
+ * "failed". */
+int calibrate(const struct calibrate_request *q, struct calibrate_counts *counts, struct error *err);
 
 #endif

@@ -1,15 +1,30 @@
-#include "data/clarify/candidates_impl.h"
+#include "data/clarify/candidates.h"
 
+#include "data/clarify/calibration.h"
+#include "data/corpora/ambiqt_text.h"
+#include "data/corpora/ambrosia.h"
+#include "data/schema/schema_build.h"
+#include "data/score/ambiqt_map.h"
+#include "data/score/ambiqt_score.h"
+#include "data/score/dfpl.h"
+#include "data/sql_form/sql_form.h"
 #include "data/util/stop.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
-static candidates_source *const sources[] = {
-    [CANDIDATES_PLAIN] = candidates_of_records,
-    [CANDIDATES_AMBIQT] = candidates_of_ambiqt,
-    [CANDIDATES_DFPL] = candidates_of_dfpl,
-    [CANDIDATES_AMBROSIA] = candidates_of_ambrosia,
+/* Where a source's records go. */
+struct candidates_sink {
+    const struct candidates_request *request;
+    struct candidates_counts *counts;
+    struct calibration calibration;
+    struct out_file out;
 };
+
+/* A source.  -1 with an error when its file cannot be read; more than 0 after a signal. */
+typedef int candidates_source(struct candidates_sink *s, struct error *err);
 
 /* What a record must have beside its candidates. */
 static int check(const json_t *record, const char *where, struct error *err)
@@ -79,7 +94,8 @@ static int weigh(struct candidates_sink *s, json_t *record, const char *where, s
     return rc;
 }
 
-int candidates_emit_error(struct candidates_sink *s, json_t *id, struct error *err)
+/* A record that a source could not make: its id and why, which is taken from err. */
+static int candidates_emit_error(struct candidates_sink *s, json_t *id, struct error *err)
 {
     json_t *o = json_pack("{s:o?, s:o}", "id", id, "error", json_message(err->text));
 
@@ -91,7 +107,9 @@ int candidates_emit_error(struct candidates_sink *s, json_t *id, struct error *e
     return rc;
 }
 
-int candidates_emit(struct candidates_sink *s, json_t *record, const char *where, struct error *err)
+/* Takes the record and writes it.  One that cannot be read is written as its id and "error".  -1 when the file cannot
+ * be written. */
+static int candidates_emit(struct candidates_sink *s, json_t *record, const char *where, struct error *err)
 {
     int rc;
 
@@ -105,12 +123,13 @@ int candidates_emit(struct candidates_sink *s, json_t *record, const char *where
     return rc;
 }
 
-struct record_reader *candidates_open(const struct candidates_request *q, struct error *err)
+/* The records of the request. */
+static struct record_reader *candidates_open(const struct candidates_request *q, struct error *err)
 {
     return record_reader_open_range(q->file, q->form, &q->shard.range, err);
 }
 
-int candidates_of_records(struct candidates_sink *s, struct error *err)
+static int candidates_of_records(struct candidates_sink *s, struct error *err)
 {
     struct record_reader *in = candidates_open(s->request, err);
     int rc = in ? 1 : -1;
@@ -134,6 +153,379 @@ int candidates_of_records(struct candidates_sink *s, struct error *err)
         record_reader_close(in);
     return rc;
 }
+
+enum { ARENA_BYTES = 64 << 20 }; /* one statement's tree; only what is used is ever touched */
+
+struct ambiqt_converter {
+    struct candidates_sink *sink;
+    struct ambiqt_cases cases;
+    struct schema_set schemas; /* with --tables */
+    struct arena scratch;
+};
+
+/* Takes the name that a piece of the schema's text begins with; what stands in double quotes is a stray value. */
+static char *take_name(const char *from, const char *to)
+{
+    const char *quote = memchr(from, '"', (size_t)(to - from));
+
+    to = quote ? quote : to;
+    while (from < to && strchr(" \t", *from))
+        from++;
+    while (to > from && strchr(" \t", to[-1]))
+        to--;
+    char *name = xcalloc((size_t)(to - from) + 1, 1);
+    memcpy(name, from, (size_t)(to - from));
+    return name;
+}
+
+/* "table : column , column" from `from` to `to`. */
+static void add_table(struct schema_build *b, const char *from, const char *to)
+{
+    const char *colon = memchr(from, ':', (size_t)(to - from));
+    char *name = colon ? take_name(from, colon) : NULL;
+
+    if (!name || !*name) {
+        free(name);
+        return;
+    }
+    int table = schema_build_table(b, name, NULL);
+    free(name);
+    for (const char *at = colon + 1, *end; at <= to; at = end + 1) {
+        end = memchr(at, ',', (size_t)(to - at));
+        end = end ? end : to;
+        name = take_name(at, end);
+        if (*name)
+            schema_build_column(b, table, name, NULL, COLUMN_TEXT);
+        free(name);
+    }
+}
+
+static int built_column(const struct schema *s, const char *name)
+{
+    for (int c = 0; c < s->n_columns; c++)
+        if (strcasecmp(s->columns[c].name, name) == 0)
+            return c;
+    return -1;
+}
+
+/* Whether a word of the reading is the name of a table with that column. */
+static bool table_has(const struct schema *s, const struct ambiqt_words *reading, const char *column)
+{
+    for (int i = 0; i < reading->n; i++) {
+        int t = schema_table_find(s, reading->items[i]);
+        if (t >= 0 && schema_column_find(s, t, column) >= 0)
+            return true;
+    }
+    return false;
+}
+
+/* The readings use columns that some records' schemas lack: those that P's new table repeats from the old one, and J's
+ * column of the old table. */
+static void add_needed(struct schema_build *b, const struct schema *s, const struct ambiqt_record *r)
+{
+    int old = schema_table_find(s, r->table), new = schema_table_find(s, r->new_table);
+    struct strings added = { 0 };
+    struct ambiqt_words w;
+
+    if (r->kind == SIA_JOIN && old >= 0 && schema_column_find(s, old, r->column) < 0)
+        schema_build_column(b, old, r->column, NULL, COLUMN_TEXT);
+    ambiqt_words_split(&w, r->readings[1]);
+    for (int i = 0; i < w.n && r->kind == SIA_AGGREGATE && new >= 0; i++) {
+        const char *name = ambiqt_without_alias(w.items[i]);
+        if (built_column(s, name) < 0 || table_has(s, &w, name) || strings_find(&added, name) >= 0)
+            continue;
+        strings_add(&added, name);
+        schema_build_column(b, new, name, NULL, COLUMN_TEXT);
+    }
+    strings_release(&added);
+    ambiqt_words_release(&w);
+}
+
+static void build_schema(struct schema *s, const struct ambiqt_record *r, const struct schema *told)
+{
+    struct schema_build b;
+
+    schema_build_init(&b, r->db_id);
+    for (const char *at = r->schema_text, *end; *at; at = *end ? end + 1 : end) {
+        end = at + strcspn(at, "|");
+        add_table(&b, at, end);
+    }
+    if (told)
+        add_needed(&b, told, r);
+    schema_build_finish(&b, s);
+    schema_build_release(&b);
+}
+
+/* The altered schema as the record tells it: names alone, so every column is text. */
+static void read_schema(struct schema *s, const struct ambiqt_record *r)
+{
+    struct schema told;
+
+    build_schema(&told, r, NULL);
+    build_schema(s, r, &told);
+    schema_release(&told);
+}
+
+/* Which readings prediction i is by AmbiQT's exact set match, as score finds it. */
+static json_t *marks_json(struct ambiqt_converter *c, const struct ambiqt_case *of, const struct spider_schema *s,
+                          int i)
+{
+    const struct ambiqt_judge judge = { s, NULL, false };
+    const struct ambiqt_case one = { of->record, of->row, { of->predictions.items + i, 1, 1 } };
+    struct ambiqt_found found = ambiqt_score(&judge, &c->cases, &one);
+    json_t *golds = json_array();
+
+    for (int g = 0; g < 2; g++)
+        if (found.reading[AMBIQT_EM][g])
+            json_array_append_new(golds, json_integer(g));
+    return golds;
+}
+
+static void mark(struct ambiqt_converter *c, const struct ambiqt_case *of, json_t *item, int i)
+{
+    struct spider_schema s;
+
+    spider_schema_init(&s, schema_find(&c->schemas, c->cases.corpus.items[of->record].db_id));
+    json_object_set_new(item, "gold", marks_json(c, of, &s, i));
+    spider_schema_release(&s);
+}
+
+/* The query as the schema takes it, its columns put under tables that have them where it must; NULL with an error.  The
+ * caller frees. */
+static char *readable(struct ambiqt_converter *c, const struct ambiqt_record *r, const struct schema *s,
+                      const char *sql, struct error *why)
+{
+    struct form_store store = { 0 };
+    struct error again;
+    char *text = xstrdup(sql);
+
+    if (!form_of_text(&store, text, s, &c->scratch, why)) {
+        free(text);
+        text = r->kind == SIA_JOIN ? ambiqt_qualify(r, s, sql) : NULL;
+        if (text && !form_of_text(&store, text, s, &c->scratch, &again)) {
+            free(text);
+            text = NULL;
+        }
+    }
+    form_store_release(&store);
+    return text;
+}
+
+/* What SQL on that schema cannot be is left out, and told. */
+static json_t *candidates_json(struct ambiqt_converter *c, const struct ambiqt_case *of, const struct schema *s,
+                               json_t *left_out)
+{
+    const struct ambiqt_record *r = &c->cases.corpus.items[of->record];
+    json_t *list = json_array();
+
+    for (int i = 0; i < of->predictions.n; i++) {
+        const char *sql = ambiqt_query_of(r, of->predictions.items[i]);
+        double rank = (double)json_array_size(list);
+        struct error why = { 0 };
+        char *text = readable(c, r, s, sql, &why);
+        if (!text) {
+            json_array_append_new(
+                left_out, json_pack("{s:i, s:s, s:o}", "candidate", i, "sql", sql, "error", json_message(why.text)));
+            continue;
+        }
+        json_t *item = json_pack("{s:s, s:f}", "sql", text, "logprob", -rank / c->sink->request->temperature);
+        if (c->sink->request->tables)
+            mark(c, of, item, i);
+        json_array_append_new(list, item);
+        free(text);
+    }
+    return list;
+}
+
+static json_t *record_json(struct ambiqt_converter *c, const struct ambiqt_case *of, json_t *id)
+{
+    const struct ambiqt_record *r = &c->cases.corpus.items[of->record];
+    json_t *left_out = json_array();
+    struct schema s;
+
+    read_schema(&s, r);
+    json_t *list = candidates_json(c, of, &s, left_out);
+    json_t *o = json_pack("{s:o, s:s, s:s, s:b, s:s, s:f, s:o, s:[s, s], s:o, s:o}", "id", id, "db_id", r->db_id,
+                          "question", r->question, "ambiguous", true, "kind", sia_kind_letter(r->kind), "temperature",
+                          c->sink->request->temperature, "candidates", list, "gold", r->readings[0], r->readings[1],
+                          "left_out", left_out, "schema", schema_to_json(&s));
+    schema_release(&s);
+    return o;
+}
+
+/* Why a record has no candidates, in err. */
+static void check_case(const struct ambiqt_converter *c, const struct ambiqt_case *of, const char *where,
+                       struct error *err)
+{
+    const struct ambiqt_record *r = &c->cases.corpus.items[of->record];
+    const char *tables = c->sink->request->tables;
+
+    if (!r->schema_text)
+        error_set(err, EXIT_CODE_DATA, "%s: field \"schema_without_content\" is missing", where);
+    else if (tables && !schema_find(&c->schemas, r->db_id))
+        error_set(err, EXIT_CODE_DATA, "%s: db_id: no schema \"%s\" in %s", where, r->db_id, tables);
+    else if (of->predictions.n == 0)
+        error_set(err, EXIT_CODE_DATA, "%s: no predictions", where);
+}
+
+static int emit_case(struct ambiqt_converter *c, const struct ambiqt_case *of, struct error *err)
+{
+    json_t *id = json_sprintf("%s-%d", sia_kind_letter(c->cases.corpus.items[of->record].kind), of->row);
+    struct error why = { 0 };
+    char where[512];
+
+    snprintf(where, sizeof where, "%.400s: row %d", c->sink->request->file, of->row);
+    check_case(c, of, where, &why);
+    if (why.text[0])
+        return candidates_emit_error(c->sink, id, &why);
+    return candidates_emit(c->sink, record_json(c, of, id), where, err);
+}
+
+static int candidates_of_ambiqt(struct candidates_sink *s, struct error *err)
+{
+    struct ambiqt_converter c = { .sink = s };
+    const struct candidates_request *q = s->request;
+    int rc = ambiqt_cases_read(&c.cases, q->gold, q->file, q->k, err);
+
+    if (rc == 0 && q->tables)
+        rc = schema_set_open(&c.schemas, q->tables, err);
+    if (rc == 0)
+        rc = arena_init(&c.scratch, ARENA_BYTES, err);
+    for (int i = 0; i < c.cases.n && rc == 0; i++)
+        rc = stop_requested() ? 1 : emit_case(&c, &c.cases.items[i], err);
+    arena_release(&c.scratch);
+    schema_set_close(&c.schemas);
+    ambiqt_cases_release(&c.cases);
+    return rc;
+}
+
+/* Equally likely: what stands twice weighs twice. */
+static json_t *equally_likely(const char *const *sql, int n)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < n; i++)
+        json_array_append_new(list, json_pack("{s:s, s:f}", "sql", sql[i], "p", 1.0 / n));
+    return list;
+}
+
+static json_t *strings_json(const char *const *strings, int n)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < n; i++)
+        json_array_append_new(list, json_string(strings[i]));
+    return list;
+}
+
+/* "data/scope/Job Postings/roles/roles.sqlite" is AMBROSIA's database Job_Postings__roles; any other path its own name.
+ * The caller frees. */
+static char *database_name(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    int n = dot ? (int)(dot - name) : (int)strlen(name);
+    const char *folder = slash, *domain;
+    char *id = NULL;
+
+    while (folder && folder > path && folder[-1] != '/')
+        folder--;
+    domain = folder && folder > path + 1 ? folder - 1 : NULL;
+    while (domain && domain > path && domain[-1] != '/')
+        domain--;
+    bool nested = domain && slash - folder == n && strncmp(folder, name, (size_t)n) == 0;
+    int size = nested ? asprintf(&id, "%.*s__%.*s", (int)(folder - 1 - domain), domain, n, name)
+                      : asprintf(&id, "%.*s", n, name);
+    CHECK(size >= 0, "cannot format the name of %s", path);
+    for (char *p = id; nested && *p; p++)
+        if (*p == ' ')
+            *p = '_';
+    return id;
+}
+
+static int emit_example(struct candidates_sink *s, const struct dfpl_example *e, int number, struct error *err)
+{
+    char where[512], *db_id = database_name(e->db_file);
+
+    snprintf(where, sizeof where, "%.400s: example %d", s->request->file, number);
+    json_t *o = json_pack("{s:o, s:s, s:s, s:b, s:s?, s:o, s:o}", "id", json_sprintf("%d", number), "db_id", db_id,
+                          "question", e->question, "ambiguous", e->ambiguous, "kind", e->type, "candidates",
+                          equally_likely(e->sql.sql, e->sql.n), "gold", strings_json(e->golds.sql, e->golds.n));
+    free(db_id);
+    return candidates_emit(s, o, where, err);
+}
+
+static int candidates_of_dfpl(struct candidates_sink *s, struct error *err)
+{
+    struct dfpl_file f;
+    int rc = dfpl_read(&f, s->request->file, err);
+
+    for (int i = 0; i < f.n && rc == 0; i++)
+        rc = stop_requested() ? 1 : emit_example(s, &f.items[i], i + 1, err);
+    dfpl_release(&f);
+    return rc;
+}
+
+/* The texts of golds, as candidates and as golds. */
+static int emit_row(struct candidates_sink *s, const json_t *row, int number, const char *where, struct error *err)
+{
+    json_t *record = ambrosia_record(row, number, where, err), *item;
+    json_t *golds = json_object_get(record, "golds");
+    const char **sql = xmalloc((json_array_size(golds) + 1) * sizeof *sql);
+    size_t i;
+
+    if (!record) {
+        free(sql);
+        return candidates_emit_error(s, json_sprintf("%d", number), err);
+    }
+    json_array_foreach(golds, i, item)
+    {
+        sql[i] = json_string_value(json_object_get(item, "sql"));
+    }
+    int n = (int)json_array_size(golds);
+    json_t *o = json_pack("{s:o, s:O, s:O, s:O?, s:O?, s:o, s:o}", "id", json_sprintf("%d", number), "db_id",
+                          json_object_get(record, "db_id"), "question", json_object_get(record, "question"),
+                          "ambiguous", json_object_get(row, "is_ambiguous"), "kind", json_object_get(row, "ambig_type"),
+                          "candidates", equally_likely(sql, n), "gold", strings_json(sql, n));
+    free(sql);
+    json_decref(record);
+    return candidates_emit(s, o, where, err);
+}
+
+static int candidates_of_ambrosia(struct candidates_sink *s, struct error *err)
+{
+    struct record_reader *in = candidates_open(s->request, err);
+    int rc = in ? 1 : -1, number = (int)s->request->shard.range.first;
+
+    if (in)
+        record_reader_leave_ids(in);
+    while (rc > 0 && !stop_requested()) {
+        json_t *row = NULL;
+        int got = record_reader_next(in, &row, err);
+        if (got == 0) {
+            rc = 0;
+            break;
+        }
+        if (got < 0 && record_reader_failed(in)) {
+            rc = -1;
+            break;
+        }
+        number++;
+        if (got < 0 ? candidates_emit_error(s, json_sprintf("%d", number), err)
+                    : emit_row(s, row, number, record_reader_where(in), err))
+            rc = -1;
+        json_decref(row);
+    }
+    if (in)
+        record_reader_close(in);
+    return rc;
+}
+
+static candidates_source *const sources[] = {
+    [CANDIDATES_PLAIN] = candidates_of_records,
+    [CANDIDATES_AMBIQT] = candidates_of_ambiqt,
+    [CANDIDATES_DFPL] = candidates_of_dfpl,
+    [CANDIDATES_AMBROSIA] = candidates_of_ambrosia,
+};
 
 int candidates_write(const struct candidates_request *q, struct candidates_counts *counts, struct error *err)
 {

@@ -11,7 +11,7 @@
 #ifndef DATA_CLARIFY_DIALOGUE_H
 #define DATA_CLARIFY_DIALOGUE_H
 
-#include "data/clarify/strategy.h"
+#include "data/clarify/belief.h"
 
 enum { DIALOGUE_SHOWN = 5, DIALOGUE_MAX_TURNS = 100 };
 

@@ -1,4 +1,4 @@
-#include "data/clarify/phrase_impl.h"
+#include "data/clarify/phrase_expr.h"
 #include "data/schema/element_name.h"
 #include "data/sql/sql_print.h"
 

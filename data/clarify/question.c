@@ -1,7 +1,467 @@
-#include "data/clarify/question_impl.h"
+#include "data/clarify/question.h"
 
 #include <ctype.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+struct question_writer {
+    const struct question_context *a;
+    const struct phrase_context *p;
+    const struct variable *variable;
+    const struct slot *slot; /* of two asked together, the one at hand; NULL for the whole statement */
+    struct question *q;
+};
+
+/* Options that would read alike say more: with all tables and to the end of every list, then in what the statements
+ * differ, in words and in SQL; in the end they carry a number. */
+typedef const char *question_option_fn(struct question_writer *w, int statement);
+
+static bool list_touches(const struct schema *s, const struct form_list *list, int element)
+{
+    for (int i = 0; i < list->n; i++) {
+        const struct form_term *t = &list->items[i];
+        int table = t->table >= 0 ? t->table : t->column >= 0 ? s->columns[t->column].table : -1;
+        if (element < s->n_tables ? table == element : t->column == element - s->n_tables)
+            return true;
+    }
+    return false;
+}
+
+static bool form_touches(const struct schema *s, const struct form *form, int element)
+{
+    for (int clause = 0; clause < FORM_CLAUSES; clause++)
+        if (list_touches(s, &form->lists[clause], element))
+            return true;
+    return false;
+}
+
+/* Whether what a statement has at the slot is about an element of the schema. */
+static bool question_touches(const struct question_writer *w, int statement, int element)
+{
+    const struct schema *s = w->p->schema;
+
+    if (!w->slot)
+        return form_touches(s, w->a->forms[statement], element);
+    if (!w->slot->values[statement])
+        return false;
+    const struct form *form = w->slot->forms[statement];
+    const struct form_term *t = w->slot->terms[statement];
+    if (t && w->slot->face != FACE_TABLE) {
+        struct form_list one = { (struct form_term *)t, 1, 1 };
+        return list_touches(s, &one, element) || t->other == element - s->n_tables;
+    }
+    return list_touches(s,
+                        &form->lists[w->slot->face == FACE_TABLE   ? FORM_FROM
+                                     : w->slot->face == FACE_GROUP ? FORM_GROUP
+                                                                   : FORM_SELECT],
+                        element);
+}
+
+static int best_statement(const struct question_context *a, const struct question_view *view, int option)
+{
+    int best = -1;
+
+    for (int i = 0; i < a->now->n; i++)
+        if (view->split.value[i] == option && a->now->p[i] > 0 && (best < 0 || a->now->p[i] > a->now->p[best]))
+            best = i;
+    return best;
+}
+
+/* A writer whose question has its statements and no words yet. */
+static struct question_writer question_begin(struct question *q, const struct question_context *a,
+                                             const struct question_view *view)
+{
+    const struct variable *v = &a->variables->list[view->variable];
+
+    *q = (struct question){ .n = view->n_shown };
+    for (int i = 0; i < q->n; i++)
+        q->statement[i] = best_statement(a, view, i);
+    return (struct question_writer){ a, &a->phrasing, v, v->slot, q };
+}
+
+/* How many options have it there. */
+static int question_touching(const struct question_writer *w, int element)
+{
+    int n = 0;
+
+    for (int i = 0; i < w->q->n; i++)
+        n += w->q->statement[i] >= 0 && question_touches(w, w->q->statement[i], element);
+    return n;
+}
+
+/* Whether an option has one of the elements and not all, as everything about a table has. */
+static bool chooses(const struct question_writer *w, int option, const int *elements, int n)
+{
+    int has = 0;
+
+    for (int i = 0; i < n && w->q->statement[option] >= 0; i++)
+        has += question_touches(w, w->q->statement[option], elements[i]);
+    return has > 0 && (has < n || n == 1);
+}
+
+/* Whether an option chooses among the elements, having one and not all, and another one has it not. */
+static bool question_parts(const struct question_writer *w, const int *elements, int n)
+{
+    bool chosen = false, differs = false;
+
+    for (int i = 0; i < w->q->n; i++)
+        chosen = chosen || chooses(w, i, elements, n);
+    for (int i = 0; i < n && chosen; i++) {
+        int having = question_touching(w, elements[i]);
+        differs = differs || (having > 0 && having < w->q->n);
+    }
+    return differs;
+}
+
+/* Whether they part in a detector's alternatives. */
+static bool question_asks_found(const struct question_writer *w)
+{
+    const struct hints *h = w->a->hints;
+    return h && question_parts(w, h->found, h->n_found);
+}
+
+/* Values are not what a result shows. */
+static bool question_is_beside(const struct question_writer *w, const struct span *p)
+{
+    return p->is_value && w->variable->clause == SQL_SELECT;
+}
+
+static bool leaves_open(const struct question_writer *w, const struct span *p)
+{
+    return p->label == SPAN_AMB && p->n_elements > 1 && !question_is_beside(w, p) &&
+           question_parts(w, p->elements, p->n_elements);
+}
+
+/* The likeliest AMB span in whose alternatives they part, NULL for none. */
+static const struct span *question_open_span(const struct question_writer *w)
+{
+    const struct hints *h = w->a->hints;
+    const struct span *best = NULL;
+
+    for (int i = 0; h && i < h->n_spans; i++) {
+        const struct span *p = &h->spans[i];
+        if ((!best || p->probability > best->probability) && leaves_open(w, p))
+            best = p;
+    }
+    return best;
+}
+
+/* Options of one kind of records each are said as that. */
+static const char *text_of(const struct question_writer *w, int element)
+{
+    const struct schema *s = w->p->schema;
+    const struct schema_column *c = element < s->n_tables ? NULL : &s->columns[element - s->n_tables];
+
+    if (!c || w->variable->face == FACE_TABLE)
+        return s->tables[c ? c->table : element].text;
+    return phrase_column(w->p, element - s->n_tables);
+}
+
+static bool is_offered(const struct question *q, const char *text)
+{
+    for (int i = 0; i < q->n; i++)
+        if (strcmp(q->options[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* Only where an option is one column or one kind of records. */
+static void offer(struct question_writer *w, const int *elements, int n)
+{
+    const struct schema *s = w->p->schema;
+    enum face face = w->variable->face;
+    bool columns = face == FACE_SORT || (w->slot->face == FACE_COLUMN && face != FACE_STORED);
+    struct question *q = w->q;
+
+    for (int i = 0; i < n && q->n < DIALOGUE_SHOWN; i++) {
+        bool fits = elements[i] < s->n_tables ? face == FACE_TABLE : columns;
+        const char *text = fits ? text_of(w, elements[i]) : NULL;
+        if (!fits || question_touching(w, elements[i]) || is_offered(q, text))
+            continue;
+        q->found[q->n] = hints_element_name(s, elements[i], w->p->pool);
+        q->statement[q->n] = -1;
+        q->options[q->n++] = text;
+    }
+}
+
+/* Adds the alternatives that were found though no statement has them, as far as there is room. */
+static void question_add_found(struct question_writer *w)
+{
+    const struct hints *h = w->a->hints;
+    const struct span *open = question_open_span(w);
+
+    if (!w->slot || w->variable->second)
+        return;
+    if (question_asks_found(w))
+        offer(w, h->found, h->n_found);
+    if (open)
+        offer(w, open->elements, open->n_elements);
+}
+
+double question_support(const struct question_context *a, const struct question_view *view)
+{
+    struct question q;
+    struct question_writer w = question_begin(&q, a, view);
+    const struct span *open = w.slot ? question_open_span(&w) : NULL;
+    double support = open ? open->probability : 0;
+
+    return w.slot && question_asks_found(&w) ? fmax(support, a->hints->score) : support;
+}
+
+/* Letter case aside. */
+static bool has_text(const char *text, const char *part, size_t n)
+{
+    for (; n && *text; text++)
+        if (strncasecmp(text, part, n) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the user's words hold a constant that an option compares with. */
+static bool says_value(const struct question_writer *w, const char *words)
+{
+    for (int i = 0; w->slot && i < w->q->n; i++) {
+        const struct form_term *t = w->q->statement[i] >= 0 ? w->slot->terms[w->q->statement[i]] : NULL;
+        if (!t || !t->constant)
+            continue;
+        bool quoted = t->value[0] == '\'' && strlen(t->value) > 2;
+        if (has_text(words, t->value + quoted, strlen(t->value) - (quoted ? 2 : 0)))
+            return true;
+    }
+    return false;
+}
+
+/* Options say something about just one of them, or part in them. */
+static bool concerns(const struct question_writer *w, const int *elements, int n)
+{
+    for (int e = 0; e < n; e++)
+        for (int i = 0; w->slot && i < w->q->n; i++) {
+            int statement = w->q->statement[i];
+            if (w->slot->terms[statement] && question_touches(w, statement, elements[e]))
+                return true;
+        }
+    return question_parts(w, elements, n);
+}
+
+/* How well a span covers the question: what the tagger links to an option is best, then a value, then its words. */
+static double coverage(const struct question_writer *w, const struct span *p)
+{
+    const struct schema *s = w->p->schema;
+    double most = 0;
+
+    if (p->label == SPAN_UNK || question_is_beside(w, p))
+        return 0;
+    if (p->n_elements)
+        return concerns(w, p->elements, p->n_elements) ? 3 + p->probability : 0;
+    if (says_value(w, p->words))
+        return 2 + p->probability;
+    for (int e = 0; e < s->n_tables + s->n_columns; e++)
+        if (p->said[e] >= 0.5F && concerns(w, &e, 1) && p->said[e] + p->probability > most)
+            most = p->said[e] + p->probability;
+    return most;
+}
+
+static const char *user_words(const struct question_writer *w)
+{
+    const struct hints *h = w->a->hints;
+    const struct span *open = question_open_span(w);
+    const char *words = open ? open->words : NULL;
+    double most = 0;
+
+    for (int i = 0; h && !open && i < h->n_spans; i++) {
+        double c = coverage(w, &h->spans[i]);
+        if (c > most) {
+            most = c;
+            words = h->spans[i].words;
+        }
+    }
+    return words;
+}
+
+static const char *lead_of_span(const struct question_writer *w, const struct span *p)
+{
+    static const char *const counts[] = { "Two", "Three", "Four", "Five" };
+    int beyond = p->n_elements - 2, tables = 0;
+
+    for (int i = 0; i < p->n_elements; i++)
+        tables += p->elements[i] < w->p->schema->n_tables;
+    if (tables && tables < p->n_elements)
+        return strings_printf(w->p->pool, "You wrote \"%s\". ", p->words);
+    const char *what = tables ? "kinds of records fit" : p->is_value ? "columns have" : "columns fit";
+    return strings_printf(w->p->pool, "%s %s what you wrote, \"%s\". ",
+                          beyond < ARRAY_LEN(counts) ? counts[beyond] : "Several", what, p->words);
+}
+
+/* "Two columns fit what you wrote: "scores"." - what the hints say of the question; "" when they say nothing. */
+static const char *question_lead(const struct question_writer *w)
+{
+    static const char *const found[SIA_KINDS][2] = {
+        [SIA_COLUMN] = { "Two columns fit your question. ", "Two columns fit what you wrote, \"%s\". " },
+        [SIA_TABLE] = { "Two kinds of records fit your question. ",
+                        "Two kinds of records fit what you wrote, \"%s\". " },
+        [SIA_JOIN] = { "What you ask for is kept in two places. ", "What you wrote, \"%s\", is kept in two places. " },
+        [SIA_AGGREGATE] = { "What you ask for is stored, and can be worked out too. ",
+                            "What you wrote, \"%s\", is stored, and can be worked out too. " },
+    };
+    const char *words = user_words(w), *format = words ? "You wrote \"%s\". " : "";
+
+    bool asked = question_asks_found(w);
+    const struct span *open = question_open_span(w);
+    if (open && (!asked || (w->a->hints->kind <= SIA_TABLE && open->n_elements > w->a->hints->n_found)))
+        return lead_of_span(w, open);
+    if (asked)
+        format = found[w->a->hints->kind][words != NULL];
+    const char *blank = strstr(format, "%s");
+    return blank ? strings_printf(w->p->pool, "%.*s%s%s", (int)(blank - format), format, words, blank + 2) : format;
+}
+
+static bool is_arm(const struct form *form, const struct form *of)
+{
+    while (of && of != form)
+        of = of->next;
+    return of != NULL;
+}
+
+/* "For the part about song: " of what a sub-query says; "" else. */
+static const char *question_part(const struct question_writer *w)
+{
+    const char *part = NULL;
+
+    for (int i = 0; w->slot && i < w->q->n; i++) {
+        int statement = w->q->statement[i];
+        const struct form *form = statement >= 0 ? w->slot->forms[statement] : NULL;
+        if (!form)
+            continue;
+        if (is_arm(form, w->a->forms[statement]) || !form->lists[FORM_FROM].n)
+            return "";
+        const char *tables = phrase_tables(w->p, form);
+        if (part && strcmp(part, tables) != 0)
+            return "";
+        part = tables;
+    }
+    return part ? strings_printf(w->p->pool, "For the part about %s: ", part) : "";
+}
+
+/* Of a table, the column that tells its rows best: the first text that is no key. */
+static int telling_column(const struct schema *s, int table)
+{
+    const struct schema_table *t = &s->tables[table];
+
+    for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
+        if (s->columns[c].type == COLUMN_TEXT && !s->columns[c].primary)
+            return c;
+    return -1;
+}
+
+/* The column whose values tell the option from others; -1 when there is no single one. */
+static int sampled_column(const struct question_writer *w, int statement)
+{
+    const struct form_term *t = w->slot ? w->slot->terms[statement] : NULL;
+    const struct form *form = w->slot ? w->slot->forms[statement] : NULL;
+    const struct form_list *list = NULL;
+
+    switch (w->variable->face) {
+    case FACE_COLUMN:
+    case FACE_SORT:
+    case FACE_STORED:
+        if (t && t->value[0] && strcmp(t->op, "=") != 0)
+            return -1;
+        return t && !t->function[0] ? t->column : -1;
+    case FACE_TABLE:
+        if (t && t->column >= 0)
+            return t->column;
+        list = form ? &form->lists[FORM_FROM] : NULL;
+        return list && list->n == 1 && list->items[0].table >= 0 ? telling_column(w->p->schema, list->items[0].table)
+                                                                 : -1;
+    case FACE_OUTPUT:
+    case FACE_GROUP:
+        list = form ? &form->lists[w->variable->face == FACE_GROUP ? FORM_GROUP : FORM_SELECT] : NULL;
+        return list && list->n == 1 && !list->items[0].function[0] ? list->items[0].column : -1;
+    default:
+        return -1;
+    }
+}
+
+/* What an option says of a column, with a few of its values. */
+static const char *question_with_samples(const struct question_writer *w, const char *option, int statement)
+{
+    struct column_samples *samples = w->a->hints ? w->a->hints->samples : NULL;
+    int column = samples && !w->variable->second ? sampled_column(w, statement) : -1;
+    const char *values =
+        column < 0 || w->p->schema->columns[column].primary ? "" : column_samples_text(samples, column);
+
+    return values[0] ? strings_printf(w->p->pool, "%s (such as %s)", option, values) : option;
+}
+
+enum { EXACT_BYTES = 600 }; /* of an option that says all; a longer one says in what it differs */
+
+/* Another option that reads as this one does; -1 for none. */
+static int twin_of(const char *const *texts, int n, int option)
+{
+    for (int i = 0; i < n; i++)
+        if (i != option && strcmp(texts[i], texts[option]) == 0)
+            return i;
+    return -1;
+}
+
+/* What a statement says, ever more of it. */
+static const char *say_words(struct question_writer *w, int statement)
+{
+    return phrase_query(w->p, w->a->forms[statement]);
+}
+
+static const char *say_sql(struct question_writer *w, int statement)
+{
+    return phrase_sql(w->p, w->a->forms[statement]);
+}
+
+/* Adds to each that has a twin what the longer text says and its twin's does not. */
+static void add_difference(struct question_writer *w, question_option_fn *longer, const char *format)
+{
+    struct question *q = w->q;
+    const char *was[DIALOGUE_SHOWN + 1];
+
+    memcpy(was, q->options, sizeof was);
+    for (int i = 0; i < q->n; i++) {
+        int twin = twin_of(was, q->n, i);
+        if (twin < 0)
+            continue;
+        const char *own = longer(w, q->statement[i]), *other = longer(w, q->statement[twin]);
+        if (strcmp(own, other) != 0)
+            q->options[i] = strings_printf(w->p->pool, format, was[i], phrase_difference(w->p, own, other));
+    }
+}
+
+static void say_exactly(struct question_writer *w, question_option_fn *option)
+{
+    struct question *q = w->q;
+    const char *was[DIALOGUE_SHOWN + 1];
+
+    memcpy(was, q->options, sizeof was);
+    for (int i = 0; i < q->n; i++) {
+        const char *exact = twin_of(was, q->n, i) < 0 ? was[i] : option(w, q->statement[i]);
+        q->options[i] = strlen(exact) <= EXACT_BYTES ? exact : was[i];
+    }
+}
+
+static void question_make_distinct(struct question_writer *w, question_option_fn *option)
+{
+    const struct phrase_context *plain = w->p;
+    struct phrase_context exact = *plain;
+    struct question *q = w->q;
+
+    exact.exact = true;
+    w->p = &exact;
+    say_exactly(w, option);
+    add_difference(w, option, "%s (%s)");
+    add_difference(w, say_words, "%s (%s)");
+    add_difference(w, say_sql, "%s (\"%s\")");
+    for (int i = q->n - 1; i >= 0; i--)
+        if (twin_of(q->options, q->n, i) >= 0)
+            q->options[i] = strings_printf(plain->pool, "%s (reading %d)", q->options[i], i + 1);
+    w->p = plain;
+}
 
 /* The term of an option's statement at the slot; NULL when it is absent or no single term. */
 static const struct form_term *term_of(const struct question_writer *w, int statement)
@@ -211,7 +671,9 @@ static const char *ask_direction(const struct question_writer *w)
 }
 
 typedef const char *option_fn(const struct question_writer *w, int statement);
+
 typedef const char *ask_fn(const struct question_writer *w);
+
 static const struct wording {
     option_fn *option; /* of a statement that has something at the slot */
     ask_fn *ask;       /* or, when it is always the same: */
@@ -290,16 +752,6 @@ static const char *option_text(struct question_writer *w, int statement)
     return v->second ? strings_printf(w->p->pool, "%s; %s", text, slot_option(w, v->second, statement)) : text;
 }
 
-static int best_statement(const struct question_context *a, const struct question_view *view, int option)
-{
-    int best = -1;
-
-    for (int i = 0; i < a->now->n; i++)
-        if (view->split.value[i] == option && a->now->p[i] > 0 && (best < 0 || a->now->p[i] > a->now->p[best]))
-            best = i;
-    return best;
-}
-
 static void write_options(struct question_writer *w, const struct question_view *view)
 {
     struct question *q = w->q;
@@ -320,17 +772,6 @@ static void write_options(struct question_writer *w, const struct question_view 
     q->statement[q->n] = -1;
     q->names[q->n] = q->options[q->n] = "something else";
     q->n++;
-}
-
-struct question_writer question_begin(struct question *q, const struct question_context *a,
-                                      const struct question_view *view)
-{
-    const struct variable *v = &a->variables->list[view->variable];
-
-    *q = (struct question){ .n = view->n_shown };
-    for (int i = 0; i < q->n; i++)
-        q->statement[i] = best_statement(a, view, i);
-    return (struct question_writer){ a, &a->phrasing, v, v->slot, q };
 }
 
 void question_write(struct question *q, const struct question_context *a, const struct question_view *view)

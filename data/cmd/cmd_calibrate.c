@@ -1,5 +1,5 @@
 /* Part of commands.h: ambit-data calibrate. */
-#include "data/clarify/calibrate.h"
+#include "data/clarify/calibration.h"
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/util/log.h"

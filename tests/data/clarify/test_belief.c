@@ -2,7 +2,7 @@
 #include "tests/support/beliefs.h"
 #include "tests/support/support.h"
 
-#include "data/clarify/strategy.h"
+#include "data/clarify/belief.h"
 
 #include <math.h>
 #include <stdlib.h>

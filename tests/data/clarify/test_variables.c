@@ -2,7 +2,6 @@
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
-#include "data/clarify/slot_align.h"
 #include "data/clarify/variables.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* phrase_impl.h - what the parts of phrase.h share: words and how loosely they hang together. */
-#ifndef DATA_CLARIFY_PHRASE_IMPL_H
-#define DATA_CLARIFY_PHRASE_IMPL_H
+/* phrase_expr.h - the words of an expression, and how loosely they hang together; for phrase.h. */
+#ifndef DATA_CLARIFY_PHRASE_EXPR_H
+#define DATA_CLARIFY_PHRASE_EXPR_H
 
 #include "data/clarify/phrase.h"
 #include "data/sql/sql_tree.h"
@@ -36,14 +36,9 @@ struct phrase_words {
 
 /* Always has words: at worst the SQL in quotes. */
 struct phrase_words phrase_expr(const struct phrase_context *p, const struct sql_expr *e);
-/* Its words, in parentheses when they hang together less than that. */
-const char *phrase_tight(const struct phrase_context *p, const struct sql_expr *e, enum phrase_level level);
 /* The SQL in quotes; cut short unless exact. */
 struct phrase_words phrase_fragment(const struct phrase_context *p, const struct sql_expr *e);
 
-/* Parts, whose text is NULL when there are no certain words. */
-struct phrase_words phrase_name(const struct phrase_context *p, const struct sql_expr *e);
-struct phrase_words phrase_call(const struct phrase_context *p, const struct sql_expr *e);
 /* What a SELECT, or any of a compound, gives as its n-th output, from 0; always has words. */
 struct phrase_words phrase_output(const struct phrase_context *p, const struct form *form, int n);
 /* What gives true or false. */
@@ -55,10 +50,6 @@ const char *phrase_source(const struct phrase_context *p, const struct sql_sourc
 const char *phrase_answer(const struct phrase_context *p, const struct sql_select *select);
 /* "row of song where sales of song is more than 3"; NULL when it is too deep, or no matter of single rows. */
 const char *phrase_rows(const struct phrase_context *p, const struct sql_select *select);
-/* Texts joined as "a, b and c" would be; what is long is cut, what hangs loosely stands in parentheses. */
-const char *phrase_list(const struct phrase_context *p, const struct sql_expr *list, const char *last);
 bool phrase_is_aggregated(const struct sql_expr *e);
-/* '...' without the quotes of SQL. */
-const char *phrase_string(const struct phrase_context *p, const char *text);
 
 #endif
