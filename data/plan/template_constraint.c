@@ -196,7 +196,8 @@ static void search(struct from_search *f, int place)
 {
     if (f->out->n >= MAX_CHOICES)
         return;
-    if (place == f->block->n_tables || place == SHAPE_MAX_TABLES) { /* the second never comes first; gcc cannot see it */
+    if (place == f->block->n_tables ||
+        place == SHAPE_MAX_TABLES) { /* the second never comes first; gcc cannot see it */
         GROW(f->out->items, f->out->n, f->out->cap);
         f->out->items[f->out->n++] = f->now;
         return;
