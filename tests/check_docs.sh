@@ -104,7 +104,7 @@ while IFS=$'\t' read -r place _; do
     fail "$place: a block of shell without <!-- examples/NAME.sh --> or <!-- not run -->"
 done < <(of unmarked)
 
-[ "$(wc -l <README.md)" -le 150 ] || fail "README.md: $(wc -l <README.md) lines, 150 are the limit"
+[ "$(wc -l <README.md)" -le 90 ] || fail "README.md: expected at most 90 lines, got $(wc -l <README.md)"
 
 # help PROGRAM COMMAND: the file with its help; nothing when there is no such command
 help() {

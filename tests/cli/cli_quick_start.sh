@@ -1,36 +1,41 @@
 #!/usr/bin/env bash
-# The quick start as it stands: the page's own commands, taken from it and run in an empty folder, lead from a SQLite file
-# and questions to findings and to a question for the user.
+# Runs the commands of the quick start and of the README as the pages have them, and compares what is printed with the pages.
 set -euo pipefail
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
-page=$(realpath docs/quick-start.md)
+root=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cd "$work"
 export PATH=$bin:$PATH
 
-# Blocks of shell but those marked as not run, and what the page shows of their output.
-awk '/^<!-- not run -->$/ { skip = 1; next }
-    /^```sh$/ { inside = !skip; skip = 0; next }
-    /^```/ { inside = 0 }
-    inside' "$page" >commands.sh
-awk '/^```text$/ { inside = 1; next } /^```/ { inside = 0 } inside && NF' "$page" >promised
-
-if ! bash -euo pipefail commands.sh >shown 2>said; then
-    echo "the commands of docs/quick-start.md fail:"
-    tail -n 20 said
-    exit 1
-fi
-
-# Numbers and the spaces behind prompts aside, each line that the page shows was shown.
+# Numbers and the spaces behind prompts aside.
 plain() { sed -E 's/[0-9]+ %/N %/g; s/[[:space:]]+$//' "$1"; }
-plain shown | sed 's/^> .*/> 2/' >lines
-missing=$(plain promised | grep -vxFf lines | grep -v '^> 2$' || true)
-if [ -n "$missing" ]; then
-    printf 'docs/quick-start.md shows lines that did not come:\n%s\n' "$missing"
-    exit 1
-fi
+
+# run_page PAGE: runs the shell blocks of a page, except those marked as not run and the README's two scripts, in an empty folder.
+# Each line that the page shows must be printed.
+run_page() {
+    local missing
+    mkdir "$work/$1" && cd "$work/$1"
+    awk '/^<!-- not run -->$/ { skip = 1; next }
+        /^```sh$/ { inside = !skip; skip = 0; next }
+        /^```/ { inside = 0 }
+        inside && !/^scripts\//' "$2" >commands.sh
+    awk '/^```text$/ { inside = 1; next } /^```/ { inside = 0 } inside && NF' "$2" >promised
+    if ! bash -euo pipefail commands.sh >shown 2>messages; then
+        echo "the commands of $2 fail:"
+        tail -n 20 messages
+        exit 1
+    fi
+    plain shown | sed 's/^> .*/> 2/' >lines
+    missing=$(plain promised | grep -vxFf lines | grep -v '^> 2$' || true)
+    if [ -n "$missing" ]; then
+        printf '%s shows lines that were not printed:\n%s\n' "$2" "$missing"
+        exit 1
+    fi
+    echo "$(wc -l <commands.sh) lines of $2 run as written, $(wc -l <promised) lines are printed as shown"
+}
+
+run_page quick-start "$root/docs/quick-start.md"
 [ "$(wc -l <findings.jsonl)" = 3 ]
 grep -q '"id":"q1",.*"ambiguous":true,"kind":"C","alternatives":\["purchase.billing_address","purchase.shipping_address"\]' findings.jsonl
 [ "$(grep -c '"ambiguous":false' findings.jsonl)" = 2 ]
-echo "$(wc -l <commands.sh) lines of the quick start run as written, $(wc -l <promised) lines are shown as promised"
+run_page readme "$root/README.md"
