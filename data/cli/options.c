@@ -1,15 +1,643 @@
 #include "data/cli/options.h"
 
-#include "data/cli/options_impl.h"
+#include "data/cli/option_pages.h"
+#include "data/cli/option_parse.h"
+#include "data/cli/option_rows.h"
+#include "data/cli/yaml.h"
+#include "data/shard/shard.h"
 #include "data/util/build.h"
+#include "data/util/compression.h"
+#include "data/util/json.h"
 #include "data/util/log.h"
+#include "data/util/record_reader.h"
 #include "data/util/startup.h"
 #include "data/util/stop.h"
+#include "data/util/sums.h"
+#include "data/util/whole_file.h"
 
+#include <ctype.h>
+#include <fts.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The options that every command has beside those of its table. */
+
+struct common_settings {
+    bool quiet, verbose;
+    int64_t threads; /* 0: not given */
+};
+
+#define AT(field) offsetof(struct common_settings, field)
+
+static const struct option common_table[] = {
+    FLAG_OPTION("quiet", AT(quiet), "tell of errors only"),
+    FLAG_OPTION("verbose", AT(verbose), "tell of details too"),
+    INT_OPTION("threads", AT(threads), "N", 1, THREADS_MAX, "CPU threads, before OMP_NUM_THREADS"),
+};
+
+/* Takes the place of c; its settings end with the common ones. */
+static struct command *extend(const struct command *c)
+{
+    struct command *made = xmalloc(sizeof *made);
+    size_t own = (size_t)option_count(c->options);
+    size_t at = (c->size + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
+    struct option *options = xcalloc(own + ARRAY_LEN(common_table) + 1, sizeof *options);
+    char *defaults = xcalloc(1, at + sizeof(struct common_settings));
+
+    if (own)
+        memcpy(options, c->options, own * sizeof *options);
+    memcpy(options + own, common_table, sizeof common_table);
+    for (size_t i = own; i < own + ARRAY_LEN(common_table); i++)
+        options[i].offset += at;
+    if (c->defaults)
+        memcpy(defaults, c->defaults, c->size);
+    *made = *c;
+    made->options = options;
+    made->defaults = defaults;
+    made->size = at + sizeof(struct common_settings);
+    return made;
+}
+
+/* The program whose commands have in their tables what all have too; program_release frees it. */
+static struct program program_extend(const struct program *p)
+{
+    const struct command **commands = xcalloc((size_t)p->n_commands + 1, sizeof *commands);
+    struct program made = *p;
+
+    for (int i = 0; i < p->n_commands; i++)
+        commands[i] = extend(p->commands[i]);
+    made.commands = commands;
+    return made;
+}
+
+static void discard(const void *made)
+{
+    free((void *)(uintptr_t)made);
+}
+
+static void program_release(struct program *p)
+{
+    for (int i = 0; i < p->n_commands; i++) {
+        discard(p->commands[i]->options);
+        discard(p->commands[i]->defaults);
+        discard(p->commands[i]);
+    }
+    discard(p->commands);
+}
+
+/* Does what the settings of an extended command say of these. */
+static int common_obey(const struct command *c, const void *settings, struct error *err)
+{
+    struct common_settings s;
+
+    memcpy(&s, (const char *)settings + c->size - sizeof s, sizeof s);
+    if (s.quiet && s.verbose)
+        return error_set(err, EXIT_CODE_USAGE, "expected one of --quiet and --verbose, got both");
+    if (s.quiet || s.verbose)
+        log_set_level(s.quiet ? LOG_ERROR : LOG_DEBUG);
+    if (s.threads)
+        threads_set((int)s.threads);
+    return 0;
+}
+
+/* An operand that is a text where a file is expected. */
+
+/* SELECT or WITH, and more behind it. */
+static bool is_statement(const char *word)
+{
+    static const char *const starts[] = { "select", "with" };
+
+    word += strspn(word, " \t\r\n(");
+    for (int i = 0; i < ARRAY_LEN(starts); i++) {
+        size_t n = strlen(starts[i]);
+        if (strncasecmp(word, starts[i], n) == 0 && isspace((unsigned char)word[n]))
+            return true;
+    }
+    return false;
+}
+
+/* A file that is missing may have blanks in its name, but ends as files do. */
+static bool is_text(const char *word)
+{
+    const char *dot = strrchr(word, '.'), *slash = strrchr(word, '/');
+    size_t ending = dot && (!slash || dot > slash)
+                        ? strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+                        : 0;
+
+    return strpbrk(word, " \t\n") && (ending == 0 || dot[1 + ending]);
+}
+
+static bool has_option(const struct command *c, const char *name)
+{
+    const struct option *o = c->options;
+
+    while (o->name && strcmp(o->name, name))
+        o++;
+    return o->name != NULL;
+}
+
+/* -1 with EXIT_CODE_USAGE where the word is a question or a statement, and no file has that name. */
+static int options_check_operand(const struct command *c, const char *word, struct error *err)
+{
+    bool statement = is_statement(word);
+    const char *way = statement                   ? "its lines are {\"sql\": \"...\"}"
+                      : has_option(c, "question") ? "one question is given by --question"
+                                                  : "it has a JSON object in each line";
+
+    if (!strstr(c->operands, ".json") || (!statement && !is_text(word)) || access(word, F_OK) == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "expected a file, %s, got \"%.200s\"; %s", c->operands, word, way);
+}
+
+/* No command writes over what it reads, or what is no such file under a name. */
+
+/* A value of a command line that is about to be written, and what stands there. */
+struct written_path {
+    const struct option *option;
+    const char *path;
+    struct stat st;
+    int levels; /* of an input folder that may hold it too */
+};
+
+/* What a command writes and none finds in a folder: in the folder of a model or of databases it may be replaced. */
+static bool is_result(const char *name)
+{
+    static const char *const ends[] = { ".jsonl", ".html", ".gguf" };
+
+    for (int i = 0; i < ARRAY_LEN(ends); i++)
+        if (record_file_ends(name, ends[i]))
+            return true;
+    return false;
+}
+
+static bool is_file_of(const FTSENT *e, const struct stat *st)
+{
+    return e->fts_info == FTS_F && e->fts_statp->st_dev == st->st_dev && e->fts_statp->st_ino == st->st_ino;
+}
+
+/* Whether the folder has the output's file, under whatever name. */
+static bool folder_holds(const char *folder, const struct written_path *o)
+{
+    char *copy = xstrdup(folder), *paths[] = { copy, NULL };
+    FTS *walk = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+    bool found = false;
+
+    for (FTSENT *e; walk && !found && (e = fts_read(walk));) {
+        found = is_file_of(e, &o->st) && (o->levels == 1 || !is_result(e->fts_name));
+        if (e->fts_level >= o->levels)
+            fts_set(walk, e, FTS_SKIP);
+    }
+    if (walk)
+        fts_close(walk);
+    free(copy);
+    return found;
+}
+
+static int check_input(const struct written_path *o, const char *input, const char *dashes, const char *name,
+                       struct error *err)
+{
+    struct stat st;
+
+    if (strcmp(input, "-") == 0 || stat(input, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+        return 0;
+    bool same = st.st_dev == o->st.st_dev && st.st_ino == o->st.st_ino;
+    if (!same && !(S_ISDIR(st.st_mode) && S_ISREG(o->st.st_mode) && folder_holds(input, o)))
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "--%s: %s is read by this command (%s%s); expected another %s",
+                     o->option->name, o->path, dashes, name, S_ISDIR(o->st.st_mode) ? "folder" : "file");
+}
+
+/* Whether --resume was given. */
+static bool options_resume(const struct command *c, const struct command_line *line)
+{
+    int i = option_find(c->options, "resume", strlen("resume"));
+
+    return i >= 0 && *(const bool *)((const char *)line->settings + c->options[i].offset);
+}
+
+/* The path that the option names for reading; NULL when it names none.  A run that goes on finds its settings in the
+ * folder that it writes to. */
+static const char *input_of(const struct command *c, const struct command_line *line, const struct option *in,
+                            const struct option *out)
+{
+    bool config = in->type == OPTION_CONFIG && !options_resume(c, line);
+
+    if (out->continues && strcmp(out->continues, in->name) == 0)
+        return NULL;
+    if (config || option_reads(in))
+        return *(const char *const *)((const char *)line->settings + in->offset);
+    return NULL;
+}
+
+/* What is not there yet, and what is no file, such as a terminal, is written over by nobody. */
+static int check_output(const struct command *c, const struct command_line *line, struct written_path *o,
+                        struct error *err)
+{
+    if (stat(o->path, &o->st) || (!S_ISREG(o->st.st_mode) && !S_ISDIR(o->st.st_mode)))
+        return 0;
+    for (int i = 0; i < line->n_operands; i++)
+        if (check_input(o, line->argv[i], "", c->operands, err))
+            return -1;
+    for (int i = 0; i < option_count(c->options); i++) {
+        const char *input = input_of(c, line, &c->options[i], o->option);
+        if (input && check_input(o, input, "--", c->options[i].name, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* The files of the folder that the command's notes name: "DIR/a.json, DIR/b.json". */
+static int check_folder_files(const struct command *c, const struct command_line *line, const struct option *out,
+                              const char *folder, struct error *err)
+{
+    char path[PATH_MAX];
+    int rc = 0;
+
+    for (const struct file_note *note = c->files; note && note->name && rc == 0; note++)
+        for (const char *at = note->name; rc == 0 && (at = strstr(at, "DIR/"));) {
+            at += strlen("DIR/");
+            struct written_path o = { .option = out, .path = path, .levels = 1 };
+            if (snprintf(path, sizeof path, "%s/%.*s", folder, (int)strcspn(at, ","), at) < (int)sizeof path)
+                rc = check_output(c, line, &o, err);
+        }
+    return rc;
+}
+
+/* A file's own, and those that it is written to before it takes its name. */
+static int check_path(const struct command *c, const struct command_line *line, const struct option *out,
+                      const char *value, struct error *err)
+{
+    static const char *const ends[] = { "", ".tmp", ".part" };
+    char path[PATH_MAX];
+    char *real = realpath(value, NULL);
+    int rc = 0;
+
+    for (int i = 0; i < ARRAY_LEN(ends) && rc == 0; i++) {
+        struct written_path o = { .option = out, .path = path, .levels = INT_MAX };
+        if (snprintf(path, sizeof path, "%s%s", i && real ? real : value, ends[i]) < (int)sizeof path)
+            rc = check_output(c, line, &o, err);
+    }
+    free(real);
+    return rc ? rc : check_folder_files(c, line, out, value, err);
+}
+
+/* The value of an option that writes; NULL of others. */
+static const char *output_of(const struct command_line *line, const struct option *o)
+{
+    return o->writes ? *(const char *const *)((const char *)line->settings + o->offset) : NULL;
+}
+
+/* The file's or folder's own path, or where it would be made; the caller frees. */
+static char *own_path(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *folder = strndup(slash ? path : ".", slash ? (size_t)(name - path) : 1);
+    char *real = realpath(path, NULL), *above = real ? NULL : realpath(folder, NULL);
+
+    if (above)
+        CHECK(asprintf(&real, "%s/%s", above, name) >= 0, "no memory for a path");
+    free(folder);
+    free(above);
+    return real ? real : xstrdup(path);
+}
+
+/* That none before option i has the same. */
+static int check_others(const struct command *c, const struct command_line *line, int i, struct error *err)
+{
+    char *own = own_path(output_of(line, &c->options[i]));
+    int rc = 0;
+
+    for (int k = 0; k < i && rc == 0; k++) {
+        const char *other = output_of(line, &c->options[k]);
+        char *path = other ? own_path(other) : NULL;
+        if (path && strcmp(path, own) == 0)
+            rc = error_set(err, EXIT_CODE_USAGE, "--%s: %s is what --%s writes; expected another name",
+                           c->options[i].name, output_of(line, &c->options[i]), c->options[k].name);
+        free(path);
+    }
+    free(own);
+    return rc;
+}
+
+static bool ends_in(const char *path, size_t n, const char *ending)
+{
+    size_t e = strlen(ending);
+
+    return n > e && strncasecmp(path + n - e, ending, e) == 0;
+}
+
+/* An ending of another format, which what is written under it would not be; NULL when there is none. */
+static const char *foreign_ending(const char *path)
+{
+    static const char *const ends[] = { ".csv", ".tsv",  ".parquet", ".feather", ".arrow", ".avro",  ".orc", ".xlsx",
+                                        ".xls", ".ods",  ".bz2",     ".lz4",     ".lzma",  ".br",    ".z",   ".zip",
+                                        ".7z",  ".rar",  ".tar",     ".tgz",     ".txz",   ".pkl",   ".npy", ".npz",
+                                        ".gz",  ".gzip", ".xz",      ".zst",     ".zstd",  ".duckdb" };
+    size_t n = strlen(path) - strlen(coding_ending(coding_of_name(path)));
+
+    for (int i = 0; i < ARRAY_LEN(ends); i++)
+        if (ends_in(path, n, ends[i]))
+            return path + n - strlen(ends[i]);
+    return NULL;
+}
+
+static int check_ending(const struct option *o, const char *path, struct error *err)
+{
+    const struct coding *coding = coding_of_name(path);
+    const char *foreign = foreign_ending(path);
+
+    if (foreign)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--%s: %s: %s is not written; JSON lines are (OUT.jsonl), compressed where the name ends in "
+                         ".gz, .xz or .zst",
+                         o->name, path, foreign);
+    if (coding && !text_encoder_has(coding))
+        return error_set(err, EXIT_CODE_USAGE, "--%s: %s: this build has no %s; expected .gz or .xz", o->name, path,
+                         coding_name(coding));
+    return 0;
+}
+
+/* -1 with EXIT_CODE_USAGE where an output's name promises a form that is not written. */
+static int options_check_endings(const struct command *c, const struct command_line *line, struct error *err)
+{
+    for (const struct option *o = c->options; o->name; o++) {
+        const char *value = output_of(line, o);
+        bool folder = o->value && strcmp(o->value, "DIR") == 0;
+        if (value && !folder && check_ending(o, value, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* -1 with EXIT_CODE_USAGE where an output is what an operand or another option names, by whatever names. */
+static int options_check_outputs(const struct command *c, const struct command_line *line, struct error *err)
+{
+    for (int i = 0; i < option_count(c->options); i++) {
+        const char *value = output_of(line, &c->options[i]);
+        if (value && (check_others(c, line, i, err) ||
+                      (strcmp(value, "-") != 0 && check_path(c, line, &c->options[i], value, err))))
+            return -1;
+    }
+    return 0;
+}
+
+/* A command that works on a shard of its records.  The command itself only reads its range. */
+
+/* A shard on its way. */
+struct shard_work {
+    const char *records, *out; /* paths */
+    char *mark;                /* its path */
+    int lock;                  /* -1: not taken */
+    struct shard_mark done;    /* what will stand there */
+};
+
+static void *field_of(const struct option *o, void *settings)
+{
+    return (char *)settings + o->offset;
+}
+
+static const struct option *find_option(const struct command *c, const char *name)
+{
+    int i = option_find(c->options, name, strlen(name));
+
+    return i < 0 ? NULL : &c->options[i];
+}
+
+/* The option, where its value asks for a shard; else NULL. */
+static const struct option *shard_option(const struct command *c, void *settings)
+{
+    const struct option *o = find_option(c, "shard");
+
+    return o && o->type == OPTION_SHARD && ((struct shard *)field_of(o, settings))->count ? o : NULL;
+}
+
+/* The file of the records; NULL where none is named. */
+static const char *records_path(const struct command *c, const struct command_line *line, const struct option *shard)
+{
+    if (shard->records)
+        return *(const char *const *)field_of(find_option(c, shard->records), line->settings);
+    return line->n_operands ? line->argv[0] : NULL;
+}
+
+/* A run that writes something else than records' lines has no shards. */
+static int check_shard_outputs(const struct command *c, void *settings, struct error *err)
+{
+    const struct option *dry = find_option(c, "dry-run");
+
+    if (dry && *(const bool *)field_of(dry, settings))
+        return error_set(err, EXIT_CODE_USAGE, "--shard: expected no --dry-run, which writes nothing");
+    for (const struct option *o = c->options; o->name; o++)
+        if (o->writes && strcmp(o->name, "out") != 0 && *(const char **)field_of(o, settings))
+            return error_set(err, EXIT_CODE_USAGE, "--shard: expected no --%s, which is of all records", o->name);
+    return 0;
+}
+
+/* Where the command line asks for a shard: names the output after it.  The texts keep the name. */
+static int options_name_shard(const struct command *c, struct command_line *line, struct texts *texts,
+                              struct error *err)
+{
+    const struct option *o = shard_option(c, line->settings);
+    const struct shard *s = o ? field_of(o, line->settings) : NULL;
+    const char *records = o ? records_path(c, line, o) : NULL;
+
+    if (!o)
+        return 0;
+    const char **out = field_of(find_option(c, "out"), line->settings);
+    if (strcmp(*out, "-") == 0)
+        return error_set(err, EXIT_CODE_USAGE, "--shard: expected --out FILE, after which parts are named");
+    if (!records || strcmp(records, "-") == 0)
+        return error_set(err, EXIT_CODE_USAGE, "--shard: expected a file of records, which is read twice");
+    if (check_shard_outputs(c, line->settings, err))
+        return -1;
+    char *path = shard_path(*out, s->index, s->count);
+    *out = texts_add(texts, path);
+    free(path);
+    return 0;
+}
+
+static int count_records(const char *path, enum record_form form, int64_t *n, struct error *err)
+{
+    struct record_reader *in = record_reader_open(path, form, err);
+    int rc = in ? 1 : -1;
+
+    while (rc) {
+        rc = in ? record_reader_skip(in, err) : -1;
+        if (rc < 0 && (!in || record_reader_failed(in)))
+            break;
+    }
+    *n = in ? record_reader_place(in) : 0;
+    record_reader_close(in);
+    return rc;
+}
+
+/* {"records", "sum"} of a file that can be read again and again; NULL with err. */
+static json_t *input_json(const char *path, enum record_form form, struct error *err)
+{
+    FILE *f = whole_file_open(path, DATABASE_MAX_BYTES, err);
+    int64_t records;
+    char text[24];
+
+    if (!f)
+        return NULL;
+    fclose(f);
+    if (count_records(path, form, &records, err))
+        return NULL;
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)sum_file(path));
+    return json_pack("{s:I, s:s}", "records", records, "sum", text);
+}
+
+/* Not what is different from shard to shard, or from one start of it to the next. */
+static bool is_setting(const struct option *o, const struct option *shard)
+{
+    static const char *const others[] = { "resume", "quiet", "verbose", "threads" };
+    bool input = shard->records && strcmp(o->name, shard->records) == 0;
+
+    for (int i = 0; i < ARRAY_LEN(others); i++)
+        if (strcmp(o->name, others[i]) == 0)
+            return false;
+    return o != shard && !o->writes && !input && !option_is_source(o);
+}
+
+static json_t *setting_json(const struct option *o, const void *settings)
+{
+    char text[64];
+
+    if (o->type == OPTION_STRING || o->type == OPTION_WORD) {
+        const char *value = *(const char *const *)((const char *)settings + o->offset);
+        return json_message(value ? value : "");
+    }
+    option_show(o, settings, text, sizeof text);
+    return json_string(text);
+}
+
+static json_t *sample_json(const struct option *o, const void *settings)
+{
+    const char *path = *(const char *const *)((const char *)settings + o->offset);
+    char text[24];
+
+    if (!path)
+        return NULL;
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)shard_sample(path));
+    return json_string(text);
+}
+
+/* What shard.h says of a run; takes the input. */
+static json_t *run_json(const struct command *c, const void *settings, const struct option *shard, const char *program,
+                        json_t *input)
+{
+    json_t *values = json_object(), *files = json_object();
+
+    for (const struct option *o = c->options; o->name; o++) {
+        const bool read = option_reads(o);
+        if (is_setting(o, shard))
+            json_object_set_new(read ? files : values, o->name,
+                                read ? sample_json(o, settings) : setting_json(o, settings));
+    }
+    return json_pack("{s:o, s:s, s:o, s:o, s:o}", "command", json_sprintf("%s %s", program, c->name), "version",
+                     build_version(), "input", input, "settings", values, "files", files);
+}
+
+/* Finds the shard's range and takes its mark. */
+static int begin_shard(struct shard_work *w, const struct command *c, struct command_line *line, const char *program,
+                       struct error *err)
+{
+    const struct option *o = find_option(c, "shard"), *form = find_option(c, "format-in");
+    struct shard *s = field_of(o, line->settings);
+
+    w->records = records_path(c, line, o);
+    w->out = *(const char *const *)field_of(find_option(c, "out"), line->settings);
+    CHECK(asprintf(&w->mark, "%s.shard", w->out) >= 0, "no memory for a name");
+    json_t *input = input_json(w->records, *(const enum record_form *)field_of(form, line->settings), err);
+    if (!input)
+        return -1;
+    int64_t records = json_integer_value(json_object_get(input, "records"));
+    shard_cut(s, records, (int64_t)o->low);
+    w->done = (struct shard_mark){ .shard = *s, .run = run_json(c, line->settings, o, program, input) };
+    log_info("shard %d of %d: %lld of %lld records, from record %lld", s->index, s->count,
+             (long long)(s->range.end - s->range.first), (long long)records, (long long)s->range.first + 1);
+    return (w->lock = shard_mark_lock(w->mark, err)) < 0 ? -1 : 0;
+}
+
+/* Whether an earlier start of the run left all that this one would make. */
+static bool is_done(const struct shard_work *w, bool *failed)
+{
+    struct shard_mark m = { 0 };
+    struct stat st;
+    struct error err;
+    bool done = stat(w->mark, &st) == 0 && st.st_size > 0 && shard_mark_parse(&m, w->mark, &err) == 0 &&
+                json_equal(m.run, w->done.run) && m.shard.index == w->done.shard.index &&
+                m.shard.count == w->done.shard.count && stat(w->out, &st) == 0 && st.st_size == m.bytes &&
+                sum_file(w->out) == m.sum;
+
+    *failed = m.failed;
+    shard_mark_release(&m);
+    return done;
+}
+
+/* Tells in the mark what was written. */
+static int finish_shard(struct shard_work *w, bool failed, struct error *err)
+{
+    struct stat st;
+
+    if (stat(w->out, &st))
+        return error_set(err, EXIT_CODE_FAILURE, "%s: is gone", w->out);
+    w->done.bytes = st.st_size;
+    w->done.sum = sum_file(w->out);
+    w->done.failed = failed;
+    return shard_mark_write(w->mark, &w->done, err);
+}
+
+/* An empty mark stays where records were worked on. */
+static void end_shard(struct shard_work *w, bool started)
+{
+    struct stat st;
+
+    if (w->lock >= 0 && !started && fstat(w->lock, &st) == 0 && st.st_size == 0)
+        unlink(w->mark);
+    if (w->lock >= 0)
+        close(w->lock);
+    shard_mark_release(&w->done);
+    free(w->mark);
+}
+
+static enum exit_code run_shard(const struct command *c, struct command_line *line, const char *program,
+                                struct error *err)
+{
+    struct shard_work w = { .lock = -1 };
+    bool failed = false;
+    enum exit_code rc;
+
+    if (begin_shard(&w, c, line, program, err)) {
+        rc = err->code;
+    } else if (options_resume(c, line) && is_done(&w, &failed)) {
+        log_info("%s: is whole already", w.out);
+        rc = failed ? EXIT_CODE_RECORDS : EXIT_CODE_OK;
+    } else {
+        rc = c->run(&(struct call){ line->settings, line->seen, line->argv, line->n_operands }, err);
+        if ((rc == EXIT_CODE_OK || rc == EXIT_CODE_RECORDS) && finish_shard(&w, rc == EXIT_CODE_RECORDS, err))
+            rc = err->code;
+    }
+    end_shard(&w, rc != EXIT_CODE_USAGE);
+    return rc;
+}
+
+/* Runs the command, a shard of it where that is asked for: finds its range, holds its mark, and writes that behind it.
+ */
+static enum exit_code options_run(const struct command *c, struct command_line *line, const char *program,
+                                  struct error *err)
+{
+    if (shard_option(c, line->settings))
+        return run_shard(c, line, program, err);
+    return c->run(&(struct call){ line->settings, line->seen, line->argv, line->n_operands }, err);
+}
+
+/* The program. */
 
 static const struct command *find_command(const struct program *p, const char *name)
 {
@@ -19,14 +647,6 @@ static const struct command *find_command(const struct program *p, const char *n
     for (int i = 0; i < p->n_commands; i++)
         if (strcmp(p->commands[i]->name, name) == 0)
             return p->commands[i];
-    return NULL;
-}
-
-const char *command_alias(const struct program *p, const struct command *c)
-{
-    for (const struct alias *a = p->aliases; a && a->name; a++)
-        if (strcmp(a->command, c->name) == 0)
-            return a->name;
     return NULL;
 }
 

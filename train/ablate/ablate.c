@@ -1,6 +1,5 @@
 #include "train/ablate/ablate.h"
 
-#include "data/cli/yaml_tree.h"
 #include "data/report/report.h"
 #include "data/util/json.h"
 #include "data/util/log.h"

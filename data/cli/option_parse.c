@@ -1,5 +1,5 @@
-/* Part of options.h: from words to values, and to the nearest known word. */
-#include "data/cli/options_impl.h"
+#include "data/cli/option_parse.h"
+
 #include "data/shard/shard.h"
 #include "data/util/real_text.h"
 
@@ -171,6 +171,19 @@ static int set_word(const struct option *o, const char **out, const char *text, 
     return 0;
 }
 
+enum expected option_expects(const struct option *o)
+{
+    if (o->type == OPTION_FLAG)
+        return EXPECT_NOTHING;
+    if (o->choices)
+        return EXPECT_WORDS;
+    if (!o->value)
+        return EXPECT_VALUE;
+    if (strstr(o->value, "DIR") && !strstr(o->value, "FILE"))
+        return EXPECT_FOLDER;
+    return strstr(o->value, "FILE") || strstr(o->value, "OUT") || strchr(o->value, '.') ? EXPECT_FILE : EXPECT_VALUE;
+}
+
 int option_set(const struct option *o, void *settings, const char *text, struct error *err)
 {
     void *field = (char *)settings + o->offset;
@@ -247,6 +260,16 @@ void option_show(const struct option *o, const void *settings, char *text, size_
     snprintf(text, size, "%s", s ? s : "");
 }
 
+bool option_is_source(const struct option *o)
+{
+    return o->type == OPTION_CONFIG || o->type == OPTION_PRESET;
+}
+
+bool option_reads(const struct option *o)
+{
+    return o->type == OPTION_STRING && !o->writes && option_expects(o) >= EXPECT_FILE;
+}
+
 /* The state of one pass over the words. */
 struct parse {
     const struct option *table;
@@ -254,24 +277,6 @@ struct parse {
     int at;
     bool only_config;
 };
-
-enum expected option_expects(const struct option *o)
-{
-    if (o->type == OPTION_FLAG)
-        return EXPECT_NOTHING;
-    if (o->choices)
-        return EXPECT_WORDS;
-    if (!o->value)
-        return EXPECT_VALUE;
-    if (strstr(o->value, "DIR") && !strstr(o->value, "FILE"))
-        return EXPECT_FOLDER;
-    return strstr(o->value, "FILE") || strstr(o->value, "OUT") || strchr(o->value, '.') ? EXPECT_FILE : EXPECT_VALUE;
-}
-
-bool option_is_source(const struct option *o)
-{
-    return o->type == OPTION_CONFIG || o->type == OPTION_PRESET;
-}
 
 static int assign(struct parse *p, int i, const char *value, const char *shown, struct error *err)
 {
