@@ -11,10 +11,10 @@ bool visible_is_control(uint32_t code)
            (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
-/* The bytes of the code point at p, of which n are there; 0 where that is no UTF-8. */
+/* Decodes the code point at p, of n bytes.  Returns its length, or 0 if the bytes are not UTF-8. */
 static int code_at(const unsigned char *p, size_t n, uint32_t *code)
 {
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    static const uint32_t min_code[] = { 0, 0, 0x80, 0x800, 0x10000 };
     int length = *p < 0x80 ? 1 : *p < 0xc0 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf8 ? 4 : 0;
 
     if (length == 0 || (size_t)length > n)
@@ -25,10 +25,10 @@ static int code_at(const unsigned char *p, size_t n, uint32_t *code)
             return 0;
         *code = *code << 6 | (p[i] & 0x3fU);
     }
-    return *code >= least[length] && *code <= 0x10ffff && (*code < 0xd800 || *code > 0xdfff) ? length : 0;
+    return *code >= min_code[length] && *code <= 0x10ffff && (*code < 0xd800 || *code > 0xdfff) ? length : 0;
 }
 
-/* `kept`: control characters that stay. */
+/* `kept`: control characters that are printed unchanged. */
 static void put(FILE *out, const char *text, size_t n, const char *kept, bool blanks)
 {
     for (size_t i = 0; i < n;) {

@@ -60,7 +60,7 @@ static int split_words(char words[VALUE_BYTES + 1], const char *text, int n)
 
 int value_words(char words[VALUE_BYTES + 1], const char *text, size_t n)
 {
-    char folded[TEXT_FOLD_LETTERS];
+    char folded[TEXT_FOLD_CODES];
 
     if (is_ascii(text, n))
         return split_words(words, text, (int)n);

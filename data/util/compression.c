@@ -13,9 +13,9 @@
 struct text_decoder {
     const struct coding *coding;
     char *name;
-    bool whole;    /* the last stream has ended, its checksum was right: here the file may end */
-    bool trailing; /* behind the last gzip member, where no other one begins */
-    bool warned;   /* of bytes there that are no padding */
+    bool whole;    /* the last stream has ended with a correct checksum, so the file may end here */
+    bool trailing; /* behind the last gzip member, where no other member starts */
+    bool warned;   /* has warned of trailing bytes that are not padding */
     z_stream gzip;
     lzma_stream xz;
 #ifdef AMBIT_ZSTD
@@ -23,7 +23,7 @@ struct text_decoder {
 #endif
 };
 
-/* Each of run's functions returns NULL, or what is wrong. */
+/* Each `run` returns NULL, or a description of the error. */
 struct coding {
     const char *name, *ending, *magic;
     size_t n_magic;
@@ -37,8 +37,8 @@ static const char *gzip_decode_start(struct text_decoder *d)
     return inflateInit2(&d->gzip, MAX_WBITS + 16) == Z_OK ? NULL : "not enough memory to decode it";
 }
 
-/* Passes over bytes behind the last member, as gzip does: zeros fill up a block, others are worth a warning.  A member
- * among them says that the beginning of an earlier one is damaged. */
+/* Skips the bytes behind the last member, as gzip does.  Zeros are padding; other bytes cause a warning.  If a member
+ * starts among them, the start of an earlier member is damaged. */
 static const char *gzip_pass_trailing(struct text_decoder *d, struct coding_bytes *b)
 {
     static const char member[] = "\x1f\x8b\x08";
@@ -48,14 +48,14 @@ static const char *gzip_pass_trailing(struct text_decoder *d, struct coding_byte
     while (zeros < b->n_from && !b->from[zeros])
         zeros++;
     if (zeros < b->n_from && !d->warned)
-        base_warn("%s: what follows its gzip data is not gzip, and is ignored", d->name);
+        base_warn("%s: ignoring the bytes behind its gzip data, which are not gzip", d->name);
     d->warned |= zeros < b->n_from;
     b->from += b->n_from;
     b->n_from = 0;
     return NULL;
 }
 
-/* Begins with the member behind the one that ended, if there is one. */
+/* Starts decoding the next member if there is one. */
 static void gzip_next(struct text_decoder *d, const struct coding_bytes *b)
 {
     d->trailing = *b->from != 0x1f;
@@ -94,12 +94,12 @@ static const char *xz_reason(lzma_ret ret)
     switch (ret) {
     case LZMA_OK:
     case LZMA_STREAM_END:
-    case LZMA_BUF_ERROR: /* nothing more comes out of what is there */
+    case LZMA_BUF_ERROR: /* the input at hand yields no more output */
         return NULL;
     case LZMA_OPTIONS_ERROR:
         return "uses xz features that are not supported";
     case LZMA_MEMLIMIT_ERROR:
-        return "wants more than 256 MiB of memory to decode";
+        return "needs more than 256 MiB of memory to decode";
     case LZMA_MEM_ERROR:
         return "not enough memory to decode it";
     default:
@@ -133,7 +133,7 @@ static void xz_decode_end(struct text_decoder *d)
 #ifdef AMBIT_ZSTD
 static const char *zstd_decode_start(struct text_decoder *d)
 {
-    d->zstd = ZSTD_createDStream(); /* which refuses windows above 128 MiB by itself */
+    d->zstd = ZSTD_createDStream(); /* it refuses windows above 128 MiB itself */
     return d->zstd ? NULL : "not enough memory to decode it";
 }
 
@@ -147,7 +147,7 @@ static const char *zstd_decode(struct text_decoder *d, struct coding_bytes *b, b
     size_t ret = ZSTD_decompressStream(d->zstd, &out, &in);
     *b = (struct coding_bytes){ b->from + in.pos, b->n_from - in.pos, b->to + out.pos, b->n_to - out.pos };
     d->whole = ret == 0;
-    return ZSTD_isError(ret) ? "is damaged, or wants more than 128 MiB of memory to decode" : NULL;
+    return ZSTD_isError(ret) ? "is damaged, or needs more than 128 MiB of memory to decode" : NULL;
 }
 
 static void zstd_decode_end(struct text_decoder *d)
@@ -162,7 +162,7 @@ static void zstd_decode_end(struct text_decoder *d)
 
 static const struct coding codings[] = {
     { "gzip", ".gz", "\x1f\x8b", 2, gzip_decode_start, gzip_decode, gzip_decode_end },
-    { "xz", ".xz", "\xfd\x37zXZ", 6, xz_decode_start, xz_decode, xz_decode_end }, /* with the 0 that ends it */
+    { "xz", ".xz", "\xfd\x37zXZ", 6, xz_decode_start, xz_decode, xz_decode_end }, /* the NUL is the sixth byte */
     { "zstd", ".zst", "\x28\xb5\x2f\xfd", 4, zstd_decode_start, zstd_decode, zstd_decode_end },
 };
 
@@ -203,10 +203,11 @@ const char *coding_ending(const struct coding *c)
 struct text_decoder *text_decoder_new(const struct coding *c, const char *name, struct error *err)
 {
     if (!c->start) {
-        error_set(err, EXIT_CODE_FAILURE,
-                  "%s: compressed by %s, which this build cannot read: install lib%s-dev and build again, or give what "
-                  "%s -dc writes",
-                  name, c->name, c->name, c->name);
+        error_set(
+            err, EXIT_CODE_FAILURE,
+            "%s: compressed by %s, which this build cannot read: install lib%s-dev and build again, or decompress it "
+            "with %s -d",
+            name, c->name, c->name, c->name);
         return NULL;
     }
     struct text_decoder *d = xcalloc(1, sizeof *d);
@@ -256,7 +257,7 @@ struct text_encoder {
 
 enum encode_step { STEP_FAILED, STEP_MORE, STEP_ENDED };
 
-/* `run` moves on in b; `last` says that nothing comes behind b->from, and STEP_ENDED that all is written. */
+/* `run` advances in b.  `last` says that no input follows b->from; STEP_ENDED says that all output is written. */
 struct text_encoding {
     const char *name;
     bool (*start)(struct text_encoder *e);
@@ -361,7 +362,7 @@ static int write_all(int fd, const unsigned char *bytes, size_t n)
     return 0;
 }
 
-/* Compresses n bytes, and what the library kept of earlier ones where they are the last. */
+/* Compresses n bytes.  With `last`, also flushes the bytes that the library has buffered. */
 static int encode(struct text_encoder *e, const char *text, size_t n, bool last)
 {
     struct coding_bytes b = { .from = (const unsigned char *)text, .n_from = n };
@@ -379,7 +380,8 @@ static int encode(struct text_encoder *e, const char *text, size_t n, bool last)
     return 0;
 }
 
-/* fopencookie's write: 0 is its failure.  At most OUT_BYTES at a time, which the libraries' counts hold. */
+/* The write function of fopencookie, which reports failure by 0.  It passes at most OUT_BYTES at a time, since the
+ * libraries count bytes in 32 bits. */
 static ssize_t write_text(void *of, const char *text, size_t n)
 {
     size_t done = 0;
@@ -424,7 +426,7 @@ FILE *text_encoder_open(const struct coding *c, int fd, const char *name, struct
 
     if (!encoding) {
         error_set(err, EXIT_CODE_FAILURE,
-                  "%s: this build cannot compress by %s: install lib%s-dev and build again, or expected another ending",
+                  "%s: this build cannot compress by %s: install lib%s-dev and build again, or choose another ending",
                   name, coding_name(c), coding_name(c));
         return NULL;
     }

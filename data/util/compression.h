@@ -1,13 +1,16 @@
 /*
- * compression.h - gzip, xz and zstd: a decoder, one function that takes bytes and gives bytes, and an encoder, a stream
- * that compresses what is written to it, for names that end in .gz, .xz or .zst.
+ * compression.h - reading and writing gzip, xz and zstd.
  *
- * What is compressed is told by its first bytes; a name that ends in .gz, .xz or .zst only says what they must be.
- * Memory does not grow with what comes out: nothing is decoded before it is asked for.  Streams may follow each other
- * in a file; the checksum and length of each are compared.  Behind the last member of gzip, zeros are padding, and
- * other bytes are ignored with a warning, as by gzip itself.
+ * The decoder takes bytes and gives bytes.  The first bytes of the input tell its format.  A name that ends in .gz, .xz
+ * or .zst only says which format the input must have.  Memory stays bounded: the decoder produces no more bytes than
+ * the caller has room for.  A file may hold several streams in a row; the decoder checks the checksum and the length of
+ * each.  Behind the last member of a gzip file it accepts zeros as padding and ignores other bytes with a warning, as
+ * gzip does.
  *
- * The same text gives the same bytes: no time and no name stands in them.  Every coding has its checksum.
+ * The encoder is a stdio stream.  The same text always gives the same bytes, since neither a time nor a name is stored.
+ * Each format stores a checksum.
+ *
+ * The caller frees decoders and closes encoders.  Functions fail with an error code that their comments name.
  */
 #ifndef DATA_UTIL_COMPRESSION_H
 #define DATA_UTIL_COMPRESSION_H
@@ -16,20 +19,20 @@
 
 #include <stdio.h>
 
-enum { DECODER_MEMORY_MIB = 256 }; /* what a file may want for being decoded */
+enum { DECODER_MEMORY_MIB = 256 }; /* maximum memory that a file may require for decoding */
 
 struct coding;
-/* NULL for a name or for bytes of another kind. */
+/* Find a format by the ending of a name or by the first bytes of a file.  NULL if none fits. */
 const struct coding *coding_of_name(const char *path);
 const struct coding *coding_of_bytes(const unsigned char *bytes, size_t n);
-/* Whether more bytes could still begin one. */
+/* Whether n bytes could become the start of some format if more bytes followed. */
 bool coding_may_begin(const unsigned char *bytes, size_t n);
 /* "gzip", "xz" or "zstd". */
 const char *coding_name(const struct coding *c);
-/* Its ending with the dot; "" of NULL. */
+/* The ending of its names with the dot; "" if c is NULL. */
 const char *coding_ending(const struct coding *c);
 
-/* What is left to read, and the room that is left to write into. */
+/* The input that is left to read and the output space that is left to fill. */
 struct coding_bytes {
     const unsigned char *from;
     size_t n_from;
@@ -38,17 +41,18 @@ struct coding_bytes {
 };
 
 struct text_decoder;
-/* NULL with EXIT_CODE_FAILURE when this build lacks the library, name opening the message. */
+/* NULL with EXIT_CODE_FAILURE if this build lacks the library. name opens the messages. */
 struct text_decoder *text_decoder_new(const struct coding *c, const char *name, struct error *err);
-/* Moves on in b; `last` says that nothing comes behind b->from.  1, 0 at the end, -1 with EXIT_CODE_DATA. */
+/* Decodes from b->from to b->to and advances both.  `last` says that no input follows.  Returns 1, 0 at the end, or -1
+ * with EXIT_CODE_DATA. */
 int text_decoder_run(struct text_decoder *d, struct coding_bytes *b, bool last, struct error *err);
 void text_decoder_free(struct text_decoder *d);
 
-/* Whether this build can write it. */
+/* Whether this build can write the format. */
 bool text_encoder_has(const struct coding *c);
-/* A stream over the descriptor, which stays open.  fclose writes what is left and the checksum: EOF where that fails,
- * as a write does, with errno.  NULL with EXIT_CODE_FAILURE when this build lacks the library, name opening the
- * message, or EXIT_CODE_MEMORY. */
+/* A stream that compresses into the descriptor, which stays open. fclose writes the rest and the checksum; like a
+ * write, it returns EOF on failure and sets errno.  NULL with EXIT_CODE_FAILURE if this build lacks the library, or
+ * with EXIT_CODE_MEMORY. name opens the message. */
 FILE *text_encoder_open(const struct coding *c, int fd, const char *name, struct error *err);
 
 #endif

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* jansson's word for what went wrong, as ours.  line is added to its own count of lines.  -1. */
+/* Reports a parse error of jansson. line is added to jansson's own line number.  Returns -1. */
 static int parse_error(struct error *err, const char *where, int64_t line, const json_error_t *e)
 {
     enum json_error_code code = json_error_code(e);
-    if (code == json_error_out_of_memory || !*e->text) /* some of its allocations fail without a word */
+    if (code == json_error_out_of_memory || !*e->text) /* some failed allocations of jansson leave no message */
         return error_set(err, EXIT_CODE_MEMORY, "%s: out of memory", where);
     if (e->line < 1)
         return error_set(err, EXIT_CODE_DATA, "%s: %s", where, e->text);
@@ -23,7 +23,7 @@ static int parse_error(struct error *err, const char *where, int64_t line, const
                      e->text);
 }
 
-/* The source of json_load_callback, which takes a failure to read for the end of the text. */
+/* State of the callback of json_load_callback, which takes a failed read for the end of the text. */
 struct source {
     struct text_stream *stream;
     size_t bytes;
@@ -199,12 +199,12 @@ struct json_reader {
     struct text_stream *in;
     char *where;
     size_t where_size, max_line;
-    bool array;     /* its elements, not lines */
-    bool closed;    /* ']' has come */
-    int64_t number; /* of the newest element or line */
+    bool array;     /* reads elements of an array, not lines */
+    bool closed;    /* the ']' has been read */
+    int64_t number; /* of the last element or line */
 };
 
-/* An element and the ',' or ']' behind it. */
+/* Finds an element with the ',' or ']' behind it. */
 static size_t end_of_element(struct text_scan *s, const char *text, size_t from, size_t n)
 {
     for (size_t i = from; i < n; i++) {
@@ -260,7 +260,7 @@ static void set_where(struct json_reader *r, const char *unit, int64_t number)
     snprintf(r->where, r->where_size, "%s: %s %lld", text_stream_name(r->in), unit, (long long)number);
 }
 
-/* A line that is not blank.  1, 0 at the end, -1. */
+/* Reads the next line that is not blank.  Returns 1, 0 at the end, or -1. */
 static int next_line(struct json_reader *r, struct text_unit *line, struct error *err)
 {
     int rc;
@@ -278,12 +278,12 @@ static int read_line(struct json_reader *r, json_t **record, struct error *err)
     int rc = next_line(r, &line, err);
     if (rc <= 0)
         return rc;
-    /* without its end, so that what is missing there is missed on this line */
+    /* without its line feed, so that an error at its end is reported on this line */
     *record = json_loadb(line.text, line.length - line.whole, JSON_REJECT_DUPLICATES, &e);
     return *record ? 1 : parse_error(err, text_stream_name(r->in), line.line - 1, &e);
 }
 
-/* Nothing but blanks may stand behind the array. */
+/* Checks that only white space follows the array. */
 static int end_array(struct json_reader *r, struct error *err)
 {
     int c = text_stream_first(r->in, err);
@@ -292,7 +292,8 @@ static int end_array(struct json_reader *r, struct error *err)
     return text_stream_fail(r->in, err, "%s: expected nothing behind the array, got '%c'", text_stream_name(r->in), c);
 }
 
-/* An element without what ends it, which says how the array goes on.  1, 0 in an empty array, -1. */
+/* Reads an element without its terminator, which tells how the array goes on.  Returns 1, 0 in an empty array, or
+ * -1. */
 static int next_text(struct json_reader *r, struct text_unit *unit, struct error *err)
 {
     if (text_stream_next(r->in, &scan_element, r->max_line, unit, err) < 0)
@@ -312,7 +313,7 @@ static int next_text(struct json_reader *r, struct text_unit *unit, struct error
                      (long long)unit->line, end);
 }
 
-/* The same, with what begins the array and what must stand behind it.  1, 0 at the end, -1. */
+/* The same, including the start of the array and the text behind it.  Returns 1, 0 at the end, or -1. */
 static int next_element(struct json_reader *r, struct text_unit *unit, struct error *err)
 {
     if (r->closed)
@@ -398,7 +399,7 @@ struct json_writer {
     bool failed;
 };
 
-/* As jansson writes exponents: "1e16" for "1e+16", "3e-7" for "3e-07". */
+/* jansson writes exponents as "1e16" and "3e-7", printf as "1e+16" and "3e-07". */
 static void put_exact(FILE *f, double x)
 {
     char text[REAL_TEXT];
@@ -428,7 +429,7 @@ static void put_key(struct json_writer *w, const char *key)
 
 static void put_value(struct json_writer *w, const json_t *value, int depth, bool exact);
 
-/* What stands before item i of a list, and behind the last one. */
+/* Writes the separator before item i of a list, or with i = 0 the line break before the first item or the end. */
 static void put_gap(const struct json_writer *w, size_t i, int depth)
 {
     if (i)
@@ -517,7 +518,7 @@ static int cannot_write(struct error *err, const char *path)
     return error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", path, strerror(errno));
 }
 
-/* fwrite may succeed although the buffer that it filled could not be flushed: only ferror tells, while errno is new. */
+/* fwrite may succeed although flushing its buffer failed.  Only ferror reports that, while errno is still valid. */
 static bool dump(const json_t *value, FILE *f, int indent, int digits)
 {
     return json_put(f, value, indent, digits) && putc('\n', f) != EOF && !ferror(f);

@@ -10,19 +10,19 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool bar_shown;  /* the cursor stands behind a progress bar */
-static int chosen = -1; /* the level that log_set_level was given */
+static bool bar_shown;  /* the cursor is behind a progress bar */
+static int chosen = -1; /* level set by log_set_level; -1: none */
 static bool muted;
 
-/* The level of AMBIT_LOG: info when it is not set or empty, -1 when it names none. */
+/* The level that AMBIT_LOG names: LOG_INFO if it is unset or empty, -1 if it is invalid. */
 static int environment_level(void)
 {
     static const char *const names[] = { "error", "warn", "info", "debug" };
-    const char *wanted = getenv("AMBIT_LOG");
-    for (int i = 0; wanted && i < ARRAY_LEN(names); i++)
-        if (strcmp(wanted, names[i]) == 0)
+    const char *name = getenv("AMBIT_LOG");
+    for (int i = 0; name && i < ARRAY_LEN(names); i++)
+        if (strcmp(name, names[i]) == 0)
             return i;
-    return wanted && *wanted ? -1 : LOG_INFO;
+    return name && *name ? -1 : LOG_INFO;
 }
 
 static enum log_level level(void)
@@ -59,7 +59,7 @@ bool log_may_colour(FILE *out)
 }
 
 static void __attribute__((format(printf, 4, 0)))
-say(enum log_level l, const char *label, const char *colour, const char *fmt, va_list ap)
+print_message(enum log_level l, const char *label, const char *colour, const char *fmt, va_list ap)
 {
     if (muted || l > level())
         return;
@@ -77,7 +77,7 @@ say(enum log_level l, const char *label, const char *colour, const char *fmt, va
     {                                                                                                                  \
         va_list ap;                                                                                                    \
         va_start(ap, fmt);                                                                                             \
-        say(l, label, colour, fmt, ap);                                                                                \
+        print_message(l, label, colour, fmt, ap);                                                                      \
         va_end(ap);                                                                                                    \
     }
 

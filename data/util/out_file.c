@@ -16,21 +16,21 @@ static int cannot(struct error *err, const char *what, const char *path)
     return error_set(err, EXIT_CODE_FAILURE, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
-/* A link is followed, so that what it names is replaced and not the link. */
+/* Follows links, so that the linked file is replaced and not the link. */
 static char *target_of(const char *path)
 {
     char *real = realpath(path, NULL);
     return real ? real : xstrdup(path);
 }
 
-/* A device or a pipe is written to as it is: renaming would put a file in its place. */
+/* Devices and pipes are written directly, since a rename would replace them by a file. */
 static bool is_special(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* Takes the descriptor, on failure as well. */
+/* Takes ownership of the descriptor, also on failure. */
 static int open_stream(struct out_file *o, const char *path, int fd, struct error *err)
 {
     const struct coding *coding = coding_of_name(path);
@@ -73,7 +73,7 @@ int out_file_open(struct out_file *o, const char *path, struct error *err)
     return -1;
 }
 
-/* Makes the rename itself last.  A file system that cannot sync a folder is no reason to fail. */
+/* Makes the rename durable.  A file system that cannot sync folders is not an error. */
 static void sync_folder_of(const char *path)
 {
     char *dir = xstrdup(path), *slash = strrchr(dir, '/');
@@ -94,7 +94,7 @@ static void forget(struct out_file *o)
     *o = (struct out_file){ 0 };
 }
 
-/* Closes the stream of a file, and what it compresses to.  A file's bytes are on its disk then.  EOF with errno. */
+/* Closes the stream and, if the file is compressed, its descriptor; syncs regular files.  EOF with errno on failure. */
 static int close_stream(struct out_file *o)
 {
     bool bad = ferror(o->f) || fflush(o->f) || (o->tmp && !o->compressed && fsync(fileno(o->f)));
@@ -156,10 +156,10 @@ int out_file_may_replace(const char *made, const char *path, struct error *err)
     if (!other)
         return 0;
     return error_set(err, EXIT_CODE_USAGE,
-                     "%s: holds something else already; --force replaces it, another --out keeps it", path);
+                     "%s: exists with other contents; add --force to replace it, or choose another --out", path);
 }
 
-/* What cannot be written is for the commit to say, which finds why in errno. */
+/* Write errors are left to the commit, which needs errno to explain them. */
 static int check_target(const struct out_file *o, struct error *err)
 {
     int before = errno;
@@ -195,7 +195,7 @@ int make_dirs(const char *path, struct error *err)
 {
     struct stat st;
     char *part = xstrdup(path);
-    int above = ENOENT; /* why a folder on the way could not be made, which shows at the last */
+    int above = ENOENT; /* errno of a parent folder that could not be made; the last mkdir shows that it is missing */
     for (char *p = part + 1; *part && *p; p++)
         if (*p == '/') {
             *p = '\0';
@@ -226,7 +226,7 @@ bool same_path(const char *a, const char *b)
 
 typedef int file_fn(const char *tmp, const char *target, struct error *err);
 
-/* Gives every file to fn, with its place in the folder. */
+/* Calls fn for each file of the temporary folder with its target. */
 static int each_file(const struct out_folder *o, file_fn *fn, struct error *err)
 {
     DIR *dir = opendir(o->tmp);
@@ -265,7 +265,7 @@ int out_folder_open(struct out_folder *o, const char *path, struct error *err)
 {
     *o = (struct out_folder){ .path = xstrdup(path), .made = access(path, F_OK) != 0 };
     CHECK(asprintf(&o->tmp, "%s/.tmp", path) >= 0, "no memory for a path");
-    each_file(o, remove_file, NULL); /* of a run that was killed */
+    each_file(o, remove_file, NULL); /* left by a killed run */
     return make_dirs(o->path, err) || make_dirs(o->tmp, err) ? -1 : 0;
 }
 
@@ -281,7 +281,7 @@ void out_folder_abort(struct out_folder *o)
     each_file(o, remove_file, NULL);
     rmdir(o->tmp);
     if (o->made)
-        rmdir(o->path); /* unless it holds something now */
+        rmdir(o->path); /* fails if the folder is not empty */
     free(o->path);
     free(o->tmp);
     *o = (struct out_folder){ 0 };

@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEAD = 34 }; /* "key sum ", before the note, a blank and the record */
+enum { HEAD = 34 }; /* length of "key hash ", which precedes the note, a blank and the record */
 
 static int cannot(const struct part_file *p, const char *what, struct error *err)
 {
     return error_set(err, EXIT_CODE_FAILURE, "%s: cannot %s: %s", p->path ? p->path : p->name, what, strerror(errno));
 }
 
-/* Lines go where they belong at once when that is no file. */
+/* An output that is not a regular file is written directly. */
 static int open_special(struct part_file *p, const char *out, struct error *err)
 {
     if (coding_of_name(out))
@@ -45,14 +45,14 @@ int part_open(struct part_file *p, const char *out, bool resume, struct error *e
     return p->f ? 0 : cannot(p, "write", err);
 }
 
-/* Where the record of a line begins; NULL when there is none. */
+/* The start of the record in a line; NULL if there is none. */
 static const char *record_of(const char *line, ssize_t n)
 {
     const char *blank = n > HEAD ? memchr(line + HEAD, ' ', (size_t)n - HEAD) : NULL;
     return blank ? blank + 1 : NULL;
 }
 
-/* Whether the line that was read is whole and the key's. */
+/* Whether a line is complete, undamaged and has the key. */
 static bool is_line_of(const char *line, ssize_t n, uint64_t key)
 {
     uint64_t found, sum;
@@ -74,11 +74,11 @@ const char *part_next(struct part_file *p, uint64_t key)
     }
     p->reading = false;
     if (fseeko(p->f, start, SEEK_SET) || ftruncate(fileno(p->f), start))
-        clearerr(p->f); /* what cannot be cut off cannot be written over either, and writing says so */
+        clearerr(p->f); /* a file that cannot be truncated cannot be written either, and the write reports it */
     return NULL;
 }
 
-/* Where no file is kept the head comes with the first record, or with the end. */
+/* Without a journal, the head is written before the first record or at the end. */
 static void begin(struct part_file *p)
 {
     if (p->head && !p->begun)
@@ -113,7 +113,7 @@ int part_flush(struct part_file *p, struct error *err)
     return fflush(p->f) ? cannot(p, "write", err) : 0;
 }
 
-/* The record's line, with its end, in the form that is wanted. */
+/* Writes the record of a line in the format of the output. */
 static void copy_record(const struct part_file *p, const char *line, size_t size, FILE *out)
 {
     json_t *record = p->print ? json_loadb(line, size, 0, NULL) : NULL;
@@ -146,7 +146,7 @@ int part_commit(struct part_file *p, const char *out, struct error *err)
 {
     struct out_file o;
 
-    part_next(p, 0); /* cuts off what an earlier run had beyond the input */
+    part_next(p, 0); /* removes lines of an earlier run beyond the end of the input */
     if (!p->path) {
         begin(p);
         if (p->foot)
@@ -165,7 +165,7 @@ int part_commit(struct part_file *p, const char *out, struct error *err)
     return rc;
 }
 
-/* How far the lines go that are whole: a disk that is full cuts the last one. */
+/* Size of the complete lines.  A full disk truncates the last line. */
 static off_t whole_lines(int fd)
 {
     char block[4096];
@@ -191,7 +191,7 @@ static bool keep_whole_lines(const char *path)
         return false;
     off_t size = whole_lines(fd);
     if (size > 0 ? ftruncate(fd, size) : unlink(path))
-        size = 1; /* it stays as it is, and whoever goes on with it leaves out what is not whole */
+        size = 1; /* left as it is; a resumed run skips incomplete lines */
     close(fd);
     return size > 0;
 }
@@ -204,7 +204,7 @@ void part_close(struct part_file *p, bool failed, struct error *err)
     if (p->f && p->f != stdout)
         fclose(p->f);
     if (opened && keep_whole_lines(p->path) && failed)
-        error_set(err, why.code, "%s; %s holds what is done: --resume goes on with it", why.text, p->path);
+        error_set(err, why.code, "%s; %s keeps the finished results: add --resume to continue", why.text, p->path);
     free(p->path);
     free(p->line);
     *p = (struct part_file){ 0 };

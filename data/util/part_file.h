@@ -1,7 +1,11 @@
 /*
- * part_file.h - results on their way into an out_file: lines in NAME.part, each with the key of what it is the result
- * of, so that a run which was killed goes on where the file ends or its input changed.  They are plain text; where NAME
- * ends in .gz, .xz or .zst they are compressed as they come into it, at the end.
+ * part_file.h - a journal of results, from which an interrupted run resumes.
+ *
+ * Each line of NAME.part holds the key of an input and its result.  A resumed run reuses lines until the file ends or a
+ * key differs.  The commit copies the results into NAME, which is compressed if its name ends in .gz, .xz or .zst; the
+ * journal is always plain text.
+ *
+ * The caller owns the struct and ends it with part_close().  Failures to write have EXIT_CODE_FAILURE.
  */
 #ifndef DATA_UTIL_PART_FILE_H
 #define DATA_UTIL_PART_FILE_H
@@ -9,35 +13,35 @@
 #include "data/util/json.h"
 #include "data/util/out_file.h"
 
-/* Writes a record in another form than as its line. */
+/* Writes a record to the output in another format than JSONL. */
 typedef void part_print_fn(FILE *out, const json_t *record);
 
 struct part_file {
     FILE *f;
-    char *path;       /* NULL for standard output, a device or a pipe, which keep nothing */
-    const char *name; /* of out, which is borrowed, in messages */
+    char *path;       /* NULL for standard output, a device or a pipe, which have no journal */
+    const char *name; /* name of the output in messages, borrowed */
     bool reading;     /* lines of an earlier run may follow */
     char *line;
     size_t cap;
-    int digits;              /* of a real number (json.h): JSON_EXACT unless set behind part_open */
-    part_print_fn *print;    /* how out has the records: as they are unless set behind part_open */
-    const char *head, *foot; /* with print: what out has before and behind the records; NULL: nothing */
-    bool begun;              /* the head stands in what is no file */
+    int digits;              /* digits of reals (json.h); JSON_EXACT unless set after part_open */
+    part_print_fn *print;    /* output format of the records; NULL: JSONL.  Set after part_open. */
+    const char *head, *foot; /* with print: text before and after the records; NULL: none */
+    bool begun;              /* without a journal: the head has been written */
 };
 
-/* For out, whose results go on when resume is true; "-" is standard output. */
+/* Opens the journal of the output `out`; "-" is standard output.  With resume, lines of an earlier run are kept. */
 int part_open(struct part_file *p, const char *out, bool resume, struct error *err);
-/* The note of the next line when that is there for this key, good until the next call; when not, NULL: what follows it
- * is gone and lines can be written. */
+/* The note of the next line if that line has this key; valid until the next call.  Otherwise NULL: the rest of the
+ * journal is removed, and the caller writes from here on. */
 const char *part_next(struct part_file *p, uint64_t key);
-/* The note, a word without blanks, is for the run that goes on; it does not come into out. */
+/* Appends a result.  The note is a word without blanks for the resumed run; it is not part of the output. */
 int part_write(struct part_file *p, uint64_t key, const char *note, const json_t *record, struct error *err);
-/* What was written is in NAME.part then, and survives a kill. */
+/* Flushes the journal.  Results written before then survive a kill. */
 int part_flush(struct part_file *p, struct error *err);
-/* Makes out of the lines, whole, and removes NAME.part. */
+/* Writes the output from the journal and removes the journal. */
 int part_commit(struct part_file *p, const char *out, struct error *err);
-/* Closes.  NAME.part keeps the lines that are whole, and goes when there are none; where it stays after a failure, err
- * says how to go on.  Harmless after commit or on a zeroed struct. */
+/* Closes the journal.  Complete lines stay in NAME.part; an empty journal is removed.  After a failure, err tells how
+ * to resume.  Harmless after commit or on a zeroed struct. */
 void part_close(struct part_file *p, bool failed, struct error *err);
 
 #endif

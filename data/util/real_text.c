@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number of 15 digits survives as a double and %g drops its zeros, so nothing shorter is looked for; of a denormal
- * number fewer digits are known. */
+/* Numbers of 15 digits survive the conversion to double, and %g drops trailing zeros, so the search starts at 15
+ * digits.  Denormal numbers have fewer significant digits, so their search starts at 1. */
 const char *real_text(char text[REAL_TEXT], double x)
 {
     int digits = fabs(x) < DBL_MIN ? 1 : DBL_DIG;

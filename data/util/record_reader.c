@@ -9,20 +9,20 @@
 #include <string.h>
 
 /*
- * CSV and TSV with a header as records: each row an object of strings, named by the header.
+ * Reads a CSV or TSV with a header: each row becomes an object of strings, named by the header.
  *
- * Quotes are those of RFC 4180: a field that begins with one may hold separators, line ends and "" for a quote.  An
- * empty field is none: the object lacks it.  A row with more or fewer fields than the header is an error.
+ * Quoting follows RFC 4180: a field that starts with a quote may contain separators, line feeds and "" for a quote.  An
+ * empty field is left out of the object.  A row with more or fewer fields than the header is an error.
  */
 struct table_reader {
     struct text_stream *in;
     struct text_scan scan;
     struct strings header;
-    char *field; /* one that is being read, without its quotes */
+    char *field; /* the current field without its quotes */
     size_t cap;
 };
 
-/* A row and its newline, which ends it outside of quotes only. */
+/* Finds the end of a row: a line feed outside quotes. */
 static size_t end_of_row(struct text_scan *s, const char *text, size_t from, size_t n)
 {
     for (size_t i = from; i < n; i++) {
@@ -43,7 +43,7 @@ static size_t end_of_row(struct text_scan *s, const char *text, size_t from, siz
     return 0;
 }
 
-/* The text of the field at p into t->field; returns what follows it. */
+/* Copies the field at p to t->field and returns the rest of the row. */
 static const char *read_field(struct table_reader *t, const char *p, const char *end, size_t *length,
                               const char **wrong)
 {
@@ -68,7 +68,7 @@ static const char *read_field(struct table_reader *t, const char *p, const char 
 typedef int field_fn(struct table_reader *t, int place, size_t length, void *user, const char *where,
                      struct error *err);
 
-/* Gives each field to the function; the number of them, or -1. */
+/* Calls `each` for every field.  Returns the number of fields, or -1. */
 static int each_field(struct table_reader *t, const struct text_unit *row, field_fn *each, void *user,
                       const char *where, struct error *err)
 {
@@ -91,7 +91,7 @@ static int each_field(struct table_reader *t, const struct text_unit *row, field
     }
 }
 
-/* NULL unless the field is text; the caller's. */
+/* NULL if the field is not text.  The caller owns the result. */
 static json_t *field_text(const struct table_reader *t, size_t length)
 {
     return memchr(t->field, 0, length) ? NULL : json_stringn(t->field, length);
@@ -104,7 +104,7 @@ static int add_name(struct table_reader *t, int place, size_t length, void *user
     const char *name = json_string_value(text);
     int rc = 0;
     if (!name)
-        rc = error_set(err, EXIT_CODE_DATA, "%s: the header's field %d is no text in UTF-8", where, place + 1);
+        rc = error_set(err, EXIT_CODE_DATA, "%s: the header's field %d is not UTF-8 text", where, place + 1);
     else if (text_is_blank(name, length))
         rc = error_set(err, EXIT_CODE_DATA, "%s: the header's field %d has no name", where, place + 1);
     else if (strings_add(&t->header, name) != place)
@@ -115,7 +115,7 @@ static int add_name(struct table_reader *t, int place, size_t length, void *user
 
 static int add_value(struct table_reader *t, int place, size_t length, void *user, const char *where, struct error *err)
 {
-    if (length == 0 || place >= t->header.n) /* too many are told when all are counted */
+    if (length == 0 || place >= t->header.n) /* too many fields are reported when all are counted */
         return 0;
     json_t *value = field_text(t, length);
     if (!value)
@@ -124,7 +124,7 @@ static int add_value(struct table_reader *t, int place, size_t length, void *use
     return json_object_set_new(user, t->header.items[place], value);
 }
 
-/* Rows that are not blank. */
+/* Reads the next row that is not blank. */
 static int next_row(struct table_reader *t, struct text_unit *row, struct error *err)
 {
     int rc;
@@ -139,14 +139,14 @@ static void set_table_where(char *where, size_t n, const struct table_reader *t,
     snprintf(where, n, "%.800s: line %lld", text_stream_name(t->in), (long long)row->line);
 }
 
-/* One field with another separator in it: no record would have a field that anybody asks for. */
+/* A header of one field that contains another separator: the file has another format than its name says. */
 static int check_separator(const struct table_reader *t, const char *where, struct error *err)
 {
     const char *name = t->header.items[0];
     if (t->header.n > 1 || !strpbrk(name, ",;\t"))
         return 0;
-    return error_set(err, EXIT_CODE_DATA, "%s: the header is one field, \"%.100s\": expected fields apart by %s", where,
-                     name, t->scan.separator == '\t' ? "tabs" : "commas");
+    return error_set(err, EXIT_CODE_DATA, "%s: the header is one field, \"%.100s\": expected fields separated by %s",
+                     where, name, t->scan.separator == '\t' ? "tabs" : "commas");
 }
 
 static void table_reader_close(struct table_reader *t)
@@ -159,7 +159,7 @@ static void table_reader_close(struct table_reader *t)
     free(t);
 }
 
-/* Takes the stream, also on failure, and reads its header.  NULL with EXIT_CODE_DATA. */
+/* Takes ownership of the stream, also on failure, and reads the header.  NULL with EXIT_CODE_DATA. */
 static struct table_reader *table_reader_of(struct text_stream *in, char separator, struct error *err)
 {
     struct table_reader *t = xcalloc(1, sizeof *t);
@@ -170,7 +170,7 @@ static struct table_reader *table_reader_of(struct text_stream *in, char separat
     t->scan = (struct text_scan){ .end = end_of_row, .what = "row", .separator = separator };
     int rc = next_row(t, &row, err);
     if (rc == 0)
-        error_set(err, EXIT_CODE_DATA, "%s: is empty, expected a header", text_stream_name(in));
+        error_set(err, EXIT_CODE_DATA, "%s: expected a header, got an empty file", text_stream_name(in));
     set_table_where(where, sizeof where, t, &row);
     if (rc > 0 && each_field(t, &row, add_name, NULL, where, err) > 0 && check_separator(t, where, err) == 0)
         return t;
@@ -178,8 +178,8 @@ static struct table_reader *table_reader_of(struct text_stream *in, char separat
     return NULL;
 }
 
-/* 1 and *record (owned by the caller), 0 at the end, -1 on a bad row with EXIT_CODE_DATA; reading may go on after it.
- * *line is where the row begins. */
+/* Returns 1 and sets *record, which the caller owns; 0 at the end; -1 with EXIT_CODE_DATA on a bad row, after which
+ * reading may continue. *line is the line where the row starts. */
 static int table_reader_next(struct table_reader *t, json_t **record, int64_t *line, struct error *err)
 {
     struct text_unit row;
@@ -203,7 +203,7 @@ static int table_reader_next(struct table_reader *t, json_t **record, int64_t *l
                              t->header.n, n);
 }
 
-/* After -1: whether nothing more can be read. */
+/* After -1: whether reading cannot continue. */
 static bool table_reader_failed(const struct table_reader *t)
 {
     return text_stream_failed(t->in);
@@ -214,7 +214,7 @@ static bool table_reader_ready(const struct table_reader *t)
     return text_stream_ready(t->in, &t->scan);
 }
 
-/* Whether a line is a header: its fields stand apart by the separator, and records have a field by one of the names. */
+/* Whether a line is a header: one of its fields has the name of a field of ambit's records. */
 static bool table_is_header(const char *line, size_t length, char separator)
 {
     static const char *const names[] = { "id", "db_id", "question", "sql", "query", "text", "ambiguous" };
@@ -235,16 +235,16 @@ static bool table_is_header(const char *line, size_t length, char separator)
 }
 
 struct record_reader {
-    struct json_reader *json; /* one of these three; none: a single question */
+    struct json_reader *json; /* at most one of json, table and text is set; none: a single question */
     struct table_reader *table;
     struct text_stream *text;
     json_t *question;
     char *name, *where;
     size_t where_size;
-    int64_t number, count; /* of the newest record's line, say; records with it */
+    int64_t number, count; /* number of the last record, such as its line; records so far */
     struct record_range range;
     bool leave_ids, by_place;
-    bool told; /* of records without an id */
+    bool logged_id; /* has logged that records have no id */
 };
 
 bool record_file_ends(const char *path, const char *ending)
@@ -254,7 +254,7 @@ bool record_file_ends(const char *path, const char *ending)
     return n > e && memcmp(path + n - e, ending, e) == 0;
 }
 
-/* RECORDS_AUTO where the name leaves it to the text. */
+/* RECORDS_AUTO if the name does not decide. */
 static enum record_form form_of_name(const char *path)
 {
     return record_file_ends(path, ".csv")   ? RECORDS_CSV
@@ -263,7 +263,7 @@ static enum record_form form_of_name(const char *path)
                                             : RECORDS_AUTO;
 }
 
-/* -1 with err where the first line is no text at all. */
+/* -1 with err if the first line is binary. */
 static int form_of_line(struct text_stream *in, enum record_form *form, struct error *err)
 {
     struct text_unit line;
@@ -294,7 +294,7 @@ static int decide(struct text_stream *in, const char *path, enum record_form *fo
     return form_of_line(in, form, err);
 }
 
-/* An object that goes on behind its first line would be an error on each of its lines. */
+/* Detects an object that spans lines, which would cause an error on each of its lines. */
 static int check_first_line(struct text_stream *in, struct error *err)
 {
     struct text_unit line;
@@ -308,13 +308,13 @@ static int check_first_line(struct text_stream *in, struct error *err)
         n--;
     if (line.whole && strchr("{[,:", line.text[n - 1]))
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: line %lld: the object goes on behind its line: expected one on each line, or an array of "
-                         "them",
+                         "%s: line %lld: the object spans lines: expected one object on each line, or an array of "
+                         "objects",
                          text_stream_name(in), (long long)line.line);
     return 0;
 }
 
-/* Gives the stream, also on failure, to the reader of its form. */
+/* Passes ownership of the stream, also on failure, to the reader of its format. */
 static int open_form(struct record_reader *r, struct text_stream *in, enum record_form form, struct error *err)
 {
     if (form == RECORDS_CSV || form == RECORDS_TSV)
@@ -368,7 +368,7 @@ struct record_reader *record_reader_open_question(const char *question, struct e
     return r;
 }
 
-/* A line that is not blank.  1, 0 at the end, -1. */
+/* Reads the next line that is not blank.  Returns 1, 0 at the end, or -1. */
 static int next_line(struct record_reader *r, struct text_unit *line, struct error *err)
 {
     int rc;
@@ -397,7 +397,7 @@ static int next_question(struct record_reader *r, json_t **record, struct error 
     return 1;
 }
 
-/* The next record as it came; its number and place are set. */
+/* Reads the next record unchanged and sets its number and place. */
 static int next(struct record_reader *r, json_t **record, struct error *err)
 {
     int rc;
@@ -428,10 +428,10 @@ void record_reader_by_place(struct record_reader *r)
 
 static const char *numbered_by(const struct record_reader *r)
 {
-    return r->by_place || (r->json && json_reader_is_array(r->json)) ? "numbered by their place" : "numbered by line";
+    return r->by_place || (r->json && json_reader_is_array(r->json)) ? "numbered by position" : "numbered by line";
 }
 
-static int see_to_id(struct record_reader *r, json_t *o, struct error *err)
+static int set_id(struct record_reader *r, json_t *o, struct error *err)
 {
     const json_t *id = json_object_get(o, "id");
     if (json_is_string(id) || json_is_integer(id))
@@ -439,13 +439,13 @@ static int see_to_id(struct record_reader *r, json_t *o, struct error *err)
     if (id && !json_is_null(id))
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected a string or an integer, got %s",
                          record_reader_where(r), json_type_name(id));
-    if (!r->told)
-        log_info("%s: no \"id\": such records are %s", record_reader_where(r), numbered_by(r));
-    r->told = true;
+    if (!r->logged_id)
+        log_info("%s: no \"id\": records without an id are %s", record_reader_where(r), numbered_by(r));
+    r->logged_id = true;
     return json_object_set_new(o, "id", json_integer(record_reader_number(r)));
 }
 
-static void see_to_db(json_t *o)
+static void set_db_id(json_t *o)
 {
     json_t *db = json_object_get(o, "db");
 
@@ -464,8 +464,8 @@ int record_reader_next(struct record_reader *r, json_t **record, struct error *e
         snprintf(r->where, r->where_size, "%s: line %lld", r->name, (long long)r->number);
     if (rc <= 0 || r->leave_ids)
         return rc;
-    see_to_db(*record);
-    if (see_to_id(r, *record, err) == 0)
+    set_db_id(*record);
+    if (set_id(r, *record, err) == 0)
         return rc;
     json_decref(*record);
     *record = NULL;
@@ -478,13 +478,13 @@ int record_reader_skip(struct record_reader *r, struct error *err)
     json_t *record = NULL;
     int rc = r->json   ? json_reader_skip(r->json, err)
              : r->text ? next_line(r, &line, err)
-                       : next(r, &record, err); /* where a row of a table ends only its fields tell */
+                       : next(r, &record, err); /* the end of a table's row depends on its fields */
     r->count += rc != 0;
     json_decref(record);
     return rc;
 }
 
-/* Passes over what stands before the range. */
+/* Skips the records before the range. */
 static int find_range(struct record_reader *r, struct error *err)
 {
     while (r->range.some && r->count < r->range.first) {

@@ -41,7 +41,7 @@ int records_each_in_range(const char *path, enum record_form form, const struct 
     return give_each(in, each, user, err);
 }
 
-/* A run from records to lines. */
+/* A run that writes a line for each record. */
 struct line_job {
     struct record_reader *in;
     struct out_file out;
@@ -50,7 +50,7 @@ struct line_job {
     struct record_counts *counts;
 };
 
-/* NULL record: one that could not be read, bad says why. */
+/* record is NULL if it could not be read; bad holds the reason. */
 static int write_line(struct line_job *j, json_t *record, struct error *bad, struct error *err)
 {
     json_t *line = json_object(), *id = json_object_get(record, "id"), *db_id = json_object_get(record, "db_id");
@@ -113,7 +113,7 @@ const char *record_id_text(const json_t *record, char buffer[RECORD_ID_TEXT])
     return buffer;
 }
 
-/* The field as the number that its string spells, or NULL: then it is not such a string. */
+/* The number that a string field spells; NULL if the field is not such a string. */
 static json_t *number_of_string(const json_t *record, const char *field)
 {
     const char *text = json_string_value(json_object_get(record, field));
@@ -128,7 +128,7 @@ static json_t *number_of_string(const json_t *record, const char *field)
     return *end ? NULL : json_real(x);
 }
 
-/* An object with that number under the field, or the record itself; the caller's reference. */
+/* An object with that number in the field, or the record itself.  The caller owns the reference. */
 static json_t *with_number(const json_t *record, const char *field)
 {
     json_t *number = number_of_string(record, field);

@@ -21,8 +21,8 @@ static bool is_open(int fd)
     return fcntl(fd, F_GETFD) >= 0 || errno != EBADF;
 }
 
-/* The lowest free descriptor is fd, since those below are open.  A path can be held that can be neither read nor
- * written, by its descriptor or by /dev/stdout. */
+/* fd is the lowest free descriptor, since all below it are open.  An O_PATH descriptor can be neither read nor written,
+ * also through /dev/stdout. */
 static void fill(int fd)
 {
     int got = fd == STDERR_FILENO ? open("/dev/null", O_WRONLY) : -1;
@@ -43,7 +43,7 @@ void standard_open(void)
 
 enum { SPIN_NS = 50000, SAMPLES = 8, SAMPLE = 128 };
 
-/* The number a file in the folder begins with, and the one after it; how many there were. */
+/* Reads up to two numbers from the start of a file.  Returns how many it found. */
 static int read_numbers(const char *folder, const char *name, double numbers[2])
 {
     char *path = path_in(folder, name);
@@ -56,7 +56,7 @@ static int read_numbers(const char *folder, const char *name, double numbers[2])
     return n;
 }
 
-/* "max", which is no number, and -1 stand for none. */
+/* "max", which is not a number, and -1 mean no quota. */
 static double folder_quota(const char *folder)
 {
     double v2[2], quota[2], period[2];
@@ -72,12 +72,12 @@ static double folder_quota(const char *folder)
 double threads_quota(const char *root, const char *group)
 {
     char *folder = path_in(root, group + (*group == '/'));
-    size_t least = strlen(root);
+    size_t shortest = strlen(root);
     double quota = HUGE_VAL;
 
     for (;;) {
         quota = fmin(quota, folder_quota(folder));
-        if (strlen(folder) <= least)
+        if (strlen(folder) <= shortest)
             break;
         *strrchr(folder, '/') = '\0';
     }
@@ -115,7 +115,7 @@ static double own_quota(void)
     return quota;
 }
 
-/* Adds the processors of one of OpenMP's places. */
+/* Adds the processors of an OpenMP place. */
 static void add_place(cpu_set_t *set, int place)
 {
     int n = omp_get_place_num_procs(place), *ids = xmalloc((size_t)n * sizeof *ids);
@@ -126,7 +126,8 @@ static void add_place(cpu_set_t *set, int place)
     free(ids);
 }
 
-/* Those that this process may use: where OpenMP binds threads, it has bound this one to the first place already. */
+/* The processors of this process.  If OpenMP binds threads, it has already bound this thread to the first place, so the
+ * affinity mask alone would be too small. */
 static int own_processors(cpu_set_t *set)
 {
     CPU_ZERO(set);
@@ -149,7 +150,7 @@ void threads_set(int n)
     omp_set_num_threads(n);
 }
 
-/* A list has a number for each level of nested regions. */
+/* The variable may list a number for each level of nested parallel regions. */
 int threads_check_environment(struct error *err)
 {
     const char *value = getenv("OMP_NUM_THREADS");
@@ -169,7 +170,7 @@ static int64_t now_ns(void)
     return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
 }
 
-/* As libgomp looks at a word while it waits. */
+/* Polls a word as libgomp does while it waits. */
 static void look(int times)
 {
     static volatile int word;
@@ -182,24 +183,23 @@ static void look(int times)
 #endif
 }
 
-/* Looks that take SPIN_NS, which differs with the processor: a pause lasts 5 to 50 ns.  Less costs decoding half its
- * speed, more takes from others: bench/RESULTS.md. */
+/* Number of polls that take SPIN_NS.  A pause takes 5 to 50 ns, depending on the processor.  A shorter spin halves the
+ * speed of decoding, a longer one slows other programs down (bench/RESULTS.md). */
 static int spin_count(void)
 {
-    int64_t least = INT64_MAX;
+    int64_t min_ns = INT64_MAX;
 
     for (int i = 0; i < SAMPLES; i++) {
         int64_t start = now_ns();
         look(SAMPLE);
         int64_t took = now_ns() - start;
-        least = took < least ? took : least;
+        min_ns = took < min_ns ? took : min_ns;
     }
-    return (int)((int64_t)SPIN_NS * SAMPLE / (least > SAMPLE ? least : SAMPLE));
+    return (int)((int64_t)SPIN_NS * SAMPLE / (min_ns > SAMPLE ? min_ns : SAMPLE));
 }
 
-/* The path of this program, for execv.  False where starting it again would start something else: valgrind would be
- * left, and a program that was handed to the dynamic loader (which the kernel then gave no interpreter) has its path.
- */
+/* Writes the path of this program for execv.  False if a restart would run another program: it would leave valgrind.  A
+ * program started through the dynamic loader has the loader's path; the kernel gave it no interpreter. */
 static bool find_self(char *path, size_t size)
 {
     const char *preload = getenv("LD_PRELOAD");
@@ -211,7 +211,7 @@ static bool find_self(char *path, size_t size)
     return true;
 }
 
-/* Returns only where that fails. */
+/* Returns only on failure. */
 static void restart(char **argv)
 {
     char number[16], self[4096];

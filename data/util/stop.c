@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t requested;
-static unsigned most_seconds; /* 0: as long as it takes */
+static unsigned max_seconds; /* 0: no limit */
 static int noted;
 
 static void on_signal(int sig)
@@ -12,7 +12,7 @@ static void on_signal(int sig)
     if (requested)
         _exit(128 + sig);
     requested = sig;
-    alarm(most_seconds);
+    alarm(max_seconds);
 }
 
 static void on_alarm(int sig)
@@ -45,7 +45,7 @@ void stop_install_bounded(unsigned seconds)
 
     sigemptyset(&action.sa_mask);
     CHECK(sigaction(SIGALRM, &action, NULL) == 0, "SIGALRM cannot be handled");
-    most_seconds = seconds;
+    max_seconds = seconds;
     install(0);
 }
 

@@ -13,7 +13,7 @@ static uint64_t hash_text(const char *s)
     return h ^ h >> 32;
 }
 
-/* The slot that holds s, or the free one where it would go. */
+/* The slot that holds s, or the free slot for it. */
 static int *find_slot(const struct strings *t, const char *s)
 {
     size_t mask = (size_t)t->n_slots - 1, at = (size_t)hash_text(s) & mask;
@@ -50,7 +50,7 @@ int strings_add(struct strings *t, const char *s)
 
 const char *strings_keep(struct strings *t, const char *s)
 {
-    int i = strings_add(t, s); /* may move items */
+    int i = strings_add(t, s); /* may move the items */
     return t->items[i];
 }
 

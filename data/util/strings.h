@@ -1,7 +1,8 @@
 /*
- * strings.h - distinct strings, each stored once and numbered in order of arrival.
+ * strings.h - a set of distinct strings, stored once and numbered in order of insertion.
  *
- * Serves as a pool (a kept string lives until release and never moves) and as a hash table from text to number.
+ * It serves as a pool, whose strings keep their addresses until release, and as a hash table from text to number.  The
+ * set owns its strings.  Nothing fails.
  */
 #ifndef DATA_UTIL_STRINGS_H
 #define DATA_UTIL_STRINGS_H
@@ -11,17 +12,17 @@
 struct strings {
     char **items;
     int n, cap;
-    int *slots; /* open-addressed hash table of numbers, -1 where free */
+    int *slots; /* open-addressed hash table of numbers; -1: free */
     int n_slots;
 };
 
-/* The number of s, added when it is new.  A zeroed struct is ready. */
+/* The number of s; adds s if it is new.  A zeroed struct is an empty set. */
 int strings_add(struct strings *t, const char *s);
-/* -1 when s was never added. */
+/* -1 if s is not in the set. */
 int strings_find(const struct strings *t, const char *s);
-/* The pool's own copy of s. */
+/* The set's own copy of s. */
 const char *strings_keep(struct strings *t, const char *s);
-/* The same of a printf. */
+/* The same for a formatted string. */
 const char *strings_printf(struct strings *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void strings_release(struct strings *t);
 

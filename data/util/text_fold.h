@@ -1,26 +1,27 @@
 /*
- * text_fold.h - texts that differ in case, or in how their accents are written, made one; texts cut to their room.
+ * text_fold.h - case folding and shortening of Unicode text, by utf8proc.
  *
- * Folding is Unicode's full one (CaseFolding.txt, statuses C and F) in normal form C, by utf8proc: no language's own
- * rules.  Room is counted as terminals do it (utf8proc_charwidth): most letters take one place, those of Chinese,
- * Japanese and Korean two, accents none.
+ * Folding is Unicode's full case folding (CaseFolding.txt, statuses C and F) in normal form C, without rules of single
+ * languages.  Widths are those of terminals (utf8proc_charwidth): most characters take one column, Chinese, Japanese
+ * and Korean ones two, combining accents none.
  */
 #ifndef DATA_UTIL_TEXT_FOLD_H
 #define DATA_UTIL_TEXT_FOLD_H
 
 #include "data/util/strings.h"
 
-enum { TEXT_FOLD_LETTERS = 512 };
+enum { TEXT_FOLD_CODES = 512 };
 
-/* Writes the folded text and a NUL, a blank for each sign that is no letter, accent or digit.  Its bytes; -1 where text
- * is no UTF-8, has more than TEXT_FOLD_LETTERS code points when folded and decomposed, or does not fit into cap. */
+/* Writes the folded text with a NUL; characters other than letters, accents and digits become blanks.  Returns its
+ * bytes.  Returns -1 if text is not UTF-8, exceeds TEXT_FOLD_CODES code points after decomposition, or does not fit
+ * into cap bytes. */
 int text_fold(char *to, int cap, const char *text, size_t n);
 
-/* The text itself where it takes at most so many places; else what fits of it, with an ellipsis, kept by `keep`.
- * However many accents a letter has, at most 8 bytes a place are kept; a byte that is no UTF-8 takes one place. */
-const char *text_shorten(struct strings *keep, const char *text, int places);
+/* Returns text itself if it fits into this many columns, otherwise its beginning with an ellipsis, owned by `keep`.  At
+ * most 8 bytes for each column are kept, however many accents a character has.  An invalid byte takes one column. */
+const char *text_shorten(struct strings *keep, const char *text, int columns);
 
-/* Each letter as its own small one, all else as it is, bytes that are no UTF-8 too.  The caller frees. */
+/* Converts each letter to lower case and keeps all other bytes, also invalid ones.  The caller frees the result. */
 char *text_lower(const char *text);
 
 #endif

@@ -14,30 +14,30 @@
 
 enum { RAW_BYTES = 1 << 16 };
 
-/* Text that was decoded before a failure is taken before the failure is reported. */
+/* Text that was decoded before a failure is delivered before the failure is reported. */
 enum stream_state {
     STREAM_OPENED, /* nothing has been read */
     STREAM_READING,
-    STREAM_ENDED,  /* all is decoded, and every checksum was right */
-    STREAM_BROKEN, /* nothing more can be decoded; the units before that are still to be taken */
-    STREAM_FAILED  /* the failure was reported, and every further call reports it */
+    STREAM_ENDED,  /* all text is decoded and all checksums were correct */
+    STREAM_BROKEN, /* decoding failed; decoded units are still to be delivered */
+    STREAM_FAILED  /* the failure was reported; every further call reports it */
 };
 
 struct text_stream {
     char *name;
     FILE *f; /* NULL for standard input; only its descriptor is read */
     int fd;
-    const struct coding *named; /* what the name promises */
+    const struct coding *named; /* format that the name requires */
     enum stream_state state;
-    struct error why;             /* of STREAM_BROKEN and STREAM_FAILED */
-    unsigned char raw[RAW_BYTES]; /* as it came */
+    struct error why;             /* error of STREAM_BROKEN and STREAM_FAILED */
+    unsigned char raw[RAW_BYTES]; /* undecoded input */
     size_t raw_at, n_raw;
     bool raw_ended;
-    struct text_decoder *decoder; /* NULL: raw is the text */
-    char *text;                   /* decoded; [at, n) is still to be taken */
+    struct text_decoder *decoder; /* NULL: the input is not compressed */
+    char *text;                   /* decoded text; [at, n) is not yet consumed */
     size_t at, n, cap;
-    int64_t line;  /* of text[at] */
-    size_t column; /* bytes of that line before it */
+    int64_t line;  /* line of text[at] */
+    size_t column; /* bytes of that line before text[at] */
 };
 
 static size_t end_of_line(struct text_scan *scan, const char *text, size_t from, size_t n)
@@ -49,7 +49,7 @@ static size_t end_of_line(struct text_scan *scan, const char *text, size_t from,
 
 const struct text_scan scan_line = { .end = end_of_line, .what = "line" };
 
-/* A directory opens, and only reading it fails. */
+/* A directory can be opened; only reading it would fail. */
 static FILE *open_plain(const char *path, struct error *err)
 {
     struct stat st;
@@ -64,7 +64,7 @@ static FILE *open_plain(const char *path, struct error *err)
     return f;
 }
 
-/* Room for more behind what is still to be taken. */
+/* Makes space for RAW_BYTES more behind the unconsumed text. */
 static void make_room(struct text_stream *s)
 {
     if (s->at && s->cap - s->n < RAW_BYTES) {
@@ -118,7 +118,7 @@ bool text_stream_failed(const struct text_stream *s)
     return s->state == STREAM_FAILED;
 }
 
-/* Every failure is reported here.  -1. */
+/* Reports the stored failure.  Returns -1. */
 static int report(struct text_stream *s, struct error *err)
 {
     s->state = STREAM_FAILED;
@@ -138,7 +138,7 @@ int text_stream_fail(struct text_stream *s, struct error *err, const char *fmt, 
     return report(s, err);
 }
 
-/* More raw bytes behind those that are there. */
+/* Reads more input behind the undecoded bytes. */
 static int read_raw(struct text_stream *s, struct error *err)
 {
     if (s->raw_at) {
@@ -154,7 +154,7 @@ static int read_raw(struct text_stream *s, struct error *err)
     return 0;
 }
 
-/* The first bytes say what decodes the rest. */
+/* The first bytes select the decoder. */
 static int start_decoding(struct text_stream *s, struct error *err)
 {
     do {
@@ -170,8 +170,8 @@ static int start_decoding(struct text_stream *s, struct error *err)
     return 0;
 }
 
-/* Decodes into the room behind text[n]; may come back with nothing new.  The room has always the same size, so that
- * what is decoded before a failure does not depend on when it is asked for. */
+/* Decodes into the space behind text[n]; may produce nothing.  The space always has the same size.  The amount decoded
+ * before a failure therefore does not depend on the order of requests. */
 static int decode(struct text_stream *s, struct error *err)
 {
     struct coding_bytes b = { s->raw + s->raw_at, s->n_raw - s->raw_at, (unsigned char *)s->text + s->n, RAW_BYTES };
@@ -190,7 +190,7 @@ static int decode(struct text_stream *s, struct error *err)
     return rc;
 }
 
-/* 1 when the text grew, 0 when it has ended, -1. */
+/* Returns 1 if the text grew, 0 at the end, or -1. */
 static int fill_decoded(struct text_stream *s, struct error *err)
 {
     make_room(s);
@@ -206,7 +206,7 @@ static int fill_decoded(struct text_stream *s, struct error *err)
     return s->state == STREAM_READING;
 }
 
-/* Passes over a byte order mark of UTF-8; other marks begin no UTF-8. */
+/* Skips a UTF-8 byte order mark and refuses UTF-16. */
 static int pass_mark(struct text_stream *s, struct error *err)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -219,8 +219,8 @@ static int pass_mark(struct text_stream *s, struct error *err)
         s->at = 3;
     if (s->n < 2 || (memcmp(s->text, "\xff\xfe", 2) != 0 && memcmp(s->text, "\xfe\xff", 2) != 0))
         return 0;
-    s->at = s->n; /* none of this is text */
-    return error_set(err, EXIT_CODE_DATA, "%s: is UTF-16, expected UTF-8", s->name);
+    s->at = s->n; /* none of it is text */
+    return error_set(err, EXIT_CODE_DATA, "%s: expected UTF-8, got UTF-16", s->name);
 }
 
 static int start(struct text_stream *s, struct error *err)
@@ -229,7 +229,7 @@ static int start(struct text_stream *s, struct error *err)
     return start_decoding(s, err) || pass_mark(s, err) ? -1 : 0;
 }
 
-/* Decodes more than there was at text[at], unless that has an end. */
+/* Decodes more text unless the stream has ended. */
 static void read_on(struct text_stream *s)
 {
     size_t before = s->n - s->at;
@@ -240,7 +240,7 @@ static void read_on(struct text_stream *s)
         s->state = STREAM_BROKEN;
 }
 
-/* 1 when there is more than before at text[at], 0 at the end, -1 when it cannot be had. */
+/* Returns 1 if there is more text at text[at], 0 at the end, or -1. */
 static int fill(struct text_stream *s, struct error *err)
 {
     size_t before = s->n - s->at;
@@ -262,7 +262,7 @@ void text_stream_take(struct text_stream *s, size_t n)
     s->at += n;
 }
 
-/* Of a unit that is longer than it may be: what was seen goes, and what follows to its end. */
+/* Skips a unit that is too long, up to its end. */
 static int skip_unit(struct text_stream *s, struct text_scan *scan, size_t max, struct error *err)
 {
     int64_t line = s->line;
@@ -361,9 +361,10 @@ bool text_stream_ready(struct text_stream *s, const struct text_scan *start)
     struct pollfd input = { .fd = s->fd, .events = POLLIN };
     size_t blanks = 0, seen = 0;
 
-    while (s->state <= STREAM_READING && seen < TEXT_MAX_UNIT) { /* half a unit is none: the rest may be far */
+    while (s->state <= STREAM_READING &&
+           seen < TEXT_MAX_UNIT) { /* stop at half a maximal unit, since its end may be far */
         while (!seen && s->at + blanks < s->n && text_is_blank(s->text + s->at + blanks, 1))
-            blanks++; /* after which a unit must follow */
+            blanks++; /* after blanks a unit must follow */
         size_t n = s->n - s->at - blanks;
         if (n > seen && scan.end(&scan, s->text + s->at + blanks, seen, n))
             return true;

@@ -25,7 +25,7 @@ static int check(int fd, const char *path, int64_t max_bytes, struct error *err)
 
 FILE *whole_file_open(const char *path, int64_t max_bytes, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* of a pipe it returns at once */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* returns at once for a pipe */
     FILE *f = NULL;
 
     if (check(fd, path, max_bytes, err) == 0 && !(f = fdopen(fd, "rb")))
@@ -35,7 +35,7 @@ FILE *whole_file_open(const char *path, int64_t max_bytes, struct error *err)
     return f;
 }
 
-/* The bytes that are there now, should it have grown since it was looked at. */
+/* Reads the size that was checked, even if the file has grown since. */
 static char *read_all(FILE *f, const char *path, int64_t size, size_t *n, struct error *err)
 {
     char *text = xmalloc((size_t)size + 1);

@@ -1,9 +1,9 @@
 /*
- * whole_file.h - files that are read to their end, or by a library that goes where it likes: databases,
- * archives, settings.
+ * whole_file.h - opens files that are read completely, or by a library with random access: databases, archives,
+ * settings.
  *
- * Only a regular file of bounded size is opened.  A pipe would wait for its writer, a device or a sparse file for ever
- * be read; JSON, which ends where it is no JSON any more, may come from anywhere (json.h).
+ * Only regular files of bounded size are opened.  A pipe would wait for its writer, and a device or a sparse file could
+ * be read forever.  JSON has no such restriction (json.h), since a parser stops at the first error.
  */
 #ifndef DATA_UTIL_WHOLE_FILE_H
 #define DATA_UTIL_WHOLE_FILE_H
@@ -15,9 +15,10 @@
 
 #define DATABASE_MAX_BYTES (INT64_C(64) << 30)
 
-/* NULL with EXIT_CODE_DATA, nothing having been read; the caller closes it. */
+/* Opens a file; the caller closes it.  NULL with EXIT_CODE_DATA, before anything is read. */
 FILE *whole_file_open(const char *path, int64_t max_bytes, struct error *err);
-/* All of it, *n bytes with a zero byte behind; NULL with EXIT_CODE_DATA.  The caller frees. */
+/* Reads a file into memory: *n bytes, followed by a zero byte.  The caller frees the result.  NULL with
+ * EXIT_CODE_DATA. */
 char *whole_file_read(const char *path, int64_t max_bytes, size_t *n, struct error *err);
 
 #endif

@@ -136,7 +136,7 @@ rm -f out out.part
 FILES=2000
 (trap '' XFSZ && ulimit -f $FILES && exec "$bin/ambit-infer" detect --device cpu --model model --schema all/tables.json much.jsonl -o kept) >shown 2>said
 [ $? = 1 ] || complain "the file grows beyond its limit"
-grep -q 'kept.part: cannot write: File too large; kept.part holds what is done: --resume goes on with it' said || complain "a full disk: does not say how to go on"
+grep -q 'kept.part: cannot write: File too large; kept.part keeps the finished results: add --resume to continue' said || complain "a full disk: does not say how to go on"
 kept=$(wc -l <kept.part)
 [ "$kept" -gt 500 ] || complain "only $kept lines are kept"
 taken() { # N ARGUMENTS...: of what kept.part holds N lines are taken

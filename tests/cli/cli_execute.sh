@@ -167,7 +167,7 @@ fi
 
 # --- a disk that is full: whole lines stay, the run says so and goes on when there is room; nothing stays of half a line
 left() { # OUT N: after the failure at hand, N lines are there to go on with, and nothing else
-    grep -qE "$1(.part)?: cannot write: (File too large|No space left on device); $1.part holds what is done: --resume goes on" said || complain "$1: does not say what failed"
+    grep -qE "$1(.part)?: cannot write: (File too large|No space left on device); $1.part keeps the finished results: add --resume" said || complain "$1: does not say what failed"
     [ "$(echo "$1"*)" = "$1.part" ] || complain "$1: $(echo "$1"*) left by a disk that is full"
     [ -z "$(tail -c 1 "$1.part")" ] || complain "$1.part ends with half a line"
     [ "$(wc -l <"$1.part")" = "$2" ] || complain "$1.part has $(wc -l <"$1.part") lines, wanted $2"

@@ -122,7 +122,7 @@ expect 0 'again: verified' pairs --base moved --format peft -o again --verify
 expect 0 'again: verified' pairs --base moved --format peft -o again --verify
 cp again/adapter_config.json whole.json
 echo '{}' >again/adapter_config.json && echo mine >again/notes.txt && cp again/adapter_config.json edited.json
-expect 2 'again/adapter_config.json: holds something else already; --force replaces it' pairs --base moved --format peft -o again
+expect 2 'again/adapter_config.json: exists with other contents; add --force to replace it' pairs --base moved --format peft -o again
 same again/adapter_config.json edited.json
 same again/adapter_model.safetensors pairs/adapter_model.safetensors
 mkdir full && echo mine >full/model.safetensors && cp full/model.safetensors mine

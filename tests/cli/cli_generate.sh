@@ -36,7 +36,7 @@ done
 
 # --- what an earlier run left counts as far as record, model and options are the same
 (trap '' XFSZ && ulimit -f 16 && go generate kept) >shown 2>said
-grep -q 'kept.part: cannot write: File too large; kept.part holds what is done: --resume goes on with it' said ||
+grep -q 'kept.part: cannot write: File too large; kept.part keeps the finished results: add --resume to continue' said ||
     complain "a full disk: does not say how to go on"
 kept=$(wc -l <kept.part)
 [ "$kept" -gt 50 ] || complain "only $kept lines are kept"

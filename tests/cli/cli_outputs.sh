@@ -139,7 +139,7 @@ makes() { # FILE COMMAND...: the command makes the folder new/made with the file
     expect 0 '' "$@" -o new/made
     cmp -s "$file" first.txt || complain "$*" "not the same again"
     echo edited >>"$file" && cp "$file" edited.txt
-    expect 2 "$file: holds something else already; --force replaces it, another --out keeps it" "$@" -o new/made
+    expect 2 "$file: exists with other contents; add --force to replace it, or choose another --out" "$@" -o new/made
     cmp -s "$file" edited.txt || complain "$*" "$file is another"
     expect 0 '' "$@" -o new/made --force
     cmp -s "$file" first.txt || complain "$*" "--force does not replace $file"

@@ -98,7 +98,7 @@ sed -n 1p $allowed | grep -qF '{"template":"select {row10} from singer_name","sl
 sed -n 2p $allowed | grep -qF 'from singer as t1 join singer_name as t2 on' || complain "the other's" "$(sed -n 2p $allowed)"
 
 # --- bad input
-expect 2 "plans/.*holds something else already; --force" data plans --spider spider -o plans --valid-share 0.5 --seed 1 --prompt chat
+expect 2 "plans/.*exists with other contents; add --force" data plans --spider spider -o plans --valid-share 0.5 --seed 1 --prompt chat
 expect 2 "--db: expected with --constraints" data plans --spider spider -o new --db spider
 expect 2 "--prompt: expected one of seq2seq" data plans --spider spider -o new --prompt raw
 expect 3 "nowhere/tables.json" data plans --spider nowhere -o new

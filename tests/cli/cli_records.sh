@@ -42,7 +42,7 @@ all() {
     ids string.jsonl '"a"' '"b"' "$@"
     ids bom.jsonl 7 "$second" "$@"
     ids none.jsonl "$first" "$second" "$@"
-    grep -q 'none.jsonl: line 1: no "id": such records are numbered' said || complain "$*" "does not say that it numbers"
+    grep -q 'none.jsonl: line 1: no "id": records without an id are numbered' said || complain "$*" "does not say that it numbers"
     ids array.json 7 '"b"' "$@"
     ids integer.jsonl.gz 7 8 "$@"
     ids string.jsonl.xz '"a"' '"b"' "$@"

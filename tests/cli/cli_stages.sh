@@ -184,7 +184,7 @@ kill -TERM $!
 wait $!
 code=$?
 if [ $code = 143 ]; then
-    says 'interrupted; killed.jsonl.part holds what is done: --resume goes on with it'
+    says 'interrupted; killed.jsonl.part keeps the finished results: add --resume to continue'
     cp killed.jsonl.part kept
     resumed() { # N ARGUMENTS...: lines of kept that are taken
         cp kept killed.jsonl.part

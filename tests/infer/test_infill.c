@@ -289,7 +289,7 @@ static void in_windows(void **state)
     w.fill.n = 1; /* it does not know the second question */
     assert_int_equal(infill(&w.q, &w.counts, &err), -1);
     assert_int_equal(err.code, EXIT_CODE_DEVICE);
-    assert_non_null(strstr(err.text, "out.jsonl.part holds what is done: --resume goes on with it"));
+    assert_non_null(strstr(err.text, "out.jsonl.part keeps the finished results: add --resume to continue"));
     w.fill.n = 2;
     w.q.resume = true;
     w.read.prompts = 0;

@@ -29,7 +29,7 @@ stop_until_done() {
         case $2:$code in
         KILL:137) ;;
         TERM:143 | INT:130)
-            [ ! -e out.part ] || [ ! -s said ] || grep -q 'interrupted; out.part holds what is done: --resume goes on with it' said ||
+            [ ! -e out.part ] || [ ! -s said ] || grep -q 'interrupted; out.part keeps the finished results: add --resume to continue' said ||
                 complain "$1, SIG$2: does not say how to go on"
             ;;
         *) complain "$1, SIG$2: exit code $code" && break ;;

@@ -117,9 +117,9 @@ static void fields_of_tables(void **state)
 static void bad_tables_are_named(void **state)
 {
     static const char *const headers[][2] = {
-        { "", "is empty, expected a header" },
+        { "", "expected a header, got an empty file" },
         { "id,,q\n", "line 1: the header's field 2 has no name" },
-        { "id;q\n1;a\n", "line 1: the header is one field, \"id;q\": expected fields apart by commas" },
+        { "id;q\n1;a\n", "line 1: the header is one field, \"id;q\": expected fields separated by commas" },
         { "\nid,q,id\n", "line 2: the header names \"id\" twice" },
         { "id,caf\xe9\n", "line 1: the header's field 2 is no text" },
         { "id,\"q\n1,2\n", "line 1: field 2: a quote that is not closed" }
@@ -147,12 +147,12 @@ static void what_is_no_form_is_named(void **state)
 {
     struct error err = { 0 };
     assert_null(read_form(test_file(*state, "pretty.json", "{\n  \"id\": 1\n}\n"), RECORDS_AUTO, &err));
-    assert_error(err, "pretty.json: line 1", "goes on behind its line");
+    assert_error(err, "pretty.json: line 1", "spans lines");
     assert_null(read_form(test_file(*state, "one.json", "{\"id\": 1}"), RECORDS_JSON, &err));
     assert_error(err, "one.json: expected an array, got '{'");
     write_bytes(test_file(*state, "wide", NULL), "\xff\xfe{\0}\0", 6);
     assert_null(read_form(test_file(*state, "wide", NULL), RECORDS_AUTO, &err));
-    assert_error(err, "wide: is UTF-16, expected UTF-8");
+    assert_error(err, "wide: expected UTF-8, got UTF-16");
     write_bytes(test_file(*state, "database", NULL), "SQLite format 3\0\x10", 17);
     assert_null(read_form(test_file(*state, "database", NULL), RECORDS_AUTO, &err));
     assert_error(err, "database: line 1: expected text, got bytes that are 0");

@@ -50,15 +50,15 @@ static void test_lower(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    char to[4], big[2 * TEXT_FOLD_LETTERS], room[4 * TEXT_FOLD_LETTERS];
+    char to[4], big[2 * TEXT_FOLD_CODES], room[4 * TEXT_FOLD_CODES];
 
     assert_int_equal(text_fold(to, sizeof to, "abc", 3), 3);
     assert_int_equal(text_fold(to, sizeof to, "abcd", 4), -1);
     assert_int_equal(text_fold(to, sizeof to, "\xff", 1), -1);
     assert_int_equal(text_fold(to, sizeof to, "\xc3\xa9", 1), -1); /* cut */
     memset(big, 'A', sizeof big);
-    assert_int_equal(text_fold(room, sizeof room, big, TEXT_FOLD_LETTERS), TEXT_FOLD_LETTERS);
-    assert_int_equal(text_fold(room, sizeof room, big, TEXT_FOLD_LETTERS + 1), -1);
+    assert_int_equal(text_fold(room, sizeof room, big, TEXT_FOLD_CODES), TEXT_FOLD_CODES);
+    assert_int_equal(text_fold(room, sizeof room, big, TEXT_FOLD_CODES + 1), -1);
 }
 
 static void check_shortened(const char *text, int places, const char *wanted)
