@@ -189,7 +189,7 @@ static bool last_word(const char *text, char *out, size_t size)
 
 uint32_t head_word(const char *text)
 {
-    char word[NAME_MAX_LETTERS];
+    char word[NAME_MAX_CHARS];
 
     return last_word(text, word, sizeof word) ? word_hash(word) : 0;
 }
@@ -212,7 +212,7 @@ static bool is_noun(const char *word)
 
 bool can_be_head(const char *text)
 {
-    char word[NAME_MAX_LETTERS];
+    char word[NAME_MAX_CHARS];
 
     if (!last_word(text, word, sizeof word) || among(word_hash(word), no_heads, ARRAY_LEN(no_heads)))
         return false;

@@ -20,8 +20,7 @@ static bool ends_with(const char *w, int n, const char *end)
     return n >= k && memcmp(w + n - k, end, (size_t)k) == 0;
 }
 
-/* How much of the word its singular keeps: "countr(y)" and "countr(ies)" both become "countri" with hash_word's help.
- */
+/* Length of the word's singular.  With hash_word, "countr(y)" and "countr(ies)" both become "countri". */
 static int singular_length(const char *w, int n)
 {
     if (n > 4 && ends_with(w, n, "ies"))
@@ -39,7 +38,7 @@ static uint32_t hash_word(const char *w, int n)
     int end = singular_length(w, n);
 
     for (int i = 0; i < end; i++) {
-        char c = i == end - 1 && w[i] == 'y' ? 'i' : w[i]; /* the y that a plural turns into ies */
+        char c = i == end - 1 && w[i] == 'y' ? 'i' : w[i]; /* a final y, which the plural turns into ies */
         h = (h ^ (unsigned char)c) * 16777619u;
     }
     return h;
@@ -50,18 +49,18 @@ uint32_t word_hash(const char *word)
     return hash_word(word, (int)strlen(word));
 }
 
-int words_read(const char *text, uint32_t *out, int most)
+int words_read(const char *text, uint32_t *out, int max)
 {
-    char word[NAME_MAX_LETTERS];
+    char word[NAME_MAX_CHARS];
     int len = 0, n = 0;
 
     for (const char *s = text;; s++) {
         unsigned char c = (unsigned char)*s;
         if (element_name_letter(*s)) {
-            if (len < NAME_MAX_LETTERS)
+            if (len < NAME_MAX_CHARS)
                 word[len++] = lower(c);
         } else if (len) {
-            if (n < most)
+            if (n < max)
                 out[n++] = hash_word(word, len);
             len = 0;
         }
@@ -70,14 +69,14 @@ int words_read(const char *text, uint32_t *out, int most)
     }
 }
 
-static void read_letters(struct element_name *n, const char *text)
+static void read_chars(struct element_name *n, const char *text)
 {
-    for (const char *s = text; *s && n->n_letters < NAME_MAX_LETTERS; s++)
+    for (const char *s = text; *s && n->n_chars < NAME_MAX_CHARS; s++)
         if (element_name_letter(*s))
-            n->letters[n->n_letters++] = lower((unsigned char)*s);
+            n->chars[n->n_chars++] = lower((unsigned char)*s);
 }
 
-/* Keeps the list sorted and without repeats; there are at most fifty. */
+/* Inserts into the sorted list without duplicates; it has at most fifty entries. */
 static void insert_trigram(struct element_name *n, uint32_t g)
 {
     int at = n->n_trigrams;
@@ -95,11 +94,11 @@ void element_name_read(struct element_name *n, const char *text)
 {
     *n = (struct element_name){ 0 };
     n->n_words = words_read(text, n->words, NAME_MAX_WORDS);
-    read_letters(n, text);
-    for (int i = -2; n->n_letters && i < n->n_letters; i++) {
+    read_chars(n, text);
+    for (int i = -2; n->n_chars && i < n->n_chars; i++) {
         uint32_t g = 0;
         for (int k = i; k < i + 3; k++)
-            g = g << 8 | (k >= 0 && k < n->n_letters ? (unsigned char)n->letters[k] : 1u);
+            g = g << 8 | (k >= 0 && k < n->n_chars ? (unsigned char)n->chars[k] : 1u);
         insert_trigram(n, g);
     }
 }
@@ -121,7 +120,7 @@ static bool has_word(const struct element_name *n, uint32_t word)
     return false;
 }
 
-/* How many distinct words of a are also in b (b = a: how many distinct words there are). */
+/* Number of distinct words of a that are also in b; with b = a, the number of distinct words. */
 static int shared_words(const struct element_name *a, const struct element_name *b)
 {
     int n = 0;
@@ -154,24 +153,24 @@ float element_name_trigrams(const struct element_name *a, const struct element_n
     return any ? (float)both / (float)any : 0;
 }
 
-/* Levenshtein over letters; one row of the table is kept. */
+/* Levenshtein distance over characters; only one row of the table is kept. */
 static int edit_distance(const struct element_name *a, const struct element_name *b)
 {
-    int row[NAME_MAX_LETTERS + 1];
+    int row[NAME_MAX_CHARS + 1];
 
-    for (int k = 0; k <= b->n_letters; k++)
+    for (int k = 0; k <= b->n_chars; k++)
         row[k] = k;
-    for (int i = 1; i <= a->n_letters; i++) {
+    for (int i = 1; i <= a->n_chars; i++) {
         int diagonal = row[0];
         row[0] = i;
-        for (int k = 1; k <= b->n_letters; k++) {
-            int change = diagonal + (a->letters[i - 1] != b->letters[k - 1]);
+        for (int k = 1; k <= b->n_chars; k++) {
+            int change = diagonal + (a->chars[i - 1] != b->chars[k - 1]);
             int skip = 1 + (row[k] < row[k - 1] ? row[k] : row[k - 1]);
             diagonal = row[k];
             row[k] = change < skip ? change : skip;
         }
     }
-    return row[b->n_letters];
+    return row[b->n_chars];
 }
 
 static void compare_words(struct name_similarity *s, const struct element_name *a, const struct element_name *b)
@@ -187,16 +186,16 @@ static void compare_words(struct name_similarity *s, const struct element_name *
     s->equal = a->n_words == b->n_words && memcmp(a->words, b->words, (size_t)a->n_words * sizeof *a->words) == 0;
 }
 
-static void compare_letters(struct name_similarity *s, const struct element_name *a, const struct element_name *b)
+static void compare_chars(struct name_similarity *s, const struct element_name *a, const struct element_name *b)
 {
-    int longer = a->n_letters > b->n_letters ? a->n_letters : b->n_letters;
-    int shorter = a->n_letters + b->n_letters - longer, prefix = 0, suffix = 0;
+    int longer = a->n_chars > b->n_chars ? a->n_chars : b->n_chars;
+    int shorter = a->n_chars + b->n_chars - longer, prefix = 0, suffix = 0;
 
     if (!longer)
         return;
-    while (prefix < shorter && a->letters[prefix] == b->letters[prefix])
+    while (prefix < shorter && a->chars[prefix] == b->chars[prefix])
         prefix++;
-    while (suffix < shorter && a->letters[a->n_letters - 1 - suffix] == b->letters[b->n_letters - 1 - suffix])
+    while (suffix < shorter && a->chars[a->n_chars - 1 - suffix] == b->chars[b->n_chars - 1 - suffix])
         suffix++;
     s->prefix = (float)prefix / (float)longer;
     s->suffix = (float)suffix / (float)longer;
@@ -212,7 +211,7 @@ struct name_similarity element_name_compare(const struct element_name *a, const 
 
     compare_words(&s, a, b);
     s.trigrams = element_name_trigrams(a, b);
-    compare_letters(&s, a, b);
+    compare_chars(&s, a, b);
     return s;
 }
 
@@ -224,17 +223,17 @@ struct name_similarity element_name_compare_words(const struct element_name *a, 
     return s;
 }
 
-/* Names that look alike. */
+/* Similar names. */
 
-/* A name filed under one of its keys; names that share a key stand together once sorted. */
+/* A name filed under one of its keys.  After sorting, names that share a key are adjacent. */
 struct filed {
     uint64_t key;
     int name;
 };
 
 enum {
-    WINDOW = 32, /* of the names that share a key, each is compared with this many that follow */
-    END_LETTERS = 4
+    WINDOW = 32, /* each name is compared with this many names behind it that share the key */
+    END_CHARS = 4
 };
 
 static int by_key(const void *x, const void *y)
@@ -245,28 +244,28 @@ static int by_key(const void *x, const void *y)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-static uint64_t letters_key(const struct element_name *n, int from, int to, uint64_t salt)
+static uint64_t chars_key(const struct element_name *n, int from, int to, uint64_t salt)
 {
     uint64_t h = 14695981039346656037u ^ salt;
     for (int i = from; i < to; i++)
-        h = (h ^ (unsigned char)n->letters[i]) * 1099511628211u;
+        h = (h ^ (unsigned char)n->chars[i]) * 1099511628211u;
     return h;
 }
 
-/* Files a name under its words, all its letters, its beginning and its end. */
+/* Files a name under its words, all its characters, its beginning and its end. */
 static int file_name(struct filed *out, const struct element_name *n, int name)
 {
-    int k = 0, end = n->n_letters < END_LETTERS ? n->n_letters : END_LETTERS;
+    int k = 0, end = n->n_chars < END_CHARS ? n->n_chars : END_CHARS;
 
     for (int i = 0; i < n->n_words; i++)
         out[k++] = (struct filed){ n->words[i], name };
-    out[k++] = (struct filed){ letters_key(n, 0, n->n_letters, 1), name };
-    out[k++] = (struct filed){ letters_key(n, 0, end, 2), name };
-    out[k++] = (struct filed){ letters_key(n, n->n_letters - end, n->n_letters, 3), name };
+    out[k++] = (struct filed){ chars_key(n, 0, n->n_chars, 1), name };
+    out[k++] = (struct filed){ chars_key(n, 0, end, 2), name };
+    out[k++] = (struct filed){ chars_key(n, n->n_chars - end, n->n_chars, 3), name };
     return k;
 }
 
-/* Above 0 when the two look alike, and then larger the more they do. */
+/* 0 if the names are not similar, otherwise larger the more similar they are. */
 static float likeness(const struct element_name *a, const struct element_name *b)
 {
     float trigrams = element_name_trigrams(a, b);
@@ -287,7 +286,7 @@ static float likeness(const struct element_name *a, const struct element_name *b
     return trigrams + (head ? 0.25f : 0) + 0.01f;
 }
 
-/* The best few others of one name. */
+/* The most similar other names of one name. */
 struct picks {
     float score[SIMILAR_MAX];
     int name[SIMILAR_MAX], n;
@@ -342,7 +341,7 @@ static void append_picks(const struct picks *picks, int from, int to, struct sim
         }
     if (*n > start)
         qsort(*pairs + start, (size_t)(*n - start), sizeof **pairs, by_pair);
-    for (int i = start; i < *n; i++) /* both ends may have picked each other */
+    for (int i = start; i < *n; i++) /* both names may have picked each other */
         if (kept == start || by_pair(&(*pairs)[kept - 1], &(*pairs)[i]) != 0)
             (*pairs)[kept++] = (*pairs)[i];
     *n = kept;

@@ -5,17 +5,17 @@
 #include <string.h>
 
 /*
- * Small fixed vocabularies: words, by their word_hash, to numbers that are not 0.
+ * A small fixed vocabulary: maps words, by their word_hash, to numbers other than 0.
  */
 enum { WORD_MAP_SLOTS = 1024 }; /* a power of two */
 
-/* Zeroed: empty. */
+/* A zeroed struct is empty. */
 struct word_map {
     uint32_t words[WORD_MAP_SLOTS], values[WORD_MAP_SLOTS];
     int n;
 };
 
-/* The word's slot, or the free one where it would be. */
+/* The slot of the word, or the free slot for it. */
 static uint32_t slot_of(const struct word_map *m, uint32_t word)
 {
     uint32_t i = word & (WORD_MAP_SLOTS - 1);
@@ -25,10 +25,10 @@ static uint32_t slot_of(const struct word_map *m, uint32_t word)
     return i;
 }
 
-/* Adds the bits of value to the value of each word of a text; words are separated by single spaces. */
+/* Adds the bits of value to the value of each word of a text, separated by single spaces. */
 static void word_map_add(struct word_map *m, const char *words, uint32_t value)
 {
-    char word[NAME_MAX_LETTERS];
+    char word[NAME_MAX_CHARS];
 
     while (*words) {
         size_t n = strcspn(words, " ");
@@ -43,13 +43,13 @@ static void word_map_add(struct word_map *m, const char *words, uint32_t value)
     }
 }
 
-/* 0 when the word is not there. */
+/* 0 if the word is absent. */
 static uint32_t word_map_find(const struct word_map *m, uint32_t word)
 {
     return m->values[slot_of(m, word)];
 }
 
-/* Meanings. */
+/* Meanings of names. */
 
 struct meaning_words {
     unsigned meaning;
@@ -145,9 +145,9 @@ unsigned asked_meaning(uint32_t word)
     return word_map_find(&asked, word);
 }
 
-/* Words that can be compared. */
+/* Words in comparable form. */
 
-enum { STEM_LETTERS = 3, MISTYPED_LETTERS = 5, SHORT_LETTERS = 3, LONGEST_SHORT = 5 };
+enum { STEM_CHARS = 3, MISTYPED_CHARS = 5, SHORT_CHARS = 3, LONGEST_SHORT = 5 };
 
 static const char function_words[] =
     "the a an of for in on at to and or is are was were be been do does did done we our us i me my you your it its they "
@@ -157,7 +157,7 @@ static const char function_words[] =
     "like want need see let know look up out if so s t d ll re ve about between among across within during through over "
     "under both same own such other another one ones but just some then out me";
 
-/* An abbreviation, and what it stands for. */
+/* Abbreviations with their long forms. */
 static const char *const abbreviations[][2] = {
     { "qty", "quantity" },
     { "amt", "amount" },
@@ -272,63 +272,63 @@ static void open_words(void)
 }
 
 struct ending {
-    const char *letters;
-    int left; /* letters that must remain */
+    const char *chars;
+    int left; /* number of characters that must remain */
 };
 
-/* Drops the first ending of a list that the word has. */
+/* Removes the first ending of the list that the word has. */
 static void drop(const char *w, int *n, const struct ending *list, int n_list)
 {
     for (int i = 0; i < n_list; i++) {
-        int k = (int)strlen(list[i].letters);
-        if (*n - k >= list[i].left && memcmp(w + *n - k, list[i].letters, (size_t)k) == 0) {
+        int k = (int)strlen(list[i].chars);
+        if (*n - k >= list[i].left && memcmp(w + *n - k, list[i].chars, (size_t)k) == 0) {
             *n -= k;
             return;
         }
     }
 }
 
-/* A crude stemmer: it need not yield words, only the same letters for related ones. */
+/* A crude stemmer.  It need not yield words, only the same characters for related words. */
 static uint32_t stem_hash(const char *word, int n)
 {
     static const struct ending plural[] = { { "ies", 3 }, { "sses", 1 }, { "ss", 1 }, { "es", 3 }, { "s", 3 } };
     static const struct ending derived[] = { { "ation", 4 }, { "ment", 3 }, { "ing", 3 }, { "ion", 4 },
                                              { "ance", 4 },  { "ed", 3 },   { "al", 4 } };
     static const struct ending doer[] = { { "er", 4 }, { "or", 4 } };
-    char w[NAME_MAX_LETTERS + 1];
+    char w[NAME_MAX_CHARS + 1];
 
     memcpy(w, word, (size_t)n);
     drop(w, &n, plural, ARRAY_LEN(plural));
     drop(w, &n, derived, ARRAY_LEN(derived));
-    while (n > STEM_LETTERS && strchr("yei", w[n - 1]))
+    while (n > STEM_CHARS && strchr("yei", w[n - 1]))
         n--;
     drop(w, &n, doer, ARRAY_LEN(doer));
-    if (n > STEM_LETTERS && w[n - 1] == w[n - 2])
+    if (n > STEM_CHARS && w[n - 1] == w[n - 2])
         n--;
     w[n] = 0;
     return word_hash(w);
 }
 
-/* Letters without the s of a plural. */
-static int singular_letters(const char *text)
+/* Number of characters without the s of a plural. */
+static int singular_chars(const char *text)
 {
     int n = (int)strlen(text);
 
     return n > 3 && text[n - 1] == 's' && text[n - 2] != 's' ? n - 1 : n;
 }
 
-static struct match_word make_word(char *letters, int n)
+static struct match_word make_word(char *chars, int n)
 {
-    letters[n] = 0;
-    uint32_t raw = word_hash(letters), place = word_map_find(&abbreviated, raw);
-    const char *text = place ? abbreviations[place - 1][1] : letters;
+    chars[n] = 0;
+    uint32_t raw = word_hash(chars), place = word_map_find(&abbreviated, raw);
+    const char *text = place ? abbreviations[place - 1][1] : chars;
 
     struct match_word w = { .word = word_hash(text),
                             .stem = stem_hash(text, (int)strlen(text)),
                             .function = word_map_find(&functions, raw) != 0,
                             .expanded = place != 0,
-                            .n = (uint8_t)singular_letters(text) };
-    memcpy(w.letters, text, w.n < MATCH_LETTERS ? w.n : MATCH_LETTERS);
+                            .n = (uint8_t)singular_chars(text) };
+    memcpy(w.chars, text, w.n < MATCH_CHARS ? w.n : MATCH_CHARS);
     return w;
 }
 
@@ -337,14 +337,14 @@ bool match_words_mistyped(const struct match_word *a, const struct match_word *b
     const struct match_word *more = a->n > b->n ? a : b, *less = more == a ? b : a;
     int start = 0, end = 0;
 
-    if (less->n < MISTYPED_LETTERS || more->n > less->n + 1 || more->n > MATCH_LETTERS)
+    if (less->n < MISTYPED_CHARS || more->n > less->n + 1 || more->n > MATCH_CHARS)
         return false;
-    while (start < less->n && a->letters[start] == b->letters[start])
+    while (start < less->n && a->chars[start] == b->chars[start])
         start++;
-    while (end < less->n - start && more->letters[more->n - 1 - end] == less->letters[less->n - 1 - end])
+    while (end < less->n - start && more->chars[more->n - 1 - end] == less->chars[less->n - 1 - end])
         end++;
-    bool swapped = more->n == less->n && less->n - start - end == 2 && a->letters[start] == b->letters[start + 1] &&
-                   a->letters[start + 1] == b->letters[start];
+    bool swapped = more->n == less->n && less->n - start - end == 2 && a->chars[start] == b->chars[start + 1] &&
+                   a->chars[start + 1] == b->chars[start];
     return more->n - start - end == 1 || swapped;
 }
 
@@ -364,24 +364,23 @@ static bool in_order(const char *part, int n, const char *whole, int of)
 
 bool match_words_shortened(const struct match_word *s, const struct match_word *whole)
 {
-    int n = s->n, of = whole->n < MATCH_LETTERS ? whole->n : MATCH_LETTERS;
+    int n = s->n, of = whole->n < MATCH_CHARS ? whole->n : MATCH_CHARS;
     bool vowels = false;
 
-    if (n < SHORT_LETTERS || n > LONGEST_SHORT || whole->n < n + 2 || s->letters[0] != whole->letters[0])
+    if (n < SHORT_CHARS || n > LONGEST_SHORT || whole->n < n + 2 || s->chars[0] != whole->chars[0])
         return false;
     for (int i = 0; i < n; i++)
-        vowels |= strchr("aeiou", s->letters[i]) != NULL;
-    return memcmp(s->letters, whole->letters, (size_t)n) == 0 ||
-           (!vowels && in_order(s->letters, n, whole->letters, of));
+        vowels |= strchr("aeiou", s->chars[i]) != NULL;
+    return memcmp(s->chars, whole->chars, (size_t)n) == 0 || (!vowels && in_order(s->chars, n, whole->chars, of));
 }
 
 bool match_word_is_year(const struct match_word *w)
 {
-    return w->n == 4 && (memcmp(w->letters, "19", 2) == 0 || memcmp(w->letters, "20", 2) == 0) &&
-           isdigit((unsigned char)w->letters[2]) && isdigit((unsigned char)w->letters[3]);
+    return w->n == 4 && (memcmp(w->chars, "19", 2) == 0 || memcmp(w->chars, "20", 2) == 0) &&
+           isdigit((unsigned char)w->chars[2]) && isdigit((unsigned char)w->chars[3]);
 }
 
-/* "number of" and "count of" ask for a number, whose name they are not. */
+/* "number of" and "count of" ask for a count and are not part of a name. */
 static void mark_counting(struct match_word *words, int n)
 {
     uint32_t number = word_hash("number"), count = word_hash("count"), of = word_hash("of");
@@ -391,28 +390,28 @@ static void mark_counting(struct match_word *words, int n)
             words[i].function = true;
 }
 
-static int read_words(const char *text, struct match_word *out, int most)
+static int read_words(const char *text, struct match_word *out, int max)
 {
-    char letters[NAME_MAX_LETTERS + 1];
+    char chars[NAME_MAX_CHARS + 1];
     int len = 0, n = 0;
 
     open_words();
     for (const char *s = text;; s++) {
         bool letter = element_name_letter(*s);
-        if (len && n < most && (!letter || joint(text, s))) {
-            out[n++] = make_word(letters, len);
+        if (len && n < max && (!letter || joint(text, s))) {
+            out[n++] = make_word(chars, len);
             len = 0;
         }
-        if (letter && len < NAME_MAX_LETTERS)
-            letters[len++] = (char)((unsigned char)*s < 0x80 ? tolower((unsigned char)*s) : *s);
-        if (!*s || n == most)
+        if (letter && len < NAME_MAX_CHARS)
+            chars[len++] = (char)((unsigned char)*s < 0x80 ? tolower((unsigned char)*s) : *s);
+        if (!*s || n == max)
             return n;
     }
 }
 
-int match_words_read(const char *text, struct match_word *out, int most)
+int match_words_read(const char *text, struct match_word *out, int max)
 {
-    int n = read_words(text, out, most);
+    int n = read_words(text, out, max);
 
     mark_counting(out, n);
     return n;

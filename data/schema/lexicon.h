@@ -1,5 +1,7 @@
 /*
- * lexicon.h - English words of names and questions: their meanings, abbreviations and stems.
+ * lexicon.h - English words of names and questions: meanings, abbreviations and stems.
+ *
+ * The vocabularies are constants of the program and are indexed on first use, also by several threads.  Nothing fails.
  */
 #ifndef DATA_SCHEMA_LEXICON_H
 #define DATA_SCHEMA_LEXICON_H
@@ -7,10 +9,10 @@
 #include "data/schema/element_name.h"
 
 /*
- * Coarse meanings of names, from a lexicon of head nouns: two columns may be confused although they
- * share no word (price and cost, town and city).
+ * Coarse meanings of names by their head nouns.  Two columns may be confused although they share no word (price and
+ * cost, town and city).
  */
-/* A name may have several meanings ("state" is a place or a status): a set of bits. */
+/* A set of bits, since a name may have several meanings ("state" is a place or a status). */
 enum name_meaning {
     MEANS_MONEY = 1 << 0,
     MEANS_QUANTITY = 1 << 1,
@@ -27,39 +29,40 @@ enum name_meaning {
 };
 enum { NAME_MEANINGS = 12 };
 
-/* Meanings of one word, by its word_hash; 0 when the lexicon lacks it. */
+/* The meanings of a word by its word_hash; 0 if the lexicon lacks it. */
 unsigned word_meaning(uint32_t word);
-/* Those of the last word, or, when it has none, of all words together. */
+/* The meanings of the last word or, if it has none, of all words together. */
 unsigned name_meaning(const struct element_name *n);
-/* Meanings that an interrogative word asks for ("when", "who", "where", "much"); 0 for any other word. */
+/* The meanings that an interrogative asks for ("when", "who", "where", "much"); 0 for other words. */
 unsigned asked_meaning(uint32_t word);
 
 /*
- * The words of names and questions, in forms that can be compared although people write them
- * differently: plural or not, abbreviated (qty, addr), derived (ship, shipped, shipping), joined (shipDate).
+ * Words in a form that can be compared despite different spellings: plural, abbreviated (qty, addr), derived (ship,
+ * shipped, shipping) or joined (shipDate).
  */
-enum { MATCH_LETTERS = 16 };
+enum { MATCH_CHARS = 16 };
 
-/* Two words are the same if `word` is equal, and related if `stem` is. */
+/* Two words are equal if `word` is equal, and related if `stem` is equal. */
 struct match_word {
-    uint32_t word; /* word_hash of the singular, of what an abbreviation stands for */
-    uint32_t stem; /* hash of what remains without endings such as -ed, -ing, -er, -ment */
-    bool function; /* it holds sentences together and names nothing ("the", "which", "show", "per") */
-    bool expanded; /* it is an abbreviation */
-    uint8_t n;     /* letters, of which the first are kept */
-    char letters[MATCH_LETTERS];
+    uint32_t word; /* word_hash of the singular; of an abbreviation, that of its long form */
+    uint32_t stem; /* hash of the word without endings such as -ed, -ing, -er, -ment */
+    bool function; /* a function word, which names nothing ("the", "which", "show", "per") */
+    bool expanded; /* the word is an abbreviation */
+    uint8_t n;     /* number of characters; the first MATCH_CHARS are stored */
+    char chars[MATCH_CHARS];
 };
 
 enum { QUESTION_WORDS = 64 };
 
-/* Whether one letter, or two neighbours that changed places, makes words of five letters or more different. */
+/* Whether two words of five characters or more differ by one character or by two swapped neighbours. */
 bool match_words_mistyped(const struct match_word *a, const struct match_word *b);
-/* Whether a short word may be an abbreviation of another one: its beginning (dep, departure), or some consonants of it
- * in order (bkg, booking). */
+/* Whether a short word may abbreviate another one: as its beginning (dep, departure) or as consonants of it in order
+ * (bkg, booking). */
 bool match_words_shortened(const struct match_word *short_word, const struct match_word *whole);
-/* Whether it is a number that looks like a year. */
+/* Whether the word is a number that looks like a year. */
 bool match_word_is_year(const struct match_word *w);
-/* Words of a text in order, split where small letters meet capitals, cut after `most`; how many there are. */
-int match_words_read(const char *text, struct match_word *out, int most);
+/* Writes the first `max` words of a text in order, also split between a small letter and a capital.  Returns their
+ * number. */
+int match_words_read(const char *text, struct match_word *out, int max);
 
 #endif

@@ -7,16 +7,16 @@
 
 enum { QUESTION_MAX_WORDS = 128 };
 
-/* A question's words that count. */
+/* The content words of a question. */
 struct question_words {
     uint32_t list[QUESTION_MAX_WORDS];
     int n;
 };
 
-/* A name's words that count, and which of them the question has. */
+/* The content words of a name, and which of them the question mentions. */
 struct mentioned_name {
     uint32_t words[NAME_MAX_WORDS];
-    bool said[NAME_MAX_WORDS];
+    bool mentioned[NAME_MAX_WORDS];
     int n;
     bool phrase;
 };
@@ -29,7 +29,7 @@ static bool among(const uint32_t *words, int n, uint32_t word)
     return false;
 }
 
-/* Drops words that hold a phrase together but name nothing. */
+/* Removes words that connect others but name nothing. */
 static int drop_glue(uint32_t *words, int n)
 {
     static const char *const glue[] = { "a", "an", "the", "of", "in", "on", "at", "to", "for", "by", "and", "or" };
@@ -62,7 +62,7 @@ static void read_name(struct mentioned_name *name, const char *text, const struc
             name->words[kept++] = name->words[i];
     name->n = kept;
     for (int i = 0; i < kept; i++)
-        name->said[i] = among(question->list, question->n, name->words[i]);
+        name->mentioned[i] = among(question->list, question->n, name->words[i]);
 }
 
 /* The caller frees. */
@@ -78,17 +78,17 @@ static struct mentioned_name *read_names(const struct schema *s, const char *que
     return names;
 }
 
-/* How many words, and how many of them the question has. */
+/* Number of words, and how many of them the question mentions. */
 struct word_count {
-    int said, all;
+    int mentioned, all;
 };
 
 static float share(struct word_count t)
 {
-    return t.all ? (float)t.said / (float)t.all : 0;
+    return t.all ? (float)t.mentioned / (float)t.all : 0;
 }
 
-/* Of a's words: those that b has too, and those that it has not. */
+/* Counts the words of a that b shares and those that only a has. */
 static void compare(const struct mentioned_name *a, const struct mentioned_name *b, struct word_count *shared,
                     struct word_count *own)
 {
@@ -96,7 +96,7 @@ static void compare(const struct mentioned_name *a, const struct mentioned_name 
     for (int i = 0; i < a->n; i++) {
         struct word_count *t = among(b->words, b->n, a->words[i]) ? shared : own;
         t->all++;
-        t->said += a->said[i];
+        t->mentioned += a->mentioned[i];
     }
 }
 
@@ -144,7 +144,7 @@ void mention_features(const struct schema *s, const char *question, const struct
     free(names);
 }
 
-/* The greatest of some shares, whose it is, and the greatest of all the others'. */
+/* The largest of several values with its owner, and the largest of the other owners' values. */
 struct top_share {
     float first, second;
     int who;
@@ -168,14 +168,14 @@ static float best_but(const struct top_share *b, int who)
     return b->who == who ? b->second : b->first;
 }
 
-/* What stands around the elements of a schema: greatest shares among the columns of each table, and by table of each
- * group; and how many elements of a group have each of the question's words. */
+/* The context of each element: the largest shares among the columns of each table and among the tables of each group,
+ * and the number of elements of a group that have each word of the question. */
 struct surroundings {
     const struct schema *schema;
     const struct question_words *question;
-    const int *group; /* NULL: all tables are one */
+    const int *group; /* NULL: all tables form one group */
     struct top_share *columns, *by_table;
-    int *holders; /* [groups, words] */
+    int *holders; /* [groups * words] */
 };
 
 static int group_of(const struct surroundings *a, int node)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    BEST_KEPT = 4, /* elements of the best fits that are kept for a word */
-    BESIDE = 3,    /* words from the anchor to a word beside it, at most */
+    BEST_KEPT = 4, /* number of best elements that are kept for each word */
+    BESIDE = 3,    /* maximum distance in words from the anchor to a word beside it */
     NO_WORD = -1
 };
 static const float MISSED = 0.3F, RELATED = 0.7F, EQUAL_FIT = 0.01F, CROWD = 0.15F;
@@ -17,22 +17,22 @@ struct name {
     struct match_word words[NAME_MAX_WORDS];
     int n;
     unsigned meaning;
-    bool repeats; /* a column named as its table, or after another table alone, which it refers to */
+    bool repeats; /* a column whose name only repeats that of its table, or of a table that it refers to */
 };
 
 struct match_names {
     const struct schema *schema;
-    struct name *list; /* tables first */
+    struct name *list; /* tables first, then columns */
     int n;
 };
 
-/* How a name and the question agree; words of the question are bits, by their place. */
+/* The match of a name with the question.  Words of the question are bits by their position. */
 struct hit {
     uint64_t own;
     float cover, missed, fit;
 };
 
-/* The elements of one sort that have a word of the question, best fit first. */
+/* The elements of one sort (tables or columns) that have a word of the question, best fit first. */
 struct word_rivals {
     int element[BEST_KEPT], n, all, tied;
     float fit[BEST_KEPT];
@@ -42,14 +42,14 @@ struct match {
     const struct match_names *names;
     struct match_word words[QUESTION_WORDS];
     int n;
-    uint64_t content, distinct; /* distinct: the first place of each word of content */
+    uint64_t content, distinct; /* distinct: the first position of each content word */
     uint64_t known, in_tables;  /* words that some element, or some table, has */
     unsigned asked;
-    uint64_t *of_columns; /* [tables] words that columns of the table have */
+    uint64_t *of_columns; /* [n_tables] words that columns of the table have */
     struct hit *hits;
     struct word_rivals columns[QUESTION_WORDS], tables[QUESTION_WORDS];
     bool corrected;
-    float best; /* greatest MATCH_TOP */
+    float best; /* largest MATCH_TOP */
 };
 
 static uint64_t bit(int i)
@@ -57,7 +57,7 @@ static uint64_t bit(int i)
     return UINT64_C(1) << i;
 }
 
-/* Function words are dropped where others remain, and so is the "id" of a key. */
+/* Drops function words unless no others remain, and the "id" of a key. */
 static void read_name(struct name *name, const char *text)
 {
     struct match_word all[NAME_MAX_WORDS];
@@ -76,7 +76,7 @@ static void read_name(struct name *name, const char *text)
     name->meaning = name_meaning(&whole);
 }
 
-/* Every word of one name is in the other. */
+/* Whether every word of one name is in the other. */
 static bool within(const struct name *a, const struct name *b)
 {
     for (int i = 0; i < a->n; i++) {
@@ -89,7 +89,7 @@ static bool within(const struct name *a, const struct name *b)
     return a->n > 0;
 }
 
-/* A key that is named after the table that it refers to says no more than the table's name does. */
+/* A key that is named after the table that it refers to adds nothing to the table's name. */
 static void mark_repeats(struct match_names *m)
 {
     const struct schema *s = m->schema;
@@ -170,12 +170,12 @@ static const struct hit *table_hit(const struct match *m, int element)
     return &m->hits[schema_table_of(m->names->schema, element)];
 }
 
-static bool stands_for(const struct match_word *name, const struct match_word *said)
+static bool stands_for(const struct match_word *name, const struct match_word *mentioned)
 {
-    return match_words_mistyped(said, name) || match_words_shortened(name, said);
+    return match_words_mistyped(mentioned, name) || match_words_shortened(name, mentioned);
 }
 
-/* A word that no name has is taken for one of which it is a misspelling, or that may be its abbreviation. */
+/* Replaces a word that no name has by a name's word that it misspells or abbreviates. */
 static void correct_words(struct match *m)
 {
     for (uint64_t free = m->content & ~m->known; free; free &= free - 1) {
@@ -214,8 +214,8 @@ static void meet_all(struct match *m)
         struct hit *h = &m->hits[i];
         if (i >= tables)
             m->of_columns[schema_table_of(m->names->schema, i)] |= h->own;
-        float said = i < tables ? 0 : table_hit(m, i)->cover;
-        h->fit = (float)words_in(m, h->own | table_hit(m, i)->own) + said - MISSED * h->missed;
+        float mentioned = i < tables ? 0 : table_hit(m, i)->cover;
+        h->fit = (float)words_in(m, h->own | table_hit(m, i)->own) + mentioned - MISSED * h->missed;
     }
 }
 
@@ -241,7 +241,8 @@ static struct word_rivals *rivals_of(struct match *m, int element, int word)
     return element < m->names->schema->n_tables ? &m->tables[word] : &m->columns[word];
 }
 
-/* Whether an element counts as one that has the word: a column that repeats a table's name does not have that one. */
+/* Whether an element counts as having the word.  A column that repeats the name of a table does not count for that
+ * name. */
 static bool holds(const struct match *m, int element, int word)
 {
     return (m->hits[element].own & bit(word)) && !(m->names->list[element].repeats && (m->in_tables & bit(word)));
@@ -262,8 +263,8 @@ static void count_rivals(struct match *m)
     }
 }
 
-/* The worth of a tie of a word's best elements, or of its two best ones. */
-static float top_worth(const struct word_rivals *r, float less)
+/* The score of a tie of the best elements of a word, or of its two best elements. */
+static float top_score(const struct word_rivals *r, float less)
 {
     if (r->all < 2 || less < r->fit[1] - EQUAL_FIT)
         return 0;
@@ -274,8 +275,8 @@ static float top_worth(const struct word_rivals *r, float less)
 static void find_best(struct match *m)
 {
     for (int w = 0; w < m->n; w++) {
-        m->best = fmaxf(m->best, m->columns[w].all > 1 ? top_worth(&m->columns[w], m->columns[w].fit[1]) : 0);
-        m->best = fmaxf(m->best, m->tables[w].all > 1 ? top_worth(&m->tables[w], m->tables[w].fit[1]) : 0);
+        m->best = fmaxf(m->best, m->columns[w].all > 1 ? top_score(&m->columns[w], m->columns[w].fit[1]) : 0);
+        m->best = fmaxf(m->best, m->tables[w].all > 1 ? top_score(&m->tables[w], m->tables[w].fit[1]) : 0);
     }
 }
 
@@ -301,9 +302,9 @@ static int find_anchor(struct match *m, int u, int v)
         const struct word_rivals *r = rivals_of(m, u, w);
         if (!r->all || !holds(m, u, w) || !holds(m, v, w))
             continue;
-        float worth = less - r->fit[0] - EQUAL_FIT * (float)r->all;
-        if (worth > best) {
-            best = worth;
+        float score = less - r->fit[0] - EQUAL_FIT * (float)r->all;
+        if (score > best) {
+            best = score;
             anchor = w;
         }
     }
@@ -316,7 +317,7 @@ static bool ends(const struct match *m, int element, int word)
     return name->n && name->words[name->n - 1].stem == m->words[word].stem;
 }
 
-/* 1 / distance from a word to the nearest of others; 0 where there is none. */
+/* 1 / distance from a word to the nearest of other words; 0 if there are none. */
 static float nearness(uint64_t words, int from)
 {
     uint64_t before = words & (bit(from) - 1), after = words & ~(bit(from) | (bit(from) - 1));
@@ -329,7 +330,7 @@ static float nearness(uint64_t words, int from)
     return before || after ? 1 / (float)distance : 0;
 }
 
-/* Three features of a word beside the anchor; NO_WORD: all stay 0. */
+/* Writes the three features of a word beside the anchor.  They stay 0 for NO_WORD. */
 static void describe_beside(float *out, const struct match *m, int u, int v, int word)
 {
     if (word == NO_WORD)
@@ -370,7 +371,7 @@ static void describe_anchor(float *out, struct match *m, int u, int v, int ancho
     out[MATCH_TIE] = fminf(a->fit, b->fit) >= r->fit[0] - EQUAL_FIT;
     out[MATCH_TIED] = clip(log2f((float)r->tied) / 4);
     out[MATCH_HITS] = clip(log2f((float)r->all) / 5);
-    out[MATCH_TOP] = top_worth(r, fminf(a->fit, b->fit));
+    out[MATCH_TOP] = top_score(r, fminf(a->fit, b->fit));
     out[MATCH_BEST] = out[MATCH_TOP] > 0 && out[MATCH_TOP] >= m->best - EQUAL_FIT;
     put(out, MATCH_NEAR_MORE, nearness(table_hit(m, u)->own & ~bit(anchor), anchor),
         nearness(table_hit(m, v)->own & ~bit(anchor), anchor));
@@ -378,7 +379,7 @@ static void describe_anchor(float *out, struct match *m, int u, int v, int ancho
     describe_beside(out + MATCH_AFTER_FREE, m, u, v, word_after(beside, anchor));
 }
 
-/* The best fit of any other element that has one of the words; -HUGE_VALF where there is none. */
+/* The best fit of another element that has one of the words; -HUGE_VALF if there is none. */
 static float best_other(struct match *m, int u, int v, uint64_t words)
 {
     float best = -HUGE_VALF;
@@ -394,7 +395,7 @@ static float best_other(struct match *m, int u, int v, uint64_t words)
     return best;
 }
 
-/* Evidence of the question's other words for one table or the other. */
+/* Evidence of the question's other words for one of the two tables. */
 static void describe_context(float *out, const struct match *m, int u, int v)
 {
     const struct schema *s = m->names->schema;

@@ -23,7 +23,7 @@ static uint32_t hash_text(const char *s)
     return h;
 }
 
-/* The slot of db_id, or the free one where it would go. */
+/* The slot of db_id, or the free slot for it. */
 static int *find_slot(const struct schema_set *s, const char *db_id)
 {
     uint32_t mask = (uint32_t)s->n_slots - 1;
@@ -147,17 +147,17 @@ bool schema_column_is_key(const struct schema *s, int column)
     return key;
 }
 
-/* One entry of a tables.json while it is read; `where` opens its messages. */
+/* An entry of a tables.json while it is read; `where` opens its messages. */
 struct tables_entry {
     struct schema_build build;
     const json_t *json;
     char where[512];
-    int *columns; /* position in column_names_original -> built column, -1 for "*" */
+    int *columns; /* position in column_names_original -> number of the built column, -1 for "*" */
     int n_columns;
-    bool texts_agree; /* the natural names stand in the order of the original ones */
+    bool texts_agree; /* the natural names have the order of the original names */
 };
 
-/* The table that a [table, name] pair names; -2 when it is no such pair. */
+/* The table number of a [table, name] pair; -2 if it is not such a pair. */
 static json_int_t pair_table(const json_t *pairs, size_t i)
 {
     const json_t *pair = json_array_get(pairs, i), *table = json_array_get(pair, 0);
@@ -170,8 +170,7 @@ static const char *pair_name(const json_t *pairs, size_t i)
     return json_string_value(json_array_get(json_array_get(pairs, i), 1));
 }
 
-/* Spider's own formula_1 lists its natural names in another order than the original ones: whole lists that do so are
- * of no use. */
+/* Spider's formula_1 lists its natural names in another order than the original names.  Such lists are not used. */
 static bool texts_agree(const json_t *names, const json_t *texts)
 {
     for (size_t i = 0; i < json_array_size(names); i++)
@@ -180,20 +179,20 @@ static bool texts_agree(const json_t *names, const json_t *texts)
     return true;
 }
 
-/* Two lists of one length, the original names and the natural ones; -1 with an error. */
-static int get_lists(const struct tables_entry *e, const char *kind, json_t **names, json_t **texts, struct error *err)
+/* Reads two lists of the same length: the original names and the natural names.  -1 with an error. */
+static int get_lists(const struct tables_entry *e, const char *sort, json_t **names, json_t **texts, struct error *err)
 {
     char field[64];
 
-    snprintf(field, sizeof field, "%s_names_original", kind);
+    snprintf(field, sizeof field, "%s_names_original", sort);
     *names = json_get_array(e->json, field, e->where, err);
-    snprintf(field, sizeof field, "%s_names", kind);
+    snprintf(field, sizeof field, "%s_names", sort);
     *texts = *names ? json_get_array(e->json, field, e->where, err) : NULL;
     if (!*texts)
         return -1;
     if (json_array_size(*names) != json_array_size(*texts))
-        return error_set(err, EXIT_CODE_DATA, "%s: %s_names has %zu entries, %s_names_original has %zu", e->where, kind,
-                         json_array_size(*texts), kind, json_array_size(*names));
+        return error_set(err, EXIT_CODE_DATA, "%s: %s_names has %zu entries, %s_names_original has %zu", e->where, sort,
+                         json_array_size(*texts), sort, json_array_size(*names));
     return 0;
 }
 
@@ -207,7 +206,7 @@ static int read_tables(struct tables_entry *e, struct error *err)
         const char *name = json_string_value(json_array_get(names, i));
         const char *text = json_string_value(json_array_get(texts, i));
         if (!name || !text)
-            return error_set(err, EXIT_CODE_DATA, "%s: table %zu: names must be strings", e->where, i);
+            return error_set(err, EXIT_CODE_DATA, "%s: table %zu: expected names that are strings", e->where, i);
         schema_build_table(&e->build, name, e->texts_agree ? text : NULL);
     }
     return 0;
@@ -221,16 +220,17 @@ static int read_column(struct tables_entry *e, size_t i, const json_t *names, co
 
     if (table == -2 || pair_table(texts, i) == -2)
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: column %zu: column_names_original and column_names must hold [table, name]", e->where, i);
+                         "%s: column %zu: expected [table, name] in column_names_original and column_names", e->where,
+                         i);
     if (!type)
-        return error_set(err, EXIT_CODE_DATA, "%s: column_types: entry %zu must be a string", e->where, i);
+        return error_set(err, EXIT_CODE_DATA, "%s: column_types: entry %zu: expected a string", e->where, i);
     e->columns[i] = -1;
     if (table == -1 && i == 0)
         return 0; /* "*" */
     const char *name = pair_name(names, i), *text = e->texts_agree ? pair_name(texts, i) : NULL;
     if (table < 0 || table >= e->build.n_tables)
-        return error_set(err, EXIT_CODE_DATA, "%s: column %zu (%s): table %lld, there are %d", e->where, i, name,
-                         (long long)table, e->build.n_tables);
+        return error_set(err, EXIT_CODE_DATA, "%s: column %zu (%s): expected a table number below %d, got %lld",
+                         e->where, i, name, e->build.n_tables, (long long)table);
     e->columns[i] = schema_build_column(&e->build, (int)table, name, text, column_type_of(type));
     return 0;
 }
@@ -352,7 +352,7 @@ int schema_set_open(struct schema_set *s, const char *path, struct error *err)
     return rc;
 }
 
-/* A schema as an entry of a tables.json. */
+/* Writing a schema as an entry of a tables.json. */
 
 static json_t *table_and_name(int table, const char *name)
 {
@@ -453,7 +453,7 @@ static int table_at(const struct schema *s, int column)
     return s->columns[column].table;
 }
 
-/* Tables without a key to or from another one, behind the first of them. */
+/* Puts all tables without a key to or from another table into one group. */
 static void join_keyless(const struct schema *s, int *group)
 {
     bool *keyed = xcalloc((size_t)s->n_tables, sizeof *keyed);
@@ -470,7 +470,7 @@ static void join_keyless(const struct schema *s, int *group)
     free(keyed);
 }
 
-/* By disjoint sets. */
+/* Groups are found by disjoint sets. */
 int *schema_groups(const struct schema *s)
 {
     int *group = xmalloc((size_t)(s->n_tables + 1) * sizeof *group);

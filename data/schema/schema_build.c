@@ -33,8 +33,8 @@ static size_t add_text(struct schema_build *b, const char *s, size_t n)
     return at;
 }
 
-/* A new word starts at an upper-case letter after a small one or a digit, and at the last of several before a small
- * one. */
+/* A new word starts at a capital behind a small letter or a digit, and at the last of several capitals before a small
+ * letter. */
 static bool starts_word(const char *name, size_t i)
 {
     if (i == 0 || !isupper((unsigned char)name[i]))
@@ -128,7 +128,7 @@ void schema_build_foreign_key(struct schema_build *b, int from, int to)
     b->foreign_keys[b->n_foreign_keys++] = (struct schema_foreign_key){ from, to };
 }
 
-/* Counting sort by table: the new number of each column, and the tables' ranges. */
+/* Counting sort by table: writes the ranges of the tables and returns the new number of each column. */
 static int *place_columns(const struct schema_build *b, struct schema_table *tables)
 {
     int *place = xcalloc((size_t)b->n_columns + 1, sizeof *place);
@@ -192,7 +192,7 @@ static bool has_word(const char *declared, const char *word)
     return strcasestr(declared, word) != NULL;
 }
 
-/* The order in which Spider's own converter asks. */
+/* Tests in the order of Spider's own converter. */
 enum column_type column_type_of(const char *declared)
 {
     static const char *const text[] = { "char", "text", "var", "clob" };
@@ -244,7 +244,7 @@ struct join {
     const struct schema *const *schemas;
     int n;
     struct schema_build build;
-    char **names; /* of the tables so far */
+    char **names; /* names of the tables so far */
     int n_names, cap;
 };
 

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 
 enum {
-    ACROSS = 3, /* boxes side by side */
+    ACROSS = 3, /* boxes in a row */
     WIDTH = 230,
-    ASIDE = 36, /* room between boxes, */
-    BELOW = 26, /* and between rows of them */
+    ASIDE = 36, /* space between boxes */
+    BELOW = 26, /* space between rows of boxes */
     MARGIN = 22,
     LINE = 18,
-    PLACES = 25, /* of a name; letters that are wider still are clipped */
-    TITLE = 200, /* of it where a pointer rests on it */
+    PLACES = 25, /* maximum width of a name in characters; wider characters are clipped */
+    TITLE = 200, /* maximum characters of the tooltip with the full name */
 };
 
 const char schema_drawing_style[] =
@@ -22,7 +22,7 @@ const char schema_drawing_style[] =
     ".schema .box,.schema .key{fill:none;stroke:currentColor;stroke-opacity:.45}"
     ".schema .named{fill:#e69f00;fill-opacity:.4}.schema .gold{fill:none;stroke:#2a8fd0;stroke-width:2}";
 
-/* What is shown of many: the lower the rank, the rather. */
+/* Priority of a table or column: lower ranks are shown first. */
 enum rank { MARKED, BESIDE, OTHER, LEFT_OUT };
 
 struct box {
@@ -33,10 +33,10 @@ struct box {
 struct drawing {
     const struct schema *schema;
     const uint8_t *marks;
-    uint8_t *tables, *columns; /* ranks of each */
+    uint8_t *tables, *columns; /* rank of each */
     struct box boxes[SCHEMA_DRAWN_TABLES];
     int n_boxes;
-    int *box; /* [n_tables]: its number, -1 where a table is not shown */
+    int *box; /* [n_tables] number of its box; -1: not shown */
     int width, height;
     struct strings text;
 };
@@ -51,14 +51,14 @@ static int mark_of_column(const struct drawing *d, int column)
     return mark_of(d, d->schema->n_tables + column);
 }
 
-/* What is not among the first `most` by rank, or ranks behind `last`, is left out. */
-static void keep_first(uint8_t *rank, int n, int most, enum rank last)
+/* Omits everything but the first `max` by rank, and ranks behind `last`. */
+static void keep_first(uint8_t *rank, int n, int max, enum rank last)
 {
     int kept = 0;
 
     for (enum rank r = MARKED; r < LEFT_OUT; r++)
         for (int i = 0; i < n; i++)
-            if (rank[i] == r && (r > last || kept++ >= most))
+            if (rank[i] == r && (r > last || kept++ >= max))
                 rank[i] = LEFT_OUT;
 }
 
@@ -80,7 +80,7 @@ static void rank_columns(struct drawing *d)
     }
 }
 
-/* Whether any is marked, itself or in a column. */
+/* Ranks the tables.  Returns whether any table or column is marked. */
 static bool rank_tables(struct drawing *d)
 {
     const struct schema *s = d->schema;
@@ -151,7 +151,7 @@ static void place(struct drawing *d)
     d->height = y + tallest + MARGIN / 2 + (d->n_boxes < d->schema->n_tables ? LINE : 0);
 }
 
-/* A row of a box, in the box's own coordinates; row 0 is the table's name. */
+/* Draws a row of a box in the box's coordinates; row 0 is the name of the table. */
 static void draw_row(FILE *f, struct drawing *d, int row, int mark, const char *name)
 {
     const char *shown = text_shorten(&d->text, name, PLACES);
@@ -193,7 +193,7 @@ static void draw_box(FILE *f, struct drawing *d, const struct box *b)
     fputs("</svg>\n", f);
 }
 
-/* The height at which a key's line meets its box: that of the column, or of the row that stands for it. */
+/* The height at which the line of a key meets its box: the row of the column, or the last row if it is not shown. */
 static int end_of(const struct box *b, int column)
 {
     int row = 0;
@@ -203,7 +203,7 @@ static int end_of(const struct box *b, int column)
     return b->y + 12 + (row + 1) * LINE;
 }
 
-/* From side to side, or on the left where one box stands above the other. */
+/* Draws the line from side to side, or on the left if one box is above the other. */
 static void draw_key(FILE *f, const struct drawing *d, int from, int to)
 {
     const struct schema *s = d->schema;

@@ -22,7 +22,7 @@ static void add(struct edge_list *d, int from, int to, enum schema_edge_type typ
     d->edges[d->n++] = (struct schema_edge){ d->node[from], d->node[to], (int32_t)type };
 }
 
-/* type from -> to and, when both ways are wanted, its reverse, which is the next number. */
+/* Adds an edge and, if `both`, its reverse, whose type is the next number. */
 static void add_ways(struct edge_list *d, int from, int to, enum schema_edge_type type, bool both)
 {
     add(d, from, to, type);
@@ -57,7 +57,7 @@ static void add_foreign_keys(struct edge_list *d, const struct schema *s, enum g
     }
 }
 
-/* Within groups: what has no key to a table changes nothing that the graph makes of it. */
+/* Adds similar names within groups, so that tables without a key to a group do not change its edges. */
 static void add_similar(struct edge_list *d, const struct schema *s)
 {
     int n_elements = s->n_tables + s->n_columns, n = 0, cap = 0, *group = schema_groups(s);
@@ -88,7 +88,7 @@ static int by_target(const void *x, const void *y)
     return (a->type > b->type) - (a->type < b->type);
 }
 
-/* Sorts, drops loops and repeats, and writes each edge `times` times with one loop per node. */
+/* Sorts, removes loops and duplicates, and writes each edge `times` times with one loop for each node. */
 static void finish(struct schema_graph *g, struct edge_list *d, int n_nodes, int times)
 {
     int n = 0;
@@ -135,8 +135,8 @@ static struct named_element *sorted_names(const struct schema *s, int n)
     return list;
 }
 
-/* Gives elements of one name one node, numbered by first appearance, "*" among them, which is the last where no element
- * is called so; returns how many there are. */
+/* Gives elements of the same name one node, numbered by first appearance.  The node of "*" comes last unless an element
+ * has that name.  Returns the number of nodes. */
 static int merge_by_name(int32_t *node, const struct schema *s)
 {
     int n = s->n_tables + s->n_columns, nodes = 0;
@@ -174,7 +174,7 @@ void schema_graph_init(struct schema_graph *g, const struct schema *s, enum grap
     finish(g, &d, n_nodes, mode == GRAPH_COMPAT ? 2 : 1);
 }
 
-/* A set of node pairs a < b; slots hold a * n + b + 1, 0 when free. */
+/* A set of node pairs a < b.  A slot holds a * n + b + 1, or 0 if it is free. */
 struct pair_set {
     uint64_t *slots, mask;
 };
@@ -193,7 +193,7 @@ static bool pair_set_add(struct pair_set *p, uint64_t value)
 
 void schema_graph_init_random(struct schema_graph *g, int n, double mult, uint64_t seed)
 {
-    double most = 0.5 * n * (n - 1.0), wanted = floor(mult * n) < most ? floor(mult * n) : most;
+    double max = 0.5 * n * (n - 1.0), wanted = floor(mult * n) < max ? floor(mult * n) : max;
     struct rng rng = { .seed = seed };
     struct pair_set set = { .mask = 63 };
     struct edge_list d = { 0 };

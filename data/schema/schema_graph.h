@@ -1,9 +1,11 @@
 /*
- * schema_graph.h - a schema as a graph: one node per table, then one per column, and typed edges between them.
+ * schema_graph.h - a schema as a graph: a node for each table, then one for each column, with typed edges.
  *
- * Nodes are never merged by name and "*" is none of them.  Edges are unique: between two nodes in one direction there
- * is at most one, of the first type of the list below that applies; every node has a loop.  The thesis' other edge sets
- * are kept for comparison, and GRAPH_COMPAT, in which none of this holds, for parity with its released code.
+ * Nodes are not merged by name and "*" is not a node.  Edges are unique: from one node to another there is at most one
+ * edge, of the first type below that applies.  Every node has a loop.  Other modes reproduce the edge sets of Skadborg
+ * and Mortensen (Aalborg University).  GRAPH_COMPAT reproduces their released code, where none of these rules hold.
+ *
+ * The caller releases graphs.  Nothing fails.
  */
 #ifndef DATA_SCHEMA_SCHEMA_GRAPH_H
 #define DATA_SCHEMA_SCHEMA_GRAPH_H
@@ -11,28 +13,29 @@
 #include "data/schema/schema.h"
 
 enum schema_edge_type {
-    EDGE_BELONGS, /* column -> its table, where EDGE_PK does not stand instead */
+    EDGE_BELONGS, /* column -> its table, unless EDGE_PK applies */
     EDGE_BELONGS_REV,
-    EDGE_PK, /* table -> a column of its primary key */
+    EDGE_PK, /* table -> column of its primary key */
     EDGE_PK_REV,
-    EDGE_FK, /* referencing column -> referenced one */
+    EDGE_FK, /* referencing column -> referenced column */
     EDGE_FK_REV,
-    EDGE_TFK, /* table -> table, as their columns */
+    EDGE_TFK, /* referencing table -> referenced table */
     EDGE_TFK_REV,
     EDGE_SELF,
-    EDGE_SIMILAR, /* names of two tables or two columns that look alike, both ways */
+    EDGE_SIMILAR, /* two tables or two columns with similar names, both ways */
     SCHEMA_EDGE_TYPES
 };
 
 enum graph_mode {
-    GRAPH_TYPED, /* every type: ambit's own */
-    GRAPH_PAPER, /* pk, belongs and fk in one direction each, as the thesis' text has it */
-    GRAPH_MONO,  /* pk, table -> column, fk, tfk in one direction, as its code has it */
+    GRAPH_TYPED, /* all types: ambit's own graph */
+    GRAPH_PAPER, /* pk, belongs and fk in one direction each, as in the text of the thesis */
+    GRAPH_MONO,  /* pk, table -> column, fk, tfk in one direction, as in the code of the thesis */
     GRAPH_BI,    /* the same in both directions */
-    GRAPH_COMPAT /* what its code really makes: GRAPH_BI with nodes merged by name and every edge but loops twice */
+    GRAPH_COMPAT /* the effective graph of that code: GRAPH_BI with nodes merged by name and every edge but loops twice
+                  */
 };
 
-/* What GRAPH_COMPAT has a node for beside its elements' names; no edge but its loop is at it. */
+/* GRAPH_COMPAT adds a node of this name, which has a loop only. */
 #define SCHEMA_STAR "*"
 
 struct schema_edge {
@@ -40,18 +43,19 @@ struct schema_edge {
 };
 
 struct schema_graph {
-    struct schema_edge *edges; /* by target, then source */
+    struct schema_edge *edges; /* sorted by target, then source */
     int n_edges, n_nodes;
-    int32_t *node; /* element (tables first, then columns) -> node; the identity but in GRAPH_COMPAT, which numbers
-                      names in the order of their first elements, a "*" that is none of them behind them all */
+    int32_t
+        *node; /* element (tables first, then columns) -> node.  The identity, except in GRAPH_COMPAT: there names are
+                  numbered in the order of their first elements, and a "*" that is no element's name comes last. */
     int n_elements;
 };
 
-/* Never fails; the caller releases.  Time and memory grow with tables + columns + keys, never with their square. */
+/* The caller releases the graph.  Time and memory grow linearly with tables, columns and keys. */
 void schema_graph_init(struct schema_graph *g, const struct schema *s, enum graph_mode mode);
 /*
- * The ablation: n nodes with edges drawn at random, both directions of each, until there are at least mult * n (at most
- * half of all possible ones), then loops.  All have type EDGE_BELONGS but the loops.
+ * A random graph for ablations: n nodes and random edges in both directions until there are at least mult * n, but at
+ * most half of all possible ones; then loops.  All edges except loops have type EDGE_BELONGS.
  */
 void schema_graph_init_random(struct schema_graph *g, int n, double mult, uint64_t seed);
 /* Harmless on a zeroed struct. */

@@ -7,23 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names and keys of all elements, taken apart once. */
+/* Names and keys of all elements, computed once. */
 
-/* Two spellings of every element: as SQL writes it, and in natural words.  Relations hold when they hold in either. */
+/* Each element has two spellings, as in SQL and in natural words.  A relation holds if it holds in either spelling. */
 enum spelling { SPELLED_NAME, SPELLED_TEXT, SPELLINGS };
 
 struct pair_view {
     const struct schema *schema;
-    int n; /* elements */
+    int n; /* number of elements */
     struct element_name *names[SPELLINGS];
     uint64_t *keys[SPELLINGS];  /* element_name_key of the whole name */
-    uint64_t *bases[SPELLINGS]; /* the key of what remains without the aggregate word; 0 where there is no such word */
-    uint64_t *sets;             /* SPELLED_NAME keys of columns, ascending within each table */
-    bool *foreign;              /* columns that stand in a foreign key */
-    unsigned *meanings;         /* name_meaning of each element; of columns of a time type MEANS_TIME too */
+    uint64_t *bases[SPELLINGS]; /* key of the name without its aggregate word; 0 if it has none */
+    uint64_t *sets;             /* SPELLED_NAME keys of the columns, ascending within each table */
+    bool *foreign;              /* columns that are part of a foreign key */
+    unsigned *meanings;         /* name_meaning of each element, with MEANS_TIME for columns of a time type */
 };
 
-/* An element under a key; those of one key stand together once sorted. */
+/* An element with a key.  After sorting, elements with the same key are adjacent. */
 struct element_key {
     uint64_t key;
     int element;
@@ -44,7 +44,7 @@ static int element_key_compare(const void *x, const void *y)
     return (a->element > b->element) - (a->element < b->element);
 }
 
-/* "count", "number" and the like, which may stand before or behind what is counted. */
+/* Words such as "count" and "number", which stand before or behind the counted noun. */
 static bool is_counting_word(uint32_t word)
 {
     return word == word_hash("count") || word == word_hash("number") || word == word_hash("num") ||
@@ -138,7 +138,7 @@ static bool same_name(const struct pair_view *v, int a, int b)
     return v->keys[SPELLED_NAME][a] == v->keys[SPELLED_NAME][b] || v->keys[SPELLED_TEXT][a] == v->keys[SPELLED_TEXT][b];
 }
 
-/* Table b's name is table a's and then that of an element (a column). */
+/* Whether the name of table b is that of table a followed by that of a column. */
 static bool name_extends(const struct pair_view *v, int b, int a, int column)
 {
     for (int k = 0; k < SPELLINGS; k++) {
@@ -151,7 +151,7 @@ static bool name_extends(const struct pair_view *v, int b, int a, int column)
     return false;
 }
 
-/* Element b is named as an aggregate of element a: max_price, price. */
+/* Whether element b has the name of an aggregate of element a, as max_price of price. */
 static bool is_aggregate_of(const struct pair_view *v, int b, int a)
 {
     for (int k = 0; k < SPELLINGS; k++)
@@ -160,7 +160,7 @@ static bool is_aggregate_of(const struct pair_view *v, int b, int a)
     return false;
 }
 
-/* How many names two tables' columns share. */
+/* Number of names that the columns of two tables share. */
 static int shared_columns(const struct pair_view *v, int a, int b)
 {
     const struct schema_table *x = &v->schema->tables[a], *y = &v->schema->tables[b];
@@ -187,7 +187,7 @@ static bool key_found(const struct pair_view *v, int a, int b)
     return false;
 }
 
-/* A primary key column of one table has a namesake in the other. */
+/* Whether a primary key column of one table has a namesake in the other. */
 static bool key_shared(const struct pair_view *v, int a, int b)
 {
     return key_found(v, a, b) || key_found(v, b, a);
@@ -198,8 +198,8 @@ static bool contains_words(const struct element_name *a, const struct element_na
     return element_name_compare_words(a, b).contains > 0;
 }
 
-/* Tables that may hold the same things: one name contains the other's words, or half of the columns of the smaller one,
- * and at least two, have namesakes in the other. */
+/* Whether two tables may hold the same things: one name contains the words of the other, or at least two columns and
+ * half of those of the smaller table have namesakes in the other. */
 static bool like_tables(const struct pair_view *v, int a, int b)
 {
     const struct schema_table *x = &v->schema->tables[a], *y = &v->schema->tables[b];
@@ -208,12 +208,12 @@ static bool like_tables(const struct pair_view *v, int a, int b)
     return (both >= 2 && 2 * both >= fewer) || contains_words(&v->names[SPELLED_TEXT][a], &v->names[SPELLED_TEXT][b]);
 }
 
-/* Which tables lie how many joins apart, by foreign keys or by names of columns like them. */
+/* Number of joins between tables, by foreign keys or by column names that look like keys. */
 
-/* Joins between tables.  A column joins its table with another one by a foreign key, or, undeclared, by its name. */
+/* Joins between tables.  A column joins its table with another one by a foreign key or, if undeclared, by its name. */
 struct table_reach {
-    int *start, *to; /* neighbours of table t: to[start[t]] .. to[start[t + 1] - 1], ascending */
-    int *target;     /* [columns] the table that a column refers to, -1 for none */
+    int *start, *to; /* neighbours of table t, ascending: to[start[t]] .. to[start[t + 1] - 1] */
+    int *target;     /* [n_columns] the table that a column refers to; -1: none */
 };
 enum { REACH_FAR = 3 };
 
@@ -267,7 +267,7 @@ static bool is_key_word(uint32_t word)
     return false;
 }
 
-/* Names that undeclared keys refer to: those of primary keys of two words or more, and those of tables. */
+/* Names that undeclared keys refer to: those of tables, and those of primary keys with at least two words. */
 struct key_names {
     struct element_key *keys, *tables;
     int n_keys, n_tables;
@@ -289,7 +289,8 @@ static void key_names_init(struct key_names *k, const struct pair_view *v)
     qsort(k->tables, (size_t)k->n_tables, sizeof *k->tables, element_key_compare);
 }
 
-/* The table that a column's name refers to, -1 for none: customer_id to a table that has that key, or is a customer. */
+/* The table that the name of a column refers to; -1: none. customer_id refers to the table customer, or to a table with
+ * that primary key. */
 static int referred(const struct key_names *k, const struct pair_view *v, int column)
 {
     const struct schema *s = v->schema;
@@ -373,20 +374,20 @@ static int table_reach(const struct table_reach *r, int a, int b)
     return common ? 2 : REACH_FAR;
 }
 
-/* The features of a pair. */
+/* The features of pairs. */
 
-static float log_share(int n, float most)
+static float log_share(int n, float scale)
 {
-    return log2f(1 + (float)n) / most;
+    return log2f(1 + (float)n) / scale;
 }
 
-/* What is counted once per schema. */
+/* Counts of a schema, computed once. */
 struct counts {
-    float *family;          /* per column: share of its table's others that have a word in common with it */
-    int *namesakes;         /* per element: how many elements of its sort and group have its key */
-    int *rivals[SIA_KINDS]; /* per element: candidates of the kind, within a group, that touch it */
-    int *group;             /* per table: schema_groups */
-    int *tables, *columns;  /* per table that stands for others: how many of both */
+    float *family;          /* for each column: share of the other columns of its table that share a word with it */
+    int *namesakes;         /* for each element: tables or columns of its group with the same key */
+    int *rivals[SIA_KINDS]; /* for each element: candidates of the type within a group that contain it */
+    int *group;             /* for each table: schema_groups */
+    int *tables, *columns;  /* for each representative: tables and columns of its group */
 };
 
 static void count_groups(struct counts *c, const struct schema *s)
@@ -400,7 +401,7 @@ static void count_groups(struct counts *c, const struct schema *s)
     }
 }
 
-/* Of the groups of two tables together. */
+/* The size of the groups of two tables together. */
 static int in_groups(const struct counts *c, const int *sizes, int a, int b)
 {
     int x = c->group[a], y = c->group[b];
@@ -412,7 +413,7 @@ static bool in_one_group(const struct counts *c, const struct schema *s, const s
     return c->group[schema_table_of(s, p->u)] == c->group[schema_table_of(s, p->v)];
 }
 
-/* Elements of one name in one group. */
+/* Counts elements with the same name in the same group. */
 static void count_namesakes(int *out, const struct pair_view *v, const int *group, int from, int to)
 {
     int n = to - from;
@@ -479,7 +480,7 @@ static void name_features(float *f, const struct pair_view *v, int a, int b)
 {
     const struct element_name *x = &v->names[SPELLED_TEXT][a], *y = &v->names[SPELLED_TEXT][b];
     struct name_similarity s = element_name_compare(x, y);
-    int shorter = x->n_letters < y->n_letters ? x->n_letters : y->n_letters, both = x->n_letters + y->n_letters;
+    int shorter = x->n_chars < y->n_chars ? x->n_chars : y->n_chars, both = x->n_chars + y->n_chars;
 
     f[PAIR_EQUAL] = s.equal;
     f[PAIR_SAME_SET] = s.same_set;
@@ -493,8 +494,8 @@ static void name_features(float *f, const struct pair_view *v, int a, int b)
     f[PAIR_WORD_COUNTS] = (float)abs(x->n_words - y->n_words) / 4;
     f[PAIR_WORDS_U] = (float)x->n_words / 4;
     f[PAIR_WORDS_V] = (float)y->n_words / 4;
-    f[PAIR_LETTERS_U] = (float)x->n_letters / 24;
-    f[PAIR_LETTERS_V] = (float)y->n_letters / 24;
+    f[PAIR_LETTERS_U] = (float)x->n_chars / 24;
+    f[PAIR_LETTERS_V] = (float)y->n_chars / 24;
     f[PAIR_LENGTHS] = both > shorter ? (float)shorter / (float)(both - shorter) : 1;
 }
 
@@ -546,7 +547,7 @@ static bool begins(const struct element_name *whole, const struct element_name *
     return element_name_key(whole, 0, head->n_words) == element_name_key(head, 0, head->n_words);
 }
 
-/* One table's name is the other's and then that of the column, or of any column of the other. */
+/* Whether the name of table b is that of table a followed by that of the column, or of any column of a. */
 static bool extended(const struct pair_view *v, int a, int b, int column)
 {
     const struct schema_table *t = &v->schema->tables[a];
@@ -623,7 +624,7 @@ static bool same_target(const struct table_reach *r, int a, int b)
     return r->target[a] >= 0 && r->target[a] == r->target[b];
 }
 
-/* Those that all pairs of elements of two tables have in common, kept from one pair to the next. */
+/* Features that all pairs of elements of two tables share, kept from one pair to the next. */
 struct tables_known {
     int a, b;
     float features[SCHEMA_PAIR_FEATURES];
@@ -673,13 +674,13 @@ static void pair_features(const struct pair_view *v, const struct table_reach *r
     counts_release(&c);
 }
 
-/* Which pairs. */
+/* The choice of candidates. */
 
 enum {
-    FEW_NEIGHBOURS = 24, /* of a table, beyond which it does not bring its neighbours together */
-    MANY_TABLES = 512,   /* beyond which only tables that keys join are compared */
-    SMALL_TABLE = 3,     /* columns of a table that looks split off: the key, the column, perhaps one more */
-    MANY_NAMESAKES = 8   /* elements of one name beyond which a candidate needs a related table, too */
+    FEW_NEIGHBOURS = 24, /* a table with more neighbours does not make its neighbours candidates */
+    MANY_TABLES = 512,   /* with more tables, only tables that keys join are compared */
+    SMALL_TABLE = 3,     /* maximum columns of a table that looks split off: the key, the column, perhaps one more */
+    MANY_NAMESAKES = 8   /* with more elements of one name, a candidate also needs related tables */
 };
 
 struct draft_pair {
@@ -712,7 +713,7 @@ static struct element_key *columns_by_key(const struct pair_view *v, enum spelli
     return list;
 }
 
-/* The first position whose key is not below the given one. */
+/* The first position whose key is not below the given key. */
 static int find_key(const struct element_key *list, int n, uint64_t key)
 {
     int low = 0;
@@ -727,7 +728,8 @@ static int find_key(const struct element_key *list, int n, uint64_t key)
     return low;
 }
 
-/* Column b's table looks as if b had been moved there from a's: named after both, or small and keyed alike. */
+/* Whether the table of column b looks split off from the table of column a: it is named after both, or small with the
+ * same key. */
 static bool split_off(const struct pair_view *v, int a, int b)
 {
     int from = schema_table_of(v->schema, a), to = schema_table_of(v->schema, b);
@@ -780,7 +782,7 @@ static void add_aggregates(struct drafts *d, const struct pair_view *v)
     }
 }
 
-/* Every word of b, glue apart, is among those of a from the first-th on. */
+/* Whether all words of b except "of" are among words [first, end) of a. */
 static bool holds_words(const struct element_name *a, int first, int end, const struct element_name *b)
 {
     uint32_t of = word_hash("of");
@@ -795,7 +797,7 @@ static bool holds_words(const struct element_name *a, int first, int end, const 
     return b->n_words > 0;
 }
 
-/* A column that is named as the number of a table's rows (number of orders, order count). */
+/* Whether a column has the name of a row count of the table (number of orders, order count). */
 static bool counts_rows(const struct pair_view *v, int column, int table)
 {
     const struct element_name *c = &v->names[SPELLED_TEXT][column], *t = &v->names[SPELLED_TEXT][table];
@@ -805,7 +807,7 @@ static bool counts_rows(const struct pair_view *v, int column, int table)
     return (first && holds_words(c, 1, c->n_words, t)) || (!first && last && holds_words(c, 0, c->n_words - 1, t));
 }
 
-/* The rows that a stored number counts stand for themselves in keys of their table. */
+/* Pairs a stored row count with the keys of the counted table, which stand for its rows. */
 static void add_counts(struct drafts *d, const struct pair_view *v, const struct table_reach *r)
 {
     const struct schema *s = v->schema;
@@ -821,8 +823,7 @@ static void add_counts(struct drafts *d, const struct pair_view *v, const struct
         }
 }
 
-/* Whether a question may mean either table: they are alike by their columns, share a word, mean persons or the like
- * both, or a key joins them. */
+/* Whether a question may mean either table: they share columns, a word or a meaning, or a key joins them. */
 static bool could_be_tables(const struct pair_view *v, const struct table_reach *r, int a, int b)
 {
     const struct element_name *x = &v->names[SPELLED_TEXT][a], *y = &v->names[SPELLED_TEXT][b];
@@ -831,7 +832,7 @@ static bool could_be_tables(const struct pair_view *v, const struct table_reach 
            like_tables(v, a, b);
 }
 
-/* Tables that have half of the smaller one's columns in common, key columns and all, and those beside. */
+/* Tables that share half of all their columns, and those that could_be_tables accepts. */
 static void add_tables(struct drafts *d, const struct pair_view *v, const struct table_reach *r)
 {
     const struct schema_table *t = v->schema->tables;
@@ -858,9 +859,9 @@ static void add_similar_columns(struct drafts *d, const struct pair_view *v, int
     free(pairs);
 }
 
-/* Two columns of one table that could hold the same thing: one type or meaning, and both or neither a key, unless
- * their names have a word in common. */
-static bool could_be_twins(const struct pair_view *v, int a, int b)
+/* Whether two columns of one table could hold the same thing: their names share a word; or they share a type or a
+ * meaning, and both or neither are keys. */
+static bool could_be_duplicates(const struct pair_view *v, int a, int b)
 {
     const struct schema *s = v->schema;
     const struct schema_column *x = &s->columns[a], *y = &s->columns[b];
@@ -884,13 +885,13 @@ static void add_columns(struct drafts *d, const struct pair_view *v)
         }
         for (int a = first; a < first + n; a++)
             for (int b = a + 1; b < first + n; b++)
-                if (could_be_twins(v, a, b))
+                if (could_be_duplicates(v, a, b))
                     add(d, s->n_tables + a, s->n_tables + b, SIA_COLUMN);
     }
 }
 
-/* Two columns of different tables that a question may mean alike.  Keys are alike that refer to one table under
- * different names; of other columns it takes the less the fewer joins lie between their tables. */
+/* Whether a question may mean either of two columns of different tables.  Keys with different names qualify if they
+ * refer to the same table.  For other columns, the condition is weaker the fewer joins lie between their tables. */
 static bool could_be_meant(const struct pair_view *v, const struct table_reach *r, int a, int b, bool near, bool like)
 {
     const struct schema *s = v->schema;
@@ -929,7 +930,7 @@ static bool brought_together(const struct pair_view *v, const struct table_reach
     return reach <= (hub ? 1 : 2) || (v->schema->n_tables <= MANY_TABLES && like_tables(v, a, b));
 }
 
-/* Columns of one name that are no keys, in any two tables. */
+/* Columns of the same name in different tables that are not keys. */
 static void add_namesakes(struct drafts *d, const struct pair_view *v, const struct table_reach *r)
 {
     struct element_key *list = columns_by_key(v, SPELLED_TEXT);
@@ -953,7 +954,7 @@ static void add_across(struct drafts *d, const struct pair_view *v, const struct
                 add_between(d, v, r, a, b);
 }
 
-/* Pairs of the same two elements stand together, the more telling kind first. */
+/* Makes pairs of the same two elements adjacent, the more specific type first. */
 static int by_elements(const void *x, const void *y)
 {
     const struct draft_pair *a = x, *b = y;
@@ -965,7 +966,7 @@ static int by_elements(const void *x, const void *y)
     return a->kind != b->kind ? (a->kind < b->kind) - (a->kind > b->kind) : (a->u > b->u) - (a->u < b->u);
 }
 
-/* The order of the list: kind C last, and of it columns of two tables, so that the bound cuts there. */
+/* The order of the list.  Type C comes last, with columns of two tables at the end, where the limit cuts. */
 static int by_rank(const void *x, const void *y)
 {
     const struct draft_pair *a = x, *b = y;

@@ -8,32 +8,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUESTION_MAX_WORDS = 128, LIKE_LETTERS = 4, HOPS = 2, FEW_SHARE = 4 };
-static const float COLUMN_WORTH = 0.5F, LINK_WORTH = 0.5F, GROUP_WORTH = 0.6F;
-static const float LEAST_LIKE = 0.4F, SAME_START = 0.5F; /* how like a word of the question a name's word must be */
+enum { QUESTION_MAX_WORDS = 128, LIKE_CHARS = 4, HOPS = 2, FEW_SHARE = 4 };
+static const float COLUMN_WEIGHT = 0.5F, LINK_WEIGHT = 0.5F, GROUP_WEIGHT = 0.6F;
+static const float MIN_LIKE = 0.4F, SAME_START = 0.5F; /* minimum similarity of a word of the question and a word of a
+                                                          name; similarity of a common start */
 
-/* That a word stands in the name of a table, or of a column of it. */
+/* An occurrence of a word in the name of a table or of one of its columns. */
 struct posting {
     int table;
-    float worth;
+    float weight;
 };
 
 struct vocabulary_word {
-    struct element_name name; /* of the word alone */
+    struct element_name name; /* the word alone */
     float idf;
-    int first, n; /* postings */
+    int first, n; /* range of postings */
 };
 
 struct schema_search {
     const struct schema *schema;
-    struct vocabulary_word *words; /* by hash */
+    struct vocabulary_word *words; /* sorted by hash */
     struct posting *postings;
-    int *link_start, *links; /* the tables that a table shares a foreign key with, either way */
-    int *group;              /* of each table, by schema_groups */
+    int *link_start, *links; /* tables that share a foreign key with a table, in either direction */
+    int *group;              /* group of each table, by schema_groups */
     int n_words;
 };
 
-/* A word of some name. */
+/* An occurrence of a word while the index is built. */
 struct occurrence {
     uint32_t hash;
     struct posting at;
@@ -45,20 +46,20 @@ struct occurrences {
     int n, cap;
 };
 
-/* The next word at *text, on which it moves on; false when there is none. */
+/* Reads the next word at *text and advances; false at the end. */
 static bool next_word(struct element_name *word, const char **text)
 {
-    char letters[NAME_MAX_LETTERS + 1];
+    char chars[NAME_MAX_CHARS + 1];
 
     for (const char *s = *text; *s; s++) {
         int n = 0;
         for (; element_name_letter(*s); s++)
-            if (n < NAME_MAX_LETTERS)
-                letters[n++] = *s;
-        letters[n] = 0;
+            if (n < NAME_MAX_CHARS)
+                chars[n++] = *s;
+        chars[n] = 0;
         if (n) {
             *text = s;
-            element_name_read(word, letters);
+            element_name_read(word, chars);
             return true;
         }
     }
@@ -75,14 +76,15 @@ static int count_words(const char *text)
     return n;
 }
 
-static void add_name(struct occurrences *o, const char *text, int table, float worth)
+static void add_name(struct occurrences *o, const char *text, int table, float weight)
 {
     int n = count_words(text);
     struct element_name word;
 
     while (next_word(&word, &text)) {
         GROW(o->list, o->n, o->cap);
-        o->list[o->n++] = (struct occurrence){ .hash = word.words[0], .at = { table, worth / (float)n }, .name = word };
+        o->list[o->n++] =
+            (struct occurrence){ .hash = word.words[0], .at = { table, weight / (float)n }, .name = word };
     }
 }
 
@@ -94,18 +96,18 @@ static int by_word(const void *x, const void *y)
         return (a->hash > b->hash) - (a->hash < b->hash);
     if (a->at.table != b->at.table)
         return (a->at.table > b->at.table) - (a->at.table < b->at.table);
-    return (a->at.worth < b->at.worth) - (a->at.worth > b->at.worth);
+    return (a->at.weight < b->at.weight) - (a->at.weight > b->at.weight);
 }
 
-/* Of the forms of one word the same one stands for it in whatever order they come. */
+/* Chooses one form to represent all forms of a word, independent of their order. */
 static bool goes_first(const struct element_name *a, const struct element_name *b)
 {
-    if (a->n_letters != b->n_letters)
-        return a->n_letters < b->n_letters;
-    return memcmp(a->letters, b->letters, (size_t)a->n_letters) < 0;
+    if (a->n_chars != b->n_chars)
+        return a->n_chars < b->n_chars;
+    return memcmp(a->chars, b->chars, (size_t)a->n_chars) < 0;
 }
 
-/* The words by hash, each with the most that it is worth to each table. */
+/* Builds the vocabulary, sorted by hash, with the highest weight of each word for each table. */
 static void index_words(struct schema_search *x, struct occurrences *o)
 {
     int tables = x->schema->n_tables, n = 0;
@@ -140,12 +142,12 @@ static void read_words(struct schema_search *x)
     for (int i = 0; i < s->n_tables; i++)
         add_name(&o, s->tables[i].text, i, 1);
     for (int i = 0; i < s->n_columns; i++)
-        add_name(&o, s->columns[i].text, s->columns[i].table, COLUMN_WORTH);
+        add_name(&o, s->columns[i].text, s->columns[i].table, COLUMN_WEIGHT);
     index_words(x, &o);
     free(o.list);
 }
 
-/* A counting sort of the foreign keys by either end. */
+/* Counting sort of the foreign keys by either end. */
 static void read_links(struct schema_search *x)
 {
     const struct schema *s = x->schema;
@@ -189,24 +191,24 @@ void schema_search_close(struct schema_search *x)
     free(x);
 }
 
-/* 1 for the same word, 0 where the two have too little in common. */
+/* 1 for the same word, 0 if the two are not similar enough. */
 static float likeness(const struct element_name *a, const struct element_name *b)
 {
     if (a->words[0] == b->words[0])
         return 1;
-    if (a->n_letters < LIKE_LETTERS || b->n_letters < LIKE_LETTERS)
+    if (a->n_chars < LIKE_CHARS || b->n_chars < LIKE_CHARS)
         return 0;
     float like = element_name_trigrams(a, b);
-    if (memcmp(a->letters, b->letters, LIKE_LETTERS) == 0 && like < SAME_START)
+    if (memcmp(a->chars, b->chars, LIKE_CHARS) == 0 && like < SAME_START)
         like = SAME_START;
-    return like >= LEAST_LIKE ? like : 0;
+    return like >= MIN_LIKE ? like : 0;
 }
 
-/* One question: how much it says of each word, and what each table is worth. */
+/* One question: how much it mentions each word, and the score of each table. */
 struct table_search {
     const struct schema_search *index;
-    float *said;                  /* [n_words] */
-    float *worth, *gain, *spread; /* [n_tables]; the latter two of one word */
+    float *mentioned;             /* [n_words] */
+    float *score, *gain, *spread; /* [n_tables]; gain and spread are those of one word */
 };
 
 static void take_word(struct table_search *q, const struct element_name *word)
@@ -217,33 +219,33 @@ static void take_word(struct table_search *q, const struct element_name *word)
     for (int i = 0; i < x->n_words; i++) {
         const struct vocabulary_word *v = &x->words[i];
         float like = likeness(word, &v->name);
-        q->said[i] = like > q->said[i] ? like : q->said[i];
+        q->mentioned[i] = like > q->mentioned[i] ? like : q->mentioned[i];
         for (int k = v->first; like > 0 && k < v->first + v->n; k++) {
-            float gain = like * v->idf * x->postings[k].worth, *most = &q->gain[x->postings[k].table];
-            *most = gain > *most ? gain : *most;
+            float gain = like * v->idf * x->postings[k].weight, *max = &q->gain[x->postings[k].table];
+            *max = gain > *max ? gain : *max;
         }
     }
 }
 
-/* To the tables one key further. */
+/* Spreads the gains by one foreign key. */
 static void spread(struct table_search *q)
 {
     const struct schema_search *x = q->index;
 
     for (int t = 0; t < x->schema->n_tables; t++) {
-        float most = q->gain[t];
+        float max = q->gain[t];
         for (int k = x->link_start[t]; k < x->link_start[t + 1]; k++) {
-            float gain = LINK_WORTH * q->gain[x->links[k]];
-            most = gain > most ? gain : most;
+            float gain = LINK_WEIGHT * q->gain[x->links[k]];
+            max = gain > max ? gain : max;
         }
-        q->spread[t] = most;
+        q->spread[t] = max;
     }
     float *spread = q->spread;
     q->spread = q->gain;
     q->gain = spread;
 }
 
-/* Each word of the question once. */
+/* Counts each word of the question once. */
 static void take_question(struct table_search *q, const char *question)
 {
     uint32_t seen[QUESTION_MAX_WORDS];
@@ -261,59 +263,59 @@ static void take_question(struct table_search *q, const char *question)
         for (int i = 0; i < HOPS; i++)
             spread(q);
         for (int t = 0; t < q->index->schema->n_tables; t++)
-            q->worth[t] += q->gain[t];
+            q->score[t] += q->gain[t];
     }
 }
 
 static float largest(const float *x, int n)
 {
-    float most = 0;
+    float max = 0;
 
     for (int i = 0; i < n; i++)
-        most = x[i] > most ? x[i] : most;
-    return most;
+        max = x[i] > max ? x[i] : max;
+    return max;
 }
 
-/* Where no table is worth anything, none has a share. */
+/* If all values are 0, their shares are 0. */
 static void add_more(struct table_search *q, const float *more)
 {
     int n = q->index->schema->n_tables;
-    float best = largest(q->worth, n), best_more = largest(more, n);
+    float best = largest(q->score, n), best_more = largest(more, n);
 
     for (int t = 0; t < n; t++)
-        q->worth[t] = (best > 0 ? q->worth[t] / best : 0) + (best_more > 0 ? more[t] / best_more : 0);
+        q->score[t] = (best > 0 ? q->score[t] / best : 0) + (best_more > 0 ? more[t] / best_more : 0);
 }
 
 static void search_init(struct table_search *q, const struct schema_search *x)
 {
     size_t tables = (size_t)x->schema->n_tables;
 
-    *q = (struct table_search){ .index = x, .said = xcalloc((size_t)x->n_words + 1, sizeof *q->said) };
-    q->worth = xcalloc(tables + 1, sizeof *q->worth);
+    *q = (struct table_search){ .index = x, .mentioned = xcalloc((size_t)x->n_words + 1, sizeof *q->mentioned) };
+    q->score = xcalloc(tables + 1, sizeof *q->score);
     q->gain = xcalloc(tables + 1, sizeof *q->gain);
     q->spread = xcalloc(tables + 1, sizeof *q->spread);
 }
 
 static void search_release(struct table_search *q)
 {
-    free(q->said);
-    free(q->worth);
+    free(q->mentioned);
+    free(q->score);
     free(q->gain);
     free(q->spread);
 }
 
-/* A table or a column in the order of worth; of tables that are worth the same the one that is worth more by itself. */
+/* A table or column in the order of scores.  Tables of the same score are ordered by the score without their group. */
 struct search_rank {
-    float worth, own;
+    float score, own;
     const char *name;
     int number;
 };
 
-static int by_worth(const void *x, const void *y)
+static int by_score(const void *x, const void *y)
 {
     const struct search_rank *a = x, *b = y;
-    if (a->worth != b->worth)
-        return a->worth < b->worth ? 1 : -1;
+    if (a->score != b->score)
+        return a->score < b->score ? 1 : -1;
     return a->own != b->own ? (a->own < b->own ? 1 : -1) : strcmp(a->name, b->name);
 }
 
@@ -331,43 +333,43 @@ static int word_place(const struct schema_search *x, uint32_t hash)
     return low;
 }
 
-/* What the question says of a column's name. */
-static float column_worth(const struct table_search *q, int column)
+/* The score of a column's name for the question. */
+static float column_score(const struct table_search *q, int column)
 {
     const char *text = q->index->schema->columns[column].text;
     int n = count_words(text);
     struct element_name word;
-    float worth = 0;
+    float score = 0;
 
     while (next_word(&word, &text)) {
         int i = word_place(q->index, word.words[0]);
-        worth += q->said[i] * q->index->words[i].idf / (float)n;
+        score += q->mentioned[i] * q->index->words[i].idf / (float)n;
     }
-    return worth;
+    return score;
 }
 
 static int first_before(const void *x, const void *y)
 {
     const struct search_rank *a = x, *b = y;
-    return a->worth != b->worth ? (a->worth < b->worth ? 1 : -1) : a->number - b->number;
+    return a->score != b->score ? (a->score < b->score ? 1 : -1) : a->number - b->number;
 }
 
-/* Where not all columns of the list are kept: keys go before others unless they take more than half of n. */
+/* Orders columns that are not all kept: keys come first unless they take more than half of n. */
 static void rank_columns(const struct table_search *q, struct search_rank *list, int columns, int n)
 {
-    static const float key_worth = 1e6F;
+    static const float key_score = 1e6F;
     int keys = 0;
 
     for (int i = 0; i < columns; i++)
         keys += schema_column_is_key(q->index->schema, list[i].number);
     for (int i = 0; i < columns; i++) {
         bool first = 2 * keys <= n && schema_column_is_key(q->index->schema, list[i].number);
-        list[i].worth = column_worth(q, list[i].number) + (first ? key_worth : 0);
+        list[i].score = column_score(q, list[i].number) + (first ? key_score : 0);
     }
     qsort(list, (size_t)columns, sizeof *list, first_before);
 }
 
-/* n of a table's columns, its best. */
+/* Keeps the n best columns of a table. */
 static void keep_columns(const struct table_search *q, int table, int n, bool *kept)
 {
     const struct schema *s = q->index->schema;
@@ -383,8 +385,8 @@ static void keep_columns(const struct table_search *q, int table, int n, bool *k
     free(list);
 }
 
-/* The tables, the best first; of a group of few elements each is worth a share of the best at least. */
-static struct search_rank *rank_tables(const struct table_search *q, int most)
+/* The tables, best first.  In a small group, each table scores at least a fixed share of the best one. */
+static struct search_rank *rank_tables(const struct table_search *q, int max)
 {
     const struct schema *s = q->index->schema;
     const int *group = q->index->group;
@@ -395,27 +397,27 @@ static struct search_rank *rank_tables(const struct table_search *q, int most)
     for (int t = 0; t < s->n_tables; t++) {
         int g = group[t];
         elements[g] += 1 + s->tables[t].n_columns;
-        best[g] = q->worth[t] > best[g] ? q->worth[t] : best[g];
+        best[g] = q->score[t] > best[g] ? q->score[t] : best[g];
     }
     for (int t = 0; t < s->n_tables; t++) {
-        bool few = elements[group[t]] <= most / FEW_SHARE;
-        float own = q->worth[t], least = few ? GROUP_WORTH * best[group[t]] : 0;
-        list[t] = (struct search_rank){ own > least ? own : least, own, s->tables[t].name, t };
+        bool few = elements[group[t]] <= max / FEW_SHARE;
+        float own = q->score[t], min_score = few ? GROUP_WEIGHT * best[group[t]] : 0;
+        list[t] = (struct search_rank){ own > min_score ? own : min_score, own, s->tables[t].name, t };
     }
     if (s->n_tables)
-        qsort(list, (size_t)s->n_tables, sizeof *list, by_worth);
+        qsort(list, (size_t)s->n_tables, sizeof *list, by_score);
     free(elements);
     free(best);
     return list;
 }
 
-static void keep_best(const struct table_search *q, int most, bool *kept)
+static void keep_best(const struct table_search *q, int max, bool *kept)
 {
     const struct schema *s = q->index->schema;
-    struct search_rank *list = rank_tables(q, most);
+    struct search_rank *list = rank_tables(q, max);
 
-    for (int i = 0, left = most; i < s->n_tables && left > 1; i++) {
-        int table = list[i].number, share = left < most / 2 ? left : most / 2;
+    for (int i = 0, left = max; i < s->n_tables && left > 1; i++) {
+        int table = list[i].number, share = left < max / 2 ? left : max / 2;
         int columns = s->tables[table].n_columns < share - 1 ? s->tables[table].n_columns : share - 1;
         kept[table] = true;
         keep_columns(q, table, columns, kept);
@@ -424,21 +426,21 @@ static void keep_best(const struct table_search *q, int most, bool *kept)
     free(list);
 }
 
-void schema_search_best(const struct schema_search *x, const char *question, const float *more, int most, bool *kept)
+void schema_search_best(const struct schema_search *x, const char *question, const float *more, int max, bool *kept)
 {
     const struct schema *s = x->schema;
     int n = s->n_tables + s->n_columns;
     struct table_search q;
 
-    memset(kept, n <= most, (size_t)n);
-    if (n <= most)
+    memset(kept, n <= max, (size_t)n);
+    if (n <= max)
         return;
-    CHECK(most >= 4, "%d elements of a schema hold no table with a column", most);
+    CHECK(max >= 4, "%d elements of a schema hold no table with a column", max);
     search_init(&q, x);
     take_question(&q, question);
     if (more)
         add_more(&q, more);
-    keep_best(&q, most, kept);
+    keep_best(&q, max, kept);
     search_release(&q);
 }
 

@@ -1,15 +1,18 @@
 /*
- * schema_search.h - the part of a wide schema that a question may be about, found by words.
+ * schema_search.h - selects the part of a wide schema that is relevant to a question, by words.
  *
- * What is found are tables, since what a question does not say ("older" of a column `age`) stands beside what it says.
- * A word of the question is worth its inverse document frequency among tables (Robertson and Sparck Jones 1976, as in
- * BM25), divided by the words of the name that has it, and half of that where the name is a column's; a table is worth
- * the sum over the question's words, each said by itself or, at half the worth for each foreign key between, by a
- * table up to two keys away, so that what joins two tables comes with them; or three fifths of the best that keys join
- * with it, where all of these together are a quarter of what is read at most.  Words that look alike count in part.
- * What somebody else knows of each table's worth is added, both as shares of their best.
+ * Tables are ranked, not columns: a column that a question does not mention ("older" for a column `age`) is near one
+ * that it mentions.  A word of the question has a weight for each name: its inverse document frequency among tables
+ * (Robertson and Sparck Jones 1976, as in BM25), divided by the number of words of the name, and halved if the name is
+ * a column's.  Similar words count in part.
  *
- * Ties are broken by names, so the order of tables plays no part.  Time and memory grow with words + columns + keys.
+ * The score of a table is a sum over the words of the question.  Each word counts by the best of the table itself and
+ * of tables up to two foreign keys away, halved for each key, so that joining tables are selected too.  A table scores
+ * at least three fifths of the best table of its group if the group has at most a quarter of the selected elements.
+ * Scores from elsewhere, such as of embeddings, may be added; both are divided by their maximum.
+ *
+ * Ties are broken by names, so the order of tables plays no part.  Time and memory grow linearly with words, columns
+ * and keys.
  */
 #ifndef DATA_SCHEMA_SCHEMA_SEARCH_H
 #define DATA_SCHEMA_SCHEMA_SEARCH_H
@@ -18,27 +21,27 @@
 
 struct schema_search;
 
-/* Elements of a schema that a detector reads at most where nobody says otherwise, and the fewest that may be said. */
-enum { SCHEMA_SEARCH_ELEMENTS = 256, SCHEMA_SEARCH_LEAST = 16 };
-#define SCHEMA_SEARCH_HELP "most tables and columns of a schema that are read, the likeliest of a wider one; 0: all"
+/* Default of the maximum number of elements that a detector reads, and its minimum. */
+enum { SCHEMA_SEARCH_ELEMENTS = 256, SCHEMA_SEARCH_MIN = 16 };
+#define SCHEMA_SEARCH_HELP "maximum number of tables and columns per schema, the most relevant of a wider one (0: all)"
 
-/* Made once, for all questions; s must outlive it.  Never fails. */
+/* Indexes a schema for all questions. s must outlive the index.  Never fails. */
 struct schema_search *schema_search_open(const struct schema *s);
 /* Harmless on NULL. */
 void schema_search_close(struct schema_search *x);
 
 /*
- * Marks in kept [tables, then columns] the best elements for a question, as many as `most` at least 2, or all where
- * there are no more.  Tables come whole, best first, but none takes more than half of `most`, and the last one what is
- * left; of a table that is cut come its keys, unless they take more than half, then the
- * columns whose names the question has, then the first ones.
+ * Sets kept [n_tables + n_columns] for the best elements: at most `max` of them, or all if there are no more.  Tables
+ * are taken whole in the order of their scores, but none takes more than half of `max`, and the last one takes the
+ * rest.  A table that is cut keeps its keys, unless they take more than half, then columns that the question mentions,
+ * then the first ones.
  *
- * more [tables]: what each table is worth besides, none below 0; NULL: nothing is known.
+ * more [n_tables]: scores to add, at least 0; NULL: none.
  */
-void schema_search_best(const struct schema_search *x, const char *question, const float *more, int most, bool *kept);
+void schema_search_best(const struct schema_search *x, const char *question, const float *more, int max, bool *kept);
 
-/* The schema of the kept elements alone, in their order, with the keys between them; columns of tables that are not
- * kept are left out too.  schema_release (schema_build.h) ends it. */
+/* The schema of the kept elements in their order, with the keys between them.  Columns of omitted tables are omitted.
+ * The caller releases it with schema_release (schema_build.h). */
 void schema_part(struct schema *part, const struct schema *s, const bool *kept);
 
 #endif

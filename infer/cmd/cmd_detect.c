@@ -95,8 +95,8 @@ static enum exit_code run(const struct call *call, struct error *err)
         return err->code;
     if (wrong)
         return usage_error(err, "%s", wrong);
-    if (q->elements && q->elements < SCHEMA_SEARCH_LEAST)
-        return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_LEAST,
+    if (q->elements && q->elements < SCHEMA_SEARCH_MIN)
+        return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_MIN,
                            (long long)q->elements);
     int rc = detect_with_model(*q, q->question ? NULL : call->operands[0], &counts, err);
     if (rc == 0)

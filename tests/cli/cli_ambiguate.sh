@@ -70,7 +70,7 @@ rm tables.json && expect 3 'tables.json: No such file'
 echo '{}' >tables.json && expect 3 'tables.json: '
 change tables.json 's/"column_types":[^]]*\],//' && expect 3 'tables.json: .*column_types'
 change tables.json 's/\[\[3,1\]\]/[[3,9]]/' && expect 3 'tables.json: .*foreign_keys'
-change tables.json 's/\[1,"age"\]\],$/[7,"age"]],/; s/\[1,"age"\]\],"column_names_or/[7,"age"]],"column_names_or/' && expect 3 'tables.json: harbour: column 4 .*table 7, there are 2'
+change tables.json 's/\[1,"age"\]\],$/[7,"age"]],/; s/\[1,"age"\]\],"column_names_or/[7,"age"]],"column_names_or/' && expect 3 'tables.json: harbour: column 4 .*expected a table number below 2, got 7'
 change tables.json 's/\[1,3\]/"id"/' && expect 3 'tables.json: .*primary_keys'
 
 # --- synonyms

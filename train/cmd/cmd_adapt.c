@@ -60,8 +60,8 @@ static enum exit_code run(const struct call *call, struct error *err)
         return usage_error(err, "--parts: expected 0 or at least 2, got 1");
     if (q.json && !q.draws)
         return error_set(err, EXIT_CODE_USAGE, "--json: expected --draws"), err->code;
-    if (q.elements && q.elements < SCHEMA_SEARCH_LEAST)
-        return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_LEAST,
+    if (q.elements && q.elements < SCHEMA_SEARCH_MIN)
+        return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_MIN,
                            (long long)q.elements);
     if (q.retriever && !q.elements)
         return usage_error(err, RETRIEVER_UNUSED);

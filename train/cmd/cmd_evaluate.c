@@ -58,8 +58,8 @@ static enum exit_code run(const struct call *call, struct error *err)
         return usage_error(err, "--retriever: expected a detector's folder, got --predictions");
     if (q.partial && !q.predictions)
         return error_set(err, EXIT_CODE_USAGE, "--partial: expected --predictions"), err->code;
-    if (q.elements && q.elements < SCHEMA_SEARCH_LEAST)
-        return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_LEAST,
+    if (q.elements && q.elements < SCHEMA_SEARCH_MIN)
+        return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_MIN,
                            (long long)q.elements);
     if (q.retriever && !q.elements)
         return usage_error(err, RETRIEVER_UNUSED);

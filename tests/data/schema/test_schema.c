@@ -121,7 +121,7 @@ static const char *const refused[][4] = {
       "[table, name]" },
     { "column_names", "[[-1, \"*\"], 3, [0, \"id\"], [0, \"full name\"], [1, \"x\"]]", "column 1", "[table, name]" },
     { "column_names_original", "[[-1, \"*\"], [1, \"a\"], [2, \"b\"], [0, \"c\"], [0, \"d\"]]", "column 2 (b)",
-      "table 2, there are 2" },
+      "expected a table number below 2, got 2" },
     { "column_names_original", "[[-1, \"*\"], [1, \"a\"], [-1, \"b\"], [0, \"c\"], [0, \"d\"]]", "column 2 (b)",
       "table -1" },
     { "column_types", "[\"text\"]", "column_types has 1", "has 5" },
