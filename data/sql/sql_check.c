@@ -12,21 +12,21 @@
 struct sql_checker {
     const char *text;
     const struct schema *schema;
-    const struct sql_cte **seen; /* whose bodies have been looked at */
+    const struct sql_cte **seen; /* CTEs whose bodies have been checked */
     int n_seen, seen_cap;
-    bool unused; /* in the body of one that nothing reads: what SQLite's own parser refuses counts, and nothing else */
+    bool unused; /* inside the body of an unused CTE: only errors that SQLite reports while parsing count */
     struct error *err;
 };
 
-/* Where an expression stands, and what may stand there. */
+/* The place of an expression, and the constructs that are allowed there. */
 struct sql_place {
     const struct sql_core *core;   /* NULL for LIMIT */
-    const struct sql_place *outer; /* that of the SELECT around */
+    const struct sql_place *outer; /* place of the enclosing SELECT */
     const char *clause;
     bool aggregates; /* of this SELECT */
-    bool foreign;    /* of a SELECT around: all of its columns are */
+    bool foreign;    /* aggregates of an enclosing SELECT, whose arguments are columns of that SELECT */
     bool windows;
-    bool idle; /* SQLite never works it out, and does not count its columns */
+    bool idle; /* SQLite never evaluates the place, and does not count its columns */
 };
 
 static int refuse(const struct sql_checker *c, struct sql_span at, const char *fmt, ...)
@@ -50,7 +50,7 @@ static int refuse(const struct sql_checker *c, struct sql_span at, const char *f
     return sql_error(c->err, c->text, at.begin, ": %s", what);
 }
 
-/* Wherever it stands. */
+/* Refuses a statement even if the place is in an unused CTE. */
 static int refuse_always(struct sql_checker *c, struct sql_span at, const char *what)
 {
     c->unused = false;
@@ -68,13 +68,13 @@ static int core_width(const struct sql_core *core)
     return n;
 }
 
-/* The columns that it gives. */
+/* The number of result columns. */
 static int select_width(const struct sql_select *select)
 {
     return core_width(select->cores);
 }
 
-/* Whether fn holds for a call in e; of sub-queries only their results are looked at, and only when `deep`. */
+/* Returns whether fn holds for a call in e. Looks into the results of sub-queries only if `deep`. */
 typedef bool call_fn(const struct sql_expr *call);
 
 static bool any_call(const struct sql_expr *e, call_fn *fn, bool deep)
@@ -107,8 +107,8 @@ static bool is_window(const struct sql_expr *call)
     return call->over;
 }
 
-/* Whether an aggregate, or a window, of the SELECT that e stands in is in it; deep: among the results of a sub-query
- * too, where an aggregate may be of the SELECT around. */
+/* Return whether e contains an aggregate, or a window function, of its own SELECT. `deep` also searches the results of
+ * sub-queries, whose aggregates may belong to the enclosing SELECT. */
 static bool has_aggregate(const struct sql_expr *e, bool deep)
 {
     return any_call(e, is_aggregate, deep);
@@ -126,9 +126,9 @@ static int check_alias(struct sql_checker *c, const struct sql_expr *e, const st
     if (!r || !r->expr)
         return 0;
     if (!at->windows && has_window(r->expr))
-        return refuse(c, e->span, "%s: expected no window function, which %s stands for", at->clause, e->name.text);
+        return refuse(c, e->span, "%s: expected no window function, got the alias %s of one", at->clause, e->name.text);
     if (!at->aggregates && has_aggregate(r->expr, false))
-        return refuse(c, e->span, "%s: expected no aggregate, which %s stands for", at->clause, e->name.text);
+        return refuse(c, e->span, "%s: expected no aggregate, got the alias %s of one", at->clause, e->name.text);
     return 0;
 }
 
@@ -139,11 +139,12 @@ static int check_arguments(struct sql_checker *c, const struct sql_expr *e, cons
 
     if (!f)
         return refuse(c, e->span, "SQLite has no function %s", name);
-    if (n >= f->least && n <= f->most)
+    if (n >= f->min_arguments && n <= f->max_arguments)
         return 0;
-    if (f->least == f->most)
-        return refuse(c, e->span, "%s: expected %d argument%s, got %d", name, f->least, f->least == 1 ? "" : "s", n);
-    return refuse(c, e->span, "%s: expected %d to %d arguments, got %d", name, f->least, f->most, n);
+    if (f->min_arguments == f->max_arguments)
+        return refuse(c, e->span, "%s: expected %d argument%s, got %d", name, f->min_arguments,
+                      f->min_arguments == 1 ? "" : "s", n);
+    return refuse(c, e->span, "%s: expected %d to %d arguments, got %d", name, f->min_arguments, f->max_arguments, n);
 }
 
 static int check_kind(struct sql_checker *c, const struct sql_expr *e, const struct sql_function *f)
@@ -155,11 +156,11 @@ static int check_kind(struct sql_checker *c, const struct sql_expr *e, const str
     if (f->kind == SQL_FUNCTION_SCALAR && e->filter)
         return refuse(c, e->span, "%s with FILTER: expected an aggregate", name);
     if (f->kind == SQL_FUNCTION_WINDOW && !e->over)
-        return refuse(c, e->span, "%s: expected OVER behind it", name);
+        return refuse(c, e->span, "%s: expected OVER after it", name);
     if (f->kind == SQL_FUNCTION_WINDOW && e->filter)
         return refuse(c, e->filter->span, "%s with FILTER: expected an aggregate", name);
     if (e->over && e->distinct)
-        return refuse_always(c, e->span, "a window function: expected no DISTINCT");
+        return refuse_always(c, e->span, "window function: expected no DISTINCT");
     if (f->kind != SQL_FUNCTION_SCALAR && e->distinct && sql_count_list(e->list) != 1)
         return refuse(c, e->span, "%s with DISTINCT: expected one argument", name);
     return 0;
@@ -173,7 +174,7 @@ static bool has_source(const struct sql_source *list, const struct sql_source *s
     return false;
 }
 
-/* Counts the columns in e that are of this SELECT, and the others. */
+/* Counts the columns in e of this SELECT, and those of other SELECTs. */
 static void count_columns(const struct sql_expr *e, const struct sql_core *core, int *own, int *others)
 {
     const struct sql_expr *const parts[] = { e->left, e->right, e->third };
@@ -187,7 +188,7 @@ static void count_columns(const struct sql_expr *e, const struct sql_core *core,
         count_columns(item, core, own, others);
 }
 
-/* An aggregate belongs to the innermost SELECT that a column in it is of. */
+/* An aggregate belongs to the innermost SELECT that owns a column in its arguments. */
 static const struct sql_place *owner(const struct sql_expr *call, const struct sql_place *at)
 {
     const struct sql_place *p = at;
@@ -223,13 +224,13 @@ static int check_frame(struct sql_checker *c, const struct sql_expr *e)
         return 0;
     if ((w->start.kind == SQL_CURRENT_ROW && end == SQL_PRECEDING) ||
         (w->start.kind == SQL_FOLLOWING && (end == SQL_PRECEDING || end == SQL_CURRENT_ROW)))
-        return refuse_always(c, e->span, "expected a frame that ends where it starts or behind that");
+        return refuse_always(c, e->span, "expected a frame that does not end before it starts");
     if (w->unit == SQL_RANGE && offset && !w->base.text && (!w->order || w->order->next))
         return refuse(c, e->span, "RANGE with an offset: expected ORDER BY one expression");
     return 0;
 }
 
-/* What a window adds to the one it is based on. */
+/* A window may not repeat parts of the window that it extends. */
 static int check_base(struct sql_checker *c, const struct sql_window *w, const struct sql_place *at)
 {
     const struct sql_window *base = w->base.text && at->core ? at->core->windows : NULL;
@@ -245,7 +246,7 @@ static int check_base(struct sql_checker *c, const struct sql_window *w, const s
         twice = "ORDER BY";
     else if (base->unit != SQL_NO_FRAME)
         twice = "frame";
-    return twice ? refuse(c, w->base.span, "expected no %s where %s is built upon", twice, w->base.text) : 0;
+    return twice ? refuse(c, w->base.span, "expected no %s in a window based on %s", twice, w->base.text) : 0;
 }
 
 static int check_window(struct sql_checker *c, const struct sql_window *w, const struct sql_place *at)
@@ -257,7 +258,8 @@ static int check_window(struct sql_checker *c, const struct sql_window *w, const
     return w->end.expr ? check_value(c, w->end.expr, at) : 0;
 }
 
-/* The arguments of an aggregate hold neither aggregates nor windows, those of a window function no windows. */
+/* The arguments of an aggregate contain neither aggregates nor window functions. Those of a window function contain no
+ * window functions. */
 static int check_inside(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
 {
     struct sql_place inside = *at;
@@ -289,7 +291,7 @@ static int check_call(struct sql_checker *c, const struct sql_expr *e, const str
 
     if (check_arguments(c, e, f) || (f && check_kind(c, e, f)))
         return -1;
-    if (!f) /* where nothing reads it */
+    if (!f) /* in an unused CTE */
         return check_values(c, e->list, at);
     if (strcasecmp(f->name, "likelihood") == 0 && check_likelihood(c, e))
         return -1;
@@ -311,7 +313,7 @@ static int refuse_width(const struct sql_checker *c, const struct sql_expr *e, i
     return refuse(c, e->span, "expected %d column%s, got %s %d", wanted, wanted > 1 ? "s" : "", what, width(e));
 }
 
-/* So many columns. */
+/* Checks an expression that must have `wanted` columns. */
 static int check_width(struct sql_checker *c, const struct sql_expr *e, int wanted, const struct sql_place *at)
 {
     if (width(e) != wanted)
@@ -319,7 +321,7 @@ static int check_width(struct sql_checker *c, const struct sql_expr *e, int want
     return e->kind == SQL_EXPR_ROW ? check_values(c, e->list, at) : check_parts(c, e, at);
 }
 
-/* One value, or each of a list. */
+/* Check one value, or each value of a list. */
 static int check_value(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
 {
     return check_width(c, e, at->idle ? width(e) : 1, at);
@@ -333,7 +335,7 @@ static int check_values(struct sql_checker *c, const struct sql_expr *list, cons
     return 0;
 }
 
-/* Comparisons compare rows too. */
+/* Comparisons also compare rows. */
 static int check_binary(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
 {
     bool compares =
@@ -374,9 +376,9 @@ static int check_in(struct sql_checker *c, const struct sql_expr *e, const struc
     for (const struct sql_expr *item = e->list; item; item = item->next) {
         bool rows = e->left->kind == SQL_EXPR_ROW && item->kind == SQL_EXPR_ROW && width(item) == n;
         if (e->left->kind == SQL_EXPR_ROW && !rows)
-            return refuse_always(c, item->span, "IN: expected a row of as many values as on the left");
+            return refuse_always(c, item->span, "IN: expected a row with as many values as the left operand");
         if (e->left->kind == SQL_EXPR_SELECT && n > 1)
-            return refuse(c, item->span, "IN: expected a row on the left, not a sub-query");
+            return refuse(c, item->span, "IN: expected a row on the left, got a sub-query");
         if (check_width(c, item, n, at))
             return -1;
     }
@@ -395,7 +397,7 @@ static int check_case(struct sql_checker *c, const struct sql_expr *e, const str
     return e->third ? check_value(c, e->third, at) : 0;
 }
 
-/* What EXISTS selects is never worked out, though GROUP BY looks into it. */
+/* SQLite never evaluates the results of EXISTS, although GROUP BY inspects them. */
 static int check_exists(struct sql_checker *c, const struct sql_expr *e, const struct sql_place *at)
 {
     struct sql_place around = *at;
@@ -446,7 +448,7 @@ static int check_parts(struct sql_checker *c, const struct sql_expr *e, const st
     }
 }
 
-/* Grouped, or an aggregate among its results. */
+/* Returns whether a SELECT has GROUP BY or an aggregate in its results. */
 static bool groups(const struct sql_core *core)
 {
     for (const struct sql_result *r = core->results; r; r = r->next)
@@ -476,7 +478,7 @@ static int check_unused(struct sql_checker *c, const struct sql_cte *cte, const 
     return 0;
 }
 
-/* The sub-queries of FROM, and its conditions. */
+/* Checks the sub-queries and conditions of FROM. */
 static int check_sources(struct sql_checker *c, const struct sql_source *list, const struct sql_place *at)
 {
     for (const struct sql_source *s = list; s; s = s->next) {
@@ -493,12 +495,12 @@ static int check_sources(struct sql_checker *c, const struct sql_source *list, c
             return refuse(c, s->span, "%s: expected at most 2 arguments, got %d", s->name.text,
                           sql_count_list(s->arguments));
         if (s->natural && (s->on || s->columns))
-            return refuse(c, s->span, "a NATURAL join takes neither ON nor USING");
+            return refuse(c, s->span, "NATURAL cannot be used with ON or USING");
     }
     return 0;
 }
 
-/* A number is that result. */
+/* Returns the result that a number in GROUP BY stands for, else the expression itself. */
 static const struct sql_expr *grouped(const struct sql_core *core, const struct sql_expr *e)
 {
     long n = sql_ordinal(e);
@@ -562,7 +564,7 @@ static int check_order(struct sql_checker *c, const struct sql_order *order, con
     return 0;
 }
 
-/* In the order in which SQLite looks at them. */
+/* The order of these checks is SQLite's, so that the same error is reported first. */
 static int check_core(struct sql_checker *c, const struct sql_core *core, const struct sql_place *outer,
                       const struct sql_order *order)
 {
@@ -594,8 +596,8 @@ static int check_place_of_tail(struct sql_checker *c, const struct sql_core *cor
     const struct sql_tail *t = &core->tail;
 
     if (t->order)
-        return refuse_always(c, t->order->expr->span, "expected ORDER BY behind the set operation, not before it");
-    return t->limit ? refuse_always(c, t->limit->span, "expected LIMIT behind the set operation, not before it") : 0;
+        return refuse_always(c, t->order->expr->span, "expected ORDER BY after the set operation");
+    return t->limit ? refuse_always(c, t->limit->span, "expected LIMIT after the set operation") : 0;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -603,7 +605,7 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcasecmp(a, b) == 0);
 }
 
-/* The same expression, whichever tables its columns are of. */
+/* Compares two expressions, ignoring the tables of their columns. */
 static bool alike(const struct sql_expr *a, const struct sql_expr *b)
 {
     if (!a || !b)
@@ -618,7 +620,7 @@ static bool alike(const struct sql_expr *a, const struct sql_expr *b)
     return !x && !y && alike(a->left, b->left) && alike(a->right, b->right) && alike(a->third, b->third);
 }
 
-/* Rows of a set operation are sorted by what it gives: by number, by name, or by an expression of a result. */
+/* ORDER BY of a set operation must name a result: by number, by name or by its expression. */
 static int check_sorted(struct sql_checker *c, const struct sql_select *select)
 {
     for (const struct sql_order *o = select->tail.order; o; o = o->next) {
@@ -644,7 +646,7 @@ static int check_select(struct sql_checker *c, const struct sql_select *select, 
             return -1;
     if (alone && select->cores->rows && (select->tail.order || select->tail.limit))
         return refuse_always(c, select->tail.order ? select->tail.order->expr->span : select->tail.limit->span,
-                             "expected the end behind VALUES, not ORDER BY or LIMIT");
+                             "expected the end after VALUES, got ORDER BY or LIMIT");
     if (!alone && check_sorted(c, select))
         return -1;
     if (check_limit(c, &select->tail, outer))

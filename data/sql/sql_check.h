@@ -1,16 +1,16 @@
 /*
- * sql_check.h - what SQLite refuses of a statement that parses and whose names are known.
+ * sql_check.h - the checks that SQLite makes after parsing and name resolution.
  *
- * Functions that there are, with as many arguments as they take; aggregates and windows where they may stand; as many
- * columns as there must be; ORDER BY and LIMIT behind a set operation alone.  Apart from sql_resolve, since published
- * statements are not always held to it: who reads them for their meaning does not ask.
+ * It checks function names and argument counts, the places of aggregates and windows, the number of columns of rows
+ * and sub-queries, and ORDER BY and LIMIT of set operations. The checks are separate from sql_resolve because
+ * published gold statements do not always pass them.
  */
 #ifndef DATA_SQL_SQL_CHECK_H
 #define DATA_SQL_SQL_CHECK_H
 
 #include "data/sql/sql_tree.h"
 
-/* A resolved statement; -1 with EXIT_CODE_DATA: line, column, what was expected. */
+/* Checks a resolved statement. Returns -1 with EXIT_CODE_DATA; the message has line, column and the expected form. */
 int sql_check(const struct sql_query *q, const struct schema *s, struct error *err);
 
 #endif

@@ -14,7 +14,7 @@ static bool is(const struct sql_token *t, const char *sql, const char *word)
     return (size_t)(t->end - t->begin) == n && strncasecmp(sql + t->begin, word, n) == 0;
 }
 
-/* What a token names, out of its quotes; those within stay doubled. */
+/* Copies the name in a token without its quotes; doubled quotes within it stay doubled. */
 static void name_of(char *name, size_t size, const struct sql_token *t, const char *sql)
 {
     bool quoted = strchr("\"'`[", sql[t->begin]) && t->end - t->begin > 1;
@@ -64,7 +64,7 @@ void sql_create_collations(struct strings *names, const char *sql)
     free(t);
 }
 
-/* COLLATE in the parentheses of a CHECK, of a default or of a key stands deeper. */
+/* The COLLATE of a column stands at depth 1. Deeper ones belong to a CHECK, a default or a key. */
 void sql_create_column_collations(enum column_collation *list, int n, const char *sql)
 {
     char name[256];

@@ -1,7 +1,7 @@
 /*
- * sql_create.h - what the CREATE statements that a database keeps say, and no pragma tells.
+ * sql_create.h - facts in stored CREATE statements that no pragma reports.
  *
- * They have been through SQLite already, so their words are enough: nothing is parsed.
+ * SQLite has already accepted these statements, so the functions scan their tokens and need no parser.
  */
 #ifndef DATA_SQL_SQL_CREATE_H
 #define DATA_SQL_SQL_CREATE_H
@@ -11,11 +11,12 @@
 
 enum { SQL_CREATE_MODULE = 32 };
 
-/* Of a CREATE TABLE or CREATE VIRTUAL TABLE, with the module of the latter; "" of others, and of a longer name. */
+/* Returns the form of the table that a CREATE TABLE or CREATE VIRTUAL TABLE statement defines. module receives the name
+ * of a virtual table's module; it is "" for other tables and for names that do not fit. */
 enum table_form sql_create_form(const char *sql, char module[SQL_CREATE_MODULE]);
-/* What the first n columns of a CREATE TABLE compare and sort by, in order: COLLATION_BINARY where nothing is said. */
+/* Sets the collations of the first n columns of a CREATE TABLE statement, in order. The default is COLLATION_BINARY. */
 void sql_create_column_collations(enum column_collation *list, int n, const char *sql);
-/* Adds the names that stand behind COLLATE. */
+/* Adds the names that follow COLLATE. */
 void sql_create_collations(struct strings *names, const char *sql);
 
 #endif

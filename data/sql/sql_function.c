@@ -152,7 +152,7 @@ const struct sql_function *sql_function_find(const char *name, int n)
         const struct sql_function *f = &functions[i];
         if (strcasecmp(f->name, name) != 0)
             continue;
-        if (n >= f->least && n <= f->most)
+        if (n >= f->min_arguments && n <= f->max_arguments)
             return f;
         any = f;
     }

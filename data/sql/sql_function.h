@@ -1,5 +1,6 @@
 /*
- * sql_function.h - the functions that SQLite 3.40 has: how many arguments each takes, and where it may stand.
+ * sql_function.h - the built-in functions of SQLite 3.40: their argument counts, and whether they are scalars,
+ * aggregates or window functions.
  */
 #ifndef DATA_SQL_SQL_FUNCTION_H
 #define DATA_SQL_SQL_FUNCTION_H
@@ -8,19 +9,19 @@
 
 enum sql_function_kind {
     SQL_FUNCTION_SCALAR,
-    SQL_FUNCTION_AGGREGATE, /* a window function too, with OVER */
-    SQL_FUNCTION_WINDOW     /* with OVER alone */
+    SQL_FUNCTION_AGGREGATE, /* also a window function, with OVER */
+    SQL_FUNCTION_WINDOW     /* only with OVER */
 };
 
 struct sql_function {
     const char *name;
-    int least, most; /* arguments */
+    int min_arguments, max_arguments;
     enum sql_function_kind kind;
 };
 
-/* The function of that name that takes so many arguments, or else any of that name; NULL when there is none. */
+/* Returns the function of that name that takes n arguments, else any function of that name, or NULL. */
 const struct sql_function *sql_function_find(const char *name, int n);
-/* The same of a call; * is no argument. */
+/* Returns the function that an expression calls, or NULL. A star is not an argument. */
 const struct sql_function *sql_function_of(const struct sql_expr *call);
 int sql_count_list(const struct sql_expr *list);
 

@@ -53,13 +53,13 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
 }
 
-/* A vertical tab is one only behind another: text[i - 1] has then been passed over. */
+/* A vertical tab is white space only after other white space; SQLite has the same rule. */
 static bool is_space_at(const char *text, int i)
 {
     return is_space(text[i]) || (text[i] == '\v' && i && (is_space(text[i - 1]) || text[i - 1] == '\v'));
 }
 
-/* Past blanks and comments; a comment that is never closed runs to the end, as in SQLite. */
+/* Skips white space and comments. An unterminated comment runs to the end, as in SQLite. */
 static int skip_space(const char *text, int i)
 {
     for (;;) {
@@ -78,7 +78,7 @@ static int skip_space(const char *text, int i)
     }
 }
 
-/* 'x', "x" and `x` end at a quote that is not doubled, [x] at the first bracket. */
+/* 'x', "x" and `x` end at a quote that is not doubled; [x] ends at the first bracket. */
 static int lex_quoted(const char *text, int i, int kind, struct sql_token *t)
 {
     char close = text[i] == '[' ? ']' : text[i];
@@ -103,8 +103,8 @@ static int skip_digits(const char *text, int i)
     return i;
 }
 
-/* 0x, hexadecimal digits.  SQLite of 3.46 and later takes them in groups, 0xFF_FF; older ones end the number at the
- * first other letter, which begins an alias. */
+/* Lexes 0x and hexadecimal digits. SQLite 3.46 and later allows digit groups (0xFF_FF). Older versions end the number
+ * at the first other character, which starts an alias. */
 static int lex_hex(const char *text, int i, struct sql_token *t)
 {
     bool groups = sqlite3_libversion_number() >= 3046000;
@@ -117,7 +117,7 @@ static int lex_hex(const char *text, int i, struct sql_token *t)
     return i;
 }
 
-/* A number that runs into letters is no token at all. */
+/* A number followed directly by letters is illegal. */
 static int lex_number(const char *text, int i, struct sql_token *t)
 {
     t->kind = TOKEN_NUMBER;
@@ -150,7 +150,7 @@ static int lex_blob(const char *text, int i, struct sql_token *t)
 /* ?, ?12, :name, @name, $name and Tcl's $ns::name(element). */
 static int lex_parameter(const char *text, int i, struct sql_token *t)
 {
-    bool reg = text[i] == '#' && isdigit((unsigned char)text[i + 1]); /* SQLite keeps #1 for itself */
+    bool reg = text[i] == '#' && isdigit((unsigned char)text[i + 1]); /* SQLite reserves #1 for itself */
     int n = 0;
 
     t->kind = reg ? TOKEN_ILLEGAL : TOKEN_PARAMETER;
@@ -197,7 +197,7 @@ static int lex_word(const char *text, int i, struct sql_token *t)
 
 static int lex_sign(const char *text, int i, struct sql_token *t)
 {
-    /* longer signs before those they begin with */
+    /* longer operators first, so that no prefix matches instead */
     static const struct {
         const char *text;
         int kind;
@@ -309,7 +309,7 @@ static bool is_aggregate(const char *word, int n)
     return false;
 }
 
-/* Whether the normal form has no blank between two tokens that have one in the text. */
+/* Returns whether the normal form drops the blank between two tokens. */
 static bool is_tight(const char *sql, const struct sql_token *before, const struct sql_token *t)
 {
     return t->kind == TOKEN_COMMA || t->kind == TOKEN_RIGHT_PAREN || before->kind == TOKEN_LEFT_PAREN ||

@@ -1,15 +1,16 @@
 /*
- * sql_lex.h - the words of a SQL text, all at once, so that the parser may look ahead.
+ * sql_lex.h - tokens of SQL text, by SQLite's rules.
  *
- * Tokens are SQLite's own.  What SQLite cannot read becomes one TOKEN_ILLEGAL, and the parser complains when it gets
- * there: the first mistake in the text is the one reported.
+ * The lexer produces all tokens at once, so that the parser can look ahead. Text that SQLite cannot read becomes one
+ * TOKEN_ILLEGAL. The parser reports an illegal token when it reaches it, so that the first error in the text is the
+ * one reported.
  */
 #ifndef DATA_SQL_SQL_LEX_H
 #define DATA_SQL_SQL_LEX_H
 
 #include "kernels/base.h"
 
-/* A name is plain, "x", `x` or [x].  A keyword's kind is TOKEN_KEYWORD + its place in SQL_KEYWORDS. */
+/* A TOKEN_NAME is plain, "x", `x` or [x]. The kind of a keyword is TOKEN_KEYWORD plus its index in SQL_KEYWORDS. */
 /* clang-format off */
 enum sql_token_kind {
     TOKEN_END, TOKEN_ILLEGAL, TOKEN_NAME, TOKEN_STRING, TOKEN_NUMBER, TOKEN_BLOB, TOKEN_PARAMETER, TOKEN_LEFT_PAREN,
@@ -20,8 +21,9 @@ enum sql_token_kind {
 };
 /* clang-format on */
 
-/* Every word of SQLite's grammar.  NAME: also a name wherever its own meaning does not fit.  CAREFUL: so, but there are
- * places where a name could be taken for it, so the printer quotes it.  JOIN: a name, but no alias without AS. */
+/* All keywords of SQLite's grammar. NAME: the word is also a name if the keyword does not fit. CAREFUL: like NAME, but
+ * the printer quotes the word because it can be mistaken for the keyword in some places. JOIN: the word is a name, but
+ * an alias only after AS. */
 /* clang-format off */
 #define SQL_KEYWORDS(X) \
     X(ABORT, NAME) X(ACTION, NAME) X(ADD, RESERVED) X(AFTER, NAME) X(ALL, RESERVED) X(ALTER, RESERVED) \
@@ -63,31 +65,33 @@ struct sql_token {
     int begin, end;
 };
 
-/* The last is TOKEN_END or TOKEN_ILLEGAL.  The caller frees them. */
+/* Returns all tokens; the last is TOKEN_END or TOKEN_ILLEGAL. The caller frees the array. */
 struct sql_token *sql_lex(const char *text, int *n);
-/* The first token that begins at byte `at` or behind it, past blanks and comments.  Returns its end. */
+/* Finds the first token that begins at or after byte `at`, skipping white space and comments. Returns its end. */
 int sql_lex_next(const char *text, int at, struct sql_token *t);
 
-/* "SQL at line 2, column 7" and what it says, with EXIT_CODE_DATA; columns count letters from 1. */
+/* Sets EXIT_CODE_DATA and "SQL at line 2, column 7", followed by the formatted text. Lines and columns start at 1;
+ * columns count characters. Returns -1. */
 int sql_error(struct error *err, const char *text, int begin, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* What a word is to the grammar. */
+/* Returns the role of a token in the grammar. */
 enum sql_keyword_use sql_keyword_use(int token_kind);
-/* Likewise, by its letters. */
+/* Returns the role of a word by its spelling, in any case. */
 enum sql_keyword_use sql_word_use(const char *word);
-/* The word in capitals. */
+/* Returns a keyword in capitals. */
 const char *sql_keyword_text(int token_kind);
 
-/* Letters, digits, _, $ and every byte above ASCII; a name may not start with a digit or $. */
+/* Letters, digits, _, $ and every byte above ASCII are name characters. A name cannot start with a digit or $. */
 bool sql_is_name_char(unsigned char c);
 
-/* The same tokens; one blank stands where there were blanks, line ends or comments.  From the first byte on that is no
- * SQL, the rest is copied with blanks for line ends.  The caller frees. */
+/* Writes a statement on one line. Tokens are copied byte for byte, so line ends within strings and quoted names stay.
+ * White space and comments between tokens become one blank. After the first illegal token, the rest is copied with
+ * blanks for line ends. The caller frees the text. */
 char *sql_one_line(const char *sql);
 
-/* The same in AmbiQT's normal form (ambiqt_normalize), but for quoted text, which stays: lower case, no semicolon at
- * the end, no blank before a comma, inside parentheses or behind the name of an aggregate.  The caller frees. */
+/* Like sql_one_line, in AmbiQT's normal form (ambiqt_normalize): lower case, no final semicolon, no blank before a
+ * comma, inside parentheses or after the name of an aggregate. Quoted text is kept. The caller frees the text. */
 char *sql_normal_line(const char *sql);
 
 #endif

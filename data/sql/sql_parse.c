@@ -39,7 +39,7 @@ struct sql_span sql_since(const struct sql_parser *p, int begin)
     return (struct sql_span){ begin, p->at ? p->tokens[p->at - 1].end : 0 };
 }
 
-/* At most 40 bytes of text from `begin` on, ending with a whole letter. */
+/* Returns how many bytes of text to quote in a message: at most 40, without cutting a UTF-8 character. */
 static int shown(const struct sql_parser *p, int begin, int length)
 {
     int n = 0;
@@ -126,7 +126,7 @@ int sql_parse_name(struct sql_parser *p, struct sql_name *out, const char *expec
     return 0;
 }
 
-/* [AS] name, or nothing. */
+/* Parses [AS] name, or nothing. */
 static int parse_alias(struct sql_parser *p, struct sql_name *out)
 {
     if (sql_accept(p, WORD_AS))
@@ -136,7 +136,7 @@ static int parse_alias(struct sql_parser *p, struct sql_name *out)
     return 0;
 }
 
-/* ( a, b ) */
+/* Parses ( a, b ). */
 static struct sql_name *parse_names(struct sql_parser *p)
 {
     struct sql_name *first = NULL, **end = &first;
@@ -152,13 +152,13 @@ static struct sql_name *parse_names(struct sql_parser *p)
     return sql_expect(p, TOKEN_RIGHT_PAREN, "\",\" or \")\"") ? NULL : first;
 }
 
-/* WINDOW, OVER and FILTER are words of the grammar only where they can be nothing else. */
+/* WINDOW, OVER and FILTER are keywords only where no name fits. */
 static bool at_window_clause(const struct sql_parser *p)
 {
     return sql_peek(p, 0) == WORD_WINDOW && sql_is_name(sql_peek(p, 1)) && sql_peek(p, 2) == WORD_AS;
 }
 
-/* The other end of a frame may be unbounded only in its own direction. */
+/* A bound may be UNBOUNDED PRECEDING only at the start of a frame and UNBOUNDED FOLLOWING only at its end. */
 static int parse_bound(struct sql_parser *p, struct sql_bound *b, bool end)
 {
     if (sql_accept(p, WORD_UNBOUNDED)) {
@@ -218,7 +218,7 @@ static int parse_frame(struct sql_parser *p, struct sql_window *w)
     return parse_exclude(p, w);
 }
 
-/* Behind the left parenthesis, to and with the right one. */
+/* Parses a window definition after the left parenthesis, including the right one. */
 static int parse_definition(struct sql_parser *p, struct sql_window *w)
 {
     int kind = sql_peek(p, 0);
@@ -244,7 +244,7 @@ struct sql_window *sql_parse_over(struct sql_parser *p)
     return rc ? NULL : w;
 }
 
-/* Behind WINDOW; behind OVER. */
+/* Parses the definitions after WINDOW. */
 static struct sql_window *parse_windows(struct sql_parser *p)
 {
     struct sql_window *first = NULL, **end = &first;
@@ -260,7 +260,7 @@ static struct sql_window *parse_windows(struct sql_parser *p)
     return first;
 }
 
-/* INDEXED BY name, NOT INDEXED, or nothing. */
+/* Parses INDEXED BY name, NOT INDEXED, or nothing. */
 static int parse_indexed(struct sql_parser *p, struct sql_source *s)
 {
     if (sql_accept(p, WORD_INDEXED)) {
@@ -290,7 +290,7 @@ static int parse_table(struct sql_parser *p, struct sql_source *s)
     return parse_alias(p, &s->alias) ? -1 : parse_indexed(p, s);
 }
 
-/* ( SELECT ... ) or ( a JOIN b ), behind the parenthesis. */
+/* Parses ( SELECT ... ) or ( a JOIN b ) after the left parenthesis. */
 static int parse_in_parens(struct sql_parser *p, struct sql_source *s)
 {
     bool select = sql_at_select(p);
@@ -305,7 +305,7 @@ static int parse_in_parens(struct sql_parser *p, struct sql_source *s)
     return sql_expect(p, TOKEN_RIGHT_PAREN, "a join or \")\"") ? -1 : parse_alias(p, &s->alias);
 }
 
-/* What SQLite makes of parentheses around one table: its alias, if it had one inside, is forgotten. */
+/* Removes parentheses around a single table. SQLite then drops an alias inside them. */
 static void unwrap(struct sql_source *s)
 {
     struct sql_source outer = *s;
@@ -359,7 +359,7 @@ static int join_word(int kind)
     return 0;
 }
 
-/* What SQLite makes of the words before JOIN; -1 where it sees no join in them. */
+/* Returns the join type for the words before JOIN, or -1 if SQLite does not accept the combination. */
 static int join_type(int words)
 {
     int outer = words & (LEFT | RIGHT | FULL);
@@ -371,7 +371,7 @@ static int join_type(int words)
     return words & CROSS ? SQL_JOIN_CROSS : SQL_JOIN_INNER;
 }
 
-/* 1 and the join's kind in next, 0 when no join follows, -1 with an error. */
+/* Returns 1 and the join type in next, 0 if no join follows, or -1 with an error. */
 static int parse_join(struct sql_parser *p, struct sql_source *next)
 {
     int begin = sql_begin(p), words = 0, n = 0;
@@ -386,7 +386,7 @@ static int parse_join(struct sql_parser *p, struct sql_source *next)
         return -1;
     int type = join_type(words);
     if (type < 0)
-        return sql_complain(p, begin, "unknown kind of join");
+        return sql_complain(p, begin, "unknown join type");
     next->join = (enum sql_join)type;
     next->natural = words & NATURAL;
     return 1;
@@ -418,7 +418,7 @@ static struct sql_source *parse_sources(struct sql_parser *p)
         return NULL;
     int rc = parse_source(p, first, true);
     if (rc == 0 && first->kind == SQL_SOURCE_GROUP && !first->alias.text)
-        first = last = first->group; /* parentheses that open the clause say nothing */
+        first = last = first->group; /* parentheses around the start of the clause have no meaning */
     while (rc == 0 && last->next)
         last = last->next;
     if (rc == 0) {
@@ -451,7 +451,7 @@ static int parse_order_end(struct sql_parser *p, struct sql_order *o)
     return 0;
 }
 
-/* behind ORDER BY */
+/* Parses the terms after ORDER BY. */
 static struct sql_order *parse_order(struct sql_parser *p)
 {
     struct sql_order *first = NULL, **end = &first;
@@ -466,7 +466,7 @@ static struct sql_order *parse_order(struct sql_parser *p)
     return first;
 }
 
-/* *, t.* or an expression with an alias. */
+/* Parses *, t.* or an expression with an optional alias. */
 static struct sql_result *parse_result(struct sql_parser *p)
 {
     struct sql_result *r = SQL_NEW(p, struct sql_result);
@@ -497,7 +497,7 @@ static struct sql_result *parse_results(struct sql_parser *p)
     return first;
 }
 
-/* VALUES (1, 2), (3, 4): rows even of one value, unlike parentheses elsewhere. */
+/* Parses VALUES (1, 2), (3, 4). A row may have one value, unlike parentheses elsewhere. */
 static int parse_rows(struct sql_parser *p, struct sql_core *core)
 {
     struct sql_expr **end = &core->rows;
@@ -571,7 +571,7 @@ static enum sql_set_op parse_set_op(struct sql_parser *p)
     return sql_accept(p, WORD_INTERSECT) ? SQL_INTERSECT : SQL_FIRST_CORE;
 }
 
-/* LIMIT n, LIMIT n OFFSET m, LIMIT m, n */
+/* Parses LIMIT n, LIMIT n OFFSET m or LIMIT m, n. */
 static int parse_limit(struct sql_parser *p, struct sql_tail *t)
 {
     if (!(t->limit = sql_parse_expr(p)))
@@ -605,7 +605,7 @@ static int parse_cores(struct sql_parser *p, struct sql_select *s)
     do {
         struct sql_tail tail = { 0 };
         struct sql_core *core = parse_core(p, op);
-        if (!core || (!core->rows && parse_tail(p, &tail))) /* VALUES takes no tail */
+        if (!core || (!core->rows && parse_tail(p, &tail))) /* VALUES has no tail */
             return -1;
         op = parse_set_op(p);
         *(op == SQL_FIRST_CORE ? &s->tail : &core->tail) = tail;
@@ -692,7 +692,7 @@ static struct sql_query *parse_query(struct sql_parser *p)
     return sql_expect(p, TOKEN_END, "an operator, a clause or the end") ? NULL : q;
 }
 
-/* Every node comes from a token, and no token gives more than this with its text. */
+/* Upper bound of arena bytes per token, for its nodes and its text. */
 enum { TOKEN_ROOM = 768 };
 
 struct sql_query *sql_parse(struct arena *a, const char *text, struct error *err)
@@ -702,14 +702,14 @@ struct sql_query *sql_parse(struct arena *a, const char *text, struct error *err
     struct sql_query *q = NULL;
 
     if (length > SQL_MAX_TEXT) {
-        error_set(err, EXIT_CODE_DATA, "SQL of %zu bytes, at most %d are read", length, SQL_MAX_TEXT);
+        error_set(err, EXIT_CODE_DATA, "expected at most %d bytes of SQL, got %zu", SQL_MAX_TEXT, length);
         return NULL;
     }
     struct sql_token *tokens = sql_lex(text, &p.n_tokens);
     size_t room = 4 * length + (size_t)p.n_tokens * TOKEN_ROOM;
     p.tokens = tokens;
     if (room > left) {
-        error_set(err, EXIT_CODE_MEMORY, "SQL of %d tokens wants %zu bytes of its arena, %zu are left", p.n_tokens,
+        error_set(err, EXIT_CODE_MEMORY, "SQL of %d tokens needs %zu bytes of its arena, %zu are left", p.n_tokens,
                   room, left);
     } else {
         p.text = memcpy(arena_alloc(a, length + 1), text, length + 1);

@@ -45,7 +45,7 @@ static struct sql_expr *parse_unary(struct sql_parser *p, enum sql_op op)
     return e;
 }
 
-/* SELECT ... ), behind the left parenthesis.  ( SELECT ... ), at the word SELECT. */
+/* Parses SELECT ... ) after the left parenthesis. */
 static struct sql_select *parse_nested(struct sql_parser *p)
 {
     struct sql_select *s = sql_parse_select(p);
@@ -130,7 +130,8 @@ static int parse_signed_number(struct sql_parser *p)
     return sql_expect(p, TOKEN_NUMBER, "a number");
 }
 
-/* A type name: any words, even none, then perhaps (n) or (n, m).  Printed as written, blanks made single. */
+/* Parses a type name: any number of words, then optionally (n) or (n, m). The result keeps the words, with single
+ * blanks. */
 static const char *parse_type(struct sql_parser *p)
 {
     int first = p->at;
@@ -175,7 +176,7 @@ static struct sql_expr *parse_cast(struct sql_parser *p)
     return e;
 }
 
-/* [FILTER (WHERE ...)] [OVER ...] */
+/* Parses [FILTER (WHERE ...)] [OVER ...]. */
 static int parse_filter_over(struct sql_parser *p, struct sql_expr *call)
 {
     if (sql_peek(p, 0) == WORD_FILTER && sql_peek(p, 1) == TOKEN_LEFT_PAREN) {
@@ -193,7 +194,7 @@ static int parse_filter_over(struct sql_parser *p, struct sql_expr *call)
     return 0;
 }
 
-/* At the left parenthesis. */
+/* Parses a call, starting at the left parenthesis. */
 static struct sql_expr *parse_call(struct sql_parser *p, struct sql_name *name)
 {
     struct sql_expr *e = new_expr(p, SQL_EXPR_CALL, name->span.begin);
@@ -224,7 +225,7 @@ static struct sql_name *keep_name(struct sql_parser *p, const struct sql_name *n
     return kept;
 }
 
-/* column, table.column, schema.table.column or a call. */
+/* Parses column, table.column, schema.table.column or a call. */
 static struct sql_expr *parse_named(struct sql_parser *p)
 {
     struct sql_name part[3];
@@ -244,7 +245,7 @@ static struct sql_expr *parse_named(struct sql_parser *p)
     return e;
 }
 
-/* What stands between operators. */
+/* Parses an operand: an expression without infix operators. */
 static struct sql_expr *parse_operand(struct sql_parser *p)
 {
     int kind = sql_peek(p, 0);
@@ -301,7 +302,7 @@ int sql_op_level(enum sql_op op)
     if (op <= SQL_GREATER_EQUAL)
         return LEVEL_LESS;
     if (op <= SQL_SHIFT_RIGHT)
-        return 7; /* 6 is ESCAPE's, which stands in no tree */
+        return 7; /* 6 is the precedence of ESCAPE, which is no node of its own */
     if (op <= SQL_SUBTRACT)
         return 8;
     if (op <= SQL_REMAINDER)
@@ -357,7 +358,7 @@ static struct sql_expr *parse_binary(struct sql_parser *p, struct sql_expr *left
     return binary(p, left, op, parse_level(p, sql_op_level(op) + 1));
 }
 
-/* IS [NOT] [DISTINCT FROM] */
+/* Parses IS [NOT] [DISTINCT FROM]. */
 static struct sql_expr *parse_is(struct sql_parser *p, struct sql_expr *left)
 {
     p->at++;
@@ -371,7 +372,7 @@ static struct sql_expr *parse_is(struct sql_parser *p, struct sql_expr *left)
     return binary(p, left, op, parse_level(p, LEVEL_LESS));
 }
 
-/* ISNULL, NOTNULL and NOT NULL are IS NULL and IS NOT NULL. */
+/* ISNULL becomes IS NULL; NOTNULL and NOT NULL become IS NOT NULL. */
 static struct sql_expr *parse_null_test(struct sql_parser *p, struct sql_expr *left, enum sql_op op)
 {
     struct sql_expr *null = new_expr(p, SQL_EXPR_LITERAL, sql_begin(p));
@@ -399,7 +400,7 @@ static struct sql_expr *parse_like(struct sql_parser *p, struct sql_expr *left, 
 static struct sql_expr *parse_between(struct sql_parser *p, struct sql_expr *left, bool negated)
 {
     p->at++;
-    /* an AND in the lower bound would be this BETWEEN's own */
+    /* this level excludes AND, which belongs to BETWEEN */
     struct sql_expr *low = parse_level(p, LEVEL_NOT);
     if (!low || sql_expect(p, WORD_AND, "AND of BETWEEN"))
         return NULL;
@@ -414,7 +415,7 @@ static struct sql_expr *parse_between(struct sql_parser *p, struct sql_expr *lef
     return e;
 }
 
-/* x IN [schema.]table or IN function(...). */
+/* Parses x IN [schema.]table or x IN function(...). */
 static int parse_in_table(struct sql_parser *p, struct sql_expr *e)
 {
     struct sql_source *s = SQL_NEW(p, struct sql_source);
@@ -474,7 +475,7 @@ static struct sql_expr *parse_collate(struct sql_parser *p, struct sql_expr *lef
     return e;
 }
 
-/* The operator a token is between two operands; -1 when it is none. */
+/* Returns the infix operator of a token, or -1. */
 static int infix_op(int kind)
 {
     static const struct {
@@ -518,7 +519,7 @@ static int infix_op(int kind)
     return -1;
 }
 
-/* What NOT between two operands negates. */
+/* Parses NOT before an infix operator: NOT IN, NOT LIKE and so on. */
 static struct sql_expr *parse_not_infix(struct sql_parser *p, struct sql_expr *left)
 {
     p->at++;
@@ -558,8 +559,8 @@ static struct sql_expr *parse_infix(struct sql_parser *p, struct sql_expr *left,
     }
 }
 
-/* Operators of at least that level, from the left.  The height grows by one for each, nested or not.  A NOT in place of
- * a tighter operand nests as deep as in the parentheses that it is printed in. */
+/* Parses left-associative operators of at least that level. Each operator adds 1 to the tree's height. A NOT in place
+ * of a tighter operand counts as nested, since it is printed in parentheses. */
 static struct sql_expr *parse_operators(struct sql_parser *p, int level)
 {
     int begin = sql_begin(p);
@@ -574,12 +575,12 @@ static struct sql_expr *parse_operators(struct sql_parser *p, int level)
         }
         e = parse_infix(p, e, (enum sql_op)op);
         if (e)
-            e->span.begin = begin; /* a left operand in parentheses starts after them */
+            e->span.begin = begin; /* a parenthesised left operand starts after its parenthesis */
     }
     return e;
 }
 
-/* Only operators of at least that level. */
+/* Parses an expression whose outermost operators have at least that level. */
 static struct sql_expr *parse_level(struct sql_parser *p, int level)
 {
     int before = p->height;

@@ -37,7 +37,7 @@ void sql_put_quoted(struct sql_printer *p, const char *s, char quote)
 
 bool sql_name_wants_quotes(const char *name)
 {
-    bool mark = strncmp(name, "\xef\xbb\xbf", 3) == 0; /* white space to the lexer */
+    bool mark = strncmp(name, "\xef\xbb\xbf", 3) == 0; /* a byte order mark, which the lexer skips as white space */
     if (!*name || isdigit((unsigned char)*name) || *name == '$' || mark)
         return true;
     for (const char *s = name; *s; s++)
@@ -55,7 +55,7 @@ void sql_put_name(struct sql_printer *p, const char *name)
         sql_put(p, name);
 }
 
-/* A function, collation: capitals unless it has to be quoted. */
+/* Writes the name of a function or collation in capitals, unless it must be quoted. */
 static void put_upper(struct sql_printer *p, const char *name)
 {
     if (sql_name_wants_quotes(name)) {
@@ -143,7 +143,7 @@ static int expr_level(const struct sql_expr *e)
     }
 }
 
-/* In parentheses when it binds less than its place asks. */
+/* Writes an expression, in parentheses if its precedence is lower than `level`. */
 static void print_level(struct sql_printer *p, const struct sql_expr *e, int level)
 {
     bool parens = expr_level(e) < level;
@@ -163,7 +163,7 @@ static void print_list(struct sql_printer *p, const struct sql_expr *list)
     }
 }
 
-/* A bare name in backquotes or brackets could become a string in double quotes; sql_resolve has put an end to that. */
+/* In double quotes, an unresolved name could turn into a string. sql_resolve settles such names first. */
 static void print_column(struct sql_printer *p, const struct sql_expr *e)
 {
     char quote = e->name.quote;
@@ -190,7 +190,7 @@ static void print_unary(struct sql_printer *p, const struct sql_expr *e)
 {
     sql_put(p, op_text[e->op]);
     if (e->left->kind == SQL_EXPR_UNARY && e->op != SQL_NOT)
-        sql_put(p, " "); /* two minus signs would be a comment */
+        sql_put(p, " "); /* "--" would start a comment */
     print_level(p, e->left, sql_op_level(e->op));
 }
 
@@ -459,7 +459,7 @@ static void print_frame(struct sql_printer *p, const struct sql_window *w)
     sql_put(p, excludes[w->exclude]);
 }
 
-/* The definition between the parentheses, with them. */
+/* Writes a window definition with its parentheses. */
 static void print_window(struct sql_printer *p, const struct sql_window *w)
 {
     const char *space = "";

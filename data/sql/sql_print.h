@@ -1,4 +1,4 @@
-/* sql_print.h - what the parts of the printer share: text grows in one buffer, words parted by single spaces. */
+/* sql_print.h - canonical SQL text. The printer appends to one heap buffer and separates words by single spaces. */
 #ifndef DATA_SQL_SQL_PRINT_H
 #define DATA_SQL_SQL_PRINT_H
 
@@ -10,17 +10,17 @@ struct sql_printer {
 };
 
 void sql_put(struct sql_printer *p, const char *s);
-/* As a name: quoted when it must be. */
+/* Appends a name, quoted if it must be. */
 void sql_put_name(struct sql_printer *p, const char *name);
 bool sql_name_wants_quotes(const char *name);
-/* Between quotes, doubling those inside. */
+/* Appends text between quotes and doubles the quotes within it. */
 void sql_put_quoted(struct sql_printer *p, const char *s, char quote);
 
-/* As it is written between its operands; SQL_NOT with a blank behind. */
+/* Returns an operator as it is written between its operands; SQL_NOT has a trailing blank. */
 const char *sql_op_text(enum sql_op op);
 void sql_print_expr(struct sql_printer *p, const struct sql_expr *e);
 void sql_print_select(struct sql_printer *p, const struct sql_select *s);
-/* A FROM clause without the word. */
+/* Appends a FROM clause without the keyword. */
 void sql_print_sources(struct sql_printer *p, const struct sql_source *sources);
 
 #endif

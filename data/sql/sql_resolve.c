@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Runs what may fail without harm, in which case it leaves no trace but names made canonical. */
+/* Runs a function that may fail without consequence. On failure, only names already made canonical remain changed. */
 typedef int attempt_fn(struct sql_resolver *r, void *context);
 static void attempt(struct sql_resolver *r, attempt_fn *fn, void *context);
 
@@ -26,7 +26,7 @@ void *sql_take(struct sql_resolver *r, size_t count, size_t size)
     size_t bytes = (count ? count : 1) * size, left = r->arena->size - r->arena->used;
 
     if (bytes + ARENA_ALIGN > left) {
-        error_set(r->err, EXIT_CODE_MEMORY, "SQL wants %zu bytes of its arena, %zu are left", bytes, left);
+        error_set(r->err, EXIT_CODE_MEMORY, "SQL needs %zu bytes of its arena, %zu are left", bytes, left);
         return NULL;
     }
     return memset(arena_alloc(r->arena, bytes), 0, bytes);
@@ -72,7 +72,7 @@ int sql_use_column(struct sql_resolver *r, int column, enum sql_clause clause, i
     return sql_use_add(r, (struct sql_use){ table, column, clause, level, at.begin, at.end });
 }
 
-/* What a result uses, once more at another place. */
+/* Records the uses of a result again, for another clause. */
 static int use_again(struct sql_resolver *r, const struct sql_result *result, enum sql_clause clause, int level,
                      struct sql_span at)
 {
@@ -93,7 +93,7 @@ static int resolve_bound(struct sql_resolver *r, struct sql_scope *s, struct sql
     return b->expr ? sql_resolve_expr(r, s, b->expr, clause) : 0;
 }
 
-/* All but the window that it is based on. */
+/* Resolves a window, except its base. */
 static int resolve_window(struct sql_resolver *r, struct sql_scope *s, struct sql_window *w, enum sql_clause clause)
 {
     if (sql_resolve_list(r, s, w->partition, clause))
@@ -104,7 +104,7 @@ static int resolve_window(struct sql_resolver *r, struct sql_scope *s, struct sq
     return resolve_bound(r, s, &w->start, clause) || resolve_bound(r, s, &w->end, clause) ? -1 : 0;
 }
 
-/* The window that w is based on, among those before `end`; NULL with an error when there is none. */
+/* Returns the base of w among the windows before `end`, or NULL with an error. */
 static struct sql_window *find_base(struct sql_resolver *r, const struct sql_scope *s, const struct sql_window *w,
                                     const struct sql_window *end)
 {
@@ -118,13 +118,13 @@ static struct sql_window *find_base(struct sql_resolver *r, const struct sql_sco
     return NULL;
 }
 
-/* What the first of a WINDOW clause is based on, SQLite does not look for. */
+/* SQLite does not look up the base of the first window of a WINDOW clause. */
 static bool has_base(const struct sql_scope *s, const struct sql_window *w)
 {
     return w->base.text && w != s->core->windows;
 }
 
-/* Each window that is used is resolved once, and so is what it is based on. */
+/* Resolves each used window and its base once. */
 static int use_window(struct sql_resolver *r, struct sql_scope *s, struct sql_window *w)
 {
     while (w && !w->used) {
@@ -136,7 +136,7 @@ static int use_window(struct sql_resolver *r, struct sql_scope *s, struct sql_wi
     return 0;
 }
 
-/* OVER, and the windows it is based on. */
+/* Resolves OVER and the base windows. */
 static int resolve_over(struct sql_resolver *r, struct sql_scope *s, struct sql_window *w, enum sql_clause clause)
 {
     struct sql_window *base = w->base.text ? find_base(r, s, w, NULL) : NULL;
@@ -155,8 +155,8 @@ static int resolve_unused_window(struct sql_resolver *r, void *context)
     return resolve_window(r, u->scope, u->window, SQL_SELECT);
 }
 
-/* The WINDOW clause, once the uses of its windows in all but ORDER BY are known.  An unused window need make no sense;
- * one that does is resolved for the sake of its canonical names. */
+/* Resolves the WINDOW clause after all clauses but ORDER BY. Unused windows may be invalid; valid ones are resolved for
+ * their canonical names. */
 static int resolve_windows(struct sql_resolver *r, struct sql_scope *s)
 {
     for (struct sql_window *w = s->core->windows; w; w = w->next) {
@@ -181,7 +181,7 @@ struct rowid_search {
     int n;
 };
 
-/* A common table expression has none, nor a table WITHOUT ROWID, nor a group unless it is asked for by its alias. */
+/* CTEs and WITHOUT ROWID tables have no rowid. A group has one only if it is named by its alias. */
 static bool may_have_rowid(const struct sql_resolver *r, const struct sql_source *s, const struct sql_name *table)
 {
     if (s->cte || (s->table >= 0 && r->schema->tables[s->table].form == TABLE_WITHOUT_ROWID))
@@ -198,7 +198,7 @@ static void count_rowids(struct rowid_search *search, struct sql_source *list)
         }
 }
 
-/* They belong to the only table of the scope that they could, or to none.  SQLite lets even sub-queries have them. */
+/* Returns the only source in scope that can own a rowid, or NULL. SQLite gives even sub-queries a rowid. */
 static struct sql_source *rowid_source(const struct sql_resolver *r, const struct sql_scope *s,
                                        const struct sql_expr *e)
 {
@@ -255,7 +255,7 @@ static int ambiguous(struct sql_resolver *r, const struct sql_expr *e, const str
     return sql_fail(r, e->span, "column %s is ambiguous: %s.%s or %s.%s", name, a, name, b, name);
 }
 
-/* Names the tables that could be looked in, or the columns of the one that was. */
+/* The message lists the tables in scope, or the columns of the qualified table. */
 static int unknown_column(struct sql_resolver *r, const struct sql_scope *scope, const struct sql_expr *e)
 {
     char sources[400] = "", columns[500] = "";
@@ -277,7 +277,7 @@ static int unknown_column(struct sql_resolver *r, const struct sql_scope *scope,
                     e->schema ? "." : "", e->table->text, sources[0] ? sources : "none");
 }
 
-/* A word that names nothing may still be a string or a truth value. */
+/* An unknown word may still be a string or a truth value. */
 static bool become_literal(struct sql_expr *e)
 {
     bool truth = strcasecmp(e->name.text, "true") == 0;
@@ -296,7 +296,7 @@ static bool become_literal(struct sql_expr *e)
     return true;
 }
 
-/* A column of the scope or of one around it, an alias, or a string; changes e to what it is. */
+/* Resolves a name to a column of this scope or an enclosing one, an alias or a string, and changes e accordingly. */
 static int resolve_column(struct sql_resolver *r, struct sql_scope *scope, struct sql_expr *e, enum sql_clause clause)
 {
     for (struct sql_scope *s = scope; s; s = s->outer) {
@@ -338,7 +338,7 @@ static int use_column_of(void *context, struct sql_output column)
     return sql_use_column(c->r, column.column, c->clause, c->level, c->span);
 }
 
-/* x IN table reads like x IN (SELECT * FROM table). */
+/* x IN table is equivalent to x IN (SELECT * FROM table). */
 static int resolve_in_table(struct sql_resolver *r, struct sql_scope *s, struct sql_source *source)
 {
     struct single_column c = { r, SQL_SELECT, s->level + 1, source->span };
@@ -372,7 +372,7 @@ int sql_resolve_expr(struct sql_resolver *r, struct sql_scope *s, struct sql_exp
     return rc;
 }
 
-/* The outputs of a SELECT while its results are resolved. */
+/* The outputs of a SELECT while its results are being resolved. */
 struct output_builder {
     struct sql_resolver *r;
     const struct sql_scope *scope;
@@ -400,7 +400,7 @@ static int add_starred(void *context, struct sql_output column)
                : 0;
 }
 
-/* t.* uses the table itself too. */
+/* t.* also counts as a use of the table. */
 static int use_starred_table(struct output_builder *b, struct sql_source *list)
 {
     const struct sql_span at = b->result->span;
@@ -437,8 +437,8 @@ static char *keep_text(struct sql_resolver *r, const char *text, size_t n)
     return kept ? memcpy(kept, text, n) : NULL;
 }
 
-/* A string that was a word in double quotes gives its column that name.  Printed as a string it would not, so in a
- * sub-query, where somebody may ask for it, it gets an alias. */
+/* A double-quoted word that became a string still names its output. As a printed string it would lose that name. So it
+ * gets an alias in sub-queries, whose outputs can be referenced. */
 static void keep_word(struct sql_result *result, const struct sql_expr *e, int level)
 {
     if (level == 0)
@@ -447,7 +447,7 @@ static void keep_word(struct sql_result *result, const struct sql_expr *e, int l
     result->alias.next = NULL;
 }
 
-/* What an output is called: its alias, its column, or the text it was computed from. */
+/* Names an output by its alias, its column or its source text. */
 static int name_output(struct sql_resolver *r, struct sql_result *result, struct sql_output *out)
 {
     const struct sql_span at = result->span;
@@ -503,7 +503,7 @@ static int resolve_rows(struct output_builder *b, struct sql_scope *s)
         for (const struct sql_expr *e = row->list; e; e = e->next)
             n++;
         if (row != s->core->rows && n != width)
-            return sql_fail(b->r, row->span, "a row of %d values among rows of %d", n, width);
+            return sql_fail(b->r, row->span, "expected a row of %d values, got %d", width, n);
         width = n;
     }
     for (int i = 0; i < width; i++) {
@@ -532,7 +532,7 @@ static int resolve_outputs(struct sql_resolver *r, struct sql_scope *s, struct s
     return out->list ? 0 : -1;
 }
 
-/* As SQLite reads it: of at most 32 bits, with signs before it and in hexadecimal too. */
+/* SQLite reads at most 32 bits, with leading signs and in hexadecimal too. */
 long sql_ordinal(const struct sql_expr *e)
 {
     bool negative = false;
@@ -548,7 +548,7 @@ long sql_ordinal(const struct sql_expr *e)
     return *end || n > INT32_MAX ? -1 : negative ? 0 : n;
 }
 
-/* What the n-th output uses is used in this clause too. */
+/* Records the uses of the n-th output in another clause. */
 static int use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs, long n,
                        const struct sql_expr *e, enum sql_clause clause)
 {
@@ -567,7 +567,7 @@ static int use_ordinal(struct sql_resolver *r, const struct sql_scope *s, const 
     return use_again(r, result, clause, s->level, e->span);
 }
 
-/* Unlike the other clauses, GROUP BY and ORDER BY see nothing of the queries around. */
+/* GROUP BY and ORDER BY cannot see enclosing queries. */
 static int resolve_group_by(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs)
 {
     struct sql_scope own = *s;
@@ -581,7 +581,7 @@ static int resolve_group_by(struct sql_resolver *r, const struct sql_scope *s, c
     return 0;
 }
 
-/* Here, unlike elsewhere, an alias comes before a column of that name, and so does a column out of a star. */
+/* In ORDER BY, aliases and columns from a star take precedence over other columns of that name. */
 static long find_named(const struct sql_outputs *outputs, const struct sql_expr *e)
 {
     for (int i = 0; i < outputs->n && e->kind == SQL_EXPR_COLUMN && !e->table; i++)
@@ -621,7 +621,7 @@ static int resolve_order(struct sql_resolver *r, const struct sql_scope *s, cons
     return 0;
 }
 
-/* One core; and the ORDER BY of a SELECT that has no other. */
+/* Resolves one core, but not its ORDER BY. */
 static int resolve_core(struct sql_resolver *r, struct sql_scope *s, struct sql_outputs *out)
 {
     struct sql_core *core = s->core;
@@ -635,7 +635,7 @@ static int resolve_core(struct sql_resolver *r, struct sql_scope *s, struct sql_
     return resolve_windows(r, s);
 }
 
-/* Whether a column is its table's rowid, by one of its own names or as the only primary key, a number. */
+/* Returns whether a column is the rowid of its table: by a rowid name, or as the only primary key, of a number. */
 static bool is_row_number(const struct sql_resolver *r, const struct sql_expr *e)
 {
     if (e->column < 0)
@@ -648,7 +648,7 @@ static bool is_row_number(const struct sql_resolver *r, const struct sql_expr *e
     return own->primary && keys == 1 && own->type == COLUMN_NUMBER;
 }
 
-/* Where an ORDER BY term of a set operation stands among one core's results, counted from 1; 0 when nowhere. */
+/* Returns the result of one core, from 1, that an ORDER BY term of a set operation names; 0 if none. */
 static long find_in_core(struct sql_resolver *r, const struct sql_scope *s, const struct sql_outputs *outputs,
                          const struct sql_expr *e)
 {
@@ -671,15 +671,15 @@ static long find_in_core(struct sql_resolver *r, const struct sql_scope *s, cons
     return 0;
 }
 
-/* A SELECT while its cores are resolved. */
+/* A SELECT while its cores are being resolved. */
 struct compound {
     struct sql_resolver *r;
-    struct sql_scope *scopes; /* of each core */
+    struct sql_scope *scopes; /* of the cores */
     struct sql_outputs *outputs;
     int n;
 };
 
-/* An expression must resolve in one of the cores; the first one's complaint is the one told. */
+/* An expression must resolve in one of the cores. The error of the first core is reported. */
 static int resolve_compound_expr(const struct compound *c, struct sql_expr *e)
 {
     struct error *err = c->r->err, ignored = { 0 };
@@ -714,14 +714,14 @@ static int resolve_compound_term(struct compound *c, struct sql_expr *e)
         n = found ? found : n;
     }
     if (n < 0)
-        return sql_fail(c->r, inner->span, "%s is no column of the set operation", inner->name.text);
+        return sql_fail(c->r, inner->span, "expected a column of the set operation, got %s", inner->name.text);
     for (int i = 0; i < c->n; i++)
         if (use_ordinal(c->r, &c->scopes[i], &c->outputs[i], n, inner, SQL_ORDER))
             return -1;
     return 0;
 }
 
-/* No column can be seen from LIMIT. */
+/* LIMIT cannot see columns. */
 static int resolve_limit(struct sql_resolver *r, const struct sql_scope *s, const struct sql_tail *t)
 {
     struct sql_core nothing = { 0 };
@@ -750,8 +750,8 @@ static int resolve_one_core(struct compound *c, int i, struct sql_cte *cte)
     if (resolve_core(c->r, s, &c->outputs[i]))
         return -1;
     if (c->outputs[i].n != c->outputs[0].n)
-        return sql_fail(c->r, s->core->span, "a SELECT of %d columns joined to one of %d", c->outputs[i].n,
-                        c->outputs[0].n);
+        return sql_fail(c->r, s->core->span, "set operation: expected SELECTs of %d columns, got %d", c->outputs[0].n,
+                        c->outputs[i].n);
     if (i == 0 && cte && sql_publish_cte(c->r, cte, c->outputs))
         return -1;
     return resolve_tail(&alone, &s->core->tail);
@@ -814,8 +814,8 @@ int sql_resolve_select(struct sql_resolver *r, struct sql_select *select, struct
         return -1;
     if (resolve_cores(r, select, &model, cte, outputs))
         return -1;
-    /* SQLite looks at a common table expression when something reads it and not before, so one in which nothing makes
-     * sense may stand unused.  Those that make sense are resolved for the sake of their canonical names. */
+    /* SQLite resolves a CTE only when it is used, so an unused one may be invalid. Valid ones are resolved for their
+     * canonical names. */
     for (struct sql_cte *c = select->ctes; c; c = c->next)
         attempt(r, resolve_unused, &(struct unused_cte){ &own, c });
     r->depth -= SQL_SELECT_DEPTH;
@@ -833,7 +833,7 @@ static int compare_uses(const void *left, const void *right)
     return 0;
 }
 
-/* In order of the text, none twice. */
+/* Copies the uses to the arena, sorted by position, without duplicates. */
 static int keep_uses(struct sql_resolver *r, struct sql_uses *uses)
 {
     int n = 0;

@@ -1,8 +1,8 @@
 /*
- * sql_resolve.h - what the parts of name resolution share.
+ * sql_resolve.h - name resolution: the state and functions that sql_resolve.c and sql_scope.c share.
  *
- * A scope is one SELECT's FROM clause with those around it.  Work, depth and numbers are all bounded, since a short
- * hostile text can ask for very much of each.
+ * A scope is the FROM clause of one SELECT, linked to the scopes around it. The resolver bounds its work, its
+ * recursion depth and the number of uses, because a short untrusted statement can demand a lot of each.
  */
 #ifndef DATA_SQL_SQL_RESOLVE_H
 #define DATA_SQL_SQL_RESOLVE_H
@@ -13,27 +13,27 @@ enum {
     SQL_MAX_SOURCES = 64,   /* in one FROM, as in SQLite */
     SQL_MAX_OUTPUTS = 2000, /* columns of one SELECT, as in SQLite */
     SQL_MAX_USES = 1 << 20,
-    SQL_MAX_DEPTH = 2000,    /* of the recursion, which common table expressions can lengthen beyond the text's own */
-    SQL_SELECT_DEPTH = 4,    /* what a SELECT counts in it, an expression being 1 */
-    SQL_MAX_WORK = 200000000 /* names compared */
+    SQL_MAX_DEPTH = 2000,    /* recursion depth; CTEs can nest deeper than the text */
+    SQL_SELECT_DEPTH = 4,    /* depth that a SELECT adds; an expression adds 1 */
+    SQL_MAX_WORK = 200000000 /* name comparisons */
 };
 
 struct sql_resolver {
     struct arena *arena;
     const char *text;
     const struct schema *schema;
-    struct sql_use *uses; /* on the heap until all is done */
+    struct sql_use *uses; /* on the heap until resolution ends */
     int n_uses, uses_cap;
     int depth;
     int64_t work;
     struct error *err;
 };
 
-/* The common table expressions that can be seen from a place. */
+/* The CTEs that are visible at a place. */
 struct sql_with {
     struct sql_cte *ctes;
     const struct sql_with *outer;
-    struct sql_scope *scope; /* around the SELECT that they stand before */
+    struct sql_scope *scope; /* around the SELECT of this WITH clause */
     int level;
 };
 
@@ -41,49 +41,50 @@ struct sql_scope {
     struct sql_core *core;
     struct sql_scope *outer;
     const struct sql_with *with;
-    bool aliases; /* results have been resolved: their aliases can be named */
-    int level;    /* sql_use.depth */
+    bool aliases; /* results are resolved, so their aliases are visible */
+    int level;    /* value for sql_use.depth */
 };
 
-/* Zeroed memory; NULL with an error when the arena is full. */
+/* Allocates zeroed memory. Returns NULL with an error if the arena is full. */
 void *sql_take(struct sql_resolver *r, size_t count, size_t size);
 int sql_fail(struct sql_resolver *r, struct sql_span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Counts the recursion; -1 when there has been enough of it. */
+/* Adds to the recursion depth. Returns -1 with an error at the limit. */
 int sql_deeper(struct sql_resolver *r, int by, struct sql_span at);
 
-/* Counts names compared; -1 when there have been too many. */
+/* Adds name comparisons. Returns -1 with an error at the limit. */
 int sql_work(struct sql_resolver *r, int n, struct sql_span at);
 
 int sql_use_add(struct sql_resolver *r, struct sql_use use);
-/* A column through an output of any source: nothing when it is no schema's column. */
+/* Records the use of a column through an output of any source. Ignores columns that are not in the schema. */
 int sql_use_column(struct sql_resolver *r, int column, enum sql_clause clause, int level, struct sql_span at);
 
-/* Resolves names in an expression, or in a list of them. */
+/* Resolve the names in an expression, or in a list of expressions. */
 int sql_resolve_expr(struct sql_resolver *r, struct sql_scope *s, struct sql_expr *e, enum sql_clause clause);
 int sql_resolve_list(struct sql_resolver *r, struct sql_scope *s, struct sql_expr *list, enum sql_clause clause);
-/* Once resolved, a name is quoted only because it must be. */
+/* Replaces a name by its resolved spelling. The printer then quotes it only if it must. */
 void sql_settle_name(struct sql_name *n, const char *text);
-/* The first result whose alias that is, or NULL. */
+/* Returns the first result with that alias, or NULL. */
 struct sql_result *sql_find_alias(const struct sql_core *core, const char *name);
 
 struct sql_outputs {
     struct sql_output *list;
     int n;
 };
-/* A sub-query.  cte: the expression whose body it is, or NULL; its outputs are there for recursion after the first
+/* Resolves a sub-query. cte is the CTE whose body it is, or NULL. Recursion in a CTE sees the outputs of its first
  * core. */
 int sql_resolve_select(struct sql_resolver *r, struct sql_select *select, struct sql_scope *outer,
                        const struct sql_with *with, int level, struct sql_cte *cte, struct sql_outputs *outputs);
-/* The whole number that an ORDER BY or GROUP BY term is, 0 when that is negative; -1 when it is none. */
+/* Returns the column number that an ORDER BY or GROUP BY term is, 0 if it is negative, -1 if the term is not a number.
+ */
 long sql_ordinal(const struct sql_expr *e);
-/* Makes a common table expression's outputs known, under the names of its column list. */
+/* Publishes the outputs of a CTE under the names of its column list. */
 int sql_publish_cte(struct sql_resolver *r, struct sql_cte *c, const struct sql_outputs *outputs);
 int sql_resolve_cte(struct sql_resolver *r, const struct sql_with *with, struct sql_cte *c);
-/* The scope's FROM clause: tables, sub-queries, USING and NATURAL; then ON and the arguments of functions, where
- * aliases of results can be named. */
+/* Resolve a FROM clause in two steps. The first resolves tables, sub-queries, USING and NATURAL. The second resolves ON
+ * and the arguments of functions, which can see aliases of results. */
 int sql_resolve_tables(struct sql_resolver *r, struct sql_scope *s);
 int sql_resolve_conditions(struct sql_resolver *r, struct sql_scope *s);
-/* The tables alone; also of x IN table. */
+/* Resolves one source of FROM, or the table of `x IN table`. */
 int sql_resolve_source(struct sql_resolver *r, struct sql_scope *s, struct sql_source *source, enum sql_clause clause,
                        int level);
 

@@ -33,7 +33,7 @@ static bool has_name(const struct sql_name *names, const char *name)
     return false;
 }
 
-/* Whether a qualifier means that source: its alias hides the table's own name. */
+/* Returns whether a qualifier names that source. An alias hides the table's own name. */
 static bool is_qualified(const struct sql_source *s, const struct sql_name *schema, const struct sql_name *table)
 {
     if (schema && (s->alias.text || s->kind != SQL_SOURCE_TABLE || strcasecmp(schema->text, "main") != 0))
@@ -61,7 +61,7 @@ static void find_in_source(struct sql_resolver *r, struct sql_source *s, const s
         *m = (struct sql_match){ s, { hidden, hidden, .column = -1, .hidden = true }, 1, NULL };
 }
 
-/* The tables of a group can be named, and its alias too when they lead nowhere. */
+/* The tables of a group can be named. The alias of the group is the fallback. */
 static void find_in_group(struct sql_resolver *r, struct sql_source *s, const struct sql_name *schema,
                           const struct sql_name *table, const char *name, struct sql_match *m)
 {
@@ -70,7 +70,7 @@ static void find_in_group(struct sql_resolver *r, struct sql_source *s, const st
         find_in_source(r, s, schema, table, name, m);
 }
 
-/* A column joined by USING counts once: the left one, of a RIGHT JOIN the right one. */
+/* A column joined by USING counts once: the left one, or the right one of a RIGHT JOIN. */
 void sql_find_column(struct sql_resolver *r, struct sql_source *list, const struct sql_name *schema,
                      const struct sql_name *table, const char *name, struct sql_match *m)
 {
@@ -157,7 +157,7 @@ void sql_list_sources(char *text, size_t size, const struct sql_source *list)
 static const struct builtin {
     const char *name;
     bool function;
-    int visible; /* columns that * gives; those behind them are the function's arguments */
+    int visible; /* columns that * shows; the rest are function arguments */
     const char *columns[11];
 } builtins[] = {
     { "json_each", true, 8, { JSON_COLUMNS } },
@@ -203,7 +203,7 @@ static int resolve_base_table(struct sql_resolver *r, struct sql_source *s, enum
         return sql_fail(r, s->schema.span, "no database %s; there is main", s->schema.text);
     s->table = schema_table_find(r->schema, s->name.text);
     if (function && s->table >= 0 && r->schema->tables[s->table].form < TABLE_FTS4)
-        s->table = -1; /* only a table with hidden columns takes arguments: what they are to be */
+        s->table = -1; /* only tables with hidden columns take arguments */
     if (s->table >= 0) {
         s->name.text = r->schema->tables[s->table].name;
         struct sql_span at = s->name.span;
@@ -220,7 +220,7 @@ static bool is_truth(const char *name)
     return strcasecmp(name, "true") == 0 || strcasecmp(name, "false") == 0;
 }
 
-/* SQLite (sqlite3ColumnsFromExprList) calls what a sub-query gives as true or false columnN, counted from 1. */
+/* Outside a sub-query, SQLite (sqlite3ColumnsFromExprList) names an output TRUE or FALSE columnN, counted from 1. */
 static int rename_truths(struct sql_resolver *r, struct sql_output *list, int n, struct sql_span at)
 {
     for (int i = 0; i < n; i++) {
@@ -232,14 +232,14 @@ static int rename_truths(struct sql_resolver *r, struct sql_output *list, int n,
         snprintf(name, 24, "column%d", i + 1);
         for (int k = 0; k < n; k++)
             if (strcasecmp(list[k].name, name) == 0)
-                return sql_fail(r, at, "column %s becomes %s in SQLite, which is there already: give it an alias",
+                return sql_fail(r, at, "SQLite calls column %s %s, and another column has that name: add an alias",
                                 list[i].name, name);
         list[i].name = list[i].printed = name;
     }
     return 0;
 }
 
-/* Gives a common table expression's outputs the names of its column list, if it has one. */
+/* Names the outputs of a CTE by its column list, if it has one. */
 static int name_outputs(struct sql_resolver *r, struct sql_cte *c, const struct sql_outputs *outputs)
 {
     const struct sql_name *name = c->columns;
@@ -248,7 +248,7 @@ static int name_outputs(struct sql_resolver *r, struct sql_cte *c, const struct 
     for (const struct sql_name *n = name; n; n = n->next)
         names++;
     if (names && names != outputs->n)
-        return sql_fail(r, c->name.span, "%s has %d columns in its list and %d in its SELECT", c->name.text, names,
+        return sql_fail(r, c->name.span, "%s: expected %d columns in the SELECT, got %d", c->name.text, names,
                         outputs->n);
     c->outputs = sql_take(r, (size_t)outputs->n, sizeof *c->outputs);
     if (!c->outputs)
@@ -277,7 +277,7 @@ int sql_resolve_cte(struct sql_resolver *r, const struct sql_with *with, struct 
     struct sql_outputs outputs = { 0 };
 
     if (c->state == SQL_CTE_OPEN)
-        return sql_fail(r, c->name.span, "%s refers to itself in a circle", c->name.text);
+        return sql_fail(r, c->name.span, "%s refers to itself", c->name.text);
     if (c->state != SQL_CTE_NEW)
         return 0;
     c->state = SQL_CTE_OPEN;
@@ -286,7 +286,7 @@ int sql_resolve_cte(struct sql_resolver *r, const struct sql_with *with, struct 
     return rc;
 }
 
-/* 1 when the name is a common table expression's, 0 when not, -1 with an error. */
+/* Returns 1 if the name is a CTE, 0 if not, or -1 with an error. */
 static int resolve_cte_name(struct sql_resolver *r, const struct sql_with *with, struct sql_source *s)
 {
     if (s->schema.text || s->kind != SQL_SOURCE_TABLE)
@@ -318,7 +318,7 @@ int sql_resolve_source(struct sql_resolver *r, struct sql_scope *s, struct sql_s
     case SQL_SOURCE_GROUP:
         return resolve_group(r, s, source);
     case SQL_SOURCE_SELECT:
-        /* sees what is around the SELECT, but not its neighbours in FROM */
+        /* a derived table sees the enclosing scopes, but not its neighbours in FROM */
         if (sql_resolve_select(r, source->select, s->outer, s->with, level + 1, NULL, &outputs))
             return -1;
         source->outputs = outputs.list;
@@ -352,7 +352,7 @@ static int count(void *context, struct sql_output column)
     return ++*(int *)context > SQL_MAX_OUTPUTS;
 }
 
-/* All columns that * would give, in the arena. */
+/* Collects all columns that * shows, in the arena. */
 static int collect_columns(struct sql_resolver *r, struct sql_source *list, struct sql_span at, struct sql_outputs *out)
 {
     struct collected c = { .r = r };
@@ -367,7 +367,7 @@ static int collect_columns(struct sql_resolver *r, struct sql_source *list, stru
     return 0;
 }
 
-/* Only this source's own columns, whatever stands behind it in the list. */
+/* Collects the columns of this source alone. */
 static int own_columns(struct sql_resolver *r, struct sql_source *s, struct sql_outputs *out)
 {
     struct sql_source alone = *s;
@@ -376,7 +376,7 @@ static int own_columns(struct sql_resolver *r, struct sql_source *s, struct sql_
     return collect_columns(r, &alone, s->span, out);
 }
 
-/* What stands before `end` in the list, as a list: the links are cut and mended by the caller. */
+/* Cuts the list before `end` and returns the last source before it. The caller restores the link. */
 static struct sql_source *cut_before(struct sql_source *list, const struct sql_source *end)
 {
     struct sql_source *s = list;
@@ -386,7 +386,7 @@ static struct sql_source *cut_before(struct sql_source *list, const struct sql_s
     return s;
 }
 
-/* A NATURAL join is USING with every name that both sides have. */
+/* A NATURAL join is USING with every name that both sides share. */
 static int natural_columns(struct sql_resolver *r, struct sql_source *before, struct sql_source *s)
 {
     struct sql_outputs own = { 0 };
@@ -408,7 +408,7 @@ static int natural_columns(struct sql_resolver *r, struct sql_source *before, st
     return 0;
 }
 
-/* Every name of USING must stand on both sides, and is used on both. */
+/* Every USING name must exist on both sides, and counts as used on both. */
 static int join_columns(struct sql_resolver *r, const struct sql_scope *scope, struct sql_source *before,
                         struct sql_source *s)
 {
@@ -419,7 +419,7 @@ static int join_columns(struct sql_resolver *r, const struct sql_scope *scope, s
         sql_find_column(r, before, NULL, NULL, n->text, &left);
         sql_find_column(r, &alone, NULL, NULL, n->text, &right);
         if (!left.count || !right.count)
-            return sql_fail(r, n->span, "USING (%s) wants the column on both sides of the join", n->text);
+            return sql_fail(r, n->span, "USING (%s): expected the column on both sides of the join", n->text);
         n->text = left.column.printed;
         if (sql_use_column(r, left.column.column, SQL_ON, scope->level, n->span) ||
             sql_use_column(r, right.column.column, SQL_ON, scope->level, n->span))
@@ -432,7 +432,7 @@ static int resolve_join(struct sql_resolver *r, const struct sql_scope *scope, s
                         struct sql_source *s)
 {
     if (s->natural && (s->on || s->columns))
-        return sql_fail(r, s->span, "a NATURAL join may not have ON or USING");
+        return sql_fail(r, s->span, "NATURAL cannot be used with ON or USING");
     s->joined = s->columns;
     if (s->natural && natural_columns(r, before, s))
         return -1;
@@ -466,7 +466,7 @@ static int resolve_list(struct sql_resolver *r, struct sql_scope *scope, struct 
     return resolve_joins(r, scope, list);
 }
 
-/* ON and the arguments of functions see the whole clause, and of a group the group alone. */
+/* ON and function arguments see the whole clause; within a group they see only the group. */
 static int resolve_conditions(struct sql_resolver *r, struct sql_scope *scope, struct sql_source *list)
 {
     for (struct sql_source *s = list; s; s = s->next)
@@ -475,7 +475,7 @@ static int resolve_conditions(struct sql_resolver *r, struct sql_scope *scope, s
     return 0;
 }
 
-/* ( a JOIN b ) is a sub-query at the level around it, though its tables can still be named. */
+/* ( a JOIN b ) is resolved as a sub-query at the same level, but its tables stay visible. */
 static int resolve_group(struct sql_resolver *r, struct sql_scope *s, struct sql_source *group)
 {
     struct sql_outputs outputs = { 0 };

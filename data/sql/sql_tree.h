@@ -1,8 +1,8 @@
 /*
- * sql_tree.h - the tree of a SELECT statement, for those who walk it; sql.h has what most need.
+ * sql_tree.h - the syntax tree of a SELECT statement. sql.h is enough to parse, resolve and print.
  *
- * Lists are linked through `next`.  Spans are byte offsets into the text that was parsed.  Fields under "resolved" are
- * filled by sql_resolve.
+ * Lists are linked through `next`. Spans are byte offsets into the parsed text. sql_resolve fills the fields marked
+ * "resolved".
  */
 #ifndef DATA_SQL_SQL_TREE_H
 #define DATA_SQL_SQL_TREE_H
@@ -16,13 +16,13 @@ struct sql_span {
 
 /* A name without its quotes. */
 struct sql_name {
-    const char *text; /* NULL: none given */
-    char quote;       /* how it was written: 0, '"', '`', '[' or '\'' */
+    const char *text; /* NULL if not given */
+    char quote;       /* quote character: 0, '"', '`', '[' or '\'' */
     struct sql_span span;
     struct sql_name *next;
 };
 
-/* In order of what binds less; see sql_op_level. */
+/* Ordered by precedence, lowest first; see sql_op_level. */
 /* clang-format off */
 enum sql_op {
     SQL_OR, SQL_AND, SQL_NOT,
@@ -36,16 +36,16 @@ enum sql_op {
 };
 /* clang-format on */
 
-/* How tightly an operator binds: 1 for OR ... 12 for unary minus. */
+/* Returns the precedence of an operator, from 1 for OR to 12 for unary minus. */
 int sql_op_level(enum sql_op op);
 
 enum sql_expr_kind {
-    SQL_EXPR_LITERAL,   /* number, blob, NULL, TRUE, CURRENT_DATE: `text` as it is printed */
+    SQL_EXPR_LITERAL,   /* number, blob, NULL, TRUE, CURRENT_DATE; `text` is its printed form */
     SQL_EXPR_STRING,    /* `text` is its value */
     SQL_EXPR_PARAMETER, /* `text` as written */
     SQL_EXPR_COLUMN,
     SQL_EXPR_UNARY,   /* op left */
-    SQL_EXPR_BINARY,  /* left op right; the LIKE family may have `third`, the escape */
+    SQL_EXPR_BINARY,  /* left op right; `third` is the escape character of LIKE */
     SQL_EXPR_BETWEEN, /* left BETWEEN right AND third */
     SQL_EXPR_IN,      /* left IN (list), (select) or a table: `source` */
     SQL_EXPR_CASE,    /* left: operand or NULL; list: WHEN, THEN, WHEN, THEN ...; third: ELSE or NULL */
@@ -54,7 +54,7 @@ enum sql_expr_kind {
     SQL_EXPR_CALL,    /* name(list) or name(*) */
     SQL_EXPR_EXISTS,
     SQL_EXPR_SELECT,
-    SQL_EXPR_ROW /* (list) of two or more */
+    SQL_EXPR_ROW /* (list) of two or more values */
 };
 
 struct sql_expr {
@@ -66,13 +66,13 @@ struct sql_expr {
     struct sql_expr *next; /* in a list */
     const char *text;
     struct sql_name name;            /* of a column, function or collation */
-    struct sql_name *schema, *table; /* qualifiers of a column; NULL when not written */
+    struct sql_name *schema, *table; /* qualifiers of a column; NULL if not written */
     struct sql_expr *left, *right, *third, *list;
     struct sql_select *select;
-    struct sql_source *source; /* the table of IN; resolved: where a column comes from */
+    struct sql_source *source; /* the table of IN; resolved: the source of a column */
     struct sql_expr *filter;   /* of a call */
     struct sql_window *over;   /* of a call; a window with only a base is OVER name */
-    int column; /* resolved: the schema's column, also through derived tables; -1 when none, so for rowid */
+    int column; /* resolved: the schema's column, also through derived tables; -1 if none, and for rowid */
 };
 
 enum sql_direction { SQL_ASCENDING, SQL_DESCENDING };
@@ -111,7 +111,7 @@ struct sql_window {
     struct sql_bound start, end;
     enum sql_exclude exclude;
     struct sql_window *next;
-    bool used; /* while resolving: by an OVER, or by a window that is used */
+    bool used; /* during resolution: used by an OVER clause or by a used window */
 };
 
 enum sql_join { SQL_JOIN_COMMA, SQL_JOIN_INNER, SQL_JOIN_CROSS, SQL_JOIN_LEFT, SQL_JOIN_RIGHT, SQL_JOIN_FULL };
@@ -121,28 +121,28 @@ enum sql_indexed { SQL_INDEX_ANY, SQL_INDEX_NAMED, SQL_INDEX_NONE };
 /* A column that a derived table, CTE or function offers. */
 struct sql_output {
     const char *name;
-    const char *printed; /* the same once the text is canonical: an expression without alias is named by its text */
-    int column;          /* the schema's column that it only passes on, or -1 */
-    bool named;          /* by an alias, or out of a * : ORDER BY looks for these first */
-    bool hidden;         /* a function's own, which * leaves out */
+    const char *printed; /* its name in canonical text; an expression without alias is named by its text */
+    int column;          /* the schema's column that it passes through, or -1 */
+    bool named;          /* by an alias or through *; ORDER BY prefers these */
+    bool hidden;         /* an argument column of a function, which * skips */
 };
 
 struct sql_source {
     enum sql_source_kind kind;
-    enum sql_join join; /* how it hangs on what stands before it */
+    enum sql_join join; /* the join with the preceding source */
     bool natural;
     struct sql_name schema, name, alias;
     enum sql_indexed indexed;
     struct sql_name index;
     struct sql_expr *arguments;
     struct sql_select *select;
-    struct sql_source *group; /* ( a JOIN b ), of two and more */
+    struct sql_source *group; /* ( a JOIN b ) of two or more sources */
     struct sql_expr *on;
     struct sql_name *columns; /* USING (...) */
     struct sql_span span;
     struct sql_source *next;
     struct sql_name *joined; /* resolved: the columns of USING or NATURAL */
-    struct sql_cte *cte;     /* resolved: what the name means, if that */
+    struct sql_cte *cte;     /* resolved: the CTE that the name refers to */
     int table;               /* resolved: the schema's table, or -1 and the outputs below */
     struct sql_output *outputs;
     int n_outputs;
@@ -154,28 +154,28 @@ struct sql_result {
     struct sql_name alias;
     struct sql_span span;
     struct sql_result *next;
-    int first_use, n_uses, n_outputs, level; /* while resolving: what it uses and gives, how deep it stands */
+    int first_use, n_uses, n_outputs, level; /* during resolution: its uses, its outputs and its nesting level */
 };
 
 enum sql_set_op { SQL_FIRST_CORE, SQL_UNION, SQL_UNION_ALL, SQL_EXCEPT, SQL_INTERSECT };
 
-/* ORDER BY and LIMIT; all NULL when there are none. */
+/* ORDER BY and LIMIT; all fields are NULL if there are none. */
 struct sql_tail {
     struct sql_order *order;
     struct sql_expr *limit, *offset;
 };
 
-/* One SELECT or VALUES of a compound.  A tail before a set operator is something SQLite's grammar reads and SQLite then
- * refuses to run; Spider's gold queries have two of them. */
+/* One SELECT or VALUES of a compound. SQLite parses a tail before a set operator, and then refuses to run the
+ * statement. Two of Spider's gold queries have such a tail. */
 struct sql_core {
-    enum sql_set_op op;    /* what joins it to those before it */
-    struct sql_expr *rows; /* of VALUES: rows, also those of one value; NULL for SELECT */
+    enum sql_set_op op;    /* set operator before this core */
+    struct sql_expr *rows; /* rows of VALUES, even of one value; NULL for SELECT */
     bool distinct;
     struct sql_result *results;
     struct sql_source *from;
     struct sql_expr *where, *group, *having;
     struct sql_window *windows;
-    struct sql_tail tail; /* only when another core follows */
+    struct sql_tail tail; /* only if another core follows */
     struct sql_span span;
     struct sql_core *next;
 };
@@ -188,7 +188,7 @@ struct sql_cte {
     enum sql_materialized materialized;
     struct sql_select *select;
     struct sql_cte *next;
-    enum sql_cte_state { SQL_CTE_NEW, SQL_CTE_OPEN, SQL_CTE_RECURSIVE, SQL_CTE_DONE } state; /* while resolving */
+    enum sql_cte_state { SQL_CTE_NEW, SQL_CTE_OPEN, SQL_CTE_RECURSIVE, SQL_CTE_DONE } state; /* during resolution */
     struct sql_output *outputs;                                                              /* resolved */
     int n_outputs;
 };
@@ -202,7 +202,7 @@ struct sql_select {
 };
 
 struct sql_query {
-    const char *text; /* a copy of what was parsed */
+    const char *text; /* a copy of the parsed text */
     struct sql_select *select;
 };
 

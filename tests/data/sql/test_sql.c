@@ -1,4 +1,5 @@
-/* Every part of the grammar: canonical text, the same program in SQLite, and what is refused. */
+/* Tests of the SQL parser and printer: each part of the grammar, canonical text, the bytecode that SQLite compiles, and
+ * refused statements. */
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
@@ -19,7 +20,7 @@ static int set_up(void **state)
     return sql_world_set_up(state, sizeof(struct sql_world), script);
 }
 
-/* Text and the canonical form that its resolved tree prints as; NULL: the very same text. */
+/* A statement and its canonical text; NULL if they are equal. */
 static const char *const canonical[][2] = {
     { "select 1", "SELECT 1" },
     { "SELECT 1;;", "SELECT 1" },
@@ -176,7 +177,7 @@ static void every_part_of_the_grammar(void **state)
     }
 }
 
-/* Of a version of SQLite that has groups of digits, and of one that has an alias there. */
+/* SQLite 3.46 and later has digit groups; older versions see an alias there. */
 static void hexadecimal_numbers_end_where_they_do_in_sqlite(void **state)
 {
     struct sql_world *w = *state;
@@ -187,7 +188,7 @@ static void hexadecimal_numbers_end_where_they_do_in_sqlite(void **state)
     same_program(w, text, printed);
 }
 
-/* An expression without alias is called by its text, which the canonical form changes on both sides. */
+/* An expression without alias is named by its text, which the canonical form changes everywhere. */
 static void columns_named_by_their_text(void **state)
 {
     struct sql_world *w = *state;
@@ -197,7 +198,7 @@ static void columns_named_by_their_text(void **state)
     same_program(w, text, printed);
 }
 
-/* What SQLite refuses too, and two words that the message must have. */
+/* Statements that SQLite refuses too, and two fragments of the error message. */
 static const char *const refused[][3] = {
     { "", "line 1, column 1:", "SELECT, VALUES or WITH" },
     { "   -- nothing", "the end of the text", "SELECT" },
@@ -225,8 +226,8 @@ static const char *const refused[][3] = {
     { "SELECT 1 FROM", "the end of the text", "a table or sub-query" },
     { "SELECT 1 FROM (", "the end of the text", "a table or sub-query" },
     { "SELECT 1 FROM one JOIN", "the end of the text", "a table or sub-query" },
-    { "SELECT 1 FROM one OUTER JOIN one b", "OUTER JOIN", "unknown kind of join" },
-    { "SELECT 1 FROM one INNER LEFT JOIN one b", "INNER LEFT", "unknown kind of join" },
+    { "SELECT 1 FROM one OUTER JOIN one b", "OUTER JOIN", "unknown join type" },
+    { "SELECT 1 FROM one INNER LEFT JOIN one b", "INNER LEFT", "unknown join type" },
     { "SELECT 1 FROM one LEFT one b", "\"one\"", "JOIN" },
     { "SELECT 1 FROM one ON 1", "\"ON\"", "a JOIN before ON" },
     { "SELECT 1 FROM one JOIN one b USING x", "\"x\"", "\"(\"" },
@@ -273,7 +274,7 @@ static void bad_text_is_explained(void **state)
         assert_int_equal(err.code, EXIT_CODE_DATA);
         assert_error(err, "SQL at line", refused[i][1], refused[i][2]);
         char *text = explain(w->db, refused[i][0], &good);
-        /* EXPLAIN of nothing is nothing; and other statements than SELECT are SQLite's, not ours */
+        /* EXPLAIN of an empty text is valid, and SQLite runs statements other than SELECT */
         if (good && *text && strncmp(refused[i][0], "INSERT", 6) != 0 && strncmp(refused[i][0], "DROP", 4) != 0 &&
             !strstr(refused[i][0], "; SELECT"))
             fail_msg("SQLite takes %s", refused[i][0]);
@@ -292,7 +293,7 @@ static char *repeat(const char *before, const char *part, int n, const char *aft
     return text;
 }
 
-/* Takes the text with n parts, or refuses it saying `why` when that is not NULL. */
+/* Parses a statement with n repetitions of a part. Expects an error that contains `why`, or none if `why` is NULL. */
 static void limit(struct sql_world *w, const char *before, const char *part, int n, const char *after, const char *why)
 {
     char *text = repeat(before, part, n, after);
@@ -329,11 +330,11 @@ static void hostile_sizes_are_errors(void **state)
     limit(*state, "SELECT * FROM (SELECT *, * FROM ", "(SELECT *, * FROM ", 30, "one", "the end of the text");
     limit(*state, "SELECT 1", " UNION SELECT 1", 5000, "", NULL);
     limit(*state, "SELECT 1 IN (1", ", 1", 5000, ")", NULL);
-    limit(*state, "SELECT 1 -- ", "x", 1 << 20, "", "bytes, at most");
+    limit(*state, "SELECT 1 -- ", "x", 1 << 20, "", "expected at most 1048576 bytes");
     limit(*state, "SELECT 1", "/**/+", 100000, "1", "bytes of its arena");
 }
 
-/* As deep as a text may be, its printed form is still read. */
+/* The printed form of the deepest valid statement can be parsed again. */
 static void printed_forms_are_no_deeper(void **state)
 {
     static const char *const parts[][2] = { { "+NOT ", "" }, { "1 = NOT ", "" }, { "1 BETWEEN ", " AND 2" } };
@@ -366,7 +367,7 @@ static void doubled_stars_stop(void **state)
     free(open);
 }
 
-/* Each common table expression reads the next: the way back is longer than the text is deep. */
+/* Each CTE reads the next, so recursion is deeper than the text. */
 static void long_chains_stop(void **state)
 {
     struct sql_world *w = *state;

@@ -1,4 +1,4 @@
-/* What is refused of statements whose names are known: held against SQLite, both ways. */
+/* Tests of sql_check: its verdicts must agree with SQLite in both directions. */
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
@@ -15,7 +15,7 @@ static int set_up(void **state)
     return sql_world_set_up(state, sizeof(struct sql_world), script);
 }
 
-/* NULL, or why it is refused; what is not read or resolved is refused too. */
+/* Returns the error of a statement, from parsing, resolving or checking, or NULL. */
 static const char *refused(struct sql_world *w, const char *sql, struct error *err)
 {
     const struct schema *s = w->schemas.schemas;
@@ -27,7 +27,7 @@ static const char *refused(struct sql_world *w, const char *sql, struct error *e
     return q && sql_resolve(&w->arena, q, s, &uses, err) == 0 && sql_check(q, s, err) == 0 ? NULL : err->text;
 }
 
-/* Whether SQLite takes it, as it is here. */
+/* Returns whether this version of SQLite accepts the statement. */
 static bool hold_against_sqlite(struct sql_world *w, const char *sql)
 {
     struct error err;
@@ -286,7 +286,7 @@ static const char *const places[] = { "SELECT %s FROM t",
                                       "SELECT %s AS z, b FROM t ORDER BY z",
                                       "SELECT CASE WHEN %s THEN 1 ELSE 2 END FROM t" };
 
-/* Each call in each place. */
+/* Places each call in each place. */
 static void every_call_in_every_place(void **state)
 {
     int taken = 0;
@@ -304,8 +304,8 @@ static void messages_name_the_place(void **state)
 {
     static const char *const rows[][3] = {
         { "SELECT a FROM t\nORDER BY a UNION SELECT a FROM u", "line 2, column 10",
-          "ORDER BY behind the set operation" },
-        { "SELECT a FROM t LIMIT 1 UNION SELECT a FROM u", "line 1, column 23", "LIMIT behind the set operation" },
+          "ORDER BY after the set operation" },
+        { "SELECT a FROM t LIMIT 1 UNION SELECT a FROM u", "line 1, column 23", "LIMIT after the set operation" },
         { "SELECT a,\n  abs(a, b) FROM t", "line 2, column 3", "abs: expected 1 argument, got 2" },
         { "SELECT 'ü', round(a, 1, 2) FROM t", "line 1, column 13", "round: expected 1 to 2 arguments, got 3" },
         { "SELECT none(a) FROM t", "line 1, column 8", "SQLite has no function none" },
@@ -316,10 +316,11 @@ static void messages_name_the_place(void **state)
         { "SELECT a FROM t WHERE a IN (SELECT 1, 2)", "line 1, column 29",
           "expected 1 column, got a sub-query with 2" },
         { "SELECT (SELECT 1, 2)", "line 1, column 8", "expected 1 column, got a sub-query with 2" },
-        { "VALUES (1, 2), (3)", "line 1, column 16", "a row of 1 values among rows of 2" },
+        { "VALUES (1, 2), (3)", "line 1, column 16", "expected a row of 2 values, got 1" },
         { "SELECT abs(a) FILTER (WHERE 1) FROM t", "line 1, column 8", "abs with FILTER: expected an aggregate" },
-        { "SELECT sum(DISTINCT a) OVER () FROM t", "line 1, column 8", "a window function: expected no DISTINCT" },
-        { "SELECT count(*) AS n FROM t WHERE n > 1", "line 1, column 35", "expected no aggregate, which n stands for" },
+        { "SELECT sum(DISTINCT a) OVER () FROM t", "line 1, column 8", "window function: expected no DISTINCT" },
+        { "SELECT count(*) AS n FROM t WHERE n > 1", "line 1, column 35",
+          "expected no aggregate, got the alias n of one" },
     };
     for (int i = 0; i < ARRAY_LEN(rows); i++) {
         struct error err;

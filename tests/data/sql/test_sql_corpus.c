@@ -1,5 +1,5 @@
-/* Gold queries of Spider and AmbiQT: all are read, resolve, and mean the same to SQLite when printed; those that SQLite
- * refuses are known. */
+/* Tests on gold queries of Spider and AmbiQT. All are parsed and resolved, and their printed form has the same meaning
+ * in SQLite. The queries that SQLite refuses are listed. */
 #include "tests/support/explain.h"
 #include "tests/support/support.h"
 
@@ -14,7 +14,7 @@
 struct world {
     struct schema_set schemas;
     struct arena arena;
-    sqlite3 *db; /* of db_id; NULL where there is none */
+    sqlite3 *db; /* database of db_id, or NULL */
     char db_id[128];
     int records, resolved, same, without_database, refused_by_sqlite;
 };
@@ -52,7 +52,7 @@ static sqlite3 *database(struct world *w, const char *db_id)
     return w->db = path ? explain_open(path, NULL) : NULL;
 }
 
-/* Printed and read again: the same text, and as many uses. */
+/* Prints, parses and prints again: text and number of uses are equal. */
 static const char *print_twice(struct world *w, const char *text, const struct schema *s, struct sql_query *q, int uses)
 {
     struct error err = { 0 };
@@ -67,7 +67,7 @@ static const char *print_twice(struct world *w, const char *text, const struct s
     return printed;
 }
 
-/* taken: what sql_check says of it. */
+/* taken: the verdict of sql_check. */
 static void compare(struct world *w, const char *text, const char *printed, bool taken, const struct error *why)
 {
     bool good, again;
@@ -117,7 +117,7 @@ static void check_query(struct world *w, const char *db_id, const char *text)
     }
 }
 
-/* Gives every record of a file to the callback's fields. */
+/* Calls the callback with the fields of every record. */
 static void each_record(struct world *w, const char *name, const char *const *fields,
                         void (*fn)(struct world *w, const char *db_id, const char *text))
 {
@@ -152,14 +152,14 @@ static void spider(void **state)
     assert_int_equal(w->records, 8034);
     print_message("%d resolved, %d the same program, %d without a database\n", w->resolved, w->same,
                   w->without_database);
-    /* one names a table that its schema lacks; two order and limit before INTERSECT */
+    /* one names a table that its schema lacks; two have ORDER BY and LIMIT before INTERSECT */
     assert_int_equal(w->resolved, 8033);
     assert_int_equal(w->refused_by_sqlite, 3);
     assert_int_equal(w->same + w->refused_by_sqlite + w->without_database, 8034);
     assert_int_equal(w->without_database, 100);
 }
 
-/* The altered schemas are not at hand: the text alone.  Some texts of AmbiQT are no SQL. */
+/* AmbiQT's altered schemas are not available here, so only the text is checked. Some of its texts are not SQL. */
 static void check_text(struct world *w, const char *db_id, const char *text)
 {
     struct error err = { 0 };

@@ -1,4 +1,5 @@
-/* Random expressions and statements: whatever SQLite takes is read, and means the same when printed. */
+/* Tests on random expressions and statements: the parser accepts every statement that SQLite accepts, and the printed
+ * form has the same meaning. */
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
@@ -35,7 +36,7 @@ static const char *pick(struct world *w, const char *const *words, int n)
 }
 #define PICK(w, ...) pick(w, (const char *const[]){ __VA_ARGS__ }, ARRAY_LEN(((const char *const[]){ __VA_ARGS__ })))
 
-/* Operands and operators in a row, with few parentheses: how they bind is what is asked. */
+/* Operands and operators in a row with few parentheses, to test precedence. */
 static void flat_expr(struct world *w, FILE *out, int depth)
 {
     int terms = 1 + below(w, 6);
@@ -70,7 +71,7 @@ static void put_operand(struct sql_printer *p, const char *before, const struct 
 
 static const char *op_word(const struct sql_expr *e, char *word, size_t size)
 {
-    /* the operator alone: what the printer puts between two leaves */
+    /* prints the operator alone, between two leaves */
     struct sql_expr leaf = { .kind = SQL_EXPR_LITERAL, .text = "1" }, copy = *e;
     struct sql_printer p = { 0 };
     copy.left = &leaf;
@@ -89,7 +90,7 @@ static void put_list(struct sql_printer *p, const struct sql_expr *list)
         put_operand(p, e == list ? "" : ", ", e);
 }
 
-/* The same tree with parentheses around every operation, so that nothing is left to binding. */
+/* Prints the tree with parentheses around every operation, so that precedence does not matter. */
 static void put_all_parens(struct sql_printer *p, const struct sql_expr *e)
 {
     char word[64];
@@ -290,7 +291,7 @@ static void random_select(struct world *w, FILE *out, int depth)
     fputs(PICK(w, "", "", "", " LIMIT 3", " LIMIT 3, 2", " LIMIT 4 OFFSET 1"), out);
 }
 
-/* Most random statements have wrong names; enough do not. */
+/* Most random statements contain unknown names; enough of them do not. */
 static void statements_mean_the_same(void **state)
 {
     struct world *w = *state;
@@ -329,7 +330,7 @@ static void statements_mean_the_same(void **state)
     }
     print_message("%d of 40000 statements taken\n", taken);
     assert_true(taken > 2000);
-    assert_in_range(lenient, 0, 100); /* sources of one name under *, USING of what two have */
+    assert_in_range(lenient, 0, 100); /* sources of the same name under *, and USING columns that two sources have */
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Which schema elements a statement touches, where, in which clause; and names that lead nowhere. */
+/* Tests of sql_resolve: the schema elements that a statement uses, their places and clauses, and unknown names. */
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
@@ -20,8 +20,8 @@ static int set_up(void **state)
     return sql_world_set_up(state, sizeof(struct sql_world), script);
 }
 
-/* Every use as clause, depth and element, in order of the text: "s0 a.x" is a.x in SELECT of the outermost query, "f1
- * a" table a in FROM of a sub-query.  The letters: s f o w g h r (ORDER) l. */
+/* Each use is its clause, depth and element, in text order: "s0 a.x" is a.x in SELECT of the outermost query, and "f1
+ * a" is table a in FROM of a sub-query. The letters are s f o w g h r (ORDER) l. */
 static const char *const uses[][2] = {
     { "SELECT 1", "" },
     { "SELECT x FROM a", "s0 a.x, f0 a" },
@@ -41,7 +41,7 @@ static const char *const uses[][2] = {
     { "SELECT y, z FROM (a JOIN b ON a.id = b.id) JOIN c USING (z)",
       "s0 a.y, s0 b.z, f0 a, f0 b, o0 a.id, o0 b.id, f0 c, o0 b.z, o0 c.z" },
     { "SELECT t.y FROM (a JOIN c) AS t", "s0 a.y, f0 a, f0 c" },
-    /* sub-queries: each one deeper, correlated columns where they stand */
+    /* sub-queries: each is one level deeper; correlated columns count where they are written */
     { "SELECT x FROM a WHERE id IN (SELECT z FROM b WHERE b.x = a.y)",
       "s0 a.x, f0 a, w0 a.id, s1 b.z, f1 b, w1 b.x, w1 a.y" },
     { "SELECT (SELECT max(x) FROM b) FROM a ORDER BY (SELECT z FROM c)", "s1 b.x, f1 b, f0 a, s1 c.z, f1 c" },
@@ -49,10 +49,10 @@ static const char *const uses[][2] = {
       "s0 a.x, f0 a, s1 c.z, s1 c.odd name, f1 c, w1 c.z, w1 a.y" },
     { "SELECT x FROM a WHERE x IN d", "s0 a.x, f0 a, w0 a.x, f1 d, s1 d.w" },
     { "SELECT 1 FROM a LIMIT (SELECT x FROM b)", "f0 a, s1 b.x, f1 b" },
-    /* through derived tables: the column that is only passed on is used outside too */
+    /* derived tables: a column passed through also counts as used in the outer query */
     { "SELECT t.q + 1 FROM (SELECT x AS q, y + 1 AS r FROM a) AS t WHERE r > 1", "s0 a.x, s1 a.x, s1 a.y, f1 a" },
     { "SELECT * FROM (SELECT x, count(*) FROM a)", "s0 a.x, s1 a.x, f1 a" },
-    /* whose columns true and false have other names outside */
+    /* outputs named true and false have other names outside */
     { "SELECT \"true\", column1, t.column3 FROM (SELECT * FROM o) AS t",
       "s0 o.true, s0 o.False, s1 o.true, s1 o.w, s1 o.False, f1 o" },
     { "WITH t(\"true\") AS (SELECT w FROM o) SELECT \"true\", column1 FROM t", "s1 o.w, f1 o, s0 o.w" },
@@ -65,7 +65,7 @@ static const char *const uses[][2] = {
     { "WITH RECURSIVE n(i) AS (SELECT x FROM a UNION SELECT i + b.x FROM n, b) SELECT i FROM n",
       "s1 a.x, f1 a, s1 a.x, s1 b.x, f1 b, s0 a.x" },
     { "SELECT 1 FROM a WHERE (WITH t AS (SELECT a.x AS k) SELECT k FROM t) > 1", "f0 a, s2 a.x, s1 a.x" },
-    /* an alias or a number stands for the whole result */
+    /* an alias or number uses the columns of its result */
     { "SELECT x + y AS s FROM a ORDER BY s", "s0 a.x, s0 a.y, f0 a, r0 a.x, r0 a.y" },
     { "SELECT x AS y FROM a ORDER BY y", "s0 a.x, f0 a, r0 a.x" },
     { "SELECT x AS y FROM a WHERE y > 1", "s0 a.x, f0 a, w0 a.y" },
@@ -77,7 +77,7 @@ static const char *const uses[][2] = {
     { "SELECT x FROM a UNION SELECT z FROM b ORDER BY 1", "s0 a.x, f0 a, s0 b.z, f0 b, r0 a.x, r0 b.z" },
     { "SELECT x FROM a UNION SELECT z FROM b ORDER BY z", "s0 a.x, f0 a, s0 b.z, f0 b, r0 a.x, r0 b.z" },
     { "SELECT x FROM a EXCEPT SELECT z FROM b ORDER BY a.x", "s0 a.x, f0 a, s0 b.z, f0 b, r0 a.x, r0 b.z" },
-    /* words that are no column */
+    /* words that are not columns */
     { "SELECT \"x\", \"no\", true, \"odd name\" FROM a, c", "s0 a.x, s0 c.odd name, f0 a, f0 c" },
     { "SELECT rowid, a.oid FROM a", "s0 a, s0 a, f0 a" },
     { "SELECT t.rowid FROM (SELECT 1 AS k) AS t, a", "f0 a" },
@@ -91,20 +91,20 @@ static const char *const uses[][2] = {
     { "SELECT x AS s FROM a, json_each(s)", "s0 a.x, f0 a, f0 a.x" },
     { "SELECT x AS s FROM a WHERE EXISTS (SELECT 1 FROM b JOIN c ON s = b.x)",
       "s0 a.x, f0 a, f1 b, f1 c, o1 a.x, o1 b.x" },
-    /* columns that * leaves out */
+    /* columns that * skips */
     { "SELECT root, t.json FROM json_tree('[1]') AS t", "" },
     { "SELECT * FROM json_each WHERE json = '[1, 2]'", "" },
     { "SELECT * FROM json_each('[1]') JOIN (SELECT '[1]' AS json) USING (json)", "" },
     { "SELECT * FROM json_each('[1]') NATURAL JOIN (SELECT x AS root FROM a)", "s0 a.x, s1 a.x, f1 a" },
     { "SELECT tbl, idx, stat FROM sqlite_stat1", "" },
-    /* rowid of the only table that has one; in a set operation */
+    /* rowid of the only table that has one; rowid in a set operation */
     { "SELECT rowid FROM a, e", "s0 a, f0 a, f0 e" },
     { "SELECT rowid FROM a UNION SELECT z FROM b ORDER BY rowid", "s0 a, f0 a, s0 b.z, f0 b, r0 a, r0 b.z" },
     { "SELECT oid, x FROM a UNION SELECT z, x FROM b ORDER BY a._rowid_",
       "s0 a, s0 a.x, f0 a, s0 b.z, s0 b.x, f0 b, r0 a, r0 b.z" },
     { "SELECT id FROM a UNION SELECT z FROM b ORDER BY rowid", "s0 a.id, f0 a, s0 b.z, f0 b, r0 a.id, r0 b.z" },
     { "SELECT x FROM a UNION SELECT rowid AS k FROM b ORDER BY b.rowid", "s0 a.x, f0 a, s0 b, f0 b, r0 a.x, r0 b" },
-    /* windows that nothing uses, and what the first one is based on */
+    /* unused windows, and the base of the first window */
     { "SELECT x FROM a WINDOW w AS (ORDER BY nosuch)", "s0 a.x, f0 a" },
     { "SELECT x FROM a WINDOW w AS (ORDER BY y)", "s0 a.x, f0 a, s0 a.y" },
     { "SELECT x FROM a WINDOW w AS (v)", "s0 a.x, f0 a" },
@@ -170,7 +170,7 @@ static void spans_point_at_the_text(void **state)
     }
 }
 
-/* What SQLite refuses for its names too, and what the message must say. */
+/* Names that SQLite refuses too, and the error message. */
 static const char *const refused[][3] = {
     { "SELECT q FROM a", "line 1, column 8:", "no column q in a" },
     { "SELECT q", "no column q", "without FROM" },
@@ -199,20 +199,21 @@ static const char *const refused[][3] = {
     { "SELECT x FROM a ORDER BY -1", "column 26: expected a column from 1 to 1", "a number below 1" },
     { "SELECT x FROM a ORDER BY 0", "a column from 1 to 1", "a number below 1" },
     { "SELECT x FROM a ORDER BY q", "no column q", "a" },
-    { "SELECT x FROM a UNION SELECT z FROM c ORDER BY y", "y is no column of the set operation", "line 1, column 48:" },
-    { "SELECT x FROM a UNION SELECT x, z FROM b", "2 columns", "of 1" },
-    { "VALUES (1, 2), (3)", "a row of 1", "rows of 2" },
+    { "SELECT x FROM a UNION SELECT z FROM c ORDER BY y", "expected a column of the set operation, got y",
+      "line 1, column 48:" },
+    { "SELECT x FROM a UNION SELECT x, z FROM b", "expected SELECTs of 1 columns", "got 2" },
+    { "VALUES (1, 2), (3)", "expected a row of 2 values", "got 1" },
     { "SELECT x FROM a LIMIT x", "line 1, column 23:", "no column x" },
-    { "SELECT y FROM a NATURAL JOIN b ON 1", "line 1, column 30:", "may not have ON or USING" },
+    { "SELECT y FROM a NATURAL JOIN b ON 1", "line 1, column 30:", "cannot be used with ON or USING" },
     { "SELECT sum(x) OVER w FROM a", "line 1, column 20:", "no window w" },
-    { "WITH t(p, q) AS (SELECT x FROM a) SELECT p FROM t", "t has 2 columns", "1 in its SELECT" },
-    { "WITH t AS (SELECT * FROM t) SELECT * FROM t", "line 1, column 6:", "circle" },
-    { "WITH t AS (SELECT * FROM u), u AS (SELECT * FROM t) SELECT * FROM t", "circle", "line 1, column" },
+    { "WITH t(p, q) AS (SELECT x FROM a) SELECT p FROM t", "t: expected 2 columns in the SELECT", "got 1" },
+    { "WITH t AS (SELECT * FROM t) SELECT * FROM t", "line 1, column 6:", "t refers to itself" },
+    { "WITH t AS (SELECT * FROM u), u AS (SELECT * FROM t) SELECT * FROM t", "t refers to itself", "line 1, column" },
     { "SELECT rowid FROM a, b", "no column rowid", "a, b" },
     { "SELECT rowid FROM e", "no column rowid", "e" },
     { "SELECT e.rowid FROM a, e", "e has no column rowid", "k, q" },
     { "SELECT x FROM a UNION SELECT z FROM b ORDER BY rowid",
-      "line 1, column 48:", "rowid is no column of the set operation" },
+      "line 1, column 48:", "expected a column of the set operation, got rowid" },
     { "SELECT json FROM json_each('[1]'), (SELECT 1 AS json)", "ambiguous", "json_each.json" },
     { "SELECT t.json FROM (SELECT * FROM json_each('[1]')) AS t", "no column json", "path" },
     { "SELECT 1 AS s FROM a, (SELECT 1 FROM b JOIN c ON s = b.x)", "no column s", "b, c" },
@@ -246,7 +247,7 @@ static void unknown_names_are_explained(void **state)
     }
 }
 
-/* SQLite makes up a third name here. */
+/* SQLite invents a third name here. */
 static void truth_beside_its_own_name_is_refused(void **state)
 {
     struct sql_world *w = *state;
@@ -256,10 +257,10 @@ static void truth_beside_its_own_name_is_refused(void **state)
     arena_reset(&w->arena, 0);
     struct sql_query *q = sql_parse(&w->arena, "SELECT * FROM (SELECT \"true\", w AS column1 FROM o)", NULL);
     assert_int_equal(sql_resolve(&w->arena, q, w->schemas.schemas, &u, &err), -1);
-    assert_error(err, "column true becomes column1", "give it an alias");
+    assert_error(err, "SQLite calls column true column1", "add an alias");
 }
 
-/* Spider has two of these; SQLite's grammar reads them, SQLite then refuses to run them. */
+/* Two gold queries of Spider have such a tail. SQLite parses it, and then refuses to run the statement. */
 static void tails_inside_set_operations(void **state)
 {
     struct sql_world *w = *state;
