@@ -8,12 +8,12 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_COPIES = 3 }; /* of one column: itself or two alternatives, and one in a new table */
+enum { MAX_COPIES = 3 }; /* copies of a column: one or two alternatives, and one in a new table */
 
-/* The copies of each column, to carry the keys over. */
+/* The copies of each column, which foreign keys are mapped to. */
 struct copies {
-    int at[MAX_COPIES];    /* numbers in the built schema */
-    int table[MAX_COPIES]; /* which built table */
+    int at[MAX_COPIES];    /* columns of the built schema */
+    int table[MAX_COPIES]; /* tables of the built schema */
     bool referenced[MAX_COPIES];
     int n;
 };
@@ -23,7 +23,7 @@ struct alterer {
     const struct alteration *a;
     enum alter_form form;
     struct schema_build build;
-    struct copies *copies; /* by column of s */
+    struct copies *copies; /* [columns of s] */
     struct rng *rng;
 };
 
@@ -43,7 +43,7 @@ int alteration_find(struct alteration *a, const struct schema *s, const struct a
     return 0;
 }
 
-/* Lower-cased; the caller frees it. */
+/* Returns a lower-cased copy; the caller frees it. */
 static char *lower(const char *name)
 {
     char *s = xstrdup(name);
@@ -52,7 +52,8 @@ static char *lower(const char *name)
     return s;
 }
 
-/* Lower-case words of a name: "Lecture_Hall" and "LectureHall" give "lecture hall".  The caller frees it. */
+/* Returns the lower-case words of a name: "Lecture_Hall" and "LectureHall" give "lecture hall". The caller frees them.
+ */
 static char *words(const char *name)
 {
     char *s = xmalloc(2 * strlen(name) + 1);
@@ -86,7 +87,7 @@ static int add_table(struct alterer *w, const char *name, const char *text)
     return t;
 }
 
-/* A copy of column c of the schema under the given name, with its type; referenced: foreign keys may point at it. */
+/* Copies column c under the given name, with its type. referenced: foreign keys may refer to the copy. */
 static int add_copy(struct alterer *w, int table, int c, const char *name, const char *text, bool referenced)
 {
     struct copies *k = &w->copies[c];
@@ -102,7 +103,7 @@ static int add_copy(struct alterer *w, int table, int c, const char *name, const
     return at;
 }
 
-/* A copy under the column's own name, or the one it gets everywhere. */
+/* Copies a column under its own or its renamed name. */
 static int add_plain_copy(struct alterer *w, int table, int c, bool referenced)
 {
     const char *name = new_name(w, w->s->n_tables + c);
@@ -110,7 +111,7 @@ static int add_plain_copy(struct alterer *w, int table, int c, bool referenced)
     return add_copy(w, table, c, name ? name : from->name, name ? name : from->text, referenced);
 }
 
-/* Which name stands where the element stood. */
+/* Returns the index of the name that takes the element's place. */
 static int first_name(struct alterer *w)
 {
     return w->form == ALTER_BOTH ? (int)rng_below(w->rng, 2) : w->form == ALTER_SECOND;
@@ -123,7 +124,7 @@ static void add_named_column(struct alterer *w, int table, int c, const char *na
         schema_build_primary(&w->build, at);
 }
 
-/* The columns of table t of the schema as the built table's. */
+/* Adds the columns of table t to the built table. */
 static void add_columns(struct alterer *w, int table, int t)
 {
     const struct schema_table *from = &w->s->tables[t];
@@ -149,7 +150,7 @@ static void add_columns(struct alterer *w, int table, int t)
     }
 }
 
-/* "max_c" in the words of c: "max" and c's text. */
+/* Describes "max_c" by "max" and the text of c. */
 static void add_aggregate(struct alterer *w, int table, const char *name)
 {
     const char *under = strchr(name, '_'), *text = w->s->columns[w->a->column].text;
@@ -164,7 +165,7 @@ static void add_aggregate(struct alterer *w, int table, const char *name)
     free(low);
 }
 
-/* The split-off or precomputed table: the key (J) or the columns that queries need (P), then what it is for. */
+/* Adds the new table: the key (J) or the repeated columns (P), then the new columns. */
 static void add_new_table(struct alterer *w)
 {
     const struct schema_table *from = &w->s->tables[w->a->table];
@@ -211,7 +212,8 @@ static void add_tables(struct alterer *w)
     }
 }
 
-/* Every copy of the referencing column refers to every copy of the referenced one, but a doubled table to itself. */
+/* Every copy of the referencing column refers to every copy of the referenced column; a duplicated table refers only to
+ * itself. */
 static void carry_key(struct alterer *w, int from, int to)
 {
     const struct copies *f = &w->copies[from], *t = &w->copies[to];
@@ -231,7 +233,7 @@ static void carry_keys(struct alterer *w)
         carry_key(w, w->s->foreign_keys[k].from, w->s->foreign_keys[k].to);
     if (a->key < 0)
         return;
-    /* the new table's key refers to the old one's */
+    /* the key of the new table refers to the key of the old one */
     const struct copies *k = &w->copies[a->key];
     for (int i = 0; i < k->n; i++)
         for (int j = 0; j < k->n; j++)

@@ -1,9 +1,9 @@
 /*
- * alter.h - a schema in which one element stands twice, in the four ways of AmbiQT.
+ * alter.h - a schema in which one element is duplicated, in the four ways of AmbiQT (Bhaskar et al., EMNLP 2023).
  *
- * Every name comes out lower-cased and every text in lower-case words, altered or not, so that spelling never tells
- * which elements were invented; what is added stands at a random place.  Both alternatives get the element's type and
- * keys, so that structure does not tell the right reading either.
+ * All names are lower-cased and all texts become lower-case words, so that spelling does not reveal the added
+ * elements. New elements are inserted at random places. Both alternatives get the type and keys of the element, so
+ * that structure does not reveal the gold interpretation.
  */
 #ifndef DATA_REWRITE_ALTER_H
 #define DATA_REWRITE_ALTER_H
@@ -14,28 +14,29 @@
 
 struct alteration {
     enum sia_kind kind;
-    int table, column;              /* of the schema as it was; column is -1 for T */
-    int key;                        /* J, P: the table's primary key, or -1 */
+    int table, column;              /* in the original schema; column is -1 for T */
+    int key;                        /* J, P: primary key of the table, or -1 */
     const char *names[2];           /* C, T */
     const char *new_table;          /* J, P */
-    const char *const *new_columns; /* P: "max_c" and so on */
+    const char *const *new_columns; /* P: names such as "max_c" */
     int n_new_columns;
-    const bool *repeated;       /* P: by column number, the table's columns that the new table repeats */
-    const char *const *renamed; /* NULL, or by element (tables, then columns): the name it gets, NULL keeps its own */
+    const bool *repeated;       /* P: by column number, whether the new table repeats that column */
+    const char *const *renamed; /* NULL, or a new name for each element (tables, then columns); NULL keeps the name */
 };
 
-/* Which of the two alternatives stand: none is the schema as it was, but for the spelling. */
+/* The alternatives in the altered schema. ALTER_NONE only changes the spelling. */
 enum alter_form { ALTER_NONE, ALTER_FIRST, ALTER_SECOND, ALTER_BOTH };
 
-/* Finds the record's element in s.  -1 when s has no such table, column or key; a->repeated stays NULL. */
+/* Finds the element of a record in s. Returns -1 if s has no such table, column or key. a->repeated stays NULL. */
 int alteration_find(struct alteration *a, const struct schema *s, const struct ambiqt_record *r);
 
-/* The caller ends out with schema_release.  -1 when a new name is taken already or holds a dot. */
+/* Builds the altered schema; the caller releases out with schema_release. Returns -1 if a new name exists already or
+ * contains a dot. */
 int alter_schema(struct schema *out, const struct schema *s, const struct alteration *a, enum alter_form form,
                  const char *db_id, struct rng *rng);
 
-/* The name of alternative `which` as struct example holds it; aggregate is the number of the new column that the second
- * reading uses (P only).  text keeps it. */
+/* Returns the name of alternative `which`, as in struct example. aggregate is the index of the new column in the second
+ * interpretation (only P). text owns the name. */
 const char *alter_name(struct strings *text, const struct schema *s, const struct alteration *a, int which,
                        int aggregate);
 

@@ -48,7 +48,7 @@ static void walk_exprs(const struct sql_walker *w, struct sql_expr *e, struct sq
         walk_exprs(w, e->filter, core);
         if (e->over)
             walk_window(w, e->over, core);
-        if (e->kind == SQL_EXPR_IN && e->source) /* of a column it is where the column comes from */
+        if (e->kind == SQL_EXPR_IN && e->source) /* for a column, it is the resolved source */
             walk_sources(w, e->source, core);
         if (e->select)
             sql_walk(w, e->select);
@@ -106,7 +106,7 @@ void sql_edits_add(struct sql_edits *e, struct sql_span span, const char *text)
     e->items[e->n++] = (struct sql_change){ span, strings_keep(&e->text, text) };
 }
 
-/* In these quotes, which are doubled inside; text keeps it. */
+/* Quotes a name and doubles the quotes in it. text owns the result. */
 static const char *quoted(struct strings *text, const char *name, char quote)
 {
     struct sql_printer p = { 0 };
@@ -142,7 +142,7 @@ static int by_place(const void *a, const void *b)
     return (x->span.begin > y->span.begin) - (x->span.begin < y->span.begin);
 }
 
-/* Text while it is written: what stood side by side without a blank, as WHERE"name" may, stays two words. */
+/* Text under construction. Adjacent tokens without a blank, as in WHERE"name", get one if they would merge. */
 struct edited {
     FILE *f;
     char last;
@@ -201,7 +201,7 @@ static bool is_aggregate(const char *sql, const struct sql_token *t)
     return false;
 }
 
-/* Whether a blank stands between two tokens. */
+/* Returns whether a blank separates two tokens. */
 static bool apart(const char *sql, const struct sql_token *a, const struct sql_token *b)
 {
     if (a->end == b->begin || a->kind == TOKEN_LEFT_PAREN || b->kind == TOKEN_RIGHT_PAREN || b->kind == TOKEN_COMMA)

@@ -7,15 +7,15 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SQL_KEY_COLUMNS = 8 }; /* of one key */
+enum { SQL_KEY_COLUMNS = 8 }; /* columns of one key */
 
-/* Pairs of equal columns: of the first table, of the second. */
+/* Pairs of joined columns, of the first and of the second table. */
 struct sql_connection {
     int pairs[SQL_KEY_COLUMNS][2];
     int n;
 };
 
-/* Adds a pair unless it is there; false where there is no place. */
+/* Adds a pair unless it exists. Returns false if there is no room. */
 static bool add_pair(struct sql_connection *c, int first, int second)
 {
     for (int i = 0; i < c->n; i++)
@@ -28,7 +28,7 @@ static bool add_pair(struct sql_connection *c, int first, int second)
     return true;
 }
 
-/* Whether no column stands twice on one side and none is outside of a primary key. */
+/* Returns whether the columns on one side are distinct and all part of a primary key. */
 static bool are_of_key(const struct schema *s, const struct sql_connection *c, int side)
 {
     for (int i = 0; i < c->n; i++) {
@@ -41,7 +41,7 @@ static bool are_of_key(const struct schema *s, const struct sql_connection *c, i
     return true;
 }
 
-/* Whether the columns on one side are the whole primary key of their table. */
+/* Returns whether the columns on one side form the whole primary key of their table. */
 static bool is_whole_key(const struct schema *s, const struct sql_connection *c, int side)
 {
     const struct schema_table *t = &s->tables[s->columns[c->pairs[0][side]].table];
@@ -52,7 +52,7 @@ static bool is_whole_key(const struct schema *s, const struct sql_connection *c,
     return keys == c->n && are_of_key(s, c, side);
 }
 
-/* All foreign keys between the two tables.  Several are one of several columns, or nobody knows which one is meant. */
+/* Collects all foreign keys between two tables. Several keys are accepted only if they form one composite key. */
 static bool by_foreign_key(const struct schema *s, int a, int b, struct sql_connection *c)
 {
     bool all = true;
@@ -68,7 +68,7 @@ static bool by_foreign_key(const struct schema *s, int a, int b, struct sql_conn
     return all && (c->n == 1 || (c->n > 1 && (is_whole_key(s, c, 0) || is_whole_key(s, c, 1))));
 }
 
-/* Columns of the same name in both tables, `but` aside; primary: those that are part of a primary key alone. */
+/* Collects columns with the same name in both tables, except `but`. primary: only columns of a primary key. */
 static bool namesakes(const struct schema *s, int a, int b, int but, bool primary, struct sql_connection *c)
 {
     const struct schema_table *t = &s->tables[a];
@@ -83,9 +83,9 @@ static bool namesakes(const struct schema *s, int a, int b, int but, bool primar
     return all && c->n > 0 && (!primary || is_whole_key(s, c, 0) || is_whole_key(s, c, 1));
 }
 
-/* A foreign key; where there is none, a whole primary key with namesakes in the other table; where they share no part
- * of a key, the only name that they share beside column `but`.  False where there is nothing of that, or where several
- * foreign keys lead from one table to the other that are not one key of several columns. */
+/* Finds the columns that join two tables: a foreign key, else a whole primary key with matching names, else the only
+ * common name other than `but`. Returns false if there are none, or if several foreign keys do not form one composite
+ * key. */
 static bool connect_tables(struct sql_connection *c, const struct schema *s, int a, int b, int but)
 {
     bool keyed = by_foreign_key(s, a, b, c);
@@ -100,15 +100,15 @@ static bool connect_tables(struct sql_connection *c, const struct schema *s, int
 struct exchanging {
     struct arena *arena;
     const struct schema *s;
-    int from, to;              /* tables, or columns: */
-    bool tables;               /* which of the two */
-    struct sql_core *core;     /* of a join: the SELECT that is being changed, */
-    struct sql_source *source; /* its source of the table of `from`, */
-    struct sql_source *other;  /* that of the table of `to`; */
-    bool found;                /* whether the core uses the column at all */
-    bool aliased;              /* some result goes by the name of the column */
-    int n;                     /* names exchanged */
-    struct error *err;         /* set once it cannot be done */
+    int from, to;              /* tables or columns */
+    bool tables;               /* from and to are tables */
+    struct sql_core *core;     /* for a join: the SELECT being changed, */
+    struct sql_source *source; /* its source of the table that owns `from`, */
+    struct sql_source *other;  /* and its source of the table that owns `to` */
+    bool found;                /* the core uses the column */
+    bool aliased;              /* some result is named like the column */
+    int n;                     /* number of replaced names */
+    struct error *err;         /* set when the exchange fails */
     bool failed;
 };
 
@@ -138,20 +138,20 @@ static void visit_select(struct exchanging *x, struct sql_select *s, visit_fn *f
     sql_walk(&walker, s);
 }
 
-/* Columns. */
+/* Exchange of columns of the same table. */
 
 static bool says(const struct sql_expr *e, const char *name)
 {
     return e->kind == SQL_EXPR_COLUMN && strcasecmp(e->name.text, name) == 0;
 }
 
-/* Behind ORDER BY a name may be that of a result, which came out of a star unless it is an alias. */
+/* In ORDER BY a name may refer to a result: an alias, or a column from a star. */
 static bool is_result(const struct exchanging *x, const struct sql_expr *e)
 {
     return !e->source && !e->table && !x->aliased;
 }
 
-/* A derived table passes the name on. */
+/* A derived table passes the new name on. */
 static void rename_column(void *exchanging, struct sql_expr *e, struct sql_core *core)
 {
     struct exchanging *x = exchanging;
@@ -163,14 +163,14 @@ static void rename_column(void *exchanging, struct sql_expr *e, struct sql_core 
     x->n++;
 }
 
-/* Tables. */
+/* Exchange of tables. */
 
 static const char *namesake(struct exchanging *x, const char *column)
 {
     int c = schema_column_find(x->s, x->to, column);
 
     if (c < 0)
-        fail(x, x->s->tables[x->to].name, "has not all columns that the statement uses");
+        fail(x, x->s->tables[x->to].name, "lacks a column that the statement uses");
     return c < 0 ? column : x->s->columns[c].name;
 }
 
@@ -224,7 +224,7 @@ static void rename_inner(void *exchanging, struct sql_expr *e, struct sql_core *
         rename_sources(x, e->select);
 }
 
-/* Those of nested SELECTs are visited as expressions by the caller. */
+/* The caller visits nested SELECTs as expressions. */
 static void rename_sources(struct exchanging *x, struct sql_select *select)
 {
     for (struct sql_cte *c = select->ctes; c; c = c->next)
@@ -235,9 +235,9 @@ static void rename_sources(struct exchanging *x, struct sql_select *select)
     }
 }
 
-/* A column of another table. */
+/* Exchange of columns of different tables. */
 
-/* How many of the core's sources are of the table; the first of them. */
+/* Counts the sources of a table in a core, and finds the first one. */
 static int count_sources(const struct sql_core *c, int table, struct sql_source **first)
 {
     int n = 0;
@@ -272,7 +272,7 @@ static struct sql_expr *column_of(struct exchanging *x, struct sql_source *s, in
     return e;
 }
 
-/* "left OP right"; NULL where an operand is missing. */
+/* Returns "left OP right", or NULL if an operand is missing. */
 static struct sql_expr *binary(struct exchanging *x, enum sql_op op, struct sql_expr *left, struct sql_expr *right)
 {
     struct sql_expr *e = take(x, sizeof *e);
@@ -284,7 +284,7 @@ static struct sql_expr *binary(struct exchanging *x, enum sql_op op, struct sql_
     return NULL;
 }
 
-/* The table of `to`, joined behind all others. */
+/* Joins the table of `to` after all other sources. */
 static struct sql_source *join(struct exchanging *x, const struct sql_connection *c)
 {
     struct sql_source *s = take(x, sizeof *s), *last = x->core->from;
@@ -329,7 +329,7 @@ static void find_moved(void *exchanging, struct sql_expr *e, struct sql_core *co
     x->found = x->found || is_moved(x, e);
 }
 
-/* What is said in the core, and behind it where it is the only one. */
+/* Visits a core, and the tail of the SELECT if it has no other core. */
 static void visit_own(struct exchanging *x, struct sql_select *select, visit_fn *fn)
 {
     const struct sql_walker walker = { .context = x, .expr = fn };
@@ -337,7 +337,8 @@ static void visit_own(struct exchanging *x, struct sql_select *select, visit_fn 
     sql_walk_core(&walker, x->core, select);
 }
 
-/* The column itself becomes that of the other table; all others say whose they are, since there is one more now. */
+/* Replaces the column by that of the other table, and qualifies all other columns, since there is one more table now.
+ */
 static void move_column(void *exchanging, struct sql_expr *e, struct sql_core *core)
 {
     struct exchanging *x = exchanging;
@@ -371,7 +372,7 @@ static void find_source(void *exchanging, struct sql_expr *e, struct sql_core *c
     x->found = x->found || (e->kind == SQL_EXPR_COLUMN && e->source && e->source == x->source);
 }
 
-/* Whether anything but the join itself still needs the table that the column came from. */
+/* Returns whether anything except the join still uses the old column's table. */
 static bool is_needed(struct exchanging *x, struct sql_select *select)
 {
     struct sql_expr *on[2] = { x->source->on, x->other->on };
@@ -384,7 +385,7 @@ static bool is_needed(struct exchanging *x, struct sql_select *select)
     return x->found;
 }
 
-/* A column that was joined for its own sake is so no longer: of two tables the other one stays. */
+/* Removes the source that was joined only for the old column. */
 static void drop_source(struct exchanging *x, struct sql_select *select)
 {
     struct sql_source *first = x->core->from, *second = first->next;
@@ -448,7 +449,7 @@ static void move_inner(void *exchanging, struct sql_expr *e, struct sql_core *co
         move_in_select(x, e->select);
 }
 
-/* Whether the statement uses the table; whether it uses the column, and not by a star. */
+/* Returns whether the statement uses the table, or the column other than through a star. */
 static bool is_used(const struct exchanging *x, const char *text, const struct sql_uses *uses, int element)
 {
     for (int i = 0; i < uses->n; i++) {
@@ -468,7 +469,7 @@ static bool has_alias(const struct sql_select *select, const char *name)
     return false;
 }
 
-/* One is enough, wherever it stands. */
+/* One alias is enough, in any place. */
 static void note_alias(void *exchanging, struct sql_expr *e, struct sql_core *core)
 {
     struct exchanging *x = exchanging;
@@ -512,7 +513,7 @@ const char *sql_exchange(struct arena *a, const char *sql, const struct schema *
     if (!q || sql_resolve(a, q, s, &uses, err))
         return NULL;
     if (tables != (to < s->n_tables) || !is_used(&x, q->text, &uses, x.from) || is_used(&x, q->text, &uses, x.to)) {
-        fail(&x, "expected a statement with", "one of the two");
+        fail(&x, "expected a statement with", "exactly one of the two elements");
         return NULL;
     }
     exchange(&x, q->select);

@@ -1,22 +1,24 @@
 /*
- * sql_exchange.h - a statement that uses one element of the schema, said of another one: the other reading of a
- * detector's two alternatives.
+ * sql_exchange.h - exchange one schema element in a statement for another. It derives the second interpretation of a
+ * question from the first one.
  *
- * Between two columns of one table the name changes; between two tables the name and those of their columns, each of
- * which must have a namesake.  A column of another table is brought in by a join over the columns that connect the
- * two tables (a foreign key, else a whole primary key by its names, else the only name that both have), unless that
- * table is there already; a table that was joined for the sake of that column alone goes.  Of several foreign keys
- * between the two all must be one key of several columns.  Whether the result says anything sensible
- * is left to who runs it.
+ * - Columns of the same table: the name changes.
+ * - Tables: the name and all column names change. Each column needs a column of the same name in the other table.
+ * - Columns of different tables: the other table is joined, unless it is already there. A table that was joined only
+ * for the old column is removed.
+ *
+ * Tables are joined by a foreign key, else by a whole primary key with matching names, else by the only common column
+ * name. Several foreign keys between two tables must form one composite key. The result may make no sense; the caller
+ * checks it by execution.
  */
 #ifndef DATA_REWRITE_SQL_EXCHANGE_H
 #define DATA_REWRITE_SQL_EXCHANGE_H
 
 #include "data/sql/sql.h"
 
-/* Elements are numbered as a schema graph's nodes: tables first, then columns.  The statement in canonical form, in the
- * arena, whose memory before the call stays.  NULL with EXIT_CODE_DATA where the statement cannot be read, does not use
- * `from`, uses `to` already, or cannot be said of it. */
+/* Elements are numbered like the nodes of a schema graph: tables first, then columns. Returns the canonical text in the
+ * arena; earlier allocations stay valid. Returns NULL with EXIT_CODE_DATA if the statement is invalid, does not use
+ * `from`, already uses `to`, or cannot be converted. */
 const char *sql_exchange(struct arena *a, const char *sql, const struct schema *s, int from, int to, struct error *err);
 
 #endif

@@ -22,7 +22,7 @@ static void add_term(struct form_list *l, struct form_term t)
     l->items[l->n++] = t;
 }
 
-/* The second source of one name is "name#2", that of a query around counted too. */
+/* A second source of the same name becomes "name#2". Sources of enclosing queries count too. */
 static const char *distinct_name(struct form_builder *f, const char *name)
 {
     size_t n = strlen(name);
@@ -43,7 +43,7 @@ static bool is_open(const struct form_builder *f, const struct sql_cte *cte)
     return false;
 }
 
-/* The body of a common table expression is read wherever it is named; one that names itself stops there. */
+/* Expands a CTE at each reference. Expansion stops at a recursive reference. */
 static struct form *derived(struct form_builder *f, const struct sql_source *s)
 {
     f->recursive = f->recursive || (s->cte && is_open(f, s->cte));
@@ -55,7 +55,8 @@ static struct form *derived(struct form_builder *f, const struct sql_source *s)
     return sub;
 }
 
-/* What stands in FROM; of a function with its number, since what it is given may name others. */
+/* Returns the text of a FROM source. A function's text includes its number, since its arguments may refer to other
+ * sources. */
 static const char *source_text(struct form_builder *f, const struct form_source *s)
 {
     if (s->sub)
@@ -68,7 +69,7 @@ static const char *source_text(struct form_builder *f, const struct form_source 
     return form_printf(f, "%s)", text);
 }
 
-/* A source that has no name yet. */
+/* A source without a name so far. */
 struct unnamed_source {
     const struct sql_source *source;
     struct form *sub;
@@ -113,7 +114,8 @@ static int compare_places(const void *a, const void *b)
     return x->place - y->place;
 }
 
-/* Names are given in order of the texts, so that the same derived tables have the same ones however they stand. */
+/* Sources are named in the order of their texts, so that the names of derived tables do not depend on their order in
+ * FROM. */
 static void name_sources(struct form_builder *f, struct form *form, const struct sql_source *list)
 {
     struct unnamed_list l = { 0 };
@@ -179,7 +181,7 @@ bool form_is_joined(const struct form_builder *f, const struct sql_expr *e)
     return frame && !form_is_flat(frame->core->from) && joins_by(frame->core->from, e->name.text);
 }
 
-/* The alias or name that stands before its columns.  What qualifies a column of the source. */
+/* Returns the alias or name that qualifies the columns of a source. */
 static struct sql_name *qualifier(const struct sql_source *s)
 {
     return (struct sql_name *)(uintptr_t)(s->alias.text ? &s->alias : &s->name);
@@ -213,7 +215,7 @@ static struct sql_expr *column_of(struct form_builder *f, const struct sql_sourc
     return copy;
 }
 
-/* ON, USING and NATURAL as one list of conditions. */
+/* Collects ON, USING and NATURAL into one list of conditions. */
 static void join_conditions(struct form_builder *f, struct form_conditions *c, const struct sql_source *list,
                             const struct sql_source *s)
 {
@@ -230,7 +232,7 @@ static void join_conditions(struct form_builder *f, struct form_conditions *c, c
     }
 }
 
-/* The conditions as one expression; NULL for none. */
+/* Joins the conditions by AND; NULL if there are none. */
 static const struct sql_expr *conjunction(struct form_builder *f, const struct form_conditions *c)
 {
     struct sql_expr *all = NULL;
@@ -267,7 +269,7 @@ static struct form_term outer_join(struct form_builder *f, const struct sql_sour
     return t;
 }
 
-/* In order of the text, as one term: what RIGHT and FULL joins mean depends on it. */
+/* Writes all joins as one term in text order, because RIGHT and FULL joins depend on the order. */
 static const char *chain_text(struct form_builder *f, const struct sql_source *list)
 {
     static const char *const joins[] = { "inner", "inner", "inner", "left", "right", "full" };
@@ -297,7 +299,8 @@ static void flat_joins(struct form_builder *f, struct form *form, const struct s
     }
 }
 
-/* Puts FROM's sources in sight, its tables and outer joins into the form, inner conditions into c. */
+/* Reads FROM: puts its sources in scope, its tables and outer joins into the form, and the conditions of inner joins
+ * into c. */
 static void read_sources(struct form_builder *f, struct form *form, const struct sql_source *list,
                          struct form_conditions *c)
 {
@@ -317,7 +320,7 @@ static int compare_terms(const void *a, const void *b)
     return strcmp(x->text, y->text);
 }
 
-/* A set: in order of the texts, none twice. */
+/* Sorts a list by text and removes duplicates. */
 static void sort_list(struct form_list *l)
 {
     int n = 0;
@@ -364,7 +367,7 @@ static void add_columns(struct form_builder *f, struct form *form, const struct 
     }
 }
 
-/* * without a table's name, or t.*, of which there may be several. */
+/* Adds the columns of *, or of t.* if table is given. Several sources may have that name. */
 static void add_star(struct form_builder *f, struct form *form, const struct sql_source *list, const char *table)
 {
     for (const struct sql_source *s = list; s && !f->full; s = s->next) {
@@ -388,7 +391,7 @@ static void add_results(struct form_builder *f, struct form *form, const struct 
         add_output(f, form, NULL, form_operand(f, row));
 }
 
-/* An output under the COLLATE of the term that names it. */
+/* Applies the COLLATE of the term that refers to an output. */
 static struct form_term collated(struct form_builder *f, struct form_term output, const struct sql_expr *e)
 {
     if (e->kind != SQL_EXPR_COLLATE)
@@ -399,7 +402,7 @@ static struct form_term collated(struct form_builder *f, struct form_term output
     return t;
 }
 
-/* A number in GROUP BY or ORDER BY is that output. */
+/* Reads a term of GROUP BY or ORDER BY. A number refers to an output. */
 static struct form_term read_term(struct form_builder *f, const struct form *form, const struct sql_expr *e)
 {
     long n = sql_ordinal(e);
@@ -419,7 +422,8 @@ static void add_condition(struct form_builder *f, struct form_list *list, struct
     add_term(list, t);
 }
 
-/* Those that join two sources go to the joins, the others to the list; *any when one of these is enough. */
+/* Puts conditions that join two sources into the joins, and the others into the list. Sets *any if the list is joined
+ * by OR. */
 static void add_conditions(struct form_builder *f, struct form *form, struct form_conditions *c,
                            enum form_clause clause, bool *any)
 {
@@ -446,7 +450,7 @@ static void add_conditions(struct form_builder *f, struct form *form, struct for
     free(either.list);
 }
 
-/* The output of that alias, or of that column out of a star, counted from 1; else of that column; 0 for neither. */
+/* Returns the output with that alias or from a star, counted from 1; else the output that is that column; else 0. */
 static long named_output(const struct form *form, const char *name)
 {
     const struct form_list *select = &form->lists[FORM_SELECT];
@@ -463,8 +467,8 @@ static long named_output(const struct form *form, const char *name)
     return column;
 }
 
-/* The output of a compound that ORDER BY means, by number or by the name that the first SELECT gives it; other terms
- * are written with the whole compound, so that no other statement has them. */
+/* Returns the output of a compound that an ORDER BY term refers to, by number or by its name in the first SELECT. Other
+ * terms include the text of the compound, so that they match no other statement. */
 static struct form_term read_output(struct form_builder *f, const struct form *form, const struct sql_expr *e)
 {
     const struct form_list *select = &form->lists[FORM_SELECT];
@@ -488,7 +492,7 @@ static struct form_term read_output(struct form_builder *f, const struct form *f
     return t;
 }
 
-/* compound: the form is the first SELECT of one. */
+/* compound: the form is the first SELECT of a compound. */
 static void add_tail(struct form_builder *f, struct form *form, const struct sql_tail *tail, bool compound)
 {
     static const char *const nulls[] = { "", " nulls first", " nulls last" };
@@ -517,7 +521,7 @@ static struct form *new_form(struct form_store *store)
     return form;
 }
 
-/* What a compound has to know of them, while the names that they are made of are in sight. */
+/* Records facts about the outputs for a compound, while their sources are in scope. */
 static void note_outputs(struct form_builder *f, struct form *form)
 {
     const struct form_list *select = &form->lists[FORM_SELECT];
@@ -556,8 +560,8 @@ static struct form *read_core(struct form_builder *f, const struct sql_select *s
     note_outputs(f, form);
     sort_list(&form->lists[FORM_JOIN]);
     sort_list(&form->lists[FORM_GROUP]);
-    bool first_ones = s->tail.limit && !s->tail.order; /* those that the order of the tables brings */
-    if (form->lists[FORM_FROM].n && !first_ones)       /* the same table may stand in it twice */
+    bool first_ones = s->tail.limit && !s->tail.order; /* the rows depend on the order of the tables */
+    if (form->lists[FORM_FROM].n && !first_ones)       /* the same table may occur twice */
         qsort(form->lists[FORM_FROM].items, (size_t)form->lists[FORM_FROM].n, sizeof(struct form_term), compare_terms);
     f->frame = frame.outer;
     f->n_sources = frame.first_source;
@@ -586,7 +590,7 @@ static const char *tail_text(struct form_builder *f, const struct form *form)
     return form->limit ? form_printf(f, "%s limit %s", text, form->limit) : text;
 }
 
-/* The text of one SELECT, without those behind it. */
+/* Returns the text of one SELECT without those after it. */
 static const char *core_text(struct form_builder *f, const struct form *form)
 {
     static const char *const words[] = { "", " from ", " join ", " where ", " group ", " having " };
@@ -601,8 +605,8 @@ static const char *core_text(struct form_builder *f, const struct form *form)
     return form_printf(f, "%s%s", text, tail_text(f, form));
 }
 
-/* Whether the order of the arms does not matter: that of UNION ALL where the whole is sorted by bytes, or not at all;
- * that of UNION and INTERSECT where it does not matter either which of two equal rows is left. */
+/* Returns whether the operands of a set operation can be reordered. For UNION ALL the result must be sorted by bytes or
+ * unsorted. For UNION and INTERSECT it must also not matter which of two equal rows remains. */
 static bool is_set(const struct form_builder *f, const struct sql_select *s, struct form *const *arms, int n)
 {
     bool set = !f->recursive && arms[1]->op != SQL_EXCEPT && (s->tail.order || !s->tail.limit);
@@ -614,7 +618,7 @@ static bool is_set(const struct form_builder *f, const struct sql_select *s, str
     return set;
 }
 
-/* The arms of EXCEPT, and mixtures, stand in order. */
+/* The operands of EXCEPT and of mixed operators keep their order. */
 static const char *compound_text(struct form_builder *f, struct form *const *arms, int n, bool set)
 {
     static const char *const ops[] = { "", " union ", " union all ", " except ", " intersect " };
@@ -623,14 +627,14 @@ static const char *compound_text(struct form_builder *f, struct form *const *arm
     for (int i = 0; i < n; i++)
         texts[i] = arms[i]->text;
     if (set)
-        form_join(f, texts, n, "", true); /* which sorts them */
+        form_join(f, texts, n, "", true); /* sorts the texts */
     for (int i = 0; i < n; i++)
         text = form_printf(f, "%s%s%s", text, ops[arms[i]->op], texts[i]);
     free(texts);
     return text;
 }
 
-/* Order and limit of the whole stand at the first arm. */
+/* The first form holds the order and limit of the compound. */
 static struct form *link_arms(struct form_builder *f, const struct sql_select *s, struct form **arms, int n)
 {
     for (int i = 0; i < n; i++) {

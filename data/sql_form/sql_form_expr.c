@@ -12,15 +12,16 @@
 #include <string.h>
 #include <strings.h>
 
-/* Where the collation of a comparison comes from: one that is named beats a column's, the left side the right. */
+/* Origin of a comparison's collation. An explicit COLLATE takes precedence over a column, and the left operand over the
+ * right (datatype3.html, section 7.1). */
 enum form_collating {
-    COLLATES_NOT, /* a value: the other side decides, or BINARY */
+    COLLATES_NOT, /* a value: the other operand decides, else BINARY */
     COLLATES_AS_COLUMN,
     COLLATES_BY_NAME, /* COLLATE */
-    COLLATES_SOMEHOW  /* any of these */
+    COLLATES_SOMEHOW  /* unknown */
 };
 
-/* What an expression brings to a comparison. */
+/* The affinity and collation of an operand in a comparison (datatype3.html, sections 3.2, 4.2 and 7.1). */
 struct form_side {
     enum column_affinity affinity;
     enum form_collating collates;
@@ -124,7 +125,7 @@ static const char *quoted_text(struct form_builder *f, const char *text)
     return kept;
 }
 
-/* At most 15 digits and a small exponent: SQLite and strtod read the same double, however it is written. */
+/* With at most 15 digits and a small exponent, SQLite and strtod read the same double from every spelling. */
 static bool is_short(const char *text)
 {
     const char *end = text + strcspn(text, "eE");
@@ -159,7 +160,7 @@ static const char *write_literal(struct form_builder *f, const struct sql_expr *
                                                                : lower_text(f, e->text);
 }
 
-/* An alias, or a column out of a star: what it stands for. */
+/* Returns the text of the output that has that alias or column name. */
 static const char *output_text(const struct form_builder *f, const char *name)
 {
     for (const struct form_frame *frame = f->frame; frame; frame = frame->outer)
@@ -169,7 +170,7 @@ static const char *output_text(const struct form_builder *f, const char *name)
     return NULL;
 }
 
-/* The same in ON, which is read before the results are. */
+/* Like output_text, for ON, which is read before the results. */
 static const char *alias_text(struct form_builder *f, const char *name)
 {
     for (const struct form_frame *frame = f->frame; frame; frame = frame->outer) {
@@ -249,7 +250,7 @@ static const char *write_bound(struct form_builder *f, const struct sql_bound *b
     return form_printf(f, "%d %s", b->kind, b->expr ? form_expr(f, b->expr) : "");
 }
 
-/* A window that it is based on is written out. */
+/* The base of a window is written out. */
 static const char *write_window(struct form_builder *f, const struct sql_window *w)
 {
     const struct sql_window *base = w->base.text && f->frame ? f->frame->core->windows : NULL;
@@ -324,11 +325,11 @@ const char *form_expr(struct form_builder *f, const struct sql_expr *e)
     return text;
 }
 
-enum { SIDE_MAX_DEPTH = 100 }; /* of what an alias or a derived column stands for, which may name itself */
+enum { SIDE_MAX_DEPTH = 100 }; /* recursion through aliases and derived columns, which may refer to themselves */
 
 static const struct form_side unknown = { AFFINITY_UNKNOWN, COLLATES_SOMEHOW, COLLATION_UNKNOWN };
 
-/* What a column of a derived table is computed from; NULL where that is not one expression. */
+/* Returns the expression that computes a column of a derived table, or NULL if there is not exactly one. */
 static const struct sql_expr *derived_expr(const struct sql_source *s, const char *name)
 {
     const struct sql_select *select = s->cte ? s->cte->select : s->select;
@@ -377,7 +378,7 @@ static struct form_side side_of_column(const struct form_builder *f, const struc
     return side;
 }
 
-/* Within operands and arguments, from where SQLite takes it too; not within sub-queries. */
+/* Searches operands and arguments, as SQLite does, but not sub-queries. */
 static bool has_collate(const struct sql_expr *e)
 {
     return e && (e->kind == SQL_EXPR_COLLATE || has_collate(e->left) || has_collate(e->right) ||
@@ -392,7 +393,7 @@ static bool list_has_collate(const struct sql_expr *list)
     return false;
 }
 
-/* Neither affinity nor a collation of its own. */
+/* A value without affinity and collation of its own. */
 static struct form_side side_of_value(const struct sql_expr *e)
 {
     return has_collate(e) ? (struct form_side){ AFFINITY_NONE, COLLATES_SOMEHOW, COLLATION_UNKNOWN }
@@ -434,7 +435,7 @@ static struct form_side expr_side(const struct form_builder *f, const struct sql
     return side_of(f, e, 0);
 }
 
-/* Whether a comparison of the two has one collation, whichever of them stands on the left. */
+/* Returns whether a comparison keeps its collation if its operands are swapped. */
 static bool may_turn(const struct form_builder *f, const struct sql_expr *left, const struct sql_expr *right)
 {
     struct form_side a = expr_side(f, left), b = expr_side(f, right);
@@ -452,7 +453,7 @@ bool form_is_binary(const struct form_builder *f, const struct sql_expr *e)
     return side.collates != COLLATES_SOMEHOW && side.collation == COLLATION_BINARY;
 }
 
-/* Columns of numbers keep 1.0 as 1, but for REAL. */
+/* Columns of numbers store 1.0 as 1, except REAL columns. */
 bool form_is_exact(const struct form_builder *f, const struct sql_expr *e)
 {
     enum column_affinity affinity = expr_side(f, e).affinity;
@@ -461,7 +462,7 @@ bool form_is_exact(const struct form_builder *f, const struct sql_expr *e)
     return e->kind == SQL_EXPR_COLUMN && exact && form_is_binary(f, e);
 }
 
-/* -1 when turning the sides around is not that simple. */
+/* Returns the operator after swapping the operands, or -1. */
 static int mirrored(enum sql_op op)
 {
     static const int pairs[][2] = { { SQL_LESS, SQL_GREATER }, { SQL_LESS_EQUAL, SQL_GREATER_EQUAL },
@@ -474,7 +475,7 @@ static int mirrored(enum sql_op op)
     return -1;
 }
 
-/* Digits, with a point among them or not: the affinity of a number reads such a text as the number. */
+/* Returns whether numeric affinity converts the text to a number: digits and at most one point. */
 static bool is_number_text(const char *text)
 {
     size_t whole = strspn(text, "0123456789"), part = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
@@ -482,8 +483,8 @@ static bool is_number_text(const char *text)
     return whole > 0 && !text[whole + (part ? part + 1 : 0)];
 }
 
-/* A constant as it compares with an operand of that affinity: 2013 and 2013.0 are equal but for a TEXT column, where
- * they become '2013' and '2013.0'; '2013' is 2013 for a column of numbers. */
+/* Returns a constant as it compares with an operand of that affinity. 2013 and 2013.0 are equal except for a TEXT
+ * column, where they become '2013' and '2013.0'. For a column of numbers, '2013' is 2013. */
 static const char *compared(struct form_builder *f, const struct sql_expr *e, enum column_affinity with)
 {
     bool text = with == AFFINITY_TEXT || with == AFFINITY_UNKNOWN, number = with >= AFFINITY_NUMBER;
@@ -497,7 +498,7 @@ static const char *compared(struct form_builder *f, const struct sql_expr *e, en
     return form_expr(f, e);
 }
 
-/* IS TRUE asks whether a value is true, which IS 1 does not. */
+/* IS TRUE tests for truth; IS 1 does not. */
 static bool is_truth_value(const struct sql_expr *e)
 {
     return e->kind == SQL_EXPR_LITERAL && (strcasecmp(e->text, "true") == 0 || strcasecmp(e->text, "false") == 0);
@@ -514,7 +515,7 @@ static bool is_own_column(const struct form_builder *f, const struct sql_expr *e
     return s && f->frame && s - f->sources >= f->frame->first_source;
 }
 
-/* Between columns of two sources of one FROM. */
+/* Returns whether a condition compares columns of two sources of the same FROM. */
 static bool is_edge(const struct form_builder *f, const struct sql_expr *e)
 {
     return e->op == SQL_EQUAL && is_own_column(f, e->left) && is_own_column(f, e->right) &&
@@ -529,7 +530,7 @@ static const char *edge_ends(struct form_builder *f, const struct form_term *t)
     return form_join(f, ends, 2, ",", true);
 }
 
-/* Whether the right side comes first: a constant stands on the right; of two others the first in order of the text. */
+/* Returns whether the operands are swapped. A constant goes to the right; other operands are ordered by text. */
 static bool turns(const struct form_builder *f, const struct sql_expr *e, const char *left, const char *right)
 {
     bool constant = is_constant(e->left);
@@ -550,7 +551,7 @@ static const char *right_text(struct form_builder *f, const struct sql_expr *e)
     return pattern ? form_expr(f, e->right) : compared(f, e->right, expr_side(f, e->left).affinity);
 }
 
-/* Two parts of it. */
+/* The term of a comparison, and of IN. */
 static struct form_term comparison(struct form_builder *f, const struct sql_expr *e)
 {
     struct form_term t = form_operand(f, e->left), other = form_operand(f, e->right);
@@ -648,7 +649,7 @@ static bool is_constant(const struct sql_expr *e)
     return e->kind == SQL_EXPR_LITERAL || e->kind == SQL_EXPR_STRING || e->kind == SQL_EXPR_PARAMETER;
 }
 
-/* A list of one constant or more. */
+/* Returns whether a list consists of at least one constant. */
 static bool are_constants(const struct sql_expr *list)
 {
     bool all = list;
@@ -672,8 +673,8 @@ static int negated(enum sql_op op)
     return -1;
 }
 
-/* NOT of a comparison, of IN, LIKE, BETWEEN and of NOT is gone.  The value of a condition is 0, 1 or NULL: as an
- * operand it stands in parentheses, so that NOT NOT x is not taken for x. */
+/* Folds NOT into a comparison, IN, LIKE, BETWEEN or another NOT. The value of a condition is 0, 1 or NULL. As an
+ * operand it is parenthesised, so that NOT NOT x is not confused with x. */
 static struct sql_expr fold_not(const struct sql_expr *e)
 {
     struct sql_expr folded = *e;
@@ -745,7 +746,7 @@ static const struct sql_expr *choice_subject(const struct sql_expr *e)
     return e->kind == SQL_EXPR_BINARY && is_constant(e->left) ? e->right : e->left;
 }
 
-/* The constants of a choice before those of `list`. */
+/* Prepends the constants of an equality or IN to `list`. */
 static struct sql_expr *choice_constants(struct form_builder *f, const struct sql_expr *e, struct sql_expr *list)
 {
     const struct sql_expr *first = e->kind == SQL_EXPR_IN ? e->list : e->left == choice_subject(e) ? e->right : e->left;
@@ -786,7 +787,7 @@ void form_merge_equalities(struct form_builder *f, struct form_conditions *c)
             merge_into(f, c, i);
 }
 
-/* An expression that is true or false. */
+/* Writes a condition as text. */
 static const char *logic_text(struct form_builder *f, const struct sql_expr *e, enum sql_op op)
 {
     struct form_conditions c = { 0 };
@@ -863,7 +864,7 @@ static struct form_term existence(struct form_builder *f, const struct sql_expr 
     return t;
 }
 
-/* Of any of several; what comes down to one is that one. */
+/* Returns the term of an OR. A single remaining operand replaces the OR. */
 static struct form_term alternative(struct form_builder *f, const struct sql_expr *e)
 {
     struct form_conditions c = { 0 };

@@ -1,4 +1,4 @@
-/* sql_form_expr.h - what the parts of sql_form.h share while a form is made. */
+/* sql_form_expr.h - the builder of a form, and expressions and conditions in canonical text; private to sql_form. */
 #ifndef DATA_SQL_FORM_SQL_FORM_EXPR_H
 #define DATA_SQL_FORM_SQL_FORM_EXPR_H
 
@@ -7,72 +7,74 @@
 
 enum { FORM_MAX_DEPTH = 1000 };
 
-/* A SELECT that is being read, for the names of its outputs. */
+/* A SELECT that is being read, with its outputs. */
 struct form_frame {
     const struct sql_core *core;
-    const char **names, **texts; /* of the outputs; names NULL where there is none */
+    const char **names, **texts; /* of the outputs; a name is NULL if there is none */
     int n, cap;
-    int first_source; /* in the list of those in sight */
+    int first_source; /* index of the first source of this SELECT */
     struct form_frame *outer;
 };
 
 struct form_source {
     const struct sql_source *source;
     const char *name;
-    struct form *sub; /* of a derived table or CTE */
+    struct form *sub; /* form of a derived table or CTE */
 };
 
 struct form_builder {
     struct form_store *store;
-    struct sql_resolver r; /* the schema, for sql_source_output */
+    struct sql_resolver r; /* only its schema is used, by sql_source_output */
     struct form_frame *frame;
-    struct form_source *sources; /* those in sight, the innermost last */
+    struct form_source *sources; /* in scope, the innermost last */
     int n_sources, sources_cap;
-    const struct sql_cte *open[FORM_MAX_DEPTH]; /* whose bodies are being read */
+    const struct sql_cte *open[FORM_MAX_DEPTH]; /* CTEs whose bodies are being read */
     int n_open;
-    bool recursive; /* the SELECT being read names the common table expression that it is the body of */
+    bool recursive; /* the SELECT being read refers to its own CTE */
     int depth;
     size_t written;
-    bool full; /* too large: whatever comes now does not matter */
+    bool full; /* the form is too large, and its text no longer matters */
 };
 
-/* Texts belong to the store's pool. */
+/* The store's pool owns these texts. */
 const char *form_printf(struct form_builder *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Of a table, column or function: in quotes where its characters could be taken for the text around it. */
+/* Returns the name of a table, column or function, quoted if it could be confused with the surrounding text. */
 const char *form_name(struct form_builder *f, const char *name);
-/* Texts joined; sorted first, and no text twice, when `set`. */
+/* Joins texts. If `set`, sorts them first and removes duplicates. */
 const char *form_join(struct form_builder *f, const char **texts, int n, const char *between, bool set);
 
 const char *form_expr(struct form_builder *f, const struct sql_expr *e);
-/* A copy that lives as long as the store. */
+/* Copies an expression into the store. */
 struct sql_expr *form_copy(struct form_builder *f, const struct sql_expr *e);
 void form_release_nodes(struct form_store *s);
-/* Head, function and column. */
+/* Returns a term with head, function and column. */
 struct form_term form_operand(struct form_builder *f, const struct sql_expr *e);
 bool form_is_count(const struct sql_expr *e);
 
-/* Its texts are compared and sorted byte by byte. */
+/* Returns whether the texts of an expression are compared and sorted byte by byte. */
 bool form_is_binary(const struct form_builder *f, const struct sql_expr *e);
-/* Any two of its values that compare as equal are the same to the byte: not so 1 and 1.0, nor 'a' and 'A' by NOCASE. */
+/* Returns whether values of e that compare as equal have equal bytes. 1 and 1.0 do not, nor do 'a' and 'A' under
+ * NOCASE. */
 bool form_is_exact(const struct form_builder *f, const struct sql_expr *e);
 
 struct form_conditions {
     struct sql_expr *list;
     int n, cap;
 };
-/* Appends the operands of all AND (or all OR) in e. */
+/* Appends the operands of nested AND, or nested OR, in e. */
 void form_flatten(struct form_builder *f, struct form_conditions *c, const struct sql_expr *e, enum sql_op op);
-/* x = 1 OR x = 2 becomes x IN (1, 2). */
+/* Merges x = 1 OR x = 2 into x IN (1, 2). */
 void form_merge_equalities(struct form_builder *f, struct form_conditions *c);
-/* OR, and NOT BETWEEN. */
+/* Returns whether e is OR or NOT BETWEEN. */
 bool form_is_or(const struct sql_expr *e);
 struct form_term form_condition(struct form_builder *f, const struct sql_expr *e);
 
 struct form *form_select(struct form_builder *f, const struct sql_select *s);
 const struct form_source *form_find_source(const struct form_builder *f, const struct sql_source *s);
-/* Whether order and nesting of the joins do not matter: inner ones, and LEFT with a plain table. */
+/* Returns whether order and nesting of the joins do not matter: only inner joins, and LEFT joins with a single table.
+ */
 bool form_is_flat(const struct sql_source *list);
-/* A column that RIGHT or FULL joins and USING made of those of both sides, which is neither of them. */
+/* Returns whether e is a USING column of a RIGHT or FULL join, which combines the columns of both sides. */
 bool form_is_joined(const struct form_builder *f, const struct sql_expr *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* Schemas in which one element stands twice, and others under new names. */
+/* Tests of schemas with duplicated and renamed elements. */
 #include "tests/support/corpus.h"
 #include "tests/support/support.h"
 
@@ -21,7 +21,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* "table: column, column*; ..." with * behind key columns, then "from>to" for each foreign key. */
+/* Describes a schema as "table: column, column*; ..." with * after key columns, then "from>to" for each foreign key. */
 static char *describe(const struct schema *s)
 {
     char *text = NULL;
@@ -43,7 +43,7 @@ static char *describe(const struct schema *s)
     return text;
 }
 
-/* Some seed must give the wanted description: what is added stands anywhere. */
+/* Expects the description for some seed, because new elements are inserted at random places. */
 static void assert_altered(const struct schema *s, const struct alteration *a, enum alter_form form, const char *wanted)
 {
     char *text = NULL;

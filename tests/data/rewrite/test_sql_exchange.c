@@ -1,5 +1,5 @@
-/* Statements said of another element: what they become, and what SQLite then gives: for twins whose rows are told
- * apart, never the rows of the statement as it was. */
+/* Tests of sql_exchange: the converted text and its rows in SQLite. Duplicated elements whose rows differ never give
+ * the rows of the original statement. */
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
@@ -15,7 +15,7 @@ static const char script[] =
     "CREATE TABLE coach (id INTEGER PRIMARY KEY, name TEXT, fee INTEGER, Cost INTEGER);"
     "CREATE TABLE workout (id INTEGER PRIMARY KEY, trainer_id INTEGER REFERENCES trainer(id), machine TEXT);"
     "CREATE TABLE trainer_fee (id INTEGER PRIMARY KEY REFERENCES trainer(id), fee INTEGER);"
-    "CREATE TABLE bonus (name TEXT, fee INTEGER);" /* no key, but one name in common */
+    "CREATE TABLE bonus (name TEXT, fee INTEGER);" /* no key, but one common column name */
     "CREATE TABLE lonely (fee INTEGER);"
     "CREATE TABLE seat (hall INTEGER, number INTEGER, price INTEGER, PRIMARY KEY (hall, number));"
     "CREATE TABLE offer (hall INTEGER, number INTEGER, price INTEGER, FOREIGN KEY (hall, number) REFERENCES seat);"
@@ -35,7 +35,7 @@ static int set_up(void **state)
     return sql_world_set_up(state, sizeof(struct sql_world), script);
 }
 
-/* The element of a name, "table" or "table.column". */
+/* Returns the element named "table" or "table.column". */
 static int element(const struct schema *s, const char *name)
 {
     int table, column;
@@ -53,7 +53,7 @@ static const char *exchanged(struct sql_world *w, const char *sql, const char *f
     return sql_exchange(&w->arena, sql, s, element(s, from), element(s, to), err);
 }
 
-/* All rows on one line; fails where SQLite refuses the statement. */
+/* Returns all rows on one line. Fails if SQLite refuses the statement. */
 static char *rows_of(sqlite3 *db, const char *sql)
 {
     sqlite3_stmt *statement;
@@ -93,7 +93,8 @@ static const struct {
       "SELECT name, Cost FROM coach WHERE coach.fee > 3" },
     { "SELECT t.name FROM trainer AS t WHERE t.id IN (SELECT id FROM trainer WHERE fee > 3)", "trainer", "coach",
       "SELECT t.name FROM coach AS t WHERE t.id IN (SELECT id FROM coach WHERE fee > 3)" },
-    { "SELECT trainer.* FROM trainer WHERE fee > 3", "trainer", "coach", NULL }, /* a column more than coach has */
+    { "SELECT trainer.* FROM trainer WHERE fee > 3", "trainer", "coach",
+      NULL }, /* trainer has a column that coach lacks */
     { "SELECT coach.* FROM coach WHERE fee > 13", "coach", "trainer", "SELECT trainer.* FROM trainer WHERE fee > 13" },
     { "SELECT fee FROM trainer WHERE name = 'Udo'", "trainer.fee", "trainer_fee.fee",
       "SELECT trainer_fee.fee FROM trainer JOIN trainer_fee ON trainer.id = trainer_fee.id WHERE trainer.name = 'Udo'" },
@@ -126,7 +127,7 @@ static void statements_are_said_of_the_other_element(void **state)
     for (int i = 0; i < ARRAY_LEN(said); i++) {
         const char *text = exchanged(w, said[i].sql, said[i].from, said[i].to, &err);
         if (!said[i].expected) {
-            assert_non_null(text); /* runs, and gives what the other table has */
+            assert_non_null(text); /* the statement runs and returns the rows of the other table */
             continue;
         }
         if (!text)
@@ -153,16 +154,20 @@ static void they_run_and_give_other_rows(void **state)
 static const struct {
     const char *sql, *from, *to, *why;
 } refused[] = {
-    { "SELECT name FROM trainer", "trainer.fee", "trainer.cost", "expected a statement with one of the two" },
-    { "SELECT fee, cost FROM trainer", "trainer.fee", "trainer.cost", "expected a statement with one of the two" },
-    { "SELECT * FROM trainer", "trainer.fee", "trainer.cost", "expected a statement with one of the two" },
-    { "SELECT fee FROM trainer", "trainer.fee", "coach", "expected a statement with one of the two" },
+    { "SELECT name FROM trainer", "trainer.fee", "trainer.cost",
+      "expected a statement with exactly one of the two elements" },
+    { "SELECT fee, cost FROM trainer", "trainer.fee", "trainer.cost",
+      "expected a statement with exactly one of the two elements" },
+    { "SELECT * FROM trainer", "trainer.fee", "trainer.cost",
+      "expected a statement with exactly one of the two elements" },
+    { "SELECT fee FROM trainer", "trainer.fee", "coach", "expected a statement with exactly one of the two elements" },
     { "SELECT name FROM trainer JOIN workout ON trainer.id = trainer_id", "trainer", "trainer_fee",
-      "trainer_fee has not all columns" },
+      "trainer_fee lacks a column" },
     { "SELECT fee FROM trainer", "trainer.fee", "lonely.fee", "lonely has no key in common" },
     { "SELECT * FROM trainer WHERE fee > 3", "trainer.fee", "trainer_fee.fee", "trainer_fee cannot be joined" },
-    { "SELECT price FROM seat", "seat.price", "fair.price", "fair has no key in common" }, /* half of two keys */
-    { "SELECT fee FROM trainer", "trainer.fee", "duel.fee", "duel has no key in common" }, /* home or away */
+    { "SELECT price FROM seat", "seat.price", "fair.price",
+      "fair has no key in common" }, /* fair has only half of each of two keys */
+    { "SELECT fee FROM trainer", "trainer.fee", "duel.fee", "duel has no key in common" }, /* by home or by away */
     { "SELECT fee FROM", "trainer.fee", "trainer.cost", "expected a table" },
     { "SELECT missing FROM trainer", "trainer.fee", "trainer.cost", "no column" },
 };
@@ -180,7 +185,7 @@ static void others_are_refused(void **state)
     }
 }
 
-/* A small arena is an error, and nothing is written behind it. */
+/* A small arena gives an error, and nothing is written past its end. */
 static void memory_is_bounded(void **state)
 {
     struct sql_world *w = *state;

@@ -1,7 +1,7 @@
 /*
- * Pairs of statements that have one form give the same rows, types and bytes included, on databases full of values that
- * SQLite converts and compares in odd ways.  AMBIT_PAIRS is how many pairs are drawn, AMBIT_PAIRS_SEED where they
- * begin.
+ * Property test: two random statements with the same form return the same rows, with the same types and bytes. The
+ * databases are full of values that SQLite converts and compares in surprising ways. AMBIT_PAIRS sets the number of
+ * pairs, AMBIT_PAIRS_SEED the first seed.
  */
 #include "tests/support/explain.h"
 #include "tests/support/sql_pairs.h"
@@ -56,7 +56,7 @@ static void close_world(struct databases *d)
     test_dir_remove(d->dir);
 }
 
-/* Where it is open which of several equal values a result has, 1.0 is written as 1 and 'A ' as 'a'. */
+/* If SQL leaves open which of several equal values is returned, 1.0 is written as 1 and 'A ' as 'a'. */
 static void put_number(FILE *out, sqlite3_stmt *s, int i, bool open)
 {
     double x = sqlite3_column_double(s, i);
@@ -107,8 +107,8 @@ static char *join_lines(char **lines, int n)
     return all;
 }
 
-/* Rows as lines, sorted unless the statement orders them; "it fails" when it does not run; NULL when SQLite takes its
- * own temporary tables for damaged, as 3.40 does with IN inside INTERSECT.  The caller frees. */
+/* Returns the rows as lines, sorted unless the statement orders them, or "it fails" on an error. Returns NULL if SQLite
+ * reports its own temporary tables as damaged, as 3.40 does for IN inside INTERSECT. The caller frees the text. */
 static char *rows_of(sqlite3 *db, const char *sql, const struct sql_pair *p)
 {
     char **lines = NULL;
@@ -137,7 +137,7 @@ static char *rows_of(sqlite3 *db, const char *sql, const struct sql_pair *p)
     return end == SQLITE_CORRUPT ? NULL : xstrdup("it fails\n");
 }
 
-/* cmocka cuts long messages. */
+/* cmocka truncates long messages, so the rest goes to standard error. */
 static void tell_and_fail(const struct databases *d, int content, const struct sql_pair *p, const char *form,
                           uint64_t seed, const char *left, const char *right)
 {
@@ -146,7 +146,7 @@ static void tell_and_fail(const struct databases *d, int content, const struct s
     fail_msg("pair %" PRIu64 " has one form and gives different rows", seed);
 }
 
-/* As SQLite is, or without its optimisations and automatic indexes. */
+/* Runs a pair with or without SQLite's optimisations and automatic indexes. */
 static bool differ(sqlite3 *db, const struct sql_pair *p, bool optimised, char *rows[2])
 {
     const char *indexes = optimised ? "PRAGMA automatic_index = on" : "PRAGMA automatic_index = off";
@@ -158,8 +158,8 @@ static bool differ(sqlite3 *db, const struct sql_pair *p, bool optimised, char *
     return rows[0] && rows[1] && strcmp(rows[0], rows[1]) != 0;
 }
 
-/* Both ways have mistakes in 3.40, never the same ones: with them a condition is carried over by x = y to a column of
- * another collation, without them a LEFT JOIN by LIKE loses rows. */
+/* SQLite 3.40 has errors in both modes, but never the same ones. With optimisations it copies a condition over x = y to
+ * a column of another collation. Without them a LEFT JOIN by LIKE loses rows. */
 static void check_rows(struct databases *d, const struct sql_pair *p, const char *form, uint64_t seed)
 {
     for (int i = 0; i < CONTENTS; i++) {

@@ -1,5 +1,5 @@
-/* Canonical forms: statements that mean the same have one, statements that do not have two.  SQLite is the witness: the
- * pairs are run on a small database, where the first ones give the same rows and the second ones do not. */
+/* Tests of canonical forms. Statements of the same meaning share a form; others do not. SQLite runs all pairs on a
+ * small database: rows are equal for the former and different for the latter. */
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
@@ -203,7 +203,7 @@ static int compare_lines(const void *a, const void *b)
     return strcmp(*x, *y);
 }
 
-/* Rows as lines, in order of the text unless the statement orders them. */
+/* Returns the rows as lines, sorted unless the statement orders them. */
 static char *rows_of(sqlite3 *db, const char *sql)
 {
     char *lines[200], *all = NULL;
@@ -260,7 +260,7 @@ static void nearly_equal_statements_do_not(void **state)
         compare_pair(*state, different[i], false);
 }
 
-/* Each statement has the form of itself, and none of the others it is not paired with. */
+/* Each statement has its own form, which differs from the forms of all statements of other pairs. */
 static void forms_are_apart(void **state)
 {
     struct sql_world *w = *state;
@@ -282,7 +282,7 @@ static void forms_are_apart(void **state)
     form_store_release(&store);
 }
 
-/* The parts that questions are made of. */
+/* The parts of terms from which clarifying questions are made. */
 static void terms_say_what_they_are_about(void **state)
 {
     struct sql_world *w = *state;
@@ -308,7 +308,7 @@ static void terms_say_what_they_are_about(void **state)
     form_store_release(&store);
 }
 
-/* A chain of common table expressions, each of which names the last one twice, would take 2^30 readings. */
+/* Each CTE of the chain refers to the previous one twice, so a naive expansion would take 2^30 steps. */
 static void hostile_statements_are_refused(void **state)
 {
     struct sql_world *w = *state;
