@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds for all values of a database, and for those of a view, which may compute anything; for all samples, and for
- * those of a column. */
+/* Time limits: for all values of a database, for those of a view (which may compute anything), for all samples, and for
+ * the samples of a column. */
 static const double ALL_SECONDS = 30, VIEW_SECONDS = 2, SAMPLES_SECONDS = 10, SAMPLE_SECONDS = 2;
 
-/* As SQL writes it inside double quotes; the caller frees it. */
+/* Quotes a name for use inside double quotes in SQL; the caller frees it. */
 static char *quoted(const char *name)
 {
     char *s = xmalloc(2 * strlen(name) + 3), *to = s;
@@ -28,7 +28,7 @@ static char *quoted(const char *name)
     return s;
 }
 
-/* NULL for what no schema text can show: NULL, blobs, text that is no UTF-8. */
+/* Returns NULL for values that a schema text cannot show: NULL, blobs, and texts that are not valid UTF-8. */
 static const char *cell_text(struct strings *text, const struct cell *c)
 {
     char real[REAL_TEXT];
@@ -43,7 +43,7 @@ static const char *cell_text(struct strings *text, const struct cell *c)
     return shown;
 }
 
-/* Runs a SELECT of one column: what stands before its name, and how many rows. */
+/* Runs a SELECT of one column; `select` is the text before the column's name. */
 static struct exec_result select_column(struct exec_db *db, const struct schema *s, int c, const char *select, int rows)
 {
     char *column = quoted(s->columns[c].name), *table = quoted(s->tables[s->columns[c].table].name), *sql = NULL;
@@ -71,7 +71,7 @@ static void read_column(struct column_values *v, struct exec_db *db, const struc
     exec_result_release(&r);
 }
 
-/* Whether it was read in time. */
+/* Returns whether the column was read in time. */
 static bool read_in_time(struct column_values *v, struct exec_db *db, const struct schema *s, int c)
 {
     bool view = s->tables[s->columns[c].table].form == TABLE_VIEW;
@@ -84,7 +84,7 @@ static bool read_in_time(struct column_values *v, struct exec_db *db, const stru
     return in_time;
 }
 
-/* A table with a column that takes too long is left out from there on. */
+/* After a column that takes too long, the rest of its table is skipped. */
 static void read_columns(struct column_values *v, struct exec_db *db, const struct schema *s, const char *path)
 {
     int slow = -1, late = 0, first = -1;
@@ -96,8 +96,8 @@ static void read_columns(struct column_values *v, struct exec_db *db, const stru
         first = late++ ? first : c;
     }
     if (late)
-        log_warn("%s: values of %d columns take too long to read and count as none, the first %s.%s", path, late,
-                 s->tables[s->columns[first].table].name, s->columns[first].name);
+        log_warn("%s: the values of %d columns are skipped because reading them takes too long; the first is %s.%s",
+                 path, late, s->tables[s->columns[first].table].name, s->columns[first].name);
 }
 
 int column_values_read(struct column_values *v, const struct schema *s, const char *path, struct error *err)
@@ -126,7 +126,7 @@ void column_values_release(struct column_values *v)
     *v = (struct column_values){ 0 };
 }
 
-/* Text as one short line, in quotes; NULL when nothing would be seen. */
+/* Returns a text as one short quoted line, or NULL if it would be empty. */
 static const char *sample_text(struct strings *pool, const char *bytes)
 {
     size_t n = strspn(bytes, " \t\r\n"), end = n;
@@ -176,17 +176,17 @@ int column_samples_open(struct column_samples *s, const struct schema *schema, c
     return 0;
 }
 
-/* Of a table that is slow no other column is asked for. */
+/* Skips the remaining columns of a slow table. */
 static void pass_over(struct column_samples *s, int table)
 {
     const struct schema_table *t = &s->schema->tables[table];
 
-    log_warn("%s.%s is slow: none of its values are shown", s->schema->db_id, t->name);
+    log_warn("%s.%s is slow: its values are not shown", s->schema->db_id, t->name);
     for (int c = t->first_column; c < t->first_column + t->n_columns; c++)
         s->texts[c] = s->texts[c] ? s->texts[c] : "";
 }
 
-/* Keeps the text, unless the caller's own time is over. */
+/* Reads and keeps a sample text, unless the time of the request is over. */
 static const char *read_in_budget(struct column_samples *s, int column)
 {
     double start = now_seconds();

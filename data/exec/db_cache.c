@@ -20,7 +20,7 @@ static struct exec_db *find(struct db_cache *c, const char *key)
     return NULL;
 }
 
-/* A free place, or that of the connection which was not asked for the longest. */
+/* Returns a free entry, else closes the least recently used connection. */
 static struct db_cache_entry *place(struct db_cache *c)
 {
     if (c->n < DB_CACHE_OPEN)

@@ -1,5 +1,5 @@
 /*
- * db_cache.h - connections to the databases of a file's examples, the newest of them kept open.
+ * db_cache.h - a cache of database connections. The most recently used DB_CACHE_OPEN of them stay open.
  */
 #ifndef DATA_EXEC_DB_CACHE_H
 #define DATA_EXEC_DB_CACHE_H
@@ -9,7 +9,7 @@
 enum { DB_CACHE_OPEN = 64 };
 
 struct db_cache_entry {
-    char *key; /* the path, or the whole dump */
+    char *key; /* a path or a whole dump */
     struct exec_db *db;
     int64_t used;
 };
@@ -21,9 +21,10 @@ struct db_cache {
     int64_t clock;
 };
 
-/* Other limits are set afterwards, in the struct. */
+/* Sets the default limits; the caller may then change them in the struct. */
 void db_cache_init(struct db_cache *c);
-/* Good until the next call.  NULL with EXIT_CODE_DATA when the file cannot be opened or the dump not be rebuilt. */
+/* Return a connection, valid until the next call. Return NULL with EXIT_CODE_DATA if the file cannot be opened or the
+ * dump cannot be repaired. */
 struct exec_db *db_cache_file(struct db_cache *c, const char *path, struct error *err);
 struct exec_db *db_cache_dump(struct db_cache *c, const char *dump, struct error *err);
 void db_cache_release(struct db_cache *c);

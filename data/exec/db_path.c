@@ -18,7 +18,7 @@ bool db_path_is_folder(const char *db)
     return stat(db, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A db_id stands in JSON. */
+/* Names become db_ids in JSON, so they must be valid UTF-8. */
 static int check_name(const char *db, struct error *err)
 {
     char *db_id = schema_db_id(db);
@@ -29,7 +29,7 @@ static int check_name(const char *db, struct error *err)
     return text ? 0 : error_set(err, EXIT_CODE_DATA, "%s: expected a file name in UTF-8, which is its db_id", db);
 }
 
-/* What can be done about a database in another form, or NULL. */
+/* Returns a hint for databases in other formats, or NULL. */
 static const char *way_out(const char *db, const char *head)
 {
     static const struct {
@@ -77,7 +77,8 @@ int db_path_check(const char *db, struct error *err)
         return -1;
     size_t n = fread(head, 1, sizeof magic, f);
     fclose(f);
-    if (n && (n < sizeof magic || memcmp(head, magic, sizeof magic) != 0)) /* no bytes: a database without a table */
+    if (n &&
+        (n < sizeof magic || memcmp(head, magic, sizeof magic) != 0)) /* an empty file is a database without tables */
         return refuse(db, head, err);
     return check_name(db, err);
 }
@@ -96,7 +97,7 @@ static bool is_name(const char *db_id)
     return *db_id && *db_id != '.' && !strchr(db_id, '/');
 }
 
-/* The one file; any other name than its own would be answered about the wrong database. */
+/* Returns the single file. Any db_id but its own would be answered from the wrong database. */
 static char *path_of_file(const char *db, const char *db_id, struct error *err)
 {
     char *own = schema_db_id(db);
@@ -109,14 +110,14 @@ static char *path_of_file(const char *db, const char *db_id, struct error *err)
     return same ? xstrdup(db) : NULL;
 }
 
-/* Takes both; the newer one where they are links to one file. */
+/* Takes both paths. If they are links to the same file, returns the newer path. */
 static char *only_one(char *before, char *path, const char *db_id, struct error *err)
 {
     struct stat a, b;
     bool same = stat(before, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 
     if (!same)
-        error_set(err, EXIT_CODE_DATA, "two databases %s: %s and %s; expected one", db_id, before, path);
+        error_set(err, EXIT_CODE_DATA, "expected one database %s, got %s and %s", db_id, before, path);
     free(before);
     if (same)
         return path;
@@ -153,7 +154,7 @@ char *db_path(const char *db, const char *db_id, struct error *err)
     return found;
 }
 
-/* Adds the name if a record may have it as db_id. */
+/* Adds a name if it is a valid db_id. */
 static void add_name(struct strings *names, const char *db, const char *name)
 {
     char *path = db_path(db, name, NULL);
@@ -163,7 +164,7 @@ static void add_name(struct strings *names, const char *db, const char *name)
     free(path);
 }
 
-/* A file is named after its database, and so is the folder that a database has for itself. */
+/* A file is named after its database, and so is the folder of a database. */
 static void add_entry(struct strings *names, const char *db, const char *entry)
 {
     char *without_ending = schema_db_id(entry);

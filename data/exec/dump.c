@@ -13,10 +13,10 @@ struct sql_token;
 
 struct dump_column {
     const char *name;
-    struct sql_span type, collation; /* empty when there is none */
+    struct sql_span type, collation; /* empty if not given */
     bool primary, unique;
-    bool lost;             /* no CREATE defines it */
-    bool integers, others; /* what its values are */
+    bool lost;             /* defined by no CREATE */
+    bool integers, others; /* types of its values */
 };
 
 enum dump_key_kind { KEY_PRIMARY, KEY_UNIQUE, KEY_FOREIGN };
@@ -46,11 +46,11 @@ struct dump {
     struct strings pool;
     char *inserts;
     size_t inserts_size;
-    FILE *out; /* into inserts, then the script */
+    FILE *out; /* writes to inserts, then the script */
     struct error *err;
 };
 
-/* NULL when the table has no such column; names are compared as SQLite does. */
+/* Returns NULL if the table has no such column. Names are compared like in SQLite. */
 static struct dump_column *find_column(const struct dump_table *t, const char *name)
 {
     for (int i = 0; i < t->n; i++)
@@ -59,7 +59,7 @@ static struct dump_column *find_column(const struct dump_table *t, const char *n
     return NULL;
 }
 
-/* Unless the table has one of that name. */
+/* Adds a column unless the table has one of that name. */
 static void add_column(struct dump_table *t, struct dump_column c)
 {
     if (find_column(t, c.name))
@@ -79,7 +79,7 @@ static void put_name(struct dump *d, const char *name)
     putc('"', d->out);
 }
 
-/* A blank and a part of the dump's text; nothing where that is empty. */
+/* Writes a blank and a span of the dump's text, or nothing if the span is empty. */
 static void put_span(struct dump *d, struct sql_span s)
 {
     if (s.end > s.begin)
@@ -107,7 +107,7 @@ static void put_column(struct dump *d, const struct dump_column *c, bool *primar
     *primary |= c->primary;
 }
 
-/* One whose columns are not all there says nothing that could be kept. */
+/* A key is kept only if all its columns exist. */
 static bool is_whole(const struct dump *d, const struct dump_table *t, struct dump_key key)
 {
     for (int i = 0; i < key.n; i++)
@@ -147,14 +147,14 @@ static void put_table(struct dump *d, struct dump_table *t)
     fputs(");\n", d->out);
 }
 
-/* CREATE TABLE of all tables. */
+/* Writes CREATE TABLE for all tables. */
 static void put_tables(struct dump *d)
 {
     for (int i = 0; i < d->n; i++)
         put_table(d, &d->tables[i]);
 }
 
-/* A part between commas: tokens first .. end. */
+/* A part between commas: the tokens first .. end. */
 struct token_range {
     int first, end;
 };
@@ -178,7 +178,7 @@ static struct sql_span span_of(const struct dump *d, struct token_range p)
                            : (struct sql_span){ 0 };
 }
 
-/* The text of a part as a name: without quotes when it is one quoted token. */
+/* Returns the text of a part as a name, without quotes if it is one quoted token. */
 static const char *name_of(struct dump *d, struct token_range p)
 {
     struct sql_span s = span_of(d, p);
@@ -188,7 +188,7 @@ static const char *name_of(struct dump *d, struct token_range p)
 
     for (int i = quoted; i < n - quoted; i++) {
         *end++ = d->text[s.begin + i];
-        i += quoted && open != '[' && d->text[s.begin + i] == open; /* a doubled quote stands for one */
+        i += quoted && open != '[' && d->text[s.begin + i] == open; /* doubled quotes become single */
     }
     *end = '\0';
     const char *kept = strings_keep(&d->pool, name);
@@ -206,7 +206,7 @@ static struct dump_table *find_table(struct dump *d, const char *name)
     return &d->tables[d->n++];
 }
 
-/* Takes the next part up to a comma or the right parenthesis of its own level, or the statement's end. */
+/* Takes the next part, which ends at a comma or right parenthesis of its level, or at the end of the statement. */
 static struct token_range next_part(struct dump *d, int end)
 {
     struct token_range p = { d->at, d->at };
@@ -222,7 +222,7 @@ static struct token_range next_part(struct dump *d, int end)
     return p;
 }
 
-/* Steps over a comma; false at anything else, of which a right parenthesis is taken. */
+/* Skips a comma. Returns false at other tokens, and skips a right parenthesis. */
 static bool more_parts(struct dump *d, int end)
 {
     if (d->at >= end)
@@ -257,7 +257,7 @@ static bool ends_type(int k)
     }
 }
 
-/* Words, and numbers in parentheses where these are closed: "DECIMAL (10, 2)".  Where they end. */
+/* Returns the end of a type: words, and numbers in closed parentheses, as in "DECIMAL (10, 2)". */
 static int type_end(const struct dump *d, struct token_range p)
 {
     int i = p.first;
@@ -287,7 +287,7 @@ static void read_definition(struct dump *d, struct dump_table *t, struct token_r
     add_column(t, c);
 }
 
-/* The columns in parentheses behind PRIMARY KEY and the like. */
+/* Reads the parenthesised columns after PRIMARY KEY, UNIQUE or FOREIGN KEY. */
 static void read_key(struct dump *d, struct dump_table *t, enum dump_key_kind which, struct token_range p)
 {
     struct dump_key key = { which, d->n_names, 0 };
@@ -332,7 +332,7 @@ static void read_item(struct dump *d, struct dump_table *t, struct token_range p
     }
 }
 
-/* [schema .] name, where a statement names its table. */
+/* Reads [schema .] name. */
 static const char *read_table_name(struct dump *d, int end)
 {
     if (d->at + 2 < end && kind(d, d->at + 1) == TOKEN_DOT)
@@ -343,7 +343,7 @@ static const char *read_table_name(struct dump *d, int end)
     return name_of(d, (struct token_range){ d->at - 1, d->at });
 }
 
-/* Behind TABLE. */
+/* Reads the rest of CREATE TABLE. */
 static int read_create(struct dump *d, int end)
 {
     int start = d->at;
@@ -359,7 +359,7 @@ static int read_create(struct dump *d, int end)
     return 0;
 }
 
-/* Whether a value is an integer; NULL says nothing. */
+/* Records whether a value is an integer; NULL is ignored. */
 static void see_value(const struct dump *d, struct dump_column *c, struct token_range p)
 {
     if (p.first < p.end && kind(d, p.first) == TOKEN_MINUS)
@@ -372,7 +372,7 @@ static void see_value(const struct dump *d, struct dump_column *c, struct token_
     c->others |= !whole;
 }
 
-/* ( value, value ), ( ... behind VALUES; columns[i] is the table's i-th. */
+/* Reads ( value, value ), ( ... after VALUES. columns[i] belongs to the i-th value. */
 static void see_values(struct dump *d, struct dump_table *t, int end)
 {
     while (d->at < end) {
@@ -387,7 +387,7 @@ static void see_values(struct dump *d, struct dump_table *t, int end)
     }
 }
 
-/* The table's columns become those of the list, in its order; what stands nowhere else is new. */
+/* Reorders the table's columns like the list, and adds new ones. */
 static void take_columns(struct dump *d, struct dump_table *t, int end)
 {
     struct dump_table old = *t;
@@ -407,7 +407,7 @@ static void take_columns(struct dump *d, struct dump_table *t, int end)
     free(old.columns);
 }
 
-/* Behind INSERT. */
+/* Reads the rest of INSERT. */
 static int read_insert(struct dump *d, int end)
 {
     int start = d->at;
@@ -444,7 +444,8 @@ static bool is_temporary(const struct dump *d, int i)
     return kind(d, i) == WORD_CREATE && (kind(d, i + 1) == WORD_TEMP || kind(d, i + 1) == WORD_TEMPORARY);
 }
 
-/* A statement ends at its semicolon, or where that was lost before a line that begins with CREATE or INSERT. */
+/* A statement ends at its semicolon. If the semicolon was lost, it ends before a line that starts with CREATE or
+ * INSERT. */
 static int statement_end(const struct dump *d, int i)
 {
     int first = i, second = i + 1 + is_temporary(d, i);
@@ -499,7 +500,8 @@ static FILE *memory_stream(char **text, size_t *size)
     return f;
 }
 
-/* SQLite reads a slash and a star at the very end as operators; with anything behind them they open a comment. */
+/* At the very end of a text, SQLite reads a slash and a star as operators. With text after them, they open a comment.
+ */
 static bool opens_comment(const struct dump *d, int n)
 {
     return n > 2 && kind(d, n - 3) == TOKEN_SLASH && kind(d, n - 2) == TOKEN_STAR &&

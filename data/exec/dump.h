@@ -1,24 +1,25 @@
 /*
- * dump.h - a database dump that lost lines on its way into print, as a script that SQLite takes.
+ * dump.h - repair a database dump in which lines are missing.
  *
- * Published prediction files carry each database as CREATE TABLE and INSERT statements, and a filter that was meant for
- * DELETE statements removed every line with that word in it: "ON DELETE CASCADE" took columns, constraints and whole
- * tables along.  The INSERT statements were written afterwards and name every column, so what was lost comes back:
+ * The published prediction files of "Disambiguate First, Parse Later" carry each database as CREATE TABLE and INSERT
+ * statements. A filter meant to remove DELETE statements removed every line that contains that word, so "ON DELETE
+ * CASCADE" took columns, constraints and whole tables with it. The INSERT statements name every column, so most of the
+ * loss can be restored:
  *
- * - columns stand in the order of the INSERT statement; those that no CREATE defines are INTEGER when all their values
- *   are integers, else without a type;
- * - a table without rows gets the lost columns that its PRIMARY KEY, UNIQUE and FOREIGN KEY name;
- * - a table that no CREATE mentions is made from its INSERT.
+ * - Columns have the order of the INSERT statement. A column without definition is INTEGER if all its values are
+ * integers, else it has no type.
+ * - A table without rows gets the lost columns that its PRIMARY KEY, UNIQUE and FOREIGN KEY constraints name.
+ * - A table without CREATE statement is created from its INSERT statements.
  *
- * Of a definition only what a SELECT can see is kept: name, type, collation, PRIMARY KEY and UNIQUE.  Statements of any
- * other kind (views, indexes, triggers) are left out.
+ * Only the parts of a definition that a SELECT can see are kept: name, type, collation, PRIMARY KEY and UNIQUE. Other
+ * statements (views, indexes, triggers) are dropped.
  */
 #ifndef DATA_EXEC_DUMP_H
 #define DATA_EXEC_DUMP_H
 
 #include "kernels/base.h"
 
-/* CREATE TABLE and INSERT statements in the caller's memory; NULL with EXIT_CODE_DATA and the line. */
+/* Returns CREATE TABLE and INSERT statements; the caller frees them. Returns NULL with EXIT_CODE_DATA and the line. */
 char *dump_repair(const char *dump, struct error *err);
 
 #endif

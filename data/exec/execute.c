@@ -23,18 +23,18 @@
 struct exec_keys {
     struct strings paths, texts;
     struct exec_database {
-        uint64_t hash;            /* 0: the file cannot be read */
-        struct schema_set schema; /* empty when there is none */
-    } * databases;                /* one for each path */
+        uint64_t hash;            /* 0 if the file cannot be read */
+        struct schema_set schema; /* empty if there is none */
+    } * databases;                /* one per path */
     int n, cap;
     struct arena arena;
 };
 
 struct exec_query {
-    const char *path, *sql; /* a database file; one SELECT */
+    const char *path, *sql; /* a database file and one SELECT */
 };
 
-/* The i-th query's result, which is borrowed; -1 ends the batch. */
+/* Receives the result of the i-th query, which is borrowed. Returns -1 to end the batch. */
 typedef int exec_batch_fn(void *user, int64_t i, const struct exec_result *r, struct error *err);
 
 struct exec_batch;
@@ -106,7 +106,7 @@ json_t *exec_result_json(const struct exec_result *r)
 }
 
 enum {
-    ARENA_BYTES = 16 << 20, /* one text's trees */
+    ARENA_BYTES = 16 << 20, /* for the trees of one text */
     MAX_TEXT = 16 << 10     /* longer texts are compared as they are */
 };
 
@@ -128,7 +128,7 @@ static uint64_t keys_hash(struct exec_keys *k, const char *path)
     return find_database(k, path)->hash;
 }
 
-/* The text in the schema's terms; NULL when it cannot be told. */
+/* Returns the text with names resolved by the schema, or NULL if that fails. */
 static const char *canonical(struct exec_keys *k, const struct exec_database *d, const char *sql)
 {
     struct sql_uses uses;
@@ -140,7 +140,7 @@ static const char *canonical(struct exec_keys *k, const struct exec_database *d,
     return q && sql_resolve(&k->arena, q, d->schema.schemas, &uses, NULL) == 0 ? sql_print(&k->arena, q) : NULL;
 }
 
-/* The number of a query, counted from 0 in order of arrival; -1 with EXIT_CODE_MEMORY. */
+/* Returns the number of a query, counted from 0 in order of arrival, or -1 with EXIT_CODE_MEMORY. */
 static int keys_find(struct exec_keys *k, const char *path, const char *sql, struct error *err)
 {
     char *text = NULL;
@@ -170,20 +170,20 @@ static void keys_release(struct exec_keys *k)
 }
 
 enum {
-    MAX_KEPT = 64 << 20, /* bytes of results kept for queries to come */
-    MAX_HELD = 512 << 20 /* bytes of results that are not told yet, from which on no query is begun */
+    MAX_KEPT = 64 << 20, /* bytes of results kept for later queries */
+    MAX_HELD = 512 << 20 /* bytes of unreported results above which no query is started */
 };
 
-/* A distinct query; its number is that of its key. */
+/* A distinct query. Its index is the number of its key. */
 struct batch_query {
     struct exec_result result;
-    int64_t first, last; /* queries of this run that ask for it */
+    int64_t first, last; /* queries of this run that need it */
     bool done, kept;
 };
 
 struct batch_thread {
     struct exec_db *db;
-    char *path; /* of db */
+    char *path; /* file of db */
 };
 
 struct exec_batch {
@@ -222,13 +222,13 @@ static void batch_close(struct exec_batch *b)
     free(b);
 }
 
-/* Of a file's bytes; 0 when it cannot be read. */
+/* Returns the hash of a file's bytes; 0 if it cannot be read. */
 static uint64_t batch_hash(struct exec_batch *b, const char *path)
 {
     return keys_hash(&b->keys, path);
 }
 
-/* Queries that were run, the others being answered from what was known. */
+/* Returns how many queries were run and not answered from earlier results. */
 static int64_t batch_runs(const struct exec_batch *b)
 {
     return b->runs;
@@ -273,7 +273,7 @@ static void run_job(struct exec_batch *b, struct batch_query *e, const struct ex
     b->runs++;
 }
 
-/* Runs the queries from `next` on that nobody has run, as many as memory lasts for and at least one. */
+/* Runs the remaining queries from `next` on, as long as memory lasts and at least one. */
 static void run_some(struct exec_batch *b, const struct exec_query *queries, const int *keys, int64_t next, int64_t n)
 {
     int64_t *jobs = xmalloc((size_t)(n - next) * sizeof *jobs);
@@ -293,7 +293,7 @@ static void run_some(struct exec_batch *b, const struct exec_query *queries, con
     free(jobs);
 }
 
-/* Nobody in this run asks for it any more: it is kept for the next one, or forgotten. */
+/* Keeps a result that this run no longer needs for the next run, or drops it. */
 static void settle(struct exec_batch *b, struct batch_query *e)
 {
     if (!e->done || e->kept)
@@ -321,8 +321,9 @@ static int find_entries(struct exec_batch *b, const struct exec_query *queries, 
 }
 
 /*
- * Calls fn for 0, 1, 2, ... on the caller's thread.  A database that cannot be opened fails its queries.  Returns the
- * number of queries told, which is less than n after a signal (stop.h); -1 when fn did, or with EXIT_CODE_MEMORY.
+ * Calls fn for 0, 1, 2, ... on the caller's thread. If a database cannot be opened, its queries fail. Returns the
+ * number of reported queries, which is less than n after a signal (stop.h). Returns -1 if fn did, or with
+ * EXIT_CODE_MEMORY.
  */
 static int64_t batch_run(struct exec_batch *b, const struct exec_query *queries, int64_t n, exec_batch_fn *fn,
                          void *user, struct error *err)
@@ -347,19 +348,19 @@ static int64_t batch_run(struct exec_batch *b, const struct exec_query *queries,
 
 enum { GROUP = 256 }; /* records at a time */
 
-static const char line_form[] = "shortest"; /* another word where what a line holds changes */
+static const char line_form[] = "shortest"; /* part of the hash of each line; change it with the format of the lines */
 
-static const char failed_note[] = "failed"; /* the note of such a line */
+static const char failed_note[] = "failed"; /* journal note of a failed line */
 
-/* One record of the input, on its way. */
+/* One input record in progress. */
 struct execute_record {
-    int64_t number;  /* of the line, say */
-    json_t *json;    /* NULL: could not be read */
-    json_t *results; /* one for each query */
+    int64_t number;  /* line number in the input */
+    json_t *json;    /* NULL if it could not be read */
+    json_t *results; /* one per query */
     char *error, *path;
     bool failed;
     uint64_t key;
-    int n; /* queries */
+    int n; /* number of queries */
 };
 
 struct execute_job {
@@ -371,7 +372,7 @@ struct execute_job {
     struct execute_record group[GROUP];
     int n_group, n_written;
     struct exec_query *queries;
-    int *owners; /* record of each query */
+    int *owners; /* [n_queries]: index of the query's record */
     int n_queries, queries_cap, owners_cap;
     int64_t records, failed, resumed;
 };
@@ -409,7 +410,7 @@ static int add_queries(struct execute_job *x, struct execute_record *r, const ch
     return 0;
 }
 
-/* Everything that the record's line is made from. */
+/* Hashes all inputs of the record's line. */
 static uint64_t key_of(struct execute_job *x, const struct execute_record *r)
 {
     const struct execute_request *q = x->q;
@@ -435,7 +436,7 @@ static void record_release(struct execute_record *r)
     *r = (struct execute_record){ 0 };
 }
 
-/* Takes json, and bad when it is NULL. */
+/* Takes json. If json is NULL, `bad` is the error. */
 static void add_record(struct execute_job *x, json_t *json, struct error *bad)
 {
     struct execute_record *r = &x->group[x->n_group];
@@ -483,7 +484,7 @@ static int write_record(struct execute_job *x, struct execute_record *r, struct 
     return rc;
 }
 
-/* Writes the records that wait for no more queries. */
+/* Writes all records, in order, whose queries are done. */
 static int write_ready(struct execute_job *x, struct error *err)
 {
     while (x->n_written < x->n_group) {

@@ -1,7 +1,10 @@
 /*
- * execute.h - records with SQL, and the rows that it returns: bounded, over all cores, and resumed line by line.
+ * execute.h - run the SQL of records on all cores, with limits, and write the results as JSON lines.
  *
- * A line is kept with a sum of all that it is made from, and written again only when that has changed.
+ * Each thread has its own connection. Results are kept in memory, within a limit, and answer later queries with the
+ * same canonical text on an identical database. The column names are then those of the first text.
+ *
+ * Each line has a hash of its inputs, so that a resumed run rewrites only changed lines.
  */
 #ifndef DATA_EXEC_EXECUTE_H
 #define DATA_EXEC_EXECUTE_H
@@ -12,18 +15,20 @@
 
 struct execute_request {
     const char *db, *out;
-    bool python_text, resume; /* fail a text that is no UTF-8; go on with what OUT.part holds */
+    bool python_text, resume; /* fail texts that are not valid UTF-8; resume from OUT.part */
     enum record_form form;
     struct shard shard;
-    int64_t steps;  /* of SQLite's machine for one query */
-    double seconds; /* likewise */
+    int64_t steps;  /* of SQLite's virtual machine, per query */
+    double seconds; /* per query */
 };
 
-/* Tells on the log how many records there were.  -1 with err, the signal's code when one stopped it. */
+/* Executes all records and logs how many there were. Returns -1 with err; its code is that of the signal if one stopped
+ * the run. */
 int execute(const struct execute_request *q, const char *input, int64_t *failed, struct error *err);
 
-/* What JSON cannot hold becomes {"blob": hex}, {"text": hex} when it is no UTF-8, {"real": "inf"}.  NULL when memory is
- * out. */
+/* Converts a result to {"status": "ok", "columns": [...], "rows": [[...], ...]} or a status and a message. Values
+ * without JSON form become {"blob": hex}, {"text": hex} (not UTF-8) or {"real": "inf"}. Returns NULL if memory is out.
+ */
 json_t *exec_result_json(const struct exec_result *r);
 
 #endif

@@ -20,7 +20,7 @@ static int rank(const struct cell *c)
     }
 }
 
-/* Exactly, as Python compares them: an integer is never rounded to a double. */
+/* Compares exactly, as Python does: an integer is never rounded to a double. */
 static int compare_integer_real(int64_t i, double r)
 {
     if (r >= 0x1p63)
@@ -123,7 +123,7 @@ bool match_published(const struct exec_result *p, const struct exec_result *gold
     return says_order_by(gold_sql) ? match_row_cells(p, gold) : match_cells(p, gold);
 }
 
-/* What must be equal to the bit: everything but the value of numbers. */
+/* Compares all parts that must be identical, which excludes the values of numbers. */
 static int compare_rest(const struct cell *a, const struct cell *b)
 {
     int ra = rank(a), rb = rank(b);
@@ -160,14 +160,14 @@ static int compare_rows(const struct cell *a, const struct cell *b, int columns,
     return way;
 }
 
-/* Rows as pointers; the width goes along because qsort passes nothing else. */
+/* A row as a pointer. It has its width, because qsort passes no context. */
 struct row {
     const struct cell *cells;
     int columns;
     bool taken;
 };
 
-/* First by what must be equal to the bit, so that rows which may be close stand together; then by the numbers. */
+/* Sorts first by the parts that must be identical, then by numbers, so that nearly equal rows are adjacent. */
 static int by_row(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
@@ -184,7 +184,7 @@ static struct row *sorted_rows(const struct exec_result *r)
     return rows;
 }
 
-/* Takes the first free row of b, from `from` on, that is close to a. */
+/* Takes the first free row of b, from index `from` on, that is close to a. */
 static bool take_close(const struct row *a, struct row *b, int64_t from, int64_t n)
 {
     for (int64_t i = from; i < n && compare_rows(a->cells, b[i].cells, a->columns, compare_rest) == 0; i++)
@@ -195,7 +195,7 @@ static bool take_close(const struct row *a, struct row *b, int64_t from, int64_t
     return false;
 }
 
-/* Each row of a gets a row of b.  Sorted rows that are close stand near each other, so the search is short. */
+/* Pairs each row of a with a close row of b. Close rows are near each other after sorting, so the search is short. */
 static bool pair_rows(const struct row *a, struct row *b, int64_t n)
 {
     int64_t from = 0;

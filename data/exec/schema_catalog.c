@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Takes what was read; a schema that is as it was stays where it is. */
+/* Takes a schema that was read. An unchanged schema keeps its address. */
 static void take_schema(struct catalog_entry *e, struct schema_set *fresh)
 {
     if (e->set.n && fresh->n && schema_equal(e->set.schemas, fresh->schemas)) {
@@ -20,8 +20,8 @@ static void take_schema(struct catalog_entry *e, struct schema_set *fresh)
     e->set = *fresh;
 }
 
-/* What is wrong with the file is kept in the entry.  -1 where the time of a request was over, which is nothing that the
- * file is wrong about. */
+/* Reads a file and keeps its error in the entry. Returns -1 if the time of a request is over, which is not an error of
+ * the file. */
 static int read_file(struct catalog_entry *e, const char *where, struct error *err)
 {
     struct database_state before = e->state;
@@ -49,7 +49,7 @@ static int read_file(struct catalog_entry *e, const char *where, struct error *e
     return 0;
 }
 
-/* The entry's number; -1 when there is no file. */
+/* Returns the index of the entry, or -1 if there is no file. */
 static int open_file(struct schema_catalog *s, const char *db_id, const char *where, struct error *err)
 {
     struct catalog_entry e = { .turn = s->turn };
@@ -67,7 +67,7 @@ static int open_file(struct schema_catalog *s, const char *db_id, const char *wh
     return k;
 }
 
-/* Once a turn; -1 when the file is gone. */
+/* Checks a file once per turn. Returns -1 if it is gone. */
 static int look_again(struct schema_catalog *s, int k, const char *where, struct error *err)
 {
     struct catalog_entry *e = &s->entries[k];
@@ -115,7 +115,7 @@ const struct schema *schema_catalog_find(struct schema_catalog *s, const char *d
     return k < 0 || s->entries[k].wrong ? NULL : s->entries[k].set.schemas;
 }
 
-/* One file is read at once: where it is no good, no record is. */
+/* A single file is read immediately, because every record needs it. */
 static int open_only(struct schema_catalog *s, struct error *err)
 {
     if (!s->db || db_path_is_folder(s->db))

@@ -1,9 +1,9 @@
 /*
- * schema_catalog.h - schemas by db_id: of one tables.json, or of the databases that --db names (db_path.h), each read
- * when it is first asked for.
+ * schema_catalog.h - schemas by db_id, from one tables.json or from the databases of --db (db_path.h), read on first
+ * use.
  *
- * What is found stays as it is for a turn, in which it may be borrowed: schema or what is wrong with the file.  In the
- * next turn a file that changed is read again, and a schema that is no longer the same one gives way.
+ * Within a turn, schemas and errors stay unchanged, so callers may borrow them. In the next turn, changed files are
+ * read again, and changed schemas are replaced.
  */
 #ifndef DATA_EXEC_SCHEMA_CATALOG_H
 #define DATA_EXEC_SCHEMA_CATALOG_H
@@ -15,44 +15,43 @@
 #include "data/util/strings.h"
 
 struct catalog_entry {
-    struct schema_set set;         /* empty when the file is no good */
-    struct error *wrong;           /* what is wrong with it; else NULL */
-    struct column_samples samples; /* opened when first asked for */
+    struct schema_set set;         /* empty if the file has an error */
+    struct error *wrong;           /* the file's error, or NULL */
+    struct column_samples samples; /* opened on first use */
     char *path;
-    struct database_state state; /* when it was read, */
-    int64_t turn, version;       /* and last looked at; how often it was read */
+    struct database_state state; /* when the file was read */
+    int64_t turn, version;       /* turn of the last check; number of times the file was read */
 };
 
 struct schema_catalog {
     struct schema_set tables;      /* of tables.json */
     const char *db;                /* borrowed; NULL with tables.json */
-    struct catalog_entry *entries; /* of each database that was asked for */
-    struct strings ids;            /* their numbers are those of the entries */
+    struct catalog_entry *entries; /* of the databases used so far */
+    struct strings ids;            /* db_id to index of its entry */
     int64_t turn;
-    struct schema_set own; /* what the newest record brought along */
+    struct schema_set own; /* schema of the latest record that has one */
     struct db_cache databases;
 };
 
-/* One of the two, or neither: then only records that bring their schema along have one. */
+/* Opens a catalog of tables or db. If both are NULL, only records with their own schema have one. */
 int schema_catalog_open(struct schema_catalog *s, const char *tables, const char *db, struct error *err);
-/* Begins a turn: nothing that was found before is in use any more. */
+/* Starts a turn. Borrowed schemas must not be used any more. */
 void schema_catalog_turn(struct schema_catalog *s);
-/* NULL with EXIT_CODE_DATA naming the db_id. */
+/* Returns the schema of a db_id, or NULL with EXIT_CODE_DATA; the message has the db_id. */
 const struct schema *schema_catalog_find(struct schema_catalog *s, const char *db_id, const char *where,
                                          struct error *err);
 /*
- * Of a record: what it brings along as "schema", an entry of a tables.json, good until the next call; else by its
- * db_id (db_path_name).  Databases go before what records bring.
+ * Returns the schema of a record. The databases of --db take precedence, with the record's db_id (db_path_name).
+ * Otherwise the record's field "schema" is used, an entry of a tables.json; that schema is valid until the next call.
  */
 const struct schema *schema_catalog_of(struct schema_catalog *s, const json_t *record, const char *where,
                                        struct error *err);
-/* A few values of each column; NULL without databases, or when the file is gone. */
+/* Returns sample values of the columns; NULL without databases, or if the file is gone. */
 struct column_samples *schema_catalog_samples(struct schema_catalog *s, const char *db_id);
-/* A connection to the file of a db_id that was found, within exec_limits_preview, good until the next call; NULL in *db
- * without databases.  -1 with EXIT_CODE_DATA. */
+/* Connects to the database of a known db_id with exec_limits_preview. *db is valid until the next call; it is NULL
+ * without databases. Returns -1 with EXIT_CODE_DATA. */
 int schema_catalog_connect(struct exec_db **db, struct schema_catalog *s, const char *db_id, struct error *err);
-/* Another number whenever the database of a db_id that was found has changed, its rows included; 0 without databases.
- */
+/* Returns a number that changes whenever the database of a known db_id changes, rows included; 0 without databases. */
 int64_t schema_catalog_version(const struct schema_catalog *s, const char *db_id);
 void schema_catalog_close(struct schema_catalog *s);
 

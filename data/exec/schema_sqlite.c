@@ -12,30 +12,30 @@
 #include <strings.h>
 
 enum {
-    VIEW_SECONDS = 5, /* for all views of a database: one may stand on two others, each on two others */
+    VIEW_SECONDS = 5, /* for all views of a database; nested views can double the work at each level */
     SHOWN_LEFT_OUT = 20
 };
 
 static const struct exec_limits limits = { .steps = 50000000, .rows = 1000000, .bytes = 64 << 20, .seconds = 10 };
-/* To look at the values of a view. */
+/* Limits for inspecting the values of a view. */
 static const struct exec_limits look_limits = { .steps = 1000000, .rows = 1, .bytes = 1 << 20, .seconds = 1 };
 
 struct listed_table {
     char *name, *sql;
     enum table_form form;
     char module[SQL_CREATE_MODULE];
-    int number; /* in the schema, -1 when it is not in it */
+    int number; /* in the schema, or -1 */
 };
 
 struct listed_column {
     char *name;
     int table; /* in the schema */
-    int key;   /* its place in the primary key from 1, 0 when it is not in it */
+    int key;   /* position in the primary key from 1, or 0 */
 };
 
-/* What the reading needs in every step. */
+/* The state of reading one schema. */
 struct sqlite_schema_reader {
-    struct exec_db *db, *look; /* the latter is opened when it is needed */
+    struct exec_db *db, *look; /* look is opened on first use */
     const char *path;
     bool tell;
     int n_left_out;
@@ -43,11 +43,11 @@ struct sqlite_schema_reader {
     struct schema_build build;
     struct listed_table *tables;
     int n_tables, tables_cap;
-    struct listed_column *columns; /* their numbers are those of the schema */
+    struct listed_column *columns; /* in the order of the schema */
     int n_columns, columns_cap;
 };
 
-/* Runs a query about a name, which stands where the query has %Q. */
+/* Runs a query about a name, which replaces %Q. */
 static struct exec_result ask(struct exec_db *db, const char *query, const char *name)
 {
     char *sql = sqlite3_mprintf(query, name);
@@ -70,7 +70,7 @@ static int bad_name(const struct sqlite_schema_reader *r, const struct cell *c, 
     return error_set(err, EXIT_CODE_DATA, "%s: expected names in UTF-8, got \"%s\"", r->path, shown);
 }
 
-/* The cell's text; NULL with an error when it is no UTF-8, which JSON could not hold. */
+/* Returns a cell's text, or NULL with an error if it is not valid UTF-8. */
 static const char *text_of(const struct sqlite_schema_reader *r, const struct cell *c, struct error *err)
 {
     json_t *checked = c->type == CELL_TEXT && !memchr(c->bytes, 0, (size_t)c->n) ? json_string(c->bytes) : NULL;
@@ -146,15 +146,15 @@ static bool is_shadow(const struct sqlite_schema_reader *r, const char *name)
     return false;
 }
 
-/* The first few are named, all are counted. */
+/* Logs the first few omitted tables by name, and counts all. */
 static void leave_out(struct sqlite_schema_reader *r, const char *name, const char *why)
 {
     if (r->tell && r->n_left_out++ < SHOWN_LEFT_OUT)
-        log_warn("%s: %s is left out: %s", r->path, name, why);
+        log_warn("%s: omitting %s: %s", r->path, name, why);
 }
 
-/* Whether the values of each column are numbers, in the order of those that have no type: what a view works out has
- * none.  One row; none where that cannot be told. */
+/* Returns one row that says for each untyped column whether its values are numbers, because computed columns of views
+ * have no type. Returns no row if that is unknown. */
 static struct exec_result look_at_values(struct sqlite_schema_reader *r, const char *table,
                                          const struct exec_result *columns)
 {
@@ -194,7 +194,7 @@ static int add_column(struct sqlite_schema_reader *r, int table, const struct ce
     return 0;
 }
 
-/* How SQLite compares the table's columns, which are the newest n. */
+/* Adds affinity and collation of the table's columns, which are the last n. */
 static void add_compared(struct sqlite_schema_reader *r, const struct listed_table *t,
                          const struct exec_result *columns)
 {
@@ -254,7 +254,7 @@ static int read_table(struct sqlite_schema_reader *r, struct listed_table *t, st
     return rc;
 }
 
-/* The table's number in the schema; -1 when it is not in it. */
+/* Returns the table's number in the schema, or -1. */
 static int find_table(const struct sqlite_schema_reader *r, const struct cell *name)
 {
     for (int t = 0; t < r->n_tables && name->type == CELL_TEXT; t++)
@@ -263,7 +263,7 @@ static int find_table(const struct sqlite_schema_reader *r, const struct cell *n
     return -1;
 }
 
-/* By its name; a reference without one means the parent's primary key, part by part. */
+/* Finds a column by name. A reference without column names refers to the parent's primary key, part by part. */
 static int find_column(const struct sqlite_schema_reader *r, int table, const struct cell *name, int64_t part)
 {
     for (int c = 0; c < r->n_columns; c++)
@@ -273,7 +273,7 @@ static int find_column(const struct sqlite_schema_reader *r, int table, const st
     return -1;
 }
 
-/* A key to a table or column that does not exist is legal in SQLite and means nothing here. */
+/* SQLite accepts keys to missing tables or columns; they are ignored. */
 static void add_key(struct sqlite_schema_reader *r, const struct cell *row)
 {
     enum { TABLE, PARENT, FROM, TO, PART };
@@ -299,7 +299,7 @@ static int read_keys(struct sqlite_schema_reader *r, struct error *err)
     return rc;
 }
 
-/* Columns, indexes and views may name a collation that only the program of the database's owner has. */
+/* Warns about collations of columns, indexes and views that only the database's own program defines. */
 static void tell_collations(const struct sqlite_schema_reader *r)
 {
     static const char query[] = "SELECT sql FROM sqlite_schema WHERE sql LIKE '%collate%'";
@@ -312,7 +312,7 @@ static void tell_collations(const struct sqlite_schema_reader *r)
     for (int i = 0; i < names.n; i++)
         if (strcasecmp(names.items[i], "binary") != 0 && strcasecmp(names.items[i], "nocase") != 0 &&
             strcasecmp(names.items[i], "rtrim") != 0)
-            log_warn("%s: the collation %s is missing: SQL that compares or sorts by it fails", r->path,
+            log_warn("%s: the collation %s is missing: SQL that compares or sorts with it fails", r->path,
                      names.items[i]);
     strings_release(&names);
     exec_result_release(&found);
@@ -326,9 +326,9 @@ static int read_database(struct sqlite_schema_reader *r, struct error *err)
         if (read_table(r, &r->tables[t], err))
             return -1;
     if (!r->build.n_tables)
-        return error_set(err, EXIT_CODE_DATA, "%s: holds no table", r->path);
+        return error_set(err, EXIT_CODE_DATA, "%s: the database has no tables", r->path);
     if (r->n_left_out > SHOWN_LEFT_OUT)
-        log_warn("%s: %d more are left out", r->path, r->n_left_out - SHOWN_LEFT_OUT);
+        log_warn("%s: omitting %d more", r->path, r->n_left_out - SHOWN_LEFT_OUT);
     if (r->tell)
         tell_collations(r);
     return read_keys(r, err);

@@ -1,8 +1,9 @@
 /*
- * sql_wire.h - what a program and its ambit-sql-worker say to each other over a socket: requests and answers in turn.
+ * sql_wire.h - the protocol between a program and its ambit-sql-worker: alternating requests and answers on a socket.
  *
- * Both are of one build and one machine, so structs travel as they lie in memory.  The program takes nothing that comes
- * from a worker for granted, since a stranger's SQL may have broken it; the worker trusts the program.
+ * Both sides come from the same build and run on the same machine, so structs are sent as they lie in memory. The
+ * program validates all data from a worker, because untrusted SQL may have taken the worker over. The worker trusts
+ * the program.
  */
 #ifndef DATA_EXEC_SQL_WIRE_H
 #define DATA_EXEC_SQL_WIRE_H
@@ -10,42 +11,42 @@
 #include "data/exec/sqlite_exec.h"
 #include "data/sqlite/sqlite_view.h"
 
-/* The worker's only argument: one of another build ends at once. */
+/* The worker's only argument. A worker of another version exits at once. */
 #define WIRE_VERSION "3"
 
 enum {
     WIRE_SOCKET = 0,          /* the worker's descriptor */
-    WIRE_MAX_MESSAGE = 1024,  /* bytes, the NUL too */
+    WIRE_MAX_MESSAGE = 1024,  /* bytes, including the NUL */
     WIRE_MAX_COLUMNS = 32767, /* SQLite's own limit */
-    WIRE_MAX_NAMES = 8 << 20  /* bytes of the columns' names, which limits.bytes does not count */
+    WIRE_MAX_NAMES = 8 << 20  /* bytes of column names, which limits.bytes does not include */
 };
 
 enum wire_op {
-    WIRE_OPEN_FILE,          /* text: its path */
-    WIRE_OPEN_SCHEMA,        /* the same, to be asked for what its tables are */
+    WIRE_OPEN_FILE,          /* text: the path */
+    WIRE_OPEN_SCHEMA,        /* the same, with pragmas that describe tables */
     WIRE_OPEN_SCRIPT,        /* text: the script */
-    WIRE_OPEN_SCRIPT_SCHEMA, /* the same, to be asked for what its tables are */
+    WIRE_OPEN_SCRIPT_SCHEMA, /* the same, with pragmas that describe tables */
     WIRE_RUN,                /* text: one SELECT */
-    WIRE_CLOSE               /* has no answer */
+    WIRE_CLOSE               /* no answer */
 };
 
-/* Text of n bytes follows, and a NUL. */
+/* A request; n bytes of text and a NUL follow it. */
 struct wire_request {
     enum wire_op op;
-    int db; /* number of the connection, the program's choice, as small as can be */
+    int db; /* connection number, chosen by the program, as small as possible */
     struct exec_limits limits;
     size_t n;
 };
 
 /*
- * What follows: rows * columns cells; then `heap` bytes, which begin with the columns' names, a NUL behind each.  The
- * text or blob of a cell is at its `integer` in the heap, and a NUL stands behind it.  When the status is not EXEC_OK
- * there are no rows, and the heap is a message and its NUL.
+ * An answer. After it come rows * columns cells, then `heap` bytes, which start with the column names, each followed
+ * by a NUL. The text or blob of a cell is at offset `integer` in the heap and is followed by a NUL. If the status is
+ * not EXEC_OK, there are no rows, and the heap is a message with its NUL.
  */
 struct wire_answer {
     enum exec_status status;
-    enum exit_code code; /* of what could not be opened */
-    unsigned notes;      /* a set of enum sqlite_view_note: what is read beside the database file */
+    enum exit_code code; /* of a failed open */
+    unsigned notes;      /* a set of enum sqlite_view_note: files read beside the database */
     int columns;
     int64_t rows;
     size_t heap;

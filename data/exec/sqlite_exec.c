@@ -26,32 +26,32 @@ struct sql_worker;
 
 enum sql_worker_end {
     WORKER_ANSWERS,
-    WORKER_GONE,    /* it had ended before it was asked */
-    WORKER_STOPPED, /* out of time, or killed by somebody else */
-    WORKER_CRASHED  /* or what it says is no answer */
+    WORKER_GONE,    /* it had ended before the request */
+    WORKER_STOPPED, /* out of time, or killed by another process */
+    WORKER_CRASHED  /* crashed, or its answer is invalid */
 };
 
-/* A worker sees to its time itself, unless it is in the middle of something: then it is killed a little later. */
+/* A worker enforces its own time limit. If it is stuck, the program kills it GRACE seconds later. */
 static const double GRACE = 0.5, SENDING = 30;
 
-/* Seconds between two looks whether anybody still waits. */
+/* Seconds between two checks whether the answer is still needed. */
 static const double LOOK = 0.2;
 
 struct sql_worker {
     struct sql_worker *next;
     pthread_mutex_t lock;
-    pthread_t owner; /* the thread that opens databases in it */
-    bool *numbers;   /* which stand for a connection */
+    pthread_t owner; /* the thread whose databases it opens */
+    bool *numbers;   /* true for numbers of open connections */
     int n_numbers, n_connections;
     /* the process */
-    pid_t pid; /* 0: none */
+    pid_t pid; /* 0 if there is none */
     int fd;
     int64_t age;
     /* the exchange */
     enum wire_op op;
     double seconds, deadline;
     bool answering;
-    size_t begin, end; /* of what was received and not taken */
+    size_t begin, end; /* range of received bytes not yet taken */
     char received[1 << 16];
 };
 
@@ -68,7 +68,7 @@ static struct sql_worker *new_worker(void)
     return pool = w;
 }
 
-/* The thread's own, or one that nobody uses. */
+/* Returns the thread's own worker, else an unused one. */
 static struct sql_worker *find_worker(void)
 {
     struct sql_worker *unused = NULL;
@@ -95,7 +95,7 @@ static int take_number(struct sql_worker *w)
     return i;
 }
 
-/* The calling thread's, with the number of a new connection in *db.  A worker is never freed. */
+/* Returns the calling thread's worker, and the number of a new connection in *db. Workers are never freed. */
 static struct sql_worker *worker_join(int *db)
 {
     pthread_mutex_lock(&pool_lock);
@@ -106,7 +106,7 @@ static struct sql_worker *worker_join(int *db)
     return w;
 }
 
-/* A request and its answer stand between these two: threads may share a worker when connections change hands. */
+/* Encloses a request and its answer, because threads share a worker when connections change hands. */
 static void worker_lock(struct sql_worker *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -120,7 +120,7 @@ static void worker_unlock(struct sql_worker *w)
 static enum sql_worker_end worker_ask(struct sql_worker *w, const struct wire_request *q, const char *text,
                                       struct error *err);
 
-/* The number is free again; what the process has under it is closed. */
+/* Frees a connection number and closes the connection of that number in the process. */
 static void worker_leave(struct sql_worker *w, int db, int64_t age)
 {
     struct wire_request close = { .op = WIRE_CLOSE, .db = db };
@@ -135,7 +135,7 @@ static void worker_leave(struct sql_worker *w, int db, int64_t age)
     pthread_mutex_unlock(&pool_lock);
 }
 
-/* Only what a worker has a use for: where its libraries are, and the time zone of SQL's local time. */
+/* Keeps only variables that a worker needs: the path of its libraries, and the time zone of SQL's local time. */
 static char **clean_environment(void)
 {
     static const char *const kept[] = { "LD_LIBRARY_PATH", "TZ", "TZDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS" };
@@ -156,7 +156,7 @@ static void free_environment(char **list)
     free(list);
 }
 
-/* A process that is to be started: the ends that it gets of its socket and of the pipe for its messages. */
+/* A process to start, with its ends of the socket and of the pipe for messages. */
 struct worker_start {
     char *path;
     int socket, messages;
@@ -165,7 +165,7 @@ struct worker_start {
     bool over;
 };
 
-/* The process with the socket as its standard input; it closes what else it inherits. */
+/* Starts the process with the socket as its standard input. The process closes other inherited descriptors. */
 static int spawn(struct worker_start *s)
 {
     char version[] = WIRE_VERSION, *argv[] = { s->path, version, NULL }, **environment = clean_environment();
@@ -188,8 +188,8 @@ static struct {
     struct worker_start *wanted;
 } starter = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
-/* Starts all workers.  The kernel kills a worker together with the thread that started it (jail.c), and this thread
- * ends with the program. */
+/* Starts all workers. The kernel kills a worker when the thread that started it ends (jail.c), and this thread ends
+ * with the program. */
 static void *start_workers(void *unused)
 {
     pthread_mutex_lock(&starter.lock);
@@ -216,7 +216,7 @@ static void let_start(struct worker_start *s)
     pthread_mutex_unlock(&starter.lock);
 }
 
-/* Ends the process, if it has not, and gives what waitpid says of it: 0 when that cannot be told. */
+/* Kills the process and returns its status from waitpid, or 0 if that is unknown. */
 static int bury(struct sql_worker *w)
 {
     int status = 0;
@@ -229,7 +229,7 @@ static int bury(struct sql_worker *w)
     return status;
 }
 
-/* No worker outlives the program by even a moment. */
+/* Kills all workers when the program ends. */
 static void bury_all(void)
 {
     for (struct sql_worker *w = pool; w; w = w->next)
@@ -237,7 +237,7 @@ static void bury_all(void)
             bury(w);
 }
 
-/* A worker that a stranger has taken over shall not read the program's memory.  AMBIT_DUMPABLE=1 leaves it open to
+/* Prevents a worker under foreign control from reading the program's memory. AMBIT_DUMPABLE=1 disables this for
  * debuggers. */
 static void close_memory(void)
 {
@@ -263,8 +263,8 @@ static void before_the_first(void)
     CHECK(atexit(bury_all) == 0, "no room for what is done at the end");
 }
 
-/* What the process says before its jail holds, which is then closed: nothing, unless it cannot serve.  false when it is
- * late. */
+/* Reads the messages of a process until its jail holds, which closes the pipe. A process that can serve writes none.
+ * Returns false if the process is late. */
 static bool hear(int fd, char *said, size_t size)
 {
     struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -286,7 +286,7 @@ static bool hear(int fd, char *said, size_t size)
     }
 }
 
-/* A worker that is in its jail; its messages until then may be a linker's warnings. */
+/* Waits until the worker is in its jail. Messages before that may be warnings of the dynamic linker. */
 static int await_jail(struct sql_worker *w, const char *path, int messages, struct error *err)
 {
     char said[512] = "", byte;
@@ -301,7 +301,7 @@ static int await_jail(struct sql_worker *w, const char *path, int messages, stru
     said[strcspn(said, "\n")] = '\0';
     if (*said)
         return error_set(err, EXIT_CODE_FAILURE, "%s: %s", path, said);
-    return error_set(err, EXIT_CODE_FAILURE, "%s: ended as it started (%s %d)", path,
+    return error_set(err, EXIT_CODE_FAILURE, "%s: ended during start-up (%s %d)", path,
                      WIFSIGNALED(status) ? "signal" : "exit code",
                      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
@@ -312,7 +312,7 @@ static void close_both(const int ends[2])
     close(ends[1]);
 }
 
-/* Both ends of a socket for requests and of a pipe for messages. */
+/* Opens a socket pair for requests and a pipe for messages. */
 static int open_ends(int ends[2], int messages[2])
 {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
@@ -334,7 +334,7 @@ static int start_at(struct sql_worker *w, char *path, struct error *err)
     if (open_ends(ends, messages))
         return error_set(err, EXIT_CODE_FAILURE, "no socket for %s: %s", path, strerror(errno));
     struct worker_start s = { .path = path, .socket = ends[1], .messages = messages[1] };
-#ifdef AMBIT_SANITIZE /* whose reports go to standard error */
+#ifdef AMBIT_SANITIZE /* sanitizer reports go to standard error */
     s.messages = -1;
 #endif
     let_start(&s);
@@ -352,8 +352,8 @@ static int start_at(struct sql_worker *w, char *path, struct error *err)
     return rc;
 }
 
-/* Which process it is, counted from 1: what an earlier one held is gone.  Starts it where none runs; 0 with
- * EXIT_CODE_FAILURE when it cannot be started. */
+/* Returns the number of the current process, from 1, and starts one if none runs. Connections of earlier processes are
+ * gone. Returns 0 with EXIT_CODE_FAILURE if the process cannot be started. */
 static int64_t worker_age(struct sql_worker *w, struct error *err)
 {
     char *looked = NULL, *path = w->pid ? NULL : module_path("ambit-sql-worker", &looked);
@@ -362,7 +362,7 @@ static int64_t worker_age(struct sql_worker *w, struct error *err)
     if (path)
         rc = start_at(w, path, err);
     else if (!w->pid)
-        rc = error_set(err, EXIT_CODE_FAILURE, "no ambit-sql-worker in %s", looked);
+        rc = error_set(err, EXIT_CODE_FAILURE, "ambit-sql-worker not found in %s", looked);
     free(looked);
     free(path);
     return rc ? 0 : w->age;
@@ -380,29 +380,29 @@ static enum sql_worker_end late(struct sql_worker *w, struct error *err)
     return WORKER_STOPPED;
 }
 
-/* Kills it for what it said. */
+/* Kills a worker because of an invalid answer. */
 static enum sql_worker_end worker_refuse(struct sql_worker *w, struct error *err)
 {
     bury(w);
-    error_set(err, EXIT_CODE_DATA, "the SQL library broke down%s: its answer is none", on_what(w));
+    error_set(err, EXIT_CODE_DATA, "the SQL worker sent an invalid answer%s", on_what(w));
     return WORKER_CRASHED;
 }
 
-/* It has closed its end. */
+/* Handles a worker that has closed its end. */
 static enum sql_worker_end ended(struct sql_worker *w, struct error *err)
 {
     int status = bury(w), signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
     if (signal == SIGKILL)
-        error_set(err, EXIT_CODE_DATA, "the SQL library was killed%s (signal %d)", on_what(w), signal);
+        error_set(err, EXIT_CODE_DATA, "the SQL worker was killed%s (signal %d)", on_what(w), signal);
     else if (signal)
-        error_set(err, EXIT_CODE_DATA, "the SQL library crashed%s (signal %d)", on_what(w), signal);
+        error_set(err, EXIT_CODE_DATA, "the SQL worker crashed%s (signal %d)", on_what(w), signal);
     else
-        error_set(err, EXIT_CODE_DATA, "the SQL library crashed%s (exit code %d)", on_what(w), WEXITSTATUS(status));
+        error_set(err, EXIT_CODE_DATA, "the SQL worker crashed%s (exit code %d)", on_what(w), WEXITSTATUS(status));
     return signal == SIGKILL ? WORKER_STOPPED : WORKER_CRASHED;
 }
 
-/* Until the socket can be read or written; false when the time is over, or nobody waits for the answer. */
+/* Waits until the socket can be read or written. Returns false if the time is over or nobody needs the answer. */
 static bool await(const struct sql_worker *w, short events)
 {
     struct pollfd p = { .fd = w->fd, .events = events };
@@ -427,7 +427,7 @@ static void skip_sent(struct msghdr *m, size_t n)
     }
 }
 
-/* The worker knows its own limit alone: at that of the calling thread's work it is killed. */
+/* The worker knows only its own limit. The program kills it at the limit of the calling thread's work. */
 static void set_deadline(struct sql_worker *w, const struct wire_request *q)
 {
     double left = q->op == WIRE_CLOSE ? INFINITY : work_limit_left();
@@ -437,7 +437,7 @@ static void set_deadline(struct sql_worker *w, const struct wire_request *q)
     w->deadline = now_seconds() + fmin(q->limits.seconds + GRACE, left);
 }
 
-/* Sends a request.  Whatever is not WORKER_ANSWERS has a reason in err. */
+/* Sends a request. err has a reason for every other result than WORKER_ANSWERS. */
 static enum sql_worker_end worker_ask(struct sql_worker *w, const struct wire_request *q, const char *text,
                                       struct error *err)
 {
@@ -446,7 +446,7 @@ static enum sql_worker_end worker_ask(struct sql_worker *w, const struct wire_re
     bool begun = false;
 
     if (q->op != WIRE_CLOSE && work_limit_ended()) {
-        error_set(err, EXIT_CODE_DATA, "no time is left for it");
+        error_set(err, EXIT_CODE_DATA, "no time is left for the statement");
         return WORKER_STOPPED;
     }
     set_deadline(w, q);
@@ -467,7 +467,7 @@ static enum sql_worker_end worker_ask(struct sql_worker *w, const struct wire_re
     return WORKER_ANSWERS;
 }
 
-/* Receives at most n bytes, which is more than none. */
+/* Receives between 1 and n bytes. */
 static enum sql_worker_end receive(struct sql_worker *w, void *to, size_t n, size_t *got, struct error *err)
 {
     ssize_t k = 0;
@@ -486,7 +486,7 @@ static enum sql_worker_end receive(struct sql_worker *w, void *to, size_t n, siz
     return WORKER_ANSWERS;
 }
 
-/* Takes the next n bytes of the answer.  What is long goes to its place at once. */
+/* Takes the next n bytes of the answer. Large blocks are received in place. */
 static enum sql_worker_end worker_take(struct sql_worker *w, void *to, size_t n, struct error *err)
 {
     while (n) {
@@ -510,11 +510,11 @@ static enum sql_worker_end worker_take(struct sql_worker *w, void *to, size_t n,
     return WORKER_ANSWERS;
 }
 
-/* A database that is open in a worker, with what it takes to open it in another one. */
+/* A database that is open in a worker, with the data to open it again in another one. */
 struct exec_db {
     struct sql_worker *worker;
     int number;
-    int64_t age; /* of the worker that has it open */
+    int64_t age; /* of the worker process that has it open */
     enum wire_op how;
     char *text; /* path or script */
     struct exec_limits limits;
@@ -537,7 +537,7 @@ const char *exec_sqlite_version(void)
     return sqlite3_libversion();
 }
 
-/* Names stand at the beginning of the heap. */
+/* Finds the column names, at the start of the heap. */
 static bool find_names(struct exec_result *r, size_t heap)
 {
     char *at = r->block, *end = at + heap;
@@ -552,7 +552,7 @@ static bool find_names(struct exec_result *r, size_t heap)
     return true;
 }
 
-/* Turns places in the heap into pointers. */
+/* Converts offsets in the heap into pointers. */
 static bool find_bytes(struct exec_result *r, size_t heap)
 {
     const char *block = r->block;
@@ -605,7 +605,7 @@ static enum sql_worker_end take_message(struct exec_db *db, struct exec_result *
     return worker_take(db->worker, r->message, heap, err);
 }
 
-/* Once for each file. */
+/* Logs a message once per file. */
 static void tell_once(const char *path, const char *what)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -630,14 +630,14 @@ static void tell_notes(const struct exec_db *db, unsigned notes)
                             "is unchanged");
 }
 
-/* Sends the request and takes the answer into r; the error's code is the worker's for what it could not open. */
+/* Sends a request and takes the answer into r. If a database cannot be opened, the error has the worker's code. */
 static enum sql_worker_end exchange(struct exec_db *db, enum wire_op op, const char *text, size_t n,
                                     struct exec_result *r, struct error *err)
 {
     struct wire_request q;
     struct wire_answer a;
 
-    memset(&q, 0, sizeof q); /* its padding travels too */
+    memset(&q, 0, sizeof q); /* padding is sent too */
     q = (struct wire_request){ .op = op, .db = db->number, .limits = db->limits, .n = n };
     enum sql_worker_end end = worker_ask(db->worker, &q, text, err);
     if (end == WORKER_ANSWERS)
@@ -656,7 +656,7 @@ static enum sql_worker_end exchange(struct exec_db *db, enum wire_op op, const c
     return end;
 }
 
-/* Opens it in the worker, which may have died since it was started; -1 with an error. */
+/* Opens the database in the worker, and retries once if the worker has died. Returns -1 with an error. */
 static int open_there(struct exec_db *db, struct error *err)
 {
     enum sql_worker_end end = WORKER_GONE;

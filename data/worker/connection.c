@@ -15,32 +15,32 @@
 
 enum {
     CONNECTION_MAX_VALUE = 1 << 20, /* bytes of one row, text or blob */
-    CONNECTION_MEMORY = 256 << 20   /* bytes of all connections of the process */
+    CONNECTION_MEMORY = 256 << 20   /* bytes of all connections together */
 };
 
-struct guard; /* a function whose work is looked at before it is done */
+struct guard; /* a wrapped SQL function whose cost is estimated before each call */
 
 struct connection {
-    /* of a file, which is opened again when it has changed: */
-    char *path; /* NULL: a script's database */
+    /* database file, reopened when it changes: */
+    char *path; /* NULL for a script's database */
     struct sqlite_file file;
-    struct database_state state; /* when the newest statement began to read it */
-    unsigned ways;               /* to open it (sqlite_open.h) */
+    struct database_state state; /* when the last statement started to read it */
+    unsigned ways;               /* flags for opening (sqlite_open.h) */
     unsigned notes;              /* a set of enum sqlite_view_note */
 
-    sqlite3 *db;    /* the file's, or the script's */
-    sqlite3 *plain; /* has the functions that ours stand in front of */
+    sqlite3 *db;    /* the file's or the script's database */
+    sqlite3 *plain; /* has SQLite's own versions of the wrapped functions */
     struct guard *guards;
     struct exec_limits limits;
-    bool filling; /* a script is run */
-    bool schema;  /* what its tables are may be asked */
-    /* of the statement that runs: */
-    int64_t steps, next_look, stride; /* at how many steps to look at the clock next, and then after how many */
+    bool filling; /* a script is running */
+    bool schema;  /* pragmas that describe tables are allowed */
+    /* state of the running statement: */
+    int64_t steps, next_look, stride; /* steps at which to check the clock next, and steps between two checks */
     double deadline, looked;
-    int calls;               /* of functions, in its text */
-    enum exec_status status; /* why it ends, the first reason */
+    int calls;               /* function calls in its text */
+    enum exec_status status; /* the first reason to stop */
     char why[1024];
-    int code; /* SQLite's extended one, of what failed */
+    int code; /* SQLite's extended code of an error */
 };
 
 static int end_statement(struct connection *db, enum exec_status status, const char *fmt, ...)
@@ -48,12 +48,12 @@ static int end_statement(struct connection *db, enum exec_status status, const c
 
 enum {
     STEPS_PER_CHECK = 100,
-    STEPS_PER_LOOK = 1000, /* at the clock, at the most, since that may take as long as a hundred steps */
-    MAX_PROGRAM = 100000,  /* instructions of one statement: they can stand in a row, without a check */
-    MAX_VIEWS = 5000       /* in one database: SQLite follows those that stand on others by recursion */
+    STEPS_PER_LOOK = 1000, /* maximum steps between two clock checks; a check may cost as much as a hundred steps */
+    MAX_PROGRAM = 100000,  /* instructions of one statement; a straight run of them has no check */
+    MAX_VIEWS = 5000       /* of one database; SQLite resolves nested views by recursion */
 };
 
-/* A new statement begins. */
+/* Resets the state for a new statement. */
 static void begin_statement(struct connection *db)
 {
     db->steps = 0;
@@ -64,7 +64,7 @@ static void begin_statement(struct connection *db)
     db->code = SQLITE_OK;
 }
 
-/* Ends the statement, unless something else has; returns -1. */
+/* Stops the statement, unless it has been stopped already. Returns -1. */
 static int end_statement(struct connection *db, enum exec_status status, const char *fmt, ...)
 {
     va_list ap;
@@ -78,7 +78,7 @@ static int end_statement(struct connection *db, enum exec_status status, const c
     return -1;
 }
 
-/* What a view of a file says better than SQLite. */
+/* Stops a statement with the error of the file view, which is more precise than SQLite's. */
 static int end_in_view(struct connection *db, int rc)
 {
     const char *trouble = db->file.view ? sqlite_view_trouble(db->file.view) : NULL;
@@ -88,7 +88,7 @@ static int end_in_view(struct connection *db, int rc)
     return end_statement(db, EXEC_FAILED, "%s", trouble ? trouble : sqlite3_errmsg(db->db));
 }
 
-/* The same for what SQLite answered. */
+/* Stops a statement with SQLite's error. */
 static int end_with_sqlite(struct connection *db, int rc)
 {
     int extended = sqlite3_extended_errcode(db->db);
@@ -103,7 +103,7 @@ static int end_with_sqlite(struct connection *db, int rc)
     return end_in_view(db, rc);
 }
 
-/* The next look comes sooner where steps are slow. */
+/* Checks the clock more often if steps are slow. */
 static void look_at_clock(struct connection *db)
 {
     double now = now_seconds();
@@ -117,7 +117,7 @@ static void look_at_clock(struct connection *db)
     db->next_look = db->steps + db->stride;
 }
 
-/* Counts work; false when there has been too much, or the time is up. */
+/* Charges work to the statement. Returns false if the steps or the time are used up. */
 static bool charge(struct connection *db, int64_t steps)
 {
     db->steps += steps;
@@ -154,11 +154,11 @@ static struct connection *new_connection(const struct exec_limits *limits)
     return db;
 }
 
-/* More than any question asks, one for each column that a table may have; each may work on CONNECTION_MAX_VALUE bytes
- * before SQLite next looks at the limits. */
+/* No real query needs more: this is one call for each column that a table can have. Each call may process
+ * CONNECTION_MAX_VALUE bytes before SQLite checks its limits again. */
 enum { MAX_CALLS = 2000 };
 
-/* Sorted. */
+/* The allowed functions, sorted. */
 static const char *const functions[] = {
     "->",
     "->>",
@@ -295,7 +295,7 @@ static bool is_harmless(const char *name)
     return bsearch(name, functions, sizeof functions / sizeof *functions, sizeof *functions, compare) != NULL;
 }
 
-/* Functions that SQLite has beside the harmless ones. */
+/* Other functions of this SQLite version. */
 static struct strings others;
 
 static int add_other(void *unused, int n, char **name, char **column)
@@ -312,9 +312,9 @@ static void refuse(sqlite3_context *c, int n, sqlite3_value **v)
     sqlite3_result_error(c, "not allowed", -1);
 }
 
-/* A schema's own expressions (of indexes, columns and views) are resolved without asking the authorizer.  Functions
- * that are not harmless are hidden from them first; then a schema may use the others, which SQLite keeps from one that
- * is not trusted: those on JSON.  Gives SQLite's code. */
+/* Expressions in a schema (indexes, columns, views) bypass the authorizer. So all functions that are not allowed are
+ * replaced by ones that fail. Then the schema can be trusted with the rest, including those on JSON. Returns SQLite's
+ * code. */
 static int hide_functions(struct connection *db)
 {
     enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY };
@@ -337,7 +337,7 @@ static int allow_function(struct connection *db, const char *name)
     return SQLITE_DENY;
 }
 
-/* The actions of SQLite's authorizer, as a person calls them. */
+/* The names of authorizer actions for messages. */
 static const char *action_name(int action)
 {
     static const char *const names[] = {
@@ -371,7 +371,7 @@ static const char *action_name(int action)
     return name ? name : "this statement";
 }
 
-/* What the statements of a script do besides reading. */
+/* Returns whether a script needs the action to fill its database. */
 static bool fills(int action)
 {
     return action == SQLITE_CREATE_TABLE || action == SQLITE_CREATE_INDEX || action == SQLITE_CREATE_VIEW ||
@@ -387,7 +387,7 @@ static bool is_among(const char *name, const char *const *names, int n)
     return false;
 }
 
-/* What a table's columns are; and what virtual tables ask when they are opened. */
+/* Allows pragmas that describe a table, and those that virtual tables run when they are opened. */
 static bool allow_pragma(const struct connection *db, const char *name)
 {
     static const char *const own[] = { "data_version", "page_size" };
@@ -396,8 +396,8 @@ static bool allow_pragma(const struct connection *db, const char *name)
     return is_among(name, own, ARRAY_LEN(own)) || (db->schema && is_among(name, schema, ARRAY_LEN(schema)));
 }
 
-/* An R-tree that is opened prepares how it would write, too; a statement of somebody else's that writes is refused
- * when it is prepared. */
+/* An R-tree prepares its write statements when it is opened. Write statements from other sources are refused when they
+ * are prepared. */
 static bool is_of_rtree(int action, const char *table)
 {
     static const char *const ends[] = { "_node", "_rowid", "_parent" };
@@ -407,19 +407,19 @@ static bool is_of_rtree(int action, const char *table)
     return end && is_among(end, ends, ARRAY_LEN(ends));
 }
 
-/* SQLite's authorizer for a connection; of is the connection. */
+/* SQLite's authorizer callback; `of` is the connection. */
 static int authorize(void *of, int action, const char *a, const char *b, const char *schema, const char *inner)
 {
     struct connection *db = of;
 
     (void)schema, (void)inner;
-    if (!charge(db, 1)) /* names are looked up without a step of the machine, and views may multiply them */
+    if (!charge(db, 1)) /* resolving names takes no steps, and nested views multiply them */
         return SQLITE_DENY;
     if (action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE)
         return SQLITE_OK;
     if (action == SQLITE_FUNCTION)
         return allow_function(db, b);
-    /* SQLite asks this when it sets up a virtual table or a table; direct writes to the schema are shut off */
+    /* SQLite asks this while it sets up a table or virtual table; direct writes to the schema are disabled */
     if (action == SQLITE_UPDATE && strcmp(a, "sqlite_master") == 0)
         return SQLITE_OK;
     if ((action == SQLITE_PRAGMA && allow_pragma(db, a)) || is_of_rtree(action, a))
@@ -431,8 +431,8 @@ static int authorize(void *of, int action, const char *a, const char *b, const c
 }
 
 enum {
-    MAX_WORK = 1 << 26, /* pairs of bytes in one call, which take tenths of a second */
-    WORK_PER_STEP = 64  /* what a step is charged for */
+    MAX_WORK = 1 << 26, /* byte pairs in one call, which take tenths of a second */
+    WORK_PER_STEP = 64  /* work that costs one step */
 };
 
 typedef double weigh_fn(int n, sqlite3_value **v);
@@ -443,7 +443,7 @@ static double weigh_pairs(int n, sqlite3_value **v)
     return (double)sqlite3_value_bytes(v[0]) * sqlite3_value_bytes(v[1]);
 }
 
-/* All widths that a format asks for, as if each * took the largest argument. */
+/* Estimates the cost of all widths in a format, as if each * took the largest argument. */
 static double weigh_format(int n, sqlite3_value **v)
 {
     const char *f = n ? (const char *)sqlite3_value_text(v[0]) : NULL;
@@ -463,7 +463,7 @@ static double weigh_format(int n, sqlite3_value **v)
 
 static const struct guarded {
     const char *name;
-    int arguments; /* -1: any number */
+    int arguments; /* number of arguments; -1: any */
     weigh_fn *weigh;
 } guarded[] = {
     { "format", -1, weigh_format }, { "glob", 2, weigh_pairs },    { "instr", 2, weigh_pairs },
@@ -475,8 +475,8 @@ static const struct guarded {
 struct guard {
     struct connection *db;
     const struct guarded *function;
-    sqlite3_stmt *call; /* of SQLite's own; made when it is first needed, */
-    int arguments;      /* with so many arguments */
+    sqlite3_stmt *call; /* call of SQLite's own function, prepared on first use, */
+    int arguments;      /* with that many arguments */
 };
 
 static bool affordable(const struct guard *g, int n, sqlite3_value **v)
@@ -484,11 +484,11 @@ static bool affordable(const struct guard *g, int n, sqlite3_value **v)
     double work = g->function->weigh(n, v);
 
     if (work > MAX_WORK)
-        end_statement(g->db, EXEC_STOPPED, "one call of %s() asks for too much work", g->function->name);
+        end_statement(g->db, EXEC_STOPPED, "a call of %s() would take too long", g->function->name);
     return work <= MAX_WORK && charge(g->db, (int64_t)work / WORK_PER_STEP);
 }
 
-/* SELECT name(?,?,...), unless that is what there is. */
+/* Prepares SELECT name(?,?,...), unless that statement exists. */
 static int prepare_call(struct guard *g, int n)
 {
     if (g->call && g->arguments == n)
@@ -533,7 +533,9 @@ static void call_guarded(sqlite3_context *c, int n, sqlite3_value **v)
         call_plain(c, g, n, v);
 }
 
-/* Puts ours in front of the functions whose work can be the product of their arguments' sizes; -1 without memory. */
+/* SQLite checks its limits between steps, never inside a function. Some functions compare all pairs of parts of two
+ * arguments, or write as many characters as a number says, so one call could take an hour. Wrappers replace them,
+ * estimate the cost, and call SQLite's own functions through a second connection. Returns -1 if memory is out. */
 static int guard_functions(struct connection *db)
 {
     enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS };
@@ -562,10 +564,10 @@ static void unguard_functions(struct connection *db)
 
 enum { TRIES = 20 };
 
-/* How long another program's lock is waited for, if the statement has so many seconds. */
+/* Maximum seconds to wait for another program's lock. */
 static const double LOCKED_SECONDS = 10;
 
-/* SQLite's busy handler: 0 gives up. */
+/* SQLite's busy handler; returns 0 to give up. */
 static int wait_for_lock(void *of, int count)
 {
     enum { SHORT = 1, LONG = 10 }; /* milliseconds */
@@ -581,7 +583,7 @@ static int wait_for_lock(void *of, int count)
 static void close_file(struct connection *db);
 static int set_up(struct connection *db, struct error *err);
 
-/* Opens the file at db->path.  -1 with an error. */
+/* Opens the file at db->path. Returns -1 with an error. */
 static int open_file(struct connection *db, struct error *err)
 {
     database_state_look(&db->state, db->path);
@@ -609,7 +611,7 @@ unsigned connection_notes(const struct connection *db)
     return db->notes | (db->file.view ? sqlite_view_notes(db->file.view) : 0);
 }
 
-/* What goes wrong with a statement is told without the path, as if the file had been open. */
+/* Errors leave out the path, as if the file had been open. */
 static int open_for_statement(struct connection *db)
 {
     struct error err = { 0 };
@@ -621,7 +623,7 @@ static int open_for_statement(struct connection *db)
     return end_statement(db, EXEC_FAILED, "%s", named ? err.text + n + 2 : err.text);
 }
 
-/* Takes the lock that was given back. */
+/* Takes the lock again. */
 static int wake(struct connection *db)
 {
     int rc, count = 0;
@@ -631,7 +633,7 @@ static int wake(struct connection *db)
     return rc == SQLITE_OK ? 0 : end_with_sqlite(db, rc);
 }
 
-/* Before a statement: opens the file again where it is no more what it was.  -1 ends the statement. */
+/* Reopens the file before a statement if it has changed. Returns -1 after stopping the statement. */
 static int refresh(struct connection *db)
 {
     struct database_state now;
@@ -649,7 +651,7 @@ static int refresh(struct connection *db)
     return open_for_statement(db);
 }
 
-/* The statement begins anew, in what is left of its time. */
+/* Restarts the statement within its remaining time. */
 static void begin_again(struct connection *db)
 {
     double deadline = db->deadline;
@@ -669,15 +671,16 @@ static bool may_run_again(struct connection *db, int tries)
     return false;
 }
 
-/* After it: whether it must be run again, since it may have seen parts of two states; tries: how often it was run
- * before. */
+/* Returns whether the statement must run again because it may have seen two states of the database. SQLite's locks
+ * prevent this if other programs respect them. For private views (sqlite_view.h) and replaced files, the states of the
+ * files are compared. `tries` counts the runs so far. */
 static bool is_torn(struct connection *db, int tries)
 {
     if (!db->path || !db->db)
         return false;
     bool torn = sqlite_file_is_torn(&db->file, db->path, &db->state), young = db->state.young;
     unsigned ways = torn ? 0 : sqlite_better_ways(db->ways, db->code);
-    bool hot = db->code == SQLITE_READONLY_ROLLBACK; /* so it seems for a moment while a writer begins */
+    bool hot = db->code == SQLITE_READONLY_ROLLBACK; /* happens briefly while a writer starts */
     if (!torn && !hot && ways == db->ways)
         return false;
     close_file(db);
@@ -690,7 +693,7 @@ static bool is_torn(struct connection *db, int tries)
     return true;
 }
 
-/* Holds no lock from here to the next statement. */
+/* Releases all locks until the next statement. */
 static void release_locks(struct connection *db)
 {
     if (db->path && db->db && !sqlite_view_rest(db->file.view))
@@ -799,7 +802,7 @@ static int read_rows(struct connection *db, struct rows *r, sqlite3_stmt *stmt)
     return rc == SQLITE_DONE ? 0 : end_with_sqlite(db, rc);
 }
 
-/* Past blanks, semicolons and comments. */
+/* Skips white space, semicolons and comments. */
 static const char *skip_nothing(const char *sql)
 {
     for (;;) {
@@ -817,15 +820,15 @@ static const char *skip_nothing(const char *sql)
 static int check_text(struct connection *db, const char *sql, size_t n)
 {
     if (n > SQL_MAX_TEXT)
-        return end_statement(db, EXEC_REFUSED, "SQL of %zu bytes, at most %d are taken", n, SQL_MAX_TEXT);
+        return end_statement(db, EXEC_REFUSED, "expected at most %d bytes of SQL, got %zu", SQL_MAX_TEXT, n);
     if (memchr(sql, '\0', n))
-        return end_statement(db, EXEC_REFUSED, "a NUL in the SQL, at byte %zu", strlen(sql));
+        return end_statement(db, EXEC_REFUSED, "unexpected NUL in the SQL at byte %zu", strlen(sql));
     if (!is_utf8(sql, n))
-        return end_statement(db, EXEC_REFUSED, "the SQL is no UTF-8");
+        return end_statement(db, EXEC_REFUSED, "the SQL is not valid UTF-8");
     return *skip_nothing(sql) ? 0 : end_statement(db, EXEC_REFUSED, "no statement");
 }
 
-/* One SELECT and nothing behind it. */
+/* Accepts exactly one SELECT. */
 static int check_statement(struct connection *db, sqlite3_stmt *stmt, const char *rest)
 {
     if (*skip_nothing(rest))
@@ -833,7 +836,7 @@ static int check_statement(struct connection *db, sqlite3_stmt *stmt, const char
     if (sqlite3_stmt_isexplain(stmt))
         return end_statement(db, EXEC_REFUSED, "EXPLAIN is not allowed");
     if (!sqlite3_stmt_readonly(stmt) || !sqlite3_column_count(stmt))
-        return end_statement(db, EXEC_REFUSED, "no SELECT");
+        return end_statement(db, EXEC_REFUSED, "expected a SELECT statement");
     if (sqlite3_bind_parameter_count(stmt))
         return end_statement(db, EXEC_FAILED, "%d parameters without a value", sqlite3_bind_parameter_count(stmt));
     return 0;
@@ -878,11 +881,12 @@ void rows_release(struct rows *r)
     *r = (struct rows){ 0 };
 }
 
-/* In place of a collation that only the owner's program has: SQL that does not compare by it runs. */
+/* Replaces a collation that only the database's own program defines. Statements that do not use the collation still
+ * run. */
 static int compare_by_none(void *of, int a_size, const void *a, int b_size, const void *b)
 {
     (void)a_size, (void)a, (void)b_size, (void)b;
-    end_statement(of, EXEC_FAILED, "it compares by a collation that is missing");
+    end_statement(of, EXEC_FAILED, "the statement uses a collation that is missing");
     sqlite3_interrupt(((struct connection *)of)->db);
     return 0;
 }
@@ -893,15 +897,15 @@ static void add_collation(void *of, sqlite3 *db, int encoding, const char *name)
     sqlite3_create_collation(db, name, SQLITE_UTF8, of, compare_by_none);
 }
 
-/* Sets up what SQLite has open as `db`: guards, authorizer, limits.  -1 with EXIT_CODE_MEMORY. */
+/* Sets up db->db: function wrappers, authorizer and limits. Returns -1 with EXIT_CODE_MEMORY. */
 static int set_up(struct connection *db, struct error *err)
 {
-    /* none of them reads more than the database */
+    /* these modules read only the database */
     static const char *const modules[] = {
         "json_each", "json_tree", "fts3", "fts4", "fts5", "rtree", "rtree_i32", NULL
     };
 
-    sqlite3_db_config(db->db, SQLITE_DBCONFIG_DQS_DML, 1, NULL); /* "English" is a string in Spider */
+    sqlite3_db_config(db->db, SQLITE_DBCONFIG_DQS_DML, 1, NULL); /* Spider writes strings as "English" */
     sqlite3_drop_modules(db->db, (const char **)modules);
     sqlite3_limit(db->db, SQLITE_LIMIT_VDBE_OP, MAX_PROGRAM);
     sqlite3_limit(db->db, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX_TEXT);
@@ -914,7 +918,7 @@ static int set_up(struct connection *db, struct error *err)
     return 0;
 }
 
-/* Reads the schema, so that a file which is no database shows here. */
+/* Reads the schema, so that a file that is not a database is reported here. */
 static int check_schema(struct connection *db, const char *path, struct error *err)
 {
     static const char sql[] = "SELECT count(*), total(type = 'view') FROM sqlite_schema";
@@ -925,10 +929,10 @@ static int check_schema(struct connection *db, const char *path, struct error *e
     if (connection_run(db, &r, sql, sizeof sql - 1, &why) != EXEC_OK)
         rc = error_set(err, EXIT_CODE_DATA, "%s: %s", path, why);
     else if (r.cells[0].integer == 0)
-        rc = error_set(err, EXIT_CODE_DATA, "%s: holds no table", path);
+        rc = error_set(err, EXIT_CODE_DATA, "%s: the database has no tables", path);
     else if (r.cells[1].real > MAX_VIEWS)
-        rc = error_set(err, EXIT_CODE_DATA, "%s: holds %.0f views, at most %d are taken", path, r.cells[1].real,
-                       MAX_VIEWS);
+        rc =
+            error_set(err, EXIT_CODE_DATA, "%s: expected at most %d views, got %.0f", path, MAX_VIEWS, r.cells[1].real);
     rows_release(&r);
     return rc;
 }
@@ -953,7 +957,7 @@ static int script_error(struct connection *db, const char *statement, int rc, st
     return error_set(err, EXIT_CODE_DATA, "\"%.60s\": %s", statement + begin, db->why);
 }
 
-/* Runs the statement that script begins with; *rest is what follows it. */
+/* Runs the first statement of a script; *rest points after it. */
 static int run_statement(struct connection *db, const char *script, const char **rest, struct error *err)
 {
     sqlite3_stmt *stmt = NULL;

@@ -1,9 +1,9 @@
 /*
- * connection.h - a database that strangers' SQL runs on, in the process that is there for it (sqlite_exec.h says what
- * holds for it).
+ * connection.h - a connection to a database on which untrusted SQL runs, inside the worker process (see sqlite_exec.h
+ * for the guarantees).
  *
- * Where SQLite looks at no limit (in one call of a function, in one sort) the work is bounded by the size of what it
- * works on; what is not ends with the process.
+ * SQLite checks its limits between steps. Inside a single function call or sort, the work is bounded by the size of
+ * the operands. All other overruns end with the process, which the program kills.
  */
 #ifndef DATA_WORKER_CONNECTION_H
 #define DATA_WORKER_CONNECTION_H
@@ -12,16 +12,16 @@
 
 struct connection;
 
-/* A file, or a script's private database; `schema`: it may be asked what its tables are, by the pragmas that tell.
+/* Opens a file, or a private database filled by a script. `schema` also allows pragmas that describe tables. Returns
  * NULL with an error. */
 struct connection *connection_open(const char *path, bool schema, const struct exec_limits *limits, struct error *err);
 struct connection *connection_open_script(const char *script, bool schema, const struct exec_limits *limits,
                                           struct error *err);
 void connection_close(struct connection *c);
-/* What was read beside its file until now: a set of enum sqlite_view_note. */
+/* Returns the notes on reads beside the database file so far: a set of enum sqlite_view_note. */
 unsigned connection_notes(const struct connection *c);
 
-/* What a statement gives, as sql_wire.h sends it. */
+/* The result of a statement, in the layout of sql_wire.h. */
 struct rows {
     int columns;
     int64_t n;
@@ -31,8 +31,8 @@ struct rows {
     size_t used, size; /* bytes of the heap */
 };
 
-/* Runs one SELECT of n bytes and puts its rows in place of what is there; without EXEC_OK *why says what happened,
- * good until the next statement. */
+/* Runs one SELECT of n bytes and replaces the contents of rows by its result. If the status is not EXEC_OK, *why is the
+ * reason, valid until the next statement. */
 enum exec_status connection_run(struct connection *c, struct rows *rows, const char *sql, size_t n, const char **why);
 void rows_release(struct rows *rows);
 

@@ -20,18 +20,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The same on all architectures: newer calls have one number. */
+/* Landlock by raw system calls and ABI numbers, because headers are often older than the kernel (see the kernel's
+ * userspace-api/landlock). New system calls have the same number on all architectures. */
 enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446, ASK_VERSION = 1, PATH_BENEATH = 1 };
 
 enum file_right {
     READ_FILE = 1 << 2,
     READ_FOLDER = 1 << 3,
-    RIGHTS_OF_1 = (1 << 13) - 1,                  /* execute, write, read, make and remove files of each kind */
-    RIGHTS_OF_2 = RIGHTS_OF_1 | 1 << 13,          /* and link or rename to another folder */
-    RIGHTS_OF_3 = RIGHTS_OF_2 | 1 << 14,          /* and truncate */
-    RIGHTS_OF_5 = RIGHTS_OF_3 | 1 << 15,          /* and ioctl of devices */
-    BIND_OR_CONNECT = 1 << 0 | 1 << 1,            /* TCP, from 4 on */
-    ABSTRACT_SOCKETS_OR_SIGNALS = 1 << 0 | 1 << 1 /* to processes outside of this jail, from 6 on */
+    RIGHTS_OF_1 = (1 << 13) - 1,                  /* execute, write, read, create and remove files of each type */
+    RIGHTS_OF_2 = RIGHTS_OF_1 | 1 << 13,          /* adds link and rename across folders */
+    RIGHTS_OF_3 = RIGHTS_OF_2 | 1 << 14,          /* adds truncate */
+    RIGHTS_OF_5 = RIGHTS_OF_3 | 1 << 15,          /* adds ioctl on devices */
+    BIND_OR_CONNECT = 1 << 0 | 1 << 1,            /* TCP, from ABI 4 */
+    ABSTRACT_SOCKETS_OR_SIGNALS = 1 << 0 | 1 << 1 /* to processes outside the jail, from ABI 6 */
 };
 
 struct ruleset {
@@ -43,7 +44,7 @@ struct __attribute__((packed)) path_rule {
     int32_t folder;
 };
 
-/* An older ABI knows the first fields alone, and takes a larger struct whose rest is 0. */
+/* An older ABI knows only the first fields, and accepts a larger struct if the rest is 0. */
 static struct ruleset ruleset_of(long version)
 {
     static const uint64_t rights[] = { RIGHTS_OF_1, RIGHTS_OF_2, RIGHTS_OF_3, RIGHTS_OF_3, RIGHTS_OF_5 };
@@ -54,7 +55,7 @@ static struct ruleset ruleset_of(long version)
                              .scoped = version >= 6 ? ABSTRACT_SOCKETS_OR_SIGNALS : 0 };
 }
 
-/* A name that is not there, or a link, whose target has a rule of its own, needs none. */
+/* Adds a rule for one name. A missing name needs none, and neither does a link, because its target has its own rule. */
 static int allow_reading(int ruleset, int in, const char *name, bool only_folders)
 {
     struct path_rule rule = { .folder = openat(in, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) };
@@ -78,7 +79,7 @@ static bool is_among(const char *name, const char *const *names)
     return *names;
 }
 
-/* All that is in a folder but for these names, or its folders alone. */
+/* Adds rules for the entries of a folder except `but`; optionally only for folders. */
 static int allow_all_in(int ruleset, const char *path, const char *const *but, bool only_folders)
 {
     DIR *d = opendir(path);
@@ -92,7 +93,8 @@ static int allow_all_in(int ruleset, const char *path, const char *const *but, b
     return rc;
 }
 
-/* Databases are anywhere, so all top-level folders can be read but the system's.  /etc keeps its secrets in files. */
+/* Databases can be anywhere, so all top-level folders are readable except the system's. In /etc only folders are,
+ * because secrets are in its plain files. */
 static int allow_folders(int ruleset)
 {
     static const char *const none[] = { ".", "..", NULL };
@@ -101,15 +103,15 @@ static int allow_folders(int ruleset)
     if (allow_all_in(ruleset, "/", own, false) || allow_all_in(ruleset, "/etc", none, true) ||
         allow_reading(ruleset, AT_FDCWD, "/dev/shm", false) || allow_reading(ruleset, AT_FDCWD, "/dev/urandom", false))
         return -1;
-#ifdef AMBIT_SANITIZE /* whose reports read the process's own mappings */
+#ifdef AMBIT_SANITIZE /* sanitizer reports read the process's own mappings */
     return allow_reading(ruleset, AT_FDCWD, "/proc", false);
 #else
     return 0;
 #endif
 }
 
-/* Leaves only reading of files, outside of the system's own folders.  1 when the kernel has no Landlock, -1 with err
- * when it has and refuses. */
+/* Leaves only the right to read files outside system folders. Returns 1 if the kernel has no Landlock, or -1 with err
+ * if it has and refuses. */
 static int restrict_files(struct error *err)
 {
     long version = syscall(CREATE_RULESET, NULL, 0, ASK_VERSION);
@@ -135,14 +137,14 @@ static int restrict_files(struct error *err)
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-#if defined(ARCHITECTURE) && !defined(AMBIT_SANITIZE) /* a sanitizer asks the kernel for more */
-/* The low 32 bits of an argument, of which those in `mask` are `value`.  A mask of 0: whatever it is. */
+#if defined(ARCHITECTURE) && !defined(AMBIT_SANITIZE) /* sanitizers need more system calls */
+/* A condition on the low 32 bits of an argument: the bits in `mask` equal `value`. A mask of 0 accepts every value. */
 struct condition {
     int argument;
     uint32_t mask, value;
 };
 
-/* A call that is allowed; one with several rules where any of them fits. */
+/* An allowed system call. If a call has several rules, one must match. */
 struct rule {
     unsigned call;
     struct condition first, second;
@@ -151,7 +153,7 @@ struct rule {
 enum {
     READING = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_DIRECTORY, /* flags of openat; O_RDONLY is 0 */
     RULES = 96,
-    INSTRUCTIONS = 9 /* of a rule at most */
+    INSTRUCTIONS = 9 /* maximum per rule */
 };
 
 #define ANYHOW(call)                                                                                                   \
@@ -169,7 +171,8 @@ enum {
         }                                                                                                              \
     }
 
-/* Reading files and memory for results; F_GETLK and F_SETLK are a reader's locks, since no file is open for writing. */
+/* The calls that read files and allocate memory for results. F_GETLK and F_SETLK are read locks, because no file is
+ * open for writing. */
 static const struct rule rules[] = {
     ANYHOW(SYS_pread64),
     ANYHOW(SYS_read),
@@ -225,7 +228,7 @@ static const struct rule rules[] = {
     ANYHOW(SYS_restart_syscall),
     ANYHOW(SYS_exit),
     ANYHOW(SYS_exit_group),
-#ifdef SYS_open /* older names of the same */
+#ifdef SYS_open /* older variants of these calls */
     ANYHOW(SYS_stat),
     ANYHOW(SYS_lstat),
     ANYHOW(SYS_access),
@@ -251,7 +254,7 @@ static void add_load(struct call_filter *p, size_t offset)
     add(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-/* Where the condition does not hold, `skip` instructions behind its last are passed over. */
+/* Adds a condition; if it fails, jumps over the next `skip` instructions. */
 static void add_condition(struct call_filter *p, const struct condition *c, int skip)
 {
     if (!c->mask)
@@ -272,7 +275,7 @@ static void add_rule(struct call_filter *p, const struct rule *r)
     add(p, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 }
 
-/* A call that is not allowed fails with EPERM: the C library's next release may try one that it can do without. */
+/* Other calls fail with EPERM instead of killing the process: a future C library may try an optional call. */
 static void build(struct call_filter *p)
 {
     const struct rule abort_self = WITH(SYS_tgkill, 0, UINT32_MAX, (uint32_t)getpid());
@@ -296,7 +299,7 @@ static int filter_calls(struct error *err)
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0)
         return 0;
     return error_set(err, EXIT_CODE_FAILURE,
-                     "the kernel takes no filter of system calls (seccomp: %s), and no SQL runs without one: use a "
+                     "the kernel refuses the seccomp filter (%s), and SQL does not run without it: use a "
                      "kernel with CONFIG_SECCOMP_FILTER, in a container one that lets prctl set it",
                      strerror(errno));
 }
@@ -310,15 +313,15 @@ static int filter_calls(struct error *err)
 static int filter_calls(struct error *err)
 {
     return error_set(err, EXIT_CODE_FAILURE,
-                     "there is no list of system calls for this processor, and no SQL runs without one: use x86-64 or "
+                     "no seccomp filter exists for this processor, and SQL does not run without one: use x86-64 or "
                      "aarch64");
 }
 #endif
 
-enum { SAID = STDERR_FILENO + 1 }; /* where standard error is kept until the jail holds */
+enum { SAID = STDERR_FILENO + 1 }; /* holds standard error until the jail holds */
 
-/* A terminal's signals are for the program, which may want its last answers.  The kernel kills this process with the
- * thread that started it, which ends with the program. */
+/* Terminal signals are for the program, which may still need answers. The kernel kills this process with the thread
+ * that started it, which ends with the program. */
 static int heed_the_program_alone(void)
 {
     static const int others[] = { SIGINT, SIGHUP, SIGQUIT, SIGTERM, SIGXFSZ, SIGPIPE };
@@ -332,7 +335,7 @@ static int heed_the_program_alone(void)
     return prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* A lower limit that the program has stays. */
+/* Keeps a lower limit that the program has set. */
 static int limit(int what, rlim_t most)
 {
     struct rlimit r;
@@ -346,7 +349,7 @@ static int limit(int what, rlim_t most)
 
 static int limit_resources(void)
 {
-#ifndef AMBIT_SANITIZE /* which reserves terabytes of address space */
+#ifndef AMBIT_SANITIZE /* a sanitizer reserves terabytes of address space */
     enum { MEMORY = 3 << 29 };
     if (limit(RLIMIT_AS, MEMORY))
         return -1;
@@ -354,8 +357,8 @@ static int limit_resources(void)
     return limit(RLIMIT_CORE, 0) || limit(RLIMIT_FSIZE, 0) || limit(RLIMIT_NPROC, 0) ? -1 : 0;
 }
 
-/* Keeps root's right to read files whose owner and mode forbid it: by the capability that does nothing else where it is
- * there, in containers by that to write them too, which the filter of calls refuses. */
+/* Keeps root's right to read files against owner and mode. The capability that only allows reading is used if present.
+ * Containers may have only the one that also allows writing, which the seccomp filter blocks. */
 static int drop_capabilities(void)
 {
     enum { READ = 1 << CAP_DAC_READ_SEARCH, WRITE_TOO = 1 << CAP_DAC_OVERRIDE };
@@ -373,7 +376,7 @@ static int give_up_privileges(void)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || drop_capabilities() || prctl(PR_SET_DUMPABLE, 0) ? -1 : 0;
 }
 
-/* Standard error becomes /dev/null.  Sanitizers report there. */
+/* Standard error becomes /dev/null, except for sanitizers, which report there. */
 static int put_away_descriptors(void)
 {
 #ifdef AMBIT_SANITIZE
@@ -390,11 +393,11 @@ static int put_away_descriptors(void)
 
 static int limit_all(struct error *err)
 {
-    tzset(); /* reads /etc/localtime, which is out of reach later */
+    tzset(); /* reads /etc/localtime, which the jail blocks later */
     if (put_away_descriptors() || limit_resources() || give_up_privileges() || heed_the_program_alone())
         return error_set(
             err, EXIT_CODE_FAILURE,
-            "the kernel refuses a limit that SQL is run in (%s): use Linux 3.5 or newer, in a container one "
+            "the kernel refuses a limit for the SQL worker (%s): use Linux 3.5 or newer, in a container one "
             "that lets prctl, capset and setrlimit lower what a process may do",
             strerror(errno));
     return restrict_files(err) < 0 || filter_calls(err) ? -1 : 0;

@@ -1,19 +1,20 @@
 /*
- * jail.h - the limits that the kernel sets to this process, whatever code a stranger's SQL or database makes it run.
+ * jail.h - kernel restrictions on the worker process. They hold even if a statement or database takes over the
+ * process.
  *
- * The process reads files and answers on its socket.  It makes, changes and removes no file, starts no program or
- * thread, opens no connection, signals nobody, sees nothing of other processes, takes no more memory than results need,
- * and ends with the program.  A filter allows the system calls that reading a database takes and no others; Landlock,
- * where the kernel has it, keeps /proc, /sys, /dev and the plain files of /etc out of reach.
+ * The process can read files and answer on its socket. It cannot create, change or remove files, start programs or
+ * threads, open connections, or signal or inspect other processes. Its memory is limited, and it ends with the
+ * program. A seccomp filter allows only the system calls that reading a database needs. Landlock, where the kernel has
+ * it, blocks /proc, /sys, /dev and the plain files of /etc.
  */
 #ifndef DATA_WORKER_JAIL_H
 #define DATA_WORKER_JAIL_H
 
 #include "kernels/base.h"
 
-/* Closes all descriptors but the first three, and standard error, which becomes /dev/null: who started this process
- * sees by its end that the jail holds.  -1 with EXIT_CODE_FAILURE, the missing feature of the kernel and what to do
- * about it; then nothing of a stranger's may run, and standard error is as it was. */
+/* Enters the jail. Closes all descriptors after the first three, and replaces standard error by /dev/null. The program
+ * sees the end of standard error as the sign that the jail holds. Returns -1 with EXIT_CODE_FAILURE, the missing kernel
+ * feature and a remedy. Then no untrusted statement may run, and standard error stays open. */
 int jail_enter(struct error *err);
 
 #endif

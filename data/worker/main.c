@@ -1,7 +1,8 @@
 /*
- * ambit-sql-worker: runs the SQL of strangers for the programs, which start it; sql_wire.h says what is said.
+ * ambit-sql-worker - runs untrusted SQL for the programs, which start it. sql_wire.h describes the protocol.
  *
- * It ends with the program, when it is killed for its time, or when a statement crashes it: nothing needs cleaning up.
+ * The worker ends with the program, when the program kills it for its time, or when a statement crashes it. It has no
+ * state to clean up.
  */
 #include "data/util/log.h"
 #include "data/worker/connection.h"
@@ -18,12 +19,12 @@
 struct service {
     struct connection **dbs;
     int n;
-    char *text; /* of the request */
+    char *text; /* text of the request */
     size_t cap;
     struct rows rows;
 };
 
-/* The end of the socket is the end of the program. */
+/* Reads n bytes from the socket; its end is the end of the program. */
 static void take(void *to, size_t n)
 {
     while (n) {
@@ -73,7 +74,7 @@ static void give_rows(const struct rows *r, unsigned notes)
     give((struct iovec[]){ { &a, sizeof a }, { r->cells, cells }, { r->heap, r->used } }, 3);
 }
 
-/* Room for small ones stays. */
+/* Empties the result; keeps small buffers. */
 static void forget_rows(struct rows *r)
 {
     enum { KEPT = 1 << 20 };
@@ -126,7 +127,7 @@ static struct connection **place(struct service *s, int db)
     return &s->dbs[db];
 }
 
-/* For a text of n bytes; room for short ones stays. */
+/* Makes room for a text of n bytes; keeps small buffers. */
 static void make_room(struct service *s, size_t n)
 {
     enum { KEPT = 1 << 20 };
@@ -165,7 +166,7 @@ int main(int argc, char **argv)
     }
     if (jail_enter(&err)) {
         fprintf(stderr, "%s\n", err.text);
-        close(WIRE_SOCKET); /* before the message ends, which tells the program to look at the socket */
+        close(WIRE_SOCKET); /* closes first, because the end of the message makes the program check the socket */
         return (int)err.code;
     }
     for (;;)

@@ -221,7 +221,7 @@ rm asked.jsonl
 # --- databases
 head -c 9000 /dev/urandom >bad.sqlite && expect 3 "bad.sqlite: .*not a database" detect --db bad.sqlite in.jsonl
 head -c 5000 good.sqlite >bad.sqlite && expect 3 "bad.sqlite: " detect --db bad.sqlite in.jsonl
-: >bad.sqlite && expect 3 "bad.sqlite: .*holds no table" detect --db bad.sqlite in.jsonl
+: >bad.sqlite && expect 3 "bad.sqlite: .*the database has no tables" detect --db bad.sqlite in.jsonl
 expect 3 "in.jsonl: .*not a database" detect --db in.jsonl in.jsonl
 expect 3 "nowhere.sqlite: " detect --db nowhere.sqlite in.jsonl
 failing "$(wc -l <in.jsonl)" "good: no database insurance__23: neither good/insurance__23.sqlite" detect --db good in.jsonl

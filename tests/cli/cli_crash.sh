@@ -9,7 +9,7 @@ data practice -o practice --seed 1 >said 2>&1 || exit 1
 mkdir db && mv practice/db/bakery.sqlite db && rm -r practice
 ones=$(printf '1,%.0s' $(seq 64)) texts=$(printf "'x',%.0s" $(seq 63))
 crash="SELECT DISTINCT ${ones}1 ORDER BY ${texts}'x'" # 65 and 64 of them
-why='the SQL library crashed on this statement \((signal|exit code) [0-9]+\)'
+why='the SQL worker crashed on this statement \((signal|exit code) [0-9]+\)'
 record() { printf '{"id":"%s","db_id":"bakery","sql":"%s"}\n' "$1" "$2"; }
 record 1 "$crash" >crash.jsonl
 data execute --db db crash.jsonl 2>said | grep -qE "$why" || { echo "this SQLite does not crash" && exit 77; }

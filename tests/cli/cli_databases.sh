@@ -96,9 +96,9 @@ for command in "${commands[@]}"; do
     fails 'shop.sqlite is the database ..?shop..?; expected that db_id or none, got ..?bay' shop.sqlite stranger.jsonl
     fails 'no database bay: neither flat/bay.sqlite nor flat/bay/bay.sqlite, nor with .db or .sqlite3' flat stranger.jsonl
     cp shop.sqlite flat/shop.db
-    fails 'two databases shop: flat/shop.sqlite and flat/shop.db; expected one' flat q.jsonl
+    fails 'expected one database shop, got flat/shop.sqlite and flat/shop.db' flat q.jsonl
     rm flat/shop.db && mkdir flat/shop && cp shop.sqlite flat/shop/shop.sqlite3
-    fails 'two databases shop: flat/shop.sqlite and flat/shop/shop.sqlite3; expected one' flat q.jsonl
+    fails 'expected one database shop, got flat/shop.sqlite and flat/shop/shop.sqlite3' flat q.jsonl
     rm -r flat/shop
     for name in ../shop ./shop .shop flat/shop ''; do
         sed "s,\"db_id\":\"shop\",\"db_id\":\"$name\"," q.jsonl >bad.jsonl
@@ -136,7 +136,7 @@ out() { # TEXT...: a line of out.jsonl holds each
     for text; do grep -qE -- "$text" out.jsonl || complain "out.jsonl" "does not hold $text: $(head -c 900 out.jsonl)"; done
 }
 run 0 with sql seen.db seen.jsonl
-[ "$(grep -c 'warning: seen.db: lost is left out: no such table: main.gone' said)" = 1 ] || complain sql "does not tell once of lost"
+[ "$(grep -c 'warning: seen.db: omitting lost: no such table: main.gone' said)" = 1 ] || complain sql "does not tell once of lost"
 out '"table":"big_orders","column":"total"' '"table":"notes","column":"title"'
 run 0 with execute seen.db seen.jsonl
 out '"columns":\["count\(\*\)"\],"rows":\[\[2\]\]' '"rows":\[\["a"\]\]' '"columns":\["due"\],"rows":\[\[60.0\],\[10.0\]\]'
@@ -201,11 +201,11 @@ sed 's/"shop"/"sorted"/' q.jsonl q.jsonl >sorted.jsonl
 for command in sql detect; do
     run 0 with $command sorted.db sorted.jsonl
     for name in german 'by sound'; do
-        [ "$(grep -c "warning: sorted.db: the collation $name is missing: SQL that compares or sorts by it fails" said)" = 1 ] ||
+        [ "$(grep -c "warning: sorted.db: the collation $name is missing: SQL that compares or sorts with it fails" said)" = 1 ] ||
             complain $command "does not tell once of the collation $name: $(cat said)"
     done
     grep -q 'collation nocase' said && complain $command "misses a collation that SQLite has"
 done
 echo '{"id":"o","sql":"SELECT name FROM customers ORDER BY name"}' >order.jsonl
-run 7 with execute sorted.db order.jsonl && out 'it compares by a collation that is missing'
+run 7 with execute sorted.db order.jsonl && out 'the statement uses a collation that is missing'
 finish

@@ -92,8 +92,8 @@ refused^not allowed^CREATE TRIGGER t AFTER INSERT ON bread BEGIN DELETE FROM bak
 refused^not allowed^CREATE TEMP TRIGGER t AFTER INSERT ON bread BEGIN SELECT 1; END
 refused^not allowed^CREATE VIEW new AS SELECT load_extension('x.so')
 refused^not allowed^CREATE VIRTUAL TABLE new USING fts5(a)
-refused^no SELECT^VACUUM INTO 'copy.db'
-refused^no SELECT^REINDEX
+refused^expected a SELECT statement^VACUUM INTO 'copy.db'
+refused^expected a SELECT statement^REINDEX
 refused^not allowed^ANALYZE
 refused^transaction^BEGIN EXCLUSIVE
 refused^SAVEPOINT^SAVEPOINT s
@@ -119,7 +119,7 @@ stopped^more than^SELECT count(*) FROM batch a, batch b, batch c, batch d, batch
 stopped^bytes^SELECT randomblob(2000000000)
 stopped^bytes^SELECT zeroblob(2147483647)
 stopped^bytes^SELECT hex(zeroblob(600000000))
-stopped^too much work^SELECT printf('%.*c', 1000000000, 'x')
+stopped^would take too long^SELECT printf('%.*c', 1000000000, 'x')
 stopped^more than^SELECT count(hex(zeroblob(400000)) || a.batch_id || b.batch_id LIKE '%0%0%0%0%0b') FROM batch a, batch b
 stopped^memory|bytes|more than^WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT json_group_array(hex(zeroblob(100000)) || n) FROM c
 stopped^memory|bytes|more than^WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c ORDER BY zeroblob(100000) || n

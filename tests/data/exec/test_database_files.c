@@ -272,7 +272,7 @@ static void files_beside_that_are_hostile(void **state)
             const char *why = db ? e.message : err.text;
             answers += e.status == EXEC_OK;
             errors += e.status != EXEC_OK;
-            if (why && strstr(why, "SQL library"))
+            if (why && strstr(why, "SQL worker"))
                 fail_msg("%s, round %d: %s", kinds[k].file, i, why);
             exec_result_release(&e);
             exec_close(db);

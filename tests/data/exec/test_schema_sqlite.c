@@ -280,7 +280,7 @@ static void odd_sqlite_files(void **state)
     assert_error(err, "text.sqlite", "not a database");
     assert_int_equal(schema_set_open_sqlite(&set, *state, false, &err), -1);
     assert_int_equal(schema_set_open_sqlite(&set, test_file(*state, "empty.sqlite", ""), false, &err), -1);
-    assert_error(err, "empty.sqlite", "holds no table");
+    assert_error(err, "empty.sqlite", "the database has no tables");
 }
 
 /* The path goes into a URI, where some of these signs mean something. */

@@ -73,7 +73,7 @@ static void check_number(struct exec_db *db, const char *sql, int64_t n)
 static bool crashes(struct exec_db *db)
 {
     struct exec_result r = exec_run(db, crash);
-    bool crashed = r.status == EXEC_FAILED && strstr(r.message, "the SQL library crashed on this statement (");
+    bool crashed = r.status == EXEC_FAILED && strstr(r.message, "the SQL worker crashed on this statement (");
 
     if (!crashed && r.status != EXEC_OK)
         fail_msg("%s", r.message);
@@ -275,7 +275,7 @@ static void killed_from_outside(void **state)
     check_number(db, "SELECT a FROM t1", 1); /* as if nothing had been */
     assert_int_equal(pthread_create(&killer, NULL, kill_soon, NULL), 0);
     check(db, EXEC_STOPPED, "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n FROM c) SELECT count(*) FROM c",
-          "the SQL library was killed on this statement (signal 9)");
+          "the SQL worker was killed on this statement (signal 9)");
     pthread_join(killer, NULL);
     check_number(db, "SELECT a FROM t1", 1);
     assert_int_equal(children(true, &pid), 0);
@@ -372,7 +372,7 @@ static void refuse_lie(const char *dir, const struct lie *lie, const char *then,
         .type = CELL_TEXT, .n = (length), .integer = (at)                                                              \
     }
 #define NAMED "c\0text\0"
-#define NONE "its answer is none"
+#define NONE "sent an invalid answer"
 
 static void lies_are_refused(void **state)
 {
@@ -410,8 +410,8 @@ static void other_bad_workers(void **state)
     const char *dir = *state;
     struct error err = { 0 };
 
-    refuse_lie(dir, &longer, "sleep 0.3; exit 3", "the SQL library crashed on this statement (exit code 3)");
-    refuse_lie(dir, &longer, "sleep 0.3; kill -11 $$", "the SQL library crashed on this statement (signal 11)");
+    refuse_lie(dir, &longer, "sleep 0.3; exit 3", "the SQL worker crashed on this statement (exit code 3)");
+    refuse_lie(dir, &longer, "sleep 0.3; kill -11 $$", "the SQL worker crashed on this statement (signal 11)");
     struct exec_db *db = open_world();
     kill_worker();
     make_liar(dir, &good, 0, "exec sleep 100");

@@ -84,8 +84,8 @@ static const struct hostile statements[] = {
     { EXEC_REFUSED, "CREATE TEMP TRIGGER new AFTER INSERT ON person BEGIN SELECT 1; END", "not allowed" },
     { EXEC_REFUSED, "CREATE VIRTUAL TABLE new USING fts5(a)", "INSERT is not allowed" },
     { EXEC_REFUSED, "CREATE INDEX new ON person (name)", "INSERT is not allowed" },
-    { EXEC_REFUSED, "VACUUM", "no SELECT" },
-    { EXEC_REFUSED, "VACUUM INTO 'copy.db'", "no SELECT" },
+    { EXEC_REFUSED, "VACUUM", "expected a SELECT statement" },
+    { EXEC_REFUSED, "VACUUM INTO 'copy.db'", "expected a SELECT statement" },
     { EXEC_REFUSED, "REINDEX", "REINDEX is not allowed" },
     { EXEC_REFUSED, "ANALYZE", "INSERT is not allowed" },
     { EXEC_REFUSED, "BEGIN EXCLUSIVE", "a transaction is not allowed" },
@@ -130,10 +130,10 @@ static const struct hostile statements[] = {
     { EXEC_STOPPED, "SELECT randomblob(900000000)", "more than 1048576 bytes" },
     { EXEC_STOPPED, "SELECT zeroblob(2147483647)", "more than 1048576 bytes" },
     { EXEC_STOPPED, "SELECT hex(zeroblob(1000000))", "more than 1048576 bytes" },
-    { EXEC_STOPPED, "SELECT printf('%.*c', 1000000000, 'x')", "too much work" },
-    { EXEC_STOPPED, "SELECT format('%*s', '-9000000000000000000', 'x')", "too much work" },
-    { EXEC_STOPPED, "SELECT printf(replace(hex(zeroblob(50000)), '00', '%900000c'))", "too much work" },
-    { EXEC_STOPPED, "SELECT printf('%1000000000d', 1)", "too much work" },
+    { EXEC_STOPPED, "SELECT printf('%.*c', 1000000000, 'x')", "would take too long" },
+    { EXEC_STOPPED, "SELECT format('%*s', '-9000000000000000000', 'x')", "would take too long" },
+    { EXEC_STOPPED, "SELECT printf(replace(hex(zeroblob(50000)), '00', '%900000c'))", "would take too long" },
+    { EXEC_STOPPED, "SELECT printf('%1000000000d', 1)", "would take too long" },
     { EXEC_STOPPED, "SELECT replace(" LONG_TEXT ", '0', " LONG_TEXT ")", "more than 1048576 bytes" },
     { EXEC_STOPPED, "SELECT group_concat(" LONG_TEXT ") FROM numbers", "more than 1048576 bytes" },
     { EXEC_STOPPED, "SELECT zeroblob(1000000) FROM numbers", "a result of more than 4194304 bytes" },
@@ -160,16 +160,18 @@ static const struct hostile statements[] = {
     { EXEC_STOPPED, "SELECT json_group_array(" LONG_TEXT " || n) FROM numbers", "memory" },
     { EXEC_STOPPED, ENDLESS "SELECT n FROM c ORDER BY zeroblob(100000) || n", "memory" },
     { EXEC_STOPPED, ENDLESS "SELECT a.n FROM c a JOIN c b ON a.n = b.n WHERE a.n < 0", STEPS_OUT },
-    { EXEC_STOPPED, "SELECT " LONG_TEXT " LIKE '%' || substr(" LONG_TEXT ", 1, 40000) || 'b'", "too much work" },
+    { EXEC_STOPPED, "SELECT " LONG_TEXT " LIKE '%' || substr(" LONG_TEXT ", 1, 40000) || 'b'", "would take too long" },
     { EXEC_STOPPED, "SELECT count(*) FROM numbers WHERE " LONG_TEXT " || n LIKE '%0%0%0%0%0%0%0%0%0%0b'", "more than" },
-    { EXEC_STOPPED, "SELECT " LONG_TEXT " GLOB '*' || substr(" LONG_TEXT ", 1, 40000) || '[b]'", "too much work" },
-    { EXEC_STOPPED, "SELECT trim(" LONG_TEXT ", " LONG_TEXT " || 'b')", "too much work" },
+    { EXEC_STOPPED, "SELECT " LONG_TEXT " GLOB '*' || substr(" LONG_TEXT ", 1, 40000) || '[b]'",
+      "would take too long" },
+    { EXEC_STOPPED, "SELECT trim(" LONG_TEXT ", " LONG_TEXT " || 'b')", "would take too long" },
     { EXEC_STOPPED,
       "SELECT ltrim(" LONG_TEXT ", replace(hex(zeroblob(60)), '0', 'b'))"
       " FROM numbers a, numbers b",
       "more than" },
-    { EXEC_STOPPED, "SELECT instr(" LONG_TEXT ", substr(" LONG_TEXT ", 1, 250000) || 'b')", "too much work" },
-    { EXEC_STOPPED, "SELECT replace(" LONG_TEXT ", substr(" LONG_TEXT ", 1, 250000) || 'b', '')", "too much work" },
+    { EXEC_STOPPED, "SELECT instr(" LONG_TEXT ", substr(" LONG_TEXT ", 1, 250000) || 'b')", "would take too long" },
+    { EXEC_STOPPED, "SELECT replace(" LONG_TEXT ", substr(" LONG_TEXT ", 1, 250000) || 'b', '')",
+      "would take too long" },
     { EXEC_STOPPED,
       "SELECT sum(json_array_length('[' || replace(hex(zeroblob(200000)), '0', '1,') || '1]')) FROM "
       "numbers a, numbers b",
@@ -213,7 +215,7 @@ static const struct repeated {
     { { EXEC_STOPPED, "SELECT count(*) FROM numbers", STEPS_OUT }, ", (SELECT n FROM numbers)", 60, "" },
     { { EXEC_STOPPED, "SELECT 1", "more than 2000 calls" }, ", abs(abs(1))", 1100, "" },
     { { EXEC_STOPPED, "SELECT n IN (", "instructions" }, "n || n,", 100000, "1) FROM numbers" },
-    { { EXEC_REFUSED, "SELECT 1", "at most 1048576 are taken" }, " /* nothing */", 100000, "" },
+    { { EXEC_REFUSED, "SELECT 1", "expected at most 1048576 bytes" }, " /* nothing */", 100000, "" },
 };
 
 /* One row each, of calls so slow and few that SQLite hardly looks at its limits between them. */
@@ -404,9 +406,9 @@ static void slow_rows(void **state)
 static void text_that_is_none(void **state)
 {
     static const struct hostile list[] = {
-        { EXEC_REFUSED, "SELECT '\xff'", "no UTF-8" },
-        { EXEC_REFUSED, "SELECT '\xed\xa0\x80'", "no UTF-8" },
-        { EXEC_REFUSED, "\xc3", "no UTF-8" },
+        { EXEC_REFUSED, "SELECT '\xff'", "not valid UTF-8" },
+        { EXEC_REFUSED, "SELECT '\xed\xa0\x80'", "not valid UTF-8" },
+        { EXEC_REFUSED, "\xc3", "not valid UTF-8" },
         { EXEC_FAILED, "SELECT \xc3\xa9", "no such column: \xc3\xa9" },
     };
     struct fixture *f = *state;
@@ -416,7 +418,7 @@ static void text_that_is_none(void **state)
         check_outcome(f->db, &list[i]);
     struct exec_result r = exec_run_bytes(f->db, nul, sizeof nul - 1);
     assert_int_equal(r.status, EXEC_REFUSED);
-    assert_non_null(strstr(r.message, "a NUL in the SQL, at byte 8"));
+    assert_non_null(strstr(r.message, "unexpected NUL in the SQL at byte 8"));
     exec_result_release(&r);
 }
 

@@ -218,7 +218,7 @@ static void files_that_are_no_database(void **state)
     refuse(dir, "is not a file");
     assert_int_equal(mkfifo(pipe, 0600), 0);
     refuse(pipe, "is not a file");
-    refuse(test_file(dir, "empty.sqlite", ""), "holds no table");
+    refuse(test_file(dir, "empty.sqlite", ""), "the database has no tables");
     refuse(test_file(dir, "text.sqlite", "a text that is no database"), "not a database");
     refuse(test_file(dir, "head.sqlite", "SQLite format 3"), "not a database");
     refuse(write_db(dir, "PRAGMA writable_schema = ON; INSERT INTO sqlite_master VALUES "
@@ -251,7 +251,7 @@ static void chains_of_views(void **state)
         fprintf(f, "CREATE VIEW v%d AS SELECT x FROM v0;", i);
     fputs("COMMIT;", f);
     fclose(f);
-    refuse(write_db(dir, script), "holds 5001 views, at most 5000");
+    refuse(write_db(dir, script), "expected at most 5000 views, got 5001");
     free(script);
 }
 

@@ -216,7 +216,7 @@ static void test_bad_db(void **state)
 
     const char *path = make_db(dir, "CREATE VIEW v AS SELECT x FROM gone;");
     assert_null(db_text(path, DB_TEXT_DUMP, -1, &err));
-    assert_error(err, "x.sqlite", "holds no table");
+    assert_error(err, "x.sqlite", "the database has no tables");
     assert_null(
         db_text(test_file(dir, "y.sqlite", "this is no database, whatever its name is"), DB_TEXT_DUMP, -1, &err));
     assert_error(err, "y.sqlite", "not a database");

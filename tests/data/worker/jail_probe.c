@@ -1,6 +1,6 @@
-/* Code that has taken over ambit-sql-worker: linked into a worker of its own, it runs where the jail has just closed
- * and tries what a stranger would.  Each call that succeeds is a line on the socket, then comes "probed N"; after that
- * the worker serves as ever. */
+/* Simulates code that has taken over ambit-sql-worker. It is linked into a separate worker, runs as soon as the jail
+ * holds, and tries forbidden calls. Each call that succeeds writes a line on the socket. Then "probed N" follows, and
+ * the worker serves requests as usual. */
 #include "data/exec/sql_wire.h"
 #include "data/worker/jail.h"
 
@@ -41,7 +41,7 @@ static void refuse(const char *what, long rc)
     say(line);
 }
 
-/* NULL maps as a failure. */
+/* Treats NULL as a failure. */
 static long mapped(const void *p)
 {
     return p == MAP_FAILED ? -1 : 0;
@@ -196,7 +196,7 @@ static void *end(void *unused)
     return unused;
 }
 
-/* A call that returns in a child as well. */
+/* Handles a call that also returns in a child. */
 static long born(long pid)
 {
     if (pid == 0)
@@ -270,7 +270,7 @@ static void run_own_code(void)
     munmap(page, 4096);
 }
 
-/* The linker has the worker call this in its place (-Wl,--wrap=jail_enter). */
+/* The linker redirects the worker's call here (-Wl,--wrap=jail_enter). */
 int __real_jail_enter(struct error *err);
 int __wrap_jail_enter(struct error *err);
 

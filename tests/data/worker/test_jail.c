@@ -1,5 +1,5 @@
-/* A worker that belongs to a stranger: every call that its jail is to refuse is refused, to root and to others, and it
- * answers SQL all the same. */
+/* Tests of the jail: every forbidden call is refused, for root and for other users, and the worker still answers SQL.
+ */
 #include "data/exec/sql_wire.h"
 #include "tests/support/support.h"
 
@@ -24,7 +24,7 @@
 
 enum { NOBODY = 65534, LEAST_PROBES = 120 };
 
-/* The worker reads a socket, as by data/exec/sqlite_exec.c. */
+/* The worker reads from a socket, like the one in data/exec/sqlite_exec.c. */
 static void become_worker(int program, int socket)
 {
     char version[] = WIRE_VERSION, name[] = "ambit-sql-worker", *argv[] = { name, version, NULL };
@@ -41,7 +41,7 @@ static void receive(int fd, void *to, size_t n)
     CHECK(got == (ssize_t)n, "the worker ended: %zd of %zu bytes", got, n);
 }
 
-/* Reads a line of the probe. */
+/* Reads a line from the probe. */
 static void read_line(int fd, char *line, size_t size)
 {
     size_t n = 0;
@@ -53,7 +53,7 @@ static void read_line(int fd, char *line, size_t size)
     line[n] = '\0';
 }
 
-/* How many calls the probe tried; each that was allowed is counted and shown. */
+/* Returns how many calls the probe tried; counts and prints those that were allowed. */
 static int read_probes(int fd, int *allowed)
 {
     char line[256] = "";
@@ -87,7 +87,7 @@ static int64_t ask(int fd, enum wire_op op, const char *text)
     return cell.integer;
 }
 
-/* In a process of its own, which may be another user's: an exit code. */
+/* Runs the probe in a process of its own, optionally as another user. Returns an exit code. */
 static int probe(int program, const char *dir, uid_t user)
 {
     int ends[2], allowed = 0;
@@ -158,7 +158,7 @@ static void a_stranger_is_held(void **state)
     test_dir_remove(dir);
 }
 
-/* From here on the kernel lacks a system call, or one of its options where that is not 0. */
+/* Simulates a kernel without a system call, or without one of its options if `option` is not 0. */
 static void lose_call(unsigned call, unsigned option, int why)
 {
     struct sock_filter items[] = {
@@ -176,7 +176,7 @@ static void lose_call(unsigned call, unsigned option, int why)
           "no filter: %s", strerror(errno));
 }
 
-/* An exit code: 0 when a statement ran. */
+/* Returns exit code 0 if a statement ran. */
 static int run_statement(const char *refusal)
 {
     const struct exec_limits limits = { .steps = 1000000, .rows = 100, .bytes = 1 << 20, .seconds = 10 };
@@ -208,7 +208,7 @@ static int run_without(unsigned call, unsigned option, int why, const char *refu
     return WEXITSTATUS(status);
 }
 
-/* Without a filter, or without a limit, no SQL runs; a kernel may lack Landlock. */
+/* Without the filter or a limit, no SQL runs. Landlock is optional. */
 static void kernels_differ(void **state)
 {
     enum { LANDLOCK_CREATE_RULESET = 444 };
@@ -221,7 +221,7 @@ static void kernels_differ(void **state)
     assert_int_equal(run_without(LANDLOCK_CREATE_RULESET, 0, ENOSYS, NULL), 0);
 }
 
-/* A process that may not raise its limit, as a user who set "ulimit -v", has SQL within that limit. */
+/* A process that cannot raise its limit, as after "ulimit -v", runs SQL within that limit. */
 static void a_lower_limit_stays(void **state)
 {
     const struct rlimit gib = { 1 << 30, 1 << 30 };
@@ -241,7 +241,7 @@ static void a_lower_limit_stays(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* A program with a worker that is in the middle of a statement. */
+/* A program whose worker is in the middle of a statement. */
 static void run_for_ever(int ready)
 {
     const struct exec_limits limits = { .steps = INT64_MAX, .rows = 1, .bytes = 1 << 20, .seconds = 60 };
@@ -253,7 +253,7 @@ static void run_for_ever(int ready)
     _exit(0);
 }
 
-/* However the program ends, and whatever its worker does: the orphan is ours, and is dead. */
+/* The worker dies however the program ends. The test adopts and reaps the orphan. */
 static void a_worker_ends_with_its_program(void **state)
 {
     int ready[2], status = 0;
