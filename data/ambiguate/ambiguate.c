@@ -16,8 +16,13 @@ enum { ARENA_BYTES = 16 << 20 };
 const char *ambiguity_fault_text(enum ambiguity_fault fault)
 {
     static const char *const texts[AMBIGUITY_FAULTS] = {
-        "query not understood", "form of the query",         "name in use", "key", "two equal readings",
-        "a reading fails",      "other rows than the query",
+        "query does not parse or resolve",
+        "unsupported query form",
+        "name in use",
+        "no key of one column",
+        "equal interpretations",
+        "an interpretation fails",
+        "rows differ from the query",
     };
     return texts[fault];
 }
@@ -38,7 +43,7 @@ void ambiguities_release(struct ambiguities *a)
 void ambiguate_question_init(struct ambiguate_question *q, const char *sql)
 {
     q->sql = q->resolved ? sql_plain_text(sql) : ambiqt_normalize(sql);
-    if (!q->sql) /* no SQL, which is found where it is parsed */
+    if (!q->sql) /* Text that is no SQL: the parser rejects it later. */
         q->sql = xstrdup(sql);
     ambiqt_words_split(&q->words, q->sql);
 }
@@ -101,9 +106,9 @@ int ambiguity_column(const struct schema *s, int table, const char *name)
     return c >= 0 && strcmp(s->columns[c].name, name) == 0 ? c : -1;
 }
 
-void ambiguity_leave_out(struct ambiguities *out, enum ambiguity_fault fault)
+void ambiguity_reject(struct ambiguities *out, enum ambiguity_fault fault)
 {
-    out->left_out[fault]++;
+    out->rejected[fault]++;
 }
 
 const char *ambiguity_take(struct ambiguities *out, char *text)
@@ -130,7 +135,7 @@ int resolved_query_init(struct resolved_query *r, struct ambiguities *out, const
     CHECK(arena_init(&r->arena, ARENA_BYTES, NULL) == 0, "no %d bytes of memory", ARENA_BYTES);
     r->query = sql_parse(&r->arena, q->sql, NULL);
     if (!r->query || sql_resolve(&r->arena, r->query, q->schema, &r->uses, NULL)) {
-        ambiguity_leave_out(out, FAULT_UNREADABLE);
+        ambiguity_reject(out, FAULT_UNREADABLE);
         return -1;
     }
     sql_walk(&walker, r->query->select);
@@ -173,7 +178,7 @@ bool resolved_source_is(const struct sql_source *s, int table)
     return s->kind == SQL_SOURCE_TABLE && !s->cte && s->table == table;
 }
 
-/* Whether the readings of a record are right. */
+/* Checks of a record's interpretations. */
 
 static void add_column(struct schema_build *b, int table, const struct schema_column *like, const char *name, bool key)
 {
@@ -202,7 +207,7 @@ static void add_table(struct schema_build *b, const struct ambiguity *a, const s
     }
 }
 
-/* The table that stores what the second reading of J or P reads. */
+/* Adds the table that the second interpretation of J or P reads. */
 static void add_new_table(struct schema_build *b, const struct ambiguity *a, const struct schema *s)
 {
     const struct ambiqt_record *r = &a->record;
@@ -220,7 +225,7 @@ static void add_new_table(struct schema_build *b, const struct ambiguity *a, con
         schema_build_column(b, at, r->new_columns[i], NULL, COLUMN_NUMBER);
 }
 
-/* The record's schema; the caller releases. */
+/* Builds the record's altered schema. The caller releases it. */
 static void make_altered(struct schema *out, const struct ambiguity *a, const struct schema *s)
 {
     const struct ambiqt_record *r = &a->record;
@@ -238,7 +243,7 @@ static void make_altered(struct schema *out, const struct ambiguity *a, const st
     schema_build_finish(&b, out);
 }
 
-/* A table WITHOUT ROWID has a key: whether the name rowid means something depends on it. */
+/* Declares the primary key of a table WITHOUT ROWID: such a table has no column called rowid. */
 static void put_key(FILE *f, struct strings *text, const struct schema *s, const struct schema_table *t)
 {
     int n = 0;
@@ -249,7 +254,7 @@ static void put_key(FILE *f, struct strings *text, const struct schema *s, const
     fputs(n ? ")) WITHOUT ROWID;\n" : ");\n", f);
 }
 
-/* Empty tables, as a script; the caller frees. */
+/* Returns a script that creates the tables without rows. The caller frees it. */
 static char *make_script(const struct schema *s)
 {
     static const char *const types[] = { [COLUMN_TEXT] = "TEXT",
@@ -286,7 +291,7 @@ static bool runs(struct exec_db *db, const char *sql)
     return good;
 }
 
-/* Empty tables cannot be had of virtual ones. */
+/* Virtual tables cannot be created as empty tables. */
 static bool has_virtual_tables(const struct schema *s)
 {
     for (int t = 0; t < s->n_tables; t++)
@@ -295,7 +300,8 @@ static bool has_virtual_tables(const struct schema *s)
     return false;
 }
 
-/* A schema that SQLite does not take, such as one with a column twice, tells nothing. */
+/* Runs the interpretations on empty tables. A schema that SQLite rejects, such as one with a duplicate column, decides
+ * nothing. */
 static int check_empty(bool *good, const struct ambiguity *a, const struct schema *altered, struct error *err)
 {
     char *script = make_script(altered);
@@ -319,7 +325,7 @@ static void count_string(void *context, struct sql_expr *e, struct sql_core *cor
     *(int *)context += e->kind == SQL_EXPR_STRING;
 }
 
-/* How many strings the statement has, words in double quotes that name nothing among them; -1 where a name is
+/* Counts the string literals of a statement, including double-quoted words that name nothing. Returns -1 if a name is
  * unknown. */
 static int count_strings(const char *sql, const struct schema *s)
 {
@@ -338,7 +344,8 @@ static int count_strings(const char *sql, const struct schema *s)
     return n;
 }
 
-/* A reading of P leaves out a clause, and its names are looked at before it is made. */
+/* Returns true if both interpretations have as many string literals as the query. P is exempt: its second
+ * interpretation drops a clause, and its names were checked when it was made. */
 static bool keeps_strings(const struct ambiguity *a, const struct schema *s, const struct schema *altered)
 {
     int n = a->record.kind == SIA_AGGREGATE || a->kind == AMBIGUITY_DELETED ? -1 : count_strings(a->record.original, s);
@@ -349,7 +356,7 @@ static bool keeps_strings(const struct ambiguity *a, const struct schema *s, con
     return true;
 }
 
-/* The second reading of J or P on the database as it is. */
+/* Runs the second interpretation of J or P on the unaltered database. */
 static void check_rows(enum ambiguity_fault *fault, const struct ambiguity *a, struct exec_db *db)
 {
     struct exec_result query = exec_run(db, a->record.original), reading = exec_run(db, a->direct);
@@ -362,7 +369,7 @@ static void check_rows(enum ambiguity_fault *fault, const struct ambiguity *a, s
     exec_result_release(&reading);
 }
 
-/* Whether SQLite takes the statement, which it need not run for that. */
+/* Returns true if SQLite compiles the statement. LIMIT 0 avoids running it. */
 static bool is_taken(struct exec_db *db, const char *sql)
 {
     struct strings text = { 0 };

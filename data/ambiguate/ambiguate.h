@@ -1,15 +1,15 @@
 /*
- * ambiguate.h - makes AmbiQT records (Bhaskar et al., EMNLP 2023) from questions with gold SQL, and edits of schemas.
+ * ambiguate.h - AmbiQT records (Bhaskar et al., EMNLP 2023) and schema edits from questions with gold SQL.
  *
- * Records are made from the parsed and resolved query: names are found by the grammar, and all other text of the query
- * stays.  A record that cannot be made right is left out and counted.
+ * Two generators make the records. ambiguate_resolved.h works on the parsed and resolved query: the grammar finds the
+ * names, and all other text of the query stays. ambiguate_published.h reproduces AmbiQT's own generator, which
+ * replaces words of text. This module holds the record, the parsed question and the checks that both generators share.
  *
- * AmbiQT's own generator works on words of text.  It is kept beside, its slips included where they show in the
- * published records, so that the published questions and dictionaries give the published records.  The one exception is
- * a HAVING clause in kind P, where the published file is that of a corrected generator.
+ * The schema edits train a tagger of question words (Wang et al., ACL 2023). One edit deletes a column that the query
+ * uses and the question mentions, so the question has no answer. The other edit puts two columns in its place.
  *
- * The edits are what a tagger of question words learns from (Wang et al., ACL 2023): a column that the query uses and
- * the question speaks of is deleted, so that nothing answers the question, or two others stand in its place.
+ * All strings of a record belong to struct ambiguities. A record that fails a check is rejected and counted by its
+ * fault.
  */
 #ifndef DATA_AMBIGUATE_AMBIGUATE_H
 #define DATA_AMBIGUATE_AMBIGUATE_H
@@ -22,100 +22,102 @@
 
 enum { AMBIGUITY_MAX_TABLES = 16, AMBIGUITY_MAX_STORED = 32 };
 
-/* What is made: AmbiQT's four under the numbers of enum sia_kind, the two edits, and questions that come with several
- * readings of their own. */
+/* The types that can be generated: AmbiQT's four with the numbers of enum sia_kind, the two schema edits, and questions
+ * whose input already lists several interpretations. */
 enum { AMBIGUITY_DELETED = SIA_KINDS, AMBIGUITY_REPLACED, AMBIGUITY_GIVEN, AMBIGUITY_KINDS };
-/* "C", "T", "J", "P", "D", "R", "A". */
+/* Returns the letter of a type: "C", "T", "J", "P", "D", "R" or "A". */
 const char *ambiguity_letter(int kind);
 
-/* Why a record is left out. */
+/* The reason for rejecting a record. */
 enum ambiguity_fault {
-    FAULT_UNREADABLE, /* the query is not understood */
-    FAULT_FORM,       /* the query has a form in which the element cannot be exchanged */
-    FAULT_NAME,       /* a new name means something else in the query or in the schema */
-    FAULT_KEY,        /* the table has no key of one column */
-    FAULT_SAME,       /* both readings have the same text */
-    FAULT_FAILS,      /* a reading does not run, or a query runs without the column */
-    FAULT_ROWS,       /* a reading gives other rows than the query */
+    FAULT_UNREADABLE, /* the parser or the resolver does not accept the query */
+    FAULT_FORM,       /* the form of the query does not allow an exchange of the element */
+    FAULT_NAME,       /* a new name has another meaning in the query or in the schema */
+    FAULT_KEY,        /* the table has no primary key of one column */
+    FAULT_SAME,       /* both interpretations have the same SQL text */
+    FAULT_FAILS,      /* an interpretation does not run, or the query runs without the deleted column */
+    FAULT_ROWS,       /* an interpretation returns other rows than the query */
     AMBIGUITY_FAULTS
 };
-/* In words, for a summary. */
+/* Returns the fault in words, for a summary. */
 const char *ambiguity_fault_text(enum ambiguity_fault fault);
 
-/* A record and what it needs beyond struct ambiqt_record.  Its strings belong to struct ambiguities. */
+/* A record with the fields that struct ambiqt_record lacks. struct ambiguities owns its strings. */
 struct ambiguity {
-    struct ambiqt_record record;  /* of D, R and A its kind is SIA_COLUMN; A has no readings here */
-    int kind;                     /* the letter's */
-    int question;                 /* its number in the input */
-    int schema;                   /* its number in the set */
+    struct ambiqt_record record;  /* D, R and A: its kind is SIA_COLUMN; A: its readings are the query */
+    int kind;                     /* SIA_COLUMN to SIA_AGGREGATE or AMBIGUITY_DELETED to AMBIGUITY_GIVEN */
+    int question;                 /* index in the input */
+    int schema;                   /* index in the schema set */
     struct synonym_pair synonyms; /* C, T, R */
-    /* P: tables in order of mention; what the new table stores of them: columns, "number", then aggregated columns */
+    /* P: the tables in order of mention. P: the contents of the new table: plain columns, "number", aggregated columns.
+     */
     const char *tables[AMBIGUITY_MAX_TABLES], *stored[AMBIGUITY_MAX_STORED];
     int n_tables, n_stored, n_plain;
-    bool number;    /* P: count(*) is among what is stored */
+    bool number;    /* P: the new table stores count(*) */
     bool one_table; /* P: the form of the published training file */
-    bool resolved;  /* made from the resolved query; failing records are left out */
-    /* Of J and P from a resolved query, else NULL: the rows of the new table as a SELECT; the second reading with that
-     * SELECT in the place of the table, which runs on the database as it is. */
+    bool resolved;  /* made from the resolved query; a record that fails is rejected */
+    /* J and P from a resolved query, else NULL: a SELECT for the rows of the new table, and the second interpretation
+     * with that SELECT in place of the table. The latter runs on the unaltered database. */
     const char *stored_rows, *direct;
 };
 
 struct ambiguities {
     struct ambiguity *items;
     int n, cap;
-    int left_out[AMBIGUITY_FAULTS];
+    int rejected[AMBIGUITY_FAULTS];
     struct strings text;
 };
 void ambiguities_release(struct ambiguities *a);
 
-/* A question while its records are made. */
+/* The input of the generators: one question with its schema and its SQL. */
 struct ambiguate_question {
     const struct schema *schema; /* every name in lower case */
     const char *db_id, *question;
     int number, schema_number;
-    bool resolved;             /* made from the resolved query, not by AmbiQT's generator */
-    char *sql;                 /* in normal form: of sql_edit.h, or AmbiQT's */
-    struct ambiqt_words words; /* of sql */
+    bool resolved;             /* use the resolved query instead of AmbiQT's generator */
+    char *sql;                 /* normalized: by sql_plain_text if resolved, else by ambiqt_normalize */
+    struct ambiqt_words words; /* the words of sql */
 };
 void ambiguate_question_init(struct ambiguate_question *q, const char *sql);
 void ambiguate_question_release(struct ambiguate_question *q);
 
-/* A new record of that kind with what the question gives; good until the next one. */
+/* Appends a record of this type, filled from the question. The pointer is valid until the next call. */
 struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_question *q, int kind);
-/* The words in one text, in normal form; out keeps it. */
+/* Joins the words and normalizes the text, which out keeps. */
 const char *ambiguity_join(struct ambiguities *out, const char *const *words, int n);
-/* The table's first primary key, or NULL. */
+/* Returns the name of the table's first primary key column, or NULL. */
 const char *ambiguity_key(const struct schema *s, int table);
-/* By the exact name. */
+/* Return the index of the table or column with exactly this name, or -1. */
 int ambiguity_table(const struct schema *s, const char *name);
 int ambiguity_column(const struct schema *s, int table, const char *name);
 
-/* A question's query, parsed and resolved; all is borrowed but the arena. */
+/* The parsed and resolved query of a question. It owns the arena and borrows the rest. */
 struct resolved_query {
     struct ambiguities *out;
     const struct ambiguate_question *q;
     struct arena arena;
     struct sql_query *query;
     struct sql_uses uses;
-    bool natural; /* it has a NATURAL join, whose columns no text names */
+    bool natural; /* the query has a NATURAL join, which compares columns without naming them */
 };
 
-/* -1 for a query that is not understood, which is counted as left out; either way the caller releases. */
+/* Parses and resolves the query. Returns -1 and counts a rejected record if that fails. The caller releases r in either
+ * case. */
 int resolved_query_init(struct resolved_query *r, struct ambiguities *out, const struct ambiguate_question *q);
 void resolved_query_release(struct resolved_query *r);
-/* Whether a word of the query, in quotes or not, is the name: neither a string in single quotes nor a function. */
+/* Returns true if a word of the query is this name, quoted or not. String literals and function names do not count. */
 bool resolved_query_says(const struct resolved_query *r, const char *name);
-/* Whether the source is the schema's table itself. */
+/* Returns true if the source is this table of the schema, not a CTE or a sub-query. */
 bool resolved_source_is(const struct sql_source *s, int table);
-void ambiguity_leave_out(struct ambiguities *out, enum ambiguity_fault fault);
-/* The text, which is freed; out keeps it. */
+void ambiguity_reject(struct ambiguities *out, enum ambiguity_fault fault);
+/* Keeps the text in out and frees the argument. */
 const char *ambiguity_take(struct ambiguities *out, char *text);
 
 /*
- * Checks the readings of a record: both run on empty tables of the altered schema, in which every word that was a
- * string or a name is so still.  Where there is a database, SQLite takes the query on it, the second reading of J gives
- * the query's rows, and that of P runs.  *fault says what is wrong, AMBIGUITY_FAULTS that nothing is.  s has every name
- * in lower case; path is that of the record's database or NULL.  -1 when statements cannot be run at all.
+ * Checks the interpretations of a record. Both must run on empty tables of the altered schema, and no name may turn
+ * into a string there, nor a string into a name. With a database, SQLite must accept the query; the second
+ * interpretation of J must return the query's rows, and the one of P must run. *fault is AMBIGUITY_FAULTS if all is
+ * well. s has lower-case names; path is the record's database or NULL. Returns -1 if no statement can be run at all.
  */
 int ambiguity_check(enum ambiguity_fault *fault, const struct ambiguity *a, const struct schema *s, const char *path,
                     struct error *err);

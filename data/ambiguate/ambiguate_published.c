@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A column of the SELECT list and the table it is of, both as the query says. */
+/* A column of the SELECT list and its table, both as written in the query. */
 struct use {
     const char *column, *table;
 };
@@ -19,7 +19,7 @@ struct uses {
     int n, cap;
 };
 
-/* What the alias before a word's dot stands for: the last definition counts, wherever in the query it is. */
+/* Returns the table of the alias before a word's dot. The last definition anywhere in the query counts. */
 static const char *table_of_alias(const struct ambiqt_words *w, const char *word)
 {
     for (int i = w->n - 2; i > 0; i--)
@@ -28,8 +28,8 @@ static const char *table_of_alias(const struct ambiqt_words *w, const char *word
     return NULL;
 }
 
-/* One piece of the SELECT list, from begin to end: the inside of its parenthesis, or all; its last word; without what
- * stands before a dot. */
+/* Compares one item of the SELECT list with a column. The item is the inside of its parentheses, or all of it; its last
+ * word counts, without the part before a dot. */
 static bool piece_is(const char *begin, const char *end, const char *column)
 {
     const char *open = memchr(begin, '(', (size_t)(end - begin));
@@ -48,7 +48,7 @@ static bool piece_is(const char *begin, const char *end, const char *column)
     return (size_t)(end - begin) == n && memcmp(begin, column, n) == 0;
 }
 
-/* Whether a piece of the text between the first "select" and the first "from" is that column. */
+/* Returns true if an item between the first "select" and the first "from" is this column. */
 static bool selects(const char *sql, const char *column)
 {
     const char *select = strstr(sql, "select"), *from = strstr(sql, "from");
@@ -87,8 +87,8 @@ static void find_uses(struct uses *u, const struct ambiguate_question *q, int fr
     }
 }
 
-/* The query with the column renamed.  A word without alias belongs to the table behind the first FROM as it reads by
- * then: a table called like the column is renamed too, and nothing behind it counts as its column any more. */
+/* Returns the query with the column renamed. A word without alias belongs to the table behind the first FROM. AmbiQT's
+ * mistake is kept: a table with the column's name is renamed too, and no later word then counts as its column. */
 static const char *rename_column(struct ambiguities *out, const struct ambiguate_question *q, int from,
                                  const struct use *use, const char *name)
 {
@@ -135,7 +135,7 @@ void ambiguate_columns(struct ambiguities *out, const struct ambiguate_question 
     free(uses.items);
 }
 
-/* A word between two others; the caller frees it. */
+/* Returns the word between two others. The caller frees it. */
 static char *between(const char *before, const char *word, const char *behind)
 {
     char *text = NULL;
@@ -151,7 +151,7 @@ static bool has(const char *sql, const char *table, const char *behind)
     return found;
 }
 
-/* Replaces the word between these two, in place of a string that it frees. */
+/* Replaces the table's name between these two texts. Frees the old string and returns the new one. */
 static char *rename_between(char *sql, const char *before, const char *table, const char *behind, const char *name)
 {
     char *old = between(before, table, behind), *by = between(before, name, behind);
@@ -163,7 +163,7 @@ static char *rename_between(char *sql, const char *before, const char *table, co
     return out;
 }
 
-/* Only directly behind one of these words, and before a space or parenthesis; the caller frees. */
+/* Renames a table directly behind one of these words and before a blank or parenthesis. The caller frees the result. */
 static char *rename_table(const char *sql, const char *table, const char *name)
 {
     static const char *const before[] = { "from ", "join ", "intersect ", "union ", "except " };
@@ -200,7 +200,8 @@ void ambiguate_tables(struct ambiguities *out, const struct ambiguate_question *
     }
 }
 
-/* The columns of the table among the words before its name, FROM too, but for its key; how many. */
+/* Lists the columns of the table among the words before its name, FROM included, except its key. Returns their number.
+ */
 static int candidates(int *columns, const struct ambiguate_question *q, int from, int table, const char *key)
 {
     int n = 0;
@@ -215,7 +216,7 @@ static int candidates(int *columns, const struct ambiguate_question *q, int from
     return n;
 }
 
-/* In every part of the query, nested ones too, the table becomes a join of both. */
+/* Replaces the table by a join of both tables in every part of the query, nested ones included. */
 static const char *join_both(struct ambiguities *out, const struct ambiguate_question *q, int table, int column,
                              const char *key)
 {
@@ -269,13 +270,13 @@ void ambiguate_joins(struct ambiguities *out, const struct ambiguate_question *q
 
 static const char *const functions[] = { "count", "avg", "sum", "min", "max" };
 
-/* The new table while the query is read. */
+/* The new table, filled while the query is read. */
 struct stored {
-    struct strings plain, aggregated; /* columns, in order of mention */
-    bool number;                      /* count(*) */
+    struct strings plain, aggregated; /* columns in order of mention */
+    bool number;                      /* has count(*) */
 };
 
-/* "avg(x)rest": how many letters the function has, 0 where there is none; x and what stands behind go to the rest. */
+/* Parses "avg(x)rest". Returns the length of the function's name, or 0 if there is none; sets x and the rest. */
 static size_t aggregate_of(const char *word, const char **inside, size_t *n_inside, const char **rest)
 {
     for (int i = 0; i < ARRAY_LEN(functions); i++) {
@@ -291,7 +292,7 @@ static size_t aggregate_of(const char *word, const char **inside, size_t *n_insi
     return 0;
 }
 
-/* What the new table has for a word: number, avg_x, or x without alias; NULL where it can have nothing. */
+/* Returns the new table's name for a word: number, avg_x, or x without its alias. NULL if the table cannot store it. */
 static const char *stored_name(struct ambiguities *out, struct stored *s, const char *word)
 {
     const char *inside, *rest;
@@ -308,7 +309,7 @@ static const char *stored_name(struct ambiguities *out, struct stored *s, const 
     return strings_printf(&out->text, "%.*s_%s%s", (int)n, word, column, rest);
 }
 
-/* One item of the SELECT list under its name in the new table; NULL where kind P does not take it. */
+/* Returns one item of the SELECT list under its name in the new table. NULL if type P does not support it. */
 static const char *select_item(struct ambiguities *out, struct stored *s, const char *item)
 {
     const char *inside, *rest = "";
@@ -325,7 +326,7 @@ static const char *select_item(struct ambiguities *out, struct stored *s, const 
     return name;
 }
 
-/* The whole SELECT list; NULL where kind P does not take it. */
+/* Returns the SELECT list of the new query. NULL if type P does not support it. */
 static const char *select_list(struct ambiguities *out, struct stored *s, const char *begin, const char *from)
 {
     const char *list = "";
@@ -342,7 +343,7 @@ static const char *select_list(struct ambiguities *out, struct stored *s, const 
     return list && *list ? list : NULL;
 }
 
-/* What stands behind WHERE or HAVING, up to the query's end, in terms of the new table; "" where there is neither. */
+/* Returns the text behind WHERE or HAVING up to the end, in names of the new table. "" without either clause. */
 static const char *condition(struct ambiguities *out, struct stored *s, const char *sql)
 {
     const char *where = strstr(sql, " where"), *having = strstr(sql, " having");
@@ -374,7 +375,7 @@ static bool taken(const char *sql)
            !(strstr(sql, " where ") && strstr(sql, " having "));
 }
 
-/* Every table that is mentioned, in that order. */
+/* Lists every mentioned table in order of mention. */
 static bool set_tables(struct ambiguity *a, const struct ambiguate_question *q)
 {
     for (int i = 0; i < q->words.n; i++) {
@@ -391,7 +392,7 @@ static bool set_tables(struct ambiguity *a, const struct ambiguate_question *q)
     return a->n_tables > 0;
 }
 
-/* Names of the new table's columns: of all aggregates but count. */
+/* Names the new table's columns: the plain ones, then sum, avg, min and max of each aggregated one. */
 static bool set_columns(struct ambiguities *out, struct ambiguity *a, const struct stored *s)
 {
     static const char *const stored_functions[] = { "sum", "avg", "min", "max" };
@@ -416,7 +417,7 @@ static bool set_columns(struct ambiguities *out, struct ambiguity *a, const stru
     return true;
 }
 
-/* Tables, then aggregated columns, joined by underscores. */
+/* Joins the tables and then the aggregated columns by underscores. */
 static const char *table_name(struct ambiguities *out, const struct ambiguity *a)
 {
     const char *name = a->tables[0];
@@ -465,7 +466,7 @@ static const char *const one_table_functions[] = { "max", "min", "avg", "sum" };
 
 static const char *const names[] = { "max", "min", "avg", "total" };
 
-/* "max(column)" or "max_column"; the caller frees it. */
+/* Formats "max(column)" or "max_column". The caller frees it. */
 static char *with_column(const char *before, const char *open, const char *column, const char *close)
 {
     char *text = NULL;
@@ -473,7 +474,7 @@ static char *with_column(const char *before, const char *open, const char *colum
     return text;
 }
 
-/* The text up to the first " from ", each aggregate of the column as the new table names it. */
+/* Returns the text before " from " with each aggregate of the column replaced by its name in the new table. */
 static char *select_stored(const char *sql, size_t n, const char *column)
 {
     char *list = strndup(sql, n);
@@ -509,7 +510,7 @@ static void add_one_table_record(struct ambiguities *out, const struct ambiguate
     free(list);
 }
 
-/* Whether the text before from has an aggregate of the column. */
+/* Returns true if the text before `from` has an aggregate of the column. */
 static bool has_aggregate(const char *sql, const char *from, const char *column)
 {
     for (int k = 0; k < ARRAY_LEN(one_table_functions); k++) {

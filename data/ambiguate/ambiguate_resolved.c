@@ -11,11 +11,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* A table while it is renamed in a resolved query. */
+/* The state of renaming a table in a resolved query. */
 struct table_renaming {
     struct sql_edits edits;
     int table;
-    const char *name; /* the new one */
+    const char *name; /* the new name */
 };
 
 static void rename_source(void *context, struct sql_source *s, struct sql_core *core)
@@ -27,7 +27,7 @@ static void rename_source(void *context, struct sql_source *s, struct sql_core *
         sql_edits_name(&n->edits, s->name.span, n->name);
 }
 
-/* A qualifier is the table's name where the table has no alias. */
+/* A qualifier is the table's name only if the table has no alias. */
 static void rename_qualifier(void *context, struct sql_expr *e, struct sql_core *core)
 {
     struct table_renaming *n = context;
@@ -77,7 +77,7 @@ static void add_resolved(struct resolved_query *r, int table, const struct synon
 
     for (int k = 0; k < 2; k++)
         if (schema_table_find(s, pair->names[k]) >= 0 || resolved_query_says(r, pair->names[k])) {
-            ambiguity_leave_out(r->out, FAULT_NAME);
+            ambiguity_reject(r->out, FAULT_NAME);
             return;
         }
     struct ambiguity *a = ambiguity_add(r->out, r->q, SIA_TABLE);
@@ -105,10 +105,10 @@ void resolved_tables(struct ambiguities *out, const struct ambiguate_question *q
 struct split_site {
     const struct sql_source *source;
     const struct sql_core *core;
-    int number; /* t1, t2 for 1; t3, t4 for 3 */
+    int number; /* the pair of aliases: 1 for t1 and t2, 3 for t3 and t4 */
 };
 
-/* A column of the table, and the SELECT in which it stands. */
+/* A use of a column of the table, with the SELECT that contains it. */
 struct split_use {
     const struct sql_expr *expr;
     const struct sql_core *core;
@@ -121,7 +121,7 @@ struct splitting {
     struct split_site *sites;
     struct split_use *uses;
     int n_sites, sites_cap, n_uses, uses_cap;
-    bool bad; /* the table stands in a join or under a star */
+    bool bad; /* the table stands in a join or under a star, so it cannot be split */
 };
 
 static void find_site(void *context, struct sql_source *s, struct sql_core *core)
@@ -137,7 +137,7 @@ static void find_site(void *context, struct sql_source *s, struct sql_core *core
     p->sites[p->n_sites++] = (struct split_site){ s, core, 1 };
 }
 
-/* In ORDER BY of a compound the names are those of the results. */
+/* ORDER BY of a compound names results, not columns, and has no core. */
 static void find_use(void *context, struct sql_expr *e, struct sql_core *core)
 {
     struct splitting *p = context;
@@ -149,7 +149,7 @@ static void find_use(void *context, struct sql_expr *e, struct sql_core *core)
         }
 }
 
-/* A SELECT within another may mean the outer one's rows: their aliases are then distinct. */
+/* A sub-query may refer to rows of the outer SELECT. All aliases must then be distinct. */
 static bool is_correlated(const struct splitting *p)
 {
     for (int i = 0; i < p->n_uses; i++)
@@ -164,7 +164,7 @@ static struct sql_span site_span(const struct sql_source *s)
     return (struct sql_span){ begin, s->alias.text ? s->alias.span.end : s->name.span.end };
 }
 
-/* Whether the token is rewritten. */
+/* Returns true if an edit replaces the token. */
 static bool is_rewritten(const struct splitting *p, const struct sql_token *t)
 {
     for (int i = 0; i < p->n_sites; i++) {
@@ -178,7 +178,7 @@ static bool is_rewritten(const struct splitting *p, const struct sql_token *t)
     return false;
 }
 
-/* The greatest number N of a word tN that stays in the query. */
+/* Returns the largest N of a remaining name tN, so that new aliases are unique. */
 static int last_alias(const struct splitting *p)
 {
     const char *sql = p->r.q->sql;
@@ -206,7 +206,7 @@ static void number_sites(struct splitting *p)
     }
 }
 
-/* Exchanges a table for the join of itself and the new table by the key. */
+/* Replaces a table by its join with the new table on the key. */
 static void join_site(const struct splitting *p, struct sql_edits *edits, const struct split_site *site,
                       const char *new_table)
 {
@@ -221,7 +221,7 @@ static void join_site(const struct splitting *p, struct sql_edits *edits, const 
                                  key));
 }
 
-/* The query that reads the column from the new table, which may be a SELECT in parentheses. */
+/* Returns the query that reads the column from the new table. new_table may be a SELECT in parentheses. */
 static const char *join_new_table(const struct splitting *p, const char *new_table)
 {
     struct sql_edits edits = { .sql = p->r.q->sql };
@@ -248,7 +248,7 @@ static void add_split(struct splitting *p)
     const char *new_table = strings_printf(text, "%s_%s", table, column);
 
     if (schema_table_find(s, new_table) >= 0 || resolved_query_says(&p->r, new_table)) {
-        ambiguity_leave_out(p->r.out, FAULT_NAME);
+        ambiguity_reject(p->r.out, FAULT_NAME);
         return;
     }
     struct ambiguity *a = ambiguity_add(p->r.out, p->r.q, SIA_JOIN);
@@ -262,7 +262,7 @@ static void add_split(struct splitting *p)
     a->direct = join_new_table(p, strings_printf(text, "(%s)", a->stored_rows));
 }
 
-/* The only column of the table's primary key, or -1. */
+/* Returns the only column of the table's primary key, or -1. */
 static int single_key(const struct schema *s, int table)
 {
     const struct schema_table *t = &s->tables[table];
@@ -276,7 +276,7 @@ static int single_key(const struct schema *s, int table)
     return n == 1 ? key : -1;
 }
 
-/* Distinct columns of the table that the outermost SELECT shows, but for its key; how many. */
+/* Lists the distinct columns of the table that the outermost SELECT shows, except its key. Returns their number. */
 static int shown_columns(int *columns, const struct splitting *p)
 {
     int n = 0;
@@ -305,7 +305,7 @@ static void split_columns(struct splitting *p, const int *columns, int n)
     for (int i = 0; i < n; i++) {
         p->column = columns[i];
         if (p->key < 0 || p->bad)
-            ambiguity_leave_out(p->r.out, p->key < 0 ? FAULT_KEY : FAULT_FORM);
+            ambiguity_reject(p->r.out, p->key < 0 ? FAULT_KEY : FAULT_FORM);
         else
             add_split(p);
     }
@@ -339,17 +339,17 @@ static const char *const train_names[] = { "total", "avg", "min", "max" };
 /* A column of the query. */
 struct stored_column {
     int column;
-    struct sql_span span; /* where the query first says it */
+    struct sql_span span; /* its first occurrence in the query */
 };
 
-/* The new table while the query is read. */
+/* The new table, filled while the query is read. */
 struct storing {
     struct resolved_query r;
     const struct sql_core *core;
-    struct sql_edits edits; /* every part as the new table names it */
+    struct sql_edits edits; /* replaces each part by its name in the new table */
     struct stored_column plain[AMBIGUITY_MAX_STORED], aggregated[AMBIGUITY_MAX_STORED];
     int n_plain, n_aggregated;
-    bool number, train; /* count(*) is stored; the form of the training file */
+    bool number, train; /* number: count(*) is stored; train: the form of the training file */
     bool bad;
     const char *new_table;
 };
@@ -359,7 +359,7 @@ static const char *column_name(const struct storing *s, int column)
     return s->r.q->schema->columns[column].name;
 }
 
-/* Adds a column unless it is there; another one of its name cannot stand beside it. */
+/* Adds a column once. Two columns of one name cannot stand in the new table. */
 static void keep_column(struct storing *s, struct stored_column *list, int *n, const struct sql_expr *e)
 {
     for (int i = 0; i < *n; i++) {
@@ -378,7 +378,7 @@ static bool is_base_column(const struct sql_expr *e)
     return e->kind == SQL_EXPR_COLUMN && e->column >= 0 && e->source && e->source->table >= 0;
 }
 
-/* The number of the stored function that the call is, or -1. */
+/* Returns the index of a storable function call, or -1. */
 static int function_of(const struct sql_expr *e)
 {
     int f = ARRAY_LEN(functions) - 1;
@@ -394,7 +394,7 @@ static bool counts_rows(const struct sql_expr *e)
     return e->star && !e->filter && !e->over && strcasecmp(e->name.text, "count") == 0;
 }
 
-/* max(x) as max_x, count(*) as number. */
+/* Stores a call: max(x) becomes max_x, count(*) becomes number. */
 static void store_call(struct storing *s, const struct sql_expr *e)
 {
     int f = function_of(e);
@@ -458,7 +458,7 @@ static void check_source(void *context, struct sql_source *source, struct sql_co
     s->bad = s->bad || source->kind != SQL_SOURCE_TABLE || source->cte || source->table < 0 || core != s->core;
 }
 
-/* One SELECT of base tables, not DISTINCT, with WHERE or HAVING at most. */
+/* Returns true for one SELECT of base tables without DISTINCT, with WHERE or HAVING but not both. */
 static bool has_form(struct storing *s)
 {
     struct sql_select *select = s->r.query->select;
@@ -471,7 +471,7 @@ static bool has_form(struct storing *s)
     return !s->bad;
 }
 
-/* All columns and aggregates of the query outside of FROM. */
+/* Reads all columns and aggregates of the query outside FROM. Returns false if type P does not support the query. */
 static bool read_query(struct storing *s)
 {
     const struct sql_tail *t = &s->r.query->select->tail;
@@ -489,7 +489,8 @@ static bool read_query(struct storing *s)
     return !s->bad && s->n_aggregated > 0;
 }
 
-/* The place of the first of some words outside of parentheses; behind: of what stands behind it. */
+/* Returns the offset of the first of these tokens outside parentheses, or of the token behind it. -1 if there is none.
+ */
 static int place_of(const char *sql, const int *kinds, int n_kinds, bool behind)
 {
     int n, depth = 0, at = -1;
@@ -508,8 +509,8 @@ static int place_of(const char *sql, const int *kinds, int n_kinds, bool behind)
 #define PLACE_OF(sql, behind, ...)                                                                                     \
     place_of(sql, (const int[]){ __VA_ARGS__ }, ARRAY_LEN(((const int[]){ __VA_ARGS__ })), behind)
 
-/* What stands behind FROM in the reading: the condition and what follows it; without one, the order and the limit,
- * since the new table has a row for each group. */
+/* Returns the text behind FROM in the second interpretation: the condition and all that follows it. Without a condition
+ * it is ORDER BY and LIMIT, since GROUP BY is already done in the new table. */
 static const char *tail_of(struct storing *s)
 {
     const char *sql = s->edits.sql, *word = "";
@@ -539,7 +540,7 @@ static const char *read_stored(struct storing *s, const char *from)
     return sql;
 }
 
-/* The query's own FROM clause. */
+/* Returns the query's own FROM clause. */
 static const char *from_clause(struct storing *s)
 {
     const char *sql = s->edits.sql;
@@ -553,7 +554,8 @@ static const char *from_clause(struct storing *s)
     return strings_printf(&s->r.out->text, "%.*s", end - begin, sql + begin);
 }
 
-/* "length, max(age) as max_age": a column as the query says it, and under its name. */
+/* Appends to a list such as "length, max(age) as max_age": an expression of the query under its name in the new table.
+ */
 static const char *append(struct storing *s, const char *list, const char *before, struct sql_span at, const char *name)
 {
     struct strings *text = &s->r.out->text;
@@ -575,7 +577,7 @@ static const char *append_aggregates(struct storing *s, const char *list)
     return list;
 }
 
-/* The rows of the new table; others: columns of the table that the query does not name. */
+/* Returns a SELECT for the rows of the new table. others: columns of the table that the query does not name. */
 static const char *stored_rows(struct storing *s, const char *others)
 {
     struct strings *text = &s->r.out->text;
@@ -593,7 +595,7 @@ static const char *stored_rows(struct storing *s, const char *others)
     return strings_printf(text, "select %s%s from %s%s", list, others, from_clause(s), groups);
 }
 
-/* No column of the new table stands twice, and its name means nothing else. */
+/* Returns true if no column of the new table occurs twice and its name is unused. */
 static bool names_are_free(const struct storing *s, const char *const *names, int n)
 {
     for (int i = 0; i < n; i++)
@@ -613,7 +615,7 @@ static void set_readings(struct storing *s, struct ambiguity *a, const char *oth
     a->direct = read_stored(s, strings_printf(text, "(%s)", a->stored_rows));
 }
 
-/* Tables in order of FROM. */
+/* Lists the tables in order of FROM. */
 static bool set_tables(struct storing *s, struct ambiguity *a)
 {
     const struct schema *schema = s->r.q->schema;
@@ -655,7 +657,7 @@ static bool set_columns(struct storing *s, struct ambiguity *a)
     return true;
 }
 
-/* The tables' names, then the aggregated columns', with underscores between. */
+/* Joins the names of the tables and of the aggregated columns by underscores. */
 static const char *table_name(struct storing *s, const struct ambiguity *a)
 {
     const char *name = a->tables[0];
@@ -667,11 +669,11 @@ static const char *table_name(struct storing *s, const struct ambiguity *a)
     return strings_keep(&s->r.out->text, name);
 }
 
-/* Takes the record back. */
-static void leave_out(struct storing *s, enum ambiguity_fault fault)
+/* Removes the newest record and counts its fault. */
+static void reject(struct storing *s, enum ambiguity_fault fault)
 {
     s->r.out->n--;
-    ambiguity_leave_out(s->r.out, fault);
+    ambiguity_reject(s->r.out, fault);
 }
 
 static void add_aggregates(struct storing *s)
@@ -680,12 +682,12 @@ static void add_aggregates(struct storing *s)
     struct ambiqt_record *r = &a->record;
 
     if (!set_tables(s, a) || !set_columns(s, a)) {
-        leave_out(s, FAULT_FORM);
+        reject(s, FAULT_FORM);
         return;
     }
     s->new_table = table_name(s, a);
     if (!names_are_free(s, r->new_columns, r->n_new_columns)) {
-        leave_out(s, FAULT_NAME);
+        reject(s, FAULT_NAME);
         return;
     }
     r->table = a->tables[0];
@@ -695,7 +697,7 @@ static void add_aggregates(struct storing *s)
     set_readings(s, a, "");
 }
 
-/* Whether the query computes anything that a new table could store. */
+/* Returns true if the query computes an aggregate that a table could store. */
 static bool computes(const struct resolved_query *r)
 {
     bool found = false;
@@ -720,7 +722,7 @@ void resolved_aggregates(struct ambiguities *out, const struct ambiguate_questio
         if (read_query(&s))
             add_aggregates(&s);
         else if (computes(&s.r))
-            ambiguity_leave_out(out, FAULT_FORM);
+            ambiguity_reject(out, FAULT_FORM);
     }
     storing_release(&s);
 }
@@ -742,7 +744,7 @@ static const char *other_columns(struct storing *s)
     return list;
 }
 
-/* One aggregated column of one table, which the query does not name outside of the aggregates. */
+/* Returns true for one aggregated column of one table that the query does not name outside the aggregates. */
 static bool is_of_one_column(const struct storing *s)
 {
     bool one = s->n_aggregated == 1 && !s->core->from->next;
@@ -770,7 +772,7 @@ static void add_one_table(struct storing *s)
     if (names_are_free(s, r->new_columns, r->n_new_columns))
         set_readings(s, a, other_columns(s));
     else
-        leave_out(s, FAULT_NAME);
+        reject(s, FAULT_NAME);
 }
 
 void resolved_one_table(struct ambiguities *out, const struct ambiguate_question *q)
@@ -780,19 +782,18 @@ void resolved_one_table(struct ambiguities *out, const struct ambiguate_question
     if (resolved_query_init(&s.r, out, q) == 0) {
         if (!read_query(&s) || !is_of_one_column(&s) || s.n_plain == AMBIGUITY_MAX_STORED) {
             if (computes(&s.r))
-                ambiguity_leave_out(out, FAULT_FORM);
+                ambiguity_reject(out, FAULT_FORM);
         } else if (!ambiguity_key(q->schema, s.core->from->table))
-            ambiguity_leave_out(out, FAULT_KEY);
+            ambiguity_reject(out, FAULT_KEY);
         else
             add_one_table(&s);
     }
     storing_release(&s);
 }
 
-/* Kinds D, R and C from the resolved query: a column that the query uses is deleted, or two others
- * stand in its place. */
+/* Schema edits D and R, and type C: a column of the query is deleted, or two others replace it. */
 
-/* What tells two columns of one meaning apart, by the type of the column that they replace. */
+/* Pairs of modifiers that distinguish two columns of one meaning, by the type of the replaced column. */
 static const char *const modifiers[][2] = {
     { "primary", "secondary" },  { "former", "current" }, { "official", "common" }, { "original", "revised" },
     { "estimated", "reported" }, { "planned", "actual" }, { "minimum", "maximum" }, { "earliest", "latest" },
@@ -805,11 +806,11 @@ static const struct {
     [COLUMN_BOOLEAN] = { 3, 3 }, [COLUMN_OTHERS] = { 0, 4 },
 };
 
-/* A question's query and the question's words. */
+/* A resolved query with the element mentions of its question. */
 struct understood_query {
     struct resolved_query r;
     float *mentions; /* [elements][ELEMENT_MENTIONS] */
-    bool *asked;     /* by column: used for more than a join */
+    bool *asked;     /* [columns] used outside join conditions */
 };
 
 static bool understand(struct understood_query *e, struct ambiguities *out, const struct ambiguate_question *q)
@@ -842,8 +843,8 @@ static const float *mention_of(const struct understood_query *e, int c)
     return e->mentions + (e->r.q->schema->n_tables + c) * ELEMENT_MENTIONS;
 }
 
-/* Where the name of the column stands in a use of it, behind an alias or within quotes; NULL when it is used by *, by
- * an alias of its own, or by a word that another column is meant by too. */
+/* Returns the place of the column's name in this use, behind an alias or within quotes. NULL if the use is *, a
+ * result's alias or a word that also means another column. */
 static const char *name_in(const struct understood_query *e, const struct sql_use *u)
 {
     const char *name = e->r.q->schema->columns[u->column].name, *end = e->r.q->sql + u->end;
@@ -865,7 +866,7 @@ static bool by_name(const struct understood_query *e, int c)
     return good;
 }
 
-/* The column is no key, the question says a word of its name, and every use is by its name. */
+/* Returns true if the column is no key, the question mentions it, and every use names it. */
 static bool editable(const struct understood_query *e, int c)
 {
     return e->asked[c] && mention_of(e, c)[ELEMENT_ANY] > 0 && !schema_column_is_key(e->r.q->schema, c) &&
@@ -893,14 +894,14 @@ void ambiguate_deleted(struct ambiguities *out, const struct ambiguate_question 
     editing_release(&e);
 }
 
-/* A column while it is renamed, or what stands in the way of it. */
+/* The state of renaming a column, with the conflicts that were found. */
 struct renaming {
     const struct understood_query *e;
     struct sql_edits *edits;
     int column;
-    const char *name; /* the new one */
-    bool aliased;     /* a result or a column of a CTE has the old name as its own */
-    bool captured;    /* the new name, without a qualifier, is that of another table too */
+    const char *name; /* the new name */
+    bool aliased;     /* a result or a column of a CTE has the old name as its alias */
+    bool captured;    /* another table has the new name, and it stands there without a qualifier */
 };
 
 static bool names_column(const struct renaming *n, const struct sql_expr *e)
@@ -918,7 +919,7 @@ static void rename_expr(void *context, struct sql_expr *e, struct sql_core *core
         sql_edits_name(n->edits, e->name.span, n->name);
 }
 
-/* The query with the column renamed; out keeps it. */
+/* Returns the query with the column renamed. out keeps it. */
 static const char *rename_column(const struct understood_query *e, int c, const char *name)
 {
     struct sql_edits edits = { .sql = e->r.q->sql };
@@ -948,7 +949,7 @@ static void note_cte(void *context, struct sql_cte *c)
         n->aliased = n->aliased || strcasecmp(name->text, n->name) == 0;
 }
 
-/* Whether a result goes by the column's name where it may be another value's. */
+/* Returns true if an alias has the column's name, so that the name may mean another value. */
 static bool is_aliased(const struct understood_query *e, int c)
 {
     struct renaming n = { .e = e, .column = c, .name = e->r.q->schema->columns[c].name };
@@ -970,7 +971,7 @@ static void note_capture(void *context, struct sql_expr *e, struct sql_core *cor
         n->captured = schema_column_find(s, n->e->r.uses.list[i].table, n->name) >= 0;
 }
 
-/* Whether the new name means the new column wherever the old one stands. */
+/* Returns true if the new name means the new column wherever the old name stands. */
 static bool is_free(const struct understood_query *e, int c, const char *name)
 {
     struct renaming n = { .e = e, .column = c, .name = name };
@@ -981,7 +982,7 @@ static bool is_free(const struct understood_query *e, int c, const char *name)
     return !n.captured && schema_column_find(s, s->columns[c].table, name) < 0 && !resolved_query_says(&e->r, name);
 }
 
-/* Whether the question has the word. */
+/* Returns true if the question contains the word. */
 static bool question_says(const char *question, const char *word)
 {
     enum { MOST = 512 };
@@ -993,8 +994,7 @@ static bool question_says(const char *question, const char *word)
     return n > 0;
 }
 
-/* Two names for the column that its table does not have and of which the question does not say what tells them apart.
- */
+/* Finds two names that the table does not have. The question must not contain the modifier of either name. */
 static bool find_names(struct understood_query *e, struct synonym_pair *pair, int c)
 {
     const struct schema_column *column = &e->r.q->schema->columns[c];
@@ -1027,19 +1027,19 @@ static void add_renamed(struct understood_query *e, int kind, int c, const struc
     }
 }
 
-/* SQLite passes a column of this name on from a sub-query without its name. */
+/* SQLite drops the name of a column called "true" or "false" when it passes a sub-query on. */
 static bool is_truth(const char *name)
 {
     return strcasecmp(name, "true") == 0 || strcasecmp(name, "false") == 0;
 }
 
-/* The column can be renamed; else the record is left out. */
+/* Returns true if the column can be renamed. Otherwise it counts a rejected record. */
 static bool renamable(const struct understood_query *e, int c)
 {
     bool good = !e->r.natural && by_name(e, c) && !is_aliased(e, c) && !is_truth(e->r.q->schema->columns[c].name);
 
     if (!good)
-        ambiguity_leave_out(e->r.out, FAULT_FORM);
+        ambiguity_reject(e->r.out, FAULT_FORM);
     return good;
 }
 
@@ -1055,7 +1055,7 @@ void ambiguate_replaced(struct ambiguities *out, const struct ambiguate_question
     editing_release(&e);
 }
 
-/* The outermost SELECT names the column: a star does not. */
+/* Returns true if the outermost SELECT names the column. A star does not count. */
 static bool selected(const struct understood_query *e, int c)
 {
     bool found = false;
@@ -1082,7 +1082,7 @@ void resolved_columns(struct ambiguities *out, const struct ambiguate_question *
             if (is_free(&e, c, pair.names[0]) && is_free(&e, c, pair.names[1]))
                 add_renamed(&e, SIA_COLUMN, c, &pair);
             else
-                ambiguity_leave_out(out, FAULT_NAME);
+                ambiguity_reject(out, FAULT_NAME);
         }
     editing_release(&e);
 }

@@ -1,23 +1,26 @@
 /*
- * ambiguate_resolved.h - records and edits from the resolved query.
+ * ambiguate_resolved.h - AmbiQT's types and schema edits from the parsed and resolved query.
+ *
+ * Each function appends the question's records of one type, possibly none. A query that does not parse or resolve
+ * gives no record and counts as FAULT_UNREADABLE.
  */
 #ifndef DATA_AMBIGUATE_AMBIGUATE_RESOLVED_H
 #define DATA_AMBIGUATE_AMBIGUATE_RESOLVED_H
 
 #include "data/ambiguate/ambiguate.h"
 
-/* The same from the resolved query. */
+/* Types C and T: two columns or two tables with the two synonyms as names. */
 void resolved_columns(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
 void resolved_tables(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
-/* In every SELECT, the table becomes a join of both parts by its key of one column. */
+/* Type J: in every SELECT, the table becomes a join of both parts by its primary key of one column. */
 void resolved_joins(struct ambiguities *out, const struct ambiguate_question *q);
-/* The new table stores no count of values. */
+/* Type P. The new table stores no count of values. */
 void resolved_aggregates(struct ambiguities *out, const struct ambiguate_question *q);
 void resolved_one_table(struct ambiguities *out, const struct ambiguate_question *q);
 
-/* The edits: a record for each such column that is no key and that the query uses by its name, not by * or an alias
- * alone.  A query that is not understood has none; nor has, for D, a column whose words in the question another element
- * has too. */
+/* The schema edits D and R: a record for each column of the query that is no key and that the question mentions. The
+ * query must name the column; * or an alias alone do not count. D skips a column if another element matches the same
+ * words of the question. */
 void ambiguate_deleted(struct ambiguities *out, const struct ambiguate_question *q);
 void ambiguate_replaced(struct ambiguities *out, const struct ambiguate_question *q);
 

@@ -20,15 +20,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Both texts are the caller's to free.  s has every name in lower case; values may be NULL: then the parentheses are
- * empty. */
+/* The altered schema of a record as one line of text, with sample values and without them: "table : column (v1, v2,
+ * v3), column (...) | table : ...". The columns of each table are in random order; for T and P the tables are too. The
+ * form without values is the other one with all text between parentheses removed. As in the published strings, this
+ * leaves blanks before commas and parts of values that contain parentheses. The caller frees both texts. s has
+ * lower-case names. values may be NULL: the parentheses are then empty. */
 struct schema_texts {
     char *with_content, *without_content;
 };
 
-/* The schema texts of a file of AmbiQT records, to be used in place of ours. */
+/* The schema texts of a published file of AmbiQT records, used instead of generated texts. */
 struct published_texts {
-    json_t *by_key; /* arrays of records of one question and both readings, in file order */
+    json_t *by_key; /* lists of records with the same question and interpretations, in file order */
     int used;
 };
 
@@ -46,7 +49,7 @@ struct schema_renderer {
     const struct column_values *values;
     struct rng *rng;
     struct element_texts tables;
-    char *sample; /* J: what the split column shows in its own table */
+    char *sample; /* J: the sample values of the split column in its own table */
 };
 
 static void add(struct element_texts *t, char *text)
@@ -68,7 +71,7 @@ static void release(struct element_texts *t)
     *t = (struct element_texts){ 0 };
 }
 
-/* The caller frees it. */
+/* The caller frees the result. */
 static char *join(const struct element_texts *t, const char *between)
 {
     char *text = NULL;
@@ -82,7 +85,8 @@ static char *join(const struct element_texts *t, const char *between)
     return text;
 }
 
-/* All values of a column when they are three at most, else three drawn with replacement; the caller frees. */
+/* Returns three random sample values (drawn with replacement), or all if there are at most three. The caller frees the
+ * text. */
 static char *sample(const struct schema_renderer *r, int column)
 {
     const char *shown[MAX_SAMPLES] = { "", "", "" };
@@ -105,7 +109,7 @@ static char *column_text(const char *name, const char *values)
     return text;
 }
 
-/* Takes the columns. */
+/* Takes ownership of the columns. */
 static void add_table(struct schema_renderer *r, const char *name, struct element_texts *columns)
 {
     char *list = join(columns, ", "), *text = NULL;
@@ -115,7 +119,7 @@ static void add_table(struct schema_renderer *r, const char *name, struct elemen
     release(columns);
 }
 
-/* Column c as it stands in the altered schema: C and R have both names with the same sample, D has none. */
+/* Adds column c of the altered schema. C and R have both names with the same sample; D has none. */
 static void add_column(struct schema_renderer *r, struct element_texts *columns, int c)
 {
     const struct ambiqt_record *record = &r->a->record;
@@ -137,7 +141,7 @@ static void add_column(struct schema_renderer *r, struct element_texts *columns,
         free(values);
 }
 
-/* J: the new table stands right behind its parent. */
+/* J: the new table follows its parent. */
 static void add_split_table(struct schema_renderer *r, int table)
 {
     const struct ambiqt_record *record = &r->a->record;
@@ -151,7 +155,7 @@ static void add_split_table(struct schema_renderer *r, int table)
     free(keys);
 }
 
-/* The column of that name in the first of the record's tables that has it, or -1. */
+/* Returns the column of that name in the first of the record's tables that has it, or -1. */
 static int source_column(const struct schema_renderer *r, const char *name)
 {
     for (int i = 0; i < r->a->n_tables; i++) {
@@ -180,7 +184,7 @@ static void add_number(struct schema_renderer *r, struct element_texts *columns)
     add_copy(columns, text);
 }
 
-/* P, older form: the table's other columns stand in the new one too. */
+/* P in the form of the training file: the new table has the table's other columns too. */
 static void add_other_columns(struct schema_renderer *r, struct element_texts *columns)
 {
     int t = ambiguity_table(r->s, r->a->record.table);
@@ -216,7 +220,7 @@ static void add_aggregate_table(struct schema_renderer *r)
     add_table(r, a->record.new_table, &columns);
 }
 
-/* T: both copies show the same, at the end; the table itself does not stand any more. */
+/* T: both copies show the same values and replace the table. */
 static void add_doubled_table(struct schema_renderer *r, struct element_texts *columns)
 {
     char *list = join(columns, ", ");
@@ -255,7 +259,8 @@ static void add_tables(struct schema_renderer *r)
         add_aggregate_table(r);
 }
 
-/* Characters from a "(" to the next ")" go, with a single flag: a ")" inside a value ends it. */
+/* Removes the text between each "(" and the next ")". A ")" inside a value ends the removal, as in the published
+ * strings. */
 static char *without_parentheses(const char *s)
 {
     char *out = xstrdup(s), *to = out;
@@ -317,7 +322,7 @@ static json_t *strings_array(const char *const *items, int n)
     return array;
 }
 
-/* {key: value}; takes value. */
+/* Returns {key: value} and takes ownership of value. */
 static json_t *map(const char *key, json_t *value)
 {
     json_t *o = json_object();
@@ -363,7 +368,7 @@ static void set_alteration(json_t *o, const struct ambiguity *a, const struct sc
         set_aggregates(o, a, s);
 }
 
-/* A question's own readings: query1, query2 and so on, and what each of them means in words. */
+/* Copies the interpretations of the input: query1, query2 and so on, and their texts. */
 static void set_given(json_t *o, const json_t *question)
 {
     const json_t *golds = json_object_get(question, "golds");
@@ -394,9 +399,8 @@ static void set_readings(json_t *o, const struct ambiguity *a, const json_t *que
     set_alteration(o, a, s);
 }
 
-/* Every field of the published form in question's words and ours; the caller owns the reference.  `question` is the
- * input record: its parse, tokens and evidence are taken over when it has them.  number counts the records of this
- * kind. */
+/* Returns the record with every field of the published form and of ambit. The caller owns the reference. `question` is
+ * the input record: its parse, tokens and evidence are copied if present. number counts the records of this type. */
 static json_t *ambiguate_record(const struct ambiguity *a, int number, const json_t *question, const struct schema *s,
                                 const struct schema_texts *texts)
 {
@@ -419,7 +423,7 @@ static json_t *ambiguate_record(const struct ambiguity *a, int number, const jso
     return o;
 }
 
-/* What tells a record apart from those of other questions; the caller frees it.  NULL when a field is missing. */
+/* Returns a key of the question and both interpretations, or NULL if a field is missing. The caller frees it. */
 static char *key_of(const json_t *record)
 {
     static const char *const fields[] = { "db_id", "question", "query1", "query2" };
@@ -462,7 +466,7 @@ static int published_texts_read(struct published_texts *p, const char *path, str
     return records_each_as_is(path, RECORDS_AUTO, add_published, p, err);
 }
 
-/* Gives the record the texts of the file's next record with the same question and readings, byte for byte. */
+/* Copies the texts of the file's next record with the same question and interpretations, byte for byte. */
 static void published_texts_apply(struct published_texts *p, json_t *record)
 {
     static const char *const texts[] = { "schema_with_content", "schema_without_content" };
@@ -483,7 +487,7 @@ static void published_texts_release(struct published_texts *p)
     *p = (struct published_texts){ 0 };
 }
 
-/* The caller frees it. */
+/* The caller frees the result. */
 static char *lower(const char *name)
 {
     char *s = xstrdup(name);
@@ -515,7 +519,7 @@ static void make_lower(struct schema *out, const struct schema *s)
     schema_build_finish(&b, out);
 }
 
-/* The schema with that number, every name in lower case; it belongs to in. */
+/* Returns a schema with lower-case names. `in` owns it. */
 static const struct schema *ambiguate_lower(struct ambiguate_input *in, int number)
 {
     struct schema *s = &in->lower[number];
@@ -524,7 +528,7 @@ static const struct schema *ambiguate_lower(struct ambiguate_input *in, int numb
     return s;
 }
 
-/* One schema for each database that a question is about. */
+/* Reads the schema of each database that a question refers to. */
 static int read_schemas(struct ambiguate_input *in, struct error *err)
 {
     json_t *record;
@@ -541,7 +545,7 @@ static int read_schemas(struct ambiguate_input *in, struct error *err)
         free(path);
         if (rc == 0) {
             rc = schema_set_add(&in->schemas, one.schemas, err);
-            one.n = 0; /* handed over */
+            one.n = 0; /* the set owns the schema now */
         }
         schema_set_close(&one);
         if (rc)
@@ -550,7 +554,7 @@ static int read_schemas(struct ambiguate_input *in, struct error *err)
     return 0;
 }
 
-/* A record_fn: a question as a row has it.  Schemas that were read before must have its database's. */
+/* A record_fn that adds a question. If schemas were read before, its database must be among them. */
 static int read_question(void *input, json_t *row, const char *where, struct error *err)
 {
     struct ambiguate_input *in = input;
@@ -563,7 +567,8 @@ static int read_question(void *input, json_t *row, const char *where, struct err
     if (!question)
         return -1;
     if (in->schemas.n && !schema_find(&in->schemas, db_id)) {
-        error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": no schema \"%s\"", where, db_id);
+        error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": expected a database with a schema, got \"%s\"", where,
+                  db_id);
         json_decref(question);
         return -1;
     }
@@ -598,7 +603,7 @@ void ambiguate_input_release(struct ambiguate_input *in)
     *in = (struct ambiguate_input){ 0 };
 }
 
-/* Leaves out those whose element is of a view or a virtual table, of which none can stand twice. */
+/* Removes records about views and virtual tables, which cannot be duplicated. */
 static void keep_stored(struct ambiguities *out, int from, const struct schema *s, bool resolved)
 {
     int n = from;
@@ -609,7 +614,7 @@ static void keep_stored(struct ambiguities *out, int from, const struct schema *
         if (t < 0 || schema_table_is_stored(s, t))
             out->items[n++] = out->items[i];
         else if (resolved)
-            ambiguity_leave_out(out, FAULT_FORM);
+            ambiguity_reject(out, FAULT_FORM);
     }
     out->n = n;
 }
@@ -643,7 +648,7 @@ static void make_one(struct ambiguities *out, struct ambiguate_input *in, const 
     }
 }
 
-/* Appends the records of one kind (below AMBIGUITY_KINDS), in order of the questions. */
+/* Appends the records of one type (less than AMBIGUITY_KINDS) in order of the questions. */
 static int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, int kind, struct error *err)
 {
     json_t *record;
@@ -652,10 +657,13 @@ static int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, i
     json_array_foreach(in->questions, i, record)
     {
         const char *db_id = json_string_value(json_object_get(record, "db_id"));
-        const char *query = json_string_value(json_object_get(record, "query")); /* NULL: it has several */
+        const char *query =
+            json_string_value(json_object_get(record, "query")); /* NULL if the question has several interpretations */
         const struct schema *s = schema_find(&in->schemas, db_id);
         if (!s)
-            return error_set(err, EXIT_CODE_DATA, "question %zu: field \"db_id\": no schema \"%s\"", i + 1, db_id);
+            return error_set(err, EXIT_CODE_DATA,
+                             "question %zu: field \"db_id\": expected a database with a schema, got \"%s\"", i + 1,
+                             db_id);
         if ((query == NULL) != (kind == AMBIGUITY_GIVEN))
             continue;
         struct ambiguate_question q = { .db_id = db_id,
@@ -674,11 +682,11 @@ static int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, i
     return 0;
 }
 
-/* All that one record after the other needs. */
+/* The state of writing the records of all types. */
 struct record_writer {
     struct ambiguate_input *in;
     const struct ambiguate_options *o;
-    struct column_values *values; /* by schema; read when first asked for */
+    struct column_values *values; /* [schemas.n] read on first use */
     struct published_texts published;
     struct materialiser *materialiser;
     struct out_file out;
@@ -706,8 +714,8 @@ static void finish(struct record_writer *w)
     out_file_abort(&w->out);
 }
 
-/* The values of the record's database, NULL without databases or when this one is missing, which `missing` then says.
- */
+/* Finds the values of the record's database. *values is NULL without databases or if this one is missing; `missing`
+ * then holds the message. */
 static int find_values(const struct column_values **values, struct error *missing, struct record_writer *w,
                        const struct ambiguity *a, struct error *err)
 {
@@ -726,7 +734,7 @@ static int find_values(const struct column_values **values, struct error *missin
     return rc;
 }
 
-/* A place of its own in the sequence of random numbers, so that a record's do not depend on the other kinds. */
+/* Returns a random stream of the record's own, so that it does not depend on the other types. */
 static struct rng record_rng(const struct ambiguate_options *o, int kind, int number)
 {
     return (struct rng){ o->seed, (uint64_t)kind << 56 | (uint64_t)number << 24 };
@@ -743,7 +751,7 @@ static void set_materialised(json_t *record, const struct materialised *m, bool 
         json_object_set_new(record, "coincide", json_boolean(m->state == MATERIALISED_COINCIDE));
 }
 
-/* The fault of a materialised record of the resolved query; AMBIGUITY_FAULTS means that it has none. */
+/* Returns the fault of an altered database, or AMBIGUITY_FAULTS if it has none. */
 static enum ambiguity_fault fault_of(const struct materialised *m)
 {
     if (m->state == MATERIALISED_FAILED)
@@ -761,7 +769,7 @@ static void set_filter(json_t *record, struct ambiguate_counts *counts, const st
     json_object_set_new(record, "published_filter", json_string(why ? why : "kept"));
 }
 
-/* *fault tells why a record must be left out. */
+/* *fault is the reason to reject the record, or AMBIGUITY_FAULTS. */
 static int add_database(struct record_writer *w, struct ambiguate_counts *counts, json_t *record,
                         const struct ambiguity *a, enum ambiguity_fault *fault, struct error *err)
 {
@@ -783,7 +791,7 @@ static int add_database(struct record_writer *w, struct ambiguate_counts *counts
     return 0;
 }
 
-/* The record as JSON; the caller owns the reference. */
+/* Returns the record as JSON. The caller owns the reference. */
 static json_t *make_record(struct record_writer *w, const struct ambiguate_counts *counts, const struct ambiguity *a,
                            const struct column_values *values)
 {
@@ -800,7 +808,7 @@ static json_t *make_record(struct record_writer *w, const struct ambiguate_count
     return record;
 }
 
-/* Whether the record is right, as far as it can be seen before its database is made. */
+/* Runs the checks that need no altered database. */
 static int check(struct record_writer *w, enum ambiguity_fault *fault, const struct ambiguity *a, bool has_database,
                  struct error *err)
 {
@@ -829,7 +837,7 @@ static int write_checked(struct record_writer *w, struct ambiguate_counts *count
         counts->without_database += missing->code != 0;
         rc = json_write_line(&w->out, record, err);
     } else if (rc == 0)
-        counts->left_out[fault]++;
+        counts->rejected[fault]++;
     json_decref(record);
     return rc;
 }
@@ -845,7 +853,7 @@ static int write_record(struct record_writer *w, struct ambiguate_counts *counts
         return -1;
     if (fault == AMBIGUITY_FAULTS)
         return write_checked(w, counts, a, values, &missing, err);
-    counts->left_out[fault]++;
+    counts->rejected[fault]++;
     return 0;
 }
 
@@ -854,7 +862,7 @@ static int write_kind(struct record_writer *w, struct ambiguate_counts *counts, 
     struct ambiguities made = { 0 };
     int before = w->published.used, rc = ambiguate_make(&made, w->in, kind, err);
 
-    memcpy(counts->left_out, made.left_out, sizeof counts->left_out);
+    memcpy(counts->rejected, made.rejected, sizeof counts->rejected);
     for (int i = 0; i < made.n && rc == 0; i++)
         rc = write_record(w, counts, &made.items[i], err);
     counts->kept_texts = w->published.used - before;

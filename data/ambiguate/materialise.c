@@ -17,7 +17,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* How the second alternative of C and T differs from the first. */
+/* The two ways to fill the second alternative of C and T. */
 enum second_values { SECOND_OF_OTHER_ROWS, SECOND_CHANGED, SECOND_WAYS };
 
 struct target {
@@ -27,25 +27,26 @@ struct target {
     struct strings text;
 };
 
-/* A column as PRAGMA pragma_table_info tells of it. */
+/* A column as described by PRAGMA table_info. */
 struct target_column {
     const char *name, *type;
-    const char *collation; /* "BINARY" unless declared otherwise */
-    const char *standard;  /* the DEFAULT expression, or NULL */
+    const char *collation;     /* "BINARY" unless declared otherwise */
+    const char *default_value; /* the DEFAULT expression, or NULL */
     bool not_null;
-    int primary; /* place in the primary key from 1, or 0 */
+    int primary; /* position in the primary key from 1, or 0 */
 };
 
 enum { TARGET_MAX_COLUMNS = 512 };
 
-/* Statements on the database that is altered. */
+/* Statements on the altered database. */
 
 static int failed(const struct target *t, struct error *err)
 {
     return error_set(err, EXIT_CODE_DATA, "%s: %s", t->path, sqlite3_errmsg(t->db));
 }
 
-/* Runs statements made as sqlite3_mprintf does (%w inside double quotes, %Q for a value).  -1 with SQLite's words. */
+/* Formats as sqlite3_mprintf does (%w inside double quotes, %Q for a value) and runs the statements. Returns -1 with
+ * SQLite's message. */
 static int target_run(struct target *t, struct error *err, const char *fmt, ...)
 {
     va_list args;
@@ -59,8 +60,8 @@ static int target_run(struct target *t, struct error *err, const char *fmt, ...)
     return rc == SQLITE_OK ? 0 : failed(t, err);
 }
 
-/* Opens path; with create it must not hold a database yet.  Triggers and whatever else a stranger's file might do are
- * off. */
+/* Opens path. With create, the file must not hold a database yet. Triggers and other features of untrusted files are
+ * disabled. */
 static int target_open(struct target *t, const char *path, bool create, uint64_t seed, struct error *err)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
@@ -81,7 +82,7 @@ static void target_close(struct target *t)
     *t = (struct target){ 0 };
 }
 
-/* The first value of a query's first row as text that t keeps; NULL without a row. */
+/* Returns the first value of the first row as text that t keeps, or NULL without a row. */
 static const char *target_value(struct target *t, const char *fmt, ...)
 {
     const char *value = NULL;
@@ -101,14 +102,14 @@ static const char *target_value(struct target *t, const char *fmt, ...)
     return value;
 }
 
-/* A declared type that is words and numbers; whatever else a stranger's file has there counts as none. */
+/* Returns a declared type of words and numbers. Any other text of an untrusted file counts as no type. */
 static const char *plain_type(const char *type)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ (),+-";
     return strspn(type, plain) == strlen(type) ? type : "";
 }
 
-/* The collation of a column, which t keeps. */
+/* Returns the collation of a column. t keeps it. */
 static const char *collation_of(struct target *t, const char *database, const char *table, const char *column)
 {
     const char *type = NULL, *collation = NULL;
@@ -119,7 +120,8 @@ static const char *collation_of(struct target *t, const char *database, const ch
     return strings_keep(&t->text, rc == SQLITE_OK && collation ? collation : "BINARY");
 }
 
-/* The columns of a table of the database or of an attached one; t keeps them.  Their number, 0 without such a table. */
+/* Lists the columns of a table of this database or of an attached one. t keeps them. Returns their number, or 0 if
+ * there is no such table. */
 static int target_columns(struct target *t, struct target_column *columns, int max, const char *database,
                           const char *table)
 {
@@ -136,7 +138,7 @@ static int target_columns(struct target *t, struct target_column *columns, int m
                 .name = strings_keep(&t->text, (const char *)sqlite3_column_text(stmt, 0)),
                 .type = strings_keep(&t->text, plain_type((const char *)sqlite3_column_text(stmt, 1))),
                 .collation = collation_of(t, database, table, (const char *)sqlite3_column_text(stmt, 0)),
-                .standard = standard ? strings_keep(&t->text, standard) : NULL,
+                .default_value = standard ? strings_keep(&t->text, standard) : NULL,
                 .not_null = sqlite3_column_int(stmt, 2) != 0,
                 .primary = sqlite3_column_int(stmt, 4),
             };
@@ -146,9 +148,8 @@ static int target_columns(struct target *t, struct target_column *columns, int m
     return n;
 }
 
-/* What the new table of a P record holds: the aggregates for each value of the columns that the
- * query groups or filters by, as far as its second reading can say so.
- */
+/* Type P: the rows of the new table, which are the aggregates for each value of the columns that the query groups or
+ * filters by. A column is used only if the second interpretation can name it. */
 
 enum { MAX_GROUPS = 64 };
 
@@ -156,12 +157,12 @@ struct aggregate_groups {
     struct target *t;
     const struct ambiguity *a;
     const struct schema *s;
-    struct ambiqt_words words; /* of the original query */
+    struct ambiqt_words words; /* the words of the original query */
     const char *names[MAX_GROUPS];
     int n;
 };
 
-/* A column as the original query writes it, with its alias where it has one there. */
+/* Returns a column as the original query writes it, with its alias if it has one. */
 static const char *reference(const struct aggregate_groups *g, const char *name)
 {
     for (int i = 0; i < g->words.n; i++)
@@ -193,7 +194,7 @@ static void add_group(struct aggregate_groups *g, const char *name)
         g->names[g->n++] = strings_keep(&g->t->text, name);
 }
 
-/* Every column that a piece of SQL names outside quotes. */
+/* Adds every column that the SQL text names outside quotes. */
 static void add_groups_of(struct aggregate_groups *g, const char *sql)
 {
     int n = 0;
@@ -210,7 +211,7 @@ static void add_groups_of(struct aggregate_groups *g, const char *sql)
     free(tokens);
 }
 
-/* The text between the first FROM and the clause behind it. */
+/* Returns the text between the first FROM and the next clause. */
 static const char *from_clause(const struct aggregate_groups *g)
 {
     static const char *const clauses[] = { " where ", " group by ", " having ", " order by ", " limit " };
@@ -254,7 +255,7 @@ static const char *append_aggregates(struct aggregate_groups *g, const char *lis
     return list;
 }
 
-/* All columns of the new table in the form of the validation file. */
+/* Returns all columns of the new table in the form of the validation file. */
 static const char *stored_columns(struct aggregate_groups *g)
 {
     const struct ambiguity *a = g->a;
@@ -269,7 +270,8 @@ static const char *stored_columns(struct aggregate_groups *g)
     return list;
 }
 
-/* And in that of the training file: the table's other columns, this one too where the reading has it, then the four. */
+/* Returns them in the form of the training file: the table's other columns, the aggregated column if the interpretation
+ * names it, then its four aggregates. */
 static const char *one_table_columns(struct aggregate_groups *g)
 {
     static const char *const functions[] = { "max", "min", "avg", "sum" };
@@ -285,7 +287,7 @@ static const char *one_table_columns(struct aggregate_groups *g)
     return list;
 }
 
-/* The SELECT whose rows the new table of a P record holds; t keeps it. */
+/* Returns a SELECT for the rows of the new table of type P. t keeps it. */
 static const char *materialise_aggregate(struct target *t, const struct ambiguity *a, const struct schema *s)
 {
     struct aggregate_groups g = { .t = t, .a = a, .s = s };
@@ -304,9 +306,9 @@ static const char *materialise_aggregate(struct target *t, const struct ambiguit
     return sql;
 }
 
-/* Makes the alternatives in a copy of a record's database. */
+/* Alterations of a copy of the record's database. */
 
-/* A value that is another one, whatever its type: NULL as text or number would be too. */
+/* Returns an expression for a different value of any type. NULL becomes a value too. */
 static const char *changed(struct target *t, const char *column)
 {
     char *sql = sqlite3_mprintf("CASE typeof(\"%w\") WHEN 'text' THEN \"%w\" || '_' WHEN 'null' THEN NULL "
@@ -318,12 +320,12 @@ static const char *changed(struct target *t, const char *column)
     return kept;
 }
 
-/* Rows that have a rowid, as SQL: where they stand, and the rowid of the row of the altered table itself. */
+/* A source of rows with a rowid, as SQL: its FROM text, and the rowid of the row in the altered table. */
 struct row_source {
     const char *from, *self;
 };
 
-/* A copy with rowids of a table WITHOUT ROWID, in the order of its primary key. */
+/* Copies a table WITHOUT ROWID into one with rowids, in the order of its primary key. */
 static int copy_rows(struct target *t, const char *table, struct row_source *rows, struct error *err)
 {
     struct target_column columns[TARGET_MAX_COLUMNS];
@@ -359,8 +361,8 @@ static int find_rows(struct target *t, const char *table, struct row_source *row
     return sql && sql_create_form(sql, module) == TABLE_WITHOUT_ROWID ? copy_rows(t, table, rows, err) : 0;
 }
 
-/* Numbers the rows of a table from 0, and gives each a partner in the temporary table "partner": two neighbours have
- * the same, so that half of the rows are a partner and counts of distinct values change too. */
+/* Numbers the rows of a table from 0. The temporary table "partner" gives each row a partner: two neighbours share one.
+ * So half of the rows are partners, and counts of distinct values change too. */
 static int number_rows(struct target *t, const char *table, struct row_source *rows, struct error *err)
 {
     const char *count = target_value(t, "SELECT count(*) FROM \"%w\"", table);
@@ -403,7 +405,7 @@ static int double_column(struct target *t, const struct ambiqt_record *r, enum s
     while (at < n && strcasecmp(columns[at].name, r->column) != 0)
         at++;
     if (at == n)
-        return error_set(err, EXIT_CODE_DATA, "%s: no column %s.%s", t->path, r->table, r->column);
+        return error_set(err, EXIT_CODE_DATA, "%s: expected a column %s.%s, got none", t->path, r->table, r->column);
     if (target_run(t, err, "ALTER TABLE \"%w\" RENAME COLUMN \"%w\" TO \"%w\"", r->table, r->column, r->names[0]) ||
         target_run(t, err, "ALTER TABLE \"%w\" ADD COLUMN \"%w\" %s COLLATE \"%w\"", r->table, r->names[1],
                    columns[at].type, columns[at].collation))
@@ -411,7 +413,7 @@ static int double_column(struct target *t, const struct ambiqt_record *r, enum s
     return fill_second_column(t, r, second, err);
 }
 
-/* One more column behind the list of definitions; t keeps it. */
+/* Appends a column to the list of definitions. t keeps it. */
 static const char *define(struct target *t, const char *list, const struct target_column *column)
 {
     char *one =
@@ -422,7 +424,7 @@ static const char *define(struct target *t, const char *list, const struct targe
     return list;
 }
 
-/* The definition of columns for CREATE TABLE; t keeps it. */
+/* Returns the column definitions for CREATE TABLE. t keeps them. */
 static const char *definition(struct target *t, const struct target_column *columns, int n)
 {
     const char *text = "", *key = "";
@@ -439,7 +441,7 @@ static const char *definition(struct target *t, const struct target_column *colu
     return *key ? strings_printf(&t->text, "%s, PRIMARY KEY (%s)", text, key) : text;
 }
 
-/* What each column of the second table is selected as: from the row itself (o), or from its partner (p). */
+/* Returns the SELECT list of the second table: each column comes from the row itself (o) or from its partner (p). */
 static const char *second_columns(struct target *t, const struct ambiqt_record *r, const struct schema *s,
                                   enum second_values second, const struct target_column *columns, int n)
 {
@@ -467,7 +469,7 @@ static int double_table(struct target *t, const struct ambiqt_record *r, const s
     int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "main", r->table);
 
     if (n == 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: no table %s", t->path, r->table);
+        return error_set(err, EXIT_CODE_DATA, "%s: expected a table %s, got none", t->path, r->table);
     const char *list = second_columns(t, r, s, second, columns, n);
     if (target_run(t, err, "ALTER TABLE \"%w\" RENAME TO \"%w\"; CREATE TABLE \"%w\" (%s)", r->table, r->names[0],
                    r->names[1], definition(t, columns, n)))
@@ -483,7 +485,7 @@ static int double_table(struct target *t, const struct ambiqt_record *r, const s
                       r->names[1], list, rows.from, rows.from, (int)(t->seed % 3));
 }
 
-/* The new table's columns compare as those of its parent do. */
+/* The new table's columns have the collations of the parent's. */
 static int split_table(struct target *t, const struct ambiqt_record *r, struct error *err)
 {
     struct target_column columns[TARGET_MAX_COLUMNS];
@@ -500,8 +502,8 @@ static int split_table(struct target *t, const struct ambiqt_record *r, struct e
                       r->new_table, list, r->new_table, r->key, r->column, r->key, r->column, r->table);
 }
 
-/* The table anew without a column that ALTER TABLE cannot drop: one of a key, of an index or of a check.  The legacy
- * way of renaming lets views and triggers stand that name the table while it is away. */
+/* Rebuilds a table without a column that ALTER TABLE cannot drop: one of a key, an index or a check. Legacy renaming
+ * keeps views and triggers valid that name the table in between. */
 static int rebuild_without(struct target *t, const char *table, const char *column, struct error *err)
 {
     struct target_column columns[TARGET_MAX_COLUMNS];
@@ -518,10 +520,11 @@ static int rebuild_without(struct target *t, const char *table, const char *colu
             sqlite3_free(name);
             columns[left++] = columns[i];
         }
-    for (int i = 0; i < left && keyed; i++) /* what is left of the key is none */
+    for (int i = 0; i < left && keyed; i++) /* the remaining key columns are no key */
         columns[i].primary = 0;
     if (left == n || left == 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: %s cannot do without the column %s", t->path, table, column);
+        return error_set(err, EXIT_CODE_DATA, "%s: cannot delete column %s.%s: it is missing or the only one", t->path,
+                         table, column);
     return target_run(t, err,
                       "CREATE TABLE \"ambit rebuilt\" (%s); INSERT INTO \"ambit rebuilt\" SELECT %s FROM \"%w\"; "
                       "DROP TABLE \"%w\"; PRAGMA legacy_alter_table = ON; "
@@ -558,9 +561,8 @@ static int materialise_alter(struct target *t, const struct ambiguity *a, const 
     }
 }
 
-/* The databases of "Disambiguate First, Parse Later": names in lower case, no foreign keys, five
- * rows of each table, every value of the second alternative changed, the new tables of J and P empty.
- */
+/* The databases of "Disambiguate First, Parse Later" (DFPL): lower-case names, no foreign keys, five rows of each
+ * table. Every value of the second alternative is changed, and the new tables of J and P are empty. */
 
 static const char *sanitised(struct strings *text, const char *name)
 {
@@ -571,10 +573,10 @@ static const char *sanitised(struct strings *text, const char *name)
     return kept;
 }
 
-/* One table of the copy: what it is called, and what each of its columns is selected as. */
+/* One table of the copy: its name and the expression of each column. */
 struct copy {
     struct target *t;
-    const char *source; /* the table it is of */
+    const char *source; /* the original table */
     const char *columns, *values, *key;
 };
 
@@ -583,7 +585,7 @@ static const char *comma(const char *list)
     return *list ? ", " : "";
 }
 
-/* The value itself, or another one; NULL becomes "" or 0 by the type of the table's last column. */
+/* Returns the value itself or a changed one. NULL becomes "" or 0, by the type of the table's last column. */
 static const char *value_of(struct target *t, const char *column, bool is_changed, bool text_table)
 {
     char *sql = is_changed
@@ -603,7 +605,7 @@ static void add_column(struct copy *c, const struct target_column *column, const
                        bool text_table)
 {
     struct strings *text = &c->t->text;
-    const char *plain = sanitised(text, name), *standard = column->standard;
+    const char *plain = sanitised(text, name), *standard = column->default_value;
 
     c->columns =
         strings_printf(text, "%s%s%s %s%s%s%s", c->columns, comma(c->columns), plain, column->type,
@@ -623,14 +625,14 @@ static int write_copy(const struct copy *c, const char *name, struct error *err)
                       c->columns, key, plain, c->values, c->source, (int)DB_TEXT_AMBIQT_ROWS);
 }
 
-/* Lower-case substrings only: TEXT in capitals counts as a number. */
+/* As in DFPL's program, only lower-case type names match: TEXT in capitals counts as a number. */
 static bool last_is_text(const struct target_column *columns, int n)
 {
     const char *type = columns[n - 1].type;
     return strstr(type, "text") || strstr(type, "char") || strstr(type, "clob");
 }
 
-/* A table under some name; all_changed: every value is another. */
+/* Copies a table under this name. all_changed: every value is changed. */
 static int copy_table(struct target *t, const struct ambiqt_record *r, const char *table, const char *name,
                       bool all_changed, struct error *err)
 {
@@ -659,7 +661,8 @@ static int copy_record_table(struct target *t, const struct ambiqt_record *r, co
     return copy_table(t, r, table, r->names[1], true, err);
 }
 
-/* The columns that the schema text lists for a table, tails of values included, each with a type. */
+/* Returns the columns that the schema text lists for a table, each with a type. Remains of values count as columns, as
+ * in DFPL. */
 static const char *listed_columns(struct target *t, const char *schema_text, const char *table, const char *type)
 {
     const char *columns = "";
@@ -683,7 +686,7 @@ static const char *listed_columns(struct target *t, const char *schema_text, con
     return columns;
 }
 
-/* The new table of J or P, without rows. */
+/* Creates the new table of J or P without rows. */
 static int add_new_table(struct target *t, const struct ambiguity *a, const char *schema_text, struct error *err)
 {
     const struct ambiqt_record *r = &a->record;
@@ -692,7 +695,7 @@ static int add_new_table(struct target *t, const struct ambiguity *a, const char
     return target_run(t, err, "CREATE TABLE %s (%s)", sanitised(&t->text, r->new_table), columns);
 }
 
-/* Fills an empty database from the record's own, which is attached as "source". */
+/* Fills an empty database from the record's original, which is attached as "source". */
 static int materialise_published(struct target *t, const struct ambiguity *a, const char *schema_text,
                                  struct error *err)
 {
@@ -713,7 +716,7 @@ const char *materialise_published_filter(const struct ambiguity *a, const struct
 {
     bool new_table = a->record.kind == SIA_JOIN || a->record.kind == SIA_AGGREGATE;
 
-    /* the published reader takes the kind from the database's name, which these have two marks of */
+    /* DFPL's reader takes the type from the database's name, and these names match two types */
     if (new_table && (strstr(m->file, "_column_") || strstr(m->file, "_table_")))
         return "lost";
     if (m->state == MATERIALISED_FAILED)
@@ -725,14 +728,14 @@ const char *materialise_published_filter(const struct ambiguity *a, const struct
 
 enum { MAX_FILE_NAME = 180 };
 
-/* A file that SQL did not let us make, and why. */
+/* A file that an SQL error prevented, with the message. */
 struct failure {
     const char *file, *why;
 };
 
 struct materialiser {
     struct materialise_options options;
-    struct strings written, kept; /* files of this run; those that a record has */
+    struct strings written, kept; /* written: files of this run; kept: files that a written record uses */
     struct failure *failures;
     int n_failures, failures_cap;
     struct strings text;
@@ -770,14 +773,14 @@ void materialiser_prune(struct materialiser *m)
             unlink(strings_printf(&m->text, "%s/%s", m->options.out, m->written.items[i]));
 }
 
-/* A record's database while it is made. */
+/* The inputs of a record's database. */
 struct record_database {
     const struct ambiguity *a;
     const struct schema *s;
     const char *schema_text, *source;
 };
 
-/* The altered database's name as the infilling paper makes it. */
+/* Returns the altered database's name as DFPL forms it. The caller frees it. */
 static char *database_name(const struct ambiqt_record *r)
 {
     static const char *const marks[SIA_KINDS] = { "column", "table", "split", "agg" };
@@ -798,13 +801,13 @@ static char *database_name(const struct ambiqt_record *r)
     return name;
 }
 
-/* A name that a file may have; what is added tells apart what the database's name does not.  m keeps it. */
+/* Returns a valid file name. A hash distinguishes databases whose names are equal or too long. m keeps it. */
 static const char *file_name(struct materialiser *m, const struct ambiqt_record *r, const char *what, const char *added)
 {
     char *name = database_name(r);
     size_t n = strlen(name);
     uint64_t h = hash_bytes(HASH_START, what, strlen(what));
-    bool other = n > MAX_FILE_NAME; /* than the database's name */
+    bool other = n > MAX_FILE_NAME; /* true if the file's name differs from the database's name */
 
     h = hash_bytes(h, name, n);
     for (char *p = name; *p; p++)
@@ -819,7 +822,7 @@ static const char *file_name(struct materialiser *m, const struct ambiqt_record 
     return kept;
 }
 
-/* Alters a copy, or fills an empty database from one. */
+/* Alters a copy in place, or fills an empty database from a copy. */
 static int fill_from(const struct materialiser *m, const struct record_database *w, const char *path, const char *copy,
                      enum second_values second, struct error *err)
 {
@@ -854,7 +857,7 @@ static int fill(const struct materialiser *m, const struct record_database *w, c
     return rc;
 }
 
-/* Why a file could not be made earlier in this run, or NULL. */
+/* Returns the message of an earlier failure of this run, or NULL. */
 static const char *earlier_failure(const struct materialiser *m, const char *file)
 {
     for (int i = 0; i < m->n_failures; i++)
@@ -878,7 +881,7 @@ static int deliver(const struct materialiser *m, const char *made, const char *p
     return 0;
 }
 
-/* The file, made unless an earlier record of this run had it made; -1 where it cannot be. */
+/* Makes the file unless an earlier record of this run did. Returns -1 if that fails. */
 static int build(struct materialiser *m, const char *file, const struct record_database *w, enum second_values second,
                  struct error *err)
 {
@@ -900,7 +903,7 @@ static int build(struct materialiser *m, const char *file, const struct record_d
     return rc;
 }
 
-/* Whether the results are those of the query on the record's own database. */
+/* Compares the results with those of the query on the original database. */
 static int compare_to_query(bool *same, const struct record_database *w, const struct exec_result results[2],
                             struct error *err)
 {
@@ -931,7 +934,7 @@ static int run_both(struct materialised *out, struct exec_db *db, const struct r
         if (results[k].status == EXEC_OK)
             continue;
         out->state = MATERIALISED_FAILED;
-        snprintf(out->message, sizeof out->message, "reading %d: %s", k + 1, results[k].message);
+        snprintf(out->message, sizeof out->message, "interpretation %d: %s", k + 1, results[k].message);
     }
     if (out->state == MATERIALISED_DIFFER) {
         out->same_in_order = match_exactly(&results[0], &results[1]);
@@ -945,7 +948,7 @@ static int run_both(struct materialised *out, struct exec_db *db, const struct r
     return rc;
 }
 
-/* A column was deleted: the query must not run any more. */
+/* D: the query must fail without the column. */
 static void run_without(struct materialised *out, struct exec_db *db, const struct ambiqt_record *r)
 {
     struct exec_result result = exec_run(db, r->original);
@@ -955,8 +958,8 @@ static void run_without(struct materialised *out, struct exec_db *db, const stru
     exec_result_release(&result);
 }
 
-/* What tells the database apart from others of the same name: those of one query, or with other columns. */
-static const char *told_apart_by(const struct ambiguity *a, bool published)
+/* Returns a text that distinguishes databases of equal names: the query for P, the new column for R. */
+static const char *distinguished_by(const struct ambiguity *a, bool published)
 {
     if (a->kind == AMBIGUITY_DELETED)
         return "deleted";
@@ -965,14 +968,14 @@ static const char *told_apart_by(const struct ambiguity *a, bool published)
     return a->kind == SIA_AGGREGATE && !published ? a->record.original : "";
 }
 
-/* Builds the database in one way and runs both readings on it. */
+/* Builds the database in one way and runs both interpretations on it. */
 static int try_way(struct materialiser *m, struct materialised *out, const struct record_database *w,
                    enum second_values second, struct error *err)
 {
     static const char *const added[SECOND_WAYS] = { "", "-changed" };
     struct exec_limits limits = exec_limits_default;
     const struct ambiqt_record *r = &w->a->record;
-    const char *what = told_apart_by(w->a, m->options.published);
+    const char *what = distinguished_by(w->a, m->options.published);
     struct error why = { 0 };
 
     *out = (struct materialised){ .file = file_name(m, r, what, added[second]) };

@@ -51,7 +51,7 @@ static int find_words(const char *text, struct word words[MAX_WORDS])
     return n;
 }
 
-/* Whether the words stand at words[at]. */
+/* Returns true if the name's k words start at words[at]. */
 static bool stands_at(const struct word *words, int n, int at, const uint32_t *name, int k)
 {
     for (int i = 0; i < k; i++)
@@ -60,7 +60,7 @@ static bool stands_at(const struct word *words, int n, int at, const uint32_t *n
     return k > 0;
 }
 
-/* Words that are no name of an element beside some others; "" is any word. */
+/* Phrases whose words name no element; "" matches any word. */
 static const struct {
     const char *before, *word, *behind;
 } phrases[] = {
@@ -90,7 +90,7 @@ static const struct {
     { "to", "date", "" },
 };
 
-/* Words that hold a question together are no name of an element. */
+/* Function words never name an element. */
 static const char *const glue[] = { "a",  "all", "an", "and", "as", "at",   "by", "for",  "from",  "in",   "is",
                                     "no", "not", "of", "on",  "or", "than", "to", "with", "where", "which" };
 
@@ -99,7 +99,7 @@ static bool has_hash(const struct word *words, int n, int at, const char *word)
     return !*word || (at >= 0 && at < n && words[at].hash == word_hash(word));
 }
 
-/* Whether the word is part of a phrase. */
+/* Returns true if the word belongs to a phrase. */
 static bool is_phrase(const struct word *words, int n, int at)
 {
     for (int i = 0; i < ARRAY_LEN(glue); i++)
@@ -112,7 +112,7 @@ static bool is_phrase(const struct word *words, int n, int at)
     return false;
 }
 
-/* Whether words[at] to words[at + k - 1] lie inside this name, which is longer and stands in the question. */
+/* Returns true if words[at] to words[at + k - 1] lie inside an occurrence of this longer name. */
 static bool is_inside(const struct word *words, int n, int at, int k, const char *name)
 {
     uint32_t longer[NAME_MAX_WORDS];
@@ -124,7 +124,7 @@ static bool is_inside(const struct word *words, int n, int at, int k, const char
     return false;
 }
 
-/* Whether the words name another element of the schema, or none. */
+/* Returns true if the words belong to another element of the schema or to a phrase. */
 static bool is_other(const struct word *words, int n, int at, int k, const char *schema_text)
 {
     char *copy = xstrdup(schema_text ? schema_text : ""), *state = NULL;
@@ -136,7 +136,7 @@ static bool is_other(const struct word *words, int n, int at, int k, const char 
     return found;
 }
 
-/* A name for people: blanks for underscores. */
+/* Writes a name with blanks for underscores. */
 static void put_name(FILE *out, const char *name)
 {
     for (; *name; name++)
@@ -148,7 +148,7 @@ static bool ends_in_s(const char *text, int length)
     return length > 1 && (text[length - 1] | 32) == 's';
 }
 
-/* The other name in place of text [start, end): with a capital or in the plural where that has it. */
+/* Writes the other name in place of text [start, end), with the capital or plural of that text. */
 static void put_instead(FILE *out, const char *text, const char *element, const char *name)
 {
     int length = (int)strlen(text), k = (int)strlen(name), e = (int)strlen(element);
@@ -164,7 +164,7 @@ static void put_instead(FILE *out, const char *text, const char *element, const 
     free(copy);
 }
 
-/* The text that a memory stream became. */
+/* Opens a memory stream. */
 static FILE *start_text(char **text, size_t *size)
 {
     FILE *out = open_memstream(text, size);
@@ -209,7 +209,7 @@ char *reword_question(const char *question, const char *element, const char *nam
     return text;
 }
 
-/* "QUESTION (WHAT TABLE)". */
+/* Returns "QUESTION (WHAT TABLE)". */
 static char *with_table(const char *question, const char *column, const char *what, const char *table)
 {
     char *text = NULL;
@@ -240,7 +240,7 @@ void reword_golds(char *texts[2], const struct ambiqt_record *r)
     }
 }
 
-/* How many of n golds exist. */
+/* Draws the number of existing interpretations of n golds. */
 static size_t draw_count(size_t n, struct rng *rng)
 {
     float u = rng_uniform(rng);
@@ -269,16 +269,16 @@ void reword_readings(json_t *record, struct rng *rng)
 
 enum { TRIES = 8 };
 
-/* A record of ambiguate's, or a row of AMBROSIA's. */
+/* A record of `ambit-data ambiguate` or a row of AMBROSIA. */
 struct reword_source {
     json_t *json;
     char *where;
-    int number; /* in the corpus, -1 for a row of AMBROSIA */
+    int number; /* index in the corpus, -1 for a row of AMBROSIA */
 };
 
-/* Records of one original database. */
+/* The records of one original database. */
 struct reword_members {
-    int *items; /* numbers in the corpus */
+    int *items; /* indices in the corpus */
     int n, cap;
 };
 
@@ -286,12 +286,12 @@ struct reword_job {
     const struct reword_request *q;
     struct reword_source *sources;
     int n, cap;
-    struct ambiqt_corpus corpus;    /* of the records, in their order */
-    struct strings names;           /* of the databases that records were made from */
+    struct ambiqt_corpus corpus;    /* the records in file order */
+    struct strings names;           /* original databases */
     struct reword_members *members; /* [names.n] */
     int members_cap;
     struct db_cache databases;
-    struct strings written; /* database and question */
+    struct strings written; /* databases with their questions */
     struct rng rng;
     struct out_file out;
     int ambiguous, plain, coincide, failed, alike, again;
@@ -307,7 +307,7 @@ static int add_source(struct reword_job *w, json_t *json, const char *where, str
     if (row)
         return 0;
     if (kind < 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: neither a record of ambit-data ambiguate nor a row of AMBROSIA",
+        return error_set(err, EXIT_CODE_DATA, "%s: expected a record of ambit-data ambiguate or a row of AMBROSIA",
                          where);
     if (!json_get_string(json, "db_file", where, err))
         return error_prefix(err, "made without --materialise");
@@ -352,7 +352,7 @@ static json_t *gold_json(const char *text, const char *sql)
     return json_pack("{s:s, s:s}", "sql", sql, "text", text);
 }
 
-/* Of a record: its question with both readings; NULL when they have the same words. */
+/* Returns the question with both interpretations, or NULL if their texts are equal. */
 static json_t *record_json(const struct reword_source *s, const struct ambiqt_record *r)
 {
     char *texts[2];
@@ -369,7 +369,7 @@ static json_t *record_json(const struct reword_source *s, const struct ambiqt_re
     return o;
 }
 
-/* Whether SQL has the word, as a whole. */
+/* Returns true if the SQL contains this whole word. */
 static bool says(const char *sql, const char *word)
 {
     uint32_t words[512], wanted[NAME_MAX_WORDS];
@@ -381,8 +381,8 @@ static bool says(const char *sql, const char *word)
     return false;
 }
 
-/* Whether another question of the record's database has one meaning on the altered copy too: it does not touch what
- * stands twice, and its SQL runs. */
+/* Returns true if another question of the original database has one meaning on the altered copy too: its SQL runs and
+ * does not use the duplicated element. */
 static bool stays_plain(struct reword_job *w, const char *db_file, const struct ambiqt_record *altered,
                         const struct ambiqt_record *other, struct error *err)
 {
@@ -401,7 +401,7 @@ static bool stays_plain(struct reword_job *w, const char *db_file, const struct 
     return ok;
 }
 
-/* Whether the database has not had the question yet; from now on it has. */
+/* Returns true if the database did not have the question before, and remembers it. */
 static bool is_new(struct reword_job *w, const char *db_file, const char *question)
 {
     char key[2048];
@@ -411,7 +411,7 @@ static bool is_new(struct reword_job *w, const char *db_file, const char *questi
     return strings_add(&w->written, key) == n;
 }
 
-/* A question that is not ambiguous on the altered database of record i; NULL when there is none, or with err. */
+/* Returns an unambiguous question on the altered database of record i. NULL if there is none, or with err. */
 static json_t *companion(struct reword_job *w, int i, struct error *err)
 {
     const struct ambiqt_record *r = &w->corpus.items[w->sources[i].number];
@@ -433,7 +433,7 @@ static json_t *companion(struct reword_job *w, int i, struct error *err)
     return NULL;
 }
 
-/* Draws what exists of a record's readings, and writes it. */
+/* Draws the existing interpretations of a record and writes it. */
 static int write_record(struct reword_job *w, json_t *record, struct error *err)
 {
     bool many = json_array_size(json_object_get(record, "golds")) > 1;
@@ -473,7 +473,7 @@ static int write_altered(struct reword_job *w, int i, struct error *err)
     return plain ? write_record(w, plain, err) : 0;
 }
 
-/* A row whose golds have no texts cannot be told in words. */
+/* A row needs texts for its golds. */
 static int write_row(struct reword_job *w, int i, struct error *err)
 {
     const struct reword_source *s = &w->sources[i];
@@ -488,7 +488,9 @@ static int write_row(struct reword_job *w, int i, struct error *err)
     {
         if (!json_object_get(gold, "text")) {
             json_decref(record);
-            return error_set(err, EXIT_CODE_DATA, "%s: gold %zu has no text (gold_interpretations)", s->where, k + 1);
+            return error_set(err, EXIT_CODE_DATA,
+                             "%s: field \"gold_interpretations\": expected a text for gold %zu, got none", s->where,
+                             k + 1);
         }
     }
     return write_record(w, record, err);
@@ -531,8 +533,8 @@ int reword_write(const struct reword_request *q, const char *path, struct error 
     db_cache_init(&w.databases);
     int rc = reword(&w, path, err);
     if (rc == 0)
-        log_info("%d ambiguous records, %d others; left out: %d whose readings give the same rows, %d that do not run, "
-                 "%d whose readings have the same words, %d that their database had before",
+        log_info("wrote %d ambiguous and %d unambiguous records; rejected %d with equal results, %d that do not run, "
+                 "%d with equal texts, %d duplicates",
                  w.ambiguous, w.plain, w.coincide, w.failed, w.alike, w.again);
     release(&w);
     return rc;

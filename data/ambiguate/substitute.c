@@ -13,7 +13,7 @@
 
 enum { MIN_LETTERS = 3, MAX_LETTERS = 40, TRIES = 100 };
 
-/* A word of a text: where it stands, and what it is filed under. */
+/* A word of a text with its position and its key in the counts. */
 struct found {
     const char *at;
     int n;
@@ -21,7 +21,7 @@ struct found {
     char key[MAX_LETTERS + 1];
 };
 
-/* The next word at or behind p; false at the end of the text. */
+/* Finds the next word at or behind p. Returns false at the end of the text. */
 static bool next_word(const char *p, struct found *w)
 {
     for (; *p; p += w->n) {
@@ -42,7 +42,7 @@ static bool next_word(const char *p, struct found *w)
     return true;
 }
 
-void lexicon_add(struct lexicon *l, const char *text, int record)
+void word_counts_add(struct word_counts *l, const char *text, int record)
 {
     struct found w;
 
@@ -70,26 +70,26 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void lexicon_close(struct lexicon *l, int most)
+void word_counts_close(struct word_counts *l, int max)
 {
     l->common = xcalloc((size_t)l->words.n + 1, sizeof *l->common);
     for (int i = 0; i < l->words.n; i++)
         l->common[i] = i;
     qsort_r(l->common, (size_t)l->words.n, sizeof *l->common, by_records, l->records);
-    l->n_common = most < l->words.n ? most : l->words.n;
+    l->n_common = max < l->words.n ? max : l->words.n;
     qsort(l->common, (size_t)l->n_common, sizeof *l->common, by_number);
 }
 
-void lexicon_release(struct lexicon *l)
+void word_counts_release(struct word_counts *l)
 {
     strings_release(&l->words);
     free(l->records);
     free(l->last);
     free(l->common);
-    *l = (struct lexicon){ 0 };
+    *l = (struct word_counts){ 0 };
 }
 
-/* Of SQL, in the form that words are filed under. */
+/* Returns true for a key that is an SQL keyword. */
 static bool is_sql(const char *key)
 {
     static const char *const functions[] = { "count", "sum", "avg", "min", "max" };
@@ -98,11 +98,11 @@ static bool is_sql(const char *key)
     for (int i = 0; i < ARRAY_LEN(functions); i++)
         if (strcmp(key, functions[i]) == 0)
             return true;
-    snprintf(whole, sizeof whole, "%ss", key); /* EXISTS */
+    snprintf(whole, sizeof whole, "%ss", key); /* EXISTS, whose key lacks the s */
     return sql_word_use(key) != SQL_NOT_KEYWORD || sql_word_use(whole) != SQL_NOT_KEYWORD;
 }
 
-/* Whether the word is part of the name of a function that is called there; text is where it all begins. */
+/* Returns true if the word is part of the name of a called function. text is the whole text. */
 static bool is_call(const char *text, const struct found *w)
 {
     const char *begin = w->at, *end = w->at + w->n;
@@ -120,15 +120,15 @@ static bool is_call(const char *text, const struct found *w)
     return found;
 }
 
-static bool is_common(const struct lexicon *l, int word)
+static bool is_common(const struct word_counts *l, int word)
 {
     return bsearch(&word, l->common, (size_t)l->n_common, sizeof *l->common, by_number);
 }
 
-/* A word to stand for another: one that is not common and, if there are enough, does not yet stand for a third. */
+/* Draws a replacement that is not common and, if possible, not yet used. */
 static const char *draw(struct substitution *s)
 {
-    const struct lexicon *l = s->lexicon;
+    const struct word_counts *l = s->counts;
     const char *word = NULL;
 
     for (int try = 0; try < TRIES && (!word || strings_find(&s->taken, word) >= 0); try++) {
@@ -139,10 +139,10 @@ static const char *draw(struct substitution *s)
     return word;
 }
 
-/* What a word becomes; itself when it is common, unknown, or nothing is left to take its place. */
+/* Returns the replacement of a word: the word itself if it is common or unknown, or if no other word is left. */
 static const char *become(struct substitution *s, const char *key)
 {
-    const struct lexicon *l = s->lexicon;
+    const struct word_counts *l = s->counts;
     int met = strings_find(&s->words, key), known = strings_find(&l->words, key);
 
     if (met >= 0)
@@ -196,7 +196,7 @@ void substitution_release(struct substitution *s)
 
 struct substitute_job {
     const struct substitute_request *q;
-    struct lexicon lexicon;
+    struct word_counts counts;
     struct rng rng;
     struct out_file out;
     int records, copy, written;
@@ -210,7 +210,7 @@ static int count_pair(struct substitute_job *s, const json_t *record, const char
         const char *text = json_get_string(record, sides[i], where, err);
         if (!text)
             return -1;
-        lexicon_add(&s->lexicon, text, s->records);
+        word_counts_add(&s->counts, text, s->records);
     }
     return 0;
 }
@@ -233,7 +233,7 @@ static int count_words(void *job, json_t *record, const char *where, struct erro
         const char *content = json_get_string(m, "content", where, err);
         if (!content || !json_get_string(m, "role", where, err))
             return -1;
-        lexicon_add(&s->lexicon, content, s->records);
+        word_counts_add(&s->counts, content, s->records);
     }
     return 0;
 }
@@ -261,11 +261,11 @@ static void set_pair(struct substitution *words, json_t *copy, const json_t *rec
     }
 }
 
-/* A copy of the record with an id of its own; of the rest only what was exchanged throughout. */
+/* Writes a copy with an id of its own and only the fields whose words were replaced. */
 static int write_copy(void *job, json_t *record, const char *where, struct error *err)
 {
     struct substitute_job *s = job;
-    struct substitution words = { &s->lexicon, &s->rng, { 0 }, { 0 } };
+    struct substitution words = { &s->counts, &s->rng, { 0 }, { 0 } };
     char id[RECORD_ID_TEXT];
 
     (void)where;
@@ -287,7 +287,7 @@ static int substitute_all(struct substitute_job *s, const char *path, struct err
 {
     if (records_each_as_is(path, s->q->form, count_words, s, err))
         return -1;
-    lexicon_close(&s->lexicon, (int)s->q->common);
+    word_counts_close(&s->counts, (int)s->q->common);
     if (out_file_open(&s->out, s->q->out, err))
         return -1;
     for (s->copy = 0; s->copy < s->q->copies; s->copy++)
@@ -302,8 +302,9 @@ int substitute_write(const struct substitute_request *q, const char *path, struc
     int rc = substitute_all(&s, path, err);
 
     if (rc == 0)
-        log_info("%d examples written; %d words, %d of them stay", s.written, s.lexicon.words.n, s.lexicon.n_common);
+        log_info("wrote %d examples; %d of %d words were never replaced", s.written, s.counts.n_common,
+                 s.counts.words.n);
     out_file_abort(&s.out);
-    lexicon_release(&s.lexicon);
+    word_counts_release(&s.counts);
     return rc;
 }

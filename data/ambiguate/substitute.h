@@ -1,10 +1,10 @@
 /*
- * substitute.h - texts in which words are exchanged for others, the same word for the same one all over.
+ * substitute.h - copies of infilling examples with other words, replaced consistently within an example.
  *
- * What texts have in common stays (that one part repeats another, but for one phrase), what they say goes: a model that
- * learns from them learns to look things up in its prompt, and cannot learn the prompts by heart.  A word is a run of
- * at least three ASCII letters; capitals and a plural s do not count and are kept.  SQL's own words and the
- * functions that it calls are never exchanged.
+ * A copy keeps the structure of its text (for instance, one part repeats another but for one phrase) and loses its
+ * content. A model trained on copies must look names up in its prompt and cannot memorise the prompts. A word is a run
+ * of at least three ASCII letters. Its capital and plural s are kept. SQL keywords and names of called functions are
+ * never replaced.
  */
 #ifndef DATA_AMBIGUATE_SUBSTITUTE_H
 #define DATA_AMBIGUATE_SUBSTITUTE_H
@@ -13,42 +13,43 @@
 #include "data/util/strings.h"
 #include "kernels/rng.h"
 
-/* The words of many records.  A zeroed struct is ready. */
-struct lexicon {
+/* The words of many records with their record counts. Zero-initialise it. */
+struct word_counts {
     struct strings words; /* singular, lower case */
-    int *records;         /* [words.n] how many records have the word */
-    int *last;            /* [words.n] the last that had it */
-    int *common;          /* [n_common] words of the most records, which are never exchanged, by number */
+    int *records;         /* [words.n] number of records that have the word */
+    int *last;            /* [words.n] the last record that had the word */
+    int *common;          /* [n_common] indices of the most frequent words, which are never replaced */
     int cap, last_cap, n_common;
 };
 
-/* Counts the words of one text of record number `record`; records come in order, from 1. */
-void lexicon_add(struct lexicon *l, const char *text, int record);
-/* Decides that the `most` commonest words stay. */
-void lexicon_close(struct lexicon *l, int most);
-void lexicon_release(struct lexicon *l);
+/* Counts the words of one text of this record. Record numbers start at 1 and ascend. */
+void word_counts_add(struct word_counts *l, const char *text, int record);
+/* Ends the counting: the `max` most frequent words are never replaced. */
+void word_counts_close(struct word_counts *l, int max);
+void word_counts_release(struct word_counts *l);
 
-/* What the words of one record become; drawn when a word is first met.  Zero but for lexicon and rng, it is ready for
- * one record. */
+/* The replacements within one record, drawn when a word first occurs. Set counts and rng, zero the rest, and use it
+ * for one record. */
 struct substitution {
-    const struct lexicon *lexicon; /* closed */
+    const struct word_counts *counts; /* after word_counts_close */
     struct rng *rng;
-    struct strings words, taken; /* words.items[i] becomes taken.items[i], and no two the same */
+    struct strings words, taken; /* words.items[i] becomes taken.items[i]; no two words share a replacement */
 };
 
-/* The text with its words exchanged; the caller frees. */
+/* Returns the text with its words replaced. The caller frees it. */
 char *substitute(struct substitution *s, const char *text);
 void substitution_release(struct substitution *s);
 
 struct substitute_request {
     const char *out;
     enum record_form form;
-    int64_t copies; /* of each record */
-    int64_t common; /* words of the most records, which stay */
+    int64_t copies; /* for each record */
+    int64_t common; /* number of most frequent words to keep */
     int64_t seed;
 };
 
-/* Reads the file twice, so that it cannot be standard input.  Records with an error are left out.  -1 with err. */
+/* Writes the copies to q->out. Reads the file twice, so standard input is not possible. Skips records with an error.
+ * Returns -1 with err. */
 int substitute_write(const struct substitute_request *q, const char *path, struct error *err);
 
 #endif

@@ -9,7 +9,8 @@
 
 enum { MAX_WORDS = 12, MAX_NAME = 64 };
 
-/* What columns are often cut to, and plain words whose first sense in WordNet is not the one columns mean; sorted. */
+/* Usual abbreviations of columns, and plain words whose first sense in WordNet is not the one that columns mean;
+ * sorted. */
 static const struct wordnet_noun column_words[] = {
     { "acc", "account" },       { "addr", "address" },         { "age", "years" },        { "amt", "amount" },
     { "avg", "average" },       { "cat", "category" },         { "dept", "department" },  { "desc", "description" },
@@ -22,7 +23,7 @@ static const struct wordnet_noun column_words[] = {
     { "temp", "temperature" },  { "type", "kind category" },   { "weight", "mass" },      { "yr", "year" },
 };
 
-/* Candidates are tried in turn until two are taken. */
+/* The search for two names: candidates are tried in turn. */
 struct synonym_search {
     const struct schema *schema;
     int table, column;
@@ -66,7 +67,7 @@ static void offer(struct synonym_search *m, const char *name, bool wordnet)
     m->n_wordnet += wordnet;
 }
 
-/* Singular of a plural as English mostly forms it; false when the word is none. */
+/* Forms the singular by the common rules of English. Returns false if the word is no plural. */
 static bool singular(char *out, const char *word)
 {
     size_t n = strlen(word);
@@ -96,7 +97,7 @@ static void make_plural(char *word)
     memcpy(word + n, ending, strlen(ending) + 1);
 }
 
-/* Offers the name with words[at] replaced by each of some synonyms. */
+/* Offers the name with words[at] replaced by each synonym. */
 static void offer_each(struct synonym_search *m, const char *synonyms, int at, bool plural, bool wordnet)
 {
     while (*synonyms) {
@@ -116,7 +117,7 @@ static void offer_each(struct synonym_search *m, const char *synonyms, int at, b
     }
 }
 
-/* Replaces one word by its synonyms, or by what it is short for. */
+/* Replaces one word by its synonyms or its expansion. */
 static void offer_word(struct synonym_search *m, int at)
 {
     char one[MAX_NAME];
@@ -130,7 +131,7 @@ static void offer_word(struct synonym_search *m, int at)
         offer_each(m, found, at, true, m->n_words == 1);
 }
 
-/* The whole name as WordNet writes nouns of several words. */
+/* Offers the synonyms of the whole name, which WordNet writes with underscores. */
 static void offer_whole(struct synonym_search *m)
 {
     const char *found = look_up(wordnet_nouns, wordnet_n_nouns, m->whole);
@@ -146,7 +147,7 @@ static void offer_whole(struct synonym_search *m)
     }
 }
 
-/* Names that say what the column is of, or what the table holds. */
+/* Offers names with the table as qualifier, or "record" and "entry" for a table. */
 static void offer_qualified(struct synonym_search *m)
 {
     const char *table = m->schema->tables[m->table].name;
@@ -160,7 +161,7 @@ static void offer_qualified(struct synonym_search *m)
     }
 }
 
-/* The element's natural words; false when the name has other letters than SQL takes unquoted. */
+/* Splits the element's natural name into words. Returns false if it has characters that need quotes in SQL. */
 static bool split(struct synonym_search *m, const char *text)
 {
     size_t n = 0, length = 0;
@@ -184,15 +185,15 @@ static bool split(struct synonym_search *m, const char *text)
     return m->n_words > 0 && !isdigit((unsigned char)m->whole[0]);
 }
 
-/* column is -1 for a table.  Neither name is taken by a neighbour or a keyword; text keeps them.  The source is
- * SYNONYM_WORDNET when WordNet has both for the whole name.  False when there are no two. */
+/* Generates two names for a column, or for the table if column is -1. No neighbour and no keyword has them; text keeps
+ * them. The source is SYNONYM_WORDNET if WordNet has both for the whole name. Returns false if there are not two. */
 static bool synonym_make(struct strings *text, struct synonym_pair *pair, const struct schema *s, int table, int column)
 {
     struct synonym_search m = { .schema = s, .table = table, .column = column, .text = text, .pair = pair };
 
     if (!split(&m, column < 0 ? s->tables[table].text : s->columns[column].text))
         return false;
-    offer(&m, m.whole, false); /* free where the name is short for its words */
+    offer(&m, m.whole, false); /* free if the name abbreviates its words */
     if (m.n_words > 1)
         offer_whole(&m);
     offer_word(&m, m.n_words - 1);

@@ -1,8 +1,9 @@
 /*
- * synonym_finder.h - two other names for a table or column: from a dictionary, or made where the user has none.
+ * synonym_finder.h - two alternative names for a table or column, from a dictionary or generated.
  *
- * Made names come from WordNet when it knows the whole name, else from the name's form: abbreviations written out, the
- * last or first word replaced by a synonym, the table's name put before the column's.
+ * Without a dictionary, names come from WordNet if it knows the whole name. Otherwise they are formed from the name:
+ * abbreviations are expanded, the last or first word is replaced by a synonym, or the table's name is put before the
+ * column's.
  */
 #ifndef DATA_AMBIGUATE_SYNONYM_FINDER_H
 #define DATA_AMBIGUATE_SYNONYM_FINDER_H
@@ -11,21 +12,21 @@
 #include "data/schema/schema.h"
 
 enum synonym_source { SYNONYM_NONE, SYNONYM_FILE, SYNONYM_WORDNET, SYNONYM_MORPHOLOGY, SYNONYM_MODIFIER };
-/* "file", "wordnet", "morphology", "modifier". */
+/* Returns "file", "wordnet", "morphology" or "modifier". */
 const char *synonym_source_name(enum synonym_source s);
 
 struct synonym_pair {
     const char *names[2];   /* lower case */
-    const char *written[2]; /* as the dictionary writes them */
+    const char *written[2]; /* spelled as in the dictionary */
     enum synonym_source source;
 };
 
 struct synonym_finder {
-    const struct synonyms *columns, *tables; /* NULL: none, names are made */
-    struct strings text;                     /* keeps what was made */
+    const struct synonyms *columns, *tables; /* dictionaries; NULL: generate names */
+    struct strings text;                     /* owns the generated names */
 };
 
-/* column is NULL for a table.  False when there are no two. */
+/* Finds two names for a column, or for the table if column is NULL. Returns false if there are not two. */
 bool synonym_finder_find(struct synonym_finder *f, struct synonym_pair *pair, const struct schema *s, const char *table,
                          const char *column);
 void synonym_finder_release(struct synonym_finder *f);

@@ -86,19 +86,19 @@ static bool takes_ambiqt(const struct ambiguate_arguments *a)
     return a->synonyms || a->table_synonyms || a->schema_strings || a->published_databases;
 }
 
-/* ", 3 left out (a reading fails 2, key 1)" */
-static void print_left_out(const int *left_out, FILE *f)
+/* ", 3 left out (an interpretation fails 2, name in use 1)" */
+static void print_rejected(const int *rejected, FILE *f)
 {
     int all = 0, said = 0;
 
     for (int i = 0; i < AMBIGUITY_FAULTS; i++)
-        all += left_out[i];
+        all += rejected[i];
     if (all == 0)
         return;
     fprintf(f, ", %d left out (", all);
     for (int i = 0; i < AMBIGUITY_FAULTS; i++)
-        if (left_out[i])
-            fprintf(f, "%s%s %d", said++ ? ", " : "", ambiguity_fault_text((enum ambiguity_fault)i), left_out[i]);
+        if (rejected[i])
+            fprintf(f, "%s%s %d", said++ ? ", " : "", ambiguity_fault_text((enum ambiguity_fault)i), rejected[i]);
     putc(')', f);
 }
 
@@ -121,7 +121,7 @@ static bool print_counts(const struct ambiguate_counts counts[AMBIGUITY_KINDS], 
             fprintf(f, ", results differ %d, coincide %d, a reading fails %d", c->differ, c->coincide, c->failed);
         if (o->published_databases)
             fprintf(f, ", published filter keeps %d", c->kept);
-        print_left_out(c->left_out, f);
+        print_rejected(c->rejected, f);
         putc('\n', f);
         read += c->records;
         found += c->found;

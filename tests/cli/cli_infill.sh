@@ -14,11 +14,11 @@ cat >questions.json <<'END'
 END
 data ambiguate --kinds C,T --questions questions.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl 2>said ||
     complain ambiguate "fails"
-expect 0 '[1-9][0-9]* ambiguous records, [0-9]+ others' data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
+expect 0 'wrote [1-9][0-9]* ambiguous and [0-9]+ unambiguous records' data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
 expect 0 'ambiguous records' data reword ambiguous.jsonl --db dbs --seed 1 -o again.jsonl
 cmp -s readings.jsonl again.jsonl || complain reword "the same seed, other bytes"
 cat ambiguous.jsonl ambiguous.jsonl >twice.jsonl
-expect 0 'left out: .* [1-9][0-9]* that their database had before' data reword twice.jsonl --db dbs --seed 1 -o twice.readings.jsonl
+expect 0 'rejected .* [1-9][0-9]* duplicates' data reword twice.jsonl --db dbs --seed 1 -o twice.readings.jsonl
 [ "$(grep -ho '"db_id":"[^"]*".*"question":"[^"]*"' twice.readings.jsonl | sed 's/"source_db.*"question"/"question"/' | sort | uniq -d | wc -l)" = 0 ] ||
     complain reword "a question of one database twice"
 expect 0 'records' data annotate readings.jsonl --db dbs --context compact -o infilling.jsonl
@@ -32,15 +32,15 @@ cmp -s folds/valid.jsonl /dev/null || complain split "valid.jsonl is missing or 
 expect 0 'train: 0 records' data split more.jsonl --valid .5 --test .5 -o folds --force
 
 # other words in the same records
-expect 0 '[1-9][0-9]* examples written; [1-9][0-9]* words, 9 of them stay' data substitute infilling.jsonl --copies 2 --common 9 --seed 1 -o words.jsonl
-expect 0 'examples written' data substitute infilling.jsonl --copies 2 --common 9 --seed 1 -o again.jsonl
+expect 0 'wrote [1-9][0-9]* examples; 9 of [1-9][0-9]* words were never replaced' data substitute infilling.jsonl --copies 2 --common 9 --seed 1 -o words.jsonl
+expect 0 'wrote [0-9]+ examples' data substitute infilling.jsonl --copies 2 --common 9 --seed 1 -o again.jsonl
 cmp -s words.jsonl again.jsonl || complain substitute "the same seed, other bytes"
 [ "$(wc -l <words.jsonl)" = $((2 * $(wc -l <infilling.jsonl))) ] || complain substitute "records are lost"
 [ "$(grep -ho '"id":"[^"]*"' words.jsonl | sort -u | wc -l)" = "$(wc -l <words.jsonl)" ] || complain substitute "an id twice"
 grep -q '^{"id":"[^"]*-words2","messages":\[{"role":"user","content":".*"},{"role":"assistant","content":".*"}\]}$' words.jsonl ||
     complain substitute "$(tail -1 words.jsonl)"
 [ "$(cut -d'"' -f13- words.jsonl | sort | uniq -d | wc -l)" -lt 3 ] || complain substitute "copies are the same"
-expect 0 ' 0 examples written; 0 words|^0 examples written; 0 words' data substitute /dev/null -o empty.jsonl
+expect 0 'wrote 0 examples; 0 of 0 words' data substitute /dev/null -o empty.jsonl
 
 # --- files in place of models: nothing added, then what is missing
 infill() { infer infill infilling.jsonl --db dbs --defaults infilling.jsonl "$@"; }
@@ -131,13 +131,13 @@ head -n 1 answers.jsonl >one.jsonl
 expect 7 'one.jsonl has no readings of this question' infill --infilled one.jsonl
 
 # --- reword and split
-expect 3 'neither a record of ambit-data ambiguate nor a row' data reword questions.json --db dbs -o new
+expect 3 'expected a record of ambit-data ambiguate or a row' data reword questions.json --db dbs -o new
 sed 's/"db_file":"[^"]*",*//' ambiguous.jsonl >bad.jsonl
 expect 3 'made without --materialise: .*db_file' data reword bad.jsonl --db dbs -o new
 sed 's/"db_file":"[^"]*"/"db_file":"gone.sqlite"/' ambiguous.jsonl >bad.jsonl
 expect 3 'no database gone' data reword bad.jsonl --db dbs -o new
 echo '{"db": "bakery", "question": "q", "gold_queries": ["SELECT 1", "SELECT 2"]}' >bad.jsonl
-expect 3 'line 1: gold 1 has no text' data reword bad.jsonl --db dbs -o new
+expect 3 'line 1: field "gold_interpretations": expected a text for gold 1' data reword bad.jsonl --db dbs -o new
 expect 2 '--db' data reword ambiguous.jsonl -o new
 expect 3 'folds/test.jsonl: expected records of at least 3 databases, one for each fold, got 1; --valid 0' data split folds/test.jsonl -o new
 expect 3 'at least 2 databases, one for each fold, got 1' data split folds/test.jsonl --test 0 -o new

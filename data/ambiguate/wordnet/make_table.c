@@ -1,6 +1,5 @@
-/* Part of wordnet.h: the program that writes wordnet_table.c from WordNet's index.noun and data.noun (formats:
- * wndb(5WN)).  Same data, same bytes. usage: make_table WORDNET_DIR OUT.c
- */
+/* Part of wordnet.h: writes wordnet_table.c from WordNet's index.noun and data.noun (formats: wndb(5WN)). The build
+ * runs it. The same data give the same bytes. Usage: make_table WORDNET_DIR OUT.c */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@ static FILE *open_or_exit(const char *dir, const char *name, const char *mode)
     return f;
 }
 
-/* Lower-case letters and underscores, no word shorter than three letters. */
+/* Returns true for a word of lower-case letters and underscores with at least three letters. */
 static bool plain(const char *word)
 {
     return strlen(word) >= 3 && strspn(word, "abcdefghijklmnopqrstuvwxyz_") == strlen(word);
@@ -42,7 +41,8 @@ static void add(struct synonym_list *s, const char *noun, const char *word)
     memcpy(s->words[s->n++], word, strlen(word) + 1);
 }
 
-/* The words of the synset at that byte: "offset file type count word id word id ...", the count in hexadecimal. */
+/* Adds the words of the synset at this byte offset. Format: "offset file type count word id word id ..." with a
+ * hexadecimal count. */
 static void add_synset(struct synonym_list *s, FILE *data, const char *noun, long offset, bool tagged)
 {
     static char line[MAX_LINE];
@@ -61,7 +61,8 @@ static void add_synset(struct synonym_list *s, FILE *data, const char *noun, lon
     }
 }
 
-/* "lemma n synsets pointers pointer... senses tagged offset...": whether there is an entry to write. */
+/* Parses "lemma n synsets pointers pointer... senses tagged offset...". Returns true if the noun has synonyms to write.
+ */
 static bool read_entry(struct synonym_list *s, char *line, FILE *data, const char **noun)
 {
     char *state = NULL;
@@ -87,7 +88,7 @@ static int compare(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The line of an entry; the caller frees it. */
+/* Formats the C initialiser of an entry. The caller frees it. */
 static char *format(const char *noun, const struct synonym_list *s)
 {
     char *text = NULL;

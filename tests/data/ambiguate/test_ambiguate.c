@@ -1,4 +1,4 @@
-/* AmbiQT's four kinds of records, made from a hand-made harbour: readings, fields, schema texts, synonyms. */
+/* Tests AmbiQT's four types on a hand-made harbour: interpretations, fields, schema texts, synonyms. */
 #include "tests/support/ambiguate_run.h"
 #include "tests/support/support.h"
 
@@ -14,7 +14,7 @@
 
 #define FILES "--tables $/tables.json --synonyms $/two_col_synonyms.json --table-synonyms $/tables_synonyms.json "
 
-/* The records of one question and kind. */
+/* The records of one question and type. */
 static json_t *ask(const char *dir, const char *kind, const char *sql, const char *more)
 {
     char arguments[1024];
@@ -260,7 +260,8 @@ static void bad_input_is_refused(void **state)
         { "--spider $ --kinds C,", 2, "--kinds: expected letters" },
         { "--spider $ --materialise $/m", 2, "--materialise: expected --db" },
         { "--spider $ --questions $/none.json", 3, "none.json" },
-        { "--spider $ --questions $/stranger.json", 3, "stranger.json: record 1: field \"db_id\": no schema \"sea\"" },
+        { "--spider $ --questions $/stranger.json", 3,
+          "stranger.json: record 1: field \"db_id\": expected a database with a schema, got \"sea\"" },
         { "--spider $ --questions $/half.json", 3, "record 1: no gold SQL: expected field \"query\"" },
         { "--spider $ --synonyms $/half.json", 3, "half.json: expected an object of databases" },
         { "--spider $ --schema-strings $/half.json", 3, "half.json: record 1: expected strings" },
@@ -294,7 +295,7 @@ static void records_without_a_database_say_so(void **state)
     free(said);
 }
 
-/* Two names for each table and column of a little schema, and where they are from. */
+/* Two names for each table and column of a little schema, and their sources. */
 static void names_are_made_where_there_is_no_dictionary(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Questions of Spider, BIRD and AMBROSIA in one form; columns deleted and replaced. */
+/* Tests questions of Spider, BIRD and AMBROSIA, and the schema edits that delete or replace a column. */
 #include "tests/support/ambiguate_run.h"
 #include "tests/support/support.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The records of one kind of one line of questions, schemas and values from the databases of the folder. */
+/* The records of one type for one line of questions. Schemas and values come from the databases of the folder. */
 static json_t *make(const char *dir, const char *kinds, const char *line, const char *more)
 {
     char arguments[512];
@@ -130,7 +130,7 @@ struct edit {
     const char *question, *sql, *table_column; /* of the only record, or NULL: none */
 };
 
-/* The names of table and column that the records of a kind say in a field. */
+/* The tables and columns that the records of a type name in a field. */
 static void check_edits(const char *dir, const char *kind, const char *field, const struct edit *edits, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -151,9 +151,9 @@ static void columns_are_deleted(void **state)
         { "How long are red ones?", "SELECT length FROM Boat WHERE colour = 'red'", NULL }, /* no word of theirs */
         { "Ranks of the crew on boats by age", "SELECT rank FROM crew ORDER BY wage", "{\"crew\":\"rank\"}" },
         { "Which boat ids?", "SELECT boat_id FROM Boat", NULL },               /* a key */
-        { "Which colours?", "SELECT * FROM Boat", NULL },                      /* by no name */
+        { "Which colours?", "SELECT * FROM Boat", NULL },                      /* a star names no column */
         { "Which colours?", "SELECT colour AS c FROM Boat ORDER BY c", NULL }, /* an alias of its own */
-        { "Which colours?", "SELECT mast FROM Boat", NULL },                   /* not understood */
+        { "Which colours?", "SELECT mast FROM Boat", NULL },                   /* does not resolve */
         { "Average wages", "SELECT avg(T1.wage) FROM crew AS T1", "{\"crew\":\"wage\"}" },
     };
     check_edits(*state, "D", "deleted_map", edits, ARRAY_LEN(edits));
@@ -198,7 +198,7 @@ static void readings_name_the_new_columns_wherever_the_old_stood(void **state)
     json_decref(r);
 }
 
-/* Records of C and R double the same column: their databases must not be one. */
+/* C and R duplicate the same column: their records must not share a database. */
 static void databases_have_the_edited_schema(void **state)
 {
     static const char question[] = "Which colours?";

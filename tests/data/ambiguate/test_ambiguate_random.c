@@ -1,6 +1,6 @@
-/* Random databases whose names are words of SQL, and random queries on them: of each record the readings run and differ
- * in text, and the reading that stands for the query gives its rows.  AMBIT_ROUNDS says how many databases, AMBIT_SEED
- * where the random numbers start. */
+/* Runs random queries on random databases whose names are SQL keywords. The interpretations of each record must run and
+ * differ in text, and one of them must return the query's rows. AMBIT_ROUNDS sets the number of databases, AMBIT_SEED
+ * the random seed. */
 #include "tests/support/ambiguate_run.h"
 #include "tests/support/sql_words.h"
 #include "tests/support/support.h"
@@ -14,7 +14,7 @@
 
 enum { ROUNDS = 5, QUERIES = 60 };
 
-/* What SQLite says. */
+/* Returns SQLite's message. */
 
 static int by_text(const void *a, const void *b)
 {
@@ -107,7 +107,7 @@ static void check_record(const char *dir, const json_t *records, size_t i)
         assert_same_rows(records, i, source, made, "query2");
 }
 
-/* No database lies there but those of records. */
+/* The folder holds only databases of records. */
 static void check_files(const char *dir, const json_t *records)
 {
     char made[512];
@@ -126,7 +126,7 @@ static void check_files(const char *dir, const json_t *records)
     strings_release(&files);
 }
 
-/* Queries that SQLite takes, with a question that names everything. */
+/* Queries that SQLite accepts, with a question that names every element. */
 static void put_questions(struct words_database *w, FILE *f, const char *path, const char *id)
 {
     for (int i = 0; i < QUERIES; i++) {
@@ -157,7 +157,7 @@ static void count_kinds(const json_t *records, int counts[128])
         counts[(unsigned char)*ambiguate_field(records, i, "kind") & 127]++;
 }
 
-/* The records are the same ones without databases: what is wrong shows without them. */
+/* Without databases the same records are made: the faults show without them. */
 static void assert_same_readings(const json_t *records, const json_t *plain)
 {
     for (size_t i = 0; i < json_array_size(plain); i++) {

@@ -1,5 +1,5 @@
-/* Records made from the resolved query: names that are words of SQL, quotes, aliases, sub-queries, keys; and what is
- * left out, which is counted and leaves no database behind. */
+/* Tests records of the resolved query: names that are SQL keywords, quotes, aliases, sub-queries, keys. Rejected
+ * records are counted and leave no database behind. */
 #include "tests/support/ambiguate_run.h"
 #include "tests/support/support.h"
 
@@ -161,20 +161,22 @@ static void names_are_found_by_the_grammar(void **state)
         assert_wanted(*state, &wanted[i], "");
 }
 
-/* A question of the kind, and why its records are left out. */
+/* A question of the type, and the fault of its records. */
 static const struct {
     const char *kind, *sql, *says;
 } left_out[] = {
-    { "C", "SELECT mast FROM client", "C: 0 records.* 1 left out (query not understood 1)" },
-    { "C", "SELECT colour FROM seat NATURAL JOIN log", "C: 0 records.* 1 left out (form of the query 1)" },
-    { "J", "SELECT colour, avg(price) FROM seat GROUP BY colour", "J: 0 records.* 2 left out (key 2)" },
-    { "J", "SELECT colour, weight FROM note", "J: 0 records.* 2 left out (other rows than the query 2)" },
+    { "C", "SELECT mast FROM client", "C: 0 records.* 1 left out (query does not parse or resolve 1)" },
+    { "C", "SELECT colour FROM seat NATURAL JOIN log", "C: 0 records.* 1 left out (unsupported query form 1)" },
+    { "J", "SELECT colour, avg(price) FROM seat GROUP BY colour",
+      "J: 0 records.* 2 left out (no key of one column 2)" },
+    { "J", "SELECT colour, weight FROM note", "J: 0 records.* 2 left out (rows differ from the query 2)" },
     { "T", "SELECT name AS customer FROM client", "T: 0 records.* 1 left out (name in use 1)" },
-    { "P", "SELECT max(age) FROM client WHERE age > (SELECT 1)", "P: 0 records.* 1 left out (form of the query 1)" },
-    { "D", "SELECT \"age\" FROM client", "D: 0 records.* 1 left out (a reading fails 1)" }, /* a string then */
+    { "P", "SELECT max(age) FROM client WHERE age > (SELECT 1)",
+      "P: 0 records.* 1 left out (unsupported query form 1)" },
+    { "D", "SELECT \"age\" FROM client", "D: 0 records.* 1 left out (an interpretation fails 1)" }, /* a string then */
 };
 
-/* How many files the folder of databases has. */
+/* Returns the number of files in the folder of databases. */
 static int count_files(const char *dir)
 {
     char made[512];
@@ -226,7 +228,7 @@ static void strings_stay_strings(void **state)
     json_decref(records);
 }
 
-/* The file of a record stays, that of the other way to fill it does not. */
+/* The file of a record stays; the file of the other filling is removed. */
 static void only_the_databases_of_records_stay(void **state)
 {
     json_t *records = ask(*state, "C", "SELECT age FROM client WHERE age > 45", "--materialise $/made", NULL);
@@ -245,7 +247,7 @@ static void a_column_of_an_index_is_deleted_beside_a_view(void **state)
     json_decref(records);
 }
 
-/* The schema tells of a column that the database does not have. */
+/* The schema has a column that the database lacks. */
 static void queries_run_on_their_database(void **state)
 {
     static const char *const kinds[] = { "C", "T", "D" };
@@ -262,7 +264,7 @@ static void queries_run_on_their_database(void **state)
         snprintf(arguments, sizeof arguments, "--kinds %s --questions $/q.jsonl --tables $/tables.json --db $",
                  kinds[i]);
         json_decref(ambiguate_run(*state, arguments, 0, &said));
-        if (!strstr(said, ": 0 records, 1 left out (a reading fails 1)"))
+        if (!strstr(said, ": 0 records, 1 left out (an interpretation fails 1)"))
             fail_msg("said %s", said);
         free(said);
     }
@@ -280,7 +282,7 @@ static void indexed_columns_can_be_deleted(void **state)
     json_decref(records);
 }
 
-/* With a dictionary AmbiQT's own rules are taken, unless others are asked for. */
+/* A dictionary selects AmbiQT's own generator unless an option selects the other one. */
 static void the_generator_can_be_named(void **state)
 {
     static const char options[] = "--table-synonyms $/names.json --generator ";

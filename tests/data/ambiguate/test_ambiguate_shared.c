@@ -1,4 +1,4 @@
-/* AmbiQT's records made anew from Spider and the two dictionaries, compared with those that are published. */
+/* Reproduces AmbiQT's records from Spider and the two dictionaries, and compares them with the published ones. */
 #include "tests/support/ambiguate_run.h"
 #include "tests/support/support.h"
 
@@ -62,7 +62,7 @@ static char *key_of(const json_t *record, const char *const *fields)
     return key;
 }
 
-/* How many of the published records we have with the same values in these fields, each as often as it is there. */
+/* Counts the published records that are reproduced with the same values in these fields. */
 static int matches(const json_t *ours, const char *kind, const char *file, const char *const *fields)
 {
     char path[8192];
@@ -126,7 +126,8 @@ static void train_gives_the_published_records(void **state)
     assert_int_equal(
         matches(r, "T", "tbl-synonyms.train.jsonl.xz", FIELDS("query2", "extra_table_map", "orig_example_idx")), 9931);
     assert_int_equal(matches(r, "J", "tbl-split.train.jsonl", FIELDS("query2", "split_map", "primary_key")), 1532);
-    /* the published second readings lack blanks behind parentheses and lose functions of other columns: 58 differ */
+    /* the published second interpretations lack blanks behind parentheses and lose functions of other columns: 58
+     * differ */
     assert_int_equal(matches(r, "P", "tbl-agg.train.jsonl", FIELDS("split_map", "primary_key")), 426);
     assert_int_equal(matches(r, "P", "tbl-agg.train.jsonl", FIELDS("split_map", "primary_key", "query2")), 368);
     json_decref(r);
@@ -144,7 +145,7 @@ static void schema_strings_are_kept(void **state)
     json_decref(r);
 }
 
-/* The two published files of kinds J and P as one. */
+/* Joins the two published files of types J and P. */
 static const char *both_files(const char *dir)
 {
     static const char *const names[] = { "tbl-split.validation.jsonl", "tbl-agg.validation.jsonl" };
@@ -164,7 +165,7 @@ static const char *both_files(const char *dir)
     return out;
 }
 
-/* How many records of each kind the published filter keeps on the databases of a folder, and how many it finds. */
+/* Counts the records of each type that DFPL's filter keeps and finds on the databases of a folder. */
 static void filter(int kept[SIA_KINDS], int *found, const char *dir, const char *databases)
 {
     char more[16000];
@@ -233,7 +234,7 @@ static void published_filter_keeps_1788(void **state)
     assert_int_equal(kept[3], 57);
 }
 
-/* Every reading made of AMBROSIA's 276 unambiguous questions runs; the 120 others come with theirs. */
+/* Every interpretation made of AMBROSIA's 276 unambiguous questions runs; the 120 others have their own. */
 static void ambrosia_gives_records_that_run(void **state)
 {
     const char *ambrosia = test_shared("data/ambrosia");

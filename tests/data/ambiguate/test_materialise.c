@@ -1,4 +1,4 @@
-/* Databases in which both readings run: values, tables, what is marked; the published form and its filter. */
+/* Tests altered databases: values, tables, marks of records, the published form and its filter. */
 #include "tests/support/ambiguate_run.h"
 #include "tests/support/support.h"
 
@@ -10,7 +10,7 @@
 
 #define FILES "--tables $/tables.json --synonyms $/two_col_synonyms.json --table-synonyms $/tables_synonyms.json "
 
-/* The records of a question of one kind, their databases in dir/made. */
+/* The records of a question of one type, with their databases in dir/made. */
 static json_t *ask(const char *dir, const char *kind, const char *sql, const char *more)
 {
     char arguments[1024];
@@ -21,7 +21,8 @@ static json_t *ask(const char *dir, const char *kind, const char *sql, const cha
     return ambiguate_run(dir, arguments, 0, NULL);
 }
 
-/* What a query gives on a record's database, cells between commas and rows between semicolons; the caller frees. */
+/* Returns a query's result on a record's database: cells separated by commas, rows by semicolons. The caller frees it.
+ */
 static char *run(const char *dir, const json_t *records, size_t i, const char *sql)
 {
     char path[4096], *text = NULL;
@@ -58,7 +59,7 @@ static bool coincides(const json_t *records, size_t i)
     return json_is_true(json_object_get(json_array_get(records, i), "coincide"));
 }
 
-/* Both readings run, and give different rows where the record says so. */
+/* Both interpretations run, and their rows differ if the record says so. */
 static void assert_differ(const char *dir, const json_t *records, size_t i)
 {
     char *one = run(dir, records, i, ambiguate_field(records, i, "query1"));
@@ -138,7 +139,7 @@ static void aggregates_are_computed(void **state)
     json_decref(r);
 }
 
-/* Rows are told apart by their keys where there is no rowid; the order of the keys is that of the rows. */
+/* Without a rowid, keys identify the rows, and their order is the order of the rows. */
 static void tables_without_rowid_are_altered_too(void **state)
 {
     static const char script[] =
@@ -175,7 +176,7 @@ static void readings_that_do_not_run_say_so(void **state)
 {
     test_file(*state, "two_col_synonyms.json", "{\"harbour_0\": {\"boat\": {\"colour\": [\"hue\", \"index\"]}}}");
     json_t *r = ask(*state, "C", "SELECT colour FROM Boat", "");
-    assert_non_null(strstr(ambiguate_field(r, 0, "materialise_error"), "reading 2: near \"index\""));
+    assert_non_null(strstr(ambiguate_field(r, 0, "materialise_error"), "interpretation 2: near \"index\""));
     assert_null(json_object_get(json_array_get(r, 0), "db_file"));
     json_decref(r);
 }
@@ -196,7 +197,7 @@ static void source_databases_stay_as_they_are(void **state)
     free(before);
 }
 
-/* Rows that lie in the -wal file of a program that has the database open are copied too. */
+/* Rows in the -wal file of another program are copied too. */
 static void what_is_committed_is_copied(void **state)
 {
     static const char *const ways[] = { "", "--published-databases" };

@@ -1,4 +1,4 @@
-/* Readings in words without a model: names in place of names, and which readings exist. */
+/* Tests interpretations in words: replaced names, and the choice of existing interpretations. */
 #include "tests/support/support.h"
 
 #include "data/ambiguate/reword.h"
@@ -84,7 +84,7 @@ static json_t *record_of(int n)
     return json_pack("{s:o}", "golds", golds);
 }
 
-/* Readings are distinct golds with their SQL. */
+/* The readings are distinct golds with their SQL. */
 static size_t check_readings(const json_t *record)
 {
     const json_t *golds = json_object_get(record, "golds"), *readings = json_object_get(record, "readings");

@@ -1,4 +1,4 @@
-/* Words in place of words: the form of a record stays, the same word becomes the same word, no two the same. */
+/* Tests replaced words: a record keeps its form, and each word has one replacement that no other word has. */
 #include "tests/support/support.h"
 
 #include "data/ambiguate/substitute.h"
@@ -13,20 +13,20 @@ static const char *const corpus[] = {
     "Question: What is the oldest heads' age? An id, of it.",
 };
 
-static void open_lexicon(struct lexicon *l, int common)
+static void open_counts(struct word_counts *l, int common)
 {
-    *l = (struct lexicon){ 0 };
+    *l = (struct word_counts){ 0 };
     for (int i = 0; i < ARRAY_LEN(corpus); i++)
-        lexicon_add(l, corpus[i], i + 1);
-    lexicon_close(l, common);
+        word_counts_add(l, corpus[i], i + 1);
+    word_counts_close(l, common);
 }
 
 static void counts(void **state)
 {
-    struct lexicon l;
+    struct word_counts l;
     (void)state;
 
-    open_lexicon(&l, 2);
+    open_counts(&l, 2);
     assert_int_equal(l.records[strings_find(&l.words, "question")], 3);
     assert_int_equal(l.records[strings_find(&l.words, "singer")], 1); /* three times in one record */
     assert_int_equal(l.records[strings_find(&l.words, "artist")], 1);
@@ -40,10 +40,10 @@ static void counts(void **state)
             known = known || strcmp(l.words.items[l.common[i]], common[k]) == 0;
         assert_true(known);
     }
-    lexicon_release(&l);
+    word_counts_release(&l);
 }
 
-/* Puts a zero behind the word at p and gives where the rest begins. */
+/* Ends the word at p with a zero and returns the rest. */
 static char *cut_word(char *p)
 {
     while (isalpha((unsigned char)*p))
@@ -54,11 +54,11 @@ static char *cut_word(char *p)
 
 static void form_stays(void **state)
 {
-    struct lexicon l;
+    struct word_counts l;
     struct rng rng = { .seed = 1 };
     (void)state;
 
-    open_lexicon(&l, 2);
+    open_counts(&l, 2);
     for (int i = 0; i < 50; i++) {
         struct substitution s = { &l, &rng, { 0 }, { 0 } };
         char *text = substitute(&s, "Singer singers, THE singer: id 'born' UnheardOf"), *more = substitute(&s, "born");
@@ -69,24 +69,24 @@ static void form_stays(void **state)
         assert_memory_equal(third - 5, " THE ", 5); /* what stays keeps its capitals */
         assert_memory_equal(rest, " id '", 5);
         assert_int_equal(strncmp(born, more, strlen(more)), 0);
-        assert_string_equal(born + strlen(more), "' UnheardOf"); /* no word of the lexicon */
+        assert_string_equal(born + strlen(more), "' UnheardOf"); /* not among the counted words */
         assert_string_not_equal(more, third);
         free(text);
         free(more);
         substitution_release(&s);
     }
-    lexicon_release(&l);
+    word_counts_release(&l);
 }
 
-/* With as many words as can be exchanged, what comes out is an order of them: none twice, none lost. */
+/* If every word can be replaced, the result is a permutation of the words. */
 static void all_different(void **state)
 {
-    struct lexicon l;
+    struct word_counts l;
     struct rng rng = { .seed = 2 };
     struct strings seen = { 0 };
     (void)state;
 
-    open_lexicon(&l, 0);
+    open_counts(&l, 0);
     struct substitution s = { &l, &rng, { 0 }, { 0 } };
     for (int i = 0; i < l.words.n; i++) {
         char *word = substitute(&s, l.words.items[i]);
@@ -98,10 +98,10 @@ static void all_different(void **state)
     assert_true(seen.n > l.words.n / 2);
     substitution_release(&s);
     strings_release(&seen);
-    lexicon_release(&l);
+    word_counts_release(&l);
 }
 
-/* A statement stays one, and no word becomes one of SQL's. */
+/* A statement still parses, and no word becomes a keyword. */
 static void sql_stays(void **state)
 {
     static const char form[] = "select count(?) from ? where exists (select max(?), group_concat(?) from ? group by ? "
@@ -110,12 +110,12 @@ static void sql_stays(void **state)
         "select count(age) from singer where exists (select max(year), group_concat(length) from "
         "song group by singer having length(age) > round(round))";
     struct rng rng = { .seed = 4 };
-    struct lexicon l = { 0 };
+    struct word_counts l = { 0 };
     (void)state;
 
-    lexicon_add(&l, text, 1);
-    lexicon_add(&l, "intersect between average", 2);
-    lexicon_close(&l, 0);
+    word_counts_add(&l, text, 1);
+    word_counts_add(&l, "intersect between average", 2);
+    word_counts_close(&l, 0);
     for (int i = 0; i < 50; i++) {
         struct substitution s = { &l, &rng, { 0 }, { 0 } };
         char *copy = substitute(&s, text);
@@ -131,17 +131,17 @@ static void sql_stays(void **state)
         free(copy);
         substitution_release(&s);
     }
-    lexicon_release(&l);
+    word_counts_release(&l);
 }
 
 static void edges(void **state)
 {
-    struct lexicon none = { 0 }, l;
+    struct word_counts none = { 0 }, l;
     struct rng rng = { .seed = 3 };
     char longest[200];
     (void)state;
 
-    lexicon_close(&none, 10);
+    word_counts_close(&none, 10);
     struct substitution s = { &none, &rng, { 0 }, { 0 } };
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
@@ -152,14 +152,14 @@ static void edges(void **state)
         free(text);
     }
     substitution_release(&s);
-    lexicon_release(&none);
-    open_lexicon(&l, 1000); /* every word stays */
+    word_counts_release(&none);
+    open_counts(&l, 1000); /* every word stays */
     s = (struct substitution){ &l, &rng, { 0 }, { 0 } };
     char *text = substitute(&s, corpus[0]);
     assert_string_equal(text, corpus[0]);
     free(text);
     substitution_release(&s);
-    lexicon_release(&l);
+    word_counts_release(&l);
 }
 
 int main(void)
