@@ -2,7 +2,7 @@
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/contrast/contrast.h"
-#include "data/contrast/thesis.h"
+#include "data/contrast/gatekeeper_labels.h"
 
 #include <stdio.h>
 
@@ -40,9 +40,9 @@ static int build_thesis(const struct contrast_arguments *a, const struct contras
                         struct error *err)
 {
     static const char *const names[] = { "train and valid", "test" };
-    struct thesis_counts counts[2];
+    struct gatekeeper_counts counts[2];
 
-    if (thesis_build(d, counts, o, a->ambiqt, a->spider, err))
+    if (gatekeeper_labels_build(d, counts, o, a->ambiqt, a->spider, err))
         return -1;
     for (int i = 0; i < 2; i++)
         printf("%s: %d records, %d ambiguous, %d not\n", names[i], counts[i].records, counts[i].ambiguous,

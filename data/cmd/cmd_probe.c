@@ -219,7 +219,7 @@ static int probe_folder(const struct dataset *d, const char *dir, struct error *
         n += r.n;
         if (r.n)
             probe_print(&r, (enum probe_set)set, stdout);
-        if (set == PROBE_CROSSED && probe_check(&r, err))
+        if (set == PROBE_CONTRAST && probe_check(&r, err))
             return error_prefix(err, "%s", dir);
     }
     return n ? 0 : error_set(err, EXIT_CODE_DATA, "%s/test.jsonl: holds no examples", dir);

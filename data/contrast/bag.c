@@ -67,7 +67,7 @@ double bag_score(const struct bag_model *m, const struct bag_texts *t, int text)
     return 1 / (1 + exp(-z));
 }
 
-/* One weight against its gradient, the step shrinking with the gradients seen. */
+/* One AdaGrad step for a weight: the step size shrinks with the sum of squared gradients. */
 static void step(double *weight, double *seen, double gradient)
 {
     gradient += DECAY * *weight;

@@ -14,66 +14,67 @@
 #include <string.h>
 #include <strings.h>
 
-/* A question of one database, whatever rows and records it stands in. */
+/* A question of one database with all its rows and records. */
 struct contrast_question {
     int db;
-    bool usable;   /* all its SQL was understood, and no other database has it too */
-    bool *touched; /* by any of its SQL: tables, then columns of the database */
+    bool usable;   /* all its SQL resolves, and no other database has the question */
+    bool *touched; /* the tables, then the columns of the database that any of its SQL uses */
 };
 
 enum { RENAMED_FORMS = 3 }; /* of every training schema */
 
-/* A schema that examples stand on. */
+/* A schema for examples. */
 struct contrast_schema {
-    struct schema schema; /* moves to the data set, but for its db_id */
+    struct schema schema; /* moves to the data set, except its db_id */
     enum alter_form form;
-    struct rng placed; /* as it was before what is new was placed: the same again places it in the same way */
-    const char *renamed[RENAMED_FORMS]; /* names of databases, NULL outside the training fold */
+    struct rng placed; /* the random state before new elements were placed, to place them equally again */
+    const char *renamed[RENAMED_FORMS]; /* names of databases, NULL outside the training split */
 };
 
-/* An element that some record doubles. */
+/* An element that some record duplicates. */
 struct contrast_element {
     int db;
     struct alteration a;
-    bool *repeated;                   /* what a.repeated points at */
-    bool usable;                      /* the schemas could be made */
-    struct contrast_schema both, one; /* both alternatives; exactly one of them */
-    int which;                        /* the alternative that stands in `one` */
-    bool emitted;                     /* the schemas were handed to the data set */
+    bool *repeated;                   /* storage for a.repeated */
+    bool usable;                      /* false if a schema could not be built */
+    struct contrast_schema both, one; /* with both alternatives, and with one of them */
+    int which;                        /* the alternative in `one` */
+    bool emitted;                     /* the data set has its schemas */
 };
 
 struct contrast_record {
     const struct ambiqt_record *source;
     int question, element;
-    int aggregate; /* P: the new column that its second reading uses */
+    int aggregate; /* P: the new column that the second interpretation uses */
     bool usable;
 };
 
 struct contrast {
     const struct contrast_options *options;
-    const struct contrast_corpora *in; /* databases are numbered as its schemas */
+    const struct contrast_corpora *in; /* databases have the indices of its schemas */
     struct strings question_keys, element_keys;
     struct contrast_question *questions;
     struct contrast_element *elements;
-    struct contrast_record *records; /* one for each of in->ambiqt */
+    struct contrast_record *records; /* [in->ambiqt.n] */
     int questions_cap, elements_cap;
     struct arena sql; /* reset after each query */
     struct rng rng;
 };
 
-/* The questions and elements of records, the altered schemas, and what cannot be used. */
+/* Step 1: collect the questions and elements of the records, alter the schemas, reject unusable records. */
 
-/* Why a record is left out. */
+/* The reason for rejecting a record. */
 enum loss { LOSS_NONE, LOSS_ELEMENT, LOSS_SQL, LOSS_SHARED, LOSS_NAMES, LOSS_READINGS, LOSSES };
 
 static const char *const loss_names[LOSSES] = { "usable",
                                                 "element not in the schema",
-                                                "SQL not understood",
+                                                "SQL does not resolve",
                                                 "question in several databases",
-                                                "invented name not usable",
-                                                "readings not apart" };
+                                                "generated name not usable",
+                                                "interpretations not distinct" };
 
-/* Whether a query resolves on a schema; flags (n_tables + n_columns, may be NULL) gain what it touches. */
+/* Returns true if a query resolves on a schema. Sets the flags (n_tables + n_columns, may be NULL) of all used
+ * elements. */
 static bool contrast_touch(struct contrast *c, const char *sql, const struct schema *s, bool *flags)
 {
     struct sql_uses uses;
@@ -91,7 +92,7 @@ static bool contrast_touch(struct contrast *c, const char *sql, const struct sch
     return ok;
 }
 
-/* Lower case, one space between words: questions that differ only so are one question.  The caller frees it. */
+/* Returns the question in lower case with single blanks, the key for equal questions. The caller frees it. */
 static char *normalize(const char *question)
 {
     char *s = xmalloc(strlen(question) + 1);
@@ -112,7 +113,7 @@ static bool *new_flags(const struct schema *s)
     return xcalloc((size_t)s->n_tables + (size_t)s->n_columns, sizeof(bool));
 }
 
-/* The question's number; new ones get an entry. */
+/* Returns the index of the question, adding it if new. */
 static int find_question(struct contrast *c, int db, const char *question)
 {
     char *text = normalize(question), *key = NULL;
@@ -128,7 +129,7 @@ static int find_question(struct contrast *c, int db, const char *question)
     return at;
 }
 
-/* The question of a key, behind the database's number. */
+/* Returns the question of a key, which starts with the database's index. */
 static const char *question_text(const struct contrast *c, int question)
 {
     return strchr(c->question_keys.items[question], '\x1f') + 1;
@@ -145,11 +146,12 @@ static int find_db(const struct contrast *c, const char *db_id, const char *what
 {
     const struct schema *s = schema_find(&c->in->schemas, db_id);
     if (!s)
-        return error_set(err, EXIT_CODE_DATA, "%s: db_id \"%s\" is not in tables.json", what, db_id);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"db_id\": expected a database of tables.json, got \"%s\"",
+                         what, db_id);
     return (int)(s - c->in->schemas.schemas);
 }
 
-/* Questions that stand in several databases would stand in several folds. */
+/* Rejects questions of several databases, which could fall into several splits. */
 static void drop_shared(struct contrast *c)
 {
     struct strings texts = { 0 };
@@ -207,7 +209,7 @@ static int find_element(struct contrast *c, int db, const struct ambiqt_record *
     return at;
 }
 
-/* The columns that the second reading of a P record wants in the new table join the element's. */
+/* Adds the columns that the second interpretation of a P record needs in the new table. */
 static void add_repeated(struct contrast *c, const struct contrast_record *r)
 {
     struct contrast_element *e = &c->elements[r->element];
@@ -270,7 +272,7 @@ static bool is_touched(const struct schema *s, const bool *flags, const char *na
     return column < 0 ? flags[table] : flags[s->n_tables + column];
 }
 
-/* Reading `which` reads its own alternative and not the other. */
+/* Returns true if interpretation `which` uses its own alternative and not the other one. */
 static bool reads_own(struct contrast *c, struct contrast_record *r, int which)
 {
     const struct contrast_element *e = &c->elements[r->element];
@@ -334,8 +336,8 @@ static void judge_all(struct contrast *c)
     free(understood);
 }
 
-/* Finds each record's question and element, makes the altered schemas, and marks as unusable what
- * cannot be trusted: SQL that does not resolve, readings that do not read their alternative, names that clash. */
+/* Finds each record's question and element and alters the schemas. Rejects records with unresolved SQL, interpretations
+ * that do not use their alternative, or clashing names. */
 static int contrast_collect(struct contrast *c, struct error *err)
 {
     c->records = xcalloc((size_t)c->in->ambiqt.n, sizeof *c->records);
@@ -346,18 +348,18 @@ static int contrast_collect(struct contrast *c, struct error *err)
     return 0;
 }
 
-/* Forms of a schema in which other elements have other names. */
+/* Step 2: forms of a schema in which other elements are renamed. */
 
-static const float SHARE = 0.5f; /* of the elements that have other names */
+static const float SHARE = 0.5f; /* share of the elements to rename */
 
-/* Names that the elements of one schema get. */
+/* The new names of a schema's elements. */
 struct new_names {
     const struct schema *s;
     const struct alteration *a;
-    const char **names; /* by element: tables, then columns; NULL: its own */
+    const char **names; /* [tables, then columns] NULL: unchanged */
 };
 
-/* Elements that the alteration is about keep their names: what it adds is named after them. */
+/* Elements of the alteration keep their names, since new elements are named after them. */
 static bool is_altered(const struct alteration *a, int table, int column)
 {
     return column < 0 ? table == a->table : column == a->column || column == a->key;
@@ -376,7 +378,7 @@ static bool is_invented(const struct alteration *a, const char *name)
     return false;
 }
 
-/* Elements [first, first + n) do not have the name, neither from the start nor by renaming. */
+/* Returns true if no element in [first, first + n) has the name, before or after renaming. */
 static bool is_free(const struct new_names *r, int first, int n, const char *name)
 {
     for (int i = first; i < first + n; i++) {
@@ -399,8 +401,8 @@ static void rename_element(struct new_names *r, const struct alteration *known, 
         r->names[r->s->n_tables + known->column] = name;
 }
 
-/* The schema `of` with some of its other elements under one of the names that the corpus knows for them; rng picks.  -1
- * when that cannot be. */
+/* Builds a copy of the schema `of` in which rng picks other elements and one of the names that the corpus has for them.
+ * Returns -1 if that fails. */
 static int contrast_rename(const struct contrast *c, struct schema *out, const struct contrast_schema *of, int db,
                            const struct alteration *a, struct rng *rng)
 {
@@ -420,9 +422,9 @@ static int contrast_rename(const struct contrast *c, struct schema *out, const s
     return rc;
 }
 
-/* Crossed pairs, the folds, and their examples. */
+/* Step 3: pair the records, assign splits, emit the examples. */
 
-/* Records of one database and kind, in file order. */
+/* The records of one database and ambiguity type in file order. */
 struct record_group {
     const struct contrast *c;
     int *records;
@@ -434,8 +436,8 @@ static const bool *column_flags(const struct contrast *c, const struct contrast_
     return q->touched + c->in->schemas.schemas[q->db].n_tables;
 }
 
-/* All that a question wants of an element's table stands in the table that J or P adds, so that the new table would do
- * for the question too. */
+/* Returns true if the table that J or P adds holds all columns that the question needs of the element's table. The
+ * question could then mean the new table too. */
 static bool new_table_serves(const struct contrast *c, const struct contrast_question *q,
                              const struct contrast_element *e)
 {
@@ -451,7 +453,7 @@ static bool new_table_serves(const struct contrast *c, const struct contrast_que
     return true;
 }
 
-/* The question is as clear with the element doubled as without. */
+/* Returns true if duplicating the element does not make the question ambiguous. */
 static bool stays_clear(const struct contrast *c, const struct contrast_record *r, const struct contrast_record *other)
 {
     const struct contrast_question *q = &c->questions[r->question];
@@ -467,14 +469,14 @@ static bool records_fit(const void *context, int i, int j)
     return a->element != b->element && a->question != b->question && stays_clear(g->c, a, b) && stays_clear(g->c, b, a);
 }
 
-/* Both questions' own SQL still resolves on the other's schema: an invented name may clash with theirs. */
-static bool resolves_crossed(struct contrast *c, const struct contrast_record *a, const struct contrast_record *b)
+/* Returns true if both questions' SQL resolves on the other's schema: a generated name may clash with it. */
+static bool resolves_on_other(struct contrast *c, const struct contrast_record *a, const struct contrast_record *b)
 {
     return contrast_touch(c, a->source->original, &c->elements[b->element].both.schema, NULL) &&
            contrast_touch(c, b->source->original, &c->elements[a->element].both.schema, NULL);
 }
 
-/* Hands a schema over to the data set under the next free number of its database. */
+/* Moves a schema to the data set under the next free number of its database. */
 static const char *give_schema(struct contrast *c, struct dataset *out, struct schema *s, int db, int *number)
 {
     const char *db_id = c->in->schemas.schemas[db].db_id;
@@ -508,8 +510,8 @@ static void emit(struct contrast *c, struct example_list *to, const struct contr
     example_list_add(to, &x);
 }
 
-/* What one record of a pair gives: it stands on its own altered schema, on the other's, on the original one and on the
- * one with a single alternative. */
+/* Emits the four examples of one record: on its own altered schema, on the other's, on the original one, and on the one
+ * with a single alternative. */
 static void emit_record(struct contrast *c, struct example_list *to, const struct contrast_record *r,
                         const struct contrast_record *other, const struct contrast_schema *plain)
 {
@@ -532,7 +534,7 @@ static void give_renamed(struct contrast *c, struct dataset *out, int db, const 
     }
 }
 
-/* New names are drawn from a sequence of their own: the rest of the data does not depend on them. */
+/* Returns a random stream for new names, so that the rest of the data does not depend on them. */
 static struct rng renaming_rng(const struct contrast *c, int db, int element)
 {
     uint64_t key[3] = { c->options->seed, (uint64_t)db, (uint64_t)element };
@@ -545,7 +547,7 @@ static void give_element(struct contrast *c, struct dataset *out, int element, e
     struct rng rng = renaming_rng(c, e->db, element);
     if (e->emitted)
         return;
-    bool both_first = rng_below(&c->rng, 2); /* so that the number does not tell the slice */
+    bool both_first = rng_below(&c->rng, 2); /* so that the number does not reveal the slice */
     struct contrast_schema *of[2] = { both_first ? &e->both : &e->one, both_first ? &e->one : &e->both };
     for (int i = 0; i < 2; i++)
         give_schema(c, out, &of[i]->schema, e->db, number);
@@ -554,9 +556,9 @@ static void give_element(struct contrast *c, struct dataset *out, int element, e
     e->emitted = true;
 }
 
-/* All pairs of one database. */
+/* The pairs of one database. */
 struct db_pairs {
-    struct pair *pairs; /* of record numbers */
+    struct pair *pairs; /* pairs of record indices */
     int n, cap;
 };
 
@@ -588,7 +590,7 @@ static void match_group(struct contrast *c, const struct record_group *g, struct
 
     for (int i = 0; i < n; i++) {
         struct pair p = { g->records[pairs[i].a], g->records[pairs[i].b] };
-        if (!resolves_crossed(c, &c->records[p.a], &c->records[p.b])) {
+        if (!resolves_on_other(c, &c->records[p.a], &c->records[p.b])) {
             ++*clashes;
             continue;
         }
@@ -598,7 +600,7 @@ static void match_group(struct contrast *c, const struct record_group *g, struct
     free(pairs);
 }
 
-/* pairs: one for each database. */
+/* pairs: [schemas.n] */
 static void match_all(struct contrast *c, struct db_pairs *pairs)
 {
     int n_groups = c->in->schemas.n * SIA_KINDS, clashes = 0;
@@ -618,13 +620,13 @@ static void match_all(struct contrast *c, struct db_pairs *pairs)
         free(groups[i].records);
     }
     if (clashes)
-        log_info("pairs given up because an invented name clashes with the other question's SQL: %d", clashes);
+        log_info("rejected %d pairs: a generated name clashes with the other question's SQL", clashes);
     free(groups);
 }
 
 enum { SHARE_TRIES = 64 };
 
-/* Pairs of each kind by database, and in all. */
+/* The number of pairs of each type, by database and in total. */
 struct kind_counts {
     int (*of_db)[SIA_KINDS];
     int all[SIA_KINDS];
@@ -643,7 +645,7 @@ static struct kind_counts count_kinds(const struct contrast *c, const struct db_
     return k;
 }
 
-/* How far the kinds' shares of the first n databases are from the share that they should have. */
+/* Returns the deviation of the types' shares in the first n databases from the intended share. */
 static double unevenness(const struct kind_counts *k, const int *order, int n, double share)
 {
     double sum = 0;
@@ -657,8 +659,9 @@ static double unevenness(const struct kind_counts *k, const int *order, int n, d
     return sum;
 }
 
-/* A fold for each database that has pairs.  Of many shuffles the one counts whose folds have their share of every kind:
- * with so few aggregates a plain shuffle often leaves the test fold almost none. */
+/* Assigns a split to each database with pairs. The best of many shuffles counts, the one whose splits are closest to
+ * their share of every type. There are few aggregates, so a single shuffle often leaves almost none to the test split.
+ */
 static void share_out(struct contrast *c, const struct db_pairs *pairs, enum fold *fold)
 {
     size_t size = (size_t)c->in->schemas.n * sizeof(int);
@@ -688,7 +691,7 @@ static void share_out(struct contrast *c, const struct db_pairs *pairs, enum fol
     free(best);
 }
 
-/* Order and ids must not tell what belongs together. */
+/* Order and ids must not reveal the pairs. */
 static void shuffle(struct example_list *l, enum fold fold, struct rng *rng)
 {
     rng_shuffle(rng, l->items, l->n, sizeof *l->items);
@@ -696,7 +699,7 @@ static void shuffle(struct example_list *l, enum fold fold, struct rng *rng)
         l->items[i].id = strings_printf(&l->text, "%s-%06d", fold_name(fold), i + 1);
 }
 
-/* Pairs the usable records and writes the examples of every pair to the folds of out. */
+/* Pairs the usable records and writes the examples of every pair to the splits of out. */
 static int contrast_emit(struct contrast *c, struct dataset *out, struct error *err)
 {
     size_t n = (size_t)c->in->schemas.n;
@@ -716,7 +719,7 @@ static int contrast_emit(struct contrast *c, struct dataset *out, struct error *
         shuffle(&out->folds[f], (enum fold)f, &c->rng);
     free(pairs);
     free(fold);
-    return total ? 0 : error_set(err, EXIT_CODE_DATA, "no two records can be paired");
+    return total ? 0 : error_set(err, EXIT_CODE_DATA, "expected two records that can be paired, got none");
 }
 
 enum { SQL_ARENA_BYTES = 64 << 20 };
@@ -738,15 +741,15 @@ static void contrast_release(struct contrast *c)
     arena_release(&c->sql);
 }
 
-/* Neither a fold nor a leak may be trusted to the way it was built. */
+/* Checks splits, balance and leaks of the finished data set, independently of its construction. */
 static int check(const struct dataset *d, struct error *err)
 {
-    struct probe_report crossed;
+    struct probe_report report;
 
     if (dataset_check_folds(d, err) || dataset_check_balance(d, err))
         return -1;
-    probe_run(&crossed, d, PROBE_CROSSED);
-    return probe_check(&crossed, err);
+    probe_run(&report, d, PROBE_CONTRAST);
+    return probe_check(&report, err);
 }
 
 void contrast_corpora_release(struct contrast_corpora *c)

@@ -1,11 +1,13 @@
 /*
- * contrast.h - builds data sets that ask whether a question is ambiguous for a schema.
+ * contrast.h - builds contrast sets that test whether a question is ambiguous for a schema.
  *
- * Crossed pairs: two AmbiQT records (Q1, element e1) and (Q2, element e2) of one database and one kind, where the SQL
- * of neither touches the other's element, give (Q1, D with e1 doubled) yes, (Q2, D with e2 doubled) yes, (Q1, D with e2
- * doubled) no, (Q2, D with e1 doubled) no.  Every question and every schema so carries both labels equally often, and
- * nothing that sees only one of them can know the answer.  Beside them stands the presence slice: the same questions on
- * the original schema and on one where only one of the alternatives stands, never ambiguous.
+ * A contrast set has two AmbiQT records of one database D and one ambiguity type: (Q1, element e1) and (Q2, element
+ * e2). The SQL of neither question uses the other's element. The pairs (Q1, D with e1 duplicated) and (Q2, D with e2
+ * duplicated) are ambiguous. The pairs (Q1, D with e2 duplicated) and (Q2, D with e1 duplicated) are not. So every
+ * question and every schema carries both labels equally often, and a model that sees only one of them is at chance.
+ *
+ * Hard negatives complete the data set: the same questions on the original schema and on a schema with only one of the
+ * two alternatives. They are never ambiguous.
  */
 #ifndef DATA_CONTRAST_CONTRAST_H
 #define DATA_CONTRAST_CONTRAST_H
@@ -16,10 +18,10 @@
 
 struct contrast_options {
     uint64_t seed;
-    double test_share, valid_share; /* of the databases, rounded up */
+    double test_share, valid_share; /* shares of the databases, rounded up */
 };
 
-/* What examples are made of: questions on unaltered schemas, and records that each double one element. */
+/* The sources of the examples: questions on unaltered schemas, and records that each duplicate one element. */
 struct contrast_corpora {
     struct schema_set schemas;
     struct spider_corpus spider;
@@ -27,11 +29,12 @@ struct contrast_corpora {
 };
 void contrast_corpora_release(struct contrast_corpora *c);
 
-/* Folders: ambiqt holds the four training files, spider train_spider.json and tables.json.  Fills out, which the caller
- * releases either way; every fold, question and schema has been checked.  Same inputs and seed: the same bytes. */
+/* Builds the data set from folders: ambiqt holds the four training files, spider holds train_spider.json and
+ * tables.json. Checks every split, question and schema. The caller releases out in either case. The same inputs and
+ * seed give the same bytes. */
 int contrast_build(struct dataset *out, const struct contrast_options *o, const char *ambiqt, const char *spider,
                    struct error *err);
-/* The same from corpora that are in memory already. */
+/* Builds the same from corpora in memory. */
 int contrast_build_from(struct dataset *out, const struct contrast_options *o, const struct contrast_corpora *in,
                         struct error *err);
 

@@ -16,13 +16,13 @@
 enum { PRACTICE_WORDINGS = 3 };
 
 /*
- * Words in braces are replaced.  In questions: t, ts, u, us (tables, singular and plural), a, b, x (columns), vb,
- * vx (a value of b, of x).  In SQL: t, u (sources), a, b, x, f (t's link), k (u's key), vb, vx (literals), max:b,
- * min:b, avg:b, total:b (aggregates of b), +t and +u (what the source needs joined to it).  Brackets hold what a query
- * of precomputed aggregates does without.
+ * A template of questions and their SQL. Placeholders stand in braces. Questions: t, ts, u, us (tables, singular and
+ * plural), a, b, x (columns), vb, vx (a value of b, of x). SQL: t, u (sources), a, b, x, f (t's link), k (u's key),
+ * vb, vx (literals), max:b, min:b, avg:b, total:b (aggregates of b). Also +t and +u (joins that the source needs). Text
+ * in brackets is dropped if the aggregates are stored.
  */
 struct practice_template {
-    unsigned a, b, x; /* roles that the column may have; 0: none is wanted */
+    unsigned a, b, x; /* allowed roles of the column; 0: unused */
     const char *questions[PRACTICE_WORDINGS];
     const char *sql;
 };
@@ -32,19 +32,19 @@ struct practice_query {
     const struct practice_template *of;
     int wording;
     int t, link; /* a table and its column that refers to u */
-    int u;       /* -1: the template has none */
-    int a, b, x; /* columns of t, t and u; -1: none */
+    int u;       /* -1: unused */
+    int a, b, x; /* columns of t, t and u; -1: unused */
     char value_b[64], value_x[64];
 };
 
-/* An element, and which of its two alternatives SQL reads. */
+/* An element and the alternative that the SQL uses. */
 struct practice_reading {
     enum sia_kind kind;
     int table, column; /* column is -1 for T */
     int which;         /* -1: the original element */
 };
 
-/* What is asked, and the SQL that answers it. */
+/* Templates of questions and their SQL. */
 
 enum {
     N = PRACTICE_NAME,
@@ -57,7 +57,7 @@ enum {
 };
 
 static const struct practice_template practice_templates[] = {
-    /* one table: list, pick, count */
+    /* one table: list, select, count */
     { .a = ANY,
       .questions = { "What is the {a} of each {t}?", "List the {a} of all {ts}.", "Show me every {t} by {a}." },
       .sql = "SELECT {a} FROM {t}{+t}" },
@@ -243,7 +243,7 @@ static const struct practice_template practice_templates[] = {
 
 static const int practice_n_templates = ARRAY_LEN(practice_templates);
 
-/* A column of table t with one of the roles, other than `except`; -1 when there is none or none is wanted. */
+/* Draws a column of table t with one of the roles, other than `except`. -1 if there is none or none is needed. */
 static int draw_column(const struct practice_table *t, unsigned roles, int except, struct rng *rng)
 {
     int chosen = -1;
@@ -261,7 +261,7 @@ static void draw_value(char *out, size_t size, const struct practice_table *t, i
         practice_value(out, size, &t->columns[column], (int)rng_below(rng, 64));
 }
 
-/* What a random template says of random elements; false when this draw does not fit. */
+/* Draws a template and elements. Returns false if they do not fit. */
 static bool practice_draw(struct practice_query *q, const struct practice_domain *d, struct rng *rng)
 {
     const struct practice_template *of = &practice_templates[rng_below(rng, (uint32_t)practice_n_templates)];
@@ -286,7 +286,7 @@ static bool practice_draw(struct practice_query *q, const struct practice_domain
     return q->x >= 0;
 }
 
-/* Whether the question asks about the element, and could be read twice if it were doubled. */
+/* Returns true if the question uses the element and would be ambiguous if the element were duplicated. */
 static bool practice_asks(const struct practice_query *q, enum sia_kind kind, int table, int column)
 {
     switch (kind) {
@@ -299,13 +299,13 @@ static bool practice_asks(const struct practice_query *q, enum sia_kind kind, in
     }
 }
 
-/* Templates filled in, the words of a question, the SQL of a reading. */
+/* Filling of templates. */
 
 struct template_filler {
     FILE *f;
     const struct practice_query *q;
     const struct practice_reading *r; /* NULL in a question */
-    char word[16];                    /* what the braces hold */
+    char word[16];                    /* the placeholder's text */
 };
 
 static bool is(const struct template_filler *w, const char *word)
@@ -318,7 +318,7 @@ static const struct practice_table *table_of(const struct template_filler *w, ch
     return &w->q->domain->tables[letter == 'u' ? w->q->u : w->q->t];
 }
 
-/* The column that the letter stands for. */
+/* Returns the column of a placeholder. */
 static const struct practice_column *column_of(const struct template_filler *w, char letter)
 {
     const struct practice_query *q = w->q;
@@ -338,7 +338,7 @@ static const struct practice_column *column_of(const struct template_filler *w, 
     }
 }
 
-/* A name's words. */
+/* Writes a name with blanks for underscores. */
 static void put_words(FILE *f, const char *name)
 {
     for (; *name; name++)
@@ -357,7 +357,7 @@ static void put_question_word(struct template_filler *w)
         put_words(w->f, column_of(w, w->word[0])->name);
 }
 
-/* The element that is doubled stands in the table that the letter stands for. */
+/* Returns true if the duplicated element belongs to the placeholder's table. */
 static bool altered_here(const struct template_filler *w, char letter)
 {
     return w->r->which >= 0 && w->r->table == (letter == 'u' ? w->q->u : w->q->t);
@@ -373,7 +373,7 @@ static const struct practice_column *altered_column(const struct template_filler
     return &w->q->domain->tables[w->r->table].columns[w->r->column];
 }
 
-/* Columns need their table named when the FROM clause has several. */
+/* Columns are qualified if FROM has several tables. */
 static bool qualified(const struct template_filler *w)
 {
     return w->q->u >= 0 || reads_new_table(w, SIA_JOIN, 't');
@@ -397,7 +397,7 @@ static void put_source(struct template_filler *w, char letter)
         fprintf(w->f, " AS %s", alias_of(letter));
 }
 
-/* What is joined to a source because its column stands in the split-off table. */
+/* Writes the join with the split-off table. */
 static void put_joined(struct template_filler *w, char letter)
 {
     const struct practice_table *t = table_of(w, letter);
@@ -419,7 +419,7 @@ static void put_column(struct template_filler *w, char letter)
     fputs(doubled && w->r->kind == SIA_COLUMN ? c->synonyms[w->r->which] : c->name, w->f);
 }
 
-/* "max:b" */
+/* Writes an aggregate such as "max:b". */
 static void put_aggregate(struct template_filler *w, size_t length)
 {
     bool stored = reads_new_table(w, SIA_AGGREGATE, 't'), total = strncmp(w->word, "total", length) == 0;
@@ -452,7 +452,7 @@ static void put_sql_word(struct template_filler *w)
         put_column(w, w->word[0]);
 }
 
-/* Copies the template, filling in what stands in braces. */
+/* Returns the template with its placeholders filled. The caller frees it. */
 static char *fill(struct template_filler *w, const char *from, void (*put)(struct template_filler *))
 {
     char *text = NULL;
@@ -477,7 +477,7 @@ static char *fill(struct template_filler *w, const char *from, void (*put)(struc
     return text;
 }
 
-/* The caller frees both. */
+/* The caller frees the question and the SQL. */
 static char *practice_question(const struct practice_query *q)
 {
     struct template_filler w = { .q = q };
@@ -491,11 +491,11 @@ static char *practice_sql(const struct practice_query *q, const struct practice_
 }
 
 enum {
-    DRAWS = 2000,  /* tries to find a question about one element */
-    QUESTIONS = 90 /* plain questions of one domain that are tried */
+    DRAWS = 2000,  /* attempts to find a question about one element */
+    QUESTIONS = 90 /* unambiguous questions of one domain, including rejected ones */
 };
 
-/* Questions about one element of each kind: tables are few and aggregates fewer. */
+/* questions about one element of each type: tables are few and aggregates fewer */
 static const int questions_of[SIA_KINDS] = { [SIA_COLUMN] = 2, [SIA_TABLE] = 5, [SIA_JOIN] = 1, [SIA_AGGREGATE] = 3 };
 
 static enum column_type type_of(enum practice_role role)
@@ -505,7 +505,7 @@ static enum column_type type_of(enum practice_role role)
     return role == PRACTICE_TIME ? COLUMN_TIME : COLUMN_NUMBER;
 }
 
-/* The domain's schema as questions know it. */
+/* Builds the domain's schema. */
 static void make_schema(struct schema *out, const struct practice_domain *d, const char *db_id)
 {
     int n = practice_n_tables(d), at[PRACTICE_TABLES][PRACTICE_COLUMNS];
@@ -529,7 +529,7 @@ static void make_schema(struct schema *out, const struct practice_domain *d, con
 
 struct practice_corpus {
     struct contrast_corpora in;
-    struct strings asked; /* kind and question: not twice */
+    struct strings asked; /* types and questions so far */
     struct rng rng;
 };
 
@@ -630,7 +630,7 @@ int practice_build(struct dataset *out, uint64_t seed, struct error *err)
     return rc;
 }
 
-/* The questions of one domain, none twice. */
+/* Adds the distinct questions of one domain. */
 static void add_questions(json_t *list, struct strings *asked, const struct practice_domain *d, const char *db_id,
                           struct rng *rng)
 {
@@ -702,9 +702,9 @@ int practice_write_questions(const char *dir, const char *prefix, uint64_t seed,
     return rc;
 }
 
-/* The domains as SQLite files. */
+/* SQLite files of the domains. */
 
-enum { ROWS = 12 }; /* of a table whose rows have no names of their own */
+enum { ROWS = 12 }; /* of a table without a name column */
 
 static int n_rows(const struct practice_table *t)
 {
@@ -750,7 +750,7 @@ static void put_cell(FILE *f, const struct practice_domain *d, const struct prac
     if (c->role == PRACTICE_KEY) {
         fprintf(f, "%d", row + 1);
     } else if (c->role == PRACTICE_LINK) {
-        /* not in step with the other columns, and some rows stay without a partner */
+        /* out of step with the other columns, and some rows have no partner */
         fprintf(f, "%d", 1 + row * row % n_rows(&d->tables[practice_table_find(d, c->table)]));
     } else {
         practice_value(value, sizeof value, c, row);
@@ -770,7 +770,7 @@ static void put_rows(FILE *f, const struct practice_domain *d, const struct prac
     }
 }
 
-/* The statements that make the database; the caller frees them. */
+/* Returns the statements that create the database. The caller frees them. */
 static char *script_of(const struct practice_domain *d)
 {
     char *text = NULL;
@@ -788,7 +788,7 @@ static char *script_of(const struct practice_domain *d)
     return text;
 }
 
-/* Made in memory, so that the file can be written at once. */
+/* Builds the database in memory, so that the file appears at once. */
 static int write_database(const struct practice_domain *d, const char *path, bool force, struct error *err)
 {
     struct out_file o = { 0 };

@@ -283,7 +283,7 @@ static const struct practice_domain practice_domains_town[] = {
     { 0 },
 };
 
-/* Ways to get about. */
+/* Transport. */
 static const struct practice_domain practice_domains_travel[] = {
     { "ferry_line",
       {
@@ -809,7 +809,7 @@ static const struct practice_domain practice_domains_nature[] = {
     { 0 },
 };
 
-/* Trades, firms and pastimes. */
+/* Trades, companies and hobbies. */
 static const struct practice_domain practice_domains_work[] = {
     { "bank",
       {

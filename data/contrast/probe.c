@@ -25,7 +25,7 @@ bool probe_and_comma(const char *question)
     return false;
 }
 
-/* Length of the word that starts here. */
+/* Returns the length of the word at p. */
 static size_t word_length(const char *p)
 {
     size_t n = 0;
@@ -34,7 +34,7 @@ static size_t word_length(const char *p)
     return n;
 }
 
-/* Words are the same to their first MIN_STEM letters, shorter ones altogether: "singers" mentions "singer". */
+/* Compares words by their first characters, short words as a whole: "singers" mentions "singer". */
 static bool same_word(const char *a, size_t n, const char *b, size_t m)
 {
     if (n < MIN_STEM || m < MIN_STEM)
@@ -54,7 +54,7 @@ static bool mentions(const char *question, const char *word, size_t n)
     return false;
 }
 
-/* The share of a name's words that the question has. */
+/* Returns the share of a name's words that the question contains. */
 static double likelihood(const char *question, const char *text)
 {
     int words = 0, found = 0;
@@ -73,7 +73,7 @@ struct likely {
     double p;
 };
 
-/* The list keeps its best LIKELY entries, best first; earlier elements win ties. */
+/* Keeps the LIKELY most likely names, best first. Earlier elements win ties. */
 static void keep_likely(struct likely *list, int *n, const char *question, const char *text)
 {
     struct likely x = { text, likelihood(question, text) };
@@ -91,7 +91,7 @@ static void keep_likely(struct likely *list, int *n, const char *question, const
     *n += *n < LIKELY;
 }
 
-/* Distinct runs of three characters of " name ". */
+/* Lists the distinct trigrams of " name ". */
 static int trigrams(uint32_t *out, const char *text)
 {
     char padded[NAME_BYTES + 3] = " ";
@@ -112,7 +112,7 @@ static int trigrams(uint32_t *out, const char *text)
     return count;
 }
 
-/* Shared trigrams over all trigrams. */
+/* Returns the shared trigrams divided by all trigrams. */
 static double similarity(const char *a, const char *b)
 {
     uint32_t x[MAX_TRIGRAMS], y[MAX_TRIGRAMS];
@@ -145,13 +145,14 @@ double probe_name_similarity(const char *question, const struct schema *s)
 static const char *const probe_names[PROBES] = { "question only", "schema only", "always yes", "and/comma rule",
                                                  "name similarity" };
 
-static const char *const set_names[PROBE_SETS] = { "crossed", "ambiguous and presence", "thesis", "own labels" };
+static const char *const set_names[PROBE_SETS] = { "contrast sets", "ambiguous examples and hard negatives",
+                                                   "labels of Skadborg and Mortensen", "custom data set" };
 
 enum { PARTS = 5 };
 
 static const double CHANCE = 0.5, TOLERANCE = 0.01;
 
-/* Examples of one fold with their texts' numbers, labels and the scores of one probe. */
+/* Examples of one split with text indices, labels and scores of one probe. */
 struct probe_sample {
     const struct example **list;
     int *texts;
@@ -163,11 +164,11 @@ struct probe_sample {
 static bool belongs(const struct example *e, enum probe_set set)
 {
     switch (set) {
-    case PROBE_CROSSED:
+    case PROBE_CONTRAST:
         return e->slice == EXAMPLE_CROSSED;
     case PROBE_PRESENCE:
         return e->slice == EXAMPLE_PRESENCE || (e->slice == EXAMPLE_CROSSED && e->ambiguous);
-    case PROBE_THESIS:
+    case PROBE_GATEKEEPER:
         return e->slice == EXAMPLE_THESIS;
     default:
         return e->slice == EXAMPLE_OWN;
@@ -205,7 +206,7 @@ static void sample_release(struct probe_sample *s)
     free(s->scores);
 }
 
-/* All names of a schema in one text; the caller frees it. */
+/* Returns all names of a schema as one text. The caller frees it. */
 static char *schema_text(const struct schema *s)
 {
     size_t size = 1, n = 0;
@@ -231,7 +232,7 @@ static void number_questions(struct bag_texts *t, struct probe_sample *s)
         s->texts[i] = bag_add(t, s->list[i]->question);
 }
 
-/* Each schema is cut into words once; number[] is 0 where it has not been yet. */
+/* Adds each schema once. number[] is its text index plus 1, 0 before. */
 static void number_schemas(struct bag_texts *t, struct probe_sample *s, const struct schema_set *set, int *number)
 {
     for (int i = 0; i < s->n; i++) {
@@ -278,7 +279,7 @@ static struct scored scored(const struct probe_sample *s)
     return (struct scored){ s->scores, s->labels, s->n };
 }
 
-/* Scores the test sample; returns the threshold of yes. */
+/* Scores the test sample and returns the decision threshold. */
 static double score(struct probe_sample *train, struct probe_sample *test, const struct dataset *d, enum probe probe)
 {
     double f1, threshold = 0.5;
@@ -295,7 +296,7 @@ static double score(struct probe_sample *train, struct probe_sample *test, const
     return threshold;
 }
 
-/* Scores the test sample; returns what a yes at its threshold is worth. */
+/* Scores the test sample and returns its confusion matrix at the decision threshold. */
 static struct confusion decide(struct probe_sample *train, struct probe_sample *test, const struct dataset *d,
                                enum probe probe)
 {
@@ -304,7 +305,7 @@ static struct confusion decide(struct probe_sample *train, struct probe_sample *
     return stats_confusion(scored(test), threshold);
 }
 
-/* Examples of one part, or of all others, with their places in `all`; without scores. */
+/* Takes the examples of one part, or of all other parts. places: their indices in `all`. */
 static void take_part(struct probe_sample *s, int *places, const struct probe_sample *all, int part, bool others)
 {
     sample_open(s, all->n);
@@ -318,7 +319,7 @@ static void take_part(struct probe_sample *s, int *places, const struct probe_sa
     }
 }
 
-/* Each part, and its yes, by what the others teach. */
+/* Scores each part with probes fitted on the others. */
 static struct confusion score_parts(struct probe_sample *all, const struct dataset *d, enum probe probe)
 {
     int *places = xcalloc((size_t)all->n, sizeof *places);
@@ -369,13 +370,13 @@ void probe_print(const struct probe_report *r, enum probe_set set, FILE *out)
         fprintf(out, "  %-16s %6.3f %6.3f %6.3f\n", probe_names[p], r->ap[p], r->auc[p], r->f1[p]);
 }
 
-int probe_check(const struct probe_report *crossed, struct error *err)
+int probe_check(const struct probe_report *contrast, struct error *err)
 {
-    for (int p = PROBE_QUESTION; p <= PROBE_SCHEMA && crossed->n; p++)
-        if (!(fabs(crossed->auc[p] - CHANCE) <= TOLERANCE))
+    for (int p = PROBE_QUESTION; p <= PROBE_SCHEMA && contrast->n; p++)
+        if (!(fabs(contrast->auc[p] - CHANCE) <= TOLERANCE))
             return error_set(
                 err, EXIT_CODE_DATA,
-                "leak: the probe \"%s\" on the crossed test examples: expected an AUC of %.2f within %.2f, got %.3f",
-                probe_names[p], CHANCE, TOLERANCE, crossed->auc[p]);
+                "leak: probe \"%s\" on the contrast sets of the test split: expected an AUC of %.2f within %.2f, got %.3f",
+                probe_names[p], CHANCE, TOLERANCE, contrast->auc[p]);
     return 0;
 }

@@ -14,8 +14,8 @@
 #include <string.h>
 
 struct edited_column {
-    const char *name, *table; /* table: NULL where there is one */
-    int origin;               /* column that it was or stands for; -1: none */
+    const char *name, *table; /* table: NULL in a single table */
+    int origin;               /* index of the original column, also of a replacement; -1: none */
     enum column_type type;
     const char *values[EDITED_VALUES];
     int n_values;
@@ -24,15 +24,15 @@ struct edited_column {
 struct edited_table {
     struct edited_column columns[ASKED_COLUMNS + 2];
     int n;
-    enum edit_kind kind;
-    json_t *deleted, *added; /* names, or for values [column, value] */
+    enum table_edit edit;
+    json_t *deleted, *added; /* names of columns, or [column, value] for values */
 };
 
-/* What the two columns are called that stand where one was. */
+/* Names of the two columns that replace one. */
 
 enum { DRAWS = 12, SYNONYMS_ONE_IN = 5 };
 
-/* Those that fit most names of a type. */
+/* Modifier pairs that fit most names of a type. */
 static const struct modifier_pair general[] = {
     { -1, COLUMN_NUMBER, { "home", "away" } },       { -1, COLUMN_NUMBER, { "minimum", "maximum" } },
     { -1, COLUMN_NUMBER, { "first", "second" } },    { -1, COLUMN_NUMBER, { "planned", "actual" } },
@@ -56,7 +56,7 @@ static void header_pool_release(struct header_pool *p)
     *p = (struct header_pool){ 0 };
 }
 
-/* The n-th pair of the pool for this head and type, where n is drawn; NULL when there are none. */
+/* Draws one of the pairs for this head and type. NULL if there are none. */
 static const struct modifier_pair *draw_from(struct rng *rng, const struct modifier_pair *items, int n, int head,
                                              enum column_type type)
 {
@@ -88,7 +88,7 @@ static bool draw_modified(struct counterfactual *c, enum column_type type, const
     return true;
 }
 
-/* Collects what the dictionary has, once each group of tables has its fold. */
+/* Collects the dictionary's names of all columns. Call it after every group has its split. */
 static void synonym_pool_fill(struct counterfactual *c)
 {
     struct synonym_pool *p = &c->listed;
@@ -112,14 +112,14 @@ static void synonym_pool_release(struct synonym_pool *p)
     *p = (struct synonym_pool){ 0 };
 }
 
-/* Whether the pair may name a column of the table: it is of its own databases, or of those for training. */
+/* A pair may name a column of its own databases, or of any table if it comes from the training split. */
 static bool pair_fits(const struct counterfactual *c, const struct listed_pair *pair, const struct asked_table *t,
                       int name)
 {
     return pair->name == name && (pair->group == t->group || c->fold[pair->group] == FOLD_TRAIN);
 }
 
-/* Two other words for it, as the dictionary has them for a column of the same name. */
+/* Draws two names that the dictionary has for a column of this name. */
 static bool draw_listed(struct counterfactual *c, const struct asked_table *t, int column, const char *names[2])
 {
     const struct synonym_pool *p = &c->listed;
@@ -135,7 +135,7 @@ static bool draw_listed(struct counterfactual *c, const struct asked_table *t, i
     return fit > 0;
 }
 
-/* Two other words for it, as WordNet has them. */
+/* Takes two names from WordNet. */
 static bool draw_synonyms(struct counterfactual *c, const struct asked_table *t, int column, const char *names[2])
 {
     struct synonym_finder finder = { 0 };
@@ -157,7 +157,8 @@ static bool draw_synonyms(struct counterfactual *c, const struct asked_table *t,
     return found;
 }
 
-/* No column is called so, nor said so by a question beyond the words that name the old one. */
+/* Returns true if no column has the name and no question contains its words, except words that name the replaced
+ * column. */
 static bool name_is_free(const struct asked_table *t, int column, const char *spoken, const char *const questions[2],
                          const char *name)
 {
@@ -177,7 +178,7 @@ static bool name_is_free(const struct asked_table *t, int column, const char *sp
     return new_words.n > 0;
 }
 
-/* Half of them from a dictionary, where there is one. */
+/* Half of the names come from a dictionary if there is one. */
 static bool draw_names(struct counterfactual *c, const struct asked_table *t, int column, const char *spoken,
                        const char *names[2])
 {
@@ -187,7 +188,8 @@ static bool draw_names(struct counterfactual *c, const struct asked_table *t, in
                                                     : draw_modified(c, t->columns[column].type, spoken, names);
 }
 
-/* Two names for what a question says of a column; neither is in the table, nor are its own words in a question. */
+/* Draws two names for the words by which a question calls the column. Neither occurs in the table, and their new words
+ * occur in no question. */
 static bool counterfactual_names(struct counterfactual *c, const struct asked_table *t, int column, const char *spoken,
                                  const char *const questions[2], const char *names[2])
 {
@@ -202,13 +204,13 @@ static bool counterfactual_names(struct counterfactual *c, const struct asked_ta
 
 enum { SHOWN_VALUES = 3 };
 
-static const char *const kinds[EDIT_KINDS] = { "plain",   "doubled",      "doubled-and-replaced",
-                                               "deleted", "value-copied", "value-deleted" };
+static const char *const edit_names[TABLE_EDITS] = { "plain",   "doubled",      "doubled-and-replaced",
+                                                     "deleted", "value-copied", "value-deleted" };
 
-/* "plain", "doubled" ... */
-static const char *counterfactual_kind(enum edit_kind kind)
+/* Returns "plain", "doubled" and so on. */
+static const char *table_edit_name(enum table_edit edit)
 {
-    return kinds[kind];
+    return edit_names[edit];
 }
 
 static bool column_has(const struct edited_column *column, const char *value)
@@ -225,14 +227,14 @@ static void show_value(struct edited_column *column, const char *value)
         column->values[column->n_values++] = value;
 }
 
-/* A few values, drawn anew for each column that stands for another. */
+/* Draws a few values, anew for each replacement column. */
 static void show_values(struct edited_column *to, struct counterfactual *c, const struct asked_column *from)
 {
     for (int i = 0; i < SHOWN_VALUES && from->n_values; i++)
         show_value(to, from->values[rng_below(&c->rng, (uint32_t)from->n_values)]);
 }
 
-/* With a few values of every column, among them those that both questions say. */
+/* Copies the table with a few values of every column, among them those that both questions contain. */
 static void edited_table_init(struct edited_table *e, struct counterfactual *c, const struct asked_question *const q[2])
 {
     const struct asked_table *t = &c->tables[q[0]->table];
@@ -279,7 +281,7 @@ static void insert_column(struct edited_table *e, int at, struct edited_column c
     e->columns[at] = column;
 }
 
-/* Deletes the column and puts n others, 0 to 2, into its place. */
+/* Deletes the column and inserts n replacements (0 to 2). */
 static void edited_table_replace(struct edited_table *e, struct counterfactual *c, const struct asked_table *t,
                                  int column, const char *const *names, int n)
 {
@@ -323,7 +325,7 @@ static void edited_table_remove_value(struct edited_table *e, int column, const 
     json_array_append_new(e->deleted, cell(from->name, value));
 }
 
-/* Whether no other fold has a table of these columns and values. */
+/* Returns true if no other split has a table with these columns. */
 static bool counterfactual_is_apart(struct counterfactual *c, const struct edited_table *e, int fold)
 {
     const char *key = "";
@@ -388,7 +390,7 @@ static int64_t start_of(const json_t *span)
     return json_integer_value(json_object_get(span, "start"));
 }
 
-/* In order of the question; what overlaps one that is there is left out. */
+/* Inserts the span in order of the question, unless it overlaps another one. */
 static void add_span(json_t *spans, json_t *span)
 {
     size_t at = 0, n = json_array_size(spans);
@@ -418,10 +420,10 @@ static json_t *spans_json(const struct counterfactual *c, const struct edited_ta
     return spans;
 }
 
-static void count(struct counterfactual *c, enum edit_kind kind, const struct span_record *r)
+static void count(struct counterfactual *c, enum table_edit edit, const struct span_record *r)
 {
     int source = strcmp(r->source, "wikisql") == 0 ? 0 : r->columns[0].table ? 2 : 1;
-    struct counterfactual_counts *to = &c->counts[source][kind];
+    struct counterfactual_counts *to = &c->counts[source][edit];
     enum span_label label = SPAN_COL;
 
     for (int i = 0; i < r->n_spans; i++)
@@ -433,25 +435,26 @@ static void count(struct counterfactual *c, enum edit_kind kind, const struct sp
         to->problem[label]++;
 }
 
-/* The record of a question on a table; its labels are what the table makes of them. */
+/* Adds the record of a question on a table. The table determines its labels. */
 static void counterfactual_emit(struct counterfactual *c, const struct edited_table *e, const struct asked_question *q)
 {
     struct span_record r;
     struct error err;
     const char *id = strings_printf(&c->text, "%s-%d", q->source, ++c->number);
-    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:{s:O, s:O}}", "id", id, "source", q->source,
-                             "db_id", q->db_id, "question", q->text, "kind", kinds[e->kind], "columns", columns_json(e),
-                             "spans", spans_json(c, e, q), "edit", "deleted", e->deleted, "added", e->added);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:{s:O, s:O}}", "id", id, "source", q->source, "db_id", q->db_id,
+                  "question", q->text, "kind", edit_names[e->edit], "columns", columns_json(e), "spans",
+                  spans_json(c, e, q), "edit", "deleted", e->deleted, "added", e->added);
 
     CHECK(json && span_record_init(&r, json_incref(json), id, &err) == 0, "%s is no record: %s", id, err.text);
-    count(c, e->kind, &r);
+    count(c, e->edit, &r);
     span_record_release(&r);
     json_array_append_new(c->records[c->fold[c->tables[q->table].group]], json);
 }
 
-/* Two questions about different columns of a table, each the other's control. */
+/* Pairs of questions about different columns of a table. Each question is the other's control. */
 
-/* Two questions, and what of each is edited: a column, or a value. */
+/* Two questions with the edited column or value of each. */
 struct asked_pair {
     const struct asked_question *q[2];
     int column[2], value[2];
@@ -462,7 +465,7 @@ static int fold_of(const struct counterfactual *c, const struct asked_question *
     return c->fold[c->tables[q->table].group];
 }
 
-/* Every value of the questions stands in its column and in no other. */
+/* Returns true if every value of the question occurs in exactly one column. */
 static bool values_are_single(const struct edited_table *e, const struct asked_question *q)
 {
     for (int v = 0; v < q->n_values; v++)
@@ -475,7 +478,7 @@ static bool values_are_single(const struct edited_table *e, const struct asked_q
     return true;
 }
 
-/* All tables with both questions, or nothing where another fold has one of them or a table is not as it should be. */
+/* Emits all tables with both questions. Emits nothing if another split has one of the tables. */
 static bool emit_all(struct counterfactual *c, const struct edited_table *tables, int n, const struct asked_pair *p)
 {
     bool apart = true;
@@ -516,17 +519,17 @@ static const char *spoken_column(struct counterfactual *c, const struct asked_qu
     return text;
 }
 
-/* The three edits of each column: two for it; two for it and one for the other; it is deleted. */
+/* Makes the three edits of each column: doubled, doubled with the other column replaced, and deleted. */
 static void edit_columns(struct edited_table *tables, const struct edited_table *base, struct counterfactual *c,
                          const struct asked_pair *p, const char *names[2][2])
 {
-    static const enum edit_kind edits[] = { EDIT_DOUBLED, EDIT_REPLACED, EDIT_DELETED };
+    static const enum table_edit edits[] = { EDIT_DOUBLED, EDIT_REPLACED, EDIT_DELETED };
     const struct asked_table *t = &c->tables[p->q[0]->table];
 
     for (int i = 0; i < ARRAY_LEN(edits); i++)
         for (int k = 0; k < 2; k++, tables++) {
             edited_table_copy(tables, base);
-            tables->kind = edits[i];
+            tables->edit = edits[i];
             edited_table_replace(tables, c, t, p->column[k], names[k], edits[i] == EDIT_DELETED ? 0 : 2);
             if (edits[i] == EDIT_REPLACED)
                 edited_table_replace(tables, c, t, p->column[!k], names[!k], 1);
@@ -561,7 +564,7 @@ out:
     return done;
 }
 
-/* A column of words that neither question speaks of, drawn; -1 when there is none. */
+/* Draws a text column that neither question refers to. -1 if there is none. */
 static int draw_column(struct counterfactual *c, const struct asked_pair *p)
 {
     const struct asked_table *t = &c->tables[p->q[0]->table];
@@ -584,7 +587,7 @@ static bool pair_values(struct counterfactual *c, const struct asked_pair *p)
         for (int k = 0; k < 4; k++) {
             const struct asked_value *v = &p->q[k % 2]->values[p->value[k % 2]];
             edited_table_copy(&tables[k], base);
-            tables[k].kind = k < 2 ? EDIT_COPIED : EDIT_MISSING;
+            tables[k].edit = k < 2 ? EDIT_COPIED : EDIT_MISSING;
             if (k < 2)
                 edited_table_add_value(&tables[k], other, v->text);
             else
@@ -634,7 +637,7 @@ static bool try_columns(struct counterfactual *c, struct asked_pair *p)
     return false;
 }
 
-/* Each question of a table with the first one behind it in a drawn order that makes a pair, and no question twice. */
+/* Pairs each question of a table with the first later one that fits, in random order. No question is used twice. */
 static void pair_table(struct counterfactual *c, const struct asked_table *t,
                        bool (*try)(struct counterfactual *, struct asked_pair *))
 {
@@ -650,7 +653,7 @@ static void pair_table(struct counterfactual *c, const struct asked_table *t,
     free(spent);
 }
 
-/* The question on its own table. */
+/* Emits the question on its unedited table. */
 static void emit_plain(struct counterfactual *c, const struct asked_question *q)
 {
     const struct asked_pair p = { .q = { q, q } };
@@ -663,7 +666,7 @@ static void emit_plain(struct counterfactual *c, const struct asked_question *q)
     edited_table_release(&e);
 }
 
-/* Of tables, or of databases as a whole. */
+/* Makes the pairs of single tables, or those of whole databases. */
 static void make_pairs(struct counterfactual *c, bool whole)
 {
     for (int i = 0; i < c->n_questions; i++) {
@@ -700,7 +703,7 @@ static int find_root(int *parent, int i)
 struct first_tables {
     struct strings met;
     int *first, cap;
-    int *parent; /* of each table, the root of a group its own */
+    int *parent; /* [n_tables] union-find parents; a root is its own parent */
 };
 
 static void join_question(struct first_tables *f, struct counterfactual *c, const struct asked_question *q)
@@ -717,8 +720,8 @@ static void join_question(struct first_tables *f, struct counterfactual *c, cons
     }
 }
 
-/* Tables that have a question, a header or a database in common; databases as a whole last, so that their tables'
- * groups are what they would be without them. */
+/* Groups the tables that share a question, a header or a database. Whole databases come last, so that they do not
+ * change the groups of their tables. */
 static void join_tables(struct counterfactual *c)
 {
     struct first_tables f = { .parent = xmalloc((size_t)(c->n_tables + 1) * sizeof *f.parent) };
@@ -736,8 +739,8 @@ static void join_tables(struct counterfactual *c)
     strings_release(&f.met);
 }
 
-/* Groups in a drawn order until a fold has its share of the questions; those with questions for tests go there.
- * Databases as a whole go with their tables, or into training. */
+/* Assigns groups to splits in random order until each split has its share of the questions. Groups with test questions
+ * go to the test split. A whole database follows its tables, or goes to training. */
 static void counterfactual_split(struct counterfactual *c)
 {
     int *order = xmalloc((size_t)(c->n_tables + 1) * sizeof *order), n = 0,
@@ -798,17 +801,17 @@ static void print_counts(const struct counterfactual *c, FILE *table)
 {
     static const char *const sources[] = { "wikisql", "spider", "database" };
 
-    fprintf(table, "%-8s %-21s %8s %8s %8s\n", "source", "kind", "AMB", "UNK", "neither");
+    fprintf(table, "%-8s %-21s %8s %8s %8s\n", "source", "edit", "AMB", "UNK", "neither");
     for (int s = 0; s < ARRAY_LEN(sources); s++)
-        for (int k = 0; k < EDIT_KINDS; k++) {
+        for (int k = 0; k < TABLE_EDITS; k++) {
             const struct counterfactual_counts *n = &c->counts[s][k];
             if (n->problem[SPAN_AMB] + n->problem[SPAN_UNK] + n->control)
-                fprintf(table, "%-8s %-21s %8lld %8lld %8lld\n", sources[s], counterfactual_kind((enum edit_kind)k),
+                fprintf(table, "%-8s %-21s %8lld %8lld %8lld\n", sources[s], table_edit_name((enum table_edit)k),
                         (long long)n->problem[SPAN_AMB], (long long)n->problem[SPAN_UNK], (long long)n->control);
         }
     for (int f = 0; f < FOLDS; f++)
         fprintf(table, "%s: %zu records\n", fold_name((enum fold)f), json_array_size(c->records[f]));
-    fprintf(table, "left out: %lld questions whose columns are not known\n", (long long)c->left_out);
+    fprintf(table, "rejected: %lld questions with unknown columns\n", (long long)c->rejected);
 }
 
 static void counterfactual_release(struct counterfactual *c)

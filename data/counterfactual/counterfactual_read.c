@@ -20,14 +20,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MODIFIER_WORDS = 2, MODIFIER_LETTERS = 24 };
+enum { MODIFIER_WORDS = 2, MODIFIER_CHARACTERS = 24 };
 
-/* What stands before the head, which ends the name: "home " of "home team".  NULL where that is nothing or long. */
+/* Returns the words before the head that ends the name: "home " of "home team". NULL if there are none or too many. */
 static const char *modifier_of(struct header_pool *p, const char *name, const struct spoken *words,
                                const struct spoken_word *head)
 {
     if (!head || head != &words->words[words->n - 1] || words->n < 2 || words->n > 1 + MODIFIER_WORDS ||
-        head->from > MODIFIER_LETTERS || strchr(name, '\n'))
+        head->from > MODIFIER_CHARACTERS || strchr(name, '\n'))
         return NULL;
     return strings_printf(&p->text, "%.*s", words->words[words->n - 2].to - words->words[0].from,
                           name + words->words[0].from);
@@ -62,7 +62,7 @@ static void header_pool_add(struct header_pool *p, const char *const *names, con
     free(heads);
 }
 
-/* The guards, that an edit makes of a question what its label says. */
+/* Guards: an edit of an accepted column or value changes the question's label as intended. */
 
 static const double ALIKE = 0.8;
 
@@ -84,7 +84,7 @@ bool asked_mention(const struct asked_table *t, const struct asked_question *q, 
     return true;
 }
 
-/* Both names in one text, in lower case; the caller frees it. */
+/* Joins both names in lower case. The caller frees the key. */
 static char *pair_key(const char *a, const char *b)
 {
     char *key = NULL;
@@ -95,8 +95,7 @@ static char *pair_key(const char *a, const char *b)
     return key;
 }
 
-/* What may be edited. */
-/* That two names mean the same. */
+/* Records that two names have the same meaning. */
 static void counterfactual_add_synonym(struct counterfactual *c, const char *a, const char *b)
 {
     for (int k = 0; k < 2; k++) {
@@ -123,7 +122,7 @@ static bool value_is_like(const struct asked_column *column, const char *text)
     return false;
 }
 
-/* Whether another column could be meant by what the question says of this one. */
+/* Returns true if the question's words for this column could mean another column. */
 static bool is_like(const struct counterfactual *c, const struct asked_column *other, const struct asked_column *column,
                     const char *said)
 {
@@ -136,7 +135,7 @@ static bool is_like(const struct counterfactual *c, const struct asked_column *o
            value_is_like(other, said);
 }
 
-/* Whether a table of the database could be meant by it. */
+/* Returns true if these words could mean a table of the database. */
 static bool is_like_table(const struct asked_column *column, const char *said)
 {
     struct spoken words, name;
@@ -149,14 +148,14 @@ static bool is_like_table(const struct asked_column *column, const char *said)
     return (a && b && strcmp(a->stem, b->stem) == 0) || spoken_ratio(column->table, said) >= ALIKE;
 }
 
-/* The question's words from start to end in said. */
+/* Copies the question's text between two code points. */
 static void copy_span(char *said, size_t size, const char *question, int start, int end)
 {
     size_t n = 0;
 
-    for (int letters = -1; *question; question++) {
-        letters += ((unsigned char)*question & 0xc0) != 0x80;
-        if (letters >= start && letters < end && n + 1 < size)
+    for (int characters = -1; *question; question++) {
+        characters += ((unsigned char)*question & 0xc0) != 0x80;
+        if (characters >= start && characters < end && n + 1 < size)
             said[n++] = *question;
     }
     said[n] = 0;
@@ -212,7 +211,7 @@ bool counterfactual_may_edit_value(const struct counterfactual *c, const struct 
     return true;
 }
 
-/* WikiSQL's questions, and WikiTableQuestions' headers. */
+/* Questions of WikiSQL, and headers of WikiTableQuestions. */
 
 const char *counterfactual_plain(struct counterfactual *c, const char *text)
 {
@@ -241,7 +240,7 @@ const char *counterfactual_blanks(struct counterfactual *c, const char *name)
     return kept;
 }
 
-/* The table with these columns: an old one, or a new one that has none yet; *is_new says so. */
+/* Returns the index of the table with this key. *is_new: it was added without columns. */
 static int asked_table_find(struct counterfactual *c, const char *key, bool *is_new)
 {
     int before = c->table_keys.n, at = strings_add(&c->table_keys, key);
@@ -263,7 +262,7 @@ static void asked_column_add_value(struct asked_column *column, const char *valu
     column->values[column->n_values++] = value;
 }
 
-/* A copy; false where the table has that question already. */
+/* Adds a copy of the question. Returns false if the table has it already. */
 static bool asked_question_add(struct counterfactual *c, const struct asked_question *q)
 {
     struct asked_table *t = &c->tables[q->table];
@@ -301,7 +300,7 @@ static enum column_type type_of(const char *name, int numbers, int values)
     return values > 0 && numbers == values ? COLUMN_NUMBER : COLUMN_TEXT;
 }
 
-/* The names of a header; NULL with EXIT_CODE_DATA.  The caller frees the array. */
+/* Returns the names of a header, or NULL with EXIT_CODE_DATA. The caller frees the array. */
 static const char **read_header(struct counterfactual *c, const json_t *record, int *n, const char *where,
                                 struct error *err)
 {
@@ -325,7 +324,7 @@ static const char **read_header(struct counterfactual *c, const json_t *record, 
     return names;
 }
 
-/* Neither empty, nor one twice, nor more than fit. */
+/* Returns true if the names are not empty, distinct and at most ASKED_COLUMNS. */
 static bool header_is_usable(const char *const *names, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -345,7 +344,7 @@ static bool in_word(const char *letter)
     return isalnum((unsigned char)*letter) || (unsigned char)*letter >= 0x80;
 }
 
-/* Whether the letters [start, end) neither begin nor end within a word. */
+/* Returns true if the code points [start, end) are whole words. */
 static bool is_whole(const char *text, int start, int end)
 {
     const char *from = text_from_letter(text, start), *to = text_from_letter(text, end);
@@ -354,38 +353,38 @@ static bool is_whole(const char *text, int start, int end)
            !(in_word(to) && in_word(text_from_letter(text, end - 1)));
 }
 
-/* Where a value stands as words of its own: WikiSQL marks the first letters that are like it, "f" in "found".  -1:
- * nowhere. */
+/* Finds a value as whole words: WikiSQL marks the first matching characters, such as "f" in "found". Returns the start
+ * or -1. */
 static int whole_words(const char *text, int start, int end)
 {
     const char *said = text_from_letter(text, start);
     size_t bytes = (size_t)(text_from_letter(text, end) - said);
-    int letters = text_letters(text, strlen(text)), n = end - start;
+    int characters = text_letters(text, strlen(text)), n = end - start;
 
     if (is_whole(text, start, end))
         return start;
-    for (int at = start + 1; at + n <= letters; at++)
+    for (int at = start + 1; at + n <= characters; at++)
         if (is_whole(text, at, at + n) && strncasecmp(text_from_letter(text, at), said, bytes) == 0)
             return at;
     return -1;
 }
 
-/* A condition: its column is used, and its value stands in the question or does not. */
+/* Reads a condition: it marks the column as used and locates its value in the question. */
 static int read_condition(struct asked_question *q, struct counterfactual *c, const json_t *condition, int n_columns,
                           const char *where, struct error *err)
 {
     int64_t column, at[2] = { 0, 0 };
     json_t *span = json_object_get(condition, "span");
-    int letters = text_letters(q->text, strlen(q->text));
+    int characters = text_letters(q->text, strlen(q->text));
 
     if (json_get_int(condition, "col", 0, n_columns - 1, &column, where, err))
         return -1;
     q->used[column] = true;
     for (int i = 0; i < 2 && json_array_size(span) == 2; i++)
         at[i] = json_integer_value(json_array_get(span, (size_t)i));
-    if (span && !json_is_null(span) && (at[0] < 0 || at[1] <= at[0] || at[1] > letters))
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"span\": expected start and end within %d letters, or null",
-                         where, letters);
+    if (span && !json_is_null(span) && (at[0] < 0 || at[1] <= at[0] || at[1] > characters))
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: field \"span\": expected start and end within %d characters, or null", where, characters);
     int start = at[1] ? whole_words(q->text, (int)at[0], (int)at[1]) : -1, end = start + (int)(at[1] - at[0]);
     if (start < 0 || q->n_values == ASKED_VALUES) {
         q->unlocated[column] = true;
@@ -397,7 +396,7 @@ static int read_condition(struct asked_question *q, struct counterfactual *c, co
     return 0;
 }
 
-/* Renamings that people made of this header's columns: {"position": ["rank", ...]}. */
+/* Reads ADVETA's renamings of this header's columns: {"position": ["rank", ...]}. */
 static void read_renamings(struct counterfactual *c, const json_t *record)
 {
     const char *name;
@@ -451,7 +450,7 @@ static int read_question(struct asked_question *q, struct counterfactual *c, con
     return 0;
 }
 
-/* Whether the columns that the question uses are known: some of the published conditions and selections are missing. */
+/* Returns true if the used columns are known. Some published conditions and selections are missing. */
 static bool tells_columns(const json_t *record)
 {
     const json_t *conditions = json_object_get(record, "conds"), *condition;
@@ -474,7 +473,7 @@ static int read_wikisql(void *user, json_t *record, const char *where, struct er
     if (!names)
         return -1;
     if (!header_is_usable(names, n) || !tells_columns(record))
-        c->left_out++;
+        c->rejected++;
     else if ((rc = read_question(&q, c, record, n, where, err)) == 0) {
         q.table = header_table(c, names, n);
         for (int i = 0; i < q.n_values; i++)
@@ -486,7 +485,7 @@ static int read_wikisql(void *user, json_t *record, const char *where, struct er
     return rc;
 }
 
-/* What the values of all questions show of each table's columns. */
+/* Infers the types of each table's columns from the values of all questions. */
 static void type_columns(struct counterfactual *c)
 {
     for (int t = 0; t < c->n_tables; t++)
@@ -499,7 +498,7 @@ static void type_columns(struct counterfactual *c)
         }
 }
 
-/* Questions and headers of each source. */
+/* Reads the questions of WikiSQL, the headers of WikiTableQuestions, or both of Spider. */
 static int counterfactual_read_wikisql(struct counterfactual *c, const char *dir, struct error *err)
 {
     static const char *const files[] = { "wikisql_with_headers_dev.jsonl", "wikisql_with_headers_extra.jsonl" };
@@ -519,7 +518,7 @@ static int counterfactual_read_wikisql(struct counterfactual *c, const char *dir
     return rc;
 }
 
-/* A record_fn: a header and a table's first rows. */
+/* A record_fn for a header with the table's first rows. */
 static int read_wtq(void *user, json_t *record, const char *where, struct error *err)
 {
     struct counterfactual *c = user;
@@ -554,11 +553,11 @@ static int counterfactual_read_wtq(struct counterfactual *c, const char *dir, st
     return rc;
 }
 
-/* Spider's questions about one table, or on a whole database, and values of both. */
+/* Questions of Spider about one table or a whole database, with values of both. */
 
-enum { SQL_ARENA_BYTES = 16 << 20, VALUE_LETTERS = 3, WHOLE_COLUMNS = 40 };
+enum { SQL_ARENA_BYTES = 16 << 20, MIN_VALUE_CHARACTERS = 3, WHOLE_COLUMNS = 40 };
 
-/* A value that the statement compares a column with, without blanks around it and the % of a pattern. */
+/* A value that the statement compares with a column, without surrounding blanks and the % of a pattern. */
 struct compared_value {
     int column;
     const char *text;
@@ -566,14 +565,14 @@ struct compared_value {
 
 struct spider_reading {
     struct counterfactual *c;
-    struct compared_value *values; /* of the statement that is read */
+    struct compared_value *values; /* of the current statement */
     int n_values, values_cap;
     struct schema_set schemas;
     const char *db; /* NULL: no databases */
     struct arena sql;
 };
 
-/* A value without the quotes that mark a text, and whether it is one. */
+/* Returns a value without the quotes that mark text. *is_text: it had them. */
 static const char *bare(struct counterfactual *c, const char *shown, bool *is_text)
 {
     size_t n = strlen(shown);
@@ -582,11 +581,11 @@ static const char *bare(struct counterfactual *c, const char *shown, bool *is_te
     return *is_text ? strings_printf(&c->text, "%.*s", (int)n - 2, shown + 1) : strings_keep(&c->text, shown);
 }
 
-/* Columns of a schema, n of them from `first` on: those of a table, or all. */
+/* A range of a schema's columns: one table, or all. */
 struct schema_part {
     const struct schema *schema;
     int first, n;
-    const char *name; /* of the table, "" of all */
+    const char *name; /* of the table; "" for all */
 };
 
 static struct schema_part part_of(const struct schema *schema, int table)
@@ -632,7 +631,8 @@ static void describe_column(struct spider_reading *s, struct asked_column *to, c
         counterfactual_add_synonym(s->c, to->name, counterfactual_blanks(s->c, to->synonyms[k]));
 }
 
-/* The number of the table, or of all where it is -1; -1 with err, or -2 where it is too wide. */
+/* Finds or adds a table, or the whole database if table is -1. Returns its index, -1 with err, or -2 if it has too many
+ * columns. */
 static int find_table(struct spider_reading *s, const struct schema *schema, int table, struct error *err)
 {
     struct schema_part part = part_of(schema, table);
@@ -667,7 +667,7 @@ static void add_compared(struct spider_reading *s, int column, const struct sql_
     }
 }
 
-/* A comparison of a column on one side with values on the other. */
+/* Records the values that a comparison has on the other side of a column. */
 static void read_comparison(void *reading, struct sql_expr *e, struct sql_core *core)
 {
     struct spider_reading *s = reading;
@@ -693,7 +693,7 @@ static bool is_compared(const struct spider_reading *s, int column, const char *
     return false;
 }
 
-/* The one table of the statement, -1 where there are several. */
+/* Returns the only table of the statement, or -1. */
 static int one_table(const struct sql_uses *uses)
 {
     for (int i = 1; i < uses->n; i++)
@@ -702,7 +702,7 @@ static int one_table(const struct sql_uses *uses)
     return uses->n ? uses->list[0].table : -1;
 }
 
-/* What the statement uses of these columns; false where it uses all of them, as "*" does. */
+/* Marks the used columns. Returns false if the statement uses all of them, as "*" does. */
 static bool read_uses(struct asked_question *q, bool *compared, const struct schema_part *part,
                       const struct sql_uses *uses)
 {
@@ -721,7 +721,7 @@ static bool read_uses(struct asked_question *q, bool *compared, const struct sch
     return uses->n && n < part->n;
 }
 
-/* Whether the question says the value, letters of any case, as whole words: where, in code points. */
+/* Returns true if the question contains the value as whole words, in any case. *start is in code points. */
 static bool says(const char *question, const char *value, int *start)
 {
     size_t n = strlen(value);
@@ -734,8 +734,8 @@ static bool says(const char *question, const char *value, int *start)
     return false;
 }
 
-/* The longest value of the column, number `first` + column of the schema, that the statement compares it with and the
- * question says. */
+/* Finds the longest value of the column that the question contains and the statement compares. first: the schema index
+ * of the table's first column. */
 static void find_value(const struct spider_reading *s, struct asked_question *q, const struct asked_table *t,
                        int column, int first)
 {
@@ -743,11 +743,11 @@ static void find_value(const struct spider_reading *s, struct asked_question *q,
 
     for (int i = 0; i < t->columns[column].n_values; i++) {
         const char *value = t->columns[column].values[i];
-        int letters = text_letters(value, strlen(value)), start;
-        if (letters >= VALUE_LETTERS && letters > best.end - best.start && is_compared(s, first + column, value) &&
-            says(q->text, value, &start)) {
+        int characters = text_letters(value, strlen(value)), start;
+        if (characters >= MIN_VALUE_CHARACTERS && characters > best.end - best.start &&
+            is_compared(s, first + column, value) && says(q->text, value, &start)) {
             best.start = start;
-            best.end = start + letters;
+            best.end = start + characters;
             best.text = value;
         }
     }
@@ -766,7 +766,7 @@ static bool stands_elsewhere(const struct asked_table *t, const struct asked_val
     return false;
 }
 
-/* Whether two columns are said by the same words, so that nobody knows which is. */
+/* Returns true if the same words mention two columns, so that the mention is undecided. */
 static bool says_twice(const struct asked_table *t, const struct asked_question *q)
 {
     int said[2] = { 0, 0 }, start, end;
@@ -778,7 +778,7 @@ static bool says_twice(const struct asked_table *t, const struct asked_question 
     return false;
 }
 
-/* Fills in what the question says of the table; false where that is not clear. */
+/* Locates values and columns in the question. Returns false if that is ambiguous. */
 static bool locate(const struct spider_reading *s, struct asked_question *q, const bool *compared, int first)
 {
     const struct asked_table *t = &s->c->tables[q->table];
@@ -792,7 +792,8 @@ static bool locate(const struct spider_reading *s, struct asked_question *q, con
     return !t->whole || !says_twice(t, q);
 }
 
-/* The question on a table, or on all where it is -1: 1 where it was added, 0 where it cannot be, -1 with err. */
+/* Adds the question for a table, or for the whole database if table is -1. Returns 1, 0 if it does not fit, -1 with
+ * err. */
 static int ask_of(struct spider_reading *s, const struct schema *schema, int table, const struct sql_uses *uses,
                   const struct asked_question *from, struct error *err)
 {
@@ -817,7 +818,7 @@ static int ask_all(struct spider_reading *s, const struct schema *schema, const 
     int table = one_table(uses), alone = table < 0 ? 0 : ask_of(s, schema, table, uses, q, err);
     int whole = alone < 0 ? -1 : s->c->options->databases ? ask_of(s, schema, -1, uses, q, err) : 0;
 
-    s->c->left_out += alone == 0 && whole == 0;
+    s->c->rejected += alone == 0 && whole == 0;
     return whole < 0 ? -1 : 0;
 }
 
@@ -829,7 +830,8 @@ static int add_question(struct spider_reading *s, const struct spider_question *
     size_t mark = arena_mark(&s->sql);
 
     if (!schema)
-        return error_set(err, EXIT_CODE_DATA, "db_id \"%s\" is not in tables.json", from->db_id);
+        return error_set(err, EXIT_CODE_DATA, "field \"db_id\": expected a database of tables.json, got \"%s\"",
+                         from->db_id);
     struct sql_query *query = sql_parse(&s->sql, from->query, NULL);
     s->n_values = 0;
     if (!query || sql_resolve(&s->sql, query, schema, &uses, NULL))
@@ -923,7 +925,6 @@ int counterfactual_read(struct counterfactual *c, struct error *err)
     if (rc == 0 && o->spider)
         rc = counterfactual_read_spider(c, o->spider, err);
     if (rc == 0 && !c->n_questions)
-        rc = error_set(err, EXIT_CODE_DATA,
-                       "no question to edit tables for: expected some of WikiSQL or Spider, got none");
+        rc = error_set(err, EXIT_CODE_DATA, "expected questions of WikiSQL or Spider, got none");
     return rc;
 }

@@ -77,7 +77,7 @@ sed -nE 's/^\{"id":("[^"]*"),"db_id":("[^"]*").*"question":("([^"\\]|\\.)*").*"a
     all/test.jsonl | head -n 300 >own.jsonl
 few_tables all/tables.json own.jsonl >few.json
 [ "$(wc -l <own.jsonl)" = 300 ] || fail "own.jsonl has $(wc -l <own.jsonl) lines"
-expect 0 'own labels: 300 test examples' train evaluate run --data own.jsonl --schema few.json --device cpu
+expect 0 'custom data set: 300 test examples' train evaluate run --data own.jsonl --schema few.json --device cpu
 grep -qE '^database +questions' shown || complain "own labels" "has no table of databases"
 expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema few.json --device cpu --json
 cp shown own.json

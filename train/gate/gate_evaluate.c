@@ -405,7 +405,7 @@ static int tell(const struct evaluation *e, struct error *err)
     struct gate_findings f;
 
     gate_findings_init(&f, &e->model, &e->answers, &e->presence, NULL, (uint64_t)e->q->seed);
-    gate_findings_probe(&f, &e->records, e->own ? PROBE_OWN : PROBE_CROSSED);
+    gate_findings_probe(&f, &e->records, e->own ? PROBE_OWN : PROBE_CONTRAST);
     if (e->q->json)
         return print_json(e, &f, err);
     print(e, &f);

@@ -358,7 +358,7 @@ int gate_report(struct gate_trainer *t, struct error *err)
 
     if (rc)
         return rc;
-    gate_findings_probe(&f, &t->records, PROBE_CROSSED);
+    gate_findings_probe(&f, &t->records, PROBE_CONTRAST);
     gate_findings_print(&f);
     rc = write_json(t, &f, err) || gate_page(t, &f, &a, err) ? -1 : 0;
     gate_answers_release(&a);

@@ -1,5 +1,5 @@
-/* Contrastive data: crossed pairs, folds, thesis labels; on a hand-made corpus and on the real one. */
-#include "data/contrast/thesis.h"
+/* Tests contrast sets, splits and the labels of Skadborg and Mortensen, on a small corpus and on the real one. */
+#include "data/contrast/gatekeeper_labels.h"
 #include "data/corpora/ambiqt_text.h"
 #include "tests/support/corpus.h"
 #include "tests/support/support.h"
@@ -51,13 +51,13 @@ static void every_pair_gives_four_examples_and_four_beside(void **state)
         assert_int_equal(counts[k][true], 0);
         assert_int_equal(counts[k][false], 20);
     }
-    for (int f = 1; f < FOLDS; f++) /* one database of five each */
+    for (int f = 1; f < FOLDS; f++) /* one of five databases each */
         assert_int_equal(d.folds[f].n, 32);
-    assert_int_equal(d.schemas.n, (5 + 3 * 3) * (1 + 8 * 2)); /* three renamed forms of those of three databases */
+    assert_int_equal(d.schemas.n, (5 + 3 * 3) * (1 + 8 * 2)); /* three renamed forms for each of three databases */
     dataset_release(&d);
 }
 
-/* Each record's crossed examples: label, SQL, names of the alternatives, and whether they stand in the schema. */
+/* Checks each record's contrast examples: label, SQL, and that the alternatives exist in the schema. */
 static void readings_and_alternatives_fit(void **state)
 {
     static const char *const wanted[][5] = {
@@ -109,7 +109,7 @@ static bool is_alternative(const struct example *e, const struct schema *s, int 
     return false;
 }
 
-/* How many elements have another name; those the example is about never do, and none changes its table or type. */
+/* Counts the renamed elements. The example's own element is never renamed, and no element changes its table or type. */
 static int count_renamed(const struct example *e, const struct schema *s, const struct schema *r)
 {
     int n = 0;
@@ -150,7 +150,7 @@ static void training_schemas_come_renamed_too(void **state)
     dataset_release(&d);
 }
 
-/* What a careless pairing would mislabel is left out, the rest stays. */
+/* Records that careless pairing would mislabel are rejected, and the rest stays. */
 static void doubtful_records_are_left_out(void **state)
 {
     struct error err = { 0 };
@@ -158,19 +158,19 @@ static void doubtful_records_are_left_out(void **state)
     int counts[SIA_KINDS][2];
 
     corpus_write(*state, 5);
-    /* the same question elsewhere wants the wage too: it is not clear with the wage doubled */
+    /* the same question on another schema needs the wage too, so it is ambiguous with the wage duplicated */
     corpus_append(*state, "train_spider.json",
                   "{\"db_id\": \"harbour_4\", \"question\": \"Which  colours do boats of "
                   "HARBOUR 4 have?\", \"query\": \"SELECT wage FROM crew\"}");
-    /* a question of two databases would stand in two folds */
+    /* a question of two databases would be in two splits */
     corpus_append(*state, "train_spider.json",
                   "{\"db_id\": \"harbour_1\", \"question\": \"How many sailors of harbour 2 "
                   "are captains?\", \"query\": \"SELECT rank FROM crew\"}");
-    /* SQL that does not resolve says nothing about what the question touches */
+    /* unresolved SQL does not show which elements the question uses */
     corpus_append(*state, "train_spider.json",
                   "{\"db_id\": \"harbour_3\", \"question\": \"Show wage and rank of all crew "
                   "in harbour 3.\", \"query\": \"SELECT nothing FROM nowhere\"}");
-    /* a reading that does not read its alternative */
+    /* an interpretation that does not use its alternative */
     corpus_append(
         *state, "tbl-agg.train.jsonl",
         "{\"db_id\": \"harbour_0\", \"question\": \"How long is the longest boat in harbour 0?\", \"orig_query\": "
@@ -231,7 +231,7 @@ static void seeds_decide_every_byte(void **state)
     free(two);
 }
 
-/* T14. */
+/* Test T14 of the specification. */
 static void leaking_folds_are_refused(void **state)
 {
     struct error err = { 0 };
@@ -284,7 +284,7 @@ static void bad_folders_are_refused(void **state)
     corpus_write(*state, 2);
     corpus_append(*state, "train_spider.json", "{\"db_id\": \"dock\", \"question\": \"q\", \"query\": \"select 1\"}");
     assert_int_equal(contrast_build(&d, &usual, *state, *state, &err), -1);
-    assert_error(err, "\"dock\" is not in tables.json");
+    assert_error(err, "expected a database of tables.json, got \"dock\"");
     dataset_release(&d);
     corpus_write(*state, 1);
     test_file(*state, "train_spider.json",
@@ -292,7 +292,7 @@ static void bad_folders_are_refused(void **state)
     for (int i = 2; i < ARRAY_LEN(files); i++)
         test_file(*state, files[i], "");
     assert_int_equal(contrast_build(&d, &usual, *state, *state, &err), -1);
-    assert_error(err, "no two records can be paired");
+    assert_error(err, "expected two records that can be paired, got none");
     dataset_release(&d);
 }
 
@@ -314,9 +314,9 @@ static void columns_as_the_generator_finds_them(void **state)
     (void)state;
     for (int i = 0; i < ARRAY_LEN(wanted); i++) {
         struct strings text = { 0 };
-        struct thesis_column columns[8];
+        struct gatekeeper_column columns[8];
         char found[256] = "", *sql = ambiqt_normalize(wanted[i][0]);
-        int n = thesis_columns(sql, &text, columns, 8);
+        int n = gatekeeper_columns(sql, &text, columns, 8);
         for (int k = 0; k < n; k++) {
             size_t at = strlen(found);
             snprintf(found + at, sizeof found - at, "%s.%s ", columns[k].table, columns[k].column);
@@ -330,15 +330,15 @@ static void columns_as_the_generator_finds_them(void **state)
     free(sql);
 }
 
-static void thesis_labels_count_questions(void **state)
+static void gatekeeper_labels_count_questions(void **state)
 {
     struct error err = { 0 };
-    struct thesis_counts counts[2];
+    struct gatekeeper_counts counts[2];
     struct dataset d;
 
     corpus_write(*state, 3);
     /* colour alone twice, colour and length once, length alone once */
-    assert_int_equal(thesis_build(&d, counts, &usual, *state, *state, &err), 0);
+    assert_int_equal(gatekeeper_labels_build(&d, counts, &usual, *state, *state, &err), 0);
     assert_int_equal(counts[0].records, 4);
     assert_int_equal(counts[0].ambiguous, 2);
     assert_int_equal(counts[1].records, 4);
@@ -347,22 +347,22 @@ static void thesis_labels_count_questions(void **state)
     dataset_release(&d);
 }
 
-/* T1, T14 and the promise of the crossed slice. */
+/* Tests T1 and T14 of the specification, and that question and schema alone are at chance. */
 static void shared_corpora_keep_the_promise(void **state)
 {
     char *ambiqt = test_shared("data/ambiqt") ? xstrdup(test_shared("data/ambiqt")) : NULL;
     char *spider = test_shared("data/spider") ? xstrdup(test_shared("data/spider")) : NULL;
     struct error err = { 0 };
-    struct thesis_counts counts[2];
+    struct gatekeeper_counts counts[2];
     struct dataset d;
-    int crossed[SIA_KINDS][2], total = 0;
+    int contrast[SIA_KINDS][2], total = 0;
 
     if (!ambiqt || !spider) {
         free(ambiqt);
         free(spider);
         skip();
     }
-    assert_int_equal(thesis_build(&d, counts, &usual, ambiqt, spider, &err), 0);
+    assert_int_equal(gatekeeper_labels_build(&d, counts, &usual, ambiqt, spider, &err), 0);
     assert_int_equal(counts[0].records, 8360);
     assert_int_equal(counts[0].ambiguous, 3909);
     assert_int_equal(counts[1].records, 1240);
@@ -370,10 +370,10 @@ static void shared_corpora_keep_the_promise(void **state)
     dataset_release(&d);
     const struct contrast_options o = { 7, 0.2, 0.1 };
     assert_int_equal(contrast_build(&d, &o, ambiqt, spider, &err), 0);
-    count(&d, EXAMPLE_CROSSED, crossed);
+    count(&d, EXAMPLE_CROSSED, contrast);
     for (int k = 0; k < SIA_KINDS; k++) {
-        assert_int_equal(crossed[k][false], crossed[k][true]);
-        total += crossed[k][false] + crossed[k][true];
+        assert_int_equal(contrast[k][false], contrast[k][true]);
+        total += contrast[k][false] + contrast[k][true];
     }
     assert_true(total > 26000);
     assert_int_equal(dataset_check_folds(&d, &err), 0);
@@ -402,7 +402,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(leaking_folds_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_folders_are_refused, set_up, tear_down),
         cmocka_unit_test(columns_as_the_generator_finds_them),
-        cmocka_unit_test_setup_teardown(thesis_labels_count_questions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gatekeeper_labels_count_questions, set_up, tear_down),
         cmocka_unit_test(shared_corpora_keep_the_promise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
-/* Leakage probes: what each scorer sees, that leaks are refused, and the published figure of the and/comma rule. */
-#include "data/contrast/thesis.h"
+/* Tests the leak probes: the input of each scorer, the rejection of leaks, and the published score of the and/comma
+ * rule. */
+#include "data/contrast/gatekeeper_labels.h"
 #include "tests/support/corpus.h"
 #include "tests/support/support.h"
 
@@ -84,7 +85,8 @@ static void similar_names_must_be_mentioned(void **state)
 
 static const struct contrast_options options = { .seed = 3, .test_share = 0.2, .valid_share = 0.2 };
 
-/* Of the crossed examples only ambiguous ones about boats stay, and clear ones about crews: the question tells. */
+/* Keeps only ambiguous contrast examples about boats and unambiguous ones about crews, so that the question reveals the
+ * label. */
 static void make_leak(struct dataset *d)
 {
     for (int f = 0; f < FOLDS; f++) {
@@ -107,7 +109,7 @@ static void leaks_are_refused(void **state)
 
     corpus_write(*state, 10);
     assert_int_equal(contrast_build(&d, &options, *state, *state, &err), 0);
-    probe_run(&r, &d, PROBE_CROSSED);
+    probe_run(&r, &d, PROBE_CONTRAST);
     assert_int_equal(r.n, 32); /* two databases of four pairs */
     assert_int_equal(r.ambiguous, 16);
     assert_true(r.auc[PROBE_QUESTION] == 0.5 && r.auc[PROBE_SCHEMA] == 0.5 && r.ap[PROBE_ALWAYS] == 0.5);
@@ -115,10 +117,10 @@ static void leaks_are_refused(void **state)
     probe_run(&r, &d, PROBE_PRESENCE);
     assert_int_equal(r.n, 16 + 32);
     assert_true(r.auc[PROBE_QUESTION] == 0.5);
-    probe_run(&r, &d, PROBE_THESIS);
+    probe_run(&r, &d, PROBE_GATEKEEPER);
     assert_int_equal(r.n, 0);
     make_leak(&d);
-    probe_run(&r, &d, PROBE_CROSSED);
+    probe_run(&r, &d, PROBE_CONTRAST);
     assert_true(r.auc[PROBE_QUESTION] > 0.95);
     assert_int_equal(probe_check(&r, &err), -1);
     assert_error(err, "leak", "question only");
@@ -126,7 +128,7 @@ static void leaks_are_refused(void **state)
     dataset_release(&d);
 }
 
-/* Each $ of the command stands for dir. */
+/* Replaces each $ of the command by dir. */
 static int run(const char *dir, const char *format, char **output)
 {
     char command[8192];
@@ -141,7 +143,7 @@ static int run(const char *dir, const char *format, char **output)
     return test_run(command, output);
 }
 
-/* The commands' exit codes and what they print. */
+/* The commands' exit codes and output. */
 static void commands_build_probe_and_refuse(void **state)
 {
     struct error err = { 0 };
@@ -160,7 +162,7 @@ static void commands_build_probe_and_refuse(void **state)
     assert_int_equal(dataset_write(&d, test_file(*state, "leak", NULL), false, &err), 0);
     dataset_release(&d);
     assert_int_equal(run(*state, "ambit-data probe --data $/leak", &output), EXIT_CODE_DATA);
-    assert_non_null(strstr(output, "leak: the probe \"question only\""));
+    assert_non_null(strstr(output, "leak: probe \"question only\""));
     free(output);
     assert_int_equal(run(*state, "ambit-data contrast --labels thesis --ambiqt $ --spider $ -o $/old", &output), 0);
     assert_non_null(strstr(output, "train and valid: 4 records, 2 ambiguous, 2 not"));
@@ -180,13 +182,13 @@ static void commands_build_probe_and_refuse(void **state)
     free(output);
 }
 
-/* T2 on the real corpora. */
+/* Test T2 of the specification on the real corpora. */
 static void shared_corpora_give_the_published_figures(void **state)
 {
     char *ambiqt = test_shared("data/ambiqt") ? xstrdup(test_shared("data/ambiqt")) : NULL;
     char *spider = test_shared("data/spider") ? xstrdup(test_shared("data/spider")) : NULL;
     const struct contrast_options usual = { 1, 0.2, 0.1 };
-    struct thesis_counts counts[2];
+    struct gatekeeper_counts counts[2];
     struct error err = { 0 };
     struct probe_report r;
     struct dataset d;
@@ -197,13 +199,13 @@ static void shared_corpora_give_the_published_figures(void **state)
         free(spider);
         skip();
     }
-    assert_int_equal(thesis_build(&d, counts, &usual, ambiqt, spider, &err), 0);
-    probe_run(&r, &d, PROBE_THESIS);
+    assert_int_equal(gatekeeper_labels_build(&d, counts, &usual, ambiqt, spider, &err), 0);
+    probe_run(&r, &d, PROBE_GATEKEEPER);
     assert_true(fabs(r.f1[PROBE_RULE] - 0.890) <= 0.001);
-    assert_true(r.auc[PROBE_QUESTION] > 0.9); /* which is why these labels train no detector */
+    assert_true(r.auc[PROBE_QUESTION] > 0.9); /* so these labels train no detector */
     dataset_release(&d);
     assert_int_equal(contrast_build(&d, &usual, ambiqt, spider, &err), 0);
-    probe_run(&r, &d, PROBE_CROSSED);
+    probe_run(&r, &d, PROBE_CONTRAST);
     assert_true(fabs(r.auc[PROBE_QUESTION] - 0.5) < 1e-9 && fabs(r.auc[PROBE_SCHEMA] - 0.5) < 1e-9);
     dataset_release(&d);
     free(ambiqt);

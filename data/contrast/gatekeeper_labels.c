@@ -1,4 +1,4 @@
-#include "data/contrast/thesis.h"
+#include "data/contrast/gatekeeper_labels.h"
 
 #include "data/corpora/ambiqt_text.h"
 #include "data/corpora/spider.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The table behind the last "X as alias"; NULL when there is none. */
+/* Returns the table of the last "X as alias", or NULL. */
 static const char *aliased(const struct ambiqt_words *w, const char *alias)
 {
     const char *table = NULL;
@@ -21,7 +21,8 @@ static const char *aliased(const struct ambiqt_words *w, const char *alias)
     return table;
 }
 
-/* "count(distinct t1.name)" gives "name": inside the parenthesis, last word, behind the last dot. */
+/* Adds one item: "count(distinct t1.name)" gives "name". The inside of the parentheses counts, its last word, behind
+ * the last dot. */
 static void add_item(struct strings *columns, char *item)
 {
     char *open = strchr(item, '('), *close = open ? strchr(open, ')') : NULL;
@@ -36,7 +37,7 @@ static void add_item(struct strings *columns, char *item)
     strings_add(columns, dot ? dot + 1 : space ? space + 1 : item);
 }
 
-/* Names of the SELECT list, which ends where "from" first stands, though it be inside a name. */
+/* Lists the names of the SELECT list. It ends at the first "from", even inside a name. */
 static void list_names(struct strings *columns, const char *sql)
 {
     const char *select = strstr(sql, "select"), *from = select ? strstr(select, "from") : NULL;
@@ -47,7 +48,7 @@ static void list_names(struct strings *columns, const char *sql)
     free(list);
 }
 
-int thesis_columns(const char *normalized, struct strings *text, struct thesis_column *out, int max)
+int gatekeeper_columns(const char *normalized, struct strings *text, struct gatekeeper_column *out, int max)
 {
     struct strings names = { 0 };
     struct ambiqt_words w;
@@ -64,7 +65,7 @@ int thesis_columns(const char *normalized, struct strings *text, struct thesis_c
             table = aliased(&w, alias);
         if (!table || strcmp(column, "*") == 0 || strings_find(&names, column) < 0)
             continue;
-        out[n] = (struct thesis_column){ strings_keep(text, table), strings_keep(text, column) };
+        out[n] = (struct gatekeeper_column){ strings_keep(text, table), strings_keep(text, column) };
         bool seen = false;
         for (int k = 0; k < n; k++)
             seen |= out[k].table == out[n].table && out[k].column == out[n].column;
@@ -102,12 +103,12 @@ static int read_schemas(void *to, const char *path, struct error *err)
     return schema_set_open(to, path, err);
 }
 
-/* One record for each column of the SELECT list that has synonyms. */
+/* Adds one record for each column of the SELECT list that has synonyms. */
 static void add_question(struct example_list *l, const struct spider_question *q, const struct synonyms *s)
 {
-    struct thesis_column columns[MAX_COLUMNS];
+    struct gatekeeper_column columns[MAX_COLUMNS];
     char *sql = ambiqt_normalize(q->query);
-    int n = thesis_columns(sql, &l->text, columns, MAX_COLUMNS);
+    int n = gatekeeper_columns(sql, &l->text, columns, MAX_COLUMNS);
     struct example e = { .db_id = q->db_id, .source_db = q->db_id, .question = q->question };
 
     e.id = "";
@@ -120,12 +121,12 @@ static void add_question(struct example_list *l, const struct spider_question *q
     free(sql);
 }
 
-/* Ambiguous is whose question stands in two records or more. */
-static struct thesis_counts label(struct example_list *l)
+/* Labels a question as ambiguous if it has two or more records. */
+static struct gatekeeper_counts label(struct example_list *l)
 {
     struct strings questions = { 0 };
     int *count = xcalloc((size_t)l->n, sizeof *count);
-    struct thesis_counts counts = { .records = l->n };
+    struct gatekeeper_counts counts = { .records = l->n };
 
     for (int i = 0; i < l->n; i++)
         count[strings_add(&questions, l->items[i].question)]++;
@@ -138,7 +139,7 @@ static struct thesis_counts label(struct example_list *l)
     return counts;
 }
 
-static int make_records(struct example_list *l, struct thesis_counts *counts, const char *spider, const char *file,
+static int make_records(struct example_list *l, struct gatekeeper_counts *counts, const char *spider, const char *file,
                         const struct synonyms *s, struct error *err)
 {
     struct spider_corpus corpus;
@@ -151,7 +152,7 @@ static int make_records(struct example_list *l, struct thesis_counts *counts, co
     return rc;
 }
 
-/* Databases that share no question string with another one can stand in a fold of their own: their names, shuffled. */
+/* Lists the databases that share no question with another one, shuffled. They can form a split of their own. */
 static int lone_databases(struct example_list *l, const char ***out, int *n_all, struct rng *rng)
 {
     struct strings dbs = { 0 }, questions = { 0 };
@@ -210,14 +211,15 @@ static int check_schemas(struct dataset *d, struct error *err)
         for (int i = 0; i < d->folds[f].n; i++) {
             struct example *e = &d->folds[f].items[i];
             if (!schema_find(&d->schemas, e->db_id))
-                return error_set(err, EXIT_CODE_DATA, "db_id \"%s\" is not in tables.json", e->db_id);
+                return error_set(err, EXIT_CODE_DATA, "field \"db_id\": expected a database of tables.json, got \"%s\"",
+                                 e->db_id);
             e->id = strings_printf(&d->folds[f].text, "%s-%06d", fold_name((enum fold)f), i + 1);
         }
     return 0;
 }
 
-int thesis_build(struct dataset *out, struct thesis_counts counts[2], const struct contrast_options *o,
-                 const char *ambiqt, const char *spider, struct error *err)
+int gatekeeper_labels_build(struct dataset *out, struct gatekeeper_counts counts[2], const struct contrast_options *o,
+                            const char *ambiqt, const char *spider, struct error *err)
 {
     struct synonyms synonyms;
 
