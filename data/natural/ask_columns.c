@@ -15,27 +15,27 @@
 #include <string.h>
 
 enum ask_query {
-    ASK_ALL,     /* the column of every row */
-    ASK_LABELS,  /* and what names the row */
-    ASK_VALUE,   /* of the row that a value names */
-    ASK_MOST,    /* the row with the greatest, */
-    ASK_LEAST,   /* the least value */
-    ASK_AVERAGE, /* of numbers */
+    ASK_ALL,     /* the column for every row */
+    ASK_LABELS,  /* the same with the name of the row */
+    ASK_VALUE,   /* for the row that a value names */
+    ASK_MOST,    /* the row with the largest value */
+    ASK_LEAST,   /* the row with the smallest value */
+    ASK_AVERAGE, /* of a numeric column */
     ASK_DISTINCT,
     ASK_ORDER,
     ASK_GROUP
 };
 
-/* The columns that a template is for. */
+/* The columns that a template fits. */
 enum ask_for { ASK_ANY = 0, ASK_SINGULAR = 1, ASK_PLURAL = 2, ASK_NUMBER = 4, ASK_TIME = 8, ASK_NO_NUMBER = 16 };
 
 struct ask_template {
     enum ask_query query;
     const char *text;
-    unsigned only; /* of enum ask_for */
+    unsigned only; /* bits of enum ask_for */
 };
 
-/* The word in the braces; plurals are made of singulars.  NULL where there is none. */
+/* The words for the placeholders; plurals are derived from singulars. NULL if there is none. */
 struct ask_words {
     const char *x, *s, *k, *v;
 };
@@ -128,8 +128,8 @@ static bool fits(const struct ask_template *t, const struct ask_words *w, enum c
            t->query == ASK_GROUP;
 }
 
-/* Any template that fits words and type.  `joined`: of a column of another table only ASK_ALL, ASK_LABELS, ASK_DISTINCT
- * and ASK_GROUP are asked. */
+/* Draws a template that fits words and type. joined: the column is of another table, and only ASK_ALL, ASK_LABELS,
+ * ASK_DISTINCT and ASK_GROUP fit. */
 static const struct ask_template *ask_template_draw(struct rng *rng, const struct ask_words *w, enum column_type type,
                                                     bool joined)
 {
@@ -145,7 +145,7 @@ static const struct ask_template *ask_template_draw(struct rng *rng, const struc
     return found;
 }
 
-/* The text that replaces the brace at p; *length gets the letters of the brace. */
+/* Returns the text for the placeholder at p. *length is the number of characters of its name. */
 static const char *word_for(struct strings *text, const char *p, const struct ask_words *w, size_t *length)
 {
     *length = strcspn(p, "}") + 1;
@@ -153,7 +153,7 @@ static const char *word_for(struct strings *text, const char *p, const struct as
     return *length == 4 ? element_plural(text, element_singular(text, word)) : word;
 }
 
-/* The question; text keeps it.  casual: without its capital and its last sign. */
+/* Returns the question. text keeps it. casual: without the capital and the final mark. */
 static const char *ask_template_write(struct strings *text, const struct ask_template *t, const struct ask_words *w,
                                       bool casual)
 {
@@ -180,24 +180,24 @@ static const char *ask_template_write(struct strings *text, const struct ask_tem
 }
 
 enum {
-    PAIRS_EACH = 8,     /* of one table */
-    QUESTIONS_EACH = 8, /* of one pair; of a table whose rows have no name: */
+    PAIRS_EACH = 8,     /* maximum of pairs of one table */
+    QUESTIONS_EACH = 8, /* maximum of questions of one pair; of a table whose rows have no name: */
     QUESTIONS_VAGUE = 2,
-    ALONE_EACH = 3, /* questions of one table about columns without a rival */
-    NAME_WORDS = 4, /* longer names are no words of a question */
-    VALUES = 40,    /* of which one is drawn */
+    ALONE_EACH = 3, /* maximum of questions of one table about columns without a rival */
+    NAME_WORDS = 4, /* longer names do not fit into a question */
+    VALUES = 40,    /* candidates for a value of the question */
     VALUE_LETTERS = 28
 };
 
 static const float CASUAL = 0.2f;
 
-/* Words that end the names of tables and say nothing of their rows. */
+/* Last words of table names that do not describe the rows. */
 static const char *const vague_tables[] = { "results", "records", "list",    "entries", "overview", "attributes",
                                             "details", "data",    "history", "info",    "log",      "master",
                                             "texts",   "weather", "types",   "stats",   "gross",    "qualifying",
                                             "match",   "fix",     "culture", "allstar", "teams" };
 
-/* Names of keys by which rows do not belong together. */
+/* Names of foreign keys that do not join related rows. */
 static const char *const no_keys[] = { "year", "date", "month", "name", "type", "title" };
 
 struct column_asker {
@@ -209,13 +209,13 @@ struct column_asker {
     struct under_rows rows;
 };
 
-/* A pair of rivals that is asked for by rows of `table`; joins: of rivals in other tables, the keys to them. */
+/* A pair of rivals in a question about rows of `table`. joins: the keys to rivals in other tables. */
 struct ask_pair {
     struct rival_pair r;
     int table;
     const struct schema_foreign_key *joins[2];
-    int label;    /* a column of the table that names its rows; -1: none */
-    int referred; /* the table that two keys in different roles refer to; -1: the rivals are no such keys */
+    int label;    /* the column that names the rows of the table; -1: none */
+    int referred; /* the table to which two keys with different roles refer; -1: the rivals are no such keys */
 };
 
 static const struct schema_column *column_of(const struct column_asker *a, int column)
@@ -253,8 +253,8 @@ static bool shares_word(const struct word_list *words, const char *text)
     return false;
 }
 
-/* The first column of text that is no key and has no word of the rivals; one that is called name or title goes first.
- */
+/* Returns the first text column that is no key and has no word of the rivals. A column called name or title comes
+ * first. */
 static int find_label(const struct column_asker *a, const struct ask_pair *p)
 {
     const struct schema_table *t = &a->s->tables[p->table];
@@ -284,7 +284,7 @@ static bool ends_in_any(const char *name, const char *const *words, int n)
     return false;
 }
 
-/* The noun for a row of the table; NULL where the table's name does not tell. */
+/* Returns the noun for a row of the table. NULL if the table's name gives none. */
 static const char *subject_of(const struct column_asker *a, const struct ask_pair *p)
 {
     const char *table = a->s->tables[p->table].text;
@@ -306,7 +306,7 @@ static bool is_plain_value(const struct cell *v)
     return isalnum((unsigned char)v->bytes[0]) && isalnum((unsigned char)v->bytes[v->n - 1]);
 }
 
-/* A value of the label, as the database has it; NULL where there is none that reads well. */
+/* Draws a value of the label from the database. NULL if no value fits into a question. */
 static const char *draw_value(struct column_asker *a, const struct ask_pair *p)
 {
     struct exec_db *db = p->label < 0 ? NULL : under_rows_open(&a->rows, a->db);
@@ -327,7 +327,7 @@ static const char *draw_value(struct column_asker *a, const struct ask_pair *p)
     return value;
 }
 
-/* "T" or "T JOIN A ON T.f = A.p". */
+/* Returns "T" or "T JOIN A ON T.f = A.p". */
 static const char *write_from(struct column_asker *a, const struct ask_pair *p, int which)
 {
     struct strings *text = &a->out->text;
@@ -380,7 +380,7 @@ static const char *write_sql(struct column_asker *a, const struct ask_pair *p, e
     }
 }
 
-/* The column as the short question says it. */
+/* Returns the words for the column in the short question. */
 static const char *short_name(struct column_asker *a, const struct ask_pair *p)
 {
     struct strings *text = &a->out->text;
@@ -390,7 +390,8 @@ static const char *short_name(struct column_asker *a, const struct ask_pair *p)
     return words_among(text, column_of(a, p->r.columns[0])->text, &p->r.shared);
 }
 
-/* The column as the full question says it: of another table with the table's name, a key by its role. */
+/* Returns the words for the column in the full question: with the table's name for another table, with its role for a
+ * key. */
 static const char *full_name(struct column_asker *a, const struct ask_pair *p, const char *left)
 {
     struct strings *text = &a->out->text;
@@ -405,7 +406,8 @@ static const char *full_name(struct column_asker *a, const struct ask_pair *p, c
     return strings_printf(text, "%s %s", element_singular(text, in_lower_case(text, p->r.owners[0])), left);
 }
 
-/* Two keys of one table to another: each has words of its own, beside those of the other table and "id". */
+/* Reads two keys of one table to another one as rivals. Each needs words of its own besides those of the other table
+ * and "id". */
 static bool read_roles(struct rival_pair *r, const struct column_asker *a, int x, int y, int referred)
 {
     static const char *const no_roles[] = { "id", "code", "key", "no", "number", "ref", "fk" };
@@ -431,7 +433,7 @@ static bool read_roles(struct rival_pair *r, const struct column_asker *a, int x
            !strpbrk(r->owners[1], "0123456789") && can_be_head(a->s->tables[referred].text);
 }
 
-/* The other keys to the same table go.  False where the table has another column that the question may mean. */
+/* Drops the other keys to the same table. Returns false if the question could mean another column of the table. */
 static bool drop_roles(bool *dropped, const struct column_asker *a, const struct ask_pair *p)
 {
     const struct schema_table *t = &a->s->tables[p->table];
@@ -451,7 +453,7 @@ static bool drop_roles(bool *dropped, const struct column_asker *a, const struct
     return true;
 }
 
-/* The rival is read first as often as the other one. */
+/* Draws which of the two rivals the question names. */
 static struct ask_pair draw_order(struct column_asker *a, const struct ask_pair *p)
 {
     struct ask_pair q = *p;
@@ -486,7 +488,7 @@ static bool finish_item(struct column_asker *a, struct under_item *item, const s
     return good;
 }
 
-/* The question that names the column: by its own words, or by the table that has it. */
+/* Writes the full question: it names the column by its own words or by its table. */
 static void write_full(struct column_asker *a, struct under_item *item, const struct ask_pair *p,
                        const struct ask_template *t, struct ask_words w, bool casual)
 {
@@ -569,7 +571,8 @@ static bool table_has_words(const struct column_asker *a, int table, const struc
     return false;
 }
 
-/* Columns of two tables that keys of a third one lead to, which has none of the name itself. */
+/* Adds pairs of columns in two tables to which keys of a third table lead. The third table must not have such a column.
+ */
 static void pairs_by_keys(struct pair_list *l, const struct column_asker *a, const struct schema_foreign_key *f,
                           const struct schema_foreign_key *g)
 {
@@ -590,7 +593,7 @@ static void pairs_by_keys(struct pair_list *l, const struct column_asker *a, con
         }
 }
 
-/* Two keys to one column: parts of one key lead to different columns. */
+/* Two keys to one column. Parts of a composite key lead to different columns. */
 static void pairs_of_roles(struct pair_list *l, const struct column_asker *a, const struct schema_foreign_key *f,
                            const struct schema_foreign_key *g)
 {
@@ -602,8 +605,8 @@ static void pairs_of_roles(struct pair_list *l, const struct column_asker *a, co
         add_pair(l, a, p);
 }
 
-/* No other column within reach has the head word, and a neighbour has another word of the name: "net weight" beside
- * "net price". */
+/* Returns true if no other column within reach has the head word. A neighbour must have another word of the name: "net
+ * weight" beside "net price". */
 static bool stands_alone(struct rival_pair *r, const struct column_asker *a, int column)
 {
     const struct schema_column *c = column_of(a, column);
@@ -630,7 +633,7 @@ static bool stands_alone(struct rival_pair *r, const struct column_asker *a, int
     return like;
 }
 
-/* A question that leaves the modifier out although the column has no rival. */
+/* Asks a question without the modifier although the column has no rival. */
 static void ask_alone(struct column_asker *a, const struct ask_pair *p)
 {
     struct strings *text = &a->out->text;
@@ -705,7 +708,7 @@ int ask_columns_make(struct natural *n, const struct natural_corpus *c, struct e
             ask_table(&a, t);
     }
     under_specify_cross(n, c, &items);
-    for (a.db = 0; a.db < c->schemas.n; a.db++) { /* on the schemas that the others stand on */
+    for (a.db = 0; a.db < c->schemas.n; a.db++) { /* on the schema variants of the other questions */
         a.s = &c->schemas.schemas[a.db];
         for (int t = 0; t < a.s->n_tables && c->asked[a.db]; t++)
             ask_all_alone(&a, t);

@@ -1,16 +1,16 @@
 /*
- * ask_columns.h - questions from templates about rival columns of real schemas.
+ * ask_columns.h - template questions about rival columns (rivals.h) of real schemas.
  *
- * The schemas are people's, and so are the rivals in them; the questions are ours, in many styles.  Each question has a
- * short form, without the words that tell the rivals apart, and a full one.  Rivals of two tables are asked for by a
- * third table that has keys to both: "List the name of each order", where product and customer have a name.
+ * The schemas and their rivals are real, and the questions are generated in many styles. Each question has a short
+ * form without the words that distinguish the rivals, and a full form. A third table with keys to both asks for rivals
+ * of two tables: "List the name of each order", where product and customer have a name.
  */
 #ifndef DATA_NATURAL_ASK_COLUMNS_H
 #define DATA_NATURAL_ASK_COLUMNS_H
 
 #include "data/natural/natural.h"
 
-/* A natural_maker. */
+/* A natural_generator. */
 int ask_columns_make(struct natural *n, const struct natural_corpus *c, struct error *err);
 
 #endif

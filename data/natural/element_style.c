@@ -6,7 +6,7 @@
 
 enum { LONGEST = 256 };
 
-/* Words and what people shorten them to. */
+/* Words and their usual abbreviations. */
 static const char *const short_words[][2] = {
     { "account", "acct" },     { "address", "addr" },     { "amount", "amt" },
     { "average", "avg" },      { "billing", "bill" },     { "building", "bldg" },
@@ -82,7 +82,7 @@ const char *element_spell(struct strings *text, const char *words, enum element_
     return strings_keep(text, name);
 }
 
-/* Lengths of the next words where they are one word but for a plural s; 0 where they are not. */
+/* Compares the next words, ignoring a plural s. Returns the length of the first one, or 0 if they differ. */
 static size_t same_word(const char *a, const char *b)
 {
     size_t n = strcspn(a, " "), m = strcspn(b, " "), shorter = n < m ? n : m;
@@ -132,7 +132,7 @@ const char *element_plural(struct strings *text, const char *words)
     for (int i = 0; i < ARRAY_LEN(irregular); i++)
         if (strcmp(last, irregular[i][0]) == 0)
             return strings_printf(text, "%.*s%s", (int)(last - words), words, irregular[i][1]);
-    if (n > 2 && words[n - 1] == 's' && !strchr("su", words[n - 2])) /* a plural already, such as "details" */
+    if (n > 2 && words[n - 1] == 's' && !strchr("su", words[n - 2])) /* already a plural, such as "details" */
         return strings_keep(text, words);
     if (n > 1 && words[n - 1] == 'y' && !strchr("aeiou", words[n - 2]))
         return strings_printf(text, "%.*sies", (int)n - 1, words);

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sign that tells a column from its namesakes; later signs are harder to see. */
+/* The property that distinguishes a column from its namesakes. Later values are harder to recognise. */
 enum clarity { UNCLEAR, NO_NAMESAKE, BY_TABLE, BY_NAME, BY_WORD };
 static const char *const clarity_names[] = { "", "plain", "table named", "whole name", "named" };
 
-/* A question with what its statement uses. */
+/* A question with the elements that its statement uses. */
 struct clear_question {
     const struct schema *s;
     struct cut_question words;
     bool *touched; /* [n_columns] */
-    bool *tables;  /* [n_tables] those that own a touched column */
+    bool *tables;  /* [n_tables] the tables of touched columns */
 };
 
 static bool says_any(const struct clear_question *a, const struct word_list *words, const struct word_list *but)
@@ -42,7 +42,7 @@ static bool says_whole(const struct clear_question *a, const char *text)
     return question_find(&a->words, name.list, name.n, 0) >= 0;
 }
 
-/* How the question tells column c from its namesake e. */
+/* Returns how the question distinguishes column c from its namesake e. */
 static enum clarity compare(const struct clear_question *a, int c, int e)
 {
     const struct schema_column *x = &a->s->columns[c], *y = &a->s->columns[e];
@@ -68,7 +68,7 @@ static bool within_reach(const struct clear_question *a, int table)
     return false;
 }
 
-/* The least clear of the comparisons where one is unclear; else the hardest. */
+/* Returns UNCLEAR if one comparison is unclear, else the hardest one. */
 static enum clarity judge_column(const struct clear_question *a, int c)
 {
     uint32_t head = head_word(a->s->columns[c].text);
@@ -147,7 +147,7 @@ static int count_ambiguous(const struct natural *n, const char *source)
     return count;
 }
 
-/* Questions of a corpus in random order; at most half of those that are taken have no namesake at all. */
+/* Takes questions in random order. At most half of them have no namesake. */
 int hard_negative_make(struct natural *n, const struct natural_corpus *c, struct error *err)
 {
     int *order = xmalloc(((size_t)c->questions.n + 1) * sizeof *order);

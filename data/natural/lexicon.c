@@ -10,7 +10,7 @@ struct noun {
     unsigned classes;
 };
 
-/* The entries. */
+/* Abbreviations of enum noun_class for the entries. */
 
 enum {
     P = NOUN_PERSON,
@@ -27,7 +27,7 @@ enum {
 };
 
 static const struct lexicon_entry lexicon_columns[] = {
-    /* where */
+    /* places */
     { "address", P, "billing|shipping|mailing" },
     { "address", P, "home|work|mailing" },
     { "address", P, "current|permanent|previous" },
@@ -97,7 +97,7 @@ static const struct lexicon_entry lexicon_columns[] = {
     { "longitude", L | V, "entrance|center" },
     { "elevation", L, "base|summit" },
     { "elevation", L, "runway|terminal" },
-    /* how to reach somebody */
+    /* contacts */
     { "phone", P, "home|work|mobile" },
     { "phone", P, "daytime|evening" },
     { "phone", O | L, "main|support" },
@@ -171,7 +171,7 @@ static const struct lexicon_entry lexicon_columns[] = {
     { "flag", V, "registry|civil" },
     { "number", P, "employee|badge" },
     { "account number", T | P, "source|destination" },
-    /* when */
+    /* times */
     { "date", T, "order|delivery" },
     { "date", T, "order|ship" },
     { "date", T, "invoice|due|payment" },
@@ -304,7 +304,7 @@ static const struct lexicon_entry lexicon_columns[] = {
     { "credit score", P, "internal|bureau" },
     { "prize", E | P, "first|total" },
     { "earnings", P, "season|career" },
-    /* how many, how large */
+    /* amounts and sizes */
     { "quantity", T, "ordered|shipped" },
     { "quantity", T, "ordered|received" },
     { "quantity", G, "available|reserved" },
@@ -359,7 +359,7 @@ static const struct lexicon_entry lexicon_columns[] = {
     { "goals", P | O, "season|career" },
     { "wins", P | O, "season|career" },
     { "losses", P | O, "season|career" },
-    /* how good, which state */
+    /* ratings and states */
     { "rating", W | L | O, "critic|user" },
     { "rating", P, "current|peak" },
     { "rating", G, "expert|customer" },
@@ -437,7 +437,7 @@ static const struct lexicon_entry lexicon_columns[] = {
     { "affiliation", O | P, "current|former" },
     { "denomination", O, "current|former" },
     { "currency code", T | O, "invoice|payment" },
-    /* who */
+    /* persons */
     { "owner", L | O | W | G | X, "legal|beneficial" },
     { "owner", G | L | V | W, "current|previous" },
     { "manager", P | O | L | J, "line|project" },
@@ -538,7 +538,7 @@ static const struct lexicon_entry lexicon_columns[] = {
 
 static const int lexicon_n_columns = ARRAY_LEN(lexicon_columns);
 
-/* Modifiers that go with a last word whatever stands before it. */
+/* Modifiers that fit a last word behind any other words. */
 static const struct lexicon_entry lexicon_generic[] = {
     { "date", ANY, "planned|actual" },
     { "date", ANY, "scheduled|actual" },
@@ -963,7 +963,7 @@ static const int lexicon_n_nouns = ARRAY_LEN(lexicon_nouns);
 
 enum { MOST_MEMBERS = 8 };
 
-/* The word of length n, or its singular, is the noun. */
+/* Returns true if the word of length n or its singular is the noun. */
 static bool word_is(const char *word, size_t n, const char *noun)
 {
     size_t length = strlen(noun);
@@ -1018,7 +1018,7 @@ const struct lexicon_entry *lexicon_role(const char *noun, const struct lexicon_
     return NULL;
 }
 
-/* Writes a pattern of n bytes, in which ~ stands for the head. */
+/* Writes a pattern of n bytes with ~ replaced by the head. */
 static void fill(char *out, size_t size, const char *pattern, size_t n, const char *head)
 {
     size_t used = 0;

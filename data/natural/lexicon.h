@@ -1,10 +1,10 @@
 /*
- * lexicon.h - the modifiers by which people tell two columns or tables of one meaning apart.
+ * lexicon.h - the modifiers that distinguish two columns or tables of one meaning.
  *
- * An entry lists qualifiers of a head noun: an address is a billing, shipping, home or mailing address.  Any two
- * members of an entry make a pair that the head noun alone leaves open.  The entries were written by hand beside counts
- * of columns that share a head noun in one table, in Spider's training databases, WikiSQL, BIRD and ScienceBenchmark.
- * Words are facts and carry no licence.
+ * An entry lists modifiers of a head noun: an address is a billing, shipping, home or mailing address. The head noun
+ * alone is ambiguous between any two members of an entry. The entries were written by hand, guided by counts of
+ * columns that share a head noun in one table of Spider's training databases, WikiSQL, BIRD or ScienceBenchmark. Words
+ * are facts and carry no licence.
  */
 #ifndef DATA_NATURAL_LEXICON_H
 #define DATA_NATURAL_LEXICON_H
@@ -16,7 +16,7 @@
 /* Classes of nouns that name tables, as bits. */
 enum noun_class {
     NOUN_PERSON = 1,      /* customer, employee, author */
-    NOUN_COMPANY = 2,     /* supplier, school, team: a group of people with a name of its own */
+    NOUN_COMPANY = 2,     /* supplier, school, team: a group of people with a name */
     NOUN_TRADE = 4,       /* order, invoice, booking: an act with a date, parties and an amount */
     NOUN_GOODS = 8,       /* product, part, medicine */
     NOUN_WORK = 16,       /* film, book, song, document */
@@ -27,32 +27,32 @@ enum noun_class {
     NOUN_OTHER = 512      /* none of these */
 };
 
-/* The classes of a table by the last word of its name; NOUN_OTHER where the word is not known. */
+/* Returns the classes of a table by the last word of its name, NOUN_OTHER for an unknown word. */
 unsigned noun_classes(const char *table_text);
 
-/* One member of an entry, ready for use. */
+/* One member of an entry with its head filled in. */
 struct lexicon_member {
-    char name[64];   /* words of the new element's name, as in "billing address" */
-    char phrase[64]; /* words that ask for it, mostly the same */
+    char name[64];   /* words of the new element's name, such as "billing address" */
+    char phrase[64]; /* words of a question for it, mostly the same */
 };
 
 struct lexicon_entry {
-    const char *head;    /* words of the name that the question says */
+    const char *head;    /* the words of the name that the question says */
     unsigned classes;    /* of the tables that the entry fits */
     const char *members; /* "billing|shipping", or "NAME=PHRASE" with ~ for the head */
 };
 
-/* The first entry for columns of that head in tables of these classes, behind `after` (NULL: from the start); NULL when
- * there is none. */
+/* Returns the next entry behind `after` for columns with this head in tables of these classes. after NULL: start at the
+ * first entry. NULL at the end. */
 const struct lexicon_entry *lexicon_column(const char *head, unsigned classes, const struct lexicon_entry *after);
-/* The same for a name of several words that ends with that word: "planned" and "actual" go with any date. */
+/* Returns the next entry for a name of several words that ends with this word: "planned" and "actual" fit any date. */
 const struct lexicon_entry *lexicon_last_word(const char *word, const struct lexicon_entry *after);
-/* The same for tables, where head is "". */
+/* Returns the next entry for tables. Its head is "". */
 const struct lexicon_entry *lexicon_table(unsigned classes, const struct lexicon_entry *after);
-/* The same for keys to tables of that noun, in any number. */
+/* Returns the next entry for foreign keys to tables of this noun, singular or plural. */
 const struct lexicon_entry *lexicon_role(const char *noun, const struct lexicon_entry *after);
 
-/* Draws two members of the entry for a head noun; of a role, whose members are whole, the head is "". */
+/* Draws two members of the entry for a head noun. Members of a role are whole phrases: head is "". */
 void lexicon_draw(struct lexicon_member out[2], const struct lexicon_entry *e, const char *head, struct rng *rng);
 
 #endif

@@ -3,9 +3,9 @@
 #include "data/corpora/spider.h"
 #include "data/natural/ask_columns.h"
 #include "data/natural/hard_negative.h"
+#include "data/natural/linguistic.h"
 #include "data/natural/schema_edit.h"
 #include "data/natural/under_specify.h"
-#include "data/natural/wording_make.h"
 #include "data/schema/schema.h"
 #include "data/schema/schema_build.h"
 #include "data/sql/sql.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How a schema is changed. */
+/* A change of a schema. */
 struct change {
     const bool *dropped; /* NULL: none */
     int renamed;         /* -1: none */
@@ -86,7 +86,7 @@ void schema_with_name(struct schema *out, const struct schema *s, int column, co
     build(out, s, &(struct change){ .renamed = column, .name = name }, db_id);
 }
 
-/* The caller frees. */
+/* The caller frees the key. */
 static char *make_key(const struct schema *s, const bool *dropped)
 {
     char *key = NULL;
@@ -164,9 +164,9 @@ void schema_store_release(struct schema_store *store)
 
 enum { SQL_ARENA_BYTES = 64 << 20 };
 
-/* In this order over all corpora: a later maker may look at what the earlier ones have made. */
-static natural_maker *const makers[] = { under_specify_make, ask_columns_make, schema_edit_make, wording_make,
-                                         hard_negative_make };
+/* The order matters: a later generator may use the examples of the earlier ones. */
+static natural_generator *const generators[] = { under_specify_make, ask_columns_make, schema_edit_make,
+                                                 linguistic_make, hard_negative_make };
 
 bool natural_claim(struct natural *n, const char *question, enum fold fold)
 {
@@ -179,7 +179,7 @@ bool natural_claim(struct natural *n, const char *question, enum fold fold)
     return n->fold_of[at] == fold;
 }
 
-/* Takes the schema. */
+/* Takes ownership of the schema. */
 static const struct schema *keep_schema(struct natural *n, struct schema s)
 {
     struct schema *kept = xmalloc(sizeof *kept);
@@ -253,12 +253,13 @@ static int check_questions(const struct natural_corpus *c, const char *path, str
 {
     for (int i = 0; i < c->questions.n; i++)
         if (!schema_find(&c->schemas, c->questions.items[i].db_id))
-            return error_set(err, EXIT_CODE_DATA, "%s: record %d: field \"db_id\": no schema \"%s\" in tables.json",
-                             path, i + 1, c->questions.items[i].db_id);
+            return error_set(err, EXIT_CODE_DATA,
+                             "%s: record %d: field \"db_id\": expected a database of tables.json, got \"%s\"", path,
+                             i + 1, c->questions.items[i].db_id);
     return 0;
 }
 
-/* Databases that no question is about are those of other splits. */
+/* Databases without questions belong to other splits. */
 static void mark_asked(struct natural_corpus *c)
 {
     c->asked = xcalloc((size_t)c->schemas.n, sizeof *c->asked);
@@ -268,7 +269,7 @@ static void mark_asked(struct natural_corpus *c)
         c->asked[schema_find(&c->schemas, c->questions.items[i].db_id) - c->schemas.schemas] = true;
 }
 
-/* The last part of a path; text keeps it. */
+/* Returns the last part of a path. text keeps it. */
 static const char *base_name(struct strings *text, const char *dir)
 {
     size_t n = strlen(dir);
@@ -303,7 +304,7 @@ static int corpus_read(struct natural_corpus *c, const char *dir, struct error *
     return rc;
 }
 
-/* The split that `known` has a database in; FOLDS where it has none. */
+/* Returns the split that has the database in `known`, or FOLDS. */
 static enum fold known_fold(const struct dataset *known, const char *db_id)
 {
     for (int f = 0; f < FOLDS; f++)
@@ -313,7 +314,7 @@ static enum fold known_fold(const struct dataset *known, const char *db_id)
     return FOLDS;
 }
 
-/* Databases without questions get no split of their own. */
+/* Assigns splits. Databases without questions get none of their own. */
 static void share_out(struct natural *n, struct natural_corpus *c, const struct dataset *known)
 {
     int *order = xcalloc((size_t)c->schemas.n, sizeof *order), free_ones = 0;
@@ -345,7 +346,7 @@ static int read_all(struct natural *n, struct natural_corpus *corpora, char *con
     return rc;
 }
 
-/* Neither order nor id tells which examples were made together. */
+/* Order and ids must not reveal which examples were made together. */
 static void shuffle(struct natural *n)
 {
     for (int f = 0; f < FOLDS; f++) {
@@ -367,9 +368,9 @@ int natural_build(struct dataset *out, const struct natural_options *o, char *co
     int rc = arena_init(&n.sql, SQL_ARENA_BYTES, err);
     if (rc == 0)
         rc = read_all(&n, corpora, dirs, n_dirs, err);
-    for (int m = 0; m < ARRAY_LEN(makers); m++)
+    for (int m = 0; m < ARRAY_LEN(generators); m++)
         for (int i = 0; i < n_dirs && rc == 0; i++)
-            rc = makers[m](&n, &corpora[i], err);
+            rc = generators[m](&n, &corpora[i], err);
     if (rc == 0)
         shuffle(&n);
     if (rc == 0)
@@ -385,7 +386,7 @@ int natural_build(struct dataset *out, const struct natural_options *o, char *co
     return rc;
 }
 
-/* Adds the counts of one list by source and reason. */
+/* Prints the counts of one list by source and reason. */
 static void print_list(const struct example_list *l, enum fold fold, FILE *out)
 {
     struct strings keys = { 0 };

@@ -85,7 +85,7 @@ bool question_says(const struct cut_question *q, uint32_t word)
     return false;
 }
 
-/* "a" or "an" before a word that goes becomes the one that fits the next word that stays. */
+/* Adapts "a" or "an" before a removed word to the next remaining word. */
 static const char *article(const struct cut_question *q, int i)
 {
     const char *text = q->text + q->list[i].begin;
@@ -101,7 +101,7 @@ static const char *article(const struct cut_question *q, int i)
     return vowel ? (large ? "An" : "an") : (large ? "A" : "a");
 }
 
-/* One word, and the text that stands behind it, or behind the words after it that go, up to the next word. */
+/* Writes one word and the text behind it, up to the next word. Text behind removed words is written too. */
 static void write_word(const struct cut_question *q, int i, bool first, FILE *f)
 {
     const struct question_word *w = &q->list[i];
@@ -138,7 +138,7 @@ char *question_without(const struct cut_question *q)
     return out;
 }
 
-/* Units and yes-or-no words end a name, but nobody asks for "the billion". */
+/* Units and yes-or-no words end a name, but no question asks for "the billion". */
 static const char *const no_heads[] = { "billion", "million", "f",       "c",      "inches",   "inch",  "mph",
                                         "mib",     "yes",     "no",      "usd",    "km",       "kg",    "cm",
                                         "feet",    "miles",   "mile",    "meters", "percent",  "left",  "half",
@@ -146,7 +146,7 @@ static const char *const no_heads[] = { "billion", "million", "f",       "c",   
                                         "count",   "flag",    "s",       "proof",  "meetings", "per",   "detail",
                                         "pct",     "am",      "pm",      "other",  "vs",       "total", "class" };
 
-/* Nouns that the table of wordnet.h lacks, since it has only those with synonyms. */
+/* Nouns without synonyms, which wordnet.h lacks. */
 static const char *const more_nouns[] = {
     "aircraft",  "audience", "balance", "birthdate",   "budget",  "college",     "composer", "distance",
     "employee",  "episode",  "genre",   "governor",    "gross",   "hometown",    "income",   "latitude",
@@ -154,7 +154,8 @@ static const char *const more_nouns[] = {
     "ranking",   "semester", "service", "street",      "summary", "temperature", "value",    "word"
 };
 
-/* Modifiers that a reader leaves out without a doubt: a total is the plain thing, and first and last names are one. */
+/* Modifiers that readers leave out without ambiguity: a total is the default, and first and last names belong together.
+ */
 static const char *const weak_modifiers[] = { "first",  "last",    "middle", "family",  "given", "full",  "short",
                                               "long",   "total",   "all",    "overall", "sum",   "other", "main",
                                               "parent", "1",       "2",      "3",       "l",     "f",     "m",
@@ -169,7 +170,7 @@ static bool among(uint32_t word, const char *const *words, int n)
     return false;
 }
 
-/* The n-th last word of a text, in lower case; false where it has none or it does not fit. */
+/* Copies the last word of a text in lower case. Returns false if there is none or it does not fit. */
 static bool last_word(const char *text, char *out, size_t size)
 {
     size_t end = strlen(text);
@@ -240,7 +241,7 @@ static bool has_digit(const char *text)
     return strpbrk(text, "0123456789") != NULL;
 }
 
-/* The own words tell the column from its rival for a reader who does not know the schema. */
+/* Returns true if the own words distinguish the column for a reader who does not know the schema. */
 static bool own_words_count(const struct word_list *own, const char *table)
 {
     struct word_list name;
@@ -270,7 +271,7 @@ static bool read_of_one_table(struct rival_pair *r, const struct schema *s)
     return own_words_count(&r->own[0], table) && own_words_count(&r->own[1], table);
 }
 
-/* The words of a column that its table's name lacks, and those of the table. */
+/* Splits the words of a column into those of its table and the rest. */
 static void take_apart(struct word_list *core, struct word_list *table, const struct schema *s, int column)
 {
     struct word_list name, words, both;
@@ -300,7 +301,7 @@ static bool read_of_two_tables(struct rival_pair *r, const struct schema *s)
     return only.n == 0 && cores[1].n == cores[0].n && word_list_has(&r->shared, r->head) && r->own[0].n && r->own[1].n;
 }
 
-/* The rest of the name would begin with a word that joins others: "of birth". */
+/* Returns false if the rest of the name would begin with a function word: "of birth". */
 static bool begins_well(const struct word_list *shared)
 {
     static const char *const glue[] = { "of", "per",  "in",  "by", "to", "for", "on",

@@ -17,7 +17,7 @@
 
 enum { LONGEST = 1024 };
 
-/* Openings of questions, and what they become as commands. */
+/* Openings of questions with their imperative forms. */
 static const char *const commands[][2] = {
     { "What are the ", "List the " },         { "What is the ", "Give me the " },
     { "What are the ", "Show the " },         { "What is the ", "Get the " },
@@ -49,7 +49,7 @@ static void lower_all(char *s)
     }
 }
 
-/* The question behind a new opening; false where it has none of those that can be exchanged. */
+/* Replaces the opening of the question. Returns false if it has none of the known openings. */
 static bool command(char *out, size_t size, const char *question, struct rng *rng)
 {
     int begin = (int)rng_below(rng, ARRAY_LEN(commands));
@@ -66,7 +66,7 @@ static bool command(char *out, size_t size, const char *question, struct rng *rn
     return false;
 }
 
-/* "names of all singers": the question without its opening. */
+/* Removes the opening: "names of all singers". */
 static bool fragment(char *out, size_t size, const char *question)
 {
     static const char *const openings[] = { "What are the ", "What is the ", "Show the ", "List the ",
@@ -103,7 +103,7 @@ const char *wording_restyle(struct strings *text, const char *question, struct r
     return strings_keep(text, out);
 }
 
-/* What templates say of a schema's elements. */
+/* Words and names of a schema's elements for templates. */
 
 const char *asking_printf(struct asking *a, const char *fmt, ...)
 {
@@ -162,7 +162,6 @@ const char *asking_element(struct asking *a, int column)
     return asking_printf(a, "%s.%s", a->s->tables[a->s->columns[column].table].name, a->s->columns[column].name);
 }
 
-/* Tables whose names a template can say. */
 bool asking_can_say(const struct schema *s, int table)
 {
     static const char *const ends[] = { " of", " in", " to", " by", " on", " info", " history", " data" };
@@ -175,7 +174,6 @@ bool asking_can_say(const struct schema *s, int table)
            !strchr(text, '.');
 }
 
-/* The column of the table with those own words; -1: none; -2: none, but others with the same last word. */
 int asking_holder(const struct schema *s, int table, const char *own)
 {
     const struct schema_table *t = &s->tables[table];
@@ -192,7 +190,6 @@ int asking_holder(const struct schema *s, int table, const char *own)
     return found;
 }
 
-/* The column by which rows are told apart in a result. */
 int asking_label(const struct schema *s, int table)
 {
     const struct schema_table *t = &s->tables[table];
@@ -205,7 +202,6 @@ int asking_label(const struct schema *s, int table)
     return t->n_columns ? t->first_column : -1;
 }
 
-/* Opens a group: from here on the same random numbers come for every schema. */
 const char *asking_open(struct asking *a, const char *kind, const char *x, const char *y)
 {
     const char *group = asking_printf(a, "%s/%s/%s", kind, x, y);
@@ -215,7 +211,7 @@ const char *asking_open(struct asking *a, const char *kind, const char *x, const
     return group;
 }
 
-/* The pattern with its first letter in upper case, in a style that the group draws. */
+/* Returns the pattern in a style of the group, with its first letter in upper case. */
 static const char *styled(struct asking *a, const char *text)
 {
     char *copy = strdup(text);
@@ -227,8 +223,7 @@ static const char *styled(struct asking *a, const char *text)
     return kept;
 }
 
-/* The text of the pattern, in which %c stands for the column's words, %t for the table and %s for the tables. */
-/* "a area" becomes "an area"; takes the text and returns one that the caller frees. */
+/* Corrects articles: "a area" becomes "an area". Frees the text and returns one that the caller frees. */
 static char *with_articles(char *text)
 {
     char *out = xmalloc(2 * strlen(text) + 1);
@@ -272,9 +267,9 @@ const char *asking_draw(struct asking *a, const char *const *list, int n)
 
 enum { NEIGHBOURS = 32 };
 
-/* A table that a key joins with another one, and the columns of that key. */
+/* A table that a key joins with another one, with the columns of that key. */
 struct neighbour {
-    int table, own, theirs; /* own: column of the table that was asked about */
+    int table, own, theirs; /* own: column of the table that the question is about */
 };
 
 static bool is_plain(const struct schema *s, int column)
@@ -285,7 +280,7 @@ static bool is_plain(const struct schema *s, int column)
            (lexicon_column(own, ~0U, NULL) || lexicon_last_word(strrchr(own, ' ') ? strrchr(own, ' ') + 1 : own, NULL));
 }
 
-/* Tables that exactly one key joins with this one. */
+/* Lists the tables that exactly one key joins with this one. */
 static int neighbours(const struct schema *s, int table, struct neighbour *out)
 {
     int n = 0;
@@ -318,7 +313,7 @@ static void add(struct asking *a, struct schema_ask ask)
     a->out->items[a->out->n++] = ask;
 }
 
-/* A column of a neighbour. */
+/* Selects a column of a neighbour. */
 
 static const char *joined_sql(struct asking *a, int table, const struct neighbour *n, int column)
 {
@@ -393,7 +388,7 @@ static void ask_about_neighbours(struct asking *a, int table)
     }
 }
 
-/* The other end of a key. */
+/* Questions for the other end of a key. */
 
 static const char *const role_patterns[] = {
     "show the %c of each %t.",      "who is the %c of each %t?",   "list all %s with the name of their %c.",
@@ -415,7 +410,7 @@ static const char *role_sql(struct asking *a, int from, int to)
                          asking_table(a, p), asking_column(a, from), asking_column(a, to));
 }
 
-/* The words of a key's role: "manager" of "manager id"; NULL where they say no more than the table that it leads to. */
+/* Returns the words of a key's role: "manager" of "manager id". NULL if they only repeat the referred table. */
 static const char *role_words(struct asking *a, int from, int to)
 {
     static const char *const endings[] = { " id", " code", " no", " number", " key" };
@@ -470,7 +465,7 @@ static void ask_role(struct asking *a, int table, int target)
     }
 }
 
-/* Sums and counts that may be stored. */
+/* Questions for sums and counts that may be stored. */
 
 static const char *const sum_patterns[] = {
     "what is the total %c of each %t?", "show the total %c for every %t.", "total %c by %t",
@@ -482,7 +477,7 @@ static const char *const count_patterns[] = {
     "list each %t with its number of %c.", "for each %t, count the %c.",
 };
 
-/* Asked of all rows, or for the greatest of them: nothing that is stored says it. */
+/* Questions about all rows or the largest one, which no stored value answers. */
 static const char *const all_patterns[] = {
     "how many %c are there altogether?", "how many %c do we have?", "count all %c.",
     "what is the overall number of %c?", "please count the %c.",
@@ -495,7 +490,8 @@ static const char *const extreme_patterns[] = {
     "give me the maximum %c per %t",
 };
 
-/* The stored aggregate in the table: words that stand in its name beside "total", "count" or the like; -1: none. */
+/* Returns the column that stores the aggregate: its name has the words and "total", "count" or the like. -1 if there is
+ * none. */
 static int stored_in(const struct schema *s, int table, const char *words, const char *many, bool sum)
 {
     const struct schema_table *t = &s->tables[table];
@@ -528,13 +524,13 @@ static const char *stored_sql(struct asking *a, int parent, int column)
                          asking_column(a, column), asking_table(a, parent));
 }
 
-/* The aggregate that a pattern asks for; grouped statements show it beside each row. */
+/* Returns the aggregate of a pattern. Grouped statements show it beside each row. */
 static const char *extreme_of(const char *pattern)
 {
     return strstr(pattern, "lowest") ? "min" : strstr(pattern, "average") ? "avg" : "max";
 }
 
-/* The column that stands for the rows which the key joins: the table's own key where it has one column. */
+/* Returns the column that identifies the rows joined by the key: the table's own key if it has one column. */
 static int row_column(const struct schema *s, const struct schema_foreign_key *k)
 {
     const struct schema_table *t = &s->tables[s->columns[k->from].table];
@@ -546,7 +542,7 @@ static int row_column(const struct schema *s, const struct schema_foreign_key *k
     return n == 1 ? key : k->from;
 }
 
-/* column: the summand; -1 counts rows. */
+/* column: the summand; -1 counts rows */
 static void ask_stored(struct asking *a, const struct schema_foreign_key *k, int column)
 {
     const struct schema *s = a->s;
@@ -616,7 +612,7 @@ static void ask_about_key(struct asking *a, const struct schema_foreign_key *k)
             ask_stored(a, k, c);
 }
 
-/* A person who may stand in two tables. */
+/* Questions about a person in one of two tables. */
 
 static const char *const first_names[] = { "Anna",   "Boris", "Carla", "David", "Elif", "Farid", "Grace",
                                            "Henrik", "Ines",  "Jonas", "Kate",  "Luis", "Mary",  "Nadia",
@@ -633,7 +629,7 @@ static const char *const person_patterns[] = {
 static const char *const person_columns[] = { "email",        "phone",         "address",    "city",   "country",
                                               "phone number", "email address", "birth date", "gender", "age" };
 
-/* The condition that a row is the person's; NULL where the table has no names. */
+/* Returns the condition that selects the person's row. NULL if the table has no names. */
 static const char *person_condition(struct asking *a, int table, const char *first, const char *last)
 {
     int name = asking_holder(a->s, table, "name"), one = asking_holder(a->s, table, "first name"),
@@ -679,11 +675,11 @@ static void ask_person(struct asking *a, const char *own)
         add(a, named[i]);
 }
 
-/* Questions that say no word of the column: how heavy, how much, who. */
+/* Questions that contain no word of the column: how heavy, how much, who. */
 
 static const struct {
-    const char *words; /* last words of columns that answer, between bars */
-    unsigned classes;  /* of tables that it is asked of */
+    const char *words; /* last words of columns that answer, separated by bars */
+    unsigned classes;  /* classes of the tables that it fits */
     const char *patterns[3];
 } plain_words[] = {
     { "|price|cost|fee|fare|",
@@ -739,7 +735,7 @@ static const struct {
       { "how much does each %t bring in?", "how much did every %t sell?", "which %s sell best?" } },
 };
 
-/* Columns of the table whose last word is one of the words; how many. */
+/* Lists the columns of the table whose last word is among the words. Returns their number. */
 static int columns_of_words(const struct schema *s, int table, const char *words, int out[3])
 {
     const struct schema_table *t = &s->tables[table];
@@ -783,7 +779,7 @@ static void ask_in_plain_words(struct asking *a, int table, int number)
     add(a, ask);
 }
 
-/* A list of what two tables have. */
+/* Questions that list a column of two tables. */
 
 static const char *const list_patterns[] = {
     "list all different %s.",       "how many different %s are there?",

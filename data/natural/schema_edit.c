@@ -13,16 +13,16 @@
 
 enum edit_label { EDIT_UNKNOWN, EDIT_CLEAR, EDIT_AMBIGUOUS };
 
-/* An edited schema. */
+/* Building an edited schema. */
 
-/* A schema while it is put together. */
+/* The state of building a schema. */
 struct edited_schema {
     struct edit_database *d;
     struct edit_version *v;
     struct schema_build build;
-    int *tables;          /* [n_tables] the new number */
-    int (*columns)[2];    /* [n_columns] the new numbers; the second is -1 but for columns that are two */
-    struct strings names; /* that are taken, with their table */
+    int *tables;          /* [n_tables] new indices */
+    int (*columns)[2];    /* [n_columns] new indices; the second is -1 unless the column became two */
+    struct strings names; /* used names with their tables */
     bool clash;
 };
 
@@ -62,13 +62,13 @@ static const char *spell(const struct edited_schema *x, const char *words)
     return element_spell(&x->d->text, words, x->v->style);
 }
 
-/* The name in this version of what no edit renames. */
+/* Returns the name in this version of an element that no edit renames. */
 static const char *spell_old(const struct edited_schema *x, const char *name, const char *words)
 {
     return x->v->restyled ? spell(x, words) : name;
 }
 
-/* Columns that edits of other elements bring. */
+/* Adds the columns that edits of other elements bring. */
 static void build_guests(struct edited_schema *x, int table, const char *name, int to)
 {
     for (int i = 0; i < x->d->n_edits; i++) {
@@ -106,7 +106,7 @@ static void build_columns(struct edited_schema *x, int table, const char *name, 
     build_guests(x, table, name, to);
 }
 
-/* Keys of this table alone, as it stands in the new schema. */
+/* Adds the keys of this table in the new schema. */
 static void build_keys(struct edited_schema *x, int table, const int (*targets)[2])
 {
     const struct schema *s = x->d->schema;
@@ -121,7 +121,7 @@ static void build_keys(struct edited_schema *x, int table, const int (*targets)[
     }
 }
 
-/* A table of the original's key and of one of its columns. */
+/* Adds a table with the original's key and one of its columns. */
 static void build_details(struct edited_schema *x, const struct edit *e)
 {
     const struct schema *s = x->d->schema;
@@ -142,7 +142,7 @@ static void build_details(struct edited_schema *x, const struct edit *e)
         add_column(x, to, name, spell(x, "updated at"), COLUMN_TIME);
 }
 
-/* "order types" with a key, a name and perhaps more. */
+/* Adds a table such as "order types" with a key, a name and perhaps more columns. */
 static void build_beside(struct edited_schema *x, const struct edit *e)
 {
     const char *name = spell(x, e->names[0]);
@@ -154,7 +154,7 @@ static void build_beside(struct edited_schema *x, const struct edit *e)
         add_column(x, to, name, spell(x, "sort order"), COLUMN_NUMBER);
 }
 
-/* The persons' names, and attributes that any person has. */
+/* Adds the persons' names and attributes that any person has. */
 static void build_people(struct edited_schema *x, const struct edit *e)
 {
     static const char *const attributes[] = { "email", "phone", "address", "city", "country", "gender" };
@@ -216,7 +216,7 @@ static void build_tables(struct edited_schema *x)
     }
 }
 
-/* The schema with those edits that are on; false where two names are the same. */
+/* Builds the schema with the enabled edits. Returns false if two names are equal. */
 static bool edit_build(struct edit_database *d, struct edit_version *v, const char *db_id)
 {
     const struct schema *s = d->schema;
@@ -236,9 +236,9 @@ static bool edit_build(struct edit_database *d, struct edit_version *v, const ch
     return !x.clash;
 }
 
-/* What a question is on an edited schema, and its SQL there. */
+/* Labelling questions on an edited schema, and their SQL there. */
 
-/* A name that is only compared with a value is mostly not the name that the question says. */
+/* A name that the statement only compares with a value is usually not the name in the question. */
 static bool mention_is_another(const struct edit_database *d, const struct edit_question *q, const struct edit *e)
 {
     static const char *const names[] = { "name", "title" };
@@ -256,14 +256,14 @@ static bool uses_element(const struct edit_database *d, const struct edit_questi
     return e->column < 0 ? q->uses[e->table] : q->uses[d->schema->n_tables + e->column];
 }
 
-/* Both edits give the same element the same two names. */
+/* Returns true if both edits give the same element the same two names. */
 static bool same_members(const struct edit *a, const struct edit *b)
 {
     return a->table == b->table && a->column == b->column && strcmp(a->names[0], b->names[0]) == 0 &&
            strcmp(a->names[1], b->names[1]) == 0;
 }
 
-/* The question names the table by its last word. */
+/* Returns true if the question names the table by its last word. */
 static bool names_table(const struct edit_database *d, const struct edit_question *q, int table)
 {
     const char *words = d->schema->tables[table].text, *space = strrchr(words, ' ');
@@ -271,7 +271,7 @@ static bool names_table(const struct edit_database *d, const struct edit_questio
     return edit_mentions(q->text, space ? space + 1 : words, NULL) > 0;
 }
 
-/* New elements stand in other tables: a question that names its own table is as clear as before. */
+/* Judges an edit whose new elements are in other tables: a question that names its own table stays unambiguous. */
 static enum edit_label judge_guest(const struct edit_database *d, const struct edit_question *q, const struct edit *e)
 {
     const enum edit_use *uses = q->uses;
@@ -285,7 +285,7 @@ static enum edit_label judge_guest(const struct edit_database *d, const struct e
     return other || !names_table(d, q, e->table) ? EDIT_UNKNOWN : EDIT_CLEAR;
 }
 
-/* One edit's say. */
+/* Judges the question for one edit. */
 static enum edit_label judge_edit(const struct edit_database *d, const struct edit_question *q, const struct edit *e)
 {
     const struct edit *said = q->edit < 0 ? NULL : &d->edits[q->edit];
@@ -306,7 +306,7 @@ static enum edit_label judge_edit(const struct edit_database *d, const struct ed
     return e->type == EDIT_RENAMED ? EDIT_CLEAR : EDIT_AMBIGUOUS;
 }
 
-/* A member is said, and the schema has it. */
+/* Returns true if the question names a member and the schema has it. */
 static bool member_stands(const struct edit_database *d, const struct edit_question *q, const struct edit_version *v)
 {
     if (q->edit < 0)
@@ -320,7 +320,7 @@ static bool member_stands(const struct edit_database *d, const struct edit_quest
     return false;
 }
 
-/* The question on the schema, and the edit that makes it ambiguous. */
+/* Labels the question on the schema. *edit is the edit that makes it ambiguous. */
 static enum edit_label edit_judge(const struct edit_database *d, const struct edit_question *q,
                                   const struct edit_version *v, int *edit)
 {
@@ -341,7 +341,7 @@ static enum edit_label edit_judge(const struct edit_database *d, const struct ed
     return n ? EDIT_AMBIGUOUS : EDIT_CLEAR;
 }
 
-/* The question's names on the schema: of an element that it says a member of, that member's. */
+/* Returns the question's statement on the schema, with the names of the members that the question says. */
 static const char *rename_to(struct edit_database *d, const struct edit_question *q, const struct edit_version *v)
 {
     const struct schema *s = d->schema;
@@ -361,7 +361,7 @@ static const char *rename_to(struct edit_database *d, const struct edit_question
     return sql;
 }
 
-/* The two elements between which the edit leaves the question, by name and by number. */
+/* Finds the two elements that the edit makes ambiguous, by name and index. */
 static bool find_alternatives(struct edit_database *d, const struct edit_version *v, const struct edit *e,
                               const char *names[2], int elements[2])
 {
@@ -385,8 +385,8 @@ static bool find_alternatives(struct edit_database *d, const struct edit_version
     return true;
 }
 
-/* The question's SQL on the schema: one statement, or two when ambiguous by that edit (else -1).  0 where it cannot be
- * said. */
+/* Writes the question's SQL on the schema: one statement, or two if this edit makes it ambiguous (-1: none does).
+ * Returns the number, 0 if that fails. */
 static int edit_sql(struct edit_database *d, const struct edit_question *q, const struct edit_version *v, int edit,
                     const char *sql[2], const char *alternatives[2])
 {
@@ -407,32 +407,32 @@ static int edit_sql(struct edit_database *d, const struct edit_question *q, cons
 }
 
 enum {
-    VERSIONS = 16,     /* of each schema */
-    FOURS_OF_EDIT = 5, /* ambiguous by one edit on one pair of versions or another */
+    VERSIONS = 16,    /* of each schema */
+    SETS_OF_EDIT = 5, /* maximum of contrast sets by one edit */
     VARIANTS_OF_QUESTION = 6,
-    COLUMN_EDITS_WANTED = 7, /* about so many columns of a version become two */
+    COLUMN_EDITS_WANTED = 7, /* target number of columns of a version that become two */
     TABLE_EDITS_WANTED = 1
 };
 
 /* One question on one version of a schema. */
 struct edit_cell {
     enum edit_label label;
-    int edit;                     /* of a question that was read: what makes it ambiguous */
-    const struct schema_ask *ask; /* of a template question */
+    int edit;                     /* original questions: the edit that makes it ambiguous */
+    const struct schema_ask *ask; /* template questions */
     bool used;
-    int n_sql; /* -1: not asked for yet */
+    int n_sql; /* -1: not requested yet */
     const char *sql[2], *alternatives[2];
 };
 
-/* The making of one database's examples. */
+/* The state of making one database's examples. */
 struct edit_run {
     struct edit_database d;
     struct natural *n;
     const char *source;
     enum fold fold;
     struct edit_cell *cells; /* [questions][VERSIONS] */
-    int *fours_of;           /* [edits, then groups of template questions] */
-    int fours, n_read;       /* questions behind n_read are templates */
+    int *sets_of;            /* [edits, then groups of template questions] */
+    int sets, n_read;        /* questions from n_read on are templates */
     struct schema_asks asks[VERSIONS];
     struct strings asked, groups; /* texts and groups of templates; asked.items[i] is question n_read + i */
     int *group_of;                /* [asked.n] */
@@ -464,7 +464,7 @@ static void add_question(struct edit_database *d, struct edit_question q)
     d->questions[d->n_questions++] = q;
 }
 
-/* The question with a member of an edit in place of the head, for some of the edits that it meets. */
+/* Adds forms of the question with a member in place of the head, for some of the matching edits. */
 static void add_variants(struct edit_run *r, int question)
 {
     struct edit_database *d = &r->d;
@@ -521,7 +521,7 @@ static void read_words(struct edit_database *d)
 
 /* Versions. */
 
-/* How many questions the edit could make ambiguous. */
+/* Returns the number of questions that the edit could make ambiguous. */
 static int asked(const struct edit_database *d, const struct edit *e)
 {
     int n = 0;
@@ -534,7 +534,7 @@ static int asked(const struct edit_database *d, const struct edit *e)
     return n;
 }
 
-/* How likely an edit of that type is tried. */
+/* Returns the probability of trying an edit of that type. */
 static float chance(const struct edit_database *d, const struct edit *e, int n_of_type)
 {
     static const float wanted[EDIT_TYPES] = { [EDIT_COLUMN] = COLUMN_EDITS_WANTED,
@@ -550,7 +550,7 @@ static float chance(const struct edit_database *d, const struct edit *e, int n_o
     return wanted[e->type] / (float)(n_of_type + 1) * (e->type >= EDIT_NEAR ? 1 : asked(d, e) ? 1.5F : 0.5F);
 }
 
-/* One edit of an element at a time, but for what stands beside it. */
+/* An element has one edit at a time, apart from elements that describe it. */
 static bool free_for(const struct edit_database *d, const struct edit_version *v, const struct edit *e)
 {
     for (int i = 0; i < d->n_edits; i++) {
@@ -618,7 +618,7 @@ static void make_versions(struct edit_run *r)
 
 /* Template questions. */
 
-/* The texts of all versions become questions. */
+/* Turns the template texts of all versions into questions. */
 static void collect_asks(struct edit_run *r)
 {
     r->n_read = r->d.n_questions;
@@ -667,7 +667,7 @@ static void judge_all(struct edit_run *r)
         }
 }
 
-/* The cell's statements are there and the cell was in no example yet. */
+/* Returns true if the cell has statements and is in no example yet. */
 static bool usable(struct edit_run *r, int q, int v)
 {
     struct edit_cell *c = cell_of(r, q, v);
@@ -685,7 +685,7 @@ static enum sia_kind kind_of(const struct edit_run *r, const struct edit_cell *c
     return type == EDIT_TABLE ? SIA_TABLE : type == EDIT_DETAILS ? SIA_JOIN : SIA_COLUMN;
 }
 
-/* Why the example has its label. */
+/* Returns the reason for the example's label. */
 static const char *reason_of(const struct edit_run *r, int q, const struct edit_cell *c, enum example_slice slice)
 {
     static const char *const reasons[EDIT_TYPES] = { [EDIT_COLUMN] = "two columns",
@@ -719,7 +719,7 @@ static void emit(struct edit_run *r, int q, int v, enum example_slice slice, enu
     c->used = true;
 }
 
-/* Whether question x says a member of what makes q ambiguous there. */
+/* Returns true if question x names a member of the edit that makes q ambiguous there. */
 static bool says_member_of(const struct edit_run *r, int x, int q, const struct edit_cell *c)
 {
     const struct edit_question *a = &r->d.questions[x], *b = &r->d.questions[q];
@@ -732,7 +732,7 @@ static bool says_member_of(const struct edit_run *r, int x, int q, const struct 
     return e->table == by->table && e->column == by->column;
 }
 
-/* The same question with a member said, which makes it clear on the schema where it is ambiguous without. */
+/* Emits the question with a member on the schema where it is ambiguous without one. */
 static void emit_clear_variant(struct edit_run *r, int q, int v, enum sia_kind kind)
 {
     const struct edit_cell *c = cell_of(r, q, v);
@@ -744,12 +744,12 @@ static void emit_clear_variant(struct edit_run *r, int q, int v, enum sia_kind k
         }
 }
 
-/* The counter of fours for what makes question q ambiguous there. */
+/* Returns the counter of contrast sets for the edit that makes question q ambiguous there. */
 static int *counter(struct edit_run *r, int q, int v)
 {
     const struct edit_cell *c = cell_of(r, q, v);
 
-    return &r->fours_of[c->ask ? r->d.n_edits + r->group_of[q - r->n_read] : c->edit];
+    return &r->sets_of[c->ask ? r->d.n_edits + r->group_of[q - r->n_read] : c->edit];
 }
 
 static void emit_four(struct edit_run *r, int a, int b, int v, int w)
@@ -764,19 +764,19 @@ static void emit_four(struct edit_run *r, int a, int b, int v, int w)
     emit_clear_variant(r, b, w, kinds[1]);
     ++*counter(r, a, v);
     ++*counter(r, b, w);
-    r->fours++;
+    r->sets++;
 }
 
-/* Ambiguous on the first version, clear on the second. */
+/* Returns true if the question is ambiguous on the first version and unambiguous on the second. */
 static bool turns(struct edit_run *r, int q, int v, int w)
 {
     const struct edit_cell *a = cell_of(r, q, v), *b = cell_of(r, q, w);
 
-    return a->label == EDIT_AMBIGUOUS && b->label == EDIT_CLEAR && *counter(r, q, v) < FOURS_OF_EDIT &&
+    return a->label == EDIT_AMBIGUOUS && b->label == EDIT_CLEAR && *counter(r, q, v) < SETS_OF_EDIT &&
            usable(r, q, v) && usable(r, q, w);
 }
 
-/* Two forms of one question would stand in one four. */
+/* Returns true for two forms of one question, which must not share a contrast set. */
 static bool related(const struct edit_run *r, int a, int b)
 {
     if (a >= r->n_read && b >= r->n_read)
@@ -802,7 +802,7 @@ static void cross(struct edit_run *r)
 {
     int n = r->d.n_questions;
 
-    for (int tries = 0; tries < 200 * r->n->options->edits && r->fours < r->n->options->edits && r->d.n_versions > 1;
+    for (int tries = 0; tries < 200 * r->n->options->edits && r->sets < r->n->options->edits && r->d.n_versions > 1;
          tries++) {
         int v = (int)rng_below(r->d.rng, (uint32_t)r->d.n_versions),
             w = (int)rng_below(r->d.rng, (uint32_t)r->d.n_versions);
@@ -812,7 +812,7 @@ static void cross(struct edit_run *r)
     }
 }
 
-/* Versions that some example stands on. */
+/* Moves the versions that have examples to the data set. */
 static int hand_over(struct edit_run *r, struct error *err)
 {
     for (int v = 0; v < r->d.n_versions; v++) {
@@ -842,7 +842,7 @@ static void release_run(struct edit_run *r)
     free(d->table_words);
     free(d->column_words);
     free(r->cells);
-    free(r->fours_of);
+    free(r->sets_of);
     free(r->group_of);
     for (int v = 0; v < VERSIONS; v++)
         free(r->asks[v].items);
@@ -864,7 +864,7 @@ static int make_database(struct edit_run *r, const struct spider_corpus *questio
     if (d->n_questions && d->n_edits) {
         make_versions(r);
         collect_asks(r);
-        r->fours_of = xcalloc((size_t)d->n_edits + (size_t)r->groups.n, sizeof *r->fours_of);
+        r->sets_of = xcalloc((size_t)d->n_edits + (size_t)r->groups.n, sizeof *r->sets_of);
         judge_all(r);
         judge_asks(r);
         cross(r);

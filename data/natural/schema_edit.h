@@ -1,22 +1,22 @@
 /*
- * schema_edit.h - natural ambiguity made by editing schemas: a question that was clear meets a schema where two
- * elements fit it.
+ * schema_edit.h - ambiguity from edited schemas: a question that was unambiguous fits two elements of the edited
+ * schema.
  *
- * Edits are those that databases go through: a column gets a second one with another modifier ("price" becomes
- * "list price" and "sale price", lexicon.h), a table gets an archive or is split by status or year, a key to a table
- * gets a second role, columns are repeated in a table of details.  Every edited schema holds several edits at once, and
- * others that leave all questions clear ("price currency", "order types"), as schemas of people do.  A question says
- * neither modifier and is then ambiguous, or says one ("the sale price") and is clear on the same schema.
+ * The edits occur in real databases. A column gets a sibling with another modifier ("price" becomes "list price" and
+ * "sale price", lexicon.h). A table gets an archive or is split by status or year. A foreign key gets a second role. A
+ * table of details repeats columns. Every edited schema has several edits, some of which leave all questions
+ * unambiguous ("price currency", "order types"), as in real schemas. A question without a modifier is ambiguous on the
+ * edited schema, and the same question with a modifier ("the sale price") is not.
  *
- * Examples of the crossed slice come in fours: two questions on two schemas, each ambiguous on one of them.  Those of
- * the presence slice are clear questions that say a modifier.
+ * A contrast set has two questions on two schemas, each question ambiguous on one schema. Hard negatives are questions
+ * with a modifier.
  */
 #ifndef DATA_NATURAL_SCHEMA_EDIT_H
 #define DATA_NATURAL_SCHEMA_EDIT_H
 
 #include "data/natural/natural.h"
 
-/* A natural_maker; natural_options.edits bounds the fours of one database. */
+/* A natural_generator. natural_options.edits bounds the contrast sets of one database. */
 int schema_edit_make(struct natural *n, const struct natural_corpus *c, struct error *err);
 
 #endif

@@ -11,16 +11,16 @@
 #include <string.h>
 #include <strings.h>
 
-/* What a question says of an edit, and questions that say one of its two names. */
+/* Mentions of an edit in a question, and questions that say one of its two names. */
 
-enum { STEM = 4 /* letters by which "ship", "shipped" and "shipping" are one word */ };
+enum { STEM = 4 /* characters by which "ship", "shipped" and "shipping" are one word */ };
 
 static bool is_letter(char c)
 {
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
-/* Letters behind the n that a word has, as far as they are its plural ending; -1 where the text has another word. */
+/* Returns the length of the plural ending at the text. -1 if a different word continues there. */
 static int plural_ending(const char *text)
 {
     int n = text[0] == 's' || text[0] == 'S' ? 1 : strncasecmp(text, "es", 2) == 0 ? 2 : 0;
@@ -28,7 +28,7 @@ static int plural_ending(const char *text)
     return is_letter(text[n]) ? -1 : n;
 }
 
-/* Bytes of text that the phrase takes there; 0 where it does not stand there. */
+/* Returns the number of bytes that the phrase takes at the text, 0 if it does not stand there. */
 static int stands_at(const char *text, const char *words)
 {
     size_t n = strlen(words);
@@ -78,7 +78,7 @@ static bool says_word(const char *text, const char *word, size_t n)
     return false;
 }
 
-/* A word of the name that is no word of the head. */
+/* Returns true if the text has a word of the name that the head lacks. */
 static bool says_own(const char *text, const char *name, const char *head)
 {
     static const char *const little[] = { "of", "at", "by", "id", "to", "the", "in", "and" };
@@ -109,7 +109,7 @@ static bool is_vowel(char c)
     return c && strchr("aeiouAEIOU", c) != NULL;
 }
 
-/* The text before the phrase, whose last word may be an article that no longer fits. */
+/* Returns the end of the text before the phrase. *article is the article to write instead of the last one. */
 static int article_end(const char *text, int at, const char *phrase, const char **article)
 {
     *article = "";
@@ -124,7 +124,7 @@ static int article_end(const char *text, int at, const char *phrase, const char 
     return at;
 }
 
-/* The phrase with the head as the question has it, in its number and spelling. */
+/* Writes the phrase with the head in the number and spelling of the question. */
 static void put_phrase(FILE *f, const char *phrase, const char *head, const char *said, int n)
 {
     const char *inside = strstr(phrase, head);
@@ -157,7 +157,7 @@ const char *edit_say(struct edit_database *d, const char *text, const struct edi
     return strings_keep(&d->text, said);
 }
 
-/* Statements in the names of an edited schema. */
+/* Statements with the names of an edited schema. */
 
 struct renamer {
     const struct schema *from;
@@ -254,13 +254,13 @@ bool edit_uses(struct edit_database *d, const char *sql, enum edit_use *uses)
     return ok;
 }
 
-/* The edits that a schema offers. */
+/* The edits that a schema allows. */
 
 enum { ROLE_TABLES = NOUN_TRADE | NOUN_EVENT | NOUN_TRANSPORT | NOUN_PROJECT | NOUN_GOODS | NOUN_WORK | NOUN_COMPANY };
 
-enum { COLUMN_EDITS = 3, TABLE_EDITS = 3 /* of one element, by different pairs of names */ };
+enum { COLUMN_EDITS = 3, TABLE_EDITS = 3 /* maximum of one element, with different pairs of names */ };
 
-/* Columns that say something else of the same thing, by the last word of the column's name. */
+/* Columns that describe another one, by the last word of that column's name. */
 static const struct {
     const char *head, *beside;
 } beside_columns[] = {
@@ -331,13 +331,13 @@ static struct edit *add(struct edit_database *d, enum edit_type type, int table,
     return e;
 }
 
-/* The table's words before the column's own: "customer " of "customer phone". */
+/* Returns the length of the table's words before the column's own: "customer " in "customer phone". */
 static int prefix_length(const char *words, const char *own)
 {
     return (int)(own - words);
 }
 
-/* "address billing" for "billing address", now and then. */
+/* Sometimes inverts the name: "address billing" for "billing address". */
 static const char *turned(struct edit_database *d, const char *name, const char *head)
 {
     size_t n = strlen(name), m = strlen(head);
@@ -357,7 +357,7 @@ static void set_members(struct edit_database *d, struct edit *e, const struct le
     }
 }
 
-/* The next entry for a column's words, for the last of them (no classes), or for tables (no words). */
+/* Returns the next entry for a column's words, for its last word (no classes) or for tables (no words). */
 static const struct lexicon_entry *next_entry(const char *head, unsigned classes, const struct lexicon_entry *after)
 {
     if (!head)
@@ -365,7 +365,7 @@ static const struct lexicon_entry *next_entry(const char *head, unsigned classes
     return classes ? lexicon_column(head, classes, after) : lexicon_last_word(head, after);
 }
 
-/* Draws one of the entries that fit. */
+/* Draws one of the fitting entries. */
 static const struct lexicon_entry *draw_entry(struct edit_database *d, const char *head, unsigned classes)
 {
     const struct lexicon_entry *chosen = NULL;
@@ -437,7 +437,7 @@ static void find_details(struct edit_database *d, int column)
     e->names[0] = strings_printf(&d->text, "%s %s", one, details[rng_below(d->rng, ARRAY_LEN(details))]);
 }
 
-/* One of "a|b|c"; text keeps it. */
+/* Draws one of "a|b|c". text keeps it. */
 static const char *draw_part(struct edit_database *d, const char *list)
 {
     uint32_t n = 1;
@@ -509,7 +509,7 @@ static void find_role(struct edit_database *d, const struct schema_foreign_key *
     }
 }
 
-/* Whether some key joins the tables. */
+/* Returns true if a key joins the tables. */
 static bool joined(const struct schema *s, int a, int b)
 {
     for (int i = 0; i < s->n_foreign_keys; i++) {
@@ -538,7 +538,7 @@ static bool has_last_word(const struct schema *s, int table, const char *word)
     return false;
 }
 
-/* Columns of those who can be written to or called. */
+/* Returns true for columns with contact data. */
 static bool is_contact(const char *own)
 {
     static const char *const heads[] = { "email", "phone", "address", "city", "country" };
@@ -549,7 +549,7 @@ static bool is_contact(const char *own)
     return false;
 }
 
-/* Columns that any table may have. */
+/* Returns true for columns that any table may have. */
 static bool goes_anywhere(const char *own)
 {
     static const char *const heads[] = { "status",     "date",     "type",   "description", "name",     "title",

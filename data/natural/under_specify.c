@@ -20,11 +20,11 @@
 struct under_one {
     const struct schema *s;
     int which;       /* the column that fits */
-    int gone;        /* the other column, which is not there; -1: it is, and */
+    int gone;        /* the other column if it was dropped; -1: it stays under another name */
     const char *sql; /* with the column that fits, under its name there */
 };
 
-/* The items, what else they may mean, and the databases that their statements run on. */
+/* Items, other columns that they could mean, and the databases for their statements. */
 
 static bool names_table(const struct cut_question *q, const struct schema *s, int table)
 {
@@ -125,7 +125,7 @@ void under_items_release(struct under_items *items)
 
 /* Schemas on which only one column fits a short question. */
 
-/* Of a column that keeps its rival beside it, under the whole name that the question says. */
+/* Share of schemas that keep the rival and rename the column to the words of the question. */
 static const float WHOLE_NAME = 0.5f;
 
 struct column_renaming {
@@ -134,7 +134,7 @@ struct column_renaming {
     const char *from, *to;
 };
 
-/* Of struct sql_walker. */
+/* A callback of struct sql_walker. */
 static void rename_column(void *context, struct sql_expr *e, struct sql_core *core)
 {
     struct column_renaming *r = context;
@@ -149,7 +149,7 @@ static bool uses(const struct under_item *i, int column)
     return i->touched[column] || column == i->columns[0] || column == i->columns[1];
 }
 
-/* The statement in which the column has another name; NULL where it cannot be read. */
+/* Returns the statement with the column renamed. NULL if it does not resolve. */
 static const char *rename_in(struct natural *n, struct strings *text, const char *sql, const struct schema *s,
                              int column, const char *name)
 {
@@ -173,7 +173,7 @@ static const char *rename_in(struct natural *n, struct strings *text, const char
     return renamed;
 }
 
-/* As the other names of the schema are spelled. */
+/* Spells the words in the style of another name. */
 static const char *spell_like(struct strings *text, const char *words, const char *like)
 {
     bool capital = isupper((unsigned char)like[0]), underscore = strchr(like, '_') != NULL;
@@ -204,14 +204,14 @@ static bool fits_by_name(struct under_one *one, struct natural *n, struct string
     return good;
 }
 
-/* Draws one: the other column goes, or the one that fits goes by the whole name that the question says.  text keeps the
- * statement. */
+/* Draws one of two ways: the other column is dropped, or the fitting one gets the whole name in the question. text
+ * keeps the statement. */
 static struct under_one under_one_draw(struct natural *n, struct strings *text, const struct under_item *i,
                                        const struct schema *s)
 {
     int which = (int)rng_below(&n->rng, 2);
 
-    for (int k = 0; k < 2; k++) /* its key would go with it */
+    for (int k = 0; k < 2; k++) /* its key would be dropped too */
         if (s->columns[i->columns[k]].primary)
             which = k;
     struct under_one one = { s, which, i->columns[1 - which], i->sql[which] }, named = one;
@@ -220,9 +220,9 @@ static struct under_one under_one_draw(struct natural *n, struct strings *text, 
 
 /* The examples of shortened questions. */
 
-enum { GROUP_MAX = 40 }; /* questions of one database */
+enum { GROUP_MAX = 40 }; /* maximum of questions of one database */
 
-/* Items of one database, which are paired. */
+/* The items of one database, to be paired. */
 struct group {
     struct natural *n;
     const struct natural_corpus *c;
@@ -230,7 +230,7 @@ struct group {
     int count, cap;
 };
 
-/* Neither question needs, or is about, a column that goes for the other's sake. */
+/* Returns true if neither question needs a column that is dropped for the other one. */
 static bool items_fit(const void *group, int a, int b)
 {
     const struct group *g = group;
@@ -255,7 +255,7 @@ static enum sia_kind kind_of(const struct under_item *i)
     return i->s->columns[i->columns[0]].table == i->s->columns[i->columns[1]].table ? SIA_COLUMN : SIA_JOIN;
 }
 
-/* one: the only column that fits; NULL: both do, and the question is ambiguous. */
+/* one: the only column that fits; NULL: both fit, and the question is ambiguous */
 static void emit(const struct group *g, const struct under_item *i, const char *db_id, const struct under_one *one)
 {
     enum fold fold = g->c->fold[i->db];
@@ -275,7 +275,7 @@ static void emit(const struct group *g, const struct under_item *i, const char *
     natural_add(g->n, fold, &e);
 }
 
-/* The question that names its column. */
+/* Emits the question that names its column. */
 static void emit_named(const struct group *g, const struct under_item *i, const char *db_id)
 {
     enum fold fold = g->c->fold[i->db];
@@ -293,7 +293,7 @@ static void emit_named(const struct group *g, const struct under_item *i, const 
         natural_add(g->n, fold, &e);
 }
 
-/* The schema of `one` without what x and y drop, and without the column that is gone there. */
+/* Returns the schema of `one` without the columns that x and y drop and without its missing column. */
 static const char *schema_for(const struct group *g, const struct under_item *x, const struct under_item *y,
                               const struct under_one *one)
 {
@@ -306,7 +306,7 @@ static const char *schema_for(const struct group *g, const struct under_item *x,
     return db_id;
 }
 
-/* Both short questions on both schemas, and both questions that name their column. */
+/* Emits both short questions on both schemas, and both full questions. */
 static void emit_pair(const struct group *g, const struct under_item *x, const struct under_item *y)
 {
     struct strings *text = &g->n->out->folds[g->c->fold[x->db]].text;
@@ -321,7 +321,7 @@ static void emit_pair(const struct group *g, const struct under_item *x, const s
     emit_named(g, y, both_y);
 }
 
-/* The items of one database; marks those that have a partner. */
+/* Pairs the items of one database and marks the paired ones. */
 static void emit_group(struct group *g, bool *paired)
 {
     struct pair *pairs = xmalloc(((size_t)g->count / 2 + 1) * sizeof *pairs);
@@ -334,7 +334,7 @@ static void emit_group(struct group *g, bool *paired)
     free(pairs);
 }
 
-/* No column of the schema goes by what the short question says, so that it stays as clear or ambiguous as it was. */
+/* Returns true if no column of the other schema fits the short question, so that its label stays. */
 static bool is_foreign(const struct under_item *i, const struct schema *s)
 {
     for (int c = 0; c < s->n_columns; c++)
@@ -343,7 +343,7 @@ static bool is_foreign(const struct under_item *i, const struct schema *s)
     return true;
 }
 
-/* Items of different databases of one split, which have no table of the same name. */
+/* Returns true for items of different databases in one split that share no table name. */
 static bool strangers_fit(const void *group, int a, int b)
 {
     const struct group *g = group;
@@ -357,7 +357,7 @@ static bool strangers_fit(const void *group, int a, int b)
     return strcmp(x->text, y->text) != 0;
 }
 
-/* The item on a schema in which its own columns begin at `first`. */
+/* Returns the item on a union of schemas, where its own columns begin at `first`. */
 static struct under_item move(const struct under_item *of, const struct schema *s, int first)
 {
     struct under_item i = *of;
@@ -385,7 +385,7 @@ static void emit_strangers(const struct group *g, const struct under_item *x, co
     free(b.dropped);
 }
 
-/* A question of another database that fits, or NULL. */
+/* Returns a fitting question of another database, or NULL. */
 static const struct under_item *find_stranger(const struct group *all, int alone)
 {
     const struct under_item *found = NULL;
@@ -397,8 +397,7 @@ static const struct under_item *find_stranger(const struct group *all, int alone
     return found;
 }
 
-/* Those whose database has no other question for them are crossed with one of another database, which may have
- * examples already. */
+/* Pairs the remaining items with questions of other databases. Those may have examples already. */
 static void emit_alone(const struct group *all, const bool *paired)
 {
     int left = 0;
@@ -409,7 +408,7 @@ static void emit_alone(const struct group *all, const bool *paired)
             emit_strangers(all, all->items[i], partner);
         left += !paired[i] && !partner;
     }
-    log_info("%s: %d shortened questions, %d of them without a partner", all->c->name, all->count, left);
+    log_info("%s: shortened %d questions, %d of them without a partner", all->c->name, all->count, left);
 }
 
 /* Appends at most GROUP_MAX questions of one database. */
@@ -444,9 +443,9 @@ void under_specify_cross(struct natural *n, const struct natural_corpus *c, cons
     free(all.items);
 }
 
-enum { STEM = 5 }; /* letters that "departs" and "departure" have in common */
+enum { STEM = 5 }; /* number of first characters that "departs" and "departure" share */
 
-/* Why a question is not shortened. */
+/* The reason for not shortening a question. */
 enum loss { LOSS_NONE, LOSS_WORDS, LOSS_HINT, LOSS_CONTEXT, LOSS_RIVALS, LOSS_SQL, LOSS_ROWS, LOSSES };
 
 static const char *const loss_names[LOSSES] = { "shortened",      "not named by its modifier",
@@ -460,10 +459,10 @@ struct under_search {
     const struct natural_corpus *c;
     struct under_items *out;
     struct under_rows rows;
-    int losses[2][LOSSES]; /* of rivals in one table, in two */
+    int losses[2][LOSSES]; /* for rivals in one table, in two tables */
 };
 
-/* First word of the mention that ends in the head word i: all words before i that belong to the name are part of it. */
+/* Returns the first word of the mention that ends in the head word i: preceding words of the name belong to it. */
 static int mention_begin(const struct cut_question *q, const struct rival_pair *r, int i)
 {
     int begin = i;
@@ -482,7 +481,7 @@ static bool is_word(const struct cut_question *q, int i, const char *const *word
     return false;
 }
 
-/* Whether the sentence may end in word i: nothing but a sign or "and" follows. */
+/* Returns true if the sentence may end in word i: a punctuation mark or "and" follows. */
 static bool may_end(const struct cut_question *q, int i)
 {
     static const char *const joins[] = { "and", "or" };
@@ -490,7 +489,7 @@ static bool may_end(const struct cut_question *q, int i)
     return i == q->n - 1 || strchr(".,?!;", q->text[q->list[i].end]) || is_word(q, i + 1, joins, ARRAY_LEN(joins));
 }
 
-/* "of each product" behind the head word i: how many words of that go; 0 where the table is not named so. */
+/* Returns the number of words of "of each product" behind the head word i. 0 if they do not name the table. */
 static int table_behind(const struct cut_question *q, const struct rival_pair *r, int i)
 {
     static const char *const of[] = { "of", "for" };
@@ -510,8 +509,8 @@ static int table_behind(const struct cut_question *q, const struct rival_pair *r
     return k - 1 - i;
 }
 
-/* Marks the words of the column's own that go, in each mention that has some; `left` gets the words that stay.  False
- * where there is no such mention. */
+/* Marks the column's own words for removal in each mention. `left` gets the remaining words of the name. Returns false
+ * without such a mention. */
 static bool cut_mentions(struct cut_question *q, const struct rival_pair *r, struct word_list *left)
 {
     bool cut = false;
@@ -537,7 +536,7 @@ static bool cut_mentions(struct cut_question *q, const struct rival_pair *r, str
     return cut;
 }
 
-/* Letters that a word of the question and a word of a name begin with alike. */
+/* Compares the first characters of a word of the question and a word of a name. */
 static bool same_stem(const char *a, int n, const char *b, int m)
 {
     int k = 0;
@@ -548,7 +547,7 @@ static bool same_stem(const char *a, int n, const char *b, int m)
     return shorter >= 4 && k >= (shorter < STEM ? shorter : STEM);
 }
 
-/* Whether the word is, or is derived from, a word that only one of the names has. */
+/* Returns true if the word is, or is derived from, a word of only one of the names. */
 static bool is_hint(const struct cut_question *q, int i, const struct rival_pair *r, const char *name, int which)
 {
     for (const char *p = name; *p;) {
@@ -577,7 +576,7 @@ static bool has_hint(const struct cut_question *q, const struct rival_pair *r)
     return false;
 }
 
-/* The statement with the rival in the place of the column; NULL where it cannot be said. */
+/* Returns the statement with the rival in place of the column. NULL if that is not possible. */
 static const char *exchange(struct under_search *x, const char *sql, const struct schema *s, const struct rival_pair *r)
 {
     size_t mark = arena_mark(&x->n->sql);
@@ -601,7 +600,8 @@ static void keep_item(struct under_search *x, struct under_item *item, const str
     under_items_add(x->out, item);
 }
 
-/* Of another table: what else the statement says of either table would tell which one is meant. */
+/* Rivals of different tables: returns true if the statement uses another column of either table, which would reveal the
+ * meant one. */
 static bool context_tells(const struct schema *s, const bool *touched, const struct rival_pair *r)
 {
     for (int c = 0; c < s->n_columns && r->apart; c++) {
@@ -647,7 +647,7 @@ static enum loss make_item(struct under_search *x, int question, int db, const b
     return loss;
 }
 
-/* A table that the statement uses, or one that a key joins with such a table. */
+/* Returns true for a table of the statement, or one that a key joins with it. */
 static bool within_reach(const struct schema *s, const bool *touched, int table)
 {
     for (int c = 0; c < s->n_columns; c++)
@@ -656,8 +656,8 @@ static bool within_reach(const struct schema *s, const bool *touched, int table)
     return false;
 }
 
-/* The rival, of the same table or of another (apart), that has most words in common with a column; of equal ones any.
- * False where there is none. */
+/* Finds the rival (in the same table, or apart in another one) that shares the most words with a column. It draws among
+ * equal ones. Returns false if there is none. */
 static bool find_rival(struct rival_pair *best, struct under_search *x, const struct schema *s, const bool *touched,
                        int column, bool apart)
 {

@@ -80,7 +80,7 @@ check "a folder that is missing" 3 nothing/tables.json data natural nothing -o o
 mkdir wrong
 cp small/tables.json wrong
 echo '[{"db_id": "unknown", "question": "Why?", "query": "SELECT 1"}]' >wrong/train_spider.json
-check "an unknown database" 3 'record 1: field "db_id": no schema "unknown" in tables.json' data natural wrong -o other
+check "an unknown database" 3 'record 1: field "db_id": expected a database of tables.json, got "unknown"' data natural wrong -o other
 mkdir odd
 cp shipped/* odd 2>/dev/null || :
 sed -i 's/"slice":"own","kind":"scope"/"slice":"own","kind":"C"/' odd/train.jsonl

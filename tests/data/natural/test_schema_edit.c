@@ -1,4 +1,4 @@
-/* Edited schemas: every statement runs on its schema, labels are crossed, and what a question says decides. */
+/* Tests edited schemas: every statement runs on its schema, labels form contrast sets, and modifiers decide. */
 #include "data/natural/lexicon.h"
 #include "data/natural/schema_ask.h"
 #include "data/natural/schema_edit.h"
@@ -62,7 +62,7 @@ static void make(struct dataset *d, uint64_t seed)
     json_decref(v);
 }
 
-/* An empty database of the schema. */
+/* Returns an empty database of the schema. */
 static sqlite3 *open_database(const struct schema *s)
 {
     sqlite3 *db = NULL;
@@ -121,7 +121,7 @@ static void labels_are_crossed(void **state)
     dataset_release(&d);
 }
 
-/* The last words of two column names or tables differ where a modifier does; statements name one alternative each. */
+/* The last words of two column names or tables differ only in a modifier. Each statement uses one alternative. */
 static void statements_read_their_alternatives(void **state)
 {
     struct dataset d;
@@ -131,7 +131,7 @@ static void statements_read_their_alternatives(void **state)
     for (int f = 0; f < FOLDS; f++)
         for (int i = 0; i < d.folds[f].n; i++) {
             const struct example *e = &d.folds[f].items[i];
-            /* rows that are counted are named by a key that the statement need not say */
+            /* counted rows are identified by a key that the statement need not name */
             for (int k = e->kind == SIA_AGGREGATE; e->ambiguous && k < 2; k++) {
                 const char *dot = strrchr(e->alternatives[k], '.'), *name = dot ? dot + 1 : e->alternatives[k];
                 assert_non_null(strcasestr(e->sql[k], name));
@@ -168,7 +168,7 @@ static void a_modifier_makes_a_question_clear(void **state)
     assert_true(plain && modified);
 }
 
-/* The schema as it is: customers and products are neighbours of orders, and both have a name. */
+/* On the original schema, customers and products are neighbours of orders, and both have a name. */
 static void template_questions_know_their_schema(void **state)
 {
     struct strings text = { 0 };

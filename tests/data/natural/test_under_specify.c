@@ -1,4 +1,4 @@
-/* Words that a question loses, rival columns, and schemas of which one column goes or gets another name. */
+/* Tests the removal of words from questions, rival columns, and schemas with a dropped or renamed column. */
 #include "data/natural/natural.h"
 #include "data/natural/rivals.h"
 #include "data/schema/schema_build.h"
@@ -66,9 +66,9 @@ static void rivals_share_the_head_word(void **state)
     assert_true(word_list_has(&r.shared, word_hash("date")));
     assert_true(word_list_has(&r.own[0], word_hash("start")));
     assert_true(word_list_has(&r.own[1], word_hash("end")));
-    assert_false(rivals_read(&r, &s, START_DATE, START_RATE)); /* another head word */
-    assert_false(rivals_read(&r, &s, NAME, TRADE_NAME));       /* the whole name of one */
-    assert_true(rivals_read(&r, &s, NAME, CUSTOMER_NAME));     /* told apart by their tables */
+    assert_false(rivals_read(&r, &s, START_DATE, START_RATE)); /* different head words */
+    assert_false(rivals_read(&r, &s, NAME, TRADE_NAME));       /* the whole name of one column */
+    assert_true(rivals_read(&r, &s, NAME, CUSTOMER_NAME));     /* only their tables distinguish them */
     assert_true(r.apart);
     assert_true(word_list_has(&r.own[0], word_hash("product")));
     assert_true(word_list_has(&r.own[1], word_hash("customer")));
@@ -84,7 +84,7 @@ static void a_column_goes_or_gets_a_name(void **state)
     make_schema(&s);
     schema_without(&less, &s, dropped, "less");
     assert_int_equal(less.n_columns, COLUMNS - 2);
-    assert_int_equal(less.n_tables, 2); /* no column is left of the customer */
+    assert_int_equal(less.n_tables, 2); /* the customer has no column left */
     assert_int_equal(schema_column_find(&less, 0, "end_date"), -1);
     assert_true(less.columns[schema_column_find(&less, 0, "id")].primary);
     schema_with_name(&renamed, &s, END_DATE, "date", "renamed");

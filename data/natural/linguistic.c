@@ -1,4 +1,4 @@
-#include "data/natural/wording_make.h"
+#include "data/natural/linguistic.h"
 
 #include "data/natural/lexicon.h"
 #include "data/natural/natural.h"
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The templates of one schema. */
-struct wording_run {
+/* The state of generating one schema's questions. */
+struct linguistic_run {
     struct natural *n;
     const struct natural_corpus *corpus;
     const struct schema *s;
@@ -17,9 +17,9 @@ struct wording_run {
     int made[LINGUISTIC_KINDS + 1][2];
 };
 
-/* Adds a question where the schema still has room for it; second is NULL where it is clear.  dropped: columns that its
- * schema lacks. */
-static void emit(struct wording_run *r, enum linguistic_kind kind, const char *text, const char *first,
+/* Adds a question unless the schema has enough of this type. second NULL: unambiguous. dropped: columns that its schema
+ * lacks. */
+static void emit(struct linguistic_run *r, enum linguistic_kind kind, const char *text, const char *first,
                  const char *second, const bool *dropped)
 {
     struct example e = { .question = text, .slice = EXAMPLE_OWN, .kind = SIA_KINDS, .linguistic = kind };
@@ -57,12 +57,12 @@ static const struct {
       { "I am looking for %B %p, and for any of the %A.", "I am looking for %A %p and for %B %p." } },
 };
 
-/* A condition on a column as a question and as a statement say it. */
-struct wording_condition {
+/* A condition on a column, in words and in SQL. */
+struct linguistic_condition {
     const char *words, *sql;
 };
 
-/* Values that a column of that head holds. */
+/* Values for a column with that head. */
 static const struct {
     const char *head, *values[3];
 } values_of[] = {
@@ -81,7 +81,7 @@ static const struct {
     { "level", { "advanced", "basic", "junior" } },
 };
 
-static struct wording_condition compare_text(struct asking *a, const char *own, const char *name)
+static struct linguistic_condition compare_text(struct asking *a, const char *own, const char *name)
 {
     static const char letters[] = "ABCDLMPST";
     const char *value = NULL;
@@ -92,17 +92,17 @@ static struct wording_condition compare_text(struct asking *a, const char *own, 
     if (!value) {
         char letter = letters[rng_below(&a->rng, sizeof letters - 1)];
         const char *form = rng_below(&a->rng, 2) ? "starts" : "begins";
-        return (struct wording_condition){ asking_printf(a, "whose %s %s with %c", own, form, letter),
-                                           asking_printf(a, "%s LIKE '%c%%'", name, letter) };
+        return (struct linguistic_condition){ asking_printf(a, "whose %s %s with %c", own, form, letter),
+                                              asking_printf(a, "%s LIKE '%c%%'", name, letter) };
     }
     bool place = strcmp(own, "city") == 0 || strcmp(own, "country") == 0 || strcmp(own, "location") == 0;
     const char *words = place ? asking_printf(a, "%s %s", rng_below(&a->rng, 2) ? "from" : "in", value)
                         : rng_below(&a->rng, 2) ? asking_printf(a, "with the %s %s", own, value)
                                                 : asking_printf(a, "whose %s is %s", own, value);
-    return (struct wording_condition){ words, asking_printf(a, "%s = '%s'", name, value) };
+    return (struct linguistic_condition){ words, asking_printf(a, "%s = '%s'", name, value) };
 }
 
-static struct wording_condition draw_condition(struct asking *a, int column)
+static struct linguistic_condition draw_condition(struct asking *a, int column)
 {
     const char *own = asking_own(a->s, column), *name = asking_column(a, column);
     int number = (int)rng_below(&a->rng, 90) + 10;
@@ -118,10 +118,10 @@ static struct wording_condition draw_condition(struct asking *a, int column)
     }
     if (strcmp(own, "age") == 0)
         words = more ? asking_printf(a, "older than %d", number) : asking_printf(a, "younger than %d", number);
-    return (struct wording_condition){ words, asking_printf(a, "%s %s %d", name, more ? ">" : "<", number) };
+    return (struct linguistic_condition){ words, asking_printf(a, "%s %s %d", name, more ? ">" : "<", number) };
 }
 
-/* The pattern with both tables and the condition. */
+/* Fills the pattern with both tables and the condition. */
 static const char *attach(struct asking *a, const char *pattern, int first, int second, const char *condition)
 {
     const char *text = "";
@@ -148,7 +148,7 @@ static const char *both_sql(struct asking *a, const char *first, const char *sec
     return asking_printf(a, "%s UNION ALL %s", first, second);
 }
 
-/* Subjects of a condition on both tables. */
+/* Returns true for columns that can stand in a condition on two tables. */
 static bool conditional(const struct schema *s, int column)
 {
     static const char *const heads[] = { "age",         "city",     "country", "location", "price",    "year",
@@ -165,7 +165,7 @@ static bool conditional(const struct schema *s, int column)
     return false;
 }
 
-static void ask_attachment(struct wording_run *r, int first, int second, int column, int other)
+static void ask_attachment(struct linguistic_run *r, int first, int second, int column, int other)
 {
     struct asking *a = &r->asking;
     bool *dropped = xcalloc((size_t)r->s->n_columns + 1, sizeof *dropped);
@@ -173,7 +173,7 @@ static void ask_attachment(struct wording_run *r, int first, int second, int col
     asking_open(a, "attachment", asking_printf(a, "%s/%s", r->s->db_id, r->s->tables[first].text),
                 asking_printf(a, "%s/%d", r->s->tables[second].text, column));
     int number = (int)rng_below(&a->rng, ARRAY_LEN(attachments));
-    struct wording_condition c = draw_condition(a, column);
+    struct linguistic_condition c = draw_condition(a, column);
     const char *name = other >= 0 ? asking_column(a, other) : "", *own = asking_column(a, column);
     const char *whole = part_sql(a, first, NULL), *bound = part_sql(a, second, c.sql);
     const char *text = attach(a, attachments[number].ambiguous, first, second, c.words);
@@ -189,7 +189,7 @@ static void ask_attachment(struct wording_run *r, int first, int second, int col
         emit(r, LINGUISTIC_ATTACHMENT, attach(a, attachments[number].clear[which], first, second, c.words),
              which ? all : last_only, NULL, dropped);
         dropped[other] = true;
-        if (other != asking_label(r->s, first)) /* the statement shows it */
+        if (other != asking_label(r->s, first)) /* the statement shows the label */
             emit(r, LINGUISTIC_ATTACHMENT, text, last_only, NULL, dropped);
     }
     free(dropped);
@@ -207,8 +207,8 @@ static bool can_attach(const struct schema *s, int first, int second, int other)
            s->tables[first].n_columns >= 3 && (other < 0 || !schema_column_is_key(s, other));
 }
 
-/* Conditions on names come last: any two tables have them. */
-static void ask_attachments(struct wording_run *r)
+/* Conditions on names come last, since any two tables have names. */
+static void ask_attachments(struct linguistic_run *r)
 {
     const struct schema *s = r->s;
 
@@ -226,10 +226,10 @@ static void ask_attachments(struct wording_run *r)
 
 /* Scope. */
 
-enum { PAIR_COLUMNS = 6 /* of a table of pairs, at most */ };
+enum { PAIR_COLUMNS = 6 /* maximum of a table of pairs */ };
 
 static const struct {
-    const char *ambiguous, *clear[2]; /* clear: one answer for each; one for all */
+    const char *ambiguous, *clear[2]; /* clear: one answer for each, then one for all */
 } scopes[] = {
     { "Which %s does every %t have?",
       { "For each %t separately, which %s does it have?", "Which %s do all of the %c have in common?" } },
@@ -243,12 +243,12 @@ static const struct {
       { "Which %s go with which %t?", "Is there any of the %s that goes with all %c alike? Which?" } },
 };
 
-/* A table of pairs and its two keys. */
+/* A table of pairs with its two keys. */
 struct pairing {
     const struct schema_foreign_key *a, *b;
 };
 
-static void ask_scope(struct wording_run *r, const struct pairing *p)
+static void ask_scope(struct linguistic_run *r, const struct pairing *p)
 {
     struct asking *a = &r->asking;
     const struct schema *s = r->s;
@@ -277,8 +277,8 @@ static void ask_scope(struct wording_run *r, const struct pairing *p)
     free(dropped);
 }
 
-/* A key that gives each row one partner leaves no reading but one answer for each. */
-static void ask_owned(struct wording_run *r, const struct schema_foreign_key *k)
+/* A key with one partner for each row allows only one answer for each row. */
+static void ask_owned(struct linguistic_run *r, const struct schema_foreign_key *k)
 {
     struct asking *a = &r->asking;
     const struct schema *s = r->s;
@@ -303,7 +303,7 @@ static bool sayable_pair(const struct schema *s, int a, int b)
     return a != b && asking_can_say(s, a) && asking_can_say(s, b);
 }
 
-static void ask_scopes(struct wording_run *r)
+static void ask_scopes(struct linguistic_run *r)
 {
     const struct schema *s = r->s;
 
@@ -322,13 +322,13 @@ static void ask_scopes(struct wording_run *r)
     }
 }
 
-/* Vague. */
+/* Vagueness. */
 
 static const struct {
-    const char *words;       /* last words of the column, between bars */
-    const char *vague[3];    /* what a question says of rows */
-    const char *clear[3][2]; /* the same with its number said, and the statement's end, where %n is the column */
-    bool up;                 /* small values are meant */
+    const char *words;       /* last words of the column, separated by bars */
+    const char *vague[3];    /* the words of the question for rows */
+    const char *clear[3][2]; /* unambiguous forms with a number, and the end of their statement; %n is the column */
+    bool up;                 /* the words mean small values */
 } degrees[] = {
     { "|date|",
       { "recent %s", "newly added %s", "old %s" },
@@ -427,7 +427,7 @@ static const char *opened(struct asking *a, const char *opening, const char *row
     return asking_printf(a, "%.*s%s%s", (int)n, opening, rows, opening + n + (opening[n] == '%'));
 }
 
-/* The pattern with the column's name for %n. */
+/* Fills the pattern with the column's name for %n. */
 static const char *named(struct asking *a, const char *pattern, const char *name)
 {
     size_t n = (size_t)(strstr(pattern, "%n") - pattern);
@@ -435,7 +435,7 @@ static const char *named(struct asking *a, const char *pattern, const char *name
     return asking_printf(a, "%.*s%s%s", (int)n, pattern, name, pattern + n + 2);
 }
 
-static void ask_vague(struct wording_run *r, int column, int degree)
+static void ask_vague(struct linguistic_run *r, int column, int degree)
 {
     struct asking *a = &r->asking;
     const struct schema *s = r->s;
@@ -459,7 +459,7 @@ static void ask_vague(struct wording_run *r, int column, int degree)
     free(dropped);
 }
 
-static void ask_all_vague(struct wording_run *r)
+static void ask_all_vague(struct linguistic_run *r)
 {
     const struct schema *s = r->s;
 
@@ -475,12 +475,12 @@ static void ask_all_vague(struct wording_run *r)
     }
 }
 
-int wording_make(struct natural *n, const struct natural_corpus *c, struct error *err)
+int linguistic_make(struct natural *n, const struct natural_corpus *c, struct error *err)
 {
     (void)err;
     for (int i = 0; i < c->schemas.n && n->options->wording; i++) {
         struct schema_asks asks = { .text = &n->out->folds[c->fold[i]].text };
-        struct wording_run r = { .n = n, .corpus = c, .s = &c->schemas.schemas[i], .fold = c->fold[i] };
+        struct linguistic_run r = { .n = n, .corpus = c, .s = &c->schemas.schemas[i], .fold = c->fold[i] };
         r.asking = (struct asking){ .out = &asks, .s = r.s };
         ask_attachments(&r);
         ask_scopes(&r);
