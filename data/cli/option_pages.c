@@ -149,8 +149,11 @@ void help_program(const struct program *p, FILE *f)
 static void options_entries(const struct command *c, FILE *f)
 {
     char left[128], text[1024];
-    fputs("\noptions:\n", f);
+    if (!option_count(c->options) || !c->options->group)
+        fputs("\noptions:\n", f);
     for (int i = 0; i < option_count(c->options); i++) {
+        if (c->options[i].group)
+            fprintf(f, "\n%s:\n", c->options[i].group);
         option_usage(&c->options[i], left, sizeof left);
         option_describe(&c->options[i], c->defaults, text, sizeof text);
         entry(f, left, text);
@@ -278,6 +281,8 @@ static void roff_options(const struct command *c, FILE *f)
     char left[128], text[1024];
     fputs(".SH OPTIONS\n", f);
     for (int i = 0; i < option_count(c->options); i++) {
+        if (c->options[i].group)
+            fprintf(f, ".SS %s\n", c->options[i].group);
         option_usage(&c->options[i], left, sizeof left);
         option_describe(&c->options[i], c->defaults, text, sizeof text);
         roff_item(f, left, text);

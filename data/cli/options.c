@@ -36,7 +36,7 @@ struct common_settings {
 #define AT(field) offsetof(struct common_settings, field)
 
 static const struct option common_table[] = {
-    FLAG_OPTION("quiet", AT(quiet), "tell of errors only"),
+    FLAG_OPTION("quiet", AT(quiet), "log errors only", .group = "general"),
     FLAG_OPTION("verbose", AT(verbose), "tell of details too"),
     INT_OPTION("threads", AT(threads), "N", 1, THREADS_MAX, "CPU threads, before OMP_NUM_THREADS"),
 };

@@ -36,6 +36,7 @@ struct option {
     const char *help;
     const char *choices;
     double low, high;
+    const char *group; /* of the first option of a group: its title in the help; NULL: the group goes on */
     bool required;
     bool writes;           /* a file or folder that the command makes; every other path is read */
     const char *continues; /* of one that is made: the option whose file it may replace, for it holds that and more */
