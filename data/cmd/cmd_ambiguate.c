@@ -25,32 +25,23 @@ static const struct ambiguate_arguments defaults = { .kinds = "C,T,J,P",
 #define AT(field) offsetof(struct ambiguate_arguments, field)
 
 static const struct option options[] = {
-    STRING_OPTION("kinds", AT(kinds), "LIST",
-                  "C two columns, T two tables, J column split off too, P stored aggregate; D a column that the query "
-                  "uses is deleted, R replaced by two; A questions that have several readings already"),
-    STRING_OPTION("spider", AT(spider), "DIR", "Spider: tables.json, and dev.json unless --questions says otherwise"),
-    STRING_OPTION("questions", AT(questions), "FILE",
-                  "questions with gold SQL, JSON or JSONL, of Spider, BIRD or AMBROSIA"),
-    STRING_OPTION("tables", AT(tables), "FILE", "their tables.json; read from the databases of --db without"),
-    STRING_OPTION("synonyms", AT(synonyms), "FILE",
-                  "two synonyms for each column; made from WordNet and the names without"),
-    STRING_OPTION("table-synonyms", AT(table_synonyms), "FILE", "the same for tables"),
-    CHOICE_OPTION("aggregates", AT(aggregates), "FORM", "validation|train",
-                  "P as in AmbiQT's validation or training file; train for questions in a file called train*"),
+    STRING_OPTION("spider", AT(spider), "DIR", "Spider's folder: tables.json and dev.json", .group = "input"),
+    STRING_OPTION("questions", AT(questions), "FILE", "questions with gold SQL, as Spider, BIRD or AMBROSIA has them"),
+    STRING_OPTION("tables", AT(tables), "FILE", "schemas, tables.json (default: the schemas of --db)"),
+    DB_OPTION(AT(db), ""),
+    STRING_OPTION("synonyms", AT(synonyms), "FILE", "two synonyms of each column (default: from WordNet)"),
+    STRING_OPTION("table-synonyms", AT(table_synonyms), "FILE", "two synonyms of each table (default: from WordNet)"),
+    STRING_OPTION("schema-strings", AT(schema_strings), "FILE", "published records whose schema strings are kept"),
+    STRING_OPTION("kinds", AT(kinds), "LIST", "ambiguity types, of C, T, J, P, D, R and A", .group = "generation"),
     CHOICE_OPTION("generator", AT(generator), "HOW", "resolved|ambiqt",
-                  "rewrite the parsed query, and leave out records that fail; or the words of Spider's queries, as "
-                  "AmbiQT's own program does, its mistakes included (default: ambiqt with --synonyms, "
-                  "--table-synonyms, --schema-strings or --published-databases)"),
-    DB_OPTION(AT(db), ", for schemas and sample values"),
-    STRING_OPTION("schema-strings", AT(schema_strings), "FILE",
-                  "published records whose schema strings are kept, byte for byte"),
-    STRING_OPTION("materialise", AT(materialise), "DIR",
-                  "write a database for each record, and run both readings on it (needs --db)", .writes = true),
-    FLAG_OPTION("published-databases", AT(published_databases),
-                "those databases as the infilling paper made them, and its filter"),
+                  "rewrite the parsed query, or AmbiQT's word replacement"),
+    CHOICE_OPTION("aggregates", AT(aggregates), "FORM", "validation|train", "type P as in this file of AmbiQT"),
+    SEED_OPTION(AT(seed), "random seed"),
+    OUT_OPTION(AT(out), "FILE", "write the records, JSONL", .required = true, .group = "output"),
+    STRING_OPTION("materialise", AT(materialise), "DIR", "write a database for each record; requires --db",
+                  .writes = true),
+    FLAG_OPTION("published-databases", AT(published_databases), "write databases as the infilling paper did"),
     FORCE_OPTION(AT(force)),
-    SEED_OPTION(AT(seed), "same seed, same bytes"),
-    OUT_OPTION(AT(out), "FILE", "JSONL to write", .required = true),
     { 0 },
 };
 
@@ -63,7 +54,8 @@ static int read_kinds(bool kinds[AMBIGUITY_KINDS], const char *list, struct erro
             k++;
         if (k == AMBIGUITY_KINDS || (p[1] && (p[1] != ',' || !p[2])))
             return error_set(err, EXIT_CODE_USAGE,
-                             "--kinds: expected letters of C, T, J, P, D, R, A with commas between, got '%s'", list);
+                             "--kinds: expected letters of C, T, J, P, D, R and A, separated by commas, got '%s'",
+                             list);
         kinds[k] = true;
     }
     return 0;
@@ -139,9 +131,9 @@ static int check(const struct ambiguate_arguments *a, struct error *err)
         return error_set(err, EXIT_CODE_USAGE,
                          "expected --spider DIR, or --questions FILE and --tables FILE or --db DIR");
     if (a->materialise && !a->db)
-        return error_set(err, EXIT_CODE_USAGE, "--materialise: expected --db DIR too, the databases to copy");
+        return error_set(err, EXIT_CODE_USAGE, "--materialise requires --db DIR, the databases to copy");
     if (a->published_databases && !a->materialise)
-        return error_set(err, EXIT_CODE_USAGE, "--published-databases: expected --materialise DIR too");
+        return error_set(err, EXIT_CODE_USAGE, "--published-databases requires --materialise DIR");
     return 0;
 }
 
@@ -164,7 +156,7 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
         return err->code;
     for (int k = SIA_KINDS; k < AMBIGUITY_KINDS && a->published_databases; k++)
         if (o.kinds[k]) {
-            error_set(err, EXIT_CODE_USAGE, "--published-databases: expected kinds C, T, J, P only, got %s",
+            error_set(err, EXIT_CODE_USAGE, "--published-databases: expected --kinds of C, T, J and P, got %s",
                       ambiguity_letter(k));
             return err->code;
         }
@@ -172,8 +164,8 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
     in.one_table = takes_one_table(a, files->questions);
     in.as_ambiqt = takes_ambiqt(a);
     if (rc == 0 && in.as_ambiqt && a->generator == GENERATOR_BY_FILES)
-        log_info("records of kinds C, T, J and P are made by AmbiQT's own rules, which keep its mistakes; for readings "
-                 "that run, use --generator resolved");
+        log_info(
+            "types C, T, J and P follow AmbiQT's published program, including its bugs; use --generator resolved for statements that run");
     if (rc == 0)
         rc = ambiguate_write(counts, &in, &o, err);
     if (rc == 0)
@@ -210,23 +202,16 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_ambiguate = {
     .name = "ambiguate",
-    .summary = "turns questions with gold SQL into ambiguous ones of AmbiQT's four kinds, or unanswerable ones",
+    .summary = "make questions ambiguous or unanswerable by editing their schemas",
     OPTIONS(options, defaults),
-    .details =
-        "Records have AmbiQT's published fields, beside them id, kind and synonym_source: file, wordnet or morphology. "
-        "Spider's dev.json and train_spider.json with AmbiQT's two dictionaries give AmbiQT's own records.\n\n"
-        "A question is {\"db_id\", \"question\", \"query\"} as Spider has it, with \"SQL\" as BIRD has it, whose "
-        "\"evidence\" and \"question_id\" are kept, or AMBROSIA's {\"db\", \"question\", \"gold_queries\"}. Of "
-        "AMBROSIA only questions with one reading are altered; the others are kind A: query1, query2 and so on, and "
-        "\"interpretations\".\n\n"
-        "Kinds D and R change a column that the query uses and the question speaks of, as counterfactuals for a "
-        "tagger: D deletes it, so that nothing answers the question (\"deleted_map\"; no query1, query2), R replaces "
-        "it by two that a modifier tells apart (\"extra_map\").\n\n"
-        "A record whose readings fail, have the same text or give other rows than the query is left out, and the "
-        "summary counts why. AmbiQT's own rules (--generator ambiqt) keep it.\n\n"
-        "--materialise writes real databases in which both readings run: db_file names a record's, coincide says that "
-        "both give the same rows there. By AmbiQT's own rules materialise_error says what SQLite said of a reading "
-        "that does not run.",
+    .details = "Each question with gold SQL becomes records in AmbiQT's form, with one statement for each "
+               "interpretation. The types are C (two columns), T (two tables), J (a column also in a split-off "
+               "table), P (a stored aggregate), D (a deleted column), R (a column replaced by two) and A (a "
+               "question that AMBROSIA already calls ambiguous).\n\n"
+               "A record is rejected if an interpretation fails on its schema; the summary counts the reasons. "
+               "AmbiQT's dictionaries, --schema-strings and --published-databases select --generator ambiqt, which "
+               "reproduces the published program.\n\n"
+               "Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data ambiguate --questions questions.jsonl --db databases -o ambiguous.jsonl",
                   "ambit-data ambiguate --spider spider --db databases --materialise altered -o made.jsonl" },
     .run = run,

@@ -10,12 +10,11 @@ static const struct calibrate_request defaults = { .out = "-", .keep = .9 };
 #define AT(field) offsetof(struct calibrate_request, field)
 
 static const struct option options[] = {
-    SCHEMA_OPTION(AT(schema), "tables.json, for records that bring no schema along"),
-    DB_OPTION(AT(db), ", in place of --schema"),
-    REAL_OPTION("keep", AT(keep), "SHARE", OPTION_ABOVE_ZERO, 1,
-                "share of gold statements that a threshold is to keep"),
-    OUT_OPTION(AT(out), "FILE", "the calibration, JSON; - is standard output"),
+    SCHEMA_OPTION(AT(schema), "tables.json, for records without a schema", .group = "input"),
+    DB_OPTION(AT(db), ""),
     FORMAT_IN_OPTION(AT(form)),
+    REAL_OPTION("keep", AT(keep), "SHARE", OPTION_ABOVE_ZERO, 1, "share of gold statements to keep", .group = "output"),
+    OUT_OPTION(AT(out), "FILE", "write the calibration, JSON; - is standard output"),
     { 0 },
 };
 
@@ -26,7 +25,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     q.candidates = call->operands[0];
     if (q.schema && q.db)
-        return usage_error(err, "expected --schema or --db, got both");
+        return usage_error(err, "--schema and --db cannot be used together");
     stop_install();
     int rc = calibrate(&q, &counts, err);
     if (rc == 0)
@@ -37,17 +36,14 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_calibrate = {
     .name = "calibrate",
-    .summary = "fits the probabilities of candidate statements on a development file",
+    .summary = "fit the probabilities of candidate statements on a development file",
     ONE_OPERAND("CANDIDATES.jsonl"),
     OPTIONS(options, defaults),
-    .details =
-        "Records are those that candidates writes, with \"gold\": [SQL, ...].  Written are \"alpha\" and "
-        "\"temperature\", with which p = softmax(logprob / tokens^alpha / temperature) makes the gold statements "
-        "likeliest, and \"coverage\", the share of them that are among the candidates; \"coverage_at\" has it for the "
-        "first n candidates with 95 % of 1000 resamples of records.  `candidates --calibration` applies all three.\n\n"
-        "\"keep\" is the threshold of p, shares of 1, that a gold statement yet to come passes with a chance of at least "
-        "--keep (split conformal prediction; one that is among no candidates is lost).  `ambit-infer parse --calibration` "
-        "leaves out what is less likely.",
+    .details = "Reads records of `candidates` that have gold statements. Fits alpha and temperature of p = "
+               "softmax(logprob / tokens^alpha / temperature) by maximum likelihood, and measures the share of "
+               "gold statements among the candidates (coverage).\n\n"
+               "The threshold \"keep\" is found by split conformal prediction: a new gold statement passes it with "
+               "a chance of at least --keep. Guides: docs/guides/parse.md, docs/guides/clarify.md.",
     .examples = { "ambit-data calibrate dev.jsonl --schema tables.json -o calibration.json",
                   "ambit-data calibrate dev.jsonl --db databases -o calibration.json" },
     .run = run,

@@ -19,14 +19,17 @@ static const struct contrast_arguments defaults = { .test_share = 0.2, .valid_sh
 #define AT(field) offsetof(struct contrast_arguments, field)
 
 static const struct option options[] = {
-    STRING_OPTION("ambiqt", AT(ambiqt), "DIR", "AmbiQT records, .jsonl or .jsonl.xz, and synonyms", .required = true),
-    STRING_OPTION("spider", AT(spider), "DIR", "Spider: tables.json, train_spider.json, dev.json", .required = true),
+    STRING_OPTION("ambiqt", AT(ambiqt), "DIR", "AmbiQT's folder: records and synonyms", .required = true,
+                  .group = "input"),
+    STRING_OPTION("spider", AT(spider), "DIR", "Spider's folder: tables.json, train_spider.json, dev.json",
+                  .required = true),
+    CHOICE_OPTION("labels", AT(labels), "WHICH", "contrastive|thesis",
+                  "contrast sets, or the labels of the GATekeeper thesis", .group = "generation"),
+    REAL_OPTION("test-share", AT(test_share), "X", 0.01, 0.8, "share of the databases in the test split"),
+    REAL_OPTION("valid-share", AT(valid_share), "X", 0.01, 0.5, "share of the databases in the validation split"),
+    SEED_OPTION(AT(seed), "random seed"),
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
-    SEED_OPTION(AT(seed), "same seed, same bytes"),
-    CHOICE_OPTION("labels", AT(labels), "WHICH", "contrastive|thesis", "what ambiguous means"),
-    REAL_OPTION("test-share", AT(test_share), "X", 0.01, 0.8, "share of the databases held out for the test"),
-    REAL_OPTION("valid-share", AT(valid_share), "X", 0.01, 0.5, "share of the databases held out for validation"),
     { 0 },
 };
 
@@ -71,14 +74,12 @@ static const struct file_note files[] = {
 
 const struct command command_contrast = {
     .name = "contrast",
-    .summary = "builds examples in which neither question nor schema alone tells ambiguity",
+    .summary = "build contrast sets whose labels neither question nor schema reveals",
     OPTIONS(options, defaults),
-    .details =
-        "Two AmbiQT records of one database and kind, each about an element that the other's SQL does not touch, give "
-        "four examples: each question on its own doubled element (ambiguous) and on the other's (not). Splits share no "
-        "database and no question. The presence slice holds the same questions where at most one alternative "
-        "stands.\n\n"
-        "--labels thesis reproduces the labels of the GATekeeper thesis, which say nothing about the schema.",
+    .details = "Two AmbiQT records of one database and one ambiguity type give four examples. Each question is "
+               "asked on the schema with its own duplicated element (ambiguous) and on the schema with the other's "
+               "(clear). Splits share no database and no question. The slice \"presence\" holds the same questions "
+               "on schemas with at most one alternative. Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data contrast --ambiqt ambiqt --spider spider -o contrast --seed 1",
                   "ambit-data contrast --ambiqt ambiqt --spider spider --labels thesis -o thesis" },
     .files = files,

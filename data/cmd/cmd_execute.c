@@ -11,16 +11,14 @@ static const struct execute_request defaults = { .out = "-", .steps = 500000000,
 #define AT(field) offsetof(struct execute_request, field)
 
 static const struct option options[] = {
-    DB_OPTION(AT(db), "", .required = true),
-    OUT_JSONL_OPTION(AT(out)),
-    FLAG_OPTION("python-text", AT(python_text),
-                "fail a query whose result has text that is no UTF-8, as Python's sqlite3 does"),
-    INT_OPTION("steps", AT(steps), "N", 1, 1e15, "steps of SQLite's machine for one query"),
-    REAL_OPTION("seconds", AT(seconds), "X", OPTION_ABOVE_ZERO, 86400,
-                "time for one query, should its steps take longer"),
-    RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in FILE.part"),
+    DB_OPTION(AT(db), "", .required = true, .group = "input"),
     FORMAT_IN_OPTION(AT(form)),
     SHARD_OPTION(AT(shard), 1),
+    INT_OPTION("steps", AT(steps), "N", 1, 1e15, "maximum steps of SQLite's machine for a query", .group = "execution"),
+    REAL_OPTION("seconds", AT(seconds), "X", OPTION_ABOVE_ZERO, 86400, "maximum seconds for a query"),
+    FLAG_OPTION("python-text", AT(python_text), "fail on text that is not UTF-8, as Python's sqlite3 does"),
+    OUT_JSONL_OPTION(AT(out)),
+    RESUME_OPTION(AT(resume), "continue a stopped run from FILE.part"),
     { 0 },
 };
 
@@ -30,32 +28,26 @@ static enum exit_code run(const struct call *call, struct error *err)
     int64_t failed;
 
     if (q->resume && strcmp(q->out, "-") == 0)
-        return usage_error(err, "--resume: expected --out FILE, a file to go on with");
+        return usage_error(err, "--resume requires --out FILE");
     stop_install();
     int rc = execute(q, call->operands[0], &failed, err);
     return job_exit_code(rc, failed, err);
 }
 
 static const struct file_note files[] = {
-    { "FILE.part", "lines of a run that was stopped, for --resume" },
+    { "FILE.part", "finished lines of a stopped run, for --resume" },
     { 0 },
 };
 
 const struct command command_execute = {
     .name = "execute",
-    .summary = "runs each record's SQL on its database: read-only, bounded, over all cores",
+    .summary = "execute each record's SQL on its database, read-only and within limits",
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(options, defaults),
-    .details =
-        "IN.jsonl is JSONL or an array of records with id, db_id and sql, a string or a list of strings; - is standard "
-        "input. Each line of the output has id, db_id, sqlite (the library's version), status (ok, refused, failed or "
-        "stopped) and columns, their names, with rows, or a message; for a list of SQL these stand in results, one for "
-        "each. A row is a list of JSON values; a blob is {\"blob\": hex}, a text that is no UTF-8 {\"text\": hex}, an infinite number "
-        "{\"real\": text}.\n\n"
-        "Only one SELECT is run, on a read-only database, with harmless functions, at most a million rows and 256 MiB. "
-        "A query asked again, in whichever spelling, is run once, so random() is drawn once for both.\n\n"
-        "Lines are kept in FILE.part until all are there. A record that fails has a message or an error, and the exit "
-        "code is 7.",
+    .details = "A record has id, db_id and sql, a string or a list of strings. Each line of the output has status "
+               "(ok, refused, failed or stopped), columns and rows, or a message; for a list of SQL it has "
+               "results. Only SELECT statements run, with at most a million rows and 256 MiB. Equal statements run "
+               "once. If a record fails, the exit code is 7. Guide: docs/guides/score.md.",
     .examples = { "ambit-data execute queries.jsonl --db databases -o rows.jsonl",
                   "ambit-data execute queries.jsonl --db databases --seconds 10 -o rows.jsonl --resume" },
     .files = files,

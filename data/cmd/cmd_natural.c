@@ -20,18 +20,19 @@ static const struct natural_arguments defaults = {
 #define AT(field) offsetof(struct natural_arguments, field)
 
 static const struct option options[] = {
+    STRING_OPTION("splits", AT(natural.splits), "DIR", "data folder whose databases keep their split",
+                  .group = "splits"),
+    REAL_OPTION("test-share", AT(natural.test_share), "X", 0, 0.8, "share of the other databases in the test split"),
+    REAL_OPTION("valid-share", AT(natural.valid_share), "X", 0, 0.5,
+                "share of the other databases in the validation split"),
+    INT_OPTION("edits", AT(natural.edits), "N", 0, 10000, "contrast sets on edited schemas, for each database",
+               .group = "generation"),
+    INT_OPTION("wording", AT(natural.wording), "N", 0, 10000,
+               "linguistically ambiguous questions, for each type and schema"),
+    REAL_OPTION("clear", AT(natural.clear), "X", 0, 100, "unchanged clear questions for each ambiguous question"),
+    SEED_OPTION(AT(seed), "random seed"),
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
-    SEED_OPTION(AT(seed), "same seed, same bytes"),
-    STRING_OPTION("splits", AT(natural.splits), "DIR", "a data folder whose databases keep their split"),
-    REAL_OPTION("test-share", AT(natural.test_share), "X", 0, 0.8,
-                "share of the other databases held out for the test"),
-    REAL_OPTION("valid-share", AT(natural.valid_share), "X", 0, 0.5,
-                "share of the other databases held out for validation"),
-    INT_OPTION("edits", AT(natural.edits), "N", 0, 10000, "sets of four examples on edited schemas, for each database"),
-    INT_OPTION("wording", AT(natural.wording), "N", 0, 10000,
-               "questions that are ambiguous in their words, of each kind on each schema"),
-    REAL_OPTION("clear", AT(natural.clear), "X", 0, 100, "clear questions as they stand for each ambiguous question"),
     { 0 },
 };
 
@@ -58,24 +59,17 @@ static const struct file_note files[] = {
 
 const struct command command_natural = {
     .name = "natural",
-    .summary = "builds ambiguous and clear questions from real schemas and real questions",
+    .summary = "build ambiguous and clear questions from real schemas and questions",
     .operands = "DIR...",
     .min_operands = 1,
     .max_operands = 64,
     OPTIONS(options, defaults),
-    .details =
-        "Each DIR has Spider's form: tables.json, train_spider.json and, where there are rows, a folder db of SQLite "
-        "files. The name of the folder becomes the field source of its examples.\n\n"
-        "A question that names one of two columns with the same head word (start date, end date) loses the words that "
-        "tell which one. It is ambiguous on a schema with both columns and clear on a schema with one of them. The second "
-        "statement runs on the database, where there is one, and gives other rows. The original question is clear. Further "
-        "questions are taken as they stand, where each of their columns has no namesake or is told from it.\n\n"
-        "Edited schemas have two columns, keys or tables in the place of one (list_price and sale_price for price; orders "
-        "and orders_archive). A question that says no modifier is ambiguous on them, one that says a modifier is clear. "
-        "--edits bounds how many; each set is two questions on two schemas, ambiguous on one and clear on the other.\n\n"
-        "Templates of wording (attachment, scope, vague) are filled with the names of each schema; --wording bounds "
-        "them. Their examples have the slice own.\n\n"
-        "The field reason says why a question has its label. Splits share no database and no question.",
+    .details = "Each DIR has Spider's form: tables.json, train_spider.json and, optionally, SQLite files in db. "
+               "Its name becomes the field \"source\" of the examples.\n\n"
+               "A question that names one of two similar columns (start date, end date) loses the words that "
+               "distinguish them. Further examples use edited schemas, templates of linguistic ambiguity "
+               "(attachment, scope, vague) and unchanged questions. The field \"reason\" states why a question has "
+               "its label. Splits share no database and no question. Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data natural spider -o natural --seed 1",
                   "ambit-data natural spider wikisql --splits contrast -o natural" },
     .files = files,

@@ -9,10 +9,10 @@ static const struct noisysp_request defaults = { .out = "-" };
 #define AT(field) offsetof(struct noisysp_request, field)
 
 static const struct option options[] = {
-    CHOICE_OPTION("to", AT(to), "FORM", "marked-words|noisysp", "the form to write; the other one is read"),
-    OUT_OPTION(AT(out), "FILE", "where the records go; - is standard output"),
+    CHOICE_OPTION("to", AT(to), "FORM", "marked-words|noisysp", "form to write; IN has the other form"),
     FORMAT_IN_OPTION(AT(form)),
     SHARD_OPTION(AT(shard), 1),
+    OUT_OPTION(AT(out), "FILE", "write the records; - is standard output"),
     { 0 },
 };
 
@@ -23,30 +23,26 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     q.in = call->operands[0];
     if (q.shard.count && q.to == NOISYSP_TO_PUBLISHED)
-        return usage_error(err, "--shard: expected --to marked-words; the published form is one array");
+        return usage_error(err, "--shard requires --to marked-words: the published form is one array");
     int rc = noisysp_convert(&q, &n, err);
 
     if (rc == 0)
-        log_info("%lld records, %lld left out as unresolved, %lld failed", (long long)n.records,
-                 (long long)n.unresolved, (long long)n.failed);
+        log_info("%lld records, %lld omitted as unresolved, %lld failed", (long long)n.records, (long long)n.unresolved,
+                 (long long)n.failed);
     return job_exit_code(rc, n.failed, err);
 }
 
 const struct command command_noisysp = {
     .name = "noisysp",
-    .summary = "turns NoisySP's examples into records with marked words, and back",
+    .summary = "convert NoisySP's examples to records with marked words, and back",
     ONE_OPERAND("IN"),
     OPTIONS(options, defaults),
-    .details =
-        "Reads a file of NoisySP, the data of \"Know What I Don't Know\" (train.preproc.json and its like), and writes a "
-        "record with marked words for each example, for ambit-train tag. Offsets are those of the text, or, where its "
-        "words are not the tokens, of the tokens side by side. Examples with \"value_resolved\" false are left out, as "
-        "the published code does.\n\n"
-        "The form does not say what an ambiguous word may mean. --to noisysp names it in \"term_value\", so that it comes "
-        "back; elsewhere the two columns whose names are most like the word are taken.\n\n"
-        "--to noisysp writes an array of examples that the published code reads, from records with marked words. Their "
-        "SQL is only the columns and values that the marked words name. What cannot be turned is left out with a "
-        "warning, and the exit code is 7.",
+    .details = "NoisySP is the data of \"Know What I Don't Know\" (Wang et al., 2023), files such as "
+               "train.preproc.json. Offsets refer to the text, or to the joined tokens if text and tokens differ. "
+               "Examples with \"value_resolved\" false are omitted, as in the published code.\n\n"
+               "The published form does not name the alternatives of an ambiguous word. --to noisysp stores them "
+               "in \"term_value\"; for other files, the two most similar columns are taken. A record that cannot "
+               "be converted is omitted with a warning, and the exit code is 7. Guide: docs/guides/train.md.",
     .examples = { "ambit-data noisysp wikisql/train.preproc.json -o spans/train.jsonl",
                   "ambit-data noisysp --to noisysp spans/train.jsonl -o wikisql/train.preproc.json" },
     .run = run,

@@ -16,10 +16,10 @@ static const struct practice_arguments defaults = { .seed = 1 };
 #define AT(field) offsetof(struct practice_arguments, field)
 
 static const struct option options[] = {
+    FLAG_OPTION("questions", AT(questions), "write plain questions for `natural`, without labels"),
+    SEED_OPTION(AT(seed), "random seed"),
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
-    SEED_OPTION(AT(seed), "same seed, same bytes"),
-    FLAG_OPTION("questions", AT(questions), "write plain questions for ambit-data natural, no labelled examples"),
     { 0 },
 };
 
@@ -49,19 +49,17 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 static const struct file_note files[] = {
     DATASET_FILES,
-    { "DIR/db", "a SQLite database of each domain" },
+    { "DIR/db", "the SQLite database of each domain" },
     { 0 },
 };
 
 const struct command command_practice = {
     .name = "practice",
-    .summary = "writes practice data of our own making: small domains, questions, SQL, databases",
+    .summary = "write synthetic data: small domains with questions, SQL and databases",
     OPTIONS(options, defaults),
-    .details = "Some forty small domains with questions drawn from templates, in the same folder form and by the same "
-               "crossed pairs as contrast: domains of the test fold are in no other. DIR/db holds each domain as a "
-               "SQLite file with rows. For the demo, tests and first steps; it measures nothing.\n\n"
-               "--questions writes tables.json and train_spider.json in place of examples: a corpus that ambit-data "
-               "natural reads.",
+    .details = "Some forty small domains have questions from templates and contrast sets as `contrast` builds "
+               "them. The domains of the test split occur in no other split. Synthetic data serves the demo, tests "
+               "and first steps; it is no benchmark. Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data practice -o practice --seed 2", "ambit-data practice --questions -o domains" },
     .files = files,
     .run = run,

@@ -204,8 +204,8 @@ static const struct probe_arguments defaults = { 0 };
 #define AT(field) offsetof(struct probe_arguments, field)
 
 static const struct option options[] = {
-    STRING_OPTION("data", AT(data), "DIR",
-                  "folder with train.jsonl, test.jsonl and, of a detector, tables.json, valid.jsonl", .required = true),
+    STRING_OPTION("data", AT(data), "DIR", "data folder of `contrast`, `practice`, `natural` or `counterfactual`",
+                  .required = true),
     { 0 },
 };
 
@@ -257,14 +257,12 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_probe = {
     .name = "probe",
-    .summary = "measures what question or schema alone give away of a data folder's labels",
+    .summary = "measure how well question or schema alone predict the labels",
     OPTIONS(options, defaults),
-    .details = "Scorers that see too little to know, measured on the test fold: a logistic regression on the words of "
-               "the question, one on the words of the schema, always yes, the rule \"the question has the word and or "
-               "a comma\", and the similarity of names among likely elements. A folder whose crossed examples give "
-               "question or schema alone anything but chance is refused with exit code 3.\n\n"
-               "A folder without tables.json, as `ambit-data counterfactual` writes it, is measured by what question, "
-               "table and edit alone give away of AMB and UNK: refused beyond .50 +- .02.",
+    .details = "Prints the AUC of scorers on the test split: the words of the question, the words of the schema, "
+               "always ambiguous, \"and or a comma in the question\", and name similarity. If contrast sets reveal "
+               "their label to question or schema alone, the exit code is 3. A folder of `counterfactual` is "
+               "probed by question, table and edit; the limit is .50 +- .02. Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data probe --data practice", "ambit-data probe --data contrast" },
     .run = run,
 };

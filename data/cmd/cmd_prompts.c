@@ -25,7 +25,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     if (prompts_write(a->out, a->force, err))
         return err->code;
-    log_info("%s: eight prompts, to be changed and given back with --prompt-dir", a->out);
+    log_info("%s: eight prompts written; use them with --prompt-dir", a->out);
     return EXIT_CODE_OK;
 }
 
@@ -38,16 +38,12 @@ static const struct file_note files[] = {
 
 const struct command command_prompts = {
     .name = "prompts",
-    .summary = "writes the built-in prompts as files that can be changed",
+    .summary = "write the built-in prompts as files to edit",
     OPTIONS(options, defaults),
-    .details =
-        "def.txt asks for all readings of a question, fill.txt for those that are missing, sql.txt for the SQL of a "
-        "reading, rewrite.txt for a question with another name in it, e2e.txt for the SQL of all readings, gold.txt "
-        "for all readings as the authors of \"Disambiguate First, Parse Later\" asked models trained on gold, "
-        "e2e-shots.txt for the SQL of all readings behind worked examples, correct.txt for a model's own readings as they "
-        "should be (in words of ours). Every {} "
-        "is a slot: the database, the question, the readings that exist. A folder given with --prompt-dir may have "
-        "some of the files; the others stay as they are.",
+    .details = "def.txt asks for all interpretations, fill.txt for the missing ones, sql.txt for the SQL of one, "
+               "rewrite.txt for a question with another name, e2e.txt and e2e-shots.txt for the SQL of all, "
+               "gold.txt for the text of all, correct.txt for corrected interpretations. Each {} is a slot: "
+               "database, question or existing interpretations. Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data prompts -o prompts", "ambit-data prompts --out prompts/changed" },
     .files = files,
     .run = run,

@@ -159,7 +159,8 @@ static int add_finding(void *user, json_t *record, const char *where, struct err
     f.flagged = isnan(j->q->threshold) ? f.flagged : f.score >= j->q->threshold;
     GROW(j->findings, n, j->findings_cap);
     if (strings_add(&j->ids, record_id_text(record, number)) != n)
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": a finding of this id came before", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected a new id, got that of an earlier prediction",
+                         where);
     j->findings[n] = f;
     return 0;
 }
@@ -190,10 +191,10 @@ static int add_statement(void *user, json_t *record, const char *where, struct e
         return 0;
     }
     if (at < 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": %s has no finding of \"%.100s\"", where,
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": %s has no prediction for \"%.100s\"", where,
                          j->q->findings, id);
     if (strings_add(&j->met, id) != n)
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": \"%.100s\" came before", where, id);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected a new id, got \"%.100s\" again", where, id);
     if (read_right(j, record, &right, where, err))
         return -1;
     GROW(j->score, n, j->scores_cap);
@@ -219,13 +220,12 @@ static void print_point(const struct selective_point *p)
 static void print(const struct selective *s)
 {
     printf("%d questions, %d right\n%-10s%-11s%-8s%-10s%s\n", s->n, s->right, "coverage", "answered", "right",
-           "accuracy", "chance that skipping at random does as well");
+           "accuracy", "p-value of skipping at random");
     for (int i = 0; i < SELECTIVE_ROWS; i++)
         print_point(&s->rows[i]);
-    printf("without those that are flagged:\n");
+    printf("unflagged:\n");
     print_point(&s->flagged);
-    printf("mean error over all coverages (AURC) %.4f; of a random order %.4f, of the best %.4f\n", s->area, s->random,
-           s->best);
+    printf("AURC %.4f; random order %.4f, best order %.4f\n", s->area, s->random, s->best);
 }
 
 static json_t *point_json(const struct selective_point *p)
@@ -277,9 +277,9 @@ static int tell(const struct selective_join *j, struct error *err)
     struct selective s;
 
     if (j->left_out)
-        log_warn("%s: %d records with an error are left out", j->q->scored, j->left_out);
+        log_warn("%s: %d records with an error omitted", j->q->scored, j->left_out);
     if (!j->n)
-        return error_set(err, EXIT_CODE_DATA, "%s: holds no statement that was scored", j->q->scored);
+        return error_set(err, EXIT_CODE_DATA, "%s: expected scored statements, got none", j->q->scored);
     selective_measure(&s, j->score, j->flagged, j->right, j->n);
     int rc = j->q->report ? write_report(&s, j->q->report, err) : 0;
     if (rc == 0 && j->q->json)
@@ -313,15 +313,13 @@ static const struct selective_request defaults = { .field = "one_found", .thresh
 #define AT(field) offsetof(struct selective_request, field)
 
 static const struct option options[] = {
-    STRING_OPTION("findings", AT(findings), "FILE", "how likely each question is ambiguous: id and score",
-                  .required = true),
-    STRING_OPTION("scored", AT(scored), "FILE", "whether its statement is right: what score --per-example wrote",
-                  .required = true),
-    STRING_OPTION("field", AT(field), "NAME", "the field of --scored that says so: true, or 1"),
-    REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
-                "scores from here on are flagged; without, by the findings' own \"ambiguous\""),
-    STRING_OPTION("report", AT(report), "FILE.html", "write a page with the curve", .writes = true),
-    FLAG_OPTION("json", AT(json), "print one JSON object"),
+    STRING_OPTION("findings", AT(findings), "FILE", "output of `ambit-infer detect`: id and score", .required = true,
+                  .group = "input"),
+    STRING_OPTION("scored", AT(scored), "FILE", "output of `score --per-example`: id and --field", .required = true),
+    STRING_OPTION("field", AT(field), "NAME", "field that is true or 1 if the statement is right"),
+    REAL_OPTION("threshold", AT(threshold), "P", 0, 1, "flag from this score on (default: field \"ambiguous\")"),
+    FLAG_OPTION("json", AT(json), "print one JSON object", .group = "output"),
+    STRING_OPTION("report", AT(report), "FILE.html", "write a page with the risk-coverage curve", .writes = true),
     { 0 },
 };
 
@@ -332,13 +330,12 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_selective = {
     .name = "selective",
-    .summary = "says how often statements are right where a detector finds no ambiguity, at every coverage",
+    .summary = "measure the accuracy of unflagged statements, by coverage",
     OPTIONS(options, defaults),
-    .details =
-        "Questions are met by id and ordered by score, the least likely ambiguous first.  Printed are, for shares of "
-        "them, how many statements are right, and the chance that skipping as many at random would leave no more right "
-        "ones among the skipped (Fisher's exact test, one-sided); the same without the questions that are flagged; and "
-        "the mean error over all coverages (AURC) beside that of a random order and of the best.",
+    .details = "Orders questions by ambiguity score, clearest first. Prints the accuracy at several coverages, the "
+               "p-value of skipping as many questions at random (Fisher's exact test, one-sided), the same for "
+               "unflagged questions, and the area under the risk-coverage curve (AURC) beside that of a random and "
+               "of the best order. Guide: docs/guides/score.md.",
     .examples = { "ambit-data selective --findings findings.jsonl --scored each.jsonl",
                   "ambit-data selective --findings findings.jsonl --scored each.jsonl --threshold 0.5 --report curve.html" },
     .run = run,

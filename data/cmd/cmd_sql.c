@@ -119,11 +119,11 @@ static const struct sql_request defaults = { .out = "-" };
 #define AT(field) offsetof(struct sql_request, field)
 
 static const struct option options[] = {
-    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
-    DB_OPTION(AT(db), ", in place of --schema"),
-    OUT_JSONL_OPTION(AT(out)),
+    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id", .group = "input"),
+    DB_OPTION(AT(db), ""),
     FORMAT_IN_OPTION(AT(form)),
     SHARD_OPTION(AT(shard), 1),
+    OUT_JSONL_OPTION(AT(out)),
     { 0 },
 };
 
@@ -133,7 +133,7 @@ static enum exit_code run(const struct call *call, struct error *err)
     struct record_counts counts = { 0 };
 
     if (!q->schema == !q->db)
-        return usage_error(err, "expected either --schema or --db");
+        return usage_error(err, "expected one of --schema and --db");
     int rc = sql_records(q, call->operands[0], &counts, err);
 
     if (rc == 0)
@@ -143,16 +143,13 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_sql = {
     .name = "sql",
-    .summary = "writes each record's SQL in one canonical form, with every table and column it touches",
+    .summary = "print each record's SQL in canonical form",
     ONE_OPERAND("IN.json"),
     OPTIONS(options, defaults),
-    .details =
-        "IN.json is JSONL or an array of records with db_id and query (or sql, a string or a list of strings); - is "
-        "standard input. Each line of the output has id, db_id, sql, and uses: table, column (null for the table "
-        "itself), clause (select, from, on, where, group, having, order or limit), depth (0 outermost), and where it "
-        "stands in the record's text, in bytes. The SQL is SQLite's; what "
-        "SQLite refuses is refused, with line and column.\n\n"
-        "A record that fails has an error instead, and the exit code is 7.",
+    .details = "A record has db_id and query, or sql, a string or a list of strings. Each line of the output has "
+               "id, db_id, sql and uses: table, column (null for the table itself), clause, depth (0 is outermost) "
+               "and byte offsets in the text. Requires --schema or --db. Statements that SQLite rejects get an "
+               "error with line and column, and the exit code is 7. Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data sql queries.jsonl --schema tables.json -o canonical.jsonl",
                   "ambit-data sql queries.jsonl --db shop.sqlite" },
     .run = run,

@@ -18,7 +18,7 @@ static const struct alias aliases[] = { { "parse", "sql" }, { 0 } };
 
 const struct program data_program = {
     .name = "ambit-data",
-    .summary = "makes, checks and measures text-to-SQL data: no tensors, no GPU",
+    .summary = "make, check and score text-to-SQL data; needs no GPU",
     .commands = commands,
     .aliases = aliases,
     .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */

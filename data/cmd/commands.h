@@ -15,7 +15,7 @@ extern const struct command command_ambiguate, command_annotate, command_calibra
 /* clang-format off */
 #define DATASET_FILES \
     { "DIR/tables.json", "the schemas" }, \
-    { "DIR/train.jsonl, DIR/valid.jsonl, DIR/test.jsonl", "examples of the three folds" }
+    { "DIR/train.jsonl, DIR/valid.jsonl, DIR/test.jsonl", "examples of the three splits" }
 /* clang-format on */
 
 extern const struct program data_program;

@@ -90,6 +90,6 @@ expect 3 'bad.jsonl: line 2: .*db_id' --gold bad.jsonl
 sed 's/"column":1/"column":9/' marks.jsonl >bad.jsonl
 expect 3 'bad.jsonl: line 1: ' --gold bad.jsonl
 check "no findings" 2 'expected --gold and --findings too' data score --rule agreement --gold gold.jsonl --pred tags.jsonl
-check "other rule" 2 'expected --rule agreement too' data score --rule spans --gold marks.jsonl --findings found.jsonl --pred tagged.jsonl
+check "other rule" 2 'requires --rule agreement' data score --rule spans --gold marks.jsonl --findings found.jsonl --pred tagged.jsonl
 
 finish

@@ -125,11 +125,11 @@ record "$good" '["SELECT 1"]' | sed 's/"id"/"schema":{"db_id":"hr"},"id"/' >own.
 expect 3 'own.jsonl: line 1: field "schema"' calibrate own.jsonl
 record "$good" '["SELECT 1"]' | sed 's/"id"/"schema":7,"id"/' >own.jsonl
 expect 3 'own.jsonl: line 1: field "schema"' calibrate own.jsonl
-expect 2 'got both' calibrate in.jsonl --schema hr.json --db .
+expect 2 'cannot be used together' calibrate in.jsonl --schema hr.json --db .
 
 # --- command line and files
 expect 2 'from: expected one of' candidates --from csv in.jsonl
-expect 2 'expected --from ambiqt-output' candidates in.jsonl --gold gold.jsonl
+expect 2 'requires --from ambiqt-output' candidates in.jsonl --gold gold.jsonl
 expect 2 'temperature: expected' candidates in.jsonl --temperature 0
 expect 2 'top: expected' candidates in.jsonl --top 0
 expect 2 'FILE' candidates

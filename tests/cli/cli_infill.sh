@@ -142,10 +142,10 @@ expect 2 '--db' data reword ambiguous.jsonl -o new
 expect 3 'folds/test.jsonl: expected records of at least 3 databases, one for each fold, got 1; --valid 0' data split folds/test.jsonl -o new
 expect 3 'at least 2 databases, one for each fold, got 1' data split folds/test.jsonl --test 0 -o new
 expect 3 'at least 2 databases, one for each fold, got 1' data split folds/test.jsonl --valid .5 --test .5 -o new
-expect 2 'expected at most 1 together' data split more.jsonl --valid .6 --test .6 -o new
+expect 2 'expected a sum of at most 1' data split more.jsonl --valid .6 --test .6 -o new
 echo '{"question": "q"}' >questions.jsonl
 expect 3 'line 1: field .db_id. is missing' data split questions.jsonl -o new
-expect 2 'expected a file, which is read twice' data substitute - -o new
+expect 2 'expected a file, got -' data substitute - -o new
 expect 2 'copies.*0' data substitute infilling.jsonl --copies 0 -o new
 expect 3 'questions.jsonl: line 1: field .messages. is missing' data substitute questions.jsonl -o new
 echo '{"id":1,"prompt":"a"}' >pair.jsonl

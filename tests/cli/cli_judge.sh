@@ -44,7 +44,7 @@ cat >answers.jsonl <<'END'
 {"id":"c","text":"Yes"}
 END
 run 0 data judge --data asked.jsonl --db gym.sqlite --answers answers.jsonl -o scores.jsonl
-has said '3 questions, 0 of them without' "all are read"
+has said '3 questions, 0 without' "all are read"
 printf '%s\n' '{"id":"a","score":0.666666667}' '{"id":"5","score":0.0}' '{"id":"c","score":1.0}' | cmp -s - scores.jsonl || complain "scores" "$(cat scores.jsonl)"
 run 0 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite --json
 has shown '"accuracy": 1' "scores evaluated"
@@ -57,7 +57,7 @@ run 0 data judge --data asked.jsonl --db gym.sqlite --answers labels.jsonl -o la
 printf '%s\n' '{"id":"a","score":1.0}' '{"id":"5","score":0.0}' '{"id":"c","score":1.0}' | cmp -s - labelled.jsonl || complain "labels, and both words" "$(cat labelled.jsonl)"
 head -n 3 answers.jsonl >fewer.jsonl
 run 7 data judge --data asked.jsonl --db gym.sqlite --answers fewer.jsonl -o scores.jsonl
-has said '3 questions, 1 of them without' "a question without a yes or no"
+has said '3 questions, 1 without' "a question without a yes or no"
 has scores.jsonl '^{"id":"c","error":"the answer holds no yes or no as its first word","answer":"Not sure"}$' "its answer"
 run 3 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite
 run 0 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite --partial
@@ -89,12 +89,12 @@ says '' none
 
 # --- what is refused
 judge() { data judge --data asked.jsonl --db gym.sqlite "$@" -o out.jsonl; }
-expect 2 'expected either --write-prompts or --answers' judge
-expect 2 'expected either --write-prompts or --answers' judge --write-prompts schema --answers answers.jsonl
+expect 2 'expected one of --write-prompts and --answers' judge
+expect 2 'expected one of --write-prompts and --answers' judge --write-prompts schema --answers answers.jsonl
 expect 2 'question or schema|write-prompts' judge --write-prompts both
-expect 2 'expected --support' judge --write-prompts schema --shots 4
-expect 2 'expected --shots' judge --write-prompts schema --support shown.csv
-expect 2 'expected --write-prompts' judge --answers answers.jsonl --shots 2
+expect 2 'requires --support' judge --write-prompts schema --shots 4
+expect 2 'requires --shots' judge --write-prompts schema --support shown.csv
+expect 2 'require --write-prompts' judge --answers answers.jsonl --shots 2
 expect 3 'expected 5 questions of each label to show, got 4 and 4' judge --write-prompts schema --shots 10 --support shown.csv
 cat shown.csv <(echo 'What is the cost?,yes') >overlap.csv
 expect 3 'is to be shown and asked' judge --write-prompts schema --shots 2 --support overlap.csv

@@ -13,7 +13,7 @@ cat >words.jsonl <<'JSONL'
 {"id":"b","source":"wikisql__spider","db_id":"shop","question":"Show the warranty and the list prices of \"Tent\".","kind":"noisysp","columns":[{"table":"product","name":"name","type":"text","values":["Tent"]},{"table":"product","name":"list price","type":"number","values":[]},{"table":"sale","name":"day","type":"time","values":[]},{"table":"sale","name":"paid","type":"boolean","values":[]}],"spans":[{"start":9,"end":17,"label":"UNK","alternatives":[]},{"start":26,"end":37,"label":"COL","alternatives":[{"column":1}]},{"start":42,"end":46,"label":"VAL","alternatives":[{"column":0,"value":"Tent"}]}]}
 {"id":"c","source":"wikisql","db_id":"town","question":"Who lives in Rome?","kind":"noisysp","columns":[{"name":"town","type":"text","values":["Rome"]},{"name":"birth town","type":"text","values":["Rome"]}],"spans":[{"start":13,"end":17,"label":"AMB","alternatives":[{"column":0,"value":"Rome"},{"column":1,"value":"Rome"}]}]}
 JSONL
-check "to the published form" 0 "3 records, 0 left out as unresolved, 0 failed" data noisysp --to noisysp words.jsonl -o train.preproc.json
+check "to the published form" 0 "3 records, 0 omitted as unresolved, 0 failed" data noisysp --to noisysp words.jsonl -o train.preproc.json
 check "and back" 0 "3 records" data noisysp train.preproc.json -o back.jsonl
 cmp -s words.jsonl back.jsonl || complain "there and back" "$(diff words.jsonl back.jsonl | head -n 6)"
 has train.preproc.json '"question":{"text":"What was the score in São Paulo (2008)?","tokens":[{"token":"What","lemma":"what"},{"token":"was","lemma":"was"}'
@@ -64,7 +64,7 @@ example "${all/OUR score/nothing}" >other.json
 run 0 data noisysp other.json -o other.jsonl
 lacks other.jsonl VAL
 { example "$all" && example "$all" ',"value_resolved":false' && example "$all" ''; } >other.json
-check "what is not resolved" 0 "2 records, 1 left out as unresolved, 0 failed" data noisysp other.json -o other.jsonl
+check "what is not resolved" 0 "2 records, 1 omitted as unresolved, 0 failed" data noisysp other.json -o other.jsonl
 
 # --- a tagger learns from them
 mkdir spans

@@ -99,7 +99,7 @@ sed -n 2p $allowed | grep -qF 'from singer as t1 join singer_name as t2 on' || c
 
 # --- bad input
 expect 2 "plans/.*exists with other contents; add --force" data plans --spider spider -o plans --valid-share 0.5 --seed 1 --prompt chat
-expect 2 "--db: expected with --constraints" data plans --spider spider -o new --db spider
+expect 2 "--db requires --constraints" data plans --spider spider -o new --db spider
 expect 2 "--prompt: expected one of seq2seq" data plans --spider spider -o new --prompt raw
 expect 3 "nowhere/tables.json" data plans --spider nowhere -o new
 mkdir one && cp spider/tables.json spider/dev.json one && grep choir spider/train_spider.json >one/train_spider.json

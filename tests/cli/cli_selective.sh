@@ -54,11 +54,11 @@ selective() { data selective "$@"; }
 expect 2 'findings' selective --scored scored.jsonl
 expect 2 'threshold' selective --findings found.jsonl --scored scored.jsonl --threshold 2
 expect 3 'few.jsonl: line 1: field "ambiguous"' selective --findings few.jsonl --scored few.each.jsonl
-expect 3 'line 1: field "id": found.jsonl has no finding of "q1"' selective --findings found.jsonl --scored few.each.jsonl
+expect 3 'line 1: field "id": found.jsonl has no prediction for "q1"' selective --findings found.jsonl --scored few.each.jsonl
 expect 3 'field "wrong" is missing, expected true, false or a number' selective --findings found.jsonl --scored scored.jsonl --field wrong
 expect 3 'field "db_id" is a string, expected' selective --findings found.jsonl --scored scored.jsonl --field db_id
-expect 3 'line 3: field "id": "a" came before' selective --findings found.jsonl --scored <(cat scored.jsonl scored.jsonl)
-expect 3 'a finding of this id came before' selective --findings <(cat found.jsonl found.jsonl) --scored scored.jsonl
+expect 3 'line 3: field "id": expected a new id, got "a"' selective --findings found.jsonl --scored <(cat scored.jsonl scored.jsonl)
+expect 3 'expected a new id, got that of an earlier' selective --findings <(cat found.jsonl found.jsonl) --scored scored.jsonl
 expect 3 'field "score": expected 0 to 1' selective --findings <(echo '{"id":"a","score":7,"ambiguous":true}') --scored scored.jsonl
-expect 3 'holds no statement' selective --findings found.jsonl --scored <(echo '{"id":"a","error":"no"}')
+expect 3 'expected scored statements' selective --findings found.jsonl --scored <(echo '{"id":"a","error":"no"}')
 finish

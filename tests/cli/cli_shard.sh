@@ -183,10 +183,10 @@ expect 2 '--shard: expected no --dry-run' infer generate --model lm prompts.json
 expect 2 '--shard: expected no --write-prompts' infer infill infilling.jsonl --db dbs --write-prompts def -o new --shard 1/3
 expect 2 '--shard: expected no --write-prompts and no --published' infer infill infilling.jsonl --db dbs --defaults infilling.jsonl --published -o new --shard 1/3
 expect 2 '--shard: expected no --write-prompts' infer parse --db db asked.jsonl --write-prompts list -o new --shard 1/3
-expect 2 '--shard: expected no --published' data annotate readings.jsonl --db dbs --published -o new --shard 1/3
+expect 2 '--shard and --published cannot be used together' data annotate readings.jsonl --db dbs --published -o new --shard 1/3
 expect 2 '--shard: expected --format jsonl or text' infer tag --strategy heuristic --db db plain.jsonl --format html -o new --shard 1/3
-expect 2 '--shard: expected --from plain or ambrosia' data candidates --from dfpl candidates.jsonl -o new --shard 1/3
-expect 2 '--shard: expected --to marked-words' data noisysp --to noisysp plain.jsonl -o new --shard 1/3
+expect 2 '--shard requires --from plain or ambrosia' data candidates --from dfpl candidates.jsonl -o new --shard 1/3
+expect 2 '--shard requires --to marked-words' data noisysp --to noisysp plain.jsonl -o new --shard 1/3
 expect 2 'unknown option --shard' data split in.jsonl --shard 1/3
 head -c 700 packed >cut.gz
 [ "$(head -c 2 cut.gz | od -An -tx1)" != ' 1f 8b' ] || expect 3 'cut.gz' "${execute[@]}" cut.gz -o new --shard 1/3

@@ -256,9 +256,9 @@ static void bad_input_is_refused(void **state)
         const char *says;
     } cases[] = {
         { "--questions $/dev.json", 2, "--spider DIR" },
-        { "--spider $ --kinds C,X", 2, "--kinds: expected letters of C, T, J, P, D, R, A" },
+        { "--spider $ --kinds C,X", 2, "--kinds: expected letters of C, T, J, P, D, R and A" },
         { "--spider $ --kinds C,", 2, "--kinds: expected letters" },
-        { "--spider $ --materialise $/m", 2, "--materialise: expected --db" },
+        { "--spider $ --materialise $/m", 2, "--materialise requires --db" },
         { "--spider $ --questions $/none.json", 3, "none.json" },
         { "--spider $ --questions $/stranger.json", 3,
           "stranger.json: record 1: field \"db_id\": expected a database with a schema, got \"sea\"" },
