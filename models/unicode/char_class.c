@@ -24,7 +24,7 @@ unsigned char_class(uint32_t cp)
     return r ? r->bits : 0;
 }
 
-/* Scripts whose decompositions came after Unicode 9: Tulu-Tigalari, Dives Akuru, Todhri, Gurung Khema, Kirat Rai. */
+/* Scripts with decompositions newer than Unicode 9: Tulu-Tigalari, Dives Akuru, Todhri, Gurung Khema, Kirat Rai. */
 static bool decomposes_too_late(uint32_t cp)
 {
     static const struct char_range late[] = { { 0x105C0, 0x105FF, 0 },
@@ -57,7 +57,7 @@ int char_decompose(uint32_t out[CHAR_MAX_DECOMPOSED], uint32_t cp)
 
 int char_decompose_compatible(uint32_t out[CHAR_MAX_COMPATIBLE], uint32_t cp)
 {
-    /* mappings of Unicode 10 to 17 */
+    /* compatibility mappings of Unicode 10 to 17 */
     static const struct char_range late[] = { { 0x32FF, 0x32FF, 0 },   { 0xA7F1, 0xA7F4, 0 },   { 0xAB69, 0xAB69, 0 },
                                               { 0x10781, 0x107BA, 0 }, { 0x1CCD6, 0x1CCF9, 0 }, { 0x1E030, 0x1E06D, 0 },
                                               { 0x1F16C, 0x1F16C, 0 }, { 0x1FBF0, 0x1FBF9, 0 } };
@@ -77,14 +77,14 @@ uint32_t char_compose(uint32_t a, uint32_t b)
 {
     utf8proc_int32_t pair[2] = { (utf8proc_int32_t)a, (utf8proc_int32_t)b };
 
-    if (b == 0x11A7) /* the place before the first final consonant of Korean, which utf8proc drops */
+    if (b == 0x11A7) /* U+11A7 precedes the first Hangul final consonant; utf8proc would drop it */
         return 0;
     if (utf8proc_normalize_utf32(pair, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE) != 1)
         return 0;
     return decomposes_too_late((uint32_t)pair[0]) ? 0 : (uint32_t)pair[0];
 }
 
-/* Case pairs of Unicode 15 to 17, which older utf8proc do not know.  bits holds the distance. */
+/* Case pairs of Unicode 15 to 17, which older versions of utf8proc lack. `bits` is the distance to the lower case. */
 static const struct char_range late_capitals[] = {
     { 0x1C89, 0x1C89, 1 },      { 0xA7CB, 0xA7CB, 0x264u - 0xA7CBu },
     { 0xA7CC, 0xA7CC, 1 },      { 0xA7CE, 0xA7CE, 1 },
@@ -95,7 +95,7 @@ static const struct char_range late_capitals[] = {
 
 int char_lower(uint32_t out[2], uint32_t cp)
 {
-    if (cp == 0x130) { /* capital dotted I: the one whose lower case is two code points */
+    if (cp == 0x130) { /* capital I with dot above: the only character with a lower case of two code points */
         out[0] = 'i';
         out[1] = 0x307;
         return 2;

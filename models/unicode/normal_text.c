@@ -21,7 +21,7 @@ void normal_text_put(struct normal_text *t, uint32_t cp, struct token_span from)
 {
     normal_text_reserve(t, 4);
     int n = utf8_write(t->text + t->length, cp);
-    bool same = from.end - from.start == n; /* byte by byte, then */
+    bool same = from.end - from.start == n; /* same length: map byte to byte */
     for (int i = 0; t->track && i < n; i++)
         t->origin[t->length + i] = same ? (struct token_span){ from.start + i, from.start + i + 1 } : from;
     t->length += n;
@@ -43,11 +43,12 @@ void normal_text_release(struct normal_text *t)
     *t = (struct normal_text){ 0 };
 }
 
-/* A character of a segment: one that stands by itself, decomposed, and all behind it that may join it. */
+/* A character of a segment. A segment is a decomposed character that stands alone, and the characters after it that may
+ * compose with it. */
 struct form_char {
     uint32_t cp;
     int class;
-    int64_t place; /* among the parts before they are put in order */
+    int64_t place; /* position before canonical ordering */
     struct token_span from;
 };
 
@@ -72,7 +73,7 @@ static int decompose(enum normal_form form, uint32_t out[CHAR_MAX_COMPATIBLE], u
     return form == FORM_NFKC || form == FORM_NFKD ? char_decompose_compatible(out, cp) : char_decompose(out, cp);
 }
 
-/* Is the character its own form? */
+/* Returns whether the normal form of the character is the character itself. */
 static bool is_own_form(enum normal_form form, uint32_t cp)
 {
     uint32_t parts[CHAR_MAX_COMPATIBLE];
@@ -85,7 +86,7 @@ static bool is_own_form(enum normal_form form, uint32_t cp)
     return parts[0] == cp;
 }
 
-/* Its own form, and it joins nothing before it. */
+/* Returns whether the character is its own normal form and never composes with a character before it. */
 static bool stands_alone(enum normal_form form, uint32_t cp)
 {
     if (cp < (form == FORM_NFC ? 0x300 : form == FORM_NFD ? 0xC0 : 0xA0))
@@ -96,7 +97,7 @@ static bool stands_alone(enum normal_form form, uint32_t cp)
     case UTF8PROC_CATEGORY_ME:
         return false;
     default:
-        return (cp < 0x1160 || cp > 0x11FF) && is_own_form(form, cp); /* vowels and final consonants of Korean */
+        return (cp < 0x1160 || cp > 0x11FF) && is_own_form(form, cp); /* Hangul vowels and final consonants */
     }
 }
 
@@ -118,7 +119,7 @@ static int compare_parts(const void *a, const void *b)
     return x->class != y->class ? x->class - y->class : (x->place > y->place) - (x->place < y->place);
 }
 
-/* Marks by rising class, those of one class in the order they came. */
+/* Canonical ordering: sorts each run of marks by combining class, stably. */
 static void put_in_order(struct form_segment *s)
 {
     for (int64_t i = 0, end; i < s->count; i = end) {
@@ -129,8 +130,8 @@ static void put_in_order(struct form_segment *s)
     }
 }
 
-/* Joins part to the character at starter when they make one and nothing stands between; class is the last one between,
- * 0 for none. */
+/* Composes part with the character at starter, if they compose and no mark blocks them. class is the combining class of
+ * the last character between them, 0 for none. */
 static bool join(struct form_char *starter, const struct form_char *part, int class)
 {
     uint32_t cp = class == 0 || class < part->class ? char_compose(starter->cp, part->cp) : 0;
@@ -171,7 +172,8 @@ static void segment_flush(struct form_segment *s, struct normal_text *out)
     s->count = 0;
 }
 
-/* Where the run of characters that stay as they are ends; the last of them begins at *last (or -1). */
+/* Returns the end of the run of characters that stay as they are. *last is the start of its last character, -1 if the
+ * run is empty. */
 static int64_t plain_run(enum normal_form form, const char *text, int64_t at, int64_t end, int64_t *last)
 {
     uint32_t cp;
@@ -190,7 +192,7 @@ static int64_t plain_run(enum normal_form form, const char *text, int64_t at, in
     return at;
 }
 
-/* A character that stands alone and those that may join it, from at on; returns where the segment ends. */
+/* Reads a segment that starts at `at`. Returns its end. */
 static int64_t read_segment(struct form_segment *s, const char *text, int64_t at, int64_t end)
 {
     uint32_t cp;
@@ -232,7 +234,7 @@ void normal_form_apply(enum normal_form form, const char *text, int64_t start, i
     out->text[out->length] = '\0';
 }
 
-/* A character that waits until all of its neighbours are known, because their order depends on the combining class. */
+/* A character that waits for its neighbours, because canonical ordering sorts them by combining class. */
 struct pending_char {
     uint32_t cp;
     int class;
@@ -242,7 +244,7 @@ struct pending_char {
 struct normalizer_run {
     const struct bert_normalizer *n;
     struct normal_text *out;
-    struct token_span from; /* the character being worked on */
+    struct token_span from; /* bytes of the current character in the raw text */
     struct pending_char *pending;
     int64_t n_pending, cap_pending;
 };
@@ -272,7 +274,7 @@ static void put_lower(struct normalizer_run *r, uint32_t cp, struct token_span f
         normal_text_put(r->out, lower[i], from);
 }
 
-/* Puts the pending characters by rising class, those of one class in the order they came. */
+/* Writes the pending characters in canonical order. */
 static void flush(struct normalizer_run *r)
 {
     for (int last = 0, next; r->n_pending > 0 && last < 256; last = next) {
@@ -288,7 +290,7 @@ static void flush(struct normalizer_run *r)
     r->n_pending = 0;
 }
 
-/* One character of a decomposition, in the order the text has them. */
+/* Writes one character of a decomposition. */
 static void put_decomposed(struct normalizer_run *r, uint32_t cp)
 {
     unsigned bits = char_class(cp);
@@ -306,7 +308,7 @@ static void put_decomposed(struct normalizer_run *r, uint32_t cp)
     r->pending[r->n_pending++] = (struct pending_char){ cp, class, r->from };
 }
 
-/* A character outside ASCII, or a byte that is no text. */
+/* Writes a character outside ASCII, or U+FFFD for an invalid byte. */
 static void put_character(struct normalizer_run *r, uint32_t cp)
 {
     unsigned bits = char_class(cp);
@@ -334,7 +336,7 @@ static void put_character(struct normalizer_run *r, uint32_t cp)
     }
 }
 
-/* The ASCII characters from at on; returns where they end. */
+/* Writes the run of ASCII characters that starts at `at`. Returns its end. */
 static int64_t put_ascii(struct normalizer_run *r, const char *text, int64_t at, int64_t end)
 {
     struct normal_text *out = r->out;
@@ -378,7 +380,7 @@ void bert_normalize(const struct bert_normalizer *n, const char *text, int64_t s
     out->text[out->length] = '\0';
 }
 
-/* What ends words: CHAR_WHITE, CHAR_PUNCTUATION or 0, and the bytes of the character. */
+/* Returns CHAR_WHITE, CHAR_PUNCTUATION or 0 for the character at text; *bytes is its length. */
 static unsigned separates(const char *text, int64_t left, int *bytes)
 {
     static const uint64_t white[2] = { 0x0000000100003E00, 0 };

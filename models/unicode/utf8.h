@@ -1,5 +1,5 @@
 /*
- * utf8.h - one code point at a time, in and out of UTF-8.
+ * utf8.h - encode and decode single code points of UTF-8.
  */
 #ifndef MODELS_UNICODE_UTF8_H
 #define MODELS_UNICODE_UTF8_H
@@ -9,9 +9,9 @@
 
 enum { UTF8_REPLACEMENT = 0xFFFD };
 
-/* Reads the code point at s, n > 0 bytes being left.  Returns the bytes it takes.  An invalid part is one code point,
- * UTF8_REPLACEMENT with *valid false, as long as the longest start of a valid sequence (Unicode 3.9, Python's
- * "replace"). */
+/* Reads the code point at text, of which n > 0 bytes are left. Returns its length in bytes. An invalid sequence is read
+ * as UTF8_REPLACEMENT with *valid false. Its length is the longest prefix of a valid sequence (Unicode 3.9; Python's
+ * errors="replace"). */
 static inline int utf8_read(const char *text, int64_t n, uint32_t *cp, bool *valid)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -20,8 +20,8 @@ static inline int utf8_read(const char *text, int64_t n, uint32_t *cp, bool *val
                : (s[0] & 0xF0) == 0xE0       ? 2
                : s[0] >= 0xF0 && s[0] < 0xF5 ? 3
                                              : -1;
-    unsigned low = s[0] == 0xE0 ? 0xA0 : s[0] == 0xF0 ? 0x90 : 0x80;  /* no overlong forms, */
-    unsigned high = s[0] == 0xED ? 0x9F : s[0] == 0xF4 ? 0x8F : 0xBF; /* surrogates or code points past the last */
+    unsigned low = s[0] == 0xE0 ? 0xA0 : s[0] == 0xF0 ? 0x90 : 0x80;  /* refuses overlong forms, */
+    unsigned high = s[0] == 0xED ? 0x9F : s[0] == 0xF4 ? 0x8F : 0xBF; /* surrogates and code points above U+10FFFF */
     uint32_t c = need > 0 ? s[0] & (0x3Fu >> need) : s[0];
     int i = 1;
 
@@ -32,7 +32,7 @@ static inline int utf8_read(const char *text, int64_t n, uint32_t *cp, bool *val
     return i;
 }
 
-/* Are these n bytes the start of a valid character whose other bytes are still to come? */
+/* Returns whether these n bytes are an incomplete but so far valid character. */
 static inline bool utf8_is_cut(const char *text, int64_t n)
 {
     unsigned char lead = (unsigned char)*text;
@@ -42,7 +42,7 @@ static inline bool utf8_is_cut(const char *text, int64_t n)
     return n < whole && utf8_read(text, n, &cp, &valid) == n;
 }
 
-/* Writes a code point (no surrogate) and returns its bytes, 1 to 4. */
+/* Writes a code point that is not a surrogate. Returns its length in bytes, 1 to 4. */
 static inline int utf8_write(char *out, uint32_t cp)
 {
     if (cp < 0x80) {
