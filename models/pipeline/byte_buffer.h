@@ -1,5 +1,5 @@
 /*
- * byte_buffer.h - bytes that become more, with a zero behind them.
+ * byte_buffer.h - a growing array of bytes that ends in a zero byte.
  */
 #ifndef MODELS_PIPELINE_BYTE_BUFFER_H
 #define MODELS_PIPELINE_BYTE_BUFFER_H
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Start it as { 0 }. */
+/* Start as { 0 }; call byte_buffer_release at the end. */
 struct byte_buffer {
     char *items;
     size_t count, cap;
 };
 
-/* Room for n bytes more and a zero. */
+/* Reserves memory for n more bytes and a zero. Returns the end of the contents. */
 static inline char *byte_buffer_reserve(struct byte_buffer *b, size_t n)
 {
     if (b->cap - b->count <= n) {

@@ -13,7 +13,7 @@ struct reading {
     int depth;
 };
 
-static int read_one(struct reading *r, const json_t *o, const char *where, struct error *err);
+static int read_component(struct reading *r, const json_t *o, const char *where, struct error *err);
 
 static int read_list(struct reading *r, const struct component *c, struct error *err)
 {
@@ -25,20 +25,20 @@ static int read_list(struct reading *r, const struct component *c, struct error 
     if (!list || component_only(c, fields, err))
         return -1;
     if (r->depth == MAX_DEPTH || json_array_size(list) > COMPONENT_MAX_STEPS)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: %zu parts, %d deep: expected at most %d, %d deep",
-                         c->where, r->list, json_array_size(list), r->depth, COMPONENT_MAX_STEPS, MAX_DEPTH);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: expected at most %d components, %d deep, got %zu, %d deep",
+                         c->where, r->list, COMPONENT_MAX_STEPS, MAX_DEPTH, json_array_size(list), r->depth);
     r->depth++;
     json_array_foreach(list, i, o)
     {
         snprintf(inside, sizeof inside, "%s: %s[%zu]", c->where, r->list, i);
-        if (read_one(r, o, inside, err))
+        if (read_component(r, o, inside, err))
             return -1;
     }
     r->depth--;
     return 0;
 }
 
-static int read_one(struct reading *r, const json_t *o, const char *where, struct error *err)
+static int read_component(struct reading *r, const json_t *o, const char *where, struct error *err)
 {
     const char *type = json_is_object(o) ? json_get_string(o, "type", where, err) : NULL;
     struct component c = { o, type, where };
@@ -51,8 +51,8 @@ static int read_one(struct reading *r, const json_t *o, const char *where, struc
         return read_list(r, &c, err);
     int rc = r->read(r->into, &c, err);
     if (rc > 0)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: type: \"%.80s\" is not read; those that are: Sequence, %s",
-                         where, type, r->known);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: type: expected Sequence, %s, got \"%.80s\"", where, r->known,
+                         type);
     return rc;
 }
 
@@ -66,7 +66,7 @@ int components_read(const json_t *root, const char *field, const char *list, com
     if (!o || json_is_null(o))
         return 0;
     snprintf(inside, sizeof inside, "%s: %s", where, field);
-    return read_one(&r, o, inside, err);
+    return read_component(&r, o, inside, err);
 }
 
 int component_only(const struct component *c, const char *const *fields, struct error *err)
@@ -80,7 +80,7 @@ int component_only(const struct component *c, const char *const *fields, struct 
         while (fields[i] && strcmp(fields[i], key) != 0)
             i++;
         if (!fields[i] && strcmp(key, "type") != 0)
-            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: field \"%.80s\" is not known", c->where, key);
+            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: unknown field \"%.80s\"", c->where, key);
     }
     return 0;
 }

@@ -1,7 +1,8 @@
 /*
- * component.h - the parts of a tokenizer.json that are one component or a Sequence of them.
+ * component.h - reads a field of tokenizer.json that holds one component or a Sequence of components.
  *
- * A field that nobody here knows may change the result, so it is an error; so is a component that is not read.
+ * An unknown field or component type is an error, because it may change the result. Strings stay owned by the JSON
+ * value. Errors have EXIT_CODE_CHECKPOINT or EXIT_CODE_DATA.
  */
 #ifndef MODELS_PIPELINE_COMPONENT_H
 #define MODELS_PIPELINE_COMPONENT_H
@@ -12,30 +13,31 @@ enum {
     COMPONENT_MAX_STEPS = 32,
     COMPONENT_MAX_WHERE = 8192,
     COMPONENT_MAX_TEXT = 1000,
-    COMPONENT_MAX_GROWTH = 256 /* times that a pipeline may make a text as long */
+    COMPONENT_MAX_GROWTH = 256 /* maximum factor by which a pipeline may lengthen a text */
 };
 
 struct component {
     const json_t *o;
     const char *type;
-    const char *where; /* opens messages */
+    const char *where; /* prefix of messages */
 };
 
-/* Enters one component into a pipeline of `into`'s kind.  1 when its type is not one of those it reads. */
+/* Adds one component to the pipeline `into`. Returns 0, 1 if the type is unknown, or -1 with err set. */
 typedef int component_fn(void *into, const struct component *c, struct error *err);
 
-/* Reads the component `field` of root, none when it is absent or null; a Sequence's `list` is read in its order, and so
- * are Sequences within.  `known` names the types in the message about another one.  -1 on failure. */
+/* Reads the component in `field` of root; nothing if the field is absent or null. The components in `list` of a
+ * Sequence are read in order, and Sequences may nest. `known` lists the supported types for the error message. Returns
+ * 0 or -1. */
 int components_read(const json_t *root, const char *field, const char *list, component_fn *read, const char *known,
                     void *into, const char *where, struct error *err);
 
-/* The fields of an object beside "type"; the list ends with a NULL. */
+/* Refuses fields other than "type" and `fields`, which ends with NULL. */
 int component_only(const struct component *c, const char *const *fields, struct error *err);
-/* A boolean that may be absent. */
+/* Reads an optional boolean; *out keeps its value if the field is absent. */
 int component_bool(const struct component *c, const char *field, bool *out, struct error *err);
-/* A text of at most COMPONENT_MAX_TEXT bytes; NULL on failure. */
+/* Returns a string of at most COMPONENT_MAX_TEXT bytes, or NULL with err set. */
 const char *component_text(const struct component *c, const char *field, struct error *err);
-/* A text of one character. */
+/* Returns a string of exactly one character, or NULL with err set. */
 const char *component_char(const struct component *c, const char *field, struct error *err);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What each step does. */
+/* The steps of a decoder. Each passes its tokens on to the step after it. */
 
-static void hand_on(struct decoder_run *r, int k, const char *token, size_t n)
+static void pass_on(struct decoder_run *r, int k, const char *token, size_t n)
 {
     if (k + 1 == r->d->count)
         byte_buffer_add(&r->out, token, n);
@@ -15,7 +15,7 @@ static void hand_on(struct decoder_run *r, int k, const char *token, size_t n)
         r->d->steps[k + 1].put(r, k + 1, token, n);
 }
 
-static struct byte_buffer *empty(struct byte_buffer *b)
+static struct byte_buffer *clear(struct byte_buffer *b)
 {
     b->count = 0;
     byte_buffer_add(b, "", 0);
@@ -25,14 +25,14 @@ static struct byte_buffer *empty(struct byte_buffer *b)
 static void decode_join(struct decoder_run *r, int k, const char *token, size_t n)
 {
     if (r->states[k].seen++ > 0)
-        hand_on(r, k, " ", 1);
-    hand_on(r, k, token, n);
+        pass_on(r, k, " ", 1);
+    pass_on(r, k, token, n);
 }
 
-/* The bytes that a token stands for, or its own text when it is not written in their alphabet. */
+/* Decodes a token of the byte alphabet. A token outside the alphabet stays as it is. */
 static void decode_byte_level(struct decoder_run *r, int k, const char *token, size_t n)
 {
-    struct byte_buffer *b = empty(&r->states[k].made);
+    struct byte_buffer *b = clear(&r->states[k].made);
     int64_t bytes = byte_alphabet_read(&r->d->alphabet, byte_buffer_reserve(b, n), token, (int64_t)n);
     bool holds = r->d->steps[k].end != NULL;
 
@@ -44,10 +44,10 @@ static void decode_byte_level(struct decoder_run *r, int k, const char *token, s
     if (holds)
         byte_buffer_add(&r->states[k].held, token, n);
     else
-        hand_on(r, k, token, n);
+        pass_on(r, k, token, n);
 }
 
-/* Every `from` in b becomes a `to`, which is no longer. */
+/* Replaces each `from` in b by `to`, which must not be longer. */
 static void replace_all(struct byte_buffer *b, const char *from, const char *to)
 {
     size_t n = strlen(from), m = strlen(to), kept = 0, at = 0;
@@ -76,11 +76,12 @@ static void clean_up(struct byte_buffer *b)
         replace_all(b, changes[i][0], changes[i][1]);
 }
 
-/* A piece goes on with the word before it, anything else starts a new one; the first token stands as it is. */
+/* A token with the prefix continues the word before it; another token starts a word, after a space. The first token is
+ * left as it is. */
 static void decode_word_piece(struct decoder_run *r, int k, const char *token, size_t n)
 {
     const struct decoder_step *s = r->d->steps + k;
-    struct byte_buffer *b = empty(&r->states[k].made);
+    struct byte_buffer *b = clear(&r->states[k].made);
     size_t skip = strlen(s->content);
     bool first = r->states[k].seen++ == 0, goes_on = n >= skip && memcmp(token, s->content, skip) == 0;
 
@@ -90,13 +91,13 @@ static void decode_word_piece(struct decoder_run *r, int k, const char *token, s
     byte_buffer_add(b, token + skip, n - skip);
     if (s->cleanup)
         clean_up(b);
-    hand_on(r, k, b->items, b->count);
+    pass_on(r, k, b->items, b->count);
 }
 
 static void decode_metaspace(struct decoder_run *r, int k, const char *token, size_t n)
 {
     const struct decoder_step *s = r->d->steps + k;
-    struct byte_buffer *b = empty(&r->states[k].made);
+    struct byte_buffer *b = clear(&r->states[k].made);
     bool drops = r->states[k].seen++ == 0 && s->drops_first;
     size_t skip = strlen(s->content);
 
@@ -108,14 +109,14 @@ static void decode_metaspace(struct decoder_run *r, int k, const char *token, si
         if (!drops)
             byte_buffer_add(b, " ", 1);
     }
-    hand_on(r, k, b->items, b->count);
+    pass_on(r, k, b->items, b->count);
 }
 
 static void decode_replace(struct decoder_run *r, int k, const char *token, size_t n)
 {
     const struct decoder_step *s = r->d->steps + k;
     struct decoder_state *t = r->states + k;
-    struct byte_buffer *b = empty(&t->made);
+    struct byte_buffer *b = clear(&t->made);
     int64_t at = 0;
 
     pattern_walk_start(&t->walk, &s->pattern, token, (int64_t)n);
@@ -124,7 +125,7 @@ static void decode_replace(struct decoder_run *r, int k, const char *token, size
         byte_buffer_add(b, s->content, strlen(s->content));
     }
     byte_buffer_add(b, token + at, n - (size_t)at);
-    hand_on(r, k, b->items, b->count);
+    pass_on(r, k, b->items, b->count);
 }
 
 static void decode_strip(struct decoder_run *r, int k, const char *token, size_t n)
@@ -136,10 +137,10 @@ static void decode_strip(struct decoder_run *r, int k, const char *token, size_t
         at += skip;
     for (int64_t i = 0; i < s->stop && end >= skip && memcmp(token + end - skip, s->content, skip) == 0; i++)
         end -= skip;
-    hand_on(r, k, token + at, end > at ? end - at : 0);
+    pass_on(r, k, token + at, end > at ? end - at : 0);
 }
 
-/* Of all tokens as one. */
+/* Strips the start of the text rather than of each token; used behind a Fuse. */
 static void decode_strip_start(struct decoder_run *r, int k, const char *token, size_t n)
 {
     const struct decoder_step *s = r->d->steps + k;
@@ -150,10 +151,10 @@ static void decode_strip_start(struct decoder_run *r, int k, const char *token, 
         t->seen++;
     if (at < n)
         t->seen = s->start;
-    hand_on(r, k, token + at, n - at);
+    pass_on(r, k, token + at, n - at);
 }
 
-/* <0xNN> is the byte NN; -1 for every other token. */
+/* Returns NN for a token <0xNN>, or -1. */
 static int byte_of(const char *token, size_t n)
 {
     char *end;
@@ -163,7 +164,7 @@ static int byte_of(const char *token, size_t n)
     const char digits[3] = { token[3], token[4], '\0' };
     long byte = strtol(digits, &end, 16);
     if (token[3] == '+' && end == digits + 2)
-        return (int)byte; /* which Rust reads too */
+        return (int)byte; /* Rust's parser accepts a sign too */
     return strspn(digits, "0123456789abcdefABCDEF") == 2 ? (int)byte : -1;
 }
 
@@ -177,17 +178,17 @@ static bool is_utf8(const struct byte_buffer *b)
     return valid;
 }
 
-/* Bytes that make no text become U+FFFD each. */
+/* If the held bytes are not valid UTF-8, each of them becomes U+FFFD. */
 static void decode_byte_fallback_end(struct decoder_run *r, int k)
 {
     struct byte_buffer *b = &r->states[k].held;
     size_t n = b->count;
 
     if (n > 0 && (r->exact || is_utf8(b)))
-        hand_on(r, k, b->items, n);
+        pass_on(r, k, b->items, n);
     else
         for (size_t i = 0; i < n; i++)
-            hand_on(r, k, "\xef\xbf\xbd", 3);
+            pass_on(r, k, "\xef\xbf\xbd", 3);
     b->count = 0;
 }
 
@@ -200,14 +201,14 @@ static void decode_byte_fallback(struct decoder_run *r, int k, const char *token
         return;
     }
     decode_byte_fallback_end(r, k);
-    hand_on(r, k, token, n);
+    pass_on(r, k, token, n);
 }
 
 static void put_bpe(struct decoder_run *r, int k, const char *blank)
 {
     struct decoder_state *t = r->states + k;
     const char *suffix = r->d->steps[k].content, *at = t->held.items, *end = at + t->held.count;
-    struct byte_buffer *b = empty(&t->made);
+    struct byte_buffer *b = clear(&t->made);
     size_t skip = strlen(suffix);
 
     for (const char *found; at < end; at = found + skip) {
@@ -217,15 +218,15 @@ static void put_bpe(struct decoder_run *r, int k, const char *blank)
             break;
         byte_buffer_add(b, blank, strlen(blank));
     }
-    hand_on(r, k, b->items, b->count);
+    pass_on(r, k, b->items, b->count);
 }
 
-/* The end of a word is a blank, but for the last token's. */
+/* The suffix marks the end of a word. It becomes a space, except in the last token. */
 static void decode_bpe(struct decoder_run *r, int k, const char *token, size_t n)
 {
     if (r->states[k].seen++ > 0)
         put_bpe(r, k, " ");
-    byte_buffer_add(empty(&r->states[k].held), token, n);
+    byte_buffer_add(clear(&r->states[k].held), token, n);
 }
 
 static void decode_bpe_end(struct decoder_run *r, int k)
@@ -245,13 +246,13 @@ static void decode_hold_end(struct decoder_run *r, int k)
     struct byte_buffer *b = &r->states[k].held;
 
     byte_buffer_add(b, "", 0);
-    hand_on(r, k, b->items, b->count);
+    pass_on(r, k, b->items, b->count);
     b->count = 0;
 }
 
 static void decode_hold_utf8_end(struct decoder_run *r, int k)
 {
-    struct byte_buffer *b = &r->states[k].held, *text = empty(&r->states[k].made);
+    struct byte_buffer *b = &r->states[k].held, *text = clear(&r->states[k].made);
     uint32_t cp;
     bool valid;
 
@@ -260,19 +261,19 @@ static void decode_hold_utf8_end(struct decoder_run *r, int k)
         byte_buffer_add(text, valid ? b->items + at : "\xef\xbf\xbd", valid ? n : 3);
     }
     b->count = 0;
-    hand_on(r, k, text->items, text->count);
+    pass_on(r, k, text->items, text->count);
 }
 
 void decoder_start(struct decoder_run *r, const struct decoder *d, bool exact)
 {
     *r = (struct decoder_run){ .d = d, .exact = exact };
     r->states = xcalloc((size_t)d->count + 1, sizeof *r->states);
-    empty(&r->out);
+    clear(&r->out);
 }
 
 void decoder_put(struct decoder_run *r, const char *token, size_t n)
 {
-    hand_on(r, -1, token, n);
+    pass_on(r, -1, token, n);
 }
 
 void decoder_end(struct decoder_run *r)
@@ -293,9 +294,9 @@ void decoder_run_release(struct decoder_run *r)
     byte_buffer_release(&r->out);
 }
 
-static const char known[] = "BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip and WordPiece";
+static const char known[] = "BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip or WordPiece";
 
-/* Text becomes the content of s; -1 when there is none. */
+/* Copies text to the content of s. Returns -1 if text is NULL. */
 static int read_content(struct decoder_step *s, const char *text)
 {
     s->content = text ? xstrdup(text) : NULL;
@@ -386,7 +387,9 @@ static int read_bpe(struct decoder_step *s, const struct component *c, struct er
     s->end = decode_bpe_end;
     if (component_only(c, fields, err) || read_content(s, component_text(c, "suffix", err)))
         return -1;
-    return *s->content ? 0 : error_set(err, EXIT_CODE_CHECKPOINT, "%s: suffix is empty", c->where);
+    return *s->content
+               ? 0
+               : error_set(err, EXIT_CODE_CHECKPOINT, "%s: suffix: expected a text, got an clear one", c->where);
 }
 
 static struct decoder_step *add_step(struct decoder *d)
@@ -409,7 +412,7 @@ static int read_step(void *into, const struct component *c, struct error *err)
     struct decoder *d = into;
 
     if (d->count == COMPONENT_MAX_STEPS)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: more than %d steps", c->where, COMPONENT_MAX_STEPS);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected at most %d steps", c->where, COMPONENT_MAX_STEPS);
     for (int i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(kinds[i].type, c->type) == 0)
             return kinds[i].read(add_step(d), c, err);
@@ -427,13 +430,14 @@ static int check_growth(const struct decoder *d, const char *where, struct error
         }
     if (total > COMPONENT_MAX_GROWTH)
         return error_set(err, EXIT_CODE_CHECKPOINT,
-                         "%s: decoder: may make a text more than %d times as long, which is not supported", where,
+                         "%s: decoder: expected steps that lengthen a text by a factor of at most %d", where,
                          COMPONENT_MAX_GROWTH);
     return 0;
 }
 
-/* What stands at the end need not see all of the tokens before it hands them on. */
-static void let_flow(struct decoder *d)
+/* Lets the last steps pass tokens on at once where the result is the same. A Fuse is dropped, a Strip behind a Fuse
+ * strips the start of the text, and a ByteLevel holds nothing. */
+static void avoid_holding(struct decoder *d)
 {
     struct decoder_step *last = d->steps + d->count - 1;
 
@@ -457,7 +461,7 @@ int decoder_read(struct decoder *d, const json_t *root, const char *where, struc
     if (!o || json_is_null(o))
         add_step(d);
     if (d->count > 0)
-        let_flow(d);
+        avoid_holding(d);
     return 0;
 }
 

@@ -1,9 +1,9 @@
 /*
- * decoder.h - the last part of a tokenizer: steps that make a text of tokens.
+ * decoder.h - the decoder of tokenizer.json: turns tokens into text by a list of steps.
  *
- * Tokens come one by one, as a model makes them, and a step hands on what can no longer change: whole tokens, but for a
- * ByteLevel, a Fuse or a Fuse and a Strip at the end, which hand on what they get.  A step that has to see all of the
- * tokens hands on at the end.
+ * Tokens arrive one by one while a model generates them. A step passes on text as soon as later tokens cannot change
+ * it. Most steps pass on each token; ByteFallback, BPEDecoder, and a Fuse or ByteLevel in the middle wait for later
+ * tokens. A decoder never changes after decoder_read; a decoder_run belongs to one thread.
  */
 #ifndef MODELS_PIPELINE_DECODER_H
 #define MODELS_PIPELINE_DECODER_H
@@ -16,17 +16,17 @@
 struct decoder_run;
 /* Takes the next token at step k. */
 typedef void decoder_put_fn(struct decoder_run *r, int k, const char *token, size_t n);
-/* No more tokens come: hands on what was held back. */
+/* Passes on the held text; no more tokens come. */
 typedef void decoder_end_fn(struct decoder_run *r, int k);
 
 struct decoder_step {
     decoder_put_fn *put;
-    decoder_end_fn *end; /* or NULL */
+    decoder_end_fn *end; /* NULL: the step holds nothing */
     struct text_pattern pattern;
-    char *content;       /* what is put in, or a prefix, or what is stripped */
-    int64_t start, stop; /* how many are stripped */
-    bool cleanup;        /* WordPiece */
-    bool drops_first;    /* Metaspace: the blanks of the first token */
+    char *content;       /* replacement, prefix, suffix or stripped character */
+    int64_t start, stop; /* maximum number of characters that are stripped */
+    bool cleanup;        /* WordPiece: remove spaces before punctuation */
+    bool drops_first;    /* Metaspace: drop the spaces of the first token */
 };
 
 struct decoder {
@@ -35,23 +35,24 @@ struct decoder {
     struct byte_alphabet alphabet;
 };
 
-/* The "decoder" of a tokenizer.json; without one, tokens are joined by blanks.  -1 with EXIT_CODE_CHECKPOINT or
- * EXIT_CODE_DATA. */
+/* Reads "decoder" of a tokenizer.json. Without one, tokens are joined by spaces. Returns -1 with EXIT_CODE_CHECKPOINT
+ * or EXIT_CODE_DATA. */
 int decoder_read(struct decoder *d, const json_t *root, const char *where, struct error *err);
 void decoder_release(struct decoder *d);
 
 struct decoder_state {
-    int64_t seen;            /* tokens, or characters that were stripped */
-    struct byte_buffer held; /* what waits for more */
-    struct byte_buffer made; /* the token that is handed on */
+    int64_t seen;            /* number of tokens, or of stripped characters */
+    struct byte_buffer held; /* text that waits for later tokens */
+    struct byte_buffer made; /* buffer for the token that is passed on */
     struct pattern_walk walk;
 };
 
 struct decoder_run {
     const struct decoder *d;
-    bool exact; /* bytes that are not UTF-8 stay as they are */
+    bool exact; /* invalid UTF-8 is kept instead of replaced by U+FFFD */
     struct decoder_state *states;
-    struct byte_buffer out; /* the text, to be taken; of ByteLevel it need not be UTF-8 */
+    struct byte_buffer
+        out; /* decoded text, consumed by the caller; a ByteLevel may leave incomplete UTF-8 at its end */
 };
 void decoder_start(struct decoder_run *r, const struct decoder *d, bool exact);
 void decoder_put(struct decoder_run *r, const char *token, size_t n);

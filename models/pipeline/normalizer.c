@@ -9,21 +9,21 @@
 #include <string.h>
 #include <utf8proc.h>
 
-/* SentencePiece's precompiled table of characters: what a normaliser writes in the place of which text.
+/* SentencePiece's precompiled character map (Kudo and Richardson 2018): replacement texts by prefix.
  *
- * The table is a trie in a double array over the bytes of a text, with places among texts that end in a zero byte.  It
- * may come from a stranger, so every step is checked against its bounds; a step takes a byte of the text, so that none
- * goes round for ever. */
+ * The map is a trie in a double array over the bytes of a text. A leaf holds an offset among zero-terminated
+ * replacement texts. The file is untrusted: each step checks its bounds and consumes a byte, so a lookup always ends.
+ */
 
 enum { CHARSMAP_MAX_BYTES = 16 << 20 };
 
 struct charsmap {
     uint32_t *units;
     uint32_t n_units;
-    char *texts; /* valid UTF-8, n_texts bytes and a zero */
+    char *texts; /* replacement texts: valid UTF-8, n_texts bytes and a zero */
     uint32_t n_texts;
-    int64_t longest;        /* bytes of the longest text */
-    const char *ascii[128]; /* what each character of a byte becomes, NULL: stays */
+    int64_t longest;        /* length in bytes of the longest replacement */
+    const char *ascii[128]; /* replacement of each ASCII character, NULL: unchanged */
 };
 
 static int base64_digit(char c)
@@ -34,7 +34,8 @@ static int base64_digit(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* Writes n / 4 * 3 bytes at most; how many, or -1 when the text is not padded base64. */
+/* Decodes base64 into out, which holds n / 4 * 3 bytes. Returns the number of bytes, or -1 if the text is not padded
+ * base64. */
 static int64_t base64_decode(unsigned char *out, const char *text, size_t n)
 {
     size_t digits = n;
@@ -73,7 +74,7 @@ static int read_texts(struct charsmap *m, const unsigned char *bytes, uint32_t n
     while (at < n && valid)
         at += (uint32_t)utf8_read(m->texts + at, n - at, &cp, &valid);
     if (!valid)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "its texts are not UTF-8");
+        return error_set(err, EXIT_CODE_CHECKPOINT, "the replacement texts are not UTF-8");
     for (at = 0; at < n; at += (uint32_t)strlen(m->texts + at) + 1)
         if ((int64_t)strlen(m->texts + at) > m->longest)
             m->longest = (int64_t)strlen(m->texts + at);
@@ -85,8 +86,8 @@ static int read_table(struct charsmap *m, const unsigned char *bytes, int64_t n,
     uint32_t size = n >= 4 ? read_u32(bytes) : 0;
 
     if (size == 0 || size % 4 || size > n - 4)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "expected a table of 4 bytes or more a unit, got %u of %lld bytes",
-                         size, (long long)n);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "expected a trie of 4-byte units, got %u of %lld bytes", size,
+                         (long long)n);
     m->n_units = size / 4;
     m->units = xmalloc(size);
     for (uint32_t i = 0; i < m->n_units; i++)
@@ -94,13 +95,13 @@ static int read_table(struct charsmap *m, const unsigned char *bytes, int64_t n,
     return read_texts(m, bytes + 4 + size, (uint32_t)(n - 4 - size), err);
 }
 
-/* Where the children of a unit begin, to be combined with their bytes. */
+/* Returns the base of a unit's children, to be combined with their bytes by exclusive or. */
 static uint32_t trie_offset(uint32_t unit)
 {
     return (unit >> 10) << ((unit & 1u << 9) >> 6);
 }
 
-/* The text for the shortest start of these n bytes that the table has, NULL when it has none. */
+/* Returns the replacement of the shortest prefix of these n bytes that is in the map, or NULL. */
 static const char *charsmap_find(const struct charsmap *m, const char *text, int64_t n)
 {
     uint32_t at = trie_offset(m->units[0]);
@@ -120,7 +121,7 @@ static const char *charsmap_find(const struct charsmap *m, const char *text, int
     return NULL;
 }
 
-/* From base64.  -1 with EXIT_CODE_CHECKPOINT. */
+/* Reads the map from base64. Returns -1 with EXIT_CODE_CHECKPOINT. */
 static int charsmap_read(struct charsmap *m, const char *base64, struct error *err)
 {
     size_t n = strlen(base64);
@@ -129,7 +130,7 @@ static int charsmap_read(struct charsmap *m, const char *base64, struct error *e
         return error_set(err, EXIT_CODE_CHECKPOINT, "expected at most %d bytes, got %zu", CHARSMAP_MAX_BYTES, n);
     unsigned char *bytes = xmalloc(n + 1);
     int64_t made = base64_decode(bytes, base64, n);
-    int rc = made < 0 ? error_set(err, EXIT_CODE_CHECKPOINT, "not base64") : read_table(m, bytes, made, err);
+    int rc = made < 0 ? error_set(err, EXIT_CODE_CHECKPOINT, "expected base64") : read_table(m, bytes, made, err);
     free(bytes);
     for (int c = 1; c < 128 && rc == 0; c++)
         m->ascii[c] = charsmap_find(m, &(char){ (char)c }, 1);
@@ -143,22 +144,22 @@ static void charsmap_release(struct charsmap *m)
     *m = (struct charsmap){ 0 };
 }
 
-/* How many times as long it may make a text, rounded up. */
+/* Returns the maximum factor by which the map lengthens a text, rounded up. */
 static int64_t charsmap_growth(const struct charsmap *m)
 {
-    int64_t most = m->longest / 2 + 1; /* what is no byte of ASCII takes two or more */
+    int64_t max = m->longest / 2 + 1; /* a character outside ASCII has at least two bytes */
 
     for (int c = 1; c < 128; c++)
-        if (m->ascii[c] && (int64_t)strlen(m->ascii[c]) > most)
-            most = (int64_t)strlen(m->ascii[c]);
-    return most;
+        if (m->ascii[c] && (int64_t)strlen(m->ascii[c]) > max)
+            max = (int64_t)strlen(m->ascii[c]);
+    return max;
 }
 
-/* SentencePiece's table of characters, applied as tokenizers does. */
+/* Application of the character map, as in Hugging Face's tokenizers. */
 
-enum { MAX_CLUSTER = 5 }; /* bytes of a cluster that is looked up as a whole */
+enum { MAX_CLUSTER = 5 }; /* maximum bytes of a grapheme cluster that is looked up as a whole */
 
-/* A mark that is newer than utf8proc's Unicode, which takes it for a letter. */
+/* Returns whether the code point is a mark that utf8proc's Unicode version does not know. */
 static bool is_new_mark(uint32_t cp)
 {
     return char_word_class(cp) & CHAR_COMBINING && utf8proc_category((utf8proc_int32_t)cp) == UTF8PROC_CATEGORY_CN;
@@ -170,7 +171,7 @@ static bool is_control(uint32_t cp)
     return kind >= UTF8PROC_BOUNDCLASS_CR && kind <= UTF8PROC_BOUNDCLASS_CONTROL;
 }
 
-/* Where the grapheme cluster ends that begins at a byte. */
+/* Returns the end of the grapheme cluster that starts at `at`. */
 static int64_t cluster_end(const char *text, int64_t at, int64_t end)
 {
     utf8proc_int32_t state = 0;
@@ -189,7 +190,7 @@ static int64_t cluster_end(const char *text, int64_t at, int64_t end)
     return at;
 }
 
-static void put_instead(struct normal_text *out, const char *text, int64_t start, int64_t end, const char *instead)
+static void put_replacement(struct normal_text *out, const char *text, int64_t start, int64_t end, const char *instead)
 {
     int64_t n = instead ? (int64_t)strlen(instead) : 0;
 
@@ -204,7 +205,8 @@ static void put_instead(struct normal_text *out, const char *text, int64_t start
     out->length += n;
 }
 
-/* A short cluster becomes, as a whole, what the shortest start of it becomes; else each character goes by itself. */
+/* Replaces a short cluster by the replacement of its shortest mapped prefix. Otherwise each character is replaced by
+ * itself. */
 static void put_cluster(const struct charsmap *m, const char *text, int64_t at, int64_t end, struct normal_text *out)
 {
     const char *instead = end - at <= MAX_CLUSTER ? charsmap_find(m, text + at, end - at) : NULL;
@@ -212,23 +214,23 @@ static void put_cluster(const struct charsmap *m, const char *text, int64_t at, 
     bool valid;
 
     if (instead) {
-        put_instead(out, text, at, end, instead);
+        put_replacement(out, text, at, end, instead);
         return;
     }
     for (int64_t bytes; at < end; at += bytes) {
         bytes = utf8_read(text + at, end - at, &cp, &valid);
-        put_instead(out, text, at, at + bytes, charsmap_find(m, text + at, bytes));
+        put_replacement(out, text, at, at + bytes, charsmap_find(m, text + at, bytes));
     }
 }
 
-/* A character that is a cluster by itself, which most are. */
+/* Returns whether the ASCII character at `at` is a grapheme cluster by itself. Most characters are. */
 static bool is_single_cluster(const char *text, int64_t at, int64_t end)
 {
     return (unsigned char)text[at] < 0x80 && text[at] != '\r' && (at + 1 == end || (unsigned char)text[at + 1] < 0x80);
 }
 
-/* What was left out before the first character belongs to it, as in tokenizers: its Metaspace asks whether a piece
- * begins the text. */
+/* The first character inherits the origin of removed text before it. The library's Metaspace relies on this to tell
+ * whether a piece starts the text. */
 static void begin_with_text(struct normal_text *out, int64_t start)
 {
     for (int64_t i = 0; i < out->length && (i == 0 || utf8_continues(out->text[i])); i++)
@@ -255,7 +257,7 @@ static void normalize_charsmap(const struct normalizer_step *s, const char *text
         begin_with_text(out, start);
 }
 
-/* What each step does.  All but the first two read valid UTF-8. */
+/* The steps. All but normalize_form and normalize_bert expect valid UTF-8. */
 
 static void normalize_form(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
                            struct normal_text *out)
@@ -351,7 +353,7 @@ static void normalize_nmt(const struct normalizer_step *s, const char *text, int
     }
 }
 
-/* Every byte of content, which comes from `from`. */
+/* Appends content; each of its bytes has the origin `from`. */
 static void put_content(struct normal_text *out, const char *content, struct token_span from)
 {
     int64_t n = (int64_t)strlen(content);
@@ -363,7 +365,7 @@ static void put_content(struct normal_text *out, const char *content, struct tok
     out->length += n;
 }
 
-/* The character of text that begins, or ends, at a byte. */
+/* Returns the bytes of the character that starts at `at`. */
 static struct token_span char_at(const char *text, int64_t at, int64_t end)
 {
     int64_t stop = at + 1;
@@ -390,7 +392,7 @@ static void normalize_prepend(const struct normalizer_step *s, const char *text,
     normal_text_copy(out, text, start, end);
 }
 
-/* What is put in has, as in tokenizers, the place of the last character that it replaces. */
+/* The replacement has the origin of the last character that it replaces, as in Hugging Face's tokenizers. */
 static void normalize_replace(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
                               struct normal_text *out)
 {
@@ -421,7 +423,7 @@ static void normalize_bytes(const struct normalizer_step *s, const char *text, i
 }
 
 static const char known[] = "BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, Strip, StripAccents, Prepend, Replace, "
-                            "Nmt, ByteLevel and Precompiled";
+                            "Nmt, ByteLevel or Precompiled";
 
 static int read_accents(const struct component *c, enum accents *out, struct error *err)
 {
@@ -544,14 +546,14 @@ static int read_step(void *into, const struct component *c, struct error *err)
     struct normalizer_step *s = add_step(n);
 
     if (n->count > COMPONENT_MAX_STEPS)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: more than %d steps", c->where, COMPONENT_MAX_STEPS);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected at most %d steps", c->where, COMPONENT_MAX_STEPS);
     for (int i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(kinds[i].type, c->type) == 0)
             return kinds[i].read(s, c, err);
     return read_plain(s, c, err);
 }
 
-/* How many times as long a step may make a text, rounded up. */
+/* Returns the maximum factor by which a step lengthens a text, rounded up. */
 static int64_t growth(const struct normalizer_step *s)
 {
     int64_t content = s->content ? (int64_t)strlen(s->content) : 0;
@@ -575,7 +577,7 @@ static int check_growth(const struct normalizer *n, const char *where, struct er
         total *= growth(n->steps + i);
     if (total > COMPONENT_MAX_GROWTH)
         return error_set(err, EXIT_CODE_CHECKPOINT,
-                         "%s: normalizer: may make a text more than %d times as long, which is not supported", where,
+                         "%s: normalizer: expected steps that lengthen a text by a factor of at most %d", where,
                          COMPONENT_MAX_GROWTH);
     return 0;
 }
@@ -587,7 +589,7 @@ int normalizer_read(struct normalizer *n, const json_t *root, const char *where,
         return -1;
     if (n->count > 0 && (n->steps[0].run == normalize_form || n->steps[0].run == normalize_bert))
         return 0;
-    struct normalizer_step *first = add_step(n); /* which makes UTF-8 of a text */
+    struct normalizer_step *first = add_step(n); /* makes the text valid UTF-8 */
     memmove(n->steps + 1, n->steps, (size_t)(first - n->steps) * sizeof *first);
     n->steps[0] = (struct normalizer_step){ .run = normalize_form };
     return 0;
@@ -619,8 +621,8 @@ void normalizer_release(struct normalizer *n)
     *n = (struct normalizer){ 0 };
 }
 
-/* Places in the text of the step before become places in the text as it was given. */
-static void trace(struct normal_text *out, const struct normal_text *last)
+/* Maps origins in the output of the previous step to origins in the raw text. */
+static void map_origins(struct normal_text *out, const struct normal_text *last)
 {
     for (int64_t i = 0; i < out->length; i++) {
         struct token_span *o = out->origin + i, whole = last->origin[o->start];
@@ -647,7 +649,7 @@ void normalizer_run(const struct normalizer *n, const char *text, int64_t start,
         w->out.length = 0;
         n->steps[i].run(n->steps + i, text, start, end, &w->out);
         if (i > 0 && w->out.track)
-            trace(&w->out, &w->last);
+            map_origins(&w->out, &w->last);
         normal_text_reserve(&w->out, 1);
         w->out.text[w->out.length] = '\0';
     }

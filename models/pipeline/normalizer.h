@@ -1,8 +1,9 @@
 /*
- * normalizer.h - the first part of a tokenizer: steps that change the text, one after the other.
+ * normalizer.h - the normaliser of tokenizer.json: changes a text by a list of steps.
  *
- * Every step reads one text and writes another, with the place each byte came from.  The first step sees the text as it
- * was given and makes valid UTF-8 of it.
+ * Each step reads one text and writes another, together with the origin of each byte. The first step makes the text
+ * valid UTF-8. A normaliser does not change after it is read, so threads may share it; each needs a normalizer_work of
+ * its own.
  */
 #ifndef MODELS_PIPELINE_NORMALIZER_H
 #define MODELS_PIPELINE_NORMALIZER_H
@@ -13,7 +14,7 @@
 
 struct charsmap;
 struct normalizer_step;
-/* Replaces out with the changed bytes [start, end) of text; origins count from the start of text. */
+/* Replaces out by the changed bytes [start, end) of text. Origins count from the start of text. */
 typedef void normalizer_fn(const struct normalizer_step *s, const char *text, int64_t start, int64_t end,
                            struct normal_text *out);
 
@@ -21,9 +22,9 @@ struct normalizer_step {
     normalizer_fn *run;
     enum normal_form form;
     struct bert_normalizer bert;
-    bool left, right;            /* which ends a strip is about */
-    char *content;               /* what is put in */
-    struct text_pattern pattern; /* what is replaced */
+    bool left, right;            /* Strip: at the start, at the end */
+    char *content;               /* Prepend and Replace: the inserted text */
+    struct text_pattern pattern; /* Replace: the replaced text */
     struct charsmap *charsmap;
 };
 
@@ -32,15 +33,16 @@ struct normalizer {
     int count, cap;
 };
 
-/* The "normalizer" of a tokenizer.json.  -1 with EXIT_CODE_CHECKPOINT or EXIT_CODE_DATA. */
+/* Reads "normalizer" of a tokenizer.json. Returns -1 with EXIT_CODE_CHECKPOINT or EXIT_CODE_DATA. */
 int normalizer_read(struct normalizer *n, const json_t *root, const char *where, struct error *err);
-/* The one step there is when that is BertNormalizer, whose settings may then be changed before the first run. */
+/* Returns the settings if BertNormalizer is the only step, else NULL. They may be changed before the first run; call
+ * bert_normalizer_prepare afterwards. */
 struct bert_normalizer *normalizer_bert(const struct normalizer *n);
-/* Does it put something before a text? */
+/* Returns whether a Prepend step puts text before each text. */
 bool normalizer_prepends(const struct normalizer *n);
 void normalizer_release(struct normalizer *n);
 
-/* What may change with a run: out->text is the result.  Start as { 0 } with out.track set if need be. */
+/* Buffers of a run; out holds the result. Start as { 0 }, with out.track set if origins are needed. */
 struct normalizer_work {
     struct normal_text out, last;
 };

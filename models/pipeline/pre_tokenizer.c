@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What each step does. */
+/* The steps. Each passes its pieces on to the step after it. */
 
 static bool pre_tokenizer_white(uint32_t cp)
 {
@@ -24,7 +24,7 @@ static bool pre_tokenizer_numeric(uint32_t cp)
     return char_word_class(cp) & CHAR_NUMERIC;
 }
 
-static void hand_on(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start, int64_t stop)
+static void pass_on(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start, int64_t stop)
 {
     if (k + 1 == r->p->count)
         r->emit(r->to, text, start, stop);
@@ -32,7 +32,7 @@ static void hand_on(struct pre_tokenizer_run *r, int k, const struct normal_text
         r->p->steps[k + 1].run(r, k + 1, text, start, stop);
 }
 
-/* What a step needs is made when it first runs: most texts are short. */
+/* Buffers are allocated when a step first needs them, because most texts are short. */
 static struct cut *cut_of(struct pre_tokenizer_run *r, int k)
 {
     if (!r->cuts)
@@ -56,10 +56,10 @@ void pre_tokenize_bert(struct pre_tokenizer_run *r, int k, const struct normal_t
         if (last)
             r->emit(r->to, text, at, end);
         else
-            hand_on(r, k, text, at, end);
+            pass_on(r, k, text, at, end);
 }
 
-/* Runs of word characters and runs of what is neither word nor white. */
+/* Cuts into runs of word characters and runs of other characters; white space is removed. */
 static void pre_tokenize_words(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start,
                                int64_t stop)
 {
@@ -74,14 +74,14 @@ static void pre_tokenize_words(struct pre_tokenizer_run *r, int k, const struct 
         if (kind == last)
             continue;
         if (last != WHITE)
-            hand_on(r, k, text, from, at);
+            pass_on(r, k, text, from, at);
         from = at;
     }
     if (last != WHITE)
-        hand_on(r, k, text, from, stop);
+        pass_on(r, k, text, from, stop);
 }
 
-/* Matches and what lies between, each by itself, unless one of the two is removed. */
+/* Cuts out matches and the text between them. One of the two is dropped if the behaviour is Removed. */
 static void cut_single(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start, int64_t stop)
 {
     const struct pre_tokenizer_step *s = r->p->steps + k;
@@ -92,12 +92,12 @@ static void cut_single(struct pre_tokenizer_run *r, int k, const struct normal_t
     pattern_walk_start(w, &s->pattern, text->text + start, stop - start);
     for (int64_t from, to; pattern_walk_next(w, &from, &to); at = start + to) {
         if (between && start + from > at)
-            hand_on(r, k, text, at, start + from);
+            pass_on(r, k, text, at, start + from);
         if (matches && to > from)
-            hand_on(r, k, text, start + from, start + to);
+            pass_on(r, k, text, start + from, start + to);
     }
     if (between && at < stop)
-        hand_on(r, k, text, at, stop);
+        pass_on(r, k, text, at, stop);
 }
 
 static void pre_tokenize_cut(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start,
@@ -112,10 +112,10 @@ static void pre_tokenize_cut(struct pre_tokenizer_run *r, int k, const struct no
     }
     cut_start(c, &s->pattern, s->behavior, s->invert, text->text + start, stop - start);
     for (int64_t from, to; cut_next(c, &from, &to);)
-        hand_on(r, k, text, start + from, start + to);
+        pass_on(r, k, text, start + from, start + to);
 }
 
-/* Where the first character of a piece came from, for what is put before it. */
+/* Returns the origin of the first character of a piece, for text that is inserted before it. */
 static struct token_span first_origin(const struct normal_text *text, int64_t start)
 {
     return text->track ? text->origin[start] : (struct token_span){ 0 };
@@ -141,20 +141,20 @@ static void put_range(struct normal_text *out, const struct normal_text *text, i
     out->length += n;
 }
 
-/* A blank before what does not begin with one. */
+/* Puts a space before a piece that does not start with one. */
 static void pre_tokenize_blank(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start,
                                int64_t stop)
 {
     struct normal_text *out = text_of(r, k);
 
     if (text->text[start] == ' ') {
-        hand_on(r, k, text, start, stop);
+        pass_on(r, k, text, start, stop);
         return;
     }
     out->length = 0;
     put_bytes(out, " ", 1, first_origin(text, start));
     put_range(out, text, start, stop);
-    hand_on(r, k, out, 0, out->length);
+    pass_on(r, k, out, 0, out->length);
 }
 
 static bool wants_prefix(const struct pre_tokenizer_step *s, const struct normal_text *text, int64_t start,
@@ -185,7 +185,7 @@ static void pre_tokenize_metaspace(struct pre_tokenizer_run *r, int k, const str
             put_bytes(out, s->blank, n, first_origin(text, to));
         start = to + (blank != NULL);
     }
-    hand_on(r, k, out, 0, out->length);
+    pass_on(r, k, out, 0, out->length);
 }
 
 static void pre_tokenize_bytes(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start,
@@ -193,7 +193,7 @@ static void pre_tokenize_bytes(struct pre_tokenizer_run *r, int k, const struct 
 {
     struct normal_text *out = text_of(r, k);
     char written[2];
-    int64_t whole = 0; /* where the character of the byte came from */
+    int64_t whole = 0; /* start of the current character in the raw text */
 
     out->length = 0;
     for (int64_t at = start; at < stop; at++) {
@@ -202,7 +202,7 @@ static void pre_tokenize_bytes(struct pre_tokenizer_run *r, int k, const struct 
         whole = utf8_continues(text->text[at]) ? whole : from.start;
         put_bytes(out, written, n, (struct token_span){ whole, from.end });
     }
-    hand_on(r, k, out, 0, out->length);
+    pass_on(r, k, out, 0, out->length);
 }
 
 void pre_tokenizer_start(struct pre_tokenizer_run *r, const struct pre_tokenizer *p, bool track,
@@ -214,7 +214,7 @@ void pre_tokenizer_start(struct pre_tokenizer_run *r, const struct pre_tokenizer
 void pre_tokenizer_cut(struct pre_tokenizer_run *r, const struct normal_text *text, int64_t start, int64_t stop)
 {
     if (stop > start)
-        hand_on(r, -1, text, start, stop);
+        pass_on(r, -1, text, start, stop);
 }
 
 void pre_tokenizer_end(struct pre_tokenizer_run *r)
@@ -227,10 +227,11 @@ void pre_tokenizer_end(struct pre_tokenizer_run *r)
     free(r->texts);
 }
 
-enum { MAX_GROWTH = 16 }; /* times that the steps may make a text as long: a Metaspace and two ByteLevels */
+/* Maximum factor by which the steps may lengthen a text: enough for a Metaspace and two ByteLevels. */
+enum { MAX_GROWTH = 16 };
 
 static const char known[] = "BertPreTokenizer, ByteLevel, Digits, Metaspace, Punctuation, Split, Whitespace, "
-                            "WhitespaceSplit and CharDelimiterSplit";
+                            "WhitespaceSplit or CharDelimiterSplit";
 
 static struct pre_tokenizer_step *add_step(struct pre_tokenizer *p, pre_tokenizer_fn *run)
 {
@@ -317,7 +318,7 @@ static int read_delimiter(struct pre_tokenizer *p, const struct component *c, st
     return text ? 0 : -1;
 }
 
-/* Three steps: a blank before, ByteLevel's own pattern, and the bytes in their alphabet. */
+/* ByteLevel becomes up to three steps: a leading space, the split by its regular expression, and the byte alphabet. */
 static int read_byte_level(struct pre_tokenizer *p, const struct component *c, struct error *err)
 {
     static const char *const fields[] = { "add_prefix_space", "trim_offsets", "use_regex", NULL };
@@ -399,7 +400,7 @@ static int read_step(void *into, const struct component *c, struct error *err)
     struct pre_tokenizer *p = into;
 
     if (p->count > COMPONENT_MAX_STEPS)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: more than %d steps", c->where, COMPONENT_MAX_STEPS);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected at most %d steps", c->where, COMPONENT_MAX_STEPS);
     for (int i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(kinds[i].type, c->type) == 0)
             return kinds[i].read(p, c, err);
@@ -417,7 +418,7 @@ int pre_tokenizer_read(struct pre_tokenizer *p, const json_t *root, const char *
         growth *= p->steps[i].run == pre_tokenize_metaspace ? 4 : p->steps[i].run == pre_tokenize_bytes ? 2 : 1;
     if (growth > MAX_GROWTH)
         return error_set(err, EXIT_CODE_CHECKPOINT,
-                         "%s: pre_tokenizer: may make a text more than %d times as long, which is not supported", where,
+                         "%s: pre_tokenizer: expected steps that lengthen a text by a factor of at most %d", where,
                          MAX_GROWTH);
     return 0;
 }

@@ -1,8 +1,10 @@
 /*
- * pre_tokenizer.h - the second part of a tokenizer: steps that cut a normalised text into the pieces a model sees.
+ * pre_tokenizer.h - the pre-tokenizer of tokenizer.json: splits a normalised text into the pieces that the model
+ * encodes.
  *
- * A piece goes through all of the steps before the next one begins, so nothing is kept but the place in each step.
- * Steps that change a piece (Metaspace, ByteLevel) write it into a text of their own.
+ * A piece passes through all steps before the next piece starts, so a step only stores its position. Steps that change
+ * a piece (Metaspace, ByteLevel) write it to a buffer of their own. Threads may share a pre-tokenizer; each needs a run
+ * of its own.
  */
 #ifndef MODELS_PIPELINE_PRE_TOKENIZER_H
 #define MODELS_PIPELINE_PRE_TOKENIZER_H
@@ -13,16 +15,16 @@
 #include "models/unicode/normal_text.h"
 
 struct pre_tokenizer_run;
-/* Hands the pieces of bytes [start, stop) of text, never none, to the step behind step k. */
+/* Splits bytes [start, stop) of text, at least one, and passes the pieces on to the step after step k. */
 typedef void pre_tokenizer_fn(struct pre_tokenizer_run *r, int k, const struct normal_text *text, int64_t start,
                               int64_t stop);
 
 struct pre_tokenizer_step {
     pre_tokenizer_fn *run;
-    struct text_pattern pattern; /* of a cut */
+    struct text_pattern pattern; /* separator of a split */
     enum cut_behavior behavior;
     bool invert;
-    char blank[8]; /* what Metaspace writes for a blank */
+    char blank[8]; /* the character that Metaspace writes for a space */
     enum { PREPEND_ALWAYS, PREPEND_FIRST, PREPEND_NEVER } prepend;
 };
 
@@ -30,36 +32,37 @@ struct pre_tokenizer {
     struct pre_tokenizer_step *steps;
     int count, cap;
     struct byte_alphabet alphabet;
-    bool bytes;        /* the pieces are bytes, and the model is to write them in the alphabet */
-    bool adds_blank;   /* may put a blank before a text */
-    bool only_bytes;   /* has a ByteLevel that puts none */
-    bool needs_origin; /* asks where in the raw text a piece began */
+    bool bytes;        /* the pieces are bytes, and the model converts them to the byte alphabet */
+    bool adds_blank;   /* a step may put a space before the text */
+    bool only_bytes;   /* a ByteLevel step puts no space before the text */
+    bool needs_origin; /* a step needs origins in the raw text */
 };
 
-/* The "pre_tokenizer" of a tokenizer.json.  -1 with EXIT_CODE_CHECKPOINT or EXIT_CODE_DATA. */
+/* Reads "pre_tokenizer" of a tokenizer.json. Returns -1 with EXIT_CODE_CHECKPOINT or EXIT_CODE_DATA. */
 int pre_tokenizer_read(struct pre_tokenizer *p, const json_t *root, const char *where, struct error *err);
-/* Leaves the last step, when it writes bytes in the alphabet, to the model; p->bytes is true then. */
+/* If the last step writes the byte alphabet, removes it and sets p->bytes: the model then does that conversion itself.
+ */
 void pre_tokenizer_leave_bytes(struct pre_tokenizer *p);
 void pre_tokenizer_release(struct pre_tokenizer *p);
 
-/* A piece: bytes [start, stop) of text, at least one, whose origins count from the raw text. */
+/* Receives a piece: bytes [start, stop) of text, at least one. Origins count from the raw text. */
 typedef void pre_tokenizer_emit_fn(void *to, const struct normal_text *text, int64_t start, int64_t stop);
 
-/* What may change with a run.  Threads may cut with one pre-tokenizer at once, each with a run of its own. */
+/* State of one run, which belongs to one thread. */
 struct pre_tokenizer_run {
     const struct pre_tokenizer *p;
     bool track;
     pre_tokenizer_emit_fn *emit;
     void *to;
     struct cut *cuts;          /* [steps] */
-    struct normal_text *texts; /* [steps] what the steps wrote that change a piece */
+    struct normal_text *texts; /* [steps] buffers of the steps that change a piece */
 };
 void pre_tokenizer_start(struct pre_tokenizer_run *r, const struct pre_tokenizer *p, bool track,
                          pre_tokenizer_emit_fn *emit, void *to);
 void pre_tokenizer_cut(struct pre_tokenizer_run *r, const struct normal_text *text, int64_t start, int64_t stop);
 void pre_tokenizer_end(struct pre_tokenizer_run *r);
 
-/* BertPreTokenizer's step. */
+/* BertPreTokenizer's step, for comparison with pre_tokenizer_step.run. */
 pre_tokenizer_fn pre_tokenize_bert;
 
 #endif

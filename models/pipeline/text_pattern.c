@@ -12,19 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A regular expression as Oniguruma reads it, spelled so that PCRE2 reads the same.
+/* Translation of regular expressions from Oniguruma's syntax to PCRE2's.
  *
- * Classes are written out: the two disagree about \s, \w, \b and \h, \p{...} asks PCRE2's older Unicode (14 in Debian
- * 12, 16 in the Oniguruma of tokenizers 0.23), and only Oniguruma has sets within sets.  What has no such spelling is
- * refused, never guessed. */
+ * Character classes are expanded, for three reasons. The two libraries disagree about \s, \w, \b and \h. \p{...}
+ * follows the library's Unicode version: 14 in PCRE2 of Debian 12, 16 in the Oniguruma of tokenizers 0.23. Only
+ * Oniguruma has nested sets. Syntax without an equivalent is refused. */
 
-struct speller {
-    const char *at; /* what is still to be spelled */
+struct translator {
+    const char *at; /* rest of the pattern */
     FILE *out;
     struct error *err;
 };
 
-/* Classes of characters, and sets of them in brackets. */
+/* Character classes and bracketed sets. */
 
 enum { MAX_DEPTH = 8, MAX_COMPLEMENTS = 8 };
 
@@ -33,8 +33,8 @@ enum { MAX_DEPTH = 8, MAX_COMPLEMENTS = 8 };
     "\\x{0}-\\x{8}\\x{E}-\\x{1F}!-\\x{84}\\x{86}-\\x{9F}\\x{A1}-\\x{167F}\\x{1681}-\\x{1FFF}\\x{200B}-\\x{2027}"       \
     "\\x{202A}-\\x{202E}\\x{2030}-\\x{205E}\\x{2060}-\\x{2FFF}\\x{3001}-\\x{10FFFF}"
 
-/* Circled and squared letters are words to Oniguruma; so are, but not within brackets, the superscripts and fractions
- * of Latin-1. */
+/* Oniguruma's \w includes circled and squared letters. Outside brackets it includes the superscripts and fractions of
+ * Latin-1 too. */
 #define CIRCLED "\\x{24B6}-\\x{24E9}\\x{1F130}-\\x{1F149}\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}"
 #define SUPERSCRIPTS "\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}"
 
@@ -71,7 +71,7 @@ static void put_word(FILE *out, bool brackets)
     fputs(brackets ? CIRCLED : CIRCLED SUPERSCRIPTS, out);
 }
 
-/* Scripts that did not grow after Unicode 14, but for Han. */
+/* Scripts that did not change after Unicode 14, except for Han and Cyrillic, whose additions are listed. */
 static bool put_script(FILE *out, const char *name)
 {
     static const char *const scripts[] = { "Hiragana", "Katakana", "Hangul",     "Cyrillic", "Greek", "Hebrew",
@@ -104,8 +104,8 @@ static bool put_property(FILE *out, const char *name)
     return true;
 }
 
-/* \p{name}, \P{name} or \p{^name} */
-static int put_braces(struct speller *s, FILE *out, bool *negated)
+/* Translates \p{name}, \P{name} or \p{^name}. */
+static int put_braces(struct translator *s, FILE *out, bool *negated)
 {
     char name[32];
     const char *from = s->at + 3, *end = s->at[2] == '{' ? strchr(from, '}') : NULL;
@@ -117,16 +117,16 @@ static int put_braces(struct speller *s, FILE *out, bool *negated)
     }
     snprintf(name, sizeof name, "%.*s", end && end - from < 30 ? (int)(end - from) : 0, from);
     if (!end || !put_property(out, name))
-        return error_set(s->err, EXIT_CODE_CHECKPOINT, "class %.*s is not known",
+        return error_set(s->err, EXIT_CODE_CHECKPOINT, "unsupported class %.*s",
                          end ? (int)(end + 1 - s->at < 60 ? end + 1 - s->at : 60) : 2, s->at);
     s->at = end + 1;
     return 1;
 }
 
-/* Writes the items of the class that s->at, a backslash, begins, which stood in brackets or not, and *negated when what
- * was written is its complement.  1 and s->at moved behind it; 0 when it is no class; -1 when it is one that is not
- * known. */
-static int regex_spell_class(struct speller *s, FILE *out, bool brackets, bool *negated)
+/* Translates the class escape at s->at, inside or outside brackets. *negated tells whether the items written are those
+ * of the complement. Returns 1 and advances s->at, 0 if the escape is not a class, or -1 if the class is unsupported.
+ */
+static int translate_class(struct translator *s, FILE *out, bool brackets, bool *negated)
 {
     char c = s->at[1];
 
@@ -149,28 +149,28 @@ static int regex_spell_class(struct speller *s, FILE *out, bool brackets, bool *
     return 1;
 }
 
-/* What a set has: items between brackets, and complements of such. */
+/* A bracketed set: its items, and complements of classes, which PCRE2 cannot hold in one set. */
 struct set {
     char *items;
     size_t size;
-    FILE *out; /* writes items */
+    FILE *out; /* stream that writes to items */
     char *complements[MAX_COMPLEMENTS];
     int n_complements;
     bool negated;
 };
 
-static int add_complement(struct speller *s, struct set *set, char *items)
+static int add_complement(struct translator *s, struct set *set, char *items)
 {
     if (set->n_complements < MAX_COMPLEMENTS) {
         set->complements[set->n_complements++] = items;
         return 0;
     }
     free(items);
-    return error_set(s->err, EXIT_CODE_CHECKPOINT, "more than %d complements in one set", MAX_COMPLEMENTS);
+    return error_set(s->err, EXIT_CODE_CHECKPOINT, "expected at most %d complements in a set", MAX_COMPLEMENTS);
 }
 
-/* An escape within brackets. */
-static int read_escape(struct speller *s, struct set *set)
+/* Reads an escape inside brackets. */
+static int read_escape(struct translator *s, struct set *set)
 {
     char *text = NULL;
     size_t size;
@@ -178,7 +178,7 @@ static int read_escape(struct speller *s, struct set *set)
     FILE *out = open_memstream(&text, &size);
 
     CHECK(out, "out of memory");
-    int rc = regex_spell_class(s, out, true, &negated);
+    int rc = translate_class(s, out, true, &negated);
     CHECK(fclose(out) == 0, "out of memory");
     if (rc > 0 && negated)
         return add_complement(s, set, text);
@@ -187,13 +187,13 @@ static int read_escape(struct speller *s, struct set *set)
     if (rc != 0)
         return rc < 0 ? -1 : 0;
     if (isalnum((unsigned char)s->at[1]) && !strchr("tnrfaexb0", s->at[1]))
-        return error_set(s->err, EXIT_CODE_CHECKPOINT, "\\%c within brackets is not known", s->at[1]);
+        return error_set(s->err, EXIT_CODE_CHECKPOINT, "unsupported escape \\%c in a set", s->at[1]);
     for (int i = 0; i < 2 && *s->at; i++)
         putc(*s->at++, set->out);
     return 0;
 }
 
-static int read_set(struct speller *s, struct set *set, int depth);
+static int read_set(struct translator *s, struct set *set, int depth);
 
 static void set_release(struct set *set)
 {
@@ -204,14 +204,14 @@ static void set_release(struct set *set)
         free(set->complements[i]);
 }
 
-/* A set within a set adds to it. */
-static int read_inner(struct speller *s, struct set *set, int depth)
+/* Adds a nested set to the outer one. */
+static int read_inner(struct translator *s, struct set *set, int depth)
 {
     struct set inner = { 0 };
     int rc = read_set(s, &inner, depth + 1);
 
     if (rc == 0 && inner.negated && inner.n_complements > 0)
-        rc = error_set(s->err, EXIT_CODE_CHECKPOINT, "a complement within a negated set within a set is not known");
+        rc = error_set(s->err, EXIT_CODE_CHECKPOINT, "unsupported complement in a negated set in a set");
     if (rc == 0 && inner.negated)
         rc = add_complement(s, set, xstrdup(inner.items));
     else if (rc == 0)
@@ -222,33 +222,33 @@ static int read_inner(struct speller *s, struct set *set, int depth)
     return rc;
 }
 
-static int read_item(struct speller *s, struct set *set, int depth)
+static int read_item(struct translator *s, struct set *set, int depth)
 {
     if (!*s->at)
         return error_set(s->err, EXIT_CODE_CHECKPOINT, "missing ]");
     if (*s->at == '\\')
         return read_escape(s, set);
     if (s->at[0] == '&' && s->at[1] == '&')
-        return error_set(s->err, EXIT_CODE_CHECKPOINT, "&& within brackets is not known");
+        return error_set(s->err, EXIT_CODE_CHECKPOINT, "unsupported operator && in a set");
     if (s->at[0] == '[' && s->at[1] == ':')
-        return error_set(s->err, EXIT_CODE_CHECKPOINT, "%.10s within brackets is not known", s->at);
+        return error_set(s->err, EXIT_CODE_CHECKPOINT, "unsupported syntax %.10s in a set", s->at);
     if (*s->at == '[')
         return read_inner(s, set, depth);
     putc(*s->at++, set->out);
     return 0;
 }
 
-static int read_set(struct speller *s, struct set *set, int depth)
+static int read_set(struct translator *s, struct set *set, int depth)
 {
     int rc = 0;
 
     if (depth == MAX_DEPTH)
-        return error_set(s->err, EXIT_CODE_CHECKPOINT, "sets within sets deeper than %d", MAX_DEPTH);
+        return error_set(s->err, EXIT_CODE_CHECKPOINT, "expected sets nested at most %d deep", MAX_DEPTH);
     set->out = open_memstream(&set->items, &set->size);
     CHECK(set->out, "out of memory");
     set->negated = *++s->at == '^';
     s->at += set->negated;
-    if (*s->at == ']') { /* which is plain where it comes first */
+    if (*s->at == ']') { /* "]" is a plain character at the start of a set */
         fputs("\\]", set->out);
         s->at++;
     }
@@ -260,8 +260,8 @@ static int read_set(struct speller *s, struct set *set, int depth)
     return rc;
 }
 
-/* Complements become alternatives, or what must not come. */
-static void put_set(struct speller *s, const struct set *set)
+/* Writes complements as alternatives, or as lookaheads in a negated set. */
+static void put_set(struct translator *s, const struct set *set)
 {
     if (set->n_complements == 0) {
         fprintf(s->out, "[%s%s]", set->negated ? "^" : "", set->items);
@@ -280,8 +280,8 @@ static void put_set(struct speller *s, const struct set *set)
     putc(')', s->out);
 }
 
-/* Writes the set in brackets that s->at begins. */
-static int regex_spell_set(struct speller *s)
+/* Translates the bracketed set at s->at. */
+static int translate_set(struct translator *s)
 {
     struct set set = { 0 };
     int rc = read_set(s, &set, 0);
@@ -292,29 +292,29 @@ static int regex_spell_set(struct speller *s)
     return rc;
 }
 
-static int refuse(struct speller *s, size_t n)
+static int refuse(struct translator *s, size_t n)
 {
-    return error_set(s->err, EXIT_CODE_CHECKPOINT, "\"%.*s\" is not known", (int)n, s->at);
+    return error_set(s->err, EXIT_CODE_CHECKPOINT, "unsupported syntax \"%.*s\"", (int)n, s->at);
 }
 
-static void copy(struct speller *s, size_t n)
+static void copy(struct translator *s, size_t n)
 {
     for (; n > 0 && *s->at; n--)
         putc(*s->at++, s->out);
 }
 
-/* \b and \B, by what a word is to Oniguruma */
-static void put_boundary(struct speller *s)
+/* Translates \b and \B with Oniguruma's word characters. */
+static void put_boundary(struct translator *s)
 {
     static const char *const forms[2] = { "(?:(?<=W)(?!W)|(?<!W)(?=W))", "(?:(?<=W)(?=W)|(?<!W)(?!W))" };
     char *word = NULL;
     size_t size;
     bool negated;
     FILE *out = open_memstream(&word, &size);
-    struct speller inner = { .at = "\\w" };
+    struct translator inner = { .at = "\\w" };
 
     CHECK(out, "out of memory");
-    regex_spell_class(&inner, out, false, &negated);
+    translate_class(&inner, out, false, &negated);
     CHECK(fclose(out) == 0, "out of memory");
     for (const char *p = forms[s->at[1] == 'B']; *p; p++) {
         if (*p == 'W')
@@ -326,8 +326,8 @@ static void put_boundary(struct speller *s)
     s->at += 2;
 }
 
-/* Another escape than a class. */
-static int put_other_escape(struct speller *s)
+/* Translates an escape that is not a class. */
+static int put_other_escape(struct translator *s)
 {
     char c = s->at[1];
 
@@ -343,7 +343,7 @@ static int put_other_escape(struct speller *s)
     return 0;
 }
 
-static int put_escape(struct speller *s)
+static int put_escape(struct translator *s)
 {
     char *items = NULL;
     size_t size;
@@ -351,7 +351,7 @@ static int put_escape(struct speller *s)
     FILE *out = open_memstream(&items, &size);
 
     CHECK(out, "out of memory");
-    int rc = regex_spell_class(s, out, false, &negated);
+    int rc = translate_class(s, out, false, &negated);
     CHECK(fclose(out) == 0, "out of memory");
     if (rc > 0)
         fprintf(s->out, "[%s%s]", negated ? "^" : "", items);
@@ -359,9 +359,9 @@ static int put_escape(struct speller *s)
     return rc != 0 ? (rc < 0 ? -1 : 0) : put_other_escape(s);
 }
 
-/* "(?": kinds of groups that both know; m is what s is to PCRE2, and options alone reach to the end of what they stand
- * in only at its start. */
-static int put_group(struct speller *s, bool first)
+/* Translates a group that starts with "(?". Oniguruma's option m is PCRE2's s. Options without a group are supported
+ * only at the start of their enclosing group, where their scope is the same in both. */
+static int put_group(struct translator *s, bool first)
 {
     static const char *const same[] = { "(?:", "(?=", "(?!", "(?>", "(?<=", "(?<!" };
     const char *p = s->at + 2;
@@ -380,8 +380,9 @@ static int put_group(struct speller *s, bool first)
     return 0;
 }
 
-/* {n,m}: a + behind it asks for more of the same, a ? behind {n} for none. */
-static int put_interval(struct speller *s)
+/* Translates {n,m}. In Oniguruma, {n}+ repeats the interval and {n}? makes it optional; neither is a possessive or lazy
+ * quantifier. */
+static int put_interval(struct translator *s)
 {
     char *end;
     long low = strtol(s->at + 1, &end, 10), high = low;
@@ -406,7 +407,7 @@ static int put_interval(struct speller *s)
     return 0;
 }
 
-static int put_part(struct speller *s, bool *first)
+static int put_part(struct translator *s, bool *first)
 {
     bool was_first = *first;
 
@@ -415,7 +416,7 @@ static int put_part(struct speller *s, bool *first)
     case '\\':
         return put_escape(s);
     case '[':
-        return regex_spell_set(s);
+        return translate_set(s);
     case '{':
         if (s->at[1] == ',')
             return refuse(s, 2);
@@ -437,13 +438,13 @@ static int put_part(struct speller *s, bool *first)
     return 0;
 }
 
-/* The pattern as PCRE2 has to be told, with PCRE2_UTF, PCRE2_UCP and PCRE2_MULTILINE; the caller frees.  NULL with
+/* Returns the pattern for PCRE2 with PCRE2_UTF, PCRE2_UCP and PCRE2_MULTILINE; the caller frees it. NULL with
  * EXIT_CODE_CHECKPOINT. */
-static char *regex_spell(const char *pattern, struct error *err)
+static char *translate_pattern(const char *pattern, struct error *err)
 {
     char *text = NULL;
     size_t size;
-    struct speller s = { .at = pattern, .out = open_memstream(&text, &size), .err = err };
+    struct translator s = { .at = pattern, .out = open_memstream(&text, &size), .err = err };
     bool first = true;
     int rc = 0;
 
@@ -457,7 +458,7 @@ static char *regex_spell(const char *pattern, struct error *err)
     return NULL;
 }
 
-enum { MAX_HEAP_KIB = 64 << 10 }; /* of the interpreter, whose own limit is 20 GB */
+enum { MAX_HEAP_KIB = 64 << 10 }; /* of PCRE2's interpreter, whose default limit is 20 GB */
 
 #define PUBLISHED(digits)                                                                                              \
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits                                               \
@@ -470,13 +471,13 @@ const char regex_gpt2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\
 
 struct regex {
     pcre2_code *code;
-    uint32_t empty; /* may match nothing */
+    uint32_t empty; /* the pattern may match the empty string */
     pcre2_match_context *limits;
 };
 
 static int compile(struct regex *r, const char *pattern, struct error *err)
 {
-    char *text = regex_spell(pattern, err);
+    char *text = translate_pattern(pattern, err);
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     unsigned char why[128];
     PCRE2_SIZE at;
@@ -499,7 +500,7 @@ static int compile(struct regex *r, const char *pattern, struct error *err)
     r->limits = pcre2_match_context_create(NULL);
     CHECK(r->limits, "out of memory");
     pcre2_set_heap_limit(r->limits, MAX_HEAP_KIB);
-    pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE); /* where it cannot, pcre2_match interprets */
+    pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE); /* without JIT, pcre2_match interprets */
     return 0;
 }
 
@@ -534,17 +535,18 @@ void regex_search_start(struct regex_search *s, const char *text, int64_t length
     CHECK(s->found, "out of memory");
 }
 
-/* The first match at or behind s->at. */
+/* Finds the first match at or after s->at. */
 static bool find_match(struct regex_search *s, const struct regex *r, int64_t *start, int64_t *stop)
 {
     const PCRE2_SIZE *place = pcre2_get_ovector_pointer(s->found);
     int rc = pcre2_match(r->code, (PCRE2_SPTR)s->text, (PCRE2_SIZE)s->end, (PCRE2_SIZE)s->at, PCRE2_NO_UTF_CHECK,
                          s->found, r->limits);
 
-    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter has its own, larger room */
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter may use more memory than the JIT stack */
         rc = pcre2_match(r->code, (PCRE2_SPTR)s->text, (PCRE2_SIZE)s->end, (PCRE2_SIZE)s->at,
                          PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, s->found, r->limits);
-    if (rc < 0 || place[0] < (PCRE2_SIZE)s->at || place[1] < place[0]) /* a zero: more groups than were asked for */
+    if (rc < 0 || place[0] < (PCRE2_SIZE)s->at ||
+        place[1] < place[0]) /* rc is 0 if the pattern has more groups than match data holds */
         return false;
     *start = (int64_t)place[0];
     *stop = (int64_t)place[1];
@@ -629,8 +631,8 @@ void pattern_walk_start(struct pattern_walk *w, const struct text_pattern *p, co
     w->search.end = length;
 }
 
-/* The next character of its kind. */
-static bool next_char(struct regex_search *s, char_test *is, int64_t *start, int64_t *stop)
+/* Finds the next character for which `is` holds. */
+static bool next_matching_char(struct regex_search *s, char_test *is, int64_t *start, int64_t *stop)
 {
     uint32_t cp;
     bool valid;
@@ -652,7 +654,7 @@ bool pattern_walk_plain(struct pattern_walk *w, int64_t *start, int64_t *stop)
     struct regex_search *s = &w->search;
 
     if (!p->text)
-        return next_char(s, p->is, start, stop);
+        return next_matching_char(s, p->is, start, stop);
     const char *found = memmem(s->text + s->at, (size_t)(s->end - s->at), p->text, (size_t)p->length);
     if (!found)
         return false;
@@ -691,7 +693,7 @@ void cut_start(struct cut *c, const struct text_pattern *p, enum cut_behavior be
     c->has_found = c->has_held = c->last_match = false;
 }
 
-/* The next match, or what lies before it. */
+/* Returns the next segment: a match, or the text before it. */
 static bool next_segment(struct cut *c, struct segment *s)
 {
     int64_t start, stop;
@@ -716,7 +718,7 @@ static bool next_segment(struct cut *c, struct segment *s)
     return true;
 }
 
-/* Does a segment join the one that is held? */
+/* Returns whether a segment is appended to the held one. */
 static bool joins(const struct cut *c, const struct segment *s)
 {
     switch (c->behavior) {

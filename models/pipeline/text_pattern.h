@@ -1,9 +1,8 @@
 /*
- * text_pattern.h - regular expressions, plain texts and kinds of characters: where they are found in a text, and how
- * it is cut there.
+ * text_pattern.h - finds a pattern in a text and splits the text there.
  *
- * Tokenizers match with Oniguruma; here PCRE2 does, which is faster and compiles to machine code.  The pattern is
- * spelled anew for it.
+ * Hugging Face's tokenizers match with Oniguruma. Here PCRE2 matches, which compiles patterns to machine code; patterns
+ * are translated first. A pattern that cannot be translated exactly is refused. Texts are valid UTF-8.
  */
 #ifndef MODELS_PIPELINE_TEXT_PATTERN_H
 #define MODELS_PIPELINE_TEXT_PATTERN_H
@@ -14,62 +13,62 @@
 
 enum { REGEX_MAX_PATTERN = 4096 };
 
-/* The published patterns.  The first two differ in how many digits make a piece, three or one; the third is what
- * ByteLevel has of its own. */
+/* Published patterns. Those of Llama 3 and Qwen 2 differ in the digits per piece, at most three and one. regex_gpt2 is
+ * ByteLevel's own. */
 extern const char regex_llama3[], regex_qwen2[], regex_gpt2[];
-/* Ours: a word is a piece of its own without the blank or sign before it, and so is its last s: "names" and "t1.name"
- * have the same name.  Digits are alone, signs have the blank before them: as in the others, a piece ends before a
- * blank. */
+/* ambit's pattern for small models, which must learn to copy names. A word is a piece without the space or sign before
+ * it, and its final s is another piece: "names" and "t1.name" share the piece "name". Each digit is a piece; signs keep
+ * the space before them. */
 extern const char regex_words[];
 
 struct regex;
 
-/* Compiles a pattern in tokenizers' spelling.  NULL with EXIT_CODE_CHECKPOINT: too long, or not a pattern that both
- * read alike. */
+/* Compiles a pattern in the syntax of Hugging Face's tokenizers. NULL with EXIT_CODE_CHECKPOINT if the pattern is too
+ * long, invalid or not translatable. Close it with regex_close. */
 struct regex *regex_open(const char *pattern, struct error *err);
 void regex_close(struct regex *r);
 
-/* A search through one text of valid UTF-8, which is all that the pattern sees.  Start it as { 0 }; threads may search
- * with one regex at once, each with a search of its own. */
+/* A search through one text, which the pattern sees as the whole subject. Start as { 0 }. Threads may share a regex;
+ * each needs a search of its own. */
 struct regex_search {
     const char *text;
     int64_t at, end;
-    int64_t last; /* where the newest match ended, -1 before the first */
+    int64_t last; /* end of the last match, -1 before the first */
     void *found;
 };
 void regex_search_start(struct regex_search *s, const char *text, int64_t length);
-/* The next match, bytes [*start, *stop), which may be empty but not right behind another; false when there is none.
- * What a search gives up on, after ten million steps back (hostile patterns, or that many blanks in one run), holds
- * none. */
+/* Finds the next match, bytes [*start, *stop). It may be empty, but not directly after another match. Returns false if
+ * there is none, or if the search exceeds ten million backtracking steps. */
 bool regex_search_next(struct regex_search *s, const struct regex *r, int64_t *start, int64_t *stop);
 void regex_search_end(struct regex_search *s);
 
-/* A pattern is a regular expression, a plain text or a kind of characters.  Segments are its matches and what lies
- * between; a cut makes pieces of them in one of the five ways of tokenizers. */
-
+/* A pattern is a regular expression, a plain text or a class of characters. Segments are the matches and the texts
+ * between them. A cut joins segments to pieces by one of the five behaviours of Hugging Face's tokenizers. */
 typedef bool char_test(uint32_t cp);
 
 struct text_pattern {
-    struct regex *regex; /* or else */
-    char *text;          /* of length > 0, or else */
+    struct regex *regex; /* set, or else */
+    char *text;          /* a plain text of length > 0, or else */
     int64_t length;
-    char_test *is; /* single characters */
+    char_test *is; /* a class of single characters */
 };
 
-/* {"Regex": ...} or {"String": ...}.  EXIT_CODE_CHECKPOINT or EXIT_CODE_DATA on failure. */
+/* Reads {"Regex": ...} or {"String": ...} in "pattern" of o. Returns -1 with EXIT_CODE_CHECKPOINT or EXIT_CODE_DATA. */
 int text_pattern_read(struct text_pattern *p, const json_t *o, const char *where, struct error *err);
-/* A plain text, which may be empty: found between any two characters. */
+/* Sets a plain text. An empty one matches between any two characters. */
 void text_pattern_set(struct text_pattern *p, const char *text);
 void text_pattern_release(struct text_pattern *p);
 
-/* A walk from match to match through a text of valid UTF-8, which is all that the pattern sees. */
+/* An iteration over the matches in a text. */
 struct pattern_walk {
     const struct text_pattern *pattern;
-    struct regex_search search; /* text, at and end for every kind of pattern */
+    struct regex_search search; /* text, at and end are used for every kind of pattern */
 };
-/* A walk may be started again and again, and ended once; start with { 0 }. */
+/* A walk may be restarted any number of times, and must be ended once. Start as { 0 }. */
 void pattern_walk_start(struct pattern_walk *w, const struct text_pattern *p, const char *text, int64_t length);
-bool pattern_walk_plain(struct pattern_walk *w, int64_t *start, int64_t *stop); /* without a regular expression */
+/* pattern_walk_next for patterns other than regular expressions. */
+bool pattern_walk_plain(struct pattern_walk *w, int64_t *start, int64_t *stop);
+/* Finds the next match, bytes [*start, *stop). Returns false if there is none. */
 static inline bool pattern_walk_next(struct pattern_walk *w, int64_t *start, int64_t *stop)
 {
     const struct regex *r = w->pattern->regex;
@@ -79,7 +78,7 @@ void pattern_walk_end(struct pattern_walk *w);
 
 enum cut_behavior { CUT_REMOVED, CUT_ISOLATED, CUT_MERGED_WITH_PREVIOUS, CUT_MERGED_WITH_NEXT, CUT_CONTIGUOUS };
 
-/* "Removed" ..., tokenizers' names */
+/* Reads "Removed", "Isolated", "MergedWithPrevious", "MergedWithNext" or "Contiguous". */
 int cut_behavior_read(enum cut_behavior *out, const char *name, const char *where, struct error *err);
 
 struct segment {
@@ -90,15 +89,15 @@ struct segment {
 struct cut {
     struct pattern_walk walk;
     enum cut_behavior behavior;
-    bool invert; /* what lies between is the match */
-    int64_t at;  /* segments up to here are known */
+    bool invert; /* swap matches and the text between them */
+    int64_t at;  /* end of the last segment */
     struct segment found, held;
     bool has_found, has_held, last_match;
 };
-/* As with walks. */
+/* A cut is restarted and ended like a walk. */
 void cut_start(struct cut *c, const struct text_pattern *p, enum cut_behavior behavior, bool invert, const char *text,
                int64_t length);
-/* The next piece, never empty. */
+/* Returns the next piece, which is never empty. */
 bool cut_next(struct cut *c, int64_t *start, int64_t *stop);
 void cut_end(struct cut *c);
 

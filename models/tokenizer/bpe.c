@@ -6,17 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece into tokens. */
+/* Merging: a piece into tokens. */
 
 enum {
-    PLACE_BITS = 32,    /* of a heap key; the rank is above them */
-    MAX_PIECE = 1 << 25 /* bytes; of a longer one each part is merged by itself */
+    PLACE_BITS = 32, /* bits of a position in a heap key; the rank is above them */
+    MAX_PIECE =
+        1 << 25 /* maximum bytes that are merged at once; longer pieces are cut, and each part is merged by itself */
 };
 
 struct bpe_symbol {
-    int32_t id;         /* -1: merged into another */
-    int32_t prev, next; /* places, -1 at the ends */
-    int32_t end;        /* the byte behind it; it starts where the one before ends */
+    int32_t id;         /* -1: merged into another symbol */
+    int32_t prev, next; /* positions of the neighbours, -1 at the ends */
+    int32_t end;        /* byte after the symbol; it starts at the end of the symbol before */
 };
 
 static inline uint64_t pair_hash(int32_t left, int32_t right)
@@ -25,7 +26,7 @@ static inline uint64_t pair_hash(int32_t left, int32_t right)
     return h ^ h >> 32;
 }
 
-/* The rank of a pair's merge, -1 when it has none. */
+/* Returns the rank of a pair's merge, or -1. */
 static inline int32_t pair_rank(const struct bpe *b, int32_t left, int32_t right)
 {
     for (uint64_t at = pair_hash(left, right) & b->mask;; at = (at + 1) & b->mask) {
@@ -49,21 +50,21 @@ static void end_unknown(const struct bpe *b, struct bpe_work *w)
     w->has_unknown = false;
 }
 
-/* The tokens of its bytes for a character, n bytes of text, when all of them have one.  A run of unknown characters
- * that waits goes behind them, as in tokenizers. */
+/* Replaces a character, n bytes of text, by the <0xNN> tokens of its bytes, if all of them exist. A pending run of
+ * unknown characters is written after them, as in Hugging Face's tokenizers. */
 static bool fall_back(const struct bpe *b, struct bpe_work *w, const char *text, int64_t n, int64_t start, int64_t end)
 {
     for (int64_t i = 0; i < n; i++)
         if (b->fallback[(unsigned char)text[i]] < 0)
             return false;
     for (int64_t i = 0; i < n; i++) {
-        bool same = end - start == n; /* byte by byte, then */
+        bool same = end - start == n; /* same length: map byte to byte */
         add_symbol(w, b->fallback[(unsigned char)text[i]], same ? start + i + 1 : end);
     }
     return true;
 }
 
-/* A character without a token, n bytes of text. */
+/* Adds a character without a token, n bytes of text. */
 static void add_unknown(const struct bpe *b, struct bpe_work *w, const char *text, int64_t n, int64_t start,
                         int64_t end)
 {
@@ -92,7 +93,8 @@ static void reserve_symbols(struct bpe_work *w, int32_t n)
     w->symbols = xrealloc(w->symbols, (size_t)w->cap_symbols * sizeof *w->symbols);
 }
 
-/* A merge takes one from the heap, brings two in at most and leaves one symbol less. */
+/* A merge removes one heap entry, adds at most two and leaves one symbol fewer. Twice the number of symbols is
+ * therefore enough. */
 static void reserve_heap(struct bpe_work *w)
 {
     if (w->cap_heap >= 2 * (int64_t)w->n_symbols)
@@ -101,7 +103,7 @@ static void reserve_heap(struct bpe_work *w)
     w->heap = xrealloc(w->heap, (size_t)w->cap_heap * sizeof *w->heap);
 }
 
-/* Of a vocabulary that has them all. */
+/* Fast path for vocabularies with a token for each byte. */
 static void start_all_bytes(const struct bpe *b, struct bpe_work *w, const char *piece, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
@@ -122,7 +124,7 @@ static void start_bytes(const struct bpe *b, struct bpe_work *w, const char *pie
     }
 }
 
-/* A character with what a model writes before and behind it; the length. */
+/* Writes a character with the model's prefix and suffix to out. Returns the length. */
 static int64_t affix(char out[2 * BPE_MAX_AFFIX + 8], const char *prefix, const char *text, int64_t n,
                      const char *suffix)
 {
@@ -185,8 +187,8 @@ static uint64_t pop(struct bpe_work *w)
     return least;
 }
 
-/* Do two neighbours still make what a merge of this rank makes?  Another pair may have come to make the same, and
- * tokenizers then merges it in the turn of the one that is gone. */
+/* Returns whether two neighbours still form the result of this merge. They may be another pair with the same result;
+ * Hugging Face's tokenizers merges it at the turn of the pair that is gone. */
 static bool still_due(const struct bpe *b, const struct bpe_symbol *left, const struct bpe_symbol *right, int32_t rank)
 {
     const struct bpe_merge *m = b->merges + rank;
@@ -197,7 +199,7 @@ static bool still_due(const struct bpe *b, const struct bpe_symbol *left, const 
     return now >= 0 && b->merges[now].result == m->result;
 }
 
-/* Joins the symbol at place and its next one when they are still due. */
+/* Merges the symbol at place with the next one, if the merge is still due. */
 static void merge(const struct bpe *b, struct bpe_work *w, int32_t place, int32_t rank)
 {
     struct bpe_symbol *left = w->symbols + place, *right = left->next < 0 ? NULL : w->symbols + left->next;
@@ -223,7 +225,7 @@ static void reserve_pieces(struct bpe_work *w, int64_t more)
     w->pieces = xrealloc(w->pieces, (size_t)w->cap_pieces * sizeof *w->pieces);
 }
 
-/* What is left of the symbols, which begin at byte `from` of the piece. */
+/* Appends the remaining symbols to the pieces. They start at byte `from` of the piece. */
 static void put_symbols(struct bpe_work *w, int64_t from)
 {
     struct token_piece *p;
@@ -231,14 +233,14 @@ static void put_symbols(struct bpe_work *w, int64_t from)
     reserve_pieces(w, w->n_symbols);
     p = w->pieces + w->count;
     for (int32_t i = 0, last = 0; i >= 0; i = w->symbols[i].next) {
-        int32_t end = w->symbols[i].end; /* two tokens may stand for one byte, and one come before its turn */
+        int32_t end = w->symbols[i].end; /* two tokens may share a byte, or come out of order */
         *p++ = (struct token_piece){ w->symbols[i].id, from + (last < end ? last : end - 1), from + end };
         last = end;
     }
     w->count = p - w->pieces;
 }
 
-/* Merges a piece that begins at byte `from` of a longer one. */
+/* Merges the part of a piece that starts at byte `from`. */
 static void merge_part(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n,
                        int64_t from)
 {
@@ -265,7 +267,7 @@ static void merge_part(const struct bpe *b, const struct vocab *v, struct bpe_wo
     put_symbols(w, from);
 }
 
-/* bpe_split by merges alone. */
+/* Splits a piece by merges alone, without looking it up as a whole. */
 static void merge_all(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n)
 {
     w->count = 0;
@@ -277,7 +279,8 @@ static void merge_all(const struct bpe *b, const struct vocab *v, struct bpe_wor
     }
 }
 
-/* The token of a piece of bytes as a whole, -1: written in the alphabet and hashed at once. */
+/* Returns the token of a whole piece of bytes, or -1. The piece is written in the byte alphabet and hashed in one pass.
+ */
 static int32_t whole_bytes(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n)
 {
     uint64_t hash = piece_hash_start();
@@ -300,7 +303,7 @@ static int32_t whole_bytes(const struct bpe *b, const struct vocab *v, struct bp
     return piece_table_find(&b->tokens, v, w->text, length, hash);
 }
 
-/* The token whose text a piece is when merging would end in it, else -1. */
+/* Returns the token with the text of the piece if merging would end in it, else -1. */
 static int32_t whole_piece(const struct bpe *b, const struct vocab *v, struct bpe_work *w, const char *piece, int64_t n)
 {
     if (n > b->tokens.longest)
@@ -331,7 +334,7 @@ void bpe_work_release(struct bpe_work *w)
     *w = (struct bpe_work){ 0 };
 }
 
-enum { MAX_PROBES = 512 }; /* at half load even four million honest pairs stay far below */
+enum { MAX_PROBES = 512 }; /* at half load, even four million pairs of a real vocabulary stay far below */
 
 int bpe_tokens(struct bpe *b, const struct vocab *v, int32_t n, struct error *err)
 {
@@ -355,8 +358,9 @@ int bpe_tokens(struct bpe *b, const struct vocab *v, int32_t n, struct error *er
     return 0;
 }
 
-/* The token of a text that a merge names. */
-static int32_t named(const struct bpe *b, const struct vocab *v, const char *text, int64_t length, struct error *err)
+/* Returns the token with this text, or -1 with err set. */
+static int32_t find_named(const struct bpe *b, const struct vocab *v, const char *text, int64_t length,
+                          struct error *err)
 {
     int32_t id = piece_table_find_text(&b->tokens, v, text, length);
     if (id < 0 || length == 0)
@@ -373,21 +377,21 @@ int bpe_add_merge(struct bpe *b, const struct vocab *v, const char *left, int64_
     int64_t n_right = (int64_t)strlen(right), skip = (int64_t)strlen(b->prefix);
 
     if (b->n_merges == BPE_MAX_MERGES)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "more than %d merges", BPE_MAX_MERGES);
-    if ((m.left = named(b, v, left, n_left, err)) < 0 || (m.right = named(b, v, right, n_right, err)) < 0)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "expected at most %d merges", BPE_MAX_MERGES);
+    if ((m.left = find_named(b, v, left, n_left, err)) < 0 || (m.right = find_named(b, v, right, n_right, err)) < 0)
         return -1;
     if (n_right < skip)
         return error_set(err, EXIT_CODE_CHECKPOINT, "\"%.80s\" does not begin with \"%s\"", right, b->prefix);
     memcpy(text, left, (size_t)n_left);
     memcpy(text + n_left, right + skip, (size_t)(n_right - skip));
-    if ((m.result = named(b, v, text, n_left + n_right - skip, err)) < 0)
+    if ((m.result = find_named(b, v, text, n_left + n_right - skip, err)) < 0)
         return -1;
     GROW(b->merges, b->n_merges, b->cap_merges);
     b->merges[b->n_merges++] = m;
     return 0;
 }
 
-/* A pair that is listed twice has the later rank, as in tokenizers. */
+/* If a pair is listed twice, the later rank counts, as in Hugging Face's tokenizers. */
 static int enter(struct bpe *b, int32_t rank, struct error *err)
 {
     const struct bpe_merge *m = b->merges + rank;
@@ -403,7 +407,7 @@ static int enter(struct bpe *b, int32_t rank, struct error *err)
     return error_set(err, EXIT_CODE_CHECKPOINT, "merge %d collides with %d others", (int)rank, MAX_PROBES);
 }
 
-/* Is the token what merging its own text ends in? */
+/* Returns whether merging the text of a token ends in the token itself. */
 static bool merges_to_itself(const struct bpe *b, const struct vocab *v, struct bpe_work *w, int32_t id)
 {
     char bytes[VOCAB_MAX_TOKEN];

@@ -7,11 +7,11 @@
 #include <string.h>
 
 struct added_match {
-    int64_t start, end, next; /* the search goes on at next, amid the white space that rstrip took */
+    int64_t start, end, next; /* the next search starts at `next`, before the white space that rstrip took in */
     int32_t id;
 };
 
-/* text is copied and must not be empty. */
+/* Copies text, which must not be empty. */
 static void added_set_add(struct added_set *s, const char *text, int64_t length, const struct added_token *token)
 {
     CHECK(length > 0, "added token %d is empty", (int)token->id);
@@ -22,8 +22,8 @@ static void added_set_add(struct added_set *s, const char *text, int64_t length,
     s->starts[(unsigned char)*text] = true;
 }
 
-/* By text, a start before what it starts; of equal texts (two tokens may normalise to one) the special one first, then
- * the lower id. */
+/* Orders patterns by text, prefixes first. Two tokens may have the same normalised text: the special one comes first,
+ * then the lower id. */
 static int compare_patterns(const void *a, const void *b)
 {
     const struct added_pattern *x = a, *y = b;
@@ -35,7 +35,7 @@ static int compare_patterns(const void *a, const void *b)
     return c ? c : (x->token.id > y->token.id) - (x->token.id < y->token.id);
 }
 
-/* Call once after the last added_set_add. */
+/* Must be called once after the last added_set_add. */
 static void added_set_prepare(struct added_set *s)
 {
     if (s->count > 1)
@@ -50,7 +50,8 @@ static void added_set_release(struct added_set *s)
     *s = (struct added_set){ 0 };
 }
 
-/* The first of items [low, high), which share their first k bytes and are longer, whose byte k is at least c. */
+/* Of items [low, high), which share their first k bytes and are longer, returns the first with a byte k of at least c.
+ */
 static int32_t lower_edge(const struct added_set *s, int32_t low, int32_t high, int64_t k, int c)
 {
     while (low < high) {
@@ -63,7 +64,7 @@ static int32_t lower_edge(const struct added_set *s, int32_t low, int32_t high, 
     return low;
 }
 
-/* The longest pattern that text starts with, n bytes being left. */
+/* Returns the longest pattern that is a prefix of these n bytes, or NULL. */
 static const struct added_pattern *longest_at(const struct added_set *s, const char *text, int64_t n)
 {
     const struct added_pattern *best = NULL;
@@ -81,7 +82,7 @@ static const struct added_pattern *longest_at(const struct added_set *s, const c
     return best;
 }
 
-/* The character before at. */
+/* Returns the character before `at`. */
 static uint32_t char_before(const char *text, int64_t at, int64_t *start)
 {
     uint32_t cp;
@@ -109,8 +110,9 @@ static bool stands_alone(const char *text, int64_t end, const struct added_match
     return !(char_word_class(cp) & CHAR_WORD);
 }
 
-/* Takes in the white space before, as far as no match took it already, and behind. */
-static void widen(const char *text, int64_t taken, int64_t end, const struct added_token *t, struct added_match *m)
+/* Extends a match by the white space around it, but not by white space that the previous match took. */
+static void extend_match(const char *text, int64_t taken, int64_t end, const struct added_token *t,
+                         struct added_match *m)
 {
     int64_t start;
     uint32_t cp;
@@ -128,8 +130,8 @@ static void widen(const char *text, int64_t taken, int64_t end, const struct add
     }
 }
 
-/* The match behind *match, which starts as { 0 }; it may begin before the end of the last one.  Special tokens are
- * passed over unless specials.  False when there is none. */
+/* Finds the match after *match, which starts as { 0 }. It may overlap the white space of the previous match. Special
+ * tokens are ignored unless `specials`. Returns false if there is none. */
 static bool added_set_find(const struct added_set *s, const char *text, int64_t end, bool specials,
                            struct added_match *match)
 {
@@ -146,7 +148,7 @@ static bool added_set_find(const struct added_set *s, const char *text, int64_t 
             at = match->next - 1;
             continue;
         }
-        widen(text, taken, end, &p->token, match);
+        extend_match(text, taken, end, &p->token, match);
         return true;
     }
     return false;
@@ -249,7 +251,7 @@ int tokenizer_end_model(struct tokenizer *t, const char *unk, struct error *err)
     int32_t n = t->vocab.count, slots = n + ADDED_MAX_TOKENS;
 
     if (n == 0)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "the vocabulary is empty");
+        return error_set(err, EXIT_CODE_CHECKPOINT, "expected at least one token, got an empty vocabulary");
     t->model_tokens = n;
     t->added_of = xmalloc((size_t)slots * sizeof *t->added_of);
     for (int32_t i = 0; i < slots; i++)
@@ -273,7 +275,7 @@ int tokenizer_add_token(struct tokenizer *t, const char *text, const struct adde
     if (!*text)
         return error_set(err, EXIT_CODE_CHECKPOINT, "added token %d is empty", (int)token->id);
     if (t->n_added == ADDED_MAX_TOKENS)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "more than %d added tokens", ADDED_MAX_TOKENS);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "expected at most %d added tokens", ADDED_MAX_TOKENS);
     if (known >= 0 ? token->id != known : token->id != t->vocab.count)
         return error_set(err, EXIT_CODE_CHECKPOINT, "added token \"%.80s\": expected id %d, %s, got %d", text,
                          (int)(known >= 0 ? known : t->vocab.count),
@@ -293,7 +295,7 @@ const struct added_token *tokenizer_added(const struct tokenizer *t, int32_t id)
     return t->added_of[id] >= 0 ? t->added + t->added_of[id] : NULL;
 }
 
-/* A token that is matched against normalised text is matched by its own normalised text. */
+/* A token with `normalized` is matched against normalised text by its own normalised text. */
 static int enter_added(struct tokenizer *t, struct normalizer_work *w, const struct added_token *a, struct error *err)
 {
     const char *text = vocab_text(&t->vocab, a->id);
@@ -305,7 +307,8 @@ static int enter_added(struct tokenizer *t, struct normalizer_work *w, const str
     }
     normalizer_run(&t->normalizer, text, 0, length, w);
     if (w->out.length == 0)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "added token %d \"%s\" is empty when normalized", (int)a->id, text);
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "added token %d \"%s\": expected a text that normalisation does not remove", (int)a->id, text);
     added_set_add(&t->normalized, w->out.text, w->out.length, a);
     return 0;
 }
@@ -350,12 +353,12 @@ int32_t tokenizer_special(const struct tokenizer *t, enum special_token which)
     return t->special[which];
 }
 
-/* A text into ids. */
+/* Encoding. */
 
 struct encoder {
     const struct tokenizer *t;
     bool specials;
-    struct normalizer_work normal; /* the text of the piece being worked on */
+    struct normalizer_work normal; /* text of the current part */
     struct pre_tokenizer_run run;
     struct bpe_work work;
     struct unigram_work unigram;
@@ -372,8 +375,8 @@ static void push(struct encoder *e, int32_t id, int64_t start, int64_t end)
     e->spans->items[e->spans->count++] = (struct token_span){ start, end };
 }
 
-/* A token over bytes [start, end) of a changed text.  Marks may have changed places, so its first byte need not come
- * from the first of the raw text. */
+/* Adds a token over bytes [start, end) of the normalised text. Marks may have moved, so the span covers the origins of
+ * all its bytes. */
 static void push_normal(struct encoder *e, int32_t id, const struct normal_text *text, int64_t start, int64_t end)
 {
     const struct token_span *origin = text->origin;
@@ -432,7 +435,8 @@ static void encode_unigram(void *to, const struct normal_text *text, int64_t sta
     push_pieces(e, w->pieces, w->count, text, start);
 }
 
-/* The next added token that is looked for at all. */
+/* Finds the next added token. In a BPE vocabulary, added tokens are not looked for unless the caller asks for special
+ * tokens. */
 static bool find_added(const struct encoder *e, const struct added_set *s, const char *text, int64_t end,
                        struct added_match *m)
 {
@@ -441,7 +445,7 @@ static bool find_added(const struct encoder *e, const struct added_set *s, const
     return added_set_find(s, text, end, e->specials, m);
 }
 
-/* Normalises bytes [start, end) of the raw text and encodes them. */
+/* Normalises and encodes bytes [start, end) of the raw text. */
 static void encode_part(struct encoder *e, const char *raw, int64_t start, int64_t end)
 {
     const struct normal_text *text = &e->normal.out;
@@ -499,10 +503,10 @@ void tokenizer_pieces(const struct tokenizer *t, const char *text, int64_t lengt
     normalizer_work_release(&w);
 }
 
-/* Ids back into text. */
+/* Decoding. */
 
-/* An added token that is normalised is shown as it is matched; and it is no special token then, to tokenizers, when
- * that is another text than its own. */
+/* An added token with `normalized` is decoded to its normalised text. If that differs from its own text, Hugging Face's
+ * tokenizers does not treat it as special. */
 static void put_normalized(const struct tokenizer_stream *s, const struct added_token *added, const char *token,
                            size_t length)
 {
@@ -528,8 +532,9 @@ static void put_token(const struct tokenizer_stream *s, int32_t id)
         decoder_put(s->run, token, length);
 }
 
-/* Hands out what the decoder has made, but for the start of a character when more is to come. */
-static const char *hand_out(struct tokenizer_stream *s, bool more, size_t *length)
+/* Returns the decoded text. If more tokens may come, an incomplete character at the end stays in the decoder's buffer.
+ */
+static const char *take_text(struct tokenizer_stream *s, bool more, size_t *length)
 {
     struct byte_buffer *made = &s->run->out;
     int64_t n = (int64_t)made->count, at = 0;
@@ -563,13 +568,13 @@ void tokenizer_stream_start(struct tokenizer_stream *s, const struct tokenizer *
 const char *tokenizer_stream_next(struct tokenizer_stream *s, int32_t id, size_t *length)
 {
     put_token(s, id);
-    return hand_out(s, true, length);
+    return take_text(s, true, length);
 }
 
 const char *tokenizer_stream_end(struct tokenizer_stream *s, size_t *length)
 {
     decoder_end(s->run);
-    return hand_out(s, false, length);
+    return take_text(s, false, length);
 }
 
 void tokenizer_stream_release(struct tokenizer_stream *s)

@@ -14,9 +14,9 @@
 
 enum { TOKENIZER_MAX_WHERE = TOKENIZER_MAX_PATH + 64 };
 
-/* What the files beside tokenizer.json or vocab.txt say. */
+/* tokenizer_config.json, special_tokens_map.json, and helpers for all files. */
 
-/* A boolean that may be absent or null.  Returns 1 when it was there, 0 when not, -1 on another type. */
+/* Reads an optional boolean. Returns 1 if it is present, 0 if it is absent or null, -1 with err set. */
 static int read_bool(const json_t *o, const char *field, bool *out, const char *where, struct error *err)
 {
     const json_t *v = json_object_get(o, field);
@@ -25,7 +25,7 @@ static int read_bool(const json_t *o, const char *field, bool *out, const char *
     return json_get_bool(o, field, out, where, err) ? -1 : 1;
 }
 
-/* strip_accents: null leaves it to the case. */
+/* Reads strip_accents. null means: strip if lowercase. */
 static int read_accents(const json_t *o, enum accents *out, const char *where, struct error *err)
 {
     bool strip = false;
@@ -35,7 +35,8 @@ static int read_accents(const json_t *o, enum accents *out, const char *where, s
     return there < 0 ? -1 : 0;
 }
 
-/* One added token.  In tokenizer_config.json its id is the key of the object; give -1 where it is a field. */
+/* Reads an added token. id is -1 if the object has a field "id"; in tokenizer_config.json the id is the key of the
+ * object. */
 static int read_added(struct tokenizer *t, const json_t *o, int64_t id, const char *where, struct error *err)
 {
     struct added_token a = { 0 };
@@ -51,7 +52,7 @@ static int read_added(struct tokenizer *t, const json_t *o, int64_t id, const ch
     return tokenizer_add_token(t, text, &a, err) ? error_prefix(err, "%s", where) : 0;
 }
 
-/* The one setting of tokenizer_config.json that is about the parts of another tokenizer than BERT's. */
+/* Checks the only setting of tokenizer_config.json that concerns other tokenizers than BERT's. */
 static int check_prefix_space(const struct tokenizer *t, const struct tokenizer_folder *f, struct error *err)
 {
     bool prefix = false;
@@ -64,12 +65,13 @@ static int check_prefix_space(const struct tokenizer *t, const struct tokenizer_
         return error_set(err, EXIT_CODE_CHECKPOINT,
                          "%s: add_prefix_space: expected false, as in tokenizer.json, got true", f->config_file);
     if (there && !prefix && (p->adds_blank || normalizer_prepends(&t->normalizer)))
-        log_warn("%s: add_prefix_space is false, but tokenizer.json puts one; that is obeyed", f->config_file);
+        log_warn("%s: add_prefix_space is false, but tokenizer.json adds a space; using tokenizer.json",
+                 f->config_file);
     return 0;
 }
 
-/* What tokenizer_config.json says of case, accents and Chinese characters.  Returns 1 when that changes t, 0, or -1.
- * Of another tokenizer than BERT's it may only say what is so anyway. */
+/* Applies the settings of tokenizer_config.json for case, accents and CJK ideographs. Returns 1 if they change t, 0 if
+ * not, -1 with err set. For other tokenizers than BERT's, they must agree with tokenizer.json. */
 static int read_config(struct tokenizer *t, const struct tokenizer_folder *f, struct error *err)
 {
     struct bert_normalizer old, *n = normalizer_bert(&t->normalizer);
@@ -88,8 +90,7 @@ static int read_config(struct tokenizer *t, const struct tokenizer_folder *f, st
     return n->lowercase != old.lowercase || n->chinese != old.chinese || n->accents != old.accents;
 }
 
-/* added_tokens_decoder of tokenizer_config.json, the only place a folder without tokenizer.json has for added tokens.
- */
+/* Reads added_tokens_decoder of tokenizer_config.json. Without tokenizer.json it is the only list of added tokens. */
 static int read_added_decoder(struct tokenizer *t, const struct tokenizer_folder *f, struct error *err)
 {
     char inside[TOKENIZER_MAX_WHERE];
@@ -113,7 +114,7 @@ static int read_added_decoder(struct tokenizer *t, const struct tokenizer_folder
     return 0;
 }
 
-/* The token is a string or an object with its content. */
+/* Reads a token that is a string, or an object with "content". *text is NULL if it is absent. */
 static int text_of(const json_t *file, const char *field, const char *where, const char **text, struct error *err)
 {
     char inside[TOKENIZER_MAX_WHERE];
@@ -127,8 +128,7 @@ static int text_of(const json_t *file, const char *field, const char *where, con
     return *text ? 0 : -1;
 }
 
-/* The text of a special token as tokenizer_config.json, or else special_tokens_map.json, has it; *text is NULL when
- * neither does. */
+/* Returns in *text a special token of tokenizer_config.json, else of special_tokens_map.json, else NULL. */
 static int folder_special_text(const struct tokenizer_folder *f, enum special_token which, const char **text,
                                struct error *err)
 {
@@ -139,7 +139,7 @@ static int folder_special_text(const struct tokenizer_folder *f, enum special_to
     return *text ? 0 : text_of(f->specials, field, f->specials_file, text, err);
 }
 
-/* Looks up one of them: by its name in the folder, or else BERT's for a WordPiece. */
+/* Looks up a special token by the name in the folder. A WordPiece without one uses BERT's name. */
 static int find_special(struct tokenizer *t, const struct tokenizer_folder *f, enum special_token which, bool required,
                         struct error *err)
 {
@@ -163,8 +163,8 @@ static int find_special(struct tokenizer *t, const struct tokenizer_folder *f, e
     return 0;
 }
 
-/* Looks up the special tokens and makes them added tokens; all that are named must be in the vocabulary, and when
- * `required` those of BERT but mask. */
+/* Looks up all special tokens and makes them added tokens. Named tokens must be in the vocabulary. With `required`,
+ * BERT's special tokens must be too, except MASK. */
 static int find_specials(struct tokenizer *t, const struct tokenizer_folder *f, bool required, struct error *err)
 {
     for (int i = 0; i < (t->kind == TOKENIZER_WORDPIECE ? SPECIAL_BOS : SPECIAL_COUNT); i++)
@@ -183,9 +183,9 @@ struct tokenizer *tokenizer_opened(struct tokenizer *t, int rc, struct error *er
     return NULL;
 }
 
-/* The BPE model of a tokenizer.json. */
+/* The BPE model of tokenizer.json. */
 
-/* Puts the texts of the vocabulary in the order of their ids, [0, n) without holes or repetition. */
+/* Sorts the tokens of a vocabulary by id. Ids must be 0 to n - 1, each once. */
 static int order_vocab(const char **texts, json_t *vocab, int64_t n, const char *where, struct error *err)
 {
     const char *text;
@@ -208,7 +208,7 @@ static int order_vocab(const char **texts, json_t *vocab, int64_t n, const char 
     return 0;
 }
 
-/* The vocabulary of a model, token by id. */
+/* Reads the vocabulary of a model in the order of ids. */
 static int read_vocab(struct tokenizer *t, const json_t *model, const char *where, struct error *err)
 {
     json_t *vocab = json_get_object(model, "vocab", where, err);
@@ -228,7 +228,7 @@ static int read_vocab(struct tokenizer *t, const json_t *model, const char *wher
     return rc;
 }
 
-/* "a b", or since tokenizers 0.20 ["a", "b"] */
+/* A merge is "a b", or ["a", "b"] since tokenizers 0.20. */
 static int read_merge(struct tokenizer *t, const json_t *o, struct error *err)
 {
     const char *left = json_string_value(json_is_array(o) ? json_array_get(o, 0) : o);
@@ -258,7 +258,7 @@ static int read_merges(struct tokenizer *t, const json_t *model, const char *whe
     return bpe_prepare(&t->bpe, &t->vocab, t->model_tokens, err) ? error_prefix(err, "%s", where) : 0;
 }
 
-/* A text that may be absent or null. */
+/* Reads a string that may be absent or null. */
 static int read_affix(char out[BPE_MAX_AFFIX + 1], const json_t *model, const char *field, const char *where,
                       struct error *err)
 {
@@ -274,14 +274,15 @@ static int read_affix(char out[BPE_MAX_AFFIX + 1], const json_t *model, const ch
     return 0;
 }
 
-/* Merges that are dropped by chance: for training only. */
+/* Dropout skips merges at random. It is for training only. */
 static int refuse_dropout(const json_t *model, const char *where, struct error *err)
 {
     const json_t *v = json_object_get(model, "dropout");
 
     if (!v || json_is_null(v) || (json_is_number(v) && json_number_value(v) == 0))
         return 0;
-    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: dropout is set, which is not supported", where);
+    return error_set(err, EXIT_CODE_CHECKPOINT,
+                     "%s: dropout: expected null or 0, because random merges are for training", where);
 }
 
 static int read_settings(struct tokenizer *t, const json_t *model, const char *where, struct error *err)
@@ -304,7 +305,7 @@ static int read_settings(struct tokenizer *t, const json_t *model, const char *w
                : 0;
 }
 
-/* A BPE model, once the pre-tokenizer is read. */
+/* Reads a BPE model. The pre-tokenizer must be read already. */
 static int read_bpe(struct tokenizer *t, const json_t *model, const char *where, struct error *err)
 {
     const json_t *unk = json_object_get(model, "unk_token");
@@ -322,14 +323,14 @@ static int read_bpe(struct tokenizer *t, const json_t *model, const char *where,
     if (tokenizer_end_model(t, text, err))
         return error_prefix(err, "%s: vocab", where);
     if (b->bytes && !text && !b->byte_fallback && b->missing > 0)
-        log_warn("%s: %d bytes have no token and there is no unk_token: they are left out of a text", where,
+        log_warn("%s: %d bytes have no token, and there is no unk_token: they are dropped from texts", where,
                  b->missing);
     return read_merges(t, model, where, err);
 }
 
-/* The Unigram model of a tokenizer.json, read and written. */
+/* The Unigram model of tokenizer.json. */
 
-/* ["token", score] */
+/* Reads ["token", score]. */
 static int read_token(struct tokenizer *t, const json_t *o, double *score, struct error *err)
 {
     const char *text = json_string_value(json_array_get(o, 0));
@@ -355,7 +356,7 @@ static int read_tokens(struct tokenizer *t, const json_t *list, const char *wher
     return tokenizer_end_model(t, NULL, err) ? error_prefix(err, "%s: vocab", where) : 0;
 }
 
-/* A Unigram model. */
+/* Reads a Unigram model. */
 static int read_unigram(struct tokenizer *t, const json_t *model, const char *where, struct error *err)
 {
     static const char *const fields[] = { "unk_id", "vocab", "byte_fallback", NULL };
@@ -374,7 +375,7 @@ static int read_unigram(struct tokenizer *t, const json_t *model, const char *wh
     return read_tokens(t, list, where, err);
 }
 
-/* The model of a tokenizer.json; a new reference. */
+/* Returns the Unigram model for tokenizer.json, a new reference. */
 static json_t *unigram_json(const struct tokenizer *t)
 {
     json_t *vocab = json_array();
@@ -385,7 +386,7 @@ static json_t *unigram_json(const struct tokenizer *t)
                      "byte_fallback", (int)t->unigram.byte_fallback);
 }
 
-/* Tokenizer.json: the parts around the model, WordPiece, and what models share. */
+/* tokenizer.json as a whole, and the WordPiece model. */
 
 static int read_word_piece(struct tokenizer *t, const json_t *model, const char *where, struct error *err)
 {
@@ -424,14 +425,15 @@ static int read_added_list(struct tokenizer *t, const json_t *root, const char *
     return 0;
 }
 
-/* The text of the special token at one end of a template, NULL when something else is there. */
+/* Returns the special token at one end of a template, or NULL if something else is there. */
 static const char *template_token(const json_t *template, size_t i)
 {
     const json_t *o = json_object_get(json_array_get(template, i), "SpecialToken");
     return json_string_value(json_object_get(o, "id"));
 }
 
-/* The one of a Sequence of post-processors that adds tokens; a ByteLevel, which adds none, is none at all. */
+/* Returns the post-processor that adds tokens: one component, or one of a Sequence. A ByteLevel adds none. NULL: there
+ * is none. */
 static const json_t *token_processor(const json_t *o)
 {
     const json_t *list = json_object_get(o, "processors"), *part, *found = NULL;
@@ -451,7 +453,7 @@ static const json_t *token_processor(const json_t *o)
     return found;
 }
 
-/* The post-processor has to put cls and sep where callers put them. */
+/* Checks that the post-processor puts CLS and SEP where callers put them. */
 static int check_template(const struct tokenizer *t, const json_t *root, struct error *err)
 {
     const json_t *o = token_processor(json_object_get(root, "post_processor")), *single = json_object_get(o, "single");
@@ -478,7 +480,7 @@ static int check_template(const struct tokenizer *t, const json_t *root, struct 
                      type ? type : "?");
 }
 
-/* What kind of model it is; older files do not say, but their fields do. */
+/* Returns the type of the model. Older files lack "type", but their other fields tell. */
 static const char *model_type(const json_t *model)
 {
     const json_t *type = json_object_get(model, "type");
@@ -515,7 +517,7 @@ static int read_model(struct tokenizer *t, const json_t *root, const char *where
                      "%s: type: expected \"WordPiece\", \"BPE\" or \"Unigram\", got a %.80s model", inside, type);
 }
 
-/* A field that nobody here knows may change the result. */
+/* Refuses unknown fields, because they may change the result. */
 static int check_fields(const json_t *root, const char *where, struct error *err)
 {
     static const char *const fields[] = { "version",       "truncation",     "padding", "added_tokens", "normalizer",
@@ -534,7 +536,7 @@ struct tokenizer *tokenizer_from_json(const json_t *root, const struct tokenizer
              read_model(t, root, file, err) || read_added_list(t, root, file, err);
     int changed = rc ? 0 : read_config(t, f, err);
     if (changed > 0)
-        log_warn("%s: case, accents or Chinese characters are not those of tokenizer.json; obeyed", f->config_file);
+        log_warn("%s: overrides tokenizer.json for case, accents or Chinese characters", f->config_file);
     if (rc || changed < 0 || find_specials(t, f, false, err))
         return tokenizer_opened(t, -1, err);
     if ((t->kind == TOKENIZER_WORDPIECE && check_template(t, root, err)) || tokenizer_prepare(t, err))
@@ -542,11 +544,11 @@ struct tokenizer *tokenizer_from_json(const json_t *root, const struct tokenizer
     return tokenizer_opened(t, rc, err);
 }
 
-/* Model folders. */
+/* Opening of model folders. */
 
 enum { MAX_VOCAB_FILE = 64 << 20 };
 
-/* The lines of a vocab.txt, each a token; a file may end with or without a line break. */
+/* Reads vocab.txt, one token a line. The last line break is optional. */
 static int read_lines(struct tokenizer *t, const char *text, size_t length, const char *file, struct error *err)
 {
     char token[VOCAB_MAX_TOKEN + 1];
@@ -596,7 +598,7 @@ struct tokenizer *tokenizer_from_lines(const char *text, size_t length, const st
     return tokenizer_opened(t, rc, err);
 }
 
-/* A file that may be missing: 0 and *out NULL then.  It must hold an object. */
+/* Reads a file that may be missing; *out is NULL then. It must hold an object. */
 static int read_optional(json_t **out, const char *dir, const char *name, json_t *(*read)(const char *, struct error *),
                          struct error *err)
 {
@@ -613,16 +615,15 @@ static int read_optional(json_t **out, const char *dir, const char *name, json_t
     return 0;
 }
 
-/* What to do with a folder that holds SentencePiece's own file alone. */
+/* Returns advice for a folder that only holds SentencePiece's own file. */
 static const char *spiece_hint(const struct tokenizer_folder *f)
 {
     char path[TOKENIZER_MAX_PATH];
 
     snprintf(path, sizeof path, "%s/spiece.model", f->dir);
-    return access(path, F_OK)
-               ? ""
-               : "; spiece.model is converted by: python3 -c \"from transformers import AutoTokenizer as "
-                 "T; import sys; T.from_pretrained(sys.argv[1]).save_pretrained(sys.argv[1])\" DIR";
+    return access(path, F_OK) ? ""
+                              : "; convert spiece.model: python3 -c \"from transformers import AutoTokenizer as "
+                                "T; import sys; T.from_pretrained(sys.argv[1]).save_pretrained(sys.argv[1])\" DIR";
 }
 
 static struct tokenizer *open_lines(const struct tokenizer_folder *f, struct error *err)
@@ -633,7 +634,7 @@ static struct tokenizer *open_lines(const struct tokenizer_folder *f, struct err
     snprintf(path, sizeof path, "%s/vocab.txt", f->dir);
     if (access(path, F_OK) != 0) {
         const char *why = strerror(errno);
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: neither tokenizer.json nor vocab.txt: %s%s", f->dir, why,
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected tokenizer.json or vocab.txt: %s%s", f->dir, why,
                   spiece_hint(f));
         return NULL;
     }
@@ -685,14 +686,14 @@ struct tokenizer *tokenizer_open(const char *dir, struct error *err)
     return tokenizer_opened(t, t ? 0 : -1, err);
 }
 
-/* The model of a BPE as tokenizers writes it. */
+/* Writing of model folders. */
 
 static json_t *text_or_null(const char *text)
 {
     return text && *text ? json_string(text) : json_null();
 }
 
-/* The model of a tokenizer.json; a new reference. */
+/* Returns the BPE model for tokenizer.json, a new reference. */
 static json_t *bpe_json(const struct tokenizer *t)
 {
     const struct bpe *b = &t->bpe;
@@ -708,8 +709,6 @@ static json_t *bpe_json(const struct tokenizer *t)
                      "end_of_word_suffix", text_or_null(b->suffix), "fuse_unk", (int)b->fuse_unk, "byte_fallback",
                      (int)b->byte_fallback, "ignore_merges", (int)b->ignore_merges, "vocab", vocab, "merges", merges);
 }
-
-/* Writing model folders. */
 
 static const char *special_text(const struct tokenizer *t, enum special_token which)
 {
@@ -729,7 +728,7 @@ static json_t *added_token_json(const struct tokenizer *t, const struct added_to
                      (int)a->normalized, "special", (int)a->special);
 }
 
-/* By rising id: tokenizers gives new tokens their ids in the order of the file. */
+/* Lists added tokens by id, because Hugging Face's tokenizers numbers new tokens in the order of the file. */
 static json_t *added_list_json(const struct tokenizer *t)
 {
     json_t *list = json_array();
@@ -745,7 +744,7 @@ static json_t *added_list_json(const struct tokenizer *t)
     return list;
 }
 
-/* The same by id, for who reads vocab.txt, which holds the model's own tokens alone. */
+/* Maps ids to added tokens, for readers of vocab.txt, which only holds the model's own tokens. */
 static json_t *added_decoder_json(const struct tokenizer *t)
 {
     json_t *decoder = json_object();
@@ -776,7 +775,7 @@ static json_t *part_json(const char *kind, const char *id, int type)
     return json_pack("{s:{s:s, s:i}}", kind, "id", id, "type_id", type);
 }
 
-/* [CLS] A [SEP], and [CLS] A [SEP] B [SEP] with type 1 from B on */
+/* Returns [CLS] A [SEP], and [CLS] A [SEP] B [SEP] with type 1 from B on. */
 static json_t *template_json(const struct tokenizer *t)
 {
     const char *cls = special_text(t, SPECIAL_CLS), *sep = special_text(t, SPECIAL_SEP);
@@ -796,7 +795,7 @@ static json_t *template_json(const struct tokenizer *t)
                      "special_tokens", ids);
 }
 
-/* BERT's normalizer as its settings now are, or what was read. */
+/* Returns BERT's normaliser with its present settings, or another one as it was read. */
 static json_t *normalizer_json(const struct tokenizer *t)
 {
     const struct bert_normalizer *n = normalizer_bert(&t->normalizer);
@@ -808,8 +807,8 @@ static json_t *normalizer_json(const struct tokenizer *t)
                      (int)n->lowercase);
 }
 
-/* What stands around a text: WordPiece's by its special tokens; else what was read, of a BPE where it is an encoder's.
- */
+/* Returns the post-processor. A WordPiece gets one for its special tokens. A Unigram keeps the one that was read, and
+ * so does a BPE with CLS and SEP. */
 static json_t *post_processor_json(const struct tokenizer *t)
 {
     bool encoder = t->special[SPECIAL_CLS] >= 0 && t->special[SPECIAL_SEP] >= 0;
@@ -843,8 +842,8 @@ static json_t *specials_json(const struct tokenizer *t)
     return o;
 }
 
-/* transformers' BertTokenizer knows nothing but these settings; with others, and without a mask token, which it would
- * add, tokenizer.json has to be taken as it is. */
+/* transformers' BertTokenizer supports these settings only, and adds a mask token. Otherwise PreTrainedTokenizerFast
+ * must take tokenizer.json as it is. */
 static bool is_plain_bert(const struct tokenizer *t)
 {
     const struct bert_normalizer *n = normalizer_bert(&t->normalizer);
@@ -874,7 +873,7 @@ static json_t *config_json(const struct tokenizer *t)
     return o;
 }
 
-/* Takes over value; NULL means that memory ran out while it was made. */
+/* Takes value. NULL means that memory ran out while it was built. */
 static int write_json(const char *dir, const char *name, json_t *value, struct error *err)
 {
     char path[PATH_MAX];
@@ -885,7 +884,7 @@ static int write_json(const char *dir, const char *name, json_t *value, struct e
     else if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
         error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", dir);
     else
-        rc = json_write_file_exact(path, value, err); /* scores of a Unigram */
+        rc = json_write_file_exact(path, value, err); /* exact, for the scores of a Unigram */
     json_decref(value);
     return rc;
 }
@@ -908,7 +907,7 @@ static int write_lines(const struct tokenizer *t, const char *dir, struct error 
     return error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", path, strerror(errno));
 }
 
-/* vocab.txt has a line for each token of a WordPiece, and none for a token of two lines. */
+/* vocab.txt can hold any WordPiece vocabulary without line breaks in tokens. */
 static bool has_lines(const struct tokenizer *t)
 {
     for (int32_t id = 0; id < t->model_tokens; id++)
@@ -928,5 +927,6 @@ int tokenizer_save_json(const struct tokenizer *t, const char *dir, struct error
     if (make_dirs(dir, err) || write_json(dir, "special_tokens_map.json", specials_json(t), err) ||
         write_json(dir, "tokenizer_config.json", config_json(t), err))
         return -1;
-    return write_json(dir, "tokenizer.json", tokenizer_json(t), err); /* last: a folder that has it is whole */
+    return write_json(dir, "tokenizer.json", tokenizer_json(t),
+                      err); /* written last: a folder with this file is complete */
 }

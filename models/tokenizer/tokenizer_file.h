@@ -1,7 +1,7 @@
 /*
- * tokenizer_file.h - model folders: tokenizer.json, or else vocab.txt, and the files beside them.
+ * tokenizer_file.h - the parts of tokenizer_open: reads tokenizer.json or vocab.txt and the files beside them.
  *
- * tokenizer.h opens and saves folders; these are its parts.
+ * Functions return a tokenizer that the caller closes, or NULL with EXIT_CODE_CHECKPOINT.
  */
 #ifndef MODELS_TOKENIZER_TOKENIZER_FILE_H
 #define MODELS_TOKENIZER_TOKENIZER_FILE_H
@@ -10,20 +10,21 @@
 
 #include <jansson.h>
 
-/* Ends an opening: t when rc is 0, else NULL, t closed and the exit code that of a bad model folder. */
+/* Ends an opening. Returns t if rc is 0. Otherwise closes t, turns EXIT_CODE_DATA into EXIT_CODE_CHECKPOINT and returns
+ * NULL. */
 struct tokenizer *tokenizer_opened(struct tokenizer *t, int rc, struct error *err);
 
 enum { TOKENIZER_MAX_PATH = 4096 };
 
-/* A folder's parsed files; config and specials are NULL when they are missing. */
+/* The parsed files of a folder. config and specials are NULL if the files are missing. */
 struct tokenizer_folder {
     const char *dir;
-    char config_file[TOKENIZER_MAX_PATH];   /* tokenizer_config.json */
-    char specials_file[TOKENIZER_MAX_PATH]; /* special_tokens_map.json */
+    char config_file[TOKENIZER_MAX_PATH];   /* path of tokenizer_config.json */
+    char specials_file[TOKENIZER_MAX_PATH]; /* path of special_tokens_map.json */
     const json_t *config, *specials;
 };
 
-/* From a parsed tokenizer.json, and from the bytes of a vocab.txt; f tells of the other files of the folder. */
+/* Builds a tokenizer from a parsed tokenizer.json, or from the bytes of a vocab.txt. f has the other files. */
 struct tokenizer *tokenizer_from_json(const json_t *root, const struct tokenizer_folder *f, struct error *err);
 struct tokenizer *tokenizer_from_lines(const char *text, size_t length, const struct tokenizer_folder *f,
                                        struct error *err);

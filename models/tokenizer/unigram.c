@@ -8,10 +8,10 @@
 
 enum { MAX_PROBES = 512, MAX_NODES = 1 << 22 };
 
-/* The best way to a byte of a piece. */
+/* The best segmentation of a prefix of the piece. */
 struct unigram_step {
     double score;
-    int64_t start; /* of its last token; -1: none yet */
+    int64_t start; /* start of its last token, -1: none yet */
     int32_t id;
 };
 
@@ -30,7 +30,7 @@ static const struct unigram_edge *find_edge(const struct unigram *u, uint32_t fr
     return u->edges + at;
 }
 
-/* The edge, made when it was not there; NULL when too many others are in its place. */
+/* Returns the edge, which is created if needed. NULL if it collides with too many others. */
 static struct unigram_edge *make_edge(struct unigram *u, uint32_t from, int32_t *nodes)
 {
     uint64_t h = hash(from);
@@ -148,7 +148,8 @@ static void push(struct unigram_work *w, int32_t id, int64_t start, int64_t end)
     w->pieces[w->count++] = (struct token_piece){ id, start, end };
 }
 
-/* A run without tokens: the token that it may be as a whole, its bytes, last first, or unk. */
+/* Adds a run of characters without tokens: as one token if there is one, else as its bytes in reverse order, else as
+ * unk. The caller reverses all pieces at the end. */
 static void push_unknown(const struct unigram *u, const struct vocab *v, struct unigram_work *w, const char *piece,
                          int64_t start, int64_t end)
 {

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PROBES = 512 }; /* at half load even a million honest keys stay far below */
+enum { MAX_PROBES = 512 }; /* at half load, even a million keys of a real vocabulary stay far below */
 
 int vocab_add(struct vocab *v, const char *text, struct error *err)
 {
     size_t length = strlen(text);
 
     if (v->count == VOCAB_MAX_TOKENS)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "more than %d tokens", VOCAB_MAX_TOKENS);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "expected at most %d tokens", VOCAB_MAX_TOKENS);
     if (length > VOCAB_MAX_TOKEN)
         return error_set(err, EXIT_CODE_CHECKPOINT, "token %d: expected at most %d bytes, got %zu", (int)v->count,
                          VOCAB_MAX_TOKEN, length);
@@ -32,7 +32,7 @@ void vocab_release(struct vocab *v)
     *v = (struct vocab){ 0 };
 }
 
-/* FNV's low bits alone are weak. */
+/* Mixes the bits, because the low bits of FNV alone are weak. */
 static uint64_t finish(uint64_t h)
 {
     h = (h ^ h >> 32) * 0x9E3779B97F4A7C15u;

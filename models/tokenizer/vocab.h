@@ -1,8 +1,9 @@
 /*
  * vocab.h - the tokens of a model by id and by text.
  *
- * Texts lie one behind the other in one block.  A piece table finds ids by the hash of a text, and the hash of every
- * start of a word is a by-product of hashing the word, which is what makes longest-match-first cheap.
+ * All texts lie in one block of memory. A piece table maps texts to ids by a hash that is computed byte by byte.
+ * Hashing a word yields the hashes of all its prefixes, which makes longest-match-first search cheap. Errors have
+ * EXIT_CODE_CHECKPOINT.
  */
 #ifndef MODELS_TOKENIZER_VOCAB_H
 #define MODELS_TOKENIZER_VOCAB_H
@@ -11,23 +12,23 @@
 
 enum {
     VOCAB_MAX_TOKENS = 1 << 20,
-    VOCAB_MAX_TOKEN = 1000 /* bytes of one token */
+    VOCAB_MAX_TOKEN = 1000 /* maximum bytes of a token */
 };
 
 struct vocab {
-    char *texts; /* each with its NUL */
+    char *texts; /* zero-terminated, one after the other */
     uint32_t *starts;
     int32_t count, cap;
     size_t used, cap_texts;
 };
 
-/* A token and the bytes [start, end) of the word it stands for. */
+/* A token and the bytes [start, end) of the word that it covers. */
 struct token_piece {
     int32_t id;
     int64_t start, end;
 };
 
-/* Appends a token.  -1 with EXIT_CODE_CHECKPOINT when it is too long or when the vocabulary is full. */
+/* Appends a token. Returns -1 if it is too long or the vocabulary is full. */
 int vocab_add(struct vocab *v, const char *text, struct error *err);
 void vocab_release(struct vocab *v);
 
@@ -52,24 +53,24 @@ static inline uint64_t piece_hash_add(uint64_t h, char byte)
 }
 
 struct piece_slot {
-    uint32_t tag; /* high half of the hash, to spare most comparisons */
+    uint32_t tag; /* high half of the hash, which avoids most comparisons */
     int32_t id;   /* -1: free */
 };
 
 struct piece_table {
     struct piece_slot *slots;
     uint64_t mask;
-    int32_t skip;    /* bytes of a token that its key leaves out: the length of the continuation prefix */
-    int32_t longest; /* bytes of the longest key */
+    int32_t skip;    /* length of the prefix that keys omit (the continuation prefix) */
+    int32_t longest; /* maximum length of a key in bytes */
 };
 
-/* Enters tokens [0, n) of v that start with prefix under what follows it.  Fails, EXIT_CODE_CHECKPOINT, when two tokens
- * are the same, or when so many collide that somebody must have chosen them to. */
+/* Enters those of the tokens [0, n) of v that start with prefix; the key is the text after it. Returns -1 if two tokens
+ * are equal, or if so many collide that the vocabulary must be an attack. */
 int piece_table_build(struct piece_table *t, const struct vocab *v, int32_t n, const char *prefix, struct error *err);
-/* The token whose key is these bytes, hash being their sum by piece_hash_add; -1 when there is none. */
+/* Returns the token with this key, or -1. hash is computed by piece_hash_add. */
 int32_t piece_table_find(const struct piece_table *t, const struct vocab *v, const char *key, int64_t length,
                          uint64_t hash);
-/* The same for a key of which no hash is known. */
+/* piece_table_find for a key whose hash is not known. */
 int32_t piece_table_find_text(const struct piece_table *t, const struct vocab *v, const char *key, int64_t length);
 void piece_table_release(struct piece_table *t);
 

@@ -25,7 +25,7 @@ static bool too_long(const char *word, int64_t length, int32_t max_chars)
     return chars > max_chars;
 }
 
-/* The longest key of t that text starts with: its id and, in *length, its bytes.  -1 when there is none. */
+/* Returns the token with the longest key that is a prefix of text, and its length in *length. -1 if there is none. */
 static int32_t longest_match(const struct piece_table *t, const struct vocab *v, const char *text, int64_t *length)
 {
     uint64_t hashes[VOCAB_MAX_TOKEN + 1];

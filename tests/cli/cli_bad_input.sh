@@ -242,10 +242,10 @@ folder model bad && head -c $((size / 2)) model/ambit.h5 >bad/ambit.h5 && broken
 folder model bad && flip bad/ambit.h5 $((size / 2)) && broken "bad/ambit.h5: "
 folder model bad && sed -i '1s/checkpoint 1/checkpoint 9/' bad/ambit.h5 && broken "format version 9"
 folder model bad && rm -r bad/ambit.h5 bad/checkpoint-* && broken "bad: neither ambit.h5 nor"
-folder model bad && rm bad/tokenizer.json bad/vocab.txt && broken "bad: neither tokenizer.json nor vocab.txt"
+folder model bad && rm bad/tokenizer.json bad/vocab.txt && broken "bad: expected tokenizer.json or vocab.txt"
 folder model bad && head -c 2000 model/tokenizer.json >bad/tokenizer.json && broken "bad/tokenizer.json: line"
 folder model bad && sed -i 's/"WordPiece"/"Unigram"/' bad/tokenizer.json && broken "bad/tokenizer.json.*\"Unigram\""
-folder model bad && sed -i 's/"WordPiece"/"BPE"/' bad/tokenizer.json && broken "bad/tokenizer.json: decoder: type: \"BPE\" is not read; those that are: "
+folder model bad && sed -i 's/"WordPiece"/"BPE"/' bad/tokenizer.json && broken "bad/tokenizer.json: decoder: type: expected Sequence, "
 folder model bad && echo '[]' >bad/tokenizer.json && broken "bad/tokenizer.json: expected an object"
 folder model bad && repeat '[' 100000 >bad/tokenizer.json && broken "bad/tokenizer.json.*depth"
 folder model bad && sed -i 's/"\[CLS\]"/"[XYZ]"/g' bad/tokenizer.json && broken "bad.*\[CLS\]"
@@ -274,7 +274,7 @@ folder hf bad && rm bad/config.json && encoder "bad/config.json: No such file"
 folder hf bad && head -c 5000 hf/model.safetensors >bad/model.safetensors && encoder "bad/model.safetensors"
 folder hf bad && head -c 5 hf/model.safetensors >bad/model.safetensors && encoder "bad/model.safetensors"
 folder hf bad && printf '\xff\xff\xff\xff\xff\xff\xff\x7f{}' >bad/model.safetensors && encoder "bad/model.safetensors"
-folder hf bad && rm bad/tokenizer.json bad/vocab.txt && encoder "bad: neither tokenizer.json nor vocab.txt"
+folder hf bad && rm bad/tokenizer.json bad/vocab.txt && encoder "bad: expected tokenizer.json or vocab.txt"
 index() { folder hf bad && rm bad/model.safetensors && echo "$1" >bad/model.safetensors.index.json && encoder "index.json.*$2"; }
 index '{"weight_map":{"a":"../model.safetensors"}}' '../model.safetensors'
 index '{"weight_map":["model.safetensors"]}' 'weight_map'

@@ -92,7 +92,7 @@ mkdir none other-pool && cp -r "$gold/embed/." other-pool && echo '{"pooling_mod
 cp -r "$gold/embed" no-words && rm no-words/tokenizer.json
 wide() { detect --schema few.json --elements 16 asked.jsonl --retriever "$@"; }
 expect 6 'none/config.json: No such file' wide none
-expect 6 'no-words: neither tokenizer.json nor vocab.txt' wide no-words
+expect 6 'no-words: expected tokenizer.json or vocab.txt' wide no-words
 expect 6 'model_type: expected "bert" or "modernbert", got "t5"' wide "$gold/t5/flan"
 expect 6 '1_Pooling/config.json: pooling_mode: expected "mean", got "cls"' wide other-pool
 expect 2 'retriever: expected --elements above 0' detect --schema few.json --elements 0 --retriever "$gold/embed" asked.jsonl

@@ -12,13 +12,13 @@ static char *good_json(void)
 static const struct {
     const char *from, *to, *words[5];
 } bad_json[] = {
-    { "\"type\":\"NFC\"", "\"type\":\"NFX\"", { "normalizer", "\"NFX\" is not read", "NFKC" } },
+    { "\"type\":\"NFC\"", "\"type\":\"NFX\"", { "normalizer", "got \"NFX\"", "NFKC" } },
     { "{\"type\":\"NFC\"}", "{\"type\":\"NFC\",\"left\":1}", { "normalizer", "\"left\"" } },
     { "\"version\":\"1.0\"", "\"version\":\"1.0\",\"extra\":1", { "tokenizer.json", "\"extra\"" } },
-    { "\"type\":\"Sequence\"", "\"type\":\"Whitespace\"", { "pre_tokenizer", "\"pretokenizers\" is not known" } },
+    { "\"type\":\"Sequence\"", "\"type\":\"Whitespace\"", { "pre_tokenizer", "unknown field \"pretokenizers\"" } },
     { "\"pretokenizers\":[", "\"pretokenizers\":[{},", { "pretokenizers[0]", "type" } },
     { "\"pretokenizers\":[", "\"pretokenizers\":[7,", { "pretokenizers[0]", "expected an object" } },
-    { "\"type\":\"Split\"", "\"type\":\"UnicodeScripts\"", { "pretokenizers[0]", "\"UnicodeScripts\" is not read" } },
+    { "\"type\":\"Split\"", "\"type\":\"UnicodeScripts\"", { "pretokenizers[0]", "got \"UnicodeScripts\"" } },
     { "\"Isolated\"", "\"Kept\"", { "pretokenizers[0]", "behavior", "Contiguous", "Kept" } },
     { "\"invert\":false", "\"invert\":0", { "pretokenizers[0]", "invert" } },
     { "{\"Regex\":", "{\"Text\":", { "pretokenizers[0]", "Regex" } },
@@ -27,7 +27,7 @@ static const struct {
     { "\"add_prefix_space\":false", "\"add_prefix_space\":\"\"", { "pretokenizers[1]", "add_prefix_space" } },
     { "\"use_regex\":false", "\"use_regex\":1", { "pretokenizers[1]", "use_regex" } },
     { "\"use_regex\":false", "\"use_regex\":false,\"new\":0", { "pretokenizers[1]", "\"new\"" } },
-    { "\"decoder\":{\"type\":\"ByteLevel\"", "\"decoder\":{\"type\":\"CTC\"", { "decoder", "\"CTC\" is not read" } },
+    { "\"decoder\":{\"type\":\"ByteLevel\"", "\"decoder\":{\"type\":\"CTC\"", { "decoder", "got \"CTC\"" } },
     { "\"decoder\":{", "\"decoder\":null,\"version\":{", { "line 1" } },
     { "\"dropout\":null", "\"dropout\":0.1", { "model", "dropout" } },
     { "\"dropout\":null", "\"dropout\":null,\"rank\":1", { "model", "\"rank\"" } },

@@ -70,11 +70,11 @@ static void test_refused_parts(void **state)
         const char *parts, *words[4];
     } cases[] = {
         { "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"\"}",
-          { "normalizer", "precompiled_charsmap", "4 bytes or more" } },
+          { "normalizer", "precompiled_charsmap", "4-byte units" } },
         { "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAA\"}",
-          { "normalizer", "precompiled_charsmap", "not base64" } },
+          { "normalizer", "precompiled_charsmap", "expected base64" } },
         { "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"A=AA\"}",
-          { "normalizer", "precompiled_charsmap", "not base64" } },
+          { "normalizer", "precompiled_charsmap", "expected base64" } },
         { "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"/////wAAAAA=\"}",
           { "normalizer", "precompiled_charsmap", "got 4294967295 of 8 bytes" } },
         { "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"BAAAAAAAAAD/\"}",
@@ -87,7 +87,7 @@ static void test_refused_parts(void **state)
           { "normalizer", "\\p{Elvish}" } },
         { "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"ByteLevel\"},{\"type\":\"NFKC\"},{\"type\":"
           "\"NFKD\"},{\"type\":\"NFKC\"},{\"type\":\"NFKC\"},{\"type\":\"NFKC\"}]}",
-          { "normalizer", "256 times as long" } },
+          { "normalizer", "a factor of at most 256" } },
         { "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"__\"}",
           { "pre_tokenizer", "replacement", "one character" } },
         { "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}",
@@ -95,10 +95,10 @@ static void test_refused_parts(void **state)
         { "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\",\"add_prefix_space\":false}",
           { "add_prefix_space", "never" } },
         { "\"pre_tokenizer\":{\"type\":\"Digits\"}", { "pre_tokenizer", "individual_digits" } },
-        { "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}", { "\"UnicodeScripts\" is not read", "WhitespaceSplit" } },
-        { "\"decoder\":{\"type\":\"CTC\"}", { "\"CTC\" is not read", "ByteFallback" } },
+        { "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}", { "got \"UnicodeScripts\"", "WhitespaceSplit" } },
+        { "\"decoder\":{\"type\":\"CTC\"}", { "got \"CTC\"", "ByteFallback" } },
         { "\"decoder\":{\"type\":\"Strip\",\"content\":\" \",\"start\":-1,\"stop\":0}", { "decoder", "start" } },
-        { "\"decoder\":{\"type\":\"BPEDecoder\",\"suffix\":\"\"}", { "decoder", "suffix is empty" } },
+        { "\"decoder\":{\"type\":\"BPEDecoder\",\"suffix\":\"\"}", { "decoder", "suffix: expected a text" } },
     };
     char *dir = test_dir_new(), json[1024];
     (void)state;
@@ -124,7 +124,7 @@ static void test_refused_unigram(void **state)
         { "\"unk_id\":0,\"vocab\":[[\"a\",-1],[\"b\"]]", { "vocab[1]", "score" } },
         { "\"unk_id\":0,\"vocab\":[[\"a\",\"-1\"]]", { "vocab[0]", "score" } },
         { "\"unk_id\":0,\"vocab\":[[\"a\",-1],[\"a\",-2]]", { "vocab", "tokens 0 and 1 are both \"a\"" } },
-        { "\"unk_id\":0,\"vocab\":[[\"a\",-1]],\"alpha\":0.1", { "model", "\"alpha\" is not known" } },
+        { "\"unk_id\":0,\"vocab\":[[\"a\",-1]],\"alpha\":0.1", { "model", "unknown field \"alpha\"" } },
     };
     char *dir = test_dir_new(), json[256];
     (void)state;
@@ -163,7 +163,7 @@ static void test_refused_depth(void **state)
 {
     (void)state;
     check_many(",{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"}", "]}", 8, "deep");
-    check_many(",{\"type\":\"NFC\"}", "", 32, "33 parts");
+    check_many(",{\"type\":\"NFC\"}", "", 32, "got 33");
     check_many(",{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Nmt\"},{\"type\":\"Nmt\"}]}", "", 31, "32 steps");
 }
 

@@ -150,7 +150,7 @@ static void test_refused(void **state)
     expect_refused("config.json", NULL, "config.json", "No such file");
     expect_refused("config.json", "{\"model_type\":\"llama\"}", "model_type",
                    "expected \"bert\" or \"modernbert\", got \"llama\"");
-    expect_refused("tokenizer.json", NULL, "neither tokenizer.json nor vocab.txt", "No such file");
+    expect_refused("tokenizer.json", NULL, "expected tokenizer.json or vocab.txt", "No such file");
     expect_refused("model.safetensors", NULL, "model.safetensors", "");
 }
 

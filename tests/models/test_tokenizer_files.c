@@ -102,7 +102,7 @@ static void test_bad_json(void **state)
         { "\"b\":5", "\"\\u0000\":5", { "tokenizer.json", "line 1" } },
         { "\"vocab\":{", "\"vocab\":[{", { "tokenizer.json" } },
         { "\"vocab\":", "\"words\":", { "model", "vocab" } },
-        { "\"type\":\"WordPiece\",\"unk", "\"type\":\"Unigram\",\"unk", { "model", "\"unk_token\" is not known" } },
+        { "\"type\":\"WordPiece\",\"unk", "\"type\":\"Unigram\",\"unk", { "model", "unknown field \"unk_token\"" } },
         { "\"unk_token\":\"[UNK]\"", "\"unk_token\":7", { "model", "unk_token" } },
         { "per_word\":100", "per_word\":0", { "max_input_chars_per_word", "0" } },
         { "per_word\":100", "per_word\":1000000000", { "max_input_chars_per_word", "1000000000" } },
@@ -110,9 +110,9 @@ static void test_bad_json(void **state)
         { "\"type\":\"WordPiece\",\"unk",
           "\"type\":\"WordLevel\",\"unk",
           { "model", "\"BPE\" or \"Unigram\"", "a WordLevel model" } },
-        { "\"BertNormalizer\"", "\"NFC\"", { "normalizer", "\"clean_text\" is not known" } },
-        { "\"BertNormalizer\"", "\"Precompiled\"", { "normalizer", "\"clean_text\" is not known" } },
-        { "\"normalizer\":{", "\"normal\":{", { "\"normal\" is not known" } },
+        { "\"BertNormalizer\"", "\"NFC\"", { "normalizer", "unknown field \"clean_text\"" } },
+        { "\"BertNormalizer\"", "\"Precompiled\"", { "normalizer", "unknown field \"clean_text\"" } },
+        { "\"normalizer\":{", "\"normal\":{", { "unknown field \"normal\"" } },
         { "\"lowercase\":true", "\"lowercase\":1", { "normalizer", "lowercase" } },
         { "\"strip_accents\":null", "\"strip_accents\":\"no\"", { "normalizer", "strip_accents" } },
         { "\"BertPreTokenizer\"", "\"ByteLevel\"", { "pre_tokenizer", "add_prefix_space" } },
@@ -123,7 +123,7 @@ static void test_bad_json(void **state)
         { "\"id\":0", "\"id\":1", { "added_tokens[0]", "[PAD]", "expected id 0, which the vocabulary has, got 1" } },
         { "\"content\":\"<x>\"", "\"content\":\"\"", { "added_tokens[1]", "empty" } },
         { "\"id\":7,\"content\":\"<x>\"", "\"id\":0,\"content\":\"[PAD]\"", { "added_tokens[1]", "twice" } },
-        { "\"content\":\"<x>\"", "\"content\":\"\\u200b\",\"normalized\":true", { "token 7", "empty" } },
+        { "\"content\":\"<x>\"", "\"content\":\"\\u200b\",\"normalized\":true", { "token 7", "normalisation" } },
         { "\"special\":true", "\"special\":\"yes\"", { "added_tokens[0]", "special" } },
         { "\"added_tokens\":[", "\"added_tokens\":{}, \"version\":[", { "added_tokens" } },
     };
@@ -166,7 +166,7 @@ static void test_bad_lines(void **state)
     static const struct {
         const char *vocab, *config, *specials, *words[4];
     } cases[] = {
-        { NULL, NULL, NULL, { "neither tokenizer.json nor vocab.txt" } },
+        { NULL, NULL, NULL, { "expected tokenizer.json or vocab.txt" } },
         { "", NULL, NULL, { "vocab.txt", "empty" } },
         { "[PAD]\n[CLS]\n[SEP]\na\n", NULL, NULL, { "vocab.txt", "[UNK]" } },
         { "[PAD]\n[UNK]\n[CLS]\na\n", NULL, NULL, { "sep_token", "[SEP]" } },
