@@ -9,21 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often two symbols stand side by side, and which pair does most often.
+/* Counts of adjacent symbol pairs, and a queue that yields the most frequent pair.
  *
- * It queues and takes as tokenizers' BpeTrainer does, to the last quirk: an entry of the queue has the words that
- * joined its pair since the entry before, and a pair that was merged keeps its count. */
+ * The queue imitates BpeTrainer of Hugging Face's tokenizers in every detail. An entry only has the words that the pair
+ * was added to since its last entry, and a merged pair keeps its count. */
 
 struct symbol_pair {
     int32_t left, right;
     int64_t count;
-    int32_t *words; /* where it was added since it was last queued */
+    int32_t *words; /* words that it was added to since it was last queued */
     int32_t n_words, cap_words;
 };
 
-/* An entry of the queue, and its part of the pair's words. */
+/* A queue entry: a pair with some of its words. */
 struct queued_pair {
-    int64_t count; /* when it was queued */
+    int64_t count; /* count when it was queued */
     int32_t pair;
     int32_t *words;
     int32_t n_words;
@@ -32,16 +32,15 @@ struct queued_pair {
 struct pair_counts {
     struct symbol_pair *pairs;
     int32_t n, cap;
-    int32_t *slots; /* open-addressed hash table of pairs, -1 where free */
+    int32_t *slots; /* hash table of pairs with open addressing, -1: free */
     int64_t n_slots;
-    struct queued_pair *queue; /* a heap; stale counts are put right when they reach the top */
+    struct queued_pair *queue; /* a heap; outdated counts are corrected when they reach the top */
     int64_t n_queue, cap_queue;
-    int32_t *touched; /* pairs with words that are not queued */
-    int32_t n_touched, cap_touched;
+    int32_t *unqueued; /* pairs with words that are not queued yet */
+    int32_t n_unqueued, cap_unqueued;
 };
 
-/* The distinct words of a corpus as the pieces they consist of so far: what the learners of WordPiece
- * and of byte-level BPE share. */
+/* The distinct words of a corpus, each as a sequence of pieces. Both trainers merge pairs in it. */
 
 struct piece_word {
     int32_t *pieces;
@@ -49,9 +48,9 @@ struct piece_word {
     int64_t count;
 };
 
-/* A zeroed struct is ready. */
+/* Start as { 0 }. */
 struct piece_corpus {
-    struct strings texts;     /* of the words */
+    struct strings texts;     /* texts of the words */
     struct piece_word *words; /* [texts.n] */
     int32_t n, cap;
     struct pair_counts pairs;
@@ -76,7 +75,7 @@ static void grow_slots(struct pair_counts *p)
         p->slots[slot_of(p, p->pairs[i].left, p->pairs[i].right)] = i;
 }
 
-/* Whether a leaves the queue before b. */
+/* Returns whether a leaves the queue before b. */
 static bool before(const struct pair_counts *p, const struct queued_pair *a, const struct queued_pair *b)
 {
     const struct symbol_pair *x = p->pairs + a->pair, *y = p->pairs + b->pair;
@@ -109,7 +108,7 @@ static struct queued_pair unqueue(struct pair_counts *p)
     return top;
 }
 
-/* Adds by to the count of (left, right), which stands in word.  A zeroed struct is ready. */
+/* Adds `by` to the count of (left, right) in a word. Start the struct as { 0 }. */
 static void pair_counts_add(struct pair_counts *p, int32_t left, int32_t right, int64_t by, int32_t word)
 {
     if (2 * ((int64_t)p->n + 1) > p->n_slots)
@@ -125,39 +124,39 @@ static void pair_counts_add(struct pair_counts *p, int32_t left, int32_t right, 
     if (by <= 0 || (pair->n_words > 0 && pair->words[pair->n_words - 1] == word))
         return;
     if (pair->n_words == 0) {
-        GROW(p->touched, p->n_touched, p->cap_touched);
-        p->touched[p->n_touched++] = *slot;
+        GROW(p->unqueued, p->n_unqueued, p->cap_unqueued);
+        p->unqueued[p->n_unqueued++] = *slot;
     }
     GROW(pair->words, pair->n_words, pair->cap_words);
     pair->words[pair->n_words++] = word;
 }
 
-/* Queues the pairs that words were added to since the last call and that count anything. */
+/* Queues the pairs that were added to since the last call and have a positive count. */
 static void pair_counts_queue(struct pair_counts *p)
 {
-    for (int32_t i = 0; i < p->n_touched; i++) {
-        struct symbol_pair *pair = p->pairs + p->touched[i];
+    for (int32_t i = 0; i < p->n_unqueued; i++) {
+        struct symbol_pair *pair = p->pairs + p->unqueued[i];
         if (pair->count > 0)
-            queue(p, (struct queued_pair){ pair->count, p->touched[i], pair->words, pair->n_words });
+            queue(p, (struct queued_pair){ pair->count, p->unqueued[i], pair->words, pair->n_words });
         else
             free(pair->words);
         pair->words = NULL;
         pair->n_words = pair->cap_words = 0;
     }
-    p->n_touched = 0;
+    p->n_unqueued = 0;
 }
 
-/* Takes the most frequent pair off the queue: the one with the lower symbols among equals.  The caller frees its words.
- * False when none counts at least least. */
-static bool pair_counts_take(struct pair_counts *p, int64_t least, struct queued_pair *out)
+/* Takes the most frequent pair from the queue; ties go to the lower symbols. The caller frees its words. Returns false
+ * if no pair has a count of at min min. */
+static bool pair_counts_take(struct pair_counts *p, int64_t min, struct queued_pair *out)
 {
     while (p->n_queue > 0) {
         *out = unqueue(p);
         int64_t count = p->pairs[out->pair].count;
-        if (out->count == count && count >= least)
+        if (out->count == count && count >= min)
             return true;
         out->count = count;
-        if (count >= least)
+        if (count >= min)
             queue(p, *out);
         else
             free(out->words);
@@ -174,11 +173,11 @@ static void pair_counts_release(struct pair_counts *p)
     free(p->pairs);
     free(p->slots);
     free(p->queue);
-    free(p->touched);
+    free(p->unqueued);
     *p = (struct pair_counts){ 0 };
 }
 
-/* Counts a word once more; text need not end where the word does. */
+/* Counts one occurrence of a word, length bytes of text. */
 static void piece_corpus_count(struct piece_corpus *c, const char *text, int64_t length)
 {
     char *word = strndup(text, (size_t)length);
@@ -193,7 +192,7 @@ static void piece_corpus_count(struct piece_corpus *c, const char *text, int64_t
     c->words[i].count++;
 }
 
-/* Counts all pairs, once every word is spelled in pieces.  A word without pieces takes no part. */
+/* Counts all pairs. Words must be spelled in pieces; those without pieces are ignored. */
 static void piece_corpus_start(struct piece_corpus *c)
 {
     for (int32_t i = 0; i < c->n; i++) {
@@ -204,7 +203,7 @@ static void piece_corpus_start(struct piece_corpus *c)
     pair_counts_queue(&c->pairs);
 }
 
-/* The pairs round a merge change; the merged pair itself is not counted down. */
+/* Updates the counts of the pairs around each merge. The count of the merged pair itself is not reduced. */
 static void merge_in_word(struct piece_corpus *c, int32_t word, int32_t left, int32_t right, int32_t merged)
 {
     struct piece_word *w = c->words + word;
@@ -228,7 +227,7 @@ static void merge_in_word(struct piece_corpus *c, int32_t word, int32_t left, in
     w->n = n;
 }
 
-/* Puts merged for the pair wherever the words of the queue's entry hold it. */
+/* Replaces the pair by `merged` in all words of the queue entry. */
 static void piece_corpus_merge(struct piece_corpus *c, const struct queued_pair *q, int32_t merged)
 {
     int32_t left = c->pairs.pairs[q->pair].left, right = c->pairs.pairs[q->pair].right;
@@ -248,13 +247,13 @@ static void piece_corpus_release(struct piece_corpus *c)
     *c = (struct piece_corpus){ 0 };
 }
 
-enum { MIN_VOCAB = 256, MAX_VOCAB = 1000000, MIN_COUNT = 2, BYTES = 256, KIND_SPECIALS = 6 };
+enum { MIN_VOCAB = 256, MAX_VOCAB = 1000000, MIN_COUNT = 2, BYTES = 256, PRESET_SPECIALS = 6 };
 
 static const struct {
-    const char *pattern, *specials[KIND_SPECIALS]; /* up to a NULL */
+    const char *pattern, *specials[PRESET_SPECIALS]; /* ends with NULL */
     bool nfc, ignore_merges;
-    int bos, eos, pad; /* which of the special tokens, or -1 */
-} kinds[] = {
+    int bos, eos, pad; /* indices of special tokens, -1: none */
+} presets[] = {
     [BPE_LLAMA3] = { regex_llama3,
                      { "<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>",
                        "<|eot_id|>" },
@@ -271,7 +270,7 @@ struct bpe_trainer {
     struct tokenizer *t;
     struct piece_corpus words;
     struct strings pieces; /* the vocabulary */
-    int n_specials;        /* its first ones */
+    int n_specials;        /* number of special tokens, which come first */
     struct bpe_merge *merges;
     int32_t n_merges, cap_merges;
 };
@@ -284,7 +283,7 @@ static void count_piece(void *to, const struct normal_text *text, int64_t start,
     ++*(int *)to;
 }
 
-/* Whether the regular expression leaves the text in one piece, so that merges could make it. */
+/* Returns whether the regular expression leaves the text in one piece. Merges could then produce it. */
 static bool is_word(const struct tokenizer *t, const char *text)
 {
     int pieces = 0;
@@ -308,9 +307,9 @@ static int add_special(struct bpe_trainer *r, const char *text, struct error *er
     return 0;
 }
 
-static int add_specials(struct bpe_trainer *r, const struct bpe_plan *p, struct error *err)
+static int add_specials(struct bpe_trainer *r, const struct bpe_options *p, struct error *err)
 {
-    for (const char *const *s = kinds[p->kind].specials; *s; s++)
+    for (const char *const *s = presets[p->preset].specials; *s; s++)
         if (add_special(r, *s, err))
             return -1;
     for (int i = 0; i < p->n_specials; i++)
@@ -322,7 +321,7 @@ static int add_specials(struct bpe_trainer *r, const struct bpe_plan *p, struct 
     return 0;
 }
 
-/* The bytes, in the order of the characters that stand for them. */
+/* Adds the 256 bytes in the order of their characters in the byte alphabet. */
 static void add_bytes(struct bpe_trainer *r, const struct byte_alphabet *a)
 {
     char text[3];
@@ -359,8 +358,8 @@ static void bpe_spell_words(struct bpe_trainer *r, const struct byte_alphabet *a
     }
 }
 
-/* Merges a pair unless what it makes is too long for a token. */
-static void bpe_merge(struct bpe_trainer *r, const struct queued_pair *q)
+/* Merges a pair, unless the result is too long for a token. */
+static void bpe_merge_pair(struct bpe_trainer *r, const struct queued_pair *q)
 {
     char text[2 * VOCAB_MAX_TOKEN + 1];
     const struct symbol_pair *p = r->words.pairs.pairs + q->pair;
@@ -380,7 +379,7 @@ static void learn(struct bpe_trainer *r, int32_t vocab_size)
 
     piece_corpus_start(&r->words);
     while (r->pieces.n < vocab_size && pair_counts_take(&r->words.pairs, 1, &q)) {
-        bpe_merge(r, &q);
+        bpe_merge_pair(r, &q);
         free(q.words);
     }
 }
@@ -415,21 +414,21 @@ static json_t *byte_level_json(bool blank, bool regex)
                      "use_regex", (int)regex);
 }
 
-/* The parts around the model of a tokenizer.json. */
-static json_t *parts_json(enum bpe_kind kind)
+/* Returns normaliser, pre-tokenizer and decoder for tokenizer.json. */
+static json_t *parts_json(enum bpe_preset preset)
 {
-    json_t *split = json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", kinds[kind].pattern,
+    json_t *split = json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", presets[preset].pattern,
                               "behavior", "Isolated", "invert", 0);
-    json_t *normalizer = kinds[kind].nfc ? json_pack("{s:s}", "type", "NFC") : json_null();
+    json_t *normalizer = presets[preset].nfc ? json_pack("{s:s}", "type", "NFC") : json_null();
 
     return json_pack("{s:o, s:{s:s, s:[o, o]}, s:o}", "normalizer", normalizer, "pre_tokenizer", "type", "Sequence",
                      "pretokenizers", split, byte_level_json(false, false), "decoder", byte_level_json(true, true));
 }
 
-static struct tokenizer *empty_tokenizer(enum bpe_kind kind)
+static struct tokenizer *empty_tokenizer(enum bpe_preset preset)
 {
     struct tokenizer *t = tokenizer_new();
-    json_t *parts = parts_json(kind);
+    json_t *parts = parts_json(preset);
     struct error err;
 
     CHECK(parts && tokenizer_read_parts(t, parts, "a new tokenizer", &err) == 0, "the parts of a new tokenizer");
@@ -437,19 +436,19 @@ static struct tokenizer *empty_tokenizer(enum bpe_kind kind)
     t->kind = TOKENIZER_BPE;
     pre_tokenizer_leave_bytes(&t->pre_tokenizer);
     t->bpe.bytes = t->pre_tokenizer.bytes;
-    t->bpe.ignore_merges = kinds[kind].ignore_merges;
-    t->special[SPECIAL_BOS] = kinds[kind].bos;
-    t->special[SPECIAL_EOS] = kinds[kind].eos;
-    t->special[SPECIAL_PAD] = kinds[kind].pad;
+    t->bpe.ignore_merges = presets[preset].ignore_merges;
+    t->special[SPECIAL_BOS] = presets[preset].bos;
+    t->special[SPECIAL_EOS] = presets[preset].eos;
+    t->special[SPECIAL_PAD] = presets[preset].pad;
     return t;
 }
 
-struct tokenizer *tokenizer_from_bytes(const char *const *texts, int64_t n, const struct bpe_plan *plan,
+struct tokenizer *tokenizer_from_bytes(const char *const *texts, int64_t n, const struct bpe_options *options,
                                        struct error *err)
 {
-    struct bpe_trainer r = { .t = empty_tokenizer(plan->kind) };
+    struct bpe_trainer r = { .t = empty_tokenizer(options->preset) };
     struct byte_alphabet alphabet;
-    int rc = add_specials(&r, plan, err);
+    int rc = add_specials(&r, options, err);
 
     if (rc == 0) {
         byte_alphabet_init(&alphabet);
@@ -457,7 +456,7 @@ struct tokenizer *tokenizer_from_bytes(const char *const *texts, int64_t n, cons
         for (int64_t i = 0; i < n; i++)
             tokenizer_pieces(r.t, texts[i], (int64_t)strlen(texts[i]), bpe_count_word, &r);
         bpe_spell_words(&r, &alphabet);
-        learn(&r, plan->vocab_size);
+        learn(&r, options->vocab_size);
         rc = bpe_fill_vocab(&r, err);
     }
     piece_corpus_release(&r.words);
@@ -471,11 +470,12 @@ static const char continuation[] = "##";
 struct wordpiece_trainer {
     struct tokenizer *t;
     struct piece_corpus words;
-    struct strings pieces; /* the vocabulary without the special tokens */
+    struct strings pieces; /* the vocabulary without special tokens */
     int unused;
 };
 
-/* The character that starts at text, as a piece that starts a word or, when inside, goes on with one; its bytes. */
+/* Writes the first character of text as a piece, with the continuation prefix if it is inside a word. Returns its
+ * length in bytes, without the prefix. */
 static int char_piece(char out[8], const char *text, bool inside)
 {
     int n = 1, skip = inside ? 2 : 0;
@@ -491,25 +491,26 @@ static void wordpiece_count_word(void *to, const struct normal_text *text, int64
 {
     struct wordpiece_trainer *r = to;
 
-    if (stop - start <= r->t->wordpiece.max_chars) /* in bytes: what is longer is no word to learn from */
+    if (stop - start <= r->t->wordpiece.max_chars) /* longer words are encoded as unk, so nothing is learnt from them;
+                                                      the limit counts bytes here */
         piece_corpus_count(&r->words, text->text + start, stop - start);
 }
 
-/* A character in one of its two forms, and how often it stands in the corpus. */
-struct letter {
+/* A character at the start of a word or inside one, and its count in the corpus. */
+struct char_count {
     const char *piece;
     int64_t count;
 };
 
-static int compare_letters(const void *a, const void *b)
+static int compare_chars(const void *a, const void *b)
 {
-    const struct letter *x = a, *y = b;
+    const struct char_count *x = a, *y = b;
     if (x->count != y->count)
         return x->count < y->count ? 1 : -1;
     return strcmp(x->piece, y->piece);
 }
 
-/* Every ASCII character a normalised word can hold. */
+/* Adds every ASCII character that a normalised word can contain. */
 static void add_ascii(struct strings *pieces)
 {
     char piece[8], text[2] = { 0 };
@@ -526,11 +527,11 @@ static void add_ascii(struct strings *pieces)
     }
 }
 
-/* The forms of all characters of the corpus by falling count; forms keeps their texts. */
-static struct letter *count_letters(const struct wordpiece_trainer *r, struct strings *forms)
+/* Returns the characters of the corpus by descending count. `forms` owns their texts. */
+static struct char_count *count_chars(const struct wordpiece_trainer *r, struct strings *forms)
 {
     int n = 0, cap = 128;
-    struct letter *letters = xmalloc((size_t)cap * sizeof *letters);
+    struct char_count *chars = xmalloc((size_t)cap * sizeof *chars);
     char piece[8];
 
     for (int i = 0; i < r->words.n; i++)
@@ -538,30 +539,30 @@ static struct letter *count_letters(const struct wordpiece_trainer *r, struct st
             c += char_piece(piece, c, c != start);
             int k = strings_add(forms, piece);
             if (k == n) {
-                GROW(letters, n, cap);
-                letters[n++] = (struct letter){ forms->items[k], 0 };
+                GROW(chars, n, cap);
+                chars[n++] = (struct char_count){ forms->items[k], 0 };
             }
-            letters[k].count += r->words.words[i].count;
+            chars[k].count += r->words.words[i].count;
         }
     if (n > 1)
-        qsort(letters, (size_t)n, sizeof *letters, compare_letters);
-    return letters;
+        qsort(chars, (size_t)n, sizeof *chars, compare_chars);
+    return chars;
 }
 
-/* The alphabet takes at most half of the room; rarer characters stay unknown. */
-static void add_alphabet(struct wordpiece_trainer *r, int32_t room)
+/* Adds the alphabet, at most half of the vocabulary. Rarer characters stay unknown. */
+static void add_alphabet(struct wordpiece_trainer *r, int32_t max_pieces)
 {
     struct strings forms = { 0 };
-    struct letter *letters = count_letters(r, &forms);
+    struct char_count *chars = count_chars(r, &forms);
 
     add_ascii(&r->pieces);
-    for (int i = 0; i < forms.n && r->pieces.n < room / 2; i++)
-        strings_add(&r->pieces, letters[i].piece);
-    free(letters);
+    for (int i = 0; i < forms.n && r->pieces.n < max_pieces / 2; i++)
+        strings_add(&r->pieces, chars[i].piece);
+    free(chars);
     strings_release(&forms);
 }
 
-/* Spells every word in letters.  A word with a letter outside the alphabet is left empty. */
+/* Spells each word in characters. A word with a character outside the alphabet stays empty. */
 static void wordpiece_spell_words(struct wordpiece_trainer *r)
 {
     char piece[8];
@@ -582,7 +583,7 @@ static void wordpiece_spell_words(struct wordpiece_trainer *r)
     }
 }
 
-static void wordpiece_merge(struct wordpiece_trainer *r, struct queued_pair *q)
+static void wordpiece_merge_pair(struct wordpiece_trainer *r, struct queued_pair *q)
 {
     char text[VOCAB_MAX_TOKEN];
     const struct symbol_pair *p = r->words.pairs.pairs + q->pair;
@@ -604,7 +605,7 @@ static int add_unused(struct vocab *v, int n, struct error *err)
     return 0;
 }
 
-/* The special tokens, those that a model gives a meaning of its own, then the pieces in the order they came. */
+/* Fills the vocabulary: special tokens, unused tokens, then pieces in the order of their creation. */
 static int wordpiece_fill_vocab(struct wordpiece_trainer *r, struct error *err)
 {
     static const enum special_token order[] = { SPECIAL_PAD, SPECIAL_UNK, SPECIAL_CLS, SPECIAL_SEP, SPECIAL_MASK };
@@ -634,7 +635,7 @@ struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int 
                                        struct error *err)
 {
     struct wordpiece_trainer r = { .unused = unused };
-    int32_t room = vocab_size - SPECIAL_COUNT - unused;
+    int32_t max_pieces = vocab_size - SPECIAL_COUNT - unused;
 
     if (vocab_size < MIN_VOCAB || vocab_size > MAX_VOCAB) {
         error_set(err, EXIT_CODE_USAGE, "vocabulary: expected %d to %d tokens, got %d", MIN_VOCAB, MAX_VOCAB,
@@ -645,11 +646,11 @@ struct tokenizer *tokenizer_from_words(const char *const *texts, int64_t n, int 
     tokenizer_bert_parts(r.t);
     for (int64_t i = 0; i < n; i++)
         tokenizer_pieces(r.t, texts[i], (int64_t)strlen(texts[i]), wordpiece_count_word, &r);
-    add_alphabet(&r, room);
+    add_alphabet(&r, max_pieces);
     wordpiece_spell_words(&r);
     piece_corpus_start(&r.words);
-    for (struct queued_pair q; r.pieces.n < room && pair_counts_take(&r.words.pairs, MIN_COUNT, &q);)
-        wordpiece_merge(&r, &q);
+    for (struct queued_pair q; r.pieces.n < max_pieces && pair_counts_take(&r.words.pairs, MIN_COUNT, &q);)
+        wordpiece_merge_pair(&r, &q);
     int rc = wordpiece_fill_vocab(&r, err);
     piece_corpus_release(&r.words);
     strings_release(&r.pieces);

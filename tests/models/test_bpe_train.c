@@ -19,7 +19,7 @@ static int strings_of(const json_t *list, const char *out[MAX_TEXTS])
     return n;
 }
 
-static enum bpe_kind kind_named(const char *name)
+static enum bpe_preset preset_named(const char *name)
 {
     return strcmp(name, "llama") == 0 ? BPE_LLAMA3 : strcmp(name, "qwen") == 0 ? BPE_QWEN2 : BPE_WORDS;
 }
@@ -28,12 +28,12 @@ static struct tokenizer *learn(const json_t *record)
 {
     const char *texts[MAX_TEXTS], *specials[MAX_TEXTS];
     int n = strings_of(json_object_get(record, "texts"), texts);
-    struct bpe_plan plan = { .kind = kind_named(json_string_value(json_object_get(record, "kind"))),
-                             .vocab_size = (int32_t)json_integer_value(json_object_get(record, "vocab_size")),
-                             .specials = specials,
-                             .n_specials = strings_of(json_object_get(record, "specials"), specials) };
+    struct bpe_options options = { .preset = preset_named(json_string_value(json_object_get(record, "kind"))),
+                                   .vocab_size = (int32_t)json_integer_value(json_object_get(record, "vocab_size")),
+                                   .specials = specials,
+                                   .n_specials = strings_of(json_object_get(record, "specials"), specials) };
     struct error err = { 0 };
-    struct tokenizer *t = tokenizer_from_bytes(texts, n, &plan, &err);
+    struct tokenizer *t = tokenizer_from_bytes(texts, n, &options, &err);
 
     if (!t)
         fail_msg("%s", err.text);
@@ -104,35 +104,37 @@ static void test_specials(void **state)
 {
     static const char *const texts[] = { "aa aa" }, *const more[] = { "<|pad|>" };
     static const struct {
-        enum bpe_kind kind;
+        enum bpe_preset preset;
         const char *template, *bos, *eos, *first, *last;
         int merges;
-    } kinds[] = {
+    } presets[] = {
         { BPE_LLAMA3, "llama3-bare", "<|begin_of_text|>", "<|eot_id|>", "<|begin_of_text|>", "<|eot_id|>", 2 },
         { BPE_QWEN2, "chatml-bare", NULL, "<|im_end|>", "<|endoftext|>", "<|im_end|>", 2 },
         { BPE_WORDS, "chatml-bare", NULL, "<|im_end|>", "<|endoftext|>", "<|im_end|>", 1 },
     };
     (void)state;
 
-    for (int i = 0; i < ARRAY_LEN(kinds); i++) {
-        struct bpe_plan plan = { .kind = kinds[i].kind, .vocab_size = 300, .specials = more, .n_specials = 1 };
+    for (int i = 0; i < ARRAY_LEN(presets); i++) {
+        struct bpe_options options = {
+            .preset = presets[i].preset, .vocab_size = 300, .specials = more, .n_specials = 1
+        };
         struct error err = { 0 };
         struct chat chat;
         char *dir = test_dir_new();
-        struct tokenizer *learnt = tokenizer_from_bytes(texts, 1, &plan, &err);
+        struct tokenizer *learnt = tokenizer_from_bytes(texts, 1, &options, &err);
         assert_int_equal(tokenizer_save(learnt, dir, &err), 0);
-        assert_int_equal(chat_write(dir, kinds[i].template, &err), 0);
+        assert_int_equal(chat_write(dir, presets[i].template, &err), 0);
         struct tokenizer *t = tokenizer_open(dir, &err);
         if (!t || chat_open(&chat, dir, NULL, t, &err))
             fail_msg("%s", err.text);
-        assert_string_equal(chat_name(&chat), kinds[i].template);
-        assert_string_equal(tokenizer_token(t, 0), kinds[i].first);
-        assert_int_equal(tokenizer_id(t, "<|pad|>"), tokenizer_id(t, kinds[i].last) + 1);
+        assert_string_equal(chat_name(&chat), presets[i].template);
+        assert_string_equal(tokenizer_token(t, 0), presets[i].first);
+        assert_int_equal(tokenizer_id(t, "<|pad|>"), tokenizer_id(t, presets[i].last) + 1);
         assert_int_equal(tokenizer_id(t, "!"), tokenizer_id(t, "<|pad|>") + 1);
-        assert_int_equal(tokenizer_special(t, SPECIAL_EOS), tokenizer_id(t, kinds[i].eos));
-        assert_int_equal(tokenizer_special(t, SPECIAL_BOS), kinds[i].bos ? tokenizer_id(t, kinds[i].bos) : -1);
+        assert_int_equal(tokenizer_special(t, SPECIAL_EOS), tokenizer_id(t, presets[i].eos));
+        assert_int_equal(tokenizer_special(t, SPECIAL_BOS), presets[i].bos ? tokenizer_id(t, presets[i].bos) : -1);
         assert_int_equal(tokenizer_vocab_size(t),
-                         tokenizer_id(t, "<|pad|>") + 1 + 256 + kinds[i].merges); /* aa, and with a blank */
+                         tokenizer_id(t, "<|pad|>") + 1 + 256 + presets[i].merges); /* aa, and with a blank */
         tokenizer_close(learnt);
         tokenizer_close(t);
         test_dir_remove(dir);
@@ -145,13 +147,13 @@ static void test_long_tokens(void **state)
     enum { LONG = 5000 };
     char *text = xcalloc(LONG + 1, 1);
     const char *texts[] = { text };
-    struct bpe_plan plan = { .kind = BPE_LLAMA3, .vocab_size = 400 };
+    struct bpe_options options = { .preset = BPE_LLAMA3, .vocab_size = 400 };
     struct error err = { 0 };
     struct ids ids = { 0 };
     (void)state;
 
     memset(text, 'a', LONG);
-    struct tokenizer *t = tokenizer_from_bytes(texts, 1, &plan, &err);
+    struct tokenizer *t = tokenizer_from_bytes(texts, 1, &options, &err);
     if (!t)
         fail_msg("%s", err.text);
     assert_true(tokenizer_encode(t, text, LONG, 0, &ids, NULL) <= 10);
@@ -176,9 +178,9 @@ static void test_words(void **state)
     static const char *const texts[] = { "select t1.singer, count(singer) from name as t1", "the singer : singer_id" };
     static const char *const places[] = { "t1.singer = 3", "max(singer)", "singers : name", "first_singer",
                                           "\"singer\"" };
-    struct bpe_plan plan = { .kind = BPE_WORDS, .vocab_size = 290 };
+    struct bpe_options options = { .preset = BPE_WORDS, .vocab_size = 290 };
     struct error err = { 0 };
-    struct tokenizer *t = tokenizer_from_bytes(texts, ARRAY_LEN(texts), &plan, &err);
+    struct tokenizer *t = tokenizer_from_bytes(texts, ARRAY_LEN(texts), &options, &err);
     struct ids name = { 0 };
     (void)state;
 
@@ -198,9 +200,9 @@ static void test_words(void **state)
 static void test_blanks(void **state)
 {
     static const char *const texts[] = { "gym | select t1.a , count(*) = 3", "gym | select t1.a , count(*) = 3" };
-    struct bpe_plan plan = { .kind = BPE_WORDS, .vocab_size = 400 };
+    struct bpe_options options = { .preset = BPE_WORDS, .vocab_size = 400 };
     struct error err = { 0 };
-    struct tokenizer *t = tokenizer_from_bytes(texts, ARRAY_LEN(texts), &plan, &err);
+    struct tokenizer *t = tokenizer_from_bytes(texts, ARRAY_LEN(texts), &options, &err);
     struct ids ids = { 0 };
     (void)state;
 
@@ -215,7 +217,7 @@ static void test_blanks(void **state)
     tokenizer_close(t);
 }
 
-static void test_bad_plans(void **state)
+static void test_bad_options(void **state)
 {
     static char long_one[VOCAB_MAX_TOKEN + 2];
     const struct {
@@ -237,9 +239,9 @@ static void test_bad_plans(void **state)
 
     memset(long_one, '|', sizeof long_one - 1);
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
-        struct bpe_plan plan = { BPE_LLAMA3, cases[i].size, &cases[i].special, cases[i].special != NULL };
+        struct bpe_options options = { BPE_LLAMA3, cases[i].size, &cases[i].special, cases[i].special != NULL };
         struct error err = { 0 };
-        assert_null(tokenizer_from_bytes(NULL, 0, &plan, &err));
+        assert_null(tokenizer_from_bytes(NULL, 0, &options, &err));
         test_error(&err, __FILE__, __LINE__, cases[i].words);
         assert_int_equal(err.code, EXIT_CODE_USAGE);
     }
@@ -249,7 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gold),  cmocka_unit_test(test_specials), cmocka_unit_test(test_long_tokens),
-        cmocka_unit_test(test_words), cmocka_unit_test(test_blanks),   cmocka_unit_test(test_bad_plans),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_blanks),   cmocka_unit_test(test_bad_options),
     };
     return cmocka_run_group_tests_name("bpe_train", tests, NULL, NULL);
 }

@@ -118,7 +118,7 @@ static void text_list_release(struct text_list *t)
 enum { MAX_FILES = 10000, MAX_SPECIALS = 256 };
 
 struct tokenizer_options {
-    enum bpe_kind split;
+    enum bpe_preset split;
     const char *special, *out;
     int64_t vocab;
     bool force;
@@ -155,10 +155,10 @@ static int learn(const struct tokenizer_options *o, const struct text_list *text
     const char *specials[MAX_SPECIALS];
     bool llama3 = o->split == BPE_LLAMA3;
     char *list = o->special ? xstrdup(o->special) : NULL;
-    struct bpe_plan plan = { .kind = o->split,
-                             .vocab_size = (int32_t)o->vocab,
-                             .specials = specials,
-                             .n_specials = split_list(list, specials, err) };
+    struct bpe_options plan = { .preset = o->split,
+                                .vocab_size = (int32_t)o->vocab,
+                                .specials = specials,
+                                .n_specials = split_list(list, specials, err) };
     struct tokenizer *t =
         plan.n_specials < 0 ? NULL : tokenizer_from_bytes((const char *const *)texts->items, texts->n, &plan, err);
     int rc = t && tokenizer_save(t, dir, err) == 0 ? chat_write(dir, llama3 ? "llama3-bare" : "chatml-bare", err) : -1;
