@@ -13,26 +13,26 @@ enum chat_mark { CHAT_TURN_END, CHAT_HEAD, CHAT_HEAD_END, CHAT_TEXT_START };
 
 /* Templates that put the same special tokens in the same places. */
 struct chat_family {
-    const char *marks[CHAT_MARKS]; /* n_marks special tokens, by enum chat_mark */
+    const char *marks[CHAT_MARKS]; /* [n_marks] special tokens by enum chat_mark */
     int n_marks;
     const char *behind_turn;
     void (*put_head)(const struct chat *c, struct chat_text *out, const char *role);
-    /* content is the first message when that is the system's, else NULL */
+    /* content is the system message if there is one, else NULL */
     void (*put_system)(const struct chat *c, struct chat_text *out, const char *content);
 };
 
 struct chat_template {
     const char *name;
     uint64_t fingerprint;             /* hash_bytes of the published text without its last line break */
-    const struct chat_family *family; /* NULL: a template in pieces */
-    bool trims;                       /* white space round every message goes */
-    const char *today;                /* Llama: the date it tells, NULL for no turn of its own */
-    const char *system;               /* ChatML: the system's message when there is none, NULL for no turn */
-    const char *text;                 /* where chat_write can write it, else NULL */
-    const char *form;                 /* of a template in pieces, as its file would be */
+    const struct chat_family *family; /* NULL: a template with a layout */
+    bool trims;                       /* remove white space around each message */
+    const char *today;                /* Llama 3: today's date in the system turn; NULL: no dates */
+    const char *system;               /* ChatML: default system message; NULL: none */
+    const char *text;                 /* Jinja text that chat_write can write, else NULL */
+    const char *layout;               /* JSON of a layout, as in a user's file; else NULL */
 };
 
-/* Where the pieces of a template stand. */
+/* Places of a layout. */
 enum chat_place {
     CHAT_START,
     CHAT_BEFORE_SYSTEM,
@@ -40,7 +40,7 @@ enum chat_place {
     CHAT_BEFORE_USER,
     CHAT_BEHIND_USER,
     CHAT_BEFORE_ASSISTANT,
-    CHAT_BEHIND_ASSISTANT, /* the first is the token that ends an answer */
+    CHAT_BEHIND_ASSISTANT, /* its first piece is the token that ends a completion */
     CHAT_PLACES
 };
 
@@ -52,26 +52,28 @@ struct chat_piece {
     int32_t token;
 };
 
-/* A template in pieces: those of a place are first[place] .. first[place + 1] - 1. */
-struct chat_form {
+/* A declarative template: pieces before and after the messages of each role. The pieces of a place are first[place] to
+ * first[place + 1] - 1. See docs/reference/chat-templates.md. */
+struct chat_layout {
     struct chat_template template;
     char name[32];
     struct chat_piece pieces[CHAT_PIECES];
     int first[CHAT_PLACES + 1];
-    char *join; /* what stands between the system's message and the first user's; NULL: it has a turn of its own */
+    char *join; /* text between the system message and the first user message; NULL: the system message has a turn of
+                   its own */
     bool trims;
 };
 
-/* A stretch of text goes to the end of out. */
-static void append(struct chat_text *out, const char *text, int64_t length, int32_t special, bool answer)
+/* Appends a span of text. */
+static void append(struct chat_text *out, const char *text, int64_t length, int32_t special, bool completion)
 {
     if (out->cap - out->length <= length) {
         out->cap = (out->cap + length) * 2 + 256;
         out->text = xrealloc(out->text, (size_t)out->cap);
     }
     memcpy(out->text + out->length, text, (size_t)length);
-    GROW(out->parts, out->count, out->cap_parts);
-    out->parts[out->count++] = (struct chat_part){ out->length, out->length + length, special, answer };
+    GROW(out->spans, out->count, out->cap_spans);
+    out->spans[out->count++] = (struct chat_span){ out->length, out->length + length, special, completion };
     out->length += length;
     out->text[out->length] = '\0';
 }
@@ -81,13 +83,13 @@ static void put(struct chat_text *out, const char *text)
     append(out, text, (int64_t)strlen(text), -1, false);
 }
 
-static void put_mark(const struct chat *c, struct chat_text *out, enum chat_mark which, bool answer)
+static void put_mark(const struct chat *c, struct chat_text *out, enum chat_mark which, bool completion)
 {
     const char *text = c->template->family->marks[which];
-    append(out, text, (int64_t)strlen(text), c->marks[which], answer);
+    append(out, text, (int64_t)strlen(text), c->marks[which], completion);
 }
 
-/* White space as Python's str.strip() sees it. */
+/* White space as in Python's str.strip(). */
 static bool is_white(uint32_t cp)
 {
     return (cp >= 9 && cp <= 13) || (cp >= 28 && cp <= 32) || cp == 0x85 || cp == 0xA0 || cp == 0x1680 ||
@@ -95,7 +97,7 @@ static bool is_white(uint32_t cp)
            cp == 0x3000;
 }
 
-/* Takes white space off both ends. */
+/* Removes white space from both ends. */
 static const char *trim(const char *text, int64_t *length)
 {
     int64_t start = -1, end = 0, n = *length;
@@ -114,19 +116,19 @@ static const char *trim(const char *text, int64_t *length)
     return start < 0 ? text : text + start;
 }
 
-/* A message's text, without the white space round it where `trims`. */
-static void append_content(struct chat_text *out, const char *content, bool trims, bool answer)
+/* Appends a message, without surrounding white space if `trims`. */
+static void append_content(struct chat_text *out, const char *content, bool trims, bool completion)
 {
     int64_t length = (int64_t)strlen(content);
 
     if (trims)
         content = trim(content, &length);
-    append(out, content, length, -1, answer);
+    append(out, content, length, -1, completion);
 }
 
-static void put_content(const struct chat *c, struct chat_text *out, const char *content, bool answer)
+static void put_content(const struct chat *c, struct chat_text *out, const char *content, bool completion)
 {
-    append_content(out, content, c->template->trims, answer);
+    append_content(out, content, c->template->trims, completion);
 }
 
 static bool is_role(const struct chat_message *m, const char *role)
@@ -136,15 +138,15 @@ static bool is_role(const struct chat_message *m, const char *role)
 
 static void put_turn(const struct chat *c, struct chat_text *out, const struct chat_message *m)
 {
-    bool answer = is_role(m, "assistant");
+    bool completion = is_role(m, "assistant");
 
     c->template->family->put_head(c, out, m->role);
-    put_content(c, out, m->content, answer);
-    put_mark(c, out, CHAT_TURN_END, answer);
+    put_content(c, out, m->content, completion);
+    put_mark(c, out, CHAT_TURN_END, completion);
     put(out, c->template->family->behind_turn);
 }
 
-/* Llama 3 */
+/* Llama 3. */
 
 static void llama_head(const struct chat *c, struct chat_text *out, const char *role)
 {
@@ -154,8 +156,8 @@ static void llama_head(const struct chat *c, struct chat_text *out, const char *
     put(out, "\n\n");
 }
 
-/* A system turn whose text is the dates and then the system's message if there is one; without a date only the latter
- * makes a turn. */
+/* Writes a system turn with the dates and the system message, if any. Without dates, only a system message makes a
+ * turn. */
 static void llama_system(const struct chat *c, struct chat_text *out, const char *content)
 {
     put_mark(c, out, CHAT_TEXT_START, false);
@@ -180,7 +182,7 @@ static const struct chat_family llama3 = {
     .put_system = llama_system,
 };
 
-/* ChatML */
+/* ChatML. */
 
 static void chatml_head(const struct chat *c, struct chat_text *out, const char *role)
 {
@@ -215,52 +217,52 @@ int32_t chat_end(const struct chat *c)
     return c->marks[CHAT_TURN_END];
 }
 
-static void mask_push(struct chat_mask *mask, bool answer)
+static void mask_push(struct chat_mask *mask, bool completion)
 {
     if (!mask)
         return;
     GROW(mask->items, mask->count, mask->cap);
-    mask->items[mask->count++] = answer;
+    mask->items[mask->count++] = completion;
 }
 
-/* Parts [first, last) of plain text are encoded as one, as the reference does: a token may reach over their seams. */
+/* Encodes spans [first, last) of plain text as one text, as the reference does: a token may cross their boundaries. */
 static void encode_plain(const struct tokenizer *t, const struct chat_text *text, int64_t first, int64_t last,
-                         struct ids *ids, struct token_spans *spans, struct chat_mask *mask)
+                         struct ids *ids, struct token_spans *origins, struct chat_mask *mask)
 {
-    int64_t start = text->parts[first].start, length = text->parts[last - 1].end - start;
+    int64_t start = text->spans[first].start, length = text->spans[last - 1].end - start;
 
-    spans->count = 0;
-    tokenizer_encode(t, text->text + start, (size_t)length, 0, ids, spans);
-    for (int64_t i = 0, part = first; i < spans->count; i++) {
-        while (text->parts[part].end <= start + spans->items[i].start)
+    origins->count = 0;
+    tokenizer_encode(t, text->text + start, (size_t)length, 0, ids, origins);
+    for (int64_t i = 0, part = first; i < origins->count; i++) {
+        while (text->spans[part].end <= start + origins->items[i].start)
             part++;
-        mask_push(mask, text->parts[part].answer);
+        mask_push(mask, text->spans[part].completion);
     }
 }
 
 void chat_encode(const struct tokenizer *t, const struct chat_text *text, struct ids *ids, struct chat_mask *mask)
 {
-    struct token_spans spans = { 0 };
+    struct token_spans origins = { 0 };
 
     for (int64_t i = 0, next; i < text->count; i = next) {
-        const struct chat_part *p = text->parts + i;
+        const struct chat_span *p = text->spans + i;
         next = i + 1;
         if (p->special >= 0) {
             ids_push(ids, p->special);
-            mask_push(mask, p->answer);
+            mask_push(mask, p->completion);
             continue;
         }
-        while (next < text->count && text->parts[next].special < 0)
+        while (next < text->count && text->spans[next].special < 0)
             next++;
-        encode_plain(t, text, i, next, ids, &spans, mask);
+        encode_plain(t, text, i, next, ids, &origins, mask);
     }
-    token_spans_release(&spans);
+    token_spans_release(&origins);
 }
 
 void chat_text_release(struct chat_text *text)
 {
     free(text->text);
-    free(text->parts);
+    free(text->spans);
     *text = (struct chat_text){ 0 };
 }
 
@@ -276,23 +278,23 @@ void chat_messages_release(struct chat_messages *m)
     *m = (struct chat_messages){ 0 };
 }
 
-/* Templates in pieces, as a file says them (docs/reference/chat-templates.md). */
+/* Layouts. */
 
-/* A file being read. */
-struct form_reader {
-    struct chat_form *form;
+/* State of reading a layout. */
+struct layout_reader {
+    struct chat_layout *layout;
     int n; /* pieces so far */
     const struct tokenizer *tokenizer;
     const char *where;
     struct error *err;
 };
 
-static int refuse(const struct form_reader *r, const char *place, const char *expected)
+static int refuse(const struct layout_reader *r, const char *place, const char *expected)
 {
     return error_set(r->err, EXIT_CODE_DATA, "%s: %s: expected %s", r->where, place, expected);
 }
 
-static int add_piece(struct form_reader *r, const json_t *v, const char *place)
+static int add_piece(struct layout_reader *r, const json_t *v, const char *place)
 {
     const char *token = json_is_object(v) ? json_string_value(json_object_get(v, "token")) : NULL;
     const char *text = token ? token : json_string_value(v);
@@ -305,11 +307,11 @@ static int add_piece(struct form_reader *r, const json_t *v, const char *place)
                          place, token);
     if (r->n == CHAT_PIECES)
         return refuse(r, place, "64 pieces at most in all");
-    r->form->pieces[r->n++] = (struct chat_piece){ xstrdup(text), id };
+    r->layout->pieces[r->n++] = (struct chat_piece){ xstrdup(text), id };
     return 0;
 }
 
-static int add_place(struct form_reader *r, const json_t *list, const char *place)
+static int add_place(struct layout_reader *r, const json_t *list, const char *place)
 {
     const json_t *v;
     size_t i;
@@ -324,8 +326,8 @@ static int add_place(struct form_reader *r, const json_t *list, const char *plac
     return 0;
 }
 
-/* What stands before and behind a role's messages; NULL: nothing. */
-static int add_role(struct form_reader *r, const json_t *o, const char *role, enum chat_place before)
+/* Reads the pieces before and after a role's messages. NULL: there are none. */
+static int add_role(struct layout_reader *r, const json_t *o, const char *role, enum chat_place before)
 {
     const char *key;
     json_t *v;
@@ -337,14 +339,14 @@ static int add_role(struct form_reader *r, const json_t *o, const char *role, en
         if (strcmp(key, "before") && strcmp(key, "behind"))
             return refuse(r, role, "before and behind, and no more");
     }
-    r->form->first[before] = r->n;
+    r->layout->first[before] = r->n;
     if (add_place(r, json_object_get(o, "before"), role))
         return -1;
-    r->form->first[before + 1] = r->n;
+    r->layout->first[before + 1] = r->n;
     return add_place(r, json_object_get(o, "behind"), role);
 }
 
-static int check_keys(const struct form_reader *r, const json_t *o)
+static int check_keys(const struct layout_reader *r, const json_t *o)
 {
     static const char *const known[] = { "start", "system", "user", "assistant", "join", "trim" };
     const char *key;
@@ -365,7 +367,7 @@ static int check_keys(const struct form_reader *r, const json_t *o)
     return 0;
 }
 
-static int read_join(struct form_reader *r, const json_t *o)
+static int read_join(struct layout_reader *r, const json_t *o)
 {
     const json_t *join = json_object_get(o, "join");
 
@@ -373,13 +375,13 @@ static int read_join(struct form_reader *r, const json_t *o)
         return refuse(r, "system", "either system, or join, which stands between its message and the user's");
     if (join && !json_is_string(join))
         return refuse(r, "join", "a text");
-    r->form->join = join ? xstrdup(json_string_value(join)) : NULL;
+    r->layout->join = join ? xstrdup(json_string_value(join)) : NULL;
     return 0;
 }
 
-static int read_form(struct form_reader *r, const json_t *o)
+static int read_layout(struct layout_reader *r, const json_t *o)
 {
-    struct chat_form *f = r->form;
+    struct chat_layout *f = r->layout;
 
     if (check_keys(r, o) || read_join(r, o))
         return -1;
@@ -395,40 +397,39 @@ static int read_form(struct form_reader *r, const json_t *o)
     f->first[CHAT_PLACES] = r->n;
     int end = f->first[CHAT_BEHIND_ASSISTANT];
     if (end == r->n || f->pieces[end].token < 0)
-        return refuse(r, "assistant", "behind to begin with the token that ends an answer");
+        return refuse(r, "assistant", "\"behind\" to begin with the token that ends an answer");
     return 0;
 }
 
-static void form_free(struct chat_form *form)
+static void layout_free(struct chat_layout *layout)
 {
-    for (int i = 0; form && i < CHAT_PIECES; i++)
-        free(form->pieces[i].text);
-    if (form)
-        free(form->join);
-    free(form);
+    for (int i = 0; layout && i < CHAT_PIECES; i++)
+        free(layout->pieces[i].text);
+    if (layout)
+        free(layout->join);
+    free(layout);
 }
 
-/* The template that a parsed file says.  -1 with EXIT_CODE_DATA, or EXIT_CODE_CHECKPOINT where the vocabulary lacks a
- * token. */
-static int form_read(struct chat_form **form, const json_t *o, const char *where, const struct tokenizer *t,
-                     struct error *err)
+/* Reads a layout. Returns -1 with EXIT_CODE_DATA, or EXIT_CODE_CHECKPOINT if the vocabulary lacks a token. */
+static int layout_read(struct chat_layout **layout, const json_t *o, const char *where, const struct tokenizer *t,
+                       struct error *err)
 {
-    struct form_reader r = { .form = xcalloc(1, sizeof *r.form), .tokenizer = t, .where = where, .err = err };
+    struct layout_reader r = { .layout = xcalloc(1, sizeof *r.layout), .tokenizer = t, .where = where, .err = err };
 
-    if (read_form(&r, o)) {
-        form_free(r.form);
+    if (read_layout(&r, o)) {
+        layout_free(r.layout);
         return -1;
     }
-    *form = r.form;
+    *layout = r.layout;
     return 0;
 }
 
-/* Of the pieces behind an answer the first, which ends it, is the answer's. */
-static void put_place(const struct chat_form *f, struct chat_text *out, enum chat_place place)
+/* After a completion, the first piece is the token that ends it. It belongs to the completion. */
+static void put_place(const struct chat_layout *f, struct chat_text *out, enum chat_place place)
 {
     for (int i = f->first[place]; i < f->first[place + 1]; i++) {
-        bool answer = place == CHAT_BEHIND_ASSISTANT && i == f->first[place];
-        append(out, f->pieces[i].text, (int64_t)strlen(f->pieces[i].text), f->pieces[i].token, answer);
+        bool completion = place == CHAT_BEHIND_ASSISTANT && i == f->first[place];
+        append(out, f->pieces[i].text, (int64_t)strlen(f->pieces[i].text), f->pieces[i].token, completion);
     }
 }
 
@@ -439,8 +440,8 @@ static enum chat_place place_of(const char *role)
                                    : CHAT_BEFORE_ASSISTANT;
 }
 
-/* joined: a system's message that stands before this one's text, or NULL. */
-static void put_message(const struct chat_form *f, struct chat_text *out, const struct chat_message *m,
+/* joined is a system message that is put before this message, or NULL. */
+static void put_message(const struct chat_layout *f, struct chat_text *out, const struct chat_message *m,
                         const char *joined)
 {
     enum chat_place place = place_of(m->role);
@@ -454,7 +455,8 @@ static void put_message(const struct chat_form *f, struct chat_text *out, const 
     put_place(f, out, place + 1);
 }
 
-static void form_render(const struct chat_form *f, const struct chat_messages *m, bool prompt, struct chat_text *out)
+static void layout_render(const struct chat_layout *f, const struct chat_messages *m, bool prompt,
+                          struct chat_text *out)
 {
     const char *joined = NULL;
 
@@ -472,13 +474,13 @@ static void form_render(const struct chat_form *f, const struct chat_messages *m
         put_place(f, out, CHAT_BEFORE_ASSISTANT);
 }
 
-/* The templates, found by name or by what a model folder says, and the messages of a record. */
+/* Published templates, looked up by name or by fingerprint, and the messages of a record. */
 
 enum { MAX_TEMPLATE = 1 << 20, MAX_PATH = 4096 };
 
 #define QWEN "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
 
-/* Ours, for vocabularies learnt from text: the turns and nothing else. */
+/* ambit's own templates, for vocabularies trained by ambit: turns without dates and default messages. */
 #define LLAMA3_BARE                                                                                                    \
     "{{ bos_token }}{% for message in messages %}{{ '<|start_header_id|>' + message['role'] + "                        \
     "'<|end_header_id|>\\n\\n' + message['content'] | trim + '<|eot_id|>' }}{% endfor %}"                              \
@@ -487,33 +489,34 @@ enum { MAX_TEMPLATE = 1 << 20, MAX_PATH = 4096 };
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + "                 \
     "'<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 
-/* Gemma's template refuses a system's message; ours has it before the first user's. */
+/* Gemma's own template refuses system messages. Here they are put before the first user message. */
 #define GEMMA                                                                                                          \
     "{\"start\":[{\"token\":\"<bos>\"}],\"join\":\"\\n\\n\",\"trim\":true,"                                            \
     "\"user\":{\"before\":[{\"token\":\"<start_of_turn>\"},\"user\\n\"],"                                              \
     "\"behind\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]},"                                                             \
     "\"assistant\":{\"before\":[{\"token\":\"<start_of_turn>\"},\"model\\n\"],"                                        \
     "\"behind\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]}}"
-/* Of Mistral 7B Instruct 0.1, with a blank behind each answer, and of 0.2; both refuse a system's message too. */
+/* Mistral 7B Instruct 0.1, with a space after each completion, and 0.2. Their own templates refuse system messages too.
+ */
 #define MISTRAL(behind)                                                                                                   \
     "{\"start\":[{\"token\":\"<s>\"}],\"join\":\"\\n\\n\",\"user\":{\"before\":[\"[INST] \"],\"behind\":[\" [/INST]\"]}," \
     "\"assistant\":{\"behind\":[{\"token\":\"</s>\"}" behind "]}}"
 
 static const struct chat_template templates[] = {
-    /* Meta's, of Llama 3.1 and 3.3 */
+    /* Meta's template of Llama 3.1 and 3.3 */
     { "llama3", 0xcc0368e1ffb6b958, &llama3, true, "26 Jul 2024", NULL, NULL, NULL },
-    /* Unsloth's, which its adapters were trained with */
+    /* Unsloth's template, used to train its adapters */
     { "llama3-unsloth", 0x85268fb1bbb68a11, &llama3, false, "26 July 2024", NULL, NULL, NULL },
-    /* Qwen 2.5's, and Unsloth's copy of it */
+    /* Qwen 2.5's template, and Unsloth's copy of it */
     { "chatml", 0xe642ce246d7f2e3d, &chatml, false, NULL, QWEN, NULL, NULL },
     { "chatml", 0x9927118b34627a4d, &chatml, false, NULL, QWEN, NULL, NULL },
-    /* Qwen 3's of July 2025 */
+    /* Qwen 3's template of July 2025 */
     { "chatml-bare", 0x3751fe8ea48448ab, &chatml, false, NULL, NULL, NULL, NULL },
     { "llama3-bare", 0x2fd22ccbef699b03, &llama3, true, NULL, NULL, LLAMA3_BARE, NULL },
     { "chatml-bare", 0xaf4d3c86a9a50e79, &chatml, false, NULL, NULL, CHATML_BARE, NULL },
-    { .name = "gemma", .fingerprint = 0x70f3cded3fb90051, .form = GEMMA },
-    { .name = "mistral-spaced", .fingerprint = 0xc730acc029ce6ee0, .form = MISTRAL(",\" \"") },
-    { .name = "mistral", .fingerprint = 0x8c734b90b4f8d84d, .form = MISTRAL("") },
+    { .name = "gemma", .fingerprint = 0x70f3cded3fb90051, .layout = GEMMA },
+    { .name = "mistral-spaced", .fingerprint = 0xc730acc029ce6ee0, .layout = MISTRAL(",\" \"") },
+    { .name = "mistral", .fingerprint = 0x8c734b90b4f8d84d, .layout = MISTRAL("") },
 };
 #define NAMES "llama3, llama3-unsloth, llama3-bare, chatml, chatml-bare, gemma, mistral or mistral-spaced"
 
@@ -522,8 +525,8 @@ void chat_render(const struct chat *c, const struct chat_messages *m, bool promp
     bool system = m->count > 0 && is_role(m->items, "system");
 
     out->length = out->count = 0;
-    if (c->form) {
-        form_render(c->form, m, prompt, out);
+    if (c->layout) {
+        layout_render(c->layout, m, prompt, out);
         return;
     }
     c->template->family->put_system(c, out, system ? m->items->content : NULL);
@@ -543,7 +546,7 @@ static const struct chat_template *by_name(const char *name, struct error *err)
     return NULL;
 }
 
-static const struct chat_template *by_fingerprint(uint64_t fingerprint)
+static const struct chat_template *find_fingerprint(uint64_t fingerprint)
 {
     for (int i = 0; i < ARRAY_LEN(templates); i++)
         if (templates[i].fingerprint == fingerprint)
@@ -553,7 +556,7 @@ static const struct chat_template *by_fingerprint(uint64_t fingerprint)
 
 const char *chat_name_of(uint64_t fingerprint)
 {
-    const struct chat_template *found = by_fingerprint(fingerprint);
+    const struct chat_template *found = find_fingerprint(fingerprint);
     return found ? found->name : NULL;
 }
 
@@ -561,17 +564,17 @@ static const struct chat_template *by_text(const char *text, const char *where, 
 {
     size_t length = strlen(text);
     uint64_t hash = hash_bytes(HASH_START, text, length - (length > 0 && text[length - 1] == '\n'));
-    const struct chat_template *found = by_fingerprint(hash);
+    const struct chat_template *found = find_fingerprint(hash);
 
     if (!found)
         error_set(err, EXIT_CODE_CHECKPOINT,
-                  "%s: a chat template of fingerprint %016llx is not known; say which to use: " NAMES
-                  ", or a file that says it in pieces",
+                  "%s: unknown chat template (fingerprint %016llx); give its name: " NAMES
+                  ", or a .json file that describes it",
                   where, (unsigned long long)hash);
     return found;
 }
 
-/* One text, or a list of them with names, of which "default" counts.  NULL when there is none. */
+/* Returns the template: a string, or the entry "default" of a list. NULL if there is none. */
 static const char *text_of(const json_t *value)
 {
     const json_t *o;
@@ -601,7 +604,7 @@ static const struct chat_template *from_config(const char *dir, struct error *er
     if (text)
         found = by_text(text, path, err);
     else
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: no chat_template in it, and no chat_template.jinja beside it", path);
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: no chat_template, and no chat_template.jinja in its folder", path);
     json_decref(config);
     return found;
 }
@@ -628,25 +631,25 @@ static const struct chat_template *from_folder(const char *dir, struct error *er
     return access(path, F_OK) ? from_config(dir, err) : from_jinja(path, err);
 }
 
-/* A template in pieces, ours or a user's. */
-static int open_form(struct chat *c, const json_t *o, const char *where, const struct tokenizer *t, struct error *err)
+/* Opens a layout, built in or a user's. */
+static int open_layout(struct chat *c, const json_t *o, const char *where, const struct tokenizer *t, struct error *err)
 {
-    if (form_read(&c->form, o, where, t, err))
+    if (layout_read(&c->layout, o, where, t, err))
         return -1;
-    c->marks[CHAT_TURN_END] = c->form->pieces[c->form->first[CHAT_BEHIND_ASSISTANT]].token;
+    c->marks[CHAT_TURN_END] = c->layout->pieces[c->layout->first[CHAT_BEHIND_ASSISTANT]].token;
     return 0;
 }
 
-/* Its name is its fingerprint, by which a run knows its template again. */
+/* The name of a user's template contains its fingerprint, by which a later run recognises it. */
 static int open_file(struct chat *c, const char *path, const struct tokenizer *t, struct error *err)
 {
     size_t n;
     char *text = whole_file_read(path, MAX_TEMPLATE, &n, err);
     json_t *o = text ? json_read_file(path, err) : NULL;
-    int rc = o ? open_form(c, o, path, t, err) : -1;
+    int rc = o ? open_layout(c, o, path, t, err) : -1;
 
     if (rc == 0) {
-        struct chat_form *f = c->form;
+        struct chat_layout *f = c->layout;
         snprintf(f->name, sizeof f->name, "pieces-%016llx", (unsigned long long)hash_bytes(HASH_START, text, n));
         f->template.name = f->name;
         c->template = &f->template;
@@ -656,21 +659,21 @@ static int open_file(struct chat *c, const char *path, const struct tokenizer *t
     return rc;
 }
 
-static int open_own_form(struct chat *c, const char *dir, const struct tokenizer *t, struct error *err)
+static int open_published_layout(struct chat *c, const char *dir, const struct tokenizer *t, struct error *err)
 {
     char where[MAX_PATH];
-    json_t *o = json_loads(c->template->form, 0, NULL);
+    json_t *o = json_loads(c->template->layout, 0, NULL);
 
     CHECK(o, "chat template %s is not JSON", c->template->name);
     snprintf(where, sizeof where, "%.4000s: chat template %s", dir, c->template->name);
-    int rc = open_form(c, o, where, t, err);
+    int rc = open_layout(c, o, where, t, err);
     json_decref(o);
     return rc;
 }
 
 void chat_release(struct chat *c)
 {
-    form_free(c->form);
+    layout_free(c->layout);
     *c = (struct chat){ 0 };
 }
 
@@ -685,8 +688,8 @@ int chat_open(struct chat *c, const char *dir, const char *name, const struct to
             err->code = EXIT_CODE_CHECKPOINT;
         return -1;
     }
-    if (c->template->form)
-        return open_own_form(c, dir, t, err);
+    if (c->template->layout)
+        return open_published_layout(c, dir, t, err);
     for (int i = 0; i < c->template->family->n_marks; i++) {
         const char *text = c->template->family->marks[i];
         if ((c->marks[i] = tokenizer_id(t, text)) < 0)

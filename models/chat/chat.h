@@ -1,11 +1,13 @@
 /*
- * chat.h - conversations as the instruction-tuned models were taught to read them: Llama 3.1's template, ChatML,
- * Gemma's, Mistral's, and those that a user writes down in pieces (docs/reference/chat-templates.md).
+ * chat.h - chat templates: Llama 3.1's, ChatML, Gemma's, Mistral's, and those that a user describes in a file
+ * (docs/reference/chat-templates.md).
  *
- * Templates are Jinja programs that come with the model; these here are written by hand for conversations without
- * tools, and a folder's template is told by its fingerprint, so that one which would read otherwise is refused rather
- * than guessed at.  Special tokens are put in by id and everything else is plain text: a message that holds
- * "<|im_end|>" holds those ten characters.  A rendered conversation has all its special tokens; add none.
+ * Models come with Jinja templates. ambit implements the known ones by hand, for conversations without tools. A
+ * folder's template is recognised by its fingerprint; an unknown one is refused, because a wrong format would silently
+ * degrade the model.
+ *
+ * Special tokens are inserted by id, and all other text is plain: a message that contains "<|im_end|>" does not end a
+ * turn. A rendered conversation has all its special tokens. Structs that are filled here are released by the caller.
  */
 #ifndef MODELS_CHAT_CHAT_H
 #define MODELS_CHAT_CHAT_H
@@ -16,14 +18,14 @@
 
 enum { CHAT_MARKS = 4 };
 
-/* Which template, and the ids of its special tokens in one vocabulary. */
+/* A template, and the ids of its special tokens in one vocabulary. */
 struct chat {
     const struct chat_template *template;
     int32_t marks[CHAT_MARKS];
-    struct chat_form *form; /* of a template in pieces, else NULL */
+    struct chat_layout *layout; /* layout of a declarative template, else NULL */
 };
 
-/* Role is "system", "user" or "assistant". */
+/* role is "system", "user" or "assistant". */
 struct chat_message {
     const char *role, *content;
 };
@@ -33,52 +35,53 @@ struct chat_messages {
     int64_t count, cap;
 };
 
-/* A stretch of rendered text: a special token, or plain text (special is -1). */
-struct chat_part {
+/* A span of rendered text: a special token, or plain text (special is -1). */
+struct chat_span {
     int64_t start, end;
     int32_t special;
-    bool answer; /* what the assistant says, or the token that ends it */
+    bool completion; /* text of the assistant, or the token that ends it */
 };
 
 struct chat_text {
     char *text;
     int64_t length, cap;
-    struct chat_part *parts;
-    int64_t count, cap_parts;
+    struct chat_span *spans;
+    int64_t count, cap_spans;
 };
 
-/* One byte for each token: 1 where the model's answer is, 0 elsewhere. */
+/* One byte for each token: 1 in a completion, 0 elsewhere. */
 struct chat_mask {
     uint8_t *items;
     int64_t count, cap;
 };
 
-/* The template called name ("llama3", "llama3-unsloth", "llama3-bare", "chatml", "chatml-bare", "gemma", "mistral",
- * "mistral-spaced"), that of the file which name ends in .json to say, or, when name is NULL, the one that the model
- * folder dir names: chat_template.jinja, or else chat_template in tokenizer_config.json.  -1, with nothing to release:
- * an unknown name (EXIT_CODE_USAGE), a file that holds no template (EXIT_CODE_DATA); no template, one nobody here
- * knows, or a special token that the vocabulary does not have (EXIT_CODE_CHECKPOINT). */
+/* Opens a template. name is "llama3", "llama3-unsloth", "llama3-bare", "chatml", "chatml-bare", "gemma", "mistral",
+ * "mistral-spaced", or a file that ends in .json. If name is NULL, the template of the model folder dir is used:
+ * chat_template.jinja, or chat_template in tokenizer_config.json.
+ *
+ * Returns -1, with nothing to release. EXIT_CODE_USAGE: unknown name. EXIT_CODE_DATA: invalid file.
+ * EXIT_CODE_CHECKPOINT: the folder has no template or an unknown one, or the vocabulary lacks a special token. */
 int chat_open(struct chat *c, const char *dir, const char *name, const struct tokenizer *t, struct error *err);
 void chat_release(struct chat *c);
-/* Writes chat_template.jinja of "llama3-bare" or "chatml-bare", whose text is ours, into dir. */
+/* Writes chat_template.jinja of "llama3-bare" or "chatml-bare", ambit's own templates, into dir. */
 int chat_write(const char *dir, const char *name, struct error *err);
 const char *chat_name(const struct chat *c);
-/* The name of the published template with this fingerprint, hash_bytes() of its text without a last line break.  NULL
- * for an unknown one. */
+/* Returns the name of the published template with this fingerprint: hash_bytes of its text without the last line break.
+ * NULL if it is unknown. */
 const char *chat_name_of(uint64_t fingerprint);
-/* The token that ends a turn. */
+/* Returns the token that ends a turn. */
 int32_t chat_end(const struct chat *c);
 
-/* Reads [{"role", "content"}, ...]; the strings stay list's.  -1 with EXIT_CODE_DATA. */
+/* Reads [{"role", "content"}, ...]. Strings stay owned by list. Returns -1 with EXIT_CODE_DATA. */
 int chat_read(struct chat_messages *m, const json_t *list, const char *where, struct error *err);
 void chat_messages_release(struct chat_messages *m);
 
-/* Replaces out with the conversation; prompt: and with the head of the assistant's turn that comes next. */
+/* Replaces out by the rendered conversation. With `prompt`, the head of the assistant's turn follows. */
 void chat_render(const struct chat *c, const struct chat_messages *m, bool prompt, struct chat_text *out);
 void chat_text_release(struct chat_text *text);
 
-/* Appends the ids of a rendered conversation and, unless mask is NULL, for each whether it is the answer's.  A token
- * that begins before the answer's first character is not. */
+/* Appends the ids of a rendered conversation. Unless mask is NULL, appends whether each id belongs to a completion. A
+ * token that starts before a completion does not belong to it. */
 void chat_encode(const struct tokenizer *t, const struct chat_text *text, struct ids *ids, struct chat_mask *mask);
 void chat_mask_release(struct chat_mask *mask);
 

@@ -31,7 +31,7 @@ static int count_marks(const struct chat_text *text)
 {
     int n = 0;
     for (int64_t i = 0; i < text->count; i++)
-        n += text->parts[i].special >= 0;
+        n += text->spans[i].special >= 0;
     return n;
 }
 
