@@ -154,7 +154,7 @@ static double encoded_questions(const struct gate_trainer *t)
 }
 
 /* A few steps and a few questions are timed, times how many there will be.  Leaves nothing behind. */
-static int gate_estimate(const struct gate_request *q, struct gate_seconds *seconds, struct error *err)
+static int estimate(const struct gate_request *q, struct gate_seconds *seconds, struct error *err)
 {
     struct gate_trainer t;
     double each = 0;
@@ -284,7 +284,7 @@ static int read_part(struct ablate_plan *p, const struct yaml_tree *t, struct er
 }
 
 /* -1 with EXIT_CODE_USAGE naming file, line and key.  The caller releases either way. */
-static int ablate_plan_read(struct ablate_plan *p, const char *path, struct error *err)
+static int read_plan(struct ablate_plan *p, const char *path, struct error *err)
 {
     *p = (struct ablate_plan){ .path = path, .hours = INFINITY };
     if (yaml_tree_read(&p->tree, path, err))
@@ -299,7 +299,7 @@ static int ablate_plan_read(struct ablate_plan *p, const char *path, struct erro
     return 0;
 }
 
-static void ablate_plan_release(struct ablate_plan *p)
+static void release_plan(struct ablate_plan *p)
 {
     free(p->rows);
     yaml_tree_release(&p->tree);
@@ -313,8 +313,8 @@ static int add_options(const struct ablate_plan *p, const struct yaml_tree *t, c
 }
 
 /* The settings of a row, or with NULL of the linker's run.  texts keep their strings. */
-static int ablate_plan_request(const struct ablate_plan *p, const struct ablate_row *row, struct gate_request *q,
-                               struct texts *texts, struct error *err)
+static int plan_request(const struct ablate_plan *p, const struct ablate_row *row, struct gate_request *q,
+                        struct texts *texts, struct error *err)
 {
     *q = gate_request_defaults;
     if (add_options(p, p->shared, NULL, q, texts, err))
@@ -348,13 +348,13 @@ static const double student[] = { 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.446
                                   2.2010,  2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
                                   2.0796,  2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423 };
 
-static void ablate_table_init(struct ablate_table *t, const struct ablate_plan *plan)
+static void init_table(struct ablate_table *t, const struct ablate_plan *plan)
 {
     *t = (struct ablate_table){ .plan = plan };
     t->cells = xcalloc((size_t)(plan->n_rows + BASELINES), sizeof *t->cells);
 }
 
-static void ablate_table_release(struct ablate_table *t)
+static void release_table(struct ablate_table *t)
 {
     free(t->cells);
     *t = (struct ablate_table){ 0 };
@@ -372,7 +372,7 @@ static void add(struct ablate_cell *c, const json_t *value)
 }
 
 /* A finished run: its test.json.  -1 with EXIT_CODE_DATA. */
-static int ablate_table_add(struct ablate_table *t, int row, const char *folder, struct error *err)
+static int add_to_table(struct ablate_table *t, int row, const char *folder, struct error *err)
 {
     char path[4096];
 
@@ -435,7 +435,7 @@ static void row_texts(const struct ablate_table *t, int row, char (*texts)[CELL]
 }
 
 /* To standard output. */
-static void ablate_table_print(const struct ablate_table *t)
+static void print_table(const struct ablate_table *t)
 {
     char texts[COLUMNS][CELL];
 
@@ -507,7 +507,7 @@ static int write_page(const struct ablate_table *t, const char *out, struct erro
 }
 
 /* OUT/ablate.json and OUT/report.html. */
-static int ablate_table_write(const struct ablate_table *t, const char *out, struct error *err)
+static int write_files(const struct ablate_table *t, const char *out, struct error *err)
 {
     return write_json(t, out, err) || write_page(t, out, err) ? -1 : 0;
 }
@@ -560,7 +560,7 @@ static int estimate_row(struct ablation *a, const struct ablate_row *row, struct
     struct gate_seconds parts;
     struct gate_request q;
 
-    if (ablate_plan_request(&a->plan, row, &q, &a->texts, err))
+    if (plan_request(&a->plan, row, &q, &a->texts, err))
         return -1;
     bool linked = row && is_linked(a, &q);
     bool own = q.settings.relevance_word || q.settings.element_text == GATE_TEXT_THESIS; /* texts of its own */
@@ -574,7 +574,7 @@ static int estimate_row(struct ablation *a, const struct ablate_row *row, struct
     q.out = a->q->out;
     q.device = a->q->device;
     q.seed = a->plan.seeds[0];
-    if (gate_estimate(&q, &parts, err))
+    if (estimate(&q, &parts, err))
         return error_prefix(err, "%s", row ? row->name : "linker");
     int readings = linked && own ? 2 : 1; /* for relevance, then for states */
     *seconds = parts.steps + (shared && f->encoded[linked] ? 0 : readings * parts.encoding);
@@ -624,7 +624,7 @@ static int train_row(struct ablation *a, const struct ablate_row *row, int64_t s
 
     if (is_there(out, row ? "test.json" : "ambit.h5"))
         goto done;
-    if ((rc = ablate_plan_request(&a->plan, row, &q, &a->texts, err)))
+    if ((rc = plan_request(&a->plan, row, &q, &a->texts, err)))
         goto done;
     if (row && is_linked(a, &q)) {
         q.linker = linker;
@@ -665,24 +665,24 @@ static int write_table(struct ablation *a, struct error *err)
     struct ablate_table t;
     int rc = 0;
 
-    ablate_table_init(&t, &a->plan);
+    init_table(&t, &a->plan);
     for (int i = 0; rc == 0 && i < a->plan.n_rows; i++)
         for (int s = 0; rc == 0 && s < a->plan.n_seeds; s++) {
             char *out = folder_of(a, &a->plan.rows[i], a->plan.seeds[s]);
             if (is_there(out, "test.json"))
-                rc = ablate_table_add(&t, i, out, err);
+                rc = add_to_table(&t, i, out, err);
             free(out);
         }
-    if (rc == 0 && (rc = ablate_table_write(&t, a->q->out, err)) == 0)
-        ablate_table_print(&t);
-    ablate_table_release(&t);
+    if (rc == 0 && (rc = write_files(&t, a->q->out, err)) == 0)
+        print_table(&t);
+    release_table(&t);
     return rc;
 }
 
 int ablate(const struct ablate_request *q, int *left_out, struct error *err)
 {
     struct ablation a = { .q = q };
-    int rc = ablate_plan_read(&a.plan, q->plan, err);
+    int rc = read_plan(&a.plan, q->plan, err);
 
     *left_out = 0;
     a.too_long = xcalloc((size_t)a.plan.n_rows + 1, sizeof *a.too_long);
@@ -695,6 +695,6 @@ int ablate(const struct ablate_request *q, int *left_out, struct error *err)
         rc = -1;
     free(a.too_long);
     texts_release(&a.texts);
-    ablate_plan_release(&a.plan);
+    release_plan(&a.plan);
     return rc;
 }

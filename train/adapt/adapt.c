@@ -392,7 +392,7 @@ static void release(struct draw_run *d)
 }
 
 /* Mean, 5 % and 95 % over draws, a row for each k and method; to standard output. */
-static int adapt_draws(const struct adapt_draws_request *q, struct error *err)
+static int run_draws(const struct adapt_draws_request *q, struct error *err)
 {
     struct draw_run d = { .q = q, .queries = q->queries ? q->queries : q->support };
 
@@ -575,7 +575,7 @@ static int fit(struct adaptation *a, const int *which, struct adapt_outcome *o, 
     return rc;
 }
 
-static int adapt_once(struct adaptation *a, struct error *err)
+static int fit_once(struct adaptation *a, struct error *err)
 {
     int *which = xmalloc((size_t)a->support.n * sizeof *which + 1);
     double start = now_seconds();
@@ -605,7 +605,7 @@ static int run(struct adaptation *a, struct error *err)
     if ((q->out && check_out(q->out, err)) || open_model(a, err) || read_questions(a, err))
         return -1;
     if (!q->draws)
-        return check_support(a, err) || adapt_once(a, err) ? -1 : 0;
+        return check_support(a, err) || fit_once(a, err) ? -1 : 0;
     const struct adapt_draws_request draws = { .scorer = &a->scorer,
                                                .fits = a->fits,
                                                .n_fits = a->n_fits,
@@ -614,7 +614,7 @@ static int run(struct adaptation *a, struct error *err)
                                                .draws = q->draws,
                                                .seed = q->seed,
                                                .json = q->json };
-    return adapt_draws(&draws, err);
+    return run_draws(&draws, err);
 }
 
 static void close_all(struct adaptation *a)

@@ -63,7 +63,7 @@ static int check_kind(const struct hdf5_reader *file, struct error *err)
 
 /* Reads a run's folder, or its newest checkpoint while it is under way, and writes into the folder `to`, which exists.
  * -1 with EXIT_CODE_CHECKPOINT where it is no run of ambit-train gatekeeper. */
-static int gate_export(const char *run, const char *to, enum weights_form form, struct error *err)
+static int write_gatekeeper(const char *run, const char *to, enum weights_form form, struct error *err)
 {
     struct gate_model model = { 0 };
     struct hdf5_reader file;
@@ -161,7 +161,7 @@ static int export_detector(const struct lm_export_request *q, const char *dir, s
 {
     enum weights_form form = q->weights == NO_WEIGHTS ? WEIGHTS_INT8 : (enum weights_form)q->weights;
 
-    if (check_gatekeeper(q, dir, err) || gate_export(dir, q->to, form, err))
+    if (check_gatekeeper(q, dir, err) || write_gatekeeper(dir, q->to, form, err))
         return -1;
     log_info("%s: a detector with weights in %s, for --model of ambit-infer detect", q->out, weights_words[form]);
     return 0;

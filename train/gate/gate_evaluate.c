@@ -123,8 +123,8 @@ static void take_slice(struct gate_answers *a, const struct predictions *p, bool
  * the line, or an example without an answer, unless partial: then those without one are left out, and there must be
  * one. The caller releases what was filled either way.
  */
-static int gate_predictions_read(struct gate_answers *answers, struct gate_answers *presence, const char *path,
-                                 const struct example_list *examples, bool partial, struct error *err)
+static int read_predictions(struct gate_answers *answers, struct gate_answers *presence, const char *path,
+                            const struct example_list *examples, bool partial, struct error *err)
 {
     size_t n = (size_t)examples->n;
     struct predictions p = { .examples = examples,
@@ -180,7 +180,7 @@ static double area_of(const struct gate_decided *d, int n)
 }
 
 /* Questions that are as sure as one another are answered together.  Of no answers rows of n 0. */
-static struct gate_risk gate_risk(const struct gate_model *m, const struct gate_answers *a)
+static struct gate_risk risk_of(const struct gate_model *m, const struct gate_answers *a)
 {
     struct gate_decided *d = gate_decide(m, a->logit, a->label, a->n);
     struct gate_risk r = { .area = area_of(d, a->n) };
@@ -192,7 +192,7 @@ static struct gate_risk gate_risk(const struct gate_model *m, const struct gate_
 }
 
 /* To standard output. */
-static void gate_risk_print(const struct gate_risk *r)
+static void print_risk(const struct gate_risk *r)
 {
     printf("\n%-10s%-11s%-10s%s\n", "coverage", "questions", "right", "unsure between");
     for (int i = 0; i < RISK_ROWS; i++) {
@@ -202,7 +202,7 @@ static void gate_risk_print(const struct gate_risk *r)
     printf("mean error over all coverages (AURC) %.4f\n", r->area);
 }
 
-static json_t *gate_risk_json(const struct gate_risk *r)
+static json_t *risk_json(const struct gate_risk *r)
 {
     json_t *rows = json_array();
 
@@ -291,8 +291,8 @@ static int answer(struct evaluation *e, struct error *err)
     if (e->q->predictions) {
         e->model.temperature = 1;
         e->model.threshold = 0.5;
-        rc = gate_predictions_read(&e->answers, &e->presence, e->q->predictions, &e->records.folds[FOLD_TEST],
-                                   e->q->partial, err);
+        rc = read_predictions(&e->answers, &e->presence, e->q->predictions, &e->records.folds[FOLD_TEST], e->q->partial,
+                              err);
     } else
         rc = ask_model(e, err);
     if (!isnan(e->q->threshold))
@@ -365,8 +365,8 @@ static void print(const struct evaluation *e, const struct gate_findings *f)
     printf("F1 %.3f at the threshold %.3f; at best, with these labels known, %.3f at %.3f\n", f->all.decision.f1,
            f->threshold, f->all.best_f1, f->all.best_threshold);
     printf("macro-F1 %.3f, accuracy %.3f\n", stats_macro_f1(f->all.confusion), f->all.decision.accuracy);
-    struct gate_risk risk = gate_risk(&e->model, &e->answers);
-    gate_risk_print(&risk);
+    struct gate_risk risk = risk_of(&e->model, &e->answers);
+    print_risk(&risk);
     if (e->q->abstain)
         print_abstention(e);
     if (e->answers.n_groups > 1)
@@ -388,10 +388,10 @@ static int print_json(const struct evaluation *e, const struct gate_findings *f,
 {
     json_t *o = gate_findings_json(f, "all");
 
-    struct gate_risk risk = gate_risk(&e->model, &e->answers);
+    struct gate_risk risk = risk_of(&e->model, &e->answers);
 
     json_object_set_new(o, "databases", databases_json(e));
-    json_object_set_new(o, "risk", gate_risk_json(&risk));
+    json_object_set_new(o, "risk", risk_json(&risk));
     json_object_set_new(o, "answered", json_integer(e->answers.n + e->presence.n));
     if (e->q->abstain)
         json_object_set_new(o, "abstain", abstention_json(e));

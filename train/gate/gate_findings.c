@@ -90,8 +90,8 @@ static struct gate_measures gate_measure(const struct gate_model *m, const struc
 }
 
 /* Of the answers of one folder of a mixture. */
-static struct gate_measures gate_measure_part(const struct gate_model *m, const struct gate_answers *a,
-                                              const char *part, uint64_t seed)
+static struct gate_measures measure_part(const struct gate_model *m, const struct gate_answers *a, const char *part,
+                                         uint64_t seed)
 {
     return measure_with_intervals(m, a, GATE_KINDS, part, seed);
 }
@@ -172,7 +172,7 @@ static void bounds(char *cell, struct interval x)
 }
 
 /* A line: AP and AUC with their intervals, calibration. */
-static void gate_summary_print(const struct gate_measures *m)
+static void print_summary(const struct gate_measures *m)
 {
     char ap[GATE_CELL], auc[GATE_CELL];
 
@@ -195,7 +195,7 @@ void gate_findings_init(struct gate_findings *f, const struct gate_model *m, con
         gate_row_fill(&f->rows[k], gate_kind_name(k), &f->kinds[k]);
     }
     for (int i = 0; mixture && i < mixture->n; i++) {
-        f->parts[i] = gate_measure_part(m, a, mixture->parts[i].name, seed);
+        f->parts[i] = measure_part(m, a, mixture->parts[i].name, seed);
         gate_row_fill(&f->rows[GATE_KINDS + 1 + i], mixture->parts[i].name, &f->parts[i]);
     }
     f->relevance_ap = stats_average_precision(gate_answers_relevance(a));
@@ -227,7 +227,7 @@ void gate_findings_print(const struct gate_findings *f)
     struct gate_row shown[GATE_ROWS];
 
     gate_rows_print(gate_columns[0], shown, gate_findings_rows(f, shown));
-    gate_summary_print(&f->all);
+    print_summary(&f->all);
     if (f->presence.n)
         printf("presence slice: %d questions, none ambiguous, %lld called so\n", f->presence.n,
                (long long)f->presence.confusion.fp);

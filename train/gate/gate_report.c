@@ -116,8 +116,8 @@ static void write_mistake(struct report *r, const struct schema *s, const struct
 
 /* Ten at most.  Marked are the alternatives by the labels and by the detector, whose likeliest ones they are also where
  * it calls the question clear. */
-static void gate_mistakes(struct report *r, const struct gate_model *m, const struct schema_set *schemas,
-                          const struct gate_answers *a)
+static void add_mistakes(struct report *r, const struct gate_model *m, const struct schema_set *schemas,
+                         const struct gate_answers *a)
 {
     int n;
     struct mistake *list = find_mistakes(m, a, &n);
@@ -296,8 +296,8 @@ static void add_table(struct report *r, const struct gate_findings *f)
 }
 
 /* Into the run's folder, of the answers to the test fold's crossed questions. */
-static int gate_page(const struct gate_trainer *t, const struct gate_findings *f, const struct gate_answers *a,
-                     struct error *err)
+static int write_page(const struct gate_trainer *t, const struct gate_findings *f, const struct gate_answers *a,
+                      struct error *err)
 {
     char path[4096], metrics[4096];
     struct report r;
@@ -314,7 +314,7 @@ static int gate_page(const struct gate_trainer *t, const struct gate_findings *f
     report_confusion(&r, "decisions at the stored threshold", f->all.confusion);
     report_reliability(&r, "reliability", &f->all.reliability);
     add_databases(&r, &t->model, a);
-    gate_mistakes(&r, &t->model, &t->records.schemas, a);
+    add_mistakes(&r, &t->model, &t->records.schemas, a);
     report_heading(&r, "Training");
     add_curves(&r, metrics, "loss", "loss");
     add_curves(&r, metrics, "validation average precision", "valid_ap");
@@ -360,7 +360,7 @@ int gate_report(struct gate_trainer *t, struct error *err)
         return rc;
     gate_findings_probe(&f, &t->records, PROBE_CONTRAST);
     gate_findings_print(&f);
-    rc = write_json(t, &f, err) || gate_page(t, &f, &a, err) ? -1 : 0;
+    rc = write_json(t, &f, err) || write_page(t, &f, &a, err) ? -1 : 0;
     gate_answers_release(&a);
     return rc;
 }

@@ -56,7 +56,7 @@ static bool teaches_relevance(const struct gate_fold *train)
 }
 
 /* Without SQL nobody can tell an encoder what is relevant: it learns from the answers themselves, not before them. */
-static void gate_plan_stages(struct gate_trainer *t)
+static void plan_stages(struct gate_trainer *t)
 {
     const struct gate_settings *set = t->set;
     bool element = t->model.net.config.encode == ENCODE_ELEMENT;
@@ -199,7 +199,7 @@ static bool in_relevance(const struct param *p)
 }
 
 /* Whether the parameter is of what reads an element: encoder and relevance head. */
-static bool gate_reads(const struct param *p)
+static bool reads_element(const struct param *p)
 {
     return in_encoder(p) || in_relevance(p);
 }
@@ -211,7 +211,7 @@ static void choose_params(struct gate_trainer *t, enum gate_stage stage)
 
     for (int i = 0; i < t->model.params.n; i++) {
         struct param *p = &t->model.params.list[i];
-        bool reader = gate_reads(p), head = t->stock && in_relevance(p);
+        bool reader = reads_element(p), head = t->stock && in_relevance(p);
         p->t->needs_grad = p->t->grad && (stage == STAGE_JOINT || reader == (stage == STAGE_RELEVANCE) ||
                                           head); /* an embedder has none */
         p->lr_scale = stage == STAGE_JOINT && !reader ? (float)(set->head_lr / set->lr) : 1.0f;
@@ -242,7 +242,7 @@ static void set_schedule(struct gate_trainer *t, enum gate_stage stage)
     run_plan(&t->run, schedule, set->decay, set->clip);
 }
 
-static int gate_enter_stage(void *trainer, bool fresh, struct error *err)
+static int start_stage(void *trainer, bool fresh, struct error *err)
 {
     struct gate_trainer *t = trainer;
     enum gate_stage stage = gate_stage(t);
@@ -269,7 +269,7 @@ static int validation_examples(const struct gate_fold *valid, int *out)
 }
 
 /* The cached states of a frozen encoder; when a signal comes meanwhile it returns early, and no step may follow. */
-static int gate_prepare(void *trainer, struct error *err)
+static int prepare_states(void *trainer, struct error *err)
 {
     struct gate_trainer *t = trainer;
     const struct gate_fold *train = &t->data.folds[FOLD_TRAIN], *valid = &t->data.folds[FOLD_VALID];
@@ -337,7 +337,7 @@ static int check_sources(const struct gate_trainer *t, struct error *err)
 
 /* -1 with EXIT_CODE_USAGE where settings, or the linker's model and they, do not go together, with
  * EXIT_CODE_DATA where texts are to say what nothing teaches. */
-static int gate_check_settings(const struct gate_trainer *t, struct error *err)
+static int check_settings(const struct gate_trainer *t, struct error *err)
 {
     const struct gate_settings *s = t->set;
 
@@ -375,7 +375,7 @@ static int check_embedder(const struct gate_trainer *t, struct error *err)
                      t->encoder, t->linker);
 }
 
-static int gate_check_linker(const struct gate_trainer *t, struct error *err)
+static int check_linker(const struct gate_trainer *t, struct error *err)
 {
     const struct gate_model *m = &t->linked;
     bool bare = reads_bare(t->set->graph, t->set->element_text == GATE_TEXT_THESIS);
@@ -389,7 +389,7 @@ static int gate_check_linker(const struct gate_trainer *t, struct error *err)
     return t->encoder ? check_embedder(t, err) : 0;
 }
 
-static int gate_check_word(const struct gate_trainer *t, struct error *err)
+static int check_word(const struct gate_trainer *t, struct error *err)
 {
     bool taught = t->linker != NULL;
 
@@ -473,7 +473,7 @@ static struct tokenizer *linked_encoder(struct gate_trainer *t, struct bert_conf
     struct tokenizer *tokenizer = t->linked.tokenizer;
     t->linked.tokenizer = NULL;
     *bert = t->linked.net.config.bert;
-    if (gate_check_linker(t, err) == 0)
+    if (check_linker(t, err) == 0)
         return tokenizer;
     tokenizer_close(tokenizer);
     return NULL;
@@ -493,7 +493,7 @@ static void take_linker(struct gate_trainer *t)
 {
     for (int i = 0; i < t->linked.params.n; i++) {
         const struct param *from = &t->linked.params.list[i];
-        struct param *to = gate_reads(from) ? params_find(&t->model.params, from->name) : NULL;
+        struct param *to = reads_element(from) ? params_find(&t->model.params, from->name) : NULL;
         if (to)
             copy_param(t, to, from);
     }
@@ -702,19 +702,19 @@ static int read_records(struct gate_trainer *t, struct error *err)
 }
 
 /* data, model and encoder; weights are initial. */
-static int gate_open(void *trainer, struct error *err)
+static int open_trainer(void *trainer, struct error *err)
 {
     struct gate_trainer *t = trainer;
 
-    if (gate_check_settings(t, err) || read_records(t, err) || init_model(t, err) || read_examples(t, err) ||
-        gate_check_word(t, err))
+    if (check_settings(t, err) || read_records(t, err) || init_model(t, err) || read_examples(t, err) ||
+        check_word(t, err))
         return -1;
     gate_scorer_init(&t->scorer, &t->model, &t->run.work, (int)t->set->tokens);
-    gate_plan_stages(t);
+    plan_stages(t);
     return load_encoder(t, err);
 }
 
-static void gate_close(void *trainer)
+static void close_trainer(void *trainer)
 {
     struct gate_trainer *t = trainer;
 
@@ -741,7 +741,7 @@ static bool is_practice(const char *db)
 }
 
 /* "" where there is nothing to say. */
-static void gate_note(const struct gate_fold *train, char text[GATE_NOTE])
+static void describe_limits(const struct gate_fold *train, char text[GATE_NOTE])
 {
     int practice = 0, own = 0, pairs = 0, relevance = 0;
 
@@ -825,7 +825,7 @@ static void describe(const void *trainer, json_t *meta)
     const struct gate_trainer *t = trainer;
     char note[GATE_NOTE];
 
-    gate_note(&t->data.folds[FOLD_TRAIN], note);
+    describe_limits(&t->data.folds[FOLD_TRAIN], note);
     if (*note)
         json_object_set_new(meta, "note", json_string(note));
     json_object_set_new(meta, "encoder", json_string(t->linker ? t->linker : t->encoder ? t->encoder : "from scratch"));
@@ -880,10 +880,10 @@ static const struct trainer gatekeeper = {
     .part = "step",
     .lowest = -1,
     .same = same,
-    .open = gate_open,
-    .close = gate_close,
-    .enter_stage = gate_enter_stage,
-    .prepare = gate_prepare,
+    .open = open_trainer,
+    .close = close_trainer,
+    .enter_stage = start_stage,
+    .prepare = prepare_states,
     .step = gate_step,
     .measure = gate_measure_step,
     .validate = validate,

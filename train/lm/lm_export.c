@@ -124,7 +124,7 @@ static int load_base(struct llama_model *m, const struct lm_export *e, bool own_
     return 0;
 }
 
-static int lm_export_config(struct lm_export_config *c, const struct lm_export *e, const char *dir, struct error *err)
+static int read_config(struct lm_export_config *c, const struct lm_export *e, const char *dir, struct error *err)
 {
     *c = (struct lm_export_config){ 0 };
     if (e->run.seq2seq ? t5_config_read(&c->t5, dir, err) : llama_config_read(&c->llama, dir, err))
@@ -147,14 +147,14 @@ static int load_adapter(struct llama_model *m, const struct lm_export *e, struct
 
 /* The model as it was trained, base and adapter (in F32) beside each other, weights of type dtype as llama_request has
  * it.  own_head: a head that is the embedding table becomes a matrix of its own. */
-static int lm_export_open(struct llama_model *m, const struct lm_export *e, const char *dtype, bool own_head,
-                          struct error *err)
+static int open_trained(struct llama_model *m, const struct lm_export *e, const char *dtype, bool own_head,
+                        struct error *err)
 {
     const struct llama_request r = { .dir = e->base, .dtype = dtype };
     struct lm_export_config c;
 
     *m = (struct llama_model){ 0 };
-    if (lm_export_config(&c, e, e->base, err))
+    if (read_config(&c, e, e->base, err))
         return -1;
     c.llama.tied = c.llama.tied && !own_head;
     enum dtype type = llama_request_dtype(&r, c.dtype);
@@ -231,7 +231,7 @@ static int trained_logits(struct logits *l, const struct lm_export *e, struct er
 {
     const struct llama_request text = { .dir = e->base };
     struct llama_model m;
-    int rc = lm_export_open(&m, e, "f32", false, err);
+    int rc = open_trained(&m, e, "f32", false, err);
 
     if (rc == 0)
         rc = llama_model_open_text(&m, &text, err) || compute(l, &m, err) ? -1 : 0;
@@ -264,7 +264,7 @@ static int allowed(const struct lm_export *e, double *share, struct error *err)
     *share = 1e-4;
     if (strcmp(e->request->format, "merged"))
         return 0;
-    if (lm_export_config(&c, e, e->request->to, err))
+    if (read_config(&c, e, e->request->to, err))
         return -1;
     if (c.dtype == BF16)
         *share = 0x1p-8 * sqrt(LINEAR_MAPS * c.layers);
@@ -295,7 +295,7 @@ static int compare(const struct lm_export *e, const struct logits *a, const stru
 /* Opens what was written to e->request->out in the format peft or merged, and compares its logits on fixed texts with
  * those of the trained model, both computed in F32; tells the largest difference.  -1 with EXIT_CODE_FAILURE when that
  * is more than rounding explains. */
-static int lm_verify(const struct lm_export *e, struct error *err)
+static int verify_export(const struct lm_export *e, struct error *err)
 {
     struct logits trained = { 0 }, written = { 0 };
     int rc = trained_logits(&trained, e, err);
@@ -341,10 +341,10 @@ static int export_merged(const struct lm_export *e, struct error *err)
     struct llama_model m = { 0 };
     const char *dtype;
 
-    if (lm_export_config(&config, e, e->base, err) || merged_type(e, &dtype, err))
+    if (read_config(&config, e, e->base, err) || merged_type(e, &dtype, err))
         return -1;
     bool own_head = config.llama.tied && !e->full && e->run.settings.head == HEAD_LORA;
-    int rc = lm_export_open(&m, e, dtype, own_head, err) || write_merged(&m, e, err) ? -1 : 0;
+    int rc = open_trained(&m, e, dtype, own_head, err) || write_merged(&m, e, err) ? -1 : 0;
     llama_model_release(&m);
     return rc;
 }
@@ -352,7 +352,7 @@ static int export_merged(const struct lm_export *e, struct error *err)
 static int export_adapter(const struct lm_export *e, struct error *err)
 {
     struct llama_model m;
-    int rc = lm_export_open(&m, e, "auto", false, err);
+    int rc = open_trained(&m, e, "auto", false, err);
 
     if (rc == 0)
         rc = wants(e, "peft") ? lora_save(&m.adapters, m.device, &m.lora, e->request->to, F32, err)
@@ -398,7 +398,7 @@ int lm_export(const struct lm_export_request *q, const struct hdf5_reader *file,
     if (rc == 0)
         log_info("%s: %s", q->out, e.full ? "every weight, as trained" : q->format);
     if (rc == 0 && q->verify)
-        rc = lm_verify(&e, err);
+        rc = verify_export(&e, err);
     free(e.base);
     device_close(&device);
     return rc;

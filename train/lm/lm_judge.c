@@ -16,7 +16,7 @@
 /* ---- templates, exact match, execution ---- */
 
 /* What a record's answer says; borrowed. */
-static const char *lm_judge_gold(const json_t *record)
+static const char *gold_of(const json_t *record)
 {
     const json_t *messages = json_object_get(record, "messages");
     size_t n = json_array_size(messages);
@@ -58,7 +58,7 @@ static bool same_set(const struct lm_judge *j, const json_t *record, const char 
     struct spider_schema schema;
 
     spider_schema_init(&schema, schema_find(&j->schemas, database_of(record)));
-    struct spider_query *gold = spider_query_new(&schema, statement(lm_judge_gold(record)));
+    struct spider_query *gold = spider_query_new(&schema, statement(gold_of(record)));
     char *text = said_statement(said);
     struct spider_query *query = spider_query_new(&schema, text);
     bool same = spider_query_parsed(query) && spider_match(&schema, query, gold);
@@ -72,7 +72,7 @@ static bool same_set(const struct lm_judge *j, const json_t *record, const char 
 static bool same_rows(struct lm_judge *j, const json_t *record, const char *said)
 {
     struct error err;
-    const char *gold = statement(lm_judge_gold(record));
+    const char *gold = statement(gold_of(record));
 
     if (ambiqt_runner_use(j->runner, database_of(record), &err))
         return false;
@@ -85,7 +85,7 @@ static bool same_rows(struct lm_judge *j, const json_t *record, const char *said
 static bool same_template(const json_t *record, const char *said)
 {
     char *text = output_answer(said);
-    bool same = sql_template_match(statement(text), statement(lm_judge_gold(record)));
+    bool same = sql_template_match(statement(text), statement(gold_of(record)));
 
     free(text);
     return same;
@@ -112,18 +112,18 @@ static int check_exact(const struct lm_judge *j, const json_t *record, const cha
         return error_set(err, EXIT_CODE_DATA, "%s: db_id: expected one of the schema's, got \"%s\"", where,
                          database_of(record));
     spider_schema_init(&schema, s);
-    struct spider_query *gold = spider_query_new(&schema, statement(lm_judge_gold(record)));
+    struct spider_query *gold = spider_query_new(&schema, statement(gold_of(record)));
     bool parsed = spider_query_parsed(gold);
     spider_query_free(gold);
     spider_schema_release(&schema);
     return parsed ? 0
                   : error_set(err, EXIT_CODE_DATA, "%s: expected a statement of Spider's SQL, got \"%.200s\"", where,
-                              statement(lm_judge_gold(record)));
+                              statement(gold_of(record)));
 }
 
 static int check_rows(struct lm_judge *j, const json_t *record, const char *where, struct error *err)
 {
-    const char *gold = statement(lm_judge_gold(record));
+    const char *gold = statement(gold_of(record));
 
     if (ambiqt_runner_use(j->runner, database_of(record), err)) {
         error_prefix(err, "%s: db_id \"%s\"", where, database_of(record));
@@ -253,9 +253,9 @@ static struct exec_db *open_database(struct lm_recall *r, const json_t *record, 
     return db;
 }
 
-/* What an answer to the record finds.  The SQL of its readings must be known (lm_recall_ask); a trial that cannot be
+/* What an answer to the record finds.  The SQL of its readings must be known (ask_sql_model); a trial that cannot be
  * scored gives zeros. */
-static struct trial_score lm_recall_score(struct lm_recall *r, const json_t *record, const char *answer)
+static struct trial_score score_recall(struct lm_recall *r, const json_t *record, const char *answer)
 {
     struct trial_texts golds = { 0 }, texts = { 0 };
     struct text_items statements = { 0 };
@@ -369,7 +369,7 @@ static int answer_all(struct lm_recall *r, const struct sql_asks *a, struct erro
 }
 
 /* Asks the SQL model for the SQL of all readings of n answers that have none yet.  1 when a signal asked to stop. */
-static int lm_recall_ask(struct lm_recall *r, json_t *const *records, char *const *answers, int n, struct error *err)
+static int ask_sql_model(struct lm_recall *r, json_t *const *records, char *const *answers, int n, struct error *err)
 {
     struct sql_asks a = { 0 };
 
@@ -401,12 +401,12 @@ int lm_recall_mean(struct lm_recall *r, const struct lm_data *valid, char *const
 
     for (int i = 0; i < valid->n; i++)
         records[i] = valid->items[i].record;
-    int rc = lm_recall_ask(r, records, texts, valid->n, err);
+    int rc = ask_sql_model(r, records, texts, valid->n, err);
     r->unread = r->unread_sql = 0;
     for (int i = 0; i < valid->n && rc == 0; i++) {
         if (!r->counts[i])
             continue;
-        sum += lm_recall_score(r, records[i], texts[i]).recall;
+        sum += score_recall(r, records[i], texts[i]).recall;
         n++;
     }
     if (rc == 0 && r->unread + r->unread_sql > 0)

@@ -79,7 +79,7 @@ int lm_lora_config(struct lora_config *c, const struct lm_settings *s, const cha
 
 /* Declares it on t->model, to be trained, with `extra` bytes beside it.  -1 as lm_lora_config, for a whole head that
  * is the embedding table, and with EXIT_CODE_MEMORY. */
-static int lm_add_adapter(struct lm_trainer *t, enum optimizer optimizer, size_t extra, struct error *err)
+static int add_adapter(struct lm_trainer *t, enum optimizer optimizer, size_t extra, struct error *err)
 {
     struct llama_model *m = &t->model;
 
@@ -177,7 +177,7 @@ static int64_t batch_targets(const struct lm_data *d, const int *examples, int n
     return sum;
 }
 
-static int lm_step(void *trainer, struct error *err)
+static int train_batch(void *trainer, struct error *err)
 {
     struct lm_trainer *t = trainer;
     struct batch_part b = run_batch(&t->run);
@@ -208,7 +208,7 @@ static struct extent extent_of(const struct lm_batch *b)
     return e;
 }
 
-static void lm_measure(void *trainer, struct measurement *measured)
+static void measure_batch(void *trainer, struct measurement *measured)
 {
     struct lm_trainer *t = trainer;
     struct micro m = { .t = t, .update = true };
@@ -222,7 +222,7 @@ static void lm_measure(void *trainer, struct measurement *measured)
 }
 
 /* How many times fewer tokens are computed in a pass because of what texts of a micro-batch share: prefix_gain. */
-static void lm_foretell(struct lm_trainer *t)
+static void measure_sharing(struct lm_trainer *t)
 {
     struct sampler *s = &t->run.sampler;
     int64_t shared = 0;
@@ -250,7 +250,7 @@ static void add_losses(struct lm_trainer *t, const struct tensor *nll, double *s
 }
 
 /* Mean -log p of the target tokens of the validation texts.  1 when a signal asked to stop. */
-static int lm_valid_loss(struct lm_trainer *t, double *loss, struct error *err)
+static int valid_loss(struct lm_trainer *t, double *loss, struct error *err)
 {
     struct micro m = { .t = t };
     double sum = 0;
@@ -321,7 +321,7 @@ static int check_moments(const struct lm_request *q, struct error *err)
 }
 
 /* what the request may not ask for together; then model and data, once without taking memory, once with. */
-static int lm_check_request(const struct lm_request *q, struct error *err)
+static int check_request(const struct lm_request *q, struct error *err)
 {
     const struct lm_settings *s = &q->settings;
 
@@ -447,7 +447,7 @@ static int declare(struct lm_trainer *t, bool dry, struct error *err)
         return -1;
     t->model.net.neftune = (float)t->set->neftune;
     t->run.params = full ? &t->model.params : &t->model.adapters;
-    return full ? 0 : lm_add_adapter(t, optimizer_of(t), RUN_BYTES, err);
+    return full ? 0 : add_adapter(t, optimizer_of(t), RUN_BYTES, err);
 }
 
 static int read_data(struct lm_trainer *t, struct error *err)
@@ -519,7 +519,7 @@ int lm_open(void *trainer, struct error *err)
         return -1;
     set_order(t);
     if (t->set->share_prefix)
-        lm_foretell(t);
+        measure_sharing(t);
     count_memory(t);
     return 0;
 }
@@ -653,7 +653,7 @@ static int run_engine(struct lm_trainer *t, struct engine_request *list, struct 
 
 /* what the model writes by itself to the validation texts, judged by the setting `select`: mean recall of
  * readings, or share of the answers that are right.  1 when a signal asked to stop. */
-static int lm_valid_answers(struct lm_trainer *t, double *share, struct error *err)
+static int valid_answers(struct lm_trainer *t, double *share, struct error *err)
 {
     size_t n = (size_t)t->valid.n;
     struct engine_request *list = xcalloc(n + 1, sizeof *list);
@@ -722,7 +722,7 @@ static void add_curve(struct report *r, const char *metrics, const char *title, 
     series_release(&s);
 }
 
-static int lm_report(const struct lm_trainer *t, struct error *err)
+static int write_report(const struct lm_trainer *t, struct error *err)
 {
     char path[4096], metrics[4096];
     struct report r;
@@ -772,9 +772,9 @@ static int validate(void *trainer, struct validation *v, struct error *err)
 
     if (!t->valid.n)
         return 0;
-    int rc = lm_valid_loss(t, &loss, err);
+    int rc = valid_loss(t, &loss, err);
     if (rc == 0 && name)
-        rc = lm_valid_answers(t, &share, err);
+        rc = valid_answers(t, &share, err);
     if (rc)
         return rc;
     v->final = true;
@@ -812,7 +812,7 @@ int lm_write_forms(struct lm_trainer *t, struct error *err)
 
 static int finish(void *trainer, struct error *err)
 {
-    return lm_report(trainer, err) ? -1 : lm_write_forms(trainer, err);
+    return write_report(trainer, err) ? -1 : lm_write_forms(trainer, err);
 }
 
 static const char *const same[] = { "base_hash", "chat_template", NULL };
@@ -820,7 +820,7 @@ static const char *const same[] = { "base_hash", "chat_template", NULL };
 /* clang-format off */
 #define LANGUAGE_MODEL(kind_) \
     { .kind = (kind_), .part = "micro-batch", .unit = "tokens", .lowest = -HUGE_VAL, .same = same, .open = lm_open, \
-      .start = lm_start, .close = lm_close, .step = lm_step, .measure = lm_measure, .metrics = step_metrics, \
+      .start = lm_start, .close = lm_close, .step = train_batch, .measure = measure_batch, .metrics = step_metrics, \
       .validate = validate, .describe = lm_describe, .finish = finish }
 /* clang-format on */
 
@@ -840,7 +840,7 @@ int lm_train(const struct lm_request *q, struct error *err)
 {
     struct lm_trainer t;
 
-    if (lm_check_request(q, err))
+    if (check_request(q, err))
         return -1;
     lm_trainer_init(&t, q);
     return run_train(&t.run, err);

@@ -29,7 +29,7 @@ struct lm_trainer {
     struct lm_recall recall;
     struct lm_batch batch; /* of the micro-batch under way */
     int64_t micro_tokens;  /* its texts' own */
-    double prefix_gain;    /* with share_prefix: lm_foretell */
+    double prefix_gain;    /* with share_prefix: measure_sharing() */
     uint64_t base_hash;    /* of the weights it started from; 0 from scratch */
     bool keep_records;     /* those to learn from stay beside their tokens */
 };

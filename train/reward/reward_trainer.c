@@ -16,7 +16,7 @@
 /* ---- groups ---- */
 
 /* Room for an answer of n tokens behind a prompt, which is copied; all else is the caller's to fill. */
-static void reward_answer_init(struct reward_answer *a, const int32_t *prompt, int64_t n_prompt, int64_t n)
+static void init_answer(struct reward_answer *a, const int32_t *prompt, int64_t n_prompt, int64_t n)
 {
     *a = (struct reward_answer){ .prompt = n_prompt, .n = n_prompt + n };
     a->ids = xcalloc((size_t)a->n, sizeof *a->ids);
@@ -26,7 +26,7 @@ static void reward_answer_init(struct reward_answer *a, const int32_t *prompt, i
     memset(a->said + n_prompt, 1, (size_t)n);
 }
 
-static void reward_group_release(struct reward_group *g)
+static void release_group(struct reward_group *g)
 {
     for (int i = 0; i < g->n; i++) {
         free(g->answers[i].ids);
@@ -37,10 +37,10 @@ static void reward_group_release(struct reward_group *g)
     *g = (struct reward_group){ 0 };
 }
 
-static void reward_groups_free(struct reward_group *groups, int n)
+static void free_groups(struct reward_group *groups, int n)
 {
     for (int i = 0; i < n; i++)
-        reward_group_release(&groups[i]);
+        release_group(&groups[i]);
     free(groups);
 }
 
@@ -125,7 +125,7 @@ static void keep_answer(struct reward_trainer *t, struct reward_answer *a, const
 {
     char *text = text_of(t, said);
 
-    reward_answer_init(a, e->text.ids.items, lm_text_prompt_length(&e->text), said->steps);
+    init_answer(a, e->text.ids.items, lm_text_prompt_length(&e->text), said->steps);
     memcpy(a->ids + a->prompt, said->out.items, (size_t)said->out.count * sizeof *a->ids);
     if (said->stopped)
         a->ids[a->n - 1] = said->last;
@@ -172,7 +172,7 @@ static int collect(struct reward_trainer *t, int **list)
 
 static void draw_groups(struct reward_trainer *t, const int *examples, int n, const struct engine_request *list)
 {
-    reward_groups_free(t->groups, t->n_groups);
+    free_groups(t->groups, t->n_groups);
     t->groups = xcalloc((size_t)n + 1, sizeof *t->groups);
     t->n_groups = n;
     for (int i = 0; i < n; i++)
@@ -225,7 +225,7 @@ static void judge_all(struct reward_trainer *t, const struct lm_data *d, const s
 
 /* Greedy answers to all of d, judged: rewards[i], and what was said where texts is not NULL (the caller frees).  1 when
  * a signal asked to stop. */
-static int reward_answers(struct reward_trainer *t, const struct lm_data *d, struct reward *rewards, char **texts,
+static int greedy_answers(struct reward_trainer *t, const struct lm_data *d, struct reward *rewards, char **texts,
                           struct error *err)
 {
     struct engine_settings set = settings_of(t, 1, 0);
@@ -449,7 +449,7 @@ static void longest_answers(struct reward_trainer *t, struct answer_list *l, str
     *g = (struct reward_group){ example, xcalloc((size_t)t->lm.set->answers, sizeof *g->answers),
                                 (int)t->lm.set->answers };
     for (int k = 0; k < g->n; k++) {
-        reward_answer_init(&g->answers[k], p->ids.items, prompt, n);
+        init_answer(&g->answers[k], p->ids.items, prompt, n);
         GROW(l->items, l->n, l->cap);
         l->items[l->n++] = &g->answers[k];
     }
@@ -464,7 +464,7 @@ static struct extent extent_of(const struct lm_batch *b)
     return e;
 }
 
-static void reward_measure(void *trainer, struct measurement *measured)
+static void measure_batch(void *trainer, struct measurement *measured)
 {
     struct reward_trainer *t = trainer;
     struct batch_part b = run_batch(&t->lm.run);
@@ -479,7 +479,7 @@ static void reward_measure(void *trainer, struct measurement *measured)
         struct extent e = extent_of(&t->lm.batch);
         measurement_add(measured, &e, run_micro, &m);
     }
-    reward_groups_free(groups, b.n);
+    free_groups(groups, b.n);
     free(l.items);
 }
 
@@ -568,7 +568,7 @@ static int read_answer(struct reward_trainer *t, struct reward_answer *a, const 
         return error_set(err, EXIT_CODE_CHECKPOINT,
                          "%s: expected 1 to %lld tokens with a number each, got %lld and %zu", where,
                          (long long)t->lm.set->max_new, (long long)n, json_array_size(drawn));
-    reward_answer_init(a, p->ids.items, prompt, n);
+    init_answer(a, p->ids.items, prompt, n);
     if (read_numbers(a, ids, drawn, t->lm.config.vocab_size, where, err))
         return -1;
     return json_get_real(o, "reward", -HUGE_VAL, HUGE_VAL, &a->reward, where, err);
@@ -601,7 +601,7 @@ static int read_groups(struct reward_trainer *t, const json_t *o, const char *pa
 
     if (!list)
         return -1;
-    reward_groups_free(t->groups, t->n_groups);
+    free_groups(t->groups, t->n_groups);
     t->n_groups = (int)json_array_size(list);
     t->groups = xcalloc((size_t)t->n_groups + 1, sizeof *t->groups);
     for (int i = 0; i < t->n_groups; i++)
@@ -651,11 +651,11 @@ static int write_lines(const struct reward_trainer *t, const char *name, const s
     return rc;
 }
 
-static int reward_test(struct reward_trainer *t, const char *name, struct error *err)
+static int test_records(struct reward_trainer *t, const char *name, struct error *err)
 {
     struct reward *rewards = xcalloc((size_t)t->test.n + 1, sizeof *rewards);
     char **texts = xcalloc((size_t)t->test.n + 1, sizeof *texts);
-    int rc = reward_answers(t, &t->test, rewards, texts, err);
+    int rc = greedy_answers(t, &t->test, rewards, texts, err);
 
     if (rc == 0)
         rc = write_lines(t, name, rewards, texts, err);
@@ -807,7 +807,7 @@ static void add_curve(struct report *r, const char *metrics, const char *title, 
 }
 
 /* OUT/report.html, and the reward of the test records before and after. */
-static int reward_report(const struct reward_trainer *t, struct error *err)
+static int write_report(const struct reward_trainer *t, struct error *err)
 {
     static const char *const curves[][2] = { { "reward of what was drawn", "reward" },
                                              { "reward of validation", "valid_reward" },
@@ -835,7 +835,7 @@ static int reward_report(const struct reward_trainer *t, struct error *err)
 
 /* ---- opening ---- */
 
-static int reward_check_request(const struct lm_request *q, struct error *err)
+static int check_request(const struct lm_request *q, struct error *err)
 {
     const struct lm_settings *s = &q->settings;
 
@@ -890,7 +890,7 @@ static int check_ranks(const struct reward_trainer *t, struct error *err)
                      (long long)t->lm.set->reuse);
 }
 
-static int reward_open(void *trainer, struct error *err)
+static int open_trainer(void *trainer, struct error *err)
 {
     struct reward_trainer *t = trainer;
 
@@ -899,17 +899,17 @@ static int reward_open(void *trainer, struct error *err)
                : 0;
 }
 
-static int reward_start(void *trainer, struct error *err)
+static int start_trainer(void *trainer, struct error *err)
 {
     struct reward_trainer *t = trainer;
     return lm_start(&t->lm, err) || open_start(t, err) ? -1 : 0;
 }
 
-static void reward_close(void *trainer)
+static void close_trainer(void *trainer)
 {
     struct reward_trainer *t = trainer;
 
-    reward_groups_free(t->groups, t->n_groups);
+    free_groups(t->groups, t->n_groups);
     reward_judge_release(&t->judge);
     lm_data_release(&t->test);
     free(t->drawn);
@@ -965,7 +965,7 @@ static int validate(void *trainer, struct validation *v, struct error *err)
     if (!d->n)
         return 0;
     struct reward *rewards = xcalloc((size_t)d->n, sizeof *rewards);
-    int rc = reward_answers(t, d, rewards, NULL, err);
+    int rc = greedy_answers(t, d, rewards, NULL, err);
     if (rc == 0)
         sum_up(v, rewards, d->n);
     v->final = true;
@@ -985,7 +985,7 @@ static int prepare(void *trainer, struct error *err)
         free(dir);
         return rc;
     }
-    return t->test.n && ranks_first(r) && reward_test(t, REWARD_BEFORE, err) < 0 ? -1 : 0;
+    return t->test.n && ranks_first(r) && test_records(t, REWARD_BEFORE, err) < 0 ? -1 : 0;
 }
 
 /* Weights alone, of the best step and of the end, have nothing beside them. */
@@ -1000,11 +1000,11 @@ static int save_beside(void *trainer, const char *dir, struct error *err)
 static int finish(void *trainer, struct error *err)
 {
     struct reward_trainer *t = trainer;
-    int rc = t->test.n ? reward_test(t, REWARD_AFTER, err) : 0;
+    int rc = t->test.n ? test_records(t, REWARD_AFTER, err) : 0;
 
     if (rc)
         return rc;
-    return reward_report(t, err) || lm_write_forms(&t->lm, err) ? -1 : 0;
+    return write_report(t, err) || lm_write_forms(&t->lm, err) ? -1 : 0;
 }
 
 static const char *const same[] = { "base_hash", "chat_template", NULL };
@@ -1015,12 +1015,12 @@ static const struct trainer rewarded = {
     .unit = "tokens",
     .lowest = -HUGE_VAL,
     .same = same,
-    .open = reward_open,
-    .start = reward_start,
-    .close = reward_close,
+    .open = open_trainer,
+    .start = start_trainer,
+    .close = close_trainer,
     .prepare = prepare,
     .step = reward_step,
-    .measure = reward_measure,
+    .measure = measure_batch,
     .metrics = step_metrics,
     .validate = validate,
     .describe = lm_describe,
@@ -1042,7 +1042,7 @@ int reward_train(const struct lm_request *q, struct error *err)
 {
     struct reward_trainer t;
 
-    if (reward_check_request(q, err))
+    if (check_request(q, err))
         return -1;
     reward_trainer_init(&t, q);
     return run_train(&t.lm.run, err);

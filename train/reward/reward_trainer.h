@@ -88,7 +88,7 @@ int reward_step(void *t, struct error *err);
 int reward_save_state(const struct reward_trainer *t, const char *dir, struct error *err);
 int reward_load_state(struct reward_trainer *t, const char *dir, struct error *err);
 
-/* greedy answers to the test records as lines of OUT/NAME; 1 as reward_answers. */
+/* greedy answers to the test records as lines of OUT/NAME; 1 as greedy_answers. */
 #define REWARD_BEFORE "start.jsonl"
 #define REWARD_AFTER "test.jsonl"
 

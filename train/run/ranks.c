@@ -116,7 +116,7 @@ static void end_without(struct run *r, int lost, const struct error *err)
 }
 
 /* Takes every rank's note; -1 with the error of the first one that ends. */
-static int ranks_meet(struct run *r, struct rank_note mine, struct error *err)
+static int meet(struct run *r, struct rank_note mine, struct error *err)
 {
     struct ranks *x = &r->ranks;
     double start = now_seconds();
@@ -141,7 +141,7 @@ void ranks_end(struct run *r, int rc, struct error *err)
         return;
     if (r->ranks.all.lost < 0 && !r->ranks.told) {
         snprintf(note.text, sizeof note.text, "%s", err->text);
-        ranks_meet(r, note, err);
+        meet(r, note, err);
     }
     ranks_unlink(r); /* what waits for a rank that is gone is given up */
     if (r->ranks.all.lost >= 0)
@@ -187,11 +187,11 @@ int ranks_prepare(struct run *r, struct error *err)
         return 0;
     if (ranks_first(r) && r->trainer->prepare(r->self, err))
         return -1;
-    if (ranks_meet(r, none, err))
+    if (meet(r, none, err))
         return -1;
     if (!ranks_first(r) && !r->ranks.stop && r->trainer->prepare(r->self, err))
         return -1;
-    return ranks_meet(r, none, err);
+    return meet(r, none, err);
 }
 
 int ranks_validate(struct run *r, int (*validate)(struct run *r, struct validation *v, struct error *err),
@@ -209,7 +209,7 @@ int ranks_validate(struct run *r, int (*validate)(struct run *r, struct validati
     }
     if (alone(r))
         return note.rc;
-    if (ranks_meet(r, note, err))
+    if (meet(r, note, err))
         return -1;
     v->n = r->ranks.notes->n;
     v->figure = r->ranks.notes->figure;
@@ -225,7 +225,7 @@ int ranks_finish(struct run *r, int (*finish)(struct run *r, struct error *err),
         return -1;
     if (alone(r))
         return note.rc;
-    return ranks_meet(r, note, err) ? -1 : r->ranks.notes->rc;
+    return meet(r, note, err) ? -1 : r->ranks.notes->rc;
 }
 
 static void add_parts(struct run *r)
@@ -273,7 +273,7 @@ static int sum_parts(struct run *r, int (*part)(struct run *r, struct error *err
     r->ranks.in_step = true;
     if (overlap && ranks_sum_end(r, rc ? &failure : err))
         return -1;
-    if (rc || ranks_meet(r, *note, err))
+    if (rc || meet(r, *note, err))
         return -1;
     return overlap ? 0 : ranks_sum(r, err);
 }
@@ -322,7 +322,7 @@ static int meet_links(struct run *r, int rc, const struct error *why, const char
 
     if (rc)
         snprintf(note.text, sizeof note.text, "%s", why->text);
-    if (ranks_meet(r, note, err))
+    if (meet(r, note, err))
         return -1;
     *failed = NULL;
     for (int i = 0; i < r->ranks.all.size && !*failed; i++)
@@ -491,7 +491,7 @@ static int gather_texts(struct run *r, const char *own, struct error *err)
     struct rank_note note = { .units = (int64_t)strlen(own) + 1 };
     int64_t most = 0;
 
-    if (ranks_meet(r, note, err))
+    if (meet(r, note, err))
         return -1;
     for (int i = 0; i < x->all.size; i++)
         most = x->notes[i].units > most ? x->notes[i].units : most;
@@ -513,7 +513,7 @@ int ranks_agree(struct run *r, struct error *err)
     char *own = describe(r);
     int rc = gather_texts(r, own, err);
     free(own);
-    return rc ? -1 : ranks_meet(r, (struct rank_note){ 0 }, err);
+    return rc ? -1 : meet(r, (struct rank_note){ 0 }, err);
 }
 
 /* Values, not states: those come from the same file, or are zero. */
@@ -539,12 +539,12 @@ int ranks_agree_weights(struct run *r, struct error *err)
     if (x->all.size < 2)
         return 0;
     struct rank_note note = { .units = (int64_t)weights_hash(r), .n = (int)r->state.step };
-    if (ranks_meet(r, note, err))
+    if (meet(r, note, err))
         return -1;
     if (x->notes->n != note.n)
         return error_set(err, EXIT_CODE_USAGE, "%s: expected a run after step %d as rank 0 has, got step %d",
                          r->set.out, x->notes->n, note.n);
     if (x->notes->units != note.units)
         return error_set(err, EXIT_CODE_CHECKPOINT, "expected the weights that rank 0 starts with, got others");
-    return ranks_meet(r, (struct rank_note){ 0 }, err);
+    return meet(r, (struct rank_note){ 0 }, err);
 }

@@ -113,7 +113,7 @@ static void do_next(struct order_thread *t)
     pthread_cond_broadcast(&t->turn);
 }
 
-static void *run_pieces(void *arg)
+static void *do_pieces(void *arg)
 {
     struct order_thread *t = arg;
 
@@ -136,7 +136,7 @@ void order_thread_start(struct order_thread *t, order_fn *fn, void *arg)
     pthread_cond_init(&t->turn, NULL);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    CHECK(pthread_create(&t->thread, NULL, run_pieces, t) == 0, "no thread for sums over ranks");
+    CHECK(pthread_create(&t->thread, NULL, do_pieces, t) == 0, "no thread for sums over ranks");
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -293,7 +293,7 @@ static int sum_bucket(struct run *r, struct collective *all, int bucket, struct 
 }
 
 /* Until linked devices have done what is queued. */
-static int ranks_wait_links(struct run *r, struct error *err)
+static int wait_links(struct run *r, struct error *err)
 {
     struct ranks *x = &r->ranks;
     int rc = 0;
@@ -386,7 +386,7 @@ int ranks_sum(struct run *r, struct error *err)
     for (int i = 0; i < x->buckets.n; i++)
         if (sum_bucket(r, &x->all, i, err))
             return -1;
-    int rc = ranks_wait_links(r, err);
+    int rc = wait_links(r, err);
     x->summed += now_seconds() - start;
     x->exposed = x->summed;
     return rc;
@@ -570,7 +570,7 @@ int ranks_gather_weights(struct run *r, struct error *err)
         rc = gather_slice(r, places, left < slice ? left : slice, err);
     free(places);
     if (rc == 0)
-        rc = ranks_wait_links(r, err);
+        rc = wait_links(r, err);
     x->gathered += now_seconds() - start;
     return rc;
 }

@@ -96,7 +96,7 @@ static void tell_memory(const struct run *r)
 
 /* Prints what is needed; where it is too much, layers keep their output only and are computed again in the backward,
  * which changes no number; where even that is too much the run is refused, but for a dry one, which tells. */
-static int run_fit(struct run *r, struct error *err)
+static int fit_memory(struct run *r, struct error *err)
 {
     size_t free = r->device.free_memory;
 
@@ -296,7 +296,7 @@ static bool stage_over(const struct run *r)
 }
 
 /* steps until all stages are over; 1 when a signal cut a validation short. A run of one stage stays where it ended. */
-static bool run_over(const struct run *r)
+static bool is_over(const struct run *r)
 {
     return r->state.stage == r->n_stages || (!r->trainer->enter_stage && stage_over(r));
 }
@@ -319,7 +319,7 @@ static int next_stage(struct run *r, struct error *err)
 }
 
 /* A signal came, to whichever rank. */
-static bool run_stopping(const struct run *r)
+static bool is_stopping(const struct run *r)
 {
     return r->ranks.all.size > 1 ? r->ranks.stop != 0 : stop_requested() != 0;
 }
@@ -367,7 +367,7 @@ static void advance(struct run *r)
 /* The validation that a signal cut short, when this run goes on after it. */
 static int catch_up(struct run *r, struct progress *progress, struct error *err)
 {
-    if (!r->state.unvalidated || run_stopping(r))
+    if (!r->state.unvalidated || is_stopping(r))
         return 0;
     r->saved_step = -1;
     return after_step(r, progress, err);
@@ -384,7 +384,7 @@ static int take_step(struct run *r, struct progress *progress, struct error *err
 }
 
 /* Until the stage is over or a signal came. */
-static int run_stage(struct run *r, struct error *err)
+static int train_stage(struct run *r, struct error *err)
 {
     int stage = r->state.stage;
     struct progress progress;
@@ -394,18 +394,18 @@ static int run_stage(struct run *r, struct error *err)
     r->units_before = r->trainer->unit ? r->state.units : r->state.step;
     progress_start(&progress, stage_of(r)->title, r->trainer->unit ? r->trainer->unit : "steps", run_stage_steps(r));
     int rc = catch_up(r, &progress, err);
-    while (rc == 0 && r->state.stage == stage && !run_over(r) && !run_stopping(r))
+    while (rc == 0 && r->state.stage == stage && !is_over(r) && !is_stopping(r))
         rc = take_step(r, &progress, err);
     progress_end(&progress);
     return rc;
 }
 
-static int run_steps(struct run *r, struct error *err)
+static int train_stages(struct run *r, struct error *err)
 {
     int rc = 0;
 
-    while (rc == 0 && !run_stopping(r) && !(run_over(r) && !r->state.unvalidated))
-        rc = run_stage(r, err);
+    while (rc == 0 && !is_stopping(r) && !(is_over(r) && !r->state.unvalidated))
+        rc = train_stage(r, err);
     return rc;
 }
 
@@ -467,7 +467,7 @@ static int check_entries(const struct run_settings *s, struct error *err)
 
 /* a folder that holds a run, or a model, is only touched to go on with it; one that holds something else
  * with force alone.  -1 with EXIT_CODE_USAGE. */
-static int run_check_folder(const struct run_settings *s, struct error *err)
+static int check_out(const struct run_settings *s, struct error *err)
 {
     char *newest = NULL;
 
@@ -498,7 +498,7 @@ static void show_word(char *out, size_t size, const char *word)
 }
 
 /* How a run that a signal has stopped goes on. */
-static void run_tell_resume(const struct run *r)
+static void tell_resume(const struct run *r)
 {
     char out[4200];
 
@@ -521,7 +521,7 @@ int run_open(struct run *r, struct error *err)
         workspace_init(&r->work, &r->device, HOST_BYTES, err))
         return -1;
     r->work.eager = r->set.no_graph;
-    if (r->trainer->open(r->self, err) || run_fit(r, err))
+    if (r->trainer->open(r->self, err) || fit_memory(r, err))
         return -1;
     if (r->set.dry_run)
         return 0;
@@ -566,7 +566,7 @@ static void tell_patience(const struct run *r)
 {
     int last = r->n_stages - 1;
 
-    if (run_over(r) && last >= 0 && r->state.epoch < r->stages[last].epochs)
+    if (is_over(r) && last >= 0 && r->state.epoch < r->stages[last].epochs)
         log_info("no more steps: %lld validations without a better one have ended the run", (long long)r->set.patience);
 }
 
@@ -621,18 +621,18 @@ static int work(struct run *r, struct error *err)
 {
     if (ranks_agree(r, err) || ranks_link(r, err) || begin(r, err) || ranks_agree_weights(r, err))
         return -1;
-    int rc = run_steps(r, err);
-    if (rc == 0 && !run_stopping(r))
+    int rc = train_stages(r, err);
+    if (rc == 0 && !is_stopping(r))
         return ranks_finish(r, finish, err);
     if (rc < 0)
         return -1;
     return r->state.step && run_save(r, err) ? -1 : 1;
 }
 
-/* -1 as run_check_folder; one rank looks, before any touches it. */
+/* -1 as check_out; one rank looks, before any touches it. */
 static int check_folder(const struct run *r, struct error *err)
 {
-    return ranks_first(r) ? run_check_folder(&r->set, err) : 0;
+    return ranks_first(r) ? check_out(&r->set, err) : 0;
 }
 
 int run_train(struct run *r, struct error *err)
@@ -642,7 +642,7 @@ int run_train(struct run *r, struct error *err)
     if (rc == 0)
         rc = r->set.dry_run ? ranks_agree(r, err) : work(r, err);
     if (rc > 0)
-        run_tell_resume(r);
+        tell_resume(r);
     ranks_end(r, rc, err);
     run_close(r);
     ranks_close(r);

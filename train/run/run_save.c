@@ -21,7 +21,7 @@
 static const int64_t metrics_max_bytes = INT64_C(1) << 32;
 
 /* What a file's meta says of settings and data against this run's; -1 with EXIT_CODE_USAGE. */
-static int run_check_meta(const struct run *r, const json_t *saved, const char *where, struct error *err)
+static int check_meta(const struct run *r, const json_t *saved, const char *where, struct error *err)
 {
     /* a run may be resumed with another one of these and still ends with the same numbers */
     static const char *const may_differ[] = { "save-every", "epochs", NULL };
@@ -45,7 +45,7 @@ static int check_best_meta(const struct run *r, const json_t *meta, const char *
 {
     json_int_t step = json_integer_value(json_object_get(meta, "step"));
 
-    if (run_check_meta(r, meta, path, err))
+    if (check_meta(r, meta, path, err))
         return -1;
     if (step >= r->saved_best)
         return 0;
@@ -62,13 +62,13 @@ static int tell_best(const struct run *r, struct error *err)
 }
 
 /* OUT/best and what follows. */
-static void run_best_path(const struct run *r, char path[4096], const char *name)
+static void best_path(const struct run *r, char path[4096], const char *name)
 {
     snprintf(path, 4096, "%s/best%s", r->set.out, name);
 }
 
 /* -1 with EXIT_CODE_CHECKPOINT unless OUT/best holds what the checkpoint tells of. */
-static int run_check_best(const struct run *r, struct error *err)
+static int check_best(const struct run *r, struct error *err)
 {
     char path[4096];
     struct hdf5_reader file;
@@ -76,7 +76,7 @@ static int run_check_best(const struct run *r, struct error *err)
 
     if (!r->saved_best)
         return 0;
-    run_best_path(r, path, "/" CHECKPOINT_FILE);
+    best_path(r, path, "/" CHECKPOINT_FILE);
     if (checkpoint_open(&file, path, err) == 0) {
         json_t *meta = checkpoint_meta(&file, err);
         rc = meta ? check_best_meta(r, meta, path, err) : -1;
@@ -115,7 +115,7 @@ static int write_lines(const char *dir, const char *text, size_t n, struct error
 
 /* A checkpoint's folder has a copy of the lines that were written up to its step.  Where OUT/metrics.jsonl does not
  * begin with them, they take its place, with a warning. */
-static int run_keep_metrics(const struct run *r, const char *dir, struct error *err)
+static int keep_metrics(const struct run *r, const char *dir, struct error *err)
 {
     char path[4096], *text;
     size_t n;
@@ -127,7 +127,7 @@ static int run_keep_metrics(const struct run *r, const char *dir, struct error *
     return rc;
 }
 
-static int run_restore_metrics(const struct run *r, const char *dir, struct error *err)
+static int restore_metrics(const struct run *r, const char *dir, struct error *err)
 {
     char path[4096], kept_path[4096], *own, *kept = NULL;
     size_t n, n_kept = 0;
@@ -262,7 +262,7 @@ static int save_checkpoint(struct run *r, struct error *err)
     pack(r, &s);
     int rc = save_into(r, dir, r->params, s.extra, s.n_extra, (struct noted){ RUN_BEST_STEP, r->saved_best }, err);
     if (rc == 0)
-        rc = run_keep_metrics(r, dir, err);
+        rc = keep_metrics(r, dir, err);
     if (rc == 0)
         rc = checkpoint_dir_commit(r->set.out, r->state.step, 1, err);
     free(dir);
@@ -308,7 +308,7 @@ static int load_from(struct run *r, const char *dir, struct error *err)
     if (checkpoint_open(&file, dir, err))
         return -1;
     json_t *meta = checkpoint_meta(&file, err);
-    int rc = meta ? run_check_meta(r, meta, dir, err) : -1;
+    int rc = meta ? check_meta(r, meta, dir, err) : -1;
     if (rc == 0) {
         describe_state(&s, counters_of(r, &file), hdf5_find(&file, "state/norm") != NULL);
         struct checkpoint c = { .params = r->params, .device = &r->device, .extra = s.extra, .n_extra = s.n_extra };
@@ -356,7 +356,7 @@ int run_load_checkpoint(struct run *r, struct error *err)
     int rc = load_from(r, dir, err);
     if (rc && err && err->code == EXIT_CODE_CHECKPOINT)
         tell_way_out(dir, err);
-    if (rc == 0 && ranks_first(r) && (run_check_best(r, err) || run_restore_metrics(r, dir, err)))
+    if (rc == 0 && ranks_first(r) && (check_best(r, err) || restore_metrics(r, dir, err)))
         rc = -1;
     free(dir);
     if (rc == 0)
@@ -377,7 +377,7 @@ int run_save_best(struct run *r, struct error *err)
 {
     char dir[4096];
 
-    run_best_path(r, dir, "");
+    best_path(r, dir, "");
     return save_weights(r, dir, (struct noted){ "step", r->state.step }, err);
 }
 
@@ -390,7 +390,7 @@ void run_forget_best(const struct run *r)
 {
     char path[4096];
 
-    run_best_path(r, path, "/" CHECKPOINT_FILE);
+    best_path(r, path, "/" CHECKPOINT_FILE);
     unlink(path); /* one that is not there is fine */
 }
 
@@ -399,7 +399,7 @@ int run_load_best(struct run *r, struct error *err)
     char path[4096];
     struct hdf5_reader file;
 
-    run_best_path(r, path, "/" CHECKPOINT_FILE);
+    best_path(r, path, "/" CHECKPOINT_FILE);
     if (access(path, F_OK) != 0 && !r->saved_best)
         return 0;
     if (checkpoint_open(&file, path, err))

@@ -118,7 +118,7 @@ static void tell_data(const struct tag_trainer *t)
 }
 
 /* data, model and encoder; weights are initial. */
-static int tag_open(void *trainer, struct error *err)
+static int open_trainer(void *trainer, struct error *err)
 {
     struct tag_trainer *t = trainer;
 
@@ -131,7 +131,7 @@ static int tag_open(void *trainer, struct error *err)
     return 0;
 }
 
-static void tag_close(void *trainer)
+static void close_trainer(void *trainer)
 {
     struct tag_trainer *t = trainer;
 
@@ -196,7 +196,7 @@ static void start_params(struct tag_trainer *t, bool fresh)
     }
 }
 
-static int tag_enter_stage(void *trainer, bool fresh, struct error *err)
+static int start_stage(void *trainer, bool fresh, struct error *err)
 {
     struct tag_trainer *t = trainer;
     const struct tag_settings *set = t->set;
@@ -359,7 +359,7 @@ static void ground_by_spans(struct tagger_step *s)
 }
 
 /* The published code's tags of columns and values are what its own links say, now. */
-static int tag_by_links(struct tagger_step *s, struct error *err)
+static int link_tags(struct tagger_step *s, struct error *err)
 {
     struct dte_reading *readings = xcalloc((size_t)s->n, sizeof *readings);
     const struct dte_item **items = xmalloc((size_t)s->n * sizeof *items);
@@ -407,7 +407,7 @@ int tag_step(void *trainer, struct error *err)
     else if (s.weights.grounding > 0)
         rc = ground_by_erasing(&s, err);
     if (rc == 0 && t->set->compat && s.weights.tags > 0)
-        rc = tag_by_links(&s, err);
+        rc = link_tags(&s, err);
     for (int i = 0; i < s.n; i++)
         smooth(&s.targets[i], DTE_KEYWORDS + s.sequences[i].item->windows[0].n_entities, t->set->smoothing);
     c->recording = c->training = true;
@@ -418,7 +418,7 @@ int tag_step(void *trainer, struct error *err)
     return rc;
 }
 
-static void tag_measure(void *trainer, struct measurement *m)
+static void measure_batch(void *trainer, struct measurement *m)
 {
     struct tag_trainer *t = trainer;
     struct tagger_step s;
@@ -436,7 +436,7 @@ enum { EVAL_GROUP = 64 }; /* questions answered at once */
 
 /* answers to the first n examples of a fold, to be released by the caller; 1 when a signal asked to stop.
  */
-static int tag_answers(struct tag_trainer *t, enum fold fold, int n, struct tag_answer *answers, struct error *err)
+static int answer_fold(struct tag_trainer *t, enum fold fold, int n, struct tag_answer *answers, struct error *err)
 {
     struct dte_item items[EVAL_GROUP];
 
@@ -455,7 +455,7 @@ static int tag_answers(struct tag_trainer *t, enum fold fold, int n, struct tag_
 static int count_fold(struct tag_trainer *t, enum fold fold, int n, struct span_counts *counts, struct error *err)
 {
     struct tag_answer *answers = xcalloc((size_t)n + 1, sizeof *answers);
-    int rc = tag_answers(t, fold, n, answers, err);
+    int rc = answer_fold(t, fold, n, answers, err);
 
     *counts = (struct span_counts){ 0 };
     for (int i = 0; i < n; i++) {
@@ -480,20 +480,20 @@ static double f1_of(const struct span_counts *n)
 }
 
 /* How many records are validated on. */
-static int tag_validated(const struct tag_trainer *t)
+static int n_validated(const struct tag_trainer *t)
 {
     int n = t->data.folds[FOLD_VALID].n;
     return n > t->set->max_valid ? (int)t->set->max_valid : n;
 }
 
 /* F1 of the spans less twice the ratio of answerable questions that get one. */
-static int tag_validate(void *trainer, struct validation *v, struct error *err)
+static int validate_spans(void *trainer, struct validation *v, struct error *err)
 {
     struct tag_trainer *t = trainer;
     struct span_counts n;
-    if (!tag_validated(t))
+    if (!n_validated(t))
         return 0;
-    int rc = count_fold(t, FOLD_VALID, tag_validated(t), &n, err);
+    int rc = count_fold(t, FOLD_VALID, n_validated(t), &n, err);
 
     if (rc)
         return rc;
@@ -508,7 +508,7 @@ static int tag_validate(void *trainer, struct validation *v, struct error *err)
     return 0;
 }
 
-static int tag_report(struct tag_trainer *t, struct error *err)
+static int report_test(struct tag_trainer *t, struct error *err)
 {
     struct span_counts n;
     if (!t->data.folds[FOLD_TEST].n)
@@ -534,7 +534,7 @@ static const double LEAST = 1e-6; /* of a probability, that one mistake does not
 static int problem_nll(struct tag_trainer *t, int n, double *nll, struct error *err)
 {
     struct tag_answer *answers = xcalloc((size_t)n + 1, sizeof *answers);
-    int rc = tag_answers(t, FOLD_VALID, n, answers, err);
+    int rc = answer_fold(t, FOLD_VALID, n, answers, err);
 
     *nll = 0;
     for (int i = 0; i < n; i++) {
@@ -556,7 +556,7 @@ static int choose_threshold(struct tag_trainer *t, struct error *err)
     for (int i = 0; i < ARRAY_LEN(thresholds) && rc == 0; i++) {
         struct validation v = { 0 };
         t->tagger.settings.threshold = thresholds[i];
-        rc = tag_validate(t, &v, err);
+        rc = validate_spans(t, &v, err);
         figures[i] = v.figure;
         best = fmax(best, v.figure);
     }
@@ -568,7 +568,7 @@ static int choose_threshold(struct tag_trainer *t, struct error *err)
 
 /* temperature and threshold of the model, by its answers to the first n validation records.  1 when a
  * signal asked to stop. */
-static int tag_calibrate(struct tag_trainer *t, int n, struct error *err)
+static int calibrate(struct tag_trainer *t, int n, struct error *err)
 {
     struct dte_decode_settings *s = &t->tagger.settings;
     double least = INFINITY;
@@ -618,8 +618,8 @@ static int finish(void *trainer, struct error *err)
         t->model.params.list[i].t->needs_grad = false;
         t->model.params.list[i].t->frozen = true;
     }
-    int n = tag_validated(t), rc = n ? tag_calibrate(t, n, err) : 0;
-    return rc ? rc : tag_report(t, err);
+    int n = n_validated(t), rc = n ? calibrate(t, n, err) : 0;
+    return rc ? rc : report_test(t, err);
 }
 
 static const char *const same[] = { "encoder", NULL };
@@ -629,12 +629,12 @@ static const struct trainer functions = {
     .part = "step",
     .lowest = -3,
     .same = same,
-    .open = tag_open,
-    .close = tag_close,
-    .enter_stage = tag_enter_stage,
+    .open = open_trainer,
+    .close = close_trainer,
+    .enter_stage = start_stage,
     .step = tag_step,
-    .measure = tag_measure,
-    .validate = tag_validate,
+    .measure = measure_batch,
+    .validate = validate_spans,
     .describe = describe,
     .save_beside = save_beside,
     .finish = finish,
