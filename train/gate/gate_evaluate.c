@@ -7,7 +7,7 @@
 #include "models/gate/gate_adapter.h"
 #include "models/gate/gate_band.h"
 #include "train/gate/gate_eval.h"
-#include "train/gate/gate_findings.h"
+#include "train/gate/gate_metrics.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "data/util/whole_file.h"
 #include "models/gate/gate_band.h"
 #include "train/gate/gate_eval.h"
-#include "train/gate/gate_findings.h"
+#include "train/gate/gate_metrics.h"
 
 #include <math.h>
 #include <stdio.h>

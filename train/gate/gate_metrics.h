@@ -1,9 +1,9 @@
 /*
- * gate_findings.h - everything that is told of a detector's answers to labelled questions: measures of all and of each
+ * gate_metrics.h - everything that is told of a detector's answers to labelled questions: measures of all and of each
  * kind, the presence slice, what question or schema alone give away.
  */
-#ifndef TRAIN_GATE_GATE_FINDINGS_H
-#define TRAIN_GATE_GATE_FINDINGS_H
+#ifndef TRAIN_GATE_GATE_METRICS_H
+#define TRAIN_GATE_GATE_METRICS_H
 
 #include "data/contrast/probe.h"
 #include "data/corpora/mixture.h"

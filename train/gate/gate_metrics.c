@@ -1,4 +1,4 @@
-#include "train/gate/gate_findings.h"
+#include "train/gate/gate_metrics.h"
 
 #include "data/console/visible.h"
 
