@@ -23,7 +23,7 @@ static int count_twins(const struct gate_example *e, const struct schema_input *
 {
     int n = 0;
     for (int i = 0; i < in->n_pairs; i++)
-        n += gate_data_twins(e, in->pairs[i].u, in->pairs[i].v);
+        n += gate_data_duplicated(e, in->pairs[i].u, in->pairs[i].v);
     return n;
 }
 
@@ -62,7 +62,7 @@ static void labels_hold_for_renamed_schemas(void **state)
                 continue;
             const struct schema_pair *p = &form->schema->pairs[form->pair], *own = &e->item.schema->pairs[e->pair];
             assert_int_equal(p->u + p->v, own->u + own->v);
-            assert_true(gate_data_twins(e, p->u, p->v));
+            assert_true(gate_data_duplicated(e, p->u, p->v));
             assert_int_equal(p->kind, e->record->kind);
             forms += k > 0;
         }

@@ -10,7 +10,7 @@ enum { EVERY = 29 /* so many examples after one that is looked at */ };
 
 struct world {
     struct practice_world practice;
-    struct gate_appender all;
+    struct distractor_source all;
 };
 
 static struct world w;
@@ -19,14 +19,14 @@ static int set_up(void **state)
 {
     (void)state;
     practice_world_open(&w.practice);
-    gate_appender_init(&w.all, &w.practice.data, &w.practice.settings, 1, 7);
+    distractor_source_init(&w.all, &w.practice.data, &w.practice.settings, 1, 7);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    gate_appender_release(&w.all);
+    distractor_source_release(&w.all);
     practice_world_close(&w.practice);
     return 0;
 }
@@ -46,7 +46,7 @@ static const char *source_of(const char *db_id)
     return NULL;
 }
 
-static void check_schemas(const struct gate_example *e, const struct gate_appended *x)
+static void check_schemas(const struct gate_example *e, const struct gate_distractors *x)
 {
     const struct schema *all = w.practice.records.schemas.schemas;
     int nodes = e->item.schema->n_nodes;
@@ -64,7 +64,7 @@ static void check_schemas(const struct gate_example *e, const struct gate_append
 }
 
 /* The form's own elements are all there, in order, and no other node is one. */
-static void check_elements(const struct gate_example *e, const struct gate_form *form, const struct gate_appended *x)
+static void check_elements(const struct gate_example *e, const struct gate_form *form, const struct gate_distractors *x)
 {
     int own = 0;
 
@@ -78,7 +78,7 @@ static void check_elements(const struct gate_example *e, const struct gate_form 
     assert_int_equal(own, e->item.schema->n_nodes);
 }
 
-static void check_pair(const struct gate_example *e, const struct gate_form *form, const struct gate_appended *x)
+static void check_pair(const struct gate_example *e, const struct gate_form *form, const struct gate_distractors *x)
 {
     assert_int_equal(x->form.pair >= 0, form->pair >= 0);
     if (form->pair < 0)
@@ -87,23 +87,23 @@ static void check_pair(const struct gate_example *e, const struct gate_form *for
     assert_int_equal(gate_form_own(&x->form, e, is->u), was->u);
     assert_int_equal(gate_form_own(&x->form, e, is->v), was->v);
     assert_int_equal(is->kind, was->kind);
-    assert_true(gate_form_twins(&x->form, e, is->u, is->v));
-    assert_true(gate_form_twins(&x->form, e, is->v, is->u));
+    assert_true(gate_form_duplicated(&x->form, e, is->u, is->v));
+    assert_true(gate_form_duplicated(&x->form, e, is->v, is->u));
 }
 
 /* How many doubled elements of appended databases are among the candidates. */
-static int check_twins(const struct gate_example *e, const struct gate_appended *x)
+static int check_twins(const struct gate_example *e, const struct gate_distractors *x)
 {
     int own = 0, appended = 0, wanted = 0;
 
     for (int i = 0; i < e->item.schema->n_pairs; i++)
-        wanted += gate_data_twins(e, e->item.schema->pairs[i].u, e->item.schema->pairs[i].v);
+        wanted += gate_data_duplicated(e, e->item.schema->pairs[i].u, e->item.schema->pairs[i].v);
     for (int i = 0; i < x->input.n_pairs; i++) {
         const struct schema_pair *p = &x->input.pairs[i];
         int u = gate_form_own(&x->form, e, p->u), v = gate_form_own(&x->form, e, p->v);
-        bool twins = gate_form_twins(&x->form, e, p->u, p->v);
+        bool twins = gate_form_duplicated(&x->form, e, p->u, p->v);
         if (u >= 0 && v >= 0)
-            assert_int_equal(twins, gate_data_twins(e, u, v));
+            assert_int_equal(twins, gate_data_duplicated(e, u, v));
         if ((u >= 0) != (v >= 0))
             assert_false(twins);
         own += twins && u >= 0;
@@ -121,7 +121,7 @@ static void labels_move_with_elements(void **state)
     for (int i = 0; i < w.practice.data.folds[FOLD_TRAIN].n; i += EVERY) {
         const struct gate_example *e = example(i);
         const struct gate_form *form = &e->forms[i % e->n_forms];
-        struct gate_appended *x = gate_appended_new(&w.all, e, form, (uint64_t)i);
+        struct gate_distractors *x = gate_distractors_new(&w.all, e, form, (uint64_t)i);
         assert_non_null(x);
         check_schemas(e, x);
         check_elements(e, form, x);
@@ -132,7 +132,7 @@ static void labels_move_with_elements(void **state)
         int tables = x->schema.n_tables - e->item.schema->schema->n_tables;
         least = tables < least ? tables : least;
         most = tables > most ? tables : most;
-        gate_appended_free(x);
+        gate_distractors_free(x);
     }
     assert_true(twins > 100 && pairs > 20 && renamed > 50);
     assert_true(least <= 4 && most >= 30);
@@ -142,26 +142,27 @@ static void labels_move_with_elements(void **state)
 static void draws_repeat(void **state)
 {
     const struct gate_example *e = example(3);
-    struct gate_appended *a = gate_appended_new(&w.all, e, e->forms, 5), *b = gate_appended_new(&w.all, e, e->forms, 5);
+    struct gate_distractors *a = gate_distractors_new(&w.all, e, e->forms, 5),
+                            *b = gate_distractors_new(&w.all, e, e->forms, 5);
     int differ = 0;
 
     (void)state;
     assert_int_equal(a->n, b->n);
     assert_memory_equal(a->schemas, b->schemas, (size_t)a->n * sizeof *a->schemas);
     for (uint64_t draw = 6; draw < 16; draw++) {
-        struct gate_appended *c = gate_appended_new(&w.all, e, e->forms, draw);
+        struct gate_distractors *c = gate_distractors_new(&w.all, e, e->forms, draw);
         differ += c->n != a->n || memcmp(c->schemas, a->schemas, (size_t)a->n * sizeof *a->schemas) != 0;
-        gate_appended_free(c);
+        gate_distractors_free(c);
     }
     assert_int_equal(differ, 10);
-    gate_appended_free(a);
-    gate_appended_free(b);
+    gate_distractors_free(a);
+    gate_distractors_free(b);
 }
 
 /* Of frozen stages: a share of the questions, by seed, and how many elements these have is known beforehand. */
 static void a_share_always_has_some(void **state)
 {
-    struct gate_appender none = w.all, some = w.all, other = w.all;
+    struct distractor_source none = w.all, some = w.all, other = w.all;
     int n = w.practice.data.folds[FOLD_TRAIN].n, chosen = 0, alike = 0;
     uint64_t draw, again;
 
@@ -171,20 +172,20 @@ static void a_share_always_has_some(void **state)
     other.seed++;
     for (int i = 0; i < n; i++) {
         const struct gate_example *e = example(i);
-        assert_false(gate_appended_always(&none, e, &draw));
-        assert_int_equal(gate_appended_nodes(&none, e), e->item.schema->n_nodes);
-        bool one = gate_appended_always(&some, e, &draw);
-        assert_int_equal(gate_appended_always(&some, e, &again), one);
+        assert_false(gate_distractors_fixed(&none, e, &draw));
+        assert_int_equal(gate_distractors_nodes(&none, e), e->item.schema->n_nodes);
+        bool one = gate_distractors_fixed(&some, e, &draw);
+        assert_int_equal(gate_distractors_fixed(&some, e, &again), one);
         assert_true(draw == again);
         chosen += one;
-        alike += one && gate_appended_always(&other, e, &draw);
+        alike += one && gate_distractors_fixed(&other, e, &draw);
         if (i % EVERY)
             continue;
-        assert_true(gate_appended_always(&w.all, e, &draw));
-        struct gate_appended *x = gate_appended_new(&w.all, e, e->forms, draw);
-        assert_int_equal(gate_appended_nodes(&w.all, e), x->input.n_nodes);
-        assert_int_equal(gate_appended_item(e, x).schema->n_nodes, x->input.n_nodes);
-        gate_appended_free(x);
+        assert_true(gate_distractors_fixed(&w.all, e, &draw));
+        struct gate_distractors *x = gate_distractors_new(&w.all, e, e->forms, draw);
+        assert_int_equal(gate_distractors_nodes(&w.all, e), x->input.n_nodes);
+        assert_int_equal(gate_distractors_item(e, x).schema->n_nodes, x->input.n_nodes);
+        gate_distractors_free(x);
     }
     assert_in_range(chosen, n / 5, n * 3 / 10);
     assert_in_range(alike, chosen / 8, chosen / 2);
@@ -194,15 +195,15 @@ static void a_share_always_has_some(void **state)
 static void one_database_stays_alone(void **state)
 {
     const struct gate_example *e = example(0);
-    struct gate_appender lone = w.all;
+    struct distractor_source lone = w.all;
     uint64_t draw;
 
     (void)state;
     lone.n_sources = 1;
     assert_string_equal(lone.sources[0].source_db, e->record->source_db);
-    assert_null(gate_appended_new(&lone, e, e->forms, 1));
-    assert_true(gate_appended_always(&lone, e, &draw));
-    assert_int_equal(gate_appended_nodes(&lone, e), e->item.schema->n_nodes);
+    assert_null(gate_distractors_new(&lone, e, e->forms, 1));
+    assert_true(gate_distractors_fixed(&lone, e, &draw));
+    assert_int_equal(gate_distractors_nodes(&lone, e), e->item.schema->n_nodes);
 }
 
 int main(void)

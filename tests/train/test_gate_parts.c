@@ -75,7 +75,7 @@ static void add_part(struct run *r, float *sum, int k, int n)
     struct error err;
 
     r->ranks.all = (struct collective){ .rank = k, .size = n, .lost = -1 };
-    struct batch_part b = run_batch(r);
+    struct batch_partition b = run_batch(r);
     for (int i = 0; i < r->params->n; i++)
         memset(r->params->list[i].t->grad->data, 0, tensor_bytes(r->params->list[i].t));
     r->work.ctx.recording = r->work.ctx.training = true;

@@ -34,9 +34,9 @@ static void test_execution(void **state)
         json_pack("{s:s, s:s}", "db_id", "shop", "completion", "shop | SELECT name FROM item WHERE price > 2");
     struct lm_judge j = { .select = SELECT_EXECUTION, .runner = ambiqt_runner_new(dir, false) };
     for (int i = 0; i < ARRAY_LEN(right); i++)
-        assert_true(lm_judge_says(&j, record, right[i]));
+        assert_true(lm_judge_correct(&j, record, right[i]));
     for (int i = 0; i < ARRAY_LEN(wrong); i++)
-        assert_false(lm_judge_says(&j, record, wrong[i]));
+        assert_false(lm_judge_correct(&j, record, wrong[i]));
     lm_judge_release(&j);
     json_decref(record);
     test_dir_remove(dir);
@@ -65,7 +65,7 @@ static void test_order(void **state)
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
         json_t *record = json_pack("{s:s, s:s}", "db_id", "shop", "completion", cases[i].gold);
         struct lm_judge j = { .select = SELECT_EXECUTION, .runner = ambiqt_runner_new(dir, false) };
-        if (lm_judge_says(&j, record, "SELECT name FROM item ORDER BY price DESC") != cases[i].right)
+        if (lm_judge_correct(&j, record, "SELECT name FROM item ORDER BY price DESC") != cases[i].right)
             fail_msg("%s", cases[i].gold);
         lm_judge_release(&j);
         json_decref(record);
@@ -79,9 +79,9 @@ static void test_template(void **state)
     json_t *record = json_pack("{s:s}", "completion", "shop | 1 joins @ 1 selects @ select column from table");
 
     (void)state;
-    assert_true(lm_judge_says(&j, record, "shop | 1 joins @ 1 selects @ select column from table"));
-    assert_true(lm_judge_says(&j, record, "<think>hm</think>1 joins @ 1 selects @ select column from table"));
-    assert_false(lm_judge_says(&j, record, "<think>1 joins @ 1 selects @ select column from table"));
+    assert_true(lm_judge_correct(&j, record, "shop | 1 joins @ 1 selects @ select column from table"));
+    assert_true(lm_judge_correct(&j, record, "<think>hm</think>1 joins @ 1 selects @ select column from table"));
+    assert_false(lm_judge_correct(&j, record, "<think>1 joins @ 1 selects @ select column from table"));
     lm_judge_release(&j);
     json_decref(record);
 }

@@ -35,60 +35,60 @@ static int do_piece(void *arg, int piece, struct error *err)
     return 0;
 }
 
-static void wait_for(struct order_thread *t)
+static void wait_for(struct sum_thread *t)
 {
-    while (!order_thread_wait(t, 1000))
+    while (!sum_thread_wait(t, 1000))
         continue;
 }
 
 static void in_order(void **state)
 {
     struct pieces p = { .fail_at = -1 };
-    struct order_thread t;
+    struct sum_thread t;
     struct error err;
 
     (void)state;
-    order_thread_start(&t, do_piece, &p);
+    sum_thread_start(&t, do_piece, &p);
     for (int round = 1; round < 4; round++) {
         p.n = 0;
-        order_thread_round(&t, PIECES);
+        sum_thread_round(&t, PIECES);
         p.number = round;
         for (int allowed = 0; allowed <= PIECES; allowed += 1 + allowed % 7)
-            order_thread_allow(&t, allowed);
-        assert_false(round == 1 && order_thread_wait(&t, 1000)); /* not all are allowed */
-        order_thread_allow(&t, PIECES);
+            sum_thread_allow(&t, allowed);
+        assert_false(round == 1 && sum_thread_wait(&t, 1000)); /* not all are allowed */
+        sum_thread_allow(&t, PIECES);
         wait_for(&t);
-        assert_int_equal(order_thread_result(&t, &err), 0);
+        assert_int_equal(sum_thread_result(&t, &err), 0);
         assert_int_equal(p.n, PIECES);
         for (int i = 0; i < PIECES; i++)
             assert_int_equal(p.done[i], i * round);
     }
-    order_thread_end(&t);
-    order_thread_end(&t); /* ended already */
+    sum_thread_end(&t);
+    sum_thread_end(&t); /* ended already */
 }
 
 static void not_behind_a_failure(void **state)
 {
     struct pieces p = { .fail_at = 3, .number = 1 };
-    struct order_thread t;
+    struct sum_thread t;
     struct error err;
 
     (void)state;
-    order_thread_start(&t, do_piece, &p);
-    order_thread_round(&t, PIECES);
-    order_thread_allow(&t, PIECES);
+    sum_thread_start(&t, do_piece, &p);
+    sum_thread_round(&t, PIECES);
+    sum_thread_allow(&t, PIECES);
     wait_for(&t);
-    assert_int_equal(order_thread_result(&t, &err), -1);
+    assert_int_equal(sum_thread_result(&t, &err), -1);
     assert_string_equal(err.text, "piece 3");
     assert_int_equal(p.n, 3);
     p.fail_at = -1;
     p.n = 0;
-    order_thread_round(&t, 2);
-    order_thread_allow(&t, 2);
+    sum_thread_round(&t, 2);
+    sum_thread_allow(&t, 2);
     wait_for(&t);
-    assert_int_equal(order_thread_result(&t, &err), 0);
+    assert_int_equal(sum_thread_result(&t, &err), 0);
     assert_int_equal(p.n, 2);
-    order_thread_end(&t);
+    sum_thread_end(&t);
 }
 
 /* ---- a step ---- */
@@ -113,11 +113,11 @@ static int exchange(struct collective *c, void *in, const void *out, size_t byte
 static int gather(struct collective *c, void *all, const void *mine, size_t bytes, struct error *err)
 {
     (void)err;
-    if (bytes == sizeof(struct rank_note)) {
-        struct rank_note *notes = all;
-        notes[0] = notes[1] = *(const struct rank_note *)mine;
+    if (bytes == sizeof(struct rank_status)) {
+        struct rank_status *notes = all;
+        notes[0] = notes[1] = *(const struct rank_status *)mine;
         if (sent.absent)
-            notes[1] = (struct rank_note){ .code = EXIT_CODE_DATA, .text = "no more data" };
+            notes[1] = (struct rank_status){ .code = EXIT_CODE_DATA, .text = "no more data" };
         return 0;
     }
     for (size_t i = 0; i < bytes / sizeof(float) * (size_t)c->size; i++)

@@ -171,7 +171,7 @@ static void draw(struct reward_trainer *t)
 {
     struct error err;
 
-    if (reward_draw(t, &err))
+    if (reward_sample(t, &err))
         fail_msg("%s", err.text);
     assert_int_equal(t->n_groups, RECORDS);
     for (int i = 0; i < t->n_groups; i++) { /* as if they were worth something */
@@ -194,7 +194,7 @@ static void step(struct reward_trainer *t)
 
 struct alone {
     struct reward_trainer *t;
-    const struct reward_answer *answer;
+    const struct reward_completion *answer;
     float scale;
 };
 
@@ -206,7 +206,7 @@ static void run_alone(struct ctx *c, void *arg)
     tape_backward(c, op_sum(c, nll, batch_f32(c, &a->scale, 1, 1, F32)));
 }
 
-static void add_alone(struct reward_trainer *t, const struct reward_answer *a, int prompts)
+static void add_alone(struct reward_trainer *t, const struct reward_completion *a, int prompts)
 {
     struct run *r = &t->lm.run;
     double share = 1.0 / (prompts * 3.0 * (double)(a->n - a->prompt));
@@ -214,7 +214,7 @@ static void add_alone(struct reward_trainer *t, const struct reward_answer *a, i
     struct error err;
 
     llama_batch_clear(&t->lm.batch.texts);
-    llama_batch_add(&t->lm.batch.texts, a->ids, a->said, a->n);
+    llama_batch_add(&t->lm.batch.texts, a->ids, a->mask, a->n);
     r->work.ctx.recording = r->work.ctx.training = true;
     if (workspace_run(&r->work, run_alone, &one, &err))
         fail_msg("%s", err.text);
@@ -263,7 +263,7 @@ static void test_gradient(void **state)
     open_trainer(&t, &q);
     draw(&t);
     t.lm.run.state.batch = 1; /* of what was drawn for both */
-    struct batch_part b = run_batch(&t.lm.run);
+    struct batch_partition b = run_batch(&t.lm.run);
     int examples[] = { b.examples[0], b.examples[1] };
     step(&t);
     float *got = take_gradients(&t, &n);
@@ -281,11 +281,11 @@ static void test_gradient(void **state)
 
 /* --- what a checkpoint brings back */
 
-static void same_answer(const struct reward_answer *a, const struct reward_answer *b)
+static void same_answer(const struct reward_completion *a, const struct reward_completion *b)
 {
     assert_true(a->n == b->n && a->prompt == b->prompt && a->reward == b->reward && a->advantage == b->advantage);
     assert_memory_equal(a->ids, b->ids, (size_t)a->n * sizeof *a->ids);
-    assert_memory_equal(a->drawn, b->drawn, (size_t)(a->n - a->prompt) * sizeof *a->drawn);
+    assert_memory_equal(a->logp, b->logp, (size_t)(a->n - a->prompt) * sizeof *a->logp);
 }
 
 static void test_state(void **state)

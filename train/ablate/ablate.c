@@ -39,7 +39,7 @@ struct ablate_row {
     const struct yaml_tree *options;
 };
 
-struct ablate_plan {
+struct sweep {
     const char *path;
     struct yaml_tree tree; /* what all else here lies in */
     const struct yaml_tree *shared,
@@ -55,14 +55,14 @@ struct ablate_plan {
  *
  * The interval is Student's over the seeds, mean +- t s / sqrt(n); of one seed there is none. */
 
-enum ablate_figure {
-    FIGURE_AP,
-    FIGURE_F1,       /* at the threshold chosen on validation */
-    FIGURE_MACRO_F1, /* mean of that of yes and of no */
-    FIGURE_ACCURACY,
-    FIGURE_PRECISION,
-    FIGURE_RECALL,
-    ABLATE_FIGURES
+enum ablate_metric {
+    METRIC_AP,
+    METRIC_F1,       /* at the threshold chosen on validation */
+    METRIC_MACRO_F1, /* mean of that of yes and of no */
+    METRIC_ACCURACY,
+    METRIC_PRECISION,
+    METRIC_RECALL,
+    ABLATE_METRICS
 };
 
 struct ablate_cell {
@@ -71,8 +71,8 @@ struct ablate_cell {
 };
 
 struct ablate_table {
-    const struct ablate_plan *plan;
-    struct ablate_cell (*cells)[ABLATE_FIGURES]; /* of each row, then of what needs no training */
+    const struct sweep *plan;
+    struct ablate_cell (*cells)[ABLATE_METRICS]; /* of each row, then of what needs no training */
 };
 
 /* ---- estimates ---- */
@@ -133,7 +133,7 @@ static double wider(const struct gate_trainer *t)
 
     for (int i = 0; i < train->n; i++) {
         own += train->list[i].item.schema->n_nodes;
-        all += gate_appended_nodes(&t->appender, &train->list[i]);
+        all += gate_distractors_nodes(&t->appender, &train->list[i]);
     }
     return own > 0 ? all / own : 1;
 }
@@ -177,7 +177,7 @@ static const char PUBLISHED[] = "published"; /* of a row, no option */
 static const char *const reserved[] = { "out",    "seed",   "resume",   "force",           "dry-run", "config",
                                         "device", "linker", "no-graph", "shard-optimizer", "states" };
 
-static int check_options(const struct ablate_plan *p, const struct yaml_tree *mapping, struct error *err)
+static int check_options(const struct sweep *p, const struct yaml_tree *mapping, struct error *err)
 {
     if (mapping->kind != YAML_MAPPING)
         return yaml_tree_fail(p->path, mapping->at, err, "expected a mapping of options");
@@ -197,7 +197,7 @@ static bool is_name(const char *text)
            strcmp(text, "states") != 0;
 }
 
-static int read_row(struct ablate_plan *p, const struct yaml_tree *t, struct error *err)
+static int read_row(struct sweep *p, const struct yaml_tree *t, struct error *err)
 {
     struct ablate_row *row = &p->rows[p->n_rows++];
 
@@ -213,7 +213,7 @@ static int read_row(struct ablate_plan *p, const struct yaml_tree *t, struct err
     return 0;
 }
 
-static int read_rows(struct ablate_plan *p, const struct yaml_tree *t, struct error *err)
+static int read_rows(struct sweep *p, const struct yaml_tree *t, struct error *err)
 {
     if (t->kind != YAML_MAPPING || !t->n)
         return yaml_tree_fail(p->path, t->at, err, "rows: expected a mapping of at least one row");
@@ -224,7 +224,7 @@ static int read_rows(struct ablate_plan *p, const struct yaml_tree *t, struct er
     return 0;
 }
 
-static int read_seed(struct ablate_plan *p, const struct yaml_tree *t, struct error *err)
+static int read_seed(struct sweep *p, const struct yaml_tree *t, struct error *err)
 {
     const char *text = t->kind == YAML_SCALAR ? t->text : "";
     char *end;
@@ -242,7 +242,7 @@ static int read_seed(struct ablate_plan *p, const struct yaml_tree *t, struct er
     return 0;
 }
 
-static int read_seeds(struct ablate_plan *p, const struct yaml_tree *t, struct error *err)
+static int read_seeds(struct sweep *p, const struct yaml_tree *t, struct error *err)
 {
     if (t->kind != YAML_LIST)
         return read_seed(p, t, err);
@@ -252,7 +252,7 @@ static int read_seeds(struct ablate_plan *p, const struct yaml_tree *t, struct e
     return 0;
 }
 
-static int read_hours(struct ablate_plan *p, const struct yaml_tree *t, struct error *err)
+static int read_hours(struct sweep *p, const struct yaml_tree *t, struct error *err)
 {
     const char *text = t->kind == YAML_SCALAR ? t->text : "";
     char *end;
@@ -263,7 +263,7 @@ static int read_hours(struct ablate_plan *p, const struct yaml_tree *t, struct e
     return 0;
 }
 
-static int read_part(struct ablate_plan *p, const struct yaml_tree *t, struct error *err)
+static int read_part(struct sweep *p, const struct yaml_tree *t, struct error *err)
 {
     if (strcmp(t->key, "settings") == 0) {
         p->shared = t;
@@ -284,9 +284,9 @@ static int read_part(struct ablate_plan *p, const struct yaml_tree *t, struct er
 }
 
 /* -1 with EXIT_CODE_USAGE naming file, line and key.  The caller releases either way. */
-static int read_plan(struct ablate_plan *p, const char *path, struct error *err)
+static int read_sweep(struct sweep *p, const char *path, struct error *err)
 {
-    *p = (struct ablate_plan){ .path = path, .hours = INFINITY };
+    *p = (struct sweep){ .path = path, .hours = INFINITY };
     if (yaml_tree_read(&p->tree, path, err))
         return -1;
     for (int i = 0; p->tree.kind == YAML_MAPPING && i < p->tree.n; i++)
@@ -299,22 +299,22 @@ static int read_plan(struct ablate_plan *p, const char *path, struct error *err)
     return 0;
 }
 
-static void release_plan(struct ablate_plan *p)
+static void release_sweep(struct sweep *p)
 {
     free(p->rows);
     yaml_tree_release(&p->tree);
-    *p = (struct ablate_plan){ 0 };
+    *p = (struct sweep){ 0 };
 }
 
-static int add_options(const struct ablate_plan *p, const struct yaml_tree *t, const char *skip, struct gate_request *q,
+static int add_options(const struct sweep *p, const struct yaml_tree *t, const char *skip, struct gate_request *q,
                        struct texts *texts, struct error *err)
 {
     return t ? yaml_tree_set(t, p->path, skip, gate_request_table, q, texts, err) : 0;
 }
 
 /* The settings of a row, or with NULL of the linker's run.  texts keep their strings. */
-static int plan_request(const struct ablate_plan *p, const struct ablate_row *row, struct gate_request *q,
-                        struct texts *texts, struct error *err)
+static int row_request(const struct sweep *p, const struct ablate_row *row, struct gate_request *q, struct texts *texts,
+                       struct error *err)
 {
     *q = gate_request_defaults;
     if (add_options(p, p->shared, NULL, q, texts, err))
@@ -333,13 +333,13 @@ static int plan_request(const struct ablate_plan *p, const struct ablate_row *ro
 
 /* ---- the table ---- */
 
-enum { CELL = 48, COLUMNS = 3 + ABLATE_FIGURES, NAME_WIDTH = 24, FIGURE_WIDTH = 24 };
+enum { CELL = 48, COLUMNS = 3 + ABLATE_METRICS, NAME_WIDTH = 24, METRIC_WIDTH = 24 };
 
 /* What any detector is to be compared with: the probes of test.json. */
 static const char *const baselines[] = { "always_yes", "and_comma_rule", "question_only", "schema_only" };
 enum { BASELINES = 4 };
 
-static const char *const figures[ABLATE_FIGURES] = { "ap", "f1", "macro_f1", "accuracy", "precision", "recall" };
+static const char *const figures[ABLATE_METRICS] = { "ap", "f1", "macro_f1", "accuracy", "precision", "recall" };
 static const char *const titles[COLUMNS] = { "row",      "runs",      "AP",     "F1",       "macro-F1",
                                              "accuracy", "precision", "recall", "published" };
 
@@ -348,7 +348,7 @@ static const double student[] = { 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.446
                                   2.2010,  2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
                                   2.0796,  2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423 };
 
-static void init_table(struct ablate_table *t, const struct ablate_plan *plan)
+static void init_table(struct ablate_table *t, const struct sweep *plan)
 {
     *t = (struct ablate_table){ .plan = plan };
     t->cells = xcalloc((size_t)(plan->n_rows + BASELINES), sizeof *t->cells);
@@ -381,10 +381,10 @@ static int add_to_table(struct ablate_table *t, int row, const char *folder, str
     const json_t *crossed = json_object_get(o, "crossed"), *probes = json_object_get(o, "probes");
     if (o && !json_is_object(crossed))
         error_set(err, EXIT_CODE_DATA, "%s: crossed: expected an object", path);
-    for (int k = 0; crossed && k < ABLATE_FIGURES; k++)
+    for (int k = 0; crossed && k < ABLATE_METRICS; k++)
         add(&t->cells[row][k], json_object_get(crossed, figures[k]));
     for (int b = 0; crossed && b < BASELINES; b++)
-        for (int k = 0; k < ABLATE_FIGURES; k++)
+        for (int k = 0; k < ABLATE_METRICS; k++)
             add(&t->cells[t->plan->n_rows + b][k], json_object_get(json_object_get(probes, baselines[b]), figures[k]));
     int rc = json_is_object(crossed) ? 0 : -1;
     json_decref(o);
@@ -425,7 +425,7 @@ static void row_texts(const struct ablate_table *t, int row, char (*texts)[CELL]
 
     snprintf(texts[0], CELL, "%s", trained ? t->plan->rows[row].name : baselines[row - t->plan->n_rows]);
     snprintf(texts[1], CELL, "%d", trained ? t->cells[row][0].n : 0);
-    for (int k = 0; k < ABLATE_FIGURES; k++) {
+    for (int k = 0; k < ABLATE_METRICS; k++) {
         struct ablate_cell c = t->cells[row][k];
         if (!trained && c.n)
             c = (struct ablate_cell){ .sum = mean_of(&c), .n = 1 };
@@ -444,7 +444,7 @@ static void print_table(const struct ablate_table *t)
             row_texts(t, row, texts);
         printf("%-*s%-6s", NAME_WIDTH, row < 0 ? titles[0] : texts[0], row < 0 ? titles[1] : texts[1]);
         for (int k = 2; k < COLUMNS; k++)
-            printf("%-*s", k + 1 < COLUMNS ? FIGURE_WIDTH : 0, row < 0 ? titles[k] : texts[k]);
+            printf("%-*s", k + 1 < COLUMNS ? METRIC_WIDTH : 0, row < 0 ? titles[k] : texts[k]);
         putchar('\n');
     }
 }
@@ -455,7 +455,7 @@ static json_t *row_json(const struct ablate_table *t, int row)
     json_t *o = json_pack("{s:s, s:i}", "row", trained ? t->plan->rows[row].name : baselines[row - t->plan->n_rows],
                           "runs", trained ? t->cells[row][0].n : 0);
 
-    for (int k = 0; k < ABLATE_FIGURES; k++) {
+    for (int k = 0; k < ABLATE_METRICS; k++) {
         const struct ablate_cell *c = &t->cells[row][k];
         double mean = mean_of(c), margin = trained ? margin_of(c) : NAN;
         json_object_set_new(o, figures[k],
@@ -518,7 +518,7 @@ enum { PATH_BYTES = 4096, SECONDS_OF_HOUR = 3600 };
 
 struct ablation {
     const struct ablate_request *q;
-    struct ablate_plan plan;
+    struct sweep plan;
     struct texts texts;
     bool *too_long; /* of each row */
     char states[PATH_BYTES];
@@ -560,7 +560,7 @@ static int estimate_row(struct ablation *a, const struct ablate_row *row, struct
     struct gate_seconds parts;
     struct gate_request q;
 
-    if (plan_request(&a->plan, row, &q, &a->texts, err))
+    if (row_request(&a->plan, row, &q, &a->texts, err))
         return -1;
     bool linked = row && is_linked(a, &q);
     bool own = q.settings.relevance_word || q.settings.element_text == GATE_TEXT_THESIS; /* texts of its own */
@@ -624,7 +624,7 @@ static int train_row(struct ablation *a, const struct ablate_row *row, int64_t s
 
     if (is_there(out, row ? "test.json" : "ambit.h5"))
         goto done;
-    if ((rc = plan_request(&a->plan, row, &q, &a->texts, err)))
+    if ((rc = row_request(&a->plan, row, &q, &a->texts, err)))
         goto done;
     if (row && is_linked(a, &q)) {
         q.linker = linker;
@@ -682,7 +682,7 @@ static int write_table(struct ablation *a, struct error *err)
 int ablate(const struct ablate_request *q, int *left_out, struct error *err)
 {
     struct ablation a = { .q = q };
-    int rc = read_plan(&a.plan, q->plan, err);
+    int rc = read_sweep(&a.plan, q->plan, err);
 
     *left_out = 0;
     a.too_long = xcalloc((size_t)a.plan.n_rows + 1, sizeof *a.too_long);
@@ -695,6 +695,6 @@ int ablate(const struct ablate_request *q, int *left_out, struct error *err)
         rc = -1;
     free(a.too_long);
     texts_release(&a.texts);
-    release_plan(&a.plan);
+    release_sweep(&a.plan);
     return rc;
 }

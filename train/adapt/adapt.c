@@ -29,13 +29,13 @@ struct adapt_draws_request {
     bool json;
 };
 
-/* ---- figures ---- */
+/* ---- metrics ---- */
 
-const char *const adapt_figure_names[ADAPT_FIGURES] = { "AP", "F1", "macro-F1", "accuracy", "Brier", "seconds" };
+const char *const adapt_metric_names[ADAPT_METRICS] = { "AP", "F1", "macro-F1", "accuracy", "Brier", "seconds" };
 
 /* Of n logits at the model's threshold, temperature and shift, all but the seconds. */
 static void adapt_measure(const struct gate_model *m, const double *logit, const uint8_t *label, int n,
-                          double figures[ADAPT_FIGURES])
+                          double metrics[ADAPT_METRICS])
 {
     double *p = xmalloc((size_t)n * sizeof *p + 1);
 
@@ -43,29 +43,29 @@ static void adapt_measure(const struct gate_model *m, const double *logit, const
         p[i] = gate_probability(m, logit[i]);
     struct scored s = { p, label, n };
     struct confusion c = stats_confusion(s, m->threshold);
-    figures[ADAPT_AP] = stats_average_precision(s);
-    figures[ADAPT_F1] = stats_decision(c).f1;
-    figures[ADAPT_MACRO_F1] = stats_macro_f1(c);
-    figures[ADAPT_ACCURACY] = stats_decision(c).accuracy;
-    figures[ADAPT_BRIER] = stats_brier(s);
+    metrics[ADAPT_AP] = stats_average_precision(s);
+    metrics[ADAPT_F1] = stats_decision(c).f1;
+    metrics[ADAPT_MACRO_F1] = stats_macro_f1(c);
+    metrics[ADAPT_ACCURACY] = stats_decision(c).accuracy;
+    metrics[ADAPT_BRIER] = stats_brier(s);
     free(p);
 }
 
-void adapt_cell_add(struct adapt_cell *c, const double figures[ADAPT_FIGURES])
+void adapt_cell_add(struct adapt_cell *c, const double metrics[ADAPT_METRICS])
 {
     if (c->n == c->cap) {
         c->cap = c->cap ? 2 * c->cap : 64;
-        for (int k = 0; k < ADAPT_FIGURES; k++)
+        for (int k = 0; k < ADAPT_METRICS; k++)
             c->of[k] = xrealloc(c->of[k], (size_t)c->cap * sizeof *c->of[k]);
     }
-    for (int k = 0; k < ADAPT_FIGURES; k++)
-        c->of[k][c->n] = figures[k];
+    for (int k = 0; k < ADAPT_METRICS; k++)
+        c->of[k][c->n] = metrics[k];
     c->n++;
 }
 
 void adapt_cell_release(struct adapt_cell *c)
 {
-    for (int k = 0; k < ADAPT_FIGURES; k++)
+    for (int k = 0; k < ADAPT_METRICS; k++)
         free(c->of[k]);
     *c = (struct adapt_cell){ 0 };
 }
@@ -83,14 +83,14 @@ static double quantile(const double *sorted, int n, double share)
     return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
 }
 
-struct adapt_spread adapt_cell_spread(const struct adapt_cell *c, enum adapt_figure figure)
+struct adapt_spread adapt_cell_spread(const struct adapt_cell *c, enum adapt_metric metric)
 {
     double *sorted = xmalloc((size_t)c->n * sizeof *sorted + 1), sum = 0;
     int n = 0;
 
     for (int i = 0; i < c->n; i++)
-        if (isfinite(c->of[figure][i]))
-            sum += sorted[n++] = c->of[figure][i];
+        if (isfinite(c->of[metric][i]))
+            sum += sorted[n++] = c->of[metric][i];
     struct adapt_spread s = { NAN, NAN, NAN };
     if (n) {
         qsort(sorted, (size_t)n, sizeof *sorted, ascending);
@@ -251,7 +251,7 @@ static void draw(const struct draw_run *d, struct draw_pool *p, int64_t number, 
     CHECK(n == k, "%d drawn of %d", n, k);
 }
 
-static int measure(struct draw_run *d, const struct draw_pool *p, bool again, double *figures, struct error *err)
+static int measure(struct draw_run *d, const struct draw_pool *p, bool again, double *metrics, struct error *err)
 {
     double *logit = xmalloc((size_t)p->n_queries * sizeof *logit);
     uint8_t *label = xmalloc((size_t)p->n_queries);
@@ -260,7 +260,7 @@ static int measure(struct draw_run *d, const struct draw_pool *p, bool again, do
     for (int i = 0; i < p->n_queries; i++)
         label[i] = d->queries->list[p->queries[i]].record->ambiguous;
     if (rc == 0)
-        adapt_measure(d->q->scorer->model, logit, label, p->n_queries, figures);
+        adapt_measure(d->q->scorer->model, logit, label, p->n_queries, metrics);
     free(logit);
     free(label);
     return rc;
@@ -278,7 +278,7 @@ static void tell_draw_steps(void *arg, int taken, int most)
 static int run_fit(struct draw_run *d, struct adapt_fit *f, const struct draw_pool *p, const int *which, int size,
                    struct error *err)
 {
-    double figures[ADAPT_FIGURES], start = now_seconds();
+    double metrics[ADAPT_METRICS], start = now_seconds();
     struct adapt_outcome out;
 
     snprintf(d->fitting, sizeof d->fitting, "%d labels, %s", sizes[size], names[f->set.method]);
@@ -286,24 +286,24 @@ static int run_fit(struct draw_run *d, struct adapt_fit *f, const struct draw_po
     f->told_arg = d;
     if (adapt_fit_run(f, d->q->support, which, sizes[size], &out, err))
         return -1;
-    figures[ADAPT_SECONDS] = now_seconds() - start;
-    int rc = measure(d, p, f->set.method == ADAPT_LORA, figures, err);
+    metrics[ADAPT_SECONDS] = now_seconds() - start;
+    int rc = measure(d, p, f->set.method == ADAPT_LORA, metrics, err);
     adapt_fit_reset(f);
     if (rc == 0)
-        adapt_cell_add(&d->cells[size][f->set.method], figures);
+        adapt_cell_add(&d->cells[size][f->set.method], metrics);
     return rc;
 }
 
 static int run_draw(struct draw_run *d, int64_t number, struct error *err)
 {
     struct draw_pool *p = &d->pools[number % d->n_pools];
-    double figures[ADAPT_FIGURES] = { 0 };
+    double metrics[ADAPT_METRICS] = { 0 };
     int which[48];
 
-    if (measure(d, p, false, figures, err))
+    if (measure(d, p, false, metrics, err))
         return -1;
-    figures[ADAPT_SECONDS] = NAN;
-    adapt_cell_add(&d->base, figures);
+    metrics[ADAPT_SECONDS] = NAN;
+    adapt_cell_add(&d->base, metrics);
     d->positives += p->asked[1];
     d->asked += p->n_queries;
     for (int k = 0; k < SIZES; k++) {
@@ -324,8 +324,8 @@ static void print_row(const char *k, const char *name, const struct adapt_cell *
     char cell[64];
 
     printf("%-8s %-10s %5d", k, name, c->n);
-    for (int f = 0; f < ADAPT_FIGURES; f++) {
-        struct adapt_spread s = adapt_cell_spread(c, (enum adapt_figure)f);
+    for (int f = 0; f < ADAPT_METRICS; f++) {
+        struct adapt_spread s = adapt_cell_spread(c, (enum adapt_metric)f);
         snprintf(cell, sizeof cell, isfinite(s.mean) ? "%.3f [%.3f, %.3f]" : "-", s.mean, s.low, s.high);
         printf("  %-21s", cell);
     }
@@ -340,8 +340,8 @@ static void print(const struct draw_run *d)
            "mean [5 %%, 95 %%] over draws\n%-8s %-10s %5s",
            (long long)d->q->draws, d->n_pools, d->positives / d->asked, 2 * d->positives / (d->positives + d->asked),
            "labels", "method", "draws");
-    for (int f = 0; f < ADAPT_FIGURES; f++)
-        printf("  %-21s", adapt_figure_names[f]);
+    for (int f = 0; f < ADAPT_METRICS; f++)
+        printf("  %-21s", adapt_metric_names[f]);
     putchar('\n');
     print_row("0", "base", &d->base);
     for (int k = 0; k < SIZES; k++)
@@ -356,9 +356,9 @@ static json_t *row_json(int k, const char *name, const struct adapt_cell *c)
 {
     json_t *o = json_pack("{s:i, s:s, s:i}", "labels", k, "method", name, "draws", c->n);
 
-    for (int f = 0; f < ADAPT_FIGURES; f++) {
-        struct adapt_spread s = adapt_cell_spread(c, (enum adapt_figure)f);
-        json_object_set_new(o, adapt_figure_names[f],
+    for (int f = 0; f < ADAPT_METRICS; f++) {
+        struct adapt_spread s = adapt_cell_spread(c, (enum adapt_metric)f);
+        json_object_set_new(o, adapt_metric_names[f],
                             json_pack("[o, o, o]", json_finite(s.mean), json_finite(s.low), json_finite(s.high)));
     }
     return o;
@@ -507,9 +507,9 @@ static int check_support(const struct adaptation *a, struct error *err)
 
     for (int i = 0; i < n; i++)
         yes += a->support.list[i].record->ambiguous;
-    if (n < ADAPT_LEAST || n > ADAPT_MOST)
+    if (n < ADAPT_MIN || n > ADAPT_MAX)
         return error_set(err, EXIT_CODE_DATA, "%s: expected %d to %d questions to adapt to, got %d", a->q->support,
-                         ADAPT_LEAST, ADAPT_MOST, n);
+                         ADAPT_MIN, ADAPT_MAX, n);
     if (!yes || yes == n)
         return error_set(err, EXIT_CODE_DATA,
                          "%s: expected questions that are ambiguous and questions that are not, got %d and %d",
@@ -522,7 +522,7 @@ static int print_queries(struct adaptation *a, const char *name, struct error *e
     const struct adapt_questions *q = &a->queries;
     size_t n = (size_t)q->n;
     int *which = xmalloc(n * sizeof *which + 1);
-    double *logit = xmalloc(n * sizeof *logit + 1), figures[ADAPT_FIGURES];
+    double *logit = xmalloc(n * sizeof *logit + 1), metrics[ADAPT_METRICS];
     uint8_t *label = xmalloc(n + 1);
 
     for (int i = 0; i < q->n; i++) {
@@ -531,10 +531,10 @@ static int print_queries(struct adaptation *a, const char *name, struct error *e
     }
     int rc = adapt_questions_score(q, &a->scorer, which, q->n, a->q->set.method == ADAPT_LORA, logit, err);
     if (rc == 0) {
-        adapt_measure(&a->model, logit, label, q->n, figures);
+        adapt_measure(&a->model, logit, label, q->n, metrics);
         printf("%-8s %d queries:", name, q->n);
         for (int f = 0; f < ADAPT_SECONDS; f++)
-            printf(" %s %.3f", adapt_figure_names[f], figures[f]);
+            printf(" %s %.3f", adapt_metric_names[f], metrics[f]);
         putchar('\n');
     }
     free(which);

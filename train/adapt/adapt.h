@@ -10,21 +10,21 @@
 
 /* How good scores of a few questions are, and mean, 5 % and 95 % of many such. */
 
-enum adapt_figure { ADAPT_AP, ADAPT_F1, ADAPT_MACRO_F1, ADAPT_ACCURACY, ADAPT_BRIER, ADAPT_SECONDS, ADAPT_FIGURES };
-extern const char *const adapt_figure_names[ADAPT_FIGURES];
+enum adapt_metric { ADAPT_AP, ADAPT_F1, ADAPT_MACRO_F1, ADAPT_ACCURACY, ADAPT_BRIER, ADAPT_SECONDS, ADAPT_METRICS };
+extern const char *const adapt_metric_names[ADAPT_METRICS];
 
 struct adapt_cell {
-    double *of[ADAPT_FIGURES]; /* [n] */
+    double *of[ADAPT_METRICS]; /* [n] */
     int n, cap;
 };
-void adapt_cell_add(struct adapt_cell *c, const double figures[ADAPT_FIGURES]);
+void adapt_cell_add(struct adapt_cell *c, const double metrics[ADAPT_METRICS]);
 void adapt_cell_release(struct adapt_cell *c);
 struct adapt_spread {
     double mean, low, high; /* 5 % and 95 %, between neighbours where it lies there */
 };
-struct adapt_spread adapt_cell_spread(const struct adapt_cell *c, enum adapt_figure figure);
+struct adapt_spread adapt_cell_spread(const struct adapt_cell *c, enum adapt_metric metric);
 
-enum { ADAPT_LEAST = 4, ADAPT_MOST = 48 }; /* labels that are adapted to */
+enum { ADAPT_MIN = 4, ADAPT_MAX = 48 }; /* labels that are adapted to */
 
 struct adapt_request {
     const char *run; /* a detector's folder */

@@ -112,7 +112,7 @@ static int alternative_node(const struct gate_example *e, int which)
     return column < 0 ? table : s->n_tables + column;
 }
 
-static bool twins_hold(const struct twins *t, int u, int v)
+static bool duplicates_hold(const struct twins *t, int u, int v)
 {
     for (int i = 0; i < t->n; i++)
         if ((t->list[i].u == u && t->list[i].v == v) || (t->list[i].u == v && t->list[i].v == u))
@@ -120,12 +120,12 @@ static bool twins_hold(const struct twins *t, int u, int v)
     return false;
 }
 
-bool gate_data_twins(const struct gate_example *e, int u, int v)
+bool gate_data_duplicated(const struct gate_example *e, int u, int v)
 {
-    return twins_hold(e->twins, u, v);
+    return duplicates_hold(e->twins, u, v);
 }
 
-static void add_twins(struct builder *b, struct gate_example *e)
+static void add_duplicates(struct builder *b, struct gate_example *e)
 {
     struct twins *t = e->part ? NULL : &b->data->twins[e->item.schema - b->data->inputs];
 
@@ -135,7 +135,7 @@ static void add_twins(struct builder *b, struct gate_example *e)
     if (!e->record->alternatives[0])
         return;
     int u = alternative_node(e, 0), v = alternative_node(e, 1);
-    if (gate_data_twins(e, u, v))
+    if (gate_data_duplicated(e, u, v))
         return;
     GROW(t->list, t->n, t->cap);
     t->list[t->n++] = (struct node_pair){ u, v };
@@ -236,7 +236,7 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
         fold->unresolved++;
         return 0;
     }
-    add_twins(b, &e);
+    add_duplicates(b, &e);
     if (add_forms(b, &e, err)) {
         example_clear(&e);
         return -1;
@@ -339,43 +339,43 @@ void gate_data_release(struct gate_data *d)
 
 /* ---- tables of other databases behind a schema ---- */
 
-static struct appended_source *find_source(struct gate_appender *a, const char *source_db)
+static struct distractor_database *find_source(struct distractor_source *a, const char *source_db)
 {
     for (int i = 0; i < a->n_sources; i++)
         if (strcmp(a->sources[i].source_db, source_db) == 0)
             return &a->sources[i];
     GROW(a->sources, a->n_sources, a->cap);
-    struct appended_source *s = &a->sources[a->n_sources++];
-    *s = (struct appended_source){ .source_db = source_db };
+    struct distractor_database *s = &a->sources[a->n_sources++];
+    *s = (struct distractor_database){ .source_db = source_db };
     return s;
 }
 
-void gate_appender_init(struct gate_appender *a, const struct gate_data *data, const struct gate_data_settings *s,
-                        double share, uint64_t seed)
+void distractor_source_init(struct distractor_source *a, const struct gate_data *data,
+                            const struct gate_data_settings *s, double share, uint64_t seed)
 {
     const struct schema_set *set = &data->records->schemas;
     const struct gate_fold *train = &data->folds[FOLD_TRAIN];
     bool *seen = xcalloc((size_t)set->n, sizeof *seen);
 
-    *a = (struct gate_appender){ .data = data, .settings = s, .share = share, .seed = seed };
+    *a = (struct distractor_source){ .data = data, .settings = s, .share = share, .seed = seed };
     for (int i = 0; i < train->n; i++) {
         int number = (int)(schema_find(set, train->list[i].record->db_id) - set->schemas);
         if (seen[number])
             continue;
         seen[number] = true;
-        struct appended_source *source = find_source(a, train->list[i].record->source_db);
+        struct distractor_database *source = find_source(a, train->list[i].record->source_db);
         GROW(source->schemas, source->n, source->cap);
         source->schemas[source->n++] = number;
     }
     free(seen);
 }
 
-void gate_appender_release(struct gate_appender *a)
+void distractor_source_release(struct distractor_source *a)
 {
     for (int i = 0; i < a->n_sources; i++)
         free(a->sources[i].schemas);
     free(a->sources);
-    *a = (struct gate_appender){ 0 };
+    *a = (struct distractor_source){ 0 };
 }
 
 static int elements(const struct schema *s)
@@ -384,11 +384,11 @@ static int elements(const struct schema *s)
 }
 
 /* Numbers of the schemas to append and their elements; out has room for one of each source. */
-static int choose(const struct gate_appender *a, const struct gate_example *e, uint64_t draw, int *out, int *n)
+static int choose(const struct distractor_source *a, const struct gate_example *e, uint64_t draw, int *out, int *n)
 {
     const struct schema *all = a->data->records->schemas.schemas;
     struct rng rng = { .seed = draw };
-    int least = 1 << rng_below(&rng, APPENDED_DOUBLINGS), wanted = least + (int)rng_below(&rng, (uint32_t)least);
+    int least = 1 << rng_below(&rng, DISTRACTOR_DOUBLINGS), wanted = least + (int)rng_below(&rng, (uint32_t)least);
     int *order = xmalloc((size_t)a->n_sources * sizeof *order + 1), tables = 0, more = 0;
 
     *n = 0;
@@ -396,7 +396,7 @@ static int choose(const struct gate_appender *a, const struct gate_example *e, u
         order[i] = i;
     rng_shuffle(&rng, order, a->n_sources, sizeof *order);
     for (int i = 0; i < a->n_sources && tables < wanted; i++) {
-        const struct appended_source *source = &a->sources[order[i]];
+        const struct distractor_database *source = &a->sources[order[i]];
         int number = source->schemas[rng_below(&rng, (uint32_t)source->n)];
         bool own = strcmp(source->source_db, e->record->source_db) == 0;
         if (own || e->item.schema->n_nodes + more + elements(&all[number]) > SCHEMA_SEARCH_ELEMENTS)
@@ -410,13 +410,13 @@ static int choose(const struct gate_appender *a, const struct gate_example *e, u
 }
 
 /* The node of a form that an element of its schema without appended tables is. */
-static int moved(const struct gate_appended *x, const struct schema *own, int node)
+static int moved(const struct gate_distractors *x, const struct schema *own, int node)
 {
     return node < own->n_tables ? node : node + x->schema.n_tables - own->n_tables;
 }
 
 /* -1 as in struct gate_form; where appended tables drove the pair off the list of candidates, so is it. */
-static int find_pair(const struct gate_appended *x, const struct gate_form *form)
+static int find_pair(const struct gate_distractors *x, const struct gate_form *form)
 {
     if (form->pair < 0)
         return -1;
@@ -428,7 +428,7 @@ static int find_pair(const struct gate_appended *x, const struct gate_form *form
     return -1;
 }
 
-static void join(struct gate_appended *x, const struct gate_appender *a, const struct gate_form *form)
+static void join(struct gate_distractors *x, const struct distractor_source *a, const struct gate_form *form)
 {
     const struct schema **list = xmalloc((size_t)(1 + x->n) * sizeof *list);
 
@@ -439,29 +439,29 @@ static void join(struct gate_appended *x, const struct gate_appender *a, const s
     free(list);
 }
 
-struct gate_appended *gate_appended_new(const struct gate_appender *a, const struct gate_example *e,
-                                        const struct gate_form *form, uint64_t draw)
+struct gate_distractors *gate_distractors_new(const struct distractor_source *a, const struct gate_example *e,
+                                              const struct gate_form *form, uint64_t draw)
 {
-    struct gate_appended *x = xcalloc(1, sizeof *x);
+    struct gate_distractors *x = xcalloc(1, sizeof *x);
     struct error err;
 
     x->data = a->data;
     x->schemas = xmalloc((size_t)a->n_sources * sizeof *x->schemas + 1);
     choose(a, e, draw, x->schemas, &x->n);
     if (!x->n) {
-        gate_appended_free(x);
+        gate_distractors_free(x);
         return NULL;
     }
     join(x, a, form);
     int rc = schema_input_init(&x->input, &x->schema, a->settings->tokenizer, &a->settings->input, &err);
     CHECK(rc == 0, "%s: %s", e->record->id, err.text);
     x->form = (struct gate_form){ &x->input, find_pair(x, form), x };
-    struct gate_item item = gate_appended_item(e, x);
+    struct gate_item item = gate_distractors_item(e, x);
     gate_draw_graph(&x->drawn, &item, a->settings->net);
     return x;
 }
 
-void gate_appended_free(struct gate_appended *x)
+void gate_distractors_free(struct gate_distractors *x)
 {
     if (!x)
         return;
@@ -472,7 +472,7 @@ void gate_appended_free(struct gate_appended *x)
     free(x);
 }
 
-struct gate_item gate_appended_item(const struct gate_example *e, const struct gate_appended *x)
+struct gate_item gate_distractors_item(const struct gate_example *e, const struct gate_distractors *x)
 {
     struct gate_item item = e->item;
 
@@ -481,7 +481,7 @@ struct gate_item gate_appended_item(const struct gate_example *e, const struct g
     return item;
 }
 
-bool gate_appended_always(const struct gate_appender *a, const struct gate_example *e, uint64_t *draw)
+bool gate_distractors_fixed(const struct distractor_source *a, const struct gate_example *e, uint64_t *draw)
 {
     uint64_t key = hash_bytes(hash_bytes(HASH_START, &a->seed, sizeof a->seed), e->record->id, strlen(e->record->id));
     struct rng rng = { .seed = key };
@@ -491,12 +491,12 @@ bool gate_appended_always(const struct gate_appender *a, const struct gate_examp
     return always;
 }
 
-int gate_appended_nodes(const struct gate_appender *a, const struct gate_example *e)
+int gate_distractors_nodes(const struct distractor_source *a, const struct gate_example *e)
 {
     uint64_t draw;
     int n, more = 0;
 
-    if (a && gate_appended_always(a, e, &draw)) {
+    if (a && gate_distractors_fixed(a, e, &draw)) {
         int *list = xmalloc((size_t)a->n_sources * sizeof *list + 1);
         more = choose(a, e, draw, list, &n);
         free(list);
@@ -511,7 +511,7 @@ struct origin {
 
 static struct origin find_origin(const struct gate_form *form, const struct gate_example *e, int node)
 {
-    const struct gate_appended *x = form->appended;
+    const struct gate_distractors *x = form->appended;
     const struct schema *all = x->data->records->schemas.schemas, *s = e->item.schema->schema;
     int tables = 0, columns = x->schema.n_tables;
 
@@ -534,13 +534,13 @@ int gate_form_own(const struct gate_form *form, const struct gate_example *e, in
     return o.part ? -1 : o.node;
 }
 
-bool gate_form_twins(const struct gate_form *form, const struct gate_example *e, int u, int v)
+bool gate_form_duplicated(const struct gate_form *form, const struct gate_example *e, int u, int v)
 {
     if (!form->appended)
-        return gate_data_twins(e, u, v);
+        return gate_data_duplicated(e, u, v);
     struct origin a = find_origin(form, e, u), b = find_origin(form, e, v);
     if (a.part != b.part)
         return false;
-    const struct gate_appended *x = form->appended;
-    return twins_hold(a.part ? &x->data->twins[x->schemas[a.part - 1]] : e->twins, a.node, b.node);
+    const struct gate_distractors *x = form->appended;
+    return duplicates_hold(a.part ? &x->data->twins[x->schemas[a.part - 1]] : e->twins, a.node, b.node);
 }

@@ -20,7 +20,7 @@ struct twins {
 struct gate_form {
     const struct schema_input *schema;
     int pair; /* the candidate pair that the two alternatives are; -1: none, or not among the candidates */
-    const struct gate_appended *appended; /* what stands behind the example's own tables; or NULL */
+    const struct gate_distractors *appended; /* what stands behind the example's own tables; or NULL */
 };
 
 enum { GATE_FORMS = 1 + EXAMPLE_MAX_RENAMED };
@@ -71,7 +71,7 @@ int gate_data_init(struct gate_data *d, struct dataset *records, const struct ga
 void gate_data_release(struct gate_data *d);
 
 /* Whether some question of the data calls elements u and v of the example's schema alternatives. */
-bool gate_data_twins(const struct gate_example *e, int u, int v);
+bool gate_data_duplicated(const struct gate_example *e, int u, int v);
 
 /* Training questions on wider schemas: behind a question's own tables stand those of other training
  * databases, which have nothing to do with it.
@@ -80,17 +80,17 @@ bool gate_data_twins(const struct gate_example *e, int u, int v);
  * built when it is needed and anew the next time.  Of an appended element no question of another database asks; which
  * of them are twins their own questions say. */
 
-/* Tables appended: a power of two below 2 ^ APPENDED_DOUBLINGS is drawn, then a number from there to the next one; as
+/* Tables appended: a power of two below 2 ^ DISTRACTOR_DOUBLINGS is drawn, then a number from there to the next one; as
  * many whole databases as it takes, each at most once, of those that leave the schema no wider than what detection
  * reads (SCHEMA_SEARCH_ELEMENTS). */
-enum { APPENDED_DOUBLINGS = 6 };
+enum { DISTRACTOR_DOUBLINGS = 6 };
 
-struct gate_appender {
+struct distractor_source {
     const struct gate_data *data;
     const struct gate_data_settings *settings;
     double share;  /* of the questions */
-    uint64_t seed; /* of frozen stages, see gate_appended_always */
-    struct appended_source {
+    uint64_t seed; /* of frozen stages, see gate_distractors_fixed */
+    struct distractor_database {
         const char *source_db;
         int *schemas, n, cap; /* numbers in data->records->schemas; those that its training questions are about */
     } * sources;
@@ -98,7 +98,7 @@ struct gate_appender {
 };
 
 /* A form on a schema with more tables.  form.schema is the input below. */
-struct gate_appended {
+struct gate_distractors {
     struct gate_form form;
     const struct gate_data *data;
     struct schema schema;
@@ -108,27 +108,28 @@ struct gate_appended {
 };
 
 /* data and settings must outlive it; data is whole. */
-void gate_appender_init(struct gate_appender *a, const struct gate_data *data, const struct gate_data_settings *s,
-                        double share, uint64_t seed);
-void gate_appender_release(struct gate_appender *a);
+void distractor_source_init(struct distractor_source *a, const struct gate_data *data,
+                            const struct gate_data_settings *s, double share, uint64_t seed);
+void distractor_source_release(struct distractor_source *a);
 
-/* The example on `form`, one of its own, with tables behind; gate_appended_free ends it.  NULL where no database fits.
+/* The example on `form`, one of its own, with tables behind; gate_distractors_free ends it.  NULL where no database
+ * fits.
  */
-struct gate_appended *gate_appended_new(const struct gate_appender *a, const struct gate_example *e,
-                                        const struct gate_form *form, uint64_t draw);
-void gate_appended_free(struct gate_appended *x); /* harmless on NULL */
+struct gate_distractors *gate_distractors_new(const struct distractor_source *a, const struct gate_example *e,
+                                              const struct gate_form *form, uint64_t draw);
+void gate_distractors_free(struct gate_distractors *x); /* harmless on NULL */
 /* What the example's item reads then. */
-struct gate_item gate_appended_item(const struct gate_example *e, const struct gate_appended *x);
+struct gate_item gate_distractors_item(const struct gate_example *e, const struct gate_distractors *x);
 
 /* Where states are cached a question has the same tables behind it whenever it is read.  Whether it is one of those
  * that have some, and with which draw. */
-bool gate_appended_always(const struct gate_appender *a, const struct gate_example *e, uint64_t *draw);
+bool gate_distractors_fixed(const struct distractor_source *a, const struct gate_example *e, uint64_t *draw);
 /* Elements that such a question is read on, and the others on their own schema; a may be NULL: none is one of those. */
-int gate_appended_nodes(const struct gate_appender *a, const struct gate_example *e);
+int gate_distractors_nodes(const struct distractor_source *a, const struct gate_example *e);
 
 /* The example's own element that a node of the form is; -1 where it is appended. */
 int gate_form_own(const struct gate_form *form, const struct gate_example *e, int node);
-/* As gate_data_twins, for two nodes of the form. */
-bool gate_form_twins(const struct gate_form *form, const struct gate_example *e, int u, int v);
+/* As gate_data_duplicated, for two nodes of the form. */
+bool gate_form_duplicated(const struct gate_form *form, const struct gate_example *e, int u, int v);
 
 #endif

@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    EVAL_GROUP = 64,    /* questions scored at once */
-    LEAST_OF_LABEL = 3, /* to calibrate by */
+    EVAL_GROUP = 64,  /* questions scored at once */
+    MIN_OF_LABEL = 3, /* to calibrate by */
 };
 static const double SURE = 1e-12; /* of others' probabilities, so that a 0 and a 1 have a logit */
 
@@ -360,7 +360,7 @@ static double quiet_threshold(struct scored s, const struct gate_answers *quiet,
 
 void gate_calibrate(struct gate_model *m, struct gate_answers *a, struct gate_answers *presence, double alarms)
 {
-    if (rarer_label(a) < LEAST_OF_LABEL) {
+    if (rarer_label(a) < MIN_OF_LABEL) {
         log_warn("%d validation questions, %d of the rarer label, are too few to choose a threshold by: it is %g", a->n,
                  rarer_label(a), m->threshold);
         return;

@@ -306,7 +306,7 @@ static void print_databases(const struct evaluation *e)
     struct gate_row *rows = xcalloc((size_t)n + 1, sizeof *rows);
 
     for (int g = 0; g < n; g++) {
-        struct gate_measures m = gate_measure_group(&e->model, &e->answers, g);
+        struct gate_metrics m = gate_measure_group(&e->model, &e->answers, g);
         gate_row_fill(&rows[g], e->answers.groups[g], &m);
     }
     putchar('\n');
@@ -357,11 +357,11 @@ static json_t *abstention_json(const struct evaluation *e)
                      json_finite(b->n ? b->bound : NAN));
 }
 
-static void print(const struct evaluation *e, const struct gate_findings *f)
+static void print(const struct evaluation *e, const struct gate_test_metrics *f)
 {
     if (e->q->partial)
         printf("%d of %d questions have an answer\n", e->answers.n + e->presence.n, e->records.folds[FOLD_TEST].n);
-    gate_findings_print(f);
+    gate_test_metrics_print(f);
     printf("F1 %.3f at the threshold %.3f; at best, with these labels known, %.3f at %.3f\n", f->all.decision.f1,
            f->threshold, f->all.best_f1, f->all.best_threshold);
     printf("macro-F1 %.3f, accuracy %.3f\n", stats_macro_f1(f->all.confusion), f->all.decision.accuracy);
@@ -378,15 +378,15 @@ static json_t *databases_json(const struct evaluation *e)
     json_t *o = json_object();
 
     for (int g = 0; g < e->answers.n_groups; g++) {
-        struct gate_measures m = gate_measure_group(&e->model, &e->answers, g);
-        json_object_set_new(o, e->answers.groups[g], gate_measures_json(&m));
+        struct gate_metrics m = gate_measure_group(&e->model, &e->answers, g);
+        json_object_set_new(o, e->answers.groups[g], gate_metrics_json(&m));
     }
     return o;
 }
 
-static int print_json(const struct evaluation *e, const struct gate_findings *f, struct error *err)
+static int print_json(const struct evaluation *e, const struct gate_test_metrics *f, struct error *err)
 {
-    json_t *o = gate_findings_json(f, "all");
+    json_t *o = gate_test_metrics_json(f, "all");
 
     struct gate_risk risk = risk_of(&e->model, &e->answers);
 
@@ -402,10 +402,10 @@ static int print_json(const struct evaluation *e, const struct gate_findings *f,
 
 static int tell(const struct evaluation *e, struct error *err)
 {
-    struct gate_findings f;
+    struct gate_test_metrics f;
 
-    gate_findings_init(&f, &e->model, &e->answers, &e->presence, NULL, (uint64_t)e->q->seed);
-    gate_findings_probe(&f, &e->records, e->own ? PROBE_OWN : PROBE_CONTRAST);
+    gate_test_metrics_init(&f, &e->model, &e->answers, &e->presence, NULL, (uint64_t)e->q->seed);
+    gate_test_metrics_probe(&f, &e->records, e->own ? PROBE_OWN : PROBE_CONTRAST);
     if (e->q->json)
         return print_json(e, &f, err);
     print(e, &f);

@@ -48,10 +48,10 @@ static void release(struct chosen *c)
     free(c->group);
 }
 
-static struct gate_measures measure(const struct gate_model *m, const struct chosen *c)
+static struct gate_metrics measure(const struct gate_model *m, const struct chosen *c)
 {
     struct scored s = { c->p, c->label, c->n };
-    struct gate_measures r = { .n = c->n };
+    struct gate_metrics r = { .n = c->n };
 
     r.prevalence = c->n ? (double)c->positives / c->n : 0;
     r.named = c->positives ? (double)c->named / c->positives : 0;
@@ -67,13 +67,13 @@ static struct gate_measures measure(const struct gate_model *m, const struct cho
     return r;
 }
 
-static struct gate_measures measure_with_intervals(const struct gate_model *m, const struct gate_answers *a, int kind,
-                                                   const char *part, uint64_t seed)
+static struct gate_metrics measure_with_intervals(const struct gate_model *m, const struct gate_answers *a, int kind,
+                                                  const char *part, uint64_t seed)
 {
     struct chosen c = choose(m, a, kind, ANY_GROUP, part);
     struct scored s = { c.p, c.label, c.n };
     struct bootstrap how = { c.group, a->n_groups, ROUNDS, LEVEL, seed };
-    struct gate_measures r = measure(m, &c);
+    struct gate_metrics r = measure(m, &c);
 
     r.ap_interval = stats_bootstrap(s, stats_measure_ap, NULL, &how);
     r.auc_interval = stats_bootstrap(s, stats_measure_auc, NULL, &how);
@@ -83,23 +83,23 @@ static struct gate_measures measure_with_intervals(const struct gate_model *m, c
 }
 
 /* Of the answers of one kind (gate_kind), or of all when it is GATE_KINDS. */
-static struct gate_measures gate_measure(const struct gate_model *m, const struct gate_answers *a, int kind,
-                                         uint64_t seed)
+static struct gate_metrics gate_measure(const struct gate_model *m, const struct gate_answers *a, int kind,
+                                        uint64_t seed)
 {
     return measure_with_intervals(m, a, kind, NULL, seed);
 }
 
 /* Of the answers of one folder of a mixture. */
-static struct gate_measures measure_part(const struct gate_model *m, const struct gate_answers *a, const char *part,
-                                         uint64_t seed)
+static struct gate_metrics measure_batch_partition(const struct gate_model *m, const struct gate_answers *a,
+                                                   const char *part, uint64_t seed)
 {
     return measure_with_intervals(m, a, GATE_KINDS, part, seed);
 }
 
-struct gate_measures gate_measure_group(const struct gate_model *m, const struct gate_answers *a, int group)
+struct gate_metrics gate_measure_group(const struct gate_model *m, const struct gate_answers *a, int group)
 {
     struct chosen c = choose(m, a, GATE_KINDS, group, NULL);
-    struct gate_measures r = measure(m, &c);
+    struct gate_metrics r = measure(m, &c);
 
     release(&c);
     return r;
@@ -110,7 +110,7 @@ static json_t *interval(struct interval x)
     return json_pack("[o, o]", json_finite(x.low), json_finite(x.high));
 }
 
-json_t *gate_measures_json(const struct gate_measures *m)
+json_t *gate_metrics_json(const struct gate_metrics *m)
 {
     return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
                      "questions", m->n, "prevalence", json_finite(m->prevalence), "ap", json_finite(m->ap),
@@ -139,7 +139,7 @@ static void number(char *cell, double x)
         snprintf(cell, GATE_CELL, "-");
 }
 
-void gate_row_fill(struct gate_row *row, const char *name, const struct gate_measures *m)
+void gate_row_fill(struct gate_row *row, const char *name, const struct gate_metrics *m)
 {
     snprintf(row->cells[0], GATE_CELL, "%s", name);
     snprintf(row->cells[1], GATE_CELL, "%d", m->n);
@@ -172,7 +172,7 @@ static void bounds(char *cell, struct interval x)
 }
 
 /* A line: AP and AUC with their intervals, calibration. */
-static void print_summary(const struct gate_measures *m)
+static void print_summary(const struct gate_metrics *m)
 {
     char ap[GATE_CELL], auc[GATE_CELL];
 
@@ -184,10 +184,10 @@ static void print_summary(const struct gate_measures *m)
 
 /* ---- findings ---- */
 
-void gate_findings_init(struct gate_findings *f, const struct gate_model *m, const struct gate_answers *a,
-                        const struct gate_answers *presence, const struct mixture *mixture, uint64_t seed)
+void gate_test_metrics_init(struct gate_test_metrics *f, const struct gate_model *m, const struct gate_answers *a,
+                            const struct gate_answers *presence, const struct mixture *mixture, uint64_t seed)
 {
-    *f = (struct gate_findings){ .threshold = m->threshold, .temperature = m->temperature, .mixture = mixture };
+    *f = (struct gate_test_metrics){ .threshold = m->threshold, .temperature = m->temperature, .mixture = mixture };
     f->all = gate_measure(m, a, GATE_KINDS, seed);
     gate_row_fill(&f->rows[GATE_KINDS], "all", &f->all);
     for (int k = 0; k < GATE_KINDS; k++) {
@@ -195,7 +195,7 @@ void gate_findings_init(struct gate_findings *f, const struct gate_model *m, con
         gate_row_fill(&f->rows[k], gate_kind_name(k), &f->kinds[k]);
     }
     for (int i = 0; mixture && i < mixture->n; i++) {
-        f->parts[i] = measure_part(m, a, mixture->parts[i].name, seed);
+        f->parts[i] = measure_batch_partition(m, a, mixture->parts[i].name, seed);
         gate_row_fill(&f->rows[GATE_KINDS + 1 + i], mixture->parts[i].name, &f->parts[i]);
     }
     f->relevance_ap = stats_average_precision(gate_answers_relevance(a));
@@ -204,13 +204,13 @@ void gate_findings_init(struct gate_findings *f, const struct gate_model *m, con
         f->presence = gate_measure(m, presence, GATE_KINDS, seed);
 }
 
-void gate_findings_probe(struct gate_findings *f, const struct dataset *d, enum probe_set set)
+void gate_test_metrics_probe(struct gate_test_metrics *f, const struct dataset *d, enum probe_set set)
 {
     f->probe_set = set;
     probe_run(&f->probes, d, set);
 }
 
-int gate_findings_rows(const struct gate_findings *f, struct gate_row shown[GATE_ROWS])
+int gate_test_metrics_rows(const struct gate_test_metrics *f, struct gate_row shown[GATE_ROWS])
 {
     int n = 0;
 
@@ -222,11 +222,11 @@ int gate_findings_rows(const struct gate_findings *f, struct gate_row shown[GATE
     return n;
 }
 
-void gate_findings_print(const struct gate_findings *f)
+void gate_test_metrics_print(const struct gate_test_metrics *f)
 {
     struct gate_row shown[GATE_ROWS];
 
-    gate_rows_print(gate_columns[0], shown, gate_findings_rows(f, shown));
+    gate_rows_print(gate_columns[0], shown, gate_test_metrics_rows(f, shown));
     print_summary(&f->all);
     if (f->presence.n)
         printf("presence slice: %d questions, none ambiguous, %lld called so\n", f->presence.n,
@@ -252,17 +252,17 @@ static json_t *probes_json(const struct probe_report *p)
     return o;
 }
 
-json_t *gate_findings_json(const struct gate_findings *f, const char *name)
+json_t *gate_test_metrics_json(const struct gate_test_metrics *f, const char *name)
 {
     json_t *kinds = json_object(), *parts = f->mixture ? json_object() : NULL;
 
     for (int i = 0; parts && i < f->mixture->n; i++)
-        json_object_set_new(parts, f->mixture->parts[i].name, gate_measures_json(&f->parts[i]));
+        json_object_set_new(parts, f->mixture->parts[i].name, gate_metrics_json(&f->parts[i]));
     for (int k = 0; k < GATE_KINDS; k++)
         if (k < SIA_KINDS || f->kinds[k].n)
-            json_object_set_new(kinds, gate_kind_name(k), gate_measures_json(&f->kinds[k]));
-    return json_pack("{s:o, s:o, s:o*, s:o, s:o, s:{s:o, s:o}, s:f, s:f}", name, gate_measures_json(&f->all), "kinds",
-                     kinds, "parts", parts, "presence", gate_measures_json(&f->presence), "probes",
+            json_object_set_new(kinds, gate_kind_name(k), gate_metrics_json(&f->kinds[k]));
+    return json_pack("{s:o, s:o, s:o*, s:o, s:o, s:{s:o, s:o}, s:f, s:f}", name, gate_metrics_json(&f->all), "kinds",
+                     kinds, "parts", parts, "presence", gate_metrics_json(&f->presence), "probes",
                      probes_json(&f->probes), "relevance", "ap", json_finite(f->relevance_ap), "auc",
                      json_finite(f->relevance_auc), "threshold", f->threshold, "temperature", f->temperature);
 }

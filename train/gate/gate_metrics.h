@@ -13,7 +13,7 @@
 /* How good answers are, with intervals over the databases that the questions come from. */
 
 /* Measures of one set of questions; NAN where undefined. */
-struct gate_measures {
+struct gate_metrics {
     int n;
     double prevalence, ap, auc, named; /* named: share of the ambiguous whose two alternatives are both right */
     struct interval ap_interval, auc_interval, f1_interval; /* over source databases */
@@ -24,8 +24,8 @@ struct gate_measures {
     struct reliability reliability;
 };
 /* Of those about one database, without intervals. */
-struct gate_measures gate_measure_group(const struct gate_model *m, const struct gate_answers *a, int group);
-json_t *gate_measures_json(const struct gate_measures *m);
+struct gate_metrics gate_measure_group(const struct gate_model *m, const struct gate_answers *a, int group);
+json_t *gate_metrics_json(const struct gate_metrics *m);
 
 /* Measures as rows of a table. */
 
@@ -37,33 +37,33 @@ struct gate_row {
 /* What stands above the rows; the first says what their names are. */
 extern const char *const gate_columns[GATE_COLUMNS];
 
-void gate_row_fill(struct gate_row *row, const char *name, const struct gate_measures *m);
+void gate_row_fill(struct gate_row *row, const char *name, const struct gate_metrics *m);
 /* To standard output, under the names of the columns; first is the first one's. */
 void gate_rows_print(const char *first, const struct gate_row *rows, int n);
 
 enum { GATE_ROWS = GATE_KINDS + 1 + MIXTURE_PARTS };
 
-struct gate_findings {
-    struct gate_measures all, kinds[GATE_KINDS], presence;
+struct gate_test_metrics {
+    struct gate_metrics all, kinds[GATE_KINDS], presence;
     struct probe_report probes; /* n is 0 where they were not asked */
     enum probe_set probe_set;
     double relevance_ap, relevance_auc; /* NAN without SQL */
     double threshold, temperature;
     struct gate_row rows[GATE_ROWS]; /* of each kind, then of all, then of each folder of a mixture */
-    struct gate_measures parts[MIXTURE_PARTS];
+    struct gate_metrics parts[MIXTURE_PARTS];
     const struct mixture *mixture; /* NULL: there is none */
 };
 
 /* Of the answers, and of those of the presence slice (NULL: none); m has threshold and temperature.  mixture (NULL:
  * none) must outlive the findings. */
-void gate_findings_init(struct gate_findings *f, const struct gate_model *m, const struct gate_answers *a,
-                        const struct gate_answers *presence, const struct mixture *mixture, uint64_t seed);
-void gate_findings_probe(struct gate_findings *f, const struct dataset *d, enum probe_set set);
+void gate_test_metrics_init(struct gate_test_metrics *f, const struct gate_model *m, const struct gate_answers *a,
+                            const struct gate_answers *presence, const struct mixture *mixture, uint64_t seed);
+void gate_test_metrics_probe(struct gate_test_metrics *f, const struct dataset *d, enum probe_set set);
 /* The rows of the kinds that there are, and of all.  How many. */
-int gate_findings_rows(const struct gate_findings *f, struct gate_row shown[GATE_ROWS]);
+int gate_test_metrics_rows(const struct gate_test_metrics *f, struct gate_row shown[GATE_ROWS]);
 /* To standard output. */
-void gate_findings_print(const struct gate_findings *f);
+void gate_test_metrics_print(const struct gate_test_metrics *f);
 /* A new reference; `name` is the field of the measures of all. */
-json_t *gate_findings_json(const struct gate_findings *f, const char *name);
+json_t *gate_test_metrics_json(const struct gate_test_metrics *f, const char *name);
 
 #endif

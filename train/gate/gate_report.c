@@ -187,7 +187,7 @@ static void add_settings(struct report *r, const char *folder)
 }
 
 /* What the run was made of. */
-static void add_run(struct report *r, const struct gate_trainer *t, const struct gate_findings *f)
+static void add_run(struct report *r, const struct gate_trainer *t, const struct gate_test_metrics *f)
 {
     static const char *const columns[] = { "", "" };
     char seed[32], folds[96], threshold[32], temperature[32];
@@ -276,7 +276,7 @@ static void add_databases(struct report *r, const struct gate_model *m, const st
     double *ap = xcalloc((size_t)a->n_groups + 1, sizeof *ap);
 
     for (int g = 0; g < a->n_groups; g++) {
-        struct gate_measures of = gate_measure_group(m, a, g);
+        struct gate_metrics of = gate_measure_group(m, a, g);
         ap[g] = of.ap;
     }
     if (a->n_groups)
@@ -284,11 +284,11 @@ static void add_databases(struct report *r, const struct gate_model *m, const st
     free(ap);
 }
 
-static void add_table(struct report *r, const struct gate_findings *f)
+static void add_table(struct report *r, const struct gate_test_metrics *f)
 {
     const char *cells[GATE_ROWS * GATE_COLUMNS];
     struct gate_row rows[GATE_ROWS];
-    int n = gate_findings_rows(f, rows);
+    int n = gate_test_metrics_rows(f, rows);
 
     for (int i = 0; i < n * GATE_COLUMNS; i++)
         cells[i] = rows[i / GATE_COLUMNS].cells[i % GATE_COLUMNS];
@@ -296,7 +296,7 @@ static void add_table(struct report *r, const struct gate_findings *f)
 }
 
 /* Into the run's folder, of the answers to the test fold's crossed questions. */
-static int write_page(const struct gate_trainer *t, const struct gate_findings *f, const struct gate_answers *a,
+static int write_page(const struct gate_trainer *t, const struct gate_test_metrics *f, const struct gate_answers *a,
                       struct error *err)
 {
     char path[4096], metrics[4096];
@@ -323,10 +323,10 @@ static int write_page(const struct gate_trainer *t, const struct gate_findings *
 
 /* ---- the report ---- */
 
-static int write_json(const struct gate_trainer *t, const struct gate_findings *f, struct error *err)
+static int write_json(const struct gate_trainer *t, const struct gate_test_metrics *f, struct error *err)
 {
     char path[4096];
-    json_t *o = gate_findings_json(f, "crossed");
+    json_t *o = gate_test_metrics_json(f, "crossed");
 
     snprintf(path, sizeof path, "%s/test.json", t->run.set.out);
     int rc = json_write_file(path, o, err);
@@ -335,7 +335,7 @@ static int write_json(const struct gate_trainer *t, const struct gate_findings *
 }
 
 /* The caller releases the answers where it returns 0. */
-static int find(struct gate_trainer *t, struct gate_findings *f, struct gate_answers *a, struct error *err)
+static int find(struct gate_trainer *t, struct gate_test_metrics *f, struct gate_answers *a, struct error *err)
 {
     struct gate_answers presence;
     int rc = gate_eval(t, FOLD_TEST, false, a, err);
@@ -343,7 +343,7 @@ static int find(struct gate_trainer *t, struct gate_findings *f, struct gate_ans
     if (rc)
         return rc;
     if ((rc = gate_eval(t, FOLD_TEST, true, &presence, err)) == 0) {
-        gate_findings_init(f, &t->model, a, &presence, t->mixture.n ? &t->mixture : NULL, t->run.set.seed);
+        gate_test_metrics_init(f, &t->model, a, &presence, t->mixture.n ? &t->mixture : NULL, t->run.set.seed);
         gate_answers_release(&presence);
     } else
         gate_answers_release(a);
@@ -352,14 +352,14 @@ static int find(struct gate_trainer *t, struct gate_findings *f, struct gate_ans
 
 int gate_report(struct gate_trainer *t, struct error *err)
 {
-    struct gate_findings f;
+    struct gate_test_metrics f;
     struct gate_answers a;
     int rc = find(t, &f, &a, err);
 
     if (rc)
         return rc;
-    gate_findings_probe(&f, &t->records, PROBE_CONTRAST);
-    gate_findings_print(&f);
+    gate_test_metrics_probe(&f, &t->records, PROBE_CONTRAST);
+    gate_test_metrics_print(&f);
     rc = write_json(t, &f, err) || write_page(t, &f, &a, err) ? -1 : 0;
     gate_answers_release(&a);
     return rc;

@@ -15,9 +15,10 @@ struct gate_step {
     enum gate_stage stage;
     struct gate_item *items;        /* questions of the batch; relevance: none */
     const struct gate_form **forms; /* the schema of each */
-    struct gate_appended **wider;   /* those with appended tables: of all questions of the batch, NULL where none are */
-    int n_items, n_questions;       /* so far; in all */
-    float *target;                  /* F32 [items] ambiguous, or [pairs] relevant in the relevance stage */
+    struct gate_distractors *
+        *wider;               /* those with appended tables: of all questions of the batch, NULL where none are */
+    int n_items, n_questions; /* so far; in all */
+    float *target;            /* F32 [items] ambiguous, or [pairs] relevant in the relevance stage */
     int n_target;
     float *pair_target;      /* F32 [candidate pairs] */
     float *twins_target;     /* likewise */
@@ -49,9 +50,9 @@ static const struct gate_form *choose_form(const struct gate_step *s, const stru
 }
 
 /* The form with tables of other databases behind it, where it is a question's turn; else the form itself. */
-static const struct gate_form *append_tables(const struct gate_step *s, const struct gate_example *e,
-                                             const struct gate_form *form, struct rng *rng,
-                                             struct gate_appended **wider)
+static const struct gate_form *add_distractors(const struct gate_step *s, const struct gate_example *e,
+                                               const struct gate_form *form, struct rng *rng,
+                                               struct gate_distractors **wider)
 {
     const struct gate_trainer *t = s->trainer;
     uint64_t draw;
@@ -61,14 +62,14 @@ static const struct gate_form *append_tables(const struct gate_step *s, const st
     if (t->appender.share <= 0)
         return form;
     if (s->stage == STAGE_FROZEN) {
-        turn = gate_appended_always(&t->appender, e, &draw);
+        turn = gate_distractors_fixed(&t->appender, e, &draw);
     } else {
         turn = rng_uniform(rng) < (float)t->appender.share;
         draw = (uint64_t)rng_u32(rng) << 32;
         draw |= rng_u32(rng);
     }
     if (turn)
-        *wider = gate_appended_new(&t->appender, e, form, draw);
+        *wider = gate_distractors_new(&t->appender, e, form, draw);
     return *wider ? &(*wider)->form : form;
 }
 
@@ -124,7 +125,7 @@ static int add_slot(struct gate_step *s, const struct relevant_slot *slot, bool 
 
 /* Of all slots of the batch, so that the numbers drawn for each do not depend on who computes the others; the part's
  * own pairs are added. */
-static void init_relevance(struct gate_step *s, const struct batch_part *b)
+static void init_relevance(struct gate_step *s, const struct batch_partition *b)
 {
     struct gate_trainer *t = s->trainer;
     struct rng rng = batch_rng(t);
@@ -160,7 +161,7 @@ static void add_kinds(struct gate_step *s, const struct example *e, int item)
 
 static struct gate_item item_on(const struct gate_example *e, const struct gate_form *form)
 {
-    struct gate_item item = form->appended ? gate_appended_item(e, form->appended) : e->item;
+    struct gate_item item = form->appended ? gate_distractors_item(e, form->appended) : e->item;
 
     item.schema = form->schema;
     return item;
@@ -188,7 +189,7 @@ static void add_pair_target(struct gate_step *s, const struct gate_example *e, i
 {
     const struct gate_form *form = s->forms[item];
     const struct schema_pair *pair = &form->schema->pairs[p];
-    bool twins = gate_form_twins(form, e, pair->u, pair->v), lost = e->pair >= 0 && form->pair < 0;
+    bool twins = gate_form_duplicated(form, e, pair->u, pair->v), lost = e->pair >= 0 && form->pair < 0;
 
     bool knows_twins = twins || e->record->slice != EXAMPLE_OWN;
     s->pair_weight[s->n_pairs] = e->knows_pairs && !lost ? weight_of(s, s->trainer->set->pair_weight) : 0;
@@ -214,7 +215,8 @@ static void add_pair_targets(struct gate_step *s, const int *batch)
 }
 
 /* Each question's schema as a sequence, or each of its elements as one. */
-static void add_texts(struct gate_step *s, const struct gate_item *items, const struct batch_part *b, struct rng *rng)
+static void add_texts(struct gate_step *s, const struct gate_item *items, const struct batch_partition *b,
+                      struct rng *rng)
 {
     struct gate_trainer *t = s->trainer;
 
@@ -231,7 +233,7 @@ static void add_texts(struct gate_step *s, const struct gate_item *items, const 
 }
 
 /* Of all questions of the batch; returns the elements that the part's own are read on. */
-static size_t choose_forms(struct gate_step *s, const struct batch_part *b, const struct gate_form **forms,
+static size_t choose_forms(struct gate_step *s, const struct batch_partition *b, const struct gate_form **forms,
                            struct rng *rng)
 {
     size_t nodes = 0;
@@ -240,7 +242,7 @@ static size_t choose_forms(struct gate_step *s, const struct batch_part *b, cons
     s->wider = xcalloc((size_t)b->n, sizeof *s->wider);
     for (int i = 0; i < b->n; i++) {
         const struct gate_example *e = &s->trainer->data.folds[FOLD_TRAIN].list[b->examples[i]];
-        forms[i] = append_tables(s, e, choose_form(s, e, rng), rng, &s->wider[i]);
+        forms[i] = add_distractors(s, e, choose_form(s, e, rng), rng, &s->wider[i]);
         if (i >= b->first && i < b->end)
             nodes += (size_t)forms[i]->schema->n_nodes;
     }
@@ -259,7 +261,7 @@ static void make_room(struct gate_step *s, size_t n, size_t nodes)
     s->relevance_weight = xmalloc(nodes * sizeof *s->relevance_weight);
 }
 
-static void init_questions(struct gate_step *s, const struct batch_part *b)
+static void init_questions(struct gate_step *s, const struct batch_partition *b)
 {
     struct gate_trainer *t = s->trainer;
     const int *batch = b->examples + b->first;
@@ -287,7 +289,7 @@ static void init_questions(struct gate_step *s, const struct batch_part *b)
 static void release(struct gate_step *s)
 {
     for (int i = 0; s->wider && i < s->n_questions; i++)
-        gate_appended_free(s->wider[i]);
+        gate_distractors_free(s->wider[i]);
     free(s->wider);
     free(s->items);
     free(s->forms);
@@ -407,7 +409,7 @@ static void run_step_of(struct ctx *c, void *step)
 /* Fills the step, and the trainer's text builder, for the examples (or slots) of the batch at the cursor. */
 static void init(struct gate_step *s, struct gate_trainer *t)
 {
-    struct batch_part b = run_batch(&t->run);
+    struct batch_partition b = run_batch(&t->run);
 
     *s = (struct gate_step){ .trainer = t, .stage = gate_stage(t) };
     text_builder_reset(&t->text, &t->model.layout);

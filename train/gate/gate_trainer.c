@@ -580,7 +580,7 @@ static int read_examples(struct gate_trainer *t, struct error *err)
         return -1;
     double appended =
         t->model.graph == GRAPH_COMPAT ? 0 : t->set->appended; /* a node of any name is everybody's there */
-    gate_appender_init(&t->appender, &t->data, &t->reading, appended, t->run.set.seed);
+    distractor_source_init(&t->appender, &t->data, &t->reading, appended, t->run.set.seed);
     for (int f = 0; f < FOLDS; f++)
         if (t->model.graph == GRAPH_COMPAT)
             log_info("%s: %d questions", fold_name((enum fold)f), t->data.folds[f].n);
@@ -724,7 +724,7 @@ static void close_trainer(void *trainer)
     free(t->tokens);
     text_builder_release(&t->text);
     gate_scorer_release(&t->scorer);
-    gate_appender_release(&t->appender);
+    distractor_source_release(&t->appender);
     gate_data_release(&t->data);
     dataset_release(&t->records);
     mixture_release(&t->mixture);
@@ -811,12 +811,12 @@ static int validate(void *trainer, struct validation *v, struct error *err)
     bool by_f1 = v->final && t->set->select == GATE_BY_F1;
     if (by_f1)
         v->list[v->n++] = (struct metric){ "valid_f1", f1 };
-    v->figure = by_f1 ? f1 : v->final ? score : relevance;
+    v->score = by_f1 ? f1 : v->final ? score : relevance;
     snprintf(v->text, sizeof v->text, "%s %.4f%s",
              by_f1                        ? "F1"
              : isfinite(auc) || !v->final ? "AP"
                                           : "likelihood",
-             v->figure, v->final ? "" : " of relevance");
+             v->score, v->final ? "" : " of relevance");
     return 0;
 }
 

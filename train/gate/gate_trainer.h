@@ -36,7 +36,7 @@ struct gate_trainer {
     struct mixture mixture; /* of --data, where that names several folders; else it has no parts */
     struct gate_data data;
     struct gate_data_settings reading; /* how it was read */
-    struct gate_appender appender;
+    struct distractor_source appender;
     struct gate_scorer scorer;
     struct text_builder text;
     struct relevant_slot *slots;

@@ -19,7 +19,7 @@ enum { GROUP = 64 };
 
 struct state_cache {
     const struct gate_fold *fold;
-    const struct gate_appender *appender;
+    const struct distractor_source *appender;
     int *list, n;   /* the examples, ascending */
     int *position;  /* [fold->n] where each stands in the list */
     int64_t *start; /* first row of each */
@@ -92,15 +92,15 @@ static uint64_t text_hash(const struct gate_item *items, int n)
 }
 
 /* What an example reads; *wider is to be freed. */
-static struct gate_item item_of(const struct state_cache *k, int example, struct gate_appended **wider)
+static struct gate_item item_of(const struct state_cache *k, int example, struct gate_distractors **wider)
 {
     const struct gate_example *e = &k->fold->list[example];
     uint64_t draw;
 
     *wider = NULL;
-    if (k->appender && gate_appended_always(k->appender, e, &draw))
-        *wider = gate_appended_new(k->appender, e, &e->forms[0], draw);
-    return *wider ? gate_appended_item(e, *wider) : e->item;
+    if (k->appender && gate_distractors_fixed(k->appender, e, &draw))
+        *wider = gate_distractors_new(k->appender, e, &e->forms[0], draw);
+    return *wider ? gate_distractors_item(e, *wider) : e->item;
 }
 
 static int find_or_encode(struct state_cache *k, struct gate_scorer *scorer, int group, const struct gate_item *items,
@@ -123,13 +123,13 @@ static int fill_group(struct state_cache *k, struct gate_scorer *scorer, int fir
                       float *relevance, struct error *err)
 {
     struct gate_item items[GROUP];
-    struct gate_appended *wider[GROUP];
+    struct gate_distractors *wider[GROUP];
 
     for (int i = 0; i < n; i++)
         items[i] = item_of(k, k->list[first + i], &wider[i]);
     int rc = find_or_encode(k, scorer, first / GROUP, items, n, states, relevance, err);
     for (int i = 0; i < n; i++)
-        gate_appended_free(wider[i]);
+        gate_distractors_free(wider[i]);
     return rc;
 }
 
@@ -182,13 +182,13 @@ static void index_examples(struct state_cache *k, int *examples, int n)
             continue;
         k->position[examples[i]] = k->n;
         k->list[k->n++] = examples[i];
-        k->start[k->n] = k->start[k->n - 1] + gate_appended_nodes(k->appender, &k->fold->list[examples[i]]);
+        k->start[k->n] = k->start[k->n - 1] + gate_distractors_nodes(k->appender, &k->fold->list[examples[i]]);
     }
     k->rows = xcalloc((size_t)n / GROUP + 1, sizeof *k->rows);
 }
 
 struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer, const struct gate_fold *fold,
-                                     const struct gate_appender *appender, int *examples, int n, struct error *err)
+                                     const struct distractor_source *appender, int *examples, int n, struct error *err)
 {
     struct state_cache *k = xcalloc(1, sizeof *k);
     uint64_t encoder = encoder_hash(scorer);

@@ -18,7 +18,7 @@ struct state_cache;
  * progress.
  * A signal to stop ends it early: what was computed is in the folder, but nothing may be gathered. */
 struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer, const struct gate_fold *fold,
-                                     const struct gate_appender *appender, int *examples, int n, struct error *err);
+                                     const struct distractor_source *appender, int *examples, int n, struct error *err);
 void state_cache_close(struct state_cache *k);
 /* States [nodes of the examples, C] in the order of the batch, all of them from the list; valid until the next call. */
 const float *state_cache_gather(struct state_cache *k, const int *examples, int n);

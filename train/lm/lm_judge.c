@@ -41,7 +41,7 @@ static const char *database_of(const json_t *record)
 }
 
 /* What an answer says: its statement, as every reader of answers finds it, else its text. */
-static char *said_statement(const char *answer)
+static char *generated_statement(const char *answer)
 {
     char *text = output_answer(answer);
     struct text_items sql = { 0 };
@@ -59,7 +59,7 @@ static bool same_set(const struct lm_judge *j, const json_t *record, const char 
 
     spider_schema_init(&schema, schema_find(&j->schemas, database_of(record)));
     struct spider_query *gold = spider_query_new(&schema, statement(gold_of(record)));
-    char *text = said_statement(said);
+    char *text = generated_statement(said);
     struct spider_query *query = spider_query_new(&schema, text);
     bool same = spider_query_parsed(query) && spider_match(&schema, query, gold);
     spider_query_free(query);
@@ -76,7 +76,7 @@ static bool same_rows(struct lm_judge *j, const json_t *record, const char *said
 
     if (ambiqt_runner_use(j->runner, database_of(record), &err))
         return false;
-    char *text = said_statement(said);
+    char *text = generated_statement(said);
     const struct exec_result *a = ambiqt_run(j->runner, text), *b = ambiqt_run(j->runner, gold);
     free(text);
     return a->status == EXEC_OK && b->status == EXEC_OK && match_rows(a, b, sql_ordered(gold, NULL) > 0);
@@ -91,7 +91,7 @@ static bool same_template(const json_t *record, const char *said)
     return same;
 }
 
-bool lm_judge_says(struct lm_judge *j, const json_t *record, const char *said)
+bool lm_judge_correct(struct lm_judge *j, const json_t *record, const char *said)
 {
     switch (j->select) {
     case SELECT_EXACT:
@@ -182,7 +182,7 @@ static const char *db_id_of(const json_t *record)
 }
 
 /* The readings that an answer says; of E2E none, but statements. */
-static struct text_items readings_of(const json_t *record, const char *answer)
+static struct text_items interpretations_of(const json_t *record, const char *answer)
 {
     struct text_items list = { 0 };
 
@@ -205,7 +205,7 @@ static void add_statements(struct lm_recall *r, struct trial_texts *texts, struc
                            const json_t *record, const char *answer)
 {
     const json_t *existing = teaches(record, "infill") ? json_object_get(record, "readings") : NULL, *o;
-    struct text_items readings = readings_of(record, answer);
+    struct text_items readings = interpretations_of(record, answer);
     size_t k;
 
     json_array_foreach(existing, k, o)
@@ -337,7 +337,7 @@ static int run_engine(struct lm_recall *r, struct engine_request *list, int64_t 
 }
 
 /* A prompt that is too long has an answer without statements. */
-static void keep_answer(struct lm_recall *r, const char *id, const struct engine_answer *g)
+static void keep_completion(struct lm_recall *r, const char *id, const struct engine_answer *g)
 {
     char *said = tokenizer_decode(r->sql_model.tokenizer, g->out.items, g->out.count, TOKENIZER_SKIP_SPECIALS, NULL);
 
@@ -345,7 +345,7 @@ static void keep_answer(struct lm_recall *r, const char *id, const struct engine
     free(said);
 }
 
-static int answer_all(struct lm_recall *r, const struct sql_asks *a, struct error *err)
+static int complete_all(struct lm_recall *r, const struct sql_asks *a, struct error *err)
 {
     struct engine_request *list = xcalloc((size_t)a->n + 1, sizeof *list);
     struct engine_answer *answers = xcalloc((size_t)a->n + 1, sizeof *answers);
@@ -360,7 +360,7 @@ static int answer_all(struct lm_recall *r, const struct sql_asks *a, struct erro
     int rc = n ? run_engine(r, list, n, err) : 0;
     for (int i = 0; i < a->n; i++) {
         if (rc == 0)
-            keep_answer(r, a->ids[i], &answers[i]);
+            keep_completion(r, a->ids[i], &answers[i]);
         engine_answer_release(&answers[i]);
     }
     free(answers);
@@ -376,13 +376,13 @@ static int ask_sql_model(struct lm_recall *r, json_t *const *records, char *cons
     if (!r->request->sql_model)
         return 0;
     for (int i = 0; i < n; i++) {
-        struct text_items readings = readings_of(records[i], answers[i]);
+        struct text_items readings = interpretations_of(records[i], answers[i]);
         for (int k = 0; k < readings.n; k++)
             if (!reading_sql_find(&r->sqls, db_id_of(records[i]), readings.items[k]))
                 add_ask(r, &a, records[i], readings.items[k]);
         text_items_release(&readings);
     }
-    int rc = answer_all(r, &a, err);
+    int rc = complete_all(r, &a, err);
     for (int i = 0; i < a.n; i++) {
         lm_text_release(&a.prompts[i]);
         free(a.ids[i]);

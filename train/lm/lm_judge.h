@@ -33,7 +33,7 @@ struct lm_judge {
 int lm_judge_open(struct lm_judge *j, const struct lm_request *q, const struct lm_data *valid, struct error *err);
 void lm_judge_release(struct lm_judge *j);
 /* Whether `said` is right for that record. */
-bool lm_judge_says(struct lm_judge *j, const json_t *record, const char *said);
+bool lm_judge_correct(struct lm_judge *j, const json_t *record, const char *said);
 
 /* Which golds a model's answers find, by execution: what --select recall chooses by.
  *

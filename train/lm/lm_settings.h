@@ -20,10 +20,10 @@ struct lm_settings {
     double neftune; /* alpha of the noise on embeddings */
     const char *compute;
     /* a model from scratch, when no folder is given; an encoder-decoder has so many layers twice */
-    int64_t hidden, layers, heads, groups, intermediate, positions;
+    int64_t hidden, layers, heads, kv_heads, intermediate, positions;
     enum { FEED_RELU, FEED_GATED_GELU } feed_forward; /* of an encoder-decoder, as its dropout */
     double dropout;
-    enum { START_PUBLISHED, START_COPYING } start; /* t5_start.h, llama_start.h */
+    enum { START_PUBLISHED, START_COPY } start; /* t5_start.h, llama_start.h */
     /* how */
     int64_t epochs, batch, length, max_valid, patience;
     double lr, warmup, decay, clip;
@@ -40,9 +40,9 @@ struct lm_settings {
     int64_t max_new; /* tokens of an answer, where it is one that says */
     bool group_by_length, share_prefix;
     /* of reward, see reward_trainer.h */
-    int64_t answers, reuse;            /* drawn to each prompt; steps that learn from what was drawn at once */
-    double price, clip_low, clip_high; /* of a wrong reading; how far a token's probability may have moved */
-    double kl;                         /* weight of the divergence from the start */
+    int64_t answers, reuse;              /* drawn to each prompt; steps that learn from what was drawn at once */
+    double penalty, clip_low, clip_high; /* of a wrong reading; how far a token's probability may have moved */
+    double kl;                           /* weight of the divergence from the start */
     enum { ADVANTAGE_SCALED, ADVANTAGE_PLAIN } advantage; /* reward_trainer.h */
     /* running */
     int64_t tokens;     /* most tokens of a micro-batch */

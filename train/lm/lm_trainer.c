@@ -180,7 +180,7 @@ static int64_t batch_targets(const struct lm_data *d, const int *examples, int n
 static int train_batch(void *trainer, struct error *err)
 {
     struct lm_trainer *t = trainer;
-    struct batch_part b = run_batch(&t->run);
+    struct batch_partition b = run_batch(&t->run);
     struct micro m = { .t = t, .scale = 1.0f / (float)batch_targets(&t->train, b.examples, b.n), .update = true };
 
     for (int at = b.first; at < b.end; m.number++) {
@@ -212,7 +212,7 @@ static void measure_batch(void *trainer, struct measurement *measured)
 {
     struct lm_trainer *t = trainer;
     struct micro m = { .t = t, .update = true };
-    struct batch_part b = run_batch(&t->run);
+    struct batch_partition b = run_batch(&t->run);
 
     for (int at = b.first; at < b.end;) {
         at = fill_micro(t, &t->train, b.examples, at, b.end);
@@ -332,12 +332,12 @@ static int check_request(const struct lm_request *q, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "method: expected full for a model from scratch, got lora");
     if (check_select(q, err) || check_moments(q, err))
         return -1;
-    int64_t groups = q->seq2seq ? 1 : s->groups;
-    if (!q->base && (s->heads % groups || s->hidden % s->heads || s->hidden / s->heads % 8))
+    int64_t kv_heads = q->seq2seq ? 1 : s->kv_heads;
+    if (!q->base && (s->heads % kv_heads || s->hidden % s->heads || s->hidden / s->heads % 8))
         return error_set(err, EXIT_CODE_USAGE,
                          "heads: expected heads of a multiple of 8 channels in equal groups, got %lld of %lld channels "
                          "together in %lld groups",
-                         (long long)s->heads, (long long)s->hidden, (long long)groups);
+                         (long long)s->heads, (long long)s->hidden, (long long)kv_heads);
     return 0;
 }
 
@@ -350,7 +350,7 @@ static void scratch_llama(struct llama_config *c, const struct lm_settings *s, c
                                 .intermediate_size = (int)s->intermediate,
                                 .layers = (int)s->layers,
                                 .heads = (int)s->heads,
-                                .groups = (int)s->groups,
+                                .groups = (int)s->kv_heads,
                                 .head_dim = (int)(s->hidden / s->heads),
                                 .max_positions = (int)s->positions,
                                 .rms_norm_eps = 1e-5f,
@@ -552,9 +552,9 @@ static int fill_weights(struct lm_trainer *t, struct error *err)
         return -1;
     params_init(t->run.params, &t->run.device, (uint64_t)q->seed);
     if (!q->base) {
-        if (t->set->start == START_COPYING && t->model.seq2seq)
+        if (t->set->start == START_COPY && t->model.seq2seq)
             t5_start_copying(&t->model.t5, t->run.params, &t->run.device);
-        else if (t->set->start == START_COPYING)
+        else if (t->set->start == START_COPY)
             llama_start_copying(&t->model.net, t->run.params, &t->run.device);
         return 0;
     }
@@ -627,7 +627,7 @@ static int mean_score(struct lm_trainer *t, const struct engine_answer *list, do
         rc = lm_recall_mean(&t->recall, &t->valid, texts, share, err);
     for (int i = 0; i < t->valid.n; i++) {
         if (t->set->select != SELECT_RECALL)
-            *share += (double)lm_judge_says(&t->judge, t->valid.items[i].record, texts[i]) / t->valid.n;
+            *share += (double)lm_judge_correct(&t->judge, t->valid.items[i].record, texts[i]) / t->valid.n;
         free(texts[i]);
     }
     free(texts);
@@ -653,7 +653,7 @@ static int run_engine(struct lm_trainer *t, struct engine_request *list, struct 
 
 /* what the model writes by itself to the validation texts, judged by the setting `select`: mean recall of
  * readings, or share of the answers that are right.  1 when a signal asked to stop. */
-static int valid_answers(struct lm_trainer *t, double *share, struct error *err)
+static int valid_completions(struct lm_trainer *t, double *share, struct error *err)
 {
     size_t n = (size_t)t->valid.n;
     struct engine_request *list = xcalloc(n + 1, sizeof *list);
@@ -734,8 +734,8 @@ static int write_report(const struct lm_trainer *t, struct error *err)
     add_table(&r, t);
     add_curve(&r, metrics, "loss", "loss");
     add_curve(&r, metrics, "validation loss", "valid_loss");
-    if (lm_figures[t->set->select])
-        add_curve(&r, metrics, "what it writes", lm_figures[t->set->select]);
+    if (lm_metrics[t->set->select])
+        add_curve(&r, metrics, "what it writes", lm_metrics[t->set->select]);
     add_curve(&r, metrics, "norm of the gradient", "grad_norm");
     return report_close(&r, err);
 }
@@ -756,7 +756,7 @@ static int step_metrics(void *trainer, struct metric list[TRAINER_METRICS])
 
 #define TIE 1e-5 /* of equal shares the lower loss is better; a difference of one text in 1,000 is far more */
 
-const char *const lm_figures[] = {
+const char *const lm_metrics[] = {
     [SELECT_LOSS] = NULL,
     [SELECT_RECALL] = "valid_recall",
     [SELECT_TEMPLATE] = "valid_template_match",
@@ -767,19 +767,19 @@ const char *const lm_figures[] = {
 static int validate(void *trainer, struct validation *v, struct error *err)
 {
     struct lm_trainer *t = trainer;
-    const char *name = lm_figures[t->set->select];
+    const char *name = lm_metrics[t->set->select];
     double loss, share = NAN;
 
     if (!t->valid.n)
         return 0;
     int rc = valid_loss(t, &loss, err);
     if (rc == 0 && name)
-        rc = valid_answers(t, &share, err);
+        rc = valid_completions(t, &share, err);
     if (rc)
         return rc;
     v->final = true;
     v->list[v->n++] = (struct metric){ "valid_loss", loss };
-    v->figure = name ? share - TIE * loss : -loss;
+    v->score = name ? share - TIE * loss : -loss;
     int n = snprintf(v->text, sizeof v->text, "loss %.4f", loss);
     if (name) {
         v->list[v->n++] = (struct metric){ name, share };

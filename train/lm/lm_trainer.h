@@ -50,7 +50,7 @@ void lm_describe(const void *t, json_t *meta);
 int lm_write_forms(struct lm_trainer *t, struct error *err);
 /* What a validation's figure is called in metrics.jsonl, by enum lm_select; NULL: there is the loss
  * alone. */
-extern const char *const lm_figures[];
+extern const char *const lm_metrics[];
 
 /* The adapter that a run's settings describe. */
 

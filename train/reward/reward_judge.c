@@ -29,7 +29,7 @@ int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct
     const char *const files[REWARD_SOURCES] = { q->data, q->valid, q->test, q->sqls };
 
     j->db = q->db;
-    j->price = q->settings.price;
+    j->penalty = q->settings.penalty;
     j->hash = HASH_START;
     db_cache_init(&j->databases);
     if (db_path_check(q->db, err))
@@ -187,7 +187,7 @@ static int count_found(struct reward_judge *j, const json_t *record, const struc
 {
     struct error err;
     struct exec_db *db = database_of(j, record, &err);
-    struct trial_texts said = { 0 };
+    struct trial_texts found_sql = { 0 };
     struct trial t;
 
     CHECK(db, "%s", err.text); /* it was there when the record was checked */
@@ -195,15 +195,15 @@ static int count_found(struct reward_judge *j, const json_t *record, const struc
         const char *sql = meaning(j, db, database_name(record), readings->items[i]);
         if (!sql)
             continue;
-        GROW(said.sql, said.n, said.cap);
-        said.sql[said.n++] = sql;
+        GROW(found_sql.sql, found_sql.n, found_sql.cap);
+        found_sql.sql[found_sql.n++] = sql;
     }
-    struct trial_text all = trial_texts_part(&said, 0, said.n);
+    struct trial_text all = trial_texts_part(&found_sql, 0, found_sql.n);
     trial_run(&t, TRIAL_STRICT, db, trial_texts_part(missing, 0, missing->n), all);
     double recall = trial_score_paired(&t, all).recall;
     int found = (int)(recall * t.listed_golds + 0.5);
     trial_release(&t);
-    free(said.sql);
+    free(found_sql.sql);
     return found;
 }
 
@@ -223,7 +223,7 @@ struct reward reward_of(struct reward_judge *j, const json_t *record, const char
     else if (unread)
         r.recall = 0;
     r.wrong = readings.n - found + unread;
-    r.value = r.recall - j->price * r.wrong;
+    r.value = r.recall - j->penalty * r.wrong;
     text_items_release(&readings);
     free(missing.sql);
     return r;

@@ -26,7 +26,7 @@ struct reward {
 enum { REWARD_SOURCES = 4 };
 struct reward_judge {
     const char *db; /* as in db_path.h */
-    double price;
+    double penalty;
     struct db_cache databases;
     struct reading_sql known[REWARD_SOURCES];
     int n_known;

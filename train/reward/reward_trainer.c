@@ -16,22 +16,22 @@
 /* ---- groups ---- */
 
 /* Room for an answer of n tokens behind a prompt, which is copied; all else is the caller's to fill. */
-static void init_answer(struct reward_answer *a, const int32_t *prompt, int64_t n_prompt, int64_t n)
+static void init_completion(struct reward_completion *a, const int32_t *prompt, int64_t n_prompt, int64_t n)
 {
-    *a = (struct reward_answer){ .prompt = n_prompt, .n = n_prompt + n };
+    *a = (struct reward_completion){ .prompt = n_prompt, .n = n_prompt + n };
     a->ids = xcalloc((size_t)a->n, sizeof *a->ids);
-    a->said = xcalloc((size_t)a->n, 1);
-    a->drawn = xcalloc((size_t)n + 1, sizeof *a->drawn);
+    a->mask = xcalloc((size_t)a->n, 1);
+    a->logp = xcalloc((size_t)n + 1, sizeof *a->logp);
     memcpy(a->ids, prompt, (size_t)n_prompt * sizeof *prompt);
-    memset(a->said + n_prompt, 1, (size_t)n);
+    memset(a->mask + n_prompt, 1, (size_t)n);
 }
 
 static void release_group(struct reward_group *g)
 {
     for (int i = 0; i < g->n; i++) {
         free(g->answers[i].ids);
-        free(g->answers[i].said);
-        free(g->answers[i].drawn);
+        free(g->answers[i].mask);
+        free(g->answers[i].logp);
     }
     free(g->answers);
     *g = (struct reward_group){ 0 };
@@ -55,7 +55,7 @@ bool reward_advantages(double *advantage, const double *reward, int n, bool scal
     }
     for (int i = 0; i < n; i++)
         squares += (reward[i] - mean) * (reward[i] - mean);
-    double scale = scaled ? sqrt(squares / (n - 1)) + REWARD_LEAST : 1;
+    double scale = scaled ? sqrt(squares / (n - 1)) + REWARD_MIN_DEVIATION : 1;
     for (int i = 0; i < n; i++)
         advantage[i] = alike ? 0 : (reward[i] - mean) / scale;
     return !alike;
@@ -110,9 +110,9 @@ static int run_engine(struct reward_trainer *t, struct engine_request *list, int
     return rc;
 }
 
-static char *text_of(const struct reward_trainer *t, const struct engine_answer *said)
+static char *text_of(const struct reward_trainer *t, const struct engine_answer *output)
 {
-    return tokenizer_decode(t->lm.model.tokenizer, said->out.items, said->out.count, TOKENIZER_SKIP_SPECIALS, NULL);
+    return tokenizer_decode(t->lm.model.tokenizer, output->out.items, output->out.count, TOKENIZER_SKIP_SPECIALS, NULL);
 }
 
 static struct engine_request ask(const struct reward_trainer *t, const struct lm_example *e)
@@ -120,16 +120,16 @@ static struct engine_request ask(const struct reward_trainer *t, const struct lm
     return engine_ask(&t->lm.model, e->text.ids.items, lm_text_prompt_length(&e->text));
 }
 
-static void keep_answer(struct reward_trainer *t, struct reward_answer *a, const struct lm_example *e,
-                        const struct engine_answer *said)
+static void keep_completion(struct reward_trainer *t, struct reward_completion *a, const struct lm_example *e,
+                            const struct engine_answer *output)
 {
-    char *text = text_of(t, said);
+    char *text = text_of(t, output);
 
-    init_answer(a, e->text.ids.items, lm_text_prompt_length(&e->text), said->steps);
-    memcpy(a->ids + a->prompt, said->out.items, (size_t)said->out.count * sizeof *a->ids);
-    if (said->stopped)
-        a->ids[a->n - 1] = said->last;
-    memcpy(a->drawn, said->step_logp, (size_t)said->steps * sizeof *a->drawn);
+    init_completion(a, e->text.ids.items, lm_text_prompt_length(&e->text), output->steps);
+    memcpy(a->ids + a->prompt, output->out.items, (size_t)output->out.count * sizeof *a->ids);
+    if (output->stopped)
+        a->ids[a->n - 1] = output->last;
+    memcpy(a->logp, output->step_logp, (size_t)output->steps * sizeof *a->logp);
     a->reward = reward_of(&t->judge, e->record, text).value;
     free(text);
 }
@@ -149,7 +149,7 @@ static void keep_group(struct reward_trainer *t, struct reward_group *g, int exa
 {
     *g = (struct reward_group){ example, xcalloc((size_t)r->n_answers, sizeof *g->answers), r->n_answers };
     for (int i = 0; i < g->n; i++)
-        keep_answer(t, &g->answers[i], &t->lm.train.items[example], &r->answers[i]);
+        keep_completion(t, &g->answers[i], &t->lm.train.items[example], &r->answers[i]);
     add_sums(&t->sums, g, reward_group_compare(g, t->lm.set->advantage == ADVANTAGE_SCALED));
 }
 
@@ -162,7 +162,7 @@ static int collect(struct reward_trainer *t, int **list)
 
     *list = xmalloc((size_t)(t->lm.set->reuse * t->lm.set->batch) * sizeof **list);
     for (; r->state.batch < end && r->state.batch < run_batches(r); r->state.batch++) {
-        struct batch_part b = run_batch(r);
+        struct batch_partition b = run_batch(r);
         for (int i = b.first; i < b.end; i++)
             (*list)[n++] = b.examples[i];
     }
@@ -170,7 +170,7 @@ static int collect(struct reward_trainer *t, int **list)
     return n;
 }
 
-static void draw_groups(struct reward_trainer *t, const int *examples, int n, const struct engine_request *list)
+static void sample_groups(struct reward_trainer *t, const int *examples, int n, const struct engine_request *list)
 {
     free_groups(t->groups, t->n_groups);
     t->groups = xcalloc((size_t)n + 1, sizeof *t->groups);
@@ -186,7 +186,7 @@ static uint64_t key_of(const struct reward_trainer *t, const struct lm_text *p)
     return hash_bytes(HASH_START, parts, sizeof parts);
 }
 
-int reward_draw(struct reward_trainer *t, struct error *err)
+int reward_sample(struct reward_trainer *t, struct error *err)
 {
     struct engine_settings set = settings_of(t, (int)t->lm.set->answers, 1);
     int *examples, n = collect(t, &examples);
@@ -201,7 +201,7 @@ int reward_draw(struct reward_trainer *t, struct error *err)
     }
     int rc = run_engine(t, list, n, &set, err);
     if (rc == 0)
-        draw_groups(t, examples, n, list);
+        sample_groups(t, examples, n, list);
     for (int i = 0; i < n * set.answers; i++)
         engine_answer_release(&answers[i]);
     free(answers);
@@ -225,8 +225,8 @@ static void judge_all(struct reward_trainer *t, const struct lm_data *d, const s
 
 /* Greedy answers to all of d, judged: rewards[i], and what was said where texts is not NULL (the caller frees).  1 when
  * a signal asked to stop. */
-static int greedy_answers(struct reward_trainer *t, const struct lm_data *d, struct reward *rewards, char **texts,
-                          struct error *err)
+static int greedy_completions(struct reward_trainer *t, const struct lm_data *d, struct reward *rewards, char **texts,
+                              struct error *err)
 {
     struct engine_settings set = settings_of(t, 1, 0);
     struct engine_request *list = xcalloc((size_t)d->n + 1, sizeof *list);
@@ -252,14 +252,14 @@ static int greedy_answers(struct reward_trainer *t, const struct lm_data *d, str
 enum { SITES = 1 << 12 /* random ops of a micro-batch, so that each draws numbers of its own */ };
 
 /* A step_fn's argument: one micro-batch. */
-struct answers_micro {
+struct completions_micro {
     struct reward_trainer *t;
     int number;
 };
 
 /* The answers of this step that give a gradient. */
-struct answer_list {
-    const struct reward_answer **items;
+struct completion_list {
+    const struct reward_completion **items;
     int n, cap;
 };
 
@@ -268,7 +268,7 @@ static struct policy policy_of(struct ctx *c, const struct reward_trainer *t)
     const struct lm_settings *set = t->lm.set;
     int64_t rows = lm_batch_rows(&t->lm.batch);
 
-    return (struct policy){ .drawn = batch_f32(c, t->drawn, rows, 1, F32),
+    return (struct policy){ .drawn = batch_f32(c, t->logp, rows, 1, F32),
                             .advantage = batch_f32(c, t->advantage, rows, 1, F32),
                             .weight = batch_f32(c, t->weight, rows, 1, F32),
                             .low = (float)set->clip_low,
@@ -278,7 +278,7 @@ static struct policy policy_of(struct ctx *c, const struct reward_trainer *t)
 
 static void run_micro(struct ctx *c, void *arg)
 {
-    struct answers_micro *m = arg;
+    struct completions_micro *m = arg;
     struct reward_trainer *t = m->t;
     int32_t first = m->number * SITES;
     struct tensor *site = batch_i32(c, &first, 1);
@@ -299,16 +299,17 @@ static void take_rows(struct reward_trainer *t, int64_t rows)
     size_t room = (size_t)(rows > t->cap_rows ? 2 * rows : t->cap_rows);
 
     if (rows > t->cap_rows) {
-        t->drawn = xrealloc(t->drawn, room * sizeof *t->drawn);
+        t->logp = xrealloc(t->logp, room * sizeof *t->logp);
         t->advantage = xrealloc(t->advantage, room * sizeof *t->advantage);
         t->weight = xrealloc(t->weight, room * sizeof *t->weight);
         t->cap_rows = (int64_t)room;
     }
     for (; t->n_rows < rows; t->n_rows++)
-        t->drawn[t->n_rows] = t->advantage[t->n_rows] = t->weight[t->n_rows] = 0;
+        t->logp[t->n_rows] = t->advantage[t->n_rows] = t->weight[t->n_rows] = 0;
 }
 
-static const struct reward_answer *answer_of(const struct answer_list *l, int from, int end, const int32_t *ids)
+static const struct reward_completion *completion_of(const struct completion_list *l, int from, int end,
+                                                     const int32_t *ids)
 {
     int i = from;
 
@@ -319,32 +320,32 @@ static const struct reward_answer *answer_of(const struct answer_list *l, int fr
 }
 
 /* The numbers of an answer's rows, which stand in the batch from `row` on. */
-static void fill_rows(struct reward_trainer *t, const struct reward_answer *a, int64_t row, float share)
+static void fill_rows(struct reward_trainer *t, const struct reward_completion *a, int64_t row, float share)
 {
-    int64_t said = a->n - a->prompt;
+    int64_t n = a->n - a->prompt;
 
-    for (int64_t k = 0; k < said; k++) {
+    for (int64_t k = 0; k < n; k++) {
         CHECK(t->lm.batch.texts.targets[row + k] == a->ids[a->prompt + k], "row %lld is not the answer's",
               (long long)(row + k));
-        t->drawn[row + k] = a->drawn[k];
+        t->logp[row + k] = a->logp[k];
         t->advantage[row + k] = (float)a->advantage;
-        t->weight[row + k] = share / (float)said;
+        t->weight[row + k] = share / (float)n;
     }
 }
 
-static bool same_prompt(const struct reward_answer *a, const struct reward_answer *b)
+static bool same_prompt(const struct reward_completion *a, const struct reward_completion *b)
 {
     return a->prompt == b->prompt && !memcmp(a->ids, b->ids, (size_t)a->prompt * sizeof *a->ids);
 }
 
 /* Where the micro-batch that begins with answer `from` ends: a prompt of answers side by side counts once. */
-static int end_of_micro(const struct reward_trainer *t, const struct answer_list *l, int from)
+static int end_of_micro(const struct reward_trainer *t, const struct completion_list *l, int from)
 {
     int64_t tokens = 0;
     int i = from;
 
     for (; i < l->n; i++) {
-        const struct reward_answer *a = l->items[i];
+        const struct reward_completion *a = l->items[i];
         bool shared = i > from && same_prompt(l->items[i - 1], a);
         tokens += shared ? a->n - a->prompt : a->n;
         if (i > from && tokens > t->lm.set->tokens)
@@ -355,24 +356,24 @@ static int end_of_micro(const struct reward_trainer *t, const struct answer_list
 
 /* Answers to one prompt, which is computed once, and the numbers of their rows.  share: of each answer in the loss.
  * Each prompt is added by itself, so that rows come in the order of its texts. */
-static void add_group(struct reward_trainer *t, const struct answer_list *l, int from, int end, float share)
+static void add_group(struct reward_trainer *t, const struct completion_list *l, int from, int end, float share)
 {
     struct llama_text *texts = xmalloc((size_t)(end - from) * sizeof *texts);
     int64_t row = lm_batch_rows(&t->lm.batch);
 
     for (int i = from; i < end; i++)
-        texts[i - from] = (struct llama_text){ l->items[i]->ids, l->items[i]->said, l->items[i]->n };
+        texts[i - from] = (struct llama_text){ l->items[i]->ids, l->items[i]->mask, l->items[i]->n };
     lm_batch_add(&t->lm.batch, &t->lm.model, texts, end - from, true);
     take_rows(t, lm_batch_rows(&t->lm.batch));
     for (int i = 0; i < end - from; i++) {
-        const struct reward_answer *a = answer_of(l, from, end, texts[i].ids);
+        const struct reward_completion *a = completion_of(l, from, end, texts[i].ids);
         fill_rows(t, a, row, share);
         row += a->n - a->prompt;
     }
     free(texts);
 }
 
-static int fill_micro(struct reward_trainer *t, const struct answer_list *l, int from, float share)
+static int fill_micro(struct reward_trainer *t, const struct completion_list *l, int from, float share)
 {
     int end = end_of_micro(t, l, from);
 
@@ -401,7 +402,7 @@ static const struct reward_group *group_of(const struct reward_trainer *t, int e
 }
 
 /* Without a divergence an answer that is as good as the others of its group teaches nothing. */
-static void list_answers(const struct reward_trainer *t, struct answer_list *l, const struct batch_part *b)
+static void list_completions(const struct reward_trainer *t, struct completion_list *l, const struct batch_partition *b)
 {
     for (int i = b->first; i < b->end; i++) {
         const struct reward_group *g = group_of(t, b->examples[i]);
@@ -419,15 +420,15 @@ int reward_step(void *trainer, struct error *err)
     struct reward_trainer *t = trainer;
     struct run *r = &t->lm.run;
 
-    if (r->state.batch % t->lm.set->reuse == 0 && reward_draw(t, err))
+    if (r->state.batch % t->lm.set->reuse == 0 && reward_sample(t, err))
         return -1;
-    struct batch_part b = run_batch(r);
-    struct answer_list l = { 0 };
-    struct answers_micro m = { .t = t };
+    struct batch_partition b = run_batch(r);
+    struct completion_list l = { 0 };
+    struct completions_micro m = { .t = t };
     float share = 1.0f / (float)(b.n * t->lm.set->answers);
     int rc = 0;
 
-    list_answers(t, &l, &b);
+    list_completions(t, &l, &b);
     for (int at = 0; at < l.n && rc == 0; m.number++) {
         at = fill_micro(t, &l, at, share);
         if (at == l.n)
@@ -440,7 +441,8 @@ int reward_step(void *trainer, struct error *err)
 }
 
 /* Answers as long as they may be. */
-static void longest_answers(struct reward_trainer *t, struct answer_list *l, struct reward_group *g, int example)
+static void longest_completions(struct reward_trainer *t, struct completion_list *l, struct reward_group *g,
+                                int example)
 {
     const struct lm_text *p = &t->lm.train.items[example].text;
     int64_t prompt = lm_text_prompt_length(p), room = t->lm.model.net.config.max_positions - prompt;
@@ -449,7 +451,7 @@ static void longest_answers(struct reward_trainer *t, struct answer_list *l, str
     *g = (struct reward_group){ example, xcalloc((size_t)t->lm.set->answers, sizeof *g->answers),
                                 (int)t->lm.set->answers };
     for (int k = 0; k < g->n; k++) {
-        init_answer(&g->answers[k], p->ids.items, prompt, n);
+        init_completion(&g->answers[k], p->ids.items, prompt, n);
         GROW(l->items, l->n, l->cap);
         l->items[l->n++] = &g->answers[k];
     }
@@ -467,13 +469,13 @@ static struct extent extent_of(const struct lm_batch *b)
 static void measure_batch(void *trainer, struct measurement *measured)
 {
     struct reward_trainer *t = trainer;
-    struct batch_part b = run_batch(&t->lm.run);
+    struct batch_partition b = run_batch(&t->lm.run);
     struct reward_group *groups = xcalloc((size_t)b.n + 1, sizeof *groups);
-    struct answer_list l = { 0 };
-    struct answers_micro m = { .t = t };
+    struct completion_list l = { 0 };
+    struct completions_micro m = { .t = t };
 
     for (int i = b.first; i < b.end; i++)
-        longest_answers(t, &l, &groups[i], b.examples[i]);
+        longest_completions(t, &l, &groups[i], b.examples[i]);
     for (int at = 0; at < l.n;) {
         at = fill_micro(t, &l, at, 0);
         struct extent e = extent_of(&t->lm.batch);
@@ -487,15 +489,15 @@ static void measure_batch(void *trainer, struct measurement *measured)
 
 enum { SUMS = sizeof(struct reward_sums) / sizeof(double) };
 
-static json_t *answer_json(const struct reward_answer *a)
+static json_t *completion_json(const struct reward_completion *a)
 {
-    json_t *ids = json_array(), *drawn = json_array();
+    json_t *ids = json_array(), *logp = json_array();
 
     for (int64_t k = a->prompt; k < a->n; k++) {
         json_array_append_new(ids, json_integer(a->ids[k]));
-        json_array_append_new(drawn, json_real((double)a->drawn[k - a->prompt]));
+        json_array_append_new(logp, json_real((double)a->logp[k - a->prompt]));
     }
-    return json_pack("{s:o, s:o, s:f}", "ids", ids, "drawn", drawn, "reward", a->reward);
+    return json_pack("{s:o, s:o, s:f}", "ids", ids, "drawn", logp, "reward", a->reward);
 }
 
 static json_t *group_json(const struct reward_group *g)
@@ -503,7 +505,7 @@ static json_t *group_json(const struct reward_group *g)
     json_t *answers = json_array();
 
     for (int i = 0; i < g->n; i++)
-        json_array_append_new(answers, answer_json(&g->answers[i]));
+        json_array_append_new(answers, completion_json(&g->answers[i]));
     return json_pack("{s:i, s:o}", "example", g->example, "answers", answers);
 }
 
@@ -542,8 +544,8 @@ static int read_sums(struct reward_sums *s, const json_t *o, const char *path, s
     return 0;
 }
 
-static int read_numbers(struct reward_answer *a, const json_t *ids, const json_t *drawn, int vocab, const char *where,
-                        struct error *err)
+static int read_numbers(struct reward_completion *a, const json_t *ids, const json_t *logp, int vocab,
+                        const char *where, struct error *err)
 {
     for (int64_t k = a->prompt; k < a->n; k++) {
         json_int_t id = json_integer_value(json_array_get(ids, (size_t)(k - a->prompt)));
@@ -551,25 +553,25 @@ static int read_numbers(struct reward_answer *a, const json_t *ids, const json_t
             return error_set(err, EXIT_CODE_CHECKPOINT, "%s: ids: expected 0 to %d, got %lld", where, vocab - 1,
                              (long long)id);
         a->ids[k] = (int32_t)id;
-        a->drawn[k - a->prompt] = (float)json_number_value(json_array_get(drawn, (size_t)(k - a->prompt)));
+        a->logp[k - a->prompt] = (float)json_number_value(json_array_get(logp, (size_t)(k - a->prompt)));
     }
     return 0;
 }
 
-static int read_answer(struct reward_trainer *t, struct reward_answer *a, const struct lm_text *p, const json_t *o,
-                       const char *where, struct error *err)
+static int read_completion(struct reward_trainer *t, struct reward_completion *a, const struct lm_text *p,
+                           const json_t *o, const char *where, struct error *err)
 {
-    const json_t *ids = json_get_array(o, "ids", where, err), *drawn = NULL;
+    const json_t *ids = json_get_array(o, "ids", where, err), *logp = NULL;
     int64_t n = (int64_t)json_array_size(ids), prompt = lm_text_prompt_length(p);
 
-    if (!ids || !(drawn = json_get_array(o, "drawn", where, err)))
+    if (!ids || !(logp = json_get_array(o, "drawn", where, err)))
         return -1;
-    if (n < 1 || n > t->lm.set->max_new || (int64_t)json_array_size(drawn) != n)
+    if (n < 1 || n > t->lm.set->max_new || (int64_t)json_array_size(logp) != n)
         return error_set(err, EXIT_CODE_CHECKPOINT,
                          "%s: expected 1 to %lld tokens with a number each, got %lld and %zu", where,
-                         (long long)t->lm.set->max_new, (long long)n, json_array_size(drawn));
-    init_answer(a, p->ids.items, prompt, n);
-    if (read_numbers(a, ids, drawn, t->lm.config.vocab_size, where, err))
+                         (long long)t->lm.set->max_new, (long long)n, json_array_size(logp));
+    init_completion(a, p->ids.items, prompt, n);
+    if (read_numbers(a, ids, logp, t->lm.config.vocab_size, where, err))
         return -1;
     return json_get_real(o, "reward", -HUGE_VAL, HUGE_VAL, &a->reward, where, err);
 }
@@ -588,8 +590,8 @@ static int read_group(struct reward_trainer *t, struct reward_group *g, const js
     *g = (struct reward_group){ (int)example, xcalloc((size_t)t->lm.set->answers, sizeof *g->answers),
                                 (int)t->lm.set->answers };
     for (int i = 0; i < g->n; i++)
-        if (read_answer(t, &g->answers[i], &t->lm.train.items[example].text, json_array_get(answers, (size_t)i), where,
-                        err))
+        if (read_completion(t, &g->answers[i], &t->lm.train.items[example].text, json_array_get(answers, (size_t)i),
+                            where, err))
             return -1;
     reward_group_compare(g, t->lm.set->advantage == ADVANTAGE_SCALED);
     return 0;
@@ -655,7 +657,7 @@ static int test_records(struct reward_trainer *t, const char *name, struct error
 {
     struct reward *rewards = xcalloc((size_t)t->test.n + 1, sizeof *rewards);
     char **texts = xcalloc((size_t)t->test.n + 1, sizeof *texts);
-    int rc = greedy_answers(t, &t->test, rewards, texts, err);
+    int rc = greedy_completions(t, &t->test, rewards, texts, err);
 
     if (rc == 0)
         rc = write_lines(t, name, rewards, texts, err);
@@ -912,7 +914,7 @@ static void close_trainer(void *trainer)
     free_groups(t->groups, t->n_groups);
     reward_judge_release(&t->judge);
     lm_data_release(&t->test);
-    free(t->drawn);
+    free(t->logp);
     free(t->advantage);
     free(t->weight);
     lm_close(&t->lm);
@@ -949,7 +951,7 @@ static void sum_up(struct validation *v, const struct reward *rewards, int n)
         lacking += rewards[i].missing > 0;
         recall += rewards[i].missing ? rewards[i].recall : 0;
     }
-    v->figure = value / n;
+    v->score = value / n;
     v->list[v->n++] = (struct metric){ "valid_reward", value / n };
     v->list[v->n++] = (struct metric){ "valid_recall", lacking ? recall / lacking : NAN };
     v->list[v->n++] = (struct metric){ "valid_wrong", wrong / n };
@@ -965,7 +967,7 @@ static int validate(void *trainer, struct validation *v, struct error *err)
     if (!d->n)
         return 0;
     struct reward *rewards = xcalloc((size_t)d->n, sizeof *rewards);
-    int rc = greedy_answers(t, d, rewards, NULL, err);
+    int rc = greedy_completions(t, d, rewards, NULL, err);
     if (rc == 0)
         sum_up(v, rewards, d->n);
     v->final = true;

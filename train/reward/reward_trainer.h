@@ -27,26 +27,26 @@
 /* The answers that were drawn to one prompt, and how each compares with the others. */
 
 /* Prompt and answer as one text. */
-struct reward_answer {
+struct reward_completion {
     int32_t *ids;  /* [n] */
-    uint8_t *said; /* [n] 1 for the answer's tokens */
-    float *drawn;  /* [n - prompt] log p of each of those when it was drawn */
+    uint8_t *mask; /* [n] 1 for the answer's tokens */
+    float *logp;   /* [n - prompt] log p of each of those when it was drawn */
     int64_t prompt, n;
     double reward, advantage;
 };
 
 struct reward_group {
     int example; /* of the training data */
-    struct reward_answer *answers;
+    struct reward_completion *answers;
     int n;
 };
 
 /*
- * advantage = (reward - mean) / (s + REWARD_LEAST), s the deviation with n - 1 (Shao et al. 2024, section 4.1.2; the
- * small number as TRL has it), or where not scaled reward - mean (Liu et al. 2025, arXiv 2503.20783, section 3.2); 0
- * for all, and false, where all rewards are the same.
+ * advantage = (reward - mean) / (s + REWARD_MIN_DEVIATION), s the deviation with n - 1 (Shao et al. 2024,
+ * section 4.1.2; the small number as TRL has it), or where not scaled reward - mean (Liu et al. 2025, arXiv 2503.20783,
+ * section 3.2); 0 for all, and false, where all rewards are the same.
  */
-#define REWARD_LEAST 1e-4
+#define REWARD_MIN_DEVIATION 1e-4
 bool reward_advantages(double *advantage, const double *reward, int n, bool scaled);
 /* The same of a group's answers. */
 bool reward_group_compare(struct reward_group *g, bool scaled);
@@ -65,7 +65,7 @@ struct reward_trainer {
     struct reward_sums sums;
     int start; /* the base alone, as llama_model_adapter numbers it, where the divergence from it counts */
     /* of the micro-batch under way, a number for each row */
-    float *drawn, *advantage, *weight;
+    float *logp, *advantage, *weight;
     int64_t n_rows, cap_rows;
 };
 
@@ -78,7 +78,7 @@ void reward_trainer_init(struct reward_trainer *t, const struct lm_request *q);
 /* The parts of reward_trainer.h: the functions of its struct trainer, t being a reward_trainer. */
 
 /* groups for the batch at the cursor and those that learn from them too, with rewards and advantages. */
-int reward_draw(struct reward_trainer *t, struct error *err);
+int reward_sample(struct reward_trainer *t, struct error *err);
 
 int reward_step(void *t, struct error *err);
 
@@ -88,7 +88,7 @@ int reward_step(void *t, struct error *err);
 int reward_save_state(const struct reward_trainer *t, const char *dir, struct error *err);
 int reward_load_state(struct reward_trainer *t, const char *dir, struct error *err);
 
-/* greedy answers to the test records as lines of OUT/NAME; 1 as greedy_answers. */
+/* greedy answers to the test records as lines of OUT/NAME; 1 as greedy_completions. */
 #define REWARD_BEFORE "start.jsonl"
 #define REWARD_AFTER "test.jsonl"
 

@@ -67,7 +67,7 @@ void ranks_close(struct run *r)
 {
     const struct ranks ended = r->ranks;
 
-    order_thread_end(&r->ranks.thread);
+    sum_thread_end(&r->ranks.thread);
     grad_watch_release(&r->ranks.watch);
     buckets_release(&r->ranks.buckets);
     collective_close(&r->ranks.all);
@@ -116,7 +116,7 @@ static void end_without(struct run *r, int lost, const struct error *err)
 }
 
 /* Takes every rank's note; -1 with the error of the first one that ends. */
-static int meet(struct run *r, struct rank_note mine, struct error *err)
+static int meet(struct run *r, struct rank_status mine, struct error *err)
 {
     struct ranks *x = &r->ranks;
     double start = now_seconds();
@@ -130,12 +130,12 @@ static int meet(struct run *r, struct rank_note mine, struct error *err)
     for (int i = 0; i < x->all.size; i++)
         x->stop = x->stop ? x->stop : x->notes[i].stop;
     stop_note(x->stop);
-    return ranks_heed(x, x->notes, err);
+    return ranks_check_status(x, x->notes, err);
 }
 
 void ranks_end(struct run *r, int rc, struct error *err)
 {
-    struct rank_note note = { .code = err->code };
+    struct rank_status note = { .code = err->code };
 
     if (rc >= 0 || alone(r) || !r->ranks.notes)
         return;
@@ -165,7 +165,7 @@ const char *ranks_device(const struct run *r, const char *device, char own[32])
     return own;
 }
 
-int ranks_heed(struct ranks *x, const struct rank_note *notes, struct error *err)
+int ranks_check_status(struct ranks *x, const struct rank_status *notes, struct error *err)
 {
     int k = 0;
 
@@ -181,7 +181,7 @@ int ranks_heed(struct ranks *x, const struct rank_note *notes, struct error *err
 /* What it leaves in the folder is there for the others. */
 int ranks_prepare(struct run *r, struct error *err)
 {
-    const struct rank_note none = { 0 };
+    const struct rank_status none = { 0 };
 
     if (!r->trainer->prepare)
         return 0;
@@ -197,14 +197,14 @@ int ranks_prepare(struct run *r, struct error *err)
 int ranks_validate(struct run *r, int (*validate)(struct run *r, struct validation *v, struct error *err),
                    struct validation *v, struct error *err)
 {
-    struct rank_note note = { 0 };
+    struct rank_status note = { 0 };
 
     r->state.unvalidated = true; /* should a rank be lost meanwhile */
     if (ranks_first(r)) {
         if ((note.rc = validate(r, v, err)) < 0)
             return -1;
         note.n = v->n;
-        note.figure = v->figure;
+        note.score = v->score;
         note.final = v->final;
     }
     if (alone(r))
@@ -212,14 +212,14 @@ int ranks_validate(struct run *r, int (*validate)(struct run *r, struct validati
     if (meet(r, note, err))
         return -1;
     v->n = r->ranks.notes->n;
-    v->figure = r->ranks.notes->figure;
+    v->score = r->ranks.notes->score;
     v->final = r->ranks.notes->final;
     return r->ranks.notes->rc;
 }
 
 int ranks_finish(struct run *r, int (*finish)(struct run *r, struct error *err), struct error *err)
 {
-    struct rank_note note = { 0 };
+    struct rank_status note = { 0 };
 
     if (ranks_first(r) && (note.rc = finish(r, err)) < 0)
         return -1;
@@ -228,7 +228,7 @@ int ranks_finish(struct run *r, int (*finish)(struct run *r, struct error *err),
     return meet(r, note, err) ? -1 : r->ranks.notes->rc;
 }
 
-static void add_parts(struct run *r)
+static void add_partitions(struct run *r)
 {
     const struct ranks *x = &r->ranks;
     float loss, sum = x->notes[0].loss;
@@ -243,8 +243,8 @@ static void add_parts(struct run *r)
 }
 
 /* Loss and units of the part go into the note; the state is that of the step before again. */
-static int compute_part(struct run *r, int (*part)(struct run *r, struct error *err), struct rank_note *note,
-                        struct error *err)
+static int compute_partition(struct run *r, int (*part)(struct run *r, struct error *err), struct rank_status *note,
+                             struct error *err)
 {
     int64_t units = r->state.units;
     float loss;
@@ -261,15 +261,15 @@ static int compute_part(struct run *r, int (*part)(struct run *r, struct error *
 
 /* The part, the sums and the meeting in which all learn whether all have them.  A rank whose part failed goes through
  * sums that were begun. */
-static int sum_parts(struct run *r, int (*part)(struct run *r, struct error *err), struct rank_note *note,
-                     struct error *err)
+static int sum_partitions(struct run *r, int (*part)(struct run *r, struct error *err), struct rank_status *note,
+                          struct error *err)
 {
     bool overlap = ranks_overlap(r);
     struct error failure;
 
     if (overlap)
         ranks_sum_begin(r);
-    int rc = compute_part(r, part, note, err);
+    int rc = compute_partition(r, part, note, err);
     r->ranks.in_step = true;
     if (overlap && ranks_sum_end(r, rc ? &failure : err))
         return -1;
@@ -282,16 +282,16 @@ static int sum_parts(struct run *r, int (*part)(struct run *r, struct error *err
 int ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err)
 {
     struct ranks *x = &r->ranks;
-    struct rank_note note = { 0 };
+    struct rank_status note = { 0 };
     double summed = x->summed, exposed = x->exposed;
 
     if (alone(r))
         return part(r, err);
-    int rc = sum_parts(r, part, &note, err);
+    int rc = sum_partitions(r, part, &note, err);
     x->in_step = false;
     if (rc)
         return -1;
-    add_parts(r);
+    add_partitions(r);
     x->steps++;
     log_debug("step %lld: sums of gradients took %.2f ms, %.2f ms of them behind the backward",
               (long long)r->state.step + 1, 1e3 * (x->summed - summed), 1e3 * (x->exposed - exposed));
@@ -313,12 +313,12 @@ bool ranks_tell(const struct run *r, char text[RANKS_TEXT])
 
 /* ---- links between devices ---- */
 
-enum { OPENING_SECONDS = 120, OPENING_MOST = 86400, OPENING_POLL_US = 1000 };
+enum { OPENING_SECONDS = 120, OPENING_MAX = 86400, OPENING_POLL_US = 1000 };
 
 /* Why the first rank that has failed did so; NULL: none has.  -1 when there was no meeting. */
 static int meet_links(struct run *r, int rc, const struct error *why, const char **failed, struct error *err)
 {
-    struct rank_note note = { .rc = rc };
+    struct rank_status note = { .rc = rc };
 
     if (rc)
         snprintf(note.text, sizeof note.text, "%s", why->text);
@@ -340,8 +340,8 @@ static int opening_seconds(int *seconds, struct error *err)
     if (!text)
         return 0;
     long n = strtol(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || n < 1 || n > OPENING_MOST)
-        return error_set(err, EXIT_CODE_USAGE, "%s: expected seconds from 1 to %d, got '%.40s'", name, OPENING_MOST,
+    if (*text < '0' || *text > '9' || *end || n < 1 || n > OPENING_MAX)
+        return error_set(err, EXIT_CODE_USAGE, "%s: expected seconds from 1 to %d, got '%.40s'", name, OPENING_MAX,
                          text);
     *seconds = (int)n;
     return 0;
@@ -488,7 +488,7 @@ static int compare_texts(const char *own, const char *first, const char *data, s
 static int gather_texts(struct run *r, const char *own, struct error *err)
 {
     struct ranks *x = &r->ranks;
-    struct rank_note note = { .units = (int64_t)strlen(own) + 1 };
+    struct rank_status note = { .units = (int64_t)strlen(own) + 1 };
     int64_t most = 0;
 
     if (meet(r, note, err))
@@ -513,7 +513,7 @@ int ranks_agree(struct run *r, struct error *err)
     char *own = describe(r);
     int rc = gather_texts(r, own, err);
     free(own);
-    return rc ? -1 : meet(r, (struct rank_note){ 0 }, err);
+    return rc ? -1 : meet(r, (struct rank_status){ 0 }, err);
 }
 
 /* Values, not states: those come from the same file, or are zero. */
@@ -538,7 +538,7 @@ int ranks_agree_weights(struct run *r, struct error *err)
 
     if (x->all.size < 2)
         return 0;
-    struct rank_note note = { .units = (int64_t)weights_hash(r), .n = (int)r->state.step };
+    struct rank_status note = { .units = (int64_t)weights_hash(r), .n = (int)r->state.step };
     if (meet(r, note, err))
         return -1;
     if (x->notes->n != note.n)
@@ -546,5 +546,5 @@ int ranks_agree_weights(struct run *r, struct error *err)
                          r->set.out, x->notes->n, note.n);
     if (x->notes->units != note.units)
         return error_set(err, EXIT_CODE_CHECKPOINT, "expected the weights that rank 0 starts with, got others");
-    return meet(r, (struct rank_note){ 0 }, err);
+    return meet(r, (struct rank_status){ 0 }, err);
 }

@@ -18,11 +18,11 @@
 struct run;
 
 /* What a rank tells all others in a meeting. */
-struct rank_note {
+struct rank_status {
     enum exit_code code; /* and text: why it ends; EXIT_CODE_OK: it does not */
     int stop;            /* the signal that asked it to stop */
     int rc, n;           /* of a validation, or of finish */
-    double figure;
+    double score;
     bool final;
     float loss;    /* of its part of a step */
     int64_t units; /* likewise; of settings: bytes */
@@ -31,7 +31,7 @@ struct rank_note {
 
 struct ranks {
     struct collective all;
-    struct rank_note *notes;   /* [size] of the newest meeting */
+    struct rank_status *notes; /* [size] of the newest meeting */
     int stop;                  /* the signal that all know of */
     bool told;                 /* the failure that ends this run is known to all */
     bool in_step;              /* between a part and the update: the state is that of the step before */
@@ -41,10 +41,10 @@ struct ranks {
     struct arena memory;       /* the device's */
     struct buckets buckets;
     struct bucket_place from, to; /* where the next bucket is taken from, and goes to */
-    struct order_thread thread;   /* sums beside the backward; not running: behind it */
+    struct sum_thread thread;     /* sums beside the backward; not running: behind it */
     struct grad_watch watch;
     struct collective own;       /* the thread's: that of all, which waits without a word */
-    struct rank_note *come;      /* [size]: who comes to the sums, or why not */
+    struct rank_status *come;    /* [size]: who comes to the sums, or why not */
     double met, summed, exposed; /* seconds of meetings, of sums, and of those that the step waited for */
     double gathered;             /* of weights that others have updated */
     int64_t bytes, steps;        /* that left this rank for sums; that were summed */
@@ -61,7 +61,7 @@ bool ranks_first(const struct run *r);
 /* The GPU of this rank, where `device` leaves that open; the cpu of a machine without any, where it may. */
 const char *ranks_device(const struct run *r, const char *device, char own[32]);
 /* Of notes [size] that were taken; all know by then. */
-int ranks_heed(struct ranks *x, const struct rank_note *notes, struct error *err);
+int ranks_check_status(struct ranks *x, const struct rank_status *notes, struct error *err);
 /* -1 with EXIT_CODE_USAGE naming what a rank has otherwise than rank 0: settings or data; weights. */
 int ranks_agree(struct run *r, struct error *err);
 int ranks_agree_weights(struct run *r, struct error *err);

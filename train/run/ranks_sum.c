@@ -18,7 +18,7 @@ enum { PARTS = 8, LEAST = 1 << 15 };
 static int64_t size_for(int64_t total)
 {
     int64_t part = (total + PARTS - 1) / PARTS;
-    return part < LEAST ? LEAST : part > BUCKET_MOST ? BUCKET_MOST : part;
+    return part < LEAST ? LEAST : part > BUCKET_MAX ? BUCKET_MAX : part;
 }
 
 static int64_t numbers_of(const struct params *p, int param)
@@ -61,7 +61,7 @@ void buckets_release(struct buckets *b)
 }
 
 /* The gradient of params.list[param] is final; once for each that needs one. */
-static void buckets_note(struct buckets *b, int param)
+static void buckets_mark(struct buckets *b, int param)
 {
     for (int k = (int)(b->first[param] / b->size); numbers_of(b->params, param) && k < end_of(b, param); k++)
         CHECK(--b->left[k] >= 0, "a gradient in bucket %d is final twice", k);
@@ -93,13 +93,13 @@ static void buckets_walk(const struct buckets *b, struct bucket_place *place, fl
 
 /* ---- thread ---- */
 
-static bool may_work(const struct order_thread *t)
+static bool may_work(const struct sum_thread *t)
 {
     return t->done < t->allowed && !t->rc;
 }
 
 /* The lock is held. */
-static void do_next(struct order_thread *t)
+static void do_next(struct sum_thread *t)
 {
     struct error err = { .text = "" };
     int piece = t->done;
@@ -115,7 +115,7 @@ static void do_next(struct order_thread *t)
 
 static void *do_pieces(void *arg)
 {
-    struct order_thread *t = arg;
+    struct sum_thread *t = arg;
 
     pthread_mutex_lock(&t->lock);
     while (!t->over)
@@ -127,11 +127,11 @@ static void *do_pieces(void *arg)
     return NULL;
 }
 
-void order_thread_start(struct order_thread *t, order_fn *fn, void *arg)
+void sum_thread_start(struct sum_thread *t, sum_piece_fn *fn, void *arg)
 {
     sigset_t all, before;
 
-    *t = (struct order_thread){ .fn = fn, .arg = arg, .running = true };
+    *t = (struct sum_thread){ .fn = fn, .arg = arg, .running = true };
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->turn, NULL);
     sigfillset(&all);
@@ -140,7 +140,7 @@ void order_thread_start(struct order_thread *t, order_fn *fn, void *arg)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void order_thread_end(struct order_thread *t)
+void sum_thread_end(struct sum_thread *t)
 {
     if (!t->running)
         return;
@@ -154,7 +154,7 @@ void order_thread_end(struct order_thread *t)
     t->running = false;
 }
 
-void order_thread_round(struct order_thread *t, int n)
+void sum_thread_round(struct sum_thread *t, int n)
 {
     pthread_mutex_lock(&t->lock);
     t->n = n;
@@ -162,7 +162,7 @@ void order_thread_round(struct order_thread *t, int n)
     pthread_mutex_unlock(&t->lock);
 }
 
-void order_thread_allow(struct order_thread *t, int allowed)
+void sum_thread_allow(struct sum_thread *t, int allowed)
 {
     pthread_mutex_lock(&t->lock);
     t->allowed = allowed;
@@ -170,12 +170,12 @@ void order_thread_allow(struct order_thread *t, int allowed)
     pthread_mutex_unlock(&t->lock);
 }
 
-static bool round_over(const struct order_thread *t)
+static bool round_over(const struct sum_thread *t)
 {
     return t->done == t->n || t->rc;
 }
 
-bool order_thread_wait(struct order_thread *t, int64_t microseconds)
+bool sum_thread_wait(struct sum_thread *t, int64_t microseconds)
 {
     struct timespec until;
 
@@ -191,7 +191,7 @@ bool order_thread_wait(struct order_thread *t, int64_t microseconds)
     return over;
 }
 
-int order_thread_result(struct order_thread *t, struct error *err)
+int sum_thread_result(struct sum_thread *t, struct error *err)
 {
     pthread_mutex_lock(&t->lock);
     int rc = t->rc;
@@ -310,15 +310,15 @@ static int wait_links(struct run *r, struct error *err)
 
 static size_t bucket_bytes(const struct ranks *x)
 {
-    return (size_t)(BUCKET_MOST + x->all.size) * sizeof(float);
+    return (size_t)(BUCKET_MAX + x->all.size) * sizeof(float);
 }
 
 /* Ranks that ended since the last step tell so where the others begin to sum. */
-static int look_who_comes(struct ranks *x, struct error *err)
+static int gather_own_status(struct ranks *x, struct error *err)
 {
-    const struct rank_note note = { 0 };
+    const struct rank_status note = { 0 };
 
-    return collective_gather(&x->own, x->come, &note, sizeof note, err) ? -1 : ranks_heed(x, x->come, err);
+    return collective_gather(&x->own, x->come, &note, sizeof note, err) ? -1 : ranks_check_status(x, x->come, err);
 }
 
 /* The first piece of a step's sums, then each bucket. */
@@ -329,7 +329,7 @@ static int sum_in_thread(void *run, int piece, struct error *err)
     double start = now_seconds();
 
     if (piece == 0)
-        return look_who_comes(x, err);
+        return gather_own_status(x, err);
     int rc = sum_bucket(r, &x->own, piece - 1, err);
     x->summed += now_seconds() - start;
     return rc;
@@ -344,7 +344,7 @@ static void start_thread(struct run *r)
         return;
     x->own = x->all;
     x->own.waiting = NULL;
-    order_thread_start(&x->thread, sum_in_thread, r);
+    sum_thread_start(&x->thread, sum_in_thread, r);
 }
 
 int ranks_link(struct run *r, struct error *err)
@@ -398,14 +398,14 @@ bool ranks_overlap(const struct run *r)
 }
 
 /* A gradient of the last backward. */
-static void note_final(void *run, int param)
+static void mark_final(void *run, int param)
 {
     struct ranks *x = &((struct run *)run)->ranks;
     int ready = x->buckets.ready;
 
-    buckets_note(&x->buckets, param);
+    buckets_mark(&x->buckets, param);
     if (x->buckets.ready > ready)
-        order_thread_allow(&x->thread, 1 + x->buckets.ready);
+        sum_thread_allow(&x->thread, 1 + x->buckets.ready);
 }
 
 void ranks_sum_begin(struct run *r)
@@ -414,9 +414,9 @@ void ranks_sum_begin(struct run *r)
 
     set_buckets(r);
     grad_watch_release(&x->watch);
-    grad_watch_init(&x->watch, r->params, note_final, r);
-    order_thread_round(&x->thread, 1 + x->buckets.n);
-    order_thread_allow(&x->thread, 1);
+    grad_watch_init(&x->watch, r->params, mark_final, r);
+    sum_thread_round(&x->thread, 1 + x->buckets.n);
+    sum_thread_allow(&x->thread, 1);
 }
 
 void ranks_last(struct run *r)
@@ -431,10 +431,10 @@ int ranks_sum_end(struct run *r, struct error *err)
     double start = now_seconds();
 
     r->work.ctx.watch = NULL;
-    order_thread_allow(&x->thread, 1 + x->buckets.n);
-    while (!order_thread_wait(&x->thread, LOOK_US))
+    sum_thread_allow(&x->thread, 1 + x->buckets.n);
+    while (!sum_thread_wait(&x->thread, LOOK_US))
         collective_look(&x->all, NULL); /* the thread sees a rank that is lost, and ends its round */
-    int rc = order_thread_result(&x->thread, err);
+    int rc = sum_thread_result(&x->thread, err);
     x->exposed += now_seconds() - start;
     x->all.lost = x->own.lost;
     return rc;
@@ -450,7 +450,7 @@ bool ranks_sharded(const struct run *r)
 /* ---- weights ---- */
 
 /* Before which of the numbers that a rank updates. */
-struct share_place {
+struct shard_place {
     int param;
     int64_t at; /* behind the first of its share of it */
 };
@@ -458,7 +458,7 @@ struct share_place {
 /* Between elements [at, at + n) of a parameter and n numbers. */
 typedef void weights_fn(struct run *r, struct param *p, int64_t at, float *numbers, int64_t n);
 
-static struct update_share share_of(const struct run *r, int param, int rank)
+static struct update_share shard_of(const struct run *r, int param, int rank)
 {
     const struct update_share none = { 0, 0 };
 
@@ -501,13 +501,13 @@ static void store_weights(struct run *r, struct param *p, int64_t at, float *num
 }
 
 /* At most the next n of what a rank updates; returns how many there were. */
-static int64_t walk_share(struct run *r, int rank, struct share_place *place, float *numbers, int64_t n,
+static int64_t walk_shard(struct run *r, int rank, struct shard_place *place, float *numbers, int64_t n,
                           weights_fn *copy)
 {
     int64_t done = 0;
 
     for (; place->param < r->params->n && done < n; place->param++, place->at = 0) {
-        struct update_share s = share_of(r, place->param, rank);
+        struct update_share s = shard_of(r, place->param, rank);
         int64_t left = s.end - s.first - place->at, some = left < n - done ? left : n - done;
         if (some > 0)
             copy(r, &r->params->list[place->param], s.first + place->at, numbers + done, some);
@@ -519,39 +519,39 @@ static int64_t walk_share(struct run *r, int rank, struct share_place *place, fl
     return done;
 }
 
-static int64_t share_numbers(const struct run *r, int rank)
+static int64_t shard_size(const struct run *r, int rank)
 {
     int64_t n = 0;
 
     for (int i = 0; i < r->params->n; i++) {
-        struct update_share s = share_of(r, i, rank);
+        struct update_share s = shard_of(r, i, rank);
         n += s.end - s.first;
     }
     return n;
 }
 
-static int64_t largest_share(const struct run *r)
+static int64_t max_shard_size(const struct run *r)
 {
     int64_t most = 0;
 
     for (int k = 0; k < r->ranks.all.size; k++)
-        most = share_numbers(r, k) > most ? share_numbers(r, k) : most;
+        most = shard_size(r, k) > most ? shard_size(r, k) : most;
     return most;
 }
 
 /* The next n numbers of every rank; a share that ended gives what is there. */
-static int gather_slice(struct run *r, struct share_place *places, int64_t n, struct error *err)
+static int gather_slice(struct run *r, struct shard_place *places, int64_t n, struct error *err)
 {
     struct ranks *x = &r->ranks;
     size_t bytes = (size_t)n * sizeof(float);
 
-    walk_share(r, x->all.rank, &places[x->all.rank], x->out, n, x->links ? fetch_weights : download_weights);
+    walk_shard(r, x->all.rank, &places[x->all.rank], x->out, n, x->links ? fetch_weights : download_weights);
     if (x->links ? x->links->gather(&r->device, x->in, x->out, bytes, err)
                  : collective_gather(&x->all, x->in, x->out, bytes, err))
         return -1;
     for (int k = 0; k < x->all.size; k++)
         if (k != x->all.rank)
-            walk_share(r, k, &places[k], x->in + k * n, n, x->links ? store_weights : upload_weights);
+            walk_shard(r, k, &places[k], x->in + k * n, n, x->links ? store_weights : upload_weights);
     x->bytes += (x->all.size - 1) * (int64_t)bytes;
     return 0;
 }
@@ -559,14 +559,14 @@ static int gather_slice(struct run *r, struct share_place *places, int64_t n, st
 int ranks_gather_weights(struct run *r, struct error *err)
 {
     struct ranks *x = &r->ranks;
-    int64_t slice = BUCKET_MOST / x->all.size;
+    int64_t slice = BUCKET_MAX / x->all.size;
     double start = now_seconds();
 
     if (!ranks_sharded(r))
         return 0;
-    struct share_place *places = xcalloc((size_t)x->all.size, sizeof *places);
+    struct shard_place *places = xcalloc((size_t)x->all.size, sizeof *places);
     int rc = 0;
-    for (int64_t left = largest_share(r); left > 0 && rc == 0; left -= slice)
+    for (int64_t left = max_shard_size(r); left > 0 && rc == 0; left -= slice)
         rc = gather_slice(r, places, left < slice ? left : slice, err);
     free(places);
     if (rc == 0)

@@ -15,7 +15,7 @@
  * They stand in the order in which a backward most likely ends them, the last parameter first, so that the first
  * buckets can be summed while it still runs.  The cut follows from the parameters alone: it is that of every rank. */
 
-enum { BUCKET_MOST = 1 << 22 /* numbers */ };
+enum { BUCKET_MAX = 1 << 22 /* numbers */ };
 
 struct buckets {
     const struct params *params;
@@ -41,13 +41,13 @@ typedef void bucket_copy_fn(void *arg, const struct param *p, int64_t at, float 
  * The order of the pieces is fixed, so that all ranks meet at the same ones whatever each of them is ready with. */
 
 /* -1: the pieces behind it are left out. */
-typedef int order_fn(void *arg, int piece, struct error *err);
+typedef int sum_piece_fn(void *arg, int piece, struct error *err);
 
-struct order_thread {
+struct sum_thread {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t turn;
-    order_fn *fn;
+    sum_piece_fn *fn;
     void *arg;
     int n, allowed, done; /* of this round */
     bool running, over;
@@ -56,18 +56,18 @@ struct order_thread {
 };
 
 /* arg is borrowed.  Signals are for the thread that calls. */
-void order_thread_start(struct order_thread *t, order_fn *fn, void *arg);
+void sum_thread_start(struct sum_thread *t, sum_piece_fn *fn, void *arg);
 /* Of one that was not started: nothing.  Waits for the piece under way. */
-void order_thread_end(struct order_thread *t);
+void sum_thread_end(struct sum_thread *t);
 
 /* A round of n pieces, none of which may be done yet. */
-void order_thread_round(struct order_thread *t, int n);
+void sum_thread_round(struct sum_thread *t, int n);
 /* The first `allowed` pieces may be done: what was written before is seen by fn. */
-void order_thread_allow(struct order_thread *t, int allowed);
+void sum_thread_allow(struct sum_thread *t, int allowed);
 /* False when the round is not over after that time, or sooner. */
-bool order_thread_wait(struct order_thread *t, int64_t microseconds);
+bool sum_thread_wait(struct sum_thread *t, int64_t microseconds);
 /* Of a round that is over: what fn returned last. */
-int order_thread_result(struct order_thread *t, struct error *err);
+int sum_thread_result(struct sum_thread *t, struct error *err);
 
 /* Sums over ranks */
 

@@ -41,9 +41,9 @@ void measurement_release(struct measurement *m)
 
 /* ---- memory ---- */
 
-static void measure_part(struct run *r, struct measurement *m)
+static void measure_batch_partition(struct run *r, struct measurement *m)
 {
-    struct batch_part b = run_batch(r);
+    struct batch_partition b = run_batch(r);
 
     if (b.first < b.end)
         r->trainer->measure(r->self, m);
@@ -56,7 +56,7 @@ static void measure_stage(struct run *r, struct workspace_bytes *most)
 
     for (r->state.epoch = 0; r->state.epoch < r->stages[r->state.stage].epochs; r->state.epoch++)
         for (r->state.batch = 0; r->state.batch < run_batches(r); r->state.batch++)
-            measure_part(r, &m);
+            measure_batch_partition(r, &m);
     workspace_raise(most, m.most);
     measurement_release(&m);
 }
@@ -130,10 +130,10 @@ int64_t run_stage_steps(const struct run *r)
     return run_batches(r) * r->stages[r->state.stage].epochs;
 }
 
-struct batch_part run_batch(struct run *r)
+struct batch_partition run_batch(struct run *r)
 {
     const struct collective *c = &r->ranks.all;
-    struct batch_part b = { 0 };
+    struct batch_partition b = { 0 };
 
     b.n = b.end = sampler_batch(&r->sampler, r->state.epoch, r->state.batch, &b.examples);
     if (c->size < 2)
@@ -174,9 +174,9 @@ static void update(struct ctx *c, void *arg)
 }
 
 /* Gradients and loss of this rank's part, which may be nothing. */
-static int step_part(struct run *r, struct error *err)
+static int step_partition(struct run *r, struct error *err)
 {
-    struct batch_part b = run_batch(r);
+    struct batch_partition b = run_batch(r);
 
     if (b.first == b.end)
         return 0;
@@ -190,7 +190,7 @@ int run_step(struct run *r, struct error *err)
 {
     double start = now_seconds();
 
-    if (ranks_step(r, step_part, err))
+    if (ranks_step(r, step_partition, err))
         return -1;
     r->loss_steps++;
     if (workspace_step(&r->work, update, r, err) || ranks_gather_weights(r, err))
@@ -252,15 +252,15 @@ static int log_step(struct run *r, struct progress *progress, struct error *err)
     return write_metrics(r, list, n, err);
 }
 
-static int note_figure(struct run *r, const struct validation *v, struct error *err)
+static int note_score(struct run *r, const struct validation *v, struct error *err)
 {
-    float figure = (float)v->figure; /* as the checkpoint keeps it */
+    float score = (float)v->score; /* as the checkpoint keeps it */
 
-    if ((double)figure <= r->state.best) {
+    if ((double)score <= r->state.best) {
         r->state.worse++;
         return 0;
     }
-    r->state.best = (double)figure;
+    r->state.best = (double)score;
     r->state.best_step = r->state.step;
     r->state.worse = 0;
     if (!v->final)
@@ -287,7 +287,7 @@ static int validate(struct run *r, struct error *err)
     if (rc || !v.n)
         return rc;
     log_info("step %lld: validation %s", (long long)r->state.step, v.text);
-    return note_figure(r, &v, err);
+    return note_score(r, &v, err);
 }
 
 static bool stage_over(const struct run *r)

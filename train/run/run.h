@@ -116,12 +116,12 @@ int run_train(struct run *r, struct error *err);
 
 /* The batch at the cursor: n examples, of which those from first to end are this rank's to compute.  Losses are means
  * over all n, and random choices those that are made where one rank goes through all of them. */
-struct batch_part {
+struct batch_partition {
     const int *examples;
     int n, first, end;
 };
 /* For a trainer's functions. */
-struct batch_part run_batch(struct run *r);
+struct batch_partition run_batch(struct run *r);
 int64_t run_batches(const struct run *r); /* of an epoch */
 int64_t run_stage_steps(const struct run *r);
 /* Memory of optim, and, beside the parameters, that of loss_total: at most RUN_BYTES.  params are set. */

@@ -27,7 +27,7 @@ struct stage {
 struct validation {
     struct metric list[TRAINER_METRICS]; /* for metrics.jsonl */
     int n;                               /* 0: there is nothing to validate on */
-    double figure;                       /* larger is better */
+    double score;                        /* larger is better */
     bool final;                          /* weights of this stage may be the run's result */
     char text[96];                       /* for a person */
 };

@@ -257,7 +257,7 @@ static void init_target(struct dte_target *target, const struct tag_trainer *t, 
 }
 
 /* Of the examples from..end of the batch. */
-static double count_links(const struct tag_trainer *t, const struct batch_part *b, int from, int end)
+static double count_links(const struct tag_trainer *t, const struct batch_partition *b, int from, int end)
 {
     double links = 0;
 
@@ -271,7 +271,7 @@ static double count_links(const struct tag_trainer *t, const struct batch_part *
 }
 
 /* Means over a part become its share of the means over the batch. */
-static void share_weights(struct tagger_step *s, const struct batch_part *b)
+static void share_weights(struct tagger_step *s, const struct batch_partition *b)
 {
     double share = (double)s->n / b->n, links = 0;
 
@@ -286,7 +286,7 @@ static void share_weights(struct tagger_step *s, const struct batch_part *b)
 
 static void init(struct tagger_step *s, struct tag_trainer *t)
 {
-    struct batch_part b = run_batch(&t->run);
+    struct batch_partition b = run_batch(&t->run);
     int n = b.end - b.first;
     double at = (double)t->run.state.step / (double)run_stage_steps(&t->run);
 
@@ -502,7 +502,7 @@ static int validate_spans(void *trainer, struct validation *v, struct error *err
     v->list[v->n++] = (struct metric){ "valid_span_f1", f1 };
     v->list[v->n++] = (struct metric){ "valid_alarms", alarms };
     v->list[v->n++] = (struct metric){ "valid_linked", linked };
-    v->figure = f1 - 2 * alarms;
+    v->score = f1 - 2 * alarms;
     v->final = true;
     snprintf(v->text, sizeof v->text, "span F1 %.4f, alarms %.4f, linked %.4f", f1, alarms, linked);
     return 0;
@@ -550,18 +550,18 @@ static int problem_nll(struct tag_trainer *t, int n, double *nll, struct error *
 /* The highest of those whose figures are like the best one's: tables not seen yet have more false alarms than these. */
 static int choose_threshold(struct tag_trainer *t, struct error *err)
 {
-    double figures[ARRAY_LEN(thresholds)], best = -INFINITY;
+    double scores[ARRAY_LEN(thresholds)], best = -INFINITY;
     int rc = 0;
 
     for (int i = 0; i < ARRAY_LEN(thresholds) && rc == 0; i++) {
         struct validation v = { 0 };
         t->tagger.settings.threshold = thresholds[i];
         rc = validate_spans(t, &v, err);
-        figures[i] = v.figure;
-        best = fmax(best, v.figure);
+        scores[i] = v.score;
+        best = fmax(best, v.score);
     }
     for (int i = 0; i < ARRAY_LEN(thresholds) && rc == 0; i++)
-        if (figures[i] >= best - ALIKE)
+        if (scores[i] >= best - ALIKE)
             t->model.spec.threshold = thresholds[i];
     return rc;
 }
