@@ -114,10 +114,10 @@ static int gather(struct collective *c, void *all, const void *mine, size_t byte
 {
     (void)err;
     if (bytes == sizeof(struct rank_status)) {
-        struct rank_status *notes = all;
-        notes[0] = notes[1] = *(const struct rank_status *)mine;
+        struct rank_status *statuses = all;
+        statuses[0] = statuses[1] = *(const struct rank_status *)mine;
         if (sent.absent)
-            notes[1] = (struct rank_status){ .code = EXIT_CODE_DATA, .text = "no more data" };
+            statuses[1] = (struct rank_status){ .code = EXIT_CODE_DATA, .text = "no more data" };
         return 0;
     }
     for (size_t i = 0; i < bytes / sizeof(float) * (size_t)c->size; i++)
@@ -191,7 +191,7 @@ static void open_net(struct net *n)
     r->params = &n->params;
     r->work.ctx.recording = true;
     r->ranks.all = (struct collective){ .transport = &two_ranks, .size = 2, .lost = -1 };
-    r->ranks.come = xcalloc(2, sizeof *r->ranks.come);
+    r->ranks.own_statuses = xcalloc(2, sizeof *r->ranks.own_statuses);
     sent.out = xmalloc(BYTES);
     sent.absent = false;
     assert_int_equal(ranks_link(r, &err), 0);

@@ -15,22 +15,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* How long a run of `ambit-train gatekeeper` will take on this machine, from a few of its steps. */
+/* Estimated time of a run of `ambit-train gatekeeper` on this machine. */
 
 struct gate_seconds {
-    double steps;    /* of every stage but one on cached states, which is short beside the encoding */
-    double encoding; /* of questions outside of steps; what is cached already takes none */
+    double steps;    /* of all stages except the one on cached states, which is short */
+    double encoding; /* of questions encoded outside of steps, with an empty cache */
 };
 
-/* The plan of an ablation: which detectors are trained, with which seeds, within which time.
+/*
+ * A sweep: the detectors to train, the seeds, and a time limit. It is a YAML file:
  *
- * A YAML file:
- *   settings: {data: DIR, ...}       options of `ambit-train gatekeeper` that all rows have
- *   seeds: [1, 2, 3]                 each row is trained with each
- *   hours: 2                         most for one training; optional
- *   linker: {relevance-epochs: 1}    optional: options of a run for each seed that trains encoder and relevance alone,
- * which all rows with --encode element and --embedder linker then share rows: NAME: {classifier: gcn, ..., published:
- * "F1 .733"}   what it has beside; published is told beside its figures */
+ *   settings: {data: DIR, ...}       options of `ambit-train gatekeeper` for all rows
+ *   seeds: [1, 2, 3]                 each row is trained with each seed
+ *   hours: 2                         optional: limit of one training
+ *   linker: {relevance-epochs: 1}    optional: options of one run for each seed that trains encoder and relevance; all
+ *                                    rows with encode: element and embedder: linker share it
+ *   rows:
+ *     NAME: {classifier: gcn, ..., published: "F1 .733"}   options of the row; published is printed beside its metrics
+ */
 
 enum { ABLATE_SEEDS_MAX = 31 };
 
@@ -41,24 +43,22 @@ struct ablate_row {
 
 struct sweep {
     const char *path;
-    struct yaml_tree tree; /* what all else here lies in */
-    const struct yaml_tree *shared,
-        *linker; /* options of all rows, of the linker; NULL: none, each row trains its own */
+    struct yaml_tree tree;                   /* owns everything below */
+    const struct yaml_tree *shared, *linker; /* options of all rows, and of the linker; NULL: each row trains its own */
     int64_t seeds[ABLATE_SEEDS_MAX];
     int n_seeds;
-    double hours; /* INFINITY without */
+    double hours; /* INFINITY: no limit */
     struct ablate_row *rows;
     int n_rows;
 };
 
-/* What the runs of an ablation reached: a row each, the mean over seeds and its 95 % interval.
- *
- * The interval is Student's over the seeds, mean +- t s / sqrt(n); of one seed there is none. */
+/* Results of a sweep: one row each, with the mean over seeds and a 95 % interval of Student's t, mean +- t s /
+ * sqrt(n). One seed has no interval. */
 
 enum ablate_metric {
     METRIC_AP,
     METRIC_F1,       /* at the threshold chosen on validation */
-    METRIC_MACRO_F1, /* mean of that of yes and of no */
+    METRIC_MACRO_F1, /* mean of F1 for ambiguous and for clear */
     METRIC_ACCURACY,
     METRIC_PRECISION,
     METRIC_RECALL,
@@ -72,14 +72,14 @@ struct ablate_cell {
 
 struct ablate_table {
     const struct sweep *plan;
-    struct ablate_cell (*cells)[ABLATE_METRICS]; /* of each row, then of what needs no training */
+    struct ablate_cell (*cells)[ABLATE_METRICS]; /* of each row, then of each baseline */
 };
 
 /* ---- estimates ---- */
 
 enum { WARM_STEPS = 1, TIMED_STEPS = 4, ENCODED = 32 };
 
-/* Of the current stage. */
+/* Times steps of the current stage. */
 static int time_steps(struct gate_trainer *t, double *seconds, struct error *err)
 {
     struct run *r = &t->run;
@@ -125,7 +125,7 @@ static int time_encoding(struct gate_trainer *t, double *seconds, struct error *
     return rc;
 }
 
-/* Elements that a training question with cached states is read on, beside those of its own schema. */
+/* Ratio of elements with fixed distractors to elements without. */
 static double wider(const struct gate_trainer *t)
 {
     const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
@@ -138,7 +138,7 @@ static double wider(const struct gate_trainer *t)
     return own > 0 ? all / own : 1;
 }
 
-/* Questions that are encoded outside of steps: to train on cached states, by validations, by the test. */
+/* Number of questions encoded outside of steps: for cached states, validation and test. */
 static double encoded_questions(const struct gate_trainer *t)
 {
     const struct gate_fold *folds = t->data.folds;
@@ -153,7 +153,7 @@ static double encoded_questions(const struct gate_trainer *t)
     return (frozen ? (double)train * wider(t) : 0) + valid + (set->epochs ? (double)folds[FOLD_TEST].n : 0);
 }
 
-/* A few steps and a few questions are timed, times how many there will be.  Leaves nothing behind. */
+/* Times a few steps and questions and extrapolates. Leaves no files. */
 static int estimate(const struct gate_request *q, struct gate_seconds *seconds, struct error *err)
 {
     struct gate_trainer t;
@@ -169,11 +169,11 @@ static int estimate(const struct gate_request *q, struct gate_seconds *seconds, 
     return rc;
 }
 
-/* ---- the plan ---- */
+/* ---- the sweep ---- */
 
-static const char PUBLISHED[] = "published"; /* of a row, no option */
+static const char PUBLISHED[] = "published"; /* a row's key that is no option */
 
-/* What the plan, the folder or the command line say of a run. */
+/* Options that the sweep, the folder or the command line sets. */
 static const char *const reserved[] = { "out",    "seed",   "resume",   "force",           "dry-run", "config",
                                         "device", "linker", "no-graph", "shard-optimizer", "states" };
 
@@ -189,7 +189,7 @@ static int check_options(const struct sweep *p, const struct yaml_tree *mapping,
     return 0;
 }
 
-/* Rows are folders. */
+/* Names of rows are names of folders. */
 static bool is_name(const char *text)
 {
     return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == strlen(text) &&
@@ -283,7 +283,7 @@ static int read_part(struct sweep *p, const struct yaml_tree *t, struct error *e
                           t->key);
 }
 
-/* -1 with EXIT_CODE_USAGE naming file, line and key.  The caller releases either way. */
+/* -1 with EXIT_CODE_USAGE, naming file, line and key. The caller releases p either way. */
 static int read_sweep(struct sweep *p, const char *path, struct error *err)
 {
     *p = (struct sweep){ .path = path, .hours = INFINITY };
@@ -312,7 +312,7 @@ static int add_options(const struct sweep *p, const struct yaml_tree *t, const c
     return t ? yaml_tree_set(t, p->path, skip, gate_request_table, q, texts, err) : 0;
 }
 
-/* The settings of a row, or with NULL of the linker's run.  texts keep their strings. */
+/* The settings of a row; row NULL: of the linker. texts own their strings. */
 static int row_request(const struct sweep *p, const struct ablate_row *row, struct gate_request *q, struct texts *texts,
                        struct error *err)
 {
@@ -335,7 +335,7 @@ static int row_request(const struct sweep *p, const struct ablate_row *row, stru
 
 enum { CELL = 48, COLUMNS = 3 + ABLATE_METRICS, NAME_WIDTH = 24, METRIC_WIDTH = 24 };
 
-/* What any detector is to be compared with: the probes of test.json. */
+/* Probes of test.json that every row is compared with. */
 static const char *const baselines[] = { "always_yes", "and_comma_rule", "question_only", "schema_only" };
 enum { BASELINES = 4 };
 
@@ -343,7 +343,7 @@ static const char *const figures[ABLATE_METRICS] = { "ap", "f1", "macro_f1", "ac
 static const char *const titles[COLUMNS] = { "row",      "runs",      "AP",     "F1",       "macro-F1",
                                              "accuracy", "precision", "recall", "published" };
 
-/* 97.5 % points of Student's t with 1 to 30 degrees of freedom. */
+/* 97.5 % quantiles of Student's t, for 1 to 30 degrees of freedom. */
 static const double student[] = { 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
                                   2.2010,  2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
                                   2.0796,  2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423 };
@@ -371,7 +371,7 @@ static void add(struct ablate_cell *c, const json_t *value)
     c->n++;
 }
 
-/* A finished run: its test.json.  -1 with EXIT_CODE_DATA. */
+/* Adds a finished run from its test.json. -1 with EXIT_CODE_DATA. */
 static int add_to_table(struct ablate_table *t, int row, const char *folder, struct error *err)
 {
     char path[4096];
@@ -396,7 +396,7 @@ static double mean_of(const struct ablate_cell *c)
     return c->n ? c->sum / c->n : NAN;
 }
 
-/* Half of the interval's width; NAN of one seed. */
+/* Half width of the interval; NAN for one seed. */
 static double margin_of(const struct ablate_cell *c)
 {
     if (c->n < 2)
@@ -418,7 +418,7 @@ static void cell_text(char *text, const struct ablate_cell *c)
         snprintf(text, CELL, "%.4f [%.4f, %.4f]", mean, mean - margin, mean + margin);
 }
 
-/* Baselines are the same for every row and seed: only their means tell something. */
+/* Baselines are equal for all rows and seeds, so they have no interval. */
 static void row_texts(const struct ablate_table *t, int row, char (*texts)[CELL])
 {
     bool trained = row < t->plan->n_rows;
@@ -434,7 +434,7 @@ static void row_texts(const struct ablate_table *t, int row, char (*texts)[CELL]
     snprintf(texts[COLUMNS - 1], CELL, "%s", trained ? t->plan->rows[row].published : "");
 }
 
-/* To standard output. */
+/* Prints to standard output. */
 static void print_table(const struct ablate_table *t)
 {
     char texts[COLUMNS][CELL];
@@ -506,7 +506,7 @@ static int write_page(const struct ablate_table *t, const char *out, struct erro
     return rc;
 }
 
-/* OUT/ablate.json and OUT/report.html. */
+/* Writes OUT/ablate.json and OUT/report.html. */
 static int write_files(const struct ablate_table *t, const char *out, struct error *err)
 {
     return write_json(t, out, err) || write_page(t, out, err) ? -1 : 0;
@@ -520,7 +520,7 @@ struct ablation {
     const struct ablate_request *q;
     struct sweep plan;
     struct texts texts;
-    bool *too_long; /* of each row */
+    bool *too_long; /* [rows] */
     char states[PATH_BYTES];
 };
 
@@ -532,7 +532,7 @@ static bool is_there(const char *folder, const char *name)
     return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && stat(path, &st) == 0;
 }
 
-/* The folder of a run; row NULL: the linker's.  The caller frees. */
+/* The folder of a run; row NULL: of the linker. The caller frees it. */
 static char *folder_of(const struct ablation *a, const struct ablate_row *row, int64_t seed)
 {
     char path[PATH_BYTES];
@@ -546,14 +546,14 @@ static bool is_linked(const struct ablation *a, const struct gate_request *q)
     return a->plan.linker && q->settings.encode == ENCODE_ELEMENT && q->settings.embedder == EMBEDDER_LINKER;
 }
 
-/* What is told beforehand. */
+/* Estimate of the whole sweep. */
 struct forecast {
     double seconds;  /* of all rows and seeds */
-    bool encoded[2]; /* states of the linker's encoder, or of one as it came, are counted */
+    bool encoded[2]; /* states are counted: [0] of a pretrained encoder, [1] of the linker's */
     int left_out;
 };
 
-/* A linked row without what the linker's run is estimated for.  Rows that read what an earlier one has read, do not. */
+/* Estimates one row, without the linker's run, and without states that an earlier row has cached. */
 static int estimate_row(struct ablation *a, const struct ablate_row *row, struct forecast *f, double *seconds,
                         struct error *err)
 {
@@ -563,10 +563,11 @@ static int estimate_row(struct ablation *a, const struct ablate_row *row, struct
     if (row_request(&a->plan, row, &q, &a->texts, err))
         return -1;
     bool linked = row && is_linked(a, &q);
-    bool own = q.settings.relevance_word || q.settings.element_text == GATE_TEXT_THESIS; /* texts of its own */
+    bool own = q.settings.relevance_word ||
+               q.settings.element_text == GATE_TEXT_THESIS; /* the row's texts differ from those of other rows */
     bool shared =
         row && !own && q.settings.encode == ENCODE_ELEMENT && (linked || q.settings.embedder == EMBEDDER_STOCK);
-    if (linked) { /* texts of as many tokens, near enough */
+    if (linked) { /* a qualified text has about the same number of tokens */
         q.settings.embedder = EMBEDDER_STOCK;
         q.settings.element_text = GATE_TEXT_QUALIFIED;
         q.settings.relevance_word = false;
@@ -576,7 +577,7 @@ static int estimate_row(struct ablation *a, const struct ablate_row *row, struct
     q.seed = a->plan.seeds[0];
     if (estimate(&q, &parts, err))
         return error_prefix(err, "%s", row ? row->name : "linker");
-    int readings = linked && own ? 2 : 1; /* for relevance, then for states */
+    int readings = linked && own ? 2 : 1; /* passes over the texts: relevance, then states */
     *seconds = parts.steps + (shared && f->encoded[linked] ? 0 : readings * parts.encoding);
     f->encoded[linked] |= shared;
     return 0;
@@ -597,7 +598,7 @@ static int tell_row(struct ablation *a, const struct ablate_row *row, struct for
     return 0;
 }
 
-/* Before anything is trained. */
+/* Called before any training. */
 static int tell_times(struct ablation *a, int *left_out, struct error *err)
 {
     struct forecast f = { 0 };
@@ -659,7 +660,7 @@ static int train_all(struct ablation *a, struct error *err)
     return rc;
 }
 
-/* What finished runs reached; of the others the table has nothing. */
+/* Writes the results of all finished runs. */
 static int write_table(struct ablation *a, struct error *err)
 {
     struct ablate_table t;

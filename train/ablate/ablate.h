@@ -1,9 +1,9 @@
 /*
- * ablate.h - trains every row of a plan with every seed, each in a folder of its own, and tells what they reached.
+ * ablate.h - `ambit-train ablate`: trains the rows of a sweep with several seeds and compares their metrics.
  *
- * OUT/ROW/seed-N is a run of `ambit-train gatekeeper`; one that is finished is not trained again and one that was
- * stopped goes on.  OUT/states has the states of frozen encoders for all of them, OUT/linker/seed-N what the plan's
- * linker is.  OUT/ablate.json and OUT/report.html have the table of what is finished.
+ * OUT/ROW/seed-N is a run of `ambit-train gatekeeper`. A finished run is skipped, and a stopped one is resumed.
+ * OUT/states caches the states of frozen encoders for all runs. OUT/linker/seed-N are the sweep's linkers.
+ * OUT/ablate.json and OUT/report.html hold the table of finished runs.
  */
 #ifndef TRAIN_ABLATE_ABLATE_H
 #define TRAIN_ABLATE_ABLATE_H
@@ -12,11 +12,11 @@
 
 struct ablate_request {
     const char *plan, *out, *device;
-    bool dry_run; /* tells how long each row will take, and trains nothing */
+    bool dry_run; /* print the estimated time of each row, train nothing */
 };
 
-/* 1 when a signal stopped it, -1 on failure; *left_out: how many rows are not trained since they would take longer than
- * the plan allows. */
+/* Returns 1 when a signal stopped it, -1 on failure. *left_out is the number of rows that would exceed the sweep's
+ * time limit. */
 int ablate(const struct ablate_request *q, int *left_out, struct error *err);
 
 #endif

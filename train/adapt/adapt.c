@@ -14,15 +14,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What adapting brings: draws of k labels from a pool, each method trained on them, other questions of
- * the same database asked.
- *
- * A draw is of one database, one after the other in turn, and has as large a share of ambiguous questions as its pool,
- * at least one of each label.  Pools and queries are two files, or halves of one by the texts of its questions. */
+/* Estimates the gain of adaptation. A trial samples k labels of one database, fits each method to them and scores
+ * other questions of that database. Databases take turns. A sample has the fraction of ambiguous questions of its
+ * pool, and at least one question of each label. Pools and queries are two files, or two halves of one file, split
+ * by the texts of its questions. */
 
 struct adapt_draws_request {
     struct gate_scorer *scorer;
-    struct adapt_fit *fits; /* [n_fits] of each method */
+    struct adapt_fit *fits; /* [n_fits], one for each method */
     int n_fits;
     const struct adapt_questions *support, *queries; /* queries NULL: half of the support */
     int64_t draws, seed;
@@ -33,7 +32,7 @@ struct adapt_draws_request {
 
 const char *const adapt_metric_names[ADAPT_METRICS] = { "AP", "F1", "macro-F1", "accuracy", "Brier", "seconds" };
 
-/* Of n logits at the model's threshold, temperature and shift, all but the seconds. */
+/* Metrics of n logits with the model's threshold, temperature and shift; not the seconds. */
 static void adapt_measure(const struct gate_model *m, const double *logit, const uint8_t *label, int n,
                           double metrics[ADAPT_METRICS])
 {
@@ -100,17 +99,17 @@ struct adapt_spread adapt_cell_spread(const struct adapt_cell *c, enum adapt_met
     return s;
 }
 
-/* ---- draws ---- */
+/* ---- trials ---- */
 
 static const int sizes[] = { 4, 12, 24, 48 };
 static const char *const names[ADAPT_METHODS] = { "threshold", "linear", "layer", "lora" };
 enum { SIZES = ARRAY_LEN(sizes) };
 
-/* Questions of one database, by their numbers. */
+/* Numbers of the questions of one database. */
 struct draw_pool {
     const char *name;
     int *support, *queries;
-    int n_support, n_queries, labels[2], asked[2]; /* of each label */
+    int n_support, n_queries, labels[2], asked[2]; /* labels and asked: of each label */
 };
 
 struct draw_run {
@@ -120,9 +119,9 @@ struct draw_run {
     int n_pools;
     struct adapt_cell base, cells[SIZES][ADAPT_METHODS];
     struct progress progress;
-    int64_t done;            /* draws */
-    char fitting[48];        /* what is under way */
-    double positives, asked; /* over all draws */
+    int64_t done;            /* finished trials */
+    char fitting[48];        /* the current fit, for the progress line */
+    double positives, asked; /* over all trials */
 };
 
 static int by_order(const void *a, const void *b)
@@ -131,7 +130,7 @@ static int by_order(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Every other text of each database's is asked; half[i] says so of question i. */
+/* Splits each database's texts: half[i] is true for queries. */
 static void halve(const struct adapt_questions *q, int64_t seed, bool *half)
 {
     struct strings texts = { 0 };
@@ -200,7 +199,7 @@ static void release_pool(struct draw_pool *p)
     free(p->queries);
 }
 
-/* Databases that lack a label among those to draw from or to ask cannot serve. */
+/* Removes databases that lack a label in the support or in the queries. */
 static int keep_pools(struct draw_run *d, struct error *err)
 {
     int kept = 0, all = d->n_pools;
@@ -223,7 +222,7 @@ static int keep_pools(struct draw_run *d, struct error *err)
     return 0;
 }
 
-/* How many of k are ambiguous: 0 when the pool cannot give k. */
+/* Number of ambiguous questions among k; 0 if the pool cannot supply k. */
 static int positives_of(const struct draw_pool *p, int k)
 {
     int yes = (int)lround((double)k * p->labels[1] / p->n_support);
@@ -391,7 +390,7 @@ static void release(struct draw_run *d)
             adapt_cell_release(&d->cells[k][m]);
 }
 
-/* Mean, 5 % and 95 % over draws, a row for each k and method; to standard output. */
+/* Prints mean, 5 % and 95 % quantiles over trials, one row for each k and method. */
 static int run_draws(const struct adapt_draws_request *q, struct error *err)
 {
     struct draw_run d = { .q = q, .queries = q->queries ? q->queries : q->support };
@@ -422,12 +421,12 @@ struct adaptation {
     struct gate_scorer scorer;
     struct sentence_encoder retriever; /* zeroed: none */
     struct adapt_questions support, queries;
-    struct adapt_fit fits[ADAPT_METHODS]; /* of draws: the method's and those before it; else its alone */
+    struct adapt_fit fits[ADAPT_METHODS]; /* with trials: the chosen method and those before it; else the chosen one */
     int n_fits;
     uint64_t base;
 };
 
-/* A folder may hold an adapter, but no model. */
+/* The folder may hold an adapter, but no model. */
 static int check_out(const char *out, struct error *err)
 {
     struct hdf5_reader r;
@@ -558,13 +557,13 @@ static void tell_steps(void *arg, int taken, int most)
     progress_update(p, taken, taken, NULL);
 }
 
-/* To the whole support. */
+/* Fits to the whole support. */
 static int fit(struct adaptation *a, const int *which, struct adapt_outcome *o, struct error *err)
 {
     struct adapt_fit *f = &a->fits[0];
     struct progress progress;
 
-    if (!f->n) /* nothing takes steps */
+    if (!f->n) /* threshold trains no parameter */
         return adapt_fit_run(f, &a->support, which, a->support.n, o, err);
     f->told = tell_steps;
     f->told_arg = &progress;

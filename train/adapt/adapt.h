@@ -1,5 +1,6 @@
 /*
- * adapt.h - `ambit-train adapt`: a finished detector and a few labels; an adapter's file, or what such files bring.
+ * adapt.h - `ambit-train adapt`: fits a detector to a few labels and writes an adapter, or estimates the gain by
+ * repeated trials.
  */
 #ifndef TRAIN_ADAPT_ADAPT_H
 #define TRAIN_ADAPT_ADAPT_H
@@ -8,7 +9,7 @@
 #include "models/gate/gate_model.h"
 #include "train/adapt/adapt_fit.h"
 
-/* How good scores of a few questions are, and mean, 5 % and 95 % of many such. */
+/* Metrics of a small set of questions, and their mean and quantiles over many sets. */
 
 enum adapt_metric { ADAPT_AP, ADAPT_F1, ADAPT_MACRO_F1, ADAPT_ACCURACY, ADAPT_BRIER, ADAPT_SECONDS, ADAPT_METRICS };
 extern const char *const adapt_metric_names[ADAPT_METRICS];
@@ -20,11 +21,11 @@ struct adapt_cell {
 void adapt_cell_add(struct adapt_cell *c, const double metrics[ADAPT_METRICS]);
 void adapt_cell_release(struct adapt_cell *c);
 struct adapt_spread {
-    double mean, low, high; /* 5 % and 95 %, between neighbours where it lies there */
+    double mean, low, high; /* mean, 5 % and 95 % quantile, interpolated */
 };
 struct adapt_spread adapt_cell_spread(const struct adapt_cell *c, enum adapt_metric metric);
 
-enum { ADAPT_MIN = 4, ADAPT_MAX = 48 }; /* labels that are adapted to */
+enum { ADAPT_MIN = 4, ADAPT_MAX = 48 }; /* number of labels */
 
 struct adapt_request {
     const char *run; /* a detector's folder */
@@ -32,13 +33,13 @@ struct adapt_request {
     enum record_form form;
     struct adapt_settings set;
     int64_t tokens, seed;
-    int64_t elements;      /* of a schema, that are read at most; 0: all */
-    const char *retriever; /* a folder that embeds sentences, or NULL */
-    int64_t draws;         /* 0: the whole support is adapted to, and out written */
+    int64_t elements;      /* max elements of a schema that are read; 0: all */
+    const char *retriever; /* folder of a sentence encoder, or NULL */
+    int64_t draws;         /* trials; 0: fit to the whole support and write `out` */
     bool json, no_graph;
 };
 
-/* Tables to standard output. */
+/* Prints tables to standard output. */
 int adapt(const struct adapt_request *q, struct error *err);
 
 #endif

@@ -10,7 +10,7 @@
 /* ---- calibration ---- */
 
 enum { NEWTON = 60 };
-static const double LEAST = 0.05; /* of a: the order of scores stays */
+static const double LEAST = 0.05; /* min of a: scores keep their order */
 
 static double loss_of(struct scored s, struct adapt_scale k, int i)
 {
@@ -36,7 +36,7 @@ static double objective(struct scored s, struct adapt_scale k, double pull, int 
     return sum;
 }
 
-/* Newton's step of the convex objective. */
+/* One Newton step of the convex objective. */
 static struct adapt_scale step_of(struct scored s, struct adapt_scale k, double pull, int without)
 {
     double ga = pull * (k.a - 1), gb = pull * k.b, haa = pull, hab = 0, hbb = pull;
@@ -127,7 +127,7 @@ static void write_text(struct adapt_batch *b)
                 text_add_element(&b->text, &b->items[i], node);
 }
 
-/* Texts, and what the layers without adapters make of them. */
+/* Builds the texts and computes the layers below the adapters once. */
 static int take_text(struct adapt_batch *b, struct gate_scorer *s, struct error *err)
 {
     const struct bert_config *g = &b->model->net.config.bert;
@@ -222,7 +222,7 @@ static void set_targets(struct adapt_batch *b)
     }
 }
 
-/* A question without any pair stays at the base's logit, whatever is learnt. */
+/* A question without a candidate pair keeps the base's logit. */
 static void take_answers(struct adapt_batch *b)
 {
     const float *x = b->answers;
@@ -306,9 +306,9 @@ int adapt_batch_step(struct adapt_batch *b, struct gate_scorer *s, double temper
 /* ---- training ---- */
 
 enum { HOST_BYTES = 1 << 20 };
-static const double BETA1 = 0.9, BETA2 = 0.999, EPSILON = 1e-8; /* Adam's */
+static const double BETA1 = 0.9, BETA2 = 0.999, EPSILON = 1e-8; /* of Adam */
 
-/* Of LoRA as many as a dozen labels are fitted with in ten seconds on two cores. */
+/* Defaults of each method. LoRA has few steps, so that a dozen labels take ten seconds on two cores. */
 static const struct {
     int64_t steps, parts;
     double lr;
@@ -317,7 +317,7 @@ static const struct {
                          [ADAPT_LAYER] = { 30, 12, 0.003 },
                          [ADAPT_LORA] = { 8, 4, 0.002 } };
 
-/* No packed copies are kept of what will change. */
+/* Parameters that change may have no packed copies. */
 static void unfreeze(struct adapt_fit *f)
 {
     f->grad = arena_alloc(&f->host, (size_t)f->params.n * sizeof *f->grad + 1);
@@ -328,7 +328,7 @@ static void unfreeze(struct adapt_fit *f)
     }
 }
 
-/* While this method trains its parameters have gradients; other methods may share them. */
+/* Gives the method's parameters gradients while it trains; methods may share parameters. */
 static void want_gradients(struct adapt_fit *f, bool wanted)
 {
     for (int i = 0; i < f->params.n; i++) {
@@ -416,7 +416,7 @@ void adapt_fit_reset(struct adapt_fit *f)
     f->model->shift = 0;
 }
 
-/* Gradients into dw, and zeros in their place for the next step. */
+/* Downloads the gradients into dw. */
 static void take_gradients(struct adapt_fit *f)
 {
     int64_t at = 0;
@@ -440,7 +440,7 @@ static void clear_gradients(struct adapt_fit *f)
     }
 }
 
-/* Adam on the loss with its pull; t counts from 1. */
+/* One Adam step on loss and pull; t counts from 1. */
 static void update(struct adapt_fit *f, int t)
 {
     double c1 = 1 - pow(BETA1, t), c2 = 1 - pow(BETA2, t);
@@ -455,8 +455,8 @@ static void update(struct adapt_fit *f, int t)
     upload(f);
 }
 
-/* Trains on the batch without what is left out; left (NULL: not wanted) has room for the logits [steps + 1, n] of
- * what is left out. */
+/* Trains without the held-out part. `left` has room for logits [steps + 1, n] and gets those of the held-out
+ * questions; NULL: not wanted. */
 static int train(struct adapt_fit *f, struct adapt_batch *b, int part, int steps, double *left, struct error *err)
 {
     begin(f);
@@ -479,7 +479,7 @@ static int train(struct adapt_fit *f, struct adapt_batch *b, int part, int steps
     return 0;
 }
 
-/* Questions of one label after those of the other, dealt to the parts in turn. */
+/* Deals questions to parts in turn, one label after the other. */
 static void deal_parts(struct adapt_batch *b, int parts)
 {
     int dealt = 0;

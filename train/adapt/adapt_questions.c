@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUP = 64 /* questions that are encoded at once */ };
+enum { GROUP = 64 /* questions encoded at once */ };
 
 static int64_t width_of(const struct gate_scorer *s)
 {
@@ -39,7 +39,7 @@ int adapt_likeliest(const float *logit, int n, int best[ADAPT_PAIRS])
     return found;
 }
 
-/* The likeliest of the pairs, in their order; the true one is among them whatever its logit. */
+/* Keeps the likeliest pairs in their order, and the true pair whatever its logit. */
 static void narrow_one(struct adapt_questions *q, int i, const float *logit)
 {
     const struct schema_input *in = q->items[i].schema;
@@ -150,7 +150,7 @@ void adapt_questions_release(struct adapt_questions *q)
     *q = (struct adapt_questions){ 0 };
 }
 
-/* Text and database; or an id, where it is more than the number of its record. */
+/* The key is text and database, or by_id an id, unless the id is the record's number. */
 static int key_of(struct strings *keys, const struct example *e, int number, bool by_id)
 {
     char own[24];

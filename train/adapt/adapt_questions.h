@@ -1,8 +1,8 @@
 /*
- * adapt_questions.h - labelled questions, with what a base's encoder and classifier say of them, for all trainings.
+ * adapt_questions.h - labelled questions with the base's states and logits, computed once for all fits.
  *
- * A detector's score is that of the likeliest candidate pair, and of hundreds only a few ever are the likeliest: each
- * question keeps ADAPT_PAIRS of them, on a schema that is as its own otherwise.
+ * Only a few of hundreds of candidate pairs are ever the likeliest. Each question therefore keeps ADAPT_PAIRS pairs,
+ * on an otherwise unchanged schema.
  */
 #ifndef TRAIN_ADAPT_ADAPT_QUESTIONS_H
 #define TRAIN_ADAPT_ADAPT_QUESTIONS_H
@@ -19,28 +19,29 @@ struct adapt_questions {
     const struct gate_example *list; /* of data */
     int n;
     struct gate_item *items;     /* [n] on the narrowed schemas */
-    struct schema_input *narrow; /* [n]; only pairs are their own */
-    int *likeliest;              /* [n] the base's pair of narrow, -1: none; 0 without pairs */
-    int *truth;                  /* [n] the pair of narrow that the two alternatives are, -1: none, or not known */
-    float *states;               /* [start[n], C] */
-    int64_t *start;              /* [n + 1] first row of each */
-    double *logit;               /* [n] the base's */
+    struct schema_input *narrow; /* [n] schemas that own nothing but their pairs */
+    int *likeliest; /* [n] the base's likeliest pair in narrow; -1: none; 0 for classifiers without pairs */
+    int *truth;     /* [n] the pair in narrow that holds the alternatives; -1: none or unknown */
+    float *states;  /* [start[n], C] */
+    int64_t *start; /* [n + 1] first row of each */
+    double *logit;  /* [n] of the base */
 };
 
-/* Reads a file of own labels, of each schema `elements` (0: all) at most, found with the retriever (NULL: none), and
- * has the base score it.  The caller releases either way. */
+/* Reads a custom data set and scores it. Each schema is cut to `elements` (0: all), with the retriever (NULL: none).
+ * The caller releases q either way. */
 int adapt_questions_read(struct adapt_questions *q, struct gate_scorer *s, const struct labels_request *labels,
                          int elements, struct sentence_encoder *retriever, struct error *err);
 void adapt_questions_release(struct adapt_questions *q);
 
-/* The likeliest of n pairs, best first, of equal ones the earlier; how many there are.  In one pass over them. */
+/* The likeliest of n pairs, best first; of equal ones the earlier comes first. Returns their number. */
 int adapt_likeliest(const float *logit, int n, int best[ADAPT_PAIRS]);
 
-/* -1 with EXIT_CODE_DATA when a question, by its text and database or by an id of its own, is one of the others too. */
+/* -1 with EXIT_CODE_DATA if both sets share a question, by text and database or by a given id. */
 int adapt_questions_apart(const struct adapt_questions *support, const struct adapt_questions *queries,
                           struct error *err);
 
-/* The classifier's logits of the n questions `which`; again: the encoder has changed, and reads them again. */
+/* The classifier's logits of the n questions `which`. again: the encoder has changed, so that states are computed
+ * again. */
 int adapt_questions_score(const struct adapt_questions *q, struct gate_scorer *s, const int *which, int n, bool again,
                           double *logit, struct error *err);
 

@@ -10,13 +10,13 @@
 
 enum { SQL_ARENA = 64 << 20, VECTORS_AT_ONCE = 256 };
 
-/* What turning records into examples needs at hand. */
+/* Working memory for building examples. */
 struct builder {
     struct gate_data *data;
     const struct gate_data_settings *settings;
     struct arena sql;
     struct ids ids;
-    float *vectors; /* of the questions from that number on, by the retriever; NULL without */
+    float *vectors; /* retriever's vectors of the questions from first_vector on; NULL without a retriever */
     int first_vector;
 };
 
@@ -31,7 +31,7 @@ static const struct schema_input *prepare(struct builder *b, const char *db_id, 
     return in;
 }
 
-/* What the example, the number-th of its fold, reads of its schema. */
+/* Sets the schema, or the part of it, that example `number` of its split reads. */
 static int read_schema(struct builder *b, struct gate_example *e, int number, struct error *err)
 {
     const struct gate_data_settings *set = b->settings;
@@ -71,7 +71,7 @@ static int mark_sql(struct builder *b, const char *text, const struct schema *s,
     return 0;
 }
 
-/* From what is relevant of the elements to what is of their nodes. */
+/* Maps relevance from elements to graph nodes. */
 static void mark_nodes(struct gate_example *e)
 {
     const struct schema_input *in = e->item.schema;
@@ -99,7 +99,7 @@ static int mark_relevant(struct builder *b, struct gate_example *e, struct error
     return 0;
 }
 
-/* -1 where the part that is read lacks it. */
+/* -1 if the part that is read lacks the element. */
 static int alternative_node(const struct gate_example *e, int which)
 {
     const struct schema *s = e->item.schema->schema;
@@ -152,7 +152,7 @@ static int true_pair(const struct gate_example *e, const struct schema_input *in
     return -1;
 }
 
-/* Renamed schemas whose candidates lack the true pair teach nothing of it and are left out. */
+/* A renamed schema whose candidates lack the true pair is left out. */
 static int add_forms(struct builder *b, struct gate_example *e, struct error *err)
 {
     e->pair = true_pair(e, e->item.schema);
@@ -198,7 +198,7 @@ static void hash(struct gate_data *d, const void *p, size_t n)
     d->hash = hash_bytes(d->hash, p, n);
 }
 
-/* Of an example all that training sees; candidate pairs are a function of the rest and of their features' meaning. */
+/* Hashes everything that training sees of an example. Candidate pairs follow from it. */
 static void add_hash(struct gate_data *d, const struct gate_example *e)
 {
     const struct schema_input *in = e->item.schema;
@@ -217,7 +217,7 @@ static void add_hash(struct gate_data *d, const struct gate_example *e)
     hash(d, in->graph.edges, (size_t)in->graph.n_edges * sizeof *in->graph.edges);
 }
 
-/* A record whose gold SQL does not resolve teaches nothing: it is counted and left out. */
+/* A record whose gold SQL does not resolve is counted and left out. */
 static int add_example(struct builder *b, struct gate_fold *fold, const struct example *record, int number,
                        struct error *err)
 {
@@ -252,7 +252,7 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
     return 0;
 }
 
-/* Of the questions from the first on, as many as are embedded at once, where one of them reads a part. */
+/* Embeds a block of questions from `first` on, if one of them reads a part of its schema. */
 static int read_vectors(struct builder *b, const struct example_list *records, int first, struct error *err)
 {
     struct sentence_encoder *e = b->settings->retriever;
@@ -337,7 +337,7 @@ void gate_data_release(struct gate_data *d)
     *d = (struct gate_data){ 0 };
 }
 
-/* ---- tables of other databases behind a schema ---- */
+/* ---- distractor tables ---- */
 
 static struct distractor_database *find_source(struct distractor_source *a, const char *source_db)
 {
@@ -383,7 +383,8 @@ static int elements(const struct schema *s)
     return s->n_tables + s->n_columns;
 }
 
-/* Numbers of the schemas to append and their elements; out has room for one of each source. */
+/* Chooses schemas to add. Sets their numbers and *n; returns their number of elements. out has room for one per
+ * database. */
 static int choose(const struct distractor_source *a, const struct gate_example *e, uint64_t draw, int *out, int *n)
 {
     const struct schema *all = a->data->records->schemas.schemas;
@@ -409,13 +410,13 @@ static int choose(const struct distractor_source *a, const struct gate_example *
     return more;
 }
 
-/* The node of a form that an element of its schema without appended tables is. */
+/* The node of an element after tables were added. */
 static int moved(const struct gate_distractors *x, const struct schema *own, int node)
 {
     return node < own->n_tables ? node : node + x->schema.n_tables - own->n_tables;
 }
 
-/* -1 as in struct gate_form; where appended tables drove the pair off the list of candidates, so is it. */
+/* -1 as in struct gate_form; also if distractors displaced the pair from the candidates. */
 static int find_pair(const struct gate_distractors *x, const struct gate_form *form)
 {
     if (form->pair < 0)
@@ -504,7 +505,7 @@ int gate_distractors_nodes(const struct distractor_source *a, const struct gate_
     return e->item.schema->n_nodes + more;
 }
 
-/* Where a node of a form with appended tables comes from: 0 the example's own schema, k the k-th appended one. */
+/* Origin of a node: part 0 is the example's own schema, part k the k-th added one. */
 struct origin {
     int part, node;
 };

@@ -10,9 +10,9 @@
 
 enum {
     EVAL_GROUP = 64,  /* questions scored at once */
-    MIN_OF_LABEL = 3, /* to calibrate by */
+    MIN_OF_LABEL = 3, /* min questions of the rarer label, to calibrate */
 };
-static const double SURE = 1e-12; /* of others' probabilities, so that a 0 and a 1 have a logit */
+static const double SURE = 1e-12; /* distance of given probabilities from 0 and 1, to keep logits finite */
 
 static void answers_init(struct gate_answers *a, int n, int64_t elements)
 {
@@ -79,7 +79,7 @@ struct scored gate_answers_relevance(const struct gate_answers *a)
     return (struct scored){ a->relevance, a->relevant, (int)a->n_elements };
 }
 
-/* The number of a source database; consecutive examples mostly share one, and databases are few. */
+/* The number of a source database. Neighbours mostly share one, so the search starts with the newest. */
 static int group_of(struct gate_answers *a, const char *name)
 {
     for (int i = a->n_groups - 1; i >= 0; i--)
@@ -116,7 +116,7 @@ static void add_answer(struct gate_answers *a, const struct example *e, double s
     a->group[a->n++] = group_of(a, e->source_db);
 }
 
-/* The pair of the newest answer. */
+/* Sets the pair of the newest prediction. */
 static void add_pair(struct gate_answers *a, const struct schema_input *in, int pair)
 {
     if (pair >= 0)
@@ -131,7 +131,7 @@ static void add_relevance(struct gate_answers *a, const struct gate_example *e, 
     }
 }
 
-/* Where states come from: the scorer, or the cache of a fold. */
+/* Source of states: the scorer, or the cache of a split. */
 struct states_source {
     struct gate_scorer *scorer;
     struct state_cache *cache;
@@ -147,7 +147,7 @@ static int score_cached(const struct states_source *s, const struct gate_example
     for (int i = 0; i < n; i++)
         numbers[i] = (int)(list[i] - s->fold->list);
     const float *states = state_cache_gather(s->cache, numbers, n);
-    bool told = gatekeeper_says_word(&s->scorer->model->net.config); /* to the states, which do not tell it again */
+    bool told = gatekeeper_says_word(&s->scorer->model->net.config); /* then the states contain the relevance */
     return (!told && gate_relevance(s->scorer, states, gate_nodes(items, n), relevance, err)) ||
                    gate_classify(s->scorer, items, n, states, results, NULL, err)
                ? -1
@@ -233,7 +233,7 @@ static int score_all(const struct states_source *s, bool presence, const char *d
     return rc;
 }
 
-/* All questions of a fold's slice, from the folder of states that the run shares with others. */
+/* Opens the cache of shared states for all questions of a slice. */
 static struct state_cache *open_cache(struct gate_trainer *t, const struct gate_fold *fold, bool presence,
                                       struct error *err)
 {
@@ -250,7 +250,7 @@ static struct state_cache *open_cache(struct gate_trainer *t, const struct gate_
 int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err)
 {
     bool shared = t->states && t->run.n_stages && t->kinds[t->run.n_stages - 1] == STAGE_FROZEN &&
-                  !gatekeeper_says_word(&t->model.net.config); /* relevance is wanted too */
+                  !gatekeeper_says_word(&t->model.net.config); /* evaluation needs relevance too */
     bool training = gate_in_stage(t, STAGE_FROZEN) && fold == FOLD_VALID && !presence;
     struct state_cache *own = NULL;
 
@@ -279,7 +279,7 @@ void gate_answers_given(struct gate_answers *a, const struct example *const *lis
     }
 }
 
-/* How many questions of its rarer label the answers have. */
+/* Number of questions with the rarer label. */
 static int rarer_label(const struct gate_answers *a)
 {
     int ambiguous = 0;
@@ -289,7 +289,7 @@ static int rarer_label(const struct gate_answers *a)
     return ambiguous < a->n - ambiguous ? ambiguous : a->n - ambiguous;
 }
 
-/* The temperature of the scores of what the words make ambiguous, or of all else; 1 where a label is missing. */
+/* Fits the temperature of linguistic scores (words), or of all others; 1 if a label is missing. */
 static double fit_temperature(const struct gate_answers *a, bool words)
 {
     double *logit = xmalloc((size_t)a->n * sizeof *logit + 1);
@@ -314,7 +314,7 @@ static bool of_part(const struct gate_answers *a, int i, const char *part)
     return own == part || (own && part && strcmp(own, part) == 0);
 }
 
-/* No earlier answer is of the same part. */
+/* True if no earlier prediction is of the same folder. */
 static bool first_of_part(const struct gate_answers *a, int i)
 {
     for (int k = 0; k < i; k++)
@@ -323,7 +323,7 @@ static bool first_of_part(const struct gate_answers *a, int i)
     return true;
 }
 
-/* As stats_best_f1_quiet, of the answers of one part. */
+/* As stats_best_f1_quiet, for the hard negatives of one folder. */
 static double threshold_of_part(struct scored s, const struct gate_answers *quiet, const char *part, double alarms,
                                 double *f1)
 {
@@ -340,8 +340,8 @@ static double threshold_of_part(struct scored s, const struct gate_answers *quie
     return threshold;
 }
 
-/* The greatest of all parts' thresholds, so that a folder with many quiet questions does not hide another one's false
- * alarms. */
+/* The max of all folders' thresholds, so that a folder with many easy hard negatives does not hide false alarms in
+ * another one. */
 static double quiet_threshold(struct scored s, const struct gate_answers *quiet, double alarms, double *f1)
 {
     double best = stats_best_f1_quiet(s, gate_answers_scored(quiet), alarms, f1), of;

@@ -1,5 +1,5 @@
 /*
- * gate_eval.h - what a model says of a fold, and how good that is.
+ * gate_eval.h - predictions of a detector for a split of the data, and its calibration.
  */
 #ifndef TRAIN_GATE_GATE_EVAL_H
 #define TRAIN_GATE_GATE_EVAL_H
@@ -7,57 +7,58 @@
 #include "data/stats/stats.h"
 #include "train/gate/gate_trainer.h"
 
-/* Kinds under one number: SIA's, then the linguistic ones; GATE_KINDS is that of an example of which none is known. */
+/* Numbers of ambiguity types: schema types (SIA), then linguistic types. GATE_KINDS stands for an unknown type. */
 enum { GATE_KINDS = SIA_KINDS + LINGUISTIC_KINDS };
 int gate_kind(const struct example *e);
-/* "-" of GATE_KINDS. */
+/* "-" for GATE_KINDS. */
 const char *gate_kind_name(int kind);
 
-/* Two elements of a schema, tables first, then columns; schema is NULL where there are none. */
+/* Two elements of a schema, tables first, then columns. schema is NULL if there is no pair. */
 struct gate_pair {
     const struct schema *schema; /* borrowed */
     int u, v;
 };
 
-/* Answers to the examples of one slice of a fold; all arrays [n]. */
+/* Predictions for the examples of one slice of a split. All arrays are [n]. */
 struct gate_answers {
-    double *logit, *score, *words;  /* words: of the likeliest linguistic kind, -HUGE_VAL without; logit: of both */
-    uint8_t *label, *named;         /* named: the likeliest pair is the one that the two golds read */
-    struct gate_pair *pair;         /* the likeliest; where logit > score a linguistic kind is likelier still */
+    double *logit, *score, *words;  /* score: of the schema; words: of the likeliest linguistic type, or -HUGE_VAL;
+                                       logit: of both together */
+    uint8_t *label, *named;         /* named: both ambiguous elements were identified */
+    struct gate_pair *pair;         /* the likeliest pair; if logit > score, a linguistic type is likelier */
     uint8_t *kind;                  /* see gate_kind */
     const struct example **example; /* borrowed */
-    int *group;                     /* number of the source database, whose name, borrowed from the example, is */
-    const char **groups;            /* [n_groups] */
+    int *group;                     /* number of the source database in */
+    const char **groups;            /* [n_groups] names, borrowed from the examples */
     int n, n_groups;
-    double *relevance; /* logits of every element of every question, and */
-    uint8_t *relevant; /* whether some gold SQL touches it; [n_elements] */
+    double *relevance; /* logits of all elements of all questions */
+    uint8_t *relevant; /* [n_elements] 1: a gold statement uses the element */
     int64_t n_elements;
 };
 
-/* Scores the fold's examples that are (presence) or are not (!presence) of the presence slice.  1, and no answers, when
- * a signal asked to stop. */
+/* Scores the split's hard negatives (presence) or its other examples (!presence). Returns 1, without predictions,
+ * when a signal asked to stop. The caller releases a. */
 int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err);
-/* The same of a fold without a run. */
+/* The same for a split outside a run. */
 int gate_eval_fold(struct gate_scorer *s, const struct gate_fold *fold, bool presence, struct gate_answers *a,
                    struct error *err);
-/* Answers of others: n examples, of each the probability that it is ambiguous, and whether both alternatives are named.
- */
+/* Predictions from elsewhere: the probability of ambiguity of n examples, and whether both ambiguous elements were
+ * identified. */
 void gate_answers_given(struct gate_answers *a, const struct example *const *list, const double *probability,
                         const bool *named, int n);
 void gate_answers_release(struct gate_answers *a);
 
 struct scored gate_answers_scored(const struct gate_answers *a);
-/* Average precision, and the share of the ambiguous whose pair is named, of the answers of one part of a mixture; NAN
- * where one label is missing. */
+/* Average precision, and the fraction of ambiguous questions with both elements identified, in one folder of a
+ * mixture. NAN if a label is missing. */
 struct gate_part_score {
     double ap, named;
 };
 struct gate_part_score gate_answers_of_part(const struct gate_answers *a, const char *part);
 struct scored gate_answers_relevance(const struct gate_answers *a);
 
-/* Threshold and temperatures from validation answers, whose logits are then joined by them, into the model; too few of
- * them leave it as it is, which the log tells.  The threshold has the best F1 among those that call at most the share
- * `alarms` of the presence slice's answers ambiguous, of each part of a mixture by itself. */
+/* Fits threshold and temperatures to validation predictions, stores them in the model and joins the logits by them.
+ * With too few predictions it logs a warning and changes nothing. The threshold has the best F1 among those with a
+ * false alarm rate of at most `alarms` on the hard negatives of each folder of a mixture. */
 void gate_calibrate(struct gate_model *m, struct gate_answers *a, struct gate_answers *presence, double alarms);
 
 #endif

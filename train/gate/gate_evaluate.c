@@ -14,27 +14,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Selective prediction: how often a detector is right where it is surest (El-Yaniv and Wiener 2010).
- *
- * Sure is far from the threshold, in logits.  Of the surest share of the questions the accuracy is that of their
- * decisions; the others are those whose scores lie between low and high, which detect --abstain takes. */
+/* Selective prediction (El-Yaniv and Wiener 2010): accuracy on the questions that the detector is surest about.
+ * Confidence is the distance from the threshold, in logits. A row has the accuracy of the surest fraction. The other
+ * questions have scores between low and high, which `detect --abstain` takes. */
 
 enum { RISK_ROWS = 9 };
 
 struct gate_risk {
     struct gate_risk_row {
         double coverage, accuracy, low, high;
-        int n;         /* questions that are answered */
-    } rows[RISK_ROWS]; /* of 1, .95, .9, .8 ... .3 */
-    double area;       /* mean error over all coverages: AURC */
+        int n;         /* answered questions */
+    } rows[RISK_ROWS]; /* coverage 1, .95, .9, .8 ... .3 */
+    double area;       /* mean error over all coverages (AURC) */
 };
 
 /* ---- predictions ---- */
 
 struct predictions {
     const struct example_list *examples;
-    struct strings ids; /* of the examples, in their order */
-    double *score;      /* [n], -1 before it is read */
+    struct strings ids; /* of the examples, in order */
+    double *score;      /* [n]; -1: none yet */
     bool *named;
 };
 
@@ -50,7 +49,7 @@ static int number_ids(struct predictions *p, struct error *err)
     return 0;
 }
 
-/* Whether the two alternatives are the record's, in either order. */
+/* True if the two alternatives are the record's, in either order. */
 static bool names_both(const struct example *e, const json_t *alternatives)
 {
     const char *a = json_string_value(json_array_get(alternatives, 0)),
@@ -117,12 +116,10 @@ static void take_slice(struct gate_answers *a, const struct predictions *p, bool
     free(named);
 }
 
-/*
- * Reads records {"id", "score"}, score from 0 to 1, and "alternatives" where they are known, as ambit-infer detect
- * writes them: one for each example, by id, in any order.  Logits are of temperature 1.  -1 with EXIT_CODE_DATA naming
- * the line, or an example without an answer, unless partial: then those without one are left out, and there must be
- * one. The caller releases what was filled either way.
- */
+/* Reads {"id", "score"} with a score from 0 to 1 and optional "alternatives", as `ambit-infer detect` writes them:
+ * one record for each example, in any order. The logits have temperature 1. -1 with EXIT_CODE_DATA, naming the line
+ * or an example without a prediction. With `partial`, examples without a prediction are left out, but one must be
+ * there. The caller releases both results either way. */
 static int read_predictions(struct gate_answers *answers, struct gate_answers *presence, const char *path,
                             const struct example_list *examples, bool partial, struct error *err)
 {
@@ -149,7 +146,7 @@ static int read_predictions(struct gate_answers *answers, struct gate_answers *p
 
 static const double coverages[RISK_ROWS] = { 1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3 };
 
-/* The first n, and those that are as sure as the last of them. */
+/* The first n questions and those of equal confidence. */
 static struct gate_risk_row row_of(const struct gate_model *m, const struct gate_decided *d, int all, double coverage)
 {
     int n = (int)ceil(coverage * all - 1e-9), right = 0;
@@ -165,7 +162,7 @@ static struct gate_risk_row row_of(const struct gate_model *m, const struct gate
     return row;
 }
 
-/* Ties count at the place behind the last of them. */
+/* Tied questions count together, at the position of the last one. */
 static double area_of(const struct gate_decided *d, int n)
 {
     double sum = 0;
@@ -179,7 +176,7 @@ static double area_of(const struct gate_decided *d, int n)
     return n ? sum / n : NAN;
 }
 
-/* Questions that are as sure as one another are answered together.  Of no answers rows of n 0. */
+/* Questions of equal confidence are answered together. Without predictions all rows have n = 0. */
 static struct gate_risk risk_of(const struct gate_model *m, const struct gate_answers *a)
 {
     struct gate_decided *d = gate_decide(m, a->logit, a->label, a->n);
@@ -191,7 +188,6 @@ static struct gate_risk risk_of(const struct gate_model *m, const struct gate_an
     return r;
 }
 
-/* To standard output. */
 static void print_risk(const struct gate_risk *r)
 {
     printf("\n%-10s%-11s%-10s%s\n", "coverage", "questions", "right", "unsure between");
@@ -222,10 +218,10 @@ enum { HOST_BYTES = 64 << 20 };
 struct evaluation {
     const struct gate_evaluate_request *q;
     struct dataset records;
-    bool own; /* labels of people */
+    bool own; /* a custom data set */
     struct device device;
     struct workspace work;
-    struct gate_model model; /* of predictions threshold and temperature alone */
+    struct gate_model model; /* for predictions from elsewhere: threshold and temperature only */
     struct gate_data data;
     struct gate_scorer scorer;
     struct sentence_encoder retriever; /* zeroed: none */
@@ -314,7 +310,7 @@ static void print_databases(const struct evaluation *e)
     free(rows);
 }
 
-/* What becomes of these questions with a band. */
+/* Result of abstaining within a band of scores. */
 struct abstention {
     int answered, wrong;
 };

@@ -1,5 +1,6 @@
 /*
- * gate_evaluate.h - `ambit-train evaluate`: a finished detector, or anyone's answers, on questions with labels.
+ * gate_evaluate.h - `ambit-train evaluate`: metrics of a detector, or of predictions from elsewhere, on labelled
+ * questions.
  */
 #ifndef TRAIN_GATE_GATE_EVALUATE_H
 #define TRAIN_GATE_GATE_EVALUATE_H
@@ -8,23 +9,23 @@
 #include "kernels/base.h"
 
 struct gate_evaluate_request {
-    const char *run;         /* a detector's folder; NULL with */
-    const char *adapt;       /* what adapt made of it; or NULL */
-    const char *predictions; /* answers of others: {"id", "score", "alternatives"} */
-    const char *data;        /* a folder of contrast or practice, whose test fold counts, or a file of own labels */
-    const char *db, *schema, *label_field; /* of own labels, as in labels.h */
+    const char *run;                       /* a detector's folder; NULL with predictions */
+    const char *adapt;                     /* an adapter of it; or NULL */
+    const char *predictions;               /* a file of {"id", "score", "alternatives"} */
+    const char *data;                      /* a data folder, whose test split is used, or a custom data set */
+    const char *db, *schema, *label_field; /* of a custom data set, as in labels.h */
     const char *device;
-    enum record_form form; /* of own labels */
-    const char *abstain;   /* what gate_abstain_read takes, or NULL */
-    double threshold;      /* NAN: the model's, .5 of predictions */
+    enum record_form form; /* of a custom data set */
+    const char *abstain;   /* argument of gate_abstain_read, or NULL */
+    double threshold;      /* NAN: the model's, or .5 for predictions */
     int64_t tokens, seed;
-    int64_t elements;      /* of a schema, that are read at most; 0: all */
-    const char *retriever; /* a folder that embeds sentences, or NULL */
-    bool partial;          /* predictions need not have all questions */
+    int64_t elements;      /* max elements of a schema that are read; 0: all */
+    const char *retriever; /* folder of a sentence encoder, or NULL */
+    bool partial;          /* predictions may lack questions */
     bool json, no_graph;
 };
 
-/* The table, or with json one object, to standard output. */
+/* Prints a table, or one JSON object, to standard output. */
 int gate_evaluate(const struct gate_evaluate_request *q, struct error *err);
 
 #endif

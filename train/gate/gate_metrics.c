@@ -10,7 +10,7 @@
 enum { ROUNDS = 1000 };
 static const double LEVEL = 0.95;
 
-/* The answers that count, as probabilities. */
+/* The selected predictions, as probabilities. */
 struct chosen {
     double *p;
     uint8_t *label;
@@ -20,7 +20,7 @@ struct chosen {
 
 enum { ANY_GROUP = -1 };
 
-/* part: of a mixture; NULL for any. */
+/* part: a folder of a mixture; NULL: any. */
 static struct chosen choose(const struct gate_model *m, const struct gate_answers *a, int kind, int group,
                             const char *part)
 {
@@ -82,16 +82,16 @@ static struct gate_metrics measure_with_intervals(const struct gate_model *m, co
     return r;
 }
 
-/* Of the answers of one kind (gate_kind), or of all when it is GATE_KINDS. */
+/* Metrics of one ambiguity type (gate_kind), or of all with GATE_KINDS. */
 static struct gate_metrics gate_measure(const struct gate_model *m, const struct gate_answers *a, int kind,
                                         uint64_t seed)
 {
     return measure_with_intervals(m, a, kind, NULL, seed);
 }
 
-/* Of the answers of one folder of a mixture. */
-static struct gate_metrics measure_batch_partition(const struct gate_model *m, const struct gate_answers *a,
-                                                   const char *part, uint64_t seed)
+/* Metrics of one folder of a mixture. */
+static struct gate_metrics measure_mixture_part(const struct gate_model *m, const struct gate_answers *a,
+                                                const char *part, uint64_t seed)
 {
     return measure_with_intervals(m, a, GATE_KINDS, part, seed);
 }
@@ -162,7 +162,7 @@ void gate_rows_print(const char *first, const struct gate_row *rows, int n)
     }
 }
 
-/* Of questions about one database no interval can be had. */
+/* There is no interval for a single database. */
 static void bounds(char *cell, struct interval x)
 {
     if (isnan(x.low))
@@ -171,7 +171,7 @@ static void bounds(char *cell, struct interval x)
         snprintf(cell, GATE_CELL, "[%.4f, %.4f]", x.low, x.high);
 }
 
-/* A line: AP and AUC with their intervals, calibration. */
+/* Prints one line: AP and AUC with intervals, and the calibration error. */
 static void print_summary(const struct gate_metrics *m)
 {
     char ap[GATE_CELL], auc[GATE_CELL];
@@ -182,7 +182,7 @@ static void print_summary(const struct gate_metrics *m)
            stats_ece(&m->reliability));
 }
 
-/* ---- findings ---- */
+/* ---- test metrics ---- */
 
 void gate_test_metrics_init(struct gate_test_metrics *f, const struct gate_model *m, const struct gate_answers *a,
                             const struct gate_answers *presence, const struct mixture *mixture, uint64_t seed)
@@ -195,7 +195,7 @@ void gate_test_metrics_init(struct gate_test_metrics *f, const struct gate_model
         gate_row_fill(&f->rows[k], gate_kind_name(k), &f->kinds[k]);
     }
     for (int i = 0; mixture && i < mixture->n; i++) {
-        f->parts[i] = measure_batch_partition(m, a, mixture->parts[i].name, seed);
+        f->parts[i] = measure_mixture_part(m, a, mixture->parts[i].name, seed);
         gate_row_fill(&f->rows[GATE_KINDS + 1 + i], mixture->parts[i].name, &f->parts[i]);
     }
     f->relevance_ap = stats_average_precision(gate_answers_relevance(a));
@@ -237,7 +237,7 @@ void gate_test_metrics_print(const struct gate_test_metrics *f)
         printf("relevance of elements: AP %.4f, AUC %.4f\n", f->relevance_ap, f->relevance_auc);
 }
 
-/* Names of the probes in the order of enum probe. */
+/* JSON names, in the order of enum probe. */
 static const char *const probe_names[PROBES] = { "question_only", "schema_only", "always_yes", "and_comma_rule",
                                                  "name_similarity" };
 

@@ -17,11 +17,11 @@
 
 /* ---- mistakes ---- */
 
-enum { WORST = 10, PLACES = 300 /* of a question, a name */ };
+enum { WORST = 10, PLACES = 300 /* max bytes of a question or a name */ };
 
 struct mistake {
-    int answer;                  /* its number */
-    double probability, how_far; /* from the threshold, in logits */
+    int answer;                  /* number of the prediction */
+    double probability, how_far; /* distance from the threshold, in logits */
 };
 
 static int furthest_first(const void *a, const void *b)
@@ -30,7 +30,7 @@ static int furthest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* All of them, the worst first; the caller frees. */
+/* Returns all wrong predictions, the most confident first. The caller frees. */
 static struct mistake *find_mistakes(const struct gate_model *m, const struct gate_answers *a, int *n)
 {
     struct mistake *list = xcalloc((size_t)a->n + 1, sizeof *list);
@@ -64,7 +64,7 @@ static const char *gold_of(const struct example *e, struct strings *text)
     return e->alternatives[0] ? either(e->alternatives[0], e->alternatives[1], text) : "-";
 }
 
-/* Nothing where a linguistic kind was likelier. */
+/* NULL if a linguistic type was likelier. */
 static const struct gate_pair *pair_of(const struct gate_answers *a, int i)
 {
     return a->pair[i].schema && a->logit[i] <= a->score[i] ? &a->pair[i] : NULL;
@@ -114,8 +114,8 @@ static void write_mistake(struct report *r, const struct schema *s, const struct
     strings_release(&text);
 }
 
-/* Ten at most.  Marked are the alternatives by the labels and by the detector, whose likeliest ones they are also where
- * it calls the question clear. */
+/* Lists at most ten questions. Each drawing marks the alternatives of the label and of the detector, even if the
+ * detector calls the question clear. */
 static void add_mistakes(struct report *r, const struct gate_model *m, const struct schema_set *schemas,
                          const struct gate_answers *a)
 {
@@ -153,7 +153,7 @@ static void add_curves(struct report *r, const char *metrics, const char *title,
         series_release(&series[i]);
 }
 
-/* Lines of those that say where and how a run went, not what it is, go: a resumed run has the same page. */
+/* Removes settings that do not change the result, so that a resumed run has the same page. */
 static void leave_out(char *text)
 {
     static const char *const names[] = { "out: ", "resume: ", "force: ", "dry-run: " };
@@ -186,7 +186,7 @@ static void add_settings(struct report *r, const char *folder)
     free(text);
 }
 
-/* What the run was made of. */
+/* Adds the table of data, encoder and calibration. */
 static void add_run(struct report *r, const struct gate_trainer *t, const struct gate_test_metrics *f)
 {
     static const char *const columns[] = { "", "" };
@@ -216,7 +216,7 @@ static int likeliest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* A point behind each score, that of all that are as likely or likelier. */
+/* Adds one point after each distinct score. */
 static void add_precision(struct report *r, const struct gate_answers *a)
 {
     const double **order = xcalloc((size_t)a->n + 1, sizeof *order);
@@ -246,7 +246,7 @@ static void add_precision(struct report *r, const struct gate_answers *a)
     free(precision);
 }
 
-/* Errors among the questions that are surest, and those of a random order. */
+/* Adds the risk-coverage curve, beside that of a random order. */
 static void add_risk(struct report *r, const struct gate_model *m, const struct gate_answers *a)
 {
     struct gate_decided *d = gate_decide(m, a->logit, a->label, a->n);
@@ -295,7 +295,7 @@ static void add_table(struct report *r, const struct gate_test_metrics *f)
     report_table(r, "by kind", gate_columns, GATE_COLUMNS, cells, n);
 }
 
-/* Into the run's folder, of the answers to the test fold's crossed questions. */
+/* Writes report.html of the test questions without hard negatives. */
 static int write_page(const struct gate_trainer *t, const struct gate_test_metrics *f, const struct gate_answers *a,
                       struct error *err)
 {
@@ -334,7 +334,7 @@ static int write_json(const struct gate_trainer *t, const struct gate_test_metri
     return rc;
 }
 
-/* The caller releases the answers where it returns 0. */
+/* If it returns 0, the caller releases the predictions. */
 static int find(struct gate_trainer *t, struct gate_test_metrics *f, struct gate_answers *a, struct error *err)
 {
     struct gate_answers presence;

@@ -49,9 +49,9 @@ const struct gate_request gate_request_defaults = {
     },
 };
 
-/* GATekeeper as its released code makes it (its trainer, node embedder, graph loader and gnn_classifier.py), where
- * options say it: merged nodes, doubled edges, relevance by squared error, the string with its word, read by the
- * encoder as it came. */
+/* The released code of GATekeeper (Skadborg and Mortensen, Aalborg University; its trainer, node embedder, graph
+ * loader and gnn_classifier.py), as far as options express it: nodes merged by name, doubled edges, relevance by
+ * squared error, an element's text with its relevance as a word, and a frozen encoder. */
 static const char thesis[] = "encode: element\n"
                              "classifier: gat-mean\n"
                              "pool: mean\n"

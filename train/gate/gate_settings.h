@@ -1,5 +1,5 @@
 /*
- * gate_settings.h - every setting of `ambit-train gatekeeper`, with defaults, in one table.
+ * gate_settings.h - all settings of `ambit-train gatekeeper`, with defaults, in one table.
  */
 #ifndef TRAIN_GATE_GATE_SETTINGS_H
 #define TRAIN_GATE_GATE_SETTINGS_H
@@ -9,16 +9,16 @@
 #include "models/net/gatekeeper.h"
 #include "train/run/encoder.h"
 
-/* The encoder of the element encoding: frozen as it came, frozen after relevance training, or trained on. */
+/* Encoder of the element encoding: pretrained and frozen, frozen after relevance training, or trained jointly. */
 enum gate_embedder { EMBEDDER_STOCK, EMBEDDER_LINKER, EMBEDDER_JOINT };
 
 struct gate_settings {
-    /* the network */
+    /* network */
     enum gate_encode encode;
     enum gate_classifier classifier;
     enum gate_features features;
     enum { GATE_TEXT_QUALIFIED, GATE_TEXT_THESIS } element_text;
-    bool relevance_word; /* in the text: of the thesis' it always is */
+    bool relevance_word; /* in the text of an element; GATE_TEXT_THESIS always has it */
     double random_edges;
     enum gate_pool pool;
     enum graph_mode graph;
@@ -26,13 +26,13 @@ struct gate_settings {
     enum gat_precision gat_precision;
     int64_t gat_hidden, gat_layers, gat_heads, pair_hidden;
     double dropout;
-    /* an encoder from scratch, when no Hugging Face folder is given */
+    /* a new encoder, without a Hugging Face folder */
     struct encoder_settings scratch;
-    /* relevance stage of the element encoding: (question, element) pairs */
+    /* relevance stage of the element encoding, on (question, element) pairs */
     int64_t relevance_epochs, relevance_batch, negatives;
     double relevance_lr;
     enum { RELEVANCE_BCE, RELEVANCE_MSE } relevance_loss;
-    /* graph stage: questions */
+    /* classifier stage, on questions */
     enum gate_embedder embedder;
     int64_t epochs, batch, patience;
     enum { GATE_BY_AP, GATE_BY_F1 } select;
@@ -40,30 +40,30 @@ struct gate_settings {
     enum { GATE_LINEAR, GATE_COSINE } schedule;
     double pair_weight, twins_weight, relevance_weight, linguistic_weight, pos_weight;
     bool shuffle_schema;
-    double presence;     /* share of the presence slice that is trained on */
-    double false_alarms; /* most of validation's presence slice that the threshold may call ambiguous */
-    double renamed;      /* share of the training questions that are read on a renamed schema */
-    double appended;     /* share of the training questions whose schema has other databases' tables behind its own */
-    bool allow_overlap;  /* a question or a database may stand in two folds */
-    double labels_share; /* of what is trained on, that the labels beside the data give */
-    int64_t max_train;   /* questions of one epoch, 0 for all */
+    double presence;     /* fraction of the hard negatives that is trained on */
+    double false_alarms; /* max fraction of validation's hard negatives above the threshold */
+    double renamed;      /* fraction of training questions read on a renamed schema */
+    double appended;     /* fraction of training questions read with distractor tables */
+    bool allow_overlap;  /* a question or a database may occur in two splits */
+    double labels_share; /* fraction of training questions that come from labels */
+    int64_t max_train;   /* questions of an epoch; 0: all */
     /* running */
-    int64_t eval_every; /* steps between validations, 0: once an epoch */
-    int64_t save_every; /* steps between checkpoints, 0: at validations only */
-    int64_t tokens;     /* most tokens encoded at once outside training */
+    int64_t eval_every; /* steps between validations; 0: once an epoch */
+    int64_t save_every; /* steps between checkpoints; 0: at validations only */
+    int64_t tokens;     /* max tokens encoded at once outside training */
 };
 
-/* A whole command line: what to train on, where to, and how. */
+/* A whole command line. */
 struct gate_request {
     const char *data, *labels, *label_field, *db, *encoder, *linker, *states, *out, *device, *config, *compat;
     int64_t seed;
-    enum record_form form; /* of own labels */
+    enum record_form form; /* of a custom data set */
     bool resume, dry_run, force, no_graph, shard_optimizer;
-    struct gate_settings settings; /* last: what stands before it does not change the result */
+    struct gate_settings settings; /* last: fields before it do not change the result */
 };
 
 extern const struct gate_request gate_request_defaults;
 extern const struct option gate_request_table[];
-extern const struct preset gate_presets[]; /* of --compat */
+extern const struct preset gate_presets[]; /* presets for --compat */
 
 #endif

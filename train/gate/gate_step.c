@@ -6,32 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double FOLDER_WEIGHT =
-    1; /* at most, of what a question of a data folder says of kinds that lie in words */
+static const double FOLDER_WEIGHT = 1; /* max weight of a data folder's question in the linguistic losses */
 
-/* The argument of a step_fn. */
+/* Argument of a step_fn: one batch. */
 struct gate_step {
     struct gate_trainer *trainer;
     enum gate_stage stage;
-    struct gate_item *items;        /* questions of the batch; relevance: none */
-    const struct gate_form **forms; /* the schema of each */
-    struct gate_distractors *
-        *wider;               /* those with appended tables: of all questions of the batch, NULL where none are */
-    int n_items, n_questions; /* so far; in all */
-    float *target;            /* F32 [items] ambiguous, or [pairs] relevant in the relevance stage */
+    struct gate_item *items;         /* questions of the batch; none in the relevance stage */
+    const struct gate_form **forms;  /* schema of each */
+    struct gate_distractors **wider; /* [n_questions] distractor tables; NULL where a question has none */
+    int n_items, n_questions;        /* n_items: so far; n_questions: of the whole batch */
+    float *target;                   /* F32 [items] ambiguous, or [pairs] relevant in the relevance stage */
     int n_target;
     float *pair_target;      /* F32 [candidate pairs] */
-    float *twins_target;     /* likewise */
+    float *twins_target;     /* F32 [candidate pairs] */
     float *relevance_target; /* F32 [nodes] */
-    /* What each of these weighs, likewise; 0 where it is not known. */
+    /* Weights of these targets; 0: unknown. */
     float *weight, *pair_weight, *twins_weight, *relevance_weight;
-    float *linguistic_target, *linguistic_weight; /* F32 [items, LINGUISTIC_KINDS], as above */
+    float *linguistic_target, *linguistic_weight; /* F32 [items, LINGUISTIC_KINDS] */
     int n_pairs, n_nodes;
-    const float *states;     /* frozen: [nodes, C] */
-    struct gate_sizes sizes; /* as they are built */
+    const float *states;     /* frozen stage: [nodes, C] */
+    struct gate_sizes sizes; /* padded sizes */
 };
 
-/* Random choices of a batch depend on the seed and on where the batch stands, never on what ran before. */
+/* Random choices depend on the seed and the batch's position only. */
 static struct rng batch_rng(const struct gate_trainer *t)
 {
     const struct run_state *x = &t->run.state;
@@ -40,8 +38,7 @@ static struct rng batch_rng(const struct gate_trainer *t)
     return (struct rng){ .seed = hash_bytes(HASH_START, key, sizeof key) };
 }
 
-/* The schema that the question is read on this time: its own, or now and then a renamed one.  Cached states are of the
- * former. */
+/* Chooses the schema of a question: its own, or sometimes a renamed one. Cached states exist for the former only. */
 static const struct gate_form *choose_form(const struct gate_step *s, const struct gate_example *e, struct rng *rng)
 {
     bool renamed = rng_uniform(rng) < (float)s->trainer->set->renamed;
@@ -49,7 +46,7 @@ static const struct gate_form *choose_form(const struct gate_step *s, const stru
     return &e->forms[own ? 0 : 1 + rng_below(rng, (uint32_t)e->n_forms - 1)];
 }
 
-/* The form with tables of other databases behind it, where it is a question's turn; else the form itself. */
+/* Adds distractor tables to some of the questions; else returns the form itself. */
 static const struct gate_form *add_distractors(const struct gate_step *s, const struct gate_example *e,
                                                const struct gate_form *form, struct rng *rng,
                                                struct gate_distractors **wider)
@@ -73,7 +70,8 @@ static const struct gate_form *add_distractors(const struct gate_step *s, const 
     return *wider ? &(*wider)->form : form;
 }
 
-/* A neighbour by name or table when it is `hard`, else any element that no gold SQL touches; -1 when there is none. */
+/* Samples an element that no gold statement uses: of similar name or in the same table if `hard`, else any. -1:
+ * none. */
 static int draw_negative(const struct gate_example *e, int positive, bool hard, struct rng *rng)
 {
     const struct schema_input *in = e->item.schema;
@@ -85,7 +83,7 @@ static int draw_negative(const struct gate_example *e, int positive, bool hard, 
             continue;
         if (hard && schema_input_table(in, node) != table && !schema_input_similar(in, node, positive))
             continue;
-        if (rng_below(rng, ++seen) == 0) /* reservoir of one */
+        if (rng_below(rng, ++seen) == 0) /* reservoir sampling of one */
             chosen = node;
     }
     return chosen < 0 && hard ? draw_negative(e, positive, false, rng) : chosen;
@@ -103,7 +101,7 @@ static void fill(float *x, int n, float value)
         x[i] = value;
 }
 
-/* One of the batch; its pairs are added if it is the part's own.  Returns how many it has. */
+/* Samples the pairs of one slot. Pairs are added only if the slot is in this rank's partition. Returns their number. */
 static int add_slot(struct gate_step *s, const struct relevant_slot *slot, bool own, struct rng *rng)
 {
     const struct gate_trainer *t = s->trainer;
@@ -123,8 +121,8 @@ static int add_slot(struct gate_step *s, const struct relevant_slot *slot, bool 
     return n;
 }
 
-/* Of all slots of the batch, so that the numbers drawn for each do not depend on who computes the others; the part's
- * own pairs are added. */
+/* Samples for all slots of the batch, so that the samples of one slot do not depend on the ranks. Pairs of this
+ * rank's partition are added. */
 static void init_relevance(struct gate_step *s, const struct batch_partition *b)
 {
     struct gate_trainer *t = s->trainer;
@@ -138,15 +136,15 @@ static void init_relevance(struct gate_step *s, const struct batch_partition *b)
     fill(s->weight, s->n_target, 1.0f / (float)pairs);
 }
 
-/* Losses are means over questions. */
+/* Losses are means over the questions of the batch. */
 static float weight_of(const struct gate_step *s, double weight)
 {
     return (float)weight / (float)s->n_questions;
 }
 
-/* A question that is not ambiguous is so for all kinds; one that is, is known for its own alone, which for
- * linguistic ones are exclusive (Saparina and Lapata 2024, section 3).  Who made the folder's questions did not look
- * for those ("the singers of each country" is one of scope), so what they say of them weighs little. */
+/* A clear question is a negative for all linguistic types. An ambiguous one is known for its own type only;
+ * linguistic types are exclusive (Saparina and Lapata 2024, section 3). A data folder's questions were not checked
+ * for linguistic ambiguity ("the singers of each country" has scope ambiguity), so they weigh little. */
 static void add_kinds(struct gate_step *s, const struct example *e, int item)
 {
     bool known = !e->ambiguous || e->linguistic != LINGUISTIC_NONE;
@@ -170,7 +168,7 @@ static struct gate_item item_on(const struct gate_example *e, const struct gate_
 static void add_question(struct gate_step *s, const struct gate_example *e, const struct gate_form *form)
 {
     bool other = s->trainer->model.net.config.linguistic && e->record->linguistic != LINGUISTIC_NONE;
-    bool lost = e->pair >= 0 && form->pair < 0; /* appended tables drove it off: of all that is there none is meant */
+    bool lost = e->pair >= 0 && form->pair < 0; /* distractors displaced the true pair: no candidate is meant */
 
     add_kinds(s, e->record, s->n_items);
     s->items[s->n_items++] = item_on(e, form);
@@ -184,7 +182,7 @@ static void add_question(struct gate_step *s, const struct gate_example *e, cons
     }
 }
 
-/* People who name two elements do not say of all others that they are no twins. */
+/* A custom label that names two elements does not say that other pairs are not duplicated. */
 static void add_pair_target(struct gate_step *s, const struct gate_example *e, int item, int p)
 {
     const struct gate_form *form = s->forms[item];
@@ -214,7 +212,7 @@ static void add_pair_targets(struct gate_step *s, const int *batch)
             add_pair_target(s, &fold->list[batch[i]], i, p);
 }
 
-/* Each question's schema as a sequence, or each of its elements as one. */
+/* Adds each question with its schema as one sequence, or each element as a sequence. */
 static void add_texts(struct gate_step *s, const struct gate_item *items, const struct batch_partition *b,
                       struct rng *rng)
 {
@@ -232,7 +230,7 @@ static void add_texts(struct gate_step *s, const struct gate_item *items, const 
     }
 }
 
-/* Of all questions of the batch; returns the elements that the part's own are read on. */
+/* Chooses the forms of all questions of the batch. Returns the number of elements in this rank's partition. */
 static size_t choose_forms(struct gate_step *s, const struct batch_partition *b, const struct gate_form **forms,
                            struct rng *rng)
 {
@@ -305,7 +303,7 @@ static void release(struct gate_step *s)
     free(s->linguistic_weight);
 }
 
-/* n numbers, and zeros for the logits of what is padded. */
+/* n floats, padded with zeros to the length of the logits. */
 static struct tensor *vector(struct ctx *c, const float *values, int n, const struct tensor *logits)
 {
     int64_t padded = tensor_size(logits);
@@ -319,7 +317,7 @@ static struct tensor *loss_of(struct ctx *c, struct tensor *logits, const float 
     return op_bce(c, logits, t, vector(c, weight, n, logits), pos_weight, 1);
 }
 
-/* Of n elements. */
+/* Relevance loss of n elements. */
 static struct tensor *relevance_term(struct ctx *c, const struct gate_step *s, struct tensor *logits,
                                      const float *target, const float *weight, int n)
 {
@@ -343,7 +341,7 @@ static struct tensor *relevance_loss(struct ctx *c, const struct gate_step *s)
     return relevance_term(c, s, logits, s->target, s->weight, s->n_target);
 }
 
-/* In the compute type, as they left the encoder. */
+/* In the compute type, as the encoder wrote them. */
 static struct tensor *cached_states(struct ctx *c, const struct gate_step *s, int64_t nodes)
 {
     const struct gatekeeper *g = &s->trainer->model.net;
@@ -359,7 +357,7 @@ static struct tensor *encoded_states(struct ctx *c, const struct gate_step *s)
     return gatekeeper_states(c, g, &text);
 }
 
-/* Of the pairs: which of them makes its question ambiguous, and which could mean the same. */
+/* Pair losses: the pair that makes the question ambiguous, and all duplicated pairs. */
 static struct tensor *pair_loss(struct ctx *c, const struct gate_step *s, const struct gate_scores *scores)
 {
     struct tensor *loss = loss_of(c, scores->pair, s->pair_target, s->pair_weight, s->n_pairs, 1);
@@ -375,7 +373,7 @@ static struct tensor *linguistic_loss(struct ctx *c, const struct gate_step *s, 
     return loss_of(c, logits, s->linguistic_target, s->linguistic_weight, s->n_items * LINGUISTIC_KINDS, 1);
 }
 
-/* Means over questions of sums: over elements for the relevance, over candidate pairs for theirs. */
+/* Mean over questions; sums over elements for relevance, and over candidate pairs for pair losses. */
 static struct tensor *question_loss(struct ctx *c, const struct gate_step *s)
 {
     const struct gate_settings *set = s->trainer->set;
@@ -406,7 +404,7 @@ static void run_step_of(struct ctx *c, void *step)
     tape_backward(c, loss);
 }
 
-/* Fills the step, and the trainer's text builder, for the examples (or slots) of the batch at the cursor. */
+/* Fills the step and the trainer's text builder for the current batch. */
 static void init(struct gate_step *s, struct gate_trainer *t)
 {
     struct batch_partition b = run_batch(&t->run);
@@ -445,7 +443,7 @@ static struct extent extent_of(const struct gate_step *s)
     return (struct extent){ { text->tokens.n, text->lengths.n, text->rows.n, n->items, n->nodes, n->pairs, n->edges } };
 }
 
-/* The frozen stage is small beside any other, and its states are not there yet. */
+/* The frozen stage needs little memory, and its states do not exist yet. */
 void gate_measure_step(void *trainer, struct measurement *m)
 {
     struct gate_trainer *t = trainer;

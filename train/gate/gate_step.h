@@ -1,12 +1,12 @@
 /*
- * gate_step.h - the batches of each stage of a gatekeeper's training, and their losses.
+ * gate_step.h - batches and losses of each stage of a gatekeeper's training.
  */
 #ifndef TRAIN_GATE_GATE_STEP_H
 #define TRAIN_GATE_GATE_STEP_H
 
 #include "train/gate/gate_trainer.h"
 
-/* Functions of a struct trainer, t being a gate_trainer. */
+/* Functions of struct trainer; t is a gate_trainer. */
 int gate_step(void *t, struct error *err);
 void gate_measure_step(void *t, struct measurement *m);
 

@@ -55,7 +55,7 @@ static bool teaches_relevance(const struct gate_fold *train)
     return false;
 }
 
-/* Without SQL nobody can tell an encoder what is relevant: it learns from the answers themselves, not before them. */
+/* Without SQL there is no relevance to teach before the classifier: the encoder then learns with the classifier. */
 static void plan_stages(struct gate_trainer *t)
 {
     const struct gate_settings *set = t->set;
@@ -75,7 +75,7 @@ static void plan_stages(struct gate_trainer *t)
         add_stage(t, joint ? STAGE_JOINT : STAGE_FROZEN, set->epochs);
 }
 
-/* Every relevant element of every training question. */
+/* Lists all relevant elements of all training questions. */
 static void collect_slots(struct gate_trainer *t, const int *examples, int n)
 {
     int cap = 0;
@@ -97,7 +97,7 @@ static bool is_label(const struct gate_trainer *t, int i)
     return t->labels && t->data.folds[FOLD_TRAIN].list[i].record->slice == EXAMPLE_OWN;
 }
 
-/* Behind the n examples of the folder the labels, again and again, until they are their share of all. */
+/* Appends labels to n examples of the folder, repeated until they are the chosen fraction of all examples. */
 static int add_labels(const struct gate_trainer *t, struct rng *rng, int **list, int n)
 {
     const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
@@ -116,8 +116,8 @@ static int add_labels(const struct gate_trainer *t, struct rng *rng, int **list,
     return n;
 }
 
-/* Crossed questions, the chosen share of the presence slice, and labels beside them, cut to max_train after a seeded
- * shuffle; the caller frees. */
+/* Chooses contrast questions, a fraction of the hard negatives, and labels; cuts the list to max_train after a
+ * seeded shuffle. The caller frees the list. */
 static int choose_examples(const struct gate_trainer *t, int **out)
 {
     const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
@@ -160,7 +160,7 @@ static void count_tokens(struct gate_trainer *t, enum gate_stage stage)
     t->run.sampler.tokens = t->tokens;
 }
 
-/* -1 when there is nothing to draw from. */
+/* -1 when there is nothing to sample from. */
 static int make_sampler(struct gate_trainer *t, enum gate_stage stage, struct error *err)
 {
     int *pool, n = choose_examples(t, &pool);
@@ -198,13 +198,13 @@ static bool in_relevance(const struct param *p)
            strcmp(p->name, "classifier.weight") == 0 || strcmp(p->name, "classifier.bias") == 0;
 }
 
-/* Whether the parameter is of what reads an element: encoder and relevance head. */
+/* True for parameters of the encoder and the relevance head. */
 static bool reads_element(const struct param *p)
 {
     return in_encoder(p) || in_relevance(p);
 }
 
-/* Which parameters a stage trains, and how fast beside the schedule's rate. */
+/* Chooses the parameters that a stage trains, and their learning rates relative to the schedule. */
 static void choose_params(struct gate_trainer *t, enum gate_stage stage)
 {
     const struct gate_settings *set = t->set;
@@ -213,12 +213,12 @@ static void choose_params(struct gate_trainer *t, enum gate_stage stage)
         struct param *p = &t->model.params.list[i];
         bool reader = reads_element(p), head = t->stock && in_relevance(p);
         p->t->needs_grad = p->t->grad && (stage == STAGE_JOINT || reader == (stage == STAGE_RELEVANCE) ||
-                                          head); /* an embedder has none */
+                                          head); /* an embedder has no gradient */
         p->lr_scale = stage == STAGE_JOINT && !reader ? (float)(set->head_lr / set->lr) : 1.0f;
     }
 }
 
-/* Gradients are zero between steps, whatever the memory held; a new stage starts without moments too. */
+/* Gradients are zero between steps, whatever the memory held. A new stage starts without moments. */
 static void zero_state(struct gate_trainer *t, bool fresh)
 {
     for (int i = 0; i < t->model.params.n; i++) {
@@ -257,7 +257,7 @@ static int start_stage(void *trainer, bool fresh, struct error *err)
     return 0;
 }
 
-/* What validations between two epochs score. */
+/* Examples that are scored in validations between epochs. */
 static int validation_examples(const struct gate_fold *valid, int *out)
 {
     int n = 0;
@@ -268,7 +268,7 @@ static int validation_examples(const struct gate_fold *valid, int *out)
     return n;
 }
 
-/* The cached states of a frozen encoder; when a signal comes meanwhile it returns early, and no step may follow. */
+/* Caches the states of a frozen encoder. After a signal it returns early, and no step may follow. */
 static int prepare_states(void *trainer, struct error *err)
 {
     struct gate_trainer *t = trainer;
@@ -291,14 +291,14 @@ static int prepare_states(void *trainer, struct error *err)
     return t->valid_cache ? 0 : -1;
 }
 
-/* ---- settings that do not go together ---- */
+/* ---- checks of settings ---- */
 
 static bool says_word(const struct gate_settings *s)
 {
     return s->element_text == GATE_TEXT_THESIS || s->relevance_word;
 }
 
-/* Names and relevance stand in texts of single elements, and relevance must be known before such a text is. */
+/* Merged names and relevance words need texts of single elements, and relevance must be known before the text is. */
 static int check_texts(const struct gate_settings *s, struct error *err)
 {
     bool pair = s->classifier == CLASSIFIER_PAIR, schema = s->encode != ENCODE_ELEMENT;
@@ -315,7 +315,7 @@ static int check_texts(const struct gate_settings *s, struct error *err)
     return 0;
 }
 
-/* A linker trains nothing that an encoder could begin with, but where that is the embedder. */
+/* A linker replaces the encoder, except where that one is the embedder. */
 static int check_sources(const struct gate_trainer *t, struct error *err)
 {
     const struct gate_settings *s = t->set;
@@ -335,8 +335,8 @@ static int check_sources(const struct gate_trainer *t, struct error *err)
                      "linker or joint, and no --encoder");
 }
 
-/* -1 with EXIT_CODE_USAGE where settings, or the linker's model and they, do not go together, with
- * EXIT_CODE_DATA where texts are to say what nothing teaches. */
+/* check_settings and check_linker: -1 with EXIT_CODE_USAGE if settings, or the linker's model, contradict each
+ * other. check_word: -1 with EXIT_CODE_DATA if texts contain a relevance that nothing teaches. */
 static int check_settings(const struct gate_trainer *t, struct error *err)
 {
     const struct gate_settings *s = t->set;
@@ -354,7 +354,7 @@ static bool reads_bare(enum graph_mode graph, bool thesis)
     return graph == GRAPH_COMPAT || thesis;
 }
 
-/* The embedder's encoder is of the linker's sizes. */
+/* The embedder must have the linker's sizes. */
 static int check_embedder(const struct gate_trainer *t, struct error *err)
 {
     struct bert_config bert;
@@ -436,7 +436,7 @@ static struct gatekeeper_config network_of(const struct gate_settings *s, const 
     return config;
 }
 
-/* One whose vocabulary is learnt from the training questions and the names of their schemas. */
+/* A new encoder, with a vocabulary of the training questions and the names of their schemas. */
 static struct tokenizer *scratch_encoder(const struct gate_trainer *t, struct bert_config *bert, struct error *err)
 {
     const struct dataset *d = &t->records;
@@ -465,7 +465,7 @@ static struct tokenizer *scratch_encoder(const struct gate_trainer *t, struct be
     return tokenizer;
 }
 
-/* The linker's, whose weights wait until the model has been made. */
+/* Opens the linker. Its weights are copied after the model was made. */
 static struct tokenizer *linked_encoder(struct gate_trainer *t, struct bert_config *bert, struct error *err)
 {
     if (gate_model_open(&t->linked, &t->run.device, t->linker, err))
@@ -488,7 +488,7 @@ static void copy_param(struct gate_trainer *t, struct param *to, const struct pa
     free(values);
 }
 
-/* Encoder and relevance head. */
+/* Copies encoder and relevance head. */
 static void take_linker(struct gate_trainer *t)
 {
     for (int i = 0; i < t->linked.params.n; i++) {
@@ -500,7 +500,7 @@ static void take_linker(struct gate_trainer *t)
     gate_model_release(&t->linked);
 }
 
-/* The encoder as it came, before anything is learnt. */
+/* Copies the pretrained encoder, before training. */
 static void take_embedder(struct gate_trainer *t)
 {
     char name[256];
@@ -516,7 +516,7 @@ static void take_embedder(struct gate_trainer *t)
     }
 }
 
-/* Whether a training question is labelled by a kind that lies in its words. */
+/* True if a training question has a linguistic type as its label. */
 static bool teaches_linguistic(const struct gate_trainer *t)
 {
     const struct example_list *train = &t->records.folds[FOLD_TRAIN];
@@ -556,7 +556,7 @@ static int init_model(struct gate_trainer *t, struct error *err)
     return run_take(r, &arenas, err);
 }
 
-/* The pair head can only say yes of a pair. */
+/* The pair head needs a candidate pair to predict ambiguity. */
 static void warn_of_pairless(const struct gate_trainer *t)
 {
     const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
@@ -578,8 +578,7 @@ static int read_examples(struct gate_trainer *t, struct error *err)
                                               .input = gate_model_input(&t->model, true) };
     if (gate_data_init(&t->data, &t->records, &t->reading, err))
         return -1;
-    double appended =
-        t->model.graph == GRAPH_COMPAT ? 0 : t->set->appended; /* a node of any name is everybody's there */
+    double appended = t->model.graph == GRAPH_COMPAT ? 0 : t->set->appended; /* merged nodes belong to all databases */
     distractor_source_init(&t->appender, &t->data, &t->reading, appended, t->run.set.seed);
     for (int f = 0; f < FOLDS; f++)
         if (t->model.graph == GRAPH_COMPAT)
@@ -592,7 +591,7 @@ static int read_examples(struct gate_trainer *t, struct error *err)
     return 0;
 }
 
-/* Among many candidate pairs hardly any is meant: at first the chance of all of them together is small. */
+/* Few of many candidate pairs are meant, so the initial probability of all of them together is small. */
 static void set_pair_prior(struct gate_trainer *t)
 {
     struct param *bias = params_find(&t->model.params, "pair.twins.score.bias");
@@ -620,7 +619,7 @@ static int load_encoder(struct gate_trainer *t, struct error *err)
     return 0;
 }
 
-/* What the thesis' labels are: one question may stand in train and in test. */
+/* Labels of the published data set have questions that occur in train and in test. */
 static int check_folds(const struct gate_trainer *t, struct error *err)
 {
     struct error fault = { 0 };
@@ -657,7 +656,7 @@ static int join_labels(struct gate_trainer *t, struct error *err)
     return rc ? -1 : 0;
 }
 
-/* Whether the first line of a file has the field of a mixture's folder. */
+/* True if the first line of a file has a mixture's field. */
 static bool names_folders(const char *path)
 {
     char line[4096] = "";
@@ -701,7 +700,7 @@ static int read_records(struct gate_trainer *t, struct error *err)
     return check_folds(t, err);
 }
 
-/* data, model and encoder; weights are initial. */
+/* Opens data, model and encoder, with initial weights. */
 static int open_trainer(void *trainer, struct error *err)
 {
     struct gate_trainer *t = trainer;
@@ -740,7 +739,7 @@ static bool is_practice(const char *db)
     return false;
 }
 
-/* "" where there is nothing to say. */
+/* Writes a note about labels that the training data lacked; "" for none. */
 static void describe_limits(const struct gate_fold *train, char text[GATE_NOTE])
 {
     int practice = 0, own = 0, pairs = 0, relevance = 0;
@@ -766,8 +765,8 @@ static void describe_limits(const struct gate_fold *train, char text[GATE_NOTE])
 
 /* ---- the trainer ---- */
 
-/* Of the folders of a mixture: the mean of their average precisions, so that a small one counts as much as a large one;
- * NAN where there is none. */
+/* Mean average precision over the folders of a mixture, so that small folders count as much as large ones. NAN
+ * without folders. */
 static double validate_parts(struct gate_trainer *t, const struct gate_answers *a, struct validation *v)
 {
     double sum = 0;
@@ -785,8 +784,8 @@ static double validate_parts(struct gate_trainer *t, const struct gate_answers *
     return n ? sum / n : NAN;
 }
 
-/* What the stage is judged by: average precision of the score, or of relevance while that is all there is.  Of
- * questions that are all ambiguous, or none, there is no precision: then by the mean likelihood of their labels. */
+/* The score is average precision: of ambiguity, or of relevance in the relevance stage. If all questions have the
+ * same label it is the mean likelihood of the labels. */
 static int validate(void *trainer, struct validation *v, struct error *err)
 {
     struct gate_trainer *t = trainer;
@@ -841,7 +840,7 @@ static int save_tokenizer(void *trainer, const char *dir, struct error *err)
     return tokenizer_save(t->model.tokenizer, dir, err);
 }
 
-/* No more gradients: from here on numbers are rounded as where ambit-infer runs the model, however the run got here. */
+/* Without gradients, results are rounded exactly as in ambit-infer. */
 static void freeze(struct params *p)
 {
     for (int i = 0; i < p->n; i++) {
@@ -850,7 +849,7 @@ static void freeze(struct params *p)
     }
 }
 
-/* Calibrated on validation, judged on the test fold. */
+/* Calibrates on the validation split and evaluates the test split. */
 static int finish(void *trainer, struct error *err)
 {
     struct gate_trainer *t = trainer;

@@ -13,20 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Examples that are encoded, and kept, as one: what was computed together is found together, so that a state never
- * depends on where an earlier run was stopped. */
+/* Examples that are encoded and stored together. A state thus never depends on where an earlier run was stopped. */
 enum { GROUP = 64 };
 
 struct state_cache {
     const struct gate_fold *fold;
     const struct distractor_source *appender;
     int *list, n;   /* the examples, ascending */
-    int *position;  /* [fold->n] where each stands in the list */
+    int *position;  /* [fold->n] position of each in the list */
     int64_t *start; /* first row of each */
     struct row_cache *disk;
-    const uint16_t **rows; /* half floats of each group, lying in disk */
-    float *gathered;       /* what state_cache_gather returned last */
-    int64_t cap;           /* rows of it */
+    const uint16_t **rows; /* half floats of each group, in disk */
+    float *gathered;       /* the last result of state_cache_gather */
+    int64_t cap;           /* its rows */
     int64_t width;
 };
 
@@ -39,7 +38,7 @@ static bool is_read(const struct gate_model *m, const struct param *p)
             strcmp(p->name, "classifier.bias") == 0);
 }
 
-/* Whatever the states of given tokens depend on. */
+/* Hash of everything but the tokens that states depend on. */
 static uint64_t encoder_hash(const struct gate_scorer *scorer)
 {
     const struct gate_model *m = scorer->model;
@@ -72,7 +71,7 @@ static void add_table(struct checksum *sum, const struct token_table *t)
     checksum_update(sum, t->ids, (size_t)t->start[t->n] * sizeof *t->ids);
 }
 
-/* Of all tokens that a group's questions and schemas consist of. */
+/* Hash of all tokens of a group's questions and schemas. */
 static uint64_t text_hash(const struct gate_item *items, int n)
 {
     struct checksum sum;
@@ -91,7 +90,7 @@ static uint64_t text_hash(const struct gate_item *items, int n)
     return checksum_final(&sum);
 }
 
-/* What an example reads; *wider is to be freed. */
+/* The item of an example. The caller frees *wider. */
 static struct gate_item item_of(const struct state_cache *k, int example, struct gate_distractors **wider)
 {
     const struct gate_example *e = &k->fold->list[example];
@@ -118,7 +117,7 @@ static int find_or_encode(struct state_cache *k, struct gate_scorer *scorer, int
     return 0;
 }
 
-/* One group, found or computed; buffers hold the largest. */
+/* Finds or computes one group. The buffers have room for the largest one. */
 static int fill_group(struct state_cache *k, struct gate_scorer *scorer, int first, int n, float *states,
                       float *relevance, struct error *err)
 {
@@ -170,7 +169,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Each once, however often it stands there. */
+/* Lists each example once. */
 static void index_examples(struct state_cache *k, int *examples, int n)
 {
     qsort(examples, (size_t)n, sizeof *examples, by_number);

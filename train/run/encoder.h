@@ -1,5 +1,5 @@
 /*
- * encoder.h - the encoder that a trainer begins with: a pretrained one from its folder, or one from nothing.
+ * encoder.h - the encoder that a trainer starts with: a pretrained one from a Hugging Face folder, or a new one.
  */
 #ifndef TRAIN_RUN_ENCODER_H
 #define TRAIN_RUN_ENCODER_H
@@ -8,7 +8,7 @@
 #include "models/net/bert.h"
 #include "models/tokenizer/tokenizer.h"
 
-/* Of one from nothing. */
+/* Sizes of a new encoder. */
 struct encoder_settings {
     int64_t hidden, layers, heads, intermediate, vocabulary, positions;
     double dropout;
@@ -20,7 +20,7 @@ struct encoder_settings {
         .dropout = 0.1                                                                                                 \
     }
 
-/* Rows of a command's table; `at` is the offset of its struct encoder_settings. */
+/* Rows of a command's option table. `at` is the offset of the command's struct encoder_settings. */
 #define ENCODER_AT(at, field) ((at) + offsetof(struct encoder_settings, field))
 #define ENCODER_OPTIONS(at)                                                                                            \
     INT_OPTION("encoder-hidden", ENCODER_AT(at, hidden), "N", 32, 4096, "from scratch: channels"),                     \
@@ -33,11 +33,11 @@ struct encoder_settings {
         INT_OPTION("encoder-positions", ENCODER_AT(at, positions), "N", 64, 8192, "from scratch: longest sequence"),   \
         REAL_OPTION("encoder-dropout", ENCODER_AT(at, dropout), "P", 0, 0.9, "from scratch: dropout")
 
-/* The tokenizer of the folder, and the configuration of its encoder, which has at least so many segments if it is a
- * BERT.  NULL with EXIT_CODE_CHECKPOINT. */
+/* Opens the tokenizer of a folder and reads the configuration of its encoder. A BERT must have at least `segments`
+ * token types. The caller closes the tokenizer. NULL with EXIT_CODE_CHECKPOINT. */
 struct tokenizer *encoder_from_folder(const char *dir, int segments, struct bert_config *bert, struct error *err);
-/* A vocabulary learnt from the n texts, with `unused` ids that a model may use as markers.  NULL with EXIT_CODE_USAGE.
- */
+/* Trains a WordPiece vocabulary on n texts, with `unused` ids that a model may use as markers, and fills *bert from
+ * the settings. The caller closes the tokenizer. NULL with EXIT_CODE_USAGE. */
 struct tokenizer *encoder_from_scratch(const struct encoder_settings *s, const char *const *texts, int64_t n,
                                        int unused, struct bert_config *bert, struct error *err);
 

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAVING_SECONDS = 600, TELLING_SECONDS = 1 }; /* that a rank waits for another to save, to say why all end */
+enum { SAVING_SECONDS = 600, TELLING_SECONDS = 1 }; /* limits: for another rank to save, and to report the error */
 static const double PATIENCE =
-    0.3; /* seconds from a signal to the step's end, less than launchers wait before a kill */
+    0.3; /* seconds from a signal to the end of the step; launchers wait longer before they kill */
 
 static bool alone(const struct run *r)
 {
@@ -26,7 +26,8 @@ bool ranks_first(const struct run *r)
     return r->ranks.all.rank == 0;
 }
 
-/* A signal while others still compute: a launcher that has lost one of them lets the others little time. */
+/* Called while this rank waits for others after a signal. A launcher that has lost a rank leaves the others little
+ * time, so rank 0 saves before the step ends. */
 static void save_early(void *run)
 {
     struct run *r = run;
@@ -49,14 +50,14 @@ int ranks_open(struct run *r, struct error *err)
         log_set_level(LOG_ERROR);
     if (all->size > 1)
         log_info("%d ranks share each batch", all->size);
-    r->ranks.notes = xcalloc((size_t)all->size, sizeof *r->ranks.notes);
-    r->ranks.come = xcalloc((size_t)all->size, sizeof *r->ranks.come);
+    r->ranks.statuses = xcalloc((size_t)all->size, sizeof *r->ranks.statuses);
+    r->ranks.own_statuses = xcalloc((size_t)all->size, sizeof *r->ranks.own_statuses);
     all->waiting = save_early;
     all->waiting_arg = r;
     return 0;
 }
 
-/* A launcher ends all when one ends with a code, and the first has to say why. */
+/* A launcher kills all ranks when one exits with an error. Other ranks wait so that rank 0 can report the error. */
 static void let_tell(const struct ranks *x)
 {
     if (x->told && x->all.rank > 0)
@@ -71,8 +72,8 @@ void ranks_close(struct run *r)
     grad_watch_release(&r->ranks.watch);
     buckets_release(&r->ranks.buckets);
     collective_close(&r->ranks.all);
-    free(r->ranks.notes);
-    free(r->ranks.come);
+    free(r->ranks.statuses);
+    free(r->ranks.own_statuses);
     free(r->ranks.in);
     free(r->ranks.out);
     r->ranks = (struct ranks){ 0 };
@@ -98,7 +99,7 @@ static bool save_instead(struct run *r)
     return r->saved_step == r->state.step || run_save_checkpoint(r, NULL) == 0;
 }
 
-/* All hold the same state: the first that is left saves it. */
+/* All ranks hold the same state: the first one that is alive saves it. */
 static void end_without(struct run *r, int lost, const struct error *err)
 {
     int saver = lost == 0;
@@ -115,7 +116,7 @@ static void end_without(struct run *r, int lost, const struct error *err)
     collective_abort(&r->ranks.all, err->code);
 }
 
-/* Takes every rank's note; -1 with the error of the first one that ends. */
+/* Gathers the status of every rank. -1 with the error of the first rank that ends. */
 static int meet(struct run *r, struct rank_status mine, struct error *err)
 {
     struct ranks *x = &r->ranks;
@@ -124,26 +125,26 @@ static int meet(struct run *r, struct rank_status mine, struct error *err)
     if (alone(r))
         return 0;
     mine.stop = stop_requested();
-    if (collective_gather(&x->all, x->notes, &mine, sizeof mine, err))
+    if (collective_gather(&x->all, x->statuses, &mine, sizeof mine, err))
         return -1;
     x->met += now_seconds() - start;
     for (int i = 0; i < x->all.size; i++)
-        x->stop = x->stop ? x->stop : x->notes[i].stop;
+        x->stop = x->stop ? x->stop : x->statuses[i].stop;
     stop_note(x->stop);
-    return ranks_check_status(x, x->notes, err);
+    return ranks_check_status(x, x->statuses, err);
 }
 
 void ranks_end(struct run *r, int rc, struct error *err)
 {
-    struct rank_status note = { .code = err->code };
+    struct rank_status status = { .code = err->code };
 
-    if (rc >= 0 || alone(r) || !r->ranks.notes)
+    if (rc >= 0 || alone(r) || !r->ranks.statuses)
         return;
     if (r->ranks.all.lost < 0 && !r->ranks.told) {
-        snprintf(note.text, sizeof note.text, "%s", err->text);
-        meet(r, note, err);
+        snprintf(status.text, sizeof status.text, "%s", err->text);
+        meet(r, status, err);
     }
-    ranks_unlink(r); /* what waits for a rank that is gone is given up */
+    ranks_unlink(r); /* abandon operations that wait for a dead rank */
     if (r->ranks.all.lost >= 0)
         end_without(r, r->ranks.all.lost, err);
     if (!ranks_first(r))
@@ -165,20 +166,20 @@ const char *ranks_device(const struct run *r, const char *device, char own[32])
     return own;
 }
 
-int ranks_check_status(struct ranks *x, const struct rank_status *notes, struct error *err)
+int ranks_check_status(struct ranks *x, const struct rank_status *statuses, struct error *err)
 {
     int k = 0;
 
-    while (k < x->all.size && notes[k].code == EXIT_CODE_OK)
+    while (k < x->all.size && statuses[k].code == EXIT_CODE_OK)
         k++;
     if (k == x->all.size)
         return 0;
     x->told = true;
-    error_set(err, notes[k].code, "%s", notes[k].text);
+    error_set(err, statuses[k].code, "%s", statuses[k].text);
     return k == 0 ? -1 : error_prefix(err, "rank %d", k);
 }
 
-/* What it leaves in the folder is there for the others. */
+/* The other ranks use the files that rank 0 has prepared. */
 int ranks_prepare(struct run *r, struct error *err)
 {
     const struct rank_status none = { 0 };
@@ -197,71 +198,71 @@ int ranks_prepare(struct run *r, struct error *err)
 int ranks_validate(struct run *r, int (*validate)(struct run *r, struct validation *v, struct error *err),
                    struct validation *v, struct error *err)
 {
-    struct rank_status note = { 0 };
+    struct rank_status status = { 0 };
 
-    r->state.unvalidated = true; /* should a rank be lost meanwhile */
+    r->state.unvalidated = true; /* in case a rank dies during the validation */
     if (ranks_first(r)) {
-        if ((note.rc = validate(r, v, err)) < 0)
+        if ((status.rc = validate(r, v, err)) < 0)
             return -1;
-        note.n = v->n;
-        note.score = v->score;
-        note.final = v->final;
+        status.n = v->n;
+        status.score = v->score;
+        status.final = v->final;
     }
     if (alone(r))
-        return note.rc;
-    if (meet(r, note, err))
+        return status.rc;
+    if (meet(r, status, err))
         return -1;
-    v->n = r->ranks.notes->n;
-    v->score = r->ranks.notes->score;
-    v->final = r->ranks.notes->final;
-    return r->ranks.notes->rc;
+    v->n = r->ranks.statuses->n;
+    v->score = r->ranks.statuses->score;
+    v->final = r->ranks.statuses->final;
+    return r->ranks.statuses->rc;
 }
 
 int ranks_finish(struct run *r, int (*finish)(struct run *r, struct error *err), struct error *err)
 {
-    struct rank_status note = { 0 };
+    struct rank_status status = { 0 };
 
-    if (ranks_first(r) && (note.rc = finish(r, err)) < 0)
+    if (ranks_first(r) && (status.rc = finish(r, err)) < 0)
         return -1;
     if (alone(r))
-        return note.rc;
-    return meet(r, note, err) ? -1 : r->ranks.notes->rc;
+        return status.rc;
+    return meet(r, status, err) ? -1 : r->ranks.statuses->rc;
 }
 
 static void add_partitions(struct run *r)
 {
     const struct ranks *x = &r->ranks;
-    float loss, sum = x->notes[0].loss;
+    float loss, sum = x->statuses[0].loss;
 
     for (int i = 1; i < x->all.size; i++)
-        sum += x->notes[i].loss;
+        sum += x->statuses[i].loss;
     device_download(&r->device, &loss, r->loss_total);
     loss += sum;
     device_upload(&r->device, r->loss_total, &loss);
     for (int i = 0; i < x->all.size; i++)
-        r->state.units += x->notes[i].units;
+        r->state.units += x->statuses[i].units;
 }
 
-/* Loss and units of the part go into the note; the state is that of the step before again. */
-static int compute_partition(struct run *r, int (*part)(struct run *r, struct error *err), struct rank_status *note,
+/* Stores loss and units of the partition in the status, and restores run_state to the previous step. */
+static int compute_partition(struct run *r, int (*part)(struct run *r, struct error *err), struct rank_status *status,
                              struct error *err)
 {
     int64_t units = r->state.units;
     float loss;
 
     device_download(&r->device, &loss, r->loss_total);
-    device_upload(&r->device, r->loss_total, &note->loss);
+    device_upload(&r->device, r->loss_total, &status->loss);
     int rc = part(r, err);
-    device_download(&r->device, &note->loss, r->loss_total);
+    device_download(&r->device, &status->loss, r->loss_total);
     device_upload(&r->device, r->loss_total, &loss);
-    note->units = r->state.units - units;
+    status->units = r->state.units - units;
     r->state.units = units;
     return rc;
 }
 
-/* The part, the sums and the meeting in which all learn whether all have them.  A rank whose part failed goes through
- * sums that were begun. */
-static int sum_partitions(struct run *r, int (*part)(struct run *r, struct error *err), struct rank_status *note,
+/* Computes the partition and the sums, then gathers the status of all ranks. A rank whose partition failed still
+ * takes part in sums that have begun. */
+static int sum_partitions(struct run *r, int (*part)(struct run *r, struct error *err), struct rank_status *status,
                           struct error *err)
 {
     bool overlap = ranks_overlap(r);
@@ -269,25 +270,25 @@ static int sum_partitions(struct run *r, int (*part)(struct run *r, struct error
 
     if (overlap)
         ranks_sum_begin(r);
-    int rc = compute_partition(r, part, note, err);
+    int rc = compute_partition(r, part, status, err);
     r->ranks.in_step = true;
     if (overlap && ranks_sum_end(r, rc ? &failure : err))
         return -1;
-    if (rc || meet(r, *note, err))
+    if (rc || meet(r, *status, err))
         return -1;
     return overlap ? 0 : ranks_sum(r, err);
 }
 
-/* Until the sums are there the state is that of the step before, so that it may be saved. */
+/* Until the sums are complete, run_state is that of the previous step, so that it can be saved. */
 int ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err)
 {
     struct ranks *x = &r->ranks;
-    struct rank_status note = { 0 };
+    struct rank_status status = { 0 };
     double summed = x->summed, exposed = x->exposed;
 
     if (alone(r))
         return part(r, err);
-    int rc = sum_partitions(r, part, &note, err);
+    int rc = sum_partitions(r, part, &status, err);
     x->in_step = false;
     if (rc)
         return -1;
@@ -315,22 +316,22 @@ bool ranks_tell(const struct run *r, char text[RANKS_TEXT])
 
 enum { OPENING_SECONDS = 120, OPENING_MAX = 86400, OPENING_POLL_US = 1000 };
 
-/* Why the first rank that has failed did so; NULL: none has.  -1 when there was no meeting. */
+/* Sets *failed to the error of the first rank that failed, or to NULL. -1 when the all-gather failed. */
 static int meet_links(struct run *r, int rc, const struct error *why, const char **failed, struct error *err)
 {
-    struct rank_status note = { .rc = rc };
+    struct rank_status status = { .rc = rc };
 
     if (rc)
-        snprintf(note.text, sizeof note.text, "%s", why->text);
-    if (meet(r, note, err))
+        snprintf(status.text, sizeof status.text, "%s", why->text);
+    if (meet(r, status, err))
         return -1;
     *failed = NULL;
     for (int i = 0; i < r->ranks.all.size && !*failed; i++)
-        *failed = r->ranks.notes[i].rc ? r->ranks.notes[i].text : NULL;
+        *failed = r->ranks.statuses[i].rc ? r->ranks.statuses[i].text : NULL;
     return 0;
 }
 
-/* How long links may take to open, where the environment says. */
+/* Time limit for opening links, from the environment. */
 static int opening_seconds(int *seconds, struct error *err)
 {
     static const char name[] = "AMBIT_NCCL_TIMEOUT";
@@ -347,7 +348,8 @@ static int opening_seconds(int *seconds, struct error *err)
     return 0;
 }
 
-/* 0 once they are open, else `failed` and why.  -1 with err when a rank is lost, which others would wait for. */
+/* Returns 0 with *failed 0 once the links are open, or with *failed set and *why filled. -1 with err when a rank has
+ * died, which the others would wait for. */
 static int wait_until_open(struct run *r, const struct links *links, int seconds, int *failed, struct error *why,
                            struct error *err)
 {
@@ -365,7 +367,7 @@ static int wait_until_open(struct run *r, const struct links *links, int seconds
     return 0;
 }
 
-/* By the name that rank 0 has made. */
+/* Uses the connection id that rank 0 has made. */
 static int open_by_name(struct run *r, const struct links *links, const char *name, int seconds, const char **failed,
                         struct error *err)
 {
@@ -384,7 +386,7 @@ static int open_by_name(struct run *r, const struct links *links, const char *na
     return rc;
 }
 
-/* -1 when a rank ends; where links do not open x->links stays NULL, which is warned of. */
+/* -1 when a rank ends. If links cannot be opened, x->links stays NULL and a warning is logged. */
 int ranks_open_links(struct run *r, struct error *err)
 {
     const struct links *links = links_of(&r->device);
@@ -423,11 +425,11 @@ void ranks_unlink(struct run *r)
     x->links = NULL;
 }
 
-/* ---- whether all ranks are of one run ---- */
+/* ---- agreement of settings, data and weights ---- */
 
 enum { FORM = JSON_ENCODE_ANY | JSON_REAL_PRECISION(9) };
 
-/* What must be alike, first of all what tells most. */
+/* Everything that must agree, with the most informative fields first. */
 static char *describe(const struct run *r)
 {
     json_t *o = json_pack("{s:s, s:b, s:b, s:b, s:s, s:o}", "out", r->set.out, "resume", r->set.resume, "dry_run",
@@ -454,7 +456,7 @@ static int refuse(const char *name, const json_t *own, const json_t *first, cons
     return -1;
 }
 
-/* -1 naming the first field that differs; of `settings` the setting. */
+/* -1 with an error that names the first field, or setting, that differs. */
 static int compare(json_t *own, const json_t *first, const char *data, struct error *err)
 {
     const char *name;
@@ -472,7 +474,7 @@ static int compare(json_t *own, const json_t *first, const char *data, struct er
     return 0;
 }
 
-/* own against the first of [size, most]. */
+/* Compares this rank's text with the first of [size, max length]. */
 static int compare_texts(const char *own, const char *first, const char *data, struct error *err)
 {
     json_t *a = json_loads(own, 0, NULL), *b = json_loads(first, 0, NULL);
@@ -488,13 +490,13 @@ static int compare_texts(const char *own, const char *first, const char *data, s
 static int gather_texts(struct run *r, const char *own, struct error *err)
 {
     struct ranks *x = &r->ranks;
-    struct rank_status note = { .units = (int64_t)strlen(own) + 1 };
+    struct rank_status status = { .units = (int64_t)strlen(own) + 1 };
     int64_t most = 0;
 
-    if (meet(r, note, err))
+    if (meet(r, status, err))
         return -1;
     for (int i = 0; i < x->all.size; i++)
-        most = x->notes[i].units > most ? x->notes[i].units : most;
+        most = x->statuses[i].units > most ? x->statuses[i].units : most;
     char *mine = xcalloc(1, (size_t)most), *all = xmalloc((size_t)most * (size_t)x->all.size);
     memcpy(mine, own, strlen(own));
     int rc = collective_gather(&x->all, all, mine, (size_t)most, err);
@@ -505,7 +507,7 @@ static int gather_texts(struct run *r, const char *own, struct error *err)
     return rc;
 }
 
-/* A rank that differs tells so in the meeting that the others hold at the end. */
+/* A rank that differs reports it in the final status all-gather. */
 int ranks_agree(struct run *r, struct error *err)
 {
     if (r->ranks.all.size < 2)
@@ -516,7 +518,7 @@ int ranks_agree(struct run *r, struct error *err)
     return rc ? -1 : meet(r, (struct rank_status){ 0 }, err);
 }
 
-/* Values, not states: those come from the same file, or are zero. */
+/* Of weights only: optimizer states come from the same file, or are zero. */
 static uint64_t weights_hash(struct run *r)
 {
     struct checksum sum;
@@ -538,13 +540,13 @@ int ranks_agree_weights(struct run *r, struct error *err)
 
     if (x->all.size < 2)
         return 0;
-    struct rank_status note = { .units = (int64_t)weights_hash(r), .n = (int)r->state.step };
-    if (meet(r, note, err))
+    struct rank_status status = { .units = (int64_t)weights_hash(r), .n = (int)r->state.step };
+    if (meet(r, status, err))
         return -1;
-    if (x->notes->n != note.n)
+    if (x->statuses->n != status.n)
         return error_set(err, EXIT_CODE_USAGE, "%s: expected a run after step %d as rank 0 has, got step %d",
-                         r->set.out, x->notes->n, note.n);
-    if (x->notes->units != note.units)
+                         r->set.out, x->statuses->n, status.n);
+    if (x->statuses->units != status.units)
         return error_set(err, EXIT_CODE_CHECKPOINT, "expected the weights that rank 0 starts with, got others");
     return meet(r, (struct rank_status){ 0 }, err);
 }

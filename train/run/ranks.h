@@ -1,10 +1,11 @@
 /*
- * ranks.h - a run over several processes: who computes what, who writes, and how all of them keep to one state.
+ * ranks.h - data-parallel training over several processes (ranks).
  *
- * Every rank holds the whole model and the whole run_state and comes to the same decisions.  Of a batch each has the
- * part that sampler_cut gives it; gradients and losses are added up in the order of ranks, so that the update is the
- * same everywhere, bit for bit.  Rank 0 alone validates, reports and writes.  Whatever may go otherwise than on another
- * rank (a failure, a signal, a figure) is told in a meeting; one rank alone meets nobody.
+ * Every rank holds the whole model and the whole struct run_state, and takes the same decisions. Each rank computes
+ * the gradients of its partition of a batch (sampler_cut). Gradients and losses are summed in the order of ranks, so
+ * that the update is the same on every rank, bit for bit. Rank 0 alone validates, reports and writes files.
+ * Everything that may differ between ranks (a failure, a signal, a score) is exchanged in a status all-gather. A run
+ * with one rank exchanges nothing.
  */
 #ifndef TRAIN_RUN_RANKS_H
 #define TRAIN_RUN_RANKS_H
@@ -17,70 +18,73 @@
 
 struct run;
 
-/* What a rank tells all others in a meeting. */
+/* The status of a rank, which the status all-gather sends to all other ranks. */
 struct rank_status {
-    enum exit_code code; /* and text: why it ends; EXIT_CODE_OK: it does not */
-    int stop;            /* the signal that asked it to stop */
-    int rc, n;           /* of a validation, or of finish */
+    enum exit_code code; /* with text: the reason to end; EXIT_CODE_OK: none */
+    int stop;            /* the signal that asked this rank to stop, or 0 */
+    int rc, n;           /* results of a validation or of finish */
     double score;
     bool final;
-    float loss;    /* of its part of a step */
-    int64_t units; /* likewise; of settings: bytes */
+    float loss;    /* of this rank's partition of a step */
+    int64_t units; /* work units of the step; in ranks_agree: bytes of the settings */
     char text[1024];
 };
 
 struct ranks {
     struct collective all;
-    struct rank_status *notes; /* [size] of the newest meeting */
-    int stop;                  /* the signal that all know of */
-    bool told;                 /* the failure that ends this run is known to all */
-    bool in_step;              /* between a part and the update: the state is that of the step before */
-    double asked;              /* when a call that waits saw a signal first, 0: not yet */
-    float *in, *out;           /* [size, slice] of a bucket, on the host, or on devices that are linked */
-    const struct links *links; /* NULL: gradients go through the host */
-    struct arena memory;       /* the device's */
+    struct rank_status *statuses; /* [size] of the newest status all-gather */
+    int stop;                  /* the signal that all ranks know of, or 0 */
+    bool told;                 /* all ranks know the failure that ends this run */
+    bool in_step;              /* from the end of the backward to the update: run_state is that of the previous step */
+    double asked;              /* time at which a waiting call first saw a signal; 0: none yet */
+    float *in, *out;           /* [size, slice] of a bucket, in host memory, or on linked devices */
+    const struct links *links; /* NULL: gradients go through host memory */
+    struct arena memory;       /* device memory for in and out */
     struct buckets buckets;
-    struct bucket_place from, to; /* where the next bucket is taken from, and goes to */
-    struct sum_thread thread;     /* sums beside the backward; not running: behind it */
+    struct bucket_place from, to; /* where the next bucket is read from, and written to */
+    struct sum_thread thread;     /* sums gradients during the backward; not running: after it */
     struct grad_watch watch;
-    struct collective own;       /* the thread's: that of all, which waits without a word */
-    struct rank_status *come;    /* [size]: who comes to the sums, or why not */
-    double met, summed, exposed; /* seconds of meetings, of sums, and of those that the step waited for */
-    double gathered;             /* of weights that others have updated */
-    int64_t bytes, steps;        /* that left this rank for sums; that were summed */
+    struct collective own;       /* the thread's copy of `all`, without a callback for waiting */
+    struct rank_status *own_statuses;    /* [size]: status of each rank before the thread's sums */
+    double met, summed, exposed; /* seconds in status all-gathers, in sums, and in sums that the step waited for */
+    double gathered;             /* seconds in all-gathers of updated weights */
+    int64_t bytes, steps;        /* bytes sent for sums; steps that were summed */
 };
 
 /* -1 as collective_open. */
 int ranks_open(struct run *r, struct error *err);
-/* Before run_close: tells others why this one ends.  After a lost rank it saves what all had, and does not return. */
+/* Call before run_close. Sends this rank's error to all others. After the death of a rank it saves the last common
+ * state and does not return. */
 void ranks_end(struct run *r, int rc, struct error *err);
 void ranks_close(struct run *r);
 
-/* One rank writes. */
+/* True on the rank that validates, reports and writes. */
 bool ranks_first(const struct run *r);
-/* The GPU of this rank, where `device` leaves that open; the cpu of a machine without any, where it may. */
+/* The device of this rank. "cuda" becomes the rank's own GPU. "auto" becomes its own GPU, or "cpu" where no GPU is
+ * expected. Other values are returned unchanged. `own` is a buffer for the name. */
 const char *ranks_device(const struct run *r, const char *device, char own[32]);
-/* Of notes [size] that were taken; all know by then. */
-int ranks_check_status(struct ranks *x, const struct rank_status *notes, struct error *err);
-/* -1 with EXIT_CODE_USAGE naming what a rank has otherwise than rank 0: settings or data; weights. */
+/* -1 with the error of the first rank whose status [size] holds one; sets x->told. */
+int ranks_check_status(struct ranks *x, const struct rank_status *statuses, struct error *err);
+/* -1 with EXIT_CODE_USAGE, naming the first setting, data hash or weight hash that differs from rank 0's. */
 int ranks_agree(struct run *r, struct error *err);
 int ranks_agree_weights(struct run *r, struct error *err);
 
-/* Functions that rank 0 calls, or calls first; `validate` returns what the trainer's own does. */
+/* Call the trainer's function of that name: prepare on rank 0 first and then on all ranks, validate and finish on
+ * rank 0 only. All ranks return rank 0's result. */
 int ranks_prepare(struct run *r, struct error *err);
 int ranks_validate(struct run *r, int (*validate)(struct run *r, struct validation *v, struct error *err),
                    struct validation *v, struct error *err);
 int ranks_finish(struct run *r, int (*finish)(struct run *r, struct error *err), struct error *err);
 
-/* Dropout of its own for each rank: once after the numbers of a checkpoint or of a stage were set, once before they are
- * saved. */
+/* Gives each rank dropout masks of its own. Call it after the random state of a checkpoint or a stage was set, and
+ * once more before that state is saved. */
 void ranks_seed(struct run *r);
-/* Gradients, loss and units of the whole batch, of which `part` computes those of this rank. */
+/* Computes gradients, loss and units of the whole batch. `part` computes those of this rank's partition. */
 int ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err);
-/* Once the device is open; until run_close. */
+/* Connects the devices of all ranks. Call it after the device was opened; ranks_unlink disconnects. */
 int ranks_open_links(struct run *r, struct error *err);
 void ranks_unlink(struct run *r);
-/* "2 ranks: ..."; false, and nothing, for one alone. */
+/* Writes a summary of the time spent on communication. False, for one rank: there is nothing to report. */
 enum { RANKS_TEXT = 300 };
 bool ranks_tell(const struct run *r, char text[RANKS_TEXT]);
 

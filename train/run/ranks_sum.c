@@ -11,8 +11,8 @@
 
 /* ---- buckets ---- */
 
-/* A bucket is an eighth of all, within these bounds: below the one messages cost more for their number than for their
- * bytes, above the other memory is wasted. */
+/* A bucket is an eighth of all gradients, within two bounds. Smaller buckets would cost more for latency than for
+ * bytes; larger ones would waste memory. */
 enum { PARTS = 8, LEAST = 1 << 15 };
 
 static int64_t size_for(int64_t total)
@@ -27,14 +27,15 @@ static int64_t numbers_of(const struct params *p, int param)
     return t->needs_grad ? tensor_size(t) : 0;
 }
 
-/* The bucket after the last one that has a number of the parameter. */
+/* The bucket after the last one that holds a part of the parameter. */
 static int end_of(const struct buckets *b, int param)
 {
     int64_t end = b->first[param] + numbers_of(b->params, param);
     return (int)((end + b->size - 1) / b->size);
 }
 
-/* Anew, for the parameters that need a gradient now; none is final.  Takes a zeroed or earlier struct. */
+/* Recomputes the cut for the parameters that need gradients now, and marks none as final. Takes a zeroed or an
+ * earlier struct. */
 static void buckets_set(struct buckets *b, const struct params *p)
 {
     struct buckets cut = { .params = p, .first = xcalloc((size_t)p->n + 1, sizeof *cut.first) };
@@ -60,7 +61,7 @@ void buckets_release(struct buckets *b)
     *b = (struct buckets){ 0 };
 }
 
-/* The gradient of params.list[param] is final; once for each that needs one. */
+/* Marks the gradient of params.list[param] as final. Call it once for each parameter that needs a gradient. */
 static void buckets_mark(struct buckets *b, int param)
 {
     for (int k = (int)(b->first[param] / b->size); numbers_of(b->params, param) && k < end_of(b, param); k++)
@@ -75,7 +76,7 @@ static int64_t buckets_numbers(const struct buckets *b, int bucket)
     return left < b->size ? left : b->size;
 }
 
-/* The next n numbers. */
+/* Visits the next n floats. */
 static void buckets_walk(const struct buckets *b, struct bucket_place *place, float *numbers, int64_t n,
                          bucket_copy_fn *copy, void *arg)
 {
@@ -201,7 +202,7 @@ int sum_thread_result(struct sum_thread *t, struct error *err)
     return rc;
 }
 
-/* ---- gradients ---- */
+/* ---- sums of gradients ---- */
 
 enum { POLL_US = 20, LOOK_US = 1000, STRETCH = 1 << 12 };
 
@@ -222,7 +223,7 @@ static void upload_gradient(void *run, const struct param *p, int64_t at, float 
     r->device.driver->upload(&r->device, gradient_of(p, at), bucket, (size_t)n * sizeof *bucket);
 }
 
-/* y (+)= x, n numbers of the device's */
+/* y (+)= x, n floats on the device */
 static void put(struct run *r, float *y, float *x, int64_t n, bool add)
 {
     struct tensor to = { .dtype = F32, .ndim = 1, .shape = { n }, .data = y }, from = to;
@@ -241,7 +242,8 @@ static void store_gradient(void *run, const struct param *p, int64_t at, float *
     put(run, gradient_of(p, at), bucket, n, false);
 }
 
-/* out [slice] = in [0] + in [1] + ... of in [size, slice]; one thread, since others may compute */
+/* out [slice] = in [0] + in [1] + ..., with in [size, slice]. Single-threaded, because the backward uses the other
+ * cores. */
 static void add_in_order(float *out, const float *in, int size, int64_t slice)
 {
     for (int64_t at = 0; at < slice; at += STRETCH) {
@@ -264,7 +266,8 @@ static int sum_on_host(struct ranks *x, struct collective *all, int64_t n, int64
     return collective_gather(all, x->in, x->out, bytes, err);
 }
 
-/* The same, queued: one addition after the other.  Numbers behind the n are of earlier buckets and go nowhere. */
+/* Queues the same sum on the device, one addition after the other. Floats after the first n are leftovers of earlier
+ * buckets and are ignored. */
 static int sum_on_devices(struct run *r, int64_t slice, struct error *err)
 {
     struct ranks *x = &r->ranks;
@@ -277,8 +280,8 @@ static int sum_on_devices(struct run *r, int64_t slice, struct error *err)
     return x->links->gather(&r->device, x->in, x->out, bytes, err);
 }
 
-/* The next bucket: each rank adds up a slice, its numbers being cut into as many slices as there are ranks, and all
- * take all slices. */
+/* Sums the next bucket: reduce-scatter, then all-gather. Each rank sums one slice of the bucket, and all ranks
+ * receive all slices. */
 static int sum_bucket(struct run *r, struct collective *all, int bucket, struct error *err)
 {
     struct ranks *x = &r->ranks;
@@ -292,7 +295,7 @@ static int sum_bucket(struct run *r, struct collective *all, int bucket, struct 
     return 0;
 }
 
-/* Until linked devices have done what is queued. */
+/* Waits until linked devices have finished all queued work. */
 static int wait_links(struct run *r, struct error *err)
 {
     struct ranks *x = &r->ranks;
@@ -313,15 +316,15 @@ static size_t bucket_bytes(const struct ranks *x)
     return (size_t)(BUCKET_MAX + x->all.size) * sizeof(float);
 }
 
-/* Ranks that ended since the last step tell so where the others begin to sum. */
+/* Ranks that ended since the last step report it here, before the others start to sum. */
 static int gather_own_status(struct ranks *x, struct error *err)
 {
-    const struct rank_status note = { 0 };
+    const struct rank_status status = { 0 };
 
-    return collective_gather(&x->own, x->come, &note, sizeof note, err) ? -1 : ranks_check_status(x, x->come, err);
+    return collective_gather(&x->own, x->own_statuses, &status, sizeof status, err) ? -1 : ranks_check_status(x, x->own_statuses, err);
 }
 
-/* The first piece of a step's sums, then each bucket. */
+/* Piece 0 gathers the status of all ranks; each further piece is a bucket. */
 static int sum_in_thread(void *run, int piece, struct error *err)
 {
     struct run *r = run;
@@ -335,7 +338,8 @@ static int sum_in_thread(void *run, int piece, struct error *err)
     return rc;
 }
 
-/* Where kernels are done when they return, and nothing replays them as a whole, gradients may be read as they come. */
+/* Overlap needs gradients that the host can read as they come: kernels that run synchronously, and no captured
+ * graphs. */
 static void start_thread(struct run *r)
 {
     struct ranks *x = &r->ranks;
@@ -364,7 +368,7 @@ int ranks_link(struct run *r, struct error *err)
     return 0;
 }
 
-/* All that a step's sums begin with. */
+/* Resets all state that a step's sums start from. */
 static void set_buckets(struct run *r)
 {
     struct ranks *x = &r->ranks;
@@ -397,7 +401,7 @@ bool ranks_overlap(const struct run *r)
     return r->ranks.thread.running;
 }
 
-/* A gradient of the last backward. */
+/* Called for each gradient that the last backward completes. */
 static void mark_final(void *run, int param)
 {
     struct ranks *x = &((struct run *)run)->ranks;
@@ -433,29 +437,27 @@ int ranks_sum_end(struct run *r, struct error *err)
     r->work.ctx.watch = NULL;
     sum_thread_allow(&x->thread, 1 + x->buckets.n);
     while (!sum_thread_wait(&x->thread, LOOK_US))
-        collective_look(&x->all, NULL); /* the thread sees a rank that is lost, and ends its round */
+        collective_look(&x->all, NULL); /* the thread notices a dead rank itself and ends its round */
     int rc = sum_thread_result(&x->thread, err);
     x->exposed += now_seconds() - start;
     x->all.lost = x->own.lost;
     return rc;
 }
 
-/* ---- shards of the optimizer ---- */
+/* ---- sharded optimizer ---- */
 
 bool ranks_sharded(const struct run *r)
 {
     return r->set.shard_optimizer && r->ranks.all.size > 1;
 }
 
-/* ---- weights ---- */
-
-/* Before which of the numbers that a rank updates. */
+/* A position among the weights that a rank updates. */
 struct shard_place {
     int param;
-    int64_t at; /* behind the first of its share of it */
+    int64_t at; /* offset from the start of its shard of the parameter */
 };
 
-/* Between elements [at, at + n) of a parameter and n numbers. */
+/* Copies between elements [at, at + n) of a parameter and n floats. */
 typedef void weights_fn(struct run *r, struct param *p, int64_t at, float *numbers, int64_t n);
 
 static struct update_share shard_of(const struct run *r, int param, int rank)
@@ -500,7 +502,7 @@ static void store_weights(struct run *r, struct param *p, int64_t at, float *num
         convert(r, (uint16_t *)p->t->data + at, BF16, numbers, n);
 }
 
-/* At most the next n of what a rank updates; returns how many there were. */
+/* Visits at most the next n weights that a rank updates. Returns their number. */
 static int64_t walk_shard(struct run *r, int rank, struct shard_place *place, float *numbers, int64_t n,
                           weights_fn *copy)
 {
@@ -539,7 +541,7 @@ static int64_t max_shard_size(const struct run *r)
     return most;
 }
 
-/* The next n numbers of every rank; a share that ended gives what is there. */
+/* Gathers the next n weights of every rank. A rank whose shard has ended sends stale floats, which are ignored. */
 static int gather_slice(struct run *r, struct shard_place *places, int64_t n, struct error *err)
 {
     struct ranks *x = &r->ranks;
@@ -575,9 +577,7 @@ int ranks_gather_weights(struct run *r, struct error *err)
     return rc;
 }
 
-/* ---- states ---- */
-
-/* What rank 0 asks for; of no parameter: nothing more. */
+/* A request of rank 0 for a state; param -1 ends the service. */
 struct state_request {
     int32_t param, k;
 };
@@ -592,7 +592,7 @@ static int ask_for(struct run *r, int rank, int param, int k, float *out, size_t
                : 0;
 }
 
-/* Under Adafactor one rank has the whole. */
+/* An Adafactor state is not sharded: one rank holds all of it. */
 static size_t bytes_of(const struct param *p, int k, struct update_share s)
 {
     int64_t shape[TENSOR_MAX_DIMS], n = p->optimizer == OPTIMIZER_ADAFACTOR ? 1 : s.end - s.first;
@@ -644,7 +644,7 @@ int ranks_serve_states(struct run *r, struct error *err)
     return rc;
 }
 
-/* Whether or not the save has failed.  A rank that is lost is noticed where all meet next. */
+/* Call it even if saving failed. A dead rank is noticed at the next exchange. */
 void ranks_end_states(struct run *r)
 {
     const struct state_request none = { -1, 0 };

@@ -49,7 +49,7 @@ static void measure_batch_partition(struct run *r, struct measurement *m)
         r->trainer->measure(r->self, m);
 }
 
-/* All batches of all epochs of the current stage. */
+/* Covers all batches of all epochs of the current stage. */
 static void measure_stage(struct run *r, struct workspace_bytes *most)
 {
     struct measurement m = { .work = &r->work };
@@ -94,8 +94,8 @@ static void tell_memory(const struct run *r)
                  r->copied_bytes >> 20);
 }
 
-/* Prints what is needed; where it is too much, layers keep their output only and are computed again in the backward,
- * which changes no number; where even that is too much the run is refused, but for a dry one, which tells. */
+/* Logs the estimated memory. If a step does not fit, layers keep only their outputs and are recomputed in the
+ * backward, which changes no result. If that does not fit either, the run is refused, except for a dry run. */
 static int fit_memory(struct run *r, struct error *err)
 {
     size_t free = r->device.free_memory;
@@ -118,7 +118,7 @@ static int fit_memory(struct run *r, struct error *err)
                      r->device.description, free >> 20, r->hint);
 }
 
-/* ---- a step ---- */
+/* ---- one step ---- */
 
 int64_t run_batches(const struct run *r)
 {
@@ -173,7 +173,7 @@ static void update(struct ctx *c, void *arg)
     optim_step(c, &r->optim, r->params);
 }
 
-/* Gradients and loss of this rank's part, which may be nothing. */
+/* Gradients and loss of this rank's partition, which may be empty. */
 static int step_partition(struct run *r, struct error *err)
 {
     struct batch_partition b = run_batch(r);
@@ -254,7 +254,7 @@ static int log_step(struct run *r, struct progress *progress, struct error *err)
 
 static int note_score(struct run *r, const struct validation *v, struct error *err)
 {
-    float score = (float)v->score; /* as the checkpoint keeps it */
+    float score = (float)v->score; /* as the checkpoint stores it */
 
     if ((double)score <= r->state.best) {
         r->state.worse++;
@@ -269,7 +269,7 @@ static int note_score(struct run *r, const struct validation *v, struct error *e
     return ranks_first(r) ? run_save_best(r, err) : 0;
 }
 
-/* Written before the other ranks know: should this one be lost then, the line is cut when the run goes on. */
+/* The line is written before the other ranks know the result. If this rank then dies, the resumed run cuts the line. */
 static int validate_and_tell(struct run *r, struct validation *v, struct error *err)
 {
     int rc = r->trainer->validate(r->self, v, err);
@@ -277,7 +277,7 @@ static int validate_and_tell(struct run *r, struct validation *v, struct error *
     return rc || !v->n ? rc : write_metrics(r, v->list, v->n, err);
 }
 
-/* 1 when a signal asked to stop before the figure was known. */
+/* 1 when a signal came before the score was known. */
 static int validate(struct run *r, struct error *err)
 {
     struct validation v = { 0 };
@@ -295,13 +295,13 @@ static bool stage_over(const struct run *r)
     return r->state.epoch == stage_of(r)->epochs || (r->set.patience && r->state.worse >= r->set.patience);
 }
 
-/* steps until all stages are over; 1 when a signal cut a validation short. A run of one stage stays where it ended. */
+/* A run of one stage keeps its state after the end. */
 static bool is_over(const struct run *r)
 {
     return r->state.stage == r->n_stages || (!r->trainer->enter_stage && stage_over(r));
 }
 
-/* Behind the last stage its state stays, for a run that is gone on with for more epochs. */
+/* After the last stage the state stays, so that the run can be resumed with more epochs. */
 static int next_stage(struct run *r, struct error *err)
 {
     if (!r->trainer->enter_stage)
@@ -318,7 +318,7 @@ static int next_stage(struct run *r, struct error *err)
     return 0;
 }
 
-/* A signal came, to whichever rank. */
+/* True after a signal to any rank. */
 static bool is_stopping(const struct run *r)
 {
     return r->ranks.all.size > 1 ? r->ranks.stop != 0 : stop_requested() != 0;
@@ -336,8 +336,7 @@ int run_save(struct run *r, struct error *err)
     return rc;
 }
 
-/* What is due after a step: validation, the loss of the last steps when no more will follow, the next stage, a
- * checkpoint.  1 when a signal cut it short. */
+/* Does what is due after a step: validation, last log line, next stage, checkpoint. 1 when a signal interrupted it. */
 static int after_step(struct run *r, struct progress *progress, struct error *err)
 {
     const struct run_settings *set = &r->set;
@@ -364,7 +363,7 @@ static void advance(struct run *r)
     }
 }
 
-/* The validation that a signal cut short, when this run goes on after it. */
+/* Repeats a validation that a signal interrupted, after a resume. */
 static int catch_up(struct run *r, struct progress *progress, struct error *err)
 {
     if (!r->state.unvalidated || is_stopping(r))
@@ -383,7 +382,7 @@ static int take_step(struct run *r, struct progress *progress, struct error *err
     return after_step(r, progress, err);
 }
 
-/* Until the stage is over or a signal came. */
+/* Trains until the stage ends or a signal comes. */
 static int train_stage(struct run *r, struct error *err)
 {
     int stage = r->state.stage;
@@ -409,7 +408,7 @@ static int train_stages(struct run *r, struct error *err)
     return rc;
 }
 
-/* ---- the folder ---- */
+/* ---- the output folder ---- */
 
 static bool holds(const char *dir, const char *name)
 {
@@ -419,7 +418,7 @@ static bool holds(const char *dir, const char *name)
     return n > 0 && n < (int)sizeof path && access(path, F_OK) == 0;
 }
 
-/* A file of that name is not always a run's. */
+/* A file named config.yaml need not belong to a run. */
 static bool is_config(const struct run_settings *s)
 {
     char path[4096];
@@ -434,7 +433,7 @@ static bool is_config(const struct run_settings *s)
     return rc == 0;
 }
 
-/* What a run leaves that ended before its first checkpoint. */
+/* Files of a run that ended before its first checkpoint. */
 static bool of_a_run(const struct run_settings *s, const char *name)
 {
     static const char *const names[] = { "metrics.jsonl", "start.jsonl", "states", "best" };
@@ -449,7 +448,7 @@ static bool of_a_run(const struct run_settings *s, const char *name)
     return strcmp(name, RUN_CONFIG) == 0 && is_config(s);
 }
 
-/* -1 naming an entry of the folder that no run made. */
+/* -1 with an error that names an entry which no run has made. */
 static int check_entries(const struct run_settings *s, struct error *err)
 {
     DIR *dir = opendir(s->out);
@@ -465,8 +464,8 @@ static int check_entries(const struct run_settings *s, struct error *err)
     return rc;
 }
 
-/* a folder that holds a run, or a model, is only touched to go on with it; one that holds something else
- * with force alone.  -1 with EXIT_CODE_USAGE. */
+/* A folder with a run or a model requires --resume. A folder with other files requires --force. -1 with
+ * EXIT_CODE_USAGE. */
 static int check_out(const struct run_settings *s, struct error *err)
 {
     char *newest = NULL;
@@ -481,7 +480,7 @@ static int check_out(const struct run_settings *s, struct error *err)
     return run || s->force ? 0 : check_entries(s, err);
 }
 
-/* As a shell reads it. */
+/* Quotes a word for a shell. */
 static void show_word(char *out, size_t size, const char *word)
 {
     size_t n = 0;
@@ -497,7 +496,7 @@ static void show_word(char *out, size_t size, const char *word)
     snprintf(out + n, size - n, "'");
 }
 
-/* How a run that a signal has stopped goes on. */
+/* Prints the command that resumes the run. */
 static void tell_resume(const struct run *r)
 {
     char out[4200];
@@ -561,7 +560,7 @@ static int open_files(struct run *r, struct error *err)
     return metrics_log_open(&r->metrics, r->set.out, r->state.step, r->state.unvalidated, err);
 }
 
-/* More epochs do nothing for a run that patience has ended. */
+/* More epochs have no effect on a run that ended by patience. */
 static void tell_patience(const struct run *r)
 {
     int last = r->n_stages - 1;
@@ -570,8 +569,7 @@ static void tell_patience(const struct run *r)
         log_info("no more steps: %lld validations without a better one have ended the run", (long long)r->set.patience);
 }
 
-/* Where to begin: at the checkpoint when resuming, else at the first step.  Nothing is touched before it is sure that
- * the folder is this run's. */
+/* Restores the checkpoint when resuming. Changes no file until the folder is known to belong to this run. */
 static int begin(struct run *r, struct error *err)
 {
     const struct run_settings *s = &r->set;
@@ -606,7 +604,7 @@ static int finish(struct run *r, struct error *err)
 {
     int rc = run_load_best(r, err);
 
-    workspace_forget(&r->work); /* the trainer may set its weights fast */
+    workspace_forget(&r->work); /* the trainer may pack its weights */
     if (rc == 0)
         rc = r->trainer->finish(r->self, err);
     if (rc == 0)
@@ -629,7 +627,7 @@ static int work(struct run *r, struct error *err)
     return r->state.step && run_save(r, err) ? -1 : 1;
 }
 
-/* -1 as check_out; one rank looks, before any touches it. */
+/* -1 as check_out. Rank 0 checks before any rank writes. */
 static int check_folder(const struct run *r, struct error *err)
 {
     return ranks_first(r) ? check_out(&r->set, err) : 0;

@@ -39,7 +39,7 @@ static size_t value_size(const struct option *o)
     }
 }
 
-/* What the folder keeps, and over it what was given. */
+/* Takes the settings in the folder, then overrides them by those given on the command line. */
 static int take_kept(struct run_request *r, const struct command *c, const struct call *call, const char *path,
                      struct error *err)
 {
@@ -54,7 +54,7 @@ static int take_kept(struct run_request *r, const struct command *c, const struc
     return 0;
 }
 
-/* Paths that hold wherever the run goes on. */
+/* Makes input paths absolute, so that the run can be resumed from any directory. */
 static void name_from_root(struct run_request *r, const struct option *o)
 {
     const char **value = field(r->settings, o);

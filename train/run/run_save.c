@@ -20,10 +20,10 @@
 
 static const int64_t metrics_max_bytes = INT64_C(1) << 32;
 
-/* What a file's meta says of settings and data against this run's; -1 with EXIT_CODE_USAGE. */
+/* Compares settings and data in a file's meta data with those of this run. -1 with EXIT_CODE_USAGE. */
 static int check_meta(const struct run *r, const json_t *saved, const char *where, struct error *err)
 {
-    /* a run may be resumed with another one of these and still ends with the same numbers */
+    /* these settings do not change the steps of a run */
     static const char *const may_differ[] = { "save-every", "epochs", NULL };
     static const char *const same[] = { "seed", NULL };
     json_t *now = run_make_meta(r);
@@ -40,7 +40,8 @@ static int check_meta(const struct run *r, const json_t *saved, const char *wher
     return rc;
 }
 
-/* Whether it is this run's, and of the step that the checkpoint tells or of one that the run will come to again. */
+/* Checks that the file belongs to this run, and to the checkpoint's best step or a later step, which the run will
+ * reach again. */
 static int check_best_meta(const struct run *r, const json_t *meta, const char *path, struct error *err)
 {
     json_int_t step = json_integer_value(json_object_get(meta, "step"));
@@ -61,13 +62,13 @@ static int tell_best(const struct run *r, struct error *err)
                      fault.text, r->set.out);
 }
 
-/* OUT/best and what follows. */
+/* The path of OUT/best followed by `name`. */
 static void best_path(const struct run *r, char path[4096], const char *name)
 {
     snprintf(path, 4096, "%s/best%s", r->set.out, name);
 }
 
-/* -1 with EXIT_CODE_CHECKPOINT unless OUT/best holds what the checkpoint tells of. */
+/* -1 with EXIT_CODE_CHECKPOINT unless OUT/best holds the weights that the checkpoint refers to. */
 static int check_best(const struct run *r, struct error *err)
 {
     char path[4096];
@@ -86,7 +87,7 @@ static int check_best(const struct run *r, struct error *err)
     return rc ? tell_best(r, err) : 0;
 }
 
-/* A file that is not there has no bytes, and *text stays NULL. */
+/* A missing file has no bytes, and *text stays NULL. */
 static int read_lines(const char *dir, char path[4096], char **text, size_t *n, struct error *err)
 {
     snprintf(path, 4096, "%s/" METRICS, dir);
@@ -113,8 +114,8 @@ static int write_lines(const char *dir, const char *text, size_t n, struct error
     return rc;
 }
 
-/* A checkpoint's folder has a copy of the lines that were written up to its step.  Where OUT/metrics.jsonl does not
- * begin with them, they take its place, with a warning. */
+/* keep_metrics copies metrics.jsonl into the checkpoint's folder. restore_metrics replaces OUT/metrics.jsonl by that
+ * copy, with a warning, unless the file begins with it. */
 static int keep_metrics(const struct run *r, const char *dir, struct error *err)
 {
     char path[4096], *text;
@@ -148,12 +149,12 @@ static int restore_metrics(const struct run *r, const char *dir, struct error *e
 /* ---- checkpoints ---- */
 
 enum {
-    COUNTERS = 6, /* epoch to loss_steps; before them the stage, where a trainer has more than one */
-    MORE = 2,     /* units and unvalidated; left out where both are 0 */
+    COUNTERS = 6, /* from epoch to loss_steps; the stage precedes them if the trainer has several */
+    MORE = 2,     /* units and unvalidated; omitted if both are 0 */
     MOST = 1 + COUNTERS + MORE
 };
 
-/* struct run_state and the random numbers in the form the file keeps them. */
+/* run_state and the random state, as the file stores them. */
 struct saved_state {
     int64_t cursor[MOST];
     float best[1], loss[1], lr[1], norm[1];
@@ -162,7 +163,8 @@ struct saved_state {
     int n_extra;
 };
 
-/* newest: what the newest step is still to be logged with, when that comes after a validation that was cut short. */
+/* newest: also the learning rate and gradient norm of the newest step, which a later log line needs after an
+ * interrupted validation. */
 static void describe_state(struct saved_state *s, int counters, bool newest)
 {
     s->n_extra = newest ? ARRAY_LEN(s->extra) : ARRAY_LEN(s->extra) - 2;
@@ -226,7 +228,7 @@ json_t *run_make_meta(const struct run *r)
     return o;
 }
 
-/* A number that meta has besides; NULL: none. */
+/* An additional number in the meta data; NULL: none. */
 struct noted {
     const char *name;
     int64_t value;
@@ -269,8 +271,9 @@ static int save_checkpoint(struct run *r, struct error *err)
     return rc;
 }
 
-/* Where a network falls apart each side takes the other for lost, and both save in one folder: one after the other.
- * The file to lock is one that is open to writing, as NFS wants it; a file system without locks has none (-1). */
+/* After a network split, both sides take each other for dead and save into the same folder. A lock makes them save
+ * one after the other. The locked file is open for writing, as NFS requires. Returns -1 on a file system without
+ * locks. */
 static int wait_for_turn(const struct run *r)
 {
     char path[4096];
@@ -291,7 +294,7 @@ int run_save_checkpoint(struct run *r, struct error *err)
     return rc;
 }
 
-/* How many counters a file has. */
+/* Number of counters in a file. */
 static int counters_of(const struct run *r, const struct hdf5_reader *file)
 {
     const struct hdf5_tensor *cursor = hdf5_find(file, "state/cursor");
@@ -323,7 +326,7 @@ static int load_from(struct run *r, const char *dir, struct error *err)
     return rc;
 }
 
-/* The last stage of a run that was over goes on when it has more epochs now, unless patience ended it. */
+/* Reopens the last stage of a finished run that now has more epochs, unless patience had ended it. */
 static void reopen(struct run *r)
 {
     struct run_state *x = &r->state;
@@ -334,7 +337,7 @@ static void reopen(struct run *r)
         x->stage = last;
 }
 
-/* There is no older checkpoint to go on from. */
+/* Adds advice to the error: no older checkpoint exists. */
 static void tell_way_out(const char *dir, struct error *err)
 {
     const struct error damage = *err;
@@ -391,7 +394,7 @@ void run_forget_best(const struct run *r)
     char path[4096];
 
     best_path(r, path, "/" CHECKPOINT_FILE);
-    unlink(path); /* one that is not there is fine */
+    unlink(path); /* a missing file is not an error */
 }
 
 int run_load_best(struct run *r, struct error *err)

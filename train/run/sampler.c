@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Texts [first, first + n) of the sorted ones: those below a node. */
+/* Texts [first, first + n) in sorted order, which are the leaves below one node. */
 struct piece {
     int first, n;
 };
@@ -16,7 +16,7 @@ static int64_t level(const struct prefix_order *p, int i)
     return p->common[i] / PREFIX_GRAIN;
 }
 
-/* The children of the node that all of a piece are below; pieces has room for one of each text. */
+/* Splits the leaves below a node into its children. pieces has room for one per text. */
 static int split(const struct prefix_order *p, struct piece all, struct piece *pieces)
 {
     int64_t least = INT64_MAX;
@@ -140,7 +140,7 @@ static int64_t tokens_of(const struct sampler *s, int example)
     return s->tokens ? s->tokens[example] : 1;
 }
 
-/* An example belongs to the part that its middle lies in. */
+/* An example belongs to the partition that contains its midpoint. */
 int sampler_cut(const struct sampler *s, const int *examples, int n, int rank, int ranks)
 {
     int64_t total = 0, before = 0;

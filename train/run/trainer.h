@@ -1,10 +1,10 @@
 /*
- * trainer.h - what the training loop asks of a trainer: a table of functions over what the trainer keeps.
+ * trainer.h - the interface between the training loop and a trainer: a table of functions.
  *
- * The loop (run.h) does all the rest: which batch comes when, the optimizer's update, the memory estimate, progress and
- * metrics, choosing the best weights, checkpoints, going on from one, signals, the folder.  A function gets the
- * trainer's own struct, which holds a struct run; it returns 0, or -1 with err set.  "May stop" means that it looks at
- * stop_requested() now and then and returns 1 when it left its work undone; it is called again when the run goes on.
+ * The loop (run.h) selects batches, updates weights, estimates memory, logs metrics, keeps the best weights, writes
+ * checkpoints, resumes from them and handles signals. Every function gets the trainer's own struct, which holds a
+ * struct run. It returns 0, or -1 with err set. A function that "may stop" polls stop_requested() and returns 1 if
+ * it stopped early; it is called again when the run resumes.
  */
 #ifndef TRAIN_RUN_TRAINER_H
 #define TRAIN_RUN_TRAINER_H
@@ -17,54 +17,56 @@ struct measurement; /* run.h */
 
 enum { TRAINER_METRICS = 16 };
 
-/* A stretch of a run with an order of examples, a schedule and moments of its own. */
+/* A part of a run with an order of examples, a schedule and optimizer moments of its own. */
 struct stage {
-    const char *phase, *title; /* in metrics.jsonl; on the screen */
+    const char *phase, *title; /* name in metrics.jsonl; title of the progress bar */
     int64_t epochs;
 };
 
-/* What the weights are worth now. */
+/* Result of a validation. */
 struct validation {
     struct metric list[TRAINER_METRICS]; /* for metrics.jsonl */
-    int n;                               /* 0: there is nothing to validate on */
+    int n;                               /* 0: there is no validation data */
     double score;                        /* larger is better */
-    bool final;                          /* weights of this stage may be the run's result */
-    char text[96];                       /* for a person */
+    bool final;                          /* the weights of this stage may be the run's result */
+    char text[96];                       /* for the log */
 };
 
 struct trainer {
-    const char *kind;        /* what its checkpoints say they are */
-    const char *part, *unit; /* what is measured and run at once, "step" or "micro-batch"; of progress, "tokens" */
-    double lowest;           /* below every figure of a validation */
-    const char *const *same; /* fields of `describe` that must be alike for a run to go on; ends with NULL */
+    const char *kind;        /* "kind" in its checkpoints */
+    const char *part, *unit; /* part: unit of measured memory, "step" or "micro-batch"; unit: of progress, "tokens" */
+    double lowest;           /* below every validation score */
+    const char *const *same; /* fields of `describe` that must be equal to resume; ends with NULL */
 
-    /* Reads data and settings, declares the model; fills what struct run says is the trainer's. */
+    /* Reads data and settings, declares the model and fills the trainer's fields of struct run. */
     int (*open)(void *t, struct error *err);
-    /* Optional: takes the memory that open only measured, and fills the weights. */
+    /* Optional: takes the memory that open has measured, and fills the weights. */
     int (*start)(void *t, struct error *err);
-    void (*close)(void *t); /* also after an open that failed */
+    void (*close)(void *t); /* called even if open failed */
 
-    /* Optional, for more than one stage: order, schedule, trained parameters of stage state.stage; fresh: moments and
-     * random numbers start anew. */
+    /* Optional, for more than one stage: sets order, schedule and trained parameters of state.stage. fresh: resets
+     * moments and random numbers. */
     int (*enter_stage)(void *t, bool fresh, struct error *err);
-    /* Optional: what takes long before a stage's first step and is no part of a checkpoint.  Stops by itself. */
+    /* Optional, may stop: slow work before the first step of a stage that no checkpoint contains. Returns 0 when it
+     * stopped. */
     int (*prepare)(void *t, struct error *err);
 
-    /* Gradients of what run_batch gives, and its loss added to run.loss_total.  The loop updates. */
+    /* Computes the gradients of run_batch's examples and adds their loss to run.loss_total. The loop updates the
+     * weights. */
     int (*step)(void *t, struct error *err);
-    /* Hands what `step` would run for it to measurement_add. */
+    /* Calls measurement_add for everything that `step` would run. */
     void (*measure)(void *t, struct measurement *m);
-    /* Optional: figures of the newest step beside loss and learning rate; returns how many. */
+    /* Optional: metrics of the newest step besides loss and learning rate. Returns their number. */
     int (*metrics)(void *t, struct metric list[TRAINER_METRICS]);
     /* Optional, may stop. */
     int (*validate)(void *t, struct validation *v, struct error *err);
 
-    /* Adds to a checkpoint's meta what a reader of the weights must know. */
+    /* Adds the fields to a checkpoint's meta data that readers of the weights need. */
     void (*describe)(const void *t, json_t *meta);
-    /* Optional: writes what belongs beside the weights into a folder that has them. */
+    /* Optional: writes further files into a folder that holds weights. */
     int (*save_beside)(void *t, const char *dir, struct error *err);
-    /* May stop: with the best weights loaded, judges them and writes report and other forms; the loop's own comes last.
-     */
+    /* May stop. With the best weights loaded: evaluates them and writes reports and export formats. The loop writes
+     * ambit.h5 afterwards. */
     int (*finish)(void *t, struct error *err);
 };
 

@@ -70,7 +70,7 @@ int tag_data_read(struct tag_data *d, const char *path, bool few, struct error *
     return (is_file ? read_file : read_folder)(d, path, few, err);
 }
 
-/* What the question says of the record's values, as it would be found in a database of them. */
+/* Matches the question against the record's values, as against a database of them. */
 static void match_values(struct tag_example *e, struct strings *texts)
 {
     const struct span_record *r = e->record;
@@ -114,7 +114,7 @@ int tag_data_pack(struct tag_data *d, const struct dte_layout *layout, struct er
     d->hash = hash_of(d);
     for (enum fold fold = 0; fold < FOLDS; fold++) {
         struct tag_fold *f = &d->folds[fold];
-        if (fold == FOLD_VALID) /* so that the first ones are a sample of all */
+        if (fold == FOLD_VALID) /* so that the first ones are a random sample */
             rng_shuffle(&(struct rng){ .seed = SAMPLE }, f->records.items, f->records.n, sizeof *f->records.items);
         f->list = xcalloc((size_t)f->records.n + 1, sizeof *f->list);
         for (int i = 0; i < f->records.n; i++) {
@@ -161,7 +161,7 @@ static bool asks(const struct span_record *list, int n, const char *question)
     return false;
 }
 
-/* Takes n records whose questions are not asked already, and lets the others go. */
+/* Moves up to n records with new questions, and releases the others. */
 static void add_replay(struct tag_fold *f, struct span_record_list *from, int n)
 {
     struct span_record_list *to = &f->records;

@@ -1,13 +1,13 @@
 /*
- * tag_settings.h - every setting of `ambit-train tag`, with defaults, in one table.
+ * tag_settings.h - all settings of `ambit-train tag`, with defaults, in one table.
  */
 #ifndef TRAIN_TAG_TAG_SETTINGS_H
 #define TRAIN_TAG_TAG_SETTINGS_H
 
 #include "train/run/encoder.h"
 
-/* Where the weights of the grounding's loss come from: the marked spans, what erasing words does to the
- * concepts, or nowhere: no such loss. */
+/* Source of the weights in the grounding loss: the marked spans, the effect of erasing words on concepts, or no such
+ * loss. */
 enum tag_grounding { GROUND_SPANS, GROUND_ERASE, GROUND_NONE };
 
 struct tag_settings {
@@ -19,22 +19,22 @@ struct tag_settings {
     enum tag_grounding grounding;
     double smoothing;
     double concept_weight, grounding_weight, meaning_weight, tags_weight;
-    /* shares of the steps between which the weight of a loss rises from 0 to its own */
+    /* fractions of the steps between which a loss weight rises from 0 */
     double grounding_from, grounding_to, tags_from, tags_to;
     int64_t epochs, batch, patience;
     double lr, head_lr, warmup, decay, clip;
     bool heads_only;
-    int64_t replay;    /* training records of --from that are learnt again */
-    int64_t max_train; /* records of one epoch, 0 for all */
+    int64_t replay;    /* records of --from that are replayed */
+    int64_t max_train; /* records of an epoch; 0: all */
     int64_t eval_every, save_every, max_valid;
-    int64_t tokens; /* most tokens read at once outside training */
+    int64_t tokens; /* max tokens read at once outside training */
 };
 
 struct tag_training {
     const char *data, *encoder, *from, *out, *device, *config;
     int64_t seed;
     bool resume, dry_run, force, no_graph, shard_optimizer;
-    struct tag_settings settings; /* last: what stands before it does not change the result */
+    struct tag_settings settings; /* last: fields before it do not change the result */
 };
 
 extern const struct tag_training tag_request_defaults;

@@ -24,7 +24,7 @@ static struct dte_spec spec_of(const struct tag_settings *s, const struct bert_c
     };
 }
 
-/* A vocabulary learnt from the training questions, their columns and values. */
+/* A new encoder, with a vocabulary of the training questions and their columns. */
 static struct tokenizer *scratch_encoder(const struct tag_trainer *t, struct bert_config *bert, struct error *err)
 {
     const struct span_record_list *train = &t->data.folds[FOLD_TRAIN].records;
@@ -69,7 +69,7 @@ static int new_model(struct tag_trainer *t, struct error *err)
     return hf_weights_load(&t->model.params, &t->run.device, q->encoder, &hf_bert_rules, HF_ENCODER, &kept, err);
 }
 
-/* The tagger of --from, whose own sizes go before those of the settings. */
+/* Opens the tagger of --from. Its sizes override the settings. */
 static int trained_model(void *trainer, const struct model_file *f, struct device *device, struct error *err)
 {
     struct tag_trainer *t = trainer;
@@ -117,7 +117,7 @@ static void tell_data(const struct tag_trainer *t)
                  t->request->from);
 }
 
-/* data, model and encoder; weights are initial. */
+/* Opens data, model and encoder, with initial weights. */
 static int open_trainer(void *trainer, struct error *err)
 {
     struct tag_trainer *t = trainer;
@@ -140,7 +140,7 @@ static void close_trainer(void *trainer)
     dte_model_release(&t->model);
 }
 
-/* Places of the training examples, own ones so often that they are a quarter where there is replay. */
+/* Example numbers. With replay, own examples are repeated until they are a quarter. */
 static int *make_pool(const struct tag_fold *f, int *n)
 {
     int own = 0, *pool;
@@ -183,7 +183,7 @@ static bool in_encoder(const struct param *p)
     return strncmp(p->name, "bert.", 5) == 0;
 }
 
-/* Gradients are zero between steps, whatever the memory held; at the beginning there are no moments either. */
+/* Gradients are zero between steps, whatever the memory held. A fresh run starts without moments. */
 static void start_params(struct tag_trainer *t, bool fresh)
 {
     for (int i = 0; i < t->model.params.n; i++) {
@@ -216,7 +216,7 @@ static int start_stage(void *trainer, bool fresh, struct error *err)
 
 /* ---- a step ---- */
 
-/* The argument of a step_fn: one sequence and one target for each example of the batch. */
+/* Argument of a step_fn: one sequence and one target for each example of the batch. */
 struct tagger_step {
     struct tag_trainer *trainer;
     struct dte_sequence *sequences;
@@ -226,7 +226,7 @@ struct tagger_step {
     int n;
 };
 
-/* From 0 to 1 between two shares of the steps. */
+/* Rises linearly from 0 to 1 between two fractions of the steps. */
 static double rise(double at, double from, double to)
 {
     return at >= to ? 1 : at <= from ? 0 : (at - from) / (to - from);
@@ -242,7 +242,7 @@ struct dte_weights tag_weights(const struct tag_settings *s, double at)
                                  .tags = s->tags_weight * rise(at, s->tags_from, s->tags_to) };
 }
 
-/* Labels of concepts that are meant stay below 1. */
+/* Label smoothing: positive labels of concepts are below 1. */
 static void smooth(struct dte_target *t, int concepts, double smoothing)
 {
     for (int k = 0; k < concepts; k++)
@@ -256,7 +256,7 @@ static void init_target(struct dte_target *target, const struct tag_trainer *t, 
     dte_target_init(target, &e->item, 0, e->record->spans, e->record->n_spans, &t->model.spec.config);
 }
 
-/* Of the examples from..end of the batch. */
+/* Of examples [from, end) of the batch. */
 static double count_links(const struct tag_trainer *t, const struct batch_partition *b, int from, int end)
 {
     double links = 0;
@@ -270,7 +270,7 @@ static double count_links(const struct tag_trainer *t, const struct batch_partit
     return links;
 }
 
-/* Means over a part become its share of the means over the batch. */
+/* Turns means over a partition into its part of the means over the batch. */
 static void share_weights(struct tagger_step *s, const struct batch_partition *b)
 {
     double share = (double)s->n / b->n, links = 0;
@@ -312,13 +312,13 @@ static void release(struct tagger_step *s)
     free(s->list);
 }
 
-/* The record of a sequence. */
+/* The example that contains the sequence's item. */
 static const struct tag_example *example_of(const struct dte_sequence *s)
 {
     return (const struct tag_example *)(const void *)((const char *)s->item - offsetof(struct tag_example, item));
 }
 
-/* How much each word carries of each concept, now: all erased copies of the batch are read at once. */
+/* Grounding by erasure with the current weights: all erased copies of the batch are read at once. */
 static int ground_by_erasing(struct tagger_step *s, struct error *err)
 {
     struct dte_tagger *tagger = &s->trainer->tagger;
@@ -358,7 +358,7 @@ static void ground_by_spans(struct tagger_step *s)
     }
 }
 
-/* The published code's tags of columns and values are what its own links say, now. */
+/* With --compat, tags of columns and values follow from the network's current links. */
 static int link_tags(struct tagger_step *s, struct error *err)
 {
     struct dte_reading *readings = xcalloc((size_t)s->n, sizeof *readings);
@@ -434,8 +434,7 @@ static void measure_batch(void *trainer, struct measurement *m)
 
 enum { EVAL_GROUP = 64 }; /* questions answered at once */
 
-/* answers to the first n examples of a fold, to be released by the caller; 1 when a signal asked to stop.
- */
+/* Predictions for the first n examples of a split, which the caller releases. 1 when a signal asked to stop. */
 static int answer_fold(struct tag_trainer *t, enum fold fold, int n, struct tag_answer *answers, struct error *err)
 {
     struct dte_item items[EVAL_GROUP];
@@ -479,14 +478,14 @@ static double f1_of(const struct span_counts *n)
     return isnan(f1) ? 0 : f1;
 }
 
-/* How many records are validated on. */
+/* Number of records in a validation. */
 static int n_validated(const struct tag_trainer *t)
 {
     int n = t->data.folds[FOLD_VALID].n;
     return n > t->set->max_valid ? (int)t->set->max_valid : n;
 }
 
-/* F1 of the spans less twice the ratio of answerable questions that get one. */
+/* The score is the F1 of spans minus twice the false alarm rate on answerable questions. */
 static int validate_spans(void *trainer, struct validation *v, struct error *err)
 {
     struct tag_trainer *t = trainer;
@@ -527,10 +526,10 @@ static int report_test(struct tag_trainer *t, struct error *err)
 
 static const double temperatures[] = { 0.5, 0.7, 0.85, 1, 1.25, 1.6, 2, 2.5, 3.2, 4 };
 static const double thresholds[] = { 0, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95 };
-static const double ALIKE = 0.01; /* figures that differ by less */
-static const double LEAST = 1e-6; /* of a probability, that one mistake does not decide */
+static const double ALIKE = 0.01; /* scores closer than this count as equal */
+static const double LEAST = 1e-6; /* min probability, so that one mistake does not dominate */
 
-/* Mean of -log of what was said of whether the question has a problem. */
+/* Mean negative log-likelihood of the questions' problem labels. */
 static int problem_nll(struct tag_trainer *t, int n, double *nll, struct error *err)
 {
     struct tag_answer *answers = xcalloc((size_t)n + 1, sizeof *answers);
@@ -547,7 +546,7 @@ static int problem_nll(struct tag_trainer *t, int n, double *nll, struct error *
     return rc;
 }
 
-/* The highest of those whose figures are like the best one's: tables not seen yet have more false alarms than these. */
+/* Chooses the highest threshold with a score close to the best, because unseen tables cause more false alarms. */
 static int choose_threshold(struct tag_trainer *t, struct error *err)
 {
     double scores[ARRAY_LEN(thresholds)], best = -INFINITY;
@@ -566,8 +565,7 @@ static int choose_threshold(struct tag_trainer *t, struct error *err)
     return rc;
 }
 
-/* temperature and threshold of the model, by its answers to the first n validation records.  1 when a
- * signal asked to stop. */
+/* Fits temperature and threshold to the first n validation records. 1 when a signal asked to stop. */
 static int calibrate(struct tag_trainer *t, int n, struct error *err)
 {
     struct dte_decode_settings *s = &t->tagger.settings;
@@ -609,12 +607,12 @@ static int save_beside(void *trainer, const char *dir, struct error *err)
     return tokenizer_save(t->model.tokenizer, dir, err) ? -1 : tag_data_save_replay(&t->data, dir, err);
 }
 
-/* Calibrated on validation, judged on the test fold. */
+/* Calibrates on the validation split and evaluates the test split. */
 static int finish(void *trainer, struct error *err)
 {
     struct tag_trainer *t = trainer;
 
-    for (int i = 0; i < t->model.params.n; i++) { /* rounded from here on as where ambit-infer runs the model */
+    for (int i = 0; i < t->model.params.n; i++) { /* results are then rounded exactly as in ambit-infer */
         t->model.params.list[i].t->needs_grad = false;
         t->model.params.list[i].t->frozen = true;
     }

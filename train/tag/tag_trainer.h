@@ -17,15 +17,14 @@ struct tag_trainer {
     struct dte_tagger tagger;
     struct tag_data data;
     struct stage stage;
-    int64_t *tokens; /* of each training example */
+    int64_t *tokens; /* [training examples] */
 };
 
 /* As run_train. */
 int tag_train(const struct tag_training *q, struct error *err);
 
-/* The parts of tag_trainer.h: the functions of its struct trainer, t being a tag_trainer. */
-
-/* what each loss weighs behind a share of the steps. */
+/* Functions of struct trainer; t is a tag_trainer. tag_weights gives the loss weights after a fraction `at` of the
+ * steps. */
 struct dte_weights tag_weights(const struct tag_settings *s, double at);
 int tag_step(void *t, struct error *err);
 
