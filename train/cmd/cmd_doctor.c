@@ -25,7 +25,7 @@ static const struct option table[] = {
 
 enum { ROWS = 33, COLS = 65, SEED = 7 };
 
-/* A product and its gradient on the device against the same sums in double on the host. */
+/* Compares a matrix product on the device with a sum in double on the host. */
 struct self_test {
     float x[ROWS * COLS], w[COLS * COLS];
     struct tensor *y;

@@ -1,4 +1,4 @@
-/* Part of commands.h: ambit-train export. */
+/* Part of commands.h: ambit-train export: exports detectors and their encoders; lm_export.h exports language models. */
 #include "data/cli/option_rows.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
@@ -14,14 +14,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A GATekeeper's run cut down to a detector: one folder with what it takes to run it, and no more.
- *
- * The folder holds ambit.h5 (weights, settings, threshold and validation scores) and the tokenizer's files.  States of
- * the optimizer, checkpoints and curves stay behind, and so do paths of this machine. */
+/* An exported detector is a folder with ambit.h5 (weights, settings, threshold and validation scores) and the
+ * tokenizer's files. It contains no optimizer state, no checkpoints, no curves and no local paths. */
 
 /* ---- detectors ---- */
 
-/* What a file tells of where it comes from and of how it is run. */
+/* Keeps the meta data of origin and use. */
 static json_t *kept_meta(const json_t *meta, enum weights_form form)
 {
     static const char *const fields[] = { "kind",     "version", "commit", "seed",      "data_hash",
@@ -37,7 +35,7 @@ static json_t *kept_meta(const json_t *meta, enum weights_form form)
     return kept;
 }
 
-/* The weights are taken from the file, which has them in f32 also where the model computes in bf16. */
+/* Copies the weights from the file, which are F32 even if the model computes in bf16. */
 static int write_detector(const struct hdf5_reader *file, struct gate_model *m, const char *to, enum weights_form form,
                           struct error *err)
 {
@@ -61,8 +59,8 @@ static int check_kind(const struct hdf5_reader *file, struct error *err)
     return rc;
 }
 
-/* Reads a run's folder, or its newest checkpoint while it is under way, and writes into the folder `to`, which exists.
- * -1 with EXIT_CODE_CHECKPOINT where it is no run of ambit-train gatekeeper. */
+/* Reads a run's folder, or its newest checkpoint, and writes into the existing folder `to`. -1 with
+ * EXIT_CODE_CHECKPOINT if it is no run of ambit-train gatekeeper. */
 static int write_gatekeeper(const char *run, const char *to, enum weights_form form, struct error *err)
 {
     struct gate_model model = { 0 };
@@ -110,7 +108,7 @@ static const char *architecture(const struct gate_model *m)
                                                   : "BertForSequenceClassification";
 }
 
-/* Encoder and relevance head as a classifier with one label, whose logit goes through a sigmoid. */
+/* Writes encoder and relevance head as a classifier with one label and a sigmoid. */
 static int write_folder(const struct gate_model *m, const char *dir, struct error *err)
 {
     struct hf_config config = { .bert = m->net.config.bert,
@@ -139,7 +137,7 @@ static int check_gatekeeper(const struct lm_export_request *q, const char *dir, 
     return 0;
 }
 
-/* The encoder for other tools. */
+/* Exports the encoder for other tools. */
 static int export_encoder(const struct lm_export_request *q, const char *dir, struct error *err)
 {
     struct gate_model model = { 0 };

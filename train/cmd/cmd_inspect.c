@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ADAPTER_FILE "adapter_model.safetensors" /* as PEFT names it */
+#define ADAPTER_FILE "adapter_model.safetensors" /* PEFT's name */
 
 static const struct option options[] = { { 0 } };
 
@@ -27,7 +27,7 @@ static void print_total(int n, int64_t bytes, const char *rest)
     printf("  %d tensors, %" PRId64 " bytes%s\n", n, bytes, rest);
 }
 
-/* Reads every tensor, so that every checksum is tried. */
+/* Reads every tensor, to verify its checksum. */
 static int print_tensors(const struct hdf5_reader *r, struct error *err)
 {
     int64_t total = 0;
@@ -48,7 +48,7 @@ static int print_tensors(const struct hdf5_reader *r, struct error *err)
     return 0;
 }
 
-/* A detector's validation scores are thousands. */
+/* Replaces thousands of validation scores by their number. */
 static void shorten(json_t *meta)
 {
     const char *scores = json_string_value(json_object_get(meta, "validation"));
@@ -62,7 +62,7 @@ static void shorten(json_t *meta)
         json_object_set_new(meta, "validation", json_string(text));
 }
 
-/* A part of a row cache has no meta. */
+/* A file of a row cache has no meta data. */
 static int print_meta(const struct hdf5_reader *r, struct error *err)
 {
     json_t *meta = NULL;
@@ -124,7 +124,7 @@ static int inspect_adapter(const char *dir, struct error *err)
     return inspect_safetensors(path, err);
 }
 
-/* A folder may hold several forms of one model; all are shown. */
+/* A folder may hold several formats of one model; all are printed. */
 static int inspect_dir(const char *dir, struct error *err)
 {
     bool adapter = holds(dir, ADAPTER_FILE), hf = holds(dir, "model.safetensors") ||

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The texts of files that a vocabulary is learnt from. */
+/* The training texts of a vocabulary. */
 
-/* A zeroed struct is ready. */
+/* Start as { 0 }. */
 struct text_list {
     char **items;
     int64_t n, cap;
@@ -29,7 +29,7 @@ static void add(struct text_list *t, const char *text)
     t->items[t->n++] = xstrdup(text);
 }
 
-/* One field of a record or message; returns whether it was there, -1 when it is no string. */
+/* Adds one field of a record or message. Returns 1 if it exists, 0 if not, -1 if it is no string. */
 static int add_field(struct text_list *t, const json_t *o, const char *field, const char *where, struct error *err)
 {
     if (!json_object_get(o, field))
@@ -94,12 +94,10 @@ static bool is_records(const char *path)
     return record_file_ends(path, ".jsonl") || record_file_ends(path, ".json");
 }
 
-/*
- * Appends the texts of a file.  Records (.jsonl, .json, also with .gz, .xz or .zst behind it) have one in each
- * message's content, and one in each of the fields "text", "prompt", "completion"; of any other file every line is one,
- * its line break included, as tokenizers reads files.  -1 with EXIT_CODE_DATA: the file cannot be read, a record has
- * none of these, a line holds a zero byte.
- */
+/* Appends the texts of a file. Records (.jsonl, .json, also compressed) have one text in each message's content and
+ * in each of the fields "text", "prompt", "completion". In other files every line is a text, with its line break, as
+ * in Hugging Face tokenizers. -1 with EXIT_CODE_DATA if the file cannot be read, a record has no text, or a line
+ * holds a zero byte. */
 static int text_list_read(struct text_list *t, const char *path, struct error *err)
 {
     return is_records(path) ? records_each_as_is(path, RECORDS_AUTO, add_record, t, err) : read_lines(t, path, err);
@@ -137,7 +135,7 @@ static const struct option table[] = {
     { 0 },
 };
 
-/* The parts of list between commas, which are cut out of it. */
+/* Splits the list at commas, in place. */
 static int split_list(char *list, const char *parts[MAX_SPECIALS], struct error *err)
 {
     int n = 0;

@@ -19,7 +19,7 @@ extern const struct command command_export;
 extern const struct command command_doctor;
 extern const struct command command_inspect;
 
-/* What a run of training leaves, of struct file_note. */
+/* Files of every training run, for struct file_note. */
 /* clang-format off */
 #define RUN_FILES \
     { "DIR/ambit.h5", "the finished model" }, \

@@ -22,7 +22,7 @@ static const struct program train_program = {
     .name = "ambit-train",
     .summary = "trains the models of ambit and looks into their folders",
     .commands = commands,
-    .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */
+    .n_commands = ARRAY_LEN(commands) - 1, /* without the final NULL */
 };
 
 int main(int argc, char **argv)

@@ -112,7 +112,7 @@ struct placed_text {
     int example;
 };
 
-/* Alike ones as they come. */
+/* Equal texts keep their order. */
 static int by_text(const void *x, const void *y)
 {
     const struct placed_text *a = x, *b = y;

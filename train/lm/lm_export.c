@@ -26,7 +26,8 @@ static bool wants(const struct lm_export *e, const char *format)
     return !strcmp(e->request->format, format);
 }
 
-/* The folder that holds a file, when a config.json lies there too: what a run of every weight leaves at its end. */
+/* The folder of a file, if it also holds a config.json, as a finished run of all weights does. The caller frees it.
+ * NULL: none. */
 static char *whole_folder_of(const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -40,7 +41,7 @@ static char *whole_folder_of(const char *file)
     return xstrdup(path);
 }
 
-/* The run's own base, or a copy of it. */
+/* Checks that the base has the weights that the run was trained on. */
 static int check_base(const struct lm_export *e, const char *base, struct error *err)
 {
     const char *wanted = json_get_string(e->meta, "base_hash", e->file->path, err);
@@ -62,7 +63,7 @@ static int check_base(const struct lm_export *e, const char *base, struct error 
     return 0;
 }
 
-/* Where config, tokenizer and, for an adapter, weights are taken from. */
+/* Finds the folder of config and tokenizer and, for an adapter, of the base's weights. */
 static int find_base(struct lm_export *e, struct error *err)
 {
     const char *base = json_get_string(e->meta, "base", e->file->path, err), *given = e->request->base;
@@ -81,7 +82,7 @@ static int find_base(struct lm_export *e, struct error *err)
     return scratch ? 0 : check_base(e, base, err);
 }
 
-/* A base that is read while it is written over would be lost. */
+/* Writing over the base would destroy it. */
 static int check_out(const struct lm_export *e, struct error *err)
 {
     if (!same_path(e->request->out, e->base))
@@ -105,7 +106,7 @@ static int check_format(const struct lm_export *e, struct error *err)
     return 0;
 }
 
-/* The base's weights.  A head that became a matrix of its own starts as the embedding table. */
+/* Loads the base's weights. A head of its own starts as a copy of the embedding table. */
 static int load_base(struct llama_model *m, const struct lm_export *e, bool own_head, struct error *err)
 {
     if (!own_head)
@@ -134,7 +135,7 @@ static int read_config(struct lm_export_config *c, const struct lm_export *e, co
     return 0;
 }
 
-/* In F32, which is what was trained. */
+/* In F32, the type of training. */
 static int load_adapter(struct llama_model *m, const struct lm_export *e, struct error *err)
 {
     struct adapter_plan plan = { .config = &m->lora, .merge = true };
@@ -145,8 +146,8 @@ static int load_adapter(struct llama_model *m, const struct lm_export *e, struct
                : checkpoint_load(e->file, &c, err);
 }
 
-/* The model as it was trained, base and adapter (in F32) beside each other, weights of type dtype as llama_request has
- * it.  own_head: a head that is the embedding table becomes a matrix of its own. */
+/* Opens the trained model: base in dtype (as in llama_request) and adapter in F32. own_head: a head tied to the
+ * embedding table becomes a matrix of its own. */
 static int open_trained(struct llama_model *m, const struct lm_export *e, const char *dtype, bool own_head,
                         struct error *err)
 {
@@ -177,7 +178,7 @@ static const char *const texts[] = {
     "1. The names of all singers and of all concerts.\n2. The names of all singers.",
 };
 
-/* Logits of the texts: a step_fn's argument, then a copy in host memory. */
+/* Logits of the texts: argument of a step_fn, then a copy in host memory. */
 struct logits {
     const struct llama_model *m;
     struct lm_batch batch;
@@ -255,8 +256,8 @@ static int written_logits(struct logits *l, const struct lm_export *e, struct er
     return rc;
 }
 
-/* Share of the largest logit.  A weight in bf16 is off by 2^-10 in the mean of squares, and the errors of a network's
- * maps add up as random ones do; four deviations. */
+/* Tolerance, as a fraction of the largest logit. A weight in bf16 has an RMS error of 2^-10. Errors of a network's
+ * linear maps add up like random ones. The tolerance is four standard deviations. */
 static int allowed(const struct lm_export *e, double *share, struct error *err)
 {
     struct lm_export_config c;
@@ -292,9 +293,8 @@ static int compare(const struct lm_export *e, const struct logits *a, const stru
     return 0;
 }
 
-/* Opens what was written to e->request->out in the format peft or merged, and compares its logits on fixed texts with
- * those of the trained model, both computed in F32; tells the largest difference.  -1 with EXIT_CODE_FAILURE when that
- * is more than rounding explains. */
+/* Loads the exported model (peft or merged) and compares its logits on fixed texts with those of the trained model,
+ * both in F32. Logs the largest difference. -1 with EXIT_CODE_FAILURE if rounding cannot explain it. */
 static int verify_export(const struct lm_export *e, struct error *err)
 {
     struct logits trained = { 0 }, written = { 0 };
@@ -318,7 +318,7 @@ static int write_merged(struct llama_model *m, const struct lm_export *e, struct
     return llama_folder_save(m, e->base, true, e->request->to, err);
 }
 
-/* What a merged model is written in: its own type, but F32 for a base in F16, which bf16 would round once more. */
+/* Type of a merged model: the base's own, but F32 for a base in F16, which bf16 would round once more. */
 static int merged_type(const struct lm_export *e, const char **dtype, struct error *err)
 {
     struct safetensors s;
@@ -366,7 +366,7 @@ static int write_form(const struct lm_export *e, struct error *err)
     return wants(e, "merged") ? export_merged(e, err) : export_adapter(e, err);
 }
 
-/* The commands whose runs are exported; the first where meta names none. */
+/* Commands whose runs can be exported. The first one is the default. */
 static const struct exported {
     const char *kind;
     const struct lm_request *defaults;

@@ -15,7 +15,7 @@
 
 /* ---- templates, exact match, execution ---- */
 
-/* What a record's answer says; borrowed. */
+/* The completion of a record; borrowed. */
 static const char *gold_of(const json_t *record)
 {
     const json_t *messages = json_object_get(record, "messages");
@@ -25,7 +25,7 @@ static const char *gold_of(const json_t *record)
     return json_string_value(json_object_get(last ? last : record, last ? "content" : "completion"));
 }
 
-/* The template or the statement alone. */
+/* The template or statement after a database's name and a plan. */
 static const char *statement(const char *text)
 {
     const char *behind = parser_behind_name(text), *rest;
@@ -40,7 +40,7 @@ static const char *database_of(const json_t *record)
     return db_id ? db_id : "";
 }
 
-/* What an answer says: its statement, as every reader of answers finds it, else its text. */
+/* The statement of a completion, as all readers of completions find it; else its text. The caller frees it. */
 static char *generated_statement(const char *answer)
 {
     char *text = output_answer(answer);
@@ -181,7 +181,7 @@ static const char *db_id_of(const json_t *record)
     return json_string_value(json_object_get(record, "db_id"));
 }
 
-/* The readings that an answer says; of E2E none, but statements. */
+/* Interpretations in a completion. End-to-end records have none, but statements. */
 static struct text_items interpretations_of(const json_t *record, const char *answer)
 {
     struct text_items list = { 0 };
@@ -193,14 +193,15 @@ static struct text_items interpretations_of(const json_t *record, const char *an
     return list;
 }
 
-/* Whether an answer says nothing that could be scored, not even that no reading is missing. */
+/* True if a completion contains nothing to score, not even that no interpretation is missing. */
 static bool is_unread(const json_t *record, const char *answer, int readings, int statements)
 {
     bool covered = teaches(record, "infill") && output_says_covered(answer);
     return readings + statements == 0 && !covered;
 }
 
-/* Their SQL, and that of readings that exist already; the caller frees texts.sql.  `statements` owns those of E2E. */
+/* Adds the SQL of the completion's and of existing interpretations. The caller frees texts.sql. `statements` owns
+ * statements of end-to-end records. */
 static void add_statements(struct lm_recall *r, struct trial_texts *texts, struct text_items *statements,
                            const json_t *record, const char *answer)
 {
@@ -253,8 +254,8 @@ static struct exec_db *open_database(struct lm_recall *r, const json_t *record, 
     return db;
 }
 
-/* What an answer to the record finds.  The SQL of its readings must be known (ask_sql_model); a trial that cannot be
- * scored gives zeros. */
+/* Scores a completion. The SQL of its interpretations must be known (ask_sql_model). A trial that cannot be scored
+ * gives zeros. */
 static struct trial_score score_recall(struct lm_recall *r, const json_t *record, const char *answer)
 {
     struct trial_texts golds = { 0 }, texts = { 0 };
@@ -276,7 +277,8 @@ static struct trial_score score_recall(struct lm_recall *r, const json_t *record
     return s;
 }
 
-/* {"id", "messages"} of the prompt for a reading's SQL; NULL where the database has no text. */
+/* The prompt for an interpretation's SQL, {"id", "messages"}; NULL if the database cannot be described. The caller
+ * owns it. */
 static json_t *prompt_of(struct lm_recall *r, const json_t *record, const char *reading, struct error *err)
 {
     char *path = db_path(r->request->db, db_id_of(record), err);
@@ -289,7 +291,7 @@ static json_t *prompt_of(struct lm_recall *r, const json_t *record, const char *
                     : NULL;
 }
 
-/* Prompts as the SQL model reads them, and the ids by which their answers are kept. */
+/* Prompts for the SQL model, and the ids that their completions are stored under. */
 struct sql_asks {
     struct lm_text *prompts;
     char **ids;
@@ -336,7 +338,7 @@ static int run_engine(struct lm_recall *r, struct engine_request *list, int64_t 
     return rc;
 }
 
-/* A prompt that is too long has an answer without statements. */
+/* A prompt that is too long has a completion without statements. */
 static void keep_completion(struct lm_recall *r, const char *id, const struct engine_answer *g)
 {
     char *said = tokenizer_decode(r->sql_model.tokenizer, g->out.items, g->out.count, TOKENIZER_SKIP_SPECIALS, NULL);
@@ -368,7 +370,7 @@ static int complete_all(struct lm_recall *r, const struct sql_asks *a, struct er
     return rc;
 }
 
-/* Asks the SQL model for the SQL of all readings of n answers that have none yet.  1 when a signal asked to stop. */
+/* Asks the SQL model for all missing SQL of n completions. 1 when a signal asked to stop. */
 static int ask_sql_model(struct lm_recall *r, json_t *const *records, char *const *answers, int n, struct error *err)
 {
     struct sql_asks a = { 0 };
@@ -418,7 +420,7 @@ int lm_recall_mean(struct lm_recall *r, const struct lm_data *valid, char *const
     return rc;
 }
 
-/* Whether the golds of a record can be told apart: 1, 0 with a line on the log, -1 where it lacks a field. */
+/* 1 if the record's golds run and differ, 0 with a warning if not, -1 if a field is missing. */
 static int check_golds(struct lm_recall *r, const json_t *record, const char *where, bool *ambiguous, struct error *err)
 {
     struct trial_texts golds = { 0 };
@@ -446,7 +448,7 @@ static int check_golds(struct lm_recall *r, const json_t *record, const char *wh
     return ok;
 }
 
-/* The ambiguous records that can be scored, or all where none is ambiguous. */
+/* Chooses the ambiguous records that can be scored, or all of them if none is ambiguous. */
 static int choose(struct lm_recall *r, const struct lm_data *valid, struct error *err)
 {
     bool *ambiguous = xcalloc((size_t)valid->n + 1, sizeof *ambiguous);
@@ -472,7 +474,7 @@ static int choose(struct lm_recall *r, const struct lm_data *valid, struct error
     return rc < 0 ? -1 : 0;
 }
 
-/* Without taking memory. */
+/* Takes no memory. */
 static int measure_model(struct lm_recall *r, struct device *d, struct error *err)
 {
     const struct llama_request q = { .dir = r->request->sql_model, .dtype = "auto", .seq2seq = true, .dry = true };

@@ -1,12 +1,13 @@
 /*
- * lm_judge.h - whether a statement or a template that a model wrote is the one it should have written.
+ * lm_judge.h - scores generated statements, templates and interpretations, for the setting `select`.
  *
- *   template      the same text but for case and some blanks (sql_template_match)
- *   exact-match   Spider's exact set match; the schemas are those of tables.json
- *   execution     the same rows, in the same order where the gold orders them at its top level (match_rows)
+ *   template      equal text except for case and some blanks (sql_template_match)
+ *   exact-match   Spider's exact set match, with the schemas of tables.json
+ *   execution     equal rows, in the same order if the gold has a top-level ORDER BY (match_rows)
+ *   recall        fraction of golds that the interpretations find, by execution
  *
- * A database's name and a plan in front, as LogicalBeam's models write them (parser_text.h), are no part of either, nor
- * are thoughts; of a statement, nor what model_output.h leaves out around the first one.
+ * A database's name and a plan in front of a completion, as LogicalBeam's models write them (parser_text.h), are
+ * ignored, and so are thoughts and text around the first statement (model_output.h).
  */
 #ifndef TRAIN_LM_LM_JUDGE_H
 #define TRAIN_LM_LM_JUDGE_H
@@ -25,47 +26,45 @@
 struct lm_judge {
     enum lm_select select;
     struct schema_set schemas;
-    struct ambiqt_runner *runner; /* of execution */
+    struct ambiqt_runner *runner; /* for execution */
 };
 
-/* Reads what q->settings.select needs, and looks whether every record of `valid`, which were kept, can be judged.  -1
- * with EXIT_CODE_DATA names the first that cannot; release either way. */
+/* Opens everything that q->settings.select needs, and checks that every record of `valid`, which were kept, can be
+ * scored. -1 with EXIT_CODE_DATA, naming the first that cannot. Release j either way. */
 int lm_judge_open(struct lm_judge *j, const struct lm_request *q, const struct lm_data *valid, struct error *err);
 void lm_judge_release(struct lm_judge *j);
-/* Whether `said` is right for that record. */
+/* True if the completion is correct for that record. */
 bool lm_judge_correct(struct lm_judge *j, const json_t *record, const char *said);
 
-/* Which golds a model's answers find, by execution: what --select recall chooses by.
- *
- * An answer is one of the three systems that ambit-data annotate writes records for ("teaches"): readings that are
- * missing, beside which those that exist count; all readings; or statements.  A reading's SQL is what --sqls has for
- * its text, else what --sql-model writes; one that has none finds nothing.  All of it runs on the record's database and
- * is scored as `ambit-data score --rule strict` does.  So words decide only which statement runs. */
+/* Recall of golds by execution. The record's field "teaches" says the contents of a completion: missing
+ * interpretations, beside which the existing ones count; all interpretations; or statements. The SQL of an
+ * interpretation comes from --sqls, else from --sql-model; without SQL it finds nothing. All statements run on the
+ * record's database and are scored as by `ambit-data score --rule strict`. */
 
 /* Start as { 0 }. */
 struct lm_recall {
     const struct lm_request *request;
-    struct reading_sql sqls; /* of --sqls, and what the model wrote so far */
+    struct reading_sql sqls; /* from --sqls, and written by the model so far */
     struct db_cache databases;
     struct prompter prompter;
-    struct workspace work; /* the SQL model's */
+    struct workspace work; /* of the SQL model */
     struct llama_model sql_model;
-    size_t model_bytes;     /* that it takes */
-    bool *counts;           /* [valid.n] records that the mean is over: the ambiguous ones, or all where none is */
-    int unread, unread_sql; /* answers scored, and answers to prompts for SQL, in which nothing was found */
+    size_t model_bytes;     /* memory of the SQL model */
+    bool *counts;           /* [valid.n] records of the mean: the ambiguous ones, or all if none is */
+    int unread, unread_sql; /* completions without anything to score, and SQL prompts without a statement */
 };
 
-/* Reads what the request names, and looks whether every record of `valid`, which were kept, can be scored: -1 with
- * EXIT_CODE_DATA names the first that has not the fields.  Records whose golds fail or coincide on their database are
- * told and left out, as score does; -1 when all are.  Takes no memory of the device.  Release either way. */
+/* Reads the request's files and checks every record of `valid`, which were kept. -1 with EXIT_CODE_DATA, naming the
+ * first without the fields, or if no record can be scored. A record whose golds fail or coincide is left out with a
+ * warning. Takes no device memory. Release r either way. */
 int lm_recall_open(struct lm_recall *r, const struct lm_request *q, const struct lm_data *valid, struct device *d,
                    struct error *err);
-/* Brings the SQL model, if there is one, into memory. */
+/* Loads the SQL model, if there is one. */
 int lm_recall_start(struct lm_recall *r, struct device *d, struct error *err);
 void lm_recall_release(struct lm_recall *r);
 
-/* The mean over `valid` of what the texts, one for each, find.  How many answers hold nothing that can be read is told
- * on the log.  1 when a signal asked to stop. */
+/* Mean recall over `valid` of the texts, one for each record. Logs the number of unusable completions. 1 when a
+ * signal asked to stop. */
 int lm_recall_mean(struct lm_recall *r, const struct lm_data *valid, char *const *texts, double *mean,
                    struct error *err);
 

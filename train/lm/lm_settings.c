@@ -34,7 +34,7 @@ const struct lm_request lm_request_defaults = {
     },
 };
 
-/* Rates and sizes are those of a run from scratch on two cores; --preset picard has those of large models. */
+/* For a new model on two cores; --preset picard has rates and sizes of large models. */
 const struct lm_request seq2seq_request_defaults = {
     .seq2seq = true,
     .device = "auto",
@@ -64,7 +64,7 @@ const struct lm_request seq2seq_request_defaults = {
     },
 };
 
-/* Clipping as DAPO has it (Yu et al. 2025, 2503.14476), which IntentRL trained with. */
+/* Clip ranges of DAPO (Yu et al. 2025, arXiv 2503.14476), which IntentRL was trained with. */
 const struct lm_request reward_request_defaults = {
     .device = "auto",
     .seed = 42,
@@ -94,8 +94,8 @@ const struct lm_request reward_request_defaults = {
     },
 };
 
-/* Infilling as its authors trained it on Llama-3.1-8B-Instruct (paper, section 5; infilling training script): the
- * output matrix whole, as Unsloth takes lm_head among the targets. */
+/* Infilling as published for Llama-3.1-8B-Instruct (DFPL, section 5 and infilling training script), with the whole
+ * output matrix, as Unsloth trains a target lm_head. */
 static const char dfpl[] = "rank: 16\n"
                            "alpha: 16\n"
                            "head: full\n"
@@ -111,8 +111,8 @@ static const char dfpl[] = "rank: 16\n"
 
 const struct preset lm_presets[] = { { "dfpl", dfpl }, { 0 } };
 
-/* T5 as PICARD's authors trained it on Spider, whose trainer LogicalBeam's took as it is (PICARD's configuration
- * train.json; five texts at a time, gradients of 410 of them summed). */
+/* T5 as trained for PICARD on Spider (train.json of its repository; batches of five with 410 accumulated gradients).
+ * LogicalBeam uses the same trainer. */
 static const char picard[] = "optimizer: adafactor\n"
                              "lr: 1e-4\n"
                              "schedule: constant\n"
@@ -132,7 +132,7 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
 #define AT(field) offsetof(struct lm_request, settings.field)
 #define HERE(field) offsetof(struct lm_request, field)
 
-/* What both commands have. */
+/* Rows of both commands. */
 /* clang-format off */
 #define START_ROWS(what) \
     STRING_OPTION("base", HERE(base), "HF_DIR", what " to start from; without one, from scratch"), \
@@ -188,7 +188,7 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
                   "and small parameters"), \
     INT_OPTION("eval-every", AT(eval_every), "N", 0, 1 << 30, "steps between validations, 0: once an epoch")
 
-/* What validation looks at. */
+/* Rows about validation. */
 #define SELECT_ROWS \
     CHOICE_OPTION("select", AT(select), "FIGURE", "loss|recall|template|exact-match|execution", \
                   "what the best checkpoint is best in: loss, or what it says to --valid: readings found by " \

@@ -1,6 +1,6 @@
 /*
- * lm_settings.h - every setting of `ambit-train infill`, `seq2seq` and `reward`, with defaults and presets, in a table
- * for each.
+ * lm_settings.h - all settings of `ambit-train infill`, `seq2seq` and `reward`, with defaults and presets, in one
+ * table each.
  */
 #ifndef TRAIN_LM_LM_SETTINGS_H
 #define TRAIN_LM_LM_SETTINGS_H
@@ -10,21 +10,21 @@
 #include "models/lm/llama_model.h"
 
 struct lm_settings {
-    /* what is trained */
-    enum { METHOD_LORA, METHOD_FULL } method;      /* full: every weight */
+    /* trained parameters */
+    enum { METHOD_LORA, METHOD_FULL } method;      /* full: all weights */
     const char *targets;                           /* of LoRA: q,k,v,o,gate,up,down */
-    enum { HEAD_NONE, HEAD_LORA, HEAD_FULL } head; /* of LoRA: a pair, or the whole matrix */
+    enum { HEAD_NONE, HEAD_LORA, HEAD_FULL } head; /* of LoRA: a low-rank pair, or the whole matrix */
     int64_t rank;
     double alpha, lora_dropout;
     bool rslora;
     double neftune; /* alpha of the noise on embeddings */
     const char *compute;
-    /* a model from scratch, when no folder is given; an encoder-decoder has so many layers twice */
+    /* a new model; an encoder-decoder has `layers` on each side */
     int64_t hidden, layers, heads, kv_heads, intermediate, positions;
-    enum { FEED_RELU, FEED_GATED_GELU } feed_forward; /* of an encoder-decoder, as its dropout */
+    enum { FEED_RELU, FEED_GATED_GELU } feed_forward; /* of an encoder-decoder, as dropout */
     double dropout;
     enum { START_PUBLISHED, START_COPY } start; /* t5_start.h, llama_start.h */
-    /* how */
+    /* optimisation */
     int64_t epochs, batch, length, max_valid, patience;
     double lr, warmup, decay, clip;
     enum { LM_COSINE, LM_LINEAR, LM_CONSTANT } schedule;
@@ -36,30 +36,30 @@ struct lm_settings {
         SELECT_TEMPLATE,
         SELECT_EXACT,
         SELECT_EXECUTION
-    } select;        /* what the best checkpoint is best in */
-    int64_t max_new; /* tokens of an answer, where it is one that says */
+    } select;        /* the score that chooses the best checkpoint */
+    int64_t max_new; /* max tokens of a generated completion */
     bool group_by_length, share_prefix;
-    /* of reward, see reward_trainer.h */
-    int64_t answers, reuse;              /* drawn to each prompt; steps that learn from what was drawn at once */
-    double penalty, clip_low, clip_high; /* of a wrong reading; how far a token's probability may have moved */
-    double kl;                           /* weight of the divergence from the start */
+    /* reward, see reward_trainer.h */
+    int64_t answers, reuse;              /* completions of a prompt; steps per sampling round */
+    double penalty, clip_low, clip_high; /* penalty of a wrong interpretation; clip range of the probability ratio */
+    double kl;                           /* weight of the KL divergence from the initial model */
     enum { ADVANTAGE_SCALED, ADVANTAGE_PLAIN } advantage; /* reward_trainer.h */
     /* running */
-    int64_t tokens;     /* most tokens of a micro-batch */
-    int64_t eval_every; /* steps between validations, 0: once an epoch */
-    int64_t save_every; /* steps between checkpoints, 0: at validations only */
+    int64_t tokens;     /* max tokens of a micro-batch */
+    int64_t eval_every; /* steps between validations; 0: once an epoch */
+    int64_t save_every; /* steps between checkpoints; 0: at validations only */
 };
 
-/* A whole command line: what to train on, where to, and how. */
+/* A whole command line. */
 struct lm_request {
-    bool seq2seq; /* an encoder-decoder; no option: the command says it */
+    bool seq2seq; /* an encoder-decoder; set by the command */
     const char *base, *tokenizer, *data, *valid, *schema, *db, *sqls, *sql_model, *out, *device, *config, *preset,
         *chat_template;
-    struct prompter_options prompt; /* of what sql_model is asked */
+    struct prompter_options prompt; /* prompts for sql_model */
     const char *test;               /* of reward */
     int64_t seed, show_samples;
     bool resume, dry_run, force, no_graph, shard_optimizer;
-    struct lm_settings settings; /* last: what stands before it does not change the result */
+    struct lm_settings settings; /* last: fields before it do not change the result */
 };
 
 extern const struct lm_request lm_request_defaults, seq2seq_request_defaults, reward_request_defaults;

@@ -36,7 +36,7 @@ static const char *module_of(const char *word, size_t n)
     return NULL;
 }
 
-/* "q,v" as names of modules; returns how many. */
+/* Converts "q,v" to module names. Returns their number. */
 static int read_targets(const char *text, const char **modules, struct error *err)
 {
     int n = 0;
@@ -77,8 +77,8 @@ int lm_lora_config(struct lora_config *c, const struct lm_settings *s, const cha
     return 0;
 }
 
-/* Declares it on t->model, to be trained, with `extra` bytes beside it.  -1 as lm_lora_config, for a whole head that
- * is the embedding table, and with EXIT_CODE_MEMORY. */
+/* Declares the trained adapter on t->model, with `extra` bytes of memory beside it. -1 as lm_lora_config, for a
+ * whole head that is tied to the embedding table, and with EXIT_CODE_MEMORY. */
 static int add_adapter(struct lm_trainer *t, enum optimizer optimizer, size_t extra, struct error *err)
 {
     struct llama_model *m = &t->model;
@@ -94,14 +94,14 @@ static int add_adapter(struct lm_trainer *t, enum optimizer optimizer, size_t ex
 
 /* ---- a step ---- */
 
-enum { SITES = 1 << 12 /* random ops of a micro-batch, so that each draws numbers of its own */ };
+enum { SITES = 1 << 12 /* random ops of a micro-batch, so that each has random numbers of its own */ };
 
-/* A step_fn's argument: one micro-batch. */
+/* Argument of a step_fn: one micro-batch. */
 struct micro {
     struct lm_trainer *t;
     int number;
     float scale; /* 1 / target tokens of the whole batch */
-    bool update; /* gradients too */
+    bool update; /* compute gradients too */
     struct tensor *nll;
 };
 
@@ -109,7 +109,7 @@ static void run_micro(struct ctx *c, void *arg)
 {
     struct micro *m = arg;
 
-    if (m->update) { /* on the device: no launch may depend on which micro-batch it is */
+    if (m->update) { /* kept on the device, because captured launches may not depend on the micro-batch */
         int32_t first = m->number * SITES;
         struct tensor *site = batch_i32(c, &first, 1);
         RUN(c, set_site, c->rng, site);
@@ -127,7 +127,7 @@ static struct llama_text text_of(const struct lm_data *d, const int *examples, i
     return lm_data_text(d, examples ? examples[i] : i);
 }
 
-/* Tokens of a text that are not those of the one before it. */
+/* Tokens of a text after the prefix that it shares with the text before it. */
 static int64_t new_tokens(const struct lm_trainer *t, const struct lm_data *d, const int *examples, int i, int from)
 {
     struct llama_text text = text_of(d, examples, i);
@@ -138,8 +138,7 @@ static int64_t new_tokens(const struct lm_trainer *t, const struct lm_data *d, c
     return text.n - llama_text_common(&before, &text);
 }
 
-/* Texts from `from` on that fit a micro-batch together; at least one.  Returns where the next begins.  examples NULL:
- * all of them in order. */
+/* End of the micro-batch that starts with text `from`, which has at least one text. examples NULL: all in order. */
 static int end_of_micro(const struct lm_trainer *t, const struct lm_data *d, const int *examples, int from, int n)
 {
     int64_t tokens = 0;
@@ -194,7 +193,7 @@ static int train_batch(void *trainer, struct error *err)
     return 0;
 }
 
-/* Of a decoder: tokens, rows of targets, sequences, those that go on from another's, keys that are copies. */
+/* Of a decoder: tokens, target rows, sequences, sequences with a shared prefix, copied keys. */
 static struct extent extent_of(const struct lm_batch *b)
 {
     const struct t5_batch *p = &b->pairs;
@@ -221,7 +220,7 @@ static void measure_batch(void *trainer, struct measurement *measured)
     }
 }
 
-/* How many times fewer tokens are computed in a pass because of what texts of a micro-batch share: prefix_gain. */
+/* Computes prefix_gain. */
 static void measure_sharing(struct lm_trainer *t)
 {
     struct sampler *s = &t->run.sampler;
@@ -249,7 +248,7 @@ static void add_losses(struct lm_trainer *t, const struct tensor *nll, double *s
     free(values);
 }
 
-/* Mean -log p of the target tokens of the validation texts.  1 when a signal asked to stop. */
+/* Mean negative log-likelihood of the validation targets. 1 when a signal asked to stop. */
 static int valid_loss(struct lm_trainer *t, double *loss, struct error *err)
 {
     struct micro m = { .t = t };
@@ -281,7 +280,7 @@ static enum optimizer optimizer_of(const struct lm_trainer *t)
     return run_optimizer(&t->run, t->set->optimizer == LM_ADAFACTOR ? OPTIMIZER_ADAFACTOR : adamw);
 }
 
-/* The folder whose tokenizer, and but for a model from scratch weights, the run starts with. */
+/* Folder of the tokenizer and, except for a new model, of the weights. */
 static const char *start_folder(const struct lm_request *q)
 {
     return q->base ? q->base : q->tokenizer;
@@ -320,7 +319,7 @@ static int check_moments(const struct lm_request *q, struct error *err)
     return 0;
 }
 
-/* what the request may not ask for together; then model and data, once without taking memory, once with. */
+/* -1 with EXIT_CODE_USAGE for settings that contradict each other. */
 static int check_request(const struct lm_request *q, struct error *err)
 {
     const struct lm_settings *s = &q->settings;
@@ -341,7 +340,7 @@ static int check_request(const struct lm_request *q, struct error *err)
     return 0;
 }
 
-/* A Llama of the request's sizes over the tokenizer's vocabulary, embeddings and head tied. */
+/* A new Llama with the tokenizer's vocabulary and tied embeddings. */
 static void scratch_llama(struct llama_config *c, const struct lm_settings *s, const struct tokenizer *t)
 {
     *c = (struct llama_config){ .kind = LLAMA,
@@ -363,7 +362,7 @@ static void scratch_llama(struct llama_config *c, const struct lm_settings *s, c
         c->stops[c->n_stops++] = eos;
 }
 
-/* A T5 likewise.  Answers begin with the token of padding, as T5's do, or another that no text has. */
+/* A new T5. Its decoder starts with the padding token, or with another one that no text contains. */
 static int scratch_t5(struct t5_config *c, const struct lm_settings *s, const struct tokenizer *t, const char *dir,
                       struct error *err)
 {
@@ -430,7 +429,7 @@ static int declare_t5(struct lm_trainer *t, bool dry, enum dtype dtype, struct e
                : t5_model_init(&t->model, d, &t->t5_config, dtype, optimizer_of(t), RUN_BYTES, err);
 }
 
-/* The network and its adapter, their values undefined yet. */
+/* Declares network and adapter; their values are undefined. */
 static int declare(struct lm_trainer *t, bool dry, struct error *err)
 {
     const struct llama_config *config = &t->config;
@@ -453,7 +452,7 @@ static int declare(struct lm_trainer *t, bool dry, struct error *err)
 static int read_data(struct lm_trainer *t, struct error *err)
 {
     const struct lm_request *q = t->request;
-    int64_t positions = q->seq2seq ? INT64_MAX : t->model.net.config.max_positions; /* T5's are relative */
+    int64_t positions = q->seq2seq ? INT64_MAX : t->model.net.config.max_positions; /* T5 has relative positions */
     int64_t length = t->set->length < positions ? t->set->length : positions;
 
     if (lm_data_read(&t->train, q->data, &t->model, length, t->keep_records, err) ||
@@ -469,7 +468,7 @@ static int read_data(struct lm_trainer *t, struct error *err)
     return lm_judge_open(&t->judge, q, &t->valid, err);
 }
 
-/* The order of the training data, and all that makes up data_hash. */
+/* Sets the order of the training data, and data_hash. */
 static void set_order(struct lm_trainer *t)
 {
     const uint64_t hashes[] = { t->train.hash, t->valid.hash };
@@ -493,7 +492,7 @@ static bool *checkpointed(struct llama_model *m)
     return m->seq2seq ? &m->t5.checkpointed : &m->net.checkpointed;
 }
 
-/* What the estimate needs beside the steps. */
+/* Memory beside the steps, and the advice for less of it. */
 static void count_memory(struct lm_trainer *t)
 {
     struct run *r = &t->run;
@@ -508,7 +507,7 @@ static void count_memory(struct lm_trainer *t)
         snprintf(r->hint, sizeof r->hint, "--length below %lld leaves the longest texts out", longest);
 }
 
-/* Without taking memory: reads the data and learns how much is needed. */
+/* Reads the data and measures the memory, without taking any on the device. */
 int lm_open(void *trainer, struct error *err)
 {
     struct lm_trainer *t = trainer;
@@ -524,7 +523,7 @@ int lm_open(void *trainer, struct error *err)
     return 0;
 }
 
-/* The model with memory; the tokenizer moves over. */
+/* Declares the model again, with memory. The tokenizer moves over. */
 static int declare_again(struct lm_trainer *t, struct error *err)
 {
     struct llama_model dry = t->model;
@@ -605,7 +604,7 @@ void lm_close(void *trainer)
 
 enum { BATCH = 64 };
 
-/* What was written to each validation text; the caller frees all. */
+/* Texts of all generated completions. The caller frees them. */
 static char **texts_of(struct lm_trainer *t, const struct engine_answer *list)
 {
     char **texts = xcalloc((size_t)t->valid.n + 1, sizeof *texts);
@@ -651,8 +650,8 @@ static int run_engine(struct lm_trainer *t, struct engine_request *list, struct 
     return rc;
 }
 
-/* what the model writes by itself to the validation texts, judged by the setting `select`: mean recall of
- * readings, or share of the answers that are right.  1 when a signal asked to stop. */
+/* Generates completions of the validation prompts and scores them by `select`: mean recall, or accuracy. 1 when a
+ * signal asked to stop. */
 static int valid_completions(struct lm_trainer *t, double *share, struct error *err)
 {
     size_t n = (size_t)t->valid.n;
@@ -754,7 +753,7 @@ static int step_metrics(void *trainer, struct metric list[TRAINER_METRICS])
     return t->set->share_prefix ? 3 : 2;
 }
 
-#define TIE 1e-5 /* of equal shares the lower loss is better; a difference of one text in 1,000 is far more */
+#define TIE 1e-5 /* Equal accuracies are compared by loss. One text in 1,000 makes a far larger difference. */
 
 const char *const lm_metrics[] = {
     [SELECT_LOSS] = NULL,
@@ -800,7 +799,7 @@ void lm_describe(const void *trainer, json_t *meta)
                         json_string(t->model.chat.template ? chat_name(&t->model.chat) : "none"));
 }
 
-/* Weights in the type that was computed with. */
+/* Weights have the type of computation. */
 int lm_write_forms(struct lm_trainer *t, struct error *err)
 {
     const struct lm_request *q = t->request;

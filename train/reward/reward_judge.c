@@ -68,7 +68,7 @@ static struct exec_db *database_of(struct reward_judge *j, const json_t *record,
     return db;
 }
 
-/* SQL of the golds, borrowed; of those that are missing alone where `missing` says so. */
+/* SQL of all golds, or of the missing ones only; borrowed. */
 static struct trial_texts gold_sql(const json_t *record, bool missing)
 {
     struct trial_texts t = { 0 };
@@ -165,7 +165,7 @@ static bool runs(struct exec_db *db, const char *sql)
     return ok;
 }
 
-/* The first SQL of a reading that runs; of one alone it is not asked.  NULL where there is none. */
+/* The first statement of an interpretation that runs. A single statement is not tested. NULL: none. */
 static const char *meaning(const struct reward_judge *j, struct exec_db *db, const char *db_id, const char *text)
 {
     const json_t *sql = find_sql(j, db_id, text);
@@ -181,7 +181,7 @@ static const char *meaning(const struct reward_judge *j, struct exec_db *db, con
     return NULL;
 }
 
-/* How many of the missing golds the readings find. */
+/* Number of missing golds that the interpretations find. */
 static int count_found(struct reward_judge *j, const json_t *record, const struct text_items *readings,
                        const struct trial_texts *missing)
 {
@@ -190,7 +190,7 @@ static int count_found(struct reward_judge *j, const json_t *record, const struc
     struct trial_texts found_sql = { 0 };
     struct trial t;
 
-    CHECK(db, "%s", err.text); /* it was there when the record was checked */
+    CHECK(db, "%s", err.text); /* it existed when the record was checked */
     for (int i = 0; i < readings->n; i++) {
         const char *sql = meaning(j, db, database_name(record), readings->items[i]);
         if (!sql)

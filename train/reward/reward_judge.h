@@ -1,13 +1,13 @@
 /*
- * reward_judge.h - what an answer to a prompt for missing readings is worth, by execution.
+ * reward_judge.h - the reward of a completion with missing interpretations, by execution.
  *
- * Golds that a record's own readings cover (`covered_by`, as ambit-data annotate leaves it) are there already; the
- * others are missing.  A line of the answer means what the first of its SQLs that runs returns: SQL is known of
- * readings by database and words (reading_sql.h), from the records themselves and from --sqls.  A reading finds a
- * missing gold when both give the same rows, by the strict rule (trial.h), one gold each; every other one is wrong: it
- * has no SQL, none that runs, repeats another or gives what nobody asked for.
+ * A gold is missing unless the record's own interpretations cover it (`covered_by` of `ambit-data annotate`). The
+ * SQL of an interpretation is looked up by database and text, in the records and in --sqls (reading_sql.h); the
+ * first statement that runs counts. It finds a missing gold if both return the same rows under the strict rule
+ * (trial.h), one gold each. Every other interpretation is wrong: it has no SQL that runs, repeats another one, or
+ * returns rows of no missing gold.
  *
- *   value = found / missing - price wrong,  where nothing is missing 1 - price wrong
+ *   reward = found / missing - penalty * wrong; if nothing is missing, 1 - penalty * wrong
  */
 #ifndef TRAIN_REWARD_REWARD_JUDGE_H
 #define TRAIN_REWARD_REWARD_JUDGE_H
@@ -18,7 +18,7 @@
 #include "train/lm/lm_settings.h"
 
 struct reward {
-    double value, recall; /* recall of what is missing; 1 where nothing is */
+    double value, recall; /* recall of the missing golds; 1 if there are none */
     int missing, wrong;
 };
 
@@ -30,18 +30,18 @@ struct reward_judge {
     struct db_cache databases;
     struct reading_sql known[REWARD_SOURCES];
     int n_known;
-    uint64_t hash; /* of all SQL that is known, and of the golds that were checked */
+    uint64_t hash; /* of all known SQL and all checked golds */
 };
 
-/* Reads the SQL of all the request's files.  -1 with EXIT_CODE_DATA; release either way. */
+/* Reads the SQL in all files of the request. -1 with EXIT_CODE_DATA. Release j either way. */
 int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct error *err);
-/* Whether all records of data, which were kept, can be judged: a database, and golds that run on it and differ.  -1
- * with EXIT_CODE_DATA names file and id of the first that cannot. */
+/* Checks that all records of data, which were kept, have a database and golds that run and differ. -1 with
+ * EXIT_CODE_DATA, naming file and id of the first that does not. */
 int reward_judge_check(struct reward_judge *j, const struct lm_data *data, const char *path, struct error *err);
-/* How many golds a checked record lacks. */
+/* Number of golds that a checked record lacks. */
 int reward_missing(const json_t *record);
-/* What the answer `text` to a checked record is worth.  One that has neither readings nor says that none is missing, as
- * where it breaks off in its thought, finds nothing and counts as one wrong reading. */
+/* The reward of a completion of a checked record. A completion with neither interpretations nor the statement that
+ * none is missing, such as one that ends within a thought, counts as one wrong interpretation. */
 struct reward reward_of(struct reward_judge *j, const json_t *record, const char *text);
 void reward_judge_release(struct reward_judge *j);
 

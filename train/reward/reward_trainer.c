@@ -15,7 +15,7 @@
 
 /* ---- groups ---- */
 
-/* Room for an answer of n tokens behind a prompt, which is copied; all else is the caller's to fill. */
+/* Allocates a completion of n tokens and copies its prompt. The caller fills the rest. */
 static void init_completion(struct reward_completion *a, const int32_t *prompt, int64_t n_prompt, int64_t n)
 {
     *a = (struct reward_completion){ .prompt = n_prompt, .n = n_prompt + n };
@@ -74,9 +74,9 @@ bool reward_group_compare(struct reward_group *g, bool scaled)
     return differ;
 }
 
-/* ---- drawing ---- */
+/* ---- sampling ---- */
 
-enum { ROWS = 128 /* of the engine at once, about */ };
+enum { ROWS = 128 /* rows of the engine, approximately */ };
 
 static struct engine_settings settings_of(const struct reward_trainer *t, int answers, float temperature)
 {
@@ -93,7 +93,7 @@ static struct engine_settings settings_of(const struct reward_trainer *t, int an
     };
 }
 
-/* Not as part of the tape that a step may be recording. */
+/* Recording is off: generation is no part of a step's tape. */
 static int run_engine(struct reward_trainer *t, struct engine_request *list, int64_t n,
                       const struct engine_settings *set, struct error *err)
 {
@@ -153,7 +153,8 @@ static void keep_group(struct reward_trainer *t, struct reward_group *g, int exa
     add_sums(&t->sums, g, reward_group_compare(g, t->lm.set->advantage == ADVANTAGE_SCALED));
 }
 
-/* The examples of this rank's parts of the batches that learn from one drawing; returns how many.  The caller frees. */
+/* Lists the examples of this rank in all batches of one sampling round. Returns their number. The caller frees the
+ * list. */
 static int collect(struct reward_trainer *t, int **list)
 {
     struct run *r = &t->lm.run;
@@ -179,7 +180,7 @@ static void sample_groups(struct reward_trainer *t, const int *examples, int n, 
         keep_group(t, &t->groups[i], examples[i], &list[i]);
 }
 
-/* Each epoch draws others to the same record. */
+/* The seed of a record differs between epochs. */
 static uint64_t key_of(const struct reward_trainer *t, const struct lm_text *p)
 {
     const uint64_t parts[] = { lm_text_key(p), (uint64_t)t->lm.run.state.epoch };
@@ -223,8 +224,8 @@ static void judge_all(struct reward_trainer *t, const struct lm_data *d, const s
     }
 }
 
-/* Greedy answers to all of d, judged: rewards[i], and what was said where texts is not NULL (the caller frees).  1 when
- * a signal asked to stop. */
+/* Generates greedy completions of all records and scores them. texts (NULL: not wanted) gets the completions, which
+ * the caller frees. 1 when a signal asked to stop. */
 static int greedy_completions(struct reward_trainer *t, const struct lm_data *d, struct reward *rewards, char **texts,
                               struct error *err)
 {
@@ -249,15 +250,15 @@ static int greedy_completions(struct reward_trainer *t, const struct lm_data *d,
 
 /* ---- a step ---- */
 
-enum { SITES = 1 << 12 /* random ops of a micro-batch, so that each draws numbers of its own */ };
+enum { SITES = 1 << 12 /* random ops of a micro-batch, so that each has random numbers of its own */ };
 
-/* A step_fn's argument: one micro-batch. */
+/* Argument of a step_fn: one micro-batch. */
 struct completions_micro {
     struct reward_trainer *t;
     int number;
 };
 
-/* The answers of this step that give a gradient. */
+/* Completions of this step that have a gradient. */
 struct completion_list {
     const struct reward_completion **items;
     int n, cap;
@@ -293,7 +294,7 @@ static void run_micro(struct ctx *c, void *arg)
     RUN(c, accumulate, ((struct destination){ t->lm.run.loss_total, true }), loss);
 }
 
-/* Numbers for that many rows; those that are new are 0. */
+/* Grows the arrays to that many rows; new ones are 0. */
 static void take_rows(struct reward_trainer *t, int64_t rows)
 {
     size_t room = (size_t)(rows > t->cap_rows ? 2 * rows : t->cap_rows);
@@ -319,7 +320,7 @@ static const struct reward_completion *completion_of(const struct completion_lis
     return l->items[i];
 }
 
-/* The numbers of an answer's rows, which stand in the batch from `row` on. */
+/* Fills the rows of a completion, from `row` on. */
 static void fill_rows(struct reward_trainer *t, const struct reward_completion *a, int64_t row, float share)
 {
     int64_t n = a->n - a->prompt;
@@ -338,7 +339,7 @@ static bool same_prompt(const struct reward_completion *a, const struct reward_c
     return a->prompt == b->prompt && !memcmp(a->ids, b->ids, (size_t)a->prompt * sizeof *a->ids);
 }
 
-/* Where the micro-batch that begins with answer `from` ends: a prompt of answers side by side counts once. */
+/* End of the micro-batch that starts with completion `from`. The prompt of adjacent completions counts once. */
 static int end_of_micro(const struct reward_trainer *t, const struct completion_list *l, int from)
 {
     int64_t tokens = 0;
@@ -354,8 +355,8 @@ static int end_of_micro(const struct reward_trainer *t, const struct completion_
     return i;
 }
 
-/* Answers to one prompt, which is computed once, and the numbers of their rows.  share: of each answer in the loss.
- * Each prompt is added by itself, so that rows come in the order of its texts. */
+/* Adds the completions of one prompt, which is computed once, and their rows. share: weight of a completion in the
+ * loss. Each prompt is added separately, so that rows keep the order of its texts. */
 static void add_group(struct reward_trainer *t, const struct completion_list *l, int from, int end, float share)
 {
     struct llama_text *texts = xmalloc((size_t)(end - from) * sizeof *texts);
@@ -401,7 +402,7 @@ static const struct reward_group *group_of(const struct reward_trainer *t, int e
     return &t->groups[i];
 }
 
-/* Without a divergence an answer that is as good as the others of its group teaches nothing. */
+/* Without a KL term, a completion of average reward has no gradient. */
 static void list_completions(const struct reward_trainer *t, struct completion_list *l, const struct batch_partition *b)
 {
     for (int i = b->first; i < b->end; i++) {
@@ -440,7 +441,7 @@ int reward_step(void *trainer, struct error *err)
     return rc;
 }
 
-/* Answers as long as they may be. */
+/* For memory estimates: completions of maximum length. */
 static void longest_completions(struct reward_trainer *t, struct completion_list *l, struct reward_group *g,
                                 int example)
 {
@@ -514,7 +515,7 @@ int reward_save_state(const struct reward_trainer *t, const char *dir, struct er
     double sums[SUMS];
     char path[4096];
     json_t *list = json_array(), *groups = json_array(), *all;
-    bool drawn = t->lm.run.state.batch % t->lm.set->reuse != 0; /* else the next step draws */
+    bool drawn = t->lm.run.state.batch % t->lm.set->reuse != 0; /* otherwise the next step samples new ones */
 
     memcpy(sums, &t->sums, sizeof sums);
     for (int i = 0; i < SUMS; i++)
@@ -672,7 +673,7 @@ static int test_records(struct reward_trainer *t, const char *name, struct error
 
 enum { COLUMNS = 5, CLASSES = 3, CELL = 64 };
 
-/* Rewards of the test records, in their order. */
+/* Reads the rewards of the test records, in order. The caller frees them. */
 static double *read_rewards(const struct reward_trainer *t, const char *name, struct error *err)
 {
     double *rewards = xcalloc((size_t)t->test.n + 1, sizeof *rewards);
@@ -698,20 +699,20 @@ static double *read_rewards(const struct reward_trainer *t, const char *name, st
     return NULL;
 }
 
-/* Some of the test records. */
+/* A subset of the test records. */
 struct part {
     double *before, *after, *gain;
     int *database, n;
 };
 
-/* What a bootstrap draws as a whole: all altered copies of a database are one. */
+/* Unit of the bootstrap: a database with all its altered copies. */
 static const char *database_of(const json_t *record)
 {
     const char *source = json_string_value(json_object_get(record, "source_db"));
     return source ? source : json_string_value(json_object_get(record, "db_id"));
 }
 
-/* Of all, of those with something missing, of the others; databases are numbered as they come. */
+/* class 0: all records, 1: with missing interpretations, 2: without. Databases are numbered in order of appearance. */
 static struct part part_of(const struct reward_trainer *t, int class, const double *before, const double *after,
                            struct strings *databases)
 {
@@ -808,7 +809,7 @@ static void add_curve(struct report *r, const char *metrics, const char *title, 
     series_release(&s);
 }
 
-/* OUT/report.html, and the reward of the test records before and after. */
+/* Writes OUT/report.html, and logs the rewards of the test records before and after training. */
 static int write_report(const struct reward_trainer *t, struct error *err)
 {
     static const char *const curves[][2] = { { "reward of what was drawn", "reward" },
@@ -848,7 +849,7 @@ static int check_request(const struct lm_request *q, struct error *err)
     return 0;
 }
 
-/* The records that validation and test are made of must have been left as they are. */
+/* The judge needs the records themselves. */
 static int read_test(struct reward_trainer *t, struct error *err)
 {
     const struct lm_request *q = t->lm.request;
@@ -876,14 +877,14 @@ static int open_judge(struct reward_trainer *t, struct error *err)
     return 0;
 }
 
-/* The base alone beside the adapter. */
+/* Numbers the base without an adapter, for the KL term. */
 static int open_start(struct reward_trainer *t, struct error *err)
 {
     t->start = t->lm.set->kl > 0 ? llama_model_adapter(&t->lm.model, NULL, err) : 0;
     return t->start < 0 ? -1 : 0;
 }
 
-/* A batch's answers lie in one rank's memory, whose checkpoint is the first rank's. */
+/* With reuse, completions lie in each rank's memory, but the checkpoint has only rank 0's. */
 static int check_ranks(const struct reward_trainer *t, struct error *err)
 {
     if (t->lm.run.ranks.all.size < 2 || t->lm.set->reuse == 1)
@@ -922,7 +923,7 @@ static void close_trainer(void *trainer)
 
 /* ---- the trainer ---- */
 
-/* Means over what was drawn since they were last asked for, and the newest step's norm. */
+/* Means over all completions since the last call, and the newest step's gradient norm. */
 static int step_metrics(void *trainer, struct metric list[TRAINER_METRICS])
 {
     struct reward_trainer *t = trainer;
@@ -975,7 +976,7 @@ static int validate(void *trainer, struct validation *v, struct error *err)
     return rc;
 }
 
-/* Before the first step: what the start is worth on the test records.  Later: what its predecessor left. */
+/* Before the first step: scores the initial model on the test records. After a resume: restores the sampled groups. */
 static int prepare(void *trainer, struct error *err)
 {
     struct reward_trainer *t = trainer;
@@ -990,7 +991,7 @@ static int prepare(void *trainer, struct error *err)
     return t->test.n && ranks_first(r) && test_records(t, REWARD_BEFORE, err) < 0 ? -1 : 0;
 }
 
-/* Weights alone, of the best step and of the end, have nothing beside them. */
+/* Only checkpoints need the sampled groups. */
 static int save_beside(void *trainer, const char *dir, struct error *err)
 {
     struct reward_trainer *t = trainer;

@@ -33,8 +33,8 @@ struct rank_status {
 struct ranks {
     struct collective all;
     struct rank_status *statuses; /* [size] of the newest status all-gather */
-    int stop;                  /* the signal that all ranks know of, or 0 */
-    bool told;                 /* all ranks know the failure that ends this run */
+    int stop;                     /* the signal that all ranks know of, or 0 */
+    bool told;                    /* all ranks know the failure that ends this run */
     bool in_step;              /* from the end of the backward to the update: run_state is that of the previous step */
     double asked;              /* time at which a waiting call first saw a signal; 0: none yet */
     float *in, *out;           /* [size, slice] of a bucket, in host memory, or on linked devices */
@@ -44,11 +44,11 @@ struct ranks {
     struct bucket_place from, to; /* where the next bucket is read from, and written to */
     struct sum_thread thread;     /* sums gradients during the backward; not running: after it */
     struct grad_watch watch;
-    struct collective own;       /* the thread's copy of `all`, without a callback for waiting */
-    struct rank_status *own_statuses;    /* [size]: status of each rank before the thread's sums */
-    double met, summed, exposed; /* seconds in status all-gathers, in sums, and in sums that the step waited for */
-    double gathered;             /* seconds in all-gathers of updated weights */
-    int64_t bytes, steps;        /* bytes sent for sums; steps that were summed */
+    struct collective own;            /* the thread's copy of `all`, without a callback for waiting */
+    struct rank_status *own_statuses; /* [size]: status of each rank before the thread's sums */
+    double met, summed, exposed;      /* seconds in status all-gathers, in sums, and in sums that the step waited for */
+    double gathered;                  /* seconds in all-gathers of updated weights */
+    int64_t bytes, steps;             /* bytes sent for sums; steps that were summed */
 };
 
 /* -1 as collective_open. */

@@ -321,7 +321,9 @@ static int gather_own_status(struct ranks *x, struct error *err)
 {
     const struct rank_status status = { 0 };
 
-    return collective_gather(&x->own, x->own_statuses, &status, sizeof status, err) ? -1 : ranks_check_status(x, x->own_statuses, err);
+    return collective_gather(&x->own, x->own_statuses, &status, sizeof status, err)
+               ? -1
+               : ranks_check_status(x, x->own_statuses, err);
 }
 
 /* Piece 0 gathers the status of all ranks; each further piece is a bucket. */
