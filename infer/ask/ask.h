@@ -9,6 +9,9 @@
 #define INFER_ASK_ASK_H
 
 #include "infer/clarify/clarify.h"
+#include "infer/http/http.h"
+
+#include <stddef.h>
 
 /* Off: a detector's alternatives are asked about only where a candidate has them. */
 enum ask_alternatives { ALTERNATIVES_ON, ALTERNATIVES_OFF };
@@ -40,5 +43,16 @@ int ask_records(const struct ask_request *q, const char *input, struct ask_count
 /* The same with a person at the terminal; a line for each where clarify.out names a file.  0 when all ended or the user
  * left, 1 when a signal did; -1. */
 int ask_person(const struct ask_request *q, const char *input, struct error *err);
+
+/*
+ * Ask over HTTP: JSON for programs, and one page for people that needs nothing from the network.  No session is kept:
+ * what a reply has under "session" is all of it, as in clarify's server of lines.  Until a signal asks to stop: 1; -1
+ * with err.
+ */
+int ask_serve(const struct ask_request *q, const struct http_settings *http, struct error *err);
+
+/* page.html, which the build turns into an array. */
+extern const char ask_page[];
+extern const size_t ask_page_bytes;
 
 #endif

@@ -1,10 +1,357 @@
 #include "infer/ask/asker.h"
 
+#include "data/clarify/belief.h"
+#include "data/clarify/candidate_list.h"
+#include "data/clarify/hints.h"
 #include "data/exec/db_path.h"
+#include "data/exec/execute.h"
+#include "data/rewrite/sql_exchange.h"
+#include "data/sql/sql_check.h"
+#include "data/sql_form/sql_form.h"
+#include "data/util/records.h"
 #include "infer/clarify/handoff.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { LOOKED_AT = 32 }; /* candidates, the first of the record, of which another is made */
+
+struct adding {
+    const struct schema *s;
+    struct exec_db *db;
+    struct arena *trees;
+    struct hints hints;
+    struct candidate_list list;
+    struct form_store store;
+    struct strings forms; /* of all candidates */
+    int *first;           /* [forms.n] the first candidate of each; -1 of one that is new */
+    json_t *items;        /* the new list */
+    struct alternatives_made *made;
+};
+
+/* Runs on the database, or without one would on the schema. */
+static bool is_good(struct adding *a, const char *sql)
+{
+    struct error why;
+    struct sql_uses uses;
+
+    if (a->db) {
+        struct exec_result r = exec_run(a->db, sql);
+        bool good = r.status == EXEC_OK || r.status == EXEC_STOPPED;
+        exec_result_release(&r);
+        return good;
+    }
+    struct sql_query *q = sql_parse(a->trees, sql, &why);
+    return q && sql_resolve(a->trees, q, a->s, &uses, &why) == 0 && sql_check(q, a->s, &why) == 0;
+}
+
+/* The text of its form; NULL where it cannot be read. */
+static const char *form_text(struct adding *a, const char *sql)
+{
+    struct error why;
+    const struct form *form = form_of_text(&a->store, sql, a->s, a->trees, &why);
+    return form ? form->text : NULL;
+}
+
+static const char *other_reading(struct adding *a, const char *sql)
+{
+    const int *found = a->hints.found;
+    struct error why;
+    const char *other = sql_exchange(a->trees, sql, a->s, found[0], found[1], &why);
+
+    return other ? other : sql_exchange(a->trees, sql, a->s, found[1], found[0], &why);
+}
+
+static void add_item(struct adding *a, const char *sql, double p, json_t *gold)
+{
+    json_array_append_new(a->items, json_pack("{s:s, s:f, s:O*}", "sql", sql, "p", p, "gold", gold));
+}
+
+/* Candidates that say the same are one: the first of them has what all of them have. */
+static void give(struct adding *a, int to, int from)
+{
+    a->list.p[to] += a->list.p[from];
+    a->list.p[from] = 0;
+}
+
+/* A candidate that is as likely as the finding says gets its share of both. */
+static void raise_other(struct adding *a, int i, int other)
+{
+    double *p = a->list.p, both = p[i] + p[other], share = both * a->hints.score / 2;
+
+    if (other == i || p[other] >= share || p[other] >= p[i])
+        return;
+    p[other] = share;
+    p[i] = both - share;
+    a->made->raised++;
+}
+
+static void add_other(struct adding *a, int i, const char *sql)
+{
+    double share = a->list.p[i] * a->hints.score / 2;
+
+    a->list.p[i] -= share;
+    add_item(a, sql, share, NULL);
+    a->made->added++;
+}
+
+/* The other reading of candidate i, if it has one. */
+static void look_at(struct adding *a, int i)
+{
+    const char *sql = a->list.p[i] > 0 ? other_reading(a, a->list.sql[i]) : NULL;
+    const char *form = sql ? form_text(a, sql) : NULL;
+    int k = form ? strings_find(&a->forms, form) : -1;
+
+    if (k >= 0 && a->first[k] >= 0)
+        raise_other(a, i, a->first[k]);
+    if (!form || k >= 0 || a->list.n + a->made->added == BELIEF_MAX || !is_good(a, sql))
+        return;
+    a->first[strings_add(&a->forms, form)] = -1;
+    add_other(a, i, sql);
+}
+
+static void look_at_all(struct adding *a, const json_t *old)
+{
+    a->first = xcalloc((size_t)a->list.n + LOOKED_AT, sizeof *a->first);
+    for (int i = 0; i < a->list.n; i++) {
+        const char *form = form_text(a, a->list.sql[i]);
+        int before = a->forms.n;
+        int k = form ? strings_add(&a->forms, form) : -1;
+        if (k == before)
+            a->first[k] = i;
+        else if (k >= 0)
+            give(a, a->first[k], i);
+    }
+    for (int i = 0; i < a->list.n && i < LOOKED_AT; i++)
+        look_at(a, i);
+    for (int i = 0; i < a->list.n; i++)
+        add_item(a, a->list.sql[i], a->list.p[i], json_object_get(json_array_get(old, (size_t)i), "gold"));
+}
+
+static int add(struct adding *a, json_t *record, const char *where, struct error *err)
+{
+    json_t *old = json_object_get(record, "candidates");
+
+    if (hints_read(&a->hints, record, a->s, where, err))
+        return -1;
+    if (a->hints.n_found != 2 || a->hints.kind == SIA_AGGREGATE)
+        return 0;
+    if (candidate_list_read(&a->list, record, where, err))
+        return -1;
+    a->items = json_array();
+    look_at_all(a, old);
+    if (a->made->added + a->made->raised)
+        json_object_set(record, "candidates", a->items);
+    return 0;
+}
+
+static int alternatives_add(struct alternatives_made *made, json_t *record, const struct schema *s, struct exec_db *db,
+                            struct arena *trees, const char *where, struct error *err)
+{
+    struct adding a = { .s = s, .db = db, .trees = trees, .made = made };
+
+    *made = (struct alternatives_made){ 0 };
+    int rc = add(&a, record, where, err);
+    hints_release(&a.hints);
+    candidate_list_release(&a.list);
+    form_store_release(&a.store);
+    strings_release(&a.forms);
+    json_decref(a.items);
+    free(a.first);
+    arena_reset(trees, 0);
+    return rc;
+}
+
+/* A record_fn. */
+static int load_line(void *user, json_t *record, const char *where, struct error *err)
+{
+    struct candidate_file *f = user;
+    char buffer[RECORD_ID_TEXT];
+    const char *id = record_id_text(record, buffer);
+    json_t *question = json_object_get(record, "question"),
+           *number = json_integer((json_int_t)json_array_size(f->lines));
+
+    if (json_object_get(f->by_id, id)) {
+        json_decref(number);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected each id once, got \"%.100s\" again", where,
+                         id);
+    }
+    char *text = json_dumps(record, JSON_COMPACT);
+    json_array_append_new(f->lines, json_string(text));
+    free(text);
+    json_object_set(f->by_id, id, number);
+    if (json_is_string(question) && !json_object_get(f->questions, json_string_value(question)))
+        json_object_set(f->questions, json_string_value(question), number);
+    json_decref(number);
+    return 0;
+}
+
+static int candidate_file_open(struct candidate_file *f, const char *path, enum record_form form, struct error *err)
+{
+    *f = (struct candidate_file){ .path = path };
+    if (!path)
+        return 0;
+    f->lines = json_array();
+    f->by_id = json_object();
+    f->questions = json_object();
+    return records_each(path, form, load_line, f, err);
+}
+
+static void candidate_file_close(struct candidate_file *f)
+{
+    json_decref(f->lines);
+    json_decref(f->by_id);
+    json_decref(f->questions);
+    *f = (struct candidate_file){ 0 };
+}
+
+static int check_same(const struct candidate_file *f, const json_t *line, const json_t *record, const char *field,
+                      const char *where, struct error *err)
+{
+    const char *has = json_string_value(json_object_get(line, field));
+    const char *expected = json_string_value(json_object_get(record, field));
+
+    if (!has || !expected || strcmp(has, expected) == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: field \"%s\" is \"%.200s\", but the candidates of that id in %s have \"%.200s\"", where,
+                     field, expected, f->path, has);
+}
+
+static int candidate_file_find(json_t **found, const struct candidate_file *f, const json_t *record, bool by_question,
+                               const char *where, struct error *err)
+{
+    char buffer[RECORD_ID_TEXT];
+    const char *question = json_string_value(json_object_get(record, "question"));
+    const json_t *number = by_question ? json_object_get(f->questions, question ? question : "")
+                                       : json_object_get(f->by_id, record_id_text(record, buffer));
+
+    *found = NULL;
+    if (!number)
+        return 0;
+    *found = json_loads(json_string_value(json_array_get(f->lines, (size_t)json_integer_value(number))), 0, NULL);
+    if (check_same(f, *found, record, "question", where, err) || check_same(f, *found, record, "db_id", where, err)) {
+        json_decref(*found);
+        *found = NULL;
+        return -1;
+    }
+    return 0;
+}
+
+/* A result that has more rows than may be is asked for its first ones alone. */
+static struct exec_result run_first(struct exec_db *db, const char *sql, int64_t rows)
+{
+    struct exec_result all = exec_run(db, sql), first;
+    size_t n = strlen(sql);
+    char *cut = NULL;
+
+    if (all.status != EXEC_STOPPED)
+        return all;
+    while (n && strchr("; \t\r\n", sql[n - 1]))
+        n--;
+    CHECK(asprintf(&cut, "SELECT * FROM (%.*s\n) LIMIT %lld", (int)n, sql, (long long)rows + 1) >= 0, "out of memory");
+    first = exec_run(db, cut);
+    free(cut);
+    bool better = first.status == EXEC_OK;
+    exec_result_release(better ? &all : &first);
+    return better ? first : all;
+}
+
+json_t *asker_rows(struct asker *a, const char *db_id, const char *sql)
+{
+    struct exec_db *db = NULL;
+    struct error why;
+
+    if (schema_catalog_connect(&db, &a->context.schemas, db_id, &why) || !db)
+        return NULL;
+    struct exec_result r = run_first(db, sql, a->q->rows);
+    bool more = r.n > a->q->rows;
+    if (more)
+        r.n = a->q->rows;
+    json_t *o = exec_result_json(&r);
+    if (r.status == EXEC_OK)
+        json_object_set_new(o, "more", json_boolean(more));
+    exec_result_release(&r);
+    return o;
+}
+
+/* Of the fields those that are there. */
+static json_t *some_fields(const json_t *from, const char *const *fields, int n)
+{
+    json_t *o = json_object();
+
+    for (int i = 0; i < n; i++)
+        if (json_object_get(from, fields[i]))
+            json_object_set(o, fields[i], json_object_get(from, fields[i]));
+    return o;
+}
+
+static json_t *finding_part(const json_t *finding, bool relevance)
+{
+    static const char *const fields[] = { "score",        "ambiguous", "kind",     "alternatives",
+                                          "question_cut", "sentence",  "relevance" };
+    return finding ? some_fields(finding, fields, ARRAY_LEN(fields) - !relevance) : json_null();
+}
+
+static json_t *marked_part(const json_t *marked)
+{
+    static const char *const fields[] = { "status", "problem", "spans", "sentence" };
+    return marked ? some_fields(marked, fields, ARRAY_LEN(fields)) : json_null();
+}
+
+static json_t *candidates_part(const struct asked *k)
+{
+    size_t n = json_array_size(json_object_get(k->record, "candidates"));
+
+    if (k->origin == FROM_NOWHERE)
+        return json_null();
+    return json_pack("{s:s, s:I, s:i, s:i, s:O*}", "from", candidate_origin_name(k->origin), "n", (json_int_t)n,
+                     "added", k->made.added, "raised", k->made.raised, "errors", k->errors);
+}
+
+json_t *asker_session_line(struct asker *a, struct session *s, bool gated)
+{
+    const json_t *record = json_object_get(s->value, "record");
+    const char *db_id = json_string_value(json_object_get(record, "db_id"));
+    json_t *o = session_json(s), *session = json_incref(json_object_get(o, "session"));
+    bool lost = s->why == STOP_HAND_OVER;
+
+    if (!o)
+        return NULL;
+    if (gated && s->why == STOP_TURNS)
+        json_object_set_new(o, "stop", json_string("gate"));
+    const char *sql = lost ? NULL : json_string_value(json_object_get(o, "best"));
+    json_t *rows = sql ? asker_rows(a, db_id, sql) : NULL;
+    json_object_del(o, "session");
+    json_object_set_new(o, "regenerated", json_boolean(json_is_true(json_object_get(record, "regenerated"))));
+    json_object_set(o, "turns", json_object_get(s->value, "turns"));
+    json_object_set_new(o, "sql", sql ? json_string(sql) : json_null());
+    json_object_set_new(o, "result", rows ? rows : json_null());
+    json_object_set_new(o, "session", session);
+    return o;
+}
+
+/* Of a question without candidates. */
+static json_t *nothing_to_ask(void)
+{
+    return json_pack("{s:n, s:s, s:n, s:n}", "ask", "stop", "no-candidates", "sql", "result");
+}
+
+json_t *asker_line(struct asker *a, const struct asked *k, struct session *s, bool relevance)
+{
+    json_t *o = json_pack("{s:O*, s:O, s:O, s:o, s:o, s:o, s:b}", "id", json_object_get(k->record, "id"), "db_id",
+                          json_object_get(k->record, "db_id"), "question", json_object_get(k->record, "question"),
+                          "detector", finding_part(k->finding, relevance), "tagger", marked_part(k->marked),
+                          "candidates", candidates_part(k), "gated", k->gated);
+    json_t *rest = s ? asker_session_line(a, s, k->gated) : nothing_to_ask();
+
+    if (!rest || json_object_update(o, rest)) {
+        json_decref(o);
+        o = NULL;
+    }
+    json_decref(rest);
+    return o;
+}
 
 enum { TREE_BYTES = 256 << 20, INDEX_MIB = 256, DETECT_TOKENS = 16384, PARSE_BEAMS = 10, PARSE_NEW = 256 };
 

@@ -4,13 +4,37 @@
 #ifndef INFER_ASK_ASKER_H
 #define INFER_ASK_ASKER_H
 
-#include "infer/ask/alternatives.h"
+#include "data/exec/sqlite_exec.h"
+#include "data/schema/schema.h"
+#include "data/util/json.h"
+#include "data/util/record_reader.h"
 #include "infer/ask/ask.h"
-#include "infer/ask/candidate_file.h"
 #include "infer/clarify/session.h"
 #include "infer/detect/detector.h"
 #include "infer/parse/parser.h"
-#include "infer/tag/marker.h"
+#include "infer/tag/tagger.h"
+#include "kernels/arena.h"
+
+#include <jansson.h>
+
+struct alternatives_made {
+    int added, raised; /* candidates that are new; those that became likelier */
+};
+
+/* Records of candidates (data/clarify/candidate_list.h) found by id, or by the question itself.
+ *
+ * The file is read whole; each record is kept as text, which takes a fraction of its value's memory.
+ */
+
+struct candidate_file {
+    const char *path;  /* borrowed; NULL: there is none */
+    json_t *lines;     /* array of texts */
+    json_t *by_id;     /* numbers of lines; a question that comes alone has none: */
+    json_t *questions; /* likewise by question */
+};
+
+/* The parts that answer a question, in memory, and what they say of one record.
+ */
 
 struct asker {
     const struct ask_request *q;

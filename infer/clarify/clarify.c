@@ -3,8 +3,8 @@
 #include "data/exec/db_path.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
-#include "infer/clarify/clarify_simulate.h"
 #include "infer/clarify/handoff.h"
+#include "infer/clarify/simulate.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 
 #include "data/exec/schema_catalog.h"
 #include "data/shard/shard.h"
-#include "infer/clarify/simulate.h"
+#include "infer/clarify/clarify_case.h"
 
 /* Off: what was asked before may be asked again. */
 enum clarify_memory { MEMORY_ON, MEMORY_OFF };

@@ -1,11 +1,272 @@
 #include "infer/clarify/clarify_case.h"
 
 #include "data/clarify/candidate_list.h"
-#include "infer/clarify/clarify_case_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { COMPARED = 64 };
+
+/* One that is left, and where it stood. */
+struct kept_candidate {
+    const struct form *form;
+    const char *sql;
+    double p;
+    struct testimony *testimony;
+    int place;
+};
+
+static int compare_kept(const void *a, const void *b)
+{
+    const struct kept_candidate *x = a, *y = b;
+
+    if (x->p != y->p)
+        return x->p > y->p ? -1 : 1;
+    return x->place - y->place;
+}
+
+static void drop(struct testimony *t)
+{
+    if (t)
+        testimony_release(t);
+    free(t);
+}
+
+/* Candidate i joins candidate group[i], which is itself or one before it. */
+static void regroup(struct clarify_case *c, const int *group)
+{
+    struct kept_candidate list[BELIEF_MAX] = { 0 };
+    int place[BELIEF_MAX] = { 0 }, n = 0;
+
+    for (int i = 0; i < c->prior.n; i++) {
+        if (group[i] == i) {
+            place[i] = n;
+            list[n++] = (struct kept_candidate){ c->forms[i], c->sql[i], c->p[i], c->testimony[i], i };
+        } else {
+            list[place[group[i]]].p += c->p[i];
+            drop(c->testimony[i]);
+        }
+        c->testimony[i] = NULL;
+    }
+    qsort(list, (size_t)n, sizeof *list, compare_kept);
+    for (int i = 0; i < n; i++) {
+        place[list[i].place] = i;
+        c->forms[i] = list[i].form;
+        c->sql[i] = list[i].sql;
+        c->p[i] = list[i].p;
+        c->testimony[i] = list[i].testimony;
+    }
+    for (int i = 0; i < c->n_candidates; i++)
+        c->candidates[i].owner = place[group[c->candidates[i].owner]];
+    c->prior.n = n;
+}
+
+/* Candidates of one form add up, under the text of the most probable. */
+static void clarify_merge_forms(struct clarify_case *c)
+{
+    int group[BELIEF_MAX] = { 0 }, first[BELIEF_MAX] = { 0 }, n = c->prior.n;
+    struct strings seen = { 0 };
+
+    for (int i = 0; i < n; i++) {
+        int before = seen.n, k = strings_add(&seen, c->forms[i]->text);
+        if (k == before)
+            first[k] = i;
+        group[i] = first[k];
+    }
+    strings_release(&seen);
+    if (n)
+        regroup(c, group);
+    c->merged = n - c->prior.n;
+}
+
+bool clarify_is_ordered(const struct form *form)
+{
+    return form->lists[FORM_ORDER].n > 0;
+}
+
+/* The place in the record of what candidate i is known by. */
+static int number_of(const struct clarify_case *c, int i)
+{
+    for (int k = 0; k < c->n_candidates; k++)
+        if (c->candidates[k].owner == i)
+            return c->candidates[k].number;
+    return -1;
+}
+
+/* Copies speak for themselves; of a pair that nothing could part none does. */
+static void tell(struct clarify_case *c, int a, int b, enum verdict verdict, int copy)
+{
+    json_array_append_new(c->told_apart,
+                          json_pack("{s:[i, i], s:s?}", "candidates", number_of(c, a), number_of(c, b), "copy",
+                                    verdict == VERDICT_TOLD_APART ? perturb_copy_name(copy) : NULL));
+}
+
+/* The first candidate that gives what candidate i does, or itself. */
+static int same_as(struct clarify_case *c, const int *group, int i)
+{
+    int first = -1, first_copy = 0;
+    enum verdict first_verdict = VERDICT_DIFFERENT;
+
+    for (int k = 0; k < i && c->testimony[i]; k++) {
+        int copy = 0;
+        if (group[k] != k || !c->testimony[k])
+            continue;
+        enum verdict verdict = witness_compare(&c->witness, c->testimony[k], c->testimony[i], &copy);
+        if (verdict == VERDICT_SAME)
+            return k;
+        if (first < 0 && verdict != VERDICT_DIFFERENT) {
+            first = k;
+            first_verdict = verdict;
+            first_copy = copy;
+        }
+    }
+    if (first >= 0 && !c->witness.broken)
+        tell(c, first, i, first_verdict, first_copy);
+    return i;
+}
+
+/* The same of candidates that give the same rows on the database and on copies of it; only the first 64 are looked at.
+ */
+static void clarify_merge_results(struct clarify_case *c, struct exec_db *db, uint64_t seed)
+{
+    int group[BELIEF_MAX] = { 0 }, n = c->prior.n;
+    int compared = n < COMPARED ? n : COMPARED;
+
+    witness_open(&c->witness, db, c->sql, compared, seed);
+    for (int i = 0; i < n; i++) {
+        if (i < compared) {
+            c->testimony[i] = xcalloc(1, sizeof *c->testimony[i]);
+            witness_ask(c->testimony[i], &c->witness, c->sql[i], clarify_is_ordered(c->forms[i]));
+        }
+        group[i] = same_as(c, group, i);
+    }
+    regroup(c, group);
+    c->same_results = n - c->prior.n;
+    if (c->witness.broken)
+        c->not_compared = xstrdup(c->witness.broken);
+}
+
+void clarify_forget_results(struct clarify_case *c)
+{
+    for (int i = 0; i < c->prior.n; i++) {
+        drop(c->testimony[i]);
+        c->testimony[i] = NULL;
+    }
+    witness_release(&c->witness);
+}
+
+enum { AHEAD_MAX = 64 }; /* candidates for which the questions to come are counted */
+
+json_t *clarify_rounded(double x)
+{
+    return json_real(round(x * 1e6) / 1e6);
+}
+
+static json_t *options_json(const struct clarify_case *c, const struct question *q, const struct question_view *view)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < q->n; i++) {
+        const char *sql = q->statement[i] >= 0 ? c->sql[q->statement[i]] : NULL;
+        double mass = i < view->split.n_values ? view->mass[i] : 0;
+        json_array_append_new(list, json_pack("{s:s, s:o, s:s?, s:s*}", "text", q->options[i], "p",
+                                              clarify_rounded(mass), "sql", sql, "found", q->found[i]));
+    }
+    return list;
+}
+
+/* What questions are made from. */
+static struct question_context clarify_question_context(struct clarify_case *c)
+{
+    return (struct question_context){ { .schema = c->schema, .pool = &c->words, .store = &c->store },
+                                      &c->variables,
+                                      c->forms,
+                                      &c->dialogue.now,
+                                      &c->hints };
+}
+
+void clarify_question_write(struct question *q, struct clarify_case *c, const struct question_view *view)
+{
+    const struct question_context a = clarify_question_context(c);
+    question_write(q, &a, view);
+}
+
+json_t *clarify_question_json(struct clarify_case *c, const struct question_view *view)
+{
+    struct question q;
+
+    clarify_question_write(&q, c, view);
+    return json_pack("{s:s, s:s, s:o}", "variable", c->variables.list[view->variable].name, "text", q.text, "options",
+                     options_json(c, &q, view));
+}
+
+static json_t *variable_json(struct clarify_case *c, const struct question_view *view)
+{
+    const struct variable *v = &c->variables.list[view->variable];
+    struct question q;
+
+    clarify_question_write(&q, c, view);
+    return json_pack("{s:s, s:s, s:o, s:o*, s:o}", "name", v->name, "face", face_name(v->face), "eig",
+                     clarify_rounded(view->gain), "support",
+                     view->split.support > 0 ? clarify_rounded(view->split.support) : NULL, "options",
+                     options_json(c, &q, view));
+}
+
+/* Of all that may be asked about; the last resort stands apart. */
+static json_t *variables_json(struct clarify_case *c, json_t **last_resort)
+{
+    json_t *list = json_array();
+
+    *last_resort = NULL;
+    for (int i = 0; i < c->variables.n; i++) {
+        struct question_view view;
+        if (!dialogue_view(&c->dialogue, i, &view))
+            continue;
+        json_t *one = variable_json(c, &view);
+        if (c->variables.list[i].face == FACE_QUERY)
+            *last_resort = one;
+        else
+            json_array_append_new(list, one);
+    }
+    return list;
+}
+
+/* The last resort is not counted on. */
+static json_t *questions_ahead(const struct clarify_case *c)
+{
+    const struct belief *now = &c->dialogue.now;
+
+    if (now->n > AHEAD_MAX)
+        return json_null();
+    return clarify_rounded(
+        strategy_questions(c->dialogue.rules.strategy, now, c->variables.splits, c->variables.n - 1));
+}
+
+int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
+{
+    json_t *last_resort, *variables = variables_json(c, &last_resort);
+    struct question_view view;
+    enum stop_reason why = dialogue_next(&c->dialogue, &view);
+    const char *stop = why == STOP_NOT ? NULL : stop_reason_name(why);
+    json_t *ask = why == STOP_NOT ? clarify_question_json(c, &view) : json_null();
+    json_t *more = json_pack("{s:o, s:o, s:i, s:s*, s:i, s:i, s:O, s:s*, s:O, s:s, s:o, s:o, s:s?, s:o, s:o}",
+                             "entropy", clarify_rounded(belief_entropy(&c->dialogue.now)), "reserve",
+                             clarify_rounded(c->dialogue.now.reserve), "candidates", c->prior.n, "weights",
+                             candidate_weights_name(c->weights), "merged", c->merged, "same_results", c->same_results,
+                             "told_apart", c->told_apart, "not_compared", c->not_compared, "left_out", c->left_out,
+                             "best", c->sql[belief_best(&c->dialogue.now)], "confidence",
+                             clarify_rounded(c->dialogue.now.p[belief_best(&c->dialogue.now)]), "ask", ask, "stop",
+                             stop, "expected_questions", questions_ahead(c), "variables", variables);
+
+    if (!more || (last_resort && json_object_set_new(more, "last_resort", last_resort)) ||
+        json_object_update(out, more)) {
+        json_decref(more);
+        return error_set(err, EXIT_CODE_DATA, "the record cannot be written as JSON");
+    }
+    json_decref(more);
+    return 0;
+}
 
 struct candidate {
     const char *sql;

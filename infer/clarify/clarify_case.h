@@ -65,8 +65,6 @@ void clarify_forget_results(struct clarify_case *c);
 
 /* A number of bits or a probability, to six digits. */
 json_t *clarify_rounded(double x);
-/* What questions are made from. */
-struct question_context clarify_question_context(struct clarify_case *c);
 /* A question in words, which belong to the case. */
 void clarify_question_write(struct question *q, struct clarify_case *c, const struct question_view *view);
 /* Whether the statement says in what order its rows come. */

@@ -1,9 +1,29 @@
 #include "infer/clarify/simulate.h"
 
 #include "data/clarify/candidate_list.h"
+#include "data/report/report.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct user {
+    double noise, unknown; /* how often an answer slips, how often it is "I don't know" */
+    uint64_t seed;
+};
+
+/*
+ * What a gold statement says of each variable.  A candidate is the gold when it has its form, when the record says so
+ * ("gold": [0] beside its "sql"), or when both give the same on the database and its copies.
+ */
+struct truth {
+    int candidate; /* the one that is the gold, by the first of these ways that finds one; -1 when it is not among them
+                    */
+    bool *same;    /* [n] candidates that are the gold */
+    bool *gives;   /* [n] those that give its rows on the database itself; all false without one */
+    int *values;   /* [n_variables], -1 when no candidate says the same */
+};
 
 static const struct slot *slot_named(const struct slots *s, const char *name)
 {
@@ -92,8 +112,10 @@ static void compare_values(struct truth *t, const struct clarify_case *c, const 
     slots_release(&with_gold);
 }
 
-int truth_read(struct truth *t, struct clarify_case *c, const json_t *record, size_t gold, struct arena *scratch,
-               struct error *err)
+/* Of the record's gold statement `gold`.  -1 with EXIT_CODE_DATA when it cannot be read or does not run on the
+ * database. truth_release frees. */
+static int truth_read(struct truth *t, struct clarify_case *c, const json_t *record, size_t gold, struct arena *scratch,
+                      struct error *err)
 {
     const char *sql = json_string_value(json_array_get(json_object_get(record, "gold"), gold));
 
@@ -116,7 +138,7 @@ int truth_read(struct truth *t, struct clarify_case *c, const json_t *record, si
     return 0;
 }
 
-void truth_release(struct truth *t)
+static void truth_release(struct truth *t)
 {
     free(t->same);
     free(t->gives);
@@ -179,7 +201,9 @@ static bool take_turn(struct outcome *o, struct clarify_case *c, const struct tr
     return true;
 }
 
-void simulate(struct outcome *o, struct clarify_case *c, const struct truth *t, const struct user *u, json_t *turns)
+/* Runs one dialogue of c about `truth`; appends its turns to the array `turns`, which may be NULL. */
+static void simulate(struct outcome *o, struct clarify_case *c, const struct truth *t, const struct user *u,
+                     json_t *turns)
 {
     struct rng rng = { .seed = u->seed };
     struct dialogue *d = &c->dialogue;
@@ -203,4 +227,642 @@ void simulate(struct outcome *o, struct clarify_case *c, const struct truth *t, 
         o->right[k] = o->right[o->turns];
         o->gives[k] = o->gives[o->turns];
     }
+}
+
+enum { ROUNDS = 1000 };
+
+static double mean(struct scored s, const void *arg)
+{
+    double sum = 0;
+
+    (void)arg;
+    for (int i = 0; i < s.n; i++)
+        sum += s.score[i];
+    return s.n ? sum / s.n : NAN;
+}
+
+typedef double measure_fn(const struct outcome *o, int turns);
+
+static double is_right(const struct outcome *o, int turns)
+{
+    return o->right[turns];
+}
+
+static double area(const struct outcome *o, int turns)
+{
+    double sum = 0;
+    for (int k = 0; k <= turns; k++)
+        sum += o->right[k];
+    return sum / (turns + 1);
+}
+
+static double gives(const struct outcome *o, int turns)
+{
+    return o->executed ? o->gives[turns] : (double)NAN;
+}
+
+static double gives_area(const struct outcome *o, int turns)
+{
+    double sum = 0;
+    for (int k = 0; k <= turns; k++)
+        sum += gives(o, k);
+    return sum / (turns + 1);
+}
+
+static double is_reachable(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->executed ? o->reachable : (double)NAN;
+}
+
+static double questions(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->turns;
+}
+
+static double is_covered(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->covered;
+}
+
+static double is_handed_over(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->handed_over;
+}
+
+static double is_contradicted(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->contradicted;
+}
+
+static double overhead(const struct outcome *o, int turns)
+{
+    (void)turns;
+    return o->unambiguous ? (double)o->turns : (double)NAN;
+}
+
+static json_t *number(double x)
+{
+    return isnan(x) ? json_null() : json_real(round(x * 1e6) / 1e6);
+}
+
+/* Of a dialogue, less that of the other strategy's; NAN when the measure is not known. */
+static double measured(measure_fn *measure, int turns, const struct outcome *o, const struct outcome *other)
+{
+    return measure(o, turns) - (other ? measure(other, turns) : 0);
+}
+
+/* The mean over dialogues that have the measure; those of one record are drawn together for the interval. */
+static json_t *mean_json(const struct simulation *s, const struct simulation *other, measure_fn *measure, int turns)
+{
+    double *values = xmalloc((size_t)s->n * sizeof *values + 1);
+    uint8_t *labels = xcalloc((size_t)s->n + 1, 1);
+    int *group = xmalloc((size_t)s->n * sizeof *group + 1), n = 0, groups = 0, record = -1;
+
+    for (int i = 0; i < s->n; i++) {
+        values[n] = measured(measure, turns, &s->list[i], other ? &other->list[i] : NULL);
+        if (isnan(values[n]))
+            continue;
+        groups += s->list[i].record != record;
+        record = s->list[i].record;
+        group[n++] = groups - 1;
+    }
+    struct scored all = { values, labels, n };
+    struct bootstrap how = { group, groups, ROUNDS, 0.95, 1 };
+    struct interval between = n ? stats_bootstrap(all, mean, NULL, &how) : (struct interval){ NAN, NAN };
+    json_t *o = json_pack("{s:o, s:o, s:o, s:i}", "mean", number(mean(all, NULL)), "low", number(between.low), "high",
+                          number(between.high), "n", n);
+    free(values);
+    free(labels);
+    free(group);
+    return o;
+}
+
+static json_t *curve_json(const struct simulation *s, const struct simulation *other, measure_fn *measure,
+                          int max_turns)
+{
+    json_t *curve = json_array();
+
+    for (int k = 0; k <= max_turns; k++)
+        json_array_append_new(curve, mean_json(s, other, measure, k));
+    return curve;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static json_t *percentile_95(const struct simulation *s)
+{
+    int *turns = xmalloc((size_t)s->n * sizeof *turns + 1), n = 0;
+
+    for (int i = 0; i < s->n; i++)
+        turns[n++] = s->list[i].turns;
+    if (n)
+        qsort(turns, (size_t)n, sizeof *turns, compare_numbers);
+    json_t *o = n ? json_integer(turns[(n * 95 + 99) / 100 - 1]) : json_null();
+    free(turns);
+    return o;
+}
+
+/* Of the questions that were asked. */
+static json_t *useless_share(const struct simulation *s)
+{
+    double asked = 0, useless = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        asked += s->list[i].turns;
+        useless += s->list[i].useless;
+    }
+    return number(asked > 0 ? useless / asked : NAN);
+}
+
+/* The caller frees both arrays. */
+static struct scored confidences(const struct simulation *s)
+{
+    double *confidence = xmalloc((size_t)s->n * sizeof *confidence + 1);
+    uint8_t *right = xmalloc((size_t)s->n + 1);
+    int n = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        confidence[n] = fmin(1, s->list[i].confidence);
+        right[n++] = s->list[i].right[s->list[i].turns];
+    }
+    return (struct scored){ confidence, right, n };
+}
+
+static void release_scored(struct scored *s)
+{
+    free((void *)(uintptr_t)s->score);
+    free((void *)(uintptr_t)s->label);
+}
+
+/* Whether the final confidence is the share of right outputs. */
+static struct reliability simulation_reliability(const struct simulation *s)
+{
+    struct scored all = confidences(s);
+    struct reliability bins = stats_reliability(all);
+
+    release_scored(&all);
+    return bins;
+}
+
+static json_t *calibration(const struct simulation *s)
+{
+    struct scored all = confidences(s);
+    struct reliability bins = stats_reliability(all);
+    json_t *list = json_array();
+
+    for (int b = 0; b < STATS_BINS; b++)
+        if (bins.n[b])
+            json_array_append_new(list, json_pack("{s:i, s:o, s:o}", "n", bins.n[b], "confidence",
+                                                  number(bins.confidence[b]), "right", number(bins.accuracy[b])));
+    json_t *o = json_pack("{s:o, s:o, s:o}", "ece", number(all.n ? stats_ece(&bins) : NAN), "brier",
+                          number(all.n ? stats_brier(all) : NAN), "bins", list);
+    release_scored(&all);
+    return o;
+}
+
+/* The measures of all, with 95 % intervals over records; at most max_turns questions were asked. */
+static json_t *simulation_metrics(const struct simulation *s, int max_turns)
+{
+    bool executed = s->n && s->list[0].executed;
+    json_t *o = json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "dialogues", s->n,
+                          "gold_errors", s->gold_errors, "accuracy", curve_json(s, NULL, is_right, max_turns), "area",
+                          mean_json(s, NULL, area, max_turns), "questions", mean_json(s, NULL, questions, 0),
+                          "questions_95", percentile_95(s), "coverage", mean_json(s, NULL, is_covered, 0),
+                          "handed_over", mean_json(s, NULL, is_handed_over, 0), "contradicted",
+                          mean_json(s, NULL, is_contradicted, 0), "useless", useless_share(s), "overhead",
+                          mean_json(s, NULL, overhead, 0), "calibration", calibration(s));
+    if (executed) {
+        json_object_set_new(o, "execution_accuracy", curve_json(s, NULL, gives, max_turns));
+        json_object_set_new(o, "execution_area", mean_json(s, NULL, gives_area, max_turns));
+        json_object_set_new(o, "execution_coverage", mean_json(s, NULL, is_reachable, 0));
+    }
+    return o;
+}
+
+/* What s is better in than `other`, which talked about the same golds: accuracy after each question and its area. */
+static json_t *simulation_difference(const struct simulation *s, const struct simulation *other, int max_turns)
+{
+    CHECK(s->n == other->n, "%d and %d dialogues", s->n, other->n);
+    json_t *o = json_pack("{s:o, s:o, s:o}", "accuracy", curve_json(s, other, is_right, max_turns), "area",
+                          mean_json(s, other, area, max_turns), "questions", mean_json(s, other, questions, 0));
+    if (s->n && s->list[0].executed)
+        json_object_set_new(o, "execution_area", mean_json(s, other, gives_area, max_turns));
+    return o;
+}
+
+static void simulation_release(struct simulation *s)
+{
+    free(s->list);
+    *s = (struct simulation){ 0 };
+}
+
+/* A field of an interval, {"mean", "low", "high", "n"}; NAN where it says null. */
+static double part(const json_t *interval, const char *field)
+{
+    const json_t *x = json_object_get(interval, field);
+    return json_is_number(x) ? json_number_value(x) : (double)NAN;
+}
+
+static const json_t *metric(const json_t *line, const char *name)
+{
+    return json_object_get(json_object_get(line, "metrics"), name);
+}
+
+static const char *strategy_of(const json_t *line)
+{
+    return json_string_value(json_object_get(line, "strategy"));
+}
+
+/* Cells of a table, which strings keeps. */
+struct report_cells {
+    struct strings text;
+    const char **list;
+    int n, cap;
+};
+
+static void add_text(struct report_cells *c, const char *text)
+{
+    GROW(c->list, c->n, c->cap);
+    c->list[c->n++] = strings_keep(&c->text, text);
+}
+
+static void add_number(struct report_cells *c, double x)
+{
+    char text[64] = "-";
+
+    if (!isnan(x))
+        snprintf(text, sizeof text, "%.4f", x);
+    add_text(c, text);
+}
+
+static void add_count(struct report_cells *c, const json_t *count)
+{
+    add_text(c, json_is_integer(count) ? strings_printf(&c->text, "%lld", (long long)json_integer_value(count)) : "-");
+}
+
+/* "0.7500 [0.7100, 0.7900]" */
+static void add_interval(struct report_cells *c, const json_t *interval)
+{
+    char text[128] = "-";
+
+    if (!isnan(part(interval, "mean")) && isnan(part(interval, "low")))
+        snprintf(text, sizeof text, "%.4f [-]", part(interval, "mean"));
+    else if (!isnan(part(interval, "mean")))
+        snprintf(text, sizeof text, "%.4f [%.4f, %.4f]", part(interval, "mean"), part(interval, "low"),
+                 part(interval, "high"));
+    add_text(c, text);
+}
+
+static void write_table(struct report *r, const char *title, struct report_cells *c, const char *const *columns,
+                        int n_columns)
+{
+    report_table(r, title, columns, n_columns, c->list, c->n / n_columns);
+    strings_release(&c->text);
+    free(c->list);
+}
+
+/* Accuracy after each question, with intervals; strategies are often so close that one chart could not tell them apart.
+ */
+static void draw_accuracy(struct report *r, const json_t *lines, const char *measure, const char *title)
+{
+    int n = (int)json_array_size(lines), points = (int)json_array_size(metric(json_array_get(lines, 0), measure));
+    struct curve *curves = xcalloc((size_t)n, sizeof *curves);
+    double *values = xmalloc((size_t)(4 * n * points) * sizeof *values + 1), *at = values;
+
+    for (int i = 0; i < n; i++) {
+        const json_t *line = json_array_get(lines, (size_t)i);
+        double *asked = at, *y = asked + points, *low = y + points, *high = low + points;
+        for (int k = 0; k < points; k++) {
+            const json_t *interval = json_array_get(metric(line, measure), (size_t)k);
+            asked[k] = k;
+            y[k] = part(interval, "mean");
+            low[k] = part(interval, "low");
+            high[k] = part(interval, "high");
+        }
+        curves[i] = (struct curve){ strategy_of(line), asked, y, points, low, high };
+        at = high + points;
+    }
+    if (points)
+        report_panels(r, title, "questions asked", curves, n);
+    free(values);
+    free(curves);
+}
+
+static void draw_area(struct report *r, const json_t *lines)
+{
+    const char *names[STRATEGIES];
+    double mean[STRATEGIES], low[STRATEGIES], high[STRATEGIES];
+    int n = (int)json_array_size(lines);
+
+    for (int i = 0; i < n; i++) {
+        const json_t *line = json_array_get(lines, (size_t)i), *area = metric(line, "area");
+        names[i] = strategy_of(line);
+        mean[i] = part(area, "mean");
+        low[i] = part(area, "low");
+        high[i] = part(area, "high");
+    }
+    report_bars(r, "Area under accuracy by questions", names, mean, low, high, n);
+}
+
+/* One row for each strategy: accuracy after 0, 1, ... questions. */
+static void write_accuracy(struct report *r, const json_t *lines, const char *measure, const char *title)
+{
+    enum { SHOWN = 8 };
+    static const char *const columns[SHOWN + 1] = { "strategy", "0 questions", "1", "2", "3", "4", "5", "6", "7" };
+    size_t points = json_array_size(metric(json_array_get(lines, 0), measure)), i;
+    struct report_cells c = { 0 };
+    json_t *line;
+
+    points = points < SHOWN ? points : SHOWN;
+    json_array_foreach(lines, i, line)
+    {
+        add_text(&c, strategy_of(line));
+        for (size_t k = 0; k < points; k++)
+            add_interval(&c, json_array_get(metric(line, measure), k));
+    }
+    write_table(r, title, &c, columns, (int)points + 1);
+}
+
+static void write_measures(struct report *r, const json_t *lines)
+{
+    static const char *const columns[] = { "strategy",
+                                           "dialogues",
+                                           "area",
+                                           "questions",
+                                           "95 % ask at most",
+                                           "changed nothing, share",
+                                           "asked when unambiguous",
+                                           "handed over",
+                                           "ECE" };
+    struct report_cells c = { 0 };
+    json_t *line;
+    size_t i;
+
+    json_array_foreach(lines, i, line)
+    {
+        add_text(&c, strategy_of(line));
+        add_count(&c, metric(line, "dialogues"));
+        add_interval(&c, metric(line, "area"));
+        add_interval(&c, metric(line, "questions"));
+        add_count(&c, metric(line, "questions_95"));
+        add_number(&c, part(json_object_get(line, "metrics"), "useless"));
+        add_interval(&c, metric(line, "overhead"));
+        add_interval(&c, metric(line, "handed_over"));
+        add_number(&c, part(metric(line, "calibration"), "ece"));
+    }
+    write_table(r, "What it takes", &c, columns, ARRAY_LEN(columns));
+}
+
+/* What the chosen strategy is ahead of every other one by, on the same dialogues. */
+static void write_differences(struct report *r, const json_t *lines)
+{
+    static const char *const columns[] = { "strategy", "area", "accuracy after 1 question", "questions" };
+    struct report_cells c = { 0 };
+    char title[128];
+    json_t *line;
+    size_t i;
+
+    json_array_foreach(lines, i, line)
+    {
+        const json_t *by = json_object_get(json_object_get(line, "behind"), "by");
+        if (!by)
+            continue;
+        add_text(&c, strategy_of(line));
+        add_interval(&c, json_object_get(by, "area"));
+        add_interval(&c, json_array_get(json_object_get(by, "accuracy"), 1));
+        add_interval(&c, json_object_get(by, "questions"));
+    }
+    snprintf(title, sizeof title, "%s, less the strategy", strategy_of(json_array_get(lines, 0)));
+    write_table(r, title, &c, columns, ARRAY_LEN(columns));
+}
+
+static void write_transcript(struct report *r, const json_t *t)
+{
+    static const char *const columns[] = { "question", "options", "answer", "bits" };
+    const json_t *dialogue = json_object_get(t, "dialogue"), *turns = json_object_get(dialogue, "turns"), *turn;
+    struct report_cells c = { 0 };
+    size_t i, k;
+    json_t *option;
+    char title[640];
+
+    json_array_foreach(turns, i, turn)
+    {
+        struct report_cells words = { 0 };
+        const char *chosen = json_string_value(json_object_get(turn, "chosen"));
+        add_text(&c, json_string_value(json_object_get(turn, "text")));
+        add_text(&words, "");
+        json_array_foreach(json_object_get(turn, "options"), k, option)
+        {
+            words.list[0] = strings_printf(&words.text, "%s%s%s", words.list[0], k ? "; " : "",
+                                           json_string_value(json_object_get(option, "text")));
+        }
+        add_text(&c, words.list[0]);
+        add_text(&c, chosen ? chosen : json_string_value(json_object_get(turn, "answer")));
+        add_number(&c, json_number_value(json_object_get(turn, "eig")));
+        strings_release(&words.text);
+        free(words.list);
+    }
+    snprintf(title, sizeof title, "\"%.500s\"", json_string_value(json_object_get(t, "question")));
+    write_table(r, title, &c, columns, ARRAY_LEN(columns));
+    struct strings text = { 0 };
+    report_text(r, strings_printf(&text, "Meant: %s", json_string_value(json_object_get(t, "gold"))));
+    report_text(r, strings_printf(&text, "Found%s: %s",
+                                  json_is_true(json_object_get(dialogue, "right"))         ? ""
+                                  : json_is_true(json_object_get(dialogue, "handed_over")) ? " nothing, handed over"
+                                                                                           : ", wrongly",
+                                  json_string_value(json_object_get(dialogue, "best"))));
+    strings_release(&text);
+}
+
+static void write_parts(struct report *r, const struct simulator *s, const json_t *lines)
+{
+    const json_t *own = json_array_get(lines, 0), *t;
+    struct reliability bins = simulation_reliability(&s->by[s->settings->rules.strategy]);
+    struct strings text = { 0 };
+    size_t i;
+
+    report_text(
+        r, strings_printf(&text,
+                          "Candidates: %s.  Users slip with %g and do not know with %g; %g slips are expected.  "
+                          "The gold is among the candidates in %.4f of %d dialogues, which bounds every "
+                          "strategy; %d gold statements could not be read or run.  In brackets: 95 %% over "
+                          "records.",
+                          s->request->candidates, s->request->user_noise, s->request->user_unknown, s->settings->noise,
+                          part(metric(own, "coverage"), "mean"), (int)json_integer_value(metric(own, "dialogues")),
+                          (int)json_integer_value(metric(own, "gold_errors"))));
+    draw_accuracy(r, lines, "accuracy", "Accuracy by questions");
+    write_accuracy(r, lines, "accuracy", "Accuracy");
+    if (metric(own, "execution_accuracy"))
+        write_accuracy(r, lines, "execution_accuracy", "Execution accuracy");
+    draw_area(r, lines);
+    write_measures(r, lines);
+    write_differences(r, lines);
+    report_reliability(
+        r, strings_printf(&text, "Confidence at the end and share of right outputs, %s", strategy_of(own)), &bins);
+    report_heading(r, "Transcripts");
+    json_array_foreach(s->transcripts, i, t)
+    {
+        write_transcript(r, t);
+    }
+    strings_release(&text);
+}
+
+static int simulator_report(const struct simulator *s, const json_t *lines, struct error *err)
+{
+    struct report r;
+
+    if (report_open(&r, s->request->report, "ambit clarify: simulated dialogues", err))
+        return -1;
+    write_parts(&r, s, lines);
+    int rc = report_close(&r, err);
+    report_abort(&r);
+    return rc;
+}
+
+/* Each record and gold statement has its own user, whatever came before. */
+static struct user user_of(const struct clarify_request *q, int64_t record, size_t gold)
+{
+    const uint64_t key[] = { (uint64_t)q->seed, (uint64_t)record, gold };
+    return (struct user){ q->user_noise, q->user_unknown, hash_bytes(HASH_START, key, sizeof key) };
+}
+
+/* One dialogue; its turns are told when `turns` is not NULL. */
+static struct outcome talk(struct simulator *s, struct clarify_case *k, enum strategy strategy, const struct truth *t,
+                           const struct user *user, json_t *turns)
+{
+    struct dialogue_rules rules = s->settings->rules;
+    struct outcome o;
+
+    rules.strategy = strategy;
+    dialogue_release(&k->dialogue);
+    dialogue_init(&k->dialogue, &rules, k->variables.splits, k->variables.n, &k->prior);
+    simulate(&o, k, t, user, turns);
+    return o;
+}
+
+static void keep(struct simulator *s, enum strategy strategy, struct outcome o, int64_t record, bool unambiguous)
+{
+    struct simulation *list = &s->by[strategy];
+
+    o.record = (int)record;
+    o.unambiguous = unambiguous;
+    GROW(list->list, list->n, list->cap);
+    list->list[list->n++] = o;
+}
+
+/* Every dialogue that asked something is kept as likely as any other. */
+static void remember(struct simulator *s, const json_t *record, size_t gold, json_t *dialogue)
+{
+    if (json_array_size(json_object_get(dialogue, "turns")) == 0)
+        return;
+    uint32_t place = rng_below(&s->rng, (uint32_t)++s->heard);
+    if (json_array_size(s->transcripts) >= TRANSCRIPTS && place >= TRANSCRIPTS)
+        return;
+    json_t *o = json_pack("{s:O?, s:O?, s:O, s:O}", "id", json_object_get(record, "id"), "question",
+                          json_object_get(record, "question"), "gold",
+                          json_array_get(json_object_get(record, "gold"), gold), "dialogue", dialogue);
+    if (json_array_size(s->transcripts) < TRANSCRIPTS)
+        json_array_append_new(s->transcripts, o);
+    else
+        json_array_set_new(s->transcripts, place, o);
+}
+
+/* The request's strategy last, whose dialogue is then the case's. */
+static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_t *record, int64_t number, size_t gold,
+                        const struct truth *t)
+{
+    const struct user user = user_of(s->request, number, gold);
+    bool unambiguous = json_is_false(json_object_get(record, "ambiguous"));
+    enum strategy own = s->settings->rules.strategy;
+    json_t *turns = json_array();
+
+    for (int i = 0; i < STRATEGIES && s->request->report; i++)
+        if (i != (int)own)
+            keep(s, (enum strategy)i, talk(s, k, (enum strategy)i, t, &user, NULL), number, unambiguous);
+    struct outcome o = talk(s, k, own, t, &user, turns);
+    keep(s, own, o, number, unambiguous);
+    json_t *dialogue = json_pack("{s:I, s:b, s:b, s:b, s:f, s:s, s:o}", "gold", (json_int_t)gold, "covered", o.covered,
+                                 "right", o.right[o.turns], "handed_over", o.handed_over, "confidence", o.confidence,
+                                 "best", k->sql[belief_best(&k->dialogue.now)], "turns", turns);
+    if (o.executed)
+        json_object_set_new(dialogue, "gives_gold_rows", json_boolean(o.gives[o.turns]));
+    if (s->request->report)
+        remember(s, record, gold, dialogue);
+    return dialogue;
+}
+
+int simulator_record(struct simulator *s, struct clarify_case *k, const json_t *record, int64_t number,
+                     struct arena *scratch, json_t *out, const char *where, struct error *err)
+{
+    const json_t *golds = json_get_array(record, "gold", where, err);
+    json_t *list = json_array();
+
+    json_object_set_new(out, "dialogues", list);
+    for (size_t i = 0; i < json_array_size(golds); i++) {
+        struct error bad = { 0 };
+        struct truth t;
+        if (truth_read(&t, k, record, i, scratch, &bad) == 0) {
+            json_array_append_new(list, talk_all(s, k, record, number, i, &t));
+        } else {
+            s->by[s->settings->rules.strategy].gold_errors++;
+            json_array_append_new(list,
+                                  json_pack("{s:I, s:o}", "gold", (json_int_t)i, "error", json_message(bad.text)));
+        }
+        truth_release(&t);
+    }
+    return golds ? 0 : -1;
+}
+
+static json_t *metrics_json(const struct simulator *s, enum strategy strategy)
+{
+    const struct clarify_request *q = s->request;
+    enum strategy own = s->settings->rules.strategy;
+    int turns = s->settings->rules.max_turns;
+    json_t *o = json_pack("{s:s, s:f, s:f, s:f, s:i, s:o}", "strategy", strategy_name(strategy), "noise",
+                          s->settings->noise, "user_noise", q->user_noise, "user_unknown", q->user_unknown, "max_turns",
+                          turns, "metrics", simulation_metrics(&s->by[strategy], turns));
+
+    if (strategy != own)
+        json_object_set_new(o, "behind",
+                            json_pack("{s:s, s:o}", "strategy", strategy_name(own), "by",
+                                      simulation_difference(&s->by[own], &s->by[strategy], turns)));
+    return o;
+}
+
+int simulator_finish(struct simulator *s, struct out_file *out, struct error *err)
+{
+    enum strategy own = s->settings->rules.strategy;
+    json_t *lines = json_pack("[o]", metrics_json(s, own)), *line;
+    int rc = 0;
+    size_t i;
+
+    for (int k = 0; k < STRATEGIES && s->request->report; k++)
+        if (k != (int)own)
+            json_array_append_new(lines, metrics_json(s, (enum strategy)k));
+    json_array_foreach(lines, i, line)
+    {
+        if (rc == 0)
+            rc = json_write_line(out, line, err);
+    }
+    if (rc == 0 && s->request->report)
+        rc = simulator_report(s, lines, err);
+    json_decref(lines);
+    return rc;
+}
+
+void simulator_release(struct simulator *s)
+{
+    for (int i = 0; i < STRATEGIES; i++)
+        simulation_release(&s->by[i]);
+    json_decref(s->transcripts);
+    s->transcripts = NULL;
 }

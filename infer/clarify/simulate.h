@@ -9,31 +9,8 @@
 #ifndef INFER_CLARIFY_SIMULATE_H
 #define INFER_CLARIFY_SIMULATE_H
 
-#include "infer/clarify/clarify_case.h"
-
 #include "data/stats/stats.h"
-
-struct user {
-    double noise, unknown; /* how often an answer slips, how often it is "I don't know" */
-    uint64_t seed;
-};
-
-/*
- * What a gold statement says of each variable.  A candidate is the gold when it has its form, when the record says so
- * ("gold": [0] beside its "sql"), or when both give the same on the database and its copies.
- */
-struct truth {
-    int candidate; /* the one that is the gold, by the first of these ways that finds one; -1 when it is not among them
-                    */
-    bool *same;    /* [n] candidates that are the gold */
-    bool *gives;   /* [n] those that give its rows on the database itself; all false without one */
-    int *values;   /* [n_variables], -1 when no candidate says the same */
-};
-/* Of the record's gold statement `gold`.  -1 with EXIT_CODE_DATA when it cannot be read or does not run on the
- * database. truth_release frees. */
-int truth_read(struct truth *t, struct clarify_case *c, const json_t *record, size_t gold, struct arena *scratch,
-               struct error *err);
-void truth_release(struct truth *t);
+#include "infer/clarify/clarify.h"
 
 /* What is left of a dialogue. */
 struct outcome {
@@ -47,20 +24,29 @@ struct outcome {
     double confidence;
 };
 
-/* Runs one dialogue of c about `truth`; appends its turns to the array `turns`, which may be NULL. */
-void simulate(struct outcome *o, struct clarify_case *c, const struct truth *t, const struct user *u, json_t *turns);
-
 struct simulation {
     struct outcome *list;
     int n, cap;
     int gold_errors;
 };
-/* The measures of all, with 95 % intervals over records; at most max_turns questions were asked. */
-json_t *simulation_metrics(const struct simulation *s, int max_turns);
-/* What s is better in than `other`, which talked about the same golds: accuracy after each question and its area. */
-json_t *simulation_difference(const struct simulation *s, const struct simulation *other, int max_turns);
-/* Whether the final confidence is the share of right outputs. */
-struct reliability simulation_reliability(const struct simulation *s);
-void simulation_release(struct simulation *s);
+
+enum { TRANSCRIPTS = 5 };
+
+struct simulator {
+    const struct clarify_request *request;
+    const struct clarify_settings *settings;
+    struct simulation by[STRATEGIES]; /* the request's own, and with a report all others */
+    json_t *transcripts;              /* of the request's strategy: some dialogues that asked something */
+    struct rng rng;                   /* which of them are kept */
+    int64_t heard;                    /* how many there were */
+};
+
+/* A dialogue about each gold statement of the record, which is k's; appends them to *out.  One that cannot be read is
+ * an error and no dialogue.  -1 with EXIT_CODE_DATA. */
+int simulator_record(struct simulator *s, struct clarify_case *k, const json_t *record, int64_t number,
+                     struct arena *scratch, json_t *out, const char *where, struct error *err);
+/* The measures as the last lines, the request's strategy first, and the report if one is wanted. */
+int simulator_finish(struct simulator *s, struct out_file *out, struct error *err);
+void simulator_release(struct simulator *s);
 
 #endif

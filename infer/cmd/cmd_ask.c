@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-infer ask. */
 #include "data/cli/option_rows.h"
 #include "data/util/log.h"
-#include "infer/ask/ask_serve.h"
+#include "infer/ask/ask.h"
 #include "infer/cmd/commands.h"
 #include "infer/parse/parse.h"
 #include "models/embed/schema_finder.h"

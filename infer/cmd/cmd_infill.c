@@ -2,9 +2,9 @@
 #include "data/cli/option_rows.h"
 #include "data/util/log.h"
 #include "infer/cmd/commands.h"
-#include "infer/infill/infill_rewrite.h"
+#include "infer/infill/infill.h"
 #include "infer/lm/answerer.h"
-#include "infer/lm/complete_options.h"
+#include "infer/lm/complete.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "data/cli/option_rows.h"
 #include "data/util/log.h"
 #include "infer/cmd/commands.h"
-#include "infer/lm/complete_options.h"
+#include "infer/lm/complete.h"
 #include "infer/parse/parse.h"
 #include "infer/parse/published.h"
 

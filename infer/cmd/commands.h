@@ -15,6 +15,4 @@ extern const struct command command_loss;
 extern const struct command command_parse;
 extern const struct command command_tag;
 
-extern const struct program infer_program;
-
 #endif

@@ -1,6 +1,19 @@
 /* Part of commands.h: the program ambit-infer. */
-#include "data/util/startup.h"
 #include "infer/cmd/commands.h"
+
+#include "data/util/startup.h"
+
+static const struct command *const commands[] = {
+    &command_detect,   &command_tag,  &command_parse, &command_clarify, &command_ask, &command_infill,
+    &command_generate, &command_loss, NULL,
+};
+
+static const struct program infer_program = {
+    .name = "ambit-infer",
+    .summary = "finds ambiguity in questions over a database",
+    .commands = commands,
+    .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */
+};
 
 int main(int argc, char **argv)
 {

@@ -4,16 +4,378 @@
 #include "data/util/stop.h"
 #include "data/util/whole_file.h"
 #include "data/util/work_limit.h"
-#include "infer/http/http_impl.h"
+#include "infer/http/http_connections.h"
 
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef AMBIT_MICROHTTPD
+#include <microhttpd.h>
+
+struct http_server {
+    const struct http_settings *settings;
+    const struct http_service *service;
+    struct http_address address;
+    char *token;       /* NULL: none */
+    char problem[256]; /* what the library said when it could not start */
+    struct MHD_Daemon *daemon;
+    struct http_clients clients;
+    struct http_line line;
+    struct http_counts counts;
+    int64_t bodies; /* bytes of all requests that have no reply yet; the library's thread counts them */
+};
+
+static struct http_client *client_of(struct MHD_Connection *c)
+{
+    return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+/* Takes text where it is `owned`. */
+static enum MHD_Result reply(struct http_server *s, struct MHD_Connection *c, int status, const char *type,
+                             const char *text, size_t n, bool owned)
+{
+    enum MHD_ResponseMemoryMode mode = owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_MUST_COPY;
+    struct MHD_Response *r = MHD_create_response_from_buffer(n, (void *)(uintptr_t)text, mode);
+
+    if (!r)
+        return MHD_NO;
+    MHD_add_response_header(r, "Content-Type", type);
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(r, "Cache-Control", "no-store");
+    MHD_add_response_header(r, "Content-Security-Policy",
+                            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+                            "connect-src 'self'; frame-ancestors 'none'");
+    if (status == MHD_HTTP_UNAUTHORIZED)
+        MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
+    http_count(&s->counts, status);
+    http_client_becomes(&s->clients, client_of(c), CLIENT_READS);
+    enum MHD_Result rc = MHD_queue_response(c, (unsigned)status, r);
+    MHD_destroy_response(r);
+    return rc;
+}
+
+static enum MHD_Result refuse(struct http_server *s, struct MHD_Connection *c, int status, const char *why)
+{
+    char text[256];
+    int n = snprintf(text, sizeof text, "{\"error\":{\"kind\":\"http\",\"text\":\"%s\"}}\n", why);
+
+    return reply(s, c, status, "application/json", text, (size_t)n, false);
+}
+
+static const char *header(struct MHD_Connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+/* In a time that does not tell how much of it is right. */
+static bool same_token(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    unsigned differ = n != m;
+
+    for (size_t i = 0; i < n; i++)
+        differ |= (unsigned)(unsigned char)a[i] ^ (unsigned char)b[m ? i % m : 0];
+    return differ == 0;
+}
+
+static bool may_ask(const struct http_server *s, struct MHD_Connection *c)
+{
+    const char *said = header(c, "Authorization");
+
+    if (!s->token)
+        return true;
+    return said && strncasecmp(said, "Bearer ", 7) == 0 && same_token(said + 7, s->token);
+}
+
+static const struct http_page *find_page(const struct http_service *v, const char *url)
+{
+    for (int i = 0; i < v->n_pages; i++)
+        if (strcmp(v->pages[i].path, url) == 0)
+            return &v->pages[i];
+    return NULL;
+}
+
+static const struct http_told *find_told(const struct http_service *v, const char *url)
+{
+    for (int i = 0; i < v->n_told; i++)
+        if (strcmp(v->told[i].path, url) == 0)
+            return &v->told[i];
+    return NULL;
+}
+
+static const char *find_path(const struct http_service *v, const char *url)
+{
+    for (int i = 0; v->paths[i]; i++)
+        if (strcmp(v->paths[i], url) == 0)
+            return v->paths[i];
+    return NULL;
+}
+
+static enum MHD_Result reply_metrics(struct http_server *s, struct MHD_Connection *c)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+
+    CHECK(f, "no memory for metrics");
+    http_counts_print(f, &s->counts, http_line_length(&s->line));
+    if (s->service->metrics)
+        s->service->metrics(s->service->user, f);
+    fclose(f);
+    return reply(s, c, MHD_HTTP_OK, "text/plain; version=0.0.4", text, n, true);
+}
+
+static enum MHD_Result reply_told(struct http_server *s, struct MHD_Connection *c, const struct http_told *told)
+{
+    struct http_reply r;
+
+    told->tell(s->service->user, &r);
+    return reply(s, c, r.status, "application/json", r.text, strlen(r.text), true);
+}
+
+static enum MHD_Result get(struct http_server *s, struct MHD_Connection *c, const char *url)
+{
+    const struct http_page *page = find_page(s->service, url);
+    const struct http_told *told = find_told(s->service, url);
+
+    if (page)
+        return reply(s, c, MHD_HTTP_OK, page->type, page->text, page->n, false);
+    if (!may_ask(s, c))
+        return refuse(s, c, MHD_HTTP_UNAUTHORIZED, "expected Authorization: Bearer TOKEN");
+    if (strcmp(url, "/metrics") == 0)
+        return reply_metrics(s, c);
+    if (told)
+        return reply_told(s, c, told);
+    bool posted = find_path(s->service, url);
+    return refuse(s, c, posted ? MHD_HTTP_METHOD_NOT_ALLOWED : MHD_HTTP_NOT_FOUND,
+                  posted ? "expected POST" : "there is nothing here");
+}
+
+/* Why the body of a POST is not read: a status and a text; 0: it is. */
+static int refuse_post(const struct http_server *s, struct MHD_Connection *c, const char *url, const char **why)
+{
+    const char *type = header(c, "Content-Type"), *length = header(c, "Content-Length");
+
+    if (!may_ask(s, c)) {
+        *why = "expected Authorization: Bearer TOKEN";
+        return MHD_HTTP_UNAUTHORIZED;
+    }
+    if (!find_path(s->service, url)) {
+        bool got = find_page(s->service, url) || find_told(s->service, url) || strcmp(url, "/metrics") == 0;
+        *why = got ? "expected GET" : "there is nothing here";
+        return got ? MHD_HTTP_METHOD_NOT_ALLOWED : MHD_HTTP_NOT_FOUND;
+    }
+    if (!type || strncasecmp(type, "application/json", 16) != 0 || (type[16] && type[16] != ';')) {
+        *why = "expected Content-Type: application/json";
+        return MHD_HTTP_UNSUPPORTED_MEDIA_TYPE;
+    }
+    if (length && strtoull(length, NULL, 10) > HTTP_MAX_BODY) {
+        *why = "expected a body of at most 4 MiB";
+        return 413;
+    }
+    return 0;
+}
+
+/* What a head says of its message, other than once each. */
+struct framing {
+    int hosts, lengths, codings;
+    bool chunked;
+};
+
+static enum MHD_Result see_header(void *to, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+    struct framing *f = to;
+
+    (void)kind;
+    f->hosts += strcasecmp(key, "Host") == 0;
+    f->lengths += strcasecmp(key, "Content-Length") == 0;
+    if (strcasecmp(key, "Transfer-Encoding") == 0) {
+        f->codings++;
+        f->chunked = value && strcasecmp(value, "chunked") == 0;
+    }
+    return MHD_YES;
+}
+
+/* A proxy may understand another request than this service where a head says something twice: RFC 9112, 6.3 and 11.2.
+ * NULL where it does not. */
+static const char *ambiguous(struct MHD_Connection *c)
+{
+    struct framing f = { 0 };
+
+    MHD_get_connection_values(c, MHD_HEADER_KIND, see_header, &f);
+    if (f.hosts > 1)
+        return "expected one Host";
+    if (f.lengths + f.codings > 1)
+        return "expected one Content-Length, or else one Transfer-Encoding";
+    return f.codings && !f.chunked ? "expected Transfer-Encoding: chunked" : NULL;
+}
+
+/* The request's head has come. */
+static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *c, const char *url, const char *method,
+                             void **job)
+{
+    bool gets = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    const char *why = ambiguous(c), *length = header(c, "Content-Length");
+
+    if (why)
+        return refuse(s, c, MHD_HTTP_BAD_REQUEST, why);
+    if (!s->token && !http_host_is_local(header(c, "Host")))
+        return refuse(s, c, MHD_HTTP_FORBIDDEN, "expected Host to name this machine, since there is no token");
+    if (!gets && strcmp(method, "POST") != 0)
+        return refuse(s, c, MHD_HTTP_METHOD_NOT_ALLOWED, "expected GET or POST");
+    int status = gets ? 0 : refuse_post(s, c, url, &why);
+    if (status)
+        return refuse(s, c, status, why);
+    struct http_job *j = xcalloc(1, sizeof *j);
+    *j = (struct http_job){ .connection = c,
+                            .fd = client_of(c)->fd,
+                            .gets = gets,
+                            .path = gets ? NULL : find_path(s->service, url),
+                            .length = length ? strtoull(length, NULL, 10) : HTTP_MAX_BODY };
+    *job = j;
+    http_client_becomes(&s->clients, client_of(c), CLIENT_BODY);
+    return MHD_YES;
+}
+
+static void drop_body(struct http_server *s, struct http_job *j)
+{
+    free(j->body);
+    s->bodies -= (int64_t)j->cap;
+    j->body = NULL;
+    j->n = j->cap = 0;
+}
+
+/* For n more bytes; what a head announces is not believed before it comes. */
+static int make_room(struct http_server *s, struct http_job *j, size_t n)
+{
+    size_t wanted = j->n + n + 1, most = (j->length < HTTP_MAX_BODY ? j->length : HTTP_MAX_BODY) + 1;
+
+    if (n > HTTP_MAX_BODY - j->n)
+        return 413;
+    if (wanted <= j->cap)
+        return 0;
+    size_t cap = 2 * wanted < most ? 2 * wanted : most < wanted ? wanted : most;
+    if (s->bodies - (int64_t)j->cap + (int64_t)cap > HTTP_MAX_BODIES)
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
+    char *body = realloc(j->body, cap);
+    if (!body)
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
+    s->bodies += (int64_t)cap - (int64_t)j->cap;
+    j->body = body;
+    j->cap = cap;
+    return 0;
+}
+
+/* A body that is refused is read to its end, since only then can the client be told. */
+static void take_body(struct http_server *s, struct http_job *j, const char *data, size_t n)
+{
+    if (j->gets || j->refused)
+        return;
+    j->refused = make_room(s, j, n);
+    if (j->refused) {
+        drop_body(s, j);
+        return;
+    }
+    memcpy(j->body + j->n, data, n);
+    j->n += n;
+    j->body[j->n] = 0;
+}
+
+/* Wakes a connection with status 503 in place of an answer. */
+static void http_turn_back(struct http_job *j, const char *kind, const char *why)
+{
+    char *text = NULL;
+
+    CHECK(asprintf(&text, "{\"error\":{\"kind\":\"%s\",\"text\":\"%s\"}}\n", kind, why) >= 0, "no memory for a reply");
+    free(j->reply.text);
+    j->reply = (struct http_reply){ MHD_HTTP_SERVICE_UNAVAILABLE, text };
+    j->answered = true;
+    MHD_resume_connection(j->connection);
+}
+
+/* Takes it into the line; false where so many wait already. */
+static bool stands_in_line(struct http_server *s, struct http_job *j)
+{
+    return http_clients_waiting(&s->clients) <= s->clients.most - HTTP_SPARE && http_line_add(&s->line, j);
+}
+
+/* The request waits, asleep, until it is answered. */
+static void wait_for_answer(struct http_server *s, struct http_job *j)
+{
+    j->waits = true;
+    j->start = now_seconds();
+    http_client_becomes(&s->clients, client_of(j->connection), CLIENT_WAITS);
+    MHD_suspend_connection(j->connection);
+    if (!stands_in_line(s, j))
+        http_turn_back(j, "http", stop_requested() ? "the service stops" : "too many requests wait");
+}
+
+/* The request is whole. */
+static enum MHD_Result finish(struct http_server *s, struct http_job *j, const char *url)
+{
+    if (j->gets)
+        return get(s, j->connection, url);
+    if (j->answered) {
+        char *text = j->reply.text;
+        j->reply.text = NULL;
+        return reply(s, j->connection, j->reply.status, "application/json", text, strlen(text), true);
+    }
+    if (j->refused)
+        return refuse(s, j->connection, j->refused,
+                      j->refused == 413 ? "expected a body of at most 4 MiB" : "no memory is left for this body");
+    if (!j->waits)
+        wait_for_answer(s, j);
+    return MHD_YES;
+}
+
+/* Callbacks of the library, whose first argument is the server. */
+static enum MHD_Result http_on_request(void *self, struct MHD_Connection *c, const char *url, const char *method,
+                                       const char *version, const char *data, size_t *n, void **job)
+{
+    struct http_server *s = self;
+
+    (void)version;
+    if (!*job)
+        return begin(s, c, url, method, job);
+    if (!*n)
+        return finish(s, *job, url);
+    take_body(s, *job, data, *n);
+    *n = 0;
+    return MHD_YES;
+}
+
+static void http_on_completed(void *self, struct MHD_Connection *c, void **job, enum MHD_RequestTerminationCode why)
+{
+    struct http_server *s = self;
+    struct http_job *j = *job;
+
+    (void)why;
+    http_client_becomes(&s->clients, client_of(c), CLIENT_HEAD);
+    if (!j)
+        return;
+    drop_body(s, j);
+    free(j->reply.text);
+    free(j);
+    *job = NULL;
+}
+
+static void http_on_connection(void *self, struct MHD_Connection *c, void **context,
+                               enum MHD_ConnectionNotificationCode what)
+{
+    struct http_server *s = self;
+
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        *context =
+            http_client_add(&s->clients, MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+    else
+        http_client_remove(&s->clients, *context);
+    s->counts.connections += what == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
+}
 
 /* Seconds after a signal in which replies are read, and after which the process ends whatever it does. */
 enum { HEADER_BYTES = 32 << 10, LAST_REPLIES = 2, LAST_SECONDS = 4 };

@@ -22,6 +22,8 @@ struct infill_generator {
     uint64_t key;
 };
 
+enum { INFILL_TRIES = 5 }; /* the authors' */
+
 struct infill_request {
     const char *input, *db, *out;
     enum record_form form; /* of input */
@@ -29,7 +31,7 @@ struct infill_request {
     const char *defaults, *sqls, *infilled; /* files of the stages, or NULL */
     const char *e2e;                        /* answers to PROMPT_E2E in place of defaults, or NULL */
     const char *corrected;                  /* answers to PROMPT_CORRECT, or NULL */
-    const char *rewrites;                   /* answers to PROMPT_REWRITE (stage 0, infill_rewrite.h), or NULL */
+    const char *rewrites;                   /* answers to PROMPT_REWRITE (stage 0, infill_case.h), or NULL */
     const char *write;    /* def, correct, sql, fill, e2e, gold or rewrite: prompts instead of records; or NULL */
     const char *examples; /* records that e2e's prompts show `shots` of each, drawn from seed; NULL: none */
     int64_t shots, seed;

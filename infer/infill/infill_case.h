@@ -4,9 +4,10 @@
 #ifndef INFER_INFILL_INFILL_CASE_H
 #define INFER_INFILL_INFILL_CASE_H
 
+#include "data/exec/sqlite_exec.h"
 #include "data/prompt/model_output.h"
 #include "data/score/annotate.h"
-#include "infer/infill/infill_rewrite.h"
+#include "data/util/json.h"
 
 struct infill_reading {
     char *text;
@@ -55,17 +56,12 @@ bool infill_case_failed(const struct infill_case *c);
  * answer.  An answer without readings ends the case, or with `added`, unless it says that none is missing, is noted. */
 int infill_case_add_list(struct infill_case *c, const json_t *list, bool added, struct error *err);
 void infill_case_add_answer(struct infill_case *c, const char *answer, bool added, bool published);
-/* A default reading without SQL; and another one in its place, the first that an answer has, whose SQL is not known: ""
- * where it has none. */
-void infill_case_add_text(struct infill_case *c, const char *text);
 void infill_case_set_text(struct infill_case *c, int64_t reading, const char *answer, bool published);
 /* The readings that an answer to PROMPT_CORRECT leaves, in place of the default ones; those of the same text keep their
  * SQL. */
 void infill_case_correct(struct infill_case *c, const char *answer, bool published);
 /* Of an answer to PROMPT_E2E: each of its statements as a reading in the question's own words. */
 void infill_case_add_statements(struct infill_case *c, const char *answer, bool published);
-/* From a string or a list of them. */
-int infill_reading_set_sql(struct infill_reading *r, const json_t *sql, const char *from, struct error *err);
 /* From an answer; one without a statement is noted. */
 void infill_case_set_answer(struct infill_case *c, int64_t reading, const char *answer, bool published);
 /* From what is known of it (reading_sql.h), likewise. */
@@ -91,5 +87,37 @@ char *infill_case_texts(const struct infill_case *c);
 json_t *infill_case_json(const struct infill_case *c, struct exec_db *db);
 /* The same of a case that was ended: the error, and what models answered. */
 json_t *infill_case_failed_json(const struct infill_case *c);
+
+/* Stage 0: the readings of an AmbiQT record in a language model's words.
+ *
+ * Of each gold the model is asked to put its own name into the question (PROMPT_REWRITE); the SQL that a model writes
+ * for what it says must give the gold's rows, and nothing else (F1 of 1 against this gold alone), or it is asked again.
+ * A record all of whose golds have such a question is what ambit-data annotate reads; another fails and says where.  It
+ * stands in ambit-infer infill since it asks the same models for SQL, by the same files of answers.
+ */
+
+/* A gold on its way; its newest question is the reading of the same number. */
+struct infill_gold {
+    const char *sql; /* the record's */
+    char *word;      /* the other name as people say it */
+    int tries;       /* questions that were looked at */
+    bool accepted;
+    const char *waits; /* for what that is not there yet, or NULL; not freed */
+};
+
+/* A record of ambit-data ambiguate --materialise, of kind C or T, as {"id", "db_id", "source_db", "kind", "question",
+ * "golds": [{"sql", "word"}]}; a record that has golds with words as it is.  Takes the record; NULL with
+ * EXIT_CODE_DATA. */
+json_t *infill_rewrite_record(json_t *record, const char *where, struct error *err);
+/* Golds and readings of a case whose record is of that form.  -1 with EXIT_CODE_DATA; the case frees them. */
+int infill_rewrite_read(struct infill_case *c, const char *where, struct error *err);
+/* The id of the prompt for the next try of a gold, by which its answer is found; a new reference. */
+json_t *infill_rewrite_id(const struct infill_case *c, int64_t gold);
+/* -1 with EXIT_CODE_DATA when golds fail, give the same rows, or none: then nothing could be told from them. */
+int infill_rewrite_check(const struct infill_case *c, struct exec_db *db, bool published, struct error *err);
+/* Runs the SQL of a gold's newest question, and so ends its try. */
+void infill_rewrite_judge(struct infill_case *c, int gold, struct exec_db *db, bool published);
+/* The record with what was accepted, as ambit-data annotate reads it. */
+json_t *infill_rewrite_json(const struct infill_case *c);
 
 #endif

@@ -6,7 +6,7 @@
 #include "data/util/part_file.h"
 #include "data/util/stop.h"
 #include "data/util/sums.h"
-#include "infer/parse/parse_stages.h"
+#include "infer/parse/parser.h"
 
 #include <stdio.h>
 #include <stdlib.h>

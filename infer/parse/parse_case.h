@@ -60,8 +60,6 @@ void parse_list_add(struct parse_list *l, const struct parse_case *c, const char
 void parse_list_add_as_is(struct parse_list *l, const struct parse_case *c, const char *text, double logp);
 /* The same of one that is a statement, letter for letter. */
 void parse_list_add_exact(struct parse_list *l, const char *sql, double logp);
-/* NULL where it is not there. */
-const struct parse_text *parse_list_find(const struct parse_list *l, const char *sql);
 void parse_list_release(struct parse_list *l);
 /* The likeliest first. */
 void parse_list_sort(struct parse_list *l);

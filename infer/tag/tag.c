@@ -7,7 +7,6 @@
 #include "data/util/part_file.h"
 #include "data/util/stop.h"
 #include "data/util/sums.h"
-#include "infer/tag/tag_databases.h"
 #include "infer/tag/tagger.h"
 
 #include <stdlib.h>

@@ -84,7 +84,7 @@ table_of() {
     names_of_rows <<<"$text"
     for macro in COMPLETE_OPTIONS ANSWER_OPTIONS PROMPTER_OPTIONS; do
         grep -qE "^ +$macro" <<<"$text" || continue
-        sed -n "/#define $macro/,/[^\\\\]\$/p" "$root"/{infer/lm/complete_options.h,data/prompt/prompter.h} | names_of_rows
+        sed -n "/#define $macro/,/[^\\\\]\$/p" "$root"/{infer/lm/complete.h,data/prompt/prompter.h} | names_of_rows
     done
 }
 

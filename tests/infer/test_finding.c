@@ -1,5 +1,5 @@
 /* A finding as a line of JSON and as text for people. */
-#include "infer/detect/finding.h"
+#include "infer/detect/detector.h"
 #include "tests/support/support.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "data/util/log.h"
 #include "data/util/stop.h"
 #include "data/util/work_limit.h"
-#include "infer/http/http_impl.h"
+#include "infer/http/http_connections.h"
 
 #include <arpa/inet.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* What parse takes of a model's text: of a chat model the statement in its answer, in the published form the text. */
-#include "infer/parse/parse_stages_impl.h"
+#include "infer/parse/parser.h"
 #include "tests/support/support.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Tables at a terminal: columns stand below each other, numbers to the right, wide letters and cut cells counted. */
-#include "infer/clarify/screen.h"
+#include "infer/clarify/interactive.h"
 #include "tests/support/support.h"
 
 #include <stdlib.h>

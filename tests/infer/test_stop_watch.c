@@ -1,5 +1,5 @@
 /* Where a text stands in tokens: the same place read at once, one by one and far beyond it. */
-#include "infer/lm/stop_watch.h"
+#include "infer/lm/complete.h"
 #include "tests/support/tokens.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Indexes of several databases: the least recently used ones are let go, the newest stays, and all come back. */
-#include "infer/tag/tag_databases.h"
+#include "infer/tag/tagger.h"
 #include "tests/support/support.h"
 
 #include <sqlite3.h>

@@ -1,8 +1,11 @@
 /*
- * http_impl.h - what the parts of http.h share; all fields that two threads touch are behind the lock or atomic.
+ * http_connections.h - the parts of http.h that need no library: addresses, connections, the queue of requests,
+ * counters.
+ *
+ * Two threads share these structs.  Every field that both touch is atomic or guarded by the lock of its struct.
  */
-#ifndef INFER_HTTP_HTTP_IMPL_H
-#define INFER_HTTP_HTTP_IMPL_H
+#ifndef INFER_HTTP_HTTP_CONNECTIONS_H
+#define INFER_HTTP_HTTP_CONNECTIONS_H
 
 #include "infer/http/http.h"
 
@@ -104,31 +107,5 @@ struct http_job *http_line_take(struct http_line *l);
 /* How many wait. */
 int http_line_length(struct http_line *l);
 void http_line_close(struct http_line *l);
-
-#ifdef AMBIT_MICROHTTPD
-#include <microhttpd.h>
-
-struct http_server {
-    const struct http_settings *settings;
-    const struct http_service *service;
-    struct http_address address;
-    char *token;       /* NULL: none */
-    char problem[256]; /* what the library said when it could not start */
-    struct MHD_Daemon *daemon;
-    struct http_clients clients;
-    struct http_line line;
-    struct http_counts counts;
-    int64_t bodies; /* bytes of all requests that have no reply yet; the library's thread counts them */
-};
-
-/* Callbacks of the library, whose first argument is the server. */
-enum MHD_Result http_on_request(void *self, struct MHD_Connection *c, const char *url, const char *method,
-                                const char *version, const char *data, size_t *n, void **job);
-void http_on_completed(void *self, struct MHD_Connection *c, void **job, enum MHD_RequestTerminationCode why);
-void http_on_connection(void *self, struct MHD_Connection *c, void **context, enum MHD_ConnectionNotificationCode what);
-
-/* Wakes a connection with status 503 in place of an answer. */
-void http_turn_back(struct http_job *j, const char *kind, const char *why);
-#endif
 
 #endif
