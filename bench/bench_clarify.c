@@ -1,5 +1,5 @@
 /* Reads the records of a file of candidates, without databases, and prints what the first question of each takes: from
- * the record in memory to the variable that is chosen, and its wording. */
+ * the record in memory to the attribute that is chosen, and its wording. */
 #include "infer/clarify/clarify.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ struct bench {
     struct clarify_settings settings;
     struct clarify_case at_hand;
     struct times chosen, worded;
-    int64_t candidates, variables;
+    int64_t candidates, attributes;
 };
 
 static int run(struct bench *b, const json_t *record, const char *where, struct error *err)
@@ -67,7 +67,7 @@ static int run(struct bench *b, const json_t *record, const char *where, struct 
         json_decref(clarify_question_json(&b->at_hand, &view));
     add(&b->worded, processor_seconds() - start);
     b->candidates += b->at_hand.prior.n;
-    b->variables += b->at_hand.variables.n;
+    b->attributes += b->at_hand.attributes.n;
     return 0;
 }
 
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
         return EXIT_CODE_USAGE;
     }
     b->settings = (struct clarify_settings){ dialogue_rules_default, 0.05, NULL };
-    b->settings.rules.last_resort = true;
+    b->settings.rules.fallback = true;
     if (arena_init(&b->scratch, ARENA_BYTES, &err) || schema_catalog_open(&b->schemas, argv[2], NULL, &err) ||
         run_all(b, argv[1], &err)) {
         fprintf(stderr, "bench_clarify: %s\n", err.text);
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
     }
     CHECK(b->chosen.n, "%s holds no record", argv[1]);
     printf("%d records, %.1f candidates and %.1f variables each\n", b->chosen.n / ROUNDS,
-           (double)b->candidates / b->chosen.n, (double)b->variables / b->chosen.n);
+           (double)b->candidates / b->chosen.n, (double)b->attributes / b->chosen.n);
     print("candidates to the chosen question", &b->chosen);
     print("its wording", &b->worded);
     schema_catalog_close(&b->schemas);

@@ -72,7 +72,7 @@ cat >none.jsonl <<'JSON'
 {"id": "q3", "question": "What are the fees?", "answers": ["none"]}
 {"id": "q4", "question": "What are the fees?", "answers": ["none", "none"]}
 JSON
-ambit-infer ask --detector none --db gym.sqlite --parser "$parser" --min-bits 0 -k 4 none.jsonl -o others.jsonl
+ambit-infer ask --detector none --db gym.sqlite --parser "$parser" --min-gain 0 -k 4 none.jsonl -o others.jsonl
 if [ "$parser" = toy ]; then
     grep -q '"id":"q3",.*"ask":{.*"regenerated":true' others.jsonl
     grep -q '"id":"q4",.*"stop":"hand-over".*"regenerated":true.*"sql":null' others.jsonl

@@ -62,7 +62,7 @@ void calibration_apply(const struct calibration *c, struct candidate_list *l)
     for (int i = 0; i < l->n; i++)
         length[i] = calibration_length(l->sql[i]);
     calibration_shares(c, l->p, l->raw, length, l->n, c->coverage);
-    l->reserve = 1 - c->coverage;
+    l->p_none = 1 - c->coverage;
     free(length);
 }
 

@@ -1,6 +1,6 @@
 #include "data/clarify/candidate_list.h"
 
-#include "data/clarify/belief.h"
+#include "data/clarify/posterior.h"
 #include "data/util/log.h"
 
 #include <math.h>
@@ -72,7 +72,7 @@ void shares_of_logs(double *p, const double *logs, int n, double share)
 
 static int normalise(struct candidate_list *l, const char *where, struct error *err)
 {
-    double sum = 0, share = 1 - l->reserve;
+    double sum = 0, share = 1 - l->p_none;
 
     for (int i = 0; i < l->n; i++)
         sum += l->raw[i];
@@ -101,7 +101,7 @@ static void share_equally(struct candidate_list *l, const char *where)
     told = true;
     l->weights = WEIGHTS_EQUAL;
     for (int i = 0; i < l->n; i++) {
-        l->p[i] = (1 - l->reserve) / l->n;
+        l->p[i] = (1 - l->p_none) / l->n;
         l->raw[i] = -log(l->n);
     }
 }
@@ -116,8 +116,8 @@ static const json_t *check_count(const json_t *record, const char *where, struct
     const json_t *items = json_get_array(record, "candidates", where, err);
     size_t size = json_array_size(items);
 
-    if (items && (size < 1 || size > BELIEF_MAX)) {
-        error_set(err, EXIT_CODE_DATA, "%s: candidates: expected 1 to %d, got %zu", where, BELIEF_MAX, size);
+    if (items && (size < 1 || size > POSTERIOR_MAX)) {
+        error_set(err, EXIT_CODE_DATA, "%s: candidates: expected 1 to %d, got %zu", where, POSTERIOR_MAX, size);
         return NULL;
     }
     return items;
@@ -130,7 +130,7 @@ int candidate_list_read(struct candidate_list *l, const json_t *record, const ch
 
     *l = (struct candidate_list){ 0 };
     if (!items ||
-        (json_object_get(record, "reserve") && json_get_real(record, "reserve", 0, 1, &l->reserve, where, err)))
+        (json_object_get(record, "reserve") && json_get_real(record, "reserve", 0, 1, &l->p_none, where, err)))
         return -1;
     l->n = (int)json_array_size(items);
     l->sql = xcalloc((size_t)l->n, sizeof *l->sql);
@@ -141,7 +141,7 @@ int candidate_list_read(struct candidate_list *l, const json_t *record, const ch
     if (field && strcmp(field, "p") == 0)
         return normalise(l, where, err);
     if (field)
-        shares_of_logs(l->p, l->raw, l->n, 1 - l->reserve);
+        shares_of_logs(l->p, l->raw, l->n, 1 - l->p_none);
     else
         share_equally(l, where);
     return 0;

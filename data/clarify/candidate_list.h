@@ -17,7 +17,7 @@ struct candidate_list {
     double *p;        /* [n], with the reserve they sum to 1 */
     double *raw;      /* [n], "logprob" as it stands or the logarithm of "p" */
     int n;
-    double reserve;
+    double p_none;
     enum candidate_weights weights;
 };
 

@@ -87,8 +87,8 @@ static int weigh(struct candidates_sink *s, json_t *record, const char *where, s
         json_object_del(item, "logprob");
         json_object_set_new(item, "p", json_real(list.p[i]));
     }
-    if (rc == 0 && list.reserve > 0)
-        json_object_set_new(record, "reserve", json_real(list.reserve));
+    if (rc == 0 && list.p_none > 0)
+        json_object_set_new(record, "reserve", json_real(list.p_none));
     s->counts->candidates += rc == 0 ? list.n : 0;
     candidate_list_release(&list);
     return rc;
@@ -313,7 +313,7 @@ static char *readable(struct ambiqt_converter *c, const struct ambiqt_record *r,
 
 /* What SQL on that schema cannot be is left out, and told. */
 static json_t *candidates_json(struct ambiqt_converter *c, const struct ambiqt_case *of, const struct schema *s,
-                               json_t *left_out)
+                               json_t *rejected)
 {
     const struct ambiqt_record *r = &c->cases.corpus.items[of->record];
     json_t *list = json_array();
@@ -325,7 +325,7 @@ static json_t *candidates_json(struct ambiqt_converter *c, const struct ambiqt_c
         char *text = readable(c, r, s, sql, &why);
         if (!text) {
             json_array_append_new(
-                left_out, json_pack("{s:i, s:s, s:o}", "candidate", i, "sql", sql, "error", json_message(why.text)));
+                rejected, json_pack("{s:i, s:s, s:o}", "candidate", i, "sql", sql, "error", json_message(why.text)));
             continue;
         }
         json_t *item = json_pack("{s:s, s:f}", "sql", text, "logprob", -rank / c->sink->request->temperature);
@@ -340,15 +340,15 @@ static json_t *candidates_json(struct ambiqt_converter *c, const struct ambiqt_c
 static json_t *record_json(struct ambiqt_converter *c, const struct ambiqt_case *of, json_t *id)
 {
     const struct ambiqt_record *r = &c->cases.corpus.items[of->record];
-    json_t *left_out = json_array();
+    json_t *rejected = json_array();
     struct schema s;
 
     read_schema(&s, r);
-    json_t *list = candidates_json(c, of, &s, left_out);
+    json_t *list = candidates_json(c, of, &s, rejected);
     json_t *o = json_pack("{s:o, s:s, s:s, s:b, s:s, s:f, s:o, s:[s, s], s:o, s:o}", "id", id, "db_id", r->db_id,
                           "question", r->question, "ambiguous", true, "kind", sia_kind_letter(r->kind), "temperature",
                           c->sink->request->temperature, "candidates", list, "gold", r->readings[0], r->readings[1],
-                          "left_out", left_out, "schema", schema_to_json(&s));
+                          "left_out", rejected, "schema", schema_to_json(&s));
     schema_release(&s);
     return o;
 }

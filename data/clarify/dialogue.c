@@ -4,7 +4,7 @@
 #include <string.h>
 
 const struct dialogue_rules dialogue_rules_default = {
-    .strategy = STRATEGY_EIG, .tau = 2, .min_bits = 0.05, .max_turns = 3, .worth = 1
+    .strategy = STRATEGY_EIG, .confidence = 2, .min_gain = 0.05, .max_turns = 3, .worth = 1
 };
 
 const char *stop_reason_name(enum stop_reason r)
@@ -18,21 +18,21 @@ const char *stop_reason_name(enum stop_reason r)
 static void start(struct dialogue *d)
 {
     memcpy(d->now.p, d->prior.p, (size_t)d->prior.n * sizeof *d->now.p);
-    d->now.reserve = d->prior.reserve;
+    d->now.p_none = d->prior.p_none;
     d->n_turns = 0;
     d->free_choice = false;
-    memset(d->asked, 0, (size_t)d->n_variables * sizeof *d->asked);
-    memset(d->closed, 0, (size_t)d->n_variables * sizeof *d->closed);
+    memset(d->asked, 0, (size_t)d->n_attributes * sizeof *d->asked);
+    memset(d->closed, 0, (size_t)d->n_attributes * sizeof *d->closed);
 }
 
-void dialogue_init(struct dialogue *d, const struct dialogue_rules *rules, const struct split *variables,
-                   int n_variables, const struct belief *prior)
+void dialogue_init(struct dialogue *d, const struct dialogue_rules *rules, const struct split *attributes,
+                   int n_attributes, const struct posterior *prior)
 {
-    size_t n = (size_t)n_variables;
+    size_t n = (size_t)n_attributes;
 
-    *d = (struct dialogue){ .rules = *rules, .variables = variables, .n_variables = n_variables };
-    d->prior = belief_copy(prior);
-    d->now = belief_copy(prior);
+    *d = (struct dialogue){ .rules = *rules, .attributes = attributes, .n_attributes = n_attributes };
+    d->prior = posterior_copy(prior);
+    d->now = posterior_copy(prior);
     d->asked = xcalloc(n + 1, sizeof *d->asked);
     d->closed = xcalloc(n + 1, sizeof *d->closed);
     d->views = xcalloc(n + 1, sizeof *d->views);
@@ -41,8 +41,8 @@ void dialogue_init(struct dialogue *d, const struct dialogue_rules *rules, const
 
 void dialogue_release(struct dialogue *d)
 {
-    belief_release(&d->prior);
-    belief_release(&d->now);
+    posterior_release(&d->prior);
+    posterior_release(&d->now);
     free(d->asked);
     free(d->closed);
     free(d->views);
@@ -94,8 +94,8 @@ static void show(struct question_view *v, double *mass, int n, bool again)
 /* Candidates without mass have no option of their own; any will do, since they weigh nothing. */
 static void number_options(struct dialogue *d, struct question_view *v)
 {
-    const struct split *full = &d->variables[v->variable];
-    int *options = d->options + (size_t)v->variable * (size_t)d->now.n;
+    const struct split *full = &d->attributes[v->attribute];
+    int *options = d->options + (size_t)v->attribute * (size_t)d->now.n;
 
     for (int i = 0; i < d->now.n; i++) {
         int option = question_view_option(v, full->value[i]);
@@ -104,22 +104,22 @@ static void number_options(struct dialogue *d, struct question_view *v)
     v->split = (struct split){ options, v->n_shown + v->other, full->noise, full->cost, full->support };
 }
 
-bool dialogue_view(struct dialogue *d, int variable, struct question_view *view)
+bool dialogue_view(struct dialogue *d, int attribute, struct question_view *view)
 {
-    double mass[BELIEF_MAX];
+    double mass[POSTERIOR_MAX];
 
-    *view = (struct question_view){ .variable = variable };
-    if (belief_masses(mass, &d->now, &d->variables[variable]) < 2)
+    *view = (struct question_view){ .attribute = attribute };
+    if (posterior_masses(mass, &d->now, &d->attributes[attribute]) < 2)
         return false;
-    show(view, mass, d->variables[variable].n_values, d->asked[variable] > 0 && !d->rules.forget);
+    show(view, mass, d->attributes[attribute].n_values, d->asked[attribute] > 0 && !d->rules.forget);
     number_options(d, view);
-    view->gain = belief_gain(&d->now, &view->split);
+    view->gain = posterior_gain(&d->now, &view->split);
     return true;
 }
 
-static bool same_parts(const struct belief *b, const int *x, const int *y)
+static bool same_parts(const struct posterior *b, const int *x, const int *y)
 {
-    int y_of[BELIEF_MAX], x_of[BELIEF_MAX];
+    int y_of[POSTERIOR_MAX], x_of[POSTERIOR_MAX];
 
     for (int i = 0; i < b->n; i++)
         y_of[x[i]] = x_of[y[i]] = -1;
@@ -135,12 +135,12 @@ static bool same_parts(const struct belief *b, const int *x, const int *y)
 }
 
 /* The user could not say, or did not mind, what it asks. */
-static bool is_idle(const struct dialogue *d, int variable)
+static bool is_idle(const struct dialogue *d, int attribute)
 {
     for (int t = 0; t < d->n_turns; t++) {
         enum answer_kind kind = d->turns[t].answer.kind;
         bool passed = kind == ANSWER_UNKNOWN || kind == ANSWER_EITHER;
-        if (passed && same_parts(&d->now, d->variables[variable].value, d->variables[d->turns[t].variable].value))
+        if (passed && same_parts(&d->now, d->attributes[attribute].value, d->attributes[d->turns[t].attribute].value))
             return true;
     }
     return false;
@@ -151,18 +151,18 @@ static bool is_said(const struct dialogue *d, int candidate)
 {
     for (int t = 0; t < d->n_turns; t++) {
         const struct turn *turn = &d->turns[t];
-        if (turn->said >= 0 && d->variables[turn->variable].value[candidate] != turn->said)
+        if (turn->said >= 0 && d->attributes[turn->attribute].value[candidate] != turn->said)
             return false;
     }
     return true;
 }
 
-/* The candidates that say what the answers say, the most probable among them, agree in the variable.  Asking about it
+/* The candidates that say what the answers say, the most probable among them, agree in the attribute.  Asking about it
  * would only ask again what was answered, in other words. */
-static bool is_settled(const struct dialogue *d, int variable)
+static bool is_settled(const struct dialogue *d, int attribute)
 {
-    const int *value = d->variables[variable].value;
-    int best = belief_best(&d->now);
+    const int *value = d->attributes[attribute].value;
+    int best = posterior_best(&d->now);
 
     if (d->rules.forget || !d->n_turns || !is_said(d, best))
         return false;
@@ -193,11 +193,11 @@ static struct rng turn_rng(const struct dialogue *d)
 
 static enum stop_reason before_asking(const struct dialogue *d)
 {
-    double best = d->now.p[belief_best(&d->now)];
+    double best = d->now.p[posterior_best(&d->now)];
 
-    if (d->now.reserve > best && (d->now.reserve > d->prior.reserve || d->now.reserve > 0.5))
-        return STOP_HAND_OVER;
-    if (best >= d->rules.tau)
+    if (d->now.p_none > best && (d->now.p_none > d->prior.p_none || d->now.p_none > 0.5))
+        return STOP_ESCALATE;
+    if (best >= d->rules.confidence)
         return STOP_CONFIDENT;
     return d->n_turns >= d->rules.max_turns ? STOP_TURNS : STOP_NOT;
 }
@@ -205,13 +205,13 @@ static enum stop_reason before_asking(const struct dialogue *d)
 static bool worth_asking(const struct dialogue *d, const struct question_view *v)
 {
     double cost = d->rules.second * v->split.cost;
-    return cost <= 0 || d->rules.worth * belief_gain_of_best(&d->now, &v->split) > cost;
+    return cost <= 0 || d->rules.worth * posterior_gain_of_best(&d->now, &v->split) > cost;
 }
 
-/* The best question among variables [from, to). */
+/* The best question among attributes [from, to). */
 static enum stop_reason choose(struct dialogue *d, struct question_view *view, int from, int to)
 {
-    struct split *splits = xcalloc((size_t)d->n_variables + 1, sizeof *splits);
+    struct split *splits = xcalloc((size_t)d->n_attributes + 1, sizeof *splits);
     struct rng rng = turn_rng(d);
     int n = open_views(d, splits, from, to), i = strategy_choose(d->rules.strategy, &d->now, splits, n, &rng);
 
@@ -219,21 +219,21 @@ static enum stop_reason choose(struct dialogue *d, struct question_view *view, i
     if (i < 0)
         return STOP_SETTLED;
     *view = d->views[i];
-    return belief_gain_supported(&d->now, &view->split) < d->rules.min_bits ? STOP_GAIN : STOP_NOT;
+    return posterior_gain_supported(&d->now, &view->split) < d->rules.min_gain ? STOP_GAIN : STOP_NOT;
 }
 
-/* What the answers to retired variables say of each candidate, as one number; false when they do not say what is most
+/* What the answers to retired attributes say of each candidate, as one number; false when they do not say what is most
  * probable now. */
 static bool hash_answers(uint64_t *said, const struct dialogue *d)
 {
-    int best = belief_best(&d->now);
+    int best = posterior_best(&d->now);
 
     for (int i = 0; i < d->now.n; i++)
         said[i] = HASH_START;
     for (int t = 0; t < d->n_turns; t++) {
         const struct turn *turn = &d->turns[t];
-        const int *value = d->variables[turn->variable].value;
-        if (!turn->telling || !d->closed[turn->variable])
+        const int *value = d->attributes[turn->attribute].value;
+        if (!turn->telling || !d->closed[turn->attribute])
             continue;
         if (turn->said >= 0 && value[best] != turn->said)
             return false;
@@ -243,11 +243,11 @@ static bool hash_answers(uint64_t *said, const struct dialogue *d)
     return true;
 }
 
-/* The answers have told apart all that the last variable could, and what is most probable is what they say. */
+/* The answers have told apart all that the last attribute could, and what is most probable is what they say. */
 static bool said_already(const struct dialogue *d)
 {
-    const int *last = d->variables[d->n_variables - 1].value;
-    uint64_t said[BELIEF_MAX];
+    const int *last = d->attributes[d->n_attributes - 1].value;
+    uint64_t said[POSTERIOR_MAX];
 
     if (!hash_answers(said, d))
         return false;
@@ -261,12 +261,12 @@ static bool said_already(const struct dialogue *d)
 enum stop_reason dialogue_next(struct dialogue *d, struct question_view *view)
 {
     enum stop_reason why = before_asking(d);
-    int own = d->n_variables - (d->rules.last_resort && d->n_variables > 0);
+    int own = d->n_attributes - (d->rules.fallback && d->n_attributes > 0);
 
     if (why == STOP_NOT)
         why = choose(d, view, 0, own);
-    if (own < d->n_variables && (why == STOP_SETTLED || why == STOP_GAIN) && !said_already(d)) {
-        enum stop_reason last = choose(d, view, own, d->n_variables);
+    if (own < d->n_attributes && (why == STOP_SETTLED || why == STOP_GAIN) && !said_already(d)) {
+        enum stop_reason last = choose(d, view, own, d->n_attributes);
         why = last == STOP_SETTLED ? why : last;
     }
     return why == STOP_NOT && !worth_asking(d, view) ? STOP_UTILITY : why;
@@ -276,18 +276,18 @@ enum stop_reason dialogue_next(struct dialogue *d, struct question_view *view)
 static bool may_ask_again(const struct dialogue *d, const struct question_view *v, struct answer a)
 {
     bool other = a.kind == ANSWER_VALUE && v->other && a.value == v->n_shown;
-    return other && d->asked[v->variable] * DIALOGUE_SHOWN < d->variables[v->variable].n_values - 1;
+    return other && d->asked[v->attribute] * DIALOGUE_SHOWN < d->attributes[v->attribute].n_values - 1;
 }
 
 int dialogue_answer(struct dialogue *d, const struct question_view *view, struct answer a)
 {
     CHECK(d->n_turns < DIALOGUE_MAX_TURNS, "%d turns", d->n_turns);
-    if (belief_update(&d->now, &view->split, a))
+    if (posterior_update(&d->now, &view->split, a))
         return -1;
     bool value = a.kind == ANSWER_VALUE && a.value < view->n_shown, telling = value || a.kind == ANSWER_EITHER;
-    d->turns[d->n_turns++] = (struct turn){ view->variable, a, telling, value ? view->shown[a.value] : -1 };
-    d->asked[view->variable]++;
-    d->closed[view->variable] = !d->rules.forget && !may_ask_again(d, view, a);
+    d->turns[d->n_turns++] = (struct turn){ view->attribute, a, telling, value ? view->shown[a.value] : -1 };
+    d->asked[view->attribute]++;
+    d->closed[view->attribute] = !d->rules.forget && !may_ask_again(d, view, a);
     d->free_choice = d->free_choice || a.kind == ANSWER_EITHER;
     return 0;
 }
@@ -301,33 +301,8 @@ bool dialogue_undo(struct dialogue *d)
     start(d);
     for (int t = 0; t < keep; t++) {
         struct question_view view;
-        bool splits = dialogue_view(d, d->turns[t].variable, &view);
+        bool splits = dialogue_view(d, d->turns[t].attribute, &view);
         CHECK(splits && dialogue_answer(d, &view, d->turns[t].answer) == 0, "turn %d cannot be replayed", t);
     }
     return true;
-}
-
-static int by_confidence(const void *a, const void *b)
-{
-    const double *const *x = a, *const *y = b;
-    return **x < **y ? 1 : **x > **y ? -1 : 0;
-}
-
-double dialogue_fit_tau(const double *confidence, const bool *right, int n, double target)
-{
-    const double **order = xmalloc((size_t)n * sizeof *order + 1);
-    double tau = 2;
-    int wrong = 0;
-
-    for (int i = 0; i < n; i++)
-        order[i] = &confidence[i];
-    qsort(order, (size_t)n, sizeof *order, by_confidence);
-    for (int i = 0; i < n; i++) {
-        wrong += !right[order[i] - confidence];
-        bool last = i + 1 == n || *order[i + 1] < *order[i]; /* equal ones enter together */
-        if (last && wrong <= target * (i + 1))
-            tau = *order[i];
-    }
-    free(order);
-    return tau;
 }

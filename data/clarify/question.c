@@ -8,7 +8,7 @@
 struct question_writer {
     const struct question_context *a;
     const struct phrase_context *p;
-    const struct variable *variable;
+    const struct attribute *attribute;
     const struct slot *slot; /* of two asked together, the one at hand; NULL for the whole statement */
     struct question *q;
 };
@@ -47,14 +47,14 @@ static bool question_touches(const struct question_writer *w, int statement, int
         return false;
     const struct form *form = w->slot->forms[statement];
     const struct form_term *t = w->slot->terms[statement];
-    if (t && w->slot->face != FACE_TABLE) {
+    if (t && w->slot->type != QUESTION_TABLE) {
         struct form_list one = { (struct form_term *)t, 1, 1 };
         return list_touches(s, &one, element) || t->other == element - s->n_tables;
     }
     return list_touches(s,
-                        &form->lists[w->slot->face == FACE_TABLE   ? FORM_FROM
-                                     : w->slot->face == FACE_GROUP ? FORM_GROUP
-                                                                   : FORM_SELECT],
+                        &form->lists[w->slot->type == QUESTION_TABLE   ? FORM_FROM
+                                     : w->slot->type == QUESTION_GROUP ? FORM_GROUP
+                                                                       : FORM_SELECT],
                         element);
 }
 
@@ -72,7 +72,7 @@ static int best_statement(const struct question_context *a, const struct questio
 static struct question_writer question_begin(struct question *q, const struct question_context *a,
                                              const struct question_view *view)
 {
-    const struct variable *v = &a->variables->list[view->variable];
+    const struct attribute *v = &a->attributes->list[view->attribute];
 
     *q = (struct question){ .n = view->n_shown };
     for (int i = 0; i < q->n; i++)
@@ -117,14 +117,14 @@ static bool question_parts(const struct question_writer *w, const int *elements,
 /* Whether they part in a detector's alternatives. */
 static bool question_asks_found(const struct question_writer *w)
 {
-    const struct hints *h = w->a->hints;
+    const struct evidence *h = w->a->evidence;
     return h && question_parts(w, h->found, h->n_found);
 }
 
 /* Values are not what a result shows. */
 static bool question_is_beside(const struct question_writer *w, const struct span *p)
 {
-    return p->is_value && w->variable->clause == SQL_SELECT;
+    return p->is_value && w->attribute->clause == SQL_SELECT;
 }
 
 static bool leaves_open(const struct question_writer *w, const struct span *p)
@@ -136,7 +136,7 @@ static bool leaves_open(const struct question_writer *w, const struct span *p)
 /* The likeliest AMB span in whose alternatives they part, NULL for none. */
 static const struct span *question_open_span(const struct question_writer *w)
 {
-    const struct hints *h = w->a->hints;
+    const struct evidence *h = w->a->evidence;
     const struct span *best = NULL;
 
     for (int i = 0; h && i < h->n_spans; i++) {
@@ -153,7 +153,7 @@ static const char *text_of(const struct question_writer *w, int element)
     const struct schema *s = w->p->schema;
     const struct schema_column *c = element < s->n_tables ? NULL : &s->columns[element - s->n_tables];
 
-    if (!c || w->variable->face == FACE_TABLE)
+    if (!c || w->attribute->type == QUESTION_TABLE)
         return s->tables[c ? c->table : element].text;
     return phrase_column(w->p, element - s->n_tables);
 }
@@ -170,16 +170,16 @@ static bool is_offered(const struct question *q, const char *text)
 static void offer(struct question_writer *w, const int *elements, int n)
 {
     const struct schema *s = w->p->schema;
-    enum face face = w->variable->face;
-    bool columns = face == FACE_SORT || (w->slot->face == FACE_COLUMN && face != FACE_STORED);
+    enum question_type type = w->attribute->type;
+    bool columns = type == QUESTION_SORT || (w->slot->type == QUESTION_COLUMN && type != QUESTION_STORED);
     struct question *q = w->q;
 
     for (int i = 0; i < n && q->n < DIALOGUE_SHOWN; i++) {
-        bool fits = elements[i] < s->n_tables ? face == FACE_TABLE : columns;
+        bool fits = elements[i] < s->n_tables ? type == QUESTION_TABLE : columns;
         const char *text = fits ? text_of(w, elements[i]) : NULL;
         if (!fits || question_touching(w, elements[i]) || is_offered(q, text))
             continue;
-        q->found[q->n] = hints_element_name(s, elements[i], w->p->pool);
+        q->found[q->n] = evidence_element_name(s, elements[i], w->p->pool);
         q->statement[q->n] = -1;
         q->options[q->n++] = text;
     }
@@ -188,10 +188,10 @@ static void offer(struct question_writer *w, const int *elements, int n)
 /* Adds the alternatives that were found though no statement has them, as far as there is room. */
 static void question_add_found(struct question_writer *w)
 {
-    const struct hints *h = w->a->hints;
+    const struct evidence *h = w->a->evidence;
     const struct span *open = question_open_span(w);
 
-    if (!w->slot || w->variable->second)
+    if (!w->slot || w->attribute->second)
         return;
     if (question_asks_found(w))
         offer(w, h->found, h->n_found);
@@ -206,7 +206,7 @@ double question_support(const struct question_context *a, const struct question_
     const struct span *open = w.slot ? question_open_span(&w) : NULL;
     double support = open ? open->probability : 0;
 
-    return w.slot && question_asks_found(&w) ? fmax(support, a->hints->score) : support;
+    return w.slot && question_asks_found(&w) ? fmax(support, a->evidence->score) : support;
 }
 
 /* Letter case aside. */
@@ -264,7 +264,7 @@ static double coverage(const struct question_writer *w, const struct span *p)
 
 static const char *user_words(const struct question_writer *w)
 {
-    const struct hints *h = w->a->hints;
+    const struct evidence *h = w->a->evidence;
     const struct span *open = question_open_span(w);
     const char *words = open ? open->words : NULL;
     double most = 0;
@@ -293,7 +293,7 @@ static const char *lead_of_span(const struct question_writer *w, const struct sp
                           beyond < ARRAY_LEN(counts) ? counts[beyond] : "Several", what, p->words);
 }
 
-/* "Two columns fit what you wrote: "scores"." - what the hints say of the question; "" when they say nothing. */
+/* "Two columns fit what you wrote: "scores"." - what the evidence say of the question; "" when they say nothing. */
 static const char *question_lead(const struct question_writer *w)
 {
     static const char *const found[SIA_KINDS][2] = {
@@ -308,10 +308,10 @@ static const char *question_lead(const struct question_writer *w)
 
     bool asked = question_asks_found(w);
     const struct span *open = question_open_span(w);
-    if (open && (!asked || (w->a->hints->kind <= SIA_TABLE && open->n_elements > w->a->hints->n_found)))
+    if (open && (!asked || (w->a->evidence->kind <= SIA_TABLE && open->n_elements > w->a->evidence->n_found)))
         return lead_of_span(w, open);
     if (asked)
-        format = found[w->a->hints->kind][words != NULL];
+        format = found[w->a->evidence->kind][words != NULL];
     const char *blank = strstr(format, "%s");
     return blank ? strings_printf(w->p->pool, "%.*s%s%s", (int)(blank - format), format, words, blank + 2) : format;
 }
@@ -361,22 +361,22 @@ static int sampled_column(const struct question_writer *w, int statement)
     const struct form *form = w->slot ? w->slot->forms[statement] : NULL;
     const struct form_list *list = NULL;
 
-    switch (w->variable->face) {
-    case FACE_COLUMN:
-    case FACE_SORT:
-    case FACE_STORED:
+    switch (w->attribute->type) {
+    case QUESTION_COLUMN:
+    case QUESTION_SORT:
+    case QUESTION_STORED:
         if (t && t->value[0] && strcmp(t->op, "=") != 0)
             return -1;
         return t && !t->function[0] ? t->column : -1;
-    case FACE_TABLE:
+    case QUESTION_TABLE:
         if (t && t->column >= 0)
             return t->column;
         list = form ? &form->lists[FORM_FROM] : NULL;
         return list && list->n == 1 && list->items[0].table >= 0 ? telling_column(w->p->schema, list->items[0].table)
                                                                  : -1;
-    case FACE_OUTPUT:
-    case FACE_GROUP:
-        list = form ? &form->lists[w->variable->face == FACE_GROUP ? FORM_GROUP : FORM_SELECT] : NULL;
+    case QUESTION_OUTPUT:
+    case QUESTION_GROUP:
+        list = form ? &form->lists[w->attribute->type == QUESTION_GROUP ? FORM_GROUP : FORM_SELECT] : NULL;
         return list && list->n == 1 && !list->items[0].function[0] ? list->items[0].column : -1;
     default:
         return -1;
@@ -386,8 +386,8 @@ static int sampled_column(const struct question_writer *w, int statement)
 /* What an option says of a column, with a few of its values. */
 static const char *question_with_samples(const struct question_writer *w, const char *option, int statement)
 {
-    struct column_samples *samples = w->a->hints ? w->a->hints->samples : NULL;
-    int column = samples && !w->variable->second ? sampled_column(w, statement) : -1;
+    struct column_samples *samples = w->a->evidence ? w->a->evidence->samples : NULL;
+    int column = samples && !w->attribute->second ? sampled_column(w, statement) : -1;
     const char *values =
         column < 0 || w->p->schema->columns[column].primary ? "" : column_samples_text(samples, column);
 
@@ -535,10 +535,10 @@ static const char *option_operand(const struct question_writer *w, int statement
 static const char *option_condition(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
-    bool boundary = w->variable->face == FACE_OPERATOR;
+    bool boundary = w->attribute->type == QUESTION_OPERATOR;
 
     const char *phrase = phrase_condition(w->p, t, boundary);
-    return w->variable->face == FACE_CONDITION ? strings_printf(w->p->pool, "only where %s", phrase) : phrase;
+    return w->attribute->type == QUESTION_CONDITION ? strings_printf(w->p->pool, "only where %s", phrase) : phrase;
 }
 
 static const char *option_stored(const struct question_writer *w, int statement)
@@ -629,9 +629,9 @@ static const char *option_query(const struct question_writer *w, int statement)
 
 static const char *ask_column(const struct question_writer *w)
 {
-    const char *value = w->variable->clause == SQL_SELECT ? NULL : looked_for(w);
+    const char *value = w->attribute->clause == SQL_SELECT ? NULL : looked_for(w);
 
-    if (w->variable->clause == SQL_SELECT)
+    if (w->attribute->clause == SQL_SELECT)
         return "What should the result show?";
     return value ? strings_printf(w->p->pool, "Where should %s be looked for?", phrase_value(w->p, value))
                  : "Which condition is meant?";
@@ -679,25 +679,25 @@ static const struct wording {
     ask_fn *ask;       /* or, when it is always the same: */
     const char *text;
     const char *absent; /* the option of a statement that has not; NULL for what none of the words fit */
-} templates[FACES] = {
-    [FACE_OUTPUT] = { option_output, NULL, "What should the result show?", NULL },
-    [FACE_COLUMN] = { option_operand, ask_column, NULL, NULL },
-    [FACE_STORED] = { option_stored, NULL, "Should a stored value be used, or one that is worked out now?", NULL },
-    [FACE_TABLE] = { option_table, NULL, "Which records are meant?", NULL },
-    [FACE_CONDITION] = { option_condition, NULL, "Should the result be narrowed down?", "no such condition" },
-    [FACE_VALUE] = { option_condition, ask_value, NULL, NULL },
-    [FACE_OPERATOR] = { option_condition, ask_operator, NULL, NULL },
-    [FACE_LOGIC] = { option_logic, NULL, "Must all conditions hold, or is one enough?", NULL },
-    [FACE_AGGREGATE] = { option_aggregate, NULL, "What should be worked out?", NULL },
-    [FACE_DISTINCT] = { option_distinct, NULL, "Should rows that are the same be shown once?", NULL },
-    [FACE_GROUP] = { option_group, NULL, "What should there be one row for?", NULL },
-    [FACE_JOIN] = { option_join, ask_join, NULL, NULL },
-    [FACE_SORT] = { option_sort, NULL, "What should the result be sorted by?", "no particular order" },
-    [FACE_DIRECTION] = { option_direction, ask_direction, NULL, "no particular order" },
-    [FACE_LIMIT] = { option_limit, NULL, "How many rows are wanted?", NULL },
-    [FACE_SET] = { option_set, NULL, "How should the two results be put together?", NULL },
-    [FACE_SEQUENCE] = { option_output, NULL, "In which order should the columns stand?", NULL },
-    [FACE_QUERY] = { option_query, NULL, "Which of these is meant?", NULL },
+} templates[QUESTION_TYPES] = {
+    [QUESTION_OUTPUT] = { option_output, NULL, "What should the result show?", NULL },
+    [QUESTION_COLUMN] = { option_operand, ask_column, NULL, NULL },
+    [QUESTION_STORED] = { option_stored, NULL, "Should a stored value be used, or one that is worked out now?", NULL },
+    [QUESTION_TABLE] = { option_table, NULL, "Which records are meant?", NULL },
+    [QUESTION_CONDITION] = { option_condition, NULL, "Should the result be narrowed down?", "no such condition" },
+    [QUESTION_VALUE] = { option_condition, ask_value, NULL, NULL },
+    [QUESTION_OPERATOR] = { option_condition, ask_operator, NULL, NULL },
+    [QUESTION_LOGIC] = { option_logic, NULL, "Must all conditions hold, or is one enough?", NULL },
+    [QUESTION_AGGREGATE] = { option_aggregate, NULL, "What should be worked out?", NULL },
+    [QUESTION_DISTINCT] = { option_distinct, NULL, "Should rows that are the same be shown once?", NULL },
+    [QUESTION_GROUP] = { option_group, NULL, "What should there be one row for?", NULL },
+    [QUESTION_JOIN] = { option_join, ask_join, NULL, NULL },
+    [QUESTION_SORT] = { option_sort, NULL, "What should the result be sorted by?", "no particular order" },
+    [QUESTION_DIRECTION] = { option_direction, ask_direction, NULL, "no particular order" },
+    [QUESTION_LIMIT] = { option_limit, NULL, "How many rows are wanted?", NULL },
+    [QUESTION_SET] = { option_set, NULL, "How should the two results be put together?", NULL },
+    [QUESTION_SEQUENCE] = { option_output, NULL, "In which order should the columns stand?", NULL },
+    [QUESTION_QUERY] = { option_query, NULL, "Which of these is meant?", NULL },
 };
 
 static bool reads_table(const struct question_writer *w, int statement, const char *pair, int which)
@@ -728,25 +728,25 @@ static const char *absent_join(const struct question_writer *w)
 
 static const char *slot_option(struct question_writer *w, const struct slot *slot, int statement)
 {
-    const struct wording *t = &templates[slot ? slot->face : FACE_QUERY];
+    const struct wording *t = &templates[slot ? slot->type : QUESTION_QUERY];
 
-    if (slot == w->variable->slot)
-        t = &templates[w->variable->face];
+    if (slot == w->attribute->slot)
+        t = &templates[w->attribute->type];
     w->slot = slot;
     if (!slot || slot->values[statement])
         return t->option(w, statement);
     if (t->absent)
         return t->absent;
-    if (slot->face == FACE_JOIN)
+    if (slot->type == QUESTION_JOIN)
         return absent_join(w);
-    return w->variable->clause == SQL_SELECT  ? "nothing more"
-           : w->variable->clause == SQL_WHERE ? "no such condition"
-                                              : "none of that";
+    return w->attribute->clause == SQL_SELECT  ? "nothing more"
+           : w->attribute->clause == SQL_WHERE ? "no such condition"
+                                               : "none of that";
 }
 
 static const char *option_text(struct question_writer *w, int statement)
 {
-    const struct variable *v = w->variable;
+    const struct attribute *v = w->attribute;
     const char *text = slot_option(w, v->slot, statement);
 
     return v->second ? strings_printf(w->p->pool, "%s; %s", text, slot_option(w, v->second, statement)) : text;
@@ -759,7 +759,7 @@ static void write_options(struct question_writer *w, const struct question_view 
     for (int i = 0; i < q->n; i++)
         q->options[i] = option_text(w, q->statement[i]);
     question_make_distinct(w, option_text);
-    w->slot = w->variable->slot;
+    w->slot = w->attribute->slot;
     if (!view->other)
         question_add_found(w);
     for (int i = 0; i < q->n; i++) {
@@ -777,8 +777,8 @@ static void write_options(struct question_writer *w, const struct question_view 
 void question_write(struct question *q, const struct question_context *a, const struct question_view *view)
 {
     struct question_writer w = question_begin(q, a, view);
-    const struct variable *v = w.variable;
-    const struct wording *t = &templates[v->face];
+    const struct attribute *v = w.attribute;
+    const struct wording *t = &templates[v->type];
     const char *text = v->second ? "Which of these is meant?" : t->ask ? t->ask(&w) : t->text;
     const char *part = question_part(&w);
     q->text = strings_printf(a->phrasing.pool, "%s%s%c%s", question_lead(&w), part,

@@ -1,13 +1,13 @@
 /*
- * question.h - a question in words, with its options: a template for each face, no SQL in what people read.
+ * question.h - a question in words, with its options: a template for each type, no SQL in what people read.
  */
 #ifndef DATA_CLARIFY_QUESTION_H
 #define DATA_CLARIFY_QUESTION_H
 
+#include "data/clarify/attributes.h"
 #include "data/clarify/dialogue.h"
-#include "data/clarify/hints.h"
+#include "data/clarify/evidence.h"
 #include "data/clarify/phrase.h"
-#include "data/clarify/variables.h"
 
 struct question {
     const char *text;
@@ -21,13 +21,13 @@ struct question {
 /* What questions are made from; all borrowed. */
 struct question_context {
     struct phrase_context phrasing;
-    const struct variables *variables;
+    const struct attributes *attributes;
     const struct form *const *forms; /* of the candidates */
-    const struct belief *now;
-    const struct hints *hints; /* NULL for none */
+    const struct posterior *now;
+    const struct evidence *evidence; /* NULL for none */
 };
 
-/* 0 to 1: how sure the hints are that this is what the user left open.  A detector's alternatives or those of an AMB
+/* 0 to 1: how sure the evidence are that this is what the user left open.  A detector's alternatives or those of an AMB
  * span say so where an option has one of them and another one has not; never of the statement as a whole. */
 double question_support(const struct question_context *a, const struct question_view *view);
 /* Texts belong to the phrasing's pool. */

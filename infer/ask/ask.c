@@ -9,7 +9,7 @@
 #include "data/util/real_text.h"
 #include "data/util/records.h"
 #include "data/util/stop.h"
-#include "infer/ask/asker.h"
+#include "infer/ask/pipeline.h"
 #include "infer/clarify/interactive.h"
 #include "infer/clarify/serve.h"
 #include "infer/clarify/simulate.h"
@@ -20,7 +20,7 @@
 
 struct ask_run {
     const struct ask_request *q;
-    struct asker asker;
+    struct pipeline pipeline;
     struct session *session;
     struct simulator simulator;
     struct clarify_settings settings; /* of simulated dialogues */
@@ -34,9 +34,9 @@ static int regenerate(struct ask_run *r, const char *where, struct error *err)
 {
     struct error why = { 0 };
 
-    if (!asker_may_regenerate(&r->asker, r->session))
+    if (!pipeline_may_regenerate(&r->pipeline, r->session))
         return 0;
-    json_t *record = asker_regenerate(&r->asker, r->session, where, &why);
+    json_t *record = pipeline_regenerate(&r->pipeline, r->session, where, &why);
     if (!record && why.code) {
         *err = why;
         return -1;
@@ -45,7 +45,7 @@ static int regenerate(struct ask_run *r, const char *where, struct error *err)
         return 0;
     session_release(r->session);
     r->counts->regenerated++;
-    int rc = session_start(r->session, &r->asker.context, record, NULL, where, err);
+    int rc = session_start(r->session, &r->pipeline.context, record, NULL, where, err);
     json_decref(record);
     return rc;
 }
@@ -76,9 +76,9 @@ static int hold_session(struct ask_run *r, const struct asked *k, const json_t *
 {
     struct session *s = k->origin ? r->session : NULL;
 
-    if (s && (asker_start(&r->asker, s, k, NULL, where, err) || answer_all(r, record, where, err)))
+    if (s && (pipeline_start(&r->pipeline, s, k, NULL, where, err) || answer_all(r, record, where, err)))
         return -1;
-    *line = asker_line(&r->asker, k, s, false);
+    *line = pipeline_line(&r->pipeline, k, s, false);
     r->counts->asked += json_is_object(json_object_get(*line, "ask"));
     if (s && s->why != STOP_NOT)
         json_object_del(*line, "session");
@@ -89,7 +89,7 @@ static int hold_session(struct ask_run *r, const struct asked *k, const json_t *
 static int simulate_record(struct ask_run *r, const struct asked *k, json_t **line, const char *where,
                            struct error *err)
 {
-    struct schema_catalog *schemas = &r->asker.context.schemas;
+    struct schema_catalog *schemas = &r->pipeline.context.schemas;
     const struct schema *s = schema_catalog_of(schemas, k->record, where, err);
     const char *db_id = json_string_value(json_object_get(k->record, "db_id"));
     int64_t max_turns = r->q->clarify.max_turns;
@@ -100,11 +100,11 @@ static int simulate_record(struct ask_run *r, const struct asked *k, json_t **li
     if (!s || schema_catalog_connect(&r->settings.db, schemas, db_id, err))
         return -1;
     r->settings.rules.max_turns = k->gated ? 0 : (int)max_turns;
-    int rc = clarify_case_read(r->current, k->record, s, &r->settings, &r->asker.context.scratch, where, err);
-    *line = asker_line(&r->asker, k, NULL, false);
+    int rc = clarify_case_read(r->current, k->record, s, &r->settings, &r->pipeline.context.scratch, where, err);
+    *line = pipeline_line(&r->pipeline, k, NULL, false);
     json_object_del(*line, "stop");
     if (rc == 0)
-        rc = simulator_record(&r->simulator, r->current, k->record, r->counts->records, &r->asker.context.scratch,
+        rc = simulator_record(&r->simulator, r->current, k->record, r->counts->records, &r->pipeline.context.scratch,
                               *line, where, err);
     clarify_case_release(r->current);
     r->settings.rules.max_turns = (int)max_turns;
@@ -114,7 +114,7 @@ static int simulate_record(struct ask_run *r, const struct asked *k, json_t **li
 static int answer_record(struct ask_run *r, json_t *record, json_t **line, const char *where, struct error *err)
 {
     struct asked k;
-    int rc = asker_know(&r->asker, &k, record, where, err);
+    int rc = pipeline_know(&r->pipeline, &k, record, where, err);
 
     if (rc == 0) {
         r->counts->gated += k.gated;
@@ -123,7 +123,7 @@ static int answer_record(struct ask_run *r, json_t *record, json_t **line, const
     }
     session_release(r->session);
     *r->session = (struct session){ 0 };
-    schema_catalog_turn(&r->asker.context.schemas);
+    schema_catalog_turn(&r->pipeline.context.schemas);
     asked_release(&k);
     return rc;
 }
@@ -171,7 +171,7 @@ static int run(struct ask_run *r, const char *input, struct error *err)
     struct record_reader *in = q->question
                                    ? record_reader_open_question(q->question, err)
                                    : record_reader_open_range(input, q->clarify.form, &q->clarify.shard.range, err);
-    int rc = !in || asker_open(&r->asker, q, err) || out_file_open(&r->out, q->clarify.out, err) ? -1 : 0;
+    int rc = !in || pipeline_open(&r->pipeline, q, err) || out_file_open(&r->out, q->clarify.out, err) ? -1 : 0;
 
     if (rc == 0)
         rc = write_all(r, in, err);
@@ -197,7 +197,7 @@ int ask_records(const struct ask_request *q, const char *input, struct ask_count
     int rc = run(r, input, err);
     out_file_abort(&r->out);
     simulator_release(&r->simulator);
-    asker_close(&r->asker);
+    pipeline_close(&r->pipeline);
     free(r->session);
     free(r->current);
     free(r);
@@ -206,7 +206,7 @@ int ask_records(const struct ask_request *q, const char *input, struct ask_count
 
 struct ask_talk {
     const struct ask_request *q;
-    struct asker asker;
+    struct pipeline pipeline;
     struct session *session;
     struct conversation talk;
     const char *db_id;
@@ -264,7 +264,7 @@ static void show_table(const struct screen *screen, const json_t *names, const j
 static void show_rows(void *user, const struct screen *screen, const char *sql)
 {
     struct ask_talk *t = user;
-    json_t *result = asker_rows(&t->asker, t->db_id, sql), *rows = json_object_get(result, "rows");
+    json_t *result = pipeline_rows(&t->pipeline, t->db_id, sql), *rows = json_object_get(result, "rows");
 
     if (rows) {
         show_table(screen, json_object_get(result, "columns"), rows);
@@ -289,12 +289,12 @@ static bool has_status(const json_t *marked, const char *status)
 
 /* Detector and tagger speak with one voice: that the tagger found nothing is told only where the detector is silent,
  * and what it found beside a clear question is told as another opinion. */
-static void show_findings(const struct screen *screen, const struct asked *k)
+static void show_predictions(const struct screen *screen, const struct asked *k)
 {
-    const char *detected = json_string_value(json_object_get(k->finding, "sentence"));
+    const char *detected = json_string_value(json_object_get(k->prediction, "sentence"));
     const char *marked = json_string_value(json_object_get(k->marked, "sentence"));
     bool ambiguous = has_status(k->marked, "ambiguous"), found = ambiguous || has_status(k->marked, "unanswerable");
-    bool differs = detected && ambiguous && !json_is_true(json_object_get(k->finding, "ambiguous"));
+    bool differs = detected && ambiguous && !json_is_true(json_object_get(k->prediction, "ambiguous"));
 
     if (detected)
         screen_say(screen, "%s", detected);
@@ -308,7 +308,7 @@ static void show_known(const struct ask_talk *t, const struct asked *k)
 {
     const struct screen *screen = &t->talk.screen;
 
-    show_findings(screen, k);
+    show_predictions(screen, k);
     if (k->gated)
         screen_say(screen, "Nobody is asked: the chance that it is ambiguous is below %g.", t->q->gate);
     if (k->made.added)
@@ -322,15 +322,15 @@ static int begin_again(struct ask_talk *t, const char *where, struct error *err)
     const struct screen *screen = &t->talk.screen;
     struct error why = { 0 };
 
-    if (t->session->why != STOP_HAND_OVER || stop_requested())
+    if (t->session->why != STOP_ESCALATE || stop_requested())
         return 0;
-    if (!asker_may_regenerate(&t->asker, t->session)) {
-        screen_say(screen, t->asker.parser.open ? "The parser was asked for others already."
-                                                : "There is no parser that could be asked for others.");
+    if (!pipeline_may_regenerate(&t->pipeline, t->session)) {
+        screen_say(screen, t->pipeline.parser.open ? "The parser was asked for others already."
+                                                   : "There is no parser that could be asked for others.");
         return 0;
     }
     screen_say(screen, "The parser is asked for others.");
-    json_t *record = asker_regenerate(&t->asker, t->session, where, &why);
+    json_t *record = pipeline_regenerate(&t->pipeline, t->session, where, &why);
     if (!record && why.code) {
         *err = why;
         return -1;
@@ -340,7 +340,7 @@ static int begin_again(struct ask_talk *t, const char *where, struct error *err)
         return 0;
     }
     session_release(t->session);
-    int rc = session_start(t->session, &t->asker.context, record, NULL, where, err);
+    int rc = session_start(t->session, &t->pipeline.context, record, NULL, where, err);
     json_decref(record);
     return rc ? -1 : 1;
 }
@@ -361,7 +361,7 @@ static int hold_all(struct ask_talk *t, const char *where, struct error *err)
 
 static int write_outcome(struct ask_talk *t, const struct asked *k, struct session *s, struct error *err)
 {
-    json_t *line = t->writes ? asker_line(&t->asker, k, s, false) : NULL;
+    json_t *line = t->writes ? pipeline_line(&t->pipeline, k, s, false) : NULL;
     int rc = 0;
 
     if (line) {
@@ -375,7 +375,7 @@ static int write_outcome(struct ask_talk *t, const struct asked *k, struct sessi
 static int talk_about(struct ask_talk *t, json_t *record, const char *where, struct error *err)
 {
     struct asked k;
-    int rc = asker_know(&t->asker, &k, record, where, err);
+    int rc = pipeline_know(&t->pipeline, &k, record, where, err);
     bool starts = rc == 0 && k.origin;
 
     if (rc == 0) {
@@ -386,14 +386,14 @@ static int talk_about(struct ask_talk *t, json_t *record, const char *where, str
         show_known(t, &k);
     }
     if (starts)
-        rc = asker_start(&t->asker, t->session, &k, NULL, where, err) || hold_all(t, where, err) ? -1 : 0;
+        rc = pipeline_start(&t->pipeline, t->session, &k, NULL, where, err) || hold_all(t, where, err) ? -1 : 0;
     else if (rc == 0)
         screen_say(&t->talk.screen, "There are no candidate statements: nothing can be asked or run.");
     if (rc == 0)
         rc = write_outcome(t, &k, starts ? t->session : NULL, err);
     session_release(t->session);
     *t->session = (struct session){ 0 };
-    schema_catalog_turn(&t->asker.context.schemas);
+    schema_catalog_turn(&t->pipeline.context.schemas);
     asked_release(&k);
     return rc;
 }
@@ -428,7 +428,7 @@ static int run_dialogues(struct ask_talk *t, const char *input, struct error *er
     const struct ask_request *q = t->q;
     struct record_reader *in =
         q->question ? record_reader_open_question(q->question, err) : record_reader_open(input, q->clarify.form, err);
-    int rc = in && asker_open(&t->asker, q, err) == 0 ? 0 : -1;
+    int rc = in && pipeline_open(&t->pipeline, q, err) == 0 ? 0 : -1;
 
     if (rc == 0 && t->writes)
         rc = out_file_open(&t->out, q->clarify.out, err);
@@ -455,7 +455,7 @@ int ask_person(const struct ask_request *q, const char *input, struct error *err
                                      .user = t };
     int rc = run_dialogues(t, input, err);
     out_file_abort(&t->out);
-    asker_close(&t->asker);
+    pipeline_close(&t->pipeline);
     free(t->session);
     free(t);
     return rc;
@@ -463,7 +463,7 @@ int ask_person(const struct ask_request *q, const char *input, struct error *err
 
 struct ask_server {
     const struct ask_request *q;
-    struct asker asker;
+    struct pipeline pipeline;
     struct session *session;
     _Atomic int64_t questions, asked, gated, regenerated;
 };
@@ -482,12 +482,12 @@ static const char *const where = "request";
 /* Other candidates where none was meant. */
 static int regenerate_session(struct ask_exchange *x)
 {
-    struct asker *a = &x->server->asker;
+    struct pipeline *a = &x->server->pipeline;
     struct session *s = x->server->session;
 
-    if (!asker_may_regenerate(a, s))
+    if (!pipeline_may_regenerate(a, s))
         return 0;
-    json_t *record = asker_regenerate(a, s, where, &x->err);
+    json_t *record = pipeline_regenerate(a, s, where, &x->err);
     if (!record)
         return x->err.code ? -1 : 0;
     session_release(s);
@@ -499,18 +499,18 @@ static int regenerate_session(struct ask_exchange *x)
 
 static json_t *ask(struct ask_exchange *x)
 {
-    struct asker *a = &x->server->asker;
+    struct pipeline *a = &x->server->pipeline;
     struct session *s = x->server->session;
     const json_t *rules = json_object_get(x->request, "rules");
     json_t *line = NULL;
     struct asked k;
-    int rc = asker_know(a, &k, x->request, where, &x->err);
+    int rc = pipeline_know(a, &k, x->request, where, &x->err);
 
     x->kind = "record";
     if (rc == 0 && k.origin)
-        rc = asker_start(a, s, &k, rules, where, &x->err) || regenerate_session(x) ? -1 : 0;
+        rc = pipeline_start(a, s, &k, rules, where, &x->err) || regenerate_session(x) ? -1 : 0;
     if (rc == 0) {
-        line = asker_line(a, &k, k.origin ? s : NULL, true);
+        line = pipeline_line(a, &k, k.origin ? s : NULL, true);
         if (!x->id)
             json_object_del(line, "id");
         x->server->questions++;
@@ -524,17 +524,17 @@ static json_t *ask(struct ask_exchange *x)
 /* The operations of the server of lines; the path says which. */
 static json_t *converse_about(struct ask_exchange *x, const char *op)
 {
-    struct asker *a = &x->server->asker;
+    struct pipeline *a = &x->server->pipeline;
 
     json_object_set_new(x->request, "op", json_string(op));
     if (serve_handle(x->server->session, &a->context, x->request, &x->kind, where, &x->err) || regenerate_session(x))
         return NULL;
-    return asker_session_line(a, x->server->session, false);
+    return pipeline_session_line(a, x->server->session, false);
 }
 
 static const struct schema *find_schema(struct ask_exchange *x)
 {
-    struct schema_catalog *schemas = &x->server->asker.context.schemas;
+    struct schema_catalog *schemas = &x->server->pipeline.context.schemas;
     const char *db_id = json_get_string(x->request, "db_id", where, &x->err);
     return db_id ? schema_catalog_find(schemas, db_id, where, &x->err) : NULL;
 }
@@ -546,7 +546,7 @@ static json_t *detect_one(struct ask_exchange *x)
         return NULL;
     }
     const struct schema *s = find_schema(x);
-    return s ? detector_find(&x->server->asker.detector, x->request, s, true, where, &x->err) : NULL;
+    return s ? detector_find(&x->server->pipeline.detector, x->request, s, true, where, &x->err) : NULL;
 }
 
 /* Marks the elements that a request names, if any. */
@@ -604,7 +604,7 @@ static json_t *tell_schema(struct ask_exchange *x)
 /* The db_ids that a request may name; NULL with err. */
 static json_t *list_databases(const struct ask_server *s, struct error *err)
 {
-    const struct schema_set *tables = &s->asker.context.schemas.tables;
+    const struct schema_set *tables = &s->pipeline.context.schemas.tables;
 
     if (s->q->clarify.db)
         return db_list(s->q->clarify.db, err);
@@ -707,7 +707,7 @@ static void answer(void *user, struct http_reply *reply, const struct http_reque
     CHECK(reply->text, "a reply cannot be written");
     session_release(s->session);
     *s->session = (struct session){ 0 };
-    schema_catalog_turn(&s->asker.context.schemas);
+    schema_catalog_turn(&s->pipeline.context.schemas);
     json_decref(line);
     json_decref(x.request);
 }
@@ -771,11 +771,11 @@ int ask_serve(const struct ask_request *q, const struct http_settings *http, str
 
     s->q = q;
     s->session = xcalloc(1, sizeof *s->session);
-    int rc = asker_open(&s->asker, q, err) ? -1 : http_serve(http, &service, err);
+    int rc = pipeline_open(&s->pipeline, q, err) ? -1 : http_serve(http, &service, err);
     if (rc > 0)
         log_info("%lld questions, %lld asked back, %lld where nobody was asked", (long long)s->questions,
                  (long long)s->asked, (long long)s->gated);
-    asker_close(&s->asker);
+    pipeline_close(&s->pipeline);
     free(s->session);
     free(s);
     free(health);

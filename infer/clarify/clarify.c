@@ -3,7 +3,7 @@
 #include "data/exec/db_path.h"
 #include "data/util/log.h"
 #include "data/util/stop.h"
-#include "infer/clarify/handoff.h"
+#include "infer/clarify/evidence_files.h"
 #include "infer/clarify/simulate.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum { ARENA_BYTES = 256 << 20 }; /* the trees of a record's statements; only wh
 
 struct clarifier {
     struct schema_catalog schemas;
-    struct handoff handoff;
+    struct evidence_files evidence_files;
     struct clarify_settings settings;
     struct arena scratch;
     struct clarify_counts *counts;
@@ -26,11 +26,11 @@ void clarify_settings_init(struct clarify_settings *s, const struct clarify_requ
     *s = (struct clarify_settings){ dialogue_rules_default, q->noise, NULL };
     s->rules.strategy = q->strategy;
     s->rules.max_turns = (int)q->max_turns;
-    s->rules.tau = q->tau;
-    s->rules.min_bits = q->min_bits;
+    s->rules.confidence = q->confidence;
+    s->rules.min_gain = q->min_gain;
     s->rules.second = q->second_cost;
     s->rules.forget = q->memory == MEMORY_OFF;
-    s->rules.last_resort = true;
+    s->rules.fallback = true;
     s->rules.seed = (uint64_t)q->seed;
 }
 
@@ -50,7 +50,7 @@ static int simulate_record(struct clarifier *c, const json_t *record, json_t *ou
 static int read_case(struct clarifier *c, json_t *record, const struct schema *schema, const char *where,
                      struct error *err)
 {
-    json_t *joined = handoff_join(&c->handoff, record, schema, where, err);
+    json_t *joined = evidence_files_join(&c->evidence_files, record, schema, where, err);
     int rc = joined ? clarify_case_read(c->current, joined, schema, &c->settings, &c->scratch, where, err) : -1;
 
     json_decref(joined);
@@ -66,14 +66,14 @@ static int read_record(struct clarifier *c, json_t *record, json_t *out, const c
     if (!schema || schema_catalog_connect(&c->settings.db, &c->schemas, db_id, err) ||
         read_case(c, record, schema, where, err))
         return -1;
-    c->current->hints.samples = schema_catalog_samples(&c->schemas, db_id);
+    c->current->evidence.samples = schema_catalog_samples(&c->schemas, db_id);
     json_object_set(out, "id", json_object_get(record, "id"));
     json_object_set_new(out, "db_id", json_string(db_id));
     json_object_set_new(out, "question", json_string(question));
     if (c->request->simulate ? simulate_record(c, record, out, where, err) : clarify_case_json(c->current, out, err))
         return -1;
     c->counts->asked += json_is_object(json_object_get(out, "ask"));
-    c->counts->left_out += (int64_t)json_array_size(c->current->left_out);
+    c->counts->rejected += (int64_t)json_array_size(c->current->rejected);
     return 0;
 }
 
@@ -133,8 +133,8 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
     clarify_settings_init(&c.settings, q);
     c.simulator = (struct simulator){ .request = q, .settings = &c.settings, .transcripts = json_array() };
     c.simulator.rng.seed = (uint64_t)q->seed;
-    if (handoff_open(&c.handoff, q->findings, q->spans, err) || arena_init(&c.scratch, ARENA_BYTES, err) ||
-        schema_catalog_open(&c.schemas, q->schema, q->db, err) ||
+    if (evidence_files_open(&c.evidence_files, q->predictions, q->spans, err) ||
+        arena_init(&c.scratch, ARENA_BYTES, err) || schema_catalog_open(&c.schemas, q->schema, q->db, err) ||
         !(in = record_reader_open_range(q->candidates, q->form, &q->shard.range, err)) ||
         out_file_open(&out, q->out, err))
         goto out;
@@ -144,14 +144,14 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
     if (rc == 0)
         rc = out_file_commit(&out, err);
     if (rc == 0)
-        handoff_tell_unmet(&c.handoff);
+        evidence_files_warn(&c.evidence_files);
 out:
     out_file_abort(&out);
     if (in)
         record_reader_close(in);
     simulator_release(&c.simulator);
     schema_catalog_close(&c.schemas);
-    handoff_close(&c.handoff);
+    evidence_files_close(&c.evidence_files);
     arena_release(&c.scratch);
     free(c.current);
     return rc;

@@ -15,11 +15,11 @@ enum clarify_memory { MEMORY_ON, MEMORY_OFF };
 
 struct clarify_request {
     const char *candidates, *schema, *db, *out;
-    const char *findings, *spans; /* of detect and of tag, or NULL */
-    enum record_form form;        /* of candidates */
+    const char *predictions, *spans; /* of detect and of tag, or NULL */
+    enum record_form form;           /* of candidates */
     struct shard shard;
     enum strategy strategy;
-    double noise, tau, min_bits, second_cost;
+    double noise, confidence, min_gain, second_cost;
     int64_t max_turns;
     enum clarify_memory memory;
     bool simulate;      /* whole dialogues about each record's "gold", with the measures as the last line */
@@ -31,7 +31,7 @@ struct clarify_request {
 };
 
 struct clarify_counts {
-    int64_t records, failed, asked, left_out, gold_errors;
+    int64_t records, failed, asked, rejected, gold_errors;
 };
 
 /* What the request says of questions and of when to stop. */

@@ -36,8 +36,8 @@ static void drop(struct testimony *t)
 /* Candidate i joins candidate group[i], which is itself or one before it. */
 static void regroup(struct clarify_case *c, const int *group)
 {
-    struct kept_candidate list[BELIEF_MAX] = { 0 };
-    int place[BELIEF_MAX] = { 0 }, n = 0;
+    struct kept_candidate list[POSTERIOR_MAX] = { 0 };
+    int place[POSTERIOR_MAX] = { 0 }, n = 0;
 
     for (int i = 0; i < c->prior.n; i++) {
         if (group[i] == i) {
@@ -65,7 +65,7 @@ static void regroup(struct clarify_case *c, const int *group)
 /* Candidates of one form add up, under the text of the most probable. */
 static void clarify_merge_forms(struct clarify_case *c)
 {
-    int group[BELIEF_MAX] = { 0 }, first[BELIEF_MAX] = { 0 }, n = c->prior.n;
+    int group[POSTERIOR_MAX] = { 0 }, first[POSTERIOR_MAX] = { 0 }, n = c->prior.n;
     struct strings seen = { 0 };
 
     for (int i = 0; i < n; i++) {
@@ -97,7 +97,7 @@ static int number_of(const struct clarify_case *c, int i)
 /* Copies speak for themselves; of a pair that nothing could part none does. */
 static void tell(struct clarify_case *c, int a, int b, enum verdict verdict, int copy)
 {
-    json_array_append_new(c->told_apart,
+    json_array_append_new(c->distinguished,
                           json_pack("{s:[i, i], s:s?}", "candidates", number_of(c, a), number_of(c, b), "copy",
                                     verdict == VERDICT_TOLD_APART ? perturb_copy_name(copy) : NULL));
 }
@@ -130,7 +130,7 @@ static int same_as(struct clarify_case *c, const int *group, int i)
  */
 static void clarify_merge_results(struct clarify_case *c, struct exec_db *db, uint64_t seed)
 {
-    int group[BELIEF_MAX] = { 0 }, n = c->prior.n;
+    int group[POSTERIOR_MAX] = { 0 }, n = c->prior.n;
     int compared = n < COMPARED ? n : COMPARED;
 
     witness_open(&c->witness, db, c->sql, compared, seed);
@@ -180,10 +180,10 @@ static json_t *options_json(const struct clarify_case *c, const struct question 
 static struct question_context clarify_question_context(struct clarify_case *c)
 {
     return (struct question_context){ { .schema = c->schema, .pool = &c->words, .store = &c->store },
-                                      &c->variables,
+                                      &c->attributes,
                                       c->forms,
                                       &c->dialogue.now,
-                                      &c->hints };
+                                      &c->evidence };
 }
 
 void clarify_question_write(struct question *q, struct clarify_case *c, const struct question_view *view)
@@ -197,35 +197,35 @@ json_t *clarify_question_json(struct clarify_case *c, const struct question_view
     struct question q;
 
     clarify_question_write(&q, c, view);
-    return json_pack("{s:s, s:s, s:o}", "variable", c->variables.list[view->variable].name, "text", q.text, "options",
+    return json_pack("{s:s, s:s, s:o}", "variable", c->attributes.list[view->attribute].name, "text", q.text, "options",
                      options_json(c, &q, view));
 }
 
-static json_t *variable_json(struct clarify_case *c, const struct question_view *view)
+static json_t *attribute_json(struct clarify_case *c, const struct question_view *view)
 {
-    const struct variable *v = &c->variables.list[view->variable];
+    const struct attribute *v = &c->attributes.list[view->attribute];
     struct question q;
 
     clarify_question_write(&q, c, view);
-    return json_pack("{s:s, s:s, s:o, s:o*, s:o}", "name", v->name, "face", face_name(v->face), "eig",
+    return json_pack("{s:s, s:s, s:o, s:o*, s:o}", "name", v->name, "face", question_type_name(v->type), "eig",
                      clarify_rounded(view->gain), "support",
                      view->split.support > 0 ? clarify_rounded(view->split.support) : NULL, "options",
                      options_json(c, &q, view));
 }
 
 /* Of all that may be asked about; the last resort stands apart. */
-static json_t *variables_json(struct clarify_case *c, json_t **last_resort)
+static json_t *attributes_json(struct clarify_case *c, json_t **fallback)
 {
     json_t *list = json_array();
 
-    *last_resort = NULL;
-    for (int i = 0; i < c->variables.n; i++) {
+    *fallback = NULL;
+    for (int i = 0; i < c->attributes.n; i++) {
         struct question_view view;
         if (!dialogue_view(&c->dialogue, i, &view))
             continue;
-        json_t *one = variable_json(c, &view);
-        if (c->variables.list[i].face == FACE_QUERY)
-            *last_resort = one;
+        json_t *one = attribute_json(c, &view);
+        if (c->attributes.list[i].type == QUESTION_QUERY)
+            *fallback = one;
         else
             json_array_append_new(list, one);
     }
@@ -235,32 +235,31 @@ static json_t *variables_json(struct clarify_case *c, json_t **last_resort)
 /* The last resort is not counted on. */
 static json_t *questions_ahead(const struct clarify_case *c)
 {
-    const struct belief *now = &c->dialogue.now;
+    const struct posterior *now = &c->dialogue.now;
 
     if (now->n > AHEAD_MAX)
         return json_null();
     return clarify_rounded(
-        strategy_questions(c->dialogue.rules.strategy, now, c->variables.splits, c->variables.n - 1));
+        strategy_questions(c->dialogue.rules.strategy, now, c->attributes.splits, c->attributes.n - 1));
 }
 
 int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
 {
-    json_t *last_resort, *variables = variables_json(c, &last_resort);
+    json_t *fallback, *attributes = attributes_json(c, &fallback);
     struct question_view view;
     enum stop_reason why = dialogue_next(&c->dialogue, &view);
     const char *stop = why == STOP_NOT ? NULL : stop_reason_name(why);
     json_t *ask = why == STOP_NOT ? clarify_question_json(c, &view) : json_null();
     json_t *more = json_pack("{s:o, s:o, s:i, s:s*, s:i, s:i, s:O, s:s*, s:O, s:s, s:o, s:o, s:s?, s:o, s:o}",
-                             "entropy", clarify_rounded(belief_entropy(&c->dialogue.now)), "reserve",
-                             clarify_rounded(c->dialogue.now.reserve), "candidates", c->prior.n, "weights",
+                             "entropy", clarify_rounded(posterior_entropy(&c->dialogue.now)), "reserve",
+                             clarify_rounded(c->dialogue.now.p_none), "candidates", c->prior.n, "weights",
                              candidate_weights_name(c->weights), "merged", c->merged, "same_results", c->same_results,
-                             "told_apart", c->told_apart, "not_compared", c->not_compared, "left_out", c->left_out,
-                             "best", c->sql[belief_best(&c->dialogue.now)], "confidence",
-                             clarify_rounded(c->dialogue.now.p[belief_best(&c->dialogue.now)]), "ask", ask, "stop",
-                             stop, "expected_questions", questions_ahead(c), "variables", variables);
+                             "told_apart", c->distinguished, "not_compared", c->not_compared, "left_out", c->rejected,
+                             "best", c->sql[posterior_best(&c->dialogue.now)], "confidence",
+                             clarify_rounded(c->dialogue.now.p[posterior_best(&c->dialogue.now)]), "ask", ask, "stop",
+                             stop, "expected_questions", questions_ahead(c), "variables", attributes);
 
-    if (!more || (last_resort && json_object_set_new(more, "last_resort", last_resort)) ||
-        json_object_update(out, more)) {
+    if (!more || (fallback && json_object_set_new(more, "last_resort", fallback)) || json_object_update(out, more)) {
         json_decref(more);
         return error_set(err, EXIT_CODE_DATA, "the record cannot be written as JSON");
     }
@@ -275,10 +274,10 @@ struct candidate {
     int number;
 };
 
-static void leave_out(struct clarify_case *c, const struct candidate *candidate, const struct error *why)
+static void reject(struct clarify_case *c, const struct candidate *candidate, const struct error *why)
 {
-    c->prior.reserve += candidate->p;
-    json_array_append_new(c->left_out, json_pack("{s:i, s:s, s:o}", "candidate", candidate->number, "sql",
+    c->prior.p_none += candidate->p;
+    json_array_append_new(c->rejected, json_pack("{s:i, s:s, s:o}", "candidate", candidate->number, "sql",
                                                  candidate->sql, "error", json_message(why->text)));
 }
 
@@ -293,7 +292,7 @@ static int read_forms(struct clarify_case *c, struct candidate *list, int n, str
         if (list[i].form)
             list[kept++] = list[i];
         else
-            leave_out(c, &list[i], &why);
+            reject(c, &list[i], &why);
     }
     return kept;
 }
@@ -311,13 +310,13 @@ static int compare_candidates(const void *a, const void *b)
 static int read_list(struct clarify_case *c, const json_t *record, struct arena *scratch, const char *where,
                      struct error *err)
 {
-    struct candidate list[BELIEF_MAX];
+    struct candidate list[POSTERIOR_MAX];
     struct candidate_list read;
     int n = candidate_list_read(&read, record, where, err) ? -1 : read.n;
 
     for (int i = 0; i < n; i++)
         list[i] = (struct candidate){ .sql = read.sql[i], .p = read.p[i], .number = i };
-    c->prior.reserve = read.reserve;
+    c->prior.p_none = read.p_none;
     c->weights = read.weights;
     candidate_list_release(&read);
     if (n < 0)
@@ -332,19 +331,19 @@ static int read_list(struct clarify_case *c, const json_t *record, struct arena 
         c->candidates[i] = (struct clarify_candidate){ list[i].form, list[i].number, i };
     }
     c->n_candidates = n;
-    c->prior = (struct belief){ c->p, n, fmin(1, c->prior.reserve) };
+    c->prior = (struct posterior){ c->p, n, fmin(1, c->prior.p_none) };
     return 0;
 }
 
-/* What the hints say was left open is asked about first. */
-static void support_variables(struct clarify_case *c)
+/* What the evidence say was left open is asked about first. */
+static void support_attributes(struct clarify_case *c)
 {
     const struct question_context context = clarify_question_context(c);
     struct question_view view;
 
-    for (int v = 0; v < c->variables.n && c->hints.n_spans + c->hints.n_found; v++)
+    for (int v = 0; v < c->attributes.n && c->evidence.n_spans + c->evidence.n_found; v++)
         if (dialogue_view(&c->dialogue, v, &view))
-            c->variables.splits[v].support = question_support(&context, &view);
+            c->attributes.splits[v].support = question_support(&context, &view);
 }
 
 int clarify_case_read(struct clarify_case *c, const json_t *record, const struct schema *schema,
@@ -353,22 +352,22 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
 {
     memset(c, 0, sizeof *c);
     c->schema = schema;
-    c->left_out = json_array();
-    c->told_apart = json_array();
+    c->rejected = json_array();
+    c->distinguished = json_array();
     if (read_list(c, record, scratch, where, err))
         return -1;
     clarify_merge_forms(c);
     if (c->prior.n == 0)
         return error_set(err, EXIT_CODE_DATA, "%s: candidates: none can be read; the first: %s", where,
-                         json_string_value(json_object_get(json_array_get(c->left_out, 0), "error")));
+                         json_string_value(json_object_get(json_array_get(c->rejected, 0), "error")));
     if (settings->db)
         clarify_merge_results(c, settings->db, settings->rules.seed);
-    if (hints_read(&c->hints, record, schema, where, err))
+    if (evidence_read(&c->evidence, record, schema, where, err))
         return -1;
     slots_extract(&c->slots, c->forms, c->prior.n, schema);
-    variables_build(&c->variables, &c->slots, &c->prior, settings->noise);
-    dialogue_init(&c->dialogue, &settings->rules, c->variables.splits, c->variables.n, &c->prior);
-    support_variables(c);
+    attributes_build(&c->attributes, &c->slots, &c->prior, settings->noise);
+    dialogue_init(&c->dialogue, &settings->rules, c->attributes.splits, c->attributes.n, &c->prior);
+    support_attributes(c);
     return 0;
 }
 
@@ -376,16 +375,16 @@ void clarify_case_release(struct clarify_case *c)
 {
     if (c->dialogue.views)
         dialogue_release(&c->dialogue);
-    variables_release(&c->variables);
+    attributes_release(&c->attributes);
     slots_release(&c->slots);
     form_store_release(&c->store);
-    hints_release(&c->hints);
+    evidence_release(&c->evidence);
     strings_release(&c->words);
     clarify_forget_results(c);
     free(c->not_compared);
-    json_decref(c->left_out);
-    json_decref(c->told_apart);
-    c->left_out = c->told_apart = NULL;
+    json_decref(c->rejected);
+    json_decref(c->distinguished);
+    c->rejected = c->distinguished = NULL;
     c->not_compared = NULL;
     c->prior.n = 0;
 }

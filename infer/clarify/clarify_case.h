@@ -2,17 +2,17 @@
  * clarify_case.h - one record of candidates, read into what a dialogue needs.
  *
  * A record is {"id", "db_id", "question", "candidates": [{"sql", "p" or "logprob"}]}, with "reserve" (the chance that
- * the right one is not among them) if it is known, and what data/clarify/hints.h reads.  Candidates that mean the same
- * are one; with a database, those that give the same, too. What cannot be read is left out and named, and its
+ * the right one is not among them) if it is known, and what data/clarify/evidence.h reads.  Candidates that mean the
+ * same are one; with a database, those that give the same, too. What cannot be read is left out and named, and its
  * probability goes to the reserve.
  */
 #ifndef INFER_CLARIFY_CLARIFY_CASE_H
 #define INFER_CLARIFY_CLARIFY_CASE_H
 
+#include "data/clarify/attributes.h"
 #include "data/clarify/candidate_list.h"
 #include "data/clarify/dialogue.h"
 #include "data/clarify/question.h"
-#include "data/clarify/variables.h"
 #include "data/perturb/witness.h"
 #include "data/util/json.h"
 
@@ -25,25 +25,25 @@ struct clarify_candidate {
 struct clarify_case {
     const struct schema *schema;
     struct form_store store;
-    const struct form *forms[BELIEF_MAX]; /* the most probable first */
-    const char *sql[BELIEF_MAX];          /* the most probable text of each, borrowed from the record */
-    double p[BELIEF_MAX];
-    struct testimony *testimony[BELIEF_MAX]; /* what each gives on the database and copies; NULL when not asked */
-    struct belief prior;                     /* over p */
-    enum candidate_weights weights;          /* where p comes from */
-    int merged;       /* candidates that are no longer there because they say what another one does */
-    int same_results; /* likewise, because they give what another one gives */
-    json_t *left_out; /* [{"candidate", "sql", "error"}] */
-    json_t
-        *told_apart; /* [{"candidates", "copy"}]: that give the same rows on the database, and which copy parts them */
-    char *not_compared; /* why results were not compared although there is a database; NULL else */
+    const struct form *forms[POSTERIOR_MAX]; /* the most probable first */
+    const char *sql[POSTERIOR_MAX];          /* the most probable text of each, borrowed from the record */
+    double p[POSTERIOR_MAX];
+    struct testimony *testimony[POSTERIOR_MAX]; /* what each gives on the database and copies; NULL when not asked */
+    struct posterior prior;                     /* over p */
+    enum candidate_weights weights;             /* where p comes from */
+    int merged;            /* candidates that are no longer there because they say what another one does */
+    int same_results;      /* likewise, because they give what another one gives */
+    json_t *rejected;      /* [{"candidate", "sql", "error"}] */
+    json_t *distinguished; /* [{"candidates", "copy"}]: that give the same rows on the database, and which copy parts
+                              them */
+    char *not_compared;    /* why results were not compared although there is a database; NULL else */
     struct witness witness;
-    struct clarify_candidate candidates[BELIEF_MAX];
+    struct clarify_candidate candidates[POSTERIOR_MAX];
     int n_candidates;
     struct slots slots;
-    struct variables variables;
+    struct attributes attributes;
     struct dialogue dialogue;
-    struct hints hints;
+    struct evidence evidence;
     struct strings words;
 };
 

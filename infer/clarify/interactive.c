@@ -4,7 +4,7 @@
 #include "data/exec/db_path.h"
 #include "data/util/records.h"
 #include "data/util/stop.h"
-#include "infer/clarify/handoff.h"
+#include "infer/clarify/evidence_files.h"
 #include "infer/clarify/reply_words.h"
 #include "kernels/base.h"
 
@@ -249,7 +249,7 @@ void conversation_begin(const struct conversation *t)
 {
     const struct clarify_case *c = &t->session->current;
     const json_t *record = json_object_get(t->session->value, "record");
-    size_t unread = json_array_size(c->left_out);
+    size_t unread = json_array_size(c->rejected);
 
     screen_print(&t->screen, "Question: ", "          ", json_string_value(json_object_get(record, "question")));
     if (c->prior.n > 1)
@@ -275,7 +275,7 @@ static void show_effect(const struct conversation *t, struct answer a)
     const char *kind = answer_kind_name(a.kind);
 
     screen_print(&t->screen, "   -> ", "      ", a.kind == ANSWER_VALUE ? s->question.names[a.value] : in_words(kind));
-    if (s->set_aside > 0 && s->current.dialogue.now.reserve < 0.5)
+    if (s->set_aside > 0 && s->current.dialogue.now.p_none < 0.5)
         screen_print(&t->screen, "      ", "      ", strings_printf(&s->current.words, "(%d set aside)", s->set_aside));
 }
 
@@ -311,11 +311,11 @@ static const char *why_it_ends(enum stop_reason why)
 static void show_result(const struct conversation *t)
 {
     struct session *s = t->session;
-    const struct belief *now = &s->current.dialogue.now;
-    int best = belief_best(now);
+    const struct posterior *now = &s->current.dialogue.now;
+    int best = posterior_best(now);
 
     fputc('\n', t->screen.out);
-    if (s->why == STOP_HAND_OVER) {
+    if (s->why == STOP_ESCALATE) {
         screen_say(&t->screen, "None of the ways to read the question seems to be yours. It has to be read anew, or by "
                                "a person, with what you said:");
         show_turns(t);
@@ -334,8 +334,8 @@ static void show_result(const struct conversation *t)
 static void show_likeliest(const struct conversation *t)
 {
     struct session *s = t->session;
-    const struct belief *now = &s->current.dialogue.now;
-    int best = belief_best(now);
+    const struct posterior *now = &s->current.dialogue.now;
+    int best = posterior_best(now);
 
     fputc('\n', t->screen.out);
     screen_say(&t->screen, "You left before a statement was chosen. This one is the likeliest so far and was not run:");
@@ -484,15 +484,15 @@ static json_t *find_record(struct record_reader *in, const struct clarify_reques
 static json_t *join_record(const struct clarify_request *q, struct session_context *d, json_t *record,
                            const char *where, struct error *err)
 {
-    struct handoff handoff;
+    struct evidence_files evidence_files;
     const struct schema *schema;
     json_t *joined = NULL;
 
     db_path_name(q->db, record);
-    if (handoff_open(&handoff, q->findings, q->spans, err) == 0 &&
+    if (evidence_files_open(&evidence_files, q->predictions, q->spans, err) == 0 &&
         (schema = schema_catalog_of(&d->schemas, record, where, err)))
-        joined = handoff_join(&handoff, record, schema, where, err);
-    handoff_close(&handoff);
+        joined = evidence_files_join(&evidence_files, record, schema, where, err);
+    evidence_files_close(&evidence_files);
     return joined;
 }
 

@@ -33,7 +33,7 @@ static json_t *rules_json(const struct clarify_settings *s)
 {
     const struct dialogue_rules *r = &s->rules;
     return json_pack("{s:s, s:f, s:f, s:f, s:i, s:f, s:b, s:I}", "strategy", strategy_name(r->strategy), "noise",
-                     s->noise, "tau", r->tau, "min_bits", r->min_bits, "max_turns", r->max_turns, "second_cost",
+                     s->noise, "tau", r->confidence, "min_bits", r->min_gain, "max_turns", r->max_turns, "second_cost",
                      r->second, "memory", !r->forget, "seed", (json_int_t)r->seed);
 }
 
@@ -59,8 +59,8 @@ static int read_rules(struct clarify_settings *s, const json_t *value, const cha
 
     *s = (struct clarify_settings){ .rules = dialogue_rules_default };
     if (!o || read_strategy(r, o, where, err) || json_get_real(o, "noise", 0, 0.5, &s->noise, where, err) ||
-        json_get_real(o, "tau", 0, 2, &r->tau, where, err) ||
-        json_get_real(o, "min_bits", 0, 100, &r->min_bits, where, err) ||
+        json_get_real(o, "tau", 0, 2, &r->confidence, where, err) ||
+        json_get_real(o, "min_bits", 0, 100, &r->min_gain, where, err) ||
         json_get_int(o, "max_turns", 0, DIALOGUE_MAX_TURNS, &turns, where, err) ||
         json_get_real(o, "second_cost", 0, 1e6, &r->second, where, err) ||
         json_get_bool(o, "memory", &memory, where, err) || json_get_int(o, "seed", 0, 1LL << 53, &seed, where, err))
@@ -68,21 +68,21 @@ static int read_rules(struct clarify_settings *s, const json_t *value, const cha
     r->max_turns = (int)turns;
     r->forget = !memory;
     r->seed = (uint64_t)seed;
-    r->last_resort = true;
+    r->fallback = true;
     return 0;
 }
 
-/* What there is to ask about: the variables and how they part the readings. */
+/* What there is to ask about: the attributes and how they part the readings. */
 static const char *fingerprint(struct clarify_case *c)
 {
     uint64_t h = HASH_START;
 
     for (int i = 0; i < c->prior.n; i++)
         h = hash_bytes(h, c->forms[i]->text, strlen(c->forms[i]->text) + 1);
-    for (int v = 0; v < c->variables.n; v++) {
-        const char *name = c->variables.list[v].name;
+    for (int v = 0; v < c->attributes.n; v++) {
+        const char *name = c->attributes.list[v].name;
         h = hash_bytes(h, name, strlen(name) + 1);
-        h = hash_bytes(h, c->variables.splits[v].value, (size_t)c->prior.n * sizeof(int));
+        h = hash_bytes(h, c->attributes.splits[v].value, (size_t)c->prior.n * sizeof(int));
     }
     return strings_printf(&c->words, "%016llx", (unsigned long long)h);
 }
@@ -103,9 +103,9 @@ static int read_record(struct session *s, struct session_context *d, bool compar
         clarify_case_read(&s->current, record, schema, &settings, &d->scratch, where, err))
         return -1;
     clarify_forget_results(&s->current);
-    s->current.hints.samples = schema_catalog_samples(&d->schemas, db_id);
+    s->current.evidence.samples = schema_catalog_samples(&d->schemas, db_id);
     if (!compare)
-        json_array_extend(s->current.left_out, json_object_get(record, "left_out"));
+        json_array_extend(s->current.rejected, json_object_get(record, "left_out"));
     return 0;
 }
 
@@ -146,8 +146,8 @@ static void condense(json_t *record, const struct clarify_case *c)
     for (int i = 0; i < c->prior.n; i++)
         json_array_append_new(list, json_pack("{s:s, s:f}", "sql", c->sql[i], "p", c->prior.p[i]));
     json_object_set_new(record, "candidates", list);
-    json_object_set_new(record, "reserve", json_real(c->prior.reserve));
-    json_object_set(record, "left_out", c->left_out);
+    json_object_set_new(record, "reserve", json_real(c->prior.p_none));
+    json_object_set(record, "left_out", c->rejected);
 }
 
 int session_start(struct session *s, struct session_context *d, const json_t *record, const json_t *rules,
@@ -214,10 +214,10 @@ int session_read(struct session *s, struct session_context *d, const json_t *val
                      where, found, said);
 }
 
-static int find_variable(const struct clarify_case *c, const char *name)
+static int find_attribute(const struct clarify_case *c, const char *name)
 {
-    for (int v = 0; v < c->variables.n; v++)
-        if (strcmp(c->variables.list[v].name, name) == 0)
+    for (int v = 0; v < c->attributes.n; v++)
+        if (strcmp(c->attributes.list[v].name, name) == 0)
             return v;
     return -1;
 }
@@ -233,7 +233,7 @@ int session_recall(struct session *s, int k, const char *where, struct error *er
 
     snprintf(place, sizeof place, "%s: turns[%d]", where, k);
     const char *name = json_get_string(json_array_get(s->recorded, (size_t)k), "variable", place, err);
-    int v = name ? find_variable(&s->current, name) : -1;
+    int v = name ? find_attribute(&s->current, name) : -1;
     if (!name)
         return -1;
     if (v < 0 || !dialogue_view(&s->current.dialogue, v, &s->view))
@@ -307,11 +307,11 @@ void session_next(struct session *s)
 
 int session_plausible(const struct session *s)
 {
-    const struct belief *now = &s->current.dialogue.now;
+    const struct posterior *now = &s->current.dialogue.now;
     int n = 0;
 
     for (int i = 0; i < now->n; i++)
-        n += now->p[i] > 0 && now->p[i] >= now->p[belief_best(now)] / 10;
+        n += now->p[i] > 0 && now->p[i] >= now->p[posterior_best(now)] / 10;
     return n;
 }
 
@@ -319,7 +319,7 @@ static json_t *turn_json(const struct session *s, struct answer a, struct answer
 {
     const struct question *q = &s->question;
     bool option = a.kind == ANSWER_VALUE;
-    json_t *o = json_pack("{s:s, s:s, s:s}", "variable", s->current.variables.list[s->view.variable].name, "answer",
+    json_t *o = json_pack("{s:s, s:s, s:s}", "variable", s->current.attributes.list[s->view.attribute].name, "answer",
                           answer_kind_name(taken.kind), "text", q->text);
 
     if (option) {
@@ -366,7 +366,7 @@ bool session_undo(struct session *s)
 const char *session_best_words(struct session *s)
 {
     struct phrase_context p = { .schema = s->current.schema, .pool = &s->current.words, .store = &s->current.store };
-    return phrase_query(&p, s->current.forms[belief_best(&s->current.dialogue.now)]);
+    return phrase_query(&p, s->current.forms[posterior_best(&s->current.dialogue.now)]);
 }
 
 static json_t *ask_json(struct session *s)
@@ -375,7 +375,7 @@ static json_t *ask_json(struct session *s)
     json_t *ask = clarify_question_json(c, &s->view);
 
     json_object_set_new(ask, "turn", json_integer(c->dialogue.n_turns + 1));
-    json_object_set_new(ask, "face", json_string(face_name(c->variables.list[s->view.variable].face)));
+    json_object_set_new(ask, "face", json_string(question_type_name(c->attributes.list[s->view.attribute].type)));
     json_object_set_new(ask, "eig", clarify_rounded(s->view.gain));
     return ask;
 }
@@ -383,16 +383,16 @@ static json_t *ask_json(struct session *s)
 json_t *session_json(struct session *s)
 {
     struct clarify_case *c = &s->current;
-    const struct belief *now = &c->dialogue.now;
-    int best = belief_best(now);
+    const struct posterior *now = &c->dialogue.now;
+    int best = posterior_best(now);
     bool open = s->why == STOP_NOT;
 
     return json_pack("{s:o, s:s?, s:o, s:o, s:i, s:i, s:s, s:s, s:o, s:b, s:O, s:O}", "ask",
                      open ? ask_json(s) : json_null(), "stop", open ? NULL : stop_reason_name(s->why), "entropy",
-                     clarify_rounded(belief_entropy(now)), "reserve", clarify_rounded(now->reserve), "set_aside",
+                     clarify_rounded(posterior_entropy(now)), "reserve", clarify_rounded(now->p_none), "set_aside",
                      s->set_aside, "plausible", session_plausible(s), "best", c->sql[best], "words",
                      session_best_words(s), "confidence", clarify_rounded(now->p[best]), "free_choice",
-                     c->dialogue.free_choice, "left_out", c->left_out, "session", s->value);
+                     c->dialogue.free_choice, "left_out", c->rejected, "session", s->value);
 }
 
 int session_take_back(struct session *s, const char **kind, const char *where, struct error *err)

@@ -1,12 +1,12 @@
 /*
  * session.h - a dialogue as a plain value: its record, its rules and its turns, as JSON.
  *
- * {"version": 1, "record": {...}, "rules": {...}, "variables": fingerprint, "turns": [{"variable", "answer", "option",
- * "text", "chosen"}]}.  Whoever has the value has the session: a program that holds none of it goes on from there, and
- * comes to the same questions and the same numbers.  The record is kept as it was understood when the session started:
- * the candidates that can be read and are not the same as another one, those that were left out, the reserve; so no
- * statement runs again.  The fingerprint says what there was to ask about; a session that
- * meets another schema, or other readings, is refused.
+ * {"version": 1, "record": {...}, "rules": {...}, "attributes": fingerprint, "turns": [{"attribute", "answer",
+ * "option", "text", "chosen"}]}.  Whoever has the value has the session: a program that holds none of it goes on from
+ * there, and comes to the same questions and the same numbers.  The record is kept as it was understood when the
+ * session started: the candidates that can be read and are not the same as another one, those that were left out, the
+ * reserve; so no statement runs again.  The fingerprint says what there was to ask about; a session that meets another
+ * schema, or other readings, is refused.
  */
 #ifndef INFER_CLARIFY_SESSION_H
 #define INFER_CLARIFY_SESSION_H

@@ -14,7 +14,7 @@ struct user {
 };
 
 /*
- * What a gold statement says of each variable.  A candidate is the gold when it has its form, when the record says so
+ * What a gold statement says of each attribute.  A candidate is the gold when it has its form, when the record says so
  * ("gold": [0] beside its "sql"), or when both give the same on the database and its copies.
  */
 struct truth {
@@ -22,7 +22,7 @@ struct truth {
                     */
     bool *same;    /* [n] candidates that are the gold */
     bool *gives;   /* [n] those that give its rows on the database itself; all false without one */
-    int *values;   /* [n_variables], -1 when no candidate says the same */
+    int *values;   /* [n_attributes], -1 when no candidate says the same */
 };
 
 static const struct slot *slot_named(const struct slots *s, const char *name)
@@ -39,8 +39,8 @@ static bool same_value(const struct slot *s, int a, int b)
     return x == y || (x && y && strcmp(x, y) == 0);
 }
 
-/* The value of a candidate that has at the variable's slots what the gold statement, number n, has there. */
-static int value_like_gold(const struct slots *with_gold, const struct variable *v, const struct split *split, int n)
+/* The value of a candidate that has at the attribute's slots what the gold statement, number n, has there. */
+static int value_like_gold(const struct slots *with_gold, const struct attribute *v, const struct split *split, int n)
 {
     const struct slot *slot = v->slot ? slot_named(with_gold, v->slot->name) : NULL;
     const struct slot *second = v->second ? slot_named(with_gold, v->second->name) : slot;
@@ -100,15 +100,15 @@ static int find_by_results(struct truth *t, struct clarify_case *c, const char *
 /* Of a gold that is no candidate: what candidates say that are like it there. */
 static void compare_values(struct truth *t, const struct clarify_case *c, const struct form *form)
 {
-    const struct form *forms[BELIEF_MAX + 1];
+    const struct form *forms[POSTERIOR_MAX + 1];
     struct slots with_gold;
     int n = c->prior.n;
 
     memcpy(forms, c->forms, (size_t)n * sizeof *forms);
     forms[n] = form;
     slots_extract(&with_gold, forms, n + 1, c->schema);
-    for (int v = 0; v < c->variables.n; v++)
-        t->values[v] = value_like_gold(&with_gold, &c->variables.list[v], &c->variables.splits[v], n);
+    for (int v = 0; v < c->attributes.n; v++)
+        t->values[v] = value_like_gold(&with_gold, &c->attributes.list[v], &c->attributes.splits[v], n);
     slots_release(&with_gold);
 }
 
@@ -127,12 +127,12 @@ static int truth_read(struct truth *t, struct clarify_case *c, const json_t *rec
         return -1;
     t->same = xcalloc((size_t)c->prior.n, sizeof *t->same);
     t->gives = xcalloc((size_t)c->prior.n, sizeof *t->gives);
-    t->values = xcalloc((size_t)c->variables.n, sizeof *t->values);
+    t->values = xcalloc((size_t)c->attributes.n, sizeof *t->values);
     find_by_text(t, c, record, gold, form);
     if (c->witness.db && find_by_results(t, c, sql, form, err))
         return -1;
-    for (int v = 0; v < c->variables.n && t->candidate >= 0; v++)
-        t->values[v] = c->variables.splits[v].value[t->candidate];
+    for (int v = 0; v < c->attributes.n && t->candidate >= 0; v++)
+        t->values[v] = c->attributes.splits[v].value[t->candidate];
     if (t->candidate < 0)
         compare_values(t, c, form);
     return 0;
@@ -149,12 +149,12 @@ static void truth_release(struct truth *t)
 /* The option that a user without slips takes; -1 for none of these. */
 static int honest_option(const struct question_view *view, const struct truth *t, const struct dialogue *d)
 {
-    int value = t->values[view->variable], option = value < 0 ? -1 : question_view_option(view, value);
-    double mass[BELIEF_MAX];
+    int value = t->values[view->attribute], option = value < 0 ? -1 : question_view_option(view, value);
+    double mass[POSTERIOR_MAX];
 
     if (value < 0 || option >= 0 || !view->other)
         return option;
-    belief_masses(mass, &d->now, &d->variables[view->variable]);
+    posterior_masses(mass, &d->now, &d->attributes[view->attribute]);
     return mass[value] > 0 ? view->n_shown : -1;
 }
 
@@ -187,17 +187,17 @@ static bool take_turn(struct outcome *o, struct clarify_case *c, const struct tr
                       const struct question_view *view, struct answer a)
 {
     struct dialogue *d = &c->dialogue;
-    int before = belief_best(&d->now);
+    int before = posterior_best(&d->now);
 
     if (dialogue_answer(d, view, a)) {
         o->contradicted = true;
         return false;
     }
-    int best = belief_best(&d->now);
+    int best = posterior_best(&d->now);
     o->turns++;
     o->useless += best == before;
-    o->right[o->turns] = t->same[best] && d->now.reserve <= d->now.p[best];
-    o->gives[o->turns] = t->gives[best] && d->now.reserve <= d->now.p[best];
+    o->right[o->turns] = t->same[best] && d->now.p_none <= d->now.p[best];
+    o->gives[o->turns] = t->gives[best] && d->now.p_none <= d->now.p[best];
     return true;
 }
 
@@ -212,8 +212,8 @@ static void simulate(struct outcome *o, struct clarify_case *c, const struct tru
 
     *o = (struct outcome){ .covered = t->candidate >= 0, .executed = c->witness.db };
     o->reachable = first_of(t->gives, c->prior.n) >= 0;
-    o->right[0] = t->same[belief_best(&d->now)];
-    o->gives[0] = t->gives[belief_best(&d->now)];
+    o->right[0] = t->same[posterior_best(&d->now)];
+    o->gives[0] = t->gives[posterior_best(&d->now)];
     while ((why = dialogue_next(d, &view)) == STOP_NOT) {
         struct answer a = answer_of(u, &rng, &view, honest_option(&view, t, d));
         if (turns)
@@ -221,8 +221,8 @@ static void simulate(struct outcome *o, struct clarify_case *c, const struct tru
         if (!take_turn(o, c, t, &view, a))
             break;
     }
-    o->handed_over = why == STOP_HAND_OVER;
-    o->confidence = d->now.p[belief_best(&d->now)];
+    o->escalated = why == STOP_ESCALATE;
+    o->confidence = d->now.p[posterior_best(&d->now)];
     for (int k = o->turns + 1; k <= DIALOGUE_MAX_TURNS; k++) {
         o->right[k] = o->right[o->turns];
         o->gives[k] = o->gives[o->turns];
@@ -287,10 +287,10 @@ static double is_covered(const struct outcome *o, int turns)
     return o->covered;
 }
 
-static double is_handed_over(const struct outcome *o, int turns)
+static double is_escalated(const struct outcome *o, int turns)
 {
     (void)turns;
-    return o->handed_over;
+    return o->escalated;
 }
 
 static double is_contradicted(const struct outcome *o, int turns)
@@ -437,7 +437,7 @@ static json_t *simulation_metrics(const struct simulation *s, int max_turns)
                           "gold_errors", s->gold_errors, "accuracy", curve_json(s, NULL, is_right, max_turns), "area",
                           mean_json(s, NULL, area, max_turns), "questions", mean_json(s, NULL, questions, 0),
                           "questions_95", percentile_95(s), "coverage", mean_json(s, NULL, is_covered, 0),
-                          "handed_over", mean_json(s, NULL, is_handed_over, 0), "contradicted",
+                          "handed_over", mean_json(s, NULL, is_escalated, 0), "contradicted",
                           mean_json(s, NULL, is_contradicted, 0), "useless", useless_share(s), "overhead",
                           mean_json(s, NULL, overhead, 0), "calibration", calibration(s));
     if (executed) {
@@ -744,7 +744,7 @@ static struct outcome talk(struct simulator *s, struct clarify_case *k, enum str
 
     rules.strategy = strategy;
     dialogue_release(&k->dialogue);
-    dialogue_init(&k->dialogue, &rules, k->variables.splits, k->variables.n, &k->prior);
+    dialogue_init(&k->dialogue, &rules, k->attributes.splits, k->attributes.n, &k->prior);
     simulate(&o, k, t, user, turns);
     return o;
 }
@@ -791,8 +791,8 @@ static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_
     struct outcome o = talk(s, k, own, t, &user, turns);
     keep(s, own, o, number, unambiguous);
     json_t *dialogue = json_pack("{s:I, s:b, s:b, s:b, s:f, s:s, s:o}", "gold", (json_int_t)gold, "covered", o.covered,
-                                 "right", o.right[o.turns], "handed_over", o.handed_over, "confidence", o.confidence,
-                                 "best", k->sql[belief_best(&k->dialogue.now)], "turns", turns);
+                                 "right", o.right[o.turns], "handed_over", o.escalated, "confidence", o.confidence,
+                                 "best", k->sql[posterior_best(&k->dialogue.now)], "turns", turns);
     if (o.executed)
         json_object_set_new(dialogue, "gives_gold_rows", json_boolean(o.gives[o.turns]));
     if (s->request->report)

@@ -1,7 +1,7 @@
 /*
  * simulate.h - dialogues with a simulated user who means one of a record's gold statements, and how good they were.
  *
- * The user sees a question as a person does: not the candidates, only what each option says of the variable.  The
+ * The user sees a question as a person does: not the candidates, only what each option says of the attribute.  The
  * answer is what the gold statement has there, "none of these" when no option says so; now and then the user slips, or
  * does not know.  Each gold statement of a record is meant in turn.  A gold statement that cannot be read is an error,
  * and no dialogue.
@@ -18,7 +18,7 @@ struct outcome {
     int turns, useless;                 /* questions, and those whose answer changed nothing in the output */
     bool right[DIALOGUE_MAX_TURNS + 1]; /* the output after so many questions is the gold */
     bool gives[DIALOGUE_MAX_TURNS + 1]; /* it gives the gold's rows */
-    bool covered, handed_over, contradicted;
+    bool covered, escalated, contradicted;
     bool executed, reachable; /* there was a database; some candidate gives the gold's rows */
     bool unambiguous;         /* the record says so */
     double confidence;

@@ -18,7 +18,7 @@ struct ask_options {
 };
 
 static const struct ask_options defaults = { .ask = {
-    .clarify = { .strategy = STRATEGY_EIG, .noise = 0.05, .tau = 2, .min_bits = 0.05, .max_turns = 3, .seed = 1 },
+    .clarify = { .strategy = STRATEGY_EIG, .noise = 0.05, .confidence = 2, .min_gain = 0.05, .max_turns = 3, .seed = 1 },
     .parser_strategy = PARSE_LOGICAL_BEAM,
     .device = "auto",
     .threshold = NAN,
@@ -53,9 +53,9 @@ static const struct option table[] = {
     CHOICE_OPTION("strategy", AT(clarify.strategy), "NAME", STRATEGY_NAMES, "which question is asked"),
     REAL_OPTION("noise", AT(clarify.noise), "P", 0, 0.5, "how often a user slips"),
     INT_OPTION("max-turns", AT(clarify.max_turns), "N", 0, DIALOGUE_MAX_TURNS, "most questions of one dialogue"),
-    REAL_OPTION("tau", AT(clarify.tau), "P", 0, 2,
+    REAL_OPTION("confidence", AT(clarify.confidence), "P", 0, 2,
                 "stop when a statement is this likely; above 1: never for that reason"),
-    REAL_OPTION("min-bits", AT(clarify.min_bits), "BITS", 0, 100, "stop when the best question tells less"),
+    REAL_OPTION("min-gain", AT(clarify.min_gain), "BITS", 0, 100, "stop when the best question tells less"),
     FLAG_OPTION("interactive", AT(clarify.interactive), "a person at the terminal answers, record after record"),
     STRING_OPTION("id", AT(clarify.id), "ID", "interactive: this record alone"),
     FLAG_OPTION("simulate", AT(clarify.simulate), "whole dialogues about each record's gold statements"),

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const struct clarify_request defaults = {
-    .out = "-", .strategy = STRATEGY_EIG, .noise = 0.05, .tau = 2, .min_bits = 0.05, .max_turns = 3, .seed = 1
+    .out = "-", .strategy = STRATEGY_EIG, .noise = 0.05, .confidence = 2, .min_gain = 0.05, .max_turns = 3, .seed = 1
 };
 
 #define AT(field) offsetof(struct clarify_request, field)
@@ -18,7 +18,8 @@ static const struct option table[] = {
     STRING_OPTION("candidates", AT(candidates), "FILE.jsonl",
                   "candidate statements of each question; - is standard input"),
     FORMAT_IN_OPTION(AT(form)),
-    STRING_OPTION("findings", AT(findings), "FILE.jsonl", "what detect wrote about the same questions, joined by id"),
+    STRING_OPTION("findings", AT(predictions), "FILE.jsonl",
+                  "what detect wrote about the same questions, joined by id"),
     STRING_OPTION("spans", AT(spans), "FILE.jsonl", "what tag wrote about the same questions, joined by id"),
     SHARD_OPTION(AT(shard), 1, .records = "candidates"),
     SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
@@ -26,8 +27,9 @@ static const struct option table[] = {
     CHOICE_OPTION("strategy", AT(strategy), "NAME", STRATEGY_NAMES, "which question is asked"),
     REAL_OPTION("noise", AT(noise), "P", 0, 0.5, "how often a user slips"),
     INT_OPTION("max-turns", AT(max_turns), "N", 0, DIALOGUE_MAX_TURNS, "most questions of one dialogue"),
-    REAL_OPTION("tau", AT(tau), "P", 0, 2, "stop when a statement is this likely; above 1: never for that reason"),
-    REAL_OPTION("min-bits", AT(min_bits), "BITS", 0, 100, "stop when the best question tells less"),
+    REAL_OPTION("confidence", AT(confidence), "P", 0, 2,
+                "stop when a statement is this likely; above 1: never for that reason"),
+    REAL_OPTION("min-gain", AT(min_gain), "BITS", 0, 100, "stop when the best question tells less"),
     REAL_OPTION("second-cost", AT(second_cost), "C", 0, 1e6,
                 "stop when a question costs more than it is worth: C for each second that it takes to answer, where "
                 "one more right answer is worth 1; 0: not weighed"),
@@ -73,9 +75,9 @@ static const char *misused(const struct clarify_request *q)
         return q->serve         ? "--serve-stdio takes no --candidates: records come in requests"
                : q->interactive ? "expected either --candidates or --replay"
                                 : "expected --candidates";
-    if ((q->findings || q->spans) && !q->candidates)
+    if ((q->predictions || q->spans) && !q->candidates)
         return "--findings and --spans: expected --candidates too";
-    int streams = is_standard_input(q->candidates) + is_standard_input(q->findings) + is_standard_input(q->spans);
+    int streams = is_standard_input(q->candidates) + is_standard_input(q->predictions) + is_standard_input(q->spans);
     if (q->interactive && streams)
         return "--interactive reads answers from standard input: --candidates, --findings and --spans must be files";
     if (streams > 1)
@@ -90,7 +92,7 @@ static enum exit_code run_batch(const struct clarify_request *q, struct error *e
 
     if (rc == 0)
         log_info("%lld records, %lld questions, %lld candidates left out, %lld records failed",
-                 (long long)counts.records, (long long)counts.asked, (long long)counts.left_out,
+                 (long long)counts.records, (long long)counts.asked, (long long)counts.rejected,
                  (long long)counts.failed);
     return job_exit_code(rc, counts.failed, err);
 }

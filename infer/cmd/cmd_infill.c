@@ -3,8 +3,8 @@
 #include "data/util/log.h"
 #include "infer/cmd/commands.h"
 #include "infer/infill/infill.h"
-#include "infer/lm/answerer.h"
 #include "infer/lm/complete.h"
+#include "infer/lm/completer.h"
 
 #include <string.h>
 
@@ -73,14 +73,14 @@ static const struct option table[] = {
 
 /* The models of a run. */
 struct models {
-    struct answerer read, correct, rewrite, sql, fill;
-    struct answerer_model *open;
+    struct completer read, correct, rewrite, sql, fill;
+    struct completer_model *open;
 };
 
-static struct answerer answerer_of(const struct infill_options *o, const char *dir, const char *adapter,
-                                   struct answerer_model **open)
+static struct completer completer_of(const struct infill_options *o, const char *dir, const char *adapter,
+                                     struct completer_model **open)
 {
-    return (struct answerer){
+    return (struct completer){
         .model = { .dir = dir,
                    .adapter = adapter,
                    .chat_template = o->chat_template,
@@ -101,14 +101,15 @@ static struct answerer answerer_of(const struct infill_options *o, const char *d
     };
 }
 
-static struct infill_generator generator_of(struct answerer *a)
+static struct infill_generator generator_of(struct completer *a)
 {
-    return (struct infill_generator){ a->model.dir ? answerer_generate : NULL, a, a->model.dir ? answerer_key(a) : 0 };
+    return (struct infill_generator){ a->model.dir ? completer_generate : NULL, a,
+                                      a->model.dir ? completer_key(a) : 0 };
 }
 
-/* The answerer of an earlier task that has the same folder, or this one: one model that has several tasks is opened
+/* The completer of an earlier task that has the same folder, or this one: one model that has several tasks is opened
  * once. */
-static struct answerer *shared(struct answerer *of, struct answerer *const *earlier, int n)
+static struct completer *shared(struct completer *of, struct completer *const *earlier, int n)
 {
     for (int i = 0; i < n; i++)
         if (of->model.dir && earlier[i]->model.dir && strcmp(of->model.dir, earlier[i]->model.dir) == 0)
@@ -118,15 +119,15 @@ static struct answerer *shared(struct answerer *of, struct answerer *const *earl
 
 static void add_models(struct infill_request *q, struct models *m, const struct infill_options *o)
 {
-    struct answerer *all[] = { &m->read, &m->correct, &m->rewrite, &m->sql };
+    struct completer *all[] = { &m->read, &m->correct, &m->rewrite, &m->sql };
     const char *const folders[] = { o->default_model, o->correct_model, o->rewrite_model, o->sql_model };
     struct infill_generator *to[] = { &q->read, &q->correct, &q->rewrite, &q->sql };
 
     for (int i = 0; i < ARRAY_LEN(all); i++) {
-        *all[i] = answerer_of(o, folders[i], NULL, &m->open);
+        *all[i] = completer_of(o, folders[i], NULL, &m->open);
         *to[i] = generator_of(shared(all[i], all, i));
     }
-    m->fill = answerer_of(o, o->model, o->adapter, &m->open);
+    m->fill = completer_of(o, o->model, o->adapter, &m->open);
     q->fill = generator_of(&m->fill);
 }
 
@@ -255,7 +256,7 @@ static enum exit_code run(const struct call *call, struct error *err)
     }
     add_models(&q, &models, o);
     int rc = infill(&q, &counts, err);
-    answerer_close(&models.open);
+    completer_close(&models.open);
     if (rc == 0)
         tell(&q, &counts);
     return job_exit_code(rc, counts.failed, err);

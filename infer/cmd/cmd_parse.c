@@ -83,9 +83,9 @@ static const struct option table[] = {
     { 0 },
 };
 
-static struct answerer answerer_of(const struct parse_options *o, const char *dir, struct answerer_model **open)
+static struct completer completer_of(const struct parse_options *o, const char *dir, struct completer_model **open)
 {
-    return (struct answerer){
+    return (struct completer){
         .model = { .dir = dir,
                    .chat_template = o->chat_template,
                    .dtype = o->dtype,
@@ -181,9 +181,9 @@ static enum exit_code run(const struct call *call, struct error *err)
     const struct parse_options *o = call->options;
     struct parse_request q = o->request;
     struct parse_counts n = { 0 };
-    struct answerer_model *open = NULL;
-    struct answerer sql = answerer_of(o, o->model, &open), templates = answerer_of(o, o->templates, &open),
-                    fill = answerer_of(o, o->fill, &open);
+    struct completer_model *open = NULL;
+    struct completer sql = completer_of(o, o->model, &open), templates = completer_of(o, o->templates, &open),
+                     fill = completer_of(o, o->fill, &open);
     const char *elsewhere = unused_elsewhere(o), *wrong = elsewhere ? elsewhere : unused(o);
 
     if (wrong)
@@ -195,7 +195,7 @@ static enum exit_code run(const struct call *call, struct error *err)
     q.models.templates = same(o->model, o->templates) ? &sql : &templates;
     q.models.fill = same(o->model, o->fill) ? &sql : o->templates && same(o->templates, o->fill) ? &templates : &fill;
     int rc = parse(&q, &n, err);
-    answerer_close(&open);
+    completer_close(&open);
     if (rc == 0 && (q.dry || q.write))
         log_info("%lld records, %lld of them cannot be used", (long long)n.records, (long long)n.failed);
     else if (rc == 0)

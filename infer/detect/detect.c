@@ -19,7 +19,7 @@
 enum { GROUP = DETECT_GROUP, GROUP_NODES = 1 << 15 };
 
 /* What a line adds to the counts. */
-enum finding_note { FINDING_CLEAR, FINDING_AMBIGUOUS, FINDING_UNSURE, FINDING_FAILED };
+enum prediction_note { PREDICTION_CLEAR, PREDICTION_AMBIGUOUS, PREDICTION_UNSURE, PREDICTION_FAILED };
 static const char *const notes[] = { "clear", "ambiguous", "unsure", "failed" };
 
 struct detect_record {
@@ -68,7 +68,7 @@ static int open_out(struct detect_run *d, struct error *err)
     if (part_open(&d->part, d->q->out, d->q->resume, err))
         return -1;
     d->part.digits = 9;
-    d->part.print = d->q->format == FINDING_TEXT ? finding_print : NULL;
+    d->part.print = d->q->format == PREDICTION_TEXT ? prediction_print : NULL;
     return 0;
 }
 
@@ -197,36 +197,36 @@ static int finish_group(struct detect_run *d, struct error *err)
     return 0;
 }
 
-static void count(struct detect_counts *counts, enum finding_note note)
+static void count(struct detect_counts *counts, enum prediction_note note)
 {
     counts->records++;
-    counts->failed += note == FINDING_FAILED;
-    counts->ambiguous += note == FINDING_AMBIGUOUS;
-    counts->unsure += note == FINDING_UNSURE;
+    counts->failed += note == PREDICTION_FAILED;
+    counts->ambiguous += note == PREDICTION_AMBIGUOUS;
+    counts->unsure += note == PREDICTION_UNSURE;
 }
 
-static enum finding_note note_of(const char *text)
+static enum prediction_note note_of(const char *text)
 {
     for (int i = 0; i < ARRAY_LEN(notes); i++)
         if (strcmp(notes[i], text) == 0)
-            return (enum finding_note)i;
-    return FINDING_FAILED;
+            return (enum prediction_note)i;
+    return PREDICTION_FAILED;
 }
 
-static enum finding_note note_of_finding(const struct detect_run *d, const struct finding *f)
+static enum prediction_note note_of_prediction(const struct detect_run *d, const struct prediction *f)
 {
     if (f->error)
-        return FINDING_FAILED;
+        return PREDICTION_FAILED;
     if (d->q->abstain && f->score > d->band.low && f->score < d->band.high)
-        return FINDING_UNSURE;
-    return f->ambiguous ? FINDING_AMBIGUOUS : FINDING_CLEAR;
+        return PREDICTION_UNSURE;
+    return f->ambiguous ? PREDICTION_AMBIGUOUS : PREDICTION_CLEAR;
 }
 
-static int write_line(struct detect_run *d, const struct detect_record *r, struct finding *f, struct error *err)
+static int write_line(struct detect_run *d, const struct detect_record *r, struct prediction *f, struct error *err)
 {
-    enum finding_note note = note_of_finding(d, f);
+    enum prediction_note note = note_of_prediction(d, f);
     f->status = d->q->abstain ? notes[note] : NULL;
-    json_t *line = finding_json(f, d->q->relevance == RELEVANCE_ALL && d->q->format == FINDING_JSONL);
+    json_t *line = prediction_json(f, d->q->relevance == RELEVANCE_ALL && d->q->format == PREDICTION_JSONL);
 
     if (!line)
         return error_set(err, EXIT_CODE_DATA, "record %lld cannot be written as JSON",
@@ -245,14 +245,15 @@ static int write_group(struct detect_run *d, const struct gate_result *results, 
 
     for (int i = 0; rc == 0 && i < d->n; i++) {
         const struct detect_record *r = &d->group[i];
-        struct finding f = { .id = json_object_get(r->json, "id"), .error = r->error, .question = r->question };
+        struct prediction f = { .id = json_object_get(r->json, "id"), .error = r->error, .question = r->question };
         if (!r->error) {
-            finding_fill(&f, &d->detector.model, &d->items[r->item], r->schema->schema, &results[r->item], relevance);
+            prediction_fill(&f, &d->detector.model, &d->items[r->item], r->schema->schema, &results[r->item],
+                            relevance);
             relevance += d->items[r->item].schema->n_nodes;
         }
         if (i >= from)
             rc = write_line(d, r, &f, err);
-        finding_release(&f);
+        prediction_release(&f);
     }
     return rc ? -1 : part_flush(&d->part, err);
 }

@@ -27,7 +27,7 @@ static const char *const wordings[LINGUISTIC_KINDS] = {
 };
 
 /* NULL where it is not known. */
-static const char *kind_of(const struct finding *f)
+static const char *kind_of(const struct prediction *f)
 {
     if (f->linguistic != LINGUISTIC_NONE)
         return linguistic_kind_name(f->linguistic);
@@ -35,8 +35,8 @@ static const char *kind_of(const struct finding *f)
 }
 
 /* Elements that are one node are read as one. */
-static struct finding_element element_of(const struct gate_model *m, const struct schema_input *in, int element,
-                                         const float *relevance)
+static struct prediction_element element_of(const struct gate_model *m, const struct schema_input *in, int element,
+                                            const float *relevance)
 {
     const struct schema *s = in->schema;
     const struct schema_column *c = element < s->n_tables ? NULL : &s->columns[element - s->n_tables];
@@ -44,20 +44,20 @@ static struct finding_element element_of(const struct gate_model *m, const struc
     const char *name = c ? c->text : t->text;
     int node = in->graph.node[element];
 
-    return (struct finding_element){ .table = t->name,
-                                     .column = c ? c->name : NULL,
-                                     .text = m->net.config.encode == ENCODE_ELEMENT ? in->texts[node] : name,
-                                     .relevance = 1 / (1 + exp(-(double)relevance[node])) };
+    return (struct prediction_element){ .table = t->name,
+                                        .column = c ? c->name : NULL,
+                                        .text = m->net.config.encode == ENCODE_ELEMENT ? in->texts[node] : name,
+                                        .relevance = 1 / (1 + exp(-(double)relevance[node])) };
 }
 
-static const char *alternative_of(struct finding *f, int node)
+static const char *alternative_of(struct prediction *f, int node)
 {
-    const struct finding_element *e = &f->elements[node];
+    const struct prediction_element *e = &f->elements[node];
     return e->column ? strings_printf(&f->names, "%s.%s", e->table, e->column) : e->table;
 }
 
-void finding_fill(struct finding *f, const struct gate_model *m, const struct gate_item *item,
-                  const struct schema *whole, const struct gate_result *result, const float *relevance)
+void prediction_fill(struct prediction *f, const struct gate_model *m, const struct gate_item *item,
+                     const struct schema *whole, const struct gate_result *result, const float *relevance)
 {
     const struct schema_input *in = item->schema;
 
@@ -84,14 +84,14 @@ void finding_fill(struct finding *f, const struct gate_model *m, const struct ga
     f->alternatives[1] = alternative_of(f, pair->v);
 }
 
-void finding_release(struct finding *f)
+void prediction_release(struct prediction *f)
 {
     strings_release(&f->names);
     free(f->elements);
-    *f = (struct finding){ 0 };
+    *f = (struct prediction){ 0 };
 }
 
-static const char *sentence_of(const struct finding *f, struct strings *text)
+static const char *sentence_of(const struct prediction *f, struct strings *text)
 {
     if (!f->ambiguous)
         return strings_printf(text,
@@ -108,19 +108,19 @@ static const char *sentence_of(const struct finding *f, struct strings *text)
                           f->alternatives[1], 100 * f->score);
 }
 
-static const char *told(const struct finding *f, struct strings *text)
+static const char *told(const struct prediction *f, struct strings *text)
 {
     const char *sentence = sentence_of(f, text);
     bool unsure = f->status && strcmp(f->status, "unsure") == 0;
     return unsure ? strings_printf(text, "Not sure. %s", sentence) : sentence;
 }
 
-static json_t *elements_json(const struct finding *f)
+static json_t *elements_json(const struct prediction *f)
 {
     json_t *list = json_array();
 
     for (int i = 0; i < f->n_elements; i++) {
-        const struct finding_element *e = &f->elements[i];
+        const struct prediction_element *e = &f->elements[i];
         json_array_append_new(list, json_pack("{s:s, s:s?, s:s, s:f}", "table", e->table, "column", e->column, "text",
                                               e->text, "relevance", e->relevance));
     }
@@ -133,7 +133,7 @@ static json_t *kept_of(int kept, int of)
     return kept < of ? json_pack("{s:i, s:i}", "kept", kept, "of", of) : NULL;
 }
 
-json_t *finding_json(const struct finding *f, bool relevance)
+json_t *prediction_json(const struct prediction *f, bool relevance)
 {
     if (f->error)
         return json_pack("{s:O?, s:o}", "id", f->id, "error", json_message(f->error));
@@ -154,7 +154,7 @@ static const char *text_of(const json_t *line, const char *field)
     return json_string_value(json_object_get(line, field));
 }
 
-void finding_print(FILE *out, const json_t *line)
+void prediction_print(FILE *out, const json_t *line)
 {
     const char *error = text_of(line, "error");
     const json_t *cut = json_object_get(line, "question_cut"), *part = json_object_get(line, "schema_cut");
@@ -357,7 +357,7 @@ static json_t *find(struct detector *d, const json_t *record, const struct prepa
                     struct error *err)
 {
     const char *question = json_get_string(record, "question", where, err);
-    struct finding f = { .id = json_object_get(record, "id"), .question = question };
+    struct prediction f = { .id = json_object_get(record, "id"), .question = question };
     struct gate_item item;
     struct gate_result result;
     struct question_input words = { 0 };
@@ -366,12 +366,12 @@ static json_t *find(struct detector *d, const json_t *record, const struct prepa
 
     if (question && read_question(d, &item, &words, p, question, where, err) == 0 &&
         detector_score(d, &item, 1, &result, relevance, err) == 0) {
-        finding_fill(&f, &d->model, &item, p->schema, &result, relevance);
-        line = finding_json(&f, true);
+        prediction_fill(&f, &d->model, &item, p->schema, &result, relevance);
+        line = prediction_json(&f, true);
         if (!line)
             error_set(err, EXIT_CODE_DATA, "%s: the finding cannot be written as JSON", where);
     }
-    finding_release(&f);
+    prediction_release(&f);
     question_input_release(&words);
     free(relevance);
     return line;

@@ -1,5 +1,5 @@
 /*
- * detector.h - a trained GATekeeper in memory: schemas prepared once, questions scored, findings made.
+ * detector.h - a trained GATekeeper in memory: schemas prepared once, questions scored, predictions made.
  *
  * Use detect.h for batches and detector_find() for a single question.
  */
@@ -13,15 +13,15 @@
 #include <jansson.h>
 
 /* A table or a column of the schema. */
-struct finding_element {
+struct prediction_element {
     const char *table, *column; /* column is NULL for a table */
     const char *text;           /* as the model read it */
     double relevance;           /* probability */
 };
 
-struct finding {
+struct prediction {
     const json_t *id;  /* the record's own; NULL: it has none */
-    const char *error; /* why there is no finding, and nothing below; NULL: there is one */
+    const char *error; /* why there is no prediction, and nothing below; NULL: there is one */
     const char *db_id, *question;
     int n_question, n_read; /* tokens of the question, and those of them that the model read */
     int n_schema;           /* elements of the schema, of which the model read n_elements */
@@ -30,25 +30,25 @@ struct finding {
     const char *status;     /* clear, ambiguous or unsure: the caller's to set; NULL: not told */
     bool named;             /* it is ambiguous between two elements that the model names: */
     enum sia_kind kind;
-    enum linguistic_kind linguistic;  /* it is ambiguous by its words: of which kind; then it is not named */
-    bool schema_only;                 /* the detector has no head for what is ambiguous by its words */
-    const char *alternatives[2];      /* "table" or "table.column" */
-    struct finding_element *elements; /* those that were read */
+    enum linguistic_kind linguistic;     /* it is ambiguous by its words: of which kind; then it is not named */
+    bool schema_only;                    /* the detector has no head for what is ambiguous by its words */
+    const char *alternatives[2];         /* "table" or "table.column" */
+    struct prediction_element *elements; /* those that were read */
     int n_elements;
     struct strings names; /* of columns, which need their table's; all other strings are borrowed */
 };
 
 /* Fills all but id, error, question and status from the item's result and the logits of its nodes; the item's schema is
- * the whole one or a part of it.  finding_release frees. */
-void finding_fill(struct finding *f, const struct gate_model *m, const struct gate_item *item,
-                  const struct schema *whole, const struct gate_result *result, const float *relevance);
-void finding_release(struct finding *f);
+ * the whole one or a part of it.  prediction_release frees. */
+void prediction_fill(struct prediction *f, const struct gate_model *m, const struct gate_item *item,
+                     const struct schema *whole, const struct gate_result *result, const float *relevance);
+void prediction_release(struct prediction *f);
 
 /* A line of the output, with or without the elements' relevance, or {"id", "error"}; a new reference, NULL when a name
  * of the schema is not UTF-8. */
-json_t *finding_json(const struct finding *f, bool relevance);
+json_t *prediction_json(const struct prediction *f, bool relevance);
 /* Of such a line a few for people: question, schema and a sentence. */
-void finding_print(FILE *out, const json_t *line);
+void prediction_print(FILE *out, const json_t *line);
 
 struct detector_settings {
     const char *model, *device; /* folder; auto, cpu ... */
@@ -115,7 +115,7 @@ float *detector_vectors(struct detector *d, const char *const *questions, int n,
 int detector_score(struct detector *d, const struct gate_item *items, int n, struct gate_result *results,
                    float *relevance, struct error *err);
 
-/* The finding's line (finding_json) of a record with "question", a new reference; NULL with err.  `lasting`: s is
+/* The prediction's line (prediction_json) of a record with "question", a new reference; NULL with err.  `lasting`: s is
  * that of the record's db_id, and what is prepared of it is kept. */
 json_t *detector_find(struct detector *d, const json_t *record, const struct schema *s, bool lasting, const char *where,
                       struct error *err);

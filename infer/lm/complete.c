@@ -6,7 +6,7 @@
 #include "data/util/record_reader.h"
 #include "data/util/stop.h"
 #include "data/util/sums.h"
-#include "infer/lm/answerer.h"
+#include "infer/lm/completer.h"
 #include "models/constraint/constraints.h"
 #include "models/engine/engine.h"
 #include "models/lm/lm_batch.h"
@@ -709,7 +709,7 @@ static int measure_window(struct completion *r, struct error *err)
         rc = q.n ? engine_measure(&r->engine, q.items, q.n, &cache, &step, err)
                  : error_set(err, EXIT_CODE_DATA, "no prompt that can be run among the first %d", r->cap);
     if (rc == 0)
-        answerer_tell_memory("memory", &r->model, cache, step);
+        completer_tell_memory("memory", &r->model, cache, step);
     complete_requests_release(&q, r);
     release_window(r);
     return rc;
@@ -735,8 +735,8 @@ static int run_windows(struct completion *r, window_fn *window, struct error *er
 /* Of the program, the options and the folders' files. */
 static uint64_t run_key(const struct complete_request *q, const struct engine_settings *set)
 {
-    const struct answerer a = { .model = q->model, .device = q->device, .set = *set };
-    return sum_text(sum_text(answerer_key(&a), build_version()), q->stop);
+    const struct completer a = { .model = q->model, .device = q->device, .set = *set };
+    return sum_text(sum_text(completer_key(&a), build_version()), q->stop);
 }
 
 static int complete_records(struct completion *r, const char *input, window_fn *window, struct error *err)

@@ -37,9 +37,9 @@ static uint64_t run_key(const struct parse_run *f)
                                  engine_settings_key(&q->set),
                                  q->calibration ? sum_file(q->calibration) : 0,
                                  q->answers ? sum_file(q->answers) : 0,
-                                 answerer_key(q->models.sql),
-                                 answerer_key(q->models.templates),
-                                 answerer_key(q->models.fill),
+                                 completer_key(q->models.sql),
+                                 completer_key(q->models.templates),
+                                 completer_key(q->models.fill),
                                  q->schema ? sum_file(q->schema) : 0,
                                  q->db && !folder ? database_sum(q->db) : 0 };
     uint64_t h = sum_text(hash_bytes(HASH_START, numbers, sizeof numbers), q->db);
@@ -198,7 +198,7 @@ static int open_all(struct parse_run *f, struct error *err)
         return -1;
     if (q->write)
         return 0;
-    if (!q->answers && !answerer_open(q->models.sql, err))
+    if (!q->answers && !completer_open(q->models.sql, err))
         return -1;
     f->key = run_key(f);
     if (!q->dry && part_open(&f->part, q->out, q->resume, err))

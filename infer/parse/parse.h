@@ -9,7 +9,7 @@
 
 #include "data/plan/parser_text.h"
 #include "data/shard/shard.h"
-#include "infer/lm/answerer.h"
+#include "infer/lm/completer.h"
 
 /*
  * beam, sample   the first model's beams, or draws
@@ -37,7 +37,7 @@ enum parse_prompt { PARSE_PROMPT_AUTO, PARSE_PROMPT_SEQ2SEQ, PARSE_PROMPT_CHAT }
 
 /* Models of the same folder are one. */
 struct parse_models {
-    struct answerer *sql, *templates, *fill;
+    struct completer *sql, *templates, *fill;
 };
 
 struct parse_request {

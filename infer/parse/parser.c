@@ -40,11 +40,11 @@ static struct engine_settings settings_of(const struct parse_request *q, enum pa
 }
 
 /* The model is brought into memory.  -1 with err; closed by the caller after an error too. */
-static int parse_stage_open(struct parse_stage *s, struct parse_stages *f, struct answerer *model,
+static int parse_stage_open(struct parse_stage *s, struct parse_stages *f, struct completer *model,
                             enum parser_model role, enum parse_search search, int answers, struct error *err)
 {
     *s = (struct parse_stage){ .f = f, .model = model, .role = role };
-    const struct llama_model *m = answerer_open(model, err);
+    const struct llama_model *m = completer_open(model, err);
     if (!m)
         return -1;
     bool chat =
@@ -94,7 +94,7 @@ static void parse_stage_drop(struct parse_stage *s)
 /* Asks all of them. */
 static int parse_stage_run(struct parse_stage *s, struct error *err)
 {
-    return answerer_ask(s->model, s->asks, s->n, err);
+    return completer_ask(s->model, s->asks, s->n, err);
 }
 
 static void parse_stage_close(struct parse_stage *s)
@@ -393,7 +393,7 @@ static void bind(struct parse_stage *s, struct ask *a, struct parse_case *c, str
     a->constraint = values || !s->f->q->db ? template_constraint(&q, t->text, &why) : NULL;
     if (a->constraint) {
         put_name(a->constraint, name, bar);
-        if (constraint_form_keep_spelt(a->constraint, answerer_open(s->model, &why)->tokenizer, &why)) {
+        if (constraint_form_keep_spelt(a->constraint, completer_open(s->model, &why)->tokenizer, &why)) {
             json_decref(a->constraint);
             a->constraint = NULL;
         }
@@ -527,12 +527,12 @@ static int answer_templates(struct published_stage *s, struct parse_case *c, str
 static int parse_published(struct parse_stages *f, struct error *err)
 {
     bool single = f->q->strategy == PARSE_SINGLE_STAGE;
-    struct answerer *model = single ? f->q->models.templates : f->q->models.fill;
+    struct completer *model = single ? f->q->models.templates : f->q->models.fill;
     struct published_stage s;
     int rc = parse_stage_open(&s.stage, f, model, single ? PARSER_DIRECT : PARSER_FILL, SEARCH_BEAMS, 1, err);
 
     if (rc == 0)
-        answerer_lend(model, &s.model, &s.work);
+        completer_lend(model, &s.model, &s.work);
     for (int64_t i = 0; i < f->n && rc == 0; i++) {
         struct parse_case *c = &f->cases[i];
         if (!c->error)
@@ -754,7 +754,7 @@ int parse_stages_run(struct parse_stages *f, struct error *err)
 }
 
 /* What a model is asked beside the question, a plan or a template, is short. */
-static int measure(struct parse_stages *f, struct answerer *model, struct error *err)
+static int measure(struct parse_stages *f, struct completer *model, struct error *err)
 {
     enum parse_search search = f->q->strategy == PARSE_SAMPLE ? SEARCH_DRAWS : SEARCH_BEAMS;
     struct parse_stage s;
@@ -763,7 +763,7 @@ static int measure(struct parse_stages *f, struct answerer *model, struct error 
     for (int64_t i = 0; i < f->n && rc == 0; i++)
         if (!f->cases[i].error)
             parse_stage_add(&s, &f->cases[i], NULL);
-    rc = rc ? rc : answerer_measure(model, s.asks, s.n, err);
+    rc = rc ? rc : completer_measure(model, s.asks, s.n, err);
     parse_stage_close(&s);
     return rc;
 }
@@ -771,8 +771,8 @@ static int measure(struct parse_stages *f, struct answerer *model, struct error 
 int parse_stages_measure(struct parse_stages *f, struct error *err)
 {
     const struct parse_models *m = &f->q->models;
-    struct answerer *templates = parse_is_plain(f->q) ? m->sql : m->templates,
-                    *fill = parse_fills(f->q) ? m->fill : m->sql;
+    struct completer *templates = parse_is_plain(f->q) ? m->sql : m->templates,
+                     *fill = parse_fills(f->q) ? m->fill : m->sql;
     int rc = measure(f, m->sql, err);
 
     if (rc == 0 && templates != m->sql)
@@ -845,19 +845,19 @@ int parser_open(struct question_parser *p, const struct parser_settings *s, stru
                                                 .window = 1,
                                                 .set = parser_settings_of(s),
                                                 .candidates = true },
-                                   .answerer = { .model = { .dir = s->model, .dtype = s->dtype, .seq2seq = true },
-                                                 .device = s->device,
-                                                 .no_graph = s->no_graph,
-                                                 .quiet = true } };
-    p->answerer.open = &p->open;
-    p->request.models = (struct parse_models){ &p->answerer, &p->answerer, &p->answerer };
-    return parse_stages_open(&p->stages, &p->request, err) || !answerer_open(&p->answerer, err) ? -1 : 0;
+                                   .completer = { .model = { .dir = s->model, .dtype = s->dtype, .seq2seq = true },
+                                                  .device = s->device,
+                                                  .no_graph = s->no_graph,
+                                                  .quiet = true } };
+    p->completer.open = &p->open;
+    p->request.models = (struct parse_models){ &p->completer, &p->completer, &p->completer };
+    return parse_stages_open(&p->stages, &p->request, err) || !completer_open(&p->completer, err) ? -1 : 0;
 }
 
 void parser_close(struct question_parser *p)
 {
     parse_stages_release(&p->stages);
-    answerer_close(&p->open);
+    completer_close(&p->open);
     *p = (struct question_parser){ 0 };
 }
 

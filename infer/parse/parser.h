@@ -43,7 +43,7 @@ enum parse_search { SEARCH_GREEDY, SEARCH_BEAMS, SEARCH_DRAWS };
 /* What a model is asked in one stage, and about which template of which case. */
 struct parse_stage {
     struct parse_stages *f;
-    struct answerer *model;
+    struct completer *model;
     enum parser_model role;
     enum parser_form form;
     struct ask *asks;
@@ -73,8 +73,8 @@ struct parser_settings {
 
 struct question_parser {
     struct parse_request request;
-    struct answerer answerer;
-    struct answerer_model *open;
+    struct completer completer;
+    struct completer_model *open;
     struct parse_stages stages;
 };
 

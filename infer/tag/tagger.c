@@ -284,25 +284,25 @@ int tagger_open(struct tagger *t, const struct tag_request *q, struct error *err
     return strategies[q->strategy](t, q, err);
 }
 
-int marker_open(struct marker *m, const struct tag_request *q, struct error *err)
+int question_tagger_open(struct question_tagger *m, const struct tag_request *q, struct error *err)
 {
-    *m = (struct marker){ 0 };
+    *m = (struct question_tagger){ 0 };
     return tag_databases_open(&m->databases, q->schema, q->db, q->index_mib << 20, err) ||
                    tagger_open(&m->tagger, q, err)
                ? -1
                : 0;
 }
 
-void marker_close(struct marker *m)
+void question_tagger_close(struct question_tagger *m)
 {
     tag_databases_close(&m->databases);
     if (m->tagger.close)
         m->tagger.close(m->tagger.self);
-    *m = (struct marker){ 0 };
+    *m = (struct question_tagger){ 0 };
 }
 
 /* What the tagger answers as a line. */
-static json_t *mark(struct marker *m, const json_t *record, struct tag_source *source, const char *where,
+static json_t *mark(struct question_tagger *m, const json_t *record, struct tag_source *source, const char *where,
                     struct error *err)
 {
     struct tag_matches values;
@@ -326,8 +326,8 @@ static json_t *mark(struct marker *m, const json_t *record, struct tag_source *s
     return line;
 }
 
-json_t *marker_mark(struct marker *m, const json_t *record, const struct schema *own, const char *where,
-                    struct error *err)
+json_t *question_tagger_mark(struct question_tagger *m, const json_t *record, const struct schema *own,
+                             const char *where, struct error *err)
 {
     const char *db_id = json_get_string(record, "db_id", where, err);
     struct tag_source once = { 0 }, *source = NULL;

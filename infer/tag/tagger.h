@@ -70,19 +70,19 @@ void tag_databases_close(struct tag_databases *d);
  * Values of databases are read when one is first asked about.
  */
 
-struct marker {
+struct question_tagger {
     struct tagger tagger;
     struct tag_databases databases;
 };
 
 /* By the request's strategy, model, thresholds, databases and memory.  -1 with err; close in any case, a zeroed struct
  * too. */
-int marker_open(struct marker *m, const struct tag_request *q, struct error *err);
-void marker_close(struct marker *m);
+int question_tagger_open(struct question_tagger *m, const struct tag_request *q, struct error *err);
+void question_tagger_close(struct question_tagger *m);
 
 /* The line (tag_json) of a record with "question" and "db_id", a new reference; NULL with err.  own: the schema that
  * the record brought along, whose values are not known; NULL: that of its db_id. */
-json_t *marker_mark(struct marker *m, const json_t *record, const struct schema *own, const char *where,
-                    struct error *err);
+json_t *question_tagger_mark(struct question_tagger *m, const json_t *record, const struct schema *own,
+                             const char *where, struct error *err);
 
 #endif

@@ -57,9 +57,9 @@ done
 expect 0 '"eig":0.512458' --candidates good.jsonl --schema tables.json --noise 0.1
 expect 0 '"eig":0.357751' --candidates good.jsonl --schema tables.json --noise 0.1
 expect 0 '"stop":"turns"' --candidates good.jsonl --schema tables.json --max-turns 0
-expect 0 '"stop":"confident"' --candidates good.jsonl --schema tables.json --tau 0.4
-expect 0 '"ask":\{' --candidates good.jsonl --schema tables.json --tau 0.41
-expect 0 '"stop":"little-gain"' --candidates good.jsonl --schema tables.json --min-bits 2
+expect 0 '"stop":"confident"' --candidates good.jsonl --schema tables.json --confidence 0.4
+expect 0 '"ask":\{' --candidates good.jsonl --schema tables.json --confidence 0.41
+expect 0 '"stop":"little-gain"' --candidates good.jsonl --schema tables.json --min-gain 2
 expect 0 '"stop":"utility"' --candidates good.jsonl --schema tables.json --second-cost 0.1
 expect 0 '"ask":\{' --candidates good.jsonl --schema tables.json --second-cost 0.02
 
@@ -114,8 +114,8 @@ expect 2 "noise: expected" --candidates good.jsonl --schema tables.json --noise 
 expect 2 "noise: expected a number, got 'nan'" --candidates good.jsonl --schema tables.json --noise nan
 expect 2 "strategy: expected one of" --candidates good.jsonl --schema tables.json --strategy best
 expect 2 "max-turns: expected" --candidates good.jsonl --schema tables.json --max-turns -1
-expect 2 "tau: expected" --candidates good.jsonl --schema tables.json --tau -1
-expect 2 "min-bits: expected" --candidates good.jsonl --schema tables.json --min-bits many
+expect 2 "confidence: expected" --candidates good.jsonl --schema tables.json --confidence -1
+expect 2 "min-gain: expected" --candidates good.jsonl --schema tables.json --min-gain many
 expect 2 "second-cost: expected" --candidates good.jsonl --schema tables.json --second-cost inf
 expect 2 "memory: expected one of" --candidates good.jsonl --schema tables.json --memory maybe
 expect 2 "one operand too many" --candidates good.jsonl --schema tables.json good.jsonl

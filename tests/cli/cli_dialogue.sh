@@ -219,10 +219,10 @@ talk 0 "> none -> none of these None of the ways .* -> none of these Enter to fi
 talk 0 '1 SELECT T1.name FROM band' 'sql\n' "${with[@]}"
 talk 0 "-> don't know 2\. .*-> either is fine " 'dont know\neither\n' "${with[@]}"
 echo "${rare//$'\n'/}" | sed 's/.*"record"://;s/.$//' >rare.jsonl
-talk 0 'does not fit what you said before: Nothing has changed. Please give another' '2\n' --candidates rare.jsonl --noise 0 --min-bits 0
+talk 0 'does not fit what you said before: Nothing has changed. Please give another' '2\n' --candidates rare.jsonl --noise 0 --min-gain 0
 talk 0 'Please press Enter, or type undo\. Enter to finish' 'none\nhm\n' "${with[@]}"
-talk 0 'that is sure enough' '' "${with[@]}" --tau 0.3
-talk 0 'more questions would tell hardly anything' '' "${with[@]}" --min-bits 9
+talk 0 'that is sure enough' '' "${with[@]}" --confidence 0.3
+talk 0 'more questions would tell hardly anything' '' "${with[@]}" --min-gain 9
 talk 0 'another question would cost more than it tells' '' "${with[@]}" --second-cost 1
 talk 0 'that was the last question' '1\n' "${with[@]}" --max-turns 1
 awk 'length > 80' said | grep -q . && complain "width" "$(awk 'length > 80' said)"

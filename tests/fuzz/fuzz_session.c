@@ -10,7 +10,7 @@ static struct session_context context; /* its records bring their schema along *
 
 static void open_context(void)
 {
-    static const struct clarify_request q = { .noise = 0.05, .tau = 0.95, .min_bits = 0.05, .max_turns = 5 };
+    static const struct clarify_request q = { .noise = 0.05, .confidence = 0.95, .min_gain = 0.05, .max_turns = 5 };
     struct error err;
 
     CHECK(session_context_open(&context, &q, &err) == 0, "%s", err.text);

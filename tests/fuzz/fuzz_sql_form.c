@@ -1,5 +1,5 @@
 /* Lines as candidate statements: each form is that of the statement it is printed as; what differs becomes slots,
- * variables and questions, and a dialogue about them ends. */
+ * attributes and questions, and a dialogue about them ends. */
 #include "tests/support/fuzz.h"
 
 #include "data/clarify/question.h"
@@ -19,7 +19,7 @@ struct world {
     double p[CANDIDATES];
     int n;
     struct slots slots;
-    struct variables variables;
+    struct attributes attributes;
 };
 
 static void set_up(void)
@@ -93,7 +93,7 @@ static void check_question(struct world *w, const struct dialogue *d, const stru
 {
     struct strings pool = { 0 };
     struct question_context a = {
-        { .schema = &schema, .pool = &pool, .store = &w->store }, &w->variables, w->forms, &d->now, NULL
+        { .schema = &schema, .pool = &pool, .store = &w->store }, &w->attributes, w->forms, &d->now, NULL
     };
     struct question q;
 
@@ -106,13 +106,13 @@ static void check_question(struct world *w, const struct dialogue *d, const stru
 }
 
 /* The user always takes the last option. */
-static void talk(struct world *w, const struct belief *prior)
+static void talk(struct world *w, const struct posterior *prior)
 {
     struct dialogue d;
     struct question_view view;
     int turns = 0;
 
-    dialogue_init(&d, &dialogue_rules_default, w->variables.splits, w->variables.n, prior);
+    dialogue_init(&d, &dialogue_rules_default, w->attributes.splits, w->attributes.n, prior);
     while (dialogue_next(&d, &view) == STOP_NOT) {
         CHECK(turns++ < DIALOGUE_MAX_TURNS && view.gain >= 0, "turn %d, %g bits", turns, view.gain);
         check_question(w, &d, &view);
@@ -124,16 +124,16 @@ static void talk(struct world *w, const struct belief *prior)
 
 static void compare(struct world *w)
 {
-    struct belief prior = { w->p, w->n, 0 };
+    struct posterior prior = { w->p, w->n, 0 };
 
     for (int i = 0; i < w->n; i++)
         w->p[i] = 1.0 / w->n;
     slots_extract(&w->slots, w->forms, w->n, &schema);
     check_slots(&w->slots);
-    variables_build(&w->variables, &w->slots, &prior, 0);
-    CHECK(w->variables.n > 0 && w->variables.list[w->variables.n - 1].face == FACE_QUERY, "no last resort");
+    attributes_build(&w->attributes, &w->slots, &prior, 0);
+    CHECK(w->attributes.n > 0 && w->attributes.list[w->attributes.n - 1].type == QUESTION_QUERY, "no last resort");
     talk(w, &prior);
-    variables_release(&w->variables);
+    attributes_release(&w->attributes);
     slots_release(&w->slots);
 }
 

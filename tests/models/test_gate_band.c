@@ -1,5 +1,5 @@
 /* Bands of unsure scores: what is promised holds, what a checkpoint keeps comes back, what people type. */
-#include "tests/support/beliefs.h"
+#include "tests/support/posteriors.h"
 #include "tests/support/support.h"
 
 #include "kernels/rng.h"

@@ -87,9 +87,9 @@ static bool is_right(const struct fixture *f, const json_t *line, int seed)
     const char *id = json_string_value(json_object_get(line, "id"));
     const json_t *pair = json_array_get(f->pairs, strtoul(id ? id : "", NULL, 10));
     bool same = json_integer_value(json_object_get(line, "candidates")) == 1;
-    const json_t *left_out = json_object_get(line, "left_out");
+    const json_t *rejected = json_object_get(line, "left_out");
 
-    if (json_array_size(left_out) == 0 && same == json_is_true(json_object_get(pair, "same")))
+    if (json_array_size(rejected) == 0 && same == json_is_true(json_object_get(pair, "same")))
         return true;
     char *text = json_dumps(line, 0);
     print_message("seed %d: %s %s\n  %s\n  %s\n  %.400s\n", seed, json_string_value(json_object_get(pair, "db")),

@@ -1,5 +1,5 @@
 /* Dialogues: what is asked, when it stops, what an answer leaves, and that every strategy gets there. */
-#include "tests/support/beliefs.h"
+#include "tests/support/posteriors.h"
 #include "tests/support/support.h"
 
 #include "data/clarify/dialogue.h"
@@ -13,9 +13,9 @@ static const int output[] = { 0, 1, 0, 1 }, date[] = { 0, 0, 1, 1 }, dept[] = { 
 static const struct split example[] = { { output, 2, 0, 1, 0 }, { date, 2, 0, 1, 0 }, { dept, 2, 0, 1, 0 } };
 static const struct split noisy[] = { { output, 2, 0.1, 1, 0 }, { date, 2, 0.1, 1, 0 }, { dept, 2, 0.1, 1, 0 } };
 static double example_p[] = { 0.4, 0.2, 0.2, 0.2 };
-static const struct belief example_prior = { example_p, 4, 0 };
+static const struct posterior example_prior = { example_p, 4, 0 };
 
-static const struct dialogue_rules patient = { .strategy = STRATEGY_EIG, .tau = 2, .max_turns = 99 };
+static const struct dialogue_rules patient = { .strategy = STRATEGY_EIG, .confidence = 2, .max_turns = 99 };
 
 static void worked_example(void **state)
 {
@@ -23,20 +23,20 @@ static void worked_example(void **state)
     struct dialogue d;
     struct question_view view;
     dialogue_init(&d, &patient, example, 3, &example_prior);
-    assert_digits(belief_entropy(&d.now), 1.921928);
-    assert_digits(belief_gain(&d.now, &example[0]), 0.970951);
-    assert_digits(belief_gain(&d.now, &example[1]), 0.970951);
-    assert_digits(belief_gain(&d.now, &example[2]), 0.721928);
+    assert_digits(posterior_entropy(&d.now), 1.921928);
+    assert_digits(posterior_gain(&d.now, &example[0]), 0.970951);
+    assert_digits(posterior_gain(&d.now, &example[1]), 0.970951);
+    assert_digits(posterior_gain(&d.now, &example[2]), 0.721928);
     assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
-    assert_int_equal(view.variable, 0); /* the tie goes to the first clause */
+    assert_int_equal(view.attribute, 0); /* the tie goes to the first clause */
     assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, question_view_option(&view, 0) }), 0);
     assert_near(d.now.p[0], 0.6667, 5e-5);
     assert_near(d.now.p[2], 0.3333, 5e-5);
     assert_true(d.now.p[1] == 0 && d.now.p[3] == 0);
-    assert_digits(belief_entropy(&d.now), 0.918296);
+    assert_digits(posterior_entropy(&d.now), 0.918296);
     assert_false(dialogue_view(&d, 2, &view));
     assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
-    assert_int_equal(view.variable, 1);
+    assert_int_equal(view.attribute, 1);
     dialogue_release(&d);
 }
 
@@ -50,8 +50,8 @@ static void what_was_asked_is_not_asked_again(void **state)
         struct question_view view;
         dialogue_init(&d, &patient, noisy, 3, &example_prior);
         while (dialogue_next(&d, &view) == STOP_NOT) {
-            assert_false(asked[view.variable]);
-            asked[view.variable] = true;
+            assert_false(asked[view.attribute]);
+            asked[view.attribute] = true;
             assert_int_equal(dialogue_answer(&d, &view, (struct answer){ kinds[k], 0 }), 0);
             if (kinds[k] != ANSWER_VALUE)
                 assert_memory_equal(d.now.p, example_p, sizeof example_p);
@@ -77,19 +77,19 @@ static void what_an_answer_settles_is_not_asked(void **state)
     for (int forget = 0; forget < 2; forget++) {
         struct dialogue_rules rules = patient;
         rules.forget = forget;
-        dialogue_init(&d, &rules, splits, 2, &(struct belief){ even, 3, 0 });
+        dialogue_init(&d, &rules, splits, 2, &(struct posterior){ even, 3, 0 });
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
-        assert_int_equal(view.variable, 0);
+        assert_int_equal(view.attribute, 0);
         assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, question_view_option(&view, 1) }),
                          0);
         assert_true(d.now.p[2] > 0.01);
         assert_int_equal(dialogue_next(&d, &view), forget ? STOP_NOT : STOP_SETTLED);
         dialogue_release(&d);
     }
-    dialogue_init(&d, &patient, splits, 2, &(struct belief){ sure, 3, 0 });
+    dialogue_init(&d, &patient, splits, 2, &(struct posterior){ sure, 3, 0 });
     assert_true(dialogue_view(&d, 0, &view));
     assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, question_view_option(&view, 2) }), 0);
-    assert_int_equal(belief_best(&d.now), 0); /* still the most probable one, against the answer */
+    assert_int_equal(posterior_best(&d.now), 0); /* still the most probable one, against the answer */
     assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
     dialogue_release(&d);
 }
@@ -97,11 +97,11 @@ static void what_an_answer_settles_is_not_asked(void **state)
 /* Asks at most `limit` questions of a truthful user who means candidate gold; how many were asked. */
 static int talk(struct dialogue *d, const struct world *w, enum strategy strategy, int gold, int limit)
 {
-    struct dialogue_rules rules = { .strategy = strategy, .tau = 2, .max_turns = limit, .seed = 5 };
+    struct dialogue_rules rules = { .strategy = strategy, .confidence = 2, .max_turns = limit, .seed = 5 };
     struct question_view view;
     dialogue_init(d, &rules, w->splits, VARIABLES, &w->prior);
     while (dialogue_next(d, &view) == STOP_NOT) {
-        int option = question_view_option(&view, w->value[view.variable][gold]);
+        int option = question_view_option(&view, w->value[view.attribute][gold]);
         assert_int_equal(dialogue_answer(d, &view, (struct answer){ ANSWER_VALUE, option }), 0);
     }
     return d->n_turns;
@@ -128,7 +128,7 @@ static void sessions_end_in_the_block_of_gold(void **state)
             assert_in_range(talk(&d, &w, (enum strategy)s, gold, limit), 0, limit < VARIABLES ? limit : VARIABLES);
             dialogue_release(&d);
             assert_in_range(talk(&d, &w, (enum strategy)s, gold, 99), 0, VARIABLES);
-            assert_true(same_block(&w, gold, belief_best(&d.now)));
+            assert_true(same_block(&w, gold, posterior_best(&d.now)));
             for (int i = 0; i < CANDIDATES; i++)
                 assert_int_equal(d.now.p[i] > 0, same_block(&w, gold, i));
             dialogue_release(&d);
@@ -150,7 +150,7 @@ static void accuracy_never_falls(void **state)
                 for (int gold = 0; gold < CANDIDATES; gold++) {
                     struct dialogue d;
                     talk(&d, &w, (enum strategy)s, gold, limit);
-                    accuracy[limit] += w.p[gold] * same_block(&w, gold, belief_best(&d.now));
+                    accuracy[limit] += w.p[gold] * same_block(&w, gold, posterior_best(&d.now));
                     dialogue_release(&d);
                 }
         }
@@ -174,12 +174,12 @@ static void none_of_these_hands_over(void **state)
             p[i] = example_p[i] * (1 - reserves[k % 2]);
         for (int i = 0; i < 3; i++)
             splits[i] = (struct split){ example[i].value, 2, noises[k / 2], 1, 0 };
-        dialogue_init(&d, &patient, splits, 3, &(struct belief){ p, 4, reserves[k % 2] });
+        dialogue_init(&d, &patient, splits, 3, &(struct posterior){ p, 4, reserves[k % 2] });
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
-        double before = d.now.reserve;
+        double before = d.now.p_none;
         assert_int_equal(dialogue_answer(&d, &view, (struct answer){ .kind = ANSWER_NONE }), 0);
-        assert_true(d.now.reserve > before && d.now.reserve > d.now.p[belief_best(&d.now)]);
-        assert_int_equal(dialogue_next(&d, &view), STOP_HAND_OVER);
+        assert_true(d.now.p_none > before && d.now.p_none > d.now.p[posterior_best(&d.now)]);
+        assert_int_equal(dialogue_next(&d, &view), STOP_ESCALATE);
         dialogue_release(&d);
     }
 }
@@ -196,7 +196,7 @@ static void contradictions_and_undo(void **state)
     dialogue_answer(&d, &first, (struct answer){ ANSWER_VALUE, 0 });
     memcpy(before, d.now.p, sizeof before);
     /* only the fourth reading has the second value of dept, and that one is out */
-    struct question_view bad = { .variable = 2, .n_shown = 2, .split = example[2] };
+    struct question_view bad = { .attribute = 2, .n_shown = 2, .split = example[2] };
     assert_int_equal(dialogue_answer(&d, &bad, (struct answer){ ANSWER_VALUE, 1 }), -1);
     assert_memory_equal(d.now.p, before, sizeof before);
     assert_int_equal(d.n_turns, 1);
@@ -207,18 +207,18 @@ static void contradictions_and_undo(void **state)
     assert_true(dialogue_undo(&d));
     assert_memory_equal(d.now.p, example_p, sizeof before);
     assert_int_equal(dialogue_next(&d, &second), STOP_NOT);
-    assert_int_equal(second.variable, first.variable);
+    assert_int_equal(second.attribute, first.attribute);
     dialogue_release(&d);
 }
 
-static enum stop_reason stops(struct dialogue_rules rules, double reserve)
+static enum stop_reason stops(struct dialogue_rules rules, double p_none)
 {
     double p[4];
     struct dialogue d;
     struct question_view view;
     for (int i = 0; i < 4; i++)
-        p[i] = example_p[i] * (1 - reserve);
-    dialogue_init(&d, &rules, example, 3, &(struct belief){ p, 4, reserve });
+        p[i] = example_p[i] * (1 - p_none);
+    dialogue_init(&d, &rules, example, 3, &(struct posterior){ p, 4, p_none });
     enum stop_reason why = dialogue_next(&d, &view);
     dialogue_release(&d);
     return why;
@@ -230,12 +230,12 @@ static void every_stop_rule(void **state)
     (void)state;
     struct dialogue_rules rules = patient;
     assert_int_equal(stops(rules, 0), STOP_NOT);
-    rules.tau = 0.4;
+    rules.confidence = 0.4;
     assert_int_equal(stops(rules, 0), STOP_CONFIDENT);
-    rules.tau = 0.41;
-    rules.min_bits = 0.97;
+    rules.confidence = 0.41;
+    rules.min_gain = 0.97;
     assert_int_equal(stops(rules, 0), STOP_NOT);
-    rules.min_bits = 0.98;
+    rules.min_gain = 0.98;
     assert_int_equal(stops(rules, 0), STOP_GAIN);
     rules = patient;
     rules.worth = 1;
@@ -246,7 +246,7 @@ static void every_stop_rule(void **state)
     rules.max_turns = 0;
     assert_int_equal(stops(rules, 0), STOP_TURNS);
     assert_int_equal(stops(patient, 0.3), STOP_NOT); /* nobody said so yet */
-    assert_int_equal(stops(patient, 0.6), STOP_HAND_OVER);
+    assert_int_equal(stops(patient, 0.6), STOP_ESCALATE);
     struct dialogue d;
     struct question_view view;
     dialogue_init(&d, &patient, example, 0, &example_prior);
@@ -266,7 +266,7 @@ static void without_memory_a_question_may_come_again(void **state)
         struct dialogue d;
         struct question_view view;
         rules.forget = forget;
-        dialogue_init(&d, &rules, &one, 1, &(struct belief){ p, 2, 0 });
+        dialogue_init(&d, &rules, &one, 1, &(struct posterior){ p, 2, 0 });
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
         assert_int_equal(dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, 0 }), 0);
         assert_int_equal(dialogue_next(&d, &view), forget ? STOP_NOT : STOP_SETTLED);
@@ -291,17 +291,17 @@ static void what_is_not_known_does_not_come_back(void **state)
         struct dialogue d;
         struct question_view view;
         rules.forget = k / 2;
-        dialogue_init(&d, &rules, splits, 3, &(struct belief){ p, 3, 0 });
+        dialogue_init(&d, &rules, splits, 3, &(struct posterior){ p, 3, 0 });
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
-        assert_int_equal(view.variable, 0);
+        assert_int_equal(view.attribute, 0);
         assert_int_equal(dialogue_answer(&d, &view, (struct answer){ kinds[k % 2], 0 }), 0);
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
-        assert_int_equal(view.variable, 2);
+        assert_int_equal(view.attribute, 2);
         assert_int_equal(dialogue_answer(&d, &view, (struct answer){ kinds[k % 2], 0 }), 0);
         assert_int_equal(dialogue_next(&d, &view), STOP_SETTLED);
         assert_true(dialogue_undo(&d));
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
-        assert_int_equal(view.variable, 2);
+        assert_int_equal(view.attribute, 2);
         dialogue_release(&d);
     }
 }
@@ -326,10 +326,10 @@ static void the_last_resort_repeats_nothing(void **state)
         struct dialogue_rules rules = patient;
         struct dialogue d;
         struct question_view view;
-        rules.last_resort = true;
-        dialogue_init(&d, &rules, splits, 2, &(struct belief){ p, 3, 0 });
+        rules.fallback = true;
+        dialogue_init(&d, &rules, splits, 2, &(struct posterior){ p, 3, 0 });
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
-        assert_int_equal(view.variable, 0);
+        assert_int_equal(view.attribute, 0);
         assert_int_equal(dialogue_answer(&d, &view, (struct answer){ rows[i].kind, 0 }), 0);
         assert_int_equal(dialogue_next(&d, &view), rows[i].then);
         dialogue_release(&d);
@@ -352,11 +352,11 @@ static void the_last_resort_settles_what_answers_leave_open(void **state)
         struct dialogue_rules rules = patient;
         struct dialogue d;
         struct question_view view;
-        rules.last_resort = true;
-        dialogue_init(&d, &rules, splits, 3, &(struct belief){ p, 4, 0 });
+        rules.fallback = true;
+        dialogue_init(&d, &rules, splits, 3, &(struct posterior){ p, 4, 0 });
         for (int k = 0; k < 2; k++) {
             assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
-            assert_true(view.variable < 2);
+            assert_true(view.attribute < 2);
             assert_int_equal(
                 dialogue_answer(&d, &view, (struct answer){ ANSWER_VALUE, question_view_option(&view, 1) }), 0);
         }
@@ -377,7 +377,7 @@ static void assert_pieces(double noise)
         p[i] = (20 - i) / 182.0;
         value[i] = i;
     }
-    dialogue_init(&d, &patient, &one, 1, &(struct belief){ p, 13, 0 });
+    dialogue_init(&d, &patient, &one, 1, &(struct posterior){ p, 13, 0 });
     for (int piece = 0; piece < 2; piece++) {
         assert_int_equal(dialogue_next(&d, &view), STOP_NOT);
         assert_int_equal(view.n_shown, 5);
@@ -401,17 +401,6 @@ static void long_lists_come_in_pieces(void **state)
     assert_pieces(0.05);
 }
 
-static void tau_from_a_target(void **state)
-{
-    (void)state;
-    const double confidence[] = { 0.5, 0.9, 0.9, 0.7, 0.6, 0.8 };
-    const bool right[] = { false, true, true, true, false, false };
-    assert_near(dialogue_fit_tau(confidence, right, 6, 0), 0.9, 0);
-    assert_near(dialogue_fit_tau(confidence, right, 6, 0.25), 0.7, 0);
-    assert_near(dialogue_fit_tau(confidence, right, 6, 0.5), 0.5, 0);
-    assert_near(dialogue_fit_tau(confidence, right, 1, 0), 2, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,7 +417,6 @@ int main(void)
         cmocka_unit_test(the_last_resort_repeats_nothing),
         cmocka_unit_test(the_last_resort_settles_what_answers_leave_open),
         cmocka_unit_test(long_lists_come_in_pieces),
-        cmocka_unit_test(tau_from_a_target),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,7 +148,7 @@ struct made {
     const struct form *forms[2];
     double p[2];
     struct slots slots;
-    struct variables variables;
+    struct attributes attributes;
     struct dialogue dialogue;
     struct strings pool;
     int questions;
@@ -168,15 +168,15 @@ static void check_options(const struct question *q)
 /* All there is to ask about the two. */
 static void check_questions(struct made *m, const struct schema *s)
 {
-    struct belief prior = { m->p, 2, 0 };
+    struct posterior prior = { m->p, 2, 0 };
     m->p[0] = m->p[1] = 0.5;
     slots_extract(&m->slots, m->forms, 2, s);
-    variables_build(&m->variables, &m->slots, &prior, 0);
-    dialogue_init(&m->dialogue, &dialogue_rules_default, m->variables.splits, m->variables.n, &prior);
+    attributes_build(&m->attributes, &m->slots, &prior, 0);
+    dialogue_init(&m->dialogue, &dialogue_rules_default, m->attributes.splits, m->attributes.n, &prior);
     struct question_context a = {
-        { .schema = s, .pool = &m->pool, .store = &m->store }, &m->variables, m->forms, &m->dialogue.now, NULL
+        { .schema = s, .pool = &m->pool, .store = &m->store }, &m->attributes, m->forms, &m->dialogue.now, NULL
     };
-    for (int v = 0; v < m->variables.n; v++) {
+    for (int v = 0; v < m->attributes.n; v++) {
         struct question_view view;
         struct question q;
         assert_true(dialogue_view(&m->dialogue, v, &view));
@@ -185,7 +185,7 @@ static void check_questions(struct made *m, const struct schema *s)
         m->questions++;
     }
     dialogue_release(&m->dialogue);
-    variables_release(&m->variables);
+    attributes_release(&m->attributes);
     slots_release(&m->slots);
     strings_release(&m->pool);
 }

@@ -1,4 +1,4 @@
-/* Questions in words, one row for each face: what is asked and what may be answered, by hand. */
+/* Questions in words, one row for each type: what is asked and what may be answered, by hand. */
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
@@ -43,149 +43,149 @@ static int tear_down(void **state)
 }
 
 static const struct row {
-    enum face face;
+    enum question_type type;
     const char *sql[CANDIDATES];
     const char *question; /* with the options behind it, parted by " | " */
 } rows[] = {
-    { FACE_OUTPUT,
+    { QUESTION_OUTPUT,
       { "SELECT * FROM artist", "SELECT id, name FROM artist" },
       "What should the result show? | everything about artist: id of artist, name of artist, age of artist, home "
       "country of artist | id of artist, name of artist" },
-    { FACE_COLUMN,
+    { QUESTION_COLUMN,
       { "SELECT name FROM singer", "SELECT home_country FROM singer" },
       "What should the result show? | name of singer | home country of singer" },
-    { FACE_COLUMN,
+    { QUESTION_COLUMN,
       { "SELECT id FROM singer WHERE name = 'O''Hara'", "SELECT id FROM singer WHERE home_country = 'O''Hara'" },
       "Where should 'O'Hara' be looked for? | name of singer | home country of singer" },
-    { FACE_COLUMN,
+    { QUESTION_COLUMN,
       { "SELECT id FROM singer WHERE age > 20", "SELECT id FROM singer WHERE total_sales > 20" },
       "Which condition is meant? | age of singer is more than 20 | total sales of singer is more than 20" },
-    { FACE_TABLE,
+    { QUESTION_TABLE,
       { "SELECT s.name FROM singer s JOIN song ON s.id = singer_id",
         "SELECT s.name FROM artist s JOIN song ON s.id = singer_id" },
       "Which records are meant? | singer | artist" },
-    { FACE_TABLE,
+    { QUESTION_TABLE,
       { "SELECT count(*) FROM singer", "SELECT count(*) FROM artist" },
       "Which records are meant? | singer | artist" },
-    { FACE_CONDITION,
+    { QUESTION_CONDITION,
       { "SELECT id FROM singer", "SELECT id FROM singer WHERE age > 3" },
       "Should the result be narrowed down? | no such condition | only where age of singer is more than 3" },
-    { FACE_VALUE,
+    { QUESTION_VALUE,
       { "SELECT id FROM singer WHERE age > 20", "SELECT id FROM singer WHERE age > 21" },
       "Which value of age of singer is meant? | age of singer is more than 20 | age of singer is more than 21" },
-    { FACE_VALUE,
+    { QUESTION_VALUE,
       { "SELECT id FROM singer WHERE name LIKE 'A%'", "SELECT id FROM singer WHERE name LIKE '%A%'",
         "SELECT id FROM singer WHERE name LIKE '%A'", "SELECT id FROM singer WHERE name LIKE 'A_B'" },
       "Which value of name of singer is meant? | name of singer starts with 'A' | name of singer contains 'A' | name "
       "of singer ends with 'A' | name of singer looks like 'A_B'" },
-    { FACE_OPERATOR,
+    { QUESTION_OPERATOR,
       { "SELECT id FROM singer WHERE age > 20", "SELECT id FROM singer WHERE age >= 20" },
       "How should age of singer be compared with 20? | age of singer is more than 20 (20 not included) | age of singer "
       "is 20 or more (20 included)" },
-    { FACE_OPERATOR,
+    { QUESTION_OPERATOR,
       { "SELECT id FROM singer WHERE age IS NULL", "SELECT id FROM singer WHERE age IS NOT NULL" },
       "Which condition is meant? | age of singer is not filled in | age of singer is filled in" },
-    { FACE_LOGIC,
+    { QUESTION_LOGIC,
       { "SELECT id FROM singer WHERE age > 3 AND name = 'x'", "SELECT id FROM singer WHERE age > 3 OR name = 'x'" },
       "Must all conditions hold, or is one enough? | all of them must hold | one of them is enough" },
-    { FACE_STORED,
+    { QUESTION_STORED,
       { "SELECT sum(sales) FROM song GROUP BY singer_id", "SELECT total_sales FROM singer" },
       "Should a stored value be used, or one that is worked out now? | the sum of sales of song, worked out now | "
       "total "
       "sales of singer, as it is stored" },
-    { FACE_AGGREGATE,
+    { QUESTION_AGGREGATE,
       { "SELECT max(age) FROM singer", "SELECT avg(age) FROM singer", "SELECT age FROM singer",
         "SELECT count(DISTINCT age) FROM singer" },
       "What should be worked out? | the largest age of singer | the average of age of singer | age of singer as it is, "
       "one by one | the number of different values of age of singer" },
-    { FACE_DISTINCT,
+    { QUESTION_DISTINCT,
       { "SELECT name FROM singer", "SELECT DISTINCT name FROM singer" },
       "Should rows that are the same be shown once? | every row, repeats included | each different row once" },
-    { FACE_GROUP,
+    { QUESTION_GROUP,
       { "SELECT count(*) FROM singer GROUP BY home_country", "SELECT count(*) FROM singer",
         "SELECT count(*) FROM singer GROUP BY age, name" },
       "What should there be one row for? | each home country of singer | everything together, without groups | each "
       "age "
       "of singer and name of singer" },
-    { FACE_JOIN,
+    { QUESTION_JOIN,
       { "SELECT name FROM singer JOIN song ON singer_id = singer.id",
         "SELECT name FROM singer LEFT JOIN song ON singer_id = singer.id" },
       "How should singer and song be put together? | only what belongs together: id of singer is singer id of song | "
       "also what has no song" },
-    { FACE_JOIN,
+    { QUESTION_JOIN,
       { "SELECT name FROM singer JOIN song ON singer_id = singer.id", "SELECT name FROM singer",
         "SELECT name FROM singer JOIN song ON singer_id = singer.age" },
       "How should singer and song be put together? | only what belongs together: id of singer is singer id of song | "
       "singer alone | only what belongs together: age of singer is singer id of song" },
-    { FACE_JOIN,
+    { QUESTION_JOIN,
       { "SELECT name FROM singer JOIN song", "SELECT name FROM singer JOIN song ON singer_id = singer.age" },
       "How should singer and song be put together? | they do not have to belong together | only what belongs together: "
       "age of singer is singer id of song" },
-    { FACE_SORT,
+    { QUESTION_SORT,
       { "SELECT name FROM singer ORDER BY age", "SELECT name FROM singer ORDER BY id", "SELECT name FROM singer" },
       "What should the result be sorted by? | age of singer, the smallest first | id of singer, the smallest first | "
       "no "
       "particular order" },
-    { FACE_SORT,
+    { QUESTION_SORT,
       { "SELECT name FROM singer ORDER BY age", "SELECT name FROM singer ORDER BY max(id)" },
       "What should the result be sorted by? | age of singer | the largest id of singer" },
-    { FACE_DIRECTION,
+    { QUESTION_DIRECTION,
       { "SELECT name FROM singer ORDER BY age", "SELECT name FROM singer ORDER BY age DESC" },
       "Sorted by age of singer, which should come first? | the smallest first | the largest first" },
-    { FACE_LIMIT,
+    { QUESTION_LIMIT,
       { "SELECT name FROM singer ORDER BY age LIMIT 1", "SELECT name FROM singer ORDER BY age LIMIT 3",
         "SELECT name FROM singer ORDER BY age", "SELECT name FROM singer ORDER BY age LIMIT 3 OFFSET 2" },
       "How many rows are wanted? | only the first one | only the first 3 | all of them | 3, leaving out the first 2" },
-    { FACE_SET,
+    { QUESTION_SET,
       { "SELECT name FROM singer UNION SELECT name FROM artist",
         "SELECT name FROM singer EXCEPT SELECT name FROM artist",
         "SELECT name FROM singer INTERSECT SELECT name FROM artist" },
       "How should the two results be put together? | rows that are in either result, each once | rows of the first "
       "result that are not in the second | rows that are in both results" },
-    { FACE_SEQUENCE,
+    { QUESTION_SEQUENCE,
       { "SELECT name, id FROM singer", "SELECT id, name FROM singer" },
       "In which order should the columns stand? | name of singer, id of singer | id of singer, name of singer" },
     /* sub-queries and expressions */
-    { FACE_CONDITION,
+    { QUESTION_CONDITION,
       { "SELECT id FROM singer WHERE age = (SELECT max(age) FROM singer WHERE name = 'x')", "SELECT id FROM singer" },
       "Should the result be narrowed down? | only where age of singer is (the largest age of singer; only where name "
       "of "
       "singer is 'x') | no such condition" },
-    { FACE_CONDITION,
+    { QUESTION_CONDITION,
       { "SELECT id FROM singer", "SELECT id FROM singer WHERE id IN (SELECT singer_id FROM song)" },
       "Should the result be narrowed down? | no such condition | only where id of singer is one of singer id of song" },
-    { FACE_CONDITION,
+    { QUESTION_CONDITION,
       { "SELECT id FROM singer", "SELECT id FROM singer WHERE (SELECT max(sales) FROM song) > total_sales" },
       "Should the result be narrowed down? | no such condition | only where total sales of singer is less than the "
       "largest sales of song" },
-    { FACE_CONDITION,
+    { QUESTION_CONDITION,
       { "SELECT id FROM singer", "SELECT id FROM singer WHERE NOT EXISTS (SELECT id FROM song WHERE sales > 3)" },
       "Should the result be narrowed down? | no such condition | only where there is no row of song where sales of song is "
       "more than 3" },
-    { FACE_CONDITION,
+    { QUESTION_CONDITION,
       { "SELECT id FROM singer", "SELECT id FROM singer WHERE age = 1 OR (age = 2 AND name = 'x')" },
       "Should the result be narrowed down? | no such condition | only where age of singer is 2 and name of "
       "singer is 'x'" },
-    { FACE_CONDITION,
+    { QUESTION_CONDITION,
       { "SELECT id FROM singer WHERE id IN (SELECT singer_id FROM song)",
         "SELECT id FROM singer WHERE id IN (SELECT singer_id FROM song WHERE sales > 3)" },
       "For the part about song: should the result be narrowed down? | no such condition | only where sales of song is "
       "more than 3" },
-    { FACE_COLUMN,
+    { QUESTION_COLUMN,
       { "SELECT age + total_sales FROM singer", "SELECT 'x' FROM singer" },
       "What should the result show? | age plus total sales | the fixed value 'x'" },
-    { FACE_TABLE,
+    { QUESTION_TABLE,
       { "SELECT n FROM (SELECT name AS n FROM singer)", "SELECT n FROM (SELECT name AS n FROM artist WHERE age > 3)" },
       "Which records are meant? | singer | artist" },
     /* seven values: five are shown */
-    { FACE_VALUE,
+    { QUESTION_VALUE,
       { "SELECT id FROM singer WHERE age = 1", "SELECT id FROM singer WHERE age = 2",
         "SELECT id FROM singer WHERE age = 3", "SELECT id FROM singer WHERE age = 4",
         "SELECT id FROM singer WHERE age = 5", "SELECT id FROM singer WHERE age = 6",
         "SELECT id FROM singer WHERE age = 7" },
       "Which value of age of singer is meant? | age of singer is 1 | age of singer is 2 | age of singer is 3 | age of "
       "singer is 4 | age of singer is 5 | something else" },
-    { FACE_QUERY,
+    { QUESTION_QUERY,
       { "SELECT name, count(*) FROM singer WHERE age > 3 AND name != 'x' GROUP BY name HAVING count(*) > 1 ORDER BY "
         "count(*) DESC LIMIT 2",
         "SELECT DISTINCT name FROM artist UNION SELECT title FROM song" },
@@ -207,21 +207,21 @@ struct hinted {
 struct made {
     struct form_store store;
     struct slots slots;
-    struct variables variables;
+    struct attributes attributes;
     struct dialogue dialogue;
-    struct hints hints;
+    struct evidence evidence;
     struct strings pool;
     double p[CANDIDATES];
     const struct form *forms[CANDIDATES];
     struct question question;
 };
 
-static void read_hints(struct hints *h, struct world *w, const struct hinted *row)
+static void read_hints(struct evidence *h, struct world *w, const struct hinted *row)
 {
     struct error err = { 0 };
     json_t *record = json_loads(row->record ? row->record : "{}", 0, NULL);
     assert_non_null(record);
-    if (hints_read(h, record, w->sql.schemas.schemas, "record", &err))
+    if (evidence_read(h, record, w->sql.schemas.schemas, "record", &err))
         fail_msg("%s", err.text);
     json_decref(record);
     h->samples = row->samples ? &w->samples : NULL;
@@ -237,29 +237,29 @@ static void make(struct made *m, struct world *w, const struct hinted *hinted)
         m->forms[n] = sql_world_form(&w->sql, &m->store, row->sql[n]);
     for (int i = 0; i < n; i++)
         m->p[i] = 1.0 / n;
-    struct belief prior = { m->p, n, 0 };
+    struct posterior prior = { m->p, n, 0 };
     slots_extract(&m->slots, m->forms, n, w->sql.schemas.schemas);
-    variables_build(&m->variables, &m->slots, &prior, 0);
-    for (int v = 0; v < m->variables.n && chosen < 0; v++)
-        chosen = m->variables.list[v].face == row->face ? v : -1;
+    attributes_build(&m->attributes, &m->slots, &prior, 0);
+    for (int v = 0; v < m->attributes.n && chosen < 0; v++)
+        chosen = m->attributes.list[v].type == row->type ? v : -1;
     if (chosen < 0)
-        fail_msg("%s: no question with the face %s", row->sql[0], face_name(row->face));
-    dialogue_init(&m->dialogue, &dialogue_rules_default, m->variables.splits, m->variables.n, &prior);
+        fail_msg("%s: no question with the face %s", row->sql[0], question_type_name(row->type));
+    dialogue_init(&m->dialogue, &dialogue_rules_default, m->attributes.splits, m->attributes.n, &prior);
     assert_true(dialogue_view(&m->dialogue, chosen, &view));
-    read_hints(&m->hints, w, hinted);
+    read_hints(&m->evidence, w, hinted);
     struct question_context a = { { .schema = w->sql.schemas.schemas, .pool = &m->pool, .store = &m->store },
-                                  &m->variables,
+                                  &m->attributes,
                                   m->forms,
                                   &m->dialogue.now,
-                                  &m->hints };
+                                  &m->evidence };
     question_write(&m->question, &a, &view);
 }
 
 static void release(struct made *m)
 {
-    hints_release(&m->hints);
+    evidence_release(&m->evidence);
     dialogue_release(&m->dialogue);
-    variables_release(&m->variables);
+    attributes_release(&m->attributes);
     slots_release(&m->slots);
     form_store_release(&m->store);
     strings_release(&m->pool);
@@ -303,14 +303,14 @@ static void assert_row(struct world *w, const struct hinted *row)
 
 static void each_face_has_its_words(void **state)
 {
-    bool seen[FACES] = { false };
+    bool seen[QUESTION_TYPES] = { false };
     for (int i = 0; i < ARRAY_LEN(rows); i++) {
         assert_row(*state, &(struct hinted){ rows[i], NULL, false });
-        seen[rows[i].face] = true;
+        seen[rows[i].type] = true;
     }
-    for (int f = 0; f < FACES; f++)
+    for (int f = 0; f < QUESTION_TYPES; f++)
         if (!seen[f])
-            fail_msg("no row has the face %s", face_name((enum face)f));
+            fail_msg("no row has the face %s", question_type_name((enum question_type)f));
 }
 
 #define QUESTION "\"question\":\"Whose home did the näme sell 20 of?\""
@@ -324,7 +324,7 @@ static void each_face_has_its_words(void **state)
 
 static const struct hinted hinted[] = {
     /* values, each once, without what cannot be seen, from the rows that are there */
-    { { FACE_COLUMN,
+    { { QUESTION_COLUMN,
         { NAMES },
         "What should the result show? | name of singer (such as 'Joe', 'Ann', 'Tim') | home country of singer "
         "(such "
@@ -332,76 +332,76 @@ static const struct hinted hinted[] = {
         "'France', 'A country with a very lo...', 'x')" },
       NULL,
       true },
-    { { FACE_TABLE,
+    { { QUESTION_TABLE,
         { "SELECT count(*) FROM singer", "SELECT count(*) FROM song" },
         "Which records are meant? | singer (such as 'Joe', 'Ann', 'Tim') | song (such as 'Hey', 'You')" },
       NULL,
       true },
-    { { FACE_SORT,
+    { { QUESTION_SORT,
         { "SELECT name FROM singer ORDER BY age", "SELECT name FROM singer ORDER BY total_sales" },
         "What should the result be sorted by? | age of singer (such as 52, 40, 41) | total sales of singer" },
       NULL,
       true },
-    { { FACE_COLUMN,
+    { { QUESTION_COLUMN,
         { "SELECT sales FROM song", "SELECT title FROM song" },
         "What should the result show? | sales of song (such as 2.5, 3) | title of song (such as 'Hey', 'You')" },
       NULL,
       true },
     /* the user's words: linked, said, a value; letters count, not bytes */
-    { { FACE_COLUMN,
+    { { QUESTION_COLUMN,
         { NAMES },
         "You wrote \"näme\". What should the result show? | name of singer | home country of singer" },
       SPANS(SPAN(19, 23, "AMB", ",\"alternatives\":[{\"concept\":\"singer.name\"}]")),
       false },
-    { { FACE_COLUMN,
+    { { QUESTION_COLUMN,
         { NAMES },
         "You wrote \"home\". What should the result show? | name of singer | home country of singer" },
       SPANS(SPAN(6, 10, "COL", "")),
       false },
-    { { FACE_VALUE,
+    { { QUESTION_VALUE,
         { "SELECT id FROM singer WHERE age > 20", "SELECT id FROM singer WHERE age > 21" },
         "You wrote \"sell 20 of\". Which value of age of singer is meant? | age of singer is more than 20 | age of "
         "singer is more than 21" },
       SPANS(SPAN(24, 34, "VAL", "")),
       false },
     /* what has nothing to do with it is not told, nor what means nothing */
-    { { FACE_COLUMN, { NAMES }, "What should the result show? | name of singer | home country of singer" },
+    { { QUESTION_COLUMN, { NAMES }, "What should the result show? | name of singer | home country of singer" },
       SPANS(SPAN(19, 23, "AMB", ",\"alternatives\":[{\"concept\":\"song.title\"}]") "," SPAN(6, 10, "UNK", "")),
       false },
     /* a finding: both alternatives are there, or one is missing */
-    { { FACE_COLUMN,
+    { { QUESTION_COLUMN,
         { NAMES },
         "Two columns fit your question. What should the result show? | name of singer | home country of singer" },
       FOUND("C", "singer.name", "singer.home_country"),
       false },
-    { { FACE_COLUMN,
+    { { QUESTION_COLUMN,
         { NAMES },
         "Two columns fit your question. What should the result show? | name of singer | home country of singer | "
         "age "
         "of singer" },
       FOUND("C", "singer.age", "singer.home_country"),
       false },
-    { { FACE_TABLE,
+    { { QUESTION_TABLE,
         { "SELECT count(*) FROM singer", "SELECT count(*) FROM artist" },
         "Two kinds of records fit your question. Which records are meant? | singer | artist | song" },
       FOUND("T", "artist", "song"),
       false },
-    { { FACE_STORED,
+    { { QUESTION_STORED,
         { "SELECT sum(sales) FROM song GROUP BY singer_id", "SELECT total_sales FROM singer" },
         "What you ask for is stored, and can be worked out too. Should a stored value be used, or one that is "
         "worked "
         "out now? | the sum of sales of song, worked out now | total sales of singer, as it is stored" },
       FOUND("P", "song.sales", "singer.total_sales"),
       false },
-    { { FACE_COLUMN, { NAMES }, "What should the result show? | name of singer | home country of singer" },
+    { { QUESTION_COLUMN, { NAMES }, "What should the result show? | name of singer | home country of singer" },
       FOUND("C", "song.sales", "song.title"),
       false },
-    { { FACE_VALUE,
+    { { QUESTION_VALUE,
         { "SELECT id FROM singer WHERE age > 20", "SELECT id FROM singer WHERE age > 21" },
         "Which value of age of singer is meant? | age of singer is more than 20 | age of singer is more than 21" },
       FOUND("C", "singer.age", "singer.name"),
       false },
-    { { FACE_COLUMN,
+    { { QUESTION_COLUMN,
         { NAMES },
         "Two columns fit what you wrote, \"home\". What should the result show? | name of singer | home country of "
         "singer" },
@@ -409,45 +409,45 @@ static const struct hinted hinted[] = {
                                                          "\"singer.home_country\"]}",
       false },
     /* an AMB span says what it leaves open: columns, one of which no statement has; tables; where a value stands */
-    { { FACE_COLUMN,
+    { { QUESTION_COLUMN,
         { NAMES },
         "Two columns fit what you wrote, \"home\". What should the result show? | name of singer | home country of "
         "singer | age of singer" },
       SPANS(SPAN(6, 10, "AMB", LINKS(LINK("singer.age") "," LINK("singer.name") "," LINK("singer.age")))),
       false },
-    { { FACE_TABLE,
+    { { QUESTION_TABLE,
         { "SELECT count(*) FROM singer", "SELECT count(*) FROM artist" },
         "Three kinds of records fit what you wrote, \"home\". Which records are meant? | singer | artist | song" },
       SPANS(SPAN(6, 10, "AMB", LINKS(LINK("artist") "," LINK("song") "," LINK("singer")))),
       false },
-    { { FACE_COLUMN,
+    { { QUESTION_COLUMN,
         { "SELECT id FROM singer WHERE name = 'home'", "SELECT id FROM singer WHERE home_country = 'home'" },
         "Two columns have what you wrote, \"home\". Where should 'home' be looked for? | name of singer | home country "
         "of singer" },
       SPANS(SPAN(6, 10, "AMB", LINKS(LINK("singer.name::home") "," LINK("singer.home_country::home")))),
       false },
     /* not of what the result shows; not of a statement that has both; of tables and columns only the words */
-    { { FACE_COLUMN, { NAMES }, "What should the result show? | name of singer | home country of singer" },
+    { { QUESTION_COLUMN, { NAMES }, "What should the result show? | name of singer | home country of singer" },
       SPANS(SPAN(24, 28, "AMB", LINKS(LINK("singer.name::sell") "," LINK("singer.home_country::sell")))),
       false },
-    { { FACE_OUTPUT,
+    { { QUESTION_OUTPUT,
         { "SELECT id FROM singer", "SELECT id, name, home_country FROM singer" },
         "What should the result show? | id of singer | id of singer, name of singer, home country of singer" },
       SPANS(SPAN(0, 5, "AMB", LINKS(LINK("singer.name") "," LINK("singer.home_country")))),
       false },
-    { { FACE_COLUMN,
+    { { QUESTION_COLUMN,
         { NAMES },
         "You wrote \"home\". What should the result show? | name of singer | home country of singer" },
       SPANS(SPAN(6, 10, "AMB", LINKS(LINK("singer.name") "," LINK("song")))),
       false },
     /* what a question is not about stays out of it */
-    { { FACE_DISTINCT,
+    { { QUESTION_DISTINCT,
         { "SELECT name FROM singer", "SELECT DISTINCT name FROM singer" },
         "Should rows that are the same be shown once? | every row, repeats included | each different row once" },
       SPANS(SPAN(19, 23, "COL", LINKS(LINK("singer.name")))),
       false },
     /* a detector found two, a tagger three */
-    { { FACE_COLUMN,
+    { { QUESTION_COLUMN,
         { NAMES },
         "Three columns fit what you wrote, \"home\". What should the result show? | name of singer | home country of "
         "singer | age of singer" },
@@ -468,10 +468,10 @@ static void what_others_know_is_told(void **state)
 static void options_are_never_alike(void **state)
 {
     static const struct row alike[] = {
-        { FACE_COLUMN,
+        { QUESTION_COLUMN,
           { "SELECT age + 1 FROM singer", "SELECT age + 2 FROM singer", "SELECT age + 3 FROM singer" },
           "" },
-        { FACE_QUERY,
+        { QUESTION_QUERY,
           { "SELECT name FROM singer WHERE id IN (SELECT singer_id FROM song)",
             "SELECT name FROM singer WHERE id IN (SELECT id FROM artist)" },
           "" },

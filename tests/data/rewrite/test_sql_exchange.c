@@ -3,7 +3,7 @@
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
-#include "data/clarify/hints.h"
+#include "data/clarify/evidence.h"
 #include "data/corpora/example.h"
 #include "data/rewrite/sql_exchange.h"
 

@@ -1,8 +1,8 @@
-/* What others know of a question: hints that are none, each with its field, and names that are hard to read. */
+/* What others know of a question: evidence that are none, each with its field, and names that are hard to read. */
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
-#include "data/clarify/hints.h"
+#include "data/clarify/evidence.h"
 #include "data/util/json.h"
 
 static int set_up(void **state)
@@ -44,15 +44,15 @@ static void bad_hints_are_refused(void **state)
     };
     struct sql_world *w = *state;
     for (int i = 0; i < ARRAY_LEN(bad); i++) {
-        struct hints h;
+        struct evidence h;
         struct error err = { 0 };
         json_t *record = json_loads(bad[i][0], 0, NULL);
         assert_non_null(record);
-        if (hints_read(&h, record, w->schemas.schemas, "record", &err) == 0)
+        if (evidence_read(&h, record, w->schemas.schemas, "record", &err) == 0)
             fail_msg("%s was taken", bad[i][0]);
         assert_int_equal(err.code, EXIT_CODE_DATA);
         assert_error(err, "record", bad[i][1]);
-        hints_release(&h);
+        evidence_release(&h);
         json_decref(record);
     }
 }
@@ -65,15 +65,15 @@ static void names_may_have_dots_and_colons(void **state)
     const struct schema *s = w->schemas.schemas;
     int table = schema_table_find(s, "a.b");
     for (int i = 0; i < ARRAY_LEN(names); i++) {
-        struct hints h;
+        struct evidence h;
         struct error err = { 0 };
         json_t *record = json_pack("{s:[s]}", "alternatives", names[i]);
-        if (hints_read(&h, record, s, "record", &err))
+        if (evidence_read(&h, record, s, "record", &err))
             fail_msg("%s: %s", names[i], err.text);
         int first = s->n_tables + s->tables[table].first_column;
         assert_int_equal(h.found[0], columns[i] < 0 ? table : first + columns[i]);
         assert_true(h.score == 1);
-        hints_release(&h);
+        evidence_release(&h);
         json_decref(record);
     }
 }

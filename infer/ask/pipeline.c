@@ -1,15 +1,15 @@
-#include "infer/ask/asker.h"
+#include "infer/ask/pipeline.h"
 
-#include "data/clarify/belief.h"
 #include "data/clarify/candidate_list.h"
-#include "data/clarify/hints.h"
+#include "data/clarify/evidence.h"
+#include "data/clarify/posterior.h"
 #include "data/exec/db_path.h"
 #include "data/exec/execute.h"
 #include "data/rewrite/sql_exchange.h"
 #include "data/sql/sql_check.h"
 #include "data/sql_form/sql_form.h"
 #include "data/util/records.h"
-#include "infer/clarify/handoff.h"
+#include "infer/clarify/evidence_files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct adding {
     const struct schema *s;
     struct exec_db *db;
     struct arena *trees;
-    struct hints hints;
+    struct evidence evidence;
     struct candidate_list list;
     struct form_store store;
     struct strings forms; /* of all candidates */
@@ -55,7 +55,7 @@ static const char *form_text(struct adding *a, const char *sql)
 
 static const char *other_reading(struct adding *a, const char *sql)
 {
-    const int *found = a->hints.found;
+    const int *found = a->evidence.found;
     struct error why;
     const char *other = sql_exchange(a->trees, sql, a->s, found[0], found[1], &why);
 
@@ -74,10 +74,10 @@ static void give(struct adding *a, int to, int from)
     a->list.p[from] = 0;
 }
 
-/* A candidate that is as likely as the finding says gets its share of both. */
+/* A candidate that is as likely as the prediction says gets its share of both. */
 static void raise_other(struct adding *a, int i, int other)
 {
-    double *p = a->list.p, both = p[i] + p[other], share = both * a->hints.score / 2;
+    double *p = a->list.p, both = p[i] + p[other], share = both * a->evidence.score / 2;
 
     if (other == i || p[other] >= share || p[other] >= p[i])
         return;
@@ -88,7 +88,7 @@ static void raise_other(struct adding *a, int i, int other)
 
 static void add_other(struct adding *a, int i, const char *sql)
 {
-    double share = a->list.p[i] * a->hints.score / 2;
+    double share = a->list.p[i] * a->evidence.score / 2;
 
     a->list.p[i] -= share;
     add_item(a, sql, share, NULL);
@@ -104,7 +104,7 @@ static void look_at(struct adding *a, int i)
 
     if (k >= 0 && a->first[k] >= 0)
         raise_other(a, i, a->first[k]);
-    if (!form || k >= 0 || a->list.n + a->made->added == BELIEF_MAX || !is_good(a, sql))
+    if (!form || k >= 0 || a->list.n + a->made->added == POSTERIOR_MAX || !is_good(a, sql))
         return;
     a->first[strings_add(&a->forms, form)] = -1;
     add_other(a, i, sql);
@@ -132,9 +132,9 @@ static int add(struct adding *a, json_t *record, const char *where, struct error
 {
     json_t *old = json_object_get(record, "candidates");
 
-    if (hints_read(&a->hints, record, a->s, where, err))
+    if (evidence_read(&a->evidence, record, a->s, where, err))
         return -1;
-    if (a->hints.n_found != 2 || a->hints.kind == SIA_AGGREGATE)
+    if (a->evidence.n_found != 2 || a->evidence.kind == SIA_AGGREGATE)
         return 0;
     if (candidate_list_read(&a->list, record, where, err))
         return -1;
@@ -152,7 +152,7 @@ static int alternatives_add(struct alternatives_made *made, json_t *record, cons
 
     *made = (struct alternatives_made){ 0 };
     int rc = add(&a, record, where, err);
-    hints_release(&a.hints);
+    evidence_release(&a.evidence);
     candidate_list_release(&a.list);
     form_store_release(&a.store);
     strings_release(&a.forms);
@@ -257,7 +257,7 @@ static struct exec_result run_first(struct exec_db *db, const char *sql, int64_t
     return better ? first : all;
 }
 
-json_t *asker_rows(struct asker *a, const char *db_id, const char *sql)
+json_t *pipeline_rows(struct pipeline *a, const char *db_id, const char *sql)
 {
     struct exec_db *db = NULL;
     struct error why;
@@ -286,11 +286,11 @@ static json_t *some_fields(const json_t *from, const char *const *fields, int n)
     return o;
 }
 
-static json_t *finding_part(const json_t *finding, bool relevance)
+static json_t *prediction_part(const json_t *prediction, bool relevance)
 {
     static const char *const fields[] = { "score",        "ambiguous", "kind",     "alternatives",
                                           "question_cut", "sentence",  "relevance" };
-    return finding ? some_fields(finding, fields, ARRAY_LEN(fields) - !relevance) : json_null();
+    return prediction ? some_fields(prediction, fields, ARRAY_LEN(fields) - !relevance) : json_null();
 }
 
 static json_t *marked_part(const json_t *marked)
@@ -309,19 +309,19 @@ static json_t *candidates_part(const struct asked *k)
                      "added", k->made.added, "raised", k->made.raised, "errors", k->errors);
 }
 
-json_t *asker_session_line(struct asker *a, struct session *s, bool gated)
+json_t *pipeline_session_line(struct pipeline *a, struct session *s, bool gated)
 {
     const json_t *record = json_object_get(s->value, "record");
     const char *db_id = json_string_value(json_object_get(record, "db_id"));
     json_t *o = session_json(s), *session = json_incref(json_object_get(o, "session"));
-    bool lost = s->why == STOP_HAND_OVER;
+    bool lost = s->why == STOP_ESCALATE;
 
     if (!o)
         return NULL;
     if (gated && s->why == STOP_TURNS)
         json_object_set_new(o, "stop", json_string("gate"));
     const char *sql = lost ? NULL : json_string_value(json_object_get(o, "best"));
-    json_t *rows = sql ? asker_rows(a, db_id, sql) : NULL;
+    json_t *rows = sql ? pipeline_rows(a, db_id, sql) : NULL;
     json_object_del(o, "session");
     json_object_set_new(o, "regenerated", json_boolean(json_is_true(json_object_get(record, "regenerated"))));
     json_object_set(o, "turns", json_object_get(s->value, "turns"));
@@ -337,13 +337,13 @@ static json_t *nothing_to_ask(void)
     return json_pack("{s:n, s:s, s:n, s:n}", "ask", "stop", "no-candidates", "sql", "result");
 }
 
-json_t *asker_line(struct asker *a, const struct asked *k, struct session *s, bool relevance)
+json_t *pipeline_line(struct pipeline *a, const struct asked *k, struct session *s, bool relevance)
 {
     json_t *o = json_pack("{s:O*, s:O, s:O, s:o, s:o, s:o, s:b}", "id", json_object_get(k->record, "id"), "db_id",
                           json_object_get(k->record, "db_id"), "question", json_object_get(k->record, "question"),
-                          "detector", finding_part(k->finding, relevance), "tagger", marked_part(k->marked),
+                          "detector", prediction_part(k->prediction, relevance), "tagger", marked_part(k->marked),
                           "candidates", candidates_part(k), "gated", k->gated);
-    json_t *rest = s ? asker_session_line(a, s, k->gated) : nothing_to_ask();
+    json_t *rest = s ? pipeline_session_line(a, s, k->gated) : nothing_to_ask();
 
     if (!rest || json_object_update(o, rest)) {
         json_decref(o);
@@ -355,7 +355,7 @@ json_t *asker_line(struct asker *a, const struct asked *k, struct session *s, bo
 
 enum { TREE_BYTES = 256 << 20, INDEX_MIB = 256, DETECT_TOKENS = 16384, PARSE_BEAMS = 10, PARSE_NEW = 256 };
 
-static int open_marker(struct asker *a, struct error *err)
+static int open_tagger(struct pipeline *a, struct error *err)
 {
     const struct ask_request *q = a->q;
     struct tag_request tag = { .schema = q->clarify.schema,
@@ -371,10 +371,10 @@ static int open_marker(struct asker *a, struct error *err)
         return 0;
     if (strcmp(q->tagger, "heuristic") == 0)
         tag.strategy = TAG_HEURISTIC;
-    return marker_open(&a->marker, &tag, err);
+    return question_tagger_open(&a->tagger, &tag, err);
 }
 
-static int open_parser(struct asker *a, struct error *err)
+static int open_parser(struct pipeline *a, struct error *err)
 {
     const struct ask_request *q = a->q;
     const struct parser_settings settings = { .model = q->parser,
@@ -392,7 +392,7 @@ static int open_parser(struct asker *a, struct error *err)
     return q->parser ? parser_open(&a->parser, &settings, err) : 0;
 }
 
-int asker_open(struct asker *a, const struct ask_request *q, struct error *err)
+int pipeline_open(struct pipeline *a, const struct ask_request *q, struct error *err)
 {
     const struct detector_settings detector = { .model = q->detector,
                                                 .device = q->device,
@@ -403,18 +403,18 @@ int asker_open(struct asker *a, const struct ask_request *q, struct error *err)
                                                 .adapt = q->adapt,
                                                 .retriever = q->retriever };
 
-    *a = (struct asker){ .q = q };
+    *a = (struct pipeline){ .q = q };
     if (session_context_open(&a->context, &q->clarify, err) || arena_init(&a->trees, TREE_BYTES, err) ||
         candidate_file_open(&a->candidates, q->clarify.candidates, q->clarify.form, err) ||
-        (q->detector && detector_open(&a->detector, &detector, err)) || open_marker(a, err))
+        (q->detector && detector_open(&a->detector, &detector, err)) || open_tagger(a, err))
         return -1;
     return open_parser(a, err);
 }
 
-void asker_close(struct asker *a)
+void pipeline_close(struct pipeline *a)
 {
     parser_close(&a->parser);
-    marker_close(&a->marker);
+    question_tagger_close(&a->tagger);
     detector_close(&a->detector);
     candidate_file_close(&a->candidates);
     session_context_close(&a->context);
@@ -464,7 +464,8 @@ static void drop_broken(json_t *line)
 }
 
 /* What a parser is asked: the question and its schema, and nothing that would be the answer. */
-static json_t *parse_question(struct asker *a, const json_t *record, bool again, const char *where, struct error *err)
+static json_t *parse_question(struct pipeline *a, const json_t *record, bool again, const char *where,
+                              struct error *err)
 {
     json_t *o = json_pack("{s:O*, s:O, s:O}", "id", json_object_get(record, "id"), "db_id",
                           json_object_get(record, "db_id"), "question", json_object_get(record, "question"));
@@ -480,7 +481,7 @@ static json_t *parse_question(struct asker *a, const json_t *record, bool again,
     return line;
 }
 
-static int ask_parser(struct asker *a, struct asked *k, const char *where, struct error *err)
+static int ask_parser(struct pipeline *a, struct asked *k, const char *where, struct error *err)
 {
     json_t *line = parse_question(a, k->record, false, where, err);
 
@@ -505,7 +506,7 @@ static bool has_candidates(const json_t *record)
 }
 
 /* Those of the file go before the record's own, and these before the parser's. */
-static int find_candidates(struct asker *a, struct asked *k, const char *where, struct error *err)
+static int find_candidates(struct pipeline *a, struct asked *k, const char *where, struct error *err)
 {
     json_t *found = NULL;
 
@@ -520,30 +521,30 @@ static int find_candidates(struct asker *a, struct asked *k, const char *where, 
     return k->origin == FROM_NOWHERE && a->parser.open ? ask_parser(a, k, where, err) : 0;
 }
 
-static const struct schema *schema_of(struct asker *a, const json_t *record, const char *where, struct error *err)
+static const struct schema *schema_of(struct pipeline *a, const json_t *record, const char *where, struct error *err)
 {
     return schema_catalog_of(&a->context.schemas, record, where, err);
 }
 
 /* What detector and tagger say of it, joined as clarify joins their files. */
-static int look(struct asker *a, struct asked *k, const char *where, struct error *err)
+static int look(struct pipeline *a, struct asked *k, const char *where, struct error *err)
 {
     bool own = !a->q->clarify.db && json_object_get(k->record, "schema");
     const struct schema *s = schema_of(a, k->record, where, err);
 
-    if (!s || (a->q->detector && !(k->finding = detector_find(&a->detector, k->record, s, !own, where, err))) ||
-        (a->q->tagger && !(k->marked = marker_mark(&a->marker, k->record, own ? s : NULL, where, err))))
+    if (!s || (a->q->detector && !(k->prediction = detector_find(&a->detector, k->record, s, !own, where, err))) ||
+        (a->q->tagger && !(k->marked = question_tagger_mark(&a->tagger, k->record, own ? s : NULL, where, err))))
         return -1;
-    json_t *joined = handoff_join_lines(k->record, k->finding, k->marked, s, where, err);
+    json_t *joined = evidence_join_lines(k->record, k->prediction, k->marked, s, where, err);
     if (!joined)
         return -1;
     json_decref(k->record);
     k->record = joined;
-    k->gated = k->finding && json_real_value(json_object_get(k->finding, "score")) < a->q->gate;
+    k->gated = k->prediction && json_real_value(json_object_get(k->prediction, "score")) < a->q->gate;
     return 0;
 }
 
-static int add_alternatives(struct asker *a, struct asked *k, const char *where, struct error *err)
+static int add_alternatives(struct pipeline *a, struct asked *k, const char *where, struct error *err)
 {
     const struct schema *s = schema_of(a, k->record, where, err);
     struct exec_db *db = NULL;
@@ -554,7 +555,7 @@ static int add_alternatives(struct asker *a, struct asked *k, const char *where,
     return alternatives_add(&k->made, k->record, s, db, &a->trees, where, err);
 }
 
-int asker_know(struct asker *a, struct asked *out, json_t *record, const char *where, struct error *err)
+int pipeline_know(struct pipeline *a, struct asked *out, json_t *record, const char *where, struct error *err)
 {
     *out = (struct asked){ 0 };
     db_path_name(a->q->clarify.db, record);
@@ -570,14 +571,14 @@ int asker_know(struct asker *a, struct asked *out, json_t *record, const char *w
 void asked_release(struct asked *k)
 {
     json_decref(k->record);
-    json_decref(k->finding);
+    json_decref(k->prediction);
     json_decref(k->marked);
     json_decref(k->errors);
     *k = (struct asked){ 0 };
 }
 
-int asker_start(struct asker *a, struct session *s, const struct asked *k, const json_t *rules, const char *where,
-                struct error *err)
+int pipeline_start(struct pipeline *a, struct session *s, const struct asked *k, const json_t *rules, const char *where,
+                   struct error *err)
 {
     json_t *own = rules ? json_copy((json_t *)(uintptr_t)rules) : json_object();
 
@@ -588,14 +589,14 @@ int asker_start(struct asker *a, struct session *s, const struct asked *k, const
     return rc;
 }
 
-bool asker_may_regenerate(const struct asker *a, const struct session *s)
+bool pipeline_may_regenerate(const struct pipeline *a, const struct session *s)
 {
-    return s->why == STOP_HAND_OVER && a->parser.open &&
+    return s->why == STOP_ESCALATE && a->parser.open &&
            !json_is_true(json_object_get(json_object_get(s->value, "record"), "regenerated"));
 }
 
 /* Whether the session has a candidate that says the same. */
-static bool is_known(struct asker *a, struct form_store *store, const struct session *s, const char *sql)
+static bool is_known(struct pipeline *a, struct form_store *store, const struct session *s, const char *sql)
 {
     struct error why;
     const struct form *form = form_of_text(store, sql, s->current.schema, &a->trees, &why);
@@ -606,7 +607,7 @@ static bool is_known(struct asker *a, struct form_store *store, const struct ses
     return !form;
 }
 
-json_t *asker_regenerate(struct asker *a, const struct session *s, const char *where, struct error *err)
+json_t *pipeline_regenerate(struct pipeline *a, const struct session *s, const char *where, struct error *err)
 {
     json_t *record = json_copy(json_object_get(s->value, "record")), *list = json_array(), *item;
     json_t *line = parse_question(a, record, true, where, err), *found = json_object_get(line, "candidates");

@@ -1,8 +1,8 @@
 /* The arithmetic of questions: the numbers worked out by hand, and laws that hold for all. */
-#include "tests/support/beliefs.h"
+#include "tests/support/posteriors.h"
 #include "tests/support/support.h"
 
-#include "data/clarify/belief.h"
+#include "data/clarify/posterior.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 static const int output[] = { 0, 1, 0, 1 }, dept[] = { 0, 0, 0, 1 };
 static const struct split noisy[] = { { output, 2, 0.1, 1, 0 }, { dept, 2, 0.1, 1, 0 } };
 static double example_p[] = { 0.4, 0.2, 0.2, 0.2 };
-static const struct belief example_prior = { example_p, 4, 0 };
+static const struct posterior example_prior = { example_p, 4, 0 };
 
 /* H(S) - sum over answers of P(a) H(S | a), as it is defined. */
-static double gain_by_definition(const struct belief *b, const struct split *s)
+static double gain_by_definition(const struct posterior *b, const struct split *s)
 {
-    double gain = belief_entropy(b);
+    double gain = posterior_entropy(b);
     for (int k = 0; k < s->n_values; k++) {
         double joint[50], mass = 0;
         for (int i = 0; i < b->n; i++)
@@ -39,14 +39,14 @@ static void gain_is_the_entropy_of_the_answer(void **state)
         random_masses(p, n, &r);
         for (int i = 0; i < n; i++)
             value[i] = (int)rng_below(&r, (uint32_t)m);
-        struct belief b = { p, n, 0 };
+        struct posterior b = { p, n, 0 };
         struct split s = { value, m, 0, 1, 0 };
-        belief_masses(mass, &b, &s);
+        posterior_masses(mass, &b, &s);
         assert_near(gain_by_definition(&b, &s), entropy_of(mass, m), 1e-12);
-        assert_near(belief_gain(&b, &s), entropy_of(mass, m), 1e-12);
+        assert_near(posterior_gain(&b, &s), entropy_of(mass, m), 1e-12);
         s.noise = 0.4 * uniform(&r);
-        if (belief_masses(mass, &b, &s) > 1)
-            assert_near(belief_gain(&b, &s), gain_by_definition(&b, &s), 1e-12);
+        if (posterior_masses(mass, &b, &s) > 1)
+            assert_near(posterior_gain(&b, &s), gain_by_definition(&b, &s), 1e-12);
     }
 }
 
@@ -58,12 +58,12 @@ static void the_best_question_is_off_the_path(void **state)
     const int root[] = { 0, 1, 1, 1, 1, 1, 1, 1 }, node[] = { 7, 0, 1, 2, 3, 4, 5, 6 };
     const bool all[] = { 1, 1, 1, 1, 1, 1, 1, 1 }, right[] = { 0, 1, 1, 1, 1, 1, 1, 1 };
     const struct split splits[] = { { root, 2, 0, 1, 0 }, { node, 8, 0, 1, 0 } };
-    struct belief b = { p, 8, 0 };
+    struct posterior b = { p, 8, 0 };
     assert_int_equal(strategy_choose(STRATEGY_PATH, &b, splits, 2, NULL), 0);
     assert_digits(strategy_node_score(&b, &splits[0], all), 0.881291);
     assert_digits(strategy_node_score(&b, &splits[1], right), 1.965148);
     assert_int_equal(strategy_choose(STRATEGY_EIG, &b, splits, 2, NULL), 1);
-    assert_digits(belief_gain(&b, &splits[1]), 2.846439);
+    assert_digits(posterior_gain(&b, &splits[1]), 2.846439);
 }
 
 static void the_path_counts_half(void **state)
@@ -73,8 +73,8 @@ static void the_path_counts_half(void **state)
     const int first[] = { 0, 0, 1, 1 }, second[] = { 0, 1, 0, 1 };
     const bool through[] = { 1, 1, 0, 0 };
     const struct split splits[] = { { first, 2, 0, 1, 0 }, { second, 2, 0, 1, 0 } };
-    struct belief b = { p, 4, 0 };
-    assert_digits(belief_gain(&b, &splits[1]), 0.999711);
+    struct posterior b = { p, 4, 0 };
+    assert_digits(posterior_gain(&b, &splits[1]), 0.999711);
     assert_digits(strategy_node_score(&b, &splits[1], through), 0.509859);
 }
 
@@ -86,8 +86,8 @@ static void bounds_of_the_shortcut(void **state)
     assert_digits(entropy_of(answers, 2) - off * entropy_of(law, 2), 0.737220);
     const int apart[] = { 0, 1, 2 };
     double p[] = { on, on, off };
-    struct belief b = { p, 3, 0 };
-    assert_digits(belief_gain(&b, &(struct split){ apart, 3, 0, 1, 0 }), 1.570951);
+    struct posterior b = { p, 3, 0 };
+    assert_digits(posterior_gain(&b, &(struct split){ apart, 3, 0, 1, 0 }), 1.570951);
     const double one_left[] = { 0.3 / 0.7, 0.4 / 0.7 }, four[] = { 0.3, 0.3, 0.1, 0.1, 0.1, 0.1 };
     const double four_left[] = { 0.3 / 0.7, 0.1 / 0.7, 0.1 / 0.7, 0.1 / 0.7, 0.1 / 0.7 };
     assert_digits(entropy_of(p, 3) - entropy_of(one_left, 2), 0.585722);
@@ -99,17 +99,17 @@ static void slips(void **state)
     (void)state;
     const double want[] = { 0.620690, 0.034483, 0.310345, 0.034483 };
     double evidence = 0;
-    assert_digits(belief_gain(&example_prior, &noisy[0]), 0.512458);
-    assert_digits(belief_gain(&example_prior, &noisy[1]), 0.357751);
+    assert_digits(posterior_gain(&example_prior, &noisy[0]), 0.512458);
+    assert_digits(posterior_gain(&example_prior, &noisy[1]), 0.357751);
     for (int i = 0; i < 4; i++)
         evidence += example_p[i] * split_likelihood(&noisy[0], output[i], 0);
     assert_near(evidence, 0.58, 1e-15);
-    struct belief b = belief_copy(&example_prior);
-    assert_int_equal(belief_update(&b, &noisy[0], (struct answer){ ANSWER_VALUE, 0 }), 0);
+    struct posterior b = posterior_copy(&example_prior);
+    assert_int_equal(posterior_update(&b, &noisy[0], (struct answer){ ANSWER_VALUE, 0 }), 0);
     for (int i = 0; i < 4; i++)
         assert_digits(b.p[i], want[i]);
-    assert_near(belief_entropy(&b), 1.285982, 5.1e-7);
-    belief_release(&b);
+    assert_near(posterior_entropy(&b), 1.285982, 5.1e-7);
+    posterior_release(&b);
 }
 
 /* As far as support goes, options are all as likely as each other: those that are left, beside the reserve. */
@@ -118,19 +118,20 @@ static void support_makes_options_even(void **state)
     (void)state;
     const int value[] = { 0, 1, 2 }, other[] = { 0, 0, 1 };
     double p[] = { 0.9, 0.1, 0 };
-    struct belief b = { p, 3, 0 };
+    struct posterior b = { p, 3, 0 };
     struct split splits[] = { { value, 3, 0, 1, 0.25 }, { other, 2, 0, 1, 1 } };
 
-    assert_digits(belief_gain_supported(&b, &splits[0]), 0.75 * 0.468996 + 0.25);
-    assert_digits(belief_gain(&b, &splits[0]), 0.468996);
-    assert_digits(belief_gain_supported(&b, &splits[1]), 0); /* which it does not split */
+    assert_digits(posterior_gain_supported(&b, &splits[0]), 0.75 * 0.468996 + 0.25);
+    assert_digits(posterior_gain(&b, &splits[0]), 0.468996);
+    assert_digits(posterior_gain_supported(&b, &splits[1]), 0); /* which it does not split */
     double more[] = { 0.4, 0.3, 0.2 };
-    struct belief wide = { more, 3, 0.1 };
+    struct posterior wide = { more, 3, 0.1 };
     splits[0].support = 0;
-    assert_true(belief_gain_supported(&wide, &splits[0]) == belief_gain(&wide, &splits[0]));
+    assert_true(posterior_gain_supported(&wide, &splits[0]) == posterior_gain(&wide, &splits[0]));
     double even[] = { 0.3, 0.3, 0.3 };
     splits[0].support = 1;
-    assert_digits(belief_gain_supported(&wide, &splits[0]), belief_gain(&(struct belief){ even, 3, 0.1 }, &splits[0]));
+    assert_digits(posterior_gain_supported(&wide, &splits[0]),
+                  posterior_gain(&(struct posterior){ even, 3, 0.1 }, &splits[0]));
 }
 
 /* What others say was left open comes before what tells more. */
@@ -139,7 +140,7 @@ static void support_chooses(void **state)
     (void)state;
     const int sure[] = { 0, 0, 1, 1 }, doubtful[] = { 0, 1, 0, 1 };
     double p[] = { 0.56, 0.38, 0.04, 0.02 };
-    struct belief b = { p, 4, 0 };
+    struct posterior b = { p, 4, 0 };
     struct split splits[] = { { sure, 2, 0.05, 1, 0 }, { doubtful, 2, 0.05, 1, 0 } };
 
     assert_int_equal(strategy_choose(STRATEGY_EIG, &b, splits, 2, NULL), 1);
@@ -164,9 +165,9 @@ static void no_slips_is_a_filter(void **state)
         }
         for (int i = 0; i < n; i++)
             kept[i] /= total;
-        struct belief b = { p, n, 0 };
+        struct posterior b = { p, n, 0 };
         assert_int_equal(
-            belief_update(&b, &(struct split){ value, 3, 0, 1, 0 }, (struct answer){ ANSWER_VALUE, value[0] }), 0);
+            posterior_update(&b, &(struct split){ value, 3, 0, 1, 0 }, (struct answer){ ANSWER_VALUE, value[0] }), 0);
         assert_memory_equal(p, kept, (size_t)n * sizeof *p);
     }
 }
@@ -181,7 +182,7 @@ static void strategies_differ(void **state)
     struct split splits[] = {
         { flat, 1, 0, 1, 0 }, { last, 2, 0, 1, 0 }, { even, 2, 0, 1, 0 }, { counts, 3, 0, 9, 0 }
     };
-    struct belief b = { p, 5, 0 };
+    struct posterior b = { p, 5, 0 };
     struct rng r = { .seed = 3 };
     static const struct {
         enum strategy strategy;
@@ -218,23 +219,23 @@ static void entropy_falls_in_expectation(void **state)
     for (int round = 0; round < 2000; round++) {
         struct world w;
         random_world(&w, &r, 0.3 * uniform(&r));
-        w.prior.reserve = 0.4 * uniform(&r);
+        w.prior.p_none = 0.4 * uniform(&r);
         for (int i = 0; i < CANDIDATES; i++)
-            w.p[i] *= 1 - w.prior.reserve;
-        double left = 0, total = w.prior.reserve / 4;
+            w.p[i] *= 1 - w.prior.p_none;
+        double left = 0, total = w.prior.p_none / 4;
         for (int k = 0; k < 3; k++) {
-            struct belief b = belief_copy(&w.prior);
-            double p = w.prior.reserve / 4;
+            struct posterior b = posterior_copy(&w.prior);
+            double p = w.prior.p_none / 4;
             for (int i = 0; i < CANDIDATES; i++)
                 p += w.p[i] * split_likelihood(&w.splits[0], w.value[0][i], k);
-            assert_int_equal(belief_update(&b, &w.splits[0], (struct answer){ ANSWER_VALUE, k }), 0);
-            left += p * belief_entropy(&b);
+            assert_int_equal(posterior_update(&b, &w.splits[0], (struct answer){ ANSWER_VALUE, k }), 0);
+            left += p * posterior_entropy(&b);
             total += p;
-            belief_release(&b);
+            posterior_release(&b);
         }
         assert_near(total, 1, 1e-12);
-        assert_near(belief_entropy(&w.prior) - left, belief_gain(&w.prior, &w.splits[0]), 1e-12);
-        assert_true(left <= belief_entropy(&w.prior) + 1e-12);
+        assert_near(posterior_entropy(&w.prior) - left, posterior_gain(&w.prior, &w.splits[0]), 1e-12);
+        assert_true(left <= posterior_entropy(&w.prior) + 1e-12);
     }
 }
 

@@ -1,4 +1,4 @@
-#include "tests/support/beliefs.h"
+#include "tests/support/posteriors.h"
 
 #include "tests/support/support.h"
 
@@ -32,7 +32,7 @@ void random_masses(double *p, int n, struct rng *r)
 void random_world(struct world *w, struct rng *r, double noise)
 {
     random_masses(w->p, CANDIDATES, r);
-    w->prior = (struct belief){ w->p, CANDIDATES, 0 };
+    w->prior = (struct posterior){ w->p, CANDIDATES, 0 };
     for (int v = 0; v < VARIABLES; v++) {
         for (int i = 0; i < CANDIDATES; i++)
             w->value[v][i] = (int)rng_below(r, 3);

@@ -1,4 +1,4 @@
-#include "data/clarify/variables.h"
+#include "data/clarify/attributes.h"
 
 #include "data/clarify/phrase_expr.h"
 #include "data/schema/element_name.h"
@@ -225,7 +225,7 @@ void alignment_release(struct alignment *a)
     *a = (struct alignment){ 0 };
 }
 
-const char *face_name(enum face f)
+const char *question_type_name(enum question_type f)
 {
     static const char *const names[] = {
         "output", "column",    "stored-aggregate", "table", "condition", "value", "operator",
@@ -269,8 +269,8 @@ static bool name_taken(const struct slots *s, const char *name)
 }
 
 /* Copies values and terms; terms may be NULL.  Slots of one value are no slots. */
-static void add_slot(const struct level *l, const char *name, enum face face, int clause, const char *const *values,
-                     const struct form_term *const *terms)
+static void add_slot(const struct level *l, const char *name, enum question_type type, int clause,
+                     const char *const *values, const struct form_term *const *terms)
 {
     struct slots *s = l->slots;
     size_t bytes = (size_t)l->n * sizeof(void *);
@@ -282,7 +282,7 @@ static void add_slot(const struct level *l, const char *name, enum face face, in
     const char *full = strings_printf(&s->pool, "%s%s", l->prefix, name);
     for (int k = 2; name_taken(s, full); k++)
         full = strings_printf(&s->pool, "%s%s (%d)", l->prefix, name, k);
-    *slot = (struct slot){ .name = full, .face = face, .clause = l->clause < 0 ? clause : l->clause };
+    *slot = (struct slot){ .name = full, .type = type, .clause = l->clause < 0 ? clause : l->clause };
     slot->values = xmalloc(bytes + 1);
     slot->terms = xcalloc(1, bytes + 1);
     slot->forms = xmalloc(bytes + 1);
@@ -319,7 +319,7 @@ static bool read_inside(const struct level *l, const struct form_term *const *te
 enum part { PART_HEAD, PART_FUNCTION, PART_OP, PART_VALUE };
 
 /* One part of the terms at one place; what is inside a sub-query that has slots of its own does not count here. */
-static void add_part(const struct level *l, const char *name, enum face face, int clause, enum part part,
+static void add_part(const struct level *l, const char *name, enum question_type type, int clause, enum part part,
                      const struct form_term *const *terms, bool inside)
 {
     const char **values = xcalloc((size_t)l->n + 1, sizeof *values);
@@ -332,7 +332,7 @@ static void add_part(const struct level *l, const char *name, enum face face, in
         bool hidden = inside && t->sub && (part == PART_VALUE || (part == PART_HEAD && !t->value[0]));
         values[i] = hidden ? "(query)" : parts[part];
     }
-    add_slot(l, name, face, clause, values, terms);
+    add_slot(l, name, type, clause, values, terms);
     free(values);
 }
 
@@ -346,7 +346,7 @@ static bool any_absent(const struct level *l, const struct form_term *const *ter
 
 /* Where some have nothing, the term as a whole is the one slot: "none", "this one" or "that one".  False when all have
  * something. */
-static bool add_optional(const struct level *l, const char *name, enum face face, int clause,
+static bool add_optional(const struct level *l, const char *name, enum question_type type, int clause,
                          const struct form_term *const *terms, bool inside)
 {
     const char **values = xcalloc((size_t)l->n + 1, sizeof *values);
@@ -361,7 +361,7 @@ static bool add_optional(const struct level *l, const char *name, enum face face
                    : NULL;
     }
     if (absent)
-        add_slot(l, name, face, clause, values, terms);
+        add_slot(l, name, type, clause, values, terms);
     free(values);
     return absent;
 }
@@ -387,13 +387,13 @@ static void align_clause(struct alignment *a, const struct level *l, enum form_c
 /* A whole clause as one value. */
 typedef const char *whole_fn(struct slots *s, const struct form *form);
 
-static void add_whole(const struct level *l, const char *name, enum face face, int clause, whole_fn *fn)
+static void add_whole(const struct level *l, const char *name, enum question_type type, int clause, whole_fn *fn)
 {
     const char **values = xcalloc((size_t)l->n + 1, sizeof *values);
 
     for (int i = 0; i < l->n; i++)
         values[i] = l->forms[i] ? fn(l->slots, l->forms[i]) : NULL;
-    add_slot(l, name, face, clause, values, NULL);
+    add_slot(l, name, type, clause, values, NULL);
     free(values);
 }
 
@@ -511,20 +511,20 @@ static void read_outputs(const struct level *l)
     struct alignment a;
 
     if (lengths_differ(l, FORM_SELECT))
-        add_whole(l, "sel.arity", FACE_OUTPUT, SQL_SELECT, output_set);
+        add_whole(l, "sel.arity", QUESTION_OUTPUT, SQL_SELECT, output_set);
     else if (!sets_differ(l))
-        add_whole(l, "sel.order", FACE_SEQUENCE, SQL_SELECT, output_order);
-    add_whole(l, "sel.distinct", FACE_DISTINCT, SQL_SELECT, distinct_of);
+        add_whole(l, "sel.order", QUESTION_SEQUENCE, SQL_SELECT, output_order);
+    add_whole(l, "sel.distinct", QUESTION_DISTINCT, SQL_SELECT, distinct_of);
     align_clause(&a, l, FORM_SELECT);
     for (int k = 0; k < a.n_places; k++) {
         const struct form_term *const *terms = a.terms + (size_t)k * (size_t)a.n;
         const char *name = strings_printf(&l->slots->pool, "sel#%d", k + 1);
         bool inside = read_inside(l, terms, name, SQL_SELECT);
-        if (add_optional(l, name, FACE_COLUMN, SQL_SELECT, terms, inside))
+        if (add_optional(l, name, QUESTION_COLUMN, SQL_SELECT, terms, inside))
             continue;
-        add_part(l, name, FACE_COLUMN, SQL_SELECT, PART_HEAD, terms, inside);
+        add_part(l, name, QUESTION_COLUMN, SQL_SELECT, PART_HEAD, terms, inside);
         name = strings_printf(&l->slots->pool, "%s.agg", name);
-        add_part(l, name, FACE_AGGREGATE, SQL_SELECT, PART_FUNCTION, terms, inside);
+        add_part(l, name, QUESTION_AGGREGATE, SQL_SELECT, PART_FUNCTION, terms, inside);
     }
     alignment_release(&a);
 }
@@ -559,10 +559,10 @@ static void read_joins(const struct level *l)
     for (int k = 0; k < a.n_places; k++) {
         const struct form_term *const *terms = a.terms + (size_t)k * (size_t)a.n;
         const char *name = strings_printf(&l->slots->pool, "join(%s)", first_term(l, terms)->head);
-        if (add_optional(l, name, FACE_JOIN, SQL_FROM, terms, false))
+        if (add_optional(l, name, QUESTION_JOIN, SQL_FROM, terms, false))
             continue;
-        add_part(l, name, FACE_JOIN, SQL_FROM, PART_OP, terms, false);
-        add_part(l, strings_printf(&l->slots->pool, "%s.on", name), FACE_JOIN, SQL_FROM, PART_VALUE, terms, false);
+        add_part(l, name, QUESTION_JOIN, SQL_FROM, PART_OP, terms, false);
+        add_part(l, strings_printf(&l->slots->pool, "%s.on", name), QUESTION_JOIN, SQL_FROM, PART_VALUE, terms, false);
     }
     alignment_release(&a);
 }
@@ -599,12 +599,12 @@ static void read_condition(const struct level *l, const char *clause_name, int c
     const char *subject =
         columns_differ(l, terms) ? strings_printf(pool, "%s-col[%s,%s]", clause_name, first->op, first->value) : name;
 
-    if (add_optional(l, name, FACE_CONDITION, clause, terms, inside))
+    if (add_optional(l, name, QUESTION_CONDITION, clause, terms, inside))
         return;
-    add_part(l, subject, FACE_COLUMN, clause, PART_HEAD, terms, inside);
-    add_part(l, strings_printf(pool, "%s.agg", name), FACE_AGGREGATE, clause, PART_FUNCTION, terms, inside);
-    add_part(l, strings_printf(pool, "%s.op", name), FACE_OPERATOR, clause, PART_OP, terms, inside);
-    add_part(l, strings_printf(pool, "%s.val", name), FACE_VALUE, clause, PART_VALUE, terms, inside);
+    add_part(l, subject, QUESTION_COLUMN, clause, PART_HEAD, terms, inside);
+    add_part(l, strings_printf(pool, "%s.agg", name), QUESTION_AGGREGATE, clause, PART_FUNCTION, terms, inside);
+    add_part(l, strings_printf(pool, "%s.op", name), QUESTION_OPERATOR, clause, PART_OP, terms, inside);
+    add_part(l, strings_printf(pool, "%s.val", name), QUESTION_VALUE, clause, PART_VALUE, terms, inside);
 }
 
 static void read_conditions(const struct level *l, enum form_clause which, const char *clause_name, int clause)
@@ -633,11 +633,11 @@ static void read_order(const struct level *l)
         if (!any)
             break;
         const char *name = strings_printf(pool, "order#%d", k + 1);
-        if (add_optional(l, name, FACE_SORT, SQL_ORDER, terms, false))
+        if (add_optional(l, name, QUESTION_SORT, SQL_ORDER, terms, false))
             continue;
-        add_part(l, strings_printf(pool, "%s.expr", name), FACE_SORT, SQL_ORDER, PART_HEAD, terms, false);
-        add_part(l, strings_printf(pool, "%s.agg", name), FACE_SORT, SQL_ORDER, PART_FUNCTION, terms, false);
-        add_part(l, strings_printf(pool, "%s.dir", name), FACE_DIRECTION, SQL_ORDER, PART_OP, terms, false);
+        add_part(l, strings_printf(pool, "%s.expr", name), QUESTION_SORT, SQL_ORDER, PART_HEAD, terms, false);
+        add_part(l, strings_printf(pool, "%s.agg", name), QUESTION_SORT, SQL_ORDER, PART_FUNCTION, terms, false);
+        add_part(l, strings_printf(pool, "%s.dir", name), QUESTION_DIRECTION, SQL_ORDER, PART_OP, terms, false);
     }
     free(terms);
 }
@@ -646,16 +646,16 @@ static void read_order(const struct level *l)
 static void read_level(const struct level *l)
 {
     read_outputs(l);
-    add_whole(l, "from", FACE_TABLE, SQL_FROM, tables_of);
+    add_whole(l, "from", QUESTION_TABLE, SQL_FROM, tables_of);
     read_derived(l);
     read_joins(l);
     read_conditions(l, FORM_WHERE, "where", SQL_WHERE);
-    add_whole(l, "where.logic", FACE_LOGIC, SQL_WHERE, where_logic);
-    add_whole(l, "group", FACE_GROUP, SQL_GROUP, group_of);
+    add_whole(l, "where.logic", QUESTION_LOGIC, SQL_WHERE, where_logic);
+    add_whole(l, "group", QUESTION_GROUP, SQL_GROUP, group_of);
     read_conditions(l, FORM_HAVING, "having", SQL_HAVING);
-    add_whole(l, "having.logic", FACE_LOGIC, SQL_HAVING, having_logic);
+    add_whole(l, "having.logic", QUESTION_LOGIC, SQL_HAVING, having_logic);
     read_order(l);
-    add_whole(l, "limit", FACE_LIMIT, SQL_LIMIT, limit_of);
+    add_whole(l, "limit", QUESTION_LIMIT, SQL_LIMIT, limit_of);
 }
 
 /* The SELECTs behind the first set operation, one after the other. */
@@ -684,7 +684,7 @@ static void read_arms(const struct level *l)
 static void read_query(const struct level *l)
 {
     read_level(l);
-    add_whole(l, "setop", FACE_SET, SQL_CLAUSES, set_of);
+    add_whole(l, "setop", QUESTION_SET, SQL_CLAUSES, set_of);
     read_arms(l);
 }
 
@@ -706,28 +706,28 @@ void slots_release(struct slots *s)
     *s = (struct slots){ 0 };
 }
 
-static const double telling = 0.5; /* bits that a variable should tell */
+static const double telling = 0.5; /* bits that an attribute should tell */
 
 /* Seconds: to read the question, to read an option, an option of two things, a whole statement. */
 static const double seconds = 4, per_option = 1.5, per_pair = 3, per_query = 6;
 
-struct variable_builder {
-    struct variables *v;
+struct attribute_builder {
+    struct attributes *v;
     const struct slots *slots;
-    const struct belief *prior;
+    const struct posterior *prior;
     double noise;
     int n; /* candidates */
     int cap;
 };
 
-static int *values_at(const struct variable_builder *b, int i)
+static int *values_at(const struct attribute_builder *b, int i)
 {
     return b->v->values + (size_t)i * (size_t)b->n;
 }
 
-static void make_room(struct variable_builder *b)
+static void make_room(struct attribute_builder *b)
 {
-    struct variables *v = b->v;
+    struct attributes *v = b->v;
 
     if (v->n < b->cap)
         return;
@@ -749,7 +749,7 @@ static int number_values(int *value, const struct slot *s, int n)
     return parts;
 }
 
-static int same_partition(const struct variable_builder *b, const int *value)
+static int same_partition(const struct attribute_builder *b, const int *value)
 {
     for (int i = 0; i < b->v->n; i++)
         if (memcmp(values_at(b, i), value, (size_t)b->n * sizeof *value) == 0)
@@ -759,7 +759,7 @@ static int same_partition(const struct variable_builder *b, const int *value)
 
 /* Columns of one name are told apart by their tables; columns here and aggregates there, and nothing else, are a
  * stored aggregate. */
-static enum face natural_face(const struct variable_builder *b, const struct slot *s)
+static enum question_type natural_type(const struct attribute_builder *b, const struct slot *s)
 {
     const struct schema_column *columns = b->slots->schema->columns;
     const struct form_term *first = s->terms[0];
@@ -768,53 +768,53 @@ static enum face natural_face(const struct variable_builder *b, const struct slo
     for (int i = 0; i < b->n; i++) {
         const struct form_term *t = s->terms[i];
         if (!t)
-            return s->face;
+            return s->type;
         one_name = one_name && t->column >= 0 && strcmp(columns[t->column].text, columns[first->column].text) == 0;
-        bool aggregated = t->function[0] || (s->face == FACE_COLUMN && phrase_is_aggregated(t->expr));
+        bool aggregated = t->function[0] || (s->type == QUESTION_COLUMN && phrase_is_aggregated(t->expr));
         plain = plain || (t->column >= 0 && !aggregated);
         aggregate = aggregate || aggregated;
         other = other || (t->column < 0 && !aggregated);
     }
-    if (s->face == FACE_COLUMN && s->clause == SQL_SELECT && plain && aggregate && !other)
-        return FACE_STORED;
-    return s->face == FACE_COLUMN && one_name ? FACE_TABLE : s->face;
+    if (s->type == QUESTION_COLUMN && s->clause == SQL_SELECT && plain && aggregate && !other)
+        return QUESTION_STORED;
+    return s->type == QUESTION_COLUMN && one_name ? QUESTION_TABLE : s->type;
 }
 
-static void add_variable(struct variable_builder *b, const struct slot *s)
+static void add_attribute(struct attribute_builder *b, const struct slot *s)
 {
-    struct variables *v = b->v;
-    enum face face = natural_face(b, s);
+    struct attributes *v = b->v;
+    enum question_type type = natural_type(b, s);
 
     make_room(b);
     int *value = values_at(b, v->n), parts = number_values(value, s, b->n);
     int twin = same_partition(b, value);
     if (twin >= 0) {
-        if (face < v->list[twin].face)
-            v->list[twin] = (struct variable){ s->name, face, s->clause, s, NULL };
+        if (type < v->list[twin].type)
+            v->list[twin] = (struct attribute){ s->name, type, s->clause, s, NULL };
         return;
     }
-    v->list[v->n] = (struct variable){ s->name, face, s->clause, s, NULL };
+    v->list[v->n] = (struct attribute){ s->name, type, s->clause, s, NULL };
     v->splits[v->n] = (struct split){ NULL, parts, b->noise, seconds + per_option * parts, 0 };
     v->n++;
 }
 
-static double bits(const struct variable_builder *b, int i)
+static double bits(const struct attribute_builder *b, int i)
 {
-    double mass[BELIEF_MAX];
+    double mass[POSTERIOR_MAX];
     struct split s = b->v->splits[i];
 
     s.value = values_at(b, i);
-    belief_masses(mass, b->prior, &s);
-    double sum = 1 - b->prior->reserve;
+    posterior_masses(mass, b->prior, &s);
+    double sum = 1 - b->prior->p_none;
     for (int k = 0; k < s.n_values; k++)
         mass[k] /= sum;
     return entropy_of(mass, s.n_values);
 }
 
 /* The joint of two, when it tells enough and is not there yet. */
-static void add_pair(struct variable_builder *b, int x, int y)
+static void add_pair(struct attribute_builder *b, int x, int y)
 {
-    struct variables *v = b->v;
+    struct attributes *v = b->v;
     int parts = 0, *first = xmalloc((size_t)b->n * sizeof *first);
 
     make_room(b);
@@ -833,11 +833,11 @@ static void add_pair(struct variable_builder *b, int x, int y)
     if (same_partition(b, value) >= 0 || bits(b, v->n) < telling)
         return;
     const char *name = strings_printf(&v->pool, "%s + %s", v->list[x].name, v->list[y].name);
-    v->list[v->n] = (struct variable){ name, v->list[x].face, v->list[x].clause, v->list[x].slot, v->list[y].slot };
+    v->list[v->n] = (struct attribute){ name, v->list[x].type, v->list[x].clause, v->list[x].slot, v->list[y].slot };
     v->n++;
 }
 
-static void add_pairs(struct variable_builder *b)
+static void add_pairs(struct attribute_builder *b)
 {
     int n = b->v->n;
 
@@ -850,70 +850,70 @@ static void add_pairs(struct variable_builder *b)
                 add_pair(b, i, j);
 }
 
-static void add_query(struct variable_builder *b)
+static void add_query(struct attribute_builder *b)
 {
-    struct variables *v = b->v;
+    struct attributes *v = b->v;
 
     make_room(b);
     for (int i = 0; i < b->n; i++)
         values_at(b, v->n)[i] = i;
-    v->list[v->n] = (struct variable){ "query", FACE_QUERY, SQL_CLAUSES, NULL, NULL };
+    v->list[v->n] = (struct attribute){ "query", QUESTION_QUERY, SQL_CLAUSES, NULL, NULL };
     v->splits[v->n] = (struct split){ NULL, b->n, b->noise, seconds + per_query * (b->n < 5 ? b->n : 5), 0 };
     v->n++;
 }
 
-struct placed_variable {
-    struct variable variable;
+struct placed_attribute {
+    struct attribute attribute;
     struct split split;
 };
 
 static int compare_places(const void *a, const void *b)
 {
-    const struct placed_variable *x = a, *y = b;
-    bool last_x = x->variable.face == FACE_QUERY, last_y = y->variable.face == FACE_QUERY;
+    const struct placed_attribute *x = a, *y = b;
+    bool last_x = x->attribute.type == QUESTION_QUERY, last_y = y->attribute.type == QUESTION_QUERY;
 
     if (last_x != last_y)
         return last_x ? 1 : -1;
-    if (x->variable.clause != y->variable.clause)
-        return x->variable.clause < y->variable.clause ? -1 : 1;
-    return strcmp(x->variable.name, y->variable.name);
+    if (x->attribute.clause != y->attribute.clause)
+        return x->attribute.clause < y->attribute.clause ? -1 : 1;
+    return strcmp(x->attribute.name, y->attribute.name);
 }
 
 /* By clause, then by name. */
-static void sort_variables(struct variable_builder *b)
+static void sort_attributes(struct attribute_builder *b)
 {
-    struct variables *v = b->v;
-    struct placed_variable *places = xmalloc((size_t)v->n * sizeof *places);
+    struct attributes *v = b->v;
+    struct placed_attribute *places = xmalloc((size_t)v->n * sizeof *places);
 
     for (int i = 0; i < v->n; i++) {
-        places[i] = (struct placed_variable){ v->list[i], v->splits[i] };
+        places[i] = (struct placed_attribute){ v->list[i], v->splits[i] };
         places[i].split.value = values_at(b, i);
     }
     qsort(places, (size_t)v->n, sizeof *places, compare_places);
     for (int i = 0; i < v->n; i++) {
-        v->list[i] = places[i].variable;
+        v->list[i] = places[i].attribute;
         v->splits[i] = places[i].split;
     }
     free(places);
 }
 
-void variables_build(struct variables *v, const struct slots *slots, const struct belief *prior, double noise)
+void attributes_build(struct attributes *v, const struct slots *slots, const struct posterior *prior, double noise)
 {
-    struct variable_builder b = { .v = v, .slots = slots, .prior = prior, .noise = noise, .n = prior->n };
+    struct attribute_builder b = { .v = v, .slots = slots, .prior = prior, .noise = noise, .n = prior->n };
 
-    *v = (struct variables){ 0 };
+    *v = (struct attributes){ 0 };
     for (int i = 0; i < slots->n; i++)
-        add_variable(&b, &slots->list[i]);
+        add_attribute(&b, &slots->list[i]);
     add_pairs(&b);
     add_query(&b);
-    sort_variables(&b);
+    sort_attributes(&b);
 }
 
-void variables_release(struct variables *v)
+void attributes_release(struct attributes *v)
 {
     free(v->list);
     free(v->splits);
     free(v->values);
     strings_release(&v->pool);
-    *v = (struct variables){ 0 };
+    *v = (struct attributes){ 0 };
 }

@@ -1,6 +1,6 @@
 /*
- * hints.h - what others know of a question that is to be asked: the user's own words, from a tagger; the alternatives
- * that a detector found; values that columns hold.
+ * evidence.h - what others know of a question that is to be asked: the user's own words, from a tagger; the
+ * alternatives that a detector found; values that columns hold.
  *
  * In a record "spans" are {"start", "end", "label", "alternatives", "probability"}: letters (code points) of the
  * question, the last not included; AMB, UNK, COL or VAL; what the words are linked to, {"concept": "table.column" or
@@ -8,26 +8,26 @@
  * "alternatives", "kind", "ambiguous" and "score" are those of a finding. Elements are numbered as a schema graph's
  * nodes: tables first, then columns.
  */
-#ifndef DATA_CLARIFY_HINTS_H
-#define DATA_CLARIFY_HINTS_H
+#ifndef DATA_CLARIFY_EVIDENCE_H
+#define DATA_CLARIFY_EVIDENCE_H
 
 #include "data/exec/column_values.h"
 #include "data/schema/ambiguity_type.h"
 #include "data/span/span_record.h"
 
-enum { HINTS_MAX = 64, FOUND_MAX = 2 }; /* spans of a question, elements of a span; alternatives of a finding */
+enum { EVIDENCE_MAX = 64, FOUND_MAX = 2 }; /* spans of a question, elements of a span; alternatives of a finding */
 
 struct span {
     const char *words; /* as the user wrote them */
     enum span_label label;
     double probability; /* 1 when not told */
-    int elements[HINTS_MAX], n_elements;
+    int elements[EVIDENCE_MAX], n_elements;
     bool is_value; /* the words are linked to values: the elements are their columns */
     float *said;   /* [elements of the schema] the share of each name's words that the span has */
 };
 
 /* A zeroed struct is one without any hint. */
-struct hints {
+struct evidence {
     struct span *spans;
     int n_spans;
     int found[FOUND_MAX]; /* elements */
@@ -39,10 +39,11 @@ struct hints {
 };
 
 /* From a record with "question".  -1 with EXIT_CODE_DATA naming the field; release in any case. */
-int hints_read(struct hints *h, const json_t *record, const struct schema *s, const char *where, struct error *err);
-void hints_release(struct hints *h);
+int evidence_read(struct evidence *h, const json_t *record, const struct schema *s, const char *where,
+                  struct error *err);
+void evidence_release(struct evidence *h);
 
 /* "table" or "table.column". */
-const char *hints_element_name(const struct schema *s, int element, struct strings *pool);
+const char *evidence_element_name(const struct schema *s, int element, struct strings *pool);
 
 #endif

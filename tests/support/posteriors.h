@@ -1,10 +1,10 @@
 /*
- * beliefs.h - numbers to a tolerance, and random beliefs with questions about them, for the tests of dialogues.
+ * posteriors.h - numbers to a tolerance, and random beliefs with questions about them, for the tests of dialogues.
  */
-#ifndef TESTS_SUPPORT_BELIEFS_H
-#define TESTS_SUPPORT_BELIEFS_H
+#ifndef TESTS_SUPPORT_POSTERIORS_H
+#define TESTS_SUPPORT_POSTERIORS_H
 
-#include "data/clarify/belief.h"
+#include "data/clarify/posterior.h"
 #include "kernels/rng.h"
 
 void assert_near(double got, double want, double tolerance);
@@ -21,7 +21,7 @@ struct world {
     double p[CANDIDATES];
     int value[VARIABLES][CANDIDATES]; /* 0 .. 2 */
     struct split splits[VARIABLES];
-    struct belief prior; /* without a reserve; refers to p, as the splits to value */
+    struct posterior prior; /* without a reserve; refers to p, as the splits to value */
 };
 void random_world(struct world *w, struct rng *r, double noise);
 

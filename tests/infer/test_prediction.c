@@ -1,21 +1,21 @@
-/* A finding as a line of JSON and as text for people. */
+/* A prediction as a line of JSON and as text for people. */
 #include "infer/detect/detector.h"
 #include "tests/support/support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct finding_element elements[] = { { "singer", NULL, "singer", 0.5 }, { "singer", "name", "name", 0.25 } };
+static struct prediction_element elements[] = { { "singer", NULL, "singer", 0.5 }, { "singer", "name", "name", 0.25 } };
 
-static void check(const struct finding *f, const char *line, const char *text)
+static void check(const struct prediction *f, const char *line, const char *text)
 {
     char *printed = NULL;
     size_t size;
     FILE *out = open_memstream(&printed, &size);
-    json_t *o = finding_json(f, true);
+    json_t *o = prediction_json(f, true);
     char *dumped = json_dumps(o, JSON_COMPACT);
 
-    finding_print(out, o);
+    prediction_print(out, o);
     fclose(out);
     assert_string_equal(dumped, line);
     assert_string_equal(printed, text);
@@ -27,7 +27,7 @@ static void check(const struct finding *f, const char *line, const char *text)
 static void test_forms(void **state)
 {
     json_t *id = json_string("q1");
-    struct finding f = { .id = id, .db_id = "music", .question = "Whose \"name\"?", .score = 0.25 };
+    struct prediction f = { .id = id, .db_id = "music", .question = "Whose \"name\"?", .score = 0.25 };
 
     (void)state;
     check(&f,
@@ -77,7 +77,7 @@ static void test_forms(void **state)
 static void test_failed_record(void **state)
 {
     json_t *id = json_integer(7);
-    struct finding f = { .error = "line 2: no gr\xc3" };
+    struct prediction f = { .error = "line 2: no gr\xc3" };
 
     (void)state;
     check(&f, "{\"id\":null,\"error\":\"line 2: no gr\"}", "error: line 2: no gr\n\n");

@@ -1,4 +1,4 @@
-#include "data/clarify/belief.h"
+#include "data/clarify/posterior.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,22 +12,22 @@ const char *answer_kind_name(enum answer_kind k)
     return names[k];
 }
 
-struct belief belief_copy(const struct belief *b)
+struct posterior posterior_copy(const struct posterior *b)
 {
-    struct belief copy = *b;
+    struct posterior copy = *b;
     copy.p = xmalloc((size_t)b->n * sizeof *copy.p);
     memcpy(copy.p, b->p, (size_t)b->n * sizeof *copy.p);
     return copy;
 }
 
-void belief_release(struct belief *b)
+void posterior_release(struct posterior *b)
 {
     free(b->p);
-    *b = (struct belief){ 0 };
+    *b = (struct posterior){ 0 };
 }
 
 /* Candidates with a chance above zero. */
-static int belief_live(const struct belief *b)
+static int posterior_live(const struct posterior *b)
 {
     int live = 0;
 
@@ -50,12 +50,12 @@ double entropy_of(const double *mass, int n)
     return h;
 }
 
-double belief_entropy(const struct belief *b)
+double posterior_entropy(const struct posterior *b)
 {
-    return entropy_of(b->p, b->n) + part(b->reserve);
+    return entropy_of(b->p, b->n) + part(b->p_none);
 }
 
-int belief_best(const struct belief *b)
+int posterior_best(const struct posterior *b)
 {
     int best = 0;
 
@@ -65,7 +65,7 @@ int belief_best(const struct belief *b)
     return best;
 }
 
-int belief_masses(double *mass, const struct belief *b, const struct split *s)
+int posterior_masses(double *mass, const struct posterior *b, const struct split *s)
 {
     int live = 0;
 
@@ -90,35 +90,35 @@ static double answer_mass(const struct split *s, double total, double mass)
     return mass * split_likelihood(s, 0, 0) + (total - mass) * split_likelihood(s, 0, 1);
 }
 
-static double gain_of(const double *mass, double reserve, const struct split *s)
+static double gain_of(const double *mass, double p_none, const struct split *s)
 {
-    double total = 1 - reserve, astray = reserve / (s->n_values + 1), h = part(astray);
+    double total = 1 - p_none, astray = p_none / (s->n_values + 1), h = part(astray);
 
     for (int k = 0; k < s->n_values; k++)
         h += part(answer_mass(s, total, mass[k]) + astray);
     double slip = split_likelihood(s, 0, 1), row = part(1 - s->noise) + (s->n_values - 1) * part(slip);
-    return h - total * row - reserve * log2(s->n_values + 1);
+    return h - total * row - p_none * log2(s->n_values + 1);
 }
 
-double belief_gain(const struct belief *b, const struct split *s)
+double posterior_gain(const struct posterior *b, const struct split *s)
 {
-    double mass[BELIEF_MAX];
-    return belief_masses(mass, b, s) < 2 ? 0 : gain_of(mass, b->reserve, s);
+    double mass[POSTERIOR_MAX];
+    return posterior_masses(mass, b, s) < 2 ? 0 : gain_of(mass, b->p_none, s);
 }
 
-double belief_gain_supported(const struct belief *b, const struct split *s)
+double posterior_gain_supported(const struct posterior *b, const struct split *s)
 {
-    double mass[BELIEF_MAX], gain = belief_gain(b, s);
-    int live = belief_masses(mass, b, s);
+    double mass[POSTERIOR_MAX], gain = posterior_gain(b, s);
+    int live = posterior_masses(mass, b, s);
 
     if (live < 2 || s->support <= 0)
         return gain;
     for (int k = 0; k < s->n_values; k++)
-        mass[k] = mass[k] > 0 ? (1 - b->reserve) / live : 0;
-    return gain + s->support * (gain_of(mass, b->reserve, s) - gain);
+        mass[k] = mass[k] > 0 ? (1 - b->p_none) / live : 0;
+    return gain + s->support * (gain_of(mass, b->p_none, s) - gain);
 }
 
-double belief_gain_of_best(const struct belief *b, const struct split *s)
+double posterior_gain_of_best(const struct posterior *b, const struct split *s)
 {
     double after = 0;
 
@@ -128,39 +128,39 @@ double belief_gain_of_best(const struct belief *b, const struct split *s)
             best = fmax(best, b->p[i] * split_likelihood(s, s->value[i], k));
         after += best;
     }
-    return after - b->p[belief_best(b)];
+    return after - b->p[posterior_best(b)];
 }
 
-static void weigh(struct belief *b, const struct split *s, int option, double evidence)
+static void weigh(struct posterior *b, const struct split *s, int option, double evidence)
 {
     for (int i = 0; i < b->n; i++)
         b->p[i] = b->p[i] * split_likelihood(s, s->value[i], option) / evidence;
-    b->reserve = b->reserve / (s->n_values + 1) / evidence;
+    b->p_none = b->p_none / (s->n_values + 1) / evidence;
 }
 
-static int update_value(struct belief *b, const struct split *s, int option)
+static int update_value(struct posterior *b, const struct split *s, int option)
 {
     double evidence = 0;
 
     for (int i = 0; i < b->n; i++)
         evidence += b->p[i] * split_likelihood(s, s->value[i], option);
-    evidence += b->reserve / (s->n_values + 1);
+    evidence += b->p_none / (s->n_values + 1);
     if (evidence < contradiction)
         return -1;
     weigh(b, s, option, evidence);
     return 0;
 }
 
-static void update_none(struct belief *b, const struct split *s)
+static void update_none(struct posterior *b, const struct split *s)
 {
     double kept = 0, slip = s->n_values < 2 ? s->noise : split_likelihood(s, 0, 1);
 
     for (int i = 0; i < b->n; i++)
         kept += b->p[i] *= slip;
-    b->reserve = 1 - kept;
+    b->p_none = 1 - kept;
 }
 
-int belief_update(struct belief *b, const struct split *s, struct answer a)
+int posterior_update(struct posterior *b, const struct split *s, struct answer a)
 {
     if (a.kind == ANSWER_VALUE)
         return update_value(b, s, a.value);
@@ -186,41 +186,41 @@ enum strategy strategy_of_name(const char *name)
     return (enum strategy)s;
 }
 
-static bool splits_belief(const struct belief *b, const struct split *s)
+static bool splits_posterior(const struct posterior *b, const struct split *s)
 {
-    double mass[BELIEF_MAX];
-    return belief_masses(mass, b, s) > 1;
+    double mass[POSTERIOR_MAX];
+    return posterior_masses(mass, b, s) > 1;
 }
 
 /* Scores: the highest is asked. */
 
-static double score_max(const struct belief *b, const struct split *splits, int n, int i)
+static double score_max(const struct posterior *b, const struct split *splits, int n, int i)
 {
-    double mass[BELIEF_MAX], most = 0;
+    double mass[POSTERIOR_MAX], most = 0;
 
     (void)n;
-    belief_masses(mass, b, &splits[i]);
+    posterior_masses(mass, b, &splits[i]);
     for (int k = 0; k < splits[i].n_values; k++)
         most = fmax(most, mass[k]);
     return most;
 }
 
-static double score_min(const struct belief *b, const struct split *splits, int n, int i)
+static double score_min(const struct posterior *b, const struct split *splits, int n, int i)
 {
-    double mass[BELIEF_MAX], least = 1;
+    double mass[POSTERIOR_MAX], least = 1;
 
     (void)n;
-    belief_masses(mass, b, &splits[i]);
+    posterior_masses(mass, b, &splits[i]);
     for (int k = 0; k < splits[i].n_values; k++)
         if (mass[k] > 0)
             least = fmin(least, mass[k]);
     return -least;
 }
 
-static double score_info_gain(const struct belief *b, const struct split *splits, int n, int i)
+static double score_info_gain(const struct posterior *b, const struct split *splits, int n, int i)
 {
-    double mass[BELIEF_MAX] = { 0 };
-    int live = belief_live(b);
+    double mass[POSTERIOR_MAX] = { 0 };
+    int live = posterior_live(b);
 
     (void)n;
     for (int c = 0; c < b->n; c++)
@@ -229,15 +229,15 @@ static double score_info_gain(const struct belief *b, const struct split *splits
     return entropy_of(mass, splits[i].n_values);
 }
 
-static double score_eig(const struct belief *b, const struct split *splits, int n, int i)
+static double score_eig(const struct posterior *b, const struct split *splits, int n, int i)
 {
     (void)n;
-    return belief_gain_supported(b, &splits[i]);
+    return posterior_gain_supported(b, &splits[i]);
 }
 
-double strategy_node_score(const struct belief *b, const struct split *s, const bool *through)
+double strategy_node_score(const struct posterior *b, const struct split *s, const bool *through)
 {
-    double mass[BELIEF_MAX] = { 0 }, total = 0;
+    double mass[POSTERIOR_MAX] = { 0 }, total = 0;
 
     for (int c = 0; c < b->n; c++)
         if (through[c]) {
@@ -250,10 +250,10 @@ double strategy_node_score(const struct belief *b, const struct split *s, const 
 }
 
 /* Split i's node on the way to the best candidate is reached by those who agree with it on all splits before. */
-static double score_path(const struct belief *b, const struct split *splits, int n, int i)
+static double score_path(const struct posterior *b, const struct split *splits, int n, int i)
 {
-    bool through[BELIEF_MAX];
-    int best = belief_best(b);
+    bool through[POSTERIOR_MAX];
+    int best = posterior_best(b);
 
     (void)n;
     for (int c = 0; c < b->n; c++) {
@@ -264,7 +264,7 @@ static double score_path(const struct belief *b, const struct split *splits, int
     return strategy_node_score(b, &splits[i], through);
 }
 
-typedef double score_fn(const struct belief *b, const struct split *splits, int n, int i);
+typedef double score_fn(const struct posterior *b, const struct split *splits, int n, int i);
 
 static score_fn *const scores[STRATEGIES] = {
     [STRATEGY_MAX_PROBABILITY] = score_max, [STRATEGY_MIN_PROBABILITY] = score_min,
@@ -272,24 +272,24 @@ static score_fn *const scores[STRATEGIES] = {
     [STRATEGY_PATH] = score_path,
 };
 
-static int choose_random(const struct belief *b, const struct split *splits, int n, struct rng *rng)
+static int choose_random(const struct posterior *b, const struct split *splits, int n, struct rng *rng)
 {
     int chosen = -1;
     uint32_t seen = 0;
 
     for (int i = 0; i < n; i++)
-        if (splits_belief(b, &splits[i]) && rng_below(rng, ++seen) == 0)
+        if (splits_posterior(b, &splits[i]) && rng_below(rng, ++seen) == 0)
             chosen = i;
     return chosen;
 }
 
-static int choose_best(score_fn *score, const struct belief *b, const struct split *splits, int n)
+static int choose_best(score_fn *score, const struct posterior *b, const struct split *splits, int n)
 {
     double best = 0;
     int chosen = -1;
 
     for (int i = 0; i < n; i++) {
-        if (!splits_belief(b, &splits[i]))
+        if (!splits_posterior(b, &splits[i]))
             continue;
         double s = score(b, splits, n, i);
         bool equal = chosen >= 0 && fabs(s - best) <= tie;
@@ -301,7 +301,8 @@ static int choose_best(score_fn *score, const struct belief *b, const struct spl
     return chosen;
 }
 
-int strategy_choose(enum strategy strategy, const struct belief *b, const struct split *splits, int n, struct rng *rng)
+int strategy_choose(enum strategy strategy, const struct posterior *b, const struct split *splits, int n,
+                    struct rng *rng)
 {
     if (strategy == STRATEGY_RANDOM)
         return choose_random(b, splits, n, rng);
@@ -309,7 +310,7 @@ int strategy_choose(enum strategy strategy, const struct belief *b, const struct
 }
 
 /* Keeps the candidates with this value and makes them sum to 1; returns the mass that they had. */
-static double filter(struct belief *kept, const struct belief *b, const struct split *s, int value)
+static double filter(struct posterior *kept, const struct posterior *b, const struct split *s, int value)
 {
     double mass = 0;
 
@@ -317,11 +318,11 @@ static double filter(struct belief *kept, const struct belief *b, const struct s
         mass += kept->p[i] = s->value[i] == value ? b->p[i] : 0;
     for (int i = 0; mass > 0 && i < b->n; i++)
         kept->p[i] /= mass;
-    kept->reserve = 0;
+    kept->p_none = 0;
     return mass;
 }
 
-double strategy_questions(enum strategy strategy, const struct belief *b, const struct split *splits, int n)
+double strategy_questions(enum strategy strategy, const struct posterior *b, const struct split *splits, int n)
 {
     struct rng rng = { 0 };
     int i = strategy_choose(strategy, b, splits, n, &rng);
@@ -329,12 +330,12 @@ double strategy_questions(enum strategy strategy, const struct belief *b, const 
     if (i < 0)
         return 0;
     double questions = 1;
-    struct belief kept = belief_copy(b);
+    struct posterior kept = posterior_copy(b);
     for (int k = 0; k < splits[i].n_values; k++) {
         double mass = filter(&kept, b, &splits[i], k);
         if (mass > 0)
-            questions += mass / (1 - b->reserve) * strategy_questions(strategy, &kept, splits, n);
+            questions += mass / (1 - b->p_none) * strategy_questions(strategy, &kept, splits, n);
     }
-    belief_release(&kept);
+    posterior_release(&kept);
     return questions;
 }

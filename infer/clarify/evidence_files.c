@@ -1,6 +1,6 @@
-#include "infer/clarify/handoff.h"
+#include "infer/clarify/evidence_files.h"
 
-#include "data/clarify/hints.h"
+#include "data/clarify/evidence.h"
 #include "data/span/tagging.h"
 #include "data/util/log.h"
 #include "data/util/records.h"
@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The fields of a line that hints are read from, NULL for an error; empty where it says nothing.  A new reference. */
+/* The fields of a line that evidence are read from, NULL for an error; empty where it says nothing.  A new reference.
+ */
 typedef json_t *keep_fn(const json_t *line, const char *where, struct error *err);
 
-static int check_kind(const json_t *finding, const char *where, struct error *err)
+static int check_kind(const json_t *prediction, const char *where, struct error *err)
 {
-    const json_t *kind = json_object_get(finding, "kind");
+    const json_t *kind = json_object_get(prediction, "kind");
 
     if (!kind || json_is_null(kind))
         return 0;
@@ -44,7 +45,7 @@ static int check_alternatives(const json_t *list, const char *where, struct erro
     return 0;
 }
 
-static json_t *keep_finding(const json_t *line, const char *where, struct error *err)
+static json_t *keep_prediction(const json_t *line, const char *where, struct error *err)
 {
     bool ambiguous;
     double score;
@@ -83,7 +84,7 @@ static json_t *keep_concepts(const json_t *list, const char *where, struct error
             json_decref(kept);
             return NULL;
         }
-        if (i < HINTS_MAX)
+        if (i < EVIDENCE_MAX)
             json_array_append_new(kept, json_pack("{s:s, s:s}", "concept", name, "kind", kind));
     }
     return kept;
@@ -149,7 +150,7 @@ static json_t *keep_spans(const json_t *line, const char *where, struct error *e
             json_decref(kept);
             return NULL;
         }
-        if (i < HINTS_MAX)
+        if (i < EVIDENCE_MAX)
             json_array_append_new(kept, span);
         else
             json_decref(span);
@@ -162,7 +163,7 @@ static json_t *keep_spans(const json_t *line, const char *where, struct error *e
 }
 
 /* A text takes a fraction of the memory of the value, which put_line takes. */
-static int put_line(struct handoff_file *f, const char *id, json_t *line)
+static int put_line(struct evidence_file *f, const char *id, json_t *line)
 {
     char *text = json_dumps(line, JSON_COMPACT);
     int rc = json_object_set_new(f->lines, id, json_string(text));
@@ -173,14 +174,14 @@ static int put_line(struct handoff_file *f, const char *id, json_t *line)
 }
 
 /* A new reference, NULL where there is none. */
-static json_t *get_line(const struct handoff_file *f, const char *id)
+static json_t *get_line(const struct evidence_file *f, const char *id)
 {
     const char *text = json_string_value(json_object_get(f->lines, id));
     return text ? json_loads(text, 0, NULL) : NULL;
 }
 
 struct loading {
-    struct handoff_file *file;
+    struct evidence_file *file;
     keep_fn *keep;
 };
 
@@ -202,7 +203,7 @@ static json_t *keep_line(keep_fn *keep, const json_t *line, const char *where, s
                   : NULL;
 }
 
-static int refuse_twice(const struct handoff_file *f, const char *id, const char *where, struct error *err)
+static int refuse_twice(const struct evidence_file *f, const char *id, const char *where, struct error *err)
 {
     json_t *before = get_line(f, id);
 
@@ -231,7 +232,7 @@ static int load_line(void *user, json_t *line, const char *where, struct error *
     return kept ? put_line(l->file, text, kept) : -1;
 }
 
-static int load(struct handoff_file *f, const char *path, keep_fn *keep, struct error *err)
+static int load(struct evidence_file *f, const char *path, keep_fn *keep, struct error *err)
 {
     struct loading l = { f, keep };
 
@@ -240,17 +241,17 @@ static int load(struct handoff_file *f, const char *path, keep_fn *keep, struct 
     return path ? records_each_as_is(path, RECORDS_AUTO, load_line, &l, err) : 0;
 }
 
-int handoff_open(struct handoff *h, const char *findings, const char *spans, struct error *err)
+int evidence_files_open(struct evidence_files *h, const char *predictions, const char *spans, struct error *err)
 {
-    *h = (struct handoff){ 0 };
-    return load(&h->findings, findings, keep_finding, err) || load(&h->spans, spans, keep_spans, err) ? -1 : 0;
+    *h = (struct evidence_files){ 0 };
+    return load(&h->predictions, predictions, keep_prediction, err) || load(&h->spans, spans, keep_spans, err) ? -1 : 0;
 }
 
-void handoff_close(struct handoff *h)
+void evidence_files_close(struct evidence_files *h)
 {
-    json_decref(h->findings.lines);
+    json_decref(h->predictions.lines);
     json_decref(h->spans.lines);
-    *h = (struct handoff){ 0 };
+    *h = (struct evidence_files){ 0 };
 }
 
 static int check_same(const json_t *line, const json_t *record, const char *field, const char *where, struct error *err)
@@ -268,11 +269,11 @@ static int check_same(const json_t *line, const json_t *record, const char *fiel
 static int check_names(const json_t *line, const json_t *fields, const struct schema *s, struct error *err)
 {
     json_t *alone = json_copy((json_t *)(uintptr_t)fields);
-    struct hints hints;
+    struct evidence evidence;
 
     json_object_set(alone, "question", json_object_get(line, "question"));
-    int rc = hints_read(&hints, alone, s, json_string_value(json_object_get(line, "where")), err);
-    hints_release(&hints);
+    int rc = evidence_read(&evidence, alone, s, json_string_value(json_object_get(line, "where")), err);
+    evidence_release(&evidence);
     json_decref(alone);
     return rc;
 }
@@ -289,7 +290,7 @@ static int join_line(const json_t *line, json_t *joined, const struct schema *s,
     return json_object_update(joined, fields);
 }
 
-static int join(struct handoff_file *f, json_t *joined, const struct schema *s, const char *where, struct error *err)
+static int join(struct evidence_file *f, json_t *joined, const struct schema *s, const char *where, struct error *err)
 {
     char buffer[RECORD_ID_TEXT];
     json_t *line = get_line(f, record_id_text(joined, buffer));
@@ -300,11 +301,12 @@ static int join(struct handoff_file *f, json_t *joined, const struct schema *s, 
     return rc;
 }
 
-json_t *handoff_join(struct handoff *h, json_t *record, const struct schema *s, const char *where, struct error *err)
+json_t *evidence_files_join(struct evidence_files *h, json_t *record, const struct schema *s, const char *where,
+                            struct error *err)
 {
     json_t *joined = json_copy(record);
 
-    if (join(&h->findings, joined, s, where, err) || join(&h->spans, joined, s, where, err)) {
+    if (join(&h->predictions, joined, s, where, err) || join(&h->spans, joined, s, where, err)) {
         json_decref(joined);
         return NULL;
     }
@@ -322,12 +324,12 @@ static int join_value(keep_fn *keep, const json_t *line, json_t *joined, const s
     return rc;
 }
 
-json_t *handoff_join_lines(json_t *record, const json_t *finding, const json_t *marked, const struct schema *s,
-                           const char *where, struct error *err)
+json_t *evidence_join_lines(json_t *record, const json_t *prediction, const json_t *marked, const struct schema *s,
+                            const char *where, struct error *err)
 {
     json_t *joined = json_copy(record);
 
-    if (join_value(keep_finding, finding, joined, s, where, err) ||
+    if (join_value(keep_prediction, prediction, joined, s, where, err) ||
         join_value(keep_spans, marked, joined, s, where, err)) {
         json_decref(joined);
         return NULL;
@@ -335,9 +337,9 @@ json_t *handoff_join_lines(json_t *record, const json_t *finding, const json_t *
     return joined;
 }
 
-void handoff_tell_unmet(const struct handoff *h)
+void evidence_files_warn(const struct evidence_files *h)
 {
-    const struct handoff_file *const files[] = { &h->findings, &h->spans };
+    const struct evidence_file *const files[] = { &h->predictions, &h->spans };
 
     for (int i = 0; i < ARRAY_LEN(files); i++)
         if (json_object_size(files[i]->lines) && !files[i]->met)

@@ -1,4 +1,4 @@
-#include "infer/lm/answerer.h"
+#include "infer/lm/completer.h"
 
 #include "data/util/log.h"
 #include "data/util/stop.h"
@@ -12,8 +12,8 @@
 
 enum { HOST_BYTES = 256 << 20, MAX_EDGES = 1 << 22 /* of the tables of a run, about */ };
 
-struct answerer_model {
-    const struct answerer *of;
+struct completer_model {
+    const struct completer *of;
     struct device device;
     struct workspace work;
     struct llama_model model;
@@ -21,7 +21,7 @@ struct answerer_model {
 
 /* Some of a call's prompts as tokens, and their answers. */
 struct answer_batch {
-    struct answerer_model *in;
+    struct completer_model *in;
     struct ask *asks;
     struct lm_text *prompts;
     struct automaton_host *tables;
@@ -33,9 +33,9 @@ struct answer_batch {
     struct progress progress;
 };
 
-void answerer_close(struct answerer_model **m)
+void completer_close(struct completer_model **m)
 {
-    struct answerer_model *in = *m;
+    struct completer_model *in = *m;
 
     if (!in)
         return;
@@ -48,12 +48,12 @@ void answerer_close(struct answerer_model **m)
     *m = NULL;
 }
 
-const struct llama_model *answerer_open(const struct answerer *a, struct error *err)
+const struct llama_model *completer_open(const struct completer *a, struct error *err)
 {
     if (*a->open && (*a->open)->of == a)
         return &(*a->open)->model;
-    answerer_close(a->open);
-    struct answerer_model *in = *a->open = xcalloc(1, sizeof *in);
+    completer_close(a->open);
+    struct completer_model *in = *a->open = xcalloc(1, sizeof *in);
     in->of = a;
     int rc =
         device_open(&in->device, a->device, err) || workspace_init(&in->work, &in->device, HOST_BYTES, err) ? -1 : 0;
@@ -61,13 +61,13 @@ const struct llama_model *answerer_open(const struct answerer *a, struct error *
     if (rc == 0)
         rc = llama_model_open(&in->model, &in->device, &a->model, err);
     if (rc)
-        answerer_close(a->open);
+        completer_close(a->open);
     return rc ? NULL : &in->model;
 }
 
-void answerer_lend(const struct answerer *a, struct llama_model **model, struct workspace **work)
+void completer_lend(const struct completer *a, struct llama_model **model, struct workspace **work)
 {
-    struct answerer_model *in = *a->open;
+    struct completer_model *in = *a->open;
 
     CHECK(in && in->of == a, "another model is in memory");
     *model = &in->model;
@@ -172,7 +172,7 @@ static void release(struct answer_batch *r)
 }
 
 /* The first of them, until their tables are large. */
-static void read_some(struct answer_batch *r, const struct answerer *a, struct ask *list, int64_t n)
+static void read_some(struct answer_batch *r, const struct completer *a, struct ask *list, int64_t n)
 {
     size_t room = (size_t)n + 1;
 
@@ -186,7 +186,7 @@ static void read_some(struct answer_batch *r, const struct answerer *a, struct a
 }
 
 /* How many in *done. */
-static int ask_some(const struct answerer *a, struct ask *list, int64_t n, int64_t *done, struct error *err)
+static int ask_some(const struct completer *a, struct ask *list, int64_t n, int64_t *done, struct error *err)
 {
     struct answer_batch r;
 
@@ -197,16 +197,16 @@ static int ask_some(const struct answerer *a, struct ask *list, int64_t n, int64
     return rc;
 }
 
-int answerer_ask(const struct answerer *a, struct ask *list, int64_t n, struct error *err)
+int completer_ask(const struct completer *a, struct ask *list, int64_t n, struct error *err)
 {
-    int rc = answerer_open(a, err) ? 0 : -1;
+    int rc = completer_open(a, err) ? 0 : -1;
 
     for (int64_t from = 0, some; from < n && rc == 0; from += some)
         rc = ask_some(a, list + from, n - from, &some, err);
     return rc;
 }
 
-void answerer_tell_memory(const char *what, const struct llama_model *m, size_t cache, size_t step)
+void completer_tell_memory(const char *what, const struct llama_model *m, size_t cache, size_t step)
 {
     size_t weights = m->data.peak + llama_model_adapter_bytes(m) + llama_model_packed(m, false);
 
@@ -214,19 +214,19 @@ void answerer_tell_memory(const char *what, const struct llama_model *m, size_t 
              weights >> 20, cache >> 20, step >> 20, (weights + cache + step) >> 20, m->device->description);
 }
 
-int answerer_measure(const struct answerer *a, struct ask *list, int64_t n, struct error *err)
+int completer_measure(const struct completer *a, struct ask *list, int64_t n, struct error *err)
 {
     size_t cache = 0, step = 0;
     struct answer_batch r;
 
-    if (!answerer_open(a, err))
+    if (!completer_open(a, err))
         return -1;
     read_some(&r, a, list, n);
     engine_init(&r.engine, &r.in->model, &r.in->work, &a->set);
     int rc = r.n_requests ? engine_measure(&r.engine, r.requests, r.n_requests, &cache, &step, err) : 0;
     engine_release(&r.engine);
     if (rc == 0)
-        answerer_tell_memory(a->model.dir, &r.in->model, cache, step);
+        completer_tell_memory(a->model.dir, &r.in->model, cache, step);
     release(&r);
     return rc;
 }
@@ -242,13 +242,13 @@ void ask_release(struct ask *q)
     json_decref(q->constraint);
 }
 
-int answerer_generate(void *self, json_t *const *prompts, int64_t n, char **texts, struct error *err)
+int completer_generate(void *self, json_t *const *prompts, int64_t n, char **texts, struct error *err)
 {
     struct ask *list = xcalloc((size_t)n + 1, sizeof *list);
 
     for (int64_t i = 0; i < n; i++)
         list[i].prompt = json_incref(prompts[i]);
-    int rc = answerer_ask(self, list, n, err);
+    int rc = completer_ask(self, list, n, err);
     for (int64_t i = 0; i < n; i++) {
         if (list[i].error)
             log_warn("%s", list[i].error);
@@ -260,7 +260,7 @@ int answerer_generate(void *self, json_t *const *prompts, int64_t n, char **text
     return rc;
 }
 
-uint64_t answerer_key(const struct answerer *a)
+uint64_t completer_key(const struct completer *a)
 {
     uint64_t settings = engine_settings_key(&a->set);
     const int64_t whole[] = { (int64_t)settings, a->model.merge };

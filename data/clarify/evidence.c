@@ -1,4 +1,4 @@
-#include "data/clarify/hints.h"
+#include "data/clarify/evidence.h"
 
 #include "data/corpora/example.h"
 #include "data/schema/mention.h"
@@ -99,9 +99,9 @@ static int read_links(struct span *p, const json_t *o, const struct schema *s, c
     const json_t *list = json_get_array(o, "alternatives", where, err), *item;
     size_t i;
 
-    if (!list || json_array_size(list) > HINTS_MAX)
-        return list ? error_set(err, EXIT_CODE_DATA, "%s: alternatives: expected at most %d, got %zu", where, HINTS_MAX,
-                                json_array_size(list))
+    if (!list || json_array_size(list) > EVIDENCE_MAX)
+        return list ? error_set(err, EXIT_CODE_DATA, "%s: alternatives: expected at most %d, got %zu", where,
+                                EVIDENCE_MAX, json_array_size(list))
                     : -1;
     json_array_foreach(list, i, item)
     {
@@ -128,7 +128,7 @@ static void read_mentions(struct span *p, const struct schema *s)
     free(all);
 }
 
-static int read_span(struct hints *h, struct span *p, const json_t *o, const char *question, const struct schema *s,
+static int read_span(struct evidence *h, struct span *p, const json_t *o, const char *question, const struct schema *s,
                      const char *where, struct error *err)
 {
     int64_t start, end, n = text_letters(question, strlen(question));
@@ -145,7 +145,7 @@ static int read_span(struct hints *h, struct span *p, const json_t *o, const cha
     return 0;
 }
 
-static int read_spans(struct hints *h, const json_t *record, const struct schema *s, const char *where,
+static int read_spans(struct evidence *h, const json_t *record, const struct schema *s, const char *where,
                       struct error *err)
 {
     const char *question = json_get_string(record, "question", where, err);
@@ -154,8 +154,8 @@ static int read_spans(struct hints *h, const json_t *record, const struct schema
 
     if (!question || !list)
         return -1;
-    if (json_array_size(list) > HINTS_MAX)
-        return error_set(err, EXIT_CODE_DATA, "%s: spans: expected at most %d, got %zu", where, HINTS_MAX,
+    if (json_array_size(list) > EVIDENCE_MAX)
+        return error_set(err, EXIT_CODE_DATA, "%s: spans: expected at most %d, got %zu", where, EVIDENCE_MAX,
                          json_array_size(list));
     h->spans = xcalloc(json_array_size(list) + 1, sizeof *h->spans);
     json_array_foreach(list, i, item)
@@ -170,7 +170,7 @@ static int read_spans(struct hints *h, const json_t *record, const struct schema
 }
 
 /* Tables are of kind T and columns of kind C when the record does not say. */
-static int read_kind(struct hints *h, const json_t *record, const struct schema *s, const char *where,
+static int read_kind(struct evidence *h, const json_t *record, const struct schema *s, const char *where,
                      struct error *err)
 {
     const json_t *kind = json_object_get(record, "kind");
@@ -187,7 +187,7 @@ static int read_kind(struct hints *h, const json_t *record, const struct schema 
                      where);
 }
 
-static int read_found(struct hints *h, const json_t *record, const struct schema *s, const char *where,
+static int read_found(struct evidence *h, const json_t *record, const struct schema *s, const char *where,
                       struct error *err)
 {
     const json_t *list = json_get_array(record, "alternatives", where, err), *item;
@@ -213,9 +213,10 @@ static int read_found(struct hints *h, const json_t *record, const struct schema
     return read_kind(h, record, s, where, err);
 }
 
-int hints_read(struct hints *h, const json_t *record, const struct schema *s, const char *where, struct error *err)
+int evidence_read(struct evidence *h, const json_t *record, const struct schema *s, const char *where,
+                  struct error *err)
 {
-    *h = (struct hints){ 0 };
+    *h = (struct evidence){ 0 };
     if (json_object_get(record, "spans") && read_spans(h, record, s, where, err))
         return -1;
     if (json_is_false(json_object_get(record, "ambiguous")) || !json_object_get(record, "alternatives"))
@@ -223,16 +224,16 @@ int hints_read(struct hints *h, const json_t *record, const struct schema *s, co
     return read_found(h, record, s, where, err);
 }
 
-void hints_release(struct hints *h)
+void evidence_release(struct evidence *h)
 {
     for (int i = 0; i < h->n_spans; i++)
         free(h->spans[i].said);
     free(h->spans);
     strings_release(&h->pool);
-    *h = (struct hints){ 0 };
+    *h = (struct evidence){ 0 };
 }
 
-const char *hints_element_name(const struct schema *s, int element, struct strings *pool)
+const char *evidence_element_name(const struct schema *s, int element, struct strings *pool)
 {
     const struct schema_column *c = element < s->n_tables ? NULL : &s->columns[element - s->n_tables];
     return c ? strings_printf(pool, "%s.%s", s->tables[c->table].name, c->name) : s->tables[element].name;

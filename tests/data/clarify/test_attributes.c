@@ -2,7 +2,7 @@
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
-#include "data/clarify/variables.h"
+#include "data/clarify/attributes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct world {
     const struct form *forms[CANDIDATES];
     double p[CANDIDATES];
     struct slots slots;
-    struct variables variables;
+    struct attributes attributes;
 };
 
 static int set_up(void **state)
@@ -46,35 +46,35 @@ static void build(struct world *w, const char *const *sql, const double *p)
         w->p[i] = p ? p[i] : 1.0 / n;
     read_forms(w, sql, n);
     slots_extract(&w->slots, w->forms, n, w->sql.schemas.schemas);
-    variables_build(&w->variables, &w->slots, &(struct belief){ w->p, n, 0 }, 0);
+    attributes_build(&w->attributes, &w->slots, &(struct posterior){ w->p, n, 0 }, 0);
 }
 
 static void release(struct world *w)
 {
-    variables_release(&w->variables);
+    attributes_release(&w->attributes);
     slots_release(&w->slots);
     form_store_release(&w->store);
 }
 
-/* "name face 0011; ..." of all but the last resort. */
-static void assert_variables(struct world *w, const char *want)
+/* "name type 0011; ..." of all but the last resort. */
+static void assert_attributes(struct world *w, const char *want)
 {
     char got[2000] = "";
-    for (int i = 0; i < w->variables.n - 1; i++) {
+    for (int i = 0; i < w->attributes.n - 1; i++) {
         size_t at = strlen(got);
-        at += (size_t)snprintf(got + at, sizeof got - at, "%s%s %s ", i ? "; " : "", w->variables.list[i].name,
-                               face_name(w->variables.list[i].face));
+        at += (size_t)snprintf(got + at, sizeof got - at, "%s%s %s ", i ? "; " : "", w->attributes.list[i].name,
+                               question_type_name(w->attributes.list[i].type));
         for (int c = 0; c < w->slots.n_candidates && at < sizeof got - 1; c++)
-            at += (size_t)snprintf(got + at, sizeof got - at, "%d", w->variables.splits[i].value[c]);
+            at += (size_t)snprintf(got + at, sizeof got - at, "%d", w->attributes.splits[i].value[c]);
     }
     if (strcmp(got, want) != 0)
         fail_msg("\n%s\nis not\n%s", got, want);
-    assert_int_equal(w->variables.list[w->variables.n - 1].face, FACE_QUERY);
+    assert_int_equal(w->attributes.list[w->attributes.n - 1].type, QUESTION_QUERY);
 }
 
 static const struct {
     const char *sql[CANDIDATES];
-    const char *variables;
+    const char *attributes;
 } cases[] = {
     { { "SELECT * FROM employees WHERE hired > 2020 AND dept = 'sales'",
         "SELECT id, name FROM employees WHERE hired > 2020 AND dept = 'sales'",
@@ -129,17 +129,17 @@ static const struct {
       "from(1)/sel#1.agg aggregate 01" },
 };
 
-static void slots_become_variables(void **state)
+static void slots_become_attributes(void **state)
 {
     struct world *w = *state;
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
         build(w, cases[i].sql, NULL);
-        assert_variables(w, cases[i].variables);
+        assert_attributes(w, cases[i].attributes);
         release(w);
     }
 }
 
-/* Whatever differs can be told apart: no two candidates have the same value of every variable. */
+/* Whatever differs can be told apart: no two candidates have the same value of every attribute. */
 static void everything_can_be_told_apart(void **state)
 {
     struct world *w = *state;
@@ -148,8 +148,8 @@ static void everything_can_be_told_apart(void **state)
         for (int a = 0; a < w->slots.n_candidates; a++)
             for (int b = 0; b < a; b++) {
                 bool apart = false;
-                for (int v = 0; v < w->variables.n - 1; v++)
-                    apart = apart || w->variables.splits[v].value[a] != w->variables.splits[v].value[b];
+                for (int v = 0; v < w->attributes.n - 1; v++)
+                    apart = apart || w->attributes.splits[v].value[a] != w->attributes.splits[v].value[b];
                 if (!apart)
                     fail_msg("%s and %s", cases[i].sql[a], cases[i].sql[b]);
             }
@@ -167,10 +167,10 @@ static void two_small_ones_are_asked_together(void **state)
                                        "SELECT country FROM singer WHERE age > 1 AND name = 'x'", NULL };
     static const double p[] = { 0.85, 0.05, 0.05, 0.05 };
     build(w, sql, p);
-    assert_variables(w, "sel#1 column 0001; where[age].val value 0100; where[age].val + where[name].val value 0120; "
-                        "where[name].val value 0010");
+    assert_attributes(w, "sel#1 column 0001; where[age].val value 0100; where[age].val + where[name].val value 0120; "
+                         "where[name].val value 0010");
     double mass[4];
-    belief_masses(mass, &(struct belief){ w->p, 4, 0 }, &w->variables.splits[2]);
+    posterior_masses(mass, &(struct posterior){ w->p, 4, 0 }, &w->attributes.splits[2]);
     assert_true(entropy_of(mass, 3) >= 0.5);
     release(w);
 }
@@ -236,7 +236,7 @@ static void terms_find_their_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slots_become_variables),
+        cmocka_unit_test(slots_become_attributes),
         cmocka_unit_test(everything_can_be_told_apart),
         cmocka_unit_test(two_small_ones_are_asked_together),
         cmocka_unit_test(assignments_are_the_cheapest),

@@ -1,14 +1,14 @@
 /*
- * variables.h - the places in which candidate statements differ, and the variables that a question can be about.
+ * attributes.h - the places in which candidate statements differ, and the attributes that a question can be about.
  *
  * The terms of the statements are aligned first, clause by clause.  A place where the statements differ is a slot.
- * Slots that divide the candidates in the same way become one variable.  The last variable is always the statement as a
- * whole, which divides everything.
+ * Slots that divide the candidates in the same way become one attribute.  The last attribute is always the statement as
+ * a whole, which divides everything.
  */
-#ifndef DATA_CLARIFY_VARIABLES_H
-#define DATA_CLARIFY_VARIABLES_H
+#ifndef DATA_CLARIFY_ATTRIBUTES_H
+#define DATA_CLARIFY_ATTRIBUTES_H
 
-#include "data/clarify/belief.h"
+#include "data/clarify/posterior.h"
 #include "data/sql_form/sql_form.h"
 
 /*
@@ -35,40 +35,40 @@ void assign_least_cost(int *column_of, const double *cost, int n);
  */
 
 /* What a question about a slot is about; the first of them make the better question when several would do. */
-enum face {
-    FACE_OUTPUT,    /* which columns are shown */
-    FACE_COLUMN,    /* which column is meant; the slot's clause says what for */
-    FACE_STORED,    /* an aggregate that stands in a column, or is computed */
-    FACE_TABLE,     /* which records are meant */
-    FACE_CONDITION, /* whether a condition is meant at all */
-    FACE_VALUE,     /* what is compared with */
-    FACE_OPERATOR,  /* how, boundaries included or not */
-    FACE_LOGIC,     /* all conditions, or one is enough */
-    FACE_AGGREGATE, /* which aggregate, or none */
-    FACE_DISTINCT,  /* repeated rows */
-    FACE_GROUP,     /* what there is a row for each of */
-    FACE_JOIN,      /* rows without a partner */
-    FACE_SORT,      /* sorted by what */
-    FACE_DIRECTION, /* sorted which way */
-    FACE_LIMIT,     /* how many */
-    FACE_SET,       /* how two results are put together */
-    FACE_SEQUENCE,  /* the order of the outputs */
-    FACE_QUERY,     /* everything: one of the most probable statements */
-    FACES
+enum question_type {
+    QUESTION_OUTPUT,    /* which columns are shown */
+    QUESTION_COLUMN,    /* which column is meant; the slot's clause says what for */
+    QUESTION_STORED,    /* an aggregate that stands in a column, or is computed */
+    QUESTION_TABLE,     /* which records are meant */
+    QUESTION_CONDITION, /* whether a condition is meant at all */
+    QUESTION_VALUE,     /* what is compared with */
+    QUESTION_OPERATOR,  /* how, boundaries included or not */
+    QUESTION_LOGIC,     /* all conditions, or one is enough */
+    QUESTION_AGGREGATE, /* which aggregate, or none */
+    QUESTION_DISTINCT,  /* repeated rows */
+    QUESTION_GROUP,     /* what there is a row for each of */
+    QUESTION_JOIN,      /* rows without a partner */
+    QUESTION_SORT,      /* sorted by what */
+    QUESTION_DIRECTION, /* sorted which way */
+    QUESTION_LIMIT,     /* how many */
+    QUESTION_SET,       /* how two results are put together */
+    QUESTION_SEQUENCE,  /* the order of the outputs */
+    QUESTION_QUERY,     /* everything: one of the most probable statements */
+    QUESTION_TYPES
 };
 
-const char *face_name(enum face f);
+const char *question_type_name(enum question_type f);
 
 struct slot {
     const char *name;
-    enum face face;
+    enum question_type type;
     int clause;                     /* enum sql_clause of the outermost query; SQL_CLAUSES for a set operation */
     const char **values;            /* [n]; NULL when absent */
     const struct form_term **terms; /* [n] what holds the value; NULL when absent, or when it is no single term */
     const struct form **forms; /* [n] the SELECT that has the slot, an inner one or the outermost; NULL when absent */
 };
 
-enum { SLOTS_MAX = 512 }; /* what differs behind that is left to FACE_QUERY */
+enum { SLOTS_MAX = 512 }; /* what differs behind that is left to QUESTION_QUERY */
 
 struct slots {
     struct slot *list;
@@ -85,28 +85,28 @@ void slots_release(struct slots *s);
 
 /* what there is to ask about: the slots of candidate statements, none twice.
  *
- * Slots that part the candidates alike are one variable, with the face of the slot that people understand best.  When
- * no variable tells half a bit, two of one clause may be asked about together.  The last variable is always the
+ * Slots that part the candidates alike are one attribute, with the type of the slot that people understand best.  When
+ * no attribute tells half a bit, two of one clause may be asked about together.  The last attribute is always the
  * statement as a whole: a last resort that parts everything.
  */
 
-struct variable {
+struct attribute {
     const char *name;
-    enum face face;
+    enum question_type type;
     int clause;
     const struct slot *slot, *second; /* what it is about; second of two asked together; NULL for the whole statement */
 };
 
-struct variables {
-    struct variable *list;
+struct attributes {
+    struct attribute *list;
     struct split *splits; /* [n], as the dialogue takes them; values by first appearance */
     int n;                /* the last resort, the last of them, counted too */
     int *values;          /* of all splits */
     struct strings pool;
 };
 
-/* prior: of the candidates that the slots were taken from.  The slots must outlive the variables. */
-void variables_build(struct variables *v, const struct slots *slots, const struct belief *prior, double noise);
-void variables_release(struct variables *v);
+/* prior: of the candidates that the slots were taken from.  The slots must outlive the attributes. */
+void attributes_build(struct attributes *v, const struct slots *slots, const struct posterior *prior, double noise);
+void attributes_release(struct attributes *v);
 
 #endif
