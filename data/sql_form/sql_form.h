@@ -3,8 +3,8 @@
  *
  * Two statements of the same form return the same rows on every database of the schema, except where SQL leaves the
  * result open. SQL leaves open the order of rows that ORDER BY does not decide, the row that represents a group or
- * duplicates, and the order of additions. LIMIT without ORDER BY takes the first rows, so the order of its tables is part of the form.
- * Names of results are not part of it.
+ * duplicates, and the order of additions. LIMIT without ORDER BY takes the first rows, so the order of its tables is
+ * part of the form. Names of results are not part of it.
  *
  * The rules follow SQLite's datatype3.html, lang_expr.html and lang_select.html. Each rewriting applies only if it is
  * proved under the types and collations of the schema. A fact that the schema does not state is unknown. A tables.json

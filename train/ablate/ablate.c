@@ -1,5 +1,6 @@
 #include "train/ablate/ablate.h"
 
+#include "data/cli/yaml.h"
 #include "data/report/report.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
