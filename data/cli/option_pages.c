@@ -7,9 +7,9 @@
 #include <string.h>
 
 #define LOG_VARIABLE "AMBIT_LOG"
-#define LOG_MEANING "what is told on standard error: error, warn, info or debug"
+#define LOG_MEANING "the level of messages on standard error: error, warn, info or debug"
 
-/* The other name of the command, or NULL. */
+/* The alternative name of a command, or NULL. */
 static const char *command_alias(const struct program *p, const struct command *c)
 {
     for (const struct alias *a = p->aliases; a && a->name; a++)
@@ -18,7 +18,7 @@ static const char *command_alias(const struct program *p, const struct command *
     return NULL;
 }
 
-/* --help. */
+/* The --help texts. */
 
 enum { WIDTH = 100, INDENT = 30 };
 
@@ -29,7 +29,7 @@ void option_usage(const struct option *o, char *text, size_t size)
              o->type == OPTION_FLAG ? "" : (o->value ? o->value : "VALUE"));
 }
 
-/* Words of text from column `at` on; new lines start at `indent`.  Newlines in text stay. */
+/* Writes text from column `at` on, wrapped at WIDTH; new lines start at column `indent`.  Line feeds are kept. */
 static void wrap(FILE *f, const char *text, int at, int indent)
 {
     bool first = true;
@@ -65,14 +65,14 @@ static void entry(FILE *f, const char *left, const char *text)
     wrap(f, text, INDENT, INDENT);
 }
 
-/* Below its least value an integer stands for none. */
+/* An integer below its lower limit means "not set". */
 static bool is_none(const struct option *o, const void *defaults)
 {
     return o->type == OPTION_INT && o->low < o->high &&
            (double)*(const int64_t *)((const char *)defaults + o->offset) < o->low;
 }
 
-/* The help of the table, with choices and default. */
+/* Writes the help of an option with its choices and default. */
 static void option_describe(const struct option *o, const void *defaults, char *text, size_t size)
 {
     char value[256] = "";
@@ -105,15 +105,15 @@ struct exit_meaning {
     const char *code, *text;
 };
 
-/* Ended by a NULL code. */
+/* Ends with a NULL code. */
 static const struct exit_meaning exit_meanings[] = {
-    { "0", "done" },
+    { "0", "success" },
     { "1", "failure" },
-    { "2", "command line or configuration" },
-    { "3", "input data" },
-    { "4", "device" },
+    { "2", "invalid command line or configuration" },
+    { "3", "invalid input data" },
+    { "4", "device error" },
     { "5", "out of memory" },
-    { "6", "checkpoint or model folder corrupt or incompatible" },
+    { "6", "corrupt or incompatible checkpoint or model folder" },
     { "7", "some records failed" },
     { "130 and 143", "interrupted after saving" },
     { 0 },
@@ -138,10 +138,10 @@ void help_program(const struct program *p, FILE *f)
                  alias ? ")" : "");
         entry(f, p->commands[i]->name, text);
     }
-    entry(f, "help COMMAND", "options of a command, also COMMAND --help");
-    entry(f, "man [COMMAND]", "the manual page, as roff");
-    entry(f, "completion SHELL", "completion for bash, zsh or fish: source <(PROGRAM completion bash)");
-    entry(f, "--version", "version, commit, build options, libraries");
+    entry(f, "help COMMAND", "show the options of a command (also COMMAND --help)");
+    entry(f, "man [COMMAND]", "print the manual page in roff");
+    entry(f, "completion SHELL", "print completion for bash, zsh or fish: source <(PROGRAM completion bash)");
+    entry(f, "--version", "print version, commit, build options and libraries");
     fputs("\nThe environment variable " LOG_VARIABLE " sets " LOG_MEANING ".\n", f);
     exit_codes(f);
 }
@@ -158,7 +158,7 @@ static void options_entries(const struct command *c, FILE *f)
         option_describe(&c->options[i], c->defaults, text, sizeof text);
         entry(f, left, text);
     }
-    entry(f, "-h, --help", "this page");
+    entry(f, "-h, --help", "show this help");
 }
 
 void help_command(const struct program *p, const struct command *c, FILE *f)
@@ -183,11 +183,11 @@ void help_command(const struct program *p, const struct command *c, FILE *f)
         fprintf(f, "  %s\n", c->examples[i]);
 }
 
-/* Manual pages, one of the program and one of each command, as roff for man(7). */
+/* Manual pages in roff for man(7): one for the program and one for each command. */
 
 enum { ROFF_WIDTH = 72 };
 
-/* One character with what roff would take for its own made harmless. */
+/* Writes a character and escapes those that are special in roff.  Returns the number of bytes. */
 static int put_roff(FILE *f, char c)
 {
     if (c == '\\')
@@ -206,10 +206,10 @@ static void roff_line(FILE *f, const char *text)
     fputc('\n', f);
 }
 
-/* Words in lines of WIDTH bytes; an empty line starts a paragraph. */
+/* Writes words in lines of ROFF_WIDTH bytes; an empty line starts a paragraph. */
 static void roff_words(FILE *f, const char *text)
 {
-    int at = 0; /* bytes of the line */
+    int at = 0; /* bytes of the current line */
     while (*text) {
         size_t n = strcspn(text, " \n");
         bool full = at + (int)n > ROFF_WIDTH;
@@ -229,7 +229,7 @@ static void roff_words(FILE *f, const char *text)
     fputc('\n', f);
 }
 
-/* The head of a page and of its first section: "NAME \- summary". */
+/* Writes the title line and the NAME section: "NAME \- summary". */
 static void roff_title(const char *name, const char *manual, const char *summary, FILE *f)
 {
     fputs(".TH ", f);
@@ -242,7 +242,7 @@ static void roff_title(const char *name, const char *manual, const char *summary
     roff_words(f, summary);
 }
 
-/* A paragraph with a tag. */
+/* Writes a tagged paragraph. */
 static void roff_item(FILE *f, const char *tag, const char *text)
 {
     fputs(".TP\n.B ", f);
@@ -273,7 +273,7 @@ static void roff_environment(FILE *f)
         roff_item(f, e->code, e->text);
     fputs(".SH ENVIRONMENT\n", f);
     roff_item(f, LOG_VARIABLE, LOG_MEANING);
-    roff_item(f, "NO_COLOR", "no colours when set");
+    roff_item(f, "NO_COLOR", "turns colours off");
 }
 
 static void roff_options(const struct command *c, FILE *f)
@@ -287,7 +287,7 @@ static void roff_options(const struct command *c, FILE *f)
         option_describe(&c->options[i], c->defaults, text, sizeof text);
         roff_item(f, left, text);
     }
-    roff_item(f, "-h, --help", "prints the options");
+    roff_item(f, "-h, --help", "show the options");
 }
 
 void man_command(const struct program *p, const struct command *c, FILE *f)
@@ -328,10 +328,10 @@ void man_program(const struct program *p, FILE *f)
                  alias ? alias : "");
         roff_item(f, p->commands[i]->name, text);
     }
-    roff_item(f, "help COMMAND", "options of a command, also COMMAND --help");
-    roff_item(f, "man [COMMAND]", "the manual page, as roff");
-    roff_item(f, "completion SHELL", "completion for bash, zsh or fish");
-    roff_item(f, "--version", "version, commit, build options, libraries");
+    roff_item(f, "help COMMAND", "show the options of a command (also COMMAND --help)");
+    roff_item(f, "man [COMMAND]", "print the manual page in roff");
+    roff_item(f, "completion SHELL", "print completion for bash, zsh or fish");
+    roff_item(f, "--version", "print version, commit, build options and libraries");
     roff_environment(f);
     fputs(".SH SEE ALSO\n", f);
     for (int i = 0; i < p->n_commands; i++)
@@ -342,7 +342,7 @@ void man_program(const struct program *p, FILE *f)
 
 #define SHELLS "bash zsh fish"
 
-/* "ambit-data" as the name of a function. */
+/* The name of the completion function, with '_' for '-'. */
 static void function_name(const struct program *p, char *name, size_t size)
 {
     snprintf(name, size, "_%s", p->name);
@@ -363,7 +363,7 @@ static void put_commands(const struct program *p, FILE *f)
         fprintf(f, "%s%s", i ? " " : "", p->commands[i]->name);
 }
 
-/* "sql|parse": what a command answers to, parted by the sign. */
+/* Writes the names of a command, separated by `sign`: "sql|parse". */
 static void put_names(const struct program *p, const struct command *c, char sign, FILE *f)
 {
     const char *alias = command_alias(p, c);
@@ -382,7 +382,7 @@ static void bash_options(const struct program *p, const struct command *c, FILE 
     fputs("--help' ;;\n", f);
 }
 
-/* Choices of an option are offered behind it; behind other options, and as operands, files. */
+/* Offers the choices of an option as its values.  Elsewhere, bash offers files. */
 static void bash_choices(const struct command *c, FILE *f)
 {
     for (int i = 0; i < option_count(c->options); i++) {
@@ -416,7 +416,7 @@ void completion_bash(const struct program *p, FILE *f)
             name, p->name);
 }
 
-/* Text inside single quotes, the signs of `special` behind a backslash. */
+/* Writes text within single quotes, with a backslash before the characters of `special`. */
 static void put_quoted(const char *text, const char *special, FILE *f)
 {
     for (; *text; text++)

@@ -1,5 +1,7 @@
 /*
- * option_pages.h - pages and scripts made of the tables of a program: --help, manual pages, shell completion.
+ * option_pages.h - writes the --help texts, manual pages and shell completions of a program from its tables.
+ *
+ * The functions write to f; the caller checks the stream.
  */
 #ifndef DATA_CLI_OPTION_PAGES_H
 #define DATA_CLI_OPTION_PAGES_H
@@ -8,7 +10,7 @@
 
 #include <stdio.h>
 
-/* Pages and scripts, written to f. */
+/* Pages and completion scripts, written to f. */
 void help_program(const struct program *p, FILE *f);
 void help_command(const struct program *p, const struct command *c, FILE *f);
 void man_program(const struct program *p, FILE *f);
@@ -17,7 +19,7 @@ void completion_bash(const struct program *p, FILE *f);
 void completion_zsh(const struct program *p, FILE *f);
 void completion_fish(const struct program *p, FILE *f);
 
-/* What the pages have in common.  "-o, --out FILE" */
+/* The usage of an option as shown on the pages: "-o, --out FILE". */
 void option_usage(const struct option *o, char *text, size_t size);
 
 #endif

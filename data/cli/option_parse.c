@@ -10,14 +10,14 @@
 #include <string.h>
 #include <strings.h>
 
-enum { WORD_MAX = 48 }; /* longer words are nobody's typing error */
+enum { WORD_MAX = 48 }; /* longer words are not typing errors of a known word */
 
 static int min(int a, int b)
 {
     return a < b ? a : b;
 }
 
-/* Insertions, deletions, substitutions and swaps of neighbours that turn a into b. */
+/* The edit distance with swaps of neighbours (optimal string alignment). */
 static int edit_distance(const char *a, const char *b)
 {
     int n = (int)strlen(a), m = (int)strlen(b), d[WORD_MAX + 1][WORD_MAX + 1];
@@ -131,7 +131,7 @@ static int set_flag(bool *out, const char *text, struct error *err)
     return 0;
 }
 
-/* Place of the word among the choices; -1 with the nearest one named. */
+/* The index of a choice; -1 with an error that suggests the closest one. */
 static int find_choice(const struct option *o, const char *text, struct error *err)
 {
     struct nearest best = { 0 };
@@ -144,7 +144,7 @@ static int find_choice(const struct option *o, const char *text, struct error *e
         if (strcmp(word, text) == 0)
             return place;
         nearest_try(&best, text, word);
-        if (best.word == word) /* word is about to change: keep the place in the table */
+        if (best.word == word) /* `word` changes in the next round, so point into the table */
             best.word = c;
         c += n + (c[n] == '|');
     }
@@ -209,7 +209,7 @@ int option_set(const struct option *o, void *settings, const char *text, struct 
     CHECK(false, "option --%s has type %d", o->name, (int)o->type);
 }
 
-/* NAN is none. */
+/* NAN means "not set". */
 static void show_real(double x, char *text, size_t size)
 {
     char real[REAL_TEXT];
@@ -270,7 +270,7 @@ bool option_reads(const struct option *o)
     return o->type == OPTION_STRING && !o->writes && option_expects(o) >= EXPECT_FILE;
 }
 
-/* The state of one pass over the words. */
+/* State of one pass over the words. */
 struct parse {
     const struct option *table;
     struct command_line *line;
@@ -287,7 +287,7 @@ static int assign(struct parse *p, int i, const char *value, const char *shown, 
     return option_set(o, p->line->settings, value, err) ? error_prefix(err, "%s", shown) : 0;
 }
 
-/* The value given as "=value" or "-ovalue", else the next word. */
+/* Sets the value from "=value" or "-ovalue", otherwise from the next word. */
 static int take(struct parse *p, int i, const char *value, const char *shown, struct error *err)
 {
     const char *name = p->table[i].value;

@@ -26,22 +26,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The options that every command has beside those of its table. */
+/* Options that every command has in addition to its table. */
 
 struct common_settings {
     bool quiet, verbose;
-    int64_t threads; /* 0: not given */
+    int64_t threads; /* 0: not set */
 };
 
 #define AT(field) offsetof(struct common_settings, field)
 
 static const struct option common_table[] = {
     FLAG_OPTION("quiet", AT(quiet), "log errors only", .group = "general"),
-    FLAG_OPTION("verbose", AT(verbose), "tell of details too"),
-    INT_OPTION("threads", AT(threads), "N", 1, THREADS_MAX, "CPU threads, before OMP_NUM_THREADS"),
+    FLAG_OPTION("verbose", AT(verbose), "log details too"),
+    INT_OPTION("threads", AT(threads), "N", 1, THREADS_MAX, "number of CPU threads (default: OMP_NUM_THREADS)"),
 };
 
-/* Takes the place of c; its settings end with the common ones. */
+/* A copy of command c with the common options; their settings are behind those of c. */
 static struct command *extend(const struct command *c)
 {
     struct command *made = xmalloc(sizeof *made);
@@ -64,7 +64,7 @@ static struct command *extend(const struct command *c)
     return made;
 }
 
-/* The program whose commands have in their tables what all have too; program_release frees it. */
+/* A copy of the program with the common options; program_release frees it. */
 static struct program program_extend(const struct program *p)
 {
     const struct command **commands = xcalloc((size_t)p->n_commands + 1, sizeof *commands);
@@ -91,14 +91,14 @@ static void program_release(struct program *p)
     discard(p->commands);
 }
 
-/* Does what the settings of an extended command say of these. */
+/* Applies the common settings of an extended command. */
 static int common_obey(const struct command *c, const void *settings, struct error *err)
 {
     struct common_settings s;
 
     memcpy(&s, (const char *)settings + c->size - sizeof s, sizeof s);
     if (s.quiet && s.verbose)
-        return error_set(err, EXIT_CODE_USAGE, "expected one of --quiet and --verbose, got both");
+        return error_set(err, EXIT_CODE_USAGE, "--quiet and --verbose cannot be used together");
     if (s.quiet || s.verbose)
         log_set_level(s.quiet ? LOG_ERROR : LOG_DEBUG);
     if (s.threads)
@@ -106,9 +106,9 @@ static int common_obey(const struct command *c, const void *settings, struct err
     return 0;
 }
 
-/* An operand that is a text where a file is expected. */
+/* Operands that are a text although a file is expected. */
 
-/* SELECT or WITH, and more behind it. */
+/* Whether the word starts with SELECT or WITH and continues. */
 static bool is_statement(const char *word)
 {
     static const char *const starts[] = { "select", "with" };
@@ -122,7 +122,7 @@ static bool is_statement(const char *word)
     return false;
 }
 
-/* A file that is missing may have blanks in its name, but ends as files do. */
+/* Whether the word is a text: it has blanks and no file name extension. */
 static bool is_text(const char *word)
 {
     const char *dot = strrchr(word, '.'), *slash = strrchr(word, '/');
@@ -142,12 +142,12 @@ static bool has_option(const struct command *c, const char *name)
     return o->name != NULL;
 }
 
-/* -1 with EXIT_CODE_USAGE where the word is a question or a statement, and no file has that name. */
+/* -1 with EXIT_CODE_USAGE if the word is a question or a statement, and no such file exists. */
 static int options_check_operand(const struct command *c, const char *word, struct error *err)
 {
     bool statement = is_statement(word);
     const char *way = statement                   ? "its lines are {\"sql\": \"...\"}"
-                      : has_option(c, "question") ? "one question is given by --question"
+                      : has_option(c, "question") ? "pass one question with --question"
                                                   : "it has a JSON object in each line";
 
     if (!strstr(c->operands, ".json") || (!statement && !is_text(word)) || access(word, F_OK) == 0)
@@ -155,17 +155,18 @@ static int options_check_operand(const struct command *c, const char *word, stru
     return error_set(err, EXIT_CODE_USAGE, "expected a file, %s, got \"%.200s\"; %s", c->operands, word, way);
 }
 
-/* No command writes over what it reads, or what is no such file under a name. */
+/* Checks of outputs: no command overwrites its inputs, and names match the formats that are written. */
 
-/* A value of a command line that is about to be written, and what stands there. */
+/* A path that the command will write, and the file that exists there. */
 struct written_path {
     const struct option *option;
     const char *path;
     struct stat st;
-    int levels; /* of an input folder that may hold it too */
+    int levels; /* levels of an input folder to search for it */
 };
 
-/* What a command writes and none finds in a folder: in the folder of a model or of databases it may be replaced. */
+/* Whether the name is that of a result, which no command reads from a folder.  A result may be replaced in the folder
+ * of a model or of databases. */
 static bool is_result(const char *name)
 {
     static const char *const ends[] = { ".jsonl", ".html", ".gguf" };
@@ -181,7 +182,7 @@ static bool is_file_of(const FTSENT *e, const struct stat *st)
     return e->fts_info == FTS_F && e->fts_statp->st_dev == st->st_dev && e->fts_statp->st_ino == st->st_ino;
 }
 
-/* Whether the folder has the output's file, under whatever name. */
+/* Whether the folder contains the file of the output, under any name. */
 static bool folder_holds(const char *folder, const struct written_path *o)
 {
     char *copy = xstrdup(folder), *paths[] = { copy, NULL };
@@ -209,7 +210,7 @@ static int check_input(const struct written_path *o, const char *input, const ch
     bool same = st.st_dev == o->st.st_dev && st.st_ino == o->st.st_ino;
     if (!same && !(S_ISDIR(st.st_mode) && S_ISREG(o->st.st_mode) && folder_holds(input, o)))
         return 0;
-    return error_set(err, EXIT_CODE_USAGE, "--%s: %s is read by this command (%s%s); expected another %s",
+    return error_set(err, EXIT_CODE_USAGE, "--%s: %s is an input of this command (%s%s); choose another %s",
                      o->option->name, o->path, dashes, name, S_ISDIR(o->st.st_mode) ? "folder" : "file");
 }
 
@@ -221,8 +222,8 @@ static bool options_resume(const struct command *c, const struct command_line *l
     return i >= 0 && *(const bool *)((const char *)line->settings + c->options[i].offset);
 }
 
-/* The path that the option names for reading; NULL when it names none.  A run that goes on finds its settings in the
- * folder that it writes to. */
+/* The input path that an option names, or NULL.  A resumed run finds its settings in its output folder, so its config
+ * file does not count as input. */
 static const char *input_of(const struct command *c, const struct command_line *line, const struct option *in,
                             const struct option *out)
 {
@@ -235,7 +236,7 @@ static const char *input_of(const struct command *c, const struct command_line *
     return NULL;
 }
 
-/* What is not there yet, and what is no file, such as a terminal, is written over by nobody. */
+/* A missing file, or one that is not regular such as a terminal, cannot be overwritten. */
 static int check_output(const struct command *c, const struct command_line *line, struct written_path *o,
                         struct error *err)
 {
@@ -252,7 +253,7 @@ static int check_output(const struct command *c, const struct command_line *line
     return 0;
 }
 
-/* The files of the folder that the command's notes name: "DIR/a.json, DIR/b.json". */
+/* Checks the files that the notes of the command name in the folder: "DIR/a.json, DIR/b.json". */
 static int check_folder_files(const struct command *c, const struct command_line *line, const struct option *out,
                               const char *folder, struct error *err)
 {
@@ -269,7 +270,7 @@ static int check_folder_files(const struct command *c, const struct command_line
     return rc;
 }
 
-/* A file's own, and those that it is written to before it takes its name. */
+/* Checks the output and the temporary files through which it is written. */
 static int check_path(const struct command *c, const struct command_line *line, const struct option *out,
                       const char *value, struct error *err)
 {
@@ -287,13 +288,13 @@ static int check_path(const struct command *c, const struct command_line *line, 
     return rc ? rc : check_folder_files(c, line, out, value, err);
 }
 
-/* The value of an option that writes; NULL of others. */
+/* The value of an output option; NULL for other options. */
 static const char *output_of(const struct command_line *line, const struct option *o)
 {
     return o->writes ? *(const char *const *)((const char *)line->settings + o->offset) : NULL;
 }
 
-/* The file's or folder's own path, or where it would be made; the caller frees. */
+/* The resolved path of a file or folder, or of the place where it would be created.  The caller frees it. */
 static char *own_path(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -307,7 +308,7 @@ static char *own_path(const char *path)
     return real ? real : xstrdup(path);
 }
 
-/* That none before option i has the same. */
+/* Checks that no output option before option i has the same path. */
 static int check_others(const struct command *c, const struct command_line *line, int i, struct error *err)
 {
     char *own = own_path(output_of(line, &c->options[i]));
@@ -317,7 +318,7 @@ static int check_others(const struct command *c, const struct command_line *line
         const char *other = output_of(line, &c->options[k]);
         char *path = other ? own_path(other) : NULL;
         if (path && strcmp(path, own) == 0)
-            rc = error_set(err, EXIT_CODE_USAGE, "--%s: %s is what --%s writes; expected another name",
+            rc = error_set(err, EXIT_CODE_USAGE, "--%s: %s is also the output of --%s; choose another name",
                            c->options[i].name, output_of(line, &c->options[i]), c->options[k].name);
         free(path);
     }
@@ -332,7 +333,7 @@ static bool ends_in(const char *path, size_t n, const char *ending)
     return n > e && strncasecmp(path + n - e, ending, e) == 0;
 }
 
-/* An ending of another format, which what is written under it would not be; NULL when there is none. */
+/* The extension of a format that is not written; NULL if there is none. */
 static const char *foreign_ending(const char *path)
 {
     static const char *const ends[] = { ".csv", ".tsv",  ".parquet", ".feather", ".arrow", ".avro",  ".orc", ".xlsx",
@@ -354,7 +355,7 @@ static int check_ending(const struct option *o, const char *path, struct error *
 
     if (foreign)
         return error_set(err, EXIT_CODE_USAGE,
-                         "--%s: %s: %s is not written; JSON lines are (OUT.jsonl), compressed where the name ends in "
+                         "--%s: %s: cannot write %s; expected OUT.jsonl, compressed if the name ends in "
                          ".gz, .xz or .zst",
                          o->name, path, foreign);
     if (coding && !text_encoder_has(coding))
@@ -363,7 +364,7 @@ static int check_ending(const struct option *o, const char *path, struct error *
     return 0;
 }
 
-/* -1 with EXIT_CODE_USAGE where an output's name promises a form that is not written. */
+/* -1 with EXIT_CODE_USAGE if the extension of an output names a format that is not written. */
 static int options_check_endings(const struct command *c, const struct command_line *line, struct error *err)
 {
     for (const struct option *o = c->options; o->name; o++) {
@@ -375,7 +376,7 @@ static int options_check_endings(const struct command *c, const struct command_l
     return 0;
 }
 
-/* -1 with EXIT_CODE_USAGE where an output is what an operand or another option names, by whatever names. */
+/* -1 with EXIT_CODE_USAGE if an output is the same file as an operand or as the path of another option. */
 static int options_check_outputs(const struct command *c, const struct command_line *line, struct error *err)
 {
     for (int i = 0; i < option_count(c->options); i++) {
@@ -387,14 +388,14 @@ static int options_check_outputs(const struct command *c, const struct command_l
     return 0;
 }
 
-/* A command that works on a shard of its records.  The command itself only reads its range. */
+/* Commands that process a shard of their records.  The command itself only reads its range. */
 
-/* A shard on its way. */
+/* A shard in progress. */
 struct shard_work {
-    const char *records, *out; /* paths */
-    char *mark;                /* its path */
-    int lock;                  /* -1: not taken */
-    struct shard_mark done;    /* what will stand there */
+    const char *records, *out;  /* paths */
+    char *manifest;             /* path of the manifest */
+    int lock;                   /* -1: not locked */
+    struct shard_manifest done; /* the manifest to write at the end */
 };
 
 static void *field_of(const struct option *o, void *settings)
@@ -409,7 +410,7 @@ static const struct option *find_option(const struct command *c, const char *nam
     return i < 0 ? NULL : &c->options[i];
 }
 
-/* The option, where its value asks for a shard; else NULL. */
+/* The shard option if its value names a shard; otherwise NULL. */
 static const struct option *shard_option(const struct command *c, void *settings)
 {
     const struct option *o = find_option(c, "shard");
@@ -417,7 +418,7 @@ static const struct option *shard_option(const struct command *c, void *settings
     return o && o->type == OPTION_SHARD && ((struct shard *)field_of(o, settings))->count ? o : NULL;
 }
 
-/* The file of the records; NULL where none is named. */
+/* The path of the records; NULL if none is given. */
 static const char *records_path(const struct command *c, const struct command_line *line, const struct option *shard)
 {
     if (shard->records)
@@ -425,20 +426,20 @@ static const char *records_path(const struct command *c, const struct command_li
     return line->n_operands ? line->argv[0] : NULL;
 }
 
-/* A run that writes something else than records' lines has no shards. */
+/* Refuses outputs other than one line for each record. */
 static int check_shard_outputs(const struct command *c, void *settings, struct error *err)
 {
     const struct option *dry = find_option(c, "dry-run");
 
     if (dry && *(const bool *)field_of(dry, settings))
-        return error_set(err, EXIT_CODE_USAGE, "--shard: expected no --dry-run, which writes nothing");
+        return error_set(err, EXIT_CODE_USAGE, "--shard and --dry-run cannot be used together");
     for (const struct option *o = c->options; o->name; o++)
         if (o->writes && strcmp(o->name, "out") != 0 && *(const char **)field_of(o, settings))
-            return error_set(err, EXIT_CODE_USAGE, "--shard: expected no --%s, which is of all records", o->name);
+            return error_set(err, EXIT_CODE_USAGE, "--shard and --%s cannot be used together", o->name);
     return 0;
 }
 
-/* Where the command line asks for a shard: names the output after it.  The texts keep the name. */
+/* If the command line names a shard, names the output after it.  `texts` owns the new name. */
 static int options_name_shard(const struct command *c, struct command_line *line, struct texts *texts,
                               struct error *err)
 {
@@ -450,9 +451,9 @@ static int options_name_shard(const struct command *c, struct command_line *line
         return 0;
     const char **out = field_of(find_option(c, "out"), line->settings);
     if (strcmp(*out, "-") == 0)
-        return error_set(err, EXIT_CODE_USAGE, "--shard: expected --out FILE, after which parts are named");
+        return error_set(err, EXIT_CODE_USAGE, "--shard: expected --out FILE, got standard output");
     if (!records || strcmp(records, "-") == 0)
-        return error_set(err, EXIT_CODE_USAGE, "--shard: expected a file of records, which is read twice");
+        return error_set(err, EXIT_CODE_USAGE, "--shard: expected a file of records, since it is read twice");
     if (check_shard_outputs(c, line->settings, err))
         return -1;
     char *path = shard_path(*out, s->index, s->count);
@@ -476,7 +477,7 @@ static int count_records(const char *path, enum record_form form, int64_t *n, st
     return rc;
 }
 
-/* {"records", "sum"} of a file that can be read again and again; NULL with err. */
+/* {"records", "sum"} of an input file, which must be regular to be read twice; NULL with err. */
 static json_t *input_json(const char *path, enum record_form form, struct error *err)
 {
     FILE *f = whole_file_open(path, DATABASE_MAX_BYTES, err);
@@ -492,7 +493,7 @@ static json_t *input_json(const char *path, enum record_form form, struct error 
     return json_pack("{s:I, s:s}", "records", records, "sum", text);
 }
 
-/* Not what is different from shard to shard, or from one start of it to the next. */
+/* Whether the option must be equal in all shards and all starts of a shard. */
 static bool is_setting(const struct option *o, const struct option *shard)
 {
     static const char *const others[] = { "resume", "quiet", "verbose", "threads" };
@@ -527,7 +528,7 @@ static json_t *sample_json(const struct option *o, const void *settings)
     return json_string(text);
 }
 
-/* What shard.h says of a run; takes the input. */
+/* The run as shard.h describes it.  Takes ownership of the input. */
 static json_t *run_json(const struct command *c, const void *settings, const struct option *shard, const char *program,
                         json_t *input)
 {
@@ -543,7 +544,7 @@ static json_t *run_json(const struct command *c, const void *settings, const str
                      build_version(), "input", input, "settings", values, "files", files);
 }
 
-/* Finds the shard's range and takes its mark. */
+/* Determines the range of the shard and locks its manifest. */
 static int begin_shard(struct shard_work *w, const struct command *c, struct command_line *line, const char *program,
                        struct error *err)
 {
@@ -552,58 +553,58 @@ static int begin_shard(struct shard_work *w, const struct command *c, struct com
 
     w->records = records_path(c, line, o);
     w->out = *(const char *const *)field_of(find_option(c, "out"), line->settings);
-    CHECK(asprintf(&w->mark, "%s.shard", w->out) >= 0, "no memory for a name");
+    CHECK(asprintf(&w->manifest, "%s.shard", w->out) >= 0, "no memory for a name");
     json_t *input = input_json(w->records, *(const enum record_form *)field_of(form, line->settings), err);
     if (!input)
         return -1;
     int64_t records = json_integer_value(json_object_get(input, "records"));
     shard_cut(s, records, (int64_t)o->low);
-    w->done = (struct shard_mark){ .shard = *s, .run = run_json(c, line->settings, o, program, input) };
+    w->done = (struct shard_manifest){ .shard = *s, .run = run_json(c, line->settings, o, program, input) };
     log_info("shard %d of %d: %lld of %lld records, from record %lld", s->index, s->count,
              (long long)(s->range.end - s->range.first), (long long)records, (long long)s->range.first + 1);
-    return (w->lock = shard_mark_lock(w->mark, err)) < 0 ? -1 : 0;
+    return (w->lock = shard_manifest_lock(w->manifest, err)) < 0 ? -1 : 0;
 }
 
-/* Whether an earlier start of the run left all that this one would make. */
+/* Whether an earlier start completed this shard. */
 static bool is_done(const struct shard_work *w, bool *failed)
 {
-    struct shard_mark m = { 0 };
+    struct shard_manifest m = { 0 };
     struct stat st;
     struct error err;
-    bool done = stat(w->mark, &st) == 0 && st.st_size > 0 && shard_mark_parse(&m, w->mark, &err) == 0 &&
+    bool done = stat(w->manifest, &st) == 0 && st.st_size > 0 && shard_manifest_parse(&m, w->manifest, &err) == 0 &&
                 json_equal(m.run, w->done.run) && m.shard.index == w->done.shard.index &&
                 m.shard.count == w->done.shard.count && stat(w->out, &st) == 0 && st.st_size == m.bytes &&
                 sum_file(w->out) == m.sum;
 
     *failed = m.failed;
-    shard_mark_release(&m);
+    shard_manifest_release(&m);
     return done;
 }
 
-/* Tells in the mark what was written. */
+/* Writes the manifest for the completed output. */
 static int finish_shard(struct shard_work *w, bool failed, struct error *err)
 {
     struct stat st;
 
     if (stat(w->out, &st))
-        return error_set(err, EXIT_CODE_FAILURE, "%s: is gone", w->out);
+        return error_set(err, EXIT_CODE_FAILURE, "%s: expected the output of the command, got nothing", w->out);
     w->done.bytes = st.st_size;
     w->done.sum = sum_file(w->out);
     w->done.failed = failed;
-    return shard_mark_write(w->mark, &w->done, err);
+    return shard_manifest_write(w->manifest, &w->done, err);
 }
 
-/* An empty mark stays where records were worked on. */
+/* Releases the lock.  An empty manifest is kept if the command started. */
 static void end_shard(struct shard_work *w, bool started)
 {
     struct stat st;
 
     if (w->lock >= 0 && !started && fstat(w->lock, &st) == 0 && st.st_size == 0)
-        unlink(w->mark);
+        unlink(w->manifest);
     if (w->lock >= 0)
         close(w->lock);
-    shard_mark_release(&w->done);
-    free(w->mark);
+    shard_manifest_release(&w->done);
+    free(w->manifest);
 }
 
 static enum exit_code run_shard(const struct command *c, struct command_line *line, const char *program,
@@ -616,7 +617,7 @@ static enum exit_code run_shard(const struct command *c, struct command_line *li
     if (begin_shard(&w, c, line, program, err)) {
         rc = err->code;
     } else if (options_resume(c, line) && is_done(&w, &failed)) {
-        log_info("%s: is whole already", w.out);
+        log_info("%s: already complete", w.out);
         rc = failed ? EXIT_CODE_RECORDS : EXIT_CODE_OK;
     } else {
         rc = c->run(&(struct call){ line->settings, line->seen, line->argv, line->n_operands }, err);
@@ -627,8 +628,7 @@ static enum exit_code run_shard(const struct command *c, struct command_line *li
     return rc;
 }
 
-/* Runs the command, a shard of it where that is asked for: finds its range, holds its mark, and writes that behind it.
- */
+/* Runs the command.  For a shard, determines its range, locks its manifest and writes it at the end. */
 static enum exit_code options_run(const struct command *c, struct command_line *line, const char *program,
                                   struct error *err)
 {
@@ -637,7 +637,7 @@ static enum exit_code options_run(const struct command *c, struct command_line *
     return c->run(&(struct call){ line->settings, line->seen, line->argv, line->n_operands }, err);
 }
 
-/* The program. */
+/* Programs. */
 
 static const struct command *find_command(const struct program *p, const char *name)
 {
@@ -664,7 +664,7 @@ static int unknown_command(const struct program *p, const char *name)
     return EXIT_CODE_USAGE;
 }
 
-/* Prints the page of the program, or of the command that is named. */
+/* Prints the page of the program or of the named command. */
 static int print_page(const struct program *p, const char *name, void (*whole)(const struct program *, FILE *),
                       void (*one)(const struct program *, const struct command *, FILE *))
 {
@@ -704,7 +704,7 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* The words every program knows. */
+/* Handles the commands and options that every program has. */
 static int builtin(const struct program *p, int argc, char **argv)
 {
     const char *word = argv[1], *next = argc > 2 ? argv[2] : NULL;
@@ -733,7 +733,7 @@ static bool asks_help(int argc, char **argv)
     return false;
 }
 
-/* Of a run that goes on all but its folder. */
+/* Whether an option may be omitted because a resumed run reads it from its folder. */
 static bool may_be_kept(const struct command *c, const struct command_line *line, const struct option *o)
 {
     return c->keeps_settings && !o->writes && options_resume(c, line);
@@ -750,14 +750,14 @@ static int check_complete(const struct command *c, const struct command_line *li
     if (line->n_operands < c->min_operands)
         return error_set(err, EXIT_CODE_USAGE, "expected %s", c->operands);
     if (line->n_operands > c->max_operands)
-        return error_set(err, EXIT_CODE_USAGE, "'%.200s' is one operand too many", line->argv[c->max_operands]);
+        return error_set(err, EXIT_CODE_USAGE, "'%.200s' is an unexpected operand", line->argv[c->max_operands]);
     for (int i = 0; i < line->n_operands; i++)
         if (options_check_operand(c, line->argv[i], err))
             return -1;
     return 0;
 }
 
-/* The value of the option of that type, NULL when there is none. */
+/* The value of the option of this type; NULL if there is none. */
 static const char *source_of(const struct command *c, const void *settings, enum option_type type)
 {
     for (int i = 0; i < option_count(c->options); i++)
@@ -779,7 +779,7 @@ static int read_preset(const struct command *c, struct command_line *line, struc
     return yaml_read_text(name, p->text, strlen(p->text), c->options, line->settings, line->seen, texts, err);
 }
 
-/* Defaults, then a preset, then the config file, then the command line. */
+/* Applies the defaults, then a preset, then the config file, then the command line. */
 static int read_settings(const struct command *c, struct command_line *line, struct texts *texts, struct error *err)
 {
     if (c->defaults)
@@ -819,7 +819,7 @@ static int run_command(const struct program *p, const struct command *c, int arg
     return (int)rc;
 }
 
-/* Pages and results that did not reach standard output are a failure, whatever wrote them. */
+/* Reports a failed write to standard output, whichever code wrote. */
 static int finish(const struct program *p, int rc)
 {
     bool bad = ferror(stdout) != 0;

@@ -1,8 +1,12 @@
 /*
- * options.h - the command line: one table per command yields parsing, --help, the manual page and shell completion.
+ * options.h - command lines: from one table for each command come the parser, --help, the manual page and shell
+ * completion.
  *
- * A program is a table of commands.  A command's options fill a plain struct of its own: each option names the field by
- * its offset (option_rows.h writes the rows).  Unknown words are answered with the nearest known one.
+ * A program is a table of commands.  The options of a command fill a plain struct of that command; each option names
+ * its field by the offset (option_rows.h has macros for the rows).  For an unknown word, the message suggests the
+ * closest known one.
+ *
+ * Tables and settings are borrowed.  A command returns its exit code and an error, which the program prints.
  */
 #ifndef DATA_CLI_OPTIONS_H
 #define DATA_CLI_OPTIONS_H
@@ -15,16 +19,17 @@
 enum option_type {
     OPTION_FLAG,   /* bool */
     OPTION_STRING, /* const char *, borrowed from argv */
-    OPTION_INT,    /* int64_t, checked against low..high when low < high */
-    OPTION_REAL,   /* double, likewise; NAN: none */
-    OPTION_CHOICE, /* an enum or int: the place of the word in `choices`, separated by |; -1: none */
+    OPTION_INT,    /* int64_t, must be in low..high if low < high */
+    OPTION_REAL,   /* double, likewise; NAN: no value */
+    OPTION_CHOICE, /* an enum or int: index of the word in `choices`, separated by |; -1: no value */
     OPTION_WORD,   /* const char *, one of the words in `choices` */
-    OPTION_CONFIG, /* const char *, a YAML file (yaml.h) whose keys are the other options, which override it */
+    OPTION_CONFIG, /* const char *, a YAML file (yaml.h) that sets the other options; the command line overrides it */
     OPTION_PRESET, /* const char *, one of `choices`: the name of a built-in YAML text; a config file overrides it */
-    OPTION_SHARD   /* struct shard: only these records, into an output of their own; low is the grain of shard_cut */
+    OPTION_SHARD   /* struct shard: process only these records, into a separate output; low is the granularity for
+                      shard_cut */
 };
 
-/* For `low`: anything above zero.  Without an upper limit `high` is HUGE_VAL. */
+/* Value of `low`: any number above zero.  `high` is HUGE_VAL without an upper limit. */
 #define OPTION_ABOVE_ZERO DBL_MIN
 
 struct option {
@@ -32,62 +37,63 @@ struct option {
     char letter;      /* short form, or 0 */
     enum option_type type;
     size_t offset;
-    const char *value; /* its name in the help: FILE, N, DIR */
+    const char *value; /* name of the value in the help: FILE, N, DIR */
     const char *help;
     const char *choices;
     double low, high;
     const char *group; /* of the first option of a group: its title in the help; NULL: the group goes on */
     bool required;
-    bool writes;           /* a file or folder that the command makes; every other path is read */
-    const char *continues; /* of one that is made: the option whose file it may replace, for it holds that and more */
-    const char *records;   /* of OPTION_SHARD: the option that names their file; NULL: the operand does */
+    bool writes;           /* the path of an output; all other paths are inputs */
+    const char *continues; /* of an output: the option whose file it may replace, since it contains that file's data */
+    const char *records;   /* of OPTION_SHARD: the option that names the input file; NULL: the operand */
 };
 
-/* The value of an option as text, "" for none, and back: for what is stored beside a model.  -1 with EXIT_CODE_USAGE
- * and a text that starts with what was expected: the caller puts the option's name before it.  Strings are borrowed. */
+/* Convert the value of an option to text, "" for no value, and back: for settings that are stored with a model.
+ * option_set returns -1 with EXIT_CODE_USAGE and a text to which the caller prefixes the option's name.  Strings are
+ * borrowed. */
 void option_show(const struct option *o, const void *settings, char *text, size_t size);
 int option_set(const struct option *o, void *settings, const char *text, struct error *err);
-/* Whether its value is the path of a file or a folder that is read; a config file is none of them. */
+/* Whether the value is the path of an input file or folder; config files do not count. */
 bool option_reads(const struct option *o);
 
 struct preset {
-    const char *name, *text; /* the text as yaml.h reads it */
+    const char *name, *text; /* the text in the format of yaml.h */
 };
 
-/* A file or folder that a command leaves or reads beside those that are named to it. */
+/* A file or folder that a command reads or writes besides those on its command line. */
 struct file_note {
     const char *name, *what;
 };
 
-/* One use of a command. */
+/* A call of a command. */
 struct call {
-    const void *options;   /* the struct that they fill */
-    const bool *seen;      /* [options] those that were given, here or in a config file; NULL: all */
+    const void *options;   /* the settings struct */
+    const bool *seen;      /* [number of options] options given on the command line or in a config file; NULL: all */
     char *const *operands; /* [n_operands] */
     int n_operands;
 };
 
 struct command {
     const char *name, *summary;
-    const char *operands; /* as shown in the usage, "IN.jsonl"; NULL when there are none */
+    const char *operands; /* as shown in the usage, "IN.jsonl"; NULL: none */
     int min_operands, max_operands;
     const struct option *options;
-    const void *defaults;          /* the struct that options fill, with its default values */
-    size_t size;                   /* its size */
-    const char *details;           /* paragraphs for --help and the manual page, or NULL */
-    const char *examples[2];       /* command lines */
-    const struct file_note *files; /* ended by a NULL name; or NULL */
-    bool keeps_settings;           /* in --out: with --resume, what is required may be left out */
-    const struct preset *presets;  /* of its OPTION_PRESET, ended by a NULL name; or NULL */
-    /* Returns an exit code; on anything but OK and RECORDS err says why and the program prints it. */
+    const void *defaults;          /* the settings struct with the default values */
+    size_t size;                   /* size of that struct */
+    const char *details;           /* paragraphs for --help and the manual page; may be NULL */
+    const char *examples[2];       /* example command lines */
+    const struct file_note *files; /* ends with a NULL name; may be NULL */
+    bool keeps_settings;           /* settings are kept in --out: with --resume, required options may be omitted */
+    const struct preset *presets;  /* presets of its OPTION_PRESET, ending with a NULL name; may be NULL */
+    /* Returns an exit code.  Unless that is OK or RECORDS, err holds the reason, which the program prints. */
     enum exit_code (*run)(const struct call *call, struct error *err);
 };
 
-/* Members of struct command: one operand of that name; the table and the struct of the default values. */
+/* Members of struct command: exactly one operand of that name; an option table with its defaults. */
 #define ONE_OPERAND(text) .operands = (text), .min_operands = 1, .max_operands = 1
 #define OPTIONS(table, values) .options = (table), .defaults = &(values), .size = sizeof(values)
 
-/* Another name of a command, that of earlier versions. */
+/* An alternative name of a command. */
 struct alias {
     const char *name, *command;
 };
@@ -96,21 +102,21 @@ struct program {
     const char *name, *summary;
     const struct command *const *commands;
     int n_commands;
-    const struct alias *aliases; /* ended by a NULL name; or NULL */
+    const struct alias *aliases; /* ends with a NULL name; may be NULL */
 };
 
 /*
- * The whole of main(): `PROGRAM COMMAND [options] [operands]`, also --help, --version, `help COMMAND`, `completion
- * SHELL` and `man [COMMAND]`.  Every command has --quiet and --verbose.  Long options take "--name value" and
- * "--name=value"; "--" ends them; options and operands may be mixed.  --no-NAME switches a flag off that a config file
- * switched on.
+ * The whole main() of a program: `PROGRAM COMMAND [options] [operands]`, --help, --version, `help COMMAND`, `completion
+ * SHELL` and `man [COMMAND]`.  Every command also has --quiet, --verbose and --threads.  Long options are written
+ * "--name value" or "--name=value"; "--" ends the options.  Options and operands may be mixed.  --no-NAME turns off a
+ * flag that a config file turned on.
  */
 int program_main(const struct program *p, int argc, char **argv);
 
-/* For run: EXIT_CODE_USAGE, with the text in err. */
+/* For `run`: sets err and returns EXIT_CODE_USAGE. */
 enum exit_code usage_error(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* For run: the code of a job that returned rc: 0 with so many records that failed, -1 with err, or more than 0 after a
- * signal. */
+/* For `run`: the exit code of a job that returned rc: 0 with this many failed records, -1 with err, or more than 0
+ * after a signal. */
 enum exit_code job_exit_code(int rc, int64_t failed, const struct error *err);
 
 #endif

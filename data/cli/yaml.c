@@ -24,14 +24,14 @@ void texts_release(struct texts *t)
 }
 
 struct yaml_reader {
-    const char *name; /* of the file */
+    const char *name; /* name of the file */
     const struct option *table;
     void *settings;
-    bool *seen, *here; /* set at all, set in this file */
+    bool *seen, *here; /* options set so far; options set in this file */
     struct texts *texts;
-    char group[64]; /* the key of the nested mapping, or "" */
-    int depth;      /* open mappings */
-    int option;     /* whose value comes next, or -1 */
+    char group[64]; /* key of the nested mapping, or "" */
+    int depth;      /* number of open mappings */
+    int option;     /* option whose value comes next, or -1 */
     struct error *err;
 };
 
@@ -64,7 +64,7 @@ static bool is_group(const struct option *table, const char *key, size_t n)
     return false;
 }
 
-/* The key of a value; at the outer level it may also open a group, which its next event tells. */
+/* Handles a key.  At the outer level it may open a group, as the next event tells. */
 static int take_key(struct yaml_reader *r, const yaml_event_t *e)
 {
     char name[160];
@@ -76,7 +76,7 @@ static int take_key(struct yaml_reader *r, const yaml_event_t *e)
     int i = option_find(r->table, name, strlen(name));
     if (i >= 0 && !option_is_source(&r->table[i])) {
         if (r->here[i])
-            return fail(r, e->start_mark, "%s: is set twice", name);
+            return fail(r, e->start_mark, "%s: set twice", name);
         r->option = i;
         return 0;
     }
@@ -99,7 +99,7 @@ static int take_value(struct yaml_reader *r, const yaml_event_t *e)
     if (strlen(text) != e->data.scalar.length)
         return fail(r, e->start_mark, "%s: holds a zero byte", o->name);
     if (plain && (!*text || strcmp(text, "~") == 0 || strcmp(text, "null") == 0))
-        return fail(r, e->start_mark, "%s: has no value; leave the key out for the default", o->name);
+        return fail(r, e->start_mark, "%s: expected a value; omit the key for the default", o->name);
     if (o->type == OPTION_STRING || o->type == OPTION_WORD)
         text = texts_add(r->texts, text);
     if (option_set(o, r->settings, text, &why))
@@ -131,7 +131,7 @@ static int open_mapping(struct yaml_reader *r, const yaml_event_t *e)
     if (r->option >= 0)
         return fail(r, e->start_mark, "%s: expected one value, got a mapping", r->table[r->option].name);
     if (r->depth == 2 || (r->depth == 1 && !*r->group))
-        return fail(r, e->start_mark, "a mapping may not stand here");
+        return fail(r, e->start_mark, "unexpected mapping");
     r->depth++;
     return 0;
 }
@@ -146,13 +146,13 @@ static int take_event(struct yaml_reader *r, const yaml_event_t *e, int *documen
 {
     switch (e->type) {
     case YAML_DOCUMENT_START_EVENT:
-        return ++*documents > 1 ? fail(r, e->start_mark, "a second document") : 0;
+        return ++*documents > 1 ? fail(r, e->start_mark, "expected one document, got a second one") : 0;
     case YAML_ALIAS_EVENT:
         return fail(r, e->start_mark, "aliases are not allowed");
     case YAML_SEQUENCE_START_EVENT:
         if (r->option >= 0)
             return fail(r, e->start_mark, "%s: expected one value, got a list", r->table[r->option].name);
-        return fail(r, e->start_mark, "a list may not stand here");
+        return fail(r, e->start_mark, "unexpected list");
     case YAML_SCALAR_EVENT:
         return take_scalar(r, e);
     case YAML_MAPPING_START_EVENT:
@@ -219,7 +219,7 @@ int yaml_read(const char *path, const struct option *table, void *settings, bool
     return rc;
 }
 
-/* A JSON string is a YAML string. */
+/* Writes the value as a JSON string, which is valid YAML. */
 static int write_text(FILE *f, const struct option *o, const char *text, struct error *err)
 {
     json_t *value = json_string(text);
@@ -262,7 +262,7 @@ int yaml_write(const char *path, const struct option *table, const void *setting
     return out_file_commit(&o, err);
 }
 
-/* Trees. */
+/* Reading trees. */
 
 struct tree_reader {
     const char *path;
@@ -321,7 +321,7 @@ static char *take_text(struct tree_reader *r, const yaml_event_t *e)
 
 static int read_children(struct tree_reader *r, struct yaml_tree *t, int depth);
 
-/* The value that begins with the event. */
+/* Reads the value that starts with the event. */
 static int take_tree_value(struct tree_reader *r, struct yaml_tree *t, const yaml_event_t *e, int depth)
 {
     t->at = place_of(e->start_mark);
@@ -345,11 +345,11 @@ static int take_tree_key(struct tree_reader *r, const struct yaml_tree *of, stru
         return -1;
     for (int i = 0; i + 1 < of->n; i++)
         if (strcmp(of->children[i].key, child->key) == 0)
-            return yaml_tree_fail(r->path, child->key_at, r->err, "%s: stands here twice", child->key);
+            return yaml_tree_fail(r->path, child->key_at, r->err, "%s: duplicate key", child->key);
     return 0;
 }
 
-/* A child of which the event is the first: its key, behind which the value comes, or its value. */
+/* Reads a child that starts with the event: its key and value in a mapping, its value in a list. */
 static int take_child(struct tree_reader *r, struct yaml_tree *t, const yaml_event_t *e, int depth)
 {
     yaml_event_t value;
@@ -382,7 +382,7 @@ static int read_children(struct tree_reader *r, struct yaml_tree *t, int depth)
     return rc;
 }
 
-/* The only document's value. */
+/* Reads the value of the only document. */
 static int read_stream(struct tree_reader *r, struct yaml_tree *t)
 {
     bool found = false;
@@ -396,7 +396,7 @@ static int read_stream(struct tree_reader *r, struct yaml_tree *t)
         bool value = !end && e.type != YAML_STREAM_START_EVENT && e.type != YAML_DOCUMENT_START_EVENT &&
                      e.type != YAML_DOCUMENT_END_EVENT;
         if (value && found)
-            rc = yaml_tree_fail(r->path, place_of(e.start_mark), r->err, "a second document");
+            rc = yaml_tree_fail(r->path, place_of(e.start_mark), r->err, "expected one document, got a second one");
         else if (value)
             rc = take_tree_value(r, t, &e, 0);
         found = found || value;

@@ -27,7 +27,7 @@ uint32_t crc32c(const void *data, size_t size)
     return ~crc;
 }
 
-/* The stored form: a checksum of data that holds checksums would otherwise be weak. */
+/* The stored form of a checksum.  CRCs of data that contains CRCs would be weak otherwise. */
 static uint32_t masked(uint32_t crc)
 {
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
@@ -72,14 +72,14 @@ static void put_bytes(struct bytes *b, unsigned field, const void *data, size_t 
     put(b, data, n);
 }
 
-/* Event.wall_time = 1, Event.step = 2 */
+/* Writes Event.wall_time = 1 and Event.step = 2. */
 static void put_head(struct bytes *b, double wall_time, int64_t step)
 {
     uint64_t bits;
     memcpy(&bits, &wall_time, sizeof bits);
     put_key(b, 1, WIRE_64);
     put_little_endian(b, bits, 8);
-    if (step) { /* protobuf leaves zeros out */
+    if (step) { /* protobuf omits zeros */
         put_key(b, 2, WIRE_VARINT);
         put_varint(b, (uint64_t)step);
     }
@@ -140,7 +140,7 @@ static int cannot_write(struct error *err, const char *path)
     return error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", path, strerror(errno));
 }
 
-/* Where the last line of a step up to `step` ends; of that step itself with `unvalidated` the last line of a loss. */
+/* Finds the end of the last line up to `step`.  With `unvalidated`, lines of that step without a loss are excluded. */
 static int find_end(FILE *f, const char *path, int64_t step, bool unvalidated, long *end, struct error *err)
 {
     char *line = NULL;

@@ -45,7 +45,7 @@ void html_text(FILE *f, const char *text)
             if ((unsigned char)*text >= 0x20 || *text == '\n' || *text == '\t')
                 fputc(*text, f);
             else
-                fputs("\xef\xbf\xbd", f); /* a control character: the replacement character */
+                fputs("\xef\xbf\xbd", f); /* U+FFFD replaces control characters */
         }
 }
 
@@ -145,7 +145,7 @@ void report_style(struct report *r, const char *css)
     fprintf(r->out.f, "<style>%s</style>\n", css);
 }
 
-/* <figure>, its caption and an <svg> of that size in user units; figure_end closes them. */
+/* Writes <figure>, its caption and an <svg> of this size in user units; figure_end closes them. */
 static void figure_start(FILE *f, const char *title, int width, int height)
 {
     fputs("<figure>\n", f);
@@ -219,19 +219,22 @@ void report_reliability(struct report *r, const char *title, const struct reliab
 struct range {
     double low, high;
 };
-/* Labels at (first + i) * step; the step is 1, 2 or 5 times a power of ten, about five to the range. */
+/* Tick labels at (first + i) * step.  The step is 1, 2 or 5 times a power of ten, with about five ticks. */
 struct ticks {
     double first, step;
     int n;
 };
 
-enum { MANY_CURVES = 4, LEGEND = 140 }; /* more than so many have their names beside the chart, in so much room */
+enum {
+    MANY_CURVES = 4,
+    LEGEND = 140
+}; /* with more curves, their names are beside the chart, in a column of this width */
 enum { WIDTH = 720, HEIGHT = 320, LEFT = 64, RIGHT = 16, TOP = 12, BOTTOM = 44, POINTS = 800 };
 
-/* Told apart by people of any colour vision (Okabe and Ito). */
+/* A palette for all kinds of colour vision (Okabe and Ito). */
 static const char *const palette[] = { "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#888888" };
 
-/* Larger numbers are no measurement, and their differences would overflow. */
+/* Larger numbers are not measurements, and their differences would overflow. */
 static bool is_drawable(double v)
 {
     return fabs(v) <= 1e100;
@@ -256,7 +259,7 @@ static struct ticks ticks_of(struct range r)
 {
     double raw = (r.high - r.low) / 5, power = pow(10, floor(log10(raw))), lead = raw / power;
     struct ticks t = { .step = power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10) };
-    t.first = ceil(r.low / t.step) + 0.0; /* and no -0 */
+    t.first = ceil(r.low / t.step) + 0.0; /* avoids -0 */
     t.n = (int)(floor(r.high / t.step + 1e-9) - t.first) + 1;
     return t;
 }
@@ -290,7 +293,7 @@ static void draw_axes(FILE *f, struct range x, struct range y, const char *x_lab
     fputs("</text>\n", f);
 }
 
-/* A curve's colour; beyond the palette lines are dashed. */
+/* The colour of a curve.  Curves beyond the palette repeat the colours with dashed lines. */
 static const char *colour_of(int i)
 {
     return palette[i % ARRAY_LEN(palette)];
@@ -311,7 +314,7 @@ static void draw_whiskers(FILE *f, const struct curve *c, struct range x, struct
                     colour, place_x(x, c->x[i]), place_y(y, c->low[i]), place_y(y, c->high[i]), c->low[i], c->high[i]);
 }
 
-/* Neighbouring points are averaged when there are more than a screen can show. */
+/* Averages neighbouring points if there are more than a screen can show. */
 static void draw_curve(FILE *f, const struct curve *c, struct range x, struct range y, int number)
 {
     int group = (c->n + POINTS - 1) / POINTS;
@@ -347,7 +350,7 @@ static void draw_legend(FILE *f, const struct curve *curves, int n, int right)
     }
 }
 
-/* Of all points and whiskers of n curves that can be drawn; never empty. */
+/* The ranges of all finite points and whiskers of n curves; never empty. */
 static void curves_ranges(const struct curve *curves, int n, struct range *x, struct range *y)
 {
     *x = *y = (struct range){ HUGE_VAL, -HUGE_VAL };
@@ -371,18 +374,18 @@ void report_curves(struct report *r, const char *title, const char *x_label, con
 {
     FILE *f = r->out.f;
     struct range x, y;
-    int room = n > MANY_CURVES ? LEGEND : 0;
+    int space = n > MANY_CURVES ? LEGEND : 0;
 
     curves_ranges(curves, n, &x, &y);
-    figure_start(f, title, WIDTH + room, HEIGHT);
+    figure_start(f, title, WIDTH + space, HEIGHT);
     draw_axes(f, x, y, x_label);
     for (int i = 0; i < n; i++)
         draw_curve(f, &curves[i], x, y, i);
-    draw_legend(f, curves, n, WIDTH + room - RIGHT);
+    draw_legend(f, curves, n, WIDTH + space - RIGHT);
     figure_end(f);
 }
 
-/* One row of a bar chart; scale is user units per unit of value. */
+/* Draws a row of a bar chart; scale is user units for each unit of value. */
 static void draw_bar(FILE *f, int row, const char *name, double value, double scale)
 {
     enum { NAME = 200 };
@@ -403,12 +406,12 @@ void report_bars(struct report *r, const char *title, const char *const *names, 
 {
     enum { NAME = 200, VALUE = 80 };
     FILE *f = r->out.f;
-    double most = 0;
+    double max = 0;
     for (int i = 0; i < n; i++) {
-        most = is_drawable(values[i]) ? fmax(most, values[i]) : most;
-        most = high && is_drawable(high[i]) ? fmax(most, high[i]) : most;
+        max = is_drawable(values[i]) ? fmax(max, values[i]) : max;
+        max = high && is_drawable(high[i]) ? fmax(max, high[i]) : max;
     }
-    double scale = (WIDTH - NAME - VALUE) / (most > 0 && most < 1 ? 1 : fmax(most, 1e-300));
+    double scale = (WIDTH - NAME - VALUE) / (max > 0 && max < 1 ? 1 : fmax(max, 1e-300));
     figure_start(f, title, WIDTH, TOP + 26 * n + 8);
     for (int i = 0; i < n; i++) {
         draw_bar(f, i, names[i], values[i], scale);
@@ -432,7 +435,7 @@ enum {
     FOOT = 20
 };
 
-/* A panel's place, and what it shows of both axes. */
+/* The position of a panel and its axis ranges. */
 struct panel {
     int left, top;
     struct range x, y;
@@ -465,7 +468,7 @@ static void draw_frame(FILE *f, const struct panel *p, const char *name)
     t = ticks_of(p->x);
     for (int i = 0; i < t.n; i++) {
         double v = (t.first + i) * t.step;
-        if (p->x.high - p->x.low < 2 || fabs(v - round(v)) < 1e-9) /* halves of what is counted say nothing */
+        if (p->x.high - p->x.low < 2 || fabs(v - round(v)) < 1e-9) /* counts need no fractional ticks */
             fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g</text>\n", panel_x(p, v),
                     p->top + PANEL_HEIGHT - PANEL_BOTTOM + 16, v);
     }

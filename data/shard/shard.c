@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Digits alone, up to `end`. */
+/* Reads decimal digits up to the character `end`. */
 static bool read_number(const char *text, char end, int64_t *n, const char **rest)
 {
     char *stop;
@@ -42,7 +42,8 @@ static int read_variable(const char *name, int64_t *n, struct error *err)
     return 0;
 }
 
-/* Tasks are shards only where all of them are there: an array of two tasks that are run again has other numbers. */
+/* Tasks are shards only if the array contains all of them.  An array of the two tasks that are repeated has other
+ * numbers. */
 static int read_slurm(int64_t *index, int64_t *count, struct error *err)
 {
     int64_t id = 0, first = 0, last = 0;
@@ -94,7 +95,7 @@ char *shard_path(const char *out, int index, int count)
     return path;
 }
 
-char *shard_mark_path(const char *out, int index, int count)
+char *shard_manifest_path(const char *out, int index, int count)
 {
     char *path;
 
@@ -104,19 +105,19 @@ char *shard_mark_path(const char *out, int index, int count)
 
 enum { FORM = 1, SUM_TEXT = 17 };
 
-int shard_mark_lock(const char *path, struct error *err)
+int shard_manifest_lock(const char *path, struct error *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 
     if (fd < 0)
         return error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", path, strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) /* a file system may have no locks */
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) /* a file system may not support locks */
         return fd;
     close(fd);
-    return error_set(err, EXIT_CODE_USAGE, "%s: another process works on this shard", path);
+    return error_set(err, EXIT_CODE_USAGE, "%s: another process is working on this shard", path);
 }
 
-int shard_mark_write(const char *path, const struct shard_mark *m, struct error *err)
+int shard_manifest_write(const char *path, const struct shard_manifest *m, struct error *err)
 {
     char sum[SUM_TEXT];
 
@@ -144,7 +145,7 @@ static int read_shard(struct shard *s, const json_t *o, const char *path, struct
     return 0;
 }
 
-/* The parts of a run that others look into. */
+/* Checks the fields of a run that other functions read. */
 static int check_run(const json_t *run, const char *path, struct error *err)
 {
     const json_t *input = json_get_object(run, "input", path, err);
@@ -157,7 +158,7 @@ static int check_run(const json_t *run, const char *path, struct error *err)
                : 0;
 }
 
-static int read_fields(struct shard_mark *m, const json_t *o, const char *path, struct error *err)
+static int read_fields(struct shard_manifest *m, const json_t *o, const char *path, struct error *err)
 {
     int64_t form;
     const char *sum;
@@ -172,7 +173,7 @@ static int read_fields(struct shard_mark *m, const json_t *o, const char *path, 
     return m->run ? check_run(m->run, path, err) : -1;
 }
 
-/* Whether nobody has it, and there is something in it. */
+/* SHARD_DONE if nobody holds the lock and the manifest is not empty. */
 static enum shard_state state_of(const char *path, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -194,28 +195,28 @@ static enum shard_state state_of(const char *path, struct error *err)
     return state;
 }
 
-int shard_mark_parse(struct shard_mark *m, const char *path, struct error *err)
+int shard_manifest_parse(struct shard_manifest *m, const char *path, struct error *err)
 {
     json_t *o = json_read_file(path, err);
 
-    *m = (struct shard_mark){ 0 };
+    *m = (struct shard_manifest){ 0 };
     int rc = o ? read_fields(m, o, path, err) : -1;
     json_decref(o);
     return rc;
 }
 
-enum shard_state shard_mark_read(struct shard_mark *m, const char *path, struct error *err)
+enum shard_state shard_manifest_read(struct shard_manifest *m, const char *path, struct error *err)
 {
     enum shard_state state = state_of(path, err);
 
-    *m = (struct shard_mark){ 0 };
-    return state == SHARD_DONE && shard_mark_parse(m, path, err) ? SHARD_BROKEN : state;
+    *m = (struct shard_manifest){ 0 };
+    return state == SHARD_DONE && shard_manifest_parse(m, path, err) ? SHARD_BROKEN : state;
 }
 
-void shard_mark_release(struct shard_mark *m)
+void shard_manifest_release(struct shard_manifest *m)
 {
     json_decref(m->run);
-    *m = (struct shard_mark){ 0 };
+    *m = (struct shard_manifest){ 0 };
 }
 
 static const char *value_of(const json_t *o, const char *name)
@@ -224,7 +225,7 @@ static const char *value_of(const json_t *o, const char *name)
     return text && *text ? text : "none";
 }
 
-/* The first member of `a` that b has otherwise, or not; NULL: none. */
+/* The first member of `a` that is missing or different in b; NULL if there is none. */
 static const char *other_member(const json_t *a, const json_t *b)
 {
     const char *name;
@@ -238,21 +239,21 @@ static const char *other_member(const json_t *a, const json_t *b)
     return NULL;
 }
 
-/* Two runs that differ in that field. */
+/* Describes a field in which two runs differ. */
 static void tell_difference(const char *field, const json_t *one, const json_t *others, char *text, size_t size)
 {
     const json_t *a = json_object_get(one, field), *b = json_object_get(others, field);
     const char *name = json_is_object(b) ? other_member(b, a) : NULL;
 
     if (strcmp(field, "input") == 0)
-        snprintf(text, size, "is of another input, of %lld records; the others are of one of %lld",
+        snprintf(text, size, "has another input, with %lld records; the others have one with %lld",
                  (long long)json_integer_value(json_object_get(a, "records")),
                  (long long)json_integer_value(json_object_get(b, "records")));
     else if (name && strcmp(field, "settings") == 0)
         snprintf(text, size, "was made with --%s %.100s, the others with %.100s", name, value_of(a, name),
                  value_of(b, name));
     else if (name)
-        snprintf(text, size, "was made with other bytes in what --%s names", name);
+        snprintf(text, size, "was made with other contents of --%s", name);
     else
         snprintf(text, size, "has the %s %.100s, the others %.100s", field, value_of(one, field),
                  value_of(others, field));
@@ -266,13 +267,13 @@ void shard_run_difference(const json_t *one, const json_t *others, char *text, s
     if (field)
         tell_difference(field, one, others, text, size);
     else if (!json_equal(one, others))
-        snprintf(text, size, "tells of more than the others");
+        snprintf(text, size, "has more fields than the others");
 }
 
 enum { BLOCKS = 16, BLOCK = 4096, LEVELS = 2 };
 
-/* Blocks at even distances, the first and the last among them: these have the headers of SQLite and of ambit.h5, whose
- * sums tell of the rest. */
+/* Hashes blocks at equal distances, including the first and the last.  They contain the headers of SQLite and ambit.h5
+ * files, which hold hashes of the rest. */
 static uint64_t sample_file(uint64_t h, const char *path, int64_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -339,20 +340,20 @@ uint64_t shard_sample(const char *path)
                                  : HASH_START;
 }
 
-enum { LISTED = 400 }; /* characters of the faulty shards' numbers */
+enum { LISTED = 400 }; /* maximum characters of the list of faulty shards */
 
 struct shard_set {
     const char *shards;
     int n;
-    struct shard_mark *marks; /* [n] */
+    struct shard_manifest *manifests; /* [n] */
     enum shard_state *states;
-    char **broken;     /* what is wrong with marks that cannot be read */
-    const json_t *run; /* of most marks; NULL: of none */
+    char **broken;     /* [n] errors of manifests that cannot be read */
+    const json_t *run; /* run of the majority of manifests; NULL: no manifest */
     int faulty;
     char list[LISTED]; /* "3,7" */
 };
 
-/* N of the name BASE.I-of-N, or of its mark's or its part file's; 0 of another name. */
+/* N of the name BASE.I-of-N, or of its manifest or journal; 0 for other names. */
 static int count_of_name(const char *name, const char *base)
 {
     size_t n = strlen(base);
@@ -366,7 +367,7 @@ static int count_of_name(const char *name, const char *base)
     return !*rest || strcmp(rest, ".shard") == 0 || strcmp(rest, ".part") == 0 ? count : 0;
 }
 
-/* All names beside OUT must be of one N. */
+/* Determines N, which must be the same for all names beside OUT. */
 static int find_count(struct shard_set *s, struct error *err)
 {
     const char *slash = strrchr(s->shards, '/'), *base = slash ? slash + 1 : s->shards;
@@ -379,12 +380,12 @@ static int find_count(struct shard_set *s, struct error *err)
         int n = count_of_name(e->d_name, base);
         if (n && s->n && n != s->n)
             rc = error_set(err, EXIT_CODE_DATA,
-                           "%s: shards of %d and shards of %d are there; expected those of one run, remove the others",
+                           "%s: expected the shards of one run, got shards of %d and shards of %d; remove the others",
                            s->shards, s->n < n ? s->n : n, s->n < n ? n : s->n);
         s->n = n ? n : s->n;
     }
     if (rc == 0 && (s->n == 0 || s->n > SHARDS_MAX))
-        rc = error_set(err, EXIT_CODE_DATA, "%s: no shards are there; expected %s.1-of-N and so on", s->shards, base);
+        rc = error_set(err, EXIT_CODE_DATA, "%s: expected %s.1-of-N and so on, got no shards", s->shards, base);
     if (dir)
         closedir(dir);
     free(folder);
@@ -393,17 +394,17 @@ static int find_count(struct shard_set *s, struct error *err)
 
 static void add_fault(struct shard_set *s, int i, const char *what)
 {
-    size_t n = strlen(s->list), room = sizeof s->list - n;
+    size_t n = strlen(s->list), space = sizeof s->list - n;
 
     log_error("%s.%d-of-%d: %s", s->shards, i, s->n, what);
-    if (room > sizeof ",65536 ...")
-        snprintf(s->list + n, room, "%s%d", s->faulty ? "," : "", i);
+    if (space > sizeof ",65536 ...")
+        snprintf(s->list + n, space, "%s%d", s->faulty ? "," : "", i);
     else if (!text_ends_with(s->list, "..."))
-        snprintf(s->list + n, room, " ...");
+        snprintf(s->list + n, space, " ...");
     s->faulty++;
 }
 
-/* That of more than half, where there is one (Boyer and Moore, 1981); else of one of them. */
+/* The run of the majority (Boyer and Moore 1981), or of any manifest if there is no majority. */
 static const json_t *common_run(const struct shard_set *s)
 {
     const json_t *run = NULL;
@@ -413,8 +414,8 @@ static const json_t *common_run(const struct shard_set *s)
         if (s->states[i] != SHARD_DONE)
             continue;
         if (votes == 0)
-            run = s->marks[i].run;
-        votes += json_equal(run, s->marks[i].run) ? 1 : -1;
+            run = s->manifests[i].run;
+        votes += json_equal(run, s->manifests[i].run) ? 1 : -1;
     }
     return run;
 }
@@ -428,25 +429,24 @@ static bool is_there(const char *path, int64_t *bytes)
     return found;
 }
 
-/* Why shard i, which has its mark, cannot be joined; "" where it can. */
-static void check_mark(const struct shard_set *s, int i, char *why, size_t size)
+/* Writes why shard i, whose manifest is complete, cannot be joined; "" if it can. */
+static void check_manifest(const struct shard_set *s, int i, char *why, size_t size)
 {
-    const struct shard_mark *m = &s->marks[i - 1];
-    int64_t bytes, begins = i > 1 ? s->marks[i - 2].shard.range.end : 0;
+    const struct shard_manifest *m = &s->manifests[i - 1];
+    int64_t bytes, begins = i > 1 ? s->manifests[i - 2].shard.range.end : 0;
     int64_t records = json_integer_value(json_object_get(json_object_get(m->run, "input"), "records"));
-    bool before = i == 1 || s->marks[i - 2].shard.index == i - 1;
+    bool before = i == 1 || s->manifests[i - 2].shard.index == i - 1;
     char *path = shard_path(s->shards, i, s->n);
 
     shard_run_difference(m->run, s->run, why, size);
     if (m->shard.index != i || m->shard.count != s->n)
-        snprintf(why, size, "its mark is of shard %d of %d", m->shard.index, m->shard.count);
+        snprintf(why, size, "its manifest is of shard %d of %d", m->shard.index, m->shard.count);
     else if (!*why && !is_there(path, &bytes))
         snprintf(why, size, "is missing");
     else if (!*why && bytes != m->bytes)
-        snprintf(why, size, "has %lld bytes, not the %lld that its mark tells of", (long long)bytes,
-                 (long long)m->bytes);
+        snprintf(why, size, "has %lld bytes, its manifest says %lld", (long long)bytes, (long long)m->bytes);
     else if (!*why && before && m->shard.range.first != begins)
-        snprintf(why, size, "begins behind record %lld, the one before it ends with record %lld",
+        snprintf(why, size, "starts after record %lld, but the shard before it ends with record %lld",
                  (long long)m->shard.range.first, (long long)begins);
     else if (!*why && i == s->n && m->shard.range.end != records)
         snprintf(why, size, "ends with record %lld of %lld", (long long)m->shard.range.end, (long long)records);
@@ -461,19 +461,19 @@ static void check_shard(struct shard_set *s, int i)
 
     switch (s->states[i - 1]) {
     case SHARD_MISSING:
-        snprintf(why, sizeof why, "%s", is_there(path, &bytes) ? "has no mark beside it" : "is missing");
+        snprintf(why, sizeof why, "%s", is_there(path, &bytes) ? "has no manifest" : "is missing");
         break;
     case SHARD_RUNNING:
-        snprintf(why, sizeof why, "a process works on it");
+        snprintf(why, sizeof why, "another process is working on it");
         break;
     case SHARD_UNFINISHED:
         snprintf(why, sizeof why, "is unfinished");
         break;
     case SHARD_BROKEN:
-        snprintf(why, sizeof why, "its mark is broken: %.400s", s->broken[i - 1]);
+        snprintf(why, sizeof why, "its manifest is broken: %.400s", s->broken[i - 1]);
         break;
     case SHARD_DONE:
-        check_mark(s, i, why, sizeof why);
+        check_manifest(s, i, why, sizeof why);
     }
     if (*why)
         add_fault(s, i, why);
@@ -485,8 +485,8 @@ static int check_all(struct shard_set *s, struct error *err)
     struct error bad = { 0 };
 
     for (int i = 1; i <= s->n; i++) {
-        char *path = shard_mark_path(s->shards, i, s->n);
-        s->states[i - 1] = shard_mark_read(&s->marks[i - 1], path, &bad);
+        char *path = shard_manifest_path(s->shards, i, s->n);
+        s->states[i - 1] = shard_manifest_read(&s->manifests[i - 1], path, &bad);
         s->broken[i - 1] = s->states[i - 1] == SHARD_BROKEN ? xstrdup(bad.text) : NULL;
         free(path);
     }
@@ -495,13 +495,13 @@ static int check_all(struct shard_set *s, struct error *err)
         check_shard(s, i);
     if (s->faulty == 0)
         return 0;
-    return error_set(err, EXIT_CODE_DATA, "%s: %d of %d shards are to be run again: %s", s->shards, s->faulty, s->n,
+    return error_set(err, EXIT_CODE_DATA, "%s: %d of %d shards must be run again: %s", s->shards, s->faulty, s->n,
                      s->list);
 }
 
 static int copy_shard(const struct shard_set *s, int i, struct out_file *o, struct error *err)
 {
-    const struct shard_mark *m = &s->marks[i - 1];
+    const struct shard_manifest *m = &s->manifests[i - 1];
     char *path = shard_path(s->shards, i, s->n), bytes[1 << 15];
     FILE *in = fopen(path, "rbe");
     uint64_t sum = HASH_START;
@@ -515,21 +515,20 @@ static int copy_shard(const struct shard_set *s, int i, struct out_file *o, stru
     if (!in || ferror(in))
         rc = error_set(err, EXIT_CODE_DATA, "%s: cannot read: %s", path, strerror(errno));
     else if (sum != m->sum)
-        rc =
-            error_set(err, EXIT_CODE_DATA, "%s: holds other bytes than its mark tells of: run shard %d again", path, i);
+        rc = error_set(err, EXIT_CODE_DATA, "%s: differs from its manifest: run shard %d again", path, i);
     if (in)
         fclose(in);
     free(path);
     return rc;
 }
 
-/* None of the shards may be written over. */
+/* Refuses to overwrite a shard. */
 static int check_target(const struct shard_set *s, const char *out, struct error *err)
 {
     int rc = 0;
 
     for (int i = 1; i <= s->n && rc == 0; i++) {
-        char *paths[] = { shard_path(s->shards, i, s->n), shard_mark_path(s->shards, i, s->n) };
+        char *paths[] = { shard_path(s->shards, i, s->n), shard_manifest_path(s->shards, i, s->n) };
         for (int k = 0; k < ARRAY_LEN(paths); k++) {
             if (same_path(paths[k], out))
                 rc = error_set(err, EXIT_CODE_USAGE, "--out: %s is one of the shards; expected another file", out);
@@ -554,9 +553,9 @@ static int copy_all(const struct shard_set *s, const char *out, struct error *er
 
 static void count(const struct shard_set *s, struct shard_join_counts *counts)
 {
-    *counts = (struct shard_join_counts){ .shards = s->n, .records = s->marks[s->n - 1].shard.range.end };
+    *counts = (struct shard_join_counts){ .shards = s->n, .records = s->manifests[s->n - 1].shard.range.end };
     for (int i = 0; i < s->n; i++)
-        counts->failed += s->marks[i].failed;
+        counts->failed += s->manifests[i].failed;
 }
 
 int shard_join(const struct shard_join_request *q, struct shard_join_counts *counts, struct error *err)
@@ -565,17 +564,17 @@ int shard_join(const struct shard_join_request *q, struct shard_join_counts *cou
 
     if (find_count(&s, err))
         return -1;
-    s.marks = xcalloc((size_t)s.n, sizeof *s.marks);
+    s.manifests = xcalloc((size_t)s.n, sizeof *s.manifests);
     s.states = xcalloc((size_t)s.n, sizeof *s.states);
     s.broken = xcalloc((size_t)s.n, sizeof *s.broken);
     int rc = check_all(&s, err) ? -1 : copy_all(&s, q->out ? q->out : q->shards, err);
     if (rc == 0)
         count(&s, counts);
     for (int i = 0; i < s.n; i++) {
-        shard_mark_release(&s.marks[i]);
+        shard_manifest_release(&s.manifests[i]);
         free(s.broken[i]);
     }
-    free(s.marks);
+    free(s.manifests);
     free(s.states);
     free(s.broken);
     return rc;

@@ -24,7 +24,8 @@ static void look(struct file_state *f, const char *path, const char *end)
                                   { st.st_ctim.tv_sec, st.st_ctim.tv_nsec } };
 }
 
-/* Times move on in ticks of the kernel, up to 10 ms; where all nanoseconds are zero, in the file system's seconds. */
+/* The kernel updates times in ticks of up to 10 ms.  If all nanoseconds are zero, the file system stores whole
+ * seconds. */
 static bool is_young(const struct file_state *f)
 {
     struct timespec now;
@@ -51,7 +52,8 @@ void database_state_look(struct database_state *s, const char *path)
     look(&s->wal, target, "-wal");
     look(&s->journal, target, "-journal");
     look(&s->shm, target, "-shm");
-    s->shm = (struct file_state){ .device = s->shm.device, .inode = s->shm.inode }; /* written to through memory */
+    s->shm = (struct file_state){ .device = s->shm.device,
+                                  .inode = s->shm.inode }; /* it changes through mapped memory without new times */
     s->young = is_young(&s->file) || is_young(&s->journal);
     s->young_wal = is_young(&s->wal);
 }
@@ -73,7 +75,7 @@ bool database_state_same(const struct database_state *before, const struct datab
     return database_state_same_but_wal(before, after) && !before->young_wal && same(&before->wal, &after->wal);
 }
 
-/* A file that is missing or empty is as if there was none. */
+/* A missing file and an empty one count as the same. */
 static uint64_t add_sum(uint64_t sum, const char *path, const char *end)
 {
     char name[PATH_MAX + 16];

@@ -1,7 +1,8 @@
 /*
- * database_state.h - whether a database file, or what lies beside it, has changed since it was looked at.
+ * database_state.h - detects whether a database file or the files beside it have changed.
  *
- * A look is a few calls of stat: it opens nothing, so it drops no lock that the process has on the file.
+ * It calls stat only.  Opening and closing a file would drop the locks that the process holds on it.  Nothing fails: a
+ * missing file is a state, too.
  */
 #ifndef DATA_SQLITE_DATABASE_STATE_H
 #define DATA_SQLITE_DATABASE_STATE_H
@@ -10,29 +11,29 @@
 
 #include <stdint.h>
 
-/* All zero: there is no such file. */
+/* All zero: no such file. */
 struct file_state {
     int64_t device, inode, size;
     int64_t written[2], changed[2]; /* mtime and ctime: seconds, nanoseconds */
 };
 
 struct database_state {
-    struct file_state file, wal, journal, shm; /* of the last one only which file it is */
-    bool young, young_wal;                     /* written so recently that the next write may leave the same times */
+    struct file_state file, wal, journal, shm; /* of shm only the identity */
+    bool young, young_wal;                     /* written so recently that a further write may leave the same times */
 };
 
-/* Of the database at path; where path is a link the other files lie beside its target. */
+/* Takes the state of the database at path.  If path is a link, the other files are beside its target. */
 void database_state_look(struct database_state *s, const char *path);
-/* False when anything changed after `before` was taken, or could have without leaving a trace. */
+/* False if anything changed after `before`, or may have changed without a trace. */
 bool database_state_same(const struct database_state *before, const struct database_state *after);
-/* The same, but a -wal file may have been written to, as long as it is the same file. */
+/* The same, but allows writes to the same -wal file. */
 bool database_state_same_but_wal(const struct database_state *before, const struct database_state *after);
 
-/* A number of all bytes that the database at path is read from, those of -wal and -journal files too; 0 when it cannot
- * be read. */
+/* A hash of all bytes from which the database is read, including its -wal and -journal files; 0 if it cannot be
+ * read. */
 uint64_t database_sum(const char *path);
 
-/* A state that is young is no longer so after these seconds. */
+/* Seconds after which a state is no longer young. */
 #define DATABASE_STATE_SETTLES 0.03
 
 #endif

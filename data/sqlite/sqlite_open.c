@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The URI of a path: everything but plain characters escaped.  A -shm file is opened for reading.  The caller frees. */
+/* The URI of a path, with all but plain characters escaped.  A -shm file is opened read-only.  The caller frees the
+ * URI. */
 static char *file_uri(const char *path, const struct sqlite_view *view)
 {
     size_t n = strlen(path), used = 5;
@@ -40,13 +41,14 @@ static int open_uri(sqlite3 **db, const char *uri, const char *path, int flags, 
     return 0;
 }
 
-/* By name alone: to open and close the file would drop the locks that other connections of the process have on it. */
+/* Checks the path by stat only.  Opening and closing the file would drop the locks that other connections of the
+ * process hold on it. */
 static int check_file(const char *path, struct error *err)
 {
     struct stat st;
 
     if (stat(path, &st))
-        return 0; /* what is not there SQLite has words for */
+        return 0; /* SQLite reports a missing file */
     if (S_ISDIR(st.st_mode))
         return error_set(err, EXIT_CODE_DATA, "%s: %s, which is not a file", path, strerror(EISDIR));
     if (!S_ISREG(st.st_mode))
@@ -57,8 +59,9 @@ static int check_file(const char *path, struct error *err)
     return access(path, R_OK) ? error_set(err, EXIT_CODE_DATA, "%s: %s", path, strerror(errno)) : 0;
 }
 
-/* Another connection, to which SQLite may write, does it with the first lock that it takes; this one reads no schema.
- * It is open no longer.  A lock of others is no error: the next statement meets it again. */
+/* Rolls back a journal through a second connection to which SQLite may write.  It does so with its first lock, does not
+ * read the schema and closes again.  A lock of another program is not an error, since the next statement meets it
+ * again. */
 static int recover(struct sqlite_view *view, const char *uri, const char *path, struct error *err)
 {
     enum { MILLISECONDS = 200, HEADER = 1 << 16 };
@@ -66,7 +69,7 @@ static int recover(struct sqlite_view *view, const char *uri, const char *path, 
     int rc = open_uri(&db, uri, path, SQLITE_OPEN_URI | SQLITE_OPEN_READWRITE, HEADER, err);
 
     if (rc == 0) {
-        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* a -wal file is left to the reader */
+        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* leaves a -wal file to the reader */
         sqlite3_busy_timeout(db, MILLISECONDS);
         int code = sqlite3_exec(db, "PRAGMA schema_version", NULL, NULL, NULL);
         const char *trouble = sqlite_view_trouble(view);
@@ -103,7 +106,7 @@ unsigned sqlite_better_ways(unsigned ways, int code)
     return ways;
 }
 
-/* To a -wal file frames are only added until its header is written. */
+/* Frames are only appended to a -wal file until its header is rewritten. */
 bool sqlite_file_is_torn(const struct sqlite_file *f, const char *path, const struct database_state *before)
 {
     struct database_state now;
@@ -129,7 +132,7 @@ int sqlite_open_memory(sqlite3 **db, int max_bytes, struct error *err)
 
 enum { TRIES = 20, LOCKED_MILLISECONDS = 10000, MAX_BYTES = 1 << 30 };
 
-/* SQLite's code of the copying; a code of `to` alone is an error of writing. */
+/* Returns SQLite's code for the copy.  A code that only `to` has is a write error. */
 static int copy_pages(sqlite3 *to, sqlite3 *from)
 {
     sqlite3_busy_timeout(from, LOCKED_MILLISECONDS);
@@ -142,7 +145,7 @@ static int copy_pages(sqlite3 *to, sqlite3 *from)
     return rc == SQLITE_DONE ? end : rc;
 }
 
-/* One that stands alone is not in WAL mode. */
+/* A single file must not be in WAL mode, since it has no -wal file. */
 static int write_copy(sqlite3 *from, const char *path)
 {
     sqlite3 *to = NULL;

@@ -9,19 +9,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file with changes that stay in memory: copy on write by blocks. */
+/* A file with changes in memory: copy-on-write of blocks. */
 
 enum { BLOCK = 4096 };
 
-/* Reads n bytes at `at` of the file below; what lies behind its end is zeros.  0, or another number on an error. */
+/* Reads n bytes at offset `at` of the file below; bytes behind its end are zeros.  Returns 0, or another number on
+ * error. */
 typedef int overlay_read_fn(void *below, void *to, int64_t n, int64_t at);
 
 /* A zeroed struct has no changes. */
 struct file_overlay {
     bool changed;
-    int64_t size;                 /* of the file with its changes, once there are some */
-    int64_t below_end;            /* from there on the file below was cut off */
-    struct overlay_block *blocks; /* a hash table with open addressing */
+    int64_t size;                 /* size of the file with its changes, if there are any */
+    int64_t below_end;            /* the file below counts up to this offset only */
+    struct overlay_block *blocks; /* open-addressed hash table */
     int64_t n, cap;
 };
 
@@ -30,7 +31,7 @@ struct overlay_block {
     uint8_t *bytes; /* NULL: a free slot */
 };
 
-/* The first change: size is the file's own. */
+/* Starts the changes of a file of this size. */
 static void overlay_begin(struct file_overlay *o, int64_t size)
 {
     if (!o->changed)
@@ -74,14 +75,14 @@ static int read_below(const struct file_overlay *o, uint8_t *to, int64_t n, int6
     return there ? read(below, to, there, at) : 0;
 }
 
-/* How many of n bytes at `at` lie in the block of the first one. */
+/* Number of the n bytes at `at` that lie in the first block. */
 static int64_t within(int64_t n, int64_t at)
 {
     int64_t left = BLOCK - at % BLOCK;
     return n < left ? n : left;
 }
 
-/* Reads n bytes at `at`, zeros behind the end.  Gives what read gives. */
+/* Reads n bytes at `at`, with zeros behind the end.  Returns 0 or the error of `read`. */
 static int overlay_read(const struct file_overlay *o, void *to, int64_t n, int64_t at, overlay_read_fn *read,
                         void *below)
 {
@@ -101,7 +102,7 @@ static int overlay_read(const struct file_overlay *o, void *to, int64_t n, int64
     return 0;
 }
 
-/* The block with that number, made of what lies below when it is new. */
+/* Finds the block, or copies it from the file below. */
 static int take_block(struct file_overlay *o, uint8_t **bytes, int64_t number, int64_t max_bytes, overlay_read_fn *read,
                       void *below)
 {
@@ -123,7 +124,7 @@ static int take_block(struct file_overlay *o, uint8_t **bytes, int64_t number, i
     return 0;
 }
 
-/* 0, 1 when the changes would take more than max_bytes, or what read gives. */
+/* Returns 0, 1 if the changes would exceed max_bytes, or the error of `read`. */
 static int overlay_write(struct file_overlay *o, const void *from, int64_t n, int64_t at, int64_t max_bytes,
                          overlay_read_fn *read, void *below)
 {
@@ -142,7 +143,7 @@ static int overlay_write(struct file_overlay *o, const void *from, int64_t n, in
     return 0;
 }
 
-/* Makes the file shorter, or longer by zeros. */
+/* Shortens the file, or extends it by zeros. */
 static void overlay_truncate(struct file_overlay *o, int64_t size)
 {
     o->size = size;
@@ -176,29 +177,29 @@ struct sqlite_view {
     char name[32];
     bool alone;
     char *journal, *wal;              /* names of the files beside the database */
-    bool journal_gone, wal_gone;      /* deleted, as far as this view goes */
-    bool wal_missing;                 /* there was none when it was opened */
-    sqlite3_file *real_wal;           /* NULL: not open, or there is none */
-    char wal_header[VIEW_WAL_HEADER]; /* when it was opened */
+    bool journal_gone, wal_gone;      /* deleted within this view */
+    bool wal_missing;                 /* there was no -wal file when it was opened */
+    sqlite3_file *real_wal;           /* NULL: not open or missing */
+    char wal_header[VIEW_WAL_HEADER]; /* header when the file was opened */
     unsigned notes;
     char trouble[640];
-    /* the database */
+    /* the database file */
     sqlite3_file *real;
-    int level;    /* of the lock that SQLite believes to have */
-    bool resting; /* the real lock was given back */
+    int level;    /* lock level that SQLite assumes */
+    bool resting; /* the real lock is released */
     struct file_overlay written;
     /* the index of the -wal file */
     enum shm_kind shm;
-    void **regions; /* of SHM_OWN */
+    void **regions; /* memory of SHM_OWN */
     int n_regions, region_bytes;
 };
 
-/* Any file that SQLite has open in a view.  `real` is NULL where nothing lies on the disk. */
+/* A file that SQLite has open in a view.  `real` is NULL if it does not exist on the disk. */
 struct view_file {
     sqlite3_file base;
     struct sqlite_view *view;
     sqlite3_file *real;
-    unsigned note; /* what it is when pages are read from it */
+    unsigned note; /* note to set when pages are read from the file */
 };
 
 static struct view_file *file_of(sqlite3_file *f)
@@ -206,10 +207,10 @@ static struct view_file *file_of(sqlite3_file *f)
     return (struct view_file *)f;
 }
 
-/* The index of the -wal file: the one in the -shm file that other programs keep up, or one in memory, which SQLite
- * makes from the -wal file. */
+/* The index of the -wal file: either the -shm file that other programs maintain, or memory that SQLite fills from the
+ * -wal file. */
 
-enum { MAX_REGIONS = 4096 }; /* of 32 KiB each, which index 64 GiB in pages of 4 KiB */
+enum { MAX_REGIONS = 4096 }; /* regions of 32 KiB, which index 64 GiB in pages of 4 KiB */
 
 static struct sqlite_view *view_of(sqlite3_file *f)
 {
@@ -232,7 +233,7 @@ static int map_own(struct sqlite_view *v, int region, int bytes, int extend, voi
     return SQLITE_OK;
 }
 
-/* Others' index where the -shm file can be read, even if nobody keeps it up: SQLite sees that by its locks. */
+/* Maps the -shm file if it can be read, even if nobody maintains it; SQLite detects that by its locks. */
 static int view_shm_map(sqlite3_file *f, int region, int bytes, int extend, void volatile **at)
 {
     struct sqlite_view *v = view_of(f);
@@ -264,7 +265,7 @@ static void view_shm_barrier(sqlite3_file *f)
         v->real->pMethods->xShmBarrier(v->real);
 }
 
-/* The -shm file stays, whatever SQLite says. */
+/* Never deletes the -shm file. */
 static int view_shm_unmap(sqlite3_file *f, int delete)
 {
     struct sqlite_view *v = view_of(f);
@@ -280,8 +281,8 @@ static int view_shm_unmap(sqlite3_file *f, int delete)
     return rc;
 }
 
-/* The database file: pages that were written in memory over those on the disk, real shared locks, and the exclusive
- * ones of a recovery, which nobody else sees. */
+/* The database file.  Pages written in memory cover those on the disk.  Shared locks are real; the exclusive locks of a
+ * recovery exist in the view only. */
 
 static int close_main(sqlite3_file *f)
 {
@@ -310,7 +311,7 @@ static int read_main(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
     return rc == SQLITE_OK && at + n > v->written.size ? SQLITE_IOERR_SHORT_READ : rc;
 }
 
-/* Before the first change. */
+/* Called before each change. */
 static int begin_changes(struct sqlite_view *v)
 {
     sqlite3_int64 size = 0;
@@ -373,7 +374,7 @@ static int check_reserved(sqlite3_file *f, int *reserved)
     return *reserved ? SQLITE_OK : v->real->pMethods->xCheckReservedLock(v->real, reserved);
 }
 
-/* A writer may have begun since the journal was taken for one that a crash left. */
+/* A writer may have started after SQLite took the journal for one of a crash. */
 static int lock_in_private(sqlite3_file *f, int level)
 {
     struct sqlite_view *v = file_of(f)->view;
@@ -473,7 +474,7 @@ static const sqlite3_io_methods view_main_methods = { .iVersion = 2,
                                                       .xShmBarrier = view_shm_barrier,
                                                       .xShmUnmap = view_shm_unmap };
 
-/* Journals and -wal files, which are read alone. */
+/* Journals and -wal files, which are read-only. */
 
 static sqlite3_file *real_of(sqlite3_file *f)
 {
@@ -490,7 +491,7 @@ static int close_beside(sqlite3_file *f)
     return real ? real->pMethods->xClose(real) : SQLITE_OK;
 }
 
-/* SQLite checks whole frames of a -wal file; of those that count it reads the pages alone. */
+/* SQLite reads whole frames of a -wal file to check them, and single pages of committed frames. */
 static bool reads_page(int n, sqlite3_int64 at)
 {
     enum { FIRST_PAGE = 32 + 24, SMALLEST = 512 };
@@ -574,20 +575,21 @@ static const sqlite3_io_methods view_beside_methods = { .iVersion = 1,
                                                         .xSectorSize = no_number,
                                                         .xDeviceCharacteristics = no_number };
 
-/* The file system, and what is asked of a view. */
+/* The VFS, and the queries of a view. */
 
 static struct sqlite_view *view_of_vfs(sqlite3_vfs *vfs)
 {
     return vfs->pAppData;
 }
 
-/* The system's own, below. */
+/* SQLite's own VFS, to which the view delegates. */
 static sqlite3_vfs *real_vfs(void)
 {
     return sqlite3_vfs_find("unix");
 }
 
-/* -1 says in `trouble` why the file cannot be read.  Nothing but a regular file is opened: a pipe would wait. */
+/* Returns -1 and sets `trouble` if the file cannot be read.  Only regular files are opened, since a pipe would
+ * block. */
 static int check_regular(struct sqlite_view *v, const char *path, const struct stat *st)
 {
     if (S_ISREG(st->st_mode) && access(path, R_OK) == 0)
@@ -597,7 +599,7 @@ static int check_regular(struct sqlite_view *v, const char *path, const struct s
     return -1;
 }
 
-/* The file on the disk, for reading alone; what is missing becomes an empty file where it may be made. */
+/* Opens the file on the disk read-only.  A missing file becomes an empty one if SQLite may create it. */
 static int open_real(struct sqlite_view *v, struct view_file *f, const char *path, int flags)
 {
     const int making = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE | SQLITE_OPEN_DELETEONCLOSE;
@@ -630,7 +632,7 @@ static int open_main(struct sqlite_view *v, struct view_file *f, const char *pat
     return SQLITE_OK;
 }
 
-/* Zeros behind its end. */
+/* Reads the header; missing bytes are zeros. */
 static void read_wal_header(const struct sqlite_view *v, char *header)
 {
     memset(header, 0, VIEW_WAL_HEADER);
@@ -660,8 +662,8 @@ static int open_wal(struct sqlite_view *v, struct view_file *f, const char *path
     return SQLITE_OK;
 }
 
-/* A super-journal is a list of other databases' journals, by which SQLite decides when to delete it: an empty one will
- * do.  Temporary files are not made. */
+/* A super-journal lists the journals of other databases, by which SQLite decides when to delete it.  An empty one
+ * suffices.  Temporary files are refused. */
 static int open_in_view(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int flags, int *got)
 {
     struct sqlite_view *v = view_of_vfs(vfs);
@@ -705,7 +707,7 @@ static int access_in_view(sqlite3_vfs *vfs, const char *path, int how, int *resu
     return gone ? SQLITE_OK : real_vfs()->xAccess(real_vfs(), path, how, result);
 }
 
-/* SQLite that runs as root would give a -shm file to the owner of the database. */
+/* As root, SQLite would give a -shm file to the owner of the database. */
 static int leave_owner(int fd, unsigned user, unsigned group)
 {
     (void)fd, (void)user, (void)group;
@@ -722,7 +724,7 @@ struct sqlite_view *sqlite_view_new(bool alone)
         real->xSetSystemCall(real, "fchown", (sqlite3_syscall_ptr)leave_owner);
     v->alone = alone;
     snprintf(v->name, sizeof v->name, "view-%p", (void *)v);
-    v->vfs = *real; /* of which clock, random numbers and full names are taken */
+    v->vfs = *real; /* for the clock, random numbers and full path names */
     v->vfs.iVersion = 2;
     v->vfs.pNext = NULL;
     v->vfs.zName = v->name;

@@ -1,14 +1,15 @@
 /*
- * sqlite_view.h - a file system for SQLite in which nothing on the disk changes: all that SQLite writes in order to
- * read a database stays in memory.
+ * sqlite_view.h - a VFS for SQLite that never changes the disk: everything that SQLite writes in order to read a
+ * database stays in memory.
  *
- * SQLite itself finds the committed state.  It plays a journal that a crash left back into a copy of the pages that
- * differ, and builds the index of a -wal file that has none.  Locks that keep writers away for a statement are taken on
- * the real files where these can be: the shared one of the database, and those in a -shm file that a program keeps up.
- * Where there is no such file, or it cannot be read, the view is private: no lock keeps writers away, and the caller
- * compares the state of the files before and after (database_state.h).
+ * SQLite itself determines the committed state.  It rolls back the journal of a crash into copies of the changed pages
+ * and builds the index of a -wal file that has none.  Where possible, it holds real locks that stop writers during a
+ * statement: the shared lock of the database file and those of an existing -shm file.  Without a readable -shm file,
+ * the view is private.  No lock stops writers then, and the caller compares the files before and after
+ * (database_state.h).
  *
- * One view serves one connection at a time, and must outlive it; changes in memory outlast the connection.
+ * A view serves one connection at a time and must outlive it.  Its changes in memory outlast the connection.  The
+ * caller frees views; creating one does not fail.
  */
 #ifndef DATA_SQLITE_SQLITE_VIEW_H
 #define DATA_SQLITE_SQLITE_VIEW_H
@@ -17,31 +18,30 @@
 
 struct sqlite_view;
 
-/* alone: not even a -shm file that can be read is used, and a lock that the file system does not know is done
- * without. */
+/* alone: ignore -shm files, and continue without a lock if the file system does not support it. */
 struct sqlite_view *sqlite_view_new(bool alone);
 void sqlite_view_free(struct sqlite_view *v);
-/* Its name as one of SQLite's file systems. */
+/* The name of the VFS. */
 const char *sqlite_view_name(const struct sqlite_view *v);
 
-/* What was read beside the file. */
+/* Files that were read beside the database. */
 enum sqlite_view_note {
-    VIEW_WITH_WAL = 1,   /* commits of a -wal file */
-    VIEW_ROLLED_BACK = 2 /* a -journal file, whose transaction was undone in memory */
+    VIEW_WITH_WAL = 1,   /* a -wal file with commits */
+    VIEW_ROLLED_BACK = 2 /* a -journal file, whose transaction was rolled back in memory */
 };
-/* A set of these. */
+/* A set of enum sqlite_view_note. */
 unsigned sqlite_view_notes(const struct sqlite_view *v);
 bool sqlite_view_is_private(const struct sqlite_view *v);
-/* Whether the -wal file still begins as when it was opened: until then frames are only added to it.  True without one.
- */
+/* Whether the -wal file has the same header as when it was opened, so that frames were only appended.  True without a
+ * -wal file. */
 bool sqlite_view_wal_goes_on(const struct sqlite_view *v);
-/* What cannot be read or held, for an error that SQLite has no words for; NULL where there is nothing. */
+/* The reason of a failure for which SQLite has no message, or NULL. */
 const char *sqlite_view_trouble(const struct sqlite_view *v);
 
-/* Between two statements the shared lock of a private view is given back, which SQLite would keep; false when the
- * connection holds others and must be closed instead. */
+/* Releases the shared lock of a private view between two statements, which SQLite would keep.  False if the connection
+ * holds other locks and must be closed instead. */
 bool sqlite_view_rest(struct sqlite_view *v);
-/* Takes it again: SQLITE_OK, SQLITE_BUSY or another of SQLite's codes. */
+/* Takes the lock again.  Returns SQLITE_OK, SQLITE_BUSY or another code of SQLite. */
 int sqlite_view_wake(struct sqlite_view *v);
 
 #endif

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One window: places 0..n-1 stand for the things in `things`. */
+/* A window of items: positions 0..n-1 stand for the items in `items`. */
 struct window {
-    const int *things;
+    const int *items;
     int n;
     bool *fits;  /* [n * n] */
-    int *degree; /* partners each place could have */
-    int *mate;   /* -1 while free */
+    int *degree; /* number of possible partners */
+    int *mate;   /* -1: free */
 };
 
 static bool adjacent(const struct window *w, int i, int j)
@@ -19,17 +19,17 @@ static bool adjacent(const struct window *w, int i, int j)
     return w->fits[(size_t)i * (size_t)w->n + (size_t)j];
 }
 
-static void window_init(struct window *w, const int *things, int n, pair_fits *fits, const void *context)
+static void window_init(struct window *w, const int *items, int n, pair_fits *fits, const void *context)
 {
     size_t size = (size_t)n;
-    *w = (struct window){ .things = things, .n = n };
+    *w = (struct window){ .items = items, .n = n };
     w->fits = xcalloc(size * size, sizeof *w->fits);
     w->degree = xcalloc(size, sizeof *w->degree);
     w->mate = xmalloc(size * sizeof *w->mate);
     memset(w->mate, 0xff, size * sizeof *w->mate);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
-            if (fits(context, things[i], things[j])) {
+            if (fits(context, items[i], items[j])) {
                 w->fits[(size_t)i * size + (size_t)j] = w->fits[(size_t)j * size + (size_t)i] = true;
                 w->degree[i]++;
                 w->degree[j]++;
@@ -49,7 +49,7 @@ static void marry(struct window *w, int i, int j)
     w->mate[j] = i;
 }
 
-/* The free partner of i with the fewest partners of its own; -1 when none is free. */
+/* The free partner of i with the fewest possible partners; -1 if none is free. */
 static int scarcest(const struct window *w, int i, int except)
 {
     int best = -1;
@@ -59,7 +59,7 @@ static int scarcest(const struct window *w, int i, int except)
     return best;
 }
 
-/* Those with the fewest partners choose first. */
+/* Items with the fewest possible partners choose first. */
 static void greedy(struct window *w)
 {
     for (int degree = 1; degree < w->n; degree++)
@@ -71,7 +71,8 @@ static void greedy(struct window *w)
             }
 }
 
-/* A free i takes a partner a from its mate b when b finds another free one. */
+/* An augmenting path of three edges: the free item i takes partner a from its mate b, and b gets another free
+ * partner. */
 static bool augment(struct window *w, int i)
 {
     for (int a = 0; a < w->n; a++) {
@@ -87,13 +88,13 @@ static bool augment(struct window *w, int i)
     return false;
 }
 
-static int match_window(struct pair *out, const int *things, int n, pair_fits *fits, const void *context)
+static int match_window(struct pair *out, const int *items, int n, pair_fits *fits, const void *context)
 {
     struct window w;
     int pairs = 0;
     bool grown = true;
 
-    window_init(&w, things, n, fits, context);
+    window_init(&w, items, n, fits, context);
     greedy(&w);
     while (grown) {
         grown = false;
@@ -102,7 +103,7 @@ static int match_window(struct pair *out, const int *things, int n, pair_fits *f
     }
     for (int i = 0; i < n; i++)
         if (w.mate[i] > i)
-            out[pairs++] = (struct pair){ things[i], things[w.mate[i]] };
+            out[pairs++] = (struct pair){ items[i], items[w.mate[i]] };
     window_release(&w);
     return pairs;
 }

@@ -1,5 +1,7 @@
 /*
- * pairing.h - matches things two by two, as many as may be, each at most once.
+ * pairing.h - matches items in pairs, as many as possible, each item at most once.
+ *
+ * The caller owns the arrays.  Nothing fails.
  */
 #ifndef DATA_STATS_PAIRING_H
 #define DATA_STATS_PAIRING_H
@@ -12,13 +14,13 @@ struct pair {
     int a, b;
 };
 
-/* Whether things i and j may be paired; symmetric. */
+/* Whether items i and j may be paired; must be symmetric. */
 typedef bool pair_fits(const void *context, int i, int j);
 
 /*
- * Pairs things 0..n-1 and returns how many pairs stand in out (room for n / 2).  The matching is maximal and no path of
- * three edges can enlarge it.  More than PAIRING_WINDOW things are shuffled and matched window by window, so that time
- * grows with n and not with its square.
+ * Pairs items 0..n-1, writes the pairs to out (space for n / 2) and returns their number.  The matching is maximal, and
+ * no augmenting path of three edges exists.  More than PAIRING_WINDOW items are shuffled and matched in windows, so
+ * that the time grows linearly with n.
  */
 enum { PAIRING_WINDOW = 1024 };
 int pairing_match(struct pair *out, int n, pair_fits *fits, const void *context, struct rng *rng);

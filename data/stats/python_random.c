@@ -11,7 +11,7 @@ static void seed_plainly(struct python_random *r, uint32_t seed)
     r->drawn = 0;
 }
 
-/* init_by_array of the one word `seed`. */
+/* init_by_array with the one word `seed`. */
 void python_random_seed(struct python_random *r, uint32_t seed)
 {
     uint32_t *s = r->state, i = 1;
@@ -61,7 +61,7 @@ void python_random_skip(struct python_random *r, int64_t drawn)
         python_random_u32(r);
 }
 
-/* As many bits as n has, drawn again until they are below it. */
+/* Takes as many bits as n has and repeats until the number is below n. */
 uint32_t python_random_choice(struct python_random *r, uint32_t n)
 {
     int bits = 32 - __builtin_clz(n);
@@ -77,13 +77,14 @@ void numpy_random_seed(struct python_random *r, uint32_t seed)
     seed_plainly(r, seed);
 }
 
-/* Of 0 to `most`, as RandomState draws it: as many bits as that has, drawn again while they are above it. */
-static uint32_t interval(struct python_random *r, uint32_t most)
+/* A number of 0..max as RandomState generates it: masks as many bits as max has and repeats until the number is not
+ * above max. */
+static uint32_t interval(struct python_random *r, uint32_t max)
 {
-    uint32_t mask = 0xffffffffu >> __builtin_clz(most), drawn;
+    uint32_t mask = 0xffffffffu >> __builtin_clz(max), drawn;
     do
         drawn = python_random_u32(r) & mask;
-    while (drawn > most);
+    while (drawn > max);
     return drawn;
 }
 

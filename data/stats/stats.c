@@ -17,7 +17,7 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The examples from the highest score down.  The caller frees. */
+/* The examples by descending score.  The caller frees the array. */
 static struct scored_example *sorted(struct scored s)
 {
     struct scored_example *p = xmalloc((size_t)s.n * sizeof *p);
@@ -29,7 +29,7 @@ static struct scored_example *sorted(struct scored s)
     return p;
 }
 
-/* Moves *i behind the examples that share its score; counts them by label. */
+/* Advances *i past the examples with the same score and counts them by label. */
 static void take_ties(const struct scored_example *p, int n, int *i, int64_t *positives, int64_t *negatives)
 {
     double score = p[*i].score;
@@ -119,22 +119,22 @@ struct confusion stats_always_yes(struct confusion c)
     return (struct confusion){ .tp = c.tp + c.fn, .fp = c.fp + c.tn };
 }
 
-/* The best F1 of a threshold above `least`. */
-static double best_f1_above(struct scored s, double least, double *f1)
+/* The threshold above min with the best F1. */
+static double best_f1_above(struct scored s, double min, double *f1)
 {
     int64_t tp = 0, fp = 0, more, less, all = positives_of(s);
-    double threshold = isfinite(least) ? nextafter(least, HUGE_VAL) : 0, best = -1;
+    double threshold = isfinite(min) ? nextafter(min, HUGE_VAL) : 0, best = -1;
     struct scored_example *p = sorted(s);
-    for (int i = 0; i < s.n && p[i].score > least;) {
+    for (int i = 0; i < s.n && p[i].score > min;) {
         double score = p[i].score;
         take_ties(p, s.n, &i, &more, &less);
         tp += more;
         fp += less;
-        double here = ratio(2 * tp, tp + fp + all), below = fmax(i < s.n ? p[i].score : -HUGE_VAL, least);
+        double here = ratio(2 * tp, tp + fp + all), below = fmax(i < s.n ? p[i].score : -HUGE_VAL, min);
         if (here >= best) {
             best = here;
             threshold = isfinite(below) ? score / 2 + below / 2 : score;
-            if (threshold <= below) /* neighbours with no number between */
+            if (threshold <= below) /* there is no number between neighbouring doubles */
                 threshold = score;
         }
     }
@@ -149,15 +149,15 @@ double stats_best_f1(struct scored s, double *f1)
     return best_f1_above(s, -HUGE_VAL, f1);
 }
 
-double stats_best_f1_quiet(struct scored s, struct scored quiet, double most, double *f1)
+double stats_best_f1_quiet(struct scored s, struct scored quiet, double max_share, double *f1)
 {
-    int allowed = (int)floor(most * quiet.n);
+    int allowed = (int)floor(max_share * quiet.n);
     if (allowed >= quiet.n)
         return stats_best_f1(s, f1);
     struct scored_example *p = sorted(quiet);
-    double least = p[allowed].score;
+    double min = p[allowed].score;
     free(p);
-    return best_f1_above(s, least, f1);
+    return best_f1_above(s, min, f1);
 }
 
 double stats_brier(struct scored s)
@@ -212,7 +212,7 @@ double stats_nll(struct scored logits, double temperature)
     return logits.n ? sum / logits.n : NAN;
 }
 
-/* Golden section over log t: the likelihood is convex in 1/t, so it has one valley in log t too. */
+/* Golden-section search over log t.  The likelihood is convex in 1/t, so it has one minimum in log t as well. */
 double stats_fit_temperature(struct scored logits)
 {
     const double golden = (sqrt(5) - 1) / 2;
@@ -237,11 +237,11 @@ double stats_fit_temperature(struct scored logits)
     return exp((low + high) / 2);
 }
 
-/* Counts of a binomial and of a hypergeometric distribution. */
+/* Binomial and hypergeometric distributions. */
 
 enum { HALVINGS = 60 };
 
-/* P(X <= k): from k down, where k is no more than the mean, each term is less than the one before. */
+/* P(X <= k), summed from k down. k is at most the mean, so the terms decrease. */
 static double at_most(int64_t k, int64_t n, double p)
 {
     double x = (double)k, m = (double)n;
@@ -285,9 +285,9 @@ double stats_fisher(int64_t k, int64_t drawn, int64_t marked, int64_t n)
     return fmin(sum, 1);
 }
 
-/* The bootstrap. */
+/* Bootstrap. */
 
-/* Examples by group: those of group g are order[first[g]] to order[first[g + 1] - 1]. */
+/* Examples by group: group g has order[first[g]] to order[first[g + 1] - 1]. */
 struct group_index {
     int *order, *first, n;
 };
@@ -313,7 +313,7 @@ static struct group_index gather(int n, const struct bootstrap *how)
     return g;
 }
 
-/* How many groups have examples. */
+/* Number of groups with examples. */
 static int count_filled(const struct group_index *g)
 {
     int filled = 0;
@@ -323,7 +323,7 @@ static int count_filled(const struct group_index *g)
     return filled;
 }
 
-/* A resample grows: groups differ in size. */
+/* A resample grows, since groups differ in size. */
 struct resample {
     double *score;
     uint8_t *label;
@@ -357,7 +357,7 @@ static int rising(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Between the two nearest ranks, in proportion. */
+/* The quantile q by linear interpolation between the two nearest ranks. */
 static double quantile(const double *x, int n, double q)
 {
     double at = q * (n - 1);

@@ -97,7 +97,7 @@ int part_write(struct part_file *p, uint64_t key, const char *note, const json_t
     size_t n = strlen(note);
 
     if (!text)
-        return error_set(err, EXIT_CODE_FAILURE, "a record's result cannot be written as JSON");
+        return error_set(err, EXIT_CODE_FAILURE, "expected a result in UTF-8, which JSON requires");
     if (p->path) {
         uint64_t sum = hash_bytes(hash_bytes(HASH_START, note, n), " ", 1);
         sum = hash_bytes(hash_bytes(sum, text, strlen(text)), "\n", 1);

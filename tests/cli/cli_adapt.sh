@@ -105,7 +105,7 @@ expect 2 'either --out or --draws' adapt --support support.jsonl "${own[@]}"
 expect 2 'either --out or --draws' adapt --support support.jsonl "${own[@]}" --draws 2 -o out
 expect 2 'method' adapt --support support.jsonl "${own[@]}" -o out --method all
 expect 2 'holds a model' adapt --support support.jsonl "${own[@]}" -o other
-expect 2 'base is read by this command' adapt --support support.jsonl "${own[@]}" -o base
+expect 2 'base is an input of this command' adapt --support support.jsonl "${own[@]}" -o base
 expect 2 'parts: expected 0 or at least 2, got 1' adapt --support support.jsonl "${own[@]}" --parts 1 -o out
 expect 3 'expected 4 to 48 questions to adapt to, got 3' adapt --support <(head -n 3 support.jsonl) "${own[@]}" -o out
 expect 3 'expected 4 to 48 questions to adapt to, got 49' adapt --support <(head -n 49 crossed.jsonl) "${own[@]}" -o out

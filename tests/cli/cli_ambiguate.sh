@@ -92,7 +92,7 @@ change published.jsonl 's/.$//' && expect 3 'published.jsonl: line 1'
 # --- where it goes, and what is asked for
 expect 2 '--kinds: expected letters' --kinds X
 expect 2 '--materialise requires --db' --materialise new
-expect 2 'materialise: tables.json is read by this command' --materialise tables.json --db .
+expect 2 'materialise: tables.json is an input of this command' --materialise tables.json --db .
 mkdir db && echo 'no database' >db/harbour.sqlite && expect 3 'db/harbour.sqlite: .*not a database' --db db
 
 finish

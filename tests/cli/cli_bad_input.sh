@@ -89,7 +89,7 @@ done
 expect 2 "either --schema or --db" detect in.jsonl
 expect 2 "either --schema or --db" detect --schema good/tables.json --db good.sqlite in.jsonl
 expect 2 "IN.jsonl" detect --schema good/tables.json
-expect 2 "'in.jsonl' is one operand too many" detect --schema good/tables.json in.jsonl in.jsonl
+expect 2 "'in.jsonl' is an unexpected operand" detect --schema good/tables.json in.jsonl in.jsonl
 expect 2 "expected bash, zsh or fish, got 'tcsh'" train completion tcsh
 
 # --- configuration

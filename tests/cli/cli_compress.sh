@@ -63,8 +63,8 @@ gzip -dc whole.jsonl.gz | cmp -s plain.jsonl - || complain join "another text"
 
 # --- endings of other formats
 for name in a.csv a.tsv a.parquet a.jsonl.bz2 a.csv.gz a.zip a.XZ; do
-    expect 2 "--out: $name: .* is not written; JSON lines are" data execute --db bakery.sqlite q.jsonl -o $name
-    expect 2 "--out: $name: .* is not written; JSON lines are" infer tag --strategy heuristic --db bakery.sqlite q.jsonl -o $name
+    expect 2 "--out: $name: cannot write .*; expected OUT.jsonl" data execute --db bakery.sqlite q.jsonl -o $name
+    expect 2 "--out: $name: cannot write .*; expected OUT.jsonl" infer tag --strategy heuristic --db bakery.sqlite q.jsonl -o $name
 done
 mkfifo pipe.jsonl.gz
 expect 2 'pipe.jsonl.gz: expected a regular file to compress' data execute --db bakery.sqlite q.jsonl -o pipe.jsonl.gz

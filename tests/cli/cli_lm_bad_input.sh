@@ -295,7 +295,7 @@ expect "a setting misspelt" 2 "bad.yaml:1:1: .*did you mean 'epochs'" infill --b
 infill --tokenizer model --method full --hidden 16 --heads 2 --groups 1 --layers 1 --intermediate 16 --data good.jsonl --out tied >shown 2>said || complain scratch "a model from scratch"
 expect "whole head of a tied model" 2 "head: .*expected lora or none, got full" infill --base tied --data good.jsonl --head full
 infill --base model --data good.jsonl --out held >shown 2>said || complain held "a run"
-expect "out folder that is the base" 2 "--out: ./model/ is read by this command \(--base\); expected another folder" infill --base model --data good.jsonl --out ./model/
+expect "out folder that is the base" 2 "--out: ./model/ is an input of this command \(--base\); choose another folder" infill --base model --data good.jsonl --out ./model/
 expect "out folder that holds a run" 2 "held: holds a run already; --resume" infill --base model --data good.jsonl --out held
 expect "resumed with another setting" 2 "lr: the run to resume has .*, got 0.5;" infill --base model --data good.jsonl --out held --resume --lr 0.5
 expect "resumed with other data" 2 "the data of the run to resume were others than those of /.* now" infill --base model --data <(sed 's/many/few/' good.jsonl) --out held --resume

@@ -25,7 +25,7 @@ kept_from() {
     shift 3
     turn=$((turn + 1))
     for name in $(some_names "$path"); do
-        expect 2 "$option: $name is read by this command \($as\); expected another f" "$@" "$option" "$name"
+        expect 2 "$option: $name is an input of this command \($as\); choose another f" "$@" "$option" "$name"
     done
 }
 
@@ -107,7 +107,7 @@ keeps_folders --out data contrast --ambiqt ambiqt --spider spider
 keeps_folders --out train gatekeeper --data folds --encoder base
 keeps_folders --out train infill --data train.jsonl --base base
 keeps_folders --out train infill --data train.jsonl --tokenizer base
-read_in_here() { expect 2 "--out: $1 is read by this command \($2\); expected another file" "${@:3}"; }
+read_in_here() { expect 2 "--out: $1 is an input of this command \($2\); choose another file" "${@:3}"; }
 cp q.jsonl new/all.jsonl
 ln new/all.jsonl new/test.jsonl
 read_in_here ./train.jsonl IN.jsonl data split train.jsonl -o .
@@ -157,13 +157,13 @@ makes new/made/bakery_column_baker_name.sqlite altered
 # --- two outputs of one name, however it is written
 echo x >new/taken
 for name in new/both ./new/both new/../new/both "$PWD/new/both"; do
-    expect 2 "--out: $name is what --materialise writes; expected another name" data ambiguate --kinds C \
+    expect 2 "--out: $name is also the output of --materialise; choose another name" data ambiguate --kinds C \
         --questions plain.jsonl --db dbs --materialise new/both -o "$name"
 done
 ln -s "$PWD/new/taken" new/link
-expect 2 "--out: new/link is what --transcript writes; expected another name" infer clarify --interactive \
+expect 2 "--out: new/link is also the output of --transcript; choose another name" infer clarify --interactive \
     --candidates candidates.jsonl --db dbs --transcript new/taken -o new/link
-expect 2 "--out: - is what --report writes" infer clarify --simulate --candidates candidates.jsonl --db dbs --report -
+expect 2 "--out: - is also the output of --report" infer clarify --simulate --candidates candidates.jsonl --db dbs --report -
 [ "$(cat new/taken)" = x ] || complain new/taken "is written to"
 
 # --- what a command wrote itself is written again, beside what it reads as well

@@ -154,7 +154,7 @@ task() { PATH=$work/path:$bin:$PATH SLURM_ARRAY_TASK_ID=$1 QUESTIONS=test.jsonl 
 run 7 "${detect[@]}" test.jsonl -o single
 for id in 1 3; do run 0 task $id detect; done
 run 1 task '' join
-grep -q 'found: 1 of 3 shards are to be run again: 2$' said || complain "slurm/join.sh" "does not name shard 2"
+grep -q 'found: 1 of 3 shards must be run again: 2$' said || complain "slurm/join.sh" "does not name shard 2"
 for id in 1 2 3; do run 0 task $id detect; done
 grep -q 'found.3-of-3: is whole already' said || complain "slurm/detect.sh" "makes a whole shard again"
 run 0 task '' join
@@ -178,8 +178,8 @@ expect 3 'nowhere.jsonl: No such file' "${execute[@]}" nowhere.jsonl -o new --sh
 mkfifo pipe
 expect 3 'pipe: is not a file: expected a regular one, got a pipe' "${execute[@]}" pipe -o new --shard 1/3
 expect 2 '--shard: expected no --simulate|expected no --interactive' infer clarify --db db --candidates candidates.jsonl --simulate -o new --shard 1/3
-expect 2 '--shard: expected no --report' infer clarify --db db --candidates candidates.jsonl --simulate --report new.html -o new --shard 1/3
-expect 2 '--shard: expected no --dry-run' infer generate --model lm prompts.jsonl --dry-run -o new --shard 1/3
+expect 2 '--shard and --report cannot be used together' infer clarify --db db --candidates candidates.jsonl --simulate --report new.html -o new --shard 1/3
+expect 2 '--shard and --dry-run cannot be used together' infer generate --model lm prompts.jsonl --dry-run -o new --shard 1/3
 expect 2 '--shard: expected no --write-prompts' infer infill infilling.jsonl --db dbs --write-prompts def -o new --shard 1/3
 expect 2 '--shard: expected no --write-prompts and no --published' infer infill infilling.jsonl --db dbs --defaults infilling.jsonl --published -o new --shard 1/3
 expect 2 '--shard: expected no --write-prompts' infer parse --db db asked.jsonl --write-prompts list -o new --shard 1/3
@@ -202,41 +202,41 @@ mkdir good && cp out.* good
 # faulty TEXT LIST: what is in the folder cannot be joined; the message has the text, and the list of shards to run again
 faulty() {
     expect 3 "$1" data join out
-    [ -z "${2:-}" ] || grep -qE "of 4 shards are to be run again: $2\$" said || complain "$1" "does not name $2"
+    [ -z "${2:-}" ] || grep -qE "of 4 shards must be run again: $2\$" said || complain "$1" "does not name $2"
     [ ! -e out ] || complain "$1" "is written"
     rm -f out.* && cp good/* .
 }
 rm out.2-of-4 out.2-of-4.shard && faulty 'out.2-of-4: is missing' 2
 rm out.2-of-4 && faulty 'out.2-of-4: is missing' 2
-rm out.4-of-4.shard out.3-of-4 && faulty 'out.4-of-4: has no mark beside it' 3,4
+rm out.4-of-4.shard out.3-of-4 && faulty 'out.4-of-4: has no manifest' 3,4
 : >out.3-of-4.shard && faulty 'out.3-of-4: is unfinished' 3
-cp out.1-of-4 out.2-of-4 && cp out.1-of-4.shard out.2-of-4.shard && faulty 'out.2-of-4: its mark is of shard 1 of 4' 2
-cp out.1-of-4 out.2-of-4 && faulty 'out.2-of-4: has [0-9]+ bytes, not the [0-9]+ that its mark tells of' 2
-sed -i 's/SELECT/select/; s/status/sTatus/' out.4-of-4 && faulty 'out.4-of-4: holds other bytes than its mark tells of: run shard 4 again'
+cp out.1-of-4 out.2-of-4 && cp out.1-of-4.shard out.2-of-4.shard && faulty 'out.2-of-4: its manifest is of shard 1 of 4' 2
+cp out.1-of-4 out.2-of-4 && faulty 'out.2-of-4: has [0-9]+ bytes, its manifest says [0-9]+' 2
+sed -i 's/SELECT/select/; s/status/sTatus/' out.4-of-4 && faulty 'out.4-of-4: differs from its manifest: run shard 4 again'
 echo >>out.4-of-4 && faulty 'out.4-of-4: has' 4
-head -c 100 good/out.1-of-4.shard >out.1-of-4.shard && faulty 'out.1-of-4: its mark is broken: out.1-of-4.shard: ' 1
-echo '{"form": 2}' >out.1-of-4.shard && faulty 'its mark is broken: out.1-of-4.shard: field "form": expected 1 to 1, got 2' 1
-echo '[]' >out.1-of-4.shard && faulty 'its mark is broken' 1
+head -c 100 good/out.1-of-4.shard >out.1-of-4.shard && faulty 'out.1-of-4: its manifest is broken: out.1-of-4.shard: ' 1
+echo '{"form": 2}' >out.1-of-4.shard && faulty 'its manifest is broken: out.1-of-4.shard: field "form": expected 1 to 1, got 2' 1
+echo '[]' >out.1-of-4.shard && faulty 'its manifest is broken' 1
 sed -i 's/"count": 4/"count": 0/' out.1-of-4.shard && faulty 'field "count": expected 1 to 65536, got 0' 1
 sed -i 's/"index": 1/"index": 9/' out.1-of-4.shard && faulty 'field "index": expected 1 to 4, got 9' 1
 sed -i 's/"sum": "[0-9a-f]*",/"sum": "x",/' out.1-of-4.shard && faulty 'field "sum": expected 16 digits' 1
 sed -i 's/"input"/"output"/' out.1-of-4.shard && faulty 'input' 1
-sed -i 's/"first": [0-9]*/"first": 27/' out.2-of-4.shard && faulty 'out.2-of-4: begins behind record 27, the one before it ends with record 25' 2
+sed -i 's/"first": [0-9]*/"first": 27/' out.2-of-4.shard && faulty 'out.2-of-4: starts after record 27, but the shard before it ends with record 25' 2
 sed -i 's/"end": [0-9]*/"end": 101/' out.4-of-4.shard && faulty 'out.4-of-4: ends with record 101 of 102' 4
 run 0 "${execute[@]}" --steps 1000 in.jsonl -o out --shard 1/4
 faulty 'out.1-of-4: was made with --steps 1000, the others with 500000000' 1
 sed 's/Which bakers/Which people/' in.jsonl >other.jsonl
 run 7 "${execute[@]}" other.jsonl -o out --shard 3/4
-faulty 'out.3-of-4: is of another input, of 102 records; the others are of one of 102' 3
+faulty 'out.3-of-4: has another input, with 102 records; the others have one with 102' 3
 cp -r db elsewhere && data practice -o practice2 --seed 2 >shown 2>&1 && cp practice2/db/airline.sqlite elsewhere
 run 7 data execute --db elsewhere in.jsonl -o out --shard 3/4
-faulty 'out.3-of-4: was made with other bytes in what --db names' 3
+faulty 'out.3-of-4: was made with other contents of --db' 3
 run 0 data sql --db db in.jsonl -o out --shard 2/4
 faulty 'out.2-of-4: has the command ambit-data sql, the others ambit-data execute' 2
-sed -i 's/"files"/"more": 1, "files"/' out.4-of-4.shard && faulty 'out.4-of-4: tells of more than the others' 4
+sed -i 's/"files"/"more": 1, "files"/' out.4-of-4.shard && faulty 'out.4-of-4: has more fields than the others' 4
 sed -i 's/"version": "[^"]*"/"version": "9.9.9"/' out.4-of-4.shard && faulty 'out.4-of-4: has the version 9.9.9, the others' 4
 run 0 "${execute[@]}" in.jsonl -o out --shard 2/5
-faulty 'out: shards of 4 and shards of 5 are there; expected those of one run'
+faulty 'out: expected the shards of one run, got shards of 4 and shards of 5'
 rm -f out.* && faulty 'out: no shards are there; expected out.1-of-N'
 expect 3 'nowhere: No such file' data join nowhere/out
 expect 2 'expected OUT' data join
@@ -270,8 +270,8 @@ for ((i = 0; i < 40 && again < 2; i++)); do
     if kill -0 $pid 2>/dev/null && [ -e all.2-of-3.part ]; then
         kill -STOP $pid
         if flock -n all.2-of-3.shard true; then :; else
-            expect 2 'all.2-of-3.shard: another process works on this shard' "${execute[@]}" many.jsonl -o all --shard 2/3 --resume
-            expect 3 'all.2-of-3: a process works on it' data join all
+            expect 2 'all.2-of-3.shard: another process is working on this shard' "${execute[@]}" many.jsonl -o all --shard 2/3 --resume
+            expect 3 'all.2-of-3: another process is working on it' data join all
         fi
     fi
     kill -KILL $pid 2>/dev/null && again=$((again + 1))

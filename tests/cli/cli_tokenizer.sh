@@ -42,7 +42,7 @@ bad '{"messages": "How many?"}' 'line 1.*messages'
 bad '{"messages": [{"role": "user", "content": 5}]}' 'line 1.*content'
 bad '{"prompt": ["How many?"]}' 'line 1.*prompt'
 bad '{"text": "How' 'bad.jsonl: line 1'
-expect 2 '--out: lines.txt is read by this command' lines.txt --vocab 300 -o lines.txt
+expect 2 '--out: lines.txt is an input of this command' lines.txt --vocab 300 -o lines.txt
 echo text >file.txt && expect 1 'file.txt: cannot make the folder' lines.txt --vocab 300 -o file.txt
 
 finish

@@ -135,25 +135,26 @@ static void a_range_behind_the_end_is_refused(void **state)
 static void marks_come_back(void **state)
 {
     const char *path = test_file(*state, "mark", NULL);
-    struct shard_mark a = { .shard = { 2, 3, { true, 5, 9 } }, .bytes = 77, .sum = UINT64_C(0xfedcba9876543210) }, b;
+    struct shard_manifest a = { .shard = { 2, 3, { true, 5, 9 } }, .bytes = 77, .sum = UINT64_C(0xfedcba9876543210) },
+                          b;
     struct error err;
 
     a.failed = true;
     a.run = json_pack("{s:s, s:{s:i}, s:{}, s:{}}", "command", "x", "input", "records", 14, "settings", "files");
-    assert_int_equal(shard_mark_read(&b, path, &err), SHARD_MISSING);
-    int lock = shard_mark_lock(path, &err);
+    assert_int_equal(shard_manifest_read(&b, path, &err), SHARD_MISSING);
+    int lock = shard_manifest_lock(path, &err);
     assert_true(lock >= 0);
-    assert_int_equal(shard_mark_lock(path, &err), -1);
-    assert_non_null(strstr(err.text, "another process works on this shard"));
-    assert_int_equal(shard_mark_read(&b, path, &err), SHARD_RUNNING);
+    assert_int_equal(shard_manifest_lock(path, &err), -1);
+    assert_non_null(strstr(err.text, "another process is working on this shard"));
+    assert_int_equal(shard_manifest_read(&b, path, &err), SHARD_RUNNING);
     close(lock);
-    assert_int_equal(shard_mark_read(&b, path, &err), SHARD_UNFINISHED);
-    assert_int_equal(shard_mark_write(path, &a, &err), 0);
-    assert_int_equal(shard_mark_read(&b, path, &err), SHARD_DONE);
+    assert_int_equal(shard_manifest_read(&b, path, &err), SHARD_UNFINISHED);
+    assert_int_equal(shard_manifest_write(path, &a, &err), 0);
+    assert_int_equal(shard_manifest_read(&b, path, &err), SHARD_DONE);
     assert_true(b.shard.index == 2 && b.shard.count == 3 && b.shard.range.first == 5 && b.shard.range.end == 9);
     assert_true(b.bytes == a.bytes && b.sum == a.sum && b.failed && json_equal(a.run, b.run));
-    shard_mark_release(&a);
-    shard_mark_release(&b);
+    shard_manifest_release(&a);
+    shard_manifest_release(&b);
 }
 
 static void sums_are_of_what_is_read(void **state)
