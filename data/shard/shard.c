@@ -95,7 +95,7 @@ char *shard_path(const char *out, int index, int count)
     return path;
 }
 
-char *shard_manifest_path(const char *out, int index, int count)
+static char *shard_manifest_path(const char *out, int index, int count)
 {
     char *path;
 
@@ -259,7 +259,8 @@ static void tell_difference(const char *field, const json_t *one, const json_t *
                  value_of(others, field));
 }
 
-void shard_run_difference(const json_t *one, const json_t *others, char *text, size_t size)
+/* Describes how `one` differs from the others; "" if it does not. */
+static void shard_run_difference(const json_t *one, const json_t *others, char *text, size_t size)
 {
     const char *field = other_member(others, one);
 

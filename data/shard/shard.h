@@ -28,7 +28,6 @@ void shard_cut(struct shard *s, int64_t records, int64_t grain);
 
 /* The path OUT.I-of-N; the caller frees it. */
 char *shard_path(const char *out, int index, int count);
-char *shard_manifest_path(const char *out, int index, int count);
 
 /*
  * The manifest OUT.I-of-N.shard of a shard: its records, its input, its settings and the hash of its output.  While a
@@ -57,9 +56,6 @@ int shard_manifest_parse(struct shard_manifest *m, const char *path, struct erro
 /* Reads a manifest unless it is locked.  On SHARD_BROKEN err holds the reason.  The caller releases m in every case. */
 enum shard_state shard_manifest_read(struct shard_manifest *m, const char *path, struct error *err);
 void shard_manifest_release(struct shard_manifest *m);
-
-/* Describes how `one` differs from the others; "" if it does not. */
-void shard_run_difference(const json_t *one, const json_t *others, char *text, size_t size);
 
 /*
  * A hash of an input file or folder, by which shards check that they read the same inputs.
