@@ -7,7 +7,7 @@ set -euo pipefail
 
 # The rooms' folders, lowest first; kernels/ is whole: its headers lie above kernels/{ops,cpu,cuda,simt}, a file for each op.
 folders="
-data/console data/util data/sqlite data/stats data/shard data/cli data/report data/schema data/sql data/sql_form data/exec data/perturb data/worker data/corpora data/rewrite data/plan data/prompt
+data/util data/sqlite data/stats data/shard data/cli data/report data/schema data/sql data/sql_form data/exec data/perturb data/worker data/corpora data/rewrite data/plan data/prompt
 data/spider_eval data/score data/ambiguate data/contrast data/natural data/span data/noisysp data/counterfactual data/clarify data/cmd
 models/unicode models/pipeline models/tokenizer models/tokenizer_train models/chat models/checkpoint models/lora models/net models/hf
 models/embed models/gate models/dte models/constraint models/lm models/engine

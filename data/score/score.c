@@ -1,6 +1,5 @@
 #include "data/score/score.h"
 
-#include "data/console/visible.h"
 #include "data/exec/db_cache.h"
 #include "data/exec/db_path.h"
 #include "data/score/annotate.h"
@@ -9,6 +8,7 @@
 #include "data/util/log.h"
 #include "data/util/records.h"
 #include "data/util/strings.h"
+#include "data/util/visible.h"
 
 #include <math.h>
 #include <sqlite3.h>

@@ -1,8 +1,8 @@
 #include "data/span/tagging.h"
 
-#include "data/console/visible.h"
 #include "data/report/report.h"
 #include "data/util/log.h"
+#include "data/util/visible.h"
 
 #include <limits.h>
 #include <math.h>

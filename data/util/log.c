@@ -1,6 +1,6 @@
 #include "data/util/log.h"
 
-#include "data/console/visible.h"
+#include "data/util/visible.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 #include "infer/clarify/interactive.h"
 
-#include "data/console/visible.h"
 #include "data/exec/db_path.h"
 #include "data/util/records.h"
 #include "data/util/stop.h"
+#include "data/util/visible.h"
 #include "infer/clarify/evidence_files.h"
 #include "infer/clarify/reply_words.h"
 #include "kernels/base.h"

@@ -1,10 +1,10 @@
 #include "infer/detect/detector.h"
 
-#include "data/console/visible.h"
 #include "data/schema/schema_build.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "data/util/sums.h"
+#include "data/util/visible.h"
 #include "models/gate/gate_adapter.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Part of commands.h: ambit-train inspect. */
-#include "data/console/visible.h"
+#include "data/util/visible.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/checkpoint/checksum.h"
 #include "models/checkpoint/mismatch.h"

@@ -1,6 +1,6 @@
 #include "train/gate/gate_metrics.h"
 
-#include "data/console/visible.h"
+#include "data/util/visible.h"
 
 #include <math.h>
 #include <stdio.h>

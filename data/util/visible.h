@@ -4,8 +4,8 @@
  * A terminal obeys control characters and reorders text behind direction marks.  These are printed as escapes such as
  * \u001b, as in JSON, and bytes that are not UTF-8 as \x9b.
  */
-#ifndef DATA_CONSOLE_VISIBLE_H
-#define DATA_CONSOLE_VISIBLE_H
+#ifndef DATA_UTIL_VISIBLE_H
+#define DATA_UTIL_VISIBLE_H
 
 #include <stdarg.h>
 #include <stdbool.h>

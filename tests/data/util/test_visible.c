@@ -1,7 +1,7 @@
 /* Control characters of strangers are written so that they can be read, and cannot act; all other text stays. */
 #include "tests/support/support.h"
 
-#include "data/console/visible.h"
+#include "data/util/visible.h"
 
 #include <stdlib.h>
 #include <string.h>

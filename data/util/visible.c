@@ -1,4 +1,4 @@
-#include "data/console/visible.h"
+#include "data/util/visible.h"
 
 #include "kernels/base.h"
 
