@@ -12,7 +12,6 @@
 #include "data/util/record_reader.h"
 #include "data/util/startup.h"
 #include "data/util/stop.h"
-#include "data/util/sums.h"
 #include "data/util/whole_file.h"
 
 #include <ctype.h>

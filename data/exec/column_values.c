@@ -3,7 +3,7 @@
 #include "data/exec/sqlite_exec.h"
 #include "data/util/log.h"
 #include "data/util/real_text.h"
-#include "data/util/work_limit.h"
+#include "data/util/stop.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "data/exec/db_path.h"
 #include "data/exec/schema_sqlite.h"
 #include "data/util/json.h"
-#include "data/util/work_limit.h"
+#include "data/util/stop.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 
 #include "data/exec/sql_wire.h"
 #include "data/util/log.h"
+#include "data/util/stop.h"
 #include "data/util/strings.h"
-#include "data/util/work_limit.h"
 #include "kernels/module_path.h"
 
 #include <errno.h>

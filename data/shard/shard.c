@@ -3,7 +3,7 @@
 #include "data/util/json.h"
 #include "data/util/log.h"
 #include "data/util/out_file.h"
-#include "data/util/sums.h"
+#include "data/util/whole_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "data/span/tagging.h"
 #include "data/util/log.h"
 #include "data/util/real_text.h"
-#include "data/util/work_limit.h"
+#include "data/util/stop.h"
 
 #include <math.h>
 #include <sqlite3.h>

@@ -3,7 +3,7 @@
  *
  * Out of a schema and its database, or of a record that brings its columns along.  Models read the names in words; the
  * names in SQL are for answers.  A view that shows nothing but columns of one table is left out.  Values are read for
- * 30 seconds at most, or half of what the calling thread has left (work_limit.h), those of a view for 2; a warning
+ * 30 seconds at most, or half of what the calling thread has left (stop.h), those of a view for 2; a warning
  * names what was not read.
  */
 #ifndef DATA_SPAN_TAG_SOURCE_H

@@ -8,7 +8,7 @@
 #include "data/util/part_file.h"
 #include "data/util/record_reader.h"
 #include "data/util/stop.h"
-#include "data/util/sums.h"
+#include "data/util/whole_file.h"
 #include "infer/detect/detector.h"
 #include "models/gate/gate_band.h"
 

@@ -3,8 +3,8 @@
 #include "data/schema/schema_build.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
-#include "data/util/sums.h"
 #include "data/util/visible.h"
+#include "data/util/whole_file.h"
 #include "models/gate/gate_adapter.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 #include "data/util/log.h"
 #include "data/util/stop.h"
 #include "data/util/whole_file.h"
-#include "data/util/work_limit.h"
 #include "infer/http/http_connections.h"
 
 #include <poll.h>

@@ -65,7 +65,7 @@ struct http_settings {
     int64_t connections;    /* most at once, and a few more that may not wait; the slowest make room for others */
     int64_t seconds;        /* of silence, after which a connection is closed */
     double whole_seconds;   /* for a whole head, for a whole body, and for the reading of a reply */
-    double request_seconds; /* of all work for one request (work_limit.h), which then has status 503 */
+    double request_seconds; /* of all work for one request (stop.h), which then has status 503 */
 };
 
 /* Until a signal asks to stop: 1; what waits then is answered with 503, and the process ends within 4 seconds.  -1 with

@@ -9,7 +9,7 @@
 #include "data/util/log.h"
 #include "data/util/part_file.h"
 #include "data/util/stop.h"
-#include "data/util/sums.h"
+#include "data/util/whole_file.h"
 #include "infer/infill/infill_case.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "data/util/part_file.h"
 #include "data/util/record_reader.h"
 #include "data/util/stop.h"
-#include "data/util/sums.h"
+#include "data/util/whole_file.h"
 #include "infer/lm/completer.h"
 #include "models/constraint/constraints.h"
 #include "models/engine/engine.h"

@@ -2,8 +2,7 @@
 
 #include "data/util/log.h"
 #include "data/util/stop.h"
-#include "data/util/sums.h"
-#include "data/util/work_limit.h"
+#include "data/util/whole_file.h"
 #include "models/constraint/constraints.h"
 #include "models/lm/lm_text.h"
 

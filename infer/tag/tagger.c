@@ -4,7 +4,7 @@
 #include "data/span/tagging.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
-#include "data/util/sums.h"
+#include "data/util/whole_file.h"
 #include "infer/tag/tag.h"
 #include "models/dte/dte_tagger.h"
 

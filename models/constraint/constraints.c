@@ -2,7 +2,7 @@
 
 #include "data/util/records.h"
 #include "data/util/strings.h"
-#include "data/util/sums.h"
+#include "data/util/whole_file.h"
 #include "models/constraint/constraint_form.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "models/dte/dte_model.h"
 
-#include "data/util/sums.h"
+#include "data/util/whole_file.h"
 #include "models/checkpoint/model_folder.h"
 #include "models/net/bert_spec.h"
 

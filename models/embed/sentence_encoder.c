@@ -1,7 +1,7 @@
 #include "models/embed/sentence_encoder.h"
 
 #include "data/util/json.h"
-#include "data/util/sums.h"
+#include "data/util/whole_file.h"
 #include "kernels/batch.h"
 #include "models/hf/hf_config.h"
 #include "models/hf/hf_weights.h"

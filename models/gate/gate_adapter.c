@@ -1,6 +1,6 @@
 #include "models/gate/gate_adapter.h"
 
-#include "data/util/sums.h"
+#include "data/util/whole_file.h"
 #include "models/checkpoint/checksum.h"
 #include "models/checkpoint/spec.h"
 

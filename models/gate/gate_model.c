@@ -1,7 +1,7 @@
 #include "models/gate/gate_model.h"
 
 #include "data/stats/stats.h"
-#include "data/util/sums.h"
+#include "data/util/whole_file.h"
 #include "kernels/module_path.h"
 #include "models/checkpoint/model_folder.h"
 #include "models/gate/gate_band.h"

@@ -2,7 +2,6 @@
  * a process of its own, whose requests are answered by the functions below. */
 #include "data/util/log.h"
 #include "data/util/stop.h"
-#include "data/util/work_limit.h"
 #include "infer/http/http_connections.h"
 
 #include <arpa/inet.h>

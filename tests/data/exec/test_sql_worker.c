@@ -4,7 +4,7 @@
  */
 #include "data/exec/sql_wire.h"
 #include "data/util/log.h"
-#include "data/util/work_limit.h"
+#include "data/util/stop.h"
 #include "tests/support/support.h"
 
 #include <dirent.h>

@@ -4,7 +4,7 @@
 #include "data/span/spoken.h"
 #include "data/span/tag_source.h"
 #include "data/util/log.h"
-#include "data/util/work_limit.h"
+#include "data/util/stop.h"
 #include "kernels/rng.h"
 #include "tests/support/support.h"
 

@@ -4,7 +4,7 @@
 #include "data/util/json.h"
 #include "data/util/out_file.h"
 #include "data/util/record_reader.h"
-#include "data/util/sums.h"
+#include "data/util/whole_file.h"
 
 #include <lzma.h>
 #include <stdlib.h>
