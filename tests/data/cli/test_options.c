@@ -1,4 +1,4 @@
-/* The command line, from words to a filled struct, and the pages made from the same table. */
+/* The command line: parsing into a struct, and the pages of the same table. */
 #include "tests/support/support.h"
 
 #include "data/cli/option_rows.h"
@@ -81,7 +81,7 @@ static const struct command *const commands[] = { &brew_command, &serve_command 
 static const struct alias aliases[] = { { "pour", "serve" }, { 0 } };
 static const struct program teapot = { "teapot", "tea for tests", commands, 2, aliases };
 
-/* Runs main in a child with both outputs in one file.  The words are separated by single spaces. */
+/* Runs main in a child with both outputs in one file; the words are separated by single spaces. */
 static int run(const char *line, char **output)
 {
     char *dir = test_dir_new(), words[1024], *argv[32] = { "teapot" };
@@ -119,7 +119,7 @@ static void expect(const char *line, int code, const char *const *words)
 }
 #define EXPECT(line, code, ...) expect(line, code, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* serve has no table of its own. */
+/* serve has no option table. */
 static void every_command_has_the_common_options(void **state)
 {
     static const char *const lines[] = { "brew -o x", "serve cup" };

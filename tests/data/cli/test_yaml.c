@@ -1,4 +1,4 @@
-/* Config files: values by declared type, messages with line and column, what is refused, and the way back. */
+/* Config files: values by declared type, messages with line and column, rejected files, and writing. */
 #include "tests/support/support.h"
 
 #include "data/cli/yaml.h"

@@ -1,4 +1,4 @@
-/* What a run leaves behind: metrics.jsonl cut back to a checkpoint, TensorBoard events, report.html. */
+/* Outputs of a run: metrics.jsonl truncated to a checkpoint, TensorBoard events, report.html. */
 #include "tests/support/support.h"
 
 #include "data/report/metrics_log.h"
@@ -70,7 +70,8 @@ static void a_last_line_cut_short_goes(void **state)
     free(text);
 }
 
-/* A rank was lost after it had written a figure that the others never learnt: the run that goes on measures again. */
+/* A rank was lost after it had written a metric that the other ranks did not receive: the resumed run measures
+ * again. */
 static void a_validation_that_nobody_knows_of_goes(void **state)
 {
     struct metrics_log m;
@@ -113,7 +114,7 @@ static void checksum_vectors(void **state)
     assert_int_equal(crc32c("", 0), 0);
 }
 
-/* The bytes of TensorBoard's own RecordWriter for the two events. */
+/* The bytes that TensorBoard's own RecordWriter writes for the two events. */
 static void event_bytes(void **state)
 {
     static const uint8_t wanted[] = { 0x18, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xa3, 0x7f, 0x4b, 0x22,
@@ -174,11 +175,11 @@ static void text_is_escaped(void **state)
     assert_non_null(strstr(text, "<pre>&lt;script&gt;"));
     assert_non_null(strstr(text, "<figcaption>&lt;script&gt;"));
     assert_non_null(strstr(text, "<td class=\"n\">0.5</td>"));
-    assert_null(strstr(text, "http")); /* nothing is fetched */
+    assert_null(strstr(text, "http")); /* the page loads nothing */
     free(text);
 }
 
-/* Runs the page through fn and returns it. */
+/* Passes the page to fn and returns its text. */
 static char *page(const char *dir, void (*fn)(struct report *r))
 {
     struct report r;
@@ -212,7 +213,7 @@ static void odd_curves(struct report *r)
 static void odd_numbers_draw(void **state)
 {
     char *text = page(*state, odd_curves);
-    /* three points of which none has a neighbour: three strokes started */
+    /* three points without neighbours start three strokes */
     assert_non_null(strstr(text, "d=\"M64.0 276.0M384.0"));
     free(text);
 }
@@ -229,9 +230,9 @@ static void whiskers(struct report *r)
 static void whiskers_and_dashes_draw(void **state)
 {
     char *text = page(*state, whiskers);
-    assert_non_null(strstr(text, "d=\"M64.0 276.0V12.0\"><title>0 to 1</title>")); /* they widen the chart */
+    assert_non_null(strstr(text, "d=\"M64.0 276.0V12.0\"><title>0 to 1</title>")); /* the whiskers widen the range */
     assert_null(strstr(text, "d=\"M704.0 "));
-    assert_non_null(strstr(text, "stroke-dasharray=\"6 3\"")); /* the eighth line has the first one's colour */
+    assert_non_null(strstr(text, "stroke-dasharray=\"6 3\"")); /* the eighth curve has the colour of the first one */
     free(text);
 }
 
@@ -255,14 +256,15 @@ static void panels(struct report *r)
     report_panels(r, "no panels", "questions", curves, 0);
 }
 
-/* One panel each, with its own line once and the three others behind it; the fourth begins a row. */
+/* One panel for each curve, with its own line once and the three others behind it; the fourth starts a row. */
 static void each_panel_has_its_own_line(void **state)
 {
     char *text = page(*state, panels);
     assert_int_equal(occurrences(text, "font-weight=\"600\""), 4);
     assert_int_equal(occurrences(text, "<path class=\"other\""), 12);
     assert_int_equal(occurrences(text, "<path class=\"own\" d="), 4);
-    assert_int_equal(occurrences(text, "<path class=\"own\" opacity"), 2); /* whiskers, but where one end is missing */
+    assert_int_equal(occurrences(text, "<path class=\"own\" opacity"),
+                     2); /* whiskers, except where one end is missing */
     assert_non_null(strstr(text, "<path class=\"own\" d=\"M40.0 86.0L135.0 86.0L230.0 86.0\">"));
     assert_non_null(strstr(text, "<path class=\"own\" d=\"M40.0 282.0L"));
     assert_non_null(strstr(text, "&lt;first&gt;"));

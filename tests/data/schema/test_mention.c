@@ -1,4 +1,4 @@
-/* Which words of a question name the elements of a pair. */
+/* Features of the words that a question shares with the elements of a pair. */
 #include "tests/support/support.h"
 
 #include "data/schema/mention.h"
@@ -25,7 +25,7 @@ static void words_that_tell_apart(void **state)
     static const struct {
         const char *question;
         int u, v;
-        float wanted[MENTION_FEATURES]; /* shared, own, all, phrase, table: the last four more and less */
+        float wanted[MENTION_FEATURES]; /* shared, own, all, phrase, table: the last four as "more" and "less" */
     } cases[] = {
         { "What is the oppose rate?", SUPPORT, OPPOSE, { 1, 1, 0, 1, .5f, 1, 0, 0, 0 } },
         { "Which candidates support RATES?", OPPOSE, SUPPORT, { 1, 1, 0, 1, .5f, 1, 0, 0, 0 } },
@@ -52,7 +52,7 @@ static void words_that_tell_apart(void **state)
     schema_release(&s);
 }
 
-/* The order of u and v does not count, and every pair gets its own row. */
+/* The order of u and v does not count, and every pair has its own row. */
 static void rows_lie_apart(void **state)
 {
     enum { STRIDE = MENTION_FEATURES + 3 };
@@ -72,7 +72,7 @@ static void rows_lie_apart(void **state)
     schema_release(&s);
 }
 
-/* all, any, phrase, table, is a table, neighbour, elsewhere, namesake: in this order */
+/* in this order: all, any, phrase, table, is a table, neighbour, elsewhere, namesake */
 static void elements_and_what_stands_around(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Words of questions and names, and how a question bears on a pair beside its rivals. */
+/* Words of questions and names, and the match of a question with a pair and its rivals. */
 #include "tests/support/support.h"
 
 #include "data/schema/lexicon.h"
@@ -106,7 +106,7 @@ static void meanings(void **state)
     assert_true(meaning_of("hired_on") & MEANS_TIME);
     assert_true(meaning_of("state") & MEANS_PLACE && meaning_of("state") & MEANS_STATUS);
     assert_int_equal(meaning_of("zebra"), 0);
-    assert_int_equal(meaning_of("manager_zebra"), MEANS_PERSON); /* the head says nothing */
+    assert_int_equal(meaning_of("manager_zebra"), MEANS_PERSON); /* "zebra" has no meaning, so all words count */
     assert_int_equal(asked_meaning(word_hash("who")), MEANS_PERSON);
     assert_int_equal(asked_meaning(word_hash("zebra")), 0);
 }
@@ -199,14 +199,14 @@ static void a_table_decides(void **state)
     match(x, &s, "how is the progress", ORDER_STATUS, SHIP_STATUS);
     NEAR(x[MATCH_MEANT], 1);
     NEAR(x[MATCH_MEANT_RIVALS], 1.0 / 4);
-    match(x, &s, "orders per customer", KEY, ORDER_KEY); /* keys say no more than the table does */
+    match(x, &s, "orders per customer", KEY, ORDER_KEY); /* keys add nothing to the name of the table */
     NEAR(x[MATCH_ANCHOR], 0);
     match(x, &s, "", NAME, NOTE);
     NEAR(x[MATCH_ANCHOR] + x[MATCH_CONTENT] + x[MATCH_COVER_MORE], 0);
     schema_release(&s);
 }
 
-/* Questions longer than what is read, and words without any letters of ASCII. */
+/* Questions longer than the limit, and words without ASCII letters. */
 static void long_questions(void **state)
 {
     struct schema s;

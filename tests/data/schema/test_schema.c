@@ -1,4 +1,4 @@
-/* Schemas from tables.json: keys, names, odd files, and what is refused. */
+/* Schemas from tables.json: keys, names, unusual files and rejected files. */
 #include "tests/support/support.h"
 
 #include "data/schema/schema.h"
@@ -19,7 +19,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A tables.json entry whose parts may be replaced. */
+/* An entry of a tables.json whose parts may be replaced. */
 static json_t *entry(const char *part, const char *value)
 {
     json_t *e = json_loads(
@@ -64,7 +64,7 @@ static void columns_stand_by_table(void **state)
     assert_string_equal(s->columns[1].name, "fullName");
     assert_string_equal(s->columns[1].text, "full name");
     assert_int_equal(s->columns[3].type, COLUMN_TIME);
-    /* thing.id; part.id and part.thing_id together */
+    /* thing.id; part.id and part.thing_id as a composite key */
     for (int c = 0; c < 4; c++)
         assert_int_equal(s->columns[c].primary, c != 1);
     assert_int_equal(s->n_foreign_keys, 1);

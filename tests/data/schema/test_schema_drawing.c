@@ -1,4 +1,4 @@
-/* Schemas as drawings: marks, keys, hostile and foreign names, and a bounded size whatever the schema. */
+/* Drawings of schemas: marks, keys, untrusted and non-ASCII names, and a bounded size for every schema. */
 #include "data/schema/schema_build.h"
 #include "data/schema/schema_drawing.h"
 #include "tests/support/support.h"
@@ -25,7 +25,8 @@ static int occurrences(const char *text, const char *part)
     return n;
 }
 
-/* tables of columns each, "t0" with "c0" to "cN", and its first column refers to the first one of the table before. */
+/* A schema of tables "t0" ... with columns "c0" to "cN"; the first column of each refers to the first one of the table
+ * before. */
 static struct schema chain(int tables, int columns)
 {
     struct schema_build b = { 0 };
@@ -65,7 +66,7 @@ static void a_small_schema_is_drawn_whole(void **state)
     assert_int_equal(occurrences(text, "class=\"named\""), 2);
     assert_int_equal(occurrences(text, "class=\"gold\""), 2);
     assert_null(strstr(text, "more"));
-    /* t1's mark is on its name, t0's on its first column */
+    /* the mark of t1 is on its name, that of t0 on its first column */
     assert_non_null(
         strstr(text, "y=\"4\" width=\"224\" height=\"18\"/><text class=\"name\" x=\"8\" y=\"17\">t1</text>"));
     assert_non_null(strstr(text, "y=\"22\" width=\"224\" height=\"18\"/><text x=\"8\" y=\"35\">c0</text>"));
@@ -77,7 +78,8 @@ static void a_small_schema_is_drawn_whole(void **state)
     schema_release(&s);
 }
 
-/* A key from a column to one at its right leaves on the right side, one within a box goes around its left. */
+/* The line of a key to a column further right leaves on the right side; a line within a box runs along its left
+ * side. */
 static void keys_go_from_side_to_side(void **state)
 {
     struct schema_build b = { 0 };
@@ -141,10 +143,10 @@ static void a_wide_table_shows_what_matters(void **state)
     assert_non_null(strstr(text, ">c39<"));
     assert_int_equal(occurrences(text, ">c0<"), 2); /* keys */
     assert_int_equal(occurrences(text, ">c10<"), 2);
-    assert_int_equal(occurrences(text, ">c11<"), 1); /* that of the table without a mark */
+    assert_int_equal(occurrences(text, ">c11<"), 1); /* the key of the table without a mark */
     assert_int_equal(occurrences(text, ">and 28 more columns<"), 2);
     free(text);
-    /* where all are marked, a key's line still reaches its table: at the row that stands for what is left out */
+    /* if all tables are marked, the line of a key ends at the row that stands for the omitted columns */
     memset(marks, SCHEMA_GOLD, sizeof marks);
     marks[2] = marks[2 + 40] = 0;
     text = drawn(&s, marks);
@@ -194,7 +196,7 @@ static void long_and_foreign_names_are_shortened(void **state)
         memcpy(wide + 3 * i, "\xe6\x9d\xb1", 4); /* 東 */
     s = named("long", line, wide);
     char *text = drawn(&s, NULL);
-    /* 24 letters and an ellipsis; whole names up to 200 places for a pointer */
+    /* 24 characters and an ellipsis; tooltips have up to 200 columns */
     assert_int_equal(occurrences(text, "&lt;"), 24 + 199);
     assert_int_equal(occurrences(text, "\xe6\x9d\xb1"), 12 + 100);
     assert_int_equal(occurrences(text, "\xe2\x80\xa6"), 3);

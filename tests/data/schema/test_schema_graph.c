@@ -58,7 +58,8 @@ static void test_typed(void **state)
     assert_int_equal(count(&g, 3, 0, EDGE_BELONGS), 1);
     assert_int_equal(count(&g, 0, 3, EDGE_BELONGS_REV), 1);
     assert_int_equal(count(&g, 6, 2, EDGE_FK), 1);
-    assert_int_equal(count(&g, 2, 6, EDGE_FK_REV), 1); /* not EDGE_SIMILAR too, though both are called head_id */
+    assert_int_equal(count(&g, 2, 6, EDGE_FK_REV),
+                     1); /* not EDGE_SIMILAR as well, although both have the name head_id */
     assert_int_equal(count(&g, 2, 6, -1), 1);
     assert_int_equal(count(&g, 1, 0, EDGE_TFK), 1);
     assert_int_equal(count(&g, 0, 1, EDGE_TFK_REV), 1);
@@ -71,7 +72,7 @@ static void test_typed(void **state)
     schema_release(&s);
 }
 
-/* T4: a key that is declared twice is one edge, but in the thesis' code. */
+/* T4: a key that is declared twice is one edge, except in the code of the thesis. */
 static void test_double_key(void **state)
 {
     struct schema_foreign_key twice[2];
@@ -127,15 +128,15 @@ static void test_compat(void **state)
     two_tables(&s);
     schema_graph_init(&g, &s, GRAPH_COMPAT);
     assert_int_equal(g.n_elements, 7);
-    assert_int_equal(g.n_nodes, 6); /* head, department, head_id, name, department_id, and the star */
+    assert_int_equal(g.n_nodes, 6); /* head, department, head_id, name, department_id and the star */
     assert_int_equal(g.node[3], g.node[5]);
     assert_int_equal(g.node[2], g.node[6]);
     assert_int_equal(count(&g, 0, g.node[3], -1), 2);
     assert_int_equal(count(&g, g.node[3], 0, -1), 2);
     assert_int_equal(count(&g, 1, g.node[3], -1), 2);
-    assert_int_equal(count(&g, 0, 1, -1), 2);                        /* tables as their columns */
-    assert_int_equal(g.n_edges - g.n_nodes, 2 * 2 * (2 + 3 + 1));    /* columns of either table, and the tables' */
-    assert_int_equal(count(&g, g.node[2], g.node[2], EDGE_SELF), 1); /* the fk between namesakes is gone */
+    assert_int_equal(count(&g, 0, 1, -1), 2);                     /* tables in the same way as their columns */
+    assert_int_equal(g.n_edges - g.n_nodes, 2 * 2 * (2 + 3 + 1)); /* the columns of both tables, and the tables' edge */
+    assert_int_equal(count(&g, g.node[2], g.node[2], EDGE_SELF), 1); /* the foreign key between namesakes is gone */
     for (int i = 0; i < g.n_nodes; i++)
         assert_int_equal(count(&g, i, i, -1), 1);
     schema_graph_release(&g);
@@ -170,7 +171,7 @@ static void test_random(void **state)
     check_random(27, 0.5, 13);
     check_random(27, 2, 54);
     check_random(100, 2, 200);
-    check_random(4, 100, 6); /* half of the twelve possible ones */
+    check_random(4, 100, 6); /* half of the twelve possible edges */
     check_random(1, 2, 0);
     check_random(0, 2, 0);
 }
@@ -199,8 +200,8 @@ static void test_similar_names(void **state)
     (void)state;
     assert_true(similar("name_first", "First_Names")); /* same words */
     assert_true(similar("birth_date", "start_date"));  /* head noun */
-    assert_true(similar("city", "city_code"));         /* one and more */
-    assert_true(similar("hometown", "home_town"));     /* same letters */
+    assert_true(similar("city", "city_code"));         /* singular and plural */
+    assert_true(similar("hometown", "home_town"));     /* same characters */
     assert_true(similar("temperature", "temperatur")); /* trigrams */
     assert_true(similar("countries", "country"));
     assert_false(similar("hometown", "birthplace"));
@@ -228,7 +229,7 @@ static void wide_schema(struct schema *s, int tables, int columns)
     schema_build_release(&b);
 }
 
-/* T10's half: 2,000 columns with few distinct words stay sparse, and take no time worth speaking of. */
+/* T10: 2,000 columns with few distinct words stay sparse and take negligible time. */
 static void test_wide(void **state)
 {
     struct schema_graph g;

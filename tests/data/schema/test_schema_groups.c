@@ -1,4 +1,4 @@
-/* Groups of tables by their keys. */
+/* Groups of tables that foreign keys connect. */
 #include "tests/support/support.h"
 
 #include "data/schema/schema.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tables of one column each, "0" to "9" of as many as asked for; keys: "ab" from a to b, with blanks between them. */
+/* `tables` tables of one column each, named "0" to "9"; keys: "ab" for a key from a to b, separated by blanks. */
 static void check(int tables, const char *keys, const char *wanted)
 {
     struct schema_build b;
@@ -21,7 +21,7 @@ static void check(int tables, const char *keys, const char *wanted)
         schema_build_foreign_key(&b, k[0] - '0', k[1] - '0');
     schema_build_finish(&b, &s);
     int *group = schema_groups(&s);
-    for (int t = 0; t < tables; t++) { /* by its first table */
+    for (int t = 0; t < tables; t++) { /* the representative is the first table */
         int first = 0;
         while (group[first] != group[t])
             first++;
@@ -39,11 +39,11 @@ static void test_groups(void **state)
 {
     (void)state;
     check(1, "", "0");
-    check(3, "", "000");   /* without keys: one */
-    check(3, "11", "000"); /* a key to itself joins nothing */
+    check(3, "", "000");   /* without keys there is one group */
+    check(3, "11", "000"); /* a key of a table to itself joins nothing */
     check(4, "10 32", "0022");
     check(4, "10 21 32", "0000");
-    check(6, "40 15", "012201");   /* 2 and 3 are left */
+    check(6, "40 15", "012201");   /* 2 and 3 remain */
     check(5, "40 42 33", "01010"); /* 1 and 3 */
     check(2, "01 10", "00");
     check(9, "87 76 65 51 10", "002220000");

@@ -1,4 +1,4 @@
-/* Tables of several schemas as one schema: order, keys, and names that are taken. */
+/* Joining the tables of several schemas: order, keys and taken names. */
 #include "tests/support/support.h"
 
 #include "data/schema/schema_build.h"
@@ -61,7 +61,7 @@ static void test_order_and_keys(void **state)
     schema_release(&out);
 }
 
-/* A free name is free of what comes later, too; words stay. */
+/* A new name does not collide with later tables either; words stay the same. */
 static void test_taken_names(void **state)
 {
     static const char *const wanted[] = { "singer", "concert", "SINGER_3", "concert_2", "singer_2", "Concert_3" };
@@ -84,7 +84,7 @@ static void test_taken_names(void **state)
     schema_release(&out);
 }
 
-/* One schema alone is a copy of it, and a table without columns is no trouble. */
+/* A single schema is copied, and a table without columns is accepted. */
 static void test_one(void **state)
 {
     struct schema_build b;

@@ -83,7 +83,7 @@ static int count(const struct fixture *f, enum sia_kind kind)
     } while (0)
 #define NEAR(got, wanted) assert_true(fabs((double)(got) - (double)(wanted)) < 1e-6)
 
-/* One table whose city of birth stands twice. */
+/* One table with two columns for the city of birth. */
 static void test_columns(void **state)
 {
     struct schema_build b;
@@ -95,7 +95,7 @@ static void test_columns(void **state)
     columns(&b, head, "head_id age", "hometown birthplace name");
     schema_build_primary(&b, 0);
     open_pairs(&f, &b);
-    assert_int_equal(count(&f, SIA_COLUMN), 3); /* head_id is a key, age is none: not these two */
+    assert_int_equal(count(&f, SIA_COLUMN), 3); /* head_id is a key and age is not, so they are not paired */
     assert_int_equal(f.n, 3);
     HAS(&f, "head.hometown", "head.birthplace", SIA_COLUMN);
     assert_null(find(&f, "head.birthplace", "head.hometown"));
@@ -107,7 +107,7 @@ static void test_columns(void **state)
     NEAR(x[PAIR_LENGTHS], 0.8);
     NEAR(x[PAIR_COLUMNS_JACCARD], 0);
     NEAR(x[PAIR_COLUMNS_U], log2(6) / 8);
-    NEAR(x[PAIR_RIVALS], log2(3) / 8); /* each also pairs with name */
+    NEAR(x[PAIR_RIVALS], log2(3) / 8); /* each is also paired with name */
     NEAR(x[PAIR_WORDS_U], 0.25);
     NEAR(x[PAIR_LETTERS_V], 10.0 / 24);
     NEAR(x[PAIR_FAMILY_U], 0);
@@ -148,7 +148,7 @@ static void test_joins(void **state)
     schema_build_primary(&b, 2);
     columns(&b, schema_build_table(&b, "department", NULL), "department_id", "name");
     open_pairs(&f, &b);
-    assert_int_equal(count(&f, SIA_JOIN), 1); /* u is the original, wherever it stands */
+    assert_int_equal(count(&f, SIA_JOIN), 1); /* u is the original, at any position */
     HAS(&f, "head.name", "Head_Name.Name", SIA_JOIN);
     const float *x = find(&f, "head.name", "Head_Name.Name")->features;
     NEAR(x[PAIR_EQUAL], 1);
@@ -179,7 +179,7 @@ static void test_aggregates(void **state)
     NEAR(x[PAIR_AGGREGATE_OF], 1);
     NEAR(x[PAIR_AGGREGATE_SIBLINGS], 0.75);
     NEAR(x[PAIR_FAMILY_U], 0);
-    NEAR(x[PAIR_FAMILY_V], 0.5); /* two of the other four have "budget" too */
+    NEAR(x[PAIR_FAMILY_V], 0.5); /* two of the other four have "budget" as well */
     NEAR(x[PAIR_AGGREGATE_WORD], 0.5);
     NEAR(x[PAIR_TABLE_EXTENDED], 1);
     NEAR(x[PAIR_CONTAINS], 1);
@@ -187,7 +187,7 @@ static void test_aggregates(void **state)
     close_pairs(&f);
 }
 
-/* A stored number of rows beside keys of these rows. */
+/* A stored number of rows and keys of these rows. */
 static void test_counts(void **state)
 {
     struct schema_build b;
@@ -204,7 +204,7 @@ static void test_counts(void **state)
     HAS(&f, "sales_orders.order_id", "customer.num_sales_orders", SIA_AGGREGATE);
     HAS(&f, "sales_orders.customer_id", "customer.no_of_sales_orders", SIA_AGGREGATE);
     assert_null(find(&f, "sales_orders.amount", "customer.num_sales_orders"));
-    assert_null(find(&f, "sales_orders.order_id", "customer.orders_count")); /* of other orders, perhaps */
+    assert_null(find(&f, "sales_orders.order_id", "customer.orders_count")); /* possibly of other orders */
     close_pairs(&f);
 }
 
@@ -226,9 +226,9 @@ static void test_across(void **state)
     schema_build_foreign_key(&b, 12, 0);
     open_pairs(&f, &b);
     HAS(&f, "staff.status", "task.status", SIA_COLUMN);
-    HAS(&f, "project.city", "island.city", SIA_COLUMN);            /* of one name, with no join between */
-    HAS(&f, "project.budget", "task.cost", SIA_COLUMN);            /* of one meaning, over an undeclared key */
-    HAS(&f, "project.manager_id", "task.assigned_to", SIA_COLUMN); /* two keys to one table */
+    HAS(&f, "project.city", "island.city", SIA_COLUMN);            /* same name, no join between the tables */
+    HAS(&f, "project.budget", "task.cost", SIA_COLUMN);            /* same meaning, over an undeclared key */
+    HAS(&f, "project.manager_id", "task.assigned_to", SIA_COLUMN); /* two keys to the same table */
     assert_null(find(&f, "project.project_id", "task.project_id"));
     assert_null(find(&f, "staff.wage", "island.price"));
     const float *x = find(&f, "project.budget", "task.cost")->features;
@@ -238,7 +238,7 @@ static void test_across(void **state)
     close_pairs(&f);
 }
 
-/* Order of tables and columns says nothing: twins stand side by side in altered schemas. */
+/* The order of tables and columns does not count, since altered schemas put duplicated elements side by side. */
 static void test_order_does_not_matter(void **state)
 {
     struct schema_build b;
@@ -329,7 +329,7 @@ static void test_names(void **state)
     NEAR(s.edit, 2.0 / 3);
     NEAR(s.prefix, 1.0 / 3);
     NEAR(s.suffix, 1.0 / 3);
-    NEAR(s.trigrams, 2.0 / 8); /* ..c and t.. of five each */
+    NEAR(s.trigrams, 2.0 / 8); /* c and t have five columns each */
     compare("", "name", &s);
     NEAR(s.equal + s.words + s.trigrams + s.edit + s.contains, 0);
     compare("stra\xc3\x9f"
@@ -342,7 +342,8 @@ static void test_names(void **state)
     NEAR(s.contains, 1);
 }
 
-/* Over real schemas with one element doubled: is the doubled pair among the candidates, and how many are there? */
+/* Counts over real schemas with one duplicated element: how often the duplicated pair is found, and the number of
+ * candidates. */
 struct recall {
     int n, found, pairs;
 };
@@ -379,7 +380,7 @@ static void build_clinics(struct schema_build *b)
     schema_build_foreign_key(b, 3, 0);
 }
 
-/* What foreign keys join counts, alone or behind whatever else there is. */
+/* Values within a group do not depend on other tables. */
 static void test_groups(void **state)
 {
     struct schema_build b;
@@ -411,7 +412,7 @@ static void test_groups(void **state)
     NEAR(find(&f, "plant.colour", "plant.kind")->features[PAIR_GROUP_COLUMNS], log2(5) / 8);
     close_pairs(&f);
 
-    schema_join(&f.schema, three, 3); /* of two groups both count */
+    schema_join(&f.schema, three, 3); /* both groups count */
     f.pairs = schema_pairs(&f.schema, &f.n);
     NEAR(find(&f, "plant", "plant_2")->features[PAIR_GROUP_TABLES], log2(3) / 8);
     NEAR(find(&f, "plant", "plant_2")->features[PAIR_GROUP_COLUMNS], log2(8) / 8);
@@ -456,8 +457,8 @@ static void test_recall(void **state)
     snprintf(dir, sizeof dir, "%s", test_shared("data/ambiqt"));
     for (enum sia_kind kind = SIA_COLUMN; kind < SIA_KINDS; kind++) {
         struct recall r = recall_of(&set, kind, dir);
-        print_message("%s: %d of %d doubled pairs found, %.1f candidates a schema\n", sia_kind_letter(kind), r.found,
-                      r.n, (double)r.pairs / r.n);
+        print_message("%s: %d of %d duplicated pairs found, %.1f candidates per schema\n", sia_kind_letter(kind),
+                      r.found, r.n, (double)r.pairs / r.n);
         assert_true(r.n >= 70);
         assert_true(r.found >= 0.99 * r.n);
         assert_true(r.pairs < 150 * r.n);

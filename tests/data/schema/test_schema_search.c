@@ -9,7 +9,7 @@
 
 enum { NOISE = 60, NOISE_COLUMNS = 5, WIDE = 500 };
 
-/* A table of text columns, the first of which is its key; columns are parted by blanks.  Gives the key's number. */
+/* Adds a table of text columns, separated by blanks; the first is its key.  Returns the number of the key. */
 static int add_table(struct schema_build *b, const char *name, const char *columns)
 {
     int table = schema_build_table(b, name, NULL), key = -1;
@@ -36,7 +36,7 @@ static void add_noise(struct schema_build *b, bool backwards)
     }
 }
 
-/* Singers and concerts, joined by a table whose words no question here has, among tables about nothing. */
+/* Singers and concerts, joined by a table that no question mentions, among unrelated tables. */
 static void add_music(struct schema_build *b)
 {
     int singer = add_table(b, "singer", "singer_id full_title practice born");
@@ -66,7 +66,7 @@ static void open_wide(struct schema *s, bool backwards)
     finish(s, &b);
 }
 
-/* Marks of a question's part; the caller frees. */
+/* The elements kept for a question; the caller frees the array. */
 static bool *best_with(const struct schema *s, const char *question, const float *more, int most)
 {
     bool *kept = xmalloc((size_t)(s->n_tables + s->n_columns) * sizeof *kept);
@@ -97,7 +97,7 @@ static bool keeps(const struct schema *s, const bool *kept, const char *table, c
     return kept[column ? s->n_tables + c : t];
 }
 
-static void test_what_fits_is_kept_whole(void **state)
+static void test_small_schemas_are_kept_whole(void **state)
 {
     struct schema s;
     (void)state;
@@ -113,7 +113,7 @@ static void test_what_fits_is_kept_whole(void **state)
     schema_release(&s);
 }
 
-static void test_words_find_tables_and_keys_what_joins_them(void **state)
+static void test_words_find_tables_and_joining_tables(void **state)
 {
     struct schema s;
     (void)state;
@@ -125,15 +125,15 @@ static void test_words_find_tables_and_keys_what_joins_them(void **state)
     assert_true(keeps(&s, kept, "concert", "venue") && keeps(&s, kept, "concert", "concert_id"));
     assert_true(keeps(&s, kept, "booking", "first_ref") && keeps(&s, kept, "booking", "second_ref"));
     free(kept);
-    kept = best(&s, "Who is practicing?", 8); /* like practice */
+    kept = best(&s, "Who is practicing?", 8); /* similar to practice */
     assert_true(keeps(&s, kept, "singer", "practice"));
     free(kept);
     schema_release(&s);
 }
 
-/* The end of a chain of keys, of whose words no question says any, comes with its beginning where all of it is a
- * quarter of what is read at most. */
-static void test_small_groups_come_whole(void **state)
+/* A question mentions one end of a chain of keys; the whole chain is kept if it has at most a quarter of the
+ * elements. */
+static void test_small_groups_are_kept_whole(void **state)
 {
     static const char *const names[] = { "orchestra", "qa", "qb", "qc", "qd" };
     const char *question = "Which orchestra is the largest?";
@@ -161,8 +161,8 @@ static void test_small_groups_come_whole(void **state)
     schema_release(&s);
 }
 
-/* What somebody else knows counts as a share of its best, beside the share of the words' best. */
-static void test_worths_of_others_are_added(void **state)
+/* Additional scores count as a share of their best, in addition to the share of the words. */
+static void test_additional_scores_are_added(void **state)
 {
     struct schema s;
     (void)state;
@@ -170,10 +170,10 @@ static void test_worths_of_others_are_added(void **state)
     open_wide(&s, false);
     int other = schema_table_find(&s, "noisebc"), half = schema_table_find(&s, "noiseag");
     float *more = xcalloc((size_t)s.n_tables, sizeof *more);
-    bool *kept = best_with(&s, "concert", more, 8); /* zeros say nothing */
+    bool *kept = best_with(&s, "concert", more, 8); /* zeros change nothing */
     assert_true(keeps(&s, kept, "concert", "venue") && !kept[other]);
     free(kept);
-    more[other] = 1000; /* as much as the best by words; booking is a key away, half as much */
+    more[other] = 1000; /* as much as the best by words; booking is one key away and gets half */
     more[half] = 490;
     kept = best_with(&s, "concert", more, 12);
     assert_true(kept[other] && keeps(&s, kept, "concert", "venue") && keeps(&s, kept, "booking", NULL) && !kept[half]);
@@ -182,7 +182,7 @@ static void test_worths_of_others_are_added(void **state)
     kept = best_with(&s, "concert", more, 12);
     assert_true(kept[other] && keeps(&s, kept, "concert", "venue") && kept[half] && !keeps(&s, kept, "booking", NULL));
     free(kept);
-    kept = best_with(&s, "zzz", more, 12); /* no word helps */
+    kept = best_with(&s, "zzz", more, 12); /* no word matches */
     assert_true(kept[other] && kept[half] && !keeps(&s, kept, "concert", NULL));
     free(kept);
     free(more);
@@ -212,7 +212,7 @@ static void test_the_order_of_tables_plays_no_part(void **state)
     schema_release(&b);
 }
 
-/* A table of WIDE columns whose keys are the last two. */
+/* A table of WIDE columns with its keys at the end. */
 static void open_long(struct schema *s)
 {
     struct schema_build b;
@@ -277,10 +277,10 @@ static void test_the_part_has_the_keys_between(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_fits_is_kept_whole),
-        cmocka_unit_test(test_words_find_tables_and_keys_what_joins_them),
-        cmocka_unit_test(test_small_groups_come_whole),
-        cmocka_unit_test(test_worths_of_others_are_added),
+        cmocka_unit_test(test_small_schemas_are_kept_whole),
+        cmocka_unit_test(test_words_find_tables_and_joining_tables),
+        cmocka_unit_test(test_small_groups_are_kept_whole),
+        cmocka_unit_test(test_additional_scores_are_added),
         cmocka_unit_test(test_the_order_of_tables_plays_no_part),
         cmocka_unit_test(test_a_long_table_is_cut),
         cmocka_unit_test(test_the_part_has_the_keys_between),

@@ -1,5 +1,5 @@
-/* Shards: what asks for one, ranges that cover every record once, records of a range as they are in the whole, marks
- * that come back as they were written, sums of what a run reads. */
+/* Shards: arguments, ranges that cover every record once, records of a range, manifests that are read back, hashes of
+ * inputs. */
 #include "tests/support/support.h"
 
 #include "data/shard/shard.h"
@@ -37,7 +37,7 @@ static void parts_are_named(void **state)
     assert_true(s.index == 3 && s.count == 16);
 }
 
-/* Every record is in one shard, and none is cut off from those of its grain. */
+/* Every record is in exactly one shard, and batches are not cut. */
 static void check_cut(int64_t records, int count, int64_t grain)
 {
     int64_t before = 0, most = 0, least = INT64_MAX;
@@ -68,7 +68,7 @@ static void cuts_cover_every_record_once(void **state)
         }
 }
 
-/* What a reader says of its records, and of those that it cannot read, line by line. */
+/* The reader's place and error of each record, one per line. */
 static char *read_all(const char *path, const struct record_range *range)
 {
     struct error err = { 0 };

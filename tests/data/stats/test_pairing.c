@@ -1,4 +1,4 @@
-/* Matching two by two: against the best there is on small graphs, and at size. */
+/* Pairing against the optimum on small graphs, and at scale. */
 #include "tests/support/support.h"
 
 #include "data/stats/pairing.h"
@@ -29,7 +29,7 @@ static bool none_fit(const void *context, int i, int j)
     return false;
 }
 
-/* The most pairs among the places of mask, by trying all. */
+/* The maximum number of pairs among the items of mask, by trying all. */
 static int best_matching(const struct graph *g, unsigned mask)
 {
     int i = 0, best;
@@ -48,8 +48,8 @@ static int best_matching(const struct graph *g, unsigned mask)
     return best;
 }
 
-/* Never fewer than two thirds of the best, which the absence of paths of three edges warrants; nearly always the best.
- */
+/* Never fewer than two thirds of the optimum, which the absence of augmenting paths of three edges guarantees; nearly
+ * always the optimum. */
 static void small_graphs(void **state)
 {
     struct rng rng = { .seed = 5 };

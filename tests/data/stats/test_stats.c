@@ -1,4 +1,4 @@
-/* Measures against hand-counted cases and against scikit-learn (gold/stats.json, made by gold/stats.py). */
+/* Measures against hand-counted cases and scikit-learn (gold/stats.json, made by gold/stats.py). */
 #include "tests/support/support.h"
 
 #include "data/stats/stats.h"
@@ -20,7 +20,7 @@ static void ranking_by_hand(void **state)
 {
     (void)state;
     const uint8_t label[] = { 1, 1, 0, 0 }, reversed[] = { 0, 0, 1, 1 }, none[] = { 0, 0, 0, 0 };
-    /* of the pairs (positive, negative): 0.9 beats both, 0.8 ties with 0.8 and beats 0.1 */
+    /* of the pairs (positive, negative), 0.9 beats both, 0.8 ties with 0.8 and beats 0.1 */
     assert_near(stats_auc((struct scored){ steps, label, 4 }), 3.5 / 4, 1e-15);
     assert_near(stats_average_precision((struct scored){ steps, label, 4 }), 0.5 * 1 + 0.5 * 2 / 3, 1e-15);
     assert_near(stats_auc((struct scored){ steps, reversed, 4 }), 0.5 / 4, 1e-15);
@@ -66,14 +66,15 @@ static void best_threshold_stands_between_scores(void **state)
     double f1, t = stats_best_f1((struct scored){ score, label, 4 }, &f1);
     assert_near(t, 0.5, 1e-15);
     assert_near(f1, 1, 0);
-    const double close[] = { 1, nextafter(1, 0) }; /* no number lies between */
+    const double close[] = { 1, nextafter(1, 0) }; /* no number lies between them */
     const uint8_t first[] = { 1, 0 };
     t = stats_best_f1((struct scored){ close, first, 2 }, &f1);
     assert_near(f1, 1, 0);
     assert_near(stats_decision(stats_confusion((struct scored){ close, first, 2 }, t)).f1, 1, 0);
 }
 
-/* Of ten quiet scores two may be above: between .7 and .8; without the bound .5 has the best F1. */
+/* Two of ten scores of the quiet set may be above the threshold, so it is between .7 and .8; without the bound .5 has
+ * the best F1. */
 static void a_quiet_threshold_is_above_what_must_be_no(void **state)
 {
     (void)state;
@@ -84,7 +85,7 @@ static void a_quiet_threshold_is_above_what_must_be_no(void **state)
     assert_near(t, 0.725, 1e-15);
     assert_near(f1, 0.8, 1e-15);
     assert_int_equal(stats_confusion(quiet, t).fp, 2);
-    t = stats_best_f1_quiet(s, quiet, 0.3, &f1); /* both of .7 or none */
+    t = stats_best_f1_quiet(s, quiet, 0.3, &f1); /* both scores of .7 or none */
     assert_int_equal(stats_confusion(quiet, t).fp, 2);
     t = stats_best_f1_quiet(s, quiet, 0, &f1); /* no score of s is above .95 */
     assert_true(t > 0.95);
@@ -117,7 +118,7 @@ static void temperature_undoes_a_scale(void **state)
     static double logit[N];
     static uint8_t label[N];
     for (int i = 0; i < N; i++) {
-        /* at logit z the share of yes is sigmoid(z / 2.5), spread evenly */
+        /* at logit z the fraction of yes is sigmoid(z / 2.5), spread evenly */
         double z = (i % 40 - 19.5) / 4;
         logit[i] = z;
         int round = i / 40;
@@ -147,7 +148,7 @@ static void bootstrap_of_a_mean(void **state)
     uint8_t label[N] = { 0 };
     int pair[N];
     for (int i = 0; i < N; i++) {
-        score[i] = i % 2; /* variance 1/4: the mean's standard error is 1/40 */
+        score[i] = i % 2; /* variance 1/4: the standard error of the mean is 1/40 */
         pair[i] = i / 2;
     }
     struct scored s = { score, label, N };
@@ -156,13 +157,13 @@ static void bootstrap_of_a_mean(void **state)
     assert_near(a.low, 0.5 - 1.96 / 40, 0.006);
     assert_near(a.high, 0.5 + 1.96 / 40, 0.006);
     assert_true(a.low == b.low && a.high == b.high);
-    how.group = pair; /* each pair holds one of both: drawing pairs leaves no variance */
+    how.group = pair; /* each pair has one of both labels, so resampling pairs leaves no variance */
     how.n_groups = N / 2;
     a = stats_bootstrap(s, mean_score, NULL, &how);
     assert_near(a.low, 0.5, 1e-15);
     assert_near(a.high, 0.5, 1e-15);
     int one[N] = { 0 };
-    how = (struct bootstrap){ .group = one, .n_groups = 2, .rounds = 10, .level = 0.95 }; /* the other one is empty */
+    how = (struct bootstrap){ .group = one, .n_groups = 2, .rounds = 10, .level = 0.95 }; /* the other group is empty */
     a = stats_bootstrap(s, mean_score, NULL, &how);
     assert_true(isnan(a.low) && isnan(a.high));
 }
@@ -233,7 +234,7 @@ static void as_scikit_learn(void **state)
         assert_near(f1, json_number_value(json_object_get(c, "best_f1")), 1e-12);
         assert_near(stats_decision(stats_confusion(s, t)).f1, f1, 1e-12);
         assert_near(stats_nll(z, 1), json_number_value(json_object_get(c, "nll")), 1e-9);
-        t = json_number_value(json_object_get(c, "temperature")); /* from a grid of 3e-5 */
+        t = json_number_value(json_object_get(c, "temperature")); /* from a grid with steps of 3e-5 */
         assert_near(stats_fit_temperature(z), t, 1e-4 * t);
         free(score);
         free(logit);

@@ -1,4 +1,4 @@
-/* JSON in and out: what messages say, records after bad ones, and files that appear whole or not at all. */
+/* Reading and writing JSON: error messages, records after bad ones, and files that appear whole or not at all. */
 #include "tests/support/support.h"
 
 #include "data/util/json.h"
@@ -79,11 +79,11 @@ static void fields_are_checked(void **state)
     assert_int_equal(json_get_real(o, "x", 0.6, 1, &x, "w", &err), -1);
     assert_error(err, "0.5", "0.6 to 1");
     assert_int_equal(json_get_bool(o, "n", &b, "w", &err), -1);
-    assert_int_equal(n, 5); /* what was bad left no trace */
+    assert_int_equal(n, 5); /* the bad record left no trace */
     json_decref(o);
 }
 
-/* Reads all; "1:3:-1:" tells what came, one record's "n" or -1 after another. */
+/* Reads all records; "1:3:-1:" lists the field "n" of each record, or -1 for a bad one. */
 static void read_all(const char *path, char *seen, size_t size, struct error *err)
 {
     json_t *o;
@@ -201,7 +201,7 @@ static void what_is_written_reads_back(void **state)
     assert_int_equal(out_file_open(&o, path, &err), 0);
     assert_int_equal(json_write_line(&o, v, &err), 0);
     char *before = test_read(path);
-    assert_string_equal(before, "old\n"); /* nothing shows until the commit */
+    assert_string_equal(before, "old\n"); /* nothing appears before the commit */
     assert_int_equal(out_file_commit(&o, &err), 0);
     char *after = test_read(path);
     assert_string_equal(after, "{\"z\":1,\"a\":0.1,\"text\":\"\xc3\xa9\\n\"}\n");
@@ -214,7 +214,7 @@ static void what_is_written_reads_back(void **state)
     json_decref(again);
 }
 
-/* All but reals is as jansson writes it, on one line and indented. */
+/* Except for reals, the text is as jansson writes it, on one line and indented. */
 static void other_values_are_as_jansson_writes_them(void **state)
 {
     (void)state;
@@ -364,7 +364,7 @@ static void folders_are_made_with_their_parents(void **state)
     assert_int_equal(make_dirs("", &err), -1);
 }
 
-/* The n-th allocation of jansson fails, for every n: an error or a value, never a crash or a leak. */
+/* Each allocation of jansson fails in turn: the result is an error or a value, never a crash or a leak. */
 static int until_failure;
 
 static void *failing_malloc(size_t n)
@@ -389,7 +389,7 @@ static void failing_allocations(void **state)
             json_decref(o);
         }
         json_reader_close(r);
-        assert_true(rc == 0 || *err.text); /* jansson calls some of these a wrong token */
+        assert_true(rc == 0 || *err.text); /* jansson reports some of these as a wrong token */
         whole = rc == 0 && records == 2;
     }
     json_set_alloc_funcs(malloc, free);

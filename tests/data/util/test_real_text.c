@@ -1,4 +1,4 @@
-/* Reals in the fewest digits: they read back as the same double, and typical ones are as SQLite writes them. */
+/* Shortest decimal texts: they read back as the same double, and common ones are as SQLite writes them. */
 #include "data/util/real_text.h"
 #include "kernels/rng.h"
 #include "tests/support/support.h"
@@ -38,7 +38,7 @@ static void test_values(void **state)
     check(-INFINITY, "-inf", "-inf");
 }
 
-/* Nothing with a digit less reads back. */
+/* No text with one digit less reads back as the same double. */
 static void test_shortest(void **state)
 {
     (void)state;
@@ -53,7 +53,7 @@ static void test_shortest(void **state)
             continue;
         real_text(shown, x);
         assert_true(strtod(shown, NULL) == x);
-        int seen = 0, digits = 0; /* without zeros at either end */
+        int seen = 0, digits = 0; /* digits without zeros at either end */
         for (const char *p = shown; *p && *p != 'e'; p++) {
             seen += *p >= (seen ? '0' : '1') && *p <= '9';
             digits = *p >= '1' && *p <= '9' ? seen : digits;
@@ -63,7 +63,7 @@ static void test_shortest(void **state)
     }
 }
 
-/* Amounts with up to three decimals, as people store them. */
+/* Amounts with up to three decimals, as users store them. */
 static void test_sqlite(void **state)
 {
     (void)state;

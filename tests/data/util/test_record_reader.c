@@ -1,4 +1,4 @@
-/* Records as people have them: every form, with ids of their own or none; and what is refused. */
+/* Records in every format, with and without ids, and rejected input. */
 #include "tests/support/support.h"
 
 #include "data/util/record_reader.h"
@@ -26,7 +26,8 @@ static void write_bytes(const char *path, const void *bytes, size_t n)
     CHECK(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0, "cannot write %s", path);
 }
 
-/* All records of a file, "record;record;", a bad one as "-" with its error in *err; NULL when it does not open. */
+/* All records of a file as "record;record;", with "-" for a bad one and its error in *err; NULL if the file does not
+ * open. */
 static const char *read_form(const char *path, enum record_form form, struct error *err)
 {
     static char seen[4096];
@@ -182,8 +183,7 @@ static void arrays_go_on_after_a_bad_element(void **state)
     }
 }
 
-/* A pipe's records come one by one while its other end is open; that the next one is at hand is known without waiting.
- */
+/* Records of a pipe arrive one by one while the other end is open, and record_reader_ready does not wait. */
 static void pipes_are_read_as_they_are_written(void **state)
 {
     static const char *const texts[][2] = { { "{\"id\":1}\n", "{\"id\":2}\n" },
@@ -206,7 +206,7 @@ static void pipes_are_read_as_they_are_written(void **state)
         assert_int_equal(record_reader_next(r, &o, &err), 1);
         json_decref(o);
         assert_false(record_reader_ready(r));
-        write(ends[1], texts[i][1], 1); /* a part of one is none */
+        write(ends[1], texts[i][1], 1); /* a partial record is not a record */
         assert_false(record_reader_ready(r));
         write(ends[1], texts[i][1] + 1, strlen(texts[i][1]) - 1);
         write(ends[1], texts[i][1], strlen(texts[i][1]));

@@ -1,4 +1,4 @@
-/* Records through a function, and into lines: what fails has its own line, what is wrong with a file ends the run. */
+/* Passing records to a function and writing lines: a failed record has a line of its own, a bad file ends the run. */
 #include "tests/support/support.h"
 
 #include "data/util/records.h"

@@ -1,4 +1,4 @@
-/* Compressed records: read to the end of every stream; damage is an error, whenever it is met. */
+/* Compressed records: all streams are read, and damage is an error wherever it occurs. */
 #include "tests/support/support.h"
 
 #include "data/util/json.h"
@@ -30,7 +30,8 @@ static void write_bytes(const char *path, const void *bytes, size_t n)
     CHECK(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0, "cannot write %s", path);
 }
 
-/* All records of a file, "record;record;", a bad one as "-" with its error in *err; NULL when it does not open. */
+/* All records of a file as "record;record;", with "-" for a bad one and its error in *err; NULL if the file does not
+ * open. */
 static const char *read_records(const char *path, struct error *err)
 {
     static char seen[4096];
@@ -98,7 +99,8 @@ static size_t to_zstd(uint8_t *bytes, size_t room)
     return sizeof packed;
 }
 
-/* By its bytes and by its name; two behind each other; every proper prefix and flipped byte an error, or the same. */
+/* Formats by bytes and by name, and two streams in a row.  Each proper prefix and each flipped byte is an error or
+ * changes nothing. */
 static void check_coding(const char *dir, const char *name, size_t (*pack)(uint8_t *, size_t))
 {
     struct error err = { 0 };
@@ -144,7 +146,7 @@ static void compressed_files_are_read(void **state)
 
 enum { MANY = 4000, MANY_BYTES = MANY * 64 };
 
-/* Records of letters that compress badly. */
+/* Records of characters that compress badly. */
 static char *many_lines(void)
 {
     char *text = xmalloc(MANY_BYTES), *to = text;
@@ -156,7 +158,7 @@ static char *many_lines(void)
     return text;
 }
 
-/* How many records come before what ends the reading, whose return code is in *rc. */
+/* Number of records before reading ends; *rc is the last return code. */
 static int count_until_end(const char *path, bool ask, int *rc, struct error *err)
 {
     struct record_reader *r = record_reader_open(path, RECORDS_AUTO, err);
@@ -187,8 +189,8 @@ static void check_damage(const char *path, const uint8_t *bytes, size_t n)
     }
 }
 
-/* Damage in the middle, in the checksum and in the length: an error behind the records before it, whether or not a
- * reader asks ahead. */
+/* Damage in the middle, in the checksum and in the length is an error after the records before it, whether or not the
+ * reader polls ahead. */
 static void check_damages(const char *path, size_t (*pack)(const char *, uint8_t *, size_t))
 {
     uint8_t *bytes = xmalloc(MANY_BYTES);
@@ -218,7 +220,7 @@ static void damage_is_never_the_end(void **state)
     check_damages(test_file(*state, "d.jsonl.xz", NULL), pack_xz);
 }
 
-/* jansson takes a failure to read for the end of the text, which the value before it may well be. */
+/* jansson takes a read failure for the end of the text, and the value before it may be complete. */
 static void damaged_values_are_refused(void **state)
 {
     uint8_t bytes[4096];
@@ -231,7 +233,7 @@ static void damaged_values_are_refused(void **state)
     assert_error(err, "value.json.gz", "is damaged");
 }
 
-/* As by gzip: zeros are padding, other bytes are left out; but not a member whose beginning is damaged. */
+/* As in gzip, zeros are padding and other bytes are ignored, except a member with a damaged start. */
 static void bytes_behind_gzip(void **state)
 {
     static const struct {
@@ -260,7 +262,7 @@ static void bytes_behind_gzip(void **state)
     }
 }
 
-/* The same lines, through every coding, in pieces of all sizes; the same bytes each time. */
+/* The same lines through every format, in pieces of all sizes, give the same bytes each time. */
 static void check_round_trip(const char *path)
 {
     char *text = many_lines();
@@ -294,7 +296,7 @@ static void outputs_are_compressed(void **state)
     check_round_trip(test_file(*state, "o.jsonl.zst", NULL));
 }
 
-/* Nothing is left of one that does not fit. */
+/* A file that does not fit leaves nothing behind. */
 static void a_full_disk_is_told(void **state)
 {
     struct error err = { 0 };

@@ -1,4 +1,4 @@
-/* Folded texts, beside Unicode's CaseFolding.txt and normal form C; texts cut to places on a screen. */
+/* Case folding against Unicode's CaseFolding.txt and normal form C, and shortening to terminal columns. */
 #include "data/util/text_fold.h"
 #include "tests/support/support.h"
 
@@ -22,10 +22,10 @@ static void test_letters(void **state)
     check("E\xcc\x81te\xcc\x81", "\xc3\xa9t\xc3\xa9");                /* E and an acute accent */
     check("Stra\xc3\x9f\x65", "strasse");                             /* ß */
     check("\xe1\xba\x9e", "ss");                                      /* capital ß */
-    check("\xce\xa3\xce\xaf\xcf\x83\xcf\x85\xcf\x86\xce\xbf\xcf\x82", /* Σίσυφος: its last s is one of three */
+    check("\xce\xa3\xce\xaf\xcf\x83\xcf\x85\xcf\x86\xce\xbf\xcf\x82", /* Σίσυφος: the final s has one of three forms */
           "\xcf\x83\xce\xaf\xcf\x83\xcf\x85\xcf\x86\xce\xbf\xcf\x83");
-    check("\xc4\xb0stanbul", "i\xcc\x87stanbul"); /* İ is i and a dot, as in every language but Turkish */
-    check("D\xc4\xb1yarbak\xc4\xb1r", "d\xc4\xb1yarbak\xc4\xb1r"); /* ı is no i */
+    check("\xc4\xb0stanbul", "i\xcc\x87stanbul"); /* İ becomes i with a dot, as in all languages but Turkish */
+    check("D\xc4\xb1yarbak\xc4\xb1r", "d\xc4\xb1yarbak\xc4\xb1r"); /* ı is not i */
     check("\xd0\x9c\xd0\x9e\xd0\xa1\xd0\x9a\xd0\x92\xd0\x90", "\xd0\xbc\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd0\xb0");
     check("\xe6\x9d\xb1\xe4\xba\xac", "\xe6\x9d\xb1\xe4\xba\xac");
     check("\xe2\x80\x9cJoe\xe2\x80\x99s\xe2\x80\x9d", " joe s "); /* quotation marks */
@@ -36,7 +36,7 @@ static void test_lower(void **state)
     static const char *const texts[][2] = { { "", "" },
                                             { "Born_State (KG)!", "born_state (kg)!" },
                                             { "GR\xc3\x96\xc3\x9f\x45", "gr\xc3\xb6\xc3\x9f\x65" },
-                                            { "\xc8\xba", "\xe2\xb1\xa5" }, /* of two bytes, and of three */
+                                            { "\xc8\xba", "\xe2\xb1\xa5" }, /* characters of two and of three bytes */
                                             { "A\xff\xc3", "a\xff\xc3" } };
 
     (void)state;
@@ -86,17 +86,17 @@ static void places_are_those_of_a_screen(void **state)
 {
     (void)state;
     check_shortened("\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd", 6,
-                    "\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd"); /* 東京都: two each */
+                    "\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd"); /* 東京都: two columns each */
     check_shortened("\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd", 5, "\xe6\x9d\xb1\xe4\xba\xac\xe2\x80\xa6");
     check_shortened("\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd", 4, "\xe6\x9d\xb1\xe2\x80\xa6");
     check_shortened("e\xcc\x81te\xcc\x81", 3,
-                    "e\xcc\x81te\xcc\x81"); /* an accent takes none, and stays with its letter */
+                    "e\xcc\x81te\xcc\x81"); /* an accent takes no column and stays with its letter */
     check_shortened("e\xcc\x81te\xcc\x81", 2, "e\xcc\x81\xe2\x80\xa6");
     check_shortened("\xff\xfe\xc3", 3, "\xff\xfe\xc3");
     check_shortened("\xff\xfe\xc3", 2, "\xff\xe2\x80\xa6");
 }
 
-/* A letter under a thousand accents. */
+/* A letter with a thousand accents. */
 static void accents_are_bounded(void **state)
 {
     char text[2002] = "e";

@@ -1,4 +1,4 @@
-/* Quotas of control groups, as the kernel writes them. */
+/* CPU quotas of control groups, as the kernel writes them. */
 #include "tests/support/support.h"
 
 #include "data/util/startup.h"
@@ -42,7 +42,7 @@ static void test_second_version(void **state)
     write_in(pod, "cpu.max", "350000 100000\n");
     assert_quota(root, "/user.slice/pod", 3.5);
     assert_quota(root, "/user.slice", HUGE_VAL);
-    write_in(slice, "cpu.max", "200000 100000\n"); /* the groups above count too */
+    write_in(slice, "cpu.max", "200000 100000\n"); /* ancestors count too */
     assert_quota(root, "/user.slice/pod", 2);
     assert_quota(root, "/user.slice/gone", 2);
     free(root), free(slice), free(pod);
@@ -56,7 +56,7 @@ static void test_first_version(void **state)
     write_in(root, "cpu.cfs_period_us", "100000\n");
     assert_quota(root, "", HUGE_VAL);
     write_in(pod, "cpu.cfs_quota_us", "50000\n");
-    assert_quota(root, "/pod", HUGE_VAL); /* half a statement */
+    assert_quota(root, "/pod", HUGE_VAL); /* an incomplete quota */
     write_in(pod, "cpu.cfs_period_us", "100000\n");
     assert_quota(root, "/pod", .5);
     write_in(pod, "cpu.cfs_period_us", "0\n");

@@ -1,4 +1,4 @@
-/* Control characters of strangers are written so that they can be read, and cannot act; all other text stays. */
+/* Control characters of untrusted text are printed as escapes; all other text is unchanged. */
 #include "tests/support/support.h"
 
 #include "data/util/visible.h"
@@ -41,10 +41,10 @@ static void values_are_one_line(void **state)
                                  "31m\xc2\xa0"),
                         "\\u009b31m\xc2\xa0");
     assert_string_equal(value_of("\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe2\x80\xa8"), "\\u202e\\u2066\\u061c\\u2028");
-    assert_string_equal(value_of("\xe2\x80\x8d"), "\xe2\x80\x8d"); /* joins letters, and emoji */
+    assert_string_equal(value_of("\xe2\x80\x8d"), "\xe2\x80\x8d"); /* joins letters and emoji */
 }
 
-/* Also ways to write a control character that a careless decoder takes. */
+/* Includes overlong encodings of control characters, which a careless decoder accepts. */
 static void bytes_that_are_no_text(void **state)
 {
     (void)state;
