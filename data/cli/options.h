@@ -41,7 +41,7 @@ struct option {
     const char *help;
     const char *choices;
     double low, high;
-    const char *group; /* of the first option of a group: its title in the help; NULL: the group goes on */
+    const char *group; /* title of the group in the help, at its first option; otherwise NULL */
     bool required;
     bool writes;           /* the path of an output; all other paths are inputs */
     const char *continues; /* of an output: the option whose file it may replace, since it contains that file's data */

@@ -173,7 +173,7 @@ static int cut_lines(const char *path, int64_t step, bool unvalidated, struct er
     if (!f)
         return errno == ENOENT ? 0 : error_set(err, EXIT_CODE_FAILURE, "%s: %s", path, strerror(errno));
     if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode))
-        rc = error_set(err, EXIT_CODE_DATA, "%s: is not a file", path);
+        rc = error_set(err, EXIT_CODE_DATA, "%s: expected a regular file", path);
     else if (step > 0)
         rc = find_end(f, path, step, unvalidated, &end, err);
     fclose(f);

@@ -54,7 +54,7 @@ static int read_slurm(int64_t *index, int64_t *count, struct error *err)
     if (first > 1 || last - first + 1 != *count || id < first || id > last)
         return error_set(err, EXIT_CODE_USAGE,
                          "slurm: expected an array of all tasks from 0 or 1, got task %lld of %lld from %lld to %lld; "
-                         "--shard I/N names one of those that are run again",
+                         "use --shard I/N to repeat a single task",
                          (long long)id, (long long)*count, (long long)first, (long long)last);
     *index = id - first + 1;
     return 0;
@@ -183,7 +183,7 @@ static enum shard_state state_of(const char *path, struct error *err)
     if (fd < 0 && errno == ENOENT)
         return SHARD_MISSING;
     if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-        error_set(err, EXIT_CODE_DATA, "%s: %s", path, fd < 0 ? strerror(errno) : "is not a file");
+        error_set(err, EXIT_CODE_DATA, "%s: %s", path, fd < 0 ? strerror(errno) : "expected a regular file");
         state = SHARD_BROKEN;
     } else if (flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK) {
         state = SHARD_RUNNING;
@@ -532,7 +532,7 @@ static int check_target(const struct shard_set *s, const char *out, struct error
         char *paths[] = { shard_path(s->shards, i, s->n), shard_manifest_path(s->shards, i, s->n) };
         for (int k = 0; k < ARRAY_LEN(paths); k++) {
             if (same_path(paths[k], out))
-                rc = error_set(err, EXIT_CODE_USAGE, "--out: %s is one of the shards; expected another file", out);
+                rc = error_set(err, EXIT_CODE_USAGE, "--out: %s is one of the shards; choose another file", out);
             free(paths[k]);
         }
     }

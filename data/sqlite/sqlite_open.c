@@ -50,9 +50,9 @@ static int check_file(const char *path, struct error *err)
     if (stat(path, &st))
         return 0; /* SQLite reports a missing file */
     if (S_ISDIR(st.st_mode))
-        return error_set(err, EXIT_CODE_DATA, "%s: %s, which is not a file", path, strerror(EISDIR));
+        return error_set(err, EXIT_CODE_DATA, "%s: %s, expected a file", path, strerror(EISDIR));
     if (!S_ISREG(st.st_mode))
-        return error_set(err, EXIT_CODE_DATA, "%s: is not a file: expected a regular one, got a pipe or device", path);
+        return error_set(err, EXIT_CODE_DATA, "%s: expected a regular file, got a pipe or device", path);
     if (st.st_size > DATABASE_MAX_BYTES)
         return error_set(err, EXIT_CODE_DATA, "%s: expected at most %lld bytes, got %lld", path,
                          (long long)DATABASE_MAX_BYTES, (long long)st.st_size);

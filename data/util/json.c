@@ -289,7 +289,7 @@ static int end_array(struct json_reader *r, struct error *err)
     int c = text_stream_first(r->in, err);
     if (c < 0)
         return c == -1 ? 0 : -1;
-    return text_stream_fail(r->in, err, "%s: expected nothing behind the array, got '%c'", text_stream_name(r->in), c);
+    return text_stream_fail(r->in, err, "%s: expected nothing after the array, got '%c'", text_stream_name(r->in), c);
 }
 
 /* Reads an element without its terminator, which tells how the array goes on.  Returns 1, 0 in an empty array, or

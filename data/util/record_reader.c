@@ -271,8 +271,8 @@ static int form_of_line(struct text_stream *in, enum record_form *form, struct e
     if (rc < 0)
         return -1;
     if (memchr(line.text, 0, line.length))
-        return error_set(err, EXIT_CODE_DATA, "%s: line %lld: expected text, got bytes that are 0",
-                         text_stream_name(in), (long long)line.line);
+        return error_set(err, EXIT_CODE_DATA, "%s: line %lld: expected text, got zero bytes", text_stream_name(in),
+                         (long long)line.line);
     char separator = memchr(line.text, '\t', line.length) ? '\t' : ',';
     *form = RECORDS_TEXT;
     if (table_is_header(line.text, line.length, separator))

@@ -163,7 +163,7 @@ static int start_decoding(struct text_stream *s, struct error *err)
     } while (!s->raw_ended && coding_may_begin(s->raw, s->n_raw));
     const struct coding *coding = coding_of_bytes(s->raw, s->n_raw);
     if (s->named && coding != s->named)
-        return error_set(err, EXIT_CODE_DATA, "%s: is not compressed by %s, as its name says", s->name,
+        return error_set(err, EXIT_CODE_DATA, "%s: expected %s data as its name says, got other data", s->name,
                          coding_name(s->named));
     if (coding && !(s->decoder = text_decoder_new(coding, s->name, err)))
         return -1;

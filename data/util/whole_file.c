@@ -17,9 +17,9 @@ static int check(int fd, const char *path, int64_t max_bytes, struct error *err)
     if (fd < 0 || fstat(fd, &st))
         return error_set(err, EXIT_CODE_DATA, "%s: %s", path, strerror(errno));
     if (S_ISDIR(st.st_mode))
-        return error_set(err, EXIT_CODE_DATA, "%s: %s, which is not a file", path, strerror(EISDIR));
+        return error_set(err, EXIT_CODE_DATA, "%s: %s, expected a file", path, strerror(EISDIR));
     if (!S_ISREG(st.st_mode))
-        return error_set(err, EXIT_CODE_DATA, "%s: is not a file: expected a regular one, got a pipe or device", path);
+        return error_set(err, EXIT_CODE_DATA, "%s: expected a regular file, got a pipe or device", path);
     if (st.st_size > max_bytes)
         return error_set(err, EXIT_CODE_DATA, "%s: expected at most %lld bytes, got %lld", path, (long long)max_bytes,
                          (long long)st.st_size);

@@ -114,7 +114,7 @@ for command in "${commands[@]}"; do
     expect 3 'noise.db: file is not a database; expected a SQLite file or a folder of them' with "$command" noise.db q.jsonl
     expect 3 'short.csv: file is not a database' with "$command" short.csv q.jsonl
     expect 3 'nowhere.db: No such file' with "$command" nowhere.db q.jsonl
-    expect 3 'pipe.db: is not a file' with "$command" pipe.db q.jsonl
+    expect 3 'pipe.db: expected a regular file' with "$command" pipe.db q.jsonl
 done
 
 # --- views and virtual tables are tables everywhere; what does not resolve is told once and in nobody's way

@@ -56,7 +56,7 @@ mkfifo odd/pipe
 truncate -s 1T odd/sparse
 ln -s /dev/zero odd/zero
 printf '{"id": 1, "db_id": "x", "sql": "SELECT 1"}\n' >odd/in.json
-for file in pipe:'is not a file' zero:'is not a file' sparse:'expected at most'; do
+for file in pipe:'expected a regular file' zero:'expected a regular file' sparse:'expected at most'; do
     ln -sf "${file%%:*}" odd/x.sqlite
     ln -sf "${file%%:*}" odd/x.xz
     odd "${file#*:}" execute --db odd odd/in.json

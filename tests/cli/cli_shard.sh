@@ -176,7 +176,7 @@ expect 2 '--shard: expected a file of records' "${execute[@]}" - -o new --shard 
 expect 2 '--shard: expected a file of records' "${detect[@]}" --question Who -o new --shard 1/3
 expect 3 'nowhere.jsonl: No such file' "${execute[@]}" nowhere.jsonl -o new --shard 1/3
 mkfifo pipe
-expect 3 'pipe: is not a file: expected a regular one, got a pipe' "${execute[@]}" pipe -o new --shard 1/3
+expect 3 'pipe: expected a regular file, got a pipe' "${execute[@]}" pipe -o new --shard 1/3
 expect 2 '--shard: expected no --simulate|expected no --interactive' infer clarify --db db --candidates candidates.jsonl --simulate -o new --shard 1/3
 expect 2 '--shard and --report cannot be used together' infer clarify --db db --candidates candidates.jsonl --simulate --report new.html -o new --shard 1/3
 expect 2 '--shard and --dry-run cannot be used together' infer generate --model lm prompts.jsonl --dry-run -o new --shard 1/3
@@ -240,8 +240,8 @@ faulty 'out: expected the shards of one run, got shards of 4 and shards of 5'
 rm -f out.* && faulty 'out: no shards are there; expected out.1-of-N'
 expect 3 'nowhere: No such file' data join nowhere/out
 expect 2 'expected OUT' data join
-expect 2 'is one of the shards; expected another file' data join out -o out.2-of-4
-expect 2 'is one of the shards; expected another file' data join out -o out.2-of-4.shard
+expect 2 'is one of the shards; choose another file' data join out -o out.2-of-4
+expect 2 'is one of the shards; choose another file' data join out -o out.2-of-4.shard
 expect 1 'cannot write' data join out -o nowhere/out
 [ "$(cat out.* | cksum)" = "$(cat good/* | cksum)" ] || complain join "changes the shards"
 run 7 data join out -o -

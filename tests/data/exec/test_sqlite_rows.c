@@ -215,9 +215,9 @@ static void files_that_are_no_database(void **state)
     const char *dir = ((struct fixture *)*state)->dir, *pipe = test_file(dir, "pipe", NULL);
 
     refuse(test_file(dir, "none.sqlite", NULL), "unable to open");
-    refuse(dir, "is not a file");
+    refuse(dir, "expected a file");
     assert_int_equal(mkfifo(pipe, 0600), 0);
-    refuse(pipe, "is not a file");
+    refuse(pipe, "expected a regular file");
     refuse(test_file(dir, "empty.sqlite", ""), "the database has no tables");
     refuse(test_file(dir, "text.sqlite", "a text that is no database"), "not a database");
     refuse(test_file(dir, "head.sqlite", "SQLite format 3"), "not a database");

@@ -156,7 +156,7 @@ static void what_is_no_form_is_named(void **state)
     assert_error(err, "wide: expected UTF-8, got UTF-16");
     write_bytes(test_file(*state, "database", NULL), "SQLite format 3\0\x10", 17);
     assert_null(read_form(test_file(*state, "database", NULL), RECORDS_AUTO, &err));
-    assert_error(err, "database: line 1: expected text, got bytes that are 0");
+    assert_error(err, "database: line 1: expected text, got zero bytes");
     assert_string_equal(read_form(test_file(*state, "oops.jsonl", "oops\n{}\n"), RECORDS_AUTO, &err), "-;{\"id\":2};");
     assert_string_equal(read_form(test_file(*state, "latin.txt", "caf\xe9\n"), RECORDS_AUTO, &err), "-;");
     assert_error(err, "latin.txt: line 1: expected text in UTF-8");
@@ -172,7 +172,7 @@ static void arrays_go_on_after_a_bad_element(void **state)
         { "[{\"id\":1},]", "{\"id\":1};-;", "record 2: line 1: expected an object, got ']'" },
         { "[{\"id\":1},", "{\"id\":1};-;", "record 2: line 1: expected ']'" },
         { "[{\"id\":1},{\"id\":[2]", "{\"id\":1};-;", "record 2: line 1: expected ']'" },
-        { "[{\"id\":\"],\\\"\"}] x", "{\"id\":\"],\\\"\"};-;", "expected nothing behind the array, got 'x'" },
+        { "[{\"id\":\"],\\\"\"}] x", "{\"id\":\"],\\\"\"};-;", "expected nothing after the array, got 'x'" },
         { "[{\"id\":1}},{\"id\":2}]", "-;", "record 1: line 1" },
     };
     struct error err = { 0 };

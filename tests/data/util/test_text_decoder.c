@@ -134,7 +134,7 @@ static void check_coding(const char *dir, const char *name, size_t (*pack)(uint8
     }
     write_bytes(path, "plain text", 10);
     assert_null(read_records(path, &err));
-    assert_error(err, name, "is not compressed by", "as its name says");
+    assert_error(err, name, "data as its name says", "got other data");
 }
 
 static void compressed_files_are_read(void **state)
