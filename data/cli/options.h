@@ -20,7 +20,7 @@ enum option_type {
     OPTION_FLAG,   /* bool */
     OPTION_STRING, /* const char *, borrowed from argv */
     OPTION_INT,    /* int64_t, must be in low..high if low < high */
-    OPTION_REAL,   /* double, likewise; NAN: no value */
+    OPTION_REAL,   /* double with the same limits; NAN: no value */
     OPTION_CHOICE, /* an enum or int: index of the word in `choices`, separated by |; -1: no value */
     OPTION_WORD,   /* const char *, one of the words in `choices` */
     OPTION_CONFIG, /* const char *, a YAML file (yaml.h) that sets the other options; the command line overrides it */
@@ -48,7 +48,7 @@ struct option {
     const char *records;   /* of OPTION_SHARD: the option that names the input file; NULL: the operand */
 };
 
-/* Convert the value of an option to text, "" for no value, and back: for settings that are stored with a model.
+/* Convert the value of an option to text, "" for no value, and back.  Models store their settings in this form.
  * option_set returns -1 with EXIT_CODE_USAGE and a text to which the caller prefixes the option's name.  Strings are
  * borrowed. */
 void option_show(const struct option *o, const void *settings, char *text, size_t size);

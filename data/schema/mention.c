@@ -168,8 +168,8 @@ static float best_but(const struct top_share *b, int who)
     return b->who == who ? b->second : b->first;
 }
 
-/* The context of each element: the largest shares among the columns of each table and among the tables of each group,
- * and the number of elements of a group that have each word of the question. */
+/* The context of each element.  It has the largest shares among the columns of each table and among the tables of each
+ * group.  It also counts the elements of a group that have each word of the question. */
 struct surroundings {
     const struct schema *schema;
     const struct question_words *question;

@@ -2,11 +2,13 @@
  * pair_match.h - features of a candidate pair for a question, compared with its rivals among the other elements.
  *
  * mention.h only tells how much of two names a question mentions.  Another element may fit better, a word next to the
- * common word may decide, or the question may name the table of one element.  The fit of an element is the number of
- * words of the question in its name or its table's name, plus the mentioned share of its table's name, minus 0.3 for
- * each word of its name that is not mentioned.  By words alone, a question is ambiguous if the elements that fit one of
- * its words best are tied.  The features tell whether a pair is such a tie, how far it is from one, and which words
- * surround the common word.
+ * common word may decide, or the question may name the table of one element.  The fit of an element starts with the
+ * number of words of the question in its name or its table's name.  It adds the mentioned share of its table's name and
+ * subtracts 0.3 for each word of its name that is not mentioned.  By words alone, a question is ambiguous if the
+ * elements that fit one of its words best are tied.  The features tell whether a pair is such a tie, how far it is from
+ * one, and which words surround the common word.
+ *
+ * The caller frees match_names and owns the output arrays.  Nothing fails.
  */
 #ifndef DATA_SCHEMA_PAIR_MATCH_H
 #define DATA_SCHEMA_PAIR_MATCH_H

@@ -58,9 +58,9 @@ enum column_collation column_collation_of(const char *name);
  * The order is kept and keys stay within their schema.  The elements of the first schema are therefore the first tables
  * and the first columns.
  */
-/* Joins n >= 1 schemas.  If the name of a table is taken, ignoring case as SQLite does, the table gets the suffix "_2"
- * or the next number whose name no schema has; its words stay the same.  The result has the db_id of the first schema
- * and is released with schema_release. */
+/* Joins n >= 1 schemas.  If the name of a table is taken, the table gets the suffix "_2" or the next number whose name
+ * no schema has; its words stay the same.  Names are compared without case, as in SQLite.  The result has the db_id of
+ * the first schema and is released with schema_release. */
 void schema_join(struct schema *out, const struct schema *const *schemas, int n);
 
 #endif

@@ -193,7 +193,8 @@ static void draw_box(FILE *f, struct drawing *d, const struct box *b)
     fputs("</svg>\n", f);
 }
 
-/* The height at which the line of a key meets its box: the row of the column, or the last row if it is not shown. */
+/* The height at which the line of a key meets its box.  It is the row of the column, or the last row if the column is
+ * not shown. */
 static int end_of(const struct box *b, int column)
 {
     int row = 0;

@@ -2,10 +2,10 @@
  * schema_drawing.h - draws a schema as SVG for HTML pages: tables as boxes of columns, foreign keys as lines, marked
  * elements.
  *
- * The size of a drawing is bounded.  Of more than SCHEMA_DRAWN_TABLES tables it shows the marked ones and their
- * neighbours by foreign keys or, without marks, the first ones.  Of more than SCHEMA_DRAWN_COLUMNS columns it shows the
- * marked ones, then keys, then the first ones.  The drawing tells how many it omits.  Colours follow the page, light or
- * dark.  Failed writes show in the stream.
+ * The size of a drawing is bounded.  If there are more than SCHEMA_DRAWN_TABLES tables, it shows the marked ones and
+ * their neighbours by foreign keys or, without marks, the first ones.  If a table has more than SCHEMA_DRAWN_COLUMNS
+ * columns, it shows the marked ones, then keys, then the first ones.  The drawing tells how many it omits.  Colours
+ * follow the page, light or dark.  Failed writes show in the stream.
  */
 #ifndef DATA_SCHEMA_SCHEMA_DRAWING_H
 #define DATA_SCHEMA_SCHEMA_DRAWING_H

@@ -28,10 +28,10 @@ enum schema_edge_type {
 
 enum graph_mode {
     GRAPH_TYPED, /* all types: ambit's own graph */
-    GRAPH_PAPER, /* pk, belongs and fk in one direction each, as in the text of the thesis */
-    GRAPH_MONO,  /* pk, table -> column, fk, tfk in one direction, as in the code of the thesis */
+    GRAPH_PAPER, /* pk, belongs and fk in one direction each, as in the text of Skadborg and Mortensen */
+    GRAPH_MONO,  /* pk, table -> column, fk, tfk in one direction, as in their code */
     GRAPH_BI,    /* the same in both directions */
-    GRAPH_COMPAT /* the effective graph of that code: GRAPH_BI with nodes merged by name and every edge but loops twice
+    GRAPH_COMPAT /* the effective graph of their code: GRAPH_BI with nodes merged by name and every edge but loops twice
                   */
 };
 
@@ -45,17 +45,16 @@ struct schema_edge {
 struct schema_graph {
     struct schema_edge *edges; /* sorted by target, then source */
     int n_edges, n_nodes;
-    int32_t
-        *node; /* element (tables first, then columns) -> node.  The identity, except in GRAPH_COMPAT: there names are
-                  numbered in the order of their first elements, and a "*" that is no element's name comes last. */
+    int32_t *node; /* element (tables first, then columns) -> node; the identity except in GRAPH_COMPAT.  There, names
+                      are numbered in the order of their first elements.  A "*" that is no element's name comes last. */
     int n_elements;
 };
 
 /* The caller releases the graph.  Time and memory grow linearly with tables, columns and keys. */
 void schema_graph_init(struct schema_graph *g, const struct schema *s, enum graph_mode mode);
 /*
- * A random graph for ablations: n nodes and random edges in both directions until there are at least mult * n, but at
- * most half of all possible ones; then loops.  All edges except loops have type EDGE_BELONGS.
+ * A random graph for ablations.  It has n nodes and random edges in both directions until there are at least mult * n
+ * edges, but at most half of all possible ones; then loops.  All edges except loops have type EDGE_BELONGS.
  */
 void schema_graph_init_random(struct schema_graph *g, int n, double mult, uint64_t seed);
 /* Harmless on a zeroed struct. */

@@ -198,8 +198,8 @@ static bool contains_words(const struct element_name *a, const struct element_na
     return element_name_compare_words(a, b).contains > 0;
 }
 
-/* Whether two tables may hold the same things: one name contains the words of the other, or at least two columns and
- * half of those of the smaller table have namesakes in the other. */
+/* Whether two tables may hold the same things.  Either one name contains the words of the other, or columns have
+ * namesakes: at least two, and half of those of the smaller table. */
 static bool like_tables(const struct pair_view *v, int a, int b)
 {
     const struct schema_table *x = &v->schema->tables[a], *y = &v->schema->tables[b];
@@ -728,7 +728,7 @@ static int find_key(const struct element_key *list, int n, uint64_t key)
     return low;
 }
 
-/* Whether the table of column b looks split off from the table of column a: it is named after both, or small with the
+/* Whether the table of column b looks split off from the table of column a.  It is named after both, or small with the
  * same key. */
 static bool split_off(const struct pair_view *v, int a, int b)
 {

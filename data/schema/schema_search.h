@@ -2,13 +2,13 @@
  * schema_search.h - selects the part of a wide schema that is relevant to a question, by words.
  *
  * Tables are ranked, not columns: a column that a question does not mention ("older" for a column `age`) is near one
- * that it mentions.  A word of the question has a weight for each name: its inverse document frequency among tables
- * (Robertson and Sparck Jones 1976, as in BM25), divided by the number of words of the name, and halved if the name is
- * a column's.  Similar words count in part.
+ * that it mentions.  A word of the question has a weight for each name.  The weight is its inverse document frequency
+ * among tables (Robertson and Sparck Jones 1976, as in BM25), divided by the number of words of the name.  It is halved
+ * if the name is a column's.  Similar words count in part.
  *
  * The score of a table is a sum over the words of the question.  Each word counts by the best of the table itself and
- * of tables up to two foreign keys away, halved for each key, so that joining tables are selected too.  A table scores
- * at least three fifths of the best table of its group if the group has at most a quarter of the selected elements.
+ * of tables up to two foreign keys away, halved for each key.  Tables that join others are therefore selected too.  In
+ * a group with at most a quarter of the selected elements, each table scores at least three fifths of the best one.
  * Scores from elsewhere, such as of embeddings, may be added; both are divided by their maximum.
  *
  * Ties are broken by names, so the order of tables plays no part.  Time and memory grow linearly with words, columns

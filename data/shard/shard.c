@@ -173,7 +173,7 @@ static int read_fields(struct shard_manifest *m, const json_t *o, const char *pa
     return m->run ? check_run(m->run, path, err) : -1;
 }
 
-/* SHARD_DONE if nobody holds the lock and the manifest is not empty. */
+/* SHARD_DONE if the manifest is not locked and not empty. */
 static enum shard_state state_of(const char *path, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

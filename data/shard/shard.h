@@ -63,8 +63,8 @@ void shard_manifest_release(struct shard_manifest *m);
  * It must be fast for hundreds of gigabytes of weights.  It covers sizes and samples of the bytes, but not times or
  * paths, which differ between machines.
  */
-/* Of a folder it covers weights, their settings, prompts and databases down to the second level; other files may
- * change.  What cannot be read counts as empty. */
+/* For a folder it covers weights, their settings, prompts and databases down to the second level; other files may
+ * change.  Unreadable files count as empty. */
 uint64_t shard_sample(const char *path);
 
 /*

@@ -25,8 +25,9 @@ enum sqlite_open_way { OPEN_ALONE = 1, OPEN_RECOVER = 2 };
 
 /* max_bytes: maximum size of a row, text or blob.  -1 with EXIT_CODE_DATA; the caller closes the file in every case. */
 int sqlite_open_file(struct sqlite_file *f, const char *path, unsigned ways, int max_bytes, struct error *err);
-/* The ways that may succeed after SQLite failed with an extended code: it had to roll back a journal, or to create or
- * repair a -shm file, or the file system has no locks.  Otherwise the same ways. */
+/* The ways that may succeed after SQLite failed with an extended code; the same ways if there are none.  They help in
+ * three cases: SQLite had to roll back a journal; it had to create or repair a -shm file; the file system has no
+ * locks. */
 unsigned sqlite_better_ways(unsigned ways, int code);
 /* Whether the data read may mix two states: pages may have been written since `before`. */
 bool sqlite_file_is_torn(const struct sqlite_file *f, const char *path, const struct database_state *before);

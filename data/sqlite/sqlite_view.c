@@ -233,7 +233,7 @@ static int map_own(struct sqlite_view *v, int region, int bytes, int extend, voi
     return SQLITE_OK;
 }
 
-/* Maps the -shm file if it can be read, even if nobody maintains it; SQLite detects that by its locks. */
+/* Maps the -shm file if it can be read, even if no program maintains it; SQLite detects that by its locks. */
 static int view_shm_map(sqlite3_file *f, int region, int bytes, int extend, void volatile **at)
 {
     struct sqlite_view *v = view_of(f);

@@ -4,9 +4,9 @@
  *
  * SQLite itself determines the committed state.  It rolls back the journal of a crash into copies of the changed pages
  * and builds the index of a -wal file that has none.  Where possible, it holds real locks that stop writers during a
- * statement: the shared lock of the database file and those of an existing -shm file.  Without a readable -shm file,
- * the view is private.  No lock stops writers then, and the caller compares the files before and after
- * (database_state.h).
+ * statement.  These are the shared lock of the database file and the locks of an existing -shm file.  Without a
+ * readable -shm file, the view is private.  No lock stops writers then, and the caller compares the files before and
+ * after (database_state.h).
  *
  * A view serves one connection at a time and must outlive it.  Its changes in memory outlast the connection.  The
  * caller frees views; creating one does not fail.

@@ -35,7 +35,7 @@ struct decision stats_decision(struct confusion c);
 double stats_macro_f1(struct confusion c);
 /* The confusion of the baseline that always answers "yes". */
 struct confusion stats_always_yes(struct confusion c);
-/* The threshold with the best F1, half-way between neighbouring scores.  Of several it is the lowest, which answers
+/* The threshold with the best F1, half-way between neighbouring scores.  On a tie it is the lowest one, which answers
  * "yes" most often. */
 double stats_best_f1(struct scored s, double *f1);
 /* The same among thresholds that at most the fraction max_share of the scores in `quiet` reaches, whatever their
@@ -61,8 +61,8 @@ double stats_nll(struct scored logits, double temperature);
 /* The temperature in [0.05, 20] that minimises stats_nll. */
 double stats_fit_temperature(struct scored logits);
 
-/* Upper confidence bound of an error rate, given k errors in n trials: the largest p for which k or fewer errors have
- * probability alpha (Clopper and Pearson 1934, confidence 1 - alpha).  1 if n is 0. */
+/* Upper confidence bound of an error rate after k errors in n trials (Clopper and Pearson 1934, confidence 1 - alpha).
+ * It is the largest p for which k or fewer errors have probability alpha; 1 if n is 0. */
 double stats_binomial_upper(int64_t k, int64_t n, double alpha);
 /* Fisher's exact test, one-sided: the probability that at most k of `drawn` items are marked, if `marked` of all n
  * are. */

@@ -257,7 +257,7 @@ struct text_encoder {
 
 enum encode_step { STEP_FAILED, STEP_MORE, STEP_ENDED };
 
-/* `run` advances in b.  `last` says that no input follows b->from; STEP_ENDED says that all output is written. */
+/* `run` advances in b.  `last`: no input follows b->from.  STEP_ENDED: all output is written. */
 struct text_encoding {
     const char *name;
     bool (*start)(struct text_encoder *e);

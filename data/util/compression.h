@@ -1,11 +1,10 @@
 /*
  * compression.h - reading and writing gzip, xz and zstd.
  *
- * The decoder takes bytes and gives bytes.  The first bytes of the input tell its format.  A name that ends in .gz, .xz
- * or .zst only says which format the input must have.  Memory stays bounded: the decoder produces no more bytes than
- * the caller has room for.  A file may hold several streams in a row; the decoder checks the checksum and the length of
- * each.  Behind the last member of a gzip file it accepts zeros as padding and ignores other bytes with a warning, as
- * gzip does.
+ * The decoder takes bytes and gives bytes.  The first bytes of the input select its format.  A name that ends in .gz,
+ * .xz or .zst only requires that format.  Memory stays bounded, since the caller limits the output of each call.  A
+ * file may hold several streams in a row; the decoder checks the checksum and the length of each.  Behind the last
+ * member of a gzip file it accepts zeros as padding and ignores other bytes with a warning, as gzip does.
  *
  * The encoder is a stdio stream.  The same text always gives the same bytes, since neither a time nor a name is stored.
  * Each format stores a checksum.

@@ -3,9 +3,10 @@
  * from a file or standard input.
  *
  * RECORDS_AUTO chooses the format.  The name decides first, without .gz, .xz or .zst: .csv, .tsv and .txt.  Otherwise
- * the text decides: '[' starts an array and '{' starts JSONL.  A first line that contains the name of one of ambit's
- * fields is the header of a table, a TSV if it has a tab and a CSV otherwise.  Anything else is plain text with one
- * question on each line, except in .json and .jsonl, where it is an error.  The choice waits for the first line only.
+ * the text decides: '[' starts an array and '{' starts JSONL.  A first line with the name of one of ambit's fields is
+ * the header of a table.  The table is a TSV if the line has a tab, otherwise a CSV.  Anything else is plain text with
+ * one question on each line, except in .json and .jsonl, where it is an error.  The choice waits for the first line
+ * only.
  *
  * Every record has an "id": its own string or integer, or else its number, which the reader logs once.  A field "db",
  * as in AMBROSIA's rows, is copied to "db_id" if there is none.

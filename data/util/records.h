@@ -1,8 +1,8 @@
 /*
- * records.h - passes the records of a file (record_reader.h) to a function, and reads fields of records that may come
- * from a table, where every field is a string.
+ * records.h - passes the records of a file (record_reader.h) to a function, and reads their fields.
  *
- * Records are borrowed during the call.  A callback that returns -1 with err ends the run.
+ * Records may come from a table, where every field is a string.  Records are borrowed during the call.  A callback that
+ * returns -1 with err ends the run.
  */
 #ifndef DATA_UTIL_RECORDS_H
 #define DATA_UTIL_RECORDS_H
@@ -25,9 +25,9 @@ struct record_counts {
 };
 
 /*
- * Writes one line to `out` for each record of the range: the id (or the line number), the db_id or null, and the fields
- * that `each` adds.  If `each` fails or the record is bad, the line has the reason under "error" and the run continues.
- * A file that cannot be read to its end ends the run. counts is up to date whenever `each` is called.
+ * Writes one line to `out` for each record of the range.  A line has the id (or the line number), the db_id or null,
+ * and the fields that `each` adds.  If `each` fails or the record is bad, the line has the reason under "error" and the
+ * run continues.  A file that cannot be read to its end ends the run. counts is up to date whenever `each` is called.
  */
 typedef int record_line_fn(void *user, json_t *record, json_t *line, const char *where, struct error *bad);
 int records_to_lines(const char *in, enum record_form form, const struct record_range *range, const char *out,

@@ -1,10 +1,10 @@
 /*
- * text_stream.h - reads a text from a file, a pipe or standard input, decodes it (compression.h) and cuts it into
- * units: lines, rows of a table or elements of an array.
+ * text_stream.h - reads a text, decodes it (compression.h) and cuts it into units: lines, rows of a table or elements
+ * of an array.
  *
- * Memory is bounded by the longest unit.  Reading never waits for more input than the requested unit needs.  All units
- * before an unreadable place are delivered first.  The end is reported only after the whole input was read and its
- * checksums were verified.
+ * The text comes from a file, a pipe or standard input.  Memory is bounded by the longest unit.  Reading never waits
+ * for more input than the requested unit needs.  All units before an unreadable place are delivered first.  The end is
+ * reported only after the whole input was read and its checksums were verified.
  *
  * The caller owns the stream; units are borrowed until the next call.  Failures have EXIT_CODE_DATA.
  */
@@ -46,14 +46,15 @@ struct text_stream *text_stream_open(const char *path, struct error *err);
 void text_stream_close(struct text_stream *s);
 /* The path, or "standard input". */
 const char *text_stream_name(const struct text_stream *s);
-/* Whether a read failure was reported.  Later calls report it again, so that nobody takes it for the end. */
+/* Whether a read failure was reported.  Later calls report it again, since it is not the end of the text. */
 bool text_stream_failed(const struct text_stream *s);
 /* Ends reading with an error of the caller: -1 with EXIT_CODE_DATA from this call and every later one. */
 int text_stream_fail(struct text_stream *s, struct error *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns 1 and the next unit, 0 at the end, or -1 with EXIT_CODE_DATA if the input cannot be read or the unit exceeds
- * max bytes.  The units after one that was too long can still be read.  `start` is the initial state of each search. */
+/* Returns 1 and the next unit, or 0 at the end.  Returns -1 with EXIT_CODE_DATA if the input cannot be read or the unit
+ * exceeds max bytes.  The units after one that was too long can still be read.  `start` is the initial state of each
+ * search. */
 int text_stream_next(struct text_stream *s, const struct text_scan *start, size_t max, struct text_unit *unit,
                      struct error *err);
 /* The same without consuming the unit. */

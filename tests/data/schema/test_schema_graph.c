@@ -72,7 +72,7 @@ static void test_typed(void **state)
     schema_release(&s);
 }
 
-/* T4: a key that is declared twice is one edge, except in the code of the thesis. */
+/* T4: a key that is declared twice is one edge, except in the published code. */
 static void test_double_key(void **state)
 {
     struct schema_foreign_key twice[2];

@@ -189,8 +189,8 @@ static void check_damage(const char *path, const uint8_t *bytes, size_t n)
     }
 }
 
-/* Damage in the middle, in the checksum and in the length is an error after the records before it, whether or not the
- * reader polls ahead. */
+/* Damage in the middle, in the checksum and in the length is an error after the records before it.  The result is the
+ * same if the reader polls ahead. */
 static void check_damages(const char *path, size_t (*pack)(const char *, uint8_t *, size_t))
 {
     uint8_t *bytes = xmalloc(MANY_BYTES);
