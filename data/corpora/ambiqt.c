@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The one key of an object that must have exactly one; its value through *value. */
+/* Returns the key of an object that must have exactly one, and its value in *value. */
 static const char *only_key(const json_t *o, const char *field, json_t **value, const char *where, struct error *err)
 {
     const char *key;
@@ -53,7 +53,7 @@ static int read_table(struct ambiqt_record *r, const json_t *o, const char *wher
     return set_names(r, pair, "extra_table_map", where, err);
 }
 
-/* The key of r->table in {"primary_key": {table: column}}, and what split_map holds for that table. */
+/* Reads the key of r->table from {"primary_key": {table: column}}, and the value of split_map for that table. */
 static int read_split_map(struct ambiqt_record *r, const json_t *o, json_t **value, const char *where,
                           struct error *err)
 {
@@ -81,7 +81,7 @@ static int read_join(struct ambiqt_record *r, const json_t *o, struct strings *t
     return 0;
 }
 
-/* names into new_columns. */
+/* Stores names in new_columns. */
 static int set_columns(struct ambiqt_record *r, const json_t *names, const char *field, const char *where,
                        struct error *err)
 {
@@ -96,7 +96,7 @@ static int set_columns(struct ambiqt_record *r, const json_t *names, const char 
     return 0;
 }
 
-/* The form of the training file: {"split_map": {table: ["max_c", "min_c", "avg_c", "total_c"]}}. */
+/* Reads the format of the training file: {"split_map": {table: ["max_c", "min_c", "avg_c", "total_c"]}}. */
 static int read_aggregate_train(struct ambiqt_record *r, const json_t *o, struct strings *text, const char *where,
                                 struct error *err)
 {
@@ -117,7 +117,7 @@ static int read_aggregate_train(struct ambiqt_record *r, const json_t *o, struct
     return 0;
 }
 
-/* The form of the validation file, which names the new table and its columns. */
+/* Reads the format of the validation file, which names the new table and its columns. */
 static int read_aggregate_validation(struct ambiqt_record *r, const json_t *o, const char *where, struct error *err)
 {
     json_t *raw = json_get_array(o, "all_raw_cols", where, err);
@@ -128,7 +128,7 @@ static int read_aggregate_validation(struct ambiqt_record *r, const json_t *o, c
         return -1;
     json_t *first = json_array_get(keys, 0);
     r->table = json_string_value(json_array_get(first, 0));
-    r->key = json_string_value(json_array_get(first, 1)); /* null where the table has none */
+    r->key = json_string_value(json_array_get(first, 1)); /* null if the table has no key */
     r->column = json_string_value(json_array_get(raw, 0));
     if (!r->table || !r->column)
         return error_set(err, EXIT_CODE_DATA,
@@ -160,7 +160,7 @@ static void own(struct strings *text, const char **s)
         *s = strings_keep(text, *s);
 }
 
-/* Takes over what r borrows from a JSON value. */
+/* Copies the strings that r borrows from JSON. */
 static void add_record(struct ambiqt_corpus *c, const struct ambiqt_record *r)
 {
     GROW(c->items, c->n, c->cap);
@@ -238,8 +238,8 @@ int ambiqt_read_train(struct ambiqt_corpus *c, enum sia_kind kind, const char *d
         free(path);
     }
     if (rc > 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: holds neither %s.train.jsonl nor %s.train.jsonl.xz", dir,
-                         stems[kind], stems[kind]);
+        return error_set(err, EXIT_CODE_DATA, "%s: expected %s.train.jsonl or %s.train.jsonl.xz", dir, stems[kind],
+                         stems[kind]);
     return rc;
 }
 

@@ -23,7 +23,7 @@ char *text_replace(const char *s, const char *old, const char *by)
     return out;
 }
 
-/* The same, in place of a string that it frees. */
+/* Like text_replace, but frees the old string. */
 static char *replace(char *s, const char *old, const char *by)
 {
     char *out = text_replace(s, old, by);
@@ -45,7 +45,7 @@ char *ambiqt_lower_outside_quotes(const char *sql)
     return s;
 }
 
-/* Runs of blanks become one space, and none is left at the ends. */
+/* Reduces white space to single spaces and trims the ends. */
 static void collapse(char *s)
 {
     char *to = s;

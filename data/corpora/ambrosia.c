@@ -11,7 +11,7 @@ bool ambrosia_is_row(const json_t *record)
     return json_object_get(record, "gold_queries") != NULL;
 }
 
-/* A question of an attachment row, with the sentence that all of them end in. */
+/* Returns the question; an attachment question gets its standard last sentence. */
 static json_t *question_json(const char *question, bool attachment)
 {
     static const char sentence[] = " Show them in one table.";
@@ -25,7 +25,8 @@ static json_t *question_json(const char *question, bool attachment)
     return value;
 }
 
-/* The first question of the i-th interpretation; NULL with an error when the row has interpretations but not that. */
+/* Returns the first question of the i-th interpretation. Returns NULL with an error if the row has interpretations, but
+ * not that one. */
 static const char *gold_text(const json_t *interpretations, size_t i, const char *where, struct error *err)
 {
     char inner[640];
@@ -34,7 +35,7 @@ static const char *gold_text(const json_t *interpretations, size_t i, const char
     const json_t *questions = json_get_array(o, "questions", inner, err);
     const char *text = json_string_value(json_array_get(questions, 0));
     if (questions && !text)
-        error_set(err, EXIT_CODE_DATA, "%s: field \"questions\" holds no string", inner);
+        error_set(err, EXIT_CODE_DATA, "%s: field \"questions\": expected strings", inner);
     return text;
 }
 
@@ -57,7 +58,8 @@ static int add_golds(json_t *golds, const json_t *row, const json_t *queries, bo
     for (size_t i = 0; i < json_array_size(queries); i++) {
         const char *sql = json_string_value(json_array_get(queries, i));
         if (!sql)
-            return error_set(err, EXIT_CODE_DATA, "%s: field \"gold_queries\": entry %zu is no string", where, i + 1);
+            return error_set(err, EXIT_CODE_DATA, "%s: field \"gold_queries\": entry %zu is not a string", where,
+                             i + 1);
         if (add_gold(golds, row, sql, attachment, where, err))
             return -1;
     }

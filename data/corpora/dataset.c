@@ -11,7 +11,7 @@ const char *fold_name(enum fold f)
     return fold_names[f];
 }
 
-/* DIR/NAME; the caller frees it. */
+/* Returns DIR/NAME; the caller frees it. */
 static char *join(const char *dir, const char *name, const char *ending)
 {
     char *path = NULL;
@@ -34,7 +34,7 @@ static int check_example(const struct dataset *d, const struct example *e, struc
         const struct schema *r = schema_find(&d->schemas, e->renamed[i]);
         if (!r || r->n_tables != s->n_tables || r->n_columns != s->n_columns)
             return error_set(err, EXIT_CODE_DATA, "example %s: renamed schema \"%s\" %s", e->id, e->renamed[i],
-                             r ? "has not as many tables and columns as db_id's" : "is not in tables.json");
+                             r ? "has another number of tables and columns than db_id's" : "is not in tables.json");
     }
     return 0;
 }
@@ -85,7 +85,7 @@ int dataset_join(struct dataset *d, struct dataset *from, struct error *err)
     return 0;
 }
 
-/* One schema a line: thousands of them stay readable and small. */
+/* Writes one schema per line, which keeps thousands of them readable and compact. */
 static int write_schemas(const struct schema_set *s, struct out_file *o, struct error *err)
 {
     fputs("[\n", o->f);
@@ -129,7 +129,7 @@ int dataset_write(const struct dataset *d, const char *dir, bool force, struct e
     return rc;
 }
 
-/* Every text of one field stands in one fold alone. */
+/* Checks that every value of a field occurs in only one split. */
 static int check_field(const struct dataset *d, size_t offset, const char *what, struct error *err)
 {
     size_t total = (size_t)d->folds[FOLD_TRAIN].n + (size_t)d->folds[FOLD_VALID].n + (size_t)d->folds[FOLD_TEST].n;
@@ -143,7 +143,7 @@ static int check_field(const struct dataset *d, size_t offset, const char *what,
             if (at == before)
                 fold[at] = f;
             if (fold[at] != f)
-                rc = error_set(err, EXIT_CODE_DATA, "the %s \"%s\" stands in both %s and %s", what, text,
+                rc = error_set(err, EXIT_CODE_DATA, "the %s \"%s\" is in both %s and %s", what, text,
                                fold_name((enum fold)fold[at]), fold_name((enum fold)f));
         }
     free(fold);
@@ -186,8 +186,8 @@ static int check_balance(const struct example_list *l, size_t offset, const char
         }
     for (int i = 0; i < seen.n && rc == 0; i++)
         if (sum[i])
-            rc = error_set(err, EXIT_CODE_DATA, "%s: the %s \"%s\" is ambiguous %d times %s than not", fold, what,
-                           seen.items[i], abs(sum[i]), sum[i] > 0 ? "more" : "less");
+            rc = error_set(err, EXIT_CODE_DATA, "%s: the %s \"%s\" has %d ambiguous examples %s than clear ones", fold,
+                           what, seen.items[i], abs(sum[i]), sum[i] > 0 ? "more" : "fewer");
     free(sum);
     strings_release(&seen);
     return rc;
@@ -202,7 +202,7 @@ int dataset_check_balance(const struct dataset *d, struct error *err)
     return 0;
 }
 
-/* A row for each kind, schema kinds first. */
+/* Prints a row for each ambiguity type, those of the schema first. */
 static void print_slice(const struct example_list *l, enum fold f, enum example_slice slice, FILE *out)
 {
     int counts[SIA_KINDS + LINGUISTIC_KINDS][2] = { { 0 } };

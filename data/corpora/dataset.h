@@ -1,5 +1,5 @@
 /*
- * dataset.h - a data folder: tables.json and the examples of three folds that share no database.
+ * dataset.h - a data folder: tables.json and the examples of three splits that share no database.
  */
 #ifndef DATA_CORPORA_DATASET_H
 #define DATA_CORPORA_DATASET_H
@@ -7,35 +7,35 @@
 #include "data/corpora/example.h"
 
 enum fold { FOLD_TRAIN, FOLD_VALID, FOLD_TEST, FOLDS };
-/* "train", "valid", "test": the file is that with .jsonl behind it. */
+/* Returns "train", "valid" or "test"; the file has that name and .jsonl. */
 const char *fold_name(enum fold f);
 
 struct dataset {
     struct schema_set schemas;
     struct example_list folds[FOLDS];
-    struct strings names; /* db_ids of schemas that were given others (mixture.h) */
+    struct strings names; /* db_ids of renamed schemas (mixture.h) */
 };
 
-/* Reads DIR/tables.json and the three JSONL files; every db_id and every alternative must stand in tables.json.  The
- * caller releases either way. */
+/* Reads DIR/tables.json and the three JSONL files. Every db_id and alternative must exist in tables.json. The caller
+ * releases d even after an error. */
 int dataset_read(struct dataset *d, const char *dir, struct error *err);
-/* Writes the four files, each appearing whole or not at all; makes the folder when it is not there.  force as
- * in out_files_commit. */
+/* Writes the four files atomically, and creates the folder if needed. `force` is that of out_files_commit. */
 int dataset_write(const struct dataset *d, const char *dir, bool force, struct error *err);
 void dataset_release(struct dataset *d);
-/* Adds the schemas and examples of `from`, whose schemas move.  -1 with EXIT_CODE_DATA where a db_id is in both; both
- * are released by the caller either way. */
+/* Adds the examples of `from`, and moves its schemas. Returns -1 with EXIT_CODE_DATA if both have the same db_id. The
+ * caller releases both in any case. */
 int dataset_join(struct dataset *d, struct dataset *from, struct error *err);
 
-/* Splits only by database and question: -1 with EXIT_CODE_DATA naming a source_db, or a question string, that stands in
- * two folds. */
+/* Checks that splits share no source database and no question. Returns -1 with EXIT_CODE_DATA; the message has the
+ * source_db or question. */
 int dataset_check_folds(const struct dataset *d, struct error *err);
-/* How many examples of a fold have a question, or a source_db, that stands in the training fold too. */
+/* Returns how many examples of a split have a question, or a source_db, that the training split has too. */
 int dataset_overlap(const struct dataset *d, enum fold f, bool databases);
-/* -1 naming a question or a schema whose crossed examples of one fold are not half ambiguous. */
+/* Checks that half of the contrast examples of each question and each schema are ambiguous, for each split. Returns -1;
+ * the message has the question or schema. */
 int dataset_check_balance(const struct dataset *d, struct error *err);
 
-/* dataset_write, and a table of examples by fold, slice, kind and label. */
+/* Calls dataset_write, and prints the number of examples by split, slice, type and label. */
 int dataset_deliver(const struct dataset *d, const char *dir, bool force, FILE *table, struct error *err);
 
 #endif

@@ -37,7 +37,7 @@ void example_list_add(struct example_list *l, const struct example *e)
     copy->reason = keep(&l->text, e->reason);
 }
 
-/* The number of the word that a field holds; -1 when it is none of them. */
+/* Returns the index of a field's word, or -1 with an error. */
 static int get_word(const json_t *o, const char *field, const char *const *words, int n, const char *where,
                     struct error *err)
 {
@@ -51,7 +51,7 @@ static int get_word(const json_t *o, const char *field, const char *const *words
                      words[0], words[1], words[2], n > 3 ? ", " : "", n > 3 ? words[3] : "", word);
 }
 
-/* A list of low..high strings into out.  How many, or -1. */
+/* Reads a list of low..high strings into out. Returns how many, or -1. */
 static int get_strings(const json_t *o, const char *field, int low, int high, const char **out, const char *where,
                        struct error *err)
 {
@@ -70,7 +70,7 @@ static int get_strings(const json_t *o, const char *field, int low, int high, co
     return (int)n;
 }
 
-/* The kind of an example of the slice own, whose words were looked at for it. */
+/* Reads the type of linguistic ambiguity of an EXAMPLE_OWN. */
 static int parse_linguistic(struct example *e, const json_t *o, const char *where, struct error *err)
 {
     const char *word = json_get_string(o, "kind", where, err);
@@ -160,7 +160,7 @@ int example_write(struct out_file *o, const struct example *e, struct error *err
                           e->source_db, "question", e->question, "sql", string_array(e->sql, e->n_sql), "slice",
                           example_slice_name(e->slice), "kind", example_kind_name(e), "ambiguous", (int)e->ambiguous,
                           "alternatives", string_array(e->alternatives, e->alternatives[0] ? 2 : 0));
-    CHECK(v, "example %s is not UTF-8", e->id); /* what was read by jansson is */
+    CHECK(v, "example %s is not UTF-8", e->id); /* jansson only reads valid UTF-8 */
     if (e->n_renamed)
         json_object_set_new(v, "renamed", string_array(e->renamed, e->n_renamed));
     if (e->source)
@@ -176,7 +176,7 @@ int example_element(const struct schema *s, const char *alternative, int *table,
 {
     *column = -1;
     *table = schema_table_find(s, alternative);
-    /* Names may have dots themselves. */
+    /* table and column names may contain dots */
     for (const char *dot = alternative; *column < 0 && *table < 0 && (dot = strchr(dot, '.')); dot++) {
         char *name = strndup(alternative, (size_t)(dot - alternative));
         int owner = schema_table_find(s, name);

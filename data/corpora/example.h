@@ -1,8 +1,8 @@
 /*
- * example.h - a labelled question of a data folder (tables.json beside train.jsonl, valid.jsonl and test.jsonl).
+ * example.h - a labelled question of a data folder (tables.json with train.jsonl, valid.jsonl and test.jsonl).
  *
- * Such folders are written by `ambit-data contrast` and `ambit-data practice` and read by the trainer and the probes.
- * Labels of people (labels.h) become examples too, of which less may be known.
+ * `ambit-data contrast` and `ambit-data practice` write such folders; trainers and probes read them. Labels written by
+ * people (labels.h) also become examples, with fewer known fields.
  */
 #ifndef DATA_CORPORA_EXAMPLE_H
 #define DATA_CORPORA_EXAMPLE_H
@@ -13,9 +13,12 @@
 #include "data/util/strings.h"
 
 /*
- * EXAMPLE_CROSSED: label balanced for every question and for every schema.  EXAMPLE_PRESENCE: never ambiguous, on a
- * schema where at most one of the alternatives stands.  EXAMPLE_THESIS: labelled by the thesis' rule, for reproduction
- * only.  EXAMPLE_OWN: labelled by people, or in a data folder a question looked at for a linguistic kind.
+ * The origin of an example:
+ *
+ * - EXAMPLE_CROSSED: contrast set; labels are balanced for each question and each schema.
+ * - EXAMPLE_PRESENCE: hard negative; never ambiguous, because the schema has at most one of the alternatives.
+ * - EXAMPLE_THESIS: labelled by the rule of Skadborg and Mortensen (Aalborg University), for reproduction only.
+ * - EXAMPLE_OWN: labelled by people, or a question of a data folder that is labelled for linguistic ambiguity.
  */
 enum example_slice { EXAMPLE_CROSSED, EXAMPLE_PRESENCE, EXAMPLE_THESIS, EXAMPLE_OWN, EXAMPLE_SLICES };
 const char *example_slice_name(enum example_slice s);
@@ -24,25 +27,29 @@ enum { EXAMPLE_MAX_SQL = 4, EXAMPLE_MAX_RENAMED = 4 };
 
 struct example {
     const char *id, *db_id, *source_db, *question;
-    const char *part;                 /* the folder of a mixture (mixture.h); NULL: there is one folder alone */
-    const char *sql[EXAMPLE_MAX_SQL]; /* gold readings, valid on schema db_id: two when ambiguous, else one; own: any */
+    const char *part; /* the folder of a mixture (mixture.h); NULL if there is only one folder */
+    /* Gold interpretations on schema db_id: two if ambiguous, else one; own: any number. */
+    const char *sql[EXAMPLE_MAX_SQL];
     int n_sql;
     enum example_slice slice;
-    enum sia_kind kind;              /* of the element that the schema doubles; own: SIA_KINDS where it is not known */
-    enum linguistic_kind linguistic; /* own: what its words are looked at for; then kind is SIA_KINDS */
+    enum sia_kind kind;              /* ambiguity type of the duplicated element; own: SIA_KINDS if unknown */
+    enum linguistic_kind linguistic; /* own: type of linguistic ambiguity; then kind is SIA_KINDS */
     bool ambiguous;
     /*
-     * NULL when not ambiguous, or own and not known; else two elements of schema db_id, the k-th being the one that
-     * sql[k] reads: C  "table.column" and "table.column", of one table or of two     T  "table" and "table"     J
-     * "table.column" and "table_column.column"     P  "table.column" and "table_column.max_column".  example_element
-     * finds them.
+     * Two elements of schema db_id; sql[k] uses the k-th one. NULL if the question is not ambiguous, or own and
+     * unknown. example_element finds them.
+     *
+     * - C: "table.column" and "table.column", of the same table or of two
+     * - T: "table" and "table"
+     * - J: "table.column" and "table_column.column"
+     * - P: "table.column" and "table_column.max_column"
      */
     const char *alternatives[2];
-    /* Training only: schemas with the elements of db_id in the same order, some under other names that mean the same.
-     * The labels hold for them too; the SQL and the alternatives' names need not. */
+    /* Only for training: schemas with the same elements in the same order, in which some have synonyms as names. Labels
+     * hold for these schemas too; SQL and names of alternatives may not. */
     const char *renamed[EXAMPLE_MAX_RENAMED];
     int n_renamed;
-    const char *source, *reason; /* the corpus that the question is from, and why it has its label; NULL: not known */
+    const char *source, *reason; /* the question's corpus and the reason for its label; NULL if unknown */
 };
 
 struct example_list {
@@ -51,18 +58,19 @@ struct example_list {
     struct strings text; /* owns every string */
 };
 
-/* Copies what e points at. */
+/* Adds a copy of an example and its strings. */
 void example_list_add(struct example_list *l, const struct example *e);
-/* Reads a JSONL file of examples.  -1 with EXIT_CODE_DATA naming file, line and field; the caller releases either way.
- */
+/* Reads a JSONL file of examples. Returns -1 with EXIT_CODE_DATA; the message has file, line and field. The caller
+ * releases l in any case. */
 int example_list_read(struct example_list *l, const char *path, struct error *err);
 void example_list_release(struct example_list *l);
 
-/* "C", or "scope" where the example has a linguistic kind. */
+/* Returns the ambiguity type, such as "C", or "scope" for linguistic ambiguity. */
 const char *example_kind_name(const struct example *e);
 int example_write(struct out_file *o, const struct example *e, struct error *err);
 
-/* The element that an alternative names: *table, and *column or -1 for a table.  -1 when s has no such element. */
+/* Finds the element that an alternative names: *table and *column, which is -1 for a table. Returns -1 if s has no such
+ * element. */
 int example_element(const struct schema *s, const char *alternative, int *table, int *column);
 
 #endif

@@ -24,15 +24,15 @@ struct label_reader {
     const char *db, *schema;
     enum record_form form;
     struct arena sql;
-    struct strings text;     /* of the newest record */
-    int64_t records, faults; /* of the newest file */
-    int64_t mute;            /* records whose SQL is not understood, and left away */
+    struct strings text;     /* of the current record */
+    int64_t records, faults; /* of the current file */
+    int64_t mute;            /* records whose invalid SQL was dropped */
     struct error first_mute;
     bool whole;
-    const char *field, *yes; /* of the label, and which of its values is yes; NULL: what says so */
+    const char *field, *yes; /* name of the label field, and its value for yes, or NULL for the words of yes and no */
 };
 
-/* NULL where a field is not there, or as a table leaves it empty. */
+/* Returns a field, or NULL if it is missing or empty like a table cell. */
 static const json_t *given(const json_t *o, const char *field)
 {
     const json_t *v = json_object_get(o, field);
@@ -42,7 +42,7 @@ static const json_t *given(const json_t *o, const char *field)
     return empty ? NULL : v;
 }
 
-/* The schema of a database that is named for the first time is read. */
+/* Reads the schema of a database when it is first named. */
 static const struct schema *find_schema(struct label_reader *r, const char *db_id, struct error *err)
 {
     const struct schema *known = schema_find(&r->data->schemas, db_id);
@@ -73,7 +73,8 @@ static int take_question(struct example *e, const json_t *o, const char *where, 
         return -1;
     while (isspace((unsigned char)*c))
         c++;
-    return *c ? 0 : error_set(err, EXIT_CODE_DATA, "%s: field \"question\": expected a question, got nothing", where);
+    return *c ? 0
+              : error_set(err, EXIT_CODE_DATA, "%s: field \"question\": expected a question, got an empty text", where);
 }
 
 static int take_answer(const struct label_reader *r, struct example *e, const json_t *o, const char *where,
@@ -83,7 +84,7 @@ static int take_answer(const struct label_reader *r, struct example *e, const js
 
     if (!v)
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: field \"%s\" is missing, expected %s; --label-field names the one that says it", where,
+                         "%s: field \"%s\" is missing: expected %s; use --label-field to name another field", where,
                          r->field, r->yes ? "a text" : "yes or no");
     if (!r->yes)
         return record_get_bool(o, r->field, &e->ambiguous, where, err);
@@ -112,7 +113,7 @@ static int take_kind(struct example *e, const json_t *o, const char *where, stru
                      word ? word : "no text");
 }
 
-/* The strings of a list, or of one text that a table has, cut at each `cut`, into out.  How many, or -1. */
+/* Reads a list of strings, or a text that is split at each `cut`, into out. Returns how many, or -1. */
 static int take_list(struct label_reader *r, const json_t *o, const char *field, char cut, int most, const char **out,
                      const char *where, struct error *err)
 {
@@ -170,7 +171,7 @@ static int check_sql(struct label_reader *r, const char *text, const struct sche
     return q ? sql_resolve(&r->sql, q, s, &uses, err) : -1;
 }
 
-/* Published SQL, and what nothing is learnt from, is nobody's fault here: what is not understood is left away. */
+/* Reads the SQL of a record. Invalid SQL is dropped if it is published or not used for training. */
 static int take_sql(struct label_reader *r, struct example *e, const struct schema *s, const json_t *o, bool published,
                     const char *where, struct error *err)
 {
@@ -211,7 +212,7 @@ static int parse(struct label_reader *r, struct example *e, const json_t *o, boo
                : 0;
 }
 
-/* A label, or a row of AMBROSIA in its place. */
+/* Adds a label, or a row of AMBROSIA. */
 static int add_record(struct label_reader *r, struct example_list *list, json_t *record, const char *where,
                       struct error *err)
 {
@@ -263,7 +264,7 @@ static int read_file(struct label_reader *r, struct example_list *list, const ch
         return -1;
     }
     if (r->mute)
-        log_warn("%s: of %lld questions the SQL is not understood, and left away; the first: %s", path,
+        log_warn("%s: the SQL of %lld questions is invalid and was dropped; the first error: %s", path,
                  (long long)r->mute, r->first_mute.text);
     if (r->faults)
         return error_set(err, EXIT_CODE_DATA, "%s: %lld of %lld records are wrong", path, (long long)r->faults,
@@ -271,7 +272,7 @@ static int read_file(struct label_reader *r, struct example_list *list, const ch
     return 0;
 }
 
-/* Both labels are needed to learn from. */
+/* Training needs both labels. */
 static int check_labels(const struct example_list *list, const char *path, struct error *err)
 {
     int ambiguous = 0;
@@ -317,7 +318,7 @@ static int open_schemas(struct label_reader *r, struct error *err)
     return r->db ? db_path_check(r->db, err) : schema_set_open(&r->data->schemas, r->schema, err);
 }
 
-/* "FIELD" or "FIELD=VALUE" */
+/* Parses "FIELD" or "FIELD=VALUE". */
 static int read_label(struct label_reader *r, char *text, struct error *err)
 {
     char *cut = strchr(text, '=');
@@ -350,12 +351,12 @@ int labels_read(struct dataset *d, const struct labels_request *q, struct error 
     return rc;
 }
 
-static const double SHARE = 0.2; /* of the validation, and of the test */
+static const double SHARE = 0.2; /* share of validation, and of the test */
 
-/* What stays together: all questions of one text, whatever their case and spaces. */
+/* Questions that stay in the same split: those with the same text, ignoring case and white space. */
 struct text_group {
     uint64_t order;
-    bool ambiguous; /* one of them is */
+    bool ambiguous; /* one of them is ambiguous */
     int fold;
 };
 
@@ -381,7 +382,7 @@ static int by_order(const void *a, const void *b)
     return (*x)->order < (*y)->order ? -1 : (*x)->order > (*y)->order;
 }
 
-/* Of n groups of one label: of few of them training comes first, then validation. */
+/* Splits n groups of one label. If there are few, training comes first, then validation. */
 static void choose_folds(struct text_group **list, int n)
 {
     int share = (int)lround(SHARE * n), valid = n < 2 ? 0 : share ? share : 1, test = n < 4 ? 0 : share;
@@ -419,7 +420,7 @@ static void split_by_question(const struct example_list *all, int64_t seed, int 
     strings_release(&texts);
 }
 
-/* Whether there are enough databases, and both labels are among those that are trained on. */
+/* Splits by database. Returns false if there are too few databases, or training would lack a label. */
 static bool split_by_database(const struct example_list *all, int64_t seed, int *fold)
 {
     struct strings names = { 0 };

@@ -1,9 +1,9 @@
 /*
- * labels.h - questions that people have labelled themselves, about databases of their own, as a data set.
+ * labels.h - custom data sets: questions labelled by people about their own databases.
  *
- * A record needs a question and whether it is ambiguous; kind, alternatives and SQL are used where they stand.  Rows of
- * AMBROSIA are taken as they are published (ambrosia.h), whatever label_field says.  All records are read before any is
- * refused, so that one look tells everything that is wrong.
+ * A record needs a question and its label. Its type, alternatives and SQL are used if present. Published rows of
+ * AMBROSIA are read too (ambrosia.h), and label_field does not apply to them. All records are checked before the first
+ * error is returned, so that the log lists all errors.
  */
 #ifndef DATA_CORPORA_LABELS_H
 #define DATA_CORPORA_LABELS_H
@@ -12,29 +12,28 @@
 #include "data/util/record_reader.h"
 
 struct labels_request {
-    const char *path;   /* a file, or a folder with train.jsonl, valid.jsonl and, if there, test.jsonl */
-    const char *db;     /* as in db_path.h; NULL with */
+    const char *path;   /* a file, or a folder with train.jsonl, valid.jsonl and optionally test.jsonl */
+    const char *db;     /* as in db_path.h, or NULL with schema */
     const char *schema; /* a tables.json */
     enum record_form form;
-    const char *label_field; /* "FIELD", which says yes or no, or "FIELD=VALUE", which is yes; NULL: "ambiguous" */
-    int64_t seed;            /* of the split of a file */
-    bool whole;              /* all of it is the test fold, whatever labels and SQL it has; path is a file */
+    const char *label_field; /* "FIELD" with yes or no, or "FIELD=VALUE", where VALUE means yes; NULL: "ambiguous" */
+    int64_t seed;            /* seed for splitting a file */
+    bool whole;              /* put all records into the test split, even without labels or valid SQL; path is a file */
 };
 
 /*
- * Examples are of EXAMPLE_OWN.  Those of one file are split: by database where there are enough of them, else so that
- * one question's text stands in one fold and each fold has both labels as far as they go; the log tells which.  SQL
- * that is not understood is a fault in what is learnt from, and left away, which the log tells, of a whole file.  -1
- * with EXIT_CODE_DATA, after a line on the log for each wrong record, up to a number of them.  The caller releases
- * either way.
+ * Reads a custom data set; all examples are EXAMPLE_OWN. A file is split by database if it has enough of them.
+ * Otherwise it is split by question, with both labels in each split as far as possible. The log says how. Invalid SQL
+ * is an error in training data; with `whole` it is dropped, with a log message. Returns -1 with EXIT_CODE_DATA after
+ * logging the wrong records, up to a maximum. The caller releases d in any case.
  */
 int labels_read(struct dataset *d, const struct labels_request *q, struct error *err);
 
-/* Moves the examples of `all` to the folds of d and tells how on the log; name opens that line. */
+/* Moves the examples of `all` to the splits of d: a fifth is for validation and calibration, a fifth for the test. Logs
+ * the split after `name`. */
 void labels_split(struct dataset *d, const struct example_list *all, int64_t seed, const char *name);
 
-/* The number among texts of a question, which is added when it is new; questions that differ by case and spaces alone
- * are one. */
+/* Returns the number of a question among texts, and adds a new one. Case and white space are ignored. */
 int labels_text_number(struct strings *texts, const char *question);
 
 #endif

@@ -9,10 +9,10 @@
 
 static const double MAX_SHARE = 100;
 
-/* In which fold earlier parts have a text. */
+/* Texts and the splits in which earlier folders have them. */
 struct known_texts {
     struct strings texts;
-    int *folds, cap; /* of each text */
+    int *folds, cap; /* [texts] */
 };
 
 struct mixing {
@@ -45,7 +45,7 @@ static void known_release(struct known_texts *k)
     free(k->folds);
 }
 
-/* The folder's path, and its last part; the caller frees the path. */
+/* Returns the folder's path, and its last component; the caller frees the path. */
 static char *folder_of(const struct mixing *x, const char *data, const char **name)
 {
     const char *slash = *data == '/' ? NULL : strrchr(x->path, '/');
@@ -104,7 +104,7 @@ static void add_fold(struct mixing *x, const struct dataset *from, int fold, str
     }
 }
 
-/* Only a whole part is known to the next ones. */
+/* Records the texts of a folder after all of it has been read. */
 static void know(struct mixing *x, const struct dataset *from)
 {
     for (int f = 0; f < FOLDS; f++)
@@ -125,8 +125,8 @@ static int add_part(struct mixing *x, const char *folder, const char *name, doub
         return error_set(err, EXIT_CODE_DATA, "%s: expected at most %d folders", where, MIXTURE_PARTS);
     for (int i = 0; i < m->n; i++)
         if (strcmp(m->parts[i].name, name) == 0)
-            return error_set(err, EXIT_CODE_DATA, "%s: two folders have the name \"%s\"; expected another \"name\"",
-                             where, name);
+            return error_set(err, EXIT_CODE_DATA, "%s: two folders are named \"%s\": set another \"name\"", where,
+                             name);
     if (dataset_read(&part, folder, err) || dataset_check_folds(&part, err)) {
         error_prefix(err, "%s", where);
         goto out;
@@ -152,7 +152,7 @@ static int read_part(void *mixing, json_t *record, const char *where, struct err
     if (!data)
         return -1;
     if (name && (!json_is_string(name) || !*json_string_value(name)))
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"name\": expected a string that is not empty", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"name\": expected a non-empty string", where);
     double times = share ? json_number_value(share) : 1;
     if ((share && !json_is_number(share)) || !(times >= 0 && times <= MAX_SHARE))
         return error_set(err, EXIT_CODE_DATA, "%s: field \"share\": expected a number from 0 to %g", where, MAX_SHARE);

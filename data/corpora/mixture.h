@@ -1,32 +1,35 @@
 /*
- * mixture.h - several data folders read as one: a JSONL file that names them.
+ * mixture.h - several data folders as one data set, listed in a JSONL file.
  *
  *   {"data": "natural"}
  *   {"data": "contrast", "share": 0.3, "name": "ambiqt"}
  *
- * A path is relative to the file.  `share` says how often each training example comes: 0.3 of them once, or with 2.5
- * all twice and half of them once more; by default 1.  `name`, by default the folder's own, stands before its ids of
- * examples and schemas, so that those of two folders never meet.  Source databases keep their names: examples of a
- * later folder whose source database, or whose question, an earlier one has in another fold are left out.
+ * Paths are relative to the file. `share` (default: 1) is the number of copies of the training examples. A share of 0.3
+ * keeps 30 % of them; 2.5 has all of them twice and half of them a third time. `name` (default: the folder's name)
+ * prefixes the ids of examples and schemas, so that ids of two folders never collide.
+ *
+ * Source databases keep their names. An example is rejected if an earlier folder has its source database or its
+ * question in another split.
  */
 #ifndef DATA_CORPORA_MIXTURE_H
 #define DATA_CORPORA_MIXTURE_H
 
 #include "data/corpora/dataset.h"
 
-enum { MIXTURE_PARTS = 12 }; /* folders at most */
+enum { MIXTURE_PARTS = 12 }; /* maximum number of folders */
 
-/* Of each part, in the order of the file; names are those of example.part. */
+/* The folders in file order. example.part points to their names. */
 struct mixture {
     struct mixture_part {
-        const char *name, *metric; /* the name, and it behind "valid_ap/" */
-        int left_out;              /* examples, because of an earlier part's folds */
+        const char *name, *metric; /* the name, and "valid_ap/" with the name */
+        int left_out;              /* examples rejected because of an earlier folder's splits */
     } parts[MIXTURE_PARTS];
     int n;
     struct strings text; /* owns the names */
 };
 
-/* The caller releases both either way.  -1 with EXIT_CODE_DATA naming file and line. */
+/* Reads a mixture. The caller releases both in any case. Returns -1 with EXIT_CODE_DATA; the message has file and line.
+ */
 int mixture_read(struct mixture *m, struct dataset *d, const char *path, uint64_t seed, struct error *err);
 void mixture_release(struct mixture *m);
 

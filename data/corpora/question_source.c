@@ -2,7 +2,7 @@
 
 #include "data/corpora/ambrosia.h"
 
-/* Takes the record; NULL when one of Spider's three fields is no string. */
+/* Takes the record. Returns NULL if one of Spider's three fields is not a string. */
 static json_t *checked(json_t *record, const char *where, struct error *err)
 {
     static const char *const fields[] = { "db_id", "question", "query" };

@@ -1,8 +1,8 @@
 /*
- * question_source.h - questions with gold SQL from files of Spider, BIRD and AMBROSIA, as they are published.
+ * question_source.h - published questions of Spider, BIRD and AMBROSIA in one form, that of Spider.
  *
- * Each record says by its fields whose it is: Spider's SQL stands in "query", BIRD's in "SQL", AMBROSIA's in
- * "gold_queries", one for each reading.  All come out in one form, Spider's.
+ * The field with the SQL identifies the corpus: "query" (Spider), "SQL" (BIRD) or "gold_queries" (AMBROSIA, one for
+ * each interpretation).
  */
 #ifndef DATA_CORPORA_QUESTION_SOURCE_H
 #define DATA_CORPORA_QUESTION_SOURCE_H
@@ -10,10 +10,10 @@
 #include "data/util/json.h"
 
 /*
- * {"db_id", "question", "query"} and whatever else a row of Spider or BIRD has; of AMBROSIA "ambig_type" too, and, in
- * place of "query", "golds": [{"sql", "text"}, ...] where a question has several readings.  "corpus" says "bird" or
- * "ambrosia"; Spider's rows stay as they are.  number is the row's in its file.  The caller owns the record; NULL with
- * EXIT_CODE_DATA naming field and what was expected.
+ * Converts a row to {"db_id", "question", "query"}, plus all other fields of Spider's and BIRD's rows and "ambig_type"
+ * of AMBROSIA's. A question with several interpretations has "golds": [{"sql", "text"}, ...] instead of "query". The
+ * field "corpus" is "bird" or "ambrosia"; Spider's rows are unchanged. `number` is the row's number in its file. The
+ * caller owns the record. Returns NULL with EXIT_CODE_DATA; the message has the field and the expected value.
  */
 json_t *question_from_row(json_t *row, int64_t number, const char *where, struct error *err);
 

@@ -43,7 +43,7 @@ static void lower(char *s)
         *s = (char)tolower((unsigned char)*s);
 }
 
-/* One text for the three names, lower-cased; the caller frees it. */
+/* Joins the three names into a lower-case key; the caller frees it. */
 static char *make_key(const char *db_id, const char *table, const char *column)
 {
     char *key = NULL;

@@ -17,23 +17,23 @@ struct split_record {
     int database;
 };
 
-/* A name's place in a random order. */
+/* A name with its sort key. */
 struct placed_name {
     uint64_t order;
     int number;
 };
 
-/* The whole input, and where it goes. */
+/* The whole input and its outputs. */
 struct split_job {
     const struct split_request *q;
     struct split_record *records;
     int n, cap;
     struct strings names;
-    int *fold; /* [names.n] of each database */
+    int *fold; /* [names.n]: split of each database */
 };
 
-/* What a record's database was made from counts, so that copies of one database stay together.  Rows of AMBROSIA name
- * it otherwise. */
+/* The source database decides if a record has one, so that altered copies of a database stay together. AMBROSIA uses
+ * another field name. */
 static const char *field_of(const json_t *record)
 {
     static const char *const fields[] = { "source_db", "db_id", "db_file", "db" };
@@ -66,7 +66,7 @@ static int share_of(int n, double share)
     return (int)ceil(n * share);
 }
 
-/* Whether so many databases leave one for each fold that is asked for. */
+/* Returns whether n databases are enough for each split with a share. */
 static bool fills_folds(int n, double valid_share, double test_share)
 {
     int test = share_of(n, test_share), valid = share_of(n, valid_share);
@@ -135,13 +135,14 @@ static int choose_folds(const struct split_job *s, const char *path, struct erro
         return 0;
     while (!fills_folds(least, s->q->valid, s->q->test))
         least++;
-    return error_set(err, EXIT_CODE_DATA,
-                     "%s: expected records of at least %d databases, one for each fold, got %d; --valid 0 and --test 0 "
-                     "leave a fold out",
-                     path, least, s->names.n);
+    return error_set(
+        err, EXIT_CODE_DATA,
+        "%s: expected records of at least %d databases, one for each split, got %d; use --valid 0 or --test 0 "
+        "to drop a split",
+        path, least, s->names.n);
 }
 
-/* Records that failed are left out. */
+/* Failed records are skipped. */
 static int write_fold(const struct split_job *s, int fold, struct out_file *o, struct error *err)
 {
     char path[PATH_MAX];
@@ -162,7 +163,7 @@ static int write_fold(const struct split_job *s, int fold, struct out_file *o, s
     }
     for (int i = 0; i < s->names.n; i++)
         databases += s->fold[i] == fold;
-    log_info("%s: %d records of %d databases, %d that had failed left out", folds[fold], n, databases, lost);
+    log_info("%s: %d records of %d databases; %d failed records skipped", folds[fold], n, databases, lost);
     return 0;
 }
 

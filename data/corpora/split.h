@@ -1,8 +1,8 @@
 /*
- * split.h - records into train.jsonl, valid.jsonl and test.jsonl by the database that they are about.
+ * split.h - split records into train.jsonl, valid.jsonl and test.jsonl by database.
  *
- * Databases are put in an order that their names and the seed make, and cut by the shares.  The published way goes by
- * their order in the file instead, so that only the whole corpus gives the published folds.
+ * Databases are ordered by a hash of their names and the seed, then cut by the shares. The published split depends on
+ * their order in the file, so it needs the whole corpus.
  */
 #ifndef DATA_CORPORA_SPLIT_H
 #define DATA_CORPORA_SPLIT_H
@@ -10,24 +10,24 @@
 #include "data/util/record_reader.h"
 
 struct split_request {
-    const char *out; /* the folder, made when it is missing */
+    const char *out; /* output folder, created if missing */
     enum record_form form;
-    double valid, test; /* shares of the databases, rounded up; at most 1 together */
+    double valid, test; /* shares of the databases, rounded up; their sum is at most 1 */
     int64_t seed;
-    bool published; /* AMBROSIA's databases as "Disambiguate First, Parse Later" split them anew */
+    bool published; /* the split of AMBROSIA's databases in "Disambiguate First, Parse Later" */
     bool force;     /* as in out_files_commit */
 };
 
-/* The place of a name in the order that names and a seed make. */
+/* Returns the sort key of a name for a seed. */
 uint64_t split_order(const char *name, int64_t seed);
-/* The fold of each of n distinct names: 0 train, 1 valid, 2 test.  false, and no folds, when they are too few to leave
- * one for each fold that has a share. */
+/* Assigns n distinct names to splits: 0 train, 1 valid, 2 test. Returns false if there are too few names for a split
+ * with a share. */
 bool split_names(const char *const *names, int n, double valid, double test, int64_t seed, int *fold);
-/* The published way: n names in the order of their file, shuffled by numpy with the seed 42; the first 80 % are train,
+/* Assigns n names in file order as published. They are shuffled like numpy does with seed 42. The first 80 % are train,
  * the next 10 % test, the rest valid. */
 void split_names_published(int n, int *fold);
 
-/* Tells on the log what each fold has.  -1 with err. */
+/* Splits a file and logs the size of each split. Returns -1 with err. */
 int split_records(const struct split_request *q, const char *path, struct error *err);
 
 #endif

@@ -12,7 +12,7 @@ static int below(struct rng *rng, int n)
     return (int)rng_below(rng, (uint32_t)n);
 }
 
-/* Of the size of the column's own numbers and beyond them; 0 and negative ones too. */
+/* A number in the range of the column's own numbers, beyond it, 0 or negative. */
 static double fresh_number(struct rng *rng, const struct perturb_column *column)
 {
     double span = column->high - column->low, wide = span > 1000 && span < 1e12 ? span : 1000;
@@ -28,7 +28,7 @@ static double fresh_number(struct rng *rng, const struct perturb_column *column)
     }
 }
 
-/* Some words in capitals, some in small letters, some with a blank in them or at an end. */
+/* Words in upper or lower case, some with a blank inside or at an end. */
 static const char *fresh_text(struct perturb *p, struct rng *rng)
 {
     static const char *const parts[] = { "ba", "co", "di", "fe", "gu", "ha", "ki", "lo",
@@ -47,7 +47,7 @@ static const char *fresh_text(struct perturb *p, struct rng *rng)
     return strings_printf(&p->pool, "'%s%s%s'", form == 6 ? " " : "", text, form == 7 ? " " : "");
 }
 
-/* A text in other letters or with a blank at an end; another value as it is. */
+/* Changes the case of a text or adds a blank at an end. Other values are unchanged. */
 static const char *odd_spelling(struct perturb *p, struct rng *rng, const char *value)
 {
     int blanks = below(rng, 4), letters = below(rng, 4);
@@ -76,7 +76,7 @@ static const char *fresh_time(struct perturb *p, struct rng *rng, enum family fa
     return strings_printf(&p->pool, "'%04d-%02d-%02d %02d:%02d:%02d'", year, month, day, hour, minute, second);
 }
 
-/* A value that a column of this family may hold, hardly ever the same twice. */
+/* Returns a random value of the column's family, which is rarely repeated. */
 static const char *fresh_value(struct perturb *p, struct rng *rng, const struct perturb_column *column)
 {
     double number = fresh_number(rng, column);
@@ -99,17 +99,17 @@ static const char *fresh_value(struct perturb *p, struct rng *rng, const struct 
     }
 }
 
-/* What is done to a copy; chances are of each cell or row, 0 where nothing is said. */
+/* The change of a copy. Probabilities are per cell or row; the default is 0. */
 struct recipe {
     const char *name;
-    int rows; /* of a table, about */
+    int rows; /* approximate rows of a table */
     double changed, nulls, constants, ties, again;
-    int few;           /* values that ties are among */
-    double odd;        /* of a text that is written in another way */
-    double alone;      /* of a row without a partner */
-    bool filled, even; /* NULLs are filled; partners have the same number of rows */
-    int emptied;       /* of each two tables, the first or the second */
-    int shared;        /* rows for each of a table that others refer to */
+    int few;           /* number of distinct values if ties are made */
+    double odd;        /* probability of odd_spelling for a text */
+    double alone;      /* probability that a row has no join partner */
+    bool filled, even; /* fill NULLs; give all partners the same number of rows */
+    int emptied;       /* empty the first or the second of each two tables */
+    int shared;        /* referencing rows for each row of a referenced table */
 };
 
 /* clang-format off */
@@ -151,14 +151,14 @@ static const struct recipe recipes[] = {
 /* clang-format on */
 _Static_assert(sizeof recipes / sizeof *recipes == PERTURB_COPIES, "one recipe for each copy");
 
-enum { MOST_ROWS = 1400, TURNS = 11 /* of constants in a copy, about */ };
+enum { MOST_ROWS = 1400, TURNS = 11 /* approximate number of uses of constants in a copy */ };
 
 struct copier {
     struct perturb *p;
     const struct recipe *recipe;
     struct rng rng;
     FILE *out;
-    struct value_list *rows; /* [n_tables]: values, row after row */
+    struct value_list *rows; /* [n_tables]: values, row by row */
     const char *null;
 };
 
@@ -190,7 +190,7 @@ static bool has(const struct value_list *list, const char *value)
     return false;
 }
 
-/* A value of another column may be of another kind. */
+/* Returns whether a value of another column fits the column. */
 static bool fits(const struct perturb_column *c, const char *value)
 {
     bool text = *value == '\'' || *value == 'C', blob = *value == 'x';
@@ -208,8 +208,7 @@ static bool fits(const struct perturb_column *c, const char *value)
     }
 }
 
-/* What the column is compared with, or what is near that, in turn, so that all have theirs; NULL when there is
- * nothing. */
+/* Returns the next constant of the column, or a value near one, in turn; NULL if there is none. */
 static const char *constant(struct copier *k, struct perturb_column *c)
 {
     const struct value_list *others = c->family == FAMILY_TEXT ? &k->p->texts : &k->p->numbers;
@@ -223,7 +222,7 @@ static const char *constant(struct copier *k, struct perturb_column *c)
     return value && fits(c, value) ? value : NULL;
 }
 
-/* What another row of the original has there; NULL when that says nothing. */
+/* Returns the value of another row of the original, or NULL if that is of no use. */
 static const char *neighbour(struct copier *k, const struct perturb_table *t, int column)
 {
     if (!t->n_rows)
@@ -232,20 +231,21 @@ static const char *neighbour(struct copier *k, const struct perturb_table *t, in
     return value == k->null ? NULL : value;
 }
 
-/* One that its domain has seen; NULL when there is none, or the row is to stand alone. */
+/* Returns a value that the column's domain already has. Returns NULL if there is none, or if the row should have no
+ * partner. */
 static const char *partner(struct copier *k, int column)
 {
     struct perturb_column *c = &k->p->columns[column], *root = &k->p->columns[perturb_domain(k->p, column)];
 
     if (root->alike.n == c->used.n)
-        return NULL; /* nothing else is compared with it, so far */
+        return NULL; /* no other value of the domain exists yet */
     if (chance(k, k->recipe->alone > 0 ? k->recipe->alone : 0.15))
         return NULL;
     const char *value = any_of(k, &root->alike);
     return value && fits(c, value) ? value : NULL;
 }
 
-/* row: of the original, -1 for an invented one. */
+/* row: of the original, or -1 for a new row */
 static const char *proposal(struct copier *k, const struct perturb_table *t, int column, int row)
 {
     struct perturb_column *c = &k->p->columns[column];
@@ -256,7 +256,7 @@ static const char *proposal(struct copier *k, const struct perturb_table *t, int
         return k->null;
     if (!c->unique && c->used.n >= r->few && chance(k, r->ties))
         return any_of(k, &c->used);
-    bool asked = c->constants.n && chance(k, r->constants / 2); /* even of a column that has partners */
+    bool asked = c->constants.n && chance(k, r->constants / 2); /* even if the column has partners */
     value = asked ? constant(k, c) : partner(k, column);
     if (!value && chance(k, r->constants))
         value = constant(k, c);
@@ -288,7 +288,7 @@ static const char *choose(struct copier *k, const struct perturb_table *t, int c
     return value;
 }
 
-/* The row that a new one refers to; -1 where the table has none yet. */
+/* Returns the row that a new row refers to, or -1 if the table is empty. */
 static int choose_parent(struct copier *k, const struct perturb_reference *r, int child_row)
 {
     int width = k->p->tables[r->parent].n_columns, n = k->rows[r->parent].n / width;
@@ -299,11 +299,11 @@ static int choose_parent(struct copier *k, const struct perturb_reference *r, in
         return (child_row + (int)(r - k->p->references)) % n;
     if (k->recipe->alone > 0)
         return number_below(k, n / 3 + 1);
-    int a = number_below(k, n), b = number_below(k, n); /* some have many, some none */
+    int a = number_below(k, n), b = number_below(k, n); /* uneven: some parents get many children, some none */
     return a < b ? a : b;
 }
 
-/* Values of the columns that refer to another table, over what stands in the row. */
+/* Fills in the referencing columns of a row. */
 static void refer(struct copier *k, const struct perturb_reference *r, const char **row, int number)
 {
     const struct perturb *p = k->p;
@@ -341,7 +341,7 @@ static void write_row(struct copier *k, int table, const char *const *row)
     fputc(')', k->out);
 }
 
-/* The same row under other keys. */
+/* Writes the same row with other keys. */
 static void write_again(struct copier *k, int table, const char **row)
 {
     const struct perturb_table *t = &k->p->tables[table];
@@ -363,7 +363,7 @@ static void make_row(struct copier *k, int table, int original, int number)
         if (k->p->references[r].child == table)
             refer(k, &k->p->references[r], row, number);
     write_row(k, table, row);
-    if (t->checked && original >= 0) { /* stays out by its key, unless a CHECK kept the other one out */
+    if (t->checked && original >= 0) { /* its key keeps it out, unless a CHECK kept out the original */
         for (int c = 0; c < t->n_columns; c++)
             if (k->p->columns[t->first_column + c].checked)
                 row[c] = t->rows[original * t->n_columns + c];
@@ -385,10 +385,10 @@ static bool is_referred_to(const struct perturb *p, int table)
     return is && !refers;
 }
 
-/* Those that others refer to have fewer, so that these share them. */
+/* Referenced tables have fewer rows, so that several rows share one. */
 static int row_count(const struct copier *k, int table)
 {
-    int n = k->recipe->rows, most = k->p->most_rows + k->p->most_rows / 3 + 3; /* some will be kept out */
+    int n = k->recipe->rows, most = k->p->most_rows + k->p->most_rows / 3 + 3; /* constraints will reject some */
 
     if (n > 1 && is_referred_to(k->p, table))
         n = n / k->recipe->shared + 1;
@@ -397,7 +397,7 @@ static int row_count(const struct copier *k, int table)
     return k->p->tables[table].checked ? 2 * n : n;
 }
 
-/* Whether a statement asks for what stands in this row of the original. */
+/* Returns whether a statement compares a column with a value of this row. */
 static bool is_asked_for(const struct copier *k, const struct perturb_table *t, int row)
 {
     for (int c = 0; c < t->n_columns; c++)
@@ -406,7 +406,7 @@ static bool is_asked_for(const struct copier *k, const struct perturb_table *t, 
     return false;
 }
 
-/* Numbers of the original's rows, in random order but for some that are asked for, which come first. */
+/* Returns the numbers of the original's rows in random order. Some of those that statements ask for come first. */
 static int *shuffled(struct copier *k, const struct perturb_table *t, int most_first)
 {
     int *rows = xcalloc((size_t)t->n_rows + 1, sizeof *rows), first = 0;
@@ -443,7 +443,7 @@ static void make_rows(struct copier *k, int table)
     free(originals);
 }
 
-/* Rows whose partner a key or CHECK kept out go too. */
+/* Deletes rows whose partner was rejected by a key or CHECK. */
 static void delete_orphans(struct copier *k, const struct perturb_reference *r)
 {
     struct perturb *p = k->p;
@@ -460,7 +460,7 @@ static void delete_orphans(struct copier *k, const struct perturb_reference *r)
     fputs(";\n", k->out);
 }
 
-/* Tables that others refer to come first, so that once is enough; in a circle one orphan may make another. */
+/* Referenced tables come first, so one pass is enough, except for circular references. */
 static void delete_all_orphans(struct copier *k)
 {
     enum { ROUNDS = 12 };
@@ -527,7 +527,7 @@ char *perturb_script(struct perturb *p, int copy)
     return script;
 }
 
-/* Whether all that the table refers to is placed. */
+/* Returns whether all tables that the table refers to are placed. */
 static bool stands(const struct perturb *p, int table, const bool *placed)
 {
     for (int k = 0; k < p->n_references; k++)
@@ -536,7 +536,7 @@ static bool stands(const struct perturb *p, int table, const bool *placed)
     return true;
 }
 
-/* Where references run in a circle, some table comes before what it refers to. */
+/* With circular references, some table comes before one that it refers to. */
 static void put_in_order(struct perturb *p)
 {
     bool *placed = xcalloc((size_t)p->n_tables + 1, sizeof *placed);
@@ -555,7 +555,7 @@ static void put_in_order(struct perturb *p)
     free(placed);
 }
 
-/* Constants of CHECK are values that may stand in a table. */
+/* Constants in CHECK constraints are also candidates for values. */
 static void read_statements(struct perturb *p, const char *const *sql, int n)
 {
     for (int i = 0; i < n; i++)

@@ -1,11 +1,12 @@
 /*
- * perturb.h - copies of a database with other rows in it, to see whether two statements always say the same.
+ * perturb.h - perturbed copies of a database, on which statements of different meaning return different rows (cf. test
+ * suites in Zhong et al., EMNLP 2020).
  *
- * A copy has the tables and views of the original that the statements can see, and what is declared of them holds:
- * types, NOT NULL, CHECK, generated columns, primary and unique keys, references (those that the original keeps).
- * Within these bounds each copy changes one thing on purpose (perturb_copy_name): NULLs are filled or put in, ties
- * made, rows doubled or left without a partner, tables emptied, values moved to both sides of what the statements
- * compare with.  Copies of one seed and number are the same every time.
+ * A copy has the tables and views that the statements can see. All declared constraints hold in it: types, NOT NULL,
+ * CHECK, generated columns, primary and unique keys, and references that hold in the original. Within these
+ * constraints each copy applies one change (perturb_copy_name). It fills or inserts NULLs, creates ties, duplicates
+ * rows, removes join partners, empties tables, or moves values to both sides of the constants in the statements.
+ * Copies are deterministic for a seed and a number.
  */
 #ifndef DATA_PERTURB_PERTURB_H
 #define DATA_PERTURB_PERTURB_H
@@ -16,12 +17,12 @@ enum { PERTURB_COPIES = 21 };
 
 struct perturb;
 
-/* Reads what copies are made of: definitions, a sample of the rows, what the n statements compare.  The database is
- * borrowed, the statements are not needed afterwards.  NULL with EXIT_CODE_DATA when a table cannot be read. */
+/* Reads definitions, a sample of the rows, and the comparisons in the n statements. The database is borrowed; the
+ * statements are not needed afterwards. Returns NULL with EXIT_CODE_DATA if a table cannot be read. */
 struct perturb *perturb_open(struct exec_db *db, const char *const *sql, int n, uint64_t seed, struct error *err);
-/* A copy as a script for exec_open_script, which the caller frees. */
+/* Returns a copy as a script for exec_open_script; the caller frees it. */
 char *perturb_script(struct perturb *p, int copy);
-/* What was done to it: "ties", "no rows". */
+/* Returns the name of a copy's change, such as "ties" or "no rows". */
 const char *perturb_copy_name(int copy);
 void perturb_close(struct perturb *p);
 

@@ -111,7 +111,8 @@ static bool is(const struct cell *c, const char *word)
     return strcmp(c->bytes, word) == 0;
 }
 
-/* A row: type, name, the table's name, SQL.  Virtual tables have no rows to change. */
+/* Adds a definition from a row: type, name, table name, SQL. Virtual tables are skipped, because their rows cannot be
+ * changed. */
 static void add_definition(struct perturb *p, const struct cell *row)
 {
     const char *sql = strings_keep(&p->pool, row[3].bytes);
@@ -136,7 +137,7 @@ int perturb_read_definitions(struct perturb *p, struct error *err)
                                 "typeof(name) = 'text' AND typeof(tbl_name) = 'text' AND typeof(sql) = 'text' "
                                 "ORDER BY rowid";
     struct exec_result r = exec_run(p->db, query);
-    int rc = r.status == EXEC_OK ? 0 : error_set(err, EXIT_CODE_DATA, "its tables: %s", r.message);
+    int rc = r.status == EXEC_OK ? 0 : error_set(err, EXIT_CODE_DATA, "cannot read its tables: %s", r.message);
 
     for (int64_t i = 0; i < r.n; i++)
         add_definition(p, &r.cells[COLUMNS * i]);
@@ -158,11 +159,11 @@ void perturb_define(const struct perturb *p, FILE *out)
 
 typedef void rule_fn(struct perturb *p, int table, const struct cell *row);
 
-/* Gives each row of a query to fn; the first column names the table. */
+/* Calls fn for each row of a query whose first column is a table name. */
 static int each_rule(struct perturb *p, struct exec_db *db, const char *sql, rule_fn *fn, struct error *err)
 {
     struct exec_result r = exec_run(db, sql);
-    int rc = r.status == EXEC_OK ? 0 : error_set(err, EXIT_CODE_DATA, "its columns: %s", r.message);
+    int rc = r.status == EXEC_OK ? 0 : error_set(err, EXIT_CODE_DATA, "cannot read its columns: %s", r.message);
 
     for (int64_t i = 0; i < r.n; i++) {
         const struct cell *row = &r.cells[i * r.columns];
@@ -179,7 +180,7 @@ static const char *text_of(struct perturb *p, const struct cell *c)
     return strings_keep(&p->pool, c->type == CELL_TEXT ? c->bytes : "");
 }
 
-/* A part of a primary key may be NULL in SQLite; nobody means that. */
+/* SQLite allows NULL in a primary key; here such columns are NOT NULL. */
 static const char columns_sql[] =
     "SELECT s.name, x.name, x.type, x.\"notnull\" OR x.pk > 0, x.hidden FROM sqlite_schema AS s JOIN "
     "pragma_table_xinfo(s.name) AS x WHERE s.type = 'table' AND x.hidden <> 1 ORDER BY s.rowid, x.cid";
@@ -201,7 +202,7 @@ static void add_column(struct perturb *p, int table, const struct cell *row)
     t->n_columns++;
 }
 
-/* -1 where the table has none of that name. */
+/* Returns -1 if the table has no column of that name. */
 static int find_column(const struct perturb *p, int table, const char *name)
 {
     const struct perturb_table *t = &p->tables[table];
@@ -226,13 +227,13 @@ static void add_unique(struct perturb *p, int table, const struct cell *row)
         p->columns[c].unique = true;
 }
 
-/* a reference without columns means the parent's primary key, part by part */
+/* a reference without columns refers to the parent's primary key, part by part */
 static const char references_sql[] =
     "SELECT s.name, f.seq, f.\"table\", f.\"from\", coalesce(f.\"to\", (SELECT x.name FROM "
     "pragma_table_xinfo(f.\"table\") AS x WHERE x.pk = f.seq + 1)) FROM sqlite_schema AS s JOIN "
     "pragma_foreign_key_list(s.name) AS f WHERE s.type = 'table' ORDER BY s.rowid, f.id DESC, f.seq";
 
-/* A row is a column of a reference; the first of each has number 0. */
+/* Adds a column of a reference; the first column of each reference has number 0. */
 static void add_reference(struct perturb *p, int table, const struct cell *row)
 {
     enum { NUMBER = 1, PARENT, FROM, TO };
@@ -253,7 +254,7 @@ static void add_reference(struct perturb *p, int table, const struct cell *row)
     last->n++;
 }
 
-/* Those whose columns are all there. */
+/* Drops references with missing columns. */
 static void drop_broken_references(struct perturb *p)
 {
     int kept = 0;
@@ -290,7 +291,7 @@ int perturb_read_rules(struct perturb *p, struct error *err)
     return rc;
 }
 
-enum { MOST_ROWS = 100 /* of a table that are sampled */ };
+enum { MOST_ROWS = 100 /* sampled rows of a table */ };
 
 static struct exec_result run(struct perturb *p, char *sql)
 {
@@ -318,12 +319,12 @@ static char *select_sql(struct perturb *p, const struct perturb_table *t)
     return finish(f, &sql);
 }
 
-/* What the values of a column are like. */
+/* Statistics of the values of a column. */
 struct census {
     int integers, reals, numerals, dates, datetimes, times, texts, blobs;
 };
 
-/* Digits stand for d in the shape; all of the text has it. */
+/* Returns whether the whole text has the shape, in which d stands for a digit. */
 static bool shaped(const struct cell *c, const char *shape)
 {
     int i = 0;
@@ -375,7 +376,7 @@ static void count_cell(struct census *n, struct perturb_column *column, const st
     }
 }
 
-/* By the declared type, as SQLite reads it, and by what people write there. */
+/* Returns the family by the declared type, by SQLite's affinity rules and by common type names. */
 static enum family declared_family(const char *type)
 {
     static const struct {
@@ -432,7 +433,7 @@ static void keep_rows(struct perturb *p, struct perturb_table *t, const struct e
     }
 }
 
-/* Whether the sampled rows of the child all have a partner. */
+/* Returns whether all sampled rows of the child have a partner. */
 static bool holds(struct perturb *p, const struct perturb_reference *r)
 {
     char *sql = NULL;
@@ -455,7 +456,7 @@ static bool holds(struct perturb *p, const struct perturb_reference *r)
     return holds;
 }
 
-/* A reference that the original does not keep is a comparison like any other. */
+/* A reference that does not hold in the original becomes an ordinary comparison. */
 static void keep_references(struct perturb *p)
 {
     int kept = 0;
@@ -488,7 +489,7 @@ int perturb_read_rows(struct perturb *p, struct error *err)
     return 0;
 }
 
-/* What is made of a constant @ for a column, in SQLite's own words. */
+/* SQL expressions for values near a constant, which replaces @. */
 struct nearness {
     bool exact;
     const char *sql;
@@ -527,7 +528,7 @@ static const struct nearness numerals[] = { { true, "CAST(@ AS TEXT)" },
                                             { false, "@ || '0'" },
                                             { false, NULL } };
 
-/* a year, a month of a year or a day; then a month or day alone */
+/* a year, a month of a year or a day; also a month or day alone */
 #define DAY "substr(@ || '-01-01', 1, 10)"
 
 #define ALONE "substr('0' || @, -2)"
@@ -555,7 +556,7 @@ static const struct nearness datetimes[] = { { true, "datetime(" DAY ")" },
                                              { false, "datetime('2016-07-' || " ALONE " || ' 11:12:13')" },
                                              { false, NULL } };
 
-/* a number beside dates: so far apart they may be */
+/* a number compared with dates: a distance between them */
 #define APART(function, unit)                                                                                          \
     { true, function "('2016-03-17', '0 " unit "s')" }, { true, function "('2016-03-17', @ || ' " unit "s')" },        \
     {                                                                                                                  \
@@ -578,7 +579,7 @@ static const struct nearness *const nearnesses[] = {
     [FAMILY_DATETIME] = datetimes, [FAMILY_TIME] = times, [FAMILY_BLOB] = blobs,
 };
 
-/* The same with the constant in it. */
+/* Writes the expression with the constant. */
 static void write_near(FILE *f, const char *sql, const char *constant)
 {
     for (; *sql; sql++)
@@ -612,7 +613,7 @@ static void near_one(struct perturb *p, struct perturb_column *column, const cha
     exec_result_release(&r);
 }
 
-/* A number beside a column of texts may be their length. */
+/* A number compared with a text column may be a length. */
 static void near_length(struct perturb *p, struct perturb_column *column, const char *constant)
 {
     int n = *constant == '\'' ? 0 : (int)strtol(constant, NULL, 10);
@@ -648,7 +649,7 @@ struct statement {
     struct perturb *p;
     const char *text;
     struct sql_token *tokens;
-    const char **names; /* of each token, without quotes; NULL for what is no name */
+    const char **names; /* the name in each token, without quotes, or NULL */
     int n;
     struct statement_alias aliases[MOST_ALIASES];
     int n_aliases;
@@ -662,7 +663,7 @@ static const char *name_of(struct perturb *p, const char *at, int length)
 
     for (const char *from = name; *from; from++) {
         *to++ = *from;
-        from += quoted && *from == quote && from[1] == quote; /* which stand for one */
+        from += quoted && *from == quote && from[1] == quote; /* doubled quotes become single */
     }
     *to = '\0';
     const char *kept = strings_keep(&p->pool, name);
@@ -704,7 +705,7 @@ void perturb_want(struct perturb *p, const char *sql)
 
     statement_open(&s, p, sql);
     for (int i = 0; i < s.n; i++) {
-        /* a name in quotes of another kind is one too, and so is a text where a table is wanted */
+        /* any quoted word can be a name, and so can a string in the place of a table */
         int table = s.names[i] ? perturb_find_table(p, s.names[i]) : -1;
         if (table < 0 && s.tokens[i].kind == TOKEN_STRING)
             table =
@@ -718,7 +719,7 @@ void perturb_want(struct perturb *p, const char *sql)
     statement_close(&s);
 }
 
-/* "table AS a", "table a" */
+/* Reads "table AS a" and "table a". */
 static void read_aliases(struct statement *s)
 {
     for (int i = 0; i < s->n && s->n_aliases < MOST_ALIASES; i++) {
@@ -729,7 +730,7 @@ static void read_aliases(struct statement *s)
     }
 }
 
-/* The table that a qualifier stands for; -1 when that is not known. */
+/* Returns the table of a qualifier, or -1 if unknown. */
 static int qualified(const struct statement *s, const char *name)
 {
     for (int i = 0; i < s->n_aliases; i++)
@@ -738,7 +739,7 @@ static int qualified(const struct statement *s, const char *name)
     return perturb_find_table(s->p, name);
 }
 
-/* Columns that the name at i may stand for, one after the other: those behind `after`; -1 at the end. */
+/* Iterates over the columns that the name at i may refer to. Returns the next one after `after`, or -1. */
 static int column_at(const struct statement *s, int i, int after)
 {
     const struct perturb *p = s->p;
@@ -757,7 +758,7 @@ static int column_at(const struct statement *s, int i, int after)
     return -1;
 }
 
-/* Where another comparison or clause begins. */
+/* Returns whether a token starts another comparison or clause. */
 static bool parts(int kind)
 {
     static const int words[] = { WORD_WHERE,  WORD_AND,  WORD_OR,    WORD_ON,        WORD_HAVING,
@@ -778,7 +779,7 @@ static void note(struct value_list *list, const char *value)
         value_list_add(list, value);
 }
 
-/* As a text in single quotes, or a number. */
+/* Returns a constant as a single-quoted text or a number. */
 static const char *constant_text(struct statement *s, int i)
 {
     const struct sql_token *t = &s->tokens[i];
@@ -793,7 +794,7 @@ static const char *constant_text(struct statement *s, int i)
     return perturb_cell_text(s->p, &c);
 }
 
-/* What a LIKE at i compares with, without its wildcards: nothing and some letters in their place. */
+/* Records values that a LIKE pattern matches: its wildcards are replaced by nothing and by some letters. */
 static void note_pattern(struct perturb *p, struct perturb_column *column, const char *pattern)
 {
     static const char *const any[] = { "", "Zz", "q r" };
@@ -824,7 +825,7 @@ static void read_limit(struct perturb *p, const char *number)
         p->most_rows += (int)rows;
 }
 
-/* The constant at i stands in one comparison with the name at k. */
+/* Records the constant at i for the name at k if both are in one comparison. */
 static bool note_beside(struct statement *s, int i, int k, const char *value)
 {
     bool found = false;
@@ -839,7 +840,7 @@ static bool note_beside(struct statement *s, int i, int k, const char *value)
     return found;
 }
 
-/* With all columns before it, else with those behind it. */
+/* Records the constant for all columns before it in the comparison, else for those after it. */
 static bool note_compared(struct statement *s, int i, const char *value)
 {
     bool found = false;
@@ -874,13 +875,13 @@ static void join_all(struct statement *s, int i, int k)
             perturb_join_domains(s->p, a, b);
 }
 
-/* Past "t." before a name. */
+/* Returns the start of a name, including its qualifier "t.". */
 static int name_from(const struct statement *s, int i)
 {
     return kind_at(s, i + 1) == TOKEN_DOT ? i + 2 : i;
 }
 
-/* "a = b", "a IN (SELECT b" */
+/* Reads "a = b" and "a IN (SELECT b". */
 static void read_comparison(struct statement *s, int i)
 {
     int k = i + 1;
@@ -892,7 +893,7 @@ static void read_comparison(struct statement *s, int i)
     join_all(s, kind_at(s, i - 1) == WORD_NOT ? i - 2 : i - 1, name_from(s, k));
 }
 
-/* First results of a set operation are compared; columns of one name where the statement says so. */
+/* The first results of a set operation are compared, and so are columns of the same name with USING or NATURAL. */
 static void read_sets(struct statement *s)
 {
     int first = -1;
@@ -917,7 +918,7 @@ static void read_sets(struct statement *s)
     }
 }
 
-/* Marks the columns that a CHECK of the table looks at. */
+/* Marks the columns in CHECK constraints of the table. */
 void perturb_read_checks(struct perturb *p, const struct perturb_table *table)
 {
     struct statement s;
@@ -938,7 +939,7 @@ void perturb_read_checks(struct perturb *p, const struct perturb_table *table)
 void perturb_read_statement(struct perturb *p, const char *sql)
 {
     struct statement s;
-    int most = p->most_rows; /* of other statements; a limit and an offset of one add up */
+    int most = p->most_rows; /* maximum of earlier statements; limit and offset of one statement are added */
 
     p->most_rows = 0;
     statement_open(&s, p, sql);

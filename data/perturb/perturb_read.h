@@ -1,7 +1,7 @@
 /*
- * perturb_read.h - what is known of a database that copies are made of; for the parts of perturb.h only.
+ * perturb_read.h - facts about the original database and the statements; private to perturb.
  *
- * A value is the SQL text of a constant, kept in one pool, so that equal texts are one pointer.
+ * A value is the SQL text of a constant. One pool holds all values, so equal texts have the same address.
  */
 #ifndef DATA_PERTURB_PERTURB_READ_H
 #define DATA_PERTURB_PERTURB_READ_H
@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-/* What a column holds: by its values, and by its type when it has none. */
+/* The class of a column, by its values, or by its type if it has none. */
 enum family {
     FAMILY_INTEGER,
     FAMILY_REAL,
@@ -32,21 +32,21 @@ struct value_list {
 
 struct perturb_column {
     const char *name, *type;
-    bool required;  /* never NULL */
-    bool unique;    /* by itself */
-    bool generated; /* from others: never written */
-    bool checked;   /* by a CHECK */
+    bool required;  /* NOT NULL */
+    bool unique;    /* unique by itself */
+    bool generated; /* computed, never written */
+    bool checked;   /* in a CHECK */
     enum family family;
-    int domain;                    /* a column that it is compared with, or itself: see perturb_domain */
-    struct value_list constants;   /* what statements compare it with */
-    struct value_list neighbours;  /* what is near these */
-    int turn, near_turn;           /* whose turn it is */
-    double low, high;              /* of its numbers */
-    struct value_list used, alike; /* in the copy being made: by the column, and by its domain (at the root) */
+    int domain;                    /* a column that it is compared with, or itself; see perturb_domain */
+    struct value_list constants;   /* constants in comparisons with it */
+    struct value_list neighbours;  /* values near the constants */
+    int turn, near_turn;           /* next constant and next neighbour to use */
+    double low, high;              /* range of its numbers */
+    struct value_list used, alike; /* values in the current copy: of the column, and of its domain (at the root) */
 };
 
 struct perturb_table {
-    const char *name, *sql; /* sql: as the original has it */
+    const char *name, *sql; /* sql: the original definition */
     bool view, wanted, checked;
     int first_column, n_columns;
     const char **rows; /* [n_rows * n_columns] */
@@ -55,7 +55,7 @@ struct perturb_table {
 
 enum { REFERENCE_COLUMNS = 8 };
 
-/* A declared reference that the original keeps. */
+/* A declared reference that holds in the original. */
 struct perturb_reference {
     int child, parent; /* tables */
     int n, from[REFERENCE_COLUMNS], to[REFERENCE_COLUMNS];
@@ -69,35 +69,36 @@ struct perturb {
     struct perturb_column *columns;
     struct perturb_reference *references;
     int n_tables, n_columns, n_references, tables_cap, columns_cap, references_cap;
-    struct value_list indexes, indexed; /* CREATE UNIQUE INDEX, and the table of each */
-    struct value_list texts, numbers;   /* constants that stand beside no column */
-    int most_rows;                      /* that a LIMIT asks for */
-    int *order;                         /* [n_tables]: those that others refer to first */
-    int *place;                         /* [n_tables]: in that order */
+    struct value_list indexes, indexed; /* CREATE UNIQUE INDEX statements and their tables */
+    struct value_list texts, numbers;   /* constants without a column */
+    int most_rows;                      /* largest LIMIT */
+    int *order;                         /* [n_tables]: referenced tables first */
+    int *place;                         /* [n_tables]: index of a table in `order` */
 };
 
 void value_list_add(struct value_list *list, const char *value);
-/* A name in double quotes, in the pool. */
+/* Quotes a name in double quotes. The pool owns the result. */
 const char *perturb_quoted(struct perturb *p, const char *name);
 int perturb_find_table(const struct perturb *p, const char *name);
-/* The column that stands for all those compared with this one. */
+/* Returns the representative of the columns that are compared with each other (union-find). */
 int perturb_domain(struct perturb *p, int column);
 void perturb_join_domains(struct perturb *p, int a, int b);
 
-/* Tables and views by their definitions; then, of the wanted ones, columns, keys and references. */
+/* Read the definitions of tables and views, then columns, keys and references of the wanted ones. */
 int perturb_read_definitions(struct perturb *p, struct error *err);
 int perturb_read_rules(struct perturb *p, struct error *err);
-/* CREATE TABLE and CREATE UNIQUE INDEX of the wanted ones. */
+/* Writes CREATE TABLE and CREATE UNIQUE INDEX for the wanted tables. */
 void perturb_define(const struct perturb *p, FILE *out);
-/* Marks the tables that a statement can see; then what it compares, once columns are known. */
+/* perturb_want marks the tables that a statement can see. The other two read comparisons, once columns are known. */
 void perturb_want(struct perturb *p, const char *sql);
 void perturb_read_statement(struct perturb *p, const char *sql);
 void perturb_read_checks(struct perturb *p, const struct perturb_table *table);
-/* A sample of the rows, families, which references hold; then the neighbours of constants. */
+/* Reads a sample of the rows, the families of the columns and the references that hold. Then perturb_find_neighbours
+ * adds values near the constants. */
 int perturb_read_rows(struct perturb *p, struct error *err);
 void perturb_find_neighbours(struct perturb *p);
 
-/* As SQL writes it. */
+/* Returns a cell as SQL text. */
 const char *perturb_cell_text(struct perturb *p, const struct cell *c);
 
 #endif

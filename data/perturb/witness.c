@@ -21,7 +21,7 @@ void witness_release(struct witness *w)
     *w = (struct witness){ 0 };
 }
 
-/* NULL when it cannot be made. */
+/* Returns copy k, or NULL if it cannot be made. */
 static struct exec_db *copy_of(struct witness *w, int k)
 {
     struct error why = { 0 };
@@ -56,7 +56,7 @@ void testimony_release(struct testimony *t)
     t->asked = 0;
 }
 
-/* The result on copy k, those before it being known. */
+/* Returns the result on copy k; the earlier results must exist. */
 static const struct exec_result *result_on(struct witness *w, struct testimony *t, int k)
 {
     if (t->asked == k)
@@ -69,7 +69,7 @@ static bool same_rows(const struct exec_result *a, const struct exec_result *b, 
     return a->status == EXEC_OK && b->status == EXEC_OK && match_rows(a, b, ordered);
 }
 
-/* Whether they could have come out otherwise: a result with rows, and another one. */
+/* Returns whether the results vary: one has rows, and another one differs. */
 static bool varies(const struct testimony *t)
 {
     const struct exec_result *first = NULL;

@@ -1,10 +1,10 @@
 /*
- * witness.h - whether statements say the same: their results on a database and on perturbed copies of it.
+ * witness.h - test two statements for equivalence by their results on a database and on perturbed copies of it.
  *
- * Statements that differ anywhere differ in meaning.  Those that agree everywhere are taken for the same when that
- * could have come out otherwise: their results vary from copy to copy.  A copy on which both fail tells nothing.
- * Copies are made, and statements run on them, when a comparison first needs them: statements that differ on the
- * database itself never do.
+ * Statements are different if they differ on any database. They count as equivalent if they agree on all databases and
+ * their results vary between the copies, so that a difference could have been seen. A copy on which both fail proves
+ * nothing. Copies are made, and statements are run on them, only when a comparison needs them. Statements that differ
+ * on the original need none.
  */
 #ifndef DATA_PERTURB_WITNESS_H
 #define DATA_PERTURB_WITNESS_H
@@ -13,41 +13,42 @@
 
 struct witness {
     struct exec_db *db; /* borrowed */
-    const char **sql;   /* [n]: what the copies are to tell apart */
+    const char **sql;   /* [n]: statements that the copies should distinguish */
     int n;
     uint64_t seed;
     struct perturb *perturb;
     struct exec_db *copies[PERTURB_COPIES];
-    char *broken; /* why copies cannot be made: nothing is the same then; NULL else */
+    char *broken; /* why there are no copies, or NULL; without copies, no statements are equivalent */
 };
 
-/* What to look out for is read off the n statements, which are borrowed. */
+/* Prepares a test for the n statements, which are borrowed. The copies are targeted at them. */
 void witness_open(struct witness *w, struct exec_db *db, const char *const *sql, int n, uint64_t seed);
-/* Takes a zeroed one too. */
+/* Accepts a zeroed struct. */
 void witness_release(struct witness *w);
 
-/* Results of one statement; `ordered`: it says in what order. */
+/* The execution signature of a statement: its results on the original and on the copies. `ordered`: its rows are
+ * ordered. */
 struct testimony {
     const char *sql; /* borrowed */
     bool ordered;
-    struct exec_result result; /* on the database itself */
+    struct exec_result result; /* on the original */
     struct exec_result copies[PERTURB_COPIES];
-    int asked; /* of the copies */
+    int asked; /* number of copies it has run on */
 };
 void witness_ask(struct testimony *t, const struct witness *w, const char *sql, bool ordered);
 void testimony_release(struct testimony *t);
 
-/* How two statements compare. */
+/* The result of a comparison. */
 enum verdict {
     VERDICT_SAME,
-    VERDICT_DIFFERENT,  /* on the database itself, or one fails there */
-    VERDICT_TOLD_APART, /* by a copy alone */
-    VERDICT_UNPROVEN    /* nothing was seen that they could have differed in, or there are no copies */
+    VERDICT_DIFFERENT,  /* they differ on the original, or one of them fails there */
+    VERDICT_TOLD_APART, /* they differ on a copy */
+    VERDICT_UNPROVEN    /* no difference is possible on the copies, or there are no copies */
 };
-/* In the same order where either says one.  *copy: which told them apart. */
+/* Compares two statements; in row order if either is ordered. Sets *copy to the distinguishing copy. */
 enum verdict witness_compare(struct witness *w, struct testimony *a, struct testimony *b, int *copy);
 
-/* Execution match: the same rows on the database itself, in the gold's order if it says one. */
+/* Execution match: the same rows on the original, in order if the gold statement is ordered. */
 bool testimony_gives(const struct testimony *t, const struct testimony *gold);
 
 #endif

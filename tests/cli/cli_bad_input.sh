@@ -164,11 +164,11 @@ folder good bad
 sed -i -E '3s/"renamed":\["[^"]*"/"renamed":["nobody"/' bad/train.jsonl
 expect 3 "bad/train.jsonl: .*renamed schema \"nobody\" is not in" gatekeeper --data bad
 sed -i -E "3s/\"nobody\"/\"$(sed -nE '2s/.*"db_id":"([^"]*)".*/\1/p' good/tables.json)\"/" bad/train.jsonl
-expect 3 "bad/train.jsonl: .*has not as many tables" gatekeeper --data bad
+expect 3 "bad/train.jsonl: .*has another number of tables" gatekeeper --data bad
 folder good bad && : >bad/train.jsonl
 expect 3 "expected at least one training and one validation record, got 0 and" gatekeeper --data bad
 folder good bad && cp bad/train.jsonl bad/valid.jsonl
-expect 3 "stands in both train and valid" gatekeeper --data bad
+expect 3 "is in both train and valid" gatekeeper --data bad
 expect 3 "valid: of 40 questions 40 stand in train too, and 40 are about databases that do" gatekeeper --data bad
 expect 0 "valid: of 40 questions 40 stand in train too" gatekeeper --data bad --allow-overlap --dry-run
 folder good bad && : >bad/test.jsonl

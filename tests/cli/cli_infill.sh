@@ -139,9 +139,9 @@ expect 3 'no database gone' data reword bad.jsonl --db dbs -o new
 echo '{"db": "bakery", "question": "q", "gold_queries": ["SELECT 1", "SELECT 2"]}' >bad.jsonl
 expect 3 'line 1: field "gold_interpretations": expected a text for gold 1' data reword bad.jsonl --db dbs -o new
 expect 2 '--db' data reword ambiguous.jsonl -o new
-expect 3 'folds/test.jsonl: expected records of at least 3 databases, one for each fold, got 1; --valid 0' data split folds/test.jsonl -o new
-expect 3 'at least 2 databases, one for each fold, got 1' data split folds/test.jsonl --test 0 -o new
-expect 3 'at least 2 databases, one for each fold, got 1' data split folds/test.jsonl --valid .5 --test .5 -o new
+expect 3 'folds/test.jsonl: expected records of at least 3 databases, one for each split, got 1; use --valid 0' data split folds/test.jsonl -o new
+expect 3 'at least 2 databases, one for each split, got 1' data split folds/test.jsonl --test 0 -o new
+expect 3 'at least 2 databases, one for each split, got 1' data split folds/test.jsonl --valid .5 --test .5 -o new
 expect 2 'expected a sum of at most 1' data split more.jsonl --valid .6 --test .6 -o new
 echo '{"question": "q"}' >questions.jsonl
 expect 3 'line 1: field .db_id. is missing' data split questions.jsonl -o new

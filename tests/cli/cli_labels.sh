@@ -88,7 +88,7 @@ while IFS='|' read -r line text; do
     refused "bad.jsonl: line ${line}[:,] .*$text"
 done <<'END'
 1|field "ambiguous": expected yes or no, got "maybe"
-2|field "question": expected a question, got nothing
+2|field "question": expected a question, got an empty text
 3|field "question" is missing
 4|field "ambiguous"
 5|field "ambiguous"
@@ -115,7 +115,7 @@ expect 0 '30 of them ambiguous' gatekeeper --data typed.csv --db gym.db --out by
 for by in field value; do
     cmp run-csv/ambit.h5 by-$by/ambit.h5 || complain "--label-field" "another detector by $by"
 done
-expect 3 'named.csv: line 2: field "ambiguous" is missing, expected yes or no; --label-field names' gatekeeper --data named.csv --db gym.db --out new
+expect 3 'named.csv: line 2: field "ambiguous" is missing: expected yes or no; use --label-field' gatekeeper --data named.csv --db gym.db --out new
 expect 3 'typed.csv: line 2: field "type": expected yes or no, got "answerable"' gatekeeper --data typed.csv --db gym.db --out new --label-field type
 expect 3 'bad.jsonl: line 5: field "ambiguous": expected a text, "2" for yes' gatekeeper --data bad.jsonl --db gym.db --out new --label-field ambiguous=2
 for empty in =improper type=; do
@@ -124,7 +124,7 @@ done
 
 # --- SQL of another dialect costs an evaluation nothing
 printf '%s\n' '{"question":"Who?","ambiguous":true,"sql":"SELECT TOP 1 nothing FROM trainer"}' '{"question":"What?","ambiguous":false}' >dialect.jsonl
-expect 0 'dialect.jsonl: of 1 questions the SQL is not understood, and left away; the first: dialect.jsonl: line 1: field "sql"' \
+expect 0 'dialect.jsonl: the SQL of 1 questions is invalid and was dropped; the first error: dialect.jsonl: line 1: field "sql"' \
     train evaluate by-field --data dialect.jsonl --db gym.db --device cpu
 
 # --- the options

@@ -109,7 +109,7 @@ static void what_is_no_question_is_refused(void **state)
           "field \"SQL\": expected a string, got an integer" },
         { "{\"db_id\": \"harbour_0\", \"SQL\": \"select 1\"}", "field \"question\" is missing" },
         { "{\"db\": \"harbour_0\", \"question\": \"q\", \"gold_queries\": []}", "field \"gold_queries\" is empty" },
-        { "{\"db\": \"harbour_0\", \"question\": \"q\", \"gold_queries\": [1]}", "entry 1 is no string" },
+        { "{\"db\": \"harbour_0\", \"question\": \"q\", \"gold_queries\": [1]}", "entry 1 is not a string" },
         { "{\"db_id\": \"sea\", \"question\": \"q\", \"SQL\": \"select 1\"}", "question 1: .*no database sea" },
     };
 

@@ -147,7 +147,7 @@ static void refused(void **state)
         { "{\"data\": \"%s\", \"name\": \"\"}\n", "name" },
         { "{\"data\": \"%s/none\"}\n", "line 1" },
         { "{\"data\": \"%1$s\", \"name\": \"x\"}\n{\"data\": \"%1$s\", \"name\": \"x\"}\n",
-          "two folders have the name \"x\"" },
+          "two folders are named \"x\"" },
     };
 
     for (int i = 0; i < ARRAY_LEN(cases); i++) {

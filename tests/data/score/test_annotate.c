@@ -245,7 +245,7 @@ static void ambrosia_rows(void **state)
     json_decref(record);
     json_object_set_new(row, "gold_queries", json_pack("[i]", 3));
     assert_null(ambrosia_record(row, 7, "q.jsonl: line 8", &err));
-    assert_error(err, "\"gold_queries\": entry 1 is no string");
+    assert_error(err, "\"gold_queries\": entry 1 is not a string");
     json_decref(row);
 }
 
