@@ -1,4 +1,5 @@
-/* Any bytes as a dump: an error or a script, which is a dump that gives itself. */
+/* Fuzzes dump_repair with arbitrary bytes. The result is an error or a script; repairing the script gives the script
+ * itself. */
 #include "tests/support/fuzz.h"
 
 #include "data/exec/dump.h"

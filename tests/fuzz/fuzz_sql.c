@@ -1,4 +1,5 @@
-/* Any bytes as SQL: an error or a tree, whose text is read again as the same tree, and names the same elements. */
+/* Fuzzes the SQL parser with arbitrary bytes. The result is an error or a tree; its printed text gives the same tree
+ * and the same uses of schema elements. */
 #include "tests/support/fuzz.h"
 
 #include "data/sql/sql.h"
@@ -19,7 +20,7 @@ static void set_up(void)
     CHECK(arena_init(&arena, 64 << 20, NULL) == 0, "no memory");
 }
 
-/* NULL when the text is no SQL or the arena too small for it. */
+/* Returns NULL if the text is not SQL, or the arena is too small. */
 static const char *print_again(const char *text, bool resolved, int *n_uses)
 {
     struct error err = { 0 };

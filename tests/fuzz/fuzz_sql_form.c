@@ -1,5 +1,5 @@
-/* Lines as candidate statements: each form is that of the statement it is printed as; what differs becomes slots,
- * attributes and questions, and a dialogue about them ends. */
+/* Fuzzes canonical forms and dialogues with lines as candidate statements. Each form equals the form of its printed
+ * statement. Differences between the candidates become slots, attributes and questions, and every dialogue ends. */
 #include "tests/support/fuzz.h"
 
 #include "data/clarify/question.h"
@@ -11,7 +11,7 @@
 enum { CANDIDATES = 6 };
 
 static struct schema schema;
-static struct arena arena, trees; /* of a statement that is printed; of all forms */
+static struct arena arena, trees; /* of a statement being printed; of all forms */
 
 struct world {
     struct form_store store;
@@ -32,7 +32,7 @@ static void set_up(void)
     CHECK(arena_init(&arena, 64 << 20, NULL) == 0 && arena_init(&trees, 256 << 20, NULL) == 0, "no memory");
 }
 
-/* NULL when the text is no statement, or too large a one. */
+/* Returns NULL if the text is not a statement, or is too large. */
 static const struct form *read_form(struct world *w, const char *text)
 {
     struct error err = { 0 };
@@ -42,7 +42,7 @@ static const struct form *read_form(struct world *w, const char *text)
     return form;
 }
 
-/* Its canonical text, or NULL. */
+/* Returns the canonical text, or NULL. */
 static const char *print(const char *text)
 {
     struct sql_uses uses;
@@ -105,7 +105,7 @@ static void check_question(struct world *w, const struct dialogue *d, const stru
     strings_release(&pool);
 }
 
-/* The user always takes the last option. */
+/* Runs a dialogue in which the user always takes the last option. */
 static void talk(struct world *w, const struct posterior *prior)
 {
     struct dialogue d;

@@ -1,5 +1,5 @@
-/* Readers of corpora: xz, Spider questions, synonym dictionaries, AmbiQT records, data folders; and what they refuse.
- */
+/* Tests of the readers of xz files, Spider's questions, synonym dictionaries, AmbiQT records and data folders, and of
+ * the input that they refuse. */
 #include "tests/support/support.h"
 
 #include "data/corpora/ambiqt.h"
@@ -29,7 +29,7 @@ static void write_bytes(const char *path, const void *bytes, size_t n)
     CHECK(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0, "cannot write %s", path);
 }
 
-/* text as an xz file. */
+/* Writes a text as an xz file. */
 static void write_xz(const char *path, const char *text, uint8_t *bytes, size_t room)
 {
     size_t n = 0;
@@ -295,7 +295,7 @@ static void schema_indexes_out_of_range_are_refused(void **state)
     struct error err = { 0 };
     struct dataset d;
     char text[2048];
-    const char *at = strstr(tables, "[1, \"name\"]],\"column_types"); /* where it counts */
+    const char *at = strstr(tables, "[1, \"name\"]],\"column_types"); /* the last column; its table number becomes 2 */
 
     snprintf(text, sizeof text, "%.*s[2, \"name\"]]%s", (int)(at - tables), tables, at + strlen("[1, \"name\"]]"));
     test_file(*state, "tables.json", text);
@@ -304,7 +304,7 @@ static void schema_indexes_out_of_range_are_refused(void **state)
     dataset_release(&d);
 }
 
-/* The published counts. */
+/* The numbers of records are the published ones. */
 static void shared_records_are_read(void **state)
 {
     static const int wanted[SIA_KINDS] = { 8360, 9931, 1532, 426 };

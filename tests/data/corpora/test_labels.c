@@ -1,4 +1,4 @@
-/* Labels of people: which fold each question goes to, and what is read of a record. */
+/* Tests of custom data sets: the split of questions, and the fields of records. */
 #include "tests/support/support.h"
 
 #include "data/corpora/labels.h"
@@ -29,7 +29,7 @@ static void release(struct made *m)
     dataset_release(&m->split);
 }
 
-/* n questions; each third is ambiguous; `copies` of each, in other letters and spaces. */
+/* Makes n questions, a third of them ambiguous, with `copies` of each that differ in case and white space. */
 static struct made make(int n, int databases, int copies, int64_t seed)
 {
     struct made m = { 0 };
@@ -53,7 +53,7 @@ static int ambiguous(const struct example_list *l)
     return n;
 }
 
-/* A fifth, a fifth and the rest of either label; all of few. */
+/* A fifth, a fifth and the rest of each label; small sets keep both labels in training. */
 static void each_fold_has_both_labels(void **state)
 {
     static const struct {
@@ -115,7 +115,7 @@ static void a_seed_is_a_split(void **state)
     release(&c);
 }
 
-/* Of five databases three are trained on; two are too few for three folds. */
+/* Of five databases, three are used for training; two databases are too few for three splits. */
 static void databases_stay_together_where_they_can(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void databases_stay_together_where_they_can(void **state)
     release(&two);
 }
 
-/* Databases of one label alone cannot be what is trained on. */
+/* Databases with only one label cannot form the training split. */
 static void training_has_both_labels(void **state)
 {
     struct made m = { 0 };
@@ -164,8 +164,8 @@ static const struct example *named(const struct example_list *l, const char *id)
     return NULL;
 }
 
-/* As published beside a label of one's own: kinds, golds as SQL, the sentence of attachments; SQL that is not
- * understood teaches nothing, where a label's own is refused. */
+/* A published row beside a custom label: types, golds as SQL, and the last sentence of attachment questions. Invalid
+ * SQL of a published row is dropped; that of a custom label is an error. */
 static void rows_of_ambrosia_are_labels(void **state)
 {
     static const char rows[] =
@@ -209,7 +209,7 @@ static void rows_of_ambrosia_are_labels(void **state)
     test_dir_remove(dir);
 }
 
-/* Schemas and questions of both. */
+/* The joined data set has the schemas and questions of both. */
 static void datasets_are_joined(void **state)
 {
     struct made a = make(60, 1, 1, 1), b = make(60, 1, 1, 1);

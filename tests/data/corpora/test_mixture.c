@@ -1,4 +1,4 @@
-/* Several data folders as one. */
+/* Tests of mixtures: several data folders as one data set. */
 #include "tests/support/support.h"
 
 #include "data/corpora/mixture.h"
@@ -14,7 +14,7 @@ static const char tables[] =
     "\"column_types\": [\"text\", \"text\", \"text\"], \"primary_keys\": [], "
     "\"foreign_keys\": []}]";
 
-/* One line of a fold for each word of questions; all are about one source database. */
+/* Writes a split with one example for each word of `questions`, all about one source database. */
 static void write_fold(const char *dir, const char *name, const char *source, const char *questions)
 {
     char text[4096] = "", list[256], *rest = list;
@@ -60,7 +60,7 @@ static int open_folders(void **state)
     struct folders *f = xcalloc(1, sizeof *f);
 
     f->a = new_folder((const char *const[]){ "east", "west", "south" }, (const char *const[]){ "a b", "c", "d" });
-    /* b's training database is a's test database, and its test question c is a's validation question */
+    /* b's training database is a's test database, and b's test question c is a's validation question */
     f->b =
         new_folder((const char *const[]){ "south", "north", "middle" }, (const char *const[]){ "f g", "h i", "c k" });
     f->own = test_dir_new();
@@ -95,7 +95,7 @@ static void two_folders(void **state)
     assert_string_equal(m.parts[1].metric, "valid_ap/two");
     assert_int_equal(m.parts[0].left_out, 0);
     assert_int_equal(m.parts[1].left_out, 3);
-    assert_int_equal(d.folds[FOLD_TRAIN].n, 4); /* a and b twice */
+    assert_int_equal(d.folds[FOLD_TRAIN].n, 4); /* a and b, each twice */
     assert_int_equal(d.folds[FOLD_VALID].n, 3);
     assert_int_equal(d.folds[FOLD_TEST].n, 2);
     assert_int_equal(d.schemas.n, 2);

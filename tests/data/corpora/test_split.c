@@ -1,11 +1,11 @@
-/* Folds of databases: the published ones beside numpy's. */
+/* Tests of splits by database; the published split is compared with numpy. */
 #include "data/corpora/split.h"
 #include "tests/support/support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A size of numpy_shuffle.txt: the fold of each place follows from where numpy put it. */
+/* Checks one size of numpy_shuffle.txt: numpy's order determines the split of each name. */
 static void check_size(FILE *gold, int n)
 {
     int *fold = xcalloc((size_t)n, sizeof *fold), train, test, place;
@@ -45,7 +45,7 @@ static void names_and_a_seed_make_the_folds(void **state)
     assert_true(split_names(turned, 8, .25, .125, 7, other));
     for (int i = 0; i < 8; i++) {
         count[fold[i]]++;
-        assert_int_equal(fold[i], other[7 - i]); /* whatever their order */
+        assert_int_equal(fold[i], other[7 - i]); /* independent of the order of the names */
     }
     assert_int_equal(count[0], 5);
     assert_int_equal(count[1], 2);

@@ -1,7 +1,7 @@
 /*
- * Database files in every state in which an application leaves them: what is read is what SQLite itself reads from a
- * copy that it may write to, and nothing beside the file changes.  AMBIT_SHOW=1 prints what was read, AMBIT_LONG=1
- * takes more hostile files.
+ * Tests of database files in every state that applications leave behind. The rows are those that SQLite reads from a
+ * writable copy, and no file beside the database changes. AMBIT_SHOW=1 prints the rows, AMBIT_LONG=1 runs more hostile
+ * files.
  */
 #include "data/sqlite/database_state.h"
 #include "data/sqlite/sqlite_open.h"
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of a copy of the folder, which SQLite may write to. */
+/* Reads from a copy of the folder that SQLite may write to. */
 static void read_copy(char *to, size_t size, const char *dir, const char *name)
 {
     char *copy = test_dir_new(), command[1024];
@@ -35,7 +35,7 @@ static void read_copy(char *to, size_t size, const char *dir, const char *name)
     test_dir_remove(copy);
 }
 
-/* The same twice over one connection. */
+/* Reads twice over one connection. */
 static void assert_reads(const char *what, const char *path, const char *expected)
 {
     struct error err = { 0 };
@@ -68,16 +68,16 @@ static void assert_as_sqlite(const char *what, const char *dir)
         fail_msg("%s: the files have changed", what);
 }
 
-/* What is done to a folder in which a.sqlite is to be. */
+/* Steps that prepare a folder for a.sqlite. */
 struct left_behind {
     const char *what;
-    const char *before; /* runs to its end */
-    const char *crash;  /* runs and is killed; or NULL */
-    const char *shell;  /* in the folder, then; or NULL */
+    const char *before; /* SQL that runs to its end */
+    const char *crash;  /* SQL that runs and is killed, or NULL */
+    const char *shell;  /* shell commands in the folder afterwards, or NULL */
 };
 
 #define UNFINISHED SPILL "BEGIN; UPDATE t SET x = 666, y = 'lost';" MANY
-/* Ends the journal with the name that the file s holds: its length, the sum of its bytes and SQLite's mark behind it.
+/* Appends the name in file s to the journal as its super-journal: its length, the sum of its bytes, and SQLite's magic.
  */
 #define NAME_SUPER                                                                                                     \
     "{ cat a.sqlite-journal; printf '\\0\\4\\0\\1'; cat s; printf \"\\\\0\\\\0\\\\0\\\\$(printf %o $(wc -c <s))\"; "   \
@@ -166,7 +166,8 @@ static void links_lead_to_the_files(void **state)
     test_dir_remove(dir);
 }
 
-/* A copy of what is committed, which needs nothing beside it; two files are the same only where all of it is. */
+/* A copy contains all committed data and needs no other file. Two databases have the same hash only if all committed
+ * data are equal. */
 static void copies_and_sums(void **state)
 {
     static const struct {
@@ -197,7 +198,7 @@ static void copies_and_sums(void **state)
     }
 }
 
-/* What cannot be read is named. */
+/* Errors name the file. */
 static void files_that_cannot_be_read(void **state)
 {
     char *dir = test_dir_new();
@@ -216,7 +217,7 @@ static void files_that_cannot_be_read(void **state)
     test_dir_remove(dir);
 }
 
-/* A journal of more pages than may be undone in memory. */
+/* A journal with more pages than may be undone in memory. */
 static void journals_that_are_too_large(void **state)
 {
     char *dir = test_dir_new();
@@ -234,7 +235,7 @@ static void journals_that_are_too_large(void **state)
     test_dir_remove(dir);
 }
 
-/* Bytes of what lies beside the file are changed at random: an answer or an error comes, and nothing breaks down. */
+/* Changes random bytes of the files beside the database: the result is an answer or an error, never a crash. */
 static void files_beside_that_are_hostile(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * Databases that other programs write to while they are read, and files that take another's name: each statement sees
- * one committed state, the present one.  AMBIT_SHOW=1 prints what was read and watches longer.
+ * Tests of databases that other programs write to or replace during reads: each statement sees one committed, current
+ * state. AMBIT_SHOW=1 prints the rows and runs longer.
  */
 #include "data/util/log.h"
 #include "tests/support/database_writers.h"
@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* What is committed is seen while a writer has the file open, and in the middle of its transaction. */
+/* Committed data are visible while a writer has the file open, even during its transaction. */
 static void writers_that_live(void **state)
 {
     static const struct {
@@ -70,7 +70,7 @@ static void work_later(const char *path, const char *sql)
     usleep(100000);
 }
 
-/* A lock that another program holds for a moment is waited for. */
+/* A reader waits for a lock that another program holds briefly. */
 static void a_lock_is_waited_for(void **state)
 {
     static const char busy[] = "WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 2000000) "
@@ -111,7 +111,7 @@ static void no_lock_is_kept(void **state)
     }
 }
 
-/* Commits that move an amount from one row to the other, and back, until it is killed. */
+/* Moves an amount between two rows and back, one commit each, until it is killed. */
 static void move_amounts(const char *path, const char *sql)
 {
     static const char *const moves[] = { ("BEGIN; UPDATE t SET x = x - 7 WHERE rowid = 1; "
@@ -129,7 +129,7 @@ static void move_amounts(const char *path, const char *sql)
         writer_run(db, moves[i % 40 == 0 ? 1 : i % 3 == 0 ? 2 : 0]);
 }
 
-/* Rows that balance, whatever is seen of them, for some seconds. */
+/* Reads the rows for some seconds; their sum is always the same. */
 static void watch_amounts(const char *what, const char *path, const char *shm)
 {
     enum { SUM = 4501501 };
@@ -159,7 +159,7 @@ static void no_state_is_torn(void **state)
 {
     static const struct {
         const char *what, *mode;
-        bool without_shm; /* so that no lock keeps writers away */
+        bool without_shm; /* so that no lock stops writers */
     } cases[] = {
         { "rollback journal", "SELECT 1", false },
         { "rollback journal, spilled", SPILL, false },
@@ -183,7 +183,7 @@ static void no_state_is_torn(void **state)
     }
 }
 
-/* Another file under the name, and other bytes in the file. */
+/* Replaces the file under the same name, and its bytes in place. */
 static void files_that_are_replaced(void **state)
 {
     char *dir = test_dir_new(), *path = xstrdup(test_file(dir, "a.sqlite", NULL));

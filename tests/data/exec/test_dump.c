@@ -1,4 +1,5 @@
-/* Dumps that lost lines: what comes back, and what is refused.  With the published file: every dump of it. */
+/* Tests of dumps with missing lines: restored definitions and refused input. With the published file, all of its dumps
+ * are tested. */
 #include "tests/support/support.h"
 
 #include "data/exec/dump.h"
@@ -47,7 +48,7 @@ static void assert_rows(sqlite3 *db, const char *sql, const char *rows)
     assert_string_equal(text, rows);
 }
 
-/* name|type|part of the primary key, for each column */
+/* columns: name|type|part of the primary key */
 static void assert_columns(sqlite3 *db, const char *table, const char *columns)
 {
     char sql[256];
@@ -148,7 +149,7 @@ static void refused(void **state)
     }
 }
 
-/* No beginning of a dump is read beyond its end. */
+/* No prefix of a dump is read past its end. */
 static void every_beginning(void **state)
 {
     static const char dump[] =

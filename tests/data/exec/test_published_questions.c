@@ -1,5 +1,5 @@
-/* Every question that clarify asks about the published predictions, held against SQLite's keywords: none is in what
- * people read, but for those that are English words, and for names and values of the database. */
+/* Checks every clarifying question about the published predictions for SQL keywords. Only keywords that are English
+ * words, and names and values of the database, may occur. */
 #include "tests/support/support.h"
 
 #include "data/exec/schema_catalog.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keywords that a sentence may need. */
+/* Keywords that are needed in English sentences. */
 static const char *const english[] = { "all",    "and",    "as",  "by",      "do",      "each",   "first", "for",
                                        "from",   "in",     "is",  "like",    "no",      "not",    "of",    "on",
                                        "or",     "order",  "row", "rows",    "then",    "to",     "with",  "where",
@@ -25,7 +25,7 @@ static bool is_english(const char *word)
     return false;
 }
 
-/* Blanks out whole words `name` of the text, letter case aside. */
+/* Blanks out whole words equal to `name`, ignoring case. */
 static void blank_out(char *text, const char *name)
 {
     size_t n = strlen(name);
@@ -38,10 +38,10 @@ static void blank_out(char *text, const char *name)
     }
 }
 
-/* Options, and those that stand, all or in part, as SQL in quotes. */
+/* Numbers of options, and of options with quoted SQL. */
 static int told, with_sql;
 
-/* "SQL", where there are no words. */
+/* Blanks out the quoted SQL of an option that could not be phrased. */
 static bool blank_sql(char *text)
 {
     bool any = false;
@@ -58,7 +58,7 @@ static bool blank_sql(char *text)
     return any;
 }
 
-/* 'a value', which may have quotes in it. */
+/* Blanks out 'a value', which may contain quotes. */
 static void blank_values(char *text)
 {
     for (char *p = text; (p = strchr(p, '\'')); p++) {
@@ -71,7 +71,7 @@ static void blank_values(char *text)
     }
 }
 
-/* Longer names first, since shorter ones may be parts of them. */
+/* Longer names come first, because shorter ones may be parts of them. */
 static void blank_names(char *text, const struct schema *s)
 {
     for (size_t n = strlen(text); n; n--) {
@@ -84,7 +84,7 @@ static void blank_names(char *text, const struct schema *s)
     }
 }
 
-/* Text without names and values: no keyword in it, and none in capitals at all. */
+/* Without names and values, a text has no keywords and no word in capitals. */
 static void assert_plain(const char *said, const struct schema *s, const char *where)
 {
     char *text = xstrdup(said), word[64];
@@ -128,7 +128,7 @@ static int assert_question(const json_t *question, const struct schema *s, const
     return asked != NULL;
 }
 
-/* Of all that may be asked about, and of what is asked; how many questions that is. */
+/* Checks all possible questions and the asked ones; returns their number. */
 static int assert_record(const json_t *out, const struct schema *s, const char *where)
 {
     const json_t *variables = json_object_get(out, "variables");
@@ -140,7 +140,7 @@ static int assert_record(const json_t *out, const struct schema *s, const char *
     return assert_question(json_object_get(out, "ask"), s, where);
 }
 
-/* The candidates of a published file, asked about with what the options say: at least `wanted` questions. */
+/* Asks about the candidates of a published file with these options; expects at least `wanted` questions. */
 static void assert_file(const char *dir, const char *from, const char *path, const char *options, const char *tables,
                         const char *db, int wanted)
 {
@@ -209,7 +209,7 @@ static void ambiqt(void **state)
     free(base);
 }
 
-/* With values of the databases. */
+/* Uses values of the databases. */
 static void ambrosia(void **state)
 {
     const char *shared = test_shared("data");

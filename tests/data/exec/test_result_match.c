@@ -1,4 +1,4 @@
-/* The three rules of data/exec/result_match.h on results written by hand. */
+/* Tests of the rules of data/exec/result_match.h on hand-written results. */
 #include "tests/support/support.h"
 
 #include "data/exec/result_match.h"
@@ -26,14 +26,14 @@
         .type = CELL_BLOB, .n = sizeof(s) - 1, .bytes = (s)                                                            \
     }
 
-/* A result of some columns from a list of cells. */
+/* A result with `width` columns from a list of cells. */
 #define RESULT(name, width, ...)                                                                                       \
     struct cell name##_cells[] = { __VA_ARGS__ };                                                                      \
     struct exec_result name = { .columns = (width), .n = ARRAY_LEN(name##_cells) / (width), .cells = name##_cells }
 
 static void cells_have_one_order(void **state)
 {
-    /* rising; the lists of equal ones are told apart by a step of 0 */
+    /* ascending; step 0: equal to the previous cell */
     static const struct {
         struct cell cell;
         int step;
@@ -152,7 +152,7 @@ static void tolerance_of_the_strict_rule(void **state)
     assert_false(match_rows(&infinite, &real, true));
 }
 
-/* Rows that are close but sort differently: a greedy walk down two sorted lists would miss them. */
+/* Close rows that sort differently: a greedy merge of two sorted lists would miss them. */
 static void close_rows_that_sort_apart(void **state)
 {
     const double up = 1 + 1e-12;

@@ -1,4 +1,4 @@
-/* Schemas by db_id: what is remembered of a database that is no good, and what is not. */
+/* Tests of schema_catalog: caching of schemas and of errors. */
 #include "tests/support/explain.h"
 #include "tests/support/support.h"
 
@@ -26,7 +26,7 @@ static void failures_are_remembered(void **state)
 
     assert_int_equal(unlink(path), 0);
     sqlite3 *db = explain_open(NULL, "CREATE TABLE t (a INT)");
-    explain_schema(&set, db, dir); /* db.sqlite is good now, but was looked at in this turn */
+    explain_schema(&set, db, dir); /* db.sqlite is valid now, but has been checked in this turn */
     schema_set_close(&set);
     sqlite3_close(db);
     err = (struct error){ 0 };
@@ -51,13 +51,13 @@ static void write_db(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
-/* Of the first column. */
+/* Returns the samples of the first column. */
 static const char *samples(struct schema_catalog *catalog)
 {
     return column_samples_text(schema_catalog_samples(catalog, "db"), 0);
 }
 
-/* A file that changes between two turns is read again; a schema that stays the same stays where it is. */
+/* A file that changes between two turns is read again; an unchanged schema keeps its address. */
 static void changes_are_seen_in_the_next_turn(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Schemas of SQLite files: whatever a SELECT can name, odd files and odd names, views that cannot be resolved. */
+/* Tests of schemas of SQLite files: all tables that a SELECT can name, unusual files and names, and views that cannot
+ * be resolved. */
 #include "tests/support/explain.h"
 #include "tests/support/support.h"
 
@@ -53,7 +54,7 @@ static void sqlite_file(void **state)
         assert_string_equal(column_type_name(s->columns[c].type), column_type_name(types[c]));
         assert_int_equal(s->columns[c].primary, primary[c]);
     }
-    /* both without naming the columns; the key to a table that is not there is none */
+    /* both references name no columns; a key to a missing table is ignored */
     static const struct schema_foreign_key keys[] = { { 4, 0 }, { 10, 4 }, { 11, 5 } };
     assert_int_equal(s->n_foreign_keys, ARRAY_LEN(keys));
     assert_memory_equal(s->foreign_keys, keys, sizeof keys);
@@ -61,7 +62,7 @@ static void sqlite_file(void **state)
     sqlite3_close(db);
 }
 
-/* What a column made of the text '5.0' and of the number 5, and which texts it finds equal to 'a'. */
+/* Records how a column stored '5.0' and 5, and which texts it considers equal to 'a'. */
 static void witness_column(sqlite3 *db, const char *name, char seen[64])
 {
     char *sql =
@@ -77,7 +78,7 @@ static void witness_column(sqlite3 *db, const char *name, char seen[64])
     sqlite3_free(sql);
 }
 
-/* SQLite itself is asked: rows 3 to 5 hold 'a', 'A' and 'a '. */
+/* Compares with SQLite: rows 3 to 5 contain 'a', 'A' and 'a '. */
 static void affinities_and_collations(void **state)
 {
     static const char *const made[] = { [AFFINITY_NONE] = "text integer",
@@ -132,7 +133,7 @@ static void affinities_and_collations(void **state)
     sqlite3_close(db);
 }
 
-/* Whatever SQLite selects from is a table; its own tables and those in which a virtual one keeps its rows are not. */
+/* Everything that SQLite can select from is a table, except internal tables and the shadow tables of virtual tables. */
 static void tables_of_every_form(void **state)
 {
     static const struct {
@@ -181,7 +182,7 @@ static void tables_of_every_form(void **state)
     sqlite3_close(db);
 }
 
-/* Runs the script on the schema as it lies in the file, where statements may stand that no SQLite here would take. */
+/* Runs a script that edits the stored schema text, including statements that this SQLite would refuse. */
 static void rewrite_schema(const char *dir, sqlite3 *db, const char *script, struct schema_set *set, struct error *err)
 {
     sqlite3 *file = NULL;
@@ -222,7 +223,7 @@ static void what_does_not_resolve_is_left_out(void **state)
     sqlite3_close(db);
 }
 
-/* Each view stands twice on the one before it: the last would be resolved for years. */
+/* Each view uses the previous one twice, so resolving the last one would take years. */
 static void views_that_double_end(void **state)
 {
     sqlite3 *db = explain_open(NULL, "CREATE TABLE t (a INT); CREATE VIEW v0 AS SELECT a FROM t");
@@ -283,7 +284,7 @@ static void odd_sqlite_files(void **state)
     assert_error(err, "empty.sqlite", "the database has no tables");
 }
 
-/* The path goes into a URI, where some of these signs mean something. */
+/* The path becomes part of a URI, in which some characters have a meaning. */
 static void oddly_named_files(void **state)
 {
     sqlite3 *db = explain_open(NULL, "CREATE TABLE a (x INT)");
@@ -326,7 +327,7 @@ static void damaged_sqlite_files(void **state)
     }
 }
 
-/* The same tables, columns and single keys as tables.json, for every database at hand. */
+/* Every available database has the same tables, columns and single keys as in tables.json. */
 static void spider_files(void **state)
 {
     struct schema_set listed, file;

@@ -1,6 +1,6 @@
 /*
- * Statements that crash the SQL library, hang or are killed, and workers that talk nonsense: each is one result, and
- * what comes next runs as ever.
+ * Tests of the worker's client: statements that crash SQLite, hang or are killed, and workers that send invalid data.
+ * Each gives one failed result, and the next statement runs normally.
  */
 #include "data/exec/sql_wire.h"
 #include "data/util/log.h"
@@ -30,11 +30,11 @@ static const double bound = 3;
 static const char world[] = "CREATE TABLE t1(a INT, b INT); CREATE INDEX t1a ON t1(a); CREATE TABLE t2(x INT);"
                             "INSERT INTO t1 VALUES (1, 2); INSERT INTO t2 VALUES (3);";
 
-/* A window over an outer column, which libsqlite3 3.40.1 follows into nowhere. */
+/* A window function over an outer column, which crashes libsqlite3 3.40.1. */
 static const char crash[] =
     "SELECT c, (SELECT c + sum(1) OVER ()) AS res FROM t2 LEFT JOIN (SELECT +a AS c FROM t1) AS v1 "
     "ON true GROUP BY c ORDER BY c";
-/* One call of a function that compares all with all: nothing looks at the clock. */
+/* One call of a function with quadratic cost, during which SQLite does not check the clock. */
 static const char hang[] =
     "SELECT length(json_patch(json_group_object(n, n), json_group_object(n || 'x', n))) FROM (WITH RECURSIVE c(n) AS "
     "(SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 70000) SELECT n FROM c)";
@@ -69,7 +69,7 @@ static void check_number(struct exec_db *db, const char *sql, int64_t n)
     exec_result_release(&r);
 }
 
-/* A library that has no such mistake answers; then there is no crash to be seen. */
+/* A version of SQLite without this bug answers; then the crash cannot be tested. */
 static bool crashes(struct exec_db *db)
 {
     struct exec_result r = exec_run(db, crash);
@@ -81,7 +81,7 @@ static bool crashes(struct exec_db *db)
     return crashed;
 }
 
-/* Children of this process, or those of them that are zombies; the newest in *pid. */
+/* Counts the children of this process, or only zombies; the newest is in *pid. */
 static int children(bool zombies, pid_t *pid)
 {
     int n = 0;
@@ -105,7 +105,7 @@ static int children(bool zombies, pid_t *pid)
     return n;
 }
 
-/* The one of this thread, before others have any. */
+/* Kills the worker of this thread, before other threads have any. */
 static void kill_worker(void)
 {
     pid_t pid = 0;
@@ -130,7 +130,7 @@ static int descriptors(pid_t pid)
     return n - 2;
 }
 
-/* Whether a file of /proc has the line. */
+/* Returns whether a file of /proc contains the line. */
 static bool proc_says(pid_t pid, const char *file, const char *line)
 {
     char path[64], text[8192] = "";
@@ -149,7 +149,7 @@ static void check_proc(pid_t pid, const char *file, const char *line)
         fail_msg("/proc/%d/%s does not say \"%s\"", (int)pid, file, line);
 }
 
-/* At most one is left: root's right to read any file. */
+/* At most one capability remains: root's right to read any file. */
 static void check_capabilities(pid_t pid)
 {
     static const char *const allowed[] = { "0", "2", "4" };
@@ -224,7 +224,7 @@ static void write_db(const char *path, const char *script)
     sqlite3_close(db);
 }
 
-/* What follows the last of them takes 2^40 looks. */
+/* Resolving a table after the last view would take 2^40 steps. */
 static void views_that_double_do_not_open_for_ever(void **state)
 {
     const char *dir = *state, *path = test_file(dir, "views.sqlite", NULL);
@@ -252,7 +252,7 @@ static void views_that_double_do_not_open_for_ever(void **state)
     exec_close(db);
 }
 
-/* Kills the worker when a statement has been running for a while. */
+/* Kills the worker after a statement has run for a while. */
 static void *kill_soon(void *unused)
 {
     pid_t pid = 0;
@@ -272,7 +272,7 @@ static void killed_from_outside(void **state)
     (void)state;
 
     kill_worker();
-    check_number(db, "SELECT a FROM t1", 1); /* as if nothing had been */
+    check_number(db, "SELECT a FROM t1", 1); /* the connection still works */
     assert_int_equal(pthread_create(&killer, NULL, kill_soon, NULL), 0);
     check(db, EXEC_STOPPED, "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n FROM c) SELECT count(*) FROM c",
           "the SQL worker was killed on this statement (signal 9)");
@@ -282,7 +282,7 @@ static void killed_from_outside(void **state)
     exec_close(db);
 }
 
-/* What this process has open is none of the worker's business, nor what a terminal sends. */
+/* The worker inherits no open files of the program, and no terminal signals. */
 static void the_worker_is_apart(void **state)
 {
     int leak = open("/dev/null", O_RDONLY); /* without O_CLOEXEC */
@@ -294,7 +294,7 @@ static void the_worker_is_apart(void **state)
     setenv("SECRET", "seen", 1);
     check_number(db, "SELECT a FROM t1", 1);
     assert_int_equal(children(false, &pid), 1);
-    if (geteuid() == 0) { /* nobody else may look into it */
+    if (geteuid() == 0) { /* other processes must not inspect it */
         assert_int_equal(descriptors(pid), 3);
         check_environment(pid);
     }
@@ -320,7 +320,7 @@ static void the_worker_is_apart(void **state)
     close(leak);
 }
 
-/* A folder with a worker that sends these bytes, whatever it is asked.  The end of its standard error says that it is
+/* Makes a folder with a worker that sends these bytes for any request. It closes standard error to signal that it is
  * ready. */
 static void make_liar(const char *dir, const void *bytes, size_t n, const char *then)
 {
@@ -440,7 +440,7 @@ static void *run_many(void *seed)
     return db;
 }
 
-/* Each has its own process, and a connection goes on where it is used. */
+/* Each thread has its own process, and a connection works on the thread that uses it. */
 static void threads_have_workers(void **state)
 {
     enum { THREADS = 3 };
@@ -461,7 +461,7 @@ static void threads_have_workers(void **state)
         exec_close(dbs[i]);
 }
 
-/* More than a socket holds at once. */
+/* Results larger than the buffer of a socket. */
 static void large_results(void **state)
 {
     struct exec_db *db = open_world();
@@ -517,7 +517,7 @@ static struct exec_db *open_patient(void)
     return db;
 }
 
-/* A statement ends with the work that it is part of, and those after it do not begin; then all is as before. */
+/* A statement ends with the work that contains it, and later ones do not start. Afterwards statements run normally. */
 static void work_has_a_time(void **state)
 {
     struct work_limit outer = { .seconds = 1 }, inner = { .seconds = 60 };
@@ -545,7 +545,7 @@ static bool is_late(void *begun)
     return now_seconds() - *(double *)begun > 0.5;
 }
 
-/* Nobody waits any more: the statement that runs is killed soon. */
+/* Nobody needs the answer any more: the running statement is killed soon. */
 static void abandoned_work_ends(void **state)
 {
     double begun = now_seconds();

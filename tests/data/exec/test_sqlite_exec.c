@@ -1,6 +1,6 @@
 /*
- * Hostile SQL and hostile database files: what each ends with, that it ends in time, and that nothing was written.
- * AMBIT_SHOW=1 prints the outcome of every case.
+ * Tests of hostile SQL and hostile database files: the status and message of each, its time, and that nothing is
+ * written. AMBIT_SHOW=1 prints every outcome.
  */
 #include "data/exec/sqlite_exec.h"
 #include "tests/support/support.h"
@@ -14,12 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Time is the limit of the second only: which comes first may not depend on the machine.  What meets it is work for
- * minutes or hours, or is timed first. */
+/* In by_time, time is the only limit that can be reached, so outcomes do not depend on the machine. Its statements run
+ * for minutes or hours, or are timed first. */
 static const struct exec_limits by_steps = { .steps = 2000000, .rows = 5000, .bytes = 4 << 20, .seconds = 600 };
 static const struct exec_limits by_time = { .steps = INT64_MAX, .rows = 5000, .bytes = 4 << 20, .seconds = 0.3 };
-/* How long a case may keep a core busy: its time, and what an operation that nothing breaks into may add to it.  A
- * machine that others use too may take longer by the clock. */
+/* How long a case may keep a core busy: its time limit plus the longest operation that cannot be interrupted.
+ * Wall-clock time may be longer on a shared machine. */
 #ifdef __SANITIZE_ADDRESS__
 static const double bound = 60;
 #else
@@ -103,7 +103,7 @@ static const struct hostile statements[] = {
     { EXEC_FAILED, ".read x.sql", "syntax error" },
     { EXEC_FAILED, "SELECT ?", "parameters" },
     { EXEC_FAILED, "SELECT * FROM sqlite_temp_master.x", "no such table" },
-    /* functions and tables that reach out */
+    /* functions and tables with outside effects */
     { EXEC_REFUSED, "SELECT load_extension('x.so')", "load_extension is not allowed" },
     { EXEC_REFUSED, "SELECT LOAD_EXTENSION('x.so', 'y')", "load_extension is not allowed" },
     { EXEC_FAILED, "SELECT readfile('/etc/passwd')", "no such function: readfile" },
@@ -199,7 +199,7 @@ static const struct hostile slow[] = {
       TIME_OUT },
 };
 
-/* Texts of a head, many parts and a tail. */
+/* Texts with a head, a repeated part and a tail. */
 static const struct repeated {
     struct hostile head;
     const char *part;
@@ -218,7 +218,7 @@ static const struct repeated {
     { { EXEC_REFUSED, "SELECT 1", "expected at most 1048576 bytes" }, " /* nothing */", 100000, "" },
 };
 
-/* One row each, of calls so slow and few that SQLite hardly looks at its limits between them. */
+/* Statements of one row whose calls are so slow and few that SQLite hardly checks its limits. */
 static const struct repeated one_row[] = {
     { { EXEC_STOPPED, "SELECT 1", "seconds" },
       " + (" LONG_TEXT " || 1 LIKE '%' || substr(" LONG_TEXT ", 1, 100) || 'b')",
@@ -232,7 +232,7 @@ struct fixture {
     struct exec_db *db;
 };
 
-/* Every file of a folder with its bytes, as one number. */
+/* Hashes the names and contents of all files in a folder. */
 static uint64_t folder_hash(const char *dir)
 {
     uint64_t sum = 0;
@@ -301,7 +301,7 @@ static double busy_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Runs it; the outcome is as said, in time, and what is in `said` stands in its message. */
+/* Runs a case and checks its status, message and time. */
 static void check_outcome(struct exec_db *db, const struct hostile *h)
 {
     double start = busy_seconds();
@@ -337,7 +337,7 @@ static void check_repeated(struct exec_db *db, const struct repeated *p)
     free(text);
 }
 
-/* All of them on one connection, which afterwards still works. */
+/* Runs all cases on one connection, which still works afterwards. */
 static void check_all(struct exec_db *db, const struct hostile *list, int n, const struct repeated *more, int n_more,
                       const char *dir)
 {
@@ -370,7 +370,7 @@ static void slow_statements(void **state)
     exec_close(db);
 }
 
-/* What the statement takes on this machine, undisturbed. */
+/* Returns the seconds that a statement takes on this machine. */
 static double seconds_of(const char *path, const char *sql)
 {
     struct exec_limits limits = by_time;
@@ -386,7 +386,7 @@ static double seconds_of(const char *path, const char *sql)
     return (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
 }
 
-/* In a tenth of the time that it takes a row is not done, on any machine. */
+/* A tenth of the measured time is too short for one row on any machine. */
 static void slow_rows(void **state)
 {
     struct fixture *f = *state;

@@ -1,4 +1,4 @@
-/* Rows, statements that must run, databases of every bad kind, scripts. */
+/* Tests of rows, of statements that must run, of invalid databases, and of scripts. */
 #include "data/exec/sqlite_exec.h"
 #include "tests/support/support.h"
 
@@ -96,7 +96,7 @@ static void rows_are_what_the_database_holds(void **state)
     exec_result_release(&r);
 }
 
-/* What is allowed, with what it gives as one text. */
+/* Allowed statements and their results as text. */
 static const char *const allowed[][2] = {
     { "SELECT name FROM person WHERE name = \"English\"", "English" },
     { "SELECT count(*) FROM person WHERE 0", "0" },
@@ -111,7 +111,7 @@ static const char *const allowed[][2] = {
     { "SELECT trim('xxaxx', 'x') || ltrim('xxaxx', 'x') || rtrim('xxaxx', 'x') || trim(' a ')", "aaxxxxaa" },
     { "SELECT replace(7071, 0, 'x') || instr('h\xc3\xa9llo', 'l')", "7x713" },
     { "SELECT printf('%5.2f|%-4d|%s|%%', 3.14159, 42, 'x') || format('%03d', 7)", " 3.14|42  |x|%007" },
-    { "SELECT typeof(printf('%.1500000c', 'x'))", "null" }, /* SQLite's own answer to what is too large */
+    { "SELECT typeof(printf('%.1500000c', 'x'))", "null" }, /* SQLite's own answer for a size over its limit */
     { "SELECT sum(value) FROM json_each('[1,2,3]')", "6" },
     { "SELECT json_extract('{\"a\": [1, 2]}', '$.a[1]') || ('{\"b\": 3}' ->> '$.b')", "23" },
     { "SELECT group_concat(r) FROM (SELECT rank() OVER (ORDER BY weight) AS r FROM person)", "1,2,3" },
@@ -156,7 +156,7 @@ static void python_text_fails_where_python_does(void **state)
     exec_close(db);
 }
 
-/* The count of steps is of the statement alone, and the same each time. */
+/* Steps are counted per statement and are the same each time. */
 static void steps_are_exact(void **state)
 {
     static const char sql[] = "SELECT count(*) FROM numbers a, numbers b WHERE b.n < 200";
@@ -229,7 +229,7 @@ static void files_that_are_no_database(void **state)
            "malformed");
 }
 
-/* A view on a view on a view: SQLite follows them by recursion, so a stranger's chain could exhaust the stack. */
+/* SQLite resolves nested views by recursion, so a long chain could overflow the stack. */
 static void chains_of_views(void **state)
 {
     const char *dir = ((struct fixture *)*state)->dir;
@@ -255,7 +255,7 @@ static void chains_of_views(void **state)
     free(script);
 }
 
-/* Views that each name another twice: 2^24 sub-queries. */
+/* Each view uses the previous one twice: 2^24 sub-queries. */
 static void views_that_double(void **state)
 {
     const char *dir = ((struct fixture *)*state)->dir;
@@ -272,7 +272,7 @@ static void views_that_double(void **state)
     exec_close(db);
 }
 
-/* SQLite 3.40 takes functions on JSON for dangerous in a schema; those that are stay out. */
+/* SQLite 3.40 considers functions on JSON unsafe in a schema. They are allowed here; unsafe ones are not. */
 static void expressions_in_schemas(void **state)
 {
     static const char *const refused[][2] = {
@@ -313,7 +313,7 @@ static void expressions_in_schemas(void **state)
     refuse(write_db(dir, "CREATE TABLE t (a, g AS (sqlite_log(1, a)))"), "unsafe use of sqlite_log()");
 }
 
-/* Cut, or with bytes changed: some answer comes, and the file stays as it is. */
+/* Truncated and altered files: there is some answer, and the file does not change. */
 static void damaged_files(void **state)
 {
     const char *dir = ((struct fixture *)*state)->dir, *path = test_file(dir, "damaged.sqlite", NULL);
@@ -393,7 +393,7 @@ static void scripts_only_fill(void **state)
     exec_close(db);
 }
 
-/* The databases at hand: each opens, and each table's rows can be counted. */
+/* Every available database can be opened, and the rows of each table counted. */
 static void shared_databases(void **state)
 {
     static const char *const names[] = { "concert_singer", "flight_2", "world_1", "car_1", "baseball_1" };

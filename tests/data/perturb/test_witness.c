@@ -1,4 +1,5 @@
-/* Perturbed copies: statements that agree on a database and differ in meaning are told apart, equal ones are not. */
+/* Tests of perturbed copies: they distinguish statements that agree on the original but differ in meaning, and not
+ * equivalent ones. */
 #include "tests/support/support.h"
 
 #include "data/exec/sqlite_exec.h"
@@ -81,7 +82,7 @@ static bool same(const struct fixture *f, const char *a, const char *b, bool ord
 
 enum { SEEDS = 20 };
 
-/* All pairs agree on the database as it is. */
+/* All pairs agree on the original database. */
 static void differences_show(void **state)
 {
     static const char *const pairs[][2] = {
@@ -124,7 +125,7 @@ static void equal_ones_are_the_same(void **state)
                 fail_msg("seed %d: told apart: %s; %s", (int)seed, pairs[i][0], pairs[i][1]);
 }
 
-/* No rows anywhere, failing, and the same rows everywhere say nothing. */
+/* Results that are empty, failed or constant on all databases prove nothing. */
 static void nothing_is_no_evidence(void **state)
 {
     assert_false(same(*state, "SELECT id FROM port WHERE 1 = 0", "SELECT id FROM boat WHERE 1 = 0", false, 1));
@@ -177,7 +178,7 @@ static void copies_repeat(void **state)
     }
 }
 
-/* What is declared holds on every copy; tables that no statement sees are not there. */
+/* Declared constraints hold on every copy, and tables that no statement sees are missing. */
 static void copies_are_sound(void **state)
 {
     static const char sql[] = "SELECT * FROM boat, port, crew, dock, berth, long_boat WHERE length > 12";
@@ -209,7 +210,7 @@ static void copies_are_sound(void **state)
     assert_true(rows > 20 * (int64_t)SEEDS * PERTURB_COPIES);
 }
 
-/* Each copy is what it is called. */
+/* Each copy has the change that its name says. */
 static void copies_do_what_they_say(void **state)
 {
     static const char sql[] = "SELECT boat.name FROM boat, crew, port WHERE length > 12 LIMIT 70";
@@ -245,7 +246,7 @@ static void copies_do_what_they_say(void **state)
         }
 }
 
-/* A CHECK with a function that no stranger may call. */
+/* A CHECK that calls a forbidden function. */
 static void a_copy_that_cannot_be_made_is_told(void **state)
 {
     struct fixture *f = *state;

@@ -20,8 +20,8 @@ static int set_up(void **state)
     return sql_world_set_up(state, sizeof(struct sql_world), script);
 }
 
-/* Each use is its clause, depth and element, in text order: "s0 a.x" is a.x in SELECT of the outermost query, and "f1
- * a" is table a in FROM of a sub-query. The letters are s f o w g h r (ORDER) l. */
+/* Each use is its clause, depth and element, in text order. "s0 a.x" is a.x in SELECT of the outermost query; "f1 a" is
+ * table a in FROM of a sub-query. The letters are s f o w g h r (ORDER) l. */
 static const char *const uses[][2] = {
     { "SELECT 1", "" },
     { "SELECT x FROM a", "s0 a.x, f0 a" },
