@@ -27,10 +27,10 @@ const char *ambiguity_fault_text(enum ambiguity_fault fault)
     return texts[fault];
 }
 
-const char *ambiguity_letter(int kind)
+const char *ambiguity_letter(int type)
 {
     static const char *const more[] = { "D", "R", "A" };
-    return kind < SIA_KINDS ? sia_kind_letter((enum sia_kind)kind) : more[kind - SIA_KINDS];
+    return type < SIA_KINDS ? sia_kind_letter((enum sia_kind)type) : more[type - SIA_KINDS];
 }
 
 void ambiguities_release(struct ambiguities *a)
@@ -54,14 +54,14 @@ void ambiguate_question_release(struct ambiguate_question *q)
     ambiqt_words_release(&q->words);
 }
 
-struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_question *q, int kind)
+struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_question *q, int type)
 {
     const char *sql = strings_keep(&out->text, q->sql);
 
     GROW(out->items, out->n, out->cap);
     struct ambiguity *a = &out->items[out->n++];
-    *a = (struct ambiguity){ .kind = kind, .question = q->number, .schema = q->schema_number, .resolved = q->resolved };
-    a->record = (struct ambiqt_record){ .kind = kind < SIA_KINDS ? (enum sia_kind)kind : SIA_COLUMN,
+    *a = (struct ambiguity){ .type = type, .question = q->number, .schema = q->schema_number, .resolved = q->resolved };
+    a->record = (struct ambiqt_record){ .kind = type < SIA_KINDS ? (enum sia_kind)type : SIA_COLUMN,
                                         .db_id = strings_keep(&out->text, q->db_id),
                                         .question = strings_keep(&out->text, q->question),
                                         .original = sql,
@@ -200,7 +200,7 @@ static void add_table(struct schema_build *b, const struct ambiguity *a, const s
     for (int c = table->first_column; c < table->first_column + table->n_columns; c++) {
         const struct schema_column *column = &s->columns[c];
         bool altered = here && strcmp(column->name, r->column) == 0;
-        for (int k = 0; k < 2 && altered && a->kind != AMBIGUITY_DELETED; k++)
+        for (int k = 0; k < 2 && altered && a->type != AMBIGUITY_DELETED; k++)
             add_column(b, at, column, r->names[k], k == 0);
         if (!altered)
             add_column(b, at, column, column->name, true);
@@ -311,7 +311,7 @@ static int check_empty(bool *good, const struct ambiguity *a, const struct schem
     free(script);
     if (!db && why.code != EXIT_CODE_DATA)
         return error_set(err, why.code, "%s", why.text);
-    if (db && a->kind == AMBIGUITY_DELETED)
+    if (db && a->type == AMBIGUITY_DELETED)
         *good = !runs(db, a->record.original);
     else if (db)
         *good = runs(db, a->record.readings[0]) && runs(db, a->record.readings[1]);
@@ -348,7 +348,7 @@ static int count_strings(const char *sql, const struct schema *s)
  * interpretation drops a clause, and its names were checked when it was made. */
 static bool keeps_strings(const struct ambiguity *a, const struct schema *s, const struct schema *altered)
 {
-    int n = a->record.kind == SIA_AGGREGATE || a->kind == AMBIGUITY_DELETED ? -1 : count_strings(a->record.original, s);
+    int n = a->record.kind == SIA_AGGREGATE || a->type == AMBIGUITY_DELETED ? -1 : count_strings(a->record.original, s);
 
     for (int k = 0; k < 2 && n >= 0; k++)
         if (count_strings(a->record.readings[k], altered) != n)
@@ -400,9 +400,9 @@ int ambiguity_check(enum ambiguity_fault *fault, const struct ambiguity *a, cons
     bool good = true;
 
     *fault = AMBIGUITY_FAULTS;
-    if (a->kind == AMBIGUITY_GIVEN)
+    if (a->type == AMBIGUITY_GIVEN)
         return 0;
-    if (a->kind != AMBIGUITY_DELETED && strcmp(a->record.readings[0], a->record.readings[1]) == 0) {
+    if (a->type != AMBIGUITY_DELETED && strcmp(a->record.readings[0], a->record.readings[1]) == 0) {
         *fault = FAULT_SAME;
         return 0;
     }

@@ -24,9 +24,9 @@ enum { AMBIGUITY_MAX_TABLES = 16, AMBIGUITY_MAX_STORED = 32 };
 
 /* The types that can be generated: AmbiQT's four with the numbers of enum sia_kind, the two schema edits, and questions
  * whose input already lists several interpretations. */
-enum { AMBIGUITY_DELETED = SIA_KINDS, AMBIGUITY_REPLACED, AMBIGUITY_GIVEN, AMBIGUITY_KINDS };
+enum { AMBIGUITY_DELETED = SIA_KINDS, AMBIGUITY_REPLACED, AMBIGUITY_GIVEN, AMBIGUITY_TYPES };
 /* Returns the letter of a type: "C", "T", "J", "P", "D", "R" or "A". */
-const char *ambiguity_letter(int kind);
+const char *ambiguity_letter(int type);
 
 /* The reason for rejecting a record. */
 enum ambiguity_fault {
@@ -45,7 +45,7 @@ const char *ambiguity_fault_text(enum ambiguity_fault fault);
 /* A record with the fields that struct ambiqt_record lacks. struct ambiguities owns its strings. */
 struct ambiguity {
     struct ambiqt_record record;  /* D, R and A: its kind is SIA_COLUMN; A: its readings are the query */
-    int kind;                     /* SIA_COLUMN to SIA_AGGREGATE or AMBIGUITY_DELETED to AMBIGUITY_GIVEN */
+    int type;                     /* SIA_COLUMN to SIA_AGGREGATE or AMBIGUITY_DELETED to AMBIGUITY_GIVEN */
     int question;                 /* index in the input */
     int schema;                   /* index in the schema set */
     struct synonym_pair synonyms; /* C, T, R */
@@ -74,6 +74,7 @@ struct ambiguate_question {
     const struct schema *schema; /* every name in lower case */
     const char *db_id, *question;
     int number, schema_number;
+    struct synonym_finder *synonyms;
     bool resolved;             /* use the resolved query instead of AmbiQT's generator */
     char *sql;                 /* normalized: by sql_plain_text if resolved, else by ambiqt_normalize */
     struct ambiqt_words words; /* the words of sql */
@@ -81,8 +82,11 @@ struct ambiguate_question {
 void ambiguate_question_init(struct ambiguate_question *q, const char *sql);
 void ambiguate_question_release(struct ambiguate_question *q);
 
+/* A generator appends the records of one type that a question gives, possibly none. */
+typedef void ambiguate_generator(struct ambiguities *out, const struct ambiguate_question *q);
+
 /* Appends a record of this type, filled from the question. The pointer is valid until the next call. */
-struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_question *q, int kind);
+struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_question *q, int type);
 /* Joins the words and normalizes the text, which out keeps. */
 const char *ambiguity_join(struct ambiguities *out, const char *const *words, int n);
 /* Returns the name of the table's first primary key column, or NULL. */

@@ -110,7 +110,7 @@ static const char *rename_column(struct ambiguities *out, const struct ambiguate
     return sql;
 }
 
-void ambiguate_columns(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms)
+void ambiguate_columns(struct ambiguities *out, const struct ambiguate_question *q)
 {
     int from = ambiqt_words_find(&q->words, "from");
     struct uses uses = { 0 };
@@ -121,7 +121,7 @@ void ambiguate_columns(struct ambiguities *out, const struct ambiguate_question 
     for (int i = 0; i < uses.n; i++) {
         const struct use *u = &uses.items[i];
         struct synonym_pair pair;
-        if (!synonym_finder_find(synonyms, &pair, q->schema, u->table, u->column))
+        if (!synonym_finder_find(q->synonyms, &pair, q->schema, u->table, u->column))
             continue;
         struct ambiguity *a = ambiguity_add(out, q, SIA_COLUMN);
         a->synonyms = pair;
@@ -189,13 +189,13 @@ static void add_table(struct ambiguities *out, const struct ambiguate_question *
     }
 }
 
-void ambiguate_tables(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms)
+void ambiguate_tables(struct ambiguities *out, const struct ambiguate_question *q)
 {
     for (int t = 0; t < q->schema->n_tables; t++) {
         const char *table = q->schema->tables[t].name;
         struct synonym_pair pair;
         bool used = has(q->sql, table, " ") || has(q->sql, table, ")");
-        if (used && synonym_finder_find(synonyms, &pair, q->schema, table, NULL))
+        if (used && synonym_finder_find(q->synonyms, &pair, q->schema, table, NULL))
             add_table(out, q, table, &pair);
     }
 }

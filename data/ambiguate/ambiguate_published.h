@@ -11,8 +11,8 @@
 #include "data/ambiguate/ambiguate.h"
 
 /* Each function appends the question's records of one type, possibly none. */
-void ambiguate_columns(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
-void ambiguate_tables(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
+void ambiguate_columns(struct ambiguities *out, const struct ambiguate_question *q);
+void ambiguate_tables(struct ambiguities *out, const struct ambiguate_question *q);
 void ambiguate_joins(struct ambiguities *out, const struct ambiguate_question *q);
 /* Stores all aggregates of a question in one new table, as the published validation file does. */
 void ambiguate_aggregates(struct ambiguities *out, const struct ambiguate_question *q);

@@ -89,14 +89,14 @@ static void add_resolved(struct resolved_query *r, int table, const struct synon
     }
 }
 
-void resolved_tables(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms)
+void resolved_tables(struct ambiguities *out, const struct ambiguate_question *q)
 {
     struct resolved_query r;
     struct synonym_pair pair;
 
     if (resolved_query_init(&r, out, q) == 0)
         for (int t = 0; t < q->schema->n_tables; t++)
-            if (is_read(&r, t) && synonym_finder_find(synonyms, &pair, q->schema, q->schema->tables[t].name, NULL))
+            if (is_read(&r, t) && synonym_finder_find(q->synonyms, &pair, q->schema, q->schema->tables[t].name, NULL))
                 add_resolved(&r, t, &pair);
     resolved_query_release(&r);
 }
@@ -1067,7 +1067,7 @@ static bool selected(const struct understood_query *e, int c)
     return found;
 }
 
-void resolved_columns(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms)
+void resolved_columns(struct ambiguities *out, const struct ambiguate_question *q)
 {
     const struct schema *s = q->schema;
     struct understood_query e;
@@ -1076,7 +1076,7 @@ void resolved_columns(struct ambiguities *out, const struct ambiguate_question *
     if (understand(&e, out, q))
         for (int c = 0; c < s->n_columns; c++) {
             const char *table = s->tables[s->columns[c].table].name;
-            if (!selected(&e, c) || !synonym_finder_find(synonyms, &pair, s, table, s->columns[c].name) ||
+            if (!selected(&e, c) || !synonym_finder_find(q->synonyms, &pair, s, table, s->columns[c].name) ||
                 !renamable(&e, c))
                 continue;
             if (is_free(&e, c, pair.names[0]) && is_free(&e, c, pair.names[1]))

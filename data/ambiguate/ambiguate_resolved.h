@@ -10,8 +10,8 @@
 #include "data/ambiguate/ambiguate.h"
 
 /* Types C and T: two columns or two tables with the two synonyms as names. */
-void resolved_columns(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
-void resolved_tables(struct ambiguities *out, const struct ambiguate_question *q, struct synonym_finder *synonyms);
+void resolved_columns(struct ambiguities *out, const struct ambiguate_question *q);
+void resolved_tables(struct ambiguities *out, const struct ambiguate_question *q);
 /* Type J: in every SELECT, the table becomes a join of both parts by its primary key of one column. */
 void resolved_joins(struct ambiguities *out, const struct ambiguate_question *q);
 /* Type P. The new table stores no count of values. */

@@ -126,7 +126,7 @@ static void add_column(struct schema_renderer *r, struct element_texts *columns,
     const struct schema_column *column = &r->s->columns[c];
     bool here = record->column && strcmp(r->s->tables[column->table].name, record->table) == 0 &&
                 strcmp(column->name, record->column) == 0;
-    if (here && r->a->kind == AMBIGUITY_DELETED)
+    if (here && r->a->type == AMBIGUITY_DELETED)
         return;
     char *values = sample(r, c);
     if (here && record->kind == SIA_COLUMN) {
@@ -354,7 +354,7 @@ static void set_alteration(json_t *o, const struct ambiguity *a, const struct sc
 {
     const struct ambiqt_record *r = &a->record;
 
-    if (a->kind == AMBIGUITY_DELETED)
+    if (a->type == AMBIGUITY_DELETED)
         json_object_set_new(o, "deleted_map", map(r->table, json_string(r->column)));
     else if (r->kind == SIA_COLUMN)
         json_object_set_new(o, "extra_map", map(r->table, map(r->column, strings_array(r->names, 2))));
@@ -387,12 +387,12 @@ static void set_given(json_t *o, const json_t *question)
 
 static void set_readings(json_t *o, const struct ambiguity *a, const json_t *question, const struct schema *s)
 {
-    if (a->kind == AMBIGUITY_GIVEN) {
+    if (a->type == AMBIGUITY_GIVEN) {
         set_given(o, question);
         return;
     }
     json_object_set_new(o, "orig_query", json_string(a->record.original));
-    if (a->kind != AMBIGUITY_DELETED) {
+    if (a->type != AMBIGUITY_DELETED) {
         json_object_set_new(o, "query1", json_string(a->record.readings[0]));
         json_object_set_new(o, "query2", json_string(a->record.readings[1]));
     }
@@ -407,7 +407,7 @@ static json_t *ambiguate_record(const struct ambiguity *a, int number, const jso
     static const char *const taken[] = { "question_toks", "query_toks", "query_toks_no_value", "sql", "corpus",
                                          "question_id",   "evidence",   "ambig_type" };
     const struct ambiqt_record *r = &a->record;
-    const char *letter = ambiguity_letter(a->kind);
+    const char *letter = ambiguity_letter(a->type);
     char id[32];
 
     snprintf(id, sizeof id, "%s%d", letter, number);
@@ -416,7 +416,7 @@ static json_t *ambiguate_record(const struct ambiguity *a, int number, const jso
     set_readings(o, a, question, s);
     json_object_set_new(o, "schema_with_content", json_string(texts->with_content));
     json_object_set_new(o, "schema_without_content", json_string(texts->without_content));
-    if (a->kind != SIA_JOIN && a->kind != SIA_AGGREGATE)
+    if (a->type != SIA_JOIN && a->type != SIA_AGGREGATE)
         json_object_set_new(o, "orig_example_idx", json_integer(a->question));
     if (a->synonyms.source)
         json_object_set_new(o, "synonym_source", json_string(synonym_source_name(a->synonyms.source)));
@@ -619,37 +619,33 @@ static void keep_stored(struct ambiguities *out, int from, const struct schema *
     out->n = n;
 }
 
-static void make_one(struct ambiguities *out, struct ambiguate_input *in, const struct ambiguate_question *q, int kind)
+static void ambiguate_given(struct ambiguities *out, const struct ambiguate_question *q)
 {
-    switch (kind) {
-    case SIA_COLUMN:
-        (q->resolved ? resolved_columns : ambiguate_columns)(out, q, &in->finder);
-        break;
-    case SIA_TABLE:
-        (q->resolved ? resolved_tables : ambiguate_tables)(out, q, &in->finder);
-        break;
-    case SIA_JOIN:
-        (q->resolved ? resolved_joins : ambiguate_joins)(out, q);
-        break;
-    case SIA_AGGREGATE:
-        if (in->one_table)
-            (q->resolved ? resolved_one_table : ambiguate_one_table)(out, q);
-        else
-            (q->resolved ? resolved_aggregates : ambiguate_aggregates)(out, q);
-        break;
-    case AMBIGUITY_DELETED:
-        ambiguate_deleted(out, q);
-        break;
-    case AMBIGUITY_REPLACED:
-        ambiguate_replaced(out, q);
-        break;
-    default:
-        ambiguity_add(out, q, kind);
-    }
+    ambiguity_add(out, q, AMBIGUITY_GIVEN);
 }
 
-/* Appends the records of one type (less than AMBIGUITY_KINDS) in order of the questions. */
-static int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, int kind, struct error *err)
+/* The generators of each type: from the resolved query, and AmbiQT's own. */
+static const struct generators {
+    ambiguate_generator *resolved, *published;
+} generators[AMBIGUITY_TYPES] = {
+    [SIA_COLUMN] = { resolved_columns, ambiguate_columns },
+    [SIA_TABLE] = { resolved_tables, ambiguate_tables },
+    [SIA_JOIN] = { resolved_joins, ambiguate_joins },
+    [SIA_AGGREGATE] = { resolved_aggregates, ambiguate_aggregates },
+    [AMBIGUITY_DELETED] = { ambiguate_deleted, ambiguate_deleted },
+    [AMBIGUITY_REPLACED] = { ambiguate_replaced, ambiguate_replaced },
+    [AMBIGUITY_GIVEN] = { ambiguate_given, ambiguate_given },
+};
+
+static ambiguate_generator *generator_of(const struct ambiguate_input *in, int type, bool resolved)
+{
+    if (type == SIA_AGGREGATE && in->one_table)
+        return resolved ? resolved_one_table : ambiguate_one_table;
+    return resolved ? generators[type].resolved : generators[type].published;
+}
+
+/* Appends the records of one type (less than AMBIGUITY_TYPES) in order of the questions. */
+static int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, int type, struct error *err)
 {
     json_t *record;
     size_t i;
@@ -664,18 +660,19 @@ static int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, i
             return error_set(err, EXIT_CODE_DATA,
                              "question %zu: field \"db_id\": expected a database with a schema, got \"%s\"", i + 1,
                              db_id);
-        if ((query == NULL) != (kind == AMBIGUITY_GIVEN))
+        if ((query == NULL) != (type == AMBIGUITY_GIVEN))
             continue;
         struct ambiguate_question q = { .db_id = db_id,
                                         .question = json_string_value(json_object_get(record, "question")),
                                         .number = (int)i,
                                         .resolved =
-                                            !in->as_ambiqt || kind >= SIA_KINDS || json_object_get(record, "corpus"),
-                                        .schema_number = (int)(s - in->schemas.schemas) };
+                                            !in->as_ambiqt || type >= SIA_KINDS || json_object_get(record, "corpus"),
+                                        .schema_number = (int)(s - in->schemas.schemas),
+                                        .synonyms = &in->finder };
         q.schema = ambiguate_lower(in, q.schema_number);
         ambiguate_question_init(&q, query ? query : "");
         int before = out->n;
-        make_one(out, in, &q, kind);
+        generator_of(in, type, q.resolved)(out, &q);
         keep_stored(out, before, q.schema, q.resolved);
         ambiguate_question_release(&q);
     }
@@ -735,9 +732,9 @@ static int find_values(const struct column_values **values, struct error *missin
 }
 
 /* Returns a random stream of the record's own, so that it does not depend on the other types. */
-static struct rng record_rng(const struct ambiguate_options *o, int kind, int number)
+static struct rng record_rng(const struct ambiguate_options *o, int type, int number)
 {
-    return (struct rng){ o->seed, (uint64_t)kind << 56 | (uint64_t)number << 24 };
+    return (struct rng){ o->seed, (uint64_t)type << 56 | (uint64_t)number << 24 };
 }
 
 static void set_materialised(json_t *record, const struct materialised *m, bool readings)
@@ -782,7 +779,7 @@ static int add_database(struct record_writer *w, struct ambiguate_counts *counts
         return 0;
     if (m.state != MATERIALISED_FAILED)
         materialiser_keep(w->materialiser, m.file);
-    set_materialised(record, &m, a->kind != AMBIGUITY_DELETED);
+    set_materialised(record, &m, a->type != AMBIGUITY_DELETED);
     counts->differ += m.state == MATERIALISED_DIFFER;
     counts->coincide += m.state == MATERIALISED_COINCIDE;
     counts->failed += m.state == MATERIALISED_FAILED;
@@ -796,7 +793,7 @@ static json_t *make_record(struct record_writer *w, const struct ambiguate_count
                            const struct column_values *values)
 {
     const struct schema *s = ambiguate_lower(w->in, a->schema);
-    struct rng rng = record_rng(w->o, a->kind, counts->records);
+    struct rng rng = record_rng(w->o, a->type, counts->records);
     struct schema_texts texts = ambiguate_schema_texts(a, s, values, &rng);
     const json_t *question = json_array_get(w->in->questions, (size_t)a->question);
     json_t *record = ambiguate_record(a, counts->records, question, s, &texts);
@@ -826,7 +823,7 @@ static int write_checked(struct record_writer *w, struct ambiguate_counts *count
                          const struct column_values *values, const struct error *missing, struct error *err)
 {
     enum ambiguity_fault fault = AMBIGUITY_FAULTS;
-    bool alters = a->kind != AMBIGUITY_GIVEN;
+    bool alters = a->type != AMBIGUITY_GIVEN;
     json_t *record = make_record(w, counts, a, values);
 
     if (missing->code)
@@ -857,10 +854,10 @@ static int write_record(struct record_writer *w, struct ambiguate_counts *counts
     return 0;
 }
 
-static int write_kind(struct record_writer *w, struct ambiguate_counts *counts, int kind, struct error *err)
+static int write_type(struct record_writer *w, struct ambiguate_counts *counts, int type, struct error *err)
 {
     struct ambiguities made = { 0 };
-    int before = w->published.used, rc = ambiguate_make(&made, w->in, kind, err);
+    int before = w->published.used, rc = ambiguate_make(&made, w->in, type, err);
 
     memcpy(counts->rejected, made.rejected, sizeof counts->rejected);
     for (int i = 0; i < made.n && rc == 0; i++)
@@ -870,16 +867,16 @@ static int write_kind(struct record_writer *w, struct ambiguate_counts *counts, 
     return rc;
 }
 
-int ambiguate_write(struct ambiguate_counts counts[AMBIGUITY_KINDS], struct ambiguate_input *in,
+int ambiguate_write(struct ambiguate_counts counts[AMBIGUITY_TYPES], struct ambiguate_input *in,
                     const struct ambiguate_options *o, struct error *err)
 {
     struct record_writer w = { .in = in, .o = o };
     int rc = start(&w, err);
 
-    memset(counts, 0, AMBIGUITY_KINDS * sizeof *counts);
-    for (int k = 0; k < AMBIGUITY_KINDS && rc == 0; k++)
-        if (o->kinds[k])
-            rc = write_kind(&w, &counts[k], k, err);
+    memset(counts, 0, AMBIGUITY_TYPES * sizeof *counts);
+    for (int k = 0; k < AMBIGUITY_TYPES && rc == 0; k++)
+        if (o->types[k])
+            rc = write_type(&w, &counts[k], k, err);
     if (rc == 0 && w.materialiser)
         materialiser_prune(w.materialiser);
     if (rc == 0)

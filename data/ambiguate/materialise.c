@@ -545,7 +545,7 @@ static int drop_column(struct target *t, const struct ambiqt_record *r, struct e
 static int materialise_alter(struct target *t, const struct ambiguity *a, const struct schema *s,
                              enum second_values second, struct error *err)
 {
-    if (a->kind == AMBIGUITY_DELETED)
+    if (a->type == AMBIGUITY_DELETED)
         return drop_column(t, &a->record, err);
     if (a->stored_rows && a->record.kind == SIA_AGGREGATE)
         return target_run(t, err, "CREATE TABLE \"%w\" AS %s", a->record.new_table, a->stored_rows);
@@ -961,11 +961,11 @@ static void run_without(struct materialised *out, struct exec_db *db, const stru
 /* Returns a text that distinguishes databases of equal names: the query for P, the new column for R. */
 static const char *distinguished_by(const struct ambiguity *a, bool published)
 {
-    if (a->kind == AMBIGUITY_DELETED)
+    if (a->type == AMBIGUITY_DELETED)
         return "deleted";
-    if (a->kind == AMBIGUITY_REPLACED)
+    if (a->type == AMBIGUITY_REPLACED)
         return a->record.names[0];
-    return a->kind == SIA_AGGREGATE && !published ? a->record.original : "";
+    return a->type == SIA_AGGREGATE && !published ? a->record.original : "";
 }
 
 /* Builds the database in one way and runs both interpretations on it. */
@@ -992,7 +992,7 @@ static int try_way(struct materialiser *m, struct materialised *out, const struc
     if (!db)
         return -1;
     int rc = 0;
-    if (w->a->kind == AMBIGUITY_DELETED)
+    if (w->a->type == AMBIGUITY_DELETED)
         run_without(out, db, r);
     else
         rc = run_both(out, db, w, !m->options.published, err);
@@ -1003,7 +1003,7 @@ static int try_way(struct materialiser *m, struct materialised *out, const struc
 int materialise(struct materialiser *m, struct materialised *out, const struct ambiguity *a, const struct schema *s,
                 const char *schema_text, struct error *err)
 {
-    bool choice = !m->options.published && a->kind != AMBIGUITY_DELETED &&
+    bool choice = !m->options.published && a->type != AMBIGUITY_DELETED &&
                   (a->record.kind == SIA_COLUMN || a->record.kind == SIA_TABLE);
     struct materialised other;
 

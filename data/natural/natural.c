@@ -153,7 +153,7 @@ const char *schema_store_any(struct natural *n, const struct schema *s, const bo
     return db_id;
 }
 
-void schema_store_release(struct schema_store *store)
+static void schema_store_release(struct schema_store *store)
 {
     for (int i = 0; i < store->keys.n; i++)
         free(store->forms[i].dropped);

@@ -93,6 +93,5 @@ struct schema_store {
 const char *schema_store_get(struct natural *n, const struct schema *s, const bool *dropped);
 /* Returns the db_id of any variant of s that has all wanted columns ([n_columns]), or of s itself. */
 const char *schema_store_any(struct natural *n, const struct schema *s, const bool *wanted);
-void schema_store_release(struct schema_store *store);
 
 #endif

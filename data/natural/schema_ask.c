@@ -157,7 +157,8 @@ const char *asking_table(struct asking *a, int table)
     return name_of(a, a->s->tables[table].name);
 }
 
-const char *asking_element(struct asking *a, int column)
+/* Returns "table.column" as written in an example. */
+static const char *asking_element(struct asking *a, int column)
 {
     return asking_printf(a, "%s.%s", a->s->tables[a->s->columns[column].table].name, a->s->columns[column].name);
 }

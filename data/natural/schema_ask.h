@@ -57,10 +57,9 @@ bool asking_can_say(const struct schema *s, int table);
 const char *asking_one(struct asking *a, int table);
 const char *asking_many(struct asking *a, int table);
 const char *asking_own(const struct schema *s, int column);
-/* Return names as written in a statement, and "table.column" as written in an example. */
+/* Return names as written in a statement. */
 const char *asking_column(struct asking *a, int column);
 const char *asking_table(struct asking *a, int table);
-const char *asking_element(struct asking *a, int column);
 
 /* Returns the table's column with these own words. -1: none; -2: none, but another column has the same last word. */
 int asking_holder(const struct schema *s, int table, const char *own);
