@@ -30,7 +30,7 @@ const char *ambiguity_fault_text(enum ambiguity_fault fault)
 const char *ambiguity_letter(int type)
 {
     static const char *const more[] = { "D", "R", "A" };
-    return type < SIA_KINDS ? sia_kind_letter((enum sia_kind)type) : more[type - SIA_KINDS];
+    return type < SIA_KINDS ? ambiguity_types[type].name : more[type - SIA_KINDS];
 }
 
 void ambiguities_release(struct ambiguities *a)

@@ -298,7 +298,7 @@ static struct schema_texts ambiguate_schema_texts(const struct ambiguity *a, con
         rng_shuffle(rng, r.tables.items, r.tables.n, sizeof *r.tables.items);
     out.with_content = join(&r.tables, " | ");
     out.without_content = without_parentheses(out.with_content);
-    if (a->record.kind == SIA_COLUMN || a->record.kind == SIA_TABLE)
+    if (!ambiguity_types[a->record.kind].new_table)
         strip(out.without_content);
     release(&r.tables);
     free(r.sample);
@@ -627,7 +627,7 @@ static void ambiguate_given(struct ambiguities *out, const struct ambiguate_ques
 /* The generators of each type: from the resolved query, and AmbiQT's own. */
 static const struct generators {
     ambiguate_generator *resolved, *published;
-} generators[AMBIGUITY_TYPES] = {
+} generators[AMBIGUATE_TYPES] = {
     [SIA_COLUMN] = { resolved_columns, ambiguate_columns },
     [SIA_TABLE] = { resolved_tables, ambiguate_tables },
     [SIA_JOIN] = { resolved_joins, ambiguate_joins },
@@ -644,7 +644,7 @@ static ambiguate_generator *generator_of(const struct ambiguate_input *in, int t
     return resolved ? generators[type].resolved : generators[type].published;
 }
 
-/* Appends the records of one type (less than AMBIGUITY_TYPES) in order of the questions. */
+/* Appends the records of one type (less than AMBIGUATE_TYPES) in order of the questions. */
 static int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, int type, struct error *err)
 {
     json_t *record;
@@ -867,14 +867,14 @@ static int write_type(struct record_writer *w, struct ambiguate_counts *counts, 
     return rc;
 }
 
-int ambiguate_write(struct ambiguate_counts counts[AMBIGUITY_TYPES], struct ambiguate_input *in,
+int ambiguate_write(struct ambiguate_counts counts[AMBIGUATE_TYPES], struct ambiguate_input *in,
                     const struct ambiguate_options *o, struct error *err)
 {
     struct record_writer w = { .in = in, .o = o };
     int rc = start(&w, err);
 
-    memset(counts, 0, AMBIGUITY_TYPES * sizeof *counts);
-    for (int k = 0; k < AMBIGUITY_TYPES && rc == 0; k++)
+    memset(counts, 0, AMBIGUATE_TYPES * sizeof *counts);
+    for (int k = 0; k < AMBIGUATE_TYPES && rc == 0; k++)
         if (o->types[k])
             rc = write_type(&w, &counts[k], k, err);
     if (rc == 0 && w.materialiser)

@@ -34,7 +34,7 @@ int ambiguate_input_read(struct ambiguate_input *in, const struct ambiguate_file
 void ambiguate_input_release(struct ambiguate_input *in);
 
 struct ambiguate_options {
-    bool types[AMBIGUITY_TYPES];
+    bool types[AMBIGUATE_TYPES];
     const char *db;             /* databases for sample values and altered copies, or NULL */
     const char *schema_strings; /* published records whose schema texts are kept, or NULL */
     const char *materialise;    /* output folder for altered databases, or NULL; needs db */
@@ -55,7 +55,7 @@ struct ambiguate_counts {
 
 /* Writes all records to o->out. Returns -1 on bad input or if a file cannot be written; then only altered databases
  * remain. */
-int ambiguate_write(struct ambiguate_counts counts[AMBIGUITY_TYPES], struct ambiguate_input *in,
+int ambiguate_write(struct ambiguate_counts counts[AMBIGUATE_TYPES], struct ambiguate_input *in,
                     const struct ambiguate_options *o, struct error *err);
 
 #endif

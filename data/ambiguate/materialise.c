@@ -709,12 +709,12 @@ static int materialise_published(struct target *t, const struct ambiguity *a, co
         if (strncmp(table, "sqlite_", 7) != 0 && copy_record_table(t, r, table, err))
             return -1;
     }
-    return r->kind == SIA_JOIN || r->kind == SIA_AGGREGATE ? add_new_table(t, a, schema_text, err) : 0;
+    return ambiguity_types[r->kind].new_table ? add_new_table(t, a, schema_text, err) : 0;
 }
 
 const char *materialise_published_filter(const struct ambiguity *a, const struct materialised *m)
 {
-    bool new_table = a->record.kind == SIA_JOIN || a->record.kind == SIA_AGGREGATE;
+    bool new_table = ambiguity_types[a->record.kind].new_table;
 
     /* DFPL's reader takes the type from the database's name, and these names match two types */
     if (new_table && (strstr(m->file, "_column_") || strstr(m->file, "_table_")))
@@ -1003,8 +1003,7 @@ static int try_way(struct materialiser *m, struct materialised *out, const struc
 int materialise(struct materialiser *m, struct materialised *out, const struct ambiguity *a, const struct schema *s,
                 const char *schema_text, struct error *err)
 {
-    bool choice = !m->options.published && a->type != AMBIGUITY_DELETED &&
-                  (a->record.kind == SIA_COLUMN || a->record.kind == SIA_TABLE);
+    bool choice = !m->options.published && a->type != AMBIGUITY_DELETED && (!ambiguity_types[a->record.kind].new_table);
     struct materialised other;
 
     char *source = db_path(m->options.db, a->record.db_id, err);

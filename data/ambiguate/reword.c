@@ -230,7 +230,7 @@ void reword_golds(char *texts[2], const struct ambiqt_record *r)
 {
     for (int i = 0; i < 2; i++) {
         const char *table = i ? r->new_table : r->table;
-        if (r->kind == SIA_COLUMN || r->kind == SIA_TABLE)
+        if (!ambiguity_types[r->kind].new_table)
             texts[i] =
                 reword_question(r->question, r->kind == SIA_COLUMN ? r->column : r->table, r->names[i], r->schema_text);
         else if (r->kind == SIA_JOIN)

@@ -46,13 +46,13 @@ static const struct option options[] = {
 };
 
 /* "C,T" and so on. */
-static int read_kinds(bool kinds[AMBIGUITY_TYPES], const char *list, struct error *err)
+static int read_kinds(bool kinds[AMBIGUATE_TYPES], const char *list, struct error *err)
 {
     for (const char *p = list; *p; p += p[1] ? 2 : 1) {
         int k = 0;
-        while (k < AMBIGUITY_TYPES && *ambiguity_letter(k) != *p)
+        while (k < AMBIGUATE_TYPES && *ambiguity_letter(k) != *p)
             k++;
-        if (k == AMBIGUITY_TYPES || (p[1] && (p[1] != ',' || !p[2])))
+        if (k == AMBIGUATE_TYPES || (p[1] && (p[1] != ',' || !p[2])))
             return error_set(err, EXIT_CODE_USAGE,
                              "--kinds: expected letters of C, T, J, P, D, R and A, separated by commas, got '%s'",
                              list);
@@ -95,12 +95,12 @@ static void print_rejected(const int *rejected, FILE *f)
 }
 
 /* Prints them, and whether every record has what was asked for. */
-static bool print_counts(const struct ambiguate_counts counts[AMBIGUITY_TYPES], const struct ambiguate_options *o,
+static bool print_counts(const struct ambiguate_counts counts[AMBIGUATE_TYPES], const struct ambiguate_options *o,
                          FILE *f)
 {
     int read = 0, found = 0, kept = 0, without = 0;
 
-    for (int k = 0; k < AMBIGUITY_TYPES; k++) {
+    for (int k = 0; k < AMBIGUATE_TYPES; k++) {
         const struct ambiguate_counts *c = &counts[k];
         if (!o->types[k])
             continue;
@@ -148,13 +148,13 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
                                    .seed = (uint64_t)a->seed,
                                    .out = a->out };
     FILE *summary = strcmp(o.out, "-") == 0 || same_path(o.out, "/dev/stdout") ? stderr : stdout;
-    struct ambiguate_counts counts[AMBIGUITY_TYPES];
+    struct ambiguate_counts counts[AMBIGUATE_TYPES];
     struct ambiguate_input in;
     bool complete = true;
 
     if (read_kinds(o.types, a->kinds, err))
         return err->code;
-    for (int k = SIA_KINDS; k < AMBIGUITY_TYPES && a->published_databases; k++)
+    for (int k = SIA_KINDS; k < AMBIGUATE_TYPES && a->published_databases; k++)
         if (o.types[k]) {
             error_set(err, EXIT_CODE_USAGE, "--published-databases: expected --kinds of C, T, J and P, got %s",
                       ambiguity_letter(k));

@@ -257,7 +257,7 @@ static void collect_elements(struct contrast *c)
     }
     for (int i = 0; i < c->element_keys.n; i++) {
         struct contrast_element *e = &c->elements[i];
-        bool renamed = e->a.kind == SIA_COLUMN || e->a.kind == SIA_TABLE;
+        bool renamed = !ambiguity_types[e->a.kind].new_table;
         e->which = renamed ? (int)rng_below(&c->rng, 2) : 1;
         e->usable = make_schema(c, e, &e->both, ALTER_BOTH) &&
                     make_schema(c, e, &e->one, e->which ? ALTER_SECOND : ALTER_FIRST);
@@ -413,7 +413,7 @@ static int contrast_rename(const struct contrast *c, struct schema *out, const s
 
     for (int i = 0; i < c->element_keys.n; i++) {
         const struct contrast_element *e = &c->elements[i];
-        if (e->db == db && (e->a.kind == SIA_COLUMN || e->a.kind == SIA_TABLE))
+        if (e->db == db && !ambiguity_types[e->a.kind].new_table)
             rename_element(&r, &e->a, rng);
     }
     renamed.renamed = r.names;
@@ -443,7 +443,7 @@ static bool new_table_serves(const struct contrast *c, const struct contrast_que
 {
     const struct schema_table *t = &c->in->schemas.schemas[q->db].tables[e->a.table];
 
-    if (e->a.kind == SIA_COLUMN || e->a.kind == SIA_TABLE || !q->touched[e->a.table])
+    if (!ambiguity_types[e->a.kind].new_table || !q->touched[e->a.table])
         return false;
     for (int i = t->first_column; i < t->first_column + t->n_columns; i++) {
         bool there = e->a.kind == SIA_JOIN ? i == e->a.key || i == e->a.column : e->repeated[i];

@@ -545,7 +545,7 @@ static void name_alternatives(struct ambiqt_record *r, struct strings *text, con
     static const char *const aggregates[] = { "max", "min", "avg", "total" };
 
     r->table = t->name;
-    if (r->kind == SIA_TABLE || r->kind == SIA_COLUMN) {
+    if (!ambiguity_types[r->kind].new_table) {
         for (int i = 0; i < 2; i++)
             r->names[i] = r->kind == SIA_TABLE ? t->synonyms[i] : t->columns[column].synonyms[i];
     } else {

@@ -170,7 +170,8 @@ static void ask_attachment(struct linguistic_run *r, int first, int second, int 
     struct asking *a = &r->asking;
     bool *dropped = xcalloc((size_t)r->s->n_columns + 1, sizeof *dropped);
 
-    asking_open(a, "attachment", asking_printf(a, "%s/%s", r->s->db_id, r->s->tables[first].text),
+    asking_open(a, linguistic_kind_name(LINGUISTIC_ATTACHMENT),
+                asking_printf(a, "%s/%s", r->s->db_id, r->s->tables[first].text),
                 asking_printf(a, "%s/%d", r->s->tables[second].text, column));
     int number = (int)rng_below(&a->rng, ARRAY_LEN(attachments));
     struct linguistic_condition c = draw_condition(a, column);
@@ -255,7 +256,8 @@ static void ask_scope(struct linguistic_run *r, const struct pairing *p)
     int each = s->columns[p->a->to].table, thing = s->columns[p->b->to].table, pairs = s->columns[p->a->from].table;
     bool *dropped = xcalloc((size_t)s->n_columns + 1, sizeof *dropped);
 
-    asking_open(a, "scope", asking_printf(a, "%s/%s", s->db_id, s->tables[each].text), s->tables[thing].text);
+    asking_open(a, linguistic_kind_name(LINGUISTIC_SCOPE), asking_printf(a, "%s/%s", s->db_id, s->tables[each].text),
+                s->tables[thing].text);
     int number = (int)rng_below(&a->rng, ARRAY_LEN(scopes)), which = (int)rng_below(&a->rng, 2);
     const char *joined =
         asking_printf(a, "%s AS T1 JOIN %s AS T2 ON T1.%s = T2.%s", asking_table(a, thing), asking_table(a, pairs),
@@ -443,7 +445,8 @@ static void ask_vague(struct linguistic_run *r, int column, int degree)
     const char *name = asking_column(a, column), *own = asking_own(s, column), *many = asking_many(a, table);
     bool *dropped = xcalloc((size_t)s->n_columns + 1, sizeof *dropped);
 
-    asking_open(a, "vague", asking_printf(a, "%s/%s", s->db_id, s->tables[table].text), s->columns[column].text);
+    asking_open(a, linguistic_kind_name(LINGUISTIC_VAGUE), asking_printf(a, "%s/%s", s->db_id, s->tables[table].text),
+                s->columns[column].text);
     const char *opening = asking_draw(a, openings, ARRAY_LEN(openings)), *base = part_sql(a, table, NULL);
     int which = (int)rng_below(&a->rng, 3);
     const char *const *clear = degrees[degree].clear[which];
@@ -475,6 +478,13 @@ static void ask_all_vague(struct linguistic_run *r)
     }
 }
 
+/* The generators of the linguistic types in the order of the registry. */
+static void (*const generators[LINGUISTIC_KINDS])(struct linguistic_run *) = {
+    [LINGUISTIC_ATTACHMENT - 1] = ask_attachments,
+    [LINGUISTIC_SCOPE - 1] = ask_scopes,
+    [LINGUISTIC_VAGUE - 1] = ask_all_vague,
+};
+
 int linguistic_make(struct natural *n, const struct natural_corpus *c, struct error *err)
 {
     (void)err;
@@ -482,9 +492,8 @@ int linguistic_make(struct natural *n, const struct natural_corpus *c, struct er
         struct schema_asks asks = { .text = &n->out->folds[c->fold[i]].text };
         struct linguistic_run r = { .n = n, .corpus = c, .s = &c->schemas.schemas[i], .fold = c->fold[i] };
         r.asking = (struct asking){ .out = &asks, .s = r.s };
-        ask_attachments(&r);
-        ask_scopes(&r);
-        ask_all_vague(&r);
+        for (int k = 0; k < ARRAY_LEN(generators); k++)
+            generators[k](&r);
     }
     return 0;
 }

@@ -2,24 +2,62 @@
 
 #include <string.h>
 
+enum { LINGUISTIC = SIA_KINDS - LINGUISTIC_ATTACHMENT }; /* added to a linguistic type, its index */
+
+const struct ambiguity_type ambiguity_types[AMBIGUITY_TYPES] = {
+    [SIA_COLUMN] = { "C", "two columns", "the column", AMBIGUITY_HEAD_PAIRS, false, "ambiguate" },
+    [SIA_TABLE] = { "T", "two tables", "the table", AMBIGUITY_HEAD_PAIRS, false, "ambiguate" },
+    [SIA_JOIN] = { "J", "column also in a split-off table", "the value kept in one table or joined from another,",
+                   AMBIGUITY_HEAD_PAIRS, true, "ambiguate" },
+    [SIA_AGGREGATE] = { "P", "aggregate also stored", "the aggregate computed now or the one stored,",
+                        AMBIGUITY_HEAD_PAIRS, true, "ambiguate" },
+    [LINGUISTIC + LINGUISTIC_ATTACHMENT] = { "attachment", "condition of one thing or of several",
+                                             "a condition may belong to the last thing named or to all of them",
+                                             AMBIGUITY_HEAD_WORDS, false, "natural" },
+    [LINGUISTIC + LINGUISTIC_SCOPE] = { "scope", "one answer for all or one for each",
+                                        "what is asked of each may be one answer common to all or one for every one",
+                                        AMBIGUITY_HEAD_WORDS, false, "natural" },
+    [LINGUISTIC + LINGUISTIC_VAGUE] = { "vague", "word that fits several elements",
+                                        "a word of it fits several tables or columns", AMBIGUITY_HEAD_WORDS, false,
+                                        "natural" },
+};
+
 const char *const sia_kind_letters[SIA_KINDS] = { "C", "T", "J", "P" };
+
+int ambiguity_type_find(const char *name)
+{
+    for (int i = 0; name && i < AMBIGUITY_TYPES; i++)
+        if (strcmp(name, ambiguity_types[i].name) == 0)
+            return i;
+    return -1;
+}
+
+int ambiguity_type_of(enum sia_kind schema, enum linguistic_kind linguistic)
+{
+    return linguistic == LINGUISTIC_NONE ? (int)schema : LINGUISTIC + (int)linguistic;
+}
+
+enum sia_kind ambiguity_type_schema(int type)
+{
+    return type >= 0 && type < SIA_KINDS ? (enum sia_kind)type : SIA_KINDS;
+}
+
+enum linguistic_kind ambiguity_type_linguistic(int type)
+{
+    return type < SIA_KINDS ? LINGUISTIC_NONE : (enum linguistic_kind)(type - LINGUISTIC);
+}
 
 const char *sia_kind_letter(enum sia_kind k)
 {
-    return sia_kind_letters[k];
+    return ambiguity_types[k].name;
 }
-
-static const char *const names[LINGUISTIC_KINDS] = { "attachment", "scope", "vague" };
 
 const char *linguistic_kind_name(enum linguistic_kind k)
 {
-    return names[k - 1];
+    return ambiguity_types[ambiguity_type_of(SIA_KINDS, k)].name;
 }
 
 enum linguistic_kind linguistic_kind_find(const char *word)
 {
-    for (int i = 0; word && i < LINGUISTIC_KINDS; i++)
-        if (strcmp(word, names[i]) == 0)
-            return (enum linguistic_kind)(i + 1);
-    return LINGUISTIC_NONE;
+    return ambiguity_type_linguistic(ambiguity_type_find(word));
 }

@@ -1,32 +1,61 @@
 /*
- * ambiguity_type.h - the types of ambiguity: schema-induced ones and linguistic ones.
+ * ambiguity_type.h - the registry of ambiguity types.
  *
- * The names are constants.  Nothing fails.
+ * Every type has one row with its name, title, sentence, detector head and generator. Readers of records, reports and
+ * messages take these from the registry, so that a new type needs no list of its own elsewhere. The first rows are the
+ * schema-induced types in the order of enum sia_kind, the others the linguistic types in the order of enum
+ * linguistic_kind. All strings are constants, and nothing fails.
  */
 #ifndef DATA_SCHEMA_AMBIGUITY_TYPE_H
 #define DATA_SCHEMA_AMBIGUITY_TYPE_H
 
-/*
- * The four types of schema-induced ambiguity of AmbiQT (Bhaskar et al., "Benchmarking and Improving Text-to-SQL
- * Generation under Ambiguity", EMNLP 2023).
- */
-/* Two columns; two tables; a column that also exists in a split-off table; an aggregate that is also stored in a table
- * of its own. */
-enum sia_kind { SIA_COLUMN, SIA_TABLE, SIA_JOIN, SIA_AGGREGATE, SIA_KINDS };
-/* "C", "T", "J", "P". */
-extern const char *const sia_kind_letters[SIA_KINDS];
-const char *sia_kind_letter(enum sia_kind k);
+#include <stdbool.h>
 
 /*
- * The types of linguistic ambiguity of AMBROSIA (Saparina and Lapata, NeurIPS 2024).
+ * The four types of schema-induced ambiguity of AmbiQT (Bhaskar et al., "Benchmarking and Improving Text-to-SQL
+ * Generation under Ambiguity", EMNLP 2023): two columns; two tables; a column that also exists in a split-off table; an
+ * aggregate that is also stored in a table of its own.
  */
-/* Attachment: a condition may belong to one of several things.  Scope: "each" may ask for one answer in all or one for
- * each.  Vague: a word fits several elements. */
+enum sia_kind { SIA_COLUMN, SIA_TABLE, SIA_JOIN, SIA_AGGREGATE, SIA_KINDS };
+
+/*
+ * The types of linguistic ambiguity of AMBROSIA (Saparina and Lapata, NeurIPS 2024). Attachment: a condition may belong
+ * to one of several things. Scope: "each" may ask for one answer in all or one for each. Vague: a word fits several
+ * elements.
+ */
 enum linguistic_kind { LINGUISTIC_NONE, LINGUISTIC_ATTACHMENT, LINGUISTIC_SCOPE, LINGUISTIC_VAGUE };
-enum { LINGUISTIC_KINDS = 3 };
-/* "attachment", "scope" or "vague"; k is not LINGUISTIC_NONE. */
+enum { LINGUISTIC_KINDS = 3, AMBIGUITY_TYPES = SIA_KINDS + LINGUISTIC_KINDS };
+
+/* The detector's head that predicts a type: one scores pairs of elements, the other one scores the question's words. */
+enum ambiguity_head { AMBIGUITY_HEAD_PAIRS, AMBIGUITY_HEAD_WORDS };
+
+struct ambiguity_type {
+    const char *name;     /* in records and options: "C" or "attachment" */
+    const char *title;    /* in tables and help: "two columns" */
+    const char *sentence; /* pairs: the words before the two alternatives; words: the interpretations */
+    enum ambiguity_head head;
+    bool new_table;        /* the second alternative is in a table of its own, not under another name */
+    const char *generator; /* the command of ambit-data that generates examples */
+};
+extern const struct ambiguity_type ambiguity_types[AMBIGUITY_TYPES];
+
+/* The names of all types, for messages. */
+#define AMBIGUITY_TYPE_NAMES "C, T, J, P, attachment, scope, vague"
+
+/* Returns the index of the type with this name, or -1. name may be NULL. */
+int ambiguity_type_find(const char *name);
+/* Returns the index of a linguistic type, or of a schema-induced one if linguistic is LINGUISTIC_NONE. */
+int ambiguity_type_of(enum sia_kind schema, enum linguistic_kind linguistic);
+/* Return the schema-induced type (SIA_KINDS: none) and the linguistic type (LINGUISTIC_NONE: none) of an index. */
+enum sia_kind ambiguity_type_schema(int type);
+enum linguistic_kind ambiguity_type_linguistic(int type);
+
+/* Return the name of a type. k of linguistic_kind_name is not LINGUISTIC_NONE. */
+const char *sia_kind_letter(enum sia_kind k);
 const char *linguistic_kind_name(enum linguistic_kind k);
-/* LINGUISTIC_NONE if the word names no type; word may be NULL. */
+/* Returns LINGUISTIC_NONE if the word names no linguistic type. word may be NULL. */
 enum linguistic_kind linguistic_kind_find(const char *word);
+/* The names of the schema-induced types. */
+extern const char *const sia_kind_letters[SIA_KINDS];
 
 #endif
