@@ -2,6 +2,7 @@
 #include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/report/report.h"
+#include "data/stats/risk_coverage.h"
 #include "data/stats/stats.h"
 #include "data/util/json.h"
 #include "data/util/log.h"
@@ -29,24 +30,17 @@ struct selective_point {
 struct selective {
     struct selective_point rows[SELECTIVE_ROWS]; /* of 1, .95, .9, .8 ... .1 */
     struct selective_point flagged;              /* what is not flagged is answered */
-    double area, random, best; /* mean error over all coverages (AURC); of a random order, which is the
-                                  error of all; of an order that has the right ones first */
+    struct risk_curve curve;
+    double random, best; /* AURC of a random order, which is the error rate, and of the right statements first */
     int n, right;
-    double *coverage, *error; /* [points] the curve */
-    int points;
 };
 
 static const double coverages[SELECTIVE_ROWS] = { 1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1 };
 
-struct selective_question {
-    double score;
-    bool right;
-};
-
 static int clearest_first(const void *a, const void *b)
 {
-    double x = ((const struct selective_question *)a)->score, y = ((const struct selective_question *)b)->score;
-    return (x > y) - (x < y);
+    double x = ((const struct risk_decision *)a)->margin, y = ((const struct risk_decision *)b)->margin;
+    return (x < y) - (x > y);
 }
 
 static struct selective_point point_of(const struct selective *s, int answered, int right)
@@ -58,36 +52,6 @@ static struct selective_point point_of(const struct selective *s, int answered, 
                                      .right = right };
 }
 
-/* The first so many, and those of the last one's score. */
-static struct selective_point row_of(const struct selective *s, const struct selective_question *r, double coverage)
-{
-    int n = (int)ceil(coverage * s->n - 1e-9), right = 0;
-
-    while (n > 0 && n < s->n && r[n].score <= r[n - 1].score)
-        n++;
-    for (int i = 0; i < n; i++)
-        right += r[i].right;
-    return point_of(s, n, right);
-}
-
-/* Each question's error is that of all that are as clear as it or clearer. */
-static void draw_curve(struct selective *s, const struct selective_question *r)
-{
-    double sum = 0;
-    int wrong = 0;
-
-    s->coverage = xcalloc((size_t)s->n + 1, sizeof *s->coverage);
-    s->error = xcalloc((size_t)s->n + 1, sizeof *s->error);
-    for (int i = 0, end; i < s->n; i = end) {
-        for (end = i; end < s->n && r[end].score <= r[i].score; end++)
-            wrong += !r[end].right;
-        s->coverage[s->points] = (double)end / s->n;
-        s->error[s->points++] = (double)wrong / end;
-        sum += (double)(end - i) * wrong / end;
-    }
-    s->area = s->n ? sum / s->n : NAN;
-}
-
 static double best_area(int n, int right)
 {
     double sum = 0;
@@ -97,34 +61,29 @@ static double best_area(int n, int right)
     return n ? sum / n : NAN;
 }
 
-/* Of n questions: scores, which are flagged, whose statements are right.  selective_release frees. */
+/* Of n questions: scores, which are flagged, whose statements are right.  The caller releases the curve. */
 static void selective_measure(struct selective *s, const double *score, const bool *flagged, const bool *right, int n)
 {
-    struct selective_question *r = xcalloc((size_t)n + 1, sizeof *r);
+    struct risk_decision *r = xcalloc((size_t)n + 1, sizeof *r);
     int kept = 0, kept_right = 0;
 
     *s = (struct selective){ .n = n };
     for (int i = 0; i < n; i++) {
-        r[i] = (struct selective_question){ score[i], right[i] };
+        r[i] = (struct risk_decision){ -score[i], right[i] };
         s->right += right[i];
         kept += !flagged[i];
         kept_right += !flagged[i] && right[i];
     }
     qsort(r, (size_t)n, sizeof *r, clearest_first);
-    for (int i = 0; i < SELECTIVE_ROWS; i++)
-        s->rows[i] = row_of(s, r, coverages[i]);
+    for (int i = 0, row_right; i < SELECTIVE_ROWS; i++) {
+        int answered = risk_answered(r, n, coverages[i], &row_right);
+        s->rows[i] = point_of(s, answered, row_right);
+    }
     s->flagged = point_of(s, kept, kept_right);
-    draw_curve(s, r);
+    risk_curve_init(&s->curve, r, n);
     s->random = n ? 1 - (double)s->right / n : NAN;
     s->best = best_area(n, s->right);
     free(r);
-}
-
-static void selective_release(struct selective *s)
-{
-    free(s->coverage);
-    free(s->error);
-    *s = (struct selective){ 0 };
 }
 
 /* Findings and scored statements met by id, and what is told of them. */
@@ -225,7 +184,7 @@ static void print(const struct selective *s)
         print_point(&s->rows[i]);
     printf("unflagged:\n");
     print_point(&s->flagged);
-    printf("AURC %.4f; random order %.4f, best order %.4f\n", s->area, s->random, s->best);
+    printf("AURC %.4f; random order %.4f, best order %.4f\n", s->curve.area, s->random, s->best);
 }
 
 static json_t *point_json(const struct selective_point *p)
@@ -241,7 +200,7 @@ static int print_json(const struct selective *s, struct error *err)
     for (int i = 0; i < SELECTIVE_ROWS; i++)
         json_array_append_new(rows, point_json(&s->rows[i]));
     json_t *o = json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "questions", s->n, "right", s->right, "rows", rows,
-                          "unflagged", point_json(&s->flagged), "aurc", json_finite(s->area), "random",
+                          "unflagged", point_json(&s->flagged), "aurc", json_finite(s->curve.area), "random",
                           json_finite(s->random), "best", json_finite(s->best));
     int rc = json_write_file("-", o, err);
     json_decref(o);
@@ -253,7 +212,7 @@ static int write_report(const struct selective *s, const char *path, struct erro
     const double ends[] = { 0, 1 }, all[] = { s->random, s->random };
     const double at[] = { s->flagged.coverage, s->flagged.coverage }, point[] = { 1 - s->flagged.accuracy, s->random };
     const struct curve curves[] = {
-        { "by the detector", s->coverage, s->error, s->points, NULL, NULL },
+        { "by the detector", s->curve.coverage, s->curve.risk, s->curve.points, NULL, NULL },
         { "a random order", ends, all, 2, NULL, NULL },
         { "without the flagged", at, point, isnan(s->flagged.accuracy) ? 0 : 2, NULL, NULL },
     };
@@ -265,7 +224,7 @@ static int write_report(const struct selective *s, const char *path, struct erro
     snprintf(text, sizeof text,
              "%d questions, %d right statements. Without the flagged: %d answered, %d right, one-sided Fisher p %.4g. "
              "AURC %.4f, of a random order %.4f, of the best %.4f.",
-             s->n, s->right, s->flagged.answered, s->flagged.right, s->flagged.p, s->area, s->random, s->best);
+             s->n, s->right, s->flagged.answered, s->flagged.right, s->flagged.p, s->curve.area, s->random, s->best);
     report_text(&r, text);
     report_curves(&r, "Share of wrong statements among the questions that are answered", "coverage", curves,
                   ARRAY_LEN(curves));
@@ -286,7 +245,7 @@ static int tell(const struct selective_join *j, struct error *err)
         rc = print_json(&s, err);
     else if (rc == 0)
         print(&s);
-    selective_release(&s);
+    risk_curve_release(&s.curve);
     return rc;
 }
 

@@ -49,26 +49,26 @@ void gate_margin_scores(const struct gate_model *m, double margin, double *low, 
 
 static int surest_first(const void *a, const void *b)
 {
-    double x = ((const struct gate_decided *)a)->margin, y = ((const struct gate_decided *)b)->margin;
+    double x = ((const struct risk_decision *)a)->margin, y = ((const struct risk_decision *)b)->margin;
     return (x < y) - (x > y);
 }
 
-struct gate_decided *gate_decide(const struct gate_model *m, const double *logit, const uint8_t *label, int n)
+struct risk_decision *gate_decide(const struct gate_model *m, const double *logit, const uint8_t *label, int n)
 {
-    struct gate_decided *d = xmalloc((size_t)n * sizeof *d + 1);
+    struct risk_decision *d = xmalloc((size_t)n * sizeof *d + 1);
     double threshold = threshold_logit(m);
 
     for (int i = 0; i < n; i++) {
         double distance = (logit[i] - m->shift) / m->temperature - threshold;
         bool yes = gate_probability(m, logit[i]) >= m->threshold;
-        d[i] = (struct gate_decided){ fabs(distance), yes == label[i] };
+        d[i] = (struct risk_decision){ fabs(distance), yes == label[i] };
     }
     qsort(d, (size_t)n, sizeof *d, surest_first);
     return d;
 }
 
 /* The first z, and those that are as sure as the last of them. */
-static struct gate_band place(const struct gate_model *m, const struct gate_decided *d, int n, int z, double doubt)
+static struct gate_band place(const struct gate_model *m, const struct risk_decision *d, int n, int z, double doubt)
 {
     struct gate_band b = { .n = n, .answered = z };
 
@@ -82,7 +82,7 @@ static struct gate_band place(const struct gate_model *m, const struct gate_deci
 }
 
 /* The largest share whose bound is at most the rate; *least is the lowest bound of all. */
-static struct gate_band largest(const struct gate_model *m, const struct gate_decided *d, int n, double rate,
+static struct gate_band largest(const struct gate_model *m, const struct risk_decision *d, int n, double rate,
                                 double *least)
 {
     struct gate_band best = { 0 };
@@ -113,7 +113,7 @@ int gate_band_find(struct gate_band *b, const struct gate_model *m, const struct
             "--abstain %g: the model keeps no scores of validation questions to choose a band by; expected "
             "LOW:HIGH",
             a->rate);
-    struct gate_decided *d = gate_decide(m, m->validation.logit, m->validation.ambiguous, m->validation.n);
+    struct risk_decision *d = gate_decide(m, m->validation.logit, m->validation.ambiguous, m->validation.n);
     *b = largest(m, d, m->validation.n, a->rate, &least);
     free(d);
     if (b->answered)

@@ -13,6 +13,7 @@
 #ifndef MODELS_GATE_GATE_BAND_H
 #define MODELS_GATE_GATE_BAND_H
 
+#include "data/stats/risk_coverage.h"
 #include "models/gate/gate_model.h"
 
 /* What --abstain says: LOW:HIGH, or a RATE. */
@@ -34,13 +35,8 @@ struct gate_band {
  * band is known to be as good as the rate: the message has the least rate that can be had. */
 int gate_band_find(struct gate_band *b, const struct gate_model *m, const struct gate_abstain *a, struct error *err);
 
-/* How far a score is from the threshold, in logits, and whether the decision there is the label. */
-struct gate_decided {
-    double margin;
-    bool right;
-};
-/* Of n logits, the surest first; the caller frees. */
-struct gate_decided *gate_decide(const struct gate_model *m, const double *logit, const uint8_t *label, int n);
+/* The decisions for n logits, the surest first, with their distances from the threshold in logits; the caller frees. */
+struct risk_decision *gate_decide(const struct gate_model *m, const double *logit, const uint8_t *label, int n);
 /* The scores that are less than a margin away from the threshold. */
 void gate_margin_scores(const struct gate_model *m, double margin, double *low, double *high);
 

@@ -146,42 +146,27 @@ static int read_predictions(struct gate_answers *answers, struct gate_answers *p
 
 static const double coverages[RISK_ROWS] = { 1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3 };
 
-/* The first n questions and those of equal confidence. */
-static struct gate_risk_row row_of(const struct gate_model *m, const struct gate_decided *d, int all, double coverage)
+static struct gate_risk_row row_of(const struct gate_model *m, const struct risk_decision *d, int all, double coverage)
 {
-    int n = (int)ceil(coverage * all - 1e-9), right = 0;
-
-    while (n < all && n > 0 && d[n].margin >= d[n - 1].margin)
-        n++;
-    for (int i = 0; i < n; i++)
-        right += d[i].right;
+    int right, n = risk_answered(d, all, coverage, &right);
     struct gate_risk_row row = { .coverage = all ? (double)n / all : 0,
                                  .accuracy = n ? (double)right / n : NAN,
                                  .n = n };
+
     gate_margin_scores(m, n ? d[n - 1].margin : 0, &row.low, &row.high);
     return row;
-}
-
-/* Tied questions count together, at the position of the last one. */
-static double area_of(const struct gate_decided *d, int n)
-{
-    double sum = 0;
-    int wrong = 0;
-
-    for (int i = 0, end; i < n; i = end) {
-        for (end = i; end < n && d[end].margin >= d[i].margin; end++)
-            wrong += !d[end].right;
-        sum += (double)(end - i) * wrong / end;
-    }
-    return n ? sum / n : NAN;
 }
 
 /* Questions of equal confidence are answered together. Without predictions all rows have n = 0. */
 static struct gate_risk risk_of(const struct gate_model *m, const struct gate_answers *a)
 {
-    struct gate_decided *d = gate_decide(m, a->logit, a->label, a->n);
-    struct gate_risk r = { .area = area_of(d, a->n) };
+    struct risk_decision *d = gate_decide(m, a->logit, a->label, a->n);
+    struct gate_risk r;
+    struct risk_curve c;
 
+    risk_curve_init(&c, d, a->n);
+    r.area = c.area;
+    risk_curve_release(&c);
     for (int i = 0; i < RISK_ROWS; i++)
         r.rows[i] = row_of(m, d, a->n, coverages[i]);
     free(d);

@@ -249,26 +249,22 @@ static void add_precision(struct report *r, const struct gate_answers *a)
 /* Adds the risk-coverage curve, beside that of a random order. */
 static void add_risk(struct report *r, const struct gate_model *m, const struct gate_answers *a)
 {
-    struct gate_decided *d = gate_decide(m, a->logit, a->label, a->n);
-    double *coverage = xcalloc((size_t)a->n + 1, sizeof *coverage), *risk = xcalloc((size_t)a->n + 1, sizeof *risk);
-    int points = 0, wrong = 0;
+    struct risk_decision *d = gate_decide(m, a->logit, a->label, a->n);
+    double random = 0;
+    struct risk_curve c;
 
-    for (int i = 0; i < a->n; i++) {
-        wrong += !d[i].right;
-        if (i + 1 < a->n && d[i + 1].margin >= d[i].margin)
-            continue;
-        coverage[points] = (double)(i + 1) / a->n;
-        risk[points++] = (double)wrong / (i + 1);
-    }
-    const double ends[] = { 0, 1 }, all[] = { a->n ? (double)wrong / a->n : 0, a->n ? (double)wrong / a->n : 0 };
-    const struct curve curves[] = { { "the surest first", coverage, risk, points, NULL, NULL },
+    for (int i = 0; i < a->n; i++)
+        random += !d[i].right;
+    random = a->n ? random / a->n : 0;
+    risk_curve_init(&c, d, a->n);
+    const double ends[] = { 0, 1 }, all[] = { random, random };
+    const struct curve curves[] = { { "the surest first", c.coverage, c.risk, c.points, NULL, NULL },
                                     { "a random order", ends, all, 2, NULL, NULL } };
-    if (points)
+    if (c.points)
         report_curves(r, "wrong among the questions that are answered, were those nearest to the threshold left out",
                       "share that is answered", curves, ARRAY_LEN(curves));
+    risk_curve_release(&c);
     free(d);
-    free(coverage);
-    free(risk);
 }
 
 static void add_databases(struct report *r, const struct gate_model *m, const struct gate_answers *a)

@@ -300,7 +300,7 @@ static void schema_indexes_out_of_range_are_refused(void **state)
     snprintf(text, sizeof text, "%.*s[2, \"name\"]]%s", (int)(at - tables), tables, at + strlen("[1, \"name\"]]"));
     test_file(*state, "tables.json", text);
     assert_int_equal(dataset_read(&d, *state, &err), -1);
-    assert_error(err, "tables.json", "port", "column 3", "table 2");
+    assert_error(err, "tables.json", "port", "column 3", "expected a table number below 2, got 2");
     dataset_release(&d);
 }
 

@@ -123,7 +123,7 @@ static const char *const refused[][4] = {
     { "column_names_original", "[[-1, \"*\"], [1, \"a\"], [2, \"b\"], [0, \"c\"], [0, \"d\"]]", "column 2 (b)",
       "expected a table number below 2, got 2" },
     { "column_names_original", "[[-1, \"*\"], [1, \"a\"], [-1, \"b\"], [0, \"c\"], [0, \"d\"]]", "column 2 (b)",
-      "table -1" },
+      "expected a table number below 2, got -1" },
     { "column_types", "[\"text\"]", "column_types has 1", "has 5" },
     { "column_types", "[\"text\", 1, 2, 3, 4]", "column_types: entry 1", "a string" },
     { "primary_keys", NULL, "primary_keys", "tables.json: d" },

@@ -122,7 +122,7 @@ static void bad_tables_are_named(void **state)
         { "id,,q\n", "line 1: the header's field 2 has no name" },
         { "id;q\n1;a\n", "line 1: the header is one field, \"id;q\": expected fields separated by commas" },
         { "\nid,q,id\n", "line 2: the header names \"id\" twice" },
-        { "id,caf\xe9\n", "line 1: the header's field 2 is no text" },
+        { "id,caf\xe9\n", "line 1: the header's field 2 is not UTF-8 text" },
         { "id,\"q\n1,2\n", "line 1: field 2: a quote that is not closed" }
     };
     static const char *const rows[][3] = {
