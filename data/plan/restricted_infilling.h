@@ -1,61 +1,60 @@
 /*
- * restricted_infilling.h - LogicalBeam's published rules of filling a template, on rows of scores from anywhere.
+ * restricted_infilling.h - LogicalBeam's published rules for filling a template, applied to rows of scores.
  *
- * docs/reference/restricted-infilling.md has the rules in words.  Nothing here knows a model or a tokenizer: both are
- * functions of the caller, so that stored score tables are replayed (tests/gold/infilling.json) by what models are
- * driven by.
+ * docs/reference/restricted-infilling.md describes the rules. The module knows neither model nor tokenizer: both are
+ * callbacks. So the tests replay stored score tables (tests/gold/infilling.json) through the code that drives the
+ * models.
  */
 #ifndef DATA_PLAN_RESTRICTED_INFILLING_H
 #define DATA_PLAN_RESTRICTED_INFILLING_H
 
 #include "data/plan/sql_template.h"
 
-/* What becomes of a beam's row of log-probabilities. */
+/* Effect on a row of log-probabilities of a beam. */
 enum infilling_decision {
-    INFILLING_KILL,   /* all -inf */
-    INFILLING_FORCE,  /* -inf but for the first greatest, which becomes 1 */
-    INFILLING_BRANCH, /* -inf but for the whitelist */
-    INFILLING_LEAVE   /* as it is */
+    INFILLING_KILL,   /* all become -inf */
+    INFILLING_FORCE,  /* all but the first maximum become -inf; the maximum becomes 1 */
+    INFILLING_BRANCH, /* all outside the whitelist become -inf */
+    INFILLING_LEAVE   /* unchanged */
 };
 
-/* All borrowed.  Without a template, as in the ablation of one stage: a row whose greatest is in the whitelist
- * branches, others are forced. */
+/* All pointers are borrowed. Without a template (the one-stage ablation), a row branches if its maximum is in the
+ * whitelist, and is forced otherwise. */
 struct infilling_rules {
     const struct template_names *names;
     const char *template;
-    const int32_t *prefix; /* [n_prefix] what beams are forced to begin with, the start token first */
+    const int32_t *prefix; /* [n_prefix] forced first tokens, with the start token */
     int n_prefix;
     bool branch_columns, branch_tables;
-    const int32_t *whitelist; /* [n_whitelist] ascending */
+    const int32_t *whitelist; /* [n_whitelist] ascending token ids */
     int n_whitelist;
-    int unrestricted_from; /* tokens of a beam, the start token counted, from which on rows are left: 128 */
+    int unrestricted_from; /* number of tokens, with the start token, from which rows are left unchanged: 128 */
 };
 
 struct infilling_ids {
     int32_t *items;
     int n, cap;
 };
-/* Appends the tokens of a text alone. */
+/* Appends the tokens of a text, without special tokens. */
 typedef void infilling_encode_fn(void *user, const char *text, struct infilling_ids *out);
-/* Those of a schema string, ascending, each once; out starts as { 0 }.  -1 with EXIT_CODE_DATA as
- * template_names_of_text. */
+/* Collects the tokens of the names in a schema string, ascending and distinct. out starts as { 0 }. -1 with
+ * EXIT_CODE_DATA as template_names_of_text. */
 int infilling_whitelist(struct infilling_ids *out, const char *schema, bool columns, bool tables,
                         infilling_encode_fn *encode, void *user, struct error *err);
 
-/* Of a beam of so many tokens that decode to text. */
+/* The decision for a beam of n_tokens tokens that decode to text. */
 enum infilling_decision infilling_decide(const struct infilling_rules *r, const char *text, int n_tokens);
-/* Both, and the prefix; the text may be NULL where it does not decide. */
+/* Decides and edits the row, including the forced prefix. text may be NULL if it is not needed. */
 enum infilling_decision infilling_restrict(const struct infilling_rules *r, const char *text, int n_tokens, double *row,
                                            int n_vocabulary);
-/* transformers' clean_up_tokenization_spaces; takes the text, and the caller frees what it returns. */
+/* Reproduces transformers' clean_up_tokenization_spaces. Takes the text; the caller frees the result. */
 char *infilling_clean_up(char *text);
-/* What is kept of an answer: its statement in normal form, which the caller frees; NULL where it has another template.
- */
+/* The statement of a completion in normal form, or NULL if its template differs. The caller frees. */
 char *infilling_statement(const struct infilling_rules *r, const char *text);
 
-/* The search: scores writes a row of log-probabilities behind each of n beams of `length` tokens, and ends the search
- * where it returns -1; decode returns a beam's text, which the search frees; seen, unless NULL, is told every step's
- * decisions and the beams that it left. */
+/* A beam search. scores writes a row of log-probabilities for each of n beams of `length` tokens; -1 ends the search.
+ * decode returns the text of a beam, which the search frees. seen, unless NULL, receives the decisions and the
+ * remaining beams of each step. */
 struct infilling_search {
     const struct infilling_rules *rules;
     int beams, max_length, n_vocabulary;
@@ -67,14 +66,14 @@ struct infilling_search {
                  const double *sums, int n_beams);
 };
 
-/* A finished text without start and end, and its score. */
+/* A finished sequence without start and end token, and its score. */
 struct infilling_answer {
     int32_t *ids;
     int n;
     double score;
 };
-/* Up to `beams` answers, the best first; of equal ones the one finished earlier.  Dead beams give none.  Returns how
- * many; the caller frees ids and the list.  -1, and nothing to free, where scores said so. */
+/* Runs the search. Returns the number of answers, at most `beams`, the best first; ties keep the order of completion.
+ * The caller frees the ids and the list. Returns -1, with nothing to free, if scores failed. */
 int infilling_run(struct infilling_answer **answers, const struct infilling_search *s);
 
 #endif

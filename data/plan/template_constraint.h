@@ -1,11 +1,11 @@
 /*
- * template_constraint.h - a template compiled for a question: the statements that it may become on a schema.
+ * template_constraint.h - compiles a template for a question into the statements that it allows on a schema.
  *
- * What stands for a name, a string or a number becomes a slot with a list of texts.  Which columns there are depends on
- * the tables of FROM, which SQL names behind them, so tables are no slots: every choice of tables that join along keys
- * is an alternative of its own, in which aliases, columns and join conditions fit each other.  A foreign key of several
- * columns joins by all of them: "column = column" becomes one equality for each, with AND between them.  Where there
- * are more than TEMPLATE_ALTERNATIVES alternatives, those whose tables the question speaks of stay.
+ * Each placeholder of a name, string or number becomes a slot with a list of texts. Tables are not slots, because SQL
+ * names the columns before FROM, which determines them. Instead, every choice of tables that join along keys becomes
+ * an alternative with consistent aliases, columns and join conditions. A composite foreign key joins by all its
+ * columns, with AND between the equalities. If there are more than TEMPLATE_ALTERNATIVES alternatives, those are kept
+ * whose tables the question mentions.
  */
 #ifndef DATA_PLAN_TEMPLATE_CONSTRAINT_H
 #define DATA_PLAN_TEMPLATE_CONSTRAINT_H
@@ -15,19 +15,17 @@
 
 enum { TEMPLATE_ALTERNATIVES = 256, TEMPLATE_BYTES = 4 << 20 };
 
-/* All borrowed. */
+/* All pointers are borrowed. */
 struct template_question {
     const struct schema *schema;
     const char *question;
-    const struct column_values *values; /* of the database; NULL without */
+    const struct column_values *values; /* values of the database, or NULL */
 };
 
-/*
- * {"alternatives": [{"template", "slots"}, ...]}, the likelier first, as a file of constraints says it; names in lower
- * case and in quotes where SQL wants them, strings and numbers from the question, its near relatives and the values of
- * the database.  NULL with EXIT_CODE_DATA when the template is not UTF-8, has a word that is no SQL, or no choice of
- * tables fits it. The caller owns the reference.
- */
+/* Returns {"alternatives": [{"template", "slots"}, ...]}, the most likely first, in the form of a constraint file.
+ * Names are in lower case, quoted if SQL requires it. Strings and numbers come from the question, from variants of its
+ * words and from the values of the database. NULL with EXIT_CODE_DATA: the template is not UTF-8, has an unknown word,
+ * or no choice of tables fits it. The caller owns the reference. */
 json_t *template_constraint(const struct template_question *q, const char *template, struct error *err);
 
 #endif

@@ -1,5 +1,7 @@
 /*
- * template_shape.h - a template taken apart: its words, and the SELECTs in which they stand.
+ * template_shape.h - parses a template into its placeholders and the SELECTs that contain them.
+ *
+ * The result has a fixed size and points into the template.
  */
 #ifndef DATA_PLAN_TEMPLATE_SHAPE_H
 #define DATA_PLAN_TEMPLATE_SHAPE_H
@@ -7,52 +9,52 @@
 #include "data/schema/schema.h"
 
 enum {
-    SHAPE_MAX_TABLES = 8,  /* of one FROM */
+    SHAPE_MAX_TABLES = 8,  /* in one FROM */
     SHAPE_MAX_BLOCKS = 16, /* SELECTs */
-    SHAPE_MAX_DEPTH = 32,  /* parentheses */
+    SHAPE_MAX_DEPTH = 32,  /* nested parentheses */
     SHAPE_MAX_PIECES = 512
 };
 
 /* clang-format off */
 enum piece_kind {
-    PIECE_NAME, /* table.column as it stands */
+    PIECE_NAME, /* table.column, as written */
     PIECE_TABLE, PIECE_JOIN, /* "column = column" behind ON */
     PIECE_COLUMN,
-    PIECE_NAMESAKE, /* a column called as a table is, for which templates say table */
-    PIECE_ROW,     /* the only item of the whole statement: a column or * */
-    PIECE_COUNTED, /* of count(): a column or * */
-    PIECE_STRING, PIECE_PATTERN, /* of LIKE */
+    PIECE_NAMESAKE, /* a column that has the name of a table; templates write "table" for it */
+    PIECE_ROW,     /* the only selected item of the whole statement: a column or * */
+    PIECE_COUNTED, /* argument of count(): a column or * */
+    PIECE_STRING, PIECE_PATTERN, /* after LIKE */
     PIECE_NUMBER
 };
 /* clang-format on */
 
-/* A word of the template that does not stay as it is, or that asks for a table. */
+/* A placeholder, or a name that requires a table. */
 struct template_piece {
     enum piece_kind kind;
-    int begin, end;   /* bytes of the template */
-    int block, place; /* the SELECT it stands in; which table of it: of TABLE and JOIN */
-    int table;        /* of NAME: the schema's */
+    int begin, end;   /* byte offsets in the template */
+    int block, place; /* its SELECT; for TABLE and JOIN, the position of the table in FROM */
+    int table;        /* NAME: the table in the schema, or -1 */
 };
 
 /* One SELECT. */
 struct template_block {
     int n_tables;
-    char alias[SHAPE_MAX_TABLES][8]; /* "t1", "" without */
-    bool joined[SHAPE_MAX_TABLES];   /* an ON tells how the table hangs on those before it */
+    char alias[SHAPE_MAX_TABLES][8]; /* "t1", or "" without an alias */
+    bool joined[SHAPE_MAX_TABLES];   /* ON joins the table to an earlier one */
     int derived;                     /* the SELECT in its FROM, or -1 */
-    bool later;                      /* a set operator stands before it */
+    bool later;                      /* it follows a set operator */
     enum { SHAPE_SELECT, SHAPE_FROM, SHAPE_BEHIND } clause;
 };
 
 struct template_shape {
-    const char *text; /* the template */
+    const char *text; /* the template, borrowed */
     struct template_piece pieces[SHAPE_MAX_PIECES];
     int n_pieces, n_blocks;
-    bool compound; /* it has UNION, INTERSECT or EXCEPT */
+    bool compound; /* has UNION, INTERSECT or EXCEPT */
     struct template_block blocks[SHAPE_MAX_BLOCKS];
 };
 
-/* -1 with EXIT_CODE_DATA naming the word. */
+/* -1 with EXIT_CODE_DATA and a message that names the word. */
 int shape_read(struct template_shape *p, const char *template, const struct schema *s, struct error *err);
 
 #endif

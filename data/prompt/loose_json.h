@@ -1,9 +1,8 @@
 /*
- * loose_json.h - lists and objects as language models write them: JSON, or almost.
+ * loose_json.h - reads JSON, and the almost-JSON that language models write.
  *
- * Taken beside JSON: single, triple and typographic quotes, line ends and quotes within strings, commas too many or
- * missing at a line's end, bare names as fields, comments, and the text breaking off, when what was whole until then
- * counts.
+ * Tolerates single, triple and typographic quotes, line ends and quotes inside strings, wrong commas at line ends,
+ * unquoted field names and comments. The complete part of a truncated text counts.
  */
 #ifndef DATA_PROMPT_LOOSE_JSON_H
 #define DATA_PROMPT_LOOSE_JSON_H
@@ -12,11 +11,9 @@
 
 #include <jansson.h>
 
-/*
- * The list or object that `text` begins with, its numbers and words as null; *used: bytes that were read, with NULL
- * too.  NULL where neither begins here.  `r` decides where a string with quotes in it ends that may be SQL: where it is
- * a whole statement.  A new reference.
- */
+/* Reads the list or object at the beginning of `text`; numbers and words become null. *used: bytes read, also with
+ * NULL. NULL if the text begins with neither. `r` finds the end of a string of SQL that contains quotes: the string
+ * ends with its statement. A new reference. */
 json_t *loose_json(struct passage text, struct statement_reader *r, size_t *used);
 
 #endif

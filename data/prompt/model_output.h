@@ -1,10 +1,9 @@
 /*
- * model_output.h - a language model's answer as readings and as SQL: the one reader of all commands.
+ * model_output.h - extracts interpretations and SQL from a language model's completion; all commands use this reader.
  *
- * Thoughts are taken out first (stretches).  Then come lists and objects of JSON or almost JSON, fenced blocks, and
- * text.  SQL is found by its tokens and its grammar (statement.h) and keeps its very text.
- *
- * With `published` answers are read as the program of "Disambiguate First, Parse Later" does (published_output.h).
+ * Thoughts are removed first. Then lists and objects of (almost) JSON, fenced blocks and plain text are read. SQL is
+ * found by its tokens and grammar (statement.h) and kept unchanged. With `published`, completions are read as the
+ * program of "Disambiguate First, Parse Later" reads them (published_output.h).
  */
 #ifndef DATA_PROMPT_MODEL_OUTPUT_H
 #define DATA_PROMPT_MODEL_OUTPUT_H
@@ -13,28 +12,28 @@
 
 #define OUTPUT_COVERED "all possible interpretations are covered"
 
-/* Texts in order; a zeroed struct is ready. */
+/* Texts in order. Start as { 0 }. */
 struct text_items {
     char **items;
     int n, cap;
 };
 void text_items_add(struct text_items *t, const char *text, size_t length);
-/* The same unless the text is there. */
+/* Adds the text unless it is present. */
 void text_items_add_once(struct text_items *t, const char *text, size_t length);
 void text_items_release(struct text_items *t);
 
-/* Appends the readings of an answer to PROMPT_DEF, each once: the strings of a JSON list, else the lines with the marks
- * of a list, else all lines but introductions; of fenced blocks where there are some. */
+/* Appends the distinct interpretations in a completion of PROMPT_DEF: the strings of a JSON list, else list items,
+ * else all lines except introductions. If the completion has fenced blocks, only they are read. */
 void output_readings(struct text_items *out, const char *answer, bool published);
-/* The same of an answer to PROMPT_FILL, without what says that all are covered. */
+/* The same for PROMPT_FILL; a statement that all interpretations are covered is omitted. */
 void output_infilled(struct text_items *out, const char *answer, bool published);
-/* Appends the statements of an answer to any prompt for SQL, each once. */
+/* Appends the distinct statements in a completion of any prompt for SQL. */
 void output_sql(struct text_items *out, const char *answer, bool published);
-/* The answer without its thoughts and without blanks around it: "" where it has nothing else.  The caller frees. */
+/* The completion without thoughts and surrounding blanks, perhaps "". The caller frees. */
 char *output_answer(const char *answer);
-/* Why an answer that should hold `what` ("statement") has none, for a message; borrowed until the next call. */
+/* The reason why a completion has no `what` (such as "statement"), for a message; borrowed until the next call. */
 const char *output_lacks(const char *answer, const char *what);
-/* Whether an answer to PROMPT_FILL says that no reading is missing. */
+/* Whether a completion of PROMPT_FILL states that no interpretation is missing. */
 bool output_says_covered(const char *answer);
 
 #endif

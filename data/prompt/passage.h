@@ -1,5 +1,9 @@
 /*
- * passage.h - a stretch of a model's answer: it points into the text and owns nothing.
+ * passage.h - slices of a completion, and whether such a slice is English prose rather than SQL.
+ *
+ * A passage points into the text and owns nothing. SQL's grammar alone cannot separate prose from SQL: "the" may be a
+ * column and "This" an alias. The prose functions decide where the grammar does not continue, and whether a doubtful
+ * statement is one.
  */
 #ifndef DATA_PROMPT_PASSAGE_H
 #define DATA_PROMPT_PASSAGE_H
@@ -68,19 +72,19 @@ static inline bool passage_line(struct passage *rest, struct passage *line)
     return true;
 }
 
-/* Bytes of a blank that SQL takes for a letter: no-break, of a width, of no width, ideographic; 0 without. */
+/* The length of a leading blank that SQL takes for a letter, such as a no-break or ideographic space; 0 without. */
 size_t prose_blank_length(struct passage p);
-/* Without blanks at the beginning, those too. */
+/* Skips leading blanks, including those. */
 struct passage prose_without_blanks(struct passage p);
 
-/* A word that English has and schemas have not: "the", "this", "which". */
+/* Whether a word occurs in English but not in schemas: "the", "this", "which". */
 bool prose_has_word(const char *word, size_t n);
-/* Whether the first line of `rest`, which cannot go on with a statement, is prose, a label or a list's mark rather than
- * SQL of another dialect.  `inside` is for what begins in the middle of a line, where more must speak for prose. */
+/* Whether the first line of `rest` is prose, a label or a list mark rather than SQL of another dialect. `rest` cannot
+ * continue a statement. `inside`: it begins in the middle of a line, which requires stronger evidence. */
 bool prose_begins(struct passage rest, bool inside);
-/* Whether the first word of `rest` goes on with a statement, in SQLite's dialect or in another one. */
+/* Whether the first word of `rest` continues a statement, in SQLite or another dialect. */
 bool prose_goes_on(struct passage rest);
-/* Without the marks of lists, quotations and headings at its beginning: "2.", "-", "**", "###", "(b)". */
+/* Skips the marks of lists, quotations and headings: "2.", "-", "**", "###", "(b)". */
 struct passage prose_without_marks(struct passage line);
 
 #endif

@@ -1,5 +1,7 @@
 /*
- * prompter.h - prompts about databases: the templates, and the text of every database that was asked about.
+ * prompter.h - fills prompts about databases: the templates, the text of every database in use, and few-shot examples.
+ *
+ * Texts of databases are cached. A prompter belongs to one thread.
  */
 #ifndef DATA_PROMPT_PROMPTER_H
 #define DATA_PROMPT_PROMPTER_H
@@ -12,9 +14,9 @@
 #include <jansson.h>
 
 struct prompter_options {
-    const char *dir;     /* of templates; NULL: the built-in ones */
+    const char *dir;     /* folder of templates, or NULL: the built-in ones */
     const char *context; /* one of PROMPTER_CONTEXTS */
-    int64_t rows;        /* as db_text takes it */
+    int64_t rows;        /* maximum rows of a table, as db_text takes them */
 };
 
 #define PROMPTER_CONTEXTS "dump|compact|ambiqt"
@@ -23,7 +25,7 @@ struct prompter_options {
         .context = "dump", .rows = -1                                                                                  \
     }
 
-/* The rows of a command's table for its prompter_options: AT(prompt) is their offset. */
+/* Option rows for a command's prompter_options; at is their offset. */
 /* clang-format off */
 #define PROMPTER_AT(at, field) ((at) + offsetof(struct prompter_options, field))
 #define PROMPTER_OPTIONS(at) \
@@ -41,50 +43,50 @@ struct prompter {
     enum db_text_form form;
     int64_t rows;
     struct strings paths;
-    char **texts; /* [paths.n], NULL where it failed */
+    char **texts; /* [paths.n] NULL: the database could not be read */
     int cap;
-    size_t bytes; /* of the texts */
+    size_t bytes; /* of all texts */
 };
 
-/* -1 as prompts_open; released by the caller either way. */
+/* -1 as prompts_open. The caller releases either way. */
 int prompter_open(struct prompter *p, const struct prompter_options *o, struct error *err);
 void prompter_release(struct prompter *p);
 
-/* The text of the database at path, the prompter's own until the next call; NULL with EXIT_CODE_DATA. */
+/* The text of the database at path, valid until the next call. NULL with EXIT_CODE_DATA. */
 const char *prompter_database(struct prompter *p, const char *path, struct error *err);
-/* [{"role": "user", "content": the filled prompt}], and the assistant's answer behind it unless that is NULL. */
+/* [{"role": "user", "content": the filled prompt}], followed by the assistant's answer unless it is NULL. A new
+ * reference. */
 json_t *prompter_messages(const struct prompter *p, enum prompt_kind kind, const char *const *slots,
                           const char *answer);
 
 /*
- * Worked examples in a prompt for the SQL of all readings: other questions that are ambiguous, their
- * databases cut to the tables that the SQL says, their SQL, and each reading alone with its own.
+ * Few-shot examples in a prompt for the SQL of all interpretations. They are other ambiguous questions with their SQL,
+ * each interpretation with its own SQL, and databases reduced to the tables that the SQL mentions.
  *
- * Which ones follows from the seed and the record's id, so that a question has the same examples whatever else is
- * asked, and no two questions need have the same.  (The authors draw three once for a run, with Python's random.sample
- * over a table that is grouped by question.)
+ * The choice depends on the seed and the record's id alone, so a question has the same examples in every run. (The
+ * authors sample three once per run, with Python's random.sample over a table grouped by question.)
  */
 
 struct shots_request {
     const char *path,
-        *db; /* JSONL of {"db_id", "question", "golds": [{"text", "sql"}]} or AMBROSIA's rows; db_path.h */
+        *db; /* JSONL of {"db_id", "question", "golds": [{"text", "sql"}]} or rows of AMBROSIA; db as in db_path.h */
     const struct prompter_options *prompt;
-    int64_t n, seed; /* examples of a prompt */
+    int64_t n, seed; /* number of examples in a prompt */
 };
 
 /* Start as { 0 }. */
 struct shots {
     struct shots_request q;
     json_t **records; /* those with several golds */
-    char **texts;     /* [count] of each that was shown */
+    char **texts;     /* [count] texts of the examples shown so far */
     int count, cap;
     struct prompter prompter;
 };
 
-/* -1 with EXIT_CODE_DATA: a record without the fields, fewer than q->n that are ambiguous.  q's strings are borrowed;
- * the caller releases either way. */
+/* -1 with EXIT_CODE_DATA: a record lacks the fields, or fewer than q->n are ambiguous. Strings of q are borrowed. The
+ * caller releases either way. */
 int shots_open(struct shots *s, const struct shots_request *q, struct error *err);
-/* The examples for a record, none of its own question; the caller frees.  NULL with EXIT_CODE_DATA. */
+/* The examples for a record, none with its own question. The caller frees. NULL with EXIT_CODE_DATA. */
 char *shots_text(struct shots *s, const json_t *record, struct error *err);
 void shots_release(struct shots *s);
 

@@ -1,14 +1,15 @@
 /*
- * published_output.h - answers as the program of "Disambiguate First, Parse Later" reads them, which its numbers come
- * from, mistakes included: introductions are readings, so are empty lines of an infilling, and SQL loses its
- * backslashes and statements that begin with WITH.
+ * published_output.h - reads completions as the program of "Disambiguate First, Parse Later" does, including its bugs.
+ *
+ * Its published numbers depend on the bugs: introductions and empty lines of an infilling count as interpretations,
+ * and SQL loses its backslashes and its statements that begin with WITH.
  */
 #ifndef DATA_PROMPT_PUBLISHED_OUTPUT_H
 #define DATA_PROMPT_PUBLISHED_OUTPUT_H
 
 #include "data/prompt/model_output.h"
 
-/* As their namesakes of model_output.h. */
+/* Counterparts of output_readings, output_infilled and output_sql in model_output.h. */
 void published_readings(struct text_items *out, const char *answer);
 void published_infilled(struct text_items *out, const char *answer);
 void published_sql(struct text_items *out, const char *answer);

@@ -1,11 +1,12 @@
 /*
- * yes_no.h - a language model as a detector: is this question ambiguous, yes or no?  Prompts for models elsewhere, and
- * their answers as scores: the LLM rows of GATekeeper's tables.
+ * yes_no.h - a language model as a detector: writes yes-or-no prompts and converts completions to scores.
  *
- * The published program shows a model the question alone; the paper says question and schema.  Both forms are here, in
- * words of ours, since theirs are not at hand; each without examples or behind some, which are labelled questions of
- * other texts.  As published, the first word of an answer counts, where it is yes or no.  An answer that begins
- * otherwise, or that breaks off in its thought, says neither.
+ * These are the LLM rows of GATekeeper's tables. The published program shows the question alone, the paper describes
+ * question and schema; both forms are here, in our words, since theirs are not published. Few-shot examples are
+ * labelled questions of other texts.
+ *
+ * As published, the first word of a completion counts if it is yes or no. Other completions, and those that are cut
+ * off in a thought, are unread.
  */
 #ifndef DATA_PROMPT_YES_NO_H
 #define DATA_PROMPT_YES_NO_H
@@ -16,28 +17,25 @@ enum yes_no_form { YES_NO_QUESTION, YES_NO_SCHEMA };
 #define YES_NO_FORMS "question|schema"
 
 struct yes_no_request {
-    const char *data;    /* a folder of contrast or practice, whose test fold is asked, or a file of own labels */
-    const char *support; /* own labels to show; NULL: a folder's training fold */
-    const char *db, *schema, *label_field; /* of own labels, as in labels.h */
+    const char *data;                      /* data folder, whose test split is asked, or a custom data set */
+    const char *support;                   /* custom data set of few-shot examples; NULL: the folder's training split */
+    const char *db, *schema, *label_field; /* of a custom data set, as in labels.h */
     enum record_form form;
-    const char *write;   /* one of YES_NO_FORMS; NULL: answers are read */
+    const char *write;   /* one of YES_NO_FORMS; NULL: read completions */
     const char *answers; /* {"id", "text"} or {"id", "texts"}, as ambit-infer generate writes them */
-    int64_t shots, seed; /* examples in a prompt, as many of each label or one more that is ambiguous */
+    int64_t shots, seed; /* shots: examples in a prompt, half of each label; an odd one is ambiguous */
     const char *out;
 };
 
 struct yes_no_counts {
-    int64_t questions, unread; /* of them, without an answer that says yes or no */
+    int64_t questions, unread; /* questions without a completion that says yes or no */
 };
 
-/*
- * Writes prompts {"id", "messages"}, or of the answers scores {"id", "score"}: the share of yes among a prompt's
- * answers that are read.  Questions without any have {"id", "error", "answer"}, with the first text as it was.  -1 with
- * EXIT_CODE_DATA: an id that two questions have or none has, an example that is asked too, too few of a label to show;
- * EXIT_CODE_USAGE never.
- */
+/* Writes prompts {"id", "messages"}, or scores {"id", "score"}: the share of yes among the read completions of a
+ * prompt. A question without any gets {"id", "error", "answer"} with its first completion. -1 with EXIT_CODE_DATA: a
+ * missing or duplicate id, a few-shot example among the questions, or too few examples of a label. */
 int yes_no_run(const struct yes_no_request *q, struct yes_no_counts *counts, struct error *err);
-/* 1 yes, 0 no, -1 neither: the first word behind thoughts and a label such as "Answer:". */
+/* 1 for yes, 0 for no, -1 for neither: the first word after thoughts and a label such as "Answer:". */
 int yes_no_read(const char *answer);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * ambiqt_cases.h - records of AmbiQT beside what a system predicted for them.
+ * ambiqt_cases.h - AmbiQT's records with the predictions of a system.
  *
- * Published prediction files are read as they are: benchmark records with one list more, named t2s_outs,
- * template_filled, chatgpt_out or flan_direct_outs, of strings or of lists of strings, which are then merged.
+ * Reads published prediction files: benchmark records with an additional list named t2s_outs, template_filled,
+ * chatgpt_out or flan_direct_outs. The list holds strings, or lists of strings, which are merged.
  */
 #ifndef DATA_SCORE_AMBIQT_CASES_H
 #define DATA_SCORE_AMBIQT_CASES_H
@@ -10,28 +10,26 @@
 #include "data/corpora/ambiqt.h"
 #include "kernels/base.h"
 
-/*
- * Lists of predictions made one: how LogicalBeam's are merged and put behind those of a baseline.
- */
+/* Merges lists of predictions, as LogicalBeam merges its own and appends those of a baseline. */
 
-/* Strings that each stand once, in order. */
+/* Distinct strings in order. */
 struct ambiqt_list {
     char **items;
     int n, cap;
 };
 void ambiqt_list_release(struct ambiqt_list *l);
 
-/* Item j of list i has rank 3 i + 2 j; the first `limit` distinct strings by rank, of equal ranks the earlier list's.
- */
+/* Merges lists by rank: item j of list i has rank 3 i + 2 j. Keeps the first `limit` distinct strings; of equal ranks,
+ * the earlier list's comes first. */
 void ambiqt_merge(struct ambiqt_list *out, const struct ambiqt_list *lists, int n_lists, int64_t limit);
 
-/* The first n_first of `first`, then `rest`: in normal form, each once, at most k. */
+/* The first n_first of `first`, then `rest`: in normal form, distinct, at most k. */
 void ambiqt_collate(struct ambiqt_list *out, const struct ambiqt_list *first, int n_first,
                     const struct ambiqt_list *rest, int64_t k);
 
 struct ambiqt_case {
-    int record; /* in the corpus */
-    int row;    /* its place in the gold file, from 0 */
+    int record; /* its index in the corpus */
+    int row;    /* its index in the gold file */
     struct ambiqt_list predictions;
 };
 
@@ -42,17 +40,15 @@ struct ambiqt_cases {
     json_t *skipped; /* {"record": "row 3", "why"}: predictions without gold, gold without predictions */
 };
 
-/*
- * Reads both files; gold may be NULL, then the predictions' own records are the gold.  A prediction belongs to the gold
- * record at its own place when the two agree on db_id, question and orig_query, else to the first free one that does;
- * what its own record says of the altered schema goes before what the gold record says.  A gold record without
- * predictions is a case with none.  At most k predictions of a record are kept.  -1 with EXIT_CODE_DATA naming file,
- * record and field; the caller releases either way.
- */
+/* Reads both files. If gold is NULL, the records in the prediction file are the gold. A prediction belongs to the gold
+ * record at its own row if db_id, question and orig_query agree, else to the first free record that agrees. The
+ * prediction's own description of the altered schema takes precedence. A gold record without predictions becomes a
+ * case with none. At most k predictions of a record are kept. -1 with EXIT_CODE_DATA naming file, record and field.
+ * The caller releases either way. */
 int ambiqt_cases_read(struct ambiqt_cases *c, const char *gold, const char *pred, int64_t k, struct error *err);
 void ambiqt_cases_release(struct ambiqt_cases *c);
 
-/* Appends one to skipped. */
+/* Appends a record to skipped. */
 void ambiqt_cases_skip(struct ambiqt_cases *c, int row, const char *why, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

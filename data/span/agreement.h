@@ -1,19 +1,17 @@
 /*
- * agreement.h - `ambit-data score --rule agreement`: a detector's findings beside a tagger's marked words on the same
- * questions, and who of them is right.
+ * agreement.h - `ambit-data score --rule agreement`: predictions of a detector against those of a tagger.
  *
- * Gold is a record with marked words, or one with "ambiguous" and "alternatives".  Who says that a question is
- * ambiguous is right when it is and all of gold's alternatives are among those named; who does not, when it is not.
- * Intervals are of a bootstrap over databases: "source_db" where a record has it, whose schemas are alike, else
- * "db_id".
+ * Gold is a record with marked words, or one with "ambiguous" and "alternatives". A prediction of ambiguous is right
+ * if gold agrees and all gold alternatives are named. A prediction of clear is right if gold is clear. Intervals come
+ * from a bootstrap over "source_db", whose schemas are similar, or else over "db_id".
  */
 #ifndef DATA_SPAN_AGREEMENT_H
 #define DATA_SPAN_AGREEMENT_H
 
 #include "data/score/score.h"
 
-/* --gold, --findings of `ambit-infer detect` and --pred of `ambit-infer tag`, by id.  A record that both do not answer
- * is skipped and told, as are lines that nobody asked for, that are errors or that are there twice. */
+/* Matches --gold, --findings of `ambit-infer detect` and --pred of `ambit-infer tag` by id. A record without both
+ * predictions is skipped and listed, as are errors, duplicates and predictions of unknown records. */
 score_rule score_agreement;
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * heuristic_words.h - a question and the names that it may say, in words: the tables that it names, and the columns
- * whose values its numbers are.
+ * heuristic_words.h - for the heuristic tagger: the tables that a question names, and the columns of its numbers.
+ *
+ * A question and all names of its columns are split into words once.
  */
 #ifndef DATA_SPAN_HEURISTIC_WORDS_H
 #define DATA_SPAN_HEURISTIC_WORDS_H
@@ -8,19 +9,19 @@
 #include "data/span/spoken.h"
 #include "data/span/tagging.h"
 
-/* A run of the question's words that names a table. */
+/* Words of the question that name a table. */
 struct named_table {
-    int column;      /* the first of the table's */
-    int first, last; /* words */
-    bool whole;      /* all words of its name, not the chief one alone */
+    int column;      /* the first column of the table */
+    int first, last; /* words, inclusive */
+    bool whole;      /* all words of its name, not only its head */
 };
 
-/* A question and the names that it may say, in words. */
+/* A question and the names of its columns, as words. */
 struct heuristic_words {
     const struct tag_question *q;
     struct spoken words;
     struct spoken *names;  /* [n_columns] */
-    struct spoken *tables; /* [n_columns] of the first column of each table; none where there is no table */
+    struct spoken *tables; /* [n_columns] filled for the first column of each table; empty without a table */
     int *table_of;         /* [n_columns] the first column of its table */
     struct named_table *named;
     int n_named, cap_named;
@@ -29,21 +30,20 @@ struct heuristic_words {
 void heuristic_words_init(struct heuristic_words *w, const struct tag_question *q);
 void heuristic_words_release(struct heuristic_words *w);
 
-/* How clearly the question names the column's table for words first to last: beside them, by its whole name, by its
- * chief word, or not at all. */
+/* The strength of evidence that words first to last belong to the column's table: beside the words, by its whole name,
+ * by its head, or none. */
 enum table_rank { TABLE_UNNAMED, TABLE_HINTED, TABLE_NAMED, TABLE_BESIDE };
 enum table_rank heuristic_table_rank(const struct heuristic_words *w, int column, int first, int last);
 
 #define PART_LIKENESS 0.9
-/* How much a run of words says of a name: 1 all of it, PART_LIKENESS its chief word and nothing that the name has not,
- * 0 else. */
+/* Similarity of words and a name: 1 for all words, PART_LIKENESS for its head and no foreign word, else 0. */
 double heuristic_said(const struct spoken *run, const struct spoken *name);
 
-/* How much the words that lead to word `first` say of a column's name: "home city is Paris". */
+/* The same for the words before word `first`, as in "home city is Paris". */
 double heuristic_said_before(const struct heuristic_words *w, int column, int first);
 
-/* The column whose value a number of the question is, with the value; false where the question does not tell, or the
- * column that it tells does not hold the number. */
+/* Finds the column and value of a number of the question. False if the question does not determine the column, or the
+ * column does not contain the number. */
 bool heuristic_number(struct tag_concept *value, const struct heuristic_words *w, int number);
 
 #endif

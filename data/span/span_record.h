@@ -1,10 +1,9 @@
 /*
- * span_record.h - questions whose words are marked: which name a column, which a value, which could be several, which
- * are nothing that the table has.
+ * span_record.h - questions with marked words: column names, values, ambiguous and unanswerable words.
  *
- * One JSON object a line, written by `ambit-data counterfactual`; docs/reference/records.md has its fields.  Offsets
- * count code points, ends are exclusive.  A record that was read keeps the JSON that it came from, which owns its
- * strings: what writes records makes that JSON and reads it back, so that one place knows what a record may be.
+ * `ambit-data counterfactual` writes one JSON object a line; docs/reference/records.md describes the fields. Offsets
+ * count code points, ends are exclusive. A record keeps its JSON, which owns the strings. Writers create the JSON and
+ * read it back, so one place validates records.
  */
 #ifndef DATA_SPAN_SPAN_RECORD_H
 #define DATA_SPAN_SPAN_RECORD_H
@@ -12,9 +11,9 @@
 #include "data/schema/schema.h"
 #include "data/util/json.h"
 
-/* COL and VAL name one thing; AMB could be several columns or values; UNK is none. */
+/* COL and VAL have one meaning, AMB several columns or values, UNK none. */
 enum span_label { SPAN_COL, SPAN_VAL, SPAN_AMB, SPAN_UNK, SPAN_LABELS };
-/* "COL", "VAL", "AMB", "UNK". */
+/* "COL", "VAL", "AMB" or "UNK". */
 const char *span_label_name(enum span_label label);
 
 /* A column, or one of its values. */
@@ -26,7 +25,7 @@ struct span_concept {
 struct marked_span {
     int start, end; /* code points of the question */
     enum span_label label;
-    struct span_concept *alternatives; /* what it may mean: one of COL and VAL, more of AMB, none of UNK */
+    struct span_concept *alternatives; /* meanings: one for COL and VAL, several for AMB, none for UNK */
     int n_alternatives;
 };
 
@@ -34,25 +33,25 @@ struct span_column {
     const char *table; /* NULL in a record about one table */
     const char *name;
     enum column_type type;
-    const char **values; /* some of them, among them those that the question says */
+    const char **values; /* examples, with those in the question */
     int n_values;
-    const char *sql_table, *sql_name; /* as answers name them; NULL: by `table` and `name` */
-    bool is_key;                      /* known to tell its table's rows apart all by itself */
+    const char *sql_table, *sql_name; /* names in answers; NULL: `table` and `name` */
+    bool is_key;                      /* known to be unique in its table */
 };
 
 struct span_record {
     const char *id, *source, *db_id, *question;
-    const char *kind; /* how the table was edited: "plain" where it was not */
+    const char *kind; /* the edit of the table, or "plain" */
     int n_letters;    /* code points of the question */
     struct span_column *columns;
-    struct marked_span *spans; /* in order, none over another */
+    struct marked_span *spans; /* in order, without overlaps */
     int n_columns, n_spans;
     json_t *json;
 };
 
-/* Takes the JSON, also on failure.  -1 with EXIT_CODE_DATA naming the field, its value and what was expected. */
+/* Takes the JSON, also on failure. -1 with EXIT_CODE_DATA naming the field, its value and the expectation. */
 int span_record_init(struct span_record *r, json_t *json, const char *where, struct error *err);
-/* The same of its question and columns alone, for who asks about them; whatever else there is is left as it is. */
+/* The same for question and columns alone; other fields are ignored. */
 int span_record_init_question(struct span_record *r, json_t *json, const char *where, struct error *err);
 void span_record_release(struct span_record *r);
 /* Whether a span is AMB or UNK. */
@@ -63,11 +62,11 @@ struct span_record_list {
     int n, cap;
 };
 
-/* All records of a file, added to the list.  The caller releases either way. */
+/* Adds all records of a file. The caller releases either way. */
 int span_records_read(struct span_record_list *l, const char *path, struct error *err);
 void span_records_release(struct span_record_list *l);
 
-/* Code points of a text of n bytes. */
+/* The number of code points in n bytes. */
 int text_letters(const char *text, size_t n);
 
 #endif

@@ -1,16 +1,16 @@
 /*
- * span_score.h - `ambit-data score --rule spans`: what a tagger says against records whose words are marked.
+ * span_score.h - `ambit-data score --rule spans`: a tagger's output against records with marked words.
  *
- * Shares are of sums over all records, their intervals from a bootstrap over tables and databases (db_id): questions
- * about one table are alike.
+ * Ratios are taken over sums of all records. Intervals come from a bootstrap over tables and databases (db_id),
+ * because questions about one table are similar.
  */
 #ifndef DATA_SPAN_SPAN_SCORE_H
 #define DATA_SPAN_SPAN_SCORE_H
 
 #include "data/score/score.h"
 
-/* --gold: span records; --pred: what `ambit-infer tag` wrote, by id.  A record without an answer, an answer that is an
- * error, that nobody asked for or that is there twice is skipped and told. */
+/* Matches --gold, span records, and --pred, output of `ambit-infer tag`, by id. Records without a prediction, errors,
+ * duplicates and predictions of unknown records are skipped and listed. */
 score_rule score_spans;
 
 #endif

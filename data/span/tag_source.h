@@ -1,10 +1,10 @@
 /*
- * tag_source.h - what questions are asked about: columns as a tagger has them, and the indexes of their values.
+ * tag_source.h - the columns that a tagger sees, with indexes of their values.
  *
- * Out of a schema and its database, or of a record that brings its columns along.  Models read the names in words; the
- * names in SQL are for answers.  A view that shows nothing but columns of one table is left out.  Values are read for
- * 30 seconds at most, or half of what the calling thread has left (stop.h), those of a view for 2; a warning
- * names what was not read.
+ * A source is made from a schema and its database, or from the columns of a record. Models read names in words;
+ * answers use SQL names. Views that only show columns of one table are omitted. Reading values takes at most 30
+ * seconds, or half of the thread's remaining time (stop.h), and 2 seconds for a view; a warning names unread
+ * tables.
  */
 #ifndef DATA_SPAN_TAG_SOURCE_H
 #define DATA_SPAN_TAG_SOURCE_H
@@ -18,30 +18,30 @@ struct tag_source {
     int n_columns;
     struct value_index index;
     struct number_index numbers;
-    struct span_column *own; /* of a schema: the columns and */
-    const char **examples;   /* [n_columns * TAG_EXAMPLES] some of their values */
+    struct span_column *own; /* columns made from a schema */
+    const char **examples;   /* [n_columns * TAG_EXAMPLES] examples of their values */
     struct strings text;
 };
 
-/* path: the database, whose texts and numbers are indexed, or NULL; both are needed only here and the schema's strings
- * as long as the source.  A table that cannot be read is passed over with a warning.  -1 with EXIT_CODE_DATA where the
- * file is no database, or the calling thread's work has ended.  The caller releases either way. */
+/* Reads a schema and its database at path, or no values if path is NULL. The source borrows the schema's strings.
+ * Unreadable tables are skipped with a warning. -1 with EXIT_CODE_DATA: not a database, or the thread's work has
+ * ended. The caller releases either way. */
 int tag_source_open(struct tag_source *x, const struct schema *s, const char *path, int64_t max_bytes,
                     struct error *err);
-/* Columns that somebody else has, and the values among them. */
+/* Borrows columns with their values. */
 void tag_source_of(struct tag_source *x, const struct span_column *columns, int n_columns);
 void tag_source_close(struct tag_source *x);
-/* The memory that its values and numbers take. */
+/* The memory of values and numbers. */
 int64_t tag_source_bytes(const struct tag_source *x);
 
-/* What a question says of the values. */
+/* The values and numbers in a question. */
 struct tag_matches {
     struct value_matches values;
     struct number_matches numbers;
 };
 void tag_matches_release(struct tag_matches *m);
 
-/* What a tagger is asked of it, good as long as the matches. */
+/* Makes the question for a tagger; valid as long as the matches. */
 struct tag_question tag_source_ask(struct tag_source *x, const char *question, struct tag_matches *m);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * spider_sql.h - SQL as Spider's evaluator reads it: a small grammar into one structure, for spider_match.c only.
+ * spider_sql.h - parses SQL as Spider's evaluator does, for spider_match.c.
  *
- * This is not SQL: what the grammar does not know (outer joins, case, cast, aliases without "as", names for columns) is
- * not read at all, what stands behind the end is not looked at, and some mistakes are read without complaint.
+ * The grammar is smaller than SQL. Outer joins, CASE, CAST, aliases without AS and names of result columns are
+ * rejected, text after the end is ignored, and some errors are accepted. This reproduces the published program.
  */
 #ifndef DATA_SPIDER_EVAL_SPIDER_SQL_H
 #define DATA_SPIDER_EVAL_SPIDER_SQL_H
@@ -14,23 +14,23 @@ struct spider_words {
     int n, cap;
 };
 
-/* Words as Spider's evaluator splits them: lower case but for what stands in quotes, all quotes double; != >= <= whole.
- * White space and case are those of ASCII.  -1 when a quote is left open.  Release either way. */
+/* Splits words as Spider's evaluator does: lower case outside quotes, all quotes double, != >= <= as one word. White
+ * space and case are those of ASCII. -1 if a quote is left open. The caller releases either way. */
 int spider_words_split(struct spider_words *w, const char *sql);
 void spider_words_release(struct spider_words *w);
 
 enum { SPIDER_ALL = -1 };                                            /* the column "*" */
-enum { SPIDER_NO_AGGREGATE };                                        /* else a place in the list of aggregates */
-enum { SPIDER_INTERSECT, SPIDER_UNION, SPIDER_EXCEPT, SPIDER_SETS }; /* what may follow a query */
+enum { SPIDER_NO_AGGREGATE };                                        /* else an index in the list of aggregates */
+enum { SPIDER_INTERSECT, SPIDER_UNION, SPIDER_EXCEPT, SPIDER_SETS }; /* set operators after a query */
 enum { SPIDER_DISTINCT_ANY = -1 };                                   /* a flag that is not compared */
-/* places in the list of operators */
+/* indices in the list of operators */
 enum { SPIDER_BETWEEN = 1, SPIDER_IN = 8, SPIDER_LIKE = 9 };
 
 struct spider_column {
-    int aggregate, column, distinct; /* column: its number in the schema, or SPIDER_ALL */
+    int aggregate, column, distinct; /* column: its index in the schema, or SPIDER_ALL */
 };
 
-struct spider_unit { /* a column, or two with an operator between them */
+struct spider_unit { /* a column, or two with an operator */
     int op;
     bool binary;
     struct spider_column columns[2];
@@ -58,7 +58,7 @@ struct spider_condition {
     int op;
     struct spider_unit unit;
     struct spider_value values[2];
-    enum spider_link link; /* to the next one */
+    enum spider_link link; /* to the next condition */
 };
 
 struct spider_conditions {
@@ -67,7 +67,7 @@ struct spider_conditions {
 };
 
 struct spider_source {
-    struct spider_sql *query; /* or NULL and a table */
+    struct spider_sql *query; /* or NULL with a table */
     int table;
 };
 
@@ -92,7 +92,7 @@ struct spider_tree {
     struct spider_words words;
     struct spider_sql **nodes;
     int n, cap;
-    struct spider_sql *top; /* NULL when the grammar does not take the text */
+    struct spider_sql *top; /* NULL if the grammar rejects the text */
 };
 
 void spider_tree_parse(struct spider_tree *t, const struct schema *schema, const char *sql);
