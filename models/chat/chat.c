@@ -397,7 +397,7 @@ static int read_layout(struct layout_reader *r, const json_t *o)
     f->first[CHAT_PLACES] = r->n;
     int end = f->first[CHAT_BEHIND_ASSISTANT];
     if (end == r->n || f->pieces[end].token < 0)
-        return refuse(r, "assistant", "\"behind\" to begin with the token that ends an answer");
+        return refuse(r, "assistant", "behind to begin with the token that ends an answer");
     return 0;
 }
 

@@ -174,7 +174,7 @@ static void push(const struct bpe *b, struct bpe_work *w, int32_t place)
 
 static uint64_t pop(struct bpe_work *w)
 {
-    uint64_t least = w->heap[0], last = w->heap[--w->n_heap];
+    uint64_t min = w->heap[0], last = w->heap[--w->n_heap];
     int64_t at = 0;
 
     for (int64_t child; (child = 2 * at + 1) < w->n_heap; at = child) {
@@ -184,7 +184,7 @@ static uint64_t pop(struct bpe_work *w)
         w->heap[at] = w->heap[child];
     }
     w->heap[at] = last;
-    return least;
+    return min;
 }
 
 /* Returns whether two neighbours still form the result of this merge. They may be another pair with the same result;

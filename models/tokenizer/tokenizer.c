@@ -256,9 +256,9 @@ int tokenizer_end_model(struct tokenizer *t, const char *unk, struct error *err)
     t->added_of = xmalloc((size_t)slots * sizeof *t->added_of);
     for (int32_t i = 0; i < slots; i++)
         t->added_of[i] = -1;
-    if (t->kind == TOKENIZER_BPE)
+    if (t->model_type == TOKENIZER_BPE)
         return end_bpe(t, unk, err);
-    if (t->kind == TOKENIZER_UNIGRAM)
+    if (t->model_type == TOKENIZER_UNIGRAM)
         return unigram_prepare(&t->unigram, &t->vocab, n, err);
     if (wordpiece_prepare(&t->wordpiece, &t->vocab, n, err))
         return -1;
@@ -338,9 +338,9 @@ const char *tokenizer_token(const struct tokenizer *t, int32_t id)
 
 int32_t tokenizer_id(const struct tokenizer *t, const char *token)
 {
-    const struct piece_table *tokens = t->kind == TOKENIZER_BPE       ? &t->bpe.tokens
-                                       : t->kind == TOKENIZER_UNIGRAM ? &t->unigram.tokens
-                                                                      : &t->wordpiece.first;
+    const struct piece_table *tokens = t->model_type == TOKENIZER_BPE       ? &t->bpe.tokens
+                                       : t->model_type == TOKENIZER_UNIGRAM ? &t->unigram.tokens
+                                                                            : &t->wordpiece.first;
     int32_t id = piece_table_find_text(tokens, &t->vocab, token, (int64_t)strlen(token));
     for (int32_t i = t->model_tokens; id < 0 && i < t->vocab.count; i++)
         if (strcmp(vocab_text(&t->vocab, i), token) == 0)
@@ -440,7 +440,7 @@ static void encode_unigram(void *to, const struct normal_text *text, int64_t sta
 static bool find_added(const struct encoder *e, const struct added_set *s, const char *text, int64_t end,
                        struct added_match *m)
 {
-    if (e->t->kind == TOKENIZER_BPE && !e->specials)
+    if (e->t->model_type == TOKENIZER_BPE && !e->specials)
         return false;
     return added_set_find(s, text, end, e->specials, m);
 }
@@ -474,7 +474,7 @@ int64_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t len
     struct added_match m = { 0 };
 
     e.normal.out.track = spans || t->pre_tokenizer.needs_origin;
-    pre_tokenizer_start(&e.run, &t->pre_tokenizer, e.normal.out.track, models[t->kind], &e);
+    pre_tokenizer_start(&e.run, &t->pre_tokenizer, e.normal.out.track, models[t->model_type], &e);
     while (find_added(&e, &t->raw, text, end, &m)) {
         encode_part(&e, text, at, m.start);
         push(&e, m.id, m.start, m.end);

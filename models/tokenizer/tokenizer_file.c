@@ -79,7 +79,7 @@ static int read_config(struct tokenizer *t, const struct tokenizer_folder *f, st
 
     if (!f->config)
         return 0;
-    if (t->kind != TOKENIZER_WORDPIECE || !n)
+    if (t->model_type != TOKENIZER_WORDPIECE || !n)
         return check_prefix_space(t, f, err);
     old = *n;
     if (read_bool(f->config, "do_lower_case", &n->lowercase, where, err) < 0 ||
@@ -143,7 +143,7 @@ static int folder_special_text(const struct tokenizer_folder *f, enum special_to
 static int find_special(struct tokenizer *t, const struct tokenizer_folder *f, enum special_token which, bool required,
                         struct error *err)
 {
-    bool wordpiece = t->kind == TOKENIZER_WORDPIECE;
+    bool wordpiece = t->model_type == TOKENIZER_WORDPIECE;
     const char *text;
 
     if (folder_special_text(f, which, &text, err))
@@ -167,7 +167,7 @@ static int find_special(struct tokenizer *t, const struct tokenizer_folder *f, e
  * BERT's special tokens must be too, except MASK. */
 static int find_specials(struct tokenizer *t, const struct tokenizer_folder *f, bool required, struct error *err)
 {
-    for (int i = 0; i < (t->kind == TOKENIZER_WORDPIECE ? SPECIAL_BOS : SPECIAL_COUNT); i++)
+    for (int i = 0; i < (t->model_type == TOKENIZER_WORDPIECE ? SPECIAL_BOS : SPECIAL_COUNT); i++)
         if (find_special(t, f, (enum special_token)i, required, err))
             return -1;
     return 0;
@@ -504,13 +504,13 @@ static int read_model(struct tokenizer *t, const json_t *root, const char *where
     if (!model)
         return -1;
     if (strcmp(type, "BPE") == 0) {
-        t->kind = TOKENIZER_BPE;
+        t->model_type = TOKENIZER_BPE;
         return read_bpe(t, model, inside, err);
     }
     if (strcmp(type, "WordPiece") == 0)
         return read_word_piece(t, model, inside, err);
     if (strcmp(type, "Unigram") == 0) {
-        t->kind = TOKENIZER_UNIGRAM;
+        t->model_type = TOKENIZER_UNIGRAM;
         return read_unigram(t, model, inside, err);
     }
     return error_set(err, EXIT_CODE_CHECKPOINT,
@@ -539,7 +539,7 @@ struct tokenizer *tokenizer_from_json(const json_t *root, const struct tokenizer
         log_warn("%s: overrides tokenizer.json for case, accents or Chinese characters", f->config_file);
     if (rc || changed < 0 || find_specials(t, f, false, err))
         return tokenizer_opened(t, -1, err);
-    if ((t->kind == TOKENIZER_WORDPIECE && check_template(t, root, err)) || tokenizer_prepare(t, err))
+    if ((t->model_type == TOKENIZER_WORDPIECE && check_template(t, root, err)) || tokenizer_prepare(t, err))
         rc = error_prefix(err, "%s", file);
     return tokenizer_opened(t, rc, err);
 }
@@ -770,9 +770,9 @@ static json_t *model_json(const struct tokenizer *t)
                      "max_input_chars_per_word", (int)t->wordpiece.max_chars, "vocab", vocab);
 }
 
-static json_t *part_json(const char *kind, const char *id, int type)
+static json_t *part_json(const char *key, const char *id, int type)
 {
-    return json_pack("{s:{s:s, s:i}}", kind, "id", id, "type_id", type);
+    return json_pack("{s:{s:s, s:i}}", key, "id", id, "type_id", type);
 }
 
 /* Returns [CLS] A [SEP], and [CLS] A [SEP] B [SEP] with type 1 from B on. */
@@ -814,14 +814,14 @@ static json_t *post_processor_json(const struct tokenizer *t)
     bool encoder = t->special[SPECIAL_CLS] >= 0 && t->special[SPECIAL_SEP] >= 0;
     json_t *read = json_object_get(t->parts, "post_processor");
 
-    if (t->kind == TOKENIZER_WORDPIECE)
+    if (t->model_type == TOKENIZER_WORDPIECE)
         return encoder ? template_json(t) : json_null();
-    return read && (encoder || t->kind == TOKENIZER_UNIGRAM) ? json_incref(read) : json_null();
+    return read && (encoder || t->model_type == TOKENIZER_UNIGRAM) ? json_incref(read) : json_null();
 }
 
 static json_t *tokenizer_json(const struct tokenizer *t)
 {
-    bool wordpiece = t->kind == TOKENIZER_WORDPIECE, unigram = t->kind == TOKENIZER_UNIGRAM;
+    bool wordpiece = t->model_type == TOKENIZER_WORDPIECE, unigram = t->model_type == TOKENIZER_UNIGRAM;
 
     return json_pack("{s:s, s:n, s:n, s:o, s:o, s:O, s:o, s:O, s:o}", "version", "1.0", "truncation", "padding",
                      "added_tokens", added_list_json(t), "normalizer", normalizer_json(t), "pre_tokenizer",
@@ -849,7 +849,7 @@ static bool is_plain_bert(const struct tokenizer *t)
     const struct bert_normalizer *n = normalizer_bert(&t->normalizer);
     const struct pre_tokenizer *p = &t->pre_tokenizer;
 
-    return t->kind == TOKENIZER_WORDPIECE && n && n->clean_text && p->count == 1 &&
+    return t->model_type == TOKENIZER_WORDPIECE && n && n->clean_text && p->count == 1 &&
            p->steps[0].run == pre_tokenize_bert && t->wordpiece.max_chars == 100 &&
            strcmp(t->wordpiece.prefix, "##") == 0 && t->special[SPECIAL_MASK] >= 0;
 }
@@ -862,7 +862,7 @@ static json_t *config_json(const struct tokenizer *t)
     json_object_set_new(o, "added_tokens_decoder", added_decoder_json(t));
     json_object_set_new(o, "tokenizer_class",
                         json_string(is_plain_bert(t) ? "BertTokenizer" : "PreTrainedTokenizerFast"));
-    if (t->kind != TOKENIZER_WORDPIECE || !n) {
+    if (t->model_type != TOKENIZER_WORDPIECE || !n) {
         json_object_set_new(o, "add_prefix_space", json_boolean(t->pre_tokenizer.adds_blank));
         json_object_set_new(o, "clean_up_tokenization_spaces", json_false());
         return o;
@@ -913,7 +913,7 @@ static bool has_lines(const struct tokenizer *t)
     for (int32_t id = 0; id < t->model_tokens; id++)
         if (strpbrk(tokenizer_token(t, id), "\r\n"))
             return false;
-    return t->kind == TOKENIZER_WORDPIECE;
+    return t->model_type == TOKENIZER_WORDPIECE;
 }
 
 int tokenizer_save(const struct tokenizer *t, const char *dir, struct error *err)

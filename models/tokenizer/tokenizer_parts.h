@@ -42,7 +42,7 @@ struct added_set {
 };
 
 struct tokenizer {
-    enum { TOKENIZER_WORDPIECE, TOKENIZER_BPE, TOKENIZER_UNIGRAM } kind;
+    enum { TOKENIZER_WORDPIECE, TOKENIZER_BPE, TOKENIZER_UNIGRAM } model_type;
     struct normalizer normalizer;
     struct pre_tokenizer pre_tokenizer;
     struct vocab vocab;   /* the model's tokens, then tokens that were only added */

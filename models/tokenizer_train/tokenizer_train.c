@@ -433,7 +433,7 @@ static struct tokenizer *empty_tokenizer(enum bpe_preset preset)
 
     CHECK(parts && tokenizer_read_parts(t, parts, "a new tokenizer", &err) == 0, "the parts of a new tokenizer");
     json_decref(parts);
-    t->kind = TOKENIZER_BPE;
+    t->model_type = TOKENIZER_BPE;
     pre_tokenizer_leave_bytes(&t->pre_tokenizer);
     t->bpe.bytes = t->pre_tokenizer.bytes;
     t->bpe.ignore_merges = presets[preset].ignore_merges;
