@@ -13,14 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PART_BYTES = 32 << 20 }; /* a part is written when it holds this much */
+enum { PART_BYTES = 32 << 20 }; /* size of a part that is written */
 
-/* One text of a part; `text` is the hash. */
+/* A text of a part: its hash, its first row and its number of rows. */
 struct cache_item {
     int64_t text, first, rows;
 };
 
-/* Rows of one part in memory; `rows` never moves, so that what was found stays where it is. */
+/* The rows of one part in memory. `rows` is never reallocated, because callers keep pointers into it. */
 struct cache_part {
     uint16_t *rows;
     struct cache_item *items;
@@ -28,7 +28,7 @@ struct cache_part {
     int n_items, cap_items;
 };
 
-/* Where a text is: part and item, item -1 for an empty place. */
+/* Position of a text: part and item. item is -1 for a free slot. */
 struct cache_place {
     int part, item;
 };
@@ -37,10 +37,10 @@ struct row_cache {
     char *dir;
     uint64_t model;
     int64_t width, next;      /* next: number of the next part file */
-    struct cache_part *parts; /* the last may be open: not on disk yet */
+    struct cache_part *parts; /* the last part may be open, that is not written yet */
     int n_parts, cap_parts;
     bool open;
-    struct cache_place *table; /* open addressing, a power of two of places, at most half full */
+    struct cache_place *table; /* hash table with open addressing, at most half full; n_places is a power of two */
     int64_t n_places, used;
 };
 
@@ -113,7 +113,7 @@ static char *part_path(const struct row_cache *c, int64_t number)
     return path;
 }
 
-/* Number of a part file with that ending, or -1. */
+/* Returns the number in the name of a part file with this ending, or -1. */
 static int64_t part_number(const char *name, const char *ending)
 {
     char again[64];
@@ -125,7 +125,7 @@ static int64_t part_number(const char *name, const char *ending)
     return strcmp(name, again) ? -1 : number;
 }
 
-/* Every item lies inside the rows. */
+/* Checks that the rows of each item lie within the part. */
 static int check_items(const struct cache_part *p, const char *path, struct error *err)
 {
     for (int i = 0; i < p->n_items; i++) {
@@ -146,11 +146,11 @@ static int fill_part(const struct row_cache *c, const struct hdf5_reader *r, str
     if (!model || model->type != HDF5_I64 || model->ndim != 1 || model->shape[0] != 1 || !rows ||
         rows->type != HDF5_F16 || rows->ndim != 2 || !items || items->type != HDF5_I64 || items->ndim != 2 ||
         items->shape[1] != 3 || items->shape[0] > INT32_MAX)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not a part of a row cache", r->path);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a part of a row cache", r->path);
     if (hdf5_get(r, model, &hash, NULL, err))
         return -1;
     if ((uint64_t)hash != c->model || rows->shape[1] != c->width)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: of another model", r->path);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: belongs to another model", r->path);
     p->n_rows = rows->shape[0];
     p->n_items = (int)items->shape[0];
     p->rows = xmalloc((size_t)(p->n_rows * c->width) * sizeof *p->rows);
@@ -161,8 +161,8 @@ static int fill_part(const struct row_cache *c, const struct hdf5_reader *r, str
                : 0;
 }
 
-/* Reads a part into memory, or removes it when that fails. */
-static int take_part(struct row_cache *c, int64_t number, struct error *err)
+/* Reads a part into memory. Removes the file if it cannot be read. */
+static int load_part(struct row_cache *c, int64_t number, struct error *err)
 {
     char *path = part_path(c, number);
     struct cache_part p = { 0 };
@@ -179,7 +179,7 @@ static int take_part(struct row_cache *c, int64_t number, struct error *err)
         for (int i = 0; i < p.n_items; i++)
             enter(c, c->n_parts - 1, i);
     } else {
-        log_debug("computing again: %s", why.text);
+        log_debug("computing rows again: %s", why.text);
         part_release(&p);
         if (unlink(path) != 0)
             rc = error_set(err, EXIT_CODE_FAILURE, "%s: cannot remove: %s", path, strerror(errno));
@@ -206,7 +206,7 @@ static int write_part(struct row_cache *c, const struct cache_part *p, struct er
     return rc;
 }
 
-/* The numbers of the parts in the folder; removes what an interrupted run left half-written. */
+/* Returns the numbers of the parts in the folder. Removes temporary files of interrupted runs. */
 static int64_t *list_parts(const struct row_cache *c, int *n, struct error *err)
 {
     int64_t *numbers = xmalloc(sizeof *numbers);
@@ -225,7 +225,7 @@ static int64_t *list_parts(const struct row_cache *c, int *n, struct error *err)
             GROW(numbers, *n, cap);
             numbers[(*n)++] = number;
         } else if (part_number(e->d_name, ".hdf5.tmp") >= 0) {
-            unlinkat(dirfd(d), e->d_name, 0); /* one that stays is overwritten or ignored */
+            unlinkat(dirfd(d), e->d_name, 0); /* if this fails, the file is overwritten later or ignored */
         }
     }
     closedir(d);
@@ -255,7 +255,7 @@ struct row_cache *row_cache_open(const char *dir, uint64_t model, int64_t width,
         rc = 0;
     }
     for (int i = 0; i < n && rc == 0; i++) {
-        rc = take_part(c, numbers[i], err);
+        rc = load_part(c, numbers[i], err);
         c->next = numbers[i] + 1;
     }
     free(numbers);
@@ -303,7 +303,7 @@ int row_cache_flush(struct row_cache *c, struct error *err)
 {
     if (!c->open)
         return 0;
-    c->open = false; /* a part that could not be written stays in memory, and is not tried again */
+    c->open = false; /* a part that cannot be written stays in memory, and is not written again */
     return write_part(c, &c->parts[c->n_parts - 1], err);
 }
 

@@ -32,7 +32,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return remove(path);
 }
 
-/* A folder and all in it; one that is not there is fine. */
+/* Removes a folder and its contents. A missing folder is no error. */
 static int remove_tree(const char *path, struct error *err)
 {
     if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
@@ -50,7 +50,7 @@ static int sync_one(const char *path, const struct stat *st, int type, struct FT
     return rc;
 }
 
-/* The step of "checkpoint-N" followed by `ending`, or -1. */
+/* Returns the step of a name "checkpoint-N" + ending, or -1. */
 static int64_t step_of(const char *name, const char *ending)
 {
     char again[64];
@@ -73,7 +73,7 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Newest first; a folder that is not there has none. */
+/* Lists the steps in a folder, newest first. A missing folder has none. */
 static int list_steps(const char *out, const char *ending, struct step_list *s, struct error *err)
 {
     DIR *d = opendir(out);
@@ -104,7 +104,8 @@ char *checkpoint_dir_begin(const char *out, int64_t step, struct error *err)
     return NULL;
 }
 
-/* Under .tmp again before anything in it goes, so that half of one is never taken for whole. */
+/* Renames a checkpoint to .tmp before it is removed, so that an interrupted removal never leaves a partial checkpoint
+ * under its final name. */
 static int drop(const char *out, int64_t step, struct error *err)
 {
     char *path = step_path(out, step, ""), *tmp = step_path(out, step, ".tmp");
@@ -119,13 +120,14 @@ static int drop(const char *out, int64_t step, struct error *err)
     return rc;
 }
 
-/* A new folder of that name appears, or trades places with the one that was there, which is then removed. */
+/* Renames the temporary folder to its final name. If that exists, the two are exchanged atomically and the old one is
+ * removed. */
 static int publish(const char *tmp, const char *path, struct error *err)
 {
     unsigned flags = access(path, F_OK) == 0 ? RENAME_EXCHANGE : 0;
 
     if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, flags) != 0)
-        return error_set(err, EXIT_CODE_FAILURE, "%s: cannot be put in place: %s", path, strerror(errno));
+        return error_set(err, EXIT_CODE_FAILURE, "%s: cannot rename: %s", path, strerror(errno));
     return durable_sync_parent(path, err) || (flags == RENAME_EXCHANGE && remove_tree(tmp, err)) ? -1 : 0;
 }
 
@@ -185,7 +187,7 @@ enum { MAX_META = 64 << 20 };
 
 static const char meta_name[] = "meta";
 
-/* A tensor's header as the file names it; the text lies in `name`. */
+/* Returns the header of a tensor in the file; its name is written to `name`. */
 static struct hdf5_tensor header(char name[HDF5_MAX_NAME], const char *group, const char *own, enum hdf5_type type,
                                  int ndim, const int64_t *shape)
 {
@@ -302,7 +304,7 @@ int checkpoint_open(struct hdf5_reader *r, const char *path, struct error *err)
         if (checkpoint_newest(path, &newest, err))
             goto out;
         if (!newest) {
-            error_set(err, EXIT_CODE_CHECKPOINT, "%s: neither " CHECKPOINT_FILE " nor a checkpoint-N folder", path);
+            error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected " CHECKPOINT_FILE " or a checkpoint-N folder", path);
             model_folder_explain(path, CHECKPOINT_FILE, err);
             goto out;
         }
@@ -323,14 +325,14 @@ json_t *checkpoint_meta(const struct hdf5_reader *r, struct error *err)
     json_t *meta = NULL;
 
     if (!t || t->type != HDF5_U8 || t->ndim != 1 || t->shape[0] > MAX_META) {
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: no text \"meta\"", r->path);
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: meta: expected a text", r->path);
         return NULL;
     }
     char *text = xmalloc((size_t)t->shape[0]);
     if (hdf5_get(r, t, text, NULL, err) == 0) {
         meta = json_loadb(text, (size_t)t->shape[0], JSON_REJECT_DUPLICATES, &e);
         if (!json_is_object(meta)) {
-            error_set(err, EXIT_CODE_CHECKPOINT, "%s: meta: %s", r->path, meta ? "not an object" : e.text);
+            error_set(err, EXIT_CODE_CHECKPOINT, "%s: meta: %s", r->path, meta ? "expected an object" : e.text);
             json_decref(meta);
             meta = NULL;
         }
@@ -339,7 +341,7 @@ json_t *checkpoint_meta(const struct hdf5_reader *r, struct error *err)
     return meta;
 }
 
-/* Notes where the file lacks a tensor, or has it of another shape or type. */
+/* Records a tensor that is missing or has another shape or type. */
 static void compare(const struct hdf5_reader *r, struct hdf5_tensor wanted, struct mismatch *m)
 {
     const struct hdf5_tensor *found = hdf5_find(r, wanted.name);
@@ -383,8 +385,8 @@ static const char *after(const char *name, const char *prefix)
     return strncmp(name, prefix, n) == 0 ? name + n : NULL;
 }
 
-/* An optimizer's state of a parameter that wants none, and state that was not asked for, are no surprise.  Scales
- * belong to a matrix in int8. */
+/* Returns whether the tensor may be in the file. Optimizer states that are not wanted are no error. A scale must belong
+ * to an int8 matrix. */
 static bool expected(const struct hdf5_reader *r, const struct checkpoint *c, const char *name)
 {
     static const char *const groups[] = { WEIGHTS_PARAM,        "adam_m/",       "adam_v/",
@@ -404,7 +406,7 @@ static bool expected(const struct hdf5_reader *r, const struct checkpoint *c, co
     return own ? c->n_extra == 0 : !strcmp(name, meta_name);
 }
 
-/* -1 unless the file holds exactly what is wanted. */
+/* Returns -1 unless the file has exactly the wanted tensors. */
 static int check_wanted(const struct hdf5_reader *r, const struct checkpoint *c, struct error *err)
 {
     struct mismatch m = { 0 };
@@ -416,7 +418,7 @@ static int check_wanted(const struct hdf5_reader *r, const struct checkpoint *c,
     return mismatch_report(&m, r->path, err);
 }
 
-/* Reads a tensor that compare() found fitting. */
+/* Reads a tensor that passed compare(). */
 static int fetch(const struct hdf5_reader *r, const char *group, const char *own, void *out, struct error *err)
 {
     char name[HDF5_MAX_NAME];

@@ -1,7 +1,7 @@
 /*
- * checksum.h - XXH64 (Yann Collet, github.com/Cyan4973/xxHash, the published specification), fed piece by piece.
+ * checksum.h - XXH64, computed incrementally (Yann Collet, specification at github.com/Cyan4973/xxHash).
  *
- * It finds damage, not forgery.  The seed is 0, so any xxHash tool gives the same number.
+ * The hash detects damage, not forgery. The seed is 0, so any xxHash tool computes the same number.
  */
 #ifndef MODELS_CHECKPOINT_CHECKSUM_H
 #define MODELS_CHECKPOINT_CHECKSUM_H
@@ -17,7 +17,7 @@ struct checksum {
 void checksum_init(struct checksum *c);
 void checksum_update(struct checksum *c, const void *data, size_t bytes);
 uint64_t checksum_final(const struct checksum *c);
-/* All at once. */
+/* Returns the hash of one block of memory. */
 uint64_t checksum_of(const void *data, size_t bytes);
 
 #endif

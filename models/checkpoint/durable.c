@@ -39,7 +39,7 @@ int durable_sync_parent(const char *path, struct error *err)
     char *copy = xstrdup(path);
     int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
 
-    /* some file systems cannot sync a folder and say EINVAL */
+    /* some file systems cannot sync a folder and return EINVAL */
     if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
         rc = error_set(err, EXIT_CODE_FAILURE, "%s: cannot sync its folder: %s", path, strerror(errno));
     if (fd >= 0)

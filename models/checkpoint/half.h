@@ -1,5 +1,5 @@
 /*
- * half.h - IEEE binary16 as files hold it, to and from F32.  No device computes in it.
+ * half.h - converts IEEE binary16, as files store it, to and from F32. No device computes in binary16.
  */
 #ifndef MODELS_CHECKPOINT_HALF_H
 #define MODELS_CHECKPOINT_HALF_H
@@ -23,7 +23,7 @@ static inline float f32_from_f16(uint16_t h)
     return f;
 }
 
-/* Rounds to nearest even; beyond the range is infinity, NaN stays NaN. */
+/* Rounds to nearest even. Values beyond the range become infinity; NaN stays NaN. */
 static inline uint16_t f16_from_f32(float f)
 {
     uint32_t bits;
@@ -34,7 +34,7 @@ static inline uint16_t f16_from_f32(float f)
         return (uint16_t)(sign | 0x7e00u);
     if (magnitude >= 0x477ff000u) /* 65520 and above */
         return (uint16_t)(sign | 0x7c00u);
-    if (magnitude < 0x38800000u) { /* below 2^-14: adding 0.5 leaves the result, rounded, in the low bits */
+    if (magnitude < 0x38800000u) { /* below 2^-14: adding 0.5 leaves the rounded result in the low bits */
         float x;
         memcpy(&x, &magnitude, sizeof x);
         x += 0.5f;

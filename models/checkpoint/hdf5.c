@@ -16,14 +16,14 @@
 
 enum { BUFFER = 1 << 20 };
 
-static void seal_text(char out[SEAL_BYTES], int64_t bytes, uint64_t sum)
+static void header_text(char out[HDF5_HEADER_BYTES], int64_t bytes, uint64_t hash)
 {
-    memset(out, 0, SEAL_BYTES);
-    snprintf(out, SEAL_BYTES, "ambit checkpoint %d\nbytes %" PRId64 "\nxxh64 %016" PRIx64 "\n", HDF5_VERSION, bytes,
-             sum);
+    memset(out, 0, HDF5_HEADER_BYTES);
+    snprintf(out, HDF5_HEADER_BYTES, "ambit checkpoint %d\nbytes %" PRId64 "\nxxh64 %016" PRIx64 "\n", HDF5_VERSION,
+             bytes, hash);
 }
 
-/* Up to n bytes at an offset; fewer only at the end of the file, -1 on an error. */
+/* Reads up to n bytes at an offset. Returns fewer only at the end of the file, -1 on an error. */
 static ssize_t read_at(int fd, void *out, size_t n, int64_t at)
 {
     size_t done = 0;
@@ -41,38 +41,38 @@ static ssize_t read_at(int fd, void *out, size_t n, int64_t at)
     return (ssize_t)done;
 }
 
-/* The sum of everything after the seal, and the file's length. */
-static int sum_body(int fd, int64_t *bytes, uint64_t *sum)
+/* Computes the hash of the bytes after the header, and the length of the file. */
+static int hash_body(int fd, int64_t *bytes, uint64_t *hash)
 {
     unsigned char *buffer = xmalloc(BUFFER);
     struct checksum c;
     ssize_t n;
 
     checksum_init(&c);
-    *bytes = SEAL_BYTES;
+    *bytes = HDF5_HEADER_BYTES;
     while ((n = read_at(fd, buffer, BUFFER, *bytes)) > 0) {
         checksum_update(&c, buffer, (size_t)n);
         *bytes += n;
     }
-    *sum = checksum_final(&c);
+    *hash = checksum_final(&c);
     free(buffer);
     return n < 0 ? -1 : 0;
 }
 
-int seal_write(int fd, const char *path, struct error *err)
+int hdf5_header_write(int fd, const char *path, struct error *err)
 {
-    char text[SEAL_BYTES];
+    char text[HDF5_HEADER_BYTES];
     int64_t bytes;
-    uint64_t sum;
+    uint64_t hash;
 
-    if (sum_body(fd, &bytes, &sum))
+    if (hash_body(fd, &bytes, &hash))
         return error_set(err, EXIT_CODE_FAILURE, "%s: %s", path, strerror(errno));
-    seal_text(text, bytes, sum);
+    header_text(text, bytes, hash);
     return durable_write(fd, text, sizeof text, 0, path, err);
 }
 
-/* What the first line says; -1 when it is no seal of ours. */
-static int seal_version(const char *text)
+/* Returns the version in the first line, or -1 if this is not ambit's header. */
+static int header_version(const char *text)
 {
     static const char magic[] = "ambit checkpoint ";
     char *end;
@@ -83,8 +83,8 @@ static int seal_version(const char *text)
     return *end == '\n' && version > 0 && version < 1000000 ? (int)version : -1;
 }
 
-/* Whether the file is as long as its seal says; one that is not would be read to its end for nothing. */
-static bool seal_length_holds(const char *text, int64_t length)
+/* Compares the length of the file with the header. This avoids hashing a truncated file. */
+static bool header_length_matches(const char *text, int64_t length)
 {
     char wanted[64];
 
@@ -95,39 +95,41 @@ static bool seal_length_holds(const char *text, int64_t length)
 
 static int check_open_file(int fd, const char *path, int64_t *bytes, struct error *err)
 {
-    char text[SEAL_BYTES + 1] = { 0 }, wanted[SEAL_BYTES];
+    char text[HDF5_HEADER_BYTES + 1] = { 0 }, wanted[HDF5_HEADER_BYTES];
     struct stat st;
-    uint64_t sum;
+    uint64_t hash;
 
     if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: is not a file", path);
-    ssize_t n = read_at(fd, text, SEAL_BYTES, 0);
-    int version = n == SEAL_BYTES ? seal_version(text) : -1;
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a file", path);
+    ssize_t n = read_at(fd, text, HDF5_HEADER_BYTES, 0);
+    int version = n == HDF5_HEADER_BYTES ? header_version(text) : -1;
 
     if (n < 0)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
     if (version < 0)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not an ambit checkpoint, or cut off or damaged at its start",
-                         path);
-    if (version != HDF5_VERSION)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: format version %d, this program reads %d", path, version,
-                         HDF5_VERSION);
-    if (!seal_length_holds(text, st.st_size))
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: damaged or cut off: %" PRId64 " bytes, its seal says %.60s",
-                         path, (int64_t)st.st_size, strchr(text, '\n') + 1);
-    if (sum_body(fd, bytes, &sum))
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
-    seal_text(wanted, *bytes, sum);
-    if (memcmp(text, wanted, SEAL_BYTES) != 0)
         return error_set(err, EXIT_CODE_CHECKPOINT,
-                         "%s: damaged or cut off: %" PRId64 " bytes with sum %016" PRIx64 ", its seal says %.60s", path,
-                         *bytes, sum, strchr(text, '\n') + 1);
+                         "%s: expected an ambit checkpoint, got another file or one with a damaged start", path);
+    if (version != HDF5_VERSION)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected format version %d, got %d", path, HDF5_VERSION,
+                         version);
+    if (!header_length_matches(text, st.st_size))
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "%s: damaged or truncated: %" PRId64 " bytes, but its header says %.60s", path,
+                         (int64_t)st.st_size, strchr(text, '\n') + 1);
+    if (hash_body(fd, bytes, &hash))
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
+    header_text(wanted, *bytes, hash);
+    if (memcmp(text, wanted, HDF5_HEADER_BYTES) != 0)
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "%s: damaged or truncated: %" PRId64 " bytes with checksum %016" PRIx64
+                         ", but its header says %.60s",
+                         path, *bytes, hash, strchr(text, '\n') + 1);
     return 0;
 }
 
-int seal_open(const char *path, int64_t *bytes, struct error *err)
+int hdf5_header_open(const char *path, int64_t *bytes, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* of a pipe it returns at once */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* does not block on a pipe */
 
     if (fd < 0)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", path, strerror(errno));
@@ -139,20 +141,20 @@ int seal_open(const char *path, int64_t *bytes, struct error *err)
 
 /* Reading. */
 
-/* Groups within groups; how often a structure of the file may be looked at. */
-enum { MAX_DEPTH = 4, LOOKS = 4 };
+/* maximum depth of groups; factor by which a file's length may be read (hdf5_allow) */
+enum { MAX_DEPTH = 4, READ_BUDGET = 4 };
 
-/* A tensor of the file, and where its header is. */
+/* A tensor of the file, and the address of its object header. */
 struct hdf5_place {
     struct hdf5_tensor tensor;
     int64_t at;
 };
 
-/* Tensors being listed. */
+/* State of listing the tensors. */
 struct listing {
     struct hdf5_reader *r;
     struct hdf5_file f;
-    int64_t bytes; /* of all tensors so far */
+    int64_t bytes; /* bytes of all tensors so far */
     struct error *err;
 };
 
@@ -182,7 +184,7 @@ static int list_link(struct listing *l, const char *group, const struct hdf5_lin
     int n = snprintf(full, sizeof full, "%s%s%s", group, *group ? "/" : "", link->name);
 
     if (n < 0 || n >= (int)sizeof full || depth > MAX_DEPTH)
-        return refuse(l->r, group, "holds longer names than a checkpoint does", l->err);
+        return refuse(l->r, group, "expected shorter names and fewer groups in groups", l->err);
     if (link->at < 0)
         return refuse(l->r, full, "not a tensor or group of this file", l->err);
     return list_object(l, full, link->at, depth);
@@ -208,14 +210,14 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct hdf5_place *)a)->tensor.name, ((const struct hdf5_place *)b)->tensor.name);
 }
 
-/* The places by name, and the tensors of them. */
+/* Sorts places and tensors by name, and refuses duplicates. */
 static int sort_tensors(struct hdf5_reader *r, struct error *err)
 {
     if (r->n)
         qsort(r->places, (size_t)r->n, sizeof *r->places, by_name);
     for (int i = 1; i < r->n; i++)
         if (!by_name(&r->places[i - 1], &r->places[i]))
-            return refuse(r, r->places[i].tensor.name, "stands there twice", err);
+            return refuse(r, r->places[i].tensor.name, "occurs twice", err);
     r->tensors = xcalloc((size_t)(r->n ? r->n : 1), sizeof *r->tensors);
     for (int i = 0; i < r->n; i++)
         r->tensors[i] = r->places[i].tensor;
@@ -225,11 +227,11 @@ static int sort_tensors(struct hdf5_reader *r, struct error *err)
 int hdf5_open(struct hdf5_reader *r, const char *path, struct error *err)
 {
     *r = (struct hdf5_reader){ .path = xstrdup(path) };
-    r->fd = seal_open(path, &r->bytes, err);
-    struct listing l = { .r = r, .f = { .fd = r->fd, .bytes = r->bytes - SEAL_BYTES }, .err = err };
+    r->fd = hdf5_header_open(path, &r->bytes, err);
+    struct listing l = { .r = r, .f = { .fd = r->fd, .bytes = r->bytes - HDF5_HEADER_BYTES }, .err = err };
     int rc = r->fd < 0 ? -1 : 0;
 
-    hdf5_allow(&l.f, LOOKS);
+    hdf5_allow(&l.f, READ_BUDGET);
     int64_t root = rc ? -1 : hdf5_root(&l.f);
     if (rc == 0 && root < 0)
         rc = refuse(r, "", l.f.fault, err);
@@ -264,34 +266,34 @@ const struct hdf5_tensor *hdf5_find(const struct hdf5_reader *r, const char *nam
     return place ? &r->tensors[place - r->places] : NULL;
 }
 
-/* Whether a header says of the tensor what it said when it was listed. */
+/* Compares a tensor's header with the one that was listed. */
 static bool same_tensor(const struct hdf5_tensor *a, const struct hdf5_tensor *b)
 {
     return a->type == b->type && a->ndim == b->ndim && !memcmp(a->shape, b->shape, sizeof a->shape);
 }
 
-int hdf5_get(const struct hdf5_reader *r, const struct hdf5_tensor *t, void *out, uint64_t *sum, struct error *err)
+int hdf5_get(const struct hdf5_reader *r, const struct hdf5_tensor *t, void *out, uint64_t *hash, struct error *err)
 {
-    struct hdf5_file f = { .fd = r->fd, .bytes = r->bytes - SEAL_BYTES };
+    struct hdf5_file f = { .fd = r->fd, .bytes = r->bytes - HDF5_HEADER_BYTES };
     struct hdf5_object o;
     uint64_t found = 0;
 
-    hdf5_allow(&f, LOOKS);
+    hdf5_allow(&f, READ_BUDGET);
     int rc = hdf5_object_read(&f, find_place(r, t->name)->at, &o);
     if (rc == 0 && !same_tensor(&o.tensor, t))
         rc = hdf5_fail(&f, "was changed while it was read");
-    if (rc == 0 && !o.summed)
-        rc = hdf5_fail(&f, "no checksum beside it");
+    if (rc == 0 && !o.has_hash)
+        rc = hdf5_fail(&f, "has no checksum");
     if (rc == 0)
         rc = hdf5_data_read(&f, &o, out);
     if (rc)
         refuse(r, t->name, f.fault, err);
-    else if ((found = checksum_of(out, (size_t)hdf5_tensor_size(t) * hdf5_type_size(t->type))) != o.sum)
+    else if ((found = checksum_of(out, (size_t)hdf5_tensor_size(t) * hdf5_type_size(t->type))) != o.hash)
         rc = error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: checksum: expected %016llx, got %016llx", r->path, t->name,
-                       (unsigned long long)o.sum, (unsigned long long)found);
+                       (unsigned long long)o.hash, (unsigned long long)found);
     hdf5_object_release(&o);
-    if (sum)
-        *sum = found;
+    if (hash)
+        *hash = found;
     return rc;
 }
 
@@ -317,7 +319,7 @@ int64_t hdf5_tensor_size(const struct hdf5_tensor *t)
     return n;
 }
 
-/* A float of two bytes, which the library does not know until it is described. */
+/* Describes a 16-bit float type to the library. */
 static hid_t short_float(size_t exponent, size_t mantissa, size_t bias)
 {
     hid_t type = H5Tcopy(H5T_IEEE_F32LE);
@@ -328,7 +330,7 @@ static hid_t short_float(size_t exponent, size_t mantissa, size_t bias)
     return type;
 }
 
-/* Both of them are made once and kept. */
+/* Both types are created once and kept. */
 static hid_t half_type(enum hdf5_type type)
 {
     static hid_t f16 = -1, bf16 = -1;
@@ -361,8 +363,8 @@ static hid_t library_type(enum hdf5_type type)
     return H5T_STD_U8LE;
 }
 
-/* Before anything of the library is used: it prints no messages of its own, and does not clean up at exit, where it
- * crashes after a close that met a full disk (1.10.8).  May be called again. */
+/* Initialises the library; may be called again. It must print no messages. It must not clean up at exit either, because
+ * 1.10.8 crashes there after a failed close (full disk). */
 static void start_library(void)
 {
     H5dont_atexit();
@@ -374,8 +376,8 @@ struct hdf5_writer {
     hid_t file;
 };
 
-/* What is written is a file of our own that nobody else has a name for.  Locks would only fail where a file system or
- * another process holds one. */
+/* The file is written under a temporary name that only this process uses, so locks are not needed. They would fail on
+ * some file systems. */
 static void leave_unlocked(hid_t access)
 {
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
@@ -385,7 +387,7 @@ static void leave_unlocked(hid_t access)
 #endif
 }
 
-/* A property list that stores no times. */
+/* Returns a property list that stores no times. */
 static hid_t timeless(hid_t class)
 {
     hid_t list = H5Pcreate(class);
@@ -403,7 +405,7 @@ struct hdf5_writer *hdf5_create(const char *path, struct error *err)
     w->tmp = xmalloc(length);
     snprintf(w->tmp, length, "%s.tmp", path);
     hid_t create = timeless(H5P_FILE_CREATE), access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_userblock(create, SEAL_BYTES);
+    H5Pset_userblock(create, HDF5_HEADER_BYTES);
     H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     leave_unlocked(access);
@@ -418,16 +420,16 @@ struct hdf5_writer *hdf5_create(const char *path, struct error *err)
     return NULL;
 }
 
-/* Chunks of about CHUNK_BYTES, of equal height so that the last one wastes little. */
+/* Chooses chunks of about CHUNK_BYTES and equal height, so that the last one wastes little space. */
 static void chunk_shape(hsize_t *chunk, const struct hdf5_tensor *t)
 {
     int64_t limit = CHUNK_BYTES / (int64_t)hdf5_type_size(t->type), row = hdf5_tensor_size(t);
 
     for (int d = 0; d < t->ndim; d++) {
         row /= t->shape[d];
-        int64_t most = limit / row > 1 ? limit / row : 1;
-        int64_t parts = (t->shape[d] + most - 1) / most;
-        chunk[d] = (hsize_t)((t->shape[d] + parts - 1) / parts);
+        int64_t max = limit / row > 1 ? limit / row : 1;
+        int64_t chunks = (t->shape[d] + max - 1) / max;
+        chunk[d] = (hsize_t)((t->shape[d] + chunks - 1) / chunks);
     }
 }
 
@@ -436,8 +438,8 @@ static hid_t create_list(const struct hdf5_tensor *t)
     hid_t list = timeless(H5P_DATASET_CREATE);
     hsize_t chunk[HDF5_MAX_DIMS];
 
-    H5Pset_fill_time(list, H5D_FILL_TIME_ALLOC);  /* the rest of an edge chunk is zero, not what memory held */
-    if (t->ndim > 0 && hdf5_tensor_size(t) > 0) { /* a scalar or an empty tensor cannot be chunked */
+    H5Pset_fill_time(list, H5D_FILL_TIME_ALLOC);  /* fills edge chunks with zeros instead of uninitialised memory */
+    if (t->ndim > 0 && hdf5_tensor_size(t) > 0) { /* scalars and empty tensors cannot be chunked */
         chunk_shape(chunk, t);
         H5Pset_chunk(list, t->ndim, chunk);
         H5Pset_fletcher32(list);
@@ -445,7 +447,7 @@ static hid_t create_list(const struct hdf5_tensor *t)
     return list;
 }
 
-/* Creates the groups a name goes through. */
+/* Creates the groups in the path of a name. */
 static int make_groups(hid_t file, const char *name)
 {
     char path[HDF5_MAX_NAME];
@@ -463,11 +465,11 @@ static int make_groups(hid_t file, const char *name)
     return rc;
 }
 
-static int put_sum(hid_t set, uint64_t sum)
+static int put_hash(hid_t set, uint64_t hash)
 {
     hid_t space = H5Screate(H5S_SCALAR);
-    hid_t attribute = H5Acreate2(set, HDF5_SUM, H5T_STD_U64LE, space, H5P_DEFAULT, H5P_DEFAULT);
-    int rc = attribute < 0 || H5Awrite(attribute, H5T_NATIVE_UINT64, &sum) < 0 ? -1 : 0;
+    hid_t attribute = H5Acreate2(set, HDF5_HASH, H5T_STD_U64LE, space, H5P_DEFAULT, H5P_DEFAULT);
+    int rc = attribute < 0 || H5Awrite(attribute, H5T_NATIVE_UINT64, &hash) < 0 ? -1 : 0;
 
     H5Aclose(attribute);
     H5Sclose(space);
@@ -487,7 +489,7 @@ int hdf5_put(struct hdf5_writer *w, const struct hdf5_tensor *t, const void *dat
     hid_t set = make_groups(w->file, t->name)
                     ? -1
                     : H5Dcreate2(w->file, t->name, library_type(t->type), space, H5P_DEFAULT, list, H5P_DEFAULT);
-    bool ok = set >= 0 && put_sum(set, checksum_of(data, (size_t)size * hdf5_type_size(t->type))) == 0;
+    bool ok = set >= 0 && put_hash(set, checksum_of(data, (size_t)size * hdf5_type_size(t->type))) == 0;
     ok = ok && (!size || H5Dwrite(set, library_type(t->type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
     if (H5Dclose(set) < 0) /* flushes the chunk cache */
         ok = false;
@@ -511,7 +513,7 @@ static int commit(struct hdf5_writer *w, struct error *err)
     if (fd < 0)
         error_set(err, EXIT_CODE_FAILURE, "%s: %s", w->tmp,
                   errno ? strerror(errno) : "the HDF5 library cannot close it");
-    else if ((rc = seal_write(fd, w->tmp, err)) == 0)
+    else if ((rc = hdf5_header_write(fd, w->tmp, err)) == 0)
         rc = durable_rename(fd, w->tmp, w->path, err);
     if (fd >= 0)
         close(fd);
@@ -526,7 +528,7 @@ int hdf5_finish(struct hdf5_writer *w, int rc, struct error *err)
         rc = commit(w, err);
     if (w->file >= 0)
         H5Fclose(w->file);
-    unlink(w->tmp); /* after the rename there is nothing left to remove */
+    unlink(w->tmp); /* does nothing after the rename */
     free(w->path);
     free(w->tmp);
     free(w);

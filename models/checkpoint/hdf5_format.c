@@ -5,14 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes that are being parsed; `ended` once more were asked for than there are. */
+/* A buffer that is parsed from its start. `ended` is set by an attempt to read past the end. */
 struct hdf5_bytes {
     const unsigned char *p;
     size_t n;
     bool ended;
 };
 
-/* The next n bytes by themselves; none behind the end. */
+/* Takes the next n bytes as a buffer; none if fewer are left. */
 static struct hdf5_bytes take_bytes(struct hdf5_bytes *b, size_t n)
 {
     struct hdf5_bytes taken = { b->p, n, false };
@@ -27,7 +27,7 @@ static struct hdf5_bytes take_bytes(struct hdf5_bytes *b, size_t n)
     return taken;
 }
 
-/* The next n bytes as a number, the lowest first; 0 behind the end. */
+/* Takes the next n bytes as a little-endian number; 0 if fewer are left. */
 static uint64_t take(struct hdf5_bytes *b, int n)
 {
     struct hdf5_bytes taken = take_bytes(b, (size_t)n);
@@ -38,7 +38,7 @@ static uint64_t take(struct hdf5_bytes *b, int n)
     return x;
 }
 
-/* An address or a length; -1 for one that no file has. */
+/* Takes an address or length of 8 bytes; -1 if it exceeds INT64_MAX. */
 static int64_t take_place(struct hdf5_bytes *b)
 {
     uint64_t x = take(b, 8);
@@ -46,7 +46,7 @@ static int64_t take_place(struct hdf5_bytes *b)
     return x > INT64_MAX ? -1 : (int64_t)x;
 }
 
-/* Whether the next bytes are those of the text, which are then behind. */
+/* Takes the bytes of a text. Returns whether they match. */
 static bool take_text(struct hdf5_bytes *b, const char *text)
 {
     struct hdf5_bytes taken = take_bytes(b, strlen(text));
@@ -80,50 +80,51 @@ static int read_fully(int fd, unsigned char *out, size_t n, int64_t at)
     return 0;
 }
 
-/* n bytes at an address, the caller's to free; NULL where they are not in the file, or were read too often. */
+/* Reads n bytes at an address; the caller frees them. NULL if they lie outside the file, or if the read budget is used
+ * up. */
 static unsigned char *load(struct hdf5_file *f, int64_t at, int64_t n)
 {
     if (at < 0 || n <= 0 || at > f->bytes || n > f->bytes - at) {
-        hdf5_fail(f, "a part of it lies outside the file");
+        hdf5_fail(f, "an address lies outside the file");
         return NULL;
     }
     if (n > f->left) {
-        hdf5_fail(f, "its parts lie upon each other");
+        hdf5_fail(f, "its parts overlap");
         return NULL;
     }
     f->left -= n;
     unsigned char *p = xmalloc((size_t)n);
-    if (read_fully(f->fd, p, (size_t)n, SEAL_BYTES + at) == 0)
+    if (read_fully(f->fd, p, (size_t)n, HDF5_HEADER_BYTES + at) == 0)
         return p;
     free(p);
     hdf5_fail(f, "cannot be read");
     return NULL;
 }
 
-/* The links of a large group lie in a fractal heap, and a B-tree tells where. */
+/* Links of a large group: a fractal heap holds them, and a B-tree lists their heap IDs. */
 
 enum {
     HEAP_HEADER = 146,
-    INDIRECT_HEADER = 17, /* signature, version, the heap's address, four bytes of place */
+    INDIRECT_HEADER = 17, /* signature, version, address of the heap, block offset of four bytes */
     TREE_HEADER = 38,
-    NODE_HEADER = 6, /* signature, version, kind */
-    SUM_BYTES = 4,
-    LINKS_BY_NAME = 5, /* the kind of the tree */
-    RECORD = 11,       /* a hash, then a heap's id of ID bytes */
+    NODE_HEADER = 6, /* signature, version, type */
+    CHECKSUM_BYTES = 4,
+    LINKS_BY_NAME = 5, /* type of the B-tree */
+    RECORD = 11,       /* a hash, and a heap ID of ID bytes */
     ID = 7,
-    PLACE_BITS = 32, /* of the places in a heap */
+    PLACE_BITS = 32, /* bits of an offset in the heap */
     MAX_BLOCK_BITS = 30,
     MAX_TREE_DEPTH = 8,
     MAX_NODE = 1 << 20
 };
 
-/* Blocks double in size from row to row but for the first two; those of the first rows hold objects, the others
- * blocks. */
+/* A fractal heap. Block sizes double from row to row, except in the first two rows. Rows up to the maximum direct block
+ * size hold objects; rows after them hold indirect blocks. */
 struct heap {
     int width;          /* blocks in a row */
-    int64_t start, max; /* bytes of the smallest block, and of the largest that holds objects */
+    int64_t start, max; /* bytes of the smallest and of the largest direct block */
     int64_t root;
-    int rows; /* of the root; 0: it holds objects itself */
+    int rows; /* rows of the root block; 0: the root is a direct block */
 };
 
 static bool plain_name(const char *name, size_t n)
@@ -134,7 +135,7 @@ static bool plain_name(const char *name, size_t n)
     return n > 0;
 }
 
-/* A link message. */
+/* Reads a link message. */
 static int read_link_message(struct hdf5_file *f, struct hdf5_bytes b, struct hdf5_links *links)
 {
     enum { LENGTH_BYTES = 3, ORDERED = 4, TYPED = 8, ENCODED = 16 };
@@ -145,13 +146,13 @@ static int read_link_message(struct hdf5_file *f, struct hdf5_bytes b, struct hd
     uint64_t length = take(&b, 1 << (flags & LENGTH_BYTES));
     struct hdf5_bytes name = take_bytes(&b, length < HDF5_MAX_NAME ? (size_t)length : b.n + 1);
     if (!version || name.ended || !plain_name((const char *)name.p, name.n))
-        return hdf5_fail(f, "holds a name that ambit does not write");
+        return hdf5_fail(f, "holds an invalid name");
     GROW(links->list, links->n, links->cap);
     struct hdf5_link *l = &links->list[links->n++];
     memcpy(l->name, name.p, name.n);
     l->name[name.n] = '\0';
     l->at = type ? -1 : take_place(&b);
-    return b.ended ? hdf5_fail(f, "holds a link that is cut off") : 0;
+    return b.ended ? hdf5_fail(f, "holds a truncated link") : 0;
 }
 
 static bool power_of_two(int64_t n)
@@ -167,8 +168,8 @@ static int read_heap(struct hdf5_file *f, struct heap *h, int64_t at)
     if (!p)
         return -1;
     bool ok = take_text(&b, "FRHP") && take(&b, 1) == 0;
-    ok = ok && take(&b, 2) == ID && take(&b, 2) == 0; /* bytes of an id; of filters */
-    take_bytes(&b, 1 + 4 + 12 * 8); /* flags, the largest object, and what is free, used, huge and tiny */
+    ok = ok && take(&b, 2) == ID && take(&b, 2) == 0; /* length of heap IDs; length of filters */
+    take_bytes(&b, 1 + 4 + 12 * 8); /* flags, largest object, and statistics of free, used, huge and tiny objects */
     h->width = (int)take(&b, 2);
     h->start = take_place(&b);
     h->max = take_place(&b);
@@ -179,10 +180,10 @@ static int read_heap(struct hdf5_file *f, struct heap *h, int64_t at)
     free(p);
     ok = ok && power_of_two(h->width) && power_of_two(h->start) && power_of_two(h->max) && h->start <= h->max &&
          h->max <= INT64_C(1) << MAX_BLOCK_BITS && h->rows <= PLACE_BITS;
-    return ok ? 0 : hdf5_fail(f, "its heap is not as ambit writes it");
+    return ok ? 0 : hdf5_fail(f, "its heap is not in ambit's format");
 }
 
-/* The address in entry i of a block of blocks. */
+/* Returns the address in entry i of an indirect block. */
 static int64_t read_entry(struct hdf5_file *f, int64_t block, int64_t i)
 {
     unsigned char *p = block < 0 ? NULL : load(f, block + INDIRECT_HEADER + 8 * i, 8);
@@ -193,7 +194,7 @@ static int64_t read_entry(struct hdf5_file *f, int64_t block, int64_t i)
     return at;
 }
 
-/* Rows of a block of blocks that is that large. */
+/* Returns the number of rows of an indirect block of this size. */
 static int rows_of(const struct heap *h, int64_t bytes)
 {
     int rows = 1;
@@ -203,7 +204,7 @@ static int rows_of(const struct heap *h, int64_t bytes)
     return rows;
 }
 
-/* The address of the byte at a place of the heap, n bytes behind which lie in one block, or -1. */
+/* Returns the file address of n bytes at an offset in the heap, or -1. They must lie in one block. */
 static int64_t find_place(struct hdf5_file *f, const struct heap *h, int64_t place, int64_t n)
 {
     int64_t block = h->root, size = h->start;
@@ -223,7 +224,7 @@ static int64_t find_place(struct hdf5_file *f, const struct heap *h, int64_t pla
     return block >= 0 && place <= size - n ? block + place : -1;
 }
 
-/* The object of an id is a link message. */
+/* Reads the object with this heap ID, which is a link message. */
 static int read_link(struct hdf5_file *f, const struct heap *h, struct hdf5_bytes id, struct hdf5_links *links)
 {
     bool managed = take(&id, 1) == 0;
@@ -232,17 +233,17 @@ static int read_link(struct hdf5_file *f, const struct heap *h, struct hdf5_byte
     unsigned char *p = at < 0 ? NULL : load(f, at, n);
 
     if (!p)
-        return hdf5_fail(f, "a link of it is not in its heap");
+        return hdf5_fail(f, "a link is not in its heap");
     int rc = read_link_message(f, (struct hdf5_bytes){ p, (size_t)n, false }, links);
     free(p);
     return rc;
 }
 
-/* What the levels of a tree have in common: the length of a node, and of the counts beside a pointer. */
+/* Sizes that all nodes of a B-tree share. */
 struct tree {
     int64_t node;
-    int count;                     /* bytes of the number of records in a node */
-    int total[MAX_TREE_DEPTH + 1]; /* bytes of the number of records below a node, by its height; 0 in a leaf */
+    int count;                     /* bytes of the record count of a child */
+    int total[MAX_TREE_DEPTH + 1]; /* [height] bytes of the total record count of a child; 0 for leaves */
     int depth;
 };
 
@@ -255,17 +256,17 @@ static int bytes_of(int64_t n)
     return bytes;
 }
 
-/* The specification's own sums: how many records fit, and how many bytes their number takes. */
+/* Computes the width of record counts as the specification does: bytes needed for the maximum number of records. */
 static void count_bytes(struct tree *t)
 {
-    int64_t most = (t->node - NODE_HEADER - SUM_BYTES) / RECORD, below = most;
+    int64_t max = (t->node - NODE_HEADER - CHECKSUM_BYTES) / RECORD, below = max;
 
-    t->count = bytes_of(most);
+    t->count = bytes_of(max);
     t->total[0] = 0;
     for (int d = 1; d <= t->depth; d++) {
         int pointer = 8 + t->count + t->total[d - 1];
-        most = (t->node - NODE_HEADER - SUM_BYTES - pointer) / (RECORD + pointer);
-        below = below > INT64_MAX / MAX_NODE ? INT64_MAX / MAX_NODE : (most + 1) * below + most;
+        max = (t->node - NODE_HEADER - CHECKSUM_BYTES - pointer) / (RECORD + pointer);
+        below = below > INT64_MAX / MAX_NODE ? INT64_MAX / MAX_NODE : (max + 1) * below + max;
         t->total[d] = bytes_of(below);
     }
 }
@@ -286,7 +287,7 @@ static int read_children(struct hdf5_file *f, const struct heap *h, const struct
     return rc;
 }
 
-/* The node at an address with n records, and all below it. */
+/* Reads the node at an address with n records, and all nodes below it. */
 static int read_tree_node(struct hdf5_file *f, const struct heap *h, const struct tree *t, int64_t at, int64_t n,
                           int depth, struct hdf5_links *links)
 {
@@ -297,7 +298,7 @@ static int read_tree_node(struct hdf5_file *f, const struct heap *h, const struc
     if (!p)
         return -1;
     if (!take_text(&b, depth ? "BTIN" : "BTLF") || take(&b, 1) != 0 || take(&b, 1) != LINKS_BY_NAME)
-        rc = hdf5_fail(f, "the tree of its links is not as ambit writes it");
+        rc = hdf5_fail(f, "the B-tree of its links is not in ambit's format");
     for (int64_t i = 0; i < n && rc == 0; i++) {
         struct hdf5_bytes record = take_bytes(&b, RECORD);
         take_bytes(&record, RECORD - ID);
@@ -306,10 +307,10 @@ static int read_tree_node(struct hdf5_file *f, const struct heap *h, const struc
     if (rc == 0 && depth)
         rc = read_children(f, h, t, b, n, depth, links);
     free(p);
-    return rc ? hdf5_fail(f, "the tree of its links is damaged") : 0;
+    return rc ? hdf5_fail(f, "the B-tree of its links is damaged") : 0;
 }
 
-/* The links of a group that has too many for its header. */
+/* Reads the links of a group that are not in its object header. */
 static int read_heap_links(struct hdf5_file *f, int64_t heap, int64_t tree, struct hdf5_links *links)
 {
     struct heap h;
@@ -325,16 +326,16 @@ static int read_heap_links(struct hdf5_file *f, int64_t heap, int64_t tree, stru
     t.node = (int64_t)take(&b, 4);
     ok = ok && take(&b, 2) == RECORD;
     t.depth = (int)take(&b, 2);
-    take_bytes(&b, 2); /* when nodes are split and merged */
+    take_bytes(&b, 2); /* split and merge percentages */
     int64_t root = take_place(&b), n = (int64_t)take(&b, 2);
     free(p);
     if (!ok || t.depth > MAX_TREE_DEPTH || t.node < 64 || t.node > MAX_NODE)
-        return hdf5_fail(f, "the tree of its links is not as ambit writes it");
+        return hdf5_fail(f, "the B-tree of its links is not in ambit's format");
     count_bytes(&t);
     return read_tree_node(f, &h, &t, root, n, t.depth, links);
 }
 
-/* The numbers of a tensor, in one piece or in chunks that a B-tree lists. */
+/* Data of a tensor: contiguous, or in chunks that a B-tree lists. */
 
 enum { CHUNK_NODE_HEADER = 24, CHUNK_NODE = 1, FLETCHER_BYTES = 4, MAX_ENTRIES = 1 << 12 };
 
@@ -343,11 +344,11 @@ struct chunks {
     struct hdf5_file *f;
     const struct hdf5_object *o;
     unsigned char *out;
-    int64_t size;                /* bytes of a number */
+    int64_t size;                /* bytes of an element */
     int64_t bytes;               /* bytes of a chunk */
-    int64_t grid[HDF5_MAX_DIMS]; /* chunks along each dimension */
-    int64_t n, found;            /* chunks in all; those that were read */
-    bool *done;                  /* per chunk */
+    int64_t grid[HDF5_MAX_DIMS]; /* number of chunks in each dimension */
+    int64_t n, found;            /* number of chunks: expected, read */
+    bool *done;                  /* [n] chunks that were read */
 };
 
 static int damaged(const struct chunks *c)
@@ -355,7 +356,8 @@ static int damaged(const struct chunks *c)
     return hdf5_fail(c->f, "its data are damaged");
 }
 
-/* Copies what of a chunk, whose first number stands at `from`, lies inside the tensor: runs of its last dimension. */
+/* Copies the part of a chunk that lies inside the tensor, one run of the last dimension at a time. The first element of
+ * the chunk has the index `from`. */
 static void put_chunk(const struct chunks *c, const int64_t *from, const unsigned char *p)
 {
     const int64_t *shape = c->o->tensor.shape, *chunk = c->o->chunk;
@@ -378,7 +380,7 @@ static void put_chunk(const struct chunks *c, const int64_t *from, const unsigne
     }
 }
 
-/* A chunk's key: its length behind the filter, the filters it is without, and where it stands. */
+/* Reads a chunk. Its key holds the filtered length, the mask of skipped filters, and the index of its first element. */
 static int read_chunk(struct chunks *c, struct hdf5_bytes key, int64_t at)
 {
     int64_t from[HDF5_MAX_DIMS], cell = 0;
@@ -403,7 +405,7 @@ static int read_chunk(struct chunks *c, struct hdf5_bytes key, int64_t at)
 
 static int read_chunk_node(struct chunks *c, int64_t at, int level);
 
-/* Entries of a node: keys, and addresses of what stands behind each. */
+/* Reads the entries of a node: keys and child addresses. */
 static int read_entries(struct chunks *c, int64_t at, int n, int level)
 {
     const int64_t key = 8 + 8 * (c->o->tensor.ndim + 1), bytes = n * (key + 8);
@@ -420,7 +422,7 @@ static int read_entries(struct chunks *c, int64_t at, int n, int level)
     return rc;
 }
 
-/* A node whose level is known but for the root's (-1). */
+/* Reads a node of this level. The level of the root is not known (-1). */
 static int read_chunk_node(struct chunks *c, int64_t at, int level)
 {
     unsigned char *p = load(c->f, at, CHUNK_NODE_HEADER);
@@ -493,18 +495,18 @@ enum message {
 };
 enum { MESSAGE_SHARED = 2, HEADER_LENGTH = 3 };
 
-static const char strange[] = "stored in a way that ambit does not write";
+static const char unsupported[] = "not in ambit's format";
 
-/* An object's header while it is being read. */
+/* State of reading an object header. */
 struct header {
     struct hdf5_object *o;
-    unsigned seen;      /* a bit for each kind of message */
-    int64_t heap, tree; /* of a group, or -1 */
-    int filters;        /* those of ambit: 1 */
+    unsigned seen;      /* bit mask of message types */
+    int64_t heap, tree; /* addresses for a large group, or -1 */
+    int filters;        /* 1 if ambit's filters are present */
     int chunk_ndim;
     struct {
         int64_t at, bytes;
-    } more[MAX_BLOCKS]; /* where the header goes on */
+    } more[MAX_BLOCKS]; /* continuation blocks */
     int n_more;
 };
 
@@ -516,13 +518,14 @@ int64_t hdf5_root(struct hdf5_file *f)
     if (!p)
         return -1;
     bool ok = take_text(&b, "\211HDF\r\n\032\n") && take(&b, 1) == 2; /* version */
-    ok = ok && take(&b, 1) == 8 && take(&b, 1) == 8;                  /* bytes of addresses and lengths */
+    ok = ok && take(&b, 1) == 8 && take(&b, 1) == 8;                  /* sizes of addresses and of lengths */
     take(&b, 1);
-    ok = ok && take_place(&b) >= 0 && take_place(&b) == -1; /* the seal's length; no extension */
+    ok = ok && take_place(&b) >= 0 &&
+         take_place(&b) == -1; /* base address (length of the user block); address of extensions */
     take_place(&b);
     int64_t root = take_place(&b);
     free(p);
-    return ok && root >= 0 ? root : hdf5_fail(f, "expected an HDF5 file as ambit writes it, got one of another form");
+    return ok && root >= 0 ? root : hdf5_fail(f, "expected an HDF5 file that ambit wrote");
 }
 
 /* ---- messages ---- */
@@ -539,12 +542,12 @@ static int read_space(struct hdf5_bytes *b, struct hdf5_tensor *t)
         if ((t->shape[d] = take_place(b)) < 0)
             return -1;
     for (int d = 0; d < ndim && limits; d++)
-        if (take_place(b) != t->shape[d]) /* it could grow */
+        if (take_place(b) != t->shape[d]) /* the dataset may not be extendible */
             return -1;
     return b->ended ? -1 : 0;
 }
 
-/* The message of a type, behind its class and version. */
+/* The body of a datatype message after class and version. */
 struct type_bytes {
     unsigned char class;
     unsigned char rest[19];
@@ -560,9 +563,9 @@ static const struct type_bytes types[] = {
     [HDF5_BF16] = { 1, { 0x20, 15, 0, 2, 0, 0, 0, 0, 0, 16, 0, 7, 8, 0, 7, 127, 0, 0, 0 }, 19 },
     [HDF5_I8] = { 0, { 0x08, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0 }, 11 },
 };
-static const struct type_bytes sum_type = { 0, { 0, 0, 0, 8, 0, 0, 0, 0, 0, 64, 0 }, 11 };
+static const struct type_bytes hash_type = { 0, { 0, 0, 0, 8, 0, 0, 0, 0, 0, 64, 0 }, 11 };
 
-/* The version differs between releases of the library that mean the same by it. */
+/* Versions 1 to 3 mean the same for these types; releases of the library differ. */
 static bool is_type(struct hdf5_bytes b, const struct type_bytes *type)
 {
     unsigned first = (unsigned)take(&b, 1), version = first >> 4;
@@ -579,7 +582,7 @@ static int read_type(struct hdf5_file *f, struct hdf5_bytes b, struct hdf5_tenso
             t->type = (enum hdf5_type)k;
             return 0;
         }
-    return hdf5_fail(f, "its type is not one of f32, f16, bf16, i32, i64, i8, u8");
+    return hdf5_fail(f, "expected type f32, f16, bf16, i32, i64, i8 or u8");
 }
 
 static int read_layout(struct hdf5_file *f, struct hdf5_bytes *b, struct header *h)
@@ -590,52 +593,52 @@ static int read_layout(struct hdf5_file *f, struct hdf5_bytes *b, struct header 
     int class = (int)take(b, 1);
 
     if (!version || (class != CONTIGUOUS && class != CHUNKED))
-        return hdf5_fail(f, strange);
+        return hdf5_fail(f, unsupported);
     h->chunk_ndim = class == CHUNKED ? (int)take(b, 1) - 1 : 0;
     o->data = take_place(b);
     if (class == CONTIGUOUS)
         o->data_bytes = take_place(b);
     if (class == CHUNKED && (h->chunk_ndim < 1 || h->chunk_ndim > HDF5_MAX_DIMS))
-        return hdf5_fail(f, strange);
+        return hdf5_fail(f, unsupported);
     for (int d = 0; d < h->chunk_ndim; d++)
         if ((o->chunk[d] = (int64_t)take(b, 4)) < 1)
-            return hdf5_fail(f, strange);
+            return hdf5_fail(f, unsupported);
     if (class == CHUNKED)
         o->data_bytes = (int64_t)take(b, 4); /* of an element */
     return 0;
 }
 
-/* Fletcher32, which has neither flags nor values, and nothing else. */
+/* Fletcher32 without flags and parameters must be the only filter. */
 static int read_filters(struct hdf5_file *f, struct hdf5_bytes b, struct header *h)
 {
     static const unsigned char own[] = { 2, 1, 3, 0, 0, 0, 0, 0 };
 
     h->filters = 1;
-    return b.n == sizeof own && memcmp(b.p, own, sizeof own) == 0 ? 0 : hdf5_fail(f, strange);
+    return b.n == sizeof own && memcmp(b.p, own, sizeof own) == 0 ? 0 : hdf5_fail(f, unsupported);
 }
 
-/* The sum, which is the one attribute that ambit writes. */
+/* The hash is the only attribute that ambit writes. */
 static int read_attribute(struct hdf5_file *f, struct hdf5_bytes *b, struct hdf5_object *o)
 {
     struct hdf5_tensor scalar = { 0 };
     bool ok = take(b, 1) == 3 && take(b, 1) == 0; /* version, flags */
     size_t name = (size_t)take(b, 2), type = (size_t)take(b, 2), space = (size_t)take(b, 2);
 
-    take(b, 1); /* the name's encoding */
-    ok = ok && name == sizeof HDF5_SUM && take_text(b, HDF5_SUM) && take(b, 1) == 0;
-    ok = ok && is_type(take_bytes(b, type), &sum_type);
+    take(b, 1); /* character set of the name */
+    ok = ok && name == sizeof HDF5_HASH && take_text(b, HDF5_HASH) && take(b, 1) == 0;
+    ok = ok && is_type(take_bytes(b, type), &hash_type);
     struct hdf5_bytes shape = ok ? take_bytes(b, space) : *b;
     if (!ok || read_space(&shape, &scalar) || scalar.ndim)
-        return hdf5_fail(f, strange);
-    o->sum = take(b, 8);
-    o->summed = true;
+        return hdf5_fail(f, unsupported);
+    o->hash = take(b, 8);
+    o->has_hash = true;
     return 0;
 }
 
 static int read_link_info(struct hdf5_file *f, struct hdf5_bytes *b, struct header *h)
 {
-    if (take(b, 1) != 0 || take(b, 1) != 0) /* version; whether links have an order of their own */
-        return hdf5_fail(f, strange);
+    if (take(b, 1) != 0 || take(b, 1) != 0) /* version; flags for the creation order of links */
+        return hdf5_fail(f, unsupported);
     h->heap = take_place(b);
     h->tree = take_place(b);
     h->o->group = true;
@@ -645,7 +648,7 @@ static int read_link_info(struct hdf5_file *f, struct hdf5_bytes *b, struct head
 static int add_block(struct hdf5_file *f, struct header *h, struct hdf5_bytes *b)
 {
     if (h->n_more == MAX_BLOCKS)
-        return hdf5_fail(f, strange);
+        return hdf5_fail(f, unsupported);
     h->more[h->n_more].at = take_place(b);
     h->more[h->n_more++].bytes = take_place(b);
     return 0;
@@ -660,7 +663,7 @@ static int read_message(struct hdf5_file *f, struct header *h, int type, struct 
     case MESSAGE_ATTRIBUTE_INFO:
         return 0;
     case MESSAGE_SPACE:
-        return read_space(&b, &h->o->tensor) ? hdf5_fail(f, "its shape is not one that ambit writes") : 0;
+        return read_space(&b, &h->o->tensor) ? hdf5_fail(f, "its shape is not in ambit's format") : 0;
     case MESSAGE_LINK_INFO:
         return read_link_info(f, &b, h);
     case MESSAGE_TYPE:
@@ -676,13 +679,13 @@ static int read_message(struct hdf5_file *f, struct header *h, int type, struct 
     case MESSAGE_CONTINUATION:
         return add_block(f, h, &b);
     default:
-        return hdf5_fail(f, strange);
+        return hdf5_fail(f, unsupported);
     }
 }
 
 /* ---- headers ---- */
 
-/* The messages of a block; what is left at its end is too small for one. */
+/* Reads the messages of a block. A remainder that is too short for a message is ignored. */
 static int read_messages(struct hdf5_file *f, struct header *h, struct hdf5_bytes b)
 {
     const unsigned many = 1u << MESSAGE_NIL | 1u << MESSAGE_LINK | 1u << MESSAGE_CONTINUATION;
@@ -694,7 +697,7 @@ static int read_messages(struct hdf5_file *f, struct header *h, struct hdf5_byte
         struct hdf5_bytes body = take_bytes(&b, n);
         unsigned bit = type < 32 ? 1u << type : 0;
         if (body.ended || flags & MESSAGE_SHARED || (h->seen & bit & ~many))
-            return hdf5_fail(f, strange);
+            return hdf5_fail(f, unsupported);
         h->seen |= bit;
         if (read_message(f, h, type, body))
             return -1;
@@ -702,15 +705,15 @@ static int read_messages(struct hdf5_file *f, struct header *h, struct hdf5_byte
     return 0;
 }
 
-/* The header's own block, n bytes of messages at an address, or one in which it goes on. */
+/* Reads a block of n bytes of messages: the first one of a header, or a continuation. */
 static int read_block(struct hdf5_file *f, struct header *h, int64_t at, int64_t n, const char *signature)
 {
     unsigned char *p = n <= MAX_HEADER ? load(f, at, n) : NULL;
     struct hdf5_bytes b = { p, (size_t)n, false };
 
     if (!p)
-        return hdf5_fail(f, strange);
-    int rc = take_text(&b, signature) ? read_messages(f, h, b) : hdf5_fail(f, strange);
+        return hdf5_fail(f, unsupported);
+    int rc = take_text(&b, signature) ? read_messages(f, h, b) : hdf5_fail(f, unsupported);
     free(p);
     return rc;
 }
@@ -724,15 +727,15 @@ static int read_header(struct hdf5_file *f, struct header *h, int64_t at)
     int64_t n = ok && flags < HEADER_LENGTH ? (int64_t)take(&b, size) : 0;
 
     free(p);
-    if (!n) /* or with times and orders, which ambit leaves out */
-        return hdf5_fail(f, strange);
+    if (!n) /* flags for times and creation order are never written by ambit */
+        return hdf5_fail(f, unsupported);
     int rc = read_block(f, h, at + HEADER - 4 + size, n, "");
-    for (int i = 0; i < h->n_more && rc == 0; i++) /* a block may tell of more */
-        rc = read_block(f, h, h->more[i].at, h->more[i].bytes - SUM_BYTES, "OCHK");
+    for (int i = 0; i < h->n_more && rc == 0; i++) /* a block may list more blocks */
+        rc = read_block(f, h, h->more[i].at, h->more[i].bytes - CHECKSUM_BYTES, "OCHK");
     return rc;
 }
 
-/* Whether the data are as long as the tensor, and behind the filter where they are chunked. */
+/* Checks that the length of the data, and chunks and filters, agree with the shape. */
 static int check_tensor(struct hdf5_file *f, const struct header *h)
 {
     const unsigned needed = 1u << MESSAGE_SPACE | 1u << MESSAGE_TYPE | 1u << MESSAGE_LAYOUT;
@@ -741,18 +744,18 @@ static int check_tensor(struct hdf5_file *f, const struct header *h)
     int64_t bytes = (int64_t)hdf5_type_size(t->type), chunk = bytes;
 
     if ((h->seen & needed) != needed)
-        return hdf5_fail(f, strange);
+        return hdf5_fail(f, unsupported);
     for (int d = 0; d < t->ndim; d++)
         if (__builtin_mul_overflow(bytes, t->shape[d], &bytes))
             return hdf5_fail(f, "its shape does not fit the file");
-    if (bytes > f->bytes) /* nothing is compressed, so a larger one is a lie */
+    if (bytes > f->bytes) /* data are not compressed, so a tensor cannot be larger than its file */
         return hdf5_fail(f, "its shape does not fit the file");
     if (!h->chunk_ndim)
-        return h->filters || (bytes && o->data_bytes != bytes) ? hdf5_fail(f, strange) : 0;
+        return h->filters || (bytes && o->data_bytes != bytes) ? hdf5_fail(f, unsupported) : 0;
     bool ok = h->filters && h->chunk_ndim == t->ndim && o->data_bytes == (int64_t)hdf5_type_size(t->type);
     for (int d = 0; d < h->chunk_ndim && ok; d++)
         ok = o->chunk[d] <= t->shape[d] && !__builtin_mul_overflow(chunk, o->chunk[d], &chunk) && chunk <= MAX_CHUNK;
-    return ok ? 0 : hdf5_fail(f, strange);
+    return ok ? 0 : hdf5_fail(f, unsupported);
 }
 
 int hdf5_object_read(struct hdf5_file *f, int64_t at, struct hdf5_object *o)
@@ -763,9 +766,9 @@ int hdf5_object_read(struct hdf5_file *f, int64_t at, struct hdf5_object *o)
     if (read_header(f, &h, at))
         return -1;
     if (!o->group)
-        return o->links.n ? hdf5_fail(f, strange) : check_tensor(f, &h);
+        return o->links.n ? hdf5_fail(f, unsupported) : check_tensor(f, &h);
     if (h.seen & (1u << MESSAGE_SPACE | 1u << MESSAGE_TYPE | 1u << MESSAGE_LAYOUT))
-        return hdf5_fail(f, strange);
+        return hdf5_fail(f, unsupported);
     return h.heap >= 0 ? read_heap_links(f, h.heap, h.tree, &o->links) : 0;
 }
 

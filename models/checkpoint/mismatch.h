@@ -1,5 +1,5 @@
 /*
- * mismatch.h - what a file holds against what a model wants: three lists, told in one message.
+ * mismatch.h - reports the difference between a file's tensors and a model's in one message.
  */
 #ifndef MODELS_CHECKPOINT_MISMATCH_H
 #define MODELS_CHECKPOINT_MISMATCH_H
@@ -8,20 +8,20 @@
 
 struct name_list {
     int n;
-    char text[240]; /* the first few, separated by commas */
+    char text[240]; /* the first names, separated by commas */
 };
 
-/* Starts out zeroed. */
+/* Start as { 0 }. */
 struct mismatch {
     struct name_list missing, unexpected, wrong_shape;
 };
 
 void name_list_add(struct name_list *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* "[3, 4]" into out, which is returned. */
-enum { SHAPE_MAX_DIMS = 8 }; /* more are not looked at, and need not be there */
+/* Writes a shape such as "[3, 4]" to out and returns it. */
+enum { SHAPE_MAX_DIMS = 8 }; /* more dimensions are not read */
 char *shape_text(char out[128], int ndim, const int64_t *shape);
 bool shape_equal(int ndim, const int64_t *shape, int other_ndim, const int64_t *other);
-/* 0 when all lists are empty, else -1 with EXIT_CODE_CHECKPOINT, the file and the lists. */
+/* Returns 0 if all lists are empty, else -1 with EXIT_CODE_CHECKPOINT. The message has the file and the lists. */
 int mismatch_report(const struct mismatch *m, const char *file, struct error *err);
 
 #endif

@@ -12,9 +12,9 @@
 
 enum { TEXT = 600 };
 
-/* What a run of ambit-train left, by its kind, and what takes it. */
+/* Runs of ambit-train by command: a description, and the option that takes them. */
 static const struct {
-    const char *kind, *is;
+    const char *command, *description;
 } runs[] = {
     { "gatekeeper",
       "a detector (a run of ambit-train gatekeeper), which ambit-infer detect takes as --model and ask as "
@@ -26,31 +26,31 @@ static const struct {
     { "seq2seq", "an encoder-decoder (a run of ambit-train seq2seq), whose folder --model takes once it is finished" },
 };
 
-static const char *kind_of(const json_t *meta)
+static const char *command_of(const json_t *meta)
 {
     return json_string_value(json_object_get(meta, "kind"));
 }
 
-/* Of meta, or NULL. */
+/* Returns the description of the run that wrote meta, or NULL. */
 static const char *run_text(const json_t *meta)
 {
-    const char *kind = kind_of(meta);
+    const char *command = command_of(meta);
 
-    for (int i = 0; kind && i < ARRAY_LEN(runs); i++)
-        if (strcmp(kind, runs[i].kind) == 0)
-            return runs[i].is;
-    return !kind && json_object_get(meta, "adapter")
-               ? "what ambit-train adapt made of a detector, which --adapt takes beside the detector"
+    for (int i = 0; command && i < ARRAY_LEN(runs); i++)
+        if (strcmp(command, runs[i].command) == 0)
+            return runs[i].description;
+    return !command && json_object_get(meta, "adapter")
+               ? "an adaptation of a detector (a run of ambit-train adapt), which --adapt takes beside the detector"
                : NULL;
 }
 
-int model_folder_check_kind(const json_t *meta, const char *kind, const char *file, struct error *err)
+int model_folder_check_command(const json_t *meta, const char *command, const char *file, struct error *err)
 {
-    const char *found = kind_of(meta), *text = run_text(meta);
+    const char *found = command_of(meta), *text = run_text(meta);
 
-    if (found ? strcmp(found, kind) == 0 : !text)
+    if (found ? strcmp(found, command) == 0 : !text)
         return 0;
-    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a run of ambit-train %s, got %.200s", file, kind,
+    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a run of ambit-train %s, got %.200s", file, command,
                      text ? text : found);
 }
 
@@ -63,7 +63,8 @@ static bool holds(const char *dir, const char *name)
     return there;
 }
 
-/* ORG/NAME, or a name alone, as it stands in an address or a path that leads nowhere; NULL for what is none. */
+/* Returns ORG/NAME or NAME if the path is an address of Hugging Face's hub, or could be a model's name there. NULL
+ * otherwise. */
 static const char *hub_name(const char *path)
 {
     static const char *const before[] = { "https://huggingface.co/", "http://huggingface.co/", "https://hf.co/",
@@ -76,7 +77,7 @@ static const char *hub_name(const char *path)
         if (strncmp(path, before[i], n = strlen(before[i])) == 0)
             return path + n;
     if (getcwd(here, sizeof here) && strncmp(path, here, n = strlen(here)) == 0 && path[n] == '/')
-        path += n + 1; /* settings are kept with paths from the root */
+        path += n + 1; /* options are stored as absolute paths */
     size_t org = strspn(path, plain), name = path[org] == '/' ? strspn(path + org + 1, plain) : 0;
     const char *end = path + org + (name ? name + 1 : 0);
     if (!org || *path == '.' || *end || text_ends_with(path, ".h5"))
@@ -85,7 +86,7 @@ static const char *hub_name(const char *path)
     return name && access(here, F_OK) == 0 ? NULL : path;
 }
 
-/* The folder of one state of a model in the hub's cache, the caller's to free; NULL: it has none. */
+/* Returns a snapshot of a model in the hub's cache, which the caller frees. NULL if the folder is not a cache entry. */
 static char *snapshot_of(const char *dir)
 {
     char *all = path_in(dir, "snapshots"), *found = NULL;
@@ -100,23 +101,23 @@ static char *snapshot_of(const char *dir)
     return found;
 }
 
-/* What the run in a folder is. */
-static bool tell_run(const char *dir, char text[TEXT])
+/* Describes the run in a folder. */
+static bool describe_run(const char *dir, char text[TEXT])
 {
     struct hdf5_reader r;
-    const char *is = NULL;
+    const char *description = NULL;
 
     if (checkpoint_open(&r, dir, NULL))
         return false;
     json_t *meta = checkpoint_meta(&r, NULL);
-    if ((is = run_text(meta)))
-        snprintf(text, TEXT, "it is %s", is);
+    if ((description = run_text(meta)))
+        snprintf(text, TEXT, "it is %s", description);
     json_decref(meta);
     hdf5_close(&r);
-    return is != NULL;
+    return description != NULL;
 }
 
-static bool tell_folder(const char *dir, const char *file, char text[TEXT])
+static bool describe_folder(const char *dir, const char *file, char text[TEXT])
 {
     char *snapshot = snapshot_of(dir);
 
@@ -127,40 +128,41 @@ static bool tell_folder(const char *dir, const char *file, char text[TEXT])
     else if (holds(dir, "config.json") && !strcmp(file, "adapter_config.json"))
         snprintf(text, TEXT, "it is a whole model, which --model takes");
     else if (holds(dir, "config.json") && !strcmp(file, CHECKPOINT_FILE))
-        snprintf(text, TEXT,
-                 "it is a Hugging Face folder, and a run of ambit-train is expected: an encoder is what "
-                 "ambit-train gatekeeper and tag begin with (--encoder)");
-    else if (!tell_run(dir, text))
+        snprintf(
+            text, TEXT,
+            "it is a Hugging Face folder, but a run of ambit-train is expected; ambit-train gatekeeper and tag take "
+            "an encoder as --encoder");
+    else if (!describe_run(dir, text))
         return false;
     free(snapshot);
     return true;
 }
 
-/* A path that leads nowhere. */
-static bool tell_missing(const char *path, char text[TEXT])
+/* Describes a path that does not exist. */
+static bool describe_missing(const char *path, char text[TEXT])
 {
     const char *name = hub_name(path);
 
     if (name)
         snprintf(text, TEXT,
-                 "ambit reads folders of this machine; a model of Hugging Face's hub is fetched first: "
+                 "ambit reads local folders; download a model of Hugging Face's hub first: "
                  "huggingface-cli download %.200s --local-dir DIR",
                  name);
     return name != NULL;
 }
 
-static bool tell(const char *path, const char *file, char text[TEXT])
+static bool describe(const char *path, const char *file, char text[TEXT])
 {
     struct stat st;
 
     if (stat(path, &st) != 0)
-        return tell_missing(path, text);
+        return describe_missing(path, text);
     if (S_ISDIR(st.st_mode))
-        return tell_folder(path, file, text);
+        return describe_folder(path, file, text);
     snprintf(text, TEXT,
-             text_ends_with(path, ".gguf") ? "GGUF files are not read: give the folder with the safetensors "
+             text_ends_with(path, ".gguf") ? "GGUF files are not supported; give the folder with the safetensors "
                                              "from which it was made"
-                                           : "it is a file, and a folder is expected");
+                                           : "it is a file, but a folder is expected");
     return true;
 }
 
@@ -168,13 +170,13 @@ int model_folder_explain(const char *path, const char *file, struct error *err)
 {
     char text[TEXT];
 
-    if (!err || !tell(path, file, text))
+    if (!err || !describe(path, file, text))
         return -1;
     const struct error fault = *err;
     return error_set(err, fault.code, "%s; %s", fault.text, text);
 }
 
-/* The folder of a file, without the slash at its end; the caller frees. */
+/* Returns the folder of a file without a trailing slash; the caller frees it. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -185,23 +187,23 @@ static char *folder_of(const char *path)
     return dir;
 }
 
-static int open_file(struct model_file *f, const char *kind, struct error *err)
+static int open_file(struct model_file *f, const char *command, struct error *err)
 {
     f->dir = folder_of(f->reader.path);
     f->meta = checkpoint_meta(&f->reader, err);
-    if (f->meta && model_folder_check_kind(f->meta, kind, f->reader.path, err) == 0)
+    if (f->meta && model_folder_check_command(f->meta, command, f->reader.path, err) == 0)
         f->model = json_get_object(f->meta, "model", f->reader.path, err);
     return f->model ? 0 : -1;
 }
 
-int model_file_read(const char *dir, const char *kind, model_load_fn *load, void *model, struct device *device,
+int model_file_read(const char *dir, const char *command, model_load_fn *load, void *model, struct device *device,
                     struct error *err)
 {
     struct model_file f = { 0 };
 
     if (checkpoint_open(&f.reader, dir, err))
         return -1;
-    int rc = open_file(&f, kind, err) || load(model, &f, device, err) ? -1 : 0;
+    int rc = open_file(&f, command, err) || load(model, &f, device, err) ? -1 : 0;
     if (rc && err && err->code != EXIT_CODE_MEMORY)
         err->code = EXIT_CODE_CHECKPOINT;
     json_decref(f.meta);

@@ -1,8 +1,8 @@
 /*
- * model_folder.h - what a path holds where a model is expected, and what can be done with it, for messages.
+ * model_folder.h - opens the folder of a finished model, and explains a folder that is not the expected one.
  *
- * Three kinds of folders are taken for each other: those of Hugging Face, PEFT's adapters, and runs of ambit-train.
- * And names of Hugging Face's hub are given for folders.  Every command says the same about them.
+ * Users confuse three kinds of folders: Hugging Face's, PEFT's adapters, and runs of ambit-train. They also give names
+ * of Hugging Face's hub instead of folders. All commands share the explanations here.
  */
 #ifndef MODELS_CHECKPOINT_MODEL_FOLDER_H
 #define MODELS_CHECKPOINT_MODEL_FOLDER_H
@@ -12,31 +12,31 @@
 
 #include <jansson.h>
 
-/* Adds to the message about a folder in which a file is missing what is found there instead, and which option takes
- * that; where nothing is known the message stays.  Always -1. */
+/* Appends to an error about a missing file in a folder: what the folder is instead, and the option that takes it. An
+ * unknown folder leaves err unchanged. Returns -1. */
 int model_folder_explain(const char *path, const char *file, struct error *err);
 
-/* -1 with EXIT_CODE_CHECKPOINT unless meta is that of a run of `ambit-train KIND`; of files without a kind nothing is
- * known.  `file` opens the message. */
-int model_folder_check_kind(const json_t *meta, const char *kind, const char *file, struct error *err);
+/* Returns 0 if meta comes from a run of `ambit-train COMMAND`, or does not tell. Otherwise returns -1 with
+ * EXIT_CODE_CHECKPOINT. `file` is the prefix of the message. */
+int model_folder_check_command(const json_t *meta, const char *command, const char *file, struct error *err);
 
-/* A finished model's file: what it says of the model first, then, once that is declared, its weights. */
+/* The file of a finished model. A model is declared by its meta, then its weights are loaded. */
 
 struct model_file {
     struct hdf5_reader reader;
-    char *dir; /* the file's folder, which has the tokenizer too */
+    char *dir; /* folder of the file, which holds the tokenizer too */
     json_t *meta;
-    const json_t *model; /* of meta: what its weights are of */
+    const json_t *model; /* the model's description in meta */
 };
 
-/* Declares what f->model tells of, then model_file_load. */
+/* Declares the model that f->model describes, then calls model_file_load. */
 typedef int model_load_fn(void *model, const struct model_file *f, struct device *device, struct error *err);
 
-/* Hands a folder's ambit.h5, or a run's folder, whose newest checkpoint serves while it has none, to load.  -1 with
- * EXIT_CODE_CHECKPOINT, but for want of memory; also for a run of another command of ambit-train than `kind`. */
-int model_file_read(const char *dir, const char *kind, model_load_fn *load, void *model, struct device *device,
+/* Opens a folder's ambit.h5, or the newest checkpoint of a run's folder, and passes it to load. Returns -1 with
+ * EXIT_CODE_CHECKPOINT, or EXIT_CODE_MEMORY. A run of another command of ambit-train is an error. */
+int model_file_read(const char *dir, const char *command, model_load_fn *load, void *model, struct device *device,
                     struct error *err);
-/* Every parameter; -1 with EXIT_CODE_CHECKPOINT where one is missing or of another shape. */
+/* Loads all parameters. Returns -1 with EXIT_CODE_CHECKPOINT if one is missing or has another shape. */
 int model_file_load(const struct model_file *f, struct params *p, struct device *device, struct error *err);
 
 #endif

@@ -20,14 +20,18 @@
 
 struct safetensors_file {
     char *path;
-    const char *name; /* its last part */
+    const char *name; /* file name without folder */
     unsigned char *map;
     size_t size;
-    size_t data;    /* where the data area begins */
-    json_t *header; /* owns the entries' names */
+    size_t data;    /* offset of the data area */
+    json_t *header; /* owns the names of entries */
 };
 
-enum { MAX_HEADER = 100000000, PAGE = 4096, SHARED_FROM = 1 << 16 /* elements or bytes for several threads */ };
+enum {
+    MAX_HEADER = 100000000,
+    PAGE = 4096,
+    SHARED_FROM = 1 << 16 /* minimum number of elements or bytes for several threads */
+};
 
 static const struct {
     const char *name;
@@ -52,14 +56,15 @@ static int refuse(struct error *err, const char *path, const char *name, const c
 static int map_file(struct safetensors_file *f, struct error *err)
 {
     struct stat st;
-    int rc = -1, fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* of a pipe it returns at once */
+    int rc = -1, fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* does not block on a pipe */
 
     if (fd < 0 || fstat(fd, &st) != 0) {
         error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s", f->path, strerror(errno));
         goto out;
     }
     if (!S_ISREG(st.st_mode) || st.st_size < 8) {
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: %lld bytes, not a safetensors file", f->path, (long long)st.st_size);
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a safetensors file, got %lld bytes", f->path,
+                  (long long)st.st_size);
         goto out;
     }
     void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -77,7 +82,7 @@ out:
     return rc;
 }
 
-/* Does valid JSON hold a -0, which is a whole number to Jansson and none to the official reader? */
+/* Returns whether valid JSON contains -0. Jansson reads it as an integer; the official reader refuses it. */
 static bool has_minus_zero(const char *text, uint64_t n)
 {
     bool quoted = false;
@@ -93,7 +98,7 @@ static bool has_minus_zero(const char *text, uint64_t n)
     return false;
 }
 
-/* Length, then that many bytes of JSON. */
+/* Parses the header: its length in 8 bytes, then JSON. */
 static int parse_header(struct safetensors_file *f, struct error *err)
 {
     uint64_t n = 0;
@@ -102,14 +107,15 @@ static int parse_header(struct safetensors_file *f, struct error *err)
     for (int i = 7; i >= 0; i--)
         n = n << 8 | f->map[i];
     if (n > MAX_HEADER || n > f->size - 8)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: header of %llu bytes in a file of %zu (at most %d allowed)",
-                         f->path, (unsigned long long)n, f->size, MAX_HEADER);
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "%s: expected a header of at most %d bytes inside the file, got %llu of %zu bytes", f->path,
+                         MAX_HEADER, (unsigned long long)n, f->size);
     const char *text = (const char *)f->map + 8;
     uint64_t blank = 0;
     while (blank < n && strchr(" \t\r\n", text[blank]) && text[blank])
         blank++;
     if (blank == n || text[blank] != '{')
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: the header does not begin with {", f->path);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: header: expected {", f->path);
     f->header = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
     if (!f->header)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: header: byte %d: %s", f->path, e.position, e.text);
@@ -127,28 +133,28 @@ static int check_metadata(const struct safetensors_file *f, json_t *metadata, st
     if (json_is_null(metadata))
         return 0;
     if (!json_is_object(metadata))
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: __metadata__ is not an object", f->path);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: __metadata__: expected an object", f->path);
     json_object_foreach(metadata, key, value) if (!json_is_string(value)) return error_set(
-        err, EXIT_CODE_CHECKPOINT, "%s: __metadata__: \"%.200s\" is not a string", f->path, key);
+        err, EXIT_CODE_CHECKPOINT, "%s: __metadata__: \"%.200s\": expected a string", f->path, key);
     return 0;
 }
 
-/* shape -> e->ndim, e->shape, e->size; every product bounded. */
+/* Fills e->ndim, e->shape and e->size. Overflow is an error. */
 static int parse_shape(struct safetensors_entry *e, const json_t *shape, const char *path, struct error *err)
 {
     if (!json_is_array(shape))
-        return refuse(err, path, e->name, "no array \"shape\"");
+        return refuse(err, path, e->name, "shape: expected an array");
     e->ndim = (int)json_array_size(shape);
     e->size = 1;
     for (int d = 0; d < e->ndim; d++) {
         const json_t *v = json_array_get(shape, (size_t)d);
         if (!json_is_integer(v) || json_integer_value(v) < 0)
-            return refuse(err, path, e->name, "\"shape\" holds something other than whole numbers");
+            return refuse(err, path, e->name, "shape: expected non-negative integers");
         int64_t n = json_integer_value(v);
         if (d < SAFETENSORS_MAX_DIMS)
             e->shape[d] = n;
         if (__builtin_mul_overflow(e->size, n, &e->size))
-            return refuse(err, path, e->name, "the shape overflows");
+            return refuse(err, path, e->name, "shape: overflows");
     }
     return 0;
 }
@@ -156,7 +162,7 @@ static int parse_shape(struct safetensors_entry *e, const json_t *shape, const c
 static int parse_dtype(struct safetensors_entry *e, const json_t *dtype, int *bits, const char *path, struct error *err)
 {
     if (!json_is_string(dtype))
-        return refuse(err, path, e->name, "no string \"dtype\"");
+        return refuse(err, path, e->name, "dtype: expected a string");
     e->dtype_name = json_string_value(dtype);
     for (int i = 0; i < ARRAY_LEN(dtypes); i++)
         if (!strcmp(dtypes[i].name, e->dtype_name) && strlen(e->dtype_name) == json_string_length(dtype)) {
@@ -168,7 +174,7 @@ static int parse_dtype(struct safetensors_entry *e, const json_t *dtype, int *bi
                      e->dtype_name);
 }
 
-/* data_offsets -> e->data, e->bytes: inside the file, and as long as shape and dtype say. */
+/* Fills e->data and e->bytes, which must lie inside the file and agree with shape and type. */
 static int parse_offsets(struct safetensors_entry *e, const struct safetensors_file *f, const json_t *offsets, int bits,
                          struct error *err)
 {
@@ -176,14 +182,14 @@ static int parse_offsets(struct safetensors_entry *e, const struct safetensors_f
     int64_t wanted;
 
     if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
-        return refuse(err, f->path, e->name, "\"data_offsets\" is not a pair of whole numbers");
+        return refuse(err, f->path, e->name, "data_offsets: expected a pair of integers");
     int64_t b = json_integer_value(begin), n = json_integer_value(end);
     if (b < 0 || n < b || (uint64_t)n > f->size - f->data)
         return error_set(err, EXIT_CODE_CHECKPOINT,
                          "%s: tensor \"%.200s\": data_offsets [%lld, %lld], data has %zu bytes", f->path, e->name,
                          (long long)b, (long long)n, f->size - f->data);
     if (__builtin_mul_overflow(e->size, bits, &wanted) || wanted % 8 != 0)
-        return refuse(err, f->path, e->name, "the shape overflows or ends inside a byte");
+        return refuse(err, f->path, e->name, "shape: overflows or ends inside a byte");
     if (wanted / 8 != n - b)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\": %lld bytes, its shape wants %lld", f->path,
                          e->name, (long long)(n - b), (long long)(wanted / 8));
@@ -199,7 +205,7 @@ static int parse_entry(struct safetensors *s, int file, const char *name, const 
     int bits = 0;
 
     if (!json_is_object(o))
-        return refuse(err, f->path, name, "not an object");
+        return refuse(err, f->path, name, "expected an object");
     if (parse_dtype(&e, json_object_get(o, "dtype"), &bits, f->path, err) ||
         parse_shape(&e, json_object_get(o, "shape"), f->path, err) ||
         parse_offsets(&e, f, json_object_get(o, "data_offsets"), bits, err))
@@ -223,7 +229,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct safetensors_entry *)a)->name, ((const struct safetensors_entry *)b)->name);
 }
 
-/* The tensors of one file, from entry `first`, fill its data area without gap or overlap. */
+/* Checks that the tensors of one file, starting at entry `first`, fill its data area without gaps and overlaps. */
 static int check_layout(struct safetensors *s, int file, int first, struct error *err)
 {
     const struct safetensors_file *f = &s->files[file];
@@ -241,7 +247,7 @@ static int check_layout(struct safetensors *s, int file, int first, struct error
     return 0;
 }
 
-/* Maps a file and adds its tensors.  Takes path. */
+/* Maps a file and adds its tensors. Takes path. */
 static int add_file(struct safetensors *s, char *path, struct error *err)
 {
     const char *name;
@@ -260,19 +266,19 @@ static int add_file(struct safetensors *s, char *path, struct error *err)
     return check_layout(s, file, first, err);
 }
 
-/* Orders the tensors of all files by name, of which none may stand there twice. */
+/* Sorts the tensors of all files by name, and refuses duplicates. */
 static int sort_entries(struct safetensors *s, struct error *err)
 {
     if (s->n)
         qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_name);
     for (int i = 1; i < s->n; i++)
         if (!by_name(&s->entries[i - 1], &s->entries[i]))
-            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\" stands in %s too", s->path,
+            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: tensor \"%.200s\" occurs in %s too", s->path,
                              s->entries[i].name, safetensors_file_path(s, &s->entries[i - 1]));
     return 0;
 }
 
-/* The first `length` bytes of dir, and name in it; the caller frees. */
+/* Joins the first `length` bytes of dir and a name; the caller frees the path. */
 static char *join_path(const char *dir, size_t length, const char *name)
 {
     size_t n = length + strlen(name) + 2;
@@ -281,11 +287,11 @@ static char *join_path(const char *dir, size_t length, const char *name)
     return path;
 }
 
-/* Tensors in shards, which an index lists. */
+/* Shards, listed by an index. */
 
 enum { MAX_SHARDS = 10000, MAX_INDEX = 100000000 };
 
-/* A shard's name is a plain file name beside the index. */
+/* A shard must be a plain file name in the folder of the index. */
 static bool plain_name(const char *name)
 {
     return *name && !strchr(name, '/') && !strchr(name, '\\') && strcmp(name, ".") && strcmp(name, "..");
@@ -302,11 +308,11 @@ static int add_shard(struct safetensors *s, size_t dir, const char *tensor, cons
         if (!strcmp(s->files[i].name, name))
             return 0;
     if (s->n_files == MAX_SHARDS)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: more than %d shards", s->path, MAX_SHARDS);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected at most %d shards", s->path, MAX_SHARDS);
     return add_file(s, join_path(s->path, dir, name), err);
 }
 
-/* Every name the index lists is in the shard it lists. */
+/* Checks that each tensor of the index is in its shard. */
 static int check_index(const struct safetensors *s, json_t *map, struct error *err)
 {
     const char *name;
@@ -322,8 +328,8 @@ static int check_index(const struct safetensors *s, json_t *map, struct error *e
     return 0;
 }
 
-/* Tensors of the shards that the index leaves out are read all the same, as transformers does. */
-static void tell_unlisted(const struct safetensors *s, const json_t *map)
+/* Tensors that the index omits are read nevertheless, as in transformers. */
+static void warn_unlisted(const struct safetensors *s, const json_t *map)
 {
     struct name_list unlisted = { 0 };
 
@@ -331,11 +337,11 @@ static void tell_unlisted(const struct safetensors *s, const json_t *map)
         if (!json_object_get(map, s->entries[i].name))
             name_list_add(&unlisted, "%.100s", s->entries[i].name);
     if (unlisted.n)
-        log_warn("%s: %d tensors of its shards are not in weight_map, and are read all the same: %s", s->path,
-                 unlisted.n, unlisted.text);
+        log_warn("%s: %d tensors of its shards are not in weight_map, but are read: %s", s->path, unlisted.n,
+                 unlisted.text);
 }
 
-/* NAME-00002-of-00003.safetensors: how long NAME is, or 0. */
+/* Returns the length of NAME in NAME-00002-of-00003.safetensors, or 0. */
 static size_t shard_name(const char *file)
 {
     const char *of = strstr(file, "-of-"), *dash = of;
@@ -355,8 +361,9 @@ static bool opened(const struct safetensors *s, const char *name)
     return false;
 }
 
-/* A file of the shards' name that the index leaves out is not read: it may be left of another model, or belong here. */
-static void tell_unread(const struct safetensors *s, size_t dir)
+/* Warns of files that are named like shards but are not in the index. They may belong to another model, or be missing
+ * from the index. */
+static void warn_unread(const struct safetensors *s, size_t dir)
 {
     const char *own = s->files[0].name;
     size_t n = shard_name(own);
@@ -368,14 +375,14 @@ static void tell_unread(const struct safetensors *s, size_t dir)
         if (shard_name(e->d_name) == n && !strncmp(e->d_name, own, n) && !opened(s, e->d_name))
             name_list_add(&unread, "%.100s", e->d_name);
     if (unread.n)
-        log_warn("%s: %d files named as its shards are not in weight_map, and are not read: %s", s->path, unread.n,
+        log_warn("%s: %d files with names of shards are not in weight_map and are ignored: %s", s->path, unread.n,
                  unread.text);
     if (d)
         closedir(d);
     free(folder);
 }
 
-/* The shards of s->path, an index. */
+/* Opens the shards of the index s->path. */
 static int open_index(struct safetensors *s, struct error *err)
 {
     const char *slash = strrchr(s->path, '/'), *name;
@@ -386,13 +393,13 @@ static int open_index(struct safetensors *s, struct error *err)
     int rc = -1;
 
     if (stat(s->path, &st) == 0 && st.st_size > MAX_INDEX)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: larger than %d bytes", s->path, MAX_INDEX);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected at most %d bytes", s->path, MAX_INDEX);
     json_t *root = json_load_file(s->path, JSON_REJECT_DUPLICATES, &e);
     json_t *map = json_object_get(root, "weight_map");
     if (!root)
         error_set(err, EXIT_CODE_CHECKPOINT, "%s: line %d: %s", s->path, e.line, e.text);
     else if (!json_is_object(map) || !json_object_size(map))
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: no object \"weight_map\"", s->path);
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: weight_map: expected an object that is not empty", s->path);
     else
         rc = 0;
     json_object_foreach(map, name, value)
@@ -403,14 +410,15 @@ static int open_index(struct safetensors *s, struct error *err)
     if (rc == 0 && (rc = sort_entries(s, err)) == 0)
         rc = check_index(s, map, err);
     if (rc == 0) {
-        tell_unlisted(s, map);
-        tell_unread(s, dir);
+        warn_unlisted(s, map);
+        warn_unread(s, dir);
     }
     json_decref(root);
     return rc;
 }
 
-/* The i-th of the names of weights in a folder that is there, the first two being those that are read, or NULL. */
+/* Returns the path of the first weights file in a folder, and its index in names in *i. The first two are supported.
+ * NULL: there is none. */
 
 static char *find_weights(const char *dir, int *i)
 {
@@ -435,7 +443,7 @@ bool safetensors_in(const char *dir)
     return path && i < 2;
 }
 
-/* model.safetensors, else the index, else what to do about a pickle. */
+/* Returns model.safetensors or the index. Pickled weights are an error with advice. */
 static char *find_in_dir(const char *dir, struct error *err)
 {
     int i;
@@ -446,12 +454,12 @@ static char *find_in_dir(const char *dir, struct error *err)
     if (path)
         error_set(
             err, EXIT_CODE_CHECKPOINT,
-            "%s: pickled weights are not read; convert them once: python3 -c \"import transformers as t; d = '%s'; "
+            "%s: pickled weights are not supported; convert them once: python3 -c \"import transformers as t; d = '%s'; "
             "[c.from_pretrained(d).save_pretrained('NEW_DIR') for c in (getattr(t, "
             "t.AutoConfig.from_pretrained(d).architectures[0]), t.AutoTokenizer)]\"",
             path, dir);
     else
-        error_set(err, EXIT_CODE_CHECKPOINT, "%s: no model.safetensors or model.safetensors.index.json", dir);
+        error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected model.safetensors or model.safetensors.index.json", dir);
     free(path);
     return NULL;
 }
@@ -580,13 +588,13 @@ bool safetensors_same(const struct safetensors *s, const struct safetensors_entr
 
 /* Writing. */
 
-enum { CHUNK = 1 << 16 }; /* elements converted at a time */
+enum { CHUNK = 1 << 16 }; /* elements that are converted at a time */
 
 struct safetensors_writer {
     char *path, *tmp;
     int fd, n;
     enum safetensors_dtype dtype;
-    int64_t *begin, *size; /* per spec: byte offset in the file, elements */
+    int64_t *begin, *size; /* [n] byte offset in the file, number of elements */
 };
 
 static int64_t elements(const struct safetensors_spec *spec)
@@ -612,7 +620,7 @@ static json_t *entry_json(const struct safetensors_spec *spec, const char *dtype
                      (json_int_t)end);
 }
 
-/* The header's text, and in w where each tensor goes (from the start of the data area); *total is the end of it. */
+/* Returns the text of the header. Fills w->begin and w->size with offsets in the data area; *total is its length. */
 static char *header_text(struct safetensors_writer *w, const struct safetensors_spec *specs, int64_t *total)
 {
     const struct safetensors_spec **order = xmalloc((size_t)w->n * sizeof *order);
@@ -711,7 +719,7 @@ int safetensors_finish(struct safetensors_writer *w, int rc, struct error *err)
         rc = durable_rename(w->fd, w->tmp, w->path, err);
     if (w->fd >= 0) {
         close(w->fd);
-        unlink(w->tmp); /* after the rename there is nothing left to remove */
+        unlink(w->tmp); /* does nothing after the rename */
     }
     free(w->path);
     free(w->tmp);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of a matrix that is worth a shorter form; those that several threads convert. */
-enum { LEAST = 4096, SHARED_FROM = 1 << 16, MOST = 127 };
+/* minimum size of a matrix that is shortened; minimum size for several threads; largest int8 magnitude */
+enum { MIN_SIZE = 4096, SHARED_FROM = 1 << 16, MAX_INT8 = 127 };
 
 const char *const weights_words[] = { "f32", "bf16", "int8", NULL };
 
@@ -20,7 +20,7 @@ static void describe(struct weights_tensor *out, const char *group, const struct
         out->tensor.shape[d] = p->t->shape[d];
 }
 
-/* The scales of a matrix in int8, one for each row. */
+/* Describes the scales of an int8 matrix, one per row. */
 static void describe_scales(struct weights_tensor *out, const struct param *p)
 {
     describe(out, WEIGHTS_SCALE, p, HDF5_F32);
@@ -37,9 +37,9 @@ static void quantise_row(int8_t *q, float *scale, const float *w, int64_t n)
 
     for (int64_t i = 0; i < n; i++)
         largest = fmaxf(largest, fabsf(w[i]));
-    *scale = largest / MOST > 0 ? largest / MOST : 1; /* of zeros, and of what is too small for a scale */
+    *scale = largest / MAX_INT8 > 0 ? largest / MAX_INT8 : 1; /* rows that are zero, or too small for a scale */
     for (int64_t i = 0; i < n; i++)
-        q[i] = (int8_t)fminf(fmaxf(rintf(w[i] / *scale), -MOST), MOST);
+        q[i] = (int8_t)fminf(fmaxf(rintf(w[i] / *scale), -MAX_INT8), MAX_INT8);
 }
 
 void weights_quantise(int8_t *q, float *scale, const float *w, int64_t rows, int64_t columns)
@@ -88,17 +88,17 @@ static int check_finite(const struct param *p, const float *values, struct error
     return 0;
 }
 
-int weights_put(struct hdf5_writer *w, const struct param *p, const float *values, enum weights_form form,
+int weights_put(struct hdf5_writer *w, const struct param *p, const float *values, enum weights_type stored,
                 struct error *err)
 {
     struct weights_tensor whole;
 
     describe(&whole, WEIGHTS_PARAM, p, HDF5_F32);
-    if (form == WEIGHTS_F32 || p->t->ndim != 2 || tensor_size(p->t) < LEAST)
+    if (stored == WEIGHTS_F32 || p->t->ndim != 2 || tensor_size(p->t) < MIN_SIZE)
         return hdf5_put(w, &whole.tensor, values, err);
     if (check_finite(p, values, err))
         return -1;
-    return form == WEIGHTS_BF16 ? put_bf16(w, p, values, err) : put_int8(w, p, values, err);
+    return stored == WEIGHTS_BF16 ? put_bf16(w, p, values, err) : put_int8(w, p, values, err);
 }
 
 /* ---- reading ---- */

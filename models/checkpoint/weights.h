@@ -1,8 +1,9 @@
 /*
- * weights.h - a parameter's numbers in ambit.h5: all of them, or shorter ones for a model that is only run.
+ * weights.h - parameters in ambit.h5: full f32, or shorter types for models that are only used for inference.
  *
- * A matrix in int8 has one f32 scale for each row: w = scale * q, with q from -127 to 127.  The scale of a row is its
- * largest magnitude over 127, so that no number moves by more than half a scale.  Vectors and small matrices stay f32.
+ * An int8 matrix has one f32 scale per row: w = scale * q, with q from -127 to 127. A row's scale is its largest
+ * magnitude divided by 127, so the error of an element is at most half a scale. Vectors and small matrices are stored
+ * as f32.
  */
 #ifndef MODELS_CHECKPOINT_WEIGHTS_H
 #define MODELS_CHECKPOINT_WEIGHTS_H
@@ -10,33 +11,33 @@
 #include "kernels/param.h"
 #include "models/checkpoint/hdf5.h"
 
-enum weights_form { WEIGHTS_F32, WEIGHTS_BF16, WEIGHTS_INT8 };
+enum weights_type { WEIGHTS_F32, WEIGHTS_BF16, WEIGHTS_INT8 };
 #define WEIGHTS_WORDS "f32|bf16|int8"
-extern const char *const weights_words[]; /* by form; ends with NULL */
+extern const char *const weights_words[]; /* by enum; ends with NULL */
 
-/* Groups of an ambit.h5. */
+/* Groups of tensors in ambit.h5. */
 #define WEIGHTS_PARAM "param/"
 #define WEIGHTS_SCALE "scale/"
 
-/* Quantises w [rows, columns] to q of its shape and scale [rows].  A row of zeros has the scale 1. */
+/* Quantises w [rows, columns] to q [rows, columns] and scale [rows]. A row of zeros has the scale 1. */
 void weights_quantise(int8_t *q, float *scale, const float *w, int64_t rows, int64_t columns);
 
-/* Writes a parameter, whose values are given, in the form or, where that is not worth it, in f32.  -1 with
- * EXIT_CODE_FAILURE; with EXIT_CODE_DATA where a matrix to be shortened holds infinity or NaN. */
-int weights_put(struct hdf5_writer *w, const struct param *p, const float *values, enum weights_form form,
+/* Writes the values of a parameter in this type, or in f32 if it is not a large matrix. Returns -1 with
+ * EXIT_CODE_FAILURE, or EXIT_CODE_DATA if a matrix to be shortened has infinity or NaN. */
+int weights_put(struct hdf5_writer *w, const struct param *p, const float *values, enum weights_type type,
                 struct error *err);
 
-/* The tensors that hold a parameter in this file: its own and, where that is int8, the scales.  Returns how many; which
- * of them the file has is not looked at. */
+/* Returns in out the tensors of a parameter: its own, and the scales of an int8 matrix. Returns their number. They need
+ * not exist in the file. */
 struct weights_tensor {
     char name[HDF5_MAX_NAME];
-    struct hdf5_tensor tensor; /* its name is the one above */
+    struct hdf5_tensor tensor; /* its name points to `name` */
 };
 int weights_tensors(const struct hdf5_reader *r, const struct param *p, struct weights_tensor out[2]);
-/* Whether the file holds a parameter of that name in int8. */
+/* Returns whether the file has the parameter in int8. */
 bool weights_scaled(const struct hdf5_reader *r, const char *name);
-/* Reads a parameter whose tensors the file has, as f32 into values [tensor_size].  -1 with EXIT_CODE_CHECKPOINT, also
- * for a scale that is not finite and above zero. */
+/* Reads a parameter as f32 into values [tensor_size]. Its tensors must exist. Returns -1 with EXIT_CODE_CHECKPOINT,
+ * also for a scale that is not finite and positive. */
 int weights_get(const struct hdf5_reader *r, const struct param *p, float *values, struct error *err);
 
 #endif

@@ -121,7 +121,7 @@ expect 6 'nothing' train adapt nothing --support support.jsonl "${own[@]}" --dev
 expect 6 'adapts the detector' train evaluate other --adapt linear --data queries.jsonl "${own[@]}" --device cpu
 expect 6 'adapts the detector' infer detect --model other --adapt lora "${own[@]}" queries.jsonl --device cpu
 expect 6 'expected what ambit-train adapt wrote' infer detect --model base --adapt other "${own[@]}" queries.jsonl --device cpu
-expect 6 'got what ambit-train adapt made of a detector, which --adapt takes' infer detect --model linear "${own[@]}" queries.jsonl --device cpu
+expect 6 'got an adaptation of a detector \(a run of ambit-train adapt\), which --adapt takes' infer detect --model linear "${own[@]}" queries.jsonl --device cpu
 head -c 600 linear/ambit.h5 >short.h5
 expect 6 'short.h5' infer detect --model base --adapt short.h5 "${own[@]}" queries.jsonl --device cpu
 expect 6 'nowhere' infer detect --model base --adapt nowhere "${own[@]}" queries.jsonl --device cpu

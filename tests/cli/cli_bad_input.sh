@@ -240,8 +240,8 @@ flip() { # FILE AT: one bit of it
 size=$(stat -c %s model/ambit.h5)
 folder model bad && head -c $((size / 2)) model/ambit.h5 >bad/ambit.h5 && broken "bad/ambit.h5: "
 folder model bad && flip bad/ambit.h5 $((size / 2)) && broken "bad/ambit.h5: "
-folder model bad && sed -i '1s/checkpoint 1/checkpoint 9/' bad/ambit.h5 && broken "format version 9"
-folder model bad && rm -r bad/ambit.h5 bad/checkpoint-* && broken "bad: neither ambit.h5 nor"
+folder model bad && sed -i '1s/checkpoint 1/checkpoint 9/' bad/ambit.h5 && broken "expected format version 1, got 9"
+folder model bad && rm -r bad/ambit.h5 bad/checkpoint-* && broken "bad: expected ambit.h5 or"
 folder model bad && rm bad/tokenizer.json bad/vocab.txt && broken "bad: expected tokenizer.json or vocab.txt"
 folder model bad && head -c 2000 model/tokenizer.json >bad/tokenizer.json && broken "bad/tokenizer.json: line"
 folder model bad && sed -i 's/"WordPiece"/"Unigram"/' bad/tokenizer.json && broken "bad/tokenizer.json.*\"Unigram\""
@@ -294,7 +294,7 @@ checkpoint=$(echo run/checkpoint-*)
 flip "$checkpoint/ambit.h5" 20000
 expect 6 "$checkpoint/ambit.h5: " resume
 sed -i '1s/checkpoint 1/checkpoint 9/' "$checkpoint/ambit.h5"
-expect 6 "format version 9" resume
+expect 6 "expected format version 1, got 9" resume
 rm -rf run
 
 # --- devices

@@ -70,9 +70,9 @@ expect 0 '"detector":\{' infer ask --detector detector --schema less/tables.json
 told=(said)
 
 # --- what cannot be cut down
-export_ 6 'less: neither ambit.h5 nor a checkpoint-N folder' less --format detector -o new
+export_ 6 'less: expected ambit.h5 or a checkpoint-N folder' less --format detector -o new
 export_ 6 'nothing: No such file' nothing --format detector -o new
-export_ 6 'fitted/ambit.h5: expected a run of ambit-train gatekeeper, got what ambit-train adapt made' fitted --format detector -o new
+export_ 6 'fitted/ambit.h5: expected a run of ambit-train gatekeeper, got an adaptation of a detector' fitted --format detector -o new
 export_ 2 'expected --format hf or detector, without --base and --verify' run --format detector --verify -o new
 export_ 2 'expected --format hf or detector' run --format merged -o new
 export_ 2 'weights: expected --format detector' run --format hf --weights int8 -o new

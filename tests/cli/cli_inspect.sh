@@ -37,9 +37,9 @@ for length in 0 100 511 512 513 9000 32118; do
     expect 6 cut.h5 cut.h5
 done
 sed '1s/checkpoint 1/checkpoint 9/' "$gold" >newer.h5
-expect 6 "format version 9, this program reads 1" newer.h5
+expect 6 "expected format version 1, got 9" newer.h5
 expect 6 "No such file" nothing.h5
-expect 6 "neither ambit.h5 nor" .
+expect 6 "expected ambit.h5 or" .
 expect 2 "DIR|FILE"
 
 header='{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'

@@ -55,9 +55,9 @@ check "other heads" 6 "relative_attention_bias.weight: expected floats \[8, 4\],
 rm -r bad && cp -r flan bad && sed -i 's/"num_decoder_layers": 3/"num_decoder_layers": 4/' bad/config.json
 check "a layer more" 6 "decoder.block.3.layer.0.SelfAttention.k.weight" loss --model bad in.jsonl
 rm -r bad && cp -r flan bad && rm bad/model* && touch bad/pytorch_model.bin
-check "pickled weights" 6 "bad/pytorch_model.bin: pickled weights are not read; convert them once: python3 -c" loss --model bad in.jsonl
+check "pickled weights" 6 "bad/pytorch_model.bin: pickled weights are not supported; convert them once: python3 -c" loss --model bad in.jsonl
 rm bad/pytorch_model.bin && echo '{}' >bad/pytorch_model.bin.index.json
-check "pickled shards" 6 "bad/pytorch_model.bin.index.json: pickled weights are not read" loss --model bad in.jsonl
+check "pickled shards" 6 "bad/pytorch_model.bin.index.json: pickled weights are not supported" loss --model bad in.jsonl
 
 # --- answers: beams in the order of their scores, the same in any company
 run 0 infer generate --device cpu --dtype f32 --model flan --max-new 9 --n 3 --beams 4 in.jsonl -o beams.jsonl

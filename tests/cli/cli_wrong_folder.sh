@@ -31,11 +31,11 @@ expect 6 "gate/ambit.h5: expected a run of ambit-train tag, got $detector" infer
 run 0 train infill --device cpu --base base --data in.jsonl --rank 2 --epochs 1 --out tuned
 expect 6 'tuned/ambit.h5: expected a run of ambit-train gatekeeper, got a language model' detect --model tuned --question 'How many?'
 expect 6 'tuned/ambit.h5: expected a run of ambit-train gatekeeper, got a language model' infer ask --db $db --detector tuned --question 'How many?'
-expect 6 'base: neither ambit.h5 nor a checkpoint-N folder; it is a Hugging Face folder' detect --model base --question 'How many?'
+expect 6 'base: expected ambit.h5 or a checkpoint-N folder; it is a Hugging Face folder' detect --model base --question 'How many?'
 expect 6 'lora/config.json: .*; it is a PEFT adapter, which --adapter takes beside --model BASE' loss --model lora in.jsonl
 expect 6 'base/adapter_config.json: .*; it is a whole model, which --model takes' loss --model base --adapter base in.jsonl
 echo GGUF >model.gguf
-expect 6 'model.gguf/config.json: .*; GGUF files are not read' loss --model model.gguf in.jsonl
+expect 6 'model.gguf/config.json: .*; GGUF files are not supported' loss --model model.gguf in.jsonl
 
 # --- a name of the hub is not a folder, a folder that is missing is not a name of the hub, and its cache holds folders
 fetch='huggingface-cli download'

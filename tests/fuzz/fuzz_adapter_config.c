@@ -1,4 +1,4 @@
-/* An adapter_config.json of any bytes: refused, or every rank and scale is one that an adapter can have. */
+/* Any bytes as adapter_config.json: refused, or every rank and scale is valid. */
 #include "models/lora/lora.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* A config.json of any bytes: refused, or every number lies where the model can use it. */
+/* Any bytes as config.json: refused, or every number is within its bounds. */
 #include "tests/support/fuzz.h"
 
 #include "models/hf/hf_config.h"

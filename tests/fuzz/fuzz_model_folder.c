@@ -1,5 +1,5 @@
-/* The small files of a model's folder, the first byte's choice which one: refused by name, or the tokenizer and the
- * chat template that they make can be used. */
+/* Any bytes as one of the small files of a model folder, chosen by the first byte. The file is refused by name, or the
+ * tokenizer and the chat template can be used. */
 #include "tests/support/fuzz.h"
 
 #include "models/chat/chat.h"

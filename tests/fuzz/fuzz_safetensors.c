@@ -1,4 +1,4 @@
-/* A safetensors file of any bytes: refused, or every entry can be read to its last byte. */
+/* Any bytes as a safetensors file: refused, or every entry can be read to its last byte. */
 #include "tests/support/fuzz.h"
 
 #include "models/checkpoint/safetensors.h"

@@ -31,7 +31,7 @@ static json_t *handle(const json_t *request)
     return reply;
 }
 
-/* What a reply has under "session" must be taken back. */
+/* The value of "session" in a reply must be accepted again. */
 static void go_on(const json_t *reply)
 {
     json_t *show = json_pack("{s:s, s:O}", "op", "show", "session", json_object_get(reply, "session"));

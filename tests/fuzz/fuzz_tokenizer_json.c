@@ -1,5 +1,4 @@
-/* A tokenizer.json of either kind, or else a vocab.txt, of any bytes: refused, or it encodes the bytes themselves
- * within its bounds. */
+/* Any bytes as tokenizer.json or vocab.txt: refused, or the bytes themselves can be encoded within bounds. */
 #include "tests/support/fuzz.h"
 
 #include "models/tokenizer/tokenizer_file.h"
@@ -7,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Id by id, the same bytes come out. */
+/* Incremental decoding yields the same bytes as decoding at once. */
 static void decode_parts(const struct tokenizer *t, const struct ids *ids)
 {
     struct tokenizer_stream s;

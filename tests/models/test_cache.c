@@ -1,4 +1,4 @@
-/* The row cache: found again after a reopening, parts lost or foreign computed again, killed at any moment. */
+/* The row cache is read again after reopening, drops damaged and foreign parts, and survives kills. */
 #include "models/checkpoint/cache.h"
 #include "models/checkpoint/half.h"
 #include "tests/support/support.h"
@@ -30,7 +30,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Texts collide in their low and in their high bits. */
+/* The hashes of texts collide in their low and high bits. */
 static uint64_t text_of(int i)
 {
     return (uint64_t)i << 60 | (uint64_t)(i / 16) << 20 | 5;
@@ -99,7 +99,7 @@ static void test_found_again(void **state)
         if (i % 1000 == 999)
             assert_int_equal(row_cache_flush(c, &err), 0);
     }
-    add(c, 3000); /* not flushed: lost */
+    add(c, 3000); /* not flushed, so lost */
     row_cache_close(c);
     assert_int_equal(part_count(), 3);
     c = open_cache(MODEL, WIDTH);
@@ -139,7 +139,7 @@ static void test_foreign_and_damaged(void **state)
         assert_int_equal(holds(c, i), i != 5 && i != 6);
     row_cache_close(c);
     assert_int_equal(part_count(), 18);
-    row_cache_close(open_cache(MODEL + 1, WIDTH)); /* another model: all gone */
+    row_cache_close(open_cache(MODEL + 1, WIDTH)); /* another model removes all parts */
     assert_int_equal(part_count(), 0);
 }
 
@@ -148,7 +148,7 @@ static void test_killed(void **state)
     int known = 0;
     (void)state;
 
-    for (int round = 0; round < 12 || known <= 12; round++) { /* on a busy machine a child may get nowhere */
+    for (int round = 0; round < 12 || known <= 12; round++) { /* on a busy machine a child may make no progress */
         struct row_cache *c = open_cache(MODEL, WIDTH);
         pid_t child = fork();
         if (child == 0)

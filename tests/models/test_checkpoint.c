@@ -1,4 +1,4 @@
-/* A run's state through ambit.h5 and back, what does not fit, and the folders of a run under SIGKILL. */
+/* A run's state is saved to ambit.h5 and restored; mismatches are refused; folders survive SIGKILL. */
 #include "kernels/device.h"
 #include "kernels/param.h"
 #include "models/checkpoint/checkpoint.h"
@@ -62,7 +62,7 @@ static void model_close(struct model *m)
     device_close(&m->device);
 }
 
-/* Every number of the model: parameters, masters, moments. */
+/* Fills parameters, masters and moments. */
 static void fill(struct model *m, uint32_t seed)
 {
     for (int i = 0; i < m->params.n; i++) {
@@ -167,7 +167,7 @@ static void test_resume_is_bitwise(void **state)
     model_close(&b);
 }
 
-/* A file of format 1 written long ago, with the numbers of fill(1). */
+/* A file of format 1 from an early version, with the numbers of fill(1). */
 static void test_old_file(void **state)
 {
     struct model a, b;
@@ -233,7 +233,7 @@ static void test_what_does_not_fit(void **state)
         &wider, 2,
         (const char *[]){ "3 of the wrong shape", "param/a.weight: expected f32 [5, 4], got f32 [5, 3]", NULL });
     expect_mismatch(&more, 2, (const char *[]){ "3 missing", "param/d.bias, adam_m/d.bias, adam_v/d.bias", NULL });
-    assert_models_equal(&more, &copy, true); /* nothing was filled */
+    assert_models_equal(&more, &copy, true); /* nothing was changed */
     expect_mismatch(&a, 1, (const char *[]){ "1 unexpected (state/cursor)", NULL });
     save(&more, dir);
     expect_mismatch(&a, 2, (const char *[]){ "3 unexpected", "param/d.bias", NULL });
@@ -264,11 +264,11 @@ static void test_adafactor(void **state)
     model_close(&other);
 }
 
-/* ---- matrices in shorter forms ---- */
+/* ---- matrices in shorter types ---- */
 
 enum { ROWS = 65, COLUMNS = 67 };
 
-/* A matrix that is worth a shorter form, in either compute type, and a vector. */
+/* A matrix that is large enough to be shortened, in either compute type, and a vector. */
 static void wide_open(struct model *m, enum dtype dtype)
 {
     struct error err;
@@ -293,7 +293,7 @@ static void fill_wide(struct model *m, float *values)
     param_upload(&m->params.list[1], &m->device, (float[]){ 1, -2, 3, 0.1f, 5, 6, 7, 8, 1e-30f });
 }
 
-static void save_wide(struct model *m, enum weights_form form)
+static void save_wide(struct model *m, enum weights_type form)
 {
     struct error err = { 0 };
     struct checkpoint c = { .params = &m->params, .device = &m->device, .meta = json_object(), .weights = form };
@@ -303,8 +303,8 @@ static void save_wide(struct model *m, enum weights_form form)
     json_decref(c.meta);
 }
 
-/* The most that a number of a row with this largest magnitude may move; the product with the scale is rounded too. */
-static float most_moved(enum weights_form form, float number, float largest)
+/* Maximum error of an element in a row with this largest magnitude. The product with the scale is rounded too. */
+static float most_moved(enum weights_type form, float number, float largest)
 {
     return form == WEIGHTS_F32 ? 0 : form == WEIGHTS_BF16 ? fabsf(number) / 256 : largest / 127 * 0.5001f;
 }
@@ -329,7 +329,7 @@ static void test_shorter_forms(void **state)
     wide_open(&a, F32);
     wide_open(&b, F32);
     fill_wide(&a, values);
-    for (enum weights_form form = WEIGHTS_F32; form <= WEIGHTS_INT8; form++) {
+    for (enum weights_type form = WEIGHTS_F32; form <= WEIGHTS_INT8; form++) {
         save_wide(&a, form);
         if (load(&b, dir, 0, &err))
             fail_msg("%s", err.text);
@@ -339,7 +339,7 @@ static void test_shorter_forms(void **state)
             if (!(fabsf(found[i] - values[i]) <= most))
                 fail_msg("form %d, number %d: %g became %g", form, i, (double)values[i], (double)found[i]);
         }
-        assert_tensor_equal(&a, a.params.list[1].t, &b, b.params.list[1].t); /* a vector stays as it is */
+        assert_tensor_equal(&a, a.params.list[1].t, &b, b.params.list[1].t); /* a vector is stored in f32 */
         assert_int_equal(checkpoint_open(&r, dir, &err), 0);
         assert_int_equal(hdf5_find(&r, "param/wide")->type, types[form]);
         assert_int_equal(hdf5_find(&r, "scale/wide") != NULL, form == WEIGHTS_INT8);
@@ -349,7 +349,7 @@ static void test_shorter_forms(void **state)
     model_close(&b);
 }
 
-/* A model that computes in bf16 reads a file in int8: its weights are the rounded products. */
+/* A model that computes in bf16 reads an int8 file: its weights are the rounded products. */
 static void test_int8_into_bf16(void **state)
 {
     static float values[ROWS * COLUMNS], whole[ROWS * COLUMNS], found[ROWS * COLUMNS];
@@ -392,7 +392,7 @@ static void test_what_int8_cannot_hold(void **state)
     model_close(&a);
 }
 
-/* A forged file: a matrix in int8 of any shape, with any scales, beside the vector of wide_open. */
+/* A forged file: an int8 matrix of any shape with any scales, and the vector of wide_open. */
 static void forge(const struct hdf5_tensor *wide, const struct hdf5_tensor *scale, float one)
 {
     static const int8_t numbers[ROWS * COLUMNS];
@@ -507,7 +507,7 @@ static void test_folders(void **state)
     for (int64_t step = 8; step <= 12; step++)
         commit(step, 2);
     assert_true(exists("checkpoint-11/ambit.h5") && exists("checkpoint-12/ambit.h5") && !exists("checkpoint-10"));
-    commit(12, 2); /* again: the new one takes the place of the old */
+    commit(12, 2); /* again: the new folder replaces the old one */
     assert_true(exists("checkpoint-11") && exists("checkpoint-12") && !exists("checkpoint-12.tmp"));
     free(checkpoint_dir_begin(dir, 13, &err)); /* interrupted */
     make("checkpoint-0099");
@@ -530,7 +530,7 @@ static void test_open_finds(void **state)
 
     assert_int_equal(checkpoint_open(&r, dir, &err), -1);
     assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
-    assert_non_null(strstr(err.text, "neither ambit.h5 nor a checkpoint-N"));
+    assert_non_null(strstr(err.text, "expected ambit.h5 or a checkpoint-N"));
     model_open(&m, OPTIMIZER_ADAMW, 3, false);
     fill(&m, 1);
     for (int64_t step = 9; step <= 10; step++) {
@@ -545,7 +545,7 @@ static void test_open_finds(void **state)
     model_close(&m);
 }
 
-/* Saves step after step, forever; the step is in cursor[0] and in every number. */
+/* Saves one step after another until killed. The step is in cursor[0] and in every number. */
 static void save_forever(int64_t step)
 {
     struct model m;
@@ -575,7 +575,7 @@ static void test_killed_while_saving(void **state)
 
     model_open(&m, OPTIMIZER_ADAMW, 3, false);
     model_open(&wanted, OPTIMIZER_ADAMW, 3, false);
-    for (int round = 0; round < 25 || progress <= 10; round++) { /* on a busy machine a child may get nowhere */
+    for (int round = 0; round < 25 || progress <= 10; round++) { /* on a busy machine a child may make no progress */
         pid_t child = fork();
         if (child == 0)
             save_forever(step);
@@ -587,7 +587,7 @@ static void test_killed_while_saving(void **state)
         char *path, wanted_end[64];
         assert_int_equal(checkpoint_latest(dir, &path, &err), 0);
         if (!path)
-            continue; /* killed before the first was whole */
+            continue; /* killed before the first checkpoint was complete */
         if (load(&m, path, 2, &err))
             fail_msg("round %d: %s", round, err.text);
         snprintf(wanted_end, sizeof wanted_end, "/checkpoint-%" PRId64, cursor[0]);
@@ -595,7 +595,7 @@ static void test_killed_while_saving(void **state)
         free(path);
         fill(&wanted, (uint32_t)cursor[0]);
         assert_models_equal(&m, &wanted, true);
-        assert_true(cursor[0] >= step - 1); /* nothing that was committed is lost */
+        assert_true(cursor[0] >= step - 1); /* no committed step is lost */
         progress += cursor[0] + 1 - step;
         step = cursor[0] + 1;
     }

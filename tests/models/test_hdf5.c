@@ -1,4 +1,4 @@
-/* ambit's own container: whole or refused. */
+/* The container is complete or refused. */
 #include "models/checkpoint/checksum.h"
 #include "models/checkpoint/hdf5.h"
 #include "tests/support/support.h"
@@ -53,7 +53,7 @@ static void write_bytes(const char *path, const void *data, size_t n)
     assert_int_equal(fclose(f), 0);
 }
 
-/* More than one chunk, an edge that does not divide, an empty one, a scalar, every type. */
+/* Several chunks, an edge that does not divide, an empty tensor, a scalar, every type. */
 static const struct hdf5_tensor tensors[] = {
     { "param/bert.layer.weight", HDF5_F32, 2, { 700, 601 } },
     { "param/bias", HDF5_F32, 1, { 3 } },
@@ -69,7 +69,7 @@ static const struct hdf5_tensor tensors[] = {
     { "text", HDF5_U8, 1, { 11 } },
 };
 
-/* Bytes of a tensor's content; seed makes files differ. */
+/* Returns the content of a tensor; different seeds give different content. */
 static unsigned char *content(const struct hdf5_tensor *t, unsigned seed)
 {
     size_t n = (size_t)hdf5_tensor_size(t) * hdf5_type_size(t->type);
@@ -163,7 +163,7 @@ static void test_flipped_anywhere(void **state)
     char *p = read_bytes(file, &n);
     int fd = open(file, O_WRONLY);
     for (size_t i = 0; i < n;
-         i += i < 2048 ? 1 : n / 797) { /* all of the seal and the first headers, then throughout */
+         i += i < 2048 ? 1 : n / 797) { /* all of the header and the first object headers, then samples */
         char flipped = (char)(p[i] ^ (1 << i % 8));
         assert_int_equal(pwrite(fd, &flipped, 1, (off_t)i), 1);
         expect_refused("");
@@ -188,12 +188,12 @@ static void test_truncated_anywhere(void **state)
     memcpy(longer, p, n);
     longer[n] = 0;
     write_bytes(file, longer, n + 1);
-    expect_refused("damaged or cut off");
+    expect_refused("damaged or truncated");
     free(longer);
     free(p);
 }
 
-static void test_versions_and_strangers(void **state)
+static void test_other_versions_and_files(void **state)
 {
     size_t n;
     (void)state;
@@ -202,25 +202,25 @@ static void test_versions_and_strangers(void **state)
     assert_memory_equal(p, "ambit checkpoint 1\n", 19);
     p[17] = '2';
     write_bytes(file, p, n);
-    expect_refused("format version 2, this program reads 1");
-    write_bytes(file, p + 512, n - 512); /* plain HDF5 without a seal */
-    expect_refused("not an ambit checkpoint");
+    expect_refused("expected format version 1, got 2");
+    write_bytes(file, p + 512, n - 512); /* plain HDF5 without a header */
+    expect_refused("expected an ambit checkpoint");
     write_bytes(file, "", 0);
-    expect_refused("not an ambit checkpoint");
+    expect_refused("expected an ambit checkpoint");
     unlink(file);
     expect_refused("No such file");
     free(p);
 }
 
-static void seal_again(void)
+static void rewrite_header(void)
 {
     int fd = open(file, O_RDWR);
-    assert_int_equal(seal_write(fd, file, NULL), 0);
+    assert_int_equal(hdf5_header_write(fd, file, NULL), 0);
     close(fd);
 }
 
-/* Damage under a seal that fits: the tensor's own sum and the chunk's still tell. */
-static void test_damage_under_a_fresh_seal(void **state)
+/* Damage under a valid header is detected by the hash of the tensor or of the chunk. */
+static void test_damage_under_a_valid_header(void **state)
 {
     struct hdf5_reader r;
     struct error err;
@@ -233,8 +233,8 @@ static void test_damage_under_a_fresh_seal(void **state)
     assert_true(H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, other) >= 0);
     H5Dclose(set);
     H5Fclose(f);
-    expect_refused("damaged or cut off"); /* any writer breaks the seal */
-    seal_again();
+    expect_refused("damaged or truncated"); /* any other writer breaks the header's hash */
+    rewrite_header();
     assert_int_equal(hdf5_open(&r, file, &err), 0);
     assert_int_equal(hdf5_get(&r, hdf5_find(&r, "param/bias"), out, NULL, &err), -1);
     assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
@@ -242,7 +242,7 @@ static void test_damage_under_a_fresh_seal(void **state)
     hdf5_close(&r);
 }
 
-/* A group of a thousand links lies in a heap; names of many lengths fill its blocks unevenly. */
+/* A group of a thousand links has a heap; names of many lengths fill its blocks unevenly. */
 static void test_many_tensors(void **state)
 {
     enum { MANY = 3000 };
@@ -270,7 +270,7 @@ static void test_many_tensors(void **state)
     hdf5_close(&r);
 }
 
-/* Another process has locked the file, as h5py does, or locks are not to be had. */
+/* The file can be read while another process has locked it, as h5py does, and where locks are not supported. */
 static void test_locked(void **state)
 {
     (void)state;
@@ -278,12 +278,12 @@ static void test_locked(void **state)
     int fd = open(file, O_RDONLY);
     assert_int_equal(flock(fd, LOCK_EX), 0);
     check_file(file, 1, 2);
-    assert_int_equal(write_file(file, 2, 2, NULL), 0); /* in its place */
+    assert_int_equal(write_file(file, 2, 2, NULL), 0); /* replaces the file */
     check_file(file, 2, 2);
     close(fd);
 }
 
-/* A child that writes files without end is killed at random moments; the file is always one of the whole ones. */
+/* A child that keeps writing files is killed at random moments; the file is always one of the complete ones. */
 static void test_killed_while_saving(void **state)
 {
     struct error err;
@@ -349,7 +349,7 @@ static void test_disk_full(void **state)
     assert_non_null(strstr(err.text, "/nonexistent/x.h5.tmp: No such file"));
 }
 
-/* The specification's own test values. */
+/* Test values of the XXH64 specification. */
 static void test_checksum(void **state)
 {
     unsigned char bytes[101];
@@ -379,8 +379,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_same_content_same_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_flipped_anywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(test_truncated_anywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_versions_and_strangers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_damage_under_a_fresh_seal, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_versions_and_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_damage_under_a_valid_header, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_tensors, setup, teardown),
         cmocka_unit_test_setup_teardown(test_locked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_while_saving, setup, teardown),

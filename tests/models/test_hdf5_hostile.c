@@ -1,4 +1,5 @@
-/* Checkpoints that a forger has sealed: what ambit does not write is refused, and nothing is read beyond a buffer. */
+/* Malicious checkpoints with a valid header: unsupported structures are refused, and nothing is read beyond a buffer.
+ */
 #include "models/checkpoint/hdf5.h"
 #include "tests/support/support.h"
 
@@ -36,10 +37,10 @@ static void write_file(void)
     assert_int_equal(hdf5_finish(w, hdf5_put(w, &bias, (float[]){ 1, 2, 3 }, &err), &err), 0);
 }
 
-static void seal_again(void)
+static void rewrite_header(void)
 {
     int fd = open(file, O_RDWR);
-    assert_int_equal(seal_write(fd, file, NULL), 0);
+    assert_int_equal(hdf5_header_write(fd, file, NULL), 0);
     close(fd);
 }
 
@@ -54,7 +55,7 @@ static void expect_refused(const char *says)
     assert_error(err, file, says);
 }
 
-/* A file of ambit's to which things are added in the form in which it writes them. */
+/* Opens a file of ambit's to add objects in ambit's format. */
 static hid_t open_to_forge(void)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -184,29 +185,21 @@ static void add_depth(hid_t f, hid_t list)
     H5Pclose(make);
 }
 
-/* What a forger could put into a well-sealed file. */
+/* Structures that an attacker could put into a file with a valid header. */
 static void test_hostile_objects(void **state)
 {
     static const struct {
         void (*add)(hid_t f, hid_t list);
         const char *says;
     } forgeries[] = {
-        { add_circle, "stored in a way" },
-        { add_soft_link, "soft: not a tensor" },
-        { add_external_link, "external: not a tensor" },
-        { add_huge, "its shape does not fit" },
-        { add_external_data, "stored in a way" },
-        { add_double, "its type is not one of" },
-        { add_compressed, "stored in a way" },
-        { add_unfiltered, "stored in a way" },
-        { add_compact, "stored in a way" },
-        { add_growing, "its shape is not one" },
-        { add_nothing, "its shape is not one" },
-        { add_many_dimensions, "its shape is not one" },
-        { add_shared_type, "stored in a way" },
-        { add_attribute, "stored in a way" },
-        { add_odd_name, "a name that ambit does not write" },
-        { add_depth, "holds longer names" },
+        { add_circle, "not in ambit's format" },         { add_soft_link, "soft: not a tensor" },
+        { add_external_link, "external: not a tensor" }, { add_huge, "its shape does not fit" },
+        { add_external_data, "not in ambit's format" },  { add_double, "expected type f32" },
+        { add_compressed, "not in ambit's format" },     { add_unfiltered, "not in ambit's format" },
+        { add_compact, "not in ambit's format" },        { add_growing, "its shape is not in" },
+        { add_nothing, "its shape is not in" },          { add_many_dimensions, "its shape is not in" },
+        { add_shared_type, "not in ambit's format" },    { add_attribute, "not in ambit's format" },
+        { add_odd_name, "holds an invalid name" },       { add_depth, "fewer groups in groups" },
     };
     (void)state;
     for (int i = 0; i < ARRAY_LEN(forgeries); i++) {
@@ -215,12 +208,12 @@ static void test_hostile_objects(void **state)
         forgeries[i].add(f, list);
         H5Pclose(list);
         H5Fclose(f);
-        seal_again();
+        rewrite_header();
         expect_refused(forgeries[i].says);
     }
 }
 
-/* Headers no longer tell how many links lead to them. */
+/* Removes link counts from headers. */
 static void forget_counts(void)
 {
     static const char count[] = { 0x16, 5, 0 }, nothing[] = { 0 };
@@ -228,14 +221,14 @@ static void forget_counts(void)
     int fd = open(file, O_RDWR);
     ssize_t n = read(fd, bytes, sizeof bytes);
 
-    assert_true(n > SEAL_BYTES && n < (ssize_t)sizeof bytes);
-    for (ssize_t i = SEAL_BYTES; i + (ssize_t)sizeof count < n; i++)
+    assert_true(n > HDF5_HEADER_BYTES && n < (ssize_t)sizeof bytes);
+    for (ssize_t i = HDF5_HEADER_BYTES; i + (ssize_t)sizeof count < n; i++)
         if (!memcmp(bytes + i, count, sizeof count))
             assert_int_equal(pwrite(fd, nothing, 1, i), 1);
     close(fd);
 }
 
-/* Groups of a hundred links each to the next one: a million ways through 20 KB. */
+/* Groups of a hundred links, each to the next group: a million paths in 20 KB. */
 static void test_fan_of_links(void **state)
 {
     hid_t f = open_to_forge(), group = H5Gopen2(f, "/param", H5P_DEFAULT);
@@ -257,11 +250,11 @@ static void test_fan_of_links(void **state)
     H5Pclose(list);
     H5Fclose(f);
     forget_counts();
-    seal_again();
-    expect_refused("its parts lie upon each other");
+    rewrite_header();
+    expect_refused("its parts overlap");
 }
 
-/* The length of a stored chunk is 0: the filter of the HDF5 library reads before its buffer there. */
+/* A stored chunk has length 0; the HDF5 library's filter reads out of bounds there. */
 static void test_short_chunk(void **state)
 {
     struct hdf5_reader r;

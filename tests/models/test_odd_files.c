@@ -1,6 +1,5 @@
 /*
- * A pipe that nobody writes to, an endless device and a sparse file in the place of what is read whole: each is refused
- * at once, by what reads it.
+ * Pipes without a writer, endless devices and sparse files instead of regular files: every reader refuses them at once.
  */
 #include "data/cli/yaml.h"
 #include "data/prompt/prompt.h"
@@ -55,11 +54,11 @@ static int read_tensors(const char *dir, struct error *err)
     return rc;
 }
 
-static int read_seal(const char *dir, struct error *err)
+static int read_header(const char *dir, struct error *err)
 {
     int64_t bytes;
 
-    int fd = seal_open(test_file(dir, "ambit.h5", NULL), &bytes, err);
+    int fd = hdf5_header_open(test_file(dir, "ambit.h5", NULL), &bytes, err);
 
     if (fd >= 0)
         close(fd);
@@ -83,7 +82,7 @@ static const struct reader {
     { "chat_template.jinja", read_template, EXIT_CODE_CHECKPOINT },
     { "vocab.txt", read_vocabulary, EXIT_CODE_CHECKPOINT },
     { "model.safetensors", read_tensors, EXIT_CODE_CHECKPOINT },
-    { "ambit.h5", read_seal, EXIT_CODE_CHECKPOINT },
+    { "ambit.h5", read_header, EXIT_CODE_CHECKPOINT },
     { "odd.json", is_no_prediction, EXIT_CODE_DATA },
 };
 
@@ -116,14 +115,14 @@ static void make_sparse(const char *path)
     fclose(f);
 }
 
-/* A checkpoint's seal with the length of what it stands before is read to the end; this one says less. */
-static void make_long_seal(const char *path)
+/* A checkpoint whose header has another length is refused before it is read to the end. */
+static void make_wrong_length(const char *path)
 {
-    static const char seal[] = "ambit checkpoint 1\nbytes 4096\nxxh64 0123456789abcdef\n";
+    static const char header[] = "ambit checkpoint 1\nbytes 4096\nxxh64 0123456789abcdef\n";
     FILE *f = fopen(path, "wb");
 
     assert_non_null(f);
-    fputs(seal, f);
+    fputs(header, f);
     fflush(f);
     assert_int_equal(ftruncate(fileno(f), (off_t)1 << 40), 0);
     fclose(f);
@@ -143,15 +142,15 @@ static void odd_files_are_refused(void **state)
         }
 }
 
-static void a_seal_tells_the_length(void **state)
+static void a_wrong_length_is_refused(void **state)
 {
     struct error err = { 0 };
     char *dir = test_dir_new();
     (void)state;
 
-    make_long_seal(test_file(dir, "ambit.h5", NULL));
-    assert_int_equal(read_seal(dir, &err), -1);
-    assert_error(err, "ambit.h5: damaged or cut off: 1099511627776 bytes, its seal says bytes 4096");
+    make_wrong_length(test_file(dir, "ambit.h5", NULL));
+    assert_int_equal(read_header(dir, &err), -1);
+    assert_error(err, "ambit.h5: damaged or truncated: 1099511627776 bytes, but its header says bytes 4096");
     test_dir_remove(dir);
 }
 
@@ -177,7 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(odd_files_are_refused),
-        cmocka_unit_test(a_seal_tells_the_length),
+        cmocka_unit_test(a_wrong_length_is_refused),
         cmocka_unit_test(whole_files_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* safetensors: what is refused and why, what is read, and that what is written reads back. */
+/* safetensors: refused files with reasons, files that are read, and round trips. */
 #include "kernels/tensor.h"
 #include "models/checkpoint/half.h"
 #include "models/checkpoint/mismatch.h"
@@ -39,7 +39,7 @@ static void write_bytes(const char *path, const void *data, size_t n)
     assert_int_equal(fclose(f), 0);
 }
 
-/* Length, header, then `bytes` data bytes counting up. */
+/* Writes length, header, and `bytes` data bytes that count up. */
 static void write_file(const char *path, const char *header, size_t bytes)
 {
     size_t n = strlen(header);
@@ -76,24 +76,24 @@ static void test_bad_headers(void **state)
         size_t bytes;
         const char *says;
     } bad[] = {
-        { "[]", 0, "does not begin" },
-        { "", 0, "does not begin" },
-        { "  ", 0, "does not begin" },
-        { "\v{}", 0, "does not begin" },
-        { "\xef\xbb\xbf{}", 0, "does not begin" },
+        { "[]", 0, "header: expected {" },
+        { "", 0, "header: expected {" },
+        { "  ", 0, "header: expected {" },
+        { "\v{}", 0, "header: expected {" },
+        { "\xef\xbb\xbf{}", 0, "header: expected {" },
         { "{", 0, "header: byte" },
         { "{}x", 0, "header: byte" },
         { "{\"a\":" T("F32", "[1]", 0, 4) ",\"a\":" T("F32", "[1]", 4, 8) "}", 8, "duplicate" },
         { "{\"a\\u0000b\":" T("F32", "[1]", 0, 4) "}", 4, "header: byte" },
         { "{\"\xff\":" T("F32", "[1]", 0, 4) "}", 4, "header: byte" },
-        { "{\"a\":1}", 0, "not an object" },
+        { "{\"a\":1}", 0, "expected an object" },
         { "{\"a\":{\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "dtype" },
         { "{\"a\":" T("F31", "[1]", 0, 4) "}", 4, "unknown dtype \"F31\"" },
-        { "{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", 4, "\"shape\"" },
-        { "{\"a\":" T("F32", "[1.0]", 0, 4) "}", 4, "\"shape\"" },
-        { "{\"a\":" T("F32", "[-1]", 0, 4) "}", 4, "\"shape\"" },
+        { "{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", 4, "shape: expected" },
+        { "{\"a\":" T("F32", "[1.0]", 0, 4) "}", 4, "shape: expected" },
+        { "{\"a\":" T("F32", "[-1]", 0, 4) "}", 4, "shape: expected" },
         { "{\"a\":" T("F32", "[1,1,1,1,1,1,1,1,2]", 0, 4) "}", 4, "its shape wants 8" },
-        { "{\"a\":" T("F32", "[1,1,1,1,1,1,1,1,-1]", 0, 4) "}", 4, "\"shape\"" },
+        { "{\"a\":" T("F32", "[1,1,1,1,1,1,1,1,-1]", 0, 4) "}", 4, "shape: expected" },
         { "{\"a\":" T("F32\\u0000", "[1]", 0, 4) "}", 4, "unknown dtype" },
         { "{\"a\":" T("F32", "[4294967296,4294967296]", 0, 4) "}", 4, "overflows" },
         { "{\"a\":" T("F32", "[2305843009213693952]", 0, 0) "}", 0, "overflows" },
@@ -116,8 +116,8 @@ static void test_bad_headers(void **state)
         { "{\"a\":" T("F32", "[1]", 0, 4) "}", 5, "1 bytes after" },
         { "{}", 3, "3 bytes after" },
         { "{\"__metadata__\":[]}", 0, "__metadata__" },
-        { "{\"__metadata__\":{\"a\":1}}", 0, "\"a\" is not a string" },
-        { "{\"__metadata__\":{\"a\":null}}", 0, "\"a\" is not a string" },
+        { "{\"__metadata__\":{\"a\":1}}", 0, "\"a\": expected a string" },
+        { "{\"__metadata__\":{\"a\":null}}", 0, "\"a\": expected a string" },
         { "{\"a\":" T("F32", "[-0]", 0, 0) "}", 0, "expected whole numbers, got -0" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[ -0 ,4]}}", 4, "got -0" },
     };
@@ -128,13 +128,13 @@ static void test_bad_headers(void **state)
     }
 }
 
-/* Headers that are unusual and right: the official reader takes them too. */
+/* Unusual but valid headers, which the official reader accepts too. */
 static void test_odd_headers(void **state)
 {
     static const struct {
         const char *header;
         size_t bytes;
-        int n, ndim; /* entries, and dimensions of the first */
+        int n, ndim; /* number of entries, and of dimensions of the first */
     } odd[] = {
         { " {}", 0, 0, 0 },
         { "\t\r\n {\"a\":" T("F32", "[1]", 0, 4) "}  \n", 4, 1, 1 },
@@ -170,21 +170,21 @@ static void test_bad_lengths(void **state)
     unsigned char huge[16] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, '{', '}' };
     (void)state;
     write_bytes(file, huge, sizeof huge);
-    expect_refused(file, "header of 18446744073709551615 bytes");
+    expect_refused(file, "got 18446744073709551615 of");
     memset(huge, 0, 8);
     huge[0] = 9; /* one more than the file has */
     write_bytes(file, huge, sizeof huge);
-    expect_refused(file, "header of 9 bytes");
+    expect_refused(file, "got 9 of");
     write_bytes(file, huge, 7);
-    expect_refused(file, "7 bytes, not a safetensors file");
+    expect_refused(file, "expected a safetensors file, got 7 bytes");
     write_bytes(file, huge, 0);
     expect_refused(file, "0 bytes");
     unlink(file);
     expect_refused(file, "No such file");
-    expect_refused(dir, "no model.safetensors");
+    expect_refused(dir, "expected model.safetensors");
 }
 
-/* Every byte cut off the end, and every bit of a header flipped: refused, or read without touching outside memory. */
+/* Every truncation, and every flipped bit of a header: refused, or read without access outside the file. */
 static void test_truncated_and_flipped(void **state)
 {
     static const char header[] = "{\"a\":" T("F32", "[2,3]", 0, 24) ",\"b\":" T("F16", "[4]", 24, 32) "}";
@@ -257,7 +257,7 @@ static void test_types(void **state)
     safetensors_close(&s);
 }
 
-/* All 65536 halves through F32 and back. */
+/* All 65536 half-precision values are converted to F32 and back. */
 static void test_half(void **state)
 {
     (void)state;
@@ -270,9 +270,9 @@ static void test_half(void **state)
     }
     assert_int_equal(f16_from_f32(65519.996f), 0x7bff);
     assert_int_equal(f16_from_f32(65520.0f), 0x7c00);
-    assert_int_equal(f16_from_f32(0x1p-25f), 0); /* half way, to even */
+    assert_int_equal(f16_from_f32(0x1p-25f), 0); /* a tie, rounded to even */
     assert_int_equal(f16_from_f32(0x1.000002p-25f), 1);
-    assert_int_equal(f16_from_f32(-1.0f - 0x1p-11f), 0xbc00); /* half way, to even */
+    assert_int_equal(f16_from_f32(-1.0f - 0x1p-11f), 0xbc00); /* a tie, rounded to even */
     assert_int_equal(f16_from_f32(1.0f + 0x3p-11f), 0x3c02);
 }
 
@@ -380,7 +380,7 @@ static void test_shards(void **state)
     write_file(two, "{\"a\":" T("F32", "[1]", 0, 4) ",\"b\":" T("F32", "[1]", 4, 8) "}", 8);
     write_text("model.safetensors.index.json",
                "{\"weight_map\":{\"a\":\"m-2.safetensors\",\"c\":\"m-1.safetensors\"}}");
-    expect_refused(dir, "\"b\" stands in");
+    expect_refused(dir, "\"b\" occurs in");
 }
 
 static void open_dir(void *arg)
@@ -391,7 +391,7 @@ static void open_dir(void *arg)
     assert_int_equal(safetensors_open(s, dir, &err), 0);
 }
 
-/* A tensor of a shard that the index does not list is read, and told; a file named as a shard is not, and told. */
+/* A tensor that the index omits is read with a warning; a file that is named like a shard is ignored with a warning. */
 static void test_unlisted(void **state)
 {
     char one[160], two[160], other[160];
@@ -406,8 +406,8 @@ static void test_unlisted(void **state)
     write_file(other, "{\"e\":" T("F32", "[1]", 0, 4) "}", 4);
     write_text("model.safetensors.index.json", "{\"weight_map\":{\"b\":\"m-00001-of-00002.safetensors\"}}");
     char *said = test_said(open_dir, &s);
-    assert_non_null(strstr(said, "1 tensors of its shards are not in weight_map, and are read all the same: c"));
-    assert_non_null(strstr(said, "1 files named as its shards are not in weight_map, and are not read: "
+    assert_non_null(strstr(said, "1 tensors of its shards are not in weight_map, but are read: c"));
+    assert_non_null(strstr(said, "1 files with names of shards are not in weight_map and are ignored: "
                                  "m-00002-of-00002.safetensors\n"));
     assert_non_null(safetensors_find(&s, "c"));
     assert_null(safetensors_find(&s, "d"));
@@ -415,7 +415,7 @@ static void test_unlisted(void **state)
     free(said);
 }
 
-/* Two tensors of one shape are compared by their numbers, whatever types they are stored as. */
+/* Tensors of the same shape are compared by value, with any types. */
 static void test_same(void **state)
 {
     static const unsigned char numbers[] = {
@@ -448,7 +448,7 @@ static void test_pickle(void **state)
     expect_refused(dir, "save_pretrained");
 }
 
-/* A full disk, played by a limit on file size: an error, the old file untouched, nothing half-written left. */
+/* A full disk, simulated by a file size limit: an error, the old file unchanged, no partial file left. */
 static void test_disk_full(void **state)
 {
     const struct safetensors_spec big = { "big", 1, { 100000 } };

@@ -96,7 +96,7 @@ static void test_lost_best(void **state)
     shell("cp '%s' '%s'", path_of("run", CHECKPOINT_FILE), path_of("run", "best/" CHECKPOINT_FILE));
     refuse(q, EXIT_CODE_CHECKPOINT, "got those of step 0");
     shell("truncate -s -1 '%s%s'", path_of("run", "best/" CHECKPOINT_FILE), "");
-    refuse(q, EXIT_CODE_CHECKPOINT, "damaged or cut off");
+    refuse(q, EXIT_CODE_CHECKPOINT, "damaged or truncated");
     shell("cp '%s' '%s'", path_of("run", "states/kept/" CHECKPOINT_FILE), path_of("run", "best/" CHECKPOINT_FILE));
     assert_int_equal(train(&q), 0);
 }

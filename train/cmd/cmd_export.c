@@ -20,7 +20,7 @@
 /* ---- detectors ---- */
 
 /* Keeps the meta data of origin and use. */
-static json_t *kept_meta(const json_t *meta, enum weights_form form)
+static json_t *kept_meta(const json_t *meta, enum weights_type form)
 {
     static const char *const fields[] = { "kind",     "version", "commit", "seed",      "data_hash",
                                           "settings", "note",    "model",  "validation" };
@@ -36,7 +36,7 @@ static json_t *kept_meta(const json_t *meta, enum weights_form form)
 }
 
 /* Copies the weights from the file, which are F32 even if the model computes in bf16. */
-static int write_detector(const struct hdf5_reader *file, struct gate_model *m, const char *to, enum weights_form form,
+static int write_detector(const struct hdf5_reader *file, struct gate_model *m, const char *to, enum weights_type form,
                           struct error *err)
 {
     json_t *meta = checkpoint_meta(file, err);
@@ -53,7 +53,7 @@ static int write_detector(const struct hdf5_reader *file, struct gate_model *m, 
 static int check_kind(const struct hdf5_reader *file, struct error *err)
 {
     json_t *meta = checkpoint_meta(file, err);
-    int rc = meta ? model_folder_check_kind(meta, "gatekeeper", file->path, err) : -1;
+    int rc = meta ? model_folder_check_command(meta, "gatekeeper", file->path, err) : -1;
 
     json_decref(meta);
     return rc;
@@ -61,7 +61,7 @@ static int check_kind(const struct hdf5_reader *file, struct error *err)
 
 /* Reads a run's folder, or its newest checkpoint, and writes into the existing folder `to`. -1 with
  * EXIT_CODE_CHECKPOINT if it is no run of ambit-train gatekeeper. */
-static int write_gatekeeper(const char *run, const char *to, enum weights_form form, struct error *err)
+static int write_gatekeeper(const char *run, const char *to, enum weights_type form, struct error *err)
 {
     struct gate_model model = { 0 };
     struct hdf5_reader file;
@@ -157,7 +157,7 @@ static int export_encoder(const struct lm_export_request *q, const char *dir, st
 
 static int export_detector(const struct lm_export_request *q, const char *dir, struct error *err)
 {
-    enum weights_form form = q->weights == NO_WEIGHTS ? WEIGHTS_INT8 : (enum weights_form)q->weights;
+    enum weights_type form = q->weights == NO_WEIGHTS ? WEIGHTS_INT8 : (enum weights_type)q->weights;
 
     if (check_gatekeeper(q, dir, err) || write_gatekeeper(dir, q->to, form, err))
         return -1;

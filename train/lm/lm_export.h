@@ -16,7 +16,7 @@ struct lm_export_request {
     const char *format, *out;
     const char *to;   /* where to write: out, or a temporary folder that becomes out */
     const char *base; /* folder of the base; NULL: where the run had it */
-    int weights;      /* for detectors: enum weights_form; otherwise -1 */
+    int weights;      /* for detectors: enum weights_type; otherwise -1 */
     bool verify;      /* load the result and compare its logits */
     bool force;       /* as in out_files_commit */
 };
