@@ -35,7 +35,7 @@ bool config_named(const char *const *list, const char *field)
 
 void config_unknown(const struct config_fields *s, const char *field)
 {
-    log_warn("%s: %.60s: a field that ambit does not know, and takes no notice of", s->where, field);
+    log_warn("%s: %.60s: unknown field, ignored", s->where, field);
 }
 
 int config_refuse(const struct config_fields *s, const char *field, const char *expected)
@@ -47,7 +47,7 @@ int config_refuse(const struct config_fields *s, const char *field, const char *
     return -1;
 }
 
-static int bad(const struct config_fields *s)
+static int as_checkpoint_error(const struct config_fields *s)
 {
     if (s->err)
         s->err->code = EXIT_CODE_CHECKPOINT;
@@ -59,7 +59,7 @@ int config_int(const struct config_fields *s, const char *field, int64_t low, in
     int64_t v;
 
     if (json_get_int(s->root, field, low, high, &v, s->where, s->err))
-        return bad(s);
+        return as_checkpoint_error(s);
     *out = (int)v;
     return 0;
 }
@@ -69,7 +69,7 @@ int config_real(const struct config_fields *s, const char *field, double low, do
     double v;
 
     if (json_get_real(s->root, field, low, high, &v, s->where, s->err))
-        return bad(s);
+        return as_checkpoint_error(s);
     *out = (float)v;
     return 0;
 }
@@ -86,7 +86,9 @@ int config_maybe_real(const struct config_fields *s, const char *field, double l
 
 int config_maybe_bool(const struct config_fields *s, const char *field, bool *out)
 {
-    return config_absent(s, field) || json_get_bool(s->root, field, out, s->where, s->err) == 0 ? 0 : bad(s);
+    return config_absent(s, field) || json_get_bool(s->root, field, out, s->where, s->err) == 0
+               ? 0
+               : as_checkpoint_error(s);
 }
 
 int config_text(const struct config_fields *s, const char *field, const json_t *v, char *out, size_t size)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HOST_BYTES = 1 << 16, PIECE = 1 << 24 /* numbers of B A at a time */, MAX_NAME = 256 };
+enum { HOST_BYTES = 1 << 16, PIECE = 1 << 24 /* elements of B A that are computed at a time */, MAX_NAME = 256 };
 
 static const struct lora_module *head_of(const struct lora_module *modules, int n)
 {
@@ -22,7 +22,7 @@ static const struct lora_module *head_of(const struct lora_module *modules, int 
     return NULL;
 }
 
-/* Ranks and scales of all modules; how many have an adapter, or -1. */
+/* Fills ranks and scales of all modules. Returns the number of modules with an adapter, or -1. */
 static int find_ranks(const struct lora_config *c, const struct lora_module *modules, int n, int *rank, float *scale,
                       struct error *err)
 {
@@ -35,20 +35,20 @@ static int find_ranks(const struct lora_config *c, const struct lora_module *mod
         found += rank[i] > 0;
     }
     if (!found && c->targets.n + c->targets.all_linear + (c->targets.pattern != NULL))
-        return error_set(err, EXIT_CODE_CHECKPOINT, "target_modules: none of the model's %d linear maps is among them",
-                         n);
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "target_modules: expected at least one of the model's %d linear maps", n);
     if (c->full_head && !head_of(modules, n))
         return error_set(err, EXIT_CODE_CHECKPOINT, "modules_to_save: the model has no lm_head");
     return found;
 }
 
-/* The A of all modules that read the same as the i-th, which is the first of them. */
+/* Allocates the A matrices of the i-th module and the modules after it that share its input, as one matrix. */
 static struct param_stack stack_new(const struct param_arenas *a, enum dtype dtype, const struct lora_module *modules,
                                     int n, const int *rank, int i)
 {
     int64_t rows = rank[i];
 
-    for (int k = i + 1; k < n && modules[k].beside; k++)
+    for (int k = i + 1; k < n && modules[k].shares_input; k++)
         rows += rank[k];
     return param_stack_new(a, dtype, rows, modules[i].in, PARAM_DECAY);
 }
@@ -59,7 +59,7 @@ static void declare_pair(struct params *p, const struct param_arenas *a, struct 
     int64_t out[2] = { m->out, rank };
 
     m->lora->a = param_new_stacked(p, a, stack, rank, "%s.lora_A.weight", m->name);
-    p->list[p->n - 1].init_bound = 1 / sqrtf((float)m->in); /* what torch calls kaiming_uniform with a = sqrt(5) */
+    p->list[p->n - 1].init_bound = 1 / sqrtf((float)m->in); /* torch's kaiming_uniform with a = sqrt(5) */
     m->lora->b = param_new(p, a, dtype, 2, out, 0, PARAM_DECAY, "%s.lora_B.weight", m->name);
 }
 
@@ -72,7 +72,7 @@ int lora_declare(const struct lora_config *c, struct params *p, const struct par
 
     found = find_ranks(c, modules, n, rank, scale, err);
     for (int i = 0; i < n && found >= 0; i++) {
-        if (i == 0 || !modules[i].beside)
+        if (i == 0 || !modules[i].shares_input)
             stack = stack_new(a, dtype, modules, n, rank, i);
         if (!rank[i])
             continue;
@@ -90,7 +90,7 @@ int lora_declare(const struct lora_config *c, struct params *p, const struct par
     return found < 0 ? -1 : 0;
 }
 
-/* A whole head starts as the base's matrix. */
+/* Copies the base's matrix to a trained head. */
 struct head_copy {
     const struct tensor *from;
     struct param *to;
@@ -142,14 +142,14 @@ struct lora_update {
 static void merge_step(struct ctx *c, void *arg)
 {
     const struct lora_update *m = arg;
-    int64_t rows = m->module->out, cols = m->module->in, most = PIECE / cols < rows ? PIECE / cols : rows;
-    struct tensor *room = tensor_new2(c, F32, most > 0 ? most : 1, cols);
+    int64_t rows = m->module->out, cols = m->module->in, max_rows = PIECE / cols < rows ? PIECE / cols : rows;
+    struct tensor *space = tensor_new2(c, F32, max_rows > 0 ? max_rows : 1, cols);
     struct tensor a = tensor_view(m->a, 0, m->a->shape[0]);
 
-    a.frozen = false; /* used once: not worth a packed copy */
-    for (int64_t at = 0, k = room->shape[0]; at < rows; at += k) {
+    a.frozen = false; /* used once, so packing it would not pay */
+    for (int64_t at = 0, k = space->shape[0]; at < rows; at += k) {
         k = k < rows - at ? k : rows - at;
-        struct tensor product = tensor_view(room, 0, k), b = tensor_view(m->b, at, k);
+        struct tensor product = tensor_view(space, 0, k), b = tensor_view(m->b, at, k);
         struct tensor w = tensor_view(*m->module->w, at, k);
         struct destination to = { &product, false }, sum = { &w, true };
         RUN(c, matmul, to, &b, false, &a, false);
@@ -157,8 +157,8 @@ static void merge_step(struct ctx *c, void *arg)
     }
 }
 
-/* A kernel wrote to a matrix that may have been packed: an upload of the same numbers says so. */
-static void tell_changed(struct device *d, const struct tensor *w)
+/* Uploads one row again. This tells the device that a kernel changed a matrix of which it may keep a packed copy. */
+static void mark_changed(struct device *d, const struct tensor *w)
 {
     struct tensor row = tensor_view(w, 0, 1);
     void *numbers = xmalloc(tensor_bytes(&row));
@@ -174,7 +174,7 @@ static int merge_module(struct workspace *w, const struct params *p, const struc
 
     if (workspace_run(w, merge_step, &arg, err))
         return -1;
-    tell_changed(w->device, *m->w);
+    mark_changed(w->device, *m->w);
     m->lora->a = m->lora->b = NULL;
     return 0;
 }
@@ -193,7 +193,7 @@ int lora_merge(const struct params *p, struct device *d, const struct lora_modul
     return rc;
 }
 
-/* An adapter's folder, read and written. */
+/* Reading and writing of an adapter's folder. */
 
 enum { NAME = 512 };
 
@@ -206,13 +206,13 @@ static void file_name(char out[NAME], const char *name, const char *ending)
     CHECK(n > 0 && n < NAME, "parameter name %s", name);
 }
 
-/* One file being read. */
+/* State of reading one file. */
 struct lora_reader {
     struct safetensors s;
     const struct params *p;
     struct device *device;
-    bool *used; /* per entry */
-    float *room;
+    bool *used; /* [s.n] entries that a parameter took */
+    float *buffer;
     struct mismatch mismatch;
 };
 
@@ -239,20 +239,20 @@ static void match_param(struct lora_reader *l, const struct param *p)
                       shape_text(b, p->t->ndim, p->t->shape), e->dtype_name, shape_text(a, e->ndim, e->shape));
 }
 
-/* The file's numbers in l->room, of which none may be infinite or none at all. */
+/* Reads a tensor into l->buffer. Infinity and NaN are errors. */
 static int read_entry(struct lora_reader *l, const struct safetensors_entry *e, struct error *err)
 {
-    l->room = xrealloc(l->room, (size_t)(e->size ? e->size : 1) * sizeof *l->room);
-    if (safetensors_read_f32(&l->s, e, l->room, 0, e->size, err))
+    l->buffer = xrealloc(l->buffer, (size_t)(e->size ? e->size : 1) * sizeof *l->buffer);
+    if (safetensors_read_f32(&l->s, e, l->buffer, 0, e->size, err))
         return -1;
     for (int64_t i = 0; i < e->size; i++)
-        if (!isfinite(l->room[i]))
-            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: element %lld is %g", l->s.path, e->name, (long long)i,
-                             (double)l->room[i]);
+        if (!isfinite(l->buffer[i]))
+            return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s: element %lld: expected a finite number, got %g",
+                             l->s.path, e->name, (long long)i, (double)l->buffer[i]);
     return 0;
 }
 
-/* PEFT writes the base's own matrix beside a pair for lm_head.  One that is not the base's would have to replace it. */
+/* PEFT stores the base's matrix next to an adapter of lm_head. It must equal the matrix of this base. */
 static int check_base(struct lora_reader *l, const struct lora_module *m, struct error *err)
 {
     const struct tensor *w = m->base;
@@ -269,11 +269,12 @@ static int check_base(struct lora_reader *l, const struct lora_module *m, struct
     struct param base = { .t = m->base };
     float *values = xmalloc((size_t)tensor_size(w) * sizeof *values);
     param_download(&base, l->device, values);
-    for (int64_t i = 0; i < e->size && same; i++) /* but for the rounding of either type */
-        same = fabsf(l->room[i] - values[i]) <= 0x1p-8f * fabsf(values[i]) + 0x1p-24f;
+    for (int64_t i = 0; i < e->size && same; i++) /* up to the rounding of either type */
+        same = fabsf(l->buffer[i] - values[i]) <= 0x1p-8f * fabsf(values[i]) + 0x1p-24f;
     free(values);
     if (!same)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: %s is not the base's matrix: made for another base", l->s.path,
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "%s: %s differs from the base's matrix: the adapter was trained on another base", l->s.path,
                          name);
     return 0;
 }
@@ -297,7 +298,7 @@ static int read_params(struct lora_reader *l, bool upload, struct error *err)
         if (read_entry(l, entry_of(l, &l->p->list[i]), err))
             return -1;
         if (upload)
-            param_upload(&l->p->list[i], l->device, l->room);
+            param_upload(&l->p->list[i], l->device, l->buffer);
     }
     return 0;
 }
@@ -308,10 +309,11 @@ static int open_weights(struct safetensors *s, const char *dir, struct error *er
     int rc = -1;
 
     if (access(path, F_OK) != 0 && access(pickle, F_OK) == 0)
-        error_set(err, EXIT_CODE_CHECKPOINT,
-                  "%s: pickles are not read; in Python: from safetensors.torch import save_file; "
-                  "save_file(torch.load(\"%s\"), \"%s\")",
-                  pickle, pickle, path);
+        error_set(
+            err, EXIT_CODE_CHECKPOINT,
+            "%s: pickled weights are not supported; convert them in Python: from safetensors.torch import save_file; "
+            "save_file(torch.load(\"%s\"), \"%s\")",
+            pickle, pickle, path);
     else
         rc = safetensors_open(s, path, err);
     free(path);
@@ -330,19 +332,19 @@ int lora_load(const struct params *p, struct device *d, const struct lora_module
     l.used = xcalloc((size_t)(l.s.n ? l.s.n : 1), sizeof *l.used);
     if (match(&l, modules, n, err) == 0 && read_params(&l, false, err) == 0)
         rc = read_params(&l, true, err);
-    free(l.room);
+    free(l.buffer);
     free(l.used);
     safetensors_close(&l.s);
     return rc;
 }
 
-/* A number as PEFT writes it: whole ones without a point. */
+/* Writes a number as PEFT does: integers without a decimal point. */
 static json_t *number(float x)
 {
     return x == truncf(x) && fabsf(x) < 1e9f ? json_integer((json_int_t)x) : config_short_real(x);
 }
 
-static json_t *exceptions(const struct lora_exceptions *e)
+static json_t *exceptions_json(const struct lora_exceptions *e)
 {
     json_t *o = json_object();
 
@@ -351,8 +353,9 @@ static json_t *exceptions(const struct lora_exceptions *e)
     return o;
 }
 
-/* Lists of endings as they are; otherwise the modules that the adapter is on, which every reader understands. */
-static json_t *targets(const struct lora_config *c, const struct params *p)
+/* Returns the target_modules. A plain list of names is kept. Otherwise the modules with an adapter are listed by their
+ * full names, which every reader supports. */
+static json_t *targets_json(const struct lora_config *c, const struct params *p)
 {
     const char *ending = ".lora_A.weight";
     bool as_given = c->targets.n && !c->excluded.n && !c->excluded.pattern && !c->some_layers;
@@ -371,14 +374,14 @@ static json_t *targets(const struct lora_config *c, const struct params *p)
 static int write_config(const struct lora_config *c, const struct params *p, const char *dir, struct error *err)
 {
     char *path = path_in(dir, "adapter_config.json");
-    json_t *o = json_pack("{s:s, s:s, s:s?, s:n, s:o, s:n, s:n, s:n, s:i, s:o, s:o, s:b, s:o, s:o, s:s, s:b, s:b, s:b, "
-                          "s:b, s:b}",
-                          "peft_type", "LORA", "task_type", "CAUSAL_LM", "base_model_name_or_path", c->base, "revision",
-                          "target_modules", targets(c, p), "exclude_modules", "layers_to_transform", "layers_pattern",
-                          "r", c->r, "lora_alpha", number(c->alpha), "lora_dropout", config_short_real(c->dropout),
-                          "use_rslora", c->rslora, "rank_pattern", exceptions(&c->ranks), "alpha_pattern",
-                          exceptions(&c->alphas), "bias", "none", "fan_in_fan_out", false, "inference_mode", true,
-                          "init_lora_weights", true, "use_dora", false, "lora_bias", false);
+    json_t *o = json_pack(
+        "{s:s, s:s, s:s?, s:n, s:o, s:n, s:n, s:n, s:i, s:o, s:o, s:b, s:o, s:o, s:s, s:b, s:b, s:b, "
+        "s:b, s:b}",
+        "peft_type", "LORA", "task_type", "CAUSAL_LM", "base_model_name_or_path", c->base, "revision", "target_modules",
+        targets_json(c, p), "exclude_modules", "layers_to_transform", "layers_pattern", "r", c->r, "lora_alpha",
+        number(c->alpha), "lora_dropout", config_short_real(c->dropout), "use_rslora", c->rslora, "rank_pattern",
+        exceptions_json(&c->ranks), "alpha_pattern", exceptions_json(&c->alphas), "bias", "none", "fan_in_fan_out",
+        false, "inference_mode", true, "init_lora_weights", true, "use_dora", false, "lora_bias", false);
 
     CHECK(o, "adapter_config.json: a name is not UTF-8");
     json_object_set_new(o, "modules_to_save", c->full_head ? json_pack("[s]", "lm_head") : json_null());
@@ -403,16 +406,16 @@ static struct safetensors_spec *make_specs(const struct params *p, char (*names)
 
 static int put_params(struct safetensors_writer *w, const struct params *p, struct device *d, struct error *err)
 {
-    float *room = NULL;
+    float *buffer = NULL;
     int rc = 0;
 
     for (int i = 0; i < p->n && rc == 0; i++) {
         int64_t n = tensor_size(p->list[i].t);
-        room = xrealloc(room, (size_t)n * sizeof *room);
-        param_download(&p->list[i], d, room);
-        rc = safetensors_put(w, i, room, 0, n, err);
+        buffer = xrealloc(buffer, (size_t)n * sizeof *buffer);
+        param_download(&p->list[i], d, buffer);
+        rc = safetensors_put(w, i, buffer, 0, n, err);
     }
-    free(room);
+    free(buffer);
     return rc;
 }
 

@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Regular expressions over the names of modules, as Python's re.fullmatch has them.
- *
- * They come with adapters of strangers: what a match may cost is bounded, and one that costs more is an error. */
+/* Regular expressions that match the whole name of a module, as Python's re.fullmatch. They are untrusted, so the cost
+ * of a match is bounded. */
 
 enum { MAX_PATTERN = 4096, MAX_STEPS = 100000, MAX_HEAP_KIB = 1024, MAX_DIGITS = 9 };
 
@@ -21,7 +20,7 @@ struct name_pattern {
     pcre2_code *code;
     pcre2_match_context *limits;
     pcre2_match_data *found;
-    char *text; /* without what was put around it */
+    char *text; /* the pattern as in the file */
 };
 
 static char *joined(const char *before, const char *pattern, const char *after)
@@ -66,7 +65,7 @@ static void name_pattern_close(struct name_pattern *p)
     free(p);
 }
 
-/* Compiles before + pattern + after.  NULL with EXIT_CODE_CHECKPOINT: too long, or not a pattern. */
+/* Compiles before + pattern + after. Returns NULL with EXIT_CODE_CHECKPOINT if the pattern is too long or invalid. */
 static struct name_pattern *name_pattern_open(const char *before, const char *pattern, const char *after,
                                               struct error *err)
 {
@@ -83,7 +82,7 @@ static struct name_pattern *name_pattern_open(const char *before, const char *pa
     return NULL;
 }
 
-/* 1 when the whole name matches, 0 when it does not, -1 with EXIT_CODE_CHECKPOINT when that would take too long. */
+/* Returns 1 if the whole name matches, 0 if not, -1 with EXIT_CODE_CHECKPOINT if the match takes too many steps. */
 static int name_pattern_match(const struct name_pattern *p, const char *name, struct error *err)
 {
     int rc = pcre2_match(p->code, (PCRE2_SPTR)name, PCRE2_ZERO_TERMINATED, 0, 0, p->found, p->limits);
@@ -96,7 +95,7 @@ static int name_pattern_match(const struct name_pattern *p, const char *name, st
                      MAX_STEPS);
 }
 
-/* The same, and what the group called idx matched as a number: -1 when that is none or a large one. */
+/* name_pattern_match that also returns the number matched by the group idx, or -1. */
 static int name_pattern_number(const struct name_pattern *p, const char *name, int64_t *number, struct error *err)
 {
     unsigned char digits[MAX_DIGITS + 1];
@@ -109,23 +108,23 @@ static int name_pattern_number(const struct name_pattern *p, const char *name, i
     return rc;
 }
 
-/* Adapter_config.json as PEFT writes it. */
+/* Reading of adapter_config.json. */
 
 enum { MAX_NAMES = 1 << 16, MAX_EXCEPTIONS = 4096, MAX_NAME = 256, MAX_LAYERS = 1 << 16 };
 
 #define LAYER_NUMBER ")\\.(?P<idx>\\d+)\\..*"
 
-/* Settings of how an adapter was started, split or served, which leave alone what it computes. */
+/* Settings for initialisation, sharding and serving. They do not change the adapter's function. */
 static const char *const harmless[] = { "eva_config",      "corda_config",   "lora_ga_config", "loftq_config",
                                         "megatron_config", "runtime_config", "use_rslora" };
-/* Others that mean another computation unless they are false or empty; see also is_variant. */
+/* Settings that change the adapter's function unless they are false or empty. is_variant finds more. */
 static const char *const refused[] = { "lora_bias",
                                        "layer_replication",
                                        "target_parameters",
                                        "alora_invocation_tokens",
                                        "trainable_token_indices",
                                        "ensure_weight_tying" };
-/* Fields that are read here, or that leave alone what a linear map's adapter computes. */
+/* Settings that are read here, or that do not change the function of an adapter on a linear map. */
 static const char *const known[] = { "peft_type",
                                      "task_type",
                                      "base_model_name_or_path",
@@ -151,7 +150,7 @@ static const char *const known[] = { "peft_type",
                                      "unsloth_fixed",
                                      "megatron_core",
                                      NULL };
-/* Ways to start; all others take something away from the base's weights. */
+/* Initialisations that leave the base's weights unchanged. */
 static const char *const starts[] = { "gaussian", "eva", "orthogonal" };
 
 static bool among(const char *name, const char *const *list, int n)
@@ -168,7 +167,7 @@ static bool is_empty(const json_t *v)
            ((json_is_array(v) || json_is_object(v)) && !json_array_size(v) && !json_object_size(v));
 }
 
-/* PEFT names its variants use_NAME and NAME_config, those that are not known here too. */
+/* PEFT names its variants use_NAME and NAME_config, including variants that are newer than this list. */
 static bool is_variant(const char *field)
 {
     size_t n = strlen(field), ending = strlen("_config");
@@ -177,7 +176,7 @@ static bool is_variant(const char *field)
            !among(field, harmless, ARRAY_LEN(harmless));
 }
 
-static int check_kind(const struct config_fields *s)
+static int check_type(const struct config_fields *s)
 {
     const char *type = json_string_value(json_object_get(s->root, "peft_type"));
     const json_t *start = json_object_get(s->root, "init_lora_weights"), *bias = json_object_get(s->root, "bias");
@@ -218,7 +217,7 @@ static void add_name(struct lora_names *names, const char *text)
     names->list[names->n++] = xstrdup(text);
 }
 
-/* A string of the list, or NULL with the field refused. */
+/* Returns a name in a list, or NULL with err set. */
 static const char *name_at(const struct config_fields *s, const char *field, const json_t *v)
 {
     const char *text = json_string_value(v);
@@ -229,7 +228,7 @@ static const char *name_at(const struct config_fields *s, const char *field, con
     return NULL;
 }
 
-/* A list of names, or a pattern. */
+/* Reads a list of names, or a pattern. */
 static int get_names(struct lora_names *names, const struct config_fields *s, const char *field)
 {
     const json_t *v = json_object_get(s->root, field), *item;
@@ -266,7 +265,7 @@ static int get_targets(struct lora_config *c, const struct config_fields *s)
     return get_names(&c->excluded, s, "exclude_modules");
 }
 
-/* An object from patterns to numbers, whole ones for ranks. */
+/* Reads an object that maps patterns to numbers; integers if `whole`. */
 static int get_exceptions(struct lora_exceptions *e, const struct config_fields *s, const char *field, double low,
                           double high, bool whole)
 {
@@ -313,7 +312,7 @@ static int add_layer_list(struct lora_config *c, const struct config_fields *s, 
     return 0;
 }
 
-/* Without layers_pattern the first number counts that has two names before it. */
+/* Without layers_pattern, the first number counts that has at least two names before it. */
 static int get_layer_lists(struct lora_config *c, const struct config_fields *s)
 {
     struct lora_names names = { 0 };
@@ -387,8 +386,8 @@ int lora_config_parse(struct lora_config *c, const json_t *root, const char *whe
 
     *c = (struct lora_config){ .r = 8, .alpha = 8 };
     if (!json_is_object(root))
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not a JSON object", where);
-    if (check_kind(&s) || config_maybe_int(&s, "r", 1, LORA_MAX_RANK, &c->r) ||
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a JSON object", where);
+    if (check_type(&s) || config_maybe_int(&s, "r", 1, LORA_MAX_RANK, &c->r) ||
         config_maybe_real(&s, "lora_alpha", -1e6, 1e6, &c->alpha) ||
         config_maybe_real(&s, "lora_dropout", 0, 0.99, &c->dropout) ||
         config_maybe_bool(&s, "use_rslora", &c->rslora) || get_targets(c, &s) ||
@@ -451,7 +450,7 @@ void lora_config_release(struct lora_config *c)
     *c = (struct lora_config){ 0 };
 }
 
-/* Which modules an adapter sits on, and how strong it is there: PEFT's rules. */
+/* PEFT's rules: the modules that have an adapter, with rank and scale. */
 
 static bool ends_in(const char *name, const char *item)
 {
@@ -460,7 +459,7 @@ static bool ends_in(const char *name, const char *item)
     return n > k && name[n - k - 1] == '.' && strcmp(name + n - k, item) == 0;
 }
 
-/* Whether a list has the name itself, or its ending. */
+/* Returns whether a list contains the name (`whole`) or a suffix of it. */
 static bool listed(const struct lora_names *names, const char *module, bool whole)
 {
     for (int i = 0; i < names->n; i++)
@@ -493,7 +492,7 @@ static int in_layers(const struct lora_config *c, const char *module, struct err
     return 0;
 }
 
-/* A name given in full counts in every layer. */
+/* A full name counts in every layer, so layers_to_transform does not apply to it. */
 static int is_targeted(const struct lora_config *c, const char *module, struct error *err)
 {
     if (c->targets.all_linear)
@@ -507,7 +506,7 @@ static int is_targeted(const struct lora_config *c, const char *module, struct e
     return c->some_layers ? in_layers(c, module, err) : 1;
 }
 
-/* The value of the first exception that matches; *value stays when none does. */
+/* Sets *value to the first exception that matches. It keeps its value if none does. */
 static int find_exception(const struct lora_exceptions *e, const char *module, float *value, struct error *err)
 {
     int found = 0;

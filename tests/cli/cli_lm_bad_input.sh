@@ -121,7 +121,7 @@ expect "adapter on fewer maps than the file" 6 "bad-lora/adapter_model.safetenso
 fresh && spoil bad/config.json 's/"intermediate_size": 48/"intermediate_size": 96/'
 expect "base of another shape" 6 "intermediate|mlp" generate --model bad --adapter adapter good.jsonl
 fresh && rm bad-lora/adapter_model.safetensors && : >bad-lora/adapter_model.bin
-expect "an adapter as a pickle" 6 "bad-lora/adapter_model.bin: pickles are not read" generate --model model --adapter bad-lora good.jsonl
+expect "an adapter as a pickle" 6 "bad-lora/adapter_model.bin: pickled weights are not supported" generate --model model --adapter bad-lora good.jsonl
 expect "no adapter" 6 "nowhere/adapter_config.json" generate --model model --adapter nowhere good.jsonl
 expect "nothing to merge" 2 "--merge: expected --adapter" loss --model model --merge good.jsonl
 
@@ -191,7 +191,7 @@ record "a record's adapter of another rank" "line 1: adapter bad-lora: bad-lora/
 fresh && rm bad-lora/adapter_model.safetensors
 record "a record's adapter without numbers" "line 1: adapter bad-lora: bad-lora/adapter_model.safetensors: No such file" generate --model model
 adapter 's/"target_modules": \[/&"c_attn"],"x": [/'
-record "a record's adapter for other maps" "line 1: adapter bad-lora: target_modules: none of the model's 15 linear maps" generate --model model
+record "a record's adapter for other maps" "line 1: adapter bad-lora: target_modules: expected at least one of the model's 15 linear maps" generate --model model
 adapter 's/"modules_to_save": null/"modules_to_save": ["lm_head"]/'
 record "a record's adapter with a whole head" "line 1: adapter bad-lora: modules_to_save: .*--adapter" generate --model model
 record "an adapter beside a merged one" "line 1: adapter bad-lora: adapter is merged into the weights" generate --model model --adapter adapter --merge

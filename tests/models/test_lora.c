@@ -1,4 +1,4 @@
-/* Adapters in files: folders that peft made (gold/make_lora.py) read, merged and written again; what does not fit. */
+/* Adapters that PEFT made (gold/make_lora.py) are read, merged and written again; mismatches are refused. */
 #include "models/lora/lora.h"
 
 #include "data/util/json.h"
@@ -93,7 +93,7 @@ static void must(int rc, const struct error *err)
         fail_msg("%s", err->text);
 }
 
-/* A net with an adapter from a folder. */
+/* Reads a net with an adapter from a folder. */
 static void net_read(struct net *n, const char *dir, enum dtype dtype)
 {
     struct error err;
@@ -104,10 +104,10 @@ static void net_read(struct net *n, const char *dir, enum dtype dtype)
 
 static const struct {
     const char *name;
-    int adapters; /* pairs */
+    int adapters; /* number of A and B pairs */
 } folders[] = { { "listed", 6 }, { "regex", 7 }, { "head", 2 }, { "saved", 2 }, { "every", 14 } };
 
-/* Every weight against peft's, or what it was before. */
+/* Compares every weight with PEFT's, or with its value before. */
 static void check_merged(struct net *n, const struct safetensors *gold, const char *folder)
 {
     char key[256], full[128];
@@ -154,7 +154,7 @@ static void test_merged(void **state)
     safetensors_close(&gold);
 }
 
-/* bf16 weights get the sum in f32 rounded once: nothing nearer to it can be had. */
+/* A bf16 weight is the f32 sum, rounded once. */
 static void test_merge_rounds_once(void **state)
 {
     struct net exact, half;
@@ -167,7 +167,7 @@ static void test_merge_rounds_once(void **state)
     must(lora_merge(&half.adapters, &half.device, half.modules, MODULES, &err), &err);
     for (int i = 0; i < MODULES; i++) {
         float *a = tensor_floats(&exact.device, exact.w[i]), *b = tensor_floats(&half.device, half.w[i]);
-        for (int64_t k = 0; k < tensor_size(half.w[i]); k++) /* what they were before is exact in bf16 */
+        for (int64_t k = 0; k < tensor_size(half.w[i]); k++) /* the values before are exact in bf16 */
             assert_true(b[k] == f32_from_bf16(bf16_from_f32(a[k])));
         free(a);
         free(b);
@@ -191,7 +191,7 @@ static void assert_same_params(struct net *a, struct net *b)
         assert_true(a->lora[i].scale == b->lora[i].scale && a->lora[i].dropout == b->lora[i].dropout);
 }
 
-/* What is read is written so that it is read again, whatever form its targets had. */
+/* A folder that was read can be written and read again, with any form of target_modules. */
 static void test_round_trip(void **state)
 {
     char from[128], *dir = test_dir_new();
@@ -214,7 +214,7 @@ static void test_round_trip(void **state)
     test_dir_remove(dir);
 }
 
-/* The fields that PEFT and vLLM look at, as they want them. */
+/* The fields that PEFT and vLLM require. */
 static void test_written_config(void **state)
 {
     static const char *const targets[] = { "q_proj", "lm_head" };
@@ -246,7 +246,8 @@ static void test_written_config(void **state)
     test_dir_remove(dir);
 }
 
-/* A in +-1/sqrt(in) and different everywhere, B zero, a whole head the base's, in a master and in bf16. */
+/* Initial values: A in +-1/sqrt(in) and all different, B zero, a trained head equal to the base's, in a master and in
+ * bf16. */
 static void test_start(void **state)
 {
     static const char *const targets[] = { "down_proj" };
@@ -291,13 +292,13 @@ static void test_not_for_this_model(void **state)
     net_open(&n, F32);
     lora_config_init(&n.config, 8, 8, targets, 1);
     assert_int_equal(declare(&n, F32, false, &err), -1);
-    assert_error(err, "target_modules", "none of the model's 15 linear maps");
+    assert_error(err, "target_modules", "expected at least one of the model's 15 linear maps");
     assert_int_equal(err.code, EXIT_CODE_CHECKPOINT);
     assert_int_equal(n.adapters.n, 0);
     net_close(&n);
 }
 
-/* The weights of one folder against the config of another, and files that are damaged. */
+/* The weights of one folder with the config of another, and damaged files. */
 static void assert_refused(const char *config, const char *weights, const char *const *words)
 {
     char path[128];
@@ -334,14 +335,14 @@ static void test_other_weights(void **state)
     ASSERT_REFUSED("saved", GOLD "/head", "5 missing", "unexpected (base_model.model.lm_head.lora_A.weight");
     ASSERT_REFUSED("listed", dir, "adapter_model.safetensors", "No such file");
     test_file(dir, "adapter_model.bin", "x");
-    ASSERT_REFUSED("listed", dir, "adapter_model.bin: pickles are not read", "save_file(torch.load(");
+    ASSERT_REFUSED("listed", dir, "adapter_model.bin: pickled weights are not supported", "save_file(torch.load(");
     test_dir_remove(dir);
 }
 
-/* Tensors to be written, from one folder but for what a test changes. */
+/* Tensors to be written: those of a folder with one change. */
 struct changed {
-    const char *drop, *add, *spoil, *other; /* a tensor left out, one more, one with a NaN, one with other numbers */
-    int short_by;                           /* bytes taken from the end of the file */
+    const char *drop, *add, *spoil, *other; /* a missing tensor, an extra one, one with a NaN, one with other numbers */
+    int short_by;                           /* bytes removed from the end of the file */
 };
 
 static void write_changed(const char *path, const struct safetensors *s, const struct changed *c)
@@ -405,7 +406,7 @@ static void test_damaged_weights(void **state)
     refuse_changed("listed", &no_b, (const char *const[]){ "missing", b, NULL });
     refuse_changed("listed", &dora, (const char *const[]){ "unexpected", "lora_magnitude_vector", NULL });
     refuse_changed("listed", &embedding, (const char *const[]){ "unexpected", "lora_embedding_A", NULL });
-    refuse_changed("listed", &nan, (const char *const[]){ b, "element 31 is nan", NULL });
+    refuse_changed("listed", &nan, (const char *const[]){ b, "element 31: expected a finite number, got nan", NULL });
     refuse_changed("listed", &cut, (const char *const[]){ "adapter_model.safetensors", NULL });
     refuse_changed("head", &base, (const char *const[]){ "lm_head.base_layer.weight", "another base", NULL });
 }

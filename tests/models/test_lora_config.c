@@ -1,4 +1,4 @@
-/* adapter_config.json: which modules an adapter sits on, by PEFT's rules, and what is refused. */
+/* adapter_config.json: the modules with an adapter by PEFT's rules, and settings that are refused. */
 #include "models/lora/lora.h"
 #include "tests/support/support.h"
 
@@ -25,7 +25,7 @@ static int parse(struct lora_config *c, const char *fields, struct error *err)
     return rc;
 }
 
-/* Each line was asked of PEFT 0.21. */
+/* Each line is the answer of PEFT 0.21. */
 static const struct rule {
     const char *fields, *module;
     int rank;
@@ -83,7 +83,7 @@ static void test_rules(void **state)
     }
 }
 
-/* What PEFT 0.21 writes for a new adapter is taken, whatever it left out or added. */
+/* A new adapter's file by PEFT 0.21 is accepted, with fields left out or added. */
 static void test_taken(void **state)
 {
     const char *fields =
@@ -176,7 +176,7 @@ static void test_refused(void **state)
     }
 }
 
-/* Not LoRA, not an object, not JSON, not there. */
+/* Not LoRA, not an object, not JSON, missing. */
 static void test_other_files(void **state)
 {
     char *dir = test_dir_new();
@@ -186,7 +186,7 @@ static void test_other_files(void **state)
         { "{\"target_modules\":[\"q_proj\"]}", "peft_type" },
         { "{\"peft_type\":\"ADALORA\",\"target_modules\":[\"q_proj\"]}",
           "peft_type: expected \"LORA\", got \"ADALORA\"" },
-        { "[]", "not a JSON object" },
+        { "[]", "expected a JSON object" },
         { "{\"peft_type\":\"LORA\",\"lora_alpha\":NaN}", "adapter_config.json" },
         { "{\"peft_type\":\"LORA\",\"r\":8,\"r\":9}", "duplicate" },
         { "{\"peft_type\":\"LORA\",", "adapter_config.json" },
@@ -207,7 +207,7 @@ static void test_other_files(void **state)
     test_dir_remove(dir);
 }
 
-/* A pattern that tries every way to split a name is given up, and says so. */
+/* A pattern with exponential backtracking is abandoned with an error. */
 static void test_hostile_pattern(void **state)
 {
     struct lora_config c;
@@ -230,7 +230,7 @@ static void parse_fields(void *arg)
     lora_config_release(&c);
 }
 
-/* A field that nobody here knows is named; what PEFT always writes is not. */
+/* An unknown field causes a warning; fields that PEFT always writes do not. */
 static void test_unknown_field(void **state)
 {
     char fields[] = "\"target_modules\":[\"q_proj\"],\"new_trick\":0.5,\"peft_version\":\"0.21.0\",\"auto_mapping\":{"
@@ -238,7 +238,7 @@ static void test_unknown_field(void **state)
     char *said = test_said(parse_fields, fields);
 
     (void)state;
-    assert_non_null(strstr(said, "adapter_config.json: new_trick: a field that ambit does not know"));
+    assert_non_null(strstr(said, "adapter_config.json: new_trick: unknown field"));
     assert_null(strstr(said, "peft_version"));
     assert_null(strstr(said, "auto_mapping"));
     assert_null(strstr(said, "old_trick"));
@@ -254,7 +254,7 @@ static void read_folder(void *arg)
     lora_config_release(&c);
 }
 
-/* Of what PEFT 0.21 writes nothing is unknown. */
+/* PEFT 0.21 writes no field that is unknown here. */
 static void test_known_fields(void **state)
 {
     static const char *const folders[] = { "tests/gold/lora/every", "tests/gold/lora/regex",
