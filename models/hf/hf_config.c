@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The fields of a ModernBERT. */
+/* ModernBERT (Warner et al. 2024). */
 
 enum { MAX_WINDOW = 1 << 20 };
-static const double LEAST_THETA = 1, MOST_THETA = 1e12;
+static const double MIN_THETA = 1, MAX_THETA = 1e12;
 static const char FULL[] = "full_attention", LOCAL[] = "sliding_attention";
 
-/* Those of the classifier's and the masked language model's heads are of tensors that an encoder does not read. */
-/* The fields that such a file alone has; the list ends with NULL. */
+/* Settings of ModernBERT, ends with NULL. Those of the classifier's and the masked language model's heads concern
+ * tensors that an encoder does not read. */
 static const char *const modern_fields[] = {
     "hidden_activation",
     "norm_eps",
@@ -45,7 +45,7 @@ static const char *const modern_fields[] = {
     NULL,
 };
 
-/* What would make the same weights mean something else. */
+/* Refuses settings that change the meaning of the weights. */
 static int check_modern(const struct config_fields *s)
 {
     static const char *const false_ones[] = { "norm_bias", "attention_bias", "mlp_bias" };
@@ -61,7 +61,7 @@ static int check_modern(const struct config_fields *s)
     return 0;
 }
 
-/* Of version 5: the first layer whole, and every so many after it. */
+/* Reads layer_types of version 5: global attention in layer 0 and every n-th layer after it. */
 static int get_layer_types(struct bert_config *b, const struct config_fields *s)
 {
     const json_t *types = json_object_get(s->root, "layer_types");
@@ -83,18 +83,18 @@ static int get_layer_types(struct bert_config *b, const struct config_fields *s)
     return 0;
 }
 
-/* Version 5 has the base within rope_parameters. */
+/* Version 5 has the RoPE base in rope_parameters. */
 static int get_theta(const struct config_fields *s, const char *type, const char *older, float *theta)
 {
     const json_t *all = json_object_get(s->root, "rope_parameters"), *own = json_object_get(all, type);
     struct config_fields in = { own, s->where, s->err };
 
     if (!json_is_object(own))
-        return config_maybe_real(s, older, LEAST_THETA, MOST_THETA, theta);
+        return config_maybe_real(s, older, MIN_THETA, MAX_THETA, theta);
     const char *form = json_string_value(json_object_get(own, "rope_type"));
     if (!config_absent(&in, "rope_type") && (!form || strcmp(form, "default")))
         return config_refuse(&in, "rope_type", "\"default\"");
-    return config_maybe_real(&in, "rope_theta", LEAST_THETA, MOST_THETA, theta);
+    return config_maybe_real(&in, "rope_theta", MIN_THETA, MAX_THETA, theta);
 }
 
 static int get_modern_reals(struct bert_config *b, const struct config_fields *s)
@@ -113,7 +113,7 @@ static int get_modern_reals(struct bert_config *b, const struct config_fields *s
                : 0;
 }
 
-/* What of a file with model_type "modernbert" is not as in one of a BERT. */
+/* Reads the settings that differ from BERT's. */
 static int parse_modern(struct bert_config *b, const struct config_fields *s)
 {
     b->kind = MODERN_BERT;
@@ -136,7 +136,7 @@ static json_t *rope_of(float theta)
     return json_pack("{s:s, s:o}", "rope_type", "default", "rope_theta", config_short_real(theta));
 }
 
-/* Its fields, version 4's names beside version 5's. */
+/* Writes the settings with the names of versions 4 and 5. */
 static void set_modern(json_t *o, const struct bert_config *b)
 {
     json_t *types = json_array(), *rope = json_object();
@@ -174,7 +174,8 @@ static const struct {
     { "tanh", ACT_TANH }, { "gelu_python", ACT_GELU },   { "gelu_pytorch_tanh", ACT_GELU_TANH },
 };
 
-/* Fields that are read here, or that change no number of an encoder; a pooler that is told of is none of ours. */
+/* Settings that are read here, or that do not change the numbers of an encoder. ambit does not use Hugging Face's
+ * pooler. */
 static const char *const own[] = {
     "hidden_size",
     "num_hidden_layers",
@@ -218,7 +219,7 @@ static int get_sizes(struct bert_config *b, const struct config_fields *s)
     return b->kind == MODERN_BERT ? 0 : config_maybe_int(s, "type_vocab_size", 1, MAX_WIDTH, &b->type_vocab_size);
 }
 
-/* Attention is built for a few widths of a head. */
+/* The attention kernels support heads up to HEAD_DIM_MAX. */
 static int check_heads(const struct bert_config *b, const struct config_fields *s)
 {
     int width = b->hidden_size / b->heads;
@@ -257,7 +258,7 @@ static int get_reals(struct bert_config *b, const struct config_fields *s)
     return 0;
 }
 
-/* All but the sizes. */
+/* Reads the settings other than sizes. */
 static int get_rest(struct hf_config *c, const struct config_fields *s)
 {
     struct bert_config *b = &c->bert;
@@ -268,16 +269,15 @@ static int get_rest(struct hf_config *c, const struct config_fields *s)
     return config_maybe_real(s, "classifier_dropout", 0, 0.99, &c->classifier_dropout);
 }
 
-/* What would make the same weights mean something else. */
-static int check_kind(struct bert_config *b, const struct config_fields *s)
+/* Refuses settings that change the meaning of the weights. */
+static int check_type(struct bert_config *b, const struct config_fields *s)
 {
     const json_t *type = json_object_get(s->root, "model_type");
     const json_t *positions = json_object_get(s->root, "position_embedding_type");
     static const char *const false_ones[] = { "is_decoder", "add_cross_attention", "is_encoder_decoder" };
 
     if (!json_is_string(type))
-        return error_set(s->err, EXIT_CODE_CHECKPOINT,
-                         "%s: no string \"model_type\", expected \"bert\" or \"modernbert\"", s->where);
+        return error_set(s->err, EXIT_CODE_CHECKPOINT, "%s: model_type: expected \"bert\" or \"modernbert\"", s->where);
     b->kind = strcmp(json_string_value(type), "modernbert") ? CLASSIC_BERT : MODERN_BERT;
     if (b->kind == CLASSIC_BERT && strcmp(json_string_value(type), "bert"))
         return config_refuse(s, "model_type", "\"bert\" or \"modernbert\"");
@@ -294,7 +294,7 @@ static int check_kind(struct bert_config *b, const struct config_fields *s)
     return 0;
 }
 
-/* num_labels, else the length of id2label, else 2. */
+/* Reads num_labels, else the length of id2label, else 2. */
 static int get_labels(struct hf_config *c, const struct config_fields *s)
 {
     const json_t *names = json_object_get(s->root, "id2label");
@@ -309,7 +309,7 @@ static int get_labels(struct hf_config *c, const struct config_fields *s)
     return config_maybe_int(s, "num_labels", 1, MAX_LABELS, &c->n_labels);
 }
 
-static void tell_unknown(const struct hf_config *c, const struct config_fields *s)
+static void warn_unknown(const struct hf_config *c, const struct config_fields *s)
 {
     const char *field;
     json_t *v;
@@ -330,11 +330,11 @@ int hf_config_parse(struct hf_config *c, const json_t *root, const char *where, 
 
     *c = (struct hf_config){ 0 };
     if (!json_is_object(root))
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: not a JSON object", where);
-    if (check_kind(&c->bert, &s) || get_sizes(&c->bert, &s) || check_heads(&c->bert, &s) || get_rest(c, &s) ||
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected a JSON object", where);
+    if (check_type(&c->bert, &s) || get_sizes(&c->bert, &s) || check_heads(&c->bert, &s) || get_rest(c, &s) ||
         get_labels(c, &s) || config_maybe_int(&s, "pad_token_id", 0, c->bert.vocab_size - 1, &c->pad_token_id))
         return -1;
-    tell_unknown(c, &s);
+    warn_unknown(c, &s);
     return config_text(&s, "architectures", json_array_get(architectures, 0), c->architecture,
                        sizeof c->architecture) ||
                    config_text(&s, "problem_type", json_object_get(root, "problem_type"), c->problem_type,

@@ -11,15 +11,14 @@
 
 enum {
     NAME = 512,
-    PIECE = 1 << 22 /* elements converted at a time */,
-    COPIED = 1 << 25 /* elements copied at a time */
+    PIECE = 1 << 22 /* elements that are converted at a time */,
+    COPIED = 1 << 25 /* elements that are copied at a time */
 };
-enum { MEGABYTE = 1000000, TOLD_FROM = 1000 * MEGABYTE /* bytes of weights whose reading shows its progress */ };
+enum { MEGABYTE = 1000000, PROGRESS_FROM = 1000 * MEGABYTE /* minimum bytes of weights for a progress report */ };
 
 static const char *const bert_owned[] = { "bert.", "classifier.weight", "classifier.bias", NULL };
 static const char *const bert_may_lack[] = { "bert.pooler.", NULL };
-/* The heads of pretraining and of transformers' own classifiers, a pooler that the network has no use for, and a table
- * of the numbers 0, 1, 2, ... */
+/* Heads of pretraining and of transformers' classifiers, a pooler without use, and a table of positions 0, 1, 2, ... */
 static const char *const bert_ignored[] = { "cls.",        "pooler.",     "embeddings.position_ids",
                                             "classifier.", "qa_outputs.", NULL };
 static const struct hf_stack bert_stacks[] = {
@@ -34,15 +33,15 @@ static const struct hf_spelling bert_spellings[] = {
 
 static const char *const modern_owned[] = { "model.", "head.", "classifier.weight", "classifier.bias", NULL };
 static const char *const modern_may_lack[] = { "head.", NULL };
-/* The heads of a masked language model and of transformers' own classifiers. */
+/* Heads of the masked language model and of transformers' classifiers. */
 static const char *const modern_ignored[] = { "head.", "decoder.weight", "decoder.bias", "classifier.", NULL };
 
 static const char *const llama_owned[] = { "model.", "lm_head.weight", NULL };
 static const char *const llama_may_lack[] = { NULL };
-/* A tied head is stored by some all the same; llama_config_read sees whether it is the embedding table. */
+/* Some files store a tied head too. llama_config_read compares it with the embedding table. */
 static const char *const llama_ignored[] = { ".rotary_emb.inv_freq", "lm_head.weight", NULL };
 static const char *const t5_owned[] = { "shared.weight", "encoder.", "decoder.", "lm_head.weight", NULL };
-/* other names of the embedding table, and a bias that early files have and nobody uses */
+/* Other names of the embedding table, and an unused bias of early files. */
 static const char *const t5_ignored[] = { "encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
                                           "lm_head.weight",
                                           "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
@@ -89,7 +88,7 @@ static bool listed(const char *const *list, const char *name)
     return false;
 }
 
-/* The tensors a parameter is made of: their number, and the name of one. */
+/* Returns the number of tensors that a parameter is stacked from. */
 static int part_count(const struct hf_rules *rules, const char *param)
 {
     for (const struct hf_stack *s = rules->stacks; s->own; s++)
@@ -113,7 +112,7 @@ static void part_name(char out[NAME], const struct hf_rules *rules, const char *
     CHECK(n < NAME, "parameter name %s", param);
 }
 
-/* Shape of one part: rows are shared out evenly. */
+/* Returns the shape of one of n tensors, each with an equal share of the rows. */
 static void part_shape(int64_t shape[TENSOR_MAX_DIMS], const struct tensor *t, int n)
 {
     memcpy(shape, t->shape, sizeof t->shape);
@@ -122,14 +121,14 @@ static void part_shape(int64_t shape[TENSOR_MAX_DIMS], const struct tensor *t, i
         shape[0] /= n;
 }
 
-/* One folder being matched against one list. */
+/* State of reading one folder. */
 struct hf_reader {
     struct safetensors s;
     const struct params *p;
     const struct hf_rules *rules;
     enum hf_extent extent;
-    bool bare;  /* the file leaves the prefix out */
-    bool *used; /* per entry */
+    bool bare;  /* names in the file omit the prefix */
+    bool *used; /* [s.n] entries that a parameter takes */
     int n_kept;
     struct mismatch mismatch;
     struct name_list unused; /* tensors that no parameter takes */
@@ -140,7 +139,7 @@ static bool wanted(const struct hf_reader *l, const char *param)
     return listed(l->rules->owned, param) && (l->extent == HF_WHOLE || starts_with(param, l->rules->prefix));
 }
 
-/* The entry of a name in today's or the old spelling, with the prefix as the file has it. */
+/* Finds an entry by its present or old name, with or without prefix as in the file. */
 static const struct safetensors_entry *find_entry(const struct hf_reader *l, const char *name)
 {
     char old[NAME];
@@ -157,7 +156,7 @@ static const struct safetensors_entry *find_entry(const struct hf_reader *l, con
     return e;
 }
 
-/* Whether a parameter will be read; anything else that is amiss goes into the lists. */
+/* Returns whether the file has the parameter. Records differences in l->mismatch. */
 static bool match_param(struct hf_reader *l, const struct param *p)
 {
     int n = part_count(l->rules, p->name), found = 0;
@@ -180,7 +179,7 @@ static bool match_param(struct hf_reader *l, const struct param *p)
     return found > 0;
 }
 
-/* A tensor that no parameter took and that is known to change nothing. */
+/* Returns whether a tensor without a parameter may be ignored. */
 static bool passed_over(const struct hf_reader *l, const char *name)
 {
     const char *own = starts_with(name, l->rules->prefix) ? name + strlen(l->rules->prefix) : name;
@@ -188,7 +187,7 @@ static bool passed_over(const struct hf_reader *l, const char *name)
     return listed(l->rules->ignored, own);
 }
 
-/* The length of what names the layer, up to its number, or else the module that a tensor belongs to. */
+/* Returns the length of the prefix that names a tensor's layer, up to the layer number, or else its module. */
 static size_t layer_length(const char *name)
 {
     size_t length = 0;
@@ -202,7 +201,8 @@ static size_t layer_length(const char *name)
     return length || !dot ? length : (size_t)(dot - name) + 1;
 }
 
-/* Whether a layer that the network reads has this tensor too, and so computes something else in the file's model. */
+/* Returns whether the tensor belongs to a layer that the network reads. The file's model then computes something else.
+ */
 static bool changes_layer(const struct hf_reader *l, const char *name)
 {
     size_t length = layer_length(name);
@@ -213,7 +213,7 @@ static bool changes_layer(const struct hf_reader *l, const char *name)
     return false;
 }
 
-/* Other heads and layers than those of the network are named in a warning, as transformers does. */
+/* Tensors of other heads and layers only cause a warning, as in transformers. */
 static void list_unused(struct hf_reader *l)
 {
     bool fits = l->mismatch.missing.n + l->mismatch.wrong_shape.n == 0;
@@ -250,22 +250,23 @@ static void add_number(const struct param *p, float *x, int64_t n, float one)
         x[i] += one;
 }
 
-/* How far the weights of one folder are read. */
+/* Progress of reading one folder. */
 struct weights_reading {
     const struct hf_reader *l;
     struct device *device;
-    float *buffer; /* PIECE values that have to be converted */
+    float *buffer; /* [PIECE] buffer for conversion */
     struct progress progress;
     int64_t bytes, done;
 };
 
-/* The file's bytes are the device's: nothing is converted, and no master of another type is kept. */
+/* Returns whether stored bytes can be copied to the device: the types are equal, and no master copy or offset is
+ * needed. */
 static bool same_bytes(const struct param *p, const struct safetensors_entry *e)
 {
     return e->dtype == (p->t->dtype == F32 ? ST_F32 : ST_BF16) && !p->master && !(p->flags & PARAM_LESS_ONE);
 }
 
-/* Elements [from, from + n) of a part that begins at element `at` of its parameter. */
+/* Reads elements [from, from + n) of a tensor that starts at element `at` of its parameter. */
 static int read_piece(struct weights_reading *r, struct param *p, int64_t at, const struct safetensors_entry *e,
                       int64_t from, int64_t n, struct error *err)
 {
@@ -282,29 +283,29 @@ static int read_piece(struct weights_reading *r, struct param *p, int64_t at, co
     return 0;
 }
 
-static void tell(struct weights_reading *r)
+static void report_progress(struct weights_reading *r)
 {
-    if (r->bytes >= TOLD_FROM)
+    if (r->bytes >= PROGRESS_FROM)
         progress_update(&r->progress, r->done / MEGABYTE, (double)r->done / MEGABYTE, NULL);
 }
 
-/* One part of a parameter, a piece at a time, so that large weights never lie in memory twice. */
+/* Reads one tensor in pieces, so that large weights are never in memory twice. */
 static int read_part(struct weights_reading *r, struct param *p, int64_t at, const struct safetensors_entry *e,
                      struct error *err)
 {
-    int64_t most = same_bytes(p, e) ? COPIED : PIECE;
+    int64_t max = same_bytes(p, e) ? COPIED : PIECE;
 
     for (int64_t from = 0, n; from < e->size; from += n) {
-        n = e->size - from < most ? e->size - from : most;
+        n = e->size - from < max ? e->size - from : max;
         if (read_piece(r, p, at, e, from, n, err))
             return -1;
         r->done += (int64_t)(e->bytes / (size_t)e->size) * n;
-        tell(r);
+        report_progress(r);
     }
     return 0;
 }
 
-/* The entry of one part, or NULL where the file lacks it. */
+/* Returns the entry of one tensor of a parameter, or NULL. */
 static const struct safetensors_entry *find_part(const struct hf_reader *l, const struct param *p, int part)
 {
     char name[NAME];
@@ -313,7 +314,7 @@ static const struct safetensors_entry *find_part(const struct hf_reader *l, cons
     return find_entry(l, name);
 }
 
-/* Leaves it as it is when the file lacks a part. */
+/* Tensors that the file lacks leave the parameter unchanged. */
 static int read_param(struct weights_reading *r, struct param *p, struct error *err)
 {
     int n = part_count(r->l->rules, p->name);
@@ -327,7 +328,7 @@ static int read_param(struct weights_reading *r, struct param *p, struct error *
     return 0;
 }
 
-/* Bytes of the file's tensors that will be read. */
+/* Returns the number of bytes that will be read. */
 static int64_t wanted_bytes(const struct hf_reader *l)
 {
     int64_t bytes = 0;
@@ -347,7 +348,7 @@ static int read_all(const struct hf_reader *l, struct device *d, struct error *e
     for (int i = 0; i < l->p->n && rc == 0; i++)
         if (wanted(l, l->p->list[i].name))
             rc = read_param(&r, &l->p->list[i], err);
-    if (r.bytes >= TOLD_FROM)
+    if (r.bytes >= PROGRESS_FROM)
         progress_end(&r.progress);
     free(r.buffer);
     return rc;
@@ -371,7 +372,7 @@ int hf_weights_load(const struct params *p, struct device *d, const char *dir, c
     return rc;
 }
 
-/* One spec per tensor of the owned parameters; names lie in *names. */
+/* Returns the specs of all tensors of the owned parameters. Their names lie in *names. */
 static struct safetensors_spec *make_specs(const struct params *p, const struct hf_rules *rules, char (**names)[NAME],
                                            int *n_specs)
 {
@@ -433,7 +434,7 @@ int hf_weights_save(const struct params *p, struct device *d, const char *dir, c
     return rc;
 }
 
-int base_hash(const char *dir, uint64_t *hash, struct error *err)
+int hf_weights_hash(const char *dir, uint64_t *hash, struct error *err)
 {
     struct safetensors s;
     struct checksum sum;

@@ -1,10 +1,13 @@
 /*
- * hf_weights.h - a parameter list from and to the tensors of a Hugging Face folder.
+ * hf_weights.h - loads and saves the parameters of a network as tensors of a Hugging Face folder.
  *
- * Parameters that are PARAM_LESS_ONE are 1 more than their tensors: a number below 2^-16 comes back rounded to 2^-24
- * and is the same 1 + w.  Names are the same but for what a set of rules says: a prefix that a bare encoder is saved
- * without, parameters that are several tensors stacked by rows (query, key and value), older spellings, and tensors
- * nobody needs.  A parameter that the rules do not own (a graph classifier's) is neither read nor written.
+ * Parameters and tensors have equal names, with exceptions that a set of rules lists. Bare encoders omit a prefix, and
+ * old files have other names. Some parameters are stacked from several tensors by rows, such as query, key and value.
+ * Some tensors are ignored. Parameters that the rules do not own, such as a graph classifier's, are neither read nor
+ * written.
+ *
+ * A parameter with PARAM_LESS_ONE is its tensor plus 1. Saving rounds values below 2^-16 to multiples of 2^-24, so 1 +
+ * w is unchanged. Errors have EXIT_CODE_CHECKPOINT.
  */
 #ifndef MODELS_HF_HF_WEIGHTS_H
 #define MODELS_HF_HF_WEIGHTS_H
@@ -13,46 +16,45 @@
 #include "kernels/param.h"
 #include "models/net/bert.h"
 
-/* A piece of a parameter's name, and what stands for it in the names of its n tensors. */
+/* Part of a parameter's name, and its replacements in the names of the n tensors. */
 struct hf_stack {
     const char *own;
     int n;
     const char *parts[3];
 };
 
-/* Ending of a tensor's name, now and in old files. */
+/* Suffix of a tensor's name, now and in old files. */
 struct hf_spelling {
     const char *now, *old;
 };
 
-/* Every list ends with NULL (or an entry of NULLs).  An item ending in '.' stands for all names that begin with it, one
- * that begins with '.' for all that end with it. */
+/* Rules of a model family. Lists end with NULL or a zeroed entry. An item that ends in '.' matches names that start
+ * with it; one that starts with '.' matches names that end with it. */
 struct hf_rules {
     const char *prefix;          /* "bert." */
-    const char *const *owned;    /* parameters that the files hold */
-    const char *const *may_lack; /* owned ones that an encoder's file need not have */
-    const char *const *ignored;  /* tensors that change nothing where no parameter wants them, without prefix */
+    const char *const *owned;    /* parameters in the file */
+    const char *const *may_lack; /* owned parameters that an encoder's file may lack */
+    const char *const *ignored;  /* tensors without prefix that may be ignored if no parameter takes them */
     const struct hf_stack *stacks;
     const struct hf_spelling *spellings;
 };
 
-/* Of an encoder of either kind. */
+/* Returns the rules of an encoder. */
 const struct hf_rules *hf_encoder_rules(enum bert_kind kind);
 
 extern const struct hf_rules hf_bert_rules, hf_llama_rules, hf_t5_rules;
 
 enum hf_extent {
-    HF_WHOLE,  /* every owned parameter */
-    HF_ENCODER /* only what stands behind the prefix: a pretrained encoder; the rest keeps its values */
+    HF_WHOLE,  /* all owned parameters */
+    HF_ENCODER /* a pretrained encoder: parameters with the prefix; the others keep their values */
 };
 
-/*
- * Reads dir (or a .safetensors file) into the owned parameters, in F32 whatever the file's type.  Nothing is changed
- * unless everything fits: else -1 with EXIT_CODE_CHECKPOINT and the names missing, unexpected and of the wrong shape.
- * A tensor that no parameter takes is unexpected where it belongs to a layer that the network has, such as a bias that
- * config.json does not tell of.  Any other one is named in a warning, unless the rules ignore it.
- * *n_kept (may be NULL) counts owned parameters that kept their values because the file lacks them.
- */
+/* Loads a folder, or a .safetensors file, into the owned parameters, converted from the file's type. Nothing is changed
+ * unless everything matches; otherwise err has the tensors that are missing, unexpected or of the wrong shape.
+ *
+ * A tensor without a parameter is unexpected if it belongs to a layer of the network, such as a bias that config.json
+ * does not mention. Other tensors cause a warning unless the rules ignore them. *n_kept (may be NULL) is the number of
+ * owned parameters that the file lacks and that keep their values. */
 int hf_weights_load(const struct params *p, struct device *d, const char *dir, const struct hf_rules *rules,
                     enum hf_extent extent, int *n_kept, struct error *err);
 
@@ -60,9 +62,8 @@ int hf_weights_load(const struct params *p, struct device *d, const char *dir, c
 int hf_weights_save(const struct params *p, struct device *d, const char *dir, const struct hf_rules *rules,
                     enum dtype stored, struct error *err);
 
-/* Which weights a run started from: a sum that another folder with the same tensors has too. */
-/* XXH64 over names and bytes of all tensors of the folder's safetensors, in name order, however they are sharded.  -1
- * with EXIT_CODE_CHECKPOINT when they cannot be opened. */
-int base_hash(const char *dir, uint64_t *hash, struct error *err);
+/* Returns in *hash the XXH64 of the names and bytes of all tensors in the folder's safetensors, in the order of names.
+ * It identifies the base of a run, and does not depend on sharding. -1 if the files cannot be opened. */
+int hf_weights_hash(const char *dir, uint64_t *hash, struct error *err);
 
 #endif

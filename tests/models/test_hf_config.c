@@ -1,4 +1,4 @@
-/* config.json of BERT and ModernBERT: what is read, what is refused by name, and that what is written reads back. */
+/* config.json of BERT and ModernBERT: fields that are read, fields that are refused, and round trips. */
 #include "data/util/json.h"
 #include "models/hf/hf_config.h"
 #include "tests/support/support.h"
@@ -25,7 +25,7 @@ static int parse(struct hf_config *c, const char *text, struct error *err)
     return rc;
 }
 
-/* As version 4.8 wrote it for a MiniLM. */
+/* As version 4.8 wrote it for MiniLM. */
 static void test_version_4(void **state)
 {
     const char *text =
@@ -55,7 +55,7 @@ static void test_version_4(void **state)
     assert_string_equal(c.architecture, "BertModel");
 }
 
-/* Version 5 drops position_embedding_type and renames torch_dtype; defaults as the library has them. */
+/* Version 5 drops position_embedding_type and renames torch_dtype; defaults equal the library's. */
 static void test_version_5_and_defaults(void **state)
 {
     struct hf_config c;
@@ -83,7 +83,7 @@ static void test_version_5_and_defaults(void **state)
     assert_string_equal(c.architecture, "");
 }
 
-/* TinyBERT's heads are 26 channels wide. */
+/* TinyBERT's heads have 26 channels. */
 static void test_odd_heads(void **state)
 {
     struct hf_config c;
@@ -119,7 +119,7 @@ static void refuse(const struct bad *bad, int n)
 static void test_refused(void **state)
 {
     static const struct bad bad[] = {
-        { "[]", "not a JSON object" },
+        { "[]", "expected a JSON object" },
         { "{}", "model_type" },
         { "{\"model_type\":\"roberta\"}", "model_type: expected \"bert\" or \"modernbert\", got \"roberta\"" },
         { "{\"model_type\":\"bert\"}", "vocab_size" },
@@ -190,7 +190,7 @@ static void test_modern_refused(void **state)
     refuse(bad, ARRAY_LEN(bad));
 }
 
-/* Of version 4 with its names, of version 5 with its own, and one that says nothing. */
+/* Names of version 4, names of version 5, and a file without them. */
 static void test_modern(void **state)
 {
     static const char *const texts[] = {
@@ -285,7 +285,7 @@ static void parse_text(void *arg)
     assert_int_equal(parse(&c, arg, &err), 0);
 }
 
-/* A field that nobody here knows is named; the other kind's fields are such, too. */
+/* An unknown field causes a warning; so do the fields of the other model type. */
 static void test_unknown_fields(void **state)
 {
     static const struct {
@@ -300,7 +300,7 @@ static void test_unknown_fields(void **state)
 
     for (int i = 0; i < ARRAY_LEN(files); i++) {
         char *said = test_said(parse_text, (char *)(uintptr_t)files[i].text);
-        assert_int_equal(strstr(said, "a field that ambit does not know") != NULL, files[i].named != NULL);
+        assert_int_equal(strstr(said, "unknown field") != NULL, files[i].named != NULL);
         assert_true(!files[i].named || strstr(said, files[i].named));
         free(said);
     }
@@ -314,7 +314,7 @@ static void read_folder(void *arg)
     assert_int_equal(hf_config_read(&c, arg, &err), 0);
 }
 
-/* Of what transformers 5 writes nothing is unknown. */
+/* transformers 5 writes no field that is unknown here. */
 static void test_known_fields(void **state)
 {
     static const char *const folders[] = { "tests/gold/embed", "tests/gold/modern" };

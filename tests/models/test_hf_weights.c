@@ -1,4 +1,4 @@
-/* Parameters from and to Hugging Face tensors: prefix, stacked query/key/value, old spellings, what does not fit. */
+/* Parameters from and to Hugging Face's tensors: prefix, stacked query/key/value, old names, mismatches. */
 #include "kernels/device.h"
 #include "models/checkpoint/safetensors.h"
 #include "models/hf/hf_weights.h"
@@ -46,7 +46,8 @@ static void model_open(struct model *m, enum dtype dtype, bool pooler, bool clas
     if (classifier) {
         param_new(&m->params, &a, dtype, 2, (int64_t[]){ 1, C }, 0.02f, 0, "classifier.weight");
         param_new(&m->params, &a, F32, 1, (int64_t[]){ 1 }, 0, 0, "classifier.bias");
-        param_new(&m->params, &a, F32, 1, (int64_t[]){ 3 }, 0, 0, "classifier.gat.0.bias"); /* not Hugging Face's */
+        param_new(&m->params, &a, F32, 1, (int64_t[]){ 3 }, 0, 0,
+                  "classifier.gat.0.bias"); /* not in Hugging Face's model */
     }
     params_init(&m->params, &m->device, 1);
 }
@@ -83,7 +84,7 @@ static float element(const char *name, int64_t i)
     return (float)(h % 200) - 100;
 }
 
-/* A list of tensors to write; names are those of a whole classifier, changed on the way. */
+/* Tensors to write. Names are those of a whole classifier, and tests change them. */
 struct wanted_file {
     struct safetensors_spec specs[MAX_TENSORS];
     char names[MAX_TENSORS][192];
@@ -180,7 +181,7 @@ static int load(struct model *m, enum hf_extent extent, int *kept, struct error 
 
 static const char QKV[] = "bert.encoder.layer.1.attention.self.qkv";
 
-/* A bare, old file: no prefix, gamma and beta, a pooler and position ids that nobody wants. */
+/* An old file of a bare encoder: no prefix, gamma and beta, an unused pooler and position ids. */
 static void test_bare_old_encoder(void **state)
 {
     struct wanted_file f;
@@ -212,7 +213,7 @@ static void test_bare_old_encoder(void **state)
     model_close(&m);
 }
 
-/* A classifier's file into a model with another head: the encoder is taken, the head keeps its values. */
+/* A classifier's file is loaded into a model with another head: the encoder is loaded, the head keeps its values. */
 static void test_encoder_of_a_classifier(void **state)
 {
     struct wanted_file f;
@@ -281,7 +282,7 @@ static void load_encoder(void *arg)
     l->rc = load(l->m, HF_ENCODER, NULL, &l->err);
 }
 
-/* Other heads and layers than those of the network are named; heads that every encoder comes with are not. */
+/* A warning names other heads and layers than the network's, but not the heads that every encoder has. */
 static void test_unused_are_named(void **state)
 {
     struct wanted_file f;
@@ -303,7 +304,7 @@ static void test_unused_are_named(void **state)
     model_close(&m);
 }
 
-/* A tensor of a layer that the network has: what the file's model computes there is something else. */
+/* An unused tensor of a layer that the network has is an error, because the file's model computes something else. */
 static void test_unused_of_a_layer(void **state)
 {
     static const char *const names[] = { "bert.encoder.layer.1.attention.self.query.scale",

@@ -53,7 +53,7 @@ static int check_base(const struct lm_export *e, const char *base, struct error 
     if (access(e->base, F_OK) != 0)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: the run's base is not there; --base tells where it is",
                          e->base);
-    if (base_hash(e->base, &hash, err))
+    if (hf_weights_hash(e->base, &hash, err))
         return -1;
     snprintf(found, sizeof found, "%016" PRIx64, hash);
     if (strcmp(found, wanted))

@@ -557,7 +557,7 @@ static int fill_weights(struct lm_trainer *t, struct error *err)
             llama_start_copying(&t->model.net, t->run.params, &t->run.device);
         return 0;
     }
-    if (llama_model_load(&t->model, q->base, err) || base_hash(q->base, &t->base_hash, err))
+    if (llama_model_load(&t->model, q->base, err) || hf_weights_hash(q->base, &t->base_hash, err))
         return -1;
     return is_full(t) ? 0
                       : lora_init_values(t->run.params, &t->run.device, t->model.modules, t->model.n_modules,
