@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every byte of the text in one token and no other, in order. */
+/* The spans cover every byte of the text once, in order. */
 static void check_spans(const struct token_spans *spans, size_t length, const char *where)
 {
     int64_t at = 0;
@@ -15,7 +15,7 @@ static void check_spans(const struct token_spans *spans, size_t length, const ch
         fail_msg("%s: spans end at %lld of %zu", where, (long long)at, length);
 }
 
-/* Decoded id by id, the parts make the whole, and each of them is UTF-8. */
+/* Incremental decoding: the concatenated parts equal the whole text, and each part is valid UTF-8. */
 static void check_stream(const struct tokenizer *t, const struct ids *ids, const char *wanted, size_t length)
 {
     struct tokenizer_stream s;
@@ -54,7 +54,7 @@ static void check_record(const struct tokenizer *t, const json_t *record, const 
 
     check_decoded(t, &ids, record);
     if (json_equal(json_object_get(record, "decoded"), json_object_get(record, "hex")))
-        check_spans(&spans, length, where); /* nothing was repaired or composed */
+        check_spans(&spans, length, where); /* normalisation changed nothing */
     ids_release(&ids);
     token_spans_release(&spans);
 }
@@ -65,7 +65,7 @@ static void test_gold(void **state)
     assert_true(test_gold_records("bpe", check_record) > 700);
 }
 
-/* Names of added tokens in a stranger's text are text, of all kinds of them. */
+/* Names of added tokens in untrusted text remain plain text. */
 static void test_added_stay_text(void **state)
 {
     static const char text[] = "<|im_end|> <tool_call> cafe\xcc\x81s";
@@ -93,12 +93,12 @@ static void test_vocabulary(void **state)
     for (int32_t id = 0; id < tokenizer_vocab_size(t); id++)
         assert_int_equal(tokenizer_id(t, tokenizer_token(t, id)), id);
     assert_int_equal(tokenizer_id(t, "no such token"), -1);
-    for (int i = 0; i < SPECIAL_COUNT; i++) /* the folder names none */
+    for (int i = 0; i < SPECIAL_COUNT; i++) /* the folder names no special tokens */
         assert_int_equal(tokenizer_special(t, (enum special_token)i), -1);
     tokenizer_close(t);
 }
 
-/* Any bytes come back as they were once they are tokens: each byte has one. */
+/* Decoding restores any bytes, because each byte has a token. */
 static void test_exact_bytes(void **state)
 {
     struct tokenizer *t = test_tokenizer("bpe/llama");
@@ -109,7 +109,7 @@ static void test_exact_bytes(void **state)
 
     for (int b = 0; b < 256; b++) {
         int cp = b > 0x20 && b != 0xAD && (b < 0x7F || b > 0xA0) ? b : 0;
-        for (int other = 0, next = 256; other <= b && !cp; other++) /* the characters of U+0100 on, in order */
+        for (int other = 0, next = 256; other <= b && !cp; other++) /* characters from U+0100 on, in order */
             if (other <= 0x20 || other == 0xAD || (other >= 0x7F && other <= 0xA0))
                 cp = other == b ? next : (next++, 0);
         snprintf(name, sizeof name, "%c%c", cp < 0x80 ? cp : 0xC0 | cp >> 6, cp < 0x80 ? 0 : 0x80 | (cp & 0x3F));
@@ -124,18 +124,18 @@ static void test_exact_bytes(void **state)
     tokenizer_close(t);
 }
 
-/* NFC, of text that is there again once its tokens are decoded. */
+/* Decoding yields the NFC of the text. */
 static void test_composed(void **state)
 {
     static const char *const cases[][2] = {
-        { "e\xcc\x81", "\xc3\xa9" },                                /* a letter and its accent */
+        { "e\xcc\x81", "\xc3\xa9" },                                /* a letter with a combining accent */
         { "e\xcc\x81\xcc\xa3", "\xe1\xba\xb9\xcc\x81" },            /* marks in the wrong order */
-        { "\xe2\x84\xab", "\xc3\x85" },                             /* Angstrom */
+        { "\xe2\x84\xab", "\xc3\x85" },                             /* the Angstrom sign */
         { "\xe0\xa5\x98", "\xe0\xa4\x95\xe0\xa4\xbc" },             /* excluded from composition */
-        { "\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8", "\xea\xb0\x81" }, /* three letters of Korean */
-        { "\xea\xb0\x80\xe1\x86\xa7", "\xea\xb0\x80\xe1\x86\xa7" }, /* what is no final consonant */
-        { "\xcc\x81\xcd\x84", "\xcc\x81\xcc\x88\xcc\x81" },         /* nothing to join */
-        { "a\xff\xcc\x88", "a\xef\xbf\xbd\xcc\x88" },               /* not over bytes that are no text */
+        { "\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8", "\xea\xb0\x81" }, /* three Hangul letters */
+        { "\xea\xb0\x80\xe1\x86\xa7", "\xea\xb0\x80\xe1\x86\xa7" }, /* not a final consonant */
+        { "\xcc\x81\xcd\x84", "\xcc\x81\xcc\x88\xcc\x81" },         /* no base character */
+        { "a\xff\xcc\x88", "a\xef\xbf\xbd\xcc\x88" },               /* no composition over invalid bytes */
     };
     struct tokenizer *t = test_tokenizer("bpe/qwen");
     (void)state;
@@ -151,7 +151,7 @@ static void test_composed(void **state)
     tokenizer_close(t);
 }
 
-/* A character is handed out when its last byte is there; a cut one becomes U+FFFD at the end. */
+/* A character is returned with its last byte; an incomplete one becomes U+FFFD at the end. */
 static void test_stream(void **state)
 {
     static const char text[] = "\xf0\x9f\x9a\x80";
@@ -167,7 +167,8 @@ static void test_stream(void **state)
         assert_string_equal(tokenizer_stream_next(&s, ids.items[i], &n), i < 3 ? "" : text);
     tokenizer_stream_next(&s, ids.items[0], &n);
     assert_int_equal(n, 0);
-    assert_string_equal(tokenizer_stream_next(&s, ids.items[0], &n), "\xef\xbf\xbd"); /* the first cannot go on */
+    assert_string_equal(tokenizer_stream_next(&s, ids.items[0], &n),
+                        "\xef\xbf\xbd"); /* the first byte cannot continue */
     assert_string_equal(tokenizer_stream_end(&s, &n), "\xef\xbf\xbd");
     assert_string_equal(tokenizer_stream_end(&s, &n), "");
     tokenizer_stream_release(&s);
@@ -175,7 +176,7 @@ static void test_stream(void **state)
     tokenizer_close(t);
 }
 
-/* A megabyte that is one word, or one of what else the pattern knows, takes time in proportion. */
+/* Time is linear in the length of one word of a megabyte, or of one run of another class. */
 static void test_hostile_text(void **state)
 {
     static const char *const parts[] = { "a", "the",      " ",         "\n", " \n",         "1",
@@ -193,7 +194,7 @@ static void test_hostile_text(void **state)
         ids.count = 0;
         assert_true(tokenizer_encode(t, text, length, 0, &ids, NULL) > 0);
         char *back = tokenizer_decode(t, ids.items, ids.count, 0, &n);
-        if (i != 8) { /* which NFC makes shorter */
+        if (i != 8) { /* NFC shortens this one */
             assert_int_equal(n, length);
             assert_memory_equal(back, text, length);
         }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* qwen's vocabulary has "a": 64, "n": 77, "an": 258 and merges "' s", "Ġ Ġ", "a n" */
+/* qwen's vocabulary has "a": 64, "n": 77, "an": 258, and the merges "' s", "Ġ Ġ", "a n". */
 static char *good_json(void)
 {
     return test_read("tests/gold/bpe/qwen/tokenizer.json");
@@ -77,7 +77,7 @@ static void test_bad_json(void **state)
     test_dir_remove(dir);
 }
 
-/* A file cut anywhere is refused; every 97th place is tried. */
+/* A truncated file is refused; every 97th length is tested. */
 static void test_truncated_json(void **state)
 {
     static const char *const words[] = { "tokenizer.json", NULL };
@@ -126,7 +126,7 @@ static void test_config(void **state)
     test_dir_remove(dir);
 }
 
-/* An encoder has no use for a vocabulary without [CLS]. */
+/* An encoder needs [CLS] in the vocabulary. */
 static void test_encoder(void **state)
 {
     struct error err = { 0 };
@@ -142,7 +142,7 @@ static void test_encoder(void **state)
     tokenizer_close(t);
 }
 
-/* Encodes text with one merge of the good file put otherwise. */
+/* Encodes text with one merge of the valid file replaced. */
 static void encode_changed(const char *merge, const char *other_merge, bool ignore_merges, const char *text,
                            struct ids *ids)
 {
@@ -164,7 +164,7 @@ static void encode_changed(const char *merge, const char *other_merge, bool igno
     test_dir_remove(dir);
 }
 
-/* Either form of merges, a pair listed twice (the later rank counts), and a whole word that no merge makes. */
+/* Both formats of merges, a repeated pair (the later rank counts), and a whole word that merges cannot form. */
 static void test_merges(void **state)
 {
     struct ids ids = { 0 };
@@ -185,7 +185,7 @@ static void test_merges(void **state)
     ids_release(&ids);
 }
 
-/* A pattern that backtracks without end is given up, and no byte is lost. */
+/* A pattern with exponential backtracking is abandoned, and no byte is lost. */
 static void test_hostile_pattern(void **state)
 {
     char *dir = test_dir_new(), *good = good_json(), *bad, text[4001];

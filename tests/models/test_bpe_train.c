@@ -67,7 +67,7 @@ static void check_merges(const char *dir, const json_t *record, const char *wher
     json_decref(file);
 }
 
-/* Learnt, saved and opened again, each is the tokenizer that tokenizers learns. */
+/* Trained, saved and opened again, each vocabulary equals the one that Hugging Face's tokenizers trains. */
 static void test_gold(void **state)
 {
     struct error err = { 0 };
@@ -79,7 +79,7 @@ static void test_gold(void **state)
     assert_non_null(in);
     for (; json_reader_next(in, &record, &err) > 0; json_decref(record), n++) {
         char *dir = test_dir_new();
-        if (n == 0) { /* who made the file */
+        if (n == 0) { /* the first line names the generator */
             test_dir_remove(dir);
             continue;
         }
@@ -99,7 +99,7 @@ static void test_gold(void **state)
     json_reader_close(in);
 }
 
-/* The special tokens come first, and the folder says which of them ends what. */
+/* The special tokens come first, and the folder names their roles. */
 static void test_specials(void **state)
 {
     static const char *const texts[] = { "aa aa" }, *const more[] = { "<|pad|>" };
@@ -134,14 +134,14 @@ static void test_specials(void **state)
         assert_int_equal(tokenizer_special(t, SPECIAL_EOS), tokenizer_id(t, presets[i].eos));
         assert_int_equal(tokenizer_special(t, SPECIAL_BOS), presets[i].bos ? tokenizer_id(t, presets[i].bos) : -1);
         assert_int_equal(tokenizer_vocab_size(t),
-                         tokenizer_id(t, "<|pad|>") + 1 + 256 + presets[i].merges); /* aa, and with a blank */
+                         tokenizer_id(t, "<|pad|>") + 1 + 256 + presets[i].merges); /* aa, and aa after a space */
         tokenizer_close(learnt);
         tokenizer_close(t);
         test_dir_remove(dir);
     }
 }
 
-/* A run of one letter ends in tokens that fit. */
+/* A run of one letter yields tokens of bounded length. */
 static void test_long_tokens(void **state)
 {
     enum { LONG = 5000 };
@@ -172,7 +172,7 @@ static bool holds(const struct ids *all, const struct ids *part)
     return false;
 }
 
-/* What small models copy is the same tokens behind a blank, in SQL and in the plural. */
+/* A name has the same tokens after a space, in SQL and in the plural. */
 static void test_words(void **state)
 {
     static const char *const texts[] = { "select t1.singer, count(singer) from name as t1", "the singer : singer_id" };
@@ -196,7 +196,7 @@ static void test_words(void **state)
     tokenizer_close(t);
 }
 
-/* Constraints on answers are made word by word, a word beginning with its blank. */
+/* Constrained decoding works word by word, and a word starts with its space. */
 static void test_blanks(void **state)
 {
     static const char *const texts[] = { "gym | select t1.a , count(*) = 3", "gym | select t1.a , count(*) = 3" };

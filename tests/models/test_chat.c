@@ -18,7 +18,7 @@ static void check_mask(const struct chat_mask *mask, const json_t *wanted, const
             fail_msg("%s: mask of token %lld is %d", where, (long long)i, mask->items[i]);
 }
 
-/* Counts of tokens whose id is at least first, which the small vocabularies have added tokens from. */
+/* Counts tokens with ids of at least `first`; in the small vocabularies these are added tokens. */
 static int count_added(const struct ids *ids, int32_t first)
 {
     int n = 0;
@@ -35,7 +35,7 @@ static int count_marks(const struct chat_text *text)
     return n;
 }
 
-/* The published text that the record was made with is known, and by this name. */
+/* The published template has a known fingerprint and this name. */
 static void check_fingerprint(const json_t *record, const char *where)
 {
     const char *digits = json_string_value(json_object_get(record, "fingerprint"));
@@ -67,7 +67,7 @@ static void check_record(const struct fixture *f, const json_t *record, const ch
         test_ids(&ids, json_object_get(record, "ids"), where);
         check_mask(&mask, json_object_get(record, "mask"), where);
     }
-    assert_int_equal(count_added(&ids, 1000), count_marks(&text)); /* what a message names stays text */
+    assert_int_equal(count_added(&ids, 1000), count_marks(&text)); /* special tokens in messages remain text */
     ids_release(&ids);
     chat_mask_release(&mask);
     chat_text_release(&text);
@@ -98,7 +98,7 @@ static void test_gold(void **state)
     tokenizer_close(f.qwen);
 }
 
-/* An answer that starts with a line break: the token that holds the head's break too is not the answer's. */
+/* A completion that starts with a line break: the token that also covers the head's break is not part of it. */
 static void test_seam(void **state)
 {
     struct tokenizer *t = test_tokenizer("bpe/qwen");
@@ -116,7 +116,7 @@ static void test_seam(void **state)
     assert_int_equal(chat_end(&c), tokenizer_id(t, "<|im_end|>"));
     chat_render(&c, &messages, false, &text);
     chat_encode(t, &text, &ids, &mask);
-    int64_t end = ids.count - 2; /* <|im_end|>, and the break behind it */
+    int64_t end = ids.count - 2; /* <|im_end|> and the line break after it */
     assert_int_equal(ids.items[end], chat_end(&c));
     assert_int_equal(ids.items[end - 2], tokenizer_id(t, "\xc4\x8a\xc4\x8a"));
     assert_int_equal(mask.items[end - 2], 0);

@@ -1,5 +1,5 @@
-/* Chat templates in pieces: Gemma's and Mistral's as transformers renders them (gold/make_chat_pieces.py), and files of
- * users, good and bad. */
+/* Layouts: Gemma's and Mistral's as transformers renders them (gold/make_chat_pieces.py), and valid and invalid files
+ * of users. */
 #include "data/util/json.h"
 #include "models/chat/chat.h"
 #include "tests/support/tokens.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* That of docs/reference/chat-templates.md. */
+/* The example of docs/reference/chat-templates.md. */
 #define START "{\"start\":[{\"token\":\"<bos>\"}],"
 #define USER                                                                                                           \
     "\"user\":{\"before\":[{\"token\":\"<start_of_turn>\"},\"user\\n\"],\"behind\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]},"
@@ -45,7 +45,7 @@ static void check_rendered(const struct chat *c, const struct tokenizer *t, cons
     chat_messages_release(&messages);
 }
 
-/* The same by the published text's name, and for Gemma by a user's file. */
+/* Renders a record by the published name, and Gemma's by a user's file too. */
 static void check_record(const json_t *record, const char *file, const char *where)
 {
     const char *name = json_string_value(json_object_get(record, "template"));
@@ -129,7 +129,7 @@ static void check_text(const char *form, bool prompt, const char *wanted)
     chat_release(&c);
 }
 
-/* The system's message before the first user's, in a turn of its own, and without anything round it. */
+/* The system message before the first user message, in a turn of its own, and without any text around it. */
 static void test_system(void **state)
 {
     (void)state;
@@ -143,7 +143,7 @@ static void test_system(void **state)
                "Be brief.ab</s>c");
 }
 
-/* A run knows its template again by the file's bytes. */
+/* The hash of the file's bytes identifies a user's template. */
 static void test_name(void **state)
 {
     struct error err = { 0 };

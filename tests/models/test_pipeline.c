@@ -1,5 +1,4 @@
-/* The parts of a tokenizer around its model: gold of tokenizers, what is refused, and that nothing grows without end.
- */
+/* The pipeline around a tokenizer's model: gold of Hugging Face's tokenizers, refused files, and bounded growth. */
 #include "models/pipeline/text_pattern.h"
 #include "tests/support/tokens.h"
 
@@ -7,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Decoded id by id, the parts make the whole. */
+/* Incremental decoding: the concatenated parts equal the whole text. */
 static void check_decoded(const struct tokenizer *t, const struct ids *ids, const json_t *record, const char *where)
 {
     struct tokenizer_stream s;
@@ -137,7 +136,7 @@ static void test_refused_unigram(void **state)
     test_dir_remove(dir);
 }
 
-/* A file whose normalizer is `before` n times, then `behind` n times. */
+/* Refuses a file whose normalizer is `before` n times, then `behind` n times. */
 static void check_many(const char *before, const char *behind, int n, const char *says)
 {
     char *dir = test_dir_new(), *json = NULL;
@@ -158,7 +157,7 @@ static void check_many(const char *before, const char *behind, int n, const char
     test_dir_remove(dir);
 }
 
-/* Sequences in Sequences, and lists, have an end. */
+/* Nesting and lengths of Sequences are bounded. */
 static void test_refused_depth(void **state)
 {
     (void)state;
@@ -185,7 +184,7 @@ static void check_ids(const char *json, const char *text, int n, const int32_t *
     test_dir_remove(dir);
 }
 
-/* The kind of a model that does not say its own, and what becomes of characters that have no token. */
+/* The type of a model without "type", and characters without a token. */
 static void test_models(void **state)
 {
     (void)state;
@@ -203,7 +202,7 @@ static void test_models(void **state)
               "aba", 2, (int32_t[]){ 3, 2 });
 }
 
-/* A line of a megabyte that nothing cuts takes time in proportion, and gives it back. */
+/* Time and memory are linear for a line of a megabyte without separators. */
 static void test_long_line(void **state)
 {
     static const char *const parts[] = { "a", "the quick ", " ", "\xe6\x97\xa5", "e\xcc\x81", "\xf0\x9f\x98\x80", "1" };
@@ -233,7 +232,7 @@ static void test_long_line(void **state)
     tokenizer_close(t);
 }
 
-/* Bytes of a character that is not whole stay bytes when they are asked for. */
+/* Incomplete characters are kept as bytes on request. */
 static void test_exact_bytes(void **state)
 {
     struct tokenizer *t = test_tokenizer("pipelines/llama2");
@@ -249,7 +248,7 @@ static void test_exact_bytes(void **state)
     tokenizer_close(t);
 }
 
-/* What rstrip takes may hold the beginning of the next added token. */
+/* White space that rstrip takes may contain the start of the next added token. */
 static void test_added_tokens_that_overlap(void **state)
 {
     static const char json[] =
@@ -279,7 +278,7 @@ static void test_added_tokens_that_overlap(void **state)
     test_dir_remove(dir);
 }
 
-/* What is saved opens again as the same. */
+/* A saved tokenizer opens again as the same. */
 static void test_saved(void **state)
 {
     static const char *const names[] = { "pipelines/bart",  "pipelines/deepseek", "pipelines/llama2",
@@ -337,7 +336,7 @@ static void test_regex(void **state)
         const char *pattern, *text, *wanted;
     } cases[] = {
         { "b+", "abba", "a|bb|a|" },
-        { "\\s+", "a \xe1\xa0\x8e b", "a| |\xe1\xa0\x8e| |b|" }, /* U+180E is no white space */
+        { "\\s+", "a \xe1\xa0\x8e b", "a| |\xe1\xa0\x8e| |b|" }, /* U+180E is not white space */
         { "[^\\s]+", "a\xe1\xa0\x8e b", "a\xe1\xa0\x8e| |b|" },
         { "\\S+", "a\xe1\xa0\x8e b", "a\xe1\xa0\x8e| |b|" },
         { "[\\S]+", "a\xe1\xa0\x8e\xe3\x80\x80!", "a\xe1\xa0\x8e|\xe3\x80\x80|!|" },
@@ -346,18 +345,18 @@ static void test_regex(void **state)
         { "\\\\s", "a\\s s", "a|\\s| s|" },
         { "\\p{L}+", "1\xf0\xb1\x8d\x90z", "1|\xf0\xb1\x8d\x90z|" }, /* a letter of Unicode 15 */
         { "(a|b)(c)", "xacbc", "x|ac|bc|" },
-        { "x*", "axb", "a|x|b|" },                  /* nothing is found too, and cuts */
+        { "x*", "axb", "a|x|b|" },                  /* empty matches cut too */
         { "a$", "a\na", "a|\n|a|" },                /* the end of every line */
-        { "^", "a\nb", "a\n|b|" },                  /* and the beginning */
-        { "(?m:a.b)", "a\nb", "a\nb|" },            /* m is what s is elsewhere */
+        { "^", "a\nb", "a\n|b|" },                  /* the start of every line */
+        { "(?m:a.b)", "a\nb", "a\nb|" },            /* option m of Oniguruma is s of PCRE2 */
         { "\\h+", "g0fF!", "g|0fF|!|" },            /* hexadecimal digits */
-        { "\\w+", "a_\xc2\xb2-", "a_\xc2\xb2|-|" }, /* with superscripts */
-        { "[a-c[x-z]]+", "abxq", "abx|q|" },        /* sets in sets */
+        { "\\w+", "a_\xc2\xb2-", "a_\xc2\xb2|-|" }, /* includes superscripts */
+        { "[a-c[x-z]]+", "abxq", "abx|q|" },        /* nested sets */
         { " ?[^(\\s|[.,])]+", "a (b|c.d", "a| (|b|||c|.|d|" },
-        { "[\\w]+", "a\xc2\xb2", "a|\xc2\xb2|" }, /* which brackets keep out */
+        { "[\\w]+", "a\xc2\xb2", "a|\xc2\xb2|" }, /* sets exclude superscripts */
         { "[^\\W\\d]+", "a1_b", "a|1|_b|" },
         { "[\\W1]+", "a1!b", "a|1!|b|" },
-        { "\\d{1,3}+", "12345", "12345|" }, /* a repetition of repetitions, not a possessive one */
+        { "\\d{1,3}+", "12345", "12345|" }, /* a repeated interval, not a possessive one */
         { "\\bb", "b ab b", "b| ab |b|" },
         { "\\p{Han}+", "a\xe6\x97\xa5\xe3\x81\x82", "a|\xe6\x97\xa5|\xe3\x81\x82|" },
     };
@@ -401,7 +400,7 @@ static void test_longest_pattern(void **state)
     free(longer);
 }
 
-/* tokenizers' own example. */
+/* The example in the documentation of Hugging Face's tokenizers. */
 static void test_behaviors(void **state)
 {
     static const char text[] = "the-final--countdown";

@@ -48,7 +48,7 @@ static uint64_t fnv(uint64_t h, const char *bytes, int64_t n)
     return h;
 }
 
-/* The words of "a<cp>b", each with a zero byte behind, and one more. */
+/* Hashes the words of "a<cp>b", each with a zero byte, and a final zero byte. */
 static uint64_t hash_character(uint64_t h, const struct bert_normalizer *n, uint32_t cp, struct normal_text *buffer)
 {
     char text[8] = "a";
@@ -65,7 +65,7 @@ static uint64_t hash_character(uint64_t h, const struct bert_normalizer *n, uint
     return fnv(h, "\0", 2);
 }
 
-/* Every code point through the whole pipeline, cased and uncased, against what tokenizers made of it. */
+/* Every code point through the whole pipeline, cased and uncased, compared with Hugging Face's tokenizers. */
 static void test_every_code_point(void **state)
 {
     struct bert_normalizer uncased = { .clean_text = true, .chinese = true, .lowercase = true }, cased = uncased;
@@ -132,7 +132,7 @@ static void test_vocabulary(void **state)
     tokenizer_close(t);
 }
 
-/* Invalid bytes become U+FFFD as Python's errors="replace" places them, and are dropped. */
+/* Invalid bytes become U+FFFD as with Python's errors="replace", and are dropped. */
 static void test_invalid_utf8(void **state)
 {
     static const struct {
@@ -155,7 +155,7 @@ static void test_invalid_utf8(void **state)
     normal_text_release(&buffer);
 }
 
-/* A million marks that want to be put in order, and words without end, take time in proportion. */
+/* Time is linear for a million marks to be sorted, and for endless words. */
 static void test_hostile_text(void **state)
 {
     enum { N = 1000000 };
@@ -237,7 +237,7 @@ static void test_learn(void **state)
     for (int32_t i = 0; i < tokenizer_vocab_size(a); i++)
         assert_string_equal(tokenizer_token(a, i), tokenizer_token(b, i));
     assert_true(tokenizer_id(a, "singer") > 0 && tokenizer_id(a, "concerts") > 0);
-    tokenizer_encode(a, "zyxq_7 Concerts!", 16, 0, &ids, NULL); /* nothing plain is unknown */
+    tokenizer_encode(a, "zyxq_7 Concerts!", 16, 0, &ids, NULL); /* all ASCII characters are in the vocabulary */
     for (int64_t i = 0; i < ids.count; i++)
         assert_int_not_equal(ids.items[i], tokenizer_special(a, SPECIAL_UNK));
     char *text = tokenizer_decode(a, ids.items, ids.count, 0, NULL);
@@ -248,7 +248,7 @@ static void test_learn(void **state)
     tokenizer_close(b);
 }
 
-/* Frequent pairs come first; rare letters leave room for words. */
+/* Frequent pairs come first; rare characters are left out in favour of words. */
 static void test_learn_order(void **state)
 {
     static const char *const pairs[] = { "xw zq zq", "zq xw", "zq xw zq" };
@@ -270,7 +270,7 @@ static void test_learn_order(void **state)
     tokenizer_close(t);
 }
 
-/* They have ids, and no text is cut into them. */
+/* Unused tokens have ids, and no text is encoded to them. */
 static void test_unused_tokens(void **state)
 {
     const char *const texts[] = { "[unused2] of the [unused1]" };

@@ -41,7 +41,7 @@ static void test_save(void **state)
         assert_int_equal(tokenizer_save(t, dir, &err), 0);
         check_same(dir, t);
         assert_int_equal(unlink(test_file(dir, "tokenizer.json", NULL)), 0);
-        check_same(dir, t); /* vocab.txt and tokenizer_config.json say the same */
+        check_same(dir, t); /* vocab.txt and tokenizer_config.json give the same tokenizer */
         tokenizer_close(t);
         test_dir_remove(dir);
     }
@@ -145,7 +145,7 @@ static void test_bad_json(void **state)
     test_dir_remove(dir);
 }
 
-/* A file cut anywhere is refused. */
+/* A truncated file is refused. */
 static void test_truncated_json(void **state)
 {
     static const char *const words[] = { "tokenizer.json", NULL };
@@ -216,7 +216,7 @@ static void test_long_line(void **state)
     test_dir_remove(dir);
 }
 
-/* tokenizer_config.json decides over case, accents and Chinese characters; a vocab.txt may have Windows line ends. */
+/* tokenizer_config.json decides on case, accents and Chinese characters; vocab.txt may have Windows line ends. */
 static void test_config(void **state)
 {
     char *dir = test_dir_new();
