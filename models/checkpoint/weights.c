@@ -42,7 +42,8 @@ static void quantise_row(int8_t *q, float *scale, const float *w, int64_t n)
         q[i] = (int8_t)fminf(fmaxf(rintf(w[i] / *scale), -MAX_INT8), MAX_INT8);
 }
 
-void weights_quantise(int8_t *q, float *scale, const float *w, int64_t rows, int64_t columns)
+/* Quantises w [rows, columns] to q [rows, columns] and scale [rows]. A row of zeros has the scale 1. */
+static void quantise(int8_t *q, float *scale, const float *w, int64_t rows, int64_t columns)
 {
 #pragma omp parallel for schedule(static) if (rows * columns >= SHARED_FROM)
     for (int64_t row = 0; row < rows; row++)
@@ -72,7 +73,7 @@ static int put_int8(struct hdf5_writer *w, const struct param *p, const float *v
 
     describe(&t, WEIGHTS_PARAM, p, HDF5_I8);
     describe_scales(&s, p);
-    weights_quantise(q, scale, values, rows, columns);
+    quantise(q, scale, values, rows, columns);
     int rc = hdf5_put(w, &t.tensor, q, err) || hdf5_put(w, &s.tensor, scale, err) ? -1 : 0;
     free(scale);
     free(q);

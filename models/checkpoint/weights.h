@@ -19,20 +19,18 @@ extern const char *const weights_words[]; /* by enum; ends with NULL */
 #define WEIGHTS_PARAM "param/"
 #define WEIGHTS_SCALE "scale/"
 
-/* Quantises w [rows, columns] to q [rows, columns] and scale [rows]. A row of zeros has the scale 1. */
-void weights_quantise(int8_t *q, float *scale, const float *w, int64_t rows, int64_t columns);
-
 /* Writes the values of a parameter in this type, or in f32 if it is not a large matrix. Returns -1 with
  * EXIT_CODE_FAILURE, or EXIT_CODE_DATA if a matrix to be shortened has infinity or NaN. */
 int weights_put(struct hdf5_writer *w, const struct param *p, const float *values, enum weights_type type,
                 struct error *err);
 
-/* Returns in out the tensors of a parameter: its own, and the scales of an int8 matrix. Returns their number. They need
- * not exist in the file. */
+/* A tensor that holds a parameter or its scales. */
 struct weights_tensor {
     char name[HDF5_MAX_NAME];
     struct hdf5_tensor tensor; /* its name points to `name` */
 };
+/* Returns in out the tensors of a parameter: its own, and the scales of an int8 matrix. Returns their number. They need
+ * not exist in the file. */
 int weights_tensors(const struct hdf5_reader *r, const struct param *p, struct weights_tensor out[2]);
 /* Returns whether the file has the parameter in int8. */
 bool weights_scaled(const struct hdf5_reader *r, const char *name);

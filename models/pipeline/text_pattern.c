@@ -504,6 +504,15 @@ static int compile(struct regex *r, const char *pattern, struct error *err)
     return 0;
 }
 
+static void regex_close(struct regex *r)
+{
+    if (!r)
+        return;
+    pcre2_code_free(r->code);
+    pcre2_match_context_free(r->limits);
+    free(r);
+}
+
 struct regex *regex_open(const char *pattern, struct error *err)
 {
     if (strlen(pattern) > REGEX_MAX_PATTERN) {
@@ -518,16 +527,7 @@ struct regex *regex_open(const char *pattern, struct error *err)
     return NULL;
 }
 
-void regex_close(struct regex *r)
-{
-    if (!r)
-        return;
-    pcre2_code_free(r->code);
-    pcre2_match_context_free(r->limits);
-    free(r);
-}
-
-void regex_search_start(struct regex_search *s, const char *text, int64_t length)
+static void regex_search_start(struct regex_search *s, const char *text, int64_t length)
 {
     *s = (struct regex_search){ .text = text, .end = length, .last = -1, .found = s->found };
     if (!s->found)
@@ -553,7 +553,8 @@ static bool find_match(struct regex_search *s, const struct regex *r, int64_t *s
     return true;
 }
 
-bool regex_search_next(struct regex_search *s, const struct regex *r, int64_t *start, int64_t *stop)
+/* The next match, or false if there is none or the search takes too many steps. */
+static bool regex_search_next(struct regex_search *s, const struct regex *r, int64_t *start, int64_t *stop)
 {
     uint32_t cp;
     bool valid;
@@ -576,7 +577,7 @@ bool regex_search_next(struct regex_search *s, const struct regex *r, int64_t *s
     return false;
 }
 
-void regex_search_end(struct regex_search *s)
+static void regex_search_end(struct regex_search *s)
 {
     pcre2_match_data_free(s->found);
     s->found = NULL;
@@ -648,7 +649,8 @@ static bool next_matching_char(struct regex_search *s, char_test *is, int64_t *s
     return false;
 }
 
-bool pattern_walk_plain(struct pattern_walk *w, int64_t *start, int64_t *stop)
+/* pattern_walk_next for plain texts and classes of characters. */
+static bool next_plain(struct pattern_walk *w, int64_t *start, int64_t *stop)
 {
     const struct text_pattern *p = w->pattern;
     struct regex_search *s = &w->search;
@@ -661,6 +663,12 @@ bool pattern_walk_plain(struct pattern_walk *w, int64_t *start, int64_t *stop)
     *start = found - s->text;
     *stop = s->at = *start + p->length;
     return true;
+}
+
+bool pattern_walk_next(struct pattern_walk *w, int64_t *start, int64_t *stop)
+{
+    const struct regex *r = w->pattern->regex;
+    return r ? regex_search_next(&w->search, r, start, stop) : next_plain(w, start, stop);
 }
 
 void pattern_walk_end(struct pattern_walk *w)

@@ -24,23 +24,16 @@ extern const char regex_words[];
 struct regex;
 
 /* Compiles a pattern in the syntax of Hugging Face's tokenizers. NULL with EXIT_CODE_CHECKPOINT if the pattern is too
- * long, invalid or not translatable. Close it with regex_close. */
+ * long, invalid or not translatable. A text_pattern that holds it releases it. */
 struct regex *regex_open(const char *pattern, struct error *err);
-void regex_close(struct regex *r);
 
-/* A search through one text, which the pattern sees as the whole subject. Start as { 0 }. Threads may share a regex;
- * each needs a search of its own. */
+/* State of a search through one text; part of a pattern_walk. */
 struct regex_search {
     const char *text;
     int64_t at, end;
     int64_t last; /* end of the last match, -1 before the first */
     void *found;
 };
-void regex_search_start(struct regex_search *s, const char *text, int64_t length);
-/* Finds the next match, bytes [*start, *stop). It may be empty, but not directly after another match. Returns false if
- * there is none, or if the search exceeds ten million backtracking steps. */
-bool regex_search_next(struct regex_search *s, const struct regex *r, int64_t *start, int64_t *stop);
-void regex_search_end(struct regex_search *s);
 
 /* A pattern is a regular expression, a plain text or a class of characters. Segments are the matches and the texts
  * between them. A cut joins segments to pieces by one of the five behaviours of Hugging Face's tokenizers. */
@@ -66,14 +59,9 @@ struct pattern_walk {
 };
 /* A walk may be restarted any number of times, and must be ended once. Start as { 0 }. */
 void pattern_walk_start(struct pattern_walk *w, const struct text_pattern *p, const char *text, int64_t length);
-/* pattern_walk_next for patterns other than regular expressions. */
-bool pattern_walk_plain(struct pattern_walk *w, int64_t *start, int64_t *stop);
-/* Finds the next match, bytes [*start, *stop). Returns false if there is none. */
-static inline bool pattern_walk_next(struct pattern_walk *w, int64_t *start, int64_t *stop)
-{
-    const struct regex *r = w->pattern->regex;
-    return r ? regex_search_next(&w->search, r, start, stop) : pattern_walk_plain(w, start, stop);
-}
+/* Finds the next match, bytes [*start, *stop). It may be empty, but not directly after another match. Returns false if
+ * there is none, or if a regular expression exceeds ten million backtracking steps. */
+bool pattern_walk_next(struct pattern_walk *w, int64_t *start, int64_t *stop);
 void pattern_walk_end(struct pattern_walk *w);
 
 enum cut_behavior { CUT_REMOVED, CUT_ISOLATED, CUT_MERGED_WITH_PREVIOUS, CUT_MERGED_WITH_NEXT, CUT_CONTIGUOUS };
