@@ -51,6 +51,7 @@ static const struct cache_item *item_at(const struct row_cache *c, struct cache_
     return &c->parts[p.part].items[p.item];
 }
 
+/* Returns the slot of a text, or the free slot where it belongs. The multiplication mixes the bits of the hash. */
 static int64_t slot_of(const struct row_cache *c, int64_t text)
 {
     uint64_t i = (uint64_t)text * 0x9E3779B97F4A7C15u >> 20;

@@ -211,6 +211,8 @@ static int64_t find_place(struct hdf5_file *f, const struct heap *h, int64_t pla
 
     for (int rows = h->rows; rows > 0 && block >= 0;) {
         int row = 0;
+        /* Find the row of the offset, then its block in the row. A block that is larger than a direct block may be is
+         * an indirect block, and the search goes on in it. */
         for (size = h->start; row < rows && place >= h->width * size; row++) {
             place -= h->width * size;
             size = h->start << (row > 0 ? row : 0);

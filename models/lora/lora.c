@@ -139,6 +139,7 @@ struct lora_update {
     const struct tensor *a, *b;
 };
 
+/* Adds scale B A to the weights in pieces of rows, so that the product never needs more than PIECE elements. */
 static void merge_step(struct ctx *c, void *arg)
 {
     const struct lora_update *m = arg;

@@ -158,6 +158,8 @@ static void start_chars(const struct bpe *b, const struct vocab *v, struct bpe_w
     }
 }
 
+/* Queues the merge of the symbol at place with the next one, if there is one. The smallest key has the lowest rank and,
+ * among equal ranks, the leftmost place. */
 static void push(const struct bpe *b, struct bpe_work *w, int32_t place)
 {
     int32_t next = w->symbols[place].next;

@@ -45,6 +45,7 @@ static struct unigram_edge *make_edge(struct unigram *u, uint32_t from, int32_t 
     return NULL;
 }
 
+/* Enters the path of a token into the trie. */
 static int enter(struct unigram *u, const struct vocab *v, int32_t id, int32_t *nodes, struct error *err)
 {
     const char *text = vocab_text(v, id);
@@ -118,6 +119,8 @@ static int64_t char_length(const char *piece, int64_t at, int64_t n)
     return end - at;
 }
 
+/* Viterbi search: steps[i] becomes the best segmentation of the first i bytes. A character that no token covers by
+ * itself may be the unknown token. */
 static void find_best(const struct unigram *u, struct unigram_step *steps, const char *piece, int64_t n)
 {
     for (int64_t i = 0; i <= n; i++)

@@ -84,6 +84,7 @@ static bool before(const struct pair_counts *p, const struct queued_pair *a, con
     return x->left != y->left ? x->left < y->left : x->right < y->right;
 }
 
+/* Inserts an entry into the heap. */
 static void queue(struct pair_counts *p, struct queued_pair q)
 {
     GROW(p->queue, p->n_queue, p->cap_queue);
@@ -93,6 +94,7 @@ static void queue(struct pair_counts *p, struct queued_pair q)
     p->queue[at] = q;
 }
 
+/* Removes the top of the heap. */
 static struct queued_pair unqueue(struct pair_counts *p)
 {
     struct queued_pair top = p->queue[0], last = p->queue[--p->n_queue];
