@@ -55,6 +55,7 @@ struct hdf5_reader {
  * hdf5_close. */
 int hdf5_open(struct hdf5_reader *r, const char *path, struct error *err);
 void hdf5_close(struct hdf5_reader *r);
+/* Returns the tensor with this name, or NULL. It belongs to the reader. */
 const struct hdf5_tensor *hdf5_find(const struct hdf5_reader *r, const char *name);
 /* Reads a whole tensor and checks its hash. *hash (may be NULL) receives the hash. */
 int hdf5_get(const struct hdf5_reader *r, const struct hdf5_tensor *t, void *out, uint64_t *hash, struct error *err);

@@ -16,9 +16,10 @@ struct mismatch {
     struct name_list missing, unexpected, wrong_shape;
 };
 
+/* Adds a name, which is only counted if the text is full. */
 void name_list_add(struct name_list *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+enum { SHAPE_MAX_DIMS = 8 }; /* shape_text does not read more dimensions */
 /* Writes a shape such as "[3, 4]" to out and returns it. */
-enum { SHAPE_MAX_DIMS = 8 }; /* more dimensions are not read */
 char *shape_text(char out[128], int ndim, const int64_t *shape);
 bool shape_equal(int ndim, const int64_t *shape, int other_ndim, const int64_t *other);
 /* Returns 0 if all lists are empty, else -1 with EXIT_CODE_CHECKPOINT. The message has the file and the lists. */

@@ -21,7 +21,6 @@ int model_folder_explain(const char *path, const char *file, struct error *err);
 int model_folder_check_command(const json_t *meta, const char *command, const char *file, struct error *err);
 
 /* The file of a finished model. A model is declared by its meta, then its weights are loaded. */
-
 struct model_file {
     struct hdf5_reader reader;
     char *dir; /* folder of the file, which holds the tokenizer too */

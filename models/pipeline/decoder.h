@@ -51,9 +51,9 @@ struct decoder_run {
     const struct decoder *d;
     bool exact; /* invalid UTF-8 is kept instead of replaced by U+FFFD */
     struct decoder_state *states;
-    struct byte_buffer
-        out; /* decoded text, consumed by the caller; a ByteLevel may leave incomplete UTF-8 at its end */
+    struct byte_buffer out; /* decoded text, consumed by the caller; may end in an incomplete character */
 };
+/* Starts a run. decoder_put appends the text that becomes final to r->out, and decoder_end the text that is held. */
 void decoder_start(struct decoder_run *r, const struct decoder *d, bool exact);
 void decoder_put(struct decoder_run *r, const char *token, size_t n);
 void decoder_end(struct decoder_run *r);

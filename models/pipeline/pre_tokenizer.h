@@ -57,8 +57,10 @@ struct pre_tokenizer_run {
     struct cut *cuts;          /* [steps] */
     struct normal_text *texts; /* [steps] buffers of the steps that change a piece */
 };
+/* Starts a run: emit receives the pieces. `track` requires texts with origins. */
 void pre_tokenizer_start(struct pre_tokenizer_run *r, const struct pre_tokenizer *p, bool track,
                          pre_tokenizer_emit_fn *emit, void *to);
+/* Splits bytes [start, stop) of text into pieces. */
 void pre_tokenizer_cut(struct pre_tokenizer_run *r, const struct normal_text *text, int64_t start, int64_t stop);
 void pre_tokenizer_end(struct pre_tokenizer_run *r);
 

@@ -39,15 +39,16 @@ enum normal_form { FORM_AS_IS, FORM_NFC, FORM_NFD, FORM_NFKC, FORM_NFKD };
  * start of text. */
 void normal_form_apply(enum normal_form form, const char *text, int64_t start, int64_t end, struct normal_text *out);
 
-/* Settings of BertNormalizer. It cleans text, puts spaces around CJK ideographs, strips accents and lower-cases. */
 enum accents { ACCENTS_AS_CASE, ACCENTS_KEEP, ACCENTS_STRIP }; /* strip_accents: null (as lowercase), false, true */
 
+/* Settings of BertNormalizer. It cleans text, puts spaces around CJK ideographs, strips accents and lower-cases. */
 struct bert_normalizer {
     bool clean_text, chinese, lowercase;
     enum accents accents;
     int16_t ascii[128]; /* result for each ASCII character, -1 if it is removed; set by bert_normalizer_prepare */
 };
 
+/* Must be called before bert_normalize when a setting has changed. */
 void bert_normalizer_prepare(struct bert_normalizer *n);
 
 /* Replaces out by the normalised bytes [start, end) of text. Origins count from the start of text. */
