@@ -389,7 +389,7 @@ static int read_bpe(struct decoder_step *s, const struct component *c, struct er
         return -1;
     return *s->content
                ? 0
-               : error_set(err, EXIT_CODE_CHECKPOINT, "%s: suffix: expected a text, got an clear one", c->where);
+               : error_set(err, EXIT_CODE_CHECKPOINT, "%s: suffix: expected a text, got an empty one", c->where);
 }
 
 static struct decoder_step *add_step(struct decoder *d)

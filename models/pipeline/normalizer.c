@@ -104,8 +104,8 @@ static uint32_t trie_offset(uint32_t unit)
 /* Returns the replacement of the shortest prefix of these n bytes that is in the map, or NULL. */
 static const char *charsmap_find(const struct charsmap *m, const char *text, int64_t n)
 {
-    /* Units of Darts-clone: bits 0 to 7 are the byte, bit 8 tells that a leaf follows, bit 9 scales the offset in bits
-     * 10 to 30, and bit 31 marks a leaf, whose other bits are its value. */
+    /* A unit of Darts-clone: bits 0 to 7 are the byte, and bit 8 tells that a leaf follows. Bit 9 scales the offset in
+     * bits 10 to 30. Bit 31 marks a leaf, whose other bits are its value. */
     uint32_t at = trie_offset(m->units[0]);
 
     for (int64_t i = 0; i < n && text[i]; i++) {
