@@ -16,40 +16,34 @@ static const struct clarify_request defaults = {
 
 static const struct option table[] = {
     STRING_OPTION("candidates", AT(candidates), "FILE.jsonl",
-                  "candidate statements of each question; - is standard input"),
-    FORMAT_IN_OPTION(AT(form)),
-    STRING_OPTION("findings", AT(predictions), "FILE.jsonl",
-                  "what detect wrote about the same questions, joined by id"),
-    STRING_OPTION("spans", AT(spans), "FILE.jsonl", "what tag wrote about the same questions, joined by id"),
-    SHARD_OPTION(AT(shard), 1, .records = "candidates"),
-    SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
+                  "candidate statements of each question; - is standard input", .group = "input"),
+    STRING_OPTION("findings", AT(predictions), "FILE.jsonl", "output of detect for the same questions, joined by id"),
+    STRING_OPTION("spans", AT(spans), "FILE.jsonl", "output of tag for the same questions, joined by id"),
+    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
-    CHOICE_OPTION("strategy", AT(strategy), "NAME", STRATEGY_NAMES, "which question is asked"),
-    REAL_OPTION("noise", AT(noise), "P", 0, 0.5, "how often a user slips"),
-    INT_OPTION("max-turns", AT(max_turns), "N", 0, DIALOGUE_MAX_TURNS, "most questions of one dialogue"),
-    REAL_OPTION("confidence", AT(confidence), "P", 0, 2,
-                "stop when a statement is this likely; above 1: never for that reason"),
-    REAL_OPTION("min-gain", AT(min_gain), "BITS", 0, 100, "stop when the best question tells less"),
+    FORMAT_IN_OPTION(AT(form)),
+    SHARD_OPTION(AT(shard), 1, .records = "candidates"),
+    CHOICE_OPTION("strategy", AT(strategy), "NAME", STRATEGY_NAMES, "selection of the question to ask",
+                  .group = "dialogue"),
+    REAL_OPTION("noise", AT(noise), "P", 0, 0.5, "expected rate of user errors"),
+    INT_OPTION("max-turns", AT(max_turns), "N", 0, DIALOGUE_MAX_TURNS, "maximum number of questions of a dialogue"),
+    REAL_OPTION("confidence", AT(confidence), "P", 0, 2, "stop at a statement of this probability; above 1: never"),
+    REAL_OPTION("min-gain", AT(min_gain), "BITS", 0, 100, "stop at an expected information gain below this"),
     REAL_OPTION("second-cost", AT(second_cost), "C", 0, 1e6,
-                "stop when a question costs more than it is worth: C for each second that it takes to answer, where "
-                "one more right answer is worth 1; 0: not weighed"),
-    CHOICE_OPTION("memory", AT(memory), "on|off", "on|off", "off: what was asked before may be asked again"),
-    FLAG_OPTION("simulate", AT(simulate), "whole dialogues about each record's gold statements"),
-    STRING_OPTION("report", AT(report), "report.html", "simulate every strategy with the same users, and compare them",
-                  .writes = true),
-    FLAG_OPTION("interactive", AT(interactive), "a dialogue about one record, with a person at a terminal"),
-    STRING_OPTION("id", AT(id), "ID", "interactive: the record; the first one without"),
-    STRING_OPTION("transcript", AT(transcript), "FILE", "interactive: keeps the dialogue, anew after each answer",
+                "stop when a question costs more than it is worth, at C a second; 0: never"),
+    CHOICE_OPTION("memory", AT(memory), "on|off", "on|off", "off: allow questions that were asked before"),
+    FLAG_OPTION("interactive", AT(interactive), "ask a person at the terminal about one record", .group = "modes"),
+    STRING_OPTION("id", AT(id), "ID", "interactive: record to ask about (default: the first)"),
+    STRING_OPTION("transcript", AT(transcript), "FILE", "interactive: file to save the dialogue in, after each answer",
                   .writes = true, .continues = "replay"),
-    STRING_OPTION(
-        "replay", AT(replay), "FILE",
-        "interactive: shows the dialogue of a transcript again and goes on where it ends; no --candidates then"),
-    FLAG_OPTION("serve-stdio", AT(serve),
-                "dialogues for another program, one JSON object a line on standard input and output"),
-    REAL_OPTION("user-noise", AT(user_noise), "P", 0, 1, "how often the simulated user slips"),
-    REAL_OPTION("user-unknown", AT(user_unknown), "P", 0, 1, "how often the simulated user does not know"),
-    SEED_OPTION(AT(seed), "of the simulated user and of the strategy random"),
-    OUT_OPTION(AT(out), "OUT.jsonl", "questions in input order; - is standard output"),
+    STRING_OPTION("replay", AT(replay), "FILE", "interactive: transcript to resume, in place of --candidates"),
+    FLAG_OPTION("serve-stdio", AT(serve), "serve another program: JSON lines on standard input and output"),
+    FLAG_OPTION("simulate", AT(simulate), "run dialogues about the gold statements of each record"),
+    STRING_OPTION("report", AT(report), "report.html", "simulate: page that compares all strategies", .writes = true),
+    REAL_OPTION("user-noise", AT(user_noise), "P", 0, 1, "simulate: rate of the user's errors"),
+    REAL_OPTION("user-unknown", AT(user_unknown), "P", 0, 1, "simulate: rate of the answer \"I don't know\""),
+    SEED_OPTION(AT(seed), "seed of the simulated user and of the strategy random"),
+    OUT_OPTION(AT(out), "OUT.jsonl", "questions in input order; - is standard output", .group = "output"),
     { 0 },
 };
 
@@ -125,29 +119,11 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_clarify = {
     .name = "clarify",
-    .summary = "finds what candidate statements disagree on, and asks the question that tells most",
+    .summary = "ask the most informative clarifying question about candidate statements",
     OPTIONS(table, defaults),
     .details =
-        "FILE.jsonl holds records {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"p\" or "
-        "\"logprob\"}]}, with \"reserve\" when the chance is known that the right statement is not among them, and "
-        "with what is known of the question: \"spans\": [{\"start\", \"end\", \"label\": AMB|UNK|COL|VAL}], the user's "
-        "own words, and the \"kind\" and \"alternatives\" that detect found.  With --db options show a few values of "
-        "their columns.\n\n"
-        "--findings and --spans have these as detect and tag wrote them: a line belongs to the record with its id, "
-        "whose question and database it must be about.  Questions then have the user's own words, offer what was found "
-        "and no candidate has, and those that ask about what was found come before others that tell up to twice as "
-        "much.\n\n"
-        "Each line of the output has the entropy in bits, every variable with its expected information gain and "
-        "options, the question to ask, and the candidates that could not be read.  With --simulate records also have "
-        "\"gold\": [SQL, ...]; each line has a dialogue about each of them, the last line the measures with their 95 % "
-        "intervals.  With --report all strategies talk about the same golds; each has a line at the end, with what it "
-        "is behind the chosen one.\n\n"
-        "--interactive asks a person, who answers with a number, words of an option, \"none\", \"don't know\", "
-        "\"either\" or \"undo\"; with -o FILE the outcome is written there.  A dialogue that was killed goes on with "
-        "--replay FILE --transcript FILE.\n\n"
-        "--serve-stdio answers {\"op\": \"start\", \"record\"} and {\"op\": \"answer\", \"session\", \"answer\"}, also "
-        "undo and show, with the question to ask and the new session, which is all there is of it: the next request "
-        "brings it back.  What is wrong is answered with {\"error\": {\"kind\", \"text\"}}.",
+        "Read records {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"p\" or \"logprob\"}]} and write the "
+        "question to ask about each.  --simulate needs \"gold\": [SQL, ...] too.  See docs/guides/clarify.md.",
     .examples = { "ambit-infer clarify --candidates candidates.jsonl --schema tables.json -o asked.jsonl",
                   "ambit-infer clarify --candidates candidates.jsonl --db databases --interactive --id q7" },
     .run = run,

@@ -19,31 +19,28 @@ static const struct detect_request defaults = { .out = "-",
 #define AT(field) offsetof(struct detect_request, field)
 
 static const struct option table[] = {
-    STRING_OPTION("model", AT(model), "DIR", GATE_DEFAULT_HELP, .letter = 'm'),
-    STRING_OPTION("adapt", AT(adapt), "FILE", "what ambit-train adapt made of this model and a few labels"),
-    SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
+    STRING_OPTION("question", AT(question), "TEXT", "one question, in place of IN.jsonl", .group = "input"),
+    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
-    STRING_OPTION("question", AT(question), "TEXT", "one question, in place of IN.jsonl"),
     FORMAT_IN_OPTION(AT(form)),
     SHARD_OPTION(AT(shard), DETECT_GROUP),
-    OUT_OPTION(AT(out), "OUT.jsonl", "findings in input order; - is standard output"),
-    CHOICE_OPTION("format", AT(format), "FORM", "jsonl|text", "JSONL, or lines for people"),
-    CHOICE_OPTION("relevance", AT(relevance), "WHICH", "none|all",
-                  "the tables and columns that a line of JSONL tells of"),
-    REAL_OPTION("threshold", AT(threshold), "X", 0, 1,
-                "what is as likely is called ambiguous; without, the model's own"),
-    STRING_OPTION(
-        "abstain", AT(abstain), GATE_ABSTAIN_WORDS,
-        "scores between these are unsure, and status says so; or as many as leave at most this rate of errors "
-        "among the others, by validation"),
+    STRING_OPTION("model", AT(model), "DIR", GATE_DEFAULT_HELP, .letter = 'm', .group = "detector"),
+    STRING_OPTION("adapt", AT(adapt), "FILE", "adapter of this model that ambit-train adapt wrote"),
+    REAL_OPTION("threshold", AT(threshold), "X", 0, 1, "decision threshold (default: the one stored in the model)"),
+    STRING_OPTION("abstain", AT(abstain), GATE_ABSTAIN_WORDS,
+                  "status unsure for scores in this interval, or for as many as leave this error rate"),
     INT_OPTION("max-question", AT(max_question), "N", 0, 1 << 24,
-               "most tokens of a question that are read; 0: as many as fit beside the schema's names"),
+               "maximum number of tokens of a question; 0: as many as fit beside the schema"),
     INT_OPTION("elements", AT(elements), "N", 0, 1 << 24, SCHEMA_SEARCH_HELP),
     STRING_OPTION("retriever", AT(retriever), "HF_DIR", RETRIEVER_HELP),
-    RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
+    OUT_OPTION(AT(out), "OUT.jsonl", "predictions in input order; - is standard output", .group = "output"),
+    CHOICE_OPTION("format", AT(format), "FORM", "jsonl|text", "JSON lines, or text for people"),
+    CHOICE_OPTION("relevance", AT(relevance), "WHICH", "none|all", "tables and columns to report with their relevance"),
+    RESUME_OPTION(AT(resume), "continue an interrupted run from OUT.jsonl.part"),
+    INT_OPTION("tokens", AT(tokens), "N", 512, 1 << 24, "maximum number of tokens encoded at once",
+               .group = "performance"),
     DEVICE_OPTION(AT(device)),
     NO_GRAPH_OPTION(AT(no_graph)),
-    INT_OPTION("tokens", AT(tokens), "N", 512, 1 << 24, "most tokens encoded at once"),
     { 0 },
 };
 
@@ -108,24 +105,18 @@ static enum exit_code run(const struct call *call, struct error *err)
 }
 
 static const struct file_note files[] = {
-    { "OUT.jsonl.part", "lines of a run that was stopped, for --resume" },
+    { "OUT.jsonl.part", "lines of an interrupted run, for --resume" },
     { 0 },
 };
 
 const struct command command_detect = {
     .name = "detect",
-    .summary = "says which questions are ambiguous for their schema, of which kind, and between what",
+    .summary = "detect ambiguous questions, with their type and alternatives",
     .operands = "IN.jsonl",
     .max_operands = 1,
     OPTIONS(table, defaults),
-    .details = "IN.jsonl holds records {\"id\", \"db_id\", \"question\"}; - is standard input.  Each line of the "
-               "output has the score (a calibrated probability), the decision at the stored threshold, kind (C, T, J "
-               "or P; of a detector that was taught these also attachment, scope or vague), the alternatives, one "
-               "sentence, and the relevance of every table and column.  A question of more tokens than fit beside the "
-               "schema's names is cut, and question_cut says where; of a schema with more than --elements tables and "
-               "columns those are read that the question may be about, and schema_cut says how many.\n\n"
-               "Lines are kept in OUT.jsonl.part until all are there; --resume takes those whose record, schema, model "
-               "and settings are what they were.",
+    .details =
+        "Read records {\"id\", \"db_id\", \"question\"} and write one prediction for each.  See docs/guides/detect.md.",
     .examples = { "ambit-infer detect questions.jsonl --db shop.sqlite --format text",
                   "ambit-infer detect questions.jsonl --model runs/gate --schema tables.json -o findings.jsonl" },
     .files = files,

@@ -10,21 +10,20 @@ static const struct option table[] = {
     COMPLETE_OPTIONS,
     SHARD_OPTION(AT(shard), 1),
     ANSWER_OPTIONS(AT),
-    INT_OPTION("top-k", AT(top_k), "K", 0, 1 << 20, "draw from the K likeliest tokens; 0: from all"),
-    REAL_OPTION("min-p", AT(min_p), "P", 0, 1, "draw from tokens that are at least P times as likely as the likeliest"),
-    REAL_OPTION("typical-p", AT(typical_p), "P", OPTION_ABOVE_ZERO, 1,
-                "draw from the tokens nearest to the entropy that hold this share"),
-    INT_OPTION("n", AT(n), "N", 0, BEAMS_MAX, "answers to each prompt, as a list; 0: one, which is the record",
+    SAMPLING_OPTIONS(AT),
+    INT_OPTION("n", AT(n), "N", 0, BEAMS_MAX, "completions of each prompt, as a list; 0: one, as the record",
                .letter = 'n'),
-    INT_OPTION("beams", AT(beams), "B", 1, BEAMS_MAX, "beams of a search; 1: none"),
-    REAL_OPTION("length-penalty", AT(length_penalty), "P", -100, 100,
-                "beams are ordered by log p divided by length to this power"),
-    FLAG_OPTION("early-stopping", AT(early_stopping), "a search ends with its first B answers"),
-    STRING_OPTION("stop", AT(stop), "TEXT", "end an answer before the first place where it says this"),
-    STRING_OPTION("constraint", AT(constraint), "FILE", "texts that the answers may be, a line for each record"),
+    STRING_OPTION("stop", AT(stop), "TEXT", "stop string: cut the completion before its first occurrence"),
+    INT_OPTION("beams", AT(beams), "B", 1, BEAMS_MAX, "number of beams; 1: no beam search", .group = "beam search"),
+    REAL_OPTION("length-penalty", AT(length_penalty), "P", -100, 100, "rank beams by log p / length to this power"),
+    FLAG_OPTION("early-stopping", AT(early_stopping), "end the search with its first B completions"),
+    STRING_OPTION("constraint", AT(constraint), "FILE", "texts that completions may be, one line for each record",
+                  .group = "constraints and scores"),
     CHOICE_OPTION("scores", AT(scores), "FORM", "full|allowed",
-                  "log p of beams over the vocabulary, or over what the constraint allows"),
-    INT_OPTION("logprobs", AT(logprobs), "K", 0, CANDIDATES_MAX, "add the K likeliest tokens at each place"),
+                  "normalise beams over the vocabulary, or over the allowed tokens"),
+    INT_OPTION("logprobs", AT(logprobs), "K", 0, CANDIDATES_MAX, "report the K most probable tokens at each position"),
+    COMPLETE_PERFORMANCE_OPTIONS,
+    INT_OPTION("batch", AT(batch), "N", 1, 4096, "maximum number of prompts in a batch"),
     FLAG_OPTION("dry-run", AT(model.dry), "print the memory that the first prompts need, and stop"),
     { 0 },
 };
@@ -81,18 +80,11 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_generate = {
     .name = "generate",
-    .summary = "lets a language model answer prompts",
+    .summary = "complete prompts with a language model",
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(table, complete_defaults),
-    .details =
-        "IN.jsonl holds records {\"id\", \"prompt\"}, raw text to go on with, or {\"id\", \"messages\": "
-        "[{\"role\", \"content\"}, ...]}, which the model's chat template renders; - is standard input.  "
-        "\"adapter\" in a record names another folder than --adapter, or none (null).  Each "
-        "line of the output has the text, its number of tokens, and why it ended: \"stop\" or \"length\"; with --n "
-        "a list \"texts\" of such answers, each with its score, by which those of beams are ordered, and the sum "
-        "of its tokens' log p.  --stop looks for its text in what an answer says, however tokens are cut.  The seed and a record's id determine what is drawn; what else is in the file, "
-        "and in which order, changes no answer.  Lines are kept in OUT.jsonl.part until all are there; "
-        "--resume takes those whose record, model and settings are what they were.",
+    .details = "Read records {\"id\", \"prompt\"} or {\"id\", \"messages\"} and write the completion of each.  See "
+               "docs/reference/records.md.",
     .examples = { "ambit-infer generate prompts.jsonl --model llama -o answers.jsonl",
                   "ambit-infer generate prompts.jsonl --model llama --beams 5 --n 5 -o answers.jsonl" },
     .files = complete_files,
@@ -102,6 +94,7 @@ const struct command command_generate = {
 static const struct option loss_table[] = {
     COMPLETE_OPTIONS,
     SHARD_OPTION(COMPLETE_AT(shard), COMPLETE_LOSS_WINDOW),
+    COMPLETE_PERFORMANCE_OPTIONS,
     { 0 },
 };
 
@@ -112,14 +105,12 @@ static enum exit_code run_loss(const struct call *call, struct error *err)
 
 const struct command command_loss = {
     .name = "loss",
-    .summary = "says how badly a language model predicts given answers",
+    .summary = "compute the log-likelihood of given completions",
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(loss_table, complete_defaults),
-    .details = "IN.jsonl holds records {\"id\", \"prompt\", \"completion\"}, or {\"id\", \"messages\"} whose last "
-               "message is the assistant's; - is standard input.  \"adapter\" in a record names another "
-               "folder than --adapter, or none (null).  Each line of the output has the sum of the negative "
-               "log probabilities (nats) of the answer's tokens, and their number.  Lines are kept in OUT.jsonl.part "
-               "until all are there; --resume takes those whose record, model and settings are what they were.",
+    .details =
+        "Read records {\"id\", \"prompt\", \"completion\"} or {\"id\", \"messages\"} and write the negative log-likelihood of each "
+        "completion, in nats.  See docs/reference/records.md.",
     .examples = { "ambit-infer loss answers.jsonl --model llama -o losses.jsonl",
                   "ambit-infer loss answers.jsonl --model llama --adapter runs/infill --merge --dtype f32" },
     .files = complete_files,

@@ -32,42 +32,41 @@ static const struct infill_options defaults = {
 #define HERE(field) offsetof(struct infill_options, field)
 
 static const struct option table[] = {
-    DB_OPTION(AT(db), "", .required = true),
-    STRING_OPTION("defaults", AT(defaults), "FILE", "default readings, with or without their SQL"),
-    STRING_OPTION("sqls", AT(sqls), "FILE", "SQL of readings that have none, by database and text"),
-    STRING_OPTION("infilled", AT(infilled), "FILE", "readings that infilling adds; none without"),
-    STRING_OPTION("e2e", AT(e2e), "FILE", "answers with the SQL of all readings (e2e.txt), in place of --defaults"),
-    STRING_OPTION("corrected", AT(corrected), "FILE", "answers with the default readings corrected (correct.txt)"),
-    STRING_OPTION("rewrites", AT(rewrites), "FILE", "answers with questions rewritten for each gold (rewrite.txt)"),
-    INT_OPTION("tries", AT(tries), "N", 1, 1000, "questions rewritten for a gold until one is accepted, at most"),
-    STRING_OPTION("examples", AT(examples), "FILE", "records with golds that the prompts of e2e show some of"),
-    INT_OPTION("shots", AT(shots), "N", 1, 64, "examples of such a prompt, drawn for each question from --seed"),
-    WORD_OPTION("write-prompts", AT(write), "STAGE", "def|correct|sql|fill|e2e|gold|rewrite",
-                "write the prompts of a stage, to be answered elsewhere, instead of records"),
-    FLAG_OPTION("published", AT(published),
-                "parse and filter as \"Disambiguate First, Parse Later\" does; every reading added stays"),
-    STRING_OPTION("model", HERE(model), "HF_DIR", "language model that infills, in place of --infilled", .letter = 'm'),
-    STRING_OPTION("adapter", HERE(adapter), "DIR", "its LoRA adapter as PEFT writes it"),
-    STRING_OPTION("default-model", HERE(default_model), "HF_DIR",
-                  "model that writes default readings, in place of --defaults"),
-    STRING_OPTION("correct-model", HERE(correct_model), "HF_DIR",
-                  "model that corrects default readings, in place of --corrected"),
-    STRING_OPTION("rewrite-model", HERE(rewrite_model), "HF_DIR",
-                  "model that rewrites questions where --rewrites has none"),
-    STRING_OPTION("sql-model", HERE(sql_model), "HF_DIR", "model that writes the SQL that --sqls lacks"),
+    DB_OPTION(AT(db), "", .required = true, .group = "input"),
+    FORMAT_IN_OPTION(AT(form)),
+    SHARD_OPTION(AT(shard), 1),
+    STRING_OPTION("defaults", AT(defaults), "FILE", "default interpretations, with or without their SQL",
+                  .group = "stages from files"),
+    STRING_OPTION("corrected", AT(corrected), "FILE", "completions with corrected default interpretations"),
+    STRING_OPTION("infilled", AT(infilled), "FILE", "interpretations to add (default: none)"),
+    STRING_OPTION("sqls", AT(sqls), "FILE", "SQL of interpretations, by database and text"),
+    STRING_OPTION("e2e", AT(e2e), "FILE", "completions with the SQL of all interpretations, in place of --defaults"),
+    STRING_OPTION("rewrites", AT(rewrites), "FILE", "completions with questions rewritten for each gold"),
+    STRING_OPTION("default-model", HERE(default_model), "HF_DIR", "model for --defaults",
+                  .group = "stages from models"),
+    STRING_OPTION("correct-model", HERE(correct_model), "HF_DIR", "model for --corrected"),
+    STRING_OPTION("model", HERE(model), "HF_DIR", "model for --infilled", .letter = 'm'),
+    STRING_OPTION("adapter", HERE(adapter), "DIR", "LoRA adapter of --model, in PEFT's format"),
+    STRING_OPTION("sql-model", HERE(sql_model), "HF_DIR", "model for the SQL that --sqls lacks"),
+    STRING_OPTION("rewrite-model", HERE(rewrite_model), "HF_DIR", "model for the questions that --rewrites lacks"),
+    INT_OPTION("tries", AT(tries), "N", 1, 1000, "maximum number of rewritten questions for a gold"),
     CHAT_TEMPLATE_OPTION(HERE(chat_template)),
+    WORD_OPTION("write-prompts", AT(write), "STAGE", "def|correct|sql|fill|e2e|gold|rewrite",
+                "write the prompts of a stage for another model, and stop", .group = "prompts"),
+    STRING_OPTION("examples", AT(examples), "FILE", "records with golds, for few-shot prompts of e2e"),
+    INT_OPTION("shots", AT(shots), "N", 1, 64, "examples of a prompt, sampled for each question with --seed"),
+    PROMPTER_OPTIONS(AT(prompt)),
     ANSWER_OPTIONS(HERE),
+    OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output", .group = "output"),
+    FLAG_OPTION("published", AT(published),
+                "reproduce the authors' parser and filter; keep every added interpretation"),
+    RESUME_OPTION(AT(resume), "continue an interrupted run from OUT.jsonl.part"),
+    INT_OPTION("batch", HERE(batch), "N", 1, 4096, "maximum number of prompts in a batch", .group = "performance"),
     TOKENS_OPTION(HERE(tokens)),
+    INT_OPTION("window", AT(window), "N", 1, 1 << 24, "records in memory; more of them switch models less often"),
     DTYPE_OPTION(HERE(dtype)),
     DEVICE_OPTION(HERE(device)),
     NO_GRAPH_OPTION(HERE(no_graph)),
-    INT_OPTION("window", AT(window), "N", 1, 1 << 24,
-               "records on their way at once: fewer take less memory, with more of them models take turns less often"),
-    RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
-    PROMPTER_OPTIONS(AT(prompt)),
-    OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output"),
-    FORMAT_IN_OPTION(AT(form)),
-    SHARD_OPTION(AT(shard), 1),
     { 0 },
 };
 
@@ -263,47 +262,18 @@ static enum exit_code run(const struct call *call, struct error *err)
 }
 
 static const struct file_note files[] = {
-    { "OUT.jsonl.part", "lines of a run that was stopped, for --resume" },
+    { "OUT.jsonl.part", "lines of an interrupted run, for --resume" },
     { 0 },
 };
 
 const struct command command_infill = {
     .name = "infill",
-    .summary = "completes a model's default readings of questions by those that are missing, with SQL and results",
+    .summary = "add the interpretations that a model's defaults miss, with SQL and results",
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(table, defaults),
     .details =
-        "IN.jsonl holds records {\"id\", \"db_id\", \"question\"}, perhaps with \"golds\": [{\"sql\", \"text\"}], or "
-        "rows of AMBROSIA; - is standard input.\n\n"
-        "--defaults and --infilled have on each line {\"db_id\", \"question\", \"readings\": [{\"text\", \"sql\"}]}, "
-        "the sql a string, a list or missing, or {\"id\", \"text\"}: what a model answered to the prompt, as it is; "
-        "--defaults may be a published prediction file of \"Disambiguate First, Parse Later\" too. --sqls has "
-        "{\"db_id\", \"text\", \"sql\"} for each reading, or records with golds and readings as ambit-data annotate "
-        "writes them; texts that differ in case, white space or their final mark are one; or {\"id\", \"text\"}, the "
-        "answers to --write-prompts sql.\n\n"
-        "--write-prompts STAGE writes {\"id\", \"messages\"} for ambit-infer generate or any other model, whose "
-        "answers {\"id\", \"text\"} the stage then reads as they are: def, whose answers are --defaults; sql, of all "
-        "readings that have no SQL yet, for --sqls (a file may hold the answers of several times); fill, for "
-        "--infilled. e2e asks for the SQL of all readings at once, for --e2e; gold for readings as the authors asked "
-        "models trained on gold, for --defaults.\n\n"
-        "In place of a file a language model may be asked: --default-model for the default readings, --model with or "
-        "without --adapter for those that are missing, --sql-model for SQL. Of several models only one is in memory at "
-        "a time.\n\n"
-        "--write-prompts correct asks the model for its default readings as they should be, and --corrected FILE or "
-        "--correct-model puts the answers in their place (self-correction). With --examples FILE the prompts of e2e show "
-        "--shots other questions of that file that are ambiguous, drawn anew for each question.\n\n"
-        "Stage 0: --rewrites FILE or --rewrite-model puts AmbiQT's questions into other words. IN.jsonl then holds "
-        "records of ambit-data ambiguate --materialise of the kinds C and T, or {\"golds\": [{\"sql\", \"word\"}]}. Of "
-        "each gold the question is rewritten with its word until the SQL of what was written (--sqls, --sql-model) gives "
-        "the gold's rows, --tries times at most; --write-prompts rewrite asks for the golds that have no such question "
-        "yet, and its answers may be added to those of earlier rounds. A record is written, as ambit-data annotate reads "
-        "it, when all of its golds have one; another says why not.\n\n"
-        "Each line of the output has the readings that are left, with their SQL, how many rows it returns and the "
-        "first ten, whether a reading is from the defaults or infilled, and what was dropped and why: of readings with "
-        "the same result the first stays, default ones before infilled ones. A record of which an answer holds no reading or "
-        "no SQL has an \"error\" and the answer, and the command ends with code 7. ambit-data score --rule dfpl scores it. "
-        "Lines are kept in OUT.jsonl.part until all are there; --resume takes those whose record, files, databases, "
-        "models and settings are what they were.",
+        "Read records {\"id\", \"db_id\", \"question\"}, perhaps with \"golds\", or AMBROSIA's rows, and write the interpretations of "
+        "each question.  Every stage is a file or a model.  See docs/guides/infill.md.",
     .examples = { "ambit-infer infill questions.jsonl --db dbs --defaults read.jsonl --infilled more.jsonl -o all.jsonl",
                   "ambit-infer infill questions.jsonl --db dbs --write-prompts def -o prompts.jsonl" },
     .files = files,

@@ -34,52 +34,43 @@ static const struct parse_options defaults = {
 #define HERE(field) offsetof(struct parse_options, field)
 
 static const struct option table[] = {
-    STRING_OPTION("model", HERE(model), "HF_DIR", "text-to-SQL model: config.json, safetensors, tokenizer.json",
-                  .letter = 'm'),
-    STRING_OPTION("templates", HERE(templates), "HF_DIR",
-                  "model that writes plans and templates, with direct plans and statements; --model without"),
-    STRING_OPTION("fill", HERE(fill), "HF_DIR", "model that fills templates; --model without"),
-    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
+    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id", .group = "input"),
     DB_OPTION(AT(db), "; its values may stand in statements"),
-    CHOICE_OPTION("strategy", AT(strategy), "NAME", PARSE_STRATEGIES, "how statements are found"),
-    INT_OPTION("top", AT(k), "K", 1, BEAMS_MAX, "most statements of a question", .letter = 'k'),
-    INT_OPTION("beams", AT(beams), "B", 2, BEAMS_MAX,
-               "beams of each search; with sample the draws, with odin the schemas shown"),
-    FLAG_OPTION("published", AT(published),
-                "logical-beam as its authors' program does it, rule by rule (docs/reference/restricted-infilling.md)"),
-    CHOICE_OPTION("template-schema", AT(template_schema), "NAME", "own|original",
-                  "schema that templates are asked for with: the record's, or that of its db_id"),
-    STRING_OPTION("calibration", AT(calibration), "FILE",
-                  "what ambit-data calibrate wrote: leave out statements that are less likely than its \"keep\""),
-    WORD_OPTION("write-prompts", AT(write), "FORM", "list|one",
-                "write prompts for models elsewhere instead of asking one: for a list of statements, or for one"),
-    STRING_OPTION("answers", AT(answers), "FILE", "what such models answered to these prompts, in place of --model"),
-    FLAG_OPTION("candidates", AT(candidates), "write what ambit-infer clarify reads"),
-    CHOICE_OPTION("prompt", AT(prompt), "FORM", "auto|seq2seq|chat",
-                  "how models are asked; auto: in words where a model has a chat template, else as published"),
+    FORMAT_IN_OPTION(AT(form)),
+    SHARD_OPTION(AT(shard), 1),
+    STRING_OPTION("model", HERE(model), "HF_DIR", "text-to-SQL model: config.json, safetensors, tokenizer.json",
+                  .letter = 'm', .group = "models"),
+    STRING_OPTION("templates", HERE(templates), "HF_DIR", "model that writes plans and templates (default: --model)"),
+    STRING_OPTION("fill", HERE(fill), "HF_DIR", "model that fills templates (default: --model)"),
+    CHOICE_OPTION("prompt", AT(prompt), "FORM", "auto|seq2seq|chat", "prompt form; auto: chat if there is a template"),
     CHAT_TEMPLATE_OPTION(HERE(chat_template)),
-    INT_OPTION("max-new", HERE(max_new), "N", 1, 1 << 24, "most tokens of an answer"),
-    REAL_OPTION("temperature", HERE(temperature), "T", OPTION_ABOVE_ZERO, 100, "of draws"),
-    INT_OPTION("top-k", HERE(top_k), "K", 0, 1 << 20, "draw from the K likeliest tokens; 0: from all"),
-    REAL_OPTION("top-p", HERE(top_p), "P", OPTION_ABOVE_ZERO, 1, "draw from the likeliest tokens that hold this share"),
-    REAL_OPTION("min-p", HERE(min_p), "P", 0, 1, "draw from tokens at least P times as likely as the likeliest"),
-    REAL_OPTION("typical-p", HERE(typical_p), "P", OPTION_ABOVE_ZERO, 1,
-                "draw from the tokens nearest to the entropy that hold this share"),
-    SEED_OPTION(HERE(seed), "of the draws"),
-    REAL_OPTION("length-penalty", HERE(length_penalty), "P", -100, 100,
-                "beams are ordered by log p divided by length to this power"),
-    INT_OPTION("batch", HERE(batch), "N", 1, 4096, "most prompts answered at once"),
+    CHOICE_OPTION("strategy", AT(strategy), "NAME", PARSE_STRATEGIES, "search for statements", .group = "search"),
+    INT_OPTION("top", AT(k), "K", 1, BEAMS_MAX, "maximum number of statements of a question", .letter = 'k'),
+    INT_OPTION("beams", AT(beams), "B", 2, BEAMS_MAX, "beams of each search; sample: samples; odin: schemas shown"),
+    REAL_OPTION("length-penalty", HERE(length_penalty), "P", -100, 100, "rank beams by log p / length to this power"),
+    FLAG_OPTION("published", AT(published), "logical-beam: reproduce the authors' program"),
+    CHOICE_OPTION("template-schema", AT(template_schema), "NAME", "own|original",
+                  "schema in prompts for templates: the record's, or that of its db_id"),
+    STRING_OPTION("calibration", AT(calibration), "FILE",
+                  "output of ambit-data calibrate; drop statements below its \"keep\""),
+    REAL_OPTION("top-p", HERE(top_p), "P", OPTION_ABOVE_ZERO, 1, "sample from the most probable tokens of this mass"),
+    SAMPLING_OPTIONS(HERE),
+    REAL_OPTION("temperature", HERE(temperature), "T", OPTION_ABOVE_ZERO, 100, "sampling temperature"),
+    INT_OPTION("max-new", HERE(max_new), "N", 1, 1 << 24, "maximum number of tokens of a completion"),
+    SEED_OPTION(HERE(seed), "seed of the samples"),
+    WORD_OPTION("write-prompts", AT(write), "FORM", "list|one",
+                "write prompts for another model, for a list of statements or for one", .group = "other models"),
+    STRING_OPTION("answers", AT(answers), "FILE", "completions of these prompts, in place of --model"),
+    OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output", .group = "output"),
+    FLAG_OPTION("candidates", AT(candidates), "write the input of ambit-infer clarify"),
+    RESUME_OPTION(AT(resume), "continue an interrupted run from OUT.jsonl.part"),
+    FLAG_OPTION("dry-run", AT(dry), "check the input, print the memory needed, and stop"),
+    INT_OPTION("batch", HERE(batch), "N", 1, 4096, "maximum number of prompts in a batch", .group = "performance"),
     TOKENS_OPTION(HERE(tokens)),
+    INT_OPTION("window", AT(window), "N", 1, 1 << 24, "records in memory; more of them switch models less often"),
     DTYPE_OPTION(HERE(dtype)),
     DEVICE_OPTION(HERE(device)),
     NO_GRAPH_OPTION(HERE(no_graph)),
-    INT_OPTION("window", AT(window), "N", 1, 1 << 24,
-               "records on their way at once: fewer take less memory, with more of them models take turns less often"),
-    RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
-    FLAG_OPTION("dry-run", AT(dry), "check everything, print the memory that the first questions need, ask nothing"),
-    OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output"),
-    FORMAT_IN_OPTION(AT(form)),
-    SHARD_OPTION(AT(shard), 1),
     { 0 },
 };
 
@@ -206,31 +197,12 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_parse = {
     .name = "parse",
-    .summary = "turns questions into SQL, several statements each where a question can mean several",
+    .summary = "translate questions to SQL, with several statements for an ambiguous question",
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(table, defaults),
     .details =
-        "IN.jsonl holds records {\"id\", \"db_id\", \"question\"}; - is standard input.  A record's own "
-        "\"schema_without_content\", as AmbiQT's have it, or \"schema\", such a text or an entry of a tables.json, "
-        "goes before --schema and --db.\n\n"
-        "logical-beam, the default, predicts how many joins and selected items the statement has, a template for that "
-        "plan and for those next to it, and fills each template by a search in which only tables and columns of the "
-        "schema, keys that join them, and values of the question and the database may stand.  plans fills the same "
-        "templates by plain beams, two-stage those of one beam; direct lets a model write the plan and the statement, "
-        "single-stage does so by the published rules of that ablation; "
-        "beam, sample and odin ask --model alone; odin shows it the schema without what it has used.  Each may be an encoder-decoder or a decoder, trained on what ambit-data "
-        "plans writes; where only --model is given it has all the tasks.\n\n"
-        "Each line of the output is the record with \"t2s_outs\", which ambit-data score --rule ambiqt reads: the first "
-        "two of --model's beams, then those of the templates, item j of template i by 3 i + 2 j.  \"logprobs\" has the "
-        "log p of each, \"templates\" what became of each template, \"errors\" statements that do not run and what "
-        "models wrote that cannot be read.\n\n"
-        "--write-prompts writes {\"id\", \"messages\"} for any model instead: list asks for a JSON list of statements "
-        "as LogicalBeam's authors asked ChatGPT, one for one statement in braces as they asked Codex, again and again, "
-        "in words of ours.  --answers reads {\"id\", \"text\"}, or \"texts\", one or more for each prompt, in place "
-        "of a model; statements have no log p then.  A record whose answers hold no statement has an \"error\" and the "
-        "answers under \"errors\", and the command ends with code 7.\n\n"
-        "--candidates writes {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"logprob\"}]} instead, for "
-        "ambit-infer clarify and ambit-data calibrate.",
+        "Read records {\"id\", \"db_id\", \"question\"}, which may bring their own schema, and add their statements.  See "
+        "docs/guides/parse.md.",
     .examples = { "ambit-infer parse questions.jsonl --model t2s --templates gen --fill fill --db dbs -o sql.jsonl",
                   "ambit-infer parse questions.jsonl --model multi --db shop.sqlite --candidates | ambit-infer clarify "
                   "--candidates - --db shop.sqlite" },

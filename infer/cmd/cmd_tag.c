@@ -14,29 +14,31 @@ static const struct tag_request defaults = {
 #define AT(field) offsetof(struct tag_request, field)
 
 static const struct option table[] = {
-    CHOICE_OPTION("strategy", AT(strategy), "HOW", "dte|eta|heuristic",
-                  "a trained tagger, its links alone, or likeness of words without a model"),
-    STRING_OPTION("model", AT(model), "DIR", "what ambit-train tag left; of dte and eta"),
-    DEVICE_OPTION(AT(device)),
-    NO_GRAPH_OPTION(AT(no_graph)),
-    REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
-                "AMB and UNK less likely than this are not told; default: the model's"),
-    SCHEMA_OPTION(AT(schema), "tables.json; records name their schema by db_id"),
-    DB_OPTION(AT(db), ", in place of --schema; its values are looked up"),
-    STRING_OPTION("question", AT(question), "TEXT", "one question, in place of IN.jsonl"),
+    STRING_OPTION("question", AT(question), "TEXT", "one question, in place of IN.jsonl", .group = "input"),
+    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
+    DB_OPTION(AT(db), ", in place of --schema; values are looked up there"),
     FORMAT_IN_OPTION(AT(form)),
     SHARD_OPTION(AT(shard), TAG_GROUP),
-    OUT_OPTION(AT(out), "OUT.jsonl", "answers in input order; - is standard output"),
-    CHOICE_OPTION("format", AT(format), "FORM", "jsonl|text|html", "JSONL, lines for people, or a page"),
-    REAL_OPTION("name", AT(heuristic.name), "X", 0, 1, "a run of words as much like a column's name says it"),
-    REAL_OPTION("value", AT(heuristic.value), "X", 0, 1, "a run of words as much like a value says it"),
+    CHOICE_OPTION("strategy", AT(strategy), "HOW", "dte|eta|heuristic",
+                  "trained tagger, its concept links alone, or word similarity without a model", .group = "tagger"),
+    STRING_OPTION("model", AT(model), "DIR", "folder that ambit-train tag wrote; needed by dte and eta"),
+    REAL_OPTION("threshold", AT(threshold), "P", 0, 1,
+                "minimum probability of AMB and UNK spans (default: the one stored in the model)"),
+    REAL_OPTION("name", AT(heuristic.name), "X", 0, 1, "heuristic: minimum similarity to a column's name",
+                .group = "heuristic"),
+    REAL_OPTION("value", AT(heuristic.value), "X", 0, 1, "heuristic: minimum similarity to a value"),
     REAL_OPTION("margin", AT(heuristic.margin), "X", 0, 1,
-                "what is less like a run than the best by more than this is no alternative"),
+                "heuristic: maximum distance of an alternative to the best match"),
     REAL_OPTION("unknown", AT(heuristic.unknown), "X", 0, 1,
-                "a noun phrase less like all names than this is unanswerable; 0: none is"),
-    STRING_OPTION("tune", AT(tune), "FILE", "records with marked words; what does best on them sets these four"),
-    INT_OPTION("index-mib", AT(index_mib), "N", 1, 4095, "maximum memory for the values of a database"),
-    RESUME_OPTION(AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"),
+                "heuristic: mark noun phrases below this similarity as unanswerable; 0: none"),
+    STRING_OPTION("tune", AT(tune), "FILE", "heuristic: records with marked words on which to fit these four"),
+    OUT_OPTION(AT(out), "OUT.jsonl", "tagged questions in input order; - is standard output", .group = "output"),
+    CHOICE_OPTION("format", AT(format), "FORM", "jsonl|text|html", "JSON lines, text for people, or a page"),
+    RESUME_OPTION(AT(resume), "continue an interrupted run from OUT.jsonl.part"),
+    INT_OPTION("index-mib", AT(index_mib), "N", 1, 4095, "maximum memory for the values of a database, in MiB",
+               .group = "performance"),
+    DEVICE_OPTION(AT(device)),
+    NO_GRAPH_OPTION(AT(no_graph)),
     { 0 },
 };
 
@@ -64,32 +66,19 @@ static enum exit_code run(const struct call *call, struct error *err)
 }
 
 static const struct file_note files[] = {
-    { "OUT.jsonl.part", "lines of a run that was stopped, for --resume" },
+    { "OUT.jsonl.part", "lines of an interrupted run, for --resume" },
     { 0 },
 };
 
 const struct command command_tag = {
     .name = "tag",
-    .summary = "says which words of a question are ambiguous or unanswerable, and what each may refer to",
+    .summary = "mark the ambiguous and unanswerable words of questions",
     .operands = "IN.jsonl",
     .max_operands = 1,
     OPTIONS(table, defaults),
     .details =
-        "IN.jsonl holds records {\"id\", \"db_id\", \"question\"}; - is standard input.  A record may bring its columns "
-        "along, {\"name\", \"type\", \"values\", \"table\"} each, and needs no --schema then; --db goes before them.  Each "
-        "line of the output has \"status\" (ambiguous, unanswerable, both or none), \"problem\" (how sure that is), "
-        "\"spans\" of the question, with \"start\" and \"end\" in code points, \"label\" (COL, VAL, AMB or UNK), "
-        "\"probability\", \"alternatives\" (what it may refer to, with values) and \"nearest\" (what is like it, of UNK), "
-        "and one sentence.\n\n"
-        "Of --db the values of all texts and numbers are read once and kept in memory; a question says a value when a run "
-        "of up to five of its words is the same but for letters' case and signs, or differs by a slip of the pen.  "
-        "Strategy heuristic marks a number only where a column holds it.  Nothing is written next to a database.\n\n"
-        "A trained tagger (--model) marks the words by its chain of tags and says what each span may mean; --strategy eta "
-        "marks those words that its concepts are grounded in.  A page (--format html) shows in colour how much each word "
-        "carries of what was found.  Strategy heuristic needs no model: runs of words that are like a column's name or a value are that; where they "
-        "are like several they are ambiguous; a noun phrase that is like none is unanswerable.\n\n"
-        "Lines are kept in OUT.jsonl.part until all are there; --resume takes those whose record, database and settings "
-        "are what they were.",
+        "Read records {\"id\", \"db_id\", \"question\"}, which may bring their own \"columns\", and write the marked words of "
+        "each.  See docs/guides/tag.md.",
     .examples = { "ambit-infer tag --model runs/tag questions.jsonl --db shop.sqlite -o tagged.jsonl",
                   "ambit-infer tag --strategy heuristic questions.jsonl --db shop.sqlite --format html -o page.html" },
     .files = files,

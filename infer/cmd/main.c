@@ -10,7 +10,7 @@ static const struct command *const commands[] = {
 
 static const struct program infer_program = {
     .name = "ambit-infer",
-    .summary = "finds ambiguity in questions over a database",
+    .summary = "detect and resolve ambiguity in questions to a database",
     .commands = commands,
     .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */
 };

@@ -787,7 +787,7 @@ const struct complete_request complete_defaults = {
 };
 
 const struct file_note complete_files[] = {
-    { "OUT.jsonl.part", "lines of a run that was stopped, for --resume" },
+    { "OUT.jsonl.part", "lines of an interrupted run, for --resume" },
     { 0 },
 };
 

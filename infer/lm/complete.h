@@ -66,40 +66,43 @@ extern const struct file_note complete_files[];
     "expected a --temperature above 0 (1 draws as the model says); without it the likeliest token is taken"
 
 /* clang-format off */
-
-/* What every command has that runs a language model. */
+/* Options of every command that runs a language model. */
 #define CHAT_TEMPLATE_OPTION(at) \
     STRING_OPTION("chat-template", at, "NAME", \
-                  "llama3, llama3-unsloth, llama3-bare, chatml, chatml-bare, gemma, mistral or a file.json, instead of the folder's")
+                  "llama3, llama3-unsloth, llama3-bare, chatml, chatml-bare, gemma, mistral or a file.json (default: the folder's)")
+#define DTYPE_OPTION(at) WORD_OPTION("dtype", at, "TYPE", "auto|f32|bf16", "type of weights and activations")
+#define TOKENS_OPTION(at) INT_OPTION("tokens", at, "N", 1, 1 << 20, "maximum number of prompt tokens in a step")
 
-#define DTYPE_OPTION(at) WORD_OPTION("dtype", at, "TYPE", "auto|f32|bf16", "of weights and activations")
-
-#define TOKENS_OPTION(at) INT_OPTION("tokens", at, "N", 1, 1 << 20, "most prompt tokens read at once")
-
-/* How answers are drawn, of a struct that has the fields by these names. */
+/* Options of completions and of sampling, for a struct with fields of these names. */
 #define ANSWER_OPTIONS(AT) \
-    INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 24, "most tokens of an answer"), \
-    REAL_OPTION("temperature", AT(temperature), "T", 0, 100, "0: the likeliest token, else draw"), \
-    REAL_OPTION("top-p", AT(top_p), "P", OPTION_ABOVE_ZERO, 1, "draw from the likeliest tokens that hold this share"), \
-    SEED_OPTION(AT(seed), "of the draws"), \
-    INT_OPTION("batch", AT(batch), "N", 1, 4096, "most prompts answered at once")
+    INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 24, "maximum number of tokens of a completion", \
+               .group = "completions"), \
+    REAL_OPTION("temperature", AT(temperature), "T", 0, 100, "sampling temperature; 0: the most probable token"), \
+    REAL_OPTION("top-p", AT(top_p), "P", OPTION_ABOVE_ZERO, 1, "sample from the most probable tokens of this mass"), \
+    SEED_OPTION(AT(seed), "seed of the samples")
+#define SAMPLING_OPTIONS(AT) \
+    INT_OPTION("top-k", AT(top_k), "K", 0, 1 << 20, "sample from the K most probable tokens; 0: from all"), \
+    REAL_OPTION("min-p", AT(min_p), "P", 0, 1, "sample from tokens of at least P times the highest probability"), \
+    REAL_OPTION("typical-p", AT(typical_p), "P", OPTION_ABOVE_ZERO, 1, \
+                "locally typical sampling: tokens nearest to the entropy, of this mass")
 
 #define COMPLETE_AT(field) offsetof(struct complete_request, field)
-
 #define COMPLETE_OPTIONS \
     STRING_OPTION("model", COMPLETE_AT(model.dir), "HF_DIR", "folder with config.json, safetensors, tokenizer.json", \
-                  .letter = 'm', .required = true), \
-    STRING_OPTION("adapter", COMPLETE_AT(model.adapter), "DIR", "LoRA adapter as PEFT writes it, of records that name none"), \
-    FLAG_OPTION("merge", COMPLETE_AT(model.merge), "add the adapter to the weights first"), \
+                  .letter = 'm', .required = true, .group = "model"), \
+    STRING_OPTION("adapter", COMPLETE_AT(model.adapter), "DIR", "LoRA adapter in PEFT's format; a record may name another"), \
+    FLAG_OPTION("merge", COMPLETE_AT(model.merge), "merge the adapter into the weights"), \
     CHAT_TEMPLATE_OPTION(COMPLETE_AT(model.chat_template)), \
-    FORMAT_IN_OPTION(COMPLETE_AT(form)), \
-    OUT_OPTION(COMPLETE_AT(out), "OUT.jsonl", "results in input order; - is standard output"), \
-    RESUME_OPTION(COMPLETE_AT(resume), "go on with what a run that was stopped left in OUT.jsonl.part"), \
+    OUT_OPTION(COMPLETE_AT(out), "OUT.jsonl", "results in input order; - is standard output", \
+               .group = "input and output"), \
+    RESUME_OPTION(COMPLETE_AT(resume), "continue an interrupted run from OUT.jsonl.part"), \
+    FORMAT_IN_OPTION(COMPLETE_AT(form))
+#define COMPLETE_PERFORMANCE_OPTIONS \
+    INT_OPTION("tokens", COMPLETE_AT(tokens), "N", 1, 1 << 20, "maximum number of prompt tokens in a step", \
+               .group = "performance"), \
     DTYPE_OPTION(COMPLETE_AT(model.dtype)), \
     DEVICE_OPTION(COMPLETE_AT(device)), \
-    NO_GRAPH_OPTION(COMPLETE_AT(no_graph)), \
-    TOKENS_OPTION(COMPLETE_AT(tokens))
-
+    NO_GRAPH_OPTION(COMPLETE_AT(no_graph))
 /* clang-format on */
 
 /* Where a text first stands in what a model says, token by token.

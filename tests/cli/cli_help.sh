@@ -82,7 +82,7 @@ table_of() {
     [ -z "$table" ] || source=$(grep -rl --include='*.c' "^const struct option $table" "$root/train")
     text=$(sed "/^const struct option ${table:-none}\[/,/^};/b; /^const struct option [a-z0-9]*_request_table\[/,/^};/d" "$source" | used_rows)
     names_of_rows <<<"$text"
-    for macro in COMPLETE_OPTIONS ANSWER_OPTIONS PROMPTER_OPTIONS; do
+    for macro in COMPLETE_OPTIONS COMPLETE_PERFORMANCE_OPTIONS ANSWER_OPTIONS SAMPLING_OPTIONS PROMPTER_OPTIONS; do
         grep -qE "^ +$macro" <<<"$text" || continue
         sed -n "/#define $macro/,/[^\\\\]\$/p" "$root"/{infer/lm/complete.h,data/prompt/prompter.h} | names_of_rows
     done
