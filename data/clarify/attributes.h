@@ -3,7 +3,9 @@
  *
  * The terms of the statements are aligned first, clause by clause.  A place where the statements differ is a slot.
  * Slots that divide the candidates in the same way become one attribute.  The last attribute is always the statement as
- * a whole, which divides everything.
+ * a whole, which divides everything: the fallback question.
+ *
+ * Slots and attributes own their arrays and names.  They borrow the forms and the schema.  No function fails.
  */
 #ifndef DATA_CLARIFY_ATTRIBUTES_H
 #define DATA_CLARIFY_ATTRIBUTES_H
@@ -17,14 +19,14 @@
  * or for conditions that differ in their column alone, 1 for any other pair, 0.8 for an unmatched term or place.
  */
 struct alignment {
-    const struct form_term **terms; /* [n_places * n]: of statement i at place k at k * n + i; NULL when it has none */
+    const struct form_term **terms; /* [n_places * n], statement i at place k is k * n + i; NULL: absent */
     int n_places, n, cap;
 };
 
-/* lists[i] may be NULL.  alignment_release frees. */
+/* Aligns lists [n], of which each may be NULL.  The caller calls alignment_release(). */
 void align_terms(struct alignment *a, const struct form_list *const *lists, int n, const struct schema *schema);
 void alignment_release(struct alignment *a);
-/* cost is [n * n], row after row: the column of each row such that the sum is least. */
+/* Hungarian method.  Writes the column of each row, such that the sum of cost [n, n] is minimal, to column_of [n]. */
 void assign_least_cost(int *column_of, const double *cost, int n);
 
 /*
@@ -34,26 +36,26 @@ void assign_least_cost(int *column_of, const double *cost, int n);
  * place is absent there; absence counts as a value.
  */
 
-/* What a question about a slot is about; the first of them make the better question when several would do. */
+/* Types of questions.  Where several types fit, the earlier one makes the better question. */
 enum question_type {
-    QUESTION_OUTPUT,    /* which columns are shown */
-    QUESTION_COLUMN,    /* which column is meant; the slot's clause says what for */
-    QUESTION_STORED,    /* an aggregate that stands in a column, or is computed */
-    QUESTION_TABLE,     /* which records are meant */
-    QUESTION_CONDITION, /* whether a condition is meant at all */
-    QUESTION_VALUE,     /* what is compared with */
-    QUESTION_OPERATOR,  /* how, boundaries included or not */
-    QUESTION_LOGIC,     /* all conditions, or one is enough */
-    QUESTION_AGGREGATE, /* which aggregate, or none */
-    QUESTION_DISTINCT,  /* repeated rows */
-    QUESTION_GROUP,     /* what there is a row for each of */
-    QUESTION_JOIN,      /* rows without a partner */
-    QUESTION_SORT,      /* sorted by what */
-    QUESTION_DIRECTION, /* sorted which way */
-    QUESTION_LIMIT,     /* how many */
-    QUESTION_SET,       /* how two results are put together */
+    QUESTION_OUTPUT,    /* the columns of the result */
+    QUESTION_COLUMN,    /* the column; the slot's clause says what it is used for */
+    QUESTION_STORED,    /* a stored aggregate, or a computed one */
+    QUESTION_TABLE,     /* the table */
+    QUESTION_CONDITION, /* whether there is a condition */
+    QUESTION_VALUE,     /* the constant of a comparison */
+    QUESTION_OPERATOR,  /* the operator of a comparison, and whether it includes the boundary */
+    QUESTION_LOGIC,     /* AND or OR of conditions */
+    QUESTION_AGGREGATE, /* the aggregate function, or none */
+    QUESTION_DISTINCT,  /* DISTINCT */
+    QUESTION_GROUP,     /* GROUP BY */
+    QUESTION_JOIN,      /* inner or outer join, and its condition */
+    QUESTION_SORT,      /* the expression of ORDER BY */
+    QUESTION_DIRECTION, /* ascending or descending */
+    QUESTION_LIMIT,     /* LIMIT */
+    QUESTION_SET,       /* UNION, EXCEPT or INTERSECT */
     QUESTION_SEQUENCE,  /* the order of the outputs */
-    QUESTION_QUERY,     /* everything: one of the most probable statements */
+    QUESTION_QUERY,     /* the statement as a whole: the fallback question */
     QUESTION_TYPES
 };
 
@@ -62,13 +64,13 @@ const char *question_type_name(enum question_type f);
 struct slot {
     const char *name;
     enum question_type type;
-    int clause;                     /* enum sql_clause of the outermost query; SQL_CLAUSES for a set operation */
-    const char **values;            /* [n]; NULL when absent */
-    const struct form_term **terms; /* [n] what holds the value; NULL when absent, or when it is no single term */
-    const struct form **forms; /* [n] the SELECT that has the slot, an inner one or the outermost; NULL when absent */
+    int clause;                     /* enum sql_clause in the outermost query; SQL_CLAUSES for a set operation */
+    const char **values;            /* [n candidates]; NULL: absent */
+    const struct form_term **terms; /* [n candidates] term with the value; NULL: absent, or no single term */
+    const struct form **forms;      /* [n candidates] SELECT with the slot; NULL: absent */
 };
 
-enum { SLOTS_MAX = 512 }; /* what differs behind that is left to QUESTION_QUERY */
+enum { SLOTS_MAX = 512 }; /* QUESTION_QUERY covers the differences beyond this number */
 
 struct slots {
     struct slot *list;
@@ -78,34 +80,33 @@ struct slots {
     struct strings pool;
 };
 
-/* Only slots that are not the same for all.  The forms, in order of their probability, must outlive the slots, and so
- * must the schema. */
+/* Extracts the slots that are not the same for all n forms, which are sorted by probability.  Forms and schema must
+ * outlive the slots. */
 void slots_extract(struct slots *s, const struct form *const *forms, int n, const struct schema *schema);
 void slots_release(struct slots *s);
 
-/* what there is to ask about: the slots of candidate statements, none twice.
- *
- * Slots that part the candidates alike are one attribute, with the type of the slot that people understand best.  When
- * no attribute tells half a bit, two of one clause may be asked about together.  The last attribute is always the
- * statement as a whole: a last resort that parts everything.
+/*
+ * An attribute combines the slots that divide the candidates in the same way.  Its question type is the one of its
+ * slots that people understand best.  When no attribute has half a bit of information, pairs of attributes of one
+ * clause are attributes too.
  */
-
 struct attribute {
     const char *name;
     enum question_type type;
     int clause;
-    const struct slot *slot, *second; /* what it is about; second of two asked together; NULL for the whole statement */
+    const struct slot *slot, *second; /* second: of a pair; both NULL for the whole statement */
 };
 
 struct attributes {
     struct attribute *list;
-    struct split *splits; /* [n], as the dialogue takes them; values by first appearance */
-    int n;                /* the last resort, the last of them, counted too */
-    int *values;          /* of all splits */
+    struct split *splits; /* [n]; values are numbered by first appearance */
+    int n;                /* the fallback question, which is the last, included */
+    int *values;          /* memory of all splits */
     struct strings pool;
 };
 
-/* prior: of the candidates that the slots were taken from.  The slots must outlive the attributes. */
+/* prior: probabilities of the candidates of the slots; noise: probability of a user error.  The slots must outlive the
+ * attributes. */
 void attributes_build(struct attributes *v, const struct slots *slots, const struct posterior *prior, double noise);
 void attributes_release(struct attributes *v);
 

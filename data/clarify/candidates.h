@@ -1,9 +1,9 @@
 /*
- * candidates.h - candidate statements of questions, from published files and from anywhere, as records that clarify and
- * calibrate read: {"id", "db_id", "question", "candidates": [{"sql", "p"}], "gold": [SQL, ...]}.
+ * candidates.h - candidate statements from published files and from plain records, as input of clarify and calibrate.
  *
- * A source turns its file into such records, which may still have "logprob" for "p"; what all of them share comes
- * after: probabilities, calibrated when asked, and the reserve.
+ * Every source turns its file into records {"id", "db_id", "question", "candidates": [{"sql", "p" or "logprob"}],
+ * "gold": [SQL, ...]}.  The step after it is the same for all sources: it computes the probabilities, calibrated if
+ * asked, and the none-of-the-above probability.  A record that cannot be used is written with its "error".
  */
 #ifndef DATA_CLARIFY_CANDIDATES_H
 #define DATA_CLARIFY_CANDIDATES_H
@@ -14,22 +14,23 @@
 enum candidates_form { CANDIDATES_PLAIN, CANDIDATES_AMBIQT, CANDIDATES_DFPL, CANDIDATES_AMBROSIA };
 
 struct candidates_request {
-    enum candidates_form from; /* what file is */
+    enum candidates_form from; /* form of the file */
     const char *file;
-    const char *gold, *tables; /* of ambiqt-output; NULL when not given */
-    const char *calibration;   /* file to apply, or NULL */
+    const char *gold, *tables; /* with CANDIDATES_AMBIQT; or NULL */
+    const char *calibration;   /* file of calibrate(), or NULL */
     const char *out;
     enum record_form form;
-    struct shard shard; /* of plain and ambrosia, which are read record by record */
-    double temperature; /* of ambiqt-output: a prediction of rank r, from 0, weighs exp(-r / temperature) */
-    int64_t k;          /* candidates of a record that count */
+    struct shard shard; /* with CANDIDATES_PLAIN and CANDIDATES_AMBROSIA */
+    double temperature; /* with CANDIDATES_AMBIQT: the prediction of rank r, from 0, has the weight exp(-r /
+                           temperature) */
+    int64_t k;          /* maximum number of candidates of a record */
 };
 
 struct candidates_counts {
     int64_t records, candidates, failed;
 };
 
-/* Writes request->out.  More than 0 after a signal: no file is left then. */
+/* Writes q->out.  Returns 0, -1 with err, or 1 after a signal, which leaves no file. */
 int candidates_write(const struct candidates_request *q, struct candidates_counts *counts, struct error *err);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * evidence.h - what others know of a question that is to be asked: the user's own words, from a tagger; the
- * alternatives that a detector found; values that columns hold.
+ * evidence.h - the evidence of detector and tagger about a question: words of the user, alternatives, column values.
  *
- * In a record "spans" are {"start", "end", "label", "alternatives", "probability"}: letters (code points) of the
- * question, the last not included; AMB, UNK, COL or VAL; what the words are linked to, {"concept": "table.column" or
- * "table", "kind"}, and how sure that is, both if known; a column's name alone will do where only one table has it.
- * "alternatives", "kind", "ambiguous" and "score" are those of a finding. Elements are numbered as a schema graph's
- * nodes: tables first, then columns.
+ * The field "spans" of a record lists {"start", "end", "label", "alternatives", "probability"}.  Positions count code
+ * points of the question, and "end" is exclusive.  The label is AMB, UNK, COL or VAL.  The alternatives are
+ * {"concept": "table.column" or "table", "kind"}; a column's name suffices where only one table has it.  The fields
+ * "alternatives", "kind", "ambiguous" and "score" of a record are those of the detector's prediction.
+ *
+ * Elements of the schema are numbered like the nodes of a schema graph: tables first, then columns.
  */
 #ifndef DATA_CLARIFY_EVIDENCE_H
 #define DATA_CLARIFY_EVIDENCE_H
@@ -15,35 +15,39 @@
 #include "data/schema/ambiguity_type.h"
 #include "data/span/span_record.h"
 
-enum { EVIDENCE_MAX = 64, FOUND_MAX = 2 }; /* spans of a question, elements of a span; alternatives of a finding */
+enum {
+    EVIDENCE_MAX = 64,
+    FOUND_MAX = 2
+}; /* maximum: spans of a question and elements of a span; alternatives of a prediction */
 
 struct span {
-    const char *words; /* as the user wrote them */
+    const char *words; /* of the user */
     enum span_label label;
-    double probability; /* 1 when not told */
+    double probability; /* 1 by default */
     int elements[EVIDENCE_MAX], n_elements;
-    bool is_value; /* the words are linked to values: the elements are their columns */
-    float *said;   /* [elements of the schema] the share of each name's words that the span has */
+    bool is_value; /* the alternatives are values; the elements are their columns */
+    float *said;   /* [elements of the schema] share of the words of each name that the span contains */
 };
 
-/* A zeroed struct is one without any hint. */
+/* A zeroed struct has no evidence. */
 struct evidence {
     struct span *spans;
     int n_spans;
-    int found[FOUND_MAX]; /* elements */
+    int found[FOUND_MAX]; /* alternatives of the prediction, as elements */
     int n_found;
-    enum sia_kind kind;             /* of what was found */
-    double score;                   /* that it is ambiguous; 1 when not told */
+    enum sia_kind kind;             /* ambiguity type of the prediction */
+    double score;                   /* ambiguity score; 1 by default */
     struct column_samples *samples; /* borrowed; NULL without a database */
     struct strings pool;
 };
 
-/* From a record with "question".  -1 with EXIT_CODE_DATA naming the field; release in any case. */
+/* Reads the evidence of a record with "question".  Returns -1 with EXIT_CODE_DATA, which names the field.  The caller
+ * releases the evidence in any case. */
 int evidence_read(struct evidence *h, const json_t *record, const struct schema *s, const char *where,
                   struct error *err);
 void evidence_release(struct evidence *h);
 
-/* "table" or "table.column". */
+/* Name of an element: "table" or "table.column".  The pool owns the text of a column. */
 const char *evidence_element_name(const struct schema *s, int element, struct strings *pool);
 
 #endif

@@ -1,61 +1,62 @@
 /*
- * phrase.h - parts of a statement in words for people: the schema's natural names, and what is certain.
+ * phrase.h - parts of a statement in words for people, with the natural names of the schema.
  *
- * Words come from the expression, term by term.  What has no certain wording, and what would be too long or too deep to
- * follow, stands as SQL in quotes; nothing is said that is not so.
+ * The words follow the expression term by term.  A part without an exact wording, and a part that would be too long or
+ * too deep to follow, appears as SQL in quotes.  So the words never say anything that the statement does not.  The
+ * context's pool owns all texts.  No function fails.
  */
 #ifndef DATA_CLARIFY_PHRASE_H
 #define DATA_CLARIFY_PHRASE_H
 
 #include "data/sql_form/sql_form.h"
 
-struct phrase_scope; /* a SELECT whose names are read */
+struct phrase_scope; /* a SELECT, in which names are resolved */
 
 struct phrase_context {
     const struct schema *schema;
-    struct strings *pool;           /* owns what comes back */
+    struct strings *pool;           /* owns the texts */
     const struct form_store *store; /* of the forms */
-    bool exact;                     /* every column with its table, every list to its end, how tables are matched */
-    /* While a phrase is made, zero to begin with. */
-    int depth, nesting; /* of the sub-query at hand, of the expression */
-    bool brief;         /* columns without their table, since there is but one */
+    bool exact;                     /* name the table of each column, whole lists, and join conditions */
+    /* State of the phrase being made; zero at the start. */
+    int depth, nesting; /* depth of sub-queries, and of the expression */
+    bool brief;         /* omit the tables of columns, since there is only one */
     const struct phrase_scope *scope;
-    int *left; /* expressions that may still be told */
+    int *left; /* budget of expressions */
 };
 
 /* "age of singer" */
 const char *phrase_column(const struct phrase_context *p, int column);
 /* "age of singer", "the average of age of singer", "the number of rows", "quantity times unit price" */
 const char *phrase_operand(const struct phrase_context *p, const struct form_term *t);
-/* "age of singer is more than 20"; boundary says whether the value itself counts: "(20 not included)". */
+/* "age of singer is more than 20"; with `boundary` also "(20 not included)". */
 const char *phrase_condition(const struct phrase_context *p, const struct form_term *t, bool boundary);
-/* What a condition is about: "age of singer". */
+/* The left side of a condition: "age of singer". */
 const char *phrase_subject(const struct phrase_context *p, const struct form_term *t);
-/* A constant without the quotes of SQL, in those of people. */
+/* A constant, with quotes for people in place of those of SQL. */
 const char *phrase_value(const struct phrase_context *p, const char *value);
-/* "singer" and "song" of "singer,song"; which is 0 or 1. */
+/* Table number `which`, 0 or 1, of a pair: "singer" or "song" of "singer,song". */
 const char *phrase_table(const struct phrase_context *p, const char *pair, int which);
-/* The records that a column is of: "singer", and "the first singer" where there are two; NULL for a list made of
- * several. */
+/* Source of a column: "singer", or "the first singer" where the table occurs twice.  NULL for a sub-query of several
+ * tables. */
 const char *phrase_records(const struct phrase_context *p, const struct form_term *t);
-/* How an outer join matches, or the whole of a FROM that is a chain of joins. */
+/* The condition of an outer join, or a whole FROM clause that is a chain of joins. */
 const char *phrase_matching(const struct phrase_context *p, const struct form *form, const struct form_term *t);
-/* "name of singer, age of singer"; long lists and whole tables are cut short. */
+/* "name of singer, age of singer"; long lists and whole tables are abbreviated. */
 const char *phrase_outputs(const struct phrase_context *p, const struct form *form);
 const char *phrase_tables(const struct phrase_context *p, const struct form *form);
-/* "country of singer"; "" without. */
+/* "country of singer"; "" without GROUP BY. */
 const char *phrase_groups(const struct phrase_context *p, const struct form *form);
 /* "largest first, empty ones before all" */
 const char *phrase_direction(const struct phrase_context *p, const struct form_term *t);
 /* "the first 3" */
 const char *phrase_limit(const struct phrase_context *p, const char *limit);
-/* How results become one; "" for a statement that is no compound. */
+/* The set operations of a compound; "" for a plain SELECT. */
 const char *phrase_sets(const struct phrase_context *p, const struct form *form);
-/* The whole of it, clauses parted by semicolons. */
+/* The whole statement, with semicolons between clauses. */
 const char *phrase_query(const struct phrase_context *p, const struct form *form);
-/* Where a begins to differ from b, from the start of the item on; they differ. */
+/* The end of a, from the list item on in which it first differs from b.  The texts must differ. */
 const char *phrase_difference(const struct phrase_context *p, const char *a, const char *b);
-/* The statement itself. */
+/* The statement as SQL. */
 const char *phrase_sql(const struct phrase_context *p, const struct form *form);
 
 #endif

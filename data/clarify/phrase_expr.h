@@ -1,4 +1,8 @@
-/* phrase_expr.h - the words of an expression, and how loosely they hang together; for phrase.h. */
+/*
+ * phrase_expr.h - the words of an SQL expression, for phrase.h.
+ *
+ * Each phrase has a level, which tells where it needs parentheses: "(a plus b) times c".
+ */
 #ifndef DATA_CLARIFY_PHRASE_EXPR_H
 #define DATA_CLARIFY_PHRASE_EXPR_H
 
@@ -6,13 +10,13 @@
 #include "data/sql/sql_tree.h"
 
 enum {
-    PHRASE_DEPTH = 2,      /* sub-queries within sub-queries that are told */
-    PHRASE_NESTING = 10,   /* of an expression */
-    PHRASE_STEPS = 400,    /* expressions of one term */
-    PHRASE_BYTES = 400,    /* of one term */
-    PHRASE_FRAGMENT = 160, /* of SQL in quotes */
-    PHRASE_LISTED = 12,    /* a longer list is cut ... */
-    PHRASE_SHOWN = 3       /* ... behind so many */
+    PHRASE_DEPTH = 2,      /* maximum depth of sub-queries */
+    PHRASE_NESTING = 10,   /* maximum depth of an expression */
+    PHRASE_STEPS = 400,    /* maximum number of expressions in a term */
+    PHRASE_BYTES = 400,    /* maximum bytes of a term */
+    PHRASE_FRAGMENT = 160, /* maximum bytes of quoted SQL */
+    PHRASE_LISTED = 12,    /* longer lists are abbreviated ... */
+    PHRASE_SHOWN = 3       /* ... to this number of items */
 };
 
 struct phrase_scope {
@@ -20,9 +24,9 @@ struct phrase_scope {
     const struct phrase_scope *outer;
 };
 
-/* In order of what needs parentheses first. */
+/* Levels of binding, the loosest first. */
 enum phrase_level {
-    PHRASE_LOOSE,   /* a condition, a CASE, what stands behind its subject: "a rounded" */
+    PHRASE_LOOSE,   /* a condition, a CASE, a participle: "a rounded" */
     PHRASE_SUM,     /* "a plus b" */
     PHRASE_PRODUCT, /* "a times b" */
     PHRASE_OF,      /* "the sum of a" */
@@ -30,25 +34,25 @@ enum phrase_level {
 };
 
 struct phrase_words {
-    const char *text; /* NULL: there are none that are certain */
+    const char *text; /* NULL: there is no exact wording */
     enum phrase_level level;
 };
 
-/* Always has words: at worst the SQL in quotes. */
+/* Words of an expression; the SQL in quotes where there is no exact wording. */
 struct phrase_words phrase_expr(const struct phrase_context *p, const struct sql_expr *e);
-/* The SQL in quotes; cut short unless exact. */
+/* The SQL in quotes, abbreviated unless p->exact. */
 struct phrase_words phrase_fragment(const struct phrase_context *p, const struct sql_expr *e);
 
-/* What a SELECT, or any of a compound, gives as its n-th output, from 0; always has words. */
+/* Words of output n, from 0, of a SELECT or a compound. */
 struct phrase_words phrase_output(const struct phrase_context *p, const struct form *form, int n);
-/* What gives true or false. */
+/* Words of a truth value. */
 struct phrase_words phrase_truth(const struct phrase_context *p, const struct sql_expr *e, bool boundary);
 
-/* "singer", "the first singer", "the singer in question" */
+/* Words of a source: "singer", "the first singer", "the singer in question". */
 const char *phrase_source(const struct phrase_context *p, const struct sql_source *s);
-/* What a sub-query gives; NULL when it is too deep. */
+/* Words of the result of a sub-query; NULL when it is too deep. */
 const char *phrase_answer(const struct phrase_context *p, const struct sql_select *select);
-/* "row of song where sales of song is more than 3"; NULL when it is too deep, or no matter of single rows. */
+/* "row of song where sales of song is more than 3"; NULL for a sub-query that is too deep or has groups. */
 const char *phrase_rows(const struct phrase_context *p, const struct sql_select *select);
 bool phrase_is_aggregated(const struct sql_expr *e);
 

@@ -1,9 +1,12 @@
 /*
- * posterior.h - how likely each candidate reading is, and what an answer does to that: numbers alone.
+ * posterior.h - probabilities of the candidate statements, and the choice of the next question.
  *
- * One hypothesis stands apart, the reserve: the reading that is meant is not among the candidates.  Whoever means it
- * answers a question one way as likely as another, "none of these" among them.  Everybody else gives the answer of
- * their candidate, but for a slip now and then, which falls on any other option.
+ * The module works on numbers alone; it knows neither statements nor words.  One hypothesis stands beside the
+ * candidates: none of the above, with the probability p_none.  A user who means none of the candidates gives every
+ * answer, "none of these" included, with the same probability.  Any other user gives the answer of the candidate that
+ * they mean, except for user errors, which are spread evenly over the other options.
+ *
+ * A posterior owns its array; posterior_copy() allocates, posterior_release() frees.  Splits are borrowed.
  */
 #ifndef DATA_CLARIFY_POSTERIOR_H
 #define DATA_CLARIFY_POSTERIOR_H
@@ -11,22 +14,22 @@
 #include "kernels/base.h"
 #include "kernels/rng.h"
 
-enum { POSTERIOR_MAX = 1000 }; /* candidates, and so the options of a question */
+enum { POSTERIOR_MAX = 1000 }; /* maximum number of candidates, and of the options of a question */
 
-/* The p of all candidates and the reserve sum to 1. */
+/* The p of all candidates and p_none sum to 1. */
 struct posterior {
     double *p; /* [n] */
     int n;
     double p_none;
 };
 
-/* A question as arithmetic sees it: which of its options each candidate gives. */
+/* A question: the option that each candidate chooses. */
 struct split {
-    const int *value; /* [n], 0 .. n_values - 1 */
+    const int *value; /* [n candidates], 0 .. n_values - 1 */
     int n_values;
-    double noise;   /* how often the user slips */
-    double cost;    /* what asking costs, in seconds */
-    double support; /* 0 to 1: how sure others are that the user left this open */
+    double noise;   /* probability of a user error */
+    double cost;    /* seconds that the user needs to answer */
+    double support; /* 0 to 1: confidence of detector and tagger that the user left this open */
 };
 
 enum answer_kind {
@@ -43,59 +46,60 @@ struct answer {
 };
 
 const char *answer_kind_name(enum answer_kind k);
-/* posterior_release frees; it takes a zeroed one too. */
+/* The caller releases the copy.  posterior_release() accepts a zeroed struct. */
 struct posterior posterior_copy(const struct posterior *b);
 void posterior_release(struct posterior *b);
-/* In bits, of masses that sum to 1. */
+/* Entropy in bits of n masses that sum to 1. */
 double entropy_of(const double *mass, int n);
-/* Of candidates and reserve. */
+/* Entropy in bits over the candidates and none of the above. */
 double posterior_entropy(const struct posterior *b);
-/* The most probable candidate, the first of equals. */
+/* Index of the most probable candidate; the first of equals. */
 int posterior_best(const struct posterior *b);
-/* The masses of the split's values; how many are above zero. */
+/* Writes the probability mass of each value to mass [n_values].  Returns the number of masses above zero. */
 int posterior_masses(double *mass, const struct posterior *b, const struct split *s);
-/* What the answer tells, in bits: H(answer) - sum of p H(answer | candidate).  Without slips and reserve that is the
- * entropy of the masses. */
+/* Expected information gain of the answer in bits: H(answer) - sum of p H(answer | candidate).  Without user errors and
+ * p_none it equals the entropy of the masses. */
 double posterior_gain(const struct posterior *b, const struct split *s);
-/* The same where the question's support is the chance that its options are all as likely as each other, whatever the
- * candidates' probabilities say. */
+/* The gain, mixed with the gain under equally probable options; s->support is the weight of the latter. */
 double posterior_gain_supported(const struct posterior *b, const struct split *s);
-/* How much likelier the best candidate becomes to be the right one. */
+/* Expected increase of the probability of the best candidate. */
 double posterior_gain_of_best(const struct posterior *b, const struct split *s);
-/* P(answer | candidate's value) for an option. */
+/* P(the user chooses `option` | the candidate's value). */
 double split_likelihood(const struct split *s, int value, int option);
 /*
- * What the answer leaves.  A value weighs by its likelihoods, "none of these" moves what is not explained by a slip to
- * the reserve, the other two change nothing.  -1 when the answer contradicts all that was said before (it had a chance
- * below 1e-6); the posterior then stays as it was.
+ * Updates the posterior by an answer (Bayes).  "None of these" moves the mass that user errors do not explain to
+ * p_none. "I don't know" and "either is fine" change nothing.  Returns -1 when the answer contradicts the earlier ones,
+ * which means that its probability was below 1e-6; the posterior is then unchanged.
  */
 int posterior_update(struct posterior *b, const struct split *s, struct answer a);
 
-/* Strategies choose the question to ask.  All see the same splits, in order of their clauses.  Equal scores are settled
- * by the lower cost, then by that order. */
+/* Strategies choose the next question.  All see the same splits, in the order of their clauses.  The lower cost, then
+ * that order, breaks ties. */
 enum strategy {
-    STRATEGY_RANDOM,          /* uniform over what splits */
-    STRATEGY_MAX_PROBABILITY, /* the question with the likeliest answer */
-    STRATEGY_MIN_PROBABILITY, /* the question with the least likely answer */
-    STRATEGY_INFO_GAIN,       /* gain if all candidates that are left were equally likely */
-    STRATEGY_EIG,             /* expected information gain, slips, reserve and support counted */
-    STRATEGY_PATH,            /* mass times entropy along the way to the best candidate: a published shortcut */
+    STRATEGY_RANDOM,          /* uniform over the questions that divide the candidates */
+    STRATEGY_MAX_PROBABILITY, /* the question with the most probable answer */
+    STRATEGY_MIN_PROBABILITY, /* the question with the least probable answer */
+    STRATEGY_INFO_GAIN,       /* information gain under equally probable candidates */
+    STRATEGY_EIG,             /* posterior_gain_supported() */
+    STRATEGY_PATH, /* mass times entropy on the path to the best candidate, a published approximation of EIG */
     STRATEGIES
 };
 
 const char *strategy_name(enum strategy s);
 
-/* The names, parted by |. */
+/* All names, separated by |. */
 #define STRATEGY_NAMES "random|max-probability|min-probability|info-gain|eig|path"
 
-/* STRATEGIES when there is none of that name. */
+/* Returns STRATEGIES for an unknown name. */
 enum strategy strategy_of_name(const char *name);
-/* The number of the split to ask about; -1 when none splits what is left.  Only STRATEGY_RANDOM uses rng. */
+/* Returns the index of the split to ask about, or -1 when none divides the candidates.  Only STRATEGY_RANDOM uses rng,
+ * which may be NULL otherwise. */
 int strategy_choose(enum strategy strategy, const struct posterior *b, const struct split *splits, int n,
                     struct rng *rng);
-/* What the shortcut gives a node: the mass of those that pass through it times the entropy of its branches. */
+/* Score of a node on the path: the mass of the candidates that pass through it times the entropy of its branches.
+ * through: [n candidates]. */
 double strategy_node_score(const struct posterior *b, const struct split *s, const bool *through);
-/* How many questions a truthful user is asked until none splits any more, in expectation. */
+/* Expected number of questions until no split divides the candidates, for a user without errors. */
 double strategy_questions(enum strategy strategy, const struct posterior *b, const struct split *splits, int n);
 
 #endif

@@ -1,5 +1,8 @@
 /*
- * question.h - a question in words, with its options: a template for each type, no SQL in what people read.
+ * question.h - a clarifying question with its options, in words without SQL.
+ *
+ * Each question type has a template.  The evidence adds the user's own words before the question, sample values to the
+ * options, and alternatives of the detector that no candidate has.  The phrasing's pool owns all texts.
  */
 #ifndef DATA_CLARIFY_QUESTION_H
 #define DATA_CLARIFY_QUESTION_H
@@ -11,26 +14,26 @@
 
 struct question {
     const char *text;
-    const char *options[DIALOGUE_SHOWN + 1]; /* all different; with sample values where there is a database */
-    const char *names[DIALOGUE_SHOWN + 1];   /* the same without sample values */
-    const char *found[DIALOGUE_SHOWN + 1];   /* NULL, or an element that a detector found and no candidate has */
-    int statement[DIALOGUE_SHOWN + 1];       /* the most probable candidate of each; -1 when there is none */
-    int n;                                   /* the view's first, then what was found: who chooses that says "none" */
+    const char *options[DIALOGUE_SHOWN + 1]; /* all different; with sample values if there is a database */
+    const char *names[DIALOGUE_SHOWN + 1];   /* the options without sample values */
+    const char *found[DIALOGUE_SHOWN + 1];   /* element of the detector that no candidate has, or NULL */
+    int statement[DIALOGUE_SHOWN + 1];       /* most probable candidate of each option; -1: none */
+    int n; /* options of the view, then those found; the latter mean "none of these" */
 };
 
-/* What questions are made from; all borrowed. */
+/* Context of a question; all borrowed. */
 struct question_context {
     struct phrase_context phrasing;
     const struct attributes *attributes;
-    const struct form *const *forms; /* of the candidates */
+    const struct form *const *forms; /* [n candidates] */
     const struct posterior *now;
-    const struct evidence *evidence; /* NULL for none */
+    const struct evidence *evidence; /* or NULL */
 };
 
-/* 0 to 1: how sure the evidence are that this is what the user left open.  A detector's alternatives or those of an AMB
- * span say so where an option has one of them and another one has not; never of the statement as a whole. */
+/* Confidence, from 0 to 1, that the user left this open.  The alternatives of the detector or of an AMB span support a
+ * question in which one option has one of them and another option does not.  The fallback question has no support. */
 double question_support(const struct question_context *a, const struct question_view *view);
-/* Texts belong to the phrasing's pool. */
+/* Writes the question of a view in words. */
 void question_write(struct question *q, const struct question_context *a, const struct question_view *view);
 
 #endif

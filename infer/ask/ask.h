@@ -1,9 +1,8 @@
 /*
- * ask.h - from a question to SQL and its rows: detect, tag, candidates, the question that tells most, the answer.
+ * ask.h - ambit-infer ask: from a question to SQL and its rows, in files, at a terminal and over HTTP.
  *
- * Every part is optional, and what is missing is said: without a detector nobody knows whether a question is ambiguous,
- * without candidates there is nothing to ask about.  All parts are in memory and work on the same records as the
- * commands of their names write and read, so that the joined answer is theirs.
+ * A question passes detector, tagger, parser and dialogue in one process (pipeline.h).  Every part is optional, and the
+ * output says which part is missing.  The parts work on the records that the commands of their names read and write.
  */
 #ifndef INFER_ASK_ASK_H
 #define INFER_ASK_ASK_H
@@ -13,22 +12,22 @@
 
 #include <stddef.h>
 
-/* Off: a detector's alternatives are asked about only where a candidate has them. */
+/* Off: no candidates are made from the detector's alternatives. */
 enum ask_alternatives { ALTERNATIVES_ON, ALTERNATIVES_OFF };
 
 struct ask_request {
-    struct clarify_request clarify; /* databases, candidates, dialogue, simulation, the output and its record's id */
-    const char *question;           /* alone, in place of the input; or NULL */
-    const char *detector, *tagger, *parser, *device; /* folders, or NULL; a tagger may be the word "heuristic" */
+    struct clarify_request clarify; /* databases, candidates, dialogue, simulation, output, id of a record */
+    const char *question;           /* one question in place of the input, or NULL */
+    const char *detector, *tagger, *parser, *device; /* folders, or NULL; the tagger may be "heuristic" */
     int parser_strategy;                             /* enum parse_strategy */
     enum ask_alternatives alternatives;
-    double gate;           /* where ambiguity is less likely than this nobody is asked; 0: always */
-    const char *adapt;     /* of the detector: an adapter's file, or NULL; and */
-    const char *retriever; /* a folder that embeds sentences, or NULL */
-    double threshold;      /* of the detector; NAN: the model's own */
-    int64_t top, rows;     /* candidates of the parser; rows of a result that are told */
+    double gate;           /* do not ask the user below this ambiguity score */
+    const char *adapt;     /* file of the detector's adapter, or NULL */
+    const char *retriever; /* folder of a sentence encoder, or NULL */
+    double threshold;      /* of the detector; NAN: the one stored in the model */
+    int64_t top, rows;     /* maximum: candidates of the parser; rows of a result */
     bool no_graph;
-    const char *warning; /* of a service: told when it listens; or NULL */
+    const char *warning; /* logged when a service listens; or NULL */
 };
 
 struct ask_counts {
@@ -36,22 +35,22 @@ struct ask_counts {
 };
 
 /*
- * Records {"id", "db_id", "question"}, perhaps with "candidates", "answers" or "gold", to a line each.  input is NULL
- * where the request has the question.  0, or -1 with the signal's code when one stopped it.
+ * Reads records {"id", "db_id", "question"}, perhaps with "candidates", "answers" or "gold", and writes a line for
+ * each. input is NULL if the request has the question.  Returns 0, or -1 with err; after a signal err has its exit
+ * code.
  */
 int ask_records(const struct ask_request *q, const char *input, struct ask_counts *counts, struct error *err);
-/* The same with a person at the terminal; a line for each where clarify.out names a file.  0 when all ended or the user
- * left, 1 when a signal did; -1. */
+/* Asks a person at the terminal.  Writes a line for each record if clarify.out names a file.  Returns 0 at the end or
+ * when the user leaves, 1 after a signal, or -1 with err. */
 int ask_person(const struct ask_request *q, const char *input, struct error *err);
 
 /*
- * Ask over HTTP: JSON for programs, and one page for people that needs nothing from the network.  No session is kept:
- * what a reply has under "session" is all of it, as in clarify's server of lines.  Until a signal asks to stop: 1; -1
- * with err.
+ * Serves JSON for programs and one page for people, which loads nothing from the network, over HTTP.  The server keeps
+ * no session: the field "session" of a reply is the whole state.  Returns 1 after a signal, or -1 with err.
  */
 int ask_serve(const struct ask_request *q, const struct http_settings *http, struct error *err);
 
-/* page.html, which the build turns into an array. */
+/* The bytes of page.html, an array that the build generates. */
 extern const char ask_page[];
 extern const size_t ask_page_bytes;
 

@@ -1,5 +1,8 @@
 /*
- * pipeline.h - the parts that answer a question, in memory, and what they say of one record.
+ * pipeline.h - detector, tagger, parser and candidates in memory, and their results for one question.
+ *
+ * The pipeline owns its parts.  A struct asked holds the results for one question; pipeline_start() turns it into a
+ * dialogue (session.h).
  */
 #ifndef INFER_ASK_PIPELINE_H
 #define INFER_ASK_PIPELINE_H
@@ -18,74 +21,69 @@
 #include <jansson.h>
 
 struct alternatives_made {
-    int added, raised; /* candidates that are new; those that became likelier */
+    int added, raised; /* number of new candidates, and of those with a higher probability */
 };
 
-/* Records of candidates (data/clarify/candidate_list.h) found by id, or by the question itself.
- *
- * The file is read whole; each record is kept as text, which takes a fraction of its value's memory.
- */
-
+/* A file of records with candidates (data/clarify/candidate_list.h), found by id or by question.  Records are kept as
+ * text, which takes a fraction of the memory of their values. */
 struct candidate_file {
-    const char *path;  /* borrowed; NULL: there is none */
-    json_t *lines;     /* array of texts */
-    json_t *by_id;     /* numbers of lines; a question that comes alone has none: */
-    json_t *questions; /* likewise by question */
+    const char *path;  /* borrowed; NULL: no file */
+    json_t *lines;     /* array of records as texts */
+    json_t *by_id;     /* index of a line by id */
+    json_t *questions; /* index of a line by question, for a question without id */
 };
 
-/* The parts that answer a question, in memory, and what they say of one record.
- */
-
+/* The parts of ambit-infer ask.  Parts that the request does not name are zeroed. */
 struct pipeline {
     const struct ask_request *q;
     struct session_context context;
-    struct detector detector; /* zeroed where there is none, as are: */
+    struct detector detector; /* zeroed if there is none */
     struct question_tagger tagger;
     struct question_parser parser;
     struct candidate_file candidates;
-    struct arena trees; /* of statements that are looked at */
+    struct arena trees; /* scratch for statements */
 };
 
-/* The struct stays where it is.  -1 with err; close in any case, a zeroed struct too. */
+/* Opens the parts of the request.  The struct must not move.  Returns -1 with err.  The caller closes the pipeline in
+ * any case; a zeroed struct may be closed. */
 int pipeline_open(struct pipeline *a, const struct ask_request *q, struct error *err);
 void pipeline_close(struct pipeline *a);
 
-/* Where a record's candidates come from. */
+/* Origin of the candidates of a record. */
 enum candidate_origin { FROM_NOWHERE, FROM_FILE, FROM_RECORD, FROM_PARSER };
-const char *candidate_origin_name(enum candidate_origin o); /* NULL of FROM_NOWHERE */
+const char *candidate_origin_name(enum candidate_origin o); /* NULL for FROM_NOWHERE */
 
-/* What is known of a question before anybody is asked. */
+/* Results of the pipeline for one question, before the user is asked.  Owns its values. */
 struct asked {
-    json_t *record;              /* what a session starts with; owned, as are: */
-    json_t *prediction, *marked; /* the lines of detector and tagger; NULL without */
-    json_t *errors;              /* candidates of the parser that do not run; NULL: none */
+    json_t *record;              /* record for the session */
+    json_t *prediction, *marked; /* lines of detector and tagger; or NULL */
+    json_t *errors;              /* candidates of the parser that do not run; or NULL */
     enum candidate_origin origin;
     struct alternatives_made made;
-    bool gated; /* nobody is asked: most likely there is nothing to ask */
+    bool gated; /* the user is not asked: the ambiguity score is below --gate */
 };
 
-/* Asks all parts about a record {"question", "db_id"}, which gets the db_id of --db where it has none.  -1 with
- * EXIT_CODE_DATA; asked_release in any case. */
+/* Runs all parts on a record {"question", "db_id"}.  A record without db_id gets the one of --db.  Returns -1 with
+ * EXIT_CODE_DATA.  The caller calls asked_release() in any case. */
 int pipeline_know(struct pipeline *a, struct asked *out, json_t *record, const char *where, struct error *err);
 void asked_release(struct asked *k);
-/* Starts the session about it; only where there are candidates.  -1 with EXIT_CODE_DATA. */
+/* Starts the session of a question with candidates.  Returns -1 with EXIT_CODE_DATA. */
 int pipeline_start(struct pipeline *a, struct session *s, const struct asked *k, const json_t *rules, const char *where,
                    struct error *err);
 
-/* Whether a session of which the reserve has won may be given other candidates: there is a parser, and it was not done
- * before. */
+/* Tells whether an escalated session may get other candidates: there is a parser, and it has not been done before. */
 bool pipeline_may_regenerate(const struct pipeline *a, const struct session *s);
-/* The record of a session with other candidates than those it had, a new reference; NULL and no err where the parser
- * has no others. */
+/* Returns the record of a session with new candidates of the parser as a new reference.  Returns NULL, with err, or
+ * without err where the parser has no others. */
 json_t *pipeline_regenerate(struct pipeline *a, const struct session *s, const char *where, struct error *err);
 
-/* A statement's first rows, and whether there are "more"; a new reference, NULL without a database. */
+/* Returns the first rows of a statement, and whether there are "more", as a new reference; NULL without a database. */
 json_t *pipeline_rows(struct pipeline *a, const char *db_id, const char *sql);
 
-/* The line of what is known; s is NULL where there is no session.  Relevance of elements is part of it when asked for.
- * A new reference. */
+/* Returns the output line of a question as a new reference.  s is NULL if there is no session.  relevance: include the
+ * relevance of elements. */
 json_t *pipeline_line(struct pipeline *a, const struct asked *k, struct session *s, bool relevance);
-/* What a session says, with the rows of its statement. */
+/* Returns the state of a session, with the rows of its best statement, as a new reference. */
 json_t *pipeline_session_line(struct pipeline *a, struct session *s, bool gated);
 
 #endif

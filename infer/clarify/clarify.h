@@ -1,7 +1,8 @@
 /*
- * clarify.h - candidates in, the question that tells most out: one record after the other, in input order.
+ * clarify.h - ambit-infer clarify: reads candidates and writes the most informative question of each record.
  *
- * A record that cannot be read carries "error" instead and the run goes on.
+ * Records are read one after the other and written in input order.  A record that cannot be used is written with
+ * "error" and the run continues.
  */
 #ifndef INFER_CLARIFY_CLARIFY_H
 #define INFER_CLARIFY_CLARIFY_H
@@ -10,33 +11,34 @@
 #include "data/shard/shard.h"
 #include "infer/clarify/clarify_case.h"
 
-/* Off: what was asked before may be asked again. */
+/* Off: attributes may be asked about again. */
 enum clarify_memory { MEMORY_ON, MEMORY_OFF };
 
 struct clarify_request {
     const char *candidates, *schema, *db, *out;
-    const char *predictions, *spans; /* of detect and of tag, or NULL */
-    enum record_form form;           /* of candidates */
+    const char *predictions, *spans; /* files of detect and of tag, or NULL */
+    enum record_form form;           /* of the file of candidates */
     struct shard shard;
     enum strategy strategy;
     double noise, confidence, min_gain, second_cost;
     int64_t max_turns;
     enum clarify_memory memory;
-    bool simulate;      /* whole dialogues about each record's "gold", with the measures as the last line */
-    const char *report; /* report.html to write: simulate with every strategy; or NULL */
+    bool simulate;      /* run dialogues about each "gold"; the last line has the metrics */
+    const char *report; /* report.html that compares all strategies, or NULL */
     double user_noise, user_unknown;
     int64_t seed;
     bool serve, interactive;
-    const char *id, *replay, *transcript; /* with interactive; NULL for none */
+    const char *id, *replay, *transcript; /* with interactive; or NULL */
 };
 
 struct clarify_counts {
     int64_t records, failed, asked, rejected, gold_errors;
 };
 
-/* What the request says of questions and of when to stop. */
+/* Fills the settings of dialogues from a request. */
 void clarify_settings_init(struct clarify_settings *s, const struct clarify_request *q);
 
+/* Runs the request.  Returns 0, -1 with err, or 1 after a signal. */
 int clarify(const struct clarify_request *q, struct clarify_counts *counts, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * interactive.h - one dialogue with a person at a terminal: numbers and words, no special keys.
+ * interactive.h - a dialogue with a person at a terminal, with numbers and words and without special keys.
  */
 #ifndef INFER_CLARIFY_INTERACTIVE_H
 #define INFER_CLARIFY_INTERACTIVE_H
@@ -14,40 +14,37 @@ struct screen {
     int width; /* columns */
 };
 
-/* Standard output; 80 columns when it is no terminal, at most 100 when it is. */
+/* Standard output: 80 columns, or at a terminal its width, at most 100. */
 struct screen screen_open(void);
-/* Wraps text; `first` opens its first line and `rest` all others.  Letters that no terminal shows as such are left
- * out. */
+/* Prints wrapped text.  Its first line starts with `first`, the others with `rest`.  Control characters are omitted. */
 void screen_print(const struct screen *s, const char *first, const char *rest, const char *text);
-/* Rows of cells in columns, numbers to the right, a cell cut behind SCREEN_CELL columns; `first` opens the first row
- * and `rest` all others.  Rows that are wider than the screen are wrapped, with | between cells. */
+/* Prints cells [rows, columns] as a table, with numeric columns to the right.  Cells are cut after SCREEN_CELL columns.
+ * Rows wider than the screen are wrapped, with | between cells. */
 enum { SCREEN_CELL = 40 };
 void screen_table(const struct screen *s, const char *first, const char *rest, char *const *cells, const bool *numeric,
                   int rows, int columns);
-/* Wraps the text of a printf, from the first column. */
+/* Prints the wrapped text of a printf. */
 void screen_say(const struct screen *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* One dialogue with a person at a terminal: numbers and words, no special keys.
- */
-
-/* About the record of q->candidates whose id is q->id (the first when that is NULL), or the session in q->replay.
- * 0 when it ended or the user left it, 1 when a signal did; -1. */
+/* Holds a dialogue about the record q->id of q->candidates (NULL: the first), or resumes the session in q->replay.
+ * Returns 0 at the end or when the user leaves, 1 after a signal, or -1 with err. */
 int interact(const struct clarify_request *q, struct error *err);
 
-/* A dialogue about a session that has started. */
+/* The dialogue of a started session. */
 struct conversation {
     struct session *session; /* borrowed */
     struct screen screen;
-    const char *transcript; /* the file that keeps it, written anew after each answer; or NULL */
-    const char *ended;      /* why it is over; NULL while it goes on */
-    void (*show_rows)(void *user, const struct screen *screen, const char *sql); /* behind the result; or NULL */
+    const char *transcript; /* file that is rewritten after each answer; or NULL */
+    const char *ended;      /* reason for its end; NULL: not ended */
+    void (*show_rows)(void *user, const struct screen *screen,
+                      const char *sql); /* shows rows after the result; or NULL */
     void *user;
 };
 
-/* Says what is asked about. */
+/* Prints the question of the record. */
 void conversation_begin(const struct conversation *t);
-/* Question and answer until the result is accepted, the user leaves, or there is no more input.  -1 when the transcript
- * cannot be written. */
+/* Asks questions until the user accepts the result or leaves, or the input ends.  Returns -1 when the transcript cannot
+ * be written. */
 int converse(struct conversation *t, struct error *err);
 
 #endif

@@ -1,12 +1,11 @@
 /*
- * session.h - a dialogue as a plain value: its record, its rules and its turns, as JSON.
+ * session.h - a dialogue as a plain JSON value: its record, its rules and its turns.
  *
- * {"version": 1, "record": {...}, "rules": {...}, "attributes": fingerprint, "turns": [{"attribute", "answer",
- * "option", "text", "chosen"}]}.  Whoever has the value has the session: a program that holds none of it goes on from
- * there, and comes to the same questions and the same numbers.  The record is kept as it was understood when the
- * session started: the candidates that can be read and are not the same as another one, those that were left out, the
- * reserve; so no statement runs again.  The fingerprint says what there was to ask about; a session that meets another
- * schema, or other readings, is refused.
+ * {"version": 1, "record": {...}, "rules": {...}, "variables": fingerprint, "turns": [{"variable", "answer", "option",
+ * "text", "chosen"}]}.  The value is the whole state: any program can continue it, with the same questions and numbers.
+ * The record holds the merged candidates, the rejected ones and the none-of-the-above probability, so that no statement
+ * is executed again.  The fingerprint is a hash of the attributes; a session with another schema or other candidates is
+ * refused.
  */
 #ifndef INFER_CLARIFY_SESSION_H
 #define INFER_CLARIFY_SESSION_H
@@ -15,61 +14,61 @@
 
 enum { SESSION_VERSION = 1 };
 
-/* What all sessions of a program share. */
+/* State that all sessions of a program share. */
 struct session_context {
     struct schema_catalog schemas;
     struct arena scratch;
-    struct clarify_settings settings; /* of sessions that start; all others bring theirs */
+    struct clarify_settings settings; /* for new sessions; others bring their own */
 };
 int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err);
 void session_context_close(struct session_context *d);
 
 struct session {
     json_t *value;    /* owned */
-    json_t *recorded; /* turns that were in the value and are to be repeated */
+    json_t *recorded; /* turns of the value that are to be repeated */
     struct clarify_case current;
     enum stop_reason why; /* STOP_NOT: a question is open */
     struct question_view view;
     struct question question;
     struct answer newest;
-    int set_aside; /* by the newest answer: readings that are no longer plausible */
+    int set_aside; /* number of candidates that the newest answer made implausible */
 };
 
-/* A new one about a record; rules may be NULL, or have some of the fields that replace the context's.  -1 with
- * EXIT_CODE_DATA; session_release in any case. */
+/* Starts a session.  Fields of `rules`, which may be NULL, replace those of the context.  Returns -1 with
+ * EXIT_CODE_DATA. The caller releases the session in any case. */
 int session_start(struct session *s, struct session_context *d, const json_t *record, const json_t *rules,
                   const char *where, struct error *err);
-/* Reads a value and its record, and repeats no turn yet.  Likewise. */
+/* Reads a value without its turns.  Errors and release as above. */
 int session_read(struct session *s, struct session_context *d, const json_t *value, const char *where,
                  struct error *err);
-/* The question of recorded turn k, as it was asked; then its answer.  -1 with EXIT_CODE_DATA when it cannot be. */
+/* Restores the question of recorded turn k, and then its answer.  Return -1 with EXIT_CODE_DATA. */
 int session_recall(struct session *s, int k, const char *where, struct error *err);
 int session_repeat(struct session *s, int k, const char *where, struct error *err);
-/* Reads a value and repeats its turns. */
+/* Reads a value and repeats its turns.  Errors and release as above. */
 int session_resume(struct session *s, struct session_context *d, const json_t *value, const char *where,
                    struct error *err);
 void session_release(struct session *s);
 
-/* What to ask next, or why nothing. */
+/* Sets the next question, or the reason to stop. */
 void session_next(struct session *s);
-/* Takes the answer to the open question; an option counts as the question shows it.  -1 when it contradicts what was
- * said before: nothing has changed then. */
+/* Takes the answer to the open question, whose options are numbered as shown.  Returns -1 when it contradicts the
+ * earlier answers; the session is then unchanged. */
 int session_answer(struct session *s, struct answer a);
-/* Takes the last answer back; false when there is none. */
+/* Takes the last answer back.  Returns false when there is none. */
 bool session_undo(struct session *s);
 
-/* Takes what a user said to the open question: the number of an option from 1, or words (reply_words.h); then the next
- * question.  -1 with EXIT_CODE_DATA, a word for what is wrong in *kind, as docs/reference/serve-protocol.md has them,
- * and nothing has changed. */
+/* Takes a reply to the open question, the number of an option from 1 or words (reply_words.h), and sets the next
+ * question. Returns -1 with EXIT_CODE_DATA and the kind of the error (docs/reference/serve-protocol.md); the session is
+ * then unchanged. */
 int session_said(struct session *s, const json_t *said, const char **kind, const char *where, struct error *err);
-/* The same of taking the last answer back. */
+/* Takes the last answer back, with the same errors. */
 int session_take_back(struct session *s, const char **kind, const char *where, struct error *err);
 
-/* Readings that are at least a tenth as likely as the best. */
+/* Number of candidates with at least a tenth of the highest probability. */
 int session_plausible(const struct session *s);
-/* Which statement it is, in words. */
+/* The most probable statement in words. */
 const char *session_best_words(struct session *s);
-/* Everything that one who drives the session needs, the value under "session"; a new reference. */
+/* The reply of a server, with the value under "session".  A new reference. */
 json_t *session_json(struct session *s);
 
 #endif

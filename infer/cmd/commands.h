@@ -1,5 +1,5 @@
 /*
- * commands.h - the commands of ambit-infer, one in each cmd_<name>.c.
+ * commands.h - the commands of ambit-infer.  A cmd_<name>.c parses the options of a command and reports its result.
  */
 #ifndef INFER_CMD_COMMANDS_H
 #define INFER_CMD_COMMANDS_H

@@ -1,7 +1,9 @@
 /*
- * detector.h - a trained GATekeeper in memory: schemas prepared once, questions scored, predictions made.
+ * detector.h - a trained GATekeeper in memory: it prepares each schema once and predicts whether questions are
+ * ambiguous.
  *
- * Use detect.h for batches and detector_find() for a single question.
+ * Use detect.h for batches and detector_find() for a single question.  Of a schema with more elements than the model
+ * reads, each question reads the part that fits it best.
  */
 #ifndef INFER_DETECT_DETECTOR_H
 #define INFER_DETECT_DETECTOR_H
@@ -15,61 +17,61 @@
 /* A table or a column of the schema. */
 struct prediction_element {
     const char *table, *column; /* column is NULL for a table */
-    const char *text;           /* as the model read it */
+    const char *text;           /* text that the model read */
     double relevance;           /* probability */
 };
 
 struct prediction {
-    const json_t *id;  /* the record's own; NULL: it has none */
-    const char *error; /* why there is no prediction, and nothing below; NULL: there is one */
+    const json_t *id;  /* of the record; or NULL */
+    const char *error; /* reason for a missing prediction, whose fields below are unset; or NULL */
     const char *db_id, *question;
-    int n_question, n_read; /* tokens of the question, and those of them that the model read */
-    int n_schema;           /* elements of the schema, of which the model read n_elements */
-    double score;           /* probability that the question is ambiguous */
+    int n_question, n_read; /* tokens of the question, and number of them that the model read */
+    int n_schema;           /* elements of the schema; the model read n_elements of them */
+    double score;           /* calibrated probability that the question is ambiguous */
     bool ambiguous;         /* the score reaches the threshold */
-    const char *status;     /* clear, ambiguous or unsure: the caller's to set; NULL: not told */
-    bool named;             /* it is ambiguous between two elements that the model names: */
+    const char *status;     /* clear, ambiguous or unsure, set by the caller; or NULL */
+    bool named;             /* the model names two alternatives, of this type: */
     enum sia_kind kind;
-    enum linguistic_kind linguistic;     /* it is ambiguous by its words: of which kind; then it is not named */
-    bool schema_only;                    /* the detector has no head for what is ambiguous by its words */
+    enum linguistic_kind linguistic;     /* linguistic ambiguity, which has no alternatives */
+    bool schema_only;                    /* the detector has no head for linguistic ambiguity */
     const char *alternatives[2];         /* "table" or "table.column" */
-    struct prediction_element *elements; /* those that were read */
+    struct prediction_element *elements; /* [n_elements] elements that the model read */
     int n_elements;
-    struct strings names; /* of columns, which need their table's; all other strings are borrowed */
+    struct strings names; /* owns the names of columns; all other strings are borrowed */
 };
 
-/* Fills all but id, error, question and status from the item's result and the logits of its nodes; the item's schema is
- * the whole one or a part of it.  prediction_release frees. */
+/* Fills all fields but id, error, question and status.  relevance: [nodes of the item] logits.  The item's schema is
+ * the whole one or a part of it.  The caller releases the prediction. */
 void prediction_fill(struct prediction *f, const struct gate_model *m, const struct gate_item *item,
                      const struct schema *whole, const struct gate_result *result, const float *relevance);
 void prediction_release(struct prediction *f);
 
-/* A line of the output, with or without the elements' relevance, or {"id", "error"}; a new reference, NULL when a name
- * of the schema is not UTF-8. */
+/* A line of the output, or {"id", "error"}.  Returns a new reference, or NULL when a name of the schema is not UTF-8.
+ */
 json_t *prediction_json(const struct prediction *f, bool relevance);
-/* Of such a line a few for people: question, schema and a sentence. */
+/* Prints such a line for people: question, schema and a sentence. */
 void prediction_print(FILE *out, const json_t *line);
 
 struct detector_settings {
-    const char *model, *device; /* folder; auto, cpu ... */
-    int64_t tokens;             /* most that are encoded at once */
-    int64_t max_question;       /* tokens of a question that are read; 0: as many as fit beside the schema's names */
-    int64_t elements;           /* most tables and columns of a schema that are read; 0: all */
-    double threshold;           /* NAN: the model's own */
+    const char *model, *device; /* folder; auto, cpu, cuda, ... */
+    int64_t tokens;             /* maximum number of tokens encoded at once */
+    int64_t max_question;       /* maximum number of tokens of a question; 0: as many as fit beside the schema */
+    int64_t elements;           /* maximum number of tables and columns of a schema; 0: all */
+    double threshold;           /* NAN: the one stored in the model */
     bool no_graph;
-    const char *adapt;     /* what ambit-train adapt left, a file or folder; NULL: none */
-    const char *retriever; /* BERT folder, see schema_finder.h; NULL: none */
+    const char *adapt;     /* adapter of ambit-train adapt, a file or folder; or NULL */
+    const char *retriever; /* BERT folder (schema_finder.h); or NULL */
 };
 
-/* Of a schema, that are read where nobody says otherwise. */
+/* Default of detector_settings.elements. */
 enum { DETECTOR_ELEMENTS = SCHEMA_SEARCH_ELEMENTS };
 
-/* A schema as the model reads it, once for all its questions; of a wider one each question reads a part of its own. */
+/* A schema in the form that the model reads.  Of a wide schema each question reads a part of its own. */
 struct prepared_schema {
     const struct schema *schema;
     struct schema_input input;
-    struct schema_finder *finder; /* in place of the input, where there are more elements than are read; else NULL */
-    uint64_t sum;                 /* of the schema, as is: */
+    struct schema_finder *finder; /* of a wide schema, in place of the input; else NULL */
+    uint64_t sum;                 /* hash of the schema */
     int64_t serial;
 };
 
@@ -78,45 +80,45 @@ struct detector {
     struct workspace work;
     struct gate_model model;
     struct gate_scorer scorer;
-    struct sentence_encoder retriever; /* zeroed: none */
-    int elements;                      /* of a schema, that are read at most; 0: all */
-    struct strings db_ids;             /* of the schemas that were asked for */
+    struct sentence_encoder retriever; /* zeroed if there is none */
+    int elements;                      /* maximum number of elements of a schema; 0: all */
+    struct strings db_ids;             /* of the prepared schemas */
     struct prepared_schema **prepared; /* [db_ids.n] */
     int prepared_cap;
 };
 
-/* -1 with err; close in any case.  A zeroed struct may be closed too. */
+/* Returns -1 with err.  The caller closes the detector in any case; a zeroed struct may be closed. */
 int detector_open(struct detector *d, const struct detector_settings *s, struct error *err);
 void detector_close(struct detector *d);
 
-/* The schema of a db_id, prepared once and again when it is another one; s must live as long as it is asked for.  NULL
- * with err. */
+/* Returns the prepared schema of a db_id, prepared anew when s has changed, or NULL with err.  s must outlive the uses
+ * of the db_id. */
 const struct prepared_schema *detector_prepare(struct detector *d, const char *db_id, const struct schema *s,
                                                struct error *err);
-/* A question of a prepared schema.  What the item borrows is kept in q, zeroed before, which the caller releases; of a
- * wide schema it lacks what it reads, see detector_part.  -1 with EXIT_CODE_DATA. */
+/* Prepares a question.  The item borrows from q, which the caller zeroes before and releases after.  For a wide schema
+ * detector_part() completes the item.  Returns -1 with EXIT_CODE_DATA. */
 struct question_input {
     struct ids ids;
     struct schema_graph drawn;
-    struct schema part; /* of a wide schema, and how the model reads it */
+    struct schema part; /* part of a wide schema, and its form for the model */
     struct schema_input input;
 };
 int detector_item(const struct detector *d, struct gate_item *item, struct question_input *q,
                   const struct prepared_schema *p, const char *question, const char *where, struct error *err);
-/* The part of a wide schema that a question reads; vector: what detector_vectors makes of it, or NULL. */
+/* Chooses the part of a wide schema that a question reads.  vector: of detector_vectors(), or NULL. */
 int detector_part(const struct detector *d, struct gate_item *item, struct question_input *q,
                   const struct prepared_schema *p, const float *vector, struct error *err);
 void question_input_release(struct question_input *q);
-/* Whether the part is found by meaning too. */
+/* Tells whether the choice needs a vector. */
 bool detector_wants_vector(const struct detector *d, const struct prepared_schema *p);
-/* Vectors of n questions by the retriever, one after the other; the caller frees.  NULL with err. */
+/* Returns the vectors [n, dim] of n questions by the retriever, which the caller frees, or NULL with err. */
 float *detector_vectors(struct detector *d, const char *const *questions, int n, struct error *err);
-/* Results [n] and the relevance logits [nodes of all items] of n items. */
+/* Scores n items: results [n], relevance [nodes of all items] as logits.  Returns -1 with err. */
 int detector_score(struct detector *d, const struct gate_item *items, int n, struct gate_result *results,
                    float *relevance, struct error *err);
 
-/* The prediction's line (prediction_json) of a record with "question", a new reference; NULL with err.  `lasting`: s is
- * that of the record's db_id, and what is prepared of it is kept. */
+/* Predicts for one record with "question".  Returns a line (prediction_json()) as a new reference, or NULL with err.
+ * lasting: s belongs to the record's db_id, and its prepared form is kept. */
 json_t *detector_find(struct detector *d, const json_t *record, const struct schema *s, bool lasting, const char *where,
                       struct error *err);
 

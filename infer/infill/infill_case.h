@@ -1,5 +1,8 @@
 /*
- * infill_case.h - one question on its way through infilling: its readings, what is known of each, what is left.
+ * infill_case.h - one question in the stages of infilling: its interpretations, their SQL, and those that are kept.
+ *
+ * A case owns its record and all texts.  An error of the record ends the case: later calls do nothing, and its line has
+ * the error.
  */
 #ifndef INFER_INFILL_INFILL_CASE_H
 #define INFER_INFILL_INFILL_CASE_H
@@ -11,113 +14,114 @@
 
 struct infill_reading {
     char *text;
-    bool added;            /* by infilling */
-    struct text_items sql; /* what was written for it */
-    const char *sql_from;  /* "readings", "file", "model", or NULL; not freed */
-    char *unread;          /* an answer to its prompt for SQL that has no statement, or NULL */
-    const char *dropped;   /* why, or NULL; not freed */
-    int same_as;           /* the reading that it repeats, or -1 */
+    bool added;            /* added by infilling */
+    struct text_items sql; /* statements */
+    const char *sql_from;  /* "readings", "file", "model", or NULL; static */
+    char *unread;          /* completion for its SQL that has no statement, or NULL */
+    const char *dropped;   /* reason, or NULL; static */
+    int same_as;           /* interpretation with the same result, or -1 */
 };
 
 struct infill_case {
-    json_t *record;                  /* in our form; owned */
-    const char *db_id, *question;    /* the record's */
-    char *path;                      /* of the database */
-    char *error;                     /* NULL while it goes well */
-    char *unread;                    /* what of its answers could not be read, though it goes on, or NULL */
-    char *answers[2];                /* of a model: the default readings', the infilling's; NULL without */
-    char *corrected;                 /* its answer to PROMPT_CORRECT, or NULL */
-    struct infill_reading *readings; /* the default ones first */
+    json_t *record;                  /* owned */
+    const char *db_id, *question;    /* of the record */
+    char *path;                      /* of the database file */
+    char *error;                     /* NULL: no error */
+    char *unread;                    /* completion that could not be read, although the case goes on, or NULL */
+    char *answers[2];                /* completions of PROMPT_DEF and PROMPT_FILL, or NULL */
+    char *corrected;                 /* completion of PROMPT_CORRECT, or NULL */
+    struct infill_reading *readings; /* default interpretations first */
     int n, cap;
-    int *kept; /* in order; published: a reading may stand twice */
+    int *kept; /* in order; as published an interpretation may occur twice */
     int n_kept, kept_cap;
-    struct infill_gold *golds; /* of stage 0; each has the reading of its number */
+    struct infill_gold *golds; /* of stage 0; gold i belongs to interpretation i */
     int n_golds;
-    uint64_t key;  /* of what its line is made from */
-    int64_t drawn; /* words that the published filter had drawn when it was done with this one */
+    uint64_t key;  /* hash of everything that its line depends on */
+    int64_t drawn; /* random numbers that the published filter has used after this case */
 };
 
-/* Where a record was read, and for what. */
+/* Place and purpose of a record. */
 struct infill_place {
     int64_t number;
-    const char *db, *where; /* db as in db_path.h */
-    bool rewrites;          /* stage 0 is what it is for */
+    const char *db, *where; /* db: as in db_path.h */
+    bool rewrites;          /* for stage 0 */
 };
-/* Takes the record; one that cannot be used, and NULL for one that could not be read, is kept with its error.  `bad`
- * says why in the latter case. */
+/* Takes the record.  A record that cannot be used is kept with its error.  For a line that could not be read, the
+ * record is NULL and `bad` has the error. */
 void infill_case_read(struct infill_case *c, json_t *record, const struct infill_place *place, const struct error *bad);
 void infill_case_release(struct infill_case *c);
-/* Ends it with what err says. */
+/* Ends the case with an error. */
 void infill_case_fail(struct infill_case *c, const struct error *err);
-/* Whether its line has an error: it was ended, or an answer could not be read. */
+/* Tells whether the line of the case has an error. */
 bool infill_case_failed(const struct infill_case *c);
 
-/* Adds readings: of a list of {"text", "sql"}, whose SQL is a string or a list of them or missing; or of a model's
- * answer.  An answer without readings ends the case, or with `added`, unless it says that none is missing, is noted. */
+/* Adds interpretations: from a list of {"text", "sql"}, where "sql" is a string, a list of strings or missing; or from
+ * a completion.  A completion without interpretations ends the case.  With `added` it is noted instead, unless it says
+ * that none is missing. */
 int infill_case_add_list(struct infill_case *c, const json_t *list, bool added, struct error *err);
 void infill_case_add_answer(struct infill_case *c, const char *answer, bool added, bool published);
 void infill_case_set_text(struct infill_case *c, int64_t reading, const char *answer, bool published);
-/* The readings that an answer to PROMPT_CORRECT leaves, in place of the default ones; those of the same text keep their
+/* Replaces the default interpretations by those of a completion of PROMPT_CORRECT.  Those of the same text keep their
  * SQL. */
 void infill_case_correct(struct infill_case *c, const char *answer, bool published);
-/* Of an answer to PROMPT_E2E: each of its statements as a reading in the question's own words. */
+/* Adds each statement of a completion of PROMPT_E2E as an interpretation with the text of the question. */
 void infill_case_add_statements(struct infill_case *c, const char *answer, bool published);
-/* From an answer; one without a statement is noted. */
+/* Sets the SQL from a completion; one without a statement is noted. */
 void infill_case_set_answer(struct infill_case *c, int64_t reading, const char *answer, bool published);
-/* From what is known of it (reading_sql.h), likewise. */
+/* Sets the SQL from a known value (reading_sql.h).  Returns -1 with err. */
 int infill_case_set_known(struct infill_case *c, int64_t reading, const json_t *sql, struct error *err);
 
 /*
- * Runs all SQL and decides what is kept.  The honest way: of readings with the same result the first.  As published:
- * default readings by annotate_filter, drawing from random, and none that were added.
+ * Executes all SQL and chooses the interpretations to keep: the first of those with the same result.  As published,
+ * annotate_filter() chooses among the default interpretations, with numbers of `random`, and none is added.
  */
 void infill_case_filter(struct infill_case *c, struct exec_db *db, struct python_random *random, bool published);
-/* As published: all that were added stay, but those that say that there are none. */
+/* As published: keeps every added interpretation, except statements that there are none. */
 void infill_case_keep_added(struct infill_case *c);
-/* As published, of PROMPT_E2E. */
+/* As published, for PROMPT_E2E: keeps all. */
 void infill_case_keep_all(struct infill_case *c);
-/* How many readings are not kept and never had SQL. */
+/* Number of dropped interpretations that never had SQL. */
 int infill_case_without_sql(const struct infill_case *c);
-/* The texts that are kept, one per line, or ANNOTATE_NONE_EXIST; of all readings, before any filter.  The caller frees.
- */
+/* Texts of the interpretations that are kept, one a line, or ANNOTATE_NONE_EXIST; and texts of all interpretations. The
+ * caller frees them. */
 char *infill_case_existing(const struct infill_case *c);
 char *infill_case_texts(const struct infill_case *c);
 
-/* The output record without its provenance; results are those of db, at most ten rows of each told. */
+/* The output record without its provenance, with at most ten rows of each result.  A new reference. */
 json_t *infill_case_json(const struct infill_case *c, struct exec_db *db);
-/* The same of a case that was ended: the error, and what models answered. */
+/* The output record of a case with an error: the error and the completions.  A new reference. */
 json_t *infill_case_failed_json(const struct infill_case *c);
 
-/* Stage 0: the readings of an AmbiQT record in a language model's words.
+/*
+ * Stage 0: the interpretations of an AmbiQT record in words.
  *
- * Of each gold the model is asked to put its own name into the question (PROMPT_REWRITE); the SQL that a model writes
- * for what it says must give the gold's rows, and nothing else (F1 of 1 against this gold alone), or it is asked again.
- * A record all of whose golds have such a question is what ambit-data annotate reads; another fails and says where.  It
- * stands in ambit-infer infill since it asks the same models for SQL, by the same files of answers.
+ * For each gold a model puts the gold's own name into the question (PROMPT_REWRITE).  The SQL of the rewritten question
+ * must give the gold's rows and no others (F1 of 1 against this gold alone); otherwise the model is asked again.  A
+ * record is complete when every gold has such a question.  The stage belongs to infilling since it shares its models
+ * and files.
  */
-
-/* A gold on its way; its newest question is the reading of the same number. */
+/* A gold; its newest question is the interpretation of the same number. */
 struct infill_gold {
-    const char *sql; /* the record's */
-    char *word;      /* the other name as people say it */
-    int tries;       /* questions that were looked at */
+    const char *sql; /* of the record */
+    char *word;      /* name of the gold in words */
+    int tries;       /* number of questions so far */
     bool accepted;
-    const char *waits; /* for what that is not there yet, or NULL; not freed */
+    const char *waits; /* missing input, or NULL; static */
 };
 
 /* A record of ambit-data ambiguate --materialise, of kind C or T, as {"id", "db_id", "source_db", "kind", "question",
  * "golds": [{"sql", "word"}]}; a record that has golds with words as it is.  Takes the record; NULL with
  * EXIT_CODE_DATA. */
 json_t *infill_rewrite_record(json_t *record, const char *where, struct error *err);
-/* Golds and readings of a case whose record is of that form.  -1 with EXIT_CODE_DATA; the case frees them. */
+/* Reads golds and interpretations of a record of that form.  Returns -1 with EXIT_CODE_DATA; the case frees them. */
 int infill_rewrite_read(struct infill_case *c, const char *where, struct error *err);
-/* The id of the prompt for the next try of a gold, by which its answer is found; a new reference. */
+/* Id of the prompt for the next try of a gold.  A new reference. */
 json_t *infill_rewrite_id(const struct infill_case *c, int64_t gold);
-/* -1 with EXIT_CODE_DATA when golds fail, give the same rows, or none: then nothing could be told from them. */
+/* Returns -1 with EXIT_CODE_DATA when golds fail, or give the same rows or no rows: they then distinguish nothing. */
 int infill_rewrite_check(const struct infill_case *c, struct exec_db *db, bool published, struct error *err);
-/* Runs the SQL of a gold's newest question, and so ends its try. */
+/* Executes the SQL of a gold's newest question, which ends this try. */
 void infill_rewrite_judge(struct infill_case *c, int gold, struct exec_db *db, bool published);
-/* The record with what was accepted, as ambit-data annotate reads it. */
+/* The record with the accepted questions, input of ambit-data annotate.  A new reference. */
 json_t *infill_rewrite_json(const struct infill_case *c);
 
 #endif

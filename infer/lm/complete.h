@@ -1,7 +1,9 @@
 /*
- * complete.h - what `ambit-infer generate` and `ambit-infer loss` do: records in, answers or their losses out, in
- * input order.  A record that cannot be run carries "error" and the run goes on.  Lines are kept in OUT.part until all
- * are there.  Both return 0, or -1 with the signal's code when one stopped them.
+ * complete.h - ambit-infer generate and loss: reads records, completes or scores them, and writes lines in input order.
+ *
+ * A record that cannot be used is written with "error" and the run continues.  OUT.part keeps the lines until the
+ * output is complete.  complete_generate() and complete_loss() return 0, or -1 with err; after a signal err has its
+ * exit code.
  */
 #ifndef INFER_LM_COMPLETE_H
 #define INFER_LM_COMPLETE_H
@@ -14,54 +16,53 @@
 #include "models/pipeline/byte_buffer.h"
 #include "models/tokenizer/tokenizer.h"
 
-/* Records whose losses are packed together: those between places that it divides. */
+/* Records packed together for their losses: those between two multiples of this number. */
 enum { COMPLETE_LOSS_WINDOW = 1024 };
 
 struct complete_request {
     struct llama_request model;
     const char *out, *device;
-    const char *constraint; /* a file of constraints on answers, or NULL */
-    const char *stop;       /* a text that ends a drawn answer before it, or NULL */
+    const char *constraint; /* file of constraints on completions, or NULL */
+    const char *stop;       /* stop string, or NULL */
     int scores;             /* enum normalise */
     enum record_form form;
     struct shard shard;
     int64_t max_new, seed, batch, tokens;
-    int64_t n, beams; /* answers to each prompt, 0: one, which is the record; beams 1: none */
+    int64_t n, beams; /* n: completions of a prompt, 0: one as the record; beams 1: no search */
     int64_t top_k, logprobs;
     double temperature, top_p, min_p, typical_p, length_penalty;
     bool early_stopping;
-    bool resume; /* go on with what OUT.part holds */
+    bool resume; /* continue from OUT.part */
     bool no_graph;
 };
 
 struct complete_counts {
-    int64_t records, failed, tokens, resumed; /* resumed: those of an earlier run */
+    int64_t records, failed, tokens, resumed; /* resumed: records of an earlier run */
 };
 
 /*
- * {"id", "text", "tokens", "finish"}: the answer, its tokens without the one that ended it, "stop" or "length"; with
- * request->n {"id", "texts": [{"text", "score", "logprob", "tokens", "finish"}]}.  logprobs adds to each answer
- * "logprobs": [{"id", "token", "logprob", "top": [{"id", "token", "logprob"}]}], one a token.
+ * Writes {"id", "text", "tokens", "finish"} for each record.  "tokens" counts the completion without its end token, and
+ * "finish" is "stop" or "length".  With q->n the line is {"id", "texts": [{"text", "score", "logprob", "tokens",
+ * "finish"}]}.  With q->logprobs each completion has "logprobs": [{"id", "token", "logprob", "top": [{"id", "token",
+ * "logprob"}]}], one entry a token.
  */
 int complete_generate(const struct complete_request *q, const char *input, struct complete_counts *counts,
                       struct error *err);
-/* {"id", "nll", "tokens"}: sum of -log p over the answer's tokens, natural logarithm, and their number. */
+/* Writes {"id", "nll", "tokens"} for each record: the negative log-likelihood of the completion in nats, and its number
+ * of tokens. */
 int complete_loss(const struct complete_request *q, const char *input, struct complete_counts *counts,
                   struct error *err);
 
-/* What the command lines of `generate`, `loss` and `infill` share.
- */
-
 extern const struct complete_request complete_defaults;
 
-/* Runs complete_generate or complete_loss for a command line; tells the counts. */
+/* Runs complete_generate() or complete_loss() for a command line and logs the counts. */
 typedef int complete_fn(const struct complete_request *q, const char *input, struct complete_counts *counts,
                         struct error *err);
 enum exit_code complete_run(const struct call *call, complete_fn *complete, struct error *err);
-/* What both leave. */
+/* Files that both commands leave. */
 extern const struct file_note complete_files[];
 
-/* Behind the name of an option that only draws ask for, where there are none. */
+/* Message for a sampling option in a run without sampling. */
 #define NOTHING_IS_DRAWN                                                                                               \
     "expected a --temperature above 0 (1 draws as the model says); without it the likeliest token is taken"
 
@@ -105,28 +106,26 @@ extern const struct file_note complete_files[];
     NO_GRAPH_OPTION(COMPLETE_AT(no_graph))
 /* clang-format on */
 
-/* Where a text first stands in what a model says, token by token.
- *
- * What counts is the text that is known after each token, which no later one changes: the place is the same however
- * many tokens have come behind it, and whenever one asks.
+/*
+ * A stop watch finds a stop string in the text of generated tokens.  It looks at the text that is final after each
+ * token, so the place does not depend on the number of tokens that are read at a time.
  */
-
 struct stop_watch {
-    const char *stop; /* what is looked for, not empty; borrowed */
+    const char *stop; /* stop string, not empty; borrowed */
     struct tokenizer_stream stream;
-    struct byte_buffer text; /* of the tokens read */
-    size_t *ends;            /* [n] bytes of text after each token */
+    struct byte_buffer text; /* text of the tokens read */
+    size_t *ends;            /* [n] length of the text after each token */
     int64_t n, cap;
     bool found;
-    size_t length; /* of the text before the place, where it was found */
+    size_t length; /* bytes before the stop string, if it was found */
 };
 
 void stop_watch_start(struct stop_watch *w, const char *stop, const struct tokenizer *t);
-/* Reads those of n ids that it has not read yet, until it finds the text; whether it has. */
+/* Reads the new ones of n ids until it finds the stop string.  Returns whether it was found. */
 bool stop_watch_read(struct stop_watch *w, const int32_t *ids, int64_t n);
-/* The same when no more ids come. */
+/* Reads the end of the completion.  Returns whether the stop string was found. */
 bool stop_watch_end(struct stop_watch *w);
-/* Tokens that have a part in the text before the place, which was found. */
+/* Number of tokens with a part in the text before the stop string, which was found. */
 int64_t stop_watch_tokens(const struct stop_watch *w);
 void stop_watch_release(struct stop_watch *w);
 

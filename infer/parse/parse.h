@@ -1,8 +1,8 @@
 /*
- * parse.h - questions to SQL, several statements each: LogicalBeam's stages and what they are compared with.
+ * parse.h - ambit-infer parse: questions to SQL, with several statements each (LogicalBeam and its baselines).
  *
- * Records go through the stages a window at a time: each stage asks its model about all of the window, so that of
- * several models only one is in memory and memory is bounded.  A record that fails carries "error" and the run goes on.
+ * Records pass the stages in windows.  Each stage asks its model about the whole window, so that only one model is in
+ * memory and memory is bounded.  A record that fails is written with "error" and the run continues.
  */
 #ifndef INFER_PARSE_PARSE_H
 #define INFER_PARSE_PARSE_H
@@ -12,13 +12,13 @@
 #include "infer/lm/completer.h"
 
 /*
- * beam, sample   the first model's beams, or draws
- * odin           its likeliest statements while what earlier ones used is hidden from it
- * direct         statements of a model that writes a plan first, for the plan that it says and those next to it
+ * beam, sample   beams or samples of the first model
+ * odin           its most probable statements while elements that earlier statements used are hidden (ODIN)
+ * direct         statements of a model that writes a plan first, for the plan and its neighbours
  * two-stage      a beam of templates, each filled by beams
- * plans          a template for each of those plans, filled by beams
- * single-stage   direct, but searched by the published rules of that ablation (published.h)
- * logical-beam   the same as plans, filled by what template_constraint.h allows
+ * plans          a template for each of these plans, filled by beams
+ * single-stage   direct, searched by the published rules of that ablation (published.h)
+ * logical-beam   the templates of plans, filled under the constraint of template_constraint.h (LogicalBeam)
  */
 enum parse_strategy {
     PARSE_BEAM,
@@ -32,41 +32,40 @@ enum parse_strategy {
 };
 #define PARSE_STRATEGIES "beam|sample|odin|direct|single-stage|two-stage|plans|logical-beam"
 
-/* How models are asked; auto: a chat model by its template, others in the published form. */
+/* Form of prompts.  auto: the chat template if the model has one, else the published form. */
 enum parse_prompt { PARSE_PROMPT_AUTO, PARSE_PROMPT_SEQ2SEQ, PARSE_PROMPT_CHAT };
 
-/* Models of the same folder are one. */
+/* Completers of the same folder share their model. */
 struct parse_models {
     struct completer *sql, *templates, *fill;
 };
 
 struct parse_request {
     const char *input, *out;
-    const char *schema, *db; /* as schema_catalog.h has them */
+    const char *schema, *db; /* for schema_catalog.h */
     enum record_form form;
     struct shard shard;
-    int strategy, prompt; /* enums parse_strategy and parse_prompt */
-    const char
-        *calibration; /* of ambit-data calibrate: leave out what is less likely than its threshold; NULL: keep all */
+    int strategy, prompt;    /* enums parse_strategy and parse_prompt */
+    const char *calibration; /* file of ambit-data calibrate, whose threshold drops statements; NULL: keep all */
     int64_t k, beams, window;
-    struct engine_settings set; /* of draws; of beams the penalty of length */
-    int template_schema;        /* 1: templates are asked for with the original schema */
-    bool published;             /* logical-beam as its program does it: templates forced and filled by its rules */
-    bool candidates;            /* write what ambit-infer clarify reads */
-    bool resume;                /* go on with what OUT.part holds */
-    bool dry;                   /* read all records, tell what is wrong with them and the memory; write nothing */
-    const char *write;          /* list or one: write prompts for models elsewhere (prompt.h) instead; NULL: do not */
-    const char *answers;        /* what such models answered, in place of the models; NULL: ask these */
+    struct engine_settings set; /* of samples; for beams the length penalty */
+    int template_schema;        /* 1: prompts for templates show the original schema */
+    bool published;             /* logical-beam: reproduce the authors' program */
+    bool candidates;            /* write input of ambit-infer clarify */
+    bool resume;                /* continue from OUT.part */
+    bool dry;                   /* check all records, log errors and memory, write nothing */
+    const char *write;          /* list or one: write prompts for other models instead (prompt.h); or NULL */
+    const char *answers;        /* completions of such models, in place of `models`; or NULL */
     struct parse_models models;
 };
 
-/* Whether the strategy asks the text-to-SQL model alone. */
+/* Tells whether the strategy uses the text-to-SQL model alone. */
 static inline bool parse_is_plain(const struct parse_request *q)
 {
     return q->strategy <= PARSE_ODIN;
 }
 
-/* Whether the strategy fills templates. */
+/* Tells whether the strategy fills templates. */
 static inline bool parse_fills(const struct parse_request *q)
 {
     return q->strategy >= PARSE_TWO_STAGE;
@@ -77,9 +76,10 @@ struct parse_counts {
 };
 
 /*
- * Records {"id", "db_id", "question"}, perhaps with a schema of their own, to themselves with "t2s_outs", their at most
- * k statements, "logprobs" of these, "templates" and "errors"; or to {"id", "db_id", "question", "candidates": [{"sql",
- * "logprob"}]}.  Lines are kept in OUT.part until all are there.  0 or -1, with the signal's code when one stopped it.
+ * Reads records {"id", "db_id", "question"}, perhaps with a schema of their own.  Adds "t2s_outs", at most k
+ * statements, "logprobs", "templates" and "errors".  With q->candidates it writes {"id", "db_id", "question",
+ * "candidates": [{"sql", "logprob"}]} instead.  OUT.part keeps the lines until the output is complete.  Returns 0, or
+ * -1 with err; after a signal err has its exit code.
  */
 int parse(const struct parse_request *q, struct parse_counts *counts, struct error *err);
 

@@ -1,7 +1,8 @@
 /*
- * parser.h - a parser that is kept in memory and asked about one question after another, as they come.
+ * parser.h - the stages of parsing over a window of records, and a parser in memory for single questions.
  *
- * One model has all of its tasks, so that nothing is loaded between two questions.
+ * A stage collects prompts, asks its model about all of them, and adds the statements of the completions to the cases.
+ * The parser in memory has one model for all tasks, so that no model is loaded between two questions.
  */
 #ifndef INFER_PARSE_PARSER_H
 #define INFER_PARSE_PARSER_H
@@ -14,33 +15,34 @@
 struct parse_stages {
     const struct parse_request *q;
     struct schema_catalog schemas;
-    struct query_answers answers; /* with q->answers */
-    struct out_file prompts;      /* with q->write */
-    struct strings ids;           /* of the records so far, with either */
-    struct calibration select;    /* with q->calibration */
-    struct column_values values;  /* of the database of the case that was asked about last */
-    const struct schema *valued;  /* whose they are, or NULL */
-    struct arena trees;           /* of statements that are checked */
+    struct query_answers answers; /* if q->answers */
+    struct out_file prompts;      /* if q->write */
+    struct strings ids;           /* ids of the records so far, if q->answers or q->write */
+    struct calibration select;    /* if q->calibration */
+    struct column_values values;  /* values of the database of the latest case */
+    const struct schema *valued;  /* schema of these values, or NULL */
+    struct arena trees;           /* scratch for statements */
     struct parse_case *cases;     /* the window */
     int64_t n, cap;
 };
 
 int parse_stages_open(struct parse_stages *f, const struct parse_request *q, struct error *err);
-/* Asks the models about every case of the window without error, and chooses.  1 when a signal stopped it, -1. */
+/* Asks the models about every case of the window without error, and chooses the statements.  Returns 0, 1 after a
+ * signal, or -1 with err. */
 int parse_stages_run(struct parse_stages *f, struct error *err);
-/* Tells on the log what memory each model takes for the window's questions; the models are dry ones. */
+/* Logs the memory of each model for the window's questions; needs dry models. */
 int parse_stages_measure(struct parse_stages *f, struct error *err);
-/* With q->write or q->answers, of each record that is read: an id that came before is an error. */
+/* With q->write or q->answers: gives the case an error if its id occurred before. */
 void parse_elsewhere_read(struct parse_stages *f, struct parse_case *c);
-/* Writes the prompt of a case without error. */
+/* Writes the prompt of a case that has no error.  Returns -1 with err. */
 int parse_elsewhere_write(struct parse_stages *f, const struct parse_case *c, struct error *err);
-/* Forgets the window. */
+/* Releases the cases of the window. */
 void parse_stages_clear(struct parse_stages *f);
 void parse_stages_release(struct parse_stages *f);
 
 enum parse_search { SEARCH_GREEDY, SEARCH_BEAMS, SEARCH_DRAWS };
 
-/* What a model is asked in one stage, and about which template of which case. */
+/* The prompts of one stage, with the case and the template that each is about. */
 struct parse_stage {
     struct parse_stages *f;
     struct completer *model;
@@ -49,13 +51,13 @@ struct parse_stage {
     struct ask *asks;
     struct parse_asked {
         struct parse_case *about;
-        struct parse_template *of; /* NULL: the case as a whole */
+        struct parse_template *of; /* or NULL: the whole case */
     } * asked;
     int64_t n, cap_asks, cap_asked;
 };
 
-/* Adds the statement that a text of the stage's model says: of a chat model the first that its answer holds, in the
- * published form the text itself.  An answer without one is noted in the record. */
+/* Adds the statement of a completion: for a chat model its first statement, in the published form the text itself.  A
+ * completion without a statement is noted in the record. */
 void parse_stage_take(const struct parse_stage *s, struct parse_list *l, struct parse_case *c,
                       const struct asked_text *a, double logp);
 
@@ -78,14 +80,13 @@ struct question_parser {
     struct parse_stages stages;
 };
 
-/* Brings the model into memory.  The struct stays where it is; the settings' strings are borrowed.  -1 with err; close
- * in any case, a zeroed struct too. */
+/* Brings the model into memory.  The struct must not move; the strings of the settings are borrowed.  Returns -1 with
+ * err. The caller closes the parser in any case; a zeroed struct may be closed. */
 int parser_open(struct question_parser *p, const struct parser_settings *s, struct error *err);
 void parser_close(struct question_parser *p);
 
-/* What ambit-infer parse --candidates writes of a record: its "candidates", which may be none; a new reference.  again:
- * four times as many, by a search four times as wide or by other draws.  NULL with err, also the signal's when one
- * stopped it. */
+/* Returns the "candidates" of a record, which may be none, as a new reference, or NULL with err; after a signal err has
+ * its exit code.  again: four times as many, by a search four times as wide or by other samples. */
 json_t *parser_candidates(struct question_parser *p, json_t *record, bool again, const char *where, struct error *err);
 
 #endif

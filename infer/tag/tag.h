@@ -18,24 +18,24 @@ enum tag_strategy { TAG_DTE, TAG_ETA, TAG_HEURISTIC };
 struct tag_request {
     const char *question; /* one, in place of the input; or NULL */
     const char *schema, *db, *out;
-    const char *model, *device; /* of dte and eta */
+    const char *model, *device; /* for dte and eta */
     bool no_graph;
-    double threshold; /* NAN: the model's own */
+    double threshold; /* NAN: the one stored in the model */
     enum record_form form;
     struct shard shard;
     enum tag_format format;
     enum tag_strategy strategy;
     struct heuristic heuristic;
-    const char *tune;  /* span records that set the heuristic's thresholds; or NULL */
-    int64_t index_mib; /* most memory of the databases' values */
-    bool resume;       /* go on with what OUT.part holds */
+    const char *tune;  /* span records on which to fit the heuristic's thresholds, or NULL */
+    int64_t index_mib; /* maximum memory for the values of databases, in MiB */
+    bool resume;       /* continue from OUT.part */
 };
 
 struct tag_counts {
-    int64_t records, failed, ambiguous, unanswerable, resumed; /* resumed: those of an earlier run */
+    int64_t records, failed, ambiguous, unanswerable, resumed; /* resumed: records of an earlier run */
 };
 
-/* input is NULL where the request has a question.  0, or -1 with the signal's code when one stopped it. */
+/* input is NULL if the request has the question.  Returns 0, or -1 with err; after a signal err has its exit code. */
 int tag(const struct tag_request *q, const char *input, struct tag_counts *counts, struct error *err);
 
 #endif
