@@ -164,14 +164,14 @@ void schema_graph_init(struct schema_graph *g, const struct schema *s, enum grap
     *g = (struct schema_graph){ .n_elements = n, .node = xmalloc((size_t)n * sizeof *g->node) };
     for (int i = 0; i < n; i++)
         g->node[i] = i;
-    if (mode == GRAPH_COMPAT)
+    if (mode == GRAPH_REPRODUCTION)
         n_nodes = merge_by_name(g->node, s);
     struct edge_list d = { .node = g->node };
     add_columns(&d, s, mode);
     add_foreign_keys(&d, s, mode);
     if (mode == GRAPH_TYPED)
         add_similar(&d, s);
-    finish(g, &d, n_nodes, mode == GRAPH_COMPAT ? 2 : 1);
+    finish(g, &d, n_nodes, mode == GRAPH_REPRODUCTION ? 2 : 1);
 }
 
 /* A set of node pairs a < b.  A slot holds a * n + b + 1, or 0 if it is free. */

@@ -3,7 +3,8 @@
  *
  * Nodes are not merged by name and "*" is not a node.  Edges are unique: from one node to another there is at most one
  * edge, of the first type below that applies.  Every node has a loop.  Other modes reproduce the edge sets of Skadborg
- * and Mortensen (Aalborg University).  GRAPH_COMPAT reproduces their released code, where none of these rules hold.
+ * and Mortensen (Aalborg University).  GRAPH_REPRODUCTION reproduces their released code, where none of these rules
+ * hold.
  *
  * The caller releases graphs.  Nothing fails.
  */
@@ -27,15 +28,16 @@ enum schema_edge_type {
 };
 
 enum graph_mode {
-    GRAPH_TYPED, /* all types: ambit's own graph */
-    GRAPH_PAPER, /* pk, belongs and fk in one direction each, as in the text of Skadborg and Mortensen */
-    GRAPH_MONO,  /* pk, table -> column, fk, tfk in one direction, as in their code */
-    GRAPH_BI,    /* the same in both directions */
-    GRAPH_COMPAT /* the effective graph of their code: GRAPH_BI with nodes merged by name and every edge but loops twice
-                  */
+    GRAPH_TYPED,       /* all types: ambit's own graph */
+    GRAPH_PAPER,       /* pk, belongs and fk in one direction each, as in the text of Skadborg and Mortensen */
+    GRAPH_MONO,        /* pk, table -> column, fk, tfk in one direction, as in their code */
+    GRAPH_BI,          /* the same in both directions */
+    GRAPH_REPRODUCTION /* the effective graph of their code: GRAPH_BI with nodes merged by name and every edge but loops
+                        * twice
+                        */
 };
 
-/* GRAPH_COMPAT adds a node of this name, which has a loop only. */
+/* GRAPH_REPRODUCTION adds a node of this name, which has a loop only. */
 #define SCHEMA_STAR "*"
 
 struct schema_edge {
@@ -45,8 +47,9 @@ struct schema_edge {
 struct schema_graph {
     struct schema_edge *edges; /* sorted by target, then source */
     int n_edges, n_nodes;
-    int32_t *node; /* element (tables first, then columns) -> node; the identity except in GRAPH_COMPAT.  There, names
-                      are numbered in the order of their first elements.  A "*" that is no element's name comes last. */
+    int32_t
+        *node; /* element (tables first, then columns) -> node; the identity except in GRAPH_REPRODUCTION.  There, names
+                  are numbered in the order of their first elements.  A "*" that is no element's name comes last. */
     int n_elements;
 };
 

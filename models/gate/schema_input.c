@@ -93,7 +93,7 @@ static void measure(struct schema_input *in)
 int schema_input_init(struct schema_input *in, const struct schema *s, const struct tokenizer *t,
                       const struct schema_input_settings *settings, struct error *err)
 {
-    bool merged = settings->graph == GRAPH_COMPAT;
+    bool merged = settings->graph == GRAPH_REPRODUCTION;
 
     *in = (struct schema_input){ .schema = s };
     if (!s->n_tables || !s->n_columns)

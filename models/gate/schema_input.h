@@ -2,8 +2,8 @@
  * schema_input.h - a schema as a model reads it: the tokens of every element, the graph, the candidate pairs.
  *
  * Elements are numbered tables first, then columns, as in the schema, and each is a node of the graph; but in
- * GRAPH_COMPAT, where all elements of one name are one node and "*" is one too: graph.node tells which.  Prepared once
- * per schema and then shared by all its questions and by all threads.
+ * GRAPH_REPRODUCTION, where all elements of one name are one node and "*" is one too: graph.node tells which.  Prepared
+ * once per schema and then shared by all its questions and by all threads.
  */
 #ifndef MODELS_GATE_SCHEMA_INPUT_H
 #define MODELS_GATE_SCHEMA_INPUT_H
@@ -37,8 +37,8 @@ struct schema_input {
 
 struct schema_input_settings {
     enum graph_mode graph;
-    bool pairs; /* candidate pairs are wanted; there are none in GRAPH_COMPAT, whose nodes are no elements */
-    bool bare;  /* texts are names in lower case, as in GRAPH_COMPAT; else "table", or "table : column : type" */
+    bool pairs; /* candidate pairs are wanted; there are none in GRAPH_REPRODUCTION, whose nodes are no elements */
+    bool bare;  /* texts are names in lower case, as in GRAPH_REPRODUCTION; else "table", or "table : column : type" */
 };
 
 /* s must outlive the result. */

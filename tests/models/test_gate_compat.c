@@ -14,7 +14,7 @@ enum { WIDTH = 64 };
 static const struct gate_world_settings compat = { .encode = ENCODE_ELEMENT,
                                                    .classifier = CLASSIFIER_GAT_MEAN,
                                                    .pool = GATE_POOL_MEAN,
-                                                   .graph = GRAPH_COMPAT,
+                                                   .graph = GRAPH_REPRODUCTION,
                                                    .texts = TEXTS_THESIS };
 
 /* team(id key, name, City), band(id key, name, team, team_id -> team.id): a column is called as a table is. */
@@ -319,7 +319,7 @@ static void test_meta(void **state)
     assert_string_equal(json_string_value(json_object_get(o, "graph")), "compat");
     assert_string_equal(json_string_value(json_object_get(o, "texts")), "thesis");
     assert_int_equal(gate_model_from_json(o, &back, "a model", &err), 0);
-    assert_int_equal(back.graph, GRAPH_COMPAT);
+    assert_int_equal(back.graph, GRAPH_REPRODUCTION);
     assert_int_equal(back.config.texts, TEXTS_THESIS);
     assert_int_equal(back.config.embedder, 1);
     json_object_del(o, "texts");

@@ -62,7 +62,7 @@ static void open_model(struct gate_model *m, struct device *device, float bias)
 
     assert_non_null(t);
     g.bert.vocab_size = tokenizer_vocab_size(t);
-    assert_int_equal(gate_model_init(m, device, &g, F32, GRAPH_COMPAT, OPTIMIZER_NONE, t, &err), 0);
+    assert_int_equal(gate_model_init(m, device, &g, F32, GRAPH_REPRODUCTION, OPTIMIZER_NONE, t, &err), 0);
     fill(m, bias);
 }
 

@@ -303,7 +303,7 @@ static int check_texts(const struct gate_settings *s, struct error *err)
 {
     bool pair = s->classifier == CLASSIFIER_PAIR, schema = s->encode != ENCODE_ELEMENT;
 
-    if (s->graph == GRAPH_COMPAT && (schema || pair || s->renamed > 0))
+    if (s->graph == GRAPH_REPRODUCTION && (schema || pair || s->renamed > 0))
         return error_set(err, EXIT_CODE_USAGE,
                          "--graph compat has one node for all elements of a name: expected --encode element, a "
                          "--classifier other than pair, and --renamed 0");
@@ -351,7 +351,7 @@ static int check_settings(const struct gate_trainer *t, struct error *err)
 
 static bool reads_bare(enum graph_mode graph, bool thesis)
 {
-    return graph == GRAPH_COMPAT || thesis;
+    return graph == GRAPH_REPRODUCTION || thesis;
 }
 
 /* The embedder must have the linker's sizes. */
@@ -578,10 +578,11 @@ static int read_examples(struct gate_trainer *t, struct error *err)
                                               .input = gate_model_input(&t->model, true) };
     if (gate_data_init(&t->data, &t->records, &t->reading, err))
         return -1;
-    double appended = t->model.graph == GRAPH_COMPAT ? 0 : t->set->appended; /* merged nodes belong to all databases */
+    double appended =
+        t->model.graph == GRAPH_REPRODUCTION ? 0 : t->set->appended; /* merged nodes belong to all databases */
     distractor_source_init(&t->appender, &t->data, &t->reading, appended, t->run.set.seed);
     for (int f = 0; f < FOLDS; f++)
-        if (t->model.graph == GRAPH_COMPAT)
+        if (t->model.graph == GRAPH_REPRODUCTION)
             log_info("%s: %d questions", fold_name((enum fold)f), t->data.folds[f].n);
         else
             log_info("%s: %d questions, %d ambiguous ones whose alternatives are no candidate pair",

@@ -119,14 +119,14 @@ static void test_modes(void **state)
 }
 
 /* The released code: one node per name, every edge twice, loops once (T4, T8). */
-static void test_compat(void **state)
+static void test_reproduction(void **state)
 {
     struct schema_graph g;
     struct schema s;
 
     (void)state;
     two_tables(&s);
-    schema_graph_init(&g, &s, GRAPH_COMPAT);
+    schema_graph_init(&g, &s, GRAPH_REPRODUCTION);
     assert_int_equal(g.n_elements, 7);
     assert_int_equal(g.n_nodes, 6); /* head, department, head_id, name, department_id and the star */
     assert_int_equal(g.node[3], g.node[5]);
@@ -253,9 +253,9 @@ static void test_empty(void **state)
     struct schema_graph g;
 
     (void)state;
-    for (int mode = GRAPH_TYPED; mode <= GRAPH_COMPAT; mode++) {
+    for (int mode = GRAPH_TYPED; mode <= GRAPH_REPRODUCTION; mode++) {
         schema_graph_init(&g, &s, (enum graph_mode)mode);
-        assert_int_equal(g.n_nodes, mode == GRAPH_COMPAT); /* the star and its loop */
+        assert_int_equal(g.n_nodes, mode == GRAPH_REPRODUCTION); /* the star and its loop */
         assert_int_equal(g.n_edges, g.n_nodes);
         schema_graph_release(&g);
     }
@@ -264,7 +264,7 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_typed),         cmocka_unit_test(test_modes),      cmocka_unit_test(test_compat),
+        cmocka_unit_test(test_typed),         cmocka_unit_test(test_modes),      cmocka_unit_test(test_reproduction),
         cmocka_unit_test(test_random),        cmocka_unit_test(test_wide),       cmocka_unit_test(test_empty),
         cmocka_unit_test(test_similar_names), cmocka_unit_test(test_double_key),
     };
