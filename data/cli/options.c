@@ -132,22 +132,14 @@ static bool is_text(const char *word)
     return strpbrk(word, " \t\n") && (ending == 0 || dot[1 + ending]);
 }
 
-static bool has_option(const struct command *c, const char *name)
-{
-    const struct option *o = c->options;
-
-    while (o->name && strcmp(o->name, name))
-        o++;
-    return o->name != NULL;
-}
-
 /* -1 with EXIT_CODE_USAGE if the word is a question or a statement, and no such file exists. */
 static int options_check_operand(const struct command *c, const char *word, struct error *err)
 {
     bool statement = is_statement(word);
-    const char *way = statement                   ? "its lines are {\"sql\": \"...\"}"
-                      : has_option(c, "question") ? "pass one question with --question"
-                                                  : "it has a JSON object in each line";
+    const char *way = statement ? "its lines are {\"sql\": \"...\"}"
+                      : option_find(c->options, "question", strlen("question")) >= 0
+                          ? "pass one question with --question"
+                          : "it has a JSON object in each line";
 
     if (!strstr(c->operands, ".json") || (!statement && !is_text(word)) || access(word, F_OK) == 0)
         return 0;

@@ -15,6 +15,7 @@ struct report {
     struct out_file out;
 };
 
+/* Starts a page with a title.  -1 with EXIT_CODE_FAILURE. */
 int report_open(struct report *r, const char *path, const char *title, struct error *err);
 /* Ends the page and renames it into place.  -1 with EXIT_CODE_FAILURE. */
 int report_close(struct report *r, struct error *err);
@@ -37,6 +38,7 @@ struct curve {
     int n;
     const double *low, *high;
 };
+/* A line chart of n curves with a legend. */
 void report_curves(struct report *r, const char *title, const char *x_label, const struct curve *curves, int n);
 /* A small chart for each curve, all with the same axes: the curve with its whiskers, and all other curves in grey. */
 void report_panels(struct report *r, const char *title, const char *x_label, const struct curve *curves, int n);
@@ -44,6 +46,7 @@ void report_panels(struct report *r, const char *title, const char *x_label, con
 void report_bars(struct report *r, const char *title, const char *const *names, const double *values, const double *low,
                  const double *high, int n);
 void report_confusion(struct report *r, const char *title, struct confusion c);
+/* A reliability diagram: the fraction of positives in each bin of scores. */
 void report_reliability(struct report *r, const char *title, const struct reliability *bins);
 /* Starts a figure and returns the stream, to which the caller writes HTML. report_figure_end ends it. */
 FILE *report_figure(struct report *r, const char *title);

@@ -77,6 +77,7 @@ struct schema_set {
     int n_slots;
 };
 
+/* The name of the type in a tables.json: "text", "number", "time", "boolean" or "others". */
 const char *column_type_name(enum column_type type);
 
 /* Reads a tables.json and checks all sizes, indexes and types.  -1 with EXIT_CODE_DATA naming file, db_id and field. */

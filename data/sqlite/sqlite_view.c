@@ -214,7 +214,7 @@ enum { MAX_REGIONS = 4096 }; /* regions of 32 KiB, which index 64 GiB in pages o
 
 static struct sqlite_view *view_of(sqlite3_file *f)
 {
-    return ((struct view_file *)f)->view;
+    return file_of(f)->view;
 }
 
 static int map_own(struct sqlite_view *v, int region, int bytes, int extend, void volatile **at)
@@ -478,12 +478,12 @@ static const sqlite3_io_methods view_main_methods = { .iVersion = 2,
 
 static sqlite3_file *real_of(sqlite3_file *f)
 {
-    return ((struct view_file *)f)->real;
+    return file_of(f)->real;
 }
 
 static int close_beside(sqlite3_file *f)
 {
-    struct sqlite_view *v = ((struct view_file *)f)->view;
+    struct sqlite_view *v = file_of(f)->view;
     sqlite3_file *real = real_of(f);
 
     if (real && real == v->real_wal)
@@ -503,7 +503,7 @@ static int read_beside(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
     sqlite3_file *real = real_of(f);
 
     if (reads_page(n, at))
-        ((struct view_file *)f)->view->notes |= ((struct view_file *)f)->note;
+        file_of(f)->view->notes |= file_of(f)->note;
     if (real)
         return real->pMethods->xRead(real, to, n, at);
     memset(to, 0, (size_t)n);

@@ -34,9 +34,11 @@ struct progress {
     int64_t total, done;        /* total 0: unknown */
     double start, shown, units; /* units: the amount of work that the rate counts */
 };
+/* what: name of the work; unit: unit of the rate.  Both are borrowed until the end. */
 void progress_start(struct progress *p, const char *what, const char *unit, int64_t total);
 /* done: items of total; units: work since the start; note (may be NULL): a text behind the bar such as "loss 0.31". */
 void progress_update(struct progress *p, int64_t done, double units, const char *note);
+/* Removes the bar and logs the total, the time and the mean rate. */
 void progress_end(struct progress *p);
 
 /* Seconds of the monotonic clock. */

@@ -22,6 +22,7 @@ struct out_file {
     bool compressed;
     int fd; /* descriptor that f compresses into */
 };
+/* Opens the temporary file, or standard output.  -1 with EXIT_CODE_FAILURE. */
 int out_file_open(struct out_file *o, const char *path, struct error *err);
 /* Flushes, syncs and renames.  On failure, such as a full disk, it returns -1 and removes the temporary file. */
 int out_file_commit(struct out_file *o, struct error *err);

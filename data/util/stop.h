@@ -10,6 +10,7 @@
 
 #include "kernels/base.h"
 
+/* Installs the signal handlers.  Interrupted system calls are restarted. */
 void stop_install(void);
 /* The same for a program that waits for input: the signal also interrupts a blocked read with EINTR. */
 void stop_install_waiting(void);
@@ -45,6 +46,7 @@ void work_limit_end(struct work_limit *l);
 
 /* Remaining seconds of the calling thread, at least 0; INFINITY without a limit. */
 double work_limit_left(void);
+/* Whether no client waits for the work any more, by the callbacks of all limits of the thread. */
 bool work_limit_abandoned(void);
 /* Whether the time is over or the work is abandoned. */
 bool work_limit_ended(void);

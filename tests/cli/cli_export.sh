@@ -126,7 +126,7 @@ expect 2 'again/adapter_config.json: exists with other contents; add --force to 
 same again/adapter_config.json edited.json
 same again/adapter_model.safetensors pairs/adapter_model.safetensors
 mkdir full && echo mine >full/model.safetensors && cp full/model.safetensors mine
-expect 2 'full/model.safetensors: holds something else' moved --format merged -o full
+expect 2 'full/model.safetensors: exists with other contents' moved --format merged -o full
 same full/model.safetensors mine
 expect 0 'again: peft' pairs --base moved --format peft -o again --force
 same again/adapter_config.json whole.json

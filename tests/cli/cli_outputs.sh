@@ -157,7 +157,7 @@ makes new/made/bakery_column_baker_name.sqlite altered
 # --- two outputs of one name, however it is written
 echo x >new/taken
 for name in new/both ./new/both new/../new/both "$PWD/new/both"; do
-    expect 2 "--out: $name is also the output of --materialise; choose another name" data ambiguate --kinds C \
+    expect 2 "--materialise: new/both is also the output of --out; choose another name" data ambiguate --kinds C \
         --questions plain.jsonl --db dbs --materialise new/both -o "$name"
 done
 ln -s "$PWD/new/taken" new/link
