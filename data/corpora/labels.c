@@ -26,7 +26,7 @@ struct label_reader {
     struct arena sql;
     struct strings text;     /* of the current record */
     int64_t records, faults; /* of the current file */
-    int64_t mute;            /* records whose invalid SQL was dropped */
+    int64_t dropped_sql;     /* records whose invalid SQL was dropped */
     struct error first_mute;
     bool whole;
     const char *field, *yes; /* name of the label field, and its value for yes, or NULL for the words of yes and no */
@@ -182,7 +182,7 @@ static int take_sql(struct label_reader *r, struct example *e, const struct sche
             if (!published && !r->whole)
                 return -1;
             e->n_sql = 0;
-            if (!r->mute++)
+            if (!r->dropped_sql++)
                 r->first_mute = *err;
         }
     return e->n_sql < 0 ? -1 : 0;
@@ -247,7 +247,7 @@ static int read_file(struct label_reader *r, struct example_list *list, const ch
 
     if (!in)
         return -1;
-    r->records = r->faults = r->mute = 0;
+    r->records = r->faults = r->dropped_sql = 0;
     while ((rc = record_reader_next(in, &record, &fault)) != 0 && !record_reader_failed(in)) {
         r->records++;
         if (rc > 0) {
@@ -263,9 +263,9 @@ static int read_file(struct label_reader *r, struct example_list *list, const ch
         *err = fault;
         return -1;
     }
-    if (r->mute)
+    if (r->dropped_sql)
         log_warn("%s: the SQL of %lld questions is invalid and was dropped; the first error: %s", path,
-                 (long long)r->mute, r->first_mute.text);
+                 (long long)r->dropped_sql, r->first_mute.text);
     if (r->faults)
         return error_set(err, EXIT_CODE_DATA, "%s: %lld of %lld records are wrong", path, (long long)r->faults,
                          (long long)r->records);

@@ -105,7 +105,7 @@ static void add_fold(struct mixing *x, const struct dataset *from, int fold, str
 }
 
 /* Records the texts of a folder after all of it has been read. */
-static void know(struct mixing *x, const struct dataset *from)
+static void record_texts(struct mixing *x, const struct dataset *from)
 {
     for (int f = 0; f < FOLDS; f++)
         for (int i = 0; i < from->folds[f].n; i++) {
@@ -135,7 +135,7 @@ static int add_part(struct mixing *x, const char *folder, const char *name, doub
         (struct mixture_part){ strings_keep(&m->text, name), strings_printf(&m->text, "valid_ap/%s", name), 0 };
     for (int f = 0; f < FOLDS; f++)
         add_fold(x, &part, f, &m->parts[m->n - 1], share);
-    know(x, &part);
+    record_texts(x, &part);
     rc = add_schemas(x, &part, m->parts[m->n - 1].name, err);
 out:
     dataset_release(&part);

@@ -127,19 +127,19 @@ static int choose_published_folds(const struct split_job *s, const char *path, s
 
 static int choose_folds(const struct split_job *s, const char *path, struct error *err)
 {
-    int least = 1;
+    int minimum = 1;
 
     if (s->q->published)
         return choose_published_folds(s, path, err);
     if (split_names((const char *const *)s->names.items, s->names.n, s->q->valid, s->q->test, s->q->seed, s->fold))
         return 0;
-    while (!fills_folds(least, s->q->valid, s->q->test))
-        least++;
+    while (!fills_folds(minimum, s->q->valid, s->q->test))
+        minimum++;
     return error_set(
         err, EXIT_CODE_DATA,
         "%s: expected records of at least %d databases, one for each split, got %d; use --valid 0 or --test 0 "
         "to drop a split",
-        path, least, s->names.n);
+        path, minimum, s->names.n);
 }
 
 /* Failed records are skipped. */

@@ -177,7 +177,7 @@ int column_samples_open(struct column_samples *s, const struct schema *schema, c
 }
 
 /* Skips the remaining columns of a slow table. */
-static void pass_over(struct column_samples *s, int table)
+static void skip_table(struct column_samples *s, int table)
 {
     const struct schema_table *t = &s->schema->tables[table];
 
@@ -201,7 +201,7 @@ static const char *read_in_budget(struct column_samples *s, int column)
     s->spent += now_seconds() - start;
     s->texts[column] = text;
     if (late)
-        pass_over(s, s->schema->columns[column].table);
+        skip_table(s, s->schema->columns[column].table);
     return text;
 }
 

@@ -30,7 +30,7 @@ static int check_name(const char *db, struct error *err)
 }
 
 /* Returns a hint for databases in other formats, or NULL. */
-static const char *way_out(const char *db, const char *head)
+static const char *format_hint(const char *db, const char *head)
 {
     static const struct {
         const char *ending, *way;
@@ -57,7 +57,7 @@ static const char *way_out(const char *db, const char *head)
 
 static int refuse(const char *db, const char *head, struct error *err)
 {
-    const char *way = way_out(db, head);
+    const char *way = format_hint(db, head);
 
     return error_set(err, EXIT_CODE_DATA, "%s: file is not a database; expected a SQLite file or a folder of them%s%s",
                      db, way ? "; " : "", way ? way : "");

@@ -520,8 +520,8 @@ static void release_group(struct execute_job *x)
 static int run_group(struct execute_job *x, struct error *err)
 {
     x->n_written = 0;
-    int64_t told = batch_run(x->batch, x->queries, x->n_queries, take_result, x, err);
-    int rc = told < 0 || write_ready(x, err) ? -1 : 0;
+    int64_t reported = batch_run(x->batch, x->queries, x->n_queries, take_result, x, err);
+    int rc = reported < 0 || write_ready(x, err) ? -1 : 0;
 
     if (rc == 0)
         rc = part_flush(&x->part, err);

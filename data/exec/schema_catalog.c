@@ -68,7 +68,7 @@ static int open_file(struct schema_catalog *s, const char *db_id, const char *wh
 }
 
 /* Checks a file once per turn. Returns -1 if it is gone. */
-static int look_again(struct schema_catalog *s, int k, const char *where, struct error *err)
+static int recheck(struct schema_catalog *s, int k, const char *where, struct error *err)
 {
     struct catalog_entry *e = &s->entries[k];
     struct database_state now;
@@ -109,7 +109,7 @@ const struct schema *schema_catalog_find(struct schema_catalog *s, const char *d
         return found;
     }
     int k = strings_find(&s->ids, db_id);
-    k = k < 0 ? open_file(s, db_id, where, err) : look_again(s, k, where, err);
+    k = k < 0 ? open_file(s, db_id, where, err) : recheck(s, k, where, err);
     if (k >= 0 && s->entries[k].wrong && err)
         *err = *s->entries[k].wrong;
     return k < 0 || s->entries[k].wrong ? NULL : s->entries[k].set.schemas;

@@ -18,7 +18,7 @@ enum {
 
 static const struct exec_limits limits = { .steps = 50000000, .rows = 1000000, .bytes = 64 << 20, .seconds = 10 };
 /* Limits for inspecting the values of a view. */
-static const struct exec_limits look_limits = { .steps = 1000000, .rows = 1, .bytes = 1 << 20, .seconds = 1 };
+static const struct exec_limits inspect_limits = { .steps = 1000000, .rows = 1, .bytes = 1 << 20, .seconds = 1 };
 
 struct listed_table {
     char *name, *sql;
@@ -147,7 +147,7 @@ static bool is_shadow(const struct sqlite_schema_reader *r, const char *name)
 }
 
 /* Logs the first few omitted tables by name, and counts all. */
-static void leave_out(struct sqlite_schema_reader *r, const char *name, const char *why)
+static void omit(struct sqlite_schema_reader *r, const char *name, const char *why)
 {
     if (r->tell && r->n_left_out++ < SHOWN_LEFT_OUT)
         log_warn("%s: omitting %s: %s", r->path, name, why);
@@ -155,7 +155,7 @@ static void leave_out(struct sqlite_schema_reader *r, const char *name, const ch
 
 /* Returns one row that says for each untyped column whether its values are numbers, because computed columns of views
  * have no type. Returns no row if that is unknown. */
-static struct exec_result look_at_values(struct sqlite_schema_reader *r, const char *table,
+static struct exec_result inspect_values(struct sqlite_schema_reader *r, const char *table,
                                          const struct exec_result *columns)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
@@ -173,7 +173,7 @@ static struct exec_result look_at_values(struct sqlite_schema_reader *r, const c
     char *text = sqlite3_str_finish(sql);
     CHECK(text, "no memory for a query");
     if (*comma == ',' && !r->look)
-        r->look = exec_open(r->path, &look_limits, NULL);
+        r->look = exec_open(r->path, &inspect_limits, NULL);
     struct exec_result found = *comma == ',' && r->look ? exec_run(r->look, text) : (struct exec_result){ 0 };
     sqlite3_free(text);
     return found;
@@ -220,7 +220,7 @@ static int add_table(struct sqlite_schema_reader *r, struct listed_table *t, con
     t->number = schema_build_table(&r->build, t->name, NULL);
     schema_build_form(&r->build, t->number, t->form);
     if (t->form == TABLE_VIEW)
-        numbers = look_at_values(r, t->name, columns);
+        numbers = inspect_values(r, t->name, columns);
     for (int64_t i = 0; i < columns->n && rc == 0; i++) {
         const struct cell *row = &columns->cells[i * columns->columns];
         bool number = numbers.n && !row[1].n && numbers.cells[untyped++].integer;
@@ -240,7 +240,7 @@ static int read_table(struct sqlite_schema_reader *r, struct listed_table *t, st
     if (is_shadow(r, t->name))
         return 0;
     if (t->form == TABLE_VIEW && now_seconds() - r->start > VIEW_SECONDS) {
-        leave_out(r, t->name, "the views of this database take too long to resolve");
+        omit(r, t->name, "the views of this database take too long to resolve");
         return 0;
     }
     struct exec_result columns = ask(r->db, query, t->name);
@@ -249,7 +249,7 @@ static int read_table(struct sqlite_schema_reader *r, struct listed_table *t, st
     else if (t->form < TABLE_VIEW)
         rc = error_set(err, EXIT_CODE_DATA, "%s: %s: %s", r->path, t->name, columns.message);
     else
-        leave_out(r, t->name, columns.message);
+        omit(r, t->name, columns.message);
     exec_result_release(&columns);
     return rc;
 }
@@ -300,7 +300,7 @@ static int read_keys(struct sqlite_schema_reader *r, struct error *err)
 }
 
 /* Warns about collations of columns, indexes and views that only the database's own program defines. */
-static void tell_collations(const struct sqlite_schema_reader *r)
+static void warn_collations(const struct sqlite_schema_reader *r)
 {
     static const char query[] = "SELECT sql FROM sqlite_schema WHERE sql LIKE '%collate%'";
     struct exec_result found = exec_run(r->db, query);
@@ -330,7 +330,7 @@ static int read_database(struct sqlite_schema_reader *r, struct error *err)
     if (r->n_left_out > SHOWN_LEFT_OUT)
         log_warn("%s: omitting %d more", r->path, r->n_left_out - SHOWN_LEFT_OUT);
     if (r->tell)
-        tell_collations(r);
+        warn_collations(r);
     return read_keys(r, err);
 }
 

@@ -31,11 +31,11 @@ enum sql_worker_end {
     WORKER_CRASHED  /* crashed, or its answer is invalid */
 };
 
-/* A worker enforces its own time limit. If it is stuck, the program kills it GRACE seconds later. */
-static const double GRACE = 0.5, SENDING = 30;
+/* A worker enforces its own time limit. If it is stuck, the program kills it KILL_DELAY seconds later. */
+static const double KILL_DELAY = 0.5, MAX_TRANSFER = 30;
 
 /* Seconds between two checks whether the answer is still needed. */
-static const double LOOK = 0.2;
+static const double CHECK_INTERVAL = 0.2;
 
 struct sql_worker {
     struct sql_worker *next;
@@ -204,7 +204,7 @@ static void *start_workers(void *unused)
     return unused;
 }
 
-static void let_start(struct worker_start *s)
+static void request_start(struct worker_start *s)
 {
     pthread_mutex_lock(&starter.lock);
     while (starter.wanted)
@@ -217,7 +217,7 @@ static void let_start(struct worker_start *s)
 }
 
 /* Kills the process and returns its status from waitpid, or 0 if that is unknown. */
-static int bury(struct sql_worker *w)
+static int kill_process(struct sql_worker *w)
 {
     int status = 0;
 
@@ -230,16 +230,16 @@ static int bury(struct sql_worker *w)
 }
 
 /* Kills all workers when the program ends. */
-static void bury_all(void)
+static void kill_all_workers(void)
 {
     for (struct sql_worker *w = pool; w; w = w->next)
         if (w->pid)
-            bury(w);
+            kill_process(w);
 }
 
 /* Prevents a worker under foreign control from reading the program's memory. AMBIT_DUMPABLE=1 disables this for
  * debuggers. */
-static void close_memory(void)
+static void protect_memory(void)
 {
 #ifndef AMBIT_SANITIZE /* a leak checker attaches to the program */
     const char *wanted = getenv("AMBIT_DUMPABLE");
@@ -249,26 +249,26 @@ static void close_memory(void)
 #endif
 }
 
-static void before_the_first(void)
+static void initialise(void)
 {
     pthread_t thread;
     sigset_t all, before;
 
-    close_memory();
+    protect_memory();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     CHECK(pthread_create(&thread, NULL, start_workers, NULL) == 0, "no thread to be had");
     pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    CHECK(atexit(bury_all) == 0, "no room for what is done at the end");
+    CHECK(atexit(kill_all_workers) == 0, "no room for what is done at the end");
 }
 
 /* Reads the messages of a process until its jail holds, which closes the pipe. A process that can serve writes none.
  * Returns false if the process is late. */
-static bool hear(int fd, char *said, size_t size)
+static bool read_messages(int fd, char *said, size_t size)
 {
     struct pollfd p = { .fd = fd, .events = POLLIN };
-    double deadline = now_seconds() + SENDING;
+    double deadline = now_seconds() + MAX_TRANSFER;
     size_t n = 0;
 
     for (;;) {
@@ -291,13 +291,13 @@ static int await_jail(struct sql_worker *w, const char *path, int messages, stru
 {
     char said[512] = "", byte;
 
-    if (!hear(messages, said, sizeof said)) {
-        bury(w);
-        return error_set(err, EXIT_CODE_FAILURE, "%s: not ready after %g seconds", path, SENDING);
+    if (!read_messages(messages, said, sizeof said)) {
+        kill_process(w);
+        return error_set(err, EXIT_CODE_FAILURE, "%s: not ready after %g seconds", path, MAX_TRANSFER);
     }
     if (recv(w->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
         return 0;
-    int status = bury(w);
+    int status = kill_process(w);
     said[strcspn(said, "\n")] = '\0';
     if (*said)
         return error_set(err, EXIT_CODE_FAILURE, "%s: %s", path, said);
@@ -330,14 +330,14 @@ static int start_at(struct sql_worker *w, char *path, struct error *err)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     int ends[2], messages[2];
 
-    pthread_once(&once, before_the_first);
+    pthread_once(&once, initialise);
     if (open_ends(ends, messages))
         return error_set(err, EXIT_CODE_FAILURE, "no socket for %s: %s", path, strerror(errno));
     struct worker_start s = { .path = path, .socket = ends[1], .messages = messages[1] };
 #ifdef AMBIT_SANITIZE /* sanitizer reports go to standard error */
     s.messages = -1;
 #endif
-    let_start(&s);
+    request_start(&s);
     close(ends[1]);
     close(messages[1]);
     w->pid = s.failed ? 0 : s.pid;
@@ -368,14 +368,14 @@ static int64_t worker_age(struct sql_worker *w, struct error *err)
     return rc ? 0 : w->age;
 }
 
-static const char *on_what(const struct sql_worker *w)
+static const char *statement_suffix(const struct sql_worker *w)
 {
     return w->op == WIRE_RUN ? " on this statement" : "";
 }
 
-static enum sql_worker_end late(struct sql_worker *w, struct error *err)
+static enum sql_worker_end end_late(struct sql_worker *w, struct error *err)
 {
-    bury(w);
+    kill_process(w);
     error_set(err, EXIT_CODE_DATA, "more than %.3g seconds", w->seconds);
     return WORKER_STOPPED;
 }
@@ -383,22 +383,23 @@ static enum sql_worker_end late(struct sql_worker *w, struct error *err)
 /* Kills a worker because of an invalid answer. */
 static enum sql_worker_end worker_refuse(struct sql_worker *w, struct error *err)
 {
-    bury(w);
-    error_set(err, EXIT_CODE_DATA, "the SQL worker sent an invalid answer%s", on_what(w));
+    kill_process(w);
+    error_set(err, EXIT_CODE_DATA, "the SQL worker sent an invalid answer%s", statement_suffix(w));
     return WORKER_CRASHED;
 }
 
 /* Handles a worker that has closed its end. */
-static enum sql_worker_end ended(struct sql_worker *w, struct error *err)
+static enum sql_worker_end end_closed(struct sql_worker *w, struct error *err)
 {
-    int status = bury(w), signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    int status = kill_process(w), signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
     if (signal == SIGKILL)
-        error_set(err, EXIT_CODE_DATA, "the SQL worker was killed%s (signal %d)", on_what(w), signal);
+        error_set(err, EXIT_CODE_DATA, "the SQL worker was killed%s (signal %d)", statement_suffix(w), signal);
     else if (signal)
-        error_set(err, EXIT_CODE_DATA, "the SQL worker crashed%s (signal %d)", on_what(w), signal);
+        error_set(err, EXIT_CODE_DATA, "the SQL worker crashed%s (signal %d)", statement_suffix(w), signal);
     else
-        error_set(err, EXIT_CODE_DATA, "the SQL worker crashed%s (exit code %d)", on_what(w), WEXITSTATUS(status));
+        error_set(err, EXIT_CODE_DATA, "the SQL worker crashed%s (exit code %d)", statement_suffix(w),
+                  WEXITSTATUS(status));
     return signal == SIGKILL ? WORKER_STOPPED : WORKER_CRASHED;
 }
 
@@ -408,7 +409,7 @@ static bool await(const struct sql_worker *w, short events)
     struct pollfd p = { .fd = w->fd, .events = events };
 
     for (;;) {
-        double left = fmin(w->deadline - now_seconds(), LOOK);
+        double left = fmin(w->deadline - now_seconds(), CHECK_INTERVAL);
         int n = poll(&p, 1, left > 0 ? (int)(left * 1e3 + 1) : 0);
         if (n > 0)
             return true;
@@ -434,7 +435,7 @@ static void set_deadline(struct sql_worker *w, const struct wire_request *q)
 
     w->op = q->op;
     w->seconds = fmin(q->limits.seconds, left);
-    w->deadline = now_seconds() + fmin(q->limits.seconds + GRACE, left);
+    w->deadline = now_seconds() + fmin(q->limits.seconds + KILL_DELAY, left);
 }
 
 /* Sends a request. err has a reason for every other result than WORKER_ANSWERS. */
@@ -458,9 +459,9 @@ static enum sql_worker_end worker_ask(struct sql_worker *w, const struct wire_re
             begun = true;
         } else if (errno == EAGAIN || errno == EINTR) {
             if (!await(w, POLLOUT))
-                return late(w, err);
+                return end_late(w, err);
         } else {
-            enum sql_worker_end end = ended(w, err);
+            enum sql_worker_end end = end_closed(w, err);
             return begun ? end : WORKER_GONE;
         }
     }
@@ -474,13 +475,13 @@ static enum sql_worker_end receive(struct sql_worker *w, void *to, size_t n, siz
 
     do {
         if (!await(w, POLLIN))
-            return late(w, err);
+            return end_late(w, err);
         k = recv(w->fd, to, n, 0);
     } while (k < 0 && errno == EINTR);
     if (k <= 0)
-        return ended(w, err);
+        return end_closed(w, err);
     if (!w->answering)
-        w->deadline = now_seconds() + fmin(SENDING, work_limit_left());
+        w->deadline = now_seconds() + fmin(MAX_TRANSFER, work_limit_left());
     w->answering = true;
     *got = (size_t)k;
     return WORKER_ANSWERS;
@@ -606,7 +607,7 @@ static enum sql_worker_end take_message(struct exec_db *db, struct exec_result *
 }
 
 /* Logs a message once per file. */
-static void tell_once(const char *path, const char *what)
+static void log_once(const char *path, const char *what)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static struct strings told;
@@ -621,13 +622,13 @@ static void tell_once(const char *path, const char *what)
     free(text);
 }
 
-static void tell_notes(const struct exec_db *db, unsigned notes)
+static void log_notes(const struct exec_db *db, unsigned notes)
 {
     if (notes & VIEW_WITH_WAL)
-        tell_once(db->text, "read together with the commits in its -wal file");
+        log_once(db->text, "read together with the commits in its -wal file");
     if (notes & VIEW_ROLLED_BACK)
-        tell_once(db->text, "an unfinished transaction in its -journal file was rolled back in memory; the file itself "
-                            "is unchanged");
+        log_once(db->text, "an unfinished transaction in its -journal file was rolled back in memory; the file itself "
+                           "is unchanged");
 }
 
 /* Sends a request and takes the answer into r. If a database cannot be opened, the error has the worker's code. */
@@ -646,7 +647,7 @@ static enum sql_worker_end exchange(struct exec_db *db, enum wire_op op, const c
         return end;
     if (!can_be(&db->limits, &a))
         return worker_refuse(db->worker, err);
-    tell_notes(db, a.notes);
+    log_notes(db, a.notes);
     *r = (struct exec_result){ .status = a.status, .columns = a.columns, .n = a.rows };
     if (a.status == EXEC_OK)
         return take_rows(db, r, a.heap, err);
@@ -657,7 +658,7 @@ static enum sql_worker_end exchange(struct exec_db *db, enum wire_op op, const c
 }
 
 /* Opens the database in the worker, and retries once if the worker has died. Returns -1 with an error. */
-static int open_there(struct exec_db *db, struct error *err)
+static int open_in_worker(struct exec_db *db, struct error *err)
 {
     enum sql_worker_end end = WORKER_GONE;
     struct exec_result r = { 0 };
@@ -688,7 +689,7 @@ static struct exec_db *open_db(enum wire_op how, const char *text, const struct 
     db->limits = *limits;
     db->worker = worker_join(&db->number);
     worker_lock(db->worker);
-    int rc = open_there(db, err);
+    int rc = open_in_worker(db, err);
     worker_unlock(db->worker);
     if (rc == 0)
         return db;
@@ -733,7 +734,7 @@ static struct exec_result run(struct exec_db *db, const char *sql, size_t n)
 
     for (int tries = 0; tries < 2 && end == WORKER_GONE; tries++) {
         int64_t age = worker_age(db->worker, &err);
-        if (!age || (age != db->age && open_there(db, &err)))
+        if (!age || (age != db->age && open_in_worker(db, &err)))
             break;
         end = exchange(db, WIRE_RUN, sql, n, &r, &err);
     }

@@ -151,7 +151,7 @@ static const struct recipe recipes[] = {
 /* clang-format on */
 _Static_assert(sizeof recipes / sizeof *recipes == PERTURB_COPIES, "one recipe for each copy");
 
-enum { MOST_ROWS = 1400, TURNS = 11 /* approximate number of uses of constants in a copy */ };
+enum { MAX_ROWS = 1400, TURNS = 11 /* approximate number of uses of constants in a copy */ };
 
 struct copier {
     struct perturb *p;
@@ -304,7 +304,7 @@ static int choose_parent(struct copier *k, const struct perturb_reference *r, in
 }
 
 /* Fills in the referencing columns of a row. */
-static void refer(struct copier *k, const struct perturb_reference *r, const char **row, int number)
+static void set_references(struct copier *k, const struct perturb_reference *r, const char **row, int number)
 {
     const struct perturb *p = k->p;
     const struct perturb_table *child = &p->tables[r->child], *parent = &p->tables[r->parent];
@@ -342,7 +342,7 @@ static void write_row(struct copier *k, int table, const char *const *row)
 }
 
 /* Writes the same row with other keys. */
-static void write_again(struct copier *k, int table, const char **row)
+static void write_duplicate(struct copier *k, int table, const char **row)
 {
     const struct perturb_table *t = &k->p->tables[table];
 
@@ -361,7 +361,7 @@ static void make_row(struct copier *k, int table, int original, int number)
         row[c] = choose(k, t, t->first_column + c, original);
     for (int r = 0; r < k->p->n_references; r++)
         if (k->p->references[r].child == table)
-            refer(k, &k->p->references[r], row, number);
+            set_references(k, &k->p->references[r], row, number);
     write_row(k, table, row);
     if (t->checked && original >= 0) { /* its key keeps it out, unless a CHECK kept out the original */
         for (int c = 0; c < t->n_columns; c++)
@@ -370,7 +370,7 @@ static void make_row(struct copier *k, int table, int original, int number)
         write_row(k, table, row);
     }
     if (chance(k, k->recipe->again))
-        write_again(k, table, row);
+        write_duplicate(k, table, row);
     free(row);
 }
 
@@ -388,17 +388,17 @@ static bool is_referred_to(const struct perturb *p, int table)
 /* Referenced tables have fewer rows, so that several rows share one. */
 static int row_count(const struct copier *k, int table)
 {
-    int n = k->recipe->rows, most = k->p->most_rows + k->p->most_rows / 3 + 3; /* constraints will reject some */
+    int n = k->recipe->rows, max = k->p->max_limit + k->p->max_limit / 3 + 3; /* constraints will reject some */
 
     if (n > 1 && is_referred_to(k->p, table))
         n = n / k->recipe->shared + 1;
-    if (k->recipe == &recipes[PERTURB_COPIES - 1] && n < most)
-        n = most < MOST_ROWS ? most : MOST_ROWS;
+    if (k->recipe == &recipes[PERTURB_COPIES - 1] && n < max)
+        n = max < MAX_ROWS ? max : MAX_ROWS;
     return k->p->tables[table].checked ? 2 * n : n;
 }
 
 /* Returns whether a statement compares a column with a value of this row. */
-static bool is_asked_for(const struct copier *k, const struct perturb_table *t, int row)
+static bool is_compared(const struct copier *k, const struct perturb_table *t, int row)
 {
     for (int c = 0; c < t->n_columns; c++)
         if (has(&k->p->columns[t->first_column + c].constants, t->rows[row * t->n_columns + c]))
@@ -407,15 +407,15 @@ static bool is_asked_for(const struct copier *k, const struct perturb_table *t, 
 }
 
 /* Returns the numbers of the original's rows in random order. Some of those that statements ask for come first. */
-static int *shuffled(struct copier *k, const struct perturb_table *t, int most_first)
+static int *shuffled(struct copier *k, const struct perturb_table *t, int max_first)
 {
     int *rows = xcalloc((size_t)t->n_rows + 1, sizeof *rows), first = 0;
 
     for (int i = 0; i < t->n_rows; i++)
         rows[i] = i;
     rng_shuffle(&k->rng, rows, t->n_rows, sizeof *rows);
-    for (int i = 0; i < t->n_rows && first < most_first; i++)
-        if (is_asked_for(k, t, rows[i])) {
+    for (int i = 0; i < t->n_rows && first < max_first; i++)
+        if (is_compared(k, t, rows[i])) {
             int row = rows[i];
             rows[i] = rows[first];
             rows[first++] = row;
@@ -528,7 +528,7 @@ char *perturb_script(struct perturb *p, int copy)
 }
 
 /* Returns whether all tables that the table refers to are placed. */
-static bool stands(const struct perturb *p, int table, const bool *placed)
+static bool can_be_placed(const struct perturb *p, int table, const bool *placed)
 {
     for (int k = 0; k < p->n_references; k++)
         if (p->references[k].child == table && p->references[k].parent != table && !placed[p->references[k].parent])
@@ -546,7 +546,7 @@ static void put_in_order(struct perturb *p)
     for (int n = 0; n < p->n_tables; n++) {
         int next = -1;
         for (int t = p->n_tables - 1; t >= 0; t--)
-            if (!placed[t] && (next < 0 || stands(p, t, placed) || !stands(p, next, placed)))
+            if (!placed[t] && (next < 0 || can_be_placed(p, t, placed) || !can_be_placed(p, next, placed)))
                 next = t;
         p->order[n] = next;
         p->place[next] = n;

@@ -31,7 +31,7 @@ const char *perturb_quoted(struct perturb *p, const char *name)
     return kept;
 }
 
-int perturb_find_table(const struct perturb *p, const char *name)
+static int find_table(const struct perturb *p, const char *name)
 {
     for (int t = 0; t < p->n_tables; t++)
         if (strcasecmp(p->tables[t].name, name) == 0)
@@ -46,7 +46,7 @@ int perturb_domain(struct perturb *p, int column)
     return column;
 }
 
-void perturb_join_domains(struct perturb *p, int a, int b)
+static void join_domains(struct perturb *p, int a, int b)
 {
     p->columns[perturb_domain(p, a)].domain = perturb_domain(p, b);
 }
@@ -81,7 +81,8 @@ static const char *bytes_text(struct perturb *p, const struct cell *c)
     return kept;
 }
 
-const char *perturb_cell_text(struct perturb *p, const struct cell *c)
+/* Returns a cell as SQL text. */
+static const char *cell_text(struct perturb *p, const struct cell *c)
 {
     char real[REAL_TEXT];
 
@@ -151,7 +152,7 @@ void perturb_define(const struct perturb *p, FILE *out)
         if (p->tables[t].wanted && !p->tables[t].view)
             fprintf(out, "%s;\n", p->tables[t].sql);
     for (int i = 0; i < p->indexes.n; i++) {
-        int table = perturb_find_table(p, p->indexed.items[i]);
+        int table = find_table(p, p->indexed.items[i]);
         if (table >= 0 && p->tables[table].wanted)
             fprintf(out, "%s;\n", p->indexes.items[i]);
     }
@@ -167,7 +168,7 @@ static int each_rule(struct perturb *p, struct exec_db *db, const char *sql, rul
 
     for (int64_t i = 0; i < r.n; i++) {
         const struct cell *row = &r.cells[i * r.columns];
-        int table = row->type == CELL_TEXT ? perturb_find_table(p, row->bytes) : -1;
+        int table = row->type == CELL_TEXT ? find_table(p, row->bytes) : -1;
         if (table >= 0)
             fn(p, table, row);
     }
@@ -237,7 +238,7 @@ static const char references_sql[] =
 static void add_reference(struct perturb *p, int table, const struct cell *row)
 {
     enum { NUMBER = 1, PARENT, FROM, TO };
-    int parent = perturb_find_table(p, text_of(p, &row[PARENT]));
+    int parent = find_table(p, text_of(p, &row[PARENT]));
     struct perturb_reference *last = p->n_references ? &p->references[p->n_references - 1] : NULL;
 
     if (parent < 0 || !p->tables[parent].n_columns)
@@ -291,7 +292,7 @@ int perturb_read_rules(struct perturb *p, struct error *err)
     return rc;
 }
 
-enum { MOST_ROWS = 100 /* sampled rows of a table */ };
+enum { MAX_SAMPLE = 100 /* sampled rows of a table */ };
 
 static struct exec_result run(struct perturb *p, char *sql)
 {
@@ -315,7 +316,7 @@ static char *select_sql(struct perturb *p, const struct perturb_table *t)
     CHECK(f, "cannot write to memory");
     for (int c = 0; c < t->n_columns; c++)
         fprintf(f, "%s%s", c ? ", " : "SELECT ", perturb_quoted(p, p->columns[t->first_column + c].name));
-    fprintf(f, " FROM %s LIMIT %d", perturb_quoted(p, t->name), MOST_ROWS);
+    fprintf(f, " FROM %s LIMIT %d", perturb_quoted(p, t->name), MAX_SAMPLE);
     return finish(f, &sql);
 }
 
@@ -325,7 +326,7 @@ struct census {
 };
 
 /* Returns whether the whole text has the shape, in which d stands for a digit. */
-static bool shaped(const struct cell *c, const char *shape)
+static bool has_shape(const struct cell *c, const char *shape)
 {
     int i = 0;
 
@@ -347,11 +348,11 @@ static bool is_numeral(const struct cell *c)
 
 static void count_text(struct census *n, const struct cell *c)
 {
-    if (shaped(c, "dddd-dd-dd"))
+    if (has_shape(c, "dddd-dd-dd"))
         n->dates++;
-    else if (shaped(c, "dddd-dd-dd dd:dd:dd"))
+    else if (has_shape(c, "dddd-dd-dd dd:dd:dd"))
         n->datetimes++;
-    else if (shaped(c, "dd:dd:dd"))
+    else if (has_shape(c, "dd:dd:dd"))
         n->times++;
     else if (is_numeral(c))
         n->numerals++;
@@ -427,14 +428,14 @@ static void keep_rows(struct perturb *p, struct perturb_table *t, const struct e
         for (int64_t i = 0; i < r->n; i++) {
             const struct cell *cell = &r->cells[i * t->n_columns + c];
             count_cell(&census, column, cell);
-            t->rows[i * t->n_columns + c] = perturb_cell_text(p, cell);
+            t->rows[i * t->n_columns + c] = cell_text(p, cell);
         }
         column->family = family_of(&census, column->type);
     }
 }
 
 /* Returns whether all sampled rows of the child have a partner. */
-static bool holds(struct perturb *p, const struct perturb_reference *r)
+static bool reference_holds(struct perturb *p, const struct perturb_reference *r)
 {
     char *sql = NULL;
     size_t size;
@@ -442,7 +443,7 @@ static bool holds(struct perturb *p, const struct perturb_reference *r)
 
     CHECK(f, "cannot write to memory");
     fprintf(f, "SELECT 1 FROM (SELECT * FROM %s LIMIT %d) AS c WHERE NOT EXISTS (SELECT 1 FROM %s AS p WHERE ",
-            perturb_quoted(p, p->tables[r->child].name), MOST_ROWS, perturb_quoted(p, p->tables[r->parent].name));
+            perturb_quoted(p, p->tables[r->child].name), MAX_SAMPLE, perturb_quoted(p, p->tables[r->parent].name));
     for (int i = 0; i < r->n; i++)
         fprintf(f, "%sp.%s = c.%s", i ? " AND " : "", perturb_quoted(p, p->columns[r->to[i]].name),
                 perturb_quoted(p, p->columns[r->from[i]].name));
@@ -451,9 +452,9 @@ static bool holds(struct perturb *p, const struct perturb_reference *r)
         fprintf(f, " AND c.%s IS NOT NULL", perturb_quoted(p, p->columns[r->from[i]].name));
     fputs(" LIMIT 1", f);
     struct exec_result orphans = run(p, finish(f, &sql));
-    bool holds = orphans.status != EXEC_OK || orphans.n == 0;
+    bool reference_holds = orphans.status != EXEC_OK || orphans.n == 0;
     exec_result_release(&orphans);
-    return holds;
+    return reference_holds;
 }
 
 /* A reference that does not hold in the original becomes an ordinary comparison. */
@@ -464,8 +465,8 @@ static void keep_references(struct perturb *p)
     for (int k = 0; k < p->n_references; k++) {
         struct perturb_reference r = p->references[k];
         for (int i = 0; i < r.n; i++)
-            perturb_join_domains(p, r.from[i], r.to[i]);
-        if (holds(p, &r))
+            join_domains(p, r.from[i], r.to[i]);
+        if (reference_holds(p, &r))
             p->references[kept++] = r;
     }
     p->n_references = kept;
@@ -609,7 +610,7 @@ static void near_one(struct perturb *p, struct perturb_column *column, const cha
     struct exec_result r = run(p, finish(f, &sql));
     for (int i = 0; r.n == 1 && near[i].sql; i++)
         if (r.cells[i].type != CELL_NULL)
-            value_list_add(near[i].exact ? &column->constants : &column->neighbours, perturb_cell_text(p, &r.cells[i]));
+            value_list_add(near[i].exact ? &column->constants : &column->neighbours, cell_text(p, &r.cells[i]));
     exec_result_release(&r);
 }
 
@@ -638,7 +639,7 @@ void perturb_find_neighbours(struct perturb *p)
     }
 }
 
-enum { FAR = 200, MOST_CONSTANTS = 16, MOST_ALIASES = 32, LONGEST_PATTERN = 128, MOST_LIMIT = 1000 };
+enum { FAR = 200, MAX_CONSTANTS = 16, MAX_ALIASES = 32, MAX_PATTERN = 128, MAX_LIMIT = 1000 };
 
 struct statement_alias {
     const char *name;
@@ -651,7 +652,7 @@ struct statement {
     struct sql_token *tokens;
     const char **names; /* the name in each token, without quotes, or NULL */
     int n;
-    struct statement_alias aliases[MOST_ALIASES];
+    struct statement_alias aliases[MAX_ALIASES];
     int n_aliases;
 };
 
@@ -706,10 +707,9 @@ void perturb_want(struct perturb *p, const char *sql)
     statement_open(&s, p, sql);
     for (int i = 0; i < s.n; i++) {
         /* any quoted word can be a name, and so can a string in the place of a table */
-        int table = s.names[i] ? perturb_find_table(p, s.names[i]) : -1;
+        int table = s.names[i] ? find_table(p, s.names[i]) : -1;
         if (table < 0 && s.tokens[i].kind == TOKEN_STRING)
-            table =
-                perturb_find_table(p, name_of(p, sql + s.tokens[i].begin + 1, s.tokens[i].end - s.tokens[i].begin - 2));
+            table = find_table(p, name_of(p, sql + s.tokens[i].begin + 1, s.tokens[i].end - s.tokens[i].begin - 2));
         if (table < 0 || p->tables[table].wanted)
             continue;
         p->tables[table].wanted = true;
@@ -722,8 +722,8 @@ void perturb_want(struct perturb *p, const char *sql)
 /* Reads "table AS a" and "table a". */
 static void read_aliases(struct statement *s)
 {
-    for (int i = 0; i < s->n && s->n_aliases < MOST_ALIASES; i++) {
-        int table = name_at(s, i) ? perturb_find_table(s->p, s->names[i]) : -1;
+    for (int i = 0; i < s->n && s->n_aliases < MAX_ALIASES; i++) {
+        int table = name_at(s, i) ? find_table(s->p, s->names[i]) : -1;
         const char *alias = name_at(s, i + 1 + (kind_at(s, i + 1) == WORD_AS));
         if (table >= 0 && alias)
             s->aliases[s->n_aliases++] = (struct statement_alias){ alias, table };
@@ -736,7 +736,7 @@ static int qualified(const struct statement *s, const char *name)
     for (int i = 0; i < s->n_aliases; i++)
         if (strcasecmp(s->aliases[i].name, name) == 0)
             return s->aliases[i].table;
-    return perturb_find_table(s->p, name);
+    return find_table(s->p, name);
 }
 
 /* Iterates over the columns that the name at i may refer to. Returns the next one after `after`, or -1. */
@@ -759,7 +759,7 @@ static int column_at(const struct statement *s, int i, int after)
 }
 
 /* Returns whether a token starts another comparison or clause. */
-static bool parts(int kind)
+static bool ends_comparison(int kind)
 {
     static const int words[] = { WORD_WHERE,  WORD_AND,  WORD_OR,    WORD_ON,        WORD_HAVING,
                                  WORD_SELECT, WORD_BY,   WORD_LIMIT, WORD_OFFSET,    WORD_FROM,
@@ -775,7 +775,7 @@ static void note(struct value_list *list, const char *value)
     for (int i = 0; i < list->n; i++)
         if (list->items[i] == value)
             return;
-    if (list->n < MOST_CONSTANTS)
+    if (list->n < MAX_CONSTANTS)
         value_list_add(list, value);
 }
 
@@ -791,7 +791,7 @@ static const char *constant_text(struct statement *s, int i)
     if (t->kind != TOKEN_NAME)
         return strings_printf(&s->p->pool, "%s%.*s", negative ? "-" : "", t->end - t->begin, at);
     struct cell c = { .type = CELL_TEXT, .bytes = s->names[i], .n = (int)strlen(s->names[i]) };
-    return perturb_cell_text(s->p, &c);
+    return cell_text(s->p, &c);
 }
 
 /* Records values that a LIKE pattern matches: its wildcards are replaced by nothing and by some letters. */
@@ -800,7 +800,7 @@ static void note_pattern(struct perturb *p, struct perturb_column *column, const
     static const char *const any[] = { "", "Zz", "q r" };
 
     for (int k = 0; k < ARRAY_LEN(any); k++) {
-        char text[4 * LONGEST_PATTERN] = "";
+        char text[4 * MAX_PATTERN] = "";
         size_t n = 0;
         for (const char *at = pattern; *at; at++) {
             const char *put = *at == '%' || *at == '*' ? any[k] : *at == '_' || *at == '?' ? "o" : NULL;
@@ -813,7 +813,7 @@ static void note_pattern(struct perturb *p, struct perturb_column *column, const
 static bool is_pattern(const struct statement *s, int i)
 {
     int length = s->tokens[i].end - s->tokens[i].begin;
-    return kind_at(s, i) == TOKEN_STRING && length < LONGEST_PATTERN &&
+    return kind_at(s, i) == TOKEN_STRING && length < MAX_PATTERN &&
            (kind_at(s, i - 1) == WORD_LIKE || kind_at(s, i - 1) == WORD_GLOB);
 }
 
@@ -821,8 +821,8 @@ static void read_limit(struct perturb *p, const char *number)
 {
     long rows = strtol(number, NULL, 10);
 
-    if (rows > 0 && rows <= MOST_LIMIT)
-        p->most_rows += (int)rows;
+    if (rows > 0 && rows <= MAX_LIMIT)
+        p->max_limit += (int)rows;
 }
 
 /* Records the constant at i for the name at k if both are in one comparison. */
@@ -847,11 +847,11 @@ static bool note_compared(struct statement *s, int i, const char *value)
 
     for (int k = i - 1; k >= 0 && i - k < FAR; k--) {
         bool between = kind_at(s, k) == WORD_AND && kind_at(s, k - 2) == WORD_BETWEEN;
-        if (!between && parts(kind_at(s, k)))
+        if (!between && ends_comparison(kind_at(s, k)))
             break;
         found = note_beside(s, i, k, value) || found;
     }
-    for (int k = i + 1; !found && k < s->n && k - i < 6 && !parts(kind_at(s, k)); k++)
+    for (int k = i + 1; !found && k < s->n && k - i < 6 && !ends_comparison(kind_at(s, k)); k++)
         found = note_beside(s, i, k, value);
     return found;
 }
@@ -872,7 +872,7 @@ static void join_all(struct statement *s, int i, int k)
 {
     for (int a = column_at(s, i, -1); a >= 0; a = column_at(s, i, a))
         for (int b = column_at(s, k, -1); b >= 0; b = column_at(s, k, b))
-            perturb_join_domains(s->p, a, b);
+            join_domains(s->p, a, b);
 }
 
 /* Returns the start of a name, including its qualifier "t.". */
@@ -914,7 +914,7 @@ static void read_sets(struct statement *s)
             for (int a = 0; a < s->p->n_columns; a++)
                 for (int b = 0; b < a; b++)
                     if (strcasecmp(s->p->columns[a].name, s->p->columns[b].name) == 0)
-                        perturb_join_domains(s->p, a, b);
+                        join_domains(s->p, a, b);
     }
 }
 
@@ -939,9 +939,10 @@ void perturb_read_checks(struct perturb *p, const struct perturb_table *table)
 void perturb_read_statement(struct perturb *p, const char *sql)
 {
     struct statement s;
-    int most = p->most_rows; /* maximum of earlier statements; limit and offset of one statement are added */
+    int max_limit_before =
+        p->max_limit; /* maximum of earlier statements; limit and offset of one statement are added */
 
-    p->most_rows = 0;
+    p->max_limit = 0;
     statement_open(&s, p, sql);
     read_aliases(&s);
     for (int i = 0; i < s.n; i++) {
@@ -952,7 +953,7 @@ void perturb_read_statement(struct perturb *p, const char *sql)
         read_comparison(&s, i);
     }
     read_sets(&s);
-    if (p->most_rows < most)
-        p->most_rows = most;
+    if (p->max_limit < max_limit_before)
+        p->max_limit = max_limit_before;
     statement_close(&s);
 }

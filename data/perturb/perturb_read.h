@@ -71,7 +71,7 @@ struct perturb {
     int n_tables, n_columns, n_references, tables_cap, columns_cap, references_cap;
     struct value_list indexes, indexed; /* CREATE UNIQUE INDEX statements and their tables */
     struct value_list texts, numbers;   /* constants without a column */
-    int most_rows;                      /* largest LIMIT */
+    int max_limit;                      /* largest LIMIT */
     int *order;                         /* [n_tables]: referenced tables first */
     int *place;                         /* [n_tables]: index of a table in `order` */
 };
@@ -79,10 +79,8 @@ struct perturb {
 void value_list_add(struct value_list *list, const char *value);
 /* Quotes a name in double quotes. The pool owns the result. */
 const char *perturb_quoted(struct perturb *p, const char *name);
-int perturb_find_table(const struct perturb *p, const char *name);
 /* Returns the representative of the columns that are compared with each other (union-find). */
 int perturb_domain(struct perturb *p, int column);
-void perturb_join_domains(struct perturb *p, int a, int b);
 
 /* Read the definitions of tables and views, then columns, keys and references of the wanted ones. */
 int perturb_read_definitions(struct perturb *p, struct error *err);
@@ -97,8 +95,5 @@ void perturb_read_checks(struct perturb *p, const struct perturb_table *table);
  * adds values near the constants. */
 int perturb_read_rows(struct perturb *p, struct error *err);
 void perturb_find_neighbours(struct perturb *p);
-
-/* Returns a cell as SQL text. */
-const char *perturb_cell_text(struct perturb *p, const struct cell *c);
 
 #endif

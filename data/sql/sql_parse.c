@@ -693,7 +693,7 @@ static struct sql_query *parse_query(struct sql_parser *p)
 }
 
 /* Upper bound of arena bytes per token, for its nodes and its text. */
-enum { TOKEN_ROOM = 768 };
+enum { BYTES_PER_TOKEN = 768 };
 
 struct sql_query *sql_parse(struct arena *a, const char *text, struct error *err)
 {
@@ -706,7 +706,7 @@ struct sql_query *sql_parse(struct arena *a, const char *text, struct error *err
         return NULL;
     }
     struct sql_token *tokens = sql_lex(text, &p.n_tokens);
-    size_t room = 4 * length + (size_t)p.n_tokens * TOKEN_ROOM;
+    size_t room = 4 * length + (size_t)p.n_tokens * BYTES_PER_TOKEN;
     p.tokens = tokens;
     if (room > left) {
         error_set(err, EXIT_CODE_MEMORY, "SQL of %d tokens needs %zu bytes of its arena, %zu are left", p.n_tokens,
@@ -727,7 +727,7 @@ int sql_parse_reach(struct arena *a, const char *text, struct sql_token *tokens,
     size_t mark = arena_mark(a), length = n ? (size_t)(tokens[n - 1].end - tokens[0].begin) : 0;
 
     *whole = false;
-    if (4 * length + (size_t)(n + 1) * TOKEN_ROOM > a->size - a->used)
+    if (4 * length + (size_t)(n + 1) * BYTES_PER_TOKEN > a->size - a->used)
         return 0;
     tokens[n].kind = TOKEN_END;
     *whole = sql_at_select(&p) && sql_parse_select(&p);

@@ -372,7 +372,7 @@ static const char *action_name(int action)
 }
 
 /* Returns whether a script needs the action to fill its database. */
-static bool fills(int action)
+static bool is_for_script(int action)
 {
     return action == SQLITE_CREATE_TABLE || action == SQLITE_CREATE_INDEX || action == SQLITE_CREATE_VIEW ||
            action == SQLITE_REINDEX || action == SQLITE_INSERT || action == SQLITE_DELETE ||
@@ -424,7 +424,7 @@ static int authorize(void *of, int action, const char *a, const char *b, const c
         return SQLITE_OK;
     if ((action == SQLITE_PRAGMA && allow_pragma(db, a)) || is_of_rtree(action, a))
         return SQLITE_OK;
-    if (db->filling && fills(action))
+    if (db->filling && is_for_script(action))
         return SQLITE_OK;
     end_statement(db, EXEC_REFUSED, "%s is not allowed", action_name(action));
     return SQLITE_DENY;
@@ -624,7 +624,7 @@ static int open_for_statement(struct connection *db)
 }
 
 /* Takes the lock again. */
-static int wake(struct connection *db)
+static int take_lock(struct connection *db)
 {
     int rc, count = 0;
 
@@ -640,7 +640,7 @@ static int refresh(struct connection *db)
 
     if (!db->path)
         return 0;
-    if (db->db && wake(db))
+    if (db->db && take_lock(db))
         return -1;
     database_state_look(&now, db->path);
     if (db->db && database_state_same(&db->state, &now))
@@ -652,7 +652,7 @@ static int refresh(struct connection *db)
 }
 
 /* Restarts the statement within its remaining time. */
-static void begin_again(struct connection *db)
+static void restart_statement(struct connection *db)
 {
     double deadline = db->deadline;
 
@@ -689,7 +689,7 @@ static bool is_torn(struct connection *db, int tries)
     if (torn && young)
         sqlite3_sleep((int)(1e3 * DATABASE_STATE_SETTLES));
     db->ways = ways;
-    begin_again(db);
+    restart_statement(db);
     return true;
 }
 
@@ -803,7 +803,7 @@ static int read_rows(struct connection *db, struct rows *r, sqlite3_stmt *stmt)
 }
 
 /* Skips white space, semicolons and comments. */
-static const char *skip_nothing(const char *sql)
+static const char *skip_space(const char *sql)
 {
     for (;;) {
         sql += strspn(sql, " \t\r\n\f;");
@@ -825,13 +825,13 @@ static int check_text(struct connection *db, const char *sql, size_t n)
         return end_statement(db, EXEC_REFUSED, "unexpected NUL in the SQL at byte %zu", strlen(sql));
     if (!is_utf8(sql, n))
         return end_statement(db, EXEC_REFUSED, "the SQL is not valid UTF-8");
-    return *skip_nothing(sql) ? 0 : end_statement(db, EXEC_REFUSED, "no statement");
+    return *skip_space(sql) ? 0 : end_statement(db, EXEC_REFUSED, "no statement");
 }
 
 /* Accepts exactly one SELECT. */
 static int check_statement(struct connection *db, sqlite3_stmt *stmt, const char *rest)
 {
-    if (*skip_nothing(rest))
+    if (*skip_space(rest))
         return end_statement(db, EXEC_REFUSED, "more than one statement");
     if (sqlite3_stmt_isexplain(stmt))
         return end_statement(db, EXEC_REFUSED, "EXPLAIN is not allowed");
@@ -849,7 +849,7 @@ static void run_text(struct connection *db, struct rows *r, const char *sql, siz
 
     if (check_text(db, sql, n))
         return;
-    int rc = sqlite3_prepare_v2(db->db, skip_nothing(sql), -1, &stmt, &rest);
+    int rc = sqlite3_prepare_v2(db->db, skip_space(sql), -1, &stmt, &rest);
     if (rc != SQLITE_OK)
         end_with_sqlite(db, rc);
     else if (check_statement(db, stmt, rest) == 0)

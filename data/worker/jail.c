@@ -318,11 +318,11 @@ static int filter_calls(struct error *err)
 }
 #endif
 
-enum { SAID = STDERR_FILENO + 1 }; /* holds standard error until the jail holds */
+enum { SAVED_STDERR = STDERR_FILENO + 1 }; /* holds standard error until the jail holds */
 
 /* Terminal signals are for the program, which may still need answers. The kernel kills this process with the thread
  * that started it, which ends with the program. */
-static int heed_the_program_alone(void)
+static int detach_from_terminal(void)
 {
     static const int others[] = { SIGINT, SIGHUP, SIGQUIT, SIGTERM, SIGXFSZ, SIGPIPE };
     struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -336,13 +336,13 @@ static int heed_the_program_alone(void)
 }
 
 /* Keeps a lower limit that the program has set. */
-static int limit(int what, rlim_t most)
+static int lower_limit(int what, rlim_t max)
 {
     struct rlimit r;
 
     if (getrlimit((__rlimit_resource_t)what, &r))
         return -1;
-    r.rlim_max = r.rlim_max < most ? r.rlim_max : most;
+    r.rlim_max = r.rlim_max < max ? r.rlim_max : max;
     r.rlim_cur = r.rlim_max;
     return setrlimit((__rlimit_resource_t)what, &r);
 }
@@ -351,10 +351,10 @@ static int limit_resources(void)
 {
 #ifndef AMBIT_SANITIZE /* a sanitizer reserves terabytes of address space */
     enum { MEMORY = 3 << 29 };
-    if (limit(RLIMIT_AS, MEMORY))
+    if (lower_limit(RLIMIT_AS, MEMORY))
         return -1;
 #endif
-    return limit(RLIMIT_CORE, 0) || limit(RLIMIT_FSIZE, 0) || limit(RLIMIT_NPROC, 0) ? -1 : 0;
+    return lower_limit(RLIMIT_CORE, 0) || lower_limit(RLIMIT_FSIZE, 0) || lower_limit(RLIMIT_NPROC, 0) ? -1 : 0;
 }
 
 /* Keeps root's right to read files against owner and mode. The capability that only allows reading is used if present.
@@ -377,15 +377,15 @@ static int give_up_privileges(void)
 }
 
 /* Standard error becomes /dev/null, except for sanitizers, which report there. */
-static int put_away_descriptors(void)
+static int close_descriptors(void)
 {
 #ifdef AMBIT_SANITIZE
-    closefrom(SAID);
+    closefrom(SAVED_STDERR);
     return 0;
 #else
-    if (dup2(STDERR_FILENO, SAID) < 0)
+    if (dup2(STDERR_FILENO, SAVED_STDERR) < 0)
         return -1;
-    closefrom(SAID + 1);
+    closefrom(SAVED_STDERR + 1);
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     return null < 0 || dup2(null, STDERR_FILENO) < 0 || close(null) ? -1 : 0;
 #endif
@@ -394,7 +394,7 @@ static int put_away_descriptors(void)
 static int limit_all(struct error *err)
 {
     tzset(); /* reads /etc/localtime, which the jail blocks later */
-    if (put_away_descriptors() || limit_resources() || give_up_privileges() || heed_the_program_alone())
+    if (close_descriptors() || limit_resources() || give_up_privileges() || detach_from_terminal())
         return error_set(
             err, EXIT_CODE_FAILURE,
             "the kernel refuses a limit for the SQL worker (%s): use Linux 3.5 or newer, in a container one "
@@ -409,8 +409,8 @@ int jail_enter(struct error *err)
 
 #ifndef AMBIT_SANITIZE
     if (rc)
-        dup2(SAID, STDERR_FILENO);
-    close(SAID);
+        dup2(SAVED_STDERR, STDERR_FILENO);
+    close(SAVED_STDERR);
 #endif
     return rc;
 }

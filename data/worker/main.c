@@ -25,7 +25,7 @@ struct service {
 };
 
 /* Reads n bytes from the socket; its end is the end of the program. */
-static void take(void *to, size_t n)
+static void receive_bytes(void *to, size_t n)
 {
     while (n) {
         ssize_t got = recv(WIRE_SOCKET, to, n, MSG_WAITALL);
@@ -38,7 +38,7 @@ static void take(void *to, size_t n)
     }
 }
 
-static void give(struct iovec *parts, size_t n)
+static void send_parts(struct iovec *parts, size_t n)
 {
     struct msghdr m = { .msg_iov = parts, .msg_iovlen = n };
 
@@ -57,25 +57,25 @@ static void give(struct iovec *parts, size_t n)
     }
 }
 
-static void give_message(enum exec_status status, enum exit_code code, const char *text, unsigned notes)
+static void send_message(enum exec_status status, enum exit_code code, const char *text, unsigned notes)
 {
     char message[WIRE_MAX_MESSAGE];
 
     snprintf(message, sizeof message, "%s", text);
     struct wire_answer a = { .status = status, .code = code, .notes = notes, .heap = strlen(message) + 1 };
-    give((struct iovec[]){ { &a, sizeof a }, { message, a.heap } }, 2);
+    send_parts((struct iovec[]){ { &a, sizeof a }, { message, a.heap } }, 2);
 }
 
-static void give_rows(const struct rows *r, unsigned notes)
+static void send_rows(const struct rows *r, unsigned notes)
 {
     struct wire_answer a = { .notes = notes, .columns = r->columns, .rows = r->n, .heap = r->used };
     size_t cells = (size_t)r->n * (size_t)r->columns * sizeof *r->cells;
 
-    give((struct iovec[]){ { &a, sizeof a }, { r->cells, cells }, { r->heap, r->used } }, 3);
+    send_parts((struct iovec[]){ { &a, sizeof a }, { r->cells, cells }, { r->heap, r->used } }, 3);
 }
 
 /* Empties the result; keeps small buffers. */
-static void forget_rows(struct rows *r)
+static void clear_rows(struct rows *r)
 {
     enum { KEPT = 1 << 20 };
 
@@ -89,10 +89,10 @@ static void run(struct service *s, struct connection *db, const struct wire_requ
     enum exec_status status = connection_run(db, &s->rows, s->text, q->n, &why);
 
     if (status == EXEC_OK)
-        give_rows(&s->rows, connection_notes(db));
+        send_rows(&s->rows, connection_notes(db));
     else
-        give_message(status, EXIT_CODE_DATA, why, connection_notes(db));
-    forget_rows(&s->rows);
+        send_message(status, EXIT_CODE_DATA, why, connection_notes(db));
+    clear_rows(&s->rows);
 }
 
 static struct connection *open_db(struct service *s, const struct wire_request *q)
@@ -105,9 +105,9 @@ static struct connection *open_db(struct service *s, const struct wire_request *
                                    : connection_open(s->text, schema, &q->limits, &err);
 
     if (db)
-        give_rows(&none, connection_notes(db));
+        send_rows(&none, connection_notes(db));
     else
-        give_message(EXEC_FAILED, err.code, err.text, 0);
+        send_message(EXEC_FAILED, err.code, err.text, 0);
     return db;
 }
 
@@ -117,7 +117,7 @@ static void close_db(struct connection **at)
     *at = NULL;
 }
 
-static struct connection **place(struct service *s, int db)
+static struct connection **find_slot(struct service *s, int db)
 {
     for (; s->n <= db; s->n++) {
         s->dbs = xrealloc(s->dbs, (size_t)(s->n + 1) * sizeof *s->dbs);
@@ -128,7 +128,7 @@ static struct connection **place(struct service *s, int db)
 }
 
 /* Makes room for a text of n bytes; keeps small buffers. */
-static void make_room(struct service *s, size_t n)
+static void reserve_text(struct service *s, size_t n)
 {
     enum { KEPT = 1 << 20 };
 
@@ -143,10 +143,10 @@ static void serve(struct service *s)
 {
     struct wire_request q;
 
-    take(&q, sizeof q);
-    struct connection **at = place(s, q.db);
-    make_room(s, q.n + 1);
-    take(s->text, q.n + 1);
+    receive_bytes(&q, sizeof q);
+    struct connection **at = find_slot(s, q.db);
+    reserve_text(s, q.n + 1);
+    receive_bytes(s->text, q.n + 1);
     if (q.op == WIRE_RUN)
         run(s, *at, &q);
     else if (q.op == WIRE_CLOSE)
