@@ -176,15 +176,15 @@ static int read_kind(struct evidence *h, const json_t *record, const struct sche
     const json_t *kind = json_object_get(record, "kind");
 
     h->kind = h->n_found && h->found[0] < s->n_tables ? SIA_TABLE : SIA_COLUMN;
-    if (!kind || json_is_null(kind) || linguistic_kind_find(json_string_value(kind)) != LINGUISTIC_NONE)
+    if (!kind || json_is_null(kind))
         return 0;
-    for (int k = 0; k < SIA_KINDS; k++)
-        if (json_is_string(kind) && strcmp(json_string_value(kind), sia_kind_letter((enum sia_kind)k)) == 0) {
-            h->kind = (enum sia_kind)k;
-            return 0;
-        }
-    return error_set(err, EXIT_CODE_DATA, "%s: field \"kind\" is not C, T, J, P, attachment, scope, vague or null",
-                     where);
+    int type = ambiguity_type_find(json_string_value(kind));
+    if (type < 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"kind\": expected null or one of " AMBIGUITY_TYPE_NAMES,
+                         where);
+    if (ambiguity_types[type].head == AMBIGUITY_HEAD_PAIRS)
+        h->kind = ambiguity_type_schema(type);
+    return 0;
 }
 
 static int read_found(struct evidence *h, const json_t *record, const struct schema *s, const char *where,

@@ -205,21 +205,17 @@ int dataset_check_balance(const struct dataset *d, struct error *err)
 /* Prints a row for each ambiguity type, those of the schema first. */
 static void print_slice(const struct example_list *l, enum fold f, enum example_slice slice, FILE *out)
 {
-    int counts[SIA_KINDS + LINGUISTIC_KINDS][2] = { { 0 } };
-    const char *names[SIA_KINDS + LINGUISTIC_KINDS] = { 0 };
+    int counts[AMBIGUITY_TYPES][2] = { { 0 } };
 
     for (int i = 0; i < l->n; i++) {
         const struct example *e = &l->items[i];
-        int row = e->linguistic == LINGUISTIC_NONE ? (int)e->kind : SIA_KINDS + (int)e->linguistic - 1;
-        if (e->slice != slice)
-            continue;
-        counts[row][e->ambiguous]++;
-        names[row] = example_kind_name(e);
+        if (e->slice == slice)
+            counts[ambiguity_type_of(e->kind, e->linguistic)][e->ambiguous]++;
     }
-    for (int k = 0; k < SIA_KINDS + LINGUISTIC_KINDS; k++)
-        if (names[k])
-            fprintf(out, "%-6s %-9s %-10s %9d %14d\n", fold_name(f), example_slice_name(slice), names[k], counts[k][1],
-                    counts[k][0]);
+    for (int k = 0; k < AMBIGUITY_TYPES; k++)
+        if (counts[k][0] + counts[k][1])
+            fprintf(out, "%-6s %-9s %-10s %9d %14d\n", fold_name(f), example_slice_name(slice), ambiguity_types[k].name,
+                    counts[k][1], counts[k][0]);
 }
 
 static void print_counts(const struct dataset *d, FILE *out)

@@ -95,7 +95,10 @@ static int parse_labels(struct example *e, const json_t *o, const char *where, s
     e->slice = (enum example_slice)slice;
     if (e->slice == EXAMPLE_OWN)
         return parse_linguistic(e, o, where, err);
-    if ((kind = get_word(o, "kind", sia_kind_letters, SIA_KINDS, where, err)) < 0)
+    const char *names[SIA_KINDS];
+    for (int k = 0; k < SIA_KINDS; k++)
+        names[k] = ambiguity_types[k].name;
+    if ((kind = get_word(o, "kind", names, SIA_KINDS, where, err)) < 0)
         return -1;
     e->kind = (enum sia_kind)kind;
     int named = e->ambiguous && e->slice != EXAMPLE_THESIS ? 2 : 0;
@@ -151,7 +154,7 @@ static json_t *string_array(const char *const *s, int n)
 
 const char *example_kind_name(const struct example *e)
 {
-    return e->linguistic == LINGUISTIC_NONE ? sia_kind_letter(e->kind) : linguistic_kind_name(e->linguistic);
+    return ambiguity_types[ambiguity_type_of(e->kind, e->linguistic)].name;
 }
 
 int example_write(struct out_file *o, const struct example *e, struct error *err)

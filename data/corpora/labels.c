@@ -100,17 +100,13 @@ static int take_kind(struct example *e, const json_t *o, const char *where, stru
     const json_t *v = given(o, "kind");
     const char *word = json_string_value(v);
 
-    e->kind = SIA_KINDS;
-    if ((e->linguistic = linguistic_kind_find(word)) != LINGUISTIC_NONE)
+    int type = ambiguity_type_find(word);
+    e->kind = ambiguity_type_schema(type);
+    e->linguistic = ambiguity_type_linguistic(type);
+    if (!v || type >= 0)
         return 0;
-    for (int k = 0; word && k < SIA_KINDS; k++)
-        if (strcmp(word, sia_kind_letters[k]) == 0)
-            e->kind = (enum sia_kind)k;
-    if (!v || e->kind != SIA_KINDS)
-        return 0;
-    return error_set(err, EXIT_CODE_DATA,
-                     "%s: field \"kind\": expected C, T, J, P, attachment, scope or vague, got \"%.60s\"", where,
-                     word ? word : "no text");
+    return error_set(err, EXIT_CODE_DATA, "%s: field \"kind\": expected one of " AMBIGUITY_TYPE_NAMES ", got \"%.60s\"",
+                     where, word ? word : "no text");
 }
 
 /* Reads a list of strings, or a text that is split at each `cut`, into out. Returns how many, or -1. */

@@ -22,8 +22,6 @@ const struct ambiguity_type ambiguity_types[AMBIGUITY_TYPES] = {
                                         "natural" },
 };
 
-const char *const sia_kind_letters[SIA_KINDS] = { "C", "T", "J", "P" };
-
 int ambiguity_type_find(const char *name)
 {
     for (int i = 0; name && i < AMBIGUITY_TYPES; i++)

@@ -55,7 +55,5 @@ const char *sia_kind_letter(enum sia_kind k);
 const char *linguistic_kind_name(enum linguistic_kind k);
 /* Returns LINGUISTIC_NONE if the word names no linguistic type. word may be NULL. */
 enum linguistic_kind linguistic_kind_find(const char *word);
-/* The names of the schema-induced types. */
-extern const char *const sia_kind_letters[SIA_KINDS];
 
 #endif

@@ -16,15 +16,10 @@ static int check_kind(const json_t *prediction, const char *where, struct error 
 {
     const json_t *kind = json_object_get(prediction, "kind");
 
-    if (!kind || json_is_null(kind))
-        return 0;
-    for (int k = 0; k < SIA_KINDS; k++)
-        if (json_is_string(kind) && strcmp(json_string_value(kind), sia_kind_letter((enum sia_kind)k)) == 0)
-            return 0;
-    if (linguistic_kind_find(json_string_value(kind)) != LINGUISTIC_NONE)
+    if (!kind || json_is_null(kind) || ambiguity_type_find(json_string_value(kind)) >= 0)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
-                     "%s: field \"kind\": expected C, T, J, P, attachment, scope, vague or null, got %s", where,
+                     "%s: field \"kind\": expected null or one of " AMBIGUITY_TYPE_NAMES ", got %s", where,
                      json_is_string(kind) ? json_string_value(kind) : json_type_name(kind));
 }
 

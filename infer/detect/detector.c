@@ -11,27 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kinds as a sentence has them. */
-static const char *const readings[] = {
-    [SIA_COLUMN] = "the column",
-    [SIA_TABLE] = "the table",
-    [SIA_JOIN] = "the value kept in one table or joined from another,",
-    [SIA_AGGREGATE] = "the aggregate computed now or the one stored,",
-};
-
-/* Likewise, by number less one. */
-static const char *const wordings[LINGUISTIC_KINDS] = {
-    "a condition may belong to the last thing named or to all of them",
-    "what is asked of each may be one answer common to all or one for every one",
-    "a word of it fits several tables or columns",
-};
-
 /* NULL where it is not known. */
 static const char *kind_of(const struct prediction *f)
 {
-    if (f->linguistic != LINGUISTIC_NONE)
-        return linguistic_kind_name(f->linguistic);
-    return f->named ? sia_kind_letter(f->kind) : NULL;
+    bool known = f->named || f->linguistic != LINGUISTIC_NONE;
+    return known ? ambiguity_types[ambiguity_type_of(f->kind, f->linguistic)].name : NULL;
 }
 
 /* Elements that are one node are read as one. */
@@ -100,12 +84,12 @@ static const char *sentence_of(const struct prediction *f, struct strings *text)
                                              : "No ambiguity found: the chance of one is %.0f %%.",
                               100 * f->score);
     if (f->linguistic != LINGUISTIC_NONE)
-        return strings_printf(text, "This question has several readings: %s (%.0f %%).", wordings[f->linguistic - 1],
-                              100 * f->score);
+        return strings_printf(text, "This question has several readings: %s (%.0f %%).",
+                              ambiguity_types[ambiguity_type_of(f->kind, f->linguistic)].sentence, 100 * f->score);
     if (!f->named)
         return strings_printf(text, "This question is ambiguous for this schema (%.0f %%).", 100 * f->score);
-    return strings_printf(text, "This question may mean %s %s or %s (%.0f %%).", readings[f->kind], f->alternatives[0],
-                          f->alternatives[1], 100 * f->score);
+    return strings_printf(text, "This question may mean %s %s or %s (%.0f %%).", ambiguity_types[f->kind].sentence,
+                          f->alternatives[0], f->alternatives[1], 100 * f->score);
 }
 
 static const char *told(const struct prediction *f, struct strings *text)

@@ -92,17 +92,13 @@ static int group_of(struct gate_answers *a, const char *name)
 
 int gate_kind(const struct example *e)
 {
-    if (e->linguistic != LINGUISTIC_NONE)
-        return SIA_KINDS + (int)e->linguistic - 1;
-    return e->kind == SIA_KINDS ? GATE_KINDS : (int)e->kind;
+    bool known = e->kind != SIA_KINDS || e->linguistic != LINGUISTIC_NONE;
+    return known ? ambiguity_type_of(e->kind, e->linguistic) : GATE_KINDS;
 }
 
 const char *gate_kind_name(int kind)
 {
-    if (kind == GATE_KINDS)
-        return "-";
-    return kind < SIA_KINDS ? sia_kind_letter((enum sia_kind)kind)
-                            : linguistic_kind_name((enum linguistic_kind)(kind - SIA_KINDS + 1));
+    return kind == GATE_KINDS ? "-" : ambiguity_types[kind].name;
 }
 
 static void add_answer(struct gate_answers *a, const struct example *e, double score, double words, bool named)
@@ -297,7 +293,8 @@ static double fit_temperature(const struct gate_answers *a, bool words)
     int n = 0, ambiguous = 0;
 
     for (int i = 0; i < a->n; i++)
-        if ((a->kind[i] >= SIA_KINDS && a->kind[i] < GATE_KINDS && isfinite(a->words[i])) == words) {
+        if ((a->kind[i] < GATE_KINDS && ambiguity_types[a->kind[i]].head == AMBIGUITY_HEAD_WORDS &&
+             isfinite(a->words[i])) == words) {
             label[n] = a->label[i];
             ambiguous += label[n];
             logit[n++] = words ? a->words[i] : a->score[i];

@@ -8,7 +8,7 @@
 #include "train/gate/gate_trainer.h"
 
 /* Numbers of ambiguity types: schema types (SIA), then linguistic types. GATE_KINDS stands for an unknown type. */
-enum { GATE_KINDS = SIA_KINDS + LINGUISTIC_KINDS };
+enum { GATE_KINDS = AMBIGUITY_TYPES };
 int gate_kind(const struct example *e);
 /* "-" for GATE_KINDS. */
 const char *gate_kind_name(int kind);
