@@ -45,7 +45,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-/* "C,T" and so on. */
+/* Reads a list such as "C,T". */
 static int read_kinds(bool kinds[AMBIGUATE_TYPES], const char *list, struct error *err)
 {
     for (const char *p = list; *p; p += p[1] ? 2 : 1) {
@@ -61,7 +61,7 @@ static int read_kinds(bool kinds[AMBIGUATE_TYPES], const char *list, struct erro
     return 0;
 }
 
-/* Whether P takes the form of the training file. */
+/* Whether type P has the form of the training file. */
 static bool takes_one_table(const struct ambiguate_arguments *a, const char *questions)
 {
     const char *slash = strrchr(questions, '/');
@@ -70,7 +70,7 @@ static bool takes_one_table(const struct ambiguate_arguments *a, const char *que
     return strncmp(slash ? slash + 1 : questions, "train", 5) == 0;
 }
 
-/* Whether AmbiQT's own generator is asked for, by name or by its dictionaries and files. */
+/* Whether AmbiQT's own generator is selected, by name or by its files. */
 static bool takes_ambiqt(const struct ambiguate_arguments *a)
 {
     if (a->generator != GENERATOR_BY_FILES)
@@ -78,7 +78,7 @@ static bool takes_ambiqt(const struct ambiguate_arguments *a)
     return a->synonyms || a->table_synonyms || a->schema_strings || a->published_databases;
 }
 
-/* ", 3 left out (an interpretation fails 2, name in use 1)" */
+/* Prints ", 3 left out (an interpretation fails 2, name in use 1)". */
 static void print_rejected(const int *rejected, FILE *f)
 {
     int all = 0, said = 0;
@@ -94,7 +94,7 @@ static void print_rejected(const int *rejected, FILE *f)
     putc(')', f);
 }
 
-/* Prints them, and whether every record has what was asked for. */
+/* Prints the counts. Returns whether every record has a database. */
 static bool print_counts(const struct ambiguate_counts counts[AMBIGUATE_TYPES], const struct ambiguate_options *o,
                          FILE *f)
 {
@@ -174,7 +174,7 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
     return rc ? err->code : complete ? EXIT_CODE_OK : EXIT_CODE_RECORDS;
 }
 
-/* What is named, else a file in Spider's folder; the caller frees. */
+/* The named file, else a file in Spider's folder; the caller frees. */
 static char *path_of(const char *named, const char *folder, const char *name)
 {
     char *path = NULL;

@@ -14,20 +14,20 @@
 #include <stdlib.h>
 
 struct annotate_request {
-    const char *db, *readings, *out; /* readings: of records that have none, or NULL */
+    const char *db, *readings, *out; /* readings: for records that have none, or NULL */
     enum record_form form;
     struct shard shard;
     struct prompter_options prompt;
     bool published;
-    enum annotate_target target; /* of another than INFILL readings are not looked at */
+    enum annotate_target target; /* targets other than INFILL ignore readings */
 };
 
 struct annotate_counts {
     struct record_counts all;
-    int64_t covered; /* records whose every gold a reading has; of INFILL */
+    int64_t covered; /* INFILL: records without a missing gold */
 };
 
-/* What the whole run needs. */
+/* The state of a run. */
 struct annotate_job {
     const struct annotate_request *q;
     struct annotate_counts *counts;
@@ -38,7 +38,7 @@ struct annotate_job {
     struct progress progress;
 };
 
-/* The record in our form, with readings; a reference of the caller's own. */
+/* The record in our form, with readings; a new reference. */
 static json_t *prepare(struct annotate_job *run, json_t *record, const char *where, struct error *bad)
 {
     int64_t number = run->q->shard.range.first + run->counts->all.records;
@@ -59,7 +59,7 @@ static json_t *prepare(struct annotate_job *run, json_t *record, const char *whe
     return NULL;
 }
 
-/* What a model is taught: the prompt, which of INFILL says what exists, and the target; -1 with `bad`. */
+/* Adds the prompt, with the existing interpretations for INFILL, and the target. -1 with `bad`. */
 static int add_messages(struct annotate_job *run, const struct annotation *a, const char *path, json_t *found,
                         struct error *bad)
 {
@@ -110,7 +110,7 @@ static json_t *annotate(struct annotate_job *run, struct annotation *a, const ch
     return found;
 }
 
-/* Adds what was found to the line; -1 with `bad`. */
+/* Adds the annotation to the line; -1 with `bad`. */
 static int annotate_record(struct annotate_job *run, const json_t *own, json_t *line, const char *where,
                            struct error *bad)
 {
@@ -127,7 +127,7 @@ static int annotate_record(struct annotate_job *run, const json_t *own, json_t *
     return found ? 0 : -1;
 }
 
-/* Where a record comes from. */
+/* Copies the origin of a record. */
 static void copy_fields(json_t *line, const json_t *record)
 {
     static const char *const fields[] = { "source_db", "kind" };
@@ -137,7 +137,7 @@ static void copy_fields(json_t *line, const json_t *record)
             json_object_set(line, fields[i], json_object_get(record, fields[i]));
 }
 
-/* Fields that our form of the record may have changed. */
+/* Sets fields that our form of the record may have changed. */
 static void set_names(json_t *line, const json_t *own)
 {
     static const char *const fields[] = { "id", "db_id" };

@@ -19,14 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a schema of Spider is written: in its own order; as AmbiQT writes schemas, which is in random order with other
- * blanks; or so, but in train and valid without the tables that the statement does not name. */
+/* The form of Spider's schemas: in their own order; as AmbiQT, in random order with other blanks; or the latter, with
+ * only the named tables in train and valid. */
 enum plans_schema { PLANS_SCHEMA_SPIDER, PLANS_SCHEMA_AMBIQT, PLANS_SCHEMA_NAMED };
 
 struct plans_request {
-    const char *spider; /* a folder with tables.json, train_spider.json and dev.json */
-    const char *ambiqt; /* a file of AmbiQT's records, or NULL */
-    const char *db;     /* as in db_path.h, or NULL: whose values constraints may have */
+    const char *spider; /* folder with tables.json, train_spider.json and dev.json */
+    const char *ambiqt; /* AmbiQT's records, or NULL */
+    const char *db;     /* as in db_path.h, or NULL: values for constraints */
     const char *out;
     enum parser_form form;
     enum plans_schema schema;
@@ -41,26 +41,26 @@ static const char *const folds[] = { "train", "valid", "test", "ambiqt" };
 enum { SQL_ARENA_BYTES = 16 << 20 };
 enum { CONSTRAINTS = PARSER_MODELS, PLANS_FILES = (PARSER_MODELS + 1) * PLANS_FOLDS };
 
-/* A file for each model and fold, and those of constraints. */
+/* Files for each model and split, and for constraints. */
 struct plans_job {
     const struct plans_request *q;
     struct schema_set schemas;
     struct out_file files[PLANS_FILES]; /* see file_of */
     int counts[PLANS_FOLDS], unfit[PLANS_FOLDS];
     struct rng rng;
-    const struct schema *valued; /* whose values are at hand */
+    const struct schema *valued; /* the schema of `values` */
     struct column_values values;
 };
 
-/* One question with one right statement. */
+/* A question with a gold statement. */
 struct plans_example {
     const char *id, *db_id, *question, *sql;
     const char *schema_text;
-    const struct schema *schema; /* of AmbiQT's records for constraints alone */
+    const struct schema *schema; /* of AmbiQT's records, for constraints */
     struct template_names names;
 };
 
-/* Of a model, or of CONSTRAINTS. */
+/* The file of a model, or of CONSTRAINTS. */
 static struct out_file *file_of(struct plans_job *p, int model, enum plans_fold fold)
 {
     return p->files + model * PLANS_FOLDS + fold;
@@ -85,7 +85,7 @@ static json_t *record_of(const struct plans_job *p, const struct plans_example *
     return record;
 }
 
-/* The values of a schema's database stay at hand until another one is asked for. */
+/* Reads the values of a database; they stay until another one is needed. */
 static int read_values(struct plans_job *p, const struct schema *s, struct error *err)
 {
     if (!p->q->db || p->valued == s)
@@ -100,7 +100,7 @@ static int read_values(struct plans_job *p, const struct schema *s, struct error
     return rc;
 }
 
-/* A template that is none of the schema's gets no line, and is counted. */
+/* A template that does not fit the schema gets no line, and is counted. */
 static int write_constraint(struct plans_job *p, const struct plans_example *e, enum plans_fold fold,
                             const char *template, struct error *err)
 {
@@ -140,7 +140,7 @@ static int write_example(struct plans_job *p, const struct plans_example *e, enu
     return rc;
 }
 
-/* "table : column , column  | table : ..." with the columns of each table in random order. */
+/* "table : column , column | table : ..." with the columns of each table in random order. */
 static char *shuffled_schema(const struct schema *s, struct rng *rng)
 {
     struct schema mixed = *s;
@@ -158,7 +158,7 @@ static char *shuffled_schema(const struct schema *s, struct rng *rng)
     return text;
 }
 
-/* Marks the tables that the statement reads; false where it is not understood. */
+/* Marks the tables that a statement reads; false if it cannot be parsed. */
 static bool read_tables(bool *named, const struct schema *s, const char *sql)
 {
     struct sql_uses uses;
@@ -173,8 +173,8 @@ static bool read_tables(bool *named, const struct schema *s, const char *sql)
     return understood;
 }
 
-/* Moves the tables that the statement names to the front of the copy; how many.  One that is not understood, or names
- * none, keeps all. */
+/* Moves the named tables to the front of the copy and returns their number. If the statement cannot be parsed or names
+ * none, all tables count. */
 static int named_tables(struct schema_table *copy, const struct schema *s, const char *sql)
 {
     bool *read = xcalloc((size_t)s->n_tables + 1, sizeof *read);
@@ -188,7 +188,7 @@ static int named_tables(struct schema_table *copy, const struct schema *s, const
     return named ? named : s->n_tables;
 }
 
-/* The schema's text with the tables that sql names. */
+/* The text of the schema with the tables that sql names. */
 static char *named_schema(const struct schema *s, const char *sql, struct rng *rng)
 {
     struct schema part = *s;
@@ -229,7 +229,7 @@ static int write_question(struct plans_job *p, const struct spider_question *q, 
     return rc;
 }
 
-/* The fold of each training question, by its database. */
+/* The split of each training question, by its database. */
 static int *split(const struct plans_job *p, const struct spider_corpus *c, struct error *err)
 {
     struct strings names = { 0 };
@@ -250,7 +250,7 @@ static int *split(const struct plans_job *p, const struct spider_corpus *c, stru
     return fold;
 }
 
-/* One of Spider's files; its records are numbered from 0, as AmbiQT does. */
+/* Converts one of Spider's files; records are numbered from 0, as in AmbiQT. */
 static int write_file(struct plans_job *p, const char *name, bool test, struct error *err)
 {
     char *path = path_in(p->q->spider, name);
@@ -268,7 +268,7 @@ static int write_file(struct plans_job *p, const char *name, bool test, struct e
     return rc;
 }
 
-/* One reading of a record. */
+/* Writes one interpretation of a record. */
 static int write_reading(struct plans_job *p, struct plans_example *e, const char *where, struct error *err)
 {
     int rc = template_names_of_text(&e->names, e->schema_text, err);
@@ -281,7 +281,7 @@ static int write_reading(struct plans_job *p, struct plans_example *e, const cha
     return rc;
 }
 
-/* Both of them, on the record's own schema. */
+/* Writes both interpretations, with the record's own schema. */
 static int write_both(struct plans_job *p, const struct ambiqt_record *r, const char *number, const char *where,
                       struct error *err)
 {
@@ -304,7 +304,7 @@ static int write_both(struct plans_job *p, const struct ambiqt_record *r, const 
     return rc;
 }
 
-/* A record of AmbiQT, a record_fn. */
+/* A record of AmbiQT; a record_fn. */
 static int write_record(void *job, json_t *record, const char *where, struct error *err)
 {
     struct ambiqt_corpus c = { 0 };
@@ -369,12 +369,10 @@ static void tell(const struct plans_job *p)
     }
 }
 
-/*
- * Writes OUT/MODEL.train.jsonl, MODEL.valid.jsonl and MODEL.test.jsonl for each model, and MODEL.ambiqt.jsonl where
- * asked: {"id", "db_id"} and prompt and completion, or messages.  With constraints also
- * OUT/template-fill.FOLD.constraints.jsonl of all but train: what the gold template allows.  Tells on the log what
- * each fold has.  -1 with err.
- */
+/* Writes MODEL.train.jsonl, MODEL.valid.jsonl and MODEL.test.jsonl for each model, and MODEL.ambiqt.jsonl if
+ * requested. Records have id, db_id, and prompt and completion, or messages. With constraints,
+ * template-fill.SPLIT.constraints.jsonl lists the statements that gold templates allow, except for train. Logs the
+ * counts of each split. -1 with err. */
 static int plans_write(const struct plans_request *q, struct error *err)
 {
     struct plans_job p = { .q = q, .rng = { (uint64_t)q->seed, 0 } };

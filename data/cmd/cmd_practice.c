@@ -38,7 +38,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 {
     const struct practice_arguments *a = call->options;
 
-    /* A corpus that natural reads may stand beside one with databases of the same names. */
+    /* The prefix keeps database names distinct, so that `natural` can read both folders. */
     const char *prefix = a->questions ? "domain_" : "";
     int rc = practice_write_databases(a->out, prefix, a->force, err);
     if (rc == 0)

@@ -14,16 +14,16 @@
 
 enum span_probe { SPAN_PROBE_QUESTION, SPAN_PROBE_TABLE, SPAN_PROBE_EDITED, SPAN_PROBE_WIDTH, SPAN_PROBES };
 
-/* Records of edited tables whose problem, where they have one, has that label: AMB or UNK. */
+/* Results for records of edited tables, with a problem of one label (AMB or UNK) or none. */
 struct span_probe_report {
-    int n, problems; /* of the test records; n is 0 where there are none, and nothing else is then set */
+    int n, problems; /* of the test records; if n is 0, nothing else is set */
     double auc[SPAN_PROBES];
 };
 
 static const char *const names[SPAN_PROBES] = { "question only", "table only", "was edited", "number of columns" };
 static const double CHANCE = 0.5, TOLERANCE = 0.02;
 
-/* Records of one fold with the numbers of their texts, and their scores. */
+/* Records of one split with the indices of their texts, and their scores. */
 struct span_sample {
     const struct span_record **list;
     int *texts;
@@ -40,7 +40,7 @@ static bool has_label(const struct span_record *r, enum span_label label)
     return false;
 }
 
-/* Which problem the tables of a kind make. */
+/* Whether the edits of a type make problems of this label. */
 static bool kind_makes(const char *kind, enum span_label label)
 {
     bool deletes = strstr(kind, "deleted") != NULL;
@@ -69,7 +69,7 @@ static void sample_release(struct span_sample *s)
     free(s->scores);
 }
 
-/* Names and values of the table in one text; the caller frees it. */
+/* Names and values of the table in one text; the caller frees. */
 static char *table_text(const struct span_record *r)
 {
     char *text = NULL;
@@ -123,7 +123,7 @@ static void score(struct span_sample *train, struct span_sample *test, enum span
     }
 }
 
-/* Learned probes are fitted on the train records.  Deterministic. */
+/* Fits the learned probes on the train records. Deterministic. */
 static void span_probe_run(struct span_probe_report *r, const struct span_record_list *train,
                            const struct span_record_list *test, enum span_label label)
 {
@@ -150,7 +150,7 @@ static void span_probe_print(const struct span_probe_report *r, enum span_label 
         fprintf(out, "  %-18s AUC %.3f\n", names[p], r->auc[p]);
 }
 
-/* -1 with EXIT_CODE_DATA when a probe ranks the records better or worse than chance. */
+/* -1 with EXIT_CODE_DATA if a probe ranks the records better or worse than chance. */
 static int span_probe_check(const struct span_probe_report *r, enum span_label label, struct error *err)
 {
     for (int p = 0; p < SPAN_PROBES && r->n; p++)
@@ -172,7 +172,7 @@ static int probe_label(const struct span_record_list folds[2], enum span_label l
     return span_probe_check(&r, label, err);
 }
 
-/* All of it for DIR/train.jsonl and DIR/test.jsonl. */
+/* Probes DIR/train.jsonl and DIR/test.jsonl. */
 static int span_probe_folder(const char *dir, FILE *out, struct error *err)
 {
     static const char *const files[] = { "train.jsonl", "test.jsonl" };
@@ -225,7 +225,7 @@ static int probe_folder(const struct dataset *d, const char *dir, struct error *
     return n ? 0 : error_set(err, EXIT_CODE_DATA, "%s/test.jsonl: holds no examples", dir);
 }
 
-/* Records with marked words bring their tables along. */
+/* Tells the two kinds of folders apart: records with marked words contain their tables. */
 static bool has_file(const char *dir, const char *name)
 {
     char *path = path_in(dir, name);

@@ -13,23 +13,23 @@
 #include <stdlib.h>
 
 struct selective_request {
-    const char *findings; /* {"id", "score"}, as ambit-infer detect writes them: how likely each is ambiguous */
-    const char *scored;   /* {"id", FIELD}, as ambit-data score --per-example writes them */
-    const char *field;    /* whether the statement is right: true, false, or a number, of which 1 is right */
+    const char *findings; /* {"id", "score"} of ambit-infer detect: probability of ambiguity */
+    const char *scored;   /* {"id", FIELD} of ambit-data score --per-example */
+    const char *field;    /* field that is true or 1 if the statement is right */
     const char *report;   /* report.html to write, or NULL */
-    double threshold;     /* from which on a question is flagged; NAN: by the findings' own "ambiguous" */
+    double threshold;     /* flag from this score on; NAN: by the field "ambiguous" */
     bool json;
 };
 
 enum { SELECTIVE_ROWS = 11 };
 struct selective_point {
-    double coverage, accuracy; /* NAN where nothing is answered */
-    double p;                  /* that skipping as many at random leaves so few right ones among the skipped */
+    double coverage, accuracy; /* NAN if nothing is answered */
+    double p;                  /* p-value of skipping as many at random */
     int answered, right;
 };
 struct selective {
-    struct selective_point rows[SELECTIVE_ROWS]; /* of 1, .95, .9, .8 ... .1 */
-    struct selective_point flagged;              /* what is not flagged is answered */
+    struct selective_point rows[SELECTIVE_ROWS]; /* coverage 1, .95, .9, .8 ... .1 */
+    struct selective_point flagged;              /* answers all unflagged questions */
     struct risk_curve curve;
     double random, best; /* AURC of a random order, which is the error rate, and of the right statements first */
     int n, right;
@@ -61,7 +61,7 @@ static double best_area(int n, int right)
     return n ? sum / n : NAN;
 }
 
-/* Of n questions: scores, which are flagged, whose statements are right.  The caller releases the curve. */
+/* Measures n questions by score, flag and correctness. The caller releases the curve. */
 static void selective_measure(struct selective *s, const double *score, const bool *flagged, const bool *right, int n)
 {
     struct risk_decision *r = xcalloc((size_t)n + 1, sizeof *r);
@@ -86,7 +86,7 @@ static void selective_measure(struct selective *s, const double *score, const bo
     free(r);
 }
 
-/* Findings and scored statements met by id, and what is told of them. */
+/* Predictions and scored statements joined by id, and the output. */
 
 struct selective_finding {
     double score;
@@ -95,7 +95,7 @@ struct selective_finding {
 
 struct selective_join {
     const struct selective_request *q;
-    struct strings ids, met; /* of findings, of statements */
+    struct strings ids, met; /* of predictions, of statements */
     struct selective_finding *findings;
     double *score;
     bool *flagged, *right;
@@ -124,7 +124,7 @@ static int add_finding(void *user, json_t *record, const char *where, struct err
     return 0;
 }
 
-/* true, or 1 */
+/* Accepts true and 1. */
 static int read_right(const struct selective_join *j, const json_t *record, bool *right, const char *where,
                       struct error *err)
 {
@@ -249,7 +249,7 @@ static int tell(const struct selective_join *j, struct error *err)
     return rc;
 }
 
-/* The table, or one object, to standard output.  -1 with EXIT_CODE_DATA: a statement without a finding, an id twice. */
+/* Prints the table or one object. -1 with EXIT_CODE_DATA: a statement without a prediction, or a duplicate id. */
 static int selective_run(const struct selective_request *q, struct error *err)
 {
     struct selective_join j = { .q = q };

@@ -12,15 +12,16 @@
 #include <string.h>
 
 struct sql_request {
-    const char *schema, *db; /* one of the two: tables.json with the schema of every db_id; as in db_path.h */
+    const char *schema,
+        *db; /* exactly one: tables.json with the schema of every db_id, or a database as in db_path.h */
     const char *out;
     enum record_form form;
     struct shard shard;
 };
 
-enum { ARENA_BYTES = 64 << 20 }; /* one record's trees: some 80,000 tokens; only what is used is ever touched */
+enum { ARENA_BYTES = 64 << 20 }; /* one record's trees, some 80,000 tokens; untouched pages take no memory */
 
-/* What the whole run needs. */
+/* The state of a run. */
 struct sql_job {
     struct schema_catalog schemas;
     struct arena arena;
@@ -54,7 +55,7 @@ static int parse_text(struct sql_job *p, const struct schema *s, const char *tex
     return 0;
 }
 
-/* The statement of a record, or several: "query" as in Spider, else "sql", a string or a list of strings. */
+/* The SQL of a record, a string or a list: "query" as in Spider, else "sql". */
 static json_t *find_sql(const json_t *record)
 {
     json_t *query = json_object_get(record, "query");
@@ -77,7 +78,7 @@ static int parse_all(struct sql_job *p, const struct schema *s, const json_t *te
     return 0;
 }
 
-/* Adds them to the record's line. */
+/* Adds canonical text and uses to the record's line. */
 static int parse_record(void *job, json_t *record, json_t *line, const char *where, struct error *err)
 {
     struct sql_job *p = job;
@@ -101,7 +102,7 @@ static int parse_record(void *job, json_t *record, json_t *line, const char *whe
     return rc;
 }
 
-/* {"id", "db_id", "sql", "uses"} for each record with "query" or "sql", a string or a list.  -1 with err. */
+/* Writes {"id", "db_id", "sql", "uses"} for each record. -1 with err. */
 static int sql_records(const struct sql_request *q, const char *input, struct record_counts *counts, struct error *err)
 {
     struct sql_job p = { 0 };

@@ -21,5 +21,5 @@ const struct program data_program = {
     .summary = "make, check and score text-to-SQL data; needs no GPU",
     .commands = commands,
     .aliases = aliases,
-    .n_commands = ARRAY_LEN(commands) - 1, /* without the NULL that ends the list */
+    .n_commands = ARRAY_LEN(commands) - 1, /* without the final NULL */
 };

@@ -16,7 +16,7 @@ struct conversion {
     struct out_file out;
     bool write;
     struct noisysp_counts *counts;
-    int64_t n; /* of the record before */
+    int64_t n; /* number of the previous record */
 };
 
 static json_t *read_example(const struct conversion *k, const json_t *example, const char *where, struct error *err)
@@ -24,7 +24,7 @@ static json_t *read_example(const struct conversion *k, const json_t *example, c
     struct span_record r;
     json_t *record = noisysp_read(example, k->n, where, err);
 
-    if (!record || span_record_init(&r, json_incref(record), where, err)) { /* refuses what no record may be */
+    if (!record || span_record_init(&r, json_incref(record), where, err)) { /* validates the record */
         json_decref(record);
         return NULL;
     }
@@ -91,20 +91,20 @@ int noisysp_convert(const struct noisysp_request *q, struct noisysp_counts *coun
     return rc;
 }
 
-/* The published form to a record with marked words. */
+/* Published form to marked words. */
 
 struct example_reader {
     const json_t *example;
     json_t *tokens; /* of the question */
     char *question;
     int *start, *end; /* code points of each token */
-    char **names;     /* identifiers of the columns that have a name, squeezed */
-    json_t *columns;  /* those, as a record has them */
+    char **names;     /* squeezed identifiers of the columns with a name */
+    json_t *columns;  /* these columns, in the form of a record */
     int n_tokens, n_columns;
     const char *where;
 };
 
-/* As the published code compares: without blanks and double quotes, in lower case. */
+/* Removes blanks and double quotes and folds case, as the published code compares. */
 static char *squeeze(const char *text)
 {
     char *to = xmalloc(strlen(text) + 1);
@@ -117,7 +117,7 @@ static char *squeeze(const char *text)
     return to;
 }
 
-/* A string, or a number as one; the caller frees.  NULL for anything else. */
+/* A string, or a number as a string; the caller frees. NULL for other types. */
 static char *text_of(const json_t *v)
 {
     if (json_is_string(v))
@@ -152,7 +152,7 @@ static const char *token_at(const struct example_reader *x, int i)
     return json_string_value(json_object_get(json_array_get(x->tokens, (size_t)i), "token"));
 }
 
-/* Whether the text has all tokens, one after the other; places them there. */
+/* Whether the text contains all tokens in order; sets their positions. */
 static bool place_tokens(struct example_reader *x, const char *text)
 {
     int letters = 0;
@@ -184,7 +184,7 @@ static char *join_tokens(const struct example_reader *x)
     return text;
 }
 
-/* The text, or its tokens side by side where they were written in another way there. */
+/* Reads the text, or joins its tokens if they differ from the text. */
 static int read_question(struct example_reader *x, struct error *err)
 {
     if (read_tokens(x, err))
@@ -198,7 +198,7 @@ static int read_question(struct example_reader *x, struct error *err)
     return place_tokens(x, x->question) ? 0 : error_set(err, EXIT_CODE_DATA, "%s: tokens with blanks", x->where);
 }
 
-/* The column of an identifier, -1 where there is none. */
+/* The column of an identifier, or -1. */
 static int find_column(const struct example_reader *x, const char *name, size_t n)
 {
     for (int c = 0; c < x->n_columns; c++)
@@ -207,7 +207,7 @@ static int find_column(const struct example_reader *x, const char *name, size_t 
     return -1;
 }
 
-/* What the question says of a column, once each, in the order of the list. */
+/* The distinct values of a column in the question, in order of the list. */
 static json_t *values_of(const struct example_reader *x, const char *identifier)
 {
     json_t *values = json_array(), *matches = json_object_get(x->example, "matched_values"), *m, *seen = json_object();
@@ -227,7 +227,7 @@ static json_t *values_of(const struct example_reader *x, const char *identifier)
     return values;
 }
 
-/* A column without a name is passed over, as nothing that a question can say. */
+/* Adds a column. One without a name is skipped, since no question can name it. */
 static int add_column(struct example_reader *x, const json_t *column, struct error *err)
 {
     const char *name = json_get_string(column, "name", x->where, err);
@@ -290,7 +290,7 @@ static json_t *column_concept(const struct example_reader *x, const char *identi
     return c < 0 ? NULL : json_pack("{s:i}", "column", c);
 }
 
-/* Names may have the sign between column and value too. */
+/* A concept of a value; names may contain the separator too. */
 static json_t *value_concept(const struct example_reader *x, const char *identifier)
 {
     char *name = squeeze(identifier);
@@ -305,7 +305,7 @@ static json_t *value_concept(const struct example_reader *x, const char *identif
     return found;
 }
 
-/* What the term's identifiers name. */
+/* The concepts of the term's identifiers. */
 static json_t *named(const struct example_reader *x, const char *term)
 {
     json_t *list = json_array();
@@ -323,7 +323,7 @@ static json_t *named(const struct example_reader *x, const char *term)
     return list;
 }
 
-/* The two columns whose names are most like the words. */
+/* The two columns whose names are most similar to the words. */
 static json_t *likeliest(const struct example_reader *x, const char *words)
 {
     double best[2] = { -1, -1 };
@@ -358,7 +358,7 @@ static json_t *alternatives_of(const struct example_reader *x, enum span_label l
     return likeliest(x, words);
 }
 
-/* -1 of what is not marked. */
+/* -1 if unmarked. */
 static int label_of(const char *type)
 {
     static const char *const types[SPAN_LABELS] = { "Column", "Value", "Ambiguity", "Unknown" };
@@ -369,7 +369,7 @@ static int label_of(const char *type)
     return -1;
 }
 
-/* Tokens from..to: one span, but for columns and values that the schema has not. */
+/* Adds tokens from..to as a span, unless its column or value is not in the schema. */
 static void add_span(json_t *spans, const struct example_reader *x, int from, int to, int label, const char *term)
 {
     const char *text = text_from_letter(x->question, x->start[from]);
@@ -455,11 +455,11 @@ json_t *noisysp_read(const json_t *example, int64_t number, const char *where, s
     return record;
 }
 
-/* A record with marked words in the published form. */
+/* Marked words to the published form. */
 
 enum { TYPE_COLUMN = 2, TYPE_VALUE = 3, FIELD_SELECT = 0, FIELD_WHERE = 3 }; /* of its SQL */
 
-/* A word, or one letter of what stands between words. */
+/* A word, or one character between words. */
 struct token {
     int from, to, start, end; /* bytes, code points */
 };
@@ -498,7 +498,7 @@ static json_t *token_text(const struct tokens *t, int i)
     return json_stringn(t->text + t->items[i].from, (size_t)(t->items[i].to - t->items[i].from));
 }
 
-/* In lower case and without the ending of a plural. */
+/* Lower case, without a plural ending. */
 static json_t *lemma_of(const struct tokens *t, int i)
 {
     json_t *text = token_text(t, i);
@@ -509,7 +509,7 @@ static json_t *lemma_of(const struct tokens *t, int i)
     return lemma ? (json_decref(text), lemma) : text;
 }
 
-/* Tokens from..to, the last included. */
+/* Tokens from..to, inclusive. */
 static json_t *tokens_json(const struct tokens *t, int from, int to)
 {
     json_t *list = json_array();
@@ -529,7 +529,7 @@ static json_t *name_json(const char *name)
     return list;
 }
 
-/* The tokens that lie in a run of letters; false where none does. */
+/* Finds the tokens in a range of code points; false without any. */
 static bool find_tokens(const struct tokens *t, int start, int end, int *from, int *to)
 {
     *from = t->n;
@@ -580,7 +580,7 @@ static json_t *table_json(const struct span_record *r, const char *table)
     return json_pack("{s:s, s:o, s:o}", "name", table, "tokens", name_json(table), "columns", columns);
 }
 
-/* null of a record about one table. */
+/* null for a record about one table. */
 static json_t *tables_json(const struct span_record *r)
 {
     json_t *list = json_array(), *seen = json_object();
@@ -605,7 +605,7 @@ static json_t *binding(const struct tokens *t, int i, const char *type, const ch
                      "confidence", 1.0);
 }
 
-/* What a span means: identifiers, one after the other; the caller frees. */
+/* The identifiers of a span; the caller frees. */
 static char *term_of(const struct span_record *r, const struct marked_span *s)
 {
     char *term = NULL;
@@ -660,7 +660,7 @@ static bool is_found(const struct tag_question *q, const struct span_concept *c)
     return false;
 }
 
-/* What the question says of the values, as they are looked up, and those that the marked words name. */
+/* The values in the question: matches, and those that the marked words name. */
 static json_t *matches_json(const struct span_record *r, const struct tokens *t)
 {
     struct tag_source source;
@@ -691,7 +691,7 @@ static bool same_token(const struct tokens *a, int i, const struct tokens *b, in
            strncasecmp(a->text + a->items[i].from, b->text + b->items[k].from, n) == 0;
 }
 
-/* Whether n tokens of the question from `from` on stand in the name, in this order. */
+/* Whether n tokens of the question from `from` on occur in the name, in order. */
 static bool is_in_name(const struct tokens *t, int from, int n, const struct tokens *name)
 {
     for (int i = 0; i + n <= name->n; i++) {
@@ -709,7 +709,7 @@ static json_t *run_json(int from, int to)
     return json_pack("{s:i, s:i}", "start", from, "end", to);
 }
 
-/* The longest run from each token on that a name has, but for those in the run before. */
+/* Adds the longest run from each token that occurs in a name, except runs within the previous one. */
 static void add_runs(json_t *list, const struct tokens *t, const struct tokens *names, int n_names)
 {
     for (int i = 0, covered = 0; i < t->n; i++) {
@@ -722,7 +722,7 @@ static void add_runs(json_t *list, const struct tokens *t, const struct tokens *
     }
 }
 
-/* Each token, and each run of several that a column's name has too. */
+/* Each token, and each run of several tokens that a column name contains. */
 static json_t *erased_json(const struct span_record *r, const struct tokens *t)
 {
     struct tokens *names = xcalloc((size_t)r->n_columns + 1, sizeof *names);
@@ -756,7 +756,7 @@ static json_t *sql_json(const struct span_record *r)
     return json_pack("{s:s, s:o, s:{}}", "db_id", r->db_id, "tokens", tokens, "sql_dict");
 }
 
-/* The published code takes only names that begin so. */
+/* The published code requires names with this prefix. */
 static json_t *dataset_json(const char *source)
 {
     bool known = strncmp(source, "wikisql", 7) == 0 || strncmp(source, "wikitq", 6) == 0;

@@ -9,7 +9,7 @@
 
 static const char *const names_of_models[] = { "t2s", "template-gen", "template-fill", "direct" };
 
-/* What is put before a question, and what a chat model is asked. */
+/* The prefixes of published inputs, and the tasks in words for chat models. */
 static const char *const tasks[] = { "semantic parse", "template generation", "template fill", "semantic parse" };
 static const char *const requests[] = {
     "Write the SQL statement that answers the question.",
@@ -36,7 +36,7 @@ __attribute__((format(printf, 1, 2))) static char *format(const char *fmt, ...)
     return s;
 }
 
-/* Runs of blanks become one, none is left at the ends, " , " becomes ", ". */
+/* Reduces runs of blanks to one, trims the ends and replaces " , " by ", ". */
 static char *single_blanks(const char *text)
 {
     struct ambiqt_words w;

@@ -8,7 +8,7 @@
 
 static const char blanks[] = " \t\n\v\f\r";
 
-/* Adds the pieces of texts at a given place. */
+/* Collects the token of a text at a given position. */
 struct first_pieces {
     struct infilling_ids *out;
     infilling_encode_fn *encode;
@@ -27,7 +27,7 @@ static void add_piece(const struct first_pieces *f, const char *text, int place)
     free(pieces.items);
 }
 
-/* Behind "t1." a column begins with the fourth piece: "_t 1 . name", as published. */
+/* A column after "t1." begins with the fourth token ("_t 1 . name"), as in the published program. */
 static void add_column(const struct first_pieces *f, const char *column)
 {
     char *aliased = NULL;
@@ -85,7 +85,7 @@ static const char *behind_first(const char *text, int c)
     return p ? p + 1 : text;
 }
 
-/* The last word of what stands behind the last "|" and "@" is "t", one character and a point. */
+/* Whether the last word after the last "|" and "@" is "t", one character and a point. */
 static bool ends_in_alias(const char *text)
 {
     const char *out = behind_last(behind_last(text, '|'), '@'), *end = out + strlen(out);
@@ -153,7 +153,7 @@ static int find_greatest(const double *row, int n_vocabulary)
     return greatest;
 }
 
-/* token -1: none. */
+/* token -1: none */
 static void force(double *row, int n_vocabulary, int token)
 {
     for (int i = 0; i < n_vocabulary; i++)
@@ -174,7 +174,7 @@ static bool is_listed(const struct infilling_rules *r, int32_t token)
            bsearch(&token, r->whitelist, (size_t)r->n_whitelist, sizeof *r->whitelist, by_number) != NULL;
 }
 
-/* Whether the text of a beam of so many tokens decides at all. */
+/* Whether the text of a beam of n_tokens tokens is needed for the decision. */
 static bool infilling_reads(const struct infilling_rules *r, int n_tokens)
 {
     return r->template && n_tokens >= r->n_prefix && n_tokens < r->unrestricted_from;
@@ -225,7 +225,7 @@ char *infilling_statement(const struct infilling_rules *r, const char *text)
     return sql;
 }
 
-/* The beam search, which counts as transformers' BeamSearchScorer does. */
+/* The beam search, which scores as transformers' BeamSearchScorer does. */
 
 struct infilling_candidate {
     double sum;
@@ -233,15 +233,15 @@ struct infilling_candidate {
     int32_t token;
 };
 
-/* Beams of one length, and the answers that have been finished. */
+/* Beams of one length, and the finished answers. */
 struct infilling_beams {
     const struct infilling_search *s;
-    int32_t **ids, **next; /* [beams][max_length] of this step, and of the one to come */
+    int32_t **ids, **next; /* [beams][max_length] of this step and the next */
     double *sums;          /* [beams] */
     int n, length;
     double *rows;                       /* [beams, n_vocabulary] */
     enum infilling_decision *decisions; /* [beams] */
-    struct infilling_candidate *best;   /* [2 beams] the step's, the best first */
+    struct infilling_candidate *best;   /* [2 beams] best candidates of the step, in order */
     int n_best;
     struct infilling_answer *answers; /* [beams] */
     int n_answers;
@@ -278,7 +278,7 @@ static void begin(struct infilling_beams *b, const struct infilling_search *s)
     }
 }
 
-/* All but the answers. */
+/* Frees everything except the answers. */
 static void end(struct infilling_beams *b)
 {
     free_beams(b->ids, b->s->beams);
@@ -304,7 +304,7 @@ static int restrict_rows(struct infilling_beams *b)
     return 0;
 }
 
-/* In its place behind all that are as good. */
+/* Inserts a candidate in order, after its equals. */
 static void rank_candidate(struct infilling_beams *b, struct infilling_candidate c)
 {
     int at = b->n_best, most = 2 * b->s->beams;
@@ -329,7 +329,7 @@ static void find_best(struct infilling_beams *b)
                 rank_candidate(b, (struct infilling_candidate){ b->sums[i] + row[token], i, token });
 }
 
-/* Of the worst, the one that came first leaves. */
+/* Drops the worst answer; of equals, the earliest. */
 static void drop_worst(struct infilling_beams *b)
 {
     int at = --b->n_answers;
@@ -340,7 +340,7 @@ static void drop_worst(struct infilling_beams *b)
     memmove(b->answers + at, b->answers + at + 1, (size_t)(b->n_answers - at) * sizeof *b->answers);
 }
 
-/* A beam's text is an answer, if it is among the best. */
+/* Adds the text of a beam to the answers if it is good enough. */
 static void finish(struct infilling_beams *b, int beam, double sum)
 {
     struct infilling_answer a = { .n = b->length - 1, .score = sum / b->length };
@@ -358,7 +358,7 @@ static void finish(struct infilling_beams *b, int beam, double sum)
     b->answers[at] = a;
 }
 
-/* Of the step's best some end, others are the next step's beams. */
+/* Splits the best candidates into finished answers and beams of the next step. */
 static void share_out(struct infilling_beams *b)
 {
     const struct infilling_search *s = b->s;
@@ -378,13 +378,13 @@ static void share_out(struct infilling_beams *b)
     b->n = n;
 }
 
-/* Whether nothing better can come, by the step that has just been made. */
+/* Whether no later answer can be better. */
 static bool settled(const struct infilling_beams *b)
 {
     return b->n_best && b->n_answers == b->s->beams && b->answers[b->n_answers - 1].score >= b->best[0].sum / b->length;
 }
 
-/* 1 where the search is over. */
+/* Returns 1 if the search is over. */
 static int step(struct infilling_beams *b)
 {
     const struct infilling_search *s = b->s;

@@ -10,19 +10,19 @@
 #include <string.h>
 #include <strings.h>
 
-/* A schema on its way, and which column of the original each of its columns is, -1 for none. */
+/* A schema under construction, with the original column of each of its columns, or -1. */
 struct schema_reading {
     struct schema_build build;
     const struct schema *original;
     const char *text;
     int *like;
     int like_cap;
-    struct strings seen; /* "-1.TABLE" and "NUMBER.COLUMN" */
+    struct strings seen; /* keys "-1.TABLE" and "NUMBER.COLUMN" */
 };
 
-static const char fragments[] = "()\"'`"; /* what they have that names have not */
+static const char fragments[] = "()\"'`"; /* characters of cell values that names lack */
 
-/* Without blanks at its ends; the caller frees. */
+/* A copy without blanks at its ends; the caller frees. */
 static char *stripped(const char *text, size_t n)
 {
     static const char blanks[] = " \t\r\n";
@@ -37,7 +37,7 @@ static char *stripped(const char *text, size_t n)
     return s;
 }
 
-/* Whether a table, or its column, came for the first time. */
+/* Whether a table, or its column, occurs for the first time. */
 static bool is_new(struct schema_reading *r, int table, const char *name)
 {
     int n = r->seen.n;
@@ -51,7 +51,7 @@ static bool is_new(struct schema_reading *r, int table, const char *name)
     return added;
 }
 
-/* What the original has by that name: in its own table, or else in any. */
+/* The original column of that name: in its own table, or else in any. */
 static int original_column(const struct schema *s, int table, const char *name)
 {
     int found = s && table >= 0 ? schema_column_find(s, table, name) : -1;
@@ -76,7 +76,7 @@ static void add_column(struct schema_reading *r, int table, int original_table, 
         schema_build_primary(&r->build, column);
 }
 
-/* The names behind a table's ":". */
+/* The column names after the ":" of a table. */
 static struct strings columns_of(const char *text)
 {
     struct strings names = { 0 };
@@ -84,7 +84,7 @@ static struct strings columns_of(const char *text)
     for (size_t n; *text && *text != ':' && *text != '|'; text += n + (text[n] == ',')) {
         n = strcspn(text, ",:|");
         char *name = stripped(text, n);
-        if (isalpha((unsigned char)*name) && strpbrk(name, fragments)) /* behind a name's blank the rest of a value */
+        if (isalpha((unsigned char)*name) && strpbrk(name, fragments)) /* the rest of a value after a blank */
             name[strcspn(name, " ")] = 0;
         strings_add(&names, name);
         free(name);
@@ -113,7 +113,7 @@ static bool is_table_of(const char *text, const char *name)
     return found;
 }
 
-/* By its name, or with another the one that the text lacks and whose columns it has; -1 without. */
+/* The original table: by its name, or else the missing one with these columns; -1 without. */
 static int original_table(const struct schema_reading *r, const char *name, const struct strings *columns)
 {
     const struct schema *s = r->original;
@@ -145,7 +145,7 @@ static int add_table(struct schema_reading *r, const char *text, struct error *e
     return rc;
 }
 
-/* Those of the original, between all that its columns became. */
+/* Copies the keys of the original to all columns made from its columns. */
 static void add_keys(struct schema_reading *r)
 {
     for (int i = 0; r->original && i < r->original->n_foreign_keys; i++)
@@ -176,12 +176,12 @@ int schema_of_text(struct schema_set *set, const char *db_id, const char *text, 
     return rc;
 }
 
-/* A piece of a text. */
+/* A slice of the text. */
 struct text_span {
     const char *from, *to;
 };
 
-/* The item of a list by its name, which ends before `mark` if that stands in it. */
+/* Finds a list item by its name, which ends before `mark` if present. */
 static bool find_item(struct text_span *item, struct text_span list, char separator, char mark, const char *name)
 {
     bool found = false;
@@ -197,7 +197,7 @@ static bool find_item(struct text_span *item, struct text_span list, char separa
     return found;
 }
 
-/* What goes with an item: the separator behind it, or that before the last one. */
+/* Extends an item to the separator after it, or before the last item. */
 static struct text_span with_separator(struct text_span item, struct text_span list, char separator)
 {
     item.from += strspn(item.from, " ");

@@ -24,7 +24,7 @@ static void add_name(struct strings *to, const char *s, size_t n)
     free(name);
 }
 
-/* As it is written but for the blanks around it. */
+/* Adds a name as written, without blanks around it. */
 static void add_stripped(struct strings *to, const char *s, size_t n)
 {
     while (n && isspace((unsigned char)*s)) {
@@ -101,7 +101,7 @@ void template_names_release(struct template_names *n)
     strings_release(&n->columns);
 }
 
-/* A text that grows by words. */
+/* A growing text of words. */
 struct output {
     char *s;
     size_t n, cap;
@@ -126,8 +126,8 @@ static bool is_number(const char *word)
     return word[strspn(word, "0123456789")] == 0;
 }
 
-/* A word outside quotes, and the next one or "".  A reserved word and a function are themselves, even where a table or
- * column is called so. */
+/* Writes a word outside quotes; next is the following word or "". Reserved words and functions stay, even if a table
+ * or column has that name. */
 static void put_element(struct output *o, const struct template_names *n, const char *word, const char *next)
 {
     bool sql = sql_word_use(word) == SQL_KEYWORD_RESERVED || *next == '(';
@@ -145,7 +145,7 @@ static void put_element(struct output *o, const struct template_names *n, const 
     free(name);
 }
 
-/* quote: the one that is open, 0 when none is. */
+/* quote: the open quote, or 0. */
 static void put_next(struct output *o, const struct template_names *n, const char *word, const char *next, char *quote)
 {
     char last = word[strlen(word) - 1];
@@ -182,7 +182,7 @@ static char *squeeze(char *s)
     return s;
 }
 
-/* As the training files were made: a blank before "!=", one final semicolon dropped. */
+/* Reproduces the training files: a blank before "!=", one final semicolon dropped. */
 static char *prepare(const char *sql)
 {
     char *s = text_replace(sql, "!=", " !=");
@@ -235,7 +235,7 @@ bool sql_template_match(const char *predicted, const char *reference)
     return same;
 }
 
-/* Commas of the select list that stand in no parenthesis, and the items between them. */
+/* Counts the items of the select list by commas outside parentheses. */
 static int count_items(const struct ambiqt_words *w)
 {
     int depth = 0, items = 0;

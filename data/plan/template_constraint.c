@@ -16,31 +16,31 @@
 struct key_pair {
     int from, to;
     bool declared; /* by foreign keys, else by equal names */
-    int key;       /* the table whose primary key of several columns this is a part of, or -1 where it joins alone */
+    int key;       /* the table whose composite primary key includes this pair, or -1 if the pair joins alone */
 };
 
 struct key_pairs {
-    struct key_pair *items; /* both ways round, declared ones first */
+    struct key_pair *items; /* both directions, declared ones first */
     int n, cap;
-    uint8_t *links; /* [n_tables, n_tables] 2: by foreign keys, 1: by names, 0: not at all */
+    uint8_t *links; /* [n_tables, n_tables] 2: by foreign keys, 1: by names, 0: none */
 };
 
-/* Tables for a SELECT's FROM. */
+/* Tables of one FROM. */
 struct from_choice {
     int tables[SHAPE_MAX_TABLES];
     double score;
 };
 
 struct from_choices {
-    struct from_choice *items; /* the likelier first */
+    struct from_choice *items; /* the most likely first */
     int n, cap;
 };
 
-/* Which tables may stand in a FROM together. */
+/* Joins: the tables that may occur together in a FROM. */
 
 enum { MAX_CHOICES = 4096 };
 
-/* The first of the columns that foreign keys tie together with this one. */
+/* The representative of all columns that foreign keys connect with c. */
 static int root_of(const int *parent, int c)
 {
     while (parent[c] != c)
@@ -64,8 +64,8 @@ static uint64_t words_key(const char *text)
     return element_name_key(&n, 0, n.n_words);
 }
 
-/* "singer" in a table of concerts and the primary key of singers, whatever it is called.  words: a key of the words of
- * each table's name, then of each column's. */
+/* Whether a column such as "singer" names a table, so that it joins the table's primary key of any name. words: a hash
+ * of the words of each table name, then of each column name. */
 static bool names_table(const struct schema *s, const uint64_t *words, int column, int key)
 {
     int table = s->columns[key].table;
@@ -78,7 +78,7 @@ static bool are_alike(const struct schema *s, const uint64_t *words, int a, int 
                                                           names_table(s, words, a, b) || names_table(s, words, b, a));
 }
 
-/* Pairs that foreign keys do not tie: root has one number for all columns that they tie together. */
+/* Adds pairs of equal names that no foreign key connects. root: the representative of each column. */
 static void add_alike(struct key_pairs *k, const struct schema *s, const int *root)
 {
     uint64_t *words = xcalloc((size_t)s->n_tables + (size_t)s->n_columns + 1, sizeof *words);
@@ -94,7 +94,7 @@ static void add_alike(struct key_pairs *k, const struct schema *s, const int *ro
     free(words);
 }
 
-/* Whether exactly one column of a table is tied to this one. */
+/* Whether exactly one column of a table is connected to this one. */
 static bool has_tied(const struct schema *s, const int *root, int table, int column)
 {
     const struct schema_table *t = &s->tables[table];
@@ -105,8 +105,7 @@ static bool has_tied(const struct schema *s, const int *root, int table, int col
     return n == 1;
 }
 
-/* Whether both tables refer to the whole primary key of a third, or to that of one of them, and it has several
- * columns. */
+/* Whether both tables reference a whole composite primary key, of a third table or of one of them. */
 static bool share_key(const struct schema *s, const int *root, int a, int b, int key)
 {
     const struct schema_table *t = &s->tables[key];
@@ -120,7 +119,7 @@ static bool share_key(const struct schema *s, const int *root, int a, int b, int
     return n > 1;
 }
 
-/* The table whose key a declared pair is a part of; -1 where it joins alone. */
+/* The table whose key includes a declared pair, or -1 if the pair joins alone. */
 static int key_of(const struct schema *s, const int *root, int from, int to)
 {
     int a = s->columns[from].table, b = s->columns[to].table;
@@ -133,7 +132,7 @@ static int key_of(const struct schema *s, const int *root, int from, int to)
     return -1;
 }
 
-/* Foreign keys count over a third column too.  The caller releases. */
+/* Foreign keys also connect two columns through a third one. The caller releases. */
 static void key_pairs_find(struct key_pairs *k, const struct schema *s)
 {
     int *parent = xcalloc((size_t)s->n_columns + 1, sizeof *parent);
@@ -162,7 +161,7 @@ static void key_pairs_release(struct key_pairs *k)
     *k = (struct key_pairs){ 0 };
 }
 
-/* A search over the places of one FROM. */
+/* A search over the tables of one FROM. */
 struct from_search {
     const struct template_block *block;
     const struct schema *schema;
@@ -172,7 +171,7 @@ struct from_search {
     struct from_choice now;
 };
 
-/* How well a table joins those before it: 0 not at all. */
+/* The strength of the join with earlier tables; 0 for none. */
 static double link_of(const struct from_search *f, int place, int table)
 {
     int best = 0;
@@ -184,7 +183,7 @@ static double link_of(const struct from_search *f, int place, int table)
     return best / 2.0;
 }
 
-/* The last place before this one that the table stands at, or -1. */
+/* The last earlier position of the table, or -1. */
 static int find_again(const struct from_search *f, int place, int table)
 {
     while (--place >= 0 && f->now.tables[place] != table)
@@ -196,8 +195,7 @@ static void search(struct from_search *f, int place)
 {
     if (f->out->n >= MAX_CHOICES)
         return;
-    if (place == f->block->n_tables ||
-        place == SHAPE_MAX_TABLES) { /* the second never comes first; gcc cannot see it */
+    if (place == f->block->n_tables || place == SHAPE_MAX_TABLES) { /* the bound is for gcc alone */
         GROW(f->out->items, f->out->n, f->out->cap);
         f->out->items[f->out->n++] = f->now;
         return;
@@ -238,7 +236,7 @@ static int by_score(const void *a, const void *b)
     return (x->score < y->score) - (x->score > y->score);
 }
 
-/* told: by table, how much the question says of it.  The caller frees the items. */
+/* told: for each table, how much the question mentions it. The caller frees the items. */
 static void from_choices_find(struct from_choices *out, const struct template_shape *p, int block,
                               const struct schema *s, const struct key_pairs *keys, const double *told)
 {
@@ -255,11 +253,11 @@ static void from_choices_find(struct from_choices *out, const struct template_sh
         qsort(out->items, (size_t)kept, sizeof *out->items, by_score);
 }
 
-/* The strings and numbers that a question may mean. */
+/* Values: the strings and numbers that a question may mean. */
 
 enum { MAX_WORDS = 200, MAX_RUN = 6, FEW_VALUES = 12, MAX_VALUE = 200 };
 
-/* Words of a question, without the punctuation around them. */
+/* The words of a question without punctuation. */
 struct value_words {
     struct {
         const char *begin, *end;
@@ -286,7 +284,7 @@ static void split_words(struct value_words *w, const char *s)
     }
 }
 
-/* A word that SQLite could take for a column when it stands in double quotes. */
+/* Whether SQLite could read the text as a column if it were in double quotes. */
 static bool is_column(const struct schema *s, const char *text)
 {
     for (int c = 0; c < s->n_columns; c++)
@@ -295,7 +293,8 @@ static bool is_column(const struct schema *s, const char *text)
     return strcasecmp(text, "rowid") == 0 || strcasecmp(text, "oid") == 0 || strcasecmp(text, "_rowid_") == 0;
 }
 
-/* Appends "before text after" as a string of SQL, in the quotes that most published queries have where they do. */
+/* Appends "before text after" as a string of SQL. Most published queries use double quotes, so they are used if
+ * possible. */
 static void add_string(struct strings *to, const struct schema *s, const char *before, const char *text,
                        const char *after)
 {
@@ -323,7 +322,7 @@ static void add_value(struct strings *to, const struct schema *s, const char *te
     add_string(to, s, "", text, "");
 }
 
-/* Whether the question says a value, in letters of any case and not within a word. */
+/* Whether the question contains a value as whole words, in any case. */
 static bool says(const char *question, const char *value)
 {
     size_t n = strlen(value);
@@ -334,7 +333,7 @@ static bool says(const char *question, const char *value)
     return false;
 }
 
-/* Values of the database that the question says, or that a column has few of; texts alone. */
+/* Adds text values of the database that the question contains, and all values of columns that have few. */
 static void add_database(struct strings *to, const struct template_question *q, bool pattern, bool said)
 {
     for (int c = 0; q->values && c < q->values->n_columns; c++) {
@@ -352,7 +351,7 @@ static void add_database(struct strings *to, const struct template_question *q, 
     }
 }
 
-/* Without "'s", or a plural's s, both written in ways that questions have; 0 where there is none. */
+/* Removes "'s" or a plural's s; 0 if there is none. */
 static size_t without_ending(const char *begin, const char *end)
 {
     static const char *const endings[] = { "'s", "\xe2\x80\x99s", "s" };
@@ -365,7 +364,7 @@ static size_t without_ending(const char *begin, const char *end)
     return 0;
 }
 
-/* As it stands, and with a first capital, which values have more often than questions. */
+/* Adds words as written, and with a capital, which values have more often than questions. */
 static void add_words(struct strings *to, const struct template_question *q, const char *begin, size_t n, bool pattern)
 {
     char *text = strndup(begin, n);
@@ -391,7 +390,7 @@ static void add_run(struct strings *to, const struct template_question *q, const
         add_words(to, q, begin, shorter, pattern);
 }
 
-/* What stands in quotes. */
+/* Adds quoted texts. */
 static void add_quoted(struct strings *to, const struct template_question *q, bool pattern)
 {
     for (const char *p = q->question; (p = strpbrk(p, "\"'")); p++) {
@@ -417,7 +416,7 @@ static json_t *list_of(struct strings *s)
     return list;
 }
 
-/* Lists of texts, as SQL writes them; new references, never empty.  pattern: for LIKE. */
+/* The texts of a slot as SQL writes them; a new reference, never empty. pattern: for LIKE. */
 static json_t *template_strings(const struct template_question *q, bool pattern)
 {
     struct strings found = { 0 };
@@ -460,16 +459,16 @@ static json_t *template_numbers(const struct template_question *q)
     return list_of(&found);
 }
 
-enum { ARENA_BYTES = 16 << 20 }; /* of one statement's tree; only what is used is ever touched */
+enum { ARENA_BYTES = 16 << 20 }; /* for one statement's tree; untouched pages take no memory */
 
-/* A template on its way to alternatives. */
+/* A template being compiled. */
 struct compiler {
     const struct template_question *q;
     struct template_shape shape;
     struct key_pairs keys;
     struct from_choices choices[SHAPE_MAX_BLOCKS];
     const struct from_choice *now[SHAPE_MAX_BLOCKS];
-    json_t *strings, *patterns, *numbers; /* NULL when no slot wants them */
+    json_t *strings, *patterns, *numbers; /* NULL if no slot uses them */
     json_t *alternatives;
     size_t bytes;
 };
@@ -504,7 +503,7 @@ static bool is_shared(const struct compiler *c, const struct template_block *b, 
     return false;
 }
 
-/* A column of the table at a place: behind its alias, alone where that says which is meant, or behind its table. */
+/* A column of the table at a position: after its alias, bare if unambiguous, or after its table. */
 static json_t *column_text(const struct compiler *c, const struct template_block *b, const struct from_choice *choice,
                            int place, int column, bool bare)
 {
@@ -521,7 +520,7 @@ static json_t *column_text(const struct compiler *c, const struct template_block
     return text_of(&p);
 }
 
-/* The columns that a piece may be, written as aliases want it. */
+/* The columns that a piece may become, prefixed as the aliases require. */
 static json_t *columns_of(const struct compiler *c, const struct template_piece *piece)
 {
     int block = piece->block;
@@ -547,7 +546,7 @@ static json_t *columns_of(const struct compiler *c, const struct template_piece 
     return list;
 }
 
-/* "column = column" of one pair, of the tables at two places; turned: the later one first.  The caller frees. */
+/* "column = column" of a pair, for the tables at two positions. turned: the later one first. The caller frees. */
 static char *equality(const struct compiler *c, const struct template_piece *piece, int place, const struct key_pair *k,
                       bool turned)
 {
@@ -588,8 +587,8 @@ static void add_equality(const struct compiler *c, const struct template_piece *
     }
 }
 
-/* All pairs of a key with AND between them, both ways round; `first` is one of them, and nothing is added unless it is
- * the first. */
+/* Adds all pairs of a composite key, joined by AND, in both directions. Does nothing unless `first` is the key's first
+ * pair. */
 static void add_key(const struct compiler *c, const struct template_piece *piece, int place, int first, json_t *list)
 {
     const struct key_pair *pairs = c->keys.items;
@@ -611,7 +610,7 @@ static void add_key(const struct compiler *c, const struct template_piece *piece
     }
 }
 
-/* "column = column and column = column" leaves the second pair of a key to the template. */
+/* Whether the template itself continues with "and column = column", the next pair of a key. */
 static bool goes_on(const struct compiler *c, const struct template_piece *piece)
 {
     const char *behind = c->shape.text + piece->end;
@@ -620,8 +619,8 @@ static bool goes_on(const struct compiler *c, const struct template_piece *piece
     return strncasecmp(behind, "and", 3) == 0 && isspace((unsigned char)behind[3]);
 }
 
-/* "t1.x = t2.y" for the keys by which a table joins one before it, either way round; of a key of several columns all
- * of them, with "and" between. */
+/* "t1.x = t2.y" for the keys that join a table with an earlier one, in both directions. A composite key gives all its
+ * pairs with "and". */
 static json_t *conditions_of(const struct compiler *c, const struct template_piece *piece)
 {
     bool more = goes_on(c, piece);
@@ -639,7 +638,7 @@ static json_t *conditions_of(const struct compiler *c, const struct template_pie
     return list;
 }
 
-/* Text of the template in which braces are no slots. */
+/* Writes text of the template, with braces escaped. */
 static void put_text(struct sql_printer *p, const char *s, int n)
 {
     char byte[3] = { 0 };
@@ -660,7 +659,7 @@ static void put_table(const struct compiler *c, struct sql_printer *p, const str
     free(name.text);
 }
 
-/* A slot and its list, unless the list is there already. */
+/* Writes a slot, and its list if it is new. */
 static void put_slot(const struct compiler *c, struct sql_printer *p, json_t *slots, const struct template_piece *piece)
 {
     static const char *const names[] = {
@@ -688,7 +687,7 @@ static void put_slot(const struct compiler *c, struct sql_printer *p, json_t *sl
                                                        : c->numbers);
 }
 
-/* 0 when a list is empty. */
+/* 0 if a list is empty. */
 static size_t bytes_of(const json_t *slots)
 {
     const char *name;
@@ -704,7 +703,7 @@ static size_t bytes_of(const json_t *slots)
     return n;
 }
 
-/* One alternative, from the tables of c->now. */
+/* Adds the alternative for the tables in c->now. */
 static void add_alternative(struct compiler *c)
 {
     struct sql_printer p = { 0 };
@@ -737,7 +736,7 @@ static bool is_full(const struct compiler *c)
     return json_array_size(c->alternatives) >= TEMPLATE_ALTERNATIVES || c->bytes > TEMPLATE_BYTES;
 }
 
-/* The alternatives whose SELECTs from `block` on have choices whose places sum to `rank`. */
+/* Adds the alternatives for the SELECTs from `block` on whose choices have ranks that sum to `rank`. */
 static void add_ranked(struct compiler *c, int block, int rank)
 {
     if (block == c->shape.n_blocks) {
@@ -752,7 +751,7 @@ static void add_ranked(struct compiler *c, int block, int rank)
     }
 }
 
-/* How much of a table's words the question says, and a little of its columns'. */
+/* How much the question mentions each table, by its own words and, weighted less, by its columns'. */
 static double *tables_told(const struct template_question *q)
 {
     const struct schema *s = q->schema;
@@ -808,7 +807,7 @@ static void compiler_release(struct compiler *c)
     free(c);
 }
 
-/* The first alternative with the first text in each slot; the caller frees. */
+/* The first alternative with the first text of each slot; the caller frees. */
 static char *first_statement(const json_t *alternative)
 {
     const char *template = json_string_value(json_object_get(alternative, "template"));
@@ -833,8 +832,7 @@ static char *first_statement(const json_t *alternative)
     return text;
 }
 
-/* Names and values are those of a statement that SQLite takes: what is wrong with the first is wrong with the template.
- */
+/* Parses and resolves the first statement: an error in it is an error of the template. */
 static int check_statement(const struct compiler *c, struct error *err)
 {
     struct arena trees = { 0 };

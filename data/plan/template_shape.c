@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reading goes on at `at`; every parenthesis that is open remembers the SELECT around it. */
+/* A reader at byte `at`. Each open parenthesis keeps the SELECT around it. */
 struct shape_reader {
     struct template_shape *shape;
     const struct schema *schema;
-    struct strings named; /* what AS introduced */
-    int at, begin;        /* of the word that was read last */
+    struct strings named; /* names that AS introduced */
+    int at, begin;        /* start of the current word */
     char word[128], last[128], before[128];
     int frames[SHAPE_MAX_DEPTH], depth;
     struct error *err;
@@ -25,7 +25,7 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.' || (unsigned char)c >= 0x80;
 }
 
-/* The next word, "" at the end: a name or number with its points, or a single character.  -1 when it is too long. */
+/* Reads the next word: a name or number with points, or a character; "" at the end. -1 if it is too long. */
 static int next_word(struct shape_reader *r)
 {
     const char *text = r->shape->text;
@@ -54,7 +54,7 @@ static bool is(const struct shape_reader *r, const char *word)
     return strcmp(r->word, word) == 0;
 }
 
-/* The SELECT around what is read; NULL before the first. */
+/* The current SELECT, or NULL before the first. */
 static struct template_block *block_of(const struct shape_reader *r)
 {
     return r->frames[r->depth] < 0 ? NULL : r->shape->blocks + r->frames[r->depth];
@@ -104,7 +104,7 @@ static bool is_name(const char *word)
     return strcmp(word, "column") == 0 || strcmp(word, "table") == 0;
 }
 
-/* "column = column" behind ON is one piece, which begins here. */
+/* Whether "column = column" after ON begins here; it is one piece. */
 static bool begins_condition(const struct shape_reader *r)
 {
     struct shape_reader ahead = *r;
@@ -161,7 +161,7 @@ static bool is_alias(const char *word)
     return word[0] == 't' && word[1] && word[1 + strspn(word + 1, "0123456789")] == 0 && strlen(word) < 8;
 }
 
-/* table.column of the schema, or t10.column. */
+/* A name table.column of the schema, or t10.column. */
 static int add_name(struct shape_reader *r, const char *point)
 {
     char table[sizeof r->word];
@@ -244,7 +244,8 @@ static int read_word(struct shape_reader *r)
     return is(r, "number") ? add_piece(r, PIECE_NUMBER, 0) : add_text(r);
 }
 
-/* Every SELECT has tables, or a SELECT in its FROM, whose columns nobody knows; * is the row of one SELECT alone. */
+/* Each SELECT needs tables or a SELECT in its FROM; the columns of the latter are unknown. * is the row of one SELECT
+ * only. */
 static int check_blocks(struct template_shape *p, struct error *err)
 {
     for (int i = 0; i < p->n_blocks; i++)

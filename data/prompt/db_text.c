@@ -14,21 +14,21 @@ static const struct exec_limits limits = { .steps = 50000000, .rows = INT64_MAX,
 struct writer {
     struct exec_db *db;
     const char *path;
-    struct schema_set set; /* what of the database is told */
+    struct schema_set set; /* the tables to show */
     enum db_text_form form;
     int64_t rows;     /* of each table */
-    const char *said; /* NULL, or where the names of the tables stand */
+    const char *said; /* NULL, or a text with the names of the tables to show */
     FILE *out;
     char *text;
     size_t size;
 };
 
-/* What stands between names and values of an INSERT. */
+/* The separators of an INSERT. */
 static const struct {
     const char *comma, *open;
 } marks[] = { [DB_TEXT_DUMP] = { ",", "(" }, [DB_TEXT_AMBIQT] = { ", ", " (" } };
 
-/* Runs what a printf of SQLite's makes; -1 with an error.  The result is released either way. */
+/* Runs SQL made by sqlite3_mprintf, and frees it. -1 with an error. The caller releases the result either way. */
 static int run(struct writer *w, struct exec_result *r, char *sql, struct error *err)
 {
     CHECK(sql, "out of memory");
@@ -37,7 +37,7 @@ static int run(struct writer *w, struct exec_result *r, char *sql, struct error 
     return r->status == EXEC_OK ? 0 : error_set(err, EXIT_CODE_DATA, "%s: %s", w->path, r->message);
 }
 
-/* A text, NULL where there is none. */
+/* A text cell, or NULL. */
 static const char *text_at(const struct exec_result *r, int64_t row, int column)
 {
     const struct cell *c = &r->cells[row * r->columns + column];
@@ -52,14 +52,14 @@ static int too_long(const struct writer *w, struct error *err)
                      DB_TEXT_MAX_BYTES);
 }
 
-/* AMBIQT: a value stands on one line. */
+/* AMBIQT writes a value on one line. */
 static void put_cell(const struct writer *w, const char *cell)
 {
     for (const char *p = cell; *p; p++)
         putc(*p == '\n' && w->form == DB_TEXT_AMBIQT ? ' ' : *p, w->out);
 }
 
-/* "(1,'x'),(2,'y')" of quoted cells. */
+/* Writes "(1,'x'),(2,'y')" of quoted cells. */
 static int put_rows(struct writer *w, const char *head, const struct exec_result *r, struct error *err)
 {
     for (int64_t row = 0; row < r->n; row++) {
@@ -97,13 +97,13 @@ char *db_text_ambiqt_name(const char *name)
     return quoted;
 }
 
-/* As it is, or AMBIQT's. */
+/* The name, in the form of AMBIQT if selected. */
 static char *name_of(const struct writer *w, const char *name)
 {
     return w->form == DB_TEXT_AMBIQT ? db_text_ambiqt_name(name) : xstrdup(name);
 }
 
-/* The names of a table's columns; sqlite3_free. */
+/* The column names of a table; free with sqlite3_free. */
 static char *column_names(const struct writer *w, const struct exec_result *all, const char *comma)
 {
     sqlite3_str *list = sqlite3_str_new(NULL);
@@ -118,7 +118,7 @@ static char *column_names(const struct writer *w, const struct exec_result *all,
     return text;
 }
 
-/* What selects all of a table's cells, quoted; sqlite3_free. */
+/* SQL that selects all cells of a table, quoted; free with sqlite3_free. */
 static char *quoted_cells(const struct exec_result *all)
 {
     sqlite3_str *list = sqlite3_str_new(NULL);
@@ -130,7 +130,7 @@ static char *quoted_cells(const struct exec_result *all)
     return text;
 }
 
-/* "INSERT INTO table (columns) VALUES "; sqlite3_free. */
+/* "INSERT INTO table (columns) VALUES "; free with sqlite3_free. */
 static char *insert_head(const struct writer *w, const char *table, const struct exec_result *all)
 {
     char *names = column_names(w, all, marks[w->form].comma), *name = name_of(w, table);
@@ -157,7 +157,7 @@ static int put_inserts(struct writer *w, const char *table, const struct exec_re
     return rc;
 }
 
-/* One column of a definition, a row of pragma_table_xinfo. */
+/* Writes a column of a definition, from a row of pragma_table_xinfo. */
 static void put_column(const struct writer *w, const struct exec_result *r, int64_t row)
 {
     char *name = db_text_ambiqt_name(text_at(r, row, 0));
@@ -169,7 +169,7 @@ static void put_column(const struct writer *w, const struct exec_result *r, int6
     free(name);
 }
 
-/* CREATE TABLE as AMBIQT has it. */
+/* Writes CREATE TABLE in the form of AMBIQT. */
 static int put_definition(struct writer *w, const char *table, struct error *err)
 {
     struct exec_result r;
@@ -195,7 +195,7 @@ static int put_definition(struct writer *w, const char *table, struct error *err
     return rc;
 }
 
-/* A name as people write it: "born_state" is "born state". */
+/* Writes a name as words: "born_state" becomes "born state". */
 static void put_words(FILE *out, const char *name)
 {
     for (; *name; name++)
@@ -213,7 +213,7 @@ static void put_compact(struct writer *w, const char *table, const struct exec_r
     }
 }
 
-/* What stands for one table: in a dump, its rows; none of a view, into which nothing can be inserted. */
+/* Writes a table, or in a dump its rows. A view has no rows, since nothing can be inserted into it. */
 static int put_table(struct writer *w, const char *table, bool view, struct error *err)
 {
     struct exec_result all;
@@ -229,7 +229,7 @@ static int put_table(struct writer *w, const char *table, bool view, struct erro
     return rc ? rc : too_long(w, err);
 }
 
-/* A table or view, whose name and text stand in the row; definitions: writes that instead. */
+/* Writes the table or view of a row; definitions: its CREATE instead. */
 static int put_one(struct writer *w, const struct exec_result *tables, int64_t row, bool definitions, struct error *err)
 {
     const char *name = text_at(tables, row, 0), *sql = text_at(tables, row, 1);
@@ -273,7 +273,7 @@ static int put_database(struct writer *w, struct error *err)
     return put_tables(w, false, err);
 }
 
-/* Bytes of the UTF-8 letter at s, 0 when there is none. */
+/* The length of the UTF-8 sequence at s, or 0 if it is invalid. */
 static size_t letter_bytes(const unsigned char *s)
 {
     size_t n = *s < 0x80 ? 1 : *s >= 0xC2 && *s < 0xE0 ? 2 : (*s & 0xF0) == 0xE0 ? 3 : *s >= 0xF0 && *s < 0xF5 ? 4 : 0;
@@ -306,7 +306,7 @@ char *db_text(const char *path, enum db_text_form form, int64_t rows, struct err
 
 char *db_text_of(const char *path, enum db_text_form form, int64_t rows, const char *said, struct error *err)
 {
-    enum { ROW = 4 }; /* characters of the shortest, so that more of them would be too long */
+    enum { ROW = 4 }; /* bytes of the shortest row, which bounds their number */
     bool few = form == DB_TEXT_AMBIQT && rows < 0, all = rows < 0 || rows > DB_TEXT_MAX_BYTES / ROW;
     struct writer w = { .db = exec_open_schema(path, &limits, err), .path = path, .form = form, .said = said };
 

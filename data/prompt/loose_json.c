@@ -35,7 +35,7 @@ static void take(struct loose *l, size_t n)
     l->rest = passage_skip(l->rest, n < l->rest.n ? n : l->rest.n);
 }
 
-/* Past blanks and comments. */
+/* Skips blanks and comments. */
 static void skip_blanks(struct loose *l)
 {
     for (struct passage line;;) {
@@ -70,7 +70,7 @@ static void put_code(FILE *f, unsigned c)
                 (int)(0x80 | (c & 0x3f)));
 }
 
-/* \uXXXX, or two of them that are one letter; the bytes behind the backslash, 0 where it is none. */
+/* Writes the character of \uXXXX or of a surrogate pair. Returns the bytes after the backslash, or 0. */
 static size_t put_unicode(FILE *f, struct passage p)
 {
     unsigned high = p.n > 4 ? read_hex(passage_skip(p, 1)) : 0, low = 0;
@@ -86,7 +86,7 @@ static size_t put_unicode(FILE *f, struct passage p)
     return pair ? 11 : 5;
 }
 
-/* What a backslash stands for, given what follows it; the bytes taken, 0 where the backslash stands for itself. */
+/* Writes the character of an escape. Returns the bytes taken after the backslash, or 0 if the backslash is literal. */
 static size_t put_escape(FILE *f, struct passage p)
 {
     static const char names[] = "nrtbf\"'\\/`\n", values[] = "\n\r\t\b\f\"'\\/`\n";
@@ -115,10 +115,10 @@ static json_t *unescape(struct passage p)
     CHECK(fclose(f) == 0, "out of memory");
     json_t *o = json_stringn(text, size);
     free(text);
-    return o ? o : json_null(); /* no UTF-8 */
+    return o ? o : json_null(); /* not UTF-8 */
 }
 
-/* Whether a string may end here: what follows goes on with the list or the object, or begins its next line. */
+/* Whether a string may end here: the text continues the list or object, or begins its next line. */
 static bool may_close(struct passage behind)
 {
     struct passage next = passage_strip(behind);
@@ -143,7 +143,7 @@ static bool is_whole(struct loose *l, struct passage raw)
     return whole;
 }
 
-/* How long a string is that `close` ends, or -1 where it breaks off. */
+/* The length of a string that `close` ends, or -1 if it is truncated. */
 static int64_t string_length(struct loose *l, const char *close)
 {
     size_t n = strlen(close);
@@ -184,7 +184,7 @@ static json_t *read_string(struct loose *l)
     return o;
 }
 
-/* A number, or a word such as true, None or the name of a field. */
+/* Reads a number, or a word such as true, None or a field name. */
 static struct passage read_word(struct loose *l)
 {
     struct passage word = { l->rest.at, 0 };
@@ -197,7 +197,7 @@ static struct passage read_word(struct loose *l)
 
 static json_t *read_value(struct loose *l);
 
-/* Past the comma behind an element, if there is one; false where the list or object ends. */
+/* Skips the comma after an element, if present. False at the end of the list or object. */
 static bool goes_on(struct loose *l, char close)
 {
     skip_blanks(l);
@@ -223,7 +223,7 @@ static json_t *read_list(struct loose *l)
     return list;
 }
 
-/* The name of a field and its colon; NULL breaks the object off. */
+/* Reads a field name and its colon. NULL ends the object. */
 static json_t *read_name(struct loose *l)
 {
     json_t *name = read_string(l);
@@ -242,7 +242,7 @@ static json_t *read_name(struct loose *l)
     return NULL;
 }
 
-/* Fields of one name all stay, the later ones under a number. */
+/* Keeps repeated fields under numbered names. */
 static void add_field(json_t *o, const char *name, json_t *v)
 {
     char *other = NULL;
@@ -299,8 +299,7 @@ static json_t *read_value(struct loose *l)
     return NULL;
 }
 
-/* Whether a list or an object may begin here: something that stands in one follows.  [name] and {SELECT ...} are none.
- */
+/* Whether a list or an object may begin here, judged by its first element: [name] and {SELECT ...} are neither. */
 static bool may_begin(struct passage p)
 {
     size_t n;

@@ -7,17 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The stretches of an answer outside its thoughts, in order. */
+/* The parts of a completion outside its thoughts, in order. */
 struct stretches {
     struct passage *items;
     int n, cap;
-    bool cut; /* a thought never ends; n is 0 */
+    bool cut; /* a thought is not closed; n is 0 */
 };
 
-enum { MAX_STRING = 400 }; /* bytes on either side in which a string around a tag is looked for */
+enum { MAX_STRING = 400 }; /* bytes around a tag to search for quotes */
 
-/* Tags of DeepSeek, Qwen and others, and those that prompts ask for; of Seed-OSS, Sky-T1, Command A, Magistral and
- * Kimi, and the channels of gpt-oss. */
+/* Tags of DeepSeek, Qwen and others, tags that prompts request, and those of Seed-OSS, Sky-T1, Command A, Magistral,
+ * Kimi and the channels of gpt-oss. */
 static const struct tag {
     const char *open, *close;
 } thought_tags[] = {
@@ -40,11 +40,11 @@ static const struct tag {
     { "<|channel|>analysis<|message|>", "<|channel|>final<|message|>" },
 };
 
-/* A tag found in an answer. */
+/* A tag in a completion. */
 struct tag_place {
     const char *at;
     size_t n;
-    int kind; /* of thought_tags */
+    int kind; /* index in thought_tags */
     bool closes;
 };
 
@@ -53,7 +53,7 @@ static bool is_quote(char c)
     return c && strchr("'\"`%", c);
 }
 
-/* The quote that opens a string of SQL before `at` on its line and is still open there; 0 without. */
+/* The SQL quote that is open on this line before `at`; 0 without. */
 static char open_quote(const char *answer, const char *at)
 {
     const char *line = at;
@@ -67,7 +67,7 @@ static char open_quote(const char *answer, const char *at)
     return quote;
 }
 
-/* Whether the text at `p` stands within a string of SQL that closes on its line. */
+/* Whether the text at `p` is inside an SQL string that closes on its line. */
 static bool in_string(struct passage p, const char *answer)
 {
     char quote = open_quote(answer, p.at);
@@ -78,7 +78,7 @@ static bool in_string(struct passage p, const char *answer)
     return false;
 }
 
-/* The bytes of the tag that begins here, 0 without: blanks or attributes may stand before its '>'. */
+/* The length of the tag at p, or 0; blanks or attributes may precede its '>'. */
 static size_t tag_length(struct passage p, const char *tag)
 {
     enum { MAX_ATTRIBUTES = 100 };
@@ -94,7 +94,7 @@ static size_t tag_length(struct passage p, const char *tag)
     return ends && (blank || memchr(p.at + name, '=', n - name)) ? n + 1 : 0;
 }
 
-/* The bytes of the tag that begins here and is meant, not only spoken of; 0 without. */
+/* The length of the tag at p, or 0 if the tag is quoted. */
 static size_t is_here(struct passage p, const char *answer, const char *tag)
 {
     size_t n = tag_length(p, tag);
@@ -117,7 +117,7 @@ static bool find_any(struct tag_place *f, struct passage p, const char *answer)
     return false;
 }
 
-/* The first tag that closes this kind, or any kind with kind < 0. */
+/* The first closing tag of this type, or of any type if kind < 0. */
 static bool find_close(struct tag_place *f, struct passage p, const char *answer, int kind)
 {
     for (; p.n; p = passage_skip(p, 1))
@@ -144,11 +144,14 @@ static struct passage behind(struct passage p, const struct tag_place *f)
     return passage_skip(p, (size_t)(f->at - p.at) + f->n);
 }
 
-/* Fills a zeroed struct; the stretches point into answer.  A tag between quotes or backticks is only spoken of. */
+/* Removes thoughts. Reasoning models write them before the answer, in tags of a few spellings. The opening tag may be
+ * in the prompt, so everything before an unopened closing tag is a thought. An unclosed thought means that the
+ * completion was cut off, so nothing remains. A tag between quotes or backticks is ignored. Fills a zeroed struct,
+ * which points into answer. */
 static void stretches_read(struct stretches *s, const char *answer)
 {
     struct passage rest = passage_of(answer);
-    bool lacks_close[ARRAY_LEN(thought_tags)] = { false }; /* in the rest: its search is made once */
+    bool lacks_close[ARRAY_LEN(thought_tags)] = { false }; /* in the rest, to search only once */
     struct tag_place f, end;
 
     while (find_any(&f, rest, answer)) {
@@ -176,7 +179,7 @@ static void stretches_release(struct stretches *s)
     *s = (struct stretches){ 0 };
 }
 
-/* Whether nothing but blanks and quotation marks stands between `at` and the line end before it. */
+/* Whether only blanks and quotation marks precede `at` on its line. */
 static bool at_line(const char *begin, const char *at)
 {
     while (at > begin && strchr(" \t>", at[-1]))
@@ -194,7 +197,7 @@ static const char *find_fence(struct passage p, const char *mark, bool line)
     return NULL;
 }
 
-/* Without the word behind the opening fence: one that has the rest of the line to itself, or a language's name. */
+/* Skips the word after an opening fence: a word alone on its line, or the name of a language. */
 static struct passage without_word(struct passage in)
 {
     size_t n = 0;
@@ -211,9 +214,9 @@ static struct passage without_word(struct passage in)
     return name && n <= 6 ? passage_skip(in, n) : in;
 }
 
-/* Cuts the next block, with what stands before it and its fences, off *rest; false without one.  A fence is ``` or ~~~;
- * the word behind the opening one is no part of the block.  An opening fence at a line's beginning is closed at the
- * beginning of a line where one closes there, else anywhere; a block that is never closed goes to the end. */
+/* Cuts the next fenced block, with the text before it, off *rest; false without one. A fence is ``` or ~~~, and the
+ * word after an opening fence is skipped. A fence at the beginning of a line is closed at the beginning of a line if
+ * possible, else anywhere. An unclosed block extends to the end. */
 static bool fence_next(struct passage *rest, struct passage *block)
 {
     const char *ticks = find_fence(*rest, "```", false), *waves = find_fence(*rest, "~~~", true);
@@ -237,7 +240,7 @@ static bool fence_next(struct passage *rest, struct passage *block)
     return true;
 }
 
-/* "1", "12", "A": bytes of what numbers an item; 0 without. */
+/* The length of an item number such as "1", "12" or "A"; 0 without. */
 static size_t number_length(struct passage p)
 {
     size_t n = 0;
@@ -247,7 +250,7 @@ static size_t number_length(struct passage p)
     return n ? n : p.n > 1 && isalpha((unsigned char)*p.at) && !isalnum((unsigned char)p.at[1]);
 }
 
-/* "Reading 1:", "Interpretation B -", behind another mark "Reading:" too: bytes with the mark, 0 without. */
+/* The length of a label such as "Reading 1:" or "Interpretation B -"; after another mark also "Reading:". 0 without. */
 static size_t label_length(struct passage line, bool behind)
 {
     static const char *const names[] = { "reading", "interpretation", "question", "option", "version",
@@ -270,7 +273,7 @@ static size_t label_length(struct passage line, bool behind)
     return (number || behind) && n < line.n && strchr(":.)-", line.at[n]) ? n + 1 : 0;
 }
 
-/* "1.", "(2)", "[3]", "4 -": bytes of the mark, 0 without. */
+/* The length of a mark such as "1.", "(2)", "[3]" or "4 -"; 0 without. */
 static size_t number_mark(struct passage line)
 {
     size_t open = line.n && strchr("([", *line.at), n = open;
@@ -287,7 +290,7 @@ static size_t number_mark(struct passage line)
     return strchr(".):", line.at[n]) && !decimal ? n + 1 : 0;
 }
 
-/* "a)", "(b)", "IV)", and before a blank "a.", "IV.": bytes of the mark, 0 without. */
+/* The length of a mark such as "a)", "(b)" or "IV)", or "a." and "IV." before a blank; 0 without. */
 static size_t letter_mark(struct passage line)
 {
     size_t open = line.n && *line.at == '(', n = open;
@@ -301,7 +304,7 @@ static size_t letter_mark(struct passage line)
     return line.at[n] == ')' || (!open && line.at[n] == '.' && strchr(" \t", line.at[n + 1])) ? n + 1 : 0;
 }
 
-/* Whether it is a number of Chinese writing. */
+/* Whether it is a Chinese numeral. */
 static bool is_numeral(struct passage p)
 {
     static const char *const numerals[] = { "\xe4\xb8\x80", "\xe4\xba\x8c", "\xe4\xb8\x89", "\xe5\x9b\x9b",
@@ -314,11 +317,12 @@ static bool is_numeral(struct passage p)
     return false;
 }
 
-/* Marks of East Asia: a number behind a wide parenthesis or before a wide sign, or in a circle; 0 without. */
+/* The length of an East Asian mark: a number after a wide parenthesis, before a wide sign, or in a circle; 0 without.
+ */
 static size_t wide_mark(struct passage line)
 {
     static const char *const signs[] = { "\xe3\x80\x81", "\xef\xbc\x8e", "\xef\xbc\x9a", "\xef\xbc\x89" };
-    size_t n = passage_starts(line, "\xef\xbc\x88") ? 3 : 0, open = n; /* ( */
+    size_t n = passage_starts(line, "\xef\xbc\x88") ? 3 : 0, open = n; /* wide ( */
 
     if (line.n > 3 && !memcmp(line.at, "\xe2\x91", 2))
         return 3;
@@ -332,7 +336,7 @@ static size_t wide_mark(struct passage line)
     return 0;
 }
 
-/* A bullet and the box of a task behind it; 0 without. */
+/* The length of a bullet with an optional checkbox; 0 without. */
 static size_t bullet_length(struct passage line)
 {
     static const char *const bullets[] = { "\xe2\x80\xa2", "\xe2\x97\xa6", "\xe2\x96\xaa", "\xe2\x97\x8f",
@@ -348,13 +352,13 @@ static size_t bullet_length(struct passage line)
     return line.n > 5 && (!memcmp(line.at + 1, " [ ] ", 5) || !strncasecmp(line.at + 1, " [x] ", 5)) ? 6 : 1;
 }
 
-/* Bytes of a label with a number at the beginning ("Reading 1:", "Interpretation B -", "#2"); 0 without. */
+/* The length of a numbered label ("Reading 1:", "Interpretation B -", "#2"); 0 without. */
 static size_t list_label_length(struct passage line)
 {
     return label_length(line, false);
 }
 
-/* Without one mark, and the label behind it; *marked tells whether there was one. */
+/* Skips one mark and the label after it; *marked: whether there was a mark. */
 static struct passage list_mark_strip(struct passage line, bool *marked)
 {
     size_t (*const marks[])(struct passage) = { number_mark, letter_mark, wide_mark, bullet_length };
@@ -369,16 +373,16 @@ static struct passage list_mark_strip(struct passage line, bool *marked)
     return label ? prose_without_blanks(passage_skip(bare, label)) : line;
 }
 
-/* Readings of a question. */
+/* Interpretations of a question. */
 
 /* A line of a list. */
 struct reading_line {
     struct passage text; /* without its mark */
     bool marked;
-    size_t indent; /* blanks before it */
+    size_t indent; /* leading blanks */
 };
 
-/* A rule, a bracket, an empty list: a line without a word. */
+/* Whether the line has no word: a rule, a bracket, an empty list. */
 static bool is_rule(struct passage line)
 {
     size_t n = 0;
@@ -388,13 +392,13 @@ static bool is_rule(struct passage line)
     return n == line.n;
 }
 
-/* <answer>, </answer> and the like, alone on a line. */
+/* Whether the line is a tag such as <answer>. */
 static bool is_tag(struct passage line)
 {
     return line.n > 2 && *line.at == '<' && line.at[line.n - 1] == '>' && !memchr(line.at, ' ', line.n);
 }
 
-/* Without bold type or quotes around all of it. */
+/* Removes bold type or quotes around the whole line. */
 static struct passage without_quotes(struct passage line)
 {
     static const char *const marks[][2] = { { "**", "**" }, { "__", "__" },
@@ -413,7 +417,7 @@ static struct passage without_quotes(struct passage line)
     return line;
 }
 
-/* Without the tags of an item around it, and without a model's sign of its end. */
+/* Removes the tags around an item, and a model's end token. */
 static struct passage without_ends(struct passage line)
 {
     static const char *const tags[][2] = { { "<li>", "</li>" },
@@ -471,7 +475,7 @@ static bool ends_sentence(struct passage text)
     return passage_ends(text, "?") || passage_ends(text, ".") || passage_ends(text, "!");
 }
 
-/* Adds a reading that goes on in the next line. */
+/* Appends the next line to the last interpretation. */
 static void join(struct text_items *out, struct passage more)
 {
     char *last = out->items[out->n - 1], *both = NULL;
@@ -495,11 +499,11 @@ static size_t list_indent(struct passage text)
     return least;
 }
 
-/* A list that is being read. */
+/* The state of reading a list. */
 struct reading_list {
     size_t indent; /* of its items */
-    bool open;     /* the last reading may go on in the next line */
-    bool item;     /* the last item is a reading, so that items within it are not */
+    bool open;     /* the last interpretation may continue on the next line */
+    bool item;     /* the last item is an interpretation; nested items are not */
 };
 
 static void add_line(struct text_items *out, struct reading_list *l, const struct reading_line *r)
@@ -540,7 +544,7 @@ static bool is_reading_field(const char *name)
     return false;
 }
 
-/* The strings of lists, and of the fields that hold readings. */
+/* Adds the strings of lists, and of fields that hold interpretations. */
 static void add_json(struct text_items *out, const json_t *v, bool wanted)
 {
     const char *name;
@@ -561,7 +565,7 @@ static void add_json(struct text_items *out, const json_t *v, bool wanted)
         text_items_add_once(out, text.at, text.n);
 }
 
-/* Behind what stands before a list on its line: "readings = [". */
+/* Skips a name before a list on its line: "readings = [". */
 static struct passage behind_name(struct passage rest)
 {
     size_t n = 0;
@@ -573,7 +577,7 @@ static struct passage behind_name(struct passage rest)
     return list && (passage_ends(name, "=") || passage_ends(name, ":")) ? passage_skip(rest, n) : rest;
 }
 
-/* The readings of a list or an object of JSON that a text or a line of it begins with; false where none does. */
+/* Adds the interpretations of JSON at the beginning of a text or of a line; false without JSON. */
 static bool read_json(struct text_items *out, struct passage text, const char *answer)
 {
     struct statement_reader r;
@@ -599,7 +603,7 @@ static bool read_json(struct text_items *out, struct passage text, const char *a
     return found;
 }
 
-/* What comes before the list itself: "assistant: Here are the interpretations:". */
+/* Skips an introduction such as "assistant: Here are the interpretations:". */
 static struct passage without_role(struct passage text)
 {
     static const char *const roles[] = { "system:", "assistant:" };
@@ -670,7 +674,7 @@ void output_infilled(struct text_items *out, const char *answer, bool published)
     text_items_release(&lines);
 }
 
-enum { MAX_NESTED = 3 }; /* answers within strings of answers */
+enum { MAX_NESTED = 3 }; /* maximum depth of completions within strings */
 
 void text_items_add(struct text_items *t, const char *text, size_t length)
 {
@@ -696,7 +700,7 @@ void text_items_release(struct text_items *t)
     *t = (struct text_items){ 0 };
 }
 
-/* An answer, or a string in it, that is read for SQL. */
+/* A completion, or a string in it, that is searched for SQL. */
 struct sql_answer {
     struct text_items *out;
     struct statement_reader reader;
@@ -713,7 +717,7 @@ static bool has_word(const char *name, const char *const *words, int n)
     return false;
 }
 
-/* Fields that speak about a statement. */
+/* Whether the field describes a statement. */
 static bool is_talk(const char *field)
 {
     static const char *const words[] = { "think", "thought", "reason",   "expla",   "rationale", "comment",
@@ -722,14 +726,14 @@ static bool is_talk(const char *field)
     return has_word(field, words, ARRAY_LEN(words));
 }
 
-/* Fields that hold one. */
+/* Whether the field holds a statement. */
 static bool is_code(const char *field)
 {
     static const char *const words[] = { "sql", "quer", "statement", "code", "answer" };
     return has_word(field, words, ARRAY_LEN(words));
 }
 
-/* A field's value or an element: strings of `talk` are no statements, objects in it may hold some. */
+/* Reads a field value or an element. talk: strings are no statements, but objects may hold some. */
 static void read_sql_json(struct sql_answer *a, const json_t *v, bool trusted, bool talk)
 {
     const char *field;
@@ -749,7 +753,7 @@ static void read_sql_json(struct sql_answer *a, const json_t *v, bool trusted, b
         read_text(a, passage_of(json_string_value(v)), trusted);
 }
 
-/* The statements in lists and objects; false where there are none. */
+/* Reads the statements in lists and objects; false without any. */
 static bool read_containers(struct sql_answer *a, struct passage text)
 {
     int before = a->out->n;
@@ -771,7 +775,7 @@ static bool read_containers(struct sql_answer *a, struct passage text)
     return a->out->n > before;
 }
 
-/* A whole text that is one string of JSON: "SELECT ...\n...". */
+/* Reads a text that is one JSON string: "SELECT ...\n...". */
 static bool read_string(struct sql_answer *a, struct passage text)
 {
     int before = a->out->n;
@@ -785,7 +789,7 @@ static bool read_string(struct sql_answer *a, struct passage text)
     return a->out->n > before;
 }
 
-/* Of a text: what JSON in it holds, else the fenced blocks, else the text itself. */
+/* Reads the JSON in a text, else the fenced blocks, else the text itself. */
 static void read_text(struct sql_answer *a, struct passage text, bool trusted)
 {
     struct passage rest = text, block, stripped = passage_strip(text);

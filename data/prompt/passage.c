@@ -1,6 +1,6 @@
 #include "data/prompt/passage.h"
 
-/* Words that go on with a statement: of SQLite's grammar, then of other dialects. */
+/* Words that continue a statement: of SQLite's grammar, then of other dialects. */
 static const char *const clauses[] = {
     "and",    "as",       "asc",         "between",   "case",    "collate",       "cross",    "desc",
     "else",   "end",      "escape",      "except",    "exists",  "filter",        "from",     "full",
@@ -39,7 +39,7 @@ static bool is_clause(struct passage word)
     return is_one_of(word.at, word.n, clauses, ARRAY_LEN(clauses));
 }
 
-/* "Where" opens a sentence; WHERE and where are SQL's. */
+/* Whether a word is capitalised: "Where" opens a sentence; WHERE and where are SQL. */
 static bool is_title(struct passage word)
 {
     return word.n > 1 && isupper((unsigned char)word.at[0]) && islower((unsigned char)word.at[1]);
@@ -50,7 +50,7 @@ static bool is_letter(char c)
     return isalpha((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
-/* Letters, and hyphens and apostrophes between them; a comma behind it is none of it. */
+/* The first word: letters, with hyphens and apostrophes between them. */
 static struct passage first_word(struct passage p)
 {
     size_t n = 0;
@@ -61,7 +61,7 @@ static struct passage first_word(struct passage p)
     return (struct passage){ p.at, n };
 }
 
-/* Bytes of one mark of a list, a quotation or a heading at the beginning; 0 without. */
+/* The length of a mark of a list, a quotation or a heading; 0 without. */
 static size_t mark_length(struct passage p)
 {
     static const char bullet[] = "\xe2\x80\xa2";
@@ -119,7 +119,7 @@ bool prose_goes_on(struct passage rest)
     return is_clause(word) && !is_title(word);
 }
 
-/* The words at the beginning of a line: how many, and of which kinds. */
+/* Counts of the words at the beginning of a line. */
 struct sentence {
     int n;
     bool prose, caps_clause, clause;
@@ -144,7 +144,7 @@ static struct sentence read_words(struct passage line)
     return s;
 }
 
-/* Bytes before the first of some signs. */
+/* The number of bytes before the first of some characters. */
 static size_t strcspn_of(struct passage p, const char *signs)
 {
     size_t n = 0;
@@ -154,20 +154,20 @@ static size_t strcspn_of(struct passage p, const char *signs)
     return n;
 }
 
-/* A first letter that is none of ASCII's: a dash, an arrow, another script; quotes may be meant as SQL's. */
+/* Whether the first letter is not ASCII: a dash, an arrow, another script. Quotes may be meant as SQL. */
 static bool is_foreign(struct passage p)
 {
     return (unsigned char)*p.at >= 0x80 && !passage_starts(p, "\xe2\x80\x9c") && !passage_starts(p, "\xe2\x80\x98") &&
            !passage_starts(p, "\xe2\x80\x9d") && !passage_starts(p, "\xe2\x80\x99");
 }
 
-/* In the middle of a line more than a word must speak for prose, and nothing may speak for SQL. */
+/* Inside a line, prose requires two words of prose, or five words without a clause. */
 static bool is_inside(const struct sentence *s)
 {
     return !s->caps_clause && (s->prose ? s->n >= 2 : s->n >= 5 && !s->clause);
 }
 
-/* At the beginning of a line; `line` without marks is `bare`. */
+/* At the beginning of a line; `bare` is `line` without marks. */
 static bool is_line(const struct sentence *s, struct passage line, struct passage bare)
 {
     bool marked = bare.n < line.n && !strchr("->+*", *line.at), bold = passage_starts(line, "**");
@@ -183,7 +183,7 @@ static bool is_line(const struct sentence *s, struct passage line, struct passag
     return marked || bold || label || s->n >= 3 || passage_ends(line, ".") || passage_ends(line, "!");
 }
 
-/* GO of SQL Server, / of Oracle. */
+/* Whether the line ends a batch: GO of SQL Server, / of Oracle. */
 static bool ends_batch(struct passage line)
 {
     return (line.n == 2 && passage_starts(line, "go")) || (line.n == 1 && *line.at == '/');

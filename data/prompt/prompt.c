@@ -83,7 +83,7 @@ static const struct {
                          "Interpretations:\n\n{}\n\n"
                          "Provide the corrected list of all interpretations, each on a separate line, without "
                          "explanations.\n" },
-    [PROMPT_GOLD] = { "gold.txt", 2, /* it does begin with a quote */
+    [PROMPT_GOLD] = { "gold.txt", 2, /* it begins with a quote, as published */
                       "\"Provide all possible interpretations for ambiguous questions in English. The question may be "
                       "phrased as an instruction or command and will relate to the given database:\n\n{}\n\n"
                       "Do not include explanations.\n\n"
@@ -131,7 +131,7 @@ static char *read_text(const char *path, struct error *err)
     return NULL;
 }
 
-/* 1 when dir has the file, 0 when not, -1. */
+/* 1 if dir has the file, 0 if not, -1 with an error. */
 static int replace(struct prompts *p, enum prompt_kind kind, const char *dir, struct error *err)
 {
     char path[PATH_MAX];

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_BYTES = 256 << 20 }; /* of databases' texts; beyond, all are read anew */
+enum { KEPT_BYTES = 256 << 20 }; /* bound of cached texts; beyond it, the cache is emptied */
 
 static enum db_text_form form_of(const char *context)
 {
@@ -83,7 +83,7 @@ static int check_golds(const json_t *golds, const char *where, struct error *err
     return 0;
 }
 
-/* Takes the record, of which only ambiguous ones are kept. */
+/* Takes the record; keeps only ambiguous ones. */
 static int keep(struct shots *s, json_t *record, const char *where, struct error *err)
 {
     json_t *golds = NULL;
@@ -142,7 +142,7 @@ static const char *field(const json_t *o, const char *name)
     return json_string_value(json_object_get(o, name));
 }
 
-/* All SQL of a record, by which its tables are chosen; the caller frees. */
+/* All SQL of a record, which selects its tables; the caller frees. */
 static char *all_sql(const json_t *record)
 {
     const json_t *golds = json_object_get(record, "golds");
@@ -157,7 +157,7 @@ static char *all_sql(const json_t *record)
     return text;
 }
 
-/* The tables that an example's SQL says; the caller frees.  NULL with an error. */
+/* The text of the tables in an example's SQL; the caller frees. NULL with an error. */
 static char *database_of(const struct shots *s, const json_t *record, struct error *err)
 {
     char *path = db_path(s->q.db, field(record, "db_id"), err), *sql = all_sql(record);
@@ -168,7 +168,7 @@ static char *database_of(const struct shots *s, const json_t *record, struct err
     return text;
 }
 
-/* Everything but the number in front. */
+/* An example without its number. */
 static char *example_text(const struct shots *s, const json_t *record, struct error *err)
 {
     static const char answer[] = "Answer the following:\n%s\n\nSQL query(s):\n";
@@ -203,7 +203,7 @@ static const char *show(struct shots *s, int i, struct error *err)
     return s->texts[i];
 }
 
-/* Those that may be shown to a record, in an order drawn for it; returns how many. */
+/* Samples an order of the examples for a record. Returns their number. */
 static int draw(const struct shots *s, const json_t *record, int *order)
 {
     const char *question = field(record, "question");

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* The word right behind a fence and the blank that ends it: its bytes, 0 when it is none of that kind. */
+/* The length of the word after a fence with the blank that ends it; 0 if it is no such word. */
 enum fence { FENCE_LINE, FENCE_BLANK };
 
 static size_t fence_word(struct passage in, enum fence kind)
@@ -18,9 +18,8 @@ static size_t fence_word(struct passage in, enum fence kind)
     return kind == FENCE_BLANK || in.at[n] == '\n' ? n + 1 : 0;
 }
 
-/* Cuts the next fenced block, and what stands before it, off *rest; false when there is none.  FENCE_LINE: the word
- * behind the opening fence is no part of it where it has the line to itself.  FENCE_BLANK: any word is not, and what no
- * blank follows is no fence. */
+/* Cuts the next fenced block, with the text before it, off *rest; false without one. FENCE_LINE skips the word after
+ * the opening fence if it is alone on its line. FENCE_BLANK skips any word, and a fence requires a blank. */
 static bool next_block(struct passage *rest, struct passage *block, enum fence kind)
 {
     const char *open, *close;
@@ -41,7 +40,7 @@ static bool next_block(struct passage *rest, struct passage *block, enum fence k
     return false;
 }
 
-/* "12." or one of the marks, and blanks. */
+/* Skips "12." or another mark, and blanks. */
 static struct passage without_mark(struct passage line)
 {
     static const char bullet[] = "\xe2\x80\xa2";
@@ -69,7 +68,7 @@ static void add_lines(struct text_items *out, struct passage text)
     }
 }
 
-/* What comes before the list itself: "assistant: Here are the interpretations:". */
+/* Skips an introduction such as "assistant: Here are the interpretations:". */
 static struct passage without_role(struct passage text)
 {
     static const char *const roles[] = { "system:", "assistant:" }, opening[] = "Here are the interpretations:";
@@ -100,11 +99,11 @@ void published_infilled(struct text_items *out, const char *answer)
     while (passage_line(&rest, &line))
         if (!passage_starts(line, OUTPUT_COVERED))
             text_items_add(out, line.at, line.n);
-    if (*answer == '\0' || answer[strlen(answer) - 1] == '\n') /* Python's split has an empty piece there */
+    if (*answer == '\0' || answer[strlen(answer) - 1] == '\n') /* Python's split returns an empty piece here */
         text_items_add(out, "", 0);
 }
 
-/* Bytes up to a semicolon or an empty line. */
+/* The number of bytes before a semicolon or an empty line. */
 static size_t statement_length(struct passage p)
 {
     for (size_t i = 0; i < p.n; i++)
@@ -113,7 +112,7 @@ static size_t statement_length(struct passage p)
     return p.n;
 }
 
-/* The statements of a piece; a piece without an end is no list of statements to them. */
+/* Adds the statements of a piece; the published program ignores a piece without an end. */
 static void add_statements(struct text_items *out, struct passage piece)
 {
     bool cut = false;
@@ -131,7 +130,7 @@ static void add_statements(struct text_items *out, struct passage piece)
         free(out->items[--out->n]);
 }
 
-/* The answer without its label and the role, a copy. */
+/* A copy of the completion without label and role. */
 static char *bare_answer(const char *answer)
 {
     static const char label[] = "SQL query(s):", role[] = "assistant\n\n";
@@ -147,7 +146,7 @@ static char *bare_answer(const char *answer)
     return text;
 }
 
-/* As the authors end it: no backslashes, and only what begins with SELECT. */
+/* The authors' final step: no backslashes, and only texts that begin with SELECT. */
 static void add_unescaped(struct text_items *out, const char *statement)
 {
     char *text = xstrdup(statement);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The database, and the text in lower case with single blanks and nothing but letters at its end. */
+/* The database, and the text in lower case with single blanks, cut after its last letter. */
 static char *make_key(const char *db_id, const char *text)
 {
     size_t n = strlen(db_id), kept = n + 1;
@@ -22,7 +22,7 @@ static char *make_key(const char *db_id, const char *text)
         if (!blank || key[kept - 1] != ' ')
             key[kept++] = (char)(blank ? ' ' : tolower((unsigned char)*text));
         if (blank && kept == n + 2)
-            kept--; /* at the beginning */
+            kept--; /* a leading blank */
     }
     while (kept > n + 1 && strchr(" .?!\"'", key[kept - 1]))
         kept--;
@@ -38,13 +38,13 @@ json_t *reading_sql_id(const char *db_id, const char *text)
     return json_sprintf(id_form, hash_bytes(sum, text, strlen(text)));
 }
 
-/* No database has an empty name. */
+/* A key that no text has, since no database has an empty name. */
 static char *id_key(const char *id)
 {
     return make_key("", id);
 }
 
-/* The first of a key counts; takes both. */
+/* Keeps the first SQL of a key; takes both. */
 static void keep(struct reading_sql *r, char *key, json_t *sql)
 {
     int n = r->keys.n, i = strings_add(&r->keys, key);
@@ -108,7 +108,7 @@ static int add_answer(struct reading_sql *r, const json_t *record, bool publishe
     return 0;
 }
 
-/* The entries of a list of a record that have a text. */
+/* Adds the entries with a text from a list of a record. */
 static int add_list(struct reading_sql *r, const char *db_id, const json_t *record, const char *field,
                     const char *where, struct error *err)
 {
@@ -123,7 +123,7 @@ static int add_list(struct reading_sql *r, const char *db_id, const json_t *reco
     json_array_foreach(json_object_get(record, field), i, o)
     {
         snprintf(inner, sizeof inner, "%.500s, %s %zu", where, field, i + 1);
-        if (!json_is_string(json_object_get(o, "text"))) /* a gold may go without */
+        if (!json_is_string(json_object_get(o, "text"))) /* the text of a gold is optional */
             continue;
         if (json_object_get(o, "sql") && add(r, db_id, o, inner, err))
             return -1;

@@ -5,36 +5,36 @@
 
 #include <stdlib.h>
 
-/* Why a statement reads no further. */
+/* The reason why a statement ends. */
 enum statement_stop {
-    STOP_END,       /* of the text */
-    STOP_SEMICOLON, /* one that is a token */
-    STOP_NEXT,      /* another statement, or prose behind an empty line */
-    STOP_CLOSER,    /* what closes something around it: ) } ] </tag> */
+    STOP_END,       /* end of the text */
+    STOP_SEMICOLON, /* a semicolon token */
+    STOP_NEXT,      /* another statement, or prose after an empty line */
+    STOP_CLOSER,    /* a closer of something around it: ) } ] </tag> */
     STOP_SENTENCE,  /* a full stop */
-    STOP_ILLEGAL    /* no SQL token */
+    STOP_ILLEGAL    /* not an SQL token */
 };
 
 struct statement_scan {
     struct statement_reader *r;
-    const char *text;    /* with blanks for all blanks of Unicode; ends with '\0' */
-    const char *written; /* the same bytes as they came */
+    const char *text;    /* blanks of Unicode replaced by ASCII; NUL-terminated */
+    const char *written; /* the original bytes */
     int n;
     bool trusted;
-    bool cell;                /* it stands in a row of a table of Markdown, whose bars end it */
-    struct sql_token *tokens; /* [n_tokens] of the statement, and the one that stops it behind them */
+    bool cell;                /* inside a row of a Markdown table, whose bars end it */
+    struct sql_token *tokens; /* [n_tokens] of the statement, followed by the token that stops it */
     int n_tokens, cap;
     enum statement_stop stop;
 };
 
-/* A statement as far as it was read. */
+/* The range of a statement. */
 struct statement_extent {
     int begin, end;
-    bool parsed; /* it is a statement to SQL's grammar */
-    bool cut;    /* prose followed on the same line */
+    bool parsed; /* SQL's grammar accepts it */
+    bool cut;    /* prose follows on the same line */
 };
 
-/* Where a statement ends. */
+/* The end of a statement. */
 
 enum { MAX_TOKENS = 1 << 14, MAX_CUTS = 8 };
 
@@ -43,7 +43,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Line ends, or with `empty` lines of nothing but blanks, between two places. */
+/* Whether a line end, or with `empty` an empty line, lies between two positions. */
 static bool has_line_end(const char *text, int from, int to, bool empty)
 {
     bool blank = false;
@@ -100,7 +100,7 @@ static bool statement_is_with(const char *text, int begin)
     return t.kind == WORD_AS;
 }
 
-/* Whether a SELECT behind token k - 1 is part of the same statement. */
+/* Whether a SELECT after token k - 1 belongs to the same statement. */
 static bool joins_select(const struct statement_scan *s, int k)
 {
     const struct sql_token *t = &s->tokens[k - 1];
@@ -110,7 +110,7 @@ static bool joins_select(const struct statement_scan *s, int k)
            t->kind == WORD_EXCEPT || minus;
 }
 
-/* Whether a token can be the last of an operand, behind which no other name, string or number may stand. */
+/* Whether a token may end an operand, so that no name, string or number can follow. */
 static bool ends_operand(int kind)
 {
     return kind == TOKEN_NAME || kind == TOKEN_STRING || kind == TOKEN_NUMBER || kind == TOKEN_BLOB ||
@@ -118,7 +118,7 @@ static bool ends_operand(int kind)
            kind == WORD_NULL || kind == WORD_ASC || kind == WORD_DESC;
 }
 
-/* "FROM singer. It counts": a full stop right behind a word, and a sentence or nothing behind it. */
+/* Whether token k is a full stop: "FROM singer. It counts". It follows a word, and precedes a sentence or the end. */
 static bool is_full_stop(const struct statement_scan *s, int k)
 {
     const struct sql_token *t = &s->tokens[k];
@@ -131,7 +131,7 @@ static bool is_full_stop(const struct statement_scan *s, int k)
     return next.n == 0 || (!prose_goes_on(next) && prose_begins(next, !strchr("\r\n", *behind)));
 }
 
-/* &gt; and its like: the semicolon belongs to an entity of HTML. */
+/* Whether the semicolon belongs to an HTML entity such as &gt;. */
 static bool ends_entity(const struct statement_scan *s, int k)
 {
     const struct sql_token *t = &s->tokens[k];
@@ -146,7 +146,7 @@ static bool ends_line(const struct statement_scan *s, int at)
     return s->text[at] == '\n' || s->text[at] == '\0';
 }
 
-/* Whether the token closes what stands around a statement: a cell of a table, "[/SQL]", "</sql>", "<|" or "**". */
+/* Whether the token closes a frame of the statement: a table cell, "[/SQL]", "</sql>", "<|" or "**". */
 static bool closes_frame(const struct statement_scan *s, int k)
 {
     const struct sql_token *t = &s->tokens[k];
@@ -156,7 +156,7 @@ static bool closes_frame(const struct statement_scan *s, int k)
            (t->kind == TOKEN_LESS && (next == '/' || next == '|')) || (t->kind == TOKEN_STAR && next == '*');
 }
 
-/* What ends a statement wherever it stands, but for parentheses. */
+/* Whether the token ends a statement, outside parentheses. */
 static bool stops_anywhere(struct statement_scan *s, int k)
 {
     const struct sql_token *t = &s->tokens[k];
@@ -185,7 +185,7 @@ static int line_begin(const struct statement_scan *s, int at)
 
 static bool statement_may_begin(struct passage before);
 
-/* A SELECT that no set operation joins to what stands before it, on a line of its own, begins another statement. */
+/* Whether a SELECT on its own line begins another statement: no set operator precedes it. */
 static bool is_next_select(const struct statement_scan *s, int k)
 {
     int at = s->tokens[k].begin, line = line_begin(s, at), kind = s->tokens[k - 1].kind;
@@ -202,7 +202,7 @@ static bool changes_database(int kind)
            kind == WORD_DROP || kind == WORD_ALTER;
 }
 
-/* What begins another statement outside parentheses; `main`: this one's SELECT has been seen. */
+/* Whether token k begins another statement outside parentheses. main: this statement's SELECT is read. */
 static bool begins_next(const struct statement_scan *s, int k, bool main)
 {
     int kind = s->tokens[k].kind;
@@ -219,7 +219,7 @@ static bool begins_next(const struct statement_scan *s, int k, bool main)
             kind == TOKEN_NUMBER || kind == TOKEN_STRING);
 }
 
-/* The tokens from `begin` on, until something ends the statement. */
+/* Reads tokens from `begin` until the statement ends. */
 static void lex_statement(struct statement_scan *s, int begin)
 {
     int depth = 0, at = begin;
@@ -241,7 +241,7 @@ static void lex_statement(struct statement_scan *s, int begin)
     }
 }
 
-/* How many of the first n tokens the grammar takes; *whole: they are a statement. */
+/* The number of tokens, up to n, that the grammar accepts; *whole: they form a statement. */
 static int reach(struct statement_scan *s, int n, bool *whole)
 {
     s->r->work -= n;
@@ -254,7 +254,7 @@ static bool is_whole(struct statement_scan *s, int n)
     return n > 0 && reach(s, n, &whole) == n && whole;
 }
 
-/* Whether the line at `at` labels a SELECT that stands behind on it: "b. SELECT", "Query 2: SELECT". */
+/* Whether the line at `at` labels a SELECT after it: "b. SELECT", "Query 2: SELECT". */
 static bool labels_select(const struct statement_scan *s, int at)
 {
     struct passage rest = rest_at(s, at), line;
@@ -270,18 +270,18 @@ static bool labels_select(const struct statement_scan *s, int at)
     return false;
 }
 
-/* Whether token k begins a line that is no part of the statement; another statement behind it is none of that line. */
+/* Whether token k begins a line of prose. A line that contains another statement is no prose. */
 static bool begins_prose(const struct statement_scan *s, int k)
 {
     int end = s->stop == STOP_NEXT ? s->tokens[s->n_tokens].begin : s->n, at = s->tokens[k].begin;
     struct passage own = passage_strip(rest_at(s, line_begin(s, s->tokens[0].begin)));
-    bool item = strchr("-+*", s->text[at]) && *own.at == s->text[at]; /* of the list that the statement is of */
+    bool item = strchr("-+*", s->text[at]) && *own.at == s->text[at]; /* of the statement's own list */
 
     return begins_line(s, k) &&
            (item || labels_select(s, at) || prose_begins((struct passage){ s->text + at, (size_t)(end - at) }, false));
 }
 
-/* The first line of prose before token `last`: how many tokens stand before it, -1 without. */
+/* The number of tokens before the first line of prose, up to `last`; -1 without. */
 static int cut_line(struct statement_scan *s, int last)
 {
     int tries = 0;
@@ -296,8 +296,8 @@ static int cut_line(struct statement_scan *s, int last)
     return -1;
 }
 
-/* A line that begins with # is a heading, unless SQL goes on behind it: then it is MySQL's comment.  Behind a whole
- * statement SELECT does not go on. */
+/* Whether a line with # is a heading. If SQL continues after it, it is a comment of MySQL; after a complete statement,
+ * a SELECT does not continue it. */
 static bool is_heading(const struct statement_scan *s, int at)
 {
     struct passage rest = rest_at(s, at), line;
@@ -307,7 +307,7 @@ static bool is_heading(const struct statement_scan *s, int at)
     return !prose_goes_on(rest) || passage_starts(passage_strip(rest), "select");
 }
 
-/* Whether something opens before the statement that `close` closes. */
+/* Whether the opener of `close` precedes the statement. */
 static bool is_open(const struct statement_scan *s, char close)
 {
     char open = close == ')' ? '(' : close == '}' ? '{' : '[';
@@ -318,14 +318,14 @@ static bool is_open(const struct statement_scan *s, char close)
     return depth > 0;
 }
 
-/* Whether nothing, or prose, stands on the line behind a sign. */
+/* Whether nothing, or prose, follows a character on its line. */
 static bool ends_text(const struct statement_scan *s, int at)
 {
     struct passage rest = rest_at(s, at);
     return ends_line(s, at) || (!prose_goes_on(rest) && prose_begins(rest, true));
 }
 
-/* Whether prose stands behind the first n tokens, of which the last is no clause of another dialect: QUALIFY. */
+/* Whether prose follows the first n tokens, and the last token is no clause of another dialect, such as QUALIFY. */
 static bool ends_before_prose(const struct statement_scan *s, int n)
 {
     return !(s->tokens[n - 1].kind >= TOKEN_NAME && prose_goes_on(rest_at(s, s->tokens[n - 1].begin)) &&
@@ -334,8 +334,8 @@ static bool ends_before_prose(const struct statement_scan *s, int n)
            prose_begins(rest_at(s, s->tokens[n].begin), true);
 }
 
-/* Whether what is no SQL token may be left out behind a whole statement.  A quote that is never closed may not, nor
- * what another dialect has there. */
+/* Whether an illegal token after a complete statement may be dropped. An unclosed quote and operators of other
+ * dialects may not. */
 static bool may_stop(const struct statement_scan *s)
 {
     int at = s->tokens[s->n_tokens].begin;
@@ -348,12 +348,12 @@ static bool may_stop(const struct statement_scan *s)
         return true;
     if (c == '#')
         return line && is_heading(s, at);
-    if (c == '\\' && (s->text[at + 1] | 32) == 'g') /* what the shells of MySQL and PostgreSQL end statements with */
+    if (c == '\\' && (s->text[at + 1] | 32) == 'g') /* terminators in the shells of MySQL and PostgreSQL */
         return ends_line(s, at + 2);
     return line || ((c == ':' || c == '!') && ends_text(s, at + 1));
 }
 
-/* A statement that nothing can be made of goes to a semicolon at a line's end or to an empty line. */
+/* The end of an unparsable statement: a semicolon at a line end, or an empty line. */
 static int broken_end(const struct statement_scan *s, int begin)
 {
     struct passage rest = rest_at(s, begin), line;
@@ -369,14 +369,14 @@ static int broken_end(const struct statement_scan *s, int begin)
     return begin + (int)all.n;
 }
 
-/* 30. at the end of a sentence is 30 and a full stop. */
+/* The end after n tokens; "30." at the end of a sentence is 30 and a full stop. */
 static int end_of(const struct statement_scan *s, int n, bool sentence)
 {
     const struct sql_token *t = &s->tokens[n - 1];
     return t->end - (sentence && t->kind == TOKEN_NUMBER && s->text[t->end - 1] == '.');
 }
 
-/* Reads the statement that begins at byte `begin`; the tokens are those of it. */
+/* Reads the statement that begins at byte `begin`, with its tokens. */
 static struct statement_extent statement_read(struct statement_scan *s, int begin)
 {
     struct statement_extent e = { begin, begin, false, false };
@@ -419,20 +419,20 @@ void statement_reader_release(struct statement_reader *r)
     arena_release(&r->trees);
 }
 
-/* A full stop or a semicolon of East Asia at the end of a line: its bytes, 0 where there is none. */
+/* The length of an East Asian full stop or semicolon at the end of a line; 0 without. */
 static size_t stop_length(struct passage p)
 {
     bool stop = passage_starts(p, "\xe3\x80\x82") || passage_starts(p, "\xef\xbc\x9b");
     return stop && (p.n == 3 || isspace((unsigned char)p.at[3])) ? 3 : 0;
 }
 
-/* \n that was escaped twice: no token of SQL begins with a backslash. */
+/* Whether it is a doubly escaped \n; no SQL token begins with a backslash. */
 static bool is_escaped_blank(struct passage p)
 {
     return p.n > 1 && *p.at == '\\' && strchr("nrt", p.at[1]);
 }
 
-/* A copy of as many bytes, ended by '\0', in which such signs are those of ASCII.  The caller frees. */
+/* A copy of equal length, NUL-terminated, with such characters replaced by ASCII. The caller frees. */
 static char *with_plain_blanks(struct passage text)
 {
     char *copy = strndup(text.at, text.n);
@@ -451,19 +451,19 @@ static char *with_plain_blanks(struct passage text)
     return copy;
 }
 
-/* Where in its line a word stands. */
+/* The position of a word in its line. */
 enum place { PLACE_LINE, PLACE_LABEL, PLACE_INSIDE };
 
-/* A word that a statement may begin with. */
+/* A word that may begin a statement. */
 struct statement_start {
     int at;
     enum { START_SELECT, START_WITH, START_VALUES, START_OTHER } kind;
-    bool capitals, lower; /* all letters are */
+    bool capitals, lower; /* its letters are all of this case */
     enum place place;
-    const char *close; /* of the quotes that it begins right behind, or NULL */
+    const char *close; /* the closing mark of the quotes before it, or NULL */
 };
 
-/* Quotes of code, of people and of formulas; the longer ones before those they end with. */
+/* Quotes of code, prose and formulas; longer ones precede their suffixes. */
 static const char *const quotes[][2] = {
     { "\"\"\"", "\"\"\"" },
     { "'''", "'''" },
@@ -477,7 +477,7 @@ static const char *const quotes[][2] = {
     { "\xe3\x80\x8c", "\xe3\x80\x8d" },
 };
 
-/* Behind three quotes the text may begin on the next line. */
+/* The closing mark of the quotes before the text; after three quotes it may begin on the next line. */
 static const char *close_of(struct passage before)
 {
     for (int i = 0; i < ARRAY_LEN(quotes); i++)
@@ -501,7 +501,7 @@ static bool is_word(struct passage word, const char *text)
     return word.n == strlen(text) && passage_starts(word, text);
 }
 
-/* Statements that are no answer, and hide the SELECT in them. */
+/* Whether the word begins a statement that is no answer and hides its SELECT. */
 static bool is_other(struct passage word)
 {
     static const char *const words[] = { "create",  "insert",  "update", "delete", "drop",    "alter",
@@ -533,7 +533,7 @@ static bool read_kind(struct statement_start *s, const char *text, struct passag
     return true;
 }
 
-/* Passes over what may stand between a line's beginning and a statement: marks, brackets, symbols, but no word. */
+/* Whether only marks, brackets and symbols, and no word, precede a statement on its line. */
 static bool is_between(struct passage before)
 {
     static const char *const signs[] = { "\xe2", "\xf0", "\xef\xbb\xbf" }; /* symbols, emoji, a byte order mark */
@@ -551,7 +551,7 @@ static bool is_between(struct passage before)
     return true;
 }
 
-/* Of what stands before a word on its line. */
+/* Classifies the text before a word on its line. */
 static enum place place_of(struct passage before)
 {
     static const char *const ends[] = { ":", "=", ">", "|", "]", ".", "!", "?", ";", "\xef\xbc\x9a", "\xe3\x80\x82" };
@@ -574,7 +574,7 @@ static enum place place_of(struct passage before)
     return PLACE_INSIDE;
 }
 
-/* Whether a word that `before` is the beginning of its line may begin a statement there: behind marks or a label. */
+/* Whether a statement may begin after `before`, the beginning of its line: after marks or a label. */
 static bool statement_may_begin(struct passage before)
 {
     return place_of(before) != PLACE_INSIDE;
@@ -589,7 +589,7 @@ static void read_case(struct statement_start *s, struct passage word)
     }
 }
 
-/* Past a comment at `at` that no statement begins in; `at` where there is none.  In prose "--" is a dash. */
+/* Skips a comment at `at` in which no statement begins. Returns `at` without one; in prose, "--" is a dash. */
 static int skip_comment(const struct statement_scan *s, int at, int line)
 {
     const char *c = s->text + at, *end;
@@ -604,7 +604,7 @@ static int skip_comment(const struct statement_scan *s, int at, int line)
     return at;
 }
 
-/* The next word from *at on that a statement may begin with; *at is left at it. */
+/* Finds the next word from *at that may begin a statement, and sets *at to it. */
 static bool find_start(struct statement_start *out, const struct statement_scan *s, int *at)
 {
     int line = *at, i = *at;
@@ -639,7 +639,7 @@ static bool find_start(struct statement_start *out, const struct statement_scan 
     return false;
 }
 
-/* Whether it is surely SQL, so that it is kept even where it does not parse. */
+/* Whether it is certainly SQL, to be kept even if it does not parse. */
 static bool is_sure(const struct statement_scan *s, const struct statement_start *b)
 {
     bool first = is_between((struct passage){ s->text, (size_t)b->at }), braces = b->at && s->text[b->at - 1] == '{';
@@ -665,14 +665,14 @@ static bool has_prose(const struct statement_scan *s, int *from)
     return prose;
 }
 
-/* Whether FROM stands in what could not be read as tokens to its end. */
+/* Whether FROM occurs after the last token. */
 static bool has_from(const struct statement_scan *s, const struct statement_extent *e)
 {
     const char *from = strcasestr(s->text + e->begin, " from ");
     return !e->parsed && from && from < s->text + e->end;
 }
 
-/* Whether what was read is a statement. */
+/* Whether the range is a statement. */
 static bool is_statement(const struct statement_scan *s, const struct statement_start *b,
                          const struct statement_extent *e)
 {
@@ -694,8 +694,8 @@ static bool is_statement(const struct statement_scan *s, const struct statement_
     return b->capitals || b->place != PLACE_INSIDE;
 }
 
-/* Where the quotes around a statement close: the first place at which what is within them is a whole statement, else
- * with `any` the first at all; -1 without. */
+/* The position of the quote that closes a statement: the first after which the quoted text is a complete statement.
+ * With `any`, else the first at all. -1 without. */
 static int closing_quote(struct statement_scan *s, const struct statement_start *b, bool any)
 {
     const char *first = strstr(s->text + b->at, b->close), *at = first;
@@ -709,7 +709,7 @@ static int closing_quote(struct statement_scan *s, const struct statement_start 
     return first && any ? (int)(first - s->text) : -1;
 }
 
-/* Puts back what was written within strings and quoted names, and in what is no SQL. */
+/* Restores the original bytes in strings, quoted names and illegal tokens. */
 static void restore_quoted(const struct statement_scan *s, char *statement, int at)
 {
     struct sql_token t;
@@ -741,7 +741,7 @@ static void add(struct text_items *out, const struct statement_scan *s, int begi
     free(statement);
 }
 
-/* The statement between quotes; its end, or -1 where it is not quoted. */
+/* Adds a quoted statement. Returns its end, or -1 if it is not quoted. */
 static int add_quoted(struct text_items *out, struct statement_scan *s, const struct statement_start *b)
 {
     bool any = b->close && *b->close != '\'' && is_sure(s, b);
@@ -752,7 +752,7 @@ static int add_quoted(struct text_items *out, struct statement_scan *s, const st
     return end;
 }
 
-/* (SELECT ...) UNION ... begins with its parenthesis: the statement is more than what is within. */
+/* The start of a statement with its parentheses: (SELECT ...) UNION ... begins with one. */
 static int with_parens(const struct statement_scan *s, int at)
 {
     struct sql_token t = { 0 };
@@ -777,7 +777,7 @@ static bool in_paren(const struct statement_scan *s, int at)
     return passage_ends(passage_strip((struct passage){ s->text, (size_t)at }), "(");
 }
 
-/* Reads one statement from b on; where to go on. */
+/* Reads one statement from b on and returns the position to continue at. */
 static int read_one(struct text_items *out, struct statement_scan *s, struct statement_start *b)
 {
     bool code = b->capitals || (s->trusted && b->lower);
@@ -785,7 +785,7 @@ static int read_one(struct text_items *out, struct statement_scan *s, struct sta
 
     if (b->kind == START_OTHER && (!code || b->place == PLACE_INSIDE))
         return behind;
-    if (b->place == PLACE_INSIDE && (!b->capitals || in_paren(s, b->at))) /* a sub-query of what is no statement */
+    if (b->place == PLACE_INSIDE && (!b->capitals || in_paren(s, b->at))) /* a sub-query of an unparsable statement */
         return behind;
     if ((quoted = add_quoted(out, s, b)) > 0)
         return quoted;

@@ -25,7 +25,7 @@ static void write_name(FILE *f, const struct schema *s, int column)
     fprintf(f, "%s.%s", s->tables[c->table].name, c->name);
 }
 
-/* A line for each table, and one of keys. */
+/* Writes a line for each table, and one of keys. */
 static void write_schema(FILE *f, const struct schema *s)
 {
     fputs("Schema:\n", f);
@@ -54,7 +54,7 @@ static void write_case(FILE *f, enum yes_no_form form, const struct schema_set *
     fprintf(f, "Question: %s\nAnswer:", e->question);
 }
 
-/* The prompt of a question; `shots` examples before it.  The caller frees. */
+/* The prompt of a question after n few-shot examples; the caller frees. */
 static char *yes_no_prompt(enum yes_no_form form, const struct schema_set *schemas, const struct example *const *shots,
                            int n, const struct schema_set *shown, const struct example *asked)
 {
@@ -73,7 +73,7 @@ static char *yes_no_prompt(enum yes_no_form form, const struct schema_set *schem
     return text;
 }
 
-/* The word at `text`: 1 for yes, 0 for no, -1 for another one. */
+/* 1 for yes, 0 for no, -1 for other words. */
 static int read_word(const char *text)
 {
     int n = 0;
@@ -90,7 +90,7 @@ static const char *next_word(const char *text)
     return text;
 }
 
-/* Behind a label of at most three words and a colon: "Final answer: ". */
+/* Skips a label of at most three words and a colon: "Final answer: ". */
 static const char *behind_label(const char *text)
 {
     const char *at = text;
@@ -105,7 +105,7 @@ static const char *behind_label(const char *text)
     return text;
 }
 
-/* Behind "Answer:" and what is like it, and the signs before the first word. */
+/* Skips "Answer:" and similar labels, and signs before the first word. */
 static const char *first_word(const char *text)
 {
     static const char *const labels[] = { "final answer", "the answer is", "the answer", "answer" };
@@ -121,7 +121,7 @@ static const char *first_word(const char *text)
     return behind_label(word);
 }
 
-/* Whether the other word is offered beside the first: "yes or no", "Yes/No". */
+/* Whether both words are offered: "yes or no", "Yes/No". */
 static bool says_both(const char *word, int says)
 {
     const char *next = next_word(word + (says ? 3 : 2));
@@ -145,17 +145,17 @@ int yes_no_read(const char *answer)
     return says;
 }
 
-/* Prompts and answers in files. */
+/* Reading and writing of files. */
 
 struct yes_no {
     const struct yes_no_request *q;
     struct dataset data, support;
-    const struct example_list *asked, *pool; /* pool: to show */
+    const struct example_list *asked, *pool; /* pool: few-shot examples */
     const struct schema_set *shown;          /* schemas of the pool */
-    struct strings ids;                      /* of what is asked, in order */
+    struct strings ids;                      /* of the questions, in order */
     struct yes_no_tally {
         int yes, read;
-        char *unread; /* the first answer that says neither, or NULL */
+        char *unread; /* the first unread completion, or NULL */
     } * tally;        /* [asked] */
     struct out_file out;
 };
@@ -199,7 +199,7 @@ static int number_ids(struct yes_no *y, struct error *err)
     return 0;
 }
 
-/* Who shows what he asks measures nothing. */
+/* Refuses few-shot examples that are among the questions. */
 static int check_apart(const struct yes_no *y, struct error *err)
 {
     struct strings keys = { 0 }, text = { 0 };
@@ -233,7 +233,7 @@ static int check_pool(const struct yes_no *y, struct error *err)
     return check_apart(y, err);
 }
 
-/* By the seed and the asked question's id, whatever else is asked; both labels mixed. */
+/* Chooses examples by the seed and the question's id alone, with both labels mixed. */
 static void choose_shots(const struct yes_no *y, const char *id, int *order, const struct example **shots)
 {
     struct rng rng = { .seed = hash_bytes(hash_bytes(HASH_START, &y->q->seed, sizeof y->q->seed), id, strlen(id)) };

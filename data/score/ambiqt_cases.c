@@ -55,7 +55,7 @@ void ambiqt_collate(struct ambiqt_list *out, const struct ambiqt_list *first, in
 
 static const char *const prediction_fields[] = { "t2s_outs", "template_filled", "chatgpt_out", "flan_direct_outs" };
 
-/* Records of a file with the words that name each. */
+/* The records of a file, with the words that name each. */
 struct file_rows {
     json_t **items;
     struct strings where;
@@ -158,7 +158,7 @@ static int read_predictions(struct ambiqt_list *out, const json_t *o, int64_t k,
     return rc;
 }
 
-/* Two records are about the same question when they agree on these, as far as both have them. */
+/* Whether two records have the same question: all these fields that both have are equal. */
 static bool agree(const json_t *a, const json_t *b)
 {
     static const char *const fields[] = { "db_id", "question", "orig_query" };

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <strings.h>
 
-/* The mapping as published. */
+/* The published mapping. */
 
-/* Words of a query and what each is written as. */
+/* The words of a query, and their replacements. */
 struct rewrite {
     struct ambiqt_words words;
     const char **as;
-    struct strings text; /* owns what is new */
+    struct strings text; /* owns new words */
 };
 
 static void rewrite_start(struct rewrite *r, const char *sql, void (*split)(struct ambiqt_words *w, const char *sql))
@@ -26,7 +26,7 @@ static void rewrite_start(struct rewrite *r, const char *sql, void (*split)(stru
         r->as[i] = r->words.items[i];
 }
 
-/* The words with single blanks between them; the caller frees. */
+/* The words separated by single blanks; the caller frees. */
 static char *rewrite_finish(struct rewrite *r)
 {
     size_t size = 1;
@@ -45,7 +45,7 @@ static char *rewrite_finish(struct rewrite *r)
     return out;
 }
 
-/* f(s), s freed. */
+/* f(s); frees s. */
 static char *then(char *(*f)(const char *s), char *s)
 {
     char *out = f(s);
@@ -68,7 +68,7 @@ static char *lower(const char *s)
     return out;
 }
 
-/* What stands behind the last "@", without blanks around it; all of s when there is none.  The caller frees. */
+/* The text after the last "@" without blanks around it, or all of s; the caller frees. */
 static char *behind_at(const char *s)
 {
     const char *at = strrchr(s, '@');
@@ -82,7 +82,7 @@ static char *behind_at(const char *s)
     return strndup(at, n);
 }
 
-/* Names as the maps of C and T have them: the old name and the alternative's. */
+/* A pair of names of C and T: the old one and the alternative. */
 struct swap {
     char *old, *alternative;
 };
@@ -118,7 +118,7 @@ static void swap_table(struct rewrite *w, int i, const struct swap *s)
     const char *prefix = strings_printf(&w->text, "%.*s", (int)(point - word), word);
     const char *other = swapped(s, prefix);
     if (other)
-        w->as[i] = strings_printf(&w->text, "%s%s", other, prefix); /* the published slip */
+        w->as[i] = strings_printf(&w->text, "%s%s", other, prefix); /* a bug of the published program */
 }
 
 static char *map_name(const char *sql, const char *old, const char *alternative,
@@ -132,7 +132,7 @@ static char *map_name(const char *sql, const char *old, const char *alternative,
     free(normal);
     for (int i = 0; i < w.words.n; i++)
         swap(&w, i, &s);
-    char *out = then(ambiqt_normalize, rewrite_finish(&w)); /* before the names go */
+    char *out = then(ambiqt_normalize, rewrite_finish(&w)); /* normalise before the names change */
     free(s.old);
     free(s.alternative);
     return out;
@@ -172,7 +172,7 @@ static char *swap_join(const struct ambiqt_record *r, const char *sql)
     return squeeze(rewrite_finish(&w));
 }
 
-/* What words of a prediction about aggregates stand for in the gold query; of two entries the later counts. */
+/* Replacements of words in predictions of type P; the later of two entries counts. */
 struct meanings {
     const char *(*items)[2];
     int n, cap;
@@ -194,7 +194,7 @@ static const char *meaning(const struct meanings *m, const char *word)
     return NULL;
 }
 
-/* Python's s[from:to]; to -1 is the end less one byte. */
+/* Python's s[from:to]; to -1 drops the last byte. */
 static const char *slice(struct strings *text, const char *s, long from, long to)
 {
     long n = (long)strlen(s);
@@ -202,7 +202,7 @@ static const char *slice(struct strings *text, const char *s, long from, long to
     return from < to ? strings_printf(text, "%.*s", (int)(to - from), s + from) : "";
 }
 
-/* Where old begins in s, -1 when it does not. */
+/* The position of old in s, or -1. */
 static long find(const char *s, const char *old)
 {
     const char *at = strstr(s, old);
@@ -246,7 +246,7 @@ static void mean_all(struct meanings *m, const char *gold, const char *new_table
     free(s);
 }
 
-/* The first item of the select list without a parenthesis, "" being one too; NULL when all have one. */
+/* The first item of the select list without a parenthesis, perhaps ""; NULL if there is none. */
 static const char *plain_item(struct strings *text, const char *sql)
 {
     const char *list = slice(text, sql, find(sql, "select") + (long)strlen("select"), find(sql, "from"));
@@ -262,7 +262,7 @@ static const char *plain_item(struct strings *text, const char *sql)
     return NULL;
 }
 
-/* Two queries of one database are exceptions of the published program. */
+/* The published program has exceptions for two queries. */
 static const char *group_column(struct strings *text, const char *gold, const char *sql)
 {
     static const char group[] = "group by countrycode";
@@ -332,9 +332,9 @@ void ambiqt_readings_release(struct ambiqt_readings *r)
     *r = (struct ambiqt_readings){ 0 };
 }
 
-/* Our mapping of kind P. */
+/* Our mapping of type P. */
 
-/* The pieces from a word up to the first of the words that may follow it, or to the end; n 0 when it is not there. */
+/* The pieces from a word to the first of its possible successors, or to the end; n is 0 without the word. */
 struct clause {
     int first, n;
 };
@@ -354,7 +354,7 @@ static struct clause find_clause(const struct draft *d, const char *word, const 
     return c;
 }
 
-/* The text of a clause without its first `skip` pieces, kept by the draft that it is written into. */
+/* The text of a clause without its first `skip` pieces, owned by the draft `to`. */
 static const char *clause_text(struct draft *to, const struct draft *from, struct clause c, int skip)
 {
     if (c.n <= skip)
@@ -364,7 +364,7 @@ static const char *clause_text(struct draft *to, const struct draft *from, struc
     return strings_printf(&to->text, "%.*s", (int)(last->s + last->n - begin), begin);
 }
 
-/* The gold query's own word for a column, with its alias when it has one. */
+/* The gold query's word for a column, with its alias. */
 static const char *gold_column(struct draft *gold, const char *column)
 {
     for (int i = 0; i < gold->n; i++) {
@@ -385,7 +385,7 @@ static bool is_new_column(const struct ambiqt_record *r, const char *name)
 
 static const char *const aggregates[] = { "avg", "sum", "min", "max", "count" };
 
-/* avg(avg_age), or avg(age) over a table of averages: no reading of the question. */
+/* Whether a query aggregates the new table again, such as avg(avg_age). Such a query is no interpretation. */
 static bool aggregates_again(const struct draft *d)
 {
     bool again = false;
@@ -396,7 +396,7 @@ static bool aggregates_again(const struct draft *d)
     return again;
 }
 
-/* "avg_age" is avg(age) when the new table has sum_age or any other aggregate of age; count_age is never listed. */
+/* Rewrites "avg_age" to avg(age) if the new table has any aggregate of age; count_age is never listed. */
 static bool write_aggregate(struct draft *d, int i, const struct ambiqt_record *r, struct draft *gold, const char *name)
 {
     for (int k = 0; k < ARRAY_LEN(aggregates); k++) {
@@ -423,7 +423,7 @@ static void write_column(struct draft *d, int i, const struct ambiqt_record *r, 
         draft_write(d, i, "%s", gold_column(gold, name));
 }
 
-/* The new table and its alias are the gold's tables. */
+/* Replaces the new table and its alias by the gold's tables. */
 static int write_tables(struct draft *d, int i, const char *tables)
 {
     int alias = i + 1 + draft_is(d, i + 1, "as");
@@ -436,7 +436,7 @@ static int write_tables(struct draft *d, int i, const char *tables)
     return alias;
 }
 
-/* Rows of the new table are the gold's groups. */
+/* Adds the gold's GROUP BY, since rows of the new table are the gold's groups. */
 static void write_group(struct draft *d, struct draft *gold)
 {
     static const char *const after[] = { "having", "order", "limit", "union", "intersect", "except", NULL };
@@ -466,7 +466,7 @@ static void write_group(struct draft *d, struct draft *gold)
                     group);
 }
 
-/* Ours of kind P; NULL when the prediction is no second reading.  The caller frees. */
+/* Maps type P; NULL if the prediction is not the second interpretation. The caller frees. */
 static char *ambiqt_map_aggregate(const struct ambiqt_record *r, const char *sql)
 {
     static const char *const after[] = { "where", "group", "having", "order", "limit", NULL };
@@ -504,7 +504,7 @@ const char *ambiqt_query_of(const struct ambiqt_record *r, const char *predictio
     return s + strspn(s, " \t\r\n");
 }
 
-/* A table of the query other than the altered one has a column of this name. */
+/* Whether another table of the query has a column of this name. */
 static bool elsewhere(const struct draft *d, const struct schema *s, const struct ambiqt_record *r, const char *column)
 {
     bool found = false;
@@ -515,20 +515,19 @@ static bool elsewhere(const struct draft *d, const struct schema *s, const struc
     return found;
 }
 
-/* What a name of the altered schema is called in the original one, or NULL; *touched: it is the alternative. */
+/* The original name of a name of the altered schema, or NULL; *touched: it is the alternative. */
 static const char *original_name(const char *name, const char *old, const char *alternative, bool *touched)
 {
     if (strcasecmp(name, alternative) == 0) {
         *touched = true;
         return old;
     }
-    return strcasecmp(name, old) == 0 ? alternative : NULL; /* the old name is gone: nobody knows the other one */
+    return strcasecmp(name, old) == 0 ? alternative
+                                      : NULL; /* the old name no longer exists; the alternative takes its meaning */
 }
 
-/*
- * A draft in which the alternative is one name, whose new word is *alternative: synonyms like "lift-off_time" are none
- * but stand unquoted in the benchmark's own queries.
- */
+/* A draft in which the alternative is one word, returned in *alternative. Synonyms like "lift-off_time" are no
+ * identifiers but are unquoted in the benchmark's own queries. */
 static void draft_with(struct draft *d, const char *sql, const char **alternative)
 {
     static const char stand_in[] = "the_alternative";
@@ -595,13 +594,13 @@ static char *map_table(const struct ambiqt_record *r, const char *alternative, c
     return finish_if(&d, touched);
 }
 
-/* The join of a table with the one split off it: pieces from `first` on, n of them; its aliases. */
+/* The join of a table with the table split from it: n pieces from `first`, and the aliases. */
 struct split_join {
     int first, n;
     const char *aliases[2];
 };
 
-/* An alias at piece i, after AS or without; its word in *alias.  Returns the piece behind it. */
+/* Reads an alias at piece i, with or without AS, into *alias. Returns the next piece. */
 static int take_alias(const struct draft *d, int i, const char **alias)
 {
     int at = i + draft_is(d, i, "as");
@@ -620,7 +619,7 @@ static bool is_byte(const struct draft *d, int i, char c)
     return i < d->n && d->pieces[i].n == 1 && d->pieces[i].s[0] == c;
 }
 
-/* Behind the condition at piece i that joins on the key, or -1. */
+/* The piece after the condition at piece i that joins on the key, or -1. */
 static int take_condition(struct draft *d, int i, const char *key)
 {
     if (draft_is(d, i, "on") && is_key(d, i + 1, key) && is_byte(d, i + 2, '=') && is_key(d, i + 3, key))
@@ -649,7 +648,7 @@ static bool find_join(struct draft *d, const struct ambiqt_record *r, int first,
     return i >= 0;
 }
 
-/* Columns lose the prefixes that the join gave them. */
+/* Removes the prefixes of columns that the join introduced. */
 static void drop_prefixes(struct draft *d, const struct ambiqt_record *r, const struct split_join *join)
 {
     const char *const gone[] = { join->aliases[0], join->aliases[1], r->table, r->new_table };
@@ -662,7 +661,7 @@ static void drop_prefixes(struct draft *d, const struct ambiqt_record *r, const 
     }
 }
 
-/* What is left of the new table is the old one, which has all its columns. */
+/* Renames other uses of the new table to the old table, which has all its columns. */
 static void rename_new_table(struct draft *d, const struct ambiqt_record *r)
 {
     for (int i = 0; i < d->n; i++) {
@@ -696,7 +695,7 @@ static char *map_join(const struct ambiqt_record *r, const char *sql)
     return finish_if(&d, touched);
 }
 
-/* What columns of a table are named by in the query; NULL when it is none of the query's. */
+/* The prefix of columns of a table in the query, or NULL if the query does not use it. */
 static const char *qualifier(const struct draft *d, const char *table)
 {
     const char *alias;
@@ -715,7 +714,7 @@ static bool has_column(const struct schema *s, const char *table, const char *co
     return t >= 0 && schema_column_find(s, t, column) >= 0;
 }
 
-/* The prefix that a column should have; NULL when there is nothing to change. */
+/* The correct prefix of a column, or NULL if it need not change. */
 static const char *better_prefix(const struct draft *d, const struct ambiqt_record *r, const struct schema *s,
                                  const char *prefix, const char *column)
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Exact, where converting the integer would round it. */
+/* Compares exactly, where conversion of the integer would round it. */
 static int compare_mixed(int64_t i, double d)
 {
     if (d >= 0x1p63)
@@ -63,7 +63,7 @@ static int compare_rows(const void *a, const void *b, void *columns)
     return 0;
 }
 
-/* Pointers to the rows, sorted and each once when they are a set; *n of them.  The caller frees. */
+/* Pointers to the *n rows; for a set, sorted and distinct. The caller frees. */
 static const struct cell **gather_rows(const struct exec_result *r, bool ordered, int64_t *n)
 {
     const struct cell **rows = xcalloc((size_t)r->n + 1, sizeof *rows);
@@ -118,7 +118,7 @@ static bool same_column(const struct exec_result *a, int i, const struct exec_re
     return same;
 }
 
-/* A select list that is longer than the result is wide has no columns to compare, if there are rows. */
+/* Whether the select list is longer than the result is wide, so that its columns cannot be compared. */
 static bool too_narrow(const struct exec_result *r, const struct spider_query *q)
 {
     return r->n > 0 && spider_query_items(q) > r->columns;
@@ -138,7 +138,7 @@ bool ambiqt_same_columns(const struct exec_result *a, const struct spider_query 
     return same;
 }
 
-enum { MAX_BYTES = 256 << 20 }; /* of results that are kept */
+enum { MAX_BYTES = 256 << 20 }; /* bound of cached results */
 
 struct ambiqt_runner {
     const char *databases; /* as in db_path.h */
@@ -207,28 +207,28 @@ const struct exec_result *ambiqt_run(struct ambiqt_runner *r, const char *sql)
     return r->results[strings_add(&r->sql, sql)] = result;
 }
 
-/* "em", "exm", "direct". */
+/* "em", "exm" or "direct". */
 static const char *ambiqt_measure_name(enum ambiqt_measure m)
 {
     static const char *const names[AMBIQT_MEASURES] = { "em", "exm", "direct" };
     return names[m];
 }
 
-enum { MAX_LENGTH = 1 << 16 }; /* of a prediction; mapping takes time that grows faster than its length */
+enum { MAX_LENGTH = 1 << 16 }; /* of a prediction; mapping time grows superlinearly */
 
 struct gold {
     char *sql;
     struct spider_query *query;
     const struct exec_result *result; /* NULL without databases */
-    bool ordered;                     /* the order of its rows counts */
+    bool ordered;                     /* the order of rows counts */
 };
 
-/* Measures that a prediction meets. */
+/* The measures that a prediction satisfies. */
 struct met {
     bool by[AMBIQT_MEASURES];
 };
 
-/* The gold query failed in a way the published evaluator would have seen too; it sees no limits. */
+/* Whether the gold query failed in the published evaluator too, which has no limits. */
 static bool published_failure(const struct ambiqt_judge *j, const struct exec_result *gold)
 {
     return j->published && (gold->status == EXEC_FAILED || gold->status == EXEC_REFUSED);
@@ -280,7 +280,7 @@ static void score_prediction(const struct ambiqt_judge *j, const struct ambiqt_r
     ambiqt_readings_release(&map);
 }
 
-/* The published evaluator takes an ORDER BY anywhere, in a sub-query or a string too, for the statement's own. */
+/* Published, ORDER BY counts anywhere, also in a sub-query or a string. */
 static bool is_ordered(const struct ambiqt_judge *j, const char *sql)
 {
     return j->published ? strstr(sql, " order by ") != NULL : sql_ordered(sql, NULL) > 0;
@@ -322,13 +322,13 @@ struct ambiqt_found ambiqt_score(const struct ambiqt_judge *judge, struct ambiqt
 
 /* Rule ambiqt. */
 
-/* One run of the rule. */
+/* A run of the rule. */
 struct score_run {
     const struct score_request *request;
     struct ambiqt_cases cases;
     struct schema_set schemas;
     struct ambiqt_found *found; /* [cases.n] */
-    bool *scored;               /* false: the record was skipped */
+    bool *scored;               /* false: skipped */
     struct strings databases;
     struct out_file evidence;
 };
@@ -363,7 +363,7 @@ static void close_all(struct score_run *r)
     ambiqt_cases_release(&r->cases);
 }
 
-/* A schema or a database that is not there is the record's fault.  What is odd goes to the skipped records of c. */
+/* Scores a case. A missing schema or database skips the record; problems are appended to the skipped records of c. */
 static void score_case(struct score_run *r, struct ambiqt_runner *runner, struct ambiqt_cases *c, int i)
 {
     const struct ambiqt_case *of = &c->items[i];
@@ -387,13 +387,13 @@ static void score_case(struct score_run *r, struct ambiqt_runner *runner, struct
     spider_schema_release(&s);
 }
 
-/* Cases of one database that follow each other, for one thread. */
+/* Consecutive cases of one database, for one thread. */
 struct case_batch {
     int first, n;
     json_t *skipped;
 };
 
-/* The caller frees. */
+/* Splits the cases into batches; the caller frees. */
 static struct case_batch *cut(const struct score_run *r, int *n)
 {
     struct case_batch *parts = xcalloc((size_t)r->cases.n + 1, sizeof *parts);
@@ -460,7 +460,7 @@ static int score_all(struct score_run *r, struct error *err)
     return r->evidence.f ? out_file_commit(&r->evidence, err) : 0;
 }
 
-/* Records of a kind in which either, in which both readings were found. */
+/* Records of a type with either, with both interpretations found. */
 struct kind_tally {
     int rows, either, both;
     struct score_mean share[2]; /* of either, of both */
@@ -496,7 +496,7 @@ static int n_measures(const struct score_run *r)
     return r->request->db ? AMBIQT_MEASURES : 1;
 }
 
-/* Of one kind: rows and, by measure, counts; and the intervals of their shares. */
+/* The row of a type: counts by measure, and intervals of the shares. */
 static json_t *kind_json(struct score_run *r, enum sia_kind k, json_t *intervals)
 {
     json_t *kind = json_object();

@@ -90,7 +90,7 @@ void annotate_trial(struct trial *t, const struct annotation *a, enum trial_rule
     trial_run(t, rule, db, trial_texts_part(&a->gold_sql, 0, a->gold_sql.n), trial_texts_part(&a->sql, 0, a->sql.n));
 }
 
-/* Adds a reading to those that are kept. */
+/* Adds a reading to the kept ones. */
 static void annotate_keep(struct annotation *a, int reading)
 {
     GROW(a->existing, a->n_existing, a->existing_cap);
@@ -131,7 +131,7 @@ static json_t *readings_json(const struct annotation *a)
     return list;
 }
 
-/* Lines joined by newlines, or the sentence where there are none. */
+/* Lines joined by newlines, or the sentence if there are none. */
 static json_t *joined(const json_t *lines, const char *sentence)
 {
     char *text = NULL;
@@ -147,7 +147,7 @@ static json_t *joined(const json_t *lines, const char *sentence)
     return all;
 }
 
-/* Texts of the golds that no reading covers; NULL with an error when one has none. */
+/* The texts of uncovered golds; NULL with an error if one has no text. */
 static json_t *missing_texts(const struct annotation *a, struct error *err)
 {
     json_t *list = json_array();
@@ -178,7 +178,7 @@ json_t *annotation_json(const struct annotation *a, struct error *err)
     return o;
 }
 
-/* What models that write all of a question's answer at once are taught. */
+/* Targets of models that write everything at once. */
 
 int annotate_golds(const struct annotation *a, struct exec_db *db, bool published, struct error *err)
 {
@@ -196,7 +196,7 @@ static json_t *gold_json(const struct annotate_gold *g)
     return json_pack("{s:s*, s:s}", "text", g->text, "sql", g->sql);
 }
 
-/* What the target has of a gold; NULL with an error. */
+/* The part of a gold in the target; NULL with an error. */
 static const char *part_of(const struct annotation *a, int gold, enum annotate_target target, struct error *err)
 {
     const struct annotate_gold *g = &a->golds[gold];
@@ -261,7 +261,7 @@ static const char *judge_text(struct exec_db *db, const char *text)
     return runs(db, text) ? "its text is SQL" : NULL;
 }
 
-/* The first of a reading's queries that runs, or NULL. */
+/* The first query of a reading that runs, or NULL. */
 static const struct trial_query *meaning(const struct annotation *a, const struct trial *t, int reading)
 {
     const struct annotate_reading *r = &a->readings[reading];
@@ -273,7 +273,7 @@ static const struct trial_query *meaning(const struct annotation *a, const struc
     return NULL;
 }
 
-/* The kept reading that means the same, or -1. */
+/* The kept reading with the same meaning, or -1. */
 static int find_same(const struct annotation *a, const struct trial *t, const struct trial_query *q)
 {
     for (int i = 0; i < a->n_existing; i++)
@@ -300,7 +300,7 @@ static void judge(struct annotation *a, const struct trial *t, struct exec_db *d
     annotate_keep(a, i);
 }
 
-/* The kept reading that means what a gold says, or -1. */
+/* The kept reading that covers a gold, or -1. */
 static int find_cover(const struct annotation *a, const struct trial *t, const struct trial_query *gold)
 {
     for (int i = 0; i < a->n_existing; i++)
@@ -338,9 +338,9 @@ int annotate_honest(struct annotation *a, struct exec_db *db, struct error *err)
     return rc;
 }
 
-/* The filter as published. */
+/* The published filter. */
 
-/* The words and signs of the authors' list that hold no other of it. */
+/* The authors' keywords and signs, without those that contain another. */
 static const char *const keywords[] = {
     " != ",   " < ",        " <= ",     " = ",     " > ",    " >= ",    " | ",    "*",        "----",
     "ADD",    "ALTER",      "ANALYZE",  "AND",     "AS",     "BETWEEN", "CALL",   "CHECK",    "COMMIT",
@@ -362,11 +362,11 @@ int64_t annotate_length(const char *text)
 {
     int64_t n = 0;
     for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80; /* bytes that begin a character */
+        n += ((unsigned char)*text & 0xc0) != 0x80; /* bytes that begin a code point */
     return n;
 }
 
-/* The bytes of a blank as Python's str.strip knows them at s, or 0. */
+/* The length of a blank as in Python's str.strip, or 0. */
 static int blank_at(const char *s)
 {
     static const char *const wide[] = { "\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\xa8",
@@ -381,7 +381,7 @@ static int blank_at(const char *s)
     return spaces ? 3 : 0; /* U+2000 to U+200A */
 }
 
-/* str.strip; the caller frees. */
+/* Python's str.strip; the caller frees. */
 static char *strip(const char *text)
 {
     int n;
@@ -408,9 +408,9 @@ static const char *judge_published(const char *reading, int64_t question_length)
     return dropped;
 }
 
-/* Readings whose SQL has one result. */
+/* Readings whose SQL has equal results. */
 struct reading_group {
-    int query; /* the first, whose result the others are compared with */
+    int query; /* the first query, with which others are compared */
     bool empty;
     int *readings;
     int n, cap;
@@ -438,7 +438,7 @@ static struct reading_group *find_group(const struct reading_groups *all, const 
     return NULL;
 }
 
-/* A group without rows keeps only the newest of its readings. */
+/* Adds a query. A group without rows keeps only the newest reading. */
 static void add_query(struct reading_groups *all, const struct trial *t, int query, int reading)
 {
     struct reading_group *g = find_group(all, t, query);
@@ -452,7 +452,7 @@ static void add_query(struct reading_groups *all, const struct trial *t, int que
     join(g, reading);
 }
 
-/* The last of the readings still there that has the query, or -1. */
+/* The last remaining reading with the query, or -1. */
 static int owner(const struct annotation *a, const char *sql)
 {
     for (int i = a->n_readings - 1; i >= 0; i--)
@@ -462,7 +462,7 @@ static int owner(const struct annotation *a, const char *sql)
     return -1;
 }
 
-/* Queries in the order in which the readings that are left say them first. */
+/* Groups queries in order of their first occurrence in the remaining readings. */
 static void group_queries(struct reading_groups *all, const struct annotation *a, const struct trial *t)
 {
     uint8_t *seen = xcalloc((size_t)t->n_queries + 1, 1);
@@ -497,7 +497,7 @@ static bool is_existing(const struct annotation *a, int reading)
     return false;
 }
 
-/* The first gold of the record with that text, or -1. */
+/* The first gold with that text, or -1. */
 static int find_gold(const struct annotation *a, const char *sql)
 {
     for (int g = 0; g < a->n_golds; g++)
@@ -506,7 +506,7 @@ static int find_gold(const struct annotation *a, const char *sql)
     return -1;
 }
 
-/* A SQL covers the first gold that it matches, and no other. */
+/* A SQL covers only the first gold that it matches. */
 static void cover_published(struct annotation *a, const struct trial *t, int reading)
 {
     const struct annotate_reading *r = &a->readings[reading];
@@ -557,7 +557,7 @@ static char *make_key(const char *db, int db_length, const char *question)
     return key;
 }
 
-/* Takes the list.  -1 when the key came before. */
+/* Takes the list. -1 if the key is present. */
 static int add(struct annotate_readings *r, char *key, json_t *list)
 {
     int n = r->keys.n, i = strings_add(&r->keys, key);
@@ -571,7 +571,7 @@ static int add(struct annotate_readings *r, char *key, json_t *list)
     return 0;
 }
 
-/* No database is called so.  A number that went through another program may come back as a string. */
+/* A key that no database has. A number may come back from other programs as a string. */
 static char *id_key(const json_t *id)
 {
     char *text = json_is_string(id) ? xstrdup(json_string_value(id)) : json_dumps(id, JSON_ENCODE_ANY), *key = NULL;
@@ -626,7 +626,8 @@ static json_t *list_of(const struct dfpl_example *e)
     return list;
 }
 
-/* The file's name without folders and ending.  Of examples that repeat one the first counts. */
+/* Reads a published file. The database is the file name without folders and extension. The first of duplicates counts.
+ */
 static int read_published(struct annotate_readings *r, const char *path, struct error *err)
 {
     struct dfpl_file f;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A reading for which no SQL was made has none, which is no fault of the file. */
+/* Reads an interpretation; one without SQL is valid. */
 static int read_reading(struct dfpl_example *e, struct dfpl_reading *r, const json_t *o, const char *where,
                         struct error *err)
 {
@@ -64,7 +64,7 @@ static int read_example(struct dfpl_example *e, const json_t *o, const char *whe
     return read_readings(e, readings, where, err);
 }
 
-/* A record of ambit-infer infill; one that failed has nothing but its error. */
+/* Reads a record of ambit-infer infill; a failed one has only its error. */
 static int read_record(struct dfpl_example *e, const json_t *o, const char *where, struct error *err)
 {
     char inner[640];
@@ -132,7 +132,7 @@ bool dfpl_is_published(const char *path)
 {
     static const char blanks[] = " \t\r\n";
     char head[64] = "";
-    FILE *f = whole_file_open(path, INT64_MAX, NULL); /* of a pipe no byte is taken */
+    FILE *f = whole_file_open(path, INT64_MAX, NULL); /* a pipe is not consumed */
     if (f) {
         head[fread(head, 1, sizeof head - 1, f)] = '\0';
         fclose(f);
@@ -172,7 +172,7 @@ void dfpl_release(struct dfpl_file *f)
     *f = (struct dfpl_file){ 0 };
 }
 
-/* Whether a query is like an earlier one that began a group. */
+/* Whether a query equals an earlier one that began a group. */
 static bool joins_group(const struct trial *t, const int *first, int n, int q)
 {
     for (int i = 0; i < n; i++)
@@ -203,12 +203,12 @@ static bool number_is(const json_t *o, const char *field, double value)
 {
     const json_t *v = json_object_get(o, field);
     if (!v)
-        return true; /* not told */
+        return true; /* not stored */
     double stored = json_is_boolean(v) ? json_is_true(v) : json_number_value(v);
     return (json_is_boolean(v) || json_is_number(v)) && fabs(stored - value) <= 1e-12;
 }
 
-/* The queries that failed, in any order. */
+/* Compares the failed queries in any order. */
 static bool errors_are(const json_t *o, const struct trial *t, int failed)
 {
     const json_t *list = json_object_get(o, "execution_errors"), *item;
@@ -226,7 +226,7 @@ static bool errors_are(const json_t *o, const struct trial *t, int failed)
     return (int)json_array_size(list) == failed;
 }
 
-/* What could not be scored is stored as nothing at all. */
+/* An example that could not be scored is stored without metrics. */
 static bool same_metrics(const json_t *o, const struct trial *t, const struct trial_score *s)
 {
     if (json_object_size(o) == 0)

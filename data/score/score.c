@@ -20,7 +20,7 @@ enum { TALLY_RECALL, TALLY_PRECISION, TALLY_F1, TALLY_ONE_FOUND, TALLY_ALL_FOUND
 
 struct score_class {
     double *values[TALLY_MEASURES];
-    int *database; /* its number, of each example */
+    int *database; /* index of the database of each example */
     int n, cap;
 };
 
@@ -28,8 +28,8 @@ struct score_tally {
     struct score_class classes[2]; /* unambiguous, ambiguous */
     struct strings databases;
     json_t *skipped; /* {"record", "why"} */
-    json_t *failed;  /* likewise, of examples that count as zeros all the same */
-    int empty_golds; /* scored examples with a gold that has no rows */
+    json_t *failed;  /* the same, of examples that count as zeros */
+    int empty_golds; /* scored examples with an empty gold result */
     struct out_file evidence;
 };
 
@@ -97,7 +97,7 @@ int score_print_json(const json_t *o, struct error *err)
 static const char *const class_names[] = { "unambiguous", "ambiguous" };
 static const char *const measure_names[] = { "recall", "precision", "f1", "one_found", "all_found" };
 
-/* Opens per_example where that is not NULL. */
+/* Opens per_example unless it is NULL. */
 static int score_tally_init(struct score_tally *t, const char *per_example, struct error *err)
 {
     *t = (struct score_tally){ .skipped = json_array(), .failed = json_array() };
@@ -130,7 +130,7 @@ static void tell(json_t *list, const char *record, const char *why)
     json_array_append_new(list, json_pack("{s:o, s:o}", "record", json_message(record), "why", json_message(why)));
 }
 
-/* All zeros, and told in `failed`. */
+/* Counts as zeros and appends to `failed`. */
 static void score_tally_fail(struct score_tally *t, bool ambiguous, const char *database, const char *record,
                              const char *why)
 {
@@ -143,7 +143,7 @@ static void score_tally_skip(struct score_tally *t, const char *record, const ch
     tell(t->skipped, record, why);
 }
 
-/* For each gold the numbers of the queries that have its result. */
+/* For each gold, the indices of the queries with its result. */
 static json_t *covered_by(const struct trial *trial)
 {
     json_t *golds = json_array();
@@ -157,7 +157,7 @@ static json_t *covered_by(const struct trial *trial)
     return golds;
 }
 
-/* The distinct queries with what came of them. */
+/* The distinct queries with their outcomes. */
 static json_t *outcomes(const struct trial *trial)
 {
     json_t *list = json_array();
@@ -180,7 +180,7 @@ static void add_measures(json_t *o, const struct trial *trial, const struct tria
     json_decref(found);
 }
 
-/* One line of evidence: takes o, adds what came of the queries, and the measures when the trial could be scored. */
+/* Writes a line of per_example: takes o, adds the outcomes, and the measures if the trial was scored. */
 static int score_tally_write(struct score_tally *t, json_t *o, const struct trial *trial, const struct trial_score *s,
                              struct error *err)
 {
@@ -228,7 +228,7 @@ static int print_json(const struct score_tally *t, json_t *more, struct error *e
     return rc;
 }
 
-/* Whether all its means have intervals. */
+/* Prints a class; returns whether all its means have intervals. */
 static bool print_class(const struct score_tally *t, int k)
 {
     const struct score_class *c = &t->classes[k];
@@ -271,8 +271,8 @@ static int print_table(const struct score_tally *t, const json_t *more, struct e
     return fflush(stdout) || ferror(stdout) ? error_set(err, EXIT_CODE_FAILURE, "standard output: cannot write") : 0;
 }
 
-/* Prints everything, takes `more` (fields for the object; lines for the table, or NULL) and commits the evidence.
- * EXIT_CODE_RECORDS when examples were skipped. */
+/* Prints all results, takes `more` (fields of the object, or lines of the table, or NULL) and commits the evidence.
+ * EXIT_CODE_RECORDS if examples were skipped. */
 static enum exit_code score_tally_finish(struct score_tally *t, const struct score_request *q, json_t *more,
                                          struct error *err)
 {
@@ -305,13 +305,17 @@ static void score_tally_release(struct score_tally *t)
     *t = (struct score_tally){ 0 };
 }
 
-/* The strict rule, ours and the default.
+/*
+ * The strict rule, the default.
  *
- * A prediction has a gold's reading when both run on the record's database and give the same rows (match_rows): as many
- * columns in the same order, the rows as a multiset, in order only where the gold orders at its top level (rows that
- * tie there must come as the gold's do); a number is never a text, reals may differ by 1e-9 of their size.  A
- * prediction stands for one gold and a gold for one prediction. A record whose gold fails, or whose golds give the same
- * rows on its database, is skipped and told: it would show nothing.  A record without predictions counts as zeros. */
+ * A prediction matches a gold interpretation if both return the same rows on the record's database (match_rows).
+ * Columns are compared in order, rows as a multiset. Rows are compared in order only if the gold orders them at its
+ * top level; ties must come in the gold's order. A number never equals a text; reals may differ by 1e-9 of their size.
+ * Predictions and golds are matched one to one.
+ *
+ * A record is skipped if a gold fails or golds return the same rows, because it could not distinguish interpretations.
+ * A record without predictions counts as zeros.
+ */
 
 struct strict_run {
     const struct score_request *q;
@@ -343,8 +347,7 @@ static int keep_prediction(struct strict_run *run, json_t *record, const char *w
     return rc;
 }
 
-/* Passes each record of a file to `use`; what cannot be read or used is skipped and told.  -1 only where nothing can be
- * read or written at all. */
+/* Calls `use` for each record of a file; unusable records are skipped and listed. -1 on I/O errors only. */
 static int each_record(struct strict_run *run, const char *path,
                        int (*use)(struct strict_run *run, json_t *record, const char *where, struct error *bad),
                        struct error *err)
@@ -355,7 +358,7 @@ static int each_record(struct strict_run *run, const char *path,
 
     if (!r)
         return -1;
-    record_reader_by_place(r); /* so that records without ids meet by their places, whatever the forms of the files */
+    record_reader_by_place(r); /* records without ids are matched by position, in any file form */
     do {
         struct error bad = { 0 };
         rc = record_reader_next(r, &record, &bad);
@@ -375,7 +378,7 @@ static int each_record(struct strict_run *run, const char *path,
 
 struct strict_record {
     const char *id, *db_id;
-    json_t *own_id; /* as the gold record has it */
+    json_t *own_id; /* as in the gold record */
     struct trial_texts golds, sql;
 };
 
@@ -445,7 +448,7 @@ static int use_gold(struct strict_run *run, json_t *record, const char *where, s
     return rc;
 }
 
-/* Predictions whose record no gold has. */
+/* Lists predictions without a gold record. */
 static void tell_strangers(struct strict_run *run)
 {
     for (int i = 0; i < run->ids.n; i++)
@@ -492,12 +495,15 @@ enum exit_code score_strict(const struct score_request *q, struct error *err)
     return code;
 }
 
-/* The rule of "Disambiguate First, Parse Later" on its prediction files.
+/*
+ * The rule of "Disambiguate First, Parse Later" on its prediction files.
  *
- * With `published` everything is as its authors' program has it: an example whose golds fail or coincide counts as
- * zeros, a prediction without rows matches nothing, "order by" anywhere in the gold's text makes the order count.
- * Without: such an example is skipped and told, no rows match no rows, the order counts where the gold orders at its
- * top level, and golds of one text are one gold.  Either way SQL runs read-only and within limits. */
+ * published reproduces the authors' program. An example whose golds fail or coincide counts as zeros. An empty
+ * prediction matches nothing. The order counts if "order by" occurs anywhere in the gold's text.
+ *
+ * Otherwise such an example is skipped, empty results match each other, and golds of one text are one gold. The order
+ * counts if the gold orders at its top level. SQL runs read-only and within limits either way.
+ */
 
 struct dfpl_run {
     const struct score_request *q;
@@ -506,7 +512,7 @@ struct dfpl_run {
     struct score_tally tally;
     struct dfpl_stored stored;
     struct python_random random;
-    bool held; /* a published file, which holds its databases and its authors' metrics */
+    bool held; /* a published file, with databases and the authors' metrics */
 };
 
 static bool has_empty_gold(const struct trial *t)
@@ -517,7 +523,7 @@ static bool has_empty_gold(const struct trial *t)
     return false;
 }
 
-/* What cannot be scored: a zero to the authors, no example to us. */
+/* Handles an example that cannot be scored: zeros if published, else skipped. */
 static void leave_out(struct dfpl_run *run, const struct dfpl_example *e, const char *record, const char *why)
 {
     if (run->q->published)
@@ -526,7 +532,7 @@ static void leave_out(struct dfpl_run *run, const struct dfpl_example *e, const 
         score_tally_skip(&run->tally, record, why);
 }
 
-/* The SQL of the readings that the filter keeps; the caller frees. */
+/* The SQL of the interpretations that the filter keeps; the caller frees. */
 static struct trial_texts filtered(struct dfpl_run *run, const struct dfpl_example *e, const struct trial *t)
 {
     struct trial_texts kept = { 0 };
@@ -547,7 +553,7 @@ static struct trial_texts filtered(struct dfpl_run *run, const struct dfpl_examp
     return kept;
 }
 
-/* The numbers of some texts among the trial's queries. */
+/* The indices of texts among the trial's queries. */
 static json_t *numbers_of(const struct trial *t, struct trial_text sql)
 {
     json_t *list = json_array();

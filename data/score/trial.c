@@ -57,7 +57,7 @@ int trial_find(const struct trial *t, const char *sql)
     return find(t->queries, t->n_queries, sql);
 }
 
-/* -1 where our parser does not take what SQLite took. */
+/* Sets whether a query orders its rows. -1 if our parser rejects it, although SQLite accepts it. */
 static int see_order(struct trial_query *q, struct error *err)
 {
     int ordered = sql_ordered(q->sql, err);
@@ -125,7 +125,7 @@ static void add_query(struct trial *t, struct exec_db *db, const char *sql)
     struct trial_query *q = &t->queries[t->n_queries++];
     *q = (struct trial_query){ sql, exec_run(db, sql), false };
     if (q->result.status == EXEC_OK && t->rule != TRIAL_PUBLISHED)
-        see_order(q, NULL); /* what our parser does not take counts as not ordered */
+        see_order(q, NULL); /* unparsable counts as unordered */
 }
 
 static void compare_all(struct trial *t)
@@ -164,7 +164,7 @@ void trial_release(struct trial *t)
     *t = (struct trial){ 0 };
 }
 
-/* The distinct ones of some texts, by number; the caller frees. */
+/* The indices of distinct texts; the caller frees. */
 static int *choose(const struct trial *t, struct trial_text queries, int *n)
 {
     int *chosen = xmalloc(((size_t)t->n_queries + 1) * sizeof *chosen);
@@ -218,7 +218,7 @@ struct trial_score trial_score_covered(const struct trial *t, struct trial_text 
     return s;
 }
 
-/* Kuhn's augmenting path: gives gold g a query, if need be by giving another gold a different one. */
+/* Kuhn's augmenting path: assigns gold g a query, if necessary by reassigning another gold. */
 static bool pair_gold(const struct trial *t, int g, const int *chosen, int n, int *gold_of, uint8_t *tried)
 {
     for (int i = 0; i < n; i++) {

@@ -11,20 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one of the three says of a question.  Names are in small letters with blanks for underscores, so that names in
- * words and in SQL are the same; a column whose table is not told begins with a dot. */
+/* The statement of gold, detector or tagger about a question. Names are in lower case with blanks for underscores, so
+ * that names in words and in SQL are equal; a column without a table begins with a dot. */
 struct opinion {
     bool there, ambiguous;
     struct strings names;
 };
 
-/* Of a line; -1 with EXIT_CODE_DATA naming the field.  strings_release(&o->names) in any case. */
+/* Reads a line; -1 with EXIT_CODE_DATA naming the field. The caller releases o->names either way. */
 typedef int opinion_fn(struct opinion *o, const json_t *line, const char *where, struct error *err);
 opinion_fn opinion_of_gold, opinion_of_finding, opinion_of_tag;
 
-/* What gold, a finding and marked words say of a question. */
+/* Reading gold, predictions and marked words. */
 
-/* table NULL: not told. */
+/* table may be NULL. */
 static void add_name(struct opinion *o, const char *table, const char *dot, const char *name)
 {
     char *text;
@@ -131,7 +131,7 @@ static bool same_name(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-/* How many of a's names b has. */
+/* The number of names that both have. */
 static int opinion_shared(const struct opinion *a, const struct opinion *b)
 {
     int shared = 0;
@@ -166,11 +166,11 @@ struct agreement_run {
     struct out_file evidence;
 };
 
-/* A file of answers. */
+/* A file of predictions. */
 struct answers {
     struct agreement_run *run;
     opinion_fn *read;
-    size_t at; /* of the opinion in a question */
+    size_t at; /* offset of the opinion in a question */
 };
 
 static struct opinion *opinion_at(struct compared_question *q, size_t at)

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of words. */
+/* Indices of words. */
 struct noun_phrase {
     int first, last;
 };
 
-/* Where noun phrases stand. */
+/* Noun phrases. */
 
 static int compare_words(const void *a, const void *b)
 {
@@ -24,7 +24,7 @@ static int compare_words(const void *a, const void *b)
 
 #define IS_IN(word, list) (bsearch(word, list, sizeof(list) / sizeof *(list), sizeof *(list), compare_words) != NULL)
 
-/* Words of questions that are no names of things, as stems and in order. */
+/* Words of questions that name nothing, as sorted stems. */
 static const char *const common[] = {
     "about",   "above",         "after",   "against", "all",        "along",     "also",     "am",      "among",
     "any",     "ascending",     "average", "be",      "became",     "become",    "been",     "before",  "begin",
@@ -47,7 +47,7 @@ static const char *const common[] = {
     "within",  "without",       "won",     "would",   "you",        "youngest",  "your"
 };
 
-/* What stands before a noun phrase, as those do. */
+/* Words before a noun phrase. */
 static const char *const openers[] = { "a",    "all",   "an",  "any",   "at",   "average", "by",   "each", "every",
                                        "for",  "from",  "her", "his",   "how",  "in",      "it",   "many", "more",
                                        "much", "no",    "of",  "on",    "our",  "s",       "some", "than", "that",
@@ -68,7 +68,7 @@ static bool is_opened(const struct spoken *words, int first)
     return first > 0 && (IS_IN(words->words[first - 1].stem, openers) || IS_IN(words->words[first - 1].stem, common));
 }
 
-/* Whether a quotation, a bracket or a part of the sentence ends or begins between two words. */
+/* Whether a quotation, a bracket or a clause boundary separates two words. */
 static bool is_parted(const char *question, const struct spoken_word *a, const struct spoken_word *b)
 {
     for (int i = a->to; i < b->from; i++)
@@ -90,9 +90,9 @@ static int phrase_end(const struct spoken *words, int first, const char *questio
     return last;
 }
 
-/* The next behind p, which begins with a last of -1: words that are not taken, behind an article, a preposition, a
- * superlative or the like, up to a verb or a word that names nothing; none that taken words follow.  False where there
- * is no more. */
+/* Finds the next noun phrase after p, which starts with last = -1. It consists of free words after an article, a
+ * preposition, a superlative or the like, up to a verb or a common word. It must not precede taken words. False at the
+ * end. */
 static bool noun_phrase_next(struct noun_phrase *p, const char *question, const struct spoken *words, const bool *taken)
 {
     for (int i = p->last + 1; i < words->n; i++) {
@@ -100,13 +100,13 @@ static bool noun_phrase_next(struct noun_phrase *p, const char *question, const 
             continue;
         p->first = i;
         p->last = i = phrase_end(words, i, question, taken);
-        if (i + 1 == words->n || !taken[i + 1]) /* else it says more of what is taken */
+        if (i + 1 == words->n || !taken[i + 1]) /* otherwise it describes a taken word */
             return true;
     }
     return false;
 }
 
-/* What a run of words says of a name, or how many of their letters are alike. */
+/* The similarity of a run of words and a name, by words or by letters. */
 static double likeness(const struct spoken *run, const char *run_text, const struct spoken *name, const char *name_text)
 {
     double said = heuristic_said(run, name);
@@ -122,12 +122,12 @@ double heuristic_likeness(const char *run, const char *name)
     return likeness(&words[0], run, &words[1], name);
 }
 
-/* A run of words that is like something. */
+/* A run of words that is similar to something. */
 struct heuristic_run {
     int start, end;
-    double score, common; /* the best; letters that are alike */
+    double score, common; /* of the best; common letters */
     bool is_value;
-    const struct tag_concept *number; /* the column whose value a number is; NULL of other runs */
+    const struct tag_concept *number; /* the column of a number; NULL for other runs */
 };
 
 struct heuristic_tagger {
@@ -147,7 +147,7 @@ static void add_run(struct heuristic_tagger *t, struct heuristic_run r)
     t->runs[t->n++] = r;
 }
 
-/* The words of a run, text and all. */
+/* Reads a run as words and text. */
 static char *read_run(struct spoken *run, const struct heuristic_tagger *t, int first, int last)
 {
     const struct spoken_word *a = &t->words.words.words[first], *b = &t->words.words.words[last];
@@ -158,7 +158,7 @@ static char *read_run(struct spoken *run, const struct heuristic_tagger *t, int 
     return text;
 }
 
-/* What a run is like, of each column. */
+/* The similarity of a run to each column. */
 static double *likenesses(const struct heuristic_tagger *t, int first, int last)
 {
     double *of = xmalloc((size_t)(t->q->n_columns + 1) * sizeof *of);
@@ -188,7 +188,7 @@ static double best_likeness(const struct heuristic_tagger *t, int first, int las
     return best;
 }
 
-/* Of the run to the table that it is most like. */
+/* The highest similarity of the run to a table. */
 static double likest_table(const struct heuristic_tagger *t, int first, int last)
 {
     double best = 0;
@@ -202,8 +202,8 @@ static double likest_table(const struct heuristic_tagger *t, int first, int last
     return best;
 }
 
-/* Whether the run names a table rather than a column: it is more like a table's name than any column's, or is a table's
- * name and like columns of tables alone that the question does not name. */
+/* Whether the run names a table rather than a column. Either it is more similar to a table than to any column. Or it
+ * is a table name, and similar only to columns of tables that the question does not name. */
 static bool names_table(const struct heuristic_tagger *t, int first, int last, double column)
 {
     double table = likest_table(t, first, last);
@@ -223,7 +223,7 @@ static bool names_table(const struct heuristic_tagger *t, int first, int last, d
     return !named;
 }
 
-/* "More than 1 room" names no "feature 1"; a year may name a column of that year. */
+/* Whether the number only counts: "more than 1 room" names no "feature 1". A year may name a column. */
 static bool is_small_number(const struct heuristic_tagger *t, int first, int last)
 {
     for (int i = 0; i < t->q->n_numbers && first == last; i++)
@@ -232,13 +232,12 @@ static bool is_small_number(const struct heuristic_tagger *t, int first, int las
     return false;
 }
 
-/* Of each word the runs that begin there, from the last one on, but those that are more like a name without their first
- * or last word: in "blood type AB" two words say the name. */
+/* Adds the runs that begin at each word, from the last word on. A run is omitted if it is more similar to a name
+ * without its first or last word: in "blood type AB" two words form the name. */
 static void add_names(struct heuristic_tagger *t)
 {
     const struct spoken_word *w = t->words.words.words;
-    double best[HEURISTIC_WORDS + 1] = { 0 },
-                                  behind[HEURISTIC_WORDS + 1] = { 0 }; /* of k words from i on, from i + 1 */
+    double best[HEURISTIC_WORDS + 1] = { 0 }, behind[HEURISTIC_WORDS + 1] = { 0 }; /* of k words from i, from i + 1 */
 
     for (int i = t->words.words.n - 1; i >= 0; i--) {
         memcpy(behind, best, sizeof best);
@@ -256,7 +255,7 @@ static void add_names(struct heuristic_tagger *t)
     }
 }
 
-/* A value whose words are a number: heuristic_number tells who holds it. */
+/* Whether the words of a value are a number, which heuristic_number handles. */
 static bool is_number(const struct heuristic_tagger *t, const struct tag_value *v)
 {
     struct plain_number number;
@@ -297,7 +296,7 @@ static void add_numbers(struct heuristic_tagger *t)
     }
 }
 
-/* More letters first, then what is more alike, names before values. */
+/* Orders by common letters, then by similarity; names precede values. */
 static int better(const void *a, const void *b)
 {
     const struct heuristic_run *x = a, *y = b;
@@ -332,7 +331,7 @@ static int compare(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "");
 }
 
-/* Of columns that are alike, by name, so that their order in the table does not matter. */
+/* Orders equal columns by name, independent of the table's order. */
 static bool comes_before(const struct tag_question *q, const struct tag_concept *a, const struct tag_concept *b)
 {
     const struct span_column *x = &q->columns[a->column], *y = &q->columns[b->column];
@@ -343,7 +342,7 @@ static bool comes_before(const struct tag_question *q, const struct tag_concept 
     return (table ? table : compare(x->name, y->name)) < 0;
 }
 
-/* Keeps the list sorted, the best first, and short. */
+/* Inserts into a sorted list of bounded length. */
 static void add_concept(struct tag_concept *list, int *n, const struct tag_question *q, struct tag_concept c)
 {
     int at = *n;
@@ -357,7 +356,7 @@ static void add_concept(struct tag_concept *list, int *n, const struct tag_quest
     list[at] = c;
 }
 
-/* A table that the question names decides between columns whose names, or values, the run says as well as it must. */
+/* The best rank of a table among the columns that the run fits well enough. */
 static enum table_rank best_rank(const struct heuristic_tagger *t, const double *of, double least, int first, int last)
 {
     enum table_rank best = TABLE_UNNAMED;
@@ -370,13 +369,13 @@ static enum table_rank best_rank(const struct heuristic_tagger *t, const double 
     return best;
 }
 
-/* Leaves those columns whose tables the question names best, if it names some. */
+/* Keeps the columns whose tables the question names best, if any. */
 static void keep_named(const struct heuristic_tagger *t, double *of, double enough, int first, int last)
 {
     double best = greatest(of, t->q->n_columns), least = fmax(enough, fmin(best, PART_LIKENESS));
     enum table_rank rank = best_rank(t, of, least, first, last);
 
-    if (rank < TABLE_NAMED) { /* a table's chief word alone decides between the best */
+    if (rank < TABLE_NAMED) { /* a table's head word decides only among the best */
         least = best - t->h->margin;
         rank = best_rank(t, of, least, first, last);
     }
@@ -385,7 +384,7 @@ static void keep_named(const struct heuristic_tagger *t, double *of, double enou
             of[c] = 0;
 }
 
-/* "Whose home city is Paris" is about no office city. */
+/* Keeps columns that preceding words name: "whose home city is Paris" excludes the office city. */
 static void keep_said(const struct heuristic_tagger *t, double *of, int first)
 {
     double *said = xcalloc((size_t)t->q->n_columns + 1, sizeof *said);
@@ -398,7 +397,7 @@ static void keep_said(const struct heuristic_tagger *t, double *of, int first)
     free(said);
 }
 
-/* "The id of the product" is that which tells products apart, rather than one of another table's in it. */
+/* Prefers a key of its own table: "the id of the product" is not a foreign key. */
 static void keep_key(const struct heuristic_tagger *t, double *of)
 {
     double best = greatest(of, t->q->n_columns);
@@ -494,7 +493,7 @@ static void take_runs(struct heuristic_tagger *t)
             take_run(t, &t->runs[i]);
 }
 
-/* A phrase that is like no name of a column or a table has nothing that it may mean. */
+/* Marks a phrase that is similar to no name as UNK. */
 static void take_phrase(struct heuristic_tagger *t, struct noun_phrase p)
 {
     double *of = likenesses(t, p.first, p.last), best = greatest(of, t->q->n_columns);
@@ -550,9 +549,9 @@ void heuristic_tag(struct tag_answer *a, const struct heuristic *h, const struct
     free(t);
 }
 
-/* Thresholds out of records. */
+/* Tuning the thresholds. */
 
-/* The values of each threshold that are tried, one threshold after the other, ROUNDS times. */
+/* The values of each threshold; thresholds are tuned one after the other, ROUNDS times. */
 enum { ROUNDS = 2, STEPS = 6 };
 static const struct {
     size_t at;
@@ -564,7 +563,7 @@ static const struct {
     { offsetof(struct heuristic, value), { 0.82, 0.86, 0.9, 0.95, 0.98, 1 } },
 };
 
-/* A record as a question, with the values that it says. */
+/* A record as a question, with its values. */
 struct tuned_question {
     struct tag_question ask;
     struct tag_source source;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which tables a question names, and where. */
+/* Tables that a question names. */
 
 double heuristic_said(const struct spoken *run, const struct spoken *name)
 {
@@ -32,7 +32,7 @@ static bool same_table(const struct span_column *a, const struct span_column *b)
     return x && y ? strcmp(x, y) == 0 : x == y;
 }
 
-/* The last word of a run from word `first` on that all are of the name, and how many of its words that says. */
+/* The last word of a run from `first` whose words are all in the name, and the number of words of the name in it. */
 static int run_of_name(const struct spoken *words, int first, const struct spoken *name, int *said)
 {
     struct spoken run;
@@ -77,7 +77,7 @@ static void find_table(struct heuristic_words *w, int column)
     }
 }
 
-/* "order items" names no table "orders" by the way. */
+/* Drops tables that are a part of a longer name: "order items" does not name "orders". */
 static void drop_parts(struct heuristic_words *w)
 {
     int kept = 0;
@@ -127,7 +127,7 @@ void heuristic_words_release(struct heuristic_words *w)
     *w = (struct heuristic_words){ 0 };
 }
 
-/* Between a name and its table: "the cities OF ALL employees", "customers WITH THEIR city". */
+/* Whether a word connects a name with its table: "the cities OF ALL employees", "customers WITH THEIR city". */
 static bool binds(const struct spoken_word *w)
 {
     static const char *const binding[] = { "all", "any", "each",  "every", "its", "it",
@@ -165,15 +165,13 @@ enum table_rank heuristic_table_rank(const struct heuristic_words *w, int column
     return rank;
 }
 
-/* Whose value a number of the question is.
- *
- * A column must hold the number, and the question must tell the column: by its name beside the number, by its table
- * when the column is that table's key, by a unit, or, of a year, by dates.  A number beside a name that does not hold
- * it, a count ("the top 5") and a limit of another column ("over 50") are no values of anything. */
+/* Columns of numbers. A column must contain the number, and the question must determine the column. The evidence is a
+ * name beside the number, the table of a key, a unit, or dates for a year. A number beside a column that lacks it, a
+ * count ("the top 5") and a limit of another column ("over 50") are no values. */
 
 enum { RUN_WORDS = 4 };
 
-/* Stems of words before a number. */
+/* Stems before a number. */
 static const char *const limits[] = {
     "above",     "almost",  "approximately", "around",  "below",   "beyond", "bigger", "cheaper", "exceed",  "exceeded",
     "exceeding", "fewer",   "greater",       "heavier", "higher",  "larger", "least",  "less",    "lighter", "longer",
@@ -192,13 +190,13 @@ static const char *const plain[] = { "about", "code",   "during", "equal",   "ex
 static const char *const months[] = { "jan",  "feb",  "mar",    "apr",       "may",     "jun",      "jul",      "aug",
                                       "sep",  "oct",  "nov",    "dec",       "january", "february", "march",    "april",
                                       "june", "july", "august", "september", "october", "november", "december", NULL };
-/* Behind "or". */
+/* Stems after "or". */
 static const char *const beyond[] = { "above",  "below", "better", "earlier", "fewer",   "greater",
                                       "higher", "later", "less",   "lower",   "more",    "older",
                                       "over",   "under", "up",     "worse",   "younger", NULL };
 static const char *const year_names[] = { "date", "season", "year", "yr", NULL };
 
-/* Stems of units, and those of names whose columns are measured in them. */
+/* Stems of units, and of names of columns measured in them. */
 static const struct unit {
     const char *const *units, *const *names;
 } units[] = {
@@ -229,17 +227,17 @@ static bool is_in(const char *const *list, const char *stem)
     return false;
 }
 
-/* What stands around a number. */
+/* The context of a number. */
 struct number_place {
     const struct said_number *number;
     int first, last;   /* its words */
-    int before;        /* the nearest word before it that says something; -1: none */
-    bool limit, bound; /* "over", "at least"; "after", "between", which a year may follow too */
+    int before;        /* the nearest meaningful word before it, or -1 */
+    bool limit, bound; /* "over", "at least"; "after", "between", also before years */
     bool count;        /* "the top 5" */
     bool dated;        /* "in 2023" */
-    bool counts;       /* a word behind it says of what there are so many */
+    bool counts;       /* a word after it is counted */
     const struct unit *unit;
-    int behind; /* the first word behind it and its unit */
+    int behind; /* the first word after it and its unit */
 };
 
 static const struct spoken_word *word_at(const struct heuristic_words *w, int i)
@@ -255,7 +253,7 @@ static void find_words(struct number_place *p, const struct heuristic_words *w)
         p->last++;
 }
 
-/* The number whose words end with word i; NULL where it is none's. */
+/* The number whose words end with word i, or NULL. */
 static const struct said_number *number_at(const struct heuristic_words *w, int i)
 {
     const struct spoken_word *word = &w->words.words[i];
@@ -276,8 +274,8 @@ static bool is_sign(const char *question, int from)
 
 static void read_before(struct number_place *p, const struct heuristic_words *w);
 
-/* "between 10 and 20", "orders 17 and 18": the second number stands where the first does, unless it counts something
- * else, as in "below 70 and at least 100 trips". */
+/* In "between 10 and 20" and "orders 17 and 18" the second number shares the context of the first. It does not if it
+ * counts something else, as in "below 70 and at least 100 trips". */
 static void follow(struct number_place *p, const struct heuristic_words *w, const struct said_number *first)
 {
     struct number_place of = { .number = first };
@@ -291,7 +289,7 @@ static void follow(struct number_place *p, const struct heuristic_words *w, cons
     p->dated |= of.dated;
 }
 
-/* Whether the word only leads from a name to its number. */
+/* Whether the word only connects a name with its number. */
 static bool leads(const struct spoken_word *word)
 {
     return word->filler || is_in(plain, word->stem) || is_in(later, word->stem) || is_in(months, word->stem);
@@ -302,7 +300,7 @@ static bool is_conjunction(const struct spoken_word *word)
     return strcmp(word->stem, "and") == 0 || strcmp(word->stem, "or") == 0;
 }
 
-/* "10 and 20", "less than or equal to 20": the words before a conjunction are about the number behind it too. */
+/* Whether words before a conjunction apply to the number after it: "10 and 20", "less than or equal to 20". */
 static bool goes_on(const struct heuristic_words *w, int conjunction)
 {
     return conjunction > 0 && (number_at(w, conjunction - 1) || is_in(limits, w->words.words[conjunction - 1].stem));
@@ -355,7 +353,7 @@ static const struct unit *unit_of(const struct number_place *p, const struct heu
     return NULL;
 }
 
-/* "The 3 youngest" are so many. */
+/* Superlatives mark counts: "the 3 youngest". */
 static bool is_superlative(const char *stem)
 {
     static const char *const words[] = { "best", "first", "last", "least", "most", "top", "worst", NULL };
@@ -395,7 +393,7 @@ static int compare_text(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "");
 }
 
-/* Of equals the first by name, so that the order of columns does not matter. */
+/* Updates the choice; ties go to the first name, independent of the order of columns. */
 static void choose(struct number_choice *best, const struct heuristic_words *w, int column, double score)
 {
     const struct span_column *a = &w->q->columns[column], *b = best->column < 0 ? a : &w->q->columns[best->column];
@@ -406,13 +404,13 @@ static void choose(struct number_choice *best, const struct heuristic_words *w, 
     *best = (struct number_choice){ column, score };
 }
 
-/* How well the question's table fits, less than one column's name fits better than another's. */
+/* The score of the table's evidence, below any difference between names. */
 static double hint_score(const struct heuristic_words *w, const struct number_place *p, int column)
 {
     return (int)heuristic_table_rank(w, column, p->first, p->last) / 100.0;
 }
 
-/* How much words first to last say of the column; names such as "id" alone say nothing. */
+/* The similarity of words first to last and the column; names such as "id" alone do not count. */
 static double said_of(const struct heuristic_words *w, int first, int last, const struct spoken *name)
 {
     struct spoken run;
@@ -426,7 +424,7 @@ static double said_of(const struct heuristic_words *w, int first, int last, cons
     return says ? heuristic_said(&run, name) : 0;
 }
 
-/* How much the words that end before the number, or begin behind its unit, say of the column. */
+/* The similarity of the words before the number, or after its unit, and the column. */
 static double said_beside(const struct heuristic_words *w, const struct number_place *p, const struct spoken *name)
 {
     double best = 0;
@@ -450,7 +448,7 @@ double heuristic_said_before(const struct heuristic_words *w, int column, int fi
     return said_beside(w, &p, &w->names[column]);
 }
 
-/* Of a table whose key nothing declares: "id", "number", or that and the table's chief word. */
+/* Whether a name denotes an undeclared key: "id", "number", or one of them with the table's head word. */
 static bool is_named_as_key(const struct spoken *name, const struct spoken *table)
 {
     const struct spoken_word *head = spoken_head(table);
@@ -466,7 +464,7 @@ static bool is_named_as_key(const struct spoken *name, const struct spoken *tabl
     return numbered && (!other || (head && spoken_find(name, head->stem)));
 }
 
-/* Whether the column tells the rows of its table apart. */
+/* Whether the column identifies the rows of its table. */
 static bool is_key(const struct heuristic_words *w, int column)
 {
     int table = w->table_of[column];
@@ -477,7 +475,7 @@ static bool is_key(const struct heuristic_words *w, int column)
     return is_named_as_key(&w->names[column], &w->tables[table]);
 }
 
-/* "Cars with 4 cylinders": of columns that numbers are counted in. */
+/* Scores a count of a column: "cars with 4 cylinders". */
 static double counted_behind(const struct heuristic_words *w, const struct number_place *p, int column)
 {
     double best = 0;
@@ -487,7 +485,7 @@ static double counted_behind(const struct heuristic_words *w, const struct numbe
     return best;
 }
 
-/* The same of a column, but that a word that is a whole table's name means no column of a table that nothing names. */
+/* The same for a column. The whole name of a table does not denote a column of an unnamed table. */
 static double column_beside(const struct heuristic_words *w, const struct number_place *p, int column)
 {
     double said = fmax(said_beside(w, p, &w->names[column]), counted_behind(w, p, column));
@@ -498,11 +496,10 @@ static double column_beside(const struct heuristic_words *w, const struct number
     return table && heuristic_table_rank(w, column, p->first, p->last) == TABLE_UNNAMED ? 0 : said;
 }
 
-/* What the words beside a number name. */
+/* The type of name beside a number. */
 enum named_beside { NAMES_NOTHING, NAMES_TABLE, NAMES_COLUMN, NAMES_DATES };
 
-/* "Customers who have 3 orders", but not "customers with number 3 here": the number counts what stands behind it.
- */
+/* Whether the number counts the following noun: "customers who have 3 orders", not "customers with number 3 here". */
 static bool counts_what_is_had(const struct heuristic_words *w, const struct number_place *p)
 {
     for (int i = p->first - 1; p->counts && i > p->before && !is_in(numbering, w->words.words[i].stem); i--)
@@ -511,7 +508,7 @@ static bool counts_what_is_had(const struct heuristic_words *w, const struct num
     return false;
 }
 
-/* Times, and texts of a table that the question names: "courses that started in 2019". */
+/* Whether a column may contain dates: times, and texts of a named table, as in "courses that started in 2019". */
 static bool may_hold_dates(const struct heuristic_words *w, const struct number_place *p, int column)
 {
     enum column_type type = w->q->columns[column].type;
@@ -520,13 +517,13 @@ static bool may_hold_dates(const struct heuristic_words *w, const struct number_
            (type == COLUMN_TEXT && heuristic_table_rank(w, column, p->first, p->last) >= TABLE_NAMED);
 }
 
-/* "Orders from 2020" are of that year, whether or not an order has that number. */
+/* Whether the number is a year by context: "orders from 2020", even if a column contains that number. */
 static bool tells_year(const struct number_place *p)
 {
     return p->dated && p->number->plain_year;
 }
 
-/* How well a column is named, as such or as the key of a table. */
+/* The score of a column by its name, or as the key of a named table. */
 static enum named_beside score_beside(double *score, const struct heuristic_words *w, const struct number_place *p,
                                       int column)
 {
@@ -540,9 +537,8 @@ static enum named_beside score_beside(double *score, const struct heuristic_word
     return table > 0 ? NAMES_TABLE : NAMES_NOTHING;
 }
 
-/* The columns that words beside the number name, or the keys of tables that they name.  Those of a table
- * that the question names go before all others, whether or not they hold the number.  *named tells of columns that do
- * not hold it too. */
+/* Chooses among the columns that words beside the number name, and keys of named tables. Tables that the question
+ * names take precedence, even if their columns lack the number. *named also reports columns that lack it. */
 static struct number_choice choose_beside(const struct heuristic_words *w, const struct number_place *p,
                                           enum named_beside *named)
 {
@@ -587,7 +583,7 @@ static struct number_choice choose_by_unit(const struct heuristic_words *w, cons
     return best;
 }
 
-/* "year", "date": what no other word narrows down. */
+/* Whether a name is generic: "year", "date". */
 static bool is_any_year(const struct spoken *name)
 {
     bool any = name->n > 0;
@@ -602,8 +598,8 @@ static bool may_be_dated(const struct heuristic_words *w, int column)
     return w->q->columns[column].type == COLUMN_TIME || has_word(&w->names[column], year_names);
 }
 
-/* The dates of tables that the question names; of others only where those have none, and no words beside the year name
- * what may hold it: "started in 2019" is not the year of something else. */
+/* Chooses among dates of tables that the question names. Other tables count only if those have no dates and no words
+ * beside the year name a column: "started in 2019" is not the year of something else. */
 static struct number_choice choose_by_year(const struct heuristic_words *w, const struct number_place *p,
                                            enum named_beside named)
 {
@@ -625,7 +621,7 @@ static struct number_choice choose_by_year(const struct heuristic_words *w, cons
     return best;
 }
 
-/* A long number that one column alone holds. */
+/* Chooses the only column that contains a long number. */
 static struct number_choice choose_only(const struct number_place *p)
 {
     bool is_long = fabs(p->number->value.real) >= 100 || !p->number->value.whole;

@@ -62,14 +62,14 @@ static int digits_at(const char *text)
     return (int)strspn(text, "0123456789");
 }
 
-/* A day or a month: one or two digits. */
+/* Reads a day or a month of one or two digits. */
 static int day_at(const char *text)
 {
     int n = digits_at(text);
     return n == 1 || n == 2 ? n : 0;
 }
 
-/* Four digits that are a year; 0 else. */
+/* Reads a year of four digits; 0 otherwise. */
 static int year_at(const char *text)
 {
     int year = digits_at(text) == 4 ? (int)strtol(text, NULL, 10) : 0;
@@ -81,7 +81,7 @@ static bool ends_date(char c)
     return !c || c == ' ' || c == 'T';
 }
 
-/* "1 May 2023", "May 1, 2023": a year at the end, behind a month. */
+/* Reads the year at the end of "1 May 2023" or "May 1, 2023". */
 static int named_month_year(const char *text)
 {
     static const char *const months[] = { "jan", "feb", "mar", "apr", "may", "jun",
@@ -136,7 +136,7 @@ static void sort_unique(struct number_array *a, int (*compare)(const void *, con
     a->n = kept;
 }
 
-/* Makes room for one more, where the bound allows it.  Equal numbers are left out first. */
+/* Makes room for another number within the bound; removes duplicates first. */
 static void grow(struct number_index *x, struct number_array *a, int (*compare)(const void *, const void *))
 {
     int more = a->cap ? a->cap : FIRST_ITEMS;

@@ -11,11 +11,11 @@
 
 enum { DIGITS = 40 };
 
-/* A number's text as it is read: all bytes before text + length are. */
+/* The text of a number; its bytes precede text + length. */
 struct number_text {
-    char digits[DIGITS]; /* with '.' before the fraction, without marks between thousands */
-    int n, length;       /* bytes of `digits`; bytes of the question */
-    bool plain;          /* digits alone */
+    char digits[DIGITS]; /* '.' before the fraction, no thousands separators */
+    int n, length;       /* bytes of `digits`, of the question */
+    bool plain;          /* digits only */
 };
 
 static bool is_digit(char c)
@@ -36,7 +36,7 @@ static void keep(struct number_text *t, const char *from, int n)
     t->length += n;
 }
 
-/* Groups of three digits behind a mark; how many. */
+/* The number of groups of three digits after a separator. */
 static int groups_at(const char *text, char mark)
 {
     int n = 0;
@@ -46,7 +46,7 @@ static int groups_at(const char *text, char mark)
     return n;
 }
 
-/* The mark between thousands: a point is one where it comes twice or a comma follows. */
+/* The thousands separator: a point counts if it occurs twice or a comma follows. */
 static char group_mark(const char *text)
 {
     int points = groups_at(text, '.');
@@ -58,7 +58,7 @@ static char group_mark(const char *text)
     return points > 1 || (points && text[4 * points] == ',' && is_digit(text[4 * points + 1])) ? '.' : 0;
 }
 
-/* From a sign, a point or a digit on. */
+/* Reads from a sign, a point or a digit. */
 static void read_digits(struct number_text *t, const char *text)
 {
     keep(t, text, *text == '-');
@@ -80,7 +80,7 @@ static void read_digits(struct number_text *t, const char *text)
 
 static const char *const signs[] = { "$", "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5" };
 
-/* Bytes of a currency that ends before text + at. */
+/* The length of a currency sign before text + at. */
 static int money_before(const char *text, int at)
 {
     for (int i = 0; i < ARRAY_LEN(signs); i++) {
@@ -96,14 +96,14 @@ static bool joins_words(char c)
     return c && strchr("-/:._\\@", c);
 }
 
-/* Whether what stands before text + at belongs to the digits there: "b2", "05-01", "10:30". */
+/* Whether the characters before text + at bind the digits: "b2", "05-01", "10:30". */
 static bool is_bound_before(const char *text, int at)
 {
     return spoken_in_word_before(text, at) ||
            (at > 0 && joins_words(text[at - 1]) && spoken_in_word_before(text, at - 1));
 }
 
-/* The same of what stands behind. */
+/* The same for the characters after them. */
 static bool is_bound_behind(const char *rest)
 {
     if (strncmp(rest, "\xe2\x80\x93", 3) == 0) /* the dash of ranges */
@@ -111,7 +111,7 @@ static bool is_bound_behind(const char *rest)
     return joins_words(*rest) && spoken_in_word(rest + 1);
 }
 
-/* Bytes of the ending of "1st", "2nd" and so on. */
+/* The length of the ending of "1st", "2nd" and so on. */
 static int ordinal_ending(const char *rest)
 {
     static const char *const endings[] = { "st", "nd", "rd", "th" };
@@ -139,8 +139,8 @@ static bool says_percent(const char *rest)
     return *rest == '%' || strncasecmp(rest, "percent", 7) == 0 || strncasecmp(rest, "per cent", 8) == 0;
 }
 
-/* Letters directly behind it are an ending, a unit ("kg"), or make a word of it ("3D"): units are short, and more than
- * one letter. */
+/* Whether adjacent letters are an ordinal ending or a unit ("kg"). Units are short, with more than one letter; "3D" is
+ * a word. */
 static bool ends_well(struct said_number *n, const char *rest)
 {
     int letters = 0;
@@ -152,7 +152,7 @@ static bool ends_well(struct said_number *n, const char *rest)
            !spoken_in_word(rest + letters) && !is_bound_behind(rest + letters);
 }
 
-/* Where the number of the digits at `at` begins, with a point or a sign before them; -1 where they are no number. */
+/* The start of the number with the digits at `at`, with a point or sign; -1 if it is no number. */
 static int number_start(const char *question, int at)
 {
     bool point = at > 0 && question[at - 1] == '.' && !spoken_in_word_before(question, at - 1) &&
@@ -188,7 +188,7 @@ static bool read_at(struct said_number *n, const char *question, int at)
     return true;
 }
 
-/* Bytes of digits and what binds them: all of a date is passed over at once. */
+/* The length of bound digits, such as a whole date, to skip them at once. */
 static int bound_length(const char *text)
 {
     int n = digits_at(text);
@@ -233,7 +233,7 @@ static const char *number_text(struct strings *texts, struct plain_number n)
     return strings_keep(texts, text);
 }
 
-/* What of the number, or of the share that a percentage says, the column holds. */
+/* The number, or the fraction of a percentage, that the column contains. */
 static const struct plain_number *held_number(const struct number_index *x, int column, const struct plain_number *said,
                                               int n)
 {

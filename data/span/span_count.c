@@ -10,7 +10,7 @@ static bool is_problem(enum span_label label)
     return label == SPAN_AMB || label == SPAN_UNK;
 }
 
-/* What a span counts among, up to the first COUNT_LABELS. */
+/* The groups that a label counts in, up to the first COUNT_LABELS. */
 static void groups_of(int groups[3], enum span_label label)
 {
     groups[0] = (int)label;

@@ -14,18 +14,18 @@
 struct span_tally {
     struct span_counts *groups; /* of each table or database */
     int n_groups;
-    double *problem; /* [n] of each record that is scored: how sure the tagger is that it is no clear question */
+    double *problem; /* [n] score of each record: probability of a problem */
     uint8_t *is_problem;
     int *group;
     int n;
     json_t *skipped; /* {"record", "why"} */
 };
 
-/* A share, or the F1 of two shares, of what is counted. */
+/* A ratio of counts, or the F1 of two ratios. */
 struct span_measure {
     const struct span_tally *tally;
     size_t hits, of;               /* offsets in struct span_counts */
-    size_t hits_tagged, of_tagged; /* of F1, of the second share; else 0 */
+    size_t hits_tagged, of_tagged; /* second ratio of F1; else 0 */
 };
 
 static int read_label(enum span_label *label, const json_t *span, const char *where, struct error *err)
@@ -112,8 +112,9 @@ static int read_span(struct tag_span *s, const json_t *span, const struct span_r
     return 0;
 }
 
-/* A concept that the record does not have gets column -1.  Values are borrowed from the line; the caller releases the
- * answer either way.  -1 with EXIT_CODE_DATA naming the field, its value and what was expected. */
+/* Reads a line of a tagger's output for a record. Names are looked up as tagging.h writes them; an unknown concept
+ * gets column -1. Values are borrowed from the line, and the caller releases the answer either way. -1 with
+ * EXIT_CODE_DATA naming the field, its value and the expectation. */
 static int tag_read(struct tag_answer *a, const json_t *line, const struct span_record *r, const char *where,
                     struct error *err)
 {
@@ -199,7 +200,7 @@ static int count_answer(struct span_run *run, const struct span_record *r, const
     return write_evidence(run, r, &c, a->problem, err);
 }
 
-/* A record_fn: only what cannot be written ends the run. */
+/* A record_fn; only write errors end the run. */
 static int score_line(void *user, json_t *line, const char *where, struct error *err)
 {
     struct span_run *run = user;
@@ -281,7 +282,7 @@ enum exit_code score_spans(const struct score_request *q, struct error *err)
     return code;
 }
 
-/* Measures and how they are shown. */
+/* Measures and their output. */
 
 enum { ROUNDS = 1000 };
 
@@ -294,7 +295,7 @@ static int64_t at(const struct span_counts *c, size_t offset)
 
 static struct score_mean span_measure(const struct span_measure *m);
 
-/* A measure of stats.h: "scores" are numbers of groups. */
+/* A measure of stats.h, whose scores are indices of groups. */
 static double measure_groups(struct scored s, const void *arg)
 {
     const struct span_measure *m = arg;
@@ -328,7 +329,7 @@ static struct score_mean span_measure(const struct span_measure *m)
     return mean;
 }
 
-/* How well `problem` ranks questions: stats_measure_ap or stats_measure_auc. */
+/* The ranking of questions by `problem`, with stats_measure_ap or stats_measure_auc. */
 static struct score_mean span_ranking(const struct span_tally *t, double (*measure)(struct scored s, const void *arg))
 {
     struct bootstrap how = { .group = t->group, .n_groups = t->n_groups, .rounds = ROUNDS, .level = 0.95, .seed = 1 };

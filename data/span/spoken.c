@@ -29,7 +29,7 @@ static bool fills(const char *word)
 static void make_stem(struct spoken_word *w, const char *text, size_t n)
 {
     char folded[4 * SPOKEN_STEM];
-    int bytes = n < 2 * SPOKEN_STEM ? text_fold(folded, sizeof folded, text, n) : -1; /* -1 too where it is no UTF-8 */
+    int bytes = n < 2 * SPOKEN_STEM ? text_fold(folded, sizeof folded, text, n) : -1; /* -1 also if not UTF-8 */
 
     text = bytes > 0 ? folded : text;
     n = bytes > 0 ? (size_t)bytes : n;
@@ -44,14 +44,12 @@ static void make_stem(struct spoken_word *w, const char *text, size_t n)
         w->stem[n - 1] = 0;
 }
 
-/* Bytes of a blank or a punctuation mark beyond ASCII, as they come from word processors and phones: no-break space,
- * curly quotes, dashes, marks of Spanish, Chinese and Japanese; 0: none. */
+/* The length of a non-ASCII blank or punctuation mark, as word processors and phones write them; 0 for others. */
 static int mark_bytes(const unsigned char *p)
 {
     if (p[0] == 0xc2 && strchr("\xa0\xa1\xab\xbb\xbf", p[1]) && p[1])
         return 2;
-    bool general =
-        p[0] == 0xe2 && p[1] == 0x80 && p[2] && p[2] != 0x8c && p[2] != 0x8d; /* but for joiners of letters */
+    bool general = p[0] == 0xe2 && p[1] == 0x80 && p[2] && p[2] != 0x8c && p[2] != 0x8d; /* except joiners of letters */
     bool cjk = p[0] == 0xe3 && p[1] == 0x80 && p[2] && (p[2] < 0x84 || (p[2] > 0x87 && p[2] < 0xa0));
     bool wide = p[0] == 0xef && p[1] == 0xbc && p[2] && (p[2] < 0x90 || (p[2] > 0x99 && p[2] < 0xa1));
     return general || cjk || wide ? 3 : 0;
@@ -71,7 +69,7 @@ bool spoken_in_word_before(const char *text, int at)
     return from >= 0 && spoken_in_word(text + from);
 }
 
-/* The s of "team's", which says nothing. */
+/* Whether it is the genitive s of "team's". */
 static bool is_genitive(const char *text, int from, int to)
 {
     bool plain = from > 0 && text[from - 1] == '\'';
@@ -137,7 +135,7 @@ const struct spoken_word *spoken_head(const struct spoken *name)
     return head;
 }
 
-/* Words from `first` on that the name has; what stands at the end is no filler. */
+/* The number of words from `first` that the name contains; the last one is no filler. */
 static int run_from(const struct spoken *question, int first, const struct spoken *name, const char *head)
 {
     int n = 0;
@@ -189,8 +187,8 @@ void spoken_pattern_init(struct spoken_pattern *p, const char *text)
     }
 }
 
-/* The bits of a row of the table of common subsequences fall where the row grows: all letters of the pattern in one go
- * (Hyyrö 2004). */
+/* The bits of a row of the LCS table fall at its increments, so all letters of the pattern are updated at once (Hyyro
+ * 2004). */
 double spoken_pattern_ratio(const struct spoken_pattern *p, const char *text)
 {
     uint64_t low = UINT64_MAX, high = UINT64_MAX;

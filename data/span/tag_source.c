@@ -11,15 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that are read at once, and from which a column's examples come. */
+/* Rows read at once, and rows for a column's examples. */
 enum { ROWS = 100000, EXAMPLE_ROWS = 50 };
-/* Numbers may take this part of the memory, as its divisor. */
+/* Divisor of the memory for numbers. */
 enum { NUMBER_SHARE = 4 };
-/* Of a column without texts the first rows are read. */
+/* Rows to read of a column without texts. */
 enum { NUMBER_ROWS = 10 * ROWS };
 
-/* Seconds for the values of a database, and of them for those of its views, which may compute anything, and of one
- * view. */
+/* Time limits for the values of a database, for all its views, and for one view; views may compute anything. */
 static const double ALL_SECONDS = 30, VIEWS_SECONDS = 10, VIEW_SECONDS = 2;
 
 static struct exec_result select_values(struct exec_db *db, const struct schema *s, int c, int64_t from)
@@ -35,7 +34,7 @@ static struct exec_result select_values(struct exec_db *db, const struct schema 
     return r;
 }
 
-/* Whether it is a text, of which a column may have any number. */
+/* Adds a cell; returns whether it is a text, of which a column may have any number. */
 static bool index_cell(struct tag_source *x, int column, const struct cell *cell)
 {
     if (cell->type == CELL_INTEGER)
@@ -49,8 +48,8 @@ static bool index_cell(struct tag_source *x, int column, const struct cell *cell
     return true;
 }
 
-/* All texts and numbers of the schema's column c, which is column i here; false where SQLite does not give them, or not
- * in time. */
+/* Adds all texts and numbers of the schema's column c, which is column i here. False if SQLite fails or the time is
+ * over. */
 static bool index_column(struct tag_source *x, struct exec_db *db, const struct schema *s, int c, int i)
 {
     int64_t n = ROWS;
@@ -68,7 +67,7 @@ static bool index_column(struct tag_source *x, struct exec_db *db, const struct 
     return n >= 0;
 }
 
-/* NULL for what is no value to show. */
+/* NULL if the cell is no value to show. */
 static const char *example_text(struct strings *text, const struct cell *c)
 {
     char real[REAL_TEXT];
@@ -83,7 +82,7 @@ static const char *example_text(struct strings *text, const struct cell *c)
     return shown;
 }
 
-/* The first values that are different, long ones cut by who shows them. */
+/* Reads the first distinct values; writers shorten long ones. */
 static void read_examples(struct tag_source *x, struct exec_db *db, const struct schema *s, int c, int i)
 {
     char *sql = sqlite3_mprintf("SELECT substr(\"%w\", 1, %d) FROM \"%w\" WHERE \"%w\" IS NOT NULL LIMIT %d",
@@ -104,16 +103,16 @@ static void read_examples(struct tag_source *x, struct exec_db *db, const struct
     sqlite3_free(sql);
 }
 
-/* How the values of a database are read. */
+/* The state of reading values. */
 struct value_reading {
     struct tag_source *x;
     struct exec_db *db;
     const struct schema *s;
-    const int *of; /* [x->n_columns] numbers of the columns in the schema */
+    const int *of; /* [x->n_columns] indices of the columns in the schema */
     const char *path;
 };
 
-/* Columns from `from` to before `end`; gives the first that was not read in time, or end. */
+/* Reads columns from `from` to before `end`; returns the first that was not read in time, or end. */
 static int read_columns(const struct value_reading *r, int from, int end)
 {
     int i = from;
@@ -127,7 +126,7 @@ static int read_columns(const struct value_reading *r, int from, int end)
     return i;
 }
 
-/* Behind the last column of the table that column i is of. */
+/* The index after the last column of column i's table. */
 static int table_end(const struct value_reading *r, int i)
 {
     int end = i;
@@ -158,7 +157,7 @@ static void read_tables(const struct value_reading *r, double seconds)
                  r->path, seconds, late, r->x->own[first].sql_table, r->x->own[first].sql_name);
 }
 
-/* A view that takes longer than its time is left out from there on. */
+/* Reads a view; the columns after its time limit are omitted. */
 static void read_view(const struct value_reading *r, int i, int end)
 {
     struct work_limit one = { .seconds = VIEW_SECONDS };
@@ -190,11 +189,11 @@ static void read_views(const struct value_reading *r)
                  r->path, unread, r->x->own[first].sql_table);
 }
 
-/* of [n_columns]: numbers of the columns in the schema. */
+/* of [n_columns]: indices of the columns in the schema. */
 static int read_database(struct tag_source *x, const struct schema *s, const int *of, const char *path,
                          struct error *err)
 {
-    /* A piece of work that has less time than this needs the other half for the rest of what it does. */
+    /* a job with little time keeps half of it for its other steps */
     struct work_limit all = { .seconds = fmin(ALL_SECONDS, work_limit_left() / 2) };
     const struct value_reading r = { x, exec_open(path, &exec_limits_default, err), s, of, path };
 
@@ -216,7 +215,7 @@ static int read_database(struct tag_source *x, const struct schema *s, const int
     return 0;
 }
 
-/* Whether table b has all columns of a, by their names. */
+/* Whether table b has all columns of a, by name. */
 static bool has_columns(const struct schema *s, int b, int a)
 {
     const struct schema_table *t = &s->tables[a];
@@ -227,7 +226,7 @@ static bool has_columns(const struct schema *s, int b, int a)
     return true;
 }
 
-/* A view that shows nothing but columns of one table: whoever names them means the table's. */
+/* Whether a view only shows columns of one table, which the names then denote. */
 static bool is_part_of_table(const struct schema *s, int table)
 {
     for (int t = 0; t < s->n_tables && s->tables[table].form == TABLE_VIEW; t++)

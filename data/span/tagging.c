@@ -28,7 +28,7 @@ const char *text_from_letter(const char *text, int n)
     return text;
 }
 
-/* What people read.  Quoted names come between. */
+/* Texts of sentences; quoted names come between. */
 enum tag_text {
     TEXT_CLEAR,
     TEXT_AMBIGUOUS,
@@ -126,7 +126,7 @@ static void put_unanswerable(FILE *out, const struct tag_question *q, const stru
     fputs(texts[TEXT_CLOSEST_END], out);
 }
 
-/* All spans of a label; how many. */
+/* Writes all spans of a label and returns their number. */
 static int put_spans(FILE *out, const struct tag_question *q, const struct tag_answer *a, enum span_label label,
                      bool follows)
 {
@@ -165,7 +165,7 @@ char *tag_sentence(const struct tag_question *q, const struct tag_answer *a)
 
 static const char *const kinds[] = { [TAG_TABLE] = "table", [TAG_COLUMN] = "column", [TAG_VALUE] = "value" };
 
-/* Long ones are cut, at a letter. */
+/* A value, shortened at a code point. */
 static json_t *example_json(const char *value)
 {
     const char *end = text_from_letter(value, TAG_EXAMPLE_LETTERS);
@@ -179,7 +179,7 @@ static json_t *example_json(const char *value)
     return text;
 }
 
-/* Returns 0 where a value is no UTF-8. */
+/* Returns 0 if a value is not UTF-8. */
 static int add_examples(json_t *list, const struct tag_question *q, const struct tag_concept *c)
 {
     const struct span_column *column = &q->columns[c->column];
@@ -192,7 +192,7 @@ static int add_examples(json_t *list, const struct tag_question *q, const struct
     return rc;
 }
 
-/* NULL where a name is no UTF-8, as all of these. */
+/* NULL if a name is not UTF-8, as in the functions below. */
 static json_t *concept_json(const struct tag_question *q, const struct tag_concept *c)
 {
     char *name = tag_concept_name(q, c);
@@ -284,7 +284,7 @@ json_t *tag_json(const json_t *id, const char *db_id, const struct tag_question 
     return o;
 }
 
-/* Lines for people. */
+/* Text output. */
 
 static const char *text_of(const json_t *o, const char *field)
 {
@@ -392,11 +392,11 @@ void tag_print_text(FILE *out, const json_t *line)
     fputc('\n', out);
 }
 
-/* A page. */
+/* HTML output. */
 
 static const double LEAST_HEAT = 0.05;
 
-/* Labels differ by the line below, and not in colour alone. */
+/* Labels also differ by the line below, not by colour alone. */
 const char tag_html_head[] =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Questions and what their words mean</title>\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
@@ -436,7 +436,7 @@ static int edge_of(const json_t *part, const char *field)
     return (int)json_integer_value(json_object_get(part, field));
 }
 
-/* The part of the list that has the place, or NULL; *next becomes the next edge behind the place, if that is nearer. */
+/* The item of the list at a position, or NULL; *next moves to the next edge after the position, if that is nearer. */
 static const json_t *part_at(const json_t *list, int place, int *next)
 {
     const json_t *part, *found = NULL;
@@ -455,7 +455,7 @@ static const json_t *part_at(const json_t *list, int place, int *next)
     return found;
 }
 
-/* A question's words are told apart by their share of its greatest score, but noise stays pale. */
+/* The greatest weight of a question's words; noise stays pale. */
 static double greatest_heat(const json_t *heats)
 {
     const json_t *heat;
@@ -469,7 +469,7 @@ static double greatest_heat(const json_t *heats)
     return most;
 }
 
-/* In pieces that lie in one span and one word of the heat each. */
+/* Writes pieces that lie in one span and one weighted word each. */
 static void html_question(FILE *out, const json_t *line)
 {
     const json_t *spans = json_object_get(line, "spans"), *heats = json_object_get(line, "heat");

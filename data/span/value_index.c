@@ -22,7 +22,7 @@ void value_index_release(struct value_index *x)
     *x = (struct value_index){ 0 };
 }
 
-/* In lower case; 0 of what is no letter or digit. */
+/* The character in lower case; 0 if it is neither letter nor digit. */
 static unsigned char word_letter(unsigned char c)
 {
     if ((c | 32) >= 'a' && (c | 32) <= 'z')
@@ -68,7 +68,7 @@ int value_words(char words[VALUE_BYTES + 1], const char *text, size_t n)
     return size < 0 ? -1 : split_words(words, folded, size);
 }
 
-/* The same of an entry. */
+/* The folded words of an entry. */
 static int value_index_words(char words[VALUE_BYTES + 1], const struct value_index *x, uint32_t entry)
 {
     const struct value_entry *e = &x->entries[entry];
@@ -166,12 +166,12 @@ void value_index_add(struct value_index *x, int column, const char *text)
     x->n_letters += n;
 }
 
-/* What is alike, by the runs of four letters that texts share. */
+/* Similar values by common 4-grams. */
 
-/* Fewer hashes than this are not worth a table of their own. */
+/* Minimum size of the hash table. */
 enum { MIN_GRAMS = 256, MAX_GRAMS = 1 << 20 };
 
-/* Runs of four letters of " words  ", one for each letter; to has room for n. */
+/* The hashes of the 4-grams of " words ", one for each letter; `to` has room for n. */
 static void hash_grams(uint32_t *to, const struct value_index *x, const char *words, int n)
 {
     uint32_t run = ' ' << 8 | (unsigned char)words[0];
@@ -183,7 +183,7 @@ static void hash_grams(uint32_t *to, const struct value_index *x, const char *wo
     }
 }
 
-/* Of each entry in turn: how many a hash has go to next[hash + 1], or where they belong into grams. */
+/* Counts the entries of each hash in next[hash + 1], or stores them in grams. */
 static void each_gram(struct value_index *x, uint32_t *next, bool store)
 {
     char words[VALUE_BYTES + 1];
@@ -238,15 +238,15 @@ static void find_lists(struct gram_list *to, const struct value_index *x, const 
     qsort(to, (size_t)n, sizeof *to, shorter);
 }
 
-/* What is looked for. */
+/* A search. */
 struct gram_search {
     struct value_index *index;
-    int shortest, longest; /* letters of what can be alike */
+    int shortest, longest; /* lengths of similar values */
     uint32_t *found;
     int n_found, cap;
 };
 
-/* Entries that share `least` runs among the lists, whose counts are put back to 0. */
+/* Collects entries that share `least` grams among the lists, and resets the counts. */
 static void gather(struct gram_search *s, const struct gram_list *lists, int n, int least)
 {
     struct value_index *x = s->index;
@@ -268,9 +268,10 @@ static void gather(struct gram_search *s, const struct gram_list *lists, int n, 
 
 void value_index_alike(struct value_index *x, const char *words, int n, double least, value_found_fn *found, void *user)
 {
-    /* A slip changes four runs.  A quarter of them must be shared, of which the commonest are not looked for. */
+    /* A typing error changes four grams. A quarter of the grams must be shared; the most frequent ones are not looked
+     * up. */
     int wanted = n / 4 > 2 ? n / 4 : 2, left_out = wanted > 2 ? wanted / 2 : 0;
-    double most = (2 - least) / least; /* longer, without blanks, than what is alike */
+    double most = (2 - least) / least; /* maximum length ratio of similar values, without blanks */
     struct gram_search s = { .index = x, .shortest = (int)(n / most) - 1, .longest = (int)(n * most) + 1 };
     struct gram_list lists[VALUE_BYTES];
     struct spoken_pattern pattern;

@@ -23,7 +23,7 @@ static bool starts(const char *text, const char *mark)
     return strncmp(text, mark, strlen(mark)) == 0;
 }
 
-/* Where the mark closes a quotation that begins at `from`; -1: nowhere. */
+/* The position of the mark that closes a quotation from `from`, or -1. */
 static int closing(const char *text, int from, const char *mark)
 {
     int n = (int)strlen(mark);
@@ -34,7 +34,7 @@ static int closing(const char *text, int from, const char *mark)
     return -1;
 }
 
-/* The bytes behind a quotation that opens at text + at; 0: none does. */
+/* The end of a quotation that opens at text + at, or 0. */
 static int read_one(struct quoted *q, const char *text, int at)
 {
     for (int k = 0; k < ARRAY_LEN(marks); k++) {
@@ -60,7 +60,7 @@ void quoted_read(struct quoted *q, const char *text)
     }
 }
 
-/* Whether letters or digits lie in bytes [from, to). */
+/* Whether bytes [from, to) contain letters or digits. */
 static bool has_words(const char *text, int from, int to)
 {
     for (; from < to; from++)
@@ -89,13 +89,13 @@ bool quoted_is(const struct quoted *q, const char *text, int from, int to)
     return false;
 }
 
-/* Shorter runs are compared with nothing: a letter more or less makes another word of them. */
+/* Minimum length for comparison: in shorter words one letter makes another word. */
 enum { ALIKE_LETTERS = 5 };
 
-/* A value that a run of words says. */
+/* A value that a run of words matches. */
 struct said_value {
     struct tag_value value;
-    int common; /* letters that both have */
+    int common; /* common letters */
 };
 
 struct value_matcher {
@@ -105,7 +105,7 @@ struct value_matcher {
     const char *question;
     struct said_value *all;
     int n, cap;
-    const char *run; /* the words that are looked up */
+    const char *run; /* the words to look up */
     int start, end, letters;
 };
 
@@ -122,7 +122,7 @@ static void add_said(struct value_matcher *m, struct tag_value value, double let
     m->all[m->n++] = (struct said_value){ value, (int)(value.score * letters + 0.5) };
 }
 
-/* Whether two texts have the same digits, in order: another digit is another value and no slip of the pen. */
+/* Whether two texts have the same digits in order; another digit means another value, not a typing error. */
 static bool same_digits(const char *a, const char *b)
 {
     while (true) {
@@ -148,7 +148,7 @@ static void add_alike(void *user, uint32_t entry, double ratio)
              (double)(m->letters + (int)strlen(text)) / 2);
 }
 
-/* Whether it is more than signs. */
+/* Whether it is more than punctuation. */
 static bool says_something(const struct value_matcher *m, const struct spoken_word *w)
 {
     char words[VALUE_BYTES + 1];
@@ -160,7 +160,7 @@ static bool joins_digits(char c)
     return c && strchr("-/:.", c);
 }
 
-/* Whether bytes [from, to) are a part of a date, a decimal number or the like, as "2023" of "2023-05-01" is. */
+/* Whether bytes [from, to) are a part of a date or a decimal number, as "2023" in "2023-05-01". */
 static bool cuts_digits(const char *question, int from, int to)
 {
     bool before = from > 1 && isdigit((unsigned char)question[from]) && joins_digits(question[from - 1]) &&
@@ -170,7 +170,7 @@ static bool cuts_digits(const char *question, int from, int to)
                       isdigit((unsigned char)question[to + 1]));
 }
 
-/* From word `first` to `last`. */
+/* Looks up words `first` to `last`. */
 static void look_up(struct value_matcher *m, int first, int last, double least)
 {
     const struct spoken_word *a = &m->words.words[first], *b = &m->words.words[last];
@@ -193,7 +193,7 @@ static void look_up(struct value_matcher *m, int first, int last, double least)
         value_index_alike(m->index, words, n, least, add_alike, m);
 }
 
-/* How a number at `text` is written, without commas; its bytes, 0 where none begins. */
+/* Reads the digits of a number without commas; returns its bytes, or 0. */
 static int read_number(char digits[32], const char *text)
 {
     int n = 0, i = 0;
@@ -208,7 +208,7 @@ static int read_number(char digits[32], const char *text)
     return spoken_in_word(text + i) ? 0 : i;
 }
 
-/* A number of every column of numbers; dates and versions, such as "31.12.1990", are of none. */
+/* Adds a number to every numeric column; dates and versions such as "31.12.1990" to none. */
 static void add_number(struct value_matcher *m, struct value_matches *to, const char *digits, int start, int end,
                        const struct span_column *columns, int n_columns)
 {
@@ -253,7 +253,7 @@ static int better(const void *a, const void *b)
                                               : strcmp(x->value.text, y->value.text);
 }
 
-/* Whether another run that was taken lies over it. */
+/* Whether a chosen run overlaps it. */
 static bool is_taken(const struct value_matches *to, const struct tag_value *v)
 {
     for (int i = 0; i < to->n; i++) {
@@ -264,7 +264,7 @@ static bool is_taken(const struct value_matches *to, const struct tag_value *v)
     return false;
 }
 
-/* Runs that are taken are few, values of a run may be many: a run is looked at once. */
+/* Chooses runs. Chosen runs are few, values of a run may be many, so each run is examined once. */
 static void choose(struct value_matches *to, struct value_matcher *m, int n_columns)
 {
     uint8_t *of_column = xcalloc((size_t)n_columns + 1, 1);

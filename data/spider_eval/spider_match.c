@@ -108,7 +108,7 @@ static bool same_end(const struct spider_sql *a, const struct spider_sql *b)
     return same;
 }
 
-/* Everything, in the same order; either may be NULL. */
+/* Whether two queries are equal in everything, in order; either may be NULL. */
 static bool spider_same_sql(const struct spider_sql *a, const struct spider_sql *b)
 {
     if (!a || !b)
@@ -117,10 +117,8 @@ static bool spider_same_sql(const struct spider_sql *a, const struct spider_sql 
            spider_same_conditions(&a->having, &b->having) && same_end(a, b);
 }
 
-/*
- * Foreign keys in the order they are listed: a key joins the first set that holds one of its columns, even when the
- * other column is in a later set.  Of two sets that hold a column the later decides.
- */
+/* Connects columns by foreign keys in their order. A key joins the first set that contains one of its columns, even if
+ * the other column is in a later set. If two sets contain a column, the later one decides. */
 static void connect(int *canonical, const struct schema *s)
 {
     int n_sets = 0;
@@ -166,7 +164,7 @@ struct spider_query {
     struct spider_sql empty;
 };
 
-/* Values of conditions, those of queries within conditions too, but not of queries among the tables. */
+/* Removes the values of conditions, also in nested queries of conditions, but not in queries of FROM. */
 static void remove_values(struct spider_sql *s)
 {
     struct spider_conditions *const lists[] = { &s->on, &s->where, &s->having };
@@ -185,7 +183,7 @@ static void remove_values(struct spider_sql *s)
             remove_values(s->sets[i]);
 }
 
-/* Tables of the outermost query, whose columns are made canonical. */
+/* The tables of the outermost query, whose columns are replaced by their representatives. */
 struct rebuild {
     const struct spider_schema *schema;
     bool *in_from;
@@ -211,7 +209,7 @@ static void rebuild_conditions(const struct rebuild *r, struct spider_conditions
         rebuild_unit(r, &list->items[i].unit);
 }
 
-/* Queries within conditions and among the tables stay as they are. */
+/* Queries in conditions and in FROM stay unchanged. */
 static void rebuild_columns(const struct rebuild *r, struct spider_sql *s)
 {
     s->distinct = SPIDER_DISTINCT_ANY;
@@ -276,7 +274,7 @@ bool spider_same_key(const struct spider_query *a, int i, const struct spider_qu
     return x->binary == y->binary && (x->binary ? spider_same_unit(x, y) : spider_same_column(x->columns, y->columns));
 }
 
-/* Parts of two queries are compared as multisets by a function that sees whole queries. */
+/* Compares parts of two queries as multisets; the function sees the whole queries. */
 typedef bool same_part(const struct spider_schema *s, const struct spider_sql *a, int i, const struct spider_sql *b,
                        int j);
 
@@ -317,7 +315,7 @@ static bool same_source(const struct spider_schema *s, const struct spider_sql *
     return spider_same_source(&a->from[i], &b->from[j]);
 }
 
-/* The names alone, of whichever tables. */
+/* Compares names only, of any table. */
 static bool same_group_name(const struct spider_schema *s, const struct spider_sql *a, int i,
                             const struct spider_sql *b, int j)
 {
@@ -327,7 +325,7 @@ static bool same_group_name(const struct spider_schema *s, const struct spider_s
     return strcasecmp(s->schema->columns[x].name, s->schema->columns[y].name) == 0;
 }
 
-/* Grouped by the same columns in the same order, with the same HAVING; a HAVING without GROUP BY is not looked at. */
+/* Equal GROUP BY columns in order, with equal HAVING. HAVING without GROUP BY is ignored. */
 static bool match_group(const struct spider_sql *a, const struct spider_sql *b)
 {
     if (!a->n_group || !b->n_group)
@@ -346,7 +344,7 @@ static bool match_order(const struct spider_sql *a, const struct spider_sql *b)
            spider_same_units(a->order, a->n_order, b->order, b->n_order);
 }
 
-/* Which of "and" (1) and "or" (2) stand between conditions. */
+/* The links between conditions: "and" (1), "or" (2). */
 static int links(const struct spider_conditions *list)
 {
     int set = 0;

@@ -10,17 +10,15 @@
 
 /* The words of a query. */
 
-/*
- * The peer splits with NLTK's Treebank rules after it has put keys in the place of quoted strings.  A key is a word
- * like any other: letters that touch it make it an unknown word.
- */
+/* The published program replaces quoted strings by keys and splits with NLTK's Treebank rules. A key is a word like
+ * any other: letters that touch it make it an unknown word. */
 struct literals {
     struct strings keys;
     char **values; /* of each key */
     int cap;
 };
 
-/* Text that grows; room is made for the longest replacement of one byte. */
+/* A growing text, with room for the longest replacement of one byte. */
 struct buffer {
     char *s;
     size_t n, cap;
@@ -36,7 +34,7 @@ static void put(struct buffer *b, const char *s, size_t n)
     b->s[b->n += n] = 0;
 }
 
-/* A blank, the byte, a blank. */
+/* Writes a blank, the byte and a blank. */
 static void put_apart(struct buffer *b, char c)
 {
     put(b, (const char[]){ ' ', c, ' ' }, 3);
@@ -53,7 +51,7 @@ static void add_literal(struct literals *l, struct buffer *b, const char *start,
     put(b, key, strlen(key));
 }
 
-/* b is s with single quotes made double and keys for strings.  -1 when a quote is left open. */
+/* Copies s with double quotes, and keys for strings. -1 if a quote is left open. */
 static int take_literals(struct literals *l, struct buffer *b, char *s)
 {
     for (char *p = s; *p; p++)
@@ -72,7 +70,7 @@ static int take_literals(struct literals *l, struct buffer *b, char *s)
     return 0;
 }
 
-/* A point at the end, or before closing brackets at the end, and after something other than a point. */
+/* The final point: at the end, or before closing brackets at the end, and not after a point. */
 static const char *final_point(const char *s)
 {
     size_t n = strlen(s);
@@ -89,7 +87,7 @@ static void separate(struct buffer *b, const char *s)
     const char *point = final_point(s);
 
     for (const char *p = s; *p; p++) {
-        if (strchr(":,", *p) && !isdigit((unsigned char)p[1])) { /* takes the byte behind it along */
+        if (strchr(":,", *p) && !isdigit((unsigned char)p[1])) { /* takes the next byte along */
             put_apart(b, *p);
             if (p[1] && strchr(":,", p[1]))
                 put(b, ++p, 1);
@@ -119,7 +117,7 @@ static void cut(struct spider_words *w, struct buffer *b, const struct literals 
     }
 }
 
-/* "!" "=" are one word. */
+/* Joins "!" "=" to one word. */
 static void join_operators(struct spider_words *w)
 {
     int n = 0;
@@ -169,7 +167,7 @@ void spider_words_release(struct spider_words *w)
     *w = (struct spider_words){ 0 };
 }
 
-enum { MAX_DEPTH = 200 }; /* of queries in queries; the peer's own limit depends on its interpreter */
+enum { MAX_DEPTH = 200 }; /* of nested queries; the published limit depends on Python */
 
 static const char *const clauses[] = { "select", "from",      "where", "group",  "order",
                                        "limit",  "intersect", "union", "except", NULL };
@@ -193,7 +191,7 @@ struct parser {
     int n_aliases, cap_aliases;
 };
 
-/* The tables that a query's bare column names are looked up in. */
+/* The tables for bare column names of a query. */
 struct tables_in_scope {
     int *items, n, cap;
 };
@@ -206,7 +204,7 @@ static int place(const char *const *list, const char *word)
     return -1;
 }
 
-/* NULL behind the end. */
+/* NULL after the end. */
 static const char *word(const struct parser *p)
 {
     return p->at < p->n ? p->words[p->at] : NULL;
@@ -234,7 +232,7 @@ static bool at_end_of_clause(const struct parser *p)
     return at_clause(p) || is(p, ")") || is(p, ";");
 }
 
-/* Every "X as Y" of the text; the last of several counts.  False when an alias is a table's name. */
+/* Collects each "X as Y" of the text; the last of several counts. False if an alias is the name of a table. */
 static bool scan_aliases(struct parser *p)
 {
     for (int i = 0; i < p->n; i++) {
@@ -248,7 +246,7 @@ static bool scan_aliases(struct parser *p)
     return true;
 }
 
-/* The table that a name or an alias stands for, or -1. */
+/* The table of a name or an alias, or -1. */
 static int find_table(const struct parser *p, const char *name)
 {
     for (int i = p->n_aliases - 1; i >= 0; i--)
@@ -323,7 +321,7 @@ static bool parse_unit(struct parser *p, struct spider_unit *u, const struct tab
 
 static struct spider_sql *parse_query(struct parser *p);
 
-/* What Python's float() takes, digits grouped by underscores aside. */
+/* Accepts the syntax of Python's float(), except for underscores. */
 static bool parse_number(const char *s, double *out)
 {
     char *end;
@@ -334,8 +332,8 @@ static bool parse_number(const char *s, double *out)
     return !*end;
 }
 
-/* A column as a value: words up to a comma, a parenthesis, "and", a clause or a join belong to it and are not looked
- * at.  An opening parenthesis before it is part of it, the closing one is not. */
+/* Reads a column as a value. It extends over words up to a comma, a parenthesis, "and", a clause or a join, which are
+ * ignored. An opening parenthesis before it belongs to it, the closing one does not. */
 static bool parse_value_column(struct parser *p, int start, struct spider_value *v, const struct tables_in_scope *from)
 {
     int n = p->n, end = p->at;
@@ -391,7 +389,7 @@ static bool parse_condition(struct parser *p, struct spider_condition *c, const 
     return c->op != SPIDER_BETWEEN || (take(p, "and") && parse_value(p, &c->values[1], from));
 }
 
-/* Two conditions without a word between them are refused: the peer takes them and fails later. */
+/* Rejects two conditions without a word between them; the published program accepts them and fails later. */
 static bool parse_conditions(struct parser *p, struct spider_conditions *list, const struct tables_in_scope *from)
 {
     bool first = true;
@@ -501,7 +499,7 @@ static bool parse_group(struct parser *p, struct spider_sql *s, const struct tab
     return true;
 }
 
-/* One direction for all items: the last one said. */
+/* One direction for all items: the last one. */
 static bool parse_order(struct parser *p, struct spider_sql *s, const struct tables_in_scope *from)
 {
     if (!take(p, "order"))
@@ -550,8 +548,7 @@ static bool parse_set(struct parser *p, struct spider_sql *s)
     return (s->sets[which] = parse_query(p));
 }
 
-/* The tables first, for column names are looked up in them; then the select list, then what stands behind the tables.
- */
+/* Parses the tables first, which resolve column names, then the select list, then the clauses after the tables. */
 static bool parse_clauses(struct parser *p, struct spider_sql *s, struct tables_in_scope *from)
 {
     bool block = take(p, "(");
