@@ -42,7 +42,8 @@ static int next_word(struct shape_reader *r)
         r->at++;
     n = (size_t)(r->at - r->begin);
     if (n >= sizeof r->word)
-        return error_set(r->err, EXIT_CODE_DATA, "template: a word of %zu bytes at byte %d", n, r->begin);
+        return error_set(r->err, EXIT_CODE_DATA,
+                         "template: expected words of at most 127 bytes, got %zu bytes at byte %d", n, r->begin);
     for (size_t i = 0; i < n; i++)
         r->word[i] = (char)tolower((unsigned char)text[r->begin + (int)i]);
     r->word[n] = 0;
@@ -65,7 +66,7 @@ static int add_piece(struct shape_reader *r, enum piece_kind kind, int place)
     struct template_shape *p = r->shape;
 
     if (p->n_pieces == SHAPE_MAX_PIECES)
-        return error_set(r->err, EXIT_CODE_DATA, "template: more than %d words", SHAPE_MAX_PIECES);
+        return error_set(r->err, EXIT_CODE_DATA, "template: expected at most %d words", SHAPE_MAX_PIECES);
     p->pieces[p->n_pieces++] = (struct template_piece){
         .kind = kind, .begin = r->begin, .end = r->at, .block = r->frames[r->depth], .place = place, .table = -1
     };
@@ -79,7 +80,7 @@ static int open_block(struct shape_reader *r)
         r->depth && strcmp(r->last, "(") == 0 && r->frames[r->depth] >= 0 ? p->blocks + r->frames[r->depth] : NULL;
 
     if (p->n_blocks == SHAPE_MAX_BLOCKS)
-        return error_set(r->err, EXIT_CODE_DATA, "template: more than %d SELECTs", SHAPE_MAX_BLOCKS);
+        return error_set(r->err, EXIT_CODE_DATA, "template: expected at most %d SELECTs", SHAPE_MAX_BLOCKS);
     if (outer && outer->clause == SHAPE_FROM && outer->derived < 0)
         outer->derived = p->n_blocks;
     p->blocks[p->n_blocks] = (struct template_block){ .derived = -1, .later = r->last[0] && strcmp(r->last, "(") != 0 };
@@ -90,9 +91,9 @@ static int open_block(struct shape_reader *r)
 static int move_parenthesis(struct shape_reader *r, bool open)
 {
     if (open && r->depth + 1 == SHAPE_MAX_DEPTH)
-        return error_set(r->err, EXIT_CODE_DATA, "template: parentheses nested deeper than %d", SHAPE_MAX_DEPTH);
+        return error_set(r->err, EXIT_CODE_DATA, "template: expected at most %d nested parentheses", SHAPE_MAX_DEPTH);
     if (!open && r->depth == 0)
-        return error_set(r->err, EXIT_CODE_DATA, "template: the parenthesis at byte %d closes none", r->begin);
+        return error_set(r->err, EXIT_CODE_DATA, "template: byte %d: unmatched )", r->begin);
     r->depth += open ? 1 : -1;
     if (open)
         r->frames[r->depth] = r->frames[r->depth - 1];
@@ -135,7 +136,7 @@ static int add_table(struct shape_reader *r)
     if (b->clause != SHAPE_FROM || !listed)
         return add_piece(r, PIECE_NAMESAKE, 0);
     if (b->n_tables == SHAPE_MAX_TABLES)
-        return error_set(r->err, EXIT_CODE_DATA, "template: more than %d tables in one FROM", SHAPE_MAX_TABLES);
+        return error_set(r->err, EXIT_CODE_DATA, "template: expected at most %d tables in one FROM", SHAPE_MAX_TABLES);
     return add_piece(r, PIECE_TABLE, b->n_tables++);
 }
 
@@ -174,7 +175,7 @@ static int add_name(struct shape_reader *r, const char *point)
     for (int i = 0; t < 0 && is_alias(table) && i < r->schema->n_tables; i++)
         known = known || schema_column_find(r->schema, i, point + 1) >= 0;
     if (!known)
-        return error_set(r->err, EXIT_CODE_DATA, "template: \"%s\" is no column of the schema", r->word);
+        return error_set(r->err, EXIT_CODE_DATA, "template: \"%s\" is not a column of the schema", r->word);
     if (add_piece(r, PIECE_NAME, 0))
         return -1;
     r->shape->pieces[r->shape->n_pieces - 1].table = t;
@@ -226,13 +227,12 @@ static int read_word(struct shape_reader *r)
         return -1;
     if (b && b->later && is(r, "order"))
         return error_set(r->err, EXIT_CODE_DATA,
-                         "template: ORDER BY behind a set operation, at byte %d, can name no "
-                         "column of a table",
+                         "template: ORDER BY after a set operation, at byte %d, cannot name a column of a table",
                          r->begin);
     if (b && (is(r, "from") || is_one_of(r->word, behind_from)))
         b->clause = is(r, "from") ? SHAPE_FROM : SHAPE_BEHIND;
     if (is_name(r->word) && !b)
-        return error_set(r->err, EXIT_CODE_DATA, "template: the %s at byte %d stands in no SELECT", r->word, r->begin);
+        return error_set(r->err, EXIT_CODE_DATA, "template: \"%s\" at byte %d is outside a SELECT", r->word, r->begin);
     if (is_name(r->word) && begins_condition(r))
         return add_condition(r);
     if (is(r, "table"))
@@ -255,7 +255,8 @@ static int check_blocks(struct template_shape *p, struct error *err)
         struct template_piece *piece = p->pieces + i;
         bool column = piece->kind == PIECE_COLUMN || piece->kind == PIECE_NAMESAKE;
         if (column && p->blocks[piece->block].n_tables == 0)
-            return error_set(err, EXIT_CODE_DATA, "template: the column at byte %d is of a SELECT in FROM",
+            return error_set(err, EXIT_CODE_DATA,
+                             "template: the column at byte %d belongs to a SELECT in FROM, whose columns are unknown",
                              piece->begin);
         if (piece->kind == PIECE_ROW && p->compound)
             piece->kind = PIECE_COLUMN;

@@ -48,7 +48,7 @@ static int too_long(const struct writer *w, struct error *err)
 {
     if (ftello(w->out) <= DB_TEXT_MAX_BYTES)
         return 0;
-    return error_set(err, EXIT_CODE_DATA, "%s: more than %d bytes as text for a prompt; fewer rows would fit", w->path,
+    return error_set(err, EXIT_CODE_DATA, "%s: expected at most %d bytes as text; lower --rows", w->path,
                      DB_TEXT_MAX_BYTES);
 }
 

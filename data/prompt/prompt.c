@@ -166,7 +166,8 @@ int prompts_open(struct prompts *p, const char *dir, struct error *err)
     if (dir && !found)
         return error_set(
             err, EXIT_CODE_USAGE,
-            "%s: none of def.txt, fill.txt, sql.txt, rewrite.txt, e2e.txt, gold.txt, e2e-shots.txt, correct.txt", dir);
+            "%s: expected def.txt, fill.txt, sql.txt, rewrite.txt, e2e.txt, gold.txt, e2e-shots.txt or correct.txt, got none",
+            dir);
     return 0;
 }
 

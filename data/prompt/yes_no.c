@@ -180,7 +180,7 @@ static int read_data(struct yes_no *y, struct error *err)
     y->pool = &y->data.folds[FOLD_TRAIN];
     y->shown = &y->data.schemas;
     if (!y->asked->n)
-        return error_set(err, EXIT_CODE_DATA, "%s: holds no questions to ask", q->data);
+        return error_set(err, EXIT_CODE_DATA, "%s: expected questions, got none", q->data);
     if (!q->support)
         return 0;
     if (read_labels(&y->support, q, q->support, err))
@@ -212,7 +212,8 @@ static int check_apart(const struct yes_no *y, struct error *err)
     for (int i = 0; rc == 0 && i < y->pool->n; i++) {
         const struct example *e = &y->pool->items[i];
         if (strings_find(&keys, strings_printf(&text, "%s\n%s", e->source_db, e->question)) >= 0)
-            rc = error_set(err, EXIT_CODE_DATA, "question \"%.60s\" (id %.60s) is to be shown and asked", e->question,
+            rc = error_set(err, EXIT_CODE_DATA,
+                           "question \"%.60s\" (id %.60s) is both a few-shot example and a question", e->question,
                            e->id);
     }
     strings_release(&keys);

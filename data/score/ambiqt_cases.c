@@ -91,7 +91,7 @@ static int rows_read(struct file_rows *rows, const char *path, struct error *err
     json_reader_close(r);
     rows->used = xcalloc((size_t)rows->n + 1, sizeof *rows->used);
     if (rc == 0 && rows->n == 0)
-        rc = error_set(err, EXIT_CODE_DATA, "%s: holds no records", path);
+        rc = error_set(err, EXIT_CODE_DATA, "%s: expected records, got none", path);
     return rc;
 }
 
@@ -189,7 +189,7 @@ static int add_case(struct ambiqt_cases *c, const json_t *record, int row, const
 
     if (kind < 0)
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: says no kind: expected field \"extra_map\", \"extra_table_map\", \"split_map\" or "
+                         "%s: unknown type: expected field \"extra_map\", \"extra_table_map\", \"split_map\" or "
                          "\"new_table_name\"",
                          at);
     if (ambiqt_add(&c->corpus, (enum sia_kind)kind, record, at, err))

@@ -343,7 +343,7 @@ static int open_all(struct score_run *r, struct error *err)
     const struct score_request *q = r->request;
 
     if (!q->tables)
-        return error_set(err, EXIT_CODE_USAGE, "--rule ambiqt wants --tables tables.json");
+        return error_set(err, EXIT_CODE_USAGE, "--rule ambiqt requires --tables tables.json");
     if (db_path_check(q->db, err) || ambiqt_cases_read(&r->cases, q->gold, q->pred, q->k, err) ||
         schema_set_open(&r->schemas, q->tables, err))
         return -1;

@@ -155,7 +155,7 @@ static json_t *missing_texts(const struct annotation *a, struct error *err)
         if (a->golds[g].covered_by >= 0)
             continue;
         if (!a->golds[g].text) {
-            error_set(err, EXIT_CODE_DATA, "gold %d is missing among the readings and has no text", g + 1);
+            error_set(err, EXIT_CODE_DATA, "gold %d: expected a text, since no reading covers it", g + 1);
             json_decref(list);
             return NULL;
         }
@@ -204,7 +204,7 @@ static const char *part_of(const struct annotation *a, int gold, enum annotate_t
     if (target == ANNOTATE_E2E)
         return g->sql;
     if (!g->text)
-        error_set(err, EXIT_CODE_DATA, "gold %d has no text, which --target gold teaches", gold + 1);
+        error_set(err, EXIT_CODE_DATA, "gold %d: --target gold requires a text", gold + 1);
     return g->text;
 }
 
@@ -255,10 +255,10 @@ static bool runs(struct exec_db *db, const char *text)
 static const char *judge_text(struct exec_db *db, const char *text)
 {
     if (is_blank(text))
-        return "it has no text";
+        return "no text";
     if (ends_with_colon(text))
-        return "it is an introduction";
-    return runs(db, text) ? "its text is SQL" : NULL;
+        return "introduction";
+    return runs(db, text) ? "text is SQL" : NULL;
 }
 
 /* The first query of a reading that runs, or NULL. */
@@ -289,12 +289,12 @@ static void judge(struct annotation *a, const struct trial *t, struct exec_db *d
 
     r->dropped = judge_text(db, r->text);
     if (!r->dropped && !q)
-        r->dropped = r->n ? "none of its SQL runs" : "it has no SQL";
+        r->dropped = r->n ? "no SQL runs" : "no SQL";
     if (r->dropped)
         return;
     r->same_as = find_same(a, t, q);
     if (r->same_as >= 0) {
-        r->dropped = "it means the same as another";
+        r->dropped = "same result as another";
         return;
     }
     annotate_keep(a, i);
@@ -401,9 +401,9 @@ static const char *judge_published(const char *reading, int64_t question_length)
     char *text = strip(reading);
     const char *dropped = NULL;
     if (annotate_has_keyword(text))
-        dropped = "it holds a capital word or a sign of SQL";
+        dropped = "SQL keyword or sign";
     else if (2 * annotate_length(text) < question_length)
-        dropped = "it is shorter than half the question";
+        dropped = "shorter than half the question";
     free(text);
     return dropped;
 }
@@ -530,7 +530,7 @@ void annotate_filter(struct annotation *a, const struct trial *t, struct python_
     choose(a, t, random);
     for (int i = 0; i < a->n_readings; i++)
         if (!a->readings[i].dropped && !is_existing(a, i))
-            a->readings[i].dropped = "no SQL of it was chosen";
+            a->readings[i].dropped = "not sampled";
     free(question);
 }
 
@@ -590,7 +590,7 @@ static int add_answer(struct annotate_readings *r, const json_t *record, const c
     if (!json_is_string(id) && !json_is_integer(id))
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\" is missing or no string or integer", where);
     if (add(r, id_key(id), json_incref(json_object_get(record, "text"))))
-        return error_set(err, EXIT_CODE_DATA, "%s: the answer of this id came before", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: duplicate id", where);
     return 0;
 }
 
@@ -610,7 +610,7 @@ static int add_record(void *readings, json_t *record, const char *where, struct 
         !(list = json_get_array(record, "readings", where, err)))
         return -1;
     if (add(r, make_key(db, (int)strlen(db), question), json_incref(list)))
-        return error_set(err, EXIT_CODE_DATA, "%s: readings of this database and question came before", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: duplicate database and question", where);
     return 0;
 }
 

@@ -280,7 +280,7 @@ static enum exit_code score_tally_finish(struct score_tally *t, const struct sco
     int rc = 0;
 
     if (t->classes[0].n + t->classes[1].n == 0)
-        rc = error_set(err, EXIT_CODE_DATA, "%s: nothing could be scored: %s", q->pred, why ? why : "no records");
+        rc = error_set(err, EXIT_CODE_DATA, "%s: no record could be scored: %s", q->pred, why ? why : "no records");
     if (rc == 0)
         rc = q->json ? print_json(t, more, err) : print_table(t, more, err);
     if (rc == 0 && t->evidence.f)
@@ -461,9 +461,9 @@ static int score_files(struct strict_run *run, struct error *err)
     const struct score_request *q = run->q;
 
     if (!q->gold || !q->db)
-        return error_set(err, EXIT_CODE_USAGE, "--rule strict: expected %s", q->gold ? "--db" : "--gold");
+        return error_set(err, EXIT_CODE_USAGE, "--rule strict requires %s", q->gold ? "--db" : "--gold");
     if (q->published)
-        return error_set(err, EXIT_CODE_USAGE, "--published: the strict rule is not a published one");
+        return error_set(err, EXIT_CODE_USAGE, "--published and --rule strict cannot be used together");
     if (db_path_check(q->db, err) || score_tally_init(&run->tally, q->per_example, err) ||
         each_record(run, q->pred, keep_prediction, err))
         return -1;
@@ -633,8 +633,7 @@ static int score_file(struct dfpl_run *run, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "--rule dfpl: --%s is not read, the predictions hold their %s",
                          run->q->gold ? "gold" : "db", run->q->gold ? "golds" : "databases");
     if (!run->held && !run->q->db)
-        return error_set(err, EXIT_CODE_USAGE, "--rule dfpl: expected --db, %s does not hold its databases",
-                         run->q->pred);
+        return error_set(err, EXIT_CODE_USAGE, "--rule dfpl requires --db: %s contains no databases", run->q->pred);
     if (db_path_check(run->q->db, err) || dfpl_read(&run->file, run->q->pred, err) ||
         score_tally_init(&run->tally, run->q->per_example, err))
         return -1;

@@ -313,8 +313,8 @@ static int score_all(struct agreement_run *run, const struct score_request *q, s
         records_each_as_is(q->pred, RECORDS_AUTO, read_answer, &tags, err) || count_all(run, err))
         return -1;
     if (!run->n_scored)
-        return error_set(err, EXIT_CODE_DATA, "%s and %s: no id has a line in both and a record in %s", q->findings,
-                         q->pred, q->gold);
+        return error_set(err, EXIT_CODE_DATA, "%s and %s: expected a common id with a record in %s, got none",
+                         q->findings, q->pred, q->gold);
     return run->evidence.f ? out_file_commit(&run->evidence, err) : 0;
 }
 
@@ -422,8 +422,7 @@ enum exit_code score_agreement(const struct score_request *q, struct error *err)
     enum exit_code code = EXIT_CODE_OK;
 
     if (!q->gold || !q->findings)
-        code =
-            (error_set(err, EXIT_CODE_USAGE, "--rule agreement: expected --gold and --findings too"), EXIT_CODE_USAGE);
+        code = (error_set(err, EXIT_CODE_USAGE, "--rule agreement requires --gold and --findings"), EXIT_CODE_USAGE);
     else if (score_all(&run, q, err) || print(&run, q, err))
         code = err->code;
     else if (json_array_size(run.skipped))

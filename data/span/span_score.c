@@ -233,7 +233,7 @@ static int score_all(struct span_run *run, const struct score_request *q, struct
         if (!run->answered[i])
             skip(run, run->gold.items[i].id, "it has no answer");
     if (!run->tally.n)
-        return error_set(err, EXIT_CODE_DATA, "%s: no line answers a record of %s", q->pred, q->gold);
+        return error_set(err, EXIT_CODE_DATA, "%s: expected predictions of records in %s, got none", q->pred, q->gold);
     return run->evidence.f ? out_file_commit(&run->evidence, err) : 0;
 }
 
@@ -273,7 +273,7 @@ enum exit_code score_spans(const struct score_request *q, struct error *err)
     enum exit_code code = EXIT_CODE_OK;
 
     if (!q->gold)
-        code = (error_set(err, EXIT_CODE_USAGE, "--rule spans: expected --gold too"), EXIT_CODE_USAGE);
+        code = (error_set(err, EXIT_CODE_USAGE, "--rule spans requires --gold"), EXIT_CODE_USAGE);
     else if (score_all(&run, q, err) || print(&run, q, err))
         code = err->code;
     else if (json_array_size(run.tally.skipped))

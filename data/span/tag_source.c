@@ -205,12 +205,12 @@ static int read_database(struct tag_source *x, const struct schema *s, const int
     work_limit_end(&all);
     exec_close(r.db);
     if (work_limit_ended())
-        return error_set(err, EXIT_CODE_DATA, "%s: no time is left to read its values", path);
+        return error_set(err, EXIT_CODE_DATA, "%s: time limit reached, values not read", path);
     if (x->index.cut)
-        log_warn("%s: the index of values ends with %d values, %lld MiB; questions are not compared with the others",
-                 path, x->index.n, (long long)(value_index_bytes(&x->index) >> 20));
+        log_warn("%s: the index holds the first %d values, %lld MiB; other values are not found", path, x->index.n,
+                 (long long)(value_index_bytes(&x->index) >> 20));
     if (x->numbers.cut)
-        log_warn("%s: the index of numbers ends at %lld MiB; numbers beyond it are not marked as values", path,
+        log_warn("%s: the index of numbers is full at %lld MiB; other numbers are not found", path,
                  (long long)(x->numbers.bytes >> 20));
     return 0;
 }

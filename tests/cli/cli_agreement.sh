@@ -80,7 +80,7 @@ sed '1s/"trainer.fee_of_trainer"/7/' findings.jsonl >odd.jsonl
 expect 7 'odd.jsonl: line 1: alternatives\[1\]: expected a string, got an integer' --findings odd.jsonl
 
 # --- what ends it
-expect 3 'no id has a line in both' --findings /dev/null
+expect 3 'expected a common id' --findings /dev/null
 sed '2s/"some"/"same"/' gold.jsonl >bad.jsonl
 expect 3 'bad.jsonl: line 2: field "id": expected each id once, got "same" again' --gold bad.jsonl
 sed '2s/"ambiguous":true/"ambiguous":"so"/' gold.jsonl >bad.jsonl
@@ -89,7 +89,7 @@ sed '2s/"db_id"/"base"/' gold.jsonl >bad.jsonl
 expect 3 'bad.jsonl: line 2: .*db_id' --gold bad.jsonl
 sed 's/"column":1/"column":9/' marks.jsonl >bad.jsonl
 expect 3 'bad.jsonl: line 1: ' --gold bad.jsonl
-check "no findings" 2 'expected --gold and --findings too' data score --rule agreement --gold gold.jsonl --pred tags.jsonl
+check "no findings" 2 'requires --gold and --findings' data score --rule agreement --gold gold.jsonl --pred tags.jsonl
 check "other rule" 2 'requires --rule agreement' data score --rule spans --gold marks.jsonl --findings found.jsonl --pred tagged.jsonl
 
 finish

@@ -58,7 +58,7 @@ expect 0 '"ambiguous":\{.*"interval":\{"recall":\[[0-9.]+,[0-9.]+\].*"unambiguou
 sed 's/"source_db":"bakery"/"source_db":5/' without.jsonl >sources.jsonl
 expect 3 'sources.jsonl: line 1: field .source_db.: expected a string, got an integer' score sources.jsonl
 expect 0 '"added"|readings' infill --infilled answers.jsonl
-grep -q '"why":"it has no SQL"' shown || complain infill "does not drop what has no SQL"
+grep -q '"why":"no SQL"' shown || complain infill "does not drop what has no SQL"
 infill --infilled answers.jsonl --sqls infilling.jsonl 2>&1 >/dev/null | grep -q 'no SQL' && complain infill "readings with SQL have none"
 expect 0 'warn.*: [1-9][0-9]* readings have no SQL and are dropped; expected it in --sqls' infill --infilled answers.jsonl
 
@@ -90,13 +90,13 @@ expect 2 '--db' infer infill infilling.jsonl --defaults infilling.jsonl
 expect 2 '--temperature: expected --model,' infill --temperature 1
 expect 2 '--top-p: expected a --temperature above 0' infill --model nowhere --top-p 0.9
 expect 2 'dump.compact' infill --context long -o new
-expect 2 'dbs: none of def.txt' infill --prompt-dir dbs -o new
+expect 2 'dbs: expected def.txt' infill --prompt-dir dbs -o new
 expect 3 'nowhere.jsonl: No such file' infer infill nowhere.jsonl --db dbs --defaults infilling.jsonl -o new
 expect 3 'nowhere.jsonl: No such file' infer infill infilling.jsonl --db dbs --defaults nowhere.jsonl -o new
 expect 3 'nowhere.jsonl: No such file' infill --infilled nowhere.jsonl -o new
 expect 3 'nowhere.jsonl: No such file' infill --sqls nowhere.jsonl -o new
 expect 1 'cannot write' infill -o nowhere/new
-expect 2 'rule dfpl: expected --db' data score --rule dfpl --pred without.jsonl
+expect 2 'rule dfpl requires --db' data score --rule dfpl --pred without.jsonl
 expect 2 '--gold is not read' score without.jsonl --gold infilling.jsonl
 
 # --- records: each line fails alone
@@ -126,7 +126,7 @@ stage --sqls 'sql' '{"db_id": "bakery", "text": "Which?"}'
 stage --sqls 'db_id' '{"text": "Which?", "sql": "SELECT 1"}'
 stage --sqls 'golds 1.*sql' '{"db_id": "bakery", "golds": [{"text": "Which?", "sql": 5}]}'
 cat answers.jsonl answers.jsonl >twice.jsonl
-expect 3 'the answer of this id came before' infill --infilled twice.jsonl -o new
+expect 3 'duplicate id' infill --infilled twice.jsonl -o new
 head -n 1 answers.jsonl >one.jsonl
 expect 7 'one.jsonl has no readings of this question' infill --infilled one.jsonl
 

@@ -97,7 +97,7 @@ expect 2 'requires --shots' judge --write-prompts schema --support shown.csv
 expect 2 'require --write-prompts' judge --answers answers.jsonl --shots 2
 expect 3 'expected 5 questions of each label to show, got 4 and 4' judge --write-prompts schema --shots 10 --support shown.csv
 cat shown.csv <(echo 'What is the cost?,yes') >overlap.csv
-expect 3 'is to be shown and asked' judge --write-prompts schema --shots 2 --support overlap.csv
+expect 3 'is both a few-shot example and a question' judge --write-prompts schema --shots 2 --support overlap.csv
 expect 3 'line 1: field "id": expected the id of a question, got "x"' judge --answers <(echo '{"id":"x","text":"yes"}')
 expect 3 'line 1: expected "text" or "texts"' judge --answers <(echo '{"id":"a"}')
 expect 3 'nowhere.jsonl' judge --answers nowhere.jsonl

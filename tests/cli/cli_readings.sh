@@ -79,16 +79,16 @@ more.jsonl: line 3|expected a string or a list|{"id": "c", "sql": {"SELECT": 1}}
 more.jsonl: line 3|line 3, column|{"id": "c", "sql": "SELECT
 END
 echo '{"id": "c", "db_id": "bakery", "sql": "SELECT nowhere"}' >only.jsonl
-expect 3 "nothing could be scored: gold 1 does not execute" data score --gold only.jsonl --pred pred.jsonl --db flat
+expect 3 "no record could be scored: gold 1 does not execute" data score --gold only.jsonl --pred pred.jsonl --db flat
 : >empty.jsonl
-expect 3 "nothing could be scored: no records" data score --gold empty.jsonl --pred empty.jsonl --db flat
+expect 3 "no record could be scored: no records" data score --gold empty.jsonl --pred empty.jsonl --db flat
 expect 3 "nowhere.jsonl: No such file" data score --gold nowhere.jsonl --pred pred.jsonl --db flat
-expect 2 "rule strict: expected --gold" data score --pred pred.jsonl --db flat
-expect 2 "rule strict: expected --db" data score --gold gold.jsonl --pred pred.jsonl
-expect 2 "the strict rule is not a published one" strict --published
+expect 2 "rule strict requires --gold" data score --pred pred.jsonl --db flat
+expect 2 "rule strict requires --db" data score --gold gold.jsonl --pred pred.jsonl
+expect 2 "--published and --rule strict cannot be used together" strict --published
 expect 1 "cannot write" strict --per-example nowhere/evidence.jsonl
 head -c 100 flat/bakery.sqlite >nested/bakery/bakery.sqlite
-expect 3 "nothing could be scored: .*bakery.sqlite" data score --gold gold.jsonl --pred pred.jsonl --db nested
+expect 3 "no record could be scored: .*bakery.sqlite" data score --gold gold.jsonl --pred pred.jsonl --db nested
 
 # --- dfpl: a file as published, with a database that lost a column
 cat >published.json <<'END'
@@ -130,7 +130,7 @@ changed 's/\["SELECT a FROM t WHERE b > 2"\]/"SELECT a FROM t"/' && expect 3 'ex
 head -c 700 published.json >changed.json && expect 3 'changed.json: line [0-9]+, column' dfpl changed.json
 expect 0 '"ambiguous":\{"n":1,"recall":0.5,"precision":1.0' dfpl published.json --published --filter --per-example evidence.jsonl
 grep -q '"kept":\[0\]' evidence.jsonl || complain evidence "$(head -n 1 evidence.jsonl)"
-expect 2 "--filter: expected --rule dfpl" strict --filter
+expect 2 "--filter requires --rule dfpl" strict --filter
 expect 2 "--gold is not read" dfpl published.json --gold gold.jsonl
 expect 2 "--db is not read" dfpl published.json --db flat
 
@@ -160,7 +160,7 @@ printf 'D:{}\nQ:{}\nE:{}\nM:' >prompts/fill.txt
 expect 0 '.nQ:Which one\?.nE:The first one of all\?.nM:"' annotate in.jsonl --prompt-dir prompts
 printf '{} {}' >prompts/fill.txt
 expect 2 'fill.txt: expected 3 slots [{][}], got 2' annotate in.jsonl --prompt-dir prompts
-expect 2 'flat: none of def.txt' annotate in.jsonl --prompt-dir flat
+expect 2 'flat: expected def.txt' annotate in.jsonl --prompt-dir flat
 expect 2 '--context' annotate in.jsonl --context long
 expect 2 '--rows' annotate in.jsonl --rows many
 line() { { cat in.jsonl && echo "$1"; } >more.jsonl; }
@@ -169,7 +169,7 @@ while IFS='|' read -r text line; do
     [ "$(wc -l <shown)" = 3 ] || complain "$line" "not a line for each record"
 done <<'END'
 golds 1 and 2 give the same|{"db_id": "bakery", "question": "q", "golds": [{"sql": "SELECT 1"}, {"sql": "SELECT 1.0"}]}
-gold 1 is missing among|{"db_id": "bakery", "question": "q", "golds": [{"sql": "SELECT 1"}, {"sql": "SELECT 2"}]}
+gold 1: expected a text|{"db_id": "bakery", "question": "q", "golds": [{"sql": "SELECT 1"}, {"sql": "SELECT 2"}]}
 no database shop|{"db_id": "shop", "question": "q", "golds": [{"sql": "SELECT 1"}]}
 .golds.. is missing|{"db_id": "bakery", "question": "q"}
 gold_interpretations 1|{"db": "bakery", "question": "q", "gold_queries": ["SELECT 1"], "gold_interpretations": [{"sql": "SELECT 1"}]}
@@ -179,7 +179,7 @@ reading 1: field .*text.* is missing|{"db_id": "bakery", "question": "q", "golds
 column|{"db_id": "bakery"
 END
 cat readings.jsonl readings.jsonl >twice.jsonl
-expect 3 "twice.jsonl: line 2: readings of this database and question came before" annotate in.jsonl --readings twice.jsonl
+expect 3 "twice.jsonl: line 2: duplicate database and question" annotate in.jsonl --readings twice.jsonl
 expect 3 "gold.jsonl: line 1: field \"question\" is missing" annotate in.jsonl --readings gold.jsonl
 head -c 300 published.json >changed.json && expect 3 "changed.json: line" annotate in.jsonl --readings changed.json
 expect 2 "--db" data annotate in.jsonl

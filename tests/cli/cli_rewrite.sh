@@ -107,7 +107,7 @@ expect 3 'expected records of at least 10 databases' data split few.jsonl --publ
 expect 2 '--published cannot be used together with --valid' data split rows.jsonl --published --valid 0.2 -o few
 expect 2 '--readings requires --target infill' data annotate records.jsonl --db all/db --target e2e --readings defaults.jsonl
 expect 2 '--target' data annotate records.jsonl --db all/db --target all
-expect 7 'gold 1 has no text, which --target gold teaches' data annotate examples.jsonl --db all/db --target gold
+expect 7 'gold 1: --target gold requires a text' data annotate examples.jsonl --db all/db --target gold
 expect 2 'rewriting takes --rewrites' infill --rewrites answers.jsonl --sqls sqls.jsonl --defaults defaults.jsonl
 expect 2 'rewriting: expected --sqls or --sql-model' infill --rewrites answers.jsonl
 expect 2 '--rewrites: expected --write-prompts rewrite or sql' infill --rewrites answers.jsonl --write-prompts fill
@@ -120,7 +120,7 @@ expect 3 'examples.jsonl: expected at least 5 ambiguous records, got 4' infill -
 expect 3 'gold 1: field "sql"' infill --write-prompts e2e --shots 1 --examples <(echo '{"db_id": "bakery", "question": "q", "golds": [{}, {}]}')
 expect 3 'of no prompt for SQL' infill --rewrites answers.jsonl --sqls answers.jsonl
 cat answers.jsonl answers.jsonl >answers.twice
-expect 3 'answers.twice: .*came before' infill --rewrites answers.twice --sqls sqls.jsonl
+expect 3 'answers.twice: .*duplicate' infill --rewrites answers.twice --sqls sqls.jsonl
 # records of stage 0: each fails alone, and says why
 while IFS='|' read -r text line; do
     { cat in.jsonl && echo "$line"; } >more.jsonl

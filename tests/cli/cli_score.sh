@@ -47,8 +47,8 @@ rm pred.json && expect 3 "pred.json: No such file"
 rm gold.jsonl && expect 3 "gold.jsonl: No such file"
 rm tables.json && expect 3 "tables.json: No such file"
 rm pred.json && mkdir pred.json && expect 3 "pred.json: Is a directory"
-: >pred.json && expect 3 "pred.json: holds no records"
-echo '[]' >gold.jsonl && expect 3 "gold.jsonl: holds no records"
+: >pred.json && expect 3 "pred.json: expected records, got none"
+echo '[]' >gold.jsonl && expect 3 "gold.jsonl: expected records, got none"
 pred 's/.$//' && expect 3 "pred.json: record [0-9]+: line [0-9]+"
 head -c 5000 /dev/urandom >pred.json && expect 3 "pred.json: "
 printf '\x1f\x8b\x08\0' >pred.json && expect 3 "pred.json: the file is truncated"
@@ -67,7 +67,7 @@ pred 's/"t2s_outs":\[/&["a",null],/' && expect 3 'pred.json: record 1: field "t2
 pred 's/"db_id":"harbour"/"db_id":7/' && expect 3 'pred.json: record 1: field "db_id": expected a string, got an integer'
 pred 's/"split_map":\{[^}]*\}/"split_map":{}/' && expect 3 'pred.json: record 1: field "split_map": expected an object with one key'
 pred 's/"primary_key":\{[^}]*\}/"primary_key":[]/' && expect 3 'pred.json: record 1: field "primary_key": expected an object, got an array'
-gold 's/"(split_map|primary_key)":\{[^}]*\},?//g; s/,\}/}/' && pred 's/"(split_map|primary_key)":\{[^}]*\},?//g' && expect 3 'pred.json: record 1: says no kind: expected field "extra_map"'
+gold 's/"(split_map|primary_key)":\{[^}]*\},?//g; s/,\}/}/' && pred 's/"(split_map|primary_key)":\{[^}]*\},?//g' && expect 3 'pred.json: record 1: unknown type: expected field "extra_map"'
 gold 's/"orig_query":"[^"]*",//' && pred 's/"orig_query":"[^"]*",//' && expect 3 'pred.json: record 1: field "orig_query" is missing'
 pred 's/"t2s_outs":\["/&\\u0000/' && expect 3 'pred.json: .*u0000'
 printf '[{"db_id":"\xff"}]' >pred.json && expect 3 'pred.json: .*decode'

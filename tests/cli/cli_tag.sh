@@ -186,7 +186,7 @@ run 0 mark twice.jsonl -o twice.out
 has twice.out '"label":"AMB"'
 run 0 model twice.jsonl -o twice.out
 sqlite3 big.sqlite "CREATE TABLE t(name TEXT); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) INSERT INTO t SELECT 'place number ' || i || ' of the country' FROM n" || exit 1
-check "more values than fit" 0 "the index of values ends with" mark --db big.sqlite --index-mib 1 strange.jsonl -o out.jsonl
+check "more values than fit" 0 "the index holds the first" mark --db big.sqlite --index-mib 1 strange.jsonl -o out.jsonl
 
 # --- stopped and gone on with
 run 0 mark --db shop.sqlite many.jsonl -o whole.out

@@ -191,26 +191,26 @@ static void bad_templates_say_why(void **state)
 {
     static const char *const bad[][2] = {
         { "", "expected a SELECT" },
-        { "column", "column at byte 0 stands in no SELECT" },
+        { "column", "\"column\" at byte 0 is outside a SELECT" },
         { "select table from table", "no columns of the schema fit" },
-        { "from table", "the table at byte 5 stands in no SELECT" },
+        { "from table", "\"table\" at byte 5 is outside a SELECT" },
         { "select column from", "SELECT 1 has no table" },
         { "select column from table where", "template, as" },
         { "select column from table where column =", "template, as" },
         { "select column from table where count(column) > number", "template, as" },
         { "select column from table union select column, column from table", "template, as" },
         { "select colum from table", "\"colum\" is neither SQL nor" },
-        { "select boat.name from table", "\"boat.name\" is no column" },
+        { "select boat.name from table", "\"boat.name\" is not a column" },
         { "select column from table where column = 'x'", "unexpected '" },
         { "select column from table; drop table", "unexpected ;" },
         { "select count(column from table", "parenthesis is not closed" },
-        { "select column) from table", "closes none" },
-        { "select column, column from (select column from table)", "of a SELECT in FROM" },
-        { "select column from table union select column from table order by column", "ORDER BY behind" },
+        { "select column) from table", "unmatched )" },
+        { "select column, column from (select column from table)", "belongs to a SELECT in FROM" },
+        { "select column from table union select column from table order by column", "ORDER BY after" },
         { "select column from table as t1 join table as t2 on column = column join table as t3 on column = column join "
           "table as t4 on column = column join table as t5 on column = column join table as t6 on column = column join "
           "table as t7 on column = column join table as t8 on column = column join table as t9 on column = column",
-          "more than 8 tables" },
+          "at most 8 tables" },
     };
     struct world w = { 0 };
 

@@ -105,7 +105,7 @@ static void test_bad_folder(void **state)
     char *dir = test_dir_new();
     (void)state;
 
-    refused(dir, EXIT_CODE_USAGE, (const char *const[]){ "none of def.txt", NULL });
+    refused(dir, EXIT_CODE_USAGE, (const char *const[]){ "expected def.txt", NULL });
     test_file(dir, "sql.txt", "only {}");
     refused(dir, EXIT_CODE_USAGE, (const char *const[]){ "sql.txt", "expected 2 slots", "got 1", NULL });
     test_file(dir, "sql.txt", "");
@@ -226,7 +226,7 @@ static void test_bad_db(void **state)
         make_db(dir, "CREATE TABLE t (a); INSERT INTO t SELECT hex(zeroblob(400000)) FROM (VALUES (1),(2),(3),(4),(5),"
                      "(6),(7));");
     assert_null(db_text(path, DB_TEXT_DUMP, -1, &err));
-    assert_error(err, "more than 4194304 bytes", "fewer rows");
+    assert_error(err, "at most 4194304 bytes", "lower --rows");
     assert_int_equal(err.code, EXIT_CODE_DATA);
     test_dir_remove(dir);
 }
