@@ -97,7 +97,8 @@ static void test_refused_parts(void **state)
         { "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}", { "got \"UnicodeScripts\"", "WhitespaceSplit" } },
         { "\"decoder\":{\"type\":\"CTC\"}", { "got \"CTC\"", "ByteFallback" } },
         { "\"decoder\":{\"type\":\"Strip\",\"content\":\" \",\"start\":-1,\"stop\":0}", { "decoder", "start" } },
-        { "\"decoder\":{\"type\":\"BPEDecoder\",\"suffix\":\"\"}", { "decoder", "suffix: expected a text" } },
+        { "\"decoder\":{\"type\":\"BPEDecoder\",\"suffix\":\"\"}",
+          { "decoder", "suffix: expected a text, got an empty one" } },
     };
     char *dir = test_dir_new(), json[1024];
     (void)state;
