@@ -43,7 +43,7 @@ int lora_save(const struct params *p, struct device *d, const struct lora_config
 /* Merges adapters into the weights: w += scale B A in f32, rounded once, on the device. The modules have no adapter
  * afterwards.
  *
- * The adapter is used in the type it was declared in, or that of its master copy; declare it as F32 to merge an f32
+ * The adapter is used in the type it was declared in, or that of its master copy. Declare it as F32 to merge an f32
  * file without loss. A head that is tied to the embedding would change the embedding too, so give it a matrix of its
  * own first. */
 int lora_merge(const struct params *p, struct device *d, const struct lora_module *modules, int n, struct error *err);

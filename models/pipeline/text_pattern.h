@@ -17,8 +17,8 @@ enum { REGEX_MAX_PATTERN = 4096 };
  * ByteLevel's own. */
 extern const char regex_llama3[], regex_qwen2[], regex_gpt2[];
 /* ambit's pattern for small models, which must learn to copy names. A word is a piece without the space or sign before
- * it, and its final s is another piece: "names" and "t1.name" share the piece "name". Each digit is a piece; signs keep
- * the space before them. */
+ * it. Its final s is another piece, so that "names" and "t1.name" share the piece "name". Each digit is a piece; signs
+ * keep the space before them. */
 extern const char regex_words[];
 
 struct regex;

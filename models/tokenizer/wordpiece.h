@@ -1,6 +1,7 @@
 /*
- * wordpiece.h - the WordPiece model (Schuster and Nakajima 2012): takes the longest matching token at the start of a
- * word, then the longest continuation, and so on.
+ * wordpiece.h - the WordPiece model (Schuster and Nakajima 2012): longest-match-first search.
+ *
+ * The longest token at the start of a word is taken, then the longest continuation after it, and so on.
  *
  * A struct wordpiece does not change after wordpiece_prepare, so threads may share it.
  */

@@ -143,8 +143,8 @@ static bool join(struct form_char *starter, const struct form_char *part, int cl
     return true;
 }
 
-/* Canonical composition: each character is composed with the last starter before it, unless a mark between them has
- * the same combining class or a higher one. */
+/* Canonical composition: composes each character with the last starter before it. A mark between them with the same
+ * combining class or a higher one blocks the composition. */
 static void compose(struct form_segment *s)
 {
     struct form_char *starter = NULL;
