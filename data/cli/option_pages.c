@@ -152,6 +152,8 @@ static void options_entries(const struct command *c, FILE *f)
     if (!option_count(c->options) || !c->options->group)
         fputs("\noptions:\n", f);
     for (int i = 0; i < option_count(c->options); i++) {
+        if (!c->options[i].help)
+            continue;
         if (c->options[i].group)
             fprintf(f, "\n%s:\n", c->options[i].group);
         option_usage(&c->options[i], left, sizeof left);
@@ -281,6 +283,8 @@ static void roff_options(const struct command *c, FILE *f)
     char left[128], text[1024];
     fputs(".SH OPTIONS\n", f);
     for (int i = 0; i < option_count(c->options); i++) {
+        if (!c->options[i].help)
+            continue;
         if (c->options[i].group)
             fprintf(f, ".SS %s\n", c->options[i].group);
         option_usage(&c->options[i], left, sizeof left);
@@ -378,7 +382,8 @@ static void bash_options(const struct program *p, const struct command *c, FILE 
     put_names(p, c, '|', f);
     fputs(") words='", f);
     for (int i = 0; i < option_count(c->options); i++)
-        fprintf(f, "--%s ", c->options[i].name);
+        if (c->options[i].help)
+            fprintf(f, "--%s ", c->options[i].name);
     fputs("--help' ;;\n", f);
 }
 
@@ -387,7 +392,7 @@ static void bash_choices(const struct command *c, FILE *f)
 {
     for (int i = 0; i < option_count(c->options); i++) {
         const struct option *o = &c->options[i];
-        if (option_expects(o) != EXPECT_WORDS)
+        if (!o->help || option_expects(o) != EXPECT_WORDS)
             continue;
         fprintf(f, "        %s:--%s) words='", c->name, o->name);
         put_choices(o->choices, f);
@@ -465,7 +470,8 @@ static void zsh_command(const struct program *p, const struct command *c, FILE *
     put_names(p, c, '|', f);
     fputs(") _arguments -S", f);
     for (int i = 0; i < option_count(c->options); i++)
-        zsh_option(&c->options[i], f);
+        if (c->options[i].help)
+            zsh_option(&c->options[i], f);
     fputs(" \\\n            '(-h --help)'{-h,--help}'[the options]'", f);
     if (c->operands) {
         fputs(" \\\n            '*:", f);
@@ -547,7 +553,8 @@ void completion_fish(const struct program *p, FILE *f)
     fprintf(f, "'\ncomplete -c %s -n '__fish_seen_subcommand_from completion' -f -a '" SHELLS "'\n", p->name);
     for (int i = 0; i < p->n_commands; i++)
         for (int k = 0; k < option_count(p->commands[i]->options); k++)
-            fish_option(p, p->commands[i], &p->commands[i]->options[k], f);
+            if (p->commands[i]->options[k].help)
+                fish_option(p, p->commands[i], &p->commands[i]->options[k], f);
     fprintf(f, "complete -c %s -s h -l help -f -d 'the options'\ncomplete -c %s -l version -f -d 'the version'\n",
             p->name, p->name);
 }

@@ -308,6 +308,8 @@ static int parse_long(struct parse *p, const char *word, struct error *err)
     const char *value = word[2 + n] ? word + 3 + n : NULL;
     snprintf(shown, sizeof shown, "%.*s", (int)(n > WORD_MAX ? WORD_MAX : n) + 2, word);
     int i = option_find(p->table, word + 2, n);
+    if (i >= 0 && !p->table[i].help)
+        return error_set(err, EXIT_CODE_USAGE, "%s: expected in the file of --config only", shown);
     if (is_flag(p->table, i))
         return assign(p, i, value ? value : "true", shown, err);
     if (i >= 0)

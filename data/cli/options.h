@@ -38,7 +38,7 @@ struct option {
     enum option_type type;
     size_t offset;
     const char *value; /* name of the value in the help: FILE, N, DIR */
-    const char *help;
+    const char *help;  /* NULL: a key of config files only, unknown to the command line and its help */
     const char *choices;
     double low, high;
     const char *group; /* title of the group in the help, at its first option; otherwise NULL */
