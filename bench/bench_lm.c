@@ -133,8 +133,8 @@ static void use_head(struct bench *b, const char *rest)
 
 static void use_micro(struct bench *b, const char *rest)
 {
-    b->request.settings.tokens = strtol(rest, NULL, 10);
-    printf("%lld\n", (long long)b->request.settings.tokens);
+    b->request.settings.train.tokens = strtol(rest, NULL, 10);
+    printf("%lld\n", (long long)b->request.settings.train.tokens);
 }
 
 static void use_adapter(struct bench *b, const char *rest)
@@ -425,7 +425,7 @@ int main(int argc, char **argv)
     b.request.device = argv[3];
     b.request.settings.compute = argv[4];
     b.request.settings.neftune = 5;
-    b.batch = b.request.settings.batch = strtol(argv[5], NULL, 10);
+    b.batch = b.request.settings.train.batch = strtol(argv[5], NULL, 10);
     b.new = strtol(argv[6], NULL, 10);
     if (b.batch < 1 || b.batch > MAX_BATCH || b.new < 1) {
         log_error("BATCH from 1 to %d and NEW from 1 on wanted", MAX_BATCH);

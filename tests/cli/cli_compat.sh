@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# GATekeeper as the thesis' released code makes it (--compat thesis), and the word of relevance in texts: a run stopped and gone on with
+# GATekeeper as its released code makes it (--preset skadborg-mortensen), and the word of relevance in texts: a run stopped and gone on with
 # bit for bit, what its checkpoint says, what reads it, and settings that do not go together.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -12,14 +12,17 @@ done
 few_tables all/tables.json all/*.jsonl >few.json && mv few.json all/tables.json
 tiny_detector compute=f32 relevance-epochs=1 relevance-batch=16 relevance-lr=1e-3 epochs=3 batch=16 device=cpu >tiny.yaml
 tiny=(gatekeeper --config tiny.yaml --data all)
+{ cat tiny.yaml; echo 'relevance-word: true'; } >word.yaml
+{ cat tiny.yaml; echo 'graph: compat'; } >graph.yaml
+word=(gatekeeper --config word.yaml --data all) graph=(gatekeeper --config graph.yaml --data all)
 
 # --- whole, and stopped while it learns relevance and while it learns the classifier: the same bits
-run 0 train "${tiny[@]}" --compat thesis --save-every 2 --out whole
+run 0 train "${tiny[@]}" --preset skadborg-mortensen --save-every 2 --out whole
 # reached STAGE: a checkpoint, and figures of that stage
 reached() { compgen -G 'parts/checkpoint-*[0-9]' >/dev/null && grep -q "\"$1\"" parts/metrics.jsonl 2>/dev/null; }
 for wanted in relevance classifier; do
     resume=(--resume --out parts)
-    [ -e parts/config.yaml ] || resume=("${tiny[@]:1}" --compat thesis --save-every 2 --out parts)
+    [ -e parts/config.yaml ] || resume=("${tiny[@]:1}" --preset skadborg-mortensen --save-every 2 --out parts)
     "$bin/ambit-train" gatekeeper "${resume[@]}" >shown 2>said &
     until reached $wanted || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
     kill -TERM $! 2>/dev/null
@@ -65,7 +68,7 @@ check "lora" 2 'method lora: whole reads each text after its relevance.*expected
 
 # --- the word alone, of an encoder that a linker taught; the embedder beside a linker wants the folder that it came from
 run 0 train "${tiny[@]}" --encode element --epochs 0 --out linker
-run 0 train "${tiny[@]}" --encode element --classifier gat-mean --relevance-word --linker linker --epochs 1 --out word
+run 0 train "${word[@]}" --encode element --classifier gat-mean --linker linker --epochs 1 --out word
 run 0 train inspect word
 grep -qF '"texts": "relevance-word"' shown || complain "inspect" "of the word"
 grep -qF '"embedder": "off"' shown || complain "inspect" "an embedder beside a linker's states"
@@ -73,14 +76,15 @@ run 0 infer detect --model word --schema all/tables.json questions.jsonl --devic
 
 # --- what does not go together
 plain=("${tiny[@]}" --out none)
-check "pair" 2 'graph compat has one node for all elements of a name: expected --encode element' train "${plain[@]}" --encode element --graph compat --renamed 0
-check "renamed" 2 'and --renamed 0' train "${plain[@]}" --compat thesis --renamed 0.5
-check "schema" 2 'relevance-word: an element.s relevance is known before' train "${plain[@]}" --relevance-word
-check "joint" 2 'element-text thesis: .*embedder stock or linker' train "${plain[@]}" --compat thesis --embedder joint
-check "no relevance" 3 'teaches what is relevant, which texts are to say' train "${plain[@]}" --compat thesis --relevance-epochs 0
+check "pair" 2 'graph: compat merges elements of one name: expected --encode element' train "${graph[@]}" --out none --encode element --renamed 0
+check "renamed" 2 'and --renamed 0' train "${plain[@]}" --preset skadborg-mortensen --renamed 0.5
+check "schema" 2 'relevance-word: an element.s relevance must be known before' train "${word[@]}" --out none
+check "joint" 2 'element-text: thesis: .*embedder stock or linker' train "${plain[@]}" --preset skadborg-mortensen --embedder joint
+check "no relevance" 3 'teaches what is relevant, which texts are to say' train "${plain[@]}" --preset skadborg-mortensen --relevance-epochs 0
 check "a linker of other texts" 2 'linker linker: expected a run that reads bare names, got one that reads qualified' \
-    train "${plain[@]}" --compat thesis --embedder linker --linker linker
+    train "${plain[@]}" --preset skadborg-mortensen --embedder linker --linker linker
 check "no folder" 2 'states are of the encoder as it came: expected --encoder' \
-    train "${plain[@]}" --encode element --classifier gat-mean --relevance-word --embedder stock --linker linker
-check "a name" 2 'compat' train "${plain[@]}" --compat paper
+    train "${word[@]}" --out none --encode element --classifier gat-mean --embedder stock --linker linker
+check "config only" 2 'pool: expected in the file of --config only' train "${plain[@]}" --pool mean
+check "a name" 2 'preset' train "${plain[@]}" --preset paper
 finish

@@ -55,6 +55,7 @@ completed() {
 # The names in rows of option tables on standard input; rows that several commands have are named by their macro.
 names_of_rows() {
     sed -E ':more; /_OPTION\($/{N; s/\n *//; b more}' | sed -nE '
+        /, NULL\),$/d # keys of config files
         s/^ +(FLAG|STRING|INT|REAL|CHOICE|WORD|PRESET)_OPTION\("([a-z0-9-]+)".*/\2/p; t
         s/^ +(OUT)_(DIR|JSONL)_OPTION\(.*/\1/; s/^ +([A-Z_]+)_OPTION\(.*/\1/; /^[A-Z_]+$/{y/ABCDEFGHIJKLMNOPQRSTUVWXYZ_/abcdefghijklmnopqrstuvwxyz-/; p}'
 }
@@ -82,9 +83,9 @@ table_of() {
     [ -z "$table" ] || source=$(grep -rl --include='*.c' "^const struct option $table" "$root/train")
     text=$(sed "/^const struct option ${table:-none}\[/,/^};/b; /^const struct option [a-z0-9]*_request_table\[/,/^};/d" "$source" | used_rows)
     names_of_rows <<<"$text"
-    for macro in COMPLETE_OPTIONS COMPLETE_PERFORMANCE_OPTIONS ANSWER_OPTIONS SAMPLING_OPTIONS PROMPTER_OPTIONS; do
+    for macro in COMPLETE_OPTIONS COMPLETE_PERFORMANCE_OPTIONS ANSWER_OPTIONS SAMPLING_OPTIONS PROMPTER_OPTIONS TRAIN_OPTIONS RUN_OPTIONS ENCODER_OPTIONS; do
         grep -qE "^ +$macro" <<<"$text" || continue
-        sed -n "/#define $macro/,/[^\\\\]\$/p" "$root"/{infer/lm/complete.h,data/prompt/prompter.h} | names_of_rows
+        sed -n "/#define $macro/,/[^\\\\]\$/p" "$root"/{infer/lm/complete.h,data/prompt/prompter.h,train/run/train_settings.h,train/run/encoder.h} | names_of_rows
     done
 }
 

@@ -24,8 +24,8 @@ static struct gate_request request(enum gate_encode encode, enum gate_classifier
     s->scratch.vocabulary = 400;
     s->scratch.positions = 256;
     s->relevance_epochs = 1;
-    s->epochs = 4;
-    s->batch = 4;
+    s->train.epochs = 4;
+    s->train.batch = 4;
     s->gat_hidden = s->pair_hidden = 8;
     s->gat_heads = 2;
     return q;

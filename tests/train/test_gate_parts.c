@@ -35,8 +35,8 @@ static struct gate_request request(enum gate_encode encode)
     s->scratch.positions = 256;
     s->scratch.dropout = s->dropout = 0;
     s->relevance_epochs = 1;
-    s->epochs = 2;
-    s->batch = BATCH;
+    s->train.epochs = 2;
+    s->train.batch = BATCH;
     s->gat_hidden = s->pair_hidden = 8;
     s->gat_heads = 2;
     return q;

@@ -63,13 +63,13 @@ static struct lm_request request(const char *data, bool full, int64_t tokens)
     s->compute = "f32";
     s->rank = 4;
     s->alpha = 6;
-    s->epochs = STEPS;
-    s->batch = RECORDS;
-    s->lr = 0.002;
-    s->warmup = 0.2;
-    s->decay = 0.01;
-    s->clip = 0.5;
-    s->tokens = tokens;
+    s->train.epochs = STEPS;
+    s->train.batch = RECORDS;
+    s->train.lr = 0.002;
+    s->train.warmup = 0.2;
+    s->train.decay = 0.01;
+    s->train.clip = 0.5;
+    s->train.tokens = tokens;
     return q;
 }
 
@@ -125,7 +125,7 @@ static void train(double losses[STEPS], const struct lm_request *q)
         device_download(&r->device, &total, r->loss_total);
         losses[r->state.step] = (double)total;
     }
-    if (t.set->tokens >= t.train.tokens) /* every step has the same shapes */
+    if (t.set->train.tokens >= t.train.tokens) /* every step has the same shapes */
         assert_int_equal(r->work.step.size, r->step_bytes.step);
     run_close(r);
 }
@@ -203,7 +203,7 @@ static size_t measure(const struct lm_request *q, size_t *real)
 
     open_run(&t, q);
     assert_int_equal(run_measure(r, &said, &err), 0);
-    for (r->state.epoch = 0; real && r->state.epoch < q->settings.epochs; r->state.epoch++)
+    for (r->state.epoch = 0; real && r->state.epoch < q->settings.train.epochs; r->state.epoch++)
         for (r->state.batch = 0; r->state.batch < run_batches(r); r->state.batch++)
             take_step(r);
     if (real)
@@ -220,12 +220,12 @@ static void check_memory(bool shared)
     struct lm_settings *s = &q.settings;
     size_t real;
 
-    s->batch = 4;
+    s->train.batch = 4;
     s->group_by_length = false;
     s->share_prefix = shared;
-    s->epochs = 1;
+    s->train.epochs = 1;
     size_t first = measure(&q, NULL);
-    s->epochs = on_simt() ? 2 : 6;
+    s->train.epochs = on_simt() ? 2 : 6;
     size_t all = measure(&q, &real);
     print_message("%zu bytes in the first epoch, %zu in all, %zu taken\n", first, all, real);
     bool exact = !strcmp(test_device_name(), "cpu"); /* elsewhere sizes are rounded up */

@@ -104,11 +104,11 @@ static struct lm_request request(void)
     q.device = "cpu";
     q.settings.method = METHOD_FULL;
     q.settings.compute = "f32";
-    q.settings.batch = RECORDS / 2;
+    q.settings.train.batch = RECORDS / 2;
     q.settings.reuse = 2;
     q.settings.answers = 3;
     q.settings.max_new = 12;
-    q.settings.tokens = 64;
+    q.settings.train.tokens = 64;
     return q;
 }
 

@@ -43,8 +43,8 @@ static void test_joint(void **state)
     q.settings.embedder = EMBEDDER_JOINT;
     q.settings.compute = GATE_BF16;
     q.settings.relevance_epochs = 0;
-    q.settings.eval_every = 2;
-    q.settings.patience = 3;
+    q.settings.train.eval_every = 2;
+    q.settings.train.patience = 3;
     check_every_step(q);
 }
 
@@ -83,7 +83,7 @@ static void test_kills(void **state)
 
     (void)state;
     clean();
-    q.settings.save_every = 3;
+    q.settings.train.save_every = 3;
     q.out = whole;
     assert_int_equal(train(&q), 0);
     q.resume = true;
@@ -112,7 +112,7 @@ static void test_signal(void **state)
 
     (void)state;
     clean();
-    q.settings.save_every = 0;
+    q.settings.train.save_every = 0;
     q.out = whole;
     assert_int_equal(train(&q), 0);
     int steps = shared->steps, at = 0;
@@ -146,7 +146,7 @@ static void check_signals_in_evals(struct gate_request q)
     enum { LAST = 4 }; /* both slices of validation and of the test fold, of which one each is empty */
 
     clean();
-    q.settings.save_every = 0;
+    q.settings.train.save_every = 0;
     q.out = whole;
     assert_int_equal(train(&q), 0);
     int steps = shared->steps, validations = shared->evals - LAST, done = 0;
@@ -174,8 +174,8 @@ static void test_signals_in_evals(void **state)
     (void)state;
     check_signals_in_evals(q);
     q.settings.encode = ENCODE_SCHEMA;
-    q.settings.eval_every = 2;
-    q.settings.patience = 2;
+    q.settings.train.eval_every = 2;
+    q.settings.train.patience = 2;
     check_signals_in_evals(q);
 }
 

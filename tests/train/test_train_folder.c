@@ -47,7 +47,7 @@ static void test_refused(void **state)
     other.settings.embedder = EMBEDDER_JOINT;
     refuse(other, EXIT_CODE_USAGE, "embedder: the run to resume has \"linker\", got \"joint\"");
     other = q;
-    other.settings.epochs--;
+    other.settings.train.epochs--;
     refuse(other, EXIT_CODE_USAGE, "epochs: the run to resume has 2, got 1");
     other = q;
     other.data = changed;
@@ -59,7 +59,7 @@ static void test_refused(void **state)
     }
     test_dir_remove(changed);
     shared->end_after = 0;
-    q.settings.save_every = 7; /* how often may change, and more epochs may come */
+    q.settings.train.save_every = 7; /* how often may change, and more epochs may come */
     assert_int_equal(train(&q), 0);
     snprintf(command, sizeof command, "truncate -s -1 '%s'/checkpoint-*/" CHECKPOINT_FILE, q.out);
     assert_int_equal(test_run(command, NULL), 0);
@@ -111,7 +111,7 @@ static void test_lost_metrics(void **state)
     clean();
     q.resume = true;
     q.out = whole;
-    q.settings.epochs = 8;
+    q.settings.train.epochs = 8;
     assert_int_equal(train(&q), 0);
     q.out = stopped;
     shared->end_after = 12;
@@ -138,13 +138,13 @@ static void test_more_epochs(void **state)
     clean();
     q.resume = true;
     more = q;
-    more.settings.epochs = 2 * q.settings.epochs;
+    more.settings.train.epochs = 2 * q.settings.train.epochs;
     q.out = more.out = whole;
     assert_int_equal(train(&q), 0);
     int saves = shared->saves;
     assert_int_equal(train(&more), 0);
     int more_saves = shared->saves;
-    assert_int_equal(shared->steps, (int)q.settings.epochs * (48 / 16));
+    assert_int_equal(shared->steps, (int)q.settings.train.epochs * (48 / 16));
     q.out = more.out = stopped;
     for (int i = 0; i < saves + more_saves; i++) {
         shared->end_after = 1;
@@ -166,12 +166,12 @@ static void test_patience_and_more_epochs(void **state)
     q.out = run;
     q.resume = true;
     q.settings.relevance_epochs = 0;
-    q.settings.patience = 1;
-    q.settings.epochs = 20;
+    q.settings.train.patience = 1;
+    q.settings.train.epochs = 20;
     q.settings.head_lr = 1e-9;
     assert_int_equal(train(&q), 0);
     assert_true(shared->steps < 20 * 3);
-    q.settings.epochs = 30;
+    q.settings.train.epochs = 30;
     assert_int_equal(train(&q), 0);
     assert_int_equal(shared->steps, 0);
     assert_said("no more steps: 1 validations without a better one have ended the run");
@@ -186,7 +186,7 @@ static void test_foreign_folder(void **state)
 
     (void)state;
     q.out = run;
-    q.settings.epochs = 1;
+    q.settings.train.epochs = 1;
     for (int i = 0; i < ARRAY_LEN(spoil); i++) {
         clean();
         assert_int_equal(mkdir(run, 0777), 0);
@@ -228,7 +228,7 @@ static void test_stale_best(void **state)
 
     (void)state;
     clean();
-    q.settings.save_every = 0;
+    q.settings.train.save_every = 0;
     q.settings.relevance_epochs = 0;
     q.settings.embedder = EMBEDDER_JOINT;
     q.out = run;
@@ -236,7 +236,7 @@ static void test_stale_best(void **state)
     assert_int_equal(train(&q), KILLED);
     assert_int_equal(access(path_of("run", "best/" CHECKPOINT_FILE), F_OK), 0);
     shared->end_before = 0;
-    q.settings.epochs = 0;
+    q.settings.train.epochs = 0;
     assert_int_equal(train(&q), 0);
     assert_int_not_equal(access(path_of("run", "best/" CHECKPOINT_FILE), F_OK), 0);
 }

@@ -67,12 +67,12 @@ struct gate_request request(const char *out)
     s->scratch.vocabulary = 400;
     s->scratch.positions = 256;
     s->relevance_epochs = 1;
-    s->epochs = 2;
-    s->batch = 16;
+    s->train.epochs = 2;
+    s->train.batch = 16;
     s->gat_hidden = s->pair_hidden = 8;
     s->gat_heads = 2;
-    s->tokens = 2048;
-    s->save_every = 1;
+    s->train.tokens = 2048;
+    s->train.save_every = 1;
     s->appended = 0.5;
     return q;
 }

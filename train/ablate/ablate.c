@@ -146,12 +146,12 @@ static double encoded_questions(const struct gate_trainer *t)
     const struct gate_settings *set = t->set;
     bool frozen = t->run.n_stages && t->kinds[t->run.n_stages - 1] == STAGE_FROZEN;
     int64_t train = set->max_train && set->max_train < folds[FOLD_TRAIN].n ? set->max_train : folds[FOLD_TRAIN].n;
-    double epochs = (double)set->epochs, validations = epochs;
+    double epochs = (double)set->train.epochs, validations = epochs;
 
-    if (set->eval_every)
-        validations = epochs * (double)train / (double)(set->batch * set->eval_every);
+    if (set->train.eval_every)
+        validations = epochs * (double)train / (double)(set->train.batch * set->train.eval_every);
     double valid = (double)folds[FOLD_VALID].n * (frozen ? 1 : validations + 1);
-    return (frozen ? (double)train * wider(t) : 0) + valid + (set->epochs ? (double)folds[FOLD_TEST].n : 0);
+    return (frozen ? (double)train * wider(t) : 0) + valid + (set->train.epochs ? (double)folds[FOLD_TEST].n : 0);
 }
 
 /* Times a few steps and questions and extrapolates. Leaves no files. */
@@ -325,7 +325,7 @@ static int row_request(const struct sweep *p, const struct ablate_row *row, stru
     if (!row) {
         q->settings.encode = ENCODE_ELEMENT;
         q->settings.embedder = EMBEDDER_LINKER;
-        q->settings.epochs = 0;
+        q->settings.train.epochs = 0;
     }
     if (q->data)
         return 0;

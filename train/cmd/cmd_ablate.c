@@ -9,10 +9,10 @@ static const struct ablate_request defaults = { .device = "auto" };
 #define AT(field) offsetof(struct ablate_request, field)
 
 static const struct option table[] = {
-    STRING_OPTION("plan", AT(plan), "F.yaml", "rows, seeds and what all rows share", .required = true),
-    OUT_OPTION(AT(out), "DIR", "where runs and tables go", .required = true),
+    STRING_OPTION("plan", AT(plan), "F.yaml", "rows, seeds and shared settings", .required = true, .group = "input"),
+    OUT_OPTION(AT(out), "DIR", "folder of runs and tables", .required = true, .group = "output"),
+    DRY_RUN_OPTION(AT(dry_run), "print the estimated time of each row only", .group = "run"),
     DEVICE_OPTION(AT(device)),
-    DRY_RUN_OPTION(AT(dry_run), "tell how long each row will take, train nothing"),
     { 0 },
 };
 
@@ -25,26 +25,21 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 static const struct file_note files[] = {
     { "DIR/ROW/seed-N", "a run of ambit-train gatekeeper" },
-    { "DIR/linker/seed-N", "encoder and relevance that rows share, where the plan has a linker" },
-    { "DIR/states", "states of frozen encoders, for all rows" },
+    { "DIR/linker/seed-N", "shared encoder and relevance head of the linker" },
+    { "DIR/states", "cached states of frozen encoders" },
     { "DIR/ablate.json", "means and intervals" },
-    { "DIR/report.html", "the same as a table" },
+    { "DIR/report.html", "the same as a page" },
     { 0 },
 };
 
 const struct command command_ablate = {
     .name = "ablate",
-    .summary = "trains the variants of a plan with several seeds, and tells what each reached",
+    .summary = "Compare variants of the detector over several seeds",
     OPTIONS(table, defaults),
     .details =
-        "The plan has settings: options of ambit-train gatekeeper that all rows have; rows: for each name the options that "
-        "it has beside, and published, a text that stands beside its figures; seeds: [1, 2, 3]; hours: the most for one "
-        "training.  With linker: {...} one run for each seed trains encoder and relevance alone, and all rows with encode: "
-        "element and embedder: linker take these.\n\n"
-        "Beforehand a few steps of each row tell how long it will take; one that would take longer than hours is left out "
-        "(exit code 7).  A run that is finished is not trained again, one that was stopped goes on: give the same command "
-        "again.  Printed are means over seeds on the test fold's crossed slice with 95 % intervals, and below them what "
-        "needs no training.",
+        "--plan is a YAML file with settings of all rows, rows, seeds, a time limit in hours and an optional linker. "
+        "A row that would exceed the limit is left out (exit code 7). Repeat the command to continue a stopped sweep. "
+        "The table has means over seeds with 95 % intervals. Guide: docs/guides/train.md.",
     .examples = { "ambit-train ablate --plan examples/thesis.yaml -o runs/thesis --dry-run",
                   "ambit-train ablate --plan examples/thesis.yaml -o runs/thesis" },
     .files = files,

@@ -88,12 +88,12 @@ static const struct lm_export_request defaults = { .format = "hf", .weights = NO
 #define AT(field) offsetof(struct lm_export_request, field)
 
 static const struct option table[] = {
-    WORD_OPTION("format", AT(format), "FORMAT", "hf|detector|peft|merged|gguf-adapter", "what to write"),
-    OUT_OPTION(AT(out), "OUT", "the folder to make, or the file of gguf-adapter", .required = true),
-    STRING_OPTION("base", AT(base), "HF_DIR", "the adapter's base, where it is not where the run had it"),
-    CHOICE_OPTION("weights", AT(weights), "TYPE", WEIGHTS_WORDS, "detector: type of the matrices (default int8)"),
+    WORD_OPTION("format", AT(format), "FORMAT", "hf|detector|peft|merged|gguf-adapter", "format", .group = "output"),
+    OUT_OPTION(AT(out), "OUT", "new folder; with gguf-adapter a file", .required = true),
+    STRING_OPTION("base", AT(base), "HF_DIR", "base of the adapter (default: the path in the run)"),
+    CHOICE_OPTION("weights", AT(weights), "TYPE", WEIGHTS_WORDS, "detector: type of matrices (default int8)"),
     FORCE_OPTION(AT(force)),
-    FLAG_OPTION("verify", AT(verify), "load what was written and compare logits"),
+    FLAG_OPTION("verify", AT(verify), "load the result and compare its logits"),
     { 0 },
 };
 
@@ -209,22 +209,13 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_export = {
     .name = "export",
-    .summary = "writes a trained model in a form that other tools load",
+    .summary = "Export a trained model for other tools",
     ONE_OPERAND("DIR"),
     OPTIONS(table, defaults),
     .details =
-        "DIR is what ambit-train gatekeeper, infill or seq2seq left; of a run under way its newest checkpoint is taken.\n\n"
-        "--format detector cuts a gatekeeper's folder down to ambit.h5 and the tokenizer, which detect, ask, evaluate and "
-        "adapt take as they take the run.  Matrices of at least 4,096 numbers are written in int8 with a scale for each "
-        "row, or as --weights says; all else stays f32.\n\n"
-        "A gatekeeper has --format hf too: the encoder and its relevance head become a Hugging Face folder that "
-        "transformers opens as BertForSequenceClassification: the sigmoid of its one logit for (question, element "
-        "text) is the relevance that ambit-infer detect reports for a model with --encode element.\n\n"
-        "What infill left has peft (an adapter's two files, for PEFT and vLLM), merged (a whole Hugging Face folder, "
-        "base and adapter added in f32 and rounded once) and gguf-adapter (a file for llama.cpp).  A base whose "
-        "weights are not those of the run is refused.  --verify loads the folder and compares its logits on fixed "
-        "texts with those of the trained model.  What seq2seq left, or infill with --method full, has merged alone: the "
-        "weights of its best checkpoint so far.",
+        "DIR is a folder of ambit-train gatekeeper, infill, reward or seq2seq; of an unfinished run the newest "
+        "checkpoint is exported. Formats: detector and hf for gatekeeper; peft, merged and gguf-adapter for adapters; "
+        "merged for models with all weights trained. Guide: docs/guides/train.md.",
     .examples = { "ambit-train export runs/gate --format detector -o detector",
                   "ambit-train export runs/infill --format merged --verify -o infill-hf" },
     .run = run,

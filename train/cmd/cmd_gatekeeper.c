@@ -16,22 +16,19 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 static const struct file_note files[] = {
     RUN_FILES,
-    { "DIR/test.json", "figures of the test fold" },
+    { "DIR/test.json", "metrics of the test split" },
     { 0 },
 };
 
 const struct command command_gatekeeper = {
     .name = "gatekeeper",
-    .summary = "trains the detector of schema-induced ambiguity",
+    .summary = "Train GATekeeper, the detector of ambiguous questions",
     OPTIONS(gate_request_table, gate_request_defaults),
     .presets = gate_presets,
-    .details =
-        "Reads tables.json, train.jsonl, valid.jsonl and test.jsonl of --data; with --db a file of questions about these "
-        "databases, each with a yes or no under ambiguous; with --labels both.  Labels of kind attachment, scope or "
-        "vague, such as AMBROSIA's questions, which are read as they are published, teach a head for what is ambiguous "
-        "by its words.  Leaves in --out the finished model (ambit.h5 and the tokenizer), config.yaml, metrics.jsonl, "
-        "test.json and report.html.  A run that was stopped, in whatever way, goes on with --resume and ends with the "
-        "same weights, bit for bit; --out is all that it needs then, and more --epochs may be asked for.",
+    .details = "--data is a data folder, a JSONL list of folders, or with --db a file of labelled questions. "
+               "The result is a detector for ambit-infer detect. A stopped run continues with --resume and "
+               "ends with the same weights, bit for bit. Settings of published tables are keys of --config "
+               "only. Guide: docs/guides/train.md.",
     .examples = { "ambit-train gatekeeper --data practice --out runs/gate --epochs 4",
                   "ambit-train gatekeeper --data labels.csv --db shop.sqlite --encoder bert --out runs/own --resume" },
     .files = files,

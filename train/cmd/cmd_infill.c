@@ -15,23 +15,21 @@ static enum exit_code run(const struct call *call, struct error *err)
 }
 
 static const struct file_note files[] = {
-    { "DIR/adapter_config.json, DIR/adapter_model.safetensors", "the adapter, as PEFT has it" },
+    { "DIR/adapter_config.json, DIR/adapter_model.safetensors", "the adapter in PEFT's format" },
     RUN_FILES,
     { 0 },
 };
 
 const struct command command_infill = {
     .name = "infill",
-    .summary = "trains the language model that adds missing readings",
+    .summary = "Train the language model that adds missing interpretations",
     OPTIONS(lm_request_table, lm_request_defaults),
     .presets = lm_presets,
     .details =
-        "--data holds conversations, {\"id\", \"messages\": [{\"role\", \"content\"}, ...]}, or {\"id\", \"prompt\", "
-        "\"completion\"}; what the assistant says is learnt.  Leaves in --out the adapter as PEFT has it "
-        "(adapter_config.json, adapter_model.safetensors; with --method full a Hugging Face folder), ambit.h5, "
-        "config.yaml, metrics.jsonl and report.html.  A run that was stopped, in whatever way, goes on with --resume "
-        "and ends with the same weights, bit for bit; --out is all that it needs then, and more --epochs may be asked "
-        "for.",
+        "--data holds conversations, {\"id\", \"messages\": [{\"role\", \"content\"}, ...]}, or {\"id\", "
+        "\"prompt\", \"completion\"}. The loss is on the completions. The result is an adapter for PEFT, or with "
+        "--method full a Hugging Face folder. A stopped run continues with --resume and ends with the same "
+        "weights, bit for bit. Guide: docs/guides/infill.md.",
     .examples = { "ambit-train infill --base llama --data train.jsonl --valid valid.jsonl --out runs/infill",
                   "ambit-train infill --base llama --data train.jsonl --preset dfpl --out runs/infill --dry-run" },
     .files = files,

@@ -161,12 +161,11 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 const struct command command_inspect = {
     .name = "inspect",
-    .summary = "shows what a checkpoint or a safetensors file holds, and whether it is whole",
+    .summary = "List the contents of a checkpoint or safetensors file, and verify it",
     ONE_OPERAND("DIR|FILE"),
     .options = options,
-    .details = "Prints every tensor's name, type, shape and XXH64, and a checkpoint's meta data.  A folder may hold "
-               "ambit.h5, checkpoint-N folders, model.safetensors or its index, adapter_model.safetensors.  Every byte "
-               "is read: a damaged or incomplete file ends with exit code 6.",
+    .details = "Prints name, type, shape and XXH64 of every tensor, and a checkpoint's meta data. "
+               "A damaged file ends with exit code 6.",
     .examples = { "ambit-train inspect runs/gate", "ambit-train inspect llama/model.safetensors" },
     .run = run,
 };

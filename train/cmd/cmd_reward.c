@@ -15,25 +15,21 @@ static enum exit_code run(const struct call *call, struct error *err)
 }
 
 static const struct file_note files[] = {
-    { "DIR/adapter_config.json, DIR/adapter_model.safetensors", "the adapter, as PEFT has it" },
-    { "DIR/start.jsonl, DIR/test.jsonl", "answers to --test before and after, and what each is worth" },
+    { "DIR/adapter_config.json, DIR/adapter_model.safetensors", "the adapter in PEFT's format" },
+    { "DIR/start.jsonl, DIR/test.jsonl", "completions and rewards of --test, before and after" },
     RUN_FILES,
     { 0 },
 };
 
 const struct command command_reward = {
     .name = "reward",
-    .summary = "trains the model that adds missing readings by what its own answers find",
+    .summary = "Train the infilling model by rewards from execution",
     OPTIONS(reward_request_table, reward_request_defaults),
     .details =
-        "--data holds records of ambit-data annotate; the model in --base, taught by ambit-train infill, answers each "
-        "prompt --answers times, and learns to prefer the answers of a prompt that are worth more than the others "
-        "(group-relative advantages, as IntentRL and DAPO).  An answer is worth the share of the missing golds that "
-        "its readings find, by execution on --db, less --price for each reading that finds none.  SQL is known of "
-        "readings by their words, from the records themselves and --sqls; one whose SQL is not known finds nothing.\n\n"
-        "The best checkpoint is that of the highest reward of greedy answers to --valid.  Leaves in --out what "
-        "ambit-train infill leaves.  A run that was stopped, in whatever way, goes on with --resume and ends with the "
-        "same weights, bit for bit.",
+        "For each prompt of --data the model samples completions. The reward is the fraction of missing golds that "
+        "their interpretations find on --db, minus a penalty for wrong ones. The loss is that of IntentRL and DAPO. "
+        "A stopped run continues with --resume and ends with the same weights, bit for bit. "
+        "Guide: docs/guides/infill.md.",
     .examples = { "ambit-train reward --base merged --data train.jsonl --valid valid.jsonl --db databases --out runs/reward",
                   "ambit-train reward --base small --method full --data train.jsonl --db databases --out runs/reward" },
     .files = files,

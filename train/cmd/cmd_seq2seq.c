@@ -15,27 +15,20 @@ static enum exit_code run(const struct call *call, struct error *err)
 }
 
 static const struct file_note files[] = {
-    { "DIR/config.json, DIR/model.safetensors", "the model, as transformers has it, with its tokenizer's files" },
+    { "DIR/config.json, DIR/model.safetensors", "the model and its tokenizer in Hugging Face format" },
     RUN_FILES,
     { 0 },
 };
 
 const struct command command_seq2seq = {
     .name = "seq2seq",
-    .summary = "trains an encoder-decoder (T5) from prompts to completions",
+    .summary = "Train an encoder-decoder (T5) on prompts and completions",
     OPTIONS(seq2seq_request_table, seq2seq_request_defaults),
     .presets = seq2seq_presets,
     .details =
-        "--data holds {\"id\", \"prompt\", \"completion\"}, as ambit-data plans writes them; both end with the token that "
-        "ends a text (</s>), and what is longer than --length loses what stands before it.  --base is a folder of "
-        "T5ForConditionalGeneration (1.0, 1.1, Flan); from scratch a T5 over the tokenizer's words is made.  --out then "
-        "is such a folder too, which transformers opens and ambit-infer parse, generate and loss read, with ambit.h5, "
-        "config.yaml, metrics.jsonl and report.html beside it.\n\n"
-        "--select template, exact-match and execution write an answer to each record of --valid, which has db_id for the "
-        "last two, and keep the weights that have most of them right; a database's name and a plan in front of an answer "
-        "do not count.\n\n"
-        "A run that was stopped, in whatever way, goes on with --resume and ends with the same weights, bit for bit; "
-        "--out is all that it needs then, and more --epochs may be asked for.",
+        "--data holds {\"id\", \"prompt\", \"completion\"}, as ambit-data plans writes them. --base is a folder of "
+        "T5ForConditionalGeneration (1.0, 1.1, Flan), and so is the result. A stopped run continues with --resume "
+        "and ends with the same weights, bit for bit. Guide: docs/guides/train.md.",
     .examples = { "ambit-train seq2seq --base t5-base --data plans/t2s.train.jsonl --valid plans/t2s.valid.jsonl "
                   "--preset picard --schema tables.json --out runs/t2s",
                   "ambit-train seq2seq --tokenizer words --data plans/template-gen.train.jsonl "

@@ -16,22 +16,18 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 static const struct file_note files[] = {
     RUN_FILES,
-    { "DIR/replay.jsonl", "1,000 training records, for a run that goes on --from this one" },
+    { "DIR/replay.jsonl", "1,000 training records, for later runs with --from" },
     { 0 },
 };
 
 const struct command command_tag = {
     .name = "tag",
-    .summary = "trains the tagger of ambiguous and unanswerable words",
+    .summary = "Train the tagger of ambiguous and unanswerable words",
     OPTIONS(tag_request_table, tag_request_defaults),
     .details =
-        "Reads train.jsonl, valid.jsonl and test.jsonl of --data: questions whose words are marked as naming a column or "
-        "a value, several of them, or nothing that the table has.  Leaves in --out the finished model (ambit.h5 and the "
-        "tokenizer), config.yaml and metrics.jsonl.  A run that was stopped, in whatever way, goes on with --resume and "
-        "ends with the same weights, bit for bit; --out is all that it needs then, and more --epochs may be asked for.\n\n"
-        "--from goes on from a trained tagger with a few records of one's own, a folder or a file of them; --replay "
-        "records of its training are learnt again beside them, and the own ones are a quarter of each epoch at least. "
-        "Without validation records temperature and threshold stay as they were.",
+        "--data has train.jsonl, valid.jsonl and test.jsonl: questions with marked words. --from continues from a "
+        "trained tagger with a few own records and replays some of its training data. A stopped run continues with "
+        "--resume and ends with the same weights, bit for bit. Guide: docs/guides/train.md.",
     .examples = { "ambit-train tag --data spans --encoder minilm --out runs/tag",
                   "ambit-train tag --data own.jsonl --from runs/tag --heads-only --out runs/own" },
     .files = files,

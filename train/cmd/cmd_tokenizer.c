@@ -127,9 +127,10 @@ static const struct tokenizer_options defaults = { .split = BPE_LLAMA3 };
 #define AT(field) offsetof(struct tokenizer_options, field)
 
 static const struct option table[] = {
-    INT_OPTION("vocab", AT(vocab), "N", 1, 1000000, "tokens, special ones included", .required = true),
-    CHOICE_OPTION("split", AT(split), "KIND", "llama3|qwen2|words", "whose regular expression and chat tokens"),
-    STRING_OPTION("special", AT(special), "TOKENS", "more special tokens, with commas between"),
+    INT_OPTION("vocab", AT(vocab), "N", 1, 1000000, "tokens, with special ones", .required = true,
+               .group = "vocabulary"),
+    CHOICE_OPTION("split", AT(split), "KIND", "llama3|qwen2|words", "splitting rules and chat tokens"),
+    STRING_OPTION("special", AT(special), "TOKENS", "further special tokens, separated by commas"),
     OUT_DIR_OPTION(AT(out)),
     FORCE_OPTION(AT(force)),
     { 0 },
@@ -188,27 +189,22 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 static const struct file_note files[] = {
     { "DIR/tokenizer.json, DIR/tokenizer_config.json, DIR/special_tokens_map.json",
-      "the vocabulary, as transformers has it" },
+      "the vocabulary in Hugging Face format" },
     { "DIR/chat_template.jinja", "the chat template" },
     { 0 },
 };
 
 const struct command command_tokenizer = {
     .name = "tokenizer",
-    .summary = "learns a byte-level BPE vocabulary from text, for a language model trained from scratch",
+    .summary = "Train a byte-level BPE vocabulary for a new language model",
     .operands = "FILE...",
     .min_operands = 1,
     .max_operands = MAX_FILES,
     OPTIONS(table, defaults),
     .details =
-        "A FILE that ends in .jsonl or .json (or that with .gz, .xz or .zst behind it) holds records: what messages say, and the "
-        "fields text, prompt and completion, are learnt from. Of any other file every line is a text. The merges are "
-        "those of tokenizers' BpeTrainer with the whole byte alphabet.\n\n"
-        "The special tokens that conversations need come first, then those of --special, which must hold more than "
-        "plain text could be one of: <|pad|>, but not PAD. --split llama3 cuts digits in threes and makes the bare "
-        "Llama 3 chat template (no dates), --split qwen2 cuts digits one by one, composes characters (NFC) and makes "
-        "the bare ChatML one; --split words does that too, but a word is the same tokens behind a blank, a dot or an underscore, and begins its plural, so that a model from nothing can copy the names of a schema into SQL; blanks are tokens of their own then, and texts have two thirds more tokens. DIR then has tokenizer.json, tokenizer_config.json, special_tokens_map.json and "
-        "chat_template.jinja, and transformers opens it with the same ids.",
+        "FILE holds records (.jsonl, .json, also compressed), whose messages, text, prompt and completion are used, "
+        "or one text in each line. The merges are those of BpeTrainer in Hugging Face tokenizers, and transformers "
+        "opens the result. Guide: docs/guides/train.md.",
     .examples = { "ambit-train tokenizer train.jsonl --vocab 8192 -o vocabulary",
                   "ambit-train tokenizer notes.txt --vocab 4096 --split qwen2 --special '<|pad|>' -o vocabulary" },
     .files = files,

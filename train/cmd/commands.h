@@ -23,10 +23,10 @@ extern const struct command command_inspect;
 /* clang-format off */
 #define RUN_FILES \
     { "DIR/ambit.h5", "the finished model" }, \
-    { "DIR/checkpoint-N", "weights and state of a run under way, for --resume; the newest one only" }, \
+    { "DIR/checkpoint-N", "newest checkpoint, for --resume" }, \
     { "DIR/best", "weights of the best validation so far" }, \
-    { "DIR/config.yaml", "every setting of the run, as --config reads it" }, \
-    { "DIR/metrics.jsonl", "loss, validations and speed, a line each" }, \
+    { "DIR/config.yaml", "all settings, as --config reads them" }, \
+    { "DIR/metrics.jsonl", "loss and validation metrics" }, \
     { "DIR/report.html", "the same as curves" }
 /* clang-format on */
 

@@ -20,7 +20,7 @@ static const struct command *const commands[] = {
 
 static const struct program train_program = {
     .name = "ambit-train",
-    .summary = "trains the models of ambit and looks into their folders",
+    .summary = "train, evaluate and export the models of ambit",
     .commands = commands,
     .n_commands = ARRAY_LEN(commands) - 1, /* without the final NULL */
 };

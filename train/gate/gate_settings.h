@@ -8,11 +8,13 @@
 #include "data/util/record_reader.h"
 #include "models/net/gatekeeper.h"
 #include "train/run/encoder.h"
+#include "train/run/train_settings.h"
 
 /* Encoder of the element encoding: pretrained and frozen, frozen after relevance training, or trained jointly. */
 enum gate_embedder { EMBEDDER_STOCK, EMBEDDER_LINKER, EMBEDDER_JOINT };
 
 struct gate_settings {
+    struct train_settings train;
     /* network */
     enum gate_encode encode;
     enum gate_classifier classifier;
@@ -34,9 +36,8 @@ struct gate_settings {
     enum { RELEVANCE_BCE, RELEVANCE_MSE } relevance_loss;
     /* classifier stage, on questions */
     enum gate_embedder embedder;
-    int64_t epochs, batch, patience;
     enum { GATE_BY_AP, GATE_BY_F1 } select;
-    double lr, head_lr, warmup, decay, clip;
+    double head_lr; /* learning rate of the classifier */
     enum { GATE_LINEAR, GATE_COSINE } schedule;
     double pair_weight, twins_weight, relevance_weight, linguistic_weight, pos_weight;
     bool shuffle_schema;
@@ -47,15 +48,11 @@ struct gate_settings {
     bool allow_overlap;  /* a question or a database may occur in two splits */
     double labels_share; /* fraction of training questions that come from labels */
     int64_t max_train;   /* questions of an epoch; 0: all */
-    /* running */
-    int64_t eval_every; /* steps between validations; 0: once an epoch */
-    int64_t save_every; /* steps between checkpoints; 0: at validations only */
-    int64_t tokens;     /* max tokens encoded at once outside training */
 };
 
 /* A whole command line. */
 struct gate_request {
-    const char *data, *labels, *label_field, *db, *encoder, *linker, *states, *out, *device, *config, *compat;
+    const char *data, *labels, *label_field, *db, *encoder, *linker, *states, *out, *device, *config, *preset;
     int64_t seed;
     enum record_form form; /* of a custom data set */
     bool resume, dry_run, force, no_graph, shard_optimizer;
@@ -64,6 +61,6 @@ struct gate_request {
 
 extern const struct gate_request gate_request_defaults;
 extern const struct option gate_request_table[];
-extern const struct preset gate_presets[]; /* presets for --compat */
+extern const struct preset gate_presets[]; /* of --preset */
 
 #endif

@@ -71,8 +71,8 @@ static void plan_stages(struct gate_trainer *t)
                  element && joint ? ", and the encoder learns beside the classifier" : "");
     else if (element && !t->stock && !t->linker && set->relevance_epochs > 0)
         add_stage(t, STAGE_RELEVANCE, set->relevance_epochs);
-    if (set->epochs > 0)
-        add_stage(t, joint ? STAGE_JOINT : STAGE_FROZEN, set->epochs);
+    if (set->train.epochs > 0)
+        add_stage(t, joint ? STAGE_JOINT : STAGE_FROZEN, set->train.epochs);
 }
 
 /* Lists all relevant elements of all training questions. */
@@ -173,7 +173,7 @@ static int make_sampler(struct gate_trainer *t, enum gate_stage stage, struct er
                          "no record to train on: all are of the presence slice, and presence is 0");
     }
     if (stage != STAGE_RELEVANCE) {
-        sampler_init(&t->run.sampler, seed, pool, n, (int)t->set->batch);
+        sampler_init(&t->run.sampler, seed, pool, n, (int)t->set->train.batch);
     } else {
         collect_slots(t, pool, n);
         pool = xrealloc(pool, (size_t)t->n_slots * sizeof *pool);
@@ -214,7 +214,7 @@ static void choose_params(struct gate_trainer *t, enum gate_stage stage)
         bool reader = reads_element(p), head = t->stock && in_relevance(p);
         p->t->needs_grad = p->t->grad && (stage == STAGE_JOINT || reader == (stage == STAGE_RELEVANCE) ||
                                           head); /* an embedder has no gradient */
-        p->lr_scale = stage == STAGE_JOINT && !reader ? (float)(set->head_lr / set->lr) : 1.0f;
+        p->lr_scale = stage == STAGE_JOINT && !reader ? (float)(set->head_lr / set->train.lr) : 1.0f;
     }
 }
 
@@ -232,14 +232,14 @@ static void zero_state(struct gate_trainer *t, bool fresh)
 static void set_schedule(struct gate_trainer *t, enum gate_stage stage)
 {
     const struct gate_settings *set = t->set;
-    double lr = stage == STAGE_RELEVANCE ? set->relevance_lr : stage == STAGE_JOINT ? set->lr : set->head_lr;
+    double lr = stage == STAGE_RELEVANCE ? set->relevance_lr : stage == STAGE_JOINT ? set->train.lr : set->head_lr;
     int64_t total = run_stage_steps(&t->run);
     struct schedule schedule = { .lr = (float)lr,
-                                 .warmup = (int64_t)(set->warmup * (double)total),
+                                 .warmup = (int64_t)(set->train.warmup * (double)total),
                                  .total = total,
                                  .form = set->schedule == GATE_COSINE ? SCHEDULE_COSINE : SCHEDULE_LINEAR };
 
-    run_plan(&t->run, schedule, set->decay, set->clip);
+    run_plan(&t->run, schedule, set->train.decay, set->train.clip);
 }
 
 static int start_stage(void *trainer, bool fresh, struct error *err)
@@ -305,13 +305,14 @@ static int check_texts(const struct gate_settings *s, struct error *err)
 
     if (s->graph == GRAPH_REPRODUCTION && (schema || pair || s->renamed > 0))
         return error_set(err, EXIT_CODE_USAGE,
-                         "--graph compat has one node for all elements of a name: expected --encode element, a "
+                         "graph: compat merges elements of one name: expected --encode element, a "
                          "--classifier other than pair, and --renamed 0");
     if (says_word(s) && (schema || s->embedder == EMBEDDER_JOINT))
-        return error_set(err, EXIT_CODE_USAGE,
-                         "%s: an element's relevance is known before its text is read: expected --encode element with "
-                         "--embedder stock or linker",
-                         s->relevance_word ? "--relevance-word" : "--element-text thesis");
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "%s: an element's relevance must be known before its text is read: expected --encode element with "
+            "--embedder stock or linker",
+            s->relevance_word ? "relevance-word" : "element-text: thesis");
     return 0;
 }
 
@@ -344,7 +345,7 @@ static int check_settings(const struct gate_trainer *t, struct error *err)
     if (s->classifier == CLASSIFIER_PAIR && s->features == FEATURES_RELEVANCE)
         return error_set(
             err, EXIT_CODE_USAGE,
-            "--features relevance: --classifier pair reads states; expected gat-mean, gat-cat, gcn, rgcn or "
+            "features: relevance: --classifier pair reads states; expected gat-mean, gat-cat, gcn, rgcn or "
             "bert-only");
     return check_texts(s, err) || check_sources(t, err) ? -1 : 0;
 }
@@ -552,7 +553,7 @@ static int init_model(struct gate_trainer *t, struct error *err)
     r->params = &t->model.params;
     r->model_bytes = t->model.data.used;
     r->recompute = &t->model.net.bert.checkpointed;
-    snprintf(r->hint, sizeof r->hint, "a smaller batch (now %lld) would fit", (long long)t->set->batch);
+    snprintf(r->hint, sizeof r->hint, "a smaller batch (now %lld) would fit", (long long)t->set->train.batch);
     return run_take(r, &arenas, err);
 }
 
@@ -636,7 +637,7 @@ static int check_folds(const struct gate_trainer *t, struct error *err)
     }
     if (t->set->allow_overlap)
         return 0;
-    return error_set(err, fault.code, "%s; with --allow-overlap it is trained on all the same", fault.text);
+    return error_set(err, fault.code, "%s; --allow-overlap trains on them", fault.text);
 }
 
 static int read_labels(const struct gate_trainer *t, struct dataset *d, const char *path, struct error *err)
@@ -709,7 +710,7 @@ static int open_trainer(void *trainer, struct error *err)
     if (check_settings(t, err) || read_records(t, err) || init_model(t, err) || read_examples(t, err) ||
         check_word(t, err))
         return -1;
-    gate_scorer_init(&t->scorer, &t->model, &t->run.work, (int)t->set->tokens);
+    gate_scorer_init(&t->scorer, &t->model, &t->run.work, (int)t->set->train.tokens);
     plan_stages(t);
     return load_encoder(t, err);
 }

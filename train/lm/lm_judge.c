@@ -328,7 +328,7 @@ static int run_engine(struct lm_recall *r, struct engine_request *list, int64_t 
                                          .beams = 1,
                                          .draw = { .top_p = 1, .typical_p = 1 },
                                          .batch = BATCH,
-                                         .step_tokens = r->request->settings.tokens,
+                                         .step_tokens = r->request->settings.train.tokens,
                                          .stop = stop_requested };
     struct engine e;
 

@@ -8,6 +8,7 @@
 #include "data/cli/options.h"
 #include "data/prompt/prompter.h"
 #include "models/lm/llama_model.h"
+#include "train/run/train_settings.h"
 
 struct lm_settings {
     /* trained parameters */
@@ -25,8 +26,8 @@ struct lm_settings {
     double dropout;
     enum { START_PUBLISHED, START_COPY } start; /* t5_start.h, llama_start.h */
     /* optimisation */
-    int64_t epochs, batch, length, max_valid, patience;
-    double lr, warmup, decay, clip;
+    struct train_settings train;
+    int64_t length, max_valid;
     enum { LM_COSINE, LM_LINEAR, LM_CONSTANT } schedule;
     enum { LM_ADAMW, LM_ADAFACTOR } optimizer;
     enum { MOMENTS_F32, MOMENTS_BYTES } moments; /* of AdamW */
@@ -44,10 +45,6 @@ struct lm_settings {
     double penalty, clip_low, clip_high; /* penalty of a wrong interpretation; clip range of the probability ratio */
     double kl;                           /* weight of the KL divergence from the initial model */
     enum { ADVANTAGE_SCALED, ADVANTAGE_PLAIN } advantage; /* reward_trainer.h */
-    /* running */
-    int64_t tokens;     /* max tokens of a micro-batch */
-    int64_t eval_every; /* steps between validations; 0: once an epoch */
-    int64_t save_every; /* steps between checkpoints; 0: at validations only */
 };
 
 /* A whole command line. */

@@ -146,7 +146,7 @@ static int end_of_micro(const struct lm_trainer *t, const struct lm_data *d, con
 
     for (; i < n; i++) {
         tokens += new_tokens(t, d, examples, i, from);
-        if (i > from && tokens > t->set->tokens)
+        if (i > from && tokens > t->set->train.tokens)
             break;
     }
     return i;
@@ -476,7 +476,7 @@ static void set_order(struct lm_trainer *t)
 
     for (int i = 0; i < t->train.n; i++)
         all[i] = i;
-    sampler_init(&t->run.sampler, (uint64_t)t->request->seed, all, t->train.n, (int)t->set->batch);
+    sampler_init(&t->run.sampler, (uint64_t)t->request->seed, all, t->train.n, (int)t->set->train.batch);
     if (t->set->share_prefix) {
         lm_data_sort(&t->train);
         t->run.sampler.prefixes = &t->train.prefixes;
@@ -496,7 +496,7 @@ static bool *checkpointed(struct llama_model *m)
 static void count_memory(struct lm_trainer *t)
 {
     struct run *r = &t->run;
-    long long tokens = (long long)t->set->tokens, longest = (long long)t->train.longest;
+    long long tokens = (long long)t->set->train.tokens, longest = (long long)t->train.longest;
 
     r->copied_bytes = llama_model_packed(&t->model, true);
     r->model_bytes = t->model.data.peak + t->model.adapter_data.peak + r->copied_bytes + t->recall.model_bytes;
@@ -569,12 +569,12 @@ static void plan_steps(struct lm_trainer *t)
     const struct lm_settings *s = t->set;
     static const enum schedule_form forms[] = { SCHEDULE_COSINE, SCHEDULE_LINEAR, SCHEDULE_CONSTANT };
     int64_t total = run_stage_steps(&t->run);
-    struct schedule schedule = { .lr = (float)s->lr,
-                                 .warmup = (int64_t)ceil(s->warmup * (double)total),
+    struct schedule schedule = { .lr = (float)s->train.lr,
+                                 .warmup = (int64_t)ceil(s->train.warmup * (double)total),
                                  .total = total,
                                  .form = forms[s->schedule] };
 
-    run_plan(&t->run, schedule, s->decay, s->clip);
+    run_plan(&t->run, schedule, s->train.decay, s->train.clip);
 }
 
 int lm_start(void *trainer, struct error *err)
@@ -640,7 +640,7 @@ static int run_engine(struct lm_trainer *t, struct engine_request *list, struct 
                                          .beams = 1,
                                          .draw = { .top_p = 1, .typical_p = 1 },
                                          .batch = BATCH,
-                                         .step_tokens = t->set->tokens,
+                                         .step_tokens = t->set->train.tokens,
                                          .stop = stop_requested };
     struct engine e;
 
@@ -828,7 +828,7 @@ static const struct trainer decoder = LANGUAGE_MODEL("infill"), encoder_decoder 
 void lm_trainer_init(struct lm_trainer *t, const struct lm_request *q)
 {
     *t = (struct lm_trainer){ .request = q, .set = &q->settings };
-    t->stage = (struct stage){ "train", "training", q->settings.epochs };
+    t->stage = (struct stage){ "train", "training", q->settings.train.epochs };
     t->run = (struct run){
         .trainer = q->seq2seq ? &encoder_decoder : &decoder, .self = t, .stages = &t->stage, .n_stages = 1
     };

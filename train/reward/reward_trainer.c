@@ -89,7 +89,7 @@ static struct engine_settings settings_of(const struct reward_trainer *t, int an
         .beams = 1,
         .draw = { .temperature = temperature, .top_p = 1, .typical_p = 1, .seed = t->lm.run.set.seed },
         .batch = batch > 1 ? batch : 1,
-        .step_tokens = set->tokens
+        .step_tokens = set->train.tokens
     };
 }
 
@@ -161,7 +161,7 @@ static int collect(struct reward_trainer *t, int **list)
     int64_t first = r->state.batch, end = first + t->lm.set->reuse;
     int n = 0;
 
-    *list = xmalloc((size_t)(t->lm.set->reuse * t->lm.set->batch) * sizeof **list);
+    *list = xmalloc((size_t)(t->lm.set->reuse * t->lm.set->train.batch) * sizeof **list);
     for (; r->state.batch < end && r->state.batch < run_batches(r); r->state.batch++) {
         struct batch_partition b = run_batch(r);
         for (int i = b.first; i < b.end; i++)
@@ -349,7 +349,7 @@ static int end_of_micro(const struct reward_trainer *t, const struct completion_
         const struct reward_completion *a = l->items[i];
         bool shared = i > from && same_prompt(l->items[i - 1], a);
         tokens += shared ? a->n - a->prompt : a->n;
-        if (i > from && tokens > t->lm.set->tokens)
+        if (i > from && tokens > t->lm.set->train.tokens)
             break;
     }
     return i;

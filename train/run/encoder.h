@@ -22,16 +22,16 @@ struct encoder_settings {
 
 /* Rows of a command's option table. `at` is the offset of the command's struct encoder_settings. */
 #define ENCODER_AT(at, field) ((at) + offsetof(struct encoder_settings, field))
-#define ENCODER_OPTIONS(at)                                                                                            \
-    INT_OPTION("encoder-hidden", ENCODER_AT(at, hidden), "N", 32, 4096, "from scratch: channels"),                     \
-        INT_OPTION("encoder-layers", ENCODER_AT(at, layers), "N", 1, 48, "from scratch: layers"),                      \
-        INT_OPTION("encoder-heads", ENCODER_AT(at, heads), "N", 1, 64, "from scratch: heads of at most 256 channels"), \
-        INT_OPTION("encoder-intermediate", ENCODER_AT(at, intermediate), "N", 32, 16384,                               \
-                   "from scratch: feed-forward channels"),                                                             \
-        INT_OPTION("encoder-vocabulary", ENCODER_AT(at, vocabulary), "N", 200, 100000,                                 \
-                   "from scratch: most WordPiece entries"),                                                            \
-        INT_OPTION("encoder-positions", ENCODER_AT(at, positions), "N", 64, 8192, "from scratch: longest sequence"),   \
-        REAL_OPTION("encoder-dropout", ENCODER_AT(at, dropout), "P", 0, 0.9, "from scratch: dropout")
+/* clang-format off */
+#define ENCODER_OPTIONS(at) \
+    INT_OPTION("encoder-hidden", ENCODER_AT(at, hidden), "N", 32, 4096, "channels", .group = "new encoder"), \
+    INT_OPTION("encoder-layers", ENCODER_AT(at, layers), "N", 1, 48, "layers"), \
+    INT_OPTION("encoder-heads", ENCODER_AT(at, heads), "N", 1, 64, "attention heads of at most 256 channels"), \
+    INT_OPTION("encoder-intermediate", ENCODER_AT(at, intermediate), "N", 32, 16384, "feed-forward channels"), \
+    INT_OPTION("encoder-vocabulary", ENCODER_AT(at, vocabulary), "N", 200, 100000, "max WordPiece entries"), \
+    INT_OPTION("encoder-positions", ENCODER_AT(at, positions), "N", 64, 8192, "max tokens of a sequence"), \
+    REAL_OPTION("encoder-dropout", ENCODER_AT(at, dropout), "P", 0, 0.9, "dropout")
+/* clang-format on */
 
 /* Opens the tokenizer of a folder and reads the configuration of its encoder. A BERT must have at least `segments`
  * token types. The caller closes the tokenizer. NULL with EXIT_CODE_CHECKPOINT. */

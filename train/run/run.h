@@ -63,9 +63,9 @@ struct run_settings {
     {                                                                                                                  \
         .out = (q)->out, .device = (q)->device, .seed = (uint64_t)(q)->seed, .resume = (q)->resume,                    \
         .dry_run = (q)->dry_run, .force = (q)->force, .no_graph = (q)->no_graph,                                       \
-        .shard_optimizer = (q)->shard_optimizer, .eval_every = (q)->settings.eval_every,                               \
-        .save_every = (q)->settings.save_every, .patience = (q)->settings.patience, .table = (table_), .request = (q), \
-        .from = offsetof(__typeof__(*(q)), settings), .size = sizeof *(q), .data = (q)->data,                          \
+        .shard_optimizer = (q)->shard_optimizer, .eval_every = (q)->settings.train.eval_every,                         \
+        .save_every = (q)->settings.train.save_every, .patience = (q)->settings.train.patience, .table = (table_),     \
+        .request = (q), .from = offsetof(__typeof__(*(q)), settings), .size = sizeof *(q), .data = (q)->data,          \
     }
 
 /* State that a checkpoint restores besides weights, moments and random numbers. */

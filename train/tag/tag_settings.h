@@ -5,12 +5,14 @@
 #define TRAIN_TAG_TAG_SETTINGS_H
 
 #include "train/run/encoder.h"
+#include "train/run/train_settings.h"
 
 /* Source of the weights in the grounding loss: the marked spans, the effect of erasing words on concepts, or no such
  * loss. */
 enum tag_grounding { GROUND_SPANS, GROUND_ERASE, GROUND_NONE };
 
 struct tag_settings {
+    struct train_settings train;
     struct encoder_settings scratch; /* without --encoder */
     bool compat;
     int64_t hidden;
@@ -21,13 +23,11 @@ struct tag_settings {
     double concept_weight, grounding_weight, meaning_weight, tags_weight;
     /* fractions of the steps between which a loss weight rises from 0 */
     double grounding_from, grounding_to, tags_from, tags_to;
-    int64_t epochs, batch, patience;
-    double lr, head_lr, warmup, decay, clip;
+    double head_lr;
     bool heads_only;
     int64_t replay;    /* records of --from that are replayed */
     int64_t max_train; /* records of an epoch; 0: all */
-    int64_t eval_every, save_every, max_valid;
-    int64_t tokens; /* max tokens read at once outside training */
+    int64_t max_valid;
 };
 
 struct tag_training {

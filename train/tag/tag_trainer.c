@@ -98,7 +98,7 @@ static int open_model(struct tag_trainer *t, struct error *err)
     r->params = &t->model.params;
     r->model_bytes = t->model.data.used;
     r->recompute = &t->model.net.bert.checkpointed;
-    snprintf(r->hint, sizeof r->hint, "a smaller batch (now %lld) would fit", (long long)t->set->batch);
+    snprintf(r->hint, sizeof r->hint, "a smaller batch (now %lld) would fit", (long long)t->set->train.batch);
     return run_take(r, &arenas, err);
 }
 
@@ -123,7 +123,7 @@ static int open_trainer(void *trainer, struct error *err)
     struct tag_trainer *t = trainer;
 
     if (tag_data_read(&t->data, t->request->data, t->request->from != NULL, err) || open_model(t, err) ||
-        dte_tagger_init(&t->tagger, &t->model, &t->run.work, t->set->tokens, err) ||
+        dte_tagger_init(&t->tagger, &t->model, &t->run.work, t->set->train.tokens, err) ||
         tag_data_pack(&t->data, &t->tagger.layout, err))
         return -1;
     t->run.data_hash = t->data.hash;
@@ -173,7 +173,7 @@ static void make_sampler(struct tag_trainer *t)
     if (t->set->max_train && t->set->max_train < n)
         n = (int)t->set->max_train;
     sampler_release(&t->run.sampler);
-    sampler_init(&t->run.sampler, t->run.set.seed, pool, n, (int)t->set->batch);
+    sampler_init(&t->run.sampler, t->run.set.seed, pool, n, (int)t->set->train.batch);
     count_tokens(t);
     free(pool);
 }
@@ -190,7 +190,7 @@ static void start_params(struct tag_trainer *t, bool fresh)
         struct param *p = &t->model.params.list[i];
         struct tensor *all[] = { p->t->grad, p->state[0], p->state[1] };
         p->t->needs_grad = !t->set->heads_only || !in_encoder(p);
-        p->lr_scale = in_encoder(p) ? 1 : (float)(t->set->head_lr / t->set->lr);
+        p->lr_scale = in_encoder(p) ? 1 : (float)(t->set->head_lr / t->set->train.lr);
         for (int k = 0; k < (fresh ? ARRAY_LEN(all) : 1); k++)
             t->run.device.driver->kernels->fill(&t->run.work.ctx, all[k], 0.0f);
     }
@@ -204,10 +204,11 @@ static int start_stage(void *trainer, bool fresh, struct error *err)
     (void)err;
     make_sampler(t);
     int64_t total = run_stage_steps(&t->run);
-    struct schedule schedule = {
-        .lr = (float)set->lr, .warmup = (int64_t)(set->warmup * (double)total), .total = total, .form = SCHEDULE_LINEAR
-    };
-    run_plan(&t->run, schedule, set->decay, set->clip);
+    struct schedule schedule = { .lr = (float)set->train.lr,
+                                 .warmup = (int64_t)(set->train.warmup * (double)total),
+                                 .total = total,
+                                 .form = SCHEDULE_LINEAR };
+    run_plan(&t->run, schedule, set->train.decay, set->train.clip);
     start_params(t, fresh);
     if (fresh)
         workspace_seed(&t->run.work, t->run.set.seed, 0);
@@ -640,7 +641,9 @@ static const struct trainer functions = {
 
 int tag_train(const struct tag_training *q, struct error *err)
 {
-    struct tag_trainer t = { .request = q, .set = &q->settings, .stage = { "train", "training", q->settings.epochs } };
+    struct tag_trainer t = { .request = q,
+                             .set = &q->settings,
+                             .stage = { "train", "training", q->settings.train.epochs } };
 
     if (q->from && q->encoder)
         return error_set(err, EXIT_CODE_USAGE, "--from brings its own encoder: expected no --encoder beside it");
