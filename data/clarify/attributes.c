@@ -8,15 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATCH_MAX = 96, VARIANTS = 6 }; /* larger remainders are matched in order; terms of a place that are looked at */
+enum {
+    MATCH_MAX = 96,
+    VARIANTS = 6
+}; /* maximum: remainder for the Hungarian method, larger ones are matched in order; terms of a place that are compared
+    */
 
 static const double one_subject = 0.3, alike = 0.5, unlike = 1, without = 0.8;
 
-/* The Hungarian method with potentials: rows enter one by one along the shortest augmenting path. */
+/* The Hungarian method with potentials: rows are added one by one along the shortest augmenting path. */
 struct assignment {
     const double *cost;
     int n;
-    double *row, *column, *slack; /* potentials, and what each column lacks; all count from 1 */
+    double *row, *column, *slack; /* potentials and slack, from index 1 */
     int *row_of, *before;         /* of each column */
     bool *used;
 };
@@ -113,8 +117,8 @@ struct aligner {
     const struct schema *schema;
     int candidate;
     const struct form_list *list;
-    int *place_of; /* [list->n], -1 when not known yet */
-    bool *taken;   /* by place */
+    int *place_of; /* [list->n]; -1: not matched yet */
+    bool *taken;   /* [places] */
 };
 
 static double place_cost(const struct aligner *w, const struct form_term *t, int place)
@@ -133,7 +137,7 @@ static double place_cost(const struct aligner *w, const struct form_term *t, int
     return least;
 }
 
-/* No match costs less than an equal one, so those come first. */
+/* Matches equal terms first, since no other match costs less. */
 static void match_equal(struct aligner *w)
 {
     for (int t = 0; t < w->list->n; t++)
@@ -144,7 +148,7 @@ static void match_equal(struct aligner *w)
             }
 }
 
-/* The terms and places left over; a term beyond the terms, or a place beyond the places, stands for "without". */
+/* Matches the remaining terms and places.  An index beyond the terms or the places stands for no match. */
 static void match_rest(struct aligner *w, const int *terms, int n_terms, const int *places, int n_places)
 {
     int n = n_terms + n_places, column_of[MATCH_MAX];
@@ -235,14 +239,14 @@ const char *question_type_name(enum question_type f)
     return names[f];
 }
 
-/* One query level: the same SELECT of each statement, NULL where there is none. */
+/* One level of a query: the corresponding SELECT of each statement, or NULL. */
 struct level {
     struct slots *slots;
     const struct schema *schema;
     const struct form *const *forms;
     int n;
     const char *prefix;
-    int clause; /* of the outermost query that holds it; -1 there itself */
+    int clause; /* clause in the outermost query; -1 for that query itself */
 };
 
 static void read_query(const struct level *l);
@@ -268,7 +272,7 @@ static bool name_taken(const struct slots *s, const char *name)
     return false;
 }
 
-/* Copies values and terms; terms may be NULL.  Slots of one value are no slots. */
+/* Adds a slot unless all values are equal.  Copies values and terms; terms may be NULL. */
 static void add_slot(const struct level *l, const char *name, enum question_type type, int clause,
                      const char *const *values, const struct form_term *const *terms)
 {
@@ -293,7 +297,7 @@ static void add_slot(const struct level *l, const char *name, enum question_type
     s->n++;
 }
 
-/* The SELECTs inside the terms of one place: when they differ, each of their places is a slot of its own. */
+/* Reads the SELECTs inside the terms of a place.  Returns whether they differ; their places are then slots. */
 static bool read_inside(const struct level *l, const struct form_term *const *terms, const char *path, int clause)
 {
     const struct form **subs = xcalloc((size_t)l->n + 1, sizeof *subs);
@@ -318,7 +322,7 @@ static bool read_inside(const struct level *l, const struct form_term *const *te
 
 enum part { PART_HEAD, PART_FUNCTION, PART_OP, PART_VALUE };
 
-/* One part of the terms at one place; what is inside a sub-query that has slots of its own does not count here. */
+/* Adds a slot for one part of the terms at a place.  A sub-query with slots of its own is ignored. */
 static void add_part(const struct level *l, const char *name, enum question_type type, int clause, enum part part,
                      const struct form_term *const *terms, bool inside)
 {
@@ -344,8 +348,7 @@ static bool any_absent(const struct level *l, const struct form_term *const *ter
     return false;
 }
 
-/* Where some have nothing, the term as a whole is the one slot: "none", "this one" or "that one".  False when all have
- * something. */
+/* Adds the whole term as a slot if some statements have no term at the place.  Returns whether it did. */
 static bool add_optional(const struct level *l, const char *name, enum question_type type, int clause,
                          const struct form_term *const *terms, bool inside)
 {
@@ -384,7 +387,7 @@ static void align_clause(struct alignment *a, const struct level *l, enum form_c
     free(lists);
 }
 
-/* A whole clause as one value. */
+/* Adds a slot whose values are whole clauses. */
 typedef const char *whole_fn(struct slots *s, const struct form *form);
 
 static void add_whole(const struct level *l, const char *name, enum question_type type, int clause, whole_fn *fn)
@@ -529,7 +532,7 @@ static void read_outputs(const struct level *l)
     alignment_release(&a);
 }
 
-/* The k-th SELECT in FROM of each. */
+/* Reads the k-th SELECT in FROM of each statement. */
 static void read_derived(const struct level *l)
 {
     const struct form_term **terms = xcalloc((size_t)l->n + 1, sizeof *terms);
@@ -574,7 +577,7 @@ static const char *subject_name(const struct level *l, const struct form_term *t
     return t->head[0] ? t->head : t->op;
 }
 
-/* "Which column is 'x'?": only the column differs. */
+/* Tells whether the conditions differ only in their column. */
 static bool columns_differ(const struct level *l, const struct form_term *const *terms)
 {
     const struct form_term *first = first_term(l, terms);
@@ -642,7 +645,7 @@ static void read_order(const struct level *l)
     free(terms);
 }
 
-/* Everything of one SELECT. */
+/* Reads all clauses of a SELECT. */
 static void read_level(const struct level *l)
 {
     read_outputs(l);
@@ -658,7 +661,7 @@ static void read_level(const struct level *l)
     add_whole(l, "limit", QUESTION_LIMIT, SQL_LIMIT, limit_of);
 }
 
-/* The SELECTs behind the first set operation, one after the other. */
+/* Reads the SELECTs after the first set operation, one after the other. */
 static void read_arms(const struct level *l)
 {
     const struct form **arms = xcalloc((size_t)l->n + 1, sizeof *arms);
@@ -706,9 +709,9 @@ void slots_release(struct slots *s)
     *s = (struct slots){ 0 };
 }
 
-static const double telling = 0.5; /* bits that an attribute should tell */
+static const double telling = 0.5; /* bits of information that an attribute should have */
 
-/* Seconds: to read the question, to read an option, an option of two things, a whole statement. */
+/* Seconds to read a question, an option, an option of a pair, and a whole statement. */
 static const double seconds = 4, per_option = 1.5, per_pair = 3, per_query = 6;
 
 struct attribute_builder {
@@ -737,13 +740,13 @@ static void make_room(struct attribute_builder *b)
     v->values = xrealloc(v->values, (size_t)b->cap * (size_t)b->n * sizeof *v->values);
 }
 
-/* The partition of a slot, numbered by first appearance; how many parts. */
+/* Numbers the values of a slot by first appearance.  Returns how many there are. */
 static int number_values(int *value, const struct slot *s, int n)
 {
     struct strings seen = { 0 };
 
     for (int i = 0; i < n; i++)
-        value[i] = strings_add(&seen, s->values[i] ? s->values[i] : "\1"); /* which no SQL has: absent */
+        value[i] = strings_add(&seen, s->values[i] ? s->values[i] : "\1"); /* absent; no SQL has this text */
     int parts = seen.n;
     strings_release(&seen);
     return parts;
@@ -757,8 +760,7 @@ static int same_partition(const struct attribute_builder *b, const int *value)
     return -1;
 }
 
-/* Columns of one name are told apart by their tables; columns here and aggregates there, and nothing else, are a
- * stored aggregate. */
+/* Columns of the same name differ in their table.  Plain columns beside aggregates make a stored aggregate. */
 static enum question_type natural_type(const struct attribute_builder *b, const struct slot *s)
 {
     const struct schema_column *columns = b->slots->schema->columns;
@@ -811,7 +813,7 @@ static double bits(const struct attribute_builder *b, int i)
     return entropy_of(mass, s.n_values);
 }
 
-/* The joint of two, when it tells enough and is not there yet. */
+/* Adds a pair if it has enough information and is new. */
 static void add_pair(struct attribute_builder *b, int x, int y)
 {
     struct attributes *v = b->v;
@@ -879,7 +881,7 @@ static int compare_places(const void *a, const void *b)
     return strcmp(x->attribute.name, y->attribute.name);
 }
 
-/* By clause, then by name. */
+/* Sorts by clause, then by name. */
 static void sort_attributes(struct attribute_builder *b)
 {
     struct attributes *v = b->v;

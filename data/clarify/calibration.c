@@ -36,7 +36,7 @@ int calibration_length(const char *sql)
     int n;
 
     free(sql_lex(sql, &n));
-    return n > 1 ? n - 1 : 1; /* the last one is the end */
+    return n > 1 ? n - 1 : 1; /* the last token marks the end */
 }
 
 static double log_weight(double raw, int length, double alpha, double temperature)
@@ -66,7 +66,7 @@ void calibration_apply(const struct calibration *c, struct candidate_list *l)
     free(length);
 }
 
-/* -log of the share of the right ones; weights are taken relative to the largest. */
+/* Negative log-likelihood of the gold, with weights relative to the largest. */
 static double surprise(const struct observation *o, double alpha, double temperature)
 {
     double most = -HUGE_VAL, all = 0, right = 0;
@@ -123,7 +123,7 @@ struct calibration calibration_fit(const struct observation *list, int n)
                                                                                                           : best;
 }
 
-/* The share of the likeliest candidate that is the gold, 0 without. */
+/* Highest probability of a candidate that is the gold; 0 without one. */
 static double share_of_right(const struct calibration *c, const struct observation *o)
 {
     double *p = xmalloc((size_t)o->n * sizeof *p + 1), best = 0;
@@ -144,19 +144,19 @@ static int compare_shares(const void *a, const void *b)
 double calibration_keep(const struct calibration *c, const struct observation *list, int n, double share)
 {
     double *p = xmalloc((size_t)n * sizeof *p + 1);
-    int below = n + 1 - (int)ceil((n + 1) * share - 1e-9); /* how many golds may be at the threshold or under it */
+    int below = n + 1 - (int)ceil((n + 1) * share - 1e-9); /* number of golds that may be at or below the threshold */
 
     for (int i = 0; i < n; i++)
         p[i] = share_of_right(c, &list[i]);
     qsort(p, (size_t)n, sizeof *p, compare_shares);
-    double keep = below > 0 && n > 0 ? p[below - 1] * (1 - 1e-6) : 0; /* files round it, and what it is compared with */
+    double keep = below > 0 && n > 0 ? p[below - 1] * (1 - 1e-6) : 0; /* allow for rounding in files */
     free(p);
     return keep;
 }
 
-enum { ARENA_BYTES = 64 << 20 }; /* one statement's tree; only what is used is ever touched */
+enum { ARENA_BYTES = 64 << 20 }; /* for the tree of one statement; unused pages are never touched */
 
-/* What one gold of a record shows; rank is that of the first candidate that is the gold, -1 without. */
+/* Observation of one gold.  rank: of the first candidate that is the gold, or -1. */
 struct seen_gold {
     struct observation of;
     int record, rank;
@@ -171,7 +171,7 @@ struct calibrator {
     json_t *failed;
 };
 
-/* Of a record's candidates; NULL for one that cannot be read. */
+/* Reads the forms of a record's candidates; NULL for an unreadable one. */
 static void read_forms(const struct form **forms, struct form_store *store, const struct candidate_list *l,
                        const struct schema *s, struct arena *scratch)
 {
@@ -181,7 +181,7 @@ static void read_forms(const struct form **forms, struct form_store *store, cons
         forms[i] = form_of_text(store, l->sql[i], s, scratch, &why);
 }
 
-/* Keeps what the list says under this gold; `right` becomes its own. */
+/* Adds the observation of a gold; takes `right`. */
 static void keep(struct calibrator *c, const struct candidate_list *l, bool *right)
 {
     double *raw = xmalloc((size_t)l->n * sizeof *raw);
@@ -236,7 +236,7 @@ static int read_golds(struct calibrator *c, const json_t *record, const struct c
     return rc;
 }
 
-/* A bad one is told in `failed`. */
+/* Reads a record; one that cannot be used is added to `failed`. */
 static void read_record(struct calibrator *c, const json_t *record, const char *where, struct error *err)
 {
     struct candidate_list list = { 0 };
@@ -272,7 +272,7 @@ static int read_all(struct calibrator *c, const char *path, enum record_form for
     return rc;
 }
 
-/* The share of golds that are among the first n candidates, resampled by record. */
+/* Share of golds among the first n candidates, with an interval by resampling records. */
 static json_t *coverage_json(const struct calibrator *c, int n)
 {
     double *value = xmalloc((size_t)c->n * sizeof *value);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double rounding = 1e-3; /* how far written probabilities are from a sum of 1 without a word */
+static const double rounding = 1e-3; /* tolerance for a sum of probabilities without a warning */
 
 static bool is_given(const json_t *item, const char *field)
 {
@@ -15,7 +15,7 @@ static bool is_given(const json_t *item, const char *field)
     return v && !json_is_null(v);
 }
 
-/* "logprob", "p" or NULL: what one of them has, and so all must have. */
+/* The field of the weights: "logprob", "p" or NULL. */
 static const char *given_field(const json_t *items)
 {
     const char *field = NULL;
@@ -32,11 +32,11 @@ static const char *given_field(const json_t *items)
     return field;
 }
 
-/* A candidate without a probability is its SQL alone, or an object that has it. */
+/* Reads a candidate, a string of SQL or an object. */
 static int read_item(struct candidate_list *l, int i, const json_t *item, const char *field, const char *where,
                      struct error *err)
 {
-    double most = 1e6, least = field && strcmp(field, "p") == 0 ? 0 : -most; /* of "p": votes will do */
+    double most = 1e6, least = field && strcmp(field, "p") == 0 ? 0 : -most; /* "p" may be a number of votes */
     char place[300];
 
     snprintf(place, sizeof place, "%s: candidates[%d]", where, i);
@@ -89,10 +89,10 @@ static int normalise(struct candidate_list *l, const char *where, struct error *
     return 0;
 }
 
-/* Each the same share. */
+/* Gives every candidate the same probability. */
 static void share_equally(struct candidate_list *l, const char *where)
 {
-    static bool told; /* of all the records of a run the first is enough */
+    static bool told; /* log once in a run */
 
     if (!told)
         log_info("%s: candidates without \"p\" or \"logprob\": taken as equally likely, as are such candidates of "

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Where a source's records go. */
+/* Destination of the records of a source. */
 struct candidates_sink {
     const struct candidates_request *request;
     struct candidates_counts *counts;
@@ -23,10 +23,10 @@ struct candidates_sink {
     struct out_file out;
 };
 
-/* A source.  -1 with an error when its file cannot be read; more than 0 after a signal. */
+/* A source.  Returns 0, -1 with err when its file cannot be read, or 1 after a signal. */
 typedef int candidates_source(struct candidates_sink *s, struct error *err);
 
-/* What a record must have beside its candidates. */
+/* Checks the fields of a record other than its candidates. */
 static int check(const json_t *record, const char *where, struct error *err)
 {
     const json_t *golds = json_object_get(record, "gold"), *gold;
@@ -44,7 +44,7 @@ static int check(const json_t *record, const char *where, struct error *err)
     return 0;
 }
 
-/* Candidates beyond the k-th are dropped; where probabilities stand, what is left is made to sum to 1. */
+/* Drops the candidates after the k-th and normalises the probabilities of the others. */
 static void cut(json_t *record, int64_t k)
 {
     json_t *items = json_object_get(record, "candidates"), *item;
@@ -94,7 +94,7 @@ static int weigh(struct candidates_sink *s, json_t *record, const char *where, s
     return rc;
 }
 
-/* A record that a source could not make: its id and why, which is taken from err. */
+/* Writes the id and the error of a record that a source could not make; clears err. */
 static int candidates_emit_error(struct candidates_sink *s, json_t *id, struct error *err)
 {
     json_t *o = json_pack("{s:o?, s:o}", "id", id, "error", json_message(err->text));
@@ -107,8 +107,7 @@ static int candidates_emit_error(struct candidates_sink *s, json_t *id, struct e
     return rc;
 }
 
-/* Takes the record and writes it.  One that cannot be read is written as its id and "error".  -1 when the file cannot
- * be written. */
+/* Takes and writes a record.  An unusable record is written as its id and "error".  Returns -1 when writing fails. */
 static int candidates_emit(struct candidates_sink *s, json_t *record, const char *where, struct error *err)
 {
     int rc;
@@ -123,7 +122,7 @@ static int candidates_emit(struct candidates_sink *s, json_t *record, const char
     return rc;
 }
 
-/* The records of the request. */
+/* Opens the records of the request. */
 static struct record_reader *candidates_open(const struct candidates_request *q, struct error *err)
 {
     return record_reader_open_range(q->file, q->form, &q->shard.range, err);
@@ -154,7 +153,7 @@ static int candidates_of_records(struct candidates_sink *s, struct error *err)
     return rc;
 }
 
-enum { ARENA_BYTES = 64 << 20 }; /* one statement's tree; only what is used is ever touched */
+enum { ARENA_BYTES = 64 << 20 }; /* for the tree of one statement; unused pages are never touched */
 
 struct ambiqt_converter {
     struct candidates_sink *sink;
@@ -163,7 +162,7 @@ struct ambiqt_converter {
     struct arena scratch;
 };
 
-/* Takes the name that a piece of the schema's text begins with; what stands in double quotes is a stray value. */
+/* Returns the name at the start of a piece of the schema's text.  A double quote starts a stray value. */
 static char *take_name(const char *from, const char *to)
 {
     const char *quote = memchr(from, '"', (size_t)(to - from));
@@ -178,7 +177,7 @@ static char *take_name(const char *from, const char *to)
     return name;
 }
 
-/* "table : column , column" from `from` to `to`. */
+/* Adds the table of "table : column , column", from `from` to `to`. */
 static void add_table(struct schema_build *b, const char *from, const char *to)
 {
     const char *colon = memchr(from, ':', (size_t)(to - from));
@@ -208,7 +207,7 @@ static int built_column(const struct schema *s, const char *name)
     return -1;
 }
 
-/* Whether a word of the reading is the name of a table with that column. */
+/* Tells whether a word of the gold statement names a table with that column. */
 static bool table_has(const struct schema *s, const struct ambiqt_words *reading, const char *column)
 {
     for (int i = 0; i < reading->n; i++) {
@@ -219,7 +218,7 @@ static bool table_has(const struct schema *s, const struct ambiqt_words *reading
     return false;
 }
 
-/* The readings use columns that some records' schemas lack: those that P's new table repeats from the old one, and J's
+/* Adds columns that the gold statements use and some schemas lack: for P those that the new table repeats, for J the
  * column of the old table. */
 static void add_needed(struct schema_build *b, const struct schema *s, const struct ambiqt_record *r)
 {
@@ -256,7 +255,7 @@ static void build_schema(struct schema *s, const struct ambiqt_record *r, const 
     schema_build_release(&b);
 }
 
-/* The altered schema as the record tells it: names alone, so every column is text. */
+/* Reads the altered schema of a record.  It has names without types, so every column is text. */
 static void read_schema(struct schema *s, const struct ambiqt_record *r)
 {
     struct schema told;
@@ -266,7 +265,7 @@ static void read_schema(struct schema *s, const struct ambiqt_record *r)
     schema_release(&told);
 }
 
-/* Which readings prediction i is by AmbiQT's exact set match, as score finds it. */
+/* The gold statements that prediction i matches by AmbiQT's exact set match. */
 static json_t *marks_json(struct ambiqt_converter *c, const struct ambiqt_case *of, const struct spider_schema *s,
                           int i)
 {
@@ -290,8 +289,7 @@ static void mark(struct ambiqt_converter *c, const struct ambiqt_case *of, json_
     spider_schema_release(&s);
 }
 
-/* The query as the schema takes it, its columns put under tables that have them where it must; NULL with an error.  The
- * caller frees. */
+/* Returns the query with valid column names for the schema, which the caller frees, or NULL with an error. */
 static char *readable(struct ambiqt_converter *c, const struct ambiqt_record *r, const struct schema *s,
                       const char *sql, struct error *why)
 {
@@ -311,7 +309,7 @@ static char *readable(struct ambiqt_converter *c, const struct ambiqt_record *r,
     return text;
 }
 
-/* What SQL on that schema cannot be is left out, and told. */
+/* Predictions that are invalid on the schema are rejected. */
 static json_t *candidates_json(struct ambiqt_converter *c, const struct ambiqt_case *of, const struct schema *s,
                                json_t *rejected)
 {
@@ -353,7 +351,7 @@ static json_t *record_json(struct ambiqt_converter *c, const struct ambiqt_case 
     return o;
 }
 
-/* Why a record has no candidates, in err. */
+/* Sets err if a record has no candidates. */
 static void check_case(const struct ambiqt_converter *c, const struct ambiqt_case *of, const char *where,
                        struct error *err)
 {
@@ -399,7 +397,7 @@ static int candidates_of_ambiqt(struct candidates_sink *s, struct error *err)
     return rc;
 }
 
-/* Equally likely: what stands twice weighs twice. */
+/* Equally probable candidates; duplicates count twice. */
 static json_t *equally_likely(const char *const *sql, int n)
 {
     json_t *list = json_array();
@@ -418,8 +416,8 @@ static json_t *strings_json(const char *const *strings, int n)
     return list;
 }
 
-/* "data/scope/Job Postings/roles/roles.sqlite" is AMBROSIA's database Job_Postings__roles; any other path its own name.
- * The caller frees. */
+/* Names AMBROSIA's database "data/scope/Job Postings/roles/roles.sqlite" Job_Postings__roles, and any other by its
+ * file. The caller frees it. */
 static char *database_name(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
@@ -465,7 +463,7 @@ static int candidates_of_dfpl(struct candidates_sink *s, struct error *err)
     return rc;
 }
 
-/* The texts of golds, as candidates and as golds. */
+/* Writes a row with the gold statements as candidates and as golds. */
 static int emit_row(struct candidates_sink *s, const json_t *row, int number, const char *where, struct error *err)
 {
     json_t *record = ambrosia_record(row, number, where, err), *item;

@@ -68,7 +68,7 @@ static int heaviest(const double *mass, int n)
     return most;
 }
 
-/* The values of the most mass, the most first; of a question that comes again, only those that are not ruled out. */
+/* Chooses the most probable values, in order.  A repeated question omits improbable ones. */
 static void show(struct question_view *v, double *mass, int n, bool again)
 {
     double least = again ? mass[heaviest(mass, n)] / 10 : 0;
@@ -91,7 +91,7 @@ static void show(struct question_view *v, double *mass, int n, bool again)
         v->mass[v->n_shown] += mass[k];
 }
 
-/* Candidates without mass have no option of their own; any will do, since they weigh nothing. */
+/* Candidates without mass may have any option, since they have no weight. */
 static void number_options(struct dialogue *d, struct question_view *v)
 {
     const struct split *full = &d->attributes[v->attribute];
@@ -134,7 +134,7 @@ static bool same_parts(const struct posterior *b, const int *x, const int *y)
     return true;
 }
 
-/* The user could not say, or did not mind, what it asks. */
+/* Tells whether the user has answered "I don't know" or "either" to a question that divides the candidates alike. */
 static bool is_idle(const struct dialogue *d, int attribute)
 {
     for (int t = 0; t < d->n_turns; t++) {
@@ -146,7 +146,7 @@ static bool is_idle(const struct dialogue *d, int attribute)
     return false;
 }
 
-/* Whether a candidate says what the user's answers say. */
+/* Tells whether a candidate agrees with all answers. */
 static bool is_said(const struct dialogue *d, int candidate)
 {
     for (int t = 0; t < d->n_turns; t++) {
@@ -157,8 +157,8 @@ static bool is_said(const struct dialogue *d, int candidate)
     return true;
 }
 
-/* The candidates that say what the answers say, the most probable among them, agree in the attribute.  Asking about it
- * would only ask again what was answered, in other words. */
+/* Tells whether all candidates that agree with the answers have the same value, and the best candidate is one of them.
+ * A question about the attribute would then repeat an earlier one in other words. */
 static bool is_settled(const struct dialogue *d, int attribute)
 {
     const int *value = d->attributes[attribute].value;
@@ -172,7 +172,7 @@ static bool is_settled(const struct dialogue *d, int attribute)
     return true;
 }
 
-/* The views of what may be asked, and their splits. */
+/* Collects the views and splits of attributes that may be asked about. */
 static int open_views(struct dialogue *d, struct split *splits, int from, int to)
 {
     int n = 0;
@@ -185,7 +185,7 @@ static int open_views(struct dialogue *d, struct split *splits, int from, int to
     return n;
 }
 
-/* Each turn has its own numbers, so that an undone dialogue asks again as it would have. */
+/* Each turn has random numbers of its own, so that undo and replay ask the same questions. */
 static struct rng turn_rng(const struct dialogue *d)
 {
     return (struct rng){ .seed = d->rules.seed, .count = (uint64_t)d->n_turns << 32 };
@@ -208,7 +208,7 @@ static bool worth_asking(const struct dialogue *d, const struct question_view *v
     return cost <= 0 || d->rules.worth * posterior_gain_of_best(&d->now, &v->split) > cost;
 }
 
-/* The best question among attributes [from, to). */
+/* Chooses the best question among attributes [from, to). */
 static enum stop_reason choose(struct dialogue *d, struct question_view *view, int from, int to)
 {
     struct split *splits = xcalloc((size_t)d->n_attributes + 1, sizeof *splits);
@@ -222,8 +222,8 @@ static enum stop_reason choose(struct dialogue *d, struct question_view *view, i
     return posterior_gain_supported(&d->now, &view->split) < d->rules.min_gain ? STOP_GAIN : STOP_NOT;
 }
 
-/* What the answers to retired attributes say of each candidate, as one number; false when they do not say what is most
- * probable now. */
+/* Hashes the values of each candidate in the answered attributes.  Returns false when the best candidate contradicts
+ * an answer. */
 static bool hash_answers(uint64_t *said, const struct dialogue *d)
 {
     int best = posterior_best(&d->now);
@@ -243,7 +243,8 @@ static bool hash_answers(uint64_t *said, const struct dialogue *d)
     return true;
 }
 
-/* The answers have told apart all that the last attribute could, and what is most probable is what they say. */
+/* Tells whether the answers distinguish everything that the fallback question could, and agree with the best
+ * candidate. */
 static bool said_already(const struct dialogue *d)
 {
     const int *last = d->attributes[d->n_attributes - 1].value;
@@ -272,7 +273,7 @@ enum stop_reason dialogue_next(struct dialogue *d, struct question_view *view)
     return why == STOP_NOT && !worth_asking(d, view) ? STOP_UTILITY : why;
 }
 
-/* "Something else" leaves the rest of a long list to ask about, a limited number of times. */
+/* After "something else" the rest of a long list may be asked about, a limited number of times. */
 static bool may_ask_again(const struct dialogue *d, const struct question_view *v, struct answer a)
 {
     bool other = a.kind == ANSWER_VALUE && v->other && a.value == v->n_shown;

@@ -17,7 +17,7 @@ static bool same_text(const char *a, const char *b)
     return *a == *b;
 }
 
-/* A column without its table, as a record that brings its own columns may have it, or the same with its table. */
+/* Tells whether a name is the column's text, with or without its table, as records with their own columns have it. */
 static bool is_column_text(const struct schema *s, int column, const char *name)
 {
     const struct schema_column *c = &s->columns[column];
@@ -29,7 +29,7 @@ static bool is_column_text(const struct schema *s, int column, const char *name)
     return same;
 }
 
-/* The first column that is called so; how many are. */
+/* Returns the first column with this text; *n is the number of such columns. */
 static int find_text(const struct schema *s, const char *name, int *n)
 {
     int first = -1;
@@ -52,7 +52,7 @@ static int refuse_name(const struct schema *s, const char *name, int first, int 
                      where, name, n, s->tables[s->columns[first].table].name, s->columns[first].name);
 }
 
-/* As the schema has it, else by its words; a value is named by its column: "table.column::value". */
+/* Finds an element by its name in the schema, else by its words.  "table.column::value" names the column. */
 static int find_element(const struct schema *s, const char *name, const char *where, struct error *err)
 {
     const char *end = strstr(name, "::");
@@ -169,7 +169,7 @@ static int read_spans(struct evidence *h, const json_t *record, const struct sch
     return 0;
 }
 
-/* Tables are of kind T and columns of kind C when the record does not say. */
+/* Reads the ambiguity type; the default is T for tables and C for columns. */
 static int read_kind(struct evidence *h, const json_t *record, const struct schema *s, const char *where,
                      struct error *err)
 {

@@ -13,7 +13,7 @@ const char *phrase_column(const struct phrase_context *p, int column)
     return strings_printf(p->pool, "%s of %s", c->text, p->schema->tables[c->table].text);
 }
 
-/* The words of one term, its SELECT in sight. */
+/* The words of one term, in the scope of its SELECT. */
 static struct phrase_words told(const struct phrase_context *p, const struct sql_core *core, const struct sql_expr *e,
                                 bool condition, bool boundary)
 {
@@ -119,7 +119,7 @@ const char *phrase_answer(const struct phrase_context *p, const struct sql_selec
 
 typedef const char *term_fn(const struct phrase_context *p, const struct form *form, const struct form_term *t);
 
-/* Texts in a row; those that come again are left out, and so is what is behind the first ones of a long list. */
+/* A list of texts.  It omits duplicates, and the end of a long list. */
 struct term_list {
     char *text;
     size_t size;
@@ -178,7 +178,7 @@ static const char *one_table(const struct phrase_context *p, const struct form *
                          : "a list made for this";
 }
 
-/* In a row of several, what hangs together loosely stands in parentheses. */
+/* In a list of several items, loosely bound items have parentheses. */
 static const char *one_operand(const struct phrase_context *p, const struct form *form, const struct form_term *t)
 {
     struct phrase_words w = told(p, form->core, t->expr, false, false);
@@ -229,7 +229,7 @@ const char *phrase_rows(const struct phrase_context *p, const struct sql_select 
     return strings_printf(p->pool, "row of %s%s%s", phrase_tables(&in, form), where[0] ? " where " : "", where);
 }
 
-/* "each the month" is "each month". */
+/* Omits "the": "each month", not "each the month". */
 static const char *one_group(const struct phrase_context *p, const struct form *form, const struct form_term *t)
 {
     const char *text = one_operand(p, form, t);
@@ -244,7 +244,7 @@ const char *phrase_direction(const struct phrase_context *p, const struct form_t
     return strings_printf(p->pool, "the %s first%s", strncmp(t->op, "desc", 4) == 0 ? "largest" : "smallest", empty);
 }
 
-/* Of a compound, an output of all its SELECTs. */
+/* For a compound, combines the outputs of all its SELECTs. */
 static const char *one_order(const struct phrase_context *p, const struct form *form, const struct form_term *t)
 {
     int n, left = PHRASE_STEPS;
@@ -256,7 +256,7 @@ static const char *one_order(const struct phrase_context *p, const struct form *
                           phrase_direction(p, t));
 }
 
-/* How many of the outputs from i on are a whole table, column after column; 0 when they are not. */
+/* Number of columns of a table that outputs from i on list completely; else 0. */
 static int whole_table(const struct phrase_context *p, const struct form_list *list, int i)
 {
     int column = list->items[i].function[0] ? -1 : list->items[i].column;
@@ -345,7 +345,7 @@ const char *phrase_sets(const struct phrase_context *p, const struct form *form)
     return text ? text : set_words(SQL_FIRST_CORE);
 }
 
-/* Lists made for this that narrow down what is read. */
+/* Lists the clauses that restrict the rows. */
 static const char *narrowed(const struct phrase_context *p, const struct form *form)
 {
     const struct form_list *from = &form->lists[FORM_FROM];
@@ -362,7 +362,7 @@ static const char *narrowed(const struct phrase_context *p, const struct form *f
     return text;
 }
 
-/* Whether one of the words that stand before a table's name ends at `at`: "id of song", "the second song". */
+/* Tells whether a word that precedes a table's name ends at `at`: "id of song", "the second song". */
 static bool leads_to_table(const char *text, const char *at)
 {
     static const char *const words[] = { " of ",     " from ",  " with ",   " first ",
@@ -376,7 +376,7 @@ static bool leads_to_table(const char *text, const char *at)
     return false;
 }
 
-/* The name that begins at `at` is this table's and not the beginning of a longer word or of another table's name. */
+/* Tells whether the name at `at` is this table's, and not the start of a longer word or name. */
 static bool is_table_at(const struct schema *s, const char *at, const char *table)
 {
     size_t n = strlen(table);
@@ -401,7 +401,7 @@ static bool names_table(const struct schema *s, const char *text, const char *ta
     return false;
 }
 
-/* "; read from song": tables that nothing said has named. */
+/* Names the tables that the phrase has not named: "; read from song". */
 static const char *unnamed(const struct phrase_context *p, const struct form *form, const char *said)
 {
     const struct form_list *from = &form->lists[FORM_FROM];
@@ -459,7 +459,7 @@ const char *phrase_query(const struct phrase_context *p, const struct form *form
     return form->limit ? strings_printf(p->pool, "%s; %s", text, phrase_limit(p, form->limit)) : text;
 }
 
-/* Where the item of a list that `at` stands in begins; of one that began long ago, the word. */
+/* Start of the list item around `at`; for a long item, the start of the word. */
 static size_t item_start(const char *text, size_t at)
 {
     size_t word = at;

@@ -19,20 +19,20 @@ struct phrase_words phrase_fragment(const struct phrase_context *p, const struct
     sql_put(&out, "");
     int n = (int)out.n, shown = n > PHRASE_FRAGMENT && !p->exact ? PHRASE_FRAGMENT : n;
     while (shown > 0 && shown < n && ((unsigned char)out.text[shown] & 0xc0) == 0x80)
-        shown--; /* no half letters */
+        shown--; /* do not cut inside a character */
     const char *text = strings_printf(p->pool, "\"%.*s%s\"", shown, out.text, shown < n ? "..." : "");
     free(out.text);
     return (struct phrase_words){ text, PHRASE_ATOM };
 }
 
-/* Its words, in parentheses when they hang together less than that. */
+/* The words of an expression, in parentheses if they bind less than `level`. */
 static const char *phrase_tight(const struct phrase_context *p, const struct sql_expr *e, enum phrase_level level)
 {
     struct phrase_words w = phrase_expr(p, e);
     return w.level >= level ? w.text : strings_printf(p->pool, "(%s)", w.text);
 }
 
-/* Texts joined as "a, b and c" would be; what is long is cut, what hangs loosely stands in parentheses. */
+/* Joins the words of a list: "a, b and c".  Long lists are abbreviated, loosely bound items get parentheses. */
 static const char *phrase_list(const struct phrase_context *p, const struct sql_expr *list, const char *last)
 {
     const char *text = "";
@@ -50,16 +50,16 @@ static const char *phrase_list(const struct phrase_context *p, const struct sql_
     return cut ? strings_printf(p->pool, "%s and %d more", text, n - k) : text;
 }
 
-/* '...' without the quotes of SQL. */
+/* A string in single quotes. */
 static const char *phrase_string(const struct phrase_context *p, const char *text)
 {
     return strings_printf(p->pool, "'%s'", text);
 }
 
-/* The sources of one FROM that a name could mean as well as the one at hand. */
+/* Counts the sources of a FROM clause that have the same name. */
 struct source_twins {
     const struct sql_source *of;
-    int n, place; /* place counts from 1; 0 when it is not in that FROM */
+    int n, place; /* place: from 1; 0 if it is in another FROM */
 };
 
 static bool is_twin(const struct sql_source *a, const struct sql_source *b)
@@ -88,7 +88,7 @@ static const char *numbered(const struct phrase_context *p, int place, const cha
                                      : strings_printf(p->pool, "%s number %d", what, place);
 }
 
-/* Among those in sight, the innermost first; *hidden: an inner SELECT reads the same. */
+/* Searches the scopes from the inside.  *hidden: an inner SELECT reads the same table. */
 static struct source_twins find_twins(const struct phrase_context *p, const struct sql_source *s, bool *hidden)
 {
     struct source_twins t = { s, 0, 0 };
@@ -136,7 +136,7 @@ static bool is_open(const struct phrase_scope *scope, const struct form *form)
     return false;
 }
 
-/* What one SELECT gives as its n-th output. */
+/* The words of output n of one SELECT. */
 static struct phrase_words tell_output(const struct phrase_context *p, const struct form *arm, int n)
 {
     const struct form_term *t = &arm->lists[FORM_SELECT].items[n];
@@ -152,7 +152,7 @@ static struct phrase_words tell_output(const struct phrase_context *p, const str
                                   PHRASE_LOOSE };
 }
 
-/* Of a compound, what any of its SELECTs gives. */
+/* For a compound, the words of any of its SELECTs. */
 struct phrase_words phrase_output(const struct phrase_context *p, const struct form *form, int n)
 {
     struct strings seen = { 0 };
@@ -178,7 +178,7 @@ static int output_number(const struct sql_source *s, const char *name)
     return i;
 }
 
-/* A column of a sub-query or common table expression is what stands there. */
+/* A column of a sub-query or common table expression has the words of that output. */
 static struct phrase_words tell_derived(const struct phrase_context *p, const struct sql_expr *e)
 {
     const struct sql_select *select = e->source->cte ? e->source->cte->select : e->source->select;
@@ -198,7 +198,7 @@ static struct phrase_words tell_derived(const struct phrase_context *p, const st
                                   PHRASE_LOOSE };
 }
 
-/* Alone, such a column would read as the table. */
+/* Tells whether the column's name is also a table's name. */
 static bool is_tables_name(const struct schema *s, const char *name)
 {
     for (int t = 0; t < s->n_tables; t++)
@@ -217,7 +217,7 @@ static struct phrase_words tell_column(const struct phrase_context *p, const str
     return (struct phrase_words){ strings_printf(p->pool, "%s of %s", name, phrase_source(p, e->source)), PHRASE_ATOM };
 }
 
-/* Parts, whose text is NULL when there are no certain words. */
+/* The words of a name; NULL without an exact wording. */
 static struct phrase_words phrase_name(const struct phrase_context *p, const struct sql_expr *e)
 {
     if (!e->source)
@@ -227,7 +227,7 @@ static struct phrase_words phrase_name(const struct phrase_context *p, const str
     return tell_derived(p, e);
 }
 
-/* What is said of a call with so many arguments: %1 is the first, as a part that needs that level. */
+/* Wordings of calls by number of arguments.  %1 is the first argument, which needs that level. */
 static const struct known_call {
     const char *name;
     int n;
@@ -289,7 +289,7 @@ static const struct sql_expr *nth(const struct sql_expr *list, int n)
     return list;
 }
 
-/* Of functions of time 'now' is a word. */
+/* In functions of time, 'now' has words. */
 static const char *moment(const struct phrase_context *p, const struct sql_expr *e)
 {
     return e->kind == SQL_EXPR_STRING && strcasecmp(e->text, "now") == 0 ? "now" : phrase_tight(p, e, PHRASE_OF);
@@ -323,7 +323,7 @@ static struct phrase_words tell_known(const struct phrase_context *p, const stru
     return (struct phrase_words){ text, c->level };
 }
 
-/* The whole number that an argument is, below a thousand; false for another thing. */
+/* Reads an argument that is a whole number below a thousand; else returns false. */
 static bool read_number(const struct sql_expr *e, int *n)
 {
     bool minus = e && e->kind == SQL_EXPR_UNARY && e->op == SQL_MINUS;
@@ -429,7 +429,7 @@ static const char *const aggregates[][3] = {
     { "group_concat", "all values of %s in one text", "all different values of %s in one text" },
 };
 
-/* The row of aggregates that a call is of, or -1. */
+/* Index of an aggregate function, or -1. */
 static int aggregate_of(const struct sql_expr *e)
 {
     for (int i = 0; i < ARRAY_LEN(aggregates); i++)
@@ -469,7 +469,7 @@ static bool is_comparison(const struct sql_expr *e)
            (e->kind == SQL_EXPR_BINARY && e->op <= SQL_GREATER_EQUAL);
 }
 
-/* The condition of what is 1 where it holds and, as `otherwise` says, nothing or 0 where it does not; else NULL. */
+/* Returns the condition of a CASE that is 1 if it holds and `otherwise` (NULL or 0) if not; else NULL. */
 static const struct sql_expr *counted(const struct sql_expr *e, const char *otherwise)
 {
     const struct sql_expr *when = NULL, *then = NULL, *rest = NULL;
@@ -539,7 +539,7 @@ static const char *orders(const struct phrase_context *p, const struct sql_order
     return text;
 }
 
-/* The definition that OVER name means; NULL when it is built on another one. */
+/* The window that OVER names; NULL if it is based on another one. */
 static const struct sql_window *window_of(const struct phrase_context *p, const struct sql_window *w)
 {
     const struct sql_window *named = w->bare && p->scope ? p->scope->core->windows : NULL;
@@ -550,7 +550,7 @@ static const struct sql_window *window_of(const struct phrase_context *p, const 
     return w && !w->base.text ? w : NULL;
 }
 
-/* Over the rows of its group, up to each row where there is an order. */
+/* The words of a window function. */
 static struct phrase_words tell_window(const struct phrase_context *p, const struct sql_expr *e)
 {
     const struct sql_window *w = window_of(p, e->over);
@@ -586,7 +586,7 @@ static struct phrase_words loose(const char *text)
     return (struct phrase_words){ text, PHRASE_LOOSE };
 }
 
-/* Patterns of one kind of wildcard at the ends are words; other ones are shown as they are. */
+/* Patterns with one kind of wildcard at their ends have words; others are shown as they are. */
 static const char *pattern(const struct phrase_context *p, const char *value, const char *wild, bool inverse)
 {
     size_t n = strlen(value);
@@ -630,7 +630,7 @@ static struct phrase_words tell_is(const struct phrase_context *p, const struct 
         strings_printf(p->pool, "%s is %s%s", about, other ? "not " : "", phrase_tight(p, e->right, PHRASE_SUM)));
 }
 
-/* What a sub-query gives is no subject: the other side is. */
+/* A sub-query is not a subject, so the other side becomes the subject. */
 static struct sql_expr turned(const struct sql_expr *e)
 {
     static const enum sql_op mirrors[][2] = { { SQL_LESS, SQL_GREATER }, { SQL_LESS_EQUAL, SQL_GREATER_EQUAL } };
@@ -653,7 +653,7 @@ static struct phrase_words tell_comparison(const struct phrase_context *p, const
     static const struct {
         enum sql_op op;
         const char *before, *behind;
-        int included; /* 1 the value counts, 0 it does not, -1 there is no boundary */
+        int included; /* 1: the boundary is included, 0: it is not, -1: there is none */
     } relations[] = {
         { SQL_EQUAL, "is ", "", -1 },
         { SQL_NOT_EQUAL, "is not ", "", -1 },
@@ -664,7 +664,7 @@ static struct phrase_words tell_comparison(const struct phrase_context *p, const
     };
     struct sql_expr turn = turned(as_written), *e = &turn;
 
-    if (is_null(e->left) || is_null(e->right)) /* which never holds */
+    if (is_null(e->left) || is_null(e->right)) /* never true */
         return unknown_condition;
     for (int i = 0; i < ARRAY_LEN(relations); i++)
         if (e->op == relations[i].op) {
@@ -684,12 +684,12 @@ static bool is_logic(const struct sql_expr *e)
     return e->kind == SQL_EXPR_BINARY && (e->op == SQL_AND || e->op == SQL_OR);
 }
 
-/* One side of AND or OR; the same one needs no parentheses. */
+/* One side of AND or OR; no parentheses around the same operator. */
 static const char *side(const struct phrase_context *p, const struct sql_expr *e, enum sql_op op)
 {
     struct phrase_context in = *p;
 
-    in.nesting -= is_logic(e) && e->op == op; /* a chain is not deep */
+    in.nesting -= is_logic(e) && e->op == op; /* a chain counts as one level */
     const char *text = phrase_expr(&in, e).text;
     return is_logic(e) && e->op != op ? strings_printf(p->pool, "(%s)", text) : text;
 }
@@ -784,7 +784,7 @@ static struct phrase_words tell_literal(const struct phrase_context *p, const st
     return unknown;
 }
 
-/* Columns go without their table where there is but one to have them. */
+/* Omits the table of columns if there is only one source. */
 static struct phrase_context inside(const struct phrase_context *p)
 {
     const struct sql_source *from = p->scope ? p->scope->core->from : NULL;
@@ -845,7 +845,7 @@ static struct phrase_words tell_binary(const struct phrase_context *p, const str
         return unknown;
     bool chain = left && left->level == a->level;
     const char *right = phrase_tight(&in, e->right, PHRASE_OF);
-    in.nesting -= chain; /* which is not deep */
+    in.nesting -= chain; /* counts as one level */
     return (struct phrase_words){
         strings_printf(p->pool, "%s %s %s", phrase_tight(&in, e->left, chain ? a->level : PHRASE_OF), a->words, right),
         a->level

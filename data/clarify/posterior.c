@@ -26,7 +26,7 @@ void posterior_release(struct posterior *b)
     *b = (struct posterior){ 0 };
 }
 
-/* Candidates with a chance above zero. */
+/* Number of candidates with a probability above zero. */
 static int posterior_live(const struct posterior *b)
 {
     int live = 0;
@@ -84,7 +84,7 @@ double split_likelihood(const struct split *s, int value, int option)
     return value == option ? 1 - s->noise : s->noise / (s->n_values - 1);
 }
 
-/* What each answer explains of the candidates and of the reserve. */
+/* Probability of an answer, from the mass of the candidates that give it. */
 static double answer_mass(const struct split *s, double total, double mass)
 {
     return mass * split_likelihood(s, 0, 0) + (total - mass) * split_likelihood(s, 0, 1);
@@ -169,7 +169,7 @@ int posterior_update(struct posterior *b, const struct split *s, struct answer a
     return 0;
 }
 
-static const double tie = 1e-12; /* scores nearer than that are equal */
+static const double tie = 1e-12; /* tolerance of equal scores */
 
 static const char *const names[] = { "random", "max-probability", "min-probability", "info-gain", "eig", "path" };
 
@@ -192,7 +192,7 @@ static bool splits_posterior(const struct posterior *b, const struct split *s)
     return posterior_masses(mass, b, s) > 1;
 }
 
-/* Scores: the highest is asked. */
+/* Scores of the strategies; the question with the highest score is asked. */
 
 static double score_max(const struct posterior *b, const struct split *splits, int n, int i)
 {
@@ -249,7 +249,8 @@ double strategy_node_score(const struct posterior *b, const struct split *s, con
     return total * entropy_of(mass, s->n_values);
 }
 
-/* Split i's node on the way to the best candidate is reached by those who agree with it on all splits before. */
+/* The node of split i on the path to the best candidate holds the candidates that agree with it on all earlier splits.
+ */
 static double score_path(const struct posterior *b, const struct split *splits, int n, int i)
 {
     bool through[POSTERIOR_MAX];
@@ -309,7 +310,7 @@ int strategy_choose(enum strategy strategy, const struct posterior *b, const str
     return choose_best(scores[strategy], b, splits, n);
 }
 
-/* Keeps the candidates with this value and makes them sum to 1; returns the mass that they had. */
+/* Keeps the candidates with this value and normalises them.  Returns their mass before. */
 static double filter(struct posterior *kept, const struct posterior *b, const struct split *s, int value)
 {
     double mass = 0;

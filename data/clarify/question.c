@@ -9,12 +9,12 @@ struct question_writer {
     const struct question_context *a;
     const struct phrase_context *p;
     const struct attribute *attribute;
-    const struct slot *slot; /* of two asked together, the one at hand; NULL for the whole statement */
+    const struct slot *slot; /* of a pair the current one; NULL for the whole statement */
     struct question *q;
 };
 
-/* Options that would read alike say more: with all tables and to the end of every list, then in what the statements
- * differ, in words and in SQL; in the end they carry a number. */
+/* Makes equal options distinct: first with all tables and whole lists, then by the difference of the statements in
+ * words and in SQL, at last by a number. */
 typedef const char *question_option_fn(struct question_writer *w, int statement);
 
 static bool list_touches(const struct schema *s, const struct form_list *list, int element)
@@ -36,7 +36,7 @@ static bool form_touches(const struct schema *s, const struct form *form, int el
     return false;
 }
 
-/* Whether what a statement has at the slot is about an element of the schema. */
+/* Tells whether the statement uses the element at the slot. */
 static bool question_touches(const struct question_writer *w, int statement, int element)
 {
     const struct schema *s = w->p->schema;
@@ -68,7 +68,7 @@ static int best_statement(const struct question_context *a, const struct questio
     return best;
 }
 
-/* A writer whose question has its statements and no words yet. */
+/* Returns a writer whose question has its statements but no words. */
 static struct question_writer question_begin(struct question *q, const struct question_context *a,
                                              const struct question_view *view)
 {
@@ -80,7 +80,7 @@ static struct question_writer question_begin(struct question *q, const struct qu
     return (struct question_writer){ a, &a->phrasing, v, v->slot, q };
 }
 
-/* How many options have it there. */
+/* Number of options that use the element. */
 static int question_touching(const struct question_writer *w, int element)
 {
     int n = 0;
@@ -90,7 +90,7 @@ static int question_touching(const struct question_writer *w, int element)
     return n;
 }
 
-/* Whether an option has one of the elements and not all, as everything about a table has. */
+/* Tells whether an option uses some of the elements but not all. */
 static bool chooses(const struct question_writer *w, int option, const int *elements, int n)
 {
     int has = 0;
@@ -100,7 +100,7 @@ static bool chooses(const struct question_writer *w, int option, const int *elem
     return has > 0 && (has < n || n == 1);
 }
 
-/* Whether an option chooses among the elements, having one and not all, and another one has it not. */
+/* Tells whether an option uses one of the elements, but not all, and another option does not. */
 static bool question_parts(const struct question_writer *w, const int *elements, int n)
 {
     bool chosen = false, differs = false;
@@ -114,14 +114,14 @@ static bool question_parts(const struct question_writer *w, const int *elements,
     return differs;
 }
 
-/* Whether they part in a detector's alternatives. */
+/* Tells whether the options divide the alternatives of the detector. */
 static bool question_asks_found(const struct question_writer *w)
 {
     const struct evidence *h = w->a->evidence;
     return h && question_parts(w, h->found, h->n_found);
 }
 
-/* Values are not what a result shows. */
+/* Tells whether a span is about values, which the outputs of a result do not show. */
 static bool question_is_beside(const struct question_writer *w, const struct span *p)
 {
     return p->is_value && w->attribute->clause == SQL_SELECT;
@@ -133,7 +133,7 @@ static bool leaves_open(const struct question_writer *w, const struct span *p)
            question_parts(w, p->elements, p->n_elements);
 }
 
-/* The likeliest AMB span in whose alternatives they part, NULL for none. */
+/* The most probable AMB span whose alternatives the options divide, or NULL. */
 static const struct span *question_open_span(const struct question_writer *w)
 {
     const struct evidence *h = w->a->evidence;
@@ -147,7 +147,7 @@ static const struct span *question_open_span(const struct question_writer *w)
     return best;
 }
 
-/* Options of one kind of records each are said as that. */
+/* The text of an element, as an option. */
 static const char *text_of(const struct question_writer *w, int element)
 {
     const struct schema *s = w->p->schema;
@@ -166,7 +166,7 @@ static bool is_offered(const struct question *q, const char *text)
     return false;
 }
 
-/* Only where an option is one column or one kind of records. */
+/* Offers elements, only if each option is one column or one table. */
 static void offer(struct question_writer *w, const int *elements, int n)
 {
     const struct schema *s = w->p->schema;
@@ -185,7 +185,7 @@ static void offer(struct question_writer *w, const int *elements, int n)
     }
 }
 
-/* Adds the alternatives that were found though no statement has them, as far as there is room. */
+/* Adds alternatives that no statement uses, up to the maximum number of options. */
 static void question_add_found(struct question_writer *w)
 {
     const struct evidence *h = w->a->evidence;
@@ -209,7 +209,7 @@ double question_support(const struct question_context *a, const struct question_
     return w.slot && question_asks_found(&w) ? fmax(support, a->evidence->score) : support;
 }
 
-/* Letter case aside. */
+/* Searches for text, ignoring case. */
 static bool has_text(const char *text, const char *part, size_t n)
 {
     for (; n && *text; text++)
@@ -218,7 +218,7 @@ static bool has_text(const char *text, const char *part, size_t n)
     return false;
 }
 
-/* Whether the user's words hold a constant that an option compares with. */
+/* Tells whether the user's words contain a constant of an option. */
 static bool says_value(const struct question_writer *w, const char *words)
 {
     for (int i = 0; w->slot && i < w->q->n; i++) {
@@ -232,7 +232,7 @@ static bool says_value(const struct question_writer *w, const char *words)
     return false;
 }
 
-/* Options say something about just one of them, or part in them. */
+/* Tells whether the question is about one of the elements. */
 static bool concerns(const struct question_writer *w, const int *elements, int n)
 {
     for (int e = 0; e < n; e++)
@@ -244,7 +244,7 @@ static bool concerns(const struct question_writer *w, const int *elements, int n
     return question_parts(w, elements, n);
 }
 
-/* How well a span covers the question: what the tagger links to an option is best, then a value, then its words. */
+/* Scores how well a span fits the question: by the tagger's link, then by a value, then by words. */
 static double coverage(const struct question_writer *w, const struct span *p)
 {
     const struct schema *s = w->p->schema;
@@ -293,7 +293,7 @@ static const char *lead_of_span(const struct question_writer *w, const struct sp
                           beyond < ARRAY_LEN(counts) ? counts[beyond] : "Several", what, p->words);
 }
 
-/* "Two columns fit what you wrote: "scores"." - what the evidence say of the question; "" when they say nothing. */
+/* The sentence about the evidence, such as "Two columns fit what you wrote, "fee".", or "". */
 static const char *question_lead(const struct question_writer *w)
 {
     static const char *const found[SIA_KINDS][2] = {
@@ -323,7 +323,7 @@ static bool is_arm(const struct form *form, const struct form *of)
     return of != NULL;
 }
 
-/* "For the part about song: " of what a sub-query says; "" else. */
+/* "For the part about song: " for a slot of a sub-query, else "". */
 static const char *question_part(const struct question_writer *w)
 {
     const char *part = NULL;
@@ -343,7 +343,7 @@ static const char *question_part(const struct question_writer *w)
     return part ? strings_printf(w->p->pool, "For the part about %s: ", part) : "";
 }
 
-/* Of a table, the column that tells its rows best: the first text that is no key. */
+/* The column that identifies the rows of a table best: the first text that is not a key. */
 static int telling_column(const struct schema *s, int table)
 {
     const struct schema_table *t = &s->tables[table];
@@ -354,7 +354,7 @@ static int telling_column(const struct schema *s, int table)
     return -1;
 }
 
-/* The column whose values tell the option from others; -1 when there is no single one. */
+/* The column whose sample values explain an option; -1 without a single one. */
 static int sampled_column(const struct question_writer *w, int statement)
 {
     const struct form_term *t = w->slot ? w->slot->terms[statement] : NULL;
@@ -383,7 +383,7 @@ static int sampled_column(const struct question_writer *w, int statement)
     }
 }
 
-/* What an option says of a column, with a few of its values. */
+/* Adds a few values of its column to an option. */
 static const char *question_with_samples(const struct question_writer *w, const char *option, int statement)
 {
     struct column_samples *samples = w->a->evidence ? w->a->evidence->samples : NULL;
@@ -394,9 +394,9 @@ static const char *question_with_samples(const struct question_writer *w, const 
     return values[0] ? strings_printf(w->p->pool, "%s (such as %s)", option, values) : option;
 }
 
-enum { EXACT_BYTES = 600 }; /* of an option that says all; a longer one says in what it differs */
+enum { EXACT_BYTES = 600 }; /* maximum length of an exact option; longer ones show their difference */
 
-/* Another option that reads as this one does; -1 for none. */
+/* Index of an equal option, or -1. */
 static int twin_of(const char *const *texts, int n, int option)
 {
     for (int i = 0; i < n; i++)
@@ -405,7 +405,7 @@ static int twin_of(const char *const *texts, int n, int option)
     return -1;
 }
 
-/* What a statement says, ever more of it. */
+/* Longer and longer texts of a statement. */
 static const char *say_words(struct question_writer *w, int statement)
 {
     return phrase_query(w->p, w->a->forms[statement]);
@@ -416,7 +416,7 @@ static const char *say_sql(struct question_writer *w, int statement)
     return phrase_sql(w->p, w->a->forms[statement]);
 }
 
-/* Adds to each that has a twin what the longer text says and its twin's does not. */
+/* Adds to equal options the difference of their longer texts. */
 static void add_difference(struct question_writer *w, question_option_fn *longer, const char *format)
 {
     struct question *q = w->q;
@@ -463,7 +463,7 @@ static void question_make_distinct(struct question_writer *w, question_option_fn
     w->p = plain;
 }
 
-/* The term of an option's statement at the slot; NULL when it is absent or no single term. */
+/* The statement's term at the slot; NULL if absent or not a single term. */
 static const struct form_term *term_of(const struct question_writer *w, int statement)
 {
     return w->slot->terms[statement];
@@ -483,9 +483,9 @@ static const struct form_term *any_term(const struct question_writer *w)
     return found;
 }
 
-/* Options.  statement has the value that the option stands for. */
+/* Texts of options.  `statement` has the value of the option. */
 
-/* Everything of one table is said as that. */
+/* A list of all columns of a table is abbreviated. */
 static const char *option_output(const struct question_writer *w, int statement)
 {
     const struct form *form = w->slot->forms[statement];
@@ -508,7 +508,7 @@ static bool is_constant(const struct form_term *t)
            (t->expr->kind == SQL_EXPR_LITERAL && isdigit((unsigned char)*t->expr->text));
 }
 
-/* The constant that all options compare with for equality; NULL when they do not. */
+/* The constant that all options compare with by equality, or NULL. */
 static const char *looked_for(const struct question_writer *w)
 {
     const struct form_term *first = any_term(w);
@@ -521,7 +521,7 @@ static const char *looked_for(const struct question_writer *w)
     return first ? first->value : NULL;
 }
 
-/* "Where should 'x' be looked for?" is answered by a column; of any other comparison all is said. */
+/* A column answers "Where should 'x' be looked for?"; other comparisons are shown in full. */
 static const char *option_operand(const struct question_writer *w, int statement)
 {
     const struct form_term *t = term_of(w, statement);
@@ -600,7 +600,7 @@ static const char *option_sort(const struct question_writer *w, int statement)
     const struct form_term *t = term_of(w, statement);
 
     const char *by = phrase_operand(w->p, t);
-    bool whole = strcmp(value_of(w, statement), t->text) == 0; /* where some do not sort at all */
+    bool whole = strcmp(value_of(w, statement), t->text) == 0; /* if some statements do not sort */
     return whole ? strings_printf(w->p->pool, "%s, %s", by, phrase_direction(w->p, t)) : by;
 }
 
@@ -625,7 +625,7 @@ static const char *option_query(const struct question_writer *w, int statement)
     return phrase_query(w->p, w->a->forms[statement]);
 }
 
-/* Questions */
+/* Texts of questions. */
 
 static const char *ask_column(const struct question_writer *w)
 {
@@ -675,10 +675,10 @@ typedef const char *option_fn(const struct question_writer *w, int statement);
 typedef const char *ask_fn(const struct question_writer *w);
 
 static const struct wording {
-    option_fn *option; /* of a statement that has something at the slot */
-    ask_fn *ask;       /* or, when it is always the same: */
+    option_fn *option; /* option of a statement with the slot */
+    ask_fn *ask;       /* or a fixed text: */
     const char *text;
-    const char *absent; /* the option of a statement that has not; NULL for what none of the words fit */
+    const char *absent; /* option of a statement without the slot; NULL: no wording */
 } templates[QUESTION_TYPES] = {
     [QUESTION_OUTPUT] = { option_output, NULL, "What should the result show?", NULL },
     [QUESTION_COLUMN] = { option_operand, ask_column, NULL, NULL },
@@ -712,7 +712,7 @@ static bool reads_table(const struct question_writer *w, int statement, const ch
     return false;
 }
 
-/* Statements without the join all read the same one of the two, or it is not said which. */
+/* Names the table that statements without the join read, if it is the same for all. */
 static const char *absent_join(const struct question_writer *w)
 {
     const struct form_term *t = any_term(w);

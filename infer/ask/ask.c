@@ -23,13 +23,13 @@ struct ask_run {
     struct pipeline pipeline;
     struct session *session;
     struct simulator simulator;
-    struct clarify_settings settings; /* of simulated dialogues */
+    struct clarify_settings settings; /* settings of simulated dialogues */
     struct clarify_case *current;
     struct out_file out;
     struct ask_counts *counts;
 };
 
-/* Once, where there is need and a way. */
+/* Replaces the candidates once, if the dialogue escalates and the parser has others. */
 static int regenerate(struct ask_run *r, const char *where, struct error *err)
 {
     struct error why = { 0 };
@@ -50,7 +50,7 @@ static int regenerate(struct ask_run *r, const char *where, struct error *err)
     return rc;
 }
 
-/* The record's answers, one after the other, as far as questions are open. */
+/* Gives the record's answers to the open questions, one after the other. */
 static int answer_all(struct ask_run *r, const json_t *record, const char *where, struct error *err)
 {
     json_t *answers = json_object_get(record, "answers");
@@ -85,7 +85,7 @@ static int hold_session(struct ask_run *r, const struct asked *k, const json_t *
     return *line ? 0 : error_set(err, EXIT_CODE_DATA, "%s: the line cannot be written as JSON", where);
 }
 
-/* Dialogues about each gold statement, none of which asks anything where the question is gated. */
+/* Simulates dialogues about each gold statement.  A gated question has no questions. */
 static int simulate_record(struct ask_run *r, const struct asked *k, json_t **line, const char *where,
                            struct error *err)
 {
@@ -128,7 +128,7 @@ static int answer_record(struct ask_run *r, json_t *record, json_t **line, const
     return rc;
 }
 
-/* record is NULL where it could not be read, as bad says. */
+/* record is NULL if it could not be read; bad has the error. */
 static int write_record(struct ask_run *r, json_t *record, struct record_reader *in, struct error *bad,
                         struct error *err)
 {
@@ -211,7 +211,7 @@ struct ask_talk {
     struct conversation talk;
     const char *db_id;
     struct out_file out;
-    bool writes, met; /* lines; a record came */
+    bool writes, met; /* number of lines; whether a record was read */
 };
 
 static char *cell_text(const json_t *cell)
@@ -225,7 +225,7 @@ static char *cell_text(const json_t *cell)
     return json_is_string(cell) ? xstrdup(json_string_value(cell)) : json_dumps(cell, JSON_ENCODE_ANY | JSON_COMPACT);
 }
 
-/* Whether all cells of a column are numbers, or NULL. */
+/* Tells whether all cells of a column are numbers or NULL. */
 static bool is_numeric(const json_t *rows, size_t column)
 {
     bool numeric = json_array_size(rows) > 0;
@@ -260,7 +260,7 @@ static void show_table(const struct screen *screen, const json_t *names, const j
     free(numeric);
 }
 
-/* What the statement gives. */
+/* Shows the rows of the statement. */
 static void show_rows(void *user, const struct screen *screen, const char *sql)
 {
     struct ask_talk *t = user;
@@ -287,8 +287,8 @@ static bool has_status(const json_t *marked, const char *status)
     return found;
 }
 
-/* Detector and tagger speak with one voice: that the tagger found nothing is told only where the detector is silent,
- * and what it found beside a clear question is told as another opinion. */
+/* Shows the results of detector and tagger together.  If the tagger has none, only the detector's is shown.  If they
+ * disagree, the tagger's is shown as a second opinion. */
 static void show_predictions(const struct screen *screen, const struct asked *k)
 {
     const char *detected = json_string_value(json_object_get(k->prediction, "sentence"));
@@ -316,7 +316,7 @@ static void show_known(const struct ask_talk *t, const struct asked *k)
                    k->made.added == 1 ? "reading was" : "readings were");
 }
 
-/* Other candidates where none of the first was meant; 1 when there are some. */
+/* Gets other candidates after an escalation.  Returns 1 if there are some. */
 static int begin_again(struct ask_talk *t, const char *where, struct error *err)
 {
     const struct screen *screen = &t->talk.screen;
@@ -468,18 +468,18 @@ struct ask_server {
     _Atomic int64_t questions, asked, gated, regenerated;
 };
 
-/* One request on its way to a reply. */
+/* A request with its reply. */
 struct ask_exchange {
     struct ask_server *server;
     json_t *request;
-    json_t *id;       /* of the request, borrowed from it; NULL where it has none */
-    const char *kind; /* what sort of error err is */
+    json_t *id;       /* id of the request; borrowed; or NULL */
+    const char *kind; /* kind of the error in err */
     struct error err;
 };
 
 static const char *const where = "request";
 
-/* Other candidates where none was meant. */
+/* Gets other candidates after an escalation. */
 static int regenerate_session(struct ask_exchange *x)
 {
     struct pipeline *a = &x->server->pipeline;
@@ -521,7 +521,7 @@ static json_t *ask(struct ask_exchange *x)
     return line;
 }
 
-/* The operations of the server of lines; the path says which. */
+/* Performs an operation of the line server, named by the path. */
 static json_t *converse_about(struct ask_exchange *x, const char *op)
 {
     struct pipeline *a = &x->server->pipeline;
@@ -549,7 +549,7 @@ static json_t *detect_one(struct ask_exchange *x)
     return s ? detector_find(&x->server->pipeline.detector, x->request, s, true, where, &x->err) : NULL;
 }
 
-/* Marks the elements that a request names, if any. */
+/* Marks the elements that the request names. */
 static int mark_alternatives(struct ask_exchange *x, const struct schema *s, uint8_t *marks)
 {
     json_t *list = json_object_get(x->request, "alternatives"), *name;
@@ -573,7 +573,7 @@ static int mark_alternatives(struct ask_exchange *x, const struct schema *s, uin
     return 0;
 }
 
-/* As a page shows it; a new reference, NULL when a name is not UTF-8. */
+/* The schema for the page.  Returns a new reference, or NULL when a name is not UTF-8. */
 static json_t *drawing_of(const struct schema *s, const uint8_t *marks)
 {
     char *text = NULL;
@@ -601,7 +601,7 @@ static json_t *tell_schema(struct ask_exchange *x)
     return o;
 }
 
-/* The db_ids that a request may name; NULL with err. */
+/* Returns the db_ids of all databases, or NULL with err. */
 static json_t *list_databases(const struct ask_server *s, struct error *err)
 {
     const struct schema_set *tables = &s->pipeline.context.schemas.tables;
@@ -614,7 +614,7 @@ static json_t *list_databases(const struct ask_server *s, struct error *err)
     return list;
 }
 
-/* Gives a record that names no database the only one there is. */
+/* Adds the db_id to a record without one, if there is only one database. */
 static int name_database(struct ask_exchange *x, json_t *record)
 {
     const struct ask_server *s = x->server;
@@ -633,7 +633,7 @@ static int name_database(struct ask_exchange *x, json_t *record)
     return n == 1 ? 0 : -1;
 }
 
-/* An id is optional, and null is none. */
+/* Checks the optional id; null is no id. */
 static int check_id(json_t *record, struct error *err)
 {
     const json_t *id = json_object_get(record, "id");
@@ -646,7 +646,7 @@ static int check_id(json_t *record, struct error *err)
     return 0;
 }
 
-/* Completes the request and the record that it may bring: the parts that answer expect an id and a database. */
+/* Adds the id and the database that the pipeline needs to the request and its record. */
 static int complete(struct ask_exchange *x, const char *path)
 {
     json_t *record = json_object_get(x->request, "record");
@@ -712,7 +712,7 @@ static void answer(void *user, struct http_reply *reply, const struct http_reque
     json_decref(x.request);
 }
 
-/* The reply to GET /databases, made by the thread that reads requests. */
+/* Replies to GET /databases, in the thread that reads requests. */
 static void tell_databases(void *user, struct http_reply *reply)
 {
     const struct ask_server *s = user;
@@ -736,7 +736,7 @@ static void metrics(void *user, FILE *f)
     fprintf(f, "# TYPE ambit_regenerated_total counter\nambit_regenerated_total %lld\n", (long long)s->regenerated);
 }
 
-/* What the service has, which a page asks first. */
+/* Text of /health, which tells the parts of the service. */
 static char *health_text(const struct ask_request *q)
 {
     const char *db = q->clarify.db;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKED_AT = 32 }; /* candidates, the first of the record, of which another is made */
+enum { LOOKED_AT = 32 }; /* number of candidates of the record that get a counterpart */
 
 struct adding {
     const struct schema *s;
@@ -23,13 +23,13 @@ struct adding {
     struct evidence evidence;
     struct candidate_list list;
     struct form_store store;
-    struct strings forms; /* of all candidates */
-    int *first;           /* [forms.n] the first candidate of each; -1 of one that is new */
-    json_t *items;        /* the new list */
+    struct strings forms; /* probabilities of all candidates */
+    int *first;           /* [forms.n] first candidate of each form; -1: new */
+    json_t *items;        /* new list of candidates */
     struct alternatives_made *made;
 };
 
-/* Runs on the database, or without one would on the schema. */
+/* Tells whether the statement runs on the database, or without one is valid on the schema. */
 static bool is_good(struct adding *a, const char *sql)
 {
     struct error why;
@@ -45,7 +45,7 @@ static bool is_good(struct adding *a, const char *sql)
     return q && sql_resolve(a->trees, q, a->s, &uses, &why) == 0 && sql_check(q, a->s, &why) == 0;
 }
 
-/* The text of its form; NULL where it cannot be read. */
+/* Canonical form of a statement as text, or NULL. */
 static const char *form_text(struct adding *a, const char *sql)
 {
     struct error why;
@@ -67,14 +67,15 @@ static void add_item(struct adding *a, const char *sql, double p, json_t *gold)
     json_array_append_new(a->items, json_pack("{s:s, s:f, s:O*}", "sql", sql, "p", p, "gold", gold));
 }
 
-/* Candidates that say the same are one: the first of them has what all of them have. */
+/* Merges candidates of the same form into the first one. */
 static void give(struct adding *a, int to, int from)
 {
     a->list.p[to] += a->list.p[from];
     a->list.p[from] = 0;
 }
 
-/* A candidate that is as likely as the prediction says gets its share of both. */
+/* Raises the less probable one of two interpretations to q / 2 of their total, where q is the score of the prediction.
+ */
 static void raise_other(struct adding *a, int i, int other)
 {
     double *p = a->list.p, both = p[i] + p[other], share = both * a->evidence.score / 2;
@@ -95,7 +96,7 @@ static void add_other(struct adding *a, int i, const char *sql)
     a->made->added++;
 }
 
-/* The other reading of candidate i, if it has one. */
+/* Adds the counterpart of candidate i with the other alternative, if it has one. */
 static void look_at(struct adding *a, int i)
 {
     const char *sql = a->list.p[i] > 0 ? other_reading(a, a->list.sql[i]) : NULL;
@@ -162,7 +163,7 @@ static int alternatives_add(struct alternatives_made *made, json_t *record, cons
     return rc;
 }
 
-/* A record_fn. */
+/* A record_fn; see record_reader.h. */
 static int load_line(void *user, json_t *record, const char *where, struct error *err)
 {
     struct candidate_file *f = user;
@@ -238,7 +239,7 @@ static int candidate_file_find(json_t **found, const struct candidate_file *f, c
     return 0;
 }
 
-/* A result that has more rows than may be is asked for its first ones alone. */
+/* Limits a result with too many rows to its first ones. */
 static struct exec_result run_first(struct exec_db *db, const char *sql, int64_t rows)
 {
     struct exec_result all = exec_run(db, sql), first;
@@ -275,7 +276,7 @@ json_t *pipeline_rows(struct pipeline *a, const char *db_id, const char *sql)
     return o;
 }
 
-/* Of the fields those that are there. */
+/* Copies the fields that are present. */
 static json_t *some_fields(const json_t *from, const char *const *fields, int n)
 {
     json_t *o = json_object();
@@ -331,7 +332,7 @@ json_t *pipeline_session_line(struct pipeline *a, struct session *s, bool gated)
     return o;
 }
 
-/* Of a question without candidates. */
+/* Reads the candidates of a question without any. */
 static json_t *nothing_to_ask(void)
 {
     return json_pack("{s:n, s:s, s:n, s:n}", "ask", "stop", "no-candidates", "sql", "result");
@@ -427,7 +428,7 @@ const char *candidate_origin_name(enum candidate_origin o)
     return names[o];
 }
 
-/* The fields of a record of candidates that say what they are. */
+/* Fields of a record that describe its candidates. */
 static void take_candidates(struct asked *k, const json_t *from, enum candidate_origin origin)
 {
     static const char *const fields[] = { "candidates", "reserve", "gold", "schema" };
@@ -438,7 +439,7 @@ static void take_candidates(struct asked *k, const json_t *from, enum candidate_
     k->origin = origin;
 }
 
-/* Whether the parser's line says of the statement that it does not run. */
+/* Tells whether the parser's line lists the statement as one that does not run. */
 static bool is_broken(const json_t *errors, const char *sql)
 {
     for (size_t i = 0; i < json_array_size(errors); i++) {
@@ -449,7 +450,7 @@ static bool is_broken(const json_t *errors, const char *sql)
     return false;
 }
 
-/* Its statements that run; the others are no readings, and say nothing of how likely it is that none is right. */
+/* Drops statements that do not run.  They do not raise the none-of-the-above probability. */
 static void drop_broken(json_t *line)
 {
     json_t *list = json_object_get(line, "candidates"), *good = json_array(), *item;
@@ -463,7 +464,7 @@ static void drop_broken(json_t *line)
     json_object_set_new(line, "candidates", good);
 }
 
-/* What a parser is asked: the question and its schema, and nothing that would be the answer. */
+/* Copies the input of the parser: question and schema, without golds and candidates. */
 static json_t *parse_question(struct pipeline *a, const json_t *record, bool again, const char *where,
                               struct error *err)
 {
@@ -498,14 +499,14 @@ static int ask_parser(struct pipeline *a, struct asked *k, const char *where, st
     return 0;
 }
 
-/* An empty list, as of a record whose parser failed, is none; what is no list is told of later. */
+/* Tells whether the record has candidates.  An empty list counts as none; a wrong type is an error later. */
 static bool has_candidates(const json_t *record)
 {
     const json_t *list = json_object_get(record, "candidates");
     return list && (!json_is_array(list) || json_array_size(list) > 0);
 }
 
-/* Those of the file go before the record's own, and these before the parser's. */
+/* Finds the candidates of a record: of the file, else its own, else the parser's. */
 static int find_candidates(struct pipeline *a, struct asked *k, const char *where, struct error *err)
 {
     json_t *found = NULL;
@@ -526,7 +527,7 @@ static const struct schema *schema_of(struct pipeline *a, const json_t *record, 
     return schema_catalog_of(&a->context.schemas, record, where, err);
 }
 
-/* What detector and tagger say of it, joined as clarify joins their files. */
+/* Runs detector and tagger and joins their results with the record. */
 static int look(struct pipeline *a, struct asked *k, const char *where, struct error *err)
 {
     bool own = !a->q->clarify.db && json_object_get(k->record, "schema");
@@ -595,7 +596,7 @@ bool pipeline_may_regenerate(const struct pipeline *a, const struct session *s)
            !json_is_true(json_object_get(json_object_get(s->value, "record"), "regenerated"));
 }
 
-/* Whether the session has a candidate that says the same. */
+/* Tells whether the session has a candidate of the same form. */
 static bool is_known(struct pipeline *a, struct form_store *store, const struct session *s, const char *sql)
 {
     struct error why;

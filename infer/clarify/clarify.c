@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { ARENA_BYTES = 256 << 20 }; /* the trees of a record's statements; only what is used is ever touched */
+enum { ARENA_BYTES = 256 << 20 }; /* for the trees of a record's statements; unused pages are never touched */
 
 struct clarifier {
     struct schema_catalog schemas;
@@ -46,7 +46,7 @@ static int simulate_record(struct clarifier *c, const json_t *record, json_t *ou
     return rc;
 }
 
-/* What detect and tag said of it joined in; golds and their labels stay those of the record. */
+/* Reads a record joined with the evidence files.  Golds and their labels stay those of the record. */
 static int read_case(struct clarifier *c, json_t *record, const struct schema *schema, const char *where,
                      struct error *err)
 {
@@ -77,7 +77,7 @@ static int read_record(struct clarifier *c, json_t *record, json_t *out, const c
     return 0;
 }
 
-/* json is NULL when the record could not be read, as err says. */
+/* json is NULL if the record could not be read; err has the error. */
 static int write_record(struct clarifier *c, json_t *json, const struct record_reader *in, struct out_file *out,
                         struct error *err)
 {

@@ -8,7 +8,7 @@
 
 enum { COMPARED = 64 };
 
-/* One that is left, and where it stood. */
+/* A remaining candidate, with its index before. */
 struct kept_candidate {
     const struct form *form;
     const char *sql;
@@ -33,7 +33,7 @@ static void drop(struct testimony *t)
     free(t);
 }
 
-/* Candidate i joins candidate group[i], which is itself or one before it. */
+/* Merges each candidate i into candidate group[i] <= i. */
 static void regroup(struct clarify_case *c, const int *group)
 {
     struct kept_candidate list[POSTERIOR_MAX] = { 0 };
@@ -62,7 +62,7 @@ static void regroup(struct clarify_case *c, const int *group)
     c->prior.n = n;
 }
 
-/* Candidates of one form add up, under the text of the most probable. */
+/* Merges candidates of the same form; their probabilities add up, and the most probable text stays. */
 static void clarify_merge_forms(struct clarify_case *c)
 {
     int group[POSTERIOR_MAX] = { 0 }, first[POSTERIOR_MAX] = { 0 }, n = c->prior.n;
@@ -85,7 +85,7 @@ bool clarify_is_ordered(const struct form *form)
     return form->lists[FORM_ORDER].n > 0;
 }
 
-/* The place in the record of what candidate i is known by. */
+/* Index in the record of candidate i. */
 static int number_of(const struct clarify_case *c, int i)
 {
     for (int k = 0; k < c->n_candidates; k++)
@@ -94,7 +94,7 @@ static int number_of(const struct clarify_case *c, int i)
     return -1;
 }
 
-/* Copies speak for themselves; of a pair that nothing could part none does. */
+/* Notes a pair of candidates and the copy that distinguishes them; null without one. */
 static void tell(struct clarify_case *c, int a, int b, enum verdict verdict, int copy)
 {
     json_array_append_new(c->distinguished,
@@ -102,7 +102,7 @@ static void tell(struct clarify_case *c, int a, int b, enum verdict verdict, int
                                     verdict == VERDICT_TOLD_APART ? perturb_copy_name(copy) : NULL));
 }
 
-/* The first candidate that gives what candidate i does, or itself. */
+/* First candidate with the same results as candidate i, or i. */
 static int same_as(struct clarify_case *c, const int *group, int i)
 {
     int first = -1, first_copy = 0;
@@ -126,8 +126,7 @@ static int same_as(struct clarify_case *c, const int *group, int i)
     return i;
 }
 
-/* The same of candidates that give the same rows on the database and on copies of it; only the first 64 are looked at.
- */
+/* Merges candidates with the same rows on the database and on its copies.  Only the first 64 are compared. */
 static void clarify_merge_results(struct clarify_case *c, struct exec_db *db, uint64_t seed)
 {
     int group[POSTERIOR_MAX] = { 0 }, n = c->prior.n;
@@ -156,7 +155,7 @@ void clarify_forget_results(struct clarify_case *c)
     witness_release(&c->witness);
 }
 
-enum { AHEAD_MAX = 64 }; /* candidates for which the questions to come are counted */
+enum { AHEAD_MAX = 64 }; /* maximum number of candidates for expected_questions */
 
 json_t *clarify_rounded(double x)
 {
@@ -176,7 +175,7 @@ static json_t *options_json(const struct clarify_case *c, const struct question 
     return list;
 }
 
-/* What questions are made from. */
+/* Context of the case's questions. */
 static struct question_context clarify_question_context(struct clarify_case *c)
 {
     return (struct question_context){ { .schema = c->schema, .pool = &c->words, .store = &c->store },
@@ -213,7 +212,7 @@ static json_t *attribute_json(struct clarify_case *c, const struct question_view
                      options_json(c, &q, view));
 }
 
-/* Of all that may be asked about; the last resort stands apart. */
+/* All attributes as JSON; the fallback question is separate. */
 static json_t *attributes_json(struct clarify_case *c, json_t **fallback)
 {
     json_t *list = json_array();
@@ -232,7 +231,7 @@ static json_t *attributes_json(struct clarify_case *c, json_t **fallback)
     return list;
 }
 
-/* The last resort is not counted on. */
+/* Expected number of questions without the fallback question. */
 static json_t *questions_ahead(const struct clarify_case *c)
 {
     const struct posterior *now = &c->dialogue.now;
@@ -281,7 +280,7 @@ static void reject(struct clarify_case *c, const struct candidate *candidate, co
                                                  candidate->sql, "error", json_message(why->text)));
 }
 
-/* The form of each; those without one are left out, and n is how many stay. */
+/* Reads the form of each candidate and rejects those without one.  Returns the number that stay. */
 static int read_forms(struct clarify_case *c, struct candidate *list, int n, struct arena *scratch)
 {
     int kept = 0;
@@ -306,7 +305,7 @@ static int compare_candidates(const void *a, const void *b)
     return x->number - y->number;
 }
 
-/* Those that can be read, the most probable first; -1 when the record's list cannot be read. */
+/* Reads the candidates, the most probable first.  Returns -1 when the list cannot be read. */
 static int read_list(struct clarify_case *c, const json_t *record, struct arena *scratch, const char *where,
                      struct error *err)
 {
@@ -335,7 +334,7 @@ static int read_list(struct clarify_case *c, const json_t *record, struct arena 
     return 0;
 }
 
-/* What the evidence say was left open is asked about first. */
+/* Sets the support of each attribute by the evidence. */
 static void support_attributes(struct clarify_case *c)
 {
     const struct question_context context = clarify_question_context(c);

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The fields of a line that evidence are read from, NULL for an error; empty where it says nothing.  A new reference.
- */
+/* Returns the evidence fields of a line as a new reference; empty without evidence, NULL with err. */
 typedef json_t *keep_fn(const json_t *line, const char *where, struct error *err);
 
 static int check_kind(const json_t *prediction, const char *where, struct error *err)
@@ -57,7 +56,7 @@ static json_t *keep_prediction(const json_t *line, const char *where, struct err
                      list, "score", score);
 }
 
-/* The best of them come first. */
+/* The best alternatives come first. */
 static json_t *keep_concepts(const json_t *list, const char *where, struct error *err)
 {
     static const char *const kinds[] = { "table", "column", "value" };
@@ -157,7 +156,7 @@ static json_t *keep_spans(const json_t *line, const char *where, struct error *e
     return fields;
 }
 
-/* A text takes a fraction of the memory of the value, which put_line takes. */
+/* Keeps a line as text, which takes a fraction of the memory of its value.  Takes the value. */
 static int put_line(struct evidence_file *f, const char *id, json_t *line)
 {
     char *text = json_dumps(line, JSON_COMPACT);
@@ -168,7 +167,7 @@ static int put_line(struct evidence_file *f, const char *id, json_t *line)
     return rc;
 }
 
-/* A new reference, NULL where there is none. */
+/* Returns a new reference, or NULL if there is none. */
 static json_t *get_line(const struct evidence_file *f, const char *id)
 {
     const char *text = json_string_value(json_object_get(f->lines, id));
@@ -180,7 +179,7 @@ struct loading {
     keep_fn *keep;
 };
 
-/* What is kept of a line; a new reference, NULL with err. */
+/* Returns the kept fields of a line as a new reference, or NULL with err. */
 static json_t *keep_line(keep_fn *keep, const json_t *line, const char *where, struct error *err)
 {
     const char *question = json_get_string(line, "question", where, err);
@@ -208,7 +207,7 @@ static int refuse_twice(const struct evidence_file *f, const char *id, const cha
     return -1;
 }
 
-/* A record_fn. */
+/* A record_fn; see record_reader.h. */
 static int load_line(void *user, json_t *line, const char *where, struct error *err)
 {
     const struct loading *l = user;
@@ -260,7 +259,7 @@ static int check_same(const json_t *line, const json_t *record, const char *fiel
                      json_string_value(json_object_get(line, "where")), field, expected, where, has);
 }
 
-/* Whether the schema has all that the line names. */
+/* Checks that the schema has all elements of the line. */
 static int check_names(const json_t *line, const json_t *fields, const struct schema *s, struct error *err)
 {
     json_t *alone = json_copy((json_t *)(uintptr_t)fields);
@@ -308,7 +307,7 @@ json_t *evidence_files_join(struct evidence_files *h, json_t *record, const stru
     return joined;
 }
 
-/* line may be NULL: nothing is said. */
+/* line may be NULL: no evidence. */
 static int join_value(keep_fn *keep, const json_t *line, json_t *joined, const struct schema *s, const char *where,
                       struct error *err)
 {

@@ -28,7 +28,7 @@ struct screen screen_open(void)
     return (struct screen){ stdout, width };
 }
 
-/* One letter at p: how many bytes, how many columns; 0 columns for what is left out. */
+/* Reads one character: its bytes, and its columns, which are 0 if it is omitted. */
 static int letter_at(const char *p, int *columns)
 {
     const unsigned char *u = (const unsigned char *)p;
@@ -45,7 +45,7 @@ static int letter_at(const char *p, int *columns)
     return n;
 }
 
-/* The letters up to the next blank that can be shown, at most `room` columns of them; how many bytes were read. */
+/* Takes printable characters up to the next blank, at most `room` columns.  Returns the number of bytes read. */
 static size_t next_word(char *word, int room, const char *text, int *columns)
 {
     size_t n = 0, kept = 0;
@@ -88,8 +88,8 @@ void screen_print(const struct screen *s, const char *first, const char *rest, c
     free(word);
 }
 
-/* Letters that can be shown, at most SCREEN_CELL columns of them, blanks for tabs and ends of lines; the caller frees.
- */
+/* Returns the printable characters of a cell, at most SCREEN_CELL columns, with blanks for tabs and newlines.  The
+ * caller frees it. */
 static char *cell_text(const char *text, int *columns)
 {
     char *shown = xmalloc(strlen(text) + sizeof "..."), *to = shown;
@@ -113,10 +113,10 @@ static char *cell_text(const char *text, int *columns)
     return shown;
 }
 
-/* A table while it is laid out. */
+/* Layout of a table. */
 struct table {
-    char **cells;        /* [rows * columns] as they are shown, then */
-    int *widths, *width; /* those of the cells, and [columns] of the columns */
+    char **cells;        /* [rows, columns] texts as shown */
+    int *widths, *width; /* widths [rows, columns] of cells, and [columns] of columns */
     int rows, columns, total;
 };
 
@@ -268,7 +268,7 @@ static const char *in_words(const char *kind)
                                          : "none of these";
 }
 
-/* What was understood, and what it did. */
+/* Shows the understood answer and its effect. */
 static void show_effect(const struct conversation *t, struct answer a)
 {
     struct session *s = t->session;
@@ -295,7 +295,7 @@ static void show_turns(const struct conversation *t)
     }
 }
 
-/* Of a dialogue that is not left while a question is open. */
+/* Shows the result of a dialogue that has ended. */
 static const char *why_it_ends(enum stop_reason why)
 {
     static const char *const reasons[STOP_REASONS] = {
@@ -330,7 +330,7 @@ static void show_result(const struct conversation *t)
         t->show_rows(t->user, &t->screen, s->current.sql[best]);
 }
 
-/* A question is open: nobody has chosen a statement, so that none is run. */
+/* Shows the state when the user leaves an open question.  No statement was chosen, so none is executed. */
 static void show_likeliest(const struct conversation *t)
 {
     struct session *s = t->session;
@@ -350,7 +350,7 @@ static int save(const struct conversation *t, struct error *err)
     return t->transcript ? json_write_file(t->transcript, t->session->value, err) : 0;
 }
 
-/* One line without its end.  False at the end of the input, or when a signal came. */
+/* Reads a line without its newline.  Returns false at the end of the input or after a signal. */
 static bool read_line(const struct conversation *t, char *line, const char *prompt)
 {
     fputs(prompt, t->screen.out);
@@ -394,7 +394,7 @@ static void undo(struct conversation *t)
         screen_say(&t->screen, "There is no answer to take back.");
 }
 
-/* What was typed, while a question is open or when the result is shown. */
+/* Handles a typed line, for an open question or for the result. */
 static void take_line(struct conversation *t, const char *line)
 {
     bool open = t->session->why == STOP_NOT;
@@ -416,7 +416,7 @@ static void take_line(struct conversation *t, const char *line)
         show_help(t);
 }
 
-/* Question and answer until the result is accepted, the user leaves, or there is no more input. */
+/* Asks until the result is accepted, the user leaves, or the input ends. */
 int converse(struct conversation *t, struct error *err)
 {
     struct session *s = t->session;
@@ -462,7 +462,7 @@ static int write_outcome(const struct conversation *t, const char *path, struct 
     return rc;
 }
 
-/* The record with the id; a new reference. */
+/* Returns the record with the id as a new reference. */
 static json_t *find_record(struct record_reader *in, const struct clarify_request *q, struct error *err)
 {
     char id[RECORD_ID_TEXT];
@@ -480,7 +480,7 @@ static json_t *find_record(struct record_reader *in, const struct clarify_reques
     return NULL;
 }
 
-/* The record with what detect and tag said of it; a new reference. */
+/* Returns the record with its evidence as a new reference. */
 static json_t *join_record(const struct clarify_request *q, struct session_context *d, json_t *record,
                            const char *where, struct error *err)
 {
@@ -511,7 +511,7 @@ static int begin(struct conversation *t, const struct clarify_request *q, struct
     return rc;
 }
 
-/* The recorded turns as they were, then on from there. */
+/* Shows the recorded turns, then continues the dialogue. */
 static int replay(struct conversation *t, const char *path, struct session_context *d, struct error *err)
 {
     struct session *s = t->session;

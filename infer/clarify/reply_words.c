@@ -22,7 +22,7 @@ static struct reply unclear(const char *fmt, ...)
     return r;
 }
 
-/* Lower case, apostrophes dropped, whatever is neither letter nor digit a single blank, none at the ends. */
+/* Normalises text: lower case, no apostrophes, one blank for other signs, none at the ends. */
 static void simplify(char *to, const char *text)
 {
     size_t n = 0;
@@ -31,7 +31,7 @@ static void simplify(char *to, const char *text)
         unsigned char c = (unsigned char)text[i];
         if (c == '\'' || c == '`')
             continue;
-        if (strncmp(text + i, "\xe2\x80\x99", 3) == 0) { /* a printer's apostrophe */
+        if (strncmp(text + i, "\xe2\x80\x99", 3) == 0) { /* typographic apostrophe */
             i += 2;
             continue;
         }
@@ -92,7 +92,7 @@ static struct reply option_reply(int i)
     return (struct reply){ .kind = REPLY_ANSWER, .answer = { ANSWER_VALUE, i } };
 }
 
-/* "2", "option 2", "the second one"; 0 when it is no number, counted from 1. */
+/* Number of an option from 1: "2", "option 2", "the second one"; else 0. */
 static long number_of(const char *text)
 {
     static const char *const ordinals[] = { "first", "second", "third", "fourth", "fifth", "sixth" };
@@ -116,7 +116,7 @@ static bool is_number(const char *text)
     return number_of(text) > 0 || (text[0] && strspn(text, "0") == strlen(text));
 }
 
-/* Whether a minus stands before digits, which simplify drops. */
+/* Tells whether the text has a minus before digits, which simplify() drops. */
 static bool is_negative(const char *text)
 {
     for (const char *p = text; (p = strchr(p, '-')); p++)
@@ -125,7 +125,7 @@ static bool is_negative(const char *text)
     return false;
 }
 
-/* The option that reads like this, sign and all; -1 for none. */
+/* Index of the option with this text, signs included, or -1. */
 static int same_option(const char *text, const struct question *q)
 {
     size_t start = strspn(text, " \t\r\n"), n = strcspn(text + start, " \t\r\n");
@@ -136,7 +136,7 @@ static int same_option(const char *text, const struct question *q)
     return -1;
 }
 
-/* Stems of words that say nothing of an option: "the shipment one", "I mean the orders, please". */
+/* Stems of words without meaning for an option: "the shipment one", "I mean the orders, please". */
 static bool is_idle_word(const char *stem)
 {
     static const char *const idle[] = { "answer", "i",      "id",   "it",   "like", "mean",  "meant", "one",
@@ -156,8 +156,7 @@ static bool has_stem(const struct spoken *words, const char *stem)
     return false;
 }
 
-/* Whether every word of `said` that says something is one of the option's, in the singular or the plural.  all: the
- * others too. */
+/* Tells whether the option contains every meaningful word of `said`, in singular or plural.  all: every word. */
 static bool holds_words(const struct spoken *option, const struct spoken *said, bool all)
 {
     int n = 0;
@@ -173,7 +172,7 @@ static bool holds_words(const struct spoken *option, const struct spoken *said, 
     return n > 0;
 }
 
-/* Options as words, and which of them a reply may mean. */
+/* Options as words, and the ones that a reply may mean. */
 struct option_words {
     struct spoken words[DIALOGUE_SHOWN + 1];
     bool fits[DIALOGUE_SHOWN + 1];
@@ -189,8 +188,7 @@ static int count_fits(const struct option_words *o)
     return n;
 }
 
-/* Whether option i is a list of others and nothing else: "office city, home city" beside "office city" and "home city".
- */
+/* Tells whether option i lists other options: "office city, home city" beside "office city" and "home city". */
 static bool lists_others(const struct option_words *o, int i)
 {
     const struct spoken *list = &o->words[i];
@@ -209,7 +207,7 @@ static bool lists_others(const struct option_words *o, int i)
     return parts > 1 && !left;
 }
 
-/* Words that single options have mean these rather than a list of them. */
+/* Prefers single options over lists of them. */
 static void drop_lists(struct option_words *o)
 {
     bool list[DIALOGUE_SHOWN + 1] = { false };
@@ -223,7 +221,7 @@ static void drop_lists(struct option_words *o)
         o->fits[i] = o->fits[i] && !list[i];
 }
 
-/* "order" is "orders" rather than "order items": an option that says no more than the reply is meant. */
+/* Prefers an option without further words: "order" means "orders" rather than "order items". */
 static void prefer_whole(struct option_words *o, const struct spoken *said)
 {
     int whole = -1, n = 0;
@@ -237,7 +235,7 @@ static void prefer_whole(struct option_words *o, const struct spoken *said)
         o->fits[i] = i == whole;
 }
 
-/* The options that have all the words, or else all that say something. */
+/* Finds the options with all words, or else with all meaningful words. */
 static void find_fits(struct option_words *o, const char *said, const struct question *q)
 {
     struct spoken words;
@@ -273,7 +271,7 @@ static void write_numbers(char text[NUMBERS_MAX], const struct option_words *o)
     }
 }
 
-/* The only option that is or has these words; -1 for none, -2 for several, whose numbers are written. */
+/* Index of the only option with these words; -1: none, -2: several, whose numbers are written. */
 static int named_option(char numbers[NUMBERS_MAX], const char *said, const struct question *q)
 {
     struct option_words o;
@@ -292,7 +290,7 @@ static int named_option(char numbers[NUMBERS_MAX], const char *said, const struc
     return count_fits(&o) ? -2 : -1;
 }
 
-/* "yes" and "no" where one of two options says no. */
+/* Answers "yes" and "no" if one of two options is a negation. */
 static int yes_or_no(const char *said, const struct question *q)
 {
     bool yes = strcmp(said, "yes") == 0 || strcmp(said, "y") == 0, no = strcmp(said, "no") == 0;
@@ -322,7 +320,7 @@ static struct reply read_option(const char *said, const struct question *q)
     return unclear("I did not understand that. Please type a number from 1 to %d, words of an option, or help.", q->n);
 }
 
-/* The option of a number from 1 on, or the one that is called so: a year, say. */
+/* Index of the option with this number, or with this text, such as a year. */
 static struct reply read_number(const char *text, const char *said, const struct question *q)
 {
     char numbers[NUMBERS_MAX];

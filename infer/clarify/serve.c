@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One request on its way to a reply. */
+/* A request with its reply. */
 struct exchange {
     struct session_context *context;
     struct session *session;
     const json_t *request;
     const char *where;
-    const char *kind; /* what sort of error err is */
+    const char *kind; /* kind of the error in err */
     struct error *err;
 };
 
@@ -71,7 +71,7 @@ int serve_handle(struct session *s, struct session_context *context, const json_
     return rc;
 }
 
-/* request is NULL when the line could not be read, as err says. */
+/* request is NULL if the line could not be read; err has the error. */
 static json_t *reply_to(struct session_context *context, const json_t *request, const char *where, struct error *err,
                         struct serve_counts *counts)
 {

@@ -49,7 +49,7 @@ static int read_strategy(struct dialogue_rules *r, const json_t *o, const char *
                                                 where, STRATEGY_NAMES, name);
 }
 
-/* All of the rules must be there. */
+/* Reads the rules, all of which are required. */
 static int read_rules(struct clarify_settings *s, const json_t *value, const char *where, struct error *err)
 {
     struct dialogue_rules *r = &s->rules;
@@ -72,7 +72,7 @@ static int read_rules(struct clarify_settings *s, const json_t *value, const cha
     return 0;
 }
 
-/* What there is to ask about: the attributes and how they part the readings. */
+/* Hashes the attributes and how they divide the candidates. */
 static const char *fingerprint(struct clarify_case *c)
 {
     uint64_t h = HASH_START;
@@ -87,7 +87,7 @@ static const char *fingerprint(struct clarify_case *c)
     return strings_printf(&c->words, "%016llx", (unsigned long long)h);
 }
 
-/* compare: candidates that give the same on the database, if there is one, become one. */
+/* compare: merge candidates with the same results on the database, if there is one. */
 static int read_record(struct session *s, struct session_context *d, bool compare, const char *where, struct error *err)
 {
     json_t *record = json_get_object(s->value, "record", where, err);
@@ -109,7 +109,7 @@ static int read_record(struct session *s, struct session_context *d, bool compar
     return 0;
 }
 
-/* Rules in the place of the context's. */
+/* Replaces rules of the context by those given. */
 static int replace_rules(json_t *all, const json_t *rules, const char *where, struct error *err)
 {
     const char *name;
@@ -126,7 +126,7 @@ static int replace_rules(json_t *all, const json_t *rules, const char *where, st
     return 0;
 }
 
-/* As its own text says it, so that going on from the text later is the same. */
+/* Rounds a number as its text does, so that a continued session has the same numbers. */
 static json_t *through_text(json_t *value)
 {
     char *text = json_dumps(value, JSON_REAL_PRECISION(9));
@@ -138,7 +138,7 @@ static json_t *through_text(json_t *value)
     return again;
 }
 
-/* The record as it was understood: the candidates that are left, which no later turn reads or runs again. */
+/* The record with the merged candidates, so that later turns read and execute no statement again. */
 static void condense(json_t *record, const struct clarify_case *c)
 {
     json_t *list = json_array();
@@ -331,7 +331,7 @@ static json_t *turn_json(const struct session *s, struct answer a, struct answer
     return o;
 }
 
-/* What a detector found and no reading has is chosen: none of the readings then. */
+/* An alternative that no candidate has means "none of these". */
 int session_answer(struct session *s, struct answer a)
 {
     struct answer taken = a;

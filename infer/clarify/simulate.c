@@ -9,20 +9,18 @@
 #include <string.h>
 
 struct user {
-    double noise, unknown; /* how often an answer slips, how often it is "I don't know" */
+    double noise, unknown; /* rates of user errors and of the answer "I don't know" */
     uint64_t seed;
 };
 
-/*
- * What a gold statement says of each attribute.  A candidate is the gold when it has its form, when the record says so
- * ("gold": [0] beside its "sql"), or when both give the same on the database and its copies.
- */
+/* A gold statement: its candidates and its value of each attribute.  A candidate is the gold if it has the same form,
+ * if the record marks it ("gold": [0] beside its "sql"), or if both have the same results on the database and its
+ * copies. */
 struct truth {
-    int candidate; /* the one that is the gold, by the first of these ways that finds one; -1 when it is not among them
-                    */
+    int candidate; /* candidate that is the gold, by the first criterion that finds one; -1: none */
     bool *same;    /* [n] candidates that are the gold */
-    bool *gives;   /* [n] those that give its rows on the database itself; all false without one */
-    int *values;   /* [n_attributes], -1 when no candidate says the same */
+    bool *gives;   /* [n] candidates with the gold's rows on the database itself; all false without one */
+    int *values;   /* [n_attributes]; -1: no candidate has this value */
 };
 
 static const struct slot *slot_named(const struct slots *s, const char *name)
@@ -39,7 +37,7 @@ static bool same_value(const struct slot *s, int a, int b)
     return x == y || (x && y && strcmp(x, y) == 0);
 }
 
-/* The value of a candidate that has at the attribute's slots what the gold statement, number n, has there. */
+/* Value of a candidate that equals the gold statement, number n, at the attribute's slots; -1: none. */
 static int value_like_gold(const struct slots *with_gold, const struct attribute *v, const struct split *split, int n)
 {
     const struct slot *slot = v->slot ? slot_named(with_gold, v->slot->name) : NULL;
@@ -61,8 +59,7 @@ static int first_of(const bool *is, int n)
     return -1;
 }
 
-/* Candidates of the gold's form, else those that the record marks: all of them are the gold, the first stands for it.
- */
+/* Finds candidates of the gold's form and those that the record marks.  All of them are the gold. */
 static void find_by_text(struct truth *t, const struct clarify_case *c, const json_t *record, size_t gold,
                          const struct form *form)
 {
@@ -97,7 +94,7 @@ static int find_by_results(struct truth *t, struct clarify_case *c, const char *
     return rc;
 }
 
-/* Of a gold that is no candidate: what candidates say that are like it there. */
+/* Sets the values of a gold that is not a candidate, by candidates that equal it at an attribute. */
 static void compare_values(struct truth *t, const struct clarify_case *c, const struct form *form)
 {
     const struct form *forms[POSTERIOR_MAX + 1];
@@ -112,8 +109,8 @@ static void compare_values(struct truth *t, const struct clarify_case *c, const 
     slots_release(&with_gold);
 }
 
-/* Of the record's gold statement `gold`.  -1 with EXIT_CODE_DATA when it cannot be read or does not run on the
- * database. truth_release frees. */
+/* Reads the record's gold statement `gold`.  Returns -1 with EXIT_CODE_DATA when it cannot be read or does not run on
+ * the database.  The caller calls truth_release(). */
 static int truth_read(struct truth *t, struct clarify_case *c, const json_t *record, size_t gold, struct arena *scratch,
                       struct error *err)
 {
@@ -146,7 +143,7 @@ static void truth_release(struct truth *t)
     *t = (struct truth){ 0 };
 }
 
-/* The option that a user without slips takes; -1 for none of these. */
+/* Option of a user without errors; -1: none of these. */
 static int honest_option(const struct question_view *view, const struct truth *t, const struct dialogue *d)
 {
     int value = t->values[view->attribute], option = value < 0 ? -1 : question_view_option(view, value);
@@ -182,7 +179,7 @@ static json_t *turn_json(struct clarify_case *c, const struct question_view *vie
     return o;
 }
 
-/* One question; false when the answer contradicts what was said. */
+/* Gives an answer.  Returns false when it contradicts the earlier ones. */
 static bool take_turn(struct outcome *o, struct clarify_case *c, const struct truth *t,
                       const struct question_view *view, struct answer a)
 {
@@ -310,13 +307,13 @@ static json_t *number(double x)
     return isnan(x) ? json_null() : json_real(round(x * 1e6) / 1e6);
 }
 
-/* Of a dialogue, less that of the other strategy's; NAN when the measure is not known. */
+/* A measure of a dialogue, minus that of the other strategy if there is one; NAN: unknown. */
 static double measured(measure_fn *measure, int turns, const struct outcome *o, const struct outcome *other)
 {
     return measure(o, turns) - (other ? measure(other, turns) : 0);
 }
 
-/* The mean over dialogues that have the measure; those of one record are drawn together for the interval. */
+/* Mean over the dialogues with this measure.  The interval resamples records. */
 static json_t *mean_json(const struct simulation *s, const struct simulation *other, measure_fn *measure, int turns)
 {
     double *values = xmalloc((size_t)s->n * sizeof *values + 1);
@@ -371,7 +368,7 @@ static json_t *percentile_95(const struct simulation *s)
     return o;
 }
 
-/* Of the questions that were asked. */
+/* Share of questions that did not change the output. */
 static json_t *useless_share(const struct simulation *s)
 {
     double asked = 0, useless = 0;
@@ -403,7 +400,7 @@ static void release_scored(struct scored *s)
     free((void *)(uintptr_t)s->label);
 }
 
-/* Whether the final confidence is the share of right outputs. */
+/* Reliability of the final confidence. */
 static struct reliability simulation_reliability(const struct simulation *s)
 {
     struct scored all = confidences(s);
@@ -429,7 +426,7 @@ static json_t *calibration(const struct simulation *s)
     return o;
 }
 
-/* The measures of all, with 95 % intervals over records; at most max_turns questions were asked. */
+/* Metrics of all dialogues, with 95 % intervals over records. */
 static json_t *simulation_metrics(const struct simulation *s, int max_turns)
 {
     bool executed = s->n && s->list[0].executed;
@@ -448,7 +445,7 @@ static json_t *simulation_metrics(const struct simulation *s, int max_turns)
     return o;
 }
 
-/* What s is better in than `other`, which talked about the same golds: accuracy after each question and its area. */
+/* Differences of s to `other`, on the same golds: accuracy after each question, area, number of questions. */
 static json_t *simulation_difference(const struct simulation *s, const struct simulation *other, int max_turns)
 {
     CHECK(s->n == other->n, "%d and %d dialogues", s->n, other->n);
@@ -465,7 +462,7 @@ static void simulation_release(struct simulation *s)
     *s = (struct simulation){ 0 };
 }
 
-/* A field of an interval, {"mean", "low", "high", "n"}; NAN where it says null. */
+/* A field of an interval {"mean", "low", "high", "n"}; NAN for null. */
 static double part(const json_t *interval, const char *field)
 {
     const json_t *x = json_object_get(interval, field);
@@ -482,7 +479,7 @@ static const char *strategy_of(const json_t *line)
     return json_string_value(json_object_get(line, "strategy"));
 }
 
-/* Cells of a table, which strings keeps. */
+/* Cells of a table; `text` owns them. */
 struct report_cells {
     struct strings text;
     const char **list;
@@ -530,8 +527,7 @@ static void write_table(struct report *r, const char *title, struct report_cells
     free(c->list);
 }
 
-/* Accuracy after each question, with intervals; strategies are often so close that one chart could not tell them apart.
- */
+/* Draws accuracy by questions with intervals, in one panel a strategy, since the curves are often close. */
 static void draw_accuracy(struct report *r, const json_t *lines, const char *measure, const char *title)
 {
     int n = (int)json_array_size(lines), points = (int)json_array_size(metric(json_array_get(lines, 0), measure));
@@ -622,7 +618,7 @@ static void write_measures(struct report *r, const json_t *lines)
     write_table(r, "What it takes", &c, columns, ARRAY_LEN(columns));
 }
 
-/* What the chosen strategy is ahead of every other one by, on the same dialogues. */
+/* Differences of the chosen strategy to the others, on the same dialogues. */
 static void write_differences(struct report *r, const json_t *lines)
 {
     static const char *const columns[] = { "strategy", "area", "accuracy after 1 question", "questions" };
@@ -728,14 +724,14 @@ static int simulator_report(const struct simulator *s, const json_t *lines, stru
     return rc;
 }
 
-/* Each record and gold statement has its own user, whatever came before. */
+/* Each pair of record and gold statement has a user with a seed of its own. */
 static struct user user_of(const struct clarify_request *q, int64_t record, size_t gold)
 {
     const uint64_t key[] = { (uint64_t)q->seed, (uint64_t)record, gold };
     return (struct user){ q->user_noise, q->user_unknown, hash_bytes(HASH_START, key, sizeof key) };
 }
 
-/* One dialogue; its turns are told when `turns` is not NULL. */
+/* Runs one dialogue; appends its turns to `turns`, which may be NULL. */
 static struct outcome talk(struct simulator *s, struct clarify_case *k, enum strategy strategy, const struct truth *t,
                            const struct user *user, json_t *turns)
 {
@@ -759,7 +755,7 @@ static void keep(struct simulator *s, enum strategy strategy, struct outcome o, 
     list->list[list->n++] = o;
 }
 
-/* Every dialogue that asked something is kept as likely as any other. */
+/* Keeps a uniform sample of the dialogues with questions. */
 static void remember(struct simulator *s, const json_t *record, size_t gold, json_t *dialogue)
 {
     if (json_array_size(json_object_get(dialogue, "turns")) == 0)
@@ -776,7 +772,7 @@ static void remember(struct simulator *s, const json_t *record, size_t gold, jso
         json_array_set_new(s->transcripts, place, o);
 }
 
-/* The request's strategy last, whose dialogue is then the case's. */
+/* Runs the request's strategy last, so that the case holds its dialogue. */
 static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_t *record, int64_t number, size_t gold,
                         const struct truth *t)
 {

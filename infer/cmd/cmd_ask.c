@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* What is asked, and who may ask over HTTP. */
+/* Options of ask and of its HTTP service. */
 struct ask_options {
     struct ask_request ask;
     struct http_settings http;
@@ -89,7 +89,7 @@ static bool without_detector(const struct ask_request *q)
     return q->detector && strcmp(q->detector, "none") == 0;
 }
 
-/* Whether the detector that comes with ambit may be opened beside the rest: running out of memory ends the program. */
+/* Tells whether the address space has room for the detector that comes with ambit. */
 static bool has_room(void)
 {
     const rlim_t needed = (rlim_t)2 << 30;
@@ -98,7 +98,7 @@ static bool has_room(void)
     return getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY || space.rlim_cur >= needed;
 }
 
-/* Leaves the detector out where nobody named one and there is no room for it. */
+/* Omits the default detector if there is no room for it. */
 static void spare_detector(struct ask_request *q, bool serves)
 {
     static const char cramped[] = "the address space is limited to less than 2 GiB: the detector that comes with ambit "
@@ -113,7 +113,7 @@ static void spare_detector(struct ask_request *q, bool serves)
         log_warn("%s", cramped);
 }
 
-/* What does not go together. */
+/* Returns the error of incompatible options, or NULL. */
 static const char *misused(const struct ask_request *q, const struct http_settings *http, const char *input)
 {
     const struct clarify_request *c = &q->clarify;

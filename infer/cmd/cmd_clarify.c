@@ -52,7 +52,7 @@ static bool is_standard_input(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-/* What does not go together. */
+/* Returns the error of incompatible options, or NULL. */
 static const char *misused(const struct clarify_request *q)
 {
     if (!q->schema == !q->db)

@@ -44,7 +44,7 @@ static const struct option table[] = {
     { 0 },
 };
 
-/* Validation questions know nothing of an adapter. */
+/* A rate refers to validation scores without an adapter, so --adapt needs an interval. */
 static int check_abstain(const struct detect_request *q, struct error *err)
 {
     struct gate_abstain a;
@@ -54,7 +54,7 @@ static int check_abstain(const struct detect_request *q, struct error *err)
     return a.rate > 0 && q->adapt ? error_set(err, EXIT_CODE_USAGE, GATE_ABSTAIN_ADAPTED) : 0;
 }
 
-/* NULL: what is asked goes together. */
+/* Returns the error of incompatible options, or NULL. */
 static const char *misused(const struct detect_request *q, int n_inputs)
 {
     if (!q->schema == !q->db)
@@ -68,7 +68,7 @@ static const char *misused(const struct detect_request *q, int n_inputs)
     return NULL;
 }
 
-/* With the model that is named, or with ambit's own. */
+/* Detects with the given model, or with the one that comes with ambit. */
 static int detect_with_model(struct detect_request q, const char *input, struct detect_counts *counts,
                              struct error *err)
 {

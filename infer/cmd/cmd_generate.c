@@ -28,7 +28,7 @@ static const struct option table[] = {
     { 0 },
 };
 
-/* What only draws, of which there are none, would ask for. */
+/* Refuses sampling options in a run without sampling. */
 static enum exit_code check_draws(const struct complete_request *q, struct error *err)
 {
     const char *option = q->top_k                                     ? "--top-k"
@@ -46,7 +46,7 @@ static enum exit_code check_draws(const struct complete_request *q, struct error
     return EXIT_CODE_OK;
 }
 
-/* What does not go together. */
+/* Returns the error of incompatible options, or NULL. */
 static enum exit_code check(const struct complete_request *q, struct error *err)
 {
     int beams = (int)q->beams, n = (int)q->n;

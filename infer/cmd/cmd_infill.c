@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The pipeline, and the models that it may ask. */
+/* Options of the stages and of their models. */
 struct infill_options {
     struct infill_request request;
     const char *model, *adapter, *default_model, *correct_model, *rewrite_model, *sql_model, *chat_template, *dtype,
@@ -70,7 +70,7 @@ static const struct option table[] = {
     { 0 },
 };
 
-/* The models of a run. */
+/* Completers of the stages. */
 struct models {
     struct completer read, correct, rewrite, sql, fill;
     struct completer_model *open;
@@ -106,8 +106,7 @@ static struct infill_generator generator_of(struct completer *a)
                                       a->model.dir ? completer_key(a) : 0 };
 }
 
-/* The completer of an earlier task that has the same folder, or this one: one model that has several tasks is opened
- * once. */
+/* Returns the completer of an earlier stage with the same folder, so that a model is opened once, or `of`. */
 static struct completer *shared(struct completer *of, struct completer *const *earlier, int n)
 {
     for (int i = 0; i < n; i++)
@@ -140,7 +139,7 @@ static bool asks(const struct infill_options *o)
     return o->model || o->default_model || o->correct_model || o->rewrite_model || o->sql_model;
 }
 
-/* Of stage 0, which has no other reading but what it rewrites. */
+/* Returns the error of options for stage 0, or NULL. */
 static const char *misused_rewriting(const struct infill_options *o)
 {
     const struct infill_request *q = &o->request;
@@ -159,7 +158,7 @@ static const char *misused_rewriting(const struct infill_options *o)
     return NULL;
 }
 
-/* Of the stages before infilling. */
+/* Returns the error of options for the stages before infilling, or NULL. */
 static const char *misused_readings(const struct infill_options *o)
 {
     const struct infill_request *q = &o->request;
@@ -186,7 +185,7 @@ static const char *misused_readings(const struct infill_options *o)
     return NULL;
 }
 
-/* What does not go together; NULL when all does. */
+/* Returns the error of incompatible options, or NULL. */
 static const char *misused(const struct infill_options *o)
 {
     const struct infill_request *q = &o->request;

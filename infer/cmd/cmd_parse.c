@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The pipeline, and the models that it asks. */
+/* Options of the stages and of their models. */
 struct parse_options {
     struct parse_request request;
     const char *model, *templates, *fill, *chat_template, *dtype, *device;
@@ -102,7 +102,7 @@ static struct engine_settings settings_of(const struct parse_options *o)
                                      .step_tokens = o->tokens };
 }
 
-/* Whether an option stands that says how models are asked. */
+/* Tells whether an option about models is set. */
 static bool asks_models(const struct parse_options *o)
 {
     const struct parse_request *q = &o->request;
@@ -111,7 +111,7 @@ static bool asks_models(const struct parse_options *o)
            q->template_schema || q->calibration || q->beams != defaults.request.beams || q->dry;
 }
 
-/* An option that models elsewhere have no use for; NULL when all are used. */
+/* Returns the error of options that have no effect with other models, or NULL. */
 static const char *unused_elsewhere(const struct parse_options *o)
 {
     const struct parse_request *q = &o->request;
@@ -128,7 +128,7 @@ static const char *unused_elsewhere(const struct parse_options *o)
     return NULL;
 }
 
-/* An option that the strategy has no use for; NULL when all are used. */
+/* Returns the error of options that have no effect with the strategy, or NULL. */
 static const char *unused(const struct parse_options *o)
 {
     int strategy = o->request.strategy;
@@ -180,7 +180,7 @@ static enum exit_code run(const struct call *call, struct error *err)
     if (wrong)
         return usage_error(err, "%s", wrong);
     q.input = call->operands[0];
-    q.strategy = q.write || q.answers ? PARSE_BEAM : q.strategy; /* one list of each question */
+    q.strategy = q.write || q.answers ? PARSE_BEAM : q.strategy; /* one list of statements for each question */
     q.set = settings_of(o);
     q.models.sql = &sql;
     q.models.templates = same(o->model, o->templates) ? &sql : &templates;

@@ -15,22 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A group is full with so many records, or elements of their schemas. */
+/* Maximum numbers of records and of schema elements in a group. */
 enum { GROUP = DETECT_GROUP, GROUP_NODES = 1 << 15 };
 
-/* What a line adds to the counts. */
+/* Contribution of a line to the counts. */
 enum prediction_note { PREDICTION_CLEAR, PREDICTION_AMBIGUOUS, PREDICTION_UNSURE, PREDICTION_FAILED };
 static const char *const notes[] = { "clear", "ambiguous", "unsure", "failed" };
 
 struct detect_record {
     json_t *json;
-    char *error; /* NULL when the record can be scored */
+    char *error; /* NULL: the record can be scored */
     const char *question;
-    const struct prepared_schema *schema; /* NULL when it cannot */
+    const struct prepared_schema *schema; /* NULL: it cannot be scored */
     struct question_input input;
     struct gate_item read;
-    int item;     /* number among the group's items */
-    uint64_t key; /* of all that its line is made from */
+    int item;     /* index in the group's items */
+    uint64_t key; /* hash of everything that its line depends on */
 };
 
 struct detect_run {
@@ -40,16 +40,16 @@ struct detect_run {
     struct record_reader *in;
     struct part_file part;
     struct progress progress;
-    struct gate_band band; /* of scores that are unsure, where that was asked for */
-    uint64_t key;          /* of what all lines are made from */
+    struct gate_band band; /* interval of unsure scores, if requested */
+    uint64_t key;          /* hash of everything that all lines depend on */
     struct detect_record group[GROUP];
-    struct gate_item items[GROUP]; /* of the records that can be scored */
+    struct gate_item items[GROUP]; /* items of the records that can be scored */
     int n, n_items;
-    int nodes; /* elements of the group's schemas that are read, at most */
+    int nodes; /* upper bound of schema elements in the group */
     struct detect_counts *counts;
 };
 
-/* Of the program, the device, the model and the options. */
+/* Hash of program, device, model and options. */
 static uint64_t run_key(const struct detect_run *d)
 {
     const struct detect_request *q = d->q;
@@ -114,7 +114,7 @@ static const struct prepared_schema *find_schema(struct detect_run *d, const jso
     return s ? detector_prepare(&d->detector, db_id, s, err) : NULL;
 }
 
-/* Turns a record into an item; -1 says why it cannot be scored. */
+/* Turns a record into an item.  Returns -1 with err when it cannot be scored. */
 static int read_item(struct detect_run *d, struct detect_record *r, const char *where, struct error *err)
 {
     r->question = json_get_string(r->json, "question", where, err);
@@ -129,7 +129,7 @@ static int read_item(struct detect_run *d, struct detect_record *r, const char *
     return 0;
 }
 
-/* Of the record, or why it has none, its schema and the run. */
+/* Hash of the record or its error, of its schema and of the run. */
 static uint64_t key_of(const struct detect_run *d, const struct detect_record *r)
 {
     char *text = r->json ? json_dumps(r->json, JSON_COMPACT) : NULL;
@@ -140,7 +140,7 @@ static uint64_t key_of(const struct detect_run *d, const struct detect_record *r
     return h;
 }
 
-/* Takes json; where it could not be read it is NULL, and bad says why. */
+/* Takes json, which is NULL if it could not be read; bad has the error. */
 static void add_record(struct detect_run *d, json_t *json, struct error *bad)
 {
     struct detect_record *r = &d->group[d->n++];
@@ -159,7 +159,7 @@ static bool wants_vector(const struct detect_run *d, const struct detect_record 
     return r->schema && detector_wants_vector(&d->detector, r->schema);
 }
 
-/* Vectors of the group's questions that want one, in their order; NULL where none does. */
+/* Returns the vectors of the questions that need one, in order, or NULL. */
 static int read_vectors(struct detect_run *d, float **vectors, struct error *err)
 {
     const char *questions[GROUP];
@@ -172,7 +172,7 @@ static int read_vectors(struct detect_run *d, float **vectors, struct error *err
     return n && !*vectors ? -1 : 0;
 }
 
-/* Parts of wide schemas, and the items of all records that can be scored. */
+/* Chooses the parts of wide schemas and collects the items. */
 static int finish_group(struct detect_run *d, struct error *err)
 {
     float *vectors;
@@ -237,7 +237,7 @@ static int write_line(struct detect_run *d, const struct detect_record *r, struc
     return rc;
 }
 
-/* Lines of the group, from the first that an earlier run has not. */
+/* Writes the lines of the group, from the first one that an earlier run lacks. */
 static int write_group(struct detect_run *d, const struct gate_result *results, const float *relevance, int from,
                        struct error *err)
 {
@@ -269,8 +269,8 @@ static int score_group(struct detect_run *d, int from, struct error *err)
     return rc ? -1 : 0;
 }
 
-/* Counts the lines that an earlier run has of the group, from its first.  Where one is missing the group is scored as a
- * whole, so that its lines are those of a run that nobody stopped. */
+/* Counts the lines of the group from an earlier run.  If one is missing, the whole group is scored again, so that its
+ * lines equal those of an uninterrupted run. */
 static int count_lines(struct detect_run *d)
 {
     const char *text;
@@ -295,11 +295,11 @@ static void clear_group(struct detect_run *d)
 
 static bool is_full(const struct detect_run *d)
 {
-    bool ends = d->n && record_reader_place(d->in) % GROUP == 0; /* whatever range is read */
+    bool ends = d->n && record_reader_place(d->in) % GROUP == 0; /* independent of the shard */
     return ends || d->n == GROUP || d->nodes >= GROUP_NODES;
 }
 
-/* Until the group is full or the input pauses.  1 while there may be more. */
+/* Reads until the group is full or the input pauses.  Returns 1 while there may be more. */
 static int read_group(struct detect_run *d, struct error *err)
 {
     int rc = 1;

@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NULL where it is not known. */
+/* NULL if unknown. */
 static const char *kind_of(const struct prediction *f)
 {
     bool known = f->named || f->linguistic != LINGUISTIC_NONE;
     return known ? ambiguity_types[ambiguity_type_of(f->kind, f->linguistic)].name : NULL;
 }
 
-/* Elements that are one node are read as one. */
+/* Elements that share a node are read once. */
 static struct prediction_element element_of(const struct gate_model *m, const struct schema_input *in, int element,
                                             const float *relevance)
 {
@@ -111,7 +111,7 @@ static json_t *elements_json(const struct prediction *f)
     return list;
 }
 
-/* NULL when all were. */
+/* Returns NULL when all were read. */
 static json_t *kept_of(int kept, int of)
 {
     return kept < of ? json_pack("{s:i, s:i}", "kept", kept, "of", of) : NULL;
@@ -322,7 +322,7 @@ int detector_score(struct detector *d, const struct gate_item *items, int n, str
     return rc ? -1 : 0;
 }
 
-/* One question as an item, its part of a wide schema with it. */
+/* Prepares a question, with its part of a wide schema. */
 static int read_question(struct detector *d, struct gate_item *item, struct question_input *q,
                          const struct prepared_schema *p, const char *question, const char *where, struct error *err)
 {

@@ -20,13 +20,13 @@ struct http_server {
     const struct http_settings *settings;
     const struct http_service *service;
     struct http_address address;
-    char *token;       /* NULL: none */
-    char problem[256]; /* what the library said when it could not start */
+    char *token;       /* or NULL */
+    char problem[256]; /* error of the library at the start */
     struct MHD_Daemon *daemon;
     struct http_clients clients;
     struct http_line line;
     struct http_counts counts;
-    int64_t bodies; /* bytes of all requests that have no reply yet; the library's thread counts them */
+    int64_t bodies; /* bytes of bodies without a reply; only the library's thread changes it */
 };
 
 static struct http_client *client_of(struct MHD_Connection *c)
@@ -34,7 +34,7 @@ static struct http_client *client_of(struct MHD_Connection *c)
     return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
-/* Takes text where it is `owned`. */
+/* Takes text if `owned`. */
 static enum MHD_Result reply(struct http_server *s, struct MHD_Connection *c, int status, const char *type,
                              const char *text, size_t n, bool owned)
 {
@@ -71,7 +71,7 @@ static const char *header(struct MHD_Connection *c, const char *name)
     return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
-/* In a time that does not tell how much of it is right. */
+/* Compares in constant time. */
 static bool same_token(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b);
@@ -155,7 +155,7 @@ static enum MHD_Result get(struct http_server *s, struct MHD_Connection *c, cons
                   posted ? "expected POST" : "there is nothing here");
 }
 
-/* Why the body of a POST is not read: a status and a text; 0: it is. */
+/* Status and text for a refused body; 0: accepted. */
 static int refuse_post(const struct http_server *s, struct MHD_Connection *c, const char *url, const char **why)
 {
     const char *type = header(c, "Content-Type"), *length = header(c, "Content-Length");
@@ -180,7 +180,7 @@ static int refuse_post(const struct http_server *s, struct MHD_Connection *c, co
     return 0;
 }
 
-/* What a head says of its message, other than once each. */
+/* Finds a header of the message's length or encoding that occurs more than once. */
 struct framing {
     int hosts, lengths, codings;
     bool chunked;
@@ -200,8 +200,8 @@ static enum MHD_Result see_header(void *to, enum MHD_ValueKind kind, const char 
     return MHD_YES;
 }
 
-/* A proxy may understand another request than this service where a head says something twice: RFC 9112, 6.3 and 11.2.
- * NULL where it does not. */
+/* Refuses duplicated headers, which a proxy may read in another way (RFC 9112, 6.3 and 11.2).  Returns NULL without
+ * one. */
 static const char *ambiguous(struct MHD_Connection *c)
 {
     struct framing f = { 0 };
@@ -214,7 +214,7 @@ static const char *ambiguous(struct MHD_Connection *c)
     return f.codings && !f.chunked ? "expected Transfer-Encoding: chunked" : NULL;
 }
 
-/* The request's head has come. */
+/* Handles the head of a request. */
 static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *c, const char *url, const char *method,
                              void **job)
 {
@@ -249,7 +249,7 @@ static void drop_body(struct http_server *s, struct http_job *j)
     j->n = j->cap = 0;
 }
 
-/* For n more bytes; what a head announces is not believed before it comes. */
+/* Makes room for n more bytes.  The announced length is an upper bound only. */
 static int make_room(struct http_server *s, struct http_job *j, size_t n)
 {
     size_t wanted = j->n + n + 1, most = (j->length < HTTP_MAX_BODY ? j->length : HTTP_MAX_BODY) + 1;
@@ -270,7 +270,7 @@ static int make_room(struct http_server *s, struct http_job *j, size_t n)
     return 0;
 }
 
-/* A body that is refused is read to its end, since only then can the client be told. */
+/* Reads a refused body to its end, since the client reads the reply only then. */
 static void take_body(struct http_server *s, struct http_job *j, const char *data, size_t n)
 {
     if (j->gets || j->refused)
@@ -297,13 +297,13 @@ static void http_turn_back(struct http_job *j, const char *kind, const char *why
     MHD_resume_connection(j->connection);
 }
 
-/* Takes it into the line; false where so many wait already. */
+/* Adds the request to the queue.  Returns false when it is full. */
 static bool stands_in_line(struct http_server *s, struct http_job *j)
 {
     return http_clients_waiting(&s->clients) <= s->clients.most - HTTP_SPARE && http_line_add(&s->line, j);
 }
 
-/* The request waits, asleep, until it is answered. */
+/* Suspends the connection until the request is answered. */
 static void wait_for_answer(struct http_server *s, struct http_job *j)
 {
     j->waits = true;
@@ -314,7 +314,7 @@ static void wait_for_answer(struct http_server *s, struct http_job *j)
         http_turn_back(j, "http", stop_requested() ? "the service stops" : "too many requests wait");
 }
 
-/* The request is whole. */
+/* Handles a complete request. */
 static enum MHD_Result finish(struct http_server *s, struct http_job *j, const char *url)
 {
     if (j->gets)
@@ -376,7 +376,7 @@ static void http_on_connection(void *self, struct MHD_Connection *c, void **cont
     s->counts.connections += what == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
 }
 
-/* Seconds after a signal in which replies are read, and after which the process ends whatever it does. */
+/* Seconds after a signal: for reading replies, and until the process ends. */
 enum { HEADER_BYTES = 32 << 10, LAST_REPLIES = 2, LAST_SECONDS = 4 };
 
 static void on_log(void *self, const char *fmt, va_list args)
@@ -391,7 +391,7 @@ static void on_log(void *self, const char *fmt, va_list args)
         snprintf(s->problem, sizeof s->problem, "%.200s", text);
 }
 
-/* Whoever can read the token may ask. */
+/* Warns if other users can read the token. */
 static void warn_of_readers(const char *path)
 {
     struct stat st;
@@ -419,10 +419,10 @@ static int read_token(struct http_server *s, struct error *err)
                : error_set(err, EXIT_CODE_DATA, "%s: expected a token of at least 16 bytes in the first line", path);
 }
 
-/* Connections that there are descriptors for; the limit of open files is raised where it may be. */
+/* Maximum number of connections by the limit of open files, which is raised if possible. */
 static int most_connections(int64_t wanted)
 {
-    enum { OTHERS = 24 }; /* descriptors that are no connections */
+    enum { OTHERS = 24 }; /* descriptors for other purposes */
     struct rlimit files;
     rlim_t needed = (rlim_t)wanted + OTHERS;
 
@@ -438,7 +438,7 @@ static int most_connections(int64_t wanted)
     return n;
 }
 
-/* The library waits by poll: its epoll waits once more after every 128 events at once, before it answers them. */
+/* Uses poll, since the library's epoll waits once more after 128 events before it handles them. */
 static int start(struct http_server *s, struct error *err)
 {
     const struct http_settings *set = s->settings;
@@ -451,7 +451,7 @@ static int start(struct http_server *s, struct error *err)
                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
                                  http_on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, http_on_connection, s,
                                  MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    const char *why = strrchr(s->problem, ':'); /* before it the library speaks of port 0 */
+    const char *why = strrchr(s->problem, ':'); /* the text before it names port 0 */
     if (!s->daemon)
         return error_set(err, EXIT_CODE_FAILURE, "--serve %s: cannot listen there%s", set->address, why ? why : "");
     http_clients_watch(&s->clients, MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd);
@@ -463,7 +463,7 @@ static int start(struct http_server *s, struct error *err)
     return 0;
 }
 
-/* A client that has closed its end, or only the half that it sends by, waits for no reply. */
+/* Tells whether the client has closed its end, or the half that it sends on. */
 static bool has_gone(const struct http_job *j)
 {
     struct pollfd p = { .fd = j->fd, .events = POLLRDHUP };
@@ -475,7 +475,7 @@ static bool is_abandoned(void *job)
     return stop_requested() || has_gone(job);
 }
 
-/* Why the request has no answer; NULL where it has one. */
+/* Reason why the request has no answer, or NULL. */
 static const char *unanswered(const struct http_job *j, double left, char late[128], double seconds)
 {
     if (stop_requested())
@@ -506,7 +506,7 @@ static void answer(struct http_server *s, struct http_job *j)
     MHD_resume_connection(j->connection);
 }
 
-/* Nobody new is let in; those who wait are told, and have a moment to read it. */
+/* Refuses new connections, answers waiting requests with 503, and leaves time to read the replies. */
 static void turn_away(struct http_server *s)
 {
     double until = now_seconds() + LAST_REPLIES;

@@ -34,7 +34,7 @@ void http_count_seconds(struct http_counts *c, double seconds)
     c->microseconds += (int64_t)(seconds * 1e6);
 }
 
-/* Pages of memory that the process has, 0 where that cannot be read. */
+/* Number of resident pages of the process; 0 if unknown. */
 static int64_t resident_pages(void)
 {
     long long all, resident = 0;
@@ -71,7 +71,7 @@ void http_counts_print(FILE *f, struct http_counts *c, int waiting)
 
 enum { NAME_MAX_BYTES = 64 };
 
-/* The address without brackets into `name`, and the port; false where there is none. */
+/* Splits an address into `name`, without brackets, and port.  Returns false without a port. */
 static bool split(char name[NAME_MAX_BYTES], long *port, const char *text)
 {
     const char *colon = strrchr(text, ':');
@@ -115,7 +115,7 @@ int http_address_read(struct http_address *a, const char *text, struct error *er
     return error_set(err, EXIT_CODE_USAGE, "--serve: expected a numeric address or localhost, got '%s'", name);
 }
 
-/* Cuts blanks and a port off the end of a host; false where a colon is followed by something else. */
+/* Cuts blanks and a port off the end of a host.  Returns false when another text follows a colon. */
 static bool cut_port(char *host)
 {
     size_t n = strlen(host);
@@ -147,8 +147,8 @@ bool http_host_is_local(const char *host)
            (inet_pton(AF_INET, name, &four) == 1 && ntohl(four.s_addr) >> 24 == 127);
 }
 
-/* Microseconds between two looks; connections that may be dropped at each look for the sake of others, and seconds
- * after which one may be. */
+/* Microseconds between two checks, maximum number of connections closed for others at a check, and seconds after which
+ * one may be closed. */
 enum { LOOK = 100000, DROPS = 8, SLOW_SECONDS = 1 };
 
 void http_clients_init(struct http_clients *l, int most, double idle, double whole)
@@ -213,7 +213,7 @@ int http_clients_owed(struct http_clients *l)
     return n;
 }
 
-/* The library's thread sees the end of what it reads, and closes the socket. */
+/* Shuts the socket down; the library's thread then closes it. */
 static void drop(struct http_client *c)
 {
     c->dropped = true;
@@ -232,7 +232,7 @@ static void drop_late(struct http_clients *l, double now)
             drop(c);
 }
 
-/* That with the oldest request or reply that is not whole; NULL where all are quick or wait for the service. */
+/* Connection with the oldest incomplete request or reply; NULL if all are fast or wait for the service. */
 static struct http_client *slowest(const struct http_clients *l, double now)
 {
     struct http_client *found = NULL;
@@ -244,7 +244,7 @@ static struct http_client *slowest(const struct http_clients *l, double now)
     return found;
 }
 
-/* Connections that the kernel holds until the library takes them: of a listening socket Linux tells them so. */
+/* Number of connections in the kernel's accept queue, which Linux reports for a listening socket. */
 static int knocking(const struct http_clients *l)
 {
     struct tcp_info info;
@@ -289,7 +289,7 @@ void http_clients_leave(struct http_clients *l)
     pthread_join(l->watch, NULL);
 }
 
-enum { MOMENT = 100000000 }; /* nanoseconds after which who waits looks whether to stop */
+enum { MOMENT = 100000000 }; /* nanoseconds between two checks for a signal */
 
 void http_line_init(struct http_line *l)
 {
@@ -298,7 +298,7 @@ void http_line_init(struct http_line *l)
     *l = (struct http_line){ 0 };
     pthread_mutex_init(&l->lock, NULL);
     pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC); /* which nobody sets back */
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC); /* a clock that is never set back */
     pthread_cond_init(&l->some, &clock);
     pthread_condattr_destroy(&clock);
 }

@@ -18,33 +18,33 @@
 
 struct infill_stages {
     const struct infill_request *q;
-    enum prompt_kind writes;   /* the prompts that are written instead of asked; PROMPT_KINDS: none */
-    struct infill_case *cases; /* the window */
+    enum prompt_kind writes;   /* stage whose prompts are written; PROMPT_KINDS: none */
+    struct infill_case *cases; /* records of the window */
     int64_t n, cap;
-    struct annotate_readings defaults, infilled; /* of the files; defaults: those of q->e2e too */
+    struct annotate_readings defaults, infilled; /* of the files; defaults also holds those of q->e2e */
     struct annotate_readings corrected, rewrites;
     struct shots shots; /* examples of PROMPT_E2E_SHOTS */
     struct reading_sql sqls;
     struct prompter prompter;
     struct db_cache databases;
-    struct python_random random; /* the published filter's, over all windows */
+    struct python_random random; /* of the published filter, over all windows */
     struct out_file prompts;
-    struct strings prompt_ids; /* of those that are written */
+    struct strings prompt_ids; /* ids of written prompts */
 };
 
-/* Prompts to be answered, and whose they are. */
+/* Prompts for a model, with their cases. */
 struct infill_queue {
     enum prompt_kind kind;
     const struct infill_generator *model;
     json_t **prompts;
-    int64_t *owner, *reading; /* a case; of PROMPT_SQL and PROMPT_REWRITE, its reading too */
+    int64_t *owner, *reading; /* case of a prompt; for PROMPT_SQL and PROMPT_REWRITE also its interpretation */
     int64_t n, cap;
     size_t bytes;
 };
 
-enum { ASK_BYTES = 256 << 20 }; /* of prompts that a model gets at once */
+enum { ASK_BYTES = 256 << 20 }; /* maximum bytes of prompts in a batch */
 
-/* What a prompt's slots hold; the last of them is the caller's to free. */
+/* Fills the slots of a prompt; the caller frees the last one. */
 static char *fill_slots(struct infill_stages *f, const struct infill_case *c, enum prompt_kind kind, const char **slots,
                         struct error *err)
 {
@@ -69,7 +69,7 @@ static json_t *id_of(const struct infill_case *c, enum prompt_kind kind, int64_t
     return kind == PROMPT_REWRITE ? infill_rewrite_id(c, reading) : json_incref(json_object_get(c->record, "id"));
 }
 
-/* {"id", "messages"}; the SQL of a reading is asked for by the reading's own id, a gold's question by the gold's. */
+/* Returns {"id", "messages"}.  SQL has the id of its interpretation, a rewritten question that of its gold. */
 static json_t *prompt_of(struct infill_stages *f, const struct infill_case *c, enum prompt_kind kind, int64_t reading,
                          struct error *err)
 {
@@ -97,7 +97,7 @@ static size_t bytes_of(const json_t *prompt)
     return json_string_length(json_object_get(user, "content"));
 }
 
-/* One SQL serves all readings of the same words. */
+/* Interpretations with the same text share their SQL. */
 static int write_prompt(struct infill_stages *f, struct infill_case *c, const json_t *prompt, struct error *err)
 {
     char *id = json_dumps(json_object_get(prompt, "id"), JSON_ENCODE_ANY);
@@ -128,7 +128,7 @@ static void use_answer(struct infill_stages *f, struct infill_case *c, int64_t r
     }
 }
 
-/* Asks the model all that has come together, and gives each case its answers. */
+/* Asks the model for all collected prompts and gives each case its completions. */
 static int answer_all(struct infill_stages *f, struct infill_queue *a, struct error *err)
 {
     char **texts = xcalloc((size_t)a->n + 1, sizeof *texts);
@@ -164,8 +164,8 @@ static void queue_prompt(struct infill_queue *a, json_t *prompt, int64_t owner, 
     a->bytes += bytes_of(prompt);
 }
 
-/* Asks about the i-th case, or about one of its readings (else -1), or writes the prompt where that stage's are
- * written; the answer comes with infill_ask_end at the latest.  0, 1 when a signal stopped it, -1. */
+/* Adds a prompt about case i, or about one of its interpretations (else -1), or writes it if the prompts of this stage
+ * are written.  infill_ask_end() answers the rest.  Returns 0, 1 after a signal, or -1 with err. */
 static int infill_ask(struct infill_stages *f, struct infill_queue *a, int64_t i, int64_t reading, struct error *err)
 {
     struct infill_case *c = &f->cases[i];
@@ -185,7 +185,7 @@ static int infill_ask(struct infill_stages *f, struct infill_queue *a, int64_t i
     return a->bytes > ASK_BYTES ? answer_all(f, a, err) : 0;
 }
 
-/* What is left is asked unless rc says that the stage has failed already. */
+/* Answers the remaining prompts, unless rc tells that the stage has failed. */
 static int infill_ask_end(struct infill_stages *f, struct infill_queue *a, int rc, struct error *err)
 {
     if (rc == 0)
@@ -211,7 +211,7 @@ static int ask_cases(struct infill_stages *f, enum prompt_kind kind, const struc
     return infill_ask_end(f, &a, rc, err);
 }
 
-/* The default readings as their model corrects them, when it is asked to. */
+/* Runs self-correction of the default interpretations, if requested. */
 static int correct(struct infill_stages *f, struct error *err)
 {
     if (f->q->correct.generate || f->writes == PROMPT_CORRECT)
@@ -230,7 +230,7 @@ static int correct(struct infill_stages *f, struct error *err)
     return 0;
 }
 
-/* Readings of a stage's file, or what a model answered there. */
+/* Adds interpretations from a file, or from a completion in it. */
 static int take_from_file(struct infill_stages *f, struct infill_case *c, bool added, struct error *err)
 {
     const struct annotate_readings *file = added ? &f->infilled : &f->defaults;
@@ -247,7 +247,7 @@ static int take_from_file(struct infill_stages *f, struct infill_case *c, bool a
     return list && infill_case_add_list(c, list, added, err) ? error_prefix(err, "%s", path) : 0;
 }
 
-/* Default readings, or those that infilling adds. */
+/* Adds default interpretations, or those of infilling. */
 static int get_readings(struct infill_stages *f, bool added, struct error *err)
 {
     const struct infill_generator *model = added ? &f->q->fill : &f->q->read;
@@ -263,7 +263,7 @@ static int get_readings(struct infill_stages *f, bool added, struct error *err)
     return 0;
 }
 
-/* The SQL of readings that have none yet: the file's, or else the model's. */
+/* Finds the SQL of interpretations without any: in the file, else by the model. */
 static int get_sql(struct infill_stages *f, bool added, struct error *err)
 {
     struct infill_queue a = { .kind = PROMPT_SQL, .model = &f->q->sql };
@@ -287,7 +287,7 @@ static int get_sql(struct infill_stages *f, bool added, struct error *err)
     return infill_ask_end(f, &a, rc, err);
 }
 
-/* The connection of a case; NULL when the case has failed. */
+/* Returns the database of a case, or NULL when the case has failed. */
 static struct exec_db *infill_stages_database(struct infill_stages *f, struct infill_case *c)
 {
     struct error err = { 0 };
@@ -298,14 +298,14 @@ static struct exec_db *infill_stages_database(struct infill_stages *f, struct in
     return db;
 }
 
-/* Whether a gold is to be tried now: one that waits has nothing to be judged by in this run. */
+/* Tells whether a gold needs another try.  One with a missing input cannot be judged in this run. */
 static bool is_open(const struct infill_case *c, int gold)
 {
     const struct infill_gold *g = &c->golds[gold];
     return !c->error && !g->accepted && !g->waits;
 }
 
-/* The questions of a round: the file's, or else the model's. */
+/* Gets the questions of a round: from the file, else from the model. */
 static int get_questions(struct infill_stages *f, struct error *err)
 {
     struct infill_queue a = { .kind = PROMPT_REWRITE, .model = &f->q->rewrite };
@@ -331,7 +331,7 @@ static int get_questions(struct infill_stages *f, struct error *err)
     return infill_ask_end(f, &a, rc, err);
 }
 
-/* Their SQL likewise. */
+/* Gets the SQL of these questions: from the file, else from the model. */
 static int get_rewritten_sql(struct infill_stages *f, struct error *err)
 {
     struct infill_queue a = { .kind = PROMPT_SQL, .model = &f->q->sql };
@@ -344,7 +344,7 @@ static int get_rewritten_sql(struct infill_stages *f, struct error *err)
             const json_t *sql =
                 f->q->sqls && is_open(c, g) ? reading_sql_find(&f->sqls, c->db_id, c->readings[g].text) : NULL;
             struct error bad = { 0 };
-            if (!is_open(c, g) || !*c->readings[g].text) /* an answer without a question is one try */
+            if (!is_open(c, g) || !*c->readings[g].text) /* a completion without a question counts as a try */
                 continue;
             if (sql && infill_case_set_known(c, g, sql, &bad))
                 infill_case_fail(c, &bad);
@@ -357,7 +357,7 @@ static int get_rewritten_sql(struct infill_stages *f, struct error *err)
     return infill_ask_end(f, &a, rc, err);
 }
 
-/* Whether any gold is open still. */
+/* Tells whether a gold needs another try. */
 static bool judge_all(struct infill_stages *f)
 {
     bool open = false;
@@ -385,7 +385,7 @@ static void check_all(struct infill_stages *f)
     }
 }
 
-/* Why a gold has no question; where prompts are written, one that waits is no failure. */
+/* Ends the case because a gold has no question.  A missing input is not an error if prompts are written. */
 static void fail_gold(const struct infill_stages *f, struct infill_case *c, int gold)
 {
     const struct infill_gold *g = &c->golds[gold];
@@ -403,7 +403,7 @@ static void fail_gold(const struct infill_stages *f, struct infill_case *c, int 
     infill_case_fail(c, &bad);
 }
 
-/* Stage 0, all of it. */
+/* Runs stage 0. */
 static int infill_rewrite_run(struct infill_stages *f, struct error *err)
 {
     bool open = true;
@@ -424,7 +424,7 @@ static int infill_rewrite_run(struct infill_stages *f, struct error *err)
     return rc ? rc : stop_requested() ? 1 : 0;
 }
 
-/* The published way draws once, from the default readings, and not from statements of PROMPT_E2E. */
+/* The published filter samples once, from the default interpretations, not from statements of PROMPT_E2E. */
 static int filter_all(struct infill_stages *f, bool last)
 {
     bool published = f->q->published;
@@ -443,7 +443,7 @@ static int filter_all(struct infill_stages *f, bool last)
     return stop_requested() ? 1 : 0;
 }
 
-/* Takes the cases through the stages.  Where prompts are written, it ends there.  0, 1 when a signal stopped it, -1. */
+/* Runs the stages, up to the one whose prompts are written.  Returns 0, 1 after a signal, or -1 with err. */
 static int infill_stages_run(struct infill_stages *f, struct error *err)
 {
     bool adds = f->q->infilled || f->q->fill.generate;
@@ -470,7 +470,7 @@ static int infill_stages_run(struct infill_stages *f, struct error *err)
     return filter_all(f, true);
 }
 
-/* The files of the stages, and the one that prompts are written to.  Released by the caller either way. */
+/* Opens the files of the stages and the file of prompts.  The caller releases the stages in any case. */
 static int infill_stages_open(struct infill_stages *f, const struct infill_request *q, struct error *err)
 {
     const char *defaults = q->e2e ? q->e2e : q->defaults;
@@ -495,7 +495,7 @@ static int infill_stages_open(struct infill_stages *f, const struct infill_reque
                : 0;
 }
 
-/* Forgets the window. */
+/* Releases the cases of the window. */
 static void infill_stages_clear(struct infill_stages *f)
 {
     for (int64_t i = 0; i < f->n; i++)
@@ -526,11 +526,11 @@ struct infill_run {
     struct record_reader *in;
     struct part_file part;
     json_t *provenance;
-    uint64_t key; /* of what all lines are made from */
+    uint64_t key; /* hash of everything that all lines depend on */
     struct strings paths;
-    uint64_t *files; /* [paths.n] sums of databases */
+    uint64_t *files; /* [paths.n] hashes of databases */
     int files_cap;
-    int64_t number; /* of the window's first record */
+    int64_t number; /* number of the window's first record */
     struct progress progress;
 };
 
@@ -561,7 +561,7 @@ static json_t *provenance_json(const struct infill_request *q)
     return o;
 }
 
-/* Of the options, the files of the stages and the models. */
+/* Hash of the options, of the stages' files and of the models. */
 static uint64_t run_key(const struct infill_run *f)
 {
     const struct infill_request *q = f->q;
@@ -597,7 +597,7 @@ static uint64_t hash_database(struct infill_run *f, const char *path)
     return f->files[i];
 }
 
-/* Everything that the case's line is made from. */
+/* Hash of everything that the line of a case depends on. */
 static uint64_t key_of(struct infill_run *f, const struct infill_case *c)
 {
     char *text = c->record ? json_dumps(c->record, JSON_COMPACT) : NULL;
@@ -608,7 +608,7 @@ static uint64_t key_of(struct infill_run *f, const struct infill_case *c)
     return hash_bytes(h, &file, sizeof file);
 }
 
-/* The next records: how many, or -1 where the input ends too early. */
+/* Reads the next records.  Returns their number, or -1 with err. */
 static int64_t read_window(struct infill_run *f, struct error *err)
 {
     struct infill_stages *s = &f->stages;
@@ -635,7 +635,7 @@ static int64_t read_window(struct infill_run *f, struct error *err)
     return s->n;
 }
 
-/* What a line adds to the counts, and how much the published filter had drawn. */
+/* Contribution of a line to the counts, and random numbers used by the published filter. */
 struct line_note {
     int failed, defaults, added;
     int64_t drawn;
@@ -649,9 +649,8 @@ static void count(struct infill_counts *counts, const struct line_note *n)
     counts->added += n->added;
 }
 
-/* Counts the lines that an earlier run has of the window, from its first.  What they say was drawn is drawn again only
- * when none is missing: the window is worked on as a whole, so that its lines are those of a run that nobody stopped.
- */
+/* Counts the lines of the window from an earlier run.  If one is missing, the whole window is computed again, so that
+ * its lines equal those of an uninterrupted run. */
 static int64_t count_lines(struct infill_run *f)
 {
     struct infill_stages *s = &f->stages;
@@ -701,7 +700,7 @@ static int write_case(struct infill_run *f, struct infill_case *c, struct error 
     return rc;
 }
 
-/* What the window's cases became; `from`: those before it have their lines. */
+/* Writes the cases of the window from `from` on; those before it have their lines. */
 static int write_window(struct infill_run *f, int64_t from, struct error *err)
 {
     struct infill_stages *s = &f->stages;
@@ -712,7 +711,7 @@ static int write_window(struct infill_run *f, int64_t from, struct error *err)
     return rc ? rc : part_flush(&f->part, err);
 }
 
-/* The same where prompts are written: they are there already. */
+/* Counts the cases of the window; their prompts are written already. */
 static void count_window(struct infill_run *f)
 {
     struct infill_stages *s = &f->stages;

@@ -28,7 +28,7 @@ bool infill_case_failed(const struct infill_case *c)
     return c->error || c->unread;
 }
 
-/* The first such answer counts: its text stands in the record. */
+/* Only the first unread completion is kept. */
 static void note_unread(struct infill_case *c, const char *where, const char *answer, const char *what)
 {
     if (!c->unread)
@@ -53,7 +53,7 @@ static int read_case(struct infill_case *c, const char *db, const char *where, s
     return c->path ? 0 : error_prefix(err, "%s", where);
 }
 
-/* In our form; takes the record.  NULL with an error. */
+/* Converts a record to one form.  Takes the record; returns NULL with err. */
 static json_t *own_record(json_t *record, const struct infill_place *place, struct error *err)
 {
     if (place->rewrites)
@@ -105,7 +105,7 @@ static struct infill_reading *add_reading(struct infill_case *c, const char *tex
     return &c->readings[c->n++];
 }
 
-/* From a string or a list of them. */
+/* Sets SQL from a string or a list of strings. */
 static int infill_reading_set_sql(struct infill_reading *r, const json_t *sql, const char *from, struct error *err)
 {
     struct trial_texts texts = { 0 };
@@ -174,14 +174,13 @@ void infill_case_add_answer(struct infill_case *c, const char *answer, bool adde
     c->answers[added] = xstrdup(answer);
 }
 
-/* A default reading without SQL; and another one in its place, the first that an answer has, whose SQL is not known: ""
- * where it has none. */
+/* Adds a default interpretation without SQL. */
 static void infill_case_add_text(struct infill_case *c, const char *text)
 {
     add_reading(c, text, false);
 }
 
-/* As published, the whole answer without blanks around it. */
+/* As published, takes the whole completion, trimmed. */
 static char *stripped(const char *text)
 {
     struct passage p = passage_strip(passage_of(text));
@@ -206,7 +205,7 @@ void infill_case_set_text(struct infill_case *c, int64_t reading, const char *an
     r->sql_from = NULL;
 }
 
-/* The reading of that text, or -1. */
+/* Index of the interpretation with this text, or -1. */
 static int find_reading(const struct infill_reading *list, int n, const char *text)
 {
     for (int i = 0; i < n; i++)
@@ -261,7 +260,7 @@ void infill_case_add_statements(struct infill_case *c, const char *answer, bool 
     c->answers[0] = xstrdup(answer);
 }
 
-/* The first n readings as the filters want them; free readings, existing and sql.sql. */
+/* The first n interpretations as input of the filters.  The caller frees readings, existing and sql.sql. */
 static struct annotation annotation_of(const struct infill_case *c, int n)
 {
     struct annotation a = { .db_id = c->db_id, .question = c->question, .n_readings = n };
@@ -346,7 +345,7 @@ void infill_case_keep_all(struct infill_case *c)
         keep(c, i);
 }
 
-/* The texts of readings, one per line; those of `which`, or the first n where it is NULL. */
+/* Texts of the interpretations `which` [n], or of the first n, one a line. */
 static char *join_texts(const struct infill_case *c, const int *which, int n)
 {
     char *text = NULL;
@@ -378,7 +377,7 @@ static const char *from_of(const struct infill_reading *r)
     return r->added ? "infilled" : "default";
 }
 
-/* What the first of its SQLs that runs returns, or what the first says when none does; nothing without SQL. */
+/* Result of the first statement that runs, else the error of the first one; empty without SQL. */
 static void add_result(json_t *o, const struct infill_reading *r, struct exec_db *db)
 {
     struct exec_result result = { 0 };
@@ -435,7 +434,7 @@ static json_t *dropped_json(const struct infill_case *c)
     return list;
 }
 
-/* What models said, as it was. */
+/* Adds the completions of the models. */
 static void add_answers(json_t *o, const struct infill_case *c)
 {
     if (c->corrected)
@@ -475,7 +474,7 @@ json_t *infill_case_json(const struct infill_case *c, struct exec_db *db)
     return o;
 }
 
-/* A name as people say it: blanks for underscores. */
+/* A name in words: blanks for underscores. */
 static json_t *word_json(const char *name)
 {
     char *text = xstrdup(name);

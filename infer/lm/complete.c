@@ -16,19 +16,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records of the window that go through the engine. */
+/* Records of the window that the engine completes. */
 struct completion_requests {
     struct engine_request *items;
     struct engine_answer *answers;
-    struct stop_watch *watches; /* of each answer; NULL: no text ends any */
+    struct stop_watch *watches; /* [completions]; NULL: no stop string */
     int64_t n;
-    int line;        /* the first record of the window without its line */
-    int64_t request; /* the first of items that is of it or of one behind it */
+    int line;        /* first record of the window without a line */
+    int64_t request; /* first item of that record or of a later one */
     struct error *err;
-    int rc; /* of writing lines */
+    int rc; /* return value of writing lines */
 };
 
-/* One run of either command. */
+/* One run of generate or loss. */
 struct completion {
     const struct complete_request *request;
     struct device device;
@@ -37,13 +37,13 @@ struct completion {
     struct record_reader *in;
     struct part_file part;
     struct lm_text *window;
-    uint64_t *keys;                         /* of all that each line of the window is made from */
-    uint64_t key;                           /* of what all lines are made from */
-    struct constraints *constraints;        /* NULL: none */
-    struct automaton_host *compiled;        /* of each constraint that was wanted so far */
-    const struct automaton_host **bound;    /* of each record of the window */
-    int *adapters;                          /* of each record of the window, as llama_model_adapter numbers them */
-    uint64_t adapter_keys[1 + LORA_OTHERS]; /* of folders that records name; 0: not asked yet */
+    uint64_t *keys;                         /* [n] hash of everything that each line depends on */
+    uint64_t key;                           /* hash of everything that all lines depend on */
+    struct constraints *constraints;        /* or NULL */
+    struct automaton_host *compiled;        /* [constraints] compiled on first use */
+    const struct automaton_host **bound;    /* [n] automaton of each record */
+    int *adapters;                          /* [n] adapter of each record (llama_model_adapter()) */
+    uint64_t adapter_keys[1 + LORA_OTHERS]; /* hashes of adapters that records name; 0: unknown */
     int n, cap;
     bool with_answer;
     struct complete_counts *counts;
@@ -52,13 +52,13 @@ struct completion {
     struct completion_requests asked;
 };
 
-/* What a line adds to the counts. */
+/* Contribution of a line to the counts. */
 struct completion_note {
     int failed;
     int64_t tokens;
 };
 
-/* What is done with a window. */
+/* Processes a window. */
 typedef int window_fn(struct completion *r, struct error *err);
 
 static void count(struct complete_counts *counts, struct completion_note n)
@@ -68,7 +68,7 @@ static void count(struct complete_counts *counts, struct completion_note n)
     counts->tokens += n.tokens;
 }
 
-/* How many lines, from record `from` of the window, an earlier run has of those before `to`. */
+/* Counts the lines of an earlier run for records [from, to) of the window, up to the first missing one. */
 static int complete_count_lines(struct completion *r, int from, int to)
 {
     struct completion_note note = { 0 };
@@ -83,7 +83,7 @@ static int complete_count_lines(struct completion *r, int from, int to)
     return n - from;
 }
 
-/* The line of record i of the window; takes o. */
+/* Writes the line of record i of the window; takes o. */
 static int complete_write(struct completion *r, int i, json_t *o, struct completion_note note, struct error *err)
 {
     char text[64];
@@ -96,7 +96,7 @@ static int complete_write(struct completion *r, int i, json_t *o, struct complet
     return rc;
 }
 
-/* The line of one that cannot be run. */
+/* Writes the line of a record with an error. */
 static int complete_write_error(struct completion *r, int i, struct error *err)
 {
     return complete_write(r, i, lm_text_error(&r->window[i]), (struct completion_note){ .failed = 1 }, err);
@@ -108,7 +108,7 @@ void stop_watch_start(struct stop_watch *w, const char *stop, const struct token
     tokenizer_stream_start(&w->stream, t, 0);
 }
 
-/* Appends what is known now and looks for the text from where it may begin. */
+/* Appends the text that is final now, and searches it for the stop string. */
 static void hear(struct stop_watch *w, const char *part, size_t length)
 {
     size_t wanted = strlen(w->stop), from = w->text.count < wanted ? 0 : w->text.count - wanted + 1;
@@ -169,7 +169,7 @@ static json_t *text_json(const struct completion *r, const int32_t *ids, int64_t
     return o;
 }
 
-/* A token that is none, where fewer were allowed, is left out. */
+/* Omits the empty entries where the constraint allowed fewer tokens. */
 static json_t *best_json(const struct completion *r, const struct engine_answer *a, int64_t step)
 {
     int keep = r->engine.set.keep;
@@ -184,7 +184,7 @@ static json_t *best_json(const struct completion *r, const struct engine_answer 
     return list;
 }
 
-/* One a token of the text. */
+/* One entry a token of the text. */
 static json_t *logprobs_json(const struct completion *r, const struct engine_answer *a)
 {
     json_t *list = json_array();
@@ -213,7 +213,7 @@ static json_t *answer_json(const struct completion *r, const struct engine_answe
     return o;
 }
 
-/* The record of an answer, or of all that were asked for; `watches` of each, which have ended, or NULL. */
+/* Returns the record of one completion or of all.  watches: ended, or NULL. */
 static json_t *complete_answers_json(const struct completion *r, const struct lm_text *p,
                                      const struct engine_request *q, const struct stop_watch *watches)
 {
@@ -229,7 +229,7 @@ static json_t *complete_answers_json(const struct completion *r, const struct lm
     return o;
 }
 
-/* Its score and log p are those of the tokens that are left. */
+/* Cuts a completion; score and log p are those of the remaining tokens. */
 static void cut(struct engine_answer *a, const struct stop_watch *w)
 {
     a->out.count = stop_watch_tokens(w);
@@ -240,7 +240,7 @@ static void cut(struct engine_answer *a, const struct stop_watch *w)
     a->score = a->logp;
 }
 
-/* Ends each answer before the text that is to stop it; `watches` of each. */
+/* Cuts each completion before its stop string. */
 static void complete_cut(struct engine_request *q, struct stop_watch *watches)
 {
     for (int i = 0; i < q->n_answers; i++) {
@@ -263,7 +263,7 @@ static int find(struct completion *r, const json_t *v, const char *where, struct
     return number < 0 ? error_prefix(err, "%s: adapter %s", where, dir ? dir : "null") : number;
 }
 
-/* The adapter of record i of the window; what is wrong with it is left in its error. */
+/* Finds the adapter of record i of the window, or sets the record's error. */
 static void complete_adapter(struct completion *r, int i, const json_t *record, const char *where)
 {
     const json_t *v = json_object_get(record, "adapter");
@@ -283,7 +283,7 @@ static void complete_adapter(struct completion *r, int i, const json_t *record, 
     r->keys[i] ^= r->adapter_keys[number];
 }
 
-/* The file of constraints, if there is one. */
+/* Opens the file of constraints, if there is one. */
 static int complete_bind_open(struct completion *r, struct error *err)
 {
     int32_t stops[ENGINE_MAX_STOPS];
@@ -321,7 +321,7 @@ static int compile(struct completion *r, int number, struct error *err)
     return constraints_compile(r->constraints, number, r->model.tokenizer, stops, n, &r->compiled[number], err);
 }
 
-/* What bounds the answer to record i of the window; what is wrong with that is left in its error. */
+/* Finds the constraint of record i of the window, or sets the record's error. */
 static void complete_bind(struct completion *r, int i, const json_t *record)
 {
     struct lm_text *p = &r->window[i];
@@ -338,7 +338,7 @@ static void complete_bind(struct completion *r, int i, const json_t *record)
     r->keys[i] = sum_text(r->keys[i], "bound") ^ constraints_key(r->constraints, number);
 }
 
-/* As engine_settings has it; arg is the run. */
+/* A callback of engine_settings; arg is the run. */
 static bool heard_enough(void *arg, const struct engine_request *r, int row, const int32_t *said, int64_t n)
 {
     const struct completion *run = arg;
@@ -347,7 +347,7 @@ static bool heard_enough(void *arg, const struct engine_request *r, int row, con
     return stop_watch_read(&q->watches[(r - q->items) * run->engine.set.answers + row], said, n);
 }
 
-/* How the request says that answers are to be. */
+/* Engine settings of the request. */
 static struct engine_settings complete_settings(const struct complete_request *q)
 {
     return (struct engine_settings){
@@ -370,7 +370,7 @@ static struct engine_settings complete_settings(const struct complete_request *q
     };
 }
 
-/* Those of the window without error, from record `from` on, and room for their answers. */
+/* Collects the records without error from `from` on, with room for their completions. */
 static void complete_requests_open(struct completion_requests *q, const struct completion *r, int from)
 {
     int each = r->engine.set.answers;
@@ -428,7 +428,7 @@ static int write_answers(struct completion *r, struct engine_request *one, struc
                           (struct completion_note){ .tokens = tokens_of(one) }, err);
 }
 
-/* The lines of the window up to the first record that is not done; they survive a kill. */
+/* Writes the lines up to the first unfinished record; they survive a kill. */
 static int write_lines(struct completion *r, struct error *err)
 {
     struct completion_requests *q = &r->asked;
@@ -467,20 +467,20 @@ static int complete_generate_window(struct completion *r, struct error *err)
     q->err = err;
     int rc = engine_run(&r->engine, q->items, q->n, after_step, r, err);
     if (rc == 0 && q->rc == 0)
-        q->rc = write_lines(r, err); /* where no step was needed */
+        q->rc = write_lines(r, err); /* if no step was needed */
     rc = rc ? rc : q->rc;
     complete_requests_release(q, r);
     return rc;
 }
 
-/* What is known of a record of the window. */
+/* Result of a record of the window. */
 struct loss_line {
-    bool packed, there; /* a step has read it; and here it is */
+    bool packed, there; /* scored; negative log-likelihood */
     int64_t tokens;
     double nll;
 };
 
-/* One step over the prompts of a pack, which have the same adapter. */
+/* Runs a step over the prompts of a pack, which share an adapter. */
 struct loss_step {
     struct completion *r;
     struct lm_batch batch;
@@ -505,8 +505,8 @@ static void run_loss(struct ctx *c, void *arg)
     s->nll = lm_batch_nll(c, &s->r->model, s->adapter, &s->batch);
 }
 
-/* The first record without a line, and those behind it that have its adapter, until the step's tokens are full.  Which
- * they are does not depend on where an earlier run ended. */
+/* Fills a pack with the first record without a line and later ones with its adapter, up to the step's tokens.  The
+ * packs do not depend on the end of an earlier run. */
 static void fill_pack(struct loss_step *s, int first)
 {
     const struct completion *r = s->r;
@@ -563,7 +563,7 @@ static int write_line(struct completion *r, int i, const struct loss_line *l, st
                           (struct completion_note){ .tokens = l->tokens }, err);
 }
 
-/* The lines up to the first record that is not scored; they survive a kill. */
+/* Writes the lines up to the first unscored record; they survive a kill. */
 static int write_losses(struct loss_step *s, struct error *err)
 {
     struct completion *r = s->r;
@@ -574,7 +574,7 @@ static int write_losses(struct loss_step *s, struct error *err)
     return rc ? rc : part_flush(&r->part, err);
 }
 
-/* Whether a line is wanted of any of the pack. */
+/* Tells whether a record of the pack needs a line. */
 static bool is_wanted(const struct loss_step *s)
 {
     return s->pack[s->n_pack - 1] >= s->written;
@@ -604,7 +604,7 @@ static int complete_loss_window(struct completion *r, struct error *err)
     return rc;
 }
 
-/* Records on their way at once: of answers so many for each of a batch. */
+/* Records in memory: this number for each prompt of a batch. */
 enum { ANSWER_ROUNDS = 8, HOST_BYTES = 256 << 20 };
 
 static int open_out(struct completion *r, struct error *err)
@@ -650,7 +650,7 @@ static void close_all(struct completion *r)
     free(r->adapters);
 }
 
-/* Of the record, or why it could not be read. */
+/* Hash of the record or of its error. */
 static uint64_t key_of(const struct completion *r, const json_t *record, const char *error)
 {
     char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
@@ -660,7 +660,7 @@ static uint64_t key_of(const struct completion *r, const json_t *record, const c
     return h;
 }
 
-/* The next records, until the window is full or the input pauses.  How many, or -1. */
+/* Reads records until the window is full or the input pauses.  Returns their number, or -1 with err. */
 static int read_window(struct completion *r, struct error *err)
 {
     r->n = 0;
@@ -697,7 +697,7 @@ static void release_window(struct completion *r)
         lm_text_release(&r->window[i]);
 }
 
-/* What the first prompts need, and nothing else. */
+/* Logs the memory that the first prompts need. */
 static int measure_window(struct completion *r, struct error *err)
 {
     size_t cache = 0, step = 0;
@@ -732,7 +732,7 @@ static int run_windows(struct completion *r, window_fn *window, struct error *er
     return rc || stop_requested() ? -1 : part_commit(&r->part, r->request->out, err);
 }
 
-/* Of the program, the options and the folders' files. */
+/* Hash of program, options and folders' files. */
 static uint64_t run_key(const struct complete_request *q, const struct engine_settings *set)
 {
     const struct completer a = { .model = q->model, .device = q->device, .set = *set };

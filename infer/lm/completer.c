@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOST_BYTES = 256 << 20, MAX_EDGES = 1 << 22 /* of the tables of a run, about */ };
+enum { HOST_BYTES = 256 << 20, MAX_EDGES = 1 << 22 /* approximate limit for the tables of a run */ };
 
 struct completer_model {
     const struct completer *of;
@@ -18,13 +18,13 @@ struct completer_model {
     struct llama_model model;
 };
 
-/* Some of a call's prompts as tokens, and their answers. */
+/* A part of a call's prompts as tokens, with their completions. */
 struct answer_batch {
     struct completer_model *in;
     struct ask *asks;
     struct lm_text *prompts;
     struct automaton_host *tables;
-    struct engine_request *requests; /* of those without error, in order */
+    struct engine_request *requests; /* of asks without error, in order */
     struct engine_answer *answers;   /* [n, each] */
     int64_t n, n_requests, edges;
     int each;
@@ -73,7 +73,7 @@ void completer_lend(const struct completer *a, struct llama_model **model, struc
     *work = &in->work;
 }
 
-/* What its answers may be: the ask's own, or anything behind its opening. */
+/* Sets the constraint of an ask: its own, or any text after its opening. */
 static int bind(const struct llama_model *m, const struct ask *q, struct automaton_host *table, struct error *err)
 {
     int32_t stops[ENGINE_MAX_STOPS];
@@ -170,7 +170,7 @@ static void release(struct answer_batch *r)
     free(r->answers);
 }
 
-/* The first of them, until their tables are large. */
+/* Runs the first asks, up to the limit for tables. */
 static void read_some(struct answer_batch *r, const struct completer *a, struct ask *list, int64_t n)
 {
     size_t room = (size_t)n + 1;
@@ -184,7 +184,7 @@ static void read_some(struct answer_batch *r, const struct completer *a, struct 
         read_ask(r, r->n++);
 }
 
-/* How many in *done. */
+/* Writes the number of asks that are done to *done. */
 static int ask_some(const struct completer *a, struct ask *list, int64_t n, int64_t *done, struct error *err)
 {
     struct answer_batch r;

@@ -17,12 +17,12 @@ struct parse_run {
     struct parse_stages stages;
     struct record_reader *in;
     struct part_file part;
-    uint64_t key; /* of what all lines are made from */
+    uint64_t key; /* hash of everything that all lines depend on */
     struct progress progress;
-    bool measured; /* of a dry run: the memory was told */
+    bool measured; /* dry run: the memory was logged */
 };
 
-/* Of the options, the schemas and the models. */
+/* Hash of options, schemas and models. */
 static uint64_t run_key(const struct parse_run *f)
 {
     const struct parse_request *q = f->q;
@@ -46,7 +46,7 @@ static uint64_t run_key(const struct parse_run *f)
     return folder ? sum_folder(h, q->db) : h;
 }
 
-/* Everything that the case's line is made from. */
+/* Hash of everything that the line of a case depends on. */
 static uint64_t key_of(const struct parse_run *f, const struct parse_case *c)
 {
     char *text = c->record ? json_dumps(c->record, JSON_COMPACT) : NULL;
@@ -56,7 +56,7 @@ static uint64_t key_of(const struct parse_run *f, const struct parse_case *c)
     return h;
 }
 
-/* The next records: how many, or -1 where the input ends too early. */
+/* Reads the next records.  Returns their number, or -1 with err. */
 static int64_t read_window(struct parse_run *f, struct error *err)
 {
     struct parse_stages *s = &f->stages;
@@ -89,7 +89,7 @@ static void count(struct parse_counts *counts, int failed, int statements)
     counts->statements += statements;
 }
 
-/* Counts the lines that an earlier run has of the window, from its first. */
+/* Counts the lines of the window from an earlier run. */
 static int64_t count_lines(struct parse_run *f)
 {
     struct parse_stages *s = &f->stages;
@@ -117,7 +117,7 @@ static int write_case(struct parse_run *f, const struct parse_case *c, struct er
     return rc;
 }
 
-/* The window's cases; those that an earlier run did have their lines. */
+/* Writes the cases of the window without a line from an earlier run. */
 static int run_window(struct parse_run *f, struct error *err)
 {
     struct parse_stages *s = &f->stages;
@@ -129,7 +129,7 @@ static int run_window(struct parse_run *f, struct error *err)
     return rc ? rc : part_flush(&f->part, err);
 }
 
-/* Counts a window's records, and tells what is wrong with them; how many are good. */
+/* Counts the records of a window and logs their errors.  Returns the number without error. */
 static int64_t check_cases(struct parse_run *f)
 {
     int64_t good = 0;
@@ -144,7 +144,7 @@ static int64_t check_cases(struct parse_run *f)
     return good;
 }
 
-/* The memory is told for the first window that has good ones. */
+/* Logs the memory for the first window with a usable record. */
 static int check_window(struct parse_run *f, struct error *err)
 {
     bool measures = check_cases(f) > 0 && !f->measured;

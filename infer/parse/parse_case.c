@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a record brings along; NULL without. */
+/* Schema of the record, or NULL. */
 static const json_t *own_schema(const json_t *record)
 {
     const json_t *own = json_object_get(record, "schema_without_content");
     return own ? own : json_object_get(record, "schema");
 }
 
-/* A string, or an entry of a tables.json. */
+/* Reads a schema from a string or an entry of a tables.json. */
 static int read_own(struct parse_case *c, const json_t *own, struct schema_catalog *schemas, const char *where,
                     struct error *err)
 {
@@ -49,7 +49,7 @@ static int read_schema(struct parse_case *c, struct schema_catalog *schemas, con
     return template_names_of_text(&c->names, c->schema_text, err);
 }
 
-/* Templates that the record brings along; their plans are what they show. */
+/* Reads the record's own templates; each determines its plan. */
 static int read_templates(struct parse_case *c, const struct parse_request *q, const char *where, struct error *err)
 {
     const json_t *own = json_object_get(c->record, "template");
@@ -73,7 +73,7 @@ static int read_templates(struct parse_case *c, const struct parse_request *q, c
     return rc;
 }
 
-/* That of the db_id, whatever the record brings along. */
+/* Finds the schema of the db_id, without regard to the record's own. */
 static int read_original(struct parse_case *c, struct schema_catalog *schemas, const char *where, struct error *err)
 {
     const struct schema *original = schema_catalog_find(schemas, c->db_id, where, err);
@@ -135,7 +135,7 @@ void parse_case_release(struct parse_case *c)
     free(c->error);
 }
 
-/* NULL where it is not there. */
+/* Returns NULL if the list does not have it. */
 static const struct parse_text *parse_list_find(const struct parse_list *l, const char *sql)
 {
     for (int i = 0; i < l->n; i++)
@@ -160,7 +160,7 @@ void parse_list_add_exact(struct parse_list *l, const char *sql, double logp)
     l->items[l->n++] = (struct parse_text){ xstrdup(sql), logp };
 }
 
-/* Behind the plan, if there is one. */
+/* Skips the plan at the start of a text. */
 static void add_normal(struct parse_list *l, const char *text, double logp)
 {
     char *line = sql_normal_line(parser_behind_plan(text));
@@ -246,7 +246,7 @@ static json_t *templates_json(const struct parse_case *c)
     return list;
 }
 
-/* What the record says is right: "gold", or AmbiQT's two readings, or Spider's query. */
+/* Gold statements of a record: "gold", AmbiQT's two statements, or Spider's query. */
 static json_t *gold_json(const json_t *record)
 {
     json_t *gold = json_object_get(record, "gold"), *query = json_object_get(record, "query");
@@ -272,7 +272,7 @@ static json_t *candidates_json(const struct parse_case *c)
     return o;
 }
 
-/* The statements as t2s_outs, and how likely each is where a model said so. */
+/* The statements as t2s_outs, with their log p if known. */
 static void add_statements(json_t *o, const struct parse_case *c, bool likely)
 {
     json_t *texts = json_array(), *logs = json_array();
@@ -288,7 +288,7 @@ static void add_statements(json_t *o, const struct parse_case *c, bool likely)
     json_decref(logs);
 }
 
-/* Of a case that failed, with what its models wrote that could not be read. */
+/* The record of a failed case, with the unreadable completions. */
 static json_t *failed_json(const struct parse_case *c)
 {
     json_t *o = json_pack("{s:O*, s:O*, s:O*, s:o}", "id", json_object_get(c->record, "id"), "db_id",
@@ -314,9 +314,9 @@ json_t *parse_case_json(const struct parse_case *c, const struct parse_request *
     return o;
 }
 
-enum { PLAIN_FIRST = 2, MERGED_MAX = 10 }; /* of the collated list: plain statements in front, others behind them */
+enum { PLAIN_FIRST = 2, MERGED_MAX = 10 }; /* plain statements first, then those of templates */
 
-/* A view of it; its items belong to l. */
+/* A view of l, which owns the items. */
 static struct ambiqt_list view(const struct parse_list *l)
 {
     struct ambiqt_list v = { .items = xcalloc((size_t)l->n + 1, sizeof *v.items), .n = l->n };
@@ -326,7 +326,7 @@ static struct ambiqt_list view(const struct parse_list *l)
     return v;
 }
 
-/* The likeliest way in which models came to a statement of the collated list. */
+/* Highest log p with which a statement of the list was found. */
 static double logp_of(const struct parse_case *c, const char *sql)
 {
     const struct parse_text *t = parse_list_find(&c->plain, sql);
@@ -338,7 +338,7 @@ static double logp_of(const struct parse_case *c, const char *sql)
     return best;
 }
 
-/* Keeps those whose share of 1 is at least the calibration's threshold, and the likeliest in any case. */
+/* Keeps the statements whose probability reaches the calibration's threshold, and the most probable one. */
 static void keep_likely(struct parse_list *l, const struct calibration *by)
 {
     double *raw = xmalloc((size_t)l->n * sizeof *raw + 1), *p = xmalloc((size_t)l->n * sizeof *p + 1), best = 0;
@@ -367,7 +367,7 @@ static double log_sum(double a, double b)
     return fmax(a, b) + log1p(exp(-fabs(a - b)));
 }
 
-/* Of statements that say the same the first stays, as likely as all of them. */
+/* Merges statements of the same canonical form into the first one; their probabilities add up. */
 static void join_alike(struct parse_list *l, const struct schema *s, struct arena *scratch)
 {
     const char **said = xcalloc((size_t)l->n + 1, sizeof *said);

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Notes in the record what went wrong with a text or a plan. */
+/* Notes an error of a text or a plan in the record. */
 static void parse_case_note(struct parse_case *c, const char *field, const char *text, const char *why)
 {
     json_array_append_new(c->errors, json_pack("{s:s, s:o}", field, text, "error", json_message(why)));
@@ -39,7 +39,7 @@ static struct engine_settings settings_of(const struct parse_request *q, enum pa
     return set;
 }
 
-/* The model is brought into memory.  -1 with err; closed by the caller after an error too. */
+/* Opens a stage, with its model in memory.  Returns -1 with err.  The caller closes the stage in any case. */
 static int parse_stage_open(struct parse_stage *s, struct parse_stages *f, struct completer *model,
                             enum parser_model role, enum parse_search search, int answers, struct error *err)
 {
@@ -72,26 +72,26 @@ static struct ask *add(struct parse_stage *s, struct parse_case *c, struct parse
     return &s->asks[s->n++];
 }
 
-/* Adds a prompt; the newest ask, whose opening or constraint may be set, is good until the next call. */
+/* Adds a prompt.  The caller may set opening or constraint of the returned ask, which is valid until the next call. */
 static struct ask *parse_stage_add(struct parse_stage *s, struct parse_case *c, struct parse_template *t)
 {
     bool original = c->template_schema && s->role == PARSER_TEMPLATE;
     return add(s, c, t, original ? c->template_schema : c->schema_text);
 }
 
-/* The same about another text of the schema than the case's. */
+/* Adds a prompt with another text of the schema than the case's. */
 static struct ask *parse_stage_show(struct parse_stage *s, struct parse_case *c, const char *schema)
 {
     return add(s, c, NULL, schema);
 }
 
-/* Takes the newest back. */
+/* Removes the latest prompt. */
 static void parse_stage_drop(struct parse_stage *s)
 {
     ask_release(&s->asks[--s->n]);
 }
 
-/* Asks all of them. */
+/* Asks the model for all prompts. */
 static int parse_stage_run(struct parse_stage *s, struct error *err)
 {
     return completer_ask(s->model, s->asks, s->n, err);
@@ -124,15 +124,15 @@ void parse_stage_take(const struct parse_stage *s, struct parse_list *l, struct 
     free(answer);
 }
 
-/* "db_id | " in the published form, where models repeat it, else "". */
+/* Start of the completion: "db_id | " in the published form, else "". */
 static const char *parse_stage_name(const struct parse_stage *s, const struct parse_case *c, const char **bar)
 {
     *bar = s->form == PARSER_CHAT ? "" : " | ";
     return s->form == PARSER_CHAT ? "" : c->db_id;
 }
 
-/* "table : column (value, value), ... | ...": the record's own, or of its database; without values where there are
- * none. The caller frees. */
+/* Text of the schema: "table : column (value, value), ... | ...", of the record or of its database, with values if
+ * there are any.  The caller frees it. */
 static char *schema_with_values(struct parse_stages *f, const struct parse_case *c)
 {
     const char *own = json_string_value(json_object_get(c->record, "schema_with_content"));
@@ -184,7 +184,7 @@ int parse_elsewhere_write(struct parse_stages *f, const struct parse_case *c, st
     return rc;
 }
 
-/* The statements of an answer; one that has none is noted, with its text. */
+/* Adds the statements of a completion; one without any is noted with its text. */
 static void take_answer(struct parse_case *c, const char *answer)
 {
     struct text_items sql = { 0 };
@@ -200,7 +200,7 @@ static void take_answer(struct parse_case *c, const char *answer)
     text_items_release(&sql);
 }
 
-/* Makes the statements of the answers the plain ones of every case. */
+/* Sets the plain statements of every case from the completions. */
 static void parse_elsewhere_take(struct parse_stages *f)
 {
     for (int64_t i = 0; i < f->n; i++) {
@@ -216,16 +216,16 @@ static void parse_elsewhere_take(struct parse_stages *f)
     }
 }
 
-/* What a case's model was shown and has said. */
+/* Schemas that a case's model was shown, and its statements. */
 struct odin_case {
-    struct strings schemas; /* in the order in which they are shown: the whole one first */
+    struct strings schemas; /* in the order of the prompts; the whole schema first */
     int shown;
     struct strings sqls; /* in normal form */
-    char **texts;        /* as they were first said, one for each */
+    char **texts;        /* first text of each statement */
     int cap;
 };
 
-/* Shows the rest of the table, or with column >= 0 of the column, unless it has been shown or too many have. */
+/* Adds a schema without the table, or without the column if column >= 0, unless it is known or there are too many. */
 static void hide(struct odin_case *o, const struct parse_case *c, const char *schema, const struct sql_use *use,
                  int64_t calls)
 {
@@ -237,7 +237,7 @@ static void hide(struct odin_case *o, const struct parse_case *c, const char *sc
     free(left);
 }
 
-/* Each column that a statement names, keys of its joins aside, then each of its tables, is hidden alone. */
+/* Hides each column of a statement except its join keys, and then each of its tables, one at a time. */
 static void hide_uses(struct parse_stages *f, struct odin_case *o, const struct parse_case *c, const char *schema,
                       const char *sql)
 {
@@ -256,7 +256,7 @@ static void hide_uses(struct parse_stages *f, struct odin_case *o, const struct 
         }
 }
 
-/* What the model said of a schema. */
+/* Adds the statements for a schema. */
 static void take_text(struct parse_stage *s, struct odin_case *o, struct parse_case *c, const char *schema,
                       const struct asked_text *said)
 {
@@ -285,7 +285,7 @@ static void take_shown(struct parse_stage *s, struct odin_case *cases, int64_t i
         take_text(s, o, c, schema, &s->asks[i].texts[0]);
 }
 
-/* Shows each case the schemas that it has not been shown yet; how many there were in *n. */
+/* Prompts for the new schemas of each case.  Writes their number to *n. */
 static int show(struct parse_stages *f, struct odin_case *cases, int64_t *n, struct error *err)
 {
     struct parse_stage s;
@@ -311,7 +311,7 @@ static void take_weight(const struct parse_stage *s, const struct ask *a, struct
                         a->error ? a->error : "not ended within --max-new tokens");
 }
 
-/* log p of all statements as answers to the one question about the whole schema. */
+/* Computes log p of all statements given the whole schema. */
 static int weigh(struct parse_stages *f, const struct odin_case *cases, struct error *err)
 {
     struct parse_stage s;
@@ -327,8 +327,8 @@ static int weigh(struct parse_stages *f, const struct odin_case *cases, struct e
     return rc;
 }
 
-/* Makes PARSE_ODIN's statements the plain ones of every case, by their log p given the whole schema.  1 when a signal
- * stopped it. */
+/* Sets the plain statements of every case by ODIN, ranked by log p given the whole schema.  Returns 0, 1 after a
+ * signal, or -1 with err. */
 static int parse_odin(struct parse_stages *f, struct error *err)
 {
     struct odin_case *cases = xcalloc((size_t)f->n + 1, sizeof *cases);
@@ -353,7 +353,7 @@ static int parse_odin(struct parse_stages *f, struct error *err)
     return rc;
 }
 
-/* The values of a case's database stay at hand until another schema is asked about; NULL without databases. */
+/* Values of a case's database, kept until a case has another schema; NULL without databases. */
 static const struct column_values *values_of(struct parse_stages *f, const struct parse_case *c, struct error *err)
 {
     if (f->q->db && f->valued != c->schema) {
@@ -367,7 +367,7 @@ static const struct column_values *values_of(struct parse_stages *f, const struc
     return f->valued ? &f->values : NULL;
 }
 
-/* What a template's slots stand in begins with what the model repeats. */
+/* The constraint starts with the text that the model repeats. */
 static void put_name(json_t *constraint, const char *name, const char *bar)
 {
     char *open = text_replace(name, "{", "{{"), *plain = text_replace(open, "}", "}}");
@@ -416,8 +416,8 @@ static void take(const struct parse_stage *s, const struct ask *a, struct parse_
         t->error = xstrdup(bound ? "no statement ended within --max-new tokens" : "the model wrote no statement");
 }
 
-/* Makes statements of every template of the window: by beams, bound to what the template allows in PARSE_LOGICAL_BEAM.
- * A template that nothing fits, or that allows too much, has an error instead. */
+/* Fills the templates of the window by beams, in PARSE_LOGICAL_BEAM under the template's constraint.  A template
+ * without a possible statement, or with too many, gets an error. */
 static int parse_fill(struct parse_stages *f, struct error *err)
 {
     bool bound = f->q->strategy == PARSE_LOGICAL_BEAM;
@@ -441,7 +441,7 @@ static int parse_fill(struct parse_stages *f, struct error *err)
     return rc;
 }
 
-/* A stage whose model is driven by hand. */
+/* A stage that runs its model step by step. */
 struct published_stage {
     struct parse_stage stage;
     struct llama_model *model;
@@ -456,7 +456,7 @@ static void take_published(struct parse_case *c, struct parse_template *t, const
         t->error = xstrdup("no beam ended in a statement of the template");
 }
 
-/* begin: NULL where a template is filled.  A prompt that cannot be read is the template's error. */
+/* begin: NULL for a template.  An error of the prompt becomes the template's error. */
 static int answer(struct published_stage *s, struct parse_case *c, struct parse_template *t, const char *begin,
                   struct error *err)
 {
@@ -480,7 +480,7 @@ static int answer(struct published_stage *s, struct parse_case *c, struct parse_
     return rc;
 }
 
-/* A statement for each plan near the model's own, whose text begins with it. */
+/* Adds a statement for each plan near the predicted one; its text starts with the plan. */
 static int answer_plans(struct published_stage *s, struct parse_case *c, struct error *err)
 {
     struct sql_plan plans[SQL_PLANS];
@@ -498,7 +498,7 @@ static int answer_plans(struct published_stage *s, struct parse_case *c, struct 
     return rc;
 }
 
-/* A template that came before is filled as before. */
+/* A repeated template has the statements of the first one. */
 static bool repeat(struct parse_case *c, struct parse_template *t)
 {
     const struct parse_template *first = c->templates;
@@ -522,8 +522,8 @@ static int answer_templates(struct published_stage *s, struct parse_case *c, str
     return rc;
 }
 
-/* The same as published, or, in PARSE_SINGLE_STAGE, statements for the plans near each case's own.  1 when a signal
- * stopped it. */
+/* Fills the templates as published, or finds statements for the plans in PARSE_SINGLE_STAGE.  Returns 0, 1 after a
+ * signal, or -1 with err. */
 static int parse_published(struct parse_stages *f, struct error *err)
 {
     bool single = f->q->strategy == PARSE_SINGLE_STAGE;
@@ -542,7 +542,7 @@ static int parse_published(struct parse_stages *f, struct error *err)
     return rc;
 }
 
-/* Templates are not asked for where the record has its own. */
+/* Tells whether the case needs templates; a record may have its own. */
 static bool is_asked(const struct parse_stage *s, const struct parse_case *c)
 {
     return !c->error && (s->role == PARSER_T2S || !c->n_templates);
@@ -557,7 +557,7 @@ static int ask_cases(struct parse_stage *s, struct error *err)
     return parse_stage_run(s, err);
 }
 
-/* The text-to-SQL model's own beams or draws.  A prompt that it cannot read ends the case. */
+/* Gets beams or samples of the text-to-SQL model.  An error of the prompt ends the case. */
 static int ask_plain(struct parse_stages *f, struct error *err)
 {
     const struct parse_request *q = f->q;
@@ -594,7 +594,7 @@ static void take_template(struct parse_case *c, const struct parse_request *q, c
     free(text);
 }
 
-/* Where the model's own plan cannot be read, that of the likeliest plain statement is as good as any. */
+/* Falls back on the plan of the most probable plain statement if the predicted plan cannot be read. */
 static void take_plan(struct parse_case *c, const struct ask *a)
 {
     const char *text = a->n ? a->texts[0].text : "", *why = a->error;
@@ -623,7 +623,7 @@ static int ask_plans(struct parse_stages *f, enum parser_model role, struct erro
     return rc;
 }
 
-/* One prompt for each plan near the model's own, which the answer begins with. */
+/* Prompts for each plan near the predicted one; the completion starts with the plan. */
 static void add_neighbours(struct parse_stage *s, struct parse_case *c)
 {
     struct sql_plan plans[SQL_PLANS];
@@ -645,7 +645,7 @@ static void add_neighbours(struct parse_stage *s, struct parse_case *c)
     }
 }
 
-/* Templates, or of PARSER_DIRECT statements, for each of the plans. */
+/* Gets templates, or with PARSER_DIRECT statements, for each plan. */
 static int ask_neighbours(struct parse_stages *f, enum parser_model role, struct error *err)
 {
     bool direct = role == PARSER_DIRECT;
@@ -672,7 +672,7 @@ static int ask_neighbours(struct parse_stages *f, enum parser_model role, struct
     return rc;
 }
 
-/* Templates without a plan given: a beam of them. */
+/* Gets a beam of templates without a given plan. */
 static int ask_templates(struct parse_stages *f, struct error *err)
 {
     struct parse_stage s;
@@ -689,7 +689,7 @@ static int ask_templates(struct parse_stages *f, struct error *err)
     return rc;
 }
 
-/* What does not run on the record's database, or without one cannot mean anything on its schema. */
+/* Notes the statements that do not run on the database, or without one are invalid on the schema. */
 static int check_statement(struct parse_stages *f, const struct parse_case *c, const char *sql, struct error *why)
 {
     struct exec_db *db = NULL;
@@ -753,7 +753,7 @@ int parse_stages_run(struct parse_stages *f, struct error *err)
     return rc ? rc : finish(f);
 }
 
-/* What a model is asked beside the question, a plan or a template, is short. */
+/* Bytes of a prompt besides the question; plans and templates are short. */
 static int measure(struct parse_stages *f, struct completer *model, struct error *err)
 {
     enum parse_search search = f->q->strategy == PARSE_SAMPLE ? SEARCH_DRAWS : SEARCH_BEAMS;
@@ -823,7 +823,7 @@ void parse_stages_release(struct parse_stages *f)
     arena_release(&f->trees);
 }
 
-enum { AGAIN = 4 /* times as many */, BATCH = 32, STEP_TOKENS = 4096 };
+enum { AGAIN = 4 /* factor for a repeated search */, BATCH = 32, STEP_TOKENS = 4096 };
 
 static struct engine_settings parser_settings_of(const struct parser_settings *s)
 {
@@ -866,7 +866,7 @@ static int64_t most(int64_t n)
     return n < BEAMS_MAX ? n : BEAMS_MAX;
 }
 
-/* The only case of the window, read and answered. */
+/* Parses one record as the only case of the window. */
 static json_t *parse_one(struct question_parser *p, json_t *record, const char *where, struct error *err)
 {
     struct parse_stages *s = &p->stages;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tokens of an answer, of what an encoder-decoder reads, and of a beam that is still restricted. */
+/* Maximum number of tokens: of a completion, of an encoder's input, and of a restricted beam. */
 enum { MAX_LENGTH = 512, MAX_SOURCE = 512, RESTRICTED = 128 };
 
 /* One search. */
@@ -18,7 +18,7 @@ struct published_run {
     struct row_scores scores;
     struct template_names names;
     struct infilling_ids whitelist, prefix;
-    int32_t stops[ENGINE_MAX_STOPS]; /* the first stands for all */
+    int32_t stops[ENGINE_MAX_STOPS]; /* the first one stands for all */
     int n_stops;
     struct error *err;
 };
@@ -36,7 +36,7 @@ static void encode(void *user, const char *text, struct infilling_ids *out)
     ids_release(&ids);
 }
 
-/* As it stands behind a blank, which T5's tokenizer puts before every text by itself. */
+/* Tokens of a text after a blank, which T5's tokenizer adds to every text. */
 static void encode_name(void *user, const char *name, struct infilling_ids *out)
 {
     char *text = NULL;
@@ -51,13 +51,13 @@ static char *text_of(const struct published_run *r, const int32_t *ids, int n)
     return infilling_clean_up(tokenizer_decode(r->model->tokenizer, ids, n, TOKENIZER_SKIP_SPECIALS, NULL));
 }
 
-/* What a beam begins with is no part of its text. */
+/* The start of a beam is not part of its text. */
 static char *decode(void *user, const int32_t *ids, int n)
 {
     return text_of(user, ids + 1, n - 1);
 }
 
-/* The published models have one token that ends a text; of several the likeliest speaks for them. */
+/* The published models have one end token; of several the most probable one counts. */
 static void join_stops(const struct published_run *r, double *row)
 {
     for (int i = 1; i < r->n_stops; i++) {

@@ -14,18 +14,18 @@
 
 enum { GROUP = TAG_GROUP };
 
-/* What a line adds to the counts: a bit each. */
+/* Contributions of a line to the counts, one bit each. */
 enum tag_note { NOTE_CLEAR, NOTE_AMBIGUOUS, NOTE_UNANSWERABLE, NOTE_BOTH, NOTE_FAILED };
 static const char *const notes[] = { "clear", "ambiguous", "unanswerable", "both", "failed" };
 
 struct tag_record {
     json_t *json;
-    char *error;            /* NULL when the record can be tagged */
-    struct span_record own; /* its columns, where it brings them along */
+    char *error;            /* NULL: the record can be tagged */
+    struct span_record own; /* columns of the record, if it has any */
     struct tag_source own_source;
-    struct tag_database *database; /* else */
+    struct tag_database *database; /* else the database */
     struct tag_matches values;
-    uint64_t key; /* of all that its line is made from */
+    uint64_t key; /* hash of everything that its line depends on */
 };
 
 struct tag_run {
@@ -35,7 +35,7 @@ struct tag_run {
     struct record_reader *in;
     struct part_file part;
     struct progress progress;
-    uint64_t key; /* of what all lines are made from */
+    uint64_t key; /* hash of everything that all lines depend on */
     struct tag_record group[GROUP];
     int n;
     struct tag_counts *counts;
@@ -82,7 +82,7 @@ static void close_all(struct tag_run *t)
         t->tagger.close(t->tagger.self);
 }
 
-/* What the record is about; -1 says why it cannot be tagged. */
+/* Finds the columns or the database of a record.  Returns -1 with err. */
 static int read_columns(struct tag_run *t, struct tag_record *r, const char *where, struct error *err)
 {
     if (!t->q->db && json_object_get(r->json, "columns"))
@@ -92,7 +92,7 @@ static int read_columns(struct tag_run *t, struct tag_record *r, const char *whe
     return r->database ? 0 : -1;
 }
 
-/* Of the record, or why it has none, its database and the run. */
+/* Hash of the record or its error, of its database and of the run. */
 static uint64_t key_of(const struct tag_run *t, const struct tag_record *r)
 {
     char *text = json_dumps(r->json, JSON_COMPACT);
@@ -103,7 +103,7 @@ static uint64_t key_of(const struct tag_run *t, const struct tag_record *r)
     return h;
 }
 
-/* Takes json; where it could not be read it is NULL, and bad says why. */
+/* Takes json, which is NULL if it could not be read; bad has the error. */
 static void add_record(struct tag_run *t, json_t *json, struct error *bad)
 {
     const char *where = record_reader_where(t->in);
@@ -117,7 +117,7 @@ static void add_record(struct tag_run *t, json_t *json, struct error *bad)
     r->key = key_of(t, r);
 }
 
-/* What it is asked; its error is set where the database cannot be read. */
+/* Prepares a question, or sets its error when the database cannot be read. */
 static struct tag_question ask(struct tag_run *t, struct tag_record *r)
 {
     const char *question = json_string_value(json_object_get(r->json, "question"));
@@ -170,7 +170,7 @@ static int write_line(struct tag_run *t, const struct tag_record *r, const struc
     return rc;
 }
 
-/* Counts the lines that an earlier run has of the group, from its first. */
+/* Counts the lines of the group from an earlier run. */
 static int count_lines(struct tag_run *t)
 {
     const char *text;
@@ -184,7 +184,7 @@ static int count_lines(struct tag_run *t)
     return n;
 }
 
-/* The group as a whole, so that its lines are those of a run that nobody stopped; written from line `from` on. */
+/* Tags the whole group, so that its lines equal those of an uninterrupted run, and writes those from `from` on. */
 static int tag_group(struct tag_run *t, int from, struct error *err)
 {
     struct tag_question questions[GROUP] = { 0 };
@@ -227,7 +227,7 @@ static void clear_group(struct tag_run *t)
     tag_databases_trim(&t->databases);
 }
 
-/* Until the group is full or the input pauses.  1 while there may be more. */
+/* Reads until the group is full or the input pauses.  Returns 1 while there may be more. */
 static int read_group(struct tag_run *t, struct error *err)
 {
     int rc = 1;

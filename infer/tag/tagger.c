@@ -43,7 +43,7 @@ void tag_databases_close(struct tag_databases *d)
     schema_catalog_close(&d->schemas);
 }
 
-/* No file, and an empty one beside the database, are as if there was none. */
+/* A missing file and an empty one beside the database count the same. */
 static uint64_t add_file(uint64_t sum, const struct file_state *f)
 {
     const int64_t numbers[] = { f->size, f->written[0], f->written[1] };
@@ -76,7 +76,7 @@ static struct tag_database *place_of(struct tag_databases *d, const char *db_id)
     return d->items[strings_add(&d->db_ids, db_id)] = xcalloc(1, sizeof **d->items);
 }
 
-/* Whether only rows have changed, and they were read but lately. */
+/* Tells whether only rows have changed, and their index is recent. */
 static bool may_be_kept(const struct tag_database *b, const struct schema *schema)
 {
     return b->open && b->serial == schema->serial && b->seconds > MAY_WAIT &&
@@ -121,7 +121,7 @@ struct tag_source *tag_database_source(struct tag_databases *d, struct tag_datab
     return &of->source;
 }
 
-/* The open one that was not asked for the longest, except the newest; NULL where there is no other. */
+/* Least recently used open database, except the newest; or NULL. */
 static struct tag_database *oldest(const struct tag_databases *d)
 {
     struct tag_database *found = NULL;
@@ -159,7 +159,7 @@ struct dte_strategy {
     struct dte_tagger tagger;
 };
 
-/* Questions that the network can read, each with its place among all. */
+/* Questions that the network can read, with their indices. */
 struct dte_group {
     struct dte_item *items;
     int *place;
@@ -301,7 +301,7 @@ void question_tagger_close(struct question_tagger *m)
     *m = (struct question_tagger){ 0 };
 }
 
-/* What the tagger answers as a line. */
+/* Writes the tagger's answer as a line. */
 static json_t *mark(struct question_tagger *m, const json_t *record, struct tag_source *source, const char *where,
                     struct error *err)
 {
