@@ -1,5 +1,5 @@
-/* The HTTP service: hosts, framing, and what it bears: slow clients, large bodies, long work, signals.  The service is
- * a process of its own, whose requests are answered by the functions below. */
+/* The HTTP service: hosts, framing, slow clients, large bodies, long work and signals.  The service runs in its own
+ * process; the functions below answer its requests. */
 #include "data/util/log.h"
 #include "data/util/stop.h"
 #include "infer/http/http_connections.h"
@@ -24,7 +24,7 @@ struct process {
     int port;
 };
 
-/* Works until it may no longer, or answers at once. */
+/* Works until its time is over, or answers at once. */
 static void answer(void *user, struct http_reply *reply, const struct http_request *r)
 {
     (void)user;
@@ -68,7 +68,7 @@ static bool is_said(const char *said)
     return line && strchr(line, '\n');
 }
 
-/* The process says its port, or why it has none; warnings may come before. */
+/* Reads the port, or the error, that the process logs; warnings may come first. */
 static struct process start_within(const struct http_settings *settings, int resource, rlim_t most)
 {
     struct process p = { 0 };
@@ -103,7 +103,7 @@ static struct process start(const struct http_settings *settings)
     return p;
 }
 
-/* The exit code, within so many seconds; -1: it goes on. */
+/* Waits for the exit code; -1 after the given seconds. */
 static int end_of(struct process p, double seconds)
 {
     double until = now_seconds() + seconds;
@@ -141,7 +141,7 @@ static void say(int fd, const char *text)
     assert_int_equal(send(fd, text, n, MSG_NOSIGNAL), n);
 }
 
-/* The status of a reply that comes within so many seconds; 0: none, -1: the connection was closed without one. */
+/* Status of a reply within the given seconds; 0: none, -1: the connection was closed without one. */
 static int heard(int fd, double seconds, char *text, size_t size)
 {
     struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -228,7 +228,7 @@ static void test_hosts(void **state)
     assert_false(http_host_is_local(NULL));
 }
 
-/* A request that a proxy might read in another way is none, and its connection ends. */
+/* A request that a proxy might read in another way is refused, and its connection closed. */
 static void test_framing(void **state)
 {
     static const struct {
@@ -284,7 +284,7 @@ static void test_kept_alive(void **state)
     stop(p);
 }
 
-/* Half of them send a head, the others a body, a byte now and then. */
+/* Half of the clients send a head slowly, the others a body. */
 static void begin_slowly(int port, int *held, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -300,7 +300,7 @@ static void send_a_byte(const int *held, int n)
         send(held[i], "a", 1, MSG_NOSIGNAL);
 }
 
-/* All connections are held by those who are slow; others are answered nevertheless. */
+/* Slow clients hold all connections, and others still get replies. */
 static void test_slow_clients(void **state)
 {
     enum { HELD = 300 };
@@ -318,7 +318,7 @@ static void test_slow_clients(void **state)
     stop(p);
 }
 
-/* Where there is room for all, they end when their time is over. */
+/* Slow clients are closed after their time even if there is room. */
 static void test_slow_clients_end(void **state)
 {
     enum { HELD = 10 };
@@ -341,7 +341,7 @@ static void test_slow_clients_end(void **state)
     stop(p);
 }
 
-/* Those who wait for an answer are not slow, whatever it takes: here more of them than there are connections. */
+/* Clients that wait for work do not count as slow, here more of them than connections. */
 static void test_waiting_is_not_slow(void **state)
 {
     struct http_settings few = usual;
@@ -361,7 +361,7 @@ static void test_waiting_is_not_slow(void **state)
     stop(p);
 }
 
-/* As many wait for replies as there are connections: one more is turned back, health is told. */
+/* When all connections wait, a further request gets 503, and /health is answered. */
 static void test_all_wait(void **state)
 {
     struct http_settings few = usual;
@@ -384,7 +384,7 @@ static void test_all_wait(void **state)
     stop(p);
 }
 
-/* Where descriptors are fewer than connections may be, slow clients do not take them all either. */
+/* With fewer descriptors than connections, slow clients do not hold all of them. */
 static void test_few_descriptors(void **state)
 {
     struct process p = start_within(&usual, RLIMIT_NOFILE, 40);
@@ -404,8 +404,7 @@ static void test_few_descriptors(void **state)
     stop(p);
 }
 
-/* Seconds until the next client is answered where more clients than connections have left at once, while the process
- * was stopped. */
+/* Seconds until the next reply, after more clients than connections have left while the process was stopped. */
 static double seconds_after_all_left(const struct http_settings *settings)
 {
     struct process p = start(settings);
@@ -427,7 +426,7 @@ static double seconds_after_all_left(const struct http_settings *settings)
     return seconds;
 }
 
-/* It need not wait until slow clients are looked for.  Another process may take the processor once, not each time. */
+/* The reply does not wait for the check of slow clients.  One slow trial may be due to other processes. */
 static void test_all_leave(void **state)
 {
     static const int limits[] = { 128, 250, 256 };
@@ -451,7 +450,7 @@ static const rlim_t little_memory = (rlim_t)1 << 30;
 #endif
 static const char large_head[] = "POST /quick " HEAD JSON "Content-Length: 4194304\r\n\r\n";
 
-/* Sends most of a large body, or as much as is taken within a second. */
+/* Sends most of a large body, or the part that is read within a second. */
 static int send_most(int port, const char *filler, size_t n)
 {
     const struct timeval second = { 1, 0 };
@@ -468,7 +467,7 @@ static int send_most(int port, const char *filler, size_t n)
     return fd;
 }
 
-/* Bodies that never end have a bound together, within which the process lives; those above it are told so. */
+/* All incomplete bodies share a bound on memory; requests above it get 503. */
 static void test_large_bodies(void **state)
 {
     struct process p = start_within(&usual, RLIMIT_AS, little_memory);
@@ -495,7 +494,7 @@ static void test_large_bodies(void **state)
     stop(p);
 }
 
-/* What a client that has left asked is not worked on. */
+/* A request whose client has left is not worked on. */
 static void test_client_leaves(void **state)
 {
     struct process p = start(&usual);
@@ -511,7 +510,7 @@ static void test_client_leaves(void **state)
     stop(p);
 }
 
-/* A signal stops the work; who asked for it is told, and who waits too. */
+/* A signal stops the work; its client and the waiting clients get a reply. */
 static void test_signal(void **state)
 {
     struct process p = start(&usual);
@@ -529,7 +528,7 @@ static void test_signal(void **state)
     assert_int_equal(end_of(p, 5), EXIT_CODE_SIGTERM);
 }
 
-/* Work that does not look at anything is ended with the process; a second signal does so at once. */
+/* Work that never checks for a signal ends with the process; a second signal ends it at once. */
 static void test_signal_in_deaf_work(void **state)
 {
     (void)state;
@@ -549,7 +548,7 @@ static void test_signal_in_deaf_work(void **state)
     }
 }
 
-/* A port is one service's; after its end, open connections or not, the next one has it. */
+/* A port belongs to one service, and is free after its end even with open connections. */
 static void test_port(void **state)
 {
     struct process p = start(&usual);

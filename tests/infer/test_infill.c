@@ -1,4 +1,4 @@
-/* Infilling with models that are a table of answers, and the SQL that is known for readings. */
+/* Infilling with models that answer from a table, and known SQL of interpretations. */
 #include "data/prompt/reading_sql.h"
 #include "data/util/json.h"
 #include "infer/infill/infill.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Answers by a part of the prompt; the first that fits counts, NULL: no answer. */
+/* Completions by a part of the prompt; the first match counts, NULL: none. */
 struct answer {
     const char *part, *text;
 };
@@ -126,7 +126,7 @@ static json_t *line(const struct world *w, int n)
     return record;
 }
 
-/* Texts of a list, "from" before each, with | between. */
+/* Texts of a list, each after its "from", separated by |. */
 static void check_list(const json_t *record, const char *field, const char *wanted)
 {
     char text[1000] = "";
@@ -147,7 +147,7 @@ static const char *field_of(const json_t *record, const char *list, size_t i, co
     return json_string_value(json_object_get(json_array_get(json_object_get(record, list), i), field));
 }
 
-/* Introductions, readings whose SQL fails and those of a result that is there already go; one call for each stage. */
+/* Drops introductions, failing SQL and repeated results, with one call for each stage. */
 static void with_models(void **state)
 {
     struct world w;
@@ -184,7 +184,7 @@ static void with_models(void **state)
     world_release(&w);
 }
 
-/* The authors keep what was added, empty lines too, and drop WITH. */
+/* As published: added lines stay, even empty ones, and WITH is dropped. */
 static void as_published(void **state)
 {
     static const struct answer more[] = { { "All names\n", "SELECT name FROM item" }, { "Answer the", "SELECT 1" } };
@@ -210,7 +210,7 @@ static void as_published(void **state)
     world_release(&w);
 }
 
-/* Files in place of models; what a file has no answer for fails that record alone. */
+/* Files in place of models; a missing completion fails its record alone. */
 static void with_files(void **state)
 {
     struct world w;
@@ -273,8 +273,7 @@ static void bad_models(void **state)
     world_release(&w);
 }
 
-/* Windows of any size make the same lines; a run that ended early is gone on with, and what it has is not asked again.
- */
+/* Windows of any size make the same lines.  A resumed run asks nothing twice. */
 static void in_windows(void **state)
 {
     struct world w;

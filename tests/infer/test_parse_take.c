@@ -1,4 +1,4 @@
-/* What parse takes of a model's text: of a chat model the statement in its answer, in the published form the text. */
+/* The statement in a completion: of a chat model the first one, in the published form the text. */
 #include "infer/parse/parser.h"
 #include "tests/support/support.h"
 

@@ -73,7 +73,7 @@ static void test_forms(void **state)
     json_decref(id);
 }
 
-/* A message that was cut within a letter loses the rest of it, so that it can be written. */
+/* A message that was cut inside a character is written without its bytes. */
 static void test_failed_record(void **state)
 {
     json_t *id = json_integer(7);

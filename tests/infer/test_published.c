@@ -74,7 +74,7 @@ static void check_case(struct published_world *w, const json_t *c)
     json_decref(record);
 }
 
-/* simt is slow: one of each kind is enough there. */
+/* simt is slow, so it runs one case of each kind. */
 static void test_gold(void **state)
 {
     json_t *gold = json_read_file("tests/gold/published.json", NULL);
@@ -90,7 +90,7 @@ static void test_gold(void **state)
     json_decref(gold);
 }
 
-/* A schema string that is none. */
+/* An invalid schema string. */
 static void test_schema(void **state)
 {
     const int32_t prompt[] = { 5, 1 };

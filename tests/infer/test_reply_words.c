@@ -1,4 +1,4 @@
-/* What a person typed as an answer: numbers, the shortest words that tell an option, and what to say of others. */
+/* Replies of a person: numbers, the shortest words of an option, and errors. */
 #include "infer/clarify/reply_words.h"
 #include "tests/support/support.h"
 

@@ -1,4 +1,4 @@
-/* Tables at a terminal: columns stand below each other, numbers to the right, wide letters and cut cells counted. */
+/* Tables at a terminal: aligned columns, numbers to the right, wide characters and cut cells. */
 #include "infer/clarify/interactive.h"
 #include "tests/support/support.h"
 

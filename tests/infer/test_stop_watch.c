@@ -1,4 +1,4 @@
-/* Where a text stands in tokens: the same place read at once, one by one and far beyond it. */
+/* Stop strings in tokens: the same place if tokens are read at once, one by one, or far beyond it. */
 #include "infer/lm/complete.h"
 #include "tests/support/tokens.h"
 
@@ -7,7 +7,7 @@
 static struct tokenizer *tokenizer;
 static struct ids ids;
 
-/* The first `seen` tokens at once, or one after another. */
+/* Reads the first `seen` tokens at once, or one after another. */
 static void watch(struct stop_watch *w, const char *stop, int64_t seen, bool slowly)
 {
     stop_watch_start(w, stop, tokenizer);
@@ -48,7 +48,7 @@ static void close_text(void)
     tokenizer_close(tokenizer);
 }
 
-/* Of letters that each are several tokens, and of which one begins as another does. */
+/* Characters of several tokens with a common start. */
 static void test_places(void **state)
 {
     (void)state;
@@ -64,7 +64,7 @@ static void test_places(void **state)
     close_text();
 }
 
-/* What is held back until no more comes is a text too; what is not there is not found. */
+/* The end of the text is searched too, and an absent text is not found. */
 static void test_end(void **state)
 {
     struct stop_watch w;

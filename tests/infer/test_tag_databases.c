@@ -1,4 +1,4 @@
-/* Indexes of several databases: the least recently used ones are let go, the newest stays, and all come back. */
+/* Indexes of several databases: the least recently used are dropped, the newest stays, and all can be read again. */
 #include "infer/tag/tagger.h"
 #include "tests/support/support.h"
 
@@ -26,7 +26,7 @@ static void fill(const char *dir, int k)
     free(sql);
 }
 
-/* Asks about database k, as a question does. */
+/* Uses database k like a question. */
 static void use(struct tag_databases *d, int k)
 {
     char db_id[16];
@@ -40,7 +40,7 @@ static void use(struct tag_databases *d, int k)
     tag_databases_trim(d);
 }
 
-/* Which are open, a letter each. */
+/* The open databases, one letter each. */
 static const char *open_ones(const struct tag_databases *d)
 {
     static char text[DATABASES + 1];

@@ -1,4 +1,4 @@
-/* From candidate statements to what there is to ask about. */
+/* Slots and attributes of candidate statements. */
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
@@ -36,7 +36,7 @@ static void read_forms(struct world *w, const char *const *sql, int n)
         w->forms[i] = sql_world_form(&w->sql, &w->store, sql[i]);
 }
 
-/* p may be NULL: all alike. */
+/* p may be NULL for equal probabilities. */
 static void build(struct world *w, const char *const *sql, const double *p)
 {
     int n = 0;
@@ -56,7 +56,7 @@ static void release(struct world *w)
     form_store_release(&w->store);
 }
 
-/* "name type 0011; ..." of all but the last resort. */
+/* "name type 0011; ..." for all attributes but the fallback question. */
 static void assert_attributes(struct world *w, const char *want)
 {
     char got[2000] = "";
@@ -129,7 +129,7 @@ static const struct {
       "from(1)/sel#1.agg aggregate 01" },
 };
 
-static void slots_become_attributes(void **state)
+static void test_attributes_of_slots(void **state)
 {
     struct world *w = *state;
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
@@ -139,8 +139,8 @@ static void slots_become_attributes(void **state)
     }
 }
 
-/* Whatever differs can be told apart: no two candidates have the same value of every attribute. */
-static void everything_can_be_told_apart(void **state)
+/* No two candidates have the same value of every attribute. */
+static void test_distinct_candidates(void **state)
 {
     struct world *w = *state;
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
@@ -157,8 +157,8 @@ static void everything_can_be_told_apart(void **state)
     }
 }
 
-/* Three conditions of one reading each: .29 bit alone, more by twos. */
-static void two_small_ones_are_asked_together(void **state)
+/* Three conditions of one candidate each have .29 bit alone and more in pairs. */
+static void test_pairs_of_attributes(void **state)
 {
     struct world *w = *state;
     static const char *const sql[] = { "SELECT id FROM singer WHERE age > 1 AND name = 'x'",
@@ -175,7 +175,7 @@ static void two_small_ones_are_asked_together(void **state)
     release(w);
 }
 
-/* Against all permutations. */
+/* The least cost of all permutations. */
 static double least_by_force(const double *cost, int n, int row, unsigned used)
 {
     double least = row == n ? 0 : INFINITY;
@@ -185,7 +185,7 @@ static double least_by_force(const double *cost, int n, int row, unsigned used)
     return least;
 }
 
-static void assignments_are_the_cheapest(void **state)
+static void test_least_cost_assignment(void **state)
 {
     (void)state;
     uint32_t seed = 1;
@@ -207,8 +207,8 @@ static void assignments_are_the_cheapest(void **state)
     }
 }
 
-/* The second statement has its outputs in another order and one more. */
-static void terms_find_their_place(void **state)
+/* The second statement has the outputs in another order, and one more. */
+static void test_alignment(void **state)
 {
     struct world *w = *state;
     static const char *const sql[] = { "SELECT name, max(age), country FROM singer",
@@ -236,11 +236,9 @@ static void terms_find_their_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slots_become_attributes),
-        cmocka_unit_test(everything_can_be_told_apart),
-        cmocka_unit_test(two_small_ones_are_asked_together),
-        cmocka_unit_test(assignments_are_the_cheapest),
-        cmocka_unit_test(terms_find_their_place),
+        cmocka_unit_test(test_attributes_of_slots), cmocka_unit_test(test_distinct_candidates),
+        cmocka_unit_test(test_pairs_of_attributes), cmocka_unit_test(test_least_cost_assignment),
+        cmocka_unit_test(test_alignment),
     };
     return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);
 }

@@ -1,4 +1,4 @@
-/* Calibration: the likelihood that it makes greatest, and what it finds in golds that were drawn from a known law. */
+/* Calibration: the likelihood that it maximises, and the parameters that it finds for golds sampled with known ones. */
 #include "tests/support/support.h"
 
 #include "data/clarify/calibration.h"
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static void likelihood_of_two(void **state)
+static void test_likelihood(void **state)
 {
     (void)state;
     static const double raw[] = { -1, -3 };
@@ -29,7 +29,7 @@ struct world {
     struct observation list[RECORDS];
 };
 
-/* Golds drawn with p = softmax(raw / length^alpha / temperature). */
+/* Samples golds with p = softmax(raw / length^alpha / temperature). */
 static void draw(struct world *w, double alpha, double temperature)
 {
     struct rng rng = { 7, 0 };
@@ -51,7 +51,7 @@ static void draw(struct world *w, double alpha, double temperature)
     }
 }
 
-static void finds_what_golds_were_drawn_with(void **state)
+static void test_fit_recovers_parameters(void **state)
 {
     (void)state;
     static struct world w;
@@ -67,8 +67,8 @@ static void finds_what_golds_were_drawn_with(void **state)
     }
 }
 
-/* Of golds of the same law, as many as asked for pass the threshold of others; those that are missing never do. */
-static void threshold_keeps_the_share_of_golds(void **state)
+/* The threshold keeps the given share of golds of the same distribution; a missing gold never passes. */
+static void test_threshold_share(void **state)
 {
     (void)state;
     static struct world w;
@@ -87,7 +87,7 @@ static void threshold_keeps_the_share_of_golds(void **state)
     }
 }
 
-static void threshold_of_few_golds(void **state)
+static void test_threshold_of_few_golds(void **state)
 {
     (void)state;
     static const double raw[] = { -1, -2 };
@@ -105,7 +105,7 @@ static void threshold_of_few_golds(void **state)
     assert_true(calibration_keep(&law, list, 3, 1) == 0);
 }
 
-static void length_counts_tokens(void **state)
+static void test_length(void **state)
 {
     (void)state;
     assert_int_equal(calibration_length("SELECT a, b FROM t WHERE a = 'x y'"), 10);
@@ -115,11 +115,9 @@ static void length_counts_tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(likelihood_of_two),
-        cmocka_unit_test(finds_what_golds_were_drawn_with),
-        cmocka_unit_test(threshold_keeps_the_share_of_golds),
-        cmocka_unit_test(threshold_of_few_golds),
-        cmocka_unit_test(length_counts_tokens),
+        cmocka_unit_test(test_likelihood),      cmocka_unit_test(test_fit_recovers_parameters),
+        cmocka_unit_test(test_threshold_share), cmocka_unit_test(test_threshold_of_few_golds),
+        cmocka_unit_test(test_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* clarify on databases, statement by statement: pairs that say the same become one, pairs that differ do not, although
- * they give the same rows on the database.  The pairs stand in clarify_pairs.json. */
+/* clarify on databases, with the pairs of clarify_pairs.json: equivalent pairs are merged, different pairs with the
+ * same rows on the database are not. */
 #include "tests/support/support.h"
 
 #include "data/util/json.h"
@@ -81,7 +81,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Whether the record of a pair says what is so; prints what does not. */
+/* Checks the record of a pair; prints a wrong one. */
 static bool is_right(const struct fixture *f, const json_t *line, int seed)
 {
     const char *id = json_string_value(json_object_get(line, "id"));
@@ -99,7 +99,7 @@ static bool is_right(const struct fixture *f, const json_t *line, int seed)
     return false;
 }
 
-/* How many pairs are right with one seed. */
+/* Number of correct pairs with one seed. */
 static int count_right(const struct fixture *f, int seed)
 {
     char *command = NULL, *output, *line = NULL;
@@ -125,7 +125,7 @@ static int count_right(const struct fixture *f, int seed)
     return right;
 }
 
-static void pairs_are_merged_when_they_say_the_same(void **state)
+static void test_merged_pairs(void **state)
 {
     const struct fixture *f = *state;
     int n = (int)json_array_size(f->pairs), same = 0;
@@ -139,6 +139,6 @@ static void pairs_are_merged_when_they_say_the_same(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(pairs_are_merged_when_they_say_the_same) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_merged_pairs) };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,5 +1,5 @@
-/* clarify on databases: candidates that give the same are one, golds are known by what they give, strategies are
- * compared on the same dialogues; and T13 and T15 of the specification. */
+/* clarify on databases: candidates are merged by results, golds are recognised by results, and strategies are compared
+ * on the same dialogues. */
 #include "tests/support/support.h"
 
 #include "data/util/json.h"
@@ -39,7 +39,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Runs clarify on the records; the lines that it wrote, which the caller releases. */
+/* Runs clarify on the records.  Returns its lines, which the caller releases. */
 static json_t *clarify(const struct fixture *f, const char *records, const char *options, int code)
 {
     struct error err;
@@ -74,7 +74,7 @@ static const json_t *field(const json_t *line, const char *name)
     return value;
 }
 
-static void same_results_are_one_candidate(void **state)
+static void test_merge_by_results(void **state)
 {
     json_t *lines = clarify(*state,
                             RECORD(SQL("SELECT name FROM boat WHERE crew = 5", "0.3") ","     //
@@ -96,7 +96,7 @@ static void same_results_are_one_candidate(void **state)
     json_decref(lines);
 }
 
-static void what_cannot_be_copied_is_told_and_kept(void **state)
+static void test_database_without_copy(void **state)
 {
     json_t *lines =
         clarify(*state, RECORD(SQL("SELECT id FROM broken", "0.5") "," SQL("SELECT a FROM broken", "0.5"), ""), "", 0);
@@ -106,8 +106,8 @@ static void what_cannot_be_copied_is_told_and_kept(void **state)
     json_decref(lines);
 }
 
-/* The gold is no candidate by its text, but gives what one of them gives; its user answers as that one. */
-static void gold_is_known_by_its_results(void **state)
+/* The gold differs from all candidates as text but has the results of one; its user answers like that one. */
+static void test_gold_by_results(void **state)
 {
     json_t *lines = clarify(*state,
                             RECORD(SQL("SELECT name FROM boat WHERE length > 12.5", "0.6") "," //
@@ -127,8 +127,8 @@ static void gold_is_known_by_its_results(void **state)
     json_decref(lines);
 }
 
-/* T15: whatever the output, a gold that does not run is an error and no right answer. */
-static void gold_that_fails_is_an_error(void **state)
+/* A gold that does not run is an error and never counts as right. */
+static void test_failing_gold(void **state)
 {
     json_t *lines = clarify(*state,
                             RECORD(SQL("SELECT abs(-9223372036854775807 - id) FROM boat", "0.5") "," //
@@ -150,7 +150,7 @@ static void gold_that_fails_is_an_error(void **state)
     json_decref(lines);
 }
 
-static void report_compares_all_strategies(void **state)
+static void test_report(void **state)
 {
     const struct fixture *f = *state;
     char options[4200];
@@ -183,7 +183,7 @@ static void report_compares_all_strategies(void **state)
     free(page);
 }
 
-static void report_needs_a_simulation(void **state)
+static void test_report_without_simulation(void **state)
 {
     char *output;
     const struct fixture *f = *state;
@@ -195,7 +195,7 @@ static void report_needs_a_simulation(void **state)
     free(output);
 }
 
-/* Whether 95 % of resamples leave it open that the first strategy is not behind the second one. */
+/* Checks that the 95 % interval allows the first strategy to be at least as good as the second. */
 static void assert_not_behind(const struct fixture *f, const char *records, const char *first, const char *second)
 {
     struct error err;
@@ -230,8 +230,8 @@ static void assert_not_behind(const struct fixture *f, const char *records, cons
     assert_true(high >= 0);
 }
 
-/* T13: with one question, EIG is not behind gain of equally likely candidates, and that not behind chance. */
-static void one_question_ordering(void **state)
+/* With one question, EIG is not worse than information gain, and that is not worse than chance. */
+static void test_strategies_with_one_question(void **state)
 {
     const struct fixture *f = *state;
     static const char *const files[][2] = {
@@ -263,10 +263,13 @@ static void one_question_ordering(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_results_are_one_candidate), cmocka_unit_test(what_cannot_be_copied_is_told_and_kept),
-        cmocka_unit_test(gold_is_known_by_its_results),   cmocka_unit_test(gold_that_fails_is_an_error),
-        cmocka_unit_test(report_compares_all_strategies), cmocka_unit_test(report_needs_a_simulation),
-        cmocka_unit_test(one_question_ordering),
+        cmocka_unit_test(test_merge_by_results),
+        cmocka_unit_test(test_database_without_copy),
+        cmocka_unit_test(test_gold_by_results),
+        cmocka_unit_test(test_failing_gold),
+        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_report_without_simulation),
+        cmocka_unit_test(test_strategies_with_one_question),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

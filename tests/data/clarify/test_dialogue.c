@@ -1,4 +1,4 @@
-/* Dialogues: what is asked, when it stops, what an answer leaves, and that every strategy gets there. */
+/* Dialogues: questions, reasons to stop, posteriors, and the end with every strategy. */
 #include "tests/support/posteriors.h"
 #include "tests/support/support.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Four readings of "List employees in sales hired after 2020". */
+/* Four interpretations of "List employees in sales hired after 2020". */
 static const int output[] = { 0, 1, 0, 1 }, date[] = { 0, 0, 1, 1 }, dept[] = { 0, 0, 0, 1 };
 static const struct split example[] = { { output, 2, 0, 1, 0 }, { date, 2, 0, 1, 0 }, { dept, 2, 0, 1, 0 } };
 static const struct split noisy[] = { { output, 2, 0.1, 1, 0 }, { date, 2, 0.1, 1, 0 }, { dept, 2, 0.1, 1, 0 } };
@@ -17,7 +17,7 @@ static const struct posterior example_prior = { example_p, 4, 0 };
 
 static const struct dialogue_rules patient = { .strategy = STRATEGY_EIG, .confidence = 2, .max_turns = 99 };
 
-static void worked_example(void **state)
+static void test_worked_example(void **state)
 {
     (void)state;
     struct dialogue d;
@@ -40,7 +40,7 @@ static void worked_example(void **state)
     dialogue_release(&d);
 }
 
-static void what_was_asked_is_not_asked_again(void **state)
+static void test_no_repeated_question(void **state)
 {
     (void)state;
     static const enum answer_kind kinds[] = { ANSWER_UNKNOWN, ANSWER_EITHER, ANSWER_VALUE };
@@ -63,9 +63,9 @@ static void what_was_asked_is_not_asked_again(void **state)
     }
 }
 
-/* "The year of the date is 2023" chosen among three conditions: which of the other two it is not, is no question any
- * more, though a slip may have chosen it; where the answer cannot be believed, it is one. */
-static void what_an_answer_settles_is_not_asked(void **state)
+/* After the choice of one of three conditions the other two are not asked about, although a user error is possible.
+ * They are asked about if the answer has a low probability. */
+static void test_settled_attribute(void **state)
 {
     (void)state;
     static const int condition[] = { 0, 1, 2 }, narrowed[] = { 0, 0, 1 };
@@ -94,7 +94,7 @@ static void what_an_answer_settles_is_not_asked(void **state)
     dialogue_release(&d);
 }
 
-/* Asks at most `limit` questions of a truthful user who means candidate gold; how many were asked. */
+/* Asks a user without errors who means candidate `gold` at most `limit` questions.  Returns their number. */
 static int talk(struct dialogue *d, const struct world *w, enum strategy strategy, int gold, int limit)
 {
     struct dialogue_rules rules = { .strategy = strategy, .confidence = 2, .max_turns = limit, .seed = 5 };
@@ -115,7 +115,7 @@ static bool same_block(const struct world *w, int a, int b)
     return true;
 }
 
-static void sessions_end_in_the_block_of_gold(void **state)
+static void test_end_at_gold(void **state)
 {
     (void)state;
     struct rng r = { .seed = 11 };
@@ -136,8 +136,8 @@ static void sessions_end_in_the_block_of_gold(void **state)
     }
 }
 
-/* Weighted by how likely each is meant, which is what the numbers claim. */
-static void accuracy_never_falls(void **state)
+/* Expected accuracy under the prior. */
+static void test_accuracy_rises(void **state)
 {
     (void)state;
     for (int s = 0; s < STRATEGIES; s++) {
@@ -161,7 +161,7 @@ static void accuracy_never_falls(void **state)
     }
 }
 
-static void none_of_these_hands_over(void **state)
+static void test_none_of_these_escalates(void **state)
 {
     (void)state;
     static const double noises[] = { 0, 0.05, 0.2 }, reserves[] = { 0, 0.1 };
@@ -184,7 +184,7 @@ static void none_of_these_hands_over(void **state)
     }
 }
 
-static void contradictions_and_undo(void **state)
+static void test_contradiction_and_undo(void **state)
 {
     (void)state;
     struct dialogue d;
@@ -224,8 +224,8 @@ static enum stop_reason stops(struct dialogue_rules rules, double p_none)
     return why;
 }
 
-/* Gain of the first question .970951, rise of the best candidate .2, cost a second. */
-static void every_stop_rule(void **state)
+/* The first question has a gain of .970951 bit, raises the best candidate by .2 and costs a second. */
+static void test_stop_rules(void **state)
 {
     (void)state;
     struct dialogue_rules rules = patient;
@@ -254,8 +254,8 @@ static void every_stop_rule(void **state)
     dialogue_release(&d);
 }
 
-/* The same answer twice, which slips make worth something: only without memory. */
-static void without_memory_a_question_may_come_again(void **state)
+/* With user errors, a repeated answer has information; only rules without memory ask again. */
+static void test_without_memory(void **state)
 {
     (void)state;
     for (int forget = 0; forget < 2; forget++) {
@@ -278,8 +278,8 @@ static void without_memory_a_question_may_come_again(void **state)
     }
 }
 
-/* Whatever the rules say of memory, and however the same parts are numbered. */
-static void what_is_not_known_does_not_come_back(void **state)
+/* Independent of memory and of the numbering of values. */
+static void test_unknown_is_not_repeated(void **state)
 {
     (void)state;
     static const int same[] = { 1, 0, 0 }, halves[] = { 0, 1, 1 }, other[] = { 0, 0, 1 };
@@ -306,8 +306,8 @@ static void what_is_not_known_does_not_come_back(void **state)
     }
 }
 
-/* With slips all candidates stay, but nobody is asked twice what one answer has said, nor what they could not say. */
-static void the_last_resort_repeats_nothing(void **state)
+/* User errors keep all candidates possible, but a question that was answered or not understood is not repeated. */
+static void test_fallback_repeats_nothing(void **state)
 {
     (void)state;
     static const int halves[] = { 0, 0, 1 }, each[] = { 0, 1, 2 }, again[] = { 2, 0, 1 };
@@ -336,9 +336,8 @@ static void the_last_resort_repeats_nothing(void **state)
     }
 }
 
-/* Thirteen values of one candidate each: five are shown, then five of the others, then the rest. */
-/* Two answers together may have said it all, unless what they say is not what is most probable all the same. */
-static void the_last_resort_settles_what_answers_leave_open(void **state)
+/* Two answers settle the fallback question, unless the best candidate contradicts them. */
+static void test_fallback_after_answers(void **state)
 {
     (void)state;
     static const int first[] = { 0, 0, 1, 1 }, second[] = { 0, 1, 0, 1 }, each[] = { 0, 1, 2, 3 };
@@ -365,7 +364,8 @@ static void the_last_resort_settles_what_answers_leave_open(void **state)
     }
 }
 
-/* Nor do those come again that a slip alone would keep. */
+/* Thirteen values of one candidate each: five are shown, then five others, then the rest.  Values that only a user
+ * error would keep are not shown again. */
 static void assert_pieces(double noise)
 {
     double p[13];
@@ -394,7 +394,7 @@ static void assert_pieces(double noise)
     dialogue_release(&d);
 }
 
-static void long_lists_come_in_pieces(void **state)
+static void test_long_lists(void **state)
 {
     (void)state;
     assert_pieces(0);
@@ -404,19 +404,19 @@ static void long_lists_come_in_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_example),
-        cmocka_unit_test(what_was_asked_is_not_asked_again),
-        cmocka_unit_test(what_an_answer_settles_is_not_asked),
-        cmocka_unit_test(sessions_end_in_the_block_of_gold),
-        cmocka_unit_test(accuracy_never_falls),
-        cmocka_unit_test(none_of_these_hands_over),
-        cmocka_unit_test(contradictions_and_undo),
-        cmocka_unit_test(every_stop_rule),
-        cmocka_unit_test(without_memory_a_question_may_come_again),
-        cmocka_unit_test(what_is_not_known_does_not_come_back),
-        cmocka_unit_test(the_last_resort_repeats_nothing),
-        cmocka_unit_test(the_last_resort_settles_what_answers_leave_open),
-        cmocka_unit_test(long_lists_come_in_pieces),
+        cmocka_unit_test(test_worked_example),
+        cmocka_unit_test(test_no_repeated_question),
+        cmocka_unit_test(test_settled_attribute),
+        cmocka_unit_test(test_end_at_gold),
+        cmocka_unit_test(test_accuracy_rises),
+        cmocka_unit_test(test_none_of_these_escalates),
+        cmocka_unit_test(test_contradiction_and_undo),
+        cmocka_unit_test(test_stop_rules),
+        cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_unknown_is_not_repeated),
+        cmocka_unit_test(test_fallback_repeats_nothing),
+        cmocka_unit_test(test_fallback_after_answers),
+        cmocka_unit_test(test_long_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What others know of a question: evidence that are none, each with its field, and names that are hard to read. */
+/* Evidence: invalid fields, and names that are hard to read. */
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
@@ -18,7 +18,7 @@ static int set_up(void **state)
 #define FOUND(kind, a, b)                                                                                              \
     "{" QUESTION ",\"kind\":\"" kind "\",\"ambiguous\":true,\"alternatives\":[\"" a "\",\"" b "\"]}"
 
-static void bad_hints_are_refused(void **state)
+static void test_bad_evidence(void **state)
 {
     static const char *const bad[][2] = {
         { SPANS(SPAN(6, 6, "COL", "")), "spans[0]: field \"end\": expected 7 to 35, got 6" },
@@ -57,7 +57,7 @@ static void bad_hints_are_refused(void **state)
     }
 }
 
-static void names_may_have_dots_and_colons(void **state)
+static void test_names_with_dots_and_colons(void **state)
 {
     static const char *const names[] = { "a.b.c.d", "a.b", "a.b.c.d::20 of", "a.b.f::g", "c.d", "E", "F::g", "e::7" };
     static const int columns[] = { 1, -1, 1, 2, 1, 0, 2, 0 };
@@ -81,8 +81,8 @@ static void names_may_have_dots_and_colons(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_hints_are_refused),
-        cmocka_unit_test(names_may_have_dots_and_colons),
+        cmocka_unit_test(test_bad_evidence),
+        cmocka_unit_test(test_names_with_dots_and_colons),
     };
     return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);
 }

@@ -1,4 +1,4 @@
-/* Statements in words: a gold of what is said of each, and that no two questions' options read alike. */
+/* Statements in words: a gold of each, and distinct options in every question. */
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
@@ -126,7 +126,7 @@ static const struct {
     { "SELECT b,a,c,d,e,f,g,h,i,j,k,l,m FROM wide", "show b of wide, a of wide, c of wide and 10 more" },
 };
 
-static void every_expression_has_its_words(void **state)
+static void test_expressions(void **state)
 {
     struct sql_world *w = *state;
     for (int i = 0; i < ARRAY_LEN(golds); i++) {
@@ -142,7 +142,7 @@ static void every_expression_has_its_words(void **state)
     }
 }
 
-/* Candidates that are equally likely. */
+/* Equally probable candidates. */
 struct made {
     struct form_store store;
     const struct form *forms[2];
@@ -165,7 +165,7 @@ static void check_options(const struct question *q)
     }
 }
 
-/* All there is to ask about the two. */
+/* All questions about the two statements. */
 static void check_questions(struct made *m, const struct schema *s)
 {
     struct posterior prior = { m->p, 2, 0 };
@@ -217,7 +217,7 @@ static const char *const alike[][2] = {
       "SELECT name FROM emp UNION SELECT name FROM dept EXCEPT SELECT city FROM dept" },
 };
 
-static void hand_written_pairs_never_read_alike(void **state)
+static void test_distinct_options_of_pairs(void **state)
 {
     struct sql_world *w = *state;
     for (int i = 0; i < ARRAY_LEN(alike); i++) {
@@ -229,8 +229,8 @@ static void hand_written_pairs_never_read_alike(void **state)
     }
 }
 
-/* Any two golds that follow one another on one database. */
-static void published_statements_never_read_alike(void **state)
+/* Every two consecutive golds of a database. */
+static void test_distinct_options_of_golds(void **state)
 {
     struct sql_world *w = *state;
     struct schema_set schemas;
@@ -261,9 +261,9 @@ static void published_statements_never_read_alike(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_expression_has_its_words),
-        cmocka_unit_test(hand_written_pairs_never_read_alike),
-        cmocka_unit_test(published_statements_never_read_alike),
+        cmocka_unit_test(test_expressions),
+        cmocka_unit_test(test_distinct_options_of_pairs),
+        cmocka_unit_test(test_distinct_options_of_golds),
     };
     return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);
 }

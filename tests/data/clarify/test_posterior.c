@@ -1,4 +1,4 @@
-/* The arithmetic of questions: the numbers worked out by hand, and laws that hold for all. */
+/* Posteriors and strategies: numbers computed by hand, and general laws. */
 #include "tests/support/posteriors.h"
 #include "tests/support/support.h"
 
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Four readings of "List employees in sales hired after 2020". */
+/* Four interpretations of "List employees in sales hired after 2020". */
 static const int output[] = { 0, 1, 0, 1 }, dept[] = { 0, 0, 0, 1 };
 static const struct split noisy[] = { { output, 2, 0.1, 1, 0 }, { dept, 2, 0.1, 1, 0 } };
 static double example_p[] = { 0.4, 0.2, 0.2, 0.2 };
 static const struct posterior example_prior = { example_p, 4, 0 };
 
-/* H(S) - sum over answers of P(a) H(S | a), as it is defined. */
+/* H(S) - sum over answers of P(a) H(S | a), by definition. */
 static double gain_by_definition(const struct posterior *b, const struct split *s)
 {
     double gain = posterior_entropy(b);
@@ -29,7 +29,7 @@ static double gain_by_definition(const struct posterior *b, const struct split *
     return gain;
 }
 
-static void gain_is_the_entropy_of_the_answer(void **state)
+static void test_gain_is_entropy_of_answer(void **state)
 {
     (void)state;
     struct rng r = { .seed = 2 };
@@ -50,8 +50,8 @@ static void gain_is_the_entropy_of_the_answer(void **state)
     }
 }
 
-/* A root that parts the best candidate from a node with seven leaves. */
-static void the_best_question_is_off_the_path(void **state)
+/* A root divides the best candidate from a node with seven leaves. */
+static void test_best_question_off_path(void **state)
 {
     (void)state;
     double p[] = { 0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 };
@@ -66,7 +66,7 @@ static void the_best_question_is_off_the_path(void **state)
     assert_digits(posterior_gain(&b, &splits[1]), 2.846439);
 }
 
-static void the_path_counts_half(void **state)
+static void test_path_score(void **state)
 {
     (void)state;
     double p[] = { 0.26, 0.25, 0.25, 0.24 };
@@ -78,8 +78,8 @@ static void the_path_counts_half(void **state)
     assert_digits(strategy_node_score(&b, &splits[1], through), 0.509859);
 }
 
-/* What the shortcut misses when users off the branch answer all the same. */
-static void bounds_of_the_shortcut(void **state)
+/* The approximation ignores the answers of users off the path. */
+static void test_bounds_of_path(void **state)
 {
     (void)state;
     const double on = 0.3, off = 0.4, answers[] = { on + off * 0.9, on + off * 0.1 }, law[] = { 0.9, 0.1 };
@@ -94,7 +94,7 @@ static void bounds_of_the_shortcut(void **state)
     assert_digits(entropy_of(four, 6) - entropy_of(four_left, 5), 0.242865);
 }
 
-static void slips(void **state)
+static void test_user_errors(void **state)
 {
     (void)state;
     const double want[] = { 0.620690, 0.034483, 0.310345, 0.034483 };
@@ -112,8 +112,8 @@ static void slips(void **state)
     posterior_release(&b);
 }
 
-/* As far as support goes, options are all as likely as each other: those that are left, beside the reserve. */
-static void support_makes_options_even(void **state)
+/* Support mixes in equally probable options, among the remaining candidates and without p_none. */
+static void test_support_of_gain(void **state)
 {
     (void)state;
     const int value[] = { 0, 1, 2 }, other[] = { 0, 0, 1 };
@@ -134,8 +134,8 @@ static void support_makes_options_even(void **state)
                   posterior_gain(&(struct posterior){ even, 3, 0.1 }, &splits[0]));
 }
 
-/* What others say was left open comes before what tells more. */
-static void support_chooses(void **state)
+/* Support makes a question win over one with more information. */
+static void test_support_of_choice(void **state)
 {
     (void)state;
     const int sure[] = { 0, 0, 1, 1 }, doubtful[] = { 0, 1, 0, 1 };
@@ -150,7 +150,7 @@ static void support_chooses(void **state)
     assert_int_equal(strategy_choose(STRATEGY_EIG, &b, splits, 2, NULL), 0);
 }
 
-static void no_slips_is_a_filter(void **state)
+static void test_filter_without_user_errors(void **state)
 {
     (void)state;
     struct rng r = { .seed = 7 };
@@ -172,8 +172,8 @@ static void no_slips_is_a_filter(void **state)
     }
 }
 
-/* Each strategy's own word, on splits where they differ. */
-static void strategies_differ(void **state)
+/* The choice of each strategy, on splits where they differ. */
+static void test_strategies(void **state)
 {
     (void)state;
     double p[] = { 0.5, 0.2, 0.1, 0.1, 0.1 };
@@ -211,8 +211,8 @@ static void strategies_differ(void **state)
     assert_int_equal(strategy_of_name("best"), STRATEGIES);
 }
 
-/* For any question: sum over answers of P(a) H(S | a) <= H(S), with slips and a reserve too. */
-static void entropy_falls_in_expectation(void **state)
+/* For every question, sum over answers of P(a) H(S | a) <= H(S), also with user errors and p_none. */
+static void test_entropy_falls(void **state)
 {
     (void)state;
     struct rng r = { .seed = 12 };
@@ -242,16 +242,16 @@ static void entropy_falls_in_expectation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gain_is_the_entropy_of_the_answer),
-        cmocka_unit_test(the_best_question_is_off_the_path),
-        cmocka_unit_test(the_path_counts_half),
-        cmocka_unit_test(bounds_of_the_shortcut),
-        cmocka_unit_test(slips),
-        cmocka_unit_test(support_makes_options_even),
-        cmocka_unit_test(support_chooses),
-        cmocka_unit_test(no_slips_is_a_filter),
-        cmocka_unit_test(strategies_differ),
-        cmocka_unit_test(entropy_falls_in_expectation),
+        cmocka_unit_test(test_gain_is_entropy_of_answer),
+        cmocka_unit_test(test_best_question_off_path),
+        cmocka_unit_test(test_path_score),
+        cmocka_unit_test(test_bounds_of_path),
+        cmocka_unit_test(test_user_errors),
+        cmocka_unit_test(test_support_of_gain),
+        cmocka_unit_test(test_support_of_choice),
+        cmocka_unit_test(test_filter_without_user_errors),
+        cmocka_unit_test(test_strategies),
+        cmocka_unit_test(test_entropy_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Questions in words, one row for each type: what is asked and what may be answered, by hand. */
+/* Questions in words: text and options of each question type, written by hand. */
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
@@ -196,14 +196,14 @@ static const struct row {
       "together with: show title of song; keep rows that are in either result, each once" },
 };
 
-/* A row with what is known of its question beside it. */
+/* A row with evidence about its question. */
 struct hinted {
     struct row row;
     const char *record; /* NULL for nothing */
     bool samples;       /* from the database */
 };
 
-/* One question about candidates, equally likely. */
+/* A question about equally probable candidates. */
 struct made {
     struct form_store store;
     struct slots slots;
@@ -265,7 +265,7 @@ static void release(struct made *m)
     strings_release(&m->pool);
 }
 
-/* Words of SQL that are no English, in any case; and words in capitals of two letters or more. */
+/* Words of SQL that are not English, in any case, and words in capitals. */
 static void assert_no_sql(const char *text)
 {
     static const char *const words[] = { "select",    "join",   "where x", "having",   "distinct", "union",
@@ -282,7 +282,7 @@ static void assert_no_sql(const char *text)
             fail_msg("\"%s\" has capitals", text);
 }
 
-/* The question that row tells of, with all rules for texts. */
+/* Checks the question of a row, with the rules for all texts. */
 static void assert_row(struct world *w, const struct hinted *row)
 {
     struct made m;
@@ -301,7 +301,7 @@ static void assert_row(struct world *w, const struct hinted *row)
     release(&m);
 }
 
-static void each_face_has_its_words(void **state)
+static void test_question_types(void **state)
 {
     bool seen[QUESTION_TYPES] = { false };
     for (int i = 0; i < ARRAY_LEN(rows); i++) {
@@ -458,14 +458,14 @@ static const struct hinted hinted[] = {
       false },
 };
 
-static void what_others_know_is_told(void **state)
+static void test_questions_with_evidence(void **state)
 {
     for (int i = 0; i < ARRAY_LEN(hinted); i++)
         assert_row(*state, &hinted[i]);
 }
 
-/* What templates cannot tell apart still reads differently. */
-static void options_are_never_alike(void **state)
+/* Options that the templates cannot distinguish still differ. */
+static void test_distinct_options(void **state)
 {
     static const struct row alike[] = {
         { QUESTION_COLUMN,
@@ -489,9 +489,9 @@ static void options_are_never_alike(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_face_has_its_words),
-        cmocka_unit_test(options_are_never_alike),
-        cmocka_unit_test(what_others_know_is_told),
+        cmocka_unit_test(test_question_types),
+        cmocka_unit_test(test_distinct_options),
+        cmocka_unit_test(test_questions_with_evidence),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
