@@ -110,7 +110,7 @@ static const json_t *check_count(const json_t *record, const char *where, struct
 {
     const char *failed = json_string_value(json_object_get(record, "error"));
     if (failed && !json_object_get(record, "candidates")) {
-        error_set(err, EXIT_CODE_DATA, "%s: it has no candidates: %s", where, failed);
+        error_set(err, EXIT_CODE_DATA, "%s: no candidates: %s", where, failed);
         return NULL;
     }
     const json_t *items = json_get_array(record, "candidates", where, err);

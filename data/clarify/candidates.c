@@ -39,7 +39,7 @@ static int check(const json_t *record, const char *where, struct error *err)
     json_array_foreach(golds, i, gold)
     {
         if (!json_is_string(gold))
-            return error_set(err, EXIT_CODE_DATA, "%s: gold[%zu] is not a string", where, i);
+            return error_set(err, EXIT_CODE_DATA, "%s: gold[%zu]: expected a string", where, i);
     }
     return 0;
 }

@@ -204,7 +204,7 @@ static int read_found(struct evidence *h, const json_t *record, const struct sch
     {
         snprintf(place, sizeof place, "%s: alternatives[%zu]", where, i);
         if (!json_is_string(item))
-            return error_set(err, EXIT_CODE_DATA, "%s: is no string", place);
+            return error_set(err, EXIT_CODE_DATA, "%s: expected a string", place);
         h->found[i] = find_element(s, json_string_value(item), place, err);
         if (h->found[i] < 0)
             return -1;

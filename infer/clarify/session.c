@@ -116,11 +116,11 @@ static int replace_rules(json_t *all, const json_t *rules, const char *where, st
     json_t *rule;
 
     if (!json_is_object(rules))
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"rules\" is no object", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"rules\": expected an object", where);
     json_object_foreach((json_t *)rules, name, rule)
     {
         if (!json_object_get(all, name))
-            return error_set(err, EXIT_CODE_DATA, "%s: rules: there is no rule \"%s\"", where, name);
+            return error_set(err, EXIT_CODE_DATA, "%s: rules: unknown rule \"%s\"", where, name);
         json_object_set(all, name, rule);
     }
     return 0;
@@ -398,7 +398,7 @@ json_t *session_json(struct session *s)
 int session_take_back(struct session *s, const char **kind, const char *where, struct error *err)
 {
     *kind = "undo";
-    return session_undo(s) ? 0 : error_set(err, EXIT_CODE_DATA, "%s: there is no answer yet", where);
+    return session_undo(s) ? 0 : error_set(err, EXIT_CODE_DATA, "%s: expected an answer to take back", where);
 }
 
 static int take_reply(struct session *s, const struct reply *r, const char **kind, const char *where, struct error *err)
@@ -423,7 +423,7 @@ static int take_number(struct session *s, const json_t *said, const char **kind,
     json_int_t option = json_integer_value(said);
 
     if (!json_is_integer(said))
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"answer\" is neither the number of an option nor words",
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"answer\": expected the number of an option, or words",
                          where);
     if (option < 1 || option > s->question.n)
         return error_set(err, EXIT_CODE_DATA, "%s: field \"answer\": expected 1 to %d, got %lld", where, s->question.n,

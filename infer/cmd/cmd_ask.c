@@ -126,20 +126,20 @@ static const char *misused(const struct ask_request *q, const struct http_settin
     if (http->address && (c->interactive || c->simulate || c->out || is_standard_input(c->candidates)))
         return "--serve: expected no --interactive, --simulate or --out, and --candidates to be a file";
     if (!http->address && http->token_file)
-        return "--token-file: expected --serve too";
+        return "--token-file: expected --serve as well";
     if (q->parser && c->candidates)
-        return "expected at most one of --parser and --candidates";
+        return "--parser and --candidates cannot be used together";
     if (c->interactive && c->simulate)
-        return "expected at most one of --interactive and --simulate";
+        return "--interactive and --simulate cannot be used together";
     if (c->shard.count && (c->interactive || c->simulate))
-        return "--shard: expected no --interactive and no --simulate, whose measures are of all records";
+        return "--shard cannot be used with --interactive or with --simulate, whose metrics are of all records";
     if (c->id && !c->interactive)
-        return "--id: expected --interactive too";
+        return "--id: expected --interactive as well";
     if (without_detector(q) && (q->gate > 0 || !isnan(q->threshold) || q->adapt || q->retriever))
         return "--gate, --threshold, --adapt and --retriever: expected a detector, of which they are, got --detector "
                "none";
     if (q->question && c->simulate)
-        return "--simulate: expected IN.jsonl, whose records have gold statements";
+        return "--simulate: expected IN.jsonl with gold statements, got --question";
     if (is_standard_input(c->candidates) && (is_standard_input(input) || c->interactive || !c->out))
         return "--candidates: expected a file, since standard input is read for something else";
     if (is_standard_input(input) && c->interactive)

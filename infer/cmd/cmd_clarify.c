@@ -58,19 +58,19 @@ static const char *misused(const struct clarify_request *q)
     if (!q->schema == !q->db)
         return "expected either --schema or --db";
     if (q->interactive + q->serve + q->simulate > 1)
-        return "expected only one of --simulate, --interactive and --serve-stdio";
+        return "--simulate, --interactive and --serve-stdio cannot be used together";
     if (q->shard.count && (q->interactive || q->serve || q->simulate))
-        return "--shard: expected no --interactive, no --serve-stdio and no --simulate, whose measures are of all records";
+        return "--shard cannot be used with --interactive, --serve-stdio or --simulate, whose metrics are of all records";
     if (q->report && !q->simulate)
-        return "--report: expected --simulate too";
+        return "--report: expected --simulate as well";
     if (!q->interactive && (q->id || q->replay || q->transcript))
-        return "--id, --replay and --transcript: expected --interactive too";
+        return "--id, --replay and --transcript: expected --interactive as well";
     if (q->serve ? q->candidates != NULL : !q->candidates == !q->replay)
         return q->serve         ? "--serve-stdio takes no --candidates: records come in requests"
                : q->interactive ? "expected either --candidates or --replay"
                                 : "expected --candidates";
     if ((q->predictions || q->spans) && !q->candidates)
-        return "--findings and --spans: expected --candidates too";
+        return "--findings and --spans: expected --candidates as well";
     int streams = is_standard_input(q->candidates) + is_standard_input(q->predictions) + is_standard_input(q->spans);
     if (q->interactive && streams)
         return "--interactive reads answers from standard input: --candidates, --findings and --spans must be files";

@@ -38,9 +38,9 @@ static enum exit_code check_draws(const struct complete_request *q, struct error
                                                                       : NULL;
 
     if (q->beams > 1 && q->temperature > 0)
-        return usage_error(err, "--temperature: expected 0 with --beams, which draw nothing, got %g", q->temperature);
+        return usage_error(err, "--temperature: expected 0 with --beams, which sample nothing, got %g", q->temperature);
     if (option && q->beams > 1)
-        return usage_error(err, "%s: expected none with --beams, which draw nothing", option);
+        return usage_error(err, "%s cannot be used with --beams, which sample nothing", option);
     if (option && q->temperature <= 0)
         return usage_error(err, "%s: " NOTHING_IS_DRAWN, option);
     return EXIT_CODE_OK;
@@ -54,13 +54,11 @@ static enum exit_code check(const struct complete_request *q, struct error *err)
     if (beams > 1 && n > beams)
         return usage_error(err, "--n: expected at most %d, as many as --beams, got %d", beams, n);
     if (beams == 1 && n > 1 && q->temperature <= 0)
-        return usage_error(
-            err, "--n: %d answers of one prompt are the same, expected --beams or a --temperature above 0", n);
+        return usage_error(err, "--n: expected --beams or a --temperature above 0 for %d different completions", n);
     if (q->stop && !*q->stop)
         return usage_error(err, "--stop: expected a text, got an empty one");
     if (q->stop && beams > 1)
-        return usage_error(
-            err, "--stop: expected --beams 1, got %d; a search's answers end with a token of the model's", beams);
+        return usage_error(err, "--stop: expected --beams 1, got %d; beams end with an end token", beams);
     if (q->scores && !q->constraint)
         return usage_error(err, "--scores allowed: expected --constraint");
     if (q->scores && beams == 1)

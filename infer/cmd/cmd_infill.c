@@ -150,7 +150,7 @@ static const char *misused_rewriting(const struct infill_options *o)
     if (q->write && writes != PROMPT_REWRITE && writes != PROMPT_SQL)
         return "--rewrites: expected --write-prompts rewrite or sql, or none";
     if (writes == PROMPT_REWRITE && o->rewrite_model)
-        return "--write-prompts rewrite: --rewrite-model would answer them";
+        return "--write-prompts rewrite and --rewrite-model cannot be used together";
     if (writes == PROMPT_SQL && !q->rewrites)
         return "--write-prompts sql: expected --rewrites, the questions that SQL is asked for";
     if (!q->write && !q->sqls && !o->sql_model)
@@ -169,17 +169,17 @@ static const char *misused_readings(const struct infill_options *o)
     if (!first && !q->defaults + !o->default_model + !q->e2e != 2)
         return "expected one of --defaults, --default-model and --e2e";
     if (q->e2e && (q->sqls || o->sql_model || q->infilled || o->model || q->write || corrects))
-        return "--e2e: the answers hold all readings and their SQL, no other stage goes with it";
+        return "--e2e cannot be used with other stages: its completions hold all interpretations and their SQL";
     if (q->corrected && o->correct_model)
-        return "expected one of --corrected and --correct-model, got both";
+        return "--corrected and --correct-model cannot be used together";
     if (writes == PROMPT_CORRECT && corrects)
-        return "--write-prompts correct: --corrected or --correct-model has their answers";
+        return "--write-prompts correct cannot be used with --corrected or --correct-model";
     if (first && corrects)
-        return "--corrected, --correct-model: the prompts that are written come before";
+        return "--corrected and --correct-model cannot be used with --write-prompts of an earlier stage";
     if (q->infilled && o->model)
-        return "expected one of --infilled and --model, got both";
+        return "--infilled and --model cannot be used together";
     if (o->adapter && !o->model)
-        return "--adapter: expected --model too";
+        return "--adapter: expected --model as well";
     if (q->tries != defaults.request.tries)
         return "--tries: expected --rewrites, --rewrite-model or --write-prompts rewrite";
     return NULL;
@@ -198,21 +198,21 @@ static const char *misused(const struct infill_options *o)
     if (q->examples && writes != PROMPT_E2E)
         return "--examples: expected --write-prompts e2e, whose prompts show them";
     if (q->shots != defaults.request.shots && !q->examples)
-        return "--shots: expected --examples, which they are drawn from";
+        return "--shots: expected --examples, from which they are sampled";
     if (o->temperature > 0 && !asks(o))
         return "--temperature: expected --model, --default-model, --correct-model, --rewrite-model or --sql-model, which "
                "draw";
     if (o->top_p < defaults.top_p && o->temperature <= 0)
         return "--top-p: " NOTHING_IS_DRAWN;
     if (writes == PROMPT_SQL && o->sql_model)
-        return "--write-prompts sql: --sql-model would answer them";
+        return "--write-prompts sql and --sql-model cannot be used together";
     if (q->resume && (q->write || strcmp(q->out, "-") == 0))
         return "--resume: expected --out FILE, a file of records to go on with, and no --write-prompts";
     if (q->shard.count && (q->write || q->published))
-        return "--shard: expected no --write-prompts and no --published, which go on from record to record";
+        return "--shard cannot be used with --write-prompts or --published, which depend on earlier records";
     for (int i = 0; i < ARRAY_LEN(files); i++)
         if (q->resume && files[i] && strcmp(files[i], "-") == 0)
-            return "--resume: a stage that reads standard input cannot be told from another";
+            return "--resume: expected files for all stages, got standard input, whose content is not known";
     return NULL;
 }
 

@@ -119,7 +119,7 @@ static const char *unused_elsewhere(const struct parse_options *o)
     if (!q->write && !q->answers)
         return o->model ? NULL : "expected one of --model, --write-prompts and --answers";
     if (q->write && q->answers)
-        return "expected one of --write-prompts and --answers, got both";
+        return "--write-prompts and --answers cannot be used together";
     if (asks_models(o))
         return "--write-prompts, --answers: expected no --model, --templates, --fill, --strategy, --published, "
                "--template-schema, --calibration, --beams and --dry-run, which are about models that are asked here";
@@ -136,11 +136,11 @@ static const char *unused(const struct parse_options *o)
     bool warped = o->top_k || o->top_p < 1 || o->typical_p < 1 || o->min_p > 0 || o->temperature != 1;
 
     if (o->templates && plain)
-        return "--templates: the strategy writes no templates";
+        return "--templates cannot be used with this --strategy, which writes no templates";
     if (o->fill && (plain || strategy == PARSE_DIRECT || strategy == PARSE_SINGLE_STAGE))
-        return "--fill: the strategy fills no templates";
+        return "--fill cannot be used with this --strategy, which fills no templates";
     if (warped && strategy != PARSE_SAMPLE)
-        return "--temperature, --top-k, --top-p, --min-p, --typical-p: expected --strategy sample, others draw nothing";
+        return "--temperature, --top-k, --top-p, --min-p, --typical-p: expected --strategy sample, since others sample nothing";
     if (o->length_penalty != 1 && (strategy == PARSE_SAMPLE || strategy == PARSE_ODIN))
         return "--length-penalty: expected another strategy than sample and odin, which have no beams";
     if (o->request.template_schema && !o->request.schema && !o->request.db)
@@ -154,11 +154,11 @@ static const char *unused(const struct parse_options *o)
     if (o->request.published && o->request.beams != PUBLISHED_BEAMS)
         return "--beams: expected 10 with --published, as published";
     if (o->request.shard.count && (o->request.write || o->request.answers))
-        return "--shard: expected no --write-prompts and no --answers, for which all ids must be seen";
+        return "--shard cannot be used with --write-prompts or --answers, which need all ids";
     if (o->request.resume && strcmp(o->request.out, "-") == 0)
         return "--resume: expected --out FILE, a file to go on with";
     if (o->request.schema && o->request.db)
-        return "expected one of --schema and --db, got both";
+        return "--schema and --db cannot be used together";
     return NULL;
 }
 

@@ -48,7 +48,7 @@ static enum exit_code run(const struct call *call, struct error *err)
     struct tag_counts counts = { 0 };
 
     if (q.schema && q.db)
-        return usage_error(err, "expected --schema or --db, got both");
+        return usage_error(err, "--schema and --db cannot be used together");
     if (q.strategy != TAG_HEURISTIC && !q.model)
         return usage_error(err, "expected --model DIR, or --strategy heuristic, which needs none");
     if (!q.question == !call->n_operands)

@@ -516,7 +516,7 @@ json_t *infill_rewrite_record(json_t *record, const char *where, struct error *e
     if (json_object_get(record, "golds"))
         return record;
     if (failed)
-        error_set(err, EXIT_CODE_DATA, "%s: it has no database: %s", where, failed);
+        error_set(err, EXIT_CODE_DATA, "%s: no database: %s", where, failed);
     else if (kind != SIA_COLUMN && kind != SIA_TABLE)
         error_set(
             err, EXIT_CODE_DATA,

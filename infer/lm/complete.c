@@ -291,7 +291,7 @@ static int complete_bind_open(struct completion *r, struct error *err)
     if (!r->request->constraint)
         return 0;
     if (!engine_stops(&r->model, stops))
-        return error_set(err, EXIT_CODE_DATA, "--constraint: the model names no token that ends an answer");
+        return error_set(err, EXIT_CODE_DATA, "--constraint: expected a model with an end token");
     r->constraints = constraints_open(r->request->constraint, err);
     if (!r->constraints)
         return -1;

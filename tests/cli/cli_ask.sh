@@ -74,7 +74,7 @@ answered '["none"]'
 expect 0 "records" --candidates candidates.jsonl answered.jsonl
 has 1 '"stop":"hand-over".*"sql":null,"result":null'
 for bad in '[7]@answers\[0\].*expected 1 to 2, got 7' '["xyz"]@answers\[0\]' '[1,1]@answers\[1\]: no question is open any more' \
-    '{}@field \\"answers\\": expected an array, got an object' '[null]@neither the number of an option nor words' '["undo"]@there is no answer yet'; do
+    '{}@field \\"answers\\": expected an array, got an object' '[null]@expected the number of an option, or words' '["undo"]@expected an answer to take back'; do
     answered "${bad%%@*}"
     expect 7 "${bad#*@}" --candidates candidates.jsonl answered.jsonl
 done
@@ -190,14 +190,14 @@ talk $'\n' --interactive --candidates candidates.jsonl questions.jsonl -o out.js
 expect 2 "expected either --db or --schema" --schema all/tables.json questions.jsonl
 expect 2 "expected either IN.jsonl or --question"
 expect 2 "expected either IN.jsonl or --question" --question x questions.jsonl
-expect 2 "at most one of --parser and --candidates" --parser x --candidates candidates.jsonl questions.jsonl
-expect 2 "at most one of --interactive and --simulate" --interactive --simulate questions.jsonl
+expect 2 "--parser and --candidates cannot be used together" --parser x --candidates candidates.jsonl questions.jsonl
+expect 2 "--interactive and --simulate cannot be used together" --interactive --simulate questions.jsonl
 expect 2 "id: expected --interactive" --id q1 questions.jsonl
 expect 2 "gate, --threshold, --adapt and --retriever: expected a detector, .* got --detector none" --gate 0.2 questions.jsonl
 expect 2 "gate, --threshold, --adapt and --retriever: expected a detector, .* got --detector none" --retriever "$gold/embed" questions.jsonl
 expect 6 "nowhere/config.json: No such file" --detector model --retriever nowhere questions.jsonl
 expect 2 "expected 0 to 1, got 2" --gate 2 --detector model questions.jsonl
-expect 2 "expected IN.jsonl, whose records have gold" --simulate --question x
+expect 2 "expected IN.jsonl with gold statements" --simulate --question x
 expect 2 "candidates: expected a file" --candidates - -
 expect 3 "nowhere.jsonl: No such file" --candidates nowhere.jsonl questions.jsonl
 expect 3 "nowhere.jsonl: No such file" nowhere.jsonl

@@ -36,7 +36,7 @@ bad() { # TEXT JSON: one bad record between two good ones
 bad 'candidates: expected 1 to 1000, got 0' "$(record '[]' '[]')"
 bad 'candidates\[1\].*\\"p\\"' "$(record '[{"sql":"a","p":1},{"sql":"b"}]' '[]')"
 bad 'logprob' "$(record '[{"sql":"a","logprob":1e300}]' '[]')"
-bad 'gold\[1\] is not a string' "$(record "$good" '["a",7]')"
+bad 'gold\[1\]: expected a string' "$(record "$good" '["a",7]')"
 bad 'gold' "$(record "$good" '"a"')"
 bad 'db_id' '{"id":"r","question":"q","candidates":[{"sql":"a","p":1}]}'
 bad 'line 2' '{"id":'

@@ -129,12 +129,12 @@ wrong record 'candidates' '{"op":"start","record":{"id":"a","db_id":"music_label
 wrong record 'candidates: expected 1 to 1000, got 0' '{"op":"start","record":{"db_id":"music_label","question":"Who?","candidates":[]}}'
 wrong record 'expected the name of a database, got \\"../music_label\\"' '{"op":"start","record":'"${record/music_label/..\/music_label}"'}'
 wrong record 'candidates\[0\]: field \\"p\\": expected 0 to 1000000, got -0.3' '{"op":"start","record":'"${record/0.35/-0.3}"'}'
-wrong record 'there is no rule \\"tua\\"' '{"op":"start","rules":{"tua":1},"record":'"$record"'}'
+wrong record 'unknown rule \\"tua\\"' '{"op":"start","rules":{"tua":1},"record":'"$record"'}'
 wrong record '\\"tau\\": expected .*, got a string' '{"op":"start","rules":{"tau":"1"},"record":'"$record"'}'
 wrong record '\\"noise\\": expected 0 to 0.5, got 0.6' '{"op":"start","rules":{"noise":0.6},"record":'"$record"'}'
 wrong record '\\"max_turns\\": expected 0 to 100, got 101' '{"op":"start","rules":{"max_turns":101},"record":'"$record"'}'
 wrong record '\\"strategy\\": expected random|.*, got \\"best\\"' '{"op":"start","rules":{"strategy":"best"},"record":'"$record"'}'
-wrong record '\\"rules\\" is no object' '{"op":"start","rules":[],"record":'"$record"'}'
+wrong record '\\"rules\\": expected an object' '{"op":"start","rules":[],"record":'"$record"'}'
 wrong record 'spans\[0\]: field \\"end\\": expected .* got 99' '{"op":"start","record":'"${record/\"end\":27/\"end\":99}"'}'
 show() { wrong session "$1" '{"op":"show","session":'"$2"'}'; }
 show '\\"version\\" is 2, this program knows sessions of 1' "${s1/\"version\":1/\"version\":2}"
@@ -155,9 +155,9 @@ show 'turns\[0\]: field \\"option\\" is missing' "${s1/\"option\"/\"other\"}"
 reply() { wrong "$1" "$2" "$(answer "$3" "$4")"; }
 reply answer '\\"answer\\": expected 1 to 2, got 0' "$s0" 0
 reply answer '\\"answer\\": expected 1 to 2, got 3' "$s0" 3
-reply answer '\\"answer\\" is neither the number of an option nor words' "$s0" 1.5
-reply answer '\\"answer\\" is neither' "$s0" null
-wrong answer '\\"answer\\" is neither' '{"op":"answer","session":'"$s0"'}'
+reply answer '\\"answer\\": expected the number of an option, or words' "$s0" 1.5
+reply answer '\\"answer\\": expected the number' "$s0" null
+wrong answer '\\"answer\\": expected the number' '{"op":"answer","session":'"$s0"'}'
 reply answer 'no option 7: the numbers go from 1 to 2' "$s0" '"7"'
 reply answer 'no option 999999999' "$s0" '"123456789012345678901234567890"'
 reply answer 'no option -1: the numbers go from 1 to 2' "$s0" '"-1"'
@@ -170,7 +170,7 @@ reply ended 'no question is open: the dialogue has ended' "$last" 1
 rare='{"op":"start","rules":{"noise":0,"min_bits":0},"record":{"id":"c","db_id":"music_label","question":"Which?","candidates":[
  {"sql":"SELECT name FROM band","p":0.9999999},{"sql":"SELECT style FROM band","p":1e-7}]}}'
 reply contradiction 'does not fit what was said before; nothing has changed' "$(session "$(ask "${rare//$'\n'/}")")" 2
-wrong undo 'there is no answer yet' '{"op":"undo","session":'"$s0"'}'
+wrong undo 'expected an answer to take back' '{"op":"undo","session":'"$s0"'}'
 
 # --- signals and ends
 if ! serve </dev/null >said 2>&1 || [ -s said ]; then
@@ -271,8 +271,8 @@ talk 1 'nowhere/t.json: cannot write' '1\n' "${with[@]}" --transcript nowhere/t.
 talk 2 'either --candidates or --replay' '' "${with[@]}" --replay t.json
 talk 2 'either --candidates or --replay' ''
 talk 2 'must be files' '' --candidates -
-talk 2 'only one of' '' "${with[@]}" --simulate
-talk 2 'only one of' '' --serve-stdio
+talk 2 'cannot be used together' '' "${with[@]}" --simulate
+talk 2 'cannot be used together' '' --serve-stdio
 more=(--serve-stdio)
 for option in --id --replay --transcript; do
     clarify $option x >said 2>&1 </dev/null

@@ -183,7 +183,7 @@ expect 3 'nowhere.jsonl' --spans nowhere.jsonl
 # --- options that do not go together
 expect 2 'at most one of --candidates, --findings and --spans to be standard input' --findings - --spans -
 expect 2 'must be files' --interactive --findings -
-check serve 2 'takes no --candidates|expected --candidates too' infer clarify --db gym.sqlite --serve-stdio --findings findings.jsonl
-check replay 2 'expected --candidates too' infer clarify --db gym.sqlite --interactive --replay t.json --spans spans.jsonl
+check serve 2 'takes no --candidates|expected --candidates as well' infer clarify --db gym.sqlite --serve-stdio --findings findings.jsonl
+check replay 2 'expected --candidates as well' infer clarify --db gym.sqlite --interactive --replay t.json --spans spans.jsonl
 
 finish

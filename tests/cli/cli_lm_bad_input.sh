@@ -208,7 +208,7 @@ note "too many adapters" 7
 # --- many answers to a prompt
 beams="generate --model model --beams 2"
 expect "more answers than beams" 2 "--n: expected at most 2, as many as --beams, got 3" $beams --n 3 good.jsonl
-expect "answers that are all the same" 2 "--n: 3 answers of one prompt are the same, expected --beams or a --temperature" generate --model model --n 3 good.jsonl
+expect "answers that are all the same" 2 "--n: expected --beams or a --temperature above 0 for 3 different completions" generate --model model --n 3 good.jsonl
 expect "too many answers" 2 "--n: expected 0 to 64, got 65" generate --model model --temperature 1 --n 65 good.jsonl
 expect "too many beams" 2 "--beams: expected 1 to 64, got 65" generate --model model --beams 65 good.jsonl
 expect "beams that draw" 2 "--temperature: expected 0 with --beams, .*got 0.5" $beams --temperature 0.5 good.jsonl
@@ -221,7 +221,7 @@ expect "scores misspelt" 2 "--scores: expected one of full.allowed, got 'all'" $
 for option in top-k=5 top-p=0.5 min-p=0.1 typical-p=0.5; do
     name="--${option%=*}"
     expect "$name without draws" 2 "$name: expected a --temperature above 0" generate --model model "--$option" good.jsonl
-    expect "$name of beams" 2 "$name: expected none with --beams" $beams "--$option" good.jsonl
+    expect "$name of beams" 2 "$name cannot be used with --beams" $beams "--$option" good.jsonl
 done
 expect "scores of draws" 2 "--scores allowed: expected --beams" generate --model model --constraint good.jsonl --scores allowed good.jsonl
 expect "top-k below zero" 2 "--top-k: expected 0 to 1048576, got -1" generate --model model --top-k -1 good.jsonl

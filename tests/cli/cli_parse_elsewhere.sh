@@ -62,7 +62,7 @@ line out.jsonl 2 '"t2s_outs":\["select count\(\*\) from trainer"\],"errors":\[\{
 run 7 gym in.jsonl --answers lost.jsonl --candidates -o candidates.jsonl
 line candidates.jsonl 1 '"question":"What does Udo cost\?","error":".*"answer":"<think>' "a lost answer among candidates"
 run 7 infer clarify --candidates candidates.jsonl --db gym.sqlite -o asked.jsonl
-line asked.jsonl 1 '"error":"candidates.jsonl: line 1: it has no candidates: the answer breaks off' "why there is nothing to clarify"
+line asked.jsonl 1 '"error":"candidates.jsonl: line 1: no candidates: the answer breaks off' "why there is nothing to clarify"
 run 0 infer ask in.jsonl --candidates candidates.jsonl --db gym.sqlite -o asked.jsonl
 line asked.jsonl 1 '"candidates":null,.*"stop":"no-candidates"' "a question without candidates"
 run 0 infer ask candidates.jsonl --db gym.sqlite -o asked.jsonl
@@ -91,7 +91,7 @@ has said 'the id a came before' "an id twice, told"
 
 # --- bad input
 check "neither" 2 'one of --model, --write-prompts and --answers' gym in.jsonl -o out.jsonl
-check "both" 2 'got both' gym in.jsonl --write-prompts one --answers answers.jsonl -o out.jsonl
+check "both" 2 'cannot be used together' gym in.jsonl --write-prompts one --answers answers.jsonl -o out.jsonl
 check "a model too" 2 'expected no --model' gym in.jsonl --write-prompts one --model nowhere -o out.jsonl
 check "a strategy too" 2 'expected no --model' gym in.jsonl --answers answers.jsonl --strategy beam -o out.jsonl
 check "candidates of prompts" 2 'neither --candidates' gym in.jsonl --write-prompts one --candidates -o out.jsonl

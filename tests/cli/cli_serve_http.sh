@@ -118,7 +118,7 @@ status 400 'duplicate' -H "$json" -d '{"question":"a","question":"b"}' "$url/ask
 status 400 'bank' -H "$json" -d '{"question":"Who?","db_id":"bank"}' "$url/ask"
 status 400 'none can be read' -H "$json" -d '{"question":"Who?","candidates":["DROP TABLE trainer"]}' "$url/ask"
 status 200 '"stop":"no-candidates"' -H "$json" -d '{"question":"Who?","candidates":[]}' "$url/ask"
-status 400 'there is no rule' -H "$json" -d '{"question":"Who?","candidates":["SELECT name FROM trainer"],"rules":{"x":1}}' "$url/ask"
+status 400 'unknown rule' -H "$json" -d '{"question":"Who?","candidates":["SELECT name FROM trainer"],"rules":{"x":1}}' "$url/ask"
 status 400 'field \\"session\\"' -H "$json" -d '{}' "$url/answer"
 status 400 '"kind":"session"' -H "$json" -d '{"session":{}}' "$url/show"
 status 400 'expected 1 to 2, got 9' -H "$json" -d "{\"session\":$s0,\"answer\":9}" "$url/answer"

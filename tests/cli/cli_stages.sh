@@ -214,11 +214,11 @@ def.correct.sql.fill.e2e.gold.rewrite|--write-prompts reword -o new
 one of --defaults, --default-model and --e2e|-o new
 one of --defaults, --default-model and --e2e|--write-prompts sql -o new
 one of --defaults, --default-model and --e2e|--defaults slow.jsonl --e2e e2e.answers -o new
-no other stage goes with it|--e2e e2e.answers --sqls sql.answers -o new
---sql-model would answer them|--defaults slow.jsonl --write-prompts sql --sql-model model -o new
+cannot be used with other stages|--e2e e2e.answers --sqls sql.answers -o new
+--write-prompts sql and --sql-model cannot be used together|--defaults slow.jsonl --write-prompts sql --sql-model model -o new
 --resume: expected --out FILE|--defaults slow.jsonl --resume
 --resume: expected --out FILE|--write-prompts def --resume -o new
-standard input cannot be told|--defaults - --resume -o new
+expected files for all stages|--defaults - --resume -o new
 --window|--defaults slow.jsonl --window 0 -o new
 END
 run 1 infill --write-prompts def -o nowhere/new

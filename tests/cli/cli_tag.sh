@@ -256,7 +256,7 @@ refuse "no model" 2 "expected --model DIR, or --strategy heuristic" --db shop.sq
 refuse "no questions" 2 "expected either IN.jsonl or --question" --strategy heuristic --db shop.sqlite
 refuse "two inputs" 2 "expected either IN.jsonl or --question" --strategy heuristic --db shop.sqlite --question price questions.jsonl
 refuse "a question that is no UTF-8" 2 "question" --strategy heuristic --db shop.sqlite --question $'pri\377ce'
-refuse "two schemas" 2 "expected --schema or --db, got both" --strategy heuristic --db shop.sqlite --schema tables.json questions.jsonl
+refuse "two schemas" 2 "--schema and --db cannot be used together" --strategy heuristic --db shop.sqlite --schema tables.json questions.jsonl
 refuse "a strategy" 2 "dte.eta.heuristic" --strategy guess questions.jsonl
 refuse "a format" 2 "jsonl.text.html" --strategy heuristic --format xml questions.jsonl
 refuse "a threshold" 2 "0 to 1" --model run --threshold 1.5 questions.jsonl

@@ -191,7 +191,7 @@ static void test_report_without_simulation(void **state)
     snprintf(command, sizeof command, "ambit-infer clarify --candidates %s --db %s --report none.html",
              test_file(f->dir, "in.jsonl", "{}"), f->dir);
     assert_int_equal(test_run(command, &output), 2);
-    assert_non_null(strstr(output, "--report: expected --simulate too"));
+    assert_non_null(strstr(output, "--report: expected --simulate as well"));
     free(output);
 }
 

@@ -38,7 +38,7 @@ static void test_bad_evidence(void **state)
         { "{\"question\":\"\",\"spans\":[" SPAN(0, 1, "COL", "") "]}", "start" },
         { FOUND("X", "singer", "song"), "kind" },
         { FOUND("T", "singer", "nothing"), "alternatives[1]: \"nothing\" is neither" },
-        { "{\"alternatives\":[7]}", "alternatives[0]: is no string" },
+        { "{\"alternatives\":[7]}", "alternatives[0]: expected a string" },
         { "{\"alternatives\":[\"song\",\"singer\"],\"score\":2}", "\"score\": expected 0 to 1, got 2" },
         { "{\"alternatives\":[\"song\",\"song\",\"song\"]}", "alternatives: expected at most 2, got 3" },
     };
