@@ -241,6 +241,38 @@ static void test_stale_best(void **state)
     assert_int_not_equal(access(path_of("run", "best/" CHECKPOINT_FILE), F_OK), 0);
 }
 
+/* A run of no epochs that starts from a detector scores like it, and its settings must be those of the detector. */
+static void test_init(void **state)
+{
+    struct gate_request q = request(NULL), other;
+
+    (void)state;
+    clean();
+    q.settings.encode = ENCODE_SCHEMA;
+    q.settings.appended = 0;
+    q.out = whole;
+    assert_int_equal(train(&q), 0);
+    q.init = whole;
+    q.out = stopped;
+    q.settings.epochs = 0;
+    q.settings.scratch.hidden = 64; /* sizes come from the detector */
+    assert_int_equal(train(&q), 0);
+    shell("cmp '%s' '%s'", path_of("whole", "test.json"), path_of("stopped", "test.json"));
+    q.out = run;
+    other = q;
+    other.encoder = data;
+    assert_int_equal(train(&other), EXIT_CODE_USAGE);
+    assert_said("--init and --encoder cannot be used together");
+    other = q;
+    other.settings.encode = ENCODE_ELEMENT;
+    assert_int_equal(train(&other), EXIT_CODE_USAGE);
+    assert_said("expected a detector and a run of --encode schema");
+    other = q;
+    other.settings.classifier = CLASSIFIER_GAT_MEAN;
+    assert_int_equal(train(&other), EXIT_CODE_USAGE);
+    assert_said("expected the --classifier and --graph with which the detector was trained");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_foreign_folder),
         cmocka_unit_test(test_dry_run),
         cmocka_unit_test(test_stale_best),
+        cmocka_unit_test(test_init),
     };
     return cmocka_run_group_tests(tests, train_runs_set_up, train_runs_tear_down);
 }

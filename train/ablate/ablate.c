@@ -175,8 +175,8 @@ static int estimate(const struct gate_request *q, struct gate_seconds *seconds, 
 static const char PUBLISHED[] = "published"; /* a row's key that is no option */
 
 /* Options that the sweep, the folder or the command line sets. */
-static const char *const reserved[] = { "out",    "seed",   "resume",   "force",           "dry-run", "config",
-                                        "device", "linker", "no-graph", "shard-optimizer", "states" };
+static const char *const reserved[] = { "out",    "seed", "resume", "force",    "dry-run",         "config",
+                                        "device", "init", "linker", "no-graph", "shard-optimizer", "states" };
 
 static int check_options(const struct sweep *p, const struct yaml_tree *mapping, struct error *err)
 {

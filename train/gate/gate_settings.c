@@ -91,6 +91,7 @@ const struct option gate_request_table[] = {
     CONFIG_OPTION(HERE(config)),
     STRING_OPTION("encoder", HERE(encoder), "HF_DIR", "pretrained BERT or ModernBERT (default: a new encoder)",
                   .group = "model"),
+    STRING_OPTION("init", HERE(init), "RUN", "finished detector to start from, in place of --encoder"),
     CHOICE_OPTION("encode", AT(encode), "HOW", "element|schema", "input of a sequence"),
     CHOICE_OPTION("classifier", AT(classifier), "NAME", "pair|gat-mean|gat-cat|gcn|rgcn|bert-only", "classifier"),
     INT_OPTION("gat-hidden", AT(gat_hidden), "N", 1, 1024, "channels of a GAT head"),

@@ -52,7 +52,7 @@ struct gate_settings {
 
 /* A whole command line. */
 struct gate_request {
-    const char *data, *labels, *label_field, *db, *encoder, *linker, *states, *out, *device, *config, *preset;
+    const char *data, *labels, *label_field, *db, *encoder, *init, *linker, *states, *out, *device, *config, *preset;
     int64_t seed;
     enum record_form form; /* of a custom data set */
     bool resume, dry_run, force, no_graph, shard_optimizer;

@@ -322,6 +322,10 @@ static int check_sources(const struct gate_trainer *t, struct error *err)
     const struct gate_settings *s = t->set;
     bool apart = says_word(s) && s->features == FEATURES_STATES && s->embedder == EMBEDDER_STOCK;
 
+    if (t->init && (t->encoder || t->linker))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--init and %s cannot be used together: the detector that --init names has an encoder",
+                         t->encoder ? "--encoder" : "--linker");
     if (!t->linker || (apart && t->encoder))
         return 0;
     if (apart)
@@ -336,8 +340,9 @@ static int check_sources(const struct gate_trainer *t, struct error *err)
                      "linker or joint, and no --encoder");
 }
 
-/* check_settings and check_linker: -1 with EXIT_CODE_USAGE if settings, or the linker's model, contradict each
- * other. check_word: -1 with EXIT_CODE_DATA if texts contain a relevance that nothing teaches. */
+/* check_settings, check_linker and check_init: -1 with EXIT_CODE_USAGE if settings, or the model of --linker or
+ * --init, contradict each other. check_word: -1 with EXIT_CODE_DATA if texts contain a relevance that nothing teaches.
+ */
 static int check_settings(const struct gate_trainer *t, struct error *err)
 {
     const struct gate_settings *s = t->set;
@@ -388,6 +393,21 @@ static int check_linker(const struct gate_trainer *t, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "--linker %s: expected a run that reads %s, got one that reads %s",
                          t->linker, bare ? "bare names" : "qualified names", bare ? "qualified names" : "bare names");
     return t->encoder ? check_embedder(t, err) : 0;
+}
+
+/* Sizes come from the detector. Its classifier and graph must be those of the options, which the data is read by.
+ * Frozen or cached states are not continued: only --encode schema is. */
+static int check_init(const struct gate_trainer *t, struct error *err)
+{
+    const struct gate_model *m = &t->linked;
+
+    if (m->net.config.encode != ENCODE_SCHEMA || t->set->encode != ENCODE_SCHEMA)
+        return error_set(err, EXIT_CODE_USAGE, "--init %s: expected a detector and a run of --encode schema", t->init);
+    if (m->net.config.classifier != t->set->classifier || m->graph != t->set->graph)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--init %s: expected the --classifier and --graph with which the detector was trained",
+                         t->init);
+    return 0;
 }
 
 static int check_word(const struct gate_trainer *t, struct error *err)
@@ -466,15 +486,15 @@ static struct tokenizer *scratch_encoder(const struct gate_trainer *t, struct be
     return tokenizer;
 }
 
-/* Opens the linker. Its weights are copied after the model was made. */
+/* Opens the model of --linker or --init. Its weights are copied after this run's model was made. */
 static struct tokenizer *linked_encoder(struct gate_trainer *t, struct bert_config *bert, struct error *err)
 {
-    if (gate_model_open(&t->linked, &t->run.device, t->linker, err))
+    if (gate_model_open(&t->linked, &t->run.device, t->init ? t->init : t->linker, err))
         return NULL;
     struct tokenizer *tokenizer = t->linked.tokenizer;
     t->linked.tokenizer = NULL;
     *bert = t->linked.net.config.bert;
-    if (check_linker(t, err) == 0)
+    if ((t->init ? check_init(t, err) : check_linker(t, err)) == 0)
         return tokenizer;
     tokenizer_close(tokenizer);
     return NULL;
@@ -489,12 +509,12 @@ static void copy_param(struct gate_trainer *t, struct param *to, const struct pa
     free(values);
 }
 
-/* Copies encoder and relevance head. */
-static void take_linker(struct gate_trainer *t)
+/* Copies encoder and relevance head of --linker, or all parameters of --init. */
+static void take_linked(struct gate_trainer *t)
 {
     for (int i = 0; i < t->linked.params.n; i++) {
         const struct param *from = &t->linked.params.list[i];
-        struct param *to = reads_element(from) ? params_find(&t->model.params, from->name) : NULL;
+        struct param *to = t->init || reads_element(from) ? params_find(&t->model.params, from->name) : NULL;
         if (to)
             copy_param(t, to, from);
     }
@@ -528,17 +548,27 @@ static bool teaches_linguistic(const struct gate_trainer *t)
     return false;
 }
 
+/* Returns the network of --init, with a head for linguistic ambiguity if this run teaches it. */
+static struct gatekeeper_config continued_network(const struct gate_trainer *t)
+{
+    struct gatekeeper_config config = t->linked.net.config;
+
+    config.dropout = (float)t->set->dropout;
+    config.linguistic |= teaches_linguistic(t);
+    return config;
+}
+
 static int init_model(struct gate_trainer *t, struct error *err)
 {
     struct run *r = &t->run;
     struct bert_config bert;
-    struct tokenizer *tokenizer = t->linker    ? linked_encoder(t, &bert, err)
-                                  : t->encoder ? encoder_from_folder(t->encoder, 2, &bert, err)
-                                               : scratch_encoder(t, &bert, err);
+    struct tokenizer *tokenizer = t->linker || t->init ? linked_encoder(t, &bert, err)
+                                  : t->encoder         ? encoder_from_folder(t->encoder, 2, &bert, err)
+                                                       : scratch_encoder(t, &bert, err);
 
     if (!tokenizer)
         return -1;
-    struct gatekeeper_config config = network_of(t->set, &bert, teaches_linguistic(t));
+    struct gatekeeper_config config = t->init ? continued_network(t) : network_of(t->set, &bert, teaches_linguistic(t));
     enum dtype dtype = t->set->compute == GATE_BF16 ? BF16 : F32;
     enum optimizer optimizer = run_optimizer(r, OPTIMIZER_ADAMW);
     size_t bytes = gate_model_bytes(&config, dtype, optimizer);
@@ -616,8 +646,8 @@ static int load_encoder(struct gate_trainer *t, struct error *err)
         log_info("encoder: %s, %d parameters of the relevance head start from random values", t->encoder, kept);
     if (t->model.net.config.embedder)
         take_embedder(t);
-    if (t->linker)
-        take_linker(t);
+    if (t->linker || t->init)
+        take_linked(t);
     return 0;
 }
 
@@ -821,6 +851,12 @@ static int validate(void *trainer, struct validation *v, struct error *err)
     return 0;
 }
 
+/* The source of the first weights. */
+static const char *source(const struct gate_trainer *t)
+{
+    return t->init ? t->init : t->linker ? t->linker : t->encoder ? t->encoder : "from scratch";
+}
+
 static void describe(const void *trainer, json_t *meta)
 {
     const struct gate_trainer *t = trainer;
@@ -829,7 +865,7 @@ static void describe(const void *trainer, json_t *meta)
     describe_limits(&t->data.folds[FOLD_TRAIN], note);
     if (*note)
         json_object_set_new(meta, "note", json_string(note));
-    json_object_set_new(meta, "encoder", json_string(t->linker ? t->linker : t->encoder ? t->encoder : "from scratch"));
+    json_object_set_new(meta, "encoder", json_string(source(t)));
     json_object_set_new(meta, "model", gate_model_to_json(&t->model));
     json_t *validation = gate_validation_json(&t->model);
     if (validation)
@@ -903,6 +939,7 @@ void gate_trainer_init(struct gate_trainer *t, const struct gate_request *q)
         .form = q->form,
         .label_field = q->label_field,
         .encoder = q->encoder,
+        .init = q->init,
         .linker = q->linker,
         .states = q->states,
     };

@@ -32,7 +32,8 @@ struct gate_trainer {
         *encoder;                     /* db: of a custom data set, else NULL; encoder: a folder, NULL: a new one */
     const char *labels, *label_field; /* a custom data set besides the folder, or NULL; its label field, or NULL */
     const char *linker, *states; /* folders. No linker: relevance is trained here. No states: they are kept in OUT */
-    struct gate_model linked;    /* the linker's model, until its weights are copied */
+    const char *init;            /* folder of a finished detector whose weights are the first, or NULL */
+    struct gate_model linked;    /* the model of linker or init, until its weights are copied */
     struct gate_model model;
     struct dataset records;
     struct mixture mixture; /* of --data with several folders; else empty */
