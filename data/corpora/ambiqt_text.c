@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+/* --- Normal form and words --- */
+
 char *text_replace(const char *s, const char *old, const char *by)
 {
     size_t n_old = strlen(old), n_by = strlen(by), hits = 0;
@@ -131,6 +133,8 @@ const char *ambiqt_without_alias(const char *word)
 {
     return ambiqt_has_alias(word) ? word + 3 : word;
 }
+
+/* --- Drafts --- */
 
 static bool in_name(char c)
 {

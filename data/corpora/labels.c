@@ -32,6 +32,8 @@ struct label_reader {
     const char *field, *yes; /* name of the label field, and its value for yes, or NULL for the words of yes and no */
 };
 
+/* --- Records --- */
+
 /* Returns a field, or NULL if it is missing or empty like a table cell. */
 static const json_t *given(const json_t *o, const char *field)
 {
@@ -234,6 +236,8 @@ static void add_fault(struct label_reader *r, const struct error *fault)
         log_error("and more");
 }
 
+/* --- Files --- */
+
 static int read_file(struct label_reader *r, struct example_list *list, const char *path, struct error *err)
 {
     struct record_reader *in = record_reader_open(path, r->form, err);
@@ -346,6 +350,8 @@ int labels_read(struct dataset *d, const struct labels_request *q, struct error 
     free(label);
     return rc;
 }
+
+/* --- Splits --- */
 
 static const double SHARE = 0.2; /* share of validation, and of the test */
 

@@ -50,6 +50,8 @@ struct dump {
     struct error *err;
 };
 
+/* --- Writing the script --- */
+
 /* Returns NULL if the table has no such column. Names are compared like in SQLite. */
 static struct dump_column *find_column(const struct dump_table *t, const char *name)
 {
@@ -153,6 +155,8 @@ static void put_tables(struct dump *d)
     for (int i = 0; i < d->n; i++)
         put_table(d, &d->tables[i]);
 }
+
+/* --- Reading the dump --- */
 
 /* A part between commas: the tokens first .. end. */
 struct token_range {

@@ -39,6 +39,8 @@ typedef int exec_batch_fn(void *user, int64_t i, const struct exec_result *r, st
 
 struct exec_batch;
 
+/* --- Results as JSON --- */
+
 static json_t *hex_json(const char *field, const struct cell *c)
 {
     static const char digits[] = "0123456789abcdef";
@@ -105,6 +107,8 @@ json_t *exec_result_json(const struct exec_result *r)
     return json_pack("{s:s, s:o}", "status", status, "message", json_message(r->message));
 }
 
+/* --- Keys: queries are equal if database and canonical text are --- */
+
 enum {
     ARENA_BYTES = 16 << 20, /* for the trees of one text */
     MAX_TEXT = 16 << 10     /* longer texts are compared as they are */
@@ -168,6 +172,8 @@ static void keys_release(struct exec_keys *k)
     arena_release(&k->arena);
     *k = (struct exec_keys){ 0 };
 }
+
+/* --- Batches of queries on all cores --- */
 
 enum {
     MAX_KEPT = 64 << 20, /* bytes of results kept for later queries */
@@ -345,6 +351,8 @@ static int64_t batch_run(struct exec_batch *b, const struct exec_query *queries,
     free(keys);
     return rc ? -1 : next;
 }
+
+/* --- Records --- */
 
 enum { GROUP = 256 }; /* records at a time */
 

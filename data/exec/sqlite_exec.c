@@ -59,6 +59,8 @@ static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct sql_worker *pool;
 
+/* --- Workers of threads --- */
+
 static struct sql_worker *new_worker(void)
 {
     struct sql_worker *w = xcalloc(1, sizeof *w);
@@ -134,6 +136,8 @@ static void worker_leave(struct sql_worker *w, int db, int64_t age)
     w->n_connections--;
     pthread_mutex_unlock(&pool_lock);
 }
+
+/* --- The worker's process --- */
 
 /* Keeps only variables that a worker needs: the path of its libraries, and the time zone of SQL's local time. */
 static char **clean_environment(void)
@@ -368,6 +372,8 @@ static int64_t worker_age(struct sql_worker *w, struct error *err)
     return rc ? 0 : w->age;
 }
 
+/* --- Requests and answers --- */
+
 static const char *statement_suffix(const struct sql_worker *w)
 {
     return w->op == WIRE_RUN ? " on this statement" : "";
@@ -510,6 +516,8 @@ static enum sql_worker_end worker_take(struct sql_worker *w, void *to, size_t n,
     }
     return WORKER_ANSWERS;
 }
+
+/* --- Connections and results --- */
 
 /* A database that is open in a worker, with the data to open it again in another one. */
 struct exec_db {

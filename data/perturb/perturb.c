@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+/* --- Random values --- */
+
 static int below(struct rng *rng, int n)
 {
     return (int)rng_below(rng, (uint32_t)n);
@@ -98,6 +100,8 @@ static const char *fresh_value(struct perturb *p, struct rng *rng, const struct 
         return fresh_time(p, rng, column->family);
     }
 }
+
+/* --- One copy: its rows and their values --- */
 
 /* The change of a copy. Probabilities are per cell or row; the default is 0. */
 struct recipe {
@@ -526,6 +530,8 @@ char *perturb_script(struct perturb *p, int copy)
     free(k.rows);
     return script;
 }
+
+/* --- The set of copies --- */
 
 /* Returns whether all tables that the table refers to are placed. */
 static bool can_be_placed(const struct perturb *p, int table, const bool *placed)

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+/* --- Names, values and domains --- */
+
 void value_list_add(struct value_list *list, const char *value)
 {
     GROW(list->items, list->n, list->cap);
@@ -99,6 +101,9 @@ static const char *cell_text(struct perturb *p, const struct cell *c)
         return bytes_text(p, c);
     }
 }
+
+/* --- Definitions ---
+ * An empty database in memory, built from the original definitions, reports the declared constraints. */
 
 static const struct exec_limits limits = { .steps = 20000000, .rows = 100000, .bytes = 16 << 20, .seconds = 5 };
 
@@ -291,6 +296,8 @@ int perturb_read_rules(struct perturb *p, struct error *err)
     drop_broken_references(p);
     return rc;
 }
+
+/* --- Rows: a sample, the families of the columns, and values near constants --- */
 
 enum { MAX_SAMPLE = 100 /* sampled rows of a table */ };
 
@@ -638,6 +645,10 @@ void perturb_find_neighbours(struct perturb *p)
         free(said.items);
     }
 }
+
+/* --- Statements: visible tables, and compared columns and constants. ---
+ * The reader scans tokens and needs no parser, so it can read definitions and views too. A wrong guess costs little: a
+ * column gets a value that nothing compares it with. */
 
 enum { FAR = 200, MAX_CONSTANTS = 16, MAX_ALIASES = 32, MAX_PATTERN = 128, MAX_LIMIT = 1000 };
 

@@ -11,6 +11,8 @@
 
 static void walk_exprs(const struct sql_walker *w, struct sql_expr *e, struct sql_core *core);
 
+/* --- Visiting the tree --- */
+
 static void walk_order(const struct sql_walker *w, struct sql_order *o, struct sql_core *core)
 {
     for (; o; o = o->next)
@@ -99,6 +101,8 @@ void sql_walk(const struct sql_walker *w, struct sql_select *select)
     if (select->cores->next)
         walk_tail(w, &select->tail, NULL);
 }
+
+/* --- Replacing parts of the text --- */
 
 void sql_edits_add(struct sql_edits *e, struct sql_span span, const char *text)
 {
@@ -189,6 +193,8 @@ void sql_edits_release(struct sql_edits *e)
     strings_release(&e->text);
     *e = (struct sql_edits){ 0 };
 }
+
+/* --- Normalized text --- */
 
 static bool is_aggregate(const char *sql, const struct sql_token *t)
 {

@@ -15,6 +15,8 @@ struct sql_connection {
     int n;
 };
 
+/* --- Join columns of two tables --- */
+
 /* Adds a pair unless it exists. Returns false if there is no room. */
 static bool add_pair(struct sql_connection *c, int first, int second)
 {

@@ -77,6 +77,8 @@ static int select_width(const struct sql_select *select)
 /* Returns whether fn holds for a call in e. Looks into the results of sub-queries only if `deep`. */
 typedef bool call_fn(const struct sql_expr *call);
 
+/* --- Functions, aggregates and windows --- */
+
 static bool any_call(const struct sql_expr *e, call_fn *fn, bool deep)
 {
     const struct sql_expr *const parts[] = { e->left, e->right, e->third };
@@ -300,6 +302,8 @@ static int check_call(struct sql_checker *c, const struct sql_expr *e, const str
     return check_standing(c, e, at) || check_inside(c, e, at) ? -1 : 0;
 }
 
+/* --- Expressions and their number of columns --- */
+
 static int width(const struct sql_expr *e)
 {
     if (e->kind == SQL_EXPR_SELECT)
@@ -447,6 +451,8 @@ static int check_parts(struct sql_checker *c, const struct sql_expr *e, const st
         return 0;
     }
 }
+
+/* --- SELECT and set operations --- */
 
 /* Returns whether a SELECT has GROUP BY or an aggregate in its results. */
 static bool groups(const struct sql_core *core)

@@ -293,6 +293,8 @@ struct line {
     bool normal;
 };
 
+/* --- Statements on one line --- */
+
 static bool is_quoted(const struct sql_token *t, char first)
 {
     return t->kind == TOKEN_STRING || t->kind == TOKEN_BLOB ||

@@ -10,6 +10,8 @@ static bool at_window_clause(const struct sql_parser *p);
 static struct sql_source *parse_sources(struct sql_parser *p);
 static struct sql_order *parse_order(struct sql_parser *p);
 
+/* --- Tokens and names --- */
+
 void *sql_new_node(struct sql_parser *p, size_t bytes)
 {
     return memset(arena_alloc(p->arena, bytes), 0, bytes);
@@ -152,6 +154,8 @@ static struct sql_name *parse_names(struct sql_parser *p)
     return sql_expect(p, TOKEN_RIGHT_PAREN, "\",\" or \")\"") ? NULL : first;
 }
 
+/* --- Windows --- */
+
 /* WINDOW, OVER and FILTER are keywords only where no name fits. */
 static bool at_window_clause(const struct sql_parser *p)
 {
@@ -259,6 +263,8 @@ static struct sql_window *parse_windows(struct sql_parser *p)
     } while (sql_accept(p, TOKEN_COMMA));
     return first;
 }
+
+/* --- FROM clauses --- */
 
 /* Parses INDEXED BY name, NOT INDEXED, or nothing. */
 static int parse_indexed(struct sql_parser *p, struct sql_source *s)
@@ -429,6 +435,8 @@ static struct sql_source *parse_sources(struct sql_parser *p)
     sql_leave(p);
     return rc ? NULL : first;
 }
+
+/* --- SELECT and its clauses --- */
 
 bool sql_at_select(const struct sql_parser *p)
 {
@@ -674,6 +682,8 @@ struct sql_select *sql_parse_select(struct sql_parser *p)
     s->span = sql_since(p, begin);
     return rc ? NULL : s;
 }
+
+/* --- Statements --- */
 
 static struct sql_query *parse_query(struct sql_parser *p)
 {

@@ -7,6 +7,8 @@
 static struct sql_expr *new_expr(struct sql_parser *p, enum sql_expr_kind kind, int begin);
 static struct sql_expr *parse_level(struct sql_parser *p, int level);
 
+/* --- Operands --- */
+
 static char *copy_span(struct sql_parser *p, struct sql_span s)
 {
     char *copy = arena_alloc(p->arena, (size_t)(s.end - s.begin) + 1);
@@ -290,6 +292,8 @@ static struct sql_expr *parse_operand(struct sql_parser *p)
         return NULL;
     }
 }
+
+/* --- Operators --- */
 
 enum { LEVEL_ANY = 1, LEVEL_NOT = 3, LEVEL_EQUAL = 4, LEVEL_LESS = 5, LEVEL_COLLATE = 11, LEVEL_UNARY = 12 };
 

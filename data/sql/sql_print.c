@@ -122,6 +122,8 @@ static const char *const op_text[] = {
     [SQL_BIT_NOT] = "~",
 };
 
+/* --- Expressions --- */
+
 const char *sql_op_text(enum sql_op op)
 {
     return op_text[op];
@@ -347,6 +349,8 @@ void sql_print_expr(struct sql_printer *p, const struct sql_expr *e)
         break;
     }
 }
+
+/* --- Clauses and statements --- */
 
 static void print_order(struct sql_printer *p, const struct sql_order *order)
 {

@@ -15,6 +15,8 @@
 typedef int attempt_fn(struct sql_resolver *r, void *context);
 static void attempt(struct sql_resolver *r, attempt_fn *fn, void *context);
 
+/* --- Arena, errors, limits and uses --- */
+
 const char *sql_clause_name(enum sql_clause c)
 {
     static const char *const names[] = { "select", "from", "on", "where", "group", "having", "order", "limit" };
@@ -87,6 +89,9 @@ static int use_again(struct sql_resolver *r, const struct sql_result *result, en
     }
     return 0;
 }
+
+/* --- Windows ---
+ * SQLite resolves a window of the WINDOW clause only when something uses it. */
 
 static int resolve_bound(struct sql_resolver *r, struct sql_scope *s, struct sql_bound *b, enum sql_clause clause)
 {
@@ -167,6 +172,8 @@ static int resolve_windows(struct sql_resolver *r, struct sql_scope *s)
     }
     return 0;
 }
+
+/* --- Names in expressions --- */
 
 /* rowid, oid or _rowid_. */
 static bool is_rowid(const char *name)
@@ -371,6 +378,8 @@ int sql_resolve_expr(struct sql_resolver *r, struct sql_scope *s, struct sql_exp
     r->depth--;
     return rc;
 }
+
+/* --- One SELECT: its results, and the clauses after FROM --- */
 
 /* The outputs of a SELECT while its results are being resolved. */
 struct output_builder {
@@ -634,6 +643,8 @@ static int resolve_core(struct sql_resolver *r, struct sql_scope *s, struct sql_
         return -1;
     return resolve_windows(r, s);
 }
+
+/* --- Set operations, CTEs and the whole statement --- */
 
 /* Returns whether a column is the rowid of its table: by a rowid name, or as the only primary key, of a number. */
 static bool is_row_number(const struct sql_resolver *r, const struct sql_expr *e)

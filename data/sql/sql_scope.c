@@ -6,6 +6,8 @@
 
 static int resolve_group(struct sql_resolver *r, struct sql_scope *s, struct sql_source *group);
 
+/* --- Lookup --- */
+
 const char *sql_source_name(const struct sql_source *s)
 {
     return s->alias.text ? s->alias.text : s->name.text ? s->name.text : "";
@@ -152,6 +154,8 @@ void sql_list_sources(char *text, size_t size, const struct sql_source *list)
 }
 
 #define JSON_COLUMNS "key", "value", "type", "atom", "id", "parent", "fullkey", "path", "json", "root"
+
+/* --- Resolution of sources and joins --- */
 
 /* Tables and table-valued functions that every SQLite database has. */
 static const struct builtin {

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+/* --- FROM: a set of tables, the edges between them, and outer joins --- */
+
 const struct form_source *form_find_source(const struct form_builder *f, const struct sql_source *s)
 {
     for (int i = f->n_sources - 1; i >= 0; i--)
@@ -314,6 +316,8 @@ static void read_sources(struct form_builder *f, struct form *form, const struct
     add_term(&form->lists[FORM_JOIN], t);
 }
 
+/* --- The clauses of one SELECT --- */
+
 static int compare_terms(const void *a, const void *b)
 {
     const struct form_term *x = a, *y = b;
@@ -571,6 +575,8 @@ static struct form *read_core(struct form_builder *f, const struct sql_select *s
     free(having.list);
     return form;
 }
+
+/* --- Texts and set operations --- */
 
 static const char *join_terms(struct form_builder *f, const struct form_list *list, const char *between)
 {

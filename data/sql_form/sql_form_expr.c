@@ -36,6 +36,8 @@ static bool is_constant(const struct sql_expr *e);
 static bool are_constants(const struct sql_expr *list);
 static const char *logic_text(struct form_builder *f, const struct sql_expr *e, enum sql_op op);
 
+/* --- Texts of expressions --- */
+
 const char *form_printf(struct form_builder *f, const char *fmt, ...)
 {
     char *text = NULL;
@@ -325,6 +327,8 @@ const char *form_expr(struct form_builder *f, const struct sql_expr *e)
     return text;
 }
 
+/* --- Affinity and collation --- */
+
 enum { SIDE_MAX_DEPTH = 100 }; /* recursion through aliases and derived columns, which may refer to themselves */
 
 static const struct form_side unknown = { AFFINITY_UNKNOWN, COLLATES_SOMEHOW, COLLATION_UNKNOWN };
@@ -461,6 +465,8 @@ bool form_is_exact(const struct form_builder *f, const struct sql_expr *e)
 
     return e->kind == SQL_EXPR_COLUMN && exact && form_is_binary(f, e);
 }
+
+/* --- Comparisons and IN: operand order, and constants as they compare --- */
 
 /* Returns the operator after swapping the operands, or -1. */
 static int mirrored(enum sql_op op)
@@ -619,6 +625,8 @@ static struct form_term membership(struct form_builder *f, const struct sql_expr
     t.expr = form_copy(f, e);
     return t;
 }
+
+/* --- Conditions: NOT folded in, BETWEEN as two bounds, equalities merged into IN --- */
 
 struct form_node {
     struct form_node *next;

@@ -53,6 +53,8 @@ enum {
     MAX_VIEWS = 5000       /* of one database; SQLite resolves nested views by recursion */
 };
 
+/* --- Limits and the end of a statement --- */
+
 /* Resets the state for a new statement. */
 static void begin_statement(struct connection *db)
 {
@@ -153,6 +155,8 @@ static struct connection *new_connection(const struct exec_limits *limits)
     begin_statement(db);
     return db;
 }
+
+/* --- Authorizer: which functions and actions a statement may use --- */
 
 /* No real query needs more: this is one call for each column that a table can have. Each call may process
  * CONNECTION_MAX_VALUE bytes before SQLite checks its limits again. */
@@ -430,6 +434,8 @@ static int authorize(void *of, int action, const char *a, const char *b, const c
     return SQLITE_DENY;
 }
 
+/* --- Wrapped functions: calls whose cost is the product of their arguments' sizes --- */
+
 enum {
     MAX_WORK = 1 << 26, /* byte pairs in one call, which take tenths of a second */
     WORK_PER_STEP = 64  /* work that costs one step */
@@ -561,6 +567,8 @@ static void unguard_functions(struct connection *db)
     sqlite3_close(db->plain);
     db->plain = NULL;
 }
+
+/* --- Database files: locks, reopening, and consistent reads --- */
 
 enum { TRIES = 20 };
 
@@ -699,6 +707,8 @@ static void release_locks(struct connection *db)
     if (db->path && db->db && !sqlite_view_rest(db->file.view))
         close_file(db);
 }
+
+/* --- Running a statement, and its rows --- */
 
 static size_t keep(struct rows *r, const void *bytes, size_t n)
 {
@@ -880,6 +890,8 @@ void rows_release(struct rows *r)
     free(r->heap);
     *r = (struct rows){ 0 };
 }
+
+/* --- Opening and closing --- */
 
 /* Replaces a collation that only the database's own program defines. Statements that do not use the collation still
  * run. */

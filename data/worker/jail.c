@@ -44,6 +44,8 @@ struct __attribute__((packed)) path_rule {
     int32_t folder;
 };
 
+/* --- Landlock --- */
+
 /* An older ABI knows only the first fields, and accepts a larger struct if the rest is 0. */
 static struct ruleset ruleset_of(long version)
 {
@@ -130,6 +132,8 @@ static int restrict_files(struct error *err)
         close(fd);
     return rc;
 }
+
+/* --- Filter of system calls (seccomp) --- */
 
 #if defined(__x86_64__) && !defined(__ILP32__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
@@ -317,6 +321,8 @@ static int filter_calls(struct error *err)
                      "aarch64");
 }
 #endif
+
+/* --- Limits and descriptors --- */
 
 enum { SAVED_STDERR = STDERR_FILENO + 1 }; /* holds standard error until the jail holds */
 
