@@ -59,6 +59,7 @@ struct draft {
     struct strings text; /* owns words and replacements */
 };
 
+/* Splits the normal form of a query into pieces. draft_release frees them. */
 void draft_init(struct draft *d, const char *sql);
 void draft_release(struct draft *d);
 /* Returns the text with all replacements, in normal form; the caller frees it. */

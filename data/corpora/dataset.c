@@ -134,19 +134,19 @@ static int check_field(const struct dataset *d, size_t offset, const char *what,
 {
     size_t total = (size_t)d->folds[FOLD_TRAIN].n + (size_t)d->folds[FOLD_VALID].n + (size_t)d->folds[FOLD_TEST].n;
     struct strings seen = { 0 };
-    int *fold = xcalloc(total, sizeof *fold), rc = 0;
+    int *split = xcalloc(total, sizeof *split), rc = 0;
 
     for (int f = 0; f < FOLDS && rc == 0; f++)
         for (int i = 0; i < d->folds[f].n && rc == 0; i++) {
             const char *text = *(const char *const *)(const void *)((const char *)&d->folds[f].items[i] + offset);
             int before = seen.n, at = strings_add(&seen, text);
             if (at == before)
-                fold[at] = f;
-            if (fold[at] != f)
+                split[at] = f;
+            if (split[at] != f)
                 rc = error_set(err, EXIT_CODE_DATA, "the %s \"%s\" is in both %s and %s", what, text,
-                               fold_name((enum fold)fold[at]), fold_name((enum fold)f));
+                               fold_name((enum fold)split[at]), fold_name((enum fold)f));
         }
-    free(fold);
+    free(split);
     strings_release(&seen);
     return rc;
 }
@@ -173,7 +173,7 @@ int dataset_check_folds(const struct dataset *d, struct error *err)
                : 0;
 }
 
-static int check_balance(const struct example_list *l, size_t offset, const char *what, const char *fold,
+static int check_balance(const struct example_list *l, size_t offset, const char *what, const char *split,
                          struct error *err)
 {
     struct strings seen = { 0 };
@@ -186,7 +186,7 @@ static int check_balance(const struct example_list *l, size_t offset, const char
         }
     for (int i = 0; i < seen.n && rc == 0; i++)
         if (sum[i])
-            rc = error_set(err, EXIT_CODE_DATA, "%s: the %s \"%s\" has %d ambiguous examples %s than clear ones", fold,
+            rc = error_set(err, EXIT_CODE_DATA, "%s: the %s \"%s\" has %d ambiguous examples %s than clear ones", split,
                            what, seen.items[i], abs(sum[i]), sum[i] > 0 ? "more" : "fewer");
     free(sum);
     strings_release(&seen);

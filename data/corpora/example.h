@@ -21,6 +21,7 @@
  * - EXAMPLE_OWN: labelled by people, or a question of a data folder that is labelled for linguistic ambiguity.
  */
 enum example_slice { EXAMPLE_CROSSED, EXAMPLE_PRESENCE, EXAMPLE_THESIS, EXAMPLE_OWN, EXAMPLE_SLICES };
+/* Returns the slice as written in data folders. */
 const char *example_slice_name(enum example_slice s);
 
 enum { EXAMPLE_MAX_SQL = 4, EXAMPLE_MAX_RENAMED = 4 };
@@ -67,6 +68,7 @@ void example_list_release(struct example_list *l);
 
 /* Returns the ambiguity type, such as "C", or "scope" for linguistic ambiguity. */
 const char *example_kind_name(const struct example *e);
+/* Writes an example as a JSON line. Returns -1 with an error of the file. */
 int example_write(struct out_file *o, const struct example *e, struct error *err);
 
 /* Finds the element that an alternative names: *table and *column, which is -1 for a table. Returns -1 if s has no such

@@ -359,7 +359,7 @@ static const double SHARE = 0.2; /* share of validation, and of the test */
 struct text_group {
     uint64_t order;
     bool ambiguous; /* one of them is ambiguous */
-    int fold;
+    int split;
 };
 
 int labels_text_number(struct strings *texts, const char *question)
@@ -385,16 +385,16 @@ static int by_order(const void *a, const void *b)
 }
 
 /* Splits n groups of one label. If there are few, training comes first, then validation. */
-static void choose_folds(struct text_group **list, int n)
+static void choose_splits(struct text_group **list, int n)
 {
     int share = (int)lround(SHARE * n), valid = n < 2 ? 0 : share ? share : 1, test = n < 4 ? 0 : share;
 
     qsort(list, (size_t)n, sizeof *list, by_order);
     for (int i = 0; i < n; i++)
-        list[i]->fold = i < test ? FOLD_TEST : i < test + valid ? FOLD_VALID : FOLD_TRAIN;
+        list[i]->split = i < test ? FOLD_TEST : i < test + valid ? FOLD_VALID : FOLD_TRAIN;
 }
 
-static void split_by_question(const struct example_list *all, int64_t seed, int *fold)
+static void split_by_question(const struct example_list *all, int64_t seed, int *split)
 {
     struct strings texts = { 0 };
     int *group = xmalloc((size_t)all->n * sizeof *group);
@@ -412,10 +412,10 @@ static void split_by_question(const struct example_list *all, int64_t seed, int 
                 groups[k].order = split_order(texts.items[k], seed);
                 list[n++] = &groups[k];
             }
-        choose_folds(list, n);
+        choose_splits(list, n);
     }
     for (int i = 0; i < all->n; i++)
-        fold[i] = groups[group[i]].fold;
+        split[i] = groups[group[i]].split;
     free(group);
     free(groups);
     free(list);
@@ -423,35 +423,35 @@ static void split_by_question(const struct example_list *all, int64_t seed, int 
 }
 
 /* Splits by database. Returns false if there are too few databases, or training would lack a label. */
-static bool split_by_database(const struct example_list *all, int64_t seed, int *fold)
+static bool split_by_database(const struct example_list *all, int64_t seed, int *split)
 {
     struct strings names = { 0 };
-    int *of = xmalloc((size_t)all->n * sizeof *of), *folds = xmalloc((size_t)all->n * sizeof *folds);
+    int *of = xmalloc((size_t)all->n * sizeof *of), *split_of = xmalloc((size_t)all->n * sizeof *split_of);
     bool labels[2] = { false, false };
 
     for (int i = 0; i < all->n; i++)
         of[i] = strings_add(&names, all->items[i].source_db);
-    bool enough = split_names((const char *const *)names.items, names.n, SHARE, SHARE, seed, folds);
+    bool enough = split_names((const char *const *)names.items, names.n, SHARE, SHARE, seed, split_of);
     for (int i = 0; enough && i < all->n; i++) {
-        fold[i] = folds[of[i]];
-        if (fold[i] == FOLD_TRAIN)
+        split[i] = split_of[of[i]];
+        if (split[i] == FOLD_TRAIN)
             labels[all->items[i].ambiguous] = true;
     }
     free(of);
-    free(folds);
+    free(split_of);
     strings_release(&names);
     return enough && labels[0] && labels[1];
 }
 
 void labels_split(struct dataset *d, const struct example_list *all, int64_t seed, const char *name)
 {
-    int *fold = xcalloc((size_t)all->n, sizeof *fold), ambiguous = 0;
-    bool by_database = split_by_database(all, seed, fold);
+    int *split = xcalloc((size_t)all->n, sizeof *split), ambiguous = 0;
+    bool by_database = split_by_database(all, seed, split);
 
     if (!by_database)
-        split_by_question(all, seed, fold);
+        split_by_question(all, seed, split);
     for (int i = 0; i < all->n; i++) {
-        example_list_add(&d->folds[fold[i]], &all->items[i]);
+        example_list_add(&d->folds[split[i]], &all->items[i]);
         ambiguous += all->items[i].ambiguous;
     }
     log_info(
@@ -459,5 +459,5 @@ void labels_split(struct dataset *d, const struct example_list *all, int64_t see
         "validate, %d to test",
         name, all->n, ambiguous, d->schemas.n, d->schemas.n == 1 ? "" : "s", by_database ? "database" : "question",
         (long long)seed, d->folds[FOLD_TRAIN].n, d->folds[FOLD_VALID].n, d->folds[FOLD_TEST].n);
-    free(fold);
+    free(split);
 }

@@ -12,7 +12,7 @@ static const double MAX_SHARE = 100;
 /* Texts and the splits in which earlier folders have them. */
 struct known_texts {
     struct strings texts;
-    int *folds, cap; /* [texts] */
+    int *splits, cap; /* [texts] */
 };
 
 struct mixing {
@@ -23,26 +23,26 @@ struct mixing {
     struct known_texts databases, questions;
 };
 
-static void known_add(struct known_texts *k, const char *text, int fold)
+static void known_add(struct known_texts *k, const char *text, int split)
 {
     int before = k->texts.n, at = strings_add(&k->texts, text);
 
     if (at < before)
         return;
-    GROW(k->folds, at, k->cap);
-    k->folds[at] = fold;
+    GROW(k->splits, at, k->cap);
+    k->splits[at] = split;
 }
 
-static bool known_elsewhere(const struct known_texts *k, const char *text, int fold)
+static bool known_elsewhere(const struct known_texts *k, const char *text, int split)
 {
     int at = strings_find(&k->texts, text);
-    return at >= 0 && k->folds[at] != fold;
+    return at >= 0 && k->splits[at] != split;
 }
 
 static void known_release(struct known_texts *k)
 {
     strings_release(&k->texts);
-    free(k->folds);
+    free(k->splits);
 }
 
 /* Returns the folder's path, and its last component; the caller frees the path. */
@@ -70,7 +70,7 @@ static int add_schemas(struct mixing *x, struct dataset *from, const char *part,
     return 0;
 }
 
-static void add_example(struct mixing *x, const struct example *e, int fold, const char *part, int times)
+static void add_example(struct mixing *x, const struct example *e, int split, const char *part, int times)
 {
     struct strings text = { 0 };
     struct example copy = *e;
@@ -81,7 +81,7 @@ static void add_example(struct mixing *x, const struct example *e, int fold, con
     for (int i = 0; i < e->n_renamed; i++)
         copy.renamed[i] = strings_printf(&text, "%s/%s", part, e->renamed[i]);
     for (int i = 0; i < times; i++)
-        example_list_add(&x->d->folds[fold], &copy);
+        example_list_add(&x->d->folds[split], &copy);
     strings_release(&text);
 }
 
@@ -90,17 +90,17 @@ static int times_of(double share, struct rng *rng)
     return (int)share + (rng_uniform(rng) < (float)(share - (int)share));
 }
 
-static void add_fold(struct mixing *x, const struct dataset *from, int fold, struct mixture_part *part, double share)
+static void add_split(struct mixing *x, const struct dataset *from, int split, struct mixture_part *part, double share)
 {
     struct rng rng = { .seed = hash_bytes(x->seed, part->name, strlen(part->name)) };
 
-    for (int i = 0; i < from->folds[fold].n; i++) {
-        const struct example *e = &from->folds[fold].items[i];
-        int times = fold == FOLD_TRAIN ? times_of(share, &rng) : 1;
-        if (known_elsewhere(&x->databases, e->source_db, fold) || known_elsewhere(&x->questions, e->question, fold))
+    for (int i = 0; i < from->folds[split].n; i++) {
+        const struct example *e = &from->folds[split].items[i];
+        int times = split == FOLD_TRAIN ? times_of(share, &rng) : 1;
+        if (known_elsewhere(&x->databases, e->source_db, split) || known_elsewhere(&x->questions, e->question, split))
             part->left_out++;
         else
-            add_example(x, e, fold, part->name, times);
+            add_example(x, e, split, part->name, times);
     }
 }
 
@@ -134,7 +134,7 @@ static int add_part(struct mixing *x, const char *folder, const char *name, doub
     m->parts[m->n++] =
         (struct mixture_part){ strings_keep(&m->text, name), strings_printf(&m->text, "valid_ap/%s", name), 0 };
     for (int f = 0; f < FOLDS; f++)
-        add_fold(x, &part, f, &m->parts[m->n - 1], share);
+        add_split(x, &part, f, &m->parts[m->n - 1], share);
     record_texts(x, &part);
     rc = add_schemas(x, &part, m->parts[m->n - 1].name, err);
 out:

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const folds[] = { "train", "valid", "test" };
+static const char *const split_file_names[] = { "train", "valid", "test" };
 
 struct split_record {
     json_t *json;
@@ -29,7 +29,7 @@ struct split_job {
     struct split_record *records;
     int n, cap;
     struct strings names;
-    int *fold; /* [names.n]: split of each database */
+    int *split; /* [names.n]: split of each database */
 };
 
 /* The source database decides if a record has one, so that altered copies of a database stay together. AMBROSIA uses
@@ -67,7 +67,7 @@ static int share_of(int n, double share)
 }
 
 /* Returns whether n databases are enough for each split with a share. */
-static bool fills_folds(int n, double valid_share, double test_share)
+static bool fills_splits(int n, double valid_share, double test_share)
 {
     int test = share_of(n, test_share), valid = share_of(n, valid_share);
 
@@ -82,23 +82,23 @@ uint64_t split_order(const char *name, int64_t seed)
     return (h ^ h >> 32) * 0x9E3779B97F4A7C15u;
 }
 
-bool split_names(const char *const *names, int n, double valid, double test, int64_t seed, int *fold)
+bool split_names(const char *const *names, int n, double valid, double test, int64_t seed, int *split)
 {
     int n_test = share_of(n, test), n_valid = share_of(n, valid);
 
-    if (!fills_folds(n, valid, test))
+    if (!fills_splits(n, valid, test))
         return false;
     struct placed_name *list = xcalloc((size_t)n + 1, sizeof *list);
     for (int i = 0; i < n; i++)
         list[i] = (struct placed_name){ split_order(names[i], seed), i };
     qsort(list, (size_t)n, sizeof *list, by_order);
     for (int i = 0; i < n; i++)
-        fold[list[i].number] = i < n_test ? 2 : i < n_test + n_valid ? 1 : 0;
+        split[list[i].number] = i < n_test ? 2 : i < n_test + n_valid ? 1 : 0;
     free(list);
     return true;
 }
 
-void split_names_published(int n, int *fold)
+void split_names_published(int n, int *split)
 {
     enum { SEED = 42 };
     int train = (int)(.8 * n), test = (int)(.9 * n), *order = xmalloc(((size_t)n + 1) * sizeof *order);
@@ -109,11 +109,11 @@ void split_names_published(int n, int *fold)
     numpy_random_seed(&random, SEED);
     numpy_random_shuffle(&random, order, n);
     for (int i = 0; i < n; i++)
-        fold[order[i]] = i < train ? 0 : i < test ? 2 : 1;
+        split[order[i]] = i < train ? 0 : i < test ? 2 : 1;
     free(order);
 }
 
-static int choose_published_folds(const struct split_job *s, const char *path, struct error *err)
+static int choose_published_splits(const struct split_job *s, const char *path, struct error *err)
 {
     enum { LEAST = 10 };
 
@@ -121,19 +121,19 @@ static int choose_published_folds(const struct split_job *s, const char *path, s
         return error_set(err, EXIT_CODE_DATA,
                          "%s: --published: expected records of at least %d databases, one for each tenth, got %d", path,
                          LEAST, s->names.n);
-    split_names_published(s->names.n, s->fold);
+    split_names_published(s->names.n, s->split);
     return 0;
 }
 
-static int choose_folds(const struct split_job *s, const char *path, struct error *err)
+static int choose_splits(const struct split_job *s, const char *path, struct error *err)
 {
     int minimum = 1;
 
     if (s->q->published)
-        return choose_published_folds(s, path, err);
-    if (split_names((const char *const *)s->names.items, s->names.n, s->q->valid, s->q->test, s->q->seed, s->fold))
+        return choose_published_splits(s, path, err);
+    if (split_names((const char *const *)s->names.items, s->names.n, s->q->valid, s->q->test, s->q->seed, s->split))
         return 0;
-    while (!fills_folds(minimum, s->q->valid, s->q->test))
+    while (!fills_splits(minimum, s->q->valid, s->q->test))
         minimum++;
     return error_set(
         err, EXIT_CODE_DATA,
@@ -143,17 +143,17 @@ static int choose_folds(const struct split_job *s, const char *path, struct erro
 }
 
 /* Failed records are skipped. */
-static int write_fold(const struct split_job *s, int fold, struct out_file *o, struct error *err)
+static int write_split(const struct split_job *s, int split, struct out_file *o, struct error *err)
 {
     char path[PATH_MAX];
     int n = 0, lost = 0, databases = 0;
 
-    if (snprintf(path, sizeof path, "%s/%s.jsonl", s->q->out, folds[fold]) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/%s.jsonl", s->q->out, split_file_names[split]) >= (int)sizeof path)
         return error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", s->q->out);
     if (out_file_open(o, path, err))
         return -1;
     for (int i = 0; i < s->n; i++) {
-        if (s->fold[s->records[i].database] != fold)
+        if (s->split[s->records[i].database] != split)
             continue;
         bool failed = json_object_get(s->records[i].json, "error");
         if (!failed && json_write_line(o, s->records[i].json, err))
@@ -162,22 +162,22 @@ static int write_fold(const struct split_job *s, int fold, struct out_file *o, s
         lost += failed;
     }
     for (int i = 0; i < s->names.n; i++)
-        databases += s->fold[i] == fold;
-    log_info("%s: %d records of %d databases; %d failed records skipped", folds[fold], n, databases, lost);
+        databases += s->split[i] == split;
+    log_info("%s: %d records of %d databases; %d failed records skipped", split_file_names[split], n, databases, lost);
     return 0;
 }
 
-static int write_folds(const struct split_job *s, struct error *err)
+static int write_splits(const struct split_job *s, struct error *err)
 {
-    struct out_file files[ARRAY_LEN(folds)] = { 0 };
+    struct out_file files[ARRAY_LEN(split_file_names)] = { 0 };
     int rc = make_dirs(s->q->out, err);
 
-    for (int fold = 0; fold < ARRAY_LEN(folds) && rc == 0; fold++)
-        rc = write_fold(s, fold, &files[fold], err);
+    for (int split = 0; split < ARRAY_LEN(split_file_names) && rc == 0; split++)
+        rc = write_split(s, split, &files[split], err);
     if (rc == 0)
-        rc = out_files_commit(files, ARRAY_LEN(folds), s->q->force, err);
-    for (int fold = 0; fold < ARRAY_LEN(folds); fold++)
-        out_file_abort(&files[fold]);
+        rc = out_files_commit(files, ARRAY_LEN(split_file_names), s->q->force, err);
+    for (int split = 0; split < ARRAY_LEN(split_file_names); split++)
+        out_file_abort(&files[split]);
     return rc;
 }
 
@@ -185,8 +185,8 @@ static int split(struct split_job *s, const char *path, struct error *err)
 {
     if (records_each_as_is(path, s->q->form, add_record, s, err))
         return -1;
-    s->fold = xcalloc((size_t)s->names.n + 1, sizeof *s->fold);
-    return choose_folds(s, path, err) || write_folds(s, err) ? -1 : 0;
+    s->split = xcalloc((size_t)s->names.n + 1, sizeof *s->split);
+    return choose_splits(s, path, err) || write_splits(s, err) ? -1 : 0;
 }
 
 int split_records(const struct split_request *q, const char *path, struct error *err)
@@ -197,7 +197,7 @@ int split_records(const struct split_request *q, const char *path, struct error 
     for (int i = 0; i < s.n; i++)
         json_decref(s.records[i].json);
     free(s.records);
-    free(s.fold);
+    free(s.split);
     strings_release(&s.names);
     return rc;
 }

@@ -22,10 +22,10 @@ struct split_request {
 uint64_t split_order(const char *name, int64_t seed);
 /* Assigns n distinct names to splits: 0 train, 1 valid, 2 test. Returns false if there are too few names for a split
  * with a share. */
-bool split_names(const char *const *names, int n, double valid, double test, int64_t seed, int *fold);
+bool split_names(const char *const *names, int n, double valid, double test, int64_t seed, int *split);
 /* Assigns n names in file order as published. They are shuffled like numpy does with seed 42. The first 80 % are train,
  * the next 10 % test, the rest valid. */
-void split_names_published(int n, int *fold);
+void split_names_published(int n, int *split);
 
 /* Splits a file and logs the size of each split. Returns -1 with err. */
 int split_records(const struct split_request *q, const char *path, struct error *err);

@@ -131,9 +131,9 @@ static const char *sample_text(struct strings *pool, const char *bytes)
 {
     size_t n = strspn(bytes, " \t\r\n"), end = n;
 
-    for (int letters = 0; bytes[end] && bytes[end] != '\n'; end++) {
-        letters += ((unsigned char)bytes[end] & 0xc0) != 0x80;
-        if (letters > SAMPLE_LETTERS)
+    for (int characters = 0; bytes[end] && bytes[end] != '\n'; end++) {
+        characters += ((unsigned char)bytes[end] & 0xc0) != 0x80;
+        if (characters > SAMPLE_CHARACTERS)
             break;
     }
     return end > n ? strings_printf(pool, "'%.*s%s'", (int)(end - n), bytes + n, bytes[end] ? "..." : "") : NULL;

@@ -25,7 +25,7 @@ struct column_values {
 int column_values_read(struct column_values *v, const struct schema *s, const char *path, struct error *err);
 void column_values_release(struct column_values *v);
 
-enum { SAMPLE_VALUES = 3, SAMPLE_ROWS = 50, SAMPLE_LETTERS = 24 };
+enum { SAMPLE_VALUES = 3, SAMPLE_ROWS = 50, SAMPLE_CHARACTERS = 24 };
 
 /* Up to SAMPLE_VALUES distinct values from the first SAMPLE_ROWS rows of each column, read on first use. */
 struct column_samples {

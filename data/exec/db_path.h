@@ -13,6 +13,7 @@
 /* Checks --db before records are read. Returns -1 with EXIT_CODE_DATA if it is neither a folder nor a SQLite file. NULL
  * means no database. */
 int db_path_check(const char *db, struct error *err);
+/* Returns whether --db is a folder. */
 bool db_path_is_folder(const char *db);
 /* Sets the db_id of a record without one if db is a single file. */
 void db_path_name(const char *db, json_t *record);

@@ -70,6 +70,7 @@ struct exec_db *exec_open_schema(const char *path, const struct exec_limits *lim
  * CREATE TABLE, INSERT, CREATE INDEX, CREATE VIEW, DELETE, BEGIN and COMMIT. Other statements fail with EXIT_CODE_DATA;
  * the message has the start of the statement and SQLite's error. The limits also apply to the script. */
 struct exec_db *exec_open_script(const char *script, const struct exec_limits *limits, struct error *err);
+/* Like exec_open_script, and also allows SELECT from pragmas that describe tables. */
 struct exec_db *exec_open_script_schema(const char *script, const struct exec_limits *limits, struct error *err);
 void exec_close(struct exec_db *db);
 

@@ -76,6 +76,7 @@ struct perturb {
     int *place;                         /* [n_tables]: index of a table in `order` */
 };
 
+/* Appends a value, which is not copied. */
 void value_list_add(struct value_list *list, const char *value);
 /* Quotes a name in double quotes. The pool owns the result. */
 const char *perturb_quoted(struct perturb *p, const char *name);

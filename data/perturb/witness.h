@@ -35,6 +35,7 @@ struct testimony {
     struct exec_result copies[PERTURB_COPIES];
     int asked; /* number of copies it has run on */
 };
+/* Starts a signature and runs the statement on the original. Copies are run by witness_compare. */
 void witness_ask(struct testimony *t, const struct witness *w, const char *sql, bool ordered);
 void testimony_release(struct testimony *t);
 

@@ -43,6 +43,7 @@ void sql_edits_add(struct sql_edits *e, struct sql_span span, const char *text);
 void sql_edits_name(struct sql_edits *e, struct sql_span span, const char *name);
 /* Returns the text from begin to end with all changes in it; the caller frees it. Sorts the changes. */
 char *sql_edits_part(struct sql_edits *e, int begin, int end);
+/* Returns the whole text with all changes; the caller frees it. */
 char *sql_edits_all(struct sql_edits *e);
 void sql_edits_release(struct sql_edits *e);
 

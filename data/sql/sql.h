@@ -36,6 +36,7 @@ char *sql_print(struct arena *a, const struct sql_query *q);
 
 /* The clause in which a column or table is used. */
 enum sql_clause { SQL_SELECT, SQL_FROM, SQL_ON, SQL_WHERE, SQL_GROUP, SQL_HAVING, SQL_ORDER, SQL_LIMIT, SQL_CLAUSES };
+/* Returns the name of a clause, such as "where". */
 const char *sql_clause_name(enum sql_clause c);
 
 /* A use of a schema element. column is -1 for a table named in FROM and for t.*. begin and end are byte offsets. */

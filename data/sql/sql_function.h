@@ -23,6 +23,7 @@ struct sql_function {
 const struct sql_function *sql_function_find(const char *name, int n);
 /* Returns the function that an expression calls, or NULL. A star is not an argument. */
 const struct sql_function *sql_function_of(const struct sql_expr *call);
+/* Returns the length of a list of expressions. */
 int sql_count_list(const struct sql_expr *list);
 
 #endif

@@ -35,9 +35,11 @@ int sql_peek(const struct sql_parser *p, int ahead);
 bool sql_accept(struct sql_parser *p, int kind);
 /* Consumes a token of that kind, or sets an error with the position, the expected token and the token found. */
 int sql_expect(struct sql_parser *p, int kind, const char *expected);
+/* Sets the same error about the current token. Returns -1. */
 int sql_unexpected(struct sql_parser *p, const char *expected);
 /* Sets an error with its own message about the text that starts at `begin`. */
 int sql_complain(struct sql_parser *p, int begin, const char *what);
+/* Enclose a nested construct. sql_enter returns -1 with an error if the nesting is too deep. */
 int sql_enter(struct sql_parser *p);
 void sql_leave(struct sql_parser *p);
 
@@ -52,14 +54,18 @@ bool sql_is_bare_alias(int kind);
 /* Returns the text of a quoted token without its quotes. */
 char *sql_unquote(struct sql_parser *p, const struct sql_token *t);
 
+/* Parses an expression of any precedence. */
 struct sql_expr *sql_parse_expr(struct sql_parser *p);
 /* Parses one or more expressions, separated by commas. */
 struct sql_expr *sql_parse_list(struct sql_parser *p);
 /* Parses arguments after the left parenthesis, including the right one. An empty list is NULL without an error, so the
  * function returns a status. */
 int sql_parse_arguments(struct sql_parser *p, struct sql_expr **list);
+/* Parses WITH, SELECT or VALUES with all set operations. */
 struct sql_select *sql_parse_select(struct sql_parser *p);
+/* Returns whether the current token can start sql_parse_select. */
 bool sql_at_select(const struct sql_parser *p);
+/* Parses the window after OVER. */
 struct sql_window *sql_parse_over(struct sql_parser *p);
 
 #endif

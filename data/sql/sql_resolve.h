@@ -47,6 +47,7 @@ struct sql_scope {
 
 /* Allocates zeroed memory. Returns NULL with an error if the arena is full. */
 void *sql_take(struct sql_resolver *r, size_t count, size_t size);
+/* Sets EXIT_CODE_DATA with the position and a formatted message. Returns -1. */
 int sql_fail(struct sql_resolver *r, struct sql_span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Adds to the recursion depth. Returns -1 with an error at the limit. */
 int sql_deeper(struct sql_resolver *r, int by, struct sql_span at);
@@ -54,6 +55,7 @@ int sql_deeper(struct sql_resolver *r, int by, struct sql_span at);
 /* Adds name comparisons. Returns -1 with an error at the limit. */
 int sql_work(struct sql_resolver *r, int n, struct sql_span at);
 
+/* Records a use of a schema element. Returns -1 with an error at the limit. */
 int sql_use_add(struct sql_resolver *r, struct sql_use use);
 /* Records the use of a column through an output of any source. Ignores columns that are not in the schema. */
 int sql_use_column(struct sql_resolver *r, int column, enum sql_clause clause, int level, struct sql_span at);
@@ -79,6 +81,7 @@ int sql_resolve_select(struct sql_resolver *r, struct sql_select *select, struct
 long sql_ordinal(const struct sql_expr *e);
 /* Publishes the outputs of a CTE under the names of its column list. */
 int sql_publish_cte(struct sql_resolver *r, struct sql_cte *c, const struct sql_outputs *outputs);
+/* Resolves the body of a CTE on its first use. */
 int sql_resolve_cte(struct sql_resolver *r, const struct sql_with *with, struct sql_cte *c);
 /* Resolve a FROM clause in two steps. The first resolves tables, sub-queries, USING and NATURAL. The second resolves ON
  * and the arguments of functions, which can see aliases of results. */

@@ -43,12 +43,14 @@ const char *form_name(struct form_builder *f, const char *name);
 /* Joins texts. If `set`, sorts them first and removes duplicates. */
 const char *form_join(struct form_builder *f, const char **texts, int n, const char *between, bool set);
 
+/* Returns the canonical text of an expression. */
 const char *form_expr(struct form_builder *f, const struct sql_expr *e);
 /* Copies an expression into the store. */
 struct sql_expr *form_copy(struct form_builder *f, const struct sql_expr *e);
 void form_release_nodes(struct form_store *s);
 /* Returns a term with head, function and column. */
 struct form_term form_operand(struct form_builder *f, const struct sql_expr *e);
+/* Returns whether e is a call of the aggregate count. */
 bool form_is_count(const struct sql_expr *e);
 
 /* Returns whether the texts of an expression are compared and sorted byte by byte. */
@@ -67,9 +69,12 @@ void form_flatten(struct form_builder *f, struct form_conditions *c, const struc
 void form_merge_equalities(struct form_builder *f, struct form_conditions *c);
 /* Returns whether e is OR or NOT BETWEEN. */
 bool form_is_or(const struct sql_expr *e);
+/* Returns the term of a condition. */
 struct form_term form_condition(struct form_builder *f, const struct sql_expr *e);
 
+/* Returns the form of a SELECT inside the statement. */
 struct form *form_select(struct form_builder *f, const struct sql_select *s);
+/* Returns the builder's entry for a source in scope, or NULL. */
 const struct form_source *form_find_source(const struct form_builder *f, const struct sql_source *s);
 /* Returns whether order and nesting of the joins do not matter: only inner joins, and LEFT joins with a single table.
  */
