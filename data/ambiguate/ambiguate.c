@@ -359,14 +359,14 @@ static bool keeps_strings(const struct ambiguity *a, const struct schema *s, con
 /* Runs the second interpretation of J or P on the unaltered database. */
 static void check_rows(enum ambiguity_fault *fault, const struct ambiguity *a, struct exec_db *db)
 {
-    struct exec_result query = exec_run(db, a->record.original), reading = exec_run(db, a->direct);
+    struct exec_result query = exec_run(db, a->record.original), interpretation = exec_run(db, a->direct);
 
-    if (query.status != EXEC_OK || reading.status != EXEC_OK)
+    if (query.status != EXEC_OK || interpretation.status != EXEC_OK)
         *fault = FAULT_FAILS;
-    else if (a->record.kind == SIA_JOIN && !match_rows(&query, &reading, false))
+    else if (a->record.kind == SIA_JOIN && !match_rows(&query, &interpretation, false))
         *fault = FAULT_ROWS;
     exec_result_release(&query);
-    exec_result_release(&reading);
+    exec_result_release(&interpretation);
 }
 
 /* Returns true if SQLite compiles the statement. LIMIT 0 avoids running it. */

@@ -605,7 +605,7 @@ static bool names_are_free(const struct storing *s, const char *const *names, in
     return schema_table_find(s->r.q->schema, s->new_table) < 0 && !resolved_query_says(&s->r, s->new_table);
 }
 
-static void set_readings(struct storing *s, struct ambiguity *a, const char *others)
+static void set_interpretations(struct storing *s, struct ambiguity *a, const char *others)
 {
     struct strings *text = &s->r.out->text;
 
@@ -694,7 +694,7 @@ static void add_aggregates(struct storing *s)
     r->key = ambiguity_key(s->r.q->schema, s->core->from->table);
     r->key = r->key ? strings_keep(&s->r.out->text, r->key) : NULL;
     r->column = a->stored[a->n_plain + a->number];
-    set_readings(s, a, "");
+    set_interpretations(s, a, "");
 }
 
 /* Returns true if the query computes an aggregate that a table could store. */
@@ -770,7 +770,7 @@ static void add_one_table(struct storing *s)
     for (int f = ARRAY_LEN(functions) - 1; f >= 0; f--)
         r->new_columns[r->n_new_columns++] = strings_printf(text, "%s_%s", train_names[f], r->column);
     if (names_are_free(s, r->new_columns, r->n_new_columns))
-        set_readings(s, a, other_columns(s));
+        set_interpretations(s, a, other_columns(s));
     else
         reject(s, FAULT_NAME);
 }

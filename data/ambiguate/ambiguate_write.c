@@ -385,7 +385,7 @@ static void set_given(json_t *o, const json_t *question)
     json_object_set_new(o, "interpretations", texts);
 }
 
-static void set_readings(json_t *o, const struct ambiguity *a, const json_t *question, const struct schema *s)
+static void set_interpretations(json_t *o, const struct ambiguity *a, const json_t *question, const struct schema *s)
 {
     if (a->type == AMBIGUITY_GIVEN) {
         set_given(o, question);
@@ -413,7 +413,7 @@ static json_t *ambiguate_record(const struct ambiguity *a, int number, const jso
     snprintf(id, sizeof id, "%s%d", letter, number);
     json_t *o = json_pack("{ssssssss}", "id", id, "kind", letter, "db_id", r->db_id, "question", r->question);
     copy_fields(o, question, taken, ARRAY_LEN(taken));
-    set_readings(o, a, question, s);
+    set_interpretations(o, a, question, s);
     json_object_set_new(o, "schema_with_content", json_string(texts->with_content));
     json_object_set_new(o, "schema_without_content", json_string(texts->without_content));
     if (a->type != SIA_JOIN && a->type != SIA_AGGREGATE)

@@ -225,7 +225,7 @@ static const char *from_clause(const struct aggregate_groups *g)
     return strings_printf(&g->t->text, "%.*s", (int)(end - from), from);
 }
 
-static bool reading_names(const struct ambiguity *a, const char *name)
+static bool interpretation_names(const struct ambiguity *a, const char *name)
 {
     struct ambiqt_words w;
     ambiqt_words_split(&w, a->record.readings[1]);
@@ -249,7 +249,7 @@ static const char *append_aggregates(struct aggregate_groups *g, const char *lis
 
     for (int i = 0; i < ARRAY_LEN(functions); i++) {
         const char *name = strings_printf(&g->t->text, "%s_%s", functions[i], column);
-        if (i < 4 || reading_names(g->a, name))
+        if (i < 4 || interpretation_names(g->a, name))
             list = append(g, list, strings_printf(&g->t->text, "%s(%s)", functions[i], from), name);
     }
     return list;
@@ -280,7 +280,7 @@ static const char *one_table_columns(struct aggregate_groups *g)
     const char *list = "", *column = reference(g, r->column);
 
     for (int c = table->first_column; c < table->first_column + table->n_columns; c++)
-        if (strcasecmp(g->s->columns[c].name, r->column) != 0 || reading_names(g->a, r->column))
+        if (strcasecmp(g->s->columns[c].name, r->column) != 0 || interpretation_names(g->a, r->column))
             list = append(g, list, reference(g, g->s->columns[c].name), g->s->columns[c].name);
     for (int i = 0; i < r->n_new_columns; i++)
         list = append(g, list, strings_printf(&g->t->text, "%s(%s)", functions[i], column), r->new_columns[i]);

@@ -252,7 +252,7 @@ static size_t draw_count(size_t n, struct rng *rng)
     return 1 + rng_below(rng, (uint32_t)n - 1);
 }
 
-void reword_readings(json_t *record, struct rng *rng)
+void reword_interpretations(json_t *record, struct rng *rng)
 {
     json_t *golds = json_object_get(record, "golds"), *left = json_copy(golds), *readings = json_array();
 
@@ -438,7 +438,7 @@ static int write_record(struct reword_job *w, json_t *record, struct error *err)
 {
     bool many = json_array_size(json_object_get(record, "golds")) > 1;
 
-    reword_readings(record, &w->rng);
+    reword_interpretations(record, &w->rng);
     w->ambiguous += many;
     w->plain += !many;
     int rc = json_write_line(&w->out, record, err);

@@ -31,7 +31,7 @@ void reword_golds(char *texts[2], const struct ambiqt_record *r);
  * with its SQL. Of several golds it takes none (15 %), all (15 %) or some; of a single gold it takes one (80 %) or
  * none.
  */
-void reword_readings(json_t *record, struct rng *rng);
+void reword_interpretations(json_t *record, struct rng *rng);
 
 struct reword_request {
     const char *db, *out;

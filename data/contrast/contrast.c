@@ -64,7 +64,7 @@ struct contrast {
 /* Step 1: collect the questions and elements of the records, alter the schemas, reject unusable records. */
 
 /* The reason for rejecting a record. */
-enum loss { LOSS_NONE, LOSS_ELEMENT, LOSS_SQL, LOSS_SHARED, LOSS_NAMES, LOSS_READINGS, LOSSES };
+enum loss { LOSS_NONE, LOSS_ELEMENT, LOSS_SQL, LOSS_SHARED, LOSS_NAMES, LOSS_INTERPRETATIONS, LOSSES };
 
 static const char *const loss_names[LOSSES] = { "usable",
                                                 "element not in the schema",
@@ -312,7 +312,7 @@ static enum loss judge(struct contrast *c, struct contrast_record *r, const bool
     bool touched = e->a.column < 0 ? q->touched[e->a.table] : q->touched[s->n_tables + e->a.column];
     if (!touched || !reads_own(c, r, 0) || !reads_own(c, r, 1) ||
         !contrast_touch(c, r->source->readings[e->which], &e->one.schema, NULL))
-        return LOSS_READINGS;
+        return LOSS_INTERPRETATIONS;
     return LOSS_NONE;
 }
 
@@ -627,14 +627,14 @@ static void match_all(struct contrast *c, struct db_pairs *pairs)
 enum { SHARE_TRIES = 64 };
 
 /* The number of pairs of each type, by database and in total. */
-struct kind_counts {
+struct type_counts {
     int (*of_db)[SIA_KINDS];
     int all[SIA_KINDS];
 };
 
-static struct kind_counts count_kinds(const struct contrast *c, const struct db_pairs *pairs)
+static struct type_counts count_types(const struct contrast *c, const struct db_pairs *pairs)
 {
-    struct kind_counts k = { .of_db = xcalloc((size_t)c->in->schemas.n, sizeof *k.of_db) };
+    struct type_counts k = { .of_db = xcalloc((size_t)c->in->schemas.n, sizeof *k.of_db) };
 
     for (int db = 0; db < c->in->schemas.n; db++)
         for (int i = 0; i < pairs[db].n; i++) {
@@ -646,7 +646,7 @@ static struct kind_counts count_kinds(const struct contrast *c, const struct db_
 }
 
 /* Returns the deviation of the types' shares in the first n databases from the intended share. */
-static double unevenness(const struct kind_counts *k, const int *order, int n, double share)
+static double unevenness(const struct type_counts *k, const int *order, int n, double share)
 {
     double sum = 0;
 
@@ -666,8 +666,8 @@ static void share_out(struct contrast *c, const struct db_pairs *pairs, enum fol
 {
     size_t size = (size_t)c->in->schemas.n * sizeof(int);
     int *order = xmalloc(size), *best = xmalloc(size), n = 0;
-    struct kind_counts k = count_kinds(c, pairs);
-    double least = HUGE_VAL;
+    struct type_counts k = count_types(c, pairs);
+    double min = HUGE_VAL;
 
     for (int db = 0; db < c->in->schemas.n; db++)
         if (pairs[db].n)
@@ -679,8 +679,8 @@ static void share_out(struct contrast *c, const struct db_pairs *pairs, enum fol
         rng_shuffle(&c->rng, order, n, sizeof *order);
         double x = unevenness(&k, order, test, c->options->test_share) +
                    unevenness(&k, order + test, valid, c->options->valid_share);
-        if (x < least) {
-            least = x;
+        if (x < min) {
+            min = x;
             memcpy(best, order, (size_t)n * sizeof *best);
         }
     }

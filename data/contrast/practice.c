@@ -38,7 +38,7 @@ struct practice_query {
 };
 
 /* An element and the alternative that the SQL uses. */
-struct practice_reading {
+struct practice_interpretation {
     enum sia_kind kind;
     int table, column; /* column is -1 for T */
     int which;         /* -1: the original element */
@@ -304,8 +304,8 @@ static bool practice_asks(const struct practice_query *q, enum sia_kind kind, in
 struct template_filler {
     FILE *f;
     const struct practice_query *q;
-    const struct practice_reading *r; /* NULL in a question */
-    char word[16];                    /* the placeholder's text */
+    const struct practice_interpretation *r; /* NULL in a question */
+    char word[16];                           /* the placeholder's text */
 };
 
 static bool is(const struct template_filler *w, const char *word)
@@ -484,7 +484,7 @@ static char *practice_question(const struct practice_query *q)
     return fill(&w, q->of->questions[q->wording], put_question_word);
 }
 
-static char *practice_sql(const struct practice_query *q, const struct practice_reading *r)
+static char *practice_sql(const struct practice_query *q, const struct practice_interpretation *r)
 {
     struct template_filler w = { .q = q, .r = r };
     return fill(&w, q->of->sql, put_sql_word);
@@ -558,7 +558,8 @@ static void name_alternatives(struct ambiqt_record *r, struct strings *text, con
         r->new_columns[r->n_new_columns++] = strings_printf(text, "%s_%s", aggregates[i], r->column);
 }
 
-static void add_record(struct practice_corpus *m, const struct practice_query *q, struct practice_reading element)
+static void add_record(struct practice_corpus *m, const struct practice_query *q,
+                       struct practice_interpretation element)
 {
     struct ambiqt_corpus *c = &m->in.ambiqt;
     struct ambiqt_record r = { .kind = element.kind, .db_id = q->domain->name };
@@ -576,7 +577,7 @@ static void add_record(struct practice_corpus *m, const struct practice_query *q
     c->items[c->n++] = r;
 }
 
-static void ask(struct practice_corpus *m, const struct practice_domain *d, struct practice_reading element)
+static void ask(struct practice_corpus *m, const struct practice_domain *d, struct practice_interpretation element)
 {
     struct practice_query q;
     int wanted = questions_of[element.kind];
@@ -594,10 +595,10 @@ static void ask_column(struct practice_corpus *m, const struct practice_domain *
 
     if (role == PRACTICE_KEY || role == PRACTICE_LINK)
         return;
-    ask(m, d, (struct practice_reading){ SIA_COLUMN, table, column, -1 });
-    ask(m, d, (struct practice_reading){ SIA_JOIN, table, column, -1 });
+    ask(m, d, (struct practice_interpretation){ SIA_COLUMN, table, column, -1 });
+    ask(m, d, (struct practice_interpretation){ SIA_JOIN, table, column, -1 });
     if (role == PRACTICE_NUMBER)
-        ask(m, d, (struct practice_reading){ SIA_AGGREGATE, table, column, -1 });
+        ask(m, d, (struct practice_interpretation){ SIA_AGGREGATE, table, column, -1 });
 }
 
 static int ask_domain(struct practice_corpus *m, const struct practice_domain *d, struct error *err)
@@ -606,7 +607,7 @@ static int ask_domain(struct practice_corpus *m, const struct practice_domain *d
 
     make_schema(&s, d, d->name);
     for (int t = 0; t < practice_n_tables(d); t++) {
-        ask(m, d, (struct practice_reading){ SIA_TABLE, t, -1, -1 });
+        ask(m, d, (struct practice_interpretation){ SIA_TABLE, t, -1, -1 });
         for (int i = 0; i < practice_n_columns(&d->tables[t]); i++)
             ask_column(m, d, t, i);
     }
@@ -634,7 +635,7 @@ int practice_build(struct dataset *out, uint64_t seed, struct error *err)
 static void add_questions(json_t *list, struct strings *asked, const struct practice_domain *d, const char *db_id,
                           struct rng *rng)
 {
-    const struct practice_reading plain = { .which = -1 };
+    const struct practice_interpretation plain = { .which = -1 };
     struct practice_query q;
 
     for (int i = 0; i < QUESTIONS; i++) {

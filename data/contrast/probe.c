@@ -39,8 +39,8 @@ static bool same_word(const char *a, size_t n, const char *b, size_t m)
 {
     if (n < MIN_STEM || m < MIN_STEM)
         return n == m && strncasecmp(a, b, n) == 0;
-    size_t least = n < m ? n : m, most = n < m ? m : n;
-    return most - least <= 3 && strncasecmp(a, b, least > MIN_STEM ? least - 1 : least) == 0;
+    size_t min = n < m ? n : m, max = n < m ? m : n;
+    return max - min <= 3 && strncasecmp(a, b, min > MIN_STEM ? min - 1 : min) == 0;
 }
 
 static bool mentions(const char *question, const char *word, size_t n)
@@ -175,9 +175,9 @@ static bool belongs(const struct example *e, enum probe_set set)
     }
 }
 
-static void sample_open(struct probe_sample *s, int most)
+static void sample_open(struct probe_sample *s, int max)
 {
-    size_t size = (size_t)most;
+    size_t size = (size_t)max;
 
     *s = (struct probe_sample){ .list = xcalloc(size, sizeof *s->list), .texts = xcalloc(size, sizeof *s->texts) };
     s->labels = xcalloc(size, sizeof *s->labels);

@@ -563,7 +563,7 @@ struct compared_value {
     const char *text;
 };
 
-struct spider_reading {
+struct spider_reader {
     struct counterfactual *c;
     struct compared_value *values; /* of the current statement */
     int n_values, values_cap;
@@ -596,7 +596,7 @@ static struct schema_part part_of(const struct schema *schema, int table)
                                  schema->tables[table].name };
 }
 
-static int read_values(struct spider_reading *s, struct asked_table *t, const struct schema_part *part,
+static int read_values(struct spider_reader *s, struct asked_table *t, const struct schema_part *part,
                        struct error *err)
 {
     struct column_values v;
@@ -617,7 +617,7 @@ static int read_values(struct spider_reading *s, struct asked_table *t, const st
     return rc;
 }
 
-static void describe_column(struct spider_reading *s, struct asked_column *to, const struct schema *schema, int column,
+static void describe_column(struct spider_reader *s, struct asked_column *to, const struct schema *schema, int column,
                             bool whole)
 {
     const struct schema_column *from = &schema->columns[column];
@@ -633,7 +633,7 @@ static void describe_column(struct spider_reading *s, struct asked_column *to, c
 
 /* Finds or adds a table, or the whole database if table is -1. Returns its index, -1 with err, or -2 if it has too many
  * columns. */
-static int find_table(struct spider_reading *s, const struct schema *schema, int table, struct error *err)
+static int find_table(struct spider_reader *s, const struct schema *schema, int table, struct error *err)
 {
     struct schema_part part = part_of(schema, table);
     bool is_new, whole = table < 0;
@@ -652,7 +652,7 @@ static int find_table(struct spider_reading *s, const struct schema *schema, int
     return s->db && read_values(s, t, &part, err) ? -1 : at;
 }
 
-static void add_compared(struct spider_reading *s, int column, const struct sql_expr *e, bool pattern)
+static void add_compared(struct spider_reader *s, int column, const struct sql_expr *e, bool pattern)
 {
     for (; e; e = e->next) {
         if (e->kind != SQL_EXPR_STRING && e->kind != SQL_EXPR_LITERAL)
@@ -668,9 +668,9 @@ static void add_compared(struct spider_reading *s, int column, const struct sql_
 }
 
 /* Records the values that a comparison has on the other side of a column. */
-static void read_comparison(void *reading, struct sql_expr *e, struct sql_core *core)
+static void read_comparison(void *reader, struct sql_expr *e, struct sql_core *core)
 {
-    struct spider_reading *s = reading;
+    struct spider_reader *s = reader;
     bool binary = e->kind == SQL_EXPR_BINARY, pattern = binary && (e->op == SQL_LIKE || e->op == SQL_GLOB);
 
     (void)core;
@@ -685,7 +685,7 @@ static void read_comparison(void *reading, struct sql_expr *e, struct sql_core *
         add_compared(s, e->right->column, e->left, false);
 }
 
-static bool is_compared(const struct spider_reading *s, int column, const char *value)
+static bool is_compared(const struct spider_reader *s, int column, const char *value)
 {
     for (int i = 0; i < s->n_values; i++)
         if (s->values[i].column == column && strcasecmp(s->values[i].text, value) == 0)
@@ -736,8 +736,8 @@ static bool says(const char *question, const char *value, int *start)
 
 /* Finds the longest value of the column that the question contains and the statement compares. first: the schema index
  * of the table's first column. */
-static void find_value(const struct spider_reading *s, struct asked_question *q, const struct asked_table *t,
-                       int column, int first)
+static void find_value(const struct spider_reader *s, struct asked_question *q, const struct asked_table *t, int column,
+                       int first)
 {
     struct asked_value best = { .column = column };
 
@@ -779,7 +779,7 @@ static bool says_twice(const struct asked_table *t, const struct asked_question 
 }
 
 /* Locates values and columns in the question. Returns false if that is ambiguous. */
-static bool locate(const struct spider_reading *s, struct asked_question *q, const bool *compared, int first)
+static bool locate(const struct spider_reader *s, struct asked_question *q, const bool *compared, int first)
 {
     const struct asked_table *t = &s->c->tables[q->table];
 
@@ -794,7 +794,7 @@ static bool locate(const struct spider_reading *s, struct asked_question *q, con
 
 /* Adds the question for a table, or for the whole database if table is -1. Returns 1, 0 if it does not fit, -1 with
  * err. */
-static int ask_of(struct spider_reading *s, const struct schema *schema, int table, const struct sql_uses *uses,
+static int ask_of(struct spider_reader *s, const struct schema *schema, int table, const struct sql_uses *uses,
                   const struct asked_question *from, struct error *err)
 {
     struct schema_part part = part_of(schema, table);
@@ -812,7 +812,7 @@ static int ask_of(struct spider_reading *s, const struct schema *schema, int tab
     return 1;
 }
 
-static int ask_all(struct spider_reading *s, const struct schema *schema, const struct sql_uses *uses,
+static int ask_all(struct spider_reader *s, const struct schema *schema, const struct sql_uses *uses,
                    const struct asked_question *q, struct error *err)
 {
     int table = one_table(uses), alone = table < 0 ? 0 : ask_of(s, schema, table, uses, q, err);
@@ -822,7 +822,7 @@ static int ask_all(struct spider_reading *s, const struct schema *schema, const 
     return whole < 0 ? -1 : 0;
 }
 
-static int add_question(struct spider_reading *s, const struct spider_question *from, bool test, struct error *err)
+static int add_question(struct spider_reader *s, const struct spider_question *from, bool test, struct error *err)
 {
     const struct schema *schema = schema_find(&s->schemas, from->db_id);
     const struct sql_walker walker = { .context = s, .expr = read_comparison };
@@ -847,7 +847,7 @@ static int add_question(struct spider_reading *s, const struct spider_question *
     return rc;
 }
 
-static int read_questions(struct spider_reading *s, const char *dir, const char *name, bool test, struct error *err)
+static int read_questions(struct spider_reader *s, const char *dir, const char *name, bool test, struct error *err)
 {
     struct spider_corpus questions;
     char *path = path_in(dir, name);
@@ -861,7 +861,7 @@ static int read_questions(struct spider_reading *s, const char *dir, const char 
     return rc;
 }
 
-static void add_headers(struct spider_reading *s)
+static void add_headers(struct spider_reader *s)
 {
     for (int i = 0; i < s->schemas.n; i++) {
         const struct schema *schema = &s->schemas.schemas[i];
@@ -882,7 +882,7 @@ static void add_headers(struct spider_reading *s)
 
 static int counterfactual_read_spider(struct counterfactual *c, const char *dir, struct error *err)
 {
-    struct spider_reading s = { .c = c };
+    struct spider_reader s = { .c = c };
     char *tables = path_in(dir, "tables.json"), *db = path_in(dir, "db");
 
     s.db = db_path_is_folder(db) ? db : NULL;

@@ -78,7 +78,7 @@ const char *element_spell(struct strings *text, const char *words, enum element_
     CHECK(f, "cannot write to memory");
     for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest), first = false)
         put_word(f, word, first, style);
-    CHECK(fclose(f) == 0, "a name of %zu letters", strlen(words));
+    CHECK(fclose(f) == 0, "a name of %zu characters", strlen(words));
     return strings_keep(text, name);
 }
 

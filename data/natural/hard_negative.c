@@ -72,7 +72,7 @@ static bool within_reach(const struct clear_question *a, int table)
 static enum clarity judge_column(const struct clear_question *a, int c)
 {
     uint32_t head = head_word(a->s->columns[c].text);
-    enum clarity most = NO_NAMESAKE;
+    enum clarity hardest = NO_NAMESAKE;
 
     for (int e = 0; e < a->s->n_columns; e++) {
         if (e == c || a->touched[e] || head_word(a->s->columns[e].text) != head ||
@@ -81,14 +81,14 @@ static enum clarity judge_column(const struct clear_question *a, int c)
         enum clarity k = compare(a, c, e);
         if (k == UNCLEAR)
             return UNCLEAR;
-        most = k > most ? k : most;
+        hardest = k > hardest ? k : hardest;
     }
-    return most;
+    return hardest;
 }
 
 static enum clarity judge(const struct clear_question *a)
 {
-    enum clarity most = NO_NAMESAKE;
+    enum clarity hardest = NO_NAMESAKE;
 
     for (int c = 0; c < a->s->n_columns; c++) {
         if (!a->touched[c] || schema_column_is_key(a->s, c))
@@ -96,9 +96,9 @@ static enum clarity judge(const struct clear_question *a)
         enum clarity k = judge_column(a, c);
         if (k == UNCLEAR)
             return UNCLEAR;
-        most = k > most ? k : most;
+        hardest = k > hardest ? k : hardest;
     }
-    return most;
+    return hardest;
 }
 
 static enum clarity judge_question(struct natural *n, const struct schema *s, const struct spider_question *q,

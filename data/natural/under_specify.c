@@ -344,7 +344,7 @@ static bool is_foreign(const struct under_item *i, const struct schema *s)
 }
 
 /* Returns true for items of different databases in one split that share no table name. */
-static bool strangers_fit(const void *group, int a, int b)
+static bool foreign_items_fit(const void *group, int a, int b)
 {
     const struct group *g = group;
     const struct under_item *x = g->items[a], *y = g->items[b];
@@ -373,7 +373,7 @@ static struct under_item move(const struct under_item *of, const struct schema *
     return i;
 }
 
-static void emit_strangers(const struct group *g, const struct under_item *x, const struct under_item *y)
+static void emit_foreign(const struct group *g, const struct under_item *x, const struct under_item *y)
 {
     const struct schema *s = natural_join(g->n, x->s, y->s);
     struct under_item a = move(x, s, 0), b = move(y, s, x->s->n_columns);
@@ -386,13 +386,13 @@ static void emit_strangers(const struct group *g, const struct under_item *x, co
 }
 
 /* Returns a fitting question of another database, or NULL. */
-static const struct under_item *find_stranger(const struct group *all, int alone)
+static const struct under_item *find_foreign(const struct group *all, int alone)
 {
     const struct under_item *found = NULL;
     uint32_t fit = 0;
 
     for (int i = 0; i < all->count; i++)
-        if (strangers_fit(all, alone, i) && rng_below(&all->n->rng, ++fit) == 0)
+        if (foreign_items_fit(all, alone, i) && rng_below(&all->n->rng, ++fit) == 0)
             found = all->items[i];
     return found;
 }
@@ -403,9 +403,9 @@ static void emit_alone(const struct group *all, const bool *paired)
     int left = 0;
 
     for (int i = 0; i < all->count; i++) {
-        const struct under_item *partner = paired[i] ? NULL : find_stranger(all, i);
+        const struct under_item *partner = paired[i] ? NULL : find_foreign(all, i);
         if (partner)
-            emit_strangers(all, all->items[i], partner);
+            emit_foreign(all, all->items[i], partner);
         left += !paired[i] && !partner;
     }
     log_info("%s: shortened %d questions, %d of them without a partner", all->c->name, all->count, left);

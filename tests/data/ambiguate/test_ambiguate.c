@@ -72,7 +72,7 @@ static const struct wanted wanted[] = {
       "select colour, sum_wage, number from boat_crew_wage where rank = 'Cook' group by colour" },
 };
 
-static void readings_are_those_of_the_rules(void **state)
+static void interpretations_follow_the_rules(void **state)
 {
     for (int i = 0; i < ARRAY_LEN(wanted); i++) {
         const struct wanted *w = &wanted[i];
@@ -248,7 +248,7 @@ static void published_schema_strings_stay(void **state)
     json_decref(r);
 }
 
-static void bad_input_is_refused(void **state)
+static void bad_input_is_rejected(void **state)
 {
     static const struct {
         const char *arguments;
@@ -354,14 +354,14 @@ static void text_takes_the_normal_form(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(readings_are_those_of_the_rules, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(interpretations_follow_the_rules, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(fields_are_the_published_ones, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(tokens_and_parse_are_taken_over, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(schema_texts_hold_both_alternatives, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(values_are_sampled_from_the_database, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(seeds_decide_every_byte, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(published_schema_strings_stay, ambiguate_set_up, ambiguate_tear_down),
-        cmocka_unit_test_setup_teardown(bad_input_is_refused, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(bad_input_is_rejected, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(records_without_a_database_say_so, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test(names_are_made_where_there_is_no_dictionary),
         cmocka_unit_test(text_takes_the_normal_form),

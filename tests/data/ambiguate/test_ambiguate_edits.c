@@ -60,7 +60,7 @@ static void columns_of_other_corpora_are_found_by_parsing(void **state)
 #define PREFIXED "SELECT Boat.colour FROM Boat WHERE (Boat.age>3 OR Boat.age=1) UNION SELECT colour FROM Boat"
 
 /* AmbiQT's generator leaves "boat.colour" as it is, which its published records show; other corpora are full of it. */
-static void tables_are_renamed_before_dots_and_at_the_end_but_in_spider(void **state)
+static void tables_are_renamed_before_dots_except_in_spider(void **state)
 {
     static const char spider[] = "{\"db_id\": \"harbour_0\", \"question\": \"q\", \"query\": \"" PREFIXED "\"}\n";
     static const char bird[] = "{\"db_id\": \"harbour_0\", \"question\": \"q\", \"SQL\": \"" PREFIXED "\"}\n";
@@ -100,7 +100,7 @@ static void ambrosia_questions_are_read(void **state)
     json_decref(r);
 }
 
-static void what_is_no_question_is_refused(void **state)
+static void invalid_questions_are_rejected(void **state)
 {
     static const char *const cases[][2] = {
         { "{\"db_id\": \"harbour_0\", \"question\": \"q\"}",
@@ -170,7 +170,7 @@ static void columns_are_replaced_by_two(void **state)
     check_edits(*state, "R", "extra_map", edits, ARRAY_LEN(edits));
 }
 
-static void readings_name_the_new_columns_wherever_the_old_stood(void **state)
+static void interpretations_name_the_new_columns_everywhere(void **state)
 {
     json_t *r =
         make(*state, "R",
@@ -228,13 +228,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(bird_questions_are_read, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(columns_of_other_corpora_are_found_by_parsing, ambiguate_set_up,
                                         ambiguate_tear_down),
-        cmocka_unit_test_setup_teardown(tables_are_renamed_before_dots_and_at_the_end_but_in_spider, ambiguate_set_up,
+        cmocka_unit_test_setup_teardown(tables_are_renamed_before_dots_except_in_spider, ambiguate_set_up,
                                         ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(ambrosia_questions_are_read, ambiguate_set_up, ambiguate_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_question_is_refused, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(invalid_questions_are_rejected, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(columns_are_deleted, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(columns_are_replaced_by_two, ambiguate_set_up, ambiguate_tear_down),
-        cmocka_unit_test_setup_teardown(readings_name_the_new_columns_wherever_the_old_stood, ambiguate_set_up,
+        cmocka_unit_test_setup_teardown(interpretations_name_the_new_columns_everywhere, ambiguate_set_up,
                                         ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(databases_have_the_edited_schema, ambiguate_set_up, ambiguate_tear_down),
     };

@@ -151,7 +151,7 @@ static int number_of(const char *variable, int otherwise)
     return text ? (int)strtol(text, NULL, 10) : otherwise;
 }
 
-static void count_kinds(const json_t *records, int counts[128])
+static void count_types(const json_t *records, int counts[128])
 {
     for (size_t i = 0; i < json_array_size(records); i++)
         counts[(unsigned char)*ambiguate_field(records, i, "kind") & 127]++;
@@ -169,7 +169,7 @@ static void assert_same_readings(const json_t *records, const json_t *plain)
     assert_int_equal(json_array_size(records), json_array_size(plain));
 }
 
-static void readings_are_right_whatever_names_there_are(void **state)
+static void interpretations_are_right_for_all_names(void **state)
 {
     int seed = number_of("AMBIT_SEED", 1), rounds = number_of("AMBIT_ROUNDS", ROUNDS), counts[128] = { 0 };
     struct words_database w = { .rng = { (uint64_t)seed, 0 } };
@@ -193,7 +193,7 @@ static void readings_are_right_whatever_names_there_are(void **state)
     for (size_t i = 0; i < json_array_size(records); i++)
         check_record(*state, records, i);
     check_files(*state, records);
-    count_kinds(records, counts);
+    count_types(records, counts);
     for (const char *kind = "CTJPDR"; *kind; kind++)
         assert_true(counts[(unsigned char)*kind] > 0);
     json_t *train = ambiguate_run(
@@ -225,7 +225,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(readings_are_right_whatever_names_there_are, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(interpretations_are_right_for_all_names, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,7 +172,7 @@ static void tables_without_rowid_are_altered_too(void **state)
     json_decref(r);
 }
 
-static void readings_that_do_not_run_say_so(void **state)
+static void failing_interpretations_are_reported(void **state)
 {
     test_file(*state, "two_col_synonyms.json", "{\"harbour_0\": {\"boat\": {\"colour\": [\"hue\", \"index\"]}}}");
     json_t *r = ask(*state, "C", "SELECT colour FROM Boat", "");
@@ -198,7 +198,7 @@ static void source_databases_stay_as_they_are(void **state)
 }
 
 /* Rows in the -wal file of another program are copied too. */
-static void what_is_committed_is_copied(void **state)
+static void committed_rows_are_copied(void **state)
 {
     static const char *const ways[] = { "", "--published-databases" };
     sqlite3 *db = NULL;
@@ -256,8 +256,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(split_tables_are_filled_from_the_parent, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(aggregates_are_computed, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(tables_without_rowid_are_altered_too, ambiguate_set_up, ambiguate_tear_down),
-        cmocka_unit_test_setup_teardown(readings_that_do_not_run_say_so, ambiguate_set_up, ambiguate_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_committed_is_copied, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(failing_interpretations_are_reported, ambiguate_set_up, ambiguate_tear_down),
+        cmocka_unit_test_setup_teardown(committed_rows_are_copied, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(source_databases_stay_as_they_are, ambiguate_set_up, ambiguate_tear_down),
         cmocka_unit_test_setup_teardown(published_databases_are_cut_and_changed, ambiguate_set_up, ambiguate_tear_down),
     };

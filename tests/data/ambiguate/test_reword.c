@@ -115,7 +115,7 @@ static void shares(void **state)
     for (int n = 1; n <= 3; n++)
         for (int i = 0; i < TRIES; i++) {
             json_t *record = record_of(n);
-            reword_readings(record, &rng);
+            reword_interpretations(record, &rng);
             counts[n][check_readings(record)]++;
             json_decref(record);
         }

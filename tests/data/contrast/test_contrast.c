@@ -33,7 +33,7 @@ static void count(const struct dataset *d, enum example_slice slice, int counts[
                 counts[d->folds[f].items[i].kind][d->folds[f].items[i].ambiguous]++;
 }
 
-static void every_pair_gives_four_examples_and_four_beside(void **state)
+static void every_pair_gives_four_contrast_examples_and_four_hard_negatives(void **state)
 {
     struct error err = { 0 };
     struct dataset d;
@@ -58,7 +58,7 @@ static void every_pair_gives_four_examples_and_four_beside(void **state)
 }
 
 /* Checks each record's contrast examples: label, SQL, and that the alternatives exist in the schema. */
-static void readings_and_alternatives_fit(void **state)
+static void interpretations_and_alternatives_fit(void **state)
 {
     static const char *const wanted[][5] = {
         { "Which colours", "select paint from boat", "select colour from boat", "boat.hue", "boat.paint" },
@@ -131,7 +131,7 @@ static int count_renamed(const struct example *e, const struct schema *s, const 
     return n;
 }
 
-static void training_schemas_come_renamed_too(void **state)
+static void training_schemas_have_renamed_forms(void **state)
 {
     struct error err = { 0 };
     struct dataset d;
@@ -151,7 +151,7 @@ static void training_schemas_come_renamed_too(void **state)
 }
 
 /* Records that careless pairing would mislabel are rejected, and the rest stays. */
-static void doubtful_records_are_left_out(void **state)
+static void doubtful_records_are_rejected(void **state)
 {
     struct error err = { 0 };
     struct dataset d;
@@ -232,7 +232,7 @@ static void seeds_decide_every_byte(void **state)
 }
 
 /* Test T14 of the specification. */
-static void leaking_folds_are_refused(void **state)
+static void leaking_folds_are_rejected(void **state)
 {
     struct error err = { 0 };
     struct dataset d;
@@ -258,7 +258,7 @@ static void leaking_folds_are_refused(void **state)
     dataset_release(&d);
 }
 
-static void bad_folders_are_refused(void **state)
+static void bad_folders_are_rejected(void **state)
 {
     static const char *const files[] = {
         "tables.json",           "train_spider.json",  "col-synonyms.train.jsonl", "tbl-synonyms.train.jsonl",
@@ -296,7 +296,7 @@ static void bad_folders_are_refused(void **state)
     dataset_release(&d);
 }
 
-static void columns_as_the_generator_finds_them(void **state)
+static void columns_match_the_published_generator(void **state)
 {
     static const char *const wanted[][2] = {
         { "SELECT Name , Age FROM Singer ;", "singer.name singer.age " },
@@ -348,7 +348,7 @@ static void gatekeeper_labels_count_questions(void **state)
 }
 
 /* Tests T1 and T14 of the specification, and that question and schema alone are at chance. */
-static void shared_corpora_keep_the_promise(void **state)
+static void shared_corpora_form_contrast_sets(void **state)
 {
     char *ambiqt = test_shared("data/ambiqt") ? xstrdup(test_shared("data/ambiqt")) : NULL;
     char *spider = test_shared("data/spider") ? xstrdup(test_shared("data/spider")) : NULL;
@@ -394,16 +394,17 @@ static void shared_corpora_keep_the_promise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_pair_gives_four_examples_and_four_beside, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(readings_and_alternatives_fit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(training_schemas_come_renamed_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(doubtful_records_are_left_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_pair_gives_four_contrast_examples_and_four_hard_negatives, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(interpretations_and_alternatives_fit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(training_schemas_have_renamed_forms, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(doubtful_records_are_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(seeds_decide_every_byte, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(leaking_folds_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bad_folders_are_refused, set_up, tear_down),
-        cmocka_unit_test(columns_as_the_generator_finds_them),
+        cmocka_unit_test_setup_teardown(leaking_folds_are_rejected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bad_folders_are_rejected, set_up, tear_down),
+        cmocka_unit_test(columns_match_the_published_generator),
         cmocka_unit_test_setup_teardown(gatekeeper_labels_count_questions, set_up, tear_down),
-        cmocka_unit_test(shared_corpora_keep_the_promise),
+        cmocka_unit_test(shared_corpora_form_contrast_sets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void the_rule_wants_a_word_or_a_comma(void **state)
+static void the_rule_finds_a_word_or_a_comma(void **state)
 {
     (void)state;
     assert_true(probe_and_comma("Names and ages?"));
@@ -101,7 +101,7 @@ static void make_leak(struct dataset *d)
     }
 }
 
-static void leaks_are_refused(void **state)
+static void leaks_are_rejected(void **state)
 {
     struct error err = { 0 };
     struct dataset d;
@@ -215,10 +215,10 @@ static void shared_corpora_give_the_published_figures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_rule_wants_a_word_or_a_comma),
+        cmocka_unit_test(the_rule_finds_a_word_or_a_comma),
         cmocka_unit_test(words_are_learned),
         cmocka_unit_test_setup_teardown(similar_names_must_be_mentioned, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(leaks_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(leaks_are_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commands_build_probe_and_refuse, set_up, tear_down),
         cmocka_unit_test(shared_corpora_give_the_published_figures),
     };

@@ -100,7 +100,7 @@ static void every_statement_runs(void **state)
     dataset_release(&d);
 }
 
-static void labels_are_crossed(void **state)
+static void labels_form_contrast_sets(void **state)
 {
     struct error err = { 0 };
     int counts[2] = { 0 }, beside = 0;
@@ -239,7 +239,7 @@ int main(void)
 {
     const struct CMUnitTest all[] = {
         cmocka_unit_test(every_statement_runs),
-        cmocka_unit_test(labels_are_crossed),
+        cmocka_unit_test(labels_form_contrast_sets),
         cmocka_unit_test(statements_read_their_alternatives),
         cmocka_unit_test(a_modifier_makes_a_question_clear),
         cmocka_unit_test(template_questions_know_their_schema),

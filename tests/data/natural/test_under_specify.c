@@ -75,7 +75,7 @@ static void rivals_share_the_head_word(void **state)
     schema_release(&s);
 }
 
-static void a_column_goes_or_gets_a_name(void **state)
+static void a_column_is_dropped_or_renamed(void **state)
 {
     const bool dropped[COLUMNS] = { [END_DATE] = true, [CUSTOMER_NAME] = true };
     struct schema s, less, renamed;
@@ -101,7 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_question_loses_words),
         cmocka_unit_test(rivals_share_the_head_word),
-        cmocka_unit_test(a_column_goes_or_gets_a_name),
+        cmocka_unit_test(a_column_is_dropped_or_renamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
