@@ -81,7 +81,7 @@ rm -rf made && run 0 with ambiguate shop.sqlite q.jsonl
 made=$(sed -nE '1s/.*"db_file":"([^"]*)".*/\1/p' out.jsonl) && head -n 1 out.jsonl >made.jsonl && mkdir moved
 cp "made/$made" "moved/${made%.sqlite}.db" && run 0 data reword made.jsonl --db made -o reworded.jsonl
 for db in moved "made/$made" "moved/${made%.sqlite}.db"; do
-    expect 0 '1 ambiguous records' data reword made.jsonl --db "$db" -o out.jsonl
+    expect 0 'wrote 1 ambiguous and' data reword made.jsonl --db "$db" -o out.jsonl
     cmp -s out.jsonl reworded.jsonl || complain "reword --db $db" "other records"
 done
 

@@ -254,7 +254,7 @@ static void test_init(void **state)
     assert_int_equal(train(&q), 0);
     q.init = whole;
     q.out = stopped;
-    q.settings.epochs = 0;
+    q.settings.train.epochs = 0;
     q.settings.scratch.hidden = 64; /* sizes come from the detector */
     assert_int_equal(train(&q), 0);
     shell("cmp '%s' '%s'", path_of("whole", "test.json"), path_of("stopped", "test.json"));
