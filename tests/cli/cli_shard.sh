@@ -156,7 +156,7 @@ for id in 1 3; do run 0 task $id detect; done
 run 1 task '' join
 grep -q 'found: 1 of 3 shards must be run again: 2$' said || complain "slurm/join.sh" "does not name shard 2"
 for id in 1 2 3; do run 0 task $id detect; done
-grep -q 'found.3-of-3: is whole already' said || complain "slurm/detect.sh" "makes a whole shard again"
+grep -q 'found.3-of-3: already complete' said || complain "slurm/detect.sh" "makes a whole shard again"
 run 0 task '' join
 same single found "slurm/join.sh"
 learn() { PATH=$work/path:$bin:$PATH DATA=small CONFIG=small.yaml DEVICE=cpu RUN=again bash "$root/examples/slurm/train.sh"; }
@@ -237,7 +237,7 @@ sed -i 's/"files"/"more": 1, "files"/' out.4-of-4.shard && faulty 'out.4-of-4: h
 sed -i 's/"version": "[^"]*"/"version": "9.9.9"/' out.4-of-4.shard && faulty 'out.4-of-4: has the version 9.9.9, the others' 4
 run 0 "${execute[@]}" in.jsonl -o out --shard 2/5
 faulty 'out: expected the shards of one run, got shards of 4 and shards of 5'
-rm -f out.* && faulty 'out: no shards are there; expected out.1-of-N'
+rm -f out.* && faulty 'out: expected out.1-of-N and so on, got no shards'
 expect 3 'nowhere: No such file' data join nowhere/out
 expect 2 'expected OUT' data join
 expect 2 'is one of the shards; choose another file' data join out -o out.2-of-4
@@ -257,10 +257,10 @@ rm -f all*
 shards 3 0 all "${execute[@]}" many.jsonl
 before=$(stat -c %i all.2-of-3)
 run 0 "${execute[@]}" many.jsonl -o all --shard 2/3 --resume
-grep -q 'all.2-of-3: is whole already' said || complain "a whole shard" "is made anew"
+grep -q 'all.2-of-3: already complete' said || complain "a whole shard" "is made anew"
 [ "$(stat -c %i all.2-of-3)" = "$before" ] || complain "a whole shard" "is another file"
 run 0 "${execute[@]}" many.jsonl -o all --shard 2/3 --resume --seconds 60
-grep -q 'is whole already' said && complain "a shard with other settings" "is not made anew"
+grep -q 'already complete' said && complain "a shard with other settings" "is not made anew"
 rm -f all.2-of-3 all.2-of-3.shard
 again=0
 for ((i = 0; i < 40 && again < 2; i++)); do
