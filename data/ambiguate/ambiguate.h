@@ -49,8 +49,7 @@ struct ambiguity {
     int question;                 /* index in the input */
     int schema;                   /* index in the schema set */
     struct synonym_pair synonyms; /* C, T, R */
-    /* P: the tables in order of mention. P: the contents of the new table: plain columns, "number", aggregated columns.
-     */
+    /* P: the tables in order of mention, and the columns of the new table: plain ones, "number", aggregated ones. */
     const char *tables[AMBIGUITY_MAX_TABLES], *stored[AMBIGUITY_MAX_STORED];
     int n_tables, n_stored, n_plain;
     bool number;    /* P: the new table stores count(*) */
