@@ -35,18 +35,18 @@ struct plans_request {
     bool constraints, force;
 };
 
-enum plans_fold { PLANS_TRAIN, PLANS_VALID, PLANS_TEST, PLANS_AMBIQT, PLANS_FOLDS };
-static const char *const folds[] = { "train", "valid", "test", "ambiqt" };
+enum plans_split { PLANS_TRAIN, PLANS_VALID, PLANS_TEST, PLANS_AMBIQT, PLANS_SPLITS };
+static const char *const split_labels[] = { "train", "valid", "test", "ambiqt" };
 
 enum { SQL_ARENA_BYTES = 16 << 20 };
-enum { CONSTRAINTS = PARSER_MODELS, PLANS_FILES = (PARSER_MODELS + 1) * PLANS_FOLDS };
+enum { CONSTRAINTS = PARSER_MODELS, PLANS_FILES = (PARSER_MODELS + 1) * PLANS_SPLITS };
 
 /* Files for each model and split, and for constraints. */
 struct plans_job {
     const struct plans_request *q;
     struct schema_set schemas;
     struct out_file files[PLANS_FILES]; /* see file_of */
-    int counts[PLANS_FOLDS], unfit[PLANS_FOLDS];
+    int counts[PLANS_SPLITS], unfit[PLANS_SPLITS];
     struct rng rng;
     const struct schema *valued; /* the schema of `values` */
     struct column_values values;
@@ -61,9 +61,9 @@ struct plans_example {
 };
 
 /* The file of a model, or of CONSTRAINTS. */
-static struct out_file *file_of(struct plans_job *p, int model, enum plans_fold fold)
+static struct out_file *file_of(struct plans_job *p, int model, enum plans_split split)
 {
-    return p->files + model * PLANS_FOLDS + fold;
+    return p->files + model * PLANS_SPLITS + split;
 }
 
 static json_t *record_of(const struct plans_job *p, const struct plans_example *e, enum parser_model m,
@@ -101,10 +101,10 @@ static int read_values(struct plans_job *p, const struct schema *s, struct error
 }
 
 /* A template that does not fit the schema gets no line, and is counted. */
-static int write_constraint(struct plans_job *p, const struct plans_example *e, enum plans_fold fold,
+static int write_constraint(struct plans_job *p, const struct plans_example *e, enum plans_split split,
                             const char *template, struct error *err)
 {
-    struct out_file *o = file_of(p, CONSTRAINTS, fold);
+    struct out_file *o = file_of(p, CONSTRAINTS, split);
     struct error why = { 0 };
 
     if (!o->f)
@@ -114,8 +114,8 @@ static int write_constraint(struct plans_job *p, const struct plans_example *e, 
     const struct template_question q = { e->schema, e->question, p->valued ? &p->values : NULL };
     json_t *line = template_constraint(&q, template, &why);
     if (!line) {
-        log_warn("%s %s: %s", folds[fold], e->id, why.text);
-        p->unfit[fold]++;
+        log_warn("%s %s: %s", split_labels[split], e->id, why.text);
+        p->unfit[split]++;
         return 0;
     }
     json_object_set_new(line, "id", json_string(e->id));
@@ -124,17 +124,17 @@ static int write_constraint(struct plans_job *p, const struct plans_example *e, 
     return rc;
 }
 
-static int write_example(struct plans_job *p, const struct plans_example *e, enum plans_fold fold, struct error *err)
+static int write_example(struct plans_job *p, const struct plans_example *e, enum plans_split split, struct error *err)
 {
     char *normal = parser_normal_query(e->sql), *template = sql_template(&e->names, normal, SQL_TEMPLATE_TRAINING);
-    int rc = write_constraint(p, e, fold, template, err);
+    int rc = write_constraint(p, e, split, template, err);
 
     for (int m = 0; m < PARSER_MODELS && rc == 0; m++) {
         json_t *record = record_of(p, e, (enum parser_model)m, template);
-        rc = json_write_line(file_of(p, m, fold), record, err);
+        rc = json_write_line(file_of(p, m, split), record, err);
         json_decref(record);
     }
-    p->counts[fold]++;
+    p->counts[split]++;
     free(template);
     free(normal);
     return rc;
@@ -202,14 +202,14 @@ static char *named_schema(const struct schema *s, const char *sql, struct rng *r
     return text;
 }
 
-static char *schema_text(struct plans_job *p, const struct schema *s, const char *sql, enum plans_fold fold)
+static char *schema_text(struct plans_job *p, const struct schema *s, const char *sql, enum plans_split split)
 {
-    if (p->q->schema == PLANS_SCHEMA_NAMED && fold != PLANS_TEST)
+    if (p->q->schema == PLANS_SCHEMA_NAMED && split != PLANS_TEST)
         return named_schema(s, sql, &p->rng);
     return p->q->schema == PLANS_SCHEMA_SPIDER ? parser_schema(s) : shuffled_schema(s, &p->rng);
 }
 
-static int write_question(struct plans_job *p, const struct spider_question *q, int number, enum plans_fold fold,
+static int write_question(struct plans_job *p, const struct spider_question *q, int number, enum plans_split split,
                           struct error *err)
 {
     const struct schema *s = schema_find(&p->schemas, q->db_id);
@@ -218,36 +218,36 @@ static int write_question(struct plans_job *p, const struct spider_question *q, 
 
     if (!s)
         return error_set(err, EXIT_CODE_DATA, "record %d: db_id \"%s\" is not in tables.json", number, q->db_id);
-    snprintf(id, sizeof id, "%s-%d", fold == PLANS_TEST ? "dev" : "train", number);
-    char *text = schema_text(p, s, q->query, fold);
+    snprintf(id, sizeof id, "%s-%d", split == PLANS_TEST ? "dev" : "train", number);
+    char *text = schema_text(p, s, q->query, split);
     e.id = id;
     e.schema_text = text;
     template_names_of_schema(&e.names, s);
-    int rc = write_example(p, &e, fold, err);
+    int rc = write_example(p, &e, split, err);
     template_names_release(&e.names);
     free(text);
     return rc;
 }
 
 /* The split of each training question, by its database. */
-static int *split(const struct plans_job *p, const struct spider_corpus *c, struct error *err)
+static int *split_questions(const struct plans_job *p, const struct spider_corpus *c, struct error *err)
 {
     struct strings names = { 0 };
-    int *fold = xcalloc((size_t)c->n + 1, sizeof *fold), *by_name = xcalloc((size_t)c->n + 1, sizeof *by_name);
+    int *split = xcalloc((size_t)c->n + 1, sizeof *split), *by_name = xcalloc((size_t)c->n + 1, sizeof *by_name);
 
     for (int i = 0; i < c->n; i++)
         strings_add(&names, c->items[i].db_id);
     if (!split_names((const char *const *)names.items, names.n, p->q->valid, 0, p->q->seed, by_name)) {
-        error_set(err, EXIT_CODE_DATA, "%d training databases are too few for a validation fold of %g", names.n,
+        error_set(err, EXIT_CODE_DATA, "%d training databases are too few for a validation split of %g", names.n,
                   p->q->valid);
-        free(fold);
-        fold = NULL;
+        free(split);
+        split = NULL;
     }
-    for (int i = 0; fold && i < c->n; i++)
-        fold[i] = by_name[strings_find(&names, c->items[i].db_id)] == 1 ? PLANS_VALID : PLANS_TRAIN;
+    for (int i = 0; split && i < c->n; i++)
+        split[i] = by_name[strings_find(&names, c->items[i].db_id)] == 1 ? PLANS_VALID : PLANS_TRAIN;
     strings_release(&names);
     free(by_name);
-    return fold;
+    return split;
 }
 
 /* Converts one of Spider's files; records are numbered from 0, as in AmbiQT. */
@@ -255,14 +255,14 @@ static int write_file(struct plans_job *p, const char *name, bool test, struct e
 {
     char *path = path_in(p->q->spider, name);
     struct spider_corpus c;
-    int *fold = NULL, rc = spider_read(&c, path, err);
+    int *split = NULL, rc = spider_read(&c, path, err);
 
-    if (rc == 0 && !test && !(fold = split(p, &c, err)))
+    if (rc == 0 && !test && !(split = split_questions(p, &c, err)))
         rc = -1;
     for (int i = 0; i < c.n && rc == 0; i++)
-        if ((rc = write_question(p, c.items + i, i, test ? PLANS_TEST : (enum plans_fold)fold[i], err)))
+        if ((rc = write_question(p, c.items + i, i, test ? PLANS_TEST : (enum plans_split)split[i], err)))
             error_prefix(err, "%s", path);
-    free(fold);
+    free(split);
     spider_release(&c);
     free(path);
     return rc;
@@ -319,28 +319,28 @@ static int write_record(void *job, json_t *record, const char *where, struct err
     return rc;
 }
 
-static int open_file(struct plans_job *p, int model, enum plans_fold fold, const char *dir, struct error *err)
+static int open_file(struct plans_job *p, int model, enum plans_split split, const char *dir, struct error *err)
 {
     bool constraints = model == CONSTRAINTS;
     char name[64];
 
     snprintf(name, sizeof name, "%s.%s%s.jsonl",
-             parser_model_name(constraints ? PARSER_FILL : (enum parser_model)model), folds[fold],
+             parser_model_name(constraints ? PARSER_FILL : (enum parser_model)model), split_labels[split],
              constraints ? ".constraints" : "");
     char *path = path_in(dir, name);
-    int rc = out_file_open(file_of(p, model, fold), path, err);
+    int rc = out_file_open(file_of(p, model, split), path, err);
     free(path);
     return rc;
 }
 
 static int open_files(struct plans_job *p, const char *dir, struct error *err)
 {
-    for (int f = 0; f < PLANS_FOLDS; f++) {
+    for (int f = 0; f < PLANS_SPLITS; f++) {
         if (f == PLANS_AMBIQT && !p->q->ambiqt)
             continue;
         bool constraints = p->q->constraints && f != PLANS_TRAIN;
         for (int m = 0; m < PARSER_MODELS + constraints; m++)
-            if (open_file(p, m, (enum plans_fold)f, dir, err))
+            if (open_file(p, m, (enum plans_split)f, dir, err))
                 return -1;
     }
     return 0;
@@ -361,11 +361,11 @@ static int write_all(struct plans_job *p, const char *dir, struct error *err)
 
 static void tell(const struct plans_job *p)
 {
-    for (int f = 0; f < PLANS_FOLDS; f++) {
+    for (int f = 0; f < PLANS_SPLITS; f++) {
         if (p->counts[f])
-            log_info("%s: %d records for each model", folds[f], p->counts[f]);
+            log_info("%s: %d records for each model", split_labels[f], p->counts[f]);
         if (p->unfit[f])
-            log_info("%s: %d gold templates without a constraint", folds[f], p->unfit[f]);
+            log_info("%s: %d gold templates without a constraint", split_labels[f], p->unfit[f]);
     }
 }
 

@@ -162,11 +162,11 @@ static int span_probe_check(const struct span_probe_report *r, enum span_label l
     return 0;
 }
 
-static int probe_label(const struct span_record_list folds[2], enum span_label label, FILE *out, struct error *err)
+static int probe_label(const struct span_record_list splits[2], enum span_label label, FILE *out, struct error *err)
 {
     struct span_probe_report r;
 
-    span_probe_run(&r, &folds[0], &folds[1], label);
+    span_probe_run(&r, &splits[0], &splits[1], label);
     if (r.n)
         span_probe_print(&r, label, out);
     return span_probe_check(&r, label, err);
@@ -176,22 +176,22 @@ static int probe_label(const struct span_record_list folds[2], enum span_label l
 static int span_probe_folder(const char *dir, FILE *out, struct error *err)
 {
     static const char *const files[] = { "train.jsonl", "test.jsonl" };
-    struct span_record_list folds[2] = { { 0 } };
+    struct span_record_list splits[2] = { { 0 } };
     int rc = 0;
 
     for (int i = 0; i < ARRAY_LEN(files) && rc == 0; i++) {
         char *path = path_in(dir, files[i]);
-        rc = span_records_read(&folds[i], path, err);
+        rc = span_records_read(&splits[i], path, err);
         free(path);
     }
-    if (rc == 0 && !folds[1].n)
+    if (rc == 0 && !splits[1].n)
         rc = error_set(err, EXIT_CODE_DATA, "%s/test.jsonl: holds no records", dir);
     if (rc == 0)
-        rc = probe_label(folds, SPAN_AMB, out, err);
+        rc = probe_label(splits, SPAN_AMB, out, err);
     if (rc == 0)
-        rc = probe_label(folds, SPAN_UNK, out, err);
+        rc = probe_label(splits, SPAN_UNK, out, err);
     for (int i = 0; i < ARRAY_LEN(files); i++)
-        span_records_release(&folds[i]);
+        span_records_release(&splits[i]);
     return rc ? error_prefix(err, "%s", dir) : 0;
 }
 

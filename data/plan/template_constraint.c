@@ -166,7 +166,7 @@ struct from_search {
     const struct template_block *block;
     const struct schema *schema;
     const struct key_pairs *keys;
-    const double *told;
+    const double *mentions;
     struct from_choices *out;
     struct from_choice now;
 };
@@ -204,11 +204,11 @@ static void search(struct from_search *f, int place)
     for (int t = 0; t < f->schema->n_tables; t++) {
         double link = place ? link_of(f, place, t) : 1;
         int again = find_again(f, place, t);
-        bool told_apart = again < 0 || (f->block->alias[again][0] && f->block->alias[place][0]);
-        if ((link == 0 && f->block->joined[place]) || !told_apart)
+        bool distinguished = again < 0 || (f->block->alias[again][0] && f->block->alias[place][0]);
+        if ((link == 0 && f->block->joined[place]) || !distinguished)
             continue;
         f->now.tables[place] = t;
-        f->now.score = score + link + (again < 0 ? f->told[t] : -1);
+        f->now.score = score + link + (again < 0 ? f->mentions[t] : -1);
         search(f, place + 1);
     }
     f->now.score = score;
@@ -236,11 +236,11 @@ static int by_score(const void *a, const void *b)
     return (x->score < y->score) - (x->score > y->score);
 }
 
-/* told: for each table, how much the question mentions it. The caller frees the items. */
+/* mentions: for each table, how much the question mentions it. The caller frees the items. */
 static void from_choices_find(struct from_choices *out, const struct template_shape *p, int block,
-                              const struct schema *s, const struct key_pairs *keys, const double *told)
+                              const struct schema *s, const struct key_pairs *keys, const double *mentions)
 {
-    struct from_search f = { .block = p->blocks + block, .schema = s, .keys = keys, .told = told, .out = out };
+    struct from_search f = { .block = p->blocks + block, .schema = s, .keys = keys, .mentions = mentions, .out = out };
     int kept = 0;
 
     *out = (struct from_choices){ 0 };
@@ -752,36 +752,38 @@ static void add_ranked(struct compiler *c, int block, int rank)
 }
 
 /* How much the question mentions each table, by its own words and, weighted less, by its columns'. */
-static double *tables_told(const struct template_question *q)
+static double *table_mentions(const struct template_question *q)
 {
     const struct schema *s = q->schema;
     float *features = xcalloc(((size_t)s->n_tables + (size_t)s->n_columns) * ELEMENT_MENTIONS, sizeof *features);
-    double *told = xcalloc((size_t)s->n_tables + 1, sizeof *told);
+    double *mentions = xcalloc((size_t)s->n_tables + 1, sizeof *mentions);
 
     mention_elements(s, NULL, q->question, features);
     for (int t = 0; t < s->n_tables; t++) {
-        told[t] = 2 * features[t * ELEMENT_MENTIONS + ELEMENT_ALL];
+        mentions[t] = 2 * features[t * ELEMENT_MENTIONS + ELEMENT_ALL];
         for (int k = 0; k < s->tables[t].n_columns; k++)
-            told[t] += .25 * features[(s->n_tables + s->tables[t].first_column + k) * ELEMENT_MENTIONS + ELEMENT_ALL];
+            mentions[t] +=
+                .25 * features[(s->n_tables + s->tables[t].first_column + k) * ELEMENT_MENTIONS + ELEMENT_ALL];
     }
     free(features);
-    return told;
+    return mentions;
 }
 
 static int find_choices(struct compiler *c, struct error *err)
 {
-    double *told = tables_told(c->q);
-    int most = 0;
+    double *mentions = table_mentions(c->q);
+    int max_rank = 0;
 
     for (int b = 0; b < c->shape.n_blocks; b++) {
-        from_choices_find(c->choices + b, &c->shape, b, c->q->schema, &c->keys, told);
+        from_choices_find(c->choices + b, &c->shape, b, c->q->schema, &c->keys, mentions);
         if (c->choices[b].n == 0)
-            most = error_set(err, EXIT_CODE_DATA, "template: no tables of the schema fit the FROM of SELECT %d", b + 1);
-        else if (most >= 0)
-            most += c->choices[b].n - 1;
+            max_rank =
+                error_set(err, EXIT_CODE_DATA, "template: no tables of the schema fit the FROM of SELECT %d", b + 1);
+        else if (max_rank >= 0)
+            max_rank += c->choices[b].n - 1;
     }
-    free(told);
-    return most;
+    free(mentions);
+    return max_rank;
 }
 
 static void find_values(struct compiler *c)
@@ -862,17 +864,17 @@ json_t *template_constraint(const struct template_question *q, const char *templ
 {
     struct compiler *c = xcalloc(1, sizeof *c);
     json_t *constraint = NULL;
-    int most = -1;
+    int max_rank = -1;
 
     c->q = q;
     if (check_utf8(template, err) == 0 && shape_read(&c->shape, template, q->schema, err) == 0) {
         key_pairs_find(&c->keys, q->schema);
-        most = find_choices(c, err);
+        max_rank = find_choices(c, err);
     }
-    if (most >= 0) {
+    if (max_rank >= 0) {
         find_values(c);
         c->alternatives = json_array();
-        for (int rank = 0; rank <= most && !is_full(c); rank++)
+        for (int rank = 0; rank <= max_rank && !is_full(c); rank++)
             add_ranked(c, 0, rank);
         if (json_array_size(c->alternatives) == 0)
             error_set(err, EXIT_CODE_DATA, "template: no columns of the schema fit it");

@@ -204,7 +204,7 @@ static const char *show(struct shots *s, int i, struct error *err)
 }
 
 /* Samples an order of the examples for a record. Returns their number. */
-static int draw(const struct shots *s, const json_t *record, int *order)
+static int sample_examples(const struct shots *s, const json_t *record, int *order)
 {
     const char *question = field(record, "question");
     char id[RECORD_ID_TEXT];
@@ -222,7 +222,7 @@ static int draw(const struct shots *s, const json_t *record, int *order)
 
 char *shots_text(struct shots *s, const json_t *record, struct error *err)
 {
-    int *order = xmalloc(((size_t)s->count + 1) * sizeof *order), n = draw(s, record, order), shown = 0;
+    int *order = xmalloc(((size_t)s->count + 1) * sizeof *order), n = sample_examples(s, record, order), shown = 0;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);

@@ -449,7 +449,7 @@ static int use_gold(struct strict_run *run, json_t *record, const char *where, s
 }
 
 /* Lists predictions without a gold record. */
-static void tell_strangers(struct strict_run *run)
+static void list_unknown_predictions(struct strict_run *run)
 {
     for (int i = 0; i < run->ids.n; i++)
         if (strings_find(&run->golds, run->ids.items[i]) < 0)
@@ -471,7 +471,7 @@ static int score_files(struct strict_run *run, struct error *err)
     if (each_record(run, q->gold, use_gold, err))
         return -1;
     progress_end(&run->progress);
-    tell_strangers(run);
+    list_unknown_predictions(run);
     return 0;
 }
 
@@ -524,7 +524,7 @@ static bool has_empty_gold(const struct trial *t)
 }
 
 /* Handles an example that cannot be scored: zeros if published, else skipped. */
-static void leave_out(struct dfpl_run *run, const struct dfpl_example *e, const char *record, const char *why)
+static void count_unscored(struct dfpl_run *run, const struct dfpl_example *e, const char *record, const char *why)
 {
     if (run->q->published)
         score_tally_fail(&run->tally, e->ambiguous, e->source, record, why);
@@ -575,7 +575,7 @@ static int score_trial(struct dfpl_run *run, const struct dfpl_example *e, const
     if (run->q->published && !run->q->filter)
         dfpl_stored_compare(&run->stored, e, t);
     if (t->why) {
-        leave_out(run, e, record, t->why);
+        count_unscored(run, e, record, t->why);
         json_object_set_new(o, "error", json_message(t->why));
     } else {
         score_tally_add(&run->tally, e->ambiguous, e->source, &s);
@@ -607,7 +607,7 @@ static int score_example(struct dfpl_run *run, int i, struct error *err)
     snprintf(record, sizeof record, "example %d", i + 1);
     struct exec_db *db = e->error ? NULL : open_example(run, e, &bad);
     if (!db) {
-        leave_out(run, e, record, e->error ? e->error : bad.text);
+        count_unscored(run, e, record, e->error ? e->error : bad.text);
         return 0;
     }
     trial_run(&t, run->q->published ? TRIAL_PUBLISHED : TRIAL_CELLS, db, trial_texts_part(&e->golds, 0, e->golds.n),

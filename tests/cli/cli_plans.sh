@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ambit-data plans from the outside: what the models' records say, folds that share no database, constraints, bad input.
+# ambit-data plans from the outside: what the models' records say, splits that share no database, constraints, bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -41,10 +41,10 @@ cat plans/t2s.train.jsonl plans/t2s.valid.jsonl | grep -qF '"prompt":"semantic p
 cat plans/t2s.train.jsonl plans/t2s.valid.jsonl | grep -qF '"completion":"choir | select name, age from singer"' || complain "a query's blanks" "stay"
 cat plans/template-fill.{train,valid}.jsonl | grep -qF 'How old is each singer , by name ? |' || complain "a filler's question" "is changed"
 
-# --- a database stands in one fold, every question once
+# --- a database stands in one split, every question once
 databases() { grep -oE '"db_id":"[a-z]+"' "plans/t2s.$1.jsonl" | sort -u; }
-[ -z "$(comm -12 <(databases train) <(databases valid))" ] || complain "folds" "share a database"
-[ "$(cat plans/t2s.{train,valid}.jsonl | wc -l)" = 3 ] || complain "folds" "lose questions"
+[ -z "$(comm -12 <(databases train) <(databases valid))" ] || complain "splits" "share a database"
+[ "$(cat plans/t2s.{train,valid}.jsonl | wc -l)" = 3 ] || complain "splits" "lose questions"
 
 # --- constraints: one a record, the gold among what it allows
 grep -qF '{"template":"select {row10} from singer as t1 join song as t2 on {join11} where {column10} = {string}"' plans/template-fill.test.constraints.jsonl || complain "constraint" "$(head -c 600 plans/template-fill.test.constraints.jsonl)"
@@ -103,7 +103,7 @@ expect 2 "--db requires --constraints" data plans --spider spider -o new --db sp
 expect 2 "--prompt: expected one of seq2seq" data plans --spider spider -o new --prompt raw
 expect 3 "nowhere/tables.json" data plans --spider nowhere -o new
 mkdir one && cp spider/tables.json spider/dev.json one && grep choir spider/train_spider.json >one/train_spider.json
-expect 3 "1 training databases are too few for a validation fold" data plans --spider one -o new --valid-share 0.5
+expect 3 "1 training databases are too few for a validation split" data plans --spider one -o new --valid-share 0.5
 mkdir bad && cp spider/tables.json bad && cp spider/train_spider.json bad
 question nowhere 'q' 'SELECT 1' >bad/dev.json
 expect 3 "bad/dev.json: record 0: db_id \"nowhere\" is not in tables.json" data plans --spider bad -o new --valid-share 0
