@@ -11,7 +11,7 @@ extern const struct command command_ambiguate, command_annotate, command_calibra
     command_noisysp, command_plans, command_practice, command_probe, command_prompts, command_reword, command_score,
     command_selective, command_split, command_sql, command_substitute;
 
-/* What a dataset is, of struct file_note. */
+/* The files of a data folder, for struct file_note. */
 /* clang-format off */
 #define DATASET_FILES \
     { "DIR/tables.json", "the schemas" }, \

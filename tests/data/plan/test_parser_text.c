@@ -1,4 +1,6 @@
-/* What LogicalBeam's models read and write. */
+/*
+ * Inputs and outputs of LogicalBeam's models.
+ */
 #include "tests/support/infilling_gold.h"
 #include "tests/support/support.h"
 
@@ -125,7 +127,7 @@ static void statements_are_kept_once_and_by_template(void **state)
     template_names_release(&names);
 }
 
-/* What the published rules keep of a case's answers, whose texts are those of their ids. */
+/* The published filter of a case's completions, whose texts equal their ids. */
 static int check_kept(struct infilling_case *c)
 {
     const json_t *answer;

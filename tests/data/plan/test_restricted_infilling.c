@@ -139,7 +139,7 @@ static void stored_searches_are_replayed(void **state)
     infilling_gold_release(&g);
 }
 
-/* What the stored searches do not come by. */
+/* Cases that the stored searches do not cover. */
 static void texts_are_cut_as_published(void **state)
 {
     static const struct {

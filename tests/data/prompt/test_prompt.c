@@ -10,8 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of each built-in prompt: bytes, and their hash; written down from the authors' file, not from this program.  0 bytes:
- * the words are ours. */
+/* Bytes and hash of each built-in prompt, taken from the authors' file, not from this program. */
 static const struct {
     size_t bytes;
     uint64_t hash;
@@ -62,7 +61,7 @@ static void test_fill(void **state)
     prompts_release(&p);
 }
 
-/* What is written can be read; what is changed counts; the rest stays. */
+/* Written prompts can be read, and changed ones replace the built-in ones. */
 static void test_folder(void **state)
 {
     const char *const slots[] = { "A", "B", "C" };
@@ -184,7 +183,7 @@ static void test_db_text(void **state)
     test_dir_remove(dir);
 }
 
-/* What the schema has is told: no view that does not resolve, no table in which a virtual one keeps its rows. */
+/* Only tables of the schema are shown: no unresolvable view, no shadow table of a virtual table. */
 static void views_and_virtual_tables(void **state)
 {
     char *dir = test_dir_new();

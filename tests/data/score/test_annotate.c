@@ -90,8 +90,8 @@ static void assert_field(json_t *found, const char *field, const char *wanted)
     free(got);
 }
 
-/* What was dropped, one letter each: k kept, t text, i introduction, q text is SQL, r no SQL runs, n no SQL,
- * s same as another, w a word, h half the length, c not chosen. */
+/* The reasons, one letter each: k kept, t text, i introduction, q text is SQL, r no SQL runs, n no SQL. s same as
+ * another, w keyword, h half the length, c not sampled. */
 static void assert_dropped(const json_t *found, const char *letters)
 {
     static const char *const words[] = {

@@ -122,7 +122,7 @@ static void test_bound(void **state)
     number_index_release(&x);
 }
 
-/* What is quoted, a | between. */
+/* Quoted texts, separated by |. */
 static void check_quoted(const char *text, const char *wanted)
 {
     struct quoted q;

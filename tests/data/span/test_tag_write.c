@@ -1,4 +1,6 @@
-/* What a tagger answered, as sentences, a line, text and a page. */
+/*
+ * A tagger's answer as sentences, a line of JSON, text and a page.
+ */
 #include "data/span/tagging.h"
 #include "tests/support/support.h"
 
@@ -120,7 +122,7 @@ static void test_line(void **state)
     json_decref(line);
 }
 
-/* What a strategy knows of the whole question goes before its spans; one without either says nothing of it. */
+/* The problem score and the word weights precede the spans; an answer without them omits both. */
 static void test_problem(void **state)
 {
     (void)state;

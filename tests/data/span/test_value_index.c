@@ -102,7 +102,7 @@ static void test_alike(void **state)
     assert_true(missed <= VALUES / 50);
 }
 
-/* What a question says is found in another case, and with accents written otherwise. */
+/* Values are found in another case, and with other encodings of accents. */
 static void test_unicode(void **state)
 {
     (void)state;
