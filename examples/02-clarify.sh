@@ -14,7 +14,7 @@ cat >raw.jsonl <<'JSON'
 JSON
 ambit-data candidates raw.jsonl -o candidates.jsonl
 
-# --- the question that tells most, for each record of a file
+# --- the most informative question, for each record of a file
 ambit-infer clarify --candidates candidates.jsonl --db practice/db -o asked.jsonl
 grep -q '"ask":{"variable":' asked.jsonl
 
