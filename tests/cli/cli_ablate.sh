@@ -123,7 +123,7 @@ bad 'bad.yaml:1:[0-9]+: epochs: expected one value' $'{settings: {data: all}, ro
 bad 'bad.yaml:1:[0-9]+: expected a value of one line' $'rows: {a: {epochs: "1\\n2"}}'
 bad 'bad.yaml: settings: data: expected a folder' 'rows: {a: {}}'
 bad 'bad.yaml:[0-9]+:[0-9]+: did not find expected' $'rows: {a: {}\n'
-bad 'features relevance: --classifier pair reads states' $'settings: {data: all}\nrows: {a: {features: relevance}}'
+bad 'features: relevance: --classifier pair reads states' $'settings: {data: all}\nrows: {a: {features: relevance}}'
 check "no plan" 3 'nothing.yaml' train ablate --plan nothing.yaml -o none
 check "a linker of another encoding" 2 'linker .*: expected a run of --encode element, got one of schema' \
     train gatekeeper --data all --encode element --linker whole/pair/seed-1 --out none

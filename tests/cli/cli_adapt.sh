@@ -99,10 +99,10 @@ told=(said)
 expect 2 'elements: expected 0 or at least 16, got 9' train adapt run --support support.jsonl "${own[@]}" --elements 9 -o out
 expect 2 'retriever: expected --elements above 0' train adapt run --support support.jsonl "${own[@]}" --elements 0 --retriever "$gold/embed" -o out
 expect 6 'nowhere/config.json: No such file' adapt --support support.jsonl "${own[@]}" --retriever nowhere -o out
-expect 2 'either --db or --schema' adapt --support support.jsonl -o out
-expect 2 'either --db or --schema' adapt --support support.jsonl "${own[@]}" --db shop.db -o out
-expect 2 'either --out or --draws' adapt --support support.jsonl "${own[@]}"
-expect 2 'either --out or --draws' adapt --support support.jsonl "${own[@]}" --draws 2 -o out
+expect 2 '--db or --schema, and not both' adapt --support support.jsonl -o out
+expect 2 '--db or --schema, and not both' adapt --support support.jsonl "${own[@]}" --db shop.db -o out
+expect 2 'expected --out or --draws, and not both' adapt --support support.jsonl "${own[@]}"
+expect 2 'expected --out or --draws, and not both' adapt --support support.jsonl "${own[@]}" --draws 2 -o out
 expect 2 'method' adapt --support support.jsonl "${own[@]}" -o out --method all
 expect 2 'holds a model' adapt --support support.jsonl "${own[@]}" -o other
 expect 2 'base is an input of this command' adapt --support support.jsonl "${own[@]}" -o base
@@ -125,7 +125,7 @@ expect 6 'got an adaptation of a detector \(a run of ambit-train adapt\), which 
 head -c 600 linear/ambit.h5 >short.h5
 expect 6 'short.h5' infer detect --model base --adapt short.h5 "${own[@]}" queries.jsonl --device cpu
 expect 6 'nowhere' infer detect --model base --adapt nowhere "${own[@]}" queries.jsonl --device cpu
-expect 2 "expected a detector's folder" train evaluate --predictions found.jsonl --adapt linear --data queries.jsonl "${own[@]}"
+expect 2 'adapt and --predictions cannot be used together' train evaluate --predictions found.jsonl --adapt linear --data queries.jsonl "${own[@]}"
 expect 2 'expected a detector, .* got --detector none' infer ask --db shop.db --detector none --adapt linear --question 'How much?'
 
 finish

@@ -95,7 +95,7 @@ expect 2 "expected bash, zsh or fish, got 'tcsh'" train completion tcsh
 # --- configuration
 echo "epoch: 3" >bad.yaml && expect 2 "bad.yaml:1:1: .*epoch.*did you mean 'epochs'" gatekeeper --data good -c bad.yaml
 echo "batch: many" >bad.yaml && expect 2 "bad.yaml:1:8: .*many" gatekeeper --data good -c bad.yaml
-printf 'lr: 1e-4\nbatch: 0\n' >bad.yaml && expect 2 "bad.yaml:2:8: .*1 to 4096" gatekeeper --data good -c bad.yaml
+printf 'lr: 1e-4\nbatch: 0\n' >bad.yaml && expect 2 "bad.yaml:2:8: .*1 to 65536" gatekeeper --data good -c bad.yaml
 printf 'batch: &a 4\nepochs: *a\n' >bad.yaml && expect 2 "bad.yaml:1:8: .*anchor" gatekeeper --data good -c bad.yaml
 printf 'batch: 4\nbatch: 5\n' >bad.yaml && expect 2 "bad.yaml:2:1: .*batch" gatekeeper --data good -c bad.yaml
 printf 'batch: [4, 5]\n' >bad.yaml && expect 2 "bad.yaml:1:8: " gatekeeper --data good -c bad.yaml

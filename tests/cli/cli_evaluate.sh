@@ -154,8 +154,8 @@ expect 0 '"both_named": 0.5' train evaluate --predictions named.pred.jsonl --dat
 # --- what is no good
 told=(said)
 evaluate() { train evaluate "$@"; }
-expect 2 "expected a detector's folder or --predictions FILE" evaluate run --predictions matrix.jsonl --data matrix.csv --db shop.db
-expect 2 'expected one of them' evaluate run --data matrix.csv --db shop.db --schema all/tables.json
+expect 2 'RUN and --predictions cannot be used together' evaluate run --predictions matrix.jsonl --data matrix.csv --db shop.db
+expect 2 'db and --schema cannot be used together' evaluate run --data matrix.csv --db shop.db --schema all/tables.json
 expect 2 'data' evaluate run
 expect 3 'matrix.csv' evaluate run --data matrix.csv --device cpu
 expect 3 'nowhere.csv' evaluate run --data nowhere.csv --db shop.db --device cpu
@@ -165,7 +165,7 @@ expect 2 'expected LOW:HIGH' evaluate run --data all --abstain 0.9:0.1
 expect 2 'expected LOW:HIGH with --adapt' evaluate run --data all --adapt none --abstain 0.1
 expect 2 'elements: expected 0 or at least 16, got 3' evaluate run --data all --elements 3
 expect 2 'retriever: expected --elements above 0' evaluate run --data all --elements 0 --retriever "$gold/embed"
-expect 2 "retriever: expected a detector's folder, got --predictions" evaluate --predictions answers.jsonl --data all --retriever "$gold/embed"
+expect 2 'retriever and --predictions cannot be used together' evaluate --predictions answers.jsonl --data all --retriever "$gold/embed"
 expect 6 'nowhere/config.json: No such file' evaluate run --data all --retriever nowhere
 expect 2 'threshold' evaluate run --data matrix.csv --db shop.db --threshold 2
 expect 3 'expected a db_id of all/tables.json, got "shop"' evaluate run --data <(sed 's/}$/,"db_id":"shop"}/' named.jsonl) --schema all/tables.json --device cpu

@@ -134,7 +134,7 @@ refuse "no run" 6 "no-such-run" --from no-such-run
 refuse "no encoder" 6 "spans/config.json" --encoder spans
 refuse "heads" 2 "5 heads of 48" --encoder-hidden 48 --encoder-heads 5
 refuse "grounding" 2 "spans.erase.none" --grounding guess
-refuse "batch" 2 "1 to 4096" --batch 0
+refuse "batch" 2 "1 to 65536" --batch 0
 check "a folder that holds a run" 2 "holds a run" learn "${small[@]}" --out whole
 check "fewer epochs" 2 "epochs" train tag --resume --out halved --epochs 1
 check "another's run" 2 "" train gatekeeper --resume --out whole
