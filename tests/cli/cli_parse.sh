@@ -155,15 +155,15 @@ dry "no records" 0 '^0 records' <(:)
 # --- bad input
 good=(parse --model lm --schema tables.json in.jsonl -o out.jsonl)
 check "no model" 2 "--model" infer parse --schema tables.json in.jsonl
-check "both schemas" 2 "one of --schema and --db" "${good[@]}" --db tables.json
+check "both schemas" 2 "--schema and --db cannot be used together" "${good[@]}" --db tables.json
 check "a strategy" 2 "--strategy" "${good[@]}" --strategy oracle
 check "no beams" 2 "--beams" "${good[@]}" --beams 1
 check "k of none" 2 "-k: expected 1 to" "${good[@]}" -k 0
 check "draws of beams" 2 "--strategy sample" "${good[@]}" --top-k 5
-check "templates of beams" 2 "--templates: the strategy" "${good[@]}" --strategy beam --templates lm
+check "templates of beams" 2 "--templates cannot be used with" "${good[@]}" --strategy beam --templates lm
 check "published beams" 2 "--published: expected" "${good[@]}" --strategy plans --published
 check "published candidates" 2 "--candidates: expected neither" "${good[@]}" --published --candidates
-check "fills of direct" 2 "--fill: the strategy" "${good[@]}" --strategy direct --fill lm
+check "fills of direct" 2 "--fill cannot be used with" "${good[@]}" --strategy direct --fill lm
 check "resume to nowhere" 2 "--resume: expected --out" parse --model lm --schema tables.json in.jsonl --resume
 check "a folder of no model" 6 "nowhere" parse --model nowhere --schema tables.json in.jsonl -o out.jsonl
 check "another folder of no model" 6 "nowhere" parse --model lm --fill nowhere --schema tables.json in.jsonl -o out.jsonl

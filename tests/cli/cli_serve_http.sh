@@ -303,5 +303,5 @@ refused 3 'at least 16 bytes' --serve 0.0.0.0:0 --token-file short
 refused 3 'No such file' --serve 0.0.0.0:0 --token-file nowhere
 refused 2 'questions come in requests' --serve 127.0.0.1:0 --question x
 refused 2 'expected no --interactive' --serve 127.0.0.1:0 --simulate
-refused 2 'expected --serve too' --token-file token --question x
+refused 2 'expected --serve as well' --token-file token --question x
 finish

@@ -177,12 +177,12 @@ expect 2 '--shard: expected a file of records' "${detect[@]}" --question Who -o 
 expect 3 'nowhere.jsonl: No such file' "${execute[@]}" nowhere.jsonl -o new --shard 1/3
 mkfifo pipe
 expect 3 'pipe: expected a regular file, got a pipe' "${execute[@]}" pipe -o new --shard 1/3
-expect 2 '--shard: expected no --simulate|expected no --interactive' infer clarify --db db --candidates candidates.jsonl --simulate -o new --shard 1/3
+expect 2 '--shard cannot be used with --interactive' infer clarify --db db --candidates candidates.jsonl --simulate -o new --shard 1/3
 expect 2 '--shard and --report cannot be used together' infer clarify --db db --candidates candidates.jsonl --simulate --report new.html -o new --shard 1/3
 expect 2 '--shard and --dry-run cannot be used together' infer generate --model lm prompts.jsonl --dry-run -o new --shard 1/3
-expect 2 '--shard: expected no --write-prompts' infer infill infilling.jsonl --db dbs --write-prompts def -o new --shard 1/3
-expect 2 '--shard: expected no --write-prompts and no --published' infer infill infilling.jsonl --db dbs --defaults infilling.jsonl --published -o new --shard 1/3
-expect 2 '--shard: expected no --write-prompts' infer parse --db db asked.jsonl --write-prompts list -o new --shard 1/3
+expect 2 '--shard cannot be used with --write-prompts' infer infill infilling.jsonl --db dbs --write-prompts def -o new --shard 1/3
+expect 2 '--shard cannot be used with --write-prompts or --published' infer infill infilling.jsonl --db dbs --defaults infilling.jsonl --published -o new --shard 1/3
+expect 2 '--shard cannot be used with --write-prompts' infer parse --db db asked.jsonl --write-prompts list -o new --shard 1/3
 expect 2 '--shard and --published cannot be used together' data annotate readings.jsonl --db dbs --published -o new --shard 1/3
 expect 2 '--shard: expected --format jsonl or text' infer tag --strategy heuristic --db db plain.jsonl --format html -o new --shard 1/3
 expect 2 '--shard requires --from plain or ambrosia' data candidates --from dfpl candidates.jsonl -o new --shard 1/3
