@@ -113,7 +113,7 @@ expect 2 'rewriting: expected --sqls or --sql-model' infill --rewrites answers.j
 expect 2 '--rewrites: expected --write-prompts rewrite or sql' infill --rewrites answers.jsonl --write-prompts fill
 expect 2 '--tries: expected --rewrites' infill --defaults defaults.jsonl --tries 3
 expect 2 '--tries' infill --rewrites answers.jsonl --sqls sqls.jsonl --tries 0
-expect 2 'expected one of --corrected and --correct-model' infill --defaults defaults.jsonl --corrected corrected.jsonl --correct-model none
+expect 2 '--corrected and --correct-model cannot be used together' infill --defaults defaults.jsonl --corrected corrected.jsonl --correct-model none
 expect 2 '--examples: expected --write-prompts e2e' infill --defaults defaults.jsonl --examples examples.jsonl
 expect 2 '--shots: expected --examples' infill --write-prompts e2e --shots 2
 expect 3 'examples.jsonl: expected at least 5 ambiguous records, got 4' infill --write-prompts e2e --examples examples.jsonl --shots 5
