@@ -1,9 +1,9 @@
 /* Microseconds from the names of schemas (tables.json of Spider or BIRD) to a constraint's tables: the texts' tokens,
  * and from these the tables.  Median of 21 runs on one core. */
+#include "data/base/log.h"
+#include "data/base/strings.h"
 #include "data/schema/schema.h"
-#include "data/util/log.h"
-#include "data/util/strings.h"
-#include "models/constraint/constraint_form.h"
+#include "models/engine/constraint_form.h"
 
 #include <stdlib.h>
 

@@ -13,15 +13,15 @@
  * The scripts of bench/ let it and its peers take turns.
  */
 #include "bench/device_counts.h"
-#include "data/util/json.h"
-#include "data/util/log.h"
+#include "data/base/json.h"
+#include "data/base/log.h"
 #include "kernels/batch.h"
 #include "kernels/optim.h"
 #include "kernels/workspace.h"
 #include "models/hf/hf_config.h"
 #include "models/hf/hf_weights.h"
 #include "models/net/gatekeeper.h"
-#include "models/tokenizer/tokenizer.h"
+#include "models/text/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

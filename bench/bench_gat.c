@@ -12,8 +12,8 @@
  * The scripts of bench/ let it and torch_geometric take turns.
  */
 #include "bench/device_counts.h"
-#include "data/util/json.h"
-#include "data/util/log.h"
+#include "data/base/json.h"
+#include "data/base/log.h"
 #include "kernels/batch.h"
 #include "kernels/optim.h"
 #include "kernels/rng.h"

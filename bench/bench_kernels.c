@@ -11,7 +11,7 @@
  * measures the peaks alone.
  */
 #include "bench/kernel_rows.h"
-#include "data/util/log.h"
+#include "data/base/log.h"
 #include "kernels/workspace.h"
 
 #include <stdio.h>

@@ -24,7 +24,7 @@
  *   rest         gives the memory of steps back until the next
  */
 #include "bench/device_counts.h"
-#include "data/util/log.h"
+#include "data/base/log.h"
 #include "models/engine/engine.h"
 #include "models/lm/llama_batch.h"
 #include "train/lm/lm_trainer.h"

@@ -7,12 +7,12 @@
  * another; seconds bound        all records at once, templates compiled first; seconds said         statements that the
  * newest of these found, and how many records had any
  */
-#include "data/plan/template_constraint.h"
+#include "data/base/json.h"
+#include "data/base/log.h"
+#include "data/prompt/template_constraint.h"
 #include "data/schema/schema_build.h"
-#include "data/util/json.h"
-#include "data/util/log.h"
 #include "infer/parse/published.h"
-#include "models/constraint/constraint_form.h"
+#include "models/engine/constraint_form.h"
 #include "models/engine/engine.h"
 #include "models/lm/lm_text.h"
 

@@ -11,13 +11,13 @@
  * heads, one a line: name, then its numbers write FILE   writes what the newest erase gave, one number a line:
  * probabilities, record by record, whole ones first
  */
-#include "data/util/log.h"
+#include "data/base/log.h"
 #include "kernels/rng.h"
 #include "kernels/tape.h"
-#include "models/dte/dte_tagger.h"
 #include "models/hf/hf_weights.h"
+#include "models/tagger/dte_tagger.h"
 #include "train/run/encoder.h"
-#include "train/tag/tag_data.h"
+#include "train/tagger/tag_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Encodes the records of a file (4 bytes of length, little-endian, then the text) and prints MB/s of one
  * core.  bench/peers/tokenizer.py runs it beside Hugging Face's tokenizers. */
-#include "data/util/json.h"
-#include "data/util/log.h"
-#include "models/tokenizer/tokenizer.h"
+#include "data/base/json.h"
+#include "data/base/log.h"
+#include "models/text/tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The index of a database's values: seconds and MiB to build it, and questions a second, with and without slips of the
  * pen.  The database is made: CELLS texts (a million by default) of one to three words in ten columns. */
-#include "data/exec/schema_sqlite.h"
+#include "data/base/log.h"
+#include "data/db/schema_sqlite.h"
 #include "data/span/tag_source.h"
-#include "data/util/log.h"
 #include "kernels/rng.h"
 
 #include <sqlite3.h>

@@ -1,4 +1,4 @@
-"""A data folder of ambiguous and clear questions from the written domains of data/natural/domains.
+"""A data folder of ambiguous and clear questions from the written domains of data/synth/domains.
 
 usage: domains.py OUT [DOMAIN.txt ...]
 OUT gets tables.json, train.jsonl, valid.jsonl and test.jsonl in the form of ambit-data contrast.  The README beside the

@@ -50,25 +50,25 @@ else()
   message(STATUS "oneDNN not found (libdnnl-dev): products run through OpenBLAS, bf16 ones converted to f32")
 endif()
 
-# The folders of a room, lowest first: one static library each, ambit_ROOM_FOLDER, that links those before it and LINK.
-# ambit_ROOM is all of them but cmd/, whose main.c is the program's.
-function(ambit_room room)
+# Builds the folders of a layer, lowest first, as static libraries ambit_LAYER_FOLDER. Each links the folders before it and LINK.
+# ambit_LAYER is all of them except cmd, whose main.c belongs to the program.
+function(ambit_layer layer)
   cmake_parse_arguments(ARG "" "" "FOLDERS;LINK" ${ARGN})
   set(below ${ARG_LINK})
   foreach(folder ${ARG_FOLDERS})
     file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
     list(FILTER sources EXCLUDE REGEX "/main\\.c$")
-    add_library(ambit_${room}_${folder} STATIC ${sources})
-    target_link_libraries(ambit_${room}_${folder} PUBLIC ${below} m)
+    add_library(ambit_${layer}_${folder} STATIC ${sources})
+    target_link_libraries(ambit_${layer}_${folder} PUBLIC ${below} m)
     if(NOT folder STREQUAL cmd)
-      set(below ambit_${room}_${folder})
+      set(below ambit_${layer}_${folder})
     endif()
   endforeach()
-  add_library(ambit_${room} INTERFACE)
-  target_link_libraries(ambit_${room} INTERFACE ${below})
+  add_library(ambit_${layer} INTERFACE)
+  target_link_libraries(ambit_${layer} INTERFACE ${below})
 endfunction()
 
-# A program: main.c and the room's other sources.  It writes its own manual pages, one of the program and one for each
+# A program: main.c and the other sources of its layer.  It writes its own manual pages, one of the program and one for each
 # command (cmd_NAME.c beside main.c), and its completion for three shells.
 function(ambit_program name main)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})

@@ -9,7 +9,7 @@ trap 'rm -rf "$root"' EXIT
 expect() {
     rm -rf "${root:?}"/*
     cp "$here/../.clang-format" "$root"
-    mkdir -p "$root"/{kernels,data/{exec,sql,util},models/net,train/run,infer/lm,tests,bench}
+    mkdir -p "$root"/{kernels,data/{db,sql,base},models/net,train/run,infer/lm,tests,bench}
     printf 'int a;\n' | tee "$root"/{kernels/base.h,kernels/tensor.h,models/net/bert.h,train/run/loop.h} >"$root/data/sql/sql.h"
     printf '%b' "$3" >"$root/$2"
     if output=$(bash "$here/$1.sh" "$root" 2>&1); then found=""; else found=$output; fi
@@ -21,15 +21,15 @@ expect() {
 
 body() { printf 'void f(void)\\n{\\n'; for _ in $(seq "$1"); do printf '    g();\\n'; done; printf '}\\n'; }
 
-expect check_layers data/exec/a.c '#include "data/sql/sql.h"\n#include "kernels/base.h"\n' ""
-expect check_layers data/util/a.c '#include "data/sql/sql.h"\n' "data/sql comes after it"
+expect check_layers data/db/a.c '#include "data/sql/sql.h"\n#include "kernels/base.h"\n' ""
+expect check_layers data/base/a.c '#include "data/sql/sql.h"\n' "data/sql comes after it"
 expect check_layers data/a.c 'int b;\n' "not a folder of the table"
-expect check_layers data/exec/a.c '#include "kernels/tensor.h"\n' "data may include only"
+expect check_layers data/db/a.c '#include "kernels/tensor.h"\n' "data may include only"
 expect check_layers kernels/a.c '#include "data/sql/sql.h"\n' "kernels may not include"
-expect check_layers data/exec/a.c '#include "models/net/bert.h"\n' "data may not include"
+expect check_layers data/db/a.c '#include "models/net/bert.h"\n' "data may not include"
 expect check_layers infer/lm/a.c '#include "train/run/loop.h"\n' "infer may not include"
-expect check_layers data/exec/a.c '#include "sql.h"\n' "not written from the root"
-expect check_layers data/exec/a.c '#include "../kernels/base.h"\n' "not written from the root"
+expect check_layers data/db/a.c '#include "sql.h"\n' "not written from the root"
+expect check_layers data/db/a.c '#include "../kernels/base.h"\n' "not written from the root"
 expect check_layers train/run/a.c '#include <hdf5.h>\n' "belongs in"
 
 expect check_style data/a.c "$(body 57)" ""
@@ -46,9 +46,9 @@ if [[ "$(clang-format --version 2>/dev/null)" == *"version 14."* ]]; then
 fi
 
 expect check_names data/sql/sql.c 'struct a {\n    int b;\n};\n' ""
-expect check_names data/exec/a.c 'int b;\n' "no header of its own name"
+expect check_names data/db/a.c 'int b;\n' "no header of its own name"
 expect check_names data/sql/a.c '/* Part of sql.h: what b is. */\nint b;\n' ""
-expect check_names data/exec/a.c '/* Part of sql.h: what b is. */\nint b;\n' "which is not in its folder"
+expect check_names data/db/a.c '/* Part of sql.h: what b is. */\nint b;\n' "which is not in its folder"
 expect check_names data/sql/sql.c 'struct a {\n    int b;\n};\nstruct a {\n    int c;\n};\n' "struct a is defined in"
 for name in not_there 'gone()' 'struct gone' sql/gone.h 'gone_*'; do
     expect check_names data/sql/sql.c "/* It is as $name says. */\nint b;\n" "is nowhere"

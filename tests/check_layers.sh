@@ -7,11 +7,9 @@ set -euo pipefail
 
 # The rooms' folders, lowest first; kernels/ is whole: its headers lie above kernels/{ops,cpu,cuda,simt}, a file for each op.
 folders="
-data/util data/sqlite data/stats data/shard data/cli data/report data/schema data/sql data/sql_form data/exec data/perturb data/worker data/corpora data/rewrite data/plan data/prompt
-data/spider_eval data/score data/ambiguate data/contrast data/natural data/span data/noisysp data/counterfactual data/clarify data/cmd
-models/unicode models/pipeline models/tokenizer models/tokenizer_train models/chat models/checkpoint models/lora models/net models/hf
-models/embed models/gate models/dte models/constraint models/lm models/engine
-train/run train/gate train/ablate train/adapt train/tag train/lm train/reward train/cmd
+data/base data/sqlite data/schema data/sql data/db data/worker data/corpora data/span data/eval data/prompt data/published data/synth data/clarify data/cmd
+models/text models/io models/net models/hf models/embed models/lm models/gatekeeper models/tagger models/engine
+train/run train/tagger train/detector train/lm train/cmd
 infer/detect infer/tag infer/clarify infer/infill infer/lm infer/parse infer/http infer/ask infer/cmd
 "
 table=false
@@ -39,11 +37,11 @@ BEGIN {
     allowed["models"] = " models data kernels "
     allowed["train"] = " train models data kernels "
     allowed["infer"] = " infer models data kernels "
-    place["hdf5.h"] = "models/checkpoint/"
-    place["yaml.h"] = "data/cli/"
+    place["hdf5.h"] = "models/io/"
+    place["yaml.h"] = "data/base/"
     place["sqlite3.h"] = "data/"
     place["jansson.h"] = "(data|models|train|infer|tests)/"
-    place["utf8proc.h"] = "models/|data/util/"
+    place["utf8proc.h"] = "models/|data/base/"
     place["pcre2.h"] = "models/"
     place["microhttpd.h"] = "infer/http/"
     place["cuda_runtime.h"] = "kernels/"

@@ -11,7 +11,7 @@
 #define DATA_CLARIFY_ATTRIBUTES_H
 
 #include "data/clarify/posterior.h"
-#include "data/sql_form/sql_form.h"
+#include "data/sql/sql_form.h"
 
 /*
  * Statements are aligned one after the other.  The terms of each are matched to the places that earlier statements

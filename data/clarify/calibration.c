@@ -1,12 +1,12 @@
 #include "data/clarify/calibration.h"
 
-#include "data/exec/db_path.h"
-#include "data/exec/schema_catalog.h"
-#include "data/score/score.h"
+#include "data/base/log.h"
+#include "data/base/stop.h"
+#include "data/db/db_path.h"
+#include "data/db/schema_catalog.h"
+#include "data/eval/score.h"
+#include "data/sql/sql_form.h"
 #include "data/sql/sql_lex.h"
-#include "data/sql_form/sql_form.h"
-#include "data/util/log.h"
-#include "data/util/stop.h"
 
 #include <math.h>
 #include <stdlib.h>

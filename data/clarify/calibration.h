@@ -9,8 +9,8 @@
 #ifndef DATA_CLARIFY_CALIBRATION_H
 #define DATA_CLARIFY_CALIBRATION_H
 
+#include "data/base/record_reader.h"
 #include "data/clarify/candidate_list.h"
-#include "data/util/record_reader.h"
 
 struct calibration {
     double alpha, temperature, coverage;

@@ -1,7 +1,7 @@
 #include "data/clarify/candidate_list.h"
 
+#include "data/base/log.h"
 #include "data/clarify/posterior.h"
-#include "data/util/log.h"
 
 #include <math.h>
 #include <stdlib.h>

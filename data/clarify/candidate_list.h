@@ -9,7 +9,7 @@
 #ifndef DATA_CLARIFY_CANDIDATE_LIST_H
 #define DATA_CLARIFY_CANDIDATE_LIST_H
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 
 enum candidate_weights { WEIGHTS_GIVEN, WEIGHTS_EQUAL, WEIGHTS_NORMALISED };
 

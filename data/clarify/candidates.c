@@ -1,14 +1,14 @@
 #include "data/clarify/candidates.h"
 
+#include "data/base/stop.h"
 #include "data/clarify/calibration.h"
 #include "data/corpora/ambiqt_text.h"
 #include "data/corpora/ambrosia.h"
+#include "data/eval/dfpl.h"
+#include "data/published/ambiqt_map.h"
+#include "data/published/ambiqt_score.h"
 #include "data/schema/schema_build.h"
-#include "data/score/ambiqt_map.h"
-#include "data/score/ambiqt_score.h"
-#include "data/score/dfpl.h"
-#include "data/sql_form/sql_form.h"
-#include "data/util/stop.h"
+#include "data/sql/sql_form.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef DATA_CLARIFY_CANDIDATES_H
 #define DATA_CLARIFY_CANDIDATES_H
 
-#include "data/shard/shard.h"
+#include "data/base/shard.h"
 
 #define CANDIDATES_FORMS "plain|ambiqt-output|dfpl|ambrosia"
 enum candidates_form { CANDIDATES_PLAIN, CANDIDATES_AMBIQT, CANDIDATES_DFPL, CANDIDATES_AMBROSIA };

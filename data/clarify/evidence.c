@@ -1,9 +1,9 @@
 #include "data/clarify/evidence.h"
 
+#include "data/base/json.h"
 #include "data/corpora/example.h"
 #include "data/schema/mention.h"
 #include "data/span/tagging.h"
-#include "data/util/json.h"
 
 #include <ctype.h>
 #include <stdlib.h>

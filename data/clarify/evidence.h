@@ -11,7 +11,7 @@
 #ifndef DATA_CLARIFY_EVIDENCE_H
 #define DATA_CLARIFY_EVIDENCE_H
 
-#include "data/exec/column_values.h"
+#include "data/db/column_values.h"
 #include "data/schema/ambiguity_type.h"
 #include "data/span/span_record.h"
 

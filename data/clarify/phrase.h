@@ -8,7 +8,7 @@
 #ifndef DATA_CLARIFY_PHRASE_H
 #define DATA_CLARIFY_PHRASE_H
 
-#include "data/sql_form/sql_form.h"
+#include "data/sql/sql_form.h"
 
 struct phrase_scope; /* a SELECT, in which names are resolved */
 

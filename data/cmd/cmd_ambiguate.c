@@ -1,9 +1,9 @@
 /* Part of commands.h: ambit-data ambiguate. */
-#include "data/ambiguate/ambiguate_write.h"
-#include "data/cli/option_rows.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
+#include "data/base/out_file.h"
 #include "data/cmd/commands.h"
-#include "data/util/log.h"
-#include "data/util/out_file.h"
+#include "data/synth/ambiguate_write.h"
 
 #include <stdio.h>
 #include <stdlib.h>

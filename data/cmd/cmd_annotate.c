@@ -1,15 +1,15 @@
 /* Part of commands.h: ambit-data annotate. */
-#include "data/cli/option_rows.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
+#include "data/base/records.h"
+#include "data/base/shard.h"
 #include "data/cmd/commands.h"
 #include "data/corpora/ambrosia.h"
-#include "data/exec/db_cache.h"
-#include "data/exec/db_path.h"
+#include "data/db/db_cache.h"
+#include "data/db/db_path.h"
+#include "data/eval/annotate.h"
+#include "data/eval/score.h"
 #include "data/prompt/prompter.h"
-#include "data/score/annotate.h"
-#include "data/score/score.h"
-#include "data/shard/shard.h"
-#include "data/util/log.h"
-#include "data/util/records.h"
 
 #include <stdlib.h>
 

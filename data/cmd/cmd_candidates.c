@@ -1,9 +1,9 @@
 /* Part of commands.h: ambit-data candidates. */
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
+#include "data/base/stop.h"
 #include "data/clarify/candidates.h"
-#include "data/cli/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/util/log.h"
-#include "data/util/stop.h"
 
 static const struct candidates_request defaults = { .out = "-", .temperature = 1, .k = 1000 };
 

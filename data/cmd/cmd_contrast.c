@@ -1,8 +1,8 @@
 /* Part of commands.h: ambit-data contrast. */
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/contrast/contrast.h"
-#include "data/contrast/gatekeeper_labels.h"
+#include "data/synth/contrast.h"
+#include "data/synth/gatekeeper_labels.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-data counterfactual. */
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/counterfactual/counterfactual.h"
+#include "data/synth/counterfactual.h"
 
 #include <stdio.h>
 

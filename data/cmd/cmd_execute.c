@@ -1,8 +1,8 @@
 /* Part of commands.h: ambit-data execute. */
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
+#include "data/base/stop.h"
 #include "data/cmd/commands.h"
-#include "data/exec/execute.h"
-#include "data/util/stop.h"
+#include "data/db/execute.h"
 
 #include <string.h>
 

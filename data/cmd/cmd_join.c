@@ -1,8 +1,8 @@
 /* Part of commands.h: ambit-data join. */
-#include "data/cli/option_rows.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
+#include "data/base/shard.h"
 #include "data/cmd/commands.h"
-#include "data/shard/shard.h"
-#include "data/util/log.h"
 
 static const struct shard_join_request defaults = { 0 };
 

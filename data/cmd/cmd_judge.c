@@ -1,8 +1,8 @@
 /* Part of commands.h: ambit-data judge. */
-#include "data/cli/option_rows.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/prompt/yes_no.h"
-#include "data/util/log.h"
 
 static const struct yes_no_request defaults = { .out = "-", .seed = 1 };
 

@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-data natural. */
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/natural/natural.h"
+#include "data/synth/natural.h"
 
 #include <stdio.h>
 

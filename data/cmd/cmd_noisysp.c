@@ -1,8 +1,8 @@
 /* Part of commands.h: ambit-data noisysp. */
-#include "data/cli/option_rows.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/noisysp/noisysp.h"
-#include "data/util/log.h"
+#include "data/published/noisysp.h"
 
 static const struct noisysp_request defaults = { .out = "-" };
 

@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-data practice. */
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/contrast/practice.h"
+#include "data/synth/practice.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* Part of commands.h: ambit-data probe. */
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
+#include "data/base/stats.h"
 #include "data/cmd/commands.h"
-#include "data/contrast/bag.h"
-#include "data/contrast/probe.h"
 #include "data/span/span_record.h"
-#include "data/stats/stats.h"
+#include "data/synth/bag.h"
+#include "data/synth/probe.h"
 
 #include <math.h>
 #include <stdio.h>

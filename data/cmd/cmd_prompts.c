@@ -1,8 +1,8 @@
 /* Part of commands.h: ambit-data prompts. */
-#include "data/cli/option_rows.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/prompt/prompt.h"
-#include "data/util/log.h"
 
 struct prompts_arguments {
     const char *out;

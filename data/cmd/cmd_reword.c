@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-data reword. */
-#include "data/ambiguate/reword.h"
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 #include "data/cmd/commands.h"
+#include "data/synth/reword.h"
 
 static const struct reword_request defaults = { .out = "-" };
 

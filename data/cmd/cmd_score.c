@@ -1,9 +1,9 @@
 /* Part of commands.h: ambit-data score. */
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 #include "data/cmd/commands.h"
-#include "data/score/score.h"
-#include "data/span/agreement.h"
-#include "data/span/span_score.h"
+#include "data/eval/agreement.h"
+#include "data/eval/score.h"
+#include "data/eval/span_score.h"
 
 enum rule { RULE_STRICT, RULE_AMBIQT, RULE_DFPL, RULE_SPANS, RULE_AGREEMENT };
 

@@ -1,13 +1,13 @@
 /* Part of commands.h: ambit-data selective. */
-#include "data/cli/option_rows.h"
+#include "data/base/json.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
+#include "data/base/records.h"
+#include "data/base/report.h"
+#include "data/base/risk_coverage.h"
+#include "data/base/stats.h"
+#include "data/base/strings.h"
 #include "data/cmd/commands.h"
-#include "data/report/report.h"
-#include "data/stats/risk_coverage.h"
-#include "data/stats/stats.h"
-#include "data/util/json.h"
-#include "data/util/log.h"
-#include "data/util/records.h"
-#include "data/util/strings.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Part of commands.h: ambit-data split. */
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 #include "data/cmd/commands.h"
 #include "data/corpora/split.h"
 

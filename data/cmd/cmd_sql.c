@@ -1,13 +1,13 @@
 /* Part of commands.h: ambit-data sql. */
-#include "data/cli/option_rows.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
+#include "data/base/records.h"
+#include "data/base/shard.h"
 #include "data/cmd/commands.h"
-#include "data/exec/db_path.h"
-#include "data/exec/schema_catalog.h"
-#include "data/shard/shard.h"
+#include "data/db/db_path.h"
+#include "data/db/schema_catalog.h"
 #include "data/sql/sql.h"
 #include "data/sql/sql_check.h"
-#include "data/util/log.h"
-#include "data/util/records.h"
 
 #include <string.h>
 

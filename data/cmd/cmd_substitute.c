@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-data substitute. */
-#include "data/ambiguate/substitute.h"
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 #include "data/cmd/commands.h"
+#include "data/synth/substitute.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef DATA_CMD_COMMANDS_H
 #define DATA_CMD_COMMANDS_H
 
-#include "data/cli/options.h"
+#include "data/base/options.h"
 
 extern const struct command command_ambiguate, command_annotate, command_calibrate, command_candidates,
     command_contrast, command_counterfactual, command_execute, command_join, command_judge, command_natural,

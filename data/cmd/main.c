@@ -1,6 +1,6 @@
 /* Part of commands.h: the program ambit-data. */
+#include "data/base/startup.h"
 #include "data/cmd/commands.h"
-#include "data/util/startup.h"
 
 int main(int argc, char **argv)
 {

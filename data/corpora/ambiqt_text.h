@@ -8,7 +8,7 @@
 #ifndef DATA_CORPORA_AMBIQT_TEXT_H
 #define DATA_CORPORA_AMBIQT_TEXT_H
 
-#include "data/util/strings.h"
+#include "data/base/strings.h"
 
 /* Replaces two adjacent backticks by one, and lowers text outside quotes. The caller frees the result. */
 char *ambiqt_lower_outside_quotes(const char *sql);

@@ -5,7 +5,7 @@
 #ifndef DATA_CORPORA_AMBROSIA_H
 #define DATA_CORPORA_AMBROSIA_H
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 
 /* Returns whether a record is a row of AMBROSIA: it has the field "gold_queries". */
 bool ambrosia_is_row(const json_t *record);

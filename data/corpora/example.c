@@ -1,6 +1,6 @@
 #include "data/corpora/example.h"
 
-#include "data/util/records.h"
+#include "data/base/records.h"
 
 #include <stdlib.h>
 #include <string.h>

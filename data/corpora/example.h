@@ -7,10 +7,10 @@
 #ifndef DATA_CORPORA_EXAMPLE_H
 #define DATA_CORPORA_EXAMPLE_H
 
+#include "data/base/json.h"
+#include "data/base/strings.h"
 #include "data/schema/ambiguity_type.h"
 #include "data/schema/schema.h"
-#include "data/util/json.h"
-#include "data/util/strings.h"
 
 /*
  * The origin of an example:

@@ -1,13 +1,13 @@
 #include "data/corpora/labels.h"
 
+#include "data/base/log.h"
+#include "data/base/records.h"
 #include "data/corpora/ambrosia.h"
 #include "data/corpora/split.h"
-#include "data/exec/db_path.h"
-#include "data/exec/schema_sqlite.h"
+#include "data/db/db_path.h"
+#include "data/db/schema_sqlite.h"
 #include "data/schema/schema_build.h"
 #include "data/sql/sql.h"
-#include "data/util/log.h"
-#include "data/util/records.h"
 
 #include <ctype.h>
 #include <limits.h>

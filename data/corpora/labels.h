@@ -8,8 +8,8 @@
 #ifndef DATA_CORPORA_LABELS_H
 #define DATA_CORPORA_LABELS_H
 
+#include "data/base/record_reader.h"
 #include "data/corpora/dataset.h"
-#include "data/util/record_reader.h"
 
 struct labels_request {
     const char *path;   /* a file, or a folder with train.jsonl, valid.jsonl and optionally test.jsonl */

@@ -1,7 +1,7 @@
 #include "data/corpora/mixture.h"
 
+#include "data/base/records.h"
 #include "data/schema/schema_build.h"
-#include "data/util/records.h"
 #include "kernels/rng.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef DATA_CORPORA_QUESTION_SOURCE_H
 #define DATA_CORPORA_QUESTION_SOURCE_H
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 
 /*
  * Converts a row to {"db_id", "question", "query"}, plus all other fields of Spider's and BIRD's rows and "ambig_type"

@@ -1,7 +1,7 @@
 #include "data/corpora/spider.h"
 
-#include "data/util/json.h"
-#include "data/util/records.h"
+#include "data/base/json.h"
+#include "data/base/records.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef DATA_CORPORA_SPIDER_H
 #define DATA_CORPORA_SPIDER_H
 
-#include "data/util/strings.h"
+#include "data/base/strings.h"
 
 struct spider_question {
     const char *db_id, *question, *query;

@@ -1,9 +1,9 @@
 #include "data/corpora/split.h"
 
-#include "data/stats/python_random.h"
-#include "data/util/log.h"
-#include "data/util/records.h"
-#include "data/util/strings.h"
+#include "data/base/log.h"
+#include "data/base/python_random.h"
+#include "data/base/records.h"
+#include "data/base/strings.h"
 
 #include <limits.h>
 #include <math.h>

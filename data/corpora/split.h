@@ -7,7 +7,7 @@
 #ifndef DATA_CORPORA_SPLIT_H
 #define DATA_CORPORA_SPLIT_H
 
-#include "data/util/record_reader.h"
+#include "data/base/record_reader.h"
 
 struct split_request {
     const char *out; /* output folder, created if missing */

@@ -1,7 +1,7 @@
 #include "data/prompt/db_text.h"
 
-#include "data/exec/schema_sqlite.h"
-#include "data/exec/sqlite_exec.h"
+#include "data/db/schema_sqlite.h"
+#include "data/db/sqlite_exec.h"
 
 #include <ctype.h>
 #include <sqlite3.h>

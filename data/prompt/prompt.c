@@ -1,7 +1,7 @@
 #include "data/prompt/prompt.h"
 
-#include "data/util/json.h"
-#include "data/util/whole_file.h"
+#include "data/base/json.h"
+#include "data/base/whole_file.h"
 
 #include <limits.h>
 #include <stdio.h>

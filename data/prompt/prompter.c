@@ -1,8 +1,8 @@
 #include "data/prompt/prompter.h"
 
+#include "data/base/records.h"
 #include "data/corpora/ambrosia.h"
-#include "data/exec/db_path.h"
-#include "data/util/records.h"
+#include "data/db/db_path.h"
 #include "kernels/rng.h"
 
 #include <stdio.h>

@@ -6,10 +6,10 @@
 #ifndef DATA_PROMPT_PROMPTER_H
 #define DATA_PROMPT_PROMPTER_H
 
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
+#include "data/base/strings.h"
 #include "data/prompt/db_text.h"
 #include "data/prompt/prompt.h"
-#include "data/util/strings.h"
 
 #include <jansson.h>
 

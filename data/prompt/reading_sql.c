@@ -1,7 +1,7 @@
 #include "data/prompt/reading_sql.h"
 
-#include "data/util/record_reader.h"
-#include "data/util/records.h"
+#include "data/base/record_reader.h"
+#include "data/base/records.h"
 
 #include <ctype.h>
 #include <inttypes.h>

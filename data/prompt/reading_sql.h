@@ -8,9 +8,9 @@
 #ifndef DATA_PROMPT_READING_SQL_H
 #define DATA_PROMPT_READING_SQL_H
 
+#include "data/base/json.h"
+#include "data/base/strings.h"
 #include "data/prompt/model_output.h"
-#include "data/util/json.h"
-#include "data/util/strings.h"
 
 #include <jansson.h>
 

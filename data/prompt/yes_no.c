@@ -1,8 +1,8 @@
 #include "data/prompt/yes_no.h"
 
+#include "data/base/json.h"
+#include "data/base/records.h"
 #include "data/prompt/model_output.h"
-#include "data/util/json.h"
-#include "data/util/records.h"
 #include "kernels/rng.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 #include "data/schema/schema.h"
 
+#include "data/base/json.h"
 #include "data/schema/schema_build.h"
-#include "data/util/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

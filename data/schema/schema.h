@@ -1,6 +1,6 @@
 /*
  * schema.h - tables, columns and keys of a database, from Spider's tables.json or from a SQLite file
- * (data/exec/schema_sqlite.h).
+ * (data/db/schema_sqlite.h).
  *
  * Each table and column has two names: `name` as in SQL and `text` in natural words.  The words are Spider's
  * table_names and column_names.  For a SQLite file they are derived from `name`: underscores and camel case become

@@ -1,7 +1,7 @@
 #include "data/schema/schema_drawing.h"
 
-#include "data/report/report.h"
-#include "data/util/text_fold.h"
+#include "data/base/report.h"
+#include "data/base/text_fold.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 #include "data/schema/schema_graph.h"
 
+#include "data/base/text_fold.h"
 #include "data/schema/element_name.h"
 #include "data/schema/schema.h"
-#include "data/util/text_fold.h"
 #include "kernels/rng.h"
 
 #include <math.h>

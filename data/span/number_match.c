@@ -1,7 +1,7 @@
 #include "data/span/number_match.h"
 
+#include "data/base/real_text.h"
 #include "data/span/spoken.h"
-#include "data/util/real_text.h"
 
 #include <ctype.h>
 #include <inttypes.h>

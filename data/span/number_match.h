@@ -4,8 +4,8 @@
 #ifndef DATA_SPAN_NUMBER_MATCH_H
 #define DATA_SPAN_NUMBER_MATCH_H
 
+#include "data/base/strings.h"
 #include "data/span/tagging.h"
-#include "data/util/strings.h"
 
 /* Numbers in digits: "1,000", "1'000.5", "1.000,50", "-3", "$20", "20 %", "2nd" and "50kg". Digits in a date, a time,
  * a range, a version or a word are no numbers: "2023-05-01", "10:30", "10-20", "b2". */

@@ -1,6 +1,6 @@
 #include "data/span/span_record.h"
 
-#include "data/util/records.h"
+#include "data/base/records.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #ifndef DATA_SPAN_SPAN_RECORD_H
 #define DATA_SPAN_SPAN_RECORD_H
 
+#include "data/base/json.h"
 #include "data/schema/schema.h"
-#include "data/util/json.h"
 
 /* COL and VAL have one meaning, AMB several columns or values, UNK none. */
 enum span_label { SPAN_COL, SPAN_VAL, SPAN_AMB, SPAN_UNK, SPAN_LABELS };

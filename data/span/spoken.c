@@ -1,6 +1,6 @@
 #include "data/span/spoken.h"
 
-#include "data/util/text_fold.h"
+#include "data/base/text_fold.h"
 
 #include <ctype.h>
 #include <string.h>

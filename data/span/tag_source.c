@@ -1,10 +1,10 @@
 #include "data/span/tag_source.h"
 
-#include "data/exec/sqlite_exec.h"
+#include "data/base/log.h"
+#include "data/base/real_text.h"
+#include "data/base/stop.h"
+#include "data/db/sqlite_exec.h"
 #include "data/span/tagging.h"
-#include "data/util/log.h"
-#include "data/util/real_text.h"
-#include "data/util/stop.h"
 
 #include <math.h>
 #include <sqlite3.h>

@@ -1,8 +1,8 @@
 #include "data/span/tagging.h"
 
-#include "data/report/report.h"
-#include "data/util/log.h"
-#include "data/util/visible.h"
+#include "data/base/log.h"
+#include "data/base/report.h"
+#include "data/base/visible.h"
 
 #include <limits.h>
 #include <math.h>

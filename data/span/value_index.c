@@ -1,7 +1,7 @@
 #include "data/span/value_index.h"
 
+#include "data/base/text_fold.h"
 #include "data/span/spoken.h"
-#include "data/util/text_fold.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #ifndef DATA_SPAN_VALUE_INDEX_H
 #define DATA_SPAN_VALUE_INDEX_H
 
+#include "data/base/strings.h"
 #include "data/span/tagging.h"
-#include "data/util/strings.h"
 
 /* Longer values are not indexed. Runs of up to VALUE_WORDS words are looked up. */
 enum { VALUE_BYTES = 96, VALUE_WORDS = 5, VALUE_BEST = 3 /* of each column */ };

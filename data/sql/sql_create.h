@@ -6,8 +6,8 @@
 #ifndef DATA_SQL_SQL_CREATE_H
 #define DATA_SQL_SQL_CREATE_H
 
+#include "data/base/strings.h"
 #include "data/schema/schema.h"
-#include "data/util/strings.h"
 
 enum { SQL_CREATE_MODULE = 32 };
 

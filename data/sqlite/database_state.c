@@ -1,6 +1,6 @@
 #include "data/sqlite/database_state.h"
 
-#include "data/util/whole_file.h"
+#include "data/base/whole_file.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "data/sqlite/sqlite_open.h"
 
-#include "data/util/whole_file.h"
+#include "data/base/whole_file.h"
 
 #include <errno.h>
 #include <sqlite3.h>

@@ -1,11 +1,11 @@
 #include "data/worker/connection.h"
 
+#include "data/base/json.h"
+#include "data/base/log.h"
+#include "data/base/strings.h"
 #include "data/sql/sql.h"
 #include "data/sqlite/database_state.h"
 #include "data/sqlite/sqlite_open.h"
-#include "data/util/json.h"
-#include "data/util/log.h"
-#include "data/util/strings.h"
 
 #include <sqlite3.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 #ifndef DATA_WORKER_CONNECTION_H
 #define DATA_WORKER_CONNECTION_H
 
-#include "data/exec/sql_wire.h"
+#include "data/db/sql_wire.h"
 
 struct connection;
 

@@ -1,6 +1,6 @@
 #include "data/worker/jail.h"
 
-#include "data/exec/sql_wire.h"
+#include "data/db/sql_wire.h"
 
 #include <dirent.h>
 #include <errno.h>

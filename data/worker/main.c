@@ -4,7 +4,7 @@
  * The worker ends with the program, when the program kills it for its time, or when a statement crashes it. It has no
  * state to clean up.
  */
-#include "data/util/log.h"
+#include "data/base/log.h"
 #include "data/worker/connection.h"
 #include "data/worker/jail.h"
 

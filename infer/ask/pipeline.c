@@ -1,14 +1,14 @@
 #include "infer/ask/pipeline.h"
 
+#include "data/base/records.h"
 #include "data/clarify/candidate_list.h"
 #include "data/clarify/evidence.h"
 #include "data/clarify/posterior.h"
-#include "data/exec/db_path.h"
-#include "data/exec/execute.h"
-#include "data/rewrite/sql_exchange.h"
+#include "data/db/db_path.h"
+#include "data/db/execute.h"
 #include "data/sql/sql_check.h"
-#include "data/sql_form/sql_form.h"
-#include "data/util/records.h"
+#include "data/sql/sql_form.h"
+#include "data/synth/sql_exchange.h"
 #include "infer/clarify/evidence_files.h"
 
 #include <stdlib.h>

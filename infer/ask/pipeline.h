@@ -7,10 +7,10 @@
 #ifndef INFER_ASK_PIPELINE_H
 #define INFER_ASK_PIPELINE_H
 
-#include "data/exec/sqlite_exec.h"
+#include "data/base/json.h"
+#include "data/base/record_reader.h"
+#include "data/db/sqlite_exec.h"
 #include "data/schema/schema.h"
-#include "data/util/json.h"
-#include "data/util/record_reader.h"
 #include "infer/ask/ask.h"
 #include "infer/clarify/session.h"
 #include "infer/detect/detector.h"

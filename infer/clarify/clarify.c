@@ -1,8 +1,8 @@
 #include "infer/clarify/clarify.h"
 
-#include "data/exec/db_path.h"
-#include "data/util/log.h"
-#include "data/util/stop.h"
+#include "data/base/log.h"
+#include "data/base/stop.h"
+#include "data/db/db_path.h"
 #include "infer/clarify/evidence_files.h"
 #include "infer/clarify/simulate.h"
 

@@ -7,8 +7,8 @@
 #ifndef INFER_CLARIFY_CLARIFY_H
 #define INFER_CLARIFY_CLARIFY_H
 
-#include "data/exec/schema_catalog.h"
-#include "data/shard/shard.h"
+#include "data/base/shard.h"
+#include "data/db/schema_catalog.h"
 #include "infer/clarify/clarify_case.h"
 
 /* Off: attributes may be asked about again. */

@@ -11,12 +11,12 @@
 #ifndef INFER_CLARIFY_CLARIFY_CASE_H
 #define INFER_CLARIFY_CLARIFY_CASE_H
 
+#include "data/base/json.h"
 #include "data/clarify/attributes.h"
 #include "data/clarify/candidate_list.h"
 #include "data/clarify/dialogue.h"
 #include "data/clarify/question.h"
-#include "data/perturb/witness.h"
-#include "data/util/json.h"
+#include "data/db/witness.h"
 
 /* A candidate of the record, and the merged candidate (owner) that it belongs to. */
 struct clarify_candidate {

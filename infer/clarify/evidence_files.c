@@ -1,9 +1,9 @@
 #include "infer/clarify/evidence_files.h"
 
+#include "data/base/log.h"
+#include "data/base/records.h"
 #include "data/clarify/evidence.h"
 #include "data/span/tagging.h"
-#include "data/util/log.h"
-#include "data/util/records.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #ifndef INFER_CLARIFY_EVIDENCE_FILES_H
 #define INFER_CLARIFY_EVIDENCE_FILES_H
 
+#include "data/base/json.h"
 #include "data/schema/schema.h"
-#include "data/util/json.h"
 
 struct evidence_file {
     const char *path;

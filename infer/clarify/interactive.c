@@ -1,9 +1,9 @@
 #include "infer/clarify/interactive.h"
 
-#include "data/exec/db_path.h"
-#include "data/util/records.h"
-#include "data/util/stop.h"
-#include "data/util/visible.h"
+#include "data/base/records.h"
+#include "data/base/stop.h"
+#include "data/base/visible.h"
+#include "data/db/db_path.h"
 #include "infer/clarify/evidence_files.h"
 #include "infer/clarify/reply_words.h"
 #include "kernels/base.h"

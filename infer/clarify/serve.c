@@ -1,6 +1,6 @@
 #include "infer/clarify/serve.h"
 
-#include "data/util/stop.h"
+#include "data/base/stop.h"
 #include "infer/clarify/session.h"
 
 #include <stdio.h>

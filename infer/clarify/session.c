@@ -1,6 +1,6 @@
 #include "infer/clarify/session.h"
 
-#include "data/exec/db_path.h"
+#include "data/db/db_path.h"
 #include "infer/clarify/reply_words.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 #ifndef INFER_CLARIFY_SIMULATE_H
 #define INFER_CLARIFY_SIMULATE_H
 
-#include "data/stats/stats.h"
+#include "data/base/stats.h"
 #include "infer/clarify/clarify.h"
 
 /* Result of a dialogue. */

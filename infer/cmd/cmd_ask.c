@@ -1,11 +1,11 @@
 /* Part of commands.h: ambit-infer ask. */
-#include "data/cli/option_rows.h"
-#include "data/util/log.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
 #include "infer/ask/ask.h"
 #include "infer/cmd/commands.h"
 #include "infer/parse/parse.h"
 #include "models/embed/schema_finder.h"
-#include "models/gate/gate_model.h"
+#include "models/gatekeeper/gate_model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Part of commands.h: ambit-infer clarify. */
-#include "data/cli/option_rows.h"
-#include "data/util/log.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
 #include "infer/clarify/clarify.h"
 #include "infer/clarify/interactive.h"
 #include "infer/clarify/serve.h"

@@ -1,10 +1,10 @@
 /* Part of commands.h: ambit-infer detect. */
-#include "data/cli/option_rows.h"
-#include "data/util/log.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
 #include "infer/cmd/commands.h"
 #include "infer/detect/detect.h"
 #include "infer/detect/detector.h"
-#include "models/gate/gate_band.h"
+#include "models/gatekeeper/gate_band.h"
 
 #include <stdlib.h>
 #include <string.h>

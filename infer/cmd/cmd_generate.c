@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-infer generate and loss. */
 #include "infer/cmd/commands.h"
 
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 #include "infer/lm/complete.h"
 
 #define AT(field) COMPLETE_AT(field)

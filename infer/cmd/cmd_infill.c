@@ -1,6 +1,6 @@
 /* Part of commands.h: ambit-infer infill. */
-#include "data/cli/option_rows.h"
-#include "data/util/log.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
 #include "infer/cmd/commands.h"
 #include "infer/infill/infill.h"
 #include "infer/lm/complete.h"

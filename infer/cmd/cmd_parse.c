@@ -1,6 +1,6 @@
 /* Part of commands.h: ambit-infer parse. */
-#include "data/cli/option_rows.h"
-#include "data/util/log.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
 #include "infer/cmd/commands.h"
 #include "infer/lm/complete.h"
 #include "infer/parse/parse.h"

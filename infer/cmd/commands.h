@@ -4,7 +4,7 @@
 #ifndef INFER_CMD_COMMANDS_H
 #define INFER_CMD_COMMANDS_H
 
-#include "data/cli/options.h"
+#include "data/base/options.h"
 
 extern const struct command command_ask;
 extern const struct command command_detect;

@@ -1,7 +1,7 @@
 /* Part of commands.h: the program ambit-infer. */
 #include "infer/cmd/commands.h"
 
-#include "data/util/startup.h"
+#include "data/base/startup.h"
 
 static const struct command *const commands[] = {
     &command_detect,   &command_tag,  &command_parse, &command_clarify, &command_ask, &command_infill,

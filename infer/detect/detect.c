@@ -1,16 +1,16 @@
 #include "infer/detect/detect.h"
 
-#include "data/exec/db_path.h"
-#include "data/exec/schema_catalog.h"
-#include "data/util/build.h"
-#include "data/util/json.h"
-#include "data/util/log.h"
-#include "data/util/part_file.h"
-#include "data/util/record_reader.h"
-#include "data/util/stop.h"
-#include "data/util/whole_file.h"
+#include "data/base/build.h"
+#include "data/base/json.h"
+#include "data/base/log.h"
+#include "data/base/part_file.h"
+#include "data/base/record_reader.h"
+#include "data/base/stop.h"
+#include "data/base/whole_file.h"
+#include "data/db/db_path.h"
+#include "data/db/schema_catalog.h"
 #include "infer/detect/detector.h"
-#include "models/gate/gate_band.h"
+#include "models/gatekeeper/gate_band.h"
 
 #include <stdlib.h>
 #include <string.h>

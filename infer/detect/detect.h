@@ -8,7 +8,7 @@
 #ifndef INFER_DETECT_DETECT_H
 #define INFER_DETECT_DETECT_H
 
-#include "data/shard/shard.h"
+#include "data/base/shard.h"
 
 /* Questions scored together: those between two multiples of this number. */
 enum { DETECT_GROUP = 64 };

@@ -1,11 +1,11 @@
 #include "infer/detect/detector.h"
 
+#include "data/base/json.h"
+#include "data/base/log.h"
+#include "data/base/visible.h"
+#include "data/base/whole_file.h"
 #include "data/schema/schema_build.h"
-#include "data/util/json.h"
-#include "data/util/log.h"
-#include "data/util/visible.h"
-#include "data/util/whole_file.h"
-#include "models/gate/gate_adapter.h"
+#include "models/gatekeeper/gate_adapter.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,9 +8,9 @@
 #ifndef INFER_DETECT_DETECTOR_H
 #define INFER_DETECT_DETECTOR_H
 
-#include "data/util/strings.h"
+#include "data/base/strings.h"
 #include "models/embed/schema_finder.h"
-#include "models/gate/gate_score.h"
+#include "models/gatekeeper/gate_score.h"
 
 #include <jansson.h>
 

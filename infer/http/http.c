@@ -1,8 +1,8 @@
 #include "infer/http/http.h"
 
-#include "data/util/log.h"
-#include "data/util/stop.h"
-#include "data/util/whole_file.h"
+#include "data/base/log.h"
+#include "data/base/stop.h"
+#include "data/base/whole_file.h"
 #include "infer/http/http_connections.h"
 
 #include <poll.h>

@@ -1,6 +1,6 @@
 #include "infer/http/http_connections.h"
 
-#include "data/util/log.h"
+#include "data/base/log.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,15 +1,15 @@
 #include "infer/infill/infill.h"
 
-#include "data/exec/db_cache.h"
-#include "data/exec/db_path.h"
+#include "data/base/log.h"
+#include "data/base/part_file.h"
+#include "data/base/stop.h"
+#include "data/base/whole_file.h"
+#include "data/db/db_cache.h"
+#include "data/db/db_path.h"
+#include "data/eval/annotate.h"
 #include "data/prompt/prompter.h"
 #include "data/prompt/reading_sql.h"
-#include "data/score/annotate.h"
 #include "data/sqlite/database_state.h"
-#include "data/util/log.h"
-#include "data/util/part_file.h"
-#include "data/util/stop.h"
-#include "data/util/whole_file.h"
 #include "infer/infill/infill_case.h"
 
 #include <inttypes.h>

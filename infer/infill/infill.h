@@ -11,8 +11,8 @@
 #ifndef INFER_INFILL_INFILL_H
 #define INFER_INFILL_INFILL_H
 
+#include "data/base/shard.h"
 #include "data/prompt/prompter.h"
-#include "data/shard/shard.h"
 
 /* A language model.  generate() writes the completion of each of n prompts {"id", "messages"}, which it borrows, to
  * texts [n]: a string that the caller frees, or NULL.  It returns 0, 1 after a signal, or -1 with err.  generate is

@@ -1,14 +1,14 @@
 #include "infer/infill/infill_case.h"
 
+#include "data/base/records.h"
 #include "data/corpora/ambiqt.h"
 #include "data/corpora/ambrosia.h"
-#include "data/exec/db_path.h"
-#include "data/exec/execute.h"
-#include "data/exec/schema_sqlite.h"
+#include "data/db/db_path.h"
+#include "data/db/execute.h"
+#include "data/db/schema_sqlite.h"
+#include "data/eval/score.h"
 #include "data/prompt/passage.h"
 #include "data/prompt/reading_sql.h"
-#include "data/score/score.h"
-#include "data/util/records.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -7,10 +7,10 @@
 #ifndef INFER_INFILL_INFILL_CASE_H
 #define INFER_INFILL_INFILL_CASE_H
 
-#include "data/exec/sqlite_exec.h"
+#include "data/base/json.h"
+#include "data/db/sqlite_exec.h"
+#include "data/eval/annotate.h"
 #include "data/prompt/model_output.h"
-#include "data/score/annotate.h"
-#include "data/util/json.h"
 
 struct infill_reading {
     char *text;

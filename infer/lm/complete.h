@@ -8,13 +8,13 @@
 #ifndef INFER_LM_COMPLETE_H
 #define INFER_LM_COMPLETE_H
 
-#include "data/cli/option_rows.h"
-#include "data/shard/shard.h"
+#include "data/base/option_rows.h"
+#include "data/base/shard.h"
 #include "kernels/beams.h"
 #include "kernels/workspace.h"
 #include "models/lm/lm_text.h"
-#include "models/pipeline/byte_buffer.h"
-#include "models/tokenizer/tokenizer.h"
+#include "models/text/byte_buffer.h"
+#include "models/text/tokenizer.h"
 
 /* Records packed together for their losses: those between two multiples of this number. */
 enum { COMPLETE_LOSS_WINDOW = 1024 };

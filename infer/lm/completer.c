@@ -1,9 +1,9 @@
 #include "infer/lm/completer.h"
 
-#include "data/util/log.h"
-#include "data/util/stop.h"
-#include "data/util/whole_file.h"
-#include "models/constraint/constraints.h"
+#include "data/base/log.h"
+#include "data/base/stop.h"
+#include "data/base/whole_file.h"
+#include "models/engine/constraints.h"
 #include "models/lm/lm_text.h"
 
 #include <stdlib.h>

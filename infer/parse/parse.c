@@ -1,11 +1,11 @@
 #include "infer/parse/parse.h"
 
-#include "data/exec/db_path.h"
+#include "data/base/log.h"
+#include "data/base/part_file.h"
+#include "data/base/stop.h"
+#include "data/base/whole_file.h"
+#include "data/db/db_path.h"
 #include "data/sqlite/database_state.h"
-#include "data/util/log.h"
-#include "data/util/part_file.h"
-#include "data/util/stop.h"
-#include "data/util/whole_file.h"
 #include "infer/parse/parser.h"
 
 #include <stdio.h>

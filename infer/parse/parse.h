@@ -7,8 +7,8 @@
 #ifndef INFER_PARSE_PARSE_H
 #define INFER_PARSE_PARSE_H
 
-#include "data/plan/parser_text.h"
-#include "data/shard/shard.h"
+#include "data/base/shard.h"
+#include "data/prompt/parser_text.h"
 #include "infer/lm/completer.h"
 
 /*

@@ -1,11 +1,11 @@
 #include "infer/parse/parse_case.h"
 
 #include "data/corpora/ambiqt_text.h"
-#include "data/exec/db_path.h"
-#include "data/plan/schema_text.h"
-#include "data/score/ambiqt_cases.h"
+#include "data/db/db_path.h"
+#include "data/prompt/schema_text.h"
+#include "data/published/ambiqt_cases.h"
+#include "data/sql/sql_form.h"
 #include "data/sql/sql_lex.h"
-#include "data/sql_form/sql_form.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #define INFER_PARSE_PARSE_CASE_H
 
 #include "data/clarify/calibration.h"
-#include "data/exec/schema_catalog.h"
+#include "data/db/schema_catalog.h"
 #include "infer/parse/parse.h"
 
 /* Statements in normal form, without duplicates, the most probable first. */

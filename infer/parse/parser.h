@@ -7,8 +7,8 @@
 #ifndef INFER_PARSE_PARSER_H
 #define INFER_PARSE_PARSER_H
 
+#include "data/base/out_file.h"
 #include "data/prompt/reading_sql.h"
-#include "data/util/out_file.h"
 #include "infer/parse/parse_case.h"
 #include "kernels/arena.h"
 

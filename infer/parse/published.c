@@ -1,6 +1,6 @@
 #include "infer/parse/published.h"
 
-#include "data/plan/restricted_infilling.h"
+#include "data/prompt/restricted_infilling.h"
 #include "models/engine/engine.h"
 
 #include <limits.h>

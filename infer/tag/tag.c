@@ -1,12 +1,12 @@
 #include "infer/tag/tag.h"
 
-#include "data/exec/db_path.h"
+#include "data/base/build.h"
+#include "data/base/log.h"
+#include "data/base/part_file.h"
+#include "data/base/stop.h"
+#include "data/base/whole_file.h"
+#include "data/db/db_path.h"
 #include "data/span/tagging.h"
-#include "data/util/build.h"
-#include "data/util/log.h"
-#include "data/util/part_file.h"
-#include "data/util/stop.h"
-#include "data/util/whole_file.h"
 #include "infer/tag/tagger.h"
 
 #include <stdlib.h>

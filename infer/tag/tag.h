@@ -8,7 +8,7 @@
 #ifndef INFER_TAG_TAG_H
 #define INFER_TAG_TAG_H
 
-#include "data/shard/shard.h"
+#include "data/base/shard.h"
 #include "data/span/heuristic.h"
 
 enum { TAG_GROUP = 64 }; /* questions that are tagged together */

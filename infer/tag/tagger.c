@@ -1,12 +1,12 @@
 #include "infer/tag/tagger.h"
 
-#include "data/exec/db_path.h"
+#include "data/base/json.h"
+#include "data/base/log.h"
+#include "data/base/whole_file.h"
+#include "data/db/db_path.h"
 #include "data/span/tagging.h"
-#include "data/util/json.h"
-#include "data/util/log.h"
-#include "data/util/whole_file.h"
 #include "infer/tag/tag.h"
-#include "models/dte/dte_tagger.h"
+#include "models/tagger/dte_tagger.h"
 
 #include <malloc.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #ifndef INFER_TAG_TAGGER_H
 #define INFER_TAG_TAGGER_H
 
-#include "data/exec/schema_catalog.h"
+#include "data/db/schema_catalog.h"
 #include "data/span/tag_source.h"
 #include "data/span/tagging.h"
 #include "infer/tag/tag.h"

@@ -1,11 +1,11 @@
 #include "models/embed/sentence_encoder.h"
 
-#include "data/util/json.h"
-#include "data/util/whole_file.h"
+#include "data/base/json.h"
+#include "data/base/whole_file.h"
 #include "kernels/batch.h"
 #include "models/hf/hf_config.h"
 #include "models/hf/hf_weights.h"
-#include "models/lora/config_fields.h"
+#include "models/io/config_fields.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 
 #include "kernels/workspace.h"
 #include "models/net/bert.h"
-#include "models/tokenizer/tokenizer.h"
+#include "models/text/tokenizer.h"
 
 struct sentence_encoder {
     struct workspace *work; /* borrowed */

@@ -1,6 +1,6 @@
 #include "models/engine/engine_impl.h"
 
-#include "data/util/log.h"
+#include "data/base/log.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 
 #include "kernels/beams.h"
 #include "kernels/workspace.h"
-#include "models/constraint/automaton.h"
+#include "models/engine/automaton.h"
 #include "models/engine/pages.h"
 #include "models/lm/llama_model.h"
 

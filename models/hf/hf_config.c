@@ -1,7 +1,7 @@
 #include "models/hf/hf_config.h"
 
-#include "data/util/json.h"
-#include "models/lora/config_fields.h"
+#include "data/base/json.h"
+#include "models/io/config_fields.h"
 #include "models/net/lm_config.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 #include "models/hf/hf_weights.h"
 
-#include "data/util/log.h"
-#include "models/checkpoint/checksum.h"
-#include "models/checkpoint/mismatch.h"
-#include "models/checkpoint/safetensors.h"
+#include "data/base/log.h"
+#include "models/io/checksum.h"
+#include "models/io/mismatch.h"
+#include "models/io/safetensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "models/lm/gguf_adapter.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "models/lm/hf_folder.h"
 
-#include "data/util/json.h"
-#include "data/util/whole_file.h"
+#include "data/base/json.h"
+#include "data/base/whole_file.h"
 #include "models/hf/hf_weights.h"
 
 #include <errno.h>

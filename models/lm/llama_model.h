@@ -9,9 +9,9 @@
 #define MODELS_LM_LLAMA_MODEL_H
 
 #include "kernels/device.h"
-#include "models/chat/chat.h"
 #include "models/net/llama.h"
 #include "models/net/t5.h"
+#include "models/text/chat.h"
 
 struct llama_request {
     const char *dir;           /* config.json, safetensors, tokenizer.json */

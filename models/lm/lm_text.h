@@ -13,7 +13,7 @@
 #ifndef MODELS_LM_LM_TEXT_H
 #define MODELS_LM_LM_TEXT_H
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "models/lm/llama_model.h"
 
 /* What of a record is to be predicted. */

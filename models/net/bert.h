@@ -12,7 +12,7 @@
 #ifndef MODELS_NET_BERT_H
 #define MODELS_NET_BERT_H
 
-#include "models/lora/lora.h"
+#include "models/io/lora.h"
 
 enum bert_kind { CLASSIC_BERT, MODERN_BERT };
 

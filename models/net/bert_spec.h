@@ -4,7 +4,7 @@
 #ifndef MODELS_NET_BERT_SPEC_H
 #define MODELS_NET_BERT_SPEC_H
 
-#include "models/checkpoint/spec.h"
+#include "models/io/spec.h"
 #include "models/net/bert.h"
 
 extern const char *const spec_dtypes[]; /* of a model's weights */

@@ -15,7 +15,7 @@ enum gate_classifier {
     CLASSIFIER_RGCN,     /* R-GCN layers (Schlichtkrull et al. 2018), one matrix a relation, ReLU */
     CLASSIFIER_BERT_ONLY /* no graph: the pooled states, a hidden layer of pair_hidden channels with ReLU */
 };
-/* What stands behind the question, of the element encoding (models/gate/gate_batch.h). */
+/* What stands behind the question, of the element encoding (models/gatekeeper/gate_batch.h). */
 enum gate_texts {
     TEXTS_QUALIFIED, /* the element */
     TEXTS_RELEVANCE, /* and a word that says whether it is relevant */

@@ -12,7 +12,7 @@
 
 #include "kernels/paged.h"
 #include "kernels/param.h"
-#include "models/lora/lora.h"
+#include "models/io/lora.h"
 #include "models/net/kv_cache.h"
 #include "models/net/llama_config.h"
 

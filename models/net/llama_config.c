@@ -1,7 +1,7 @@
 #include "models/net/llama_config.h"
 
-#include "data/util/json.h"
-#include "data/util/log.h"
+#include "data/base/json.h"
+#include "data/base/log.h"
 #include "models/net/lm_config.h"
 
 #include <math.h>

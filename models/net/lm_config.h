@@ -6,8 +6,8 @@
 #define MODELS_NET_LM_CONFIG_H
 
 #include "kernels/tensor.h"
-#include "models/checkpoint/safetensors.h"
-#include "models/lora/config_fields.h"
+#include "models/io/config_fields.h"
+#include "models/io/safetensors.h"
 
 /* Ids that end an answer. */
 enum { LM_MAX_STOPS = 16 };

@@ -1,8 +1,8 @@
 #include "models/net/t5_config.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "kernels/op_types.h"
-#include "models/checkpoint/safetensors.h"
+#include "models/io/safetensors.h"
 
 #include <math.h>
 #include <stdlib.h>

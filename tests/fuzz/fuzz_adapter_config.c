@@ -1,5 +1,5 @@
 /* Any bytes as adapter_config.json: refused, or every rank and scale is valid. */
-#include "models/lora/lora.h"
+#include "models/io/lora.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* A gold query, a newline, a prediction: mapped for every kind, as published and as ours. */
 #include "tests/support/fuzz.h"
 
-#include "data/score/ambiqt_map.h"
+#include "data/published/ambiqt_map.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  * a path whose tokens spell it. */
 #include "tests/support/fuzz.h"
 
-#include "models/constraint/constraint_form.h"
-#include "models/pipeline/byte_buffer.h"
+#include "models/engine/constraint_form.h"
+#include "models/text/byte_buffer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * itself. */
 #include "tests/support/fuzz.h"
 
-#include "data/exec/dump.h"
+#include "data/db/dump.h"
 
 #include <stdlib.h>
 #include <string.h>

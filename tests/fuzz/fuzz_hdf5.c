@@ -1,7 +1,7 @@
 /* Any bytes as a checkpoint under a valid header: refused, or every tensor can be read. */
 #include "tests/support/fuzz.h"
 
-#include "models/checkpoint/hdf5.h"
+#include "models/io/hdf5.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* A records file of any bytes: every record is an object or an error that names its place, and the end is reached. */
 #include "tests/support/fuzz.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 
 #include <string.h>
 #include <sys/mman.h>

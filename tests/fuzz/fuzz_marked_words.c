@@ -2,7 +2,7 @@
  * and means columns that the record has. */
 #include "tests/support/fuzz.h"
 
-#include "data/noisysp/noisysp.h"
+#include "data/published/noisysp.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * tokenizer and the chat template can be used. */
 #include "tests/support/fuzz.h"
 
-#include "models/chat/chat.h"
-#include "models/checkpoint/safetensors.h"
+#include "models/io/safetensors.h"
+#include "models/text/chat.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * the records nor the errors. */
 #include "tests/support/fuzz.h"
 
-#include "data/util/log.h"
-#include "data/util/record_reader.h"
+#include "data/base/log.h"
+#include "data/base/record_reader.h"
 
 #include <stdlib.h>
 #include <string.h>

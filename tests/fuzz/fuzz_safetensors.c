@@ -1,7 +1,7 @@
 /* Any bytes as a safetensors file: refused, or every entry can be read to its last byte. */
 #include "tests/support/fuzz.h"
 
-#include "models/checkpoint/safetensors.h"
+#include "models/io/safetensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

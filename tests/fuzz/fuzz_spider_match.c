@@ -1,7 +1,7 @@
 /* Two lines as two queries: read or not, both ways round they match or do not, and each matches itself. */
 #include "tests/support/fuzz.h"
 
-#include "data/spider_eval/spider_match.h"
+#include "data/published/spider_match.h"
 
 #include <stdlib.h>
 #include <string.h>

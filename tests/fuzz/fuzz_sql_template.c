@@ -1,8 +1,8 @@
 /* A schema's text, a newline, SQL: templates of both uses, plans written and read again, constraints of templates. */
 #include "tests/support/fuzz.h"
 
-#include "data/plan/parser_text.h"
-#include "data/plan/template_constraint.h"
+#include "data/prompt/parser_text.h"
+#include "data/prompt/template_constraint.h"
 #include "data/schema/schema_build.h"
 
 #include <stdlib.h>

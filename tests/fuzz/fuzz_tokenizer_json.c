@@ -1,7 +1,7 @@
 /* Any bytes as tokenizer.json or vocab.txt: refused, or the bytes themselves can be encoded within bounds. */
 #include "tests/support/fuzz.h"
 
-#include "models/tokenizer/tokenizer_file.h"
+#include "models/text/tokenizer_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* A config file of any bytes sets values within their limits or gets an error with a place. */
 #include "tests/support/fuzz.h"
 
-#include "data/cli/yaml.h"
+#include "data/base/yaml.h"
 
 #include <string.h>
 

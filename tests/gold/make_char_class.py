@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Asks the tokenizers package about every code point.
 
-    make_char_class.py tables > models/unicode/char_class_table.c       (then clang-format)
+    make_char_class.py tables > models/text/char_class_table.c       (then clang-format)
     make_char_class.py blocks > tests/gold/char_blocks.txt              (test_tokenizer compares with it)
 
 Categories come from BertNormalizer and BertPreTokenizer one option at a time; the blocks are one FNV-1a hash per 256
@@ -99,7 +99,7 @@ def table():
 
 def tables():
     print(f"/* Part of char_class.h: made by tests/gold/make_char_class.py from tokenizers {__version__}; do not edit. */")
-    print('#include "models/unicode/char_class.h"\n')
+    print('#include "models/text/char_class.h"\n')
     table()
     words()
     late()

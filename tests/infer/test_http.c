@@ -1,7 +1,7 @@
 /* The HTTP service: hosts, framing, slow clients, large bodies, long work and signals.  The service runs in its own
  * process; the functions below answer its requests. */
-#include "data/util/log.h"
-#include "data/util/stop.h"
+#include "data/base/log.h"
+#include "data/base/stop.h"
 #include "infer/http/http_connections.h"
 
 #include <arpa/inet.h>

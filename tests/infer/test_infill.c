@@ -1,6 +1,6 @@
 /* Infilling with models that answer from a table, and known SQL of interpretations. */
+#include "data/base/json.h"
 #include "data/prompt/reading_sql.h"
-#include "data/util/json.h"
 #include "infer/infill/infill.h"
 #include "tests/support/support.h"
 

@@ -2,7 +2,7 @@
  * (gold/make_published.py): the same statements in the same order, scores to 1e-4. */
 #include "tests/support/support.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "infer/parse/published.h"
 #include "models/lm/lm_text.h"
 #include "tests/support/step.h"

@@ -1,5 +1,5 @@
 /* Steps of Adafactor beside transformers'. */
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "tests/support/optim_model.h"
 #include "tests/support/support.h"
 

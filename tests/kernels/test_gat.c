@@ -1,7 +1,7 @@
 /* The specification's worked example of a graph attention layer, and torch_geometric's layer. */
 #include "tests/support/support.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "tests/support/reference_graph.h"
 #include "tests/support/step.h"
 

@@ -1,5 +1,5 @@
 /* Parameters' first values, and ten steps of AdamW beside torch's. */
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "tests/support/optim_model.h"
 #include "tests/support/support.h"
 

@@ -1,5 +1,5 @@
 /* AdamW with moments in bytes: the published maps, and each step beside the formula in double and the nearest code. */
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "tests/support/optim_model.h"
 #include "tests/support/support.h"
 

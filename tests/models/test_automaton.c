@@ -1,4 +1,4 @@
-#include "models/constraint/automaton.h"
+#include "models/engine/automaton.h"
 #include "tests/support/support.h"
 
 #include <stdio.h>

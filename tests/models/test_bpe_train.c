@@ -1,7 +1,7 @@
-#include "data/util/json.h"
-#include "models/chat/chat.h"
-#include "models/tokenizer/vocab.h"
-#include "models/tokenizer_train/tokenizer_train.h"
+#include "data/base/json.h"
+#include "models/text/chat.h"
+#include "models/text/tokenizer_train.h"
+#include "models/text/vocab.h"
 #include "tests/support/tokens.h"
 
 #include <stdlib.h>

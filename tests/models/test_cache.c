@@ -1,6 +1,6 @@
 /* The row cache is read again after reopening, drops damaged and foreign parts, and survives kills. */
-#include "models/checkpoint/cache.h"
-#include "models/checkpoint/half.h"
+#include "models/io/cache.h"
+#include "models/io/half.h"
 #include "tests/support/support.h"
 
 #include <dirent.h>

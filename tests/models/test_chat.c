@@ -1,5 +1,5 @@
-#include "data/util/json.h"
-#include "models/chat/chat.h"
+#include "data/base/json.h"
+#include "models/text/chat.h"
 #include "tests/support/tokens.h"
 
 #include <stdlib.h>

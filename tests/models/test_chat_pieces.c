@@ -1,7 +1,7 @@
 /* Layouts: Gemma's and Mistral's as transformers renders them (gold/make_chat_pieces.py), and valid and invalid files
  * of users. */
-#include "data/util/json.h"
-#include "models/chat/chat.h"
+#include "data/base/json.h"
+#include "models/text/chat.h"
 #include "tests/support/tokens.h"
 
 #include <stdio.h>

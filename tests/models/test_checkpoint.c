@@ -1,7 +1,7 @@
 /* A run's state is saved to ambit.h5 and restored; mismatches are refused; folders survive SIGKILL. */
 #include "kernels/device.h"
 #include "kernels/param.h"
-#include "models/checkpoint/checkpoint.h"
+#include "models/io/checkpoint.h"
 #include "tests/support/support.h"
 
 #include <inttypes.h>

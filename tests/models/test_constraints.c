@@ -1,5 +1,5 @@
-#include "data/util/json.h"
-#include "models/constraint/constraints.h"
+#include "data/base/json.h"
+#include "models/engine/constraints.h"
 #include "tests/support/tokens.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* What a model can say under templates that are compiled for hostile schemas: every answer runs, or a message tells why
  * there is none.  Answers are drawn from the automaton token by token, as a model would draw them. */
-#include "data/exec/sqlite_exec.h"
-#include "data/plan/template_constraint.h"
+#include "data/db/sqlite_exec.h"
+#include "data/prompt/template_constraint.h"
 #include "kernels/rng.h"
-#include "models/constraint/constraint_form.h"
+#include "models/engine/constraint_form.h"
 #include "tests/support/explain.h"
 #include "tests/support/hostile_schemas.h"
 #include "tests/support/tokens.h"

@@ -2,8 +2,8 @@
  * as the tokenizer has them for the whole text. */
 #include "data/corpora/spider.h"
 #include "data/schema/schema.h"
-#include "models/constraint/constraint_form.h"
-#include "models/pipeline/byte_buffer.h"
+#include "models/engine/constraint_form.h"
+#include "models/text/byte_buffer.h"
 #include "tests/support/tokens.h"
 
 #include <ctype.h>

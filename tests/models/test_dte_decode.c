@@ -1,6 +1,6 @@
 /* The chain on the host beside all taggings one by one, and answers out of what a network says. */
 #include "kernels/rng.h"
-#include "models/dte/dte_decode.h"
+#include "models/tagger/dte_decode.h"
 #include "tests/support/dte_world.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Which concept each word says, step by step, and what training and the ETA form make of it. */
-#include "models/dte/dte_decode.h"
-#include "models/dte/dte_linker.h"
-#include "models/dte/dte_target.h"
+#include "models/tagger/dte_decode.h"
+#include "models/tagger/dte_linker.h"
+#include "models/tagger/dte_target.h"
 #include "tests/support/dte_world.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Answers of a whole tagger with random weights: they depend neither on the order of columns nor on their company. */
 #include "kernels/rng.h"
-#include "models/dte/dte_tagger.h"
+#include "models/tagger/dte_tagger.h"
 #include "tests/support/dte_world.h"
 
 #include <stdio.h>

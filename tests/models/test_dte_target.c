@@ -1,5 +1,5 @@
 /* What erasing words tells of concepts, beside the closed form; labels out of marked spans. */
-#include "models/dte/dte_target.h"
+#include "models/tagger/dte_target.h"
 #include "tests/support/dte_world.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "tests/support/support.h"
 
 #include "kernels/rng.h"
-#include "models/gate/gate_band.h"
+#include "models/gatekeeper/gate_band.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "tests/support/support.h"
 
 #include "data/schema/schema_build.h"
-#include "models/gate/gate_score.h"
+#include "models/gatekeeper/gate_score.h"
 #include "tests/support/digest.h"
 
 #include <stdio.h>

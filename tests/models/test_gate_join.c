@@ -1,7 +1,7 @@
 /* What a detector's two heads say together: that the schema or the words are ambiguous. */
 #include "tests/support/support.h"
 
-#include "models/gate/gate_model.h"
+#include "models/gatekeeper/gate_model.h"
 
 #include <math.h>
 

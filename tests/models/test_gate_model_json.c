@@ -1,7 +1,7 @@
 /* What a checkpoint says of a model, and what is read back. */
 #include "tests/support/gate_world.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 
 #include <string.h>
 

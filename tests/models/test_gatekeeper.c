@@ -1,8 +1,8 @@
 /* The network on whole questions: batches, order, odd and wide schemas, and the memory and bits of a training step. */
 #include "tests/support/support.h"
 
+#include "data/base/log.h"
 #include "data/schema/schema_build.h"
-#include "data/util/log.h"
 #include "kernels/kernels.h"
 #include "kernels/tape.h"
 #include "tests/support/digest.h"

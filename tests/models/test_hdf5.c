@@ -1,6 +1,6 @@
 /* The container is complete or refused. */
-#include "models/checkpoint/checksum.h"
-#include "models/checkpoint/hdf5.h"
+#include "models/io/checksum.h"
+#include "models/io/hdf5.h"
 #include "tests/support/support.h"
 
 #include <fcntl.h>

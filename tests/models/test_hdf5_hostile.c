@@ -1,6 +1,6 @@
 /* Malicious checkpoints with a valid header: unsupported structures are refused, and nothing is read beyond a buffer.
  */
-#include "models/checkpoint/hdf5.h"
+#include "models/io/hdf5.h"
 #include "tests/support/support.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* config.json of BERT and ModernBERT: fields that are read, fields that are refused, and round trips. */
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "models/hf/hf_config.h"
 #include "tests/support/support.h"
 

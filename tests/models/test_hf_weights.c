@@ -1,7 +1,7 @@
 /* Parameters from and to Hugging Face's tensors: prefix, stacked query/key/value, old names, mismatches. */
 #include "kernels/device.h"
-#include "models/checkpoint/safetensors.h"
 #include "models/hf/hf_weights.h"
+#include "models/io/safetensors.h"
 #include "models/net/bert.h"
 #include "tests/support/support.h"
 

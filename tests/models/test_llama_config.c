@@ -1,6 +1,6 @@
 /* config.json of Llama, Mistral, Qwen2, Qwen3 and Gemma 2: the rotary parameters of versions 4 and 5, what every field
  * may be, what is refused by name, and that what is written reads back. */
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "models/net/llama_config.h"
 #include "tests/support/support.h"
 

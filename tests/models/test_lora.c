@@ -1,8 +1,8 @@
 /* Adapters that PEFT made (gold/make_lora.py) are read, merged and written again; mismatches are refused. */
-#include "models/lora/lora.h"
+#include "models/io/lora.h"
 
-#include "data/util/json.h"
-#include "models/checkpoint/safetensors.h"
+#include "data/base/json.h"
+#include "models/io/safetensors.h"
 #include "tests/support/digest.h"
 #include "tests/support/step.h"
 

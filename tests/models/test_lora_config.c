@@ -1,5 +1,5 @@
 /* adapter_config.json: the modules with an adapter by PEFT's rules, and settings that are refused. */
-#include "models/lora/lora.h"
+#include "models/io/lora.h"
 #include "tests/support/support.h"
 
 #include <math.h>

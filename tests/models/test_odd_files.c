@@ -1,14 +1,14 @@
 /*
  * Pipes without a writer, endless devices and sparse files instead of regular files: every reader refuses them at once.
  */
-#include "data/cli/yaml.h"
+#include "data/base/whole_file.h"
+#include "data/base/yaml.h"
+#include "data/eval/dfpl.h"
 #include "data/prompt/prompt.h"
-#include "data/score/dfpl.h"
-#include "data/util/whole_file.h"
-#include "models/chat/chat.h"
-#include "models/checkpoint/hdf5.h"
-#include "models/checkpoint/safetensors.h"
-#include "models/tokenizer/tokenizer.h"
+#include "models/io/hdf5.h"
+#include "models/io/safetensors.h"
+#include "models/text/chat.h"
+#include "models/text/tokenizer.h"
 #include "tests/support/support.h"
 
 #include <stdlib.h>

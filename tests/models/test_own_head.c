@@ -1,7 +1,7 @@
 /* Fields and weights of a language model's folder that are easily passed over: a head of its own beside a config.json
  * that says the head is the embedding table, and fields of another kind of network. */
-#include "data/util/json.h"
-#include "models/checkpoint/safetensors.h"
+#include "data/base/json.h"
+#include "models/io/safetensors.h"
 #include "models/net/llama_config.h"
 #include "tests/support/support.h"
 

@@ -1,5 +1,5 @@
 /* The pipeline around a tokenizer's model: gold of Hugging Face's tokenizers, refused files, and bounded growth. */
-#include "models/pipeline/text_pattern.h"
+#include "models/text/text_pattern.h"
 #include "tests/support/tokens.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * gold/make_engine.py), with an encoder-decoder and with a decoder behind a prompt. */
 #include "tests/support/support.h"
 
-#include "data/plan/restricted_infilling.h"
-#include "data/util/json.h"
+#include "data/base/json.h"
+#include "data/prompt/restricted_infilling.h"
 #include "models/lm/row_scores.h"
 #include "tests/support/lm_gold.h"
 #include "tests/support/step.h"

@@ -1,8 +1,8 @@
 /* safetensors: refused files with reasons, files that are read, and round trips. */
 #include "kernels/tensor.h"
-#include "models/checkpoint/half.h"
-#include "models/checkpoint/mismatch.h"
-#include "models/checkpoint/safetensors.h"
+#include "models/io/half.h"
+#include "models/io/mismatch.h"
+#include "models/io/safetensors.h"
 #include "tests/support/support.h"
 
 #include <math.h>

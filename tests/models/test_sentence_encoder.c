@@ -1,8 +1,8 @@
 /* Vectors of texts beside sentence-transformers' (gold/make_embed.py), whatever is embedded together; folders that are
  * refused; and what a finder makes of them. */
+#include "data/base/json.h"
+#include "data/base/out_file.h"
 #include "data/schema/schema_build.h"
-#include "data/util/json.h"
-#include "data/util/out_file.h"
 #include "models/embed/schema_finder.h"
 #include "tests/support/digest.h"
 

@@ -2,7 +2,7 @@
  * that are computed twice; buckets of relative positions. */
 #include "tests/support/support.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "kernels/workspace.h"
 #include "models/lm/llama_model.h"
 #include "models/lm/t5_batch.h"

@@ -1,7 +1,7 @@
 /* config.json of T5 as versions 4 and 5 of transformers write it, what is refused by name; folders whose table has
  * other names; a folder that is written reads back. */
-#include "data/util/json.h"
-#include "models/checkpoint/safetensors.h"
+#include "data/base/json.h"
+#include "models/io/safetensors.h"
 #include "models/lm/hf_folder.h"
 #include "models/net/t5_config.h"
 #include "tests/support/support.h"

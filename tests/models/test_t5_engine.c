@@ -2,7 +2,7 @@
  * bit the same whoever else is in the batch; bf16. */
 #include "tests/support/support.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "models/engine/engine.h"
 #include "tests/support/step.h"
 

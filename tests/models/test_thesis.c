@@ -2,7 +2,7 @@
 #include "tests/support/support.h"
 
 #include "kernels/tape.h"
-#include "models/gate/gate_batch.h"
+#include "models/gatekeeper/gate_batch.h"
 #include "tests/support/digest.h"
 #include "tests/support/step.h"
 

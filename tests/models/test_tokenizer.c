@@ -1,7 +1,7 @@
-#include "models/tokenizer/tokenizer.h"
-#include "models/tokenizer_train/tokenizer_train.h"
-#include "models/unicode/normal_text.h"
-#include "models/unicode/utf8.h"
+#include "models/text/normal_text.h"
+#include "models/text/tokenizer.h"
+#include "models/text/tokenizer_train.h"
+#include "models/text/utf8.h"
 #include "tests/support/tokens.h"
 
 #include <pthread.h>

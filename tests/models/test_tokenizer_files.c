@@ -1,5 +1,5 @@
-#include "models/tokenizer/tokenizer.h"
-#include "models/tokenizer_train/tokenizer_train.h"
+#include "models/text/tokenizer.h"
+#include "models/text/tokenizer_train.h"
 #include "tests/support/tokens.h"
 
 #include <stdio.h>

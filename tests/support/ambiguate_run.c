@@ -3,7 +3,7 @@
 #include "tests/support/corpus.h"
 #include "tests/support/support.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

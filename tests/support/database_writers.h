@@ -4,7 +4,7 @@
 #ifndef TESTS_DATABASE_WRITERS_H
 #define TESTS_DATABASE_WRITERS_H
 
-#include "data/exec/sqlite_exec.h"
+#include "data/db/sqlite_exec.h"
 
 #include <sys/types.h>
 

@@ -6,7 +6,7 @@
 #define TESTS_DIGEST_H
 
 #include "kernels/device.h"
-#include "models/checkpoint/safetensors.h"
+#include "models/io/safetensors.h"
 #include "tests/support/step.h"
 #include "tests/support/support.h"
 

@@ -4,7 +4,7 @@
 #ifndef TESTS_DTE_WORLD_H
 #define TESTS_DTE_WORLD_H
 
-#include "models/dte/dte_reading.h"
+#include "models/tagger/dte_reading.h"
 #include "tests/support/support.h"
 
 struct dte_world {

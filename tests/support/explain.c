@@ -1,6 +1,6 @@
 #include "tests/support/explain.h"
 
-#include "data/exec/schema_sqlite.h"
+#include "data/db/schema_sqlite.h"
 #include "tests/support/support.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "data/schema/schema_build.h"
 #include "kernels/rng.h"
-#include "models/tokenizer_train/tokenizer_train.h"
+#include "models/text/tokenizer_train.h"
 
 #include <stdio.h>
 #include <stdlib.h>

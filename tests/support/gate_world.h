@@ -5,7 +5,7 @@
 #define TESTS_GATE_WORLD_H
 
 #include "kernels/optim.h"
-#include "models/gate/gate_score.h"
+#include "models/gatekeeper/gate_score.h"
 #include "tests/support/support.h"
 
 struct gate_world {

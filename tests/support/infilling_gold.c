@@ -1,7 +1,7 @@
 #include "tests/support/infilling_gold.h"
 
+#include "data/base/json.h"
 #include "data/corpora/ambiqt_text.h"
-#include "data/util/json.h"
 #include "tests/support/support.h"
 
 #include <math.h>

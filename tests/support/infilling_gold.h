@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_INFILLING_GOLD_H
 #define TESTS_SUPPORT_INFILLING_GOLD_H
 
-#include "data/plan/restricted_infilling.h"
+#include "data/prompt/restricted_infilling.h"
 
 #include <jansson.h>
 

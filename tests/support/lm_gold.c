@@ -1,6 +1,6 @@
 #include "tests/support/lm_gold.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "kernels/batch.h"
 #include "kernels/tape.h"
 #include "tests/support/digest.h"

@@ -1,7 +1,7 @@
 #include "tests/support/practice_world.h"
 
-#include "data/contrast/practice.h"
-#include "models/tokenizer_train/tokenizer_train.h"
+#include "data/synth/practice.h"
+#include "models/text/tokenizer_train.h"
 
 void practice_world_open(struct practice_world *w)
 {

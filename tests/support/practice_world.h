@@ -4,9 +4,9 @@
 #ifndef TESTS_PRACTICE_WORLD_H
 #define TESTS_PRACTICE_WORLD_H
 
-#include "models/tokenizer/tokenizer.h"
+#include "models/text/tokenizer.h"
 #include "tests/support/support.h"
-#include "train/gate/gate_data.h"
+#include "train/detector/gate_data.h"
 
 /* Stays where it was opened: its data point into it. */
 struct practice_world {

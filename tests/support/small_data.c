@@ -1,7 +1,7 @@
 #include "tests/support/small_data.h"
 
-#include "data/contrast/practice.h"
 #include "data/schema/schema_build.h"
+#include "data/synth/practice.h"
 
 #include <string.h>
 

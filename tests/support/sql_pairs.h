@@ -8,7 +8,7 @@
 #ifndef TESTS_SUPPORT_SQL_PAIRS_H
 #define TESTS_SUPPORT_SQL_PAIRS_H
 
-#include "data/util/strings.h"
+#include "data/base/strings.h"
 
 enum { PAIR_TABLES = 4, PAIR_COLUMNS = 4, PAIR_SOURCES = 4, PAIR_VALUES = 4 };
 

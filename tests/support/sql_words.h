@@ -5,7 +5,7 @@
 #ifndef TESTS_SQL_WORDS_H
 #define TESTS_SQL_WORDS_H
 
-#include "data/util/strings.h"
+#include "data/base/strings.h"
 #include "kernels/rng.h"
 
 enum { SQL_WORDS_TABLES = 3, SQL_WORDS_COLUMNS = 5 };

@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_SQL_WORLD_H
 #define TESTS_SUPPORT_SQL_WORLD_H
 
-#include "data/sql_form/sql_form.h"
+#include "data/sql/sql_form.h"
 #include "tests/support/explain.h"
 
 struct sql_world {

@@ -1,6 +1,6 @@
 #include "tests/support/tokens.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_TOKENS_H
 #define TESTS_SUPPORT_TOKENS_H
 
-#include "models/tokenizer/tokenizer.h"
+#include "models/text/tokenizer.h"
 #include "tests/support/support.h"
 
 #include <jansson.h>

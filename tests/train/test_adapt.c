@@ -1,9 +1,9 @@
 /* What few labels say of temperature and shift, beside minima that scipy found; means and quantiles over draws. */
 #include "tests/support/support.h"
 
-#include "train/adapt/adapt.h"
-#include "train/adapt/adapt_fit.h"
-#include "train/adapt/adapt_questions.h"
+#include "train/detector/adapt.h"
+#include "train/detector/adapt_fit.h"
+#include "train/detector/adapt_questions.h"
 
 #include <math.h>
 

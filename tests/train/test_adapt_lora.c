@@ -1,10 +1,10 @@
 /* LoRA on an encoder's last layers: a step from kept states is the step from the texts, a file says where it sits. */
 #include "tests/support/support.h"
 
-#include "models/gate/gate_adapter.h"
+#include "models/gatekeeper/gate_adapter.h"
 #include "tests/support/digest.h"
 #include "tests/support/gate_world.h"
-#include "train/adapt/adapt_fit.h"
+#include "train/detector/adapt_fit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

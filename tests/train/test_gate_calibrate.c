@@ -1,7 +1,7 @@
 /* The threshold of a detector that learns from several folders. */
 #include "tests/support/support.h"
 
-#include "train/gate/gate_eval.h"
+#include "train/detector/gate_eval.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "tests/support/practice_world.h"
 
 #include "data/schema/schema_search.h"
-#include "train/gate/gate_data.h"
+#include "train/detector/gate_data.h"
 
 #include <string.h>
 

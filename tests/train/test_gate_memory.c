@@ -2,7 +2,7 @@
 #include "tests/support/support.h"
 
 #include "tests/support/small_data.h"
-#include "train/gate/gate_trainer.h"
+#include "train/detector/gate_trainer.h"
 #include "train/run/run.h"
 
 static char *data, *out;

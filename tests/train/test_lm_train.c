@@ -2,7 +2,7 @@
  * and its texts in other orders; and the memory that is measured beforehand. */
 #include "tests/support/support.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 #include "tests/support/lm_gold.h"
 #include "tests/support/step.h"
 #include "train/lm/lm_trainer.h"

@@ -2,7 +2,7 @@
  * first bucket was sent. */
 #include "tests/support/support.h"
 
-#include "data/util/log.h"
+#include "data/base/log.h"
 #include "kernels/batch.h"
 #include "train/run/run.h"
 

@@ -2,11 +2,11 @@
  * answer alone, and answers under way that come back from a file as they were. */
 #include "tests/support/support.h"
 
-#include "data/score/annotate.h"
+#include "data/eval/annotate.h"
 #include "kernels/batch.h"
 #include "tests/support/lm_gold.h"
 #include "tests/support/step.h"
-#include "train/reward/reward_trainer.h"
+#include "train/lm/reward_trainer.h"
 #include "train/run/run.h"
 
 #include <math.h>

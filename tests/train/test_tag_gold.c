@@ -2,7 +2,7 @@
  * scores, the four losses; numbers of the specification for single losses and schedules. */
 #include "tests/support/digest.h"
 #include "tests/support/dte_world.h"
-#include "train/tag/tag_trainer.h"
+#include "train/tagger/tag_trainer.h"
 
 #include <math.h>
 #include <stdio.h>

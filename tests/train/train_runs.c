@@ -2,7 +2,7 @@
 
 #include "tests/support/small_data.h"
 #include "train/cmd/commands.h"
-#include "train/gate/gate_eval.h"
+#include "train/detector/gate_eval.h"
 #include "train/run/run.h"
 
 #include <fcntl.h>

@@ -6,8 +6,8 @@
 
 #include "tests/support/support.h"
 
-#include "models/checkpoint/checkpoint.h"
-#include "train/gate/gate_trainer.h"
+#include "models/io/checkpoint.h"
+#include "train/detector/gate_trainer.h"
 
 /* What the child process, which trains, shares with the test: where to end, and what it did. */
 extern struct shared {

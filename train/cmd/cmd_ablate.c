@@ -1,8 +1,8 @@
 /* Part of commands.h: ambit-train ablate. */
-#include "data/cli/option_rows.h"
-#include "data/util/log.h"
-#include "train/ablate/ablate.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
 #include "train/cmd/commands.h"
+#include "train/detector/ablate.h"
 
 static const struct ablate_request defaults = { .device = "auto" };
 

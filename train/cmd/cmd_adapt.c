@@ -1,8 +1,8 @@
 /* Part of commands.h: ambit-train adapt. */
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 #include "models/embed/schema_finder.h"
-#include "train/adapt/adapt.h"
 #include "train/cmd/commands.h"
+#include "train/detector/adapt.h"
 
 #include <stdlib.h>
 

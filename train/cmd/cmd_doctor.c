@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-train doctor. */
-#include "data/cli/option_rows.h"
-#include "data/util/build.h"
-#include "data/util/log.h"
+#include "data/base/build.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
 #include "kernels/batch.h"
 #include "kernels/rng.h"
 #include "kernels/workspace.h"

@@ -1,9 +1,9 @@
 /* Part of commands.h: ambit-train evaluate. */
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 #include "models/embed/schema_finder.h"
-#include "models/gate/gate_band.h"
+#include "models/gatekeeper/gate_band.h"
 #include "train/cmd/commands.h"
-#include "train/gate/gate_evaluate.h"
+#include "train/detector/gate_evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>

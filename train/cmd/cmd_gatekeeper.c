@@ -1,6 +1,6 @@
 /* Part of commands.h: ambit-train gatekeeper. */
 #include "train/cmd/commands.h"
-#include "train/gate/gate_trainer.h"
+#include "train/detector/gate_trainer.h"
 #include "train/run/run_request.h"
 
 static enum exit_code run(const struct call *call, struct error *err)

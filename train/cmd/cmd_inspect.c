@@ -1,9 +1,9 @@
 /* Part of commands.h: ambit-train inspect. */
-#include "data/util/visible.h"
-#include "models/checkpoint/checkpoint.h"
-#include "models/checkpoint/checksum.h"
-#include "models/checkpoint/mismatch.h"
-#include "models/checkpoint/safetensors.h"
+#include "data/base/visible.h"
+#include "models/io/checkpoint.h"
+#include "models/io/checksum.h"
+#include "models/io/mismatch.h"
+#include "models/io/safetensors.h"
 #include "train/cmd/commands.h"
 
 #include <inttypes.h>

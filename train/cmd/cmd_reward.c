@@ -1,6 +1,6 @@
 /* Part of commands.h: ambit-train reward. */
 #include "train/cmd/commands.h"
-#include "train/reward/reward_trainer.h"
+#include "train/lm/reward_trainer.h"
 #include "train/run/run_request.h"
 
 static enum exit_code run(const struct call *call, struct error *err)

@@ -1,7 +1,7 @@
 /* Part of commands.h: ambit-train tag. */
 #include "train/cmd/commands.h"
 #include "train/run/run_request.h"
-#include "train/tag/tag_trainer.h"
+#include "train/tagger/tag_trainer.h"
 
 static enum exit_code run(const struct call *call, struct error *err)
 {

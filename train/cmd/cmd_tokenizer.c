@@ -1,12 +1,12 @@
 /* Part of commands.h: ambit-train tokenizer. */
-#include "data/cli/option_rows.h"
-#include "data/util/json.h"
-#include "data/util/log.h"
-#include "data/util/out_file.h"
-#include "data/util/records.h"
+#include "data/base/json.h"
+#include "data/base/log.h"
+#include "data/base/option_rows.h"
+#include "data/base/out_file.h"
+#include "data/base/records.h"
 #include "kernels/base.h"
-#include "models/chat/chat.h"
-#include "models/tokenizer_train/tokenizer_train.h"
+#include "models/text/chat.h"
+#include "models/text/tokenizer_train.h"
 #include "train/cmd/commands.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #ifndef TRAIN_CMD_COMMANDS_H
 #define TRAIN_CMD_COMMANDS_H
 
-#include "data/cli/options.h"
+#include "data/base/options.h"
 
 extern const struct command command_ablate;
 extern const struct command command_gatekeeper;

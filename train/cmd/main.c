@@ -1,5 +1,5 @@
 /* The program ambit-train. */
-#include "data/util/startup.h"
+#include "data/base/startup.h"
 #include "train/cmd/commands.h"
 
 static const struct command *const commands[] = {

@@ -1,8 +1,8 @@
 #include "train/lm/lm_data.h"
 
-#include "data/util/log.h"
-#include "data/util/record_reader.h"
-#include "data/util/visible.h"
+#include "data/base/log.h"
+#include "data/base/record_reader.h"
+#include "data/base/visible.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include "train/lm/lm_export.h"
 
-#include "data/util/json.h"
-#include "data/util/log.h"
+#include "data/base/json.h"
+#include "data/base/log.h"
 #include "kernels/workspace.h"
-#include "models/checkpoint/safetensors.h"
 #include "models/hf/hf_weights.h"
+#include "models/io/safetensors.h"
 #include "models/lm/gguf_adapter.h"
 #include "models/lm/hf_folder.h"
 #include "models/lm/lm_batch.h"

@@ -8,7 +8,7 @@
 #ifndef TRAIN_LM_LM_EXPORT_H
 #define TRAIN_LM_LM_EXPORT_H
 
-#include "models/checkpoint/checkpoint.h"
+#include "models/io/checkpoint.h"
 #include "models/lm/llama_model.h"
 #include "train/lm/lm_settings.h"
 

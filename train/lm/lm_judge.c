@@ -1,12 +1,12 @@
 #include "train/lm/lm_judge.h"
 
-#include "data/exec/db_path.h"
-#include "data/exec/result_match.h"
-#include "data/plan/parser_text.h"
+#include "data/base/log.h"
+#include "data/base/stop.h"
+#include "data/db/db_path.h"
+#include "data/db/result_match.h"
 #include "data/prompt/model_output.h"
+#include "data/prompt/parser_text.h"
 #include "data/sql/sql.h"
-#include "data/util/log.h"
-#include "data/util/stop.h"
 #include "models/engine/engine.h"
 #include "models/lm/lm_text.h"
 

@@ -12,12 +12,12 @@
 #ifndef TRAIN_LM_LM_JUDGE_H
 #define TRAIN_LM_LM_JUDGE_H
 
-#include "data/exec/db_cache.h"
+#include "data/db/db_cache.h"
+#include "data/eval/trial.h"
 #include "data/prompt/prompter.h"
 #include "data/prompt/reading_sql.h"
-#include "data/score/ambiqt_score.h"
-#include "data/score/trial.h"
-#include "data/spider_eval/spider_match.h"
+#include "data/published/ambiqt_score.h"
+#include "data/published/spider_match.h"
 #include "kernels/workspace.h"
 #include "train/lm/lm_data.h"
 #include "train/lm/lm_settings.h"

@@ -1,6 +1,6 @@
 #include "train/lm/lm_settings.h"
 
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 
 const struct lm_request lm_request_defaults = {
     .device = "auto",

@@ -5,7 +5,7 @@
 #ifndef TRAIN_LM_LM_SETTINGS_H
 #define TRAIN_LM_LM_SETTINGS_H
 
-#include "data/cli/options.h"
+#include "data/base/options.h"
 #include "data/prompt/prompter.h"
 #include "models/lm/llama_model.h"
 #include "train/run/train_settings.h"

@@ -1,7 +1,7 @@
 #include "train/run/encoder.h"
 
 #include "models/hf/hf_config.h"
-#include "models/tokenizer_train/tokenizer_train.h"
+#include "models/text/tokenizer_train.h"
 
 struct tokenizer *encoder_from_folder(const char *dir, int segments, struct bert_config *bert, struct error *err)
 {

@@ -4,9 +4,9 @@
 #ifndef TRAIN_RUN_ENCODER_H
 #define TRAIN_RUN_ENCODER_H
 
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 #include "models/net/bert.h"
-#include "models/tokenizer/tokenizer.h"
+#include "models/text/tokenizer.h"
 
 /* Sizes of a new encoder. */
 struct encoder_settings {

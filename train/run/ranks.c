@@ -1,8 +1,8 @@
 #include "train/run/ranks.h"
 
-#include "data/util/log.h"
-#include "data/util/stop.h"
-#include "models/checkpoint/checksum.h"
+#include "data/base/log.h"
+#include "data/base/stop.h"
+#include "models/io/checksum.h"
 #include "train/run/run.h"
 #include "train/run/run_save.h"
 

@@ -1,6 +1,6 @@
 #include "train/run/ranks_sum.h"
 
-#include "data/util/log.h"
+#include "data/base/log.h"
 #include "train/run/run.h"
 
 #include <signal.h>

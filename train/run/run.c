@@ -1,10 +1,10 @@
 #include "train/run/run.h"
 
-#include "data/cli/yaml.h"
-#include "data/util/json.h"
-#include "data/util/log.h"
-#include "data/util/stop.h"
-#include "models/checkpoint/checkpoint.h"
+#include "data/base/json.h"
+#include "data/base/log.h"
+#include "data/base/stop.h"
+#include "data/base/yaml.h"
+#include "models/io/checkpoint.h"
 #include "train/run/run_request.h"
 #include "train/run/run_save.h"
 

@@ -14,7 +14,7 @@
 #ifndef TRAIN_RUN_RUN_H
 #define TRAIN_RUN_RUN_H
 
-#include "data/cli/options.h"
+#include "data/base/options.h"
 #include "kernels/optim.h"
 #include "kernels/workspace.h"
 #include "train/run/ranks.h"

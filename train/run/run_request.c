@@ -1,6 +1,6 @@
 #include "train/run/run_request.h"
 
-#include "data/util/build.h"
+#include "data/base/build.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #ifndef TRAIN_RUN_RUN_REQUEST_H
 #define TRAIN_RUN_RUN_REQUEST_H
 
-#include "data/cli/options.h"
-#include "data/cli/yaml.h"
+#include "data/base/options.h"
+#include "data/base/yaml.h"
 
 #include <jansson.h>
 

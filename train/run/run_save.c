@@ -1,10 +1,10 @@
 #include "train/run/run_save.h"
 
-#include "data/util/json.h"
-#include "data/util/log.h"
-#include "data/util/out_file.h"
-#include "data/util/whole_file.h"
-#include "models/checkpoint/checkpoint.h"
+#include "data/base/json.h"
+#include "data/base/log.h"
+#include "data/base/out_file.h"
+#include "data/base/whole_file.h"
+#include "models/io/checkpoint.h"
 #include "train/run/run.h"
 #include "train/run/run_request.h"
 

@@ -7,7 +7,7 @@
 #ifndef TRAIN_RUN_TRAIN_SETTINGS_H
 #define TRAIN_RUN_TRAIN_SETTINGS_H
 
-#include "data/cli/option_rows.h"
+#include "data/base/option_rows.h"
 
 struct train_settings {
     int64_t epochs, batch;

@@ -9,7 +9,7 @@
 #ifndef TRAIN_RUN_TRAINER_H
 #define TRAIN_RUN_TRAINER_H
 
-#include "data/report/metrics_log.h"
+#include "data/base/metrics_log.h"
 
 #include <jansson.h>
 

@@ -2,7 +2,7 @@
  * same rows on the database are not. */
 #include "tests/support/support.h"
 
-#include "data/util/json.h"
+#include "data/base/json.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

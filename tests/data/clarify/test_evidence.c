@@ -2,8 +2,8 @@
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
+#include "data/base/json.h"
 #include "data/clarify/evidence.h"
-#include "data/util/json.h"
 
 static int set_up(void **state)
 {

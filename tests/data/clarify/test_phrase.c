@@ -2,8 +2,8 @@
 #include "tests/support/sql_world.h"
 #include "tests/support/support.h"
 
+#include "data/base/json.h"
 #include "data/clarify/question.h"
-#include "data/util/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
+#include "data/base/strings.h"
+#include "data/eval/dfpl.h"
 #include "data/prompt/db_text.h"
 #include "data/prompt/prompt.h"
-#include "data/score/dfpl.h"
-#include "data/util/strings.h"
 #include "tests/support/support.h"
 
 #include <sqlite3.h>

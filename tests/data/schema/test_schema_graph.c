@@ -1,8 +1,8 @@
 #include "tests/support/support.h"
 
+#include "data/base/log.h"
 #include "data/schema/schema_build.h"
 #include "data/schema/schema_graph.h"
-#include "data/util/log.h"
 #include "kernels/rng.h"
 
 #include <math.h>

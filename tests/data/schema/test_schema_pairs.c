@@ -1,10 +1,10 @@
 #include "tests/support/support.h"
 
-#include "data/rewrite/alter.h"
+#include "data/base/log.h"
 #include "data/schema/element_name.h"
 #include "data/schema/schema_build.h"
 #include "data/schema/schema_pairs.h"
-#include "data/util/log.h"
+#include "data/synth/alter.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The tagger without a model on a database of twelve tables: numbers, years and quoted texts are values of those
  * columns alone that hold them, and a table that the question names decides between columns of one name. */
-#include "data/exec/schema_sqlite.h"
+#include "data/db/schema_sqlite.h"
 #include "data/span/heuristic.h"
 #include "data/span/tag_source.h"
 #include "data/span/tagging.h"

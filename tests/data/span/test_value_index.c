@@ -1,10 +1,10 @@
 /* Values by what a question says: exactly, with slips, in several columns, numbers; a database of every kind. */
-#include "data/exec/column_values.h"
-#include "data/exec/schema_sqlite.h"
+#include "data/base/log.h"
+#include "data/base/stop.h"
+#include "data/db/column_values.h"
+#include "data/db/schema_sqlite.h"
 #include "data/span/spoken.h"
 #include "data/span/tag_source.h"
-#include "data/util/log.h"
-#include "data/util/stop.h"
 #include "kernels/rng.h"
 #include "tests/support/support.h"
 

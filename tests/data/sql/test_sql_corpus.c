@@ -3,9 +3,9 @@
 #include "tests/support/explain.h"
 #include "tests/support/support.h"
 
+#include "data/base/json.h"
 #include "data/sql/sql.h"
 #include "data/sql/sql_check.h"
-#include "data/util/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

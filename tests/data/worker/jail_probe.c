@@ -1,7 +1,7 @@
 /* Simulates code that has taken over ambit-sql-worker. It is linked into a separate worker, runs as soon as the jail
  * holds, and tries forbidden calls. Each call that succeeds writes a line on the socket. Then "probed N" follows, and
  * the worker serves requests as usual. */
-#include "data/exec/sql_wire.h"
+#include "data/db/sql_wire.h"
 #include "data/worker/jail.h"
 
 #include <errno.h>

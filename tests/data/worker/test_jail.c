@@ -1,6 +1,6 @@
 /* Tests of the jail: every forbidden call is refused, for root and for other users, and the worker still answers SQL.
  */
-#include "data/exec/sql_wire.h"
+#include "data/db/sql_wire.h"
 #include "tests/support/support.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 enum { NOBODY = 65534, LEAST_PROBES = 120 };
 
-/* The worker reads from a socket, like the one in data/exec/sqlite_exec.c. */
+/* The worker reads from a socket, like the one in data/db/sqlite_exec.c. */
 static void become_worker(int program, int socket)
 {
     char version[] = WIRE_VERSION, name[] = "ambit-sql-worker", *argv[] = { name, version, NULL };

@@ -1,0 +1,18 @@
+/*
+ * linguistic.h - questions with linguistic ambiguity, and unambiguous counterparts.
+ *
+ * Attachment: in "the teachers and students older than 20" the condition may apply to both tables, if both have the
+ * column. If only one has it, or if the condition comes first, the question is unambiguous. Scope: "which courses do
+ * all students take" asks for one answer for all students or one for each, if a table of pairs joins the two.
+ * Vagueness: "recent orders" and "large cities" need a number that the question does not give.
+ */
+#ifndef DATA_SYNTH_LINGUISTIC_H
+#define DATA_SYNTH_LINGUISTIC_H
+
+#include "data/synth/natural.h"
+
+/* A natural_generator: adds examples of the slice "own" with a linguistic type on the unchanged schemas.
+ * natural_options.wording bounds the ambiguous ones of each type on one schema. */
+int linguistic_make(struct natural *n, const struct natural_corpus *c, struct error *err);
+
+#endif

@@ -1,0 +1,249 @@
+#include "models/engine/automaton_impl.h"
+
+#include "kernels/beams.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A state is the set of nodes that what was read so far may have led to, with all that lie behind them. */
+struct automaton_builder {
+    struct tries tries;
+    struct automaton_host *a;
+    int64_t cap_first, cap_token, cap_next, n_edges;
+    struct ids nodes; /* of all states, each set ascending */
+    int64_t *sets;    /* [n_states + 1] where in nodes each one begins */
+    int64_t cap_sets;
+    int32_t *slots; /* hash table from sets to states, -1: free */
+    int64_t n_slots;
+    struct trie_edge *ways, *merged; /* of the state being worked on, ascending by token */
+    int64_t n_ways, cap_ways, work;  /* work: of all states, in ways looked at */
+};
+
+enum { MAX_WORK = 1 << 30 }; /* a second or two: many lists of texts that begin alike in a row could take for ever */
+
+static uint64_t hash_set(const int32_t *nodes, int64_t n)
+{
+    uint64_t h = (uint64_t)n;
+    for (int64_t i = 0; i < n; i++)
+        h = (h ^ (uint32_t)nodes[i]) * 0x9E3779B97F4A7C15u;
+    return h ^ h >> 32;
+}
+
+static const int32_t *set_of(const struct automaton_builder *b, int32_t state, int64_t *n)
+{
+    *n = b->sets[state + 1] - b->sets[state];
+    return b->nodes.items + b->sets[state];
+}
+
+/* The slot that holds the state of a set, or the free one where it would go. */
+static int32_t *find_slot(const struct automaton_builder *b, const int32_t *nodes, int64_t n)
+{
+    uint64_t mask = (uint64_t)b->n_slots - 1, at = hash_set(nodes, n) & mask;
+
+    for (; b->slots[at] >= 0; at = (at + 1) & mask) {
+        int64_t have;
+        const int32_t *set = set_of(b, b->slots[at], &have);
+        if (have == n && memcmp(set, nodes, (size_t)n * sizeof *nodes) == 0)
+            break;
+    }
+    return b->slots + at;
+}
+
+static void grow_slots(struct automaton_builder *b)
+{
+    b->n_slots = b->n_slots ? 2 * b->n_slots : 1024;
+    b->slots = xrealloc(b->slots, (size_t)b->n_slots * sizeof *b->slots);
+    memset(b->slots, 0xff, (size_t)b->n_slots * sizeof *b->slots);
+    for (int32_t s = 0; s < b->a->n_states; s++) {
+        int64_t n;
+        const int32_t *set = set_of(b, s, &n);
+        *find_slot(b, set, n) = s;
+    }
+}
+
+static int compare_nodes(const void *x, const void *y)
+{
+    int32_t a = *(const int32_t *)x, b = *(const int32_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* The state of the set that was pushed onto the end of b->nodes, closed here; a known one is taken off again. */
+static int32_t state_of_pushed(struct automaton_builder *b)
+{
+    int64_t from = b->sets[b->a->n_states], n = 1;
+    int32_t *set;
+
+    for (int64_t i = from; i < b->nodes.count; i++) {
+        int32_t behind = b->tries.nodes[b->nodes.items[i]].behind;
+        if (behind >= 0)
+            ids_push(&b->nodes, behind);
+    }
+    set = b->nodes.items + from;
+    if (b->nodes.count > from + 1)
+        qsort(set, (size_t)(b->nodes.count - from), sizeof *set, compare_nodes);
+    for (int64_t i = from + 1; i < b->nodes.count; i++)
+        if (b->nodes.items[i] != set[n - 1])
+            set[n++] = b->nodes.items[i];
+    if (2 * (b->a->n_states + 1) > b->n_slots)
+        grow_slots(b);
+    int32_t *slot = find_slot(b, set, n);
+    bool is_new = *slot < 0;
+    b->nodes.count = is_new ? from + n : from;
+    if (is_new) {
+        *slot = b->a->n_states++;
+        GROW(b->sets, b->a->n_states, b->cap_sets);
+        b->sets[b->a->n_states] = b->nodes.count;
+    }
+    return *slot;
+}
+
+/* Adds a node's edges to the ways, which stay in order. */
+static void add_ways(struct automaton_builder *b, const struct trie_node *node)
+{
+    const struct trie_edge *e = b->tries.edges + node->first, *end = e + node->count;
+
+    if (node->count == 0)
+        return;
+    if (b->n_ways + node->count > b->cap_ways) {
+        b->cap_ways = 2 * (b->n_ways + node->count);
+        b->merged = xrealloc(b->merged, (size_t)b->cap_ways * sizeof *b->merged);
+        b->ways = xrealloc(b->ways, (size_t)b->cap_ways * sizeof *b->ways);
+    }
+    const struct trie_edge *w = b->ways, *w_end = w + b->n_ways;
+    struct trie_edge *to = b->merged;
+    while (e < end || w < w_end)
+        *to++ = w == w_end || (e < end && e->token < w->token) ? *e++ : *w++;
+    to = b->merged;
+    b->merged = b->ways;
+    b->ways = to;
+    b->work += b->n_ways += node->count;
+}
+
+static void add_edge(struct automaton_builder *b, int32_t token, int32_t next)
+{
+    struct automaton_host *a = b->a;
+
+    GROW(a->token, b->n_edges, b->cap_token);
+    GROW(a->next, b->n_edges, b->cap_next);
+    a->token[b->n_edges] = token;
+    a->next[b->n_edges++] = next;
+}
+
+/* Edges of a state; ways of one token lead to one state. */
+static void expand(struct automaton_builder *b, int32_t state)
+{
+    int64_t n = b->sets[state + 1] - b->sets[state];
+
+    b->n_ways = 0;
+    for (int64_t i = 0; i < n; i++)
+        add_ways(b, b->tries.nodes + b->nodes.items[b->sets[state] + i]);
+    for (int64_t i = 0, stop; i < b->n_ways; i = stop) {
+        for (stop = i; stop < b->n_ways && b->ways[stop].token == b->ways[i].token; stop++)
+            ids_push(&b->nodes, b->ways[stop].node);
+        add_edge(b, b->ways[i].token, state_of_pushed(b));
+    }
+}
+
+static int expand_all(struct automaton_builder *b, struct error *err)
+{
+    struct automaton_host *a = b->a;
+
+    for (int32_t s = 0; s < a->n_states; s++) {
+        GROW(a->first, s, b->cap_first);
+        a->first[s] = (int32_t)b->n_edges;
+        expand(b, s);
+        if (b->n_edges > AUTOMATON_MAX_EDGES || b->nodes.count > AUTOMATON_MAX_EDGES || b->work > MAX_WORK)
+            return error_set(err, EXIT_CODE_DATA, "the texts allowed need tables of more than %d edges",
+                             AUTOMATON_MAX_EDGES);
+    }
+    GROW(a->first, a->n_states, b->cap_first);
+    a->first[a->n_states] = a->n_edges = (int32_t)b->n_edges;
+    return 0;
+}
+
+/* A list of sequences of one token each; of the empty one when there is none. */
+static int32_t add_single_tokens(struct tries *t, const int32_t *ids, int n, int32_t behind)
+{
+    struct token_list l = { 0 };
+
+    for (int i = 0; i < n; i++) {
+        ids_push(&l.ids, ids[i]);
+        token_list_end(&l);
+    }
+    if (n == 0)
+        token_list_end(&l);
+    int32_t root = tries_add(t, &l, behind);
+    token_list_release(&l);
+    return root;
+}
+
+int automaton_build(struct automaton_host *a, const struct token_list *lists, int n, const int32_t *stops, int n_stops,
+                    struct error *err)
+{
+    struct automaton_builder b = { .a = a };
+    int32_t over = add_single_tokens(&b.tries, NULL, 0, -1), stop, root;
+    int rc = 0;
+
+    CHECK(n_stops > 0, "no stop token");
+    *a = (struct automaton_host){ 0 };
+    root = stop = add_single_tokens(&b.tries, stops, n_stops, over);
+    GROW(b.sets, a->n_states, b.cap_sets);
+    b.sets[0] = 0;
+    for (int i = n - 1; i >= 0; i--) { /* what lies behind a list is there before it */
+        root = tries_add(&b.tries, lists + i, root);
+        if (i && !lists[i].opens)
+            continue;
+        ids_push(&b.nodes, root);
+        root = stop;
+    }
+    state_of_pushed(&b);
+    for (int64_t i = 0; i < b.nodes.count && rc == 0; i++)
+        if (b.nodes.items[i] == stop)
+            rc = error_set(err, EXIT_CODE_DATA, "expected texts that have tokens, got one without");
+    if (rc == 0)
+        rc = expand_all(&b, err);
+    tries_release(&b.tries);
+    ids_release(&b.nodes);
+    free(b.sets);
+    free(b.slots);
+    free(b.ways);
+    free(b.merged);
+    if (rc)
+        automaton_release(a);
+    return rc;
+}
+
+void automaton_opening(struct automaton_host *a, const struct ids *opening)
+{
+    int32_t n = (int32_t)opening->count;
+
+    *a = (struct automaton_host){ .first = xcalloc((size_t)n + 1, sizeof *a->first),
+                                  .token = xcalloc((size_t)n, sizeof *a->token),
+                                  .next = xcalloc((size_t)n, sizeof *a->next),
+                                  .n_states = n,
+                                  .n_edges = n };
+    for (int32_t i = 0; i < n; i++) {
+        a->first[i + 1] = i + 1;
+        a->token[i] = opening->items[i];
+        a->next[i] = i + 1 < n ? i + 1 : STATE_FREE;
+    }
+}
+
+void automaton_release(struct automaton_host *a)
+{
+    free(a->first);
+    free(a->token);
+    free(a->next);
+    *a = (struct automaton_host){ 0 };
+}
+
+int32_t automaton_forced(const struct automaton_host *a, int32_t state, int32_t *ids, int32_t max)
+{
+    int32_t n = 0;
+
+    for (int32_t at; state != STATE_FREE && (at = a->first[state], a->first[state + 1] == at + 1);
+         state = a->next[at], n++)
+        if (n < max)
+            ids[n] = a->token[at];
+    return n;
+}

@@ -1,0 +1,406 @@
+#include "models/gatekeeper/gate_batch_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void push(struct int_list *l, int32_t x)
+{
+    GROW(l->v, l->n, l->cap);
+    l->v[l->n++] = x;
+}
+
+enum { ELEMENT_SEPARATORS = 3 };
+
+int gate_question_tokens(struct ids *ids, const struct tokenizer *t, const char *text, const char *where,
+                         struct error *err)
+{
+    ids->count = 0;
+    if (tokenizer_encode(t, text, strlen(text), 0, ids, NULL) > 0)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: question: expected at least one token, got none", where);
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* What the longer word takes, where it must fit. */
+static int word_room(const struct gate_layout *layout)
+{
+    int no = layout->words[0].n, yes = layout->words[1].n;
+
+    return layout->texts != TEXTS_RELEVANCE ? 0 : no > yes ? no : yes;
+}
+
+int gate_question_kept(const struct gate_layout *layout, const struct gate_item *item)
+{
+    const struct schema_input *in = item->schema;
+    bool whole = layout->encode == ENCODE_SCHEMA;
+    int room = layout->max_positions - (whole ? GATE_SEPARATORS : ELEMENT_SEPARATORS + word_room(layout));
+    int texts =
+        whole ? least(in->longest_names, 2 * layout->max_name) : least(in->longest_element, room - layout->least_room);
+    int kept = least(item->n_question, room - texts);
+
+    return layout->max_question ? least(kept, layout->max_question) : kept;
+}
+
+void text_builder_reset(struct text_builder *b, const struct gate_layout *layout)
+{
+    struct int_list *lists[] = { &b->tokens, &b->positions,    &b->segments,   &b->lengths,      &b->row_counts,
+                                 &b->rows,   &b->span_lengths, &b->span_nodes, &b->span_question };
+    for (int i = 0; i < ARRAY_LEN(lists); i++)
+        lists[i]->n = 0;
+    b->layout = layout;
+    b->n_nodes = 0;
+}
+
+void text_builder_release(struct text_builder *b)
+{
+    struct int_list *lists[] = { &b->tokens, &b->positions,    &b->segments,   &b->lengths,      &b->row_counts,
+                                 &b->rows,   &b->span_lengths, &b->span_nodes, &b->span_question };
+    for (int i = 0; i < ARRAY_LEN(lists); i++)
+        free(lists[i]->v);
+    free(b->mentions);
+    *b = (struct text_builder){ 0 };
+}
+
+/* A token of the sequence that is being written; its length so far is its position. */
+static void put(struct text_builder *b, int32_t token, int segment)
+{
+    push(&b->tokens, token);
+    push(&b->positions, b->lengths.v[b->lengths.n - 1]++);
+    push(&b->segments, segment);
+}
+
+/* Of the sequence, before its last token. */
+static int room_left(const struct text_builder *b)
+{
+    return b->layout->max_positions - 1 - b->lengths.v[b->lengths.n - 1];
+}
+
+static void want_row(struct text_builder *b, int token)
+{
+    push(&b->rows, token);
+    b->row_counts.v[b->row_counts.n - 1]++;
+}
+
+/* A span of n tokens, which belongs to a node, or is the question's: then those after it belong to this question. */
+static void add_span(struct text_builder *b, int n, int node)
+{
+    int asked = node < 0 ? b->span_nodes.n : b->span_question.n ? b->span_question.v[b->span_question.n - 1] : 0;
+
+    push(&b->span_lengths, n);
+    push(&b->span_nodes, node);
+    push(&b->span_question, asked);
+}
+
+static void begin_sequence(struct text_builder *b, const struct gate_item *item)
+{
+    int n = gate_question_kept(b->layout, item);
+
+    push(&b->lengths, 0);
+    push(&b->row_counts, 0);
+    put(b, b->layout->cls, 0);
+    if (b->layout->asks && b->layout->encode == ENCODE_SCHEMA)
+        add_span(b, n, -1);
+    for (int i = 0; i < n; i++) {
+        if (b->layout->asks && b->layout->encode == ENCODE_SCHEMA)
+            want_row(b, b->tokens.n);
+        put(b, item->question[i], 0);
+    }
+    put(b, b->layout->sep, 0);
+}
+
+static void end_sequence(struct text_builder *b)
+{
+    put(b, b->layout->sep, 1);
+}
+
+/* Up to the last [SEP], with so many tokens left free before that. */
+static void begin_element(struct text_builder *b, const struct gate_item *item, int node, int free_tokens)
+{
+    const struct token_table *t = &item->schema->element;
+    int n = t->start[node + 1] - t->start[node], cls = b->tokens.n;
+
+    begin_sequence(b, item);
+    want_row(b, cls);
+    n = least(n, room_left(b) - free_tokens);
+    for (int i = 0; i < n; i++)
+        put(b, t->ids[t->start[node] + i], 1);
+    end_sequence(b);
+    b->n_nodes++;
+}
+
+void text_add_element(struct text_builder *b, const struct gate_item *item, int node)
+{
+    begin_element(b, item, node, 0);
+}
+
+/* As many of n tokens as the sequence has room for before its last. */
+static void put_cut(struct text_builder *b, const int32_t *tokens, int n)
+{
+    int room = least(GATE_THESIS_TOKENS, b->layout->max_positions) - 1 - b->lengths.v[b->lengths.n - 1];
+
+    for (int i = 0; i < least(n, room); i++)
+        put(b, tokens[i], 0);
+}
+
+/* A string with special tokens in it, as a tokenizer reads it that adds its own. */
+static void add_thesis(struct text_builder *b, const struct gate_item *item, int node, const struct gate_word *word)
+{
+    const struct gate_layout *l = b->layout;
+    const struct token_table *t = &item->schema->element;
+    int asked = l->max_question ? least(item->n_question, l->max_question) : item->n_question;
+
+    push(&b->lengths, 0);
+    push(&b->row_counts, 0);
+    want_row(b, b->tokens.n);
+    put(b, l->cls, 0);
+    put_cut(b, &l->cls, 1);
+    put_cut(b, item->question, asked);
+    put_cut(b, &l->sep, 1);
+    put_cut(b, t->ids + t->start[node], t->start[node + 1] - t->start[node]);
+    put_cut(b, &l->sep, 1);
+    put_cut(b, word->ids, word->n);
+    put_cut(b, &l->sep, 1);
+    put(b, l->sep, 0);
+    b->n_nodes++;
+}
+
+void text_add_judged(struct text_builder *b, const struct gate_item *item, int node, bool relevant)
+{
+    const struct gate_word *word = &b->layout->words[relevant];
+
+    if (b->layout->texts == TEXTS_THESIS) {
+        add_thesis(b, item, node, word);
+        return;
+    }
+    begin_element(b, item, node, word->n);
+    for (int i = 0; i < word->n; i++)
+        put(b, word->ids[i], 1);
+}
+
+static int name_length(const struct text_builder *b, const struct token_table *t, int name)
+{
+    return least(t->start[name + 1] - t->start[name], b->layout->max_name);
+}
+
+/* The tokens of a name; when node is not negative they are its span. */
+static void put_name(struct text_builder *b, const struct token_table *t, int name, int node)
+{
+    int n = name_length(b, t, name);
+
+    if (node >= 0)
+        add_span(b, n, node);
+    for (int i = 0; i < n; i++) {
+        if (node >= 0)
+            want_row(b, b->tokens.n);
+        put(b, t->ids[t->start[name] + i], 1);
+    }
+}
+
+/* A table that does not fit goes on in a sequence of its own, under its name again. */
+static void put_table(struct text_builder *b, const struct gate_item *item, int table, const int *columns)
+{
+    const struct schema_input *in = item->schema;
+    const struct schema_table *t = &in->schema->tables[table];
+    int first_node = b->n_nodes, n_tables = in->schema->n_tables;
+
+    if (room_left(b) < name_length(b, &in->name, table) + 2) {
+        end_sequence(b);
+        begin_sequence(b, item);
+    }
+    put_name(b, &in->name, table, first_node + table);
+    put(b, b->layout->colon, 1);
+    for (int i = 0; i < t->n_columns; i++) {
+        int node = n_tables + columns[i];
+        if (room_left(b) < name_length(b, &in->name, node) + 2) {
+            end_sequence(b);
+            begin_sequence(b, item);
+            put_name(b, &in->name, table, -1);
+            put(b, b->layout->colon, 1);
+        }
+        put_name(b, &in->name, node, first_node + node);
+        put(b, i + 1 < t->n_columns ? b->layout->comma : b->layout->semicolon, 1);
+    }
+}
+
+/* Room for those of n more elements. */
+static float *more_mentions(struct text_builder *b, int n)
+{
+    while (b->n_nodes + n > b->mentions_cap) {
+        b->mentions_cap = b->mentions_cap ? 2 * b->mentions_cap : 256;
+        b->mentions = xrealloc(b->mentions, (size_t)b->mentions_cap * ELEMENT_MENTIONS * sizeof *b->mentions);
+    }
+    return b->mentions + (size_t)b->n_nodes * ELEMENT_MENTIONS;
+}
+
+/* The order of tables, and behind it that of columns, each within its table; the caller frees. */
+static int *order_schema(const struct schema *s, struct rng *rng)
+{
+    int *tables = xmalloc((size_t)(s->n_tables + s->n_columns) * sizeof *tables), *columns = tables + s->n_tables;
+
+    for (int i = 0; i < s->n_tables; i++)
+        tables[i] = i;
+    for (int i = 0; i < s->n_columns; i++)
+        columns[i] = i;
+    if (rng) {
+        rng_shuffle(rng, tables, s->n_tables, sizeof *tables);
+        for (int i = 0; i < s->n_tables; i++)
+            rng_shuffle(rng, columns + s->tables[i].first_column, s->tables[i].n_columns, sizeof *columns);
+    }
+    return tables;
+}
+
+/* Tables of one group side by side, groups in the order of their first ones. */
+static void gather_groups(const struct schema *s, const int *group, int *tables)
+{
+    int *from = xmalloc(3 * (size_t)s->n_tables * sizeof *from), *size = from + s->n_tables,
+        *place = size + s->n_tables, next = 0;
+
+    memset(size, 0, (size_t)s->n_tables * sizeof *size);
+    for (int i = 0; i < s->n_tables; i++) {
+        from[i] = tables[i];
+        size[group[i]]++;
+    }
+    for (int i = 0; i < s->n_tables; i++) {
+        int g = group[from[i]];
+        if (size[g]) {
+            place[g] = next;
+            next += size[g];
+            size[g] = 0;
+        }
+        tables[place[g]++] = from[i];
+    }
+    free(from);
+}
+
+void text_skip_schema(const struct gate_item *item, struct rng *rng)
+{
+    free(order_schema(item->schema->schema, rng));
+}
+
+void text_add_schema(struct text_builder *b, const struct gate_item *item, struct rng *rng)
+{
+    const struct schema *s = item->schema->schema;
+    const int *group = item->schema->group;
+    int *tables = order_schema(s, rng), *columns = tables + s->n_tables;
+
+    gather_groups(s, group, tables);
+    for (int i = 0; i < s->n_tables; i++) {
+        if (i == 0 || group[tables[i]] != group[tables[i - 1]])
+            begin_sequence(b, item);
+        put_table(b, item, tables[i], columns + s->tables[tables[i]].first_column);
+        if (i == s->n_tables - 1 || group[tables[i]] != group[tables[i + 1]])
+            end_sequence(b);
+    }
+    mention_elements(s, group, item->text, more_mentions(b, item->schema->n_nodes));
+    b->n_nodes += item->schema->n_nodes;
+    free(tables);
+}
+
+static int longest(const struct int_list *l)
+{
+    int most = 1;
+    for (int i = 0; i < l->n; i++)
+        most = l->v[i] > most ? l->v[i] : most;
+    return most;
+}
+
+static int share_of(int n, int parts, int part)
+{
+    return (int)((int64_t)n * (part + 1) / parts - (int64_t)n * part / parts);
+}
+
+static void add_dummy_sequence(struct text_builder *b, int tokens, int rows)
+{
+    int first = b->tokens.n;
+
+    push(&b->lengths, 0);
+    push(&b->row_counts, 0);
+    for (int i = 0; i < tokens; i++)
+        put(b, b->layout->cls, 0);
+    for (int i = 0; i < rows; i++)
+        want_row(b, first);
+}
+
+/* Sequences with rows have tokens, and none has more of either than another sequence already. */
+static void pad_sequences(struct text_builder *b, int rows)
+{
+    int length = longest(&b->lengths), counts = longest(&b->row_counts), with_rows = (rows + counts - 1) / counts;
+    int tokens = (int)batch_bucket(b->tokens.n + with_rows, TOKEN_STEPS) - b->tokens.n;
+    int n = (tokens + length - 1) / length;
+
+    n = n > with_rows ? n : with_rows;
+    for (int i = 0; i < n; i++)
+        add_dummy_sequence(b, share_of(tokens, n, i), share_of(rows, n, i));
+    for (int seqs = (int)batch_bucket(b->lengths.n, SEQUENCE_STEPS); b->lengths.n < seqs;)
+        add_dummy_sequence(b, 0, 0);
+}
+
+/* Elements take what rows there are for them. */
+static void pad_spans(struct text_builder *b, int nodes, int rows)
+{
+    memset(more_mentions(b, nodes), 0, (size_t)nodes * ELEMENT_MENTIONS * sizeof *b->mentions);
+    for (int i = 0; i < nodes; i++)
+        add_span(b, share_of(rows, nodes, i), b->n_nodes + i);
+    int questions = b->span_nodes.n - b->n_nodes - nodes, padded = (int)batch_bucket(questions, SEQUENCE_STEPS);
+    for (int i = questions; questions && i < padded; i++)
+        add_span(b, 0, -1);
+}
+
+void text_builder_pad(struct text_builder *b, int nodes)
+{
+    int more = nodes - b->n_nodes, rows = more;
+
+    if (b->span_nodes.n) {
+        rows = (int)batch_bucket(b->rows.n, ROW_STEPS) - b->rows.n;
+        pad_spans(b, more, rows);
+    }
+    pad_sequences(b, rows);
+    b->n_nodes = nodes;
+}
+
+/* [node] = number of its span, or of its question's */
+static struct index build_places(struct ctx *c, const struct text_builder *b, bool question)
+{
+    int32_t *place = xmalloc((size_t)b->n_nodes * sizeof *place);
+    int placed = 0;
+
+    for (int i = 0; i < b->span_nodes.n; i++)
+        if (b->span_nodes.v[i] >= 0) {
+            place[b->span_nodes.v[i]] = question ? b->span_question.v[i] : i;
+            placed++;
+        }
+    CHECK(placed == b->n_nodes, "%d spans for %d nodes", placed, b->n_nodes);
+    struct index index = batch_index(c, place, b->n_nodes, b->span_nodes.n);
+    free(place);
+    return index;
+}
+
+void gate_text_build(struct ctx *c, const struct text_builder *b, const struct bert_config *config,
+                     struct gate_text *text)
+{
+    *text = (struct gate_text){ 0 };
+    bert_input_ids(c, &text->bert, config, b->tokens.v, b->positions.v, b->segments.v, b->tokens.n);
+    text->bert.seqs = batch_seqs(c, b->lengths.v, b->lengths.n);
+    text->bert.row_seqs = batch_seqs(c, b->row_counts.v, b->row_counts.n);
+    text->rows = batch_index(c, b->rows.v, b->rows.n, b->tokens.n);
+    text->bert.rows = &text->rows;
+    if (!b->span_nodes.n)
+        return;
+    text->spans = batch_segments(c, b->span_lengths.v, b->span_lengths.n);
+    text->place = build_places(c, b, false);
+    if (b->layout->asks)
+        text->question = build_places(c, b, true);
+    text->mentions = batch_f32(c, b->mentions, b->n_nodes, ELEMENT_MENTIONS, F32);
+}
+
+int gate_nodes(const struct gate_item *items, int n)
+{
+    int nodes = 0;
+    for (int i = 0; i < n; i++)
+        nodes += items[i].schema->n_nodes;
+    return nodes;
+}

@@ -1,0 +1,136 @@
+#include "models/gatekeeper/gate_model.h"
+
+#include "data/base/stats.h"
+#include "data/base/whole_file.h"
+#include "kernels/module_path.h"
+#include "models/gatekeeper/gate_band.h"
+#include "models/io/model_folder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { HOST_BYTES = 8 << 20 }; /* headers of parameters */
+
+/* Declares the parameters in arenas that only measure. */
+size_t gate_model_bytes(const struct gatekeeper_config *config, enum dtype dtype, enum optimizer optimizer)
+{
+    struct params params = { 0 };
+    struct arena host = { 0 }, data;
+    struct gatekeeper net;
+
+    if (arena_init(&host, HOST_BYTES, NULL))
+        return 0;
+    arena_measure(&data);
+    struct param_arenas arenas = { &host, &data, optimizer };
+    gatekeeper_init(&net, config, dtype, &params, &arenas);
+    params_release(&params);
+    arena_release(&host);
+    return data.peak;
+}
+
+int gate_model_init(struct gate_model *m, struct device *device, const struct gatekeeper_config *config,
+                    enum dtype dtype, enum graph_mode graph, enum optimizer optimizer, struct tokenizer *tokenizer,
+                    struct error *err)
+{
+    size_t bytes = gate_model_bytes(config, dtype, optimizer) + GATE_MODEL_EXTRA;
+
+    *m = (struct gate_model){
+        .device = device, .dtype = dtype, .graph = graph, .tokenizer = tokenizer, .threshold = 0.5, .temperature = 1
+    };
+    m->linguistic_temperature = 1;
+    if (arena_init(&m->host, HOST_BYTES, err) || device_arena(device, &m->data, bytes, err) ||
+        gate_layout_init(&m->layout, tokenizer, config->bert.max_positions, config->encode, err)) {
+        gate_model_release(m);
+        return -1;
+    }
+    m->layout.asks = config->linguistic;
+    if (gatekeeper_says_word(config))
+        gate_layout_words(&m->layout, tokenizer, config->texts);
+    struct param_arenas arenas = { &m->host, &m->data, optimizer };
+    gatekeeper_init(&m->net, config, dtype, &m->params, &arenas);
+    return 0;
+}
+
+void gate_model_release(struct gate_model *m)
+{
+    tokenizer_close(m->tokenizer);
+    gate_validation_release(&m->validation);
+    params_release(&m->params);
+    params_release(&m->adapters);
+    arena_release(&m->host);
+    if (m->adapter_data.base)
+        device_arena_release(m->device, &m->adapter_data);
+    if (m->data.base)
+        device_arena_release(m->device, &m->data);
+    *m = (struct gate_model){ 0 };
+}
+
+struct schema_input_settings gate_model_input(const struct gate_model *m, bool pairs)
+{
+    return (
+        struct schema_input_settings){ .graph = m->graph, .pairs = pairs, .bare = m->net.config.texts == TEXTS_THESIS };
+}
+
+double gate_probability(const struct gate_model *m, double logit)
+{
+    return 1 / (1 + exp((m->shift - logit) / m->temperature));
+}
+
+double gate_join_logits(const struct gate_model *m, double score, double linguistic)
+{
+    double a = (score - m->shift) / m->temperature, b = linguistic / m->linguistic_temperature;
+
+    if (isinf(linguistic))
+        return score;
+    double neither = stats_softplus(a) + stats_softplus(b);    /* -log of its chance, */
+    double odds = neither + log(-expm1(-neither));             /* and the log of the odds of its opposite, */
+    return m->shift + m->temperature * fmax(odds, fmax(a, b)); /* which rounding makes no less than either's */
+}
+
+bool gate_words_likelier(const struct gate_model *m, double score, double linguistic)
+{
+    return linguistic / m->linguistic_temperature > (score - m->shift) / m->temperature;
+}
+
+static int load(void *model, const struct model_file *f, struct device *device, struct error *err)
+{
+    struct gate_model *m = model;
+    struct gate_model_spec spec;
+
+    if (gate_model_from_json(f->model, &spec, f->reader.path, err))
+        return -1;
+    struct tokenizer *tokenizer = tokenizer_open_encoder(f->dir, spec.config.bert.vocab_size, err);
+    if (!tokenizer || gate_model_init(m, device, &spec.config, spec.dtype, spec.graph, OPTIMIZER_NONE, tokenizer, err))
+        return -1;
+    m->sum = sum_folder(HASH_START, f->dir);
+    m->threshold = spec.threshold;
+    m->temperature = spec.temperature;
+    m->linguistic_temperature = spec.linguistic_temperature;
+    const char *note = json_string_value(json_object_get(f->meta, "note"));
+    snprintf(m->note, sizeof m->note, "%s", note ? note : "");
+    if (gate_validation_read(m, json_object_get(f->meta, "validation"), f->reader.path, err) == 0 &&
+        model_file_load(f, &m->params, device, err) == 0)
+        return 0;
+    gate_model_release(m);
+    return -1;
+}
+
+int gate_model_open(struct gate_model *m, struct device *device, const char *dir, struct error *err)
+{
+    *m = (struct gate_model){ 0 };
+    return model_file_read(dir, "gatekeeper", load, m, device, err);
+}
+
+char *gate_model_default(const char *option, struct error *err)
+{
+    char *looked = NULL, *path = share_path("detector", &looked);
+
+    if (!path)
+        error_set(err, EXIT_CODE_CHECKPOINT,
+                  "the detector that comes with ambit is missing: there is no folder detector in %s; install ambit "
+                  "whole, or name a folder that ambit-train gatekeeper left by %s",
+                  looked, option);
+    free(looked);
+    return path;
+}

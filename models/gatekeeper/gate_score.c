@@ -1,0 +1,264 @@
+#include "models/gatekeeper/gate_score.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLASSIFY_NODES = 8192 /* of one classifier call */, PADDING_SHARE = 32 };
+
+void gate_scorer_init(struct gate_scorer *s, const struct gate_model *m, struct workspace *w, int max_tokens)
+{
+    *s = (struct gate_scorer){ .model = m, .workspace = w, .max_tokens = max_tokens };
+}
+
+void gate_scorer_release(struct gate_scorer *s)
+{
+    text_builder_release(&s->text);
+    *s = (struct gate_scorer){ 0 };
+}
+
+/* The next sequences to encode: whole items (schema), or one element after another (element). */
+struct cursor {
+    int item, node;
+    const float *judged; /* relevance logits of this node and those behind it; NULL: texts have no word for it */
+};
+
+static bool add_next(struct gate_scorer *s, const struct gate_item *items, int n, struct cursor *at)
+{
+    if (at->item == n)
+        return false;
+    const struct gate_item *item = &items[at->item];
+    if (s->model->net.config.encode == ENCODE_SCHEMA) {
+        text_add_schema(&s->text, item, NULL);
+        at->item++;
+        return true;
+    }
+    if (at->judged)
+        text_add_judged(&s->text, item, at->node++, *at->judged++ > 0);
+    else
+        text_add_element(&s->text, item, at->node++);
+    if (at->node == item->schema->n_nodes)
+        *at = (struct cursor){ at->item + 1, 0, at->judged };
+    return true;
+}
+
+/* Whether one more sequence like the last ones would overrun the budget, of which a share is left to padding: it would
+ * take a full step to the next size. */
+static bool full(const struct gate_scorer *s, int before)
+{
+    return s->text.tokens.n + (s->text.tokens.n - before) > s->max_tokens - s->max_tokens / PADDING_SHARE;
+}
+
+struct encoding {
+    struct gate_scorer *s;
+    const float *judged;       /* see struct cursor */
+    int layer;                 /* > 0: wanted are the states of all tokens before it, not the elements' */
+    float *states, *relevance; /* where those of the next step go; NULL: not wanted */
+    struct tensor *step_states, *step_relevance;
+};
+
+static void run_encode(struct ctx *c, void *arg)
+{
+    struct encoding *e = arg;
+    const struct gatekeeper *g = &e->s->model->net;
+    struct gate_text text;
+
+    ctx_note(c, e->judged != NULL); /* which encoder */
+    ctx_note(c, e->layer);
+    gate_text_build(c, &e->s->text, &g->config.bert, &text);
+    struct tensor *x = e->layer    ? bert_states(c, &g->bert, &text.bert, e->layer)
+                       : e->judged ? gatekeeper_embed(c, g, &text)
+                                   : gatekeeper_states(c, g, &text);
+    e->step_relevance = e->relevance ? gatekeeper_relevance(c, g, x) : NULL;
+    e->step_states = e->states ? op_cast(c, x, F32) : NULL;
+}
+
+/* What is not padding. */
+static void download_first(const struct gate_scorer *s, float *dst, const struct tensor *t, int64_t n)
+{
+    struct tensor first = tensor_view(t, 0, n);
+    device_download(s->model->device, dst, &first);
+}
+
+static int encode_all(struct encoding e, const struct gate_item *items, int n, struct error *err)
+{
+    struct gate_scorer *s = e.s;
+    struct cursor at = { .judged = e.judged };
+    int64_t C = s->model->net.config.bert.hidden_size;
+    bool more = true;
+
+    s->workspace->ctx.recording = s->workspace->ctx.training = false;
+    while (more) {
+        int before;
+        text_builder_reset(&s->text, &s->model->layout);
+        do {
+            before = s->text.tokens.n;
+            more = add_next(s, items, n, &at);
+        } while (more && !full(s, before));
+        int nodes = s->text.n_nodes, rows = e.layer ? s->text.tokens.n : nodes;
+        if (!nodes)
+            continue;
+        if (s->workspace->ctx.buckets)
+            text_builder_pad(&s->text, gate_nodes_padded(nodes));
+        if (workspace_step(s->workspace, run_encode, &e, err))
+            return -1;
+        if (e.relevance) {
+            download_first(s, e.relevance, e.step_relevance, nodes);
+            e.relevance += nodes;
+        }
+        if (e.states) {
+            download_first(s, e.states, e.step_states, rows);
+            e.states += rows * C;
+        }
+    }
+    return 0;
+}
+
+int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
+                struct error *err)
+{
+    struct encoding first = { .s = s, .states = states, .relevance = relevance };
+
+    if (!states || !gatekeeper_says_word(&s->model->net.config))
+        return encode_all(first, items, n, err);
+    struct encoding again = { .s = s, .judged = relevance, .states = states };
+    first.states = NULL;
+    return encode_all(first, items, n, err) || encode_all(again, items, n, err) ? -1 : 0;
+}
+
+int gate_encode_before(struct gate_scorer *s, const struct gate_item *items, int n, int layer, float *states,
+                       struct error *err)
+{
+    return encode_all((struct encoding){ .s = s, .layer = layer, .states = states }, items, n, err);
+}
+
+struct relevance_step {
+    const struct gate_model *model;
+    const float *states;
+    int n;
+    struct tensor *relevance;
+};
+
+static void run_relevance(struct ctx *c, void *arg)
+{
+    struct relevance_step *r = arg;
+    const struct gatekeeper *g = &r->model->net;
+    int64_t padded = c->buckets ? gate_nodes_padded(r->n) : r->n;
+    struct tensor *x = batch_f32_padded(c, r->states, r->n, padded, g->config.bert.hidden_size, g->relevance_w->dtype);
+
+    r->relevance = gatekeeper_relevance(c, g, x);
+}
+
+int gate_relevance(struct gate_scorer *s, const float *states, int n, float *relevance, struct error *err)
+{
+    int64_t C = s->model->net.config.bert.hidden_size;
+
+    s->workspace->ctx.recording = s->workspace->ctx.training = false;
+    for (int first = 0; first < n; first += CLASSIFY_NODES) {
+        int some = n - first < CLASSIFY_NODES ? n - first : CLASSIFY_NODES;
+        struct relevance_step r = { .model = s->model, .states = states + first * C, .n = some };
+        if (workspace_step(s->workspace, run_relevance, &r, err))
+            return -1;
+        download_first(s, relevance + first, r.relevance, some);
+    }
+    return 0;
+}
+
+struct classify_step {
+    const struct gate_model *model;
+    const struct gate_item *items;
+    const float *states;
+    int n, n_nodes;
+    struct gate_scores scores;
+};
+
+static void run_classify(struct ctx *c, void *arg)
+{
+    struct classify_step *k = arg;
+    const struct gatekeeper *g = &k->model->net;
+    struct gate_graph graph;
+
+    gate_graph_build(c, k->items, k->n, &g->config, &graph);
+    struct tensor *x = batch_f32_padded(c, k->states, k->n_nodes, graph.graph.nodes, g->config.bert.hidden_size, F32);
+    k->scores = gatekeeper_classify(c, g, x, &graph);
+}
+
+/* The score is that of the likeliest pair. */
+static void take_likeliest_pair(const float *pairs, int n, struct gate_result *r)
+{
+    for (int i = 0; i < n; i++)
+        if (r->pair < 0 || pairs[i] > r->score) {
+            r->pair = i;
+            r->score = pairs[i];
+        }
+}
+
+static void take_likeliest_kind(const float *kinds, struct gate_result *r)
+{
+    for (int k = 0; k < LINGUISTIC_KINDS; k++)
+        if (!k || kinds[k] > r->linguistic) {
+            r->linguistic = kinds[k];
+            r->kind = (enum linguistic_kind)(k + 1);
+        }
+}
+
+/* Into the results, where the model has a head for them. */
+static void take_kinds(const struct gate_scorer *s, const struct classify_step *k, struct gate_result *results)
+{
+    if (!k->scores.linguistic)
+        return;
+    float *kinds = xmalloc((size_t)k->n * LINGUISTIC_KINDS * sizeof *kinds);
+    download_first(s, kinds, k->scores.linguistic, k->n);
+    for (int i = 0; i < k->n; i++)
+        take_likeliest_kind(kinds + (size_t)i * LINGUISTIC_KINDS, &results[i]);
+    free(kinds);
+}
+
+/* Moves *all_pairs, unless it is NULL, behind what it writes there. */
+static int classify_some(struct gate_scorer *s, struct classify_step *k, struct gate_result *results, float **all_pairs,
+                         struct error *err)
+{
+    if (workspace_step(s->workspace, run_classify, k, err))
+        return -1;
+    int64_t n_pairs = k->scores.pair ? gate_sizes_of(k->items, k->n).pairs : 0;
+    float *scores = xmalloc((size_t)(k->n + n_pairs) * sizeof *scores), *pairs = scores + k->n;
+    download_first(s, scores, k->scores.score, k->n);
+    if (n_pairs)
+        download_first(s, pairs, k->scores.pair, n_pairs);
+    if (*all_pairs) {
+        memcpy(*all_pairs, pairs, (size_t)n_pairs * sizeof *pairs);
+        *all_pairs += n_pairs;
+    }
+    int rc = 0;
+    for (int i = 0; i < k->n; i++)
+        results[i] = (struct gate_result){ .score = scores[i], .pair = -1 };
+    take_kinds(s, k, results);
+    for (int i = 0; i < k->n && rc == 0; i++) {
+        if (n_pairs) {
+            take_likeliest_pair(pairs, k->items[i].schema->n_pairs, &results[i]);
+            pairs += k->items[i].schema->n_pairs;
+        }
+        if (!isfinite(results[i].score) || !isfinite(results[i].linguistic))
+            rc = error_set(err, EXIT_CODE_FAILURE, "the model gives no number as a score: its weights have diverged");
+    }
+    free(scores);
+    return rc;
+}
+
+int gate_classify(struct gate_scorer *s, const struct gate_item *items, int n, const float *states,
+                  struct gate_result *results, float *pairs, struct error *err)
+{
+    int64_t C = s->model->net.config.bert.hidden_size;
+
+    s->workspace->ctx.recording = s->workspace->ctx.training = false;
+    for (int first = 0, end; first < n; first = end) {
+        struct classify_step k = { .model = s->model, .items = items + first, .states = states };
+        for (end = first; end < n && (end == first || k.n_nodes + items[end].schema->n_nodes <= CLASSIFY_NODES); end++)
+            k.n_nodes += items[end].schema->n_nodes;
+        k.n = end - first;
+        if (classify_some(s, &k, results + first, &pairs, err))
+            return -1;
+        states += k.n_nodes * C;
+    }
+    return 0;
+}

@@ -1,0 +1,244 @@
+#include "models/tagger/dte_decode_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double LEAST_SCORE = 0.3; /* concepts that the question means less than this are no links of COL and VAL */
+const struct dte_decode_settings dte_decode_defaults = { .temperature = 1, .threshold = 0, .share = 0.6, .most = 3 };
+
+/* Words [from, to) of the reading that have a label. */
+struct word_run {
+    const struct dte_reading *r;
+    int from, to;
+    enum span_label label;
+};
+
+/* Mean over the run's words of how likely each concept is what they mean. */
+static double *score_concepts(const struct word_run *s)
+{
+    const struct dte_reading *r = s->r;
+    double *scores = xcalloc((size_t)r->n_concepts, sizeof *scores);
+
+    for (int k = 0; k < r->n_concepts; k++)
+        for (int q = s->from; q < s->to; q++)
+            scores[k] += (double)r->meaning[k * r->n_words + q] / (s->to - s->from);
+    return scores;
+}
+
+static bool any_value(const struct dte_reading *r)
+{
+    for (int k = 0; k < r->n_concepts; k++)
+        if (r->concepts[k].kind == TAG_VALUE)
+            return true;
+    return false;
+}
+
+/* Takes out, as -1, what a span of this label cannot mean. */
+static void keep_kind(double *scores, const struct word_run *s)
+{
+    bool values = s->label == SPAN_VAL && any_value(s->r);
+
+    for (int k = 0; k < s->r->n_concepts; k++) {
+        bool value = s->r->concepts[k].kind == TAG_VALUE;
+        if (s->label == SPAN_VAL ? value != values : value && s->label != SPAN_AMB)
+            scores[k] = -1;
+    }
+}
+
+/* Takes out what the question hardly means, unless nothing is left. */
+static void keep_meant(double *scores, const struct dte_reading *r)
+{
+    bool left = false;
+
+    for (int k = 0; k < r->n_concepts; k++)
+        left |= scores[k] >= 0 && r->concepts[k].score >= LEAST_SCORE;
+    for (int k = 0; left && k < r->n_concepts; k++)
+        if (r->concepts[k].score < LEAST_SCORE)
+            scores[k] = -1;
+}
+
+static int best_of(const double *scores, int n)
+{
+    int best = 0;
+
+    for (int k = 1; k < n; k++)
+        if (scores[k] > scores[best])
+            best = k;
+    return best;
+}
+
+/* A value and its own column are one meaning. */
+static void take_out(double *scores, const struct dte_reading *r, int taken)
+{
+    const struct tag_concept *t = &r->concepts[taken];
+
+    for (int k = 0; k < r->n_concepts; k++) {
+        const struct tag_concept *c = &r->concepts[k];
+        bool pair = c->kind + t->kind == TAG_VALUE + TAG_COLUMN && c->kind != t->kind && c->column == t->column;
+        if (k == taken || pair)
+            scores[k] = -1;
+    }
+}
+
+int dte_take_best(struct tag_concept **list, double *scores, const struct dte_reading *r, int most, double share)
+{
+    int n = 0;
+    double best = 0;
+
+    *list = xmalloc((size_t)most * sizeof **list);
+    while (n < most) {
+        int k = best_of(scores, r->n_concepts);
+        if (scores[k] < 0 || scores[k] < share * best)
+            break;
+        best = fmax(best, scores[k]);
+        (*list)[n] = r->concepts[k];
+        (*list)[n++].score = fmin(scores[k], 1);
+        take_out(scores, r, k);
+    }
+    return n;
+}
+
+static void link_run(struct tag_span *span, const struct word_run *s, const struct dte_decode_settings *set)
+{
+    double *scores = score_concepts(s);
+
+    keep_kind(scores, s);
+    if (s->label == SPAN_UNK) {
+        span->n_nearest = dte_take_best(&span->nearest, scores, s->r, set->most, 0);
+    } else if (s->label == SPAN_AMB) {
+        span->n_alternatives = dte_take_best(&span->alternatives, scores, s->r, set->most, set->share);
+    } else {
+        keep_meant(scores, s->r);
+        span->n_alternatives = dte_take_best(&span->alternatives, scores, s->r, 1, 0);
+    }
+    free(scores);
+}
+
+struct decoding {
+    const struct dte_reading *r;
+    const struct dte_chain *chain;
+    const struct dte_decode_settings *set;
+    struct dte_emissions e;
+    int first;  /* tag of the first label */
+    bool plain; /* a label has one tag, not two */
+};
+
+/* The bits of a label's tags. */
+static int32_t tags_of(const struct decoding *g, enum span_label label)
+{
+    return g->plain ? 1 << (g->first + (int)label) : 3 << (g->first + 2 * (int)label);
+}
+
+/* That the run and no longer one has its label. */
+static double run_probability(const struct decoding *g, const struct word_run *s)
+{
+    int begin = g->plain ? g->first + (int)s->label : g->first + 2 * (int)s->label, inside = begin + !g->plain;
+    int *tags = xmalloc((size_t)(s->to - s->from) * sizeof *tags);
+
+    for (int q = s->from; q < s->to; q++)
+        tags[q - s->from] = q > s->from ? inside : begin;
+    double p = dte_chain_span(g->chain, &g->e, s->from, s->to, tags, 1 << inside);
+    free(tags);
+    return fmin(p, 1);
+}
+
+/* That some word is AMB or UNK. */
+static double problem_probability(const struct decoding *g)
+{
+    int32_t *fine = xmalloc((size_t)g->e.n * sizeof *fine), problem = tags_of(g, SPAN_AMB) | tags_of(g, SPAN_UNK);
+    struct dte_emissions e = g->e;
+
+    for (int q = 0; q < g->e.n; q++)
+        fine[q] = g->e.allowed[q] & ~problem;
+    e.allowed = fine;
+    double p = 1 - exp(dte_chain_log_z(g->chain, &e) - dte_chain_log_z(g->chain, &g->e));
+    free(fine);
+    return fmax(p, 0);
+}
+
+/* An AMB run as what is meant most.  That its words name something is as likely as both labels together: by itself the
+ * plain one may be next to nothing where the tags are sure of AMB. */
+static void make_plain(struct tag_span *span, const struct decoding *g, struct word_run *s)
+{
+    s->label = span->alternatives[0].kind == TAG_VALUE ? SPAN_VAL : SPAN_COL;
+    free(span->alternatives);
+    span->probability = fmin(span->probability + run_probability(g, s), 1);
+    link_run(span, s, g->set);
+}
+
+/* Links the run, as something plainer where it is AMB without being likely to be or without meaning several things. */
+static bool make_span(struct tag_span *span, const struct decoding *g, struct word_run *s)
+{
+    const struct dte_word *words = g->r->item->words;
+    bool sure = (span->probability = run_probability(g, s)) >= g->set->threshold;
+
+    if (s->label == SPAN_UNK && !sure)
+        return false;
+    link_run(span, s, g->set);
+    if (s->label == SPAN_AMB && (!sure || span->n_alternatives < 2))
+        make_plain(span, g, s);
+    span->label = s->label;
+    span->start = words[s->from].start;
+    span->end = words[s->to - 1].end;
+    return true;
+}
+
+/* Which label a tag has, -1 for none. */
+static int label_of(const struct decoding *g, int tag)
+{
+    if (g->plain && tag == DTE_COMPAT_TABLE)
+        return SPAN_COL;
+    return tag < g->first ? -1 : g->plain ? tag - g->first : (tag - g->first) / 2;
+}
+
+/* Whether a word of this tag goes on with the span of the word before. */
+static bool goes_on(const struct decoding *g, int before, int tag)
+{
+    return g->plain ? tag == before : tag >= g->first && (tag - g->first) % 2 == 1;
+}
+
+static void make_spans(struct tag_answer *a, const struct decoding *g, const int *tags)
+{
+    for (int q = 0, to; q < g->e.n; q = to) {
+        for (to = q + 1; to < g->e.n && goes_on(g, tags[to - 1], tags[to]);)
+            to++;
+        int label = label_of(g, tags[q]);
+        struct word_run s = { g->r, q, to, (enum span_label)label };
+        if (label >= 0)
+            a->n_spans += make_span(&a->spans[a->n_spans], g, &s);
+    }
+}
+
+/* The mark at a question's end says nothing. */
+static int32_t *allow_tags(const struct dte_reading *r)
+{
+    int32_t *allowed = xmalloc((size_t)r->n_words * sizeof *allowed);
+
+    for (int q = 0; q < r->n_words; q++)
+        allowed[q] = (1 << r->n_tags) - 1;
+    if (dte_ends_with_mark(r->item))
+        allowed[r->n_words - 1] = 1 << DTE_OTHER;
+    return allowed;
+}
+
+void dte_decode(struct tag_answer *a, const struct dte_reading *r, const struct dte_chain *m, bool compat,
+                const struct dte_decode_settings *s)
+{
+    int32_t *allowed = allow_tags(r);
+    int *tags = xmalloc((size_t)r->n_words * sizeof *tags);
+    struct decoding g = { .r = r,
+                          .chain = m,
+                          .set = s,
+                          .e = { r->emission, allowed, r->n_words, s->temperature },
+                          .first = compat ? DTE_COMPAT_SPAN : DTE_SPAN,
+                          .plain = compat };
+
+    *a = (struct tag_answer){ .spans = xcalloc((size_t)r->n_words, sizeof *a->spans) };
+    if (dte_chain_best(m, &g.e, tags)) {
+        make_spans(a, &g, tags);
+        a->problem = problem_probability(&g);
+    }
+    free(allowed);
+    free(tags);
+}

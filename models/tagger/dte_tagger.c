@@ -1,0 +1,221 @@
+#include "models/tagger/dte_tagger.h"
+
+#include "models/tagger/dte_target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int dte_tagger_init(struct dte_tagger *t, const struct dte_model *m, struct workspace *w, int64_t max_tokens,
+                    struct error *err)
+{
+    *t = (struct dte_tagger){ .model = m, .workspace = w, .settings = dte_decode_defaults, .max_tokens = max_tokens };
+    t->settings.temperature = m->spec.temperature;
+    t->settings.threshold = m->spec.threshold;
+    return dte_layout_init(&t->layout, m->tokenizer, m->spec.config.bert.max_positions, err);
+}
+
+/* One call of the network, and what it gave. */
+struct tag_step {
+    const struct dte_tagger *t;
+    const struct dte_sequence *s;
+    int n;
+    bool concepts_alone;
+    struct dte_scores scores;
+};
+
+static void run_tag(struct ctx *c, void *arg)
+{
+    struct tag_step *k = arg;
+    const struct dte *net = &k->t->model->net;
+    struct dte_text text;
+
+    if (k->concepts_alone) {
+        dte_concepts_build(c, k->s, k->n, &net->config, k->t->layout.unk, &text);
+        k->scores.concept = dte_concepts(c, net, &text);
+        return;
+    }
+    dte_text_build(c, k->s, k->n, &net->config, k->t->layout.unk, &text);
+    k->scores = dte_forward(c, net, &text);
+}
+
+/* How many of n sequences are read at once. */
+static int chunk(const struct dte_tagger *t, const struct dte_sequence *s, int n)
+{
+    int64_t tokens = 0;
+    int i = 0;
+
+    while (i < n) {
+        tokens += s[i].item->windows[s[i].window].tokens.count;
+        if (i && tokens > t->max_tokens)
+            break;
+        i++;
+    }
+    return i;
+}
+
+static int step(struct dte_tagger *t, struct tag_step *k, struct error *err)
+{
+    t->workspace->ctx.recording = t->workspace->ctx.training = false;
+    return workspace_step(t->workspace, run_tag, k, err);
+}
+
+int dte_probabilities(struct dte_tagger *t, const struct dte_sequence *s, int n, float *p, struct error *err)
+{
+    for (int i = 0, some; i < n; i += some) {
+        some = chunk(t, s + i, n - i);
+        struct tag_step k = { .t = t, .s = s + i, .n = some, .concepts_alone = true };
+        if (step(t, &k, err))
+            return -1;
+        device_download(t->model->device, p, k.scores.concept);
+        p += tensor_size(k.scores.concept);
+    }
+    return 0;
+}
+
+/* What the network gave, on the host, and how far it was handed out. */
+struct given {
+    float *concept, *score, *emission;
+    int64_t concepts, scores, emissions;
+};
+
+static float *download(const struct dte_tagger *t, const struct tensor *x)
+{
+    float *p = xmalloc((size_t)tensor_size(x) * sizeof *p);
+    device_download(t->model->device, p, x);
+    return p;
+}
+
+/* The next window's numbers into its question's reading. */
+static void take(struct given *g, struct dte_reading *r, const struct dte_sequence *s, int tags)
+{
+    int64_t concepts = DTE_KEYWORDS + s->item->windows[s->window].n_entities, words = s->item->n_words;
+    struct dte_window_scores scores = { g->concept + g->concepts, g->score + g->scores, g->emission + g->emissions };
+
+    dte_reading_add(r, s->window, &scores);
+    g->concepts += concepts;
+    g->scores += concepts * (words + 1);
+    g->emissions += words * tags;
+}
+
+/* Sequences are the windows of each reading's item, one reading after the other. */
+static int read_windows(struct dte_tagger *t, const struct dte_sequence *s, int n, struct dte_reading *readings,
+                        struct error *err)
+{
+    int tags = dte_tags(&t->model->spec.config);
+
+    for (int i = 0, some; i < n; i += some) {
+        some = chunk(t, s + i, n - i);
+        struct tag_step k = { .t = t, .s = s + i, .n = some };
+        if (step(t, &k, err))
+            return -1;
+        struct given g = { .concept = download(t, k.scores.concept),
+                           .score = download(t, k.scores.score),
+                           .emission = download(t, k.scores.emission) };
+        for (int j = i; j < i + some; j++) {
+            readings += j && s[j].window == 0;
+            take(&g, readings, &s[j], tags);
+        }
+        free(g.concept);
+        free(g.score);
+        free(g.emission);
+    }
+    return 0;
+}
+
+/* Every window of every item. */
+static struct dte_sequence *windows_of(const struct dte_item *const *items, int n, int *count)
+{
+    struct dte_sequences list = { 0 };
+
+    for (int i = 0; i < n; i++)
+        for (int w = 0; w < items[i]->n_windows; w++) {
+            GROW(list.items, list.n, list.cap);
+            list.items[list.n++] = (struct dte_sequence){ .item = items[i], .window = w };
+        }
+    *count = list.n;
+    return list.items;
+}
+
+/* How much less likely the concepts that the answer tells of become where a word is erased, most over the concepts. */
+static int add_heat(struct dte_tagger *t, const struct dte_item *item, struct tag_answer *a, struct error *err)
+{
+    a->heat = xcalloc((size_t)item->n_words, sizeof *a->heat);
+    a->n_heat = item->n_words;
+    for (int q = 0; q < item->n_words; q++)
+        a->heat[q] = (struct tag_heat){ item->words[q].start, item->words[q].end, 0 };
+    for (int w = 0; w < item->n_windows; w++) {
+        struct dte_sequences runs = { 0 };
+        int concepts = DTE_KEYWORDS + item->windows[w].n_entities;
+        dte_erasures(&runs, item, w);
+        float *p = xmalloc((size_t)(runs.n + 1) * (size_t)concepts * sizeof *p);
+        float *awake = xmalloc((size_t)concepts * (size_t)item->n_words * sizeof *awake);
+        struct dte_sequence whole = { .item = item, .window = w };
+        int rc = dte_probabilities(t, &whole, 1, p, err) || dte_probabilities(t, runs.items, runs.n, p + concepts, err);
+        if (rc == 0) {
+            dte_awake(awake, item, concepts, p, runs.items, runs.n, p + concepts);
+            for (int i = DTE_KEYWORDS * item->n_words; i < concepts * item->n_words; i++)
+                if ((double)awake[i] > a->heat[i % item->n_words].score)
+                    a->heat[i % item->n_words].score = (double)awake[i];
+        }
+        free(awake);
+        free(p);
+        free(runs.items);
+        if (rc)
+            return -1;
+    }
+    return 0;
+}
+
+int dte_read(struct dte_tagger *t, const struct dte_item *const *items, int n, struct dte_reading *readings,
+             struct error *err)
+{
+    int count;
+    struct dte_sequence *windows = windows_of(items, n, &count);
+
+    for (int i = 0; i < n; i++)
+        dte_reading_init(&readings[i], items[i], dte_tags(&t->model->spec.config));
+    int rc = read_windows(t, windows, count, readings, err);
+    for (int i = 0; i < n && rc == 0; i++)
+        dte_reading_finish(&readings[i]);
+    free(windows);
+    return rc;
+}
+
+static void decode(const struct dte_tagger *t, const struct dte_reading *readings, int n, struct tag_answer *answers)
+{
+    const struct dte *net = &t->model->net;
+    bool compat = net->config.compat;
+    int32_t forbidden[DTE_TAGS + 2];
+    float *weights = download(t, net->chain);
+    struct dte_chain chain = { dte_tags(&net->config), weights, compat ? NULL : forbidden };
+
+    dte_forbidden(&net->config, forbidden);
+    for (int i = 0; i < n; i++)
+        if (t->eta)
+            dte_decode_eta(&answers[i], &readings[i], &t->settings);
+        else
+            dte_decode(&answers[i], &readings[i], &chain, compat, &t->settings);
+    free(weights);
+}
+
+int dte_tag(struct dte_tagger *t, const struct dte_item *items, int n, struct tag_answer *answers, struct error *err)
+{
+    struct dte_reading *readings = xcalloc((size_t)n + 1, sizeof *readings);
+    const struct dte_item **list = xmalloc((size_t)(n + 1) * sizeof *list);
+
+    memset(answers, 0, (size_t)n * sizeof *answers);
+    for (int i = 0; i < n; i++)
+        list[i] = &items[i];
+    t->workspace->ctx.rows = ROWS_MANY; /* see test_company */
+    int rc = dte_read(t, list, n, readings, err);
+    if (rc == 0)
+        decode(t, readings, n, answers);
+    for (int i = 0; i < n && rc == 0 && t->heat; i++)
+        rc = add_heat(t, &items[i], &answers[i], err);
+    t->workspace->ctx.rows = ROWS_BY_NUMBER;
+    for (int i = 0; i < n; i++)
+        dte_reading_release(&readings[i]);
+    free(readings);
+    free(list);
+    return rc;
+}

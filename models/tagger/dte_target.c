@@ -1,0 +1,319 @@
+#include "models/tagger/dte_target.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const float NOT_MEANT = 0.05f; /* weight of a concept's words that the question does not mean: rule (c) */
+
+static bool holds(const struct marked_span *s, const struct dte_word *w)
+{
+    return w->start < s->end && s->start < w->end;
+}
+
+/* Letter by letter, but for case, blanks and quotes. */
+static bool same_value(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, " \"");
+        b += strspn(b, " \"");
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (!*a)
+            return true;
+    }
+}
+
+static bool is_alternative(const struct marked_span *s, const struct tag_concept *c)
+{
+    for (int i = 0; i < s->n_alternatives; i++) {
+        const struct span_concept *a = &s->alternatives[i];
+        if (a->column != c->column || !a->value != (c->kind != TAG_VALUE) || c->kind == TAG_TABLE)
+            continue;
+        if (!a->value || same_value(a->value, c->value))
+            return true;
+    }
+    return false;
+}
+
+static bool same_table(const struct dte_item *item, int a, int b)
+{
+    const struct tag_concept x = { .kind = TAG_TABLE, .column = a }, y = { .kind = TAG_TABLE, .column = b };
+    return strcmp(dte_concept_name(item, &x), dte_concept_name(item, &y)) == 0;
+}
+
+/* Whether a span says the concept, one of the column's values, or something in the table. */
+static bool is_meant(const struct dte_item *item, const struct marked_span *spans, int n, const struct tag_concept *c)
+{
+    for (int i = 0; i < n; i++) {
+        if (is_alternative(&spans[i], c))
+            return true;
+        for (int k = 0; k < spans[i].n_alternatives && c->kind != TAG_VALUE; k++) {
+            int column = spans[i].alternatives[k].column;
+            if (c->kind == TAG_COLUMN ? column == c->column : same_table(item, column, c->column))
+                return true;
+        }
+    }
+    return false;
+}
+
+static int tag_of(enum span_label label, bool begins, const struct dte_config *config)
+{
+    return config->compat ? DTE_COMPAT_SPAN + (int)label : DTE_SPAN + 2 * (int)label + !begins;
+}
+
+/* Spans of the labels whose bits are set. */
+static void tag_spans(struct dte_target *t, const struct dte_item *item, const struct marked_span *spans, int n,
+                      unsigned labels, const struct dte_config *config)
+{
+    for (int i = 0; i < n; i++) {
+        bool begins = true;
+        for (int q = 0; q < item->n_words && labels >> spans[i].label & 1; q++)
+            if (holds(&spans[i], &item->words[q])) {
+                t->tags[q] = 1 << tag_of(spans[i].label, begins, config);
+                begins = false;
+            }
+    }
+}
+
+/* Whether a span's words mean the concept: one of its alternatives, or, where the window has none of its values, their
+ * column. */
+static bool means(const struct marked_span *s, const struct tag_concept *c, bool columns)
+{
+    for (int i = 0; i < s->n_alternatives && columns; i++)
+        if (c->kind == TAG_COLUMN && s->alternatives[i].column == c->column)
+            return true;
+    return !columns && is_alternative(s, c);
+}
+
+static int count_meant(const struct dte_window *w, const struct marked_span *s, bool columns)
+{
+    int n = 0;
+
+    for (int k = 0; k < w->n_entities; k++)
+        n += means(s, &w->entities[k].concept, columns);
+    return n;
+}
+
+/* A span's words share its weight, and what they mean shares theirs. */
+static void link_span(struct dte_target *t, const struct dte_item *item, const struct dte_window *w,
+                      const struct marked_span *s)
+{
+    bool columns = !count_meant(w, s, false);
+    int words = 0, meanings = count_meant(w, s, columns);
+
+    for (int q = 0; q < item->n_words; q++)
+        words += holds(s, &item->words[q]);
+    if (!words || !meanings)
+        return;
+    t->links++;
+    for (int q = 0; q < item->n_words; q++)
+        for (int k = 0; k < w->n_entities && holds(s, &item->words[q]); k++)
+            if (means(s, &w->entities[k].concept, columns))
+                t->meaning_weight[q * w->n_entities + k] += 1 / (float)(words * meanings);
+}
+
+void dte_target_init(struct dte_target *t, const struct dte_item *item, int window, const struct marked_span *spans,
+                     int n_spans, const struct dte_config *config)
+{
+    const struct dte_window *w = &item->windows[window];
+    size_t words = (size_t)item->n_words, entities = (size_t)w->n_entities, concepts = entities + DTE_KEYWORDS;
+    size_t floats = 2 * (concepts + concepts * (words + 1) + words * entities);
+
+    *t = (struct dte_target){ .concept = xcalloc(floats, sizeof(float)), .tags = xcalloc(words, sizeof *t->tags) };
+    t->concept_weight = t->concept + concepts;
+    t->grounding = t->concept_weight + concepts;
+    t->grounding_weight = t->grounding + concepts * (words + 1);
+    t->meaning = t->grounding_weight + concepts * (words + 1);
+    t->meaning_weight = t->meaning + words * entities;
+    for (size_t k = 0; k < entities; k++) {
+        t->concept[DTE_KEYWORDS + k] = is_meant(item, spans, n_spans, &w->entities[k].concept);
+        t->concept_weight[DTE_KEYWORDS + k] = 1 / (float)entities;
+    }
+    for (size_t i = 0; i < words * entities; i++)
+        t->meaning[i] = 1;
+    for (int i = 0; i < n_spans; i++)
+        link_span(t, item, w, &spans[i]);
+    for (size_t q = 0; q < words; q++)
+        t->tags[q] = 1 << DTE_OTHER;
+    tag_spans(t, item, spans, n_spans, (1u << SPAN_LABELS) - 1, config);
+}
+
+void dte_target_release(struct dte_target *t)
+{
+    free(t->concept);
+    free(t->tags);
+    *t = (struct dte_target){ 0 };
+}
+
+/* Whether a value of the column is said by the word, and the column is not. */
+static bool says_value(const struct marked_span *spans, int n, int column, const struct dte_word *word)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < spans[i].n_alternatives && holds(&spans[i], word); k++)
+            if (spans[i].alternatives[k].column == column && spans[i].alternatives[k].value)
+                return true;
+    return false;
+}
+
+static bool says(const struct marked_span *spans, int n, const struct tag_concept *c, const struct dte_word *word)
+{
+    for (int i = 0; i < n; i++)
+        if (holds(&spans[i], word) && is_alternative(&spans[i], c))
+            return true;
+    return false;
+}
+
+/* A of a concept that is meant, at one word: rules (a) and (b). */
+static float cleaned(const struct marked_span *spans, int n, const struct tag_concept *c, const struct dte_word *word,
+                     float awake)
+{
+    if (c->kind == TAG_COLUMN)
+        return says_value(spans, n, c->column, word) ? 0 : awake;
+    return c->kind == TAG_VALUE && !says(spans, n, c, word) ? 0 : awake;
+}
+
+void dte_target_ground(struct dte_target *t, const struct dte_item *item, int window, const struct marked_span *spans,
+                       int n_spans, const float *awake)
+{
+    const struct dte_window *w = &item->windows[window];
+    int words = item->n_words;
+    float mean = 1 / ((float)w->n_entities * (float)words);
+
+    for (int k = 0; k < w->n_entities; k++) {
+        const struct tag_concept *c = &w->entities[k].concept;
+        int row = DTE_KEYWORDS + k;
+        for (int q = 0; q < words; q++) {
+            const struct dte_word *word = &item->words[q];
+            int at = row * (words + 1) + q;
+            float a =
+                awake ? cleaned(spans, n_spans, c, word, awake[row * words + q]) : (float)says(spans, n_spans, c, word);
+            t->grounding[at] = t->concept[row];
+            t->grounding_weight[at] = mean * (t->concept[row] > 0 ? a : NOT_MEANT);
+        }
+    }
+}
+
+/* The tag of a word that says what the one before says too, or begins to. */
+static int tag_of_term(const struct dte_reading *r, const struct dte_term *term, bool begins,
+                       const struct dte_config *config)
+{
+    if (term->concept < DTE_KEYWORDS)
+    return term->concept < 0 ? DTE_OTHER : DTE_KEYWORD;
+    enum tag_kind kind = r->concepts[term->concept - DTE_KEYWORDS].kind;
+    if (kind == TAG_TABLE && config->compat)
+        return DTE_COMPAT_TABLE;
+    return tag_of(kind == TAG_VALUE ? SPAN_VAL : SPAN_COL, begins, config);
+}
+
+/* What is inside of nothing, since a mark cut its run, begins. */
+static void begin_cut_runs(int32_t *tags, int n)
+{
+    for (int q = 0; q < n; q++)
+        for (int32_t begin = 1 << DTE_SPAN; begin < 1 << DTE_TAGS; begin <<= 2)
+            if (tags[q] == begin << 1 && (q == 0 || !(tags[q - 1] & (begin | begin << 1))))
+                tags[q] = begin;
+}
+
+void dte_target_link(struct dte_target *t, const struct dte_reading *r, const struct marked_span *spans, int n_spans,
+                     const struct dte_config *config)
+{
+    const struct dte_item *item = r->item;
+    struct dte_term *terms = xmalloc((size_t)item->n_words * sizeof *terms);
+
+    dte_link(terms, r);
+    for (int q = 0; q < item->n_words; q++)
+        t->tags[q] = 1 << tag_of_term(r, &terms[q], q == 0 || terms[q].concept != terms[q - 1].concept, config);
+    if (dte_ends_with_mark(item))
+        t->tags[item->n_words - 1] = 1 << DTE_OTHER;
+    tag_spans(t, item, spans, n_spans, 1u << SPAN_AMB | 1u << SPAN_UNK, config);
+    if (!config->compat)
+        begin_cut_runs(t->tags, item->n_words);
+    free(terms);
+}
+
+static void push_run(struct dte_sequences *list, const struct dte_item *item, int window, int from, int to)
+{
+    GROW(list->items, list->n, list->cap);
+    list->items[list->n++] = (struct dte_sequence){ item, window, from, to };
+}
+
+/* Whether the pieces of words [from, to) stand one behind another in a column's name. */
+static bool name_has(const struct dte_item *item, const struct dte_window *w, const struct dte_entity *e, int from,
+                     int to)
+{
+    int first = item->words[from].at, n = item->words[to - 1].at + item->words[to - 1].n - first;
+
+    for (int i = e->at + 1; i + n <= e->end; i++)
+        if (memcmp(w->tokens.items + i, w->tokens.items + first, (size_t)n * sizeof *w->tokens.items) == 0)
+            return true;
+    return false;
+}
+
+/* The longest run of the question's words that the name has, at least two; 0: none. */
+static int longest_run(const struct dte_item *item, const struct dte_window *w, const struct dte_entity *e, int *from)
+{
+    int best = 0;
+
+    for (int i = 0; i < item->n_words; i++)
+        for (int end = i + 2; end <= item->n_words && name_has(item, w, e, i, end); end++)
+            if (end - i > best) {
+                best = end - i;
+                *from = i;
+            }
+    return best;
+}
+
+static bool is_covered(const struct dte_sequence *runs, int n, const struct dte_sequence *run)
+{
+    for (int i = 0; i < n; i++)
+        if (runs[i].from <= run->from && run->to <= runs[i].to)
+            return true;
+    return false;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct dte_sequence *x = a, *y = b;
+    int order = (y->to - y->from) - (x->to - x->from);
+    return order ? order : x->from - y->from;
+}
+
+void dte_erasures(struct dte_sequences *list, const struct dte_item *item, int window)
+{
+    const struct dte_window *w = &item->windows[window];
+    struct dte_sequences found = { 0 };
+    int first = list->n, from = 0;
+
+    for (int k = 0; k < w->n_entities; k++) {
+        int n = w->entities[k].concept.kind == TAG_COLUMN ? longest_run(item, w, &w->entities[k], &from) : 0;
+        if (n)
+            push_run(&found, item, window, from, from + n);
+    }
+    if (found.n)
+        qsort(found.items, (size_t)found.n, sizeof *found.items, by_length);
+    for (int i = 0; i < found.n; i++)
+        if (!is_covered(list->items + first, list->n - first, &found.items[i]))
+            push_run(list, item, window, found.items[i].from, found.items[i].to);
+    for (int q = 0; q < item->n_words; q++)
+        push_run(list, item, window, q, q + 1);
+    free(found.items);
+}
+
+void dte_awake(float *awake, const struct dte_item *item, int concepts, const float *base,
+               const struct dte_sequence *runs, int n, const float *erased)
+{
+    for (int q = 0; q < item->n_words; q++) {
+        int holding = 0;
+        for (int i = 0; i < n; i++)
+            holding += runs[i].from <= q && q < runs[i].to;
+        for (int k = 0; k < concepts; k++) {
+            float sum = 0;
+            for (int i = 0; i < n; i++)
+                if (runs[i].from <= q && q < runs[i].to)
+                    sum += fminf(fmaxf(base[k] - erased[(int64_t)i * concepts + k], 0), 1);
+            awake[k * item->n_words + q] = holding ? sum / (float)holding : 0;
+        }
+    }
+}

@@ -1,0 +1,363 @@
+/* Outputs of a run: metrics.jsonl truncated to a checkpoint, TensorBoard events, report.html. */
+#include "tests/support/support.h"
+
+#include "data/base/metrics_log.h"
+#include "data/base/report.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int set_up(void **state)
+{
+    *state = test_dir_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    test_dir_remove(*state);
+    return 0;
+}
+
+static void write_steps(const char *dir, int64_t resumed, int64_t first, int64_t last, double loss)
+{
+    struct metrics_log m;
+    struct error err = { 0 };
+    if (metrics_log_open(&m, dir, resumed, false, &err))
+        fail_msg("%s", err.text);
+    for (int64_t i = first; i <= last; i++) {
+        struct metric list[] = { { "loss", loss }, { "lr", i == 3 ? NAN : 1e-4 } };
+        assert_int_equal(metrics_log_write(&m, i, i % 2 ? "odd" : NULL, list, 2, &err), 0);
+    }
+    metrics_log_close(&m);
+}
+
+static void a_resumed_run_writes_on_from_its_step(void **state)
+{
+    struct error err = { 0 };
+    struct series s;
+    const char *path = test_file(*state, "metrics.jsonl", "left by an older run\n");
+    write_steps(*state, 0, 1, 6, 0.5);
+    FILE *f = fopen(path, "ab");
+    fputs("{\"step\":7,\"lo", f); /* killed while writing */
+    fclose(f);
+    write_steps(*state, 4, 5, 5, 0.25);
+    char *text = test_read(path);
+    assert_string_equal(text, "{\"step\":1,\"phase\":\"odd\",\"loss\":0.5,\"lr\":0.0001}\n"
+                              "{\"step\":2,\"loss\":0.5,\"lr\":0.0001}\n"
+                              "{\"step\":3,\"phase\":\"odd\",\"loss\":0.5,\"lr\":null}\n"
+                              "{\"step\":4,\"loss\":0.5,\"lr\":0.0001}\n"
+                              "{\"step\":5,\"phase\":\"odd\",\"loss\":0.25,\"lr\":0.0001}\n");
+    free(text);
+    assert_int_equal(series_read(&s, path, "odd", "lr", &err), 0);
+    assert_int_equal(s.n, 2);
+    assert_true(s.step[0] == 1 && s.step[1] == 5 && s.value[1] == 1e-4);
+    series_release(&s);
+    assert_int_equal(series_read(&s, path, NULL, "nothing", &err), 0);
+    assert_int_equal(s.n, 0);
+    series_release(&s);
+}
+
+static void a_last_line_cut_short_goes(void **state)
+{
+    const char *path = test_file(*state, "metrics.jsonl", "{\"step\":1,\"loss\":1}\n{\"step\":2,\"lo");
+    write_steps(*state, 5, 6, 6, 0.5);
+    char *text = test_read(path);
+    assert_string_equal(text, "{\"step\":1,\"loss\":1}\n{\"step\":6,\"loss\":0.5,\"lr\":0.0001}\n");
+    free(text);
+}
+
+/* A rank was lost after it had written a metric that the other ranks did not receive: the resumed run measures
+ * again. */
+static void a_validation_that_nobody_knows_of_goes(void **state)
+{
+    struct metrics_log m;
+    struct error err = { 0 };
+    const char *kept = "{\"step\":4,\"valid_loss\":1}\n{\"step\":5,\"loss\":1}\n",
+               *line = "{\"step\":5,\"valid_loss\":1}\n";
+    char lines[128];
+    snprintf(lines, sizeof lines, "%s%s", kept, line);
+    const char *path = test_file(*state, "metrics.jsonl", lines);
+    for (int unvalidated = 0; unvalidated < 2; unvalidated++) {
+        assert_int_equal(metrics_log_open(&m, *state, 5, unvalidated, &err), 0);
+        metrics_log_close(&m);
+        char *text = test_read(path);
+        assert_string_equal(text, unvalidated ? kept : lines);
+        free(text);
+    }
+}
+
+static void foreign_lines_are_not_cut(void **state)
+{
+    struct metrics_log m;
+    struct error err = { 0 };
+    const char *path = test_file(*state, "metrics.jsonl", "{\"step\":1}\nsomething of mine\n{\"step\":2}\n");
+    assert_int_equal(metrics_log_open(&m, *state, 9, false, &err), -1);
+    assert_int_equal(err.code, EXIT_CODE_DATA);
+    assert_error(err, "metrics.jsonl: line 2");
+    char *text = test_read(path);
+    assert_non_null(strstr(text, "something of mine"));
+    free(text);
+    assert_int_equal(metrics_log_open(&m, test_file(*state, "no", NULL), 0, false, &err), -1);
+    assert_error(err, "no");
+}
+
+static void checksum_vectors(void **state)
+{
+    (void)state;
+    uint8_t zeros[32] = { 0 };
+    assert_int_equal(crc32c("123456789", 9), 0xe3069283u);
+    assert_int_equal(crc32c(zeros, 32), 0x8a9136aau);
+    assert_int_equal(crc32c("", 0), 0);
+}
+
+/* The bytes that TensorBoard's own RecordWriter writes for the two events. */
+static void event_bytes(void **state)
+{
+    static const uint8_t wanted[] = { 0x18, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xa3, 0x7f, 0x4b, 0x22,
+                                      0x09, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x40, 0x1a, 0x0d, 0x62,
+                                      0x72, 0x61, 0x69, 0x6e, 0x2e, 0x45, 0x76, 0x65, 0x6e, 0x74, 0x3a, 0x32,
+                                      0xff, 0x2e, 0xe0, 0xe7, 0x1a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+                                      0x12, 0x9b, 0xd8, 0x2d, 0x09, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+                                      0x40, 0x10, 0xac, 0x02, 0x2a, 0x0c, 0x0a, 0x0a, 0x0a, 0x03, 0x61, 0x2f,
+                                      0x62, 0x15, 0x00, 0x00, 0x00, 0x3f, 0x13, 0x3d, 0x26, 0xac };
+    const char *path = test_file(*state, "events", NULL);
+    FILE *f = fopen(path, "wb");
+    assert_int_equal(tf_events_start(f, 2, 0), 0);
+    assert_int_equal(tf_events_scalar(f, 2, 300, "a/b", 0.5f), 0);
+    fclose(f);
+    uint8_t got[256];
+    f = fopen(path, "rb");
+    size_t n = fread(got, 1, sizeof got, f);
+    fclose(f);
+    assert_int_equal(n, sizeof wanted);
+    assert_memory_equal(got, wanted, n);
+}
+
+static int count_events(const char *dir)
+{
+    int n = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        n += strncmp(e->d_name, "events.out.tfevents.", 20) == 0;
+    closedir(d);
+    return n;
+}
+
+static void text_is_escaped(void **state)
+{
+    struct report r;
+    struct error err = { 0 };
+    static const char hostile[] = "<script>alert('1')</script> & \"x\"\x01";
+    const char *path = test_file(*state, "report.html", NULL), *const cells[] = { hostile, "0.5" };
+    const char *const columns[] = { hostile, "n" };
+    const double x[] = { 1, 2 }, y[] = { 3, 4 };
+    struct curve curve = { hostile, x, y, 2, NULL, NULL };
+    assert_int_equal(report_open(&r, path, hostile, &err), 0);
+    report_heading(&r, hostile);
+    report_text(&r, hostile);
+    report_folded(&r, hostile, hostile);
+    report_figure(&r, hostile);
+    report_figure_end(&r);
+    report_table(&r, hostile, columns, 2, cells, 1);
+    report_curves(&r, hostile, hostile, &curve, 1);
+    report_bars(&r, hostile, cells, y, NULL, NULL, 1);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(report_close(&r, &err), 0);
+    char *text = test_read(path);
+    assert_null(strstr(text, "<script"));
+    assert_null(strchr(text, 1));
+    assert_non_null(
+        strstr(text, "<h2>&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot;\xef\xbf\xbd</h2>"));
+    assert_non_null(strstr(text, "<pre>&lt;script&gt;"));
+    assert_non_null(strstr(text, "<figcaption>&lt;script&gt;"));
+    assert_non_null(strstr(text, "<td class=\"n\">0.5</td>"));
+    assert_null(strstr(text, "http")); /* the page loads nothing */
+    free(text);
+}
+
+/* Passes the page to fn and returns its text. */
+static char *page(const char *dir, void (*fn)(struct report *r))
+{
+    struct report r;
+    struct error err = { 0 };
+    const char *path = test_file(dir, "page.html", NULL);
+    assert_int_equal(report_open(&r, path, "page", &err), 0);
+    fn(&r);
+    assert_int_equal(report_close(&r, &err), 0);
+    char *text = test_read(path);
+    assert_non_null(strstr(text, "</html>"));
+    if (strstr(text, "nan") || strstr(text, "inf"))
+        fail_msg("a coordinate is no number:\n%s", text);
+    return text;
+}
+
+static void odd_curves(struct report *r)
+{
+    const double x[] = { 0, 1, 2, 3, 4 }, gap[] = { 1, NAN, 2, HUGE_VAL, 3 }, flat[] = { 7, 7, 7, 7, 7 };
+    const double huge[] = { -1e300, 1e300, 1e90, -1e90, 0 }, near[] = { 1e16, 1e16 + 2, 1e16, 1e16, 1e16 };
+    const struct curve curves[] = { { "gap", x, gap, 5, NULL, NULL }, { "one", x, flat, 1, NULL, NULL } },
+                       one = { "flat", x, flat, 5, NULL, NULL }, wide = { "huge", x, huge, 5, NULL, NULL },
+                       narrow = { "near", near, near, 5, NULL, NULL }, none = { "none", x, x, 0, NULL, NULL };
+    report_curves(r, "gaps", "step", curves, 2);
+    report_curves(r, "flat", "step", &one, 1);
+    report_curves(r, "wide", "step", &wide, 1);
+    report_curves(r, "narrow", "step", &narrow, 1);
+    report_curves(r, "none", "step", &none, 1);
+    report_curves(r, "nobody", "step", NULL, 0);
+}
+
+static void odd_numbers_draw(void **state)
+{
+    char *text = page(*state, odd_curves);
+    /* three points without neighbours start three strokes */
+    assert_non_null(strstr(text, "d=\"M64.0 276.0M384.0"));
+    free(text);
+}
+
+static void whiskers(struct report *r)
+{
+    const double x[] = { 0, 1 }, y[] = { 0.5, 0.5 }, low[] = { 0, NAN }, high[] = { 1, 1 };
+    struct curve curves[9];
+    for (int i = 0; i < ARRAY_LEN(curves); i++)
+        curves[i] = (struct curve){ "line", x, y, 2, low, high };
+    report_curves(r, "whiskers", "questions", curves, ARRAY_LEN(curves));
+}
+
+static void whiskers_and_dashes_draw(void **state)
+{
+    char *text = page(*state, whiskers);
+    assert_non_null(strstr(text, "d=\"M64.0 276.0V12.0\"><title>0 to 1</title>")); /* the whiskers widen the range */
+    assert_null(strstr(text, "d=\"M704.0 "));
+    assert_non_null(strstr(text, "stroke-dasharray=\"6 3\"")); /* the eighth curve has the colour of the first one */
+    free(text);
+}
+
+static int occurrences(const char *text, const char *part)
+{
+    int n = 0;
+    for (; (text = strstr(text, part)) != NULL; text++)
+        n++;
+    return n;
+}
+
+static void panels(struct report *r)
+{
+    const double x[] = { 0, 1, 2 }, low[] = { 0, 0, NAN }, high[] = { 1, 1, 1 };
+    const double y[4][3] = { { 0.5, 0.5, 0.5 }, { 0.2, NAN, 0.4 }, { 0.1, HUGE_VAL, 0 }, { 0.3, 0.3, 0.3 } };
+    struct curve curves[4];
+
+    for (int i = 0; i < ARRAY_LEN(curves); i++)
+        curves[i] = (struct curve){ i ? "line" : "<first>", x, y[i], 3, i ? NULL : low, i ? NULL : high };
+    report_panels(r, "panels", "questions", curves, ARRAY_LEN(curves));
+    report_panels(r, "no panels", "questions", curves, 0);
+}
+
+/* One panel for each curve, with its own line once and the three others behind it; the fourth starts a row. */
+static void each_panel_has_its_own_line(void **state)
+{
+    char *text = page(*state, panels);
+    assert_int_equal(occurrences(text, "font-weight=\"600\""), 4);
+    assert_int_equal(occurrences(text, "<path class=\"other\""), 12);
+    assert_int_equal(occurrences(text, "<path class=\"own\" d="), 4);
+    assert_int_equal(occurrences(text, "<path class=\"own\" opacity"),
+                     2); /* whiskers, except where one end is missing */
+    assert_non_null(strstr(text, "<path class=\"own\" d=\"M40.0 86.0L135.0 86.0L230.0 86.0\">"));
+    assert_non_null(strstr(text, "<path class=\"own\" d=\"M40.0 282.0L"));
+    assert_non_null(strstr(text, "&lt;first&gt;"));
+    free(text);
+}
+
+static void many_points(struct report *r)
+{
+    enum { N = 100000 };
+    double *x = xmalloc(N * sizeof *x);
+    for (int i = 0; i < N; i++)
+        x[i] = i;
+    report_curves(r, "many", "step", &(struct curve){ "line", x, x, N, NULL, NULL }, 1);
+    free(x);
+}
+
+static void many_points_stay_small(void **state)
+{
+    char *text = page(*state, many_points);
+    assert_true(strlen(text) < 30000);
+    assert_non_null(strstr(text, "d=\"M64"));
+    free(text);
+}
+
+static void a_matrix_and_a_diagram(struct report *r)
+{
+    const double score[] = { 0.05, 0.95, 0.95 };
+    const uint8_t label[] = { 0, 1, 0 };
+    struct reliability bins = stats_reliability((struct scored){ score, label, 3 }), none = { 0 };
+    report_confusion(r, "decisions", (struct confusion){ .tp = 30, .fn = 10, .fp = 5, .tn = 15 });
+    report_confusion(r, "nothing", (struct confusion){ 0 });
+    report_reliability(r, "calibration", &bins);
+    report_reliability(r, "nothing", &none);
+    report_bars(r, "kinds", (const char *const[]){ "C", "T" }, (const double[]){ 0.8, NAN },
+                (const double[]){ 0.7, NAN }, (const double[]){ 0.9, NAN }, 2);
+}
+
+static void decisions_and_calibration_draw(void **state)
+{
+    struct report r;
+    struct error err = { 0 };
+    const char *path = test_file(*state, "page.html", NULL);
+    assert_int_equal(report_open(&r, path, "page", &err), 0);
+    a_matrix_and_a_diagram(&r);
+    assert_int_equal(report_close(&r, &err), 0);
+    char *text = test_read(path);
+    assert_non_null(strstr(text, "found, 75.0 %"));
+    assert_non_null(strstr(text, "false alarm, 25.0 %"));
+    assert_non_null(strstr(text, "2 examples, score 0.950, share of yes 0.500"));
+    assert_non_null(strstr(text, "undefined"));
+    assert_non_null(strstr(text, "0.7 to 0.9"));
+    free(text);
+}
+
+static void a_page_that_cannot_be_written_is_not_left(void **state)
+{
+    struct report r;
+    struct error err = { 0 };
+    assert_int_equal(report_open(&r, test_file(*state, "no/page.html", NULL), "page", &err), -1);
+    const char *path = test_file(*state, "kept.html", "old");
+    assert_int_equal(report_open(&r, path, "page", &err), 0);
+    report_abort(&r);
+    char *text = test_read(path);
+    assert_string_equal(text, "old");
+    free(text);
+}
+
+static void every_run_has_an_event_file(void **state)
+{
+    (void)state;
+    char *dir = test_dir_new();
+    write_steps(dir, 0, 1, 2, 0.5);
+    assert_int_equal(count_events(dir), 1);
+    test_dir_remove(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_resumed_run_writes_on_from_its_step),
+        cmocka_unit_test(a_last_line_cut_short_goes),
+        cmocka_unit_test(a_validation_that_nobody_knows_of_goes),
+        cmocka_unit_test(foreign_lines_are_not_cut),
+        cmocka_unit_test(checksum_vectors),
+        cmocka_unit_test(event_bytes),
+        cmocka_unit_test(every_run_has_an_event_file),
+        cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(odd_numbers_draw),
+        cmocka_unit_test(whiskers_and_dashes_draw),
+        cmocka_unit_test(each_panel_has_its_own_line),
+        cmocka_unit_test(many_points_stay_small),
+        cmocka_unit_test(decisions_and_calibration_draw),
+        cmocka_unit_test(a_page_that_cannot_be_written_is_not_left),
+    };
+    return cmocka_run_group_tests_name("report", tests, set_up, tear_down);
+}

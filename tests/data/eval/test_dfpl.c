@@ -1,0 +1,180 @@
+/* Published prediction files: a small one by hand, and the one at hand with all that it says of itself. */
+#include "tests/support/support.h"
+
+#include "data/db/db_cache.h"
+#include "data/eval/dfpl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char small[] =
+    "{\"results\": [{\"db_file\": \"data/x/Shop/shop.sqlite\", \"db_dump\": \"CREATE TABLE t (a TEXT);\\nINSERT INTO "
+    "\\\"t\\\" (a,b) VALUES ('x',1),('y',2);\", \"question\": \"Which?\", \"is_ambiguous\": true, \"ambig_type\": "
+    "\"vague\", \"gold_queries\": [\"SELECT a FROM t\", \"SELECT b FROM t\"], \"interpretations\": "
+    "[{\"interpretation\": "
+    "\"A\", \"sql_queries\": [\"SELECT a FROM t\", \"SELECT c FROM t\"], \"metrics\": {\"recall\": 0.5, \"precision\": "
+    "0.5, \"f1_score\": 0.5, \"num_queries\": 2, \"num_unique_queries\": 2, \"execution_errors\": [{\"query\": "
+    "\"SELECT "
+    "c FROM t\"}], \"all_found\": false}}, {\"interpretation\": \"None\"}], \"num_unique_execution_results\": 2, "
+    "\"interpretation_level_metrics\": {\"recall\": 0.5, \"precision\": 0.5, \"f1_score\": 0.5, \"all_found\": false, "
+    "\"one_found\": true}, \"matched_gold_sql\": 1}]}";
+
+static int set_up(void **state)
+{
+    *state = test_dir_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    test_dir_remove(*state);
+    return 0;
+}
+
+struct totals {
+    struct dfpl_stored stored;
+    double recall, precision, f1, one_found, all_found;
+    int ambiguous;
+};
+
+static void score_example(struct totals *sum, struct db_cache *databases, const struct dfpl_example *e)
+{
+    struct trial t;
+    struct error err;
+    struct exec_db *db = db_cache_dump(databases, e->dump, &err);
+    if (!db)
+        fail_msg("%s: %s", e->db_file, err.text);
+    struct trial_text all = trial_texts_part(&e->sql, 0, e->sql.n);
+    trial_run(&t, TRIAL_PUBLISHED, db, trial_texts_part(&e->golds, 0, e->golds.n), all);
+    dfpl_stored_compare(&sum->stored, e, &t);
+    struct trial_score s = trial_score_covered(&t, all);
+    if (e->ambiguous) {
+        sum->recall += s.recall;
+        sum->precision += s.precision;
+        sum->f1 += s.f1;
+        sum->one_found += s.one_found;
+        sum->all_found += s.all_found;
+        sum->ambiguous++;
+    }
+    trial_release(&t);
+}
+
+static struct totals score_file(const char *path)
+{
+    struct totals sum = { 0 };
+    struct db_cache databases;
+    struct dfpl_file f;
+    struct error err;
+
+    if (dfpl_read(&f, path, &err))
+        fail_msg("%s", err.text);
+    db_cache_init(&databases);
+    for (int i = 0; i < f.n; i++)
+        score_example(&sum, &databases, &f.items[i]);
+    db_cache_release(&databases);
+    dfpl_release(&f);
+    return sum;
+}
+
+static void small_file(void **state)
+{
+    struct totals sum = score_file(test_file(*state, "small.json", small));
+    assert_int_equal(sum.ambiguous, 1);
+    assert_int_equal(sum.stored.metrics, 2);
+    assert_int_equal(sum.stored.differ, 0);
+    assert_int_equal(sum.stored.groups_differ + sum.stored.matched_differ, 0);
+}
+
+/* Any stored number that is not ours is counted. */
+static void stored_metrics_that_differ(void **state)
+{
+    static const char *const changes[][2] = {
+        { "\"recall\": 0.5, \"precision\": 0.5, \"f1_score\": 0.5, \"num",
+          "\"recall\": 0.6, \"precision\": 0.5, \"f1_score\": 0.5, \"num" },
+        { "\"f1_score\": 0.5, \"all_found\"", "\"f1_score\": 0.4, \"all_found\"" },
+        { "\"num_queries\": 2", "\"num_queries\": 3" },
+        { "\"num_unique_queries\": 2", "\"num_unique_queries\": 1" },
+        { "{\"query\": \"SELECT c FROM t\"}", "{\"query\": \"SELECT a FROM t\"}" },
+        { "{\"query\": \"SELECT c FROM t\"}", "" },
+        { "\"all_found\": false, \"one_found\": true", "\"all_found\": false, \"one_found\": false" },
+        { "\"all_found\": false, \"one_found\": true", "\"all_found\": true, \"one_found\": true" },
+    };
+    for (int i = 0; i < ARRAY_LEN(changes); i++) {
+        const char *at = strstr(small, changes[i][0]);
+        char *text = NULL;
+        assert_non_null(at);
+        assert_true(asprintf(&text, "%.*s%s%s", (int)(at - small), small, changes[i][1], at + strlen(changes[i][0])) >
+                    0);
+        struct totals sum = score_file(test_file(*state, "changed.json", text));
+        if (sum.stored.differ != 1)
+            fail_msg("change %d: %d sets of metrics differ", i, sum.stored.differ);
+        free(text);
+    }
+}
+
+static void bad_files(void **state)
+{
+    static const char *const cases[][3] = {
+        { "[]", "got an array", "results" },
+        { "{\"results\": []}", "\"results\" is empty", "" },
+        { "{\"results\": [7]}", "example 1: expected an object", "db_file" },
+        { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": 3}]}", "example 1: field \"db_dump\": expected a string",
+          "got an integer" },
+        { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": \"\", \"question\": \"q\", \"is_ambiguous\": 1}]}",
+          "is_ambiguous", "true or false" },
+        { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": \"\", \"question\": \"q\", \"is_ambiguous\": true, "
+          "\"gold_queries\": [null], \"interpretations\": []}]}",
+          "gold_queries", "expected a string" },
+        { "{\"results\": [{\"db_file\": \"x\", \"db_dump\": \"\", \"question\": \"q\", \"is_ambiguous\": true, "
+          "\"gold_queries\": [\"\"], \"interpretations\": [{\"interpretation\": \"a\", \"sql_queries\": {}}]}]}",
+          "example 1, interpretation 1", "sql_queries" },
+        { "{\"results\": [{", "line 1", "" },
+    };
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        struct dfpl_file f;
+        struct error err = { 0 };
+        assert_int_equal(dfpl_read(&f, test_file(*state, "bad.json", cases[i][0]), &err), -1);
+        assert_error(err, "bad.json", cases[i][1], cases[i][2]);
+        dfpl_release(&f);
+    }
+}
+
+static void assert_rounds_to(double value, double n, double four_digits)
+{
+    if (value / n < four_digits - 0.00005 || value / n >= four_digits + 0.00005)
+        fail_msg("%g, wanted %.4f", value / n, four_digits);
+}
+
+/* The whole of a published file: its means, and 0 mismatches in 2107 sets of metrics. */
+static void published_file(void **state)
+{
+    const char *path = test_shared("data/dfpl/gemma2_ambrosia_resplit_validation.json");
+    (void)state;
+    if (!path)
+        skip();
+    struct totals sum = score_file(path);
+    assert_int_equal(sum.ambiguous, 120);
+    assert_rounds_to(sum.recall, 120, .3347);
+    assert_rounds_to(sum.precision, 120, .3668);
+    assert_rounds_to(sum.f1, 120, .3229);
+    assert_rounds_to(sum.one_found, 120, .7000);
+    assert_rounds_to(sum.all_found, 120, .0167);
+    assert_int_equal(sum.stored.metrics, 2107);
+    assert_int_equal(sum.stored.differ, 0);
+    assert_int_equal(sum.stored.matched, 396);
+    assert_int_equal(sum.stored.matched_differ, 0);
+    assert_int_equal(sum.stored.groups, 396);
+    assert_int_equal(sum.stored.groups_differ, 1); /* whose grouping followed the order of a Python set */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(small_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stored_metrics_that_differ, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bad_files, set_up, tear_down),
+        cmocka_unit_test(published_file),
+    };
+    return cmocka_run_group_tests_name("dfpl", tests, NULL, NULL);
+}

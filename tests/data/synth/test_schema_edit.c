@@ -1,0 +1,250 @@
+/* Tests edited schemas: every statement runs on its schema, labels form contrast sets, and modifiers decide. */
+#include "data/synth/lexicon.h"
+#include "data/synth/schema_ask.h"
+#include "data/synth/schema_edit.h"
+#include "tests/support/support.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char tables[] =
+    "[{\"db_id\":\"shop\",\"table_names\":[\"products\",\"orders\",\"customers\"],"
+    "\"table_names_original\":[\"products\",\"orders\",\"customers\"],"
+    "\"column_names\":[[-1,\"*\"],[0,\"product id\"],[0,\"name\"],[0,\"price\"],[0,\"weight\"],[1,\"order id\"],"
+    "[1,\"date\"],[1,\"status\"],[1,\"customer id\"],[1,\"product id\"],[2,\"customer id\"],[2,\"name\"],[2,\"city\"],"
+    "[2,\"email\"]],"
+    "\"column_names_original\":[[-1,\"*\"],[0,\"product_id\"],[0,\"name\"],[0,\"price\"],[0,\"weight\"],"
+    "[1,\"order_id\"],[1,\"date\"],[1,\"status\"],[1,\"customer_id\"],[1,\"product_id\"],[2,\"customer_id\"],"
+    "[2,\"name\"],[2,\"city\"],[2,\"email\"]],"
+    "\"column_types\":[\"text\",\"number\",\"text\",\"number\",\"number\",\"number\",\"time\",\"text\",\"number\","
+    "\"number\",\"number\",\"text\",\"text\",\"text\"],"
+    "\"primary_keys\":[1,5,10],\"foreign_keys\":[[8,10],[9,1]]}]";
+
+static const struct spider_question questions[] = {
+    { "shop", "What is the price of each product?", "SELECT price FROM products" },
+    { "shop", "Which products have a price above 10?", "SELECT name FROM products WHERE price > 10" },
+    { "shop", "List the weight of all products.", "SELECT weight FROM products" },
+    { "shop", "How many orders are there?", "SELECT count(*) FROM orders" },
+    { "shop", "Show the date of every order.", "SELECT T1.date FROM orders AS T1" },
+    { "shop", "What is the status of the latest order?", "SELECT status FROM orders ORDER BY date DESC LIMIT 1" },
+    { "shop", "What are the emails of all customers?", "SELECT email FROM customers" },
+    { "shop", "How many customers live in each city?", "SELECT city, count(*) FROM customers GROUP BY city" },
+    { "shop", "Show the names of customers with their number of orders.",
+      "SELECT T1.name, count(*) FROM customers AS T1 JOIN orders AS T2 ON T1.customer_id = T2.customer_id GROUP BY "
+      "T1.customer_id" },
+    { "shop", "This one has a statement that nobody understands.", "SELECT nothing FROM nowhere" },
+};
+
+static void make(struct dataset *d, uint64_t seed)
+{
+    const struct natural_options options = { .seed = seed, .edits = 40 };
+    struct natural n = { .options = &options, .out = d, .rng = { .seed = seed } };
+    struct natural_corpus c = { .name = "hand" };
+    enum fold fold = FOLD_TRAIN;
+    struct error err = { 0 };
+    json_t *v = json_loads(tables, 0, NULL);
+
+    *d = (struct dataset){ 0 };
+    assert_non_null(v);
+    c.questions.items = (struct spider_question *)(uintptr_t)questions;
+    c.questions.n = ARRAY_LEN(questions);
+    c.fold = &fold;
+    assert_int_equal(schema_set_from_json(&c.schemas, v, "tables", &err), 0);
+    assert_int_equal(arena_init(&n.sql, 1 << 24, &err), 0);
+    assert_int_equal(schema_edit_make(&n, &c, &err), 0);
+    arena_release(&n.sql);
+    schema_set_close(&c.schemas);
+    strings_release(&n.questions);
+    free(n.fold_of);
+    json_decref(v);
+}
+
+/* Returns an empty database of the schema. */
+static sqlite3 *open_database(const struct schema *s)
+{
+    sqlite3 *db = NULL;
+
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    for (int t = 0; t < s->n_tables; t++) {
+        char sql[4096];
+        int n = snprintf(sql, sizeof sql, "CREATE TABLE \"%s\" (", s->tables[t].name);
+        for (int i = 0; i < s->tables[t].n_columns; i++)
+            n += snprintf(sql + n, sizeof sql - (size_t)n, "%s\"%s\"", i ? ", " : "",
+                          s->columns[s->tables[t].first_column + i].name);
+        snprintf(sql + n, sizeof sql - (size_t)n, ")");
+        assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    }
+    return db;
+}
+
+static void every_statement_runs(void **state)
+{
+    struct dataset d;
+
+    (void)state;
+    make(&d, 1);
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < d.folds[f].n; i++) {
+            const struct example *e = &d.folds[f].items[i];
+            const struct schema *s = schema_find(&d.schemas, e->db_id);
+            assert_non_null(s);
+            sqlite3 *db = open_database(s);
+            for (int k = 0; k < e->n_sql; k++)
+                if (sqlite3_exec(db, e->sql[k], NULL, NULL, NULL) != SQLITE_OK)
+                    fail_msg("%s: %s: %s", e->question, e->sql[k], sqlite3_errmsg(db));
+            sqlite3_close(db);
+        }
+    dataset_release(&d);
+}
+
+static void labels_form_contrast_sets(void **state)
+{
+    struct error err = { 0 };
+    int counts[2] = { 0 }, beside = 0;
+    struct dataset d;
+
+    (void)state;
+    make(&d, 2);
+    assert_int_equal(dataset_check_balance(&d, &err), 0);
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < d.folds[f].n; i++) {
+            const struct example *e = &d.folds[f].items[i];
+            assert_int_equal(e->n_sql, e->ambiguous ? 2 : 1);
+            counts[e->ambiguous] += e->slice == EXAMPLE_CROSSED;
+            beside += e->slice == EXAMPLE_PRESENCE;
+            assert_true(e->slice == EXAMPLE_CROSSED || !e->ambiguous);
+        }
+    assert_true(counts[1] >= 8 && beside >= 2);
+    dataset_release(&d);
+}
+
+/* The last words of two column names or tables differ only in a modifier. Each statement uses one alternative. */
+static void statements_read_their_alternatives(void **state)
+{
+    struct dataset d;
+
+    (void)state;
+    make(&d, 3);
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < d.folds[f].n; i++) {
+            const struct example *e = &d.folds[f].items[i];
+            /* counted rows are identified by a key that the statement need not name */
+            for (int k = e->kind == SIA_AGGREGATE; e->ambiguous && k < 2; k++) {
+                const char *dot = strrchr(e->alternatives[k], '.'), *name = dot ? dot + 1 : e->alternatives[k];
+                assert_non_null(strcasestr(e->sql[k], name));
+                assert_string_not_equal(e->sql[0], e->sql[1]);
+            }
+        }
+    dataset_release(&d);
+}
+
+static bool says(const struct dataset *d, const char *question, bool ambiguous)
+{
+    for (int f = 0; f < FOLDS; f++)
+        for (int i = 0; i < d->folds[f].n; i++)
+            if (d->folds[f].items[i].ambiguous == ambiguous && strcmp(d->folds[f].items[i].question, question) == 0)
+                return true;
+    return false;
+}
+
+static void a_modifier_makes_a_question_clear(void **state)
+{
+    bool plain = false, modified = false;
+
+    (void)state;
+    for (uint64_t seed = 1; seed < 60; seed++) {
+        struct dataset d;
+        make(&d, seed);
+        plain = plain || says(&d, "What is the price of each product?", true);
+        modified = modified || says(&d, "What is the sale price of each product?", false) ||
+                   says(&d, "What is the net price of each product?", false) ||
+                   says(&d, "What is the list price of each product?", false);
+        assert_false(says(&d, "This one has a statement that nobody understands.", false));
+        dataset_release(&d);
+    }
+    assert_true(plain && modified);
+}
+
+/* On the original schema, customers and products are neighbours of orders, and both have a name. */
+static void template_questions_know_their_schema(void **state)
+{
+    struct strings text = { 0 };
+    struct schema_asks asks = { .text = &text };
+    struct schema_set schemas;
+    json_t *v = json_loads(tables, 0, NULL);
+    int neighbours = 0, roles = 0;
+
+    (void)state;
+    assert_int_equal(schema_set_from_json(&schemas, v, "tables", NULL), 0);
+    schema_asks_find(&asks, &schemas.schemas[0]);
+    for (int i = 0; i < asks.n; i++) {
+        const struct schema_ask *a = &asks.items[i];
+        assert_int_equal(a->ambiguous, a->sql[1] != NULL);
+        if (strcmp(a->reason, "column of two neighbours") == 0 && a->ambiguous) {
+            assert_string_equal(a->alternatives[0], "customers.name");
+            assert_string_equal(a->alternatives[1], "products.name");
+            neighbours++;
+        }
+        assert_false(strcmp(a->reason, "stored aggregate") == 0 && a->ambiguous);
+        roles += strcmp(a->reason, "two roles") == 0;
+    }
+    assert_int_equal(neighbours, 1);
+    assert_true(roles >= 2);
+    free(asks.items);
+    strings_release(&text);
+    schema_set_close(&schemas);
+    json_decref(v);
+}
+
+static void the_same_seed_gives_the_same_examples(void **state)
+{
+    struct dataset a, b;
+
+    (void)state;
+    make(&a, 7);
+    make(&b, 7);
+    for (int f = 0; f < FOLDS; f++) {
+        assert_int_equal(a.folds[f].n, b.folds[f].n);
+        for (int i = 0; i < a.folds[f].n; i++) {
+            assert_string_equal(a.folds[f].items[i].question, b.folds[f].items[i].question);
+            assert_string_equal(a.folds[f].items[i].sql[0], b.folds[f].items[i].sql[0]);
+        }
+    }
+    dataset_release(&a);
+    dataset_release(&b);
+}
+
+static void entries_give_two_members(void **state)
+{
+    struct rng rng = { .seed = 1 };
+    struct lexicon_member m[2];
+    const struct lexicon_entry *e = lexicon_column("price", noun_classes("products"), NULL);
+
+    (void)state;
+    assert_non_null(e);
+    for (; e; e = lexicon_column("price", noun_classes("products"), e)) {
+        lexicon_draw(m, e, "price", &rng);
+        assert_string_not_equal(m[0].name, m[1].name);
+        assert_non_null(strstr(m[0].phrase, "price"));
+    }
+    assert_null(lexicon_column("no such head", ~0U, NULL));
+    assert_int_equal(noun_classes("archived companies"), NOUN_COMPANY);
+    assert_int_equal(noun_classes("zzz"), NOUN_OTHER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(every_statement_runs),
+        cmocka_unit_test(labels_form_contrast_sets),
+        cmocka_unit_test(statements_read_their_alternatives),
+        cmocka_unit_test(a_modifier_makes_a_question_clear),
+        cmocka_unit_test(template_questions_know_their_schema),
+        cmocka_unit_test(the_same_seed_gives_the_same_examples),
+        cmocka_unit_test(entries_give_two_members),
+    };
+    return cmocka_run_group_tests(all, NULL, NULL);
+}

@@ -1,0 +1,653 @@
+#include "train/tagger/tag_trainer.h"
+
+#include "data/base/log.h"
+#include "data/base/stop.h"
+#include "data/span/span_count.h"
+#include "kernels/kernels.h"
+#include "kernels/rng.h"
+#include "models/hf/hf_weights.h"
+#include "models/io/model_folder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- opening ---- */
+
+static struct dte_spec spec_of(const struct tag_settings *s, const struct bert_config *bert)
+{
+    return (struct dte_spec){
+        .config = { .bert = *bert, .hidden = (int)s->hidden, .compat = s->compat, .dropout = (float)s->dropout },
+        .dtype = s->compute == TAG_BF16 ? BF16 : F32,
+        .temperature = 1
+    };
+}
+
+/* A new encoder, with a vocabulary of the training questions and their columns. */
+static struct tokenizer *scratch_encoder(const struct tag_trainer *t, struct bert_config *bert, struct error *err)
+{
+    const struct span_record_list *train = &t->data.folds[FOLD_TRAIN].records;
+    const char **texts = NULL;
+    int n = 0, cap = 0;
+
+    for (int i = 0; i < train->n; i++) {
+        const struct span_record *r = &train->items[i];
+        GROW(texts, n, cap);
+        texts[n++] = r->question;
+        for (int k = 0; k < r->n_columns; k++) {
+            GROW(texts, n, cap);
+            texts[n++] = r->columns[k].name;
+        }
+    }
+    struct tokenizer *tokenizer = encoder_from_scratch(&t->set->scratch, texts, n, DTE_UNUSED, bert, err);
+    free(texts);
+    return tokenizer;
+}
+
+static int new_model(struct tag_trainer *t, struct error *err)
+{
+    const struct tag_training *q = t->request;
+    struct bert_config bert;
+    struct tokenizer *tokenizer =
+        q->encoder ? encoder_from_folder(q->encoder, 1, &bert, err) : scratch_encoder(t, &bert, err);
+    int kept = 0;
+
+    if (!tokenizer)
+        return -1;
+    if (bert.kind != CLASSIC_BERT) {
+        tokenizer_close(tokenizer);
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "%s: config.json: model_type: expected \"bert\", which a tagger reads by", q->encoder);
+    }
+    struct dte_spec spec = spec_of(t->set, &bert);
+    if (dte_model_init(&t->model, &t->run.device, &spec, run_optimizer(&t->run, OPTIMIZER_ADAMW), tokenizer, err))
+        return -1;
+    params_init(&t->model.params, &t->run.device, t->run.set.seed);
+    if (!q->encoder)
+        return 0;
+    return hf_weights_load(&t->model.params, &t->run.device, q->encoder, &hf_bert_rules, HF_ENCODER, &kept, err);
+}
+
+/* Opens the tagger of --from. Its sizes override the settings. */
+static int trained_model(void *trainer, const struct model_file *f, struct device *device, struct error *err)
+{
+    struct tag_trainer *t = trainer;
+    struct dte_spec spec;
+
+    if (dte_spec_from_json(f->model, &spec, f->reader.path, err))
+        return -1;
+    struct tokenizer *tokenizer = tokenizer_open_encoder(f->dir, spec.config.bert.vocab_size, err);
+    if (!tokenizer || dte_model_init(&t->model, device, &spec, run_optimizer(&t->run, OPTIMIZER_ADAMW), tokenizer, err))
+        return -1;
+    params_init(&t->model.params, device, t->run.set.seed);
+    struct params weights = params_without_state(&t->model.params);
+    int rc = model_file_load(f, &weights, device, err);
+    params_release(&weights);
+    return rc ? -1 : tag_data_replay(&t->data, f->dir, (int)t->set->replay, err);
+}
+
+static int open_model(struct tag_trainer *t, struct error *err)
+{
+    struct run *r = &t->run;
+    const char *from = t->request->from;
+
+    if (from ? model_file_read(from, "tag", trained_model, t, &r->device, err) : new_model(t, err))
+        return -1;
+    struct param_arenas arenas = { &t->model.host, &t->model.data, run_optimizer(&t->run, OPTIMIZER_ADAMW) };
+    r->params = &t->model.params;
+    r->model_bytes = t->model.data.used;
+    r->recompute = &t->model.net.bert.checkpointed;
+    snprintf(r->hint, sizeof r->hint, "a smaller batch (now %lld) would fit", (long long)t->set->train.batch);
+    return run_take(r, &arenas, err);
+}
+
+static void tell_data(const struct tag_trainer *t)
+{
+    const struct tag_fold *train = &t->data.folds[FOLD_TRAIN];
+
+    for (enum fold f = 0; f < FOLDS; f++)
+        log_info("%s: %d records", fold_name(f), t->data.folds[f].own);
+    if (train->records.n > train->own)
+        log_info("replay: %d records of %s", train->records.n - train->own, t->request->from);
+    if (train->wide)
+        log_info("%d training records left out: their columns do not fit into one sequence", train->wide);
+    if (!t->data.folds[FOLD_VALID].n)
+        log_info("no validation records: temperature and threshold stay those of %s, and the last weights are taken",
+                 t->request->from);
+}
+
+/* Opens data, model and encoder, with initial weights. */
+static int open_trainer(void *trainer, struct error *err)
+{
+    struct tag_trainer *t = trainer;
+
+    if (tag_data_read(&t->data, t->request->data, t->request->from != NULL, err) || open_model(t, err) ||
+        dte_tagger_init(&t->tagger, &t->model, &t->run.work, t->set->train.tokens, err) ||
+        tag_data_pack(&t->data, &t->tagger.layout, err))
+        return -1;
+    t->run.data_hash = t->data.hash;
+    tell_data(t);
+    return 0;
+}
+
+static void close_trainer(void *trainer)
+{
+    struct tag_trainer *t = trainer;
+
+    free(t->tokens);
+    tag_data_release(&t->data);
+    dte_model_release(&t->model);
+}
+
+/* Example numbers. With replay, own examples are repeated until they are a quarter. */
+static int *make_pool(const struct tag_fold *f, int *n)
+{
+    int own = 0, *pool;
+
+    while (own < f->n && f->list[own].record < f->records.items + f->own)
+        own++;
+    int times = own && (f->n - own) / 3 > own ? (f->n - own) / 3 / own : 1;
+    pool = xmalloc((size_t)(*n = f->n + own * (times - 1)) * sizeof *pool);
+    for (int i = 0; i < *n; i++)
+        pool[i] = i < own * times ? i % own : i - own * (times - 1);
+    return pool;
+}
+
+static void count_tokens(struct tag_trainer *t)
+{
+    const struct tag_fold *train = &t->data.folds[FOLD_TRAIN];
+
+    t->tokens = xrealloc(t->tokens, (size_t)(train->n + 1) * sizeof *t->tokens);
+    for (int i = 0; i < train->n; i++)
+        t->tokens[i] = train->list[i].item.windows[0].tokens.count;
+    t->run.sampler.tokens = t->tokens;
+}
+
+static void make_sampler(struct tag_trainer *t)
+{
+    int n, *pool = make_pool(&t->data.folds[FOLD_TRAIN], &n);
+    struct rng rng = { .seed = t->run.set.seed ^ UINT64_C(0x746167) };
+
+    rng_shuffle(&rng, pool, n, sizeof *pool);
+    if (t->set->max_train && t->set->max_train < n)
+        n = (int)t->set->max_train;
+    sampler_release(&t->run.sampler);
+    sampler_init(&t->run.sampler, t->run.set.seed, pool, n, (int)t->set->train.batch);
+    count_tokens(t);
+    free(pool);
+}
+
+static bool in_encoder(const struct param *p)
+{
+    return strncmp(p->name, "bert.", 5) == 0;
+}
+
+/* Gradients are zero between steps, whatever the memory held. A fresh run starts without moments. */
+static void start_params(struct tag_trainer *t, bool fresh)
+{
+    for (int i = 0; i < t->model.params.n; i++) {
+        struct param *p = &t->model.params.list[i];
+        struct tensor *all[] = { p->t->grad, p->state[0], p->state[1] };
+        p->t->needs_grad = !t->set->heads_only || !in_encoder(p);
+        p->lr_scale = in_encoder(p) ? 1 : (float)(t->set->head_lr / t->set->train.lr);
+        for (int k = 0; k < (fresh ? ARRAY_LEN(all) : 1); k++)
+            t->run.device.driver->kernels->fill(&t->run.work.ctx, all[k], 0.0f);
+    }
+}
+
+static int start_stage(void *trainer, bool fresh, struct error *err)
+{
+    struct tag_trainer *t = trainer;
+    const struct tag_settings *set = t->set;
+
+    (void)err;
+    make_sampler(t);
+    int64_t total = run_stage_steps(&t->run);
+    struct schedule schedule = { .lr = (float)set->train.lr,
+                                 .warmup = (int64_t)(set->train.warmup * (double)total),
+                                 .total = total,
+                                 .form = SCHEDULE_LINEAR };
+    run_plan(&t->run, schedule, set->train.decay, set->train.clip);
+    start_params(t, fresh);
+    if (fresh)
+        workspace_seed(&t->run.work, t->run.set.seed, 0);
+    return 0;
+}
+
+/* ---- a step ---- */
+
+/* Argument of a step_fn: one sequence and one target for each example of the batch. */
+struct tagger_step {
+    struct tag_trainer *trainer;
+    struct dte_sequence *sequences;
+    struct dte_target *targets;
+    const struct dte_target **list;
+    struct dte_weights weights;
+    int n;
+};
+
+/* Rises linearly from 0 to 1 between two fractions of the steps. */
+static double rise(double at, double from, double to)
+{
+    return at >= to ? 1 : at <= from ? 0 : (at - from) / (to - from);
+}
+
+struct dte_weights tag_weights(const struct tag_settings *s, double at)
+{
+    double ground = s->grounding == GROUND_NONE ? 0 : s->grounding_weight;
+
+    return (struct dte_weights){ .concept = s->concept_weight,
+                                 .grounding = ground * rise(at, s->grounding_from, s->grounding_to),
+                                 .meaning = s->meaning_weight,
+                                 .tags = s->tags_weight * rise(at, s->tags_from, s->tags_to) };
+}
+
+/* Label smoothing: positive labels of concepts are below 1. */
+static void smooth(struct dte_target *t, int concepts, double smoothing)
+{
+    for (int k = 0; k < concepts; k++)
+    t->concept[k] *= (float)(1 - smoothing);
+}
+
+static void init_target(struct dte_target *target, const struct tag_trainer *t, int example)
+{
+    const struct tag_example *e = &t->data.folds[FOLD_TRAIN].list[example];
+
+    dte_target_init(target, &e->item, 0, e->record->spans, e->record->n_spans, &t->model.spec.config);
+}
+
+/* Of examples [from, end) of the batch. */
+static double count_links(const struct tag_trainer *t, const struct batch_partition *b, int from, int end)
+{
+    double links = 0;
+
+    for (int i = from; i < end; i++) {
+        struct dte_target target;
+        init_target(&target, t, b->examples[i]);
+        links += target.links;
+        dte_target_release(&target);
+    }
+    return links;
+}
+
+/* Turns means over a partition into its part of the means over the batch. */
+static void share_weights(struct tagger_step *s, const struct batch_partition *b)
+{
+    double share = (double)s->n / b->n, links = 0;
+
+    for (int i = 0; i < s->n; i++)
+        links += s->targets[i].links;
+    double others = count_links(s->trainer, b, 0, b->first) + count_links(s->trainer, b, b->end, b->n);
+    s->weights.concept *= share;
+    s->weights.grounding *= share;
+    s->weights.tags *= share;
+    s->weights.meaning *= others > 0 ? links / (links + others) : 1;
+}
+
+static void init(struct tagger_step *s, struct tag_trainer *t)
+{
+    struct batch_partition b = run_batch(&t->run);
+    int n = b.end - b.first;
+    double at = (double)t->run.state.step / (double)run_stage_steps(&t->run);
+
+    *s = (struct tagger_step){ .trainer = t, .n = n, .weights = tag_weights(t->set, at) };
+    s->sequences = xcalloc((size_t)n, sizeof *s->sequences);
+    s->targets = xcalloc((size_t)n, sizeof *s->targets);
+    s->list = xcalloc((size_t)n, sizeof *s->list);
+    for (int i = 0; i < n; i++) {
+        const int example = b.examples[b.first + i];
+        s->sequences[i] = (struct dte_sequence){ .item = &t->data.folds[FOLD_TRAIN].list[example].item };
+        s->list[i] = &s->targets[i];
+        init_target(&s->targets[i], t, example);
+    }
+    share_weights(s, &b);
+}
+
+static void release(struct tagger_step *s)
+{
+    for (int i = 0; i < s->n; i++)
+        dte_target_release(&s->targets[i]);
+    free(s->sequences);
+    free(s->targets);
+    free(s->list);
+}
+
+/* The example that contains the sequence's item. */
+static const struct tag_example *example_of(const struct dte_sequence *s)
+{
+    return (const struct tag_example *)(const void *)((const char *)s->item - offsetof(struct tag_example, item));
+}
+
+/* Grounding by erasure with the current weights: all erased copies of the batch are read at once. */
+static int ground_by_erasing(struct tagger_step *s, struct error *err)
+{
+    struct dte_tagger *tagger = &s->trainer->tagger;
+    struct dte_sequences all = { 0 };
+    int *first = xmalloc((size_t)(s->n + 1) * sizeof *first);
+
+    for (int i = 0; i < s->n; i++) {
+        first[i] = all.n;
+        GROW(all.items, all.n, all.cap);
+        all.items[all.n++] = s->sequences[i];
+        dte_erasures(&all, s->sequences[i].item, 0);
+    }
+    first[s->n] = all.n;
+    struct dte_sizes z = dte_sizes_of(all.items, all.n);
+    float *p = xmalloc((size_t)(z.entities + z.sequences * DTE_KEYWORDS) * sizeof *p), *at = p;
+    int rc = dte_probabilities(tagger, all.items, all.n, p, err);
+    for (int i = 0; i < s->n && rc == 0; i++) {
+        const struct tag_example *e = example_of(&s->sequences[i]);
+        int concepts = DTE_KEYWORDS + e->item.windows[0].n_entities, runs = first[i + 1] - first[i] - 1;
+        float *awake = xmalloc((size_t)concepts * (size_t)e->item.n_words * sizeof *awake);
+        dte_awake(awake, &e->item, concepts, at, all.items + first[i] + 1, runs, at + concepts);
+        dte_target_ground(&s->targets[i], &e->item, 0, e->record->spans, e->record->n_spans, awake);
+        at += (int64_t)concepts * (runs + 1);
+        free(awake);
+    }
+    free(p);
+    free(all.items);
+    free(first);
+    return rc;
+}
+
+static void ground_by_spans(struct tagger_step *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        const struct tag_example *e = example_of(&s->sequences[i]);
+        dte_target_ground(&s->targets[i], &e->item, 0, e->record->spans, e->record->n_spans, NULL);
+    }
+}
+
+/* With --compat, tags of columns and values follow from the network's current links. */
+static int link_tags(struct tagger_step *s, struct error *err)
+{
+    struct dte_reading *readings = xcalloc((size_t)s->n, sizeof *readings);
+    const struct dte_item **items = xmalloc((size_t)s->n * sizeof *items);
+
+    for (int i = 0; i < s->n; i++)
+        items[i] = s->sequences[i].item;
+    int rc = dte_read(&s->trainer->tagger, items, s->n, readings, err);
+    for (int i = 0; i < s->n && rc == 0; i++) {
+        const struct tag_example *e = example_of(&s->sequences[i]);
+        dte_target_link(&s->targets[i], &readings[i], e->record->spans, e->record->n_spans,
+                        &s->trainer->model.spec.config);
+    }
+    for (int i = 0; i < s->n; i++)
+        dte_reading_release(&readings[i]);
+    free(readings);
+    free(items);
+    return rc;
+}
+
+static void run_step_of(struct ctx *c, void *step)
+{
+    struct tagger_step *s = step;
+    struct tag_trainer *t = s->trainer;
+    struct dte_text text;
+    struct dte_labels labels;
+
+    dte_text_build(c, s->sequences, s->n, &t->model.spec.config, t->tagger.layout.unk, &text);
+    dte_labels_build(c, s->sequences, s->list, s->n, &s->weights, &labels);
+    struct tensor *loss = dte_loss(c, &t->model.net, &text, &labels);
+    struct destination total = { t->run.loss_total, true };
+    RUN(c, accumulate, total, loss);
+    tape_backward(c, loss);
+}
+
+int tag_step(void *trainer, struct error *err)
+{
+    struct tag_trainer *t = trainer;
+    struct ctx *c = &t->run.work.ctx;
+    struct tagger_step s;
+    int rc = 0;
+
+    init(&s, t);
+    if (t->set->grounding == GROUND_SPANS)
+        ground_by_spans(&s);
+    else if (s.weights.grounding > 0)
+        rc = ground_by_erasing(&s, err);
+    if (rc == 0 && t->set->compat && s.weights.tags > 0)
+        rc = link_tags(&s, err);
+    for (int i = 0; i < s.n; i++)
+        smooth(&s.targets[i], DTE_KEYWORDS + s.sequences[i].item->windows[0].n_entities, t->set->smoothing);
+    c->recording = c->training = true;
+    ranks_last(&t->run);
+    if (rc == 0)
+        rc = workspace_step(&t->run.work, run_step_of, &s, err);
+    release(&s);
+    return rc;
+}
+
+static void measure_batch(void *trainer, struct measurement *m)
+{
+    struct tag_trainer *t = trainer;
+    struct tagger_step s;
+
+    init(&s, t);
+    struct dte_sizes z = dte_sizes_of(s.sequences, s.n);
+    struct extent e = { { z.tokens, z.sequences, z.rows, z.words, z.entities, z.pairs, z.meanings } };
+    measurement_add(m, &e, run_step_of, &s);
+    release(&s);
+}
+
+/* ---- evaluation ---- */
+
+enum { EVAL_GROUP = 64 }; /* questions answered at once */
+
+/* Predictions for the first n examples of a split, which the caller releases. 1 when a signal asked to stop. */
+static int answer_fold(struct tag_trainer *t, enum fold fold, int n, struct tag_answer *answers, struct error *err)
+{
+    struct dte_item items[EVAL_GROUP];
+
+    for (int i = 0, some; i < n; i += some) {
+        some = n - i < EVAL_GROUP ? n - i : EVAL_GROUP;
+        if (stop_requested())
+            return 1;
+        for (int k = 0; k < some; k++)
+            items[k] = t->data.folds[fold].list[i + k].item;
+        if (dte_tag(&t->tagger, items, some, answers + i, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int count_fold(struct tag_trainer *t, enum fold fold, int n, struct span_counts *counts, struct error *err)
+{
+    struct tag_answer *answers = xcalloc((size_t)n + 1, sizeof *answers);
+    int rc = answer_fold(t, fold, n, answers, err);
+
+    *counts = (struct span_counts){ 0 };
+    for (int i = 0; i < n; i++) {
+        if (rc == 0)
+            span_count(counts, t->data.folds[fold].list[i].record, &answers[i]);
+        tag_answer_release(&answers[i]);
+    }
+    free(answers);
+    return rc;
+}
+
+static double ratio(int64_t part, int64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+static double f1_of(const struct span_counts *n)
+{
+    double f1 = span_f1(n->label[COUNT_PROBLEM].exact, n->label[COUNT_PROBLEM].gold, n->label[COUNT_PROBLEM].exact,
+                        n->label[COUNT_PROBLEM].tagged);
+    return isnan(f1) ? 0 : f1;
+}
+
+/* Number of records in a validation. */
+static int n_validated(const struct tag_trainer *t)
+{
+    int n = t->data.folds[FOLD_VALID].n;
+    return n > t->set->max_valid ? (int)t->set->max_valid : n;
+}
+
+/* The score is the F1 of spans minus twice the false alarm rate on answerable questions. */
+static int validate_spans(void *trainer, struct validation *v, struct error *err)
+{
+    struct tag_trainer *t = trainer;
+    struct span_counts n;
+    if (!n_validated(t))
+        return 0;
+    int rc = count_fold(t, FOLD_VALID, n_validated(t), &n, err);
+
+    if (rc)
+        return rc;
+    double f1 = f1_of(&n), alarms = ratio(n.alarmed, n.answerable),
+           linked = ratio(n.linked_all[SPAN_AMB], n.linkable[SPAN_AMB]);
+    v->list[v->n++] = (struct metric){ "valid_span_f1", f1 };
+    v->list[v->n++] = (struct metric){ "valid_alarms", alarms };
+    v->list[v->n++] = (struct metric){ "valid_linked", linked };
+    v->score = f1 - 2 * alarms;
+    v->final = true;
+    snprintf(v->text, sizeof v->text, "span F1 %.4f, alarms %.4f, linked %.4f", f1, alarms, linked);
+    return 0;
+}
+
+static int report_test(struct tag_trainer *t, struct error *err)
+{
+    struct span_counts n;
+    if (!t->data.folds[FOLD_TEST].n)
+        return 0;
+    int rc = count_fold(t, FOLD_TEST, t->data.folds[FOLD_TEST].n, &n, err);
+
+    if (rc)
+        return rc;
+    printf("test: %lld AMB and UNK spans, F1 %.4f, alarms of 100 answerable %.2f, both linked %.4f of %lld AMB\n",
+           (long long)n.label[COUNT_PROBLEM].gold, f1_of(&n), 100 * ratio(n.alarmed, n.answerable),
+           ratio(n.linked_all[SPAN_AMB], n.linkable[SPAN_AMB]), (long long)n.linkable[SPAN_AMB]);
+    return 0;
+}
+
+/* ---- calibration ---- */
+
+static const double temperatures[] = { 0.5, 0.7, 0.85, 1, 1.25, 1.6, 2, 2.5, 3.2, 4 };
+static const double thresholds[] = { 0, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95 };
+static const double ALIKE = 0.01; /* scores closer than this count as equal */
+static const double LEAST = 1e-6; /* min probability, so that one mistake does not dominate */
+
+/* Mean negative log-likelihood of the questions' problem labels. */
+static int problem_nll(struct tag_trainer *t, int n, double *nll, struct error *err)
+{
+    struct tag_answer *answers = xcalloc((size_t)n + 1, sizeof *answers);
+    int rc = answer_fold(t, FOLD_VALID, n, answers, err);
+
+    *nll = 0;
+    for (int i = 0; i < n; i++) {
+        bool problem = span_record_is_problem(t->data.folds[FOLD_VALID].list[i].record);
+        double p = fmin(fmax(answers[i].problem, LEAST), 1 - LEAST);
+        *nll -= log(problem ? p : 1 - p) / n;
+        tag_answer_release(&answers[i]);
+    }
+    free(answers);
+    return rc;
+}
+
+/* Chooses the highest threshold with a score close to the best, because unseen tables cause more false alarms. */
+static int choose_threshold(struct tag_trainer *t, struct error *err)
+{
+    double scores[ARRAY_LEN(thresholds)], best = -INFINITY;
+    int rc = 0;
+
+    for (int i = 0; i < ARRAY_LEN(thresholds) && rc == 0; i++) {
+        struct validation v = { 0 };
+        t->tagger.settings.threshold = thresholds[i];
+        rc = validate_spans(t, &v, err);
+        scores[i] = v.score;
+        best = fmax(best, v.score);
+    }
+    for (int i = 0; i < ARRAY_LEN(thresholds) && rc == 0; i++)
+        if (scores[i] >= best - ALIKE)
+            t->model.spec.threshold = thresholds[i];
+    return rc;
+}
+
+/* Fits temperature and threshold to the first n validation records. 1 when a signal asked to stop. */
+static int calibrate(struct tag_trainer *t, int n, struct error *err)
+{
+    struct dte_decode_settings *s = &t->tagger.settings;
+    double least = INFINITY;
+    int rc = 0;
+
+    s->threshold = 0;
+    for (int i = 0; i < ARRAY_LEN(temperatures) && rc == 0; i++) {
+        double nll;
+        s->temperature = temperatures[i];
+        rc = problem_nll(t, n, &nll, err);
+        if (rc == 0 && nll < least) {
+            least = nll;
+            t->model.spec.temperature = temperatures[i];
+        }
+    }
+    s->temperature = t->model.spec.temperature;
+    rc = rc ? rc : choose_threshold(t, err);
+    s->threshold = t->model.spec.threshold;
+    if (rc == 0)
+        log_info("calibrated on %d validation records: temperature %g, threshold %g", n, s->temperature, s->threshold);
+    return rc;
+}
+
+/* ---- the trainer ---- */
+
+static void describe(const void *trainer, json_t *meta)
+{
+    const struct tag_trainer *t = trainer;
+    const struct tag_training *q = t->request;
+
+    json_object_set_new(meta, "encoder", json_string(q->from ? q->from : q->encoder ? q->encoder : "from scratch"));
+    json_object_set_new(meta, "model", dte_spec_to_json(&t->model.spec));
+}
+
+static int save_beside(void *trainer, const char *dir, struct error *err)
+{
+    const struct tag_trainer *t = trainer;
+    return tokenizer_save(t->model.tokenizer, dir, err) ? -1 : tag_data_save_replay(&t->data, dir, err);
+}
+
+/* Calibrates on the validation split and evaluates the test split. */
+static int finish(void *trainer, struct error *err)
+{
+    struct tag_trainer *t = trainer;
+
+    for (int i = 0; i < t->model.params.n; i++) { /* results are then rounded exactly as in ambit-infer */
+        t->model.params.list[i].t->needs_grad = false;
+        t->model.params.list[i].t->frozen = true;
+    }
+    int n = n_validated(t), rc = n ? calibrate(t, n, err) : 0;
+    return rc ? rc : report_test(t, err);
+}
+
+static const char *const same[] = { "encoder", NULL };
+
+static const struct trainer functions = {
+    .kind = "tag",
+    .part = "step",
+    .lowest = -3,
+    .same = same,
+    .open = open_trainer,
+    .close = close_trainer,
+    .enter_stage = start_stage,
+    .step = tag_step,
+    .measure = measure_batch,
+    .validate = validate_spans,
+    .describe = describe,
+    .save_beside = save_beside,
+    .finish = finish,
+};
+
+int tag_train(const struct tag_training *q, struct error *err)
+{
+    struct tag_trainer t = { .request = q,
+                             .set = &q->settings,
+                             .stage = { "train", "training", q->settings.train.epochs } };
+
+    if (q->from && q->encoder)
+        return error_set(err, EXIT_CODE_USAGE, "--from brings its own encoder: expected no --encoder beside it");
+    t.run = (struct run){ .trainer = &functions, .self = &t, .stages = &t.stage, .n_stages = 1 };
+    t.run.set = RUN_SETTINGS(q, tag_request_table);
+    return run_train(&t.run, err);
+}
