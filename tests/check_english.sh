@@ -43,7 +43,7 @@ fi
 awk_program='
 BEGIN {
     OPENING = "^(What|Whatever|Who|Whoever|Whose|Which of|Of (a|an|the|each|all|which)) "
-    BANNED = "(as it were|is not there: |nothing that |whoever |whatever |as often as not|to each its own)"
+    BANNED = "(as it were|is not there: |nothing that |whoever |as often as not|to each its own)"
 }
 function folder(path, part, n) {
     n = split(path, part, "/")
@@ -90,7 +90,7 @@ function gather(text) {
         flush()
         return
     }
-    if (text ~ /^([-*] |[0-9]+\. )/)
+    if (text ~ /^([-*] |[0-9]+\. )/ || text ~ /   /) # a list, or a table in a comment
         flush()
     if (gathered == "")
         start = FNR

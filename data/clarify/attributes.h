@@ -15,8 +15,9 @@
 
 /*
  * Statements are aligned one after the other.  The terms of each are matched to the places that earlier statements
- * made, at the least total cost: 0 for equal terms, 0.3 for one subject, 0.5 for columns of one type with similar names
- * or for conditions that differ in their column alone, 1 for any other pair, 0.8 for an unmatched term or place.
+ * made, at the least total cost.  Equal terms cost 0, terms with one subject 0.3, any other pair 1, and an unmatched
+ * term or place 0.8.  Columns of one type with similar names cost 0.5, as do conditions that differ in their column
+ * alone.
  */
 struct alignment {
     const struct form_term **terms; /* [n_places * n], statement i at place k is k * n + i; NULL: absent */

@@ -13,8 +13,8 @@
 
 /*
  * The four types of schema-induced ambiguity of AmbiQT (Bhaskar et al., "Benchmarking and Improving Text-to-SQL
- * Generation under Ambiguity", EMNLP 2023): two columns; two tables; a column that also exists in a split-off table; an
- * aggregate that is also stored in a table of its own.
+ * Generation under Ambiguity", EMNLP 2023).  They are two columns; two tables; a column that also exists in a split-off
+ * table; an aggregate that is also stored in a table of its own.
  */
 enum sia_kind { SIA_COLUMN, SIA_TABLE, SIA_JOIN, SIA_AGGREGATE, SIA_KINDS };
 

@@ -2,13 +2,13 @@
  * schema_pairs.h - candidate pairs: two elements of a schema that one question might mean, with features of their
  * structure.
  *
- * Candidates depend on the schema alone.  There are five sources: two columns (C); two tables (T); a column that also
- * exists in a table split off from its own (J); a column and a stored aggregate of it, or keys of a table and a stored
- * number of its rows (P).
+ * Candidates depend on the schema alone.  There are five sources.  Two of them are two columns (C)
+ * and two tables (T).  The others are a column that also exists in a table split off from its own (J), a column and a
+ * stored aggregate of it, and keys of a table and a stored number of its rows (P).
  *
  * Two columns of one table are compared if they share a type, a meaning or a word.  Columns of different tables are
- * compared in three cases: they have one name; at most two joins lie between their tables and their names share the
- * head noun; or one join does and they share a word or a meaning.  Keys are compared if they refer to one table.
+ * compared if they have one name, or if one join lies between their tables and they share a word or a meaning.  Two
+ * joins may lie between them if their names share the head noun.  Keys are compared if they refer to one table.
  * Tables are compared if they share columns, a word or a meaning, or are one join apart.  The position of elements
  * plays no part, since generated schemas put duplicated elements side by side.
  */

@@ -2,8 +2,8 @@
  * detector.h - a trained GATekeeper in memory: it prepares each schema once and predicts whether questions are
  * ambiguous.
  *
- * Use detect.h for batches and detector_find() for a single question.  Of a schema with more elements than the model
- * reads, each question reads the part that fits it best.
+ * Use detect.h for batches and detector_find() for a single question.  If a schema has more elements than
+ * the model reads, each question reads the part that fits it best.
  */
 #ifndef INFER_DETECT_DETECTOR_H
 #define INFER_DETECT_DETECTOR_H
@@ -66,7 +66,7 @@ struct detector_settings {
 /* Default of detector_settings.elements. */
 enum { DETECTOR_ELEMENTS = SCHEMA_SEARCH_ELEMENTS };
 
-/* A schema in the form that the model reads.  Of a wide schema each question reads a part of its own. */
+/* A schema in the form that the model reads.  Each question about a wide schema reads its own part. */
 struct prepared_schema {
     const struct schema *schema;
     struct schema_input input;

@@ -3,12 +3,12 @@
  *
  * The library's thread reads requests and writes replies for all connections.  Requests that need work wait in a
  * bounded queue for the thread that called http_serve(), the only one that uses models and databases.  Pages, /health
- * and /metrics are answered at once.  Every input is bounded: bytes of headers, of a body and of all bodies,
- * connections, seconds of silence, of a head, of a body and of work, and requests in the queue.  The work ends early
+ * and /metrics are answered at once.  Bytes of headers and bodies, connections and queued requests are bounded,
+ * as are the seconds of silence, of a head, of a body and of work.  The work ends early
  * when the client closes the connection or a signal arrives.
  *
  * Without a token the service is local: it listens on a loopback address only, and the Host header must name one, so
- * that a foreign web page cannot reach it under its own name.  With a token every request but a page and /health needs
+ * a foreign web page cannot reach it.  With a token every request but a page and /health needs
  * "Authorization: Bearer TOKEN".  A body must have the type application/json, which a form of a web page cannot send.
  */
 #ifndef INFER_HTTP_HTTP_H

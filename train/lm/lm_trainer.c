@@ -193,7 +193,7 @@ static int train_batch(void *trainer, struct error *err)
     return 0;
 }
 
-/* Of a decoder: tokens, target rows, sequences, sequences with a shared prefix, copied keys. */
+/* Sizes of a decoder's batch: tokens, target rows, sequences, sequences with a shared prefix, copied keys. */
 static struct extent extent_of(const struct lm_batch *b)
 {
     const struct t5_batch *p = &b->pairs;
