@@ -184,7 +184,7 @@ static void look(int times)
 }
 
 /* Number of polls that take SPIN_NS.  A pause takes 5 to 50 ns, depending on the processor.  A shorter spin halves the
- * speed of decoding, a longer one slows other programs down (bench/RESULTS.md). */
+ * speed of decoding, a longer one slows other programs down (bench/log/2026-11-26.md). */
 static int spin_count(void)
 {
     int64_t min_ns = INT64_MAX;
