@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# README.md, CONTRIBUTING.md, CHANGELOG.md and docs/: links and anchors lead somewhere, paths of the repository are there,
+# README.md, CONTRIBUTING.md, CHANGELOG.md, docs/ and bench/results/: links and anchors lead somewhere, paths of the repository are there,
 # what is quoted from an example stands in it, options are those of the programs (of AMBIT_BIN), the README is short.
 #
 # A block of shell in docs/guides/ stands behind a mark: <!-- examples/NAME.sh --> says that the script has each of its
@@ -9,7 +9,8 @@ set -euo pipefail
 bin=${AMBIT_BIN:+$(realpath "$AMBIT_BIN")}
 cd "${1:-$(dirname "$0")/..}"
 shopt -s globstar nullglob
-pages=(README.md CONTRIBUTING.md CHANGELOG.md docs/**/*.md)
+pages=(README.md CONTRIBUTING.md CHANGELOG.md docs/**/*.md bench/results/*.md)
+notebooks=(bench/log/*.md) # their links and anchors alone are checked; their commands are those of their day
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
@@ -23,7 +24,10 @@ fail() {
 # backticks), quote (MARK, line of its block), shell (a line of shell, continued ones joined), unmarked (a block).
 # shellcheck disable=SC2016 # the $ are awk's
 awk -v OFS='\t' '
-function tell(kind, text) { print FILENAME ":" FNR, kind, text }
+function tell(kind, text) {
+    if (FILENAME !~ /^bench\/log\// || kind ~ /^(heading|link)$/)
+        print FILENAME ":" FNR, kind, text
+}
 FNR == 1 { block = ""; mark = ""; joined = "" }
 /^ *```/ {
     if (block == "") {
@@ -63,7 +67,7 @@ block != "" {
         tell("code", substr(rest, RSTART + 1, RLENGTH - 2))
     for (rest = $0; match(rest, /\]\([^) ]+\)/); rest = substr(rest, RSTART + RLENGTH))
         tell("link", substr(rest, RSTART + 2, RLENGTH - 3))
-}' "${pages[@]}" >"$work/all"
+}' "${pages[@]}" "${notebooks[@]}" >"$work/all"
 
 # of KIND: its lines without the kind
 of() { grep -P "^[^\t]*\t$1\t" "$work/all" | sed -E 's/\t[a-z]+\t/\t/' || true; }

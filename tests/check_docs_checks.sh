@@ -9,9 +9,10 @@ trap 'rm -rf "$root"' EXIT
 # docs PAGE CONTENT WORD: check_docs on a small tree with the page; WORD "" means that it passes.
 docs() {
     rm -rf "${root:?}"/*
-    mkdir -p "$root"/{docs/guides,examples,kernels,bin}
+    mkdir -p "$root"/{docs/guides,examples,kernels,bin,bench/log,bench/results}
     printf '# A\n\n[b](docs/guides/b.md#the-b)\n' | tee "$root/CONTRIBUTING.md" "$root/CHANGELOG.md" >"$root/README.md"
     printf '# The `b`\n' >"$root/docs/guides/b.md"
+    printf '# Day 1\n\n`kernels/gone.c`\n' >"$root/bench/log/1.md"
     printf 'ambit-data one --seed 1\n' >"$root/examples/01-b.sh"
     printf '#!/bin/sh\ncase $1 in one) echo "  --seed N" ;; --help) printf "  one  does it\\n  man  the page\\n" ;; *) exit 2 ;; esac\n' >"$root/bin/ambit-data"
     chmod +x "$root/bin/ambit-data"
@@ -29,6 +30,9 @@ docs $page "# C\n\n[b](b.md#the-b) [a](../../README.md) [c](#c) \`kernels/\` \`a
 docs $page '[b](gone.md)\n' "leads nowhere"
 docs $page '[b](b.md#gone)\n' "has no heading #gone"
 docs $page '# C\n\n[c](#gone)\n' "has no heading #gone"
+docs $page '[b](../../bench/log/1.md#day-1)\n' ""
+docs $page '[b](../../bench/log/1.md#day-2)\n' "has no heading #day-2"
+docs bench/results/a.md '[b](gone.md)\n' "leads nowhere"
 docs $page 'See `kernels/gone.c`.\n' '`kernels/gone.c` is not there'
 docs docs/adding-a-c.md 'Make `kernels/new.c`.\n' ""
 docs docs/adding-a-c.md 'Make `kernels/gone/new.c`.\n' '`kernels/gone` is not there'
