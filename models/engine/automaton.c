@@ -1,9 +1,137 @@
-#include "models/engine/automaton_impl.h"
-
+#include "models/engine/automaton.h"
 #include "kernels/beams.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+struct trie_edge {
+    int32_t token, node;
+};
+
+/* Edges ascend by token.  Where a sequence ends that others go on from, `behind` can be read without a token. */
+struct trie_node {
+    int32_t first, count; /* of edges */
+    int32_t behind;       /* -1: nothing ends here */
+};
+
+/* Start it as { 0 }. */
+struct tries {
+    struct trie_node *nodes;
+    int64_t n_nodes, cap_nodes;
+    struct trie_edge *edges;
+    int64_t n_edges, cap_edges;
+};
+
+void token_list_end(struct token_list *l)
+{
+    GROW(l->ends, l->count, l->cap);
+    l->ends[l->count++] = l->ids.count;
+}
+
+void token_list_release(struct token_list *l)
+{
+    ids_release(&l->ids);
+    free(l->ends);
+    *l = (struct token_list){ 0 };
+}
+
+struct sequence {
+    const int32_t *ids;
+    int64_t n;
+};
+
+/* Sequences lo .. hi - 1, which are alike in their first `depth` tokens: a node whose edges are still to be made. */
+struct trie_range {
+    int64_t lo, hi, depth;
+};
+
+struct trie_ranges {
+    struct trie_range *items;
+    int64_t count, cap;
+};
+
+static int compare(const void *x, const void *y)
+{
+    const struct sequence *a = x, *b = y;
+    int64_t n = a->n < b->n ? a->n : b->n, i = 0;
+
+    while (i < n && a->ids[i] == b->ids[i])
+        i++;
+    if (i < n)
+        return a->ids[i] < b->ids[i] ? -1 : 1;
+    return (a->n > b->n) - (a->n < b->n);
+}
+
+/* In order, each once.  Returns how many are left. */
+static int64_t sort(struct sequence *s, const struct token_list *l)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < l->count; i++) {
+        int64_t from = i ? l->ends[i - 1] : 0;
+        s[i] = (struct sequence){ l->ids.items ? l->ids.items + from : NULL, l->ends[i] - from };
+    }
+    qsort(s, (size_t)l->count, sizeof *s, compare);
+    for (int64_t i = 0; i < l->count; i++)
+        if (i == 0 || compare(s + n - 1, s + i))
+            s[n++] = s[i];
+    return n;
+}
+
+static int32_t add_node(struct tries *t, struct trie_ranges *waiting, struct trie_range r)
+{
+    GROW(t->nodes, t->n_nodes, t->cap_nodes);
+    GROW(waiting->items, waiting->count, waiting->cap);
+    t->nodes[t->n_nodes] = (struct trie_node){ .behind = -1 };
+    waiting->items[waiting->count++] = r;
+    return (int32_t)t->n_nodes++;
+}
+
+/* The edges of a node; their targets are new nodes but where a sequence ends that nothing goes on from. */
+static void add_children(struct tries *t, struct trie_ranges *waiting, const struct sequence *s, int32_t node,
+                         struct trie_range r, int32_t behind)
+{
+    t->nodes[node].first = (int32_t)t->n_edges;
+    if (s[r.lo].n == r.depth) {
+        t->nodes[node].behind = behind;
+        r.lo++;
+    }
+    while (r.lo < r.hi) {
+        int32_t token = s[r.lo].ids[r.depth];
+        int64_t stop = r.lo + 1;
+        while (stop < r.hi && s[stop].ids[r.depth] == token)
+            stop++;
+        bool ends = stop == r.lo + 1 && s[r.lo].n == r.depth + 1;
+        int32_t child = ends ? behind : add_node(t, waiting, (struct trie_range){ r.lo, stop, r.depth + 1 });
+        GROW(t->edges, t->n_edges, t->cap_edges);
+        t->edges[t->n_edges++] = (struct trie_edge){ token, child };
+        r.lo = stop;
+    }
+    t->nodes[node].count = (int32_t)t->n_edges - t->nodes[node].first;
+}
+
+/* Appends the trie of a list that is not empty; its ends lead to node `behind`, -1 (nowhere) only where the list is of
+ * the empty sequence.  Returns the root. */
+static int32_t tries_add(struct tries *t, const struct token_list *l, int32_t behind)
+{
+    struct sequence *s = xmalloc((size_t)l->count * sizeof *s);
+    struct trie_ranges waiting = { 0 };
+    int64_t n = sort(s, l);
+    int32_t root = add_node(t, &waiting, (struct trie_range){ 0, n, 0 });
+
+    for (int64_t i = 0; i < waiting.count; i++)
+        add_children(t, &waiting, s, root + (int32_t)i, waiting.items[i], behind);
+    free(waiting.items);
+    free(s);
+    return root;
+}
+
+static void tries_release(struct tries *t)
+{
+    free(t->nodes);
+    free(t->edges);
+    *t = (struct tries){ 0 };
+}
 
 /* A state is the set of nodes that what was read so far may have led to, with all that lie behind them. */
 struct automaton_builder {

@@ -1,13 +1,15 @@
 /*
  * gatekeeper.h - the GATekeeper network: element states from BERT, relevance, a graph classifier.
  *
- * An element is a table or a column.  Its state comes from one of two encodings: `element` reads "[CLS] question [SEP]
- * element [SEP]" for each element and takes the [CLS] state, as the paper does; `schema` reads the question and the
- * whole schema at once and averages the states of the element's own tokens; how the question mentions the element is
- * added.  Of the classifiers on the states `pair` is ours, the others are the thesis' and its ablations
- * (gate_thesis.c). It scores every candidate pair of elements, so that a score always names its alternatives.  Training
- * calls the question ambiguous as a noisy-or over pairs; detection takes its likeliest pair alone, since pairs that
- * look alike are right or wrong together and a noisy-or would add them up.
+ * An element is a table or a column.  Its state comes from one of two encodings.  `element` reads "[CLS] question [SEP]
+ * element [SEP]" for each element and takes the [CLS] state, as the paper does.  `schema` reads the question and the
+ * whole schema at once and averages the states of the element's own tokens.  An embedding of the element's mention in
+ * the question is added.
+ *
+ * The classifier `pair` is ambit's own; the others are those of Skadborg and Mortensen (2025) and their ablations.
+ * `pair` scores every candidate pair of elements, so that a score always names its alternatives.  Training calls the
+ * question ambiguous as a noisy-or over pairs.  Detection takes the likeliest pair alone: similar pairs are right or
+ * wrong together, and a noisy-or would add them up.
  *
  * A pair makes a question ambiguous when two things hold: its elements could mean the same, which is a matter of the
  * schema, and the question asks for them.  One head reads the graph's states of the elements and answers the first; the
