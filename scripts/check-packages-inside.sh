@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Part of check-packages.sh: run in a bare Debian that has /check/packages and what they need, and no network.
+# The part of check-packages.sh that runs inside a minimal Debian without a network.  /check/packages holds the packages;
+# their dependencies are installed.
 set -euo pipefail
 cd /check
 export LC_ALL=C.UTF-8 OMP_NUM_THREADS=2
@@ -11,7 +12,7 @@ fail() {
 
 listing() { find / -xdev \( -path /proc -o -path /check -o -path /var/lib/dpkg -o -path /var/log \) -prune -o -printf '%y %p\n' | sort; }
 
-# asks CODE TEXT COMMAND...: its exit code, and what it says
+# asks CODE TEXT COMMAND...: runs COMMAND, and expects the exit code CODE and output that matches TEXT.
 asks() {
     local code=$1 text=$2 got=0
     shift 2

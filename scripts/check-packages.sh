@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Checks Debian packages: lintian has nothing to say; in a Debian 12 that debootstrap makes anew they install, their
-# programs run without a network, on two ranks too where ambit-mpi is among them, a program of somebody else's is built on
-# ambit-dev, and purging leaves no file behind.
-# usage: check-packages.sh FOLDER    with ambit_*.deb, ambit-dev_*.deb and perhaps those of modules; as root, with a mirror
+# Checks Debian packages with lintian, then in a new Debian 12 made by debootstrap.  There the packages are installed, and
+# their programs run without a network; with ambit-mpi they also train on two ranks.  A program is built against
+# ambit-dev.  Purging the packages must leave no file behind.
+# usage: check-packages.sh FOLDER
+# FOLDER holds ambit_*.deb, ambit-dev_*.deb and, optionally, the packages of modules.  Needs root and a Debian mirror.
 set -euo pipefail
 
 fail() {
@@ -29,7 +30,7 @@ mkdir -p "$root/check/packages"
 cp "${packages[@]}" "$root/check/packages"
 cp -r tests/support/consumer scripts/check-packages-inside.sh scripts/demo.yaml "$root/check"
 
-# What the packages ask for is fetched; from there on nothing is.
+# Install the dependencies of the packages.  No later step uses the network.
 mapfile -t needs < <(for p in "${packages[@]}"; do dpkg-deb -f "$p" Depends; done | sed -E 's/\bambit \([^)]*\),? *//')
 DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -qq --no-install-recommends satisfy -y "${needs[@]}" \
     gcc pkg-config >"$root/check/log" 2>&1 || fail "apt-get: $(tail -n 5 "$root/check/log")"

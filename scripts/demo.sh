@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# From a fresh checkout to answers: installs what is missing, builds, and asks the detector that comes with ambit about a
-# database.  Then, as a step of its own, makes practice data and trains a small detector on it.
-# usage: demo.sh [DATABASE QUESTION...]    your own SQLite file and questions in place of the shop's, and no training
+# Installs missing packages, builds ambit, and runs its default detector on questions about a demo shop database.
+# Then generates synthetic data and trains a small detector on it.
+# usage: demo.sh [DATABASE QUESTION...]    use your SQLite file and questions instead of the demo's, and skip the training
 set -euo pipefail
 [ $# -ne 1 ] || { sed -n '2,4s/^# //p' "$0" >&2; exit 2; }
 [ $# -eq 0 ] || database=$(realpath "$1")
@@ -25,23 +25,23 @@ if [ $# -eq 0 ]; then
     questions=("Show the address of each purchase." "Show the email of each customer.")
 fi
 echo
-echo "Questions about $database, to the detector that comes with ambit:"
+echo "Ask the default detector about $database:"
 told=
 for question in "${questions[@]}"; do
     "$bin/ambit-infer" detect --quiet --db "$database" --format text --question "$question"
     told=${told:-$SECONDS}
 done
-echo "The first answer came $told s after the packages of Debian were there: configuring and building took most of them."
+echo "The first answer came $told s after the Debian packages were installed, configuring and building included."
 [ $# -eq 0 ] || exit 0
 
 echo
-echo "A question that statements read in several ways, and somebody who answers:"
+echo "Clarify a question that has several candidate statements, with prepared user answers:"
 cmake --build --preset release -j "$(nproc)" --target ambit-data ambit-train | tail -n 1
 "$bin/ambit-data" practice -o "$out/data" --seed 1
 printf '1\n20 or more\n\n' | "$bin/ambit-infer" clarify --interactive --candidates scripts/demo.jsonl --db "$out/data/db"
 
 echo
-echo "A small detector, trained on practice data, and questions that it never saw, on databases that it never saw:"
+echo "Train a small detector on synthetic data, and ask it held-out questions about held-out databases:"
 "$bin/ambit-train" gatekeeper --data "$out/data" --config scripts/demo.yaml --out "$out/model" --seed 1
 grep '"slice":"crossed"' "$out/data/test.jsonl" | awk 'NR % 32 == 1 && n++ < 12' |
     "$bin/ambit-infer" detect --model "$out/model" --schema "$out/data/tables.json" --format text -

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats every source in place.
+# Formats every C, C++ and CUDA source in place.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 git ls-files -co --exclude-standard -- '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' | while read -r f; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds every fuzz target with AddressSanitizer and UBSan, and runs each from its corpus.
-# usage: fuzz.sh [SECONDS [TARGET...]]   SECONDS: for each target (default 10); TARGET: without "fuzz_", such as sql
-# A finding is kept as build/fuzz/found/TARGET-crash-...; put it into tests/corpus/TARGET with the fix.
+# Builds the fuzz targets with AddressSanitizer and UBSan, and runs each of them from its corpus.
+# usage: fuzz.sh [SECONDS [TARGET...]]   SECONDS: run time of each target (default 10); TARGET: a name without "fuzz_"
+# A failing input is kept as build/fuzz/found/TARGET-crash-...; add it to tests/corpus/TARGET together with the fix.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export seconds=${1:-10}
@@ -12,7 +12,7 @@ scripts/install-deps.sh --lint
 cmake --preset fuzz
 cmake --build --preset fuzz -j "$(nproc)" --target "${targets[@]/#/fuzz_}"
 mkdir -p build/fuzz/found
-# one TARGET: a finding, a leak, a slow input or one that takes too much memory ends it with an error
+# one TARGET: runs one target.  A crash, a leak, a slow input or too much memory makes it fail.
 one() {
     local log=build/fuzz/found/$1.log new rc=0
     new=$(mktemp -d)
@@ -24,4 +24,4 @@ one() {
 }
 export -f one
 printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c 'one "$@"' - {}
-echo "${#targets[@]} targets ran $seconds s each: no finding"
+echo "${#targets[@]} targets ran $seconds s each: no failures"

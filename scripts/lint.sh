@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Format and style, layers, names, cppcheck, clang-tidy and shellcheck.
-# usage: lint.sh [--all | SOURCE...]   clang-tidy looks at these; without any, at the files changed since the last commit.
-# --all is every source, but without clang's analyzer; a tool that is not installed is an error then, otherwise it is
-# named and left out.  AMBIT_LINT_BUILD is the configured build whose options of the compiler clang-tidy takes; the lint
-# preset sets it.
+# Checks style, English, layers and names, and runs shellcheck, cppcheck and clang-tidy.
+# usage: lint.sh [--all | SOURCE...]
+# clang-tidy checks the given sources, by default those changed since the last commit.  --all checks every source, but
+# without clang's analyzer.  A tool that is not installed is skipped with a message; with --all it is an error.
+# AMBIT_LINT_BUILD is a configured build folder, from which clang-tidy takes the compiler options; the lint preset sets it.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 bad=0 all=false
@@ -11,12 +11,12 @@ bad=0 all=false
 
 have() {
     command -v "$1" >/dev/null && return
-    echo "$1 is not installed: left out; scripts/install-deps.sh --lint installs it"
+    echo "$1 not found: skipped; scripts/install-deps.sh --lint installs it"
     ! $all || bad=1
     return 1
 }
 
-# step NAME COMMAND...: runs it and says how long it took
+# step NAME COMMAND...: runs COMMAND and prints its duration.
 step() {
     local name=$1 start=$SECONDS
     shift
@@ -24,8 +24,8 @@ step() {
     echo "$name: $((SECONDS - start)) s"
 }
 
-# Left out: what the compilers say better (missingReturn), logarithms that are meant to give -inf,
-# a null pointer behind a flag; and trace.h, whose macros cppcheck 2.10 does not survive.
+# Suppressed: missingReturn, which the compilers report better; invalidFunctionArg, because some logarithms give -inf on
+# purpose; and a null pointer that a flag guards.  KERNELS_TRACE_H hides trace.h, whose macros crash cppcheck 2.10.
 check_cppcheck() {
     cppcheck --quiet --error-exitcode=1 --enable=warning,portability --std=c11 --language=c -j"$(nproc)" -I. \
         --suppress=missingIncludeSystem --suppress=nullPointerOutOfMemory --suppress=missingReturn \
@@ -38,11 +38,11 @@ check_tidy() {
     local build=${AMBIT_LINT_BUILD:-} sources said checks=()
     [ -n "$build" ] || build=$(dirname "$(find build -maxdepth 2 -name compile_commands.json 2>/dev/null | head -n 1)")
     if [ ! -e "$build/compile_commands.json" ]; then
-        echo "clang-tidy needs a configured build, cmake --preset lint: left out"
+        echo "clang-tidy skipped: expected a configured build; run cmake --preset lint"
         ! $all
         return
     fi
-    if $all; then # not the analyzer, which takes ten minutes: it looks at what is named or changed
+    if $all; then # the analyzer takes ten minutes on all sources, so only named and changed files get it
         checks=(--checks=-clang-analyzer-*)
         mapfile -t sources < <(git ls-files -co --exclude-standard -- '*.c')
     elif [ $# -gt 0 ]; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the programs by each preset that few use every day, so that none rots, and prints the seconds that each takes.
+# Builds the programs with each of the rarely used presets, so that none of them breaks unnoticed, and prints the durations.
 # usage: presets.sh [PRESET...]   default: debug asan tsan clang
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes a release in out/VERSION: the source archive, Debian packages, sha256sums.  Before that the checkout is clean, the
-# changelog has the version and a day, CITATION.cff both, and the whole suite passes.  Nothing is tagged, nothing is sent.
+# Makes a release in out/VERSION: the source archive, the Debian packages and their SHA-256 sums.  First it checks that the
+# checkout is clean, that CHANGELOG.md and CITATION.cff name the version and the same date, and that all tests pass.  The
+# script creates no tag and uploads nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +19,7 @@ day=${BASH_REMATCH[1]}
 grep -qx "version: $version" CITATION.cff || refuse "CITATION.cff: expected \"version: $version\""
 grep -qx "date-released: $day" CITATION.cff || refuse "CITATION.cff: expected \"date-released: $day\", as CHANGELOG.md says"
 out=out/$version
-[ ! -e "$out" ] || refuse "$out is there: remove it to make the release anew"
+[ ! -e "$out" ] || refuse "$out is there: remove it to make the release again"
 
 scripts/test.sh --all
 scripts/install-deps.sh --package
@@ -36,4 +37,4 @@ mkdir -p out
 mv "$made" "$out"
 echo "$out:"
 cat "$out/SHA256SUMS"
-echo "what is left to do: git tag -a v$version, and send the files"
+echo "next: git tag -a v$version, and upload the files"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes ambit-VERSION.tar.gz of a commit, the same bytes wherever and whenever it is made.
+# Writes ambit-VERSION.tar.gz of a commit.  The archive is reproducible: the same commit always gives the same bytes.
 # usage: source-archive.sh [FOLDER [COMMIT]]    default: build and HEAD
 set -euo pipefail
 cd "$(dirname "$0")/.."

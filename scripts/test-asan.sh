@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The whole suite under AddressSanitizer and UBSan, leaks included, and how long it took.
-# usage: test-asan.sh [CTEST ARGUMENT...]   such as -L unit, -LE slow, -j 4
+# Runs the test suite under AddressSanitizer, LeakSanitizer and UBSan, and prints the duration.
+# usage: test-asan.sh [CTEST ARGUMENT...]   for example -L unit, -LE slow, -j 4
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

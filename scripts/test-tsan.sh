@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The tests of the CUDA sources on simt under ThreadSanitizer, where only barriers order threads, and how long each took.
-# Each case of an op runs once; its numbers are what the other presets check.
-# usage: test-tsan.sh [NAME]   a part of an op's name, or of a test's
+# Runs the tests of the CUDA sources on the simt emulator under ThreadSanitizer, and prints the duration of each.
+# ThreadSanitizer regards only barriers as ordering the threads of a block.  Each case of an op runs once; the other
+# presets check the numerical results.
+# usage: test-tsan.sh [NAME]   NAME: a part of the name of an op or a test
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,5 +24,5 @@ for test in $others $ops; do
     "$AMBIT_BIN/$test" simt "$@" || code=$?
     echo "$test under ThreadSanitizer: $((SECONDS - start)) s"
 done
-echo "under ThreadSanitizer: $((SECONDS / 60)) min $((SECONDS % 60)) s, building among it"
+echo "under ThreadSanitizer: $((SECONDS / 60)) min $((SECONDS % 60)) s, building included"
 exit $code

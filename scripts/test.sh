@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything (the CUDA module wherever nvcc is), runs the test suite.
-# usage: test.sh [--all] [CTEST ARGUMENT...]   --all: the nightly tests and the largest op sizes too
+# Installs missing packages, builds everything (the CUDA module if nvcc is found), and runs the test suite.
+# usage: test.sh [--all] [CTEST ARGUMENT...]   --all: include the nightly tests and the largest op sizes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 suite=(-LE nightly)
@@ -9,4 +9,4 @@ suite=(-LE nightly)
 scripts/install-deps.sh
 cmake --preset release -DAMBIT_CUDA=AUTO
 cmake --build --preset release -j "$(nproc)"
-ctest --preset release --no-tests=error -j $(($(nproc) + 1)) "${suite[@]}" "$@" # some wait more than they compute
+ctest --preset release --no-tests=error -j $(($(nproc) + 1)) "${suite[@]}" "$@" # one more job than cores: some tests mostly wait
