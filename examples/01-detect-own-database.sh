@@ -1,25 +1,24 @@
 #!/usr/bin/env bash
-# From a SQLite file and questions of one's own to findings.  The detector is the one that comes with ambit, or the
-# folder that AMBIT_DETECTOR names.
+# Detects ambiguous questions about your own SQLite file.  Uses the default detector, or the folder in AMBIT_DETECTOR.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 detector=$(realpath "${AMBIT_DETECTOR:-$(dirname "$0")/../models/detector}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-export OMP_NUM_THREADS=1 # so small a model is fastest on one core
+export OMP_NUM_THREADS=1 # a model this small is fastest on one core
 
-# --- domains with SQLite files
+# --- synthetic data: several domains with their SQLite files
 ambit-data practice -o practice
 
-# --- a database of our own, in which a column has two names
+# --- your own database; here, one with two columns for the same fee
 cat >plain.jsonl <<'JSON'
 {"db_id": "gym", "question": "What is the fee of each trainer?", "query": "SELECT fee FROM trainer"}
 JSON
 ambit-data ambiguate --kinds C --questions plain.jsonl --db practice/db --seed 1 --materialise made -o made.jsonl
 cp made/gym_column_trainer_fee.sqlite gym.sqlite
 
-# --- questions of our own, for people and for programs
+# --- your own questions, with text output for people and JSON output for programs
 cat >questions.jsonl <<'JSON'
 {"id": "q1", "db_id": "gym", "question": "What is the fee of each trainer?"}
 {"id": "q2", "db_id": "gym", "question": "Which machine burns the most calories?"}
@@ -32,7 +31,7 @@ ambit-infer detect --model "$detector" --db gym.sqlite --format text --question 
 ambit-infer detect --model "$detector" --db gym.sqlite --relevance none --threshold 0.3 questions.jsonl -o short.jsonl
 grep -q '"id":"q1",.*"ambiguous":true.*"sentence":"[^"]*"}$' short.jsonl
 
-# --- many schemas: tables.json names them, db_id chooses; a record that fails says why and the others go on
+# --- several schemas in one tables.json; db_id selects one.  A record that fails gets an error, the others still run.
 cat >mixed.jsonl <<'JSON'
 {"id": "m1", "db_id": "clinic", "question": "How many patients are there?"}
 {"id": "m2", "db_id": "nowhere", "question": "How many patients are there?"}
@@ -40,22 +39,22 @@ JSON
 ambit-infer detect --model "$detector" --schema practice/tables.json mixed.jsonl -o mixed.findings.jsonl || [ $? = 7 ]
 grep -q '"id":"m2".*"error":' mixed.findings.jsonl
 
-# --- a pipe
+# --- questions from standard input
 ambit-infer detect --model "$detector" --db gym.sqlite - <questions.jsonl | grep -c '"ambiguous":true'
 
-# --- a detector beside a program: a question in, its finding out, then the next
+# --- a detector as a coprocess: each question is answered before the next is read
 coproc asked { ambit-infer detect --model "$detector" --db gym.sqlite --relevance none --quiet -; }
 echo '{"id": 1, "question": "What is the fee of each trainer?"}' >&"${asked[1]}"
 read -r finding <&"${asked[0]}"
 grep -q '^{"id":1,"db_id":"gym",.*"ambiguous":true' <<<"$finding"
-eval "exec ${asked[1]}>&-" # which ends it
+eval "exec ${asked[1]}>&-" # end of input ends the detector
 
-# --- a million questions overnight: run it again after a failure
+# --- a long run: the same command with --resume continues after a failure
 ambit-data practice -o more --seed 2
 head -n 60 more/test.jsonl >million.jsonl
 ambit-infer detect --model "$detector" --schema more/tables.json million.jsonl -o all.jsonl --resume
 
-# --- on several machines: in shards, each of which appears whole or not at all
+# --- several machines: one shard each; a shard's file appears only when it is complete
 for i in 1 2 3; do
     ambit-infer detect --model "$detector" --schema more/tables.json million.jsonl -o parts.jsonl --shard $i/3 --resume
 done

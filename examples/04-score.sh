@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Predicted SQL against gold readings, by execution.
+# Scores predicted SQL against gold interpretations by execution.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# --- golds: one SQL for each right reading; predictions: the best first
+# --- gold: one SQL statement per valid interpretation; predictions: best first
 ambit-data practice -o practice
 cat >gold.jsonl <<'JSON'
 {"id": "q1", "db_id": "bakery", "sql": ["SELECT name FROM bread WHERE price >= 4", "SELECT name, price FROM bread WHERE price >= 4"]}
@@ -17,13 +17,13 @@ cat >predictions.jsonl <<'JSON'
 {"id": "q2", "sql": ["SELECT count(doctor_id) FROM doctor"]}
 JSON
 
-# --- recall, precision, F1, one_found, all_found, with intervals over databases
+# --- recall, precision, F1, one_found and all_found, with confidence intervals over databases
 ambit-data score --gold gold.jsonl --pred predictions.jsonl --db practice/db
 ambit-data score --gold gold.jsonl --pred predictions.jsonl --db practice/db --json --per-example evidence.jsonl >score.json
 grep -q '"ambiguous":{"n":1,"recall":0.5,"precision":0.5' score.json
 head -n 1 evidence.jsonl
 
-# --- SQL of anybody, run read-only and within limits
+# --- run untrusted SQL read-only and within limits
 cat >queries.jsonl <<'JSON'
 {"id": "a", "db_id": "bakery", "sql": "SELECT name, price FROM bread WHERE price > 4"}
 {"id": "b", "db_id": "bakery", "sql": ["SELECT nothing FROM bread", "DELETE FROM bread"]}

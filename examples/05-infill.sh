@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# A tiny language model learns, from nothing, to add the readings that are missing, and is scored by execution.  It learns
-# its few records by heart, which shows the way and measures nothing.
+# Trains a tiny language model from scratch to add missing interpretations, and scores it by execution.  The model
+# memorises its few records: the example shows the commands, and its scores mean nothing.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-export OMP_NUM_THREADS=1 # so small a model is fastest on one core
+export OMP_NUM_THREADS=1 # a model this small is fastest on one core
 
-# --- infilling records of one database (examples/03-make-data.sh says more)
+# --- infilling records of one database (see examples/03-make-data.sh)
 ambit-data practice -o practice
 cat >plain.jsonl <<'JSON'
 {"db_id": "bakery", "question": "What are the names of all bakers?", "query": "SELECT name FROM baker"}
@@ -22,7 +22,7 @@ ambit-data ambiguate --kinds C --questions plain.jsonl --db practice/db --seed 1
 ambit-data reword ambiguous.jsonl --db databases --seed 1 -o readings.jsonl
 ambit-data annotate readings.jsonl --db databases --context compact -o records.jsonl
 
-# --- a vocabulary and a model of its own
+# --- train a tokenizer and a model
 ambit-train tokenizer records.jsonl --vocab 500 -o vocabulary
 cat >tiny.yaml <<'YAML'
 method: full
@@ -37,24 +37,24 @@ lr: 4e-3
 YAML
 ambit-train infill --tokenizer vocabulary --data records.jsonl --valid records.jsonl --config tiny.yaml --device cpu -o small
 
-# --- without infilling, and with it
+# --- score without infilling and with it
 ambit-infer infill records.jsonl --db databases --defaults records.jsonl -o without.jsonl
 ambit-infer infill records.jsonl --db databases --defaults records.jsonl --sqls records.jsonl --model small --context compact --max-new 48 -o with.jsonl
 ambit-data score --rule dfpl --db databases --pred without.jsonl
 ambit-data score --rule dfpl --db databases --pred with.jsonl
 
-# --- the same in two steps: prompts are written, a model answers them wherever it runs, the answers are read back
+# --- the same with a separate generation step: write prompts, generate completions anywhere, read them back
 ambit-infer infill records.jsonl --db databases --defaults records.jsonl --context compact --write-prompts fill -o prompts.jsonl
 ambit-infer generate --model small prompts.jsonl --max-new 48 -o answers.jsonl
 ambit-infer infill records.jsonl --db databases --defaults records.jsonl --sqls records.jsonl --infilled answers.jsonl -o again.jsonl
 
-# --- many answers to a prompt: the best of a search, draws that end with their line, the order of answers that are given
+# --- several completions per prompt: beam search, sampling up to a newline, and ranking of given completions
 ambit-infer generate --model small prompts.jsonl --max-new 48 --beams 3 --n 3 -o searched.jsonl
 ambit-infer generate --model small prompts.jsonl --max-new 48 --temperature 0.8 --top-p 0.95 --n 5 --stop $'\n' -o drawn.jsonl
 sed -E 's/^(\{"id":("[^"]*"|[0-9]+)),.*/\1,"answers":["yes","no"]}/' prompts.jsonl >allowed.jsonl
 ambit-infer generate --model small prompts.jsonl --beams 2 --n 2 --constraint allowed.jsonl --scores allowed -o ranked.jsonl
 head -n 1 ranked.jsonl
 
-# --- how well a model predicts given answers
+# --- the log-likelihood of given completions
 ambit-infer loss --model small records.jsonl -o losses.jsonl
 head -n 1 losses.jsonl

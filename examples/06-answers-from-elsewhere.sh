@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Infilling whose models run elsewhere: each stage writes its prompts, anybody answers, the next stage reads the answers.
+# Runs infilling with external models: each stage writes prompts, and the next stage reads the completions.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 work=$(mktemp -d)
@@ -12,12 +12,12 @@ cat >questions.jsonl <<'JSON'
 JSON
 infill() { ambit-infer infill questions.jsonl --db practice/db "$@"; }
 
-# answer ID TEXT: what a model, an API or a person writes to the prompts; here it is known beforehand
+# answer ID TEXT: prints a completion record.  It stands for the output of a model, an API or a person.
 answer() { printf '{"id":"%s","text":"%s"}\n' "$1" "$2"; }
-# id FILE: of its only prompt
+# id FILE: prints the id of the only prompt of FILE.
 id() { sed -E 's/^\{"id":"([^"]*)".*/\1/' "$1"; }
 
-# --- default readings, their SQL, the readings that are missing, their SQL
+# --- default interpretations, their SQL, the missing interpretations, their SQL
 infill --write-prompts def -o def.prompts
 answer "$(id def.prompts)" "1. What are the names of the bakers on the night shift?" >def.answers
 infill --defaults def.answers --write-prompts sql -o sql.prompts
@@ -31,7 +31,7 @@ infill --defaults def.answers --sqls all.answers --infilled fill.answers -o fina
 ambit-data score --rule dfpl --db practice/db --json --pred final.jsonl >score.json
 grep -q '"all_found":1.0' score.json
 
-# --- prompts of one's own
+# --- your own prompts
 ambit-data prompts -o prompts
 sed -i 's/^You are/You, dear model, are/' prompts/def.txt
 infill --write-prompts def --prompt-dir prompts | grep -q 'dear model'

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Questions, databases and candidates in the forms in which people have them.
+# Reads questions, databases and candidates in common file formats.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-export OMP_NUM_THREADS=1 # so small a model is fastest on one core
+export OMP_NUM_THREADS=1 # a model this small is fastest on one core
 
-# --- a database with a view, and the same in a folder of databases
+# --- a database with a view, as a single file and in a folder of databases
 sqlite3 shop.db <<'SQL'
 CREATE TABLE customers(id INTEGER PRIMARY KEY, name TEXT, full_name TEXT, city TEXT, note TEXT, due TEXT);
 CREATE TABLE orders(id INTEGER PRIMARY KEY, customer_id INT REFERENCES customers(id), total REAL, paid REAL,
@@ -19,14 +19,14 @@ INSERT INTO orders SELECT id, id, id * 1.5, id FROM customers;
 SQL
 mkdir databases && cp shop.db databases/shop.sqlite3
 
-# --- a detector of our own labels, which any model folder may replace
+# --- a detector trained on your own labels; any other model folder works too
 {
     echo question,ambiguous
     for i in $(seq 30); do printf 'What is the name of customer %d?,yes\nWhere does customer %d live?,no\n' "$i" "$i"; done
 } >labels.csv
 ambit-train gatekeeper --data labels.csv --db shop.db --encoder-layers 1 --epochs 1 --device cpu --out run
 
-# --- questions: with ids or without, JSONL, an array, CSV, TSV, text, compressed, one on the command line
+# --- questions with or without ids: JSONL, a JSON array, CSV, TSV, plain text, compressed, or on the command line
 printf '{"id": 7, "question": "What is the name of each customer?"}\n' >integer.jsonl
 printf '\xef\xbb\xbf{"question": "What is the name of each customer?"}\r\n' >none.jsonl
 echo '[{"id": "a", "question": "What is the name of each customer?"}]' >array.json
@@ -41,19 +41,19 @@ done >findings.jsonl
 ambit-infer detect --model run --db shop.db --question "What is the name of each customer?" --threshold 0.5 --format text
 ambit-infer detect --model run --db shop.db --format-in text --relevance none - <plain.txt
 
-# --- SQL on a file or a folder; views are tables, rows come with the names of their columns
+# --- run SQL on a file or a folder; views count as tables, and results include column names
 printf '{"db_id": "shop", "sql": "SELECT total FROM big_orders WHERE id > 55"}\n' >sql.jsonl
 ambit-data sql --db shop.db sql.jsonl
 ambit-data execute --db databases sql.jsonl -o rows.jsonl
 grep -q '"columns":\["total"\],"rows":\[\[84' rows.jsonl
 
-# --- candidates: plain statements will do; columns that are empty today are still two columns
+# --- candidates as plain statements; two empty columns still count as different
 cat >candidates.jsonl <<'JSON'
 {"question": "What is known of customers?", "candidates": ["SELECT note FROM customers", "SELECT due FROM customers"]}
 {"question": "What is left to pay?", "candidates": [{"sql": "SELECT rest FROM orders", "p": 3}, {"sql": "SELECT total - paid FROM orders", "p": 1}]}
 JSON
 ambit-infer clarify --candidates candidates.jsonl --db shop.db -o asked.jsonl
-grep -c '"ask":{"variable"' asked.jsonl | grep -qx 1 # a generated column and what it is made of are one
+grep -c '"ask":{"variable"' asked.jsonl | grep -qx 1 # a generated column counts as the same as its source
 
-# --- more epochs: all else stands in the folder
+# --- train for more epochs; the folder stores all other settings
 ambit-train gatekeeper --resume --out run --epochs 2

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# From a SQLite file and a question to candidate statements, and to the question that tells them apart, in one pipe.  The
-# model is a toy that learns six questions about this one database by heart, in seconds; a real one is a folder that
-# AMBIT_PARSER names, trained as docs/guides/train.md says on what ambit-data plans makes of Spider.
+# Pipes a question about a SQLite file through the parser and the clarifier: candidate statements, then the clarifying
+# question.  The parser is a toy that memorises six questions in seconds.  To use a real one, set AMBIT_PARSER to its
+# folder; docs/guides/train.md describes how to train it on Spider with ambit-data plans.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 model=${AMBIT_PARSER:+$(realpath "$AMBIT_PARSER")}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-export OMP_NUM_THREADS=1 # so small a model is fastest on one core
+export OMP_NUM_THREADS=1 # a model this small is fastest on one core
 
-# --- a database of our own, in which two columns may be the fee
+# --- your own database; here, one in which two columns may be the fee
 sqlite3 gym.sqlite <<'SQL'
 CREATE TABLE trainer(trainer_id INTEGER PRIMARY KEY, name TEXT, trainer_fee INT, fee_of_trainer INT);
 INSERT INTO trainer VALUES (1, 'Udo', 35, 28), (2, 'Suri', 42, 50), (3, 'Rik', 28, 28);
@@ -18,7 +18,7 @@ CREATE TABLE workout(workout_id INTEGER PRIMARY KEY, trainer_id INT REFERENCES t
 INSERT INTO workout VALUES (1, 1, 'bike'), (2, 2, 'rope'), (3, 2, 'bench');
 SQL
 
-# --- a toy: questions with SQL in Spider's form, records of three models out of them, and one model for all three tasks
+# --- the toy: questions with SQL in Spider's format, training records of three tasks, and one model for all of them
 if [ -z "$model" ]; then
     mkdir spider
     cat >spider/tables.json <<'JSON'
@@ -44,14 +44,14 @@ JSON
     model=toy
 fi
 
-# --- a question, what it may mean, and what to ask
+# --- a question, its candidate statements, and the clarifying question
 echo '{"id": 1, "question": "What is the fee of each trainer?"}' >questions.jsonl
 ambit-infer parse questions.jsonl --model "$model" --db gym.sqlite --candidates -k 20 |
     ambit-infer clarify --candidates - --db gym.sqlite >asked.jsonl
 cat asked.jsonl
 grep -q '"ask":{"variable":"sel#1".*"sql":"select trainer_fee from trainer"' asked.jsonl
 
-# --- the same asked of a person, here one who answers 2
+# --- the same interactively; the user answers 2
 ambit-infer parse questions.jsonl --model "$model" --db gym.sqlite --candidates -k 20 -o candidates.jsonl
 printf '2\n' | ambit-infer clarify --interactive --candidates candidates.jsonl --db gym.sqlite | tee dialogue.txt
 grep -q '^SQL: *select' dialogue.txt

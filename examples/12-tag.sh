@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Which words of a question are ambiguous or unanswerable, and what each may mean: on a SQLite file of one's own, without
-# a model, then by a small tagger that is trained here in seconds, and that a few corrections teach another word.
+# Tags the ambiguous and unanswerable words of questions about your own SQLite file, each with its possible meanings.
+# First without a model, then with a small tagger trained here in seconds.  A few corrections then teach it a new word.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-export OMP_NUM_THREADS=1 # so small a model is fastest on one core
+export OMP_NUM_THREADS=1 # a model this small is fastest on one core
 
-# --- a database of one's own: two columns may be the price, no column is the warranty
+# --- your own database; here, two columns may be the price, and no column is the warranty
 sqlite3 shop.sqlite <<'SQL'
 CREATE TABLE product(product_id INTEGER PRIMARY KEY, name TEXT, list_price REAL, sale_price REAL, maker TEXT);
 INSERT INTO product VALUES (1, 'Lantern', 35, 28, 'Bright & Co'), (2, 'Tent', 142, 99, 'Hillside'), (3, 'Kettle', 28, 28, 'Hillside');
@@ -21,15 +21,15 @@ cat >questions.jsonl <<'JSONL'
 {"id": "q3", "question": "What is the maker of the Tent?"}
 JSONL
 
-# --- without a model: lines for people, records, a page
+# --- without a model: text for people, JSON records, an HTML page
 ambit-infer tag --strategy heuristic --db shop.sqlite --format text questions.jsonl
 ambit-infer tag --strategy heuristic --db shop.sqlite questions.jsonl -o tagged.jsonl
 ambit-infer tag --strategy heuristic --db shop.sqlite --format html questions.jsonl -o tagged.html
 echo '{"id": 1, "question": "Show the fee.", "columns": [{"name": "entry fee", "type": "number"}, {"name": "late fee", "type": "number"}]}' |
     ambit-infer tag --strategy heuristic --format text -
 
-# --- marked words: each question asked of a shop that has what it says, has it twice, or has it not
-# records FIRST LAST
+# --- training records with marked words: the column of each question exists once, twice, or not at all
+# records FIRST LAST: prints the records of the questions FIRST to LAST.
 records() {
     awk -v first="$1" -v last="$2" 'BEGIN {
         n = split("price weight maker size owner color", names, " ")
@@ -67,10 +67,10 @@ records 1 60 >spans/train.jsonl
 records 61 75 >spans/valid.jsonl
 records 76 90 >spans/test.jsonl
 
-# --- the heuristic's four thresholds, by records of one's own
+# --- tune the four thresholds of the heuristic on your own records
 ambit-infer tag --strategy heuristic --tune spans/valid.jsonl --db shop.sqlite questions.jsonl -o tuned.jsonl
 
-# --- a tagger of them: tiny, and from nothing
+# --- train a tiny tagger from scratch
 cat >small.yaml <<'YAML'
 encoder-hidden: 32
 encoder-layers: 1
@@ -87,7 +87,7 @@ head-lr: 3e-3
 YAML
 ambit-train tag --data spans --config small.yaml --device cpu --out run
 
-# --- what it says, and how well
+# --- tag with it, and score the tags
 ambit-infer tag --model run --db shop.sqlite --format text questions.jsonl
 ambit-infer tag --model run --db shop.sqlite --format html questions.jsonl -o page.html
 ambit-infer tag --model run --db shop.sqlite --threshold 0.9 questions.jsonl -o surer.jsonl
@@ -95,7 +95,7 @@ ambit-infer tag --model run --strategy eta --db shop.sqlite questions.jsonl -o e
 ambit-infer tag --model run spans/test.jsonl -o said.jsonl
 ambit-data score --rule spans --gold spans/test.jsonl --pred said.jsonl
 
-# --- corrections: the tagger did not know the word warranty
+# --- corrections: teach the tagger the word warranty
 cat >corrections.jsonl <<'JSONL'
 {"id":"c1","source":"own","db_id":"own","kind":"own","question":"What is the warranty of the Lamp?","columns":[{"name":"maker","type":"text"},{"name":"price","type":"text"}],"spans":[{"start":12,"end":20,"label":"UNK","alternatives":[]}]}
 {"id":"c2","source":"own","db_id":"own","kind":"own","question":"Show the warranty of each boat.","columns":[{"name":"size","type":"text"},{"name":"owner","type":"text"}],"spans":[{"start":9,"end":17,"label":"UNK","alternatives":[]}]}
@@ -104,5 +104,5 @@ JSONL
 ambit-train tag --data corrections.jsonl --from run --heads-only --epochs 5 --device cpu --out own
 ambit-infer tag --model own --db shop.sqlite --format text questions.jsonl
 
-# --- a run that was stopped goes on
+# --- resume an interrupted run
 ambit-infer tag --model own --db shop.sqlite questions.jsonl -o again.jsonl --resume

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# From a question to SQL and its rows, all parts in one process: is it ambiguous, what may it mean, what to ask, what
-# the answer gives.  The detector comes with ambit and the parser is a small one trained here, or they are the folders
-# that AMBIT_DETECTOR and AMBIT_PARSER name.
+# Runs the whole pipeline in one process, from a question to SQL and its rows: detector, tagger, parser, clarifier and
+# execution.  Uses the default detector and a small parser trained here, or the folders in AMBIT_DETECTOR and AMBIT_PARSER.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 parser=${AMBIT_PARSER:+$(realpath "$AMBIT_PARSER")}
@@ -9,9 +8,9 @@ detector=$(realpath "${AMBIT_DETECTOR:-$(dirname "$0")/../models/detector}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-export OMP_NUM_THREADS=1 # so small a model is fastest on one core
+export OMP_NUM_THREADS=1 # a model this small is fastest on one core
 
-# --- a database of our own, in which two columns may be the fee
+# --- your own database; here, one in which two columns may be the fee
 sqlite3 gym.sqlite <<'SQL'
 CREATE TABLE trainer(trainer_id INTEGER PRIMARY KEY, name TEXT, trainer_fee INT, fee_of_trainer INT);
 INSERT INTO trainer VALUES (1, 'Udo', 35, 28), (2, 'Suri', 42, 50), (3, 'Rik', 28, 28);
@@ -19,7 +18,7 @@ CREATE TABLE workout(workout_id INTEGER PRIMARY KEY, trainer_id INT REFERENCES t
 INSERT INTO workout VALUES (1, 1, 'bike'), (2, 2, 'rope'), (3, 2, 'bench');
 SQL
 
-# --- a toy of a parser that learns six questions by heart, one of the two fees alone
+# --- a toy parser that memorises six questions; it learns only one of the two fees
 if [ -z "$parser" ]; then
     mkdir spider
     cat >spider/tables.json <<'JSON'
@@ -45,13 +44,12 @@ JSON
     parser=toy
 fi
 
-# --- a person, here one who answers 2: the parser all but knows one fee alone, the detector says
-# that the other is meant as well
+# --- interactively; the user answers 2.  The parser strongly prefers one fee, and the detector adds the other.
 printf '2\n\n' | ambit-infer ask --db gym.sqlite --detector "$detector" --tagger heuristic --parser "$parser" \
     --question "What is the fee of each trainer?" | tee dialogue.txt
 grep -q '^SQL: *select fee_of_trainer from trainer' dialogue.txt
 
-# --- many questions: a line each, with the question to ask
+# --- many questions: one output line each, with its clarifying question
 cat >questions.jsonl <<'JSON'
 {"id": "q1", "question": "What is the fee of each trainer?"}
 {"id": "q2", "question": "Which machines are used?"}
@@ -60,14 +58,14 @@ ambit-infer ask --db gym.sqlite --detector "$detector" --parser "$parser" --gate
 grep -q '"id":"q1",.*"gated":false,"ask":{' asked.jsonl
 grep -q '"id":"q2",.*"gated":true,"ask":null,"stop":"gate",.*"rows":\[\["bike"\],\["rope"\],\["bench"\]\]' asked.jsonl
 
-# --- with the answers that users gave: numbers, or words
+# --- with the users' answers, as numbers or words
 cat >answered.jsonl <<'JSON'
 {"id": "q1", "question": "What is the fee of each trainer?", "answers": [2]}
 JSON
 ambit-infer ask --db gym.sqlite --detector "$detector" --parser "$parser" answered.jsonl -o told.jsonl
 grep -q '"sql":"select fee_of_trainer from trainer","result":{"status":"ok","columns":\["fee_of_trainer"\],"rows":\[\[28\],\[50\],\[28\]\]' told.jsonl
 
-# --- none of them: the parser is asked for others, once; of these none either
+# --- the user answers "none": the parser generates other candidates once; a second "none" ends the dialogue
 cat >none.jsonl <<'JSON'
 {"id": "q3", "question": "What are the fees?", "answers": ["none"]}
 {"id": "q4", "question": "What are the fees?", "answers": ["none", "none"]}
@@ -78,7 +76,7 @@ if [ "$parser" = toy ]; then
     grep -q '"id":"q4",.*"stop":"hand-over".*"regenerated":true.*"sql":null' others.jsonl
 fi
 
-# --- candidates of any other parser, and no model at all: what is missing is said
+# --- candidates of another parser and no model; the output names the missing parts
 cat >candidates.jsonl <<'JSON'
 {"id": "q2", "question": "Which machines are used?", "candidates": [{"sql": "SELECT machine FROM workout", "p": 0.6}, {"sql": "SELECT DISTINCT machine FROM workout", "p": 0.4}]}
 JSON

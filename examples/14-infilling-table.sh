@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# From the corpora to the main table of "Disambiguate First, Parse Later": default readings, infilled ones, a model trained
-# end to end and one trained on gold interpretations, on questions of databases that none of them saw, scored by execution.
+# Reproduces the main table of "Disambiguate First, Parse Later" from the corpora.  It compares default interpretations,
+# infilled ones, a model trained end to end and a model trained on gold interpretations.  All are scored by execution on
+# held-out databases.
 # usage: examples/14-infilling-table.sh [OUT]
-# By itself it makes small corpora and a tiny model that knows them by heart, which shows the way and measures nothing.
-# With MODEL, a Hugging Face folder, it is the paper's experiment; what OUT has already is not made again:
-#   AMBIQT, AMBIQT_DB        records of ambit-data ambiguate --kinds C,T --materialise, and their databases; or none
-#   AMBROSIA, AMBROSIA_DB    rows with gold_queries and gold_interpretations, and their databases; or none
-#   MODEL                    rewrites questions, says default readings, and is trained, three times
-#   SQL_MODEL                writes SQL; MODEL where it is not given
-#   ASK, TRAIN, WRITE        options of prompts (--context dump), of ambit-train infill (--preset dfpl), of answers
+# By default, it makes small corpora and a tiny model that memorises them.  This shows the commands; the scores mean
+# nothing.  With MODEL, a Hugging Face folder, it runs the experiment of the paper.  Existing files in OUT are kept.
+#   AMBIQT, AMBIQT_DB        records of ambit-data ambiguate --kinds C,T --materialise, and their databases (optional)
+#   AMBROSIA, AMBROSIA_DB    rows with gold_queries and gold_interpretations, and their databases (optional)
+#   MODEL                    rewrites questions, writes default interpretations, and is the base of the three adapters
+#   SQL_MODEL                writes SQL (default: MODEL)
+#   ASK, TRAIN, WRITE        options of prompts (--context dump), of ambit-train infill (--preset dfpl), of generation
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 for name in AMBIQT AMBIQT_DB AMBROSIA AMBROSIA_DB MODEL SQL_MODEL; do
@@ -22,12 +23,12 @@ else
     cd "$work"
 fi
 
-# some COMMAND...: records may fail, and then say so
+# some COMMAND...: runs COMMAND, and accepts exit code 7: some records failed.
 some() { "$@" || [ $? = 7 ]; }
-# together FOLDER...: the databases of both corpora in one folder
+# together FOLDER...: links the databases of both corpora into one folder.
 together() { mkdir -p db && find "$@" -name '*.sqlite' -exec ln -sf -t db {} +; }
 
-# --- made data: ten databases, rows as AMBROSIA has them, questions of some for AmbiQT's programs
+# --- synthetic data: ten databases, rows in AMBROSIA's format, and questions from which AmbiQT records are made
 made_corpora() {
     local db table one other n=0
     ambit-data practice -o practice
@@ -51,7 +52,8 @@ END
     AMBIQT=ambiqt.jsonl AMBIQT_DB=altered AMBROSIA=ambrosia.jsonl AMBROSIA_DB=practice/db
 }
 
-# lessons: of records whose golds have texts, each gold's text as a question, and each question with one gold alone
+# lessons KIND: reads records whose gold statements have texts.  KIND sql makes each text a question; KIND def keeps each
+# question with its first gold statement.
 lessons() {
     awk -v kind="$1" '{
         match($0, /"db_id":"[^"]*"/); db = substr($0, RSTART, RLENGTH)
@@ -66,7 +68,7 @@ lessons() {
     }'
 }
 
-# --- a tiny model that has learnt by heart what it is asked: to rewrite, to say one reading, to write SQL
+# --- a tiny model that has memorised its three tasks: rewriting, default interpretations, and SQL
 made_model() {
     mkdir -p prompts
     printf '{}\n\n{}\n\nReading:\n' | tee prompts/def.txt >prompts/gold.txt
@@ -90,7 +92,7 @@ made_model() {
 }
 
 if [ -z "${MODEL:-}" ]; then
-    export OMP_NUM_THREADS=1 # so small a model is fastest on one core
+    export OMP_NUM_THREADS=1 # a model this small is fastest on one core
     ASK="--context compact --prompt-dir prompts"
     TRAIN="--epochs 6 --batch 4 --lr 1e-2 --device cpu"
     WRITE="--max-new 48 --device cpu"
@@ -102,12 +104,12 @@ fi
 read -ra ask <<<"$ASK" && read -ra train <<<"$TRAIN" && read -ra write <<<"$WRITE"
 together ${AMBIQT_DB:+"$(realpath "$AMBIQT_DB")"} ${AMBROSIA_DB:+"$(realpath "$AMBROSIA_DB")"}
 
-# infill RECORDS OUT OPTION...: with SQL from its model, once
+# infill RECORDS OUT OPTION...: writes OUT with SQL of SQL_MODEL, unless OUT exists.
 infill() {
     [ -e "$2" ] || some ambit-infer infill "$1" --db db --sql-model "$SQL_MODEL" "${ask[@]}" "${write[@]}" -o "$2" --resume "${@:3}"
 }
 
-# --- stage 0: AmbiQT's questions for each gold, in the model's words, five tries at most; then train, valid and test
+# --- stage 0: the model rewrites AmbiQT's question for each gold statement, in at most five attempts; then the splits
 folders=()
 if [ -n "${AMBIQT:-}" ]; then
     infill "$AMBIQT" rewritten.jsonl --rewrite-model "$MODEL" --temperature 0.5 --seed 42
@@ -122,7 +124,7 @@ for fold in train valid test; do
     [ -e $fold.jsonl ] || cat "${folders[@]/%//$fold.jsonl}" >$fold.jsonl
 done
 
-# --- stages 1 to 3: default readings with their SQL, each result once; what each system is taught
+# --- stages 1 to 3: default interpretations with their SQL, one per distinct result; training data of each system
 for fold in train valid test; do
     infill $fold.jsonl $fold.default.jsonl --default-model "$MODEL"
     [ -e infill.$fold ] || some ambit-data annotate $fold.jsonl --db db --readings $fold.default.jsonl "${ask[@]}" -o infill.$fold
@@ -131,15 +133,15 @@ for fold in train valid test; do
     done
 done
 
-# --- stage 4: three adapters; the checkpoint of the best recall by execution on the validation databases
+# --- stage 4: three adapters; --select recall keeps the checkpoint with the best execution recall on validation databases
 for target in infill e2e gold; do
     for fold in train valid; do grep -v '"error":' $target.$fold >$target.$fold.jsonl; done
     ambit-train infill --base "$MODEL" --data $target.train.jsonl --valid $target.valid.jsonl -o run.$target --select recall \
         --db db --sql-model "$SQL_MODEL" "${ask[@]}" "${train[@]}" --resume
 done
 
-# --- stages 5 and 6
-answer() { # TARGET: what its model answers to the prompts of its stage
+# --- stages 5 and 6: infill and parse the test questions
+answer() { # TARGET: writes the prompts of its stage and generates completions with its adapter
     some ambit-infer infill test.jsonl --db db --write-prompts "$1" "${ask[@]}" -o "$1.prompts"
     some ambit-infer generate --model "$MODEL" --adapter "run.$1" "$1.prompts" "${write[@]}" -o "$1.answers"
 }
@@ -150,7 +152,7 @@ some ambit-infer infill test.jsonl --db db --e2e e2e.answers -o "end-to-end.json
 answer gold
 infill test.jsonl "gold interpretations.jsonl" --defaults gold.answers
 
-# --- the table: means over questions, intervals over databases
+# --- the table: means over questions, confidence intervals over databases
 for system in "default readings" infilled end-to-end "gold interpretations"; do
     some ambit-data score --rule dfpl --db db --pred "$system.jsonl" >"$system.score"
     awk -v name="$system" -v first="$([ "$system" = "default readings" ] && echo 1)" '

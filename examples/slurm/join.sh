@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts the shards of examples/slurm/detect.sh together; where one of them is not whole it fails and names it in its log.
+# Joins the shards of examples/slurm/detect.sh.  If a shard is incomplete, the job fails and its log names the shard.
 #SBATCH --job-name=ambit-join
 #SBATCH --cpus-per-task=1
 #SBATCH --mem=1G

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains a detector on one GPU; requeued after a preemption or resubmitted after its time was up it goes on where its last
-# checkpoint stands, and ends with the weights of a run that nobody stopped.
+# Trains a detector on one GPU.  After a preemption or a time limit, the requeued or resubmitted job resumes from the last
+# checkpoint.  Its final weights equal those of an uninterrupted run.
 #   sbatch examples/slurm/train.sh
 #SBATCH --job-name=ambit-train
 #SBATCH --gpus=1
