@@ -1,4 +1,4 @@
-# Every library ambit links, each missing one answered with the Debian package that holds it.
+# Finds every library that ambit links.  The message for a missing library names its Debian package.
 find_package(PkgConfig REQUIRED)
 
 function(ambit_require target module package)
@@ -27,7 +27,7 @@ find_package(Threads REQUIRED)
 
 pkg_check_modules(ZSTD IMPORTED_TARGET GLOBAL libzstd)
 if(NOT ZSTD_FOUND)
-  message(STATUS "libzstd not found (libzstd-dev): records that zstd compressed are refused")
+  message(STATUS "libzstd not found (libzstd-dev): no support for .zst record files")
 endif()
 
 pkg_check_modules(MICROHTTPD IMPORTED_TARGET GLOBAL libmicrohttpd)
@@ -50,8 +50,8 @@ else()
   message(STATUS "oneDNN not found (libdnnl-dev): products run through OpenBLAS, bf16 ones converted to f32")
 endif()
 
-# Builds the folders of a layer, lowest first, as static libraries ambit_LAYER_FOLDER. Each links the folders before it and LINK.
-# ambit_LAYER is all of them except cmd, whose main.c belongs to the program.
+# Builds the folders of a layer, lowest first, as static libraries ambit_LAYER_FOLDER.  Each links LINK and the folders
+# before it.  The target ambit_LAYER links all folders except cmd, whose main.c belongs to the program.
 function(ambit_layer layer)
   cmake_parse_arguments(ARG "" "" "FOLDERS;LINK" ${ARGN})
   set(below ${ARG_LINK})
@@ -68,8 +68,8 @@ function(ambit_layer layer)
   target_link_libraries(ambit_${layer} INTERFACE ${below})
 endfunction()
 
-# A program: main.c and the other sources of its layer.  It writes its own manual pages, one of the program and one for each
-# command (cmd_NAME.c beside main.c), and its completion for three shells.
+# Builds a program from main.c and the libraries of its layer.  The program generates its manual pages, one for itself and
+# one for each command (cmd_NAME.c beside main.c), and completion scripts for three shells.
 function(ambit_program name main)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   set(share ${CMAKE_BINARY_DIR}/share)

@@ -1,5 +1,5 @@
-# How programs of others find an installed kernels library (find_package(ambit), pkg-config), and the Debian packages
-# that cpack makes: ambit, ambit-dev, and ambit-cuda and ambit-mpi where these modules are built.
+# Installs the files by which other programs find the kernels library (find_package(ambit), pkg-config), and describes the
+# Debian packages that cpack makes: ambit, ambit-dev, and ambit-cuda and ambit-mpi if these modules are built.
 include(CMakePackageConfigHelpers)
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ambit)
 configure_package_config_file(cmake/ambit-config.cmake.in ${CMAKE_BINARY_DIR}/ambit-config.cmake
@@ -20,7 +20,7 @@ string(REGEX REPLACE "/$" "" up ${up})
 configure_file(cmake/ambit.pc.in ${CMAKE_BINARY_DIR}/ambit.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/ambit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
-set(CPACK_PACKAGE_CONTACT "ambit authors <ambit@example.org>" CACHE STRING "Who answers for the packages: NAME <MAIL>")
+set(CPACK_PACKAGE_CONTACT "ambit authors <ambit@example.org>" CACHE STRING "Maintainer of the packages: NAME <MAIL>")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR "the ambit authors")
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
@@ -40,10 +40,10 @@ set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SUGGESTS "ambit-cuda, ambit-mpi, sqlite3")
 set(CPACK_DEBIAN_PROGRAMS_DESCRIPTION "find, explain and resolve ambiguity in text-to-SQL
-A question put to a database often has several right readings.  ambit says
-whether a question is ambiguous for a schema, between which tables or columns,
-completes the readings that a model gives, or asks the user the question that
-tells most.
+A question to a database often has several valid interpretations.  ambit
+detects whether a question is ambiguous for a schema and names the ambiguous
+tables or columns.  It adds the interpretations that a model missed, or asks
+the user the most informative clarifying question.
 
 This package holds the programs ambit-data, ambit-train and ambit-infer, which
 compute on the CPU.")
@@ -53,21 +53,20 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libc6-dev, libopenblas-dev${dnnl_dev}")
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "ambit (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "kernels library of ambit: headers and static library
-Tensors in arenas, differentiable ops, optimizers and steps that are captured,
-on the CPU and, through modules opened at run time, on NVIDIA GPUs.
+Tensors in arenas, differentiable ops, optimizers and captured training steps.
+They run on the CPU and, through modules opened at run time, on NVIDIA GPUs.
 
-This package holds the headers, the static library, and the files by which
-CMake and pkg-config find them.")
+This package holds the headers, the static library, and the configuration
+files for CMake and pkg-config.")
 
-# cuBLASLt is of NVIDIA's packages, which dpkg-shlibdeps does not know: so its libraries are named here.
+# The dependencies are listed by hand, because dpkg-shlibdeps does not know NVIDIA's package of cuBLASLt.
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME ambit-cuda)
 set(CPACK_DEBIAN_CUDA_PACKAGE_SECTION contrib/science)
 set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "ambit (= ${PROJECT_VERSION}), libc6 (>= 2.34), libgcc-s1 (>= 3.0), libstdc++6 (>= 5)")
 get_property(CPACK_DEBIAN_CUDA_PACKAGE_RECOMMENDS GLOBAL PROPERTY AMBIT_CUBLAS_PACKAGE)
 set(CPACK_DEBIAN_CUDA_DESCRIPTION "CUDA module of ambit
-With it the programs of ambit compute on NVIDIA GPUs of compute capability 8.0
-and newer.  It needs NVIDIA's driver and cuBLASLt, which the CUDA toolkit
-brings.")
+With this module the programs of ambit run on NVIDIA GPUs of compute capability
+8.0 and newer.  It needs NVIDIA's driver, and cuBLASLt from the CUDA toolkit.")
 
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME ambit-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_SECTION science)
@@ -75,12 +74,12 @@ set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "ambit (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS openmpi-bin)
 set(CPACK_DEBIAN_MPI_DESCRIPTION "MPI module of ambit
-With it ambit-train trains over several processes and machines, started by
-mpirun, Slurm or torchrun, through Open MPI.")
+With this module ambit-train trains on several processes and machines through
+Open MPI.  The processes are started by mpirun, Slurm or torchrun.")
 
-# What Debian asks of a package beyond what an installation holds.
+# Files that Debian policy requires in a package and that a plain installation does not need.
 configure_file(cmake/debian/changelog.in ${CMAKE_BINARY_DIR}/debian/changelog @ONLY)
-file(READ models/detector/LICENSE AMBIT_CC_BY_SA) # in the form of Debian's copyright files: indented, no empty lines
+file(READ models/detector/LICENSE AMBIT_CC_BY_SA) # in the format of Debian's copyright files: indented, without empty lines
 string(REGEX REPLACE "\n[ \t]*\n" "\n.\n" AMBIT_CC_BY_SA "${AMBIT_CC_BY_SA}")
 string(REGEX REPLACE "\n[ \t]*\n" "\n.\n" AMBIT_CC_BY_SA "${AMBIT_CC_BY_SA}")
 string(STRIP "${AMBIT_CC_BY_SA}" AMBIT_CC_BY_SA)
