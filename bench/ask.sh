@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# What joining detector and clarifier buys, on AmbiQT's published predictions of kinds J and P, both golds meant in turn by
-# truthful users: accuracy after 0, 1 and 2 questions without a detector, with its findings alone, with its alternatives
-# as candidates too, and with the gate.  With a PARSER (a folder that ambit-infer parse takes), the same of its own
-# candidates, on each EVERYth of these records and of Spider's dev questions, which mean one thing.
-# usage: ask.sh SHARED_DATA DETECTOR OUT [GATE [PARSER]]     AMBIT_BIN says where the programs are; EVERY=4
+# Measures the gain of combining detector and clarifier on AmbiQT's published predictions of types J and P.  Simulated
+# truthful users mean each of the two gold statements in turn.  Prints the accuracy after 0, 1 and 2 questions for four
+# settings: no detector, its predictions, its alternatives as additional candidates, and the gate.
+# With PARSER, a model folder of ambit-infer parse, the same is measured on the parser's candidates.  It takes every
+# EVERYth of these records, and every EVERYth of Spider's dev questions, which are unambiguous.
+# usage: ask.sh SHARED_DATA DETECTOR OUT [GATE [PARSER]]     environment: AMBIT_BIN, folder of the programs; EVERY=4
 set -euo pipefail
 shared=$1 detector=$2 out=$3 gate=${4:-0.2} parser=${5:-}
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
 tables=$shared/spider/tables.json
 mkdir -p "$out"
 
-# row NAME FILE: the measures of a file's last line
+# row NAME FILE: prints the measures in the last line of FILE.
 row() {
     tail -n 1 "$2" | awk -v name="$1" '
     function number(field, text) {
@@ -37,7 +38,7 @@ row() {
     }'
 }
 talk() { "$bin/ambit-infer" "$@" --simulate --noise 0 --max-turns 2 "${about[@]}" 2>>"$out/log" || [ $? = 7 ]; }
-# rows NAME BASE: of the candidates in BASE.jsonl
+# rows NAME BASE: prints the four rows for the candidates in BASE.jsonl.
 rows() {
     talk clarify --candidates "$2.jsonl" -o "$2.none.jsonl"
     talk ask --detector "$detector" --alternatives off "$2.jsonl" -o "$2.findings.jsonl"
@@ -49,7 +50,7 @@ rows() {
     row "$1, with --gate $gate" "$2.gate.jsonl"
     echo "$1: $(grep -c '"gated":true' "$2.gate.jsonl" || true) of $(wc -l <"$2.jsonl") records gated" >&2
 }
-# own NAME RECORDS BASE: the parser's candidates for each so many of the records
+# own NAME RECORDS BASE: measures the parser's candidates for every EVERYth record.
 own() {
     awk -v every="${EVERY:-4}" 'NR % every == 1 || every == 1' "$2" >"$3.records.jsonl"
     "$bin/ambit-infer" parse --model "$parser" "${about[@]}" -k 10 --candidates "$3.records.jsonl" -o "$3.parsed.jsonl" 2>>"$out/log" || [ $? = 7 ]
@@ -68,7 +69,7 @@ PY
 }
 
 about=(--schema "$tables")
-echo "| predictions, and what is joined | 0 questions | 1 question | 2 questions | coverage | questions asked |"
+echo "| predictions and setting | 0 questions | 1 question | 2 questions | coverage | questions asked |"
 echo "|---|---|---|---|---|---|"
 for kind in J P; do
     folder=join-ambiguity gold=tbl-split

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Launches, copies and waits of one step and of one token, as the device's driver counts them: a table of BERT, the GAT
-# and Llama with and without an adapter.  The models are small and have two layers; what is counted depends on layers
-# and hardly on sizes.
-# usage: [BIN=DIR] bench/counts.sh [DEVICE]    simt (the default) or cuda; BIN is a folder of built programs
+# Counts the launches, copies and waits of a training step and of a generated token, as reported by the device's driver.
+# Prints a table for BERT, the GAT, and Llama with and without an adapter.  The models are small and have two layers: the
+# counts depend on the number of layers and hardly on sizes.
+# usage: [BIN=DIR] bench/counts.sh [DEVICE]    DEVICE: simt (default) or cuda; BIN: folder of built programs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=${BIN:-build/release/bin}
@@ -26,7 +26,7 @@ for i in 1 2 3 4; do
     echo '{"id": "'$i'", "prompt": "list the names of all bands", "completion": " select name from bands"}'
 done >"$out/texts.jsonl"
 
-# row NAME PER LINE [LINE]: the numbers of a line of counts, less those of another, for each of PER.
+# row NAME PER LINE [BASE]: prints the counts in LINE minus those in BASE, divided by PER.
 row() {
     awk -v name="$1" -v per="$2" -v line="$3" -v less="${4:-}" 'BEGIN {
         split(line, n); split(less, o)
@@ -35,7 +35,7 @@ row() {
             printf " %.10g |", (n[i] - o[i]) / per
         printf "\n" }'
 }
-# counted COMMANDS PROGRAM...: the last line of counts.
+# counted COMMANDS PROGRAM...: sends COMMANDS to the program and prints its last line.
 counted() { printf '%b' "$1" | "$bin/$2" "${@:3}" 2>/dev/null | tail -n 1; }
 encoder() { counted "$2" bench_encoder "$out/bert" "$out/pairs.jsonl" "$device" bf16 "$1"; }
 gat() { counted "$1" bench_gat "$out/graphs.jsonl" "$device" f32; }

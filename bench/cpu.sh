@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Ours beside the peers on this machine's CPU.
+# Compares ambit with the peers on this machine's CPU.
 # usage: PYTHON=.../bin/python SPIDER=DIR AMBIQT=DIR bench/cpu.sh
-# PYTHON has the packages of tests/gold/requirements.txt and onnxruntime, onnxscript, openvino, nltk; SPIDER holds tables.json, dev.json
-# and db, AMBIQT the validation files of J and P and outputs.
+# PYTHON needs the packages of tests/gold/requirements.txt and onnxruntime, onnxscript, openvino and nltk.  SPIDER holds
+# tables.json, dev.json and db; AMBIQT holds the validation files of types J and P and the outputs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}

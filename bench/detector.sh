@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# The detector that comes with ambit, from public data to models/detector and the figures of its card.
+# Trains the default detector from public data, and measures the scores of its model card.
 # usage: detector.sh SHARED_DATA MINILM OUT [SEED]
-#        detector.sh --place RUN                       cuts a finished run down into models/detector, and does nothing else
-# SHARED_DATA holds spider, ambiqt, wikisql and ambrosia; natural.sh says what else is taken from BIRD, SCIENCE and PYTHON. MINILM is the Hugging
-# Face folder of all-MiniLM-L6-v2. PARTS is a JSONL file of data folders as `ambit-train gatekeeper --data` takes it, in place of natural data, AmbiQT
-# and the written domains; MORE gives the trainer more options. AMBIT_BIN says where the programs are. A training that was stopped goes on, a finished one is
-# not repeated. Everything is in OUT: the run, the detector, and a file of figures for each set.
+#        detector.sh --place RUN                       only exports a finished run to models/detector
+# SHARED_DATA holds spider, ambiqt, wikisql and ambrosia; natural.sh describes BIRD, SCIENCE and PYTHON.  MINILM is the
+# Hugging Face folder of all-MiniLM-L6-v2.  PARTS is a JSONL file of data folders for `ambit-train gatekeeper --data`; it
+# replaces the natural data, AmbiQT and the written domains.  MORE holds more options of the trainer.  AMBIT_BIN is the
+# folder of the programs.  An interrupted training is resumed, and a finished one is not repeated.  OUT receives the run,
+# the detector, and a file of scores for each test set.
 set -euo pipefail
 bench=$(realpath "$(dirname "$0")")
 bin=$(realpath "${AMBIT_BIN:-$bench/../build/release/bin}")
 home=$bench/../models/detector
 
-# place RUN: the detector of a run becomes that of the repository, and its checksums stand in the card.
+# place RUN: exports the detector of a run to models/detector, and writes its checksums to the model card.
 place() {
     local card=$home/README.md
     "$bin/ambit-train" export "$1" --format detector --force -o "$home"
@@ -34,7 +35,7 @@ shared=$(realpath "$1") encoder=$2 out=$(realpath -m "$3") seed=${4:-1}
 ambrosia=("$shared/ambrosia/questions_validation.jsonl" --db "$shared/ambrosia/db")
 export AMBIT_BIN=$bin
 
-# figures NAME COMMAND...: what a command prints about the run and about the detector that was cut from it, into OUT/NAME.txt.
+# figures NAME COMMAND...: runs COMMAND for the run and for the exported detector, and writes the output to OUT/NAME.txt.
 figures() {
     local name=$1 model
     shift
@@ -44,7 +45,7 @@ figures() {
     done | tee "$out/$name.txt"
 }
 
-# Plain questions of Spider dev on their own databases, and how many of them are flagged.
+# Count the unambiguous questions of Spider dev that the detector calls ambiguous.
 plain() {
     "$bin/ambit-infer" detect --model "$1" --schema "$shared/spider/tables.json" --relevance none --format text "$shared/spider/dev.json" |
         awk '/may mean|ambiguous for|several readings/ { flagged++ } /^    \[/ { n++ } END { printf "%d questions, %d flagged, %.3f\n", n, flagged, flagged / n }'
@@ -54,12 +55,12 @@ plain() {
 [ -d "$out/domains" ] || python3 "$bench/domains.py" "$out/domains"
 [ -n "${PARTS:-}" ] || { PARTS=$out/parts.jsonl && printf '%s\n' '{"data": "contrast", "name": "ambiqt", "share": 0.45}' \
     '{"data": "data", "name": "natural", "share": 0.5}' '{"data": "domains", "name": "domains"}' >"$PARTS"; }
-# shellcheck disable=SC2086 # options
+# shellcheck disable=SC2086 # several options
 "$bin/ambit-train" gatekeeper --data "$PARTS" --labels "${ambrosia[@]}" --encoder "$encoder" --out "$out/run" --seed "$seed" --resume \
     --linguistic-weight 20 --labels-share .12 --presence 1 --false-alarms .08 --epochs 2 --eval-every 625 ${MORE:-}
 "$bin/ambit-train" export "$out/run" --format detector --force -o "$out/detector"
 
-"$bin/ambit-data" split "${ambrosia[0]}" -o "$out/ambrosia" --valid .2 --test .2 --seed "$seed" --force # the trainer's own split
+"$bin/ambit-data" split "${ambrosia[0]}" -o "$out/ambrosia" --valid .2 --test .2 --seed "$seed" --force # the same split as the trainer's
 figures ambiqt "$bin/ambit-train" evaluate MODEL --data "$out/contrast"
 figures ambrosia "$bin/ambit-train" evaluate MODEL --data "$out/ambrosia/test.jsonl" "${ambrosia[@]:1}"
 figures plain plain MODEL

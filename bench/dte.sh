@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# From WikiSQL, WikiTableQuestions and Spider to the tables of DTE: marked words on edited tables, taggers of several seeds, and
-# by erasing and without grounding; the heuristic and the ETA form beside; then AmbiQT's synonyms and AMBROSIA's vague questions.
+# Reproduces the tables of DTE from WikiSQL, WikiTableQuestions and Spider, with marked words on edited tables.  Trains
+# taggers of several seeds, one with grounding by erasing and one without grounding.  Compares them with the heuristic and
+# with ETA.  Also tests on AmbiQT's synonyms and on AMBROSIA's vague questions.
 # usage: WIKISQL=DIR WTQ=DIR SPIDER=DIR AMBIQT=DIR AMBROSIA=DIR ENCODER=HF_DIR bench/dte.sh OUT
-# SEEDS="1 2 3" and EPOCHS=1 say what is trained.  What OUT has already is not made again; training goes on where it was stopped.
+# SEEDS="1 2 3" and EPOCHS=1 control the training.  Existing files in OUT are kept, and interrupted training is resumed.
 set -euo pipefail
 shared=../shared/data
 wikisql=$(realpath "${WIKISQL:-$shared/wikisql}")
@@ -32,7 +33,7 @@ done
 [ -e vague.jsonl ] || records vague "$ambrosia/questions_validation.jsonl" vague.jsonl
 [ -e spider.jsonl ] || grep '"source":"spider"' data/test.jsonl >spider.jsonl
 
-# learn NAME DATA OPTION...
+# learn NAME DATA OPTION...: trains a tagger in folder NAME.
 learn() {
     "$bin/ambit-train" tag --data "$2" --encoder "$encoder" --epochs "${EPOCHS:-1}" --out "$1" --resume --quiet "${@:3}"
 }
@@ -41,18 +42,18 @@ learn "erase-${seeds[0]}" data --seed "${seeds[0]}" --grounding erase
 learn "none-${seeds[0]}" data --seed "${seeds[0]}" --grounding none
 learn "eta-${seeds[0]}" eta-data --seed "${seeds[0]}" --tags-weight 0 --meaning-weight 0
 
-# some CODE 7 is a table with records left out, which it names
+# some COMMAND...: runs COMMAND, and accepts exit code 7: some records failed.
 some() { "$@" || [ $? = 7 ]; }
-# tag NAME ON RECORDS OPTION...
+# tag NAME ON RECORDS OPTION...: writes NAME.ON.jsonl, the tags of RECORDS.
 tag() {
     [ -e "$1.$2.jsonl" ] || some "$bin/ambit-infer" tag "$3" --quiet "${@:4}" -o "$1.$2.jsonl"
 }
-# score NAME ON GOLD: spans, links, false alarms
+# score NAME ON GOLD: prints the scores of spans and links, and the false alarms.
 score() {
     echo "== $1 on $2"
     some "$bin/ambit-data" score --rule spans --gold "$3" --pred "$1.$2.jsonl"
 }
-# measure NAME TEST AMBIQT OPTION...: all tables of one tagger, whose records are TEST and AMBIQT
+# measure NAME TEST AMBIQT OPTION...: prints all tables of one tagger on the records TEST and AMBIQT.
 measure() {
     tag "$1" test "$2" "${@:4}"
     tag "$1" ambiqt "$3" "${@:4}"

@@ -1,9 +1,9 @@
-# What one file of `ambit-data score --per-example` has and another has not, over all records, with 95 % intervals of 1,000
-# resamples of whole databases (of source_db where it is there), in pairs.  Of --rule ambiqt: either and both readings among
-# the first five, in hundredths; of --rule dfpl: its five measures, of ambiguous and of other records.
+# Prints the paired gain between two files of `ambit-data score --per-example` over all records.  The 95 % intervals come
+# from 1,000 bootstrap resamples of whole databases (of source_db if present).  For --rule ambiqt: either and both
+# interpretations among the first five, in percent.  For --rule dfpl: its five measures, of ambiguous and of other records.
 # usage: awk -f gain.awk BEFORE.jsonl AFTER.jsonl
 
-# One record's value of a measure of a class; measures are printed in the order in which they come first.
+# Adds one record's value of a measure for a class.  Measures are printed in order of first appearance.
 function add(class, measure, value,    name) {
     name = class measure
     if (!(name in of)) {
@@ -41,7 +41,7 @@ function add_ambiqt(    i, kinds, first, second) {
     }
 }
 
-/^[{]"record"/ && !/"recall":/ { next } # could not be scored
+/^[{]"record"/ && !/"recall":/ { next } # the record could not be scored
 
 {
     file = NR == FNR ? 1 : 2
@@ -58,7 +58,7 @@ function add_ambiqt(    i, kinds, first, second) {
         add_ambiqt()
 }
 
-# The share over some databases; the difference where file is 0.
+# Returns the mean over the given databases, or the difference of both files if file is 0.
 function share(file, measure, drawn,    d, n, hits) {
     for (d = 1; d <= databases; d++) {
         n += drawn[d] * records[of[measure], names_of[d]]

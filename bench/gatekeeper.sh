@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# GATekeeper from the corpora to its tables: crossed pairs and their folds, a detector of SIA and linguistic kinds for each seed, and what it
-# finds on its test fold, on AMBROSIA's questions of its test fold, and on crossed pairs of Spider dev, whose databases no fold holds.
+# Reproduces the tables of GATekeeper from the corpora.  Makes contrast sets and their splits, and trains one detector of
+# schema and linguistic ambiguity per seed.  Each is tested on its test split, on AMBROSIA's test questions, and on contrast
+# sets of Spider dev, whose databases are in no split.
 # usage: gatekeeper.sh SHARED_DATA ENCODER OUT [SEED...]
-# ENCODER is a Hugging Face folder of a BERT. AMBIT_BIN says where the programs are, MORE gives the trainer more options; WIKISQL, a file of
-# questions with headers and ADVETA's names, adds its tables to the training fold. On two cores with AVX2 a seed takes some hour and a half;
-# finished trainings are not repeated, and those that were stopped go on.
+# ENCODER is a Hugging Face folder of a BERT.  AMBIT_BIN is the folder of the programs, and MORE holds more options of the
+# trainer.  WIKISQL is a file of questions with headers and ADVETA's names; its tables are added to the training split.
+# On two cores with AVX2 a seed takes about an hour and a half.  Finished trainings are not repeated, and interrupted ones
+# are resumed.
 set -euo pipefail
 shared=$1 encoder=$2 out=$3
 shift 3
@@ -13,7 +15,7 @@ bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
 ambrosia=("$shared/ambrosia/questions_validation.jsonl" --db "$shared/ambrosia/db")
 mkdir -p "$out"
 
-# fold DIR KINDS [OPTION...]: crossed pairs of DIR/spider by the dictionaries in DIR/ambiqt, in DIR/folds.
+# fold DIR KINDS [OPTION...]: makes contrast sets of DIR/spider with the dictionaries in DIR/ambiqt, and writes DIR/folds.
 fold() {
     local dir=$1 kinds=$2 kind
     "$bin/ambit-data" ambiguate --kinds "$kinds" --spider "$dir/spider" --synonyms "$dir/ambiqt/two_col_synonyms.json" \
@@ -24,7 +26,7 @@ fold() {
     "$bin/ambit-data" contrast --ambiqt "$dir/ambiqt" --spider "$dir/spider" -o "$dir/folds" --seed 1 "${@:3}"
 }
 
-# Spider dev in the form that contrast reads; its folds are put together again.
+# Convert Spider dev to the input format of contrast, and merge its splits again.
 further() {
     mkdir -p "$out/dev/ambiqt" "$out/dev/spider"
     cp "$shared"/ambiqt/two_*_synonyms.json "$out/dev/ambiqt"
@@ -34,7 +36,7 @@ further() {
     grep -h '"slice":"crossed"' "$out/dev/folds"/{train,valid,test}.jsonl >"$out/dev/further.jsonl"
 }
 
-# The training questions of crossed pairs, and behind them those of WikiSQL's tables.
+# Append the training questions of WikiSQL's tables to those of the contrast sets.
 widen() {
     python3 "$bench/wiki_twins.py" make "$WIKISQL" "$out/wiki" 1
     fold "$out/wiki" C --test-share .02 --valid-share .02
@@ -50,14 +52,14 @@ if [ -n "${WIKISQL:-}" ]; then
 fi
 for seed in "${@:-1}"; do
     run=$out/seed-$seed
-    # shellcheck disable=SC2086 # options
+    # shellcheck disable=SC2086 # several options
     "$bin/ambit-train" gatekeeper --data "$data" --labels "${ambrosia[@]}" --encoder "$encoder" --out "$run" --seed "$seed" --resume \
         --max-train 20000 --epochs 2 --eval-every 625 --linguistic-weight 20 --presence 1 --false-alarms .06 \
         --appended .1 ${MORE:-}
-    # The trainer's own folds of AMBROSIA are those of its seed.
+    # The trainer splits AMBROSIA by its seed, so the same seed gives the same test split.
     "$bin/ambit-data" split "${ambrosia[0]}" -o "$run.ambrosia" --valid .2 --test .2 --seed "$seed" --force
-    echo "== seed $seed, AMBROSIA's test fold"
+    echo "== seed $seed, AMBROSIA's test split"
     "$bin/ambit-train" evaluate "$run" --data "$run.ambrosia/test.jsonl" "${ambrosia[@]:1}" | tee "$run.ambrosia.txt"
-    echo "== seed $seed, 20 further databases"
+    echo "== seed $seed, the second held-out set of 20 databases"
     "$bin/ambit-train" evaluate "$run" --data "$out/dev/further.jsonl" --schema "$out/dev/folds/tables.json" | tee "$run.further.txt"
 done

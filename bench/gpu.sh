@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# On one GPU: every op and the models checked, then ours beside the peers, in one table.
+# Checks every op and the models on one GPU, then compares ambit with the peers in one table.
 # usage: [PYTHON=python3] [DATA=DIR] [ENCODER=HF_DIR] [BIN=DIR] [TMPDIR=DIR] bench/gpu.sh [--device cuda|simt]
 #        [--quick|--short] [--keep FILE] [--unchecked] [--rows L1,D4,D1,D3,O,X2,G1,X1,X4,G2,G3,L2,L4,M,D2,D5,T1,T2,T3,T4]
-# PYTHON runs the peers and has torch, transformers, peft, sentence-transformers, torch_geometric, accelerate; those
-# that are missing are left out and named, as unsloth and vllm are.  DATA holds Spider's tables.json and dev.json
-# (practice data is made where it is not), ENCODER a vocab.txt.  BIN is a folder of built programs: without it they are
-# built.
-# --quick takes tiny shapes, --short few turns and fewer peers; both leave the slowest checks out.  --rows takes
-# some of the rows, the most important first, and the checks that belong to them.  --keep adds each finished row to FILE
-# and leaves out the rows that it holds, so that a second call goes on; --unchecked leaves the checks out.  Rows L, O, M,
-# D and T write 16 GB of random weights to TMPDIR, best a folder in memory, and delete them at the end.
+# PYTHON runs the peers, which use torch, transformers, peft, sentence-transformers, torch_geometric, accelerate, unsloth
+# and vllm.  Peers whose package is missing are skipped and named.  DATA holds Spider's tables.json and dev.json; without
+# it, synthetic data is generated.  ENCODER holds a vocab.txt.  BIN is a folder of built programs (default: build them).
+#
+# --quick uses tiny shapes; --short uses few turns and fewer peers.  Both skip the slowest checks.  --rows selects rows,
+# ordered by importance, and their checks.  --keep appends each finished row to FILE and skips the rows in it, so that a
+# second call resumes.  --unchecked skips the checks.  Rows L, O, M, D and T write 16 GB of random weights to TMPDIR and
+# delete them at the end; a folder in memory is best.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 device=cuda
@@ -24,11 +24,11 @@ while [ $# -gt 0 ]; do
     --keep) keep=$(realpath -m "${2:?--keep wants a file}"); shift ;;
     --unchecked) checked= ;;
     --rows) rows=${2:?--rows wants names with commas between them}; shift ;;
-    *) echo "gpu.sh: unknown argument '$1'; --device cuda|simt, --rows, --keep, --unchecked, --quick and --short are known" >&2; exit 2 ;;
+    *) echo "gpu.sh: unknown argument '$1'; expected --device cuda|simt, --rows, --keep, --unchecked, --quick or --short" >&2; exit 2 ;;
     esac
     shift
 done
-case $device in cuda | simt) ;; *) echo "gpu.sh: --device '$device': cuda or simt is wanted" >&2; exit 2 ;; esac
+case $device in cuda | simt) ;; *) echo "gpu.sh: --device: expected cuda or simt, got '$device'" >&2; exit 2 ;; esac
 
 parity=
 ops=()
@@ -45,11 +45,11 @@ for row in ${rows//,/ }; do
         programs+=(bench_lm ambit-train ambit-infer) ;;
     T[12])
         ops+=(test_ops_paged) models+=(test_t5 test_t5_engine test_published) programs+=(bench_lm bench_published) ;;
-    *) echo "gpu.sh: --rows: '$row' is none of X1, X2, X4, G1, G2, G3, L1, L2, L4, M, O, D1 to D5, T1 to T4" >&2; exit 2 ;;
+    *) echo "gpu.sh: --rows: expected X1, X2, X4, G1, G2, G3, L1, L2, L4, M, O, D1 to D5 or T1 to T4, got '$row'" >&2; exit 2 ;;
     esac
 done
 once() { printf '%s\n' "$@" | sort -u; }
-[ ${#ops[@]} -gt 0 ] || { echo "gpu.sh: --rows: '$rows' names no row" >&2; exit 2; }
+[ ${#ops[@]} -gt 0 ] || { echo "gpu.sh: --rows: expected at least one row, got '$rows'" >&2; exit 2; }
 mapfile -t ops < <(once "${ops[@]}")
 mapfile -t models < <(once "${models[@]}")
 mapfile -t programs < <(once "${programs[@]}")
@@ -65,11 +65,11 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 start=$SECONDS
 
-# check PROGRAM [ARGUMENT]: in the background; its last words if it fails.
+# check PROGRAM [ARGUMENT]: runs a check in the background, and prints the end of its output if it fails.
 check() {
     local log="$out/$1.log"
     if AMBIT_TEST_DEVICE="$device" OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive "$bin/$1" "${@:2}" >"$log" 2>&1; then
-        echo "$1: holds on $device"
+        echo "$1: passes on $device"
     else
         grep -v -e ' RUN ' -e ' OK ' "$log" | tail -n 20
         echo "$1: FAILS on $device"
@@ -91,7 +91,7 @@ data=${DATA:-../shared/data/spider}
 if [[ $rows == *X* && ! -e "$data/tables.json" ]]; then
     data="$out/practice"
     "$bin/ambit-data" practice -o "$data" --seed 1 >/dev/null
-    echo "no Spider at ${DATA:-../shared/data/spider}: questions and elements are those of practice data"
+    echo "${DATA:-../shared/data/spider} not found: using questions and elements of synthetic data instead of Spider's"
 fi
 TMPDIR="$out" "${PYTHON:-python3}" bench/gpu.py "$bin" "$data" "$device" "$rows" "$keep" "${form[@]}"
 echo "done in $((SECONDS - start)) s"

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# A small encoder-decoder learns, by three prompts, to infill, to write all readings, and to write the SQL of all at once.
-# Prints recall, precision, F1, one_found and all_found by execution of default readings, infilled ones, end-to-end and gold
-# interpretations, on databases that no training saw, and gains in pairs.
+# Trains a small encoder-decoder on three tasks: infilling, writing all interpretations, and writing the SQL of all of them.
+# Scores default interpretations, infilled ones, end-to-end parsing and gold interpretations by execution on held-out
+# databases.  Prints recall, precision, F1, one_found, all_found, and paired gains.
 # usage: SPIDER=DIR AMBIQT=DIR bench/infill.sh OUT [BASE]
-# BASE is a folder of weights to start from (`third` of bench/logicalbeam.sh); asked is then what is made of Spider's dev questions.
-# Without it a first model learns from nothing to copy, and asked is what is made of 21 databases of the training questions.
-# SPIDER holds tables.json, train_spider.json, dev.json and db, AMBIQT two_col_synonyms.json and two_tbl_synonyms.json.
-# LESSONS=N takes N times the lessons of 264,000 tokens (by itself 8 times; a small model wants millions of tokens).
-# EVERY=4 asks each fourth of the held-out records.  What OUT has already is not made again; training goes on where it was stopped.
+# BASE is a folder of initial weights (`third` of bench/logicalbeam.sh); the test records then come from Spider's dev
+# questions.  Without it, a first model learns from scratch to copy, and the test records come from 21 databases of the
+# training questions.
+# SPIDER holds tables.json, train_spider.json, dev.json and db; AMBIQT holds two_col_synonyms.json and
+# two_tbl_synonyms.json.  LESSONS=N trains on N times 264,000 tokens (default: 8; a small model needs millions of tokens).
+# EVERY=4 tests every fourth of the held-out records.  Existing files in OUT are kept, and interrupted training is resumed.
 set -euo pipefail
 spider=$(realpath "${SPIDER:-../shared/data/spider}")
 ambiqt=$(realpath "${AMBIQT:-../shared/data/ambiqt}")
@@ -19,19 +20,19 @@ base=${2:+$(realpath "$2")}
 mkdir -p "${1:?the folder to fill}/prompts" && cd "$1"
 covered="All possible interpretations are covered"
 
-# done_by FILE COMMAND...: the command's output as FILE, whole or not at all
+# done_by FILE COMMAND...: writes the output of COMMAND to FILE, unless FILE exists.  A failed command leaves no FILE.
 done_by() { [ -e "$1" ] || { "${@:2}" >"$1.new" && mv "$1.new" "$1"; }; }
-# some COMMAND...: records may fail, and then say so
+# some COMMAND...: runs COMMAND, and accepts exit code 7: some records failed.
 some() { "$@" || [ $? = 7 ]; }
 
-# Prompts that cost few tokens.
+# Short prompts save tokens.
 printf '{}\n\nQuestion: {}\n\nExisting:\n{}\n\nMissing:\n' >prompts/fill.txt
 printf '{}\n\nQuestion: {}\n\nReadings:\n' >prompts/gold.txt
 printf '{}\n\nQuestion: {}\n\nSQL:\n' >prompts/e2e.txt
 ask=(--context compact --prompt-dir prompts)
 
-# --- records: readings in words, and of each target prompts and answers, in folds of the same databases
-# ambiguous NAME DATABASES OPTION...: NAME.readings.jsonl of AmbiQT's records of these questions
+# --- records: interpretations in words, then prompts and completions of each target, with the same split of databases.
+# ambiguous NAME DATABASES OPTION...: makes AmbiQT records of the given questions, and writes NAME.readings.jsonl.
 ambiguous() {
     [ -e "$1.ambiguous.jsonl" ] || some "$bin/ambit-data" ambiguate --kinds C,T --spider "$spider" --synonyms "$ambiqt/two_col_synonyms.json" \
         --table-synonyms "$ambiqt/two_tbl_synonyms.json" --db "$spider/db" --materialise "$2" --published-databases "${@:3}" -o "$1.ambiguous.jsonl"
@@ -39,10 +40,10 @@ ambiguous() {
 }
 ambiguous train databases --questions "$spider/train_spider.json"
 
-# pairs FILE: conversations as prompts and completions; short: without the rest
+# pairs FILE: converts conversations to prompts and completions.  short FILE: keeps only these and the ids.
 pairs() { sed -E 's/"messages":\[\{"role":"user","content":/"prompt":/; s/\},\{"role":"assistant","content":/,"completion":/; s/\}\]\}$/}/' "$1"; }
 short() { pairs "$1" | sed -E 's/^(\{"id":"[^"]*","db_id":"[^"]*",).*("prompt":)/\1\2/'; }
-# named FILE: of each record's schema the tables alone that its golds name
+# named FILE: keeps only the tables of each record's schema that its gold statements name.
 named() {
     pairs "$1" | awk '{
         split("", said)
@@ -74,8 +75,8 @@ for target in infill gold e2e; do
     done_by $target.train.words.jsonl words $target.train.jsonl --copies 1 --seed 12
 done
 
-# --- lessons: first to copy, on short schemas in other words, then a task each, on whole ones
-# lot CHARACTERS NUMBER SEED FILE [lacking|covered]: so many of the records of at most so many characters
+# --- lessons: first copying, on short schemas with substituted words, then the three tasks on whole schemas.
+# lot CHARACTERS NUMBER SEED FILE [lacking|covered]: samples NUMBER records of at most CHARACTERS characters.
 lot() {
     awk -v most="$1" -v which="${5:-}" -v covered="$covered" 'length($0) <= most && (which == "" || (which == "covered") == (index($0, covered) > 0))' "$4" |
         shuf -n "$2" --random-source=<(yes "$3")
@@ -87,7 +88,7 @@ first() {
     lot 395 700 3 gold.named.words.jsonl
     lot 396 500 4 e2e.named.words.jsonl
 }
-# lessons: the three tasks on whole schemas, a fifth of them in other words
+# lessons: writes the three tasks on whole schemas, a fifth of them with substituted words.
 lessons() {
     lot 540 $((620 * many)) 11 infill.train.jsonl lacking
     lot 500 $((240 * many)) 12 infill.train.words.jsonl lacking
@@ -113,7 +114,7 @@ if [ -z "$base" ]; then
 fi
 learn --base "$base" --data lessons.jsonl --lr 1e-3 -o taught
 
-# --- four systems; SQL of a reading is that of the gold with its words, and of no other
+# --- four systems; an interpretation gets the SQL of the gold statement with the same words, or none
 db=databases
 asked=infill/test.jsonl
 if [ -n "${2:-}" ]; then
@@ -124,7 +125,7 @@ if [ -n "${2:-}" ]; then
 fi
 done_by held.jsonl awk -v every="$every" 'NR % every == 0' $asked
 infill() { [ -e "$1.jsonl" ] || some "$bin/ambit-infer" infill held.jsonl --db $db "${@:2}" "${ask[@]}" -o "$1.jsonl" --resume; }
-answer() { # TARGET TOKENS: what the model answers to its prompts
+answer() { # TARGET TOKENS: generates the model's completions of the prompts of TARGET
     some "$bin/ambit-infer" infill held.jsonl --db $db --write-prompts "$1" "${ask[@]}" -o "$1.prompts"
     [ -e "$1.answers" ] || some "$bin/ambit-infer" generate --model taught "$1.prompts" --max-new "$2" -o "$1.answers" --resume
 }

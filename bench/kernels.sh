@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# What the compiler makes of every CUDA kernel, and how fast each op could be at best; needs nvcc, but no GPU.
+# Reports the compiler's resource use for every CUDA kernel and the least possible time of each op.  Needs nvcc, but no GPU.
 # usage: [BIN=DIR] [JOBS=N] bench/kernels.sh --ptxas [NAME...]
-# NAME: of files in kernels/cuda, without .cu; all of them, and the floors of all ops, where none is given.  BIN is a
-# folder of built programs: without it bench_kernels is built.
+# NAME is a file of kernels/cuda without .cu (default: all files, and the least times of all ops).  BIN is a folder of
+# built programs (default: build bench_kernels).
 #
-# For the architectures that the module is built for: registers a thread, bytes spilled, shared memory a block, blocks a
-# multiprocessor holds, and the share of its threads that these are.  + is for shared memory asked for at the launch, of
-# which the compiler knows nothing: the blocks are those without it.  Ends with 1 where a kernel spills.
+# Columns, for each architecture of the module: registers per thread, bytes spilled, shared memory per block, resident
+# blocks per multiprocessor, and occupancy.  A + marks dynamic shared memory, which the compiler does not know; the blocks
+# are counted without it.  The exit code is 1 if a kernel spills.
 #
-# With cuobjdump on PATH, also for kernels with products on tensor cores on sm_90a: the instructions that a warp executes
-# in a round of the main loop, how many of them are products, loads of matrices and copies to shared memory, how many
-# there are for each 2 KiB copied, and those behind the loop (sass.awk).
+# With cuobjdump on PATH, also counts instructions of kernels that use tensor cores on sm_90a (sass.awk).  It counts the
+# instructions that a warp executes per iteration of the main loop, and how many of them are products, matrix loads and
+# copies to shared memory.  It also counts instructions per 2 KiB copied, and the instructions after the loop.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "${1:-}" = --ptxas ] || { echo "usage: bench/kernels.sh --ptxas [NAME...]" >&2; exit 2; }
@@ -21,12 +21,12 @@ if [ $# = 0 ]; then
     for file in kernels/cuda/*.cu; do names+=("$(basename "$file" .cu)"); done
 fi
 for name in "${names[@]}"; do
-    [ -e "kernels/cuda/$name.cu" ] || { echo "kernels.sh: there is no kernels/cuda/$name.cu" >&2; exit 2; }
+    [ -e "kernels/cuda/$name.cu" ] || { echo "kernels.sh: kernels/cuda/$name.cu not found" >&2; exit 2; }
 done
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-# As the module is built, and with what lies between source and code kept.
+# Compile with the options of the module, and keep the intermediate files.
 compile() {
     mkdir "$out/$1"
     nvcc -O3 -DNDEBUG -DAMBIT_LEAST_DRIVER='""' -std=c++17 -I. -gencode 'arch=compute_80,code=[sm_80,compute_80]' \
@@ -40,7 +40,7 @@ TIMEFORMAT='%R %U %S'
 { time printf '%s\n' "${names[@]}" | xargs -P "${JOBS:-$(nproc)}" -I NAME bash -c 'compile NAME'; } 2>"$out/time" ||
     { cat "$out/time" >&2; exit 1; }
 
-# kernel, threads and whether it asks for shared memory at the launch; then kernel, architecture and what it takes
+# First the kernel, its threads and whether it uses dynamic shared memory; then the kernel, architecture and resources.
 for name in "${names[@]}"; do
     awk '/\.entry/ { sub(/.*\.entry /, ""); sub(/\(.*/, ""); kernel = $1; threads = 0; more = "-" }
         /\.maxntid/ { threads = $2 + 0 }
@@ -56,8 +56,8 @@ for name in "${names[@]}"; do
 done | c++filt -p >"$out/table"
 
 awk '
-    # Blocks that a multiprocessor holds: by threads, by registers (a warp takes them by 256, warps come by 4) and by
-    # shared memory, of which every block takes 1 KiB more.
+    # Threads, registers and shared memory limit the resident blocks of a multiprocessor.  A warp allocates registers in
+    # units of 256, warps are allocated in units of 4, and every block uses 1 KiB more shared memory.
     function blocks_of(arch, threads, registers, shared,    warps, blocks, by) {
         warps = int((threads + 31) / 32)
         blocks = int(64 / warps)

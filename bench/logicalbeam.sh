@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# From Spider to the tables of LogicalBeam: AmbiQT's four kinds made of Spider's dev questions, then for every strategy of
-# `ambit-infer parse` how often either and both readings are among five statements; gold templates filled by the model and
-# by names drawn at random; Spider dev by execution; right statements after 0, 1 and 2 questions of `clarify`.
+# Reproduces the tables of LogicalBeam.  Makes AmbiQT's four ambiguity types from Spider's dev questions.  For each strategy
+# of `ambit-infer parse`, prints how often either and both interpretations are among five statements.  Fills gold templates
+# with the model and with random names.  Scores Spider dev by execution, and the accuracy after 0, 1 and 2 questions of
+# `clarify`.
 # usage: SPIDER=DIR AMBIQT=DIR bench/logicalbeam.sh OUT [MODEL [TEMPLATES FILL]]
-# Folders of weights are asked as they are (one for all tasks, or three); without them a small T5 learns from Spider's
-# training questions first, whose databases none of the tables has.  SPIDER holds tables.json, train_spider.json, dev.json
-# and db, AMBIQT two_col_synonyms.json and two_tbl_synonyms.json.  EVERY=5 takes each fifth record, STRATEGIES="beam ..."
-# other strategies.  What OUT has already is not made again; a parse that was stopped goes on.
+# MODEL, TEMPLATES and FILL are folders of weights, one for all tasks or three.  Without them a small T5 is first trained
+# on Spider's training questions, whose databases are in none of the tables.
+# SPIDER holds tables.json, train_spider.json, dev.json and db; AMBIQT holds two_col_synonyms.json and
+# two_tbl_synonyms.json.  EVERY=5 takes every fifth record, STRATEGIES="beam ..." selects the strategies.  Existing files
+# in OUT are kept, and an interrupted parse is resumed.
 set -euo pipefail
 spider=$(realpath "${SPIDER:-../shared/data/spider}")
 ambiqt=$(realpath "${AMBIQT:-../shared/data/ambiqt}")
@@ -15,7 +17,7 @@ bench=$(realpath "$(dirname "$0")")
 every=${EVERY:-1}
 out=${1:?the folder to fill}
 strategies=(beam sample odin direct single-stage two-stage plans logical-beam)
-model=() # as parse wants it
+model=() # model options of parse
 if [ $# = 4 ]; then
     model=(--model "$(realpath "$2")" --templates "$(realpath "$3")" --fill "$(realpath "$4")")
 elif [ $# = 2 ]; then
@@ -26,22 +28,22 @@ elif [ $# != 1 ]; then
 fi
 mkdir -p "$out" && cd "$out"
 
-# done_by FILE COMMAND...: the command's output as FILE, whole or not at all
+# done_by FILE COMMAND...: writes the output of COMMAND to FILE, unless FILE exists.  A failed command leaves no FILE.
 done_by() {
     [ -e "$1" ] || { "${@:2}" >"$1.new" && mv "$1.new" "$1"; }
 }
-# few FILE...: each EVERY-th line
+# few FILE...: prints every EVERYth line.
 few() { cat "$@" | awk -v every="$every" 'NR % every == 0'; }
-# some CODE 7 is a table with records left out, which it names
+# some COMMAND...: runs COMMAND, and accepts exit code 7: some records failed.
 some() { "$@" || [ $? = 7 ]; }
 
-# --- what is asked: AmbiQT's records, their templates and what these allow, Spider's dev questions
+# --- test records: AmbiQT's records with their templates and constraints, and Spider's dev questions
 [ -e ambiguous.jsonl ] || "$bin/ambit-data" ambiguate --spider "$spider" --db "$spider/db" --synonyms "$ambiqt/two_col_synonyms.json" \
     --table-synonyms "$ambiqt/two_tbl_synonyms.json" -o ambiguous.jsonl
 done_by asked.jsonl few ambiguous.jsonl
 [ -e gold ] || "$bin/ambit-data" plans --spider "$spider" --ambiqt asked.jsonl --constraints --db "$spider/db" -o gold
 
-# with_templates: the records, each with the templates of its readings
+# with_templates: adds the templates of its interpretations to each record.
 with_templates() {
     sed -E 's/^\{"id":"([^"]*)-[12]",.* @ (.*)","completion":.*$/\1\t"\2"/' gold/template-fill.ambiqt.jsonl |
         awk -F '\t' '
@@ -50,7 +52,7 @@ with_templates() {
 }
 done_by templates.jsonl with_templates
 
-# dev FIELD: Spider's dev questions, or with the field "sql" their gold
+# dev FIELD: prints Spider's dev questions, or their gold statements if FIELD is "sql".
 dev() {
     few gold/t2s.test.jsonl | awk -v field="$1" '{
         match($0, /"db_id":"[^"]*"/)
@@ -65,22 +67,22 @@ dev() {
 done_by dev.jsonl dev question
 done_by dev-gold.jsonl dev sql
 
-# --- a model from nothing: it learns to copy names on the tables that a statement needs, in other words, then all tasks
+# --- a model from scratch: first copying names, on only the needed tables with substituted words, then all tasks
 learn() {
     "$bin/ambit-train" seq2seq --tokens 4096 --epochs 1 --dropout 0 --length 512 --warmup 0.02 --eval-every 200 --max-valid 60 \
         --resume "$@"
 }
 plans() { [ -e "$1" ] || "$bin/ambit-data" plans --spider "$spider" --schema-text "$2" -o "$1"; }
-# words OUT IN COPIES SEED: records in other words
+# words OUT IN COPIES SEED: writes records with substituted words.
 words() { done_by "$1.jsonl" "$bin/ambit-data" substitute "$2.train.jsonl" --copies "$3" --seed "$4"; }
-# lot CHARACTERS NUMBER SEED FILE...: so many of the records of at most so many characters
+# lot CHARACTERS NUMBER SEED FILE...: samples NUMBER records of at most CHARACTERS characters.
 lot() { awk -v most="$1" 'length($0) <= most' "${@:4}" | shuf -n "$2" --random-source=<(yes "$3"); }
 mixed() { shuf --random-source=<(yes 1); }
 short() {
     lot 420 20000 1 named-fill.jsonl
     lot 420 8000 2 named-t2s.jsonl
 }
-# long SEED NUMBER: whole schemas, half of the records in other words
+# long SEED NUMBER: samples records with whole schemas, half of them with substituted words.
 long() {
     lot 1300 "$2" "$1" "words-fill-$1.jsonl"
     lot 1300 "$2" "$(($1 - 1))" {ambiqt,spider}/template-fill.train.jsonl
@@ -112,18 +114,18 @@ if [ ${#model[@]} = 0 ]; then
 fi
 read -ra strategies <<<"${STRATEGIES:-${strategies[*]}}"
 
-# parse NAME IN OPTION...: NAME.jsonl, in which the databases' values may stand
+# parse NAME IN OPTION...: writes NAME.jsonl; statements may use values of the databases.
 parse() {
     [ -e "$1.jsonl" ] || some "$bin/ambit-infer" parse "$2" "${model[@]}" --db "$spider/db" --resume "${@:3}" -o "$1.jsonl"
 }
-# table NAME: either and both readings of each kind; NAME.each.jsonl has each record's
+# table NAME: prints either and both interpretations found, by ambiguity type; NAME.each.jsonl holds them per record.
 table() {
     echo "== $1"
     some "$bin/ambit-data" score --rule ambiqt --pred "$1.jsonl" --tables "$spider/tables.json" --db "$spider/db" --per-example "$1.each.jsonl"
 }
 
-# --- gold templates: what the model fills them with, and names drawn at random among all that they allow
-# fills: of each record the statements of its templates alone, without the plain ones in front
+# --- gold templates, filled by the model and with random names among all allowed ones.
+# fills FILE: keeps only the statements of the templates of each record, without the preceding template-free ones.
 fills() {
     awk '{
         n = split(substr($0, index($0, ",\"templates\":[")), parts, /"sqls":/)
@@ -140,7 +142,7 @@ fills() {
         print substr($0, 1, index($0, ",\"t2s_outs\":[") - 1) ",\"t2s_outs\":[" lists "]}"
     }' "$1"
 }
-# drawn: the same of names at random
+# drawn: fills the templates with random names.
 drawn() {
     awk -v seed=1 -v n=10 -f "$bench/random_names.awk" gold/template-fill.ambiqt.constraints.jsonl |
         awk -F '\t' '
@@ -155,7 +157,7 @@ table gold-random
 echo "== gold-fills after gold-random"
 awk -f "$bench/gain.awk" gold-random.each.jsonl gold-fills.each.jsonl
 
-# --- every strategy on AmbiQT's kinds
+# --- every strategy on AmbiQT's ambiguity types
 for strategy in "${strategies[@]}"; do
     parse "$strategy" asked.jsonl --strategy "$strategy"
     table "$strategy"
@@ -168,8 +170,8 @@ for strategy in "${strategies[@]}"; do
     [ "$strategy" = beam ] || { echo "== $strategy after beam" && awk -f "$bench/gain.awk" beam.each.jsonl "$strategy.each.jsonl"; }
 done
 
-# --- Spider dev: the first statement by beams, the first of the first template filled plainly, and restricted
-# first FILE FIELD: {"id", "sql"} of the first statement behind the field
+# --- Spider dev: the first statement of beam search, and of the first template with unrestricted and restricted filling.
+# first FILE FIELD: prints {"id", "sql"} with the first statement after the field.
 first() {
     awk -v field="$2" '{
         rest = substr($0, index($0, ",\"" field "\":["))

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The data folder of natural ambiguity, from all corpora that are there, in OUT/data.
+# Makes OUT/data, the data folder of natural ambiguity, from all available corpora.
 # usage: natural.sh SHARED_DATA OUT [SEED]
-# SHARED_DATA holds spider, ambiqt, wikisql and wtq. BIRD names the folder of BIRD's train.json, SCIENCE the folders of ScienceBenchmark (cordis,
-# oncomx, sdss); without them they are left out. PYTHON is an interpreter; BIRD without train_tables.json needs its sqlglot. Databases keep
-# the split of the contrastive data, OUT/contrast, so that a detector may learn from both.
+# SHARED_DATA holds spider, ambiqt, wikisql and wtq.  BIRD is the folder of BIRD's train.json, and SCIENCE lists the folders
+# of ScienceBenchmark (cordis, oncomx, sdss); both are optional.  PYTHON is an interpreter; it needs sqlglot if BIRD has no
+# train_tables.json.  Databases keep the split of the contrastive data in OUT/contrast, so that a detector can train on both.
 set -euo pipefail
 shared=$(realpath "$1") out=$2 seed=${3:-1}
 bench=$(dirname "$0")
@@ -12,7 +12,7 @@ python=${PYTHON:-python3}
 mkdir -p "$out/corpora"
 corpora=("$out/corpora/spider")
 
-# corpus NAME COMMAND FILES...: a corpus in Spider's form, made once.
+# corpus NAME COMMAND FILES...: converts a corpus to Spider's format, unless it exists.
 corpus() {
     local name=$1 command=$2
     shift 2

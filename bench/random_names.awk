@@ -1,11 +1,11 @@
-# Names drawn at random: of each line of constraints up to N (-v n=10) different statements, each choice of tables as
-# likely as another, and in it each name, string or number.  Writes "ID<tab>[statements]".
+# Samples up to N (-v n=10) different statements for each line of constraints, with random names.  Each choice of tables is
+# equally likely, and within it each name, string or number.  Writes "ID<tab>[statements]".
 # usage: awk -v seed=1 -v n=10 -f random_names.awk CONSTRAINTS.jsonl
-# Texts stay as JSON has them: a quote in one is escaped, so that what parts alternatives and slots stands in none.
+# Texts stay JSON-encoded.  Quotes within texts are escaped, so the separators of alternatives and slots occur in no text.
 
 BEGIN { srand(seed) }
 
-# One text of a slot's list.
+# Returns one random text of a slot's list.
 function drawn(slots, slot,    rest, at, count, texts) {
     rest = substr(slots, index(slots, "\"" slot "\":[") + length(slot) + 4)
     for (count = 0; match(rest, /^,?"([^"\\]|\\.)*"/); rest = substr(rest, RLENGTH + 1)) {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Each trainer on one, two and four ranks of this machine, with state of the optimizer whole and in shares: medians over
-# steps of their time, of the sums of gradients, and of that part of them that the backward did not hide; the time of
-# weights, bytes sent and memory.  A row says what it needs and leaves out those of more ranks where MPI is missing.
+# Runs each trainer on one, two and four ranks of this machine, with optimiser state replicated and sharded.  Prints medians
+# over steps: the step time, the time of summing gradients, and the part of it that the backward pass does not overlap.
+# Also prints the time of exchanging weights, the bytes sent, and the memory.  Without MPI, rows with several ranks are
+# skipped.
 # usage: [RANKS="1 2 4"] [TRAINERS="lora whole seq2seq gatekeeper tag"] bench/ranks.sh
 set -euo pipefail
 ranks=${RANKS:-1 2 4}
@@ -43,10 +44,10 @@ declare -A trainers=(
 )
 
 median() { sort -g | awk '{ v[n++] = $1 } END { printf "%.1f", n ? n % 2 ? v[(n - 1) / 2] : (v[n / 2 - 1] + v[n / 2]) / 2 : 0 }'; }
-# field TEXT: what stands in its place in the lines of steps
+# field TEXT: prints the median of the field named TEXT over the step lines.
 field() { sed -nE "s/.*step [0-9]+: $1.*/\1/p" log | median; }
 
-# row TRAINER RANKS WORDS...
+# row TRAINER RANKS STATE...: prints one row of the table.
 row() {
     local name=$1 n=$2 how=whole start=()
     shift 2

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A small language model that learnt to infill in minutes goes on by reward: records of AmbiQT's training questions, kind C, whose
-# schemas are short, databases that it never saw.  Prints the reward of the held-out records before and after, with
-# intervals by a bootstrap over databases, and recall by execution as `score` counts it.
+# Trains a small language model to infill in minutes, then continues with reinforcement learning.  The records are AmbiQT's
+# training questions of type C with short schemas, tested on held-out databases.  Prints the reward of the held-out records
+# before and after, with bootstrap intervals over databases, and the recall by execution of `score`.
 # usage: SPIDER=DIR AMBIQT=DIR bench/reward.sh OUT
-# SPIDER holds tables.json, train_spider.json and db, AMBIQT two_col_synonyms.json.  What OUT has already is not
-# made again; training goes on where it was stopped.  TEACH and REWARD: options of the two trainings.
+# SPIDER holds tables.json, train_spider.json and db; AMBIQT holds two_col_synonyms.json.  Existing files in OUT are kept,
+# and interrupted training is resumed.  TEACH and REWARD hold options of the two trainings.
 set -euo pipefail
 spider=$(realpath "${SPIDER:-../shared/data/spider}")
 ambiqt=$(realpath "${AMBIQT:-../shared/data/ambiqt}")
@@ -13,10 +13,10 @@ mkdir -p "${1:?the folder to fill}/prompts" && cd "$1"
 read -r -a teach <<<"${TEACH:---hidden 128 --layers 4 --heads 4 --groups 2 --intermediate 352 --batch 16 --epochs 1 --lr 2e-3}"
 read -r -a reward <<<"${REWARD:---batch 16 --answers 8 --epochs 1 --lr 3e-4 --advantage plain --eval-every 20}"
 
-# A prompt that costs few tokens.
+# A short prompt saves tokens.
 printf '{}\n\nQuestion: {}\n\nExisting:\n{}\n\nMissing:\n' >prompts/fill.txt
 
-# make FILE COMMAND...: FILE by a command that writes it, or where some records fail, which it tells
+# make FILE COMMAND...: runs COMMAND, which writes FILE, unless FILE exists.  Accepts exit code 7: some records failed.
 make() {
     local file=$1
     shift
@@ -28,12 +28,12 @@ make ambiguous.jsonl ambiguate --kinds C --spider "$spider" --questions "$spider
 make readings.jsonl reword ambiguous.jsonl --db databases
 make records.jsonl annotate readings.jsonl --db databases --context compact --prompt-dir prompts
 
-# Prompts of at most 500 characters: one of 240 tokens costs a small model most of its time.
+# Keep prompts of at most 500 characters: a small model spends most of its time on prompts of 240 tokens.
 awk -F '"content": ?"' '{ split($2, said, /","role"|", "role"|"}/) } length(said[1]) <= 500 && !/"error":/' records.jsonl >short.jsonl
 make folds split short.jsonl --valid 0.1 --test 0.25
 wc -l folds/*.jsonl
 
-# It copies from the start, and learns what to change from records in other words, all of one form with the true ones.
+# Copy initialisation lets the model copy from the start.  Records with substituted words teach it the changes.
 make other.jsonl substitute folds/train.jsonl --copies 2 --seed 1
 cat other.jsonl folds/train.jsonl >taught.jsonl
 [ -e words ] || "$bin/ambit-train" tokenizer --vocab 2048 --split words -o words folds/train.jsonl
@@ -43,7 +43,7 @@ cat other.jsonl folds/train.jsonl >taught.jsonl
 "$bin/ambit-train" reward --base taught --method full --data folds/train.jsonl --valid folds/valid.jsonl --max-valid 300 --test folds/test.jsonl \
     --db databases --compute f32 --max-new 48 --tokens 4096 --save-every 20 -o rewarded --resume "${reward[@]}"
 
-# measure NAME MODEL: recall by execution of the held-out records with what the model adds
+# measure NAME MODEL: prints the recall by execution of the held-out records with the model's infilled interpretations.
 measure() {
     "$bin/ambit-infer" infill folds/test.jsonl --db databases --defaults folds/test.jsonl --sqls folds/test.jsonl --model "$2" \
         --context compact --prompt-dir prompts --max-new 48 -o "$1.jsonl"

@@ -1,8 +1,8 @@
 # Counts the instructions that a warp executes in each kernel with tensor-core products, from `cuobjdump -sass`.
 #
-# The main loop is the shortest of those with the most products (HMMA); all its instructions count, those of loops within it once.  The
-# epilogue is the shortest way from there to the kernel's end among those with the most 16-byte stores; a loop on
-# this way counts once.
+# The main loop is the shortest loop among those with the most products (HMMA).  All its instructions count; inner loops
+# count once.  The epilogue is the shortest path from the main loop to the kernel's end among the paths with the most
+# 16-byte stores.  A loop on this path counts once.
 function number(hex)
 {
     sub(/^0x/, "", hex)
@@ -10,7 +10,7 @@ function number(hex)
     return hex == "" ? "0" : hex
 }
 
-# The instruction that a branch goes to; 0: it is no branch, or goes elsewhere.
+# Returns the target instruction of a branch; 0 if it is no branch or its target is elsewhere.
 function target(i)
 {
     if (text[i] !~ /BRA/ || !match(text[i], /0x[0-9a-f]+/))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Many questions in shards with a small detector, some of which are killed at random and run again, joined and compared with
-# one run: the same bytes, how fast, and how much memory one run and each shard took at most.
+# Detects many questions in shards with a small detector, and compares the joined output with one run: it must have the same
+# bytes.  Random shards are killed and run again.  Prints the speed and the peak memory of the run and of the shards.
 # usage: [SIZE=1000000] [SHARDS=16] [KILLS=3] [SEED=1] bench/shards.sh
 set -euo pipefail
 size=${SIZE:-1000000} shards=${SHARDS:-16} kills=${KILLS:-3}
@@ -35,8 +35,8 @@ detect() { exec "$bin/ambit-infer" detect --device cpu --model detector --schema
 clock() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(clock)" 'BEGIN { printf "%.2f", b - a }'; }
 
-# watch LINES FILE ARGUMENTS...: a run that writes FILE to its end, or killed when it has so many lines (0: not); $peak is its
-# most memory in MiB, $cpu its processor time in seconds.
+# watch LINES FILE ARGUMENTS...: runs detect into FILE, and kills it after LINES lines (0: never).  Sets $peak to its peak
+# memory in MiB and $cpu to its processor time in seconds.
 watch() {
     local lines=$1 part=$2.part pid kib=0 now ticks=0
     shift 2
@@ -55,7 +55,7 @@ watch() {
     wait $pid 2>/dev/null || [ "$lines" != 0 ]
 }
 
-# shard I LINES: one of them, killed at so many lines or not; adds to the sums.
+# shard I LINES: runs shard I, kills it after LINES lines (0: never), and adds to the sums.
 shard() {
     local start
     start=$(clock)
@@ -68,7 +68,7 @@ shard() {
 start=$(clock)
 watch 0 one.jsonl -o one.jsonl
 one=$(since "$start")
-tell() { # WHAT SECONDS PROCESSOR MEMORY
+tell() { # LABEL SECONDS PROCESSOR_SECONDS MEMORY
     awk -v what="$1" -v s="$2" -v p="$3" -v m="$4" -v n="$size" \
         'BEGIN { printf "%s: %d questions in %.1f s, %.1f s of a processor (%.0f questions a second of it), %s MiB at most\n", what, n, s, p, n / p, m }'
 }

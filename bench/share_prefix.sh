@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Training on prompts that begin alike, plain and with --share-prefix, which take turns: records a second of the clock and
-# of the processor (which other work beside does not count), tokens of a pass, memory of a micro-batch.  A model of random weights learns AMBROSIA's infilling records, whole databases in the
-# prompts, for one epoch; what starting takes, a dry run's time, is left out.
+# Compares training with and without --share-prefix on prompts with common prefixes; the two take turns.  Prints records per
+# second of wall time and of processor time, which other processes affect less, the tokens of a pass, and the memory of
+# a micro-batch.  A model with random weights trains for one epoch on AMBROSIA's infilling records with whole databases in
+# the prompts.  The start-up time, measured by a dry run, is subtracted.
 # usage: AMBROSIA=DIR bench/share_prefix.sh OUT [ROUNDS [OPTION...]]
-# AMBROSIA holds questions_validation.jsonl and db; RECORDS=N takes the first N; options of ambit-train infill override
-# the sizes below.
+# AMBROSIA holds questions_validation.jsonl and db.  RECORDS=N takes the first N records.  OPTION overrides the sizes below
+# with options of ambit-train infill.
 set -euo pipefail
 ambrosia=$(realpath "${AMBROSIA:-../shared/data/ambrosia}")
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
@@ -20,14 +21,14 @@ if [ ! -e records.jsonl ]; then
 fi
 records=$(wc -l <records.jsonl)
 
-# seconds COMMAND...: what it took, of the clock and of the processor; what it said lies in said
+# seconds COMMAND...: prints its wall and processor seconds, and writes its output to the file said.
 seconds() {
     local TIMEFORMAT='%R %U %S'
     { time "$@" >said 2>&1; } 2>took || { cat said >&2 && exit 1; }
     awk 'NF == 3 { print $1, $2 + $3 }' took
 }
 
-# round NAME OPTION...: one line
+# round NAME OPTION...: trains once, and prints one line.
 round() {
     local name=$1 start all
     shift

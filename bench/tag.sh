@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A tagger's update beside torch, and its questions of a database of a million cells, on this machine's CPU.
+# Compares a tagger's training update with torch, and measures tagging on a database of a million cells, on the CPU.
 # usage: PYTHON=.../bin/python WIKISQL=DIR WTQ=DIR MINILM=DIR bench/tag.sh
-# PYTHON has the packages of tests/gold/requirements.txt; MINILM is a folder of BERT's weights; SPANS=DIR takes records of
-# ambit-data counterfactual that are there.
+# PYTHON needs the packages of tests/gold/requirements.txt.  MINILM is a folder of BERT weights.  SPANS=DIR uses existing
+# records of ambit-data counterfactual.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
