@@ -1,5 +1,5 @@
-/* Reads the records of a file of candidates, without databases, and prints what the first question of each takes: from
- * the record in memory to the attribute that is chosen, and its wording. */
+/* Measures the time of the first clarifying question for each record of a file of candidates, without databases.  The
+ * time runs from the record in memory to the chosen attribute and its wording. */
 #include "infer/clarify/clarify.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ struct times {
     int n, cap;
 };
 
-/* Of this process alone, whatever else the machine does. */
+/* Processor time of this process, which other processes hardly affect. */
 static double processor_seconds(void)
 {
     struct timespec t;

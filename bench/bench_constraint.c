@@ -1,5 +1,5 @@
-/* Microseconds from the names of schemas (tables.json of Spider or BIRD) to a constraint's tables: the texts' tokens,
- * and from these the tables.  Median of 21 runs on one core. */
+/* Measures the microseconds that compile a constraint from the names of schemas (tables.json of Spider or BIRD): first
+ * the tokens of the texts, then the tables of the constraint.  Prints the median of 21 runs on one core. */
 #include "data/base/log.h"
 #include "data/base/strings.h"
 #include "data/schema/schema.h"
@@ -9,7 +9,7 @@
 
 enum { RUNS = 21 };
 
-static const int32_t stop = 1 << 20; /* no token of a text */
+static const int32_t stop = 1 << 20; /* an id that no text contains */
 
 struct timing {
     double encode[RUNS], build[RUNS];
@@ -29,7 +29,7 @@ static double median(double *v)
     return v[RUNS / 2];
 }
 
-/* So many different names as columns have, fewer when there are no more. */
+/* Collects up to the given number of different column names. */
 static json_t *column_names(const struct schema_set *set, int most)
 {
     struct strings names = { 0 };

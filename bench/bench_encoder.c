@@ -1,16 +1,20 @@
 /*
  * bench_encoder HF_DIR PAIRS DEVICE f32|bf16 score|text|train: relevance of (question, element) pairs, line by line.
  *
- * PAIRS holds one JSON object a line, {"question": text, "elements": [text, ...]}; HF_DIR a configuration, a vocabulary
- * and weights, random ones where it has no model.safetensors.  Commands on standard input, each answered by one line:
- *   run         scores every pair (text: from the strings, each tokenised once), or takes one training step on the
- *               first TRAIN_PAIRS of them, captured where the device can; answers with seconds
- *   tokens N    the most tokens of a batch from here on
+ * PAIRS holds one JSON object a line, {"question": text, "elements": [text, ...]}.  HF_DIR holds a configuration, a
+ * vocabulary and weights; without model.safetensors the weights are random.
+ *
+ * Commands on standard input, each answered by one line:
+ *   run         scores every pair (text: includes tokenising each string once), or takes one training step on the
+ *               first TRAIN_PAIRS, captured if the device can; answers with seconds
+ *   tokens N    sets the maximum number of tokens in a batch
  *   write FILE  writes the logits, one a line
- *   peak        FLOP/s of a large product of the same type
- *   counts      what the device did since the last counts, see device_counts.h
- *   flops       operations of one run;  length: mean tokens of a pair
- * The scripts of bench/ let it and its peers take turns.
+ *   peak        answers with the FLOP/s of a large product of the same type
+ *   counts      answers with the device's counts since the last counts, see device_counts.h
+ *   flops       answers with the operations of one run
+ *   length      answers with the mean number of tokens of a pair
+ *
+ * The scripts of bench/ run this program and its peers in turns.
  */
 #include "bench/device_counts.h"
 #include "data/base/json.h"
@@ -30,7 +34,7 @@
 
 enum { HOST_BYTES = 64 << 20, TOKENS = 4096, TRAIN_PAIRS = 64, PEAK_SIDE = 4096 };
 
-/* Two texts, by number. */
+/* A pair of texts, by their numbers. */
 struct pair {
     int question, element;
 };
@@ -54,9 +58,9 @@ struct bench {
     bool train, from_text;
     enum dtype dtype;
     float *logits;
-    int first, end; /* pairs of the current step */
+    int first, end; /* range of the current step's pairs */
     struct tensor *out;
-    double peak; /* FLOP/s of the newest product */
+    double peak; /* FLOP/s of the last product */
     struct device_counts counted;
 };
 
@@ -88,7 +92,7 @@ static int put_text(struct bench *b, int text, int position, int segment)
     return position;
 }
 
-/* Every text once, then every pair as it is read. */
+/* Tokenises every text once, then builds the token sequence of every pair. */
 static void tokenize(struct bench *b)
 {
     b->ids.count = 0;
@@ -107,7 +111,7 @@ static void tokenize(struct bench *b)
     b->starts[b->n] = b->n_tokens;
 }
 
-/* The number of a text; seen holds those that have one. */
+/* Returns the number of a text, and assigns one to a new text; seen holds the numbered texts. */
 static int number_of(struct bench *b, json_t *seen, const json_t *text)
 {
     const char *key = json_string_value(text);
@@ -158,7 +162,7 @@ static void read_pairs(struct bench *b, const char *path)
     tokenize(b);
 }
 
-/* Pairs [first, end) as packed sequences whose [CLS] rows are wanted. */
+/* Packs the pairs [first, end) into sequences, and selects their [CLS] rows. */
 static void build(struct ctx *c, const struct bench *b, struct gate_text *t)
 {
     const struct bert_config *g = &b->net.config.bert;
@@ -209,7 +213,7 @@ static void run_pairs(struct bench *b, int from, int to)
     device_download(&b->device, b->logits + from, b->out);
 }
 
-/* Inputs are uploaded anew for every step, as a loop over batches of one shape would. */
+/* Uploads the inputs for every step, as a loop over batches of one shape would. */
 static void run_training(struct bench *b)
 {
     struct error err;
@@ -271,7 +275,7 @@ static double product_peak(struct bench *b)
     return b->peak;
 }
 
-/* Of the forward; the backward of a training step has twice as many. */
+/* Returns the operations of the forward pass; the backward pass of a training step has twice as many. */
 static double run_flops(const struct bench *b)
 {
     int n = b->train && b->n > TRAIN_PAIRS ? TRAIN_PAIRS : b->n;

@@ -1,15 +1,20 @@
 /*
- * bench_gat GRAPHS DEVICE f32|bf16: training steps of the thesis' classifier (two GAT layers, heads averaged, mean
- * pool).
+ * bench_gat GRAPHS DEVICE f32|bf16: training steps of the GATekeeper classifier of Skadborg and Mortensen (two GAT
+ * layers with averaged heads, mean pooling).
  *
- * GRAPHS holds one JSON object a line, {"nodes": n, "edges": [[source, target], ...]}; features are random, WIDTH wide.
+ * GRAPHS holds one JSON object a line, {"nodes": n, "edges": [[source, target], ...]}.  The features are random and
+ * WIDTH wide.
+ *
  * Commands on standard input, each answered by one line:
- *   run        one step (forward, backward, AdamW) on all graphs, uploaded for it; answers with seconds
- *   replay N   N steps on all graphs, captured where the device can; their features are on the device; seconds of all
- *   epoch B    one pass over the graphs in a new order, B at a time; their features are on the device; seconds
- *   counts     what the device did since the last counts, see device_counts.h
- *   flops, bytes   operations of a step on all graphs, and bytes it must move: features twice, parameters and moments
- * The scripts of bench/ let it and torch_geometric take turns.
+ *   run        uploads all graphs and takes one step (forward, backward, AdamW); answers with seconds
+ *   replay N   takes N steps on all graphs with features on the device, captured if the device can; answers with the
+ *              total seconds
+ *   epoch B    passes once over the graphs in a new order, B at a time, with features on the device; answers with
+ * seconds counts     answers with the device's counts since the last counts, see device_counts.h flops      answers
+ * with the operations of a step on all graphs bytes      answers with the bytes that such a step must move: features
+ * twice, parameters and moments
+ *
+ * The scripts of bench/ run this program and torch_geometric in turns.
  */
 #include "bench/device_counts.h"
 #include "data/base/json.h"
@@ -26,7 +31,7 @@
 
 enum { HOST_BYTES = 64 << 20, WIDTH = 768, HIDDEN = 64, HEADS = 4, LAYERS = 2 };
 
-/* Where a graph begins among the nodes and edges of all; an edge's ends count within its graph. */
+/* The start of a graph in the arrays of all nodes and edges.  The ends of an edge are numbered within its graph. */
 struct place {
     int node, edge;
 };
@@ -45,9 +50,9 @@ struct bench {
     int n, n_edges, n_nodes;
     float *features;
     struct tensor *table;                       /* the features on the device; NULL before the first epoch */
-    enum { UPLOADED, GATHERED, IN_ORDER } from; /* where a step's features come from; IN_ORDER: the whole table */
+    enum { UPLOADED, GATHERED, IN_ORDER } from; /* the source of a step's features; IN_ORDER: the whole table */
     int *order;                                 /* a permutation of the graphs */
-    int first, end;                             /* the step's part of it */
+    int first, end;                             /* the range of the step in order */
     struct device_counts counted;
 };
 
@@ -103,7 +108,7 @@ static void read_graphs(struct bench *b, const char *path)
         b->order[i] = i;
 }
 
-/* The graphs of a step, one after another. */
+/* The concatenated graphs of a step. */
 struct batch {
     struct edge *edges;
     int32_t *nodes, *rows; /* nodes of each graph; rows of the table */
@@ -151,7 +156,7 @@ static void batch_release(struct batch *t)
 
 static struct tensor *batch_features(struct ctx *c, const struct bench *b, const struct batch *t)
 {
-    if (b->from == UPLOADED) /* all graphs in their order */
+    if (b->from == UPLOADED) /* all graphs in file order */
         return batch_f32(c, b->features, t->n_nodes, WIDTH, b->dtype);
     if (b->from == IN_ORDER)
         return b->table;
@@ -200,7 +205,7 @@ static void open_model(struct bench *b)
     b->optim.schedule = (struct schedule){ .lr = 1e-3f, .total = 1 << 30 };
     b->optim.adamw = (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f };
     params_init(&b->params, &b->device, 1);
-    for (int i = 0; i < b->params.n; i++) /* the encoder is no part of the step */
+    for (int i = 0; i < b->params.n; i++) /* the step does not train the encoder */
         if (!strncmp(b->params.list[i].name, "bert.", 5) || !strncmp(b->params.list[i].name, "classifier.w", 12) ||
             !strcmp(b->params.list[i].name, "classifier.bias"))
             b->params.list[i].t->needs_grad = false;
@@ -258,14 +263,16 @@ static void epoch(struct bench *b, int batch)
     }
 }
 
-/* Products of both layers, and twice as many for the backward, which wants no gradient of the features. */
+/* Counts the products of both layers, and twice as many for the backward pass, which needs no gradient of the features.
+ */
 static double step_flops(const struct bench *b)
 {
     double first = 2.0 * WIDTH * HEADS * HIDDEN, second = 2.0 * HIDDEN * HEADS * HIDDEN;
     return b->n_nodes * (2 * first + 3 * second);
 }
 
-/* Features for the forward and for the weights' gradients; weights, moments and gradients read and written. */
+/* Counts the features twice, for the forward pass and the weight gradients.  Weights, moments and gradients are read
+ * and written. */
 static double step_bytes(const struct bench *b)
 {
     double params = 0;

@@ -1,14 +1,15 @@
 /*
  * bench_kernels [--quick] [--peaks SIDE] [DEVICE [OP]]: every op forward and backward at the sizes the models use.
- * bench_kernels --llama [DEVICE [OP]]: the linear maps of decoding steps at the size of Llama-3.1-8B, a layer's time.
- * bench_kernels --floors: the least time that each could take on two GPUs, by what must move and what must be computed.
+ * bench_kernels --llama [DEVICE [OP]]: the linear maps of decoding steps at the size of Llama-3.1-8B, time per layer.
+ * bench_kernels --floors: the least possible time of each op on two GPUs, from its bytes and operations.
  *
- * Columns: best and median time of the repeats; GFLOP/s and their share of the device's best product of the same type
- * (4096 x 4096 x 4096, or SIDE, measured first), or GB/s and their share of what a copy of as many bytes reaches. Bytes
- * are what must move: inputs once and the output once; for a backward, inputs, gradients and the incoming gradient.
- * Most of it is still in some cache from the repeat before, for the op as for the copy it is held against.  --quick
- * takes an eighth of the rows, small peaks and one repeat: enough to see everything run on a slow device.  --peaks
- * measures the peaks alone.
+ * Columns: best and median time of the repeats, then one of two rates.  GFLOP/s are compared with the device's best
+ * product of the same type, measured first (4096 x 4096 x 4096, or SIDE).  GB/s are compared with a copy of as many
+ * bytes. The bytes of a forward pass are the inputs and the output once; those of a backward pass are the inputs, the
+ * gradients and the incoming gradient.  Most of them are still cached from the previous repeat, for the op and for the
+ * copy.
+ * --quick takes an eighth of the rows, small peaks and one repeat, so that everything runs even on a slow device.
+ * --peaks measures only the peaks.
  */
 #include "bench/kernel_rows.h"
 #include "data/base/log.h"
@@ -62,11 +63,11 @@ static void repeat_row(struct ctx *c, struct bench *b)
 {
     b->n_in = 0;
     b->row->make(c, b);
-    for (int i = b->repeats > 1 ? -2 : 0; i < (c->k ? b->repeats : 1); i++) /* the first two warm up */
+    for (int i = b->repeats > 1 ? -2 : 0; i < (c->k ? b->repeats : 1); i++) /* the first two are warm-ups */
         one_repeat(c, b, &b->forward[i < 0 ? 0 : i], &b->backward[i < 0 ? 0 : i]);
 }
 
-/* Inference first, so that the forward is the one without records; then training, for the backward. */
+/* Runs the op in inference, to time the forward pass without a record, then in training, to time the backward pass. */
 static void row_step(struct ctx *c, void *arg)
 {
     struct bench *b = arg;
@@ -91,7 +92,7 @@ static void product_step(struct ctx *c, void *arg)
     repeat_row(c, b);
 }
 
-/* Best time of a copy that reads and writes copy_bytes in all. */
+/* Measures the best time of a copy that reads and writes copy_bytes in total. */
 static void copy_step(struct ctx *c, void *arg)
 {
     struct bench *b = arg;
@@ -165,7 +166,7 @@ static void measure_peaks(struct workspace *w, struct bench *b)
            b->product_peak[BF16] * 1e-9, b->copy_bytes / 2e6, b->copy_bytes / b->copy_seconds * 1e-9);
 }
 
-/* What products and copies reach there at best. */
+/* The peak rates of products and copies on a GPU. */
 static const struct gpu {
     const char *name;
     double product[2], copy; /* FLOP/s by type; bytes a second */
@@ -198,7 +199,7 @@ static enum dtype last_dtype(const struct row *row)
     return row->types == F32_ONLY ? F32 : BF16;
 }
 
-/* In walks that run nothing. */
+/* Prints the least times, from dry runs that execute no kernel. */
 static void print_floors(struct workspace *w, struct bench *b)
 {
     printf("%-16s %-5s %-18s %-8s %9s %9s", "op", "type", "rows x cols, n", "", "MB", "GFLOP");
@@ -232,7 +233,7 @@ static void bench_row(struct workspace *w, struct bench *b, const struct row *fu
     }
 }
 
-/* A layer's time, and both rates; `bytes` are those of the weights, which are not in a cache. */
+/* Prints the time of a layer and both rates.  `bytes` counts the weights, which are not cached. */
 static void print_llama(const struct bench *b)
 {
     const struct row *row = b->row;
@@ -300,7 +301,7 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && !strcmp(argv[1], "--floors")) {
         b.floors = true;
-        argv[1] = "cpu"; /* any device will do */
+        argv[1] = "cpu"; /* any device works */
     }
     if (argc > 1 && !strcmp(argv[1], "--llama")) {
         b.llama = true;

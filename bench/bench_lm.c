@@ -1,27 +1,31 @@
 /*
- * bench_lm MODEL TEXTS DEVICE f32|bf16 BATCH NEW: steps of a language model, through the code that ambit-train and
- * ambit-infer run.
+ * bench_lm MODEL TEXTS DEVICE f32|bf16 BATCH NEW: steps of a language model, with the code of ambit-train and
+ * ambit-infer.
  *
- * MODEL is a Hugging Face folder (decode and said take encoder-decoders too), TEXTS a file of {"id", "prompt",
- * "completion"}. Commands on standard input, each answered by one line: head         the adapter that is trained sits
- * on the head too micro N      most tokens of a micro-batch adapter DIR  decode with this adapter beside the weights
- *   beams N      decode by a search of N beams, whose best answer counts
- *   bind FILE    answers are one sequence of each list of FILE, [[[ID, ...], ...], ...], and a stop token
- *   single       tokens that leave no choice are read one a step
- *   open         opens the model; seconds
- *   trainer      opens what trains, which loss, write, memory and rest are about from then on
- *   recompute N  1: blocks are computed twice, 0: they are not, whatever the estimate chose
- *   train        the next LoRA step (rank 16 on all seven maps of a block, NEFTune 5) on BATCH texts; seconds
- *   decode       NEW greedy tokens for each of the first BATCH prompts, prompts read included; seconds
- *   tokens       tokens of the texts of the newest step
- *   said         the first tokens that decode found, of each prompt
- *   length       tokens that decode found, of all prompts
- *   loss         mean -log p of the answers of the first BATCH texts
+ * MODEL is a Hugging Face folder; decode and said also accept encoder-decoders.  TEXTS is a file of {"id", "prompt",
+ * "completion"}.
+ *
+ * Commands on standard input, each answered by one line:
+ *   head         trains an adapter on the head too
+ *   micro N      sets the maximum number of tokens in a micro-batch
+ *   adapter DIR  decodes with this adapter
+ *   beams N      decodes by beam search with N beams, and keeps the best completion
+ *   bind FILE    restricts completions to one sequence of each list of FILE, [[[ID, ...], ...], ...], and a stop token
+ *   single       disables jump-forward decoding: forced tokens are read one per step
+ *   open         opens the model; answers with seconds
+ *   trainer      opens the trainer, which loss, write, memory and rest use from then on
+ *   recompute N  1: recomputes blocks, 0: keeps their activations, regardless of the memory estimate
+ *   train        takes a LoRA step (rank 16 on all seven maps of a block, NEFTune 5) on BATCH texts; answers with
+ * seconds decode       prefills the first BATCH prompts and generates NEW greedy tokens for each; answers with seconds
+ *   tokens       answers with the number of tokens in the last step
+ *   said         answers with the first tokens of each generated completion
+ *   length       answers with the number of all generated tokens
+ *   loss         answers with the mean -log p of the completions of the first BATCH texts
  *   write FILE   writes the logits after each of the first BATCH prompts, one a line
- *   eager        steps are launched kernel by kernel from then on, not replayed
- *   counts       what the device did since the last counts, see device_counts.h
- *   memory       bytes that weights, keys and values, and steps hold
- *   rest         gives the memory of steps back until the next
+ *   eager        launches steps kernel by kernel from then on, without replay
+ *   counts       answers with the device's counts since the last counts, see device_counts.h
+ *   memory       answers with the bytes of weights, of keys and values, and of steps
+ *   rest         frees the memory of steps until the next one
  */
 #include "bench/device_counts.h"
 #include "data/base/log.h"
@@ -38,14 +42,14 @@ enum { HOST_BYTES = 256 << 20, MAX_BATCH = 4096, MAX_LISTS = 64, SHOWN = 8, LONG
 
 struct bench {
     struct lm_request request;
-    struct lm_trainer trainer; /* open once a step or the trainer was asked for */
+    struct lm_trainer trainer; /* opened by the first train or trainer command */
     struct device device;
     struct workspace work;
-    struct llama_model model; /* open once decode was asked for, or something that either has but no trainer was open */
+    struct llama_model model; /* opened by decode, or by a command that needs any model while no trainer is open */
     struct lm_data texts;
     struct engine engine;
     struct engine_answer said[MAX_BATCH];
-    struct automaton_host bound; /* without states: answers are free */
+    struct automaton_host bound; /* without states: completions are unconstrained */
     bool single;
     int beams;
     char *adapter;
@@ -84,7 +88,7 @@ static void open_model(struct bench *b)
         lm_data_read(&b->texts, b->request.data, &b->model,
                      b->model.seq2seq ? LONGEST : b->model.net.config.max_positions, false, &err))
         die(&err);
-    if (!b->bound.n_states) /* every answer has NEW tokens */
+    if (!b->bound.n_states) /* every completion has NEW tokens */
         b->model.net.config.n_stops = b->model.t5.config.n_stops = 0;
     if (b->texts.n < b->batch)
         b->batch = b->texts.n;
@@ -109,7 +113,7 @@ static void show_opening(struct bench *b, const char *rest)
     printf("%.7f\n", now_seconds() - start);
 }
 
-/* What either has. */
+/* The model, workspace and texts of the trainer, or of decoding. */
 struct view {
     struct llama_model *model;
     struct workspace *work;
@@ -156,7 +160,7 @@ static void use_single(struct bench *b, const char *rest)
     printf("single\n");
 }
 
-/* The sequences of one list. */
+/* Reads the sequences of one list. */
 static struct token_list sequences(const json_t *list)
 {
     struct token_list l = { 0 };
@@ -171,7 +175,7 @@ static struct token_list sequences(const json_t *list)
     return l;
 }
 
-/* Of a model that is not opened yet. */
+/* Reads the stop tokens of a model that is not open yet. */
 static int stops_of(const struct bench *b, int32_t stops[ENGINE_MAX_STOPS])
 {
     struct llama_model m = { .seq2seq = t5_config_is(b->request.base) };
@@ -282,11 +286,11 @@ static void show_length(struct bench *b, const char *rest)
     printf("%lld\n", (long long)n);
 }
 
-/* A step_fn's argument: the first texts in one batch, and what is wanted of it. */
+/* The argument of a step_fn: the first texts in one batch, and the requested output. */
 struct look {
     struct view of;
     struct llama_batch batch;
-    bool logits; /* or -log p */
+    bool logits; /* true: logits, false: -log p */
     struct tensor *found;
 };
 
@@ -309,7 +313,7 @@ static void add_text(struct look *k, const struct lm_text *p)
     free(last);
 }
 
-/* The values found; their number goes to n.  The caller frees. */
+/* Returns the values and stores their number in n.  The caller frees them. */
 static float *look(struct bench *b, bool logits, int64_t *n)
 {
     struct look k = { .of = view_of(b), .logits = logits };

@@ -1,11 +1,14 @@
 /*
- * bench_published MODEL RECORDS DEVICE f32|bf16: templates filled by a model with 10 beams, by LogicalBeam's published
- * rules and bound to what a template compiles to.
+ * bench_published MODEL RECORDS DEVICE f32|bf16: fills templates with 10 beams, by LogicalBeam's published rules and
+ * under a compiled constraint.
  *
- * RECORDS is a list of {"source", "schema", "template"}, as tests/gold/published.json, names being words; those without
- * a template are left out.  Commands on standard input, each answered by one line: published    one record after
- * another; seconds bound        all records at once, templates compiled first; seconds said         statements that the
- * newest of these found, and how many records had any
+ * RECORDS is a list of {"source", "schema", "template"} in the format of tests/gold/published.json, with names as
+ * words. Records without a template are skipped.
+ *
+ * Commands on standard input, each answered by one line:
+ *   published    fills one record after another by the published rules; answers with seconds
+ *   bound        compiles the templates and fills all records at once; answers with seconds
+ *   said         answers with the number of statements of the last run, and of records with any
  */
 #include "data/base/json.h"
 #include "data/base/log.h"
@@ -91,7 +94,7 @@ static void fill_published(struct fill_bench *b)
     }
 }
 
-/* Of a string without values: "table : column , column  | table : ...". */
+/* Parses a schema string without values: "table : column , column  | table : ...". */
 static struct schema read_schema(const char *text)
 {
     char *copy = xstrdup(text), *end = NULL;
@@ -114,7 +117,7 @@ static struct schema read_schema(const char *text)
     return s;
 }
 
-/* -1 where the template fits nothing. */
+/* Returns -1 if the template matches nothing in the schema. */
 static int compile(struct fill_bench *b, struct fill_record *r, struct error *err)
 {
     int32_t stops[ENGINE_MAX_STOPS];

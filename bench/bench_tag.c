@@ -1,15 +1,19 @@
 /*
- * bench_tag HF_DIR SPANS DEVICE f32|bf16 BATCH: what an update of a tagger reads beside its own step, through the code
- * that ambit-train runs.
+ * bench_tag HF_DIR SPANS DEVICE f32|bf16 BATCH: the erasing and CRF parts of a tagger's update, with the code of
+ * ambit-train.
  *
- * HF_DIR is a pretrained BERT, whose heads are drawn; SPANS a folder of ambit-data counterfactual, whose training
- * records are taken BATCH at a time.  Commands on standard input, each answered by one line: erase K      all erased
- * copies of batch K are read, and told how much each word carries; seconds copies K     how many copies that are, and
- * the tokens of all flops K      operations of the encoder on them chain        the chain's loss and its gradients, 64
- * questions of 40 words, 10 tags; seconds tokens N     the most tokens read at once from here on items FILE   writes
- * the records as they are read, one object a line: ids, markers, runs of pieces that are erased heads FILE   writes the
- * heads, one a line: name, then its numbers write FILE   writes what the newest erase gave, one number a line:
- * probabilities, record by record, whole ones first
+ * HF_DIR is a pretrained BERT; its heads are random.  SPANS is a folder of ambit-data counterfactual, whose training
+ * records are taken BATCH at a time.
+ *
+ * Commands on standard input, each answered by one line:
+ *   erase K      encodes all erased copies of batch K and computes the weight of each word; answers with seconds
+ *   copies K     answers with the number of these copies and of their tokens
+ *   flops K      answers with the encoder's operations on them
+ *   chain        computes the CRF loss and gradients of 64 questions with 40 words and 10 tags; answers with seconds
+ *   tokens N     sets the maximum number of tokens encoded at once
+ *   items FILE   writes the encoded records, one object a line: ids, markers, ranges of erased tokens
+ *   heads FILE   writes the heads, one a line: name, then its numbers
+ *   write FILE   writes the probabilities of the last erase, one a line, record by record, intact copies first
  */
 #include "data/base/log.h"
 #include "kernels/rng.h"
@@ -32,8 +36,8 @@ struct bench {
     struct dte_tagger tagger;
     struct tag_data data;
     int batch;
-    struct dte_sequences copies; /* of the newest batch */
-    float *p;                    /* their probabilities */
+    struct dte_sequences copies; /* of the last batch */
+    float *p;                    /* probabilities of the copies */
     int64_t n_p;
 };
 
@@ -48,7 +52,7 @@ static bool in_heads(const struct param *p)
     return strncmp(p->name, "dte.", 4) == 0;
 }
 
-/* Wide enough that probabilities differ. */
+/* The spread makes the probabilities of records differ. */
 static void draw_heads(struct bench *b)
 {
     for (int i = 0; i < b->model.params.n; i++) {
@@ -80,7 +84,7 @@ static void open_model(struct bench *b, const char *dir, enum dtype dtype)
     draw_heads(b);
 }
 
-/* Records of batch K: from *first on, so many. */
+/* Returns the number of records in batch K, and stores the first in *first. */
 static int batch_of(const struct bench *b, int k, int *first)
 {
     int n = b->data.folds[FOLD_TRAIN].n;
@@ -90,7 +94,7 @@ static int batch_of(const struct bench *b, int k, int *first)
     return n - *first < b->batch ? n - *first : b->batch;
 }
 
-/* Each record as it is, then its erased copies. */
+/* Appends each intact record, followed by its erased copies. */
 static void list_copies(struct bench *b, int k)
 {
     int first, n = batch_of(b, k, &first);
@@ -252,7 +256,7 @@ static void write_probabilities(struct bench *b, const char *path)
     CHECK(fclose(f) == 0, "cannot write %s", path);
 }
 
-/* What stands behind the command, or NULL when it is another. */
+/* Returns the argument of the command, or NULL if the line holds another command. */
 static const char *argument(const char *line, const char *command)
 {
     size_t n = strlen(command);

@@ -1,5 +1,5 @@
-/* Encodes the records of a file (4 bytes of length, little-endian, then the text) and prints MB/s of one
- * core.  bench/peers/tokenizer.py runs it beside Hugging Face's tokenizers. */
+/* Encodes the records of a file (4 bytes of length, little-endian, then the text) and prints MB/s on one
+ * core.  bench/peers/tokenizer.py compares it with Hugging Face's tokenizers. */
 #include "data/base/json.h"
 #include "data/base/log.h"
 #include "models/text/tokenizer.h"
@@ -46,7 +46,7 @@ static double encode_all(const struct tokenizer *t, const struct records *r, uns
     return now_seconds() - start;
 }
 
-/* For each record its number of tokens, then id, start and end of each, as 32-bit numbers. */
+/* Writes for each record its number of tokens, then the id, start and end of each token, as 32-bit numbers. */
 static void write_tokens(const char *path, const struct tokenizer *t, const struct records *r, unsigned flags)
 {
     struct ids ids = { 0 };
@@ -81,7 +81,7 @@ static void write_text(FILE *f, const struct tokenizer *t, const struct ids *ids
     free(text);
 }
 
-/* Each text as its tokens give it, with special tokens and without: records as they are read. */
+/* Writes each decoded text, with and without special tokens, in the record format of the input. */
 static void write_texts(const char *path, const struct tokenizer *t, const struct records *r, unsigned flags)
 {
     struct ids ids = { 0 };

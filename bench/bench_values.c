@@ -1,5 +1,5 @@
-/* The index of a database's values: seconds and MiB to build it, and questions a second, with and without slips of the
- * pen.  The database is made: CELLS texts (a million by default) of one to three words in ten columns. */
+/* Measures the value index of a database: seconds and MiB to build it, and questions per second with and without typos.
+ * The database is synthetic: CELLS texts (default: a million) of one to three words in ten columns. */
 #include "data/base/log.h"
 #include "data/db/schema_sqlite.h"
 #include "data/span/tag_source.h"
@@ -13,7 +13,7 @@
 
 enum { COLUMNS = 10, QUESTIONS = 500, WORD = 24, TEXT = 3 * WORD };
 
-/* A word of two to four syllables; there are more than a million of them, the shorter ones more often. */
+/* Makes a word of two to four syllables.  More than a million words are possible; shorter ones are more frequent. */
 static void make_word(char word[WORD], struct rng *rng)
 {
     static const char *const starts[] = { "b", "br", "c", "ch", "d", "f", "g",  "gr", "h",  "j", "k", "l",
@@ -62,7 +62,7 @@ static int make_database(const char *path, int64_t cells)
     return rc;
 }
 
-/* Questions about values of the index, and how many find theirs. */
+/* Asks questions about values of the index, and counts those whose value is found. */
 static void ask_all(struct tag_source *s, bool slips)
 {
     struct rng rng = { .seed = 2 };
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/cells.sqlite", folder);
     int rc = run(path, cells, &err);
     if (rc)
-        fprintf(stderr, "%s\n", *err.text ? err.text : "the database cannot be made");
+        fprintf(stderr, "%s\n", *err.text ? err.text : "cannot create the database");
     unlink(path);
     rmdir(folder);
     return rc ? 1 : 0;

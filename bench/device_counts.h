@@ -1,5 +1,5 @@
 /*
- * device_counts.h - the answer to `counts` of the benchmarks of models: what the device did since the last one.
+ * device_counts.h - the answer of the model benchmarks to `counts`: the device's work since the last `counts`.
  */
 #ifndef BENCH_DEVICE_COUNTS_H
 #define BENCH_DEVICE_COUNTS_H

@@ -1,4 +1,4 @@
-/* The inputs of each op, one call of it, and the sizes the models use. */
+/* Defines for each op its inputs, one call, and the sizes that the models use. */
 #include "bench/kernel_rows_impl.h"
 
 #include "kernels/batch.h"
@@ -11,7 +11,9 @@ enum { LORA_RANK = 16 };
 
 static struct rng rng;
 
-enum { NOISE = 1000003 }; /* random numbers, which come again where a tensor has more: a prime, so in other columns */
+enum {
+    NOISE = 1000003
+}; /* random numbers; larger tensors repeat them.  A prime, so that repeats fall in other columns. */
 
 struct tensor *bench_noise(struct ctx *c, int64_t rows, int64_t cols, enum dtype dtype)
 {
@@ -55,7 +57,7 @@ struct index bench_index(struct ctx *c, int64_t n, int64_t rows)
     return index;
 }
 
-/* Sequences of `length` rows each that make up t rows. */
+/* Splits t rows into sequences of `length` rows each. */
 struct seqs bench_seqs(struct ctx *c, int64_t t, int64_t length)
 {
     int64_t n = t / length;
@@ -68,7 +70,7 @@ struct seqs bench_seqs(struct ctx *c, int64_t t, int64_t length)
     return s;
 }
 
-/* One function makes the inputs and one calls the op. */
+/* Each op has one function that makes the inputs and one that calls it. */
 
 static void make_linear(struct ctx *c, struct bench *b)
 {
@@ -87,7 +89,7 @@ static struct tensor *run_linear_gelu(struct ctx *c, struct bench *b)
     return op_linear(c, b->in[0], b->in[1], b->in[2], ACT_GELU);
 }
 
-/* A frozen weight and an adapter of rank 16; for a language model's head, as many classes as there are outputs. */
+/* A frozen weight and an adapter of rank 16.  For the head of a language model, the outputs are the classes. */
 void make_lora(struct ctx *c, struct bench *b)
 {
     bench_input(c, b, b->row->t, b->row->c, b->dtype);
@@ -207,9 +209,9 @@ static double attention_flops(const struct row *row)
 }
 
 enum { CAUSAL_KEYS = 512, CAUSAL_SHARED = 4 };            /* keys of a sequence, heads of a group */
-enum { CAUSAL_SEQUENCES = 8, CAUSAL_SEQUENCES_LONG = 2 }; /* of a training step */
+enum { CAUSAL_SEQUENCES = 8, CAUSAL_SEQUENCES_LONG = 2 }; /* in a training step */
 
-/* n heads; each of the sequences has `queries` of its keys as queries */
+/* n heads; `queries` of each sequence's keys are also queries */
 static void make_causal(struct ctx *c, struct bench *b, int64_t n, int64_t keys, int64_t queries)
 {
     int64_t width = b->row->c * b->row->n;
@@ -255,7 +257,7 @@ static void make_causal_attention(struct ctx *c, struct bench *b)
     make_causal(c, b, b->row->t / keys, keys, keys);
 }
 
-/* One query a sequence, and no gradient. */
+/* One query per sequence, without a gradient. */
 static void make_decode(struct ctx *c, struct bench *b)
 {
     make_causal(c, b, b->row->t, CAUSAL_KEYS, 1);

@@ -1,5 +1,5 @@
 /*
- * kernel_rows.h - what bench_kernels measures: one row for each op and size.
+ * kernel_rows.h - the rows that bench_kernels measures, one for each op and size.
  */
 #ifndef BENCH_KERNEL_ROWS_H
 #define BENCH_KERNEL_ROWS_H
@@ -53,11 +53,12 @@ struct row {
 
 extern const struct row kernel_rows[];
 extern const int kernel_rows_count;
-/* The linear maps of decoding steps at the size of Llama-3.1-8B, in bf16: one run goes through so many layers. */
+/* The linear maps of decoding steps at the size of Llama-3.1-8B, in bf16.  One run passes through the given number of
+ * layers. */
 extern const struct row llama_rows[];
 extern const int llama_rows_count;
 int llama_layers(const struct row *row);
-/* The product whose rate the others are held against. */
+/* The product whose rate is the reference of the others. */
 extern const struct row kernel_product;
 
 #endif

@@ -1,11 +1,12 @@
-/* Part of kernel_rows.h: what decoding does between logits and tokens; t rows are requests of WIDTH each, c columns. */
+/* Part of kernel_rows.h: the decoding ops between logits and tokens.  The t rows are requests of WIDTH rows, c columns.
+ */
 #include "bench/kernel_rows_impl.h"
 
 #include "kernels/batch.h"
 
 #include <stdlib.h>
 
-/* A request has said SAID of LIMIT tokens; edges of the only state of the automaton. */
+/* A request has generated SAID of LIMIT tokens.  The automaton has one state with EDGES edges. */
 enum { WIDTH = 10, SAID = 64, LIMIT = 4096, PLACES = 128, EDGES = 1000 };
 
 static struct tensor *words(struct ctx *c, int64_t n, int32_t value, int32_t step)
@@ -78,7 +79,7 @@ struct tensor *run_allowed_candidates(struct ctx *c, struct bench *b)
     return op_candidates(c, &b->decode, &b->at, b->in[0], &b->automaton, (int)b->row->n, NORMALISE_ALLOWED).value;
 }
 
-/* All candidates are equal; nothing ends. */
+/* All candidates are equal, and no sequence ends. */
 void make_beam_step(struct ctx *c, struct bench *b)
 {
     make_decode_logits(c, b);

@@ -1,11 +1,11 @@
-/* Part of kernel_rows.h: the ops of a decoder without a backward, as steps of decoding run them. */
+/* Part of kernel_rows.h: the ops of a decoder in decoding steps, without a backward pass. */
 #include "bench/kernel_rows_impl.h"
 
 #include "kernels/batch.h"
 
 #include <stdlib.h>
 
-/* A decoder's few rows: queries, keys and values of n, n / 4 and n / 4 columns, or two maps of n. */
+/* Few rows of a decoder: queries, keys and values of n, n / 4 and n / 4 columns, or two maps of n columns. */
 void make_maps(struct ctx *c, struct bench *b)
 {
     bench_input(c, b, b->row->t, b->row->c, b->dtype);
@@ -22,7 +22,7 @@ void make_halves(struct ctx *c, struct bench *b)
     bench_param(c, b, b->row->c, 1, F32);
 }
 
-/* Runs without a record, as these ops do. */
+/* These ops run without a record. */
 static struct tensor *run_once(struct ctx *c, struct bench *b, struct tensor *(*run)(struct ctx *c, struct bench *b))
 {
     bool recording = c->recording, training = c->training;
@@ -97,7 +97,7 @@ static int32_t *lay_out_table(const struct paged_form *f, int64_t n)
     return table;
 }
 
-/* A unit for each chunk that the rows of a request share, and for each other chunk of a row. */
+/* Makes a unit for each chunk that the rows of a request share, and for each other chunk of a row. */
 static int64_t lay_out_units(const struct paged_form *f, struct paged_unit *units, int64_t n)
 {
     int32_t shared = (int32_t)(f->shared / CHUNK_KEYS), chunks = (int32_t)((f->keys + CHUNK_KEYS - 1) / CHUNK_KEYS);
@@ -141,19 +141,19 @@ static void make_paged_form(struct ctx *c, struct bench *b, const struct paged_f
     bench_input(c, b, cache, width / SHARED_HEADS, b->dtype);
 }
 
-/* Ten beams a prompt. */
+/* Ten beams per prompt. */
 void make_paged_beams(struct ctx *c, struct bench *b)
 {
     make_paged_form(c, b, &(struct paged_form){ 10, 512, 576 });
 }
 
-/* A prompt a row. */
+/* One row per prompt. */
 void make_paged_alone(struct ctx *c, struct bench *b)
 {
     make_paged_form(c, b, &(struct paged_form){ 1, 0, 1000 });
 }
 
-/* Five prompts of 686 tokens that begin with the same 600, of which whole pages are shared, halfway through 100 new. */
+/* Five prompts of 686 tokens share their first 600, in whole pages.  50 of 100 new tokens are generated. */
 void make_paged_begun(struct ctx *c, struct bench *b)
 {
     make_paged_form(c, b, &(struct paged_form){ 5, 600 / PAGE_KEYS * PAGE_KEYS, 736 });
@@ -171,7 +171,7 @@ struct tensor *run_paged(struct ctx *c, struct bench *b)
     return run_once(c, b, paged_once);
 }
 
-/* Each row of x goes to the cache's of its number. */
+/* The op copies each row of x to its numbered row of the cache. */
 void make_cache_rows(struct ctx *c, struct bench *b)
 {
     bench_input(c, b, b->row->t, b->row->c, b->dtype);

@@ -1,12 +1,12 @@
 /*
- * kernel_rows_impl.h - what the parts of kernel_rows.h share.
+ * kernel_rows_impl.h - declarations shared by the sources of kernel_rows.h.
  */
 #ifndef BENCH_KERNEL_ROWS_IMPL_H
 #define BENCH_KERNEL_ROWS_IMPL_H
 
 #include "bench/kernel_rows.h"
 
-/* The row's next input, of random numbers, and one that is a parameter, frozen where nothing is recorded. */
+/* Add an input of random numbers to the row, or one that is a parameter; without a record the parameter is frozen. */
 struct tensor *bench_input(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype);
 void bench_param(struct ctx *c, struct bench *b, int64_t rows, int64_t cols, enum dtype dtype);
 /* Random numbers; t rows in sequences of a length; n random rows below that number. */
@@ -17,7 +17,7 @@ struct index bench_index(struct ctx *c, int64_t n, int64_t rows);
 void make_lora(struct ctx *c, struct bench *b);
 struct lora bench_adapter(const struct bench *b);
 
-/* Of rows that are decoded, few or many. */
+/* Ops on few or many decoded rows. */
 void make_maps(struct ctx *c, struct bench *b);
 void make_halves(struct ctx *c, struct bench *b);
 struct tensor *run_linear_group(struct ctx *c, struct bench *b);

@@ -4,14 +4,14 @@
 #include "kernels/kernels.h"
 
 enum { DIM = 4096, KV_DIM = 1024, FFN_DIM = 14336, VOCABULARY = 128256, NOISE_ROWS = 512 };
-enum { COLD_BYTES = 400000000 }; /* weights of one run: more than any cache of a GPU holds */
+enum { COLD_BYTES = 400000000 }; /* weights of one run: larger than any GPU cache */
 
 int llama_layers(const struct row *row)
 {
     return 1 + (int)(COLD_BYTES / (2 * row->n * row->c));
 }
 
-/* The rows of noise are repeated: the host draws only NOISE_ROWS of them. */
+/* The noise repeats, so that the host generates only NOISE_ROWS rows. */
 static void make_weights(struct ctx *c, struct bench *b, int64_t rows)
 {
     struct tensor *noise = bench_noise(c, NOISE_ROWS, b->row->c, b->dtype);
@@ -25,7 +25,7 @@ static void make_weights(struct ctx *c, struct bench *b, int64_t rows)
     }
 }
 
-/* x, the weights of all layers below each other, the norm's weights. */
+/* Inputs: x, the stacked weights of all layers, and the weights of the norm. */
 static void make_layers(struct ctx *c, struct bench *b)
 {
     bench_input(c, b, b->row->t, b->row->c, b->dtype);
@@ -83,7 +83,7 @@ static struct tensor *run_head(struct ctx *c, struct bench *b)
     return op_linear_logits(c, b->in[0], b->in[1], NULL, 0);
 }
 
-/* Without a record, as steps of decoding run them. */
+/* Runs without a record, as decoding steps do. */
 static struct tensor *decode(struct ctx *c, struct bench *b, struct tensor *(*run)(struct ctx *c, struct bench *b))
 {
     bool training = c->training;

@@ -1,4 +1,4 @@
-/* Part of kernel_rows.h: what makes logits and probabilities into losses. */
+/* Part of kernel_rows.h: the ops that compute losses from logits and probabilities. */
 #include "bench/kernel_rows_impl.h"
 
 void make_logits(struct ctx *c, struct bench *b)
