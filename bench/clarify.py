@@ -1,8 +1,8 @@
-"""The clarifier's latency, its rate of simulated dialogues, and its strategies on published predictions.
+"""Measures the clarifier's latency, its rate of simulated dialogues, and its strategies on published predictions.
 
-Latency: 32 candidates over every Spider schema that has a table for them, two readings of each of five places.
-Strategies: AmbiQT's published predictions of kinds J and P, with both golds meant in turn; DFPL's predictions and
-AMBROSIA's gold readings by execution.  Users are truthful and three questions are asked at the most.
+Latency: 32 candidates, from two choices at each of five places, over every Spider schema with a suitable table.
+Strategies: AmbiQT's published predictions of types J and P, with users who mean each gold statement in turn; DFPL's
+predictions and AMBROSIA's gold interpretations by execution.  Users are truthful and answer at most three questions.
 
 usage: clarify.py BIN_DIR SHARED_DATA [--out DIR]
 """
@@ -27,7 +27,7 @@ tables = a.data + "/spider/tables.json"
 
 
 def run(*command):
-    """Prints and runs a program; some records may fail (7)."""
+    """Prints and runs a program; accepts exit code 7: some records failed."""
     print("$ " + " ".join(command), flush=True)
     r = subprocess.run([os.path.join(a.bin, command[0]), *command[1:]], stderr=subprocess.PIPE, text=True)
     print("  " + r.stderr.strip().split("\n")[-1])
@@ -40,7 +40,7 @@ def path(name):
 
 
 def combinations(schema):
-    """A statement in 32 readings about the first table with four columns, joined where a foreign key lets it; None without."""
+    """32 variants of a statement about the first table with four columns, joined along a foreign key if any, or None."""
     columns = schema["column_names_original"]
     for t, table in enumerate(schema["table_names_original"]):
         own = ['t1."%s"' % name for table_of, name in columns if table_of == t]
@@ -73,7 +73,7 @@ def write_combinations():
 
 
 def processor_seconds():
-    """Of the programs that were run."""
+    """Processor seconds of all finished programs."""
     r = resource.getrusage(resource.RUSAGE_CHILDREN)
     return r.ru_utime + r.ru_stime
 
@@ -96,7 +96,7 @@ def interval(x, digits=3):
 
 
 def simulate(name, schema):
-    """What the last lines say: one for each strategy, the default first."""
+    """Reads the summary lines at the end, one for each strategy, the default first."""
     run("ambit-infer", "clarify", "--candidates", path(name + ".jsonl"), *schema, "--simulate", "--noise", "0", "--report",
         path(name + ".html"), "-o", path(name + ".out.jsonl"))
     lines = [json.loads(line) for line in open(path(name + ".out.jsonl"))]
@@ -108,7 +108,7 @@ def simulate(name, schema):
 
 
 def measure(line, name):
-    """By execution where there were databases."""
+    """Prints the table of a result, by execution if there were databases."""
     return line["metrics"].get("execution_" + name, line["metrics"].get(name))
 
 
@@ -141,7 +141,7 @@ def tables_of(results):
 
 
 def calibrated(name):
-    """Each half of the records with the alpha, temperature and coverage that were fitted on the other half."""
+    """Tests each half of the records with alpha, temperature and coverage fitted on the other half."""
     lines = list(open(path(name + ".jsonl")))
     for half in 0, 1:
         with open(path("half%d.jsonl" % half), "w") as f:

@@ -1,10 +1,10 @@
-"""Decoding on the CPU: bench_lm beside transformers, CTranslate2 and llama.cpp, which take turns: prompts read and NEW
-tokens, greedy for one prompt and for 32, and with 10 beams.  For each system the median of wall seconds and of
-processor seconds, which other work on the machine disturbs less.  f32 runs first, and tells where texts differ.
+"""Compares decoding on the CPU: bench_lm, transformers, CTranslate2 and llama.cpp take turns.  Each reads the prompts and
+generates NEW tokens: greedily for one prompt and for 32, and with 10 beams.  Prints for each system the median wall
+seconds and processor seconds, which other processes affect less.  f32 runs first, and reports differing texts.
 
 usage: decode.py BENCH_LM MODEL TEXTS [--ctranslate2 DIR] [--llama.cpp FILE] [--rounds N] [--new N]
                  [--dtypes ...] [--rows PROMPTS:BEAMS ...]
-The folders and the file may hold {dtype}.  Threads are OMP_NUM_THREADS.
+The names of folders and file may contain {dtype}.  OMP_NUM_THREADS sets the number of threads.
 """
 import argparse
 import os
@@ -46,7 +46,7 @@ def start(dtype, prompts, beams):
 
 
 def warm(runners):
-    """Those that decode once, and what they say."""
+    """The systems that decode without error, with their output."""
     said = {}
     for r in runners:
         try:

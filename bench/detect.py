@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Pairs of question and element a second of `ambit-infer detect`, from strings to findings, beside a sentence-transformers cross-encoder on
-such pairs, on Spider dev and on one schema of a thousand columns. The two take turns, the peer with some of the questions; a turn of ours is a
-whole process, from the program's start to its end.
+"""Compares the speed of `ambit-infer detect` and of a sentence-transformers cross-encoder, in pairs of question and
+element per second, on Spider dev and on a schema of a thousand columns.  The two take turns; the peer gets a sample of
+the questions.  A turn of ambit is a whole process, from strings to predictions.
 usage: detect.py SPIDER DETECTOR HF_ENCODER OUT [--questions N] [--wide N] [--rounds N]
-AMBIT_BIN says where the programs are. HF_ENCODER is the folder that the detector began with, so that both encode with the same shape."""
+AMBIT_BIN is the folder of the programs.  HF_ENCODER is the initial encoder of the detector, so both have the same shape."""
 import argparse
 import json
 import os
@@ -18,14 +18,14 @@ COLUMNS = 1000
 
 
 def elements(schema):
-    """As a relevance model reads them one by one: tables, and columns with table and type."""
+    """The elements as a relevance model reads them: tables, and columns with table and type."""
     tables = schema["table_names"]
     columns = zip(schema["column_names"], schema["column_types"])
     return tables + [f"{tables[t]} : {name} : {kind}" for (t, name), kind in columns if t >= 0]
 
 
 def concatenate(schemas):
-    """Whole schemas, each table under a name of its own, until the columns are there."""
+    """Concatenates whole schemas with unique table names until there are enough columns."""
     whole = {"db_id": "wide", "table_names": [], "table_names_original": [], "column_names": [[-1, "*"]],
              "column_names_original": [[-1, "*"]], "column_types": ["text"], "primary_keys": [], "foreign_keys": []}
     for number, s in enumerate(random.Random(0).sample(schemas, len(schemas))):
@@ -89,8 +89,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in "spider", "detector", "encoder", "out":
         parser.add_argument(name)
-    parser.add_argument("--questions", type=int, default=400, help="of Spider dev")
-    parser.add_argument("--wide", type=int, default=8, help="questions about the wide schema")
+    parser.add_argument("--questions", type=int, default=400, help="number of questions of Spider dev")
+    parser.add_argument("--wide", type=int, default=8, help="number of questions about the wide schema")
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     with open(os.path.join(args.spider, "tables.json"), encoding="utf-8") as f:
@@ -98,7 +98,7 @@ def main():
     with open(os.path.join(args.spider, "dev.json"), encoding="utf-8") as f:
         dev = random.Random(1).sample(json.load(f), args.questions)
     race = Race(args)
-    whole = concatenate([s for s in schemas if s["db_id"] != "formula_1"])  # whose two lists of names are in different orders
+    whole = concatenate([s for s in schemas if s["db_id"] != "formula_1"])  # its two lists of names are in different orders
     about = [{"id": i, "db_id": r["db_id"], "question": r["question"]} for i, r in enumerate(dev)]
     wide = [{**q, "db_id": "wide"} for q in about[:args.wide]]
     print("| schema | questions, pairs | ambit, pairs a second | questions | the peer's | pairs a second | ratio |\n|---|---|---|---|---|---|---|")

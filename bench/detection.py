@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""How good a detector is on databases as people have them: tests/detection, beside a baseline that only compares words.
+"""Evaluates detectors on the realistic databases of tests/detection, compared with a word-overlap baseline.
 usage: detection.py RUN... [--half choose|final|all] [--folder DIR] [--out DIR]
-RUN is a folder that ambit-train gatekeeper left. A folder of questions has DB.sql, which makes the database, and DB.jsonl, its questions in the
-form of tests/detection/README.md. Intervals are 95 % percentiles of a bootstrap over databases. AMBIT_BIN says where the programs are. Measure
-the half `final` once, at the end."""
+RUN is an output folder of ambit-train gatekeeper.  A folder of questions has DB.sql, which creates the database, and
+DB.jsonl, its questions in the format of tests/detection/README.md.  Intervals are 95 % percentiles of a bootstrap over
+databases.  AMBIT_BIN is the folder of the programs.  Measure the half `final` only once, at the end."""
 import argparse
 import glob
 import json
@@ -14,7 +14,7 @@ import sqlite3
 import subprocess
 import tempfile
 
-MAX_NAMES = 8  # a prediction that names more elements than this names no pair
+MAX_NAMES = 8  # a prediction of more elements than this counts as naming no pair
 ROUNDS = 1000
 FUNCTION_WORDS = set("""the a an of for in on at to and or is are was were be do does did we our us me all each every with by from how many much
 what which who whose when where show list give find tell get have has had that this these those it its their there per as than more most least any
@@ -45,7 +45,7 @@ def detect(run, databases, path, *more):
 
 
 def detector(run, databases, questions, path):
-    """The decision by the detector's own threshold; the likeliest pair whatever the decision."""
+    """The decision at the detector's own threshold, and the most probable pair regardless of the decision."""
     decided, named = detect(run, databases, path), detect(run, databases, path, "--threshold", "0")
     for q in questions:
         if "error" in decided[q["id"]]:
@@ -67,7 +67,7 @@ def columns_of(path):
 
 
 def ties(said, columns):
-    """For each word of the question: how nearly its two best-matching columns tie, and which these are."""
+    """For each word of the question, its two best-matching columns and how close their scores are."""
     for word in sorted(said - FUNCTION_WORDS):
         fits = []
         for table, column in columns:
@@ -82,7 +82,7 @@ def ties(said, columns):
 
 
 def lexical(databases, questions):
-    """A question is ambiguous if the columns that match one of its words best tie."""
+    """Calls a question ambiguous if the two columns that best match one of its words tie."""
     schemas = {db: columns_of(os.path.join(databases, db + ".sqlite")) for db in {q["db_id"] for q in questions}}
     out = {}
     for q in questions:
@@ -144,7 +144,7 @@ def measure(rows):
 
 
 def intervals(rows):
-    """Of all figures, from the same draws."""
+    """Bootstrap intervals of all scores, from the same resamples."""
     rng, databases = random.Random(1), sorted({r["db"] for r in rows})
     by_db = {d: [r for r in rows if r["db"] == d] for d in databases}
     drawn = [measure([r for d in rng.choices(databases, k=len(databases)) for r in by_db[d]]) for _ in range(ROUNDS)]
@@ -176,7 +176,7 @@ def main():
     p.add_argument("runs", nargs="*")
     p.add_argument("--half", choices=("choose", "final", "all"), default="choose")
     p.add_argument("--folder", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "detection"))
-    p.add_argument("--out", help="keeps the predictions of each system there")
+    p.add_argument("--out", help="folder for the predictions of each system")
     a = p.parse_args()
     questions = read_folder(a.folder, a.half)
     with tempfile.TemporaryDirectory() as folder:

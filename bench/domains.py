@@ -1,8 +1,8 @@
-"""A data folder of ambiguous and clear questions from the written domains of data/synth/domains.
+"""Makes a data folder of ambiguous and unambiguous questions from the hand-written domains of data/synth/domains.
 
 usage: domains.py OUT [DOMAIN.txt ...]
-OUT gets tables.json, train.jsonl, valid.jsonl and test.jsonl in the form of ambit-data contrast.  The README beside the
-domains explains their form.  Some domains are kept for validation and test.  The same files give the same bytes.
+OUT gets tables.json, train.jsonl, valid.jsonl and test.jsonl in the format of ambit-data contrast.  The README in the
+folder of the domains explains their format.  Some domains are kept for validation and test.  The output is deterministic.
 """
 import glob
 import json
@@ -11,7 +11,7 @@ import random
 import re
 import sys
 
-VARIANTS, QUESTIONS = 70, 14  # of a domain, of a variant
+VARIANTS, QUESTIONS = 70, 14  # variants of a domain, questions of a variant
 VALID, TEST = {"lawfirm", "recycling", "microfinance"}, {"energy"}
 TYPES = {"i": "number", "r": "number", "d": "time", "": "text"}
 BEFORE = ["please ", "pls ", "hey, ", "quick question: ", "i need ", "can you tell me: ", "could you look up ",
@@ -59,7 +59,7 @@ def check_names(path, domain):
 
 
 def spoil(question):
-    """A typo in a longer word."""
+    """Puts a typo into a longer word."""
     words = question.split()
     places = [i for i, w in enumerate(words) if len(w) > 4 and w.isalpha()]
     if not places:
@@ -85,7 +85,7 @@ def words_of(name):
 
 
 def spelling():
-    """How all names of a variant are written."""
+    """Chooses the naming style of a variant."""
     draw = rng.random()
     if draw < 0.2:
         return lambda name: "".join(p[:1].upper() + p[1:] for p in name.split("_"))
@@ -93,7 +93,7 @@ def spelling():
 
 
 def dropped_of(domain):
-    """Elements that a variant lacks: all but one or two of each group, and a few others."""
+    """Chooses the elements that a variant lacks: all but one or two of each group, and a few others."""
     dropped = set()
     for elements, _ in domain["groups"]:
         alive = [e for e in elements if e not in dropped and e.split(".")[0] not in dropped]
@@ -105,7 +105,7 @@ def dropped_of(domain):
 
 
 def make_schema(domain, name, dropped, write):
-    """The schema in Spider's form, and the number of each of its columns by "table.column"."""
+    """The schema in Spider's format, and the number of each of its columns by "table.column"."""
     tables = [t for t in domain["tables"] if t not in dropped]
     rng.shuffle(tables)
     s = {"db_id": name, "table_names": [words_of(write(t)) for t in tables],
@@ -125,13 +125,13 @@ def make_schema(domain, name, dropped, write):
             s["primary_keys"].append(at["%s.%s" % (table, first)])
         for column, _, target in domain["tables"][table]:
             key = "%s.%s" % (table, column)
-            if target in at and key in at and rng.random() < 0.93:  # some keys are never declared
+            if target in at and key in at and rng.random() < 0.93:  # real schemas leave some keys undeclared
                 s["foreign_keys"].append([at[key], at[target]])
     return s, at
 
 
 def questions_of(domain, here):
-    """(weight, question, elements that it may mean, slice) of all questions whose elements a variant has."""
+    """(weight, question, possible elements, slice) of all questions whose elements exist in a variant."""
     for elements, questions in domain["groups"]:
         kept = [e for e in elements if here(e)]
         if not 1 <= len(kept) <= 2:
@@ -185,7 +185,7 @@ def main():
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "natural", "domains", "*.txt")
     schemas, folds, seen = [], {"valid": [], "test": [], "train": []}, set()
     domains = [read_domain(p) for p in paths or sorted(glob.glob(own))]
-    for fold, records in folds.items():  # a question stands in one fold alone
+    for fold, records in folds.items():  # a question occurs in only one split
         for domain in domains:
             if fold != ("valid" if domain["name"] in VALID else "test" if domain["name"] in TEST else "train"):
                 continue

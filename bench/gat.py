@@ -1,6 +1,6 @@
-"""A training step of the thesis' graph classifier on 32 graphs on the CPU: ours and torch_geometric take turns.
+"""Compares a training step of GATekeeper's graph classifier on 32 graphs on the CPU; ambit and torch_geometric take turns.
 
-Both compute in f32 and, weights and moments staying f32, in bf16.
+Both compute in f32, and in bf16 with f32 weights and moments.
 
 usage: gat.py BENCH_GAT [--rounds N]
 """

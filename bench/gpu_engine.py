@@ -1,6 +1,8 @@
-"""The rows of the engine in bench/gpu.sh's table, at Llama-3.1-8B's shape: what a constraint costs a step (T3), tokens
-without a choice read at once (T4), many prompts that share their beginnings (D1, D2), and beams under a constraint (D3);
-at Flan-T5-XL's: the same beams (T1), and templates filled beside LogicalBeam's released way (T2).
+"""The rows of the engine in bench/gpu.sh's table.
+
+With Llama-3.1-8B's shape: the cost of a constraint per step (T3), jump-forward decoding (T4), many prompts with shared
+prefixes (D1, D2), and beams under a constraint (D3).  With Flan-T5-XL's shape: the same beams (T1), and template filling
+compared with LogicalBeam's released code (T2).
 """
 import json
 import math
@@ -21,12 +23,12 @@ QUICK = {"groups": 2, "each": 2, "shared": 70, "own": 6, "new": 4, "static": [2,
          "beam_batches": [1, 2], "names": 20, "bound": 2, "rounds": 1,
          "source": 40, "templates": 1}
 LETTERS = "abcdefghijklmnopqrstuvwxyz      "
-# Tokens of the fixed parts of a template; names of one to six stand between them.
+# Token counts of the fixed parts of a template.  Names of one to six tokens fill the slots between them.
 FIXED, LONGEST_NAME = (12, 15, 9), 6
 
 
 def write_shared(path, groups, each, shared, own):
-    """Prompts of `shared` and `own` tokens, `each` of them to a beginning."""
+    """Prompts of `shared` and `own` tokens; groups of `each` prompts share their prefix."""
     rng = random.Random(groups)
     def letters(n):
         return "".join(rng.choice(LETTERS) for _ in range(n))
@@ -38,7 +40,7 @@ def write_shared(path, groups, each, shared, own):
 
 
 def write_lists(path, names):
-    """A template with two slots of that many names; returns the most tokens that an answer has, its end too."""
+    """Writes a template with two slots of that many names; returns the maximum length of a completion, end included."""
     rng, lists = random.Random(names), []
     for k, n in enumerate(FIXED):
         lists.append([[rng.randrange(33, 127) for _ in range(n)]])
@@ -82,7 +84,7 @@ class EngineRows(LmRows):
         return path
 
     def floor_of(self, prompts, read, rows, steps):
-        """Seconds to read so many tokens of prompts at the product peak, and the weights once for every step of rows."""
+        """Least seconds: prefill at the product peak, and one read of the weights per step."""
         s = self.shape
         body = s["num_hidden_layers"] * sum(a * b for a, b in maps(s).values())
         head = s["hidden_size"] * s["vocab_size"]
@@ -147,7 +149,7 @@ class EngineRows(LmRows):
                              "questions/s", count, self.floor_of(count, read, count * o["beams"], sum(FIXED) / 16 + 8))
 
     def constraint_row(self):
-        """Steps of as many rows, bound and free."""
+        """Compares steps of the same number of rows with and without a constraint."""
         o, count = self.own, self.own["questions"]
         texts, beams = self.prompts(count), "beams %d" % o["beams"]
         bound = self.ours("bound", texts, count, sum(FIXED), [beams, "bind " + self.lists])
@@ -186,7 +188,7 @@ class T5Rows(EngineRows):
         return ({"T1"}, self.fill_row), ({"T2"}, self.released_row)
 
     def floor_of(self, prompts, read, rows, steps):
-        """Seconds to read so many tokens of sources, and the decoder's weights once for every step of rows."""
+        """Least seconds: encoding the sources at the product peak, and one read of the decoder's weights per step."""
         s, peak = self.shape, self.table.bf16_peak
         encoder, decoder = (s["num_layers"] * sum(a * b for a, b in t5_maps(s, side).values())
                             for side in ("encoder", "decoder"))

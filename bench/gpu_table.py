@@ -1,4 +1,4 @@
-"""What every row of bench/gpu.sh's table needs: the device's ceilings, the memory taken, peers, and the table."""
+"""Shared code of the rows of bench/gpu.sh's table: the device's peak rates, memory use, peers, and the table itself."""
 import importlib.util
 import json
 import os
@@ -9,12 +9,12 @@ import sys
 from runner import here, largest_difference, start_all
 
 FIRST_ANSWER = 150  # seconds for a peer to load, compile and run once
-LARGEST_DIFFERENCE = 0.1  # of logits in 16 bits, as a share of their spread
+LARGEST_DIFFERENCE = 0.1  # between 16-bit logits, relative to their spread
 HEAD = ("", "what", "ours", "peer", "ratio", "% floor", "which peer, batch or workers")
 
 
 class Table:
-    """bin_dir: where the programs lie; form: --quick, --short or neither; kept: a file of finished rows, or None;
+    """bin_dir: folder of the programs; form: --quick, --short or neither; kept: a file of finished rows, or None;
     reason: why no peer can run on a GPU here, or None."""
     def __init__(self, bin_dir, device, form, kept=None):
         self.bin_dir, self.device, self.quick, self.short = bin_dir, device, form == "--quick", form == "--short"
@@ -45,13 +45,13 @@ class Table:
         self.f32_peak, self.bf16_peak, self.copy_rate = (float(x) * 1e9 for x in found.groups())
 
     def used(self):
-        """Bytes of the GPU's memory that are taken, by anyone."""
+        """Bytes of GPU memory in use by all processes."""
         text = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-i", "0"],
                               check=True, stdout=subprocess.PIPE, text=True).stdout
         return int(text) << 20
 
     def peers_of(self, script, systems, arguments, line):
-        """Those that run; a reason for each that does not goes to the notes."""
+        """The peers that start; the notes get a reason for each of the others."""
         if self.reason:
             self.notes.append(self.reason)
             return []
@@ -61,7 +61,7 @@ class Table:
         return ready
 
     def agreeing(self, ours, peers):
-        """The peers whose logits are ours, but for rounding."""
+        """The peers whose logits equal ours up to rounding."""
         expected, good = ours.logits(), []
         for r in peers:
             difference = largest_difference(r, expected)
@@ -73,7 +73,7 @@ class Table:
         return good
 
     def add(self, *row):
-        """The columns of HEAD; the row is printed and kept at once, should the run not reach its end."""
+        """Adds a row with the columns of HEAD; prints and saves it at once, in case the run is interrupted."""
         self.rows.append(row)
         print("  ".join(x for x in row if x), flush=True)
         if self.kept:
@@ -81,7 +81,7 @@ class Table:
                 f.write(json.dumps(row) + "\n")
 
     def add_rates(self, name, what, ours, peers, unit, count, floor):
-        """count things a run; floor: the seconds below which no run can be on this device."""
+        """count: items per run; floor: the least possible seconds of a run on this device."""
         best = min(peers, key=lambda r: r.median()) if peers else None
         mine = ours.median()
         self.add(name, what, "%.4g %s" % (count / mine, unit),

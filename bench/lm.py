@@ -1,11 +1,11 @@
-"""A LoRA step and greedy decoding of a small Llama on the CPU: ours beside torch and PEFT, which take turns.
+"""Compares a LoRA step and greedy decoding of a small Llama on the CPU; ambit, torch and PEFT take turns.
 
-The model has random weights and the sizes of a scaled-down Llama 3; texts are Spider questions with their schemas and
-SQL.  A decoding is only timed when both say the same first tokens in f32.
+The model is a scaled-down Llama 3 with random weights.  The texts are Spider questions with their schemas and SQL.
+Decoding is only timed if both systems generate the same first tokens in f32.
 
 usage: lm.py BENCH_LM SPIDER_DIR [--rounds N] [--batch N] [--new N] [--size small|135m] [--processor] [--only train-f32,...]
---size 135m has SmolLM-135M's sizes.  With --processor, seconds are the processor's, which other work beside does not lengthen;
-give OMP_NUM_THREADS=1 and OMP_WAIT_POLICY=passive then, or threads that wait are counted.
+--size 135m has SmolLM-135M's sizes.  --processor measures processor seconds, which other processes do not lengthen.  Then
+set OMP_NUM_THREADS=1 and OMP_WAIT_POLICY=passive, or waiting threads are counted.
 """
 import argparse
 import json

@@ -1,5 +1,5 @@
-"""Small random language models on a device beside transformers on the CPU, both in f32: the loss of answers and greedy
-tokens by ambit-infer, with and without an adapter of PEFT, and logits by bench_lm.
+"""Compares small random language models on a device with transformers on the CPU, both in f32.  Checks the loss of
+completions and the greedy tokens of ambit-infer, with and without a PEFT adapter, and the logits of bench_lm.
 
 usage: lm_parity.py BIN_DIR DEVICE [--quick]
 """
@@ -24,7 +24,7 @@ ROPE = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq
         "original_max_position_embeddings": 64, "rope_theta": 500000.0}
 CONFIGS = {"llama": LlamaConfig(**SIZES, rope_parameters=ROPE), "qwen2": Qwen2Config(**SIZES, tie_word_embeddings=True),
            "qwen3": Qwen3Config(**SIZES, head_dim=32), "mistral": MistralConfig(**SIZES, sliding_window=24),
-           # windows shorter than the texts, caps that bend
+           # windows shorter than the texts, softcaps small enough to matter
            "gemma2": Gemma2Config(**SIZES, head_dim=24, query_pre_attn_scalar=20, sliding_window=16, pad_token_id=None,
                                   attn_logit_softcapping=5.0, final_logit_softcapping=9.0)}
 TEXTS = [("how many singers are there", " select count ( * ) from singer"), ("ab", "c"),
@@ -48,7 +48,7 @@ def infer(command, folder, texts, extra):
 
 @torch.no_grad()
 def expected(model, prompt, answer):
-    """-log p of the answer, greedy text, logits after the prompt."""
+    """-log p of the completion, the greedy text, and the logits after the prompt."""
     a, b = list(prompt.encode()), list(answer.encode())
     logits = model(torch.tensor([a + b])).logits[0].double()
     nll = -sum(logits[len(a) - 1 + k].log_softmax(-1)[t].item() for k, t in enumerate(b))

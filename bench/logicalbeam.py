@@ -1,8 +1,8 @@
-"""Templates filled on the CPU: bench_published beside LogicalBeam's released way (peers/logicalbeam.py), which take turns.
-Medians of wall seconds for all records, by the published rules and bound to what templates compile to.
+"""Compares template filling on the CPU: bench_published and LogicalBeam's released code (peers/logicalbeam.py) take turns.
+Prints the median wall seconds for all records, by the published rules and under compiled constraints.
 
 usage: logicalbeam.py BENCH_PUBLISHED MODEL RECORDS [--rounds N] [--dtype f32|bf16]
-Threads are OMP_NUM_THREADS.
+OMP_NUM_THREADS sets the number of threads.
 """
 import argparse
 import os

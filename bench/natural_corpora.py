@@ -1,11 +1,11 @@
-"""Corpora in Spider's form (tables.json, train_spider.json) for `ambit-data natural`.
+"""Converts corpora to Spider's format (tables.json, train_spider.json) for `ambit-data natural`.
 
-wikisql FILE... OUT SEED    WikiSQL's questions with headers; several tables stand in one database, as tables of one site do
+wikisql FILE... OUT SEED    WikiSQL's questions with headers; a database holds several tables, like those of one site
 wtq FILE OUT SEED           WikiTableQuestions' tables, with their first rows in SQLite files, without questions
-bird DIR OUT                BIRD's train.json, with train_tables.json where it is there; else a schema has what the statements use
+bird DIR OUT                BIRD's train.json; without train_tables.json, schemas are derived from the statements
 science DIR... OUT          ScienceBenchmark's folders: tables.json, seed.json, dev.json
 
-usage: natural_corpora.py COMMAND FILES    bird needs sqlglot where train_tables.json is missing
+usage: natural_corpora.py COMMAND FILES    bird needs sqlglot if train_tables.json is missing
 """
 import collections
 import json
@@ -21,7 +21,7 @@ KINDS = ("results", "records", "list", "entries", "overview")
 NUMBER_WORDS = set("""year no number points score goals wins losses draws rank total population attendance round area
 capacity age height weight pick games laps position season apps""".split())
 TABLES_EACH = (5, 12)
-MOST_TABLES = 1500  # of WikiSQL, beside which the databases of several tables would not count
+MOST_TABLES = 1500  # of WikiSQL: more would outnumber the databases with several tables
 
 
 def words_of(name):
@@ -129,7 +129,7 @@ def load(path):
 
 
 class Statements:
-    """Tables, columns, types and joins of one database, as far as its statements use them."""
+    """Tables, columns, types and joins of one database that its statements use."""
 
     def __init__(self):
         self.tables = collections.OrderedDict()
@@ -194,7 +194,7 @@ def schemas_of_statements(questions):
     for q in questions:
         try:
             databases.setdefault(q["db_id"], Statements()).read(q["query"])
-        except Exception:  # sqlglot raises errors of several classes on statements that it does not know
+        except Exception:  # sqlglot raises errors of several classes on unsupported statements
             continue
     return [s.schema(db) for db, s in databases.items()]
 

@@ -1,4 +1,4 @@
-"""What the benchmark scripts share: programs that answer line by line and take turns, and what is fed to them."""
+"""Shared code of the benchmark scripts: programs that answer line by line and take turns, and their inputs."""
 import atexit
 import json
 import os
@@ -19,11 +19,11 @@ atexit.register(shutil.rmtree, work, ignore_errors=True)
 
 
 class Stopped(Exception):
-    """A program ended, failed or took too long; says which and why."""
+    """A program ended, failed or took too long; the message gives the reason."""
 
 
 class Runner:
-    """A program that answers each line on its input by one line; it is started at once."""
+    """A running program that answers each line on its input with one line."""
     def __init__(self, name, command):
         self.name, self.times, self.size, self.lines = name, [], None, queue.Queue()
         self.errors = open(os.path.join(work, name + ".stderr"), "w+")
@@ -41,7 +41,7 @@ class Runner:
             self.process.stdin.write(line + "\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # answer() says why
+            pass  # answer() reports the reason
 
     def answer(self, timeout):
         try:
@@ -62,7 +62,7 @@ class Runner:
         return float(self.ask(line))
 
     def processor(self):
-        """Seconds of the processor that its threads took so far: other work beside it is not counted."""
+        """Processor seconds of the program's threads so far."""
         with open("/proc/%d/stat" % self.process.pid) as f:
             fields = f.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -81,7 +81,7 @@ class Runner:
 
 
 def start_all(makers, line, timeout):
-    """Starts every (name, command), has each do `line` once, and returns those that did and why the others did not."""
+    """Starts every (name, command), runs `line` once on each, and returns the working ones and the others' errors."""
     ready, failed = [], []
     runners = [Runner(name, command) for name, command in makers]
     for r in runners:
@@ -97,7 +97,7 @@ def start_all(makers, line, timeout):
 
 
 def sweep(runner, setting, sizes):
-    """Each size once after a warm-up; the fastest stays."""
+    """Runs each size once after a warm-up, and keeps the fastest."""
     def timed(size):
         runner.ask("%s %d" % (setting, size))
         runner.seconds()
@@ -108,7 +108,7 @@ def sweep(runner, setting, sizes):
 
 
 def take_turns(runners, rounds, line="run", rest=0):
-    """`rest` seconds before each turn let the threads of the others, which spin on when their work is done, fall asleep."""
+    """Runs the systems in turns.  `rest` seconds before each turn let spinning threads of the others fall asleep."""
     for _ in range(rounds):
         for r in runners:
             time.sleep(rest)
@@ -116,13 +116,13 @@ def take_turns(runners, rounds, line="run", rest=0):
 
 
 def largest_difference(runner, expected):
-    """Of logits, as a share of their spread."""
+    """Largest difference of the logits, relative to their spread."""
     got, spread = runner.logits(), max(expected) - min(expected)
     return max(abs(x - y) for x, y in zip(got, expected)) / spread
 
 
 def read_questions(folder):
-    """Questions with their elements, from Spider's dev.json or the test.jsonl of practice data."""
+    """Questions with their elements, from Spider's dev.json or the test.jsonl of synthetic data."""
     schemas = {s["db_id"]: s for s in json.load(open(os.path.join(folder, "tables.json")))}
     spider = os.path.join(folder, "dev.json")
     records = json.load(open(spider)) if os.path.exists(spider) else [
@@ -135,7 +135,7 @@ def read_questions(folder):
 
 
 def write_pairs(folder, count):
-    """A file of `count` pairs; returns its path and the texts."""
+    """Writes a file of `count` pairs; returns its path and the texts."""
     path, texts, left = os.path.join(work, "pairs.jsonl"), [], count
     with open(path, "w") as f:
         for question, elements in read_questions(folder):
@@ -151,7 +151,7 @@ def write_pairs(folder, count):
 
 
 def write_vocabulary(texts):
-    """Every word and letter of the texts as a token: lengths are then shorter than those of a learnt vocabulary."""
+    """Makes every word and character of the texts a token; lengths are shorter than with a trained vocabulary."""
     words = {w for t in texts for w in re.findall(r"[a-z0-9]+|[^\sa-z0-9]", t.lower())}
     letters = {c for w in words for c in w}
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + sorted(words | letters) + sorted("##" + c for c in letters)
@@ -161,7 +161,7 @@ def write_vocabulary(texts):
 
 
 def write_graphs(count, nodes, seed=1):
-    """Tables with their columns, both directions, and a few foreign keys, as a schema has them."""
+    """Edges of a random schema: tables with their columns in both directions, and a few foreign keys."""
     rng, path = random.Random(seed), os.path.join(work, "graphs%d.jsonl" % count)
     with open(path, "w") as f:
         for _ in range(count):

@@ -1,7 +1,7 @@
-"""Scoring AmbiQT's published predictions, 288 + 101 rows with 5 each: ours and the published algorithm take turns.
+"""Compares scoring AmbiQT's published predictions, 288 + 101 rows of 5; ambit and the published algorithm take turns.
 
-Ours is timed with starting the program twice, the peer without starting Python, each by its fastest round, and both by
-processor time too, which other work on the machine does not change as much; the counts must be the same.
+The time of ambit includes starting the program twice; the time of the peer excludes starting Python.  Both report their
+fastest round, in wall time and in processor time, which other processes affect less.  The counts must be equal.
 
 usage: score.py AMBIT_DATA AMBIQT_DIR SPIDER_DIR [--rounds N]
 """
@@ -20,13 +20,13 @@ K = "5"
 
 
 def processor_seconds():
-    """Of all programs that were started here and have ended."""
+    """Processor seconds of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 class Ours:
-    """The command once for each kind, as a Runner."""
+    """Runs the command once for each ambiguity type, with the interface of a Runner."""
     def __init__(self, program, spider, files):
         self.times, self.processor, self.counts = [], [], {}
         self.commands = [[program, "score", "--rule", "ambiqt", "--published", "--json", "-k", K, "--gold", gold,

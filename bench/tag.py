@@ -1,8 +1,8 @@
-"""A tagger's update and its questions on the CPU: erasing and the chain beside torch, questions of a database of a million
-cells.
+"""Measures a tagger's training update and its speed on questions on the CPU.  The update, with its erasing and CRF parts,
+is compared with torch.  The questions are about a database of a million cells.
 
-Systems take turns; beside the seconds that a turn took stand those of processor time that it cost, which other work on the
-machine does not lengthen.  Erasing is only timed when all say the same probabilities.
+Systems take turns.  Each turn reports wall seconds and processor seconds, which other processes do not lengthen.  Erasing
+is only timed if all systems give the same probabilities.
 
 usage: tag.py update|questions BIN HF_DIR SPANS [--rounds N] [--batch N] [--cells N]
 """
@@ -31,7 +31,7 @@ BATCHES, CHAINS, TICK = 4, 100, os.sysconf("SC_CLK_TCK")
 
 
 def make_spans():
-    """A folder of BATCHES batches of training records, drawn."""
+    """Makes a folder of BATCHES random batches of training records."""
     folder = os.path.join(work, "spans")
     os.mkdir(folder)
     lines = open(os.path.join(a.spans, "train.jsonl")).readlines()
@@ -54,7 +54,7 @@ def timed(runner, line):
 
 
 def take_turns(runners, lines):
-    """Of each runner the (wall, processor) seconds of each line."""
+    """(wall, processor) seconds of each line, for each runner."""
     times = {r.name: [] for r in runners}
     for line in lines:
         for r in runners:
@@ -69,7 +69,7 @@ def numbers(runner):
 
 
 def check_same(runners):
-    """The f32 systems to rounding; bf16 within what a product of that type rounds."""
+    """Checks that the f32 systems agree up to rounding, and bf16 up to the rounding of bf16 products."""
     for r in runners:
         r.ask("erase 0", 600)
     wanted = numbers(runners[-1])
@@ -82,7 +82,7 @@ def check_same(runners):
 
 
 def product_peaks():
-    """GFLOP/s of a large product in f32 and bf16, now."""
+    """Measures the GFLOP/s of a large product in f32 and bf16."""
     said = subprocess.run([a.bin + "/bench_kernels", "--peaks", "2048", "cpu"], capture_output=True, text=True, check=True)
     words = said.stdout.replace(",", "").split("product peak:")[1].split()
     return {"f32": float(words[0]), "bf16": float(words[3])}
@@ -106,7 +106,7 @@ def erasing(ours, peers):
 
 
 def chain(ours, peers):
-    """Milliseconds of one loss with its gradients; the processor's are those of all turns over their number."""
+    """Milliseconds of one loss with its gradients; processor time is the mean over all turns."""
     pair = [ours[1], peers[1]]
     take_turns(pair, ["chain"] * 5)
     before = [processor_seconds(r) for r in pair]
@@ -118,7 +118,7 @@ def chain(ours, peers):
 
 
 def make_database(path):
-    """Ten columns of texts of one to three made words; returns some of the values."""
+    """Fills ten columns with texts of one to three made-up words; returns some of the values."""
     draw = random.Random(1)
     parts = [x + y for x in "b br c ch d f g gr h j k l m n p qu r s st t tr v w z".split() for y in "a e i o u an er in".split()]
 

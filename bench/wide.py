@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Wide schemas: how many of the gold elements `detect` reads on concatenations of Spider's schemas, how far scores move
-when tables that have nothing to do with the question are appended, and what one question costs.
-usage: wide.py SPIDER DETECTOR DATA OUT [--questions N] [--only PART] [--retriever HF_DIR]     DATA: the folder that the detector was trained on
-AMBIT_BIN says where the programs are."""
+"""Measures `detect` on wide schemas: the recall of gold elements on concatenations of Spider's schemas, the change of
+scores when distractor tables are appended, and the time of a question.
+usage: wide.py SPIDER DETECTOR DATA OUT [--questions N] [--only PART] [--retriever HF_DIR]
+DATA is the training data folder of the detector.  AMBIT_BIN is the folder of the programs."""
 import argparse
 import copy
 import json
@@ -19,7 +19,7 @@ def names(schema):
 
 
 def append(whole, schema, suffix):
-    """The schema's tables behind those of `whole`; names that are taken get a suffix, as SQL needs it."""
+    """Appends the schema's tables to `whole`; names already in use get a suffix, because SQL needs unique names."""
     tables, columns, taken = len(whole["table_names"]), len(whole["column_names"]) - 1, names(whole)
     whole["table_names"] += schema["table_names"]
     whole["table_names_original"] += [n + suffix if n.lower() in taken else n for n in schema["table_names_original"]]
@@ -31,7 +31,7 @@ def append(whole, schema, suffix):
 
 
 def concatenate(schemas, seed, distinct):
-    """At most COLUMNS columns; where table names are to be distinct, large schemas first, since they rule out others."""
+    """Concatenates schemas up to COLUMNS columns; for distinct table names, large schemas first: they exclude others."""
     rng, order = random.Random(seed), sorted(schemas)
     rng.shuffle(order)
     if distinct:
@@ -65,7 +65,7 @@ class Bench:
         self.programs = os.environ.get("AMBIT_BIN", "build/release/bin")
         with open(os.path.join(args.spider, "tables.json"), encoding="utf-8") as f:
             self.schemas = {s["db_id"]: s for s in json.load(f)}
-        del self.schemas["formula_1"]  # whose two lists of names are in different orders
+        del self.schemas["formula_1"]  # its two lists of names are in different orders
         os.makedirs(args.out, exist_ok=True)
 
     def path(self, name):
@@ -168,9 +168,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in "spider", "detector", "data", "out":
         parser.add_argument(name)
-    parser.add_argument("--questions", type=int, default=300, help="of each concatenation, and of the drift")
+    parser.add_argument("--questions", type=int, default=300, help="number of questions for each concatenation and for the drift")
     parser.add_argument("--only", choices=["recall", "drift", "latency"])
-    parser.add_argument("--retriever", help="a BERT folder that embeds sentences, by which tables are found, too")
+    parser.add_argument("--retriever", help="also measure table retrieval with this BERT folder of sentence embeddings")
     bench = Bench(parser.parse_args())
     for part in "recall", "drift", "latency":
         if bench.args.only in (None, part):

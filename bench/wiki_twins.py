@@ -1,9 +1,9 @@
-"""Single tables beside Spider's databases: WikiSQL's questions as `ambit-data ambiguate` and `contrast` read them.
+"""Adds the single tables of WikiSQL to Spider's databases, in the input format of `ambit-data ambiguate` and `contrast`.
 
-make WIKISQL.jsonl OUT SEED   a database of each table, in OUT/spider and OUT/ambiqt: twins are names that people gave a column (ADVETA's
-                              renamings), and as strangers stand up to five columns that people found confusable but wrong (ADVETA's
-                              additions), as the seed draws them
-join DATA OUT FOLDS...        the folder DATA of contrast, and behind its training questions those of each FOLDS
+make WIKISQL.jsonl OUT SEED   makes a database of each table, in OUT/spider and OUT/ambiqt.  Duplicated elements use
+                              alternative column names by people (ADVETA's renamings).  Up to five random confusable but
+                              wrong columns (ADVETA's additions) are added as distractors.
+join DATA OUT FOLDS...        copies the contrast folder DATA, and appends the training questions of each FOLDS
 
 usage: wiki_twins.py COMMAND FILES
 """
@@ -59,7 +59,7 @@ def gather(questions):
 
 
 def twins(table, names, rng):
-    """Of each column that people renamed two names that could replace it: theirs, now and then one beside its own."""
+    """Two replacement names for each column that people renamed: theirs, sometimes one of them and the original."""
     found = {}
     for head, name in zip(table["header"], names):
         given = {identifier(x) for x in table["rename"].get(natural(head), [])} - set(names)
