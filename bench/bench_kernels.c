@@ -5,7 +5,7 @@
  *
  * Columns: best and median time of the repeats, then one of two rates.  GFLOP/s are compared with the device's best
  * product of the same type, measured first (4096 x 4096 x 4096, or SIDE).  GB/s are compared with a copy of as many
- * bytes. The bytes of a forward pass are the inputs and the output once; those of a backward pass are the inputs, the
+ * bytes. The bytes of a forward pass are the inputs and the output once.  Those of a backward pass are the inputs, the
  * gradients and the incoming gradient.  Most of them are still cached from the previous repeat, for the op and for the
  * copy.
  * --quick takes an eighth of the rows, small peaks and one repeat, so that everything runs even on a slow device.

@@ -9,7 +9,7 @@
 # --quick uses tiny shapes; --short uses few turns and fewer peers.  Both skip the slowest checks.  --rows selects rows,
 # ordered by importance, and their checks.  --keep appends each finished row to FILE and skips the rows in it, so that a
 # second call resumes.  --unchecked skips the checks.  Rows L, O, M, D and T write 16 GB of random weights to TMPDIR and
-# delete them at the end; a folder in memory is best.
+# delete them at the end.  TMPDIR is best a folder in memory.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 device=cuda

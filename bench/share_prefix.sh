@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares training with and without --share-prefix on prompts with common prefixes; the two take turns.  Prints records per
-# second of wall time and of processor time, which other processes affect less, the tokens of a pass, and the memory of
-# a micro-batch.  A model with random weights trains for one epoch on AMBROSIA's infilling records with whole databases in
+# second of wall time and of processor time, the tokens of a pass, and the memory of a micro-batch.  Other processes
+# affect processor time less.  A model with random weights trains for one epoch on AMBROSIA's infilling records with whole databases in
 # the prompts.  The start-up time, measured by a dry run, is subtracted.
 # usage: AMBROSIA=DIR bench/share_prefix.sh OUT [ROUNDS [OPTION...]]
 # AMBROSIA holds questions_validation.jsonl and db.  RECORDS=N takes the first N records.  OPTION overrides the sizes below

@@ -28,7 +28,7 @@ ambit-infer tag --strategy heuristic --db shop.sqlite --format html questions.js
 echo '{"id": 1, "question": "Show the fee.", "columns": [{"name": "entry fee", "type": "number"}, {"name": "late fee", "type": "number"}]}' |
     ambit-infer tag --strategy heuristic --format text -
 
-# --- training records with marked words: the column of each question exists once, twice, or not at all
+# --- training records with marked words: the column of each question exists once, twice, or not at all.
 # records FIRST LAST: prints the records of the questions FIRST to LAST.
 records() {
     awk -v first="$1" -v last="$2" 'BEGIN {
