@@ -225,8 +225,9 @@ int gate_test_metrics_rows(const struct gate_test_metrics *f, struct gate_row sh
 void gate_test_metrics_print(const struct gate_test_metrics *f)
 {
     struct gate_row shown[GATE_ROWS];
+    int n = gate_test_metrics_rows(f, shown);
 
-    gate_rows_print(gate_columns[0], shown, gate_test_metrics_rows(f, shown));
+    gate_rows_print(gate_columns[0], shown, n);
     print_summary(&f->all);
     if (f->presence.n)
         printf("presence slice: %d questions, none ambiguous, %lld called so\n", f->presence.n,
