@@ -250,10 +250,16 @@ static void check_details(struct device *d, struct op_test *t, const struct outc
     }
 }
 
-/* simt takes minutes for the largest size and for the details of every variant: it gets them of the first alone. */
+/* simt takes minutes for all variants. It runs the first as a whole, and the others in turn in F32 or BF16, without the
+ * largest size and the details. */
 static bool is_slow(const struct device *d, int variant)
 {
     return variant > 0 && strcmp(d->driver->name, "simt") == 0;
+}
+
+static bool in_turn(const struct op_row *row, int size, int variant, enum dtype dtype)
+{
+    return size != SIZE_OF_MOST && (row->f32_only || (variant % 2 == 0) == (dtype == F32));
 }
 
 static bool wants_all(void)
@@ -330,7 +336,7 @@ void op_check(const struct op_row *row, struct device *d, const char *type)
     for (enum dtype dtype = F32; dtype <= (row->f32_only ? F32 : BF16); dtype++)
         for (int variant = 0; variant < row->variants; variant++)
             for (int size = 0; size < ARRAY_LEN(sizes) && (!type || strcmp(type, dtype_name(dtype)) == 0); size++)
-                if (wanted() && (wants_all() || size != SIZE_OF_MOST || !is_slow(d, variant)))
+                if (wanted() && (wants_all() || !is_slow(d, variant) || in_turn(row, size, variant, dtype)))
                     check_case(row, d, size, variant, dtype);
     tell_nearest(row, d);
 }

@@ -12,8 +12,8 @@
  *   that a second run gives the same bits (on the cpu with another number of threads, on simt from another seed);
  *   that as part of a checkpointed block it gives the same numbers as in a plain one;
  *   that the dry run foretells the peak, and that no byte after any block is written.
- * On simt only the first variant of an op runs at the largest size and in checkpointed blocks. With AMBIT_OPS_ALL in
- * the environment all variants do, which takes minutes: scripts/test.sh --all sets it.
+ * On simt only the first variant of an op runs in both types, at the largest size and in checkpointed blocks. With
+ * AMBIT_OPS_ALL in the environment all variants do, which takes minutes: scripts/test.sh --all sets it.
  * AMBIT_OPS_CASE=N in the environment: case N alone, from 0, of those that the arguments ask for; -1: none.  Their
  * number is told at the end.  With AMBIT_OPS_ONCE in the environment each case is run once, forward and backward, and
  * no number is looked at: all that sanitizers need.  AMBIT_OPS_BITS=FILE: nor here, but what two runs of each case give
