@@ -1,11 +1,12 @@
 /*
  * arena.h - one block of memory, handed out by a moving offset.
  *
- * The same type serves host memory (records, text) and device memory (tensor data): it only moves an offset and never
- * touches what it hands out.  A measuring arena has no memory at all; its addresses are offsets from a fixed odd base
- * that nobody may dereference, and its peak is what a real one would need.
+ * The same type serves host memory (records, text) and device memory (tensor data), because allocation only moves an
+ * offset and never touches the block.  A measuring arena has no memory.  Its addresses must not be dereferenced, and
+ * its peak is the size in bytes that a real arena needs.
  *
- * What lives shorter than what is taken after it comes from the other end, whose offset moves the other way.
+ * An arena allocates from both ends.  Blocks with a different lifetime come from the other end, whose offset moves the
+ * other way.
  */
 #ifndef KERNELS_ARENA_H
 #define KERNELS_ARENA_H
@@ -18,27 +19,28 @@ extern "C" {
 
 struct arena {
     char *base;
-    size_t size, used, used_end, peak; /* used_end: from the other end; peak: of both together */
-    bool owned;                        /* arena_release gives base back to the C library */
+    size_t size, used, used_end, peak; /* bytes; used_end counts from the other end, peak counts both ends */
+    bool owned;                        /* arena_release frees base */
 };
 
 enum { ARENA_ALIGN = 64 }; /* every block starts on a multiple of this: a cache line, and enough for 16-byte loads */
 
-/* Takes size bytes of host memory.  Returns 0, or -1 with EXIT_CODE_MEMORY. */
+/* Allocates size bytes of host memory, owned by the arena.  Returns 0, or -1 with EXIT_CODE_MEMORY. */
 int arena_init(struct arena *a, size_t size, struct error *err);
-/* Hands out memory that someone else owns, for example a device's. */
+/* Makes an arena of memory that the caller owns, for example device memory. */
 void arena_wrap(struct arena *a, void *base, size_t size);
-/* Hands out addresses without memory, to learn the peak. */
+/* Makes a measuring arena: it returns addresses without memory and records the peak. */
 void arena_measure(struct arena *a);
-/* The same, with the addresses that `real` hands out at its beginning as far as it goes. */
+/* Makes a measuring arena with the base of `real`, so that its first blocks get the addresses of `real`. */
 void arena_measure_like(struct arena *a, const struct arena *real);
 void arena_release(struct arena *a);
 
-/* A block of at least bytes bytes; a full arena is a bug (the dry run told the size). Contents are undefined. */
+/* Returns a block of at least `bytes` bytes with undefined contents.  A full arena is a bug: the dry run measured the
+ * size. */
 void *arena_alloc(struct arena *a, size_t bytes);
-/* The same from the other end of the arena. */
+/* Like arena_alloc, from the other end of the arena. */
 void *arena_alloc_end(struct arena *a, size_t bytes);
-/* A printf into the arena. */
+/* Formats a string into a block of the arena, which owns it. */
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static inline size_t arena_mark(const struct arena *a)

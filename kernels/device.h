@@ -67,14 +67,14 @@ extern const struct driver cpu_driver;
  * and warns when there is a GPU that does not open.  -1 with EXIT_CODE_DEVICE. */
 int device_open(struct device *d, const char *spec, struct error *err);
 void device_close(struct device *d);
-/* An NVIDIA driver serves this machine, and nobody has hidden its GPUs. */
+/* Returns whether this machine has an NVIDIA driver and its GPUs are not hidden. */
 bool device_gpu_expected(void);
 
-/* A device arena of the given size. */
+/* Allocates a device arena of `bytes` bytes; device_arena_release frees it.  Returns 0, or -1 with EXIT_CODE_MEMORY. */
 int device_arena(struct device *d, struct arena *a, size_t bytes, struct error *err);
 void device_arena_release(struct device *d, struct arena *a);
 
-/* Whole tensors, host side contiguous with the tensor's own element type. */
+/* Copy a whole tensor.  The host buffer is contiguous and has the tensor's element type. */
 void device_upload(struct device *d, struct tensor *t, const void *src);
 void device_download(struct device *d, void *dst, const struct tensor *t);
 
