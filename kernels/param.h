@@ -32,7 +32,7 @@ enum param_flags { PARAM_DECAY = 1, PARAM_FROZEN = 2, PARAM_LESS_ONE = 4, PARAM_
 struct param {
     const char *name;
     struct tensor *t;
-    struct tensor *master; /* NULL where not needed */
+    struct tensor *master; /* F32 copy of a trainable BF16 weight, else NULL */
     enum optimizer optimizer;
     struct tensor *state[PARAM_STATES]; /* NULL: there is no such */
     int64_t first, end;                 /* of its numbers, those that are updated here: all, or this rank's share */
@@ -67,19 +67,20 @@ struct tensor *param_new_stacked(struct params *p, const struct param_arenas *a,
                                  const char *name_fmt, ...) __attribute__((format(printf, 5, 6)));
 struct param *params_find(const struct params *p, const char *name);
 void params_release(struct params *p);
-/* The group in a checkpoint that its k-th state belongs to: "adam_m/". */
+/* Returns the checkpoint group of the k-th optimizer state, for example "adam_m/". */
 const char *param_state_group(const struct param *p, int k);
-/* Dimensions of the whole k-th state, whatever share of it is here; returns how many: -1 where there is no such. */
+/* Writes the shape of the whole k-th state, not only of this rank's share.  Returns the number of dimensions, or -1 if
+ * there is no such state. */
 int param_state_shape(const struct param *p, int k, int64_t shape[TENSOR_MAX_DIMS]);
 /* Where in it the share begins that is here: its numbers lie as the parameter's, or it is whole. */
 int64_t param_state_first(const struct param *p);
-/* The same parameters without state: what a model to run consists of.  The caller releases the list. */
+/* Returns the same parameters without optimizer state, for inference.  The caller releases the list. */
 struct params params_without_state(const struct params *p);
 
 /* Draws initial values on the host (a parameter's numbers depend on its name and seed alone) and uploads them;
  * gradients and states become zero. */
 void params_init(struct params *p, struct device *d, uint64_t seed);
-/* One parameter from F32 values: weight, master. */
+/* Sets one parameter, its weight and its master, from F32 values. */
 void param_upload(struct param *p, struct device *d, const float *values);
 /* The same for elements [from, from + n). */
 void param_upload_part(struct param *p, struct device *d, const float *values, int64_t from, int64_t n);
@@ -87,7 +88,7 @@ void param_upload_part(struct param *p, struct device *d, const float *values, i
 void param_upload_stored(struct param *p, struct device *d, const void *values, int64_t from, int64_t n);
 /* The F32 values of a parameter (its master where it has one); out has tensor_size floats. */
 void param_download(const struct param *p, struct device *d, float *out);
-/* Host memory for the values of the largest; the caller frees. */
+/* Allocates host memory for the F32 values of the largest parameter.  The caller frees it. */
 float *params_buffer(const struct params *p);
 
 #ifdef __cplusplus
