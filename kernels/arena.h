@@ -1,12 +1,12 @@
 /*
- * arena.h - one block of memory, handed out by a moving offset.
+ * arena.h - an arena allocator: one region of memory, allocated by moving an offset.
  *
  * The same type serves host memory (records, text) and device memory (tensor data), because allocation only moves an
- * offset and never touches the block.  A measuring arena has no memory.  Its addresses must not be dereferenced, and
- * its peak is the size in bytes that a real arena needs.
+ * offset and never touches the block.  A measuring arena has no memory.  Its addresses are offsets from a fixed base
+ * and must not be dereferenced.  Its peak is the size in bytes that a real arena needs.
  *
- * An arena allocates from both ends.  Blocks with a different lifetime come from the other end, whose offset moves the
- * other way.
+ * An arena allocates from both ends.  Blocks that live shorter than the blocks allocated after them come from the other
+ * end, whose offset moves the other way.
  */
 #ifndef KERNELS_ARENA_H
 #define KERNELS_ARENA_H
@@ -23,7 +23,7 @@ struct arena {
     bool owned;                        /* arena_release frees base */
 };
 
-enum { ARENA_ALIGN = 64 }; /* every block starts on a multiple of this: a cache line, and enough for 16-byte loads */
+enum { ARENA_ALIGN = 64 }; /* alignment of every block in bytes: a cache line, enough for 16-byte loads */
 
 /* Allocates size bytes of host memory, owned by the arena.  Returns 0, or -1 with EXIT_CODE_MEMORY. */
 int arena_init(struct arena *a, size_t size, struct error *err);

@@ -1,8 +1,9 @@
 /*
- * device.h - a place that runs kernels: memory, copies, capture, and a filled struct kernels.
+ * device.h - the interface to a device that runs kernels: memory, copies, capture, and a table of kernels.
  *
- * `cpu` is linked in.  `cuda` and `simt` are modules, libambit_cuda.so and libambit_simt.so, opened at run time, so the
- * programs start on a machine without any NVIDIA file.  Both are built from the same sources.
+ * `cpu` is linked in.  `cuda` and `simt` are modules, libambit_cuda.so and libambit_simt.so, that are opened at run
+ * time.  The programs therefore start on a machine without any NVIDIA file.  Both modules are built from the same
+ * sources.
  */
 #ifndef KERNELS_DEVICE_H
 #define KERNELS_DEVICE_H
@@ -13,23 +14,23 @@
 extern "C" {
 #endif
 
-/* What a device implements.  A module exports one as `const struct driver ambit_driver`. */
+/* The functions that a device implements.  A module exports one as `const struct driver ambit_driver`. */
 struct driver {
     const char *name;
     const struct kernels *kernels;
-    /* Fills d->state, d->description, d->total_memory and d->free_memory.  -1; 1 where this machine has no such device,
-     * which auto passes over without a word. */
+    /* Fills d->state, d->description, d->total_memory and d->free_memory.  Returns 0, -1 on an error, or 1 if this
+     * machine has no such device.  The spec `auto` passes over such a device without a warning. */
     int (*open)(struct device *d, int number, struct error *err);
     void (*close)(struct device *d);
-    /* Device memory aligned to ARENA_ALIGN.  Returns NULL with EXIT_CODE_MEMORY. */
+    /* Allocates device memory aligned to ARENA_ALIGN.  Returns NULL with EXIT_CODE_MEMORY. */
     void *(*alloc)(struct device *d, size_t bytes, struct error *err);
     void (*free)(struct device *d, void *p);
-    /* Copies in stream order; download waits for it, upload has read src when it returns. */
+    /* Copy in stream order.  `download` waits for its copy; `upload` has read src when it returns. */
     void (*upload)(struct device *d, void *dst, const void *src, size_t bytes);
     void (*download)(struct device *d, void *dst, const void *src, size_t bytes);
     void (*sync)(struct device *d);
-    /* Kernels between begin and end are recorded, not run, and copies refused; replay runs them.  end gives NULL where
-     * there is no memory for them.  Where capture is NULL, steps run eagerly. */
+    /* Kernels between begin and end are recorded and do not run, and copies are refused; `replay` runs the kernels.
+     * capture_end returns NULL if memory is missing.  If capture_begin is NULL, steps run eagerly. */
     void (*capture_begin)(struct device *d);
     void *(*capture_end)(struct device *d);
     void (*replay)(struct device *d, void *captured);
@@ -37,34 +38,37 @@ struct driver {
 };
 
 /*
- * What a device was asked to do since it was opened.  A replay is one, whatever it launches, and what is captured is
- * counted when it is replayed.  The cpu counts nothing.
+ * Counters of device work since the device was opened.  A replay counts as one, whatever number of kernels it launches.
+ * Captured work is counted when it is replayed.  The cpu counts nothing.
  */
 struct device_counts {
     int64_t launches, replays;
     int64_t uploads, upload_bytes, downloads, download_bytes;
-    int64_t syncs; /* times the host waited for the device, as each download does */
+    int64_t syncs; /* times the host waited for the device; each download is one */
 };
 
 struct device {
     const struct driver *driver;
-    void *state;  /* the driver's */
-    void *module; /* what dlopen gave, NULL for the cpu */
+    void *state;  /* owned by the driver */
+    void *module; /* the handle of dlopen, NULL for the cpu */
     char description[128];
     size_t total_memory, free_memory;
-    bool packs[2]; /* F32, BF16: products keep a copy of a frozen matrix in a layout of their own, for each way (as it
-                      is, transposed) that they read it */
-    bool sums_dq;  /* the backward of causal attention in BF16 sums dq, of heads up to CAUSAL_SUM_DIM, in step memory */
-    int multiprocessors; /* of a GPU, or those that simt plays: the shape of a launch may depend on them, no result does
-                          */
+    bool packs[2]; /* for F32 and BF16: products keep a copy of a frozen matrix in a private layout, one for each
+                      orientation (as stored, transposed) that they read */
+    bool sums_dq;  /* the backward of causal attention in BF16 sums dq in step memory, for heads of up to CAUSAL_SUM_DIM
+                      channels */
+    int multiprocessors; /* number of a GPU's multiprocessors, or the number that simt emulates; launch shapes may
+                            depend on it, results do not */
     struct device_counts counts;
-    void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* the program's base_warn, for modules */
+    void (*warn)(const char *fmt, ...)
+        __attribute__((format(printf, 1, 2))); /* the base_warn of the program, for modules */
 };
 
 extern const struct driver cpu_driver;
 
-/* spec: auto | cpu | cuda | cuda:N | simt.  auto takes cuda where it opens, else the cpu,
- * and warns when there is a GPU that does not open.  -1 with EXIT_CODE_DEVICE. */
+/* Opens the device that spec names: auto | cpu | cuda | cuda:N | simt.  auto takes cuda if it opens, else the cpu, and
+ * warns if there is a GPU that does not open.  Returns 0, or -1 with EXIT_CODE_DEVICE, or EXIT_CODE_USAGE for another
+ * spec. */
 int device_open(struct device *d, const char *spec, struct error *err);
 void device_close(struct device *d);
 /* Returns whether this machine has an NVIDIA driver and its GPUs are not hidden. */

@@ -1,10 +1,11 @@
 /*
  * tape.h - reverse-mode differentiation by a linked list of records.
  *
- * An op computes its output at once and, when an input wants a gradient, pushes a record holding what its backward
- * needs.  tape_backward() walks the list from newest to oldest.  Records and gradients live in the step arenas: nothing
- * is freed one by one, and the next step reuses the same addresses, which is what lets a whole training step be
- * captured as one CUDA graph.
+ * An op computes its output at once.  When an input needs a gradient, the op also pushes a record with the data of its
+ * backward.  tape_backward() walks the list from newest to oldest.
+ *
+ * Records and gradients live in the step arenas, and nothing is freed one by one.  The next step reuses the same
+ * addresses, so a whole training step can be captured as one CUDA graph.
  */
 #ifndef KERNELS_TAPE_H
 #define KERNELS_TAPE_H
@@ -15,77 +16,83 @@
 extern "C" {
 #endif
 
-/* First member of every op's record.  `out` is the output whose gradient starts the backward. */
+/* The first member of every op's record.  The backward starts from the gradient of `out`. */
 struct node {
     struct node *prev;
     struct tensor *out;
     void (*backward)(struct ctx *c, struct node *n);
-    void (*recompute)(struct ctx *c, struct node *n); /* writes out's data once more, from what stays; NULL: cannot */
-    bool remakes, wanted; /* the backward can do that too, over out's gradient; and does, see tape_defer */
+    void (*recompute)(struct ctx *c, struct node *n); /* recomputes out's data; NULL: cannot */
+    bool remakes, wanted; /* the backward can recompute `out` over its gradient; and does, see tape_defer */
 };
 
-/* Where a backward kernel writes: t is NULL when nobody wants it; add says += rather than =. */
+/* The gradient tensor that a backward kernel writes.  t is NULL when no gradient is needed; `add` means += instead of
+ * =. */
 struct destination {
     struct tensor *t;
     bool add;
 };
-/* Call once per input of an op, each followed by its kernel when two inputs may be the same tensor. */
+/* Returns the destination for the gradient of t.  Call it once per input of an op.  When two inputs may be the same
+ * tensor, run each one's kernel before the next call. */
 struct destination destination_of(struct ctx *c, struct tensor *t);
 
-/* Makes dy, which no one reads any more, the gradient of t where that has none yet, and else adds it: the last thing
- * that a backward does.  Of t's type and shape. */
+/* Makes dy the gradient of t if t has none yet, and adds dy otherwise.  This is the last action of a backward, because
+ * nothing may read dy afterwards.  dy has the type and shape of t. */
 void tape_move_grad(struct ctx *c, struct tensor *t, struct tensor *dy);
 
-/* True, and marks y, when recording and any of the listed inputs (NULL allowed) needs a gradient, or y is transient. */
+/* Returns whether the op must push a record: the tape records, and an input needs a gradient or y is transient.
+ * Entries of the list may be NULL.  When an input needs a gradient, y is marked as needing one, recording or not. */
 bool tape_needs_(struct ctx *c, struct tensor *y, int n, struct tensor *const *in);
 #define tape_needs(c, y, ...)                                                                                          \
     tape_needs_((c), (y), (int)(sizeof((struct tensor *[]){ __VA_ARGS__ }) / sizeof(void *)),                          \
                 (struct tensor *[]){ __VA_ARGS__ })
 
-/* Copies *rec (whose first member is a struct node) into the arena and makes it the newest record. */
+/* Copies *rec, whose first member is a struct node, into the arena and makes it the newest record. */
 void tape_push(struct ctx *c, const void *rec, size_t size);
 #define TAPE_PUSH(c, type, y, fn, ...)                                                                                 \
     tape_push((c), &(struct type){ .node.out = (y), .node.backward = (fn), __VA_ARGS__ }, sizeof(struct type))
 
-/* Runs the tape from loss, an F32 scalar whose gradient becomes 1, back to the oldest record. */
+/* Runs the tape from `loss`, an F32 scalar whose gradient becomes 1, back to the oldest record. */
 void tape_backward(struct ctx *c, struct tensor *loss);
-/* The same from y with dy, which lies in step memory and may go on as another's gradient, as the gradient of y. */
+/* Runs the tape with dy as the gradient of y.  dy lies in step memory and may become the gradient of another tensor. */
 void tape_backward_from(struct ctx *c, struct tensor *y, struct tensor *dy);
 
 /*
- * Gradient checkpointing.  Computes y = fn(in) keeping only y; the backward runs fn again, recording, on memory that is
- * given back when the block is done, and with the same random numbers.  fn maps in[0] to the same shape and keeps no
- * pointer to what it allocates.  Whatever needs a gradient and is not a parameter must be in in[].
+ * Gradient checkpointing (Chen et al. 2016): computes y = fn(in) and keeps only y.  The backward runs fn again,
+ * recording, with the same random numbers.  Its memory is freed when it is done.  fn maps in[0] to the same shape and
+ * keeps no pointer to its allocations.  A tensor that needs a gradient must be a parameter or be in in[].
  */
 typedef struct tensor *block_fn(struct ctx *c, struct tensor **in, const void *arg);
 enum { BLOCK_MAX_IN = 4 };
 struct tensor *tape_checkpoint(struct ctx *c, block_fn *fn, const void *arg, struct tensor **in, int n_in);
 
 /*
- * Runs fn(in) as it is, but what its backward needs beyond the gradients of in[] is given back when the block is done:
- * gradients of one block's inner tensors lie where those of the next will.  Not recording, it is fn(in).  fn may
- * return any shape, and keeps what it allocates, transient tensors aside; whatever needs a gradient and is not a
- * parameter must be in in[].
+ * Computes y = fn(in).  Afterwards the block's backward frees its memory, except the gradients of in[].  Gradients of
+ * inner tensors of successive blocks therefore share memory.  Without recording, the result is fn(in).  fn may return
+ * any shape, and its allocations stay, except transient tensors.  A tensor that needs a gradient must be a parameter or
+ * be in in[].
  */
 struct tensor *tape_block(struct ctx *c, block_fn *fn, const void *arg, struct tensor **in, int n_in);
 
 /*
- * c, for the op called next, whose output (the first tensor that it makes) will be transient: its numbers are given up
- * at the end of the tape_block that it is made in.  It may be an input of ops whose backward asks for it by
- * tape_recompute (linear maps), if its own op can make it again (rms_norm, glu), and of ops whose backward does not
- * read it (rope, add).  It may not be the block's output.  Not recording, outputs are never transient.
+ * Marks the first tensor that the next op makes, its output, as transient and returns c.  A transient tensor loses its
+ * data at the end of the tape_block that makes it.
+ *
+ * Two kinds of ops may read it.  The backward of the first kind does not read it (rope, add).  The backward of the
+ * second kind calls tape_recompute (linear maps), and then the op that made it must be able to recompute it (rms_norm,
+ * glu).  It may not be the output of the block.  Without recording, no output is transient.
  */
 struct ctx *tape_transient(struct ctx *c);
-/* Has the numbers of an input there, in step memory if they were given up.  In a backward, before any mark. */
+/* Restores the data of an input in step memory if it was dropped.  Call it in a backward, before any arena mark. */
 void tape_recompute(struct ctx *c, struct tensor *t);
-/* Whether t's numbers were given up and its own op makes them again on its way through its backward (node.remakes): a
- * backward that needs them for the gradient of a parameter alone may wait for that, see tape_defer. */
+/* Returns whether the data of t was dropped and the backward of its op recomputes it (node.remakes).  A backward that
+ * needs this data only for the gradient of a parameter may wait for it, see tape_defer. */
 bool tape_defers(const struct tensor *t);
-/* Copies *rec (whose first member is a struct node with a backward) to run right after the backward of the op that made
- * t, with t, whose numbers are there then, as its `out`.  Memory that rec names must last until the block is done. */
+/* Copies *rec to run right after the backward of the op that made t.  The first member of *rec is a struct node with a
+ * backward.  Its `out` becomes t, whose data is present then.  Memory that *rec names must last until the block is
+ * done. */
 void tape_defer(struct ctx *c, struct tensor *t, const void *rec, size_t size);
-/* For the backward of a record that remakes: its output, whose numbers are to be written over its gradient's as the
- * last use of these; NULL where nobody waits for them. */
+/* Returns the output that the backward of a record with `remakes` must recompute, or NULL if no deferred record needs
+ * it.  The data overwrites the output's gradient: recomputing is the last use of that gradient. */
 struct tensor *tape_remade(struct node *n);
 
 #ifdef __cplusplus

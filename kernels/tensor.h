@@ -1,9 +1,9 @@
 /*
- * tensor.h - shape, type and a borrowed pointer into an arena.
+ * tensor.h - a tensor: its shape, its element type and a pointer to data that an arena owns.
  *
- * Tensors are contiguous and row-major, always: a permute is a kernel or is folded into the next one, never a stride.
- * Matrices and embedding tables have the compute type (F32 or BF16); vectors (biases, norms, attention vectors), losses
- * and the gradients of parameters are always F32; ids and offsets are I32.
+ * Tensors are always contiguous and row-major.  A permutation is a kernel or part of the next kernel, never a stride.
+ * Matrices and embedding tables have the compute type (F32 or BF16).  Vectors (biases, norms, attention vectors),
+ * losses and the gradients of parameters are always F32.  Ids and offsets are I32.
  */
 #ifndef KERNELS_TENSOR_H
 #define KERNELS_TENSOR_H
@@ -24,14 +24,14 @@ struct tensor {
     enum dtype dtype;
     int ndim;
     int64_t shape[TENSOR_MAX_DIMS];
-    struct tensor *grad; /* same shape; NULL until the first backward write, F32 and allocated once for a parameter */
+    struct tensor *grad; /* same shape; NULL until the first backward write; a parameter's is F32 and allocated once */
     bool needs_grad;
-    bool is_param;       /* its gradient is F32, zeroed once per optimizer step and always added to */
-    bool frozen;         /* data never changes again: a device may keep a packed copy of it */
-    bool tf32;           /* F32 products with it may round their factors to TF32, where a device has it */
-    bool reserved;       /* of a gradient: it has its place but no numbers yet */
+    bool is_param;       /* the gradient is F32, zeroed once per optimizer step and always added to */
+    bool frozen;         /* data never changes: a device may keep a packed copy */
+    bool tf32;           /* F32 products with this factor may round to TF32 on devices that support it */
+    bool reserved;       /* a gradient whose memory is allocated but not written yet */
     bool transient;      /* see tape_transient */
-    struct node *record; /* of a transient tensor */
+    struct node *record; /* the record that made a transient tensor */
 };
 
 struct kernels;
@@ -39,60 +39,60 @@ struct device;
 struct grad_watch;
 
 /*
- * Which kernels linear maps without a record take: by the number of rows those for few or those for many, or always the
- * same.  Then a row's bits depend neither on how many rows there are nor on its place among them.
+ * The choice of kernels for linear maps without a record.  ROWS_BY_NUMBER chooses by the number of rows.  ROWS_FEW and
+ * ROWS_MANY fix the choice, so that a row's bits depend neither on the number of rows nor on the row's position.
  */
 enum rows_mode { ROWS_BY_NUMBER, ROWS_FEW, ROWS_MANY };
 
-/* The host's copy of an input arena, byte for byte, so that one upload does for all. */
+/* The host copy of an input arena, byte for byte: one upload transfers all inputs of a step. */
 struct feed {
     char *bytes;
     size_t size;
 };
 
-/* Everything a step needs; passed first to every op and kernel. */
+/* The state of a step, passed first to every op and kernel. */
 struct ctx {
     const struct kernels *k; /* NULL: dry run, allocate and record only */
     struct device *dev;
     struct arena *host;        /* tensor headers and records of this step */
     struct arena *step;        /* tensor data of this step */
-    struct arena *input;       /* what is uploaded; NULL beside a workspace: step, and at once */
-    struct feed *feed;         /* where a workspace collects the step's inputs; NULL in walks that do not */
-    bool capturing;            /* kernels are recorded: they neither run nor may be waited for */
-    bool buckets;              /* batches of like size shall have the same shapes: see batch_bucket */
-    uint64_t shapes;           /* hash of all shapes of the step so far, on which its launches depend */
+    struct arena *input;       /* uploaded tensors; NULL outside a workspace: uploads go to `step` at once */
+    struct feed *feed;         /* collects the inputs of a workspace's step; NULL in other walks */
+    bool capturing;            /* kernels are recorded and do not run, so the host must not wait for them */
+    bool buckets;              /* batches of similar size are padded to the same shapes, see batch_bucket */
+    uint64_t shapes;           /* hash of all shapes of the step so far; the launches depend on it */
     struct node *tape;         /* newest record */
-    struct grad_watch *watch;  /* who is told of gradients that are final; NULL: nobody */
+    struct grad_watch *watch;  /* is told when a gradient is final; NULL: none */
     bool recording;            /* ops push records */
-    bool transient;            /* the next tensor is: see tape_transient */
+    bool transient;            /* the next tensor is transient, see tape_transient */
     bool training;             /* dropout is on */
-    enum rows_mode rows;       /* the caller's to set */
-    struct tensor *adapter_of; /* I32: each row's adapter, see struct lora; with ROWS_FEW, the step's own to set */
+    enum rows_mode rows;       /* set by the caller */
+    struct tensor *adapter_of; /* I32: each row's adapter, see struct lora; set by steps with ROWS_FEW */
     struct tensor *rng;        /* I32 [4] on the device: seed low, seed high, step, first site */
     uint32_t site;             /* counts the random ops of a step, so that each draws its own numbers */
 };
 
-/* Whether this walk through the step brings what is of the host to the device: not where it only plans, nor, in a
- * workspace, where kernels run, whose inputs are there by then. */
+/* Returns whether this walk through the step copies host data to the device.  A walk that only plans does not.  In a
+ * workspace, the walk that runs kernels does not either, because its inputs are already on the device. */
 static inline bool ctx_uploads(const struct ctx *c)
 {
     return c->feed || (c->k && !c->input);
 }
-/* A number of the host's that launches depend on joins the hash. */
+/* Adds a host number that launches depend on to the hash of the shapes. */
 void ctx_note(struct ctx *c, int64_t number);
 
 int64_t tensor_size(const struct tensor *t);
-/* Last dimension; 1 for a scalar. */
+/* Returns the last dimension, or 1 for a scalar. */
 int64_t tensor_cols(const struct tensor *t);
-/* Product of all dimensions but the last; 0 when the tensor is empty. */
+/* Returns the product of all dimensions but the last, or 0 when the last dimension is 0. */
 int64_t tensor_rows(const struct tensor *t);
 size_t dtype_size(enum dtype dtype);
 const char *dtype_name(enum dtype dtype);
 size_t tensor_bytes(const struct tensor *t);
 
-/* A header in host, data in the data arena; contents undefined. */
+/* Allocates a header in `host` and undefined contents in `data`.  The arenas own both. */
 struct tensor *tensor_alloc(struct arena *host, struct arena *data, enum dtype dtype, int ndim, const int64_t *shape);
-/* The same in the step arenas; tensor_input: where uploads go. */
+/* Allocate in the step arenas; tensor_input allocates in the arena of uploaded tensors. */
 struct tensor *tensor_new(struct ctx *c, enum dtype dtype, int ndim, const int64_t *shape);
 struct tensor *tensor_input(struct ctx *c, enum dtype dtype, int ndim, const int64_t *shape);
 struct tensor *tensor_new1(struct ctx *c, enum dtype dtype, int64_t n);
@@ -100,14 +100,14 @@ struct tensor *tensor_new2(struct ctx *c, enum dtype dtype, int64_t rows, int64_
 struct tensor *tensor_like(struct ctx *c, const struct tensor *t);
 
 /*
- * Rows [from, from + n) of t as a tensor of its own that shares its memory, and the memory of its gradient when t is a
- * parameter.  t must be a parameter or need no gradient.
+ * Returns rows [from, from + n) of t as a tensor that shares the memory of t.  It also shares the gradient's memory
+ * when t is a parameter.  t must be a parameter or need no gradient.
  */
 struct tensor *tensor_slice(struct ctx *c, const struct tensor *t, int64_t from, int64_t n);
-/* The same rows of any tensor, without gradient: for a kernel to read or to write. */
+/* Returns the same rows of any tensor, without a gradient, for a kernel to read or write. */
 struct tensor tensor_view(const struct tensor *t, int64_t from, int64_t n);
 
-/* bf16 is the upper half of an f32; rounding is to nearest even, NaN stays NaN. */
+/* bf16 is the upper half of an f32.  Rounding is to nearest even, and NaN stays NaN. */
 uint16_t bf16_from_f32(float x);
 float f32_from_bf16(uint16_t x);
 
