@@ -1,8 +1,8 @@
 /*
- * batch.h - host arrays into device tensors: ids, offsets, indexes and graphs of one batch.
+ * batch.h - converts host arrays into device tensors: ids, offsets, indexes and graphs of one batch.
  *
- * Everything lands in the arenas of the ctx; a workspace uploads the inputs of a step in one copy.  What a launch
- * depends on beyond shapes (the longest sequence) joins the hash of the shapes.
+ * The arenas of the ctx own all results.  A workspace uploads the inputs of a step in one copy.  Launch parameters that
+ * are not shapes, such as the length of the longest sequence, are added to the hash of the shapes.
  */
 #ifndef KERNELS_BATCH_H
 #define KERNELS_BATCH_H
@@ -13,29 +13,32 @@
 extern "C" {
 #endif
 
-/* n numbers as a tensor; F32 or, rounded, BF16. */
+/* Return host numbers as a tensor: I32 [n], or [rows, cols] in F32 or rounded to BF16. */
 struct tensor *batch_i32(struct ctx *c, const int32_t *x, int64_t n);
 struct tensor *batch_f32(struct ctx *c, const float *x, int64_t rows, int64_t cols, enum dtype dtype);
-/* The same with rows of zeros behind them, `padded` in all. */
+/* Appends rows of zeros, so that the tensor has `padded` rows. */
 struct tensor *batch_f32_padded(struct ctx *c, const float *x, int64_t rows, int64_t padded, int64_t cols,
                                 enum dtype dtype);
 
 /*
- * n rounded up to one of `steps` sizes for each power of two.  On devices that capture (ctx.buckets) a batch is padded
- * to such sizes with what weighs nothing, so that few captures serve many batches; with few steps what costs little.
+ * Rounds n up to one of `steps` sizes for each power of two.  Devices that capture (ctx.buckets) pad a batch to these
+ * sizes with elements of weight zero, so that few captures serve many batches.  Use few steps for dimensions whose
+ * padding costs little.
  */
 int64_t batch_bucket(int64_t n, int steps);
-/* A bound that launches depend on: n, on those devices its bucket.  It joins the hash. */
+/* Returns a bound that launches depend on, and adds it to the hash: n, or its bucket on devices that capture. */
 int64_t batch_bound(struct ctx *c, int64_t n, int steps);
-/* lengths of n sequences */
+/* Makes the offsets of n sequences from their lengths. */
 struct seqs batch_seqs(struct ctx *c, const int32_t *lengths, int64_t n);
-/* The same of segments whose longest no launch depends on, as those that are pooled: max_len is all rows. */
+/* Like batch_seqs, for segments whose maximum length no launch depends on, as in pooling.  max_len is the number of
+ * rows. */
 struct seqs batch_segments(struct ctx *c, const int32_t *lengths, int64_t n);
-/* n row numbers, each in [0, rows); but for ids only where a backward will follow (ctx.recording), else NULL */
+/* Makes an index of n row numbers, each in [0, rows).  All lists but ids are NULL unless a backward follows
+ * (ctx.recording). */
 struct index batch_index(struct ctx *c, const int32_t *ids, int64_t n, int64_t rows);
-/* The same with all lists in any case: for op_scatter. */
+/* Like batch_index, always with all lists, for op_scatter. */
 struct index batch_places(struct ctx *c, const int32_t *ids, int64_t n, int64_t rows);
-/* An edge list in any order; duplicates are kept, so drop them before if they are not wanted. */
+/* Makes a graph from edges in any order.  Duplicates are kept. */
 struct edge {
     int32_t source, target, type;
 };

@@ -60,8 +60,7 @@ struct device {
     int multiprocessors; /* number of a GPU's multiprocessors, or the number that simt emulates; launch shapes may
                             depend on it, results do not */
     struct device_counts counts;
-    void (*warn)(const char *fmt, ...)
-        __attribute__((format(printf, 1, 2))); /* the base_warn of the program, for modules */
+    void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* base_warn of the program */
 };
 
 extern const struct driver cpu_driver;

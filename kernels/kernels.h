@@ -1,14 +1,15 @@
 /*
- * kernels.h - the instruction set: one slot per kernel, filled by cpu/ and by the CUDA sources (which also make simt).
+ * kernels.h - the table of kernels that a device provides: one slot per kernel, filled by cpu/ and by the CUDA sources,
+ * which also make simt.
  *
- * KERNEL_LIST, with its parts in loss_kernels.h and decode_kernels.h, is the only place a kernel is declared: it yields
- * the slot, both prototypes and both table rows.
+ * A kernel is declared only in KERNEL_LIST, whose parts are here, in loss_kernels.h and in decode_kernels.h.  The list
+ * yields the slot, both prototypes and both table rows.
  *
- * Contract of every kernel.  Shapes were checked by the op.  Outputs come first.  A `struct destination` whose t is
- * NULL is not written; add means +=.  Element types follow tensor.h: x, y, w and activations' gradients share the
- * compute type, F32 or BF16, unless a line says otherwise; sums run in f32 at least.  Empty tensors are legal and do
- * nothing. Results are bitwise reproducible: no atomic additions of floats.  A kernel may take scratch from c->step
- * above the current mark and must give it back, with sizes that depend on shapes only.
+ * Contract of every kernel.  The op has checked the shapes.  Outputs come first.  A `struct destination` whose t is
+ * NULL is not written; its `add` means +=.  Element types follow tensor.h: x, y, w and the gradients of activations
+ * share the compute type, F32 or BF16, unless a line says otherwise.  Sums run in f32 at least.  Empty tensors are
+ * legal and do nothing.  Results are bitwise reproducible: no kernel adds floats atomically.  A kernel may take scratch
+ * from c->step above the current mark and must give it back.  The size of scratch depends on shapes only.
  */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
@@ -38,7 +39,7 @@ extern "C" {
     K(activation, (struct ctx *c, struct tensor *y, const struct tensor *x, enum activation act))                      \
     K(activation_backward, (struct ctx *c, struct destination dx, const struct tensor *dy, const struct tensor *x,     \
                             enum activation act))                                                                      \
-    /* y[T,N] = act(x[T,K] w[N,K]^T + b[N]); b NULL or F32; pre[T,N] (NULL: not wanted) = the argument of act */       \
+    /* y[T,N] = act(x[T,K] w[N,K]^T + b[N]); b NULL or F32; pre[T,N] = the argument of act, NULL: not needed */        \
     K(linear, (struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x, const struct tensor *w,    \
                const struct tensor *b, enum activation act))                                                           \
     /* y[M,N] (+)= op(a) op(b), op the transpose when ta or tb; y may be F32 while a and b are BF16 */                 \
@@ -49,33 +50,36 @@ extern "C" {
     K(embed, (struct ctx *c, struct tensor *y, struct tensor *const *table, struct tensor *const *ids, int n))         \
     /* y[T,C] = x[ids[t], :] */                                                                                        \
     K(gather, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *ids))                     \
-    /* y[i.uniq[u], :] (+)= sum of x[i.order[s], :] for s in [i.start[u], i.start[u+1]); without add, rows that        \
-       nothing points at become 0.  y may be F32 (a parameter's gradient) while x is BF16 */                           \
+    /* y[i.uniq[u], :] (+)= sum of x[i.order[s], :] for s in [i.start[u], i.start[u+1]). Without add, all other        \
+       rows become 0. y may be F32 (a parameter's gradient) while x is BF16. */                                        \
     K(scatter, (struct ctx *c, struct destination y, const struct tensor *x, const struct index *i))                   \
     /* z = x + res (res may be NULL), y = (z - mean) rstd w + b; mean, rstd [T] F32, w, b [C] F32 */                   \
     K(layer_norm, (struct ctx *c, struct tensor *y, struct tensor *mean, struct tensor *rstd, const struct tensor *x,  \
                    const struct tensor *res, const struct tensor *w, const struct tensor *b, float eps))               \
-    /* the gradient of z goes to dx and, the same numbers, to dres */                                                  \
+    /* writes the gradient of z to dx and to dres */                                                                   \
     K(layer_norm_backward, (struct ctx *c, struct destination dx, struct destination dres, struct destination dw,      \
                             struct destination db, const struct tensor *dy, const struct tensor *x,                    \
                             const struct tensor *res, const struct tensor *w, const struct tensor *mean,               \
                             const struct tensor *rstd))                                                                \
     /* y[r,j] = word(site, r, j) < threshold(p) ? 0 : x[r,j] / (1 - p); its own backward (y = dx) */                   \
     K(dropout, (struct ctx *c, struct destination y, const struct tensor *x, float p, uint32_t site))                  \
-    /* packed bidirectional attention, see op_attention; the form without zeros; lse [Tq, heads] F32 = log sum exp */  \
+    /* packed bidirectional attention, see op_attention; every field of the form is set; lse [Tq, heads] F32 =         \
+       log sum exp */                                                                                                  \
     K(attention, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,                         \
                   const struct tensor *kv, const struct seqs *qs, const struct seqs *ks,                               \
                   const struct attention_form *form, uint32_t site))                                                   \
-    /* dq and dkv are laid out as q and kv; with fused input q == kv, only dq is given, and it is written once */      \
+    /* dq and dkv have the layout of q and kv. With fused input, q == kv, dq alone is given, and it is written         \
+       once. */                                                                                                        \
     K(attention_backward, (struct ctx *c, struct destination dq, struct destination dkv, struct destination dbias,     \
                            const struct tensor *dy, const struct tensor *y, const struct tensor *lse,                  \
                            const struct tensor *q, const struct tensor *kv, const struct seqs *qs,                     \
                            const struct seqs *ks, const struct attention_form *form, uint32_t site))                   \
-    /* packed causal attention, see op_causal_attention; the form without zeros; lse [Tq, heads] F32 = log sum exp */  \
+    /* packed causal attention, see op_causal_attention; every field of the form is set; lse [Tq, heads] F32 =         \
+       log sum exp */                                                                                                  \
     K(causal_attention, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,                  \
                          const struct tensor *k, const struct tensor *v, const struct causal *s,                       \
                          const struct attention_form *form))                                                           \
-    /* sums: I32 [causal_sum_words], which it leaves with any numbers; NULL where the device asks for none */          \
+    /* sums: I32 [causal_sum_words] scratch, undefined afterwards; NULL if the device needs none */                    \
     K(causal_attention_backward, (struct ctx *c, struct destination dq, struct destination dk, struct destination dv,  \
                                   struct destination dbias, struct tensor *sums, const struct tensor *dy,              \
                                   const struct tensor *y, const struct tensor *lse, const struct tensor *q,            \
@@ -103,30 +107,32 @@ extern "C" {
     /* y[p,:] = x[u[p]], x[v[p]], |x[u[p]] - x[v[p]]|, x[u[p]] * x[v[p]], extra[p] side by side; y [P, 4C + F] */      \
     K(pair_features, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct tensor *u,                 \
                       const struct tensor *v, const struct tensor *extra))                                             \
-    /* du[p,:], dv[p,:] [P,C]: what reaches the two ends of each pair; the op scatters them into dx */                 \
+    /* du[p,:], dv[p,:] [P,C]: the gradients of the two rows of each pair; the op scatters them into dx */             \
     K(pair_features_backward, (struct ctx *c, struct tensor *du, struct tensor *dv, const struct tensor *dy,           \
                                const struct tensor *x, const struct tensor *u, const struct tensor *v))                \
     /* y = x rstd w, rstd = 1 / sqrt(mean of x^2 + eps) of each group of D columns; w [D], rstd [T,n] F32 */           \
     K(rms_norm, (struct ctx *c, struct tensor *y, struct tensor *rstd, const struct tensor *x, const struct tensor *w, \
                  float eps))                                                                                           \
-    /* y (NULL: not wanted) is made again, and may lie where dy does */                                                \
+    /* y is recomputed and may share memory with dy; NULL: not needed */                                               \
     K(rms_norm_backward, (struct ctx *c, struct destination dx, struct destination dw, struct tensor *y,               \
                           const struct tensor *dy, const struct tensor *x, const struct tensor *w,                     \
                           const struct tensor *rstd))                                                                  \
     /* y[t,:] = cos(positions[t] freqs), sin(positions[t] freqs); y, freqs F32 */                                      \
     K(rope_angles, (struct ctx *c, struct tensor *y, const struct tensor *positions, const struct tensor *freqs))      \
-    /* every head of x rotated by angles[T,D] F32 as op_rope says, or back, which is the backward */                   \
+    /* rotates every head of x by angles[T,D] F32 as op_rope says; back: the inverse rotation, which is the            \
+       backward */                                                                                                     \
     K(rope, (struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *angles, bool back))     \
-    /* y = g(gate) up, g silu or gelu;  dgate (+)= dy up g'(gate), dup (+)= dy g(gate); y in a backward (NULL: not     \
-       wanted) is made again, and may lie where dy does */                                                             \
+    /* y = g(gate) up, g silu or gelu; dgate (+)= dy up g'(gate), dup (+)= dy g(gate). The backward recomputes         \
+       y, which may share memory with dy; NULL: not needed. */                                                         \
     K(glu, (struct ctx *c, struct tensor *y, const struct tensor *gate, const struct tensor *up, enum gate kind))      \
     K(glu_backward, (struct ctx *c, struct destination dgate, struct destination dup, struct tensor *y,                \
                      const struct tensor *dy, const struct tensor *gate, const struct tensor *up, enum gate kind))     \
     /* y = x + u alpha / sqrt(L C), u = (word(site, r, j) >> 8) 2^-23 - 1, L the length of row r's sequence */         \
     K(neftune, (struct ctx *c, struct tensor *y, const struct tensor *x, const struct seqs *s, float alpha,            \
                 uint32_t site))                                                                                        \
-    /* Of n adapters l: h[i] [T, r_i] = scale_i low's i-th part, y[i] (+)= h[i] b_i^T; low [T, sum r_i] F32.  Backward:\
-       the i-th part of dh (NULL: not wanted) = scale_i dy[i] b_i, in the type of dy; db[i] (+)= dy[i]^T h[i], F32 */   \
+    /* For n adapters l: h[i] [T, r_i] = scale_i low's i-th part, y[i] (+)= h[i] b_i^T; low [T, sum r_i] F32.          \
+       Backward: the i-th part of dh = scale_i dy[i] b_i, in the type of dy, dh NULL: not needed; db[i] (+)=           \
+       dy[i]^T h[i], F32. */                                                                                           \
     K(lora_out, (struct ctx *c, const struct destination *y, struct tensor *const *h, const struct tensor *low,        \
                  const struct lora *l, int n))                                                                         \
     K(lora_out_backward, (struct ctx *c, struct tensor *dh, const struct destination *db, struct tensor *const *dy,    \
@@ -139,11 +145,11 @@ extern "C" {
     K(nll, (struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *z, const struct tensor *target)) \
     /* y = cap tanh(y / cap), in place; F32 */                                                                         \
     K(soft_cap, (struct ctx *c, struct tensor *y, float cap))                                                          \
-    /* dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target < 0; dz any float type, may be z;     \
-       where cap > 0 z is what soft_cap left, and dz is multiplied by that one's slope, 1 - (z / cap)^2 */             \
+    /* dz[t,j] = dy[t] (exp(z[t,j] - lse[t]) - (j == target[t])), 0 where target < 0; dz any float type, may be        \
+       z. If cap > 0, z is the output of soft_cap, and dz is multiplied by its slope, 1 - (z / cap)^2. */              \
     K(nll_backward, (struct ctx *c, struct tensor *dz, const struct tensor *dy, const struct tensor *lse,              \
                      const struct tensor *z, const struct tensor *target, float cap))                                  \
-    /* as update.h has it: norm[1] = sum of g^2, lr[1] = the schedule at step rng[2]; rng[2] += 1 */                   \
+    /* the updates of update.h: norm[1] = sum of g^2, lr[1] = the schedule at step rng[2]; rng[2] += 1 */              \
     K(adamw, (struct ctx *c, struct tensor *norm, struct tensor *lr, struct tensor *rng,                               \
               const struct update_table *t))                                                                           \
     K(adafactor, (struct ctx *c, struct tensor *norm, struct tensor *lr, struct tensor *rng,                           \

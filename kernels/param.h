@@ -1,9 +1,9 @@
 /*
- * param.h - the list that initialisation, loading, saving, the optimizer and LoRA all walk.
+ * param.h - the list of parameters that initialisation, loading, saving, the optimizer and LoRA walk.
  *
- * A parameter's name is the name in the checkpoint.  Trainable parameters own an F32 gradient and what their optimizer
- * keeps of them in F32; a BF16 weight also owns an F32 master copy.  All of it lies in the model arenas and lives as
- * long as the model.
+ * A parameter's name is its name in the checkpoint.  A trainable parameter owns an F32 gradient and its optimizer state
+ * in F32.  A trainable BF16 weight also owns an F32 master copy.  All of this memory lies in the model arenas and lives
+ * as long as the model.
  */
 #ifndef KERNELS_PARAM_H
 #define KERNELS_PARAM_H
@@ -14,19 +14,21 @@
 extern "C" {
 #endif
 
-/* What trains a parameter, and so what is kept of it: AdamW's means of g and g^2 in its own shape; Adafactor's means of
- * g^2 over the rows and over the columns of a matrix, [rows] and [cols], and of anything else in its own shape; AdamW's
- * in blocks of bytes, [blocks, MOMENT_WORDS] each as moments.h has them, but OPTIMIZER_ADAMW where that says so. */
+/* The optimizer of a parameter, which determines the state that is kept.  AdamW keeps running means of g and g^2 in the
+ * parameter's shape.  Adafactor keeps running means of g^2: per row [rows] and per column [cols] for a matrix, in the
+ * parameter's shape for any other.  OPTIMIZER_ADAMW_BYTES keeps AdamW's means quantised in blocks, [blocks,
+ * MOMENT_WORDS] each.  moments.h names the parameters for which it falls back to OPTIMIZER_ADAMW. */
 enum optimizer {
     OPTIMIZER_NONE,
     OPTIMIZER_ADAMW,
     OPTIMIZER_ADAFACTOR,
     OPTIMIZER_ADAMW_BYTES,
-    OPTIMIZER_SHARDED = 4 /* beside one of them: optim_init takes this rank's share of the states (optim.h) */
+    OPTIMIZER_SHARDED = 4 /* a flag on one of them: optim_init allocates this rank's shard of the states (optim.h) */
 };
 enum { PARAM_STATES = 2 };
 
-/* PARAM_LESS_ONE: weights files of other programs hold it less 1, as a network says that multiplies by 1 + w. */
+/* PARAM_LESS_ONE: the weight files of other programs store the parameter minus 1, for networks that multiply by 1 +
+ * w. */
 enum param_flags { PARAM_DECAY = 1, PARAM_FROZEN = 2, PARAM_LESS_ONE = 4, PARAM_EMBEDDING = 8 };
 
 struct param {
@@ -34,11 +36,11 @@ struct param {
     struct tensor *t;
     struct tensor *master; /* F32 copy of a trainable BF16 weight, else NULL */
     enum optimizer optimizer;
-    struct tensor *state[PARAM_STATES]; /* NULL: there is no such */
-    int64_t first, end;                 /* of its numbers, those that are updated here: all, or this rank's share */
+    struct tensor *state[PARAM_STATES]; /* NULL: no such state */
+    int64_t first, end;                 /* elements updated here: all, or this rank's shard */
     unsigned flags;
     float lr_scale;
-    float init_std;   /* 0: zeros, negative: ones, else normal(0, init_std) truncated at two deviations */
+    float init_std;   /* 0: zeros, negative: ones, else normal(0, init_std) truncated at two standard deviations */
     float init_bound; /* above 0: uniform in +-init_bound instead */
 };
 
@@ -47,16 +49,16 @@ struct params {
     int n, cap;
 };
 
-/* Declares a parameter and takes its memory: data from `data`, headers from `host`. */
+/* Declares a parameter and allocates it: data from `data`, headers from `host`.  The arenas own both. */
 struct param_arenas {
     struct arena *host, *data;
-    enum optimizer optimizer; /* gradients, its state and masters too; OPTIMIZER_NONE: none of them */
+    enum optimizer optimizer; /* also allocates gradients, states and masters; OPTIMIZER_NONE: none */
 };
 struct tensor *param_new(struct params *p, const struct param_arenas *a, enum dtype dtype, int ndim,
                          const int64_t *shape, float init_std, unsigned flags, const char *name_fmt, ...)
     __attribute__((format(printf, 8, 9)));
-/* Memory for parameters that lie below one another, so that they are one matrix too; they are declared one by one, top
- * down, each with its rows of the stack. */
+/* Memory for parameters that are adjacent rows of one matrix.  Declare them one by one from the top; each takes its
+ * rows of the stack. */
 struct param_stack {
     struct param whole;
     int64_t used; /* rows */
@@ -72,7 +74,8 @@ const char *param_state_group(const struct param *p, int k);
 /* Writes the shape of the whole k-th state, not only of this rank's share.  Returns the number of dimensions, or -1 if
  * there is no such state. */
 int param_state_shape(const struct param *p, int k, int64_t shape[TENSOR_MAX_DIMS]);
-/* Where in it the share begins that is here: its numbers lie as the parameter's, or it is whole. */
+/* Returns the index in a state of the first element that this rank holds.  It is that of the parameter, or 0 under
+ * Adafactor, whose states are never split. */
 int64_t param_state_first(const struct param *p);
 /* Returns the same parameters without optimizer state, for inference.  The caller releases the list. */
 struct params params_without_state(const struct params *p);
@@ -82,11 +85,12 @@ struct params params_without_state(const struct params *p);
 void params_init(struct params *p, struct device *d, uint64_t seed);
 /* Sets one parameter, its weight and its master, from F32 values. */
 void param_upload(struct param *p, struct device *d, const float *values);
-/* The same for elements [from, from + n). */
+/* Like param_upload, for elements [from, from + n). */
 void param_upload_part(struct param *p, struct device *d, const float *values, int64_t from, int64_t n);
-/* The same from values [n] of the weight's own type, which need not be aligned; of a parameter without a master. */
+/* Like param_upload_part, from values [n] of the weight's own type, which may be unaligned.  The parameter has no
+ * master. */
 void param_upload_stored(struct param *p, struct device *d, const void *values, int64_t from, int64_t n);
-/* The F32 values of a parameter (its master where it has one); out has tensor_size floats. */
+/* Writes the F32 values of a parameter, or of its master if it has one, to `out`, which has tensor_size floats. */
 void param_download(const struct param *p, struct device *d, float *out);
 /* Allocates host memory for the F32 values of the largest parameter.  The caller frees it. */
 float *params_buffer(const struct params *p);
