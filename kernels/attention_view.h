@@ -1,12 +1,13 @@
 /*
- * attention_view.h - where the operands of op_attention lie in its one or two inputs, for the kernels of every device.
+ * attention_view.h - the layout of q, k and v in the one or two inputs of op_attention, for the kernels of every
+ * device.
  */
 #ifndef KERNELS_ATTENTION_VIEW_H
 #define KERNELS_ATTENTION_VIEW_H
 
 #include "kernels/tensor.h"
 
-/* Where q, k and v of op_attention lie: element (t, h, d) of each is base[t * stride + h * head_dim + d]. */
+/* The layout of q, k and v: element (t, h, d) of each is base[t * stride + h * head_dim + d]. */
 struct attention_view {
     int64_t head_dim, q_stride, kv_stride, k_offset, v_offset;
 };

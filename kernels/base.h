@@ -1,8 +1,8 @@
 /*
- * base.h - what every file may assume: CHECK for bugs, struct error for bad input, exit codes.
+ * base.h - the basics of every file: CHECK for bugs, struct error for bad input, exit codes.
  *
  * A bug (wrong shape, NULL, full arena) aborts through CHECK.  Bad input (a file, an argument, too little memory)
- * returns -1 or NULL and fills the caller's struct error, whose code is what the program will exit with.
+ * returns -1 or NULL and fills the caller's struct error.  Its code becomes the exit code of the program.
  */
 #ifndef KERNELS_BASE_H
 #define KERNELS_BASE_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* What a program exits with; documented in every --help and man page. */
+/* The exit codes of all programs, documented in every --help and man page. */
 enum exit_code {
     EXIT_CODE_OK = 0,
     EXIT_CODE_FAILURE = 1,
@@ -29,19 +29,19 @@ enum exit_code {
     EXIT_CODE_SIGTERM = 143
 };
 
-/* A failure the caller can report.  Lives on the caller's stack; never allocates. */
+/* A failure that the caller can report.  It lives on the caller's stack and never allocates. */
 struct error {
     char text[1024];
     enum exit_code code;
 };
 
-/* Formats into err->text and sets err->code (err may be NULL).  Returns -1, so: return error_set(err, ...). */
+/* Formats into err->text and sets err->code; err may be NULL.  Returns -1 for use in `return error_set(err, ...)`. */
 int error_set(struct error *err, enum exit_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts "<formatted>: " before the text that is already there; the code stays.  Returns -1. */
+/* Puts "<formatted>: " before the existing text and keeps the code.  Returns -1. */
 int error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Tells the user in one line what works, but not as it could: on stderr, or where the program's log has it sent. */
+/* Prints a warning of one line to stderr, or to the program's log. */
 extern void (*base_warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints file:line, condition and message, then aborts.  Reached only through CHECK. */
@@ -50,16 +50,17 @@ void check_failed(const char *file, int line, const char *expr, const char *fmt,
 
 #define CHECK(cond, ...) ((cond) ? (void)0 : check_failed(__FILE__, __LINE__, #cond, __VA_ARGS__))
 
-/* malloc and realloc for sizes we chose ourselves: they never return NULL, running out aborts with the size. */
+/* malloc and realloc for sizes that ambit chose itself.  They never return NULL; without memory they abort and print
+ * the size. */
 void *xmalloc(size_t bytes) __attribute__((malloc));
 void *xcalloc(size_t count, size_t size) __attribute__((malloc));
 void *xrealloc(void *p, size_t bytes);
 char *xstrdup(const char *s) __attribute__((malloc));
-/* "dir/name"; the caller frees. */
+/* Returns "dir/name"; the caller frees it. */
 char *path_in(const char *dir, const char *name);
 bool text_ends_with(const char *text, const char *end);
 
-/* Makes room for one more element of a growing array: items points at the array, cap at its capacity. */
+/* Makes space for one more element of a growing array: items points to the array, cap is its capacity. */
 #define GROW(items, count, cap)                                                                                        \
     do {                                                                                                               \
         if ((count) == (cap)) {                                                                                        \
@@ -68,7 +69,7 @@ bool text_ends_with(const char *text, const char *end);
         }                                                                                                              \
     } while (0)
 
-/* FNV-1a over n bytes, going on from h; start with HASH_START. */
+/* Continues the FNV-1a hash h over n bytes; start with HASH_START. */
 #define HASH_START UINT64_C(14695981039346656037)
 uint64_t hash_bytes(uint64_t h, const void *p, size_t n);
 

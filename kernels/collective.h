@@ -1,12 +1,12 @@
 /*
- * collective.h - processes that compute one thing together: ranks, and the ways in which they pass bytes on.
+ * collective.h - collective communication between ranks, the processes that compute one task together.
  *
- * A transport only copies: all sums are the caller's, in the order of ranks, so that neither the transport's algorithm
- * nor its timing changes a bit.  Transports are modules that are opened at run time, as devices are; there is one,
+ * A transport only copies.  Sums are computed by the caller in the order of ranks, so neither the transport's algorithm
+ * nor its timing changes a bit.  Transports are modules that are opened at run time, like devices.  The only one is
  * libambit_mpi.so, so the programs start on a machine without MPI.
  *
  * Every rank makes the same calls in the same order, from one thread.  A rank that is silent for COLLECTIVE_SILENCE
- * seconds, dead or not, is lost: calls of all others then fail, naming it.
+ * seconds counts as dead.  The calls of all other ranks then fail and name it.
  */
 #ifndef KERNELS_COLLECTIVE_H
 #define KERNELS_COLLECTIVE_H
@@ -17,16 +17,16 @@ enum { COLLECTIVE_SILENCE = 15 };
 
 struct collective;
 
-/* What a transport implements.  A module exports one as `const struct transport ambit_transport`. */
+/* The functions that a transport implements.  A module exports one as `const struct transport ambit_transport`. */
 struct transport {
-    /* Fills rank, size, local_rank and state; of a start that is unlaunched the size is given.  -1 with
-     * EXIT_CODE_DEVICE, or as variables and others are at fault. */
+    /* Fills rank, size, local_rank and state; if `unlaunched` is set, the size is given.  Returns 0, or -1 with
+     * EXIT_CODE_DEVICE, or with the code of wrong variables or of other ranks' errors. */
     int (*open)(struct collective *c, struct error *err);
-    /* Waits for all others to close too. */
+    /* Closes after all other ranks close. */
     void (*close)(struct collective *c);
     /* Ends all ranks at once. */
     void (*abort)(struct collective *c, enum exit_code code);
-    /* -1 with EXIT_CODE_FAILURE when a rank is lost. */
+    /* Return 0, or -1 with EXIT_CODE_FAILURE if a rank is dead. */
     int (*gather)(struct collective *c, void *all, const void *mine, size_t bytes, struct error *err);
     int (*exchange)(struct collective *c, void *in, const void *out, size_t bytes, struct error *err);
     int (*send)(struct collective *c, int to, const void *data, size_t bytes, struct error *err);
@@ -35,32 +35,33 @@ struct transport {
 };
 
 struct collective {
-    const struct transport *transport; /* NULL: one rank alone, which calls nothing */
-    void *state;                       /* the transport's */
-    int rank, size, local_rank;        /* local: among those of its machine */
-    int lost;                          /* the rank that a call found lost, else -1 */
-    bool unlaunched; /* no launcher of MPI's: size, RANK, MASTER_ADDR and MASTER_PORT are all that is known */
-    /* The caller's to set, may be NULL: called now and then by a call that waits; it may not call a collective. */
+    const struct transport *transport; /* NULL: a single rank, no transport calls */
+    void *state;                       /* owned by the transport */
+    int rank, size, local_rank;        /* local_rank: rank among those of its machine */
+    int lost;                          /* the dead rank that a call found, else -1 */
+    bool unlaunched;                   /* no MPI launcher: only size, RANK, MASTER_ADDR and MASTER_PORT are known */
+    /* Set by the caller, may be NULL.  Waiting calls run it now and then.  It may not call a collective. */
     void (*waiting)(void *arg);
     void *waiting_arg;
 };
 
-/* One rank of those that mpirun, srun or torchrun's variables tell of; alone where none does.  -1 with
- * EXIT_CODE_USAGE when a variable is no number or the transport sees other ranks, EXIT_CODE_DEVICE without transport.
- */
+/* Joins the ranks that mpirun, srun or torchrun describe in variables; without them, this process is a single rank.
+ * Returns 0, or -1 with EXIT_CODE_USAGE if a variable is not a number or the transport sees other ranks.  Without a
+ * transport, the code is EXIT_CODE_DEVICE. */
 int collective_open(struct collective *c, struct error *err);
 void collective_close(struct collective *c);
-/* Does not return. */
+/* Ends all ranks with this exit code.  Does not return. */
 void collective_abort(struct collective *c, enum exit_code code) __attribute__((noreturn));
 
-/* all [size, bytes]: what every rank gave as mine [bytes]. */
+/* Gathers `mine` [bytes] of every rank into `all` [size, bytes].  This and the next calls return 0, or -1 with
+ * EXIT_CODE_FAILURE if a rank is dead. */
 int collective_gather(struct collective *c, void *all, const void *mine, size_t bytes, struct error *err);
-/* in [size, bytes]: the block that every rank had for this one; out [size, bytes]: block k is for rank k. */
+/* Sends block k of `out` [size, bytes] to rank k.  Block k of `in` [size, bytes] is the block from rank k. */
 int collective_exchange(struct collective *c, void *in, const void *out, size_t bytes, struct error *err);
-/* Between two ranks alone: the one sends what the other receives, in this order. */
+/* Send bytes from one rank to one other, which must receive them in the same order. */
 int collective_send(struct collective *c, int to, const void *data, size_t bytes, struct error *err);
 int collective_receive(struct collective *c, int from, void *data, size_t bytes, struct error *err);
-/* For who waits for something else: -1 when a rank is lost. */
+/* Checks the ranks while the caller waits for something else.  Returns -1 if a rank is dead. */
 int collective_look(struct collective *c, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * crf.h - a linear chain over tags, as op_crf_log_z takes it: one matrix of weights, and what may not stand.
+ * crf.h - the linear-chain CRF of op_crf_log_z: one matrix of weights, and the forbidden transitions.
  */
 #ifndef KERNELS_CRF_H
 #define KERNELS_CRF_H
@@ -7,9 +7,10 @@
 #include "kernels/tensor.h"
 
 /*
- * Of K tags (Lafferty et al. 2001).  A tagging scores the emission of each token's tag, weights[i, j] for each tag j
- * behind a tag i, weights[K, j] for the first tag and weights[K + 1, j] for the last.  Bit j of forbidden[i] bars j in
- * that place.  Scores are compared as factors: what is e^-80 times as likely as another way may count as impossible.
+ * A linear-chain CRF with K tags (Lafferty et al. 2001).  The score of a tagging is a sum.  Each token adds the
+ * emission of its tag.  Each transition from tag i to tag j adds weights[i, j].  The first tag adds weights[K, j], and
+ * the last one adds weights[K + 1, j].  Bit j of forbidden[i] forbids tag j in that place.  Taggings e^-80 times as
+ * likely as another may count as impossible.
  */
 enum { CRF_TAGS_MAX = 32 };
 struct crf {

@@ -1,5 +1,5 @@
 /*
- * decode_kernels.h - the part of KERNEL_LIST (kernels.h, whose contract holds) that decoding alone needs.
+ * decode_kernels.h - the part of KERNEL_LIST for decoding.  The contract of kernels.h holds.
  */
 #ifndef KERNELS_DECODE_KERNELS_H
 #define KERNELS_DECODE_KERNELS_H
@@ -12,17 +12,18 @@
 #define DECODE_KERNEL_LIST(K)                                                                                          \
     /* cache[ids[t],:] = x[t,:] where ids[t] >= 0 */                                                                   \
     K(cache_rows, (struct ctx *c, struct tensor *cache, const struct tensor *x, const struct tensor *ids))             \
-    /* those of decoder_types.h; how a row's sums in linear_group are ordered depends on K alone */                    \
+    /* see decoder_types.h; in linear_group, the order of a row's sums depends on K alone */                           \
     K(linear_group, (struct ctx *c, struct tensor *y, const struct linear_group *g))                                   \
     K(rope_cache, (struct ctx *c, struct tensor *q, struct tensor *k, const struct tensor *v,                          \
                    const struct rope_cache *r))                                                                        \
-    /* see op_paged_attention; the form without zeros; partial F32 [n_parts, heads (D + 2)] is scratch */               \
+    /* see op_paged_attention; every field of the form is set; partial F32 [n_parts, heads (D + 2)] is scratch         \
+       */                                                                                                              \
     K(paged_attention, (struct ctx *c, struct tensor *y, const struct tensor *partial, const struct tensor *q,         \
                         const struct tensor *k, const struct tensor *v, const struct paged *p,                         \
                         const struct attention_form *form))                                                            \
-    /* y[t] I32 = the first column where x[t,:] is largest; 0 where nothing is above -infinity */                      \
+    /* y[t] I32 = the first column with the maximum of x[t,:]; 0 if no number is above -infinity */                    \
     K(argmax, (struct ctx *c, struct tensor *y, const struct tensor *x))                                               \
-    /* those of beams.h, in place in s */                                                                              \
+    /* see beams.h; all in place in s */                                                                               \
     K(decode_start, (struct ctx *c, const struct decode_state *s, const struct decode_start *start, bool beams))       \
     K(next_tokens, (struct ctx *c, struct tensor *y, const struct decode_state *s, const struct decode_read *read,     \
                     const struct automaton *a))                                                                        \

@@ -1,8 +1,8 @@
 /*
- * draw_number.h - the arithmetic of op_draw that every device shares.
+ * draw_number.h - the arithmetic of sampling (op_draw), which every device shares.
  *
- * Probabilities are added as integers, multiples of 2^-40 of the likeliest token's: sums are the same in any order, so
- * thresholds and draws need no sorted vocabulary and no fixed order of threads.
+ * Probabilities are converted to integers, multiples of 2^-40 of the largest one, and then added.  Sums are the same in
+ * any order.  Thresholds and samples therefore need neither a sorted vocabulary nor a fixed order of threads.
  */
 #ifndef KERNELS_DRAW_NUMBER_H
 #define KERNELS_DRAW_NUMBER_H
@@ -15,13 +15,14 @@
 #define DRAW_INLINE static inline
 #endif
 
-/* Of x in [0, 2^6): 2^18 of them fit. */
+/* Converts x in [0, 2^6) to grains; 2^18 such numbers can be added without overflow. */
 DRAW_INLINE uint64_t draw_grains(float x)
 {
     return (uint64_t)(x * 0x1p40f);
 }
 
-/* The least whole number of grains that holds a share of a sum; at least 1, so that the likeliest token stays. */
+/* Returns the smallest number of grains that is at least `share` of the sum, and at least 1 to keep the likeliest
+ * token. */
 DRAW_INLINE uint64_t draw_share(uint64_t sum, float share)
 {
     double part = (double)share * (double)sum;
@@ -30,7 +31,7 @@ DRAW_INLINE uint64_t draw_share(uint64_t sum, float share)
     return whole ? whole : 1;
 }
 
-/* Which of `sum` grains is drawn for a row of a request after so many steps. */
+/* Returns the index of the sampled grain, of `sum` grains, for a row of a request at a step. */
 DRAW_INLINE uint64_t draw_grain(uint64_t sum, uint64_t seed, const int32_t *key, uint32_t row, uint32_t step)
 {
     struct philox counter = { { step, row, (uint32_t)key[0], (uint32_t)key[1] } };

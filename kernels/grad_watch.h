@@ -1,9 +1,9 @@
 /*
- * grad_watch.h - tells which gradients of parameters are final while the backward still runs.
+ * grad_watch.h - reports which gradients of parameters are final while the backward still runs.
  *
- * The walk without kernels that comes before a step counts how often each gradient is written; where kernels run, the
- * last of so many writes ends it.  So the order follows from the tape, whatever network it is of.  It holds where steps
- * run kernel by kernel and kernels are done when they return: on devices that capture nothing.
+ * The dry run before a step counts the writes to each gradient.  When kernels run, the last of these writes makes the
+ * gradient final.  The order therefore follows from the tape, for any network.  This requires steps that run kernel by
+ * kernel, and kernels that are done when they return, as on devices without capture.
  */
 #ifndef KERNELS_GRAD_WATCH_H
 #define KERNELS_GRAD_WATCH_H
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* Nobody writes to the gradient of params.list[param] any more in this step. */
+/* Called when the gradient of params.list[param] is final in this step. */
 typedef void grad_final_fn(void *arg, int param);
 
 struct grad_watch {
@@ -22,24 +22,25 @@ struct grad_watch {
         const char *data;
         size_t bytes;
         int param;
-        int writes, left; /* in all, as counted; still to come */
-    } * grads;            /* by address */
+        int writes, left; /* counted in the dry run; still to come */
+    } * grads;            /* sorted by address */
     int n;
-    int *due, n_due; /* those that the record which runs now writes last */
+    int *due, n_due; /* gradients whose last write is in the running record */
     grad_final_fn *final;
     void *arg;
     bool counting;
 };
 
-/* Of the parameters that need a gradient now, which have memory. */
+/* Watches the gradients of the parameters that need one now. */
 void grad_watch_init(struct grad_watch *w, const struct params *p, grad_final_fn *final, void *arg);
 void grad_watch_release(struct grad_watch *w);
 
-/* A walk through a step begins, one that counts or one that tells.  What is not written at all is final at once. */
+/* Begins a walk through a step, which counts writes or reports gradients.  Gradients that are never written are final
+ * at once. */
 void grad_watch_begin(struct grad_watch *w, bool counting);
-/* A record is about to write to grad, which may be a part of a parameter's or join those of several. */
+/* Announces a write of the running record to grad.  grad may be part of a parameter's gradient or span several. */
 void grad_watch_write(struct grad_watch *w, const struct tensor *grad);
-/* The record is done. */
+/* Ends the running record and reports the gradients that it completed. */
 void grad_watch_settle(struct grad_watch *w);
 
 #ifdef __cplusplus

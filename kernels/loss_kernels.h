@@ -1,6 +1,5 @@
 /*
- * loss_kernels.h - the part of KERNEL_LIST (kernels.h, whose contract holds) that makes logits, probabilities and
- * losses.
+ * loss_kernels.h - the part of KERNEL_LIST for logits, probabilities and losses.  The contract of kernels.h holds.
  */
 #ifndef KERNELS_LOSS_KERNELS_H
 #define KERNELS_LOSS_KERNELS_H

@@ -1,8 +1,8 @@
 /*
- * module_path.h - where the files are that the programs open at run time: device modules, the worker that runs SQL,
+ * module_path.h - the paths of files that the programs open at run time: device modules, the worker that runs SQL,
  * data.
  *
- * They lie in lib/ambit and share/ambit, beside the folder of the programs: the layout of a build folder and of an
+ * The files lie in lib/ambit and share/ambit, beside the folder of the programs, in a build folder and in an
  * installation.
  */
 #ifndef KERNELS_MODULE_PATH_H
@@ -10,10 +10,11 @@
 
 #include "kernels/base.h"
 
-/* Looks for the file in the folder that the variable AMBIT_MODULE_PATH names, beside the program, and where this build
- * is to be installed.  NULL when it is in none, with the folders in *looked unless that is NULL.  The caller frees. */
+/* Returns the path of a file, which the caller frees.  The function searches three folders: that of the variable
+ * AMBIT_MODULE_PATH, the one beside the program, and the installation folder of this build.  Returns NULL if the file
+ * is in none, and then lists the folders in *looked, unless that is NULL. */
 char *module_path(const char *file, char **looked);
-/* The same for a file or folder of share/ambit, which no variable names. */
+/* Like module_path, for a file or folder of share/ambit, which no variable names. */
 char *share_path(const char *file, char **looked);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * op_types.h - what ops are told besides tensors: activations, packed sequences, indexes, graphs, adapters.
+ * op_types.h - the arguments of ops besides tensors: activations, packed sequences, indexes, graphs, adapters.
  *
- * Letters are those of ops.h.
+ * The letters are those of ops.h.
  */
 #ifndef KERNELS_OP_TYPES_H
 #define KERNELS_OP_TYPES_H
@@ -28,14 +28,15 @@ enum gate { GATE_SILU, GATE_GELU /* by tanh */, GATE_GELU_ERF };
 /* n segments of packed rows: segment s is rows offsets[s] .. offsets[s+1]-1.  offsets is I32 [n + 1] on the device. */
 struct seqs {
     struct tensor *offsets;
-    int64_t n, max_len; /* max_len >= every segment's length; host numbers that kernels may size grids by */
+    int64_t n, max_len; /* max_len >= every segment's length; host numbers that kernels may use for grid sizes */
 };
 
 /*
- * n row numbers and, sorted by row, who asks for each: the form in which a sum over askers is the same on every run.
- * All I32 on the device, the latter three for backwards alone: ids[n]; uniq[n] distinct rows, ascending, -1 past the
- * last; start[n+1] into order[n], whose entries are the positions in ids, ascending for each row.  Made on the batch
- * side, in host arrays.
+ * Row indices and their inverse (CSR), so that scatter-adds run in a fixed order.  All tensors are I32 on the device,
+ * made from host arrays by batch.h.  The last three serve backwards only.
+ *
+ * ids[n] holds the row indices.  uniq[n] holds the distinct rows, ascending, then -1.  start[n+1] points into order[n].
+ * The entries of order are positions in ids, ascending for each row.
  */
 struct index {
     struct tensor *ids, *uniq, *start, *order;
@@ -43,9 +44,9 @@ struct index {
 };
 
 /*
- * A batch of graphs as one graph, edges sorted by target: node i receives edges offsets[i] .. offsets[i+1]-1, edge e
- * comes from sources[e] with relation types[e].  out_* is the same by source: node j sends out_edges[out_offsets[j]]
- * ... targets[e] is the receiving node.  All I32 on the device.
+ * A batch of graphs as one graph, with edges sorted by target.  Node i receives edges offsets[i] .. offsets[i+1]-1.
+ * Edge e comes from sources[e] with relation types[e] and goes to targets[e].  out_* lists the edges by source: node j
+ * sends out_edges[out_offsets[j]] ...  All are I32 on the device.
  */
 struct graph {
     struct tensor *offsets, *sources, *types, *targets, *out_offsets, *out_edges;
@@ -53,32 +54,35 @@ struct graph {
 };
 
 /*
- * Packed causal sequences.  Sequence s owns query rows qs.offsets[s] .. qs.offsets[s+1]-1 and key rows
- * key_start[s] .. key_start[s] + key_len[s] - 1; its i-th of nq queries sees the first key_len - nq + 1 + i of them
- * (so nq == key_len in training, nq < key_len when k, v are a cache).  Before these it sees, whole, the key rows
- * prefix_start[s] .. prefix_start[s] + prefix_len[s] - 1 (a prompt that several sequences share, itself a sequence).
- * All I32 [n] on the device; prefix_* NULL: none.  last[s] (I32 [n], NULL without prefixes): sequences s+1 .. last[s],
- * and no others, have sequence s's keys as their prefix - what the backward needs.
+ * Packed causal sequences.  Sequence s owns query rows qs.offsets[s] .. qs.offsets[s+1]-1 and key rows key_start[s] ..
+ * key_start[s] + key_len[s] - 1.  Its i-th of nq queries sees the first key_len - nq + 1 + i of its keys.  In training
+ * nq == key_len; with a cache of k and v, nq < key_len.
+ *
+ * The prefix of a sequence is a prompt that several sequences share and is itself a sequence.  Each query also sees all
+ * prefix key rows, prefix_start[s] .. prefix_start[s] + prefix_len[s] - 1, which come before its own.
+ *
+ * All tensors are I32 [n] on the device.  Without prefixes, prefix_* and last are NULL.  The backward needs last:
+ * sequences s+1 .. last[s], and no others, have the keys of sequence s as their prefix.
  */
 struct causal {
     struct seqs qs;
     struct tensor *key_start, *key_len, *prefix_start, *prefix_len, *last;
-    int64_t max_keys; /* key_len + prefix_len of any sequence is no larger; for batch_bound, as qs.max_len is */
+    int64_t max_keys; /* upper bound of key_len + prefix_len; pass it through batch_bound, like qs.max_len */
 };
 
-enum { HEAD_DIM_MAX = 256, CAUSAL_SUM_DIM = 128 }; /* channels of a head of attention; of one with sums of dq */
+enum { HEAD_DIM_MAX = 256, CAUSAL_SUM_DIM = 128 }; /* max channels of an attention head; of one with sums of dq */
 
 /*
- * Places of rows, a head of a query each, in the sums of the backward of causal attention: those of a sequence and
- * group begin at a multiple of 16.
+ * Returns the number of rows in the sums of the backward of causal attention.  A row is one head of one query.  The
+ * rows of a sequence and group begin at a multiple of 16.
  */
 static inline int64_t causal_sum_places(int64_t q_rows, int64_t sequences, int64_t heads, int64_t groups)
 {
     return groups * (q_rows * (heads / groups) / 16 + sequences) * 16;
 }
 
-/* Words of 4 bytes that it takes from the step where the device asks for them (see struct device): a tensor of F32
- * numbers and of integers, with sums of dq if that is wanted. */
+/* Returns the number of 4-byte words of step memory for these sums, on devices that need them (see struct device).
+ * They hold F32 numbers and integers, and the sums of dq if dq is true. */
 static inline int64_t causal_sum_words(int64_t q_rows, int64_t k_rows, int64_t sequences, int64_t heads, int64_t groups,
                                        int64_t dim, bool dq)
 {
@@ -87,43 +91,47 @@ static inline int64_t causal_sum_words(int64_t q_rows, int64_t k_rows, int64_t s
 }
 
 /*
- * How scores become weights: softmax_j(cap(scale q_i . k_j) + bias[h, clip(p_j - p_i, -R, R) + R]), p the places of
- * keys and queries in their sequence (a prefix counts), cap(x) = cap tanh(x / cap) (Gemma 2, Riviere et al. 2024).  R
- * is the distance from which on T5's buckets are all one (Raffel et al. 2020), so its relative positions are such a
- * table. With a window a query sees, of the keys that it would see, those less than `window` places away (sliding
- * windows, Beltagy et al. 2020), itself among them.
+ * The weights of attention: softmax_j(cap(scale q_i . k_j) + bias[h, clip(p_j - p_i, -R, R) + R]).  p are the positions
+ * of keys and queries in their sequence, including the prefix.  cap(x) = cap tanh(x / cap) (Gemma 2, Riviere et al.
+ * 2024).
+ *
+ * The bias table holds T5's relative positions (Raffel et al. 2020).  R is the distance from which on T5 has one
+ * bucket.  With a window, a query sees only the keys less than `window` positions away, itself included (sliding
+ * windows, Beltagy et al. 2020).
  */
 struct attention_form {
-    int heads, groups;   /* groups: heads that keys and values have, a divisor of heads; 0: as many */
+    int heads, groups;   /* groups: KV heads, a divisor of heads; 0: heads */
     float scale;         /* 0: 1 / sqrt(D) */
     struct tensor *bias; /* F32 [heads, 2 R + 1], gets a gradient; NULL: none */
     float p;             /* dropout on the weights when training; bidirectional attention only */
-    float cap;           /* of scores, 0: none; causal attention only */
+    float cap;           /* softcap of scores, 0: none; causal attention only */
     int window;          /* 0: none; causal attention only */
 };
 
-/* One GAT aggregation (Velickovic et al. 2018, eq. 1-6; gatekeeper's relation bias added to the score). */
+/* One GAT aggregation (Velickovic et al. 2018, eq. 1-6), with a bias of the relation added to the score as in
+ * gatekeeper. */
 struct gat {
     const struct graph *graph;
     struct tensor *a_src, *a_dst; /* F32 [H, D] */
     struct tensor *edge_bias;     /* F32 [types, H], or NULL */
     struct tensor *bias;          /* F32 [H * D], or [D] when mean; NULL for none */
     int heads;
-    bool mean;   /* average the heads instead of laying them side by side */
+    bool mean;   /* average the heads instead of concatenating them */
     float slope; /* of LeakyReLU */
     float p;     /* dropout on the coefficients */
 };
 
 /*
- * A low-rank addition to a linear map (Hu et al. 2021): scale B A; A [r, K], B [N, r] of the weight's type.  Without
- * a backward the rows of a step may have different ones (Chen et al. 2023): those that ctx.adapter_of gives v > 0 have
- * others[v - 1], of which a NULL is none; the others, and all where it gives nothing, this one.
+ * A low-rank adapter of a linear map (LoRA, Hu et al. 2021): scale B A, A [r, K] and B [N, r], of the weight's type.
+ *
+ * Without a backward, each row of a step may have its own adapter (Chen et al. 2023).  A row whose ctx.adapter_of is v
+ * > 0 takes others[v - 1], where a NULL a means no adapter.  All other rows take this adapter.
  */
 enum { LORA_OTHERS = 63 };
 struct lora {
     struct tensor *a, *b;
     float scale;   /* alpha / r, or alpha / sqrt(r) */
-    float dropout; /* on what A reads, when training */
+    float dropout; /* on the input of A, when training */
     const struct lora *others;
     int n_others; /* at most LORA_OTHERS */
 };

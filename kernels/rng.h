@@ -34,14 +34,14 @@ RNG_INLINE struct philox philox_block(struct philox counter, uint32_t key0, uint
     return counter;
 }
 
-/* The four words for columns 4*quad .. 4*quad+3 of a row; rng is the content of ctx->rng. */
+/* Returns the four words for columns 4*quad .. 4*quad+3 of a row; rng holds the contents of ctx->rng. */
 RNG_INLINE struct philox rng_quad(const int32_t *rng, uint32_t site, uint32_t row, uint32_t quad)
 {
     struct philox counter = { { quad, row, site + (uint32_t)rng[3], (uint32_t)rng[2] } };
     return philox_block(counter, (uint32_t)rng[0], (uint32_t)rng[1]);
 }
 
-/* An element is dropped when its word is below this. */
+/* Returns the threshold of dropout: an element is dropped if its word is below it. */
 RNG_INLINE uint32_t rng_threshold(float p)
 {
     return (uint32_t)((double)p * 4294967296.0);
@@ -49,7 +49,7 @@ RNG_INLINE uint32_t rng_threshold(float p)
 
 #undef RNG_INLINE
 
-/* For the host: a sequence of its own, for shuffles and initial weights. */
+/* A separate random sequence on the host, for shuffles and initial weights. */
 struct rng {
     uint64_t seed, count;
 };
@@ -61,7 +61,7 @@ static inline uint32_t rng_u32(struct rng *r)
     return philox_block(counter, (uint32_t)r->seed, (uint32_t)(r->seed >> 32)).v[0];
 }
 
-/* Uniform in [0, n), n > 0, without bias. */
+/* Returns a uniform number in [0, n), n > 0, without bias. */
 static inline uint32_t rng_below(struct rng *r, uint32_t n)
 {
     uint32_t low = (uint32_t)(-n) % n, x;
@@ -71,7 +71,7 @@ static inline uint32_t rng_below(struct rng *r, uint32_t n)
     return x % n;
 }
 
-/* The list's n items of `size` bytes in random order (Fisher and Yates). */
+/* Shuffles the n items of the list, `size` bytes each (Fisher and Yates). */
 static inline void rng_shuffle(struct rng *r, void *list, int64_t n, size_t size)
 {
     for (int64_t i = n - 1; i > 0; i--) {
@@ -85,7 +85,7 @@ static inline void rng_shuffle(struct rng *r, void *list, int64_t n, size_t size
     }
 }
 
-/* Uniform in [0, 1) with 24 bits. */
+/* Returns a uniform number in [0, 1) with 24 bits. */
 static inline float rng_uniform(struct rng *r)
 {
     return (float)(rng_u32(r) >> 8) * 0x1p-24f;

@@ -1,8 +1,8 @@
 /*
- * trace.h - what RUN does around a kernel when AMBIT_TRACE or AMBIT_CHECK_NAN is set.
+ * trace.h - tracing of kernels by RUN when AMBIT_TRACE or AMBIT_CHECK_NAN is set.
  *
- * RUN hands over its own arguments, each as a struct trace_arg by its type; their names, and which of them are written,
- * come from the kernel's signature in KERNEL_LIST.  While a step is captured kernels do not run, and nothing is done.
+ * RUN passes each of its arguments as a struct trace_arg of the argument's type.  The kernel's signature in KERNEL_LIST
+ * gives their names and tells which of them are written.  During capture kernels do not run and nothing is traced.
  */
 #ifndef KERNELS_TRACE_H
 #define KERNELS_TRACE_H
@@ -15,19 +15,20 @@ extern "C" {
 
 enum trace_kind { TRACE_POINTER, TRACE_TENSOR, TRACE_NUMBER };
 
-/* An argument of a kernel; t is NULL where an optional tensor is not given, and for pointers to anything else. */
+/* An argument of a kernel.  t is NULL for an optional tensor that is not given, and for pointers to other types. */
 struct trace_arg {
     enum trace_kind kind;
     const struct tensor *t;
     double number;
 };
 
-/* False once the first kernel has found neither in the environment. */
+/* becomes false when the first kernel finds neither variable in the environment */
 extern bool trace_wanted;
 
 /* Waits for the device and starts the clock. */
 void trace_begin(struct ctx *c);
-/* Waits for the kernel, prints its line, and aborts when it wrote a number that is not finite.  args: all but c. */
+/* Waits for the kernel, prints its line, and aborts if the kernel wrote a number that is not finite.  args: all but
+ * c. */
 void trace_end(struct ctx *c, const char *file, int line, const char *kernel, const struct trace_arg *args);
 
 struct trace_arg trace_tensor(const struct tensor *t);
