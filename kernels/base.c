@@ -30,7 +30,7 @@ int error_prefix(struct error *err, const char *fmt, ...)
     int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
     if (n >= 0 && (size_t)n < sizeof err->text) {
-        int room = (int)sizeof err->text - n; /* the rest of a long text is cut off */
+        int room = (int)sizeof err->text - n; /* a longer text is truncated */
         snprintf(err->text + n, (size_t)room, ": %.*s", room, old);
     }
     return -1;

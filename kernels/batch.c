@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An input, and where its numbers are to be written; room is NULL in walks that only take its place. */
+/* An input and the host memory of its numbers.  room is NULL in walks that only allocate the input. */
 struct put {
     struct tensor *t;
     char *room;
 };
 
-/* Valid until the next one.  Whole blocks, as the arena hands them out. */
+/* Returns host memory of the feed, valid until the next call.  The feed grows by whole blocks, like the arena. */
 static char *room_in_feed(struct feed *f, size_t at, size_t bytes)
 {
     size_t end = (at + bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
@@ -148,7 +148,7 @@ struct seqs batch_segments(struct ctx *c, const int32_t *lengths, int64_t n)
     return put_seqs(c, lengths, n, &longest);
 }
 
-/* order: the positions 0 .. n - 1 by the number at each, ascending, equal ones in their order; a radix sort. */
+/* Sorts the positions 0 .. n - 1 by the number at each, ascending, into `order`.  The radix sort is stable. */
 static void sort_positions(int32_t *order, const int32_t *ids, int64_t n, int64_t rows)
 {
     enum { DIGIT = 8, DIGITS = 1 << DIGIT };
@@ -172,7 +172,7 @@ static void sort_positions(int32_t *order, const int32_t *ids, int64_t n, int64_
     free(other);
 }
 
-/* What a backward needs of an index: see struct index. */
+/* Fills the lists of an index that a backward needs, see struct index. */
 static void group_by_row(int32_t *uniq, int32_t *start, int32_t *order, const int32_t *ids, int64_t n, int64_t rows)
 {
     int64_t distinct = 0;
@@ -215,7 +215,7 @@ struct index batch_index(struct ctx *c, const int32_t *ids, int64_t n, int64_t r
     return (struct index){ .ids = batch_i32(c, ids, n), .n = n };
 }
 
-/* start[rows + 1] and order[n]: the positions of each row in ids, ascending; a counting sort. */
+/* Fills start[rows + 1] and order[n], the positions of each row in ids, ascending, by a counting sort. */
 static void sort_by_row(int32_t *start, int32_t *order, const int32_t *ids, int64_t n, int64_t rows)
 {
     memset(start, 0, (size_t)(rows + 1) * sizeof *start);
@@ -227,7 +227,7 @@ static void sort_by_row(int32_t *start, int32_t *order, const int32_t *ids, int6
         start[r + 1] += start[r];
     for (int64_t i = 0; i < n; i++)
         order[start[ids[i]]++] = (int32_t)i;
-    for (int64_t r = rows; r > 0; r--) /* each start moved to the next one's place */
+    for (int64_t r = rows; r > 0; r--) /* each start has moved to the place of the next one */
         start[r] = start[r - 1];
     start[0] = 0;
 }

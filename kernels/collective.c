@@ -10,7 +10,7 @@
 
 enum { RANKS_MAX = 1 << 16 };
 
-/* What tells each process how many there are; the first that is set counts. */
+/* Variables with the number of ranks.  The first one that is set counts. */
 static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMI_SIZE", "WORLD_SIZE" };
 
 static const char *launcher(void)
@@ -24,7 +24,7 @@ static const char *launcher(void)
     return NULL;
 }
 
-/* How many ranks the variable tells of. */
+/* Reads the number of ranks from the variable. */
 static int expected_size(const char *name, int *size, struct error *err)
 {
     const char *text = getenv(name);
@@ -59,7 +59,7 @@ static int module_open(const struct transport **transport, const char *name, int
     return *transport ? 0 : -1;
 }
 
-/* Whether the variables are those of torchrun, and no launcher has told MPI of others. */
+/* Returns whether the variables are those of torchrun, and no launcher has described ranks to MPI. */
 static bool is_unlaunched(const char *name)
 {
     return !strcmp(name, "WORLD_SIZE") && (getenv("TORCHELASTIC_RUN_ID") || !getenv("PMIX_NAMESPACE"));

@@ -10,7 +10,7 @@
 
 enum { DEVICE_NUMBER_MAX = 1023 };
 
-/* The module of "simt", "cuda" or "cuda:N". */
+/* Opens the module of "simt", "cuda" or "cuda:N". */
 static int module_open(void **module, const char *spec, struct error *err)
 {
     char *file = NULL, *looked = NULL, *path;
@@ -38,7 +38,7 @@ static int driver_open(struct device *d, const struct driver *driver, int number
     return rc;
 }
 
-/* -1 when the module's driver fails, 1 when there is nothing to open. */
+/* Returns -1 if the module's driver fails, 1 if there is nothing to open. */
 static int open_module_device(struct device *d, const char *spec, int number, struct error *err)
 {
     void *module = NULL;
@@ -79,7 +79,7 @@ static int open_best(struct device *d, struct error *err)
     return driver_open(d, &cpu_driver, 0, err);
 }
 
-/* The N of cuda:N */
+/* Parses the N of cuda:N. */
 static int device_number(const char *spec, const char *digits, int *number, struct error *err)
 {
     char *end;

@@ -43,7 +43,7 @@ void grad_watch_begin(struct grad_watch *w, bool counting)
     }
 }
 
-/* The first gradient that ends behind `data`. */
+/* Returns the first gradient that ends after `data`. */
 static int first_behind(const struct grad_watch *w, const char *data)
 {
     int low = 0, high = w->n;

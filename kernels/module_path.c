@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A folder beside that of the program, such as lib/ambit; NULL when that cannot be told. */
+/* Returns a folder beside that of the program, such as lib/ambit, or NULL if it cannot be determined. */
 static char *beside_program(const char *folder)
 {
     char exe[4096];
@@ -23,7 +23,8 @@ static char *beside_program(const char *folder)
     return path_in(exe, folder);
 }
 
-/* The file in the first of three folders that has it; the caller frees.  NULL and "" are no folders. */
+/* Returns the path of the file in the first of three folders that has it; the caller frees it.  NULL and "" are
+ * skipped. */
 static char *find(const char *file, const char *const dirs[3])
 {
     for (int i = 0; i < 3; i++) {

@@ -12,8 +12,8 @@ static int ascending(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* In the i-th power of ten from below 2^i values (of squares, which need no sign, twice as many), each the middle of an
- * equal part of .1 to 1; then 0 and 1. */
+/* The i-th power of ten from below has 2^i values, and twice as many for squares, which need no sign.  Each value is
+ * the middle of one of equal parts of .1 to 1.  The values 0 and 1 follow. */
 static void fill(float values[MOMENT_CODES], bool is_signed)
 {
     int n = 0;

@@ -7,7 +7,7 @@
 
 enum { RULES_BYTES = 2 * ARENA_ALIGN + (int)sizeof(struct moment_maps) };
 
-/* The table of n rows that starts at `block`, and the bytes that it takes. */
+/* Returns the table of n rows that starts at `block`. */
 static struct update_table table_at(void *block, int n)
 {
     struct update_table t = { .rules = block };
@@ -23,13 +23,13 @@ static size_t table_bytes(int n)
     return RULES_BYTES + (size_t)n * sizeof(struct update_row) + (size_t)(n + 1) * sizeof(int32_t);
 }
 
-/* AdamW is one whatever its moments are kept in. */
+/* AdamW has one update rule for both formats of its moments. */
 static enum optimizer rule_of(const struct param *p)
 {
     return p->optimizer == OPTIMIZER_ADAMW_BYTES ? OPTIMIZER_ADAMW : p->optimizer;
 }
 
-/* How many have a gradient, and their one optimizer. */
+/* Returns the number of parameters with a gradient, and sets their common optimizer. */
 static int count_trained(struct optim *o, const struct params *p)
 {
     int n = 0;
@@ -135,7 +135,7 @@ static bool same_row(const struct update_row *a, const struct update_row *b)
            a->first == b->first && a->end == b->end && a->decay == b->decay && a->lr_scale == b->lr_scale;
 }
 
-/* Brings the host's table up to date; false when it was. */
+/* Updates the host copy of the table.  Returns false if nothing changed. */
 static bool fill_table(struct optim *o, const struct params *p)
 {
     struct update_table *t = &o->uploaded;
@@ -158,7 +158,7 @@ static bool fill_table(struct optim *o, const struct params *p)
     return changed;
 }
 
-/* How much there is to do, on which the launches depend. */
+/* Counts the work, on which the launches depend. */
 static void count_work(struct ctx *c, struct optim *o, const struct params *p)
 {
     struct update_table *t = &o->table;

@@ -7,7 +7,7 @@ int64_t optim_chunks(int64_t n)
     return (n + UPDATE_CHUNK - 1) / UPDATE_CHUNK;
 }
 
-/* [n + 1]: chunks of all parameters before that have a gradient. */
+/* Returns [n + 1]: the chunks of all preceding parameters with a gradient. */
 static int64_t *count_chunks(const struct params *p)
 {
     int64_t *chunks = xcalloc((size_t)p->n + 1, sizeof *chunks);
@@ -38,7 +38,7 @@ struct update_share optim_share(const struct optim *o, const struct params *p, i
     return share_of(o->chunks, p, param, rank, o->ranks);
 }
 
-/* Numbers of the k-th state that go with a share; -1 where there is no such state. */
+/* Returns the number of elements of the k-th state in a shard, or -1 if there is no such state. */
 static int64_t state_numbers(const struct param *p, int k, struct update_share s)
 {
     int64_t shape[TENSOR_MAX_DIMS];

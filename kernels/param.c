@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARED_FROM = 1 << 16 }; /* elements that several threads convert */
+enum { SHARED_FROM = 1 << 16 }; /* min elements that several threads convert */
 
 static const char *format_name(struct arena *host, const char *fmt, va_list ap)
 {
@@ -59,7 +59,7 @@ static enum optimizer optimizer_for(const struct param *p, enum optimizer wanted
     return wanted == OPTIMIZER_ADAMW_BYTES && exact ? OPTIMIZER_ADAMW : wanted;
 }
 
-/* What the optimizer keeps of it. */
+/* Allocates the optimizer's state of a parameter. */
 static void add_state(struct param *p, const struct param_arenas *a)
 {
     int64_t shape[TENSOR_MAX_DIMS];
@@ -92,7 +92,7 @@ static void add_gradient(struct param *p, const struct param_arenas *a)
         p->master = tensor_alloc(a->host, a->data, F32, t->ndim, t->shape);
 }
 
-/* The memory of a parameter that has no name yet. */
+/* Allocates a parameter that has no name yet. */
 static struct param param_alloc(const struct param_arenas *a, enum dtype dtype, int ndim, const int64_t *shape,
                                 unsigned flags)
 {
@@ -139,7 +139,7 @@ struct param_stack param_stack_new(const struct param_arenas *a, enum dtype dtyp
     return (struct param_stack){ param_alloc(a, dtype, 2, (int64_t[]){ rows, cols }, flags), 0 };
 }
 
-/* Rows [from, from + n) of a matrix that may be NULL. */
+/* Returns rows [from, from + n) of a matrix, or NULL if the matrix is NULL. */
 static struct tensor *rows_of(struct arena *host, const struct tensor *t, int64_t from, int64_t n)
 {
     if (!t)
@@ -192,7 +192,7 @@ struct params params_without_state(const struct params *p)
     return copy;
 }
 
-/* FNV-1a, then the seed is folded in by the same step. */
+/* Hashes the name with FNV-1a, and then the seed by the same step. */
 static uint64_t name_key(const char *name, uint64_t seed)
 {
     uint64_t h = 14695981039346656037u;
@@ -202,14 +202,14 @@ static uint64_t name_key(const char *name, uint64_t seed)
     return (h ^ seed) * 1099511628211u;
 }
 
-/* Uniform in (0, 1): never 0, so that its logarithm is finite. */
+/* Returns a uniform number in (0, 1), never 0, so that its logarithm is finite. */
 static double open_uniform(uint32_t word)
 {
     return ((double)word + 0.5) * 0x1p-32;
 }
 
-/* Element i of a standard normal cut at two deviations: Box-Muller pairs of one counter after another until one fits.
- */
+/* Returns element i of a standard normal distribution truncated at two deviations.  Box-Muller pairs of successive
+ * counters are drawn until one is in range. */
 static float truncated_normal(uint64_t key, uint64_t i)
 {
     for (uint32_t attempt = 0;; attempt++) {
@@ -226,7 +226,7 @@ static float truncated_normal(uint64_t key, uint64_t i)
     }
 }
 
-/* Element i of a uniform distribution in (-1, 1). */
+/* Returns element i of a uniform distribution in (-1, 1). */
 static float uniform(uint64_t key, uint64_t i)
 {
     struct philox counter = { { (uint32_t)i, (uint32_t)(i >> 32), 0, 0x70617261u } };

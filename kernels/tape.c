@@ -19,7 +19,8 @@ struct destination destination_of(struct ctx *c, struct tensor *t)
     return (struct destination){ t->grad, add };
 }
 
-/* Whether dy, taken earlier, lives at least as long as the place that a block reserved for t's gradient. */
+/* Returns whether dy, allocated earlier, lives at least as long as the memory that a block reserved for t's
+ * gradient. */
 static bool outlives(const struct tensor *dy, const struct tensor *place)
 {
     return place->reserved && (uintptr_t)dy->data < (uintptr_t)place->data;
@@ -94,7 +95,7 @@ struct tensor *tape_remade(struct node *n)
     return n->out;
 }
 
-/* What is transient among the outputs of the newest records, back to `start`, loses its numbers. */
+/* Drops the data of transient outputs of the newest records, back to `start`. */
 static void drop_transient(struct ctx *c, const struct node *start, size_t end)
 {
     for (struct node *n = c->tape; n != start; n = n->prev)
@@ -142,9 +143,9 @@ struct checkpoint_node {
     uint32_t site;
 };
 
-/* The memory of a block's backward: places for gradients that outlive it, then what is given back. */
+/* The memory of a block's backward: first the gradients that outlive it, then the memory that it frees. */
 struct room {
-    struct tensor *grad[BLOCK_MAX_IN]; /* NULL: there was one already, or none is wanted */
+    struct tensor *grad[BLOCK_MAX_IN]; /* NULL: it already existed or is not needed */
     size_t host, step, first;
 };
 
@@ -163,7 +164,7 @@ static struct room room_enter(struct ctx *c, struct tensor *const *in, int n_in)
     return r;
 }
 
-/* Where nobody wrote to any of the places, because gradients were moved, they are given back too. */
+/* Frees the memory of the gradients too if none was written, because gradients were moved. */
 static void room_leave(struct ctx *c, const struct room *r, struct tensor *const *in, int n_in)
 {
     bool used = false;
@@ -220,7 +221,7 @@ struct tensor *tape_checkpoint(struct ctx *c, block_fn *fn, const void *arg, str
     return y;
 }
 
-/* The newest record of a block whose others end before `start`. */
+/* The newest record of a block.  The other records of the block end before `start`. */
 struct block_node {
     struct node node;
     struct node *start;
@@ -236,7 +237,7 @@ static void block_backward(struct ctx *c, struct node *node)
     for (struct node *n = node->prev; n != b->start; n = n->prev)
         run_record(c, n);
     room_leave(c, &room, b->in, b->n_in);
-    node->prev = b->start; /* done: the tape goes on before the block */
+    node->prev = b->start; /* the block is done: the tape continues before it */
 }
 
 struct tensor *tape_block(struct ctx *c, block_fn *fn, const void *arg, struct tensor **in, int n_in)

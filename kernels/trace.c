@@ -91,7 +91,7 @@ static const char *params_of(const char *kernel)
     CHECK(false, "no kernel %s", kernel);
 }
 
-/* Goes to the next parameter; false behind the last. */
+/* Advances to the next parameter; returns false after the last. */
 static bool next_param(const char **at, struct param_text *p)
 {
     const char *comma = strchr(*at, ',');
@@ -112,7 +112,7 @@ static bool begins(const char *s, const char *with)
     return !strncmp(s, with, strlen(with));
 }
 
-/* Tensors that are not const, and destinations. */
+/* Returns whether a parameter is an output: a tensor that is not const, or a destination. */
 static bool is_output(const struct param_text *p)
 {
     return begins(p->type, "struct destination ") ||
@@ -157,7 +157,7 @@ static struct text describe(const char *kernel, const struct trace_arg *args)
     return text;
 }
 
-/* The first number that is not finite, or -1. */
+/* Returns the index of the first number that is not finite, or -1. */
 static int64_t find_not_finite(struct device *d, const struct tensor *t, bool is_lse, float *value)
 {
     int64_t n = tensor_size(t), found = -1;
@@ -173,7 +173,7 @@ static int64_t find_not_finite(struct device *d, const struct tensor *t, bool is
     return found;
 }
 
-/* An lse may be -infinity, of a query without keys. */
+/* The lse of a query without keys may be -infinity. */
 static void check_outputs(const struct ctx *c, const char *file, int line, const char *kernel,
                           const struct trace_arg *args)
 {

@@ -57,7 +57,7 @@ void workspace_rng(const struct workspace *w, int32_t rng[4])
     device_download(w->device, rng, w->ctx.rng);
 }
 
-/* One call of the step in the arenas and the manner of the ctx. */
+/* Calls the step once, in the arenas and the mode of the ctx. */
 static void walk(struct ctx *c, step_fn *fn, void *arg)
 {
     arena_reset(c->host, 0);
@@ -73,13 +73,13 @@ static void walk(struct ctx *c, step_fn *fn, void *arg)
     fn(c, arg);
 }
 
-/* What a walk without kernels tells. */
+/* The results of a dry run. */
 struct step_plan {
     struct workspace_bytes need;
     uint64_t shapes;
 };
 
-/* Headers point to where a real step's would in the memory that there is, so that they hold for a replay. */
+/* Headers get the addresses of the real step in the existing memory, so that they are valid for a replay. */
 static struct step_plan plan_step(struct workspace *w, struct feed *feed, step_fn *fn, void *arg)
 {
     struct ctx dry = w->ctx;
@@ -100,8 +100,8 @@ struct workspace_bytes workspace_measure(struct workspace *w, step_fn *fn, void 
     return plan_step(w, NULL, fn, arg).need;
 }
 
-/* Exactly what is needed at first; one that grows takes an eighth more, so that slowly growing batches do not
- * reallocate every time.  What is captured holds addresses. */
+/* Allocates the exact size at first.  An arena that grows takes an eighth more, so that slowly growing batches do not
+ * reallocate every time.  Captures are dropped because they hold addresses. */
 static int reserve(struct workspace *w, struct arena *a, size_t need, struct error *err)
 {
     size_t more = a->size ? need / 8 : 0;
@@ -120,7 +120,7 @@ int workspace_reserve(struct workspace *w, struct workspace_bytes bytes, struct 
     return reserve(w, &w->step, bytes.step, err) || reserve(w, &w->input, bytes.input, err) ? -1 : 0;
 }
 
-/* Memory for the step, and its inputs in it. */
+/* Allocates the memory of the step and uploads its inputs. */
 static int enter(struct workspace *w, const struct step_plan *p, struct error *err)
 {
     workspace_raise(&w->peak, p->need);
@@ -148,7 +148,7 @@ int workspace_run(struct workspace *w, step_fn *fn, void *arg, struct error *err
     return 0;
 }
 
-/* A free place, or that of the one that has not run for longest. */
+/* Returns a free entry, or that of the capture that was unused for the longest time. */
 static struct captured *place_for_capture(struct workspace *w)
 {
     struct captured *oldest = w->captured;
@@ -162,8 +162,8 @@ static struct captured *place_for_capture(struct workspace *w)
     return oldest;
 }
 
-/* A step that has just run: its kernels are loaded and its products planned, which a capture may not do.  Traced
- * kernels are to be seen one by one. */
+/* Captures a step that has just run.  Its kernels are loaded and its products planned, which is impossible during
+ * capture.  Traced steps are not captured, because kernels are traced one by one. */
 static void capture(struct workspace *w, uint64_t shapes, step_fn *fn, void *arg)
 {
     const struct driver *driver = w->device->driver;

@@ -9,7 +9,7 @@ struct causal_attention_node {
     struct attention_form form;
 };
 
-/* Memory of the step for the sums of dq, NULL where the device asks for none. */
+/* Allocates step memory for the sums of dq.  Returns NULL if the device needs none. */
 static struct tensor *room_for_sums(struct ctx *c, const struct causal_attention_node *n, bool dq)
 {
     int64_t dim = tensor_cols(n->q) / n->form.heads;

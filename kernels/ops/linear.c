@@ -2,7 +2,7 @@
 
 struct linear_node {
     struct node node;
-    struct tensor *x, *w, *b, *pre; /* pre: what act was applied to; NULL without one */
+    struct tensor *x, *w, *b, *pre; /* pre: the input of act; NULL if there is none */
     enum activation act;
 };
 
@@ -40,7 +40,7 @@ struct tensor *op_linear(struct ctx *c, struct tensor *x, struct tensor *w, stru
 
     struct tensor *y = tensor_new2(c, x->dtype, x->shape[0], w->shape[0]), *pre = NULL;
     bool record = tape_needs(c, y, x, w, b);
-    if (y->needs_grad && act != ACT_NONE) /* recorded or not: a checkpoint's silent pass must round where this does */
+    if (y->needs_grad && act != ACT_NONE) /* even without recording: all passes of a checkpoint round alike */
         pre = tensor_like(c, y);
     RUN(c, linear, y, pre, x, w, b, act);
     if (record)

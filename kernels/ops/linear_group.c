@@ -1,6 +1,6 @@
 #include "kernels/ops/low_rank.h"
 
-/* The launches of few rows: what reads x, and, where there are adapters, what reads their h. */
+/* The launches of few rows: products that read x, and, with adapters, products that read their h. */
 struct launches {
     struct linear_group first, second;
     const struct tensor *x;
@@ -13,7 +13,7 @@ static struct launches launches_of(const struct ctx *c, const struct tensor *x, 
                               .x = x };
 }
 
-/* A y that the launch writes whole, or NULL. */
+/* Returns a y that the launch writes completely, or NULL. */
 static struct tensor *whole_y(const struct linear_group *g)
 {
     for (int i = 0; i < g->n; i++)
@@ -57,19 +57,19 @@ static struct destination whole(struct tensor *t)
     return (struct destination){ t, false };
 }
 
-/* Adapters that a row of this step may have. */
+/* Returns the number of adapters that a row of this step may have. */
 static int choices(const struct ctx *c, const struct linear_map *m)
 {
     return c->adapter_of ? 1 + m->lora.n_others : 1;
 }
 
-/* The one that a row has whose number is v. */
+/* Returns the adapter of a row whose number is v. */
 static const struct lora *choice(const struct linear_map *m, int v)
 {
     return v ? &m->lora.others[v - 1] : &m->lora;
 }
 
-/* Of those that m has, a bit each. */
+/* Returns a mask of the adapters that m has, one bit each. */
 static uint64_t adapters_on(const struct ctx *c, const struct linear_map *m)
 {
     uint64_t on = 0;
@@ -79,7 +79,8 @@ static uint64_t adapters_on(const struct ctx *c, const struct linear_map *m)
     return on;
 }
 
-/* x w^T + b of the normed x, for all rows; `wait`: in F32, which is returned, until it is known what is added. */
+/* Adds x w^T + b of the normed x for all rows.  With `wait` the result is F32 scratch, which is returned, because an
+ * adapter's output is still to be added. */
 static struct tensor *add_large(struct ctx *c, struct launches *l, struct destination y, const struct linear_map *m,
                                 bool wait)
 {
@@ -89,7 +90,7 @@ static struct tensor *add_large(struct ctx *c, struct launches *l, struct destin
     return waits;
 }
 
-/* y (+)= what waits and what the v-th adapter, if m has it, adds to it, for its rows. */
+/* y (+)= the waiting product and the output of the v-th adapter, if m has it, for its rows. */
 static void add_small(struct ctx *c, struct launches *l, struct destination y, const struct linear_map *m, int v,
                       const struct tensor *waits)
 {
@@ -107,7 +108,7 @@ static void add_small(struct ctx *c, struct launches *l, struct destination y, c
 }
 
 /* y (+)= the map of the normed x.  With an adapter the large product waits in F32 for the small one, so that y is
- * rounded once; an F32 y takes both itself. */
+ * rounded once.  An F32 y accumulates both directly. */
 static void add_map(struct ctx *c, struct launches *l, struct destination y, const struct linear_map *m)
 {
     uint64_t on = adapters_on(c, m);
@@ -137,7 +138,7 @@ static void check_map(const struct ctx *c, const struct tensor *x, struct rms_no
         low_rank_check(x, m->w, choice(m, v));
 }
 
-/* What the maps of many rows read: the rows normed, in scratch of the caller. */
+/* Returns the normed rows that maps of many rows read, in scratch of the caller. */
 static struct tensor *normed(struct ctx *c, struct tensor *x, struct rms_norm norm)
 {
     if (!norm.w)

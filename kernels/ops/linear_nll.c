@@ -1,6 +1,6 @@
 #include "kernels/ops/low_rank.h"
 
-enum { CHUNK_MIN = 16, CHUNK_STEP = 64 }; /* rows; full chunks are whole tiles of the product where they can be */
+enum { CHUNK_MIN = 16, CHUNK_STEP = 64 }; /* rows; full chunks are whole tiles of the product if possible */
 
 struct linear_nll_node {
     struct node node;
@@ -9,7 +9,7 @@ struct linear_nll_node {
     float cap;
 };
 
-/* Gradients to be written; each chunk adds to what the one before it left in w and B. */
+/* The gradients to write.  Each chunk adds its gradients of w and B to those of the preceding chunks. */
 struct nll_grads {
     struct destination x, w, b;
     struct tensor *dy_b; /* [T, r] F32, or NULL */
@@ -23,7 +23,7 @@ static int64_t chunk_rows(int64_t rows, int64_t cols)
     return n < rows ? n : rows;
 }
 
-/* The rows of h that belong to the chunk; *view has room for them. */
+/* Returns the rows of h that belong to the chunk, as a view stored in *view. */
 static const struct tensor *part_of(struct tensor *view, const struct tensor *h, int64_t at, int64_t n)
 {
     if (!h)
@@ -66,7 +66,7 @@ static void chunk_backward(struct ctx *c, const struct linear_nll_node *n, struc
     g->b.add = g->w.add = true;
 }
 
-/* Makes the logits once more, chunk by chunk, and turns them into their gradient, which for F32 lies in their place. */
+/* Recomputes the logits chunk by chunk and converts them to their gradient, which in F32 overwrites them. */
 static void chunks_backward(struct ctx *c, const struct linear_nll_node *n, struct nll_grads *g)
 {
     int64_t rows = n->x->shape[0], cols = n->w->shape[0], most = chunk_rows(rows, cols);

@@ -7,7 +7,7 @@ struct linear_residual_node {
     uint32_t site;
 };
 
-/* The gradient of h w^T, in h's type; scratch of the caller, or dy itself. */
+/* Returns the gradient of h w^T in the type of h: dy itself, or scratch of the caller. */
 static struct tensor *product_grad(struct ctx *c, const struct linear_residual_node *n, struct tensor *dy)
 {
     struct tensor *d = dy;

@@ -20,7 +20,7 @@ static void map_backward(struct ctx *c, struct tensor *x, const struct linear_ma
         RUN(c, sum_rows, db, dy);
 }
 
-/* B of each adapter and what reaches A's product, then all A and x in one product each. */
+/* Computes the gradient of each adapter's B and of the output of A.  All A then take one product, and so does x. */
 static void stack_backward(struct ctx *c, struct lora_group_node *n)
 {
     const struct low_rank_stack *s = &n->stack;
@@ -62,7 +62,7 @@ static void lora_group_backward(struct ctx *c, struct node *node)
     stack_backward(c, n);
 }
 
-/* Whether any of them wants a gradient; marks all y. */
+/* Returns whether any input needs a gradient, and marks all y. */
 static bool group_needs(struct ctx *c, struct tensor *const *y, struct tensor *x, const struct linear_map *const *maps,
                         int n)
 {

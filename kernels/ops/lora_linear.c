@@ -2,11 +2,11 @@
 
 struct lora_linear_node {
     struct node node;
-    struct tensor *x, *w, *bias, *beside; /* beside: what y adds to the map; NULL: nothing */
+    struct tensor *x, *w, *bias, *beside; /* beside: the tensor that y adds to the map; NULL: none */
     struct low_rank low;
 };
 
-/* Whether dA waits for x's numbers, so that nothing here needs them. */
+/* Returns whether dA waits for the data of x, so that this record does not need it. */
 static bool waits(const struct lora_linear_node *n)
 {
     return n->low.h && n->low.p == 0 && !n->w->needs_grad && low_rank_waits(n->low.lora.a, n->x);
@@ -50,7 +50,7 @@ static void lora_linear_backward(struct ctx *c, struct node *node)
         tape_move_grad(c, n->beside, dy);
 }
 
-/* y = beside + the map of x; added in place, to what the map rounds. */
+/* y = beside + the map of x.  The sum is in place and adds to the rounded output of the map. */
 static struct tensor *lora_linear(struct ctx *c, struct tensor *beside, struct tensor *x, struct tensor *w,
                                   struct tensor *b, const struct lora *l)
 {

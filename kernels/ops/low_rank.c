@@ -16,7 +16,7 @@ void low_rank_check(const struct tensor *x, const struct tensor *w, const struct
     CHECK(l->dropout >= 0 && l->dropout < 1, "lora: dropout %g", (double)l->dropout);
 }
 
-/* What A reads: x, or a copy of it with the step's dropout, in scratch of the caller. */
+/* Returns the input of A: x, or a copy with the step's dropout in scratch of the caller. */
 static const struct tensor *dropped(struct ctx *c, const struct low_rank *n, const struct tensor *x)
 {
     if (n->p == 0)
@@ -26,7 +26,7 @@ static const struct tensor *dropped(struct ctx *c, const struct low_rank *n, con
     return out.t;
 }
 
-/* The adapter with room for h. */
+/* Returns the adapter with memory for h. */
 static struct low_rank begin(struct ctx *c, const struct tensor *x, const struct tensor *w, const struct lora *l)
 {
     struct low_rank n = { 0 };
@@ -43,7 +43,7 @@ static struct low_rank begin(struct ctx *c, const struct tensor *x, const struct
     return n;
 }
 
-/* x a^T in F32 scratch of the caller */
+/* Returns x a^T in F32 scratch of the caller. */
 static struct tensor *shrink(struct ctx *c, const struct tensor *x, const struct tensor *a)
 {
     struct destination low = { tensor_new2(c, F32, x->shape[0], a->shape[0]), false };
@@ -78,7 +78,7 @@ void low_rank_leave(struct ctx *c, struct tensor *y, const struct tensor *x, con
     RUN(c, matmul, out, x, false, w, true);
 }
 
-/* y (+)= x w^T + bias: first of all where there is a bias, else last */
+/* y (+)= x w^T + bias.  With a bias, this is the first of the products, else the last. */
 static void large_product(struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *w,
                           const struct tensor *bias)
 {
@@ -110,7 +110,7 @@ struct low_rank low_rank_map(struct ctx *c, struct tensor *y, struct tensor *x, 
     return n;
 }
 
-/* Whether b begins in memory where a ends. */
+/* Returns whether b begins in memory where a ends. */
 static bool follows(const struct tensor *b, const struct tensor *a)
 {
     return (const char *)b->data == (const char *)a->data + tensor_bytes(a);
@@ -126,7 +126,7 @@ static bool joins(const struct tensor *b, const struct tensor *a)
            a->needs_grad == b->needs_grad;
 }
 
-/* Puts a map's adapter where its A lies among those that are there. */
+/* Inserts a map's adapter at the position of its A in memory. */
 static void insert(struct low_rank_stack *s, const struct lora *l, int map)
 {
     int at = s->n++;
@@ -139,7 +139,7 @@ static void insert(struct low_rank_stack *s, const struct lora *l, int map)
     s->map[at] = map;
 }
 
-/* All A as one matrix, whose gradient is theirs. */
+/* Returns all A as one matrix, with their gradients as its gradient. */
 static struct tensor *whole_of(struct ctx *c, const struct low_rank_stack *s)
 {
     struct tensor *whole = arena_alloc(c->host, sizeof *whole);
@@ -215,7 +215,7 @@ bool low_rank_waits(const struct tensor *a, const struct tensor *x)
     return a->needs_grad && tape_defers(x);
 }
 
-/* dA, which is left to be made of dh. */
+/* The deferred computation of dA from dh. */
 struct matrix_node {
     struct node node;
     struct tensor *a, *dh;

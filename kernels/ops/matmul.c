@@ -6,7 +6,7 @@ struct matmul_node {
     bool ta, tb;
 };
 
-/* y = op(a) op(b): d op(a) = dy op(b)^T, d op(b) = op(a)^T dy, each transposed when its operand was. */
+/* y = op(a) op(b): d op(a) = dy op(b)^T, d op(b) = op(a)^T dy.  Each gradient is transposed if its operand is. */
 static void matmul_backward(struct ctx *c, struct node *node)
 {
     struct matmul_node *n = (struct matmul_node *)node;
