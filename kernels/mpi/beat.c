@@ -30,7 +30,7 @@ static void hear(struct beat *b, struct beat_peer *p)
         atomic_store(&b->lost, p->rank);
 }
 
-/* A message that has not left yet is one that nobody takes. */
+/* A message that is still pending means that no one receives it. */
 static void say(struct beat *b, struct beat_peer *p)
 {
     if (!done(&p->sending))
@@ -55,7 +55,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Signals are for the thread that computes. */
+/* Starts the thread with signals blocked, because the computing thread handles them. */
 static void start_thread(struct beat *b)
 {
     sigset_t all, before;
@@ -109,7 +109,7 @@ void beat_end_others(struct beat *b, int32_t code)
         if (k != b->rank)
             MPI_Isend(&code, 1, MPI_INT32_T, k, END_TAG, b->comm, &sending[k]);
     }
-    /* a message that MPI calls gone may still be on its way out */
+    /* a message that MPI reports as sent may still be on its way */
     for (int i = 0; i < END_LOOKS_MOST && (!gone || i < END_LOOKS_LEAST); i++) {
         MPI_Testall(b->size, sending, &gone, MPI_STATUSES_IGNORE);
         usleep(END_LOOK_US);

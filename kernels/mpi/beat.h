@@ -1,12 +1,13 @@
 /*
- * beat.h - who is alive: a thread in each rank sends a sign of life to rank 0 four times a second, and rank 0 one to
- * all.
+ * beat.h - heartbeats: a thread in each rank sends one to rank 0 four times a second, and rank 0 sends one to all
+ * ranks.
  *
- * Calls of MPI do not end when a process is gone, and a rank that computes for minutes is not gone: only signs that do
- * not depend on the work tell the two apart.  Silence is counted in a rank's own beats, so that a machine that was
- * halted as a whole accuses nobody.
+ * MPI calls do not end when a process dies, and a rank that computes for minutes is not dead.  Only heartbeats that do
+ * not depend on the work tell the two apart.  Silence is counted in a rank's own heartbeats, so a machine that was
+ * suspended reports no dead ranks.
  *
- * Where no launcher would end the others when one ends all, that one tells each of them, and their threads do.
+ * If one rank ends all and no launcher would end the others, this rank tells each of them.  Their threads then end
+ * them.
  */
 #ifndef KERNELS_MPI_BEAT_H
 #define KERNELS_MPI_BEAT_H
@@ -17,30 +18,31 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* To and from another rank. */
+/* Heartbeats to and from another rank. */
 struct beat_peer {
-    int rank, silent;    /* beats since it was heard */
-    int32_t said, heard; /* the rank that is lost, else -1 */
+    int rank, silent;    /* silent: heartbeats since the last one received */
+    int32_t said, heard; /* the dead rank, else -1 */
     MPI_Request sending, hearing;
 };
 
 struct beat {
-    MPI_Comm comm; /* of its own */
+    MPI_Comm comm; /* a separate communicator */
     int rank, size;
-    int32_t ending; /* the code with which another rank ends this one, once it is heard */
+    int32_t ending; /* the exit code that another rank sent to end this one */
     MPI_Request end;
     pthread_t thread;
     struct beat_peer *peers; /* rank 0: all others; others: rank 0 */
     int n_peers;
-    atomic_int lost; /* -1: nobody */
+    atomic_int lost; /* -1: none */
     atomic_bool over;
 };
 
-/* A copy of comm is made by all ranks together.  MPI serves several threads. */
+/* Starts the thread.  All ranks together duplicate comm.  MPI must support several threads. */
 void beat_start(struct beat *b, MPI_Comm comm, int rank, int size);
-/* When all ranks are about to do so: a beat that ended is a rank that is lost. */
+/* Stops the thread.  Call it when all ranks are about to do so: a rank whose heartbeat stops counts as dead. */
 void beat_end(struct beat *b);
-/* Tells all others to exit with the code, and waits until it has left for those that still listen, a second at most. */
+/* Tells all other ranks to exit with the code.  Waits until it is sent to the ranks that still listen, at most a
+ * second. */
 void beat_end_others(struct beat *b, int32_t code);
 
 #endif

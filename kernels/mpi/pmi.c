@@ -10,13 +10,13 @@
 
 enum { PMI_SUCCESS = 0, PMI_FAIL = -1, NAME_MOST = 64, KEY_MOST = 128, VALUE_MOST = 16384, HOST_MOST = 128 };
 
-/* Pairs of strings, each with its end: key, value, key, value. */
+/* Pairs of zero-terminated strings: key, value, key, value. */
 struct store {
     char *data;
     size_t bytes, cap;
 };
 
-/* MPI calls these functions without an argument of ours, hence one in the process. */
+/* MPI calls these functions without a context argument, hence one instance per process. */
 static struct pmi {
     struct rendezvous met;
     struct store put, known;
@@ -24,7 +24,7 @@ static struct pmi {
     char failure[1024];
 } pmi;
 
-/* --- where ranks are, and who --- */
+/* --- ranks and their hosts --- */
 
 static int number(const char *name, long least, long most, long *value, struct error *err)
 {
@@ -46,7 +46,7 @@ static int number(const char *name, long least, long most, long *value, struct e
 static int place(const char **host, char port[8], struct error *err)
 {
     const char *store = getenv("TORCHELASTIC_USE_AGENT_STORE");
-    /* torchrun itself listens on the port that it tells of, and leaves the next one */
+    /* torchrun itself listens on the given port, so the next one is used */
     int taken = store && !strcmp(store, "True");
     long n;
 
@@ -61,7 +61,8 @@ static int place(const char **host, char port[8], struct error *err)
                      *host ? *host : "");
 }
 
-/* Of a machine and of one start of it: containers have names of their own, machines may share one. */
+/* Writes an identifier of a machine and its boot.  Containers have names of their own, and machines may share a
+ * name. */
 static void this_host(char host[HOST_MOST])
 {
     char name[64] = "", boot[40] = "";
@@ -93,7 +94,8 @@ static int learn_hosts(struct error *err)
     return rc;
 }
 
-/* Families of jobs have 15 bits; the machine's processes of one family share a folder, so each run draws its own. */
+/* Gives MPI a random job family of 15 bits.  The processes of one family on a machine share a folder, so each run draws
+ * its own family. */
 static int tell_mpi(struct error *err)
 {
     char job[16];
@@ -108,7 +110,7 @@ static int tell_mpi(struct error *err)
     return 0;
 }
 
-/* How long ranks wait for each other; machines may start minutes apart. */
+/* Reads the timeout for other ranks.  Machines may start minutes apart. */
 static int patience(long *seconds, struct error *err)
 {
     static const char name[] = "AMBIT_RANKS_TIMEOUT";
@@ -144,7 +146,7 @@ void pmi_close(void)
     pmi = (struct pmi){ 0 };
 }
 
-/* --- what MPI asks: PMI-1, of which Open MPI's component for Flux uses these --- */
+/* --- the interface for MPI: the part of PMI-1 that Open MPI's component for Flux uses --- */
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -189,7 +191,7 @@ int PMI_Finalize(void)
     return PMI_SUCCESS;
 }
 
-/* What MPI cannot go on from; the others miss this rank's signs of life (beat.h), or its socket. */
+/* Ends the process after an MPI error.  The other ranks notice the missing heartbeats (beat.h) or the closed socket. */
 int PMI_Abort(int code, const char *text)
 {
     if (pmi.failure[0])
@@ -305,7 +307,7 @@ int PMI_KVS_Get(const char *name, const char *key, char *value, int length)
     return PMI_FAIL;
 }
 
-/* Whole pairs, so that a search ends where they do. */
+/* Returns whether the words are whole pairs, so that a search stops at their end. */
 static bool are_pairs(const struct rendezvous_words *w)
 {
     int ends = 0;

@@ -15,7 +15,7 @@
 enum { HELLO_SECONDS = 5, RETRY_US = 100000 };
 
 struct hello {
-    char name[16]; /* which also tells the order of bytes, and the version of this protocol, from others */
+    char name[16]; /* also identifies the byte order and the protocol version */
     uint32_t order, rank, size, run;
 };
 
@@ -37,7 +37,7 @@ static bool ready(int fd, short events, double deadline)
     return left > 0 && poll(&p, 1, (int)(left * 1e3) + 1) > 0;
 }
 
-/* Bytes to or from a socket that does not block.  -1 when it was closed, or the time is over. */
+/* Sends or receives bytes on a non-blocking socket.  Returns -1 if it was closed or the deadline passed. */
 static int pass(int fd, void *data, size_t bytes, bool out, double deadline)
 {
     for (size_t at = 0; at < bytes;) {
@@ -83,7 +83,7 @@ static int listen_at(const struct addrinfo *a)
     return -1;
 }
 
-/* Of all addresses of this machine, since the name by which others know it may be that of a gateway. */
+/* Listens on all addresses of this machine, because its public name may belong to a gateway. */
 static int listen_on(const char *port, struct error *err)
 {
     static const int families[] = { AF_INET6, AF_INET };
@@ -99,7 +99,7 @@ static int listen_on(const char *port, struct error *err)
     return fd >= 0 ? fd : error_set(err, EXIT_CODE_USAGE, "port %s: %s", port, strerror(errno));
 }
 
-/* Takes the socket of a rank that is of this run, and closes others. */
+/* Accepts the socket of a rank of this run, and closes others. */
 static int admit(struct rendezvous *r, int fd, double deadline, struct error *err)
 {
     struct hello h;
@@ -173,7 +173,7 @@ static int gather_ranks(struct rendezvous *r, const char *port, int seconds, str
     return rc ? rc : welcome(r, deadline + HELLO_SECONDS, err);
 }
 
-/* --- the others --- */
+/* --- the other ranks --- */
 
 static int reach(const struct addrinfo *a, double deadline)
 {
@@ -190,7 +190,7 @@ static int reach(const struct addrinfo *a, double deadline)
     return -1;
 }
 
-/* Names may become known, and rank 0 may begin to listen, while others wait already. */
+/* Retries, because a name may become known, and rank 0 may begin to listen, while other ranks already wait. */
 static int reach_first(const char *host, const char *port, double deadline)
 {
     struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *all;
@@ -253,7 +253,7 @@ void rendezvous_close(struct rendezvous *r)
     *r = (struct rendezvous){ 0 };
 }
 
-/* --- what they tell each other --- */
+/* --- the exchange --- */
 
 static int take(int fd, struct rendezvous_words *w, double deadline)
 {
@@ -279,7 +279,7 @@ static struct rendezvous_words copy(struct rendezvous_words w)
     return c;
 }
 
-/* Rank 0 takes from all, then gives all to each.  The rank that failed, or -1. */
+/* Receives the words of all ranks on rank 0, then sends them to each rank.  Returns the rank that failed, or -1. */
 static int share_out(struct rendezvous *r, struct rendezvous_words *all, double deadline)
 {
     for (int k = 1; k < r->size; k++)

@@ -1,9 +1,9 @@
 /*
- * rendezvous.h - where ranks that no launcher started find each other: all connect to a port of rank 0, and there tell
- * each other what MPI has to know to connect them itself.  It passes a few kilobytes when a run begins, and no more.
+ * rendezvous.h - the rendezvous of ranks without a launcher.  All ranks connect to a port of rank 0 and exchange the
+ * data that MPI needs to connect them.
  *
- * Rank 0 listens while it waits for the others.  Who else comes to the port is sent away: a rank opens with a hello
- * that has the number of ranks and the version in it.
+ * A run exchanges a few kilobytes at its start and nothing later.  Rank 0 listens while it waits for the other ranks.
+ * A rank opens with a hello that contains the number of ranks and the version.  Other connections are closed.
  */
 #ifndef KERNELS_MPI_RENDEZVOUS_H
 #define KERNELS_MPI_RENDEZVOUS_H
@@ -14,22 +14,24 @@ enum { RENDEZVOUS_RANKS_MAX = 1024, RENDEZVOUS_SECONDS = 120, RENDEZVOUS_BYTES_M
 
 struct rendezvous {
     int rank, size;
-    int *sockets; /* rank 0: [size], of the others by rank; others: [1], to rank 0 */
+    int *sockets; /* rank 0: [size], by rank; others: [1], to rank 0 */
     char place[300];
     uint32_t run; /* drawn by rank 0 */
 };
 
-/* What a rank gave, in memory of the caller's. */
+/* The bytes of a rank, in memory of the caller. */
 struct rendezvous_words {
     char *data;
     uint32_t bytes;
 };
 
-/* Waits for all.  -1 with EXIT_CODE_USAGE when ranks disagree on who or how many they are, or the port is none to be
- * had; with EXIT_CODE_FAILURE when one has not come after seconds, naming it. */
+/* Waits for all ranks.  Returns 0, or -1 with EXIT_CODE_USAGE if ranks disagree on ranks or their number, or the
+ * port is unavailable.  If a rank has not come after `seconds`, the code is EXIT_CODE_FAILURE, and the error names
+ * the rank. */
 int rendezvous_open(struct rendezvous *r, const char *host, const char *port, int rank, int size, int seconds,
                     struct error *err);
-/* all [size]: what every rank gave, which the caller frees; mine of RENDEZVOUS_BYTES_MAX at most.  -1 as above. */
+/* Gathers the words of every rank into all [size], which the caller frees.  mine has at most RENDEZVOUS_BYTES_MAX
+ * bytes.  Errors are those of rendezvous_open. */
 int rendezvous_share(struct rendezvous *r, struct rendezvous_words mine, struct rendezvous_words *all,
                      struct error *err);
 void rendezvous_close(struct rendezvous *r);

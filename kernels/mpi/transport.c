@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A call that waits looks for so long without a pause; then it sleeps between looks.  It never yields: Linux
- * charges a yield with the rest of a turn, and who yields a thousand times beside others that compute waits as long. */
+/* A waiting call polls without a pause for this long, in seconds, and then sleeps between polls.  It never yields.
+ * Linux charges a yield with the rest of the time slice, so a thousand yields beside busy processes wait as long. */
 static const double LOOKING = 100e-6;
 enum { SLEEP_US = 50 };
 
@@ -20,7 +20,7 @@ struct process {
 
 struct mpi_state {
     MPI_Comm comm;
-    MPI_Request request;       /* of the call that waits */
+    MPI_Request request;       /* request of the waiting call */
     struct process *processes; /* [size] */
     struct beat beat;
 };
@@ -86,7 +86,7 @@ static int wait_here(struct collective *c, struct error *err)
 
 static int start(struct error *err)
 {
-    /* Where there are more ranks than cores, Open MPI would yield at every look. */
+    /* With more ranks than cores, Open MPI would yield at every poll. */
     setenv("OMPI_MCA_mpi_yield_when_idle", "0", 0);
     int given = MPI_THREAD_SINGLE, code = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &given);
 

@@ -1,5 +1,6 @@
 /*
- * transport.h - what libambit_mpi.so hands out: ranks that MPI connects.  MPI moves bytes and computes nothing.
+ * transport.h - the transport that libambit_mpi.so exports: ranks connected by MPI.  MPI moves bytes and computes
+ * nothing.
  */
 #ifndef KERNELS_MPI_TRANSPORT_H
 #define KERNELS_MPI_TRANSPORT_H

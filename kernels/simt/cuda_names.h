@@ -39,7 +39,7 @@ typedef void *cudaStream_t;
 #define blockDim simt_block_size
 #define gridDim simt_grid_size
 
-/* Last parameters of a collective: where it was called. */
+/* The last parameters of a collective: the place of the call. */
 #define SIMT_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 static inline void __syncthreads(SIMT_HERE)
@@ -79,7 +79,7 @@ static inline unsigned __umulhi(unsigned x, unsigned y)
     return (unsigned)((uint64_t)x * y >> 32);
 }
 
-/* Only integers: a sum of floats by atomics depends on the order of threads. */
+/* Only integers are supported, because a sum of floats by atomics depends on the order of threads. */
 template <typename T>
 static inline T atomicAdd(T *p, T value)
 {
@@ -87,7 +87,7 @@ static inline T atomicAdd(T *p, T value)
     return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
 }
 
-/* Blocks run one after another. */
+/* The fence does nothing, because blocks run one after another. */
 static inline void __threadfence(void)
 {
 }

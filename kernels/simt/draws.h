@@ -1,5 +1,5 @@
 /*
- * draws.h - random numbers at the price of a few instructions, for an order that has to be any, not fair.
+ * draws.h - cheap random numbers for an order that must be arbitrary but not uniform.
  */
 #ifndef KERNELS_SIMT_DRAWS_H
 #define KERNELS_SIMT_DRAWS_H
@@ -18,7 +18,7 @@ static inline unsigned draw(struct draws *d)
     return (unsigned)(d->state >> 16);
 }
 
-/* The series of that number. */
+/* Begins the series with this number. */
 static inline struct draws draws_begin(uint64_t seed, uint64_t number)
 {
     struct draws d = { (seed + 1) * 0x9e3779b97f4a7c15u ^ (number + 1) * 0xbf58476d1ce4e5b9u };
@@ -33,7 +33,7 @@ static inline unsigned draw_below(struct draws *d, unsigned n)
     return (unsigned)((uint64_t)draw(d) * n >> 32);
 }
 
-/* A bit of the mask, which has one. */
+/* Draws one set bit of the mask, which is not 0. */
 static inline int draw_bit(struct draws *d, unsigned mask)
 {
     unsigned by = draw(d) & 31, turned = by ? mask >> by | mask << (32 - by) : mask;

@@ -1,4 +1,4 @@
-/* Part of simt.h: the device; kernels run where they are launched, or are recorded there and run at a replay. */
+/* Part of simt.h: the device.  Kernels run at the launch, or are recorded there and run at a replay. */
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/cuda/module.h"
 #include "kernels/simt/poison.h"
@@ -11,20 +11,20 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Memory, exactly as large as was asked: AddressSanitizer sees its end. */
+/* Memory of exactly the requested size, so that AddressSanitizer sees its end. */
 struct simt_block {
     void *p;
     size_t bytes;
 };
 
-/* Launches with their arguments, and the scratch that they were given. */
+/* Recorded launches with their arguments and their scratch. */
 struct simt_graph {
     std::vector<struct simt_call> calls;
     std::vector<struct simt_block> scratch;
 };
 
 struct simt_state {
-    struct simt_block scratch; /* of the last kernel that asked */
+    struct simt_block scratch; /* of the last kernel that requested it */
     struct simt_graph *graph;
     int counters[COUNTERS];
 };
@@ -47,7 +47,7 @@ static size_t memory_bytes(int pages)
     return (size_t)sysconf(pages) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* AMBIT_SIMT_SEED, or any; -1 when it is not a number. */
+/* Returns AMBIT_SIMT_SEED, or any seed if it is unset, or -1 if it is not a number. */
 static long seed_wanted(void)
 {
     const char *text = getenv("AMBIT_SIMT_SEED");
@@ -76,8 +76,8 @@ static int simt_open(struct device *d, int number, struct error *err)
     return 0;
 }
 
-/* The blocks given back last: who asks for as much as one of them had gets that one, as on a GPU, so that a captured
- * step which takes new memory for what lay there before is met. */
+/* The most recently freed blocks.  An allocation of the size of one of them reuses it, as on a GPU.  This tests
+ * captured steps that get new memory at an address of old memory. */
 static std::mutex blocks_lock;
 static std::vector<struct simt_block> blocks_free;
 static std::map<void *, size_t> blocks_taken;

@@ -16,15 +16,15 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(SIMT_ASAN) || defined(SIMT_TSAN)
-constexpr size_t STACK = 256 << 10; /* red zones, and reports, take room */
+constexpr size_t STACK = 256 << 10; /* red zones and reports need space */
 #else
 constexpr size_t STACK = 64 << 10;
 #endif
 constexpr size_t GUARD = 4 << 10;
 
 /*
- * simt_switch(save, to): pushes the registers a callee must keep, stores the stack pointer in *save, takes `to` as
- * stack pointer and pops.  swapcontext would do, but asks the kernel about signals every time.
+ * simt_switch(save, to): pushes the callee-saved registers, stores the stack pointer in *save, loads it from `to` and
+ * pops. swapcontext would also work, but it makes a system call for the signal mask every time.
  */
 #if defined(__x86_64__)
 extern "C" void simt_switch(void **save, void *to) __attribute__((visibility("hidden")));
@@ -48,9 +48,9 @@ __asm__(".text\n.p2align 4\n.globl simt_switch\n.hidden simt_switch\n.type simt_
 enum { ENTRY_WORD = 11, FRAME_WORDS = 20 };
 #endif
 
-static struct fiber *previous; /* whoever switched last */
+static struct fiber *previous; /* the fiber that switched last */
 
-/* Runs on the stack that was switched to: AddressSanitizer wants to know, and tells where the old stack lies. */
+/* Runs on the new stack and completes the switch for AddressSanitizer, which reports the old stack. */
 void fiber_arrived(struct fiber *now)
 {
 #ifdef SIMT_ASAN
@@ -115,7 +115,7 @@ void fiber_release(struct fiber *f)
     __tsan_destroy_fiber(f->known);
 #endif
 #ifdef SIMT_ASAN
-    __asan_unpoison_memory_region(f->stack, f->stack_size); /* whoever gets these addresses next finds no old frames */
+    __asan_unpoison_memory_region(f->stack, f->stack_size); /* later users of these addresses find no old frames */
 #endif
     munmap((unsigned char *)f->stack - GUARD, GUARD + STACK);
 }

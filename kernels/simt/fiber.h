@@ -1,8 +1,8 @@
 /*
- * fiber.h - functions on stacks of their own that give each other the processor, and that sanitizers know of.
+ * fiber.h - fibers: functions on their own stacks that switch explicitly and that sanitizers can track.
  *
- * AddressSanitizer is told where each stack lies.  To ThreadSanitizer, where SIMT_TSAN is defined, each fiber is a
- * thread, and giving the processor away orders nothing: only order_before and a later order_after do.
+ * AddressSanitizer is told the address of each stack.  With SIMT_TSAN defined, each fiber is a thread to
+ * ThreadSanitizer.  A switch then orders nothing: only order_before and a later order_after do.
  */
 #ifndef KERNELS_SIMT_FIBER_H
 #define KERNELS_SIMT_FIBER_H
@@ -23,19 +23,19 @@ struct fiber {
 #endif
     const void *stack; /* lowest address */
     size_t stack_size;
-    void *fake_stack; /* AddressSanitizer's */
-    void *known;      /* ThreadSanitizer's */
+    void *fake_stack; /* for AddressSanitizer */
+    void *known;      /* for ThreadSanitizer */
 };
 
-/* The calling thread as a fiber. */
+/* Makes a fiber of the calling thread. */
 void fiber_adopt(struct fiber *f);
-/* A fiber that calls entry, which begins with fiber_arrived and never returns, when it is first switched to. */
+/* Makes a fiber that calls entry at the first switch to it.  entry begins with fiber_arrived and never returns. */
 void fiber_init(struct fiber *f, void (*entry)(void));
 void fiber_release(struct fiber *f);
 void fiber_switch(struct fiber *from, struct fiber *to);
 void fiber_arrived(struct fiber *now);
 
-/* One that acts for a fiber, such as a copy under way: to ThreadSanitizer a thread of its own, without a stack. */
+/* An agent of a fiber, such as a running copy.  To ThreadSanitizer it is a thread without a stack. */
 struct agent {
     void *known;
 };
@@ -46,7 +46,7 @@ static inline struct agent agent_new(void)
     return { __tsan_create_fiber(0) };
 }
 
-/* What comes now is done by this one; returns who acted so far. */
+/* Attributes all following actions to this agent.  Returns the previous one. */
 static inline struct agent agent_switch(struct agent to)
 {
     struct agent from = { __tsan_get_current_fiber() };
@@ -55,7 +55,7 @@ static inline struct agent agent_switch(struct agent to)
 }
 #endif
 
-/* What came before order_before is before what comes after a later order_after of the same address. */
+/* Orders all actions before order_before ahead of those after a later order_after of the same address. */
 static inline void order_before(void *at)
 {
 #ifdef SIMT_TSAN

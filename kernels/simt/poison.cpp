@@ -17,7 +17,7 @@ struct memory_range {
     unsigned char *begin, *end;
 };
 
-/* What a kernel has been seen to use. */
+/* The memory that a kernel is known to use. */
 struct kernel_memory {
     std::vector<struct memory_range> spans;
     unsigned blocks;

@@ -18,8 +18,8 @@ extern "C" void __tsan_write_range(void *p, unsigned long bytes);
 #endif
 
 constexpr unsigned MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / SIMT_WARP;
-constexpr unsigned AHEAD = 4;  /* collectives of a warp under way at once */
-constexpr int COPY_GROUPS = 8; /* of a thread under way at once, for ThreadSanitizer */
+constexpr unsigned AHEAD = 4;  /* max running collectives of a warp */
+constexpr int COPY_GROUPS = 8; /* max running groups of a thread, for ThreadSanitizer */
 
 struct simt_thread *simt_current;
 dim3 simt_block_index, simt_block_size, simt_grid_size;
@@ -31,13 +31,13 @@ struct async_copy {
     void *dst;
     const void *src;
     int bytes, group;
-    bool late; /* not before its wait */
+    bool late; /* arrives only at its wait */
 };
 
 struct simt_fiber {
     struct simt_thread thread;
     struct fiber fiber;
-    struct simt_site site;                /* of the last collective */
+    struct simt_site site;                /* site of the last collective */
     unsigned round, warp_syncs, barriers; /* collectives of the warp, and of these and of the block's what orders */
     std::vector<struct async_copy> copies;
     int group, waited; /* of copies: the one that gathers now, the first not waited for */
@@ -45,22 +45,22 @@ struct simt_fiber {
     char issued, arrived[COPY_GROUPS]; /* addresses for fiber.h's orders */
 };
 
-/* One collective of a warp: who has come, with what, and who waits for whom. */
+/* One collective of a warp: the lanes that arrived, their data, and the lanes that wait. */
 struct meeting {
     unsigned round, came;
     struct simt_site site;
-    unsigned wants[SIMT_WARP], waits_for[SIMT_WARP]; /* of a waiting lane: whom it needs; of any: who waits for it */
+    unsigned wants[SIMT_WARP], waits_for[SIMT_WARP]; /* lanes that a waiting lane needs; lanes that wait for it */
     alignas(16) unsigned char slots[SIMT_WARP][SIMT_SLOT];
 };
 
-/* Lanes as bits: those that may run, wait for the block, have left the kernel. */
+/* Lanes as bits: runnable, waiting for the block, or finished. */
 struct warp {
     unsigned all, ready, at_barrier, left;
     struct meeting meetings[AHEAD];
     char order[2];
 };
 
-/* One for each thread of the largest block so far; they never end, only wait for the next block. */
+/* The fibers, one for each thread of the largest block so far.  They never end and wait for the next block. */
 struct fibers {
     std::vector<struct simt_fiber *> list;
     ~fibers()
@@ -75,18 +75,18 @@ struct fibers {
 static struct {
     const struct simt_call *call;
     int threads, warps, warp_now;
-    unsigned ready; /* warps with a lane that may run */
+    unsigned ready; /* warps with a runnable lane */
     struct warp warp[MAX_WARPS];
     struct fibers fibers;
     struct fiber host;
     uint64_t seed, launches;
     struct draws draws;
-    unsigned patience; /* one in this and one times a thread gives way where it need not */
+    unsigned patience; /* a thread gives way voluntarily once in patience + 1 times */
     int early_copies;
     char begin, end, barrier[2]; /* addresses for fiber.h's orders */
 } simt = {};
 
-/* The order. */
+/* The random order. */
 
 void simt_seed(uint64_t seed)
 {
@@ -117,7 +117,7 @@ static void set_ready(struct warp *w, unsigned ready)
     simt.ready = ready ? simt.ready | mine : simt.ready & ~mine;
 }
 
-/* Words one by one: ThreadSanitizer shall not see a memcpy. */
+/* Copies word by word, because ThreadSanitizer must not see a memcpy. */
 static void copy_words(void *to, const void *from, size_t bytes)
 {
     for (size_t i = 0; i < bytes / 4; i++)
@@ -131,7 +131,7 @@ static void arrive(const struct async_copy *c)
     copy_words(c->dst, c->src, (size_t)c->bytes);
 }
 
-/* One of the copies that may arrive at any time does, or not. */
+/* Lets one of the pending copies arrive, or none. */
 static void arrive_some(void)
 {
     struct simt_fiber *f = fiber_of((int)draw_below(&simt.draws, (unsigned)simt.threads));
@@ -145,7 +145,7 @@ static void arrive_some(void)
     }
 }
 
-/* Gives the processor to any thread that may run, else to the host. */
+/* Switches to any runnable thread, else to the host. */
 static void give_way(struct fiber *from)
 {
     struct fiber *to = &simt.host;
@@ -164,7 +164,7 @@ static void give_way(struct fiber *from)
         fiber_switch(from, to);
 }
 
-/* Where a thread may lose the processor. */
+/* A point at which a thread may be switched out. */
 static void pause(struct simt_thread *t)
 {
     if (!(draw(&simt.draws) & simt.patience))
@@ -195,7 +195,7 @@ void simt_sync_block(struct simt_site site)
     order_after(order);
 }
 
-/* The lane waits for the first it wants that has not come, or may run. */
+/* Waits for the first needed lane that has not arrived, or makes the lane runnable. */
 static void wait_or_run(struct warp *w, struct meeting *m, int lane)
 {
     unsigned missing = m->wants[lane] & ~m->came;
@@ -227,7 +227,8 @@ static bool same(struct simt_site a, struct simt_site b)
     return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
 }
 
-/* The meeting of this lane's next collective; its slots are free once all have come to the one after their last use. */
+/* Returns the meeting of this lane's next collective.  Its slots are free once all lanes have reached the collective
+ * after their last use. */
 static struct meeting *next_meeting(struct simt_thread *t, struct simt_site site)
 {
     struct warp *w = warp_of(t);
@@ -235,7 +236,7 @@ static struct meeting *next_meeting(struct simt_thread *t, struct simt_site site
     struct meeting *m = &w->meetings[round % AHEAD], *after = &w->meetings[(round + 1) % AHEAD];
 
     t->fiber->site = site;
-    if (after->round && after->round < round) /* else others are at the one after mine already */
+    if (after->round && after->round < round) /* otherwise other lanes are already at the collective after mine */
         wait_for(t, after, w->all);
     if (m->round != round) {
         m->round = round;
@@ -361,7 +362,7 @@ static void prepare_threads(dim3 block)
 
 /* Blocks. */
 
-/* All lanes of a warp have passed the same collectives. */
+/* Checks that all lanes of a warp have passed the same collectives. */
 static void check_rounds(void)
 {
     for (int i = 0; i < simt.threads; i++) {
@@ -372,7 +373,7 @@ static void check_rounds(void)
     }
 }
 
-/* All threads wait: for the same barrier, or for ever. */
+/* All threads wait, either for the same barrier or forever. */
 static void release_barrier(void)
 {
     const struct simt_fiber *first = fiber_of(0);
@@ -421,7 +422,7 @@ static void prepare_block(void)
         set_ready(w, w->all);
     }
     for (int i = 0; i < simt.threads; i++)
-        fiber_of(i)->round = fiber_of(i)->barriers = 0; /* those of a smaller block before have passed more */
+        fiber_of(i)->round = fiber_of(i)->barriers = 0; /* the threads of an earlier, smaller block have passed more */
 }
 
 static void run_block(void)
@@ -456,7 +457,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return b ? common_divisor(b, a % b) : a;
 }
 
-/* All blocks, in steps that have no divisor in common with their number. */
+/* Runs all blocks, in steps that are coprime to their number. */
 static void run_blocks(dim3 grid)
 {
     uint64_t n = (uint64_t)grid.x * grid.y * grid.z, by = draw(&simt.draws) % n, at = draw(&simt.draws) % n;

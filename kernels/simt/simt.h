@@ -1,14 +1,18 @@
 /*
- * simt.h - blocks, warps, shared memory and collectives on the CPU; cuda_names.h spells them as CUDA C++ does.
+ * simt.h - blocks, warps, shared memory and collectives on the CPU.  cuda_names.h gives them the names of CUDA C++.
  *
- * A launch runs its blocks one after another, in any order; the threads of a block are fibers that switch inside
- * collectives and copies only, to any other that may run.  A seed draws the order, so every run can be repeated, and
- * every access is checked by AddressSanitizer.  It is stricter than a GPU: a collective that some thread of its block
- * or lane of its warp does not reach, reaches elsewhere, or has left the kernel before, aborts with the place.  And it
- * promises as little as a GPU does: a shuffle waits for the lane it takes from and for no other, an asynchronous copy
- * arrives at any time between its issue and its wait, and shared memory holds nothing of use when a block begins.
- * Under ThreadSanitizer only __syncthreads, __syncwarp, launches and waits for copies order anything.
- * One launch at a time in a process.  Launches may be recorded, with copies of their arguments, to be run later.
+ * A launch runs its blocks one after another, in any order.  The threads of a block are fibers.  They switch only
+ * inside collectives and copies, to any other thread that may run.  A seed determines the order, so every run can be
+ * repeated.  AddressSanitizer checks every access.
+ *
+ * The emulation is stricter than a GPU.  Each thread of a block or lane of a warp must reach the same collective at the
+ * same place and before the kernel returns.  Otherwise the program aborts and prints the place.
+ *
+ * The emulation guarantees as little as a GPU.  A shuffle waits only for the lane that it reads.  An asynchronous copy
+ * arrives at any time between its issue and its wait.  Shared memory is poisoned when a block begins.  Under
+ * ThreadSanitizer, only __syncthreads, __syncwarp, launches and waits for copies order accesses.
+ *
+ * A process runs one launch at a time.  Launches may be recorded, with copies of their arguments, and run later.
  */
 #ifndef KERNELS_SIMT_SIMT_H
 #define KERNELS_SIMT_SIMT_H
@@ -35,52 +39,52 @@ struct simt_thread {
 
 extern struct simt_thread *simt_current;
 extern dim3 simt_block_index, simt_block_size, simt_grid_size;
-extern unsigned char *simt_dynamic_shared; /* exactly as many bytes as the launch asked for */
+extern unsigned char *simt_dynamic_shared; /* exactly the size that the launch requested */
 
-/* Where a collective was called. */
+/* The source location of a collective. */
 struct simt_site {
     const char *file;
     int line;
 };
 
-/* Draws another order from the next launch on; before that it is seed 1's. */
+/* Sets the seed of the order from the next launch on.  The first seed is 1. */
 void simt_seed(uint64_t seed);
 
-/* Waits for all threads of the block, or for all lanes of the warp: what they did before is done. */
+/* Wait for all threads of the block, or all lanes of the warp.  Their earlier accesses are then complete. */
 void simt_sync_block(struct simt_site site);
 void simt_sync_warp(unsigned mask, struct simt_site site);
 
 /*
- * Gives size <= SIMT_SLOT bytes, a multiple of 4, to the other lanes, and waits until the lanes `from` have given
- * theirs; nothing else that they did is done.  Returns the 32 slots, SIMT_SLOT bytes apart, of which those of `from`
- * are valid until this lane's next exchange.
+ * Publishes size <= SIMT_SLOT bytes, a multiple of 4, to the other lanes, and waits for those of the lanes `from`.  No
+ * other access of these lanes is ordered.  Returns the 32 slots, SIMT_SLOT bytes apart.  Those of `from` are valid
+ * until this lane's next exchange.
  */
 enum { SIMT_WARP = 32, SIMT_SLOT = 64 };
 const unsigned char *simt_exchange(const void *mine, size_t size, unsigned mask, struct simt_site site,
                                    unsigned from = 0xffffffffu);
 
-/* Starts a 16-byte copy; bytes < 16, a multiple of 4, are followed by zeros. */
+/* Starts a 16-byte copy.  If bytes < 16, a multiple of 4, zeros fill the rest. */
 void simt_copy_start(void *dst, const void *src, int bytes);
 void simt_copy_commit(void);
-/* Ends all copies but those of the newest `pending` groups. */
+/* Waits for all copies except the newest `pending` groups. */
 void simt_copy_wait(int pending);
 
-/* A launch with what its threads call. */
+/* A launch with the function that its threads call. */
 struct simt_call {
     const char *name;
     const void *kernel;
     dim3 grid, block;
     size_t shared;
     std::function<void()> body;
-    void *stream; /* that it was launched on */
+    void *stream; /* stream of the launch */
 };
 
 /* Calls the body once for each thread. */
 void simt_run(const struct simt_call &call);
 
-/* Where launches go instead of running, when it is not NULL. */
+/* The destination of launches; if it is not NULL, launches are recorded instead of run. */
 extern std::vector<struct simt_call> *simt_record;
-/* The stream of the next launch, on which it does not depend. */
+/* The stream of the next launch, which does not affect its execution. */
 extern void *simt_stream;
 
 template <typename K, typename... A>
