@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns whose sums are taken together. */
+/* The number of columns that are summed together. */
 enum { STRIPE = 256 };
 
-/* What all elements of a step share; all of it in f64 but what is kept. */
+/* The factors common to all elements of a step.  They are computed in f64, and the states are f32. */
 struct adafactor_factors {
     const struct adafactor *rules;
-    double scale, keep; /* of the gradient; of the states: b */
+    double scale, keep; /* scale of the gradient; decay b of the states */
     float lr;
 };
 
@@ -126,7 +126,7 @@ void cpu_adafactor(struct ctx *c, struct tensor *norm, struct tensor *lr, struct
         const struct update_row *r = &t->rows[i];
         if (r->first < r->end)
             update_row(r, &step);
-        else /* another rank's */
+        else /* another rank updates it */
             memset(r->g, 0, (size_t)r->n * sizeof *r->g);
     }
 }

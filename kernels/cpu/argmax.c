@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Blocks are searched again only where they hold a new largest number, while they are in the first cache. */
+/* A block is searched again only if it holds a new maximum, while it is in the L1 cache. */
 static int32_t argmax_row(const struct tensor *x, int64_t at, int64_t cols)
 {
     float buf[ROW_BLOCK], most = -INFINITY;

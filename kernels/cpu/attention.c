@@ -73,7 +73,7 @@ CPU_CLONES static void softmax_back(float *restrict dp, const float *restrict p,
             dp[j * width + i] = scale * p[j * width + i] * (dp[j * width + i] - sum[i]);
 }
 
-/* x *= keep and, when it is not NULL, also *= keep, sixteen queries by at most four keys */
+/* Multiplies x, and `also` if it is not NULL, by keep, for sixteen queries by at most four keys. */
 CPU_CLONES static void drop_tile(float *restrict x, float *restrict also, const float keep[restrict 4][LANES],
                                  int64_t n_keys, int64_t width)
 {
@@ -85,7 +85,7 @@ CPU_CLONES static void drop_tile(float *restrict x, float *restrict also, const 
     }
 }
 
-/* What the kernels need, once per call. */
+/* The arguments of the kernels, prepared once per call. */
 struct job {
     const struct tensor *q, *kv;
     struct attention_view v;
@@ -151,7 +151,7 @@ static void drop(const struct job *job, const struct head *a, float *x, float *a
         }
 }
 
-/* Cell of the bias table for key j of query i. */
+/* Returns the cell of the bias table for key j of query i. */
 static int64_t bias_cell(const struct job *job, int64_t i, int64_t j)
 {
     int64_t ahead = j - i;
@@ -168,7 +168,8 @@ static void add_bias(const struct job *job, const struct head *a, float *s, int6
             s[j * width + i] += bias[bias_cell(job, from + i, j)] / job->scale;
 }
 
-/* Floats of scratch for the forward of one head: k, v, and for a block of queries q, its transpose, y and scores. */
+/* Returns the floats of scratch for the forward of one head: k, v, and for a block of queries q, its transpose, y,
+ * scores. */
 static int64_t forward_scratch(const struct job *job)
 {
     return 2 * job->longest_k * job->pad + QUERY_BLOCK * (3 * job->pad + job->longest_k + 1);
@@ -183,7 +184,7 @@ static void load_rows(float *dst, const struct head *a, const struct tensor *x, 
         memset(dst + t * a->pad + a->dim, 0, (size_t)(a->pad - a->dim) * sizeof *dst);
 }
 
-/* Queries [from, from + n) of the head; k and v are ready. */
+/* Computes queries [from, from + n) of the head; k and v are ready. */
 static void forward_block(const struct job *job, const struct head *a, struct tensor *y, float *lse, const float *k,
                           const float *v, float *scratch, int64_t from, int64_t n)
 {
@@ -277,7 +278,7 @@ static void back_load(const struct job *job, const struct head *a, const struct 
         b->lse[t] = t < a->n_queries ? lse[(a->q_from + t) * job->heads + a->h] : 0;
 }
 
-/* The weights from the scores and lse, with and without dropout, and the gradient of the scores. */
+/* Computes the weights from the scores and lse, with and without dropout, and the gradient of the scores. */
 static void back_scores(const struct job *job, const struct head *a, const struct attention_back *b)
 {
     int64_t pad = a->pad, width = whole_lanes(a->n_queries), keys = a->n_keys;
@@ -292,7 +293,7 @@ static void back_scores(const struct job *job, const struct head *a, const struc
     transpose(b->turned, width, b->dy, pad, a->n_queries, pad);
     tile_gemm_run(&(struct tile_gemm){ b->ds, b->v, b->turned, keys, width, pad, width, pad, 1, width });
     drop(job, a, b->dropped, b->ds, 0, width);
-    softmax_back(b->ds, b->weights, b->lse, keys, width, job->scale); /* lse has served */
+    softmax_back(b->ds, b->weights, b->lse, keys, width, job->scale); /* lse is no longer needed */
 }
 
 static void back_store(const struct job *job, const struct head *a, const struct attention_back *b,
@@ -312,7 +313,7 @@ static void back_store(const struct job *job, const struct head *a, const struct
     }
 }
 
-/* Adds ds of one head, which has the scale in it, to its cells of the table. */
+/* Adds ds of one head, which includes the scale, to its cells of the table. */
 static void back_bias(const struct job *job, const struct head *a, const struct attention_back *b, double *cells)
 {
     int64_t width = whole_lanes(a->n_queries);
@@ -345,7 +346,7 @@ void cpu_attention_backward(struct ctx *c, struct destination dq, struct destina
     struct job job = job_of(c, q, kv, qs, ks, form, site);
     struct destination kv_grad = q == kv ? dq : dkv;
     int64_t tasks = qs->n * job.heads, cells = dbias.t ? tensor_cols(dbias.t) : 0;
-    double *parts = xcalloc((size_t)(tasks * cells) + 1, sizeof *parts); /* a cell may be a million numbers' sum */
+    double *parts = xcalloc((size_t)(tasks * cells) + 1, sizeof *parts); /* a cell may sum a million numbers */
 #pragma omp parallel if (tensor_size(dy) > PARALLEL_MIN)
     {
         float *scratch = floats_new(back_scratch(&job));

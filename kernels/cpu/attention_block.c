@@ -42,8 +42,8 @@ void attention_block_score(const struct attention_block *b, int64_t rows, const 
     tile_gemm_run(&(struct tile_gemm){ b->s, b->q, b->turned, rows, whole_lanes(n), b->pad, KEYS, b->pad, 1, KEYS });
 }
 
-/* One row: zeros up to `from` and from `seen`, more than that, to width; what was summed up so far shrinks to the new
- * maximum. */
+/* Computes the weights of one row, with zeros up to `from` and from `seen` to width.  The sums so far are rescaled to
+ * the new maximum. */
 static inline __attribute__((always_inline)) void softmax_row(float *restrict s, float *restrict out,
                                                               float *restrict most, float *restrict sum, int64_t from,
                                                               int64_t seen, int64_t width, int64_t pad)
@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void softmax_row(float *restrict s,
     for (int64_t j = 0; j < from; j++)
         s[j] = 0;
     for (int64_t j = seen; j < width; j++)
-        s[j] = 0; /* rather than the smallest number that vexp gives */
+        s[j] = 0; /* instead of the smallest number that vexp returns */
     *most = high;
     *sum = *sum * shrink + sum_lanes(part);
     for (int64_t d = 0; shrink < 1 && d < pad; d++)

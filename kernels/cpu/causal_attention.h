@@ -1,22 +1,24 @@
 /*
- * causal_attention.h - what causal attention and its backward share on the CPU: who sees what, in tiles.
+ * causal_attention.h - the common part of causal attention and its backward on the CPU: the keys that each query sees,
+ * in tiles.
  *
- * A row is one head of one query; the rows of a block are the heads of one group for consecutive queries, so k and v of
- * a group are read once for all of them.  Keys have positions: those of the prefix are negative, those of the sequence
- * start at 0, and query t sees all that lie before ahead + t + 1, with
- * a window no more than the last so many of them.  A tile is KEYS of them, of the prefix or of the
- * sequence's own.
+ * A row is one head of one query.  The rows of a block are the heads of one group for consecutive queries, so all of
+ * them share one read of the group's k and v.
+ *
+ * Keys of the prefix have negative positions, and keys of the sequence start at position 0.  Query t sees all keys
+ * before position ahead + t + 1, and with a window only the last `window` of them.  A tile is KEYS consecutive keys of
+ * the prefix or of the sequence itself.
  */
 #ifndef KERNELS_CPU_CAUSAL_ATTENTION_H
 #define KERNELS_CPU_CAUSAL_ATTENTION_H
 
 #include "kernels/cpu/attention_block.h"
 
-/* What the kernels need, once per call. */
+/* The arguments of the kernels, prepared once per call. */
 struct causal_job {
     const struct tensor *q, *k, *v;
     const int32_t *offsets, *key_start, *key_len, *prefix_start, *prefix_len; /* prefix_*: NULL without prefixes */
-    int64_t dim, pad;                                                         /* of a head, and that in whole vectors */
+    int64_t dim, pad; /* channels of a head; the same in whole vectors */
     int64_t n, max_len, max_keys;
     int groups, each; /* heads of a group */
     float scale;
@@ -26,12 +28,12 @@ struct causal_job {
 };
 struct causal_job causal_job_of(const struct tensor *q, const struct tensor *k, const struct tensor *v,
                                 const struct causal *s, const struct attention_form *form);
-/* The same of no sequences. */
+/* Makes a job without sequences. */
 struct causal_job causal_job_of_form(const struct tensor *q, const struct tensor *k, const struct tensor *v,
                                      const struct attention_form *form);
-/* Queries of a block. */
+/* Returns the number of queries of a block. */
 int64_t causal_block(const struct causal_job *job);
-/* Worth waking threads for, when so many numbers are made of all keys. */
+/* Returns whether threads are worthwhile if this many numbers are computed from all keys. */
 bool causal_parallel(const struct causal_job *job, int64_t numbers);
 
 /* One sequence. */
@@ -47,16 +49,17 @@ static inline int64_t causal_tiles(int64_t keys)
 {
     return (keys + KEYS - 1) / KEYS;
 }
-/* Tiles that the queries before `end` see some of, and the i-th of these, without the keys that none of them sees. */
+/* Return the number of tiles of which the queries before `end` see keys, and the i-th of these tiles.  The tile omits
+ * keys that no such query sees. */
 int64_t causal_tiles_seen(const struct causal_span *a, int64_t end);
 struct causal_tile causal_tile_of(const struct causal_span *a, int64_t i, int64_t end);
-/* Keys of the tile that query t sees. */
+/* Returns the number of keys of the tile that query t sees. */
 static inline int64_t causal_seen(const struct causal_span *a, const struct causal_tile *tile, int64_t t)
 {
     int64_t seen = a->ahead + t + 1 - tile->at;
     return seen < 0 ? 0 : seen < tile->n ? seen : tile->n;
 }
-/* Keys at the tile's start that are too far behind query t. */
+/* Returns the number of keys at the start of the tile that are too far before query t. */
 static inline int64_t causal_passed(const struct causal_job *job, const struct causal_span *a,
                                     const struct causal_tile *tile, int64_t t)
 {
@@ -64,14 +67,14 @@ static inline int64_t causal_passed(const struct causal_job *job, const struct c
     return passed < 0 ? 0 : passed < tile->n ? passed : tile->n;
 }
 
-/* Scores become cap tanh(score / cap); slopes, if not NULL, what a slope of the result is multiplied by. */
+/* Replaces scores by cap tanh(score / cap).  If slopes is not NULL, it gets the derivative of each result. */
 void causal_cap_scores(float *scores, float *slopes, const struct causal_job *job, int64_t rows, int64_t width);
 
-/* Scores [n * each, KEYS] of queries [from, from + n) of one group and a tile of keys += their biases. */
+/* Adds the biases to scores [n * each, KEYS] of queries [from, from + n) of one group and a tile of keys. */
 void causal_add_bias(float *scores, const struct causal_job *job, const struct causal_span *a,
                      const struct causal_tile *tile, int64_t group, int64_t from, int64_t n);
 
-/* The rows of queries [from, from + n) of one group: rows [n * each, pad] of x [T, H D], times scale. */
+/* Loads the rows of queries [from, from + n) of one group: rows [n * each, pad] of x [T, H D], times scale. */
 void causal_load_rows(float *rows, const struct causal_job *job, const struct tensor *x, const struct causal_span *a,
                       int64_t group, int64_t from, int64_t n, float scale);
 /* x (+)= such rows. */

@@ -1,7 +1,7 @@
 /*
- * The backward of causal attention: one task is a group of one sequence together with all sequences whose prefix it is,
- * so that a key's gradient is summed in one place and in one order.  A block's weights and their gradients are kept for
- * all its keys, so that sum p dp comes before the first ds without computing any score twice.
+ * The backward of causal attention.  One task is a group of one sequence and of all sequences with this prefix, so that
+ * a key's gradient is summed in one place and in one order.  A block keeps the weights of all its keys and their
+ * gradients.  The sum of p dp therefore precedes the first ds, and no score is computed twice.
  */
 #include "kernels/cpu/causal_attention.h"
 
@@ -10,18 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where gradients come from and go. */
+/* The inputs and outputs of the backward. */
 struct gradients {
     struct destination dq, dk, dv;
     const struct tensor *dy;
     const float *lse;
     const int32_t *last;
-    float *dbias; /* [sequences, heads, reach + 1], of distances 0 .. reach to keys before; NULL: not wanted */
+    float *dbias; /* [sequences, heads, reach + 1], by distance 0 .. reach to earlier keys; NULL: not needed */
     int64_t reach;
 };
 
-/* A thread's scratch.  Of every key tile: k, v, dk, dv [KEYS, pad], k and v turned [pad, KEYS], p and ds [rows, KEYS],
- * where scores are capped the slopes of that [rows, KEYS].  Of a block: q, dy, dq [rows, pad], lse, delta [rows]. */
+/* The scratch of a thread.  Every key tile has k, v, dk and dv [KEYS, pad], the transposes of k and v [pad, KEYS], and
+ * p and ds [rows, KEYS].  With capped scores it also has their slopes [rows, KEYS].  A block has q, dy and dq [rows,
+ * pad], and lse and delta [rows]. */
 struct causal_back {
     float *k, *v, *dk, *dv, *k_turned, *v_turned, *p, *ds, *capped, *q, *dy, *dq, *lse, *delta;
 };
@@ -33,7 +34,7 @@ static struct causal_back back_new(const struct causal_job *job)
     int64_t held = job->cap > 0 ? 3 : 2, total = 6 * keys + held * scores + 3 * block + 2 * rows;
     float *at = floats_new(total), *squares = at + 6 * keys, *blocks = squares + held * scores;
 
-    memset(at, 0, (size_t)total * sizeof *at); /* what pads a head stays zero */
+    memset(at, 0, (size_t)total * sizeof *at); /* the padding of a head stays zero */
     return (struct causal_back){ .k = at,
                                  .v = at + keys,
                                  .dk = at + 2 * keys,
@@ -50,7 +51,7 @@ static struct causal_back back_new(const struct causal_job *job)
                                  .delta = blocks + 3 * block + rows };
 }
 
-/* Tiles [first, all tiles of the sequence): keys and values come in, their gradients become zero. */
+/* Loads keys and values of tiles [first, all tiles of the sequence) and clears their gradients. */
 static void load_keys(const struct causal_job *job, const struct causal_span *a, const struct causal_back *b,
                       int64_t group, int64_t first)
 {
@@ -121,7 +122,7 @@ CPU_CLONES static void score_slopes(float *restrict ds, const float *restrict p,
             ds[r * KEYS + j] = p[r * KEYS + j] * (ds[r * KEYS + j] - delta[r]);
 }
 
-/* The slopes of scores as those of their biases. */
+/* Adds the gradients of scores to those of their biases. */
 static void bias_slopes(const struct causal_job *job, const struct gradients *g, const float *ds,
                         const struct causal_span *a, const struct causal_tile *tile, int64_t head, int64_t from,
                         int64_t n)
@@ -170,7 +171,7 @@ CPU_CLONES static void multiply(float *restrict x, const float *restrict y, int6
             x[j] *= y[j];
 }
 
-/* What one tile of keys, the i-th, gives and gets; q is scaled already, so ds q is dk. */
+/* Adds the gradients from and to the i-th tile of keys.  q is already scaled, so dk is ds q. */
 static void back_tile(const struct causal_job *job, const struct causal_span *a, const struct causal_back *b,
                       const struct gradients *g, int64_t group, int64_t from, int64_t n, int64_t i)
 {

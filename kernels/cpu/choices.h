@@ -12,9 +12,9 @@ struct choices {
     int64_t n;
 };
 
-/* The row of logits that a step goes by in its row t, which is none of padding. */
+/* Returns the row of logits that a step uses for its row t, which is not padding. */
 int64_t logit_row(const struct decode_state *s, const struct decode_step *step, int64_t t);
-/* Of row t of the logits; a NULL or a negative state: all. */
+/* Returns the choices in row t of the logits; if a is NULL or the state negative, all tokens. */
 struct choices choices_of(const struct automaton *a, int32_t state, const struct tensor *logits, int64_t t);
 
 static inline int32_t choice_id(const struct choices *ch, int64_t i)
@@ -27,7 +27,7 @@ static inline int32_t choice_state(const struct choices *ch, int64_t i)
 }
 /* The logits of choices [at, at + n), n <= ROW_BLOCK, to read: the row's own memory or buf. */
 const float *choices_in(float *buf, const struct choices *ch, int64_t at, int64_t n);
-/* The largest logit that is a number; minus infinity where there is none. */
+/* Returns the maximum logit that is a number; minus infinity if there is none. */
 float choices_most(const struct choices *ch);
 /* Log of the sum of exp(logit - most) over those that are numbers; infinities count as most. */
 float choices_log_excess(const struct choices *ch, float most);

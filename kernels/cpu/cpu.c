@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { COPY_BLOCK = 1 << 17 /* bytes a thread copies at a time */, HUGE_PAGE = 1 << 21 };
+enum { COPY_BLOCK = 1 << 17 /* bytes that a thread copies at a time */, HUGE_PAGE = 1 << 21 };
 
 const struct kernels cpu_kernels = {
 #define KERNEL_ROW(name, args) .name = cpu_##name,
@@ -17,7 +17,7 @@ const struct kernels cpu_kernels = {
 #undef KERNEL_ROW
 };
 
-/* The number after `key` in a "key: value" file of /proc, or -1. */
+/* Returns the number after `key` in a "key: value" file of /proc, or -1. */
 static long long proc_number(const char *path, const char *key)
 {
     char line[256];
@@ -50,9 +50,9 @@ static void cpu_model(char *out, size_t size)
 }
 
 /*
- * oneDNN cuts a product for the threads that OpenMP promises and leaves out the shares of those that do not come: so
- * their number is kept (OMP_DYNAMIC would lower it) and within OMP_THREAD_LIMIT.  OpenBLAS has threads of its own: as
- * many, unless its user said how many.
+ * Fixes the number of threads.  oneDNN splits a product over the threads that OpenMP promises and skips the parts of
+ * missing threads.  The number is therefore constant (OMP_DYNAMIC would lower it) and within OMP_THREAD_LIMIT.
+ * OpenBLAS gets the same number of threads, unless its user chose one.
  */
 static void fix_threads(void)
 {
@@ -86,8 +86,9 @@ static void cpu_close(struct device *d)
     gemm_cache_free(d->state);
 }
 
-/* A block remembers its size one cache line before it starts, so that freeing it knows what packed copies were of.
- * Large blocks ask for huge pages: weights of gigabytes then take hundreds of page faults, not a million. */
+/* Allocates memory.  A block stores its size one cache line before its start, so that freeing it drops packed copies of
+ * its contents.  Large blocks request huge pages: weights of gigabytes then take hundreds of page faults, not a
+ * million. */
 static void *cpu_alloc(struct device *d, size_t bytes, struct error *err)
 {
     size_t align = bytes < HUGE_PAGE ? ARENA_ALIGN : HUGE_PAGE;
@@ -100,7 +101,7 @@ static void *cpu_alloc(struct device *d, size_t bytes, struct error *err)
         return NULL;
     }
     if (align == HUGE_PAGE)
-        madvise(p, rounded, MADV_HUGEPAGE); /* a kernel without them is right, too */
+        madvise(p, rounded, MADV_HUGEPAGE); /* a kernel without huge pages works too */
     memcpy(p, &bytes, sizeof bytes);
     return p + ARENA_ALIGN;
 }

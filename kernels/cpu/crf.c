@@ -107,7 +107,7 @@ CPU_CLONES static double crf_forward(float *alpha, const float *e, const int32_t
     return log_z + log((double)sum_products(at, f->end[0]));
 }
 
-/* What one sequence's backward reads and writes; sums NULL: only de is wanted. */
+/* The inputs and outputs of one sequence's backward; sums NULL: only de is needed. */
 struct crf_gradient {
     const float *alpha, *e;
     const int32_t *allowed;
@@ -159,7 +159,7 @@ static void put_sums(const struct crf_gradient *g, float (*pairs)[WIDE], const f
     }
 }
 
-/* False when nothing is possible. */
+/* Returns false if no tagging is possible. */
 CPU_CLONES static bool crf_backward(const struct crf_gradient *g, const struct factors *f)
 {
     int64_t tags = f->tags;

@@ -118,7 +118,7 @@ static inline float score(const struct gat_call *v, int64_t e, int64_t i, int64_
     return v->edge_bias ? s + v->edge_bias[v->types[e] * v->heads + h] : s;
 }
 
-/* What the exponential of alpha[e, h] is taken of, for all edges into i. */
+/* Computes the argument of the exponential of alpha[e, h], for all edges into i. */
 static inline void exponents(float *alpha, const struct gat_call *v, int64_t i, int64_t h)
 {
     float max = -INFINITY;
@@ -224,7 +224,7 @@ CPU_CLONES static void edge_gradients(struct gat_back *b, const struct gat_call 
             softmax_gradient(b, v, i, h);
 }
 
-/* What reaches head h of node j: as a source of messages, and through both of its scores. */
+/* Computes the gradient of head h of node j: as a source of messages, and through both of its scores. */
 CPU_CLONES static void node_gradient(float *restrict dz, const struct gat_call *v, struct gat_back *b, int64_t j,
                                      int64_t h)
 {

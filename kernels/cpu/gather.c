@@ -16,7 +16,7 @@ void cpu_gather(struct ctx *c, struct tensor *y, const struct tensor *x, const s
     }
 }
 
-/* The sum of the rows of x that ask for one row of y. */
+/* Sums the rows of x that are scattered to one row of y. */
 static void scatter_row(struct destination y, const struct tensor *x, const struct index *i, int64_t u, float *sum,
                         float *buf)
 {

@@ -1,10 +1,12 @@
 /*
- * gemm.h - dense products on the CPU: oneDNN where it can, OpenBLAS otherwise.
+ * gemm.h - dense products on the CPU: oneDNN where possible, OpenBLAS otherwise.
  *
- * Batches are packed, so the row count changes every time while oneDNN compiles a product for one exact shape.  The
- * long dimension is therefore cut into pieces of few distinct lengths, and compiled products and the packed copies of
- * frozen weights are kept in a cache that belongs to the device.  A row's numbers do not depend on the rows beside it,
- * almost: libraries choose by the shape how they cut the sums.  Bit for bit they do not where the caller asks for it.
+ * Batches are packed, so the number of rows changes every time, but oneDNN compiles a product for one exact shape.  The
+ * long dimension is therefore split into pieces of few distinct lengths.  A cache of the device keeps compiled products
+ * and packed copies of frozen weights.
+ *
+ * A row's numbers depend only slightly on the rows beside it: libraries choose the order of sums by the shape.  On
+ * request they are independent of them bit for bit.
  */
 #ifndef KERNELS_CPU_GEMM_H
 #define KERNELS_CPU_GEMM_H
@@ -24,40 +26,41 @@ struct gemm {
     const float *bias; /* n, or NULL; neither bias nor act goes with add */
     enum activation act;
     enum rows_mode
-        rows; /* but for ROWS_BY_NUMBER: a row's bits depend on neither the rows beside it nor their number */
+        rows; /* unless ROWS_BY_NUMBER, a row's bits depend neither on the rows beside it nor on their number */
 };
 
 struct gemm_cache;
 struct gemm_cache *gemm_cache_new(void);
 void gemm_cache_free(struct gemm_cache *cache);
-/* Memory [from, from + bytes) is about to change or go: forget packed copies of it. */
+/* Drops packed copies of memory [from, from + bytes), which is about to change or be freed. */
 void gemm_cache_forget(struct gemm_cache *cache, const void *from, size_t bytes);
 
 void gemm(struct gemm_cache *cache, const struct gemm *g);
-/* Products of one a, m, k and type with the same rows_mode: the same numbers as one after another. */
+/* Computes products with one a, m, k, type and rows_mode.  The results equal those of separate calls. */
 void gemm_group(struct gemm_cache *cache, const struct gemm *list, int n);
 
-/* The same for a piece, through oneDNN.  False when this build, machine or version cannot. */
+/* Computes a piece with oneDNN.  Returns false if this build, machine or version cannot. */
 bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g);
-/* The same through OpenBLAS, or in tiles; bf16 operands are converted. */
+/* Computes a piece with OpenBLAS, or in tiles; bf16 operands are converted. */
 void gemm_blas(const struct gemm *g);
-/* y[m,n] (+)= op(a) op(b) of a product in tiles; whether this machine is to make its products so: it has no AVX-512,
- * and oneDNN would cut their sums by the number of threads. */
+/* gemm_tiles computes y[m,n] (+)= op(a) op(b) in tiles.  gemm_tiled returns whether this machine should do so.  That is
+ * true without AVX-512 if oneDNN would split the sums by the number of threads. */
 void gemm_tiles(const struct gemm *g, const float *a, const float *b, float *y, bool add);
 bool gemm_tiled(void);
-/* The same for a piece of bf16 as products of f32 in blocks, which lose nothing; and whether this machine is better off
- * with it: AVX-512 without instructions for bf16, on which oneDNN takes four times as long for bf16 as for f32. */
+/* gemm_wide computes a piece of bf16 as exact f32 products in blocks.  gemm_widens returns whether this machine should
+ * do so.  That is true with AVX-512 but without bf16 instructions: oneDNN then takes four times as long for bf16 as for
+ * f32. */
 void gemm_wide(struct gemm_cache *cache, const struct gemm *g);
 bool gemm_widens(enum dtype dtype);
-/* The same of a group on AMX tiles, where they serve: bf16, a as it is, b transposed.  A row's bits are its own,
- * however many rows there are, and no copy of b is kept. */
+/* gemm_amx computes a group on AMX tiles.  gemm_amx_serves returns whether they are usable: bf16, a not transposed, b
+ * transposed.  A row's bits do not depend on the number of rows, and no copy of b is kept. */
 bool gemm_amx_serves(const struct gemm *g);
 void gemm_amx(const struct gemm *list, int n);
-/* Whether a row's bits are its own in all products of this type, however many rows there are. */
+/* Returns whether a row's bits never depend on the number of rows, in all products of this type. */
 bool gemm_rows_alone(enum dtype dtype);
-/* Whether products of this type keep packed copies of frozen weights. */
+/* Returns whether products of this type keep packed copies of frozen weights. */
 bool gemm_packs(struct gemm_cache *cache, enum dtype dtype);
-/* What products run through, for the device's description. */
+/* Returns the name of the library of products, for the device's description. */
 const char *gemm_library(void);
 
 #endif

@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 /*
- * A tile holds 16 rows of 64 bytes.  The weight's are 16 outputs by 32 of the sum, those of the input 32 of the sum by
- * 16 rows, two of the sum side by side, and the product's 16 outputs by 16 rows.  A task is 32 outputs of all rows.
+ * A tile holds 16 rows of 64 bytes.  A weight tile is 16 outputs by 32 elements of the sum.  An input tile is 32
+ * elements of the sum, in pairs, by 16 rows.  A product tile is 16 outputs by 16 rows.  A task is 32 outputs of all
+ * rows.
  */
 enum { SIDE = 16, DEPTH = 32, TASK = 2 * SIDE };
 
@@ -33,7 +34,7 @@ static const struct tile_config whole_tiles = { .palette = 1,
                                                 .row_bytes = { 64, 64, 64, 64, 64, 64, 64, 64 },
                                                 .rows = { SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE } };
 
-/* Asks the kernel for the tiles, which it gives to a process once and for all. */
+/* Requests the tiles from the kernel, which grants them to a process once. */
 static bool take_tiles(void)
 {
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18, HAS_BF16 = 1 << 22, HAS_TILES = 1 << 24 };
@@ -46,7 +47,7 @@ static bool take_tiles(void)
 
 bool gemm_amx_serves(const struct gemm *g)
 {
-    static int has; /* 0: nobody has asked yet */
+    static int has; /* 0: not requested yet */
 
     if (!has)
         has = take_tiles() ? 1 : -1;
@@ -161,7 +162,7 @@ static void run_task(const struct amx_run *run, int64_t task, uint16_t *copy)
     }
 }
 
-/* Tasks of one thread; whoever else uses tiles finds them as they were. */
+/* Runs the tasks of one thread.  Other users of tiles find the configuration unchanged. */
 ON_AMX static void run_tasks(const struct amx_run *run)
 {
     struct tile_config before = { 0 };

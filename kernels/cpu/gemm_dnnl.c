@@ -9,7 +9,7 @@
 
 enum { GEMMS_MAX = 1024, BUCKETS = 1024 };
 
-/* What a compiled product depends on. */
+/* The properties of a compiled product. */
 struct dnnl_gemm_key {
     int64_t m, n, k;
     int32_t dtype, y_dtype, act;
@@ -25,11 +25,11 @@ struct dnnl_gemm {
     dnnl_memory_t a, b, y, bias;
 };
 
-/* A frozen weight in the layout some products want. */
+/* A frozen weight in the layout that some products use. */
 struct packed {
     struct packed *next;
     const void *source;
-    bool tb; /* as it was read: a square one serves both ways */
+    bool tb; /* orientation when it was read: a square weight serves both */
     size_t bytes;
     dnnl_memory_t memory;
     void *data;
@@ -170,9 +170,10 @@ static const_desc weights_desc(const struct dnnl_gemm *p)
 }
 
 /*
- * oneDNN before 3.1 computes wrong numbers on AMX, or dies of an illegal instruction, where k is cut into blocks of 32
- * and 31 are left over beside a left over block of rows or columns: it does not set its tiles anew (its f401ed24d2).
- * Seen at k = 63; longer k's are cut otherwise, but by a heuristic that looks at the threads and the caches.
+ * Returns whether the library computes this product wrong.  oneDNN before 3.1 then gives wrong numbers on AMX or an
+ * illegal instruction, because it does not set its tiles anew (fixed in its f401ed24d2).  It needs k in blocks of 32
+ * with 31 left over, beside a partial block of rows or columns.  This was seen at k = 63.  Longer k are split
+ * differently, by a heuristic over threads and caches.
  */
 static bool library_is_wrong(const struct dnnl_gemm_key *key)
 {
@@ -320,7 +321,7 @@ bool gemm_packs(struct gemm_cache *cache, enum dtype dtype)
 
 static void *plain_pointer(const void *p)
 {
-    return (void *)(uintptr_t)p; /* oneDNN takes inputs without const */
+    return (void *)(uintptr_t)p; /* oneDNN declares inputs without const */
 }
 
 bool gemm_dnnl(struct gemm_cache *cache, const struct gemm *g)

@@ -1,6 +1,6 @@
 /*
- * Part of gemm.h: products of f32 without AVX-512.  oneDNN cuts their sums there by how many threads there are, so the
- * product is cut here, at places that depend on its shape alone, and one thread makes each tile.
+ * Part of gemm.h: products of f32 without AVX-512.  There oneDNN splits sums by the number of threads.  This file
+ * splits the product by its shape alone, and one thread computes each tile.
  */
 #include "kernels/cpu/gemm.h"
 

@@ -80,7 +80,7 @@ float clip_scale(float clip, float norm)
     return clip > 0 && size > clip ? (float)(clip / size) : 1;
 }
 
-/* What all elements of one update share. */
+/* The factors common to all elements of one update. */
 struct update {
     float beta1, beta2, eps, scale, keep, rate, root;
 };
@@ -141,7 +141,7 @@ static void encode(float *words, const float *x, const float *map, int64_t n)
         codes[i] = (uint8_t)(scale > 0 ? moment_code(map, x[i] / scale) : 0);
 }
 
-/* Moments in bytes: block by block as f32 and back. */
+/* Updates 8-bit moments: converts each block to f32 and back. */
 static void adamw_bytes(const struct update_row *r, const struct moment_maps *maps, int64_t at, int64_t end,
                         const struct update *u)
 {

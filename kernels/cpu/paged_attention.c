@@ -16,7 +16,7 @@ struct paged_job {
     int64_t block, blocks; /* queries of a block, blocks of a unit */
 };
 
-/* What a thread has: a chunk's results, and those of the chunks before. */
+/* The scratch of a thread: a chunk's results, and those of the preceding chunks. */
 struct paged_scratch {
     struct attention_block chunk;
     float *out, *most, *sum; /* of a block's rows, as in chunk */

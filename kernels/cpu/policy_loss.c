@@ -30,7 +30,7 @@ static float term(float nll, int64_t i, const struct policy *p)
     return (start ? p->divergence * divergence(nll, start[i]) : 0) - ratio * a;
 }
 
-/* What a term's nll adds to it. */
+/* Returns the derivative of a term by its nll. */
 static float slope(float nll, int64_t i, const struct policy *p)
 {
     const float *drawn = p->drawn->data, *advantage = p->advantage->data;

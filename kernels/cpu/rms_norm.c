@@ -113,7 +113,7 @@ static void chunk_backward(const struct rms_norm_args *a, float *dw, float *buf,
         slopes_groups(out, dw, row_in(buf + block, a->dy, at, n), x, a->w, a->rstd + g, next - g, cols);
         if (a->dx.t)
             row_store(a->dx, at, out, n);
-        if (a->y.t) { /* dy is done with */
+        if (a->y.t) { /* dy is no longer needed */
             float *y = row_out(buf + block, a->y, at);
             norm_groups_again(y, a->rstd + g, x, a->w, next - g, cols);
             row_store(a->y, at, y, n);

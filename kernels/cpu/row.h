@@ -1,18 +1,18 @@
 /*
- * row.h - what the row kernels of the CPU share: runs of elements as f32, and loops cloned per instruction set.
+ * row.h - the common part of the CPU's row kernels: runs of elements as f32, and loops compiled per instruction set.
  *
- * Kernels compute on f32 runs.  An f32 tensor lends its own memory; a bf16 one is converted through a short buffer that
- * stays in the first cache, so every kernel has one loop for both types.  Threads split rows or runs; a reduction over
- * rows is cut at places that depend on the shape alone, so results never depend on the number of threads.
+ * Kernels compute on f32 runs.  An f32 tensor is used in place.  A bf16 tensor is converted through a short buffer that
+ * stays in the L1 cache, so every kernel has one loop for both types.  Threads split rows or runs.  A reduction over
+ * rows is split by the shape alone, so results never depend on the number of threads.
  */
 #ifndef KERNELS_CPU_ROW_H
 #define KERNELS_CPU_ROW_H
 
 #include "kernels/kernels.h"
 
-/* A hot loop, compiled for AVX-512, AVX2 with FMA and the baseline, and chosen when the program starts.  Of static
- * functions only, each with a name of its own in all of kernels/cpu: clang 14 gives a cloned function another external
- * name, and the chooser of a static one is external all the same. */
+/* Compiles a hot loop for AVX-512, AVX2 with FMA and the baseline; the program selects one at its start.  Use it only
+ * for static functions with unique names in kernels/cpu.  clang 14 gives a cloned function another external name, and
+ * its resolver is external even for a static function. */
 #if defined(__x86_64__)
 #define CPU_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -34,7 +34,7 @@ static inline int64_t run_length(int64_t at, int64_t end)
 void row_load(float *dst, const struct tensor *x, int64_t at, int64_t n);
 /* The same elements to read: x's own memory when it is F32, else converted into buf. */
 const float *row_in(float *buf, const struct tensor *x, int64_t at, int64_t n);
-/* Where to compute elements of y from `at` on: y's own memory when that is F32 and to be overwritten, else buf. */
+/* Returns the place to compute elements of y from `at` on: y itself if it is F32 and overwritten, else buf. */
 float *row_out(float *buf, struct destination y, int64_t at);
 /* y[at ..] (+)= src, rounding to y's type; nothing to do when src came from row_out as y's own memory. */
 void row_store(struct destination y, int64_t at, const float *src, int64_t n);
@@ -53,9 +53,9 @@ void row_add(float *acc, const float *x, int64_t n);
 void row_add_scaled(float *acc, float w, const float *x, int64_t n);
 /* sum of a b, n elements, in an order that depends on n alone */
 float row_dot(const float *a, const float *b, int64_t n);
-/* The greatest of n elements; minus infinity when n is 0. */
+/* Returns the maximum of n elements; minus infinity when n is 0. */
 float row_most(const float *x, int64_t n);
-/* Room for n numbers, at the start of a cache line; the caller frees. */
+/* Allocates n numbers at the start of a cache line; the caller frees them. */
 float *floats_new(int64_t n);
 
 /* row_add_scaled and row_dot to be inlined into loops that are cloned themselves, over rows too short for a call. */

@@ -27,8 +27,8 @@ void tile_gemm_add(const struct tile_gemm *p);
 /* y[dim, n] = x[n, dim]^T, rows ldy and ldx apart, dim a multiple of LANES, whole vectors of y with zeros from n on */
 void transpose(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t n, int64_t dim);
 
-/* n rows of dst, ld apart, = dim elements each of x, from element at + t * stride on; what lies behind them is asked
- * for on the way, since it is the next head's. */
+/* Loads n rows of dst, ld apart: dim elements each of x, from element at + t * stride on.  The elements after them are
+ * prefetched, because they belong to the next head. */
 void tile_load(float *dst, int64_t ld, const struct tensor *x, int64_t at, int64_t stride, int64_t n, int64_t dim);
 /* y (+)= n rows of src, laid out likewise. */
 void tile_store(struct destination y, int64_t at, int64_t stride, const float *src, int64_t ld, int64_t n, int64_t dim);

@@ -37,7 +37,8 @@ static inline float vexp(float x)
     return p * scale;
 }
 
-/* Of a positive normal number: the exponent times ln 2, and a polynomial in what is left, within [sqrt 1/2, sqrt 2). */
+/* Returns the logarithm of a positive normal number: the exponent times ln 2, plus a polynomial in the mantissa, which
+ * is in [sqrt 1/2, sqrt 2). */
 static inline float vlog(float x)
 {
     uint32_t bits;
