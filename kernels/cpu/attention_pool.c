@@ -40,7 +40,7 @@ void cpu_attention_pool(struct ctx *c, struct tensor *y, struct tensor *a, const
     }
 }
 
-/* One segment; room holds three rows.  dgate_t = a_t (dy . x_t - dy . y). */
+/* Computes the backward of one segment: dgate_t = a_t (dy . x_t - dy . y).  room holds three rows. */
 static void segment_backward(struct destination dx, struct destination dgate, const float *dy, const struct tensor *x,
                              const float *a, int64_t from, int64_t to, int64_t cols, float *room)
 {

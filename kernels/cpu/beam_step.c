@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One request: its rows' part of the state, and the candidates of its rows. */
+/* One request: the state and the candidates of its rows. */
 struct beam_request {
     const struct decode_state *s;
     const struct candidates *best;
@@ -13,7 +13,7 @@ struct beam_request {
     int step, limit, fixed, place;
 };
 
-/* A candidate that is among the best of all rows. */
+/* One of the best candidates of all rows. */
 struct continuation {
     int row, at; /* of the request's rows, and of its candidates */
     int32_t id;
@@ -50,7 +50,7 @@ static struct continuation continuation_of(const struct beam_request *q, int row
     };
 }
 
-/* The best of all rows' candidates, which are sorted in each; returns how many. */
+/* Merges the sorted candidates of all rows into the best ones; returns their number. */
 static int merge(struct continuation *list, int keep, const struct beam_request *q)
 {
     int at[BEAMS_MAX] = { 0 }, n = 0, k = q->best->k;
@@ -74,7 +74,7 @@ static int merge(struct continuation *list, int keep, const struct beam_request 
     return n;
 }
 
-/* Slot `to` = what stood in slot `from`. */
+/* Copies slot `from` to slot `to`. */
 static void move_answer(const struct decode_state *s, int64_t to, int64_t from)
 {
     *words(s->end_step, to) = *words(s->end_step, from);
@@ -85,7 +85,7 @@ static void move_answer(const struct decode_state *s, int64_t to, int64_t from)
     *numbers(s->end_score, to) = *numbers(s->end_score, from);
 }
 
-/* Into its slot, behind all that are no worse. */
+/* Inserts a completion into its slot, after all that are no worse. */
 static void take_answer(const struct beam_request *q, const struct continuation *w)
 {
     const struct decode_state *s = q->s;
@@ -104,7 +104,7 @@ static void take_answer(const struct beam_request *q, const struct continuation 
     *numbers(s->end_score, slot) = score;
 }
 
-/* The rows' entries for places that are theirs become those of the rows that they go on from. */
+/* Replaces the rows' table entries for their own positions by those of the rows that they continue. */
 static void move_tables(const struct beam_request *q, const struct continuation *const *next, int n)
 {
     int64_t keys = tensor_cols(q->s->table);
@@ -119,7 +119,7 @@ static void move_tables(const struct beam_request *q, const struct continuation 
     free(copy);
 }
 
-/* Rows behind the last hold nothing. */
+/* Moves the state of rows.  Rows after the last continuation become empty. */
 static void move_rows(const struct beam_request *q, const struct continuation *const *next, int n)
 {
     const struct decode_state *s = q->s;
@@ -138,8 +138,8 @@ static void move_rows(const struct beam_request *q, const struct continuation *c
     }
 }
 
-/* Nothing goes on, every slot is filled and none more is wanted, or the best row cannot become better than the worst
- * slot, as transformers guesses. */
+/* Returns whether the request is done.  That is so if no row continues, or if early stopping is on and every slot is
+ * filled.  It is also so if the best row cannot become better than the worst slot, by the estimate of transformers. */
 static bool is_done(const struct beam_request *q)
 {
     const struct beam_settings *set = q->set;

@@ -3,14 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-/* The best so far, best first. */
+/* The best choices so far, best first. */
 struct best_choices {
     float logit[CANDIDATES_MAX];
     int64_t at[CANDIDATES_MAX];
     int n, k;
 };
 
-/* Behind all that are no less. */
+/* Inserts a choice after all that are no smaller. */
 static void take_choice(struct best_choices *b, float logit, int64_t at)
 {
     int i = b->n < b->k ? b->n++ : b->k - 1;
@@ -43,7 +43,7 @@ static void find_best(struct best_choices *b, const struct choices *ch)
     }
 }
 
-/* Where a row's candidates go. */
+/* The destination of a row's candidates. */
 struct candidate_row {
     float *value;
     int32_t *id, *state;

@@ -103,7 +103,7 @@ void causal_add_bias(float *scores, const struct causal_job *job, const struct c
 
     for (int64_t r = 0; r < n * job->each; r++) {
         const float *table = job->bias + (group * job->each + r % job->each) * (2 * reach + 1) + reach;
-        int64_t first = tile->at - (a->ahead + from + r / job->each); /* how far the tile's first key is */
+        int64_t first = tile->at - (a->ahead + from + r / job->each); /* distance of the first key */
         for (int64_t j = 0; j < tile->n; j++) {
             int64_t far = first + j;
             scores[r * KEYS + j] += table[far < -reach ? -reach : far > reach ? reach : far];
@@ -137,7 +137,7 @@ void causal_store_rows(struct destination x, const struct causal_job *job, const
         tile_store(x, at, job->dim, rows + t * job->each * job->pad, job->pad, job->each, job->dim);
 }
 
-/* A tile of k or v as f32: where it lies, or converted. */
+/* Returns a tile of k or v as f32: in place, or converted. */
 static const float *tile_in(const struct causal_job *job, const struct tensor *x, const struct causal_tile *tile,
                             int64_t group, float *buf, int64_t *ld)
 {
@@ -169,7 +169,7 @@ static void forward_tile(const struct causal_job *job, const struct causal_span 
     attention_block_add(f, n * each, v, ld, tile->n);
 }
 
-/* Queries [from, from + n) of one group. */
+/* Computes queries [from, from + n) of one group. */
 static void forward_block(const struct causal_job *job, const struct causal_span *a, const struct attention_block *f,
                           struct tensor *y, float *lse, int64_t group, int64_t from, int64_t n)
 {

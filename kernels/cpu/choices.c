@@ -15,7 +15,7 @@ int64_t logit_row(const struct decode_state *s, const struct decode_step *step, 
     int64_t from = (int64_t)((const int32_t *)step->request->data)[i] * s->width;
     for (int k = 1; k <= step->ahead; k++) {
         int32_t of = parent[(from + row) * steps + ((const int32_t *)step->step->data)[i] - k];
-        row = of >= 0 && of < s->width ? of : 0; /* a draw that has ended came from nowhere */
+        row = of >= 0 && of < s->width ? of : 0; /* a sample that has ended has no parent */
     }
     return first[i] + row * reads[i] + step->ahead;
 }

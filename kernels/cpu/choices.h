@@ -8,7 +8,7 @@
 
 struct choices {
     const float *x;              /* logits of the row */
-    const int32_t *token, *next; /* of edges; NULL: all of the vocabulary */
+    const int32_t *token, *next; /* of edges; NULL: the whole vocabulary */
     int64_t n;
 };
 
@@ -25,13 +25,13 @@ static inline int32_t choice_state(const struct choices *ch, int64_t i)
 {
     return ch->next ? ch->next[i] : STATE_FREE;
 }
-/* The logits of choices [at, at + n), n <= ROW_BLOCK, to read: the row's own memory or buf. */
+/* Returns the logits of choices [at, at + n), n <= ROW_BLOCK, in place or in buf. */
 const float *choices_in(float *buf, const struct choices *ch, int64_t at, int64_t n);
 /* Returns the maximum logit that is a number; minus infinity if there is none. */
 float choices_most(const struct choices *ch);
-/* Log of the sum of exp(logit - most) over those that are numbers; infinities count as most. */
+/* Returns log sum exp(logit - most) over logits that are numbers; infinities count as `most`. */
 float choices_log_excess(const struct choices *ch, float most);
-/* log p of a logit after choices_most and choices_log_excess */
+/* Returns log p of a logit, after choices_most and choices_log_excess. */
 static inline float choice_logp(float logit, float most, float excess)
 {
     return (logit == most ? 0 : logit - most) - excess;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDE = CRF_TAGS_MAX, PARALLEL_TOKENS = 256 }; /* loops over WIDE vectorise; tags beyond K weigh nothing */
+enum { WIDE = CRF_TAGS_MAX, PARALLEL_TOKENS = 256 }; /* loops over WIDE vectorise; tags from K on have weight 0 */
 
-/* The weights as factors: exp of each over the largest of its kind, which is taken out, 0 where barred. */
+/* The weights as factors: exp of each weight less the maximum of its kind, 0 for forbidden transitions. */
 struct factors {
     int64_t tags;
     float trans[WIDE][WIDE], back[WIDE][WIDE], start[1][WIDE], end[1][WIDE]; /* back: trans transposed */
@@ -19,7 +19,7 @@ static bool barred(const struct crf *m, int64_t from, int64_t tag)
     return m->forbidden && (uint32_t)((const int32_t *)m->forbidden->data)[from] >> tag & 1;
 }
 
-/* n rows of factors out of those of the weights from `row` on; returns the largest weight. */
+/* Computes n rows of factors from the weights from `row` on; returns the maximum weight. */
 static double take_factors(float (*out)[WIDE], const struct crf *m, int64_t row, int64_t n)
 {
     int64_t tags = tensor_cols(m->weights);
@@ -48,7 +48,7 @@ static void factors_init(struct factors *f, const struct crf *m)
             f->back[j][i] = f->trans[i][j];
 }
 
-/* out = exp of a token's emissions over the largest that is allowed, which is returned. */
+/* Sets out to exp of a token's emissions less the maximum of the allowed ones, which is returned. */
 static inline float emit(float out[WIDE], const float *e, int64_t tags, uint32_t may)
 {
     float most = -INFINITY;
@@ -84,7 +84,7 @@ static inline float sum_products(const float a[WIDE], const float b[WIDE])
     return sum;
 }
 
-/* log Z of n tokens; alpha's rows sum to 1, and are 0 from where on nothing is possible. */
+/* Returns log Z of n tokens.  Rows of alpha sum to 1, and are 0 once no tagging is possible. */
 CPU_CLONES static double crf_forward(float *alpha, const float *e, const int32_t *allowed, int64_t n,
                                      const struct factors *f)
 {
@@ -124,8 +124,8 @@ static inline void put_emissions(const struct crf_gradient *g, int64_t t, const 
         de[j] = (g->add ? de[j] : 0.0f) + g->dy * alpha[j] * beta[j];
 }
 
-/* beta of the token before: how likely what follows is behind each tag, so that alpha beta sums to 1.  pairs[i][j] is
- * what the two tokens' being i and j is likely by, but for the factor of i -> j. */
+/* Computes beta of the preceding token, the likelihood of the rest after each tag, so that alpha beta sums to 1.
+ * pairs[i][j] is the likelihood of tags i and j at the two tokens without the factor of i -> j. */
 static inline void step_back(float beta[WIDE], float (*restrict pairs)[WIDE], const float before[WIDE],
                              const float factor[WIDE], const struct factors *f)
 {
@@ -144,7 +144,7 @@ static inline void step_back(float beta[WIDE], float (*restrict pairs)[WIDE], co
             pairs[i][j] += before[i] * here[j];
 }
 
-/* The gradient of the weights: rows of transitions, then of the first tag and of the last. */
+/* Writes the gradient of the weights: rows of transitions, then of the first tag and of the last. */
 static void put_sums(const struct crf_gradient *g, float (*pairs)[WIDE], const float first[WIDE],
                      const float last[WIDE], const struct factors *f)
 {
@@ -242,7 +242,7 @@ void cpu_crf_log_z_backward(struct ctx *c, struct destination de, struct tensor 
     }
 }
 
-/* Scores of the best way to each tag of a token; back: the tag before it. */
+/* Computes the score of the best path to each tag of a token; back is the preceding tag. */
 static void best_step(float to[WIDE], int32_t *back, const float from[WIDE], const struct crf *m)
 {
     int64_t tags = tensor_cols(m->weights);

@@ -38,7 +38,7 @@ void cpu_decode_start(struct ctx *c, const struct decode_state *s, const struct 
     }
 }
 
-/* The token that is `ahead` behind a row's newest by edges that have no other beside them. */
+/* Returns the token `ahead` places after a row's newest one, along edges that have no alternative. */
 static int32_t token_ahead(const struct decode_state *s, const struct automaton *a, int64_t row, int32_t ahead)
 {
     int32_t token = words(s->token)[row], state = words(s->state)[row];
@@ -67,7 +67,8 @@ void cpu_next_tokens(struct ctx *c, struct tensor *y, const struct decode_state 
     }
 }
 
-/* Tokens that follow a state without a choice, at most `most`; the last that a state may say has none behind it. */
+/* Returns the number of forced tokens after a state, at most `most`.  The final token of an automaton has no
+ * successor. */
 static int32_t forced_run(const struct automaton *a, int32_t state, int32_t most)
 {
     const int32_t *first = words(a->first);

@@ -1,5 +1,5 @@
 /*
- * dnnl_compat.h - what oneDNN 2 and 3 say differently, under one name each.
+ * dnnl_compat.h - common names for the different interfaces of oneDNN 2 and 3.
  *
  * oneDNN 2 describes memory by a struct, oneDNN 3 by a handle.
  */
@@ -10,7 +10,7 @@
 
 typedef dnnl_memory_desc_t desc;
 
-/* Whether a kernel on AMX tiles may run with the tiles of another: see gemm_dnnl.c. */
+/* True if a kernel on AMX tiles may run with the tile configuration of another, see gemm_dnnl.c. */
 #define DNNL_STALE_TILES (DNNL_VERSION_MAJOR * 100 + DNNL_VERSION_MINOR < 301)
 
 #if DNNL_VERSION_MAJOR >= 3

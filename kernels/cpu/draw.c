@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Choices of a row by their distance, not negative, from the likeliest one (or from the typical one), and what each
- * weighs: grains of probability, or 1. */
+/* Choices of a row with their non-negative distance from the likeliest one (or from the typical one) and their weights.
+ * A weight is the probability in grains, or 1. */
 struct weighed {
-    uint32_t distance; /* the bits of a float, which ascend as it does */
+    uint32_t distance; /* the bits of a float, which have the same order */
     uint64_t weight;
 };
 
-/* A row that draws: its choices, how far below the likeliest each is, its grains, 0 once it is cut off. */
+/* A row that is sampled: its choices, the distance of each below the likeliest, and its grains, 0 once cut off. */
 struct draw_row {
     struct choices ch;
     float *below;
@@ -35,7 +35,7 @@ static float float_of(uint32_t bits)
     return x;
 }
 
-/* Those up to `middle` come first; how many, and *sum what they weigh. */
+/* Moves choices up to `middle` to the front; returns their number, and their weight in *sum. */
 static int64_t part(struct weighed *list, int64_t n, uint32_t middle, uint64_t *sum)
 {
     int64_t near = 0;
@@ -60,7 +60,7 @@ static uint32_t farthest(const struct weighed *list, int64_t n)
     return most;
 }
 
-/* The largest distance in the list such that all that are nearer weigh less than `limit`. */
+/* Returns the largest distance in the list such that all nearer choices weigh less than `limit`. */
 static float reach(struct weighed *list, int64_t n, uint64_t limit)
 {
     uint32_t low = 0, high = farthest(list, n);
@@ -104,8 +104,8 @@ static void cut_top_k(struct draw_row *d, int64_t k)
     cut(d, reach(d->scratch, d->ch.n, (uint64_t)k));
 }
 
-/* Keeps those nearest to `centre` that together hold the share.  About the likeliest, none is among them that all that
- * weigh no more could be left out with. */
+/* Keeps the choices nearest to `centre` that together hold the share.  Around the likeliest one the set is minimal:
+ * without its least probable choices it would not hold the share. */
 static void cut_share(struct draw_row *d, float centre, float share)
 {
     uint64_t sum = sum_of(d), limit = draw_share(sum, share),
@@ -121,7 +121,7 @@ static void cut_share(struct draw_row *d, float centre, float share)
             d->grains[i] = 0;
 }
 
-/* The mean distance: -log p of a token less the entropy is its distance less this. */
+/* Returns the mean distance.  -log p of a token minus the entropy is its distance minus this mean. */
 static float typical_distance(const struct draw_row *d)
 {
     uint64_t sum = 0;
@@ -172,7 +172,7 @@ static void draw_row_release(struct draw_row *d)
     free(d->scratch);
 }
 
-/* Where a row stands. */
+/* The position of a row. */
 struct draw_place {
     const struct decode_state *s;
     int64_t request, row; /* of the state */
@@ -226,7 +226,7 @@ static bool ends(const struct tensor *stops, int32_t id)
     return false;
 }
 
-/* The row's newest token; -1: there was none. */
+/* Appends the sampled token to the row; -1: no token was allowed. */
 static void say(const struct draw_place *p, int32_t id, float logp, const struct draw_settings *set)
 {
     const struct decode_state *s = p->s;

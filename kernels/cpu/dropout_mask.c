@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Ten rounds of Philox on DROPOUT_MASK_LANES counters at once, word by word so that the compiler makes vectors of them.
- */
+/* Runs ten rounds of Philox on DROPOUT_MASK_LANES counters at once, word by word, so that the compiler vectorises
+ * them. */
 static inline void philox_lanes(uint32_t word[4][DROPOUT_MASK_LANES], uint32_t key0, uint32_t key1)
 {
     for (int round = 0; round < 10; round++, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u) {
@@ -21,8 +21,8 @@ static inline void philox_lanes(uint32_t word[4][DROPOUT_MASK_LANES], uint32_t k
     }
 }
 
-/* The words of columns 4 * quad .. 4 * (quad + DROPOUT_MASK_LANES) - 1 of a row, the column's place in its quad first.
- */
+/* Computes the words of columns 4 * quad .. 4 * (quad + DROPOUT_MASK_LANES) - 1 of a row.  The first index is the
+ * column's place in its quad. */
 static inline void row_words(uint32_t word[4][DROPOUT_MASK_LANES], const int32_t *rng, uint32_t site, uint32_t row,
                              uint32_t quad)
 {

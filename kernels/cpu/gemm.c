@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum { PIECE_MAX = 2048, PIECE_STEP = 64 };
-/* Rows of a product whose rows shall have bits of their own.  Of f32, which AVX2 alone asks it for, 32 would not do:
- * what its kernels leave over of a block they sum otherwise. */
+/* Rows of a block in products whose rows need reproducible bits.  For f32, which only AVX2 requests, 32 would be wrong:
+ * its kernels sum the remainder of a block differently. */
 enum { BLOCK_FEW = 32, BLOCK_FEW_F32 = 16, BLOCK_MANY = 128, BLOCK_TILED = 96 };
 
 /* A borrowed view, so that the row helpers convert plain memory. */
@@ -18,7 +18,7 @@ static struct tensor view(const void *data, enum dtype dtype, int64_t n)
     return (struct tensor){ .data = (void *)(uintptr_t)data, .dtype = dtype, .ndim = 1, .shape = { n } };
 }
 
-/* An operand as f32: itself, or a converted copy that goes to *owned. */
+/* Returns an operand as f32: in place, or a converted copy stored in *owned. */
 static const float *as_f32(const void *data, enum dtype dtype, int64_t n, float **owned)
 {
     struct tensor t = view(data, dtype, n);
@@ -74,7 +74,8 @@ static void gemm_piece(struct gemm_cache *cache, const struct gemm *g)
         gemm_blas(g);
 }
 
-/* The next piece of `left` rows: few distinct lengths, so that compiled products are reused. */
+/* Returns the length of the next piece of `left` rows.  There are few distinct lengths, so compiled products are
+ * reused. */
 static int64_t piece_length(int64_t left)
 {
     if (left >= PIECE_MAX)
@@ -82,7 +83,7 @@ static int64_t piece_length(int64_t left)
     return left >= PIECE_STEP ? left / PIECE_STEP * PIECE_STEP : left;
 }
 
-/* Cuts the rows of y and a. */
+/* Splits the rows of y and a. */
 static void gemm_by_rows(struct gemm_cache *cache, const struct gemm *g)
 {
     struct gemm part = *g;
@@ -95,7 +96,7 @@ static void gemm_by_rows(struct gemm_cache *cache, const struct gemm *g)
     }
 }
 
-/* Rows [at, at + n) as a block of so many, zeros behind them. */
+/* Computes rows [at, at + n) as a block padded with zero rows. */
 static void gemm_padded(struct gemm_cache *cache, const struct gemm *g, int64_t at, int64_t n, int64_t block)
 {
     size_t a_row = (size_t)g->k * dtype_size(g->dtype), y_row = (size_t)g->n * dtype_size(g->y_dtype);
@@ -115,7 +116,7 @@ static void gemm_padded(struct gemm_cache *cache, const struct gemm *g, int64_t 
     free(y);
 }
 
-/* Cuts the rows of y and a into blocks of one size, so that one compiled product serves all numbers of rows. */
+/* Splits the rows of y and a into blocks of one size, so that one compiled product serves all numbers of rows. */
 static void gemm_by_blocks(struct gemm_cache *cache, const struct gemm *g)
 {
     struct gemm part = *g;
@@ -133,7 +134,7 @@ static void gemm_by_blocks(struct gemm_cache *cache, const struct gemm *g)
     }
 }
 
-/* Cuts the inner dimension, which is the row count of both a and b; later pieces add. */
+/* Splits the inner dimension, which is the row count of both a and b; later pieces add. */
 static void gemm_by_inner(struct gemm_cache *cache, const struct gemm *g)
 {
     struct gemm part = *g;
@@ -147,7 +148,7 @@ static void gemm_by_inner(struct gemm_cache *cache, const struct gemm *g)
     }
 }
 
-/* No inner dimension: the product is zero. */
+/* Handles an empty inner dimension: the product is zero. */
 static void gemm_nothing(const struct gemm *g)
 {
     float *zero = xcalloc((size_t)(g->m * g->n), sizeof *zero);

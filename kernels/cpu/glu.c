@@ -56,7 +56,7 @@ void cpu_glu(struct ctx *c, struct tensor *y, const struct tensor *gate, const s
     (void)c;
     int64_t n = tensor_size(y);
     struct destination out = { y, false };
-#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN / 4) /* each costs more than elsewhere */
+#pragma omp parallel for schedule(static) if (n > PARALLEL_MIN / 4) /* each element costs more than in other loops */
     for (int64_t at = 0; at < n; at += ROW_BLOCK) {
         float buf_gate[ROW_BLOCK], buf_up[ROW_BLOCK], buf_y[ROW_BLOCK];
         int64_t run = run_length(at, n);
@@ -85,7 +85,7 @@ void cpu_glu_backward(struct ctx *c, struct destination dgate, struct destinatio
             row_store(dgate, at, out_gate, run);
         if (dup.t)
             row_store(dup, at, out_up, run);
-        if (y) { /* dy is done with */
+        if (y) { /* dy is no longer needed */
             float *value = row_out(buf[0], again, at);
             gated_run(value, g, u, run, kind);
             row_store(again, at, value, run);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* A tensor in memory of the C library, which free_matrix gives back. */
+/* Makes a tensor in memory of the C library; free_matrix frees it. */
 static struct tensor matrix_new(enum dtype dtype, int64_t rows, int64_t cols)
 {
     struct tensor t = { .dtype = dtype, .ndim = 2, .shape = { rows, cols } };
@@ -43,7 +43,7 @@ static void multiply(struct ctx *c, struct destination y, const struct tensor *x
     gemm(c->dev->state, &g);
 }
 
-/* scale x w^T + bias in F32, or what the addend becomes with x w^T, in its own place. */
+/* Returns scale x w^T + bias in F32, or adds x w^T to the addend in place. */
 static struct tensor sums_of(struct ctx *c, const struct tensor *x, const struct linear_product *p)
 {
     struct tensor sums = p->addend ? *p->addend : matrix_new(F32, p->y.t->shape[0], p->y.t->shape[1]);
@@ -74,7 +74,7 @@ static void put_sums(struct destination y, const struct tensor *sums)
         row_store(y, r * cols, (float *)sums->data + r * cols, cols);
 }
 
-/* y (+)= x w^T, with a bias where it does not add. */
+/* Returns whether the product is y (+)= x w^T, with a bias only if it does not add. */
 static bool is_plain(const struct linear_product *p)
 {
     return p->x && p->scale == 1.0f && !p->addend && !(p->bias && p->y.add);
@@ -91,8 +91,8 @@ static void run_product(struct ctx *c, const struct linear_product *p)
     free_sums(&sums, p);
 }
 
-/* Half of a glu.  Where no adapter adds to it, it is rounded where glu's own op would have it rounded: then a row
- * comes out the same with few and with many. */
+/* Computes one half of a glu.  Without an adapter's output to add, it is rounded where glu's own op would round it.  A
+ * row then has the same result with few rows and with many. */
 static struct tensor half_of(struct ctx *c, const struct linear_product *p)
 {
     const struct tensor *y = p->y.t;
@@ -118,7 +118,7 @@ static void run_glu(struct ctx *c, const struct linear_product *p, enum gate gat
             free_matrix(&half[i]);
 }
 
-/* A product of n rows from `from` on. */
+/* A product of n rows, starting at `from`. */
 struct product_part {
     struct linear_product p;
     struct tensor x, addend, y;
@@ -143,7 +143,7 @@ static void cut(struct product_part *part, const struct linear_product *p, const
     part->p.y.t = &part->y;
 }
 
-/* The first run of rows from *from on that are the product's; how many, 0: none. */
+/* Finds the first run of the product's rows from *from on; returns its length, 0: none. */
 static int64_t next_run(const struct linear_group *g, const struct linear_product *p, int64_t *from)
 {
     int64_t rows = p->y.t->shape[0], end;
@@ -158,7 +158,7 @@ static int64_t next_run(const struct linear_group *g, const struct linear_produc
     return end - *from;
 }
 
-/* One product, or the two of a glu, in their rows. */
+/* Computes one product, or the two of a glu, for their rows. */
 static void run_rows(struct ctx *c, const struct linear_group *g, const struct linear_product *p,
                      const struct tensor *normed)
 {
@@ -184,7 +184,7 @@ static bool all_plain(const struct linear_group *g)
     return plain;
 }
 
-/* All products of a group as one, where nothing else is to be done with them. */
+/* Computes all products of a group as one if they need nothing else. */
 static void run_together(struct ctx *c, const struct linear_group *g, const struct tensor *normed)
 {
     struct gemm list[GROUP_PRODUCTS];

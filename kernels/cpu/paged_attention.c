@@ -8,7 +8,7 @@
 _Static_assert(CHUNK_KEYS % KEYS == 0, "a chunk is whole tiles");
 
 struct paged_job {
-    struct causal_job heads; /* how rows lie; it has no sequences */
+    struct causal_job heads; /* layout of rows; it has no sequences */
     struct tensor *y;
     const struct paged *p;
     const int32_t *seen, *parts;
@@ -26,7 +26,7 @@ struct paged_scratch {
 struct paged_span {
     const struct paged_unit *unit;
     int64_t group, first, n; /* first: row of q */
-    int64_t begin, end;      /* keys before the one, and from the other on, none of them sees */
+    int64_t begin, end;      /* no query sees keys before begin or from end on */
 };
 
 static struct paged_scratch scratch_new(const struct paged_job *job)
@@ -45,7 +45,7 @@ static void scratch_free(struct paged_scratch *f)
     free(f->out);
 }
 
-/* No chunk has come yet. */
+/* Resets the results before the first chunk. */
 static void start(const struct paged_scratch *f, int64_t rows)
 {
     memset(f->out, 0, (size_t)(rows * f->chunk.pad) * sizeof *f->out);
@@ -55,7 +55,7 @@ static void start(const struct paged_scratch *f, int64_t rows)
     }
 }
 
-/* One row's results so far take in those of the next chunk. */
+/* Merges the results of the next chunk into those of one row. */
 CPU_CLONES static void merge_chunk(float *restrict out, float *restrict most, float *restrict sum,
                                    const float *restrict next, float next_most, float next_sum, int64_t n)
 {
@@ -112,14 +112,14 @@ static const float *gather(const struct paged_job *job, const struct attention_b
     return b->tile;
 }
 
-/* The first key that query t sees, if it sees one. */
+/* Returns the first key that query t sees, if it sees one. */
 static int64_t first_of(const struct paged_job *job, int64_t t)
 {
     int64_t first = job->heads.window ? job->seen[t] - job->heads.window : 0;
     return first < 0 ? 0 : first;
 }
 
-/* Whether query t sees any key of a chunk. */
+/* Returns whether query t sees any key of a chunk. */
 static bool sees_chunk(const struct paged_job *job, int64_t t, int64_t chunk)
 {
     return job->seen[t] > chunk * CHUNK_KEYS && first_of(job, t) < (chunk + 1) * CHUNK_KEYS;
@@ -167,7 +167,7 @@ static void attend_tile(const struct paged_job *job, const struct attention_bloc
     attention_block_add(b, s->n * each, gather(job, b, job->heads.v, rows, n, s->group), b->pad, n);
 }
 
-/* A chunk's results go on into the sum, or into memory. */
+/* Merges a chunk's results into the sum, or stores them in memory. */
 static void hand_on(const struct paged_job *job, const struct paged_scratch *f, const struct paged_span *s,
                     int64_t chunk)
 {
@@ -208,7 +208,7 @@ static void attend_span(const struct paged_job *job, const struct paged_scratch 
     }
 }
 
-/* Task i of units x groups x blocks. */
+/* Computes task i of units x groups x blocks. */
 static void attend_task(const struct paged_job *job, const struct paged_scratch *f, int64_t i)
 {
     const struct paged_unit *unit =
@@ -226,7 +226,7 @@ static void attend_task(const struct paged_job *job, const struct paged_scratch 
         attend_span(job, f, &s);
 }
 
-/* A query whose results are in parts, or that is padding. */
+/* Merges the partial results of a query, or writes zeros for padding. */
 static void merge_query(const struct paged_job *job, const struct paged_scratch *f, int64_t t)
 {
     int64_t dim = job->heads.dim, pad = job->heads.pad, cols = tensor_cols(job->y);

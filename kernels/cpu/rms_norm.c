@@ -27,7 +27,7 @@ CPU_CLONES static void norm_groups(float *restrict y, float *restrict rstd, cons
     }
 }
 
-/* The same from rstd. */
+/* Normalises again from rstd. */
 CPU_CLONES static void norm_groups_again(float *restrict y, const float *restrict rstd, const float *restrict x,
                                          const float *restrict w, int64_t groups, int64_t n)
 {
@@ -100,7 +100,7 @@ struct rms_norm_args {
     int64_t cols, per;
 };
 
-/* buf holds three times what is worked at together; dw NULL: nobody wants it */
+/* buf holds three chunks; dw NULL: not needed */
 static void chunk_backward(const struct rms_norm_args *a, float *dw, float *buf, int64_t from, int64_t to)
 {
     int64_t cols = a->cols, block = a->per * cols;
