@@ -67,8 +67,8 @@ void cpu_next_tokens(struct ctx *c, struct tensor *y, const struct decode_state 
     }
 }
 
-/* Returns the number of forced tokens after a state, at most `most`.  The final token of an automaton has no
- * successor. */
+/* Returns the number of forced tokens after a state, at most `most`.  A token to a state without edges is not
+ * counted. */
 static int32_t forced_run(const struct automaton *a, int32_t state, int32_t most)
 {
     const int32_t *first = words(a->first);
