@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Pipes a question about a SQLite file through the parser and the clarifier: candidate statements, then the clarifying
 # question.  The parser is a toy that memorises six questions in seconds.  To use a real one, set AMBIT_PARSER to its
-# folder; docs/guides/train.md describes how to train it on Spider with ambit-data plans.
+# folder; docs/guides/train-language-model.md describes how to train it on Spider with ambit-data plans.
 set -euo pipefail
 if [ -n "${AMBIT_BIN:-}" ]; then PATH=$(realpath "$AMBIT_BIN"):$PATH; fi
 model=${AMBIT_PARSER:+$(realpath "$AMBIT_PARSER")}

@@ -57,7 +57,7 @@ const struct command command_counterfactual = {
                "makes one question ambiguous or unanswerable leaves the other unchanged. Columns are duplicated, "
                "replaced or deleted; with Spider's databases, values too. `ambit-data probe` checks that neither "
                "question nor table reveals the label. Splits share no table, question or edited table. Guide: "
-               "docs/guides/train.md, section on the tagger.",
+               "docs/guides/make-data.md.",
     .examples = { "ambit-data counterfactual --wikisql wikisql --wtq wtq --spider spider -o spans --seed 1",
                   "ambit-data counterfactual --spider spider --databases --synonyms two_col_synonyms.json -o spans --seed 2" },
     .files = files,

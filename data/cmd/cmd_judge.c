@@ -68,7 +68,7 @@ const struct command command_judge = {
                "`ambit-infer generate`.\n\n"
                "--answers reads {\"id\", \"text\"} or {\"id\", \"texts\"} and writes {\"id\", \"score\"}: the "
                "share of completions whose first word is yes, among those that begin with yes or no. A question "
-               "without such a completion gets an error, and the exit code is 7. Guide: docs/guides/train.md.",
+               "without such a completion gets an error, and the exit code is 7. Guide: docs/guides/evaluate.md.",
     .examples = { "ambit-data judge --data contrast --write-prompts schema --shots 12 -o prompts.jsonl",
                   "ambit-data judge --data contrast --answers answers.jsonl -o scores.jsonl" },
     .run = run,

@@ -42,7 +42,7 @@ const struct command command_noisysp = {
                "Examples with \"value_resolved\" false are omitted, as in the published code.\n\n"
                "The published form does not name the alternatives of an ambiguous word. --to noisysp stores them "
                "in \"term_value\"; for other files, the two most similar columns are taken. A record that cannot "
-               "be converted is omitted with a warning, and the exit code is 7. Guide: docs/guides/train.md.",
+               "be converted is omitted with a warning, and the exit code is 7. Guide: docs/guides/train-tagger.md.",
     .examples = { "ambit-data noisysp wikisql/train.preproc.json -o spans/train.jsonl",
                   "ambit-data noisysp --to noisysp spans/train.jsonl -o wikisql/train.preproc.json" },
     .run = run,

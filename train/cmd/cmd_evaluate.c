@@ -80,7 +80,7 @@ const struct command command_evaluate = {
     .details =
         "RUN is a folder of ambit-train gatekeeper or export --format detector (default: the detector that comes "
         "with ambit). The output has metrics by ambiguity type and database with 95 % intervals, the results of "
-        "selective prediction, and probes of question and schema alone. Guide: docs/guides/train.md.",
+        "selective prediction, and probes of question and schema alone. Guide: docs/guides/evaluate.md.",
     .examples = { "ambit-train evaluate runs/gate --data labels.csv --db shop.sqlite",
                   "ambit-train evaluate --predictions answers.jsonl --data contrast --json" },
     .run = run,

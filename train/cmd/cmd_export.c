@@ -215,7 +215,7 @@ const struct command command_export = {
     .details =
         "DIR is a folder of ambit-train gatekeeper, infill, reward or seq2seq; of an unfinished run the newest "
         "checkpoint is exported. Formats: detector and hf for gatekeeper; peft, merged and gguf-adapter for adapters; "
-        "merged for models with all weights trained. Guide: docs/guides/train.md.",
+        "merged for models with all weights trained. Guide: docs/guides/export.md.",
     .examples = { "ambit-train export runs/gate --format detector -o detector",
                   "ambit-train export runs/infill --format merged --verify -o infill-hf" },
     .run = run,

@@ -28,7 +28,7 @@ const struct command command_gatekeeper = {
     .details = "--data is a data folder, a JSONL list of folders, or with --db a file of labelled questions. "
                "The result is a detector for ambit-infer detect. A stopped run continues with --resume and "
                "ends with the same weights, bit for bit. Settings of published tables are keys of --config "
-               "only. Guide: docs/guides/train.md.",
+               "only. Guide: docs/guides/train-detector.md.",
     .examples = { "ambit-train gatekeeper --data practice --out runs/gate --epochs 4",
                   "ambit-train gatekeeper --data labels.csv --db shop.sqlite --encoder bert --out runs/own --resume" },
     .files = files,

@@ -28,7 +28,7 @@ const struct command command_seq2seq = {
     .details =
         "--data holds {\"id\", \"prompt\", \"completion\"}, as ambit-data plans writes them. --base is a folder of "
         "T5ForConditionalGeneration (1.0, 1.1, Flan), and so is the result. A stopped run continues with --resume "
-        "and ends with the same weights, bit for bit. Guide: docs/guides/train.md.",
+        "and ends with the same weights, bit for bit. Guide: docs/guides/train-language-model.md.",
     .examples = { "ambit-train seq2seq --base t5-base --data plans/t2s.train.jsonl --valid plans/t2s.valid.jsonl "
                   "--preset picard --schema tables.json --out runs/t2s",
                   "ambit-train seq2seq --tokenizer words --data plans/template-gen.train.jsonl "

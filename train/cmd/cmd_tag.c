@@ -27,7 +27,7 @@ const struct command command_tag = {
     .details =
         "--data has train.jsonl, valid.jsonl and test.jsonl: questions with marked words. --from continues from a "
         "trained tagger with a few own records and replays some of its training data. A stopped run continues with "
-        "--resume and ends with the same weights, bit for bit. Guide: docs/guides/train.md.",
+        "--resume and ends with the same weights, bit for bit. Guide: docs/guides/train-tagger.md.",
     .examples = { "ambit-train tag --data spans --encoder minilm --out runs/tag",
                   "ambit-train tag --data own.jsonl --from runs/tag --heads-only --out runs/own" },
     .files = files,

@@ -204,7 +204,7 @@ const struct command command_tokenizer = {
     .details =
         "FILE holds records (.jsonl, .json, also compressed), whose messages, text, prompt and completion are used, "
         "or one text in each line. The merges are those of BpeTrainer in Hugging Face tokenizers, and transformers "
-        "opens the result. Guide: docs/guides/train.md.",
+        "opens the result. Guide: docs/guides/train-language-model.md.",
     .examples = { "ambit-train tokenizer train.jsonl --vocab 8192 -o vocabulary",
                   "ambit-train tokenizer notes.txt --vocab 4096 --split qwen2 --special '<|pad|>' -o vocabulary" },
     .files = files,
