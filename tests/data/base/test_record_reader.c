@@ -1,4 +1,5 @@
 /* Records in every format, with and without ids, and rejected input. */
+#include "tests/support/records_text.h"
 #include "tests/support/support.h"
 
 #include "data/base/record_reader.h"
@@ -20,40 +21,10 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void write_bytes(const char *path, const void *bytes, size_t n)
-{
-    FILE *f = fopen(path, "wb");
-    CHECK(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0, "cannot write %s", path);
-}
-
-/* All records of a file as "record;record;", with "-" for a bad one and its error in *err; NULL if the file does not
- * open. */
-static const char *read_form(const char *path, enum record_form form, struct error *err)
-{
-    static char seen[4096];
-    struct record_reader *r = record_reader_open(path, form, err);
-    json_t *o;
-    int rc;
-    *seen = '\0';
-    while (r && (rc = record_reader_next(r, &o, err)) != 0) {
-        size_t at = strlen(seen);
-        char *text = rc > 0 ? json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-        snprintf(seen + at, sizeof seen - at, "%s;", text ? text : "-");
-        assert_true(strncmp(record_reader_where(r), path, strlen(path)) == 0);
-        assert_int_equal(rc > 0, o != NULL);
-        free(text);
-        json_decref(o);
-        if (record_reader_failed(r))
-            break;
-    }
-    record_reader_close(r);
-    return r ? seen : NULL;
-}
-
 static const char *read_auto(const char *dir, const char *name, const char *text)
 {
     struct error err = { 0 };
-    return read_form(test_file(dir, name, text), RECORDS_AUTO, &err);
+    return records_text(test_file(dir, name, text), RECORDS_AUTO, &err);
 }
 
 static void ids_are_seen_to(void **state)
@@ -62,8 +33,9 @@ static void ids_are_seen_to(void **state)
     assert_string_equal(read_auto(*state, "a.jsonl", "{\"id\":\"x\"}\n\n{\"id\":7}\n{\"id\":null}\n{}\n"),
                         "{\"id\":\"x\"};{\"id\":7};{\"id\":4};{\"id\":5};");
     assert_string_equal(read_auto(*state, "a.json", "[{}, {\"id\": -3},\n {}]"), "{\"id\":1};{\"id\":-3};{\"id\":3};");
-    assert_string_equal(read_form(test_file(*state, "b.jsonl", "{\"id\":1.5}\n{\"id\":[]}\n{}\n"), RECORDS_AUTO, &err),
-                        "-;-;{\"id\":3};");
+    assert_string_equal(
+        records_text(test_file(*state, "b.jsonl", "{\"id\":1.5}\n{\"id\":[]}\n{}\n"), RECORDS_AUTO, &err),
+        "-;-;{\"id\":3};");
     assert_error(err, "b.jsonl: line 2", "\"id\"", "a string or an integer, got an array");
 }
 
@@ -101,7 +73,7 @@ static void forms_are_told_apart(void **state)
     assert_string_equal(read_auto(*state, "none.txt", ""), "");
     assert_string_equal(read_auto(*state, "none.json", "[ ]"), "");
     struct error err = { 0 };
-    assert_string_equal(read_form(test_file(*state, "said.txt", "id,q\n4,a\n"), RECORDS_CSV, &err),
+    assert_string_equal(records_text(test_file(*state, "said.txt", "id,q\n4,a\n"), RECORDS_CSV, &err),
                         "{\"id\":\"4\",\"q\":\"a\"};");
 }
 
@@ -134,12 +106,12 @@ static void bad_tables_are_named(void **state)
     };
     struct error err = { 0 };
     for (int i = 0; i < ARRAY_LEN(headers); i++) {
-        assert_null(read_form(test_file(*state, "bad.csv", headers[i][0]), RECORDS_AUTO, &err));
+        assert_null(records_text(test_file(*state, "bad.csv", headers[i][0]), RECORDS_AUTO, &err));
         assert_error(err, "bad.csv", headers[i][1]);
         assert_int_equal(err.code, EXIT_CODE_DATA);
     }
     for (int i = 0; i < ARRAY_LEN(rows); i++) {
-        assert_string_equal(read_form(test_file(*state, "bad.csv", rows[i][0]), RECORDS_AUTO, &err), rows[i][1]);
+        assert_string_equal(records_text(test_file(*state, "bad.csv", rows[i][0]), RECORDS_AUTO, &err), rows[i][1]);
         assert_error(err, "bad.csv", rows[i][2]);
     }
 }
@@ -147,18 +119,19 @@ static void bad_tables_are_named(void **state)
 static void what_is_no_form_is_named(void **state)
 {
     struct error err = { 0 };
-    assert_null(read_form(test_file(*state, "pretty.json", "{\n  \"id\": 1\n}\n"), RECORDS_AUTO, &err));
+    assert_null(records_text(test_file(*state, "pretty.json", "{\n  \"id\": 1\n}\n"), RECORDS_AUTO, &err));
     assert_error(err, "pretty.json: line 1", "spans lines");
-    assert_null(read_form(test_file(*state, "one.json", "{\"id\": 1}"), RECORDS_JSON, &err));
+    assert_null(records_text(test_file(*state, "one.json", "{\"id\": 1}"), RECORDS_JSON, &err));
     assert_error(err, "one.json: expected an array, got '{'");
     write_bytes(test_file(*state, "wide", NULL), "\xff\xfe{\0}\0", 6);
-    assert_null(read_form(test_file(*state, "wide", NULL), RECORDS_AUTO, &err));
+    assert_null(records_text(test_file(*state, "wide", NULL), RECORDS_AUTO, &err));
     assert_error(err, "wide: expected UTF-8, got UTF-16");
     write_bytes(test_file(*state, "database", NULL), "SQLite format 3\0\x10", 17);
-    assert_null(read_form(test_file(*state, "database", NULL), RECORDS_AUTO, &err));
+    assert_null(records_text(test_file(*state, "database", NULL), RECORDS_AUTO, &err));
     assert_error(err, "database: line 1: expected text, got zero bytes");
-    assert_string_equal(read_form(test_file(*state, "oops.jsonl", "oops\n{}\n"), RECORDS_AUTO, &err), "-;{\"id\":2};");
-    assert_string_equal(read_form(test_file(*state, "latin.txt", "caf\xe9\n"), RECORDS_AUTO, &err), "-;");
+    assert_string_equal(records_text(test_file(*state, "oops.jsonl", "oops\n{}\n"), RECORDS_AUTO, &err),
+                        "-;{\"id\":2};");
+    assert_string_equal(records_text(test_file(*state, "latin.txt", "caf\xe9\n"), RECORDS_AUTO, &err), "-;");
     assert_error(err, "latin.txt: line 1: expected text in UTF-8");
 }
 
@@ -177,7 +150,7 @@ static void arrays_go_on_after_a_bad_element(void **state)
     };
     struct error err = { 0 };
     for (int i = 0; i < ARRAY_LEN(files); i++) {
-        assert_string_equal(read_form(test_file(*state, "bad.json", files[i][0]), RECORDS_AUTO, &err), files[i][1]);
+        assert_string_equal(records_text(test_file(*state, "bad.json", files[i][0]), RECORDS_AUTO, &err), files[i][1]);
         assert_error(err, "bad.json: ", files[i][2]);
         assert_null(strstr(err.text, "NUL"));
     }
@@ -226,10 +199,10 @@ static void pipes_are_read_as_they_are_written(void **state)
 static void lines_without_end_end(void **state)
 {
     struct error err = { 0 };
-    assert_null(read_form("/dev/zero", RECORDS_AUTO, &err));
+    assert_null(records_text("/dev/zero", RECORDS_AUTO, &err));
     assert_error(err, "/dev/zero: line 1: a line without end in 1073741824 bytes");
     for (int form = RECORDS_JSONL; form <= RECORDS_TEXT; form++) {
-        const char *seen = read_form("/dev/zero", (enum record_form)form, &err);
+        const char *seen = records_text("/dev/zero", (enum record_form)form, &err);
         assert_true(!seen || strcmp(seen, "-;") == 0);
         assert_error(err, "/dev/zero: ");
     }

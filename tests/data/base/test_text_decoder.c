@@ -1,4 +1,5 @@
 /* Compressed records: all streams are read, and damage is an error wherever it occurs. */
+#include "tests/support/records_text.h"
 #include "tests/support/support.h"
 
 #include "data/base/json.h"
@@ -22,36 +23,6 @@ static int tear_down(void **state)
 {
     test_dir_remove(*state);
     return 0;
-}
-
-static void write_bytes(const char *path, const void *bytes, size_t n)
-{
-    FILE *f = fopen(path, "wb");
-    CHECK(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0, "cannot write %s", path);
-}
-
-/* All records of a file as "record;record;", with "-" for a bad one and its error in *err; NULL if the file does not
- * open. */
-static const char *read_records(const char *path, struct error *err)
-{
-    static char seen[4096];
-    struct record_reader *r = record_reader_open(path, RECORDS_AUTO, err);
-    json_t *o;
-    int rc;
-    *seen = '\0';
-    while (r && (rc = record_reader_next(r, &o, err)) != 0) {
-        size_t at = strlen(seen);
-        char *text = rc > 0 ? json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-        snprintf(seen + at, sizeof seen - at, "%s;", text ? text : "-");
-        assert_true(strncmp(record_reader_where(r), path, strlen(path)) == 0);
-        assert_int_equal(rc > 0, o != NULL);
-        free(text);
-        json_decref(o);
-        if (record_reader_failed(r))
-            break;
-    }
-    record_reader_close(r);
-    return r ? seen : NULL;
 }
 
 static const char two_lines[] = "{\"id\":1}\n{\"id\":2}\n";
@@ -108,7 +79,7 @@ static void check_coding(const char *dir, const char *name, size_t (*pack)(uint8
     size_t n = pack(bytes, sizeof bytes / 2);
     const char *path = test_file(dir, name, NULL), *bare = test_file(dir, "bare", NULL);
     write_bytes(path, bytes, n);
-    const char *seen = read_records(path, &err);
+    const char *seen = records_text(path, RECORDS_AUTO, &err);
     if (!seen) { /* a build without libzstd */
         assert_error(err, "this build cannot read", "install libzstd-dev");
         return;
@@ -116,10 +87,10 @@ static void check_coding(const char *dir, const char *name, size_t (*pack)(uint8
     assert_string_equal(seen, two_records);
     memcpy(bytes + n, bytes, n);
     write_bytes(bare, bytes, 2 * n);
-    assert_string_equal(read_records(bare, &err), "{\"id\":1};{\"id\":2};{\"id\":1};{\"id\":2};");
+    assert_string_equal(records_text(bare, RECORDS_AUTO, &err), "{\"id\":1};{\"id\":2};{\"id\":1};{\"id\":2};");
     for (size_t cut = 0; cut < n; cut++) {
         write_bytes(path, bytes, cut);
-        seen = read_records(path, &err);
+        seen = records_text(path, RECORDS_AUTO, &err);
         assert_true(!seen || strchr(seen, '-'));
         assert_error(err, name);
         assert_int_equal(err.code, EXIT_CODE_DATA);
@@ -128,12 +99,12 @@ static void check_coding(const char *dir, const char *name, size_t (*pack)(uint8
     for (size_t i = 0; i < n; i++) {
         bytes[i] ^= 0x10;
         write_bytes(path, bytes, n);
-        seen = read_records(path, &err);
+        seen = records_text(path, RECORDS_AUTO, &err);
         assert_true(!seen || strchr(seen, '-') || strcmp(seen, two_records) == 0);
         bytes[i] ^= 0x10;
     }
     write_bytes(path, "plain text", 10);
-    assert_null(read_records(path, &err));
+    assert_null(records_text(path, RECORDS_AUTO, &err));
     assert_error(err, name, "data as its name says", "got other data");
 }
 

@@ -422,10 +422,11 @@ static void check_ceiling(const char *data, const char *dir, const struct ceilin
 }
 
 /*
- * What the golds themselves reach by the published evaluator, in percent of either / both: C 93.47 / 92.98 in exact
- * match and 93.31 / 92.82 in execution match, T 99.86 and 99.58, J 100, P 100 / 98.02 and 100 / 94.06.  Our mapping
- * loses no gold of T, J, P; of C it loses two queries that name a table after the column, one reading each of two where
- * a synonym is another table's column, and by execution two whose strings AmbiQT's generator has put a blank into.
+ * The golds' own scores by the published evaluator, in percent of either / both: C has 93.47 / 92.98 in exact match and
+ * 93.31 / 92.82 in execution match.  T has 99.86 and 99.58, J has 100, P has 100 / 98.02 and 100 / 94.06.  Our mapping
+ * loses no gold of T, J and P.  Of C it loses two queries that name a table after the column, and one interpretation
+ * each of two questions where a synonym is a column of another table.  By execution it loses two more, because AmbiQT's
+ * generator has put a blank into their strings.
  */
 static void golds_reach_the_ceilings(void **state)
 {

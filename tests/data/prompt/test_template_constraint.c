@@ -351,7 +351,7 @@ static int count_allowed(const struct schema_set *schemas, const struct spider_c
     return allowed;
 }
 
-/* What is lost are strings and numbers that the question does not say, most by mistakes in the questions. */
+/* The lost statements hold strings and numbers that the question does not name; most are mistakes in the questions. */
 static void gold_of_spider_is_allowed(void **state)
 {
     const char *tables = test_shared("data/spider/tables.json");
