@@ -242,7 +242,7 @@ static const struct known_call {
     { "ltrim", 1, "%1 without blanks before it", PHRASE_ATOM, PHRASE_LOOSE },
     { "rtrim", 1, "%1 without blanks behind it", PHRASE_ATOM, PHRASE_LOOSE },
     { "replace", 3, "%1 with %2 replaced by %3", PHRASE_ATOM, PHRASE_LOOSE },
-    { "instr", 2, "where %2 begins in %1", PHRASE_OF, PHRASE_LOOSE },
+    { "instr", 2, "the position of %2 in %1", PHRASE_OF, PHRASE_LOOSE },
     { "nullif", 2, "%1 (nothing where it is %2)", PHRASE_ATOM, PHRASE_LOOSE },
     { "ifnull", 2, "%1 (%2 where it is not filled in)", PHRASE_ATOM, PHRASE_LOOSE },
     { "coalesce", 2, "%1 (%2 where it is not filled in)", PHRASE_ATOM, PHRASE_LOOSE },
@@ -366,7 +366,7 @@ static struct phrase_words tell_substr(const struct phrase_context *p, const str
     else if (from == 1 && !open)
         text = strings_printf(p->pool, "the first %d characters of %s", length, of);
     else if (from > 1 && open)
-        text = strings_printf(p->pool, "what stands in %s from character %d on", of, from);
+        text = strings_printf(p->pool, "the part of %s from character %d on", of, from);
     else if (from > 1)
         text = strings_printf(p->pool, "%d character%s of %s from character %d on", length, many, of, from);
     return (struct phrase_words){ text, PHRASE_LOOSE };

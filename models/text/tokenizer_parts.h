@@ -1,5 +1,5 @@
 /*
- * tokenizer_parts.h - struct tokenizer, and functions that build one; for models/text and models/text
+ * tokenizer_parts.h - struct tokenizer, and functions that build one; for the files of models/text
  * only.
  *
  * A tokenizer is built in this order: tokenizer_new, tokenizer_read_parts or tokenizer_bert_parts, the vocabulary,
