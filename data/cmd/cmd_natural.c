@@ -69,7 +69,7 @@ const struct command command_natural = {
                "A question that names one of two similar columns (start date, end date) loses the words that "
                "distinguish them. Further examples use edited schemas, templates of linguistic ambiguity "
                "(attachment, scope, vague) and unchanged questions. The field \"reason\" states why a question has "
-               "its label. Splits share no database and no question. Guide: docs/guides/make-data.md.",
+               "its label. Splits share no database and no question. Guide: docs/guides/detector-data.md.",
     .examples = { "ambit-data natural spider -o natural --seed 1",
                   "ambit-data natural spider wikisql --splits contrast -o natural" },
     .files = files,

@@ -59,7 +59,7 @@ const struct command command_practice = {
     OPTIONS(options, defaults),
     .details = "Some forty small domains have questions from templates and contrast sets as `contrast` builds "
                "them. The domains of the test split occur in no other split. Synthetic data serves the demo, tests "
-               "and first steps; it is no benchmark. Guide: docs/guides/make-data.md.",
+               "and first steps; it is no benchmark. Guide: docs/guides/detector-data.md.",
     .examples = { "ambit-data practice -o practice --seed 2", "ambit-data practice --questions -o domains" },
     .files = files,
     .run = run,

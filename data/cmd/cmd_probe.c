@@ -262,7 +262,7 @@ const struct command command_probe = {
     .details = "Prints the AUC of scorers on the test split: the words of the question, the words of the schema, "
                "always ambiguous, \"and or a comma in the question\", and name similarity. If contrast sets reveal "
                "their label to question or schema alone, the exit code is 3. A folder of `counterfactual` is "
-               "probed by question, table and edit; the limit is .50 +- .02. Guide: docs/guides/make-data.md.",
+               "probed by question, table and edit; the limit is .50 +- .02. Guide: docs/guides/detector-data.md.",
     .examples = { "ambit-data probe --data practice", "ambit-data probe --data contrast" },
     .run = run,
 };

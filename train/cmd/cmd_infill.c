@@ -29,7 +29,7 @@ const struct command command_infill = {
         "--data holds conversations, {\"id\", \"messages\": [{\"role\", \"content\"}, ...]}, or {\"id\", "
         "\"prompt\", \"completion\"}. The loss is on the completions. The result is an adapter for PEFT, or with "
         "--method full a Hugging Face folder. A stopped run continues with --resume and ends with the same "
-        "weights, bit for bit. Guide: docs/guides/infill.md.",
+        "weights, bit for bit. Guide: docs/guides/train-language-model.md.",
     .examples = { "ambit-train infill --base llama --data train.jsonl --valid valid.jsonl --out runs/infill",
                   "ambit-train infill --base llama --data train.jsonl --preset dfpl --out runs/infill --dry-run" },
     .files = files,

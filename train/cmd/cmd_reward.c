@@ -29,7 +29,7 @@ const struct command command_reward = {
         "For each prompt of --data the model samples completions. The reward is the fraction of missing golds that "
         "their interpretations find on --db, minus a penalty for wrong ones. The loss is that of IntentRL and DAPO. "
         "A stopped run continues with --resume and ends with the same weights, bit for bit. "
-        "Guide: docs/guides/infill.md.",
+        "Guide: docs/guides/train-reward.md.",
     .examples = { "ambit-train reward --base merged --data train.jsonl --valid valid.jsonl --db databases --out runs/reward",
                   "ambit-train reward --base small --method full --data train.jsonl --db databases --out runs/reward" },
     .files = files,
