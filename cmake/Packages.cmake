@@ -75,7 +75,7 @@ set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "ambit (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS openmpi-bin)
 set(CPACK_DEBIAN_MPI_DESCRIPTION "MPI module of ambit
 With this module ambit-train trains on several processes and machines through
-Open MPI.  The processes are started by mpirun, Slurm or torchrun.")
+Open MPI.  The processes are started by mpirun or Slurm.")
 
 # Files that Debian policy requires in a package and that a plain installation does not need.
 configure_file(cmake/debian/changelog.in ${CMAKE_BINARY_DIR}/debian/changelog @ONLY)

@@ -10,14 +10,11 @@
 
 enum { RANKS_MAX = 1 << 16 };
 
-/* Variables with the number of ranks.  The first one that is set counts. */
-static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMI_SIZE", "WORLD_SIZE" };
+/* Variables of MPI's and Slurm's launchers with the number of ranks.  The first one that is set counts. */
+static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMI_SIZE" };
 
 static const char *launcher(void)
 {
-    /* a torchrun that srun started, one for each machine: torchrun has started this process */
-    if (getenv("TORCHELASTIC_RUN_ID") && getenv("WORLD_SIZE"))
-        return "WORLD_SIZE";
     for (int i = 0; i < ARRAY_LEN(sizes); i++)
         if (getenv(sizes[i]))
             return sizes[i];
@@ -42,7 +39,7 @@ static int module_open(const struct transport **transport, const char *name, int
 {
     static const char file[] = "libambit_mpi.so";
     char *looked = NULL, *path = module_path(file, &looked);
-    /* libraries that MPI opens by itself look for its names among all */
+    /* libraries that MPI opens look up MPI's symbols in the global scope */
     void *module = path ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
 
     *transport = module ? dlsym(module, "ambit_transport") : NULL;
@@ -59,10 +56,22 @@ static int module_open(const struct transport **transport, const char *name, int
     return *transport ? 0 : -1;
 }
 
-/* Returns whether the variables are those of torchrun, and no launcher has described ranks to MPI. */
-static bool is_unlaunched(const char *name)
+/* torchrun describes its processes in other variables and does not start MPI.  They would all train alone. */
+static int refuse_torchrun(const char *name, struct error *err)
 {
-    return !strcmp(name, "WORLD_SIZE") && (getenv("TORCHELASTIC_RUN_ID") || !getenv("PMIX_NAMESPACE"));
+    static const char variable[] = "WORLD_SIZE";
+    int size = 1;
+
+    if (!getenv(variable) || (name && !getenv("TORCHELASTIC_RUN_ID")))
+        return 0;
+    if (expected_size(variable, &size, err))
+        return -1;
+    return size == 1
+               ? 0
+               : error_set(err, EXIT_CODE_USAGE,
+                           "%s=%d: expected ranks that mpirun, or srun with --mpi=pmix, has started, got those of "
+                           "torchrun",
+                           variable, size);
 }
 
 int collective_open(struct collective *c, struct error *err)
@@ -70,13 +79,13 @@ int collective_open(struct collective *c, struct error *err)
     const char *name = launcher();
     int size = 1;
 
-    *c = (struct collective){ .size = 1, .lost = -1 };
-    if (name && expected_size(name, &size, err))
+    *c = (struct collective){ .size = 1 };
+    if (refuse_torchrun(name, err) || (name && expected_size(name, &size, err)))
         return -1;
     if (size == 1)
         return 0;
     const struct transport *transport;
-    struct collective all = { .size = size, .lost = -1, .unlaunched = is_unlaunched(name) };
+    struct collective all = { .size = size };
     if (module_open(&transport, name, size, err) || transport->open(&all, err))
         return -1;
     all.transport = transport;
@@ -92,7 +101,7 @@ void collective_close(struct collective *c)
 {
     if (c->transport)
         c->transport->close(c);
-    *c = (struct collective){ .size = 1, .lost = -1 };
+    *c = (struct collective){ .size = 1 };
 }
 
 void collective_abort(struct collective *c, enum exit_code code)
@@ -101,27 +110,34 @@ void collective_abort(struct collective *c, enum exit_code code)
     _exit((int)code);
 }
 
+static int note(struct collective *c, int rc)
+{
+    c->broken = c->broken || rc;
+    return rc;
+}
+
 int collective_gather(struct collective *c, void *all, const void *mine, size_t bytes, struct error *err)
 {
-    return c->transport->gather(c, all, mine, bytes, err);
+    return note(c, c->transport->gather(c, all, mine, bytes, err));
 }
 
 int collective_exchange(struct collective *c, void *in, const void *out, size_t bytes, struct error *err)
 {
-    return c->transport->exchange(c, in, out, bytes, err);
+    return note(c, c->transport->exchange(c, in, out, bytes, err));
 }
 
 int collective_send(struct collective *c, int to, const void *data, size_t bytes, struct error *err)
 {
-    return c->transport->send(c, to, data, bytes, err);
+    return note(c, c->transport->send(c, to, data, bytes, err));
 }
 
 int collective_receive(struct collective *c, int from, void *data, size_t bytes, struct error *err)
 {
-    return c->transport->receive(c, from, data, bytes, err);
+    return note(c, c->transport->receive(c, from, data, bytes, err));
 }
 
-int collective_look(struct collective *c, struct error *err)
+void collective_wait_note(const struct collective *c)
 {
-    return c->transport->look(c, err);
+    if (c->waiting)
+        c->waiting(c->waiting_arg);
 }

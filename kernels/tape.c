@@ -1,6 +1,5 @@
 #include "kernels/tape.h"
 
-#include "kernels/grad_watch.h"
 #include "kernels/kernels.h"
 
 #include <string.h>
@@ -14,8 +13,6 @@ struct destination destination_of(struct ctx *c, struct tensor *t)
     if (!t->grad)
         t->grad = tensor_like(c, t);
     t->grad->reserved = false;
-    if (c->watch && t->is_param)
-        grad_watch_write(c->watch, t->grad);
     return (struct destination){ t->grad, add };
 }
 
@@ -106,11 +103,8 @@ static void drop_transient(struct ctx *c, const struct node *start, size_t end)
 
 static void run_record(struct ctx *c, struct node *n)
 {
-    if (!n->out->grad)
-        return;
-    n->backward(c, n);
-    if (c->watch)
-        grad_watch_settle(c->watch);
+    if (n->out->grad)
+        n->backward(c, n);
 }
 
 static void tape_run(struct ctx *c, struct node *newest)

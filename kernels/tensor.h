@@ -36,7 +36,6 @@ struct tensor {
 
 struct kernels;
 struct device;
-struct grad_watch;
 
 /*
  * The choice of kernels for linear maps without a record.  ROWS_BY_NUMBER chooses by the number of rows.  ROWS_FEW and
@@ -62,7 +61,6 @@ struct ctx {
     bool buckets;              /* batches of similar size are padded to the same shapes, see batch_bucket */
     uint64_t shapes;           /* hash of all shapes of the step so far; the launches depend on it */
     struct node *tape;         /* newest record */
-    struct grad_watch *watch;  /* is told when a gradient is final; NULL: none */
     bool recording;            /* ops push records */
     bool transient;            /* the next tensor is transient, see tape_transient */
     bool training;             /* dropout is on */

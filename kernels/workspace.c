@@ -1,7 +1,5 @@
 #include "kernels/workspace.h"
 
-#include "kernels/grad_watch.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,8 +66,6 @@ static void walk(struct ctx *c, step_fn *fn, void *arg)
     c->site = 0;
     c->shapes = 0;
     ctx_note(c, c->recording + 2 * c->training);
-    if (c->watch)
-        grad_watch_begin(c->watch, !c->k);
     fn(c, arg);
 }
 

@@ -32,7 +32,7 @@ cp -r tests/support/consumer scripts/check-packages-inside.sh scripts/demo.yaml 
 
 # Install the dependencies of the packages.  No later step uses the network.
 mapfile -t needs < <(for p in "${packages[@]}"; do dpkg-deb -f "$p" Depends; done | sed -E 's/\bambit \([^)]*\),? *//')
-DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -qq --no-install-recommends satisfy -y "${needs[@]}" \
+DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -qq --no-install-recommends satisfy -y "${needs[@]}" openmpi-bin \
     gcc pkg-config >"$root/check/log" 2>&1 || fail "apt-get: $(tail -n 5 "$root/check/log")"
 unshare --mount --net --pid --fork --mount-proc="$root/proc" sh -c 'ip link set lo up && exec "$@"' loopback \
     chroot "$root" bash /check/check-packages-inside.sh

@@ -1,9 +1,6 @@
 #include "kernels/mpi/transport.h"
 
-#include "kernels/mpi/beat.h"
-#include "kernels/mpi/pmi.h"
-
-#include <stdio.h>
+#include <mpi.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,16 +10,9 @@
 static const double LOOKING = 100e-6;
 enum { SLEEP_US = 50 };
 
-struct process {
-    char host[64];
-    int32_t id;
-};
-
 struct mpi_state {
     MPI_Comm comm;
-    MPI_Request request;       /* request of the waiting call */
-    struct process *processes; /* [size] */
-    struct beat beat;
+    MPI_Request request; /* request of the waiting call */
 };
 
 static double seconds(void)
@@ -42,29 +32,6 @@ static int fail(int code, struct error *err)
     return error_set(err, EXIT_CODE_FAILURE, "MPI: %s", text);
 }
 
-static int tell_lost(struct collective *c, int lost, struct error *err)
-{
-    const struct mpi_state *s = c->state;
-    const struct process *p = &s->processes[lost];
-
-    c->lost = lost;
-    return error_set(err, EXIT_CODE_FAILURE,
-                     "rank %d (process %d on %s) is lost: nothing was heard of it for %d seconds", lost, p->id, p->host,
-                     COLLECTIVE_SILENCE);
-}
-
-static int look(struct collective *c, struct error *err)
-{
-    struct mpi_state *s = c->state;
-    int lost = atomic_load(&s->beat.lost);
-
-    if (lost >= 0)
-        return tell_lost(c, lost, err);
-    if (c->waiting)
-        c->waiting(c->waiting_arg);
-    return 0;
-}
-
 static int wait_here(struct collective *c, struct error *err)
 {
     struct mpi_state *s = c->state;
@@ -77,8 +44,8 @@ static int wait_here(struct collective *c, struct error *err)
             return fail(code, err);
         if (done)
             return 0;
-        if (look(c, err))
-            return -1;
+        if (c->waiting)
+            c->waiting(c->waiting_arg);
         if (seconds() - start > LOOKING)
             usleep(SLEEP_US);
     }
@@ -88,14 +55,9 @@ static int start(struct error *err)
 {
     /* With more ranks than cores, Open MPI would yield at every poll. */
     setenv("OMPI_MCA_mpi_yield_when_idle", "0", 0);
-    int given = MPI_THREAD_SINGLE, code = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &given);
+    int given, code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given);
 
-    if (code != MPI_SUCCESS)
-        return fail(code, err);
-    if (given == MPI_THREAD_MULTIPLE)
-        return 0;
-    MPI_Finalize();
-    return error_set(err, EXIT_CODE_DEVICE, "this MPI serves one thread alone; expected MPI_THREAD_MULTIPLE");
+    return code == MPI_SUCCESS ? 0 : fail(code, err);
 }
 
 static int local_rank(MPI_Comm comm)
@@ -111,9 +73,7 @@ static int local_rank(MPI_Comm comm)
 
 static int open_ranks(struct collective *c, struct error *err)
 {
-    struct process here = { .id = (int32_t)getpid() };
-
-    if ((c->unlaunched && pmi_open(c->size, err)) || start(err))
+    if (start(err))
         return -1;
     struct mpi_state *s = c->state = xcalloc(1, sizeof *s);
     MPI_Comm_dup(MPI_COMM_WORLD, &s->comm);
@@ -121,21 +81,14 @@ static int open_ranks(struct collective *c, struct error *err)
     MPI_Comm_rank(s->comm, &c->rank);
     MPI_Comm_size(s->comm, &c->size);
     c->local_rank = local_rank(s->comm);
-    gethostname(here.host, sizeof here.host - 1);
-    s->processes = xcalloc((size_t)c->size, sizeof *s->processes);
-    MPI_Allgather(&here, sizeof here, MPI_BYTE, s->processes, sizeof here, MPI_BYTE, s->comm);
-    beat_start(&s->beat, s->comm, c->rank, c->size);
     return 0;
 }
 
 static void abort_ranks(struct collective *c, enum exit_code code)
 {
-    struct mpi_state *s = c->state;
+    const struct mpi_state *s = c->state;
 
-    if (!c->unlaunched)
-        MPI_Abort(s->comm, (int)code);
-    beat_end_others(&s->beat, (int32_t)code);
-    _exit((int)code);
+    MPI_Abort(s->comm, (int)code);
 }
 
 static void close_ranks(struct collective *c)
@@ -147,11 +100,8 @@ static void close_ranks(struct collective *c)
     c->waiting = NULL;
     if (wait_here(c, &err))
         abort_ranks(c, err.code);
-    beat_end(&s->beat);
     MPI_Comm_free(&s->comm);
     MPI_Finalize();
-    pmi_close();
-    free(s->processes);
     free(s);
 }
 
@@ -208,5 +158,4 @@ const struct transport ambit_transport = {
     .exchange = exchange,
     .send = send,
     .receive = receive,
-    .look = look,
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What cmake --install puts into a folder runs from there: programs, modules, manual pages, completion; and another
-# program is built on the kernels library, found by CMake and by pkg-config.
+# An installed folder works: programs, modules, manual pages and completion.  Another program builds with the kernels
+# library, found by CMake and by pkg-config.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 prefix=$work

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# No command writes over what it reads, by whatever name: exit code 2, a message that names the option, and every input
-# is byte for byte what it was.  What a command wrote itself it may write again.
+# No command overwrites its input, under any name: exit code 2, a message that names the option, and unchanged inputs.  A
+# command may replace its own output.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-# names PATH: the path, relative and absolute, and what links to it
+# names PATH: the path, relative and absolute, and links to it
 names() {
     ln -sfn "$PWD/$1" soft
     echo "$1" "./new/../$1" "$PWD/$1" soft

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Training over ranks: every trainer with two and four of them as with one; the same bits when it is done again; a run goes
-# on with another number of ranks; ranks that are killed, halted or asked to stop; ranks that are not of one run.
+# on with another number of ranks; ranks that are killed or asked to stop; ranks that are not of one run.
 # usage: cli_ranks.sh
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -68,7 +68,7 @@ run 0 ranks 4 "${gatekeeper[@]}" --encode schema --out schema-4-again
 same schema-4 schema-4-again
 grep -q 'step [0-9]*: sums of gradients took' said && complain "sums" "told of each step without --verbose"
 run 0 ranks 2 "${infill[@]}" --method full --epochs 1 --verbose --out told
-grep -q 'step [0-9]*: sums of gradients took [0-9.]* ms, [0-9.]* ms of them behind the backward' said || complain "sums" "not told of each step"
+grep -q 'step [0-9]*: sums of gradients took [0-9.]* ms' said || complain "sums" "not told of each step"
 near lora-1 lora-2 grad_norm 1e-5
 near whole-1 whole-4 valid_loss 1e-6
 near whole-1 whole-4 tokens 0
@@ -107,7 +107,7 @@ run 0 train "${infill[@]}" --method full --epochs 1 --shard-optimizer --out alon
 run 0 train "${infill[@]}" --method full --epochs 1 --out alone
 same alone alone-shards
 
-# --- a rank that is gone: the others end, and the run goes on to the same bits
+# --- a dead rank: the others end, and the resumed run has the same bits
 long=("${infill[@]}" --method full --epochs 40 --neftune 5)
 run 0 ranks 2 "${long[@]}" --out undisturbed
 # lose SIGNAL RANK TEXT [NAME]: some steps later one rank gets the signal.  A run that was done before it came is made again.
@@ -132,26 +132,23 @@ lose() {
 }
 lose KILL 1 'rank 1'
 lose KILL 0 'rank 0'
-lose STOP 1 'rank 1 \(process [0-9]+ on .*\) is lost: nothing was heard of it for 15 seconds; step [0-9]+ is saved, --resume goes on'
-lose STOP 0 'rank 0 \(process [0-9]+ on .*\) is lost: nothing was heard of it for 15 seconds; step [0-9]+ is saved, --resume goes on'
 lose TERM 1 'stopped after step [0-9]+; to go on'
 lose TERM 0 'stopped after step [0-9]+; to go on'
 long+=(--shard-optimizer)
 lose KILL 1 'rank 1' shards
-lose STOP 1 'rank 1 .* is lost: .* and with it a share of the optimizer.s state; --resume goes on after the newest checkpoint' shards
 lose TERM 1 'stopped after step [0-9]+; to go on' shards
 
-# --- ranks that are not of one run: told once, by its rank, and nothing is begun
-# differ WHAT CODE TEXT [FIRST...] -- [SECOND...]
+# --- ranks of different runs: one error names the rank, and no folder is written
+# differ CASE CODE TEXT [FIRST...] -- [SECOND...]
 differ() {
-    local what=$1 code=$2 text=$3 first=() second=()
+    local case_name=$1 code=$2 text=$3 first=() second=()
     shift 3
     while [ "$1" != -- ]; do first+=("$1") && shift; done
     shift
     second=("$@")
-    check "$what" "$code" "$text" two_ranks "${infill[*]} --epochs 1 --out new ${first[*]}" "${infill[*]} --epochs 1 --out new ${second[*]}"
-    [ "$(grep -c '^error' said)" = 1 ] || complain "$what" "not told once"
-    [ ! -e new ] || complain "$what" "the folder was begun"
+    check "$case_name" "$code" "$text" two_ranks "${infill[*]} --epochs 1 --out new ${first[*]}" "${infill[*]} --epochs 1 --out new ${second[*]}"
+    [ "$(grep -c '^error' said)" = 1 ] || complain "$case_name" "not one error"
+    [ ! -e new ] || complain "$case_name" "a folder was written"
 }
 records 0 41 >more.jsonl
 cp -r model other && sed -i 's/"rms_norm_eps": [^,]*/"rms_norm_eps": 0.1/' other/config.json
@@ -175,8 +172,10 @@ another_build() {
 check "another version" 2 "rank 1: version: expected \"$version\" as rank 0 has, got \"${version%?}x\"" another_build "${infill[*]} --out new"
 [ ! -e new ] || complain "another version" "the folder was begun"
 
-# --- no ranks to be had
+# --- ranks cannot be started
 expect 2 "WORLD_SIZE: expected a number of ranks from 1 to 65536, got 'two'" env WORLD_SIZE=two "$bin/ambit-train" "${infill[@]}" --out new
+expect 2 "WORLD_SIZE=2: expected ranks that mpirun, or srun with --mpi=pmix, has started, got those of torchrun" env WORLD_SIZE=2 RANK=0 "$bin/ambit-train" "${infill[@]}" --out new
+expect 2 "WORLD_SIZE=2: expected ranks that mpirun" env SLURM_STEP_NUM_TASKS=1 TORCHELASTIC_RUN_ID=one WORLD_SIZE=2 "$bin/ambit-train" "${infill[@]}" --out new
 expect 2 'WORLD_SIZE: expected a number of ranks' env WORLD_SIZE=0 "$bin/ambit-train" "${infill[@]}" --out new
 expect 2 "PMI_SIZE: expected a number of ranks from 1 to 65536, got '70000'" env PMI_SIZE=70000 "$bin/ambit-train" "${infill[@]}" --out new
 expect 2 "SLURM_STEP_NUM_TASKS: expected a number of ranks from 1 to 65536, got '-1'" env SLURM_STEP_NUM_TASKS=-1 "$bin/ambit-train" "${infill[@]}" --out new
@@ -184,7 +183,7 @@ expect 2 "WORLD_SIZE: expected a number of ranks from 1 to 65536, got ''" env WO
 mkdir -p bare/bin && cp "$bin/ambit-train" "$bin/ambit-data" bare/bin
 expect 4 'SLURM_STEP_NUM_TASKS=2: ranks need libambit_mpi.so, which is not in .*ambit-mpi.*libopenmpi-dev' env SLURM_STEP_NUM_TASKS=2 bare/bin/ambit-train "${infill[@]}" --out new
 mkdir -p bare/lib/ambit && echo "no library" >bare/lib/ambit/libambit_mpi.so
-expect 4 'WORLD_SIZE=2: ranks need MPI \(apt-get install openmpi-bin\)' env WORLD_SIZE=2 bare/bin/ambit-train "${infill[@]}" --out new
+expect 4 'PMI_SIZE=2: ranks need MPI \(apt-get install openmpi-bin\)' env PMI_SIZE=2 bare/bin/ambit-train "${infill[@]}" --out new
 run 0 env WORLD_SIZE=1 bare/bin/ambit-train "${infill[@]}" --epochs 1 --out new
 
 finish

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What people give for a file or a folder, and what is said about it: a run for a language model and the reverse, a name of
-# Hugging Face's hub, a question or a statement for a file, a server or a dump for a database.
+# Messages for wrong files and folders: a run for a language model and the reverse, a name of Hugging Face's hub, a
+# question or a statement for a file, a server or a dump for a database.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 

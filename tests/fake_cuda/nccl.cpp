@@ -1,12 +1,11 @@
 /* Part of fake_cuda.h: a libnccl.so.2 whose GPUs are those of the ranks that MPI connects; there is one where FAKE_NCCL
- * is set; at "fail" rank 1 does not connect, at "halt" it stops there.  Nothing moves before something waits for the
+ * is set; at "fail" rank 1 does not connect.  Nothing moves before something waits for the
  * stream, and all of it has to be device memory. */
 #include "kernels/cuda/nccl.h"
 #include "tests/fake_cuda/fake_impl.h"
 
 #include <vector>
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,11 +52,9 @@ static int comm_init_rank(ncclComm_t *comm, int size, struct ncclUniqueId id, in
     if (memcmp(id.internal, secret, sizeof secret) || size != there || rank != own)
         return INVALID;
     const char *trouble = getenv("FAKE_NCCL");
-    if (!strcmp(trouble, "halt") && rank == 1)
-        raise(SIGSTOP);
     if (!strcmp(trouble, "fail") && rank == 1)
         return INVALID;
-    while (!strcmp(trouble, "halt") || !strcmp(trouble, "fail"))
+    while (!strcmp(trouble, "fail"))
         pause(); /* for a rank that does not come */
     *comm = new ncclComm();
     return MPI_Comm_dup(MPI_COMM_WORLD, &(*comm)->comm);

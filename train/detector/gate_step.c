@@ -429,7 +429,6 @@ int gate_step(void *trainer, struct error *err)
     struct gate_step s;
 
     init(&s, t);
-    ranks_last(&t->run);
     int rc = workspace_step(&t->run.work, run_step_of, &s, err);
     release(&s);
     return rc;

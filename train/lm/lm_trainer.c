@@ -184,8 +184,6 @@ static int train_batch(void *trainer, struct error *err)
 
     for (int at = b.first; at < b.end; m.number++) {
         at = fill_micro(t, &t->train, b.examples, at, b.end);
-        if (at == b.end)
-            ranks_last(&t->run);
         if (workspace_step(&t->run.work, run_micro, &m, err))
             return -1;
         t->run.state.units += t->micro_tokens;

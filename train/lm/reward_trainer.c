@@ -432,8 +432,6 @@ int reward_step(void *trainer, struct error *err)
     list_completions(t, &l, &b);
     for (int at = 0; at < l.n && rc == 0; m.number++) {
         at = fill_micro(t, &l, at, share);
-        if (at == l.n)
-            ranks_last(r);
         rc = workspace_step(&r->work, run_micro, &m, err);
         r->state.units += t->lm.micro_tokens;
     }

@@ -51,7 +51,6 @@ int ranks_open(struct run *r, struct error *err)
     if (all->size > 1)
         log_info("%d ranks share each batch", all->size);
     r->ranks.statuses = xcalloc((size_t)all->size, sizeof *r->ranks.statuses);
-    r->ranks.own_statuses = xcalloc((size_t)all->size, sizeof *r->ranks.own_statuses);
     all->waiting = save_early;
     all->waiting_arg = r;
     return 0;
@@ -68,12 +67,8 @@ void ranks_close(struct run *r)
 {
     const struct ranks ended = r->ranks;
 
-    sum_thread_end(&r->ranks.thread);
-    grad_watch_release(&r->ranks.watch);
-    buckets_release(&r->ranks.buckets);
     collective_close(&r->ranks.all);
     free(r->ranks.statuses);
-    free(r->ranks.own_statuses);
     free(r->ranks.in);
     free(r->ranks.out);
     r->ranks = (struct ranks){ 0 };
@@ -99,18 +94,15 @@ static bool save_instead(struct run *r)
     return r->saved_step == r->state.step || run_save_checkpoint(r, NULL) == 0;
 }
 
-/* All ranks hold the same state: the first one that is alive saves it. */
-static void end_without(struct run *r, int lost, const struct error *err)
+/* All ranks hold the same state, which rank 0 saves. */
+static void end_broken(struct run *r, const struct error *err)
 {
-    int saver = lost == 0;
-
-    if (r->ranks.all.rank != saver)
+    if (!ranks_first(r))
         sleep(SAVING_SECONDS);
     else if (ranks_sharded(r))
-        log_error("%s, and with it a share of the optimizer's state; --resume goes on after the newest checkpoint",
-                  err->text);
+        log_error("%s; the optimizer's state is in shards: --resume continues after the newest checkpoint", err->text);
     else if (save_instead(r))
-        log_error("%s; step %lld is saved, --resume goes on", err->text, (long long)r->state.step);
+        log_error("%s; step %lld is saved, --resume continues", err->text, (long long)r->state.step);
     else
         log_error("%s; this step is not saved", err->text);
     collective_abort(&r->ranks.all, err->code);
@@ -140,13 +132,13 @@ void ranks_end(struct run *r, int rc, struct error *err)
 
     if (rc >= 0 || alone(r) || !r->ranks.statuses)
         return;
-    if (r->ranks.all.lost < 0 && !r->ranks.told) {
+    if (!r->ranks.all.broken && !r->ranks.told) {
         snprintf(status.text, sizeof status.text, "%s", err->text);
         meet(r, status, err);
     }
     ranks_unlink(r); /* abandon operations that wait for a dead rank */
-    if (r->ranks.all.lost >= 0)
-        end_without(r, r->ranks.all.lost, err);
+    if (r->ranks.all.broken)
+        end_broken(r, err);
     if (!ranks_first(r))
         log_mute();
 }
@@ -260,23 +252,14 @@ static int compute_partition(struct run *r, int (*part)(struct run *r, struct er
     return rc;
 }
 
-/* Computes the partition and the sums, then gathers the status of all ranks. A rank whose partition failed still
- * takes part in sums that have begun. */
+/* Computes the partition, gathers the status of all ranks, and sums the gradients. */
 static int sum_partitions(struct run *r, int (*part)(struct run *r, struct error *err), struct rank_status *status,
                           struct error *err)
 {
-    bool overlap = ranks_overlap(r);
-    struct error failure;
-
-    if (overlap)
-        ranks_sum_begin(r);
     int rc = compute_partition(r, part, status, err);
+
     r->ranks.in_step = true;
-    if (overlap && ranks_sum_end(r, rc ? &failure : err))
-        return -1;
-    if (rc || meet(r, *status, err))
-        return -1;
-    return overlap ? 0 : ranks_sum(r, err);
+    return rc || meet(r, *status, err) || ranks_sum(r, err) ? -1 : 0;
 }
 
 /* Until the sums are complete, run_state is that of the previous step, so that it can be saved. */
@@ -284,7 +267,7 @@ int ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), str
 {
     struct ranks *x = &r->ranks;
     struct rank_status status = { 0 };
-    double summed = x->summed, exposed = x->exposed;
+    double summed = x->summed;
 
     if (alone(r))
         return part(r, err);
@@ -294,21 +277,20 @@ int ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), str
         return -1;
     add_partitions(r);
     x->steps++;
-    log_debug("step %lld: sums of gradients took %.2f ms, %.2f ms of them behind the backward",
-              (long long)r->state.step + 1, 1e3 * (x->summed - summed), 1e3 * (x->exposed - exposed));
+    log_debug("step %lld: sums of gradients took %.2f ms", (long long)r->state.step + 1, 1e3 * (x->summed - summed));
     return 0;
 }
 
 bool ranks_tell(const struct run *r, char text[RANKS_TEXT])
 {
     const struct ranks *x = &r->ranks;
-    double steps = x->steps ? (double)x->steps : 1, hidden = x->summed - x->exposed;
+    double steps = x->steps ? (double)x->steps : 1;
 
     snprintf(text, RANKS_TEXT,
-             "%d ranks: %.2f s spent on sums of gradients%s, %.2f ms a step, %.2f ms of them hidden by the backward; "
-             "%.2f ms a step on weights; %.1f MiB sent by each, %.1f s in meetings",
+             "%d ranks: %.2f s spent on sums of gradients%s, %.2f ms a step; %.2f ms a step on weights; "
+             "%.1f MiB sent by each, %.1f s in status all-gathers",
              x->all.size, x->summed, x->links ? " on the devices" : "", 1e3 * x->summed / steps,
-             hidden > 0 ? 1e3 * hidden / steps : 0, 1e3 * x->gathered / steps, (double)x->bytes / (1 << 20), x->met);
+             1e3 * x->gathered / steps, (double)x->bytes / (1 << 20), x->met);
     return !alone(r);
 }
 
@@ -348,23 +330,19 @@ static int opening_seconds(int *seconds, struct error *err)
     return 0;
 }
 
-/* Returns 0 with *failed 0 once the links are open, or with *failed set and *why filled. -1 with err when a rank has
- * died, which the others would wait for. */
-static int wait_until_open(struct run *r, const struct links *links, int seconds, int *failed, struct error *why,
-                           struct error *err)
+/* Returns 0 once the links are open, or -1 with *why filled. */
+static int wait_until_open(struct run *r, const struct links *links, int seconds, struct error *why)
 {
     double end = now_seconds() + seconds;
+    int rc;
 
-    while ((*failed = links->opened(&r->device, why)) > 0) {
-        if (collective_look(&r->ranks.all, err))
-            return -1;
-        if (now_seconds() > end) {
-            *failed = error_set(why, EXIT_CODE_DEVICE, "NCCL did not connect all ranks within %d seconds", seconds);
-            return 0;
-        }
+    while ((rc = links->opened(&r->device, why)) > 0) {
+        collective_wait_note(&r->ranks.all);
+        if (now_seconds() > end)
+            return error_set(why, EXIT_CODE_DEVICE, "NCCL did not connect all ranks within %d seconds", seconds);
         usleep(OPENING_POLL_US);
     }
-    return 0;
+    return rc;
 }
 
 /* Uses the connection id that rank 0 has made. */
@@ -378,9 +356,9 @@ static int open_by_name(struct run *r, const struct links *links, const char *na
 
     if (rc == 0) {
         int closed = links->open(&r->device, names, x->all.rank, x->all.size, &why);
-        rc = closed ? 0 : wait_until_open(r, links, seconds, &closed, &why, err);
-        if (rc == 0)
-            rc = meet_links(r, closed, &why, failed, err);
+        if (!closed)
+            closed = wait_until_open(r, links, seconds, &why);
+        rc = meet_links(r, closed, &why, failed, err);
     }
     free(names);
     return rc;

@@ -11,7 +11,6 @@
 #define TRAIN_RUN_RANKS_H
 
 #include "kernels/collective.h"
-#include "kernels/grad_watch.h"
 #include "kernels/links.h"
 #include "train/run/ranks_sum.h"
 #include "train/run/trainer.h"
@@ -42,19 +41,14 @@ struct ranks {
     struct arena memory;       /* device memory for in and out */
     struct buckets buckets;
     struct bucket_place from, to; /* where the next bucket is read from, and written to */
-    struct sum_thread thread;     /* sums gradients during the backward; not running: after it */
-    struct grad_watch watch;
-    struct collective own;            /* the thread's copy of `all`, without a callback for waiting */
-    struct rank_status *own_statuses; /* [size]: status of each rank before the thread's sums */
-    double met, summed, exposed;      /* seconds in status all-gathers, in sums, and in sums that the step waited for */
-    double gathered;                  /* seconds in all-gathers of updated weights */
-    int64_t bytes, steps;             /* bytes sent for sums; steps that were summed */
+    double met, summed, gathered; /* seconds in status all-gathers, sums, and all-gathers of updated weights */
+    int64_t bytes, steps;         /* bytes sent for sums; steps that were summed */
 };
 
 /* -1 as collective_open. */
 int ranks_open(struct run *r, struct error *err);
-/* Call before run_close. Sends this rank's error to all others. After the death of a rank it saves the last common
- * state and does not return. */
+/* Call before run_close. Sends this rank's error to all others. If communication has failed, rank 0 saves the last
+ * common state, and the call does not return. */
 void ranks_end(struct run *r, int rc, struct error *err);
 void ranks_close(struct run *r);
 

@@ -3,10 +3,8 @@
 #include "data/base/log.h"
 #include "train/run/run.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- buckets ---- */
@@ -27,47 +25,16 @@ static int64_t numbers_of(const struct params *p, int param)
     return t->needs_grad ? tensor_size(t) : 0;
 }
 
-/* The bucket after the last one that holds a part of the parameter. */
-static int end_of(const struct buckets *b, int param)
+/* Cuts the gradients of the parameters that need gradients now. */
+static struct buckets buckets_of(const struct params *p)
 {
-    int64_t end = b->first[param] + numbers_of(b->params, param);
-    return (int)((end + b->size - 1) / b->size);
-}
+    struct buckets b = { .params = p };
 
-/* Recomputes the cut for the parameters that need gradients now, and marks none as final. Takes a zeroed or an
- * earlier struct. */
-static void buckets_set(struct buckets *b, const struct params *p)
-{
-    struct buckets cut = { .params = p, .first = xcalloc((size_t)p->n + 1, sizeof *cut.first) };
-
-    for (int i = p->n - 1; i >= 0; i--) {
-        cut.first[i] = cut.total;
-        cut.total += numbers_of(p, i);
-    }
-    cut.size = size_for(cut.total);
-    cut.n = (int)((cut.total + cut.size - 1) / cut.size);
-    cut.left = xcalloc((size_t)cut.n + 1, sizeof *cut.left);
     for (int i = 0; i < p->n; i++)
-        for (int k = (int)(cut.first[i] / cut.size); numbers_of(p, i) && k < end_of(&cut, i); k++)
-            cut.left[k]++;
-    buckets_release(b);
-    *b = cut;
-}
-
-void buckets_release(struct buckets *b)
-{
-    free(b->first);
-    free(b->left);
-    *b = (struct buckets){ 0 };
-}
-
-/* Marks the gradient of params.list[param] as final. Call it once for each parameter that needs a gradient. */
-static void buckets_mark(struct buckets *b, int param)
-{
-    for (int k = (int)(b->first[param] / b->size); numbers_of(b->params, param) && k < end_of(b, param); k++)
-        CHECK(--b->left[k] >= 0, "a gradient in bucket %d is final twice", k);
-    while (b->ready < b->n && !b->left[b->ready])
-        b->ready++;
+        b.total += numbers_of(p, i);
+    b.size = size_for(b.total);
+    b.n = (int)((b.total + b.size - 1) / b.size);
+    return b;
 }
 
 static int64_t buckets_numbers(const struct buckets *b, int bucket)
@@ -81,10 +48,9 @@ static void buckets_walk(const struct buckets *b, struct bucket_place *place, fl
                          bucket_copy_fn *copy, void *arg)
 {
     for (int64_t done = 0; done < n && place->done < b->params->n; place->done++, place->at = 0) {
-        int param = b->params->n - 1 - place->done;
-        int64_t left = numbers_of(b->params, param) - place->at, some = left < n - done ? left : n - done;
+        int64_t left = numbers_of(b->params, place->done) - place->at, some = left < n - done ? left : n - done;
         if (some > 0)
-            copy(arg, &b->params->list[param], place->at, numbers + done, some);
+            copy(arg, &b->params->list[place->done], place->at, numbers + done, some);
         done += some;
         place->at += some;
         if (some < left)
@@ -92,119 +58,9 @@ static void buckets_walk(const struct buckets *b, struct bucket_place *place, fl
     }
 }
 
-/* ---- thread ---- */
-
-static bool may_work(const struct sum_thread *t)
-{
-    return t->done < t->allowed && !t->rc;
-}
-
-/* The lock is held. */
-static void do_next(struct sum_thread *t)
-{
-    struct error err = { .text = "" };
-    int piece = t->done;
-
-    pthread_mutex_unlock(&t->lock);
-    int rc = t->fn(t->arg, piece, &err);
-    pthread_mutex_lock(&t->lock);
-    t->rc = rc;
-    t->err = err;
-    t->done++;
-    pthread_cond_broadcast(&t->turn);
-}
-
-static void *do_pieces(void *arg)
-{
-    struct sum_thread *t = arg;
-
-    pthread_mutex_lock(&t->lock);
-    while (!t->over)
-        if (may_work(t))
-            do_next(t);
-        else
-            pthread_cond_wait(&t->turn, &t->lock);
-    pthread_mutex_unlock(&t->lock);
-    return NULL;
-}
-
-void sum_thread_start(struct sum_thread *t, sum_piece_fn *fn, void *arg)
-{
-    sigset_t all, before;
-
-    *t = (struct sum_thread){ .fn = fn, .arg = arg, .running = true };
-    pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->turn, NULL);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    CHECK(pthread_create(&t->thread, NULL, do_pieces, t) == 0, "no thread for sums over ranks");
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-void sum_thread_end(struct sum_thread *t)
-{
-    if (!t->running)
-        return;
-    pthread_mutex_lock(&t->lock);
-    t->over = true;
-    pthread_cond_broadcast(&t->turn);
-    pthread_mutex_unlock(&t->lock);
-    pthread_join(t->thread, NULL);
-    pthread_cond_destroy(&t->turn);
-    pthread_mutex_destroy(&t->lock);
-    t->running = false;
-}
-
-void sum_thread_round(struct sum_thread *t, int n)
-{
-    pthread_mutex_lock(&t->lock);
-    t->n = n;
-    t->allowed = t->done = t->rc = 0;
-    pthread_mutex_unlock(&t->lock);
-}
-
-void sum_thread_allow(struct sum_thread *t, int allowed)
-{
-    pthread_mutex_lock(&t->lock);
-    t->allowed = allowed;
-    pthread_cond_broadcast(&t->turn);
-    pthread_mutex_unlock(&t->lock);
-}
-
-static bool round_over(const struct sum_thread *t)
-{
-    return t->done == t->n || t->rc;
-}
-
-bool sum_thread_wait(struct sum_thread *t, int64_t microseconds)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    int64_t ns = until.tv_nsec + microseconds * 1000;
-    until.tv_sec += ns / 1000000000;
-    until.tv_nsec = ns % 1000000000;
-    pthread_mutex_lock(&t->lock);
-    if (!round_over(t))
-        pthread_cond_timedwait(&t->turn, &t->lock, &until);
-    bool over = round_over(t);
-    pthread_mutex_unlock(&t->lock);
-    return over;
-}
-
-int sum_thread_result(struct sum_thread *t, struct error *err)
-{
-    pthread_mutex_lock(&t->lock);
-    int rc = t->rc;
-    if (rc && err)
-        *err = t->err;
-    pthread_mutex_unlock(&t->lock);
-    return rc;
-}
-
 /* ---- sums of gradients ---- */
 
-enum { POLL_US = 20, LOOK_US = 1000, STRETCH = 1 << 12 };
+enum { POLL_US = 20, STRETCH = 1 << 12 };
 
 static void *gradient_of(const struct param *p, int64_t at)
 {
@@ -242,10 +98,10 @@ static void store_gradient(void *run, const struct param *p, int64_t at, float *
     put(run, gradient_of(p, at), bucket, n, false);
 }
 
-/* out [slice] = in [0] + in [1] + ..., with in [size, slice]. Single-threaded, because the backward uses the other
- * cores. */
+/* out [slice] = in [0] + in [1] + ..., with in [size, slice]. */
 static void add_in_order(float *out, const float *in, int size, int64_t slice)
 {
+#pragma omp parallel for
     for (int64_t at = 0; at < slice; at += STRETCH) {
         int64_t end = slice - at < STRETCH ? slice : at + STRETCH;
         memcpy(out + at, in + at, (size_t)(end - at) * sizeof *out);
@@ -255,8 +111,9 @@ static void add_in_order(float *out, const float *in, int size, int64_t slice)
     }
 }
 
-static int sum_on_host(struct ranks *x, struct collective *all, int64_t n, int64_t slice, struct error *err)
+static int sum_on_host(struct ranks *x, int64_t n, int64_t slice, struct error *err)
 {
+    struct collective *all = &x->all;
     size_t bytes = (size_t)slice * sizeof(float);
 
     memset(x->out + n, 0, (size_t)(slice * all->size - n) * sizeof(float));
@@ -282,13 +139,13 @@ static int sum_on_devices(struct run *r, int64_t slice, struct error *err)
 
 /* Sums the next bucket: reduce-scatter, then all-gather. Each rank sums one slice of the bucket, and all ranks
  * receive all slices. */
-static int sum_bucket(struct run *r, struct collective *all, int bucket, struct error *err)
+static int sum_bucket(struct run *r, int bucket, struct error *err)
 {
     struct ranks *x = &r->ranks;
-    int64_t n = buckets_numbers(&x->buckets, bucket), size = all->size, slice = (n + size - 1) / size;
+    int64_t n = buckets_numbers(&x->buckets, bucket), size = x->all.size, slice = (n + size - 1) / size;
 
     buckets_walk(&x->buckets, &x->from, x->out, n, x->links ? fetch_gradient : download_gradient, r);
-    if (x->links ? sum_on_devices(r, slice, err) : sum_on_host(x, all, n, slice, err))
+    if (x->links ? sum_on_devices(r, slice, err) : sum_on_host(x, n, slice, err))
         return -1;
     buckets_walk(&x->buckets, &x->to, x->in, n, x->links ? store_gradient : upload_gradient, r);
     x->bytes += 2 * (size - 1) * slice * (int64_t)sizeof(float);
@@ -302,12 +159,10 @@ static int wait_links(struct run *r, struct error *err)
     int rc = 0;
 
     while (x->links && (rc = x->links->poll(&r->device, err)) > 0) {
-        if (collective_look(&x->all, err))
-            return -1;
+        collective_wait_note(&x->all);
         usleep(POLL_US);
     }
-    if (rc)
-        x->all.lost = x->all.size;
+    x->all.broken = x->all.broken || rc;
     return rc;
 }
 
@@ -316,53 +171,14 @@ static size_t bucket_bytes(const struct ranks *x)
     return (size_t)(BUCKET_MAX + x->all.size) * sizeof(float);
 }
 
-/* Ranks that ended since the last step report it here, before the others start to sum. */
-static int gather_own_status(struct ranks *x, struct error *err)
-{
-    const struct rank_status status = { 0 };
-
-    return collective_gather(&x->own, x->own_statuses, &status, sizeof status, err)
-               ? -1
-               : ranks_check_status(x, x->own_statuses, err);
-}
-
-/* Piece 0 gathers the status of all ranks; each further piece is a bucket. */
-static int sum_in_thread(void *run, int piece, struct error *err)
-{
-    struct run *r = run;
-    struct ranks *x = &r->ranks;
-    double start = now_seconds();
-
-    if (piece == 0)
-        return gather_own_status(x, err);
-    int rc = sum_bucket(r, &x->own, piece - 1, err);
-    x->summed += now_seconds() - start;
-    return rc;
-}
-
-/* Overlap needs gradients that the host can read as they come: kernels that run synchronously, and no captured
- * graphs. */
-static void start_thread(struct run *r)
-{
-    struct ranks *x = &r->ranks;
-
-    if (x->all.size < 2 || r->device.driver->capture_begin)
-        return;
-    x->own = x->all;
-    x->own.waiting = NULL;
-    sum_thread_start(&x->thread, sum_in_thread, r);
-}
-
 int ranks_link(struct run *r, struct error *err)
 {
     struct ranks *x = &r->ranks;
 
     if (ranks_open_links(r, err))
         return -1;
-    if (!x->links) {
-        start_thread(r);
+    if (!x->links)
         return 0;
-    }
     if (device_arena(&r->device, &x->memory, 2 * bucket_bytes(x) + ARENA_ALIGN, err))
         return -1;
     x->in = arena_alloc(&x->memory, bucket_bytes(x));
@@ -375,7 +191,7 @@ static void set_buckets(struct run *r)
 {
     struct ranks *x = &r->ranks;
 
-    buckets_set(&x->buckets, r->params);
+    x->buckets = buckets_of(r->params);
     x->from = x->to = (struct bucket_place){ 0 };
     if (x->in)
         return;
@@ -390,59 +206,10 @@ int ranks_sum(struct run *r, struct error *err)
 
     set_buckets(r);
     for (int i = 0; i < x->buckets.n; i++)
-        if (sum_bucket(r, &x->all, i, err))
+        if (sum_bucket(r, i, err))
             return -1;
     int rc = wait_links(r, err);
     x->summed += now_seconds() - start;
-    x->exposed = x->summed;
-    return rc;
-}
-
-bool ranks_overlap(const struct run *r)
-{
-    return r->ranks.thread.running;
-}
-
-/* Called for each gradient that the last backward completes. */
-static void mark_final(void *run, int param)
-{
-    struct ranks *x = &((struct run *)run)->ranks;
-    int ready = x->buckets.ready;
-
-    buckets_mark(&x->buckets, param);
-    if (x->buckets.ready > ready)
-        sum_thread_allow(&x->thread, 1 + x->buckets.ready);
-}
-
-void ranks_sum_begin(struct run *r)
-{
-    struct ranks *x = &r->ranks;
-
-    set_buckets(r);
-    grad_watch_release(&x->watch);
-    grad_watch_init(&x->watch, r->params, mark_final, r);
-    sum_thread_round(&x->thread, 1 + x->buckets.n);
-    sum_thread_allow(&x->thread, 1);
-}
-
-void ranks_last(struct run *r)
-{
-    if (ranks_overlap(r))
-        r->work.ctx.watch = &r->ranks.watch;
-}
-
-int ranks_sum_end(struct run *r, struct error *err)
-{
-    struct ranks *x = &r->ranks;
-    double start = now_seconds();
-
-    r->work.ctx.watch = NULL;
-    sum_thread_allow(&x->thread, 1 + x->buckets.n);
-    while (!sum_thread_wait(&x->thread, LOOK_US))
-        collective_look(&x->all, NULL); /* the thread notices a dead rank itself and ends its round */
-    int rc = sum_thread_result(&x->thread, err);
-    x->exposed += now_seconds() - start;
-    x->all.lost = x->own.lost;
     return rc;
 }
 

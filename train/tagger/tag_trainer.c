@@ -412,7 +412,6 @@ int tag_step(void *trainer, struct error *err)
     for (int i = 0; i < s.n; i++)
         smooth(&s.targets[i], DTE_KEYWORDS + s.sequences[i].item->windows[0].n_entities, t->set->smoothing);
     c->recording = c->training = true;
-    ranks_last(&t->run);
     if (rc == 0)
         rc = workspace_step(&t->run.work, run_step_of, &s, err);
     release(&s);
