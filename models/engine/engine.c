@@ -1,10 +1,396 @@
-#include "models/engine/engine_impl.h"
+#include "models/engine/engine.h"
 
 #include "data/base/log.h"
+#include "models/engine/engine_step.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Tables side by side, and where each one's states begin. */
+struct joined {
+    int32_t *first, *token, *next;
+    int64_t n_states, n_edges;
+};
+
+int engine_stops(const struct llama_model *m, int32_t stops[ENGINE_MAX_STOPS])
+{
+    int n = m->seq2seq ? m->t5.config.n_stops : m->net.config.n_stops;
+
+    memcpy(stops, m->seq2seq ? m->t5.config.stops : m->net.config.stops, (size_t)n * sizeof *stops);
+    if (m->chat.template)
+        stops[n++] = chat_end(&m->chat);
+    return n;
+}
+
+/* A row of `first` more than it has states, which ends its last. */
+static void measure_table(struct engine *e, struct joined *j, const struct automaton_host *a)
+{
+    for (int64_t i = 0; i < e->n_tables; i++)
+        if (e->tables[i].of == a)
+            return;
+    GROW(e->tables, e->n_tables, e->cap_tables);
+    e->tables[e->n_tables++] = (struct engine_table){ a, (int32_t)j->n_states };
+    j->n_states += a->n_states + 1;
+    j->n_edges += a->n_edges;
+}
+
+static void join_table(struct joined *j, const struct automaton_host *a)
+{
+    int32_t states = (int32_t)j->n_states, edges = (int32_t)j->n_edges;
+
+    for (int32_t i = 0; i <= a->n_states; i++)
+        j->first[states + i] = edges + a->first[i];
+    for (int32_t i = 0; i < a->n_edges; i++) {
+        j->token[edges + i] = a->token[i];
+        j->next[edges + i] = a->next[i] == STATE_FREE ? STATE_FREE : states + a->next[i];
+    }
+    j->n_states += a->n_states + 1;
+    j->n_edges += a->n_edges;
+}
+
+static struct tensor *column(struct engine *e, int64_t n)
+{
+    return tensor_alloc(&e->table_host, &e->table_data, I32, 1, &n);
+}
+
+static void lay_out_tables(struct engine *e, const struct joined *j)
+{
+    e->automaton = (struct automaton){ column(e, j->n_states), column(e, j->n_edges), column(e, j->n_edges) };
+}
+
+static int upload_tables(struct engine *e, const struct joined *size, struct error *err)
+{
+    struct joined j = { 0 };
+    size_t bytes = (size_t)(size->n_states + 2 * size->n_edges) * sizeof(int32_t) + (size_t)3 * ARENA_ALIGN;
+
+    if (arena_init(&e->table_host, 4096, err) || device_arena(e->model->device, &e->table_data, bytes, err))
+        return error_prefix(err, "constraints of %lld tokens", (long long)size->n_edges);
+    lay_out_tables(e, size);
+    j.first = xmalloc(bytes);
+    j.token = j.first + size->n_states;
+    j.next = j.token + size->n_edges;
+    for (int64_t i = 0; i < e->n_tables; i++)
+        join_table(&j, e->tables[i].of);
+    device_upload(e->model->device, e->automaton.first, j.first);
+    device_upload(e->model->device, e->automaton.token, j.token);
+    device_upload(e->model->device, e->automaton.next, j.next);
+    free(j.first);
+    return 0;
+}
+
+static void engine_release_tables(struct engine *e)
+{
+    arena_release(&e->table_host);
+    if (e->table_data.base)
+        device_arena_release(e->model->device, &e->table_data);
+    free(e->tables);
+    e->tables = NULL;
+    e->n_tables = e->cap_tables = 0;
+}
+
+/* The tables of all requests of a run, before it, and the state in which one of them begins. */
+static int engine_load_tables(struct engine *e, const struct engine_request *list, int64_t n, struct error *err)
+{
+    struct joined size = { 0 };
+
+    engine_release_tables(e);
+    for (int64_t i = 0; i < n; i++)
+        if (list[i].constraint && (!i || list[i].constraint != list[i - 1].constraint))
+            measure_table(e, &size, list[i].constraint);
+    if (size.n_states > INT32_MAX || size.n_edges > INT32_MAX)
+        return error_set(err, EXIT_CODE_MEMORY, "constraints of %lld tokens: expected at most %d",
+                         (long long)size.n_edges, INT32_MAX);
+    return e->n_tables ? upload_tables(e, &size, err) : 0;
+}
+
+static int64_t pages_for(int64_t keys)
+{
+    return (keys + PAGE_KEYS - 1) / PAGE_KEYS;
+}
+
+/* Tokens that a request may say. */
+static int64_t engine_limit(const struct engine *e, const struct engine_request *r)
+{
+    int64_t left = (e->model->seq2seq ? INT32_MAX : e->model->net.config.max_positions) - r->n_prompt;
+    return left < e->set.max_new ? left : e->set.max_new;
+}
+
+/* Pages that it needs when it shares none. */
+static int64_t engine_pages(const struct engine *e, const struct engine_request *r)
+{
+    return pages_for(r->n_prompt - 1) + e->width * pages_for(engine_limit(e, r));
+}
+
+/* Tokens whose keys the two have in common. */
+static int64_t shared_length(const struct engine_request *a, const struct engine_request *b)
+{
+    int64_t n = a->n_prompt < b->n_prompt ? a->n_prompt : b->n_prompt, i = 0;
+
+    if (a->adapter != b->adapter)
+        return 0;
+    while (i < n && a->prompt[i] == b->prompt[i])
+        i++;
+    return i;
+}
+
+/* A request, and of those that it shares pages with the one that came first. */
+struct place {
+    struct engine_request *of, *first;
+};
+
+/* By adapter and tokens, then as they came. */
+static int compare_tokens(const void *x, const void *y)
+{
+    const struct engine_request *a = ((const struct place *)x)->of, *b = ((const struct place *)y)->of;
+    int64_t i = shared_length(a, b);
+
+    if (a->adapter != b->adapter)
+        return a->adapter < b->adapter ? -1 : 1;
+    if (i < a->n_prompt && i < b->n_prompt)
+        return a->prompt[i] < b->prompt[i] ? -1 : 1;
+    if (a->n_prompt != b->n_prompt)
+        return a->n_prompt < b->n_prompt ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* By adapter, then as those came that they share pages with. */
+static int compare_places(const void *x, const void *y)
+{
+    const struct place *a = x, *b = y;
+
+    if (a->of->adapter != b->of->adapter)
+        return a->of->adapter < b->of->adapter ? -1 : 1;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    return compare_tokens(x, y);
+}
+
+/* Runs of places that share pages, each with the one after it, learn which of them came first. */
+static void find_first(struct place *places, int64_t n)
+{
+    for (int64_t from = 0, end; from < n; from = end) {
+        struct engine_request *first = places[from].of;
+        for (end = from + 1; end < n && shared_length(places[end - 1].of, places[end].of) >= PAGE_KEYS; end++)
+            first = places[end].of < first ? places[end].of : first;
+        for (int64_t i = from; i < end; i++)
+            places[i].first = first;
+    }
+}
+
+/* The list in the order of admission: of each adapter, prompts that share pages stand together, where the first of them
+ * came.  The caller frees. */
+static struct engine_request **engine_order(struct engine_request *list, int64_t n)
+{
+    struct engine_request **order = xcalloc((size_t)n + 1, sizeof *order);
+    struct place *places = xcalloc((size_t)n + 1, sizeof *places);
+
+    for (int64_t i = 0; i < n; i++)
+        places[i].of = &list[i];
+    qsort(places, (size_t)n, sizeof *places, compare_tokens);
+    find_first(places, n);
+    qsort(places, (size_t)n, sizeof *places, compare_places);
+    for (int64_t i = 0; i < n; i++)
+        order[i] = places[i].of;
+    free(places);
+    return order;
+}
+
+/* Gives up what is held for the next prompt. */
+static void engine_forget_held(struct engine *e)
+{
+    struct engine_held *h = &e->held;
+
+    pages_drop(&e->pages, h->pages, h->n);
+    free(h->pages);
+    *h = (struct engine_held){ 0 };
+}
+
+/* The whole pages of a's prompt are there for the next. */
+static void hold(struct engine *e, const struct active_request *a)
+{
+    int64_t n = a->fixed / PAGE_KEYS;
+    int32_t *pages = xmalloc((size_t)(n + 1) * sizeof *pages);
+
+    memcpy(pages, a->pages, (size_t)n * sizeof *pages);
+    pages_hold(&e->pages, pages, n);
+    engine_forget_held(e);
+    e->held = (struct engine_held){ a->of, pages, n };
+}
+
+/* Whole pages that the held prompt has in common with r's keys. */
+static int64_t pages_shared(const struct engine *e, const struct engine_request *r)
+{
+    if (!e->held.of)
+        return 0;
+    int64_t same = shared_length(e->held.of, r), n = (same < r->n_prompt - 1 ? same : r->n_prompt - 1) / PAGE_KEYS;
+    return n < e->held.n ? n : e->held.n;
+}
+
+/* The pages of r, the first of them shared; NULL where there are too few. */
+static int32_t *take_pages(struct engine *e, int64_t shared, int64_t n)
+{
+    int32_t *pages = xmalloc((size_t)n * sizeof *pages);
+
+    if (!pages_take(&e->pages, pages + shared, n - shared)) {
+        free(pages);
+        return NULL;
+    }
+    if (shared)
+        memcpy(pages, e->held.pages, (size_t)shared * sizeof *pages);
+    pages_hold(&e->pages, pages, shared);
+    return pages;
+}
+
+/* Takes a slot and pages; false where there are too few. */
+static bool engine_admit(struct engine *e, struct engine_request *r)
+{
+    struct active_request a = { .of = r,
+                                .fixed = r->n_prompt - 1,
+                                .prompt_pages = pages_for(r->n_prompt - 1),
+                                .own = pages_for(engine_limit(e, r)),
+                                .n_pages = engine_pages(e, r),
+                                .limit = engine_limit(e, r) };
+    int64_t shared = pages_shared(e, r);
+
+    if (!e->n_slots || !(a.pages = take_pages(e, shared, a.n_pages)))
+        return false;
+    a.slot = e->slots[--e->n_slots];
+    a.filled = shared * PAGE_KEYS;
+    e->active[e->n_active++] = a;
+    hold(e, &a);
+    return true;
+}
+
+static void engine_leave(struct engine *e, struct active_request *a)
+{
+    pages_drop(&e->pages, a->pages, a->n_pages);
+    free(a->pages);
+    e->slots[e->n_slots++] = a->slot;
+    a->of = NULL;
+}
+
+/* The rows of a request, on the host. */
+struct said {
+    int64_t width, steps, keep;
+    int32_t *said, *parent, *best_id; /* [width, steps (keep)] */
+    float *logp, *best_logp;
+    int32_t *end_step, *end_row, *end_token, *end_stop; /* [width] */
+    float *end_logp, *end_score;
+};
+
+/* Rows of a request in one of the state's tensors; the caller frees. */
+static void *download_rows(const struct engine *e, const struct active_request *a, struct tensor *t)
+{
+    struct tensor rows = tensor_view(t, a->slot * e->width, e->width);
+    void *host = xmalloc(tensor_bytes(&rows) + 1);
+
+    device_download(e->model->device, host, &rows);
+    return host;
+}
+
+static struct said read_said(const struct engine *e, const struct active_request *a)
+{
+    const struct decode_state *s = &e->state;
+
+    return (struct said){ .width = e->width,
+                          .steps = e->steps,
+                          .keep = e->set.keep,
+                          .said = download_rows(e, a, s->said),
+                          .parent = download_rows(e, a, s->parent),
+                          .logp = download_rows(e, a, s->logp),
+                          .best_id = s->best_id ? download_rows(e, a, s->best_id) : NULL,
+                          .best_logp = s->best_logp ? download_rows(e, a, s->best_logp) : NULL,
+                          .end_step = download_rows(e, a, s->end_step),
+                          .end_row = download_rows(e, a, s->end_row),
+                          .end_token = download_rows(e, a, s->end_token),
+                          .end_stop = download_rows(e, a, s->end_stop),
+                          .end_logp = download_rows(e, a, s->end_logp),
+                          .end_score = download_rows(e, a, s->end_score) };
+}
+
+static void release_said(struct said *s)
+{
+    void *const all[] = { s->said,    s->parent,    s->logp,     s->best_id,  s->best_logp, s->end_step,
+                          s->end_row, s->end_token, s->end_stop, s->end_logp, s->end_score };
+    for (int i = 0; i < ARRAY_LEN(all); i++)
+        free(all[i]);
+}
+
+static void keep_best(struct engine_answer *a, const struct said *s, int64_t row, int64_t step)
+{
+    size_t at = (size_t)((row * s->steps + step) * s->keep), n = (size_t)s->keep;
+
+    memcpy(a->best + step * s->keep, s->best_id + at, n * sizeof *a->best);
+    memcpy(a->best_logp + step * s->keep, s->best_logp + at, n * sizeof *a->best_logp);
+}
+
+/* The answer in a slot, walked back from its last token. */
+static void read_answer(struct engine_answer *a, const struct said *s, int64_t slot)
+{
+    int64_t last = s->end_step[slot], row = s->end_row[slot], n = last + (s->end_stop[slot] == 0);
+
+    *a = (struct engine_answer){ .last = s->end_token[slot],
+                                 .stopped = s->end_stop[slot] != 0,
+                                 .score = (double)s->end_score[slot],
+                                 .logp = (double)s->end_logp[slot],
+                                 .steps = last + 1,
+                                 .step_logp = xcalloc((size_t)last + 1, sizeof *a->step_logp) };
+    a->step_logp[last] = s->end_logp[slot];
+    if (s->keep) {
+        a->best = xcalloc((size_t)(a->steps * s->keep), sizeof *a->best);
+        a->best_logp = xcalloc((size_t)(a->steps * s->keep), sizeof *a->best_logp);
+        keep_best(a, s, row, last);
+    }
+    for (int64_t i = 0; i < n; i++)
+        ids_push(&a->out, s->end_token[slot]);
+    for (int64_t t = last - 1; t >= 0; t--) {
+        a->out.items[t] = s->said[row * s->steps + t];
+        a->logp += (double)(a->step_logp[t] = s->logp[row * s->steps + t]);
+        row = s->parent[row * s->steps + t];
+        if (s->keep)
+            keep_best(a, s, row, t);
+    }
+}
+
+/* Rows that said enough end with their newest token. */
+static void end_rows(struct said *s, int64_t step)
+{
+    for (int64_t i = 0; i < s->width; i++)
+        if (s->end_step[i] < 0) {
+            s->end_step[i] = (int32_t)step - 1;
+            s->end_row[i] = (int32_t)i;
+            s->end_token[i] = s->said[i * s->steps + step - 1];
+            s->end_logp[i] = s->logp[i * s->steps + step - 1];
+            s->end_stop[i] = 0;
+        }
+}
+
+/* Reads the answers of a request that is done. */
+static void engine_read_answers(struct engine *e, struct active_request *a)
+{
+    struct said s = read_said(e, a);
+    struct engine_request *r = a->of;
+
+    if (e->set.enough)
+        end_rows(&s, a->step);
+    r->n_answers = 0;
+    for (int64_t i = 0; i < s.width && r->n_answers < e->set.answers; i++)
+        if (s.end_step[i] >= 0) {
+            read_answer(&r->answers[r->n_answers], &s, i);
+            e->tokens += r->answers[r->n_answers++].steps;
+        }
+    release_said(&s);
+}
+
+void engine_answer_release(struct engine_answer *a)
+{
+    ids_release(&a->out);
+    free(a->step_logp);
+    free(a->best);
+    free(a->best_logp);
+    *a = (struct engine_answer){ 0 };
+}
 
 /* How many steps pass before a device that runs ahead is asked what is done. */
 enum { HEADERS = 1 << 20, ASK_STEPS = 8 };
