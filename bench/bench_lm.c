@@ -30,7 +30,7 @@
 #include "bench/device_counts.h"
 #include "data/base/log.h"
 #include "models/engine/engine.h"
-#include "models/lm/llama_batch.h"
+#include "models/lm/lm_batch.h"
 #include "train/lm/lm_trainer.h"
 #include "train/run/run.h"
 

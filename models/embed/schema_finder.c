@@ -1,7 +1,268 @@
 #include "models/embed/schema_finder.h"
 
+#include "data/base/json.h"
+#include "data/base/whole_file.h"
+#include "kernels/batch.h"
+#include "models/hf/hf_config.h"
+#include "models/hf/hf_weights.h"
+#include "models/io/config_fields.h"
+
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { HOST_BYTES = 8 << 20 /* headers of parameters */, LEAST_TOKENS = 3, MOST_TOKENS = 1 << 20 };
+
+/* A file that a folder need not have: *root stays NULL without it. */
+static int open_optional(json_t **root, char **path, const char *dir, const char *name, struct error *err)
+{
+    char *at = path_in(dir, name);
+    bool there = access(at, F_OK) == 0;
+
+    free(at);
+    *root = NULL;
+    *path = NULL;
+    if (!there)
+        return 0;
+    *root = config_open(dir, name, path, err);
+    return *root ? 0 : -1;
+}
+
+/* Transformer, Pooling and Normalize, whatever packages their classes lie in. */
+static int check_module(const json_t *module, const char *path, struct error *err)
+{
+    static const char *const known[] = { "Transformer", "Pooling", "Normalize" };
+    const struct config_fields s = { module, path, err };
+    const char *type = json_string_value(json_object_get(module, "type")), *dot = type ? strrchr(type, '.') : NULL;
+
+    for (int i = 0; type && i < ARRAY_LEN(known); i++)
+        if (strcmp(dot ? dot + 1 : type, known[i]) == 0)
+            return 0;
+    return config_refuse(&s, "type", "Transformer, Pooling or Normalize");
+}
+
+static int check_modules(const char *dir, struct error *err)
+{
+    json_t *root;
+    char *path;
+    int rc = open_optional(&root, &path, dir, "modules.json", err);
+
+    for (size_t i = 0; rc == 0 && i < json_array_size(root); i++)
+        rc = check_module(json_array_get(root, i), path, err);
+    json_decref(root);
+    free(path);
+    return rc;
+}
+
+/* What says that the vector is anything else than the mean over tokens. */
+static int check_pooling_fields(const struct config_fields *s)
+{
+    static const char *const others[] = { "pooling_mode_cls_token", "pooling_mode_max_tokens",
+                                          "pooling_mode_mean_sqrt_len_tokens", "pooling_mode_weightedmean_tokens",
+                                          "pooling_mode_lasttoken" };
+    bool mean = true;
+
+    if (config_maybe_bool(s, "pooling_mode_mean_tokens", &mean))
+        return -1;
+    if (!mean)
+        return config_refuse(s, "pooling_mode_mean_tokens", "true");
+    for (int i = 0; i < ARRAY_LEN(others); i++) {
+        bool other = false;
+        if (config_maybe_bool(s, others[i], &other))
+            return -1;
+        if (other)
+            return config_refuse(s, others[i], "false");
+    }
+    const char *mode = json_string_value(json_object_get(s->root, "pooling_mode"));
+    return config_absent(s, "pooling_mode") || (mode && strcmp(mode, "mean") == 0)
+               ? 0
+               : config_refuse(s, "pooling_mode", "\"mean\"");
+}
+
+static int check_pooling(const char *dir, struct error *err)
+{
+    json_t *root;
+    char *path;
+    int rc = open_optional(&root, &path, dir, "1_Pooling/config.json", err);
+
+    if (root)
+        rc = check_pooling_fields(&(const struct config_fields){ root, path, err });
+    json_decref(root);
+    free(path);
+    return rc;
+}
+
+/* 0 where the file says nothing, or a number that stands for nothing. */
+static int read_tokenizer_longest(const char *dir, int *longest, struct error *err)
+{
+    char *path = path_in(dir, "tokenizer_config.json");
+    json_t *root = access(path, F_OK) == 0 ? json_read_file_reals(path, err) : NULL;
+    bool failed = !root && access(path, F_OK) == 0;
+    double most = json_number_value(json_object_get(root, "model_max_length"));
+
+    *longest = most >= LEAST_TOKENS && most <= MOST_TOKENS ? (int)most : 0;
+    json_decref(root);
+    free(path);
+    return failed ? -1 : 0;
+}
+
+/* What sentence-transformers says of it, before version 6 in a file of its own; no more than the encoder has. */
+static int read_longest(int *longest, const char *dir, int positions, struct error *err)
+{
+    json_t *root;
+    char *path;
+    int rc = open_optional(&root, &path, dir, "sentence_bert_config.json", err);
+
+    *longest = 0;
+    if (root)
+        rc = config_maybe_int(&(const struct config_fields){ root, path, err }, "max_seq_length", LEAST_TOKENS,
+                              MOST_TOKENS, longest);
+    json_decref(root);
+    free(path);
+    if (rc || (!*longest && read_tokenizer_longest(dir, longest, err)))
+        return -1;
+    if (!*longest || *longest > positions)
+        *longest = positions;
+    return 0;
+}
+
+static void declare(struct sentence_encoder *e, const struct bert_config *config, struct params *p, struct arena *data)
+{
+    struct param_arenas arenas = { &e->host, data, OPTIMIZER_NONE };
+
+    bert_init(&e->net, config, "bert.", F32, p, &arenas);
+}
+
+static int take_memory(struct sentence_encoder *e, const struct bert_config *config, struct error *err)
+{
+    struct params measured = { 0 };
+    struct arena room;
+
+    if (arena_init(&e->host, HOST_BYTES, err))
+        return -1;
+    arena_measure(&room);
+    declare(e, config, &measured, &room);
+    params_release(&measured);
+    arena_reset(&e->host, 0);
+    if (device_arena(e->work->device, &e->data, room.peak, err))
+        return -1;
+    declare(e, config, &e->params, &e->data);
+    return 0;
+}
+
+int sentence_encoder_open(struct sentence_encoder *e, struct workspace *work, const char *dir, int tokens,
+                          struct error *err)
+{
+    struct hf_config config;
+
+    *e = (struct sentence_encoder){ .work = work, .max_tokens = tokens };
+    if (hf_config_read(&config, dir, err) || check_modules(dir, err) || check_pooling(dir, err))
+        return -1;
+    if (config.bert.kind != CLASSIC_BERT)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: config.json: model_type: expected \"bert\" of a retriever",
+                         dir);
+    if (config.bert.max_positions < LEAST_TOKENS)
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: max_position_embeddings: expected at least %d, got %d", dir,
+                         LEAST_TOKENS, config.bert.max_positions);
+    e->tokenizer = tokenizer_open_encoder(dir, config.bert.vocab_size, err);
+    if (!e->tokenizer || read_longest(&e->longest, dir, config.bert.max_positions, err) ||
+        take_memory(e, &config.bert, err))
+        return -1;
+    e->sum = sum_folder(HASH_START, dir);
+    return hf_weights_load(&e->params, work->device, dir, &hf_bert_rules, HF_ENCODER, NULL, err);
+}
+
+void sentence_encoder_close(struct sentence_encoder *e)
+{
+    tokenizer_close(e->tokenizer);
+    params_release(&e->params);
+    arena_release(&e->host);
+    if (e->data.base)
+        device_arena_release(e->work->device, &e->data);
+    *e = (struct sentence_encoder){ 0 };
+}
+
+/* Texts one after the other, as the encoder reads them. */
+struct packed_texts {
+    const struct sentence_encoder *e;
+    struct ids tokens, positions, types, lengths;
+    struct tensor *means; /* [texts, C], F32 */
+};
+
+static void push_token(struct packed_texts *p, int32_t token)
+{
+    ids_push(&p->tokens, token);
+    ids_push(&p->positions, p->lengths.items[p->lengths.count - 1]++);
+    ids_push(&p->types, 0);
+}
+
+static void add_text(struct packed_texts *p, const char *text)
+{
+    const struct sentence_encoder *e = p->e;
+    struct ids words = { 0 };
+    int64_t n = tokenizer_encode(e->tokenizer, text, strlen(text), 0, &words, NULL), room = e->longest - 2;
+
+    ids_push(&p->lengths, 0);
+    push_token(p, tokenizer_special(e->tokenizer, SPECIAL_CLS));
+    for (int64_t i = 0; i < n && i < room; i++)
+        push_token(p, words.items[i]);
+    push_token(p, tokenizer_special(e->tokenizer, SPECIAL_SEP));
+    ids_release(&words);
+}
+
+static void empty(struct packed_texts *p)
+{
+    p->tokens.count = p->positions.count = p->types.count = p->lengths.count = 0;
+}
+
+static void run_embed(struct ctx *c, void *arg)
+{
+    struct packed_texts *p = arg;
+    const struct bert *net = &p->e->net;
+    const int bounds[] = { net->config.vocab_size, net->config.max_positions, net->config.type_vocab_size };
+    const struct ids *ids[] = { &p->tokens, &p->positions, &p->types };
+    struct bert_input in = { .seqs = batch_seqs(c, p->lengths.items, p->lengths.count) };
+
+    for (int i = 0; i < ARRAY_LEN(ids); i++)
+        in.tokens[i] = batch_index(c, ids[i]->items, ids[i]->count, bounds[i]);
+    p->means = op_segment_pool(c, bert_forward(c, net, &in), &in.seqs, POOL_MEAN);
+}
+
+/* Divides a vector by its length; one of zeros stays. */
+static void sentence_vector_normalise(float *v, int64_t width)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < width; i++)
+        sum += (double)v[i] * (double)v[i];
+    double length = sqrt(sum);
+    for (int64_t i = 0; i < width && length > 0; i++)
+        v[i] = (float)((double)v[i] / length);
+}
+
+int sentence_encoder_embed(struct sentence_encoder *e, float *vectors, const char *const *texts, int n,
+                           struct error *err)
+{
+    struct packed_texts p = { .e = e };
+    int64_t C = sentence_encoder_width(e);
+    int rc = 0;
+
+    e->work->ctx.recording = e->work->ctx.training = false;
+    for (int i = 0; rc == 0 && i < n; empty(&p)) {
+        for (; i < n && (!p.lengths.count || p.tokens.count + e->longest <= e->max_tokens); i++)
+            add_text(&p, texts[i]);
+        rc = workspace_run(e->work, run_embed, &p, err);
+        if (rc == 0)
+            device_download(e->work->device, vectors, p.means);
+        for (int64_t k = 0; rc == 0 && k < p.lengths.count; k++, vectors += C)
+            sentence_vector_normalise(vectors, C);
+    }
+    struct ids *lists[] = { &p.tokens, &p.positions, &p.types, &p.lengths };
+    for (int i = 0; i < ARRAY_LEN(lists); i++)
+        ids_release(lists[i]);
+    return rc;
+}
 
 /* Columns of a piece: that fit in what small encoders read. */
 enum { PIECE = 40, TABLES_AT_ONCE = 256 };

@@ -1,8 +1,8 @@
 /* What a training step of Llama-3.1-8B with adapters would take, by dry runs: nothing is computed. */
 #include "kernels/batch.h"
 #include "kernels/workspace.h"
-#include "models/lm/llama_batch.h"
 #include "models/lm/llama_model.h"
+#include "models/lm/lm_batch.h"
 #include "tests/support/support.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "tests/support/support.h"
 
 #include "kernels/workspace.h"
-#include "models/lm/llama_batch.h"
 #include "models/lm/llama_model.h"
+#include "models/lm/lm_batch.h"
 #include "models/net/llama_start.h"
 #include "tests/support/step.h"
 

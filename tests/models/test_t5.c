@@ -5,7 +5,7 @@
 #include "data/base/json.h"
 #include "kernels/workspace.h"
 #include "models/lm/llama_model.h"
-#include "models/lm/t5_batch.h"
+#include "models/lm/lm_batch.h"
 #include "models/net/t5_start.h"
 #include "tests/support/digest.h"
 

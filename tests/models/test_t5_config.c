@@ -2,7 +2,7 @@
  * other names; a folder that is written reads back. */
 #include "data/base/json.h"
 #include "models/io/safetensors.h"
-#include "models/lm/hf_folder.h"
+#include "models/lm/llama_model.h"
 #include "models/net/t5_config.h"
 #include "tests/support/support.h"
 

@@ -5,8 +5,8 @@
 #define TESTS_LM_GOLD_H
 
 #include "kernels/workspace.h"
-#include "models/lm/llama_batch.h"
 #include "models/lm/llama_model.h"
+#include "models/lm/lm_batch.h"
 #include "tests/support/support.h"
 
 #include <jansson.h>

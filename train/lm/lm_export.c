@@ -6,7 +6,7 @@
 #include "models/hf/hf_weights.h"
 #include "models/io/safetensors.h"
 #include "models/lm/gguf_adapter.h"
-#include "models/lm/hf_folder.h"
+#include "models/lm/llama_model.h"
 #include "models/lm/lm_batch.h"
 #include "train/lm/lm_trainer.h"
 #include "train/run/run_request.h"

@@ -7,7 +7,7 @@
 #include "kernels/batch.h"
 #include "models/hf/hf_weights.h"
 #include "models/io/model_folder.h"
-#include "models/lm/hf_folder.h"
+#include "models/lm/llama_model.h"
 #include "models/net/llama_start.h"
 #include "models/net/t5_start.h"
 
