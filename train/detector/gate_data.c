@@ -4,9 +4,49 @@
 #include "data/schema/schema_build.h"
 #include "data/schema/schema_search.h"
 #include "data/sql/sql.h"
+#include "models/embed/schema_finder.h"
+#include "models/gatekeeper/schema_input.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+struct gate_part {
+    struct schema schema;
+    struct schema_input input;
+    bool *kept; /* [elements of the whole schema] */
+};
+
+/* Whether a schema is read in parts, where `elements` (0: all) are read at most. */
+static bool gate_part_wanted(const struct schema *s, int elements)
+{
+    return elements && s->n_columns && s->n_tables + s->n_columns > elements;
+}
+
+static void gate_part_free(struct gate_part *p)
+{
+    if (!p)
+        return;
+    schema_input_release(&p->input);
+    schema_release(&p->schema);
+    free(p->kept);
+    free(p);
+}
+
+/* vector: the question's, see schema_finder.h, or NULL.  The caller frees; NULL with EXIT_CODE_DATA. */
+static struct gate_part *gate_part_new(const struct schema *s, const struct schema_finder *finder, const char *question,
+                                       const float *vector, int elements, const struct tokenizer *t,
+                                       const struct schema_input_settings *settings, struct error *err)
+{
+    struct gate_part *p = xcalloc(1, sizeof *p);
+
+    p->kept = xmalloc((size_t)(s->n_tables + s->n_columns) * sizeof *p->kept);
+    schema_finder_best(finder, question, vector, elements, p->kept);
+    schema_part(&p->schema, s, p->kept);
+    if (schema_input_init(&p->input, &p->schema, t, settings, err) == 0)
+        return p;
+    gate_part_free(p);
+    return NULL;
+}
 
 enum { SQL_ARENA = 64 << 20, VECTORS_AT_ONCE = 256 };
 

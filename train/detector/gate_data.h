@@ -8,8 +8,8 @@
 #define TRAIN_DETECTOR_GATE_DATA_H
 
 #include "data/corpora/dataset.h"
+#include "models/embed/schema_finder.h"
 #include "models/gatekeeper/gate_batch.h"
-#include "models/gatekeeper/gate_part.h"
 
 /* Duplicated elements: pairs of elements of one schema that some question has as alternatives. */
 struct twins {
