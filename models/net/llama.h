@@ -1,20 +1,35 @@
 /*
- * llama.h - the decoder language model of Llama 2 and 3, Mistral, Qwen 2 and 3 and Gemma 2 over packed sequences.
+ * llama.h - the decoder language models Llama 2 and 3, Mistral, Qwen 2 and 3 and Gemma 2 over packed sequences.
  *
- * Pre-norm blocks: RMSNorm, grouped-query causal attention with rotary positions, SwiGLU (Touvron et al. 2023, Jiang et
- * al. 2023, Grattafiori et al. 2024, Yang et al. 2025).  What Gemma 2 has besides (Riviere et al. 2024) are fields of
- * the configuration: GeGLU, norms behind both parts of a block too, scaled embeddings, windows, caps.  Every linear map
- * may carry a low-rank adapter.  Sequences lie one after another without padding; with a cache, keys and values of
- * earlier calls are read from it and those of this call put into it.
+ * A block is pre-norm: RMSNorm, grouped-query causal attention with rotary positions, SwiGLU (Touvron et al. 2023,
+ * Jiang et al. 2023, Grattafiori et al. 2024, Yang et al. 2025). The additions of Gemma 2 (Riviere et al. 2024) are
+ * fields of the configuration: GeGLU, norms after attention and feed-forward, scaled embeddings, windows and softcaps.
+ * Each linear map may carry a low-rank adapter. Sequences lie one after another without padding. With a KV cache, a
+ * call reads keys and values of earlier calls and adds its own.
+ *
+ * llama_start_copying sets first weights from which a small model learns early to copy (induction heads: Olsson et al.
+ * 2022, arXiv 2209.11895). One layer writes into each token which tokens stand before it. The next layer finds an
+ * earlier place of the current token and copies the token after it. Weights drawn at random find both only together,
+ * and late.
  */
 #ifndef MODELS_NET_LLAMA_H
 #define MODELS_NET_LLAMA_H
 
 #include "kernels/paged.h"
 #include "kernels/param.h"
+#include "kernels/tensor.h"
 #include "models/io/lora.h"
-#include "models/net/kv_cache.h"
 #include "models/net/llama_config.h"
+
+/* Keys and values of earlier tokens: a tensor [rows, kv heads * head_dim] for each layer. */
+struct kv_cache {
+    struct tensor **k, **v; /* [layers] */
+    int64_t rows;
+};
+
+/* Its headers in host, its keys and values, `width` to a row, in data. */
+void kv_cache_init(struct kv_cache *cache, int layers, int64_t width, enum dtype dtype, int64_t rows,
+                   struct arena *host, struct arena *data);
 
 struct llama_layer {
     struct tensor *attention_norm, *mlp_norm;         /* F32 [C] */
@@ -59,5 +74,9 @@ struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct 
 /* Linear maps that an adapter may sit on, in the order of the network, the head last; names lie in host.  Returns how
  * many: 7 for each layer and 1. */
 int llama_modules(struct llama *m, struct arena *host, struct lora_module **modules);
+
+/* Changes the weights of m, which params_init has drawn and which has as many channels as its heads have together; p
+ * has them.  With one layer tokens know those before them, and no more. */
+void llama_start_copying(const struct llama *m, struct params *p, struct device *d);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 void param_part(struct param_builder *b, const char *fmt, ...)
 {
@@ -33,4 +34,28 @@ struct tensor *param_embedding(const struct param_builder *b, int64_t rows, int6
 struct tensor *param_vector(const struct param_builder *b, int64_t n, float init, const char *name)
 {
     return param_new(b->p, b->a, F32, 1, &n, init, b->flags, "%s%s", b->part, name);
+}
+
+static struct param *find(const struct params *p, const struct tensor *t)
+{
+    int i = 0;
+
+    while (i < p->n && p->list[i].t != t)
+        i++;
+    CHECK(i < p->n, "a weight that is no parameter");
+    return p->list + i;
+}
+
+float *start_values(const struct params *p, const struct tensor *t, struct device *d)
+{
+    float *x = xmalloc((size_t)tensor_size(t) * sizeof *x);
+
+    param_download(find(p, t), d, x);
+    return x;
+}
+
+void start_upload(const struct params *p, const struct tensor *t, struct device *d, float *values)
+{
+    param_upload(find(p, t), d, values);
+    free(values);
 }

@@ -1,7 +1,8 @@
 /*
- * param_builder.h - what the declarations of one network share, so that each says a shape and a name.
+ * param_builder.h - declares the parameters of a network by shape and name, and changes their initial values.
  *
- * Matrices have the builder's type, are initialised by its rule and decay; vectors are F32 and do not.
+ * A builder holds the fields that all declarations of a network share. Matrices have the builder's type, its
+ * initialisation and weight decay. Vectors are F32 without weight decay. Tensors belong to the arenas.
  */
 #ifndef MODELS_NET_PARAM_BUILDER_H
 #define MODELS_NET_PARAM_BUILDER_H
@@ -24,5 +25,10 @@ struct tensor *param_matrix(const struct param_builder *b, int64_t rows, int64_t
 struct tensor *param_embedding(const struct param_builder *b, int64_t rows, int64_t cols, const char *name);
 /* init as in struct param: 0 for zeros, negative for ones. */
 struct tensor *param_vector(const struct param_builder *b, int64_t n, float init, const char *name);
+
+/* F32 values of the parameter that t is; the caller frees. */
+float *start_values(const struct params *p, const struct tensor *t, struct device *d);
+/* Back to it; frees values. */
+void start_upload(const struct params *p, const struct tensor *t, struct device *d, float *values);
 
 #endif

@@ -1,17 +1,22 @@
 /*
- * t5.h - T5ForConditionalGeneration (Raffel et al. 2020; 1.1 and Flan too) over packed sequences.
+ * t5.h - T5ForConditionalGeneration (Raffel et al. 2020; also T5 1.1 and Flan-T5) over packed sequences.
  *
- * Pre-norm blocks: RMSNorm, attention without 1/sqrt(d) whose scores get a bias by relative position, feed-forward by
- * relu or gated gelu.  The sum that runs through the layers is F32 whatever the weights are: bf16 weights overflow
- * nothing and lose nothing there.  A decoder's self-attention is attention whose bias is -1e30 for keys behind the
- * query, so that both sides run on one op; its sequences are answers, and short.
+ * A block is pre-norm: RMSNorm, attention without 1/sqrt(d) and with a bias by relative position, feed-forward by ReLU
+ * or gated GELU. The residual stream is F32 for all weight types, so that bf16 weights neither overflow nor lose
+ * precision there. The decoder's self-attention masks later keys by a bias of -1e30, so that both sides use one op.
+ * Its sequences are completions, and short.
+ *
+ * t5_start_copying sets first weights from which a small model learns early to copy. Keys of each attention begin as
+ * its queries, so that equal tokens find each other. Outputs begin as its values transposed, so that the found token
+ * is generated (mimetic initialisation: Trockman and Kolter 2023, arXiv 2305.09828). Of four heads three begin with a
+ * bias towards one neighbour.
  */
 #ifndef MODELS_NET_T5_H
 #define MODELS_NET_T5_H
 
 #include "kernels/paged.h"
 #include "kernels/param.h"
-#include "models/net/kv_cache.h"
+#include "models/net/llama.h"
 #include "models/net/t5_config.h"
 
 struct t5_attention {
@@ -75,5 +80,8 @@ struct t5_step {
 };
 /* Final states of the tokens as t5_decode has them.  No gradient. */
 struct tensor *t5_decode_step(struct ctx *c, const struct t5 *m, const struct t5_step *in);
+
+/* Changes the weights of m, which params_init has drawn; p has them. */
+void t5_start_copying(const struct t5 *m, struct params *p, struct device *d);
 
 #endif

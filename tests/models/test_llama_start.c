@@ -5,7 +5,7 @@
 #include "kernels/workspace.h"
 #include "models/lm/llama_model.h"
 #include "models/lm/lm_batch.h"
-#include "models/net/llama_start.h"
+#include "models/net/llama.h"
 #include "tests/support/step.h"
 
 #include <stdio.h>

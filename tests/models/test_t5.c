@@ -6,7 +6,7 @@
 #include "kernels/workspace.h"
 #include "models/lm/llama_model.h"
 #include "models/lm/lm_batch.h"
-#include "models/net/t5_start.h"
+#include "models/net/t5.h"
 #include "tests/support/digest.h"
 
 #include <math.h>

@@ -8,8 +8,8 @@
 #include "models/hf/hf_weights.h"
 #include "models/io/model_folder.h"
 #include "models/lm/llama_model.h"
-#include "models/net/llama_start.h"
-#include "models/net/t5_start.h"
+#include "models/net/llama.h"
+#include "models/net/t5.h"
 
 #include <inttypes.h>
 #include <math.h>
