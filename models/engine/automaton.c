@@ -8,10 +8,10 @@ struct trie_edge {
     int32_t token, node;
 };
 
-/* Edges ascend by token.  Where a sequence ends that others go on from, `behind` can be read without a token. */
+/* Edges ascend by token. If a sequence ends here and others continue, `behind` is reached without a token. */
 struct trie_node {
     int32_t first, count; /* of edges */
-    int32_t behind;       /* -1: nothing ends here */
+    int32_t behind;       /* -1: no sequence ends here */
 };
 
 /* Start it as { 0 }. */
@@ -40,7 +40,7 @@ struct sequence {
     int64_t n;
 };
 
-/* Sequences lo .. hi - 1, which are alike in their first `depth` tokens: a node whose edges are still to be made. */
+/* Sequences lo .. hi - 1, which agree in their first `depth` tokens: a node whose edges are still missing. */
 struct trie_range {
     int64_t lo, hi, depth;
 };
@@ -62,7 +62,7 @@ static int compare(const void *x, const void *y)
     return (a->n > b->n) - (a->n < b->n);
 }
 
-/* In order, each once.  Returns how many are left. */
+/* Sorts the sequences, removes duplicates and returns the number left. */
 static int64_t sort(struct sequence *s, const struct token_list *l)
 {
     int64_t n = 0;
@@ -87,7 +87,7 @@ static int32_t add_node(struct tries *t, struct trie_ranges *waiting, struct tri
     return (int32_t)t->n_nodes++;
 }
 
-/* The edges of a node; their targets are new nodes but where a sequence ends that nothing goes on from. */
+/* Adds the edges of a node. Each leads to a new node, or to `behind` if a sequence ends there and none continues. */
 static void add_children(struct tries *t, struct trie_ranges *waiting, const struct sequence *s, int32_t node,
                          struct trie_range r, int32_t behind)
 {
@@ -110,8 +110,8 @@ static void add_children(struct tries *t, struct trie_ranges *waiting, const str
     t->nodes[node].count = (int32_t)t->n_edges - t->nodes[node].first;
 }
 
-/* Appends the trie of a list that is not empty; its ends lead to node `behind`, -1 (nowhere) only where the list is of
- * the empty sequence.  Returns the root. */
+/* Appends the trie of a list that is not empty, and returns its root. Its ends lead to node `behind`; -1 (nowhere)
+ * is only allowed for the list of the empty sequence. */
 static int32_t tries_add(struct tries *t, const struct token_list *l, int32_t behind)
 {
     struct sequence *s = xmalloc((size_t)l->count * sizeof *s);
@@ -133,21 +133,23 @@ static void tries_release(struct tries *t)
     *t = (struct tries){ 0 };
 }
 
-/* A state is the set of nodes that what was read so far may have led to, with all that lie behind them. */
+/* Subset construction. A state is the set of nodes that the tokens read so far may lead to, closed over `behind`. */
 struct automaton_builder {
     struct tries tries;
     struct automaton_host *a;
     int64_t cap_first, cap_token, cap_next, n_edges;
-    struct ids nodes; /* of all states, each set ascending */
-    int64_t *sets;    /* [n_states + 1] where in nodes each one begins */
+    struct ids nodes; /* of all states; each set ascends */
+    int64_t *sets;    /* [n_states + 1] start of each set in nodes */
     int64_t cap_sets;
     int32_t *slots; /* hash table from sets to states, -1: free */
     int64_t n_slots;
-    struct trie_edge *ways, *merged; /* of the state being worked on, ascending by token */
-    int64_t n_ways, cap_ways, work;  /* work: of all states, in ways looked at */
+    struct trie_edge *ways, *merged; /* edges out of the current state, ascending by token */
+    int64_t n_ways, cap_ways, work;  /* work: edges visited, over all states */
 };
 
-enum { MAX_WORK = 1 << 30 }; /* a second or two: many lists of texts that begin alike in a row could take for ever */
+enum {
+    MAX_WORK = 1 << 30
+}; /* About two seconds. Several lists in a row of texts with common prefixes can need exponential time. */
 
 static uint64_t hash_set(const int32_t *nodes, int64_t n)
 {
@@ -163,7 +165,7 @@ static const int32_t *set_of(const struct automaton_builder *b, int32_t state, i
     return b->nodes.items + b->sets[state];
 }
 
-/* The slot that holds the state of a set, or the free one where it would go. */
+/* The slot that holds the state of a set, or the free slot for it. */
 static int32_t *find_slot(const struct automaton_builder *b, const int32_t *nodes, int64_t n)
 {
     uint64_t mask = (uint64_t)b->n_slots - 1, at = hash_set(nodes, n) & mask;
@@ -195,7 +197,7 @@ static int compare_nodes(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* The state of the set that was pushed onto the end of b->nodes, closed here; a known one is taken off again. */
+/* Closes the set that was pushed onto b->nodes and returns its state. A known set is removed from b->nodes again. */
 static int32_t state_of_pushed(struct automaton_builder *b)
 {
     int64_t from = b->sets[b->a->n_states], n = 1;
@@ -225,7 +227,7 @@ static int32_t state_of_pushed(struct automaton_builder *b)
     return *slot;
 }
 
-/* Adds a node's edges to the ways, which stay in order. */
+/* Merges a node's edges into the ways, which stay sorted. */
 static void add_ways(struct automaton_builder *b, const struct trie_node *node)
 {
     const struct trie_edge *e = b->tries.edges + node->first, *end = e + node->count;
@@ -257,7 +259,7 @@ static void add_edge(struct automaton_builder *b, int32_t token, int32_t next)
     a->next[b->n_edges++] = next;
 }
 
-/* Edges of a state; ways of one token lead to one state. */
+/* Adds the edges of a state. Ways with the same token lead to one state. */
 static void expand(struct automaton_builder *b, int32_t state)
 {
     int64_t n = b->sets[state + 1] - b->sets[state];
@@ -281,7 +283,7 @@ static int expand_all(struct automaton_builder *b, struct error *err)
         a->first[s] = (int32_t)b->n_edges;
         expand(b, s);
         if (b->n_edges > AUTOMATON_MAX_EDGES || b->nodes.count > AUTOMATON_MAX_EDGES || b->work > MAX_WORK)
-            return error_set(err, EXIT_CODE_DATA, "the texts allowed need tables of more than %d edges",
+            return error_set(err, EXIT_CODE_DATA, "expected texts whose automaton has at most %d edges, got more",
                              AUTOMATON_MAX_EDGES);
     }
     GROW(a->first, a->n_states, b->cap_first);
@@ -289,7 +291,7 @@ static int expand_all(struct automaton_builder *b, struct error *err)
     return 0;
 }
 
-/* A list of sequences of one token each; of the empty one when there is none. */
+/* Adds a list of sequences of one token each; if n is 0, of the empty sequence. */
 static int32_t add_single_tokens(struct tries *t, const int32_t *ids, int n, int32_t behind)
 {
     struct token_list l = { 0 };
@@ -317,7 +319,7 @@ int automaton_build(struct automaton_host *a, const struct token_list *lists, in
     root = stop = add_single_tokens(&b.tries, stops, n_stops, over);
     GROW(b.sets, a->n_states, b.cap_sets);
     b.sets[0] = 0;
-    for (int i = n - 1; i >= 0; i--) { /* what lies behind a list is there before it */
+    for (int i = n - 1; i >= 0; i--) { /* from the end, since a list needs the root of its successor */
         root = tries_add(&b.tries, lists + i, root);
         if (i && !lists[i].opens)
             continue;
@@ -327,7 +329,7 @@ int automaton_build(struct automaton_host *a, const struct token_list *lists, in
     state_of_pushed(&b);
     for (int64_t i = 0; i < b.nodes.count && rc == 0; i++)
         if (b.nodes.items[i] == stop)
-            rc = error_set(err, EXIT_CODE_DATA, "expected texts that have tokens, got one without");
+            rc = error_set(err, EXIT_CODE_DATA, "expected texts with at least one token, got an empty one");
     if (rc == 0)
         rc = expand_all(&b, err);
     tries_release(&b.tries);

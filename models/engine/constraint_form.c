@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What has been looked at: alternatives have most of their texts in common. */
+/* Results of earlier checks: alternatives share most of their texts. */
 struct spelling {
     const struct tokenizer *t;
     struct strings texts;
     bool *good; /* [texts] */
     int cap;
-    int first_bad; /* of texts, -1: none */
+    int first_bad; /* index in texts; -1: none */
 };
 
-/* Blanks at the ends, which a tokenizer may drop, are the words' around it. */
+/* Whether the tokenizer reproduces the text. Blanks at both ends are not compared: a tokenizer may drop them. */
 static bool is_written(const struct tokenizer *t, const char *text, size_t n)
 {
     struct ids ids = { 0 };
@@ -47,7 +47,7 @@ static bool is_spelt(struct spelling *s, const char *text)
     return s->good[i];
 }
 
-/* False where nothing is left. */
+/* Removes texts that the tokenizer cannot spell. Returns false if none is left. */
 static bool keep_texts(struct spelling *s, json_t *texts)
 {
     for (size_t i = json_array_size(texts); i-- > 0;)
@@ -66,7 +66,7 @@ static bool keep_slots(struct spelling *s, json_t *slots)
     return good;
 }
 
-/* The template's own text, which constraint_form_read has cut at its slots. */
+/* Also checks the template's own text, which constraint_form_read cuts at its slots. */
 static int keep_alternative(struct spelling *s, json_t *alternative, struct error *err)
 {
     struct constraint_form f;
@@ -94,14 +94,14 @@ int constraint_form_keep_spelt(json_t *constraint, const struct tokenizer *t, st
             json_array_remove(alternatives, i);
     }
     if (good >= 0 && json_array_size(alternatives) == 0)
-        good = error_set(err, EXIT_CODE_DATA, "the tokenizer cannot spell \"%.200s\", and nothing else fits",
+        good = error_set(err, EXIT_CODE_DATA, "the tokenizer cannot spell \"%.200s\", and no other alternative is left",
                          s.first_bad < 0 ? "" : s.texts.items[s.first_bad]);
     strings_release(&s.texts);
     free(s.good);
     return good < 0 ? -1 : 0;
 }
 
-/* Parts [first, stop) of a form, and which text each slot among them has. */
+/* Parts [first, stop) of a form, and the chosen text of each slot among them. */
 struct form_word {
     int first, stop;
     int64_t *chosen; /* [stop - first] */
@@ -113,7 +113,7 @@ struct word_encoder {
     const int32_t *stops;
     int n_stops;
     struct byte_buffer text; /* a word between its neighbours */
-    size_t start, end;       /* of the word in it */
+    size_t start, end;       /* of the word in text */
     struct ids ids;
     struct token_spans spans;
 };
@@ -126,7 +126,7 @@ static int word_stop(const struct constraint_form *f, int first)
     return stop;
 }
 
-/* Appends a word; NULL chosen: with the first text of each slot. */
+/* Appends a word. chosen NULL: the first text of each slot. */
 static void add_word(struct word_encoder *e, int first, int stop, const int64_t *chosen)
 {
     for (int i = first; i < stop; i++) {
@@ -140,7 +140,7 @@ static void add_word(struct word_encoder *e, int first, int stop, const int64_t 
     }
 }
 
-/* The next choice of texts, the last slot's changing first; false behind the last. */
+/* Advances to the next choice of texts; the last slot changes fastest. Returns false after the last choice. */
 static bool choose_next(const struct word_encoder *e, const struct form_word *w)
 {
     for (int i = w->stop - 1; i >= w->first; i--) {
@@ -152,9 +152,9 @@ static bool choose_next(const struct word_encoder *e, const struct form_word *w)
     return false;
 }
 
-/* Is what the tokens say the text, as far as the word goes?  Characters that a tokenizer does not know it leaves out,
- * or has one token for them all; others it writes in a normal form.  A blank that it puts before a text is none of it,
- * nor is one that it leaves out there, where a neighbour begins. */
+/* Checks that the tokens decode to the word's text. A tokenizer may drop unknown characters, map all of them to one
+ * token, or normalise others. It may also add a blank before a text, or drop one before a neighbour; both are
+ * ignored. */
 static int check_spelling(const struct word_encoder *e, struct error *err)
 {
     size_t length, n = 0;
@@ -169,7 +169,7 @@ static int check_spelling(const struct word_encoder *e, struct error *err)
     while (n < end && said[n] == text[n])
         n++;
     if (n < end)
-        rc = error_set(err, EXIT_CODE_DATA, "the tokenizer cannot spell \"%.200s\", it makes \"%.200s\" of it", text,
+        rc = error_set(err, EXIT_CODE_DATA, "the tokenizer cannot spell \"%.200s\": it decodes as \"%.200s\"", text,
                        said);
     free(whole);
     return rc;
@@ -182,18 +182,17 @@ static int take_token(struct word_encoder *e, int32_t id, struct token_span s, s
     const char *text = e->text.items + e->start;
 
     if (from < e->start || to > e->end)
-        return error_set(err, EXIT_CODE_DATA,
-                         "\"%.*s\": the tokenizer makes one token of an end of it and what stands beside it",
+        return error_set(err, EXIT_CODE_DATA, "\"%.*s\": a token crosses the border to the neighbouring text",
                          (int)(n < 200 ? n : 200), text);
     for (int i = 0; i < e->n_stops; i++)
         if (id == e->stops[i])
-            return error_set(err, EXIT_CODE_DATA, "\"%.*s\" holds the token %d, which ends an answer",
-                             (int)(n < 200 ? n : 200), text, (int)id);
+            return error_set(err, EXIT_CODE_DATA, "\"%.*s\" contains the stop token %d", (int)(n < 200 ? n : 200), text,
+                             (int)id);
     ids_push(&out->ids, id);
     return 0;
 }
 
-/* The tokens of the word that stands in e->text. */
+/* Appends the tokens of the word in e->text. */
 static int encode_text(struct word_encoder *e, struct token_list *out, struct error *err)
 {
     e->ids.count = e->spans.count = 0;
@@ -213,7 +212,7 @@ static int encode_text(struct word_encoder *e, struct token_list *out, struct er
     return 0;
 }
 
-/* Says which text of a list is meant, where the word has one slot. */
+/* Names the text in the error message if the word has one slot. */
 static int prefix_place(const struct word_encoder *e, const struct form_word *w, struct error *err)
 {
     int slots = 0, last = 0;
@@ -248,7 +247,7 @@ static int encode_word(struct word_encoder *e, struct form_word *w, int previous
     return 0;
 }
 
-/* What all texts of a word take, each with its end; past `most` whatever is more than that. */
+/* Bytes of all texts of a word with their ends; at least CONSTRAINT_MAX_BYTES if the exact number is larger. */
 static double word_bytes(const struct constraint_form *f, int first, int stop)
 {
     double texts = 1, mean = 1;
@@ -272,8 +271,8 @@ static int count_words(const struct constraint_form *f, int *n, struct error *er
         bytes += word_bytes(f, first, stop);
         if (bytes > CONSTRAINT_MAX_BYTES)
             return error_set(err, EXIT_CODE_DATA,
-                             "the texts of %s take more than %d bytes written out; slots with no blank between them "
-                             "are written out together",
+                             "the texts of %s have more than %d bytes; separate slots by blanks, since slots without "
+                             "a blank between them are multiplied out",
                              f->lists[0].name ? "the template's words" : "the answers", CONSTRAINT_MAX_BYTES);
     }
     return 0;
@@ -314,7 +313,7 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Enters a list of texts; an answer is no empty text. */
+/* Adds a list of texts. An answer must not be empty. */
 static int read_list(struct constraint_form *f, const char *name, const json_t *texts, const char *where,
                      struct error *err)
 {
@@ -364,14 +363,16 @@ static void add_part(struct constraint_form *f, struct form_part part)
     f->parts[f->n_parts++] = part;
 }
 
-/* Can a blank that comes next begin a word?  Not within a run of them, which tokenizers cut in ways of their own. */
+/* Whether a following blank starts a word. Runs of blanks are not split, since each tokenizer splits them in its own
+ * way. */
 static bool ends_solid(const struct constraint_form *f)
 {
     const struct form_part *p = f->parts + f->n_parts - 1;
     return p->list < 0 ? !is_blank(p->text[p->length - 1]) : f->lists[p->list].solid;
 }
 
-/* A template on its way into a form: its own text is written at `to`, its lists and parts begin where these say. */
+/* A template that is being read. Its own text is written at `to`; first_list and first_part are its first list and
+ * part. */
 struct template_reader {
     struct constraint_form *form;
     char *to;
@@ -397,7 +398,7 @@ static void add_byte(struct template_reader *r, char byte)
     f->parts[f->n_parts - 1].length++;
 }
 
-/* A slot whose name begins at text[at].  Returns where its brace closes; -1 with an error. */
+/* Adds the slot whose name begins at text[at]. Returns the place of its closing brace, or -1 with an error. */
 static int64_t add_slot(struct template_reader *r, const char *text, int64_t at)
 {
     struct constraint_form *f = r->form;
@@ -406,7 +407,7 @@ static int64_t add_slot(struct template_reader *r, const char *text, int64_t at)
 
     if (text[at + n] != '}')
         return error_set(r->err, EXIT_CODE_DATA,
-                         "%s: template: the brace at byte %lld is not closed ({{ is a brace that is text)", r->where,
+                         "%s: template: the brace at byte %lld is not closed (write {{ for a brace)", r->where,
                          (long long)at - 1);
     while (i < f->n_lists && !(strncmp(f->lists[i].name, text + at, (size_t)n) == 0 && !f->lists[i].name[n]))
         i++;
@@ -429,15 +430,15 @@ static int read_text(struct template_reader *r, const char *text)
         }
         if (brace && text[at + 1] != text[at])
             return error_set(r->err, EXIT_CODE_DATA,
-                             "%s: template: the brace at byte %lld closes no slot (}} is a brace that is text)",
-                             r->where, (long long)at);
+                             "%s: template: the brace at byte %lld closes no slot (write }} for a brace)", r->where,
+                             (long long)at);
         at += brace;
         add_byte(r, text[at]);
     }
     return 0;
 }
 
-/* A template with its slots; *to as in template_reader. */
+/* Reads a template with its slots. *to is as in template_reader. */
 static int read_template(struct constraint_form *f, const json_t *o, char **to, const char *where, struct error *err)
 {
     struct template_reader r = { f, *to, f->n_lists, f->n_parts, where, err };

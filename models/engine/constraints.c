@@ -10,15 +10,15 @@
 
 struct constraints {
     char *path;
-    struct strings forms; /* what each constraint says, as JSON */
-    struct strings where; /* the first line of each */
+    struct strings forms; /* each distinct constraint as JSON */
+    struct strings where; /* first line of each */
     struct strings ids;
     int *form_of; /* [ids] */
     int64_t *line_of;
     int cap_forms, cap_lines;
 };
 
-/* What a record says but for its id; NULL when it cannot be written. */
+/* The record without its id, as JSON. The caller frees it. NULL: it cannot be written. */
 static char *form_text(const json_t *record)
 {
     json_t *form = json_pack("{s:O*, s:O*, s:O*, s:O*}", "answers", json_object_get(record, "answers"), "slots",
@@ -46,7 +46,7 @@ static int add_record(struct constraints *c, const json_t *record, int64_t line,
     int n = c->ids.n, i = strings_add(&c->ids, id);
 
     if (i < n)
-        return error_set(err, EXIT_CODE_DATA, "%s: the id \"%.200s\" is that of line %lld too", where, id,
+        return error_set(err, EXIT_CODE_DATA, "%s: the id \"%.200s\" is also on line %lld", where, id,
                          (long long)c->line_of[i]);
     char *text = form_text(record);
     CHECK(text, "%s: a record that was read cannot be written", where);

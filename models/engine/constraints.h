@@ -1,9 +1,9 @@
 /*
- * constraints.h - a file of constraints: a line for each record whose answer is bound to certain texts.
+ * constraints.h - a constraint file: one line for each record whose completion must be one of certain texts.
  *
- * Lines and records meet by id (record_reader.h).  All lines are read and checked before the first answer; what only a
- * tokenizer can tell is found when a constraint is compiled.  Lines that say the same are one constraint, so that
- * prompts about one database can share its tables.
+ * Lines and records are matched by id (record_reader.h). Opening the file reads and checks all lines. Errors that
+ * need a tokenizer are found when a constraint is compiled. Equal lines are one constraint, so that prompts about
+ * one database share its tables.
  */
 #ifndef MODELS_ENGINE_CONSTRAINTS_H
 #define MODELS_ENGINE_CONSTRAINTS_H
@@ -13,23 +13,23 @@
 #include <jansson.h>
 
 struct constraints;
-/* NULL with EXIT_CODE_DATA. */
+/* Opens a file. NULL with EXIT_CODE_DATA. */
 struct constraints *constraints_open(const char *path, struct error *err);
 void constraints_close(struct constraints *c);
 
-/* How many different ones there are. */
+/* Number of distinct constraints. */
 int constraints_count(const struct constraints *c);
-/* The number of a record's, 0 .. count - 1; -1 with EXIT_CODE_DATA when no line has its id. */
+/* Index of the record's constraint, 0 .. count - 1. -1 with EXIT_CODE_DATA if no line has its id. */
 int constraints_find(const struct constraints *c, const json_t *record, struct error *err);
-/* A sum of what constraint i says. */
+/* Hash of constraint i. */
 uint64_t constraints_key(const struct constraints *c, int i);
 
-/* Its tables; any number of threads may compile at once.  stops: at least one token, each of which ends an answer.  -1
- * with EXIT_CODE_DATA, the message opened by the line. */
+/* Builds the automaton of constraint i; the caller releases it. Threads may compile at once. stops: at least one
+ * token that ends a completion. -1 with EXIT_CODE_DATA; the message starts with the line. */
 int constraints_compile(const struct constraints *c, int i, const struct tokenizer *t, const int32_t *stops,
                         int n_stops, struct automaton_host *a, struct error *err);
 
-/* The same of what no file has: an object as its lines are; `where` opens the message. */
+/* The same for a constraint that is not in a file: an object like a line. The message starts with `where`. */
 int constraint_compile(const json_t *form, const char *where, const struct tokenizer *t, const int32_t *stops,
                        int n_stops, struct automaton_host *a, struct error *err);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tables side by side, and where each one's states begin. */
+/* Tables one after another, while they are copied. */
 struct joined {
     int32_t *first, *token, *next;
     int64_t n_states, n_edges;
@@ -23,7 +23,7 @@ int engine_stops(const struct llama_model *m, int32_t stops[ENGINE_MAX_STOPS])
     return n;
 }
 
-/* A row of `first` more than it has states, which ends its last. */
+/* A table has one element of `first` more than it has states. */
 static void measure_table(struct engine *e, struct joined *j, const struct automaton_host *a)
 {
     for (int64_t i = 0; i < e->n_tables; i++)
@@ -89,7 +89,7 @@ static void engine_release_tables(struct engine *e)
     e->n_tables = e->cap_tables = 0;
 }
 
-/* The tables of all requests of a run, before it, and the state in which one of them begins. */
+/* Copies the automata of all requests to the device, before a run. */
 static int engine_load_tables(struct engine *e, const struct engine_request *list, int64_t n, struct error *err)
 {
     struct joined size = { 0 };
@@ -109,20 +109,20 @@ static int64_t pages_for(int64_t keys)
     return (keys + PAGE_KEYS - 1) / PAGE_KEYS;
 }
 
-/* Tokens that a request may say. */
+/* Maximum number of tokens that a request generates. */
 static int64_t engine_limit(const struct engine *e, const struct engine_request *r)
 {
     int64_t left = (e->model->seq2seq ? INT32_MAX : e->model->net.config.max_positions) - r->n_prompt;
     return left < e->set.max_new ? left : e->set.max_new;
 }
 
-/* Pages that it needs when it shares none. */
+/* Number of pages of a request that shares none. */
 static int64_t engine_pages(const struct engine *e, const struct engine_request *r)
 {
     return pages_for(r->n_prompt - 1) + e->width * pages_for(engine_limit(e, r));
 }
 
-/* Tokens whose keys the two have in common. */
+/* Number of tokens whose keys two requests share. */
 static int64_t shared_length(const struct engine_request *a, const struct engine_request *b)
 {
     int64_t n = a->n_prompt < b->n_prompt ? a->n_prompt : b->n_prompt, i = 0;
@@ -134,12 +134,12 @@ static int64_t shared_length(const struct engine_request *a, const struct engine
     return i;
 }
 
-/* A request, and of those that it shares pages with the one that came first. */
+/* A request, and the first request in the list among those that it shares pages with. */
 struct place {
     struct engine_request *of, *first;
 };
 
-/* By adapter and tokens, then as they came. */
+/* Orders by adapter and tokens, then as in the list. */
 static int compare_tokens(const void *x, const void *y)
 {
     const struct engine_request *a = ((const struct place *)x)->of, *b = ((const struct place *)y)->of;
@@ -154,7 +154,7 @@ static int compare_tokens(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* By adapter, then as those came that they share pages with. */
+/* Orders by adapter, then by the first request of each group that shares pages. */
 static int compare_places(const void *x, const void *y)
 {
     const struct place *a = x, *b = y;
@@ -166,7 +166,7 @@ static int compare_places(const void *x, const void *y)
     return compare_tokens(x, y);
 }
 
-/* Runs of places that share pages, each with the one after it, learn which of them came first. */
+/* Finds the first request of each group. Neighbours in a group share at least one page. */
 static void find_first(struct place *places, int64_t n)
 {
     for (int64_t from = 0, end; from < n; from = end) {
@@ -178,8 +178,8 @@ static void find_first(struct place *places, int64_t n)
     }
 }
 
-/* The list in the order of admission: of each adapter, prompts that share pages stand together, where the first of them
- * came.  The caller frees. */
+/* Returns the order of admission. Requests of one adapter that share pages follow one another, at the place of the
+ * first of them. The caller frees the array. */
 static struct engine_request **engine_order(struct engine_request *list, int64_t n)
 {
     struct engine_request **order = xcalloc((size_t)n + 1, sizeof *order);
@@ -196,7 +196,7 @@ static struct engine_request **engine_order(struct engine_request *list, int64_t
     return order;
 }
 
-/* Gives up what is held for the next prompt. */
+/* Releases the cached prefix. */
 static void engine_forget_held(struct engine *e)
 {
     struct engine_held *h = &e->held;
@@ -206,7 +206,7 @@ static void engine_forget_held(struct engine *e)
     *h = (struct engine_held){ 0 };
 }
 
-/* The whole pages of a's prompt are there for the next. */
+/* Keeps the whole pages of a's prompt as the cached prefix for the next request. */
 static void hold(struct engine *e, const struct active_request *a)
 {
     int64_t n = a->fixed / PAGE_KEYS;
@@ -218,7 +218,7 @@ static void hold(struct engine *e, const struct active_request *a)
     e->held = (struct engine_held){ a->of, pages, n };
 }
 
-/* Whole pages that the held prompt has in common with r's keys. */
+/* Number of whole pages of the cached prefix that r can use. */
 static int64_t pages_shared(const struct engine *e, const struct engine_request *r)
 {
     if (!e->held.of)
@@ -227,7 +227,7 @@ static int64_t pages_shared(const struct engine *e, const struct engine_request 
     return n < e->held.n ? n : e->held.n;
 }
 
-/* The pages of r, the first of them shared; NULL where there are too few. */
+/* Takes the pages of r, the first of them shared. NULL if too few are free. */
 static int32_t *take_pages(struct engine *e, int64_t shared, int64_t n)
 {
     int32_t *pages = xmalloc((size_t)n * sizeof *pages);
@@ -242,7 +242,7 @@ static int32_t *take_pages(struct engine *e, int64_t shared, int64_t n)
     return pages;
 }
 
-/* Takes a slot and pages; false where there are too few. */
+/* Gives a request a slot and pages. false: too few are free. */
 static bool engine_admit(struct engine *e, struct engine_request *r)
 {
     struct active_request a = { .of = r,
@@ -270,16 +270,16 @@ static void engine_leave(struct engine *e, struct active_request *a)
     a->of = NULL;
 }
 
-/* The rows of a request, on the host. */
+/* The rows of a request, in host memory. */
 struct said {
     int64_t width, steps, keep;
-    int32_t *said, *parent, *best_id; /* [width, steps (keep)] */
+    int32_t *said, *parent, *best_id; /* best_id: [width, steps, keep]; the others: [width, steps] */
     float *logp, *best_logp;
     int32_t *end_step, *end_row, *end_token, *end_stop; /* [width] */
     float *end_logp, *end_score;
 };
 
-/* Rows of a request in one of the state's tensors; the caller frees. */
+/* Downloads a request's rows of a state tensor. The caller frees them. */
 static void *download_rows(const struct engine *e, const struct active_request *a, struct tensor *t)
 {
     struct tensor rows = tensor_view(t, a->slot * e->width, e->width);
@@ -325,7 +325,7 @@ static void keep_best(struct engine_answer *a, const struct said *s, int64_t row
     memcpy(a->best_logp + step * s->keep, s->best_logp + at, n * sizeof *a->best_logp);
 }
 
-/* The answer in a slot, walked back from its last token. */
+/* Reads the completion that ended in a slot, from its last token to its first. */
 static void read_answer(struct engine_answer *a, const struct said *s, int64_t slot)
 {
     int64_t last = s->end_step[slot], row = s->end_row[slot], n = last + (s->end_stop[slot] == 0);
@@ -353,7 +353,7 @@ static void read_answer(struct engine_answer *a, const struct said *s, int64_t s
     }
 }
 
-/* Rows that said enough end with their newest token. */
+/* Rows that `enough` ended stop after their newest token. */
 static void end_rows(struct said *s, int64_t step)
 {
     for (int64_t i = 0; i < s->width; i++)
@@ -366,7 +366,7 @@ static void end_rows(struct said *s, int64_t step)
         }
 }
 
-/* Reads the answers of a request that is done. */
+/* Reads the completions of a request that is done. */
 static void engine_read_answers(struct engine *e, struct active_request *a)
 {
     struct said s = read_said(e, a);
@@ -392,7 +392,7 @@ void engine_answer_release(struct engine_answer *a)
     *a = (struct engine_answer){ 0 };
 }
 
-/* How many steps pass before a device that runs ahead is asked what is done. */
+/* ASK_STEPS: the host asks the device every so many steps which requests are done. */
 enum { HEADERS = 1 << 20, ASK_STEPS = 8 };
 
 struct engine_request engine_ask(const struct llama_model *m, const int32_t *ids, int64_t n)
@@ -451,12 +451,12 @@ void engine_release(struct engine *e)
     *e = (struct engine){ 0 };
 }
 
-/* What a run needs room for. */
+/* Sizes of a run. */
 struct engine_room {
-    int64_t requests, pages, keys, steps, source; /* source: of the longest */
+    int64_t requests, pages, keys, steps, source; /* source: tokens of the longest source */
 };
 
-/* For the largest request `batch` times, or for all. */
+/* Sizes for `batch` requests as large as the largest, or for all requests. */
 static struct engine_room room_wanted(const struct engine *e, const struct engine_request *list, int64_t n)
 {
     struct engine_room r = { .requests = n < e->set.batch ? n : e->set.batch };
@@ -520,7 +520,7 @@ static void init_caches(struct engine *e, const struct engine_room *r)
     e->sources.table = rows_of(e, I32, r->requests, r->source);
 }
 
-/* Everything that stays on the device between steps. */
+/* Allocates all tensors that stay on the device between steps. */
 static void lay_out(struct engine *e, const struct engine_room *r)
 {
     const struct llama_model *m = e->model;
@@ -550,10 +550,8 @@ static size_t bytes_of(struct engine *e, const struct engine_room *r, struct err
     return bytes;
 }
 
-/*
- * Half of what the device has free is for the cache; a batch that needs more is halved, which is told.  Answers do not
- * depend on it.
- */
+/* Chooses the batch. The cache may take half of the device's free memory. A larger batch is halved, with a warning.
+ * Completions do not depend on the batch. */
 static size_t fit(struct engine *e, const struct engine_request *list, int64_t n, struct engine_room *r,
                   struct error *err)
 {
@@ -567,7 +565,7 @@ static size_t fit(struct engine *e, const struct engine_request *list, int64_t n
         bytes = bytes_of(e, r, err);
     }
     if (e->set.batch < asked)
-        log_warn("keys and values of %lld texts at once need %zu MiB, %s has %zu MiB free: %lld at once",
+        log_warn("the cache of %lld requests needs %zu MiB, but %s has %zu MiB free: batch reduced to %lld",
                  (long long)asked, wanted >> 20, d->description, d->free_memory >> 20, (long long)e->set.batch);
     return bytes;
 }
@@ -617,11 +615,11 @@ static int reserve(struct engine *e, const struct engine_request *list, int64_t 
 {
     struct engine_room r = room_wanted(e, list, n);
 
-    release_memory(e); /* first: measuring takes the arenas' places */
+    release_memory(e); /* first, since measuring reuses the arenas */
     size_t bytes = fit(e, list, n, &r, err);
     if (!bytes || arena_init(&e->host, HEADERS, err) || device_arena(e->model->device, &e->data, bytes, err))
-        return error_prefix(err, "keys and values of %lld texts at once, %d rows of up to %lld tokens behind each",
-                            (long long)r.requests, e->width, (long long)r.steps);
+        return error_prefix(err, "cache of %lld requests with %d rows of up to %lld tokens each", (long long)r.requests,
+                            e->width, (long long)r.steps);
     if (engine_load_tables(e, list, n, err))
         return -1;
     lay_out(e, &r);
@@ -630,8 +628,8 @@ static int reserve(struct engine *e, const struct engine_request *list, int64_t 
     return 0;
 }
 
-/* What the device tells: which requests are done, and, where that may end more, what rows have said and which of them
- * have ended; all NULL where it is not asked. */
+/* Progress of the requests, from the device. said and end_step are only read if `enough` may end rows. All are NULL
+ * in a step that does not ask. */
 struct news {
     int32_t *done, *said, *end_step;
 };
@@ -675,7 +673,7 @@ static bool said_enough(const struct engine *e, const struct active_request *a, 
     return true;
 }
 
-/* Who has said all that it may is done without asking. */
+/* A request at its limit is done without asking the device. */
 static bool is_done(const struct engine *e, const struct active_request *a, const struct news *n, void *arg)
 {
     if (a->step == a->limit)
@@ -683,7 +681,7 @@ static bool is_done(const struct engine *e, const struct active_request *a, cons
     return a->step && n->done && (n->done[a->slot] || (n->said && said_enough(e, a, n, arg)));
 }
 
-/* Those that are done leave. */
+/* Reads the completions of requests that are done, and removes them. */
 static void take_done(struct engine *e, void *arg)
 {
     struct news news = ask(e);

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Units of attention, see paged.h. */
+/* Units of paged attention (paged.h). */
 struct unit_list {
     struct paged_unit *items;
     int64_t n, cap;
     int64_t max_queries, max_chunks;
 };
 
-/* The cache row of a request's key: of the prompt, and of what a row says. */
+/* Cache rows of a request: of a prompt token, and of a generated token. */
 static int32_t engine_prompt_row(const struct active_request *a, int64_t place)
 {
     return a->pages[place / PAGE_KEYS] * PAGE_KEYS + (int32_t)(place % PAGE_KEYS);
@@ -47,13 +47,13 @@ static void units_add(struct unit_list *l, struct paged_unit u)
     l->max_chunks = u.chunks > l->max_chunks ? u.chunks : l->max_chunks;
 }
 
-/* Chunks that the token read j behind the newest sees. */
+/* Number of chunks that a row's token j after the newest attends to. */
 static int64_t chunks_of(const struct active_request *a, int64_t j)
 {
-    return (a->fixed + a->step + j + CHUNK_KEYS) / CHUNK_KEYS; /* of fixed + step + j + 1 keys */
+    return (a->fixed + a->step + j + CHUNK_KEYS) / CHUNK_KEYS; /* fixed + step + j + 1 keys */
 }
 
-/* Whether chunk c is the prompt's alone, so that all rows read it. */
+/* Whether chunk c holds only prompt keys, so that all rows share it. */
 static bool is_whole(const struct active_request *a, int64_t c)
 {
     return (c + 1) * CHUNK_KEYS <= a->fixed;
@@ -64,7 +64,7 @@ static bool same_pages(const struct active_request *a, const struct active_reque
     return memcmp(a->pages + c * CHUNK_PAGES, b->pages + c * CHUNK_PAGES, CHUNK_PAGES * sizeof *a->pages) == 0;
 }
 
-/* A unit a row that sees chunk c, of those of its tokens that see it. */
+/* Adds a unit for each row that attends to chunk c, with those of its tokens that do. */
 static void add_own(const struct engine *e, struct unit_list *l, const struct active_request *a, int64_t first,
                     int64_t c)
 {
@@ -77,7 +77,8 @@ static void add_own(const struct engine *e, struct unit_list *l, const struct ac
                                           (int32_t)(a->slot * e->width + w), (int32_t)c, 1, 0 });
 }
 
-/* Units of chunk c from request i on, whose tokens begin at *first; returns the first request behind them. */
+/* Adds the units of chunk c from request i on, whose tokens begin at *first. Requests with the same page share a
+ * unit. Returns the first request after them. */
 static int64_t add_chunk(const struct engine *e, struct unit_list *l, int64_t i, int64_t *first, int64_t c)
 {
     const struct active_request *a = &e->active[i];
@@ -95,7 +96,7 @@ static int64_t add_chunk(const struct engine *e, struct unit_list *l, int64_t i,
     return end;
 }
 
-/* Of a decoding step over all that is active, with parts [tokens + 1]. */
+/* Units of a decoding step over all active requests. parts: [tokens + 1]. */
 static void engine_decode_units(const struct engine *e, struct unit_list *l, int32_t *parts)
 {
     int64_t most = 0, n = 0;
@@ -115,7 +116,7 @@ static void engine_decode_units(const struct engine *e, struct unit_list *l, int
             i = add_chunk(e, l, i, &first, c);
 }
 
-/* The sources of requests [from, to) of those under way that have not started. */
+/* The sources of those requests in [from, to) that have not started. */
 struct source_step {
     struct engine *e;
     int64_t from, to;
@@ -133,7 +134,7 @@ static void run_encode(struct ctx *c, void *arg)
     t5_cache_source(c, net, t5_encode(c, net, &source), &s->e->sources.cache, batch_i32(c, s->rows, s->n_tokens));
 }
 
-/* As many as fit the tokens of a step, at least one. */
+/* Takes as many sources as fit into a step, at least one. */
 static void count_sources(struct source_step *s)
 {
     const struct engine *e = s->e;
@@ -150,7 +151,7 @@ static void count_sources(struct source_step *s)
     }
 }
 
-/* The caller frees s->ids, in whose memory all words lie. */
+/* All arrays lie in the memory of s->ids, which the caller frees. */
 static void lay_out_sources(struct source_step *s)
 {
     const struct engine *e = s->e;
@@ -205,10 +206,10 @@ struct workspace_bytes engine_encode_bytes(struct engine *e)
     return most;
 }
 
-/* STEPS: sizes of a batch for each power of two, see batch_bucket. */
+/* *_STEPS: sizes for each power of two, see batch_bucket. */
 enum { UNIT_QUERIES = 64, FILL_TOKEN_STEPS = 8, FILL_UNIT_STEPS = 2 };
 
-/* Requests that begin, as decode_start has them. */
+/* Requests that start, in the arrays of struct decode_start. */
 struct start_step {
     struct engine *e;
     int64_t n, longest;
@@ -245,7 +246,7 @@ static void lay_out_start(struct start_step *s, int64_t i, const struct active_r
         s->rows[i * s->longest + k] = k < a->fixed ? engine_prompt_row(a, k) : 0;
 }
 
-/* How many begin, and the longest of them. */
+/* Counts the requests that start, and finds the longest prompt. */
 static void size_start(struct start_step *s)
 {
     s->longest = 1;
@@ -284,7 +285,7 @@ int engine_start(struct engine *e, struct error *err)
     return rc;
 }
 
-/* Tokens of prompts; sizes with what they are padded by. */
+/* Prompt tokens of a prefill step. Sizes include padding. */
 struct fill_step {
     struct engine *e;
     int adapter;
@@ -317,7 +318,7 @@ static void run_fill(struct ctx *c, void *arg)
     llama_forward(c, net, &in);
 }
 
-/* Tokens [a->filled, a->filled + n) of a prompt; returns how many tokens the step then has. */
+/* Adds tokens [a->filled, a->filled + n) of a prompt at place `at`. Returns the number of tokens in the step. */
 static int64_t lay_out_piece(struct fill_step *s, int64_t at, const struct active_request *a, int64_t n)
 {
     int32_t row = (int32_t)(a->slot * s->e->width);
@@ -337,7 +338,7 @@ static int64_t lay_out_piece(struct fill_step *s, int64_t at, const struct activ
     return at;
 }
 
-/* The adapter of the step: that of the first prompt which is not read. */
+/* The adapter of the next prefill step: that of the first prompt that is not complete. */
 static int fill_adapter(const struct engine *e)
 {
     for (int64_t i = 0; i < e->n_active; i++)
@@ -346,15 +347,14 @@ static int fill_adapter(const struct engine *e)
     return 0;
 }
 
-/* What of a prompt a step with that adapter can still take. */
+/* Number of tokens of a prompt that fit into a step with that adapter. */
 static int64_t piece(const struct active_request *a, int adapter, int64_t room)
 {
     int64_t left = a->of->adapter == adapter ? a->fixed - a->filled : 0;
     return left < room ? left : room;
 }
 
-/* Tokens that a step with that adapter takes of those in active; a prompt's come before those of who shares its pages.
- */
+/* Number of tokens in a prefill step with that adapter. A prompt stands before those that share its pages. */
 static int64_t count_tokens(const struct engine *e, int adapter)
 {
     int64_t n = 0;
@@ -378,7 +378,7 @@ static void pad_fill(struct fill_step *s, int64_t at)
     s->n_units = n;
 }
 
-/* The caller frees s->ids, in whose memory all words lie, and the units. */
+/* All arrays lie in the memory of s->ids. The caller frees them and the units. */
 static void lay_out_fill(struct fill_step *s, int64_t tokens)
 {
     struct engine *e = s->e;
@@ -455,26 +455,27 @@ struct workspace_bytes engine_fill_bytes(struct engine *e)
     return most;
 }
 
-/* Tokens that a row reads at once, and all rows together where one a row is not more. */
+/* READS_MAX: tokens that a row reads in a step. TOKENS_MAX: tokens of all rows, unless one per row is more. */
 enum { READS_MAX = 16, TOKENS_MAX = 256 };
 
-/* Sizes of a batch for each power of two, see batch_bucket. */
+/* Sizes for each power of two, see batch_bucket. */
 enum { REQUEST_STEPS = 8, DECODE_TOKEN_STEPS = 4, DECODE_UNIT_STEPS = 4 };
 
-/* Of n requests and their rows' tokens, with padding; words lie one after another in `first`. */
+/* Arrays of a decoding step over n requests, with padding. All lie in the memory of `first`. */
 struct decode_words {
     struct engine *e;
-    int64_t n, tokens, reads, n_units;                    /* reads: of the request that has most */
-    int32_t *first, *own_reads, *fixed, *place, *limit;   /* [n], see decode_step; reads of each */
-    int32_t *request, *step;                              /* [reads, n] */
+    int64_t n, tokens, reads, n_units; /* reads: largest number of tokens that a row reads */
+    int32_t *first, *own_reads, *fixed, *place,
+        *limit;              /* [n], see decode_step; own_reads: tokens read by each request's rows */
+    int32_t *request, *step; /* [reads, n] */
     int32_t *row, *ahead, *positions, *cache_rows, *seen; /* [tokens] */
     int32_t *adapters, *parts;                            /* [tokens], [tokens + 1] */
     struct unit_list units;
-    int32_t *source_seen, *source_parts; /* of an encoder-decoder: [tokens], [tokens + 1] zeros */
+    int32_t *source_seen, *source_parts; /* encoder-decoder: [tokens]; [tokens + 1] zeros */
     struct unit_list source_units;       /* one for each request */
 };
 
-/* The tensors of all steps that follow one another on what a pass has read. */
+/* The tensors of all sampling steps that follow one forward. */
 static struct decode_step steps_of(struct ctx *c, const struct decode_words *s)
 {
     bool several = s->reads > 1;
@@ -551,7 +552,7 @@ static struct tensor *t5_logits(struct ctx *c, const struct decode_words *s, con
     return op_linear_logits(c, t5_decode_step(c, net, &in), net->head, NULL, 0);
 }
 
-/* F32 [tokens, vocab]: of the token behind each. */
+/* F32 [tokens, vocab]: logits of the token after each. */
 static struct tensor *next_logits(struct ctx *c, const struct decode_words *s)
 {
     struct engine *e = s->e;
@@ -564,7 +565,7 @@ static struct tensor *next_logits(struct ctx *c, const struct decode_words *s)
     return (e->model->seq2seq ? t5_logits : llama_logits)(c, s, &read, tokens);
 }
 
-/* Each row says one token more. */
+/* Each row generates one token. */
 static void say(struct ctx *c, struct engine *e, const struct decode_step *step, struct tensor *logits)
 {
     const struct automaton *bound = bound_by(e);
@@ -592,7 +593,7 @@ static void run_decode(struct ctx *c, void *arg)
     ctx_note(c, (int64_t)e->tag);
     ctx_note(c, s->reads);
     ctx_note(c, e->model->n_others);
-    ctx_note(c, e->set.one_by_one); /* no runs are looked for: not so in the tag, since answers are the same */
+    ctx_note(c, e->set.one_by_one); /* not in the tag, since completions do not depend on it */
     struct tensor *logits = next_logits(c, s);
     for (step.ahead = 0; step.ahead < s->reads; step.ahead++) {
         struct tensor request = tensor_view(all.request, step.ahead * s->n, s->n);
@@ -607,7 +608,7 @@ static void run_decode(struct ctx *c, void *arg)
     }
 }
 
-/* How many tokens the rows of each request read: with all of them together no more than a step has room for. */
+/* Plans the number of tokens that each request's rows read, at most TOKENS_MAX together. */
 static void plan_reads(struct engine *e)
 {
     int64_t room = TOKENS_MAX - e->n_active * e->width;
@@ -621,7 +622,7 @@ static void plan_reads(struct engine *e)
     }
 }
 
-/* The tokens of a request's rows, from token `at` on; returns the first behind them. */
+/* Adds the tokens of a request's rows from place `at` on. Returns the place after them. */
 static int64_t lay_out_tokens(struct decode_words *s, int64_t at, const struct active_request *a)
 {
     for (int64_t t = 0; t < s->e->width * a->reads; t++, at++) {
@@ -666,7 +667,7 @@ static void pad_decode(struct decode_words *s, int64_t from, int64_t token)
     }
 }
 
-/* How much there is to lay out, padded where steps are to come again. */
+/* Sizes of the step, padded to sizes that recur if graphs are captured. */
 static void count_words(struct decode_words *s)
 {
     const struct engine *e = s->e;
@@ -701,7 +702,7 @@ static void take_words(struct decode_words *s)
         *by_token[i] = at;
 }
 
-/* Each request's rows read its source, whole. */
+/* All rows of a request attend to its whole source. */
 static void lay_out_source_units(struct decode_words *s)
 {
     struct engine *e = s->e;
@@ -721,7 +722,7 @@ static void lay_out_source_units(struct decode_words *s)
         units_add(&s->source_units, (struct paged_unit){ 0 });
 }
 
-/* The caller frees s->first, in whose memory all words lie, and the units. */
+/* All arrays lie in the memory of s->first. The caller frees them and the units. */
 static void lay_out_decode(struct decode_words *s)
 {
     struct engine *e = s->e;

@@ -1,7 +1,8 @@
 /*
- * pages.h - the rows of a cache of keys and values, in pages that are counted by references.
+ * pages.h - allocates the pages of a KV cache, with reference counts.
  *
- * A page is PAGE_KEYS rows; prompts that begin alike hold the same pages.  Nothing here touches keys.
+ * A page is PAGE_KEYS rows of the cache. Prompts with a common prefix share its pages. The module does not touch
+ * keys.
  */
 #ifndef MODELS_ENGINE_PAGES_H
 #define MODELS_ENGINE_PAGES_H
@@ -9,16 +10,16 @@
 #include "kernels/base.h"
 
 struct pages {
-    int32_t *free, *holders; /* a stack of free pages; how many hold each */
+    int32_t *free, *holders; /* stack of free pages; number of holders of each page */
     int64_t n, n_free;
 };
 
-/* All of n pages are free. */
+/* Starts with n free pages. */
 void pages_init(struct pages *p, int64_t n);
 void pages_release(struct pages *p);
-/* Takes n free ones into list, each with one holder; false, and none taken, where there are fewer. */
+/* Takes n free pages into list, each with one holder. Returns false and takes none if fewer are free. */
 bool pages_take(struct pages *p, int32_t *list, int64_t n);
-/* One holder more, or less, of each; a page without holders is free. */
+/* Adds or removes one holder of each page. A page without holders is free. */
 void pages_hold(struct pages *p, const int32_t *list, int64_t n);
 void pages_drop(struct pages *p, const int32_t *list, int64_t n);
 

@@ -234,7 +234,7 @@ expect "a stop that ends beams" 2 "--stop: expected --beams 1, got 2" $beams --s
 fresh && spoil bad/config.json 's/("max_position_embeddings": )256/\116777216/'
 small() { (ulimit -v 4000000 && generate --model bad --max-new 16000000 "$@"); }
 [ -n "${ASAN_OPTIONS:-}" ] || # which wants address space without end
-    expect "memory too small for a prompt" 5 "keys and values of 1 texts at once, 8 rows of up to 16000000 tokens behind each: not enough memory for [0-9]+ MiB" small --beams 8 good.jsonl
+    expect "memory too small for a prompt" 5 "cache of 1 requests with 8 rows of up to 16000000 tokens each: not enough memory for [0-9]+ MiB" small --beams 8 good.jsonl
 
 # --- constraints
 two '{"id":"a","prompt":"x"}'
@@ -250,18 +250,18 @@ file "an answer that is no text" '{"id":"a","answers":["x",7]}' ": answers.1.: e
 file "a slot without a list" '{"id":"a","template":"x {y}"}' ": template: the slot {y} has no list"
 file "a list without a slot" '{"id":"a","template":"x","slots":{"y":["z"]}}' ": slots.y: the template has no slot of this name"
 file "a brace that is open" '{"id":"a","template":"x {y","slots":{"y":["z"]}}' ": template: the brace at byte 2 is not closed"
-file "an id twice" '{"id":"b","answers":["x"]}' ': the id "b" is that of line 1 too'
+file "an id twice" '{"id":"b","answers":["x"]}' ': the id "b" is also on line 1'
 : >bound.jsonl
 expect "no constraint at all" 3 "bound.jsonl: expected a constraint on each line, got none" bound good.jsonl
 line '{"id":"c","answers":["x"]}'
 record "a record without its constraint" 'bound.jsonl: no line has the id ..a' bound
 line '{"id":"a","answers":["say \"it\""]}'
-record "an answer that holds a stop" "bound.jsonl: line 2: answers.0.: .* holds the token 1, which ends an answer" bound
+record "an answer that holds a stop" "bound.jsonl: line 2: answers.0.: .* contains the stop token 1" bound
 line '{"id":"a","template":"{y}","slots":{"y":[""]}}'
-record "a template that allows no token" "bound.jsonl: line 2: expected texts that have tokens" bound
+record "a template that allows no token" "bound.jsonl: line 2: expected texts with at least one token" bound
 line '{"id":"a","answers":["Yes"]}'
 fresh && spoil bad/tokenizer.json 's/"normalizer":null/"normalizer":{"type":"Lowercase"}/'
-model=bad record "an answer that the tokenizer cannot spell" "line 2: answers.0.: the tokenizer cannot spell ..Yes.., it makes ..yes" bound
+model=bad record "an answer that the tokenizer cannot spell" "line 2: answers.0.: the tokenizer cannot spell ..Yes..: it decodes as ..yes" bound
 
 # --- training
 expect "neither base nor tokenizer" 2 "either --base.*or --tokenizer" infill --data good.jsonl

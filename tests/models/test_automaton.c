@@ -179,7 +179,7 @@ static void test_refused(void **state)
 
     assert_int_equal(automaton_build(&a, lists, 2, stops, 1, &err), -1);
     assert_int_equal(err.code, EXIT_CODE_DATA);
-    assert_error(err, "expected texts that have tokens, got one without");
+    assert_error(err, "expected texts with at least one token, got an empty one");
     assert_null(a.first);
     token_list_release(lists);
     token_list_release(lists + 1);
@@ -203,7 +203,7 @@ static void test_too_large(void **state)
         token_list_end(lists + 1);
     }
     assert_int_equal(automaton_build(&a, lists, 2, stops, 1, &err), -1);
-    assert_error(err, "tables of more than 8388608 edges");
+    assert_error(err, "automaton has at most 8388608 edges");
     token_list_release(lists);
     token_list_release(lists + 1);
 }

@@ -229,8 +229,7 @@ static const struct {
     { "{\"template\": \"a {b}\", \"slots\": {\"b\": [\"c\"], \"d\": [\"e\"]}}",
       { "slots.d: the template has no slot of this name" } },
     { "{\"id\": [], \"answers\": [\"a\"]}", { "line 1", "id" } },
-    { "{\"answers\": [\"a\"]}\n{\"id\": \"1\", \"answers\": [\"b\"]}",
-      { "line 2: the id \"1\" is that of line 1 too" } },
+    { "{\"answers\": [\"a\"]}\n{\"id\": \"1\", \"answers\": [\"b\"]}", { "line 2: the id \"1\" is also on line 1" } },
     { "yes\nno\n", { "line 1", "'[' or '{' expected near 'yes'" } },
 };
 
@@ -264,18 +263,18 @@ static const struct {
 } refused_texts[] = {
     { "",
       "{\"answers\": [\"a\", \"cxyc\"]}",
-      { "line 1: answers[1]: the tokenizer cannot spell \"cxyc\", it makes \"cc\" of it" } },
+      { "line 1: answers[1]: the tokenizer cannot spell \"cxyc\": it decodes as \"cc\" of it" } },
     { ", \"unk_token\": \"<unk>\"",
       "{\"answers\": [\"xa\"]}",
-      { "answers[0]: the tokenizer cannot spell \"xa\", it makes \"<unk>a\"" } },
-    { "", "{\"answers\": [\"x\"]}", { "answers[0]: the tokenizer cannot spell \"x\", it makes \"\" of it" } },
+      { "answers[0]: the tokenizer cannot spell \"xa\": it decodes as \"<unk>a\"" } },
+    { "", "{\"answers\": [\"x\"]}", { "answers[0]: the tokenizer cannot spell \"x\": it decodes as \"\" of it" } },
     { "",
       "{\"template\": \"c {s}\", \"slots\": {\"s\": [\"c\", \"cd\"]}}",
-      { "slots.s[1]: the tokenizer cannot spell \"c cd\", it makes \"c c\"" } },
+      { "slots.s[1]: the tokenizer cannot spell \"c cd\": it decodes as \"c c\"" } },
     { "", "{\"template\": \"c d\"}", { "template: the tokenizer cannot spell \"c d\"" } },
     { "", "{\"template\": \"c {s} b\", \"slots\": {\"s\": [\"c\", \"a\"]}}", { "slots.s[1]: \" a\"", "beside it" } },
     { "", "{\"template\": \"a {s}\", \"slots\": {\"s\": [\"c\", \"b\"]}}", { "template: \"a\"", "beside it" } },
-    { "", "{\"answers\": [\"c\", \"ca b\"]}", { "answers[1]: \"ca b\" holds the token 5, which ends an answer" } },
+    { "", "{\"answers\": [\"c\", \"ca b\"]}", { "answers[1]: \"ca b\" contains the stop token 5" } },
     { "", "{\"template\": \"{a}\", \"slots\": {\"a\": [\"\", \"b\"]}}", { "line 1: expected texts that have tokens" } },
 };
 
@@ -317,7 +316,8 @@ static void test_too_many(void **state)
     f.t = test_tokenizer("bpe/qwen");
     assert_int_equal(constraints_compile(f.c, 0, f.t, stops, 1, &f.a, &err), -1);
     assert_int_equal(err.code, EXIT_CODE_DATA);
-    assert_error(err, "line 1: the texts of the template's words take more than 16777216 bytes", "no blank between");
+    assert_error(err, "line 1: the texts of the template's words have more than 16777216 bytes",
+                 "separate slots by blanks");
     json_decref(line);
     free(text);
     close_all(&f);

@@ -108,7 +108,7 @@ static void check_template(struct hostile_world *w, const char *template)
     } else {
         assert_int_equal(err.code, EXIT_CODE_DATA);
         if (strncmp(err.text, "template: no tables of the schema fit", 37) != 0)
-            assert_error(err, "the tokenizer cannot spell", "nothing else fits");
+            assert_error(err, "the tokenizer cannot spell", "no other alternative is left");
         w->refused++;
     }
     for (int i = 0; words && i < n; i++)
