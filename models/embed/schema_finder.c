@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HOST_BYTES = 8 << 20 /* headers of parameters */, LEAST_TOKENS = 3, MOST_TOKENS = 1 << 20 };
+enum { HOST_BYTES = 8 << 20 /* headers of the parameters */, LEAST_TOKENS = 3, MOST_TOKENS = 1 << 20 };
 
-/* A file that a folder need not have: *root stays NULL without it. */
+/* Reads a file that a folder may lack: *root is then NULL. */
 static int open_optional(json_t **root, char **path, const char *dir, const char *name, struct error *err)
 {
     char *at = path_in(dir, name);
@@ -29,7 +29,7 @@ static int open_optional(json_t **root, char **path, const char *dir, const char
     return *root ? 0 : -1;
 }
 
-/* Transformer, Pooling and Normalize, whatever packages their classes lie in. */
+/* Accepts Transformer, Pooling and Normalize of any package. */
 static int check_module(const json_t *module, const char *path, struct error *err)
 {
     static const char *const known[] = { "Transformer", "Pooling", "Normalize" };
@@ -55,7 +55,7 @@ static int check_modules(const char *dir, struct error *err)
     return rc;
 }
 
-/* What says that the vector is anything else than the mean over tokens. */
+/* Refuses all fields that ask for another pooling than the mean. */
 static int check_pooling_fields(const struct config_fields *s)
 {
     static const char *const others[] = { "pooling_mode_cls_token", "pooling_mode_max_tokens",
@@ -93,7 +93,7 @@ static int check_pooling(const char *dir, struct error *err)
     return rc;
 }
 
-/* 0 where the file says nothing, or a number that stands for nothing. */
+/* *longest is 0 if the file has no number, or a placeholder. */
 static int read_tokenizer_longest(const char *dir, int *longest, struct error *err)
 {
     char *path = path_in(dir, "tokenizer_config.json");
@@ -107,7 +107,8 @@ static int read_tokenizer_longest(const char *dir, int *longest, struct error *e
     return failed ? -1 : 0;
 }
 
-/* What sentence-transformers says of it, before version 6 in a file of its own; no more than the encoder has. */
+/* Reads the maximum length as sentence-transformers stores it; before version 6, in a file of its own. The encoder's
+ * positions limit it. */
 static int read_longest(int *longest, const char *dir, int positions, struct error *err)
 {
     json_t *root;
@@ -160,7 +161,7 @@ int sentence_encoder_open(struct sentence_encoder *e, struct workspace *work, co
     if (hf_config_read(&config, dir, err) || check_modules(dir, err) || check_pooling(dir, err))
         return -1;
     if (config.bert.kind != CLASSIC_BERT)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: config.json: model_type: expected \"bert\" of a retriever",
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: config.json: model_type: expected \"bert\" for --retriever",
                          dir);
     if (config.bert.max_positions < LEAST_TOKENS)
         return error_set(err, EXIT_CODE_CHECKPOINT, "%s: max_position_embeddings: expected at least %d, got %d", dir,
@@ -183,7 +184,7 @@ void sentence_encoder_close(struct sentence_encoder *e)
     *e = (struct sentence_encoder){ 0 };
 }
 
-/* Texts one after the other, as the encoder reads them. */
+/* Texts packed one after another. */
 struct packed_texts {
     const struct sentence_encoder *e;
     struct ids tokens, positions, types, lengths;
@@ -229,7 +230,7 @@ static void run_embed(struct ctx *c, void *arg)
     p->means = op_segment_pool(c, bert_forward(c, net, &in), &in.seqs, POOL_MEAN);
 }
 
-/* Divides a vector by its length; one of zeros stays. */
+/* Divides a vector by its length. A zero vector is unchanged. */
 static void sentence_vector_normalise(float *v, int64_t width)
 {
     double sum = 0;
@@ -264,7 +265,7 @@ int sentence_encoder_embed(struct sentence_encoder *e, float *vectors, const cha
     return rc;
 }
 
-/* Columns of a piece: that fit in what small encoders read. */
+/* PIECE: columns of a piece, which fit the input of small encoders. */
 enum { PIECE = 40, TABLES_AT_ONCE = 256 };
 
 struct schema_finder {
@@ -274,7 +275,7 @@ struct schema_finder {
     int64_t width;
 };
 
-/* Texts of some tables, one table's after the other's. */
+/* Texts of some tables, table after table. */
 struct table_texts {
     char **list;
     int n, cap;
@@ -320,7 +321,7 @@ static void add_table(struct table_texts *t, const struct schema *s, int table)
         add(t, piece(s, table, first, end < first + PIECE ? end : first + PIECE));
 }
 
-/* of [width] = the mean of the first vector and of the mean of the others; which is as good as any multiple. */
+/* of [width] = the first vector plus the mean of the others. It is normalised later. */
 static void join(float *of, const float *vectors, int others, int64_t width)
 {
     for (int64_t c = 0; c < width; c++) {
@@ -400,7 +401,7 @@ static float *worths(const struct schema_finder *f, const float *vector)
 
 void schema_finder_best(const struct schema_finder *f, const char *question, const float *vector, int most, bool *kept)
 {
-    CHECK(!vector == !f->vectors, "a question has a vector where the tables have them, and only there");
+    CHECK(!vector == !f->vectors, "expected a vector of the question if and only if tables have vectors");
     float *worth = vector ? worths(f, vector) : NULL;
 
     schema_search_best(f->search, question, worth, most, kept);

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HOST_BYTES = 8 << 20 }; /* headers of parameters */
+enum { HOST_BYTES = 8 << 20 }; /* headers of the parameters */
 
-/* What is to be declared: one of the two. */
+/* The network to declare: one of the two. */
 struct net_config {
     const struct llama_config *llama;
     const struct t5_config *t5;
@@ -110,8 +110,9 @@ int llama_model_open_text(struct llama_model *m, const struct llama_request *q, 
         return -1;
     int rows = m->seq2seq ? m->t5.config.vocab_size : m->net.config.vocab_size;
     if (tokenizer_vocab_size(m->tokenizer) > rows)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: the tokenizer has ids up to %d, the model %d embeddings",
-                         q->dir, tokenizer_vocab_size(m->tokenizer) - 1, rows);
+        return error_set(err, EXIT_CODE_CHECKPOINT,
+                         "%s: the tokenizer has ids up to %d, but the model has %d embeddings", q->dir,
+                         tokenizer_vocab_size(m->tokenizer) - 1, rows);
     m->eos = tokenizer_special(m->tokenizer, SPECIAL_EOS);
     if (m->seq2seq) {
         m->eos = m->eos >= 0 ? m->eos : m->t5.config.stops[0];
@@ -124,14 +125,14 @@ int llama_model_open_text(struct llama_model *m, const struct llama_request *q, 
     return 0;
 }
 
-/* Where an adapter goes: the maps it may sit on, and what its parameters lie in. */
+/* The maps that an adapter may sit on, and the arenas of its parameters. */
 struct adapter_place {
     struct lora_module *modules;
     struct arena *host, *data;
     struct params *params;
 };
 
-/* To merge a file of F32 without loss, the adapter is F32 whatever the network is. */
+/* An adapter that will be merged is F32 for all types of the network, so that an F32 file loses nothing. */
 static int declare(const struct llama_model *m, const struct adapter_plan *plan, const struct adapter_place *at,
                    struct error *err)
 {
@@ -172,7 +173,7 @@ int llama_model_add_adapter(struct llama_model *m, const struct adapter_plan *pl
     return place_adapter(m, plan, &at, err);
 }
 
-/* An encoder-decoder's matrices that products read, which are all but an embedding table that is no head. */
+/* Bytes of the matrices that an encoder-decoder multiplies by: all but an embedding table that is not the head. */
 static size_t t5_frozen(const struct llama_model *m)
 {
     size_t bytes = 0;
@@ -196,7 +197,7 @@ size_t llama_model_packed(const struct llama_model *m, bool training)
     return m->device->packs[m->dtype] ? bytes * (training ? 2 : 1) : 0;
 }
 
-/* A trained head takes the place of the base's, in whose type the network computes. */
+/* Replaces the base's head by a trained one, in the network's type. */
 static void put_head(struct llama_model *m)
 {
     const struct param *trained = params_find(&m->adapters, "lm_head.weight");
@@ -215,7 +216,8 @@ int llama_model_merge(struct llama_model *m, const char *adapter, struct error *
 {
     if (m->net.config.tied && (m->net.head.lora.a || m->lora.full_head))
         return error_set(err, EXIT_CODE_CHECKPOINT,
-                         "%s: is on lm_head, which is this model's embedding table: it cannot be merged", adapter);
+                         "%s: an adapter on lm_head cannot be merged, since the head is tied to the embedding table",
+                         adapter);
     if (lora_merge(&m->adapters, m->device, m->modules, m->n_modules, err))
         return -1;
     put_head(m);
@@ -275,7 +277,7 @@ int llama_model_open(struct llama_model *m, struct device *device, const struct 
     return 0;
 }
 
-/* The model's network without its adapter, of the same weights. */
+/* Copies the network without its adapter; weights are shared. */
 static void share_net(const struct llama_model *m, struct llama_adapter *a)
 {
     size_t bytes = (size_t)m->net.config.layers * sizeof *m->net.layers;
@@ -297,8 +299,9 @@ static int load_other(const struct llama_model *m, struct llama_adapter *a, cons
     if (lora_config_read(&a->config, dir, err))
         return -1;
     if (a->config.full_head)
-        return error_set(err, EXIT_CODE_CHECKPOINT,
-                         "modules_to_save: an lm_head of its own is for the adapter of all texts (--adapter)");
+        return error_set(
+            err, EXIT_CODE_CHECKPOINT,
+            "modules_to_save: expected no lm_head in an adapter of single texts; give the adapter with --adapter");
     if (place_adapter(m, &plan, &at, err))
         return -1;
     a->dir = xstrdup(dir);
@@ -316,7 +319,7 @@ static void release_other(const struct llama_model *m, struct llama_adapter *a)
     *a = (struct llama_adapter){ 0 };
 }
 
-/* The model's maps learn of its newest adapter. */
+/* Tells the model's maps about the newest adapter. */
 static void make_known(struct llama_model *m, const struct llama_adapter *a)
 {
     for (int i = 0; i < m->n_modules; i++) {
@@ -333,11 +336,9 @@ static int add_other(struct llama_model *m, const char *dir, struct error *err)
     if (m->seq2seq)
         return error_set(err, EXIT_CODE_CHECKPOINT, "an encoder-decoder takes no adapter");
     if (m->merged)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s is merged into the weights, others cannot take its place",
-                         m->adapter);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s is merged into the weights and cannot be replaced", m->adapter);
     if (m->lora.full_head)
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s has an lm_head of its own, others cannot take its place",
-                         m->adapter);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s has its own lm_head and cannot be replaced", m->adapter);
     if (m->n_others == LORA_OTHERS)
         return error_set(err, EXIT_CODE_CHECKPOINT, "expected at most %d adapters besides that of the command line",
                          LORA_OTHERS);
@@ -406,9 +407,9 @@ void llama_model_release(struct llama_model *m)
     *m = (struct llama_model){ 0 };
 }
 
-#define MAX_TEXT_FILE (INT64_C(1) << 30) /* bytes of what is copied */
+#define MAX_TEXT_FILE (INT64_C(1) << 30) /* bytes of a copied file */
 
-/* The tokenizer in every form that some tool reads, llama.cpp tokenizer.model for one, and the chat template. */
+/* The tokenizer in all forms that tools read (llama.cpp reads tokenizer.model), and the chat template. */
 static const char *const text_files[] = { "tokenizer.json",
                                           "tokenizer_config.json",
                                           "tokenizer.model",
@@ -435,7 +436,7 @@ static int copy_bytes(FILE *in, struct out_file *out, const char *path, struct e
     return ferror(in) ? error_set(err, EXIT_CODE_CHECKPOINT, "%s: cannot read: %s", path, strerror(errno)) : 0;
 }
 
-/* A file that is not there is not copied. */
+/* Copies a file if it exists. */
 static int copy_file(const char *from, const char *to, const char *name, struct error *err)
 {
     char source[4096], target[4096];
@@ -467,7 +468,7 @@ static int copy_files(const char *from, const char *to, const char *const *names
     return 0;
 }
 
-/* The copied config.json says no longer that the head is the embedding table where it is another matrix. */
+/* Corrects the copied config.json if it ties a head that is a matrix of its own. */
 static int untie_config(const char *dir, struct error *err)
 {
     struct llama_config said;

@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-/* Sizes for each power of two: of what every layer computes, of what the output matrix does, of what costs nothing. */
+/* Sizes for each power of two: fine for tokens, which all layers compute, coarser for rows of the head and for the
+ * rest. */
 enum { TOKEN_STEPS = 8, ROW_STEPS = 4, COPY_STEPS = 4, KEY_STEPS = 1, SEQUENCE_STEPS = 1 };
 
 void llama_batch_clear(struct llama_batch *b)
@@ -42,7 +43,7 @@ static void add_row(struct llama_batch *b, int64_t row, int32_t target)
     b->targets[b->n_rows++] = target;
 }
 
-/* Without tokens yet. */
+/* Starts a sequence without tokens. */
 static void begin_sequence(struct llama_batch *b, int64_t prefix)
 {
     GROW(b->lengths, b->n_seqs, b->cap_lengths);
@@ -53,7 +54,7 @@ static void begin_sequence(struct llama_batch *b, int64_t prefix)
     b->prefix[b->n_seqs++] = (int32_t)prefix;
 }
 
-/* A sequence without tokens: the keys of these rows. */
+/* Adds a sequence without tokens, whose keys are copies of these rows. */
 static void add_copies(struct llama_batch *b, const int32_t *rows, int64_t n)
 {
     begin_sequence(b, -1);
@@ -64,8 +65,8 @@ static void add_copies(struct llama_batch *b, const int32_t *rows, int64_t n)
     }
 }
 
-/* Tokens [from, to) as a sequence of its own that goes on from the sequence `prefix` (-1: from nothing).  The row
- * before the first of them is not this sequence's. */
+/* Adds tokens [from, to) as a sequence that continues the sequence `prefix` (-1: none). The row that predicts its
+ * first token belongs to the prefix. */
 static void add_sequence(struct llama_batch *b, const struct llama_text *t, int64_t from, int64_t to, int64_t prefix)
 {
     int64_t rows = b->n_rows;
@@ -95,7 +96,7 @@ int llama_text_compare(const void *x, const void *y)
     return (a->n > b->n) - (a->n < b->n);
 }
 
-/* Tokens that may be shared: those before the last one that predicts nothing, which stays the text's own. */
+/* Number of tokens that may be shared: the last token before the first target stays the text's own. */
 static int64_t shareable(const struct llama_text *t)
 {
     int64_t n = 0;
@@ -114,8 +115,8 @@ int64_t llama_text_common(const struct llama_text *a, const struct llama_text *b
     return n;
 }
 
-/* How many texts from the first on begin with the same `least` tokens; *length becomes all that these have in common.
- */
+/* Number of texts, from the first on, that begin with the same `least` tokens. *length becomes the length of their
+ * common prefix. */
 static int64_t group_of(const struct llama_text *texts, int64_t n, int64_t least, int64_t *length)
 {
     int64_t count = 1;
@@ -130,14 +131,14 @@ static int64_t group_of(const struct llama_text *texts, int64_t n, int64_t least
     return count;
 }
 
-/* A node of the tree: what `count` texts have in common from `from` to `to`, its first token's row, the rows of all
- * tokens from the root to it. */
+/* A node of the tree: tokens [from, to) that `count` texts share, the row of its first token, and the rows of all
+ * tokens from the root to its end. */
 struct branch {
     struct llama_text *texts;
     int64_t count, from, to, row;
 };
 
-/* The sequence of what texts have in common, or of one text's rest. */
+/* Adds the sequence of a node, or of the rest of one text. */
 static struct branch add_branch(struct llama_batch *b, struct llama_text *texts, int64_t n, int64_t from, int64_t least,
                                 int64_t owner)
 {
@@ -156,8 +157,8 @@ static void count_rows(int32_t *path, const struct branch *e)
         path[k] = (int32_t)(e->row + k - e->from);
 }
 
-/* All that goes on from a node, whose keys the newest sequence has.  Sequences of one prefix lie together, so each node
- * below that others go on from lends them copies: its keys behind those of all before it. */
+/* Adds everything that continues a node, whose keys are those of the newest sequence. Sequences with one prefix lie
+ * together. A deeper node that others continue therefore lends copies: the keys of all tokens from the root. */
 static void add_below(struct llama_batch *b, const struct branch *node, int64_t least, int32_t *path)
 {
     struct branch *branches = xmalloc((size_t)node->count * sizeof *branches);
@@ -193,7 +194,7 @@ void llama_batch_add_shared(struct llama_batch *b, struct llama_text *texts, int
     free(path);
 }
 
-/* Copies of a row that nobody reads, in sequences no longer than the others. */
+/* Adds copies of a row that nobody reads, in sequences no longer than the others. */
 static void pad_copies(struct llama_batch *b, int64_t copies)
 {
     int64_t longest = 1;
@@ -206,7 +207,7 @@ static void pad_copies(struct llama_batch *b, int64_t copies)
     free(row);
 }
 
-/* Sequences no longer than the others. */
+/* Adds sequences no longer than the others. */
 static void pad_tokens(struct llama_batch *b, int64_t tokens)
 {
     int64_t longest = 1;
@@ -233,7 +234,7 @@ void llama_batch_pad(struct llama_batch *b)
         begin_sequence(b, -1);
 }
 
-/* Where each sequence's keys and its prefix's lie, and which sequences go on from it. */
+/* Range of each sequence's keys and of its prefix's keys, and the sequences that continue it. */
 struct prefix_spans {
     int32_t *start, *keys, *prefix_start, *prefix_len, *last;
     bool shared;
@@ -263,7 +264,7 @@ static struct prefix_spans spans_of(const struct llama_batch *b)
     return s;
 }
 
-/* Sequences of one batch are their own keys, or copies of others'. */
+/* Keys of a sequence are its own tokens, or copies of others. */
 static struct causal causal_of(struct ctx *c, const struct llama_batch *b)
 {
     struct prefix_spans spans = spans_of(b);
@@ -282,8 +283,8 @@ static struct causal causal_of(struct ctx *c, const struct llama_batch *b)
     return s;
 }
 
-/* The rows that keys come from: all in their order, then the copies; NULL without copies.  Blocks that are computed
- * again read it in the backward. */
+/* Rows that keys come from: all tokens, then the copies; NULL without copies. It stays allocated, since checkpointed
+ * blocks read it in the backward. */
 static const struct index *keys_of(struct ctx *c, const struct llama_batch *b)
 {
     int64_t n = b->n_tokens + b->n_copies;
@@ -300,7 +301,7 @@ static const struct index *keys_of(struct ctx *c, const struct llama_batch *b)
     return keys;
 }
 
-/* Final hidden states of the rows. */
+/* Final hidden states of the wanted rows. */
 static struct tensor *hidden_rows(struct ctx *c, const struct llama *net, const struct llama_batch *b)
 {
     struct index rows = batch_index(c, b->rows, b->n_rows, b->n_tokens);
@@ -350,7 +351,7 @@ static void begin_side(struct token_pack *p)
     p->lengths[p->n_seqs++] = 0;
 }
 
-/* A token of the newest sequence. */
+/* Appends a token to the newest sequence. */
 static void push(struct token_pack *p, int32_t id)
 {
     GROW(p->ids, p->n_tokens, p->cap_ids);
@@ -377,7 +378,7 @@ void t5_batch_add(struct t5_batch *b, const struct t5_config *g, const int32_t *
         push_answer(b, last, ids[k]);
 }
 
-/* No longer than the others, or one. */
+/* Length of the longest sequence, at least 1. */
 static int64_t longest_of(const struct token_pack *p)
 {
     int64_t longest = 1;
@@ -428,7 +429,7 @@ struct tensor *t5_batch_nll(struct ctx *c, const struct t5 *net, const struct t5
     return op_linear_nll(c, final_states(c, net, b), net->head, NULL, targets, 0);
 }
 
-enum { SHARED_LEAST = 16 /* tokens that are worth a sequence of their own */ };
+enum { SHARED_LEAST = 16 /* minimum length of a shared prefix */ };
 
 void lm_batch_clear(struct lm_batch *b)
 {

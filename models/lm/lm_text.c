@@ -44,7 +44,7 @@ static int read_raw(struct lm_text *p, const struct llama_model *m, const json_t
     return 0;
 }
 
-/* An encoder-decoder knows no turns: what the user says is its prompt, and the assistant's answer what it writes. */
+/* An encoder-decoder reads a single user message as its prompt. The assistant's message is the completion. */
 static int read_pair(struct lm_text *p, const struct llama_model *m, const struct chat_messages *list, bool answered,
                      const char *where, struct error *err)
 {
@@ -52,9 +52,10 @@ static int read_pair(struct lm_text *p, const struct llama_model *m, const struc
 
     if (list->count != 1 + answered || strcmp(said->role, "user"))
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: messages: the model is an encoder-decoder, which reads one message of the user's, got "
-                         "%lld before its answer%s",
-                         where, (long long)list->count - answered, list->count == 1 + answered ? ", of another's" : "");
+                         "%s: messages: expected one user message for an encoder-decoder, got "
+                         "%lld before the completion%s",
+                         where, (long long)list->count - answered,
+                         list->count == 1 + answered ? ", of another role" : "");
     encode(p, m, said->content, strlen(said->content));
     if (answered) {
         push_mask(&p->answer, p->ids.count, 0);
@@ -64,7 +65,7 @@ static int read_pair(struct lm_text *p, const struct llama_model *m, const struc
     return 0;
 }
 
-/* Of several answers only the last one stays. */
+/* Keeps only the last of several completions. */
 static void keep_last_answer(struct chat_mask *mask)
 {
     int64_t k = mask->count;
@@ -81,10 +82,10 @@ static int check_roles(const struct chat_messages *list, enum lm_answer answer, 
     const char *last = list->count ? list->items[list->count - 1].role : "";
 
     if (answer != LM_OPEN && strcmp(last, "assistant"))
-        return error_set(err, EXIT_CODE_DATA, "%s: messages: expected the assistant's as the last, got the %s's", where,
-                         last);
+        return error_set(err, EXIT_CODE_DATA, "%s: messages: expected the assistant's message last, got the %s's",
+                         where, last);
     if (answer == LM_OPEN && !strcmp(last, "assistant"))
-        return error_set(err, EXIT_CODE_DATA, "%s: messages: the last is the assistant's already", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: messages: expected another role than the assistant last", where);
     return 0;
 }
 
@@ -106,11 +107,9 @@ static int read_chat(struct lm_text *p, const struct llama_model *m, const json_
     struct chat_messages list = { 0 };
 
     if (!m->seq2seq && !m->chat.template)
-        return error_set(
-            err, EXIT_CODE_DATA,
-            "%s: messages: the model's folder has no chat template that ambit knows; --chat-template names "
-            "one",
-            where);
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: messages: the model's folder has no known chat template; give one with --chat-template",
+                         where);
     int rc = chat_read(&list, json_object_get(record, "messages"), where, err);
     if (rc == 0)
         rc = check_roles(&list, answer, where, err);
@@ -129,8 +128,8 @@ static int check_length(const struct lm_text *p, const struct llama_model *m, en
 
     if (m->seq2seq || p->ids.count <= most)
         return 0;
-    return error_set(err, EXIT_CODE_DATA, "%s: %lld tokens, the model takes %lld", where, (long long)p->ids.count,
-                     (long long)most);
+    return error_set(err, EXIT_CODE_DATA, "%s: %lld tokens, but the model's limit is %lld", where,
+                     (long long)p->ids.count, (long long)most);
 }
 
 static int read_record(struct lm_text *p, const struct llama_model *m, const json_t *record, enum lm_answer answer,
@@ -163,7 +162,7 @@ int64_t lm_text_prompt_length(const struct lm_text *p)
     return n;
 }
 
-/* Leaves out the tokens from..to. */
+/* Removes tokens [from, to). */
 static void cut_out(struct lm_text *p, int64_t from, int64_t to)
 {
     size_t rest = (size_t)(p->ids.count - to);

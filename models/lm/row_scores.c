@@ -8,7 +8,7 @@
 
 enum { HEADERS = 1 << 20, UNIT_QUERIES = 64 };
 
-/* Tokens that are read in one step, each by one row of the table: the prompt's by row 0, a text's newest by its own. */
+/* The tokens of one step. Row 0 of the table reads the prompt; each text's newest token is read by its own row. */
 struct rows_step {
     struct row_scores *s;
     bool fill;
@@ -128,7 +128,7 @@ static int32_t chunks_of(int64_t keys)
     return (int32_t)((keys + CHUNK_KEYS - 1) / CHUNK_KEYS);
 }
 
-/* Chunks that are the prompt's alone are read for all texts at once, and each text reads the others. */
+/* Chunks that only hold prompt keys are read once for all texts. Each text reads the other chunks. */
 static void set_text_units(struct rows_step *t, int64_t keys)
 {
     int32_t shared = (int32_t)(t->s->fixed / CHUNK_KEYS), chunks = chunks_of(keys), n = (int32_t)t->n;
@@ -152,7 +152,7 @@ static int run(struct rows_step *t, enum rows_mode mode, struct error *err)
     return rc;
 }
 
-/* The prompt of a decoder but for its last token. */
+/* Prefills a decoder's prompt, without its last token. */
 static int fill(struct row_scores *s, const int32_t *prompt, struct error *err)
 {
     struct rows_step t = {
@@ -173,7 +173,7 @@ static int fill(struct row_scores *s, const int32_t *prompt, struct error *err)
     return rc;
 }
 
-/* What an encoder-decoder reads. */
+/* The source of an encoder-decoder. */
 struct source_read {
     struct row_scores *s;
     const int32_t *ids;
@@ -193,7 +193,7 @@ static void run_source(struct ctx *c, void *arg)
     free(rows);
 }
 
-/* Each text's newest token has a row of the cache of its own: behind the prompt's rows, by text and place. */
+/* Gives each text's newest token a cache row of its own, behind the prompt's rows, ordered by text and place. */
 static void lay_out_table(struct row_scores *s)
 {
     int64_t own = s->keys - s->fixed;
@@ -229,7 +229,7 @@ static int take_caches(struct row_scores *s, struct error *err)
     size_t bytes = s->data.peak;
     s->data = (struct arena){ 0 };
     if (device_arena(s->model->device, &s->data, bytes, err))
-        return error_prefix(err, "keys and values of %lld texts", (long long)s->rows);
+        return error_prefix(err, "cache of %lld texts", (long long)s->rows);
     lay_out_caches(s);
     return 0;
 }
@@ -270,7 +270,7 @@ int64_t row_scores_limit(const struct row_scores *s)
     return s->keys - s->fixed;
 }
 
-/* The text of the last call that n tokens are. */
+/* Index of the text of the last call that equals n tokens. */
 static int64_t find_text(const struct row_scores *s, const int32_t *ids, int64_t n)
 {
     for (int64_t i = 0; i < s->n_texts; i++)
@@ -280,7 +280,7 @@ static int64_t find_text(const struct row_scores *s, const int32_t *ids, int64_t
     return -1;
 }
 
-/* The keys of the text that each has grown from are its own. */
+/* Makes each text continue the keys of the text that it grew from. */
 static void follow_texts(struct row_scores *s, const int32_t *const *texts, int n, int64_t length)
 {
     size_t whole = (size_t)(s->rows * s->keys) * sizeof *s->table;

@@ -1,10 +1,9 @@
 /*
- * row_scores.h - how likely each token is behind each of a few texts that grow by a token a call, for a search that the
- * host makes: it may go on with whichever texts it likes, twice or not at all.
+ * row_scores.h - next-token probabilities of a few texts that grow by one token per call, for a search on the host.
  *
- * A text is known again by its tokens: what is asked for must be a text of the last call and one token behind it, whose
- * keys and values are then in the cache already.  What may follow, and how answers are counted, is the search's own;
- * the engine (models/engine/engine.h) is faster where the device can tell.
+ * The search may continue any text, several times or not at all. A text is recognised by its tokens: each must be a
+ * text of the last call plus one token, so that its keys and values are cached. Constraints and scores belong to the
+ * search. The engine (models/engine/engine.h) is faster if the search can run on the device.
  */
 #ifndef MODELS_LM_ROW_SCORES_H
 #define MODELS_LM_ROW_SCORES_H
@@ -15,28 +14,27 @@
 struct row_scores {
     struct llama_model *model;
     struct workspace *work;
-    int32_t start;        /* what each text begins with: the start of an encoder-decoder's answers, else the prompt's
-                             last token */
-    int64_t fixed;        /* keys of the prompt that all texts read, of a decoder */
-    int64_t n_source;     /* tokens that an encoder-decoder reads */
+    int32_t start;        /* first token of all texts: an encoder-decoder's start token, else the prompt's last token */
+    int64_t fixed;        /* prompt keys that all texts read, of a decoder */
+    int64_t n_source;     /* tokens of an encoder-decoder's source */
     int64_t n_vocabulary; /* numbers of a row */
-    int64_t rows, keys;   /* texts at most, and keys of each */
+    int64_t rows, keys;   /* max texts; max keys of each */
     struct kv_cache cache, source;
-    struct arena host, data;   /* of both */
-    int32_t *table, *was;      /* [rows, keys] where in the cache they lie; of the last call */
-    int32_t *texts;            /* [rows, keys] the last call's */
-    int64_t n_texts, n_tokens; /* how many, and of how many tokens */
+    struct arena host, data;   /* of both caches */
+    int32_t *table, *was;      /* [rows, keys] cache rows of the keys; `was`: of the last call */
+    int32_t *texts;            /* [rows, keys] texts of the last call */
+    int64_t n_texts, n_tokens; /* number of texts, and their length */
 };
 
-/* Reads a prompt of n tokens; up to `rows` texts of up to max_length tokens with the start, fewer where the model's
- * positions end.  Borrows model and workspace.  -1 with EXIT_CODE_MEMORY; release either way. */
+/* Reads a prompt of n tokens. Up to `rows` texts may have up to max_length tokens with the start token, limited by
+ * the model's positions. Borrows model and workspace. -1 with EXIT_CODE_MEMORY. The caller releases s either way. */
 int row_scores_open(struct row_scores *s, struct llama_model *model, struct workspace *work, const int32_t *prompt,
                     int64_t n, int rows, int64_t max_length, struct error *err);
 void row_scores_release(struct row_scores *s);
-/* Tokens that a text may have. */
+/* Max tokens of a text. */
 int64_t row_scores_limit(const struct row_scores *s);
 
-/* Log-probabilities [n, n_vocabulary] of the token behind each of n texts of so many tokens.  -1 with
+/* Log-probabilities [n, n_vocabulary] of the token after each of n texts of `length` tokens. -1 with
  * EXIT_CODE_MEMORY. */
 int row_scores_next(struct row_scores *s, double *logp, const int32_t *const *texts, int n, int length,
                     struct error *err);

@@ -97,7 +97,7 @@ expect 0 '"method": "layer"' adapt --support pool.jsonl --queries queries.jsonl 
 # --- what is no good
 told=(said)
 expect 2 'elements: expected 0 or at least 16, got 9' train adapt run --support support.jsonl "${own[@]}" --elements 9 -o out
-expect 2 'retriever: expected --elements above 0' train adapt run --support support.jsonl "${own[@]}" --elements 0 --retriever "$gold/embed" -o out
+expect 2 'retriever needs --elements above 0' train adapt run --support support.jsonl "${own[@]}" --elements 0 --retriever "$gold/embed" -o out
 expect 6 'nowhere/config.json: No such file' adapt --support support.jsonl "${own[@]}" --retriever nowhere -o out
 expect 2 '--db or --schema, and not both' adapt --support support.jsonl -o out
 expect 2 '--db or --schema, and not both' adapt --support support.jsonl "${own[@]}" --db shop.db -o out

@@ -95,7 +95,7 @@ expect 6 'none/config.json: No such file' wide none
 expect 6 'no-words: expected tokenizer.json or vocab.txt' wide no-words
 expect 6 'model_type: expected "bert" or "modernbert", got "t5"' wide "$gold/t5/flan"
 expect 6 '1_Pooling/config.json: pooling_mode: expected "mean", got "cls"' wide other-pool
-expect 2 'retriever: expected --elements above 0' detect --schema few.json --elements 0 --retriever "$gold/embed" asked.jsonl
+expect 2 'retriever needs --elements above 0' detect --schema few.json --elements 0 --retriever "$gold/embed" asked.jsonl
 
 # --- too few
 expect 2 "--elements: expected 0 or at least 16, got 15" detect --schema few.json --elements 15 asked.jsonl

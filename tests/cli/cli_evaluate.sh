@@ -164,7 +164,7 @@ expect 2 'keeps no scores' evaluate --predictions matrix.jsonl --data matrix.csv
 expect 2 'expected LOW:HIGH' evaluate run --data all --abstain 0.9:0.1
 expect 2 'expected LOW:HIGH with --adapt' evaluate run --data all --adapt none --abstain 0.1
 expect 2 'elements: expected 0 or at least 16, got 3' evaluate run --data all --elements 3
-expect 2 'retriever: expected --elements above 0' evaluate run --data all --elements 0 --retriever "$gold/embed"
+expect 2 'retriever needs --elements above 0' evaluate run --data all --elements 0 --retriever "$gold/embed"
 expect 2 'retriever and --predictions cannot be used together' evaluate --predictions answers.jsonl --data all --retriever "$gold/embed"
 expect 6 'nowhere/config.json: No such file' evaluate run --data all --retriever nowhere
 expect 2 'threshold' evaluate run --data matrix.csv --db shop.db --threshold 2

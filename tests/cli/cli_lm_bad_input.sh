@@ -72,7 +72,7 @@ expect "a pickle instead of safetensors" 6 "pytorch_model.bin" generate --model 
 fresh && rm bad/tokenizer.json
 expect "no tokenizer" 6 "bad.*tokenizer.json" generate --model bad good.jsonl
 fresh && spoil bad/config.json 's/"vocab_size": 1008/"vocab_size": 1000/'
-expect "tokenizer bigger than the embeddings" 6 "bad: the tokenizer has ids up to 1007, the model 1000 embeddings" generate --model bad good.jsonl
+expect "tokenizer bigger than the embeddings" 6 "bad: the tokenizer has ids up to 1007, but the model has 1000 embeddings" generate --model bad good.jsonl
 fresh && rm bad/config.json
 expect "no config.json" 6 "bad/config.json: No such file" infill --base bad --data good.jsonl
 expect "no folder" 6 "nowhere/config.json: No such file" generate --model nowhere good.jsonl
@@ -161,15 +161,15 @@ record "a line that is no object" "line 1" loss --model model
 two '{"id":"a","prompt":7}'
 record "a prompt that is no text" "line 1: .*prompt" generate --model model
 two "{\"id\":\"a\",\"prompt\":\"$(printf 'word %.0s' {1..400})\"}"
-record "prompt too long" "line 1: [0-9]+ tokens, the model takes 255" generate --model model
+record "prompt too long" "line 1: [0-9]+ tokens, but the model's limit is 255" generate --model model
 two '{"id":"a","prompt":"x","completion":7}'
 record "a completion that is no text" "line 1: .*completion" loss --model model
 two '{"id":"a","messages":[{"role":"user","content":"x"}]}'
 record "a model without chat template" "line 1: messages: .*--chat-template" generate --model model
 sed '1s/.*/{"id":"a","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"y"}]}/' -i in.jsonl
-record "last message is the assistant's" "line 1: messages: the last is the assistant's already" generate --model model --chat-template llama3
+record "last message is the assistant's" "line 1: messages: expected another role than the assistant last" generate --model model --chat-template llama3
 two '{"id":"a","messages":[{"role":"user","content":"x"}]}'
-record "last message is not the assistant's" "line 1: messages: expected the assistant's as the last, got the user's" loss --model model --chat-template llama3
+record "last message is not the assistant's" "line 1: messages: expected the assistant's message last, got the user's" loss --model model --chat-template llama3
 two '{"id":"a","messages":[]}'
 record "no messages" "line 1: messages" generate --model model --chat-template llama3
 two '{"id":"a","messages":[{"role":"judge","content":"x"}]}'

@@ -153,7 +153,7 @@ check "no such database" 3 "other.jsonl: record 1: db_id \"band\"" learn "${smal
 check "templates as statements" 3 "templates.jsonl: record [0-9]: expected a statement of Spider's SQL" learn "${small[@]}" --select exact-match --schema tables.json --valid templates.jsonl --out new
 check "templates that are run" 0 "record 1: no answer can be right, its own \"select column from table\" does not run" learn "${small[@]}" --select execution --db choir.sqlite --valid templates.jsonl --dry-run --out new
 echo '{"id":"a","messages":[{"role":"system","content":"s"},{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}' >chat.jsonl
-check "several messages" 3 "chat.jsonl: line 1: messages: the model is an encoder-decoder, .* got 2 before its answer" learn "${small[@]}" --data chat.jsonl --out new
+check "several messages" 3 "chat.jsonl: line 1: messages: expected one user message for an encoder-decoder, got 2 before the completion" learn "${small[@]}" --data chat.jsonl --out new
 echo '{"id":"a","prompt":"a"}' >half.jsonl
 check "no completion" 3 "half.jsonl: line 1: .*completion" learn "${small[@]}" --data half.jsonl --out new
 check "nothing" 3 "" learn "${small[@]}" --data /dev/null --out new

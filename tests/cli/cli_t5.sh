@@ -42,8 +42,8 @@ cat >talk.jsonl <<'END'
 {"id":"b","messages":[{"role":"system","content":"Count."},{"role":"assistant","content":"Two."}]}
 END
 run 7 loss --model flan talk.jsonl -o out.jsonl
-grep -q 'messages: the model is an encoder-decoder.* got 3 before its answer' out.jsonl || complain "several messages" "$(cat out.jsonl)"
-grep -q "messages: the model is an encoder-decoder.*, of another's" out.jsonl || complain "no message of the user's" "$(cat out.jsonl)"
+grep -q 'messages: expected one user message for an encoder-decoder, got 3 before the completion' out.jsonl || complain "several messages" "$(cat out.jsonl)"
+grep -q "messages: expected one user message for an encoder-decoder.*, of another role" out.jsonl || complain "no message of the user's" "$(cat out.jsonl)"
 echo '{"id":"a","prompt":"a","completion":"b","adapter":"x"}' >adapted.jsonl
 run 7 loss --model flan adapted.jsonl -o out.jsonl
 grep -q 'an encoder-decoder takes no adapter' out.jsonl || complain "an adapter" "$(cat out.jsonl)"

@@ -237,8 +237,8 @@ static int check(const struct llama_model *m, struct error *err)
     return 0;
 }
 
-/* m's adapter as F32.  -1 with EXIT_CODE_USAGE for what the file cannot say: a whole head, a pair on a head that is the
- * embedding table, scales that no single alpha gives; with EXIT_CODE_FAILURE when it cannot be written. */
+/* Writes m's adapter as F32. -1 with EXIT_CODE_USAGE for an adapter that GGUF cannot hold: a whole head, a pair on a
+ * tied head, or pairs without a common alpha. -1 with EXIT_CODE_FAILURE if it cannot be written. */
 static int gguf_adapter_save(const struct llama_model *m, const char *path, struct error *err)
 {
     struct gguf_writer w = { .m = m };
