@@ -28,7 +28,7 @@ struct dte_sizes dte_sizes_of(const struct dte_sequence *s, int n)
     return z;
 }
 
-/* Host arrays of a batch on their way; each list grows to the size that dte_sizes tells. */
+/* Host arrays of a batch while it is built. Each list grows to the size in dte_sizes. */
 struct packing {
     struct ids tokens, positions, segments, lengths, rows, row_counts;
     struct ids cls, words, entities, keyword_place, entity_place, word_counts;
@@ -66,7 +66,7 @@ static int32_t want_row(struct packing *p, int64_t first_token, int at)
     return (int32_t)p->rows.count - 1;
 }
 
-/* Rows of the words and of the [SEP] behind them; returns that of the first word. */
+/* Appends the rows of the words and of the [SEP] after them. Returns the row of the first word. */
 static int32_t push_words(struct packing *p, const struct dte_item *item, int64_t first_token)
 {
     int32_t first_word = (int32_t)p->rows.count;
@@ -78,7 +78,8 @@ static int32_t push_words(struct packing *p, const struct dte_item *item, int64_
     return first_word;
 }
 
-/* Wanted rows in the order of their tokens; returns that of the first word, 0 where concepts are wanted alone. */
+/* Appends the wanted rows in the order of their tokens. Returns the row of the first word, or 0 if only concepts are
+ * wanted. */
 static int32_t push_rows(struct packing *p, const struct dte_sequence *s, int64_t first_token, bool concepts_alone)
 {
     const struct dte_window *w = window_of(s);
@@ -92,7 +93,7 @@ static int32_t push_rows(struct packing *p, const struct dte_sequence *s, int64_
     return first_word;
 }
 
-/* Returns the number of the first concept. */
+/* Returns the index of the first concept. */
 static int32_t push_places(struct packing *p, const struct dte_sequence *s)
 {
     int32_t first_concept = (int32_t)(p->keyword_place.count + p->entity_place.count);
@@ -189,7 +190,7 @@ void dte_concepts_build(struct ctx *c, const struct dte_sequence *s, int n, cons
     build(c, s, n, config, unk, true, text);
 }
 
-/* One label's arrays of all sequences side by side, their weights times a factor of each sequence. */
+/* Arrays of one label for all sequences, one after another. Each sequence has a factor for its weights. */
 struct label_list {
     float *value, *weight;
     int64_t n;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of tag j at word t behind tag i, which is `tags` before the first word; -INFINITY: not allowed. */
+/* Score of tag j at word t after tag i; i = tags: before the first word. -INFINITY: forbidden. */
 static double step_score(const struct dte_chain *m, const struct dte_emissions *e, int t, int i, int j)
 {
     bool barred = m->forbidden && m->forbidden[i] >> j & 1, allowed = !e->allowed || e->allowed[t] >> j & 1;
@@ -25,7 +25,7 @@ static double end_score(const struct dte_chain *m, const struct dte_emissions *e
     return (double)m->weights[end * m->tags + j] / e->temperature;
 }
 
-/* The best way to each tag of word t, given those of the word before; back gets where from. */
+/* Best score of each tag of word t, from the scores of the word before; `back` gets the best previous tag. */
 static void best_step(const struct dte_chain *m, const struct dte_emissions *e, int t, const double *before,
                       double *after, int *back)
 {
@@ -123,7 +123,7 @@ static double mean(const float *x, int from, int to)
     return sum / (to - from);
 }
 
-/* Scores of the concepts that words [from, to) are grounded by, -1 of the others; `own` is their link. */
+/* Scores of the concepts that ground words [from, to), and -1 for the others. `own` is the link of these words. */
 static double *score_grounded(const struct dte_reading *r, int from, int to, int own)
 {
     double *scores = xmalloc((size_t)r->n_concepts * sizeof *scores);
@@ -143,7 +143,7 @@ static bool is_unknown(const struct dte_reading *r, int k)
            strcmp(dte_concept_name(r->item, &r->concepts[k]), dte_unknown_column) == 0;
 }
 
-/* The span of words [from, to), all linked to concept k. */
+/* Builds the span of words [from, to), all linked to concept k. */
 static void link_words(struct tag_span *span, const struct dte_reading *r, int from, int to, int k, int most)
 {
     const struct dte_word *words = r->item->words;
@@ -177,18 +177,18 @@ void dte_decode_eta(struct tag_answer *a, const struct dte_reading *r, const str
     free(terms);
 }
 
-static const double LEAST_SCORE = 0.3; /* concepts that the question means less than this are no links of COL and VAL */
+static const double LEAST_SCORE = 0.3; /* min score of a concept that COL and VAL link to */
 
 const struct dte_decode_settings dte_decode_defaults = { .temperature = 1, .threshold = 0, .share = 0.6, .most = 3 };
 
-/* Words [from, to) of the reading that have a label. */
+/* Words [from, to) of a question with the same label. */
 struct word_run {
     const struct dte_reading *r;
     int from, to;
     enum span_label label;
 };
 
-/* Mean over the run's words of how likely each concept is what they mean. */
+/* For each concept, the mean over the run's words of its probability as their meaning. */
 static double *score_concepts(const struct word_run *s)
 {
     const struct dte_reading *r = s->r;
@@ -208,7 +208,7 @@ static bool any_value(const struct dte_reading *r)
     return false;
 }
 
-/* Takes out, as -1, what a span of this label cannot mean. */
+/* Sets concepts to -1 that a span with this label cannot mean. */
 static void keep_kind(double *scores, const struct word_run *s)
 {
     bool values = s->label == SPAN_VAL && any_value(s->r);
@@ -220,7 +220,7 @@ static void keep_kind(double *scores, const struct word_run *s)
     }
 }
 
-/* Takes out what the question hardly means, unless nothing is left. */
+/* Sets concepts to -1 that the question hardly means, unless none would be left. */
 static void keep_meant(double *scores, const struct dte_reading *r)
 {
     bool left = false;
@@ -242,7 +242,7 @@ static int best_of(const double *scores, int n)
     return best;
 }
 
-/* A value and its own column are one meaning. */
+/* Removes a concept. A value and its own column are one meaning. */
 static void take_out(double *scores, const struct dte_reading *r, int taken)
 {
     const struct tag_concept *t = &r->concepts[taken];
@@ -255,8 +255,9 @@ static void take_out(double *scores, const struct dte_reading *r, int taken)
     }
 }
 
-/* The concepts with the best scores [n_concepts], which are used up, at most `most` and none that has less than a share
- * of the best or less than 0; a value and its own column are one meaning.  Returns how many. */
+/* Takes the concepts with the best scores [n_concepts] and returns their number, at most `most`. Each has at least
+ * `share` of the best score, and at least 0. A value and its own column are one meaning. Scores of taken concepts
+ * are overwritten. */
 static int dte_take_best(struct tag_concept **list, double *scores, const struct dte_reading *r, int most, double share)
 {
     int n = 0;
@@ -297,16 +298,16 @@ struct decoding {
     const struct dte_decode_settings *set;
     struct dte_emissions e;
     int first;  /* tag of the first label */
-    bool plain; /* a label has one tag, not two */
+    bool plain; /* one tag per label, instead of begin and inside */
 };
 
-/* The bits of a label's tags. */
+/* Bits of the tags of a label. */
 static int32_t tags_of(const struct decoding *g, enum span_label label)
 {
     return g->plain ? 1 << (g->first + (int)label) : 3 << (g->first + 2 * (int)label);
 }
 
-/* That the run and no longer one has its label. */
+/* Probability that exactly this run has its label. */
 static double run_probability(const struct decoding *g, const struct word_run *s)
 {
     int begin = g->plain ? g->first + (int)s->label : g->first + 2 * (int)s->label, inside = begin + !g->plain;
@@ -319,7 +320,7 @@ static double run_probability(const struct decoding *g, const struct word_run *s
     return fmin(p, 1);
 }
 
-/* That some word is AMB or UNK. */
+/* Probability that some word is AMB or UNK. */
 static double problem_probability(const struct decoding *g)
 {
     int32_t *fine = xmalloc((size_t)g->e.n * sizeof *fine), problem = tags_of(g, SPAN_AMB) | tags_of(g, SPAN_UNK);
@@ -333,8 +334,8 @@ static double problem_probability(const struct decoding *g)
     return fmax(p, 0);
 }
 
-/* An AMB run as what is meant most.  That its words name something is as likely as both labels together: by itself the
- * plain one may be next to nothing where the tags are sure of AMB. */
+/* Turns an AMB run into its best concept. Its probability is that of both labels together: if the tags are sure of
+ * AMB, the other label alone would be close to 0. */
 static void make_plain(struct tag_span *span, const struct decoding *g, struct word_run *s)
 {
     s->label = span->alternatives[0].kind == TAG_VALUE ? SPAN_VAL : SPAN_COL;
@@ -343,7 +344,7 @@ static void make_plain(struct tag_span *span, const struct decoding *g, struct w
     link_run(span, s, g->set);
 }
 
-/* Links the run, as something plainer where it is AMB without being likely to be or without meaning several things. */
+/* Links a run. An AMB run with a low probability, or with a single meaning, becomes COL or VAL. */
 static bool make_span(struct tag_span *span, const struct decoding *g, struct word_run *s)
 {
     const struct dte_word *words = g->r->item->words;
@@ -360,7 +361,7 @@ static bool make_span(struct tag_span *span, const struct decoding *g, struct wo
     return true;
 }
 
-/* Which label a tag has, -1 for none. */
+/* The label of a tag; -1: none. */
 static int label_of(const struct decoding *g, int tag)
 {
     if (g->plain && tag == DTE_COMPAT_TABLE)
@@ -368,7 +369,7 @@ static int label_of(const struct decoding *g, int tag)
     return tag < g->first ? -1 : g->plain ? tag - g->first : (tag - g->first) / 2;
 }
 
-/* Whether a word of this tag goes on with the span of the word before. */
+/* Whether a word with this tag continues the span of the word before. */
 static bool goes_on(const struct decoding *g, int before, int tag)
 {
     return g->plain ? tag == before : tag >= g->first && (tag - g->first) % 2 == 1;
@@ -386,7 +387,7 @@ static void make_spans(struct tag_answer *a, const struct decoding *g, const int
     }
 }
 
-/* The mark at a question's end says nothing. */
+/* The mark at the end of a question has no label. */
 static int32_t *allow_tags(const struct dte_reading *r)
 {
     int32_t *allowed = xmalloc((size_t)r->n_words * sizeof *allowed);

@@ -6,10 +6,10 @@
 
 enum {
     LEAST_POSITIONS = 256, /* so that any column fits beside a question */
-    QUESTION_SHARE = 2,    /* of the positions, at most */
-    NAME_PIECES = 24,      /* of a table or a column; what is longer is cut */
+    QUESTION_SHARE = 2,    /* max share of the positions: 1 / QUESTION_SHARE */
+    NAME_PIECES = 24,      /* max pieces of a table's or column's name */
     VALUE_PIECES = 12,
-    BLOCK_VALUES = 3 /* of a column */
+    BLOCK_VALUES = 3 /* max values of a column */
 };
 
 int dte_layout_init(struct dte_layout *l, const struct tokenizer *t, int max_positions, struct error *err)
@@ -21,7 +21,7 @@ int dte_layout_init(struct dte_layout *l, const struct tokenizer *t, int max_pos
     for (int i = 0; i < ARRAY_LEN(names); i++)
         if ((ids[i] = tokenizer_id(t, names[i])) < 0)
             return error_set(err, EXIT_CODE_CHECKPOINT,
-                             "the vocabulary has no %s: expected one of BERT's form, whose unused ids mark columns",
+                             "the vocabulary has no %s: expected a BERT vocabulary, whose unused ids mark columns",
                              names[i]);
     if (max_positions < LEAST_POSITIONS)
         return error_set(err, EXIT_CODE_CHECKPOINT, "expected sequences of at least %d tokens, got %d", LEAST_POSITIONS,
@@ -47,7 +47,7 @@ static bool goes_on(const struct tokenizer *t, int32_t id)
     return text && strncmp(text, "##", 2) == 0;
 }
 
-/* Words of the question's pieces, as many as there is room for; *tokens gets theirs. */
+/* Splits the question into words, as many as fit. *tokens gets their pieces. */
 static void cut_words(struct dte_item *item, struct ids *tokens, const struct ids *pieces,
                       const struct token_spans *spans, const struct dte_layout *l)
 {
@@ -101,7 +101,7 @@ struct column_place {
     int column;
 };
 
-/* By table and name; of equal names by type, then as they came. */
+/* Orders by table and name; equal names by type, then by place. */
 static int compare_places(const void *a, const void *b)
 {
     const struct column_place *x = a, *y = b;
@@ -145,7 +145,7 @@ static void push_entity(struct dte_window *w, const struct dte_layout *l, int32_
     e->end = (int)w->tokens.count;
 }
 
-/* The column with those of its values that the question says, as a window of its own. */
+/* A window with one column, and with those of its values that the question mentions. */
 static void push_column(struct dte_window *w, const struct dte_layout *l, const struct tag_question *q, int column)
 {
     const struct span_column *c = &q->columns[column];
@@ -163,7 +163,7 @@ static void push_column(struct dte_window *w, const struct dte_layout *l, const 
     ids_push(&w->tokens, l->sep);
 }
 
-/* Puts b's tokens and entities behind w's. */
+/* Appends b's tokens and entities to w. */
 static void append(struct dte_window *w, const struct dte_window *b)
 {
     int shift = (int)w->tokens.count;
@@ -203,8 +203,8 @@ static bool several_tables(const struct tag_question *q)
     return false;
 }
 
-/* Each column goes into the last window if there is room, else into a new one; a table is told before its first column
- * in each. */
+/* Puts each column into the last window if it fits, else into a new one. A table precedes its first column in each
+ * window. */
 static void fill_windows(struct dte_item *item, const struct ids *head, const struct dte_layout *l)
 {
     const struct tag_question *q = item->question;

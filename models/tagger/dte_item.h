@@ -1,12 +1,12 @@
 /*
- * dte_item.h - a question and its table as the network reads them (spec of DTE, 2 and 8.2).
+ * dte_item.h - tokenises a question and its table as the network reads them (DTE, Wang et al. 2023).
  *
  *   [CLS] question [SEP] then for each column  marker words (value-marker words)* [SEP]
  *
- * Columns stand in an order of their own names, so that an answer does not depend on the order in which they came.
- * What does not fit into one sequence goes on in another window, under the same question.  Several tables are told as
- * one more marker before the columns of each.  A word's state is that of its first piece, a concept's that of its
- * marker.
+ * Columns are sorted by name, so that an answer does not depend on their order in the schema. If they do not fit
+ * into one sequence, further windows repeat the question. With several tables, a marker precedes the columns of
+ * each. The state of a word is that of its first piece; the state of a concept is that of its marker. An item
+ * borrows its question; the caller releases it.
  */
 #ifndef MODELS_TAGGER_DTE_ITEM_H
 #define MODELS_TAGGER_DTE_ITEM_H
@@ -14,26 +14,26 @@
 #include "data/span/tagging.h"
 #include "models/text/tokenizer.h"
 
-/* Ids of the tokens that part texts, and how long these may be. */
+/* Ids of the special tokens, and the maximum length. */
 struct dte_layout {
     const struct tokenizer *tokenizer;
-    int32_t cls, sep, unk, table, value, types[5]; /* a marker of each enum column_type */
+    int32_t cls, sep, unk, table, value, types[5]; /* types: the marker of each enum column_type */
     int max_positions;
 };
-/* -1 with EXIT_CODE_CHECKPOINT: the vocabulary lacks a marker, or sequences are too short. */
+/* -1 with EXIT_CODE_CHECKPOINT if the vocabulary lacks a marker or sequences are too short. */
 int dte_layout_init(struct dte_layout *l, const struct tokenizer *t, int max_positions, struct error *err);
 
-/* The markers are [unused21] to [unused24], [unused30] and [unused31]: so many a vocabulary has to have. */
+/* The markers are [unused21] to [unused24], [unused30] and [unused31]. A vocabulary needs that many unused tokens. */
 enum { DTE_UNUSED = 32 };
 
-/* A word of the question: its pieces from `at` on, and where it stands. */
+/* A word of the question: n pieces from token `at` on, and its place in the text. */
 struct dte_word {
     int at, n;
     int from, to;   /* bytes of the question */
     int start, end; /* code points */
 };
 
-/* A concept that a sequence shows: the token of its marker, and up to where its words go. */
+/* A concept in a sequence: the token of its marker, and the end of its words. */
 struct dte_entity {
     struct tag_concept concept; /* without a score */
     int at, end;
@@ -45,16 +45,17 @@ struct dte_window {
     int n_entities, cap;
 };
 
-/* Borrows the question.  The words lie in every window at the same tokens, the [SEP] behind them at `sep`. */
+/* A question with its windows. The words have the same tokens in each window, followed by [SEP] at `sep`. */
 struct dte_item {
     const struct tag_question *question;
     struct dte_word *words;
     struct dte_window *windows;
     int n_words, sep, n_windows;
-    int n_question; /* words that it has; those beyond n_words are not read */
+    int n_question; /* words of the question; those beyond n_words are truncated */
 };
 
-/* -1 with EXIT_CODE_DATA: the question has no word, or the table no column.  `where` names the record. */
+/* -1 with EXIT_CODE_DATA if the question has no word or the table no column. `where` names the record in the
+ * message. */
 int dte_item_init(struct dte_item *item, const struct tag_question *q, const struct dte_layout *l, const char *where,
                   struct error *err);
 void dte_item_release(struct dte_item *item);

@@ -4,14 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS = 3 /* best words that a concept may have */, NEAR = 1 /* words that a run may grow by */ };
+enum { RANKS = 3 /* max words linked to a concept by rank */, NEAR = 1 /* words that a run may grow by */ };
 static const double LEAST_CONCEPT = 0.5;
-static const double LEAST_CONTAINED = 0.1, LEAST_GROWN = 0.05; /* grounding of words of the column's own name */
+static const double LEAST_CONTAINED = 0.1,
+                    LEAST_GROWN = 0.05; /* min grounding of words that the column's name contains */
 const double dte_link_threshold = 0.2;
 
 struct linking {
     const struct dte_reading *r;
-    bool *contained; /* [concepts, words]: the name of a table or a column has the word */
+    bool *contained; /* [concepts, words] the name of the table or column contains the word */
     struct dte_term *terms;
 };
 
@@ -45,7 +46,7 @@ static bool is_value(const struct linking *l, int k)
     return k >= DTE_KEYWORDS && entity(l, k)->kind == TAG_VALUE;
 }
 
-/* A name of one word has its parts too. */
+/* Whether a name contains a word. Parts of a name of one word count too. */
 static bool has_word(const struct spoken *name, const char *stem)
 {
     return spoken_find(name, stem) || (name->n == 1 && strlen(stem) > 1 && strstr(name->words[0].stem, stem));
@@ -96,7 +97,7 @@ static bool value_of_column_is_meant(const struct linking *l, int k)
     return false;
 }
 
-/* How many words say it more; of equals the first comes first. */
+/* Number of words with a higher grounding; of equal words the first is higher. */
 static int rank_of(const struct linking *l, int k, int q)
 {
     int rank = 0;
@@ -120,8 +121,8 @@ static void link_other(struct linking *l, int k)
     }
 }
 
-/* Whether word q, which says nothing, goes to the run beside it, which before the pass stood `distance` words away: of
- * a table or a column where its name has the word, of others one word. */
+/* Whether the unlinked word q joins the run beside it, which was `distance` words away before the pass. Tables and
+ * columns take words that their names contain; other concepts take one word. */
 static bool grows(const struct linking *l, int k, int q, int distance)
 {
     if (k < DTE_KEYWORDS || is_value(l, k))

@@ -1,8 +1,9 @@
 /*
- * dte_linker.h - the greedy linker (spec of DTE, 4.4): which one concept each word of a question says, or none.
+ * dte_linker.h - the greedy linker: links each word of a question to one concept, or to none (DTE, Wang et al.
+ * 2023).
  *
- * Training makes the tags that it has no labels for out of its own links, and the ETA form of the tagger is nothing
- * else.  Words and names are compared by the stems of data/span/spoken.h.
+ * Training uses its links as tags where labels are missing. The ETA baseline consists of the linker alone. Words and
+ * names are compared by their stems (data/span/spoken.h).
  */
 #ifndef MODELS_TAGGER_DTE_LINKER_H
 #define MODELS_TAGGER_DTE_LINKER_H
@@ -10,19 +11,19 @@
 #include "data/span/spoken.h"
 #include "models/tagger/dte_reading.h"
 
-/* What a word says. */
+/* The link of a word. */
 struct dte_term {
-    int concept; /* of the reading, keywords first; -1: nothing */
+    int concept; /* index in the reading, keywords first; -1: none */
     double confidence;
 };
 
-/* A word of this grounding is linked, and of ETA's several meanings each has this much. */
+/* Minimum grounding of a linked word. In ETA, each of several meanings has at least this much. */
 extern const double dte_link_threshold;
 
-/* terms: of each word. */
+/* Writes the link of each word to terms. */
 void dte_link(struct dte_term *terms, const struct dte_reading *r);
 
-/* Stems of all words, "" of a mark; the caller frees. */
+/* Returns the stems of all words; "" for punctuation. The caller frees them. */
 char (*dte_word_stems(const struct dte_item *item))[SPOKEN_STEM];
 
 #endif

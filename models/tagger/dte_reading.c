@@ -50,7 +50,7 @@ static void raise_to(float *most, const float *x, int64_t n)
         most[i] = fmaxf(most[i], x[i]);
 }
 
-/* The concept's place: a new one, but for a table that another window told too. */
+/* Index of a concept in the reading: a new one, except for a table that another window has too. */
 static int place_of(struct dte_reading *r, const struct tag_concept *concept)
 {
     for (int i = 0; i < r->n_concepts && concept->kind == TAG_TABLE; i++)
@@ -73,7 +73,7 @@ static void softmax(float *to, const float *score, int n, int kept)
         to[i] = (float)(exp((double)score[i] - most) / sum);
 }
 
-/* Row k of the window becomes, or goes into, concept `to` of the reading. */
+/* Copies row k of the window to concept `to` of the reading, or merges it. */
 static void put_concept(struct dte_reading *r, const struct dte_window_scores *s, int k, int to, float *grounding)
 {
     int words = r->n_words;
@@ -123,7 +123,7 @@ void dte_reading_init(struct dte_reading *r, const struct dte_item *item, int ta
         r->meaning[i] = -INFINITY;
 }
 
-/* Until here meaning holds the pairs' scores. */
+/* Until now, `meaning` holds the scores of the pairs. */
 void dte_reading_finish(struct dte_reading *r)
 {
     float *column = xmalloc((size_t)r->n_concepts * sizeof *column);

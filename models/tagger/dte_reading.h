@@ -1,9 +1,9 @@
 /*
- * dte_reading.h - what the network says of one question, pooled over the windows of its tables.
+ * dte_reading.h - the network's scores of one question, pooled over the windows of its tables.
  *
- * A word's emissions are the mean over the windows, which is that of its states, the map from one to the other being
- * linear; concepts stand side by side, and what a word may mean is one softmax over those of all windows.  A keyword,
- * and a table that several windows tell, has the most that one of them gives it.
+ * Emissions of a word are the mean over the windows. Concepts of all windows are one list, and the meanings of a
+ * word are one softmax over that list. Keywords, and tables that several windows show, take their maximum over the
+ * windows. A reading borrows its item; the caller releases it.
  */
 #ifndef MODELS_TAGGER_DTE_READING_H
 #define MODELS_TAGGER_DTE_READING_H
@@ -11,35 +11,36 @@
 #include "models/net/dte.h"
 #include "models/tagger/dte_item.h"
 
-/* Of one window with E entities, as dte_forward gives it. */
+/* Scores of one window with E entities, from dte_forward. */
 struct dte_window_scores {
     const float *concept;  /* [DTE_KEYWORDS + E] */
-    const float *score;    /* [DTE_KEYWORDS + E, words + 1]: of pairs, before any softmax */
+    const float *score;    /* [DTE_KEYWORDS + E, words + 1] of pairs, before softmax */
     const float *emission; /* [words, tags] */
 };
 
-/* Borrows the item.  Concepts are numbered keywords first. */
+/* The pooled scores. Concepts are numbered keywords first. */
 struct dte_reading {
     const struct dte_item *item;
-    struct tag_concept *concepts; /* [n_concepts] behind the keywords; score: that the question means it */
+    struct tag_concept *concepts; /* [n_concepts] after the keywords; score: probability that the question means it */
     int n_words, n_concepts, n_tags;
-    float *concept;   /* [DTE_KEYWORDS + n_concepts]: that the question means it */
-    float *grounding; /* [DTE_KEYWORDS + n_concepts, words]: softmax over a concept's words and [SEP], without this */
-    float *meaning;   /* [n_concepts, words]: softmax over what a word may mean */
-    float *emission;  /* [words, tags] */
+    float *concept; /* [DTE_KEYWORDS + n_concepts] probability that the question means it */
+    float
+        *grounding; /* [DTE_KEYWORDS + n_concepts, words] softmax over a concept's words and [SEP]; [SEP] is left out */
+    float *meaning; /* [n_concepts, words] softmax over the concepts that a word may mean */
+    float *emission; /* [words, tags] */
 };
 
-/* Empty, then each of the item's windows in order, then what only all of them together tell. */
+/* Call init, then add for each window of the item in order, then finish. */
 void dte_reading_init(struct dte_reading *r, const struct dte_item *item, int tags);
 void dte_reading_add(struct dte_reading *r, int window, const struct dte_window_scores *s);
 void dte_reading_finish(struct dte_reading *r);
 void dte_reading_release(struct dte_reading *r);
 
-/* Words that reach into code points [start, end): from *from up to before *to. */
+/* Words that overlap code points [start, end): *from to *to - 1. */
 void dte_words_at(const struct dte_item *item, int start, int end, int *from, int *to);
-/* Whether a match of this value covers the word. */
+/* Whether an occurrence of the value covers the word. */
 bool dte_value_covers(const struct dte_item *item, const struct tag_concept *value, int word);
-/* What a table or a column is called. */
+/* Name of a table or column. */
 const char *dte_concept_name(const struct dte_item *item, const struct tag_concept *concept);
 /* Whether the last word is the mark that ends a sentence. */
 bool dte_ends_with_mark(const struct dte_item *item);

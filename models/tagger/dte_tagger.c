@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOST_BYTES = 8 << 20 }; /* headers of parameters */
+enum { HOST_BYTES = 8 << 20 }; /* headers of the parameters */
 
 #define AT(member) offsetof(struct dte_spec, member)
 
@@ -16,7 +16,7 @@ static const char *const forms[] = { "spans", "compat", NULL };
 
 _Static_assert(sizeof(enum dtype) == sizeof(int), "enums are ints");
 
-/* `compat` is a bool in memory and apart. */
+/* `compat` is a bool in memory, and therefore not in this table. */
 static const struct spec_field fields[] = {
     { "compute", AT(dtype), SPEC_WORD, spec_dtypes, 0, 0, false },
     { "hidden", AT(config.hidden), SPEC_INT, NULL, 1, 1 << 16, false },
@@ -50,7 +50,7 @@ int dte_spec_from_json(const json_t *o, struct dte_spec *s, const char *where, s
     s->config.compat = form;
     if (s->config.bert.kind == CLASSIC_BERT)
         return 0;
-    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: model: encoder: expected \"bert\" of a tagger", where);
+    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: model: encoder: expected \"bert\" for a tagger", where);
 }
 
 /* Declares the parameters in arenas that only measure. */
@@ -127,7 +127,7 @@ int dte_tagger_init(struct dte_tagger *t, const struct dte_model *m, struct work
     return dte_layout_init(&t->layout, m->tokenizer, m->spec.config.bert.max_positions, err);
 }
 
-/* One call of the network, and what it gave. */
+/* One call of the network, and its results. */
 struct tag_step {
     const struct dte_tagger *t;
     const struct dte_sequence *s;
@@ -151,7 +151,7 @@ static void run_tag(struct ctx *c, void *arg)
     k->scores = dte_forward(c, net, &text);
 }
 
-/* How many of n sequences are read at once. */
+/* Number of sequences, of n, that are read at once. */
 static int chunk(const struct dte_tagger *t, const struct dte_sequence *s, int n)
 {
     int64_t tokens = 0;
@@ -185,7 +185,7 @@ int dte_probabilities(struct dte_tagger *t, const struct dte_sequence *s, int n,
     return 0;
 }
 
-/* What the network gave, on the host, and how far it was handed out. */
+/* Results of the network in host memory, and the number that was consumed. */
 struct given {
     float *concept, *score, *emission;
     int64_t concepts, scores, emissions;
@@ -198,7 +198,7 @@ static float *download(const struct dte_tagger *t, const struct tensor *x)
     return p;
 }
 
-/* The next window's numbers into its question's reading. */
+/* Adds the next window's results to its question's reading. */
 static void take(struct given *g, struct dte_reading *r, const struct dte_sequence *s, int tags)
 {
     int64_t concepts = DTE_KEYWORDS + s->item->windows[s->window].n_entities, words = s->item->n_words;
@@ -210,7 +210,7 @@ static void take(struct given *g, struct dte_reading *r, const struct dte_sequen
     g->emissions += words * tags;
 }
 
-/* Sequences are the windows of each reading's item, one reading after the other. */
+/* Reads the windows of all items, one item after another. */
 static int read_windows(struct dte_tagger *t, const struct dte_sequence *s, int n, struct dte_reading *readings,
                         struct error *err)
 {
@@ -235,7 +235,7 @@ static int read_windows(struct dte_tagger *t, const struct dte_sequence *s, int 
     return 0;
 }
 
-/* Every window of every item. */
+/* All windows of all items. The caller frees them. */
 static struct dte_sequence *windows_of(const struct dte_item *const *items, int n, int *count)
 {
     struct dte_sequences list = { 0 };
@@ -249,7 +249,8 @@ static struct dte_sequence *windows_of(const struct dte_item *const *items, int 
     return list.items;
 }
 
-/* How much less likely the concepts that the answer tells of become where a word is erased, most over the concepts. */
+/* Computes the heat of each word: how much erasing it lowers the probabilities of the answer's concepts; the maximum
+ * over these. */
 static int add_heat(struct dte_tagger *t, const struct dte_item *item, struct tag_answer *a, struct error *err)
 {
     a->heat = xcalloc((size_t)item->n_words, sizeof *a->heat);
@@ -319,7 +320,7 @@ int dte_tag(struct dte_tagger *t, const struct dte_item *items, int n, struct ta
     memset(answers, 0, (size_t)n * sizeof *answers);
     for (int i = 0; i < n; i++)
         list[i] = &items[i];
-    t->workspace->ctx.rows = ROWS_MANY; /* see test_company */
+    t->workspace->ctx.rows = ROWS_MANY; /* results do not depend on the batch, see test_company */
     int rc = dte_read(t, list, n, readings, err);
     if (rc == 0)
         decode(t, readings, n, answers);

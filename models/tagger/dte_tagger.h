@@ -15,12 +15,12 @@
 #include "models/tagger/dte_decode.h"
 #include "models/text/tokenizer.h"
 
-/* What a checkpoint's meta says of a tagger ("model": {...}). */
+/* The description of a tagger in a checkpoint's meta data ("model": {...}). */
 struct dte_spec {
     struct dte_config config;
     enum dtype dtype;
-    double temperature; /* emissions and the chain are divided by it before probabilities are told */
-    double threshold;   /* a span that is less likely to be AMB or UNK than this is not told */
+    double temperature; /* divisor of emissions and transitions, for probabilities */
+    double threshold;   /* min probability of AMB and UNK spans */
 };
 
 struct dte_model {
@@ -30,19 +30,19 @@ struct dte_model {
     struct dte net;
     struct dte_spec spec;
     struct tokenizer *tokenizer;
-    uint64_t sum; /* of names, sizes and times of the files that it was read from */
+    uint64_t sum; /* hash of names, sizes and times of its files */
 };
 
-/* The training state that shares the model's memory: how many more bytes of it are wanted. */
+/* Bytes beside the parameters for the state of a training. */
 enum { DTE_MODEL_EXTRA = 4096 };
 
-/* Bytes of device memory that the parameters take, with gradients, masters and state of an optimizer. */
+/* Bytes of the parameters on the device, with the optimizer's gradients, masters and state. */
 size_t dte_model_bytes(const struct dte_spec *spec, enum optimizer optimizer);
-/* Takes memory and declares the parameters, whose values are undefined yet; takes the tokenizer, also on failure. */
+/* Takes memory and declares the parameters; their values are undefined. Takes the tokenizer, also on failure. */
 int dte_model_init(struct dte_model *m, struct device *device, const struct dte_spec *spec, enum optimizer optimizer,
                    struct tokenizer *tokenizer, struct error *err);
-/* A trained model to run: a folder with ambit.h5 and the tokenizer, or a run's folder, whose newest checkpoint serves
- * while it has none.  -1 with EXIT_CODE_CHECKPOINT. */
+/* Opens a trained model: a folder with ambit.h5 and tokenizer, or a run's folder, whose newest checkpoint serves
+ * until it has them. -1 with EXIT_CODE_CHECKPOINT. */
 int dte_model_open(struct dte_model *m, struct device *device, const char *dir, struct error *err);
 void dte_model_release(struct dte_model *m);
 
@@ -54,23 +54,23 @@ struct dte_tagger {
     struct workspace *workspace;
     struct dte_layout layout;
     struct dte_decode_settings settings;
-    int64_t max_tokens; /* read at once; a single longer sequence still goes through */
-    bool eta;           /* answers are links alone: see dte_decode_eta */
-    bool heat;          /* words are erased one at a time, to tell how much each carries */
+    int64_t max_tokens; /* max tokens of a pass; a longer sequence has a pass of its own */
+    bool eta;           /* answers are links alone, see dte_decode_eta */
+    bool heat;          /* computes the heat of each word by erasing it */
 };
-/* With the model's temperature and threshold.  -1 with EXIT_CODE_CHECKPOINT: see dte_layout_init. */
+/* Starts a tagger with the model's temperature and threshold. -1 with EXIT_CODE_CHECKPOINT, see dte_layout_init. */
 int dte_tagger_init(struct dte_tagger *t, const struct dte_model *m, struct workspace *w, int64_t max_tokens,
                     struct error *err);
 
-/* Answers to n items, which the caller releases, also on failure. */
+/* Answers n items. The caller releases the answers, also on failure. */
 int dte_tag(struct dte_tagger *t, const struct dte_item *items, int n, struct tag_answer *answers, struct error *err);
 
-/* What the network says of n items, in inference; the caller releases the readings, also on failure. */
+/* Computes the scores of n items, in inference. The caller releases the readings, also on failure. */
 int dte_read(struct dte_tagger *t, const struct dte_item *const *items, int n, struct dte_reading *readings,
              struct error *err);
 
-/* Probabilities of the concepts of n sequences side by side, keywords first, in inference: p has dte_sizes' entities
- * and n times DTE_KEYWORDS numbers. */
+/* Probabilities of the concepts of n sequences one after another, keywords first, in inference. p has
+ * dte_sizes.entities + n * DTE_KEYWORDS numbers. */
 int dte_probabilities(struct dte_tagger *t, const struct dte_sequence *s, int n, float *p, struct error *err);
 
 #endif

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const float NOT_MEANT = 0.05f; /* weight of a concept's words that the question does not mean: rule (c) */
+static const float NOT_MEANT = 0.05f; /* grounding weight of a concept that the question does not mean */
 
 static bool holds(const struct marked_span *s, const struct dte_word *w)
 {
     return w->start < s->end && s->start < w->end;
 }
 
-/* Letter by letter, but for case, blanks and quotes. */
+/* Compares without case, blanks and quotes. */
 static bool same_value(const char *a, const char *b)
 {
     for (;; a++, b++) {
@@ -43,7 +43,7 @@ static bool same_table(const struct dte_item *item, int a, int b)
     return strcmp(dte_concept_name(item, &x), dte_concept_name(item, &y)) == 0;
 }
 
-/* Whether a span says the concept, one of the column's values, or something in the table. */
+/* Whether a span means the concept, one of the column's values, or an element of the table. */
 static bool is_meant(const struct dte_item *item, const struct marked_span *spans, int n, const struct tag_concept *c)
 {
     for (int i = 0; i < n; i++) {
@@ -63,7 +63,7 @@ static int tag_of(enum span_label label, bool begins, const struct dte_config *c
     return config->compat ? DTE_COMPAT_SPAN + (int)label : DTE_SPAN + 2 * (int)label + !begins;
 }
 
-/* Spans of the labels whose bits are set. */
+/* Tags the spans whose labels have their bit set. */
 static void tag_spans(struct dte_target *t, const struct dte_item *item, const struct marked_span *spans, int n,
                       unsigned labels, const struct dte_config *config)
 {
@@ -77,8 +77,8 @@ static void tag_spans(struct dte_target *t, const struct dte_item *item, const s
     }
 }
 
-/* Whether a span's words mean the concept: one of its alternatives, or, where the window has none of its values, their
- * column. */
+/* Whether a span means the concept as one of its alternatives. If the window has no value of the span, the value's
+ * column counts. */
 static bool means(const struct marked_span *s, const struct tag_concept *c, bool columns)
 {
     for (int i = 0; i < s->n_alternatives && columns; i++)
@@ -96,7 +96,7 @@ static int count_meant(const struct dte_window *w, const struct marked_span *s, 
     return n;
 }
 
-/* A span's words share its weight, and what they mean shares theirs. */
+/* A span's weight is divided equally among its words, and each word's among its meanings. */
 static void link_span(struct dte_target *t, const struct dte_item *item, const struct dte_window *w,
                       const struct marked_span *s)
 {
@@ -147,7 +147,7 @@ void dte_target_release(struct dte_target *t)
     *t = (struct dte_target){ 0 };
 }
 
-/* Whether a value of the column is said by the word, and the column is not. */
+/* Whether the word means a value of the column, but not the column. */
 static bool says_value(const struct marked_span *spans, int n, int column, const struct dte_word *word)
 {
     for (int i = 0; i < n; i++)
@@ -165,7 +165,8 @@ static bool says(const struct marked_span *spans, int n, const struct tag_concep
     return false;
 }
 
-/* A of a concept that is meant, at one word: rules (a) and (b). */
+/* Effect of erasing one word on a meant concept; 0 for a column at a word that means its value, and for a value
+ * elsewhere. */
 static float cleaned(const struct marked_span *spans, int n, const struct tag_concept *c, const struct dte_word *word,
                      float awake)
 {
@@ -195,7 +196,7 @@ void dte_target_ground(struct dte_target *t, const struct dte_item *item, int wi
     }
 }
 
-/* The tag of a word that says what the one before says too, or begins to. */
+/* Tag of a word; begins: the word before means another concept. */
 static int tag_of_term(const struct dte_reading *r, const struct dte_term *term, bool begins,
                        const struct dte_config *config)
 {
@@ -207,7 +208,7 @@ static int tag_of_term(const struct dte_reading *r, const struct dte_term *term,
     return tag_of(kind == TAG_VALUE ? SPAN_VAL : SPAN_COL, begins, config);
 }
 
-/* What is inside of nothing, since a mark cut its run, begins. */
+/* An inside tag without its begin, since a mark cut the run, becomes a begin. */
 static void begin_cut_runs(int32_t *tags, int n)
 {
     for (int q = 0; q < n; q++)
@@ -239,7 +240,7 @@ static void push_run(struct dte_sequences *list, const struct dte_item *item, in
     list->items[list->n++] = (struct dte_sequence){ item, window, from, to };
 }
 
-/* Whether the pieces of words [from, to) stand one behind another in a column's name. */
+/* Whether the pieces of words [from, to) are adjacent in a column's name. */
 static bool name_has(const struct dte_item *item, const struct dte_window *w, const struct dte_entity *e, int from,
                      int to)
 {
@@ -251,7 +252,7 @@ static bool name_has(const struct dte_item *item, const struct dte_window *w, co
     return false;
 }
 
-/* The longest run of the question's words that the name has, at least two; 0: none. */
+/* Length of the longest run of the question's words in the name, at least 2; 0: none. */
 static int longest_run(const struct dte_item *item, const struct dte_window *w, const struct dte_entity *e, int *from)
 {
     int best = 0;

@@ -1,6 +1,7 @@
 /*
- * dte_target.h - what the network should say of a question whose words are marked, and what erasing words tells of it
- * (spec of DTE, 4).
+ * dte_target.h - labels of a question with marked words, and the effect of erasing words (DTE, Wang et al. 2023).
+ *
+ * The caller releases targets and frees lists.
  */
 #ifndef MODELS_TAGGER_DTE_TARGET_H
 #define MODELS_TAGGER_DTE_TARGET_H
@@ -8,33 +9,32 @@
 #include "models/tagger/dte_batch.h"
 #include "models/tagger/dte_linker.h"
 
-/* All of a window's labels but for the weights of its grounding.  A concept is meant when it is an alternative of a
- * span, a column also when one of its values is, and a table when one of its columns is. */
+/* Fills all labels of a window but the grounding weights. A concept is meant if it is an alternative of a span. A
+ * column is also meant if one of its values is, and a table if one of its columns is. */
 void dte_target_init(struct dte_target *t, const struct dte_item *item, int window, const struct marked_span *spans,
                      int n_spans, const struct dte_config *config);
 void dte_target_release(struct dte_target *t);
 
-/*
- * Weights of the grounding.  awake [concepts, words]: how much each word carries of each concept (A of 4.2), cleaned up
- * by its rules (a) to (d); NULL: 1 where a span marks the word as the concept's.
- */
+/* Fills the grounding weights. awake [concepts, words]: how much each word carries each concept (dte_awake). Three
+ * rules clean it: a column gets 0 at a word that means one of its values; a value gets 0 at all words but its own; a
+ * concept that is not meant gets a small constant. NULL: 1 if a span marks the word as the concept. */
 void dte_target_ground(struct dte_target *t, const struct dte_item *item, int window, const struct marked_span *spans,
                        int n_spans, const float *awake);
 
-/* Tags of words from the linker's links, but AMB and UNK as the spans have them (4.5). */
+/* Fills the tags from the linker's links; AMB and UNK are those of the spans. */
 void dte_target_link(struct dte_target *t, const struct dte_reading *r, const struct marked_span *spans, int n_spans,
                      const struct dte_config *config);
 
-/* The runs of words that are erased one at a time: every word, and for each column the longest run of two or more that
- * its name has too, unless a longer one covers it.  Appended as sequences of that window. */
+/* Appends the runs of words that are erased one at a time. These are all single words. For each column, the longest
+ * run of at least two words in its name is added, unless a longer run covers it. */
 struct dte_sequences {
     struct dte_sequence *items;
     int n, cap;
 };
 void dte_erasures(struct dte_sequences *list, const struct dte_item *item, int window);
 
-/* awake[k, q] = mean over the erased runs that hold word q of how much less likely concept k became, at least 0.
- * base [concepts], erased [n, concepts]. */
+/* awake[k, q]: the decrease of concept k's probability, at least 0, averaged over the erased runs with word q. base:
+ * [concepts]; erased: [n, concepts]. */
 void dte_awake(float *awake, const struct dte_item *item, int concepts, const float *base,
                const struct dte_sequence *runs, int n, const float *erased);
 
