@@ -16,7 +16,7 @@
 #include "data/base/risk_coverage.h"
 #include "models/gatekeeper/gate_model.h"
 
-/* What --abstain says: LOW:HIGH, or a RATE. */
+/* The value of --abstain: LOW:HIGH, or a RATE. */
 #define GATE_ABSTAIN_WORDS "LOW:HIGH|RATE"
 #define GATE_ABSTAIN_ADAPTED "--abstain: a rate is of the detector as it was trained; expected LOW:HIGH with --adapt"
 struct gate_abstain {

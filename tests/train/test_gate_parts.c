@@ -74,7 +74,7 @@ static void add_part(struct run *r, float *sum, int k, int n)
 {
     struct error err;
 
-    r->ranks.all = (struct collective){ .rank = k, .size = n, .lost = -1 };
+    r->ranks.all = (struct collective){ .rank = k, .size = n };
     struct batch_partition b = run_batch(r);
     for (int i = 0; i < r->params->n; i++)
         memset(r->params->list[i].t->grad->data, 0, tensor_bytes(r->params->list[i].t));
@@ -82,7 +82,7 @@ static void add_part(struct run *r, float *sum, int k, int n)
     if (b.first < b.end)
         assert_int_equal(r->trainer->step(r->self, &err), 0);
     r->work.ctx.recording = r->work.ctx.training = false;
-    r->ranks.all = (struct collective){ .size = 1, .lost = -1 };
+    r->ranks.all = (struct collective){ .size = 1 };
     for (int i = 0; i < r->params->n; i++) {
         const float *g = r->params->list[i].t->grad->data;
         for (int64_t j = 0; j < tensor_size(r->params->list[i].t); j++)
@@ -228,7 +228,7 @@ static void check(enum gate_encode encode)
     struct error err;
 
     gate_trainer_init(&t, &q);
-    r->ranks.all = (struct collective){ .size = 1, .lost = -1 };
+    r->ranks.all = (struct collective){ .size = 1 };
     assert_int_equal(run_open(r, &err), 0);
     for (; r->state.stage < r->n_stages; r->state.stage++)
         check_stage(r);
