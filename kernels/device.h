@@ -57,6 +57,7 @@ struct device {
                       orientation (as stored, transposed) that they read */
     bool sums_dq;  /* the backward of causal attention in BF16 sums dq in step memory, for heads of up to CAUSAL_SUM_DIM
                       channels */
+    bool early_launch;   /* a kernel may start before the one before it has ended (ptx.cuh, dependency_wait) */
     int multiprocessors; /* number of a GPU's multiprocessors, or the number that simt emulates; launch shapes may
                             depend on it, results do not */
     struct device_counts counts;

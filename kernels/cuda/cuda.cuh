@@ -48,6 +48,18 @@
         CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(smem)));            \
         LAUNCH(kernel, grid, block, smem, stream, __VA_ARGS__);                                                        \
     } while (0)
+/* A wide launch of a kernel that calls dependency_wait (ptx.cuh). */
+#define LAUNCH_EARLY(ctx, kernel, grid, block, smem, ...)                                                              \
+    do {                                                                                                               \
+        cudaLaunchAttribute early_ = {};                                                                               \
+        early_.id = cudaLaunchAttributeProgrammaticStreamSerialization;                                                \
+        early_.val.programmaticStreamSerializationAllowed = 1;                                                         \
+        cudaLaunchConfig_t launch_ = {};                                                                               \
+        launch_.gridDim = (grid), launch_.blockDim = (block), launch_.dynamicSmemBytes = (smem);                       \
+        launch_.stream = cuda_stream(ctx), launch_.attrs = &early_, launch_.numAttrs = (ctx)->dev->early_launch;       \
+        CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(smem)));            \
+        CUDA_CHECK(cudaLaunchKernelEx(&launch_, kernel, __VA_ARGS__));                                                 \
+    } while (0)
 /* name: the dynamic shared memory of the launch, as an array of type */
 #define DYNAMIC_SHARED(type, name)                                                                                     \
     extern __shared__ __align__(16) unsigned char dynamic_shared[];                                                    \
@@ -62,6 +74,8 @@
 #define LAUNCH(kernel, grid, block, smem, stream, ...)                                                                 \
     (simt_stream = (stream), simt_launch(#kernel, kernel, dim3(grid), dim3(block), (smem), __VA_ARGS__))
 #define LAUNCH_WIDE LAUNCH
+#define LAUNCH_EARLY(ctx, kernel, grid, block, smem, ...)                                                              \
+    (simt_early = true, LAUNCH(kernel, grid, block, smem, cuda_stream(ctx), __VA_ARGS__))
 #define DYNAMIC_SHARED(type, name) type *name = (type *)simt_dynamic_shared
 #endif
 

@@ -73,6 +73,7 @@ static int describe(struct device *d, int number, int *capability, struct error 
                          p.name, p.major, p.minor);
     *capability = p.major;
     d->sums_dq = true;
+    d->early_launch = p.major >= 9;
     d->multiprocessors = p.multiProcessorCount;
     driver_version(version, sizeof version);
     snprintf(d->description, sizeof d->description, "%.80s, driver %.32s", p.name, version);

@@ -11,6 +11,7 @@ template <int ROWS, int TILES>
 struct few_shape {
     static constexpr int WARPS = TILES * CHAINS, THREADS = WARPS * WARP;
     static constexpr int STAGES = ROWS <= 8 ? 8 : ROWS * TILES <= 128 ? 4 : 3; /* windows of the ring, and of a phase */
+    static constexpr int EARLY = STAGES / 2; /* windows that are under way before x is read */
     static constexpr int PHASE = STAGES * WINDOW, PIECES = PHASE / PACK;
 };
 
@@ -153,6 +154,30 @@ struct few_corner {
     int rows;
 };
 
+/* Starts copying the first windows but one, and the first phase of x.  Weights depend on no launch before, so some
+ * windows are under way when the block waits for x.  Window i is in group i or before it, and the phase in group 0. */
+template <int ROWS, int TILES, bool ALIGNED>
+__device__ inline void fetch_first(few_memory<ROWS, TILES> &m, few_window *ring, few_stream &s,
+                                   const product_view<bf16> &p, const few_corner &at, bool mine)
+{
+    constexpr int STAGES = few_shape<ROWS, TILES>::STAGES, EARLY = few_shape<ROWS, TILES>::EARLY;
+    UNROLL
+    for (int i = 0; i < EARLY; i++)
+        if (mine)
+            fetch_window<ALIGNED>(ring[i], s);
+    dependency_wait();
+    fetch_phase<ROWS, TILES, ALIGNED>(m.x[0], p, at.row0, at.rows, 0);
+    UNROLL
+    for (int i = 0; i < EARLY; i++)
+        copy_commit();
+    UNROLL
+    for (int i = EARLY; i < STAGES - 1; i++) {
+        if (mine)
+            fetch_window<ALIGNED>(ring[i], s);
+        copy_commit();
+    }
+}
+
 /* Adds the warp's chain of a product whose x all warps copy and weigh; `mine`: the warp has a chain of it. */
 template <int ROWS, int TILES, bool NORM, bool ALIGNED>
 __device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS], few_memory<ROWS, TILES> &m,
@@ -163,14 +188,7 @@ __device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS
     int k = (int)p.k, chain = warp_id() % CHAINS, line = lane_id() % 8;
     few_window *ring = m.warp[warp_id()].ring;
     float norm[PACK];
-    UNROLL
-    for (int i = 0; i < STAGES - 1; i++) {
-        if (mine)
-            fetch_window<ALIGNED>(ring[i], s);
-        if (i == 0)
-            fetch_phase<ROWS, TILES, ALIGNED>(m.x[0], p, at.row0, at.rows, 0);
-        copy_commit();
-    }
+    fetch_first<ROWS, TILES, ALIGNED>(m, ring, s, p, at, mine);
     if constexpr (NORM)
         load_pack(norm, norm_weights + thread_id() * PACK, k - thread_id() * PACK);
     ROLLED
@@ -285,11 +303,14 @@ __global__ void __launch_bounds__(few_shape<ROWS, TILES>::THREADS)
 {
     typedef few_memory<ROWS, TILES> memory_type;
     DYNAMIC_SHARED(memory_type, memory);
+    dependents_launch();
     const product_view<bf16> &p = product_of(a);
     int tiles = (int)((a.rows + ROWS - 1) / ROWS), block = (int)(block_id() - p.first);
     few_corner at = { block % tiles * ROWS, (int64_t)(block / tiles) * (TILES * TILE_COLS / a.each), 0 };
-    if (!has_rows(a, p, at.row0, ROWS))
+    if (!has_rows(a, p, at.row0, ROWS)) {
+        dependency_wait();
         return;
+    }
     at.rows = (int)(a.rows - at.row0 < ROWS ? a.rows - at.row0 : ROWS);
     int tile = warp_id() / CHAINS, second = a.each == 2 && tile >= TILES / 2, turns = a.joint ? 1 : a.each;
     const product_view<bf16> &mine = (&p)[second];
@@ -302,6 +323,7 @@ __global__ void __launch_bounds__(few_shape<ROWS, TILES>::THREADS)
     }
     leave_sums<ROWS, TILES>(*memory, sum);
     const float *rstd = row_factors<ROWS, NORM>(a, p, square, at);
+    dependency_wait(); /* a block of addends alone has not waited yet */
     __syncthreads();
     put_sums<ROWS, TILES>(a, p, *memory, at, rstd);
 }
@@ -319,6 +341,8 @@ __global__ void __launch_bounds__(NORM_THREADS)
     __shared__ float part[NORM_WARPS];
     int64_t row = block_id();
     float square = 0;
+    dependents_launch();
+    dependency_wait();
     for (int64_t at = thread_id() * PACK; at < k; at += NORM_ROUND) {
         float weights[PACK];
         unsigned v[4];
@@ -342,8 +366,8 @@ bool cuda_group_norm(struct ctx *c, group_view<bf16> *a)
         return false;
     bf16 *x = (bf16 *)cuda_scratch(c, bytes);
     float *rstd = (float *)(x + a->rows * k);
-    LAUNCH(weigh_rows_kernel, blocks_for(a->rows, 1), NORM_THREADS, 0, cuda_stream(c), x, rstd, a->product[0].x,
-           a->norm, a->eps, k);
+    LAUNCH_EARLY(c, weigh_rows_kernel, blocks_for(a->rows, 1), NORM_THREADS, 0, x, rstd, a->product[0].x, a->norm,
+                 a->eps, k);
     a->rstd = rstd;
     a->norm = nullptr;
     for (int i = 0; i < a->n; i++)
@@ -355,8 +379,8 @@ template <int ROWS, int TILES, bool NORM, bool ALIGNED>
 static void launch_few(struct ctx *c, group_view<bf16> *a)
 {
     int64_t blocks = number_blocks(*a, ROWS, TILES * TILE_COLS / a->each);
-    LAUNCH_WIDE((few_rows_kernel<ROWS, TILES, NORM, ALIGNED>), blocks_for(blocks, 1), (few_shape<ROWS, TILES>::THREADS),
-                (sizeof(few_memory<ROWS, TILES>)), cuda_stream(c), *a);
+    LAUNCH_EARLY(c, (few_rows_kernel<ROWS, TILES, NORM, ALIGNED>), blocks_for(blocks, 1),
+                 (few_shape<ROWS, TILES>::THREADS), (sizeof(few_memory<ROWS, TILES>)), *a);
 }
 
 static bool all_aligned(const group_view<bf16> &a)

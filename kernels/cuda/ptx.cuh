@@ -165,6 +165,30 @@ __device__ inline void load_matrices(unsigned (&r)[4], const void *row)
 #endif
 }
 
+/*
+ * Programmatic dependent launch (CUDA Programming Guide), on GPUs of Hopper's generation and later.  A kernel of
+ * LAUNCH_EARLY may start when every block of the kernel before it has called dependents_launch or has ended.  Its
+ * threads call dependency_wait before they read results of earlier launches, and before they write.  Until then they
+ * may read constants only: weights, and results of kernels that do not call dependents_launch.  At least one block of a
+ * kernel of LAUNCH_EARLY waits, so that the end of a kernel is the end of all kernels before it.
+ */
+__device__ inline void dependents_launch()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Waits until the launches before have ended and their writes can be read. */
+__device__ inline void dependency_wait()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#elif !defined(__CUDACC__)
+    simt_dependency_wait();
+#endif
+}
+
 /* Starts a copy of 16 bytes from global to shared memory, of which only the first `bytes` are read and the rest is 0.
  */
 __device__ inline void copy_async(void *shared, const void *global, int bytes)

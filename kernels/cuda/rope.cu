@@ -127,6 +127,8 @@ __global__ void __launch_bounds__(THREADS) rope_cache_kernel(rope_cache_view<T> 
 {
     int64_t each = a.heads + a.groups * (a.ids ? 2 : 1), t = grid_warp() / each, head = grid_warp() % each;
     int64_t size = 2 * a.half;
+    dependents_launch();
+    dependency_wait();
     if (t >= a.rows)
         return; /* the whole warp */
     const float *angles = a.angles + t * size;
@@ -165,7 +167,7 @@ static void launch_rope_cache(struct ctx *c, struct tensor *q, struct tensor *k,
     a.half = size / 2, a.eps = r->eps;
     int64_t warps = a.rows * (a.heads + a.groups * (a.ids ? 2 : 1));
     if (warps > 0)
-        LAUNCH(rope_cache_kernel<T>, blocks_for(warps * WARP, THREADS), THREADS, 0, cuda_stream(c), a);
+        LAUNCH_EARLY(c, rope_cache_kernel<T>, blocks_for(warps * WARP, THREADS), THREADS, 0, a);
 }
 
 extern "C" void cuda_rope_cache(struct ctx *c, struct tensor *q, struct tensor *k, const struct tensor *v,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -26,6 +27,8 @@ dim3 simt_block_index, simt_block_size, simt_grid_size;
 unsigned char *simt_dynamic_shared;
 std::vector<struct simt_call> *simt_record;
 void *simt_stream;
+bool simt_early;
+static std::atomic<bool> waited; /* a thread of this launch has waited for the launches before */
 
 struct async_copy {
     void *dst;
@@ -488,6 +491,13 @@ void simt_run(const struct simt_call &call)
     fiber_adopt(&simt.host);
     prepare_threads(call.block);
     simt.draws = draws_begin(simt.seed, simt.launches++);
+    waited = false;
     run_blocks(call.grid);
+    CHECK(waited || !call.early, "%s: launched early, and no thread waits for the launches before", call.name);
     running = false;
+}
+
+void simt_dependency_wait(void)
+{
+    waited = true;
 }

@@ -77,6 +77,7 @@ struct simt_call {
     size_t shared;
     std::function<void()> body;
     void *stream; /* stream of the launch */
+    bool early;   /* launched by LAUNCH_EARLY */
 };
 
 /* Calls the body once for each thread. */
@@ -86,11 +87,17 @@ void simt_run(const struct simt_call &call);
 extern std::vector<struct simt_call> *simt_record;
 /* The stream of the next launch, which does not affect its execution. */
 extern void *simt_stream;
+/* Whether the next launch may start early.  The program aborts if no thread of such a launch waits. */
+extern bool simt_early;
+/* Notes that a thread of the launch waits for the launches before, which have ended here. */
+void simt_dependency_wait(void);
 
 template <typename K, typename... A>
 void simt_launch(const char *name, K kernel, dim3 grid, dim3 block, size_t shared, A... args)
 {
-    struct simt_call call = { name, (const void *)kernel, grid, block, shared, [=] { kernel(args...); }, simt_stream };
+    struct simt_call call = { name,   (const void *)kernel,     grid,        block,
+                              shared, [=] { kernel(args...); }, simt_stream, simt_early };
+    simt_early = false;
     if (simt_record)
         simt_record->push_back(call);
     else

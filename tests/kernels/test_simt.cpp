@@ -265,6 +265,12 @@ __global__ void part_mask_kernel(int)
     __syncwarp(0xffffu);
 }
 
+__global__ void wait_in_last_kernel(unsigned last)
+{
+    if (blockIdx.x == last)
+        simt_dependency_wait();
+}
+
 /* Runs fn in a child process, which must abort and say `wanted`. */
 static void assert_aborts(void (*fn)(void), const char *wanted)
 {
@@ -290,6 +296,15 @@ static void assert_aborts(void (*fn)(void), const char *wanted)
     if (!strstr(text, wanted))
         fail_msg("wanted \"%s\", got \"%s\"", wanted, text);
     assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+}
+
+/* A launch that may start early waits in at least one block. */
+static void test_early_launches_wait(void **)
+{
+    simt_early = true;
+    LAUNCH(wait_in_last_kernel, 3, 32, 0, 2u);
+    LAUNCH(wait_in_last_kernel, 3, 32, 0, 3u); /* not early */
+    assert_aborts([] { simt_early = true, LAUNCH(wait_in_last_kernel, 3, 32, 0, 3u); }, "no thread waits");
 }
 
 static void test_divergence_aborts(void **)
@@ -338,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_warps_take_turns),
         cmocka_unit_test(test_a_shuffle_is_no_barrier),
         cmocka_unit_test(test_blocks_find_no_values_of_the_last),
+        cmocka_unit_test(test_early_launches_wait),
         cmocka_unit_test(test_divergence_aborts),
         cmocka_unit_test(test_stack_overflow_is_caught),
     };
