@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char *const methods[] = { "threshold", "linear", "layer", "lora", NULL };
-static const double LARGEST = 1e6; /* logit of a shift */
+static const double LARGEST = 1e6; /* max logit of a shift */
 
 uint64_t gate_model_hash(const struct gate_model *m)
 {
@@ -33,7 +33,7 @@ uint64_t gate_model_hash(const struct gate_model *m)
     return checksum_final(&sum);
 }
 
-/* Declares in `data`, which may only measure. */
+/* Declares the parameters in `data`, which may only measure. */
 static int declare(struct gate_model *m, struct params *p, struct arena *data, struct error *err)
 {
     static const char *const targets[] = { "attention.self.qkv", "attention.output.dense", "attn.Wqkv", "attn.Wo" };
@@ -42,7 +42,7 @@ static int declare(struct gate_model *m, struct params *p, struct arena *data, s
     struct lora_module *modules;
 
     int n = bert_modules(&m->net.bert, bert_prefix(&m->net.config.bert), &m->host, &modules);
-    int some = n / m->net.config.bert.layers * m->adapter_layers; /* each layer has as many, in their order */
+    int some = n / m->net.config.bert.layers * m->adapter_layers; /* each layer has the same number of maps, in order */
     lora_config_init(&config, ADAPT_RANK, ADAPT_RANK, targets, ARRAY_LEN(targets));
     int rc = lora_declare(&config, p, &arenas, m->dtype, modules + n - some, some, err);
     lora_config_release(&config);
@@ -72,7 +72,7 @@ static bool is_last_linear(const struct gate_model *m, const char *name)
     return strncmp(name, of, strlen(of)) == 0 && strstr(name, "score.");
 }
 
-/* bert-only's layer is its hidden one. */
+/* Whether a parameter belongs to the last layer. For bert-only, that is its hidden layer. */
 static bool is_last_layer(const struct gate_model *m, const char *name)
 {
     const struct gatekeeper_config *g = &m->net.config;
@@ -143,8 +143,9 @@ static int check_base(const struct gate_model *m, const json_t *o, const char *p
     snprintf(own, sizeof own, "%016" PRIx64, gate_model_hash(m));
     if (base && strcmp(base, own) == 0)
         return 0;
-    return error_set(err, EXIT_CODE_CHECKPOINT, "%s: adapts the detector %.32s, expected this one's hash %s", path,
-                     base ? base : "of no name", own);
+    return error_set(err, EXIT_CODE_CHECKPOINT,
+                     "%s: expected an adapter of the detector with hash %s, got one of %.32s", path, own,
+                     base ? base : "an unnamed one");
 }
 
 static int load(struct gate_model *m, const struct hdf5_reader *r, const json_t *o, struct error *err)
@@ -153,7 +154,7 @@ static int load(struct gate_model *m, const struct hdf5_reader *r, const json_t 
     struct adapter_spec spec = { .layers = all };
 
     if (!json_is_object(o))
-        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected what ambit-train adapt wrote", r->path);
+        return error_set(err, EXIT_CODE_CHECKPOINT, "%s: expected an adapter of ambit-train adapt", r->path);
     if (spec_read(o, fields, &spec, r->path, err) || check_base(m, o, r->path, err))
         return -1;
     if (spec.layers > all)

@@ -1,10 +1,10 @@
 /*
- * gate_adapter.h - what a few labels make of a GATekeeper: a small file that belongs to one base and leaves it as it
- * is.
+ * gate_adapter.h - adapters of a GATekeeper that were fitted to a few labels.
  *
- * A file has temperature and shift of the scores, and of the method's parameters their values: an ambit.h5 of few
- * numbers, bound to its base by a hash of all its weights and settings.  LoRA (Hu et al. 2022) sits on the attention
- * of the encoder's last layers: rank 8 on query, key and value as one map, and on the output.
+ * An adapter is a small ambit.h5 that belongs to one base model and leaves it unchanged. It holds temperature and
+ * shift of the scores, and the parameters that its method trains. A hash of the base's weights and settings binds it
+ * to that base. LoRA (Hu et al. 2022) of rank 8 sits on the attention of the encoder's last layers: on query, key
+ * and value as one map, and on the output.
  */
 #ifndef MODELS_GATEKEEPER_GATE_ADAPTER_H
 #define MODELS_GATEKEEPER_GATE_ADAPTER_H
@@ -12,35 +12,36 @@
 #include "models/gatekeeper/gate_model.h"
 
 enum gate_adapt {
-    ADAPT_THRESHOLD, /* temperature and shift alone */
+    ADAPT_THRESHOLD, /* temperature and shift */
     ADAPT_LINEAR,    /* and the last linear maps */
-    ADAPT_LAYER,     /* and the last layer of the graph beside them */
-    ADAPT_LORA,      /* or LoRA on the encoder in their place */
+    ADAPT_LAYER,     /* and the last graph layer */
+    ADAPT_LORA,      /* or, instead of that layer, LoRA on the encoder */
     ADAPT_METHODS
 };
 #define ADAPT_WORDS "threshold|linear|layer|lora"
-enum { ADAPT_RANK = 8, ADAPT_LAYERS = 1 /* that a new one sits on */ };
+enum { ADAPT_RANK = 8, ADAPT_LAYERS = 1 /* layers with LoRA in a new adapter */ };
 
-/* Of every weight and setting of a base without adapter. */
+/* Hash of all weights and settings of a base without adapter. */
 uint64_t gate_model_hash(const struct gate_model *m);
 
-/* Gives so many of the encoder's last layers, 1 to all, their LoRA, of which A is drawn by the seed and B is zero. */
+/* Adds LoRA to the last `layers` layers of the encoder, 1 to all. A is sampled with the seed; B is zero. -1 with
+ * EXIT_CODE_MEMORY. */
 int gate_adapter_declare(struct gate_model *m, int layers, uint64_t seed, struct error *err);
-/* The parameters that a method trains, as a list of their own (params_release); none of ADAPT_THRESHOLD.  Those of
- * ADAPT_LORA have been declared. */
+/* Lists the parameters that a method trains; ADAPT_THRESHOLD trains none. LoRA must be declared. The caller calls
+ * params_release. */
 struct params gate_adapter_params(const struct gate_model *m, enum gate_adapt method);
 
 struct gate_adapter {
     enum gate_adapt method;
     uint64_t base; /* gate_model_hash */
-    int support;   /* questions that it was made from */
-    int steps;     /* that its parameters were trained for */
+    int support;   /* number of labelled questions */
+    int steps;     /* training steps */
 };
 
-/* DIR/ambit.h5: the method's parameters, temperature and shift as the model has them. */
+/* Writes DIR/ambit.h5: the method's parameters, temperature and shift. */
 int gate_adapter_save(const struct gate_model *m, const struct gate_adapter *a, const char *dir, struct error *err);
-/* A file, or the folder that it lies in, onto a base that has run nothing yet.  -1 with EXIT_CODE_CHECKPOINT, also when
- * it belongs to another base. */
+/* Applies an adapter, given as a file or its folder, to a base that has not run yet. -1 with EXIT_CODE_CHECKPOINT,
+ * also if it belongs to another base. */
 int gate_adapter_apply(struct gate_model *m, const char *path, struct error *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const double DOUBT = 0.05;
-static const double SURE = 1e-12; /* the nearest that a threshold comes to 0 and 1 */
+static const double SURE = 1e-12; /* min distance of the threshold from 0 and 1 */
 enum { SHARES = 20, NUMBER = 24 /* bytes of a logit as text */ };
 
 int gate_abstain_read(struct gate_abstain *a, const char *text, struct error *err)
@@ -67,7 +67,7 @@ struct risk_decision *gate_decide(const struct gate_model *m, const double *logi
     return d;
 }
 
-/* The first z, and those that are as sure as the last of them. */
+/* The band that answers the first z questions, and all with the same distance as the last of them. */
 static struct gate_band place(const struct gate_model *m, const struct risk_decision *d, int n, int z, double doubt)
 {
     struct gate_band b = { .n = n, .answered = z };
@@ -81,7 +81,7 @@ static struct gate_band place(const struct gate_model *m, const struct risk_deci
     return b;
 }
 
-/* The largest share whose bound is at most the rate; *least is the lowest bound of all. */
+/* The band with the largest share whose bound is at most the rate. *least: the smallest bound of all shares. */
 static struct gate_band largest(const struct gate_model *m, const struct risk_decision *d, int n, double rate,
                                 double *least)
 {
@@ -108,18 +108,17 @@ int gate_band_find(struct gate_band *b, const struct gate_model *m, const struct
     if (a->rate <= 0)
         return 0;
     if (!m->validation.n)
-        return error_set(
-            err, EXIT_CODE_USAGE,
-            "--abstain %g: the model keeps no scores of validation questions to choose a band by; expected "
-            "LOW:HIGH",
-            a->rate);
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--abstain %g: the model has no validation questions to choose a band with; give "
+                         "LOW:HIGH",
+                         a->rate);
     struct risk_decision *d = gate_decide(m, m->validation.logit, m->validation.ambiguous, m->validation.n);
     *b = largest(m, d, m->validation.n, a->rate, &least);
     free(d);
     if (b->answered)
         return 0;
     return error_set(err, EXIT_CODE_USAGE,
-                     "--abstain %g: of the model's %d validation questions no share is known to be right so often; "
+                     "--abstain %g: the model's %d validation questions do not support this rate; "
                      "expected %.3f or more, or LOW:HIGH",
                      a->rate, m->validation.n, ceil(1000 * least) / 1000);
 }
@@ -153,7 +152,7 @@ json_t *gate_validation_json(const struct gate_model *m)
     return o;
 }
 
-/* "LOGITy" or "LOGITn" and a blank or the end; NULL where it is neither, else what is behind. */
+/* Reads "LOGITy" or "LOGITn", followed by a blank or the end. Returns the place after it, or NULL. */
 static const char *read_answer(const char *at, double *logit, uint8_t *ambiguous)
 {
     char *end;
@@ -168,7 +167,7 @@ static const char *read_answer(const char *at, double *logit, uint8_t *ambiguous
 int gate_validation_read(struct gate_model *m, const json_t *meta, const char *where, struct error *err)
 {
     const char *text = json_string_value(meta), *at = text;
-    size_t most = text ? strlen(text) / 2 : 0; /* an answer has two letters or more, and a blank before the next */
+    size_t most = text ? strlen(text) / 2 : 0; /* an entry has at least two characters, and a blank before the next */
     struct gate_validation *v = &m->validation;
 
     if (!meta)

@@ -54,10 +54,10 @@ int gate_layout_init(struct gate_layout *layout, const struct tokenizer *t, int 
     return 0;
 }
 
-/* Sizes for each power of two: of what every layer computes, of what one does, of what costs next to nothing. */
+/* Sizes for each power of two: fine for tokens, which all layers compute, coarser for cheaper parts. */
 enum { TOKEN_STEPS = 12, ROW_STEPS = 2, NODE_STEPS = 2, EDGE_STEPS = 1, PAIR_STEPS = 1, SEQUENCE_STEPS = 1 };
 
-/* Added edges of an added node, so that none is a hub. */
+/* Padding edges of a padding node, so that no node is a hub. */
 enum { ADDED_DEGREE = 16 };
 
 static const struct schema_graph *graph_of(const struct gate_item *item)
@@ -148,7 +148,7 @@ static void lists_add(struct graph_lists *l, const struct gate_item *of, int ite
     l->n_nodes += in->n_nodes;
 }
 
-/* What is still missing of the sizes, spread evenly; edges stay sorted by target. */
+/* Adds the missing items, nodes, edges and pairs, evenly distributed. Edges stay sorted by target. */
 static void lists_pad(struct graph_lists *l, const struct gate_sizes *s, int items)
 {
     int first = l->n_nodes, nodes = s->nodes - first, edges = s->edges - l->n_edges;
@@ -176,15 +176,16 @@ static void lists_release(struct graph_lists *l)
     free(l->features);
 }
 
-/* degree[node] of the edges of a relation, or of all (-1), that come into each node. */
+/* degree[node]: number of edges into each node, of one relation or of all (-1). */
 static void count_degrees(int32_t *degree, const struct edge *edges, int n_edges, int relation)
 {
     for (int e = 0; e < n_edges; e++)
         degree[edges[e].target] += relation < 0 || edges[e].type == relation;
 }
 
-/* 1 / sqrt(d e), d and e the edges into the two ends, their loops among them (Kipf and Welling 2017, section 2); of a
- * relation 1 / d, d its edges into the target (Schlichtkrull et al. 2018, eq. 2 with c = |N|). */
+/* Weights of edges between nodes of degree d and e, with loops: 1 / sqrt(d e) (Kipf and Welling 2017, section 2).
+ * For a relation: 1 / d, where d counts the relation's edges into the target (Schlichtkrull et al. 2018, eq. 2 with
+ * c = |N|). */
 static struct tensor *edge_weights(struct ctx *c, const struct edge *edges, int n_edges, int n_nodes, int relation)
 {
     int32_t *degree = xcalloc((size_t)n_nodes, sizeof *degree);
@@ -260,7 +261,7 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* What the longer word takes, where it must fit. */
+/* Tokens of the longer of the two words. */
 static int word_room(const struct gate_layout *layout)
 {
     int no = layout->words[0].n, yes = layout->words[1].n;
@@ -300,7 +301,7 @@ void text_builder_release(struct text_builder *b)
     *b = (struct text_builder){ 0 };
 }
 
-/* A token of the sequence that is being written; its length so far is its position. */
+/* Appends a token to the current sequence; its position is the length so far. */
 static void put(struct text_builder *b, int32_t token, int segment)
 {
     push(&b->tokens, token);
@@ -308,7 +309,7 @@ static void put(struct text_builder *b, int32_t token, int segment)
     push(&b->segments, segment);
 }
 
-/* Of the sequence, before its last token. */
+/* Tokens left in the sequence before its last one. */
 static int room_left(const struct text_builder *b)
 {
     return b->layout->max_positions - 1 - b->lengths.v[b->lengths.n - 1];
@@ -320,7 +321,7 @@ static void want_row(struct text_builder *b, int token)
     b->row_counts.v[b->row_counts.n - 1]++;
 }
 
-/* A span of n tokens, which belongs to a node, or is the question's: then those after it belong to this question. */
+/* Appends a span of n tokens of a node, or of the question. Later spans belong to the newest question. */
 static void add_span(struct text_builder *b, int n, int node)
 {
     int asked = node < 0 ? b->span_nodes.n : b->span_question.n ? b->span_question.v[b->span_question.n - 1] : 0;
@@ -352,7 +353,7 @@ static void end_sequence(struct text_builder *b)
     put(b, b->layout->sep, 1);
 }
 
-/* Up to the last [SEP], with so many tokens left free before that. */
+/* Writes the sequence up to the last [SEP], leaving `left` tokens free before it. */
 static void begin_element(struct text_builder *b, const struct gate_item *item, int node, int free_tokens)
 {
     const struct token_table *t = &item->schema->element;
@@ -372,7 +373,7 @@ void text_add_element(struct text_builder *b, const struct gate_item *item, int 
     begin_element(b, item, node, 0);
 }
 
-/* As many of n tokens as the sequence has room for before its last. */
+/* Appends as many of n tokens as fit before the last one. */
 static void put_cut(struct text_builder *b, const int32_t *tokens, int n)
 {
     int room = least(GATE_THESIS_TOKENS, b->layout->max_positions) - 1 - b->lengths.v[b->lengths.n - 1];
@@ -381,7 +382,7 @@ static void put_cut(struct text_builder *b, const int32_t *tokens, int n)
         put(b, tokens[i], 0);
 }
 
-/* A string with special tokens in it, as a tokenizer reads it that adds its own. */
+/* Writes the text as a string with special tokens, to which the tokenizer adds its own. */
 static void add_thesis(struct text_builder *b, const struct gate_item *item, int node, const struct gate_word *word)
 {
     const struct gate_layout *l = b->layout;
@@ -421,7 +422,7 @@ static int name_length(const struct text_builder *b, const struct token_table *t
     return least(t->start[name + 1] - t->start[name], b->layout->max_name);
 }
 
-/* The tokens of a name; when node is not negative they are its span. */
+/* Appends a name; if node is not negative, its tokens are that node's span. */
 static void put_name(struct text_builder *b, const struct token_table *t, int name, int node)
 {
     int n = name_length(b, t, name);
@@ -435,7 +436,7 @@ static void put_name(struct text_builder *b, const struct token_table *t, int na
     }
 }
 
-/* A table that does not fit goes on in a sequence of its own, under its name again. */
+/* Appends a table. Columns that do not fit continue in another sequence, after the table's name. */
 static void put_table(struct text_builder *b, const struct gate_item *item, int table, const int *columns)
 {
     const struct schema_input *in = item->schema;
@@ -461,7 +462,7 @@ static void put_table(struct text_builder *b, const struct gate_item *item, int 
     }
 }
 
-/* Room for those of n more elements. */
+/* Makes room for the mentions of n more elements. */
 static float *more_mentions(struct text_builder *b, int n)
 {
     while (b->n_nodes + n > b->mentions_cap) {
@@ -471,7 +472,7 @@ static float *more_mentions(struct text_builder *b, int n)
     return b->mentions + (size_t)b->n_nodes * ELEMENT_MENTIONS;
 }
 
-/* The order of tables, and behind it that of columns, each within its table; the caller frees. */
+/* The order of the tables, followed by that of the columns within their tables. The caller frees it. */
 static int *order_schema(const struct schema *s, struct rng *rng)
 {
     int *tables = xmalloc((size_t)(s->n_tables + s->n_columns) * sizeof *tables), *columns = tables + s->n_tables;
@@ -488,7 +489,7 @@ static int *order_schema(const struct schema *s, struct rng *rng)
     return tables;
 }
 
-/* Tables of one group side by side, groups in the order of their first ones. */
+/* Moves tables of one group together; groups are in the order of their first tables. */
 static void gather_groups(const struct schema *s, const int *group, int *tables)
 {
     int *from = xmalloc(3 * (size_t)s->n_tables * sizeof *from), *size = from + s->n_tables,
@@ -560,7 +561,7 @@ static void add_dummy_sequence(struct text_builder *b, int tokens, int rows)
         want_row(b, first);
 }
 
-/* Sequences with rows have tokens, and none has more of either than another sequence already. */
+/* Appends sequences with tokens and rows, none longer than an existing one. */
 static void pad_sequences(struct text_builder *b, int rows)
 {
     int length = longest(&b->lengths), counts = longest(&b->row_counts), with_rows = (rows + counts - 1) / counts;
@@ -574,7 +575,7 @@ static void pad_sequences(struct text_builder *b, int rows)
         add_dummy_sequence(b, 0, 0);
 }
 
-/* Elements take what rows there are for them. */
+/* Distributes the remaining rows to elements. */
 static void pad_spans(struct text_builder *b, int nodes, int rows)
 {
     memset(more_mentions(b, nodes), 0, (size_t)nodes * ELEMENT_MENTIONS * sizeof *b->mentions);
@@ -597,7 +598,7 @@ void text_builder_pad(struct text_builder *b, int nodes)
     b->n_nodes = nodes;
 }
 
-/* [node] = number of its span, or of its question's */
+/* [node] index of its span, or of its question's span */
 static struct index build_places(struct ctx *c, const struct text_builder *b, bool question)
 {
     int32_t *place = xmalloc((size_t)b->n_nodes * sizeof *place);

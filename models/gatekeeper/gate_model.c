@@ -61,7 +61,7 @@ json_t *gate_model_to_json(const struct gate_model *m)
     return o;
 }
 
-/* The encoding's two segments want an embedding each, where the encoder has any. */
+/* The form with two segments needs two segment embeddings, if the encoder has segments. */
 static int check_segments(const struct bert_config *b, const char *where, struct error *err)
 {
     if (b->kind == MODERN_BERT || b->type_vocab_size >= 2)
@@ -70,18 +70,17 @@ static int check_segments(const struct bert_config *b, const char *where, struct
                      b->type_vocab_size);
 }
 
-/* The thesis' classifiers do not read pairs. */
+/* The published classifiers do not read pairs. */
 static int check_features(const json_t *o, enum gate_classifier classifier, const char *where, struct error *err)
 {
     int64_t set = json_integer_value(json_object_get(o, feature_set));
 
     if (classifier != CLASSIFIER_PAIR || set == SCHEMA_PAIR_FEATURE_SET)
         return 0;
-    return error_set(
-        err, EXIT_CODE_CHECKPOINT,
-        "%s: model: %s: expected %d, got %lld: what a model is told of two elements has another meaning now, "
-        "so it must be trained anew",
-        where, feature_set, SCHEMA_PAIR_FEATURE_SET, (long long)(set ? set : 1));
+    return error_set(err, EXIT_CODE_CHECKPOINT,
+                     "%s: model: %s: expected version %d, got %lld: the features of pairs have changed; "
+                     "train the model again",
+                     where, feature_set, SCHEMA_PAIR_FEATURE_SET, (long long)(set ? set : 1));
 }
 
 int gate_model_from_json(const json_t *o, struct gate_model_spec *s, const char *where, struct error *err)
@@ -94,7 +93,7 @@ int gate_model_from_json(const json_t *o, struct gate_model_spec *s, const char 
                : 0;
 }
 
-enum { HOST_BYTES = 8 << 20 }; /* headers of parameters */
+enum { HOST_BYTES = 8 << 20 }; /* headers of the parameters */
 
 /* Declares the parameters in arenas that only measure. */
 size_t gate_model_bytes(const struct gatekeeper_config *config, enum dtype dtype, enum optimizer optimizer)
@@ -167,9 +166,9 @@ double gate_join_logits(const struct gate_model *m, double score, double linguis
 
     if (isinf(linguistic))
         return score;
-    double neither = stats_softplus(a) + stats_softplus(b);    /* -log of its chance, */
-    double odds = neither + log(-expm1(-neither));             /* and the log of the odds of its opposite, */
-    return m->shift + m->temperature * fmax(odds, fmax(a, b)); /* which rounding makes no less than either's */
+    double neither = stats_softplus(a) + stats_softplus(b);    /* -log of the probability of neither, */
+    double odds = neither + log(-expm1(-neither));             /* log odds of the complement, */
+    return m->shift + m->temperature * fmax(odds, fmax(a, b)); /* at least the larger of the two, despite rounding */
 }
 
 bool gate_words_likelier(const struct gate_model *m, double score, double linguistic)
@@ -212,8 +211,8 @@ char *gate_model_default(const char *option, struct error *err)
 
     if (!path)
         error_set(err, EXIT_CODE_CHECKPOINT,
-                  "the detector that comes with ambit is missing: there is no folder detector in %s; install ambit "
-                  "whole, or name a folder that ambit-train gatekeeper left by %s",
+                  "the default detector is missing: %s has no folder detector; install ambit completely, "
+                  "or give a folder of ambit-train gatekeeper with %s",
                   looked, option);
     free(looked);
     return path;

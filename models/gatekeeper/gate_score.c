@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSIFY_NODES = 8192 /* of one classifier call */, PADDING_SHARE = 32 };
+enum { CLASSIFY_NODES = 8192 /* max nodes of a classifier call */, PADDING_SHARE = 32 };
 
 void gate_scorer_init(struct gate_scorer *s, const struct gate_model *m, struct workspace *w, int max_tokens)
 {
@@ -17,10 +17,10 @@ void gate_scorer_release(struct gate_scorer *s)
     *s = (struct gate_scorer){ 0 };
 }
 
-/* The next sequences to encode: whole items (schema), or one element after another (element). */
+/* The next sequence to encode: a whole item (schema), or one element after another (element). */
 struct cursor {
     int item, node;
-    const float *judged; /* relevance logits of this node and those behind it; NULL: texts have no word for it */
+    const float *judged; /* relevance logits from this node on; NULL: texts have no word for relevance */
 };
 
 static bool add_next(struct gate_scorer *s, const struct gate_item *items, int n, struct cursor *at)
@@ -42,8 +42,8 @@ static bool add_next(struct gate_scorer *s, const struct gate_item *items, int n
     return true;
 }
 
-/* Whether one more sequence like the last ones would overrun the budget, of which a share is left to padding: it would
- * take a full step to the next size. */
+/* Whether another sequence as long as the last one would exceed the budget. A share of the budget is reserved for
+ * padding to the next size. */
 static bool full(const struct gate_scorer *s, int before)
 {
     return s->text.tokens.n + (s->text.tokens.n - before) > s->max_tokens - s->max_tokens / PADDING_SHARE;
@@ -51,9 +51,9 @@ static bool full(const struct gate_scorer *s, int before)
 
 struct encoding {
     struct gate_scorer *s;
-    const float *judged;       /* see struct cursor */
-    int layer;                 /* > 0: wanted are the states of all tokens before it, not the elements' */
-    float *states, *relevance; /* where those of the next step go; NULL: not wanted */
+    const float *judged; /* see struct cursor */
+    int layer;           /* > 0: returns the states of all tokens before this layer, instead of the elements' states */
+    float *states, *relevance; /* results of the next step; NULL: not wanted */
     struct tensor *step_states, *step_relevance;
 };
 
@@ -63,7 +63,7 @@ static void run_encode(struct ctx *c, void *arg)
     const struct gatekeeper *g = &e->s->model->net;
     struct gate_text text;
 
-    ctx_note(c, e->judged != NULL); /* which encoder */
+    ctx_note(c, e->judged != NULL); /* selects the encoder */
     ctx_note(c, e->layer);
     gate_text_build(c, &e->s->text, &g->config.bert, &text);
     struct tensor *x = e->layer    ? bert_states(c, &g->bert, &text.bert, e->layer)
@@ -73,7 +73,7 @@ static void run_encode(struct ctx *c, void *arg)
     e->step_states = e->states ? op_cast(c, x, F32) : NULL;
 }
 
-/* What is not padding. */
+/* Downloads the results without padding. */
 static void download_first(const struct gate_scorer *s, float *dst, const struct tensor *t, int64_t n)
 {
     struct tensor first = tensor_view(t, 0, n);
@@ -183,7 +183,7 @@ static void run_classify(struct ctx *c, void *arg)
     k->scores = gatekeeper_classify(c, g, x, &graph);
 }
 
-/* The score is that of the likeliest pair. */
+/* The score of a question is that of its most probable pair. */
 static void take_likeliest_pair(const float *pairs, int n, struct gate_result *r)
 {
     for (int i = 0; i < n; i++)
@@ -202,7 +202,7 @@ static void take_likeliest_kind(const float *kinds, struct gate_result *r)
         }
 }
 
-/* Into the results, where the model has a head for them. */
+/* Stores the linguistic types, if the model has a head for them. */
 static void take_kinds(const struct gate_scorer *s, const struct classify_step *k, struct gate_result *results)
 {
     if (!k->scores.linguistic)
@@ -214,7 +214,7 @@ static void take_kinds(const struct gate_scorer *s, const struct classify_step *
     free(kinds);
 }
 
-/* Moves *all_pairs, unless it is NULL, behind what it writes there. */
+/* Copies the pairs' logits to *all_pairs, unless it is NULL, and advances it. */
 static int classify_some(struct gate_scorer *s, struct classify_step *k, struct gate_result *results, float **all_pairs,
                          struct error *err)
 {
@@ -239,7 +239,7 @@ static int classify_some(struct gate_scorer *s, struct classify_step *k, struct 
             pairs += k->items[i].schema->n_pairs;
         }
         if (!isfinite(results[i].score) || !isfinite(results[i].linguistic))
-            rc = error_set(err, EXIT_CODE_FAILURE, "the model gives no number as a score: its weights have diverged");
+            rc = error_set(err, EXIT_CODE_FAILURE, "the score is not a number: the model's weights have diverged");
     }
     free(scores);
     return rc;

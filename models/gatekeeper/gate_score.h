@@ -1,8 +1,8 @@
 /*
- * gate_score.h - scores questions: encode in pieces of bounded size, then classify whole graphs.
+ * gate_score.h - scores questions: encodes batches of bounded size, then classifies whole graphs.
  *
- * The same code serves validation, the embedding cache and `ambit-infer detect`, so a score cannot depend on where it
- * was computed, nor on what else was in the batch.
+ * Validation, the cache of states and `ambit-infer detect` share this code. A score therefore depends neither on the
+ * caller nor on other questions of the batch. A scorer borrows model and workspace.
  */
 #ifndef MODELS_GATEKEEPER_GATE_SCORE_H
 #define MODELS_GATEKEEPER_GATE_SCORE_H
@@ -14,32 +14,31 @@ struct gate_scorer {
     const struct gate_model *model;
     struct workspace *workspace;
     struct text_builder text;
-    int max_tokens; /* of one encoder call; a single longer sequence still goes through */
+    int max_tokens; /* of an encoder call; a longer sequence has a call of its own */
 };
 
-/* What the classifier says of one question. */
+/* Result of one question. */
 struct gate_result {
-    float score;               /* logit: of the likeliest pair, else the classifier's */
-    int pair;                  /* the likeliest candidate pair, -1 when there is none */
-    float linguistic;          /* logit of the likeliest linguistic kind, where the model has a head for them: */
+    float score;               /* logit of the most probable pair, or of the classifier */
+    int pair;                  /* most probable candidate pair; -1: none */
+    float linguistic;          /* logit of the most probable linguistic type, if the model has a head for them */
     enum linguistic_kind kind; /* else LINGUISTIC_NONE */
 };
 
 void gate_scorer_init(struct gate_scorer *s, const struct gate_model *m, struct workspace *w, int max_tokens);
 void gate_scorer_release(struct gate_scorer *s);
 
-/* states [nodes, C] (may be NULL) and relevance logits [nodes] of n items, in item and node order.  Where texts say
- * whether an element is relevant, all are read twice: for relevance, then for states. */
+/* Computes states [nodes, C] (or NULL) and relevance logits [nodes] of n items, in the order of items and nodes.
+ * Models whose texts have a word for relevance read each text twice: for relevance, then for states. */
 int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
                 struct error *err);
-/* States [tokens, C] before a layer (1 or more) of the encoder, of all tokens of n items' texts, as a text_builder has
- * them one after another; not of a model that gatekeeper_says_word. */
+/* Computes the states [tokens, C] before an encoder layer (1 or more) of all tokens of n items, in the order of a
+ * text_builder. Not for models with gatekeeper_says_word. */
 int gate_encode_before(struct gate_scorer *s, const struct gate_item *items, int n, int layer, float *states,
                        struct error *err);
-/* Relevance logits [n] of states [n, C]; not of a model that gatekeeper_says_word. */
+/* Computes relevance logits [n] from states [n, C]. Not for models with gatekeeper_says_word. */
 int gate_relevance(struct gate_scorer *s, const float *states, int n, float *relevance, struct error *err);
-/* Results of n items from their states; pairs (may be NULL): the logits of all their candidate pairs, of the pair
- * classifier. */
+/* Classifies n items from their states. pairs (or NULL): logits of all candidate pairs, from the pair classifier. */
 int gate_classify(struct gate_scorer *s, const struct gate_item *items, int n, const float *states,
                   struct gate_result *results, float *pairs, struct error *err);
 

@@ -29,7 +29,7 @@ static char *element_text(const struct schema *s, int element)
     return text;
 }
 
-/* At least one token, at most MAX_NAME_TOKENS: a name without any word is unknown, one without end is cut. */
+/* Appends at least one token and at most MAX_NAME_TOKENS. A name without words is [UNK]; long names are truncated. */
 static void add_text(struct ids *ids, const struct tokenizer *t, const char *text)
 {
     int64_t before = ids->count;
@@ -54,7 +54,7 @@ static void name_nodes(struct schema_input *in)
         in->first[in->graph.node[element]] = element;
 }
 
-/* Both forms of every node. */
+/* Tokenises the text and the bare name of every node. */
 static void tokenise(struct schema_input *in, const struct tokenizer *t, bool bare)
 {
     struct ids element = { 0 }, name = { 0 };
@@ -141,7 +141,7 @@ bool schema_input_similar(const struct schema_input *in, int a, int b)
 {
     int low = 0, high = in->graph.n_edges;
 
-    while (low < high) { /* edges lie by target, then source */
+    while (low < high) { /* edges are sorted by target, then source */
         int mid = low + (high - low) / 2;
         const struct schema_edge *e = &in->graph.edges[mid];
         if (e->target == b && e->source == a)

@@ -1,9 +1,9 @@
 /*
- * schema_input.h - a schema as a model reads it: the tokens of every element, the graph, the candidate pairs.
+ * schema_input.h - a schema as a model reads it: tokens of all elements, the graph, and the candidate pairs.
  *
- * Elements are numbered tables first, then columns, as in the schema, and each is a node of the graph; but in
- * GRAPH_REPRODUCTION, where all elements of one name are one node and "*" is one too: graph.node tells which.  Prepared
- * once per schema and then shared by all its questions and by all threads.
+ * Elements are numbered as in the schema, tables first, then columns. Each element is a node of the graph. In
+ * GRAPH_REPRODUCTION, elements with the same name are one node, and "*" is a node too; graph.node maps elements to
+ * nodes. An input is prepared once for a schema and shared by all its questions and all threads.
  */
 #ifndef MODELS_GATEKEEPER_SCHEMA_INPUT_H
 #define MODELS_GATEKEEPER_SCHEMA_INPUT_H
@@ -22,34 +22,34 @@ struct token_table {
 struct schema_input {
     const struct schema *schema;
     int n_nodes;
-    int32_t *first;             /* [n_nodes] the node's first element; -1: it is "*" and has none */
-    char **texts;               /* what the cross-encoder reads of a node; see schema_input_settings */
+    int32_t *first;             /* [n_nodes] first element of the node; -1: the node "*" */
+    char **texts;               /* text of each node for the cross-encoder, see schema_input_settings */
     struct token_table element; /* tokens of texts */
-    struct token_table name;    /* tokens of the bare names, for the whole-schema encoding */
+    struct token_table name;    /* tokens of the bare names, for the encoding of whole schemas */
     int longest_element;        /* tokens of the longest text */
-    int longest_names;          /* tokens of the longest column's name and its table's */
+    int longest_names;          /* tokens of the longest column name and its table's name */
     struct schema_graph graph;
     int *group; /* [tables] schema_groups */
     struct schema_pair *pairs;
     int n_pairs;
-    struct match_names *match; /* for the pairs; NULL where they are not wanted */
+    struct match_names *match; /* for the pairs; NULL without pairs */
 };
 
 struct schema_input_settings {
     enum graph_mode graph;
-    bool pairs; /* candidate pairs are wanted; there are none in GRAPH_REPRODUCTION, whose nodes are no elements */
-    bool bare;  /* texts are names in lower case, as in GRAPH_REPRODUCTION; else "table", or "table : column : type" */
+    bool pairs; /* with candidate pairs; GRAPH_REPRODUCTION has none, since its nodes are not elements */
+    bool bare;  /* texts are lower-case names, as in GRAPH_REPRODUCTION; else "table" or "table : column : type" */
 };
 
-/* s must outlive the result. */
+/* Prepares a schema, which must outlive the result. -1 with EXIT_CODE_DATA. */
 int schema_input_init(struct schema_input *in, const struct schema *s, const struct tokenizer *t,
                       const struct schema_input_settings *settings, struct error *err);
 void schema_input_release(struct schema_input *in);
 
-/* Table of a node's first element, or the table its column belongs to; -1 of "*". */
+/* Table of a node's first element, or of its column; -1 for "*". */
 int schema_input_table(const struct schema_input *in, int node);
 
-/* Whether the graph holds a name-similarity edge between two nodes. */
+/* Whether an edge of the graph connects two nodes with similar names. */
 bool schema_input_similar(const struct schema_input *in, int a, int b);
 
 #endif

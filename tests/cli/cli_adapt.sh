@@ -118,9 +118,9 @@ expect 3 'none has both labels' adapt --support <(grep true pool.jsonl) "${own[@
 expect 3 '1 of 12 records are wrong' adapt --support <(sed '2s/true/"perhaps"/' support.jsonl) "${own[@]}" -o out
 expect 3 'nowhere' adapt --support nowhere.jsonl "${own[@]}" -o out
 expect 6 'nothing' train adapt nothing --support support.jsonl "${own[@]}" --device cpu -o out
-expect 6 'adapts the detector' train evaluate other --adapt linear --data queries.jsonl "${own[@]}" --device cpu
-expect 6 'adapts the detector' infer detect --model other --adapt lora "${own[@]}" queries.jsonl --device cpu
-expect 6 'expected what ambit-train adapt wrote' infer detect --model base --adapt other "${own[@]}" queries.jsonl --device cpu
+expect 6 'expected an adapter of the detector with hash' train evaluate other --adapt linear --data queries.jsonl "${own[@]}" --device cpu
+expect 6 'expected an adapter of the detector with hash' infer detect --model other --adapt lora "${own[@]}" queries.jsonl --device cpu
+expect 6 'expected an adapter of ambit-train adapt' infer detect --model base --adapt other "${own[@]}" queries.jsonl --device cpu
 expect 6 'got an adaptation of a detector \(a run of ambit-train adapt\), which --adapt takes' infer detect --model linear "${own[@]}" queries.jsonl --device cpu
 head -c 600 linear/ambit.h5 >short.h5
 expect 6 'short.h5' infer detect --model base --adapt short.h5 "${own[@]}" queries.jsonl --device cpu

@@ -61,7 +61,7 @@ if [ ! -e /usr/local/share/ambit/detector ] && [ ! -e /usr/share/ambit/detector 
         "train evaluate --data labels.jsonl --db shop.sqlite:RUN" "train adapt --support labels.jsonl --db shop.sqlite -o new:RUN"; do
         program=alone/bin/ambit-${command%% *} arguments=${command#* }
         read -ra words <<<"${arguments%:*}"
-        check "$command" 6 "no folder detector in $work/alone/share/ambit or .*gatekeeper left by ${command##*:}\$" "$program" "${words[@]}"
+        check "$command" 6 "default detector is missing: $work/alone/share/ambit or .* has no folder detector.*gatekeeper with ${command##*:}\$" "$program" "${words[@]}"
     done
 fi
 finish

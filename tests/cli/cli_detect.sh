@@ -230,6 +230,6 @@ for band in 0.5 0 0.6:0.4 0.5:0.5 -0.1:0.5 0.5:1.1 nan:0.5 0.2:0.8x x; do
 done
 
 # --- a rate that the validation of so small a model cannot promise (one that can: cli_evaluate.sh)
-expect 2 'no share is known to be right so often; expected 0\.[0-9]+ or more' detect --schema few.json asked.jsonl --abstain 0.001
-expect 2 'expected LOW:HIGH with --adapt' detect --schema few.json asked.jsonl --abstain 0.1 --adapt none
+expect 2 'do not support this rate; expected 0\.[0-9]+ or more' detect --schema few.json asked.jsonl --abstain 0.001
+expect 2 'abstain RATE and --adapt cannot be used together; give --abstain LOW:HIGH' detect --schema few.json asked.jsonl --abstain 0.1 --adapt none
 finish

@@ -96,8 +96,9 @@ static void test_refused(void **state)
     check_refused(description(GAT_F32), "encoder", json_string("gpt"), "encoder: unknown value \"gpt\"");
     check_refused(description(GAT_F32), "heads", json_integer(0), "heads");
     check_refused(description(GAT_F32), "linguistic", json_string("maybe"), "linguistic");
-    check_refused(description(GAT_F32), "pair_feature_set", NULL, "pair_feature_set: expected 5, got 1: ");
-    check_refused(description(GAT_F32), "pair_feature_set", json_integer(2), "pair_feature_set: expected 5, got 2: ");
+    check_refused(description(GAT_F32), "pair_feature_set", NULL, "pair_feature_set: expected version 5, got 1: ");
+    check_refused(description(GAT_F32), "pair_feature_set", json_integer(2),
+                  "pair_feature_set: expected version 5, got 2: ");
     check_refused(description(GAT_F32), "linguistic_temperature", json_integer(0), "linguistic_temperature");
 }
 

@@ -298,7 +298,8 @@ int adapt_batch_step(struct adapt_batch *b, struct gate_scorer *s, double temper
     device_download(b->model->device, b->answers, &first);
     for (int i = 0; i < b->n_logits; i++)
         if (!isfinite(b->answers[i]))
-            return error_set(err, EXIT_CODE_FAILURE, "the adapted model gives no number: expected a lower --lr");
+            return error_set(err, EXIT_CODE_FAILURE,
+                             "the adapted model's scores are not numbers: expected a lower --lr");
     take_answers(b);
     return 0;
 }
