@@ -6,9 +6,9 @@
 #include <string.h>
 
 static const float INIT = 0.02f;
-static const float CHAIN = 0.1f; /* its values begin within this */
+static const float CHAIN = 0.1f; /* bound of the initial values of the chain */
 static const float NORM_EPS = 1e-5f;
-static const float LEAST_CONCEPT = 1e-4f; /* probabilities that losses tell apart from 0 */
+static const float LEAST_CONCEPT = 1e-4f; /* min probability in a loss */
 static const float LEAST_GROUNDING = 1e-6f;
 
 int dte_tags(const struct dte_config *config)
@@ -47,20 +47,20 @@ void dte_init(struct dte *d, const struct dte_config *config, enum dtype dtype, 
     d->chain = new_chain(p, a, tags);
 }
 
-/* An inside only stands behind the begin or the inside of its own label. */
+/* An inside tag only follows the begin or inside of its own label. */
 void dte_forbidden(const struct dte_config *config, int32_t *bits)
 {
     int tags = dte_tags(config);
 
     memset(bits, 0, (size_t)(tags + 2) * sizeof *bits);
     for (int j = DTE_SPAN + 1; !config->compat && j < tags; j += 2) {
-        for (int i = 0; i <= tags; i++) /* behind a tag, or at the beginning */
+        for (int i = 0; i <= tags; i++) /* after a tag, or at the beginning */
             if (i != j && i != j - 1)
                 bits[i] |= 1 << j;
     }
 }
 
-/* Wanted rows of the encoder [rows, C], and what the heads make of them [rows, h]. */
+/* The wanted rows of the encoder [rows, C], and the heads' hidden states of them [rows, h]. */
 struct dte_states {
     struct tensor *raw, *heads;
 };
@@ -77,7 +77,7 @@ static struct dte_states read_text(struct ctx *c, const struct dte *d, const str
     return (struct dte_states){ raw, op_dropout(c, x, d->config.dropout) };
 }
 
-/* [N, h]: the keywords of each sequence, made from its [CLS], and its markers. */
+/* [N, h] states of concepts: of each sequence's keywords, computed from its [CLS], then of its markers. */
 static struct tensor *concept_states(struct ctx *c, const struct dte *d, const struct dte_text *t, struct tensor *heads)
 {
     int64_t shape[2] = { t->keyword_place.n, d->config.hidden };
@@ -114,7 +114,7 @@ static struct tensor *pair_scores(struct ctx *c, const struct dte *d, const stru
     return op_pair_dot(c, query, &t->pair_concept, key, &t->pair_word, 1 / sqrtf((float)d->config.hidden));
 }
 
-/* Scores of the pairs in the order of `meaning`. */
+/* The scores of the pairs in the order of `meaning`. */
 static struct tensor *meanings(struct ctx *c, const struct dte_text *t, struct tensor *scores)
 {
     struct tensor *x = op_reshape(c, scores, 2, (int64_t[]){ tensor_size(scores), 1 });

@@ -97,7 +97,7 @@ void llama_upload_constants(const struct llama *m, struct device *d)
     device_upload(d, m->freqs, freqs);
 }
 
-/* One block, as tape_block and tape_checkpoint take it. */
+/* Argument of tape_block and tape_checkpoint. */
 struct block {
     const struct llama *m;
     int number;
@@ -105,7 +105,7 @@ struct block {
     struct tensor *angles;
 };
 
-/* What follows attention is computed for the wanted rows alone. */
+/* Whether this is the last block, which computes only the wanted rows after attention. */
 static bool is_cut(const struct block *b)
 {
     return b->in.rows && b->number == b->m->config.layers - 1;
@@ -127,7 +127,7 @@ static struct attention_form form_of(const struct block *b)
                                     .window = g->windowed[b->number] ? g->window : 0 };
 }
 
-/* Queries or keys: normalised by w where the network does that, then rotated by their positions. */
+/* Normalises queries or keys by w, if the network does so, and rotates them by position. */
 static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct tensor *x, struct tensor *w,
                                  bool transient)
 {
@@ -136,7 +136,7 @@ static struct tensor *apply_rope(struct ctx *c, const struct block *b, struct te
     return op_rope(transient ? tape_transient(c) : c, x, b->angles);
 }
 
-/* Keys or values as attention counts them. */
+/* Keys or values in the order of attention's rows. */
 static struct tensor *key_rows(struct ctx *c, const struct block *b, struct tensor *x)
 {
     return b->in.keys ? op_gather(c, x, b->in.keys) : x;
@@ -149,14 +149,14 @@ static struct tensor *attend(struct ctx *c, const struct block *b, struct tensor
     const struct linear_map *const maps[] = { &l->q, &l->k, &l->v };
     struct tensor *h = op_rms_norm(tape_transient(c), x, l->attention_norm, b->m->config.rms_norm_eps), *y[3];
 
-    bool copied = b->in.keys != NULL; /* backwards of a rope and of a gather read nothing */
+    bool copied = b->in.keys != NULL; /* backwards of RoPE and gather read no inputs */
 
     op_lora_group(c, y, h, maps, 3, (l->q_norm ? 0 : 1u) | (l->k_norm ? 0 : 2u) | (copied ? 4u : 0));
     struct tensor *q = apply_rope(c, b, y[0], l->q_norm, false), *k = apply_rope(c, b, y[1], l->k_norm, copied);
     return op_causal_attention(c, q, key_rows(c, b, k), key_rows(c, b, y[2]), &b->in.causal, &form);
 }
 
-/* x + what the map makes of h, normed by w where the network does that. */
+/* x + map(h), normalised by w if the network does so. */
 static struct tensor *add_map(struct ctx *c, const struct block *b, struct tensor *x, struct tensor *h,
                               const struct linear_map *map, struct tensor *w)
 {
@@ -205,7 +205,7 @@ static struct tensor *layer(struct ctx *c, const struct block *b, struct tensor 
     return tape_checkpoint(c, run_block, b, &x, 1);
 }
 
-/* Without a backward: attention of the normed x, over the cache where there is one. */
+/* Attention of the normalised x without a backward, over the cache if there is one. */
 static struct tensor *attend_once(struct ctx *c, const struct block *b, struct tensor *x)
 {
     const struct llama_config *g = &b->m->config;
@@ -232,7 +232,7 @@ static struct tensor *attend_once(struct ctx *c, const struct block *b, struct t
     return op_causal_attention(c, q, k, v, &b->in.causal, &form);
 }
 
-/* add_map without a backward, in place. */
+/* add_map in place, without a backward. */
 static void add_once(struct ctx *c, const struct block *b, struct tensor *x, struct tensor *h,
                      const struct linear_map *map, struct tensor *w)
 {
@@ -246,7 +246,7 @@ static void add_once(struct ctx *c, const struct block *b, struct tensor *x, str
     op_add_to(c, x, op_rms_norm(c, y, w, b->m->config.rms_norm_eps));
 }
 
-/* Without a backward x changes in place, and what a block takes besides is given back. */
+/* Without a backward, x is updated in place and a block's temporary memory is reused. */
 static struct tensor *layer_once(struct ctx *c, const struct block *b, struct tensor *x)
 {
     const struct llama_config *g = &b->m->config;
@@ -270,7 +270,7 @@ static struct tensor *layer_once(struct ctx *c, const struct block *b, struct te
     return x;
 }
 
-/* The scale is a number of the embeddings' type, as transformers has it. */
+/* The scale is rounded to the embeddings' type, as in transformers. */
 static struct tensor *embed(struct ctx *c, const struct llama *m, const struct llama_input *in)
 {
     struct tensor *word = m->word;
@@ -287,7 +287,7 @@ struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct 
     struct tensor *angles = op_rope_angles(c, in->positions, m->freqs), *x = embed(c, m, in);
 
     for (int i = 0; i < m->config.layers; i++) {
-        struct block *b = arena_alloc(c->host, sizeof *b); /* the backward reads it */
+        struct block *b = arena_alloc(c->host, sizeof *b); /* read by the backward */
         *b = (struct block){ m, i, *in, angles };
         x = c->recording ? layer(c, b, x) : layer_once(c, b, x);
     }
@@ -320,17 +320,18 @@ int llama_modules(struct llama *m, struct arena *host, struct lora_module **modu
     return n;
 }
 
-#define NEAR 6 /* by how much the wanted neighbour's score is above the next one's, at the start */
+#define NEAR 6 /* initial score of the wanted neighbour, above the next one's */
 
-#define SAME 12 /* the score of a token that is the same, likewise */
+#define SAME 12 /* initial score of an equal token, above others' */
 
-#define FAST 0.1 /* radians a position of the pairs that tell neighbours apart */
+#define FAST 0.1 /* radians per position; faster pairs distinguish neighbours */
 
-#define QUIET 0.125 /* what was drawn where it would drown what is meant: embeddings in the other half, outputs */
+#define QUIET                                                                                                          \
+    0.125 /* scale of random weights that would drown the circuit: the other half of embeddings, and outputs */
 
-#define SAID 3 /* what is copied, in embeddings */
+#define SAID 3 /* scale of the copied embedding */
 
-/* Sizes: channels, those of a head, half of each; heads of a group; the deviation of embeddings. */
+/* Sizes: channels, channels of a head, half of each, heads of a group, standard deviation of embeddings. */
 struct circuit {
     const struct llama *m;
     struct params *params;
@@ -339,32 +340,32 @@ struct circuit {
     float spread;
 };
 
-/* Channel of a head's slow k-th of half_D: the second half of each half, as pairs turn together. */
+/* Channel of a head's k-th slow channel: the second half of each half, since channels rotate in pairs. */
 static int slow(const struct circuit *s, int k)
 {
     int quarter = s->half_D / 2;
     return k < quarter ? s->half_D - quarter + k : s->D - quarter + (k - quarter);
 }
 
-/* How many of them there are; odd ones are left. */
+/* Number of slow channels, which is even. */
 static int n_slow(const struct circuit *s)
 {
     return 2 * (s->half_D / 2);
 }
 
-/* The channel of embeddings that the k-th slow channel of a group reads; the first one is the same for all tokens. */
+/* Channel of the embedding that a group's k-th slow channel reads. Channel 0 is constant. */
 static int read_by(const struct circuit *s, int group, int k)
 {
     return 1 + (group * s->half_D + k) % (s->half_C - 1);
 }
 
-/* The channel that the k-th slow channel of the first layer's head writes. */
+/* Channel that the k-th slow channel of a first-layer head writes. */
 static int written_by(const struct circuit *s, int head, int k)
 {
     return s->half_C + (head * s->half_D + k) % (s->C - s->half_C);
 }
 
-/* All of one length, so that keys of one vector are, too, when they are normalised. */
+/* All embeddings get the same norm, so that a constant channel stays constant under RMSNorm. */
 static void start_embedding(const struct circuit *s)
 {
     float *x = start_values(s->params, s->m->word, s->device);
@@ -383,7 +384,7 @@ static void start_embedding(const struct circuit *s)
     start_upload(s->params, s->m->word, s->device, x);
 }
 
-/* Keys are one vector; queries are it, turned back by as many positions as the head looks back. */
+/* All keys are one vector. Queries are that vector, rotated back by the positions that the head looks back. */
 static void start_neighbours(const struct circuit *s, const struct llama_layer *l)
 {
     float *q = xcalloc((size_t)tensor_size(l->q.w), sizeof *q), *k = xcalloc((size_t)tensor_size(l->k.w), sizeof *k);
@@ -393,7 +394,7 @@ static void start_neighbours(const struct circuit *s, const struct llama_layer *
     llama_rope_freqs(&s->m->config, freqs);
     for (int p = 0; p < s->half_D && freqs[p] >= (float)FAST; p++)
         apart += 1 - cos((double)freqs[p]);
-    /* the constant channel of a normalised embedding is the root of 2, in both */
+    /* the constant channel of a normalised embedding is sqrt(2), in both */
     float size = (float)sqrt(NEAR * sqrt((double)s->D) / apart / 2);
     for (int h = 0; h < s->m->config.heads; h++)
         for (int p = 0; p < s->half_D && freqs[p] >= (float)FAST; p++) {
@@ -409,7 +410,7 @@ static void start_neighbours(const struct circuit *s, const struct llama_layer *
     start_upload(s->params, l->k.w, s->device, k);
 }
 
-/* The map behind the heads as it was drawn, but smaller; the caller frees. */
+/* A scaled copy of the random output matrix. The caller frees it. */
 static float *quiet_output(const struct circuit *s, const struct llama_layer *l)
 {
     float *o = start_values(s->params, l->o.w, s->device);
@@ -419,7 +420,7 @@ static float *quiet_output(const struct circuit *s, const struct llama_layer *l)
     return o;
 }
 
-/* Values are embeddings, each head's channels of the other half take them. */
+/* Values are embeddings. Each head writes them to its channels of the other half. */
 static void start_telling(const struct circuit *s, const struct llama_layer *l)
 {
     float *v = start_values(s->params, l->v.w, s->device), *o = quiet_output(s, l);
@@ -434,7 +435,8 @@ static void start_telling(const struct circuit *s, const struct llama_layer *l)
     start_upload(s->params, l->o.w, s->device, o);
 }
 
-/* The first head of each group: its keys are what was told of the token before, its queries the token itself. */
+/* The first head of each group matches its query, the current token, with keys that hold the token before each
+ * place. */
 static void start_finding(const struct circuit *s, const struct llama_layer *l)
 {
     float *q = start_values(s->params, l->q.w, s->device), *k = start_values(s->params, l->k.w, s->device);
@@ -450,7 +452,7 @@ static void start_finding(const struct circuit *s, const struct llama_layer *l)
     start_upload(s->params, l->k.w, s->device, k);
 }
 
-/* Groups share the embedding's channels, and each says its own. */
+/* Groups share the embedding's channels; each copies its own. */
 static void start_saying(const struct circuit *s, const struct llama_layer *l)
 {
     float *v = start_values(s->params, l->v.w, s->device), *o = quiet_output(s, l);

@@ -27,14 +27,14 @@ struct kv_cache {
     int64_t rows;
 };
 
-/* Its headers in host, its keys and values, `width` to a row, in data. */
+/* Allocates the headers in host, and keys and values of `width` channels per row in data. */
 void kv_cache_init(struct kv_cache *cache, int layers, int64_t width, enum dtype dtype, int64_t rows,
                    struct arena *host, struct arena *data);
 
 struct llama_layer {
     struct tensor *attention_norm, *mlp_norm;         /* F32 [C] */
-    struct tensor *attention_out_norm, *mlp_out_norm; /* F32 [C], NULL but in Gemma 2 */
-    struct tensor *q_norm, *k_norm;                   /* F32 [head_dim], NULL but in Qwen 3 */
+    struct tensor *attention_out_norm, *mlp_out_norm; /* F32 [C]; only in Gemma 2 */
+    struct tensor *q_norm, *k_norm;                   /* F32 [head_dim]; only in Qwen 3 */
     struct linear_map q, k, v, o, gate, up, down;
 };
 
@@ -43,40 +43,40 @@ struct llama {
     struct tensor *word;    /* [vocab, C] */
     struct tensor *norm;    /* F32 [C] */
     struct tensor *freqs;   /* F32 [head_dim / 2], a constant */
-    struct linear_map head; /* [vocab, C]; its w is word when the two are tied */
+    struct linear_map head; /* [vocab, C]; its w is `word` if tied */
     struct llama_layer *layers;
-    bool checkpointed; /* the caller's to set: a block keeps its output only and is computed again in the backward */
-    float neftune;     /* alpha of the noise on the embeddings in training, 0 for none */
+    bool checkpointed; /* set by the caller: a block keeps only its output and is recomputed in the backward */
+    float neftune;     /* alpha of NEFTune's noise on embeddings in training; 0: none */
 };
 
 /* A packed batch of T tokens. */
 struct llama_input {
     struct index tokens;       /* ids */
     struct tensor *positions;  /* I32 [T] */
-    struct causal causal;      /* without a cache key rows are the batch's own rows */
-    const struct index *keys;  /* the rows that keys and values come from, kept for the backward; NULL: all of them */
-    const struct paged *paged; /* over the cache, instead of causal; NULL: none */
-    bool fill;                 /* into the cache, and no more: there are no final states */
-    const struct index *rows;  /* wanted rows in ascending order, NULL for all of them */
+    struct causal causal;      /* without a cache, keys are the batch's own rows */
+    const struct index *keys;  /* rows of keys and values, which the backward reads; NULL: all */
+    const struct paged *paged; /* attention over the cache, instead of causal; or NULL */
+    bool fill;                 /* only fills the cache: no final states */
+    const struct index *rows;  /* wanted rows, ascending; NULL: all */
     struct kv_cache *cache;
-    struct tensor *cache_rows; /* I32 [T], where this call's keys and values go; NULL without a cache */
+    struct tensor *cache_rows; /* I32 [T] cache rows of this call's keys and values; NULL: no cache */
 };
 
-/* Declares every parameter under its Hugging Face name, matrices of type dtype; frozen: none is trained. */
+/* Declares all parameters under their Hugging Face names; matrices have type dtype. frozen: none is trained. */
 void llama_init(struct llama *m, const struct llama_config *config, enum dtype dtype, bool frozen, struct params *p,
                 const struct param_arenas *a);
-/* Uploads the constants, which llama_init only took memory for. */
+/* Uploads the constants, whose memory llama_init takes. */
 void llama_upload_constants(const struct llama *m, struct device *d);
 
-/* Final hidden states, normalised: [rows, C], or NULL with `fill`.  Logits are those times the head. */
+/* Final hidden states after the norm, [rows, C]; NULL with `fill`. Logits are their products with the head. */
 struct tensor *llama_forward(struct ctx *c, const struct llama *m, const struct llama_input *in);
 
-/* Linear maps that an adapter may sit on, in the order of the network, the head last; names lie in host.  Returns how
- * many: 7 for each layer and 1. */
+/* Lists the linear maps that an adapter may sit on, in order, the head last. The list lies in host. Returns their
+ * number: 7 for each layer, and 1. */
 int llama_modules(struct llama *m, struct arena *host, struct lora_module **modules);
 
-/* Changes the weights of m, which params_init has drawn and which has as many channels as its heads have together; p
- * has them.  With one layer tokens know those before them, and no more. */
+/* Changes the weights of m, which params_init has set and p lists. The heads together have as many channels as the
+ * model. With one layer, tokens only learn which tokens precede them. */
 void llama_start_copying(const struct llama *m, struct params *p, struct device *d);
 
 #endif

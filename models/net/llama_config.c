@@ -13,7 +13,7 @@
 
 enum { MAX_WIDTH = 1 << 20, MAX_VOCAB = 1 << 24, MAX_POSITIONS = 1 << 27 };
 
-/* What files leave out is what transformers then takes. */
+/* Defaults of missing fields, as in transformers. */
 static const struct kind {
     const char *type, *architecture;
     int head_dim; /* 0: hidden_size / heads */
@@ -27,7 +27,7 @@ static const struct kind {
     [GEMMA2] = { "gemma2", "Gemma2ForCausalLM", 256, 4, 8192 },
 };
 
-/* Fields that are read here, or that change nothing here. */
+/* Fields that are read here, or that have no effect here. */
 static const char *const own[] = {
     "hidden_size",
     "intermediate_size",
@@ -81,7 +81,7 @@ static const struct foreign_field foreign[] = {
     { 0 },
 };
 
-/* What Gemma 2 alone has; others that ask for it are other networks. */
+/* Fields of Gemma 2. Other networks with these fields are unsupported. */
 static const struct foreign_field gemma_only[] = {
     { "query_pre_attn_scalar", 0 },
     { "attn_logit_softcapping", 0 },
@@ -164,7 +164,7 @@ static int get_gate(struct llama_config *c, const struct config_fields *s)
     return config_refuse(s, field, gelu ? "\"gelu_pytorch_tanh\"" : "\"silu\"");
 }
 
-/* Which layers have the window where the file does not name each. */
+/* Sets the layers with a window if the file does not list them. */
 static int window_layers(struct llama_config *c, const struct config_fields *s)
 {
     int from = c->kind == QWEN2 || c->kind == QWEN3 ? 28 : 0, step = c->kind == GEMMA2 ? 2 : 1;
@@ -189,12 +189,12 @@ static int name_layers(struct llama_config *c, const struct config_fields *s)
         if (!type || (!c->windowed[i] && strcmp(type, "full_attention")))
             return config_refuse(s, "layer_types", "\"full_attention\" or \"sliding_attention\" for every layer");
         if (c->windowed[i] && c->window == 0)
-            return config_refuse(s, "layer_types", "\"full_attention\" for every layer where there is no window");
+            return config_refuse(s, "layer_types", "\"full_attention\" for every layer of a model without a window");
     }
     return 0;
 }
 
-/* A window that is not asked for is not there; Mistral and Gemma 2 have one unless it is null. */
+/* Mistral and Gemma 2 have a window unless it is null; other models need use_sliding_window. */
 static int get_windows(struct llama_config *c, const struct config_fields *s)
 {
     bool used = c->kind == MISTRAL || c->kind == GEMMA2, asks = c->kind == QWEN2 || c->kind == QWEN3;
@@ -211,7 +211,7 @@ static int get_windows(struct llama_config *c, const struct config_fields *s)
     return config_absent(s, "layer_types") || c->kind == MISTRAL ? 0 : name_layers(c, s);
 }
 
-/* A cap that the file leaves out has the number given, one that is null is none. */
+/* A missing softcap has the given value; null means none. */
 static int get_cap(const struct config_fields *s, const char *field, float usual, float *cap)
 {
     *cap = json_is_null(json_object_get(s->root, field)) ? 0 : usual;
@@ -253,7 +253,7 @@ static int check_members(const struct config_fields *s)
     return 0;
 }
 
-/* The object that says how positions turn; today's files have theta in it, older ones beside it. */
+/* Reads the object with RoPE settings. New files have theta in it, old ones beside it. */
 static int get_scaling(struct llama_rope *r, const struct config_fields *s)
 {
     const char *field = config_absent(s, "rope_type") ? "type" : "rope_type";
@@ -273,7 +273,7 @@ static int get_scaling(struct llama_rope *r, const struct config_fields *s)
     return r->kind == ROPE_LLAMA3 ? get_llama3(r, s) : 0;
 }
 
-/* Of two objects transformers takes the older name's. */
+/* Of two objects, transformers uses the one with the older name. */
 static int get_rope(struct llama_config *c, const struct config_fields *s)
 {
     const char *field = config_absent(s, "rope_scaling") ? "rope_parameters" : "rope_scaling";
@@ -291,13 +291,13 @@ static int get_rope(struct llama_config *c, const struct config_fields *s)
     return get_scaling(&c->rope, &(struct config_fields){ o, where, s->err });
 }
 
-/* A field of one kind is passed over in a file of another, as transformers does, but not in silence. */
+/* Warns about fields that another architecture reads. transformers ignores them silently. */
 static void tell_passed_over(const struct llama_config *c, const struct config_fields *s)
 {
     enum { ALL = (1 << ARRAY_LEN(kinds)) - 1 };
     static const struct {
         const char *field;
-        int kinds; /* that read it */
+        int kinds; /* architectures that read it */
     } fields[] = {
         { "mlp_bias", 1 << LLAMA },
         { "attention_bias", ALL & ~(1 << MISTRAL) },
@@ -309,8 +309,8 @@ static void tell_passed_over(const struct llama_config *c, const struct config_f
 
     for (int i = 0; i < ARRAY_LEN(fields); i++)
         if (!(fields[i].kinds & 1 << c->kind) && !lm_config_harmless(json_object_get(s->root, fields[i].field), 0))
-            log_warn("%s: %s: a field that a network of model_type %s does not have, and that changes nothing here",
-                     s->where, fields[i].field, kinds[c->kind].type);
+            log_warn("%s: %s: a field that model_type %s does not have; ignored", s->where, fields[i].field,
+                     kinds[c->kind].type);
 }
 
 int llama_config_parse(struct llama_config *c, const json_t *root, const char *where, struct error *err)
@@ -331,7 +331,7 @@ int llama_config_parse(struct llama_config *c, const json_t *root, const char *w
     return 0;
 }
 
-/* A tied head is the file's own where that holds another one; a folder without weights is as its config says. */
+/* Unties the head if the weights contain a different one. Without weights, config.json decides. */
 static int look_at_head(struct llama_config *c, const struct config_fields *s, const char *dir)
 {
     struct safetensors weights;
@@ -342,7 +342,7 @@ static int look_at_head(struct llama_config *c, const struct config_fields *s, c
         return -1;
     c->tied = !lm_config_own_head(&weights, safetensors_find(&weights, TABLE));
     if (!c->tied)
-        log_warn("%s: the head is tied to " TABLE ", but %s holds another lm_head.weight: that is the head, as in "
+        log_warn("%s: the head is tied to " TABLE ", but %s has a different lm_head.weight, which is used as in "
                  "transformers 5",
                  s->where, weights.path);
     safetensors_close(&weights);
@@ -401,7 +401,7 @@ static void set_windows(json_t *o, const struct llama_config *c)
 
 static void set_gemma(json_t *o, const struct llama_config *c)
 {
-    bool whole = c->query_scalar == rintf(c->query_scalar); /* transformers 5 wants an integer */
+    bool whole = c->query_scalar == rintf(c->query_scalar); /* transformers 5 expects an integer */
 
     json_object_set_new(o, "hidden_activation", json_string("gelu_pytorch_tanh"));
     json_object_set_new(o, "query_pre_attn_scalar",
@@ -445,7 +445,7 @@ int llama_config_write(const struct llama_config *c, const char *dir, enum dtype
     return rc;
 }
 
-/* A slow frequency is divided by the factor, a fast one stays, those between are mixed (Llama 3.1's own rule). */
+/* Llama 3.1's rule: slow frequencies are divided by the factor, fast ones are kept, the others are interpolated. */
 static float stretch(const struct llama_rope *r, float freq)
 {
     float wavelength = 6.2831853071795864769f / freq, original = (float)r->original;

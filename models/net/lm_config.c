@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Fields that every reader reads, and fields that change no number of an inference or a training step. */
+/* Fields that every reader reads, and fields without effect on inference and training. */
 static const char *const common[] = {
     "architectures",
     "model_type",

@@ -15,20 +15,20 @@ struct param_builder {
     enum dtype dtype; /* of matrices */
     float init_std;   /* of matrices; negative: Glorot's, sqrt(2 / (rows + cols)) */
     unsigned flags;   /* of every parameter */
-    char part[96];    /* stands before every name */
+    char part[96];    /* prefix of all names */
 };
 
-/* Names the part that the next parameters belong to; "" for none. */
+/* Sets the prefix of the names of the next parameters; "": none. */
 void param_part(struct param_builder *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct tensor *param_matrix(const struct param_builder *b, int64_t rows, int64_t cols, const char *name);
-/* The same of a table whose rows are looked up. */
+/* The same for a table whose rows are looked up. */
 struct tensor *param_embedding(const struct param_builder *b, int64_t rows, int64_t cols, const char *name);
-/* init as in struct param: 0 for zeros, negative for ones. */
+/* init: as in struct param; 0: zeros, negative: ones. */
 struct tensor *param_vector(const struct param_builder *b, int64_t n, float init, const char *name);
 
-/* F32 values of the parameter that t is; the caller frees. */
+/* Values of the parameter with tensor t, as F32. The caller frees them. */
 float *start_values(const struct params *p, const struct tensor *t, struct device *d);
-/* Back to it; frees values. */
+/* Uploads changed values, and frees them. */
 void start_upload(const struct params *p, const struct tensor *t, struct device *d, float *values);
 
 #endif

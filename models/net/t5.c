@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define HIDDEN (-1e30f) /* the bias of a key that is not seen */
+#define HIDDEN (-1e30f) /* bias of a masked key */
 
 static struct tensor *matrix(struct param_builder *b, float std, int64_t rows, int64_t cols, const char *name)
 {
@@ -14,7 +14,7 @@ static struct tensor *matrix(struct param_builder *b, float std, int64_t rows, i
     return param_matrix(b, rows, cols, name);
 }
 
-/* Deviations are Mesh TensorFlow's: products of states of size 1 have size 1, without a scale in the attention. */
+/* Standard deviations of Mesh TensorFlow: products of unit states have unit size, without a scale in the attention. */
 static struct t5_attention init_attention(const struct t5_config *g, struct param_builder *b, const char *part)
 {
     int64_t C = g->d_model, inner = (int64_t)g->heads * g->d_kv;
@@ -90,7 +90,7 @@ void t5_init(struct t5 *m, const struct t5_config *g, enum dtype dtype, bool fro
     m->head = g->tied ? m->shared : matrix(&b, g->initializer_factor, g->vocab_size, g->d_model, "lm_head.weight");
 }
 
-/* A place that no query sees has no bucket. */
+/* Masked places have no bucket. */
 static void upload_buckets(const struct t5_stack *s, const struct t5_config *g, bool causal, struct device *d)
 {
     float *x = xcalloc((size_t)(places(g) * g->buckets), sizeof *x);
@@ -117,7 +117,7 @@ void t5_upload_constants(const struct t5 *m, struct device *d)
     free(mask);
 }
 
-/* One block, as tape_block and tape_checkpoint take it; their inputs are in the order of this list. */
+/* One block, for tape_block and tape_checkpoint. Its inputs are in this order. */
 enum { RUNNING, BIAS, STATES };
 
 struct t5_block {
@@ -132,7 +132,7 @@ static struct tensor *in_type(struct ctx *c, struct tensor *x, enum dtype dtype)
     return x->dtype == dtype ? x : op_cast(c, x, dtype);
 }
 
-/* What a part of a block reads, in the weights' type. */
+/* Input of attention or feed-forward, in the weights' type. */
 static struct tensor *normed(struct ctx *c, const struct t5 *m, struct tensor *x, struct tensor *w)
 {
     x = op_rms_norm(tape_transient(c), x, w, m->config.layer_norm_eps);
@@ -156,7 +156,7 @@ static struct tensor *add_self_attention(struct ctx *c, struct tensor **in, cons
     return op_linear_residual(c, in[RUNNING], h, a->o, p);
 }
 
-/* in[1] are the encoder's states. */
+/* in[1]: states of the encoder. */
 static struct tensor *add_cross_attention(struct ctx *c, struct tensor **in, const void *arg)
 {
     const struct t5_block *b = arg;
@@ -195,10 +195,10 @@ static struct tensor *run_block(struct ctx *c, struct tensor **in, const void *a
     return tape_block(c, add_feed_forward, b, &x, 1);
 }
 
-/* Not recording, a block leaves nothing but its output behind. */
+/* Without recording, a block keeps only its output. */
 static struct tensor *layer(struct ctx *c, struct t5_block b, struct tensor **in)
 {
-    struct t5_block *kept = arena_alloc(c->host, sizeof *kept); /* the backward reads it */
+    struct t5_block *kept = arena_alloc(c->host, sizeof *kept); /* read by the backward */
     int n = b.decoder ? 3 : 2;
 
     *kept = b;
@@ -207,14 +207,14 @@ static struct tensor *layer(struct ctx *c, struct t5_block b, struct tensor **in
     return tape_checkpoint(c, run_block, kept, in, n);
 }
 
-/* F32 [heads, 2 R + 1]: a column of the weights for each place, exactly, by a product with ones and zeros. */
+/* F32 [heads, 2 R + 1]: the weights' column for each relative position. Products with ones and zeros are exact. */
 static struct tensor *bias_table(struct ctx *c, const struct t5_stack *s)
 {
     struct tensor *table = op_matmul(c, s->bias, true, s->buckets, true);
     return s->mask ? op_add(c, table, s->mask) : table;
 }
 
-/* The states of a stack's last norm, F32. */
+/* States after a stack's last norm, F32. */
 static struct tensor *run_stack(struct ctx *c, const struct t5 *m, const struct t5_stack *s, const struct t5_tokens *t,
                                 const struct t5_tokens *source, struct tensor *states)
 {
@@ -232,7 +232,7 @@ struct tensor *t5_encode(struct ctx *c, const struct t5 *m, const struct t5_toke
     return in_type(c, run_stack(c, m, &m->encoder, source, source, NULL), m->shared->dtype);
 }
 
-/* Final states, F32, as the head wants them. */
+/* Scales the final F32 states for the head. */
 static struct tensor *for_head(struct ctx *c, const struct t5 *m, struct tensor *x)
 {
     if (m->config.scaled)
@@ -246,7 +246,7 @@ struct tensor *t5_decode(struct ctx *c, const struct t5 *m, const struct t5_toke
     return for_head(c, m, run_stack(c, m, &m->decoder, answer, source, states));
 }
 
-/* Rows of keys, or of values, of a matrix that has both. */
+/* The keys' or values' half of a kv matrix. */
 static struct linear_map half_of(struct ctx *c, const struct tensor *kv, int half)
 {
     int64_t n = kv->shape[0] / 2;
@@ -317,7 +317,7 @@ struct tensor *t5_decode_step(struct ctx *c, const struct t5 *m, const struct t5
     struct tensor *shared = m->shared, *bias = bias_table(c, &m->decoder);
     struct tensor *x = in_type(c, op_embed(c, &shared, &in->tokens, 1), F32);
 
-    for (int i = 0; i < m->decoder.n; i++) { /* x changes in place, what a block takes besides is given back */
+    for (int i = 0; i < m->decoder.n; i++) { /* x is updated in place, and temporary memory is reused */
         size_t mark = arena_mark(c->step), host = arena_mark(c->host);
         const struct t5_layer *l = &m->decoder.layers[i];
         add_product(c, x, attend_self(c, m, i, x, bias, in), l->self.o);
@@ -331,9 +331,9 @@ struct tensor *t5_decode_step(struct ctx *c, const struct t5 *m, const struct t5
 
 enum { TURNS = 4 };
 
-#define NEAR 8 /* more than equal tokens have, whose scores begin at sqrt(d_kv) */
+#define NEAR 8 /* above the scores of equal tokens, which begin at sqrt(d_kv) */
 
-/* The neighbour that a head looks at, by turns; 0: none. */
+/* The neighbour that a head looks at, in turn; 0: none. */
 static const int encoder_turns[TURNS] = { 0, -1, -2, 1 }, decoder_turns[TURNS] = { 0, -1, -2, -3 };
 
 struct start {

@@ -27,24 +27,24 @@ struct t5_attention {
 struct t5_layer {
     struct t5_attention self, cross; /* cross: of a decoder */
     struct tensor *norm;             /* F32 [C], of the feed-forward */
-    struct tensor *gate, *up, *down; /* [I, C], NULL but in gated networks; [I, C]; [C, I] */
+    struct tensor *gate, *up, *down; /* gate: [I, C], only in gated networks; up: [I, C]; down: [C, I] */
 };
 
 struct t5_stack {
     struct t5_layer *layers;
     int n;
-    struct tensor *bias; /* F32 [buckets, heads], of all layers */
+    struct tensor *bias; /* F32 [buckets, heads] of all layers */
     struct tensor *norm; /* F32 [C] */
     struct tensor *buckets,
-        *mask; /* constants: F32 [2 R + 1, buckets], 1 where a place has that bucket; [heads, 2 R + 1] */
+        *mask; /* constants: F32 [2 R + 1, buckets], 1 if a position has that bucket; [heads, 2 R + 1] */
 };
 
 struct t5 {
     struct t5_config config;
     struct tensor *shared; /* [vocab, C] */
-    struct tensor *head;   /* [vocab, C]; shared itself when the two are tied */
+    struct tensor *head;   /* [vocab, C]; `shared` if tied */
     struct t5_stack encoder, decoder;
-    bool checkpointed; /* the caller's to set: a block keeps its output only and is computed again in the backward */
+    bool checkpointed; /* set by the caller: a block keeps only its output and is recomputed in the backward */
 };
 
 /* Packed tokens of one side. */
@@ -53,35 +53,35 @@ struct t5_tokens {
     struct seqs seqs;
 };
 
-/* Declares every parameter under its Hugging Face name, matrices of type dtype; k and v are one parameter named
- * "...Attention.kv"; frozen: none is trained. */
+/* Declares all parameters under their Hugging Face names; matrices have type dtype. k and v are one parameter,
+ * "...Attention.kv". frozen: none is trained. */
 void t5_init(struct t5 *m, const struct t5_config *config, enum dtype dtype, bool frozen, struct params *p,
              const struct param_arenas *a);
-/* Uploads the constants, which t5_init only took memory for. */
+/* Uploads the constants, whose memory t5_init takes. */
 void t5_upload_constants(const struct t5 *m, struct device *d);
 
-/* States of the encoder's tokens [T, C], of the weights' type. */
+/* Encodes sources: states [T, C] in the weights' type. */
 struct tensor *t5_encode(struct ctx *c, const struct t5 *m, const struct t5_tokens *source);
-/* Final states of the decoder's tokens [T, C], scaled as the head wants them: sequence i reads sequence i of the
- * source, whose states are given. */
+/* Decodes completions: final states [T, C], scaled for the head. Sequence i attends to sequence i of the source,
+ * with the given states. */
 struct tensor *t5_decode(struct ctx *c, const struct t5 *m, const struct t5_tokens *answer,
                          const struct t5_tokens *source, struct tensor *states);
 
-/* Keys and values that the decoder reads of states [T, C], to rows (I32 [T]) of the cache: no gradient. */
+/* Writes the cross-attention's keys and values of states [T, C] to rows (I32 [T]) of the cache. No gradient. */
 void t5_cache_source(struct ctx *c, const struct t5 *m, struct tensor *states, struct kv_cache *cache,
                      struct tensor *rows);
 
-/* A token of each of T rows of answers, whose own tokens and whose sources lie in caches. */
+/* One token of each of T rows. Earlier tokens and sources are in the caches. */
 struct t5_step {
     struct index tokens;
     const struct paged *paged, *source_paged;
     struct kv_cache *cache, *source_cache;
-    struct tensor *cache_rows; /* I32 [T], where this call's keys and values go */
+    struct tensor *cache_rows; /* I32 [T] cache rows of this call's keys and values */
 };
-/* Final states of the tokens as t5_decode has them.  No gradient. */
+/* Final states of the tokens, as in t5_decode. No gradient. */
 struct tensor *t5_decode_step(struct ctx *c, const struct t5 *m, const struct t5_step *in);
 
-/* Changes the weights of m, which params_init has drawn; p has them. */
+/* Changes the weights of m, which params_init has set and p lists. */
 void t5_start_copying(const struct t5 *m, struct params *p, struct device *d);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { MAX_WIDTH = 1 << 20, MAX_VOCAB = 1 << 24, MAX_LAYERS = 1000, MAX_BUCKETS = 1 << 10, MAX_DISTANCE = 1 << 13 };
 
-/* Fields that are read here, or that change nothing here: positions have no limit. */
+/* Fields that are read here, or that have no effect here: positions have no limit. */
 static const char *const own[] = {
     "d_model",
     "d_kv",
@@ -52,7 +52,7 @@ static int get_sizes(struct t5_config *c, const struct config_fields *s)
     return config_maybe_int(s, "num_decoder_layers", 1, MAX_LAYERS, &c->decoder_layers);
 }
 
-/* Both ways need buckets of one distance each before those that grow, and these must have somewhere to grow to. */
+/* Both directions need buckets for single distances, then growing ones, which need room to grow. */
 static int get_positions(struct t5_config *c, const struct config_fields *s)
 {
     c->buckets = 32;
@@ -76,7 +76,7 @@ static int get_feed_forward(struct t5_config *c, const struct config_fields *s)
     return 0;
 }
 
-/* dense_act_fn and is_gated_act repeat feed_forward_proj.  transformers follows them where they differ. */
+/* dense_act_fn and is_gated_act repeat feed_forward_proj. transformers uses them if they differ. */
 static int check_feed_forward(const struct t5_config *c, const struct config_fields *s)
 {
     const char *usual = c->gated ? "\"gelu_new\", as feed_forward_proj says" : "\"relu\", as feed_forward_proj says";
@@ -90,7 +90,7 @@ static int check_feed_forward(const struct t5_config *c, const struct config_fie
     return gated == c->gated ? 0 : config_refuse(s, "is_gated_act", c->gated ? "true" : "false");
 }
 
-/* Older files say by the tie of head and embeddings whether states are scaled; newer ones say it. */
+/* In older files, a tied head means that states are scaled; newer files have a field. */
 static int get_scale(struct t5_config *c, const struct config_fields *s)
 {
     c->scaled = true;
@@ -119,7 +119,7 @@ static int check_kind(const struct config_fields *s)
     if (!type || strcmp(type, "t5"))
         return config_refuse(s, "model_type", "\"t5\"");
     if (architecture && strcmp(architecture, "T5ForConditionalGeneration") &&
-        strcmp(architecture, "T5WithLMHeadModel")) /* its name in the first files */
+        strcmp(architecture, "T5WithLMHeadModel")) /* name of the class in the first files */
         return config_refuse(s, "architectures", "T5ForConditionalGeneration");
     return 0;
 }
@@ -142,7 +142,7 @@ int t5_config_parse(struct t5_config *c, const json_t *root, const char *where, 
     return 0;
 }
 
-/* The embedding table may stand under several names; under that of the head it is the head unless it is another. */
+/* The embedding table has several names. Under the head's name it is the head, unless the head differs. */
 static int get_tied(struct t5_config *c, const char *dir, struct error *err)
 {
     static const char *const names[] = { "shared.weight", "encoder.embed_tokens.weight",
@@ -229,7 +229,7 @@ int t5_bucket(const struct t5_config *c, int ahead, bool causal)
 
     if (distance < exact) {
         bucket = distance;
-    } else { /* step by step in f32, as transformers has it */
+    } else { /* step by step in f32, as in transformers */
         float share = logf((float)distance / (float)exact) / (float)log((double)c->max_distance / exact);
         bucket = exact + (int)(share * (float)(buckets - exact));
     }

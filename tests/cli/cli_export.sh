@@ -59,7 +59,7 @@ echo '{"id": 1, "prompt": "How many", "completion": " singers"}' >pair.jsonl
 run 0 infer loss --model own --device cpu pair.jsonl -o own.jsonl
 run 0 infer loss --model tied --device cpu pair.jsonl -o tied.jsonl
 same tied.jsonl own.jsonl
-grep -q 'tied/config.json: the head is tied to model.embed_tokens.weight, but tied/model.safetensors holds another lm_head.weight' said ||
+grep -q 'tied/config.json: the head is tied to model.embed_tokens.weight, but tied/model.safetensors has a different lm_head.weight' said ||
     complain tied "does not tell of its head"
 tuned on-tied --base tied --rank 4
 expect 0 'still: verified' on-tied --format merged -o still --verify

@@ -298,7 +298,7 @@ static const struct refusal refused_gemma[] = {
     { "\"sliding_window\":0", "field \"sliding_window\": expected 1 to 134217728, got 0" },
     { "\"sliding_window\":\"4096\"", "field \"sliding_window\": expected an integer, got a string" },
     { "\"sliding_window\":null,\"layer_types\":[\"sliding_attention\",\"full_attention\"]",
-      "layer_types: expected \"full_attention\" for every layer where there is no window, got " },
+      "layer_types: expected \"full_attention\" for every layer of a model without a window, got " },
     { "\"layer_types\":[\"chunked_attention\",\"full_attention\"]",
       "layer_types: expected \"full_attention\" or \"sliding_attention\" for every layer, got " },
     { "\"query_pre_attn_scalar\":0", "field \"query_pre_attn_scalar\": expected 0.001 to 1e+09, got 0" },

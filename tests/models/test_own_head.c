@@ -58,7 +58,7 @@ static void test_own_head(void **state)
         struct reading r = { .dir = folder_with_head(heads[i]) };
         char *said = test_said(read_config, &r);
         assert_int_equal(r.c.tied, heads[i] < 2);
-        assert_int_equal(strstr(said, "holds another lm_head.weight") != NULL, heads[i] == 2);
+        assert_int_equal(strstr(said, "has a different lm_head.weight") != NULL, heads[i] == 2);
         free(said);
         test_dir_remove((char *)(uintptr_t)r.dir);
     }
@@ -81,8 +81,7 @@ static void test_fields_of_other_kinds(void **state)
     static const struct {
         const char *type, *field, *told;
     } files[] = {
-        { "llama", "\"sliding_window\":16",
-          "sliding_window: a field that a network of model_type llama does not have" },
+        { "llama", "\"sliding_window\":16", "sliding_window: a field that model_type llama does not have" },
         { "llama", "\"sliding_window\":null,\"mlp_bias\":true,\"attention_bias\":true", NULL },
         { "mistral", "\"num_key_value_heads\":1,\"attention_bias\":true", "attention_bias: a field that" },
         { "mistral", "\"num_key_value_heads\":1,\"attention_bias\":false,\"sliding_window\":9", NULL },
