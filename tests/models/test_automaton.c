@@ -7,7 +7,7 @@
 
 enum { MAX_TEXTS = 4096, MAX_LENGTH = 64 };
 
-/* Sequences as texts of letters, in order, each once. */
+/* A set of sequences as texts of letters, sorted. */
 struct language {
     char texts[MAX_TEXTS][MAX_LENGTH];
     int n;
@@ -35,7 +35,7 @@ static void sort(struct language *l)
     l->n = n;
 }
 
-/* A list out of words of letters, parted by blanks; "-" is the empty sequence. */
+/* A list of words, separated by blanks; "-" is the empty sequence. */
 static struct token_list list_of(const char *words)
 {
     struct token_list l = { 0 };
@@ -49,7 +49,7 @@ static struct token_list list_of(const char *words)
     return l;
 }
 
-/* All that the lists say, one behind the other. */
+/* Adds all texts of the language that the lists describe. */
 static void put_products(struct language *l, const struct token_list *lists, int n, const char *before)
 {
     char text[MAX_LENGTH];
@@ -69,7 +69,7 @@ static void put_products(struct language *l, const struct token_list *lists, int
     }
 }
 
-/* All that the automaton allows, each without its stop token, which is one of "!?". */
+/* Adds all texts that the automaton allows, each without its stop token, which is one of "!?". */
 static void put_paths(struct language *l, const struct automaton_host *a, int32_t state, const char *before)
 {
     char text[MAX_LENGTH];
@@ -89,7 +89,7 @@ static void put_paths(struct language *l, const struct automaton_host *a, int32_
     if (stops)
         put(l, before);
     assert_true(stops == 0 || stops == 2);
-    assert_true(a->first[state] < a->first[state + 1]); /* something follows everywhere */
+    assert_true(a->first[state] < a->first[state + 1]); /* each state has an edge */
 }
 
 static void check_same(const struct token_list *lists, int n, const struct automaton_host *a)
@@ -101,7 +101,7 @@ static void check_same(const struct token_list *lists, int n, const struct autom
     sort(wanted);
     int paths = got->n;
     sort(got);
-    assert_int_equal(got->n, paths); /* one path for each */
+    assert_int_equal(got->n, paths); /* one path for each text */
     assert_int_equal(got->n, wanted->n);
     for (int i = 0; i < got->n; i++)
         assert_string_equal(got->texts[i], wanted->texts[i]);
@@ -132,17 +132,17 @@ static void test_answers(void **state)
     (void)state;
 
     BUILD(&a, "ab ac b");
-    assert_int_equal(a.n_states, 4); /* start, behind a, behind an answer, behind the stop */
+    assert_int_equal(a.n_states, 4); /* start, after a, after a text, after the stop */
     assert_int_equal(a.n_edges, 6);
     assert_int_equal(a.token[0], 'a');
     assert_int_equal(a.token[1], 'b');
     automaton_release(&a);
-    BUILD(&a, "ab ab a ab"); /* one and its beginning, some twice */
+    BUILD(&a, "ab ab a ab"); /* a text and its prefix, with duplicates */
     assert_int_equal(a.n_edges, 6);
     automaton_release(&a);
 }
 
-/* Lists share what follows them: sizes add up. */
+/* Lists share their successors: sizes add up. */
 static void test_sums(void **state)
 {
     struct automaton_host a;
@@ -154,7 +154,7 @@ static void test_sums(void **state)
     automaton_release(&a);
 }
 
-/* Where an end and a longer text go on with the same token. */
+/* The end of a text and a longer text continue with the same token. */
 static void test_two_readings(void **state)
 {
     struct automaton_host a;
@@ -185,7 +185,7 @@ static void test_refused(void **state)
     token_list_release(lists + 1);
 }
 
-/* Every end of the first list goes on with all of the second: a product that nothing can share. */
+/* Each end of the first list continues with the whole second list: a product that shares nothing. */
 static void test_too_large(void **state)
 {
     struct token_list lists[2] = { 0 };
@@ -219,13 +219,13 @@ static void test_forced(void **state)
     assert_int_equal(ids[0], 'a');
     assert_int_equal(ids[2], 'c');
     assert_int_equal(ids[3], 0);
-    int32_t after = a.next[a.first[4]]; /* behind e or f */
+    int32_t after = a.next[a.first[4]]; /* after e or f */
     assert_int_equal(automaton_forced(&a, 4, ids, 4), 0);
     assert_int_equal(automaton_forced(&a, after, ids, 4), 2);
     automaton_release(&a);
 }
 
-/* Short words of few letters, so that readings cross in every way. */
+/* Short words of few letters, so that texts overlap in all ways. */
 static void test_random(void **state)
 {
     uint64_t seed = 1;

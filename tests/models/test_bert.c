@@ -1,5 +1,5 @@
-/* Encoders of both kinds beside transformers' (gold/make_bert.py, make_modern.py), their short last layer beside the
- * whole one, layers run twice, and their last layers on given states. */
+/* Compares encoders of both kinds with transformers (gold/make_bert.py, make_modern.py). Also tests the shortened
+ * last layer, recomputed layers, and last layers on given states. */
 #include "tests/support/support.h"
 
 #include "kernels/tape.h"
@@ -24,7 +24,7 @@ struct size {
 static const struct size sizes[] = { { "h32", 2, 64, 2, 96, 0, 0 },   { "h64", 3, 64, 1, 160, 0, 0 },
                                      { "h128", 2, 128, 1, 64, 0, 0 }, { "m32", 3, 64, 2, 96, 24, 2 },
                                      { "m64", 2, 64, 1, 160, 10, 3 }, { "whole", 2, 64, 2, 64, 8, 1 } };
-enum { CLASSIC = 1, MODERN = 4 }; /* of the sizes one of each */
+enum { CLASSIC = 1, MODERN = 4 }; /* number of sizes of each kind */
 
 static float weight(const char *name, int64_t i)
 {
@@ -115,10 +115,10 @@ struct pass {
     struct model *m;
     const struct params *adapters; /* NULL: none is trained */
     bool first_rows;               /* only the first row of each sequence is wanted */
-    bool gather;                   /* the same rows, but taken from a whole last layer */
+    bool gather;                   /* the same rows, gathered from a whole last layer */
     bool backward;
-    int before;         /* > 0: what is wanted are the states before that layer, */
-    const float *given; /* or they are given */
+    int before;         /* > 0: the states before that layer are computed, */
+    const float *given; /* or given */
     struct tensor *y;
 };
 
@@ -213,7 +213,7 @@ static void test_gold_f32(void **state)
         check_gold(&sizes[i], F32, 1e-4);
 }
 
-/* By the same measure PyTorch's own passes in bf16 are off by 3.0e-2 to 4.4e-2. */
+/* PyTorch's bf16 passes have errors of 3.0e-2 to 4.4e-2 by the same measure. */
 static void test_gold_bf16(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void test_gold_bf16(void **state)
         check_gold(&sizes[i], BF16, 3e-2);
 }
 
-/* Gradients of all parameters behind the output, as one array. */
+/* Output and gradients of all parameters, as one array. */
 static float *everything(struct model *m, const struct pass *p, int64_t *n)
 {
     float *all = NULL;
@@ -239,7 +239,7 @@ static float *everything(struct model *m, const struct pass *p, int64_t *n)
     return all;
 }
 
-/* The same sums over the same numbers, in products of other sizes: units in the last place of f32 at most. */
+/* Sums of the same numbers, in products of other sizes: f32 rounding at most. */
 static void test_first_rows(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void test_first_rows(void **state)
     }
 }
 
-/* Layers that run twice give the same bits from less memory; so does everything a second time. */
+/* Recomputed layers give the same bits with less memory, and so does a second run. */
 static void check_checkpointed(const struct size *size, enum dtype dtype)
 {
     struct model m;
@@ -303,7 +303,7 @@ static void test_checkpointed(void **state)
 
 static const char *const lora_targets[] = { "attention.self.qkv", "attention.output.dense", "attn.Wqkv", "attn.Wo" };
 
-/* Adapters with values everywhere on query, key, value and output of each layer. */
+/* Adapters with random values on query, key, value and output of each layer. */
 static struct lora_module *add_lora(struct model *m, struct params *p, struct arena *data, enum dtype dtype, int *n)
 {
     struct param_arenas arenas = { &m->host, data, OPTIMIZER_ADAMW };
@@ -325,7 +325,7 @@ static struct lora_module *add_lora(struct model *m, struct params *p, struct ar
     return modules;
 }
 
-/* LoRA beside the map is LoRA added to its matrix, in the whole layers and in the last one's parts. */
+/* LoRA beside a map equals LoRA added to its matrix, in whole layers and in the parts of the last one. */
 static void test_lora(void **state)
 {
     struct error err;
@@ -361,8 +361,8 @@ static void test_lora(void **state)
     }
 }
 
-/* Whether states were given or not, the output and the gradients of the layers behind them are the same bits; the
- * layers before them have none. */
+/* With given states, output and gradients of the later layers are the same bits. The earlier layers have no
+ * gradients. */
 static void check_given(struct pass whole)
 {
     struct model *m = whole.m;

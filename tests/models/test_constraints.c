@@ -7,7 +7,7 @@
 
 static const int32_t stops[] = { 5 };
 
-/* A file of constraints, and one of them compiled.  NULL line: not even opened. */
+/* A constraint file, and one compiled constraint. line NULL: no file. */
 struct fixture {
     char *dir;
     struct tokenizer *t;
@@ -43,7 +43,7 @@ static void compile(struct fixture *f, const char *tokenizer, const char *lines)
         fail_msg("%s", err.text);
 }
 
-/* Every path's text, and its tokens are the tokenizer's own of that text; NULL once all were told. */
+/* Collects the text of every path, and checks that its tokens are the tokenizer's. NULL after the last. */
 static void check_paths(const struct fixture *f, int32_t state, struct ids *path, json_t *texts)
 {
     const struct automaton_host *a = &f->a;
@@ -66,7 +66,7 @@ static void check_paths(const struct fixture *f, int32_t state, struct ids *path
     }
 }
 
-/* The constraint of the line allows these texts, each once, parted by '|', with either tokenizer. */
+/* Checks that the constraint allows exactly these texts, separated by '|', with both tokenizers. */
 static void check_texts(const char *line, const char *wanted)
 {
     static const char *const tokenizers[] = { "bpe/llama", "bpe/qwen" };
@@ -109,7 +109,7 @@ static void test_templates(void **state)
     check_texts("{\"template\": \"{{{a}}}: {{}}\", \"slots\": {\"a\": [\"x\"]}}", "{x}: {}");
 }
 
-/* What touches a slot, slots that touch, texts with blanks, and texts that begin others. */
+/* Text around a slot, adjacent slots, texts with blanks, and texts that are prefixes of others. */
 static void test_seams(void **state)
 {
     (void)state;
@@ -127,7 +127,8 @@ static void test_seams(void **state)
                 "x   z c|x  \n c|y  z c|y \n c");
 }
 
-/* Each has slots of its own; what two of them allow counts once, and one may begin another. */
+/* Each alternative has its own slots. A text of two alternatives counts once, and one text may be a prefix of
+ * another. */
 static void test_alternatives(void **state)
 {
     (void)state;
@@ -139,7 +140,7 @@ static void test_alternatives(void **state)
                 "name|name of|name of singer");
 }
 
-/* Of a word the blank goes with what follows it: 40 x 40 texts from tables of 80. */
+/* A blank belongs to the word after it: 40 x 40 texts from tables of 80. */
 static void test_product(void **state)
 {
     struct fixture f = { 0 };
@@ -184,8 +185,8 @@ static void test_by_id(void **state)
                    "{\"id\": \"y\", \"template\": \"b\"}\n");
     assert_int_equal(constraints_count(f.c), 3);
     assert_int_equal(find(f.c, "{\"id\": \"x\"}", &err), 0);
-    assert_int_equal(find(f.c, "{\"id\": \"7\"}", &err), 0); /* 7 and "7" are one record, and it says what x says */
-    assert_int_equal(find(f.c, "{\"id\": 3}", &err), 1);     /* by its line */
+    assert_int_equal(find(f.c, "{\"id\": \"7\"}", &err), 0); /* 7 and "7" are one id, with the same constraint as x */
+    assert_int_equal(find(f.c, "{\"id\": 3}", &err), 1);     /* by line number */
     assert_int_equal(find(f.c, "{\"id\": \"y\"}", &err), 2);
     assert_int_equal(find(f.c, "{\"id\": \"z\"}", &err), -1);
     assert_int_equal(err.code, EXIT_CODE_DATA);
@@ -194,7 +195,7 @@ static void test_by_id(void **state)
     close_all(&f);
 }
 
-/* Lines that are refused when the file is opened, and words of why. */
+/* Refused lines, and words of the messages. */
 static const struct {
     const char *line, *words[4];
 } refused_lines[] = {
@@ -253,7 +254,7 @@ static void test_refused_lines(void **state)
     test_dir_remove(dir);
 }
 
-/* Letters a, b, c and the blank; "a b" is one token, as no published tokenizer has it. */
+/* Letters a, b, c and the blank. "a b" is one token, which no published tokenizer has. */
 static const char odd_tokenizer[] =
     "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2, \" \": 3, \"a \": 4, \"a b\": 5,"
     " \"<unk>\": 6}, \"merges\": [[\"a\", \" \"], [\"a \", \"b\"]]%s}, \"decoder\": {\"type\": \"Fuse\"}}";
@@ -300,7 +301,7 @@ static void test_refused_texts(void **state)
     }
 }
 
-/* Slots that touch are written out together: 5,000 x 5,000 texts are too many. */
+/* Adjacent slots are multiplied out: 5,000 x 5,000 texts are too many. */
 static void test_too_many(void **state)
 {
     struct fixture f = { 0 };

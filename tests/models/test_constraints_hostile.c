@@ -1,5 +1,5 @@
-/* What a model can say under templates that are compiled for hostile schemas: every answer runs, or a message tells why
- * there is none.  Answers are drawn from the automaton token by token, as a model would draw them. */
+/* Templates are compiled for hostile schemas. Each completion that they allow runs as SQL, or a message gives the
+ * reason. Completions are sampled from the automaton token by token, as a model would do. */
 #include "data/db/sqlite_exec.h"
 #include "data/prompt/template_constraint.h"
 #include "kernels/rng.h"
@@ -14,9 +14,9 @@
 
 enum { DRAWS = 4, LONGEST = 4096 };
 
-static const int32_t stop = 1 << 20; /* no token of a text */
+static const int32_t stop = 1 << 20; /* not a token of any text */
 
-/* A tokenizer, a database and what comes of them. */
+/* A tokenizer, a database and the counts of results. */
 struct hostile_world {
     struct tokenizer *tokenizer;
     char *dir;
@@ -49,7 +49,7 @@ static void world_close(struct hostile_world *w)
     test_dir_remove(w->dir);
 }
 
-/* NULL where a message says why not. */
+/* Words of a template, or NULL if a message gives the reason. */
 static struct token_list *words_of(const struct hostile_world *w, const char *template, struct constraint_form *f,
                                    json_t **constraint, int *n, struct error *err)
 {
@@ -119,7 +119,7 @@ static void check_template(struct hostile_world *w, const char *template)
     json_decref(constraint);
 }
 
-/* In how many of all cases there were answers. */
+/* Number of cases with at least one completion. */
 static int count_answered(const char *tokenizer)
 {
     struct hostile_world w = { .tokenizer = test_tokenizer(tokenizer), .rng = { 11, 0 } };
@@ -135,7 +135,7 @@ static int count_answered(const char *tokenizer)
     return w.answers / DRAWS;
 }
 
-/* What joins has no keys in some; a T5's few characters spell fewer names than bytes do. */
+/* Some schemas lack keys for joins. A T5's few characters spell fewer names than bytes do. */
 static void answers_run_or_are_refused(void **state)
 {
     (void)state;

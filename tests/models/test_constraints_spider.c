@@ -1,5 +1,5 @@
-/* Spider's queries with their tables and columns as slots: the tokens of each are among those that its template allows,
- * as the tokenizer has them for the whole text. */
+/* Turns Spider's queries into templates with tables and columns as slots. The template allows the tokens that the
+ * tokenizer makes of the whole query. */
 #include "data/corpora/spider.h"
 #include "data/schema/schema.h"
 #include "models/engine/constraint_form.h"
@@ -9,9 +9,9 @@
 #include <ctype.h>
 #include <string.h>
 
-static const int32_t stop = 1 << 20; /* no token of a text */
+static const int32_t stop = 1 << 20; /* not a token of any text */
 
-/* What becomes of a query: its template, and the slots' lists, which have its own spelling of each name too. */
+/* The template of a query, and the slots' lists, which contain the query's spelling of each name. */
 struct blank_form {
     struct byte_buffer template;
     json_t *tables, *columns;
@@ -42,7 +42,7 @@ static void add_name(struct blank_form *b, const struct schema *s, const char *t
     b->slots++;
 }
 
-/* Names outside of quotes become slots, braces double. */
+/* Replaces names outside of quotes by slots, and doubles braces. */
 static void blank_query(struct blank_form *b, const struct schema *s, const char *query)
 {
     char quote = 0;
@@ -105,7 +105,7 @@ static bool allows(const struct automaton_host *a, const struct ids *ids)
     return state >= 0 && step(a, state, stop) >= 0;
 }
 
-/* One query; whether its own tokens are allowed.  With one token more they are not. */
+/* Whether the query's tokens are allowed. With an additional token they are not. */
 static bool check_query(const struct tokenizer *t, const struct schema *s, const char *query, int *n_slots)
 {
     struct constraint_form form;

@@ -1,4 +1,4 @@
-/* The chain on the host beside all taggings one by one, and answers out of what a network says. */
+/* Compares the CRF on the host with an enumeration of all taggings, and tests answers from given scores. */
 #include "kernels/rng.h"
 #include "models/tagger/dte_decode.h"
 #include "tests/support/dte_world.h"
@@ -9,9 +9,9 @@
 
 enum { WORDS = 4, TAGGINGS = 10000 };
 
-/* Sums over every tagging of WORDS words by DTE_TAGS tags. */
+/* Sums over all taggings of WORDS words with DTE_TAGS tags. */
 struct counted {
-    double all, spans; /* spans: those that have B, I of one label at words 1 and 2 and no longer */
+    double all, spans; /* spans: those with B, I of one label at words 1 and 2, and no longer */
     double most;
     int best[WORDS];
 };
@@ -83,7 +83,7 @@ static void test_chain_counted(void **state)
     }
 }
 
-/* pytorch-crf 0.7.2 in f64. */
+/* Results of pytorch-crf 0.7.2 in f64. */
 static void test_chain_published(void **state)
 {
     const float weights[] = { .2f, -.4f, .1f, 0, .3f, -.2f, -.1f, .25f, .15f, .1f, -.2f, .3f, .05f, 0, -.15f };
@@ -108,7 +108,8 @@ enum { CITY, CITY_PARIS, HOME, HOME_PARIS, NAME };
 static const struct span_column columns[] = { { .name = "name" }, { .name = "home" }, { .name = "city" } };
 static const struct tag_value values[] = { { 2, "Paris", 5, 10, 1 }, { 1, "paris", 5, 10, 1 } };
 
-/* "name paris of score ?": weights of the chain are 0, so that words stand alone but for what may not follow. */
+/* The question "name paris of score ?". Weights of the chain are 0, so that words are independent except for
+ * forbidden tags. */
 struct decode_world {
     struct dte_world w;
     struct dte_asked asked;
@@ -186,10 +187,10 @@ static void test_columns_and_values(void **state)
 
     open_world(&d, false);
     say(&d, 0, COL, 9);
-    mean(&d, 0, (const float[]){ .2f, .3f, .1f, 0, .25f }); /* the best is a value, which COL cannot mean */
+    mean(&d, 0, (const float[]){ .2f, .3f, .1f, 0, .25f }); /* the best concept is a value, which COL cannot mean */
     say(&d, 1, VAL, 9);
     mean(&d, 1, (const float[]){ .5f, .1f, 0, .2f, .2f });
-    say(&d, 2, VAL, 9); /* one behind the other */
+    say(&d, 2, VAL, 9); /* adjacent spans */
     say(&d, 3, COL + 1, 9);
     say(&d, 4, COL, 99); /* the final mark */
     decode(&d);
@@ -200,7 +201,7 @@ static void test_columns_and_values(void **state)
     check_span(&d, 1, SPAN_VAL, 5, 10, 1);
     check_concept(&d.a.spans[1].alternatives[0], TAG_VALUE, 1);
     check_span(&d, 2, SPAN_VAL, 11, 13, 1);
-    d.r.concepts[NAME].score = .2; /* hardly meant */
+    d.r.concepts[NAME].score = .2; /* a low probability */
     decode(&d);
     check_concept(&d.a.spans[0].alternatives[0], TAG_COLUMN, 2);
     for (int k = 0; k < 5; k++)
@@ -222,7 +223,7 @@ static void test_ambiguous(void **state)
     mean(&d, 1, (const float[]){ .2f, .4f, 0, .4f, 0 });
     mean(&d, 2, (const float[]){ .2f, .4f, 0, .3f, .1f });
     decode(&d);
-    check_span(&d, 0, SPAN_AMB, 5, 13, 2); /* city is its value's, and one meaning with it */
+    check_span(&d, 0, SPAN_AMB, 5, 13, 2); /* city and its value are one meaning */
     check_concept(&d.a.spans[0].alternatives[0], TAG_VALUE, 2);
     check_concept(&d.a.spans[0].alternatives[1], TAG_VALUE, 1);
     assert_near(d.a.spans[0].alternatives[1].score, .35, 1e-6);
@@ -238,7 +239,7 @@ static void test_ambiguous(void **state)
     close_world(&d);
 }
 
-/* One meaning alone is no ambiguity, nor is what is not likely one. */
+/* A single meaning is no ambiguity, and neither is a low probability. */
 static void test_downgraded(void **state)
 {
     const int AMB = DTE_SPAN + 2 * SPAN_AMB, UNK = DTE_SPAN + 2 * SPAN_UNK;
@@ -268,7 +269,7 @@ static void test_downgraded(void **state)
     close_world(&d);
 }
 
-/* Probabilities of spans and of any problem, where words stand almost alone. */
+/* Probabilities of spans and of any problem, with nearly independent words. */
 static void test_probabilities(void **state)
 {
     const int UNK = DTE_SPAN + 2 * SPAN_UNK;
@@ -286,7 +287,7 @@ static void test_probabilities(void **state)
     assert_int_equal(d.a.spans[0].n_nearest, 3);
     assert_near(d.a.spans[0].probability, exp(1) / (exp(1) + 1), 1e-9);
     assert_near(d.a.problem, exp(1) / (exp(1) + 1), 1e-9);
-    say(&d, 3, UNK, -1); /* no span, but a problem all the same */
+    say(&d, 3, UNK, -1); /* no span, but a probability of a problem */
     decode(&d);
     assert_int_equal(d.a.n_spans, 0);
     assert_near(d.a.problem, exp(-1) / (exp(-1) + 1), 1e-9);
@@ -296,7 +297,7 @@ static void test_probabilities(void **state)
     close_world(&d);
 }
 
-/* Tags of the published code: runs of equal ones; a table is a column to who reads the answer. */
+/* Tags of the published code: runs of equal tags. A table is read as a column. */
 static void test_compat(void **state)
 {
     struct decode_world d;
@@ -316,7 +317,8 @@ static void test_compat(void **state)
     close_world(&d);
 }
 
-/* Two windows as one: emissions are means, a table told twice is one concept, a word's meanings add up to 1. */
+/* Two windows are pooled: emissions are averaged, a repeated table is one concept, and a word's meanings add up to
+ * 1. */
 static void test_windows(void **state)
 {
     enum { MANY = 50, TAGS = DTE_TAGS };

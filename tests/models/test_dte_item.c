@@ -1,4 +1,4 @@
-/* Questions and tables as a tagger reads them: ten packed examples, windows, and the order of columns. */
+/* Questions and tables as token sequences: ten packed examples, windows, and the order of columns. */
 #include "tests/support/dte_world.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ struct packed {
     struct span_column columns[3];
     struct tag_value values[3];
     const char *tokens; /* of the one window */
-    const char *words;  /* code points of the question's words, and where the [SEP] stands */
+    const char *words;  /* code points of the question's words, and the token of [SEP] */
 };
 
 static const struct packed examples[] = {
@@ -42,18 +42,18 @@ static const struct packed examples[] = {
       { { 0, "Paris", 3, 8, 1 }, { 0, "Lyon", 13, 17, 1 } },
       "[CLS] in paris and lyon [SEP] [unused21] city [unused31] paris [unused31] lyon [SEP]",
       "0-2 3-8 9-12 13-17 | 5" },
-    { "in paris", /* columns by their names, values with theirs */
+    { "in paris", /* columns sorted by name, with their values */
       { { .name = "name" }, { .name = "city" }, { .name = "home" } },
       { { 2, "Paris", 3, 8, 1 }, { 1, "paris", 3, 8, 1 } },
       "[CLS] in paris [SEP] [unused21] city [unused31] paris [SEP] [unused21] home [unused31] paris [SEP] [unused21] "
       "name [SEP]",
       "0-2 3-8 | 3" },
-    { "é, name zzz", /* marks apart, code points, what the vocabulary has not */
+    { "é, name zzz", /* separate marks, code points, unknown words */
       { { .name = "name" } },
       { { 0 } },
       "[CLS] [UNK] [UNK] name [UNK] [SEP] [unused21] name [SEP]",
       "0-1 1-2 3-7 8-11 | 5" },
-    { "show name", /* two tables, told before their columns */
+    { "show name", /* two tables, each before its columns */
       { { .table = "team", .name = "name", .type = COLUMN_TEXT },
         { .table = "city", .name = "name", .type = COLUMN_TEXT },
         { .table = "city", .name = "year", .type = COLUMN_NUMBER } },
@@ -61,7 +61,7 @@ static const struct packed examples[] = {
       "[CLS] show name [SEP] [unused30] city [unused21] name [SEP] [unused22] year [SEP] [unused30] team [unused21] name "
       "[SEP]",
       "0-4 5-9 | 3" },
-    { "[SEP] name", /* a marker's name in a question is text; a column without a name has its marker */
+    { "[SEP] name", /* names of special tokens in a question are text; a column without a name has a marker */
       { { .name = "" }, { .name = "name" } },
       { { 0 } },
       "[CLS] [UNK] [UNK] [UNK] name [SEP] [unused21] [SEP] [unused21] name [SEP]",
@@ -96,7 +96,7 @@ static void check_words(const struct dte_item *item, const char *wanted)
     assert_string_equal(got, wanted);
 }
 
-/* First pieces follow one another from behind [CLS] up to the [SEP]. */
+/* First pieces are adjacent from [CLS] to [SEP]. */
 static void check_pieces(const struct dte_item *item)
 {
     int at = 1;
@@ -132,7 +132,7 @@ static void test_ten_examples(void **state)
 
 static char many_names[MANY][24];
 
-/* Columns of two tables that need several windows; `shift` turns their order around. */
+/* Columns of two tables that need several windows; `shift` rotates their order. */
 static void many_columns(struct span_column *columns, int shift)
 {
     for (int i = 0; i < MANY; i++) {
@@ -185,7 +185,7 @@ static void test_windows_and_order(void **state)
     dte_world_close(&w);
 }
 
-/* A long question is read as far as half of a sequence goes, long names as far as one more column fits beside it. */
+/* A long question is truncated to half of a sequence, and long names so that a column fits beside it. */
 static void test_long_texts(void **state)
 {
     struct dte_world w;

@@ -1,4 +1,4 @@
-/* Which concept each word says, step by step, and what training and the ETA form make of it. */
+/* Links of words step by step, and their use in training and in the ETA baseline. */
 #include "models/tagger/dte_decode.h"
 #include "models/tagger/dte_linker.h"
 #include "models/tagger/dte_target.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In their order as entities: city, its value "Paris", home team, score. */
+/* In the order of entities: city, its value "Paris", home team, score. */
 enum { CITY = DTE_KEYWORDS, PARIS, HOME_TEAM, SCORE, COUNT = 4 };
 enum { NONE = -1 };
 
@@ -57,7 +57,7 @@ static void check_terms(struct link_world *l, const int *wanted)
             fail_msg("word %d: %d, wanted %d", q, l->terms[q].concept, wanted[q]);
 }
 
-/* Step 1: from a probability of .5 on. */
+/* Step 1: concepts with a probability of at least .5. */
 static void test_concepts_that_are_meant(void **state)
 {
     struct link_world l;
@@ -73,7 +73,7 @@ static void test_concepts_that_are_meant(void **state)
     close_world(&l);
 }
 
-/* Step 2: a value's words are those of its match, whatever they are grounded by. */
+/* Step 2: a value is linked to the words of its match, regardless of grounding. */
 static void test_values(void **state)
 {
     struct link_world l;
@@ -86,7 +86,7 @@ static void test_values(void **state)
     close_world(&l);
 }
 
-/* Step 3 with five words: 2 / 5 is what counts; with twenty it is the threshold. */
+/* Step 3: with five words the minimum is 2 / 5; with twenty it is the threshold. */
 static void test_least_grounding(void **state)
 {
     struct link_world l;
@@ -108,7 +108,7 @@ static void test_least_grounding(void **state)
     close_world(&l);
 }
 
-/* Step 3: three words at most, the first of equals. */
+/* Step 3: at most three words, the first of equal ones. */
 static void test_ranks(void **state)
 {
     struct link_world l;
@@ -120,7 +120,8 @@ static void test_ranks(void **state)
     close_world(&l);
 }
 
-/* Step 3: a word of the column's name needs .1, by its stem, of a name of one word as a part; keywords have none. */
+/* Step 3: a word of the column's name, compared by stem, needs .1. Parts of a name of one word count. Keywords have
+ * no name. */
 static void test_contained_words(void **state)
 {
     struct link_world l;
@@ -140,7 +141,7 @@ static void test_contained_words(void **state)
     close_world(&l);
 }
 
-/* Step 3: where a value is said, its column's words are only those of its name. */
+/* Step 3: if a value is mentioned, its column is only linked to the words of its name. */
 static void test_value_hides_column(void **state)
 {
     struct link_world l;
@@ -154,7 +155,7 @@ static void test_value_hides_column(void **state)
     close_world(&l);
 }
 
-/* Step 4: the more confident one has the word. */
+/* Step 4: the concept with the higher confidence gets the word. */
 static void test_most_confident(void **state)
 {
     struct link_world l;
@@ -168,8 +169,8 @@ static void test_most_confident(void **state)
     close_world(&l);
 }
 
-/* Step 5: words of the column's name at 1 / words go to the run beside them on both sides; to a keyword's, one word at
- * .2. */
+/* Step 5: words of the column's name with a grounding of 1 / words join the runs on both sides. A keyword's run
+ * takes one word at .2. */
 static void test_growing(void **state)
 {
     struct link_world l;
@@ -181,13 +182,13 @@ static void test_growing(void **state)
     ground(&l, HOME_TEAM, 1, (const float[]){ 0, 0, 0, .09f, .4f, .09f, 0, 0, 0, 0 });
     check_terms(&l, (const int[]){ NONE, NONE, NONE, NONE, HOME_TEAM, NONE, NONE, NONE, NONE, NONE });
     close_world(&l);
-    open_world(&l, "x a x a x a", 0, 0); /* at .34 none by itself, two beside each other */
+    open_world(&l, "x a x a x a", 0, 0); /* .34 is too low for a single word, but not for two adjacent words */
     ground(&l, 4, 1, (const float[]){ 0, .2f, .2f, .4f, .2f, .2f });
     check_terms(&l, (const int[]){ NONE, NONE, 4, 4, 4, NONE });
     close_world(&l);
 }
 
-/* Links become tags; what the record marks as AMB or UNK stays that, and cuts runs; the last mark is nothing. */
+/* Links become tags. AMB and UNK of the record stay and cut runs. The final mark has no tag. */
 static void test_tags_of_links(void **state)
 {
     const struct dte_config config = { .compat = false }, compat = { .compat = true };
@@ -217,7 +218,7 @@ static void test_tags_of_links(void **state)
     close_world(&l);
 }
 
-/* Several columns with a grounding of .2 make a word AMB; the column "unknown" stands for none. */
+/* Several columns with a grounding of .2 make a word AMB; the column "unknown" stands for a missing concept. */
 static void test_eta(void **state)
 {
     static const struct span_column with_unknown[] = { { .name = "score" }, { .name = "city" }, { .name = "unknown" } };

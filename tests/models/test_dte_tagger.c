@@ -1,4 +1,5 @@
-/* Answers of a whole tagger with random weights: they depend neither on the order of columns nor on their company. */
+/* Answers of a whole tagger with random weights depend neither on the order of columns nor on other questions of the
+ * batch. */
 #include "kernels/rng.h"
 #include "models/tagger/dte_tagger.h"
 #include "tests/support/dte_world.h"
@@ -17,7 +18,7 @@ struct tagger_world {
     struct dte_tagger tagger;
 };
 
-/* Larger than training starts from, so that what goes in shows in what comes out. */
+/* Weights are larger than initial ones, so that inputs have visible effects. */
 static void draw_weights(struct tagger_world *t, uint64_t seed)
 {
     params_init(&t->model.params, &t->device, seed);
@@ -58,7 +59,7 @@ static void open_world(struct tagger_world *t, bool compat)
 
 static void close_world(struct tagger_world *t)
 {
-    t->w.tokenizer = NULL; /* the model's */
+    t->w.tokenizer = NULL; /* owned by the model */
     dte_model_release(&t->model);
     workspace_release(&t->work);
     device_close(&t->device);
@@ -108,7 +109,7 @@ static void same_answers(const struct tag_question *q, const struct tag_answer *
         assert_near(a->heat[i].score, b->heat[i].score, 0);
 }
 
-/* An answer that says something: spans of more than one label, words of different heat. */
+/* Checks that the answer has spans of several labels, and words of different heat. */
 static void says_something(const struct tag_answer *a)
 {
     unsigned labels = 0;
@@ -128,7 +129,7 @@ static const char *const names[FEW] = { "score", "home team", "city", "date of b
 static const char question[] = "show the home team of paris and what score in 2004 is a name of x in the year ?";
 static char many_names[MANY][40];
 
-/* Columns of two tables, turned around by `shift`; the values of two of them, which the caller releases. */
+/* Columns of two tables, rotated by `shift`. The caller releases the values of two of them. */
 static struct tag_value *make_table(struct span_column *columns, int n, int shift)
 {
     struct tag_value *values = xcalloc(2, sizeof *values);
@@ -181,7 +182,7 @@ static void test_order_of_columns(void **state)
     }
 }
 
-/* Three questions in one step, or each window in one of its own. */
+/* Three questions in one step, or each window in a step of its own. */
 static void test_company(void **state)
 {
     static const char *const texts[] = { "show score", question, "what is the price of the city ?" };

@@ -1,4 +1,4 @@
-/* What erasing words tells of concepts, beside the closed form; labels out of marked spans. */
+/* Compares the effect of erasing words with its closed form, and tests the labels of marked spans. */
 #include "models/tagger/dte_target.h"
 #include "tests/support/dte_world.h"
 
@@ -30,7 +30,7 @@ static void check_erasures(const struct dte_item *item, const int (*wanted)[2], 
     free(list.items);
 }
 
-/* Runs of names, the longest first, none within another; then every word. */
+/* Runs of names, longest first, none inside another; then every word. */
 static void test_erasures(void **state)
 {
     static const struct span_column overlapping[] = { { .name = "home team" },
@@ -55,7 +55,7 @@ static void test_erasures(void **state)
     dte_world_close(&w);
 }
 
-/* A concept model of which everything is known: sigmoid of the sum of what the words that are left weigh. */
+/* A concept model in closed form: the sigmoid of the sum of the remaining words' weights. */
 static const double weights[CONCEPTS][WORDS] = {
     [CITY] = { .1, 0, 2, 0, .3, -1, 0 },
     [PARIS] = { 0, .4, 3, 0, 0, 0, 0 },
@@ -72,7 +72,7 @@ static double concept_without(int k, int from, int to)
     return 1 / (1 + exp(-sum));
 }
 
-/* awake[k, q] of the question: words 0 and 1 are in two erasures, the others in one. */
+/* awake[k, q] of the question. Words 0 and 1 are in two erasures, the others in one. */
 static void awaken(float *awake, const struct dte_item *item)
 {
     struct dte_sequences list = { 0 };
@@ -110,13 +110,13 @@ static void test_awake(void **state)
             double wanted = q < 2 ? (drop(k, q, q + 1) + drop(k, 0, 2)) / 2 : drop(k, q, q + 1);
             assert_near((double)awake[k * WORDS + q], wanted, 1e-6);
         }
-    assert_near((double)awake[CITY * WORDS + 5], 0, 0); /* without "score" city would be likelier */
+    assert_near((double)awake[CITY * WORDS + 5], 0, 0); /* without "score", city would be more probable */
     dte_asked_release(&a);
     dte_world_close(&w);
 }
 
-/* Rules (a) to (d): of a column not where its value is said, of a value only there, one constant for what is not meant,
- * nothing for [SEP]. */
+/* A column has no weight at a word of its value, a value has none elsewhere, concepts that are not meant have a
+ * constant, and [SEP] has none. */
 static void test_weights_of_grounding(void **state)
 {
     const struct dte_config config = { .compat = false };
@@ -147,7 +147,7 @@ static void test_weights_of_grounding(void **state)
             if (q < WORDS && k >= DTE_KEYWORDS)
                 assert_near((double)t.grounding[k * (WORDS + 1) + q], k != HOME_TEAM, 0);
         }
-    dte_target_ground(&t, &a.item, 0, spans, 2, NULL); /* where the marks say it */
+    dte_target_ground(&t, &a.item, 0, spans, 2, NULL); /* at the marked words */
     assert_near((double)t.grounding_weight[SCORE * (WORDS + 1) + 5], (double)share, 1e-8);
     assert_near((double)t.grounding_weight[SCORE * (WORDS + 1) + 4], 0, 0);
     dte_target_release(&t);
@@ -164,7 +164,7 @@ static double sum_of(const float *x, int n)
     return sum;
 }
 
-/* Tags and links of spans; a word of a span that the table has not is linked to nothing. */
+/* Tags and links of spans. A word without a concept in the table has no link. */
 static void test_labels(void **state)
 {
     const int A = DTE_SPAN + 2 * SPAN_AMB, U = DTE_SPAN + 2 * SPAN_UNK, O = DTE_OTHER;
@@ -198,7 +198,7 @@ static void test_labels(void **state)
     dte_world_close(&w);
 }
 
-/* A value that the table has is linked; where the window does not show it, its column. */
+/* A value of the table is linked; if the window does not show it, its column is. */
 static void test_values_not_shown(void **state)
 {
     const struct dte_config config = { .compat = false };

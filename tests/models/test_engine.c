@@ -1,5 +1,4 @@
-/* Answers of small language models: the tokens that transformers says (gold/make_llama.py), whoever else is in the
- * batch, and where they end. */
+/* Completions of small language models equal those of transformers (gold/make_llama.py), for any batch and any end. */
 #include "tests/support/support.h"
 
 #include "models/engine/engine.h"
@@ -81,7 +80,7 @@ static void check(const struct asked *a, int i, int64_t n, bool stopped)
         assert_memory_equal(a->said[i].out.items, a->answer[i], (size_t)n * sizeof(int32_t));
 }
 
-/* All at once, one after another, and two at a time with the third joining when one has ended. */
+/* All at once, one after another, and two at a time, where the third joins when one has ended. */
 static void check_greedy(const json_t *record, enum lm_part part)
 {
     static const int64_t sizes[][2] = { { 3, 4096 }, { 2, 8 }, { 1, 1 } }; /* batch, tokens of a step */
@@ -114,8 +113,8 @@ static void test_greedy(void **state)
     json_decref(gold);
 }
 
-/* A token that stops ends its sequence alone and is not part of the answer. */
-/* The last tokens of prompt i become what its answer begins with. */
+/* A stop token ends only its own sequence, and is not part of the completion. */
+/* Moves the last tokens of prompt i to the forced start of its completion. */
 static void move_to_opening(struct asked *a, int i, int n, struct automaton_host *opening)
 {
     struct ids ids = { 0 };
@@ -131,7 +130,7 @@ static void move_to_opening(struct asked *a, int i, int n, struct automaton_host
     ids_release(&ids);
 }
 
-/* Behind an opening anything may be said, and what a model says there is what it says behind a prompt. */
+/* After a forced start, the completion is free and equals that of the longer prompt. */
 static void test_openings(void **state)
 {
     struct automaton_host opening[PROMPTS];
@@ -183,7 +182,7 @@ static void test_stops(void **state)
     json_decref(gold);
 }
 
-/* What max_new or the model's positions leave room for. */
+/* Limits by max_new and by the model's positions. */
 static void test_room(void **state)
 {
     struct engine_settings set = greedy;
@@ -209,7 +208,7 @@ static void test_room(void **state)
     json_decref(gold);
 }
 
-/* Drawn answers depend on the seed and the record's key, not on the company. */
+/* Samples depend on the seed and the record's key, not on the batch. */
 static void test_drawn(void **state)
 {
     struct engine_settings set = greedy;
@@ -243,7 +242,7 @@ static void test_drawn(void **state)
     json_decref(gold);
 }
 
-/* Free memory changes nothing as long as the batch's cache fits; then the batch is halved, and the answers stay. */
+/* Free memory has no effect as long as the cache fits. Then the batch is halved, and completions stay the same. */
 static void test_free_memory(void **state)
 {
     const struct engine_settings set = greedy;
@@ -258,7 +257,7 @@ static void test_free_memory(void **state)
     lm_gold_open(&g, lm_gold_case(gold, "llama"), LM_FROZEN, F32);
     read_asked(&a, lm_gold_case(gold, "llama"), "greedy");
     engine_init(&engine, &g.model, &g.work, &set);
-    g.device.free_memory = 0; /* not known */
+    g.device.free_memory = 0; /* unknown */
     assert_int_equal(engine_measure(&engine, a.list, PROMPTS, &bytes, &none, &err), 0);
     for (int less = 0; less < 2; less++) {
         size_t cache = 0;
@@ -283,7 +282,7 @@ static int no_steps_left(void)
     return --steps_left == 0;
 }
 
-/* A run that is asked to stop ends without the answers that were under way. */
+/* A stopped run ends without the unfinished completions. */
 static void test_stopped(void **state)
 {
     struct engine_settings set = greedy;

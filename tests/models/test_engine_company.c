@@ -1,6 +1,5 @@
-/* What a prompt is answered does not depend on who else is answered, bit for bit: not on the batch, on the order, on
- * prefixes that are shared, on adapters that others have, on how prompts are cut into steps, or on whether steps are
- * replayed. */
+/* A completion does not depend on the rest of the batch, bit for bit. The tests vary batch, order, shared prefixes,
+ * other adapters, the cuts of prompts into steps, and replay of graphs. */
 #include "tests/support/support.h"
 
 #include "kernels/rng.h"
@@ -13,7 +12,7 @@
 
 enum { MOST = 24, LONGEST = 400, ANSWERS = 3, FAMILIES = 3 };
 
-/* Prompts of three families that begin alike, some with nothing but a few tokens of their own. */
+/* Prompts of three families with common prefixes, some with only a few tokens of their own. */
 struct crowd {
     int32_t ids[MOST][LONGEST];
     struct engine_request list[MOST];
@@ -50,7 +49,7 @@ static void release(struct crowd *w)
             engine_answer_release(&w->said[i][k]);
 }
 
-/* Those of the crowd from `from` on, n of them. */
+/* Completes n prompts of the crowd, from `from` on. */
 static void answer(struct lm_gold *g, struct crowd *w, int from, int n, const struct engine_settings *set)
 {
     struct engine engine;
@@ -85,7 +84,7 @@ static void check_same(const struct crowd *a, const struct crowd *b)
         }
 }
 
-/* Twice the same crowd: all at once, and in every other way. */
+/* Runs the same crowd twice: all at once, and in other ways. */
 static void check_company(struct lm_gold *g, const struct engine_settings *all, int n)
 {
     struct crowd *a = xmalloc(sizeof *a), *b = xmalloc(sizeof *b);
@@ -113,7 +112,7 @@ static void check_company(struct lm_gold *g, const struct engine_settings *all, 
     free(b);
 }
 
-/* Texts may have the model's adapter or none. */
+/* Lets texts have the model's adapter or none. */
 static void give_none(struct llama_model *m)
 {
     struct error err;

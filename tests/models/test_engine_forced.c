@@ -1,5 +1,4 @@
-/* Tokens that follow without a choice are read several at once: answers, scores and log p are those of one by one, bit
- * for bit, in fewer steps. */
+/* With jump-forward decoding, completions, scores and log p are those of single steps, bit for bit, in fewer steps. */
 #include "tests/support/support.h"
 
 #include "kernels/rng.h"
@@ -12,13 +11,13 @@
 
 enum { ANSWERS = 3, REQUESTS = 9, PROMPT = 60, KEEP = 2, MOST_NEW = 48 };
 
-/* The emulator takes its time. */
+/* The emulator is slow. */
 static int n_requests(void)
 {
     return strcmp(test_device_name(), "simt") ? REQUESTS : 4;
 }
 
-/* A sequence and names in turn: how long the sequences are, and how many names come behind each. */
+/* A fixed sequence and names in turn: the lengths of the sequences, and the number of names after each. */
 struct template_form {
     int parts;
     int64_t length[4];
@@ -26,9 +25,9 @@ struct template_form {
 };
 
 static const struct template_form forms[] = {
-    { 3, { 13, 7, 4 }, { 6, 3, 0 } }, /* most tokens are fixed */
-    { 1, { 40 }, { 0 } },             /* all are, more than a step reads */
-    { 3, { 1, 1, 1 }, { 20, 20, 1 } } /* few are */
+    { 3, { 13, 7, 4 }, { 6, 3, 0 } }, /* most tokens are forced */
+    { 1, { 40 }, { 0 } },             /* all tokens are forced, more than a step reads */
+    { 3, { 1, 1, 1 }, { 20, 20, 1 } } /* few tokens are forced */
 };
 
 static void push_tokens(struct token_list *l, struct rng *r, int64_t n)
@@ -38,7 +37,7 @@ static void push_tokens(struct token_list *l, struct rng *r, int64_t n)
     token_list_end(l);
 }
 
-/* Names of one to five tokens of few kinds, so that they begin alike. */
+/* Names of one to five tokens from a small set, so that they share prefixes. */
 static void push_names(struct token_list *l, struct rng *r, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -81,7 +80,7 @@ static void count_step(void *arg)
     ++*(int64_t *)arg;
 }
 
-/* Each fourth request is bound by nothing. */
+/* Every fourth request has no constraint. */
 static void answer(struct lm_gold *g, struct bound_crowd *w, const struct automaton_host *a,
                    const struct engine_settings *set)
 {
@@ -165,7 +164,7 @@ static void check_settings(const struct engine_settings *set, enum dtype dtype)
         a[i] = automaton_of(&g.model, &forms[i]);
     if (strcmp(test_device_name(), "simt"))
         check_runs(&g, a, set);
-    cut.max_new = 17; /* ends in the middle of a run */
+    cut.max_new = 17; /* ends inside a forced run */
     check_runs(&g, a, &cut);
     for (int i = 0; i < ARRAY_LEN(forms); i++)
         automaton_release(&a[i]);

@@ -1,5 +1,5 @@
-/* Beam search of whole models beside transformers (gold/make_engine.py), free and bound to lists of sequences: the same
- * tokens, scores to 1e-4, tokens without a choice read one by one and several at once. */
+/* Compares beam search of whole models with transformers (gold/make_engine.py), free and constrained to lists of
+ * sequences. Tokens are equal and scores agree to 1e-4, with and without jump-forward decoding. */
 #include "tests/support/support.h"
 
 #include "models/engine/engine.h"

@@ -1,4 +1,5 @@
-/* Bands of unsure scores: what is promised holds, what a checkpoint keeps comes back, what people type. */
+/* Bands of uncertain scores: the guarantee holds, checkpoints store the validation questions, and options are
+ * parsed. */
 #include "tests/support/posteriors.h"
 #include "tests/support/support.h"
 
@@ -13,7 +14,7 @@ static struct gate_model detector(double threshold, double temperature, double s
     return (struct gate_model){ .threshold = threshold, .temperature = temperature, .shift = shift };
 }
 
-/* Margins are uniform up to WIDE; at a margin u the chance of a mistake is WORST exp(-u). */
+/* Margins are uniform up to WIDE; at margin u the probability of an error is WORST exp(-u). */
 static const double WIDE = 4, WORST = 0.4;
 
 static double true_risk(double margin)
@@ -36,7 +37,7 @@ static void draw_validation(struct gate_model *m, struct rng *rng, int n)
     gate_validation_keep(m, logit, label, n);
 }
 
-/* In no more than .05 of all draws may the rate be passed: of 1,000, 68 or more would be seen once in 200 at .05. */
+/* The rate may be exceeded in at most .05 of all samples: 68 or more of 1,000 would occur once in 200 at .05. */
 static void the_rate_is_kept(void **state)
 {
     struct gate_model m = detector(0.5, 2, 0.5);
@@ -61,10 +62,11 @@ static void the_rate_is_kept(void **state)
     gate_validation_release(&m.validation);
     assert_true(found > 950);
     assert_true(passed < 68);
-    assert_true(answered / found > 0.5); /* all at the true risk's share would be .88 */
+    assert_true(answered / found > 0.5); /* .88 would be the share at the true risk */
 }
 
-/* Ten a side, all right but the two nearest: what is as sure as the last that is answered is answered too. */
+/* Ten questions on each side, all correct but the two nearest. Questions as certain as the last answered one are
+ * answered too. */
 static void by_hand(void **state)
 {
     struct gate_model m = detector(0.5, 1, 0);
@@ -75,7 +77,7 @@ static void by_hand(void **state)
 
     (void)state;
     for (int i = 0; i < 400; i++) {
-        logit[i] = (i % 2 ? 1 : -1) * (1 + i / 40); /* NOLINT(bugprone-integer-division): forty alike */
+        logit[i] = (i % 2 ? 1 : -1) * (1 + i / 40); /* NOLINT(bugprone-integer-division): forty equal ones */
         label[i] = (uint8_t)((i % 2) ^ (i < 40));
     }
     gate_validation_keep(&m, logit, label, 400);
@@ -107,7 +109,7 @@ static void comes_back(void **state)
     assert_int_equal(gate_validation_read(&m, NULL, "there", &err), 0);
     draw_validation(&m, &rng, 333);
     for (int i = 0; i < 333; i++)
-        m.validation.logit[i] = (double)(float)m.validation.logit[i]; /* as models give them */
+        m.validation.logit[i] = (double)(float)m.validation.logit[i]; /* as models compute them */
     json_t *o = gate_validation_json(&m);
     assert_int_equal(gate_validation_read(&other, o, "there", &err), 0);
     assert_int_equal(other.validation.n, 333);

@@ -1,4 +1,4 @@
-/* Questions and schemas as sequences of tokens: odd names, long names, encoders with few positions. */
+/* Questions and schemas as token sequences: odd names, long names, encoders with few positions. */
 #include "tests/support/support.h"
 
 #include "data/schema/schema_build.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names that are empty, endless, of other scripts, of no word at all. */
+/* Names that are empty, very long, in other scripts, or without words. */
 static void odd_schema(struct schema *s)
 {
     static const char *const names[] = { "",         " ",  "名前 番号", "größe_der_straße", "имя", "👩‍👩‍👧",
@@ -32,7 +32,7 @@ static void odd_schema(struct schema *s)
     schema_build_finish(&b, s);
 }
 
-/* Every node of the batch has one span, of the tokens of its name, inside a sequence that fits. */
+/* Every node of the batch has one span with the tokens of its name, in a sequence that fits. */
 static void check_spans(const struct text_builder *b, const struct gate_item *items, int n)
 {
     int *seen = xcalloc((size_t)b->n_nodes, sizeof *seen), row = 0, token = 0, first = 0;
@@ -43,7 +43,7 @@ static void check_spans(const struct text_builder *b, const struct gate_item *it
     assert_int_equal(b->span_lengths.n, b->n_nodes + questions);
     for (int i = 0; i < b->span_nodes.n; i++) {
         int node = b->span_nodes.v[i], item = 0;
-        if (node < 0) { /* a sequence's question, whose tokens are those of the item that the next span is of */
+        if (node < 0) { /* the span of a question, whose tokens belong to the item of the next span */
             asked = i;
             assert_in_range(i + 1, 1, b->span_nodes.n - 1);
             for (first = 0; b->span_nodes.v[i + 1] - first >= items[item].schema->n_nodes; item++)
@@ -86,7 +86,7 @@ static void check_spans(const struct text_builder *b, const struct gate_item *it
     free(seen);
 }
 
-/* The network reads what was built. */
+/* The network runs on the packed batch. */
 static void check_relevance(struct gate_world *w, const struct gate_item *items, int n)
 {
     int nodes = gate_nodes(items, n);
@@ -137,7 +137,7 @@ static void test_spans(void **state)
     check_all_spans(1);
 }
 
-/* An element's text that does not fit beside the question is cut, never the question. */
+/* An element that does not fit beside the question is truncated, never the question. */
 static void test_long_elements(void **state)
 {
     struct gate_world w;
@@ -168,7 +168,7 @@ static void test_long_elements(void **state)
     gate_world_close(&w);
 }
 
-/* Any number of tokens but none; what is wrong names the record. */
+/* Any positive number of tokens. An error names the record. */
 static void test_question_tokens(void **state)
 {
     struct gate_world w;
@@ -189,7 +189,8 @@ static void test_question_tokens(void **state)
     gate_world_close(&w);
 }
 
-/* Lays the item out and says how long its longest sequence is; all of them begin with what is kept of the question. */
+/* Packs the item and returns the length of its longest sequence. All sequences begin with the kept part of the
+ * question. */
 static int lay_out(struct text_builder *b, const struct gate_world *w, const struct gate_item *item)
 {
     int kept = gate_question_kept(&w->model.layout, item), longest = 0, token = 0;
@@ -211,7 +212,7 @@ static int lay_out(struct text_builder *b, const struct gate_world *w, const str
     return longest;
 }
 
-/* A question has a quarter of the positions at least, and beside short names all that these leave. */
+/* A question gets at least a quarter of the positions and, beside short names, all that are left. */
 static void check_room(enum gate_encode encode, int positions, bool odd)
 {
     struct gate_world w;
@@ -237,7 +238,7 @@ static void check_room(enum gate_encode encode, int positions, bool odd)
         assert_int_equal(gate_question_kept(&w.model.layout, &item), kept);
         assert_true(lay_out(&b, &w, &item) <= positions);
     }
-    /* one token more would take one from a name; in a whole schema there is one to spare */
+    /* one more token would cut a name; a whole schema has one to spare */
     assert_true(lay_out(&b, &w, &item) >= positions - (encode == ENCODE_SCHEMA ? 2 : 0));
     w.model.layout.max_question = 3;
     assert_int_equal(gate_question_kept(&w.model.layout, &item), 3);

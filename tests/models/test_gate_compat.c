@@ -1,4 +1,4 @@
-/* The thesis' released code: merged nodes, doubled edges (T4, T8), the word of relevance and where it stands. */
+/* The released code of Skadborg and Mortensen: merged nodes, doubled edges, the word for relevance and its place. */
 #include "tests/support/support.h"
 
 #include "data/schema/schema_build.h"
@@ -17,7 +17,7 @@ static const struct gate_world_settings compat = { .encode = ENCODE_ELEMENT,
                                                    .graph = GRAPH_REPRODUCTION,
                                                    .texts = TEXTS_THESIS };
 
-/* team(id key, name, City), band(id key, name, team, team_id -> team.id): a column is called as a table is. */
+/* team(id key, name, City), band(id key, name, team, team_id -> team.id). A column has the name of a table. */
 static void two_tables(struct schema *s)
 {
     struct schema_build b;
@@ -51,7 +51,7 @@ static void close_question(struct gate_world *w, struct gate_question *q)
     gate_world_close(w);
 }
 
-/* T8: one node of a name, tables first, and the star; texts are bare and in lower case. */
+/* Elements with the same name are one node, tables first, then "*". Texts are bare names in lower case. */
 static void test_merged_nodes(void **state)
 {
     static const char *const texts[] = { "team", "band", "id", "name", "city", "team id", "*" };
@@ -80,7 +80,7 @@ static void test_merged_nodes(void **state)
     close_question(&w, &q);
 }
 
-/* The classifier's logit on a graph in place of the schema's. */
+/* The classifier's logit on a graph that replaces the schema's. */
 static float score_on(struct gate_world *w, const struct gate_question *q, const struct schema_graph *drawn)
 {
     float states[16 * WIDTH], relevance[16];
@@ -94,7 +94,7 @@ static float score_on(struct gate_world *w, const struct gate_question *q, const
     return r.score;
 }
 
-/* T4: an edge that stands twice weighs twice; only the graph of the released code has any. */
+/* A doubled edge has double weight. Only the graph of the released code has such edges. */
 static void test_doubled_edges(void **state)
 {
     struct gate_world_settings plain = compat;
@@ -108,7 +108,7 @@ static void test_doubled_edges(void **state)
     struct schema_graph single = q.input.graph;
     struct schema_edge *edges = xmalloc((size_t)single.n_edges * sizeof *edges);
     int n = 0;
-    for (int i = 0; i < q.input.graph.n_edges; i++) { /* each is by the side of its double */
+    for (int i = 0; i < q.input.graph.n_edges; i++) { /* each edge is next to its double */
         const struct schema_edge *e = &q.input.graph.edges[i];
         if (!n || memcmp(e, &edges[n - 1], sizeof *e) != 0)
             edges[n++] = *e;
@@ -132,7 +132,7 @@ static void test_doubled_edges(void **state)
     close_question(&w, &q);
 }
 
-/* A sequence of the builder beside what it should be: tokens, and the segment of each. */
+/* Compares a sequence of the builder with the expected tokens and segments. */
 static void check_sequence(const struct text_builder *b, const int32_t *tokens, const int32_t *segments, int n)
 {
     assert_int_equal(b->lengths.n, 1);
@@ -158,7 +158,7 @@ static void want(struct wanted *x, const int32_t *tokens, int n, int segment)
     }
 }
 
-/* Of the node "name" of a question of n tokens, as a list of those that are left of it. */
+/* Checks the text of node "name" for a question of n tokens, of which `kept` are left. */
 static void check_texts(const struct gate_world_settings *kind, int n_question, int kept, bool relevant)
 {
     struct gate_world w;
@@ -202,7 +202,7 @@ static void check_texts(const struct gate_world_settings *kind, int n_question, 
     close_question(&w, &q);
 }
 
-/* 4.2: cut at 128 tokens, whatever is lost; 4.3: the question is cut, never the element nor the word. */
+/* In TEXTS_THESIS, texts are truncated at 128 tokens. In TEXTS_RELEVANCE only the question is truncated. */
 static void test_texts(void **state)
 {
     struct gate_world_settings thesis = compat, own = { .encode = ENCODE_ELEMENT, .texts = TEXTS_RELEVANCE };
@@ -212,7 +212,7 @@ static void test_texts(void **state)
     check_texts(&thesis, 3, 3, false);
     thesis.max_positions = 512;
     check_texts(&thesis, 90, 90, false);
-    check_texts(&thesis, 200, 125, false); /* 128 less two [CLS] and the last [SEP] */
+    check_texts(&thesis, 200, 125, false); /* 128 without two [CLS] and the last [SEP] */
     check_texts(&own, 3, 3, true);
     struct gate_world w;
     struct gate_question q;
@@ -226,7 +226,7 @@ static void test_texts(void **state)
     check_texts(&own, 300, room, false);
 }
 
-/* The [CLS] state of one judged text, as an encoder has it. */
+/* The [CLS] state of one text with the word for relevance. */
 struct one_text {
     const struct gate_world *w;
     const struct text_builder *b;
@@ -242,7 +242,7 @@ static void run_text(struct ctx *c, void *arg)
     t->y = op_cast(c, gatekeeper_embed(c, &t->w->model.net, &text), F32);
 }
 
-/* Some nodes are relevant then, and some are not. */
+/* Shifts the logits so that some nodes are relevant and some are not. */
 static void balance(struct gate_world *w, const struct gate_item *item)
 {
     struct param *bias = params_find(&w->model.params, "classifier.bias");
@@ -257,8 +257,8 @@ static void balance(struct gate_world *w, const struct gate_item *item)
     param_upload(bias, &w->device, &x);
 }
 
-/* States are those of texts whose word is what the first reading says of the node, and of the embedder where there is
- * one; relevance stays the first reading's. */
+/* States come from texts whose word follows the relevance of the first reading, by the embedder if there is one.
+ * Relevance stays that of the first reading. */
 static void check_readings(enum gate_texts texts, int embedder)
 {
     struct gate_world_settings kind = compat, plain = compat;
@@ -280,7 +280,7 @@ static void check_readings(enum gate_texts texts, int embedder)
     balance(&w, &q.item);
     assert_int_equal(gate_encode(&w.scorer, &q.item, 1, states, relevance, &err), 0);
     for (int i = 0; i < q.input.n_nodes; i++) {
-        if (!embedder) /* whose parameters move the numbers that others are drawn with */
+        if (!embedder) /* its parameters shift the random numbers of the others */
             assert_true(fabsf(relevance[i] - first[i]) < 1e-5f);
         text_builder_reset(&b, &w.model.layout);
         text_add_judged(&b, &q.item, i, relevance[i] > 0);
@@ -304,7 +304,7 @@ static void test_readings(void **state)
     check_readings(TEXTS_THESIS, 1);
 }
 
-/* A checkpoint's meta says all of it, and one without these fields is of the default. */
+/* A checkpoint's meta data have all fields. Without them, the defaults apply. */
 static void test_meta(void **state)
 {
     struct gate_world_settings kind = compat;

@@ -1,4 +1,4 @@
-/* Whole GATekeepers, every way to read and to judge: each device says what the cpu says, and wants the same changes. */
+/* All forms of whole GATekeepers give the same scores and gradients on every device as on the cpu. */
 #include "tests/support/support.h"
 
 #include "kernels/tape.h"
@@ -11,7 +11,7 @@
 
 enum { QUESTIONS = 6 };
 
-/* A model with questions on one device, and what it said: scores, then relevance. */
+/* A model with questions on one device, and its results: scores, then relevance. */
 struct side {
     struct gate_world w;
     struct gate_question q[QUESTIONS];
@@ -59,7 +59,7 @@ static void assert_near(float got, float want, double bound)
         fail_msg("%.9g is not %.9g within %g", (double)got, (double)want, bound);
 }
 
-/* f32: sums of some hundred terms through five layers; bf16: as much more as its rounding is coarser. */
+/* f32: sums of some hundred terms through five layers. bf16: larger by the ratio of the roundings. */
 static void check_scores(const struct gate_world_settings *kind, double bound)
 {
     struct side cpu, device;
@@ -89,7 +89,7 @@ static void test_scores(void **state)
     }
 }
 
-/* Over n logits: those that a device is given beyond them weigh nothing. */
+/* Loss over n logits. Logits beyond them are padding and have no weight. */
 static struct tensor *loss_of(struct ctx *c, struct tensor *logits, int64_t n, const char *name)
 {
     int64_t all = tensor_size(logits);
@@ -145,7 +145,7 @@ static void backward(struct side *s)
     assert_int_equal(workspace_run(&s->w.work, run_backward, s, &err), 0);
 }
 
-/* Each parameter's gradient, as a share of its largest number. */
+/* Error of each parameter's gradient, relative to its largest element. */
 static void test_gradients(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void test_gradients(void **state)
         backward(&device);
         for (int i = 0; i < cpu.w.model.params.n; i++) {
             const struct tensor *t = cpu.w.model.params.list[i].t->grad;
-            if (!t) /* an embedder's */
+            if (!t) /* the embedder's parameter */
                 continue;
             float *want = tensor_floats(&cpu.w.device, t);
             float *got = tensor_floats(&device.w.device, device.w.model.params.list[i].t->grad);

@@ -1,5 +1,4 @@
-/* T6: relevance and states of 20 pairs beside transformers' (gold/make_gate.py), the string with two [CLS] among them.
- */
+/* Compares relevance and states of 20 pairs with transformers (gold/make_gate.py), including texts with two [CLS]. */
 #include "tests/support/support.h"
 
 #include "data/schema/schema_build.h"
@@ -15,7 +14,7 @@ enum { WIDTH = 64, QUESTIONS = 4, NODES = 5, PAIRS = QUESTIONS * NODES, HOST_BYT
 static const char *const questions[QUESTIONS - 1] = { "What are the names of the heads born in Utah?", "budget",
                                                       "How many departments' budgets are > 10.5 billion?" };
 
-/* The script's weights. */
+/* The weights of the script. */
 static float weight(const char *name, int64_t i)
 {
     float x = formula_value(name, i);
@@ -66,7 +65,7 @@ static void open_model(struct gate_model *m, struct device *device, float bias)
     fill(m, bias);
 }
 
-/* department, head, born state, budget in billions; a column is called as a table is. */
+/* department, head, born state, budget in billions. A column has the name of a table. */
 static void make_schema(struct schema *s)
 {
     struct schema_build b;
@@ -90,7 +89,7 @@ static void long_question(char *text, size_t size)
     snprintf(text + n, size - (size_t)n, "?");
 }
 
-/* The tokens of the second reading. */
+/* Checks the tokens of the second reading. */
 static void check_tokens(const struct safetensors *gold, const struct gate_model *m, const struct gate_item *items,
                          const float *relevance)
 {
@@ -164,13 +163,13 @@ static void test_pairs(void **state)
     check_near("relevance", relevance, &gold, PAIRS);
     check_tokens(&gold, &m, items, relevance);
     check_near("states", states, &gold, PAIRS * WIDTH);
-    for (int i = 0; i < QUESTIONS; i++) { /* T7: a question alone */
+    for (int i = 0; i < QUESTIONS; i++) { /* each question alone */
         float alone[NODES * WIDTH], judged[NODES];
         assert_int_equal(gate_encode(&scorer, &items[i], 1, alone, judged, &err), 0);
         assert_true(largest_difference(alone, states + i * NODES * WIDTH, NODES * WIDTH) <= 1e-5);
     }
 
-    m.net.config.texts = TEXTS_QUALIFIED; /* the cross-encoder's own states: nothing is read twice */
+    m.net.config.texts = TEXTS_QUALIFIED; /* the cross-encoder's own states: texts are read once */
     assert_int_equal(gate_encode(&scorer, items, QUESTIONS, states, relevance, &err), 0);
     check_near("first", states, &gold, PAIRS * WIDTH);
     for (int i = 0; i < QUESTIONS; i++)

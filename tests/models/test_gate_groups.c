@@ -1,5 +1,5 @@
-/* Tables that no key joins with those of a question change nothing in what a detector makes of these, unless they have
- * words of the question: then they are rivals of its pairs. */
+/* Tables that no key joins with a question's tables do not change its scores. If they contain words of the question,
+ * their pairs compete with the others and may change them. */
 #include "tests/support/support.h"
 
 #include "data/schema/schema_build.h"
@@ -39,7 +39,7 @@ static void answer_release(struct answer *a)
     free(a->pairs);
 }
 
-/* The own element's number in the wider schema. */
+/* Number of the same element in the wider schema. */
 static int moved(int node)
 {
     return node < OWN ? node : node + MORE;
@@ -58,7 +58,7 @@ static float differ(float a, float b)
     return fabsf(a - b) / fmaxf(1, fabsf(a));
 }
 
-/* How far relevance and, where they count, the logits of pairs move at most. */
+/* Largest change of relevance and, if they count, of the pairs' logits. */
 static float largest_move(const struct answer *alone, const struct answer *wide, bool count_pairs)
 {
     float most = 0;
@@ -77,7 +77,7 @@ static float largest_move(const struct answer *alone, const struct answer *wide,
     return most;
 }
 
-/* b behind a; `key`: its second table refers to a's first one in place of its own. */
+/* Appends b to a. key: b's second table refers to a's first table instead of its own. */
 static void join(struct schema *out, const struct schema *a, const struct schema *b, bool key)
 {
     schema_join(out, (const struct schema *const[]){ a, b }, 2);
@@ -86,7 +86,7 @@ static void join(struct schema *out, const struct schema *a, const struct schema
             out->foreign_keys[i].to = 0;
 }
 
-/* Other letters in a name, but for those of keys. */
+/* Replaces letters of a name, except in keys. */
 static void disguise(const char *name)
 {
     for (char *c = (char *)(uintptr_t)name; strcmp(name, "id") != 0 && *c; c++)
@@ -107,8 +107,8 @@ static void disguise_all(struct schema *s)
 
 enum strange { SAME_WORDS, OTHER_WORDS, JOINED };
 
-/* SAME_WORDS: the same words everywhere, so that namesakes abound and whole tables could be taken for one another, own
- * and strange.  JOINED: and with a key between the two. */
+/* SAME_WORDS: the same words everywhere, so that many names are equal and whole tables are similar. JOINED: with a
+ * key between the two schemas. */
 static float move(const struct gate_world_settings *kind, uint64_t seed, enum strange how)
 {
     struct gate_world w;

@@ -1,4 +1,4 @@
-/* What a detector's two heads say together: that the schema or the words are ambiguous. */
+/* Combines the probabilities of the detector's two heads: schema and linguistic ambiguity. */
 #include "tests/support/support.h"
 
 #include "models/gatekeeper/gate_model.h"

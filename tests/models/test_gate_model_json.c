@@ -1,4 +1,4 @@
-/* What a checkpoint says of a model, and what is read back. */
+/* The description of a model in a checkpoint is written and read back. */
 #include "tests/support/gate_world.h"
 
 #include "data/base/json.h"
@@ -36,7 +36,7 @@ static void test_precision(void **state)
     }
 }
 
-/* Models of before know nothing of it, and were F32. */
+/* Descriptions without the field are F32. */
 static void test_no_precision(void **state)
 {
     json_t *o = description(GAT_BF16);
@@ -47,7 +47,7 @@ static void test_no_precision(void **state)
     json_decref(o);
 }
 
-/* Models of before have no head for linguistic kinds. */
+/* Descriptions without the field have no head for linguistic ambiguity. */
 static void test_linguistic(void **state)
 {
     const struct gate_world_settings s = { .classifier = CLASSIFIER_PAIR, .encode = ENCODE_SCHEMA, .linguistic = 1 };

@@ -1,4 +1,4 @@
-/* The network on whole questions: batches, order, odd and wide schemas, and the memory and bits of a training step. */
+/* The network on whole questions: batches, order, odd and wide schemas, and memory and bits of a training step. */
 #include "tests/support/support.h"
 
 #include "data/base/log.h"
@@ -15,7 +15,7 @@
 
 enum { QUESTIONS = 64, STEPS = 3 };
 
-/* What is said of each of n questions. */
+/* Results of each of n questions. */
 struct answers {
     struct gate_result results[QUESTIONS];
     float *relevance, *states;
@@ -46,7 +46,7 @@ static void assert_near(double a, double b)
         fail_msg("%.9g is not %.9g within 1e-5", a, b);
 }
 
-/* T7: alone, among 64, in another order and in pieces of another size. */
+/* Alone, among 64, in another order and in batches of another size. */
 static void check_batches(const struct gate_world_settings *kind)
 {
     struct gate_world w;
@@ -81,7 +81,7 @@ static void check_batches(const struct gate_world_settings *kind)
         most = fmax(most, (double)one.results[0].score);
         answers_release(&one);
     }
-    assert_true(most - least > 1e-2); /* scores that all agree would prove nothing */
+    assert_true(most - least > 1e-2); /* equal scores would prove nothing */
     answers_release(&all);
     answers_release(&back);
     for (int i = 0; i < QUESTIONS; i++)
@@ -96,7 +96,7 @@ static void test_batches(void **state)
         check_batches(&gate_world_kinds[i]);
 }
 
-/* T8: columns of one name in two tables are two nodes, with states of their own. */
+/* Columns with the same name in two tables are two nodes with their own states. */
 static void test_node_identity(void **state)
 {
     struct schema_build b;
@@ -124,7 +124,7 @@ static void test_node_identity(void **state)
     gate_world_close(&w);
 }
 
-/* T9 on untrained weights: a table more or less moves a mean by its share, a sum by as much as there is. */
+/* With untrained weights, another table changes a mean by its share, and a sum by its whole contribution. */
 static double drift(enum gate_pool pool)
 {
     struct gate_world_settings kind = { ENCODE_ELEMENT, CLASSIFIER_GAT_MEAN, pool, F32, 0, 0, 0,
@@ -162,7 +162,7 @@ static void test_drift(void **state)
     assert_true(mean < 0.5);
 }
 
-/* Bytes of the largest step, and the seconds, of one question on a schema of so many columns. */
+/* Bytes of the largest step, and the time, for one question on a schema with this many columns. */
 static size_t score_wide(const struct gate_world_settings *kind, int columns, int tables, double *seconds)
 {
     struct gate_world w;
@@ -196,7 +196,7 @@ static size_t score_wide(const struct gate_world_settings *kind, int columns, in
     return peak;
 }
 
-/* T10: memory is bounded by the token budget (element), or grows with the schema and no faster (schema). */
+/* Memory is bounded by the token budget (element), or grows linearly with the schema (schema). */
 static void test_wide(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void test_wide(void **state)
         }
 }
 
-/* One optimizer step on some questions: every loss there is. */
+/* One optimizer step on some questions, with all losses. */
 struct train {
     struct gate_world *w;
     struct text_builder text;
@@ -261,14 +261,13 @@ static void run_train(struct ctx *c, void *arg)
     optim_step(c, &t->w->optim, &t->w->model.params);
 }
 
-/* The losses of some steps and all weights after them, as one array; the caller frees. */
+/* The losses of some steps and all weights after them, as one array. The caller frees it. */
 static float *train_some(struct gate_world *w, struct train *t, bool checkpointed, int64_t *n, size_t *peak)
 {
     struct error err;
     float *all = xmalloc(STEPS * sizeof *all);
 
-    w->optim.schedule =
-        (struct schedule){ .lr = 2e-4f, .total = 100 }; /* at 1e-3 weights as large as these overshoot */
+    w->optim.schedule = (struct schedule){ .lr = 2e-4f, .total = 100 }; /* 1e-3 overshoots with weights of this size */
     w->optim.adamw = (struct adamw){ .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.01f, .clip = 1 };
     w->model.net.bert.checkpointed = checkpointed;
     w->work.ctx.recording = w->work.ctx.training = true;
@@ -332,18 +331,18 @@ static void test_steps(void **state)
         assert_memory_equal(first, second, (size_t)n * sizeof *first);
         assert_int_equal(plain, again);
         free(second);
-        second = train_world(&kind, 3, true, &also, &again); /* two layers, too few for less memory */
+        second = train_world(&kind, 3, true, &also, &again); /* two layers are too few to save memory */
         assert_memory_equal(first, second, (size_t)n * sizeof *first);
         free(first);
         free(second);
         kind.dropout = 0;
         first = train_world(&kind, 3, false, &n, &plain);
-        assert_true(isfinite(first[STEPS - 1]) && first[STEPS - 1] < first[0]); /* it learns what it sees again */
+        assert_true(isfinite(first[STEPS - 1]) && first[STEPS - 1] < first[0]); /* the loss on repeated data falls */
         free(first);
     }
 }
 
-/* A schema of one column has no pair to be ambiguous between. */
+/* A schema with one column has no pairs. */
 static void test_no_pairs(void **state)
 {
     struct schema_build b;

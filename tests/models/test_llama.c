@@ -1,5 +1,5 @@
-/* Small language models beside transformers and peft (gold/make_llama.py, gold/make_gemma.py): logits, loss, every
- * gradient; an adapter merged into the weights; blocks that are computed twice. */
+/* Compares small language models with transformers and peft (gold/make_llama.py, gold/make_gemma.py): logits, loss
+ * and all gradients. Also tests merged adapters and recomputed blocks. */
 #include "tests/support/support.h"
 
 #include "tests/support/digest.h"
@@ -13,13 +13,13 @@
 static const char *const tags[] = { "llama",  "bias",        "qwen2",   "tied",        "qwen3",
                                     "gemma2", "gemma2-open", "mistral", "qwen2-window" };
 
-/* simt is slow: one model of each kind of head and rotation is enough there. */
+/* simt is slow: it runs one model of each kind of head and rotation. */
 static bool is_slow(const char *tag)
 {
     return !strcmp(test_device_name(), "simt") && strcmp(tag, "llama") && strcmp(tag, "tied") && strcmp(tag, "gemma2");
 }
 
-/* What one comparison is about, and the largest error in it. */
+/* One comparison, and its largest error. */
 struct comparison {
     struct safetensors file;
     struct lm_gold g;
@@ -139,7 +139,7 @@ static void test_adapter(void **state)
     compare_all(LM_ADAPTER);
 }
 
-/* Every number between the maps is rounded to 8 bits, and so is every sum of two blocks. */
+/* All values between the maps are rounded to 8 bits, and so are the sums of blocks. */
 static void test_bf16(void **state)
 {
     json_t *gold = lm_gold_read();

@@ -1,4 +1,4 @@
-/* Texts that begin alike, computed once: the numbers and the gradients of texts one by one. */
+/* Texts with a shared prefix, computed once, have the results and gradients of single texts. */
 #include "tests/support/lm_gold.h"
 #include "tests/support/step.h"
 
@@ -11,7 +11,7 @@ static int32_t ids[TEXTS][LENGTH];
 static uint8_t answers[TEXTS][LENGTH];
 static struct llama_text texts[TEXTS];
 
-/* Three texts share 20 tokens, two others 12, one shares 3 with those, one is the beginning of the first. */
+/* Three texts share 20 tokens, two others share 12, one shares 3 with these, and one is a prefix of the first. */
 static void make_texts(void)
 {
     static const int shared[TEXTS] = { 20, 20, 20, 12, 12, 3, 20 }, family[TEXTS] = { 1, 1, 1, 2, 2, 2, 1 };
@@ -26,7 +26,7 @@ static void make_texts(void)
     }
 }
 
-/* Windows reach from a text's own part into what it shares. */
+/* Windows reach from a text's own part into the shared prefix. */
 static void check_shared(const json_t *file, const char *tag)
 {
     struct llama_batch one = { 0 }, shared = { 0 };
@@ -66,7 +66,7 @@ static void shared_is_unshared(void **state)
     json_decref(file);
 }
 
-/* Nothing in common: nothing is cut. */
+/* Texts without a common prefix are not split. */
 static void strangers_stay_whole(void **state)
 {
     (void)state;

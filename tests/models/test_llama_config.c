@@ -1,5 +1,5 @@
-/* config.json of Llama, Mistral, Qwen2, Qwen3 and Gemma 2: the rotary parameters of versions 4 and 5, what every field
- * may be, what is refused by name, and that what is written reads back. */
+/* config.json of Llama, Mistral, Qwen2, Qwen3 and Gemma 2: rotary parameters of versions 4 and 5, values of all
+ * fields, refused fields, and round trips. */
 #include "data/base/json.h"
 #include "models/net/llama_config.h"
 #include "tests/support/support.h"
@@ -39,7 +39,7 @@ static struct llama_config parsed(const char *fields)
     return c;
 }
 
-/* Radians a position of pairs 0, 1, 28, 31, 36 and 63 of heads of 128 channels, as transformers 5.23 computes them. */
+/* Radians per position of pairs 0, 1, 28, 31, 36 and 63 of heads with 128 channels, from transformers 5.23. */
 static const int pairs[] = { 0, 1, 28, 31, 36, 63 };
 static const double plain[] = { 1, 0.865964353, 0.0177827943, 0.0115478197, 0.00562341325, 0.000115478193 };
 static const double fast[] = { 1, 0.814617217, 0.00321144611, 0.00173604675, 0.000622772437, 2.4551407e-06 };
@@ -47,7 +47,7 @@ static const double linear[] = { 0.25, 0.216491088, 0.00444569858, 0.00288695493
 static const double llama3[] = { 1, 0.814617217, 0.00321144611, 0.00085675146, 7.78465546e-05, 3.06892588e-07 };
 static const double slow_llama3[] = { 1, 0.865964353, 0.0177827943, 0.0115478197, 0.00562341325, 1.44347741e-05 };
 
-/* Each was asked of transformers: 4 has theta beside the scaling, 5 has both in one object. */
+/* Expected values come from transformers: version 4 has theta beside the scaling, version 5 has both in one object. */
 static const struct rope_case {
     const char *fields;
     const double *freqs;
@@ -97,7 +97,7 @@ static void test_llama3_fields(void **state)
     assert_int_equal(c.rope.original, 8192);
 }
 
-/* What absent fields are: as the classes of transformers have them. */
+/* Defaults of missing fields, as in transformers. */
 static void test_defaults(void **state)
 {
     struct llama_config c = parsed(OF("llama"));
@@ -135,7 +135,7 @@ static void test_windows(void **state)
     assert_true(c.window == 0 && windows(&c) == 0);
     c = parsed(OF("qwen2") ",\"sliding_window\":7,\"max_window_layers\":1,\"use_sliding_window\":true");
     assert_true(c.window == 7 && windows(&c) == 2);
-    c = parsed(OF("qwen3") ",\"use_sliding_window\":true"); /* from layer 28 on, which it has not */
+    c = parsed(OF("qwen3") ",\"use_sliding_window\":true"); /* from layer 28 on, which it lacks */
     assert_true(c.window == 4096 && windows(&c) == 0);
     c = parsed(OF("gemma2") ",\"num_key_value_heads\":1,\"num_hidden_layers\":5");
     assert_true(c.window == 4096 && windows(&c) == 21);
@@ -165,11 +165,11 @@ static void test_biases(void **state)
     assert_true(c.qkv_bias && c.out_bias && c.mlp_bias);
     c = parsed(OF("qwen3") ",\"attention_bias\":true,\"tie_word_embeddings\":true");
     assert_true(c.qkv_bias && c.out_bias && !c.mlp_bias && c.tied);
-    c = parsed(OF("qwen2") ",\"attention_bias\":true,\"mlp_bias\":true"); /* neither is a field of Qwen2 */
+    c = parsed(OF("qwen2") ",\"attention_bias\":true,\"mlp_bias\":true"); /* Qwen2 has neither field */
     assert_true(c.qkv_bias && !c.out_bias && !c.mlp_bias);
 }
 
-/* Fields that could change the numbers and do not. */
+/* Fields that could change results, with values that do not. */
 static void test_harmless(void **state)
 {
     static const char *const list[] = {
@@ -200,7 +200,7 @@ static void test_stops_and_types(void **state)
     assert_int_equal(parsed(OF("llama") ",\"dtype\":\"float16\"").dtype, BF16);
 }
 
-/* A field of a Llama that is otherwise whole, and what the message says behind "config.json: ". */
+/* A changed field of a valid Llama file, and the message after "config.json: ". */
 static const struct refusal {
     const char *field, *says;
 } refused[] = {
@@ -293,7 +293,7 @@ static const struct refusal {
     { "\"rope_parameters\":[1]", "rope_parameters: expected an object, got [1]" },
 };
 
-/* The same of a Gemma 2. */
+/* The same for Gemma 2. */
 static const struct refusal refused_gemma[] = {
     { "\"sliding_window\":0", "field \"sliding_window\": expected 1 to 134217728, got 0" },
     { "\"sliding_window\":\"4096\"", "field \"sliding_window\": expected an integer, got a string" },
@@ -338,7 +338,7 @@ static void test_refused(void **state)
     }
 }
 
-/* Members of the object of rotary parameters, of either name, and what the message says behind that name. */
+/* Members of the object of rotary parameters, under either name, and the message after that name. */
 static const struct refusal bad_ropes[] = {
     { "\"rope_type\":\"yarn\",\"factor\":4",
       "rope_type: expected \"default\", \"linear\" or \"llama3\", got \"yarn\"" },
@@ -403,7 +403,7 @@ static void assert_same(const struct llama_config *a, const struct llama_config 
     assert_memory_equal(a->stops, b->stops, sizeof a->stops);
 }
 
-/* Written and read again; generation_config.json adds what ends a turn. */
+/* A written file reads back. generation_config.json adds the end of a turn. */
 static void test_round_trip(void **state)
 {
     static const char *const models[] = {

@@ -1,5 +1,5 @@
-/* How many kernels a token costs: six a layer, ten where every linear map has an adapter.  And that adapters which read
- * the same rows lie together, as one product of all wants them. */
+/* Number of kernel launches for a token: six per layer, ten if all linear maps have an adapter. Adapters that read
+ * the same rows lie together in memory, so that one product computes all of them. */
 #include "tests/support/support.h"
 
 #include "kernels/batch.h"
@@ -59,8 +59,8 @@ static void test_token(void **state)
 {
     static const struct {
         const char *tag;
-        int adapted;  /* layers of the two */
-        bool on_head; /* an adapter too */
+        int adapted;  /* number of layers, of the two, with adapters */
+        bool on_head; /* the head has an adapter too */
     } models[] = { { "llama", 2, true }, { "bias", 2, false }, { "qwen3", 1, false } };
     json_t *gold = lm_gold_read();
 
@@ -98,7 +98,7 @@ static void test_stacked(void **state)
         }
         lm_gold_close(&g);
     }
-    lm_gold_open(&g, lm_gold_case(gold, "qwen2"), LM_ADAPTER, BF16); /* k and up have none */
+    lm_gold_open(&g, lm_gold_case(gold, "qwen2"), LM_ADAPTER, BF16); /* k and up have no adapter */
     assert_beside(&g.model.net.layers[0].v, &g.model.net.layers[0].q);
     lm_gold_close(&g);
     json_decref(gold);

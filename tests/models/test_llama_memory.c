@@ -1,4 +1,4 @@
-/* What a training step of Llama-3.1-8B with adapters would take, by dry runs: nothing is computed. */
+/* Memory of a training step of Llama-3.1-8B with adapters, by dry runs. */
 #include "kernels/batch.h"
 #include "kernels/workspace.h"
 #include "models/lm/llama_model.h"
@@ -40,7 +40,7 @@ static void add_adapter(struct llama_model *m)
     assert_int_equal(llama_model_add_adapter(m, &plan, &err), 0);
 }
 
-/* A tenth of every text is its answer. */
+/* The last tenth of every text is its completion. */
 static void add_texts(struct llama_batch *b, int texts, int length)
 {
     int32_t *ids = xcalloc((size_t)length, sizeof *ids);
@@ -98,9 +98,9 @@ static size_t step_bytes(int layers, int texts, int length, bool checkpointed)
     return bytes;
 }
 
-/* A layer more costs, a token: its two residual sums, q and k turned, v, what attention found, gate and up; log sums
- * of attention, scales of two norms, what seven adapters read.  Gradients and all else lie where another layer's did.
- */
+/* For each token, an additional layer stores two residual sums, rotated q and k, v, attention's output, gate and up.
+ * It also stores log sums of attention, scales of two norms, and inputs of seven adapters. Gradients and temporary
+ * memory are shared with the other layers. */
 static void test_layer(void **state)
 {
     size_t kept = 2 * (2 * C + C + KV + KV + C + 2 * I) + 4 * HEADS + 4 * 2 + 2 * 7 * RANK, tokens = 2048;
@@ -127,7 +127,8 @@ static void test_whole(void **state)
     check_whole(2, 8192);
 }
 
-/* Products keep every frozen matrix once more, and in training, which reads it both ways, twice. */
+/* Products keep a packed copy of each frozen matrix. In training they keep two, since the backward reads the
+ * transpose. */
 static void test_packed(void **state)
 {
     size_t matrices = (size_t)2 * (3 * (2 * C * C + 2 * C * KV + 3 * C * I) + (size_t)C * 128256);

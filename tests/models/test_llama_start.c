@@ -1,5 +1,5 @@
-/* Weights to start from: tokens in an order that the model never saw are said again when they come again; with weights
- * as they were drawn they are not. */
+/* With weights of llama_start_copying, tokens of a new sequence are predicted when the sequence is repeated. With
+ * random weights they are not. */
 #include "tests/support/support.h"
 
 #include "kernels/workspace.h"
@@ -24,7 +24,7 @@ struct world {
     struct workspace work;
     struct llama_model model;
     struct llama_batch batch;
-    struct tensor *logits; /* behind each token of the second time but the last */
+    struct tensor *logits; /* after each token of the repetition but the last */
 };
 
 static struct llama_config config_of(int hidden, int heads, int groups, int layers)
@@ -44,7 +44,7 @@ static struct llama_config config_of(int hidden, int heads, int groups, int laye
                                   .rope = { .theta = 10000 } };
 }
 
-/* Twice the same tokens, each once in its half. */
+/* Repeats a sequence of distinct tokens. */
 static void add_twice(struct llama_batch *b)
 {
     int32_t ids[2 * TOKENS];
@@ -86,7 +86,7 @@ static void run(struct ctx *c, void *arg)
     w->logits = llama_batch_logits(c, &w->model.net, &w->batch);
 }
 
-/* How many of the tokens that come again were the likeliest. */
+/* Number of repeated tokens that are the most probable prediction. */
 static int count_said(struct world *w)
 {
     struct error err;
@@ -119,7 +119,7 @@ static int said_by(const struct llama_config *c, bool copying)
 
 static void test_copying(void **state)
 {
-    /* of one group of four heads a quarter of the embedding is said */
+    /* with one group of four heads, a quarter of the embedding is copied */
     static const int shapes[][5] = {
         { 128, 4, 2, 4, 53 }, { 256, 4, 2, 2, 53 }, { 192, 6, 6, 3, 53 }, { 256, 4, 1, 2, 15 }
     };
@@ -135,7 +135,7 @@ static void test_copying(void **state)
     }
 }
 
-/* One layer, and sizes at which nothing is left of the slow channels, do no harm. */
+/* One layer, and sizes without slow channels, cause no errors. */
 static void test_small(void **state)
 {
     static const int shapes[][4] = { { 64, 2, 1, 1 }, { 8, 4, 2, 2 }, { 12, 2, 2, 2 } };

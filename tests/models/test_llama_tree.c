@@ -1,4 +1,4 @@
-/* A tree of texts that begin alike, each node computed once: the numbers and the gradients of texts one by one. */
+/* A tree of texts with common prefixes, each node computed once, has the results and gradients of single texts. */
 #include "kernels/batch.h"
 #include "tests/support/lm_gold.h"
 #include "tests/support/step.h"
@@ -40,7 +40,7 @@ static void compare(const char *tag, bool checkpointed, const struct llama_batch
     json_decref(file);
 }
 
-/* A tree: all begin with 6 tokens, four go on alike to 16, of these two to 22 and two to 28; two others to 12. */
+/* All texts share 6 tokens; four of them share 16, of these two share 22 and two share 28; two others share 12. */
 static void make_tree(void)
 {
     static const int nodes[TEXTS][3] = { { 1, 2, 3 }, { 1, 4, 5 }, { 1, 2, 3 }, { 6, 6, 6 },
@@ -76,7 +76,7 @@ static void tree_is_unshared(void **state)
         compare(tags[i], i == 1, &one, &shared);
     llama_batch_pad(&shared);
     assert_int_equal(shared.n_copies, batch_bucket(78, 4));
-    shared.n_rows = one.n_rows; /* those that weigh nothing would count in the mean */
+    shared.n_rows = one.n_rows; /* padding would count in the mean */
     compare("llama", true, &one, &shared);
     llama_batch_release(&one);
     llama_batch_release(&shared);

@@ -1,5 +1,4 @@
-/* Fields and weights of a language model's folder that are easily passed over: a head of its own beside a config.json
- * that says the head is the embedding table, and fields of another kind of network. */
+/* A language model's folder with a head that config.json calls tied, and with fields of other architectures. */
 #include "data/base/json.h"
 #include "models/io/safetensors.h"
 #include "models/net/llama_config.h"
@@ -12,8 +11,8 @@
     "\"vocab_size\":100,\"hidden_size\":256,\"intermediate_size\":48,\"num_hidden_layers\":2,\"num_attention_heads\":2"
 #define CONFIG "{\"model_type\":\"llama\"," SIZES ",\"tie_word_embeddings\":true}"
 
-/* A folder that says its head is the embedding table, with a head of its own whose numbers are `value`, the table's
- * being 1; 0: without one. */
+/* A folder that calls its head tied. The table is 1 everywhere; the head is `value` everywhere, or missing if value
+ * is 0. */
 static char *folder_with_head(float value)
 {
     const struct safetensors_spec specs[] = { { "model.embed_tokens.weight", 2, { 100, 256 } },
@@ -48,7 +47,7 @@ static void read_config(void *arg)
     assert_int_equal(llama_config_read(&r->c, r->dir, &err), 0);
 }
 
-/* The head is the file's own where that is another matrix, which is said. */
+/* A head that differs from the table is used, with a warning. */
 static void test_own_head(void **state)
 {
     static const float heads[] = { 0, 1, 2 };
@@ -75,7 +74,7 @@ static void parse_config(void *arg)
     json_decref(root);
 }
 
-/* A field that transformers passes over for this kind of network is passed over, but told. */
+/* Fields that transformers ignores for this architecture are ignored with a warning. */
 static void test_fields_of_other_kinds(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Pages of a cache: whoever takes, holds and gives back in any order, none is lost, and none has two owners. */
+/* Pages of a cache: with any order of taking, holding and dropping, no page is lost or has two owners. */
 #include "tests/support/support.h"
 
 #include "kernels/rng.h"
@@ -8,7 +8,7 @@
 
 enum { PAGES = 97, HOLDERS = 24, MOST = 12, ROUNDS = 10000 };
 
-/* Who holds what: the test's own books. */
+/* The test's own count of holders. */
 struct holder {
     int32_t list[MOST];
     int64_t n;
@@ -29,7 +29,7 @@ static void check(const struct pages *p, const struct holder *h)
         assert_int_equal(holders[p->free[i]]++, 0);
 }
 
-/* Takes some pages of its own behind those that it shares with another. */
+/* Takes some pages of its own after those that it shares with another. */
 static void fork_pages(struct pages *p, struct holder *h, const struct holder *of, struct rng *rng)
 {
     int64_t shared = of->n ? rng_u32(rng) % (uint32_t)(of->n + 1) : 0;

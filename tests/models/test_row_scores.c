@@ -1,5 +1,5 @@
-/* Rows of scores for searches on the host: a plain beam search over them finds what transformers does (gold/make_t5.py,
- * gold/make_engine.py), with an encoder-decoder and with a decoder behind a prompt. */
+/* A plain beam search over row_scores finds the results of transformers (gold/make_t5.py, gold/make_engine.py), with
+ * an encoder-decoder and with a decoder. */
 #include "tests/support/support.h"
 
 #include "data/base/json.h"
@@ -38,7 +38,8 @@ static char *no_text(void *user, const int32_t *ids, int n)
     return xstrdup("");
 }
 
-/* Nothing is restricted and no answer ends before its length, in which the start counts here and not in the gold. */
+/* The search has no constraint, and no completion ends early. Lengths include the start token here, but not in the
+ * gold file. */
 static void check_search(struct row_scores *s, int beams, int n_new, int32_t end, const json_t *wanted,
                          const char *tokens)
 {
@@ -110,7 +111,7 @@ static void encoder_decoders_search_as_transformers(void **state)
         check_t5("v1.0", 4);
 }
 
-/* No beam of the case has ended before its length. */
+/* Whether no beam of the case ends early. */
 static bool is_plain(const json_t *c)
 {
     const json_t *a, *answers = json_object_get(c, "answers");
@@ -158,7 +159,7 @@ static void decoders_search_as_transformers(void **state)
     json_decref(file);
 }
 
-/* The last of a long prompt's tokens as a text's, beside another text: the same scores as where the prompt is whole. */
+/* Moving the last tokens of a long prompt to a text, beside another text, does not change the scores. */
 static void prompts_may_end_anywhere(void **state)
 {
     enum { LONG = 515, SAID = 5 };
@@ -187,7 +188,7 @@ static void prompts_may_end_anywhere(void **state)
     for (int i = 0; i <= SAID; i++)
         other[i] = i ? 3 : s.start;
     assert_int_equal(s.start, prompt[LONG - 1]);
-    for (int n = 1; n <= SAID + 1; n++) { /* the two change places all the time */
+    for (int n = 1; n <= SAID + 1; n++) { /* the two texts swap places in each step */
         const int32_t *texts[] = { n % 2 ? other : prompt + LONG - 1, n % 2 ? prompt + LONG - 1 : other };
         if (row_scores_next(&s, rows, texts, 2, n, &err))
             fail_msg("%s", err.text);

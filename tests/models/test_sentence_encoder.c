@@ -1,5 +1,5 @@
-/* Vectors of texts beside sentence-transformers' (gold/make_embed.py), whatever is embedded together; folders that are
- * refused; and what a finder makes of them. */
+/* Compares vectors of texts with sentence-transformers (gold/make_embed.py), in any batch. Also tests refused
+ * folders, and the schema finder. */
 #include "data/base/json.h"
 #include "data/base/out_file.h"
 #include "data/schema/schema_build.h"
@@ -48,7 +48,7 @@ static float *embed(struct world *w, const char *const *texts, int n)
     return vectors;
 }
 
-/* Largest difference of a vector from the gold one. */
+/* Largest difference between a vector and the gold one. */
 static double gold_distance(const float *got, const json_t *want)
 {
     double most = 0;
@@ -91,11 +91,11 @@ static void test_gold(void **state)
 {
     (void)state;
     check_gold(TOKENS);
-    check_gold(1); /* each by itself */
+    check_gold(1); /* one text at a time */
     check_gold(2 * LONGEST + 1);
 }
 
-/* A folder of links to the gold one's files, but for one, which holds text or (NULL) is not there. */
+/* A folder of links to the gold files, except one, which has the given text or, with NULL, is missing. */
 static char *other_folder(const char *but, const char *text)
 {
     static const char *const names[] = {
@@ -154,7 +154,7 @@ static void test_refused(void **state)
     expect_refused("model.safetensors", NULL, "model.safetensors", "");
 }
 
-/* What older versions write, and a folder that says nothing of sentences. */
+/* Files of older versions, and a folder without settings of sentence-transformers. */
 static void test_other_forms(void **state)
 {
     char *dir =
@@ -184,7 +184,7 @@ static void test_other_forms(void **state)
     test_dir_remove(dir);
 }
 
-/* Tables of some columns, the last of LONG, whose names are words that the gold vocabulary has. */
+/* Tables with a few columns, the last with LONG. Names are words of the gold vocabulary. */
 static void build(struct schema *s)
 {
     static const char *const words[] = { "singer", "concert", "student", "professor", "faculty",
@@ -204,7 +204,7 @@ static void build(struct schema *s)
     schema_build_release(&b);
 }
 
-/* The mean of columns [first, first + n)'s text after the name's, by the words of the header. */
+/* The mean over texts of columns [first, first + n) after the table's name, as schema_finder.h defines it. */
 static void add_text(struct world *w, double sum[WIDTH], const struct schema *s, int table, int first, int n, double by)
 {
     char text[4096];
@@ -238,7 +238,7 @@ static float cosine(struct world *w, const struct schema *s, int table, const fl
     return product > 0 ? (float)product : 0;
 }
 
-/* A finder's part is that of the search by words with worths that are computed here. */
+/* The finder's part equals that of the search by words, with table scores that are computed here. */
 static void test_finder(void **state)
 {
     static const char *const questions[] = { "Which professors teach a class?", "all of the singers", "zebra" };

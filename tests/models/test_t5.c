@@ -1,5 +1,5 @@
-/* Small T5s beside transformers (gold/make_t5.py): logits, loss, every gradient; padding that weighs nothing; blocks
- * that are computed twice; buckets of relative positions. */
+/* Compares small T5s with transformers (gold/make_t5.py): logits, loss and all gradients. Also tests padding,
+ * recomputed blocks, and buckets of relative positions. */
 #include "tests/support/support.h"
 
 #include "data/base/json.h"
@@ -18,7 +18,7 @@ enum { VOCAB = 97, HOST_BYTES = 16 << 20, SEQUENCES = 5, LONGEST = 64 };
 static const int32_t sources[SEQUENCES] = { 31, 1, 64, 2, 17 }, answers[SEQUENCES] = { 9, 40, 3, 1, 16 };
 static const char *const tags[] = { "t5", "v1.1", "flan" };
 
-/* A model of the gold file in memory, and its sequences. */
+/* A model of the gold file, and its sequences. */
 struct world {
     json_t *gold;
     const json_t *of; /* its record */
@@ -49,7 +49,7 @@ static float weight(const char *name, const char *formula, int64_t i)
     return ends_in(name, ".q.weight") || ends_in(name, ".wo.weight") ? x / 8 : x / 4;
 }
 
-/* Of keys and values, which are one matrix here, the first rows' formula is that of k, the others' that of v. */
+/* Keys and values are one matrix here: the first rows have the formula of k, the others that of v. */
 static void fill_param(struct world *w, struct param *p)
 {
     int64_t n = tensor_size(p->t);
@@ -147,7 +147,7 @@ static void world_close(struct world *w)
 struct pass {
     struct world *w;
     struct tensor *y;
-    int64_t rows; /* that the loss is the mean of */
+    int64_t rows; /* over which the loss is averaged */
 };
 
 static void run_logits(struct ctx *c, void *arg)
@@ -192,7 +192,7 @@ static double logits_error(struct world *w, const char *tag)
     return gold_error(&w->file, key, tag, &w->device, p.y);
 }
 
-/* Every gradient that the gold file has is a parameter's. */
+/* Largest gradient error. Each gradient of the gold file belongs to a parameter. */
 static double gradient_error(struct world *w, const char *tag, const char **where)
 {
     const struct params *p = &w->model.params;
@@ -230,7 +230,7 @@ static void test_gold(void **state)
     }
 }
 
-/* What attention and feed-forward read and give is rounded to 8 bits, their sum is not. */
+/* Inputs and outputs of attention and feed-forward are rounded to 8 bits; the residual stream is not. */
 static void test_bf16(void **state)
 {
     (void)state;
@@ -337,7 +337,7 @@ static void test_buckets(void **state)
         json_array_foreach(json_object_get(of, "of"), k, v)
         {
             int most = c.max_distance, ahead = (int)k - 2 * most, got = t5_bucket(&c, ahead, causal);
-            int near = ahead < -most ? -most : ahead > most ? most : ahead; /* what a table of bias goes by */
+            int near = ahead < -most ? -most : ahead > most ? most : ahead; /* index of the bias table */
             if (got != json_integer_value(v) || got != t5_bucket(&c, near, causal))
                 fail_msg("%d of %d buckets up to %d: %d, expected %lld", ahead, c.buckets, c.max_distance, got,
                          (long long)json_integer_value(v));
@@ -346,7 +346,7 @@ static void test_buckets(void **state)
     json_decref(gold);
 }
 
-/* The values of the parameter whose tensor it is. */
+/* Values of the parameter with this tensor. */
 static float *values_of(struct world *w, const struct tensor *t)
 {
     float *x = xmalloc((size_t)tensor_size(t) * sizeof *x);
@@ -360,7 +360,7 @@ static float *values_of(struct world *w, const struct tensor *t)
     return x;
 }
 
-/* Queries are keys at the scale of their scores, outputs are values transposed. */
+/* Queries are the scaled keys, and outputs the transposed values. */
 static void check_start(struct world *w, const struct t5_attention *a)
 {
     int64_t C = a->o->shape[0], inner = a->o->shape[1];
@@ -377,7 +377,7 @@ static void check_start(struct world *w, const struct t5_attention *a)
     free(o);
 }
 
-/* Of each head the bucket of its neighbour stands out, or none does. */
+/* In each head, the bucket of its neighbour is larger, or none is. */
 static void check_bias(struct world *w, const struct t5_stack *s, bool causal, const int neighbours[4])
 {
     const struct t5_config *g = &w->model.t5.config;
@@ -391,7 +391,7 @@ static void check_bias(struct world *w, const struct t5_stack *s, bool causal, c
     free(bias);
 }
 
-/* Weights from which copying is learnt early; where channels and heads' channels differ in number, too. */
+/* First weights for copying, also if the model and its heads differ in channels. */
 static void test_start(void **state)
 {
     struct world w;

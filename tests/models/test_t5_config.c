@@ -1,5 +1,5 @@
-/* config.json of T5 as versions 4 and 5 of transformers write it, what is refused by name; folders whose table has
- * other names; a folder that is written reads back. */
+/* config.json of T5 as transformers 4 and 5 write it, refused fields, folders with other names of the table, and
+ * round trips. */
 #include "data/base/json.h"
 #include "models/io/safetensors.h"
 #include "models/lm/llama_model.h"
@@ -101,7 +101,7 @@ static void test_refused(void **state)
     }
 }
 
-/* A folder of one network and of tensors [100, 32], all numbers of which are `value`. */
+/* A folder with one network and tensors [100, 32] that are `value` everywhere. */
 struct table {
     const char *name;
     float value;
@@ -128,7 +128,7 @@ static char *folder_of(const struct table *tables, int n)
     return dir;
 }
 
-/* Whether the head is the table, -1 for a folder that is refused. */
+/* Whether the head is tied; -1: the folder is refused. */
 static int tied(const struct table *tables, int n)
 {
     char *dir = folder_of(tables, n);
@@ -179,7 +179,7 @@ static void assert_same_params(struct device *d, const struct params *a, const s
     }
 }
 
-/* A folder of transformers', one file or shards, f32 or bf16, and what is made of it. */
+/* A folder of transformers, with one file or shards, f32 or bf16, is read and written again. */
 static void test_round_trip(void **state)
 {
     static const char *const folders[] = { "tests/gold/t5/v1.0", "tests/gold/t5/flan" };

@@ -1,5 +1,5 @@
-/* Answers of small T5s: the tokens and scores that transformers gives (gold/make_t5.py), greedy and by beams, bit for
- * bit the same whoever else is in the batch; bf16. */
+/* Completions of small T5s equal those of transformers in tokens and scores (gold/make_t5.py), greedy and with
+ * beams. They do not depend on the batch, bit for bit. bf16 is tested too. */
 #include "tests/support/support.h"
 
 #include "data/base/json.h"
@@ -12,7 +12,7 @@
 
 enum { PROMPTS = 4, MAX_SOURCE = 512, NEW = 12, BEAMS = 5, HOST_BYTES = 16 << 20 };
 
-/* A model and what it is asked. */
+/* A model and its prompts. */
 struct world {
     json_t *gold;
     const json_t *of; /* the folder's records */
@@ -120,13 +120,13 @@ static void check_answers(const struct world *w, int beams)
     }
 }
 
-/* simt is slow: one of each is enough there. */
+/* simt is slow: it runs one of each. */
 static bool is_slow(void)
 {
     return !strcmp(test_device_name(), "simt");
 }
 
-/* All at once, and one and three at a time; sources in one step, and in one each. */
+/* All at once, and one and three at a time; sources in one step, and one per step. */
 static void check_folder(const char *tag, int beams)
 {
     double score[PROMPTS];
@@ -162,7 +162,7 @@ static void test_beams(void **state)
         check_folder("v1.0", BEAMS);
 }
 
-/* In bf16 the likeliest answer scores as it does in f32, nearly. */
+/* In bf16 the best completion has nearly the score of f32. */
 static void test_bf16(void **state)
 {
     struct world w;
@@ -178,7 +178,7 @@ static void test_bf16(void **state)
     world_close(&w);
 }
 
-/* What a run takes is what was measured. */
+/* A run takes the measured memory. */
 static void test_measure(void **state)
 {
     const struct engine_settings set = { .max_new = NEW,

@@ -1,4 +1,5 @@
-/* The thesis' classifiers beside torch_geometric's layers (gold/make_thesis.py): logits and every gradient. */
+/* Compares the classifiers of Skadborg and Mortensen with torch_geometric's layers (gold/make_thesis.py): logits and
+ * all gradients. */
 #include "tests/support/support.h"
 
 #include "kernels/tape.h"
@@ -33,7 +34,7 @@ static int by_target(const void *a, const void *b)
     return x->target != y->target ? x->target - y->target : x->source - y->source;
 }
 
-/* The file's edges and the loops that torch_geometric adds itself, or has a matrix for. */
+/* The file's edges, and the loops that torch_geometric adds or has a matrix for. */
 static struct gate_graph gold_graph(struct ctx *c, const struct safetensors *s, const struct gatekeeper_config *config)
 {
     const struct safetensors_entry *e = safetensors_find(s, "edges");
@@ -64,7 +65,7 @@ static void check_near(const char *what, double error, double limit)
 
 static const char *const names[] = { "pair", "gat_mean", "gat_cat", "gcn", "rgcn", "bert_only" };
 
-/* Returns how far the logits are off. */
+/* Returns the largest error of the logits. */
 static double compare(enum gate_classifier classifier, enum dtype dtype, enum gat_precision precision, double limit)
 {
     struct gatekeeper_config g = { .bert = { .vocab_size = 8,
@@ -134,14 +135,14 @@ static void test_gold(void **state)
         compare((enum gate_classifier)k, F32, GAT_F32, 1e-5);
 }
 
-/* Every number between the layers is rounded to 8 bits, and the gradients of a_dst are sums that nearly cancel. */
+/* All values between the layers are rounded to 8 bits. Gradients of a_dst are sums that nearly cancel. */
 static void test_gold_bf16(void **state)
 {
     (void)state;
     compare(CLASSIFIER_GAT_MEAN, BF16, GAT_F32, 8.0 / 256);
 }
 
-/* Products of rounded factors, and nothing else rounded.  These products are too small for tensor cores. */
+/* Only factors of products are rounded. These products are too small for tensor cores. */
 static void test_precision(void **state)
 {
     (void)state;
@@ -150,7 +151,7 @@ static void test_precision(void **state)
     assert_true(compare(CLASSIFIER_GAT_MEAN, F32, GAT_TF32, 1e-5) == compare(CLASSIFIER_GAT_MEAN, F32, GAT_F32, 1e-5));
 }
 
-/* 3.3e: .5 (2 - 1)^2 + .25 (-1 - 0)^2 + 0 (5 - 0)^2 + .25 (.5 - 1)^2, and 2 weight (logit - target). */
+/* Loss: .5 (2 - 1)^2 + .25 (-1 - 0)^2 + 0 (5 - 0)^2 + .25 (.5 - 1)^2; gradient: 2 weight (logit - target). */
 static void test_squared_error(void **state)
 {
     static const float logits[] = { 2, -1, 5, .5f }, target[] = { 1, 0, 0, 1 }, weight[] = { .5f, .25f, 0, .25f };
