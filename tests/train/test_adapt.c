@@ -1,4 +1,4 @@
-/* What few labels say of temperature and shift, beside minima that scipy found; means and quantiles over draws. */
+/* Fits of temperature and shift to few labels equal the minima of scipy; means and quantiles over samples. */
 #include "tests/support/support.h"
 
 #include "train/detector/adapt.h"
@@ -35,7 +35,7 @@ static void test_minima(void **state)
     assert_true(away(adapt_loss(few, k), 0.6740348497203016) < 1e-12);
 }
 
-/* The mean of what is left out is 0.674, 0.699, 0.760 and 0.888 for no change and pulls of 16, 4 and 1. */
+/* The mean held-out loss is 0.674, 0.699, 0.760 and 0.888 for no change and pulls of 16, 4 and 1. */
 static void test_left_out_chooses(void **state)
 {
     double loss;
@@ -46,7 +46,7 @@ static void test_left_out_chooses(void **state)
     assert_true(away(loss, 0.6740348497203016) < 1e-12);
 }
 
-/* Scores that are all too high by two are moved down, and what is left out costs less. */
+/* Scores that are too high by two are shifted down, and the held-out loss falls. */
 static void test_shift(void **state)
 {
     double high[ARRAY_LEN(logits)], loss;
@@ -60,7 +60,7 @@ static void test_shift(void **state)
     assert_true(k.b < -0.5 && loss < adapt_loss(s, (struct adapt_scale){ 1, 0 }));
 }
 
-/* Labels that contradict the scores do not turn their order. */
+/* Labels that contradict the scores do not reverse their order. */
 static void test_order_stays(void **state)
 {
     uint8_t turned[ARRAY_LEN(labels)];
@@ -74,7 +74,7 @@ static void test_order_stays(void **state)
     assert_true(adapt_scale_fit((struct scored){ sure, turned, ARRAY_LEN(turned) }, 1, -1).a >= 0.05);
 }
 
-/* A pair is among them where fewer than so many are likelier, or as likely and earlier. */
+/* A pair is in the list if fewer than ADAPT_PAIRS pairs have a higher logit, or an equal one earlier. */
 static void test_likeliest(void **state)
 {
     static const int sizes[] = { 0, 1, 15, 16, 17, 33, 127, 1025 };

@@ -1,4 +1,5 @@
-/* LoRA on an encoder's last layers: a step from kept states is the step from the texts, a file says where it sits. */
+/* LoRA on an encoder's last layers: a step from stored states equals the step from the texts, and a file names its
+ * layers. */
 #include "tests/support/support.h"
 
 #include "models/gatekeeper/gate_adapter.h"
@@ -12,7 +13,7 @@
 
 enum { QUESTIONS = 5, GRADIENT_BYTES = 1 << 20 };
 
-/* A detector, and questions that the base has read. */
+/* A detector, and questions with the base's states. */
 struct side {
     struct gate_world w;
     struct gate_question asked[QUESTIONS];
@@ -68,7 +69,7 @@ static void close_side(struct side *s)
     gate_world_close(&s->w);
 }
 
-/* Values everywhere, so that gradients of A are none of zero. */
+/* Random values everywhere, so that no gradient of A is zero. */
 static void fill_adapter(struct side *s)
 {
     struct params *p = &s->w.model.adapters;
@@ -97,7 +98,7 @@ static void want_gradients(struct side *s)
     }
 }
 
-/* Gradients of the adapter, then the logits; the caller frees. */
+/* Gradients of the adapter, then the logits. The caller frees them. */
 static float *step(struct side *s, struct adapt_batch *b, int64_t *n)
 {
     const struct params *p = &s->w.model.adapters;
@@ -121,7 +122,7 @@ static float *step(struct side *s, struct adapt_batch *b, int64_t *n)
     return all;
 }
 
-/* f32: sums of the same numbers, in products of other sizes where texts are read in pieces; the bound is that of
+/* f32: sums of the same numbers, in products of other sizes if texts are read in pieces. The bound is that of
  * gradients in tests/support/op_test.h. */
 static void check_step(const struct gate_world_settings *kind, int tokens)
 {
@@ -166,7 +167,7 @@ static void test_step(void **state)
                 check_step(&gate_world_kinds[i], k ? 2048 : 40);
 }
 
-/* What the model says of its first question. */
+/* The model's score of its first question. */
 static double score(struct side *s)
 {
     struct gate_result result;
@@ -183,7 +184,7 @@ static double score(struct side *s)
 
 static const struct gate_world_settings kind = { .encode = ENCODE_SCHEMA, .dtype = F32 };
 
-/* An adapter on that many layers in dir; what the model says with it. */
+/* Saves an adapter on that many layers to dir, and returns the model's score with it. */
 static double save(const char *dir, int layers)
 {
     struct gate_adapter a = { .method = ADAPT_LORA, .support = 12, .steps = 3 };
@@ -200,7 +201,7 @@ static double save(const char *dir, int layers)
     return said;
 }
 
-/* The file again with another "layers", NULL: without. */
+/* Writes the file again with another "layers"; NULL: without it. */
 static void set_layers(const char *dir, json_t *layers)
 {
     struct hdf5_reader r;
@@ -223,7 +224,7 @@ static void set_layers(const char *dir, json_t *layers)
     close_side(&s);
 }
 
-/* What a fresh model says with the file; why it does not take it goes to err. */
+/* Applies the file to a new model and returns its layers and score, or an error. */
 static int apply(const char *dir, int *layers, double *said, struct error *err)
 {
     struct side s;
@@ -254,7 +255,7 @@ static void test_files(void **state)
         assert_true(layers == k && said == want);
     }
     double want = save(dir, 2);
-    set_layers(dir, NULL); /* as files were before */
+    set_layers(dir, NULL); /* as older files are */
     assert_int_equal(apply(dir, &layers, &said, &err), 0);
     assert_true(layers == 2 && said == want);
     test_dir_remove(dir);

@@ -1,4 +1,4 @@
-/* The threshold of a detector that learns from several folders. */
+/* The threshold of a detector that is trained on several folders. */
 #include "tests/support/support.h"
 
 #include "train/detector/gate_eval.h"
@@ -30,7 +30,8 @@ static int called_ambiguous(const struct gate_model *m, const struct gate_answer
     return n;
 }
 
-/* All quiet questions of a small folder score .6 or more, those of a large one .1: together hardly any is loud. */
+/* All unambiguous questions of a small folder score at least .6, those of a large one .1. Over both folders, the
+ * false positives would hardly count. */
 static void each_folder_stays_quiet(void **state)
 {
     static struct example quiet[LARGE + SMALL], valid[VALID];
@@ -53,7 +54,7 @@ static void each_folder_stays_quiet(void **state)
     assert_true(called_ambiguous(&m, &a, VALID / 2, VALID) > 0);
 
     for (int i = 0; i < LARGE + SMALL; i++)
-        quiet[i].part = NULL; /* one folder: a tenth of all may be called ambiguous */
+        quiet[i].part = NULL; /* one folder: at most a tenth of all questions is called ambiguous */
     m = (struct gate_model){ .threshold = 0.5, .temperature = 1, .linguistic_temperature = 1 };
     gate_calibrate(&m, &a, &presence, 0.1);
     assert_int_equal(called_ambiguous(&m, &presence, LARGE, LARGE + SMALL), SMALL);

@@ -1,4 +1,4 @@
-/* Records as training examples: the schemas they stand on in every wording, and what is labelled there. */
+/* Records as training examples: their schemas with all sets of names, and the labels. */
 #include "tests/support/practice_world.h"
 
 #include <string.h>
@@ -27,7 +27,8 @@ static int count_twins(const struct gate_example *e, const struct schema_input *
     return n;
 }
 
-/* Whether or not the question asks for it, a crossed example's schema has a doubled element; others have none. */
+/* The schema of a contrast example has duplicated elements, whether or not the question refers to them. Other
+ * schemas have none. */
 static void doubled_elements_are_twins(void **state)
 {
     int asked = 0, not_asked = 0;
@@ -45,7 +46,7 @@ static void doubled_elements_are_twins(void **state)
     assert_true(asked > 500 && asked == not_asked);
 }
 
-/* In every wording the alternatives are the same two elements, and twins. */
+/* In each set of names, the alternatives are the same two elements, and duplicated. */
 static void labels_hold_for_renamed_schemas(void **state)
 {
     int forms = 0;
@@ -70,7 +71,7 @@ static void labels_hold_for_renamed_schemas(void **state)
     assert_true(forms > 500);
 }
 
-/* Both readings of an ambiguous question touch their alternative, so both are relevant. */
+/* Both interpretations of an ambiguous question use their alternative, so that both are relevant. */
 static void alternatives_are_relevant(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Questions on schemas with other databases' tables behind their own: which tables, and what is labelled there. */
+/* Questions on schemas with distractor tables: the choice of tables, and the labels. */
 #include "tests/support/practice_world.h"
 
 #include "data/schema/schema_search.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { EVERY = 29 /* so many examples after one that is looked at */ };
+enum { EVERY = 29 /* every EVERY-th example is tested */ };
 
 struct world {
     struct practice_world practice;
@@ -36,7 +36,7 @@ static const struct gate_example *example(int i)
     return &w.practice.data.folds[FOLD_TRAIN].list[i];
 }
 
-/* Whose training questions, or any of its renamed copies', are about the schema. */
+/* The training record about this schema, or about one of its renamed copies. */
 static const char *source_of(const char *db_id)
 {
     for (int i = 0; i < w.practice.data.folds[FOLD_TRAIN].n; i++)
@@ -63,7 +63,7 @@ static void check_schemas(const struct gate_example *e, const struct gate_distra
     assert_true(nodes <= SCHEMA_SEARCH_ELEMENTS);
 }
 
-/* The form's own elements are all there, in order, and no other node is one. */
+/* The form's own elements are all there, in order, and no other node is one of them. */
 static void check_elements(const struct gate_example *e, const struct gate_form *form, const struct gate_distractors *x)
 {
     int own = 0;
@@ -91,7 +91,7 @@ static void check_pair(const struct gate_example *e, const struct gate_form *for
     assert_true(gate_form_duplicated(&x->form, e, is->v, is->u));
 }
 
-/* How many doubled elements of appended databases are among the candidates. */
+/* Number of duplicated elements of distractor tables among the candidates. */
 static int check_twins(const struct gate_example *e, const struct gate_distractors *x)
 {
     int own = 0, appended = 0, wanted = 0;
@@ -138,7 +138,7 @@ static void labels_move_with_elements(void **state)
     assert_true(least <= 4 && most >= 30);
 }
 
-/* One draw always gives the same tables, others give others. */
+/* The same sample gives the same tables, other samples give others. */
 static void draws_repeat(void **state)
 {
     const struct gate_example *e = example(3);
@@ -159,7 +159,8 @@ static void draws_repeat(void **state)
     gate_distractors_free(b);
 }
 
-/* Of frozen stages: a share of the questions, by seed, and how many elements these have is known beforehand. */
+/* In frozen stages, a share of the questions has distractors, chosen by the seed. The number of their elements is
+ * known in advance. */
 static void a_share_always_has_some(void **state)
 {
     struct distractor_source none = w.all, some = w.all, other = w.all;
@@ -191,7 +192,7 @@ static void a_share_always_has_some(void **state)
     assert_in_range(alike, chosen / 8, chosen / 2);
 }
 
-/* A question's own database is never appended, so that where there is no other none is. */
+/* A question's own database is no distractor, so that a single database has none. */
 static void one_database_stays_alone(void **state)
 {
     const struct gate_example *e = example(0);

@@ -1,4 +1,4 @@
-/* What is said beforehand is to the byte what the largest step of all stages and epochs takes. */
+/* The estimated memory equals that of the largest step of all stages and epochs, to the byte. */
 #include "tests/support/support.h"
 
 #include "tests/support/small_data.h"

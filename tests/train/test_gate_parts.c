@@ -1,6 +1,6 @@
-/* GATekeeper's gradients as the sum over the parts of a batch: those of the whole batch but for rounding.  Weights
- * differ by more after AdamW, which makes a whole step of the smallest gradient: by no more than two steps, and not at
- * all where its eps is larger than gradients are. */
+/* GATekeeper's gradients as the sum over the parts of a batch equal those of the whole batch, except for rounding.
+ * After AdamW, weights may differ by two steps, since it makes a whole step of the smallest gradient. With an eps
+ * larger than the gradients, they agree. */
 #include "kernels/cpu/gemm.h"
 #include "tests/support/support.h"
 
@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum { BATCH = 16, LEARNT = 6, CHECKED = 2, RANKS_MOST = 4 };
-/* Of all; of a tensor's terms, 64 roundings of f32, since sums run over thousands of rows; the least that counts. */
+/* Bounds: of all gradients; of a tensor's terms, 64 roundings of f32, since sums run over thousands of rows; and the
+ * smallest value that counts. */
 static const double ROUNDING = 1e-6, ROWS = 0x1p-18, FLOOR = 1e-6;
 
 static char *data, *out;
@@ -42,7 +43,7 @@ static struct gate_request request(enum gate_encode encode)
     return q;
 }
 
-/* All gradients, or all weights, one behind the other. */
+/* All gradients, or all weights, one after another. */
 static int64_t numbers(const struct run *r)
 {
     int64_t n = 0;
@@ -69,7 +70,7 @@ static void set(const struct run *r, const float *values, bool gradients)
     }
 }
 
-/* sum (+)= the gradients of the part that rank k of n computes */
+/* sum (+)= the gradients of the part that rank k of n computes. */
 static void add_part(struct run *r, float *sum, int k, int n)
 {
     struct error err;
@@ -108,8 +109,8 @@ static double norm(const float *a, const float *b, int64_t n)
     return sqrt(sum);
 }
 
-/* By how much rounding may change each tensor's gradient: a sum is rounded by its terms, which may cancel out, so the
- * norms of the gradients of single examples are added up.  The caller frees. */
+/* Bounds for the rounding error of each tensor's gradient. Terms may cancel, so that the norms of the gradients of
+ * single examples are added. The caller frees them. */
 static double *scales(struct run *r)
 {
     double *scale = xcalloc((size_t)r->params->n, sizeof *scale), all = 0;
@@ -128,7 +129,7 @@ static double *scales(struct run *r)
     return scale;
 }
 
-/* Of the worst tensor. */
+/* Difference of the worst tensor. */
 static double difference(const struct run *r, const float *a, const float *b, const double *scale)
 {
     double worst = 0;
@@ -157,7 +158,7 @@ static void update(struct ctx *c, void *arg)
     optim_step(c, &r->optim, r->params);
 }
 
-/* The weights that a first step makes of these gradients. */
+/* The weights after a first step with these gradients. */
 static float *after_update(struct run *r, const float *start, const float *g, float eps)
 {
     struct error err;
@@ -202,8 +203,8 @@ static void check_batch(struct run *r, const float *one)
     free(scale);
 }
 
-/* The first steps are only learnt: the states of an encoder from scratch are so much alike that the gradients of right
- * and wrong elements cancel out within an example. */
+/* Skips the first steps. States of a new encoder are so similar that the gradients of relevant and irrelevant
+ * elements cancel. */
 static void check_stage(struct run *r)
 {
     struct error err;
@@ -235,8 +236,8 @@ static void check(enum gate_encode encode)
     run_close(r);
 }
 
-/* Its bounds hold where a row's bits are its own.  Without AVX-512 a tensor was seen to differ by 1.3e-5 of its terms.
- */
+/* The bounds hold if a row's bits do not depend on the batch. Without AVX-512, a tensor differed by 1.3e-5 of its
+ * terms. */
 static void test_element(void **state)
 {
     if (!gemm_rows_alone(F32)) {

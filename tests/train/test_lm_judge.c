@@ -1,4 +1,4 @@
-/* Which answers are right, by what a model's answer says and not by how it is wrapped. */
+/* The judge compares the content of completions, not their wrapping. */
 #include "tests/support/support.h"
 #include "train/lm/lm_judge.h"
 
@@ -42,7 +42,7 @@ static void test_execution(void **state)
     test_dir_remove(dir);
 }
 
-/* The order of rows counts where the gold's outermost SELECT decides it, not wherever its text says "order by". */
+/* The order of rows counts if the gold's outermost SELECT has ORDER BY, not if its text contains the words. */
 static void test_order(void **state)
 {
     static const struct {

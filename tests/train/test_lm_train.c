@@ -1,5 +1,5 @@
-/* Ten training steps beside torch and peft (gold/make_llama.py), with the batch cut into 1, 2, 4 and 8 micro-batches
- * and its texts in other orders; and the memory that is measured beforehand. */
+/* Compares ten training steps with torch and peft (gold/make_llama.py). The batch is cut into 1, 2, 4 and 8
+ * micro-batches, with its texts in other orders. The estimated memory is tested too. */
 #include "tests/support/support.h"
 
 #include "data/base/json.h"
@@ -15,7 +15,7 @@
 
 enum { STEPS = 10, RECORDS = 8 };
 
-static char *work, *base; /* base: the folder of transformers with a tokenizer in it */
+static char *work, *base; /* base: a folder of transformers with a tokenizer */
 
 static int set_up(void **state)
 {
@@ -33,7 +33,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The gold's records, turned round by `first`, as a file. */
+/* Writes the gold's records to a file, rotated by `first`. */
 static const char *write_records(const json_t *gold, int first)
 {
     const json_t *list = json_object_get(json_object_get(gold, "training"), "records");
@@ -73,7 +73,7 @@ static struct lm_request request(const char *data, bool full, int64_t tokens)
     return q;
 }
 
-/* Adapters as the script starts them. */
+/* Sets the script's initial values of the adapters. */
 static void start(struct lm_trainer *t)
 {
     struct lm_gold g = { .device = t->run.device, .model = t->model };
@@ -103,7 +103,7 @@ static bool on_simt(void)
     return strcmp(test_device_name(), "simt") == 0;
 }
 
-/* Steps that are taken: simt is slow. */
+/* Number of steps: simt is slow. */
 static int steps(void)
 {
     return on_simt() ? 4 : STEPS;
@@ -125,12 +125,12 @@ static void train(double losses[STEPS], const struct lm_request *q)
         device_download(&r->device, &total, r->loss_total);
         losses[r->state.step] = (double)total;
     }
-    if (t.set->train.tokens >= t.train.tokens) /* every step has the same shapes */
+    if (t.set->train.tokens >= t.train.tokens) /* all steps have the same shapes */
         assert_int_equal(r->work.step.size, r->step_bytes.step);
     run_close(r);
 }
 
-/* Largest difference as a share. */
+/* Largest relative difference. */
 static double worst(const double *a, const double *b)
 {
     double most = 0;
@@ -140,7 +140,7 @@ static double worst(const double *a, const double *b)
     return most;
 }
 
-/* Tokens at which the eight texts fall into 1, 2, 4 (about) and 8 micro-batches. */
+/* Token budgets that cut the eight texts into 1, 2, about 4, and 8 micro-batches. */
 static const int64_t budgets[] = { 4096, 160, 80, 1 };
 
 static void check_losses(bool full)
@@ -177,7 +177,8 @@ static void test_full(void **state)
     check_losses(true);
 }
 
-/* Texts of all lengths with answers of all lengths, of which a longer one seldom has more of both. */
+/* Texts of all lengths with completions of all lengths. A longer text rarely has a longer prompt and a longer
+ * completion. */
 static const char *write_uneven(int n)
 {
     const char *path = test_file(work, "uneven.jsonl", NULL);
@@ -193,7 +194,7 @@ static const char *write_uneven(int n)
     return path;
 }
 
-/* The bytes that are said to be needed, and those of the largest step when all are made. */
+/* The estimated bytes, and those of the largest step. */
 static size_t measure(const struct lm_request *q, size_t *real)
 {
     struct lm_trainer t;
@@ -212,8 +213,8 @@ static size_t measure(const struct lm_request *q, size_t *real)
     return workspace_total(said);
 }
 
-/* Every epoch packs texts in another way: what is said beforehand is to the byte what the largest step takes, also when
- * that comes late. */
+/* Each epoch packs texts differently. The estimate equals the bytes of the largest step, even if that step comes
+ * late. */
 static void check_memory(bool shared)
 {
     struct lm_request q = request(write_uneven(21), false, 120);
@@ -228,7 +229,7 @@ static void check_memory(bool shared)
     s->train.epochs = on_simt() ? 2 : 6;
     size_t all = measure(&q, &real);
     print_message("%zu bytes in the first epoch, %zu in all, %zu taken\n", first, all, real);
-    bool exact = !strcmp(test_device_name(), "cpu"); /* elsewhere sizes are rounded up */
+    bool exact = !strcmp(test_device_name(), "cpu"); /* other devices round sizes up */
     assert_true(shared || !exact ? first <= all : first < all);
     assert_int_equal(all, real);
 }

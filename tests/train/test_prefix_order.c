@@ -1,4 +1,5 @@
-/* Orders of texts that begin alike: each text once, whole branches together, another walk for another seed. */
+/* Orders of texts with common prefixes: each text once, branches of the prefix tree together, another walk for
+ * another seed. */
 #include "tests/support/support.h"
 
 #include "train/run/sampler.h"
@@ -8,11 +9,12 @@
 
 enum { DATABASES = 9, QUESTIONS = 5, RECORDS = 3, TEXTS = DATABASES * QUESTIONS * RECORDS };
 
-/* Texts of one database have 320 tokens in common or more, of one question 400 and a few, of two databases 90. */
+/* Texts of one database share at least 320 tokens, texts of one question more than 400, and texts of two databases
+ * 90. */
 static void make(struct prefix_order *p, int *sorted, int64_t *common)
 {
     for (int i = 0; i < TEXTS; i++) {
-        sorted[i] = (i * 38) % TEXTS; /* 38 and 135 have no divisor in common */
+        sorted[i] = (i * 38) % TEXTS; /* 38 and 135 are coprime */
         common[i] = i % (QUESTIONS * RECORDS) == 0 ? 90 : i % RECORDS == 0 ? 320 + i % 16 : 400 + i % 40;
     }
     common[0] = 0;
@@ -28,7 +30,7 @@ static int place_of(const struct prefix_order *p, int example)
     return -1;
 }
 
-/* How often a text's group (places / size) is not that of the one before it. */
+/* Number of texts whose group (place / size) differs from that of the text before. */
 static int changes(const struct prefix_order *p, const int *order, int size)
 {
     int n = 0;
@@ -67,10 +69,10 @@ static void branches_lie_together(void **state)
         assert_int_equal(changes(&p, order, RECORDS), DATABASES * QUESTIONS - 1);
         moved += place_of(&p, order[0]) / (QUESTIONS * RECORDS) != 0;
     }
-    assert_true(moved > 10); /* of 20 walks about 18 do not begin with the first database */
+    assert_true(moved > 10); /* of 20 walks, about 18 do not begin with the first database */
 }
 
-/* Of one text, of none; of texts that are all alike. */
+/* Orders of one text, of none, and of equal texts. */
 static void small_orders(void **state)
 {
     int sorted[TEXTS], order[TEXTS] = { 7 };
@@ -94,7 +96,7 @@ static void small_orders(void **state)
     assert_true(memcmp(order, sorted, sizeof order) != 0);
 }
 
-/* Batches of an epoch are those of its number and the seed, whatever was asked before; each text is in one. */
+/* The batches of an epoch depend only on its number and the seed. Each text is in one batch. */
 static void batches(void **state)
 {
     enum { BATCH = 8 };

@@ -1,5 +1,4 @@
-/* How a batch is cut over ranks; sums of gradients over buckets, with a transport that stands for ranks of equal ones.
- */
+/* Cuts of a batch over ranks, and sums of gradients over buckets, with a simulated transport between equal ranks. */
 #include "tests/support/support.h"
 
 #include "train/run/run.h"
@@ -9,7 +8,7 @@
 
 static const int64_t tokens[] = { 7, 1, 1, 30, 2, 2, 5, 9, 1, 12, 3 };
 
-/* Parts are all of the batch in its order, and none has an example more than its share needs. */
+/* The parts are the batch in order, and none has more examples than its share needs. */
 static void check_cut(const struct sampler *s, const int *batch, int n, int ranks)
 {
     int64_t total = 0, most = 0;
@@ -49,7 +48,7 @@ static void test_cut(void **state)
     assert_int_equal(sampler_cut(&s, batch, 2, 1, 2), 1); /* 30 and 7 */
 }
 
-/* What every rank has sent, of which the gathered slices are made. */
+/* Data that all ranks have sent, for the gathered slices. */
 static struct {
     float *out;
     int64_t slice;
@@ -98,7 +97,7 @@ static float number(int param, int64_t i)
     return (float)((i * 2654435761 + param * 97) % 1000003) / 997.0f - 300.0f;
 }
 
-/* Sizes that end within and beyond a bucket, one that is none's to train between them. */
+/* Sizes that end within and beyond a bucket, with a frozen parameter between them. */
 static void check_sum(int size, int rank)
 {
     const int64_t sizes[] = { 1, 5000001, 33, 127, (1 << 22) + 7 };

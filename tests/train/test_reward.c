@@ -1,5 +1,5 @@
-/* Reward training: advantages by their formula, answers judged by execution, the gradient of a step beside that of each
- * answer alone, and answers under way that come back from a file as they were. */
+/* Reward training: advantages by formula, completions judged by execution, the gradient of a step as the sum over
+ * single completions, and unfinished completions restored from a file. */
 #include "tests/support/support.h"
 
 #include "data/eval/annotate.h"
@@ -17,7 +17,7 @@
 
 enum { RECORDS = 4 };
 
-static char *work, *base; /* base: a folder of transformers with a tokenizer in it */
+static char *work, *base; /* base: a folder of transformers with a tokenizer */
 
 static void make_database(void)
 {
@@ -82,7 +82,7 @@ static void test_advantages(void **state)
     }
 }
 
-/* --- what an answer is worth */
+/* --- the reward of a completion */
 
 #define RECORD(id, covered)                                                                                            \
     "{\"id\": \"" id "\", \"db_id\": \"shop\", \"question\": \"Which prices " id "?\", \"golds\": ["                   \
@@ -129,11 +129,11 @@ static void judge_texts(struct reward_judge *j, json_t *lacking)
     expect(j, lacking, "The new price.\nThe kept price.", 1, 0);
     expect(j, lacking, "the NEW  price", 0.5, 0);
     expect(j, lacking, "", 0, 1);
-    expect(j, lacking, "<think>The new price.", 0, 1); /* breaks off */
+    expect(j, lacking, "<think>The new price.", 0, 1); /* truncated */
     expect(j, lacking, "<think>The old price.</think>\nThe new price.", 0.5, 0);
     expect(j, lacking, ANNOTATE_ALL_COVERED, 0, 0);
-    expect(j, lacking, "The new price.\nWhat is new", 0.5, 1);         /* the same once more */
-    expect(j, lacking, "What is new\nThe old price.\nBroken", 0.5, 2); /* is covered; does not run */
+    expect(j, lacking, "The new price.\nWhat is new", 0.5, 1);         /* the same again */
+    expect(j, lacking, "What is new\nThe old price.\nBroken", 0.5, 2); /* the first is covered; the last does not run */
     expect(j, lacking, "The price that nobody knows.\nThe kept price.", 0.5, 1);
     json_array_foreach(json_object_get(covered, "golds"), i, gold)
         json_object_set_new(gold, "covered_by", json_integer(0));
@@ -174,7 +174,7 @@ static void draw(struct reward_trainer *t)
     if (reward_sample(t, &err))
         fail_msg("%s", err.text);
     assert_int_equal(t->n_groups, RECORDS);
-    for (int i = 0; i < t->n_groups; i++) { /* as if they were worth something */
+    for (int i = 0; i < t->n_groups; i++) { /* as if they had rewards */
         for (int k = 0; k < t->groups[i].n; k++)
             t->groups[i].answers[k].reward = i == 1 ? 0.5 : cos(3 * i + 5 * k);
         reward_group_compare(&t->groups[i], true);
@@ -198,7 +198,7 @@ struct alone {
     float scale;
 };
 
-/* weight advantage ratio is what each token's -log p counts: the ratio is 1 but for rounding. */
+/* The weight of each token's -log p is weight * advantage * ratio; the ratio is 1 except for rounding. */
 static void run_alone(struct ctx *c, void *arg)
 {
     struct alone *a = arg;
@@ -221,7 +221,7 @@ static void add_alone(struct reward_trainer *t, const struct reward_completion *
     r->work.ctx.recording = r->work.ctx.training = false;
 }
 
-/* All gradients one after another, which become zero; the caller frees. */
+/* Copies all gradients, one after another, and clears them. The caller frees them. */
 static float *take_gradients(struct reward_trainer *t, int64_t *n)
 {
     struct params *p = t->lm.run.params;
@@ -262,7 +262,7 @@ static void test_gradient(void **state)
     (void)state;
     open_trainer(&t, &q);
     draw(&t);
-    t.lm.run.state.batch = 1; /* of what was drawn for both */
+    t.lm.run.state.batch = 1; /* one of the two sampled batches */
     struct batch_partition b = run_batch(&t.lm.run);
     int examples[] = { b.examples[0], b.examples[1] };
     step(&t);
@@ -279,7 +279,7 @@ static void test_gradient(void **state)
     run_close(&t.lm.run);
 }
 
-/* --- what a checkpoint brings back */
+/* --- restoring a checkpoint */
 
 static void same_answer(const struct reward_completion *a, const struct reward_completion *b)
 {

@@ -1,5 +1,6 @@
-/* The tagger beside a reference in f64 (gold/make_dte.py), from records to gradients: packing, what erasing tells,
- * scores, the four losses; numbers of the specification for single losses and schedules. */
+/* Compares the tagger with a reference in f64 (gold/make_dte.py), from records to gradients: packing, the effect of
+ * erasing words, scores, and the four losses. Single losses and schedules are compared with numbers of the published
+ * method. */
 #include "tests/support/digest.h"
 #include "tests/support/dte_world.h"
 #include "train/tagger/tag_trainer.h"
@@ -25,7 +26,7 @@ static float weight(const char *name, int64_t i)
     return strncmp(name, "dte.", 4) == 0 ? x / 2 : x / 8;
 }
 
-/* The records, a tagger with the script's weights, and of each record its sequence and what it should say. */
+/* The records, a tagger with the script's weights, and the sequence and target of each record. */
 struct gold_world {
     struct safetensors file;
     struct device device;
@@ -109,7 +110,7 @@ static void close_world(struct gold_world *w)
     free(w);
 }
 
-/* Numbers that the file holds under tag/name, beside the same of ours. */
+/* Compares the file's numbers under tag/name with ours. */
 static void compare(const struct gold_world *w, const char *tag, const char *name, const float *got, int64_t n)
 {
     char key[128];
@@ -122,7 +123,7 @@ static void compare(const struct gold_world *w, const char *tag, const char *nam
     assert_true(error <= BOUND);
 }
 
-/* What erasing each run of words tells of each concept, of all records; the targets take their weights from it. */
+/* The effect of erasing words on all concepts of all records; the targets' weights depend on it. */
 static void check_awake(struct gold_world *w, const char *tag)
 {
     float *all = NULL;
@@ -149,7 +150,7 @@ static void check_awake(struct gold_world *w, const char *tag)
     free(all);
 }
 
-/* One call of the network; without weights it is its scores alone that are wanted. */
+/* One call of the network; without weights it only computes scores. */
 struct pass {
     struct gold_world *w;
     const struct dte_weights *weights;
@@ -228,7 +229,7 @@ static bool is_zero(struct gold_world *w, const struct tensor *t)
     return most == 0;
 }
 
-/* What the file has not, no loss reaches. */
+/* Parameters that are missing in the file have no gradient. */
 static void check_gradients(struct gold_world *w, const char *tag)
 {
     const struct dte_weights weights = { 1, 64, .75, .125 };
@@ -277,7 +278,7 @@ static void test_gold(void **state)
     }
 }
 
-/* Mean over n numbers of a loss on probabilities, each with a weight. */
+/* Weighted mean of a loss over n probabilities. */
 static double loss_of(const float *p, const float *target, const float *weights, int n, float least)
 {
     struct test_step s;
@@ -296,7 +297,7 @@ static double loss_of(const float *p, const float *target, const float *weights,
     return got;
 }
 
-/* Numbers of the specification: concepts without and with smoothing, grounding with its weights. */
+/* Expected numbers: concepts without and with smoothing, grounding with its weights. */
 static void test_losses(void **state)
 {
     static const float c[] = { .9f, .2f, .4f }, y[] = { 1, 0, 1 }, smooth[] = { .95f, 0, .95f }, ones[] = { 1, 1, 1 };
@@ -308,8 +309,8 @@ static void test_losses(void **state)
     assert_near(loss_of(g, meant, awake, 4, 1e-6f), .150103399306838, 1e-6);
 }
 
-/* The published schedule: of 15,000 steps the grounding rises from the 5,000th to the 10,000th, the tags from there on.
- */
+/* The published schedule of 15,000 steps: the grounding weight rises from step 5,000 to 10,000, the tag weight after
+ * that. */
 static void test_schedule(void **state)
 {
     static const struct {

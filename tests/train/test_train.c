@@ -1,4 +1,4 @@
-/* Runs that are stopped, killed and gone on with end with the bits of an uninterrupted one. */
+/* Stopped, killed and resumed runs end with the bits of an uninterrupted run. */
 #include "tests/train/train_runs.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void test_joint(void **state)
     check_every_step(q);
 }
 
-/* One stage, in which the relevance head learns on states of an encoder that stays as it was. */
+/* One stage, in which the relevance head is trained on states of a frozen encoder. */
 static void test_stock(void **state)
 {
     struct gate_request q = request(NULL);
@@ -74,7 +74,7 @@ static void test_schema(void **state)
     check_every_step(q);
 }
 
-/* A kill just before a checkpoint loses steps and nothing else; the same with the cached states gone or damaged. */
+/* A kill just before a checkpoint only loses steps. The same with missing or damaged cached states. */
 static void test_kills(void **state)
 {
     struct gate_request q = request(NULL);
@@ -105,7 +105,7 @@ static void test_kills(void **state)
     }
 }
 
-/* SIGTERM before any step: the step is finished and saved. */
+/* SIGTERM before the first step: the step is finished and saved. */
 static void test_signal(void **state)
 {
     struct gate_request q = request(NULL);
@@ -131,7 +131,7 @@ static void test_signal(void **state)
     assert_same_model("whole", "stopped");
 }
 
-/* A process that SIGTERM meets at its n-th judgement of a fold. */
+/* Runs a process that gets SIGTERM in its n-th evaluation of a split. */
 static void stop_at_eval(const struct gate_request *q, int n)
 {
     shared->signal_eval = n;
@@ -140,10 +140,10 @@ static void stop_at_eval(const struct gate_request *q, int n)
     assert_int_not_equal(access(path_of("stopped", CHECKPOINT_FILE), F_OK), 0);
 }
 
-/* SIGTERM in every validation, and in every judgement at the end: it stops there and later does all of that one. */
+/* SIGTERM in every validation and final evaluation. The run stops there, and later repeats that evaluation. */
 static void check_signals_in_evals(struct gate_request q)
 {
-    enum { LAST = 4 }; /* both slices of validation and of the test fold, of which one each is empty */
+    enum { LAST = 4 }; /* both slices of the validation and test splits, of which one each is empty */
 
     clean();
     q.settings.train.save_every = 0;
@@ -179,7 +179,7 @@ static void test_signals_in_evals(void **state)
     check_signals_in_evals(q);
 }
 
-/* The loss of fewer than ten steps is told once, at the end. */
+/* The loss of fewer than ten steps is reported once, at the end. */
 static void test_few_steps(void **state)
 {
     struct gate_request q = request(NULL);

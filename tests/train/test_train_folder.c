@@ -1,4 +1,4 @@
-/* What a run may go on with, and where it may write. */
+/* Folders that a run can resume from, and folders that it may write to. */
 #include "tests/train/train_runs.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Nothing of the folder changes when a run cannot go on with it. */
+/* A refused folder stays unchanged. */
 static void refuse(struct gate_request q, int code, const char *word)
 {
     char *config = test_read(path_of("run", "config.yaml")), *metrics = test_read(path_of("run", "metrics.jsonl"));
@@ -59,7 +59,7 @@ static void test_refused(void **state)
     }
     test_dir_remove(changed);
     shared->end_after = 0;
-    q.settings.train.save_every = 7; /* how often may change, and more epochs may come */
+    q.settings.train.save_every = 7; /* save_every may change, and epochs may be added */
     assert_int_equal(train(&q), 0);
     snprintf(command, sizeof command, "truncate -s -1 '%s'/checkpoint-*/" CHECKPOINT_FILE, q.out);
     assert_int_equal(test_run(command, NULL), 0);
@@ -75,7 +75,8 @@ static void shell(const char *format, const char *a, const char *b)
     assert_int_equal(test_run(command, NULL), 0);
 }
 
-/* The best weights are gone, damaged, of another run, or of no step: other weights would be the run's result. */
+/* The best weights are missing, damaged, of another run, or of no step: refused, since the result would be another
+ * model. */
 static void test_lost_best(void **state)
 {
     struct gate_request q = request(NULL), other;
@@ -101,7 +102,7 @@ static void test_lost_best(void **state)
     assert_int_equal(train(&q), 0);
 }
 
-/* Curves that are gone, cut or of another run are those of the checkpoint again. */
+/* Missing, truncated or foreign curves are replaced by those of the checkpoint. */
 static void test_lost_metrics(void **state)
 {
     static const char *const spoil[] = { "rm '%s%s'", "truncate -s -3 '%s%s'", "sed -i '1s/[1-9]/7/g' '%s%s'" };
@@ -128,8 +129,8 @@ static void test_lost_metrics(void **state)
     }
 }
 
-/* More epochs: the run goes on where it ended, or stood, at the rates of its longer schedule, and may be killed there.
- */
+/* With more epochs, a run continues from its end or its last checkpoint, with the rates of the longer schedule. It
+ * may be killed there. */
 static void test_more_epochs(void **state)
 {
     struct gate_request q = request(NULL), more;
@@ -156,7 +157,7 @@ static void test_more_epochs(void **state)
     assert_same_model("whole", "stopped");
 }
 
-/* A run that patience has ended has no more steps. */
+/* A run that was ended by patience has no more steps. */
 static void test_patience_and_more_epochs(void **state)
 {
     struct gate_request q = request(NULL);
@@ -177,7 +178,7 @@ static void test_patience_and_more_epochs(void **state)
     assert_said("no more steps: 1 validations without a better one have ended the run");
 }
 
-/* Files that no run made are not written among, unless force. */
+/* A folder with files of no run is refused without --force. */
 static void test_foreign_folder(void **state)
 {
     struct gate_request q = request(NULL);
@@ -200,7 +201,7 @@ static void test_foreign_folder(void **state)
     }
 }
 
-/* A dry run says what it would take and leaves nothing, also where a run is already. */
+/* A dry run reports its cost and writes nothing, also in a run's folder. */
 static void test_dry_run(void **state)
 {
     struct gate_request q = request(NULL);
@@ -221,7 +222,7 @@ static void test_dry_run(void **state)
     refuse(q, 0, "MiB for a step");
 }
 
-/* A first run that was killed before its first checkpoint leaves nothing that a second one could take for its own. */
+/* A run that was killed before its first checkpoint leaves no file that a second run would use. */
 static void test_stale_best(void **state)
 {
     struct gate_request q = request(NULL);
@@ -241,7 +242,7 @@ static void test_stale_best(void **state)
     assert_int_not_equal(access(path_of("run", "best/" CHECKPOINT_FILE), F_OK), 0);
 }
 
-/* A run of no epochs that starts from a detector scores like it, and its settings must be those of the detector. */
+/* A run of no epochs that starts from a detector has its scores. Its settings must be those of the detector. */
 static void test_init(void **state)
 {
     struct gate_request q = request(NULL), other;

@@ -77,7 +77,7 @@ struct gate_request request(const char *out)
     return q;
 }
 
-/* What it said is in work/said. */
+/* Its messages are in work/said. */
 int train(const struct gate_request *q)
 {
     char said[4096];
@@ -118,7 +118,7 @@ const char *path_of(const char *dir, const char *name)
     return test_file(test_file(work, dir, NULL), name, NULL);
 }
 
-/* Two files hold the same bytes. */
+/* Two files have the same bytes. */
 static void assert_same(const char *a, const char *b)
 {
     char command[9000];
