@@ -16,7 +16,7 @@ void dte_target_init(struct dte_target *t, const struct dte_item *item, int wind
 void dte_target_release(struct dte_target *t);
 
 /* Fills the grounding weights. awake [concepts, words]: how much each word carries each concept (dte_awake). Three
- * rules clean it: a column gets 0 at a word that means one of its values; a value gets 0 at all words but its own; a
+ * rules clean it. A column gets 0 at a word that means one of its values. A value gets 0 at all words but its own. A
  * concept that is not meant gets a small constant. NULL: 1 if a span marks the word as the concept. */
 void dte_target_ground(struct dte_target *t, const struct dte_item *item, int window, const struct marked_span *spans,
                        int n_spans, const float *awake);

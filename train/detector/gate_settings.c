@@ -40,9 +40,9 @@ const struct gate_request gate_request_defaults = {
     },
 };
 
-/* The released code of GATekeeper (Skadborg and Mortensen, Aalborg University; its trainer, node embedder, graph
- * loader and gnn_classifier.py), as far as options express it: nodes merged by name, doubled edges, relevance by
- * squared error, an element's text with its relevance as a word, and a frozen encoder. */
+/* Reproduces the released code of GATekeeper (Skadborg and Mortensen, Aalborg University) as far as options allow.
+ * Nodes are merged by name, edges are doubled, relevance is trained by squared error, and the encoder is frozen. The
+ * text of an element contains its relevance as a word. */
 static const char skadborg_mortensen[] = "encode: element\n"
                                          "classifier: gat-mean\n"
                                          "pool: mean\n"

@@ -1,9 +1,11 @@
 /*
  * lm_export.h - converts runs of `ambit-train infill`, `seq2seq` and `reward` to formats of other tools.
  *
- *   peft          OUT/adapter_config.json and adapter_model.safetensors, for PEFT and vLLM
- *   merged        OUT/ is a Hugging Face folder: base plus adapter, added in f32 and rounded once
- *   gguf-adapter  OUT is a file that llama.cpp loads beside its own format of the base
+ *   peft          OUT/adapter_config.json and adapter_model.safetensors, for PEFT and vLLM.
+ *
+ *   merged        OUT/ is a Hugging Face folder: base plus adapter, added in f32 and rounded once.
+ *
+ *   gguf-adapter  OUT is a file that llama.cpp loads beside its own format of the base.
  */
 #ifndef TRAIN_LM_LM_EXPORT_H
 #define TRAIN_LM_LM_EXPORT_H

@@ -39,9 +39,9 @@ struct reward_group {
     int n;
 };
 
-/* Sets advantage = (reward - mean) / (s + REWARD_MIN_DEVIATION) with the standard deviation s (n - 1; Shao et al.
- * 2024, section 4.1.2; the constant is TRL's), or reward - mean if not scaled (Liu et al. 2025, arXiv 2503.20783,
- * section 3.2). If all rewards are equal it sets 0 and returns false. */
+/* Sets advantage = (reward - mean) / (s + REWARD_MIN_DEVIATION), where s is the standard deviation with n - 1 (Shao et
+ * al. 2024, section 4.1.2). The constant is TRL's. Without `scaled`, advantage = reward - mean (Liu et al. 2025, arXiv
+ * 2503.20783, section 3.2). If all rewards are equal, sets 0 and returns false. */
 #define REWARD_MIN_DEVIATION 1e-4
 bool reward_advantages(double *advantage, const double *reward, int n, bool scaled);
 /* The same for the completions of a group. */
