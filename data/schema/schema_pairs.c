@@ -678,6 +678,7 @@ static void pair_features(const struct pair_view *v, const struct table_reach *r
 
 enum {
     FEW_NEIGHBOURS = 24, /* a table with more neighbours does not make its neighbours candidates */
+    FEW_TABLES = 24,     /* with at most as many tables, all of them are compared */
     MANY_TABLES = 512,   /* with more tables, only tables that keys join are compared */
     SMALL_TABLE = 3,     /* maximum columns of a table that looks split off: the key, the column, perhaps one more */
     MANY_NAMESAKES = 8   /* with more elements of one name, a candidate also needs related tables */
@@ -841,7 +842,8 @@ static void add_tables(struct drafts *d, const struct pair_view *v, const struct
         for (int b = a + 1; b < v->schema->n_tables; b++) {
             int both = shared_columns(v, a, b), any = t[a].n_columns + t[b].n_columns - both;
             bool like = both && 2 * both >= any;
-            if (like || (v->schema->n_tables <= MANY_TABLES && could_be_tables(v, r, a, b)))
+            bool few = v->schema->n_tables <= FEW_TABLES && any > both;
+            if (like || few || (v->schema->n_tables <= MANY_TABLES && could_be_tables(v, r, a, b)))
                 add(d, a, b, SIA_TABLE);
         }
 }
@@ -890,6 +892,12 @@ static void add_columns(struct drafts *d, const struct pair_view *v)
     }
 }
 
+/* Whether one of two columns may be stored and computed from the other one: both hold numbers. */
+static bool both_numbers(const struct schema *s, int x, int y)
+{
+    return s->columns[x].type == COLUMN_NUMBER && s->columns[y].type == COLUMN_NUMBER;
+}
+
 /* Whether a question may mean either of two columns of different tables.  Keys with different names qualify if they
  * refer to the same table.  For other columns, the condition is weaker the fewer joins lie between their tables. */
 static bool could_be_meant(const struct pair_view *v, const struct table_reach *r, int a, int b, bool near, bool like)
@@ -905,7 +913,10 @@ static bool could_be_meant(const struct pair_view *v, const struct table_reach *
     struct name_similarity n = element_name_compare_words(&v->names[SPELLED_TEXT][a], &v->names[SPELLED_TEXT][b]);
     if (n.head > 0 || n.contains > 0)
         return true;
-    return (near || like) && (n.words > 0 || (v->meanings[a] & v->meanings[b]));
+    unsigned both = v->meanings[a] & v->meanings[b];
+    if (near && both_numbers(s, x, y))
+        return true;
+    return both & MEANS_CONTACT || ((near || like) && (n.words > 0 || both));
 }
 
 static void add_between(struct drafts *d, const struct pair_view *v, const struct table_reach *r, int a, int b)
@@ -927,7 +938,8 @@ static bool brought_together(const struct pair_view *v, const struct table_reach
     int reach = table_reach(r, a, b);
     bool hub = r->start[a + 1] - r->start[a] > FEW_NEIGHBOURS || r->start[b + 1] - r->start[b] > FEW_NEIGHBOURS;
 
-    return reach <= (hub ? 1 : 2) || (v->schema->n_tables <= MANY_TABLES && like_tables(v, a, b));
+    return reach <= (hub ? 1 : 2) || v->schema->n_tables <= FEW_TABLES ||
+           (v->schema->n_tables <= MANY_TABLES && like_tables(v, a, b));
 }
 
 /* Columns of the same name in different tables that are not keys. */

@@ -7,10 +7,13 @@
  * stored aggregate of it, and keys of a table and a stored number of its rows (P).
  *
  * Two columns of one table are compared if they share a type, a meaning or a word.  Columns of different tables are
- * compared if they have one name, or if one join lies between their tables and they share a word or a meaning.  Two
- * joins may lie between them if their names share the head noun.  Keys are compared if they refer to one table.
- * Tables are compared if they share columns, a word or a meaning, or are one join apart.  The position of elements
- * plays no part, since generated schemas put duplicated elements side by side.
+ * compared if they have one name.  If one join lies between their tables, a shared word or meaning suffices, and so do
+ * two numbers: one of them may be stored, the other one added up.  Two joins may lie between columns whose names share
+ * the head noun, any number of joins between two contacts.  Keys are compared if they refer to one table.
+ *
+ * Small schemas have all pairs of tables.  In larger ones, tables are compared if they share columns, a word or a
+ * meaning, or are one join apart.  The position of elements plays no part, since generated schemas put duplicated
+ * elements side by side.
  */
 #ifndef DATA_SCHEMA_SCHEMA_PAIRS_H
 #define DATA_SCHEMA_SCHEMA_PAIRS_H

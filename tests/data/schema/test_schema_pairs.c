@@ -125,13 +125,34 @@ static void test_tables(void **state)
     columns(&b, schema_build_table(&b, "supervisor", NULL), "age head_id", "name");
     columns(&b, schema_build_table(&b, "department", NULL), "head_id budget creation", "title");
     open_pairs(&f, &b);
-    assert_int_equal(count(&f, SIA_TABLE), 1);
+    assert_int_equal(count(&f, SIA_TABLE), 3); /* all tables of a schema with few tables */
     HAS(&f, "admin", "supervisor", SIA_TABLE);
     const float *x = find(&f, "admin", "supervisor")->features;
     NEAR(x[PAIR_COLUMNS_EQUAL], 1);
     NEAR(x[PAIR_COLUMNS_JACCARD], 1);
     NEAR(x[PAIR_TABLE_EXTENDED], 0);
     assert_int_equal(count(&f, SIA_JOIN), 0);
+    close_pairs(&f);
+}
+
+/* With many tables, only those that share columns, a word or a meaning are compared. */
+static void test_many_tables(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+    char name[8] = "aa";
+
+    (void)state;
+    schema_build_init(&b, "many");
+    columns(&b, schema_build_table(&b, "admin", NULL), "wage", "name");
+    columns(&b, schema_build_table(&b, "supervisor", NULL), "wage", "name");
+    for (int i = 0; i < 24; i++) {
+        name[1] = (char)('a' + i);
+        columns(&b, schema_build_table(&b, name, NULL), name, "");
+    }
+    open_pairs(&f, &b);
+    assert_int_equal(count(&f, SIA_TABLE), 1);
+    HAS(&f, "admin", "supervisor", SIA_TABLE);
     close_pairs(&f);
 }
 
@@ -230,11 +251,35 @@ static void test_across(void **state)
     HAS(&f, "project.budget", "task.cost", SIA_COLUMN);            /* same meaning, over an undeclared key */
     HAS(&f, "project.manager_id", "task.assigned_to", SIA_COLUMN); /* two keys to the same table */
     assert_null(find(&f, "project.project_id", "task.project_id"));
+    HAS(&f, "staff.wage", "project.budget", SIA_COLUMN);
     assert_null(find(&f, "staff.wage", "island.price"));
     const float *x = find(&f, "project.budget", "task.cost")->features;
     NEAR(x[PAIR_ACROSS] * x[PAIR_ONE_JOIN] * x[PAIR_SAME_MEANING] * x[PAIR_MONEY], 1);
     NEAR(x[PAIR_TWO_JOINS] + x[PAIR_SAME_TARGET], 0);
     NEAR(find(&f, "project.manager_id", "task.assigned_to")->features[PAIR_SAME_TARGET], 1);
+    close_pairs(&f);
+}
+
+/* A stored number beside the numbers of the rows that refer to it, and contacts of tables far from each other. */
+static void test_stored(void **state)
+{
+    struct schema_build b;
+    struct fixture f;
+
+    (void)state;
+    schema_build_init(&b, "s");
+    columns(&b, schema_build_table(&b, "concert", NULL), "concert_id proceeds", "venue");
+    columns(&b, schema_build_table(&b, "seat", NULL), "seat_id concert_id paid", "row_letter");
+    columns(&b, schema_build_table(&b, "usher", NULL), "usher_id height", "phone");
+    columns(&b, schema_build_table(&b, "supplier", NULL), "supplier_id", "telephone");
+    schema_build_primary(&b, 0);
+    schema_build_primary(&b, 3);
+    schema_build_foreign_key(&b, 4, 0);
+    open_pairs(&f, &b);
+    HAS(&f, "concert.proceeds", "seat.paid", SIA_COLUMN);
+    HAS(&f, "usher.phone", "supplier.telephone", SIA_COLUMN);
+    assert_null(find(&f, "concert.proceeds", "usher.height"));
+    assert_null(find(&f, "concert.venue", "seat.row_letter"));
     close_pairs(&f);
 }
 
@@ -469,11 +514,10 @@ static void test_recall(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns), cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_joins),   cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_across),  cmocka_unit_test(test_aggregates),
-        cmocka_unit_test(test_wide),    cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_names),   cmocka_unit_test(test_order_does_not_matter),
+        cmocka_unit_test(test_columns), cmocka_unit_test(test_tables), cmocka_unit_test(test_joins),
+        cmocka_unit_test(test_counts),  cmocka_unit_test(test_across), cmocka_unit_test(test_aggregates),
+        cmocka_unit_test(test_wide),    cmocka_unit_test(test_empty),  cmocka_unit_test(test_many_tables),
+        cmocka_unit_test(test_stored),  cmocka_unit_test(test_names),  cmocka_unit_test(test_order_does_not_matter),
         cmocka_unit_test(test_groups),  cmocka_unit_test(test_recall),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
