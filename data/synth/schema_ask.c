@@ -468,14 +468,45 @@ static void ask_role(struct asking *a, int table, int target)
 
 /* Questions for sums and counts that may be stored. */
 
-static const char *const sum_patterns[] = {
-    "what is the total %c of each %t?", "show the total %c for every %t.", "total %c by %t",
-    "how much is the total %c per %t?", "list each %t with its total %c.",
+/* How often the same thing is asked for, each time in other words or about another person. */
+enum { COUNT_TURNS = 2, SUM_TURNS = 4, PERSON_TURNS = 4 };
+
+/* The rows that a question asks for: all of them, the one with the largest value, or those above a bound. */
+enum ask_rows { ROWS_ALL, ROWS_TOP, ROWS_ABOVE };
+
+struct stored_pattern {
+    enum ask_rows rows;
+    const char *text;
 };
 
-static const char *const count_patterns[] = {
-    "how many %c does each %t have?",      "show the number of %c for every %t.", "number of %c per %t",
-    "list each %t with its number of %c.", "for each %t, count the %c.",
+static const struct stored_pattern sum_patterns[] = {
+    { ROWS_ALL, "what is the total %c of each %t?" },
+    { ROWS_ALL, "show the total %c for every %t." },
+    { ROWS_ALL, "total %c by %t" },
+    { ROWS_ALL, "how much is the total %c per %t?" },
+    { ROWS_ALL, "list each %t with its total %c." },
+    { ROWS_ALL, "%c in total, %t by %t" },
+    { ROWS_ALL, "what %c does each %t come to?" },
+    { ROWS_ALL, "how much %c does every %t have altogether" },
+    { ROWS_ALL, "all %s and their overall %c" },
+    { ROWS_TOP, "which %t has the most %c in total?" },
+    { ROWS_TOP, "%t with the highest total %c" },
+    { ROWS_ABOVE, "%s whose total %c is over 100" },
+    { ROWS_ABOVE, "which %s come to more than 100 in total %c?" },
+};
+
+static const struct stored_pattern count_patterns[] = {
+    { ROWS_ALL, "how many %c does each %t have?" },
+    { ROWS_ALL, "show the number of %c for every %t." },
+    { ROWS_ALL, "number of %c per %t" },
+    { ROWS_ALL, "list each %t with its number of %c." },
+    { ROWS_ALL, "for each %t, count the %c." },
+    { ROWS_ALL, "how many %c has every %t got" },
+    { ROWS_ALL, "%s and how many %c they have" },
+    { ROWS_TOP, "which %t has the most %c?" },
+    { ROWS_TOP, "%t with the largest number of %c" },
+    { ROWS_ABOVE, "which %s have more than 3 %c?" },
+    { ROWS_ABOVE, "%s with over 3 %c" },
 };
 
 /* Questions about all rows or the largest one, which no stored value answers. */
@@ -501,7 +532,7 @@ static int stored_in(const struct schema *s, int table, const char *words, const
         const char *name = s->columns[c].text;
         bool says = edit_mentions(name, words, NULL) > 0 || edit_mentions(name, many, NULL) > 0;
         bool aggregate =
-            sum ? strstr(name, "total") != NULL
+            sum ? strstr(name, "total") || strstr(name, "sum ") || strstr(name, "overall") || strstr(name, "to date")
                 : strstr(name, "count") || strstr(name, "num ") || strstr(name, "number of") || strstr(name, "no of");
         if (says && aggregate && !schema_column_is_key(s, c))
             return c;
@@ -509,20 +540,34 @@ static int stored_in(const struct schema *s, int table, const char *words, const
     return -1;
 }
 
-static const char *grouped_sql(struct asking *a, int from, int to, const char *aggregate)
+/* Returns the end of a statement that selects these rows; clause is WHERE or HAVING. */
+static const char *rows_sql(struct asking *a, const struct stored_pattern *p, const char *clause, const char *value)
+{
+    const char *than = strstr(p->text, "100") ? "100" : "3";
+
+    if (p->rows == ROWS_TOP)
+        return asking_printf(a, " ORDER BY %s DESC LIMIT 1", value);
+    return p->rows == ROWS_ABOVE ? asking_printf(a, " %s %s > %s", clause, value, than) : "";
+}
+
+static const char *grouped_sql(struct asking *a, int from, int to, const char *aggregate,
+                               const struct stored_pattern *p)
 {
     const struct schema *s = a->s;
     int child = s->columns[from].table, parent = s->columns[to].table;
 
-    return asking_printf(a, "SELECT T1.%s, %s FROM %s AS T1 JOIN %s AS T2 ON T1.%s = T2.%s GROUP BY T1.%s",
+    return asking_printf(a, "SELECT T1.%s, %s FROM %s AS T1 JOIN %s AS T2 ON T1.%s = T2.%s GROUP BY T1.%s%s",
                          asking_column(a, asking_label(s, parent)), aggregate, asking_table(a, parent),
-                         asking_table(a, child), asking_column(a, to), asking_column(a, from), asking_column(a, to));
+                         asking_table(a, child), asking_column(a, to), asking_column(a, from), asking_column(a, to),
+                         rows_sql(a, p, "HAVING", aggregate));
 }
 
-static const char *stored_sql(struct asking *a, int parent, int column)
+static const char *stored_sql(struct asking *a, int parent, int column, const struct stored_pattern *p)
 {
-    return asking_printf(a, "SELECT %s, %s FROM %s", asking_column(a, asking_label(a->s, parent)),
-                         asking_column(a, column), asking_table(a, parent));
+    const char *name = asking_column(a, column);
+
+    return asking_printf(a, "SELECT %s, %s FROM %s%s", asking_column(a, asking_label(a->s, parent)), name,
+                         asking_table(a, parent), rows_sql(a, p, "WHERE", name));
 }
 
 /* Returns the aggregate of a pattern. Grouped statements show it beside each row. */
@@ -543,26 +588,27 @@ static int row_column(const struct schema *s, const struct schema_foreign_key *k
     return n == 1 ? key : k->from;
 }
 
-/* column: the summand; -1 counts rows */
-static void ask_stored(struct asking *a, const struct schema_foreign_key *k, int column)
+/* column: the summand; -1 counts rows. Turns differ in their words. */
+static void ask_stored(struct asking *a, const struct schema_foreign_key *k, int column, int turn)
 {
     const struct schema *s = a->s;
     int child = s->columns[k->from].table, parent = s->columns[k->to].table;
     const char *own = column < 0 ? asking_one(a, child) : asking_own(s, column),
                *many = column < 0 ? asking_many(a, child) : own;
-    const char *group = asking_open(a, column < 0 ? "count" : "sum", s->tables[parent].text, own);
-    const char *pattern = column < 0 ? asking_draw(a, count_patterns, ARRAY_LEN(count_patterns))
-                                     : asking_draw(a, sum_patterns, ARRAY_LEN(sum_patterns));
+    const char *group =
+        asking_open(a, asking_printf(a, "%s %d", column < 0 ? "count" : "sum", turn), s->tables[parent].text, own);
+    const struct stored_pattern *pattern = column < 0 ? &count_patterns[rng_below(&a->rng, ARRAY_LEN(count_patterns))]
+                                                      : &sum_patterns[rng_below(&a->rng, ARRAY_LEN(sum_patterns))];
     int stored = stored_in(s, parent, own, many, column >= 0);
     struct schema_ask ask = { .group = group, .reason = "stored aggregate", .kind = SIA_AGGREGATE };
     struct schema_ask other = ask;
 
     ask.ambiguous = stored >= 0;
-    ask.text = asking_fill(a, pattern, many, asking_one(a, parent), asking_many(a, parent));
-    ask.sql[0] = grouped_sql(a, k->from, k->to,
-                             column < 0 ? "count(*)" : asking_printf(a, "sum(T2.%s)", asking_column(a, column)));
+    ask.text = asking_fill(a, pattern->text, many, asking_one(a, parent), asking_many(a, parent));
+    ask.sql[0] = grouped_sql(
+        a, k->from, k->to, column < 0 ? "count(*)" : asking_printf(a, "sum(T2.%s)", asking_column(a, column)), pattern);
     if (stored >= 0) {
-        ask.sql[1] = stored_sql(a, parent, stored);
+        ask.sql[1] = stored_sql(a, parent, stored, pattern);
         ask.alternatives[0] = asking_element(a, column < 0 ? row_column(s, k) : column);
         ask.alternatives[1] = asking_element(a, stored);
     }
@@ -575,22 +621,24 @@ static void ask_stored(struct asking *a, const struct schema_foreign_key *k, int
         other.sql[0] = asking_printf(a, "SELECT count(*) FROM %s", asking_table(a, child));
     else
         other.sql[0] =
-            grouped_sql(a, k->from, k->to, asking_printf(a, "%s(T2.%s)", extreme_of(clear), asking_column(a, column)));
+            grouped_sql(a, k->from, k->to, asking_printf(a, "%s(T2.%s)", extreme_of(clear), asking_column(a, column)),
+                        &sum_patterns[0]);
     add(a, other);
 }
 
-static bool can_be_added(const struct schema *s, int column)
+bool asking_can_add(const struct schema *s, int column)
 {
     static const char *const sums[] = { "price",   "amount",   "cost",       "quantity",  "hours",    "fee",
                                         "sales",   "points",   "weight",     "duration",  "distance", "revenue",
                                         "credits", "votes",    "salary",     "budget",    "value",    "bytes",
                                         "tax",     "discount", "attendance", "enrollment" };
-    const char *own = asking_own(s, column);
+    const char *own = asking_own(s, column), *space = strrchr(own, ' ');
 
-    if (s->columns[column].type != COLUMN_NUMBER || schema_column_is_key(s, column))
+    if (s->columns[column].type != COLUMN_NUMBER || schema_column_is_key(s, column) ||
+        asking_count(own) > ASKING_WORDS || strstr(own, "total"))
         return false;
     for (int i = 0; i < ARRAY_LEN(sums); i++)
-        if (strcmp(own, sums[i]) == 0)
+        if (strcmp(space ? space + 1 : own, sums[i]) == 0)
             return true;
     return false;
 }
@@ -607,10 +655,11 @@ static void ask_about_key(struct asking *a, const struct schema_foreign_key *k)
     ask_role(a, child, parent);
     if (keys > 1)
         return;
-    ask_stored(a, k, -1);
+    for (int turn = 0; turn < COUNT_TURNS; turn++)
+        ask_stored(a, k, -1, turn);
     for (int c = s->tables[child].first_column; c < s->tables[child].first_column + s->tables[child].n_columns; c++)
-        if (can_be_added(s, c))
-            ask_stored(a, k, c);
+        for (int turn = 0; turn < SUM_TURNS && asking_can_add(s, c); turn++)
+            ask_stored(a, k, c, turn);
 }
 
 /* Questions about a person in one of two tables. */
@@ -623,31 +672,46 @@ static const char *const last_names[] = { "Smith",  "Lopez",  "Khan",   "Meyer",
                                           "Jensen", "Tanaka", "Dubois", "Okafor", "Kim",   "Larsen", "Costa", "Weber" };
 
 static const char *const person_patterns[] = {
-    "what is the %c of %t?",    "give me the %c of %t", "look up the %c for %t.", "%c of %t",
-    "do we have the %c of %t?", "I need %t's %c",
+    "what is the %c of %t?",
+    "give me the %c of %t",
+    "look up the %c for %t.",
+    "%c of %t",
+    "do we have the %c of %t?",
+    "I need %t's %c",
+    "%t's %c?",
+    "%c for %t",
+    "which %c does %t have?",
+    "whats %t's %c",
 };
 
-static const char *const person_columns[] = { "email",        "phone",         "address",    "city",   "country",
-                                              "phone number", "email address", "birth date", "gender", "age" };
+static const char *const person_columns[] = { "email",        "phone",         "address",    "city",    "country",
+                                              "phone number", "email address", "birth date", "gender",  "age",
+                                              "mobile",       "nationality",   "salary",     "hometown" };
 
-/* Returns the condition that selects the person's row. NULL if the table has no names. */
+/* Returns the condition that selects the person's row; first: NULL if only the last name is known. NULL if the table
+ * has no names. */
 static const char *person_condition(struct asking *a, int table, const char *first, const char *last)
 {
     int name = asking_holder(a->s, table, "name"), one = asking_holder(a->s, table, "first name"),
         two = asking_holder(a->s, table, "last name");
 
+    if (!first && two >= 0)
+        return asking_printf(a, "%s = '%s'", asking_column(a, two), last);
+    if (!first)
+        return name >= 0 ? asking_printf(a, "%s LIKE '%% %s'", asking_column(a, name), last) : NULL;
     if (one >= 0 && two >= 0)
         return asking_printf(a, "%s = '%s' AND %s = '%s'", asking_column(a, one), first, asking_column(a, two), last);
     return name >= 0 ? asking_printf(a, "%s = '%s %s'", asking_column(a, name), first, last) : NULL;
 }
 
-static void ask_person(struct asking *a, const char *own)
+static void ask_person(struct asking *a, const char *own, int turn)
 {
     const struct schema *s = a->s;
-    const char *group = asking_open(a, "person", own, s->tables[0].text);
+    const char *group = asking_open(a, asking_printf(a, "person %d", turn), own, s->tables[0].text);
     const char *first = asking_draw(a, first_names, ARRAY_LEN(first_names)),
                *last = asking_draw(a, last_names, ARRAY_LEN(last_names));
-    const char *who = asking_printf(a, "%s %s", first, last),
+    first = rng_below(&a->rng, 3) ? first : NULL;
+    const char *who = first ? asking_printf(a, "%s %s", first, last) : last,
                *pattern = asking_draw(a, person_patterns, ARRAY_LEN(person_patterns));
     struct schema_ask ask = { .group = group, .reason = "person of two tables", .kind = SIA_COLUMN }, named[2];
     int n = 0;
@@ -852,8 +916,8 @@ void schema_asks_find(struct schema_asks *out, const struct schema *s)
     }
     for (int i = 0; i < s->n_foreign_keys; i++)
         ask_about_key(&a, &s->foreign_keys[i]);
-    for (int i = 0; i < ARRAY_LEN(person_columns); i++)
-        ask_person(&a, person_columns[i]);
+    for (int i = 0; i < ARRAY_LEN(person_columns) * PERSON_TURNS; i++)
+        ask_person(&a, person_columns[i / PERSON_TURNS], i % PERSON_TURNS);
     for (int c = 0; c < s->n_columns; c++)
         if (is_plain(s, c))
             ask_list(&a, c);

@@ -57,6 +57,8 @@ bool asking_can_say(const struct schema *s, int table);
 const char *asking_one(struct asking *a, int table);
 const char *asking_many(struct asking *a, int table);
 const char *asking_own(const struct schema *s, int column);
+/* Returns true if a sum of the column's values makes sense, as of amounts and hours. */
+bool asking_can_add(const struct schema *s, int column);
 /* Return names as written in a statement. */
 const char *asking_column(struct asking *a, int column);
 const char *asking_table(struct asking *a, int table);

@@ -545,8 +545,8 @@ static float chance(const struct edit_database *d, const struct edit *e, int n_o
                                               [EDIT_BESIDE] = 3,
                                               [EDIT_BESIDE_TABLE] = 1.5F,
                                               [EDIT_NEAR] = 2.5F,
-                                              [EDIT_STORED] = 2,
-                                              [EDIT_PEOPLE] = 0.7F };
+                                              [EDIT_STORED] = 5,
+                                              [EDIT_PEOPLE] = 2.5F };
     return wanted[e->type] / (float)(n_of_type + 1) * (e->type >= EDIT_NEAR ? 1 : asked(d, e) ? 1.5F : 0.5F);
 }
 

@@ -3,6 +3,7 @@
 #include "data/sql/sql_resolve.h"
 #include "data/synth/element_style.h"
 #include "data/synth/lexicon.h"
+#include "data/synth/schema_ask.h"
 #include "data/synth/schema_edit.h"
 #include "data/synth/sql_edit.h"
 
@@ -259,6 +260,7 @@ bool edit_uses(struct edit_database *d, const char *sql, enum edit_use *uses)
 enum { ROLE_TABLES = NOUN_TRADE | NOUN_EVENT | NOUN_TRANSPORT | NOUN_PROJECT | NOUN_GOODS | NOUN_WORK | NOUN_COMPANY };
 
 enum { COLUMN_EDITS = 3, TABLE_EDITS = 3 /* maximum of one element, with different pairs of names */ };
+enum { SUM_EDITS = 2 /* of one column, with different names */ };
 
 /* Columns that describe another one, by the last word of that column's name. */
 static const struct {
@@ -583,13 +585,12 @@ static void find_near(struct edit_database *d, int column)
     }
 }
 
+/* A number of rows, and sums of the columns that can be added. */
 static void find_stored(struct edit_database *d, const struct schema_foreign_key *k)
 {
-    static const char *const sums[] = { "price",    "amount",  "cost",    "quantity", "hours",
-                                        "fee",      "sales",   "points",  "weight",   "duration",
-                                        "distance", "revenue", "credits", "votes",    "value" };
+    static const char *const totals[] = { "total %s", "%s total", "sum %s", "overall %s", "%s to date" };
     const struct schema *s = d->schema;
-    int child = s->columns[k->from].table, parent = s->columns[k->to].table;
+    int child = s->columns[k->from].table, parent = s->columns[k->to].table, from = s->tables[child].first_column;
     const char *one = element_singular(&d->text, s->tables[child].text), *many = element_plural(&d->text, one);
     const char *counts[] = { strings_printf(&d->text, "%s count", one), strings_printf(&d->text, "number of %s", many),
                              strings_printf(&d->text, "num %s", many) };
@@ -599,15 +600,14 @@ static void find_stored(struct edit_database *d, const struct schema_foreign_key
     struct edit *e = add(d, EDIT_STORED, parent, -1);
     e->other = child;
     e->names[0] = counts[rng_below(d->rng, ARRAY_LEN(counts))];
-    for (int c = s->tables[child].first_column; c < s->tables[child].first_column + s->tables[child].n_columns; c++)
-        for (int i = 0; i < ARRAY_LEN(sums); i++) {
-            const char *own = element_own_words(s->columns[c].text, s->tables[child].text);
-            if (s->columns[c].type != COLUMN_NUMBER || schema_column_is_key(s, c) || strcmp(own, sums[i]) != 0)
-                continue;
+    for (int c = from; c < from + s->tables[child].n_columns; c++) {
+        const char *own = element_own_words(s->columns[c].text, s->tables[child].text);
+        for (int i = 0; i < SUM_EDITS && asking_can_add(s, c); i++) {
             e = add(d, EDIT_STORED, parent, -1);
             e->other = child;
-            e->names[0] = strings_printf(&d->text, rng_below(d->rng, 3) ? "total %s" : "%s total", own);
+            e->names[0] = strings_printf(&d->text, totals[rng_below(d->rng, ARRAY_LEN(totals))], own);
         }
+    }
 }
 
 static void find_people(struct edit_database *d, int table)

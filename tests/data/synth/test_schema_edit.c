@@ -1,4 +1,5 @@
 /* Tests edited schemas: every statement runs on its schema, labels form contrast sets, and modifiers decide. */
+#include "data/schema/schema_build.h"
 #include "data/synth/lexicon.h"
 #include "data/synth/schema_ask.h"
 #include "data/synth/schema_edit.h"
@@ -199,6 +200,65 @@ static void template_questions_know_their_schema(void **state)
     json_decref(v);
 }
 
+/* Builds two tables of persons, of which one stores the sum of its orders. */
+static void open_shop(struct schema *s)
+{
+    struct schema_build b;
+
+    schema_build_init(&b, "shop");
+    for (int t = 0; t < 2; t++) {
+        int table = schema_build_table(&b, t ? "employees" : "customers", NULL);
+        schema_build_primary(&b,
+                             schema_build_column(&b, table, t ? "employee_id" : "customer_id", NULL, COLUMN_NUMBER));
+        schema_build_column(&b, table, "name", NULL, COLUMN_TEXT);
+        schema_build_column(&b, table, "email", NULL, COLUMN_TEXT);
+        schema_build_column(&b, table, "phone", NULL, COLUMN_TEXT);
+        schema_build_column(&b, table, t ? "age" : "overall_amount", NULL, COLUMN_NUMBER);
+    }
+    int orders = schema_build_table(&b, "orders", NULL);
+    schema_build_primary(&b, schema_build_column(&b, orders, "order_id", NULL, COLUMN_NUMBER));
+    schema_build_foreign_key(&b, schema_build_column(&b, orders, "customer_id", NULL, COLUMN_NUMBER), 0);
+    schema_build_column(&b, orders, "amount", NULL, COLUMN_NUMBER);
+    schema_build_finish(&b, s);
+    schema_build_release(&b);
+}
+
+/* A stored sum is asked for in several ways: for every row, the largest one, or those above a bound. */
+static void check_sum(const struct schema_ask *a, int rows[3])
+{
+    bool top = strstr(a->sql[0], "ORDER BY sum(T2.amount) DESC LIMIT 1"), above = strstr(a->sql[0], "HAVING");
+
+    assert_string_equal(a->alternatives[0], "orders.amount");
+    assert_string_equal(a->alternatives[1], "customers.overall_amount");
+    assert_int_equal(top, strstr(a->sql[1], "ORDER BY overall_amount DESC LIMIT 1") != NULL);
+    assert_int_equal(above, strstr(a->sql[1], "WHERE overall_amount > 100") != NULL);
+    rows[top ? 1 : above ? 2 : 0]++;
+}
+
+static void sums_and_persons_are_asked_in_several_ways(void **state)
+{
+    struct strings text = { 0 };
+    struct schema_asks asks = { .text = &text };
+    struct schema s;
+    int rows[3] = { 0 }, full = 0, last = 0;
+
+    (void)state;
+    open_shop(&s);
+    schema_asks_find(&asks, &s);
+    for (int i = 0; i < asks.n; i++) {
+        const struct schema_ask *a = &asks.items[i];
+        if (strcmp(a->reason, "stored aggregate") == 0 && a->ambiguous)
+            check_sum(a, rows);
+        if (strcmp(a->reason, "person of two tables") == 0 && a->ambiguous)
+            *(strstr(a->sql[0], "name LIKE '% ") ? &last : &full) += 1;
+    }
+    assert_true((rows[0] > 0) + (rows[1] > 0) + (rows[2] > 0) >= 2);
+    assert_true(full > 0 && last > 0);
+    free(asks.items);
+    strings_release(&text);
+    schema_release(&s);
+}
+
 static void the_same_seed_gives_the_same_examples(void **state)
 {
     struct dataset a, b;
@@ -243,6 +303,7 @@ int main(void)
         cmocka_unit_test(statements_read_their_alternatives),
         cmocka_unit_test(a_modifier_makes_a_question_clear),
         cmocka_unit_test(template_questions_know_their_schema),
+        cmocka_unit_test(sums_and_persons_are_asked_in_several_ways),
         cmocka_unit_test(the_same_seed_gives_the_same_examples),
         cmocka_unit_test(entries_give_two_members),
     };
