@@ -19,7 +19,6 @@
 #include "kernels/batch.h"
 #include "kernels/rng.h"
 #include "models/gatekeeper/schema_input.h"
-#include "models/net/gate_config.h"
 #include "models/net/gatekeeper.h"
 #include "models/text/tokenizer.h"
 

@@ -4,7 +4,7 @@
 #include "kernels/module_path.h"
 #include "models/gatekeeper/gate_band.h"
 #include "models/io/model_folder.h"
-#include "models/net/bert_spec.h"
+#include "models/net/bert.h"
 
 #include <math.h>
 #include <stdio.h>

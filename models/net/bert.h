@@ -2,8 +2,8 @@
  * bert.h - the BERT encoder (Devlin et al. 2019) over packed sequences, or ModernBERT (modern_bert.h) by the same
  * calls.
  *
- * Sequences lie one after another without padding.  The caller names the rows whose final states it wants; the last
- * layer computes those and nothing else.  Post-norm layers, GELU (erf) unless the configuration says otherwise.  When
+ * Sequences lie one after another without padding. The caller names the rows whose final states it wants; the last
+ * layer computes those and nothing else. Post-norm layers, GELU (erf) unless the configuration says otherwise. When
  * nothing is recorded a layer leaves nothing but its output behind; with `checkpointed` it does so in training too and
  * is computed again in the backward: the same numbers from less memory.
  *
@@ -13,6 +13,7 @@
 #define MODELS_NET_BERT_H
 
 #include "models/io/lora.h"
+#include "models/io/spec.h"
 
 enum bert_kind { CLASSIC_BERT, MODERN_BERT };
 
@@ -85,5 +86,11 @@ struct tensor *bert_states(struct ctx *c, const struct bert *b, const struct ber
 
 /* Multiplications and additions of one forward over T tokens in sequences of the given mean length; for benchmarks. */
 double bert_flops(const struct bert_config *config, double tokens, double mean_length, double rows);
+
+extern const char *const spec_dtypes[]; /* of a model's weights */
+
+void bert_spec_write(json_t *o, const struct bert_config *b);
+/* -1 with EXIT_CODE_CHECKPOINT or EXIT_CODE_DATA naming the field. */
+int bert_spec_read(const json_t *o, struct bert_config *b, const char *where, struct error *err);
 
 #endif

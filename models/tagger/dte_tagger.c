@@ -2,7 +2,7 @@
 
 #include "data/base/whole_file.h"
 #include "models/io/model_folder.h"
-#include "models/net/bert_spec.h"
+#include "models/net/bert.h"
 #include "models/tagger/dte_target.h"
 
 #include <stdlib.h>
