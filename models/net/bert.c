@@ -125,7 +125,7 @@ static struct tensor *map(struct ctx *c, struct tensor *x, struct tensor *w, str
     return l->a ? op_lora_linear(c, x, w, b, l) : op_linear(c, x, w, b, ACT_NONE);
 }
 
-/* What follows attention; x are the rows that attention was computed for. */
+/* Feed-forward of the rows x that attention was computed for. */
 static struct tensor *feed_forward(struct ctx *c, const struct bert *b, const struct bert_layer *l, struct tensor *x,
                                    struct tensor *attended)
 {
@@ -137,7 +137,7 @@ static struct tensor *feed_forward(struct ctx *c, const struct bert *b, const st
     return op_layer_norm(c, o, x, l->output_norm_w, l->output_norm_b, g->layer_norm_eps);
 }
 
-/* A layer over all rows, as tape_block and tape_checkpoint take it. */
+/* A layer over all rows: argument of tape_block and tape_checkpoint. */
 struct whole_layer {
     const struct bert *b;
     const struct bert_layer *l;
@@ -157,7 +157,7 @@ static struct tensor *run_whole(struct ctx *c, struct tensor **in, const void *a
 static struct tensor *layer_all(struct ctx *c, const struct bert *b, const struct bert_layer *l, struct tensor *x,
                                 const struct seqs *seqs)
 {
-    struct whole_layer *w = arena_alloc(c->host, sizeof *w); /* the backward reads it */
+    struct whole_layer *w = arena_alloc(c->host, sizeof *w); /* read by the backward */
 
     *w = (struct whole_layer){ b, l, *seqs };
     if (c->recording && !b->checkpointed)
@@ -165,7 +165,7 @@ static struct tensor *layer_all(struct ctx *c, const struct bert *b, const struc
     return tape_checkpoint(c, run_whole, w, &x, 1);
 }
 
-/* n of the rows of the map of queries, keys and values. */
+/* The n rows of the query, key and value map from row `first` on. */
 static struct tensor *map_part(struct ctx *c, const struct bert_layer *l, struct tensor *x, int64_t from, int64_t n)
 {
     struct lora part = l->qkv_lora;
@@ -175,7 +175,7 @@ static struct tensor *map_part(struct ctx *c, const struct bert_layer *l, struct
     return map(c, x, tensor_slice(c, l->wqkv, from, n), tensor_slice(c, l->bqkv, from, n), &part);
 }
 
-/* Keys and values of every row, but queries and all that follows only of the wanted ones. */
+/* Computes keys and values of all rows, but queries and the rest of the layer only for the wanted rows. */
 static struct tensor *layer_rows(struct ctx *c, const struct bert *b, const struct bert_layer *l, struct tensor *x,
                                  const struct bert_input *in)
 {

@@ -14,7 +14,7 @@ static struct tensor *gat_layer_forward(struct ctx *c, const struct gatekeeper *
 
 static const float NORM_EPS = 1e-5f;
 
-/* Channels that a layer leaves. */
+/* Output channels of a layer. */
 static int64_t width_of(const struct gatekeeper_config *g)
 {
     return g->classifier == CLASSIFIER_GAT_CAT ? (int64_t)g->gat_heads * g->gat_hidden : g->gat_hidden;
@@ -61,7 +61,7 @@ static void init_layer(struct gat_layer *l, const struct gatekeeper_config *g, s
     l->norm_b = param_vector(p, out, 0, "norm.bias");
 }
 
-/* Matrices of GAT layers have type dtype, the rest is F32. */
+/* Matrices of GAT layers have type dtype; the rest is F32. */
 static void thesis_init(struct gatekeeper *g, struct param_builder *p, enum dtype dtype)
 {
     const struct gatekeeper_config *k = &g->config;
@@ -86,8 +86,8 @@ static void thesis_init(struct gatekeeper *g, struct param_builder *p, enum dtyp
     }
 }
 
-/* Each relation's mean over its neighbours, in a matrix of its own (Schlichtkrull et al. 2018, eq. 2; loops are the
- * relation of a node with itself). */
+/* Mean over the neighbours of each relation, multiplied by its matrix (Schlichtkrull et al. 2018, eq. 2). Loops are
+ * the relation of a node with itself. */
 static struct tensor *propagate_relations(struct ctx *c, const struct gatekeeper *g, const struct gat_layer *l,
                                           struct tensor *x, const struct gate_graph *graph)
 {
@@ -125,7 +125,7 @@ static struct tensor *pool_nodes(struct ctx *c, const struct gatekeeper *g, stru
     return op_segment_pool(c, x, &graph->nodes, g->config.pool == GATE_POOL_SUM ? POOL_SUM : POOL_MEAN);
 }
 
-/* What the classifier knows of each node. */
+/* The classifier's input for each node. */
 static struct tensor *features_of(struct ctx *c, const struct gatekeeper *g, struct tensor *states)
 {
     if (g->config.features == FEATURES_STATES)
@@ -316,7 +316,7 @@ static struct tensor *gatekeeper_logits(struct ctx *c, struct tensor *x, struct 
     return op_reshape(c, op_cast(c, op_linear(c, x, w, b, ACT_NONE), F32), 1, &n);
 }
 
-/* What the last linear map of transformers' classifier of such an encoder reads. */
+/* The input of the last linear map in transformers' classifier for this encoder. */
 static struct tensor *pool(struct ctx *c, const struct gatekeeper *g, struct tensor *states)
 {
     if (!g->pooler_norm)
@@ -332,13 +332,13 @@ struct tensor *gatekeeper_relevance(struct ctx *c, const struct gatekeeper *g, s
     return gatekeeper_logits(c, op_dropout(c, pooled, g->config.bert.hidden_dropout), g->relevance_w, g->relevance_b);
 }
 
-/* x itself where it has the type. */
+/* Casts x unless it has the type. */
 static struct tensor *gatekeeper_as(struct ctx *c, struct tensor *x, enum dtype dtype)
 {
     return x->dtype == dtype ? x : op_cast(c, x, dtype);
 }
 
-/* The states that a GAT layer's edges carry on: x w^T, in the type of w. */
+/* The projected states of a GAT layer: x w^T, in the type of w. */
 static struct tensor *project(struct ctx *c, const struct gatekeeper *g, struct tensor *x, struct tensor *w)
 {
     if (w->dtype == BF16 || g->config.gat_precision != GAT_BF16)
@@ -362,7 +362,7 @@ static struct tensor *gat_layer_forward(struct ctx *c, const struct gatekeeper *
     return op_gat(c, project(c, g, x, l->w), &gat);
 }
 
-/* x [N, D] of the elements to a logit F32 [P] for each candidate pair. */
+/* Logits F32 [P] of the candidate pairs from states x [N, D]. */
 static struct tensor *judge_pairs(struct ctx *c, const struct gatekeeper *g, const struct pair_head *h,
                                   struct tensor *x, const struct gate_graph *graph)
 {
@@ -383,7 +383,7 @@ static struct tensor *reason(struct ctx *c, const struct gatekeeper *g, struct t
     return x;
 }
 
-/* Few channels of each element's relevance logit. */
+/* A few channels of each element's relevance logit. */
 static struct tensor *relevance_channels(struct ctx *c, const struct gatekeeper *g, struct tensor *states)
 {
     struct tensor *r = gatekeeper_relevance(c, g, gatekeeper_as(c, states, g->relevance_w->dtype));
@@ -391,7 +391,7 @@ static struct tensor *relevance_channels(struct ctx *c, const struct gatekeeper 
     return op_linear(c, r, g->relevance_in_w, g->relevance_in_b, ACT_TANH);
 }
 
-/* x [N, C] of the elements, y [N, D] what the graph makes of them, to [questions, LINGUISTIC_KINDS]. */
+/* Logits [questions, LINGUISTIC_KINDS] from the elements' states x [N, C] and graph states y [N, D]. */
 static struct tensor *judge_words(struct ctx *c, const struct gatekeeper *g, struct tensor *x, struct tensor *y,
                                   const struct gate_graph *graph)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static const float INIT = 0.02f;
-static const float BEYOND = -1e30f; /* of scores outside the window; finite, so that no difference of two is NaN */
+static const float BEYOND = -1e30f; /* bias of keys outside the window; finite, so that no difference is NaN */
 
 static void init_layer(struct modern_layer *l, const struct bert_config *g, struct param_builder *p, const char *prefix,
                        int number)
@@ -73,7 +73,7 @@ struct tensor *modern_bert_no_bias(struct ctx *c, int64_t n)
     return t;
 }
 
-/* Cosines and sines [3T, D] of every token's query, key and value. */
+/* Cosines and sines [3T, D] for each token's query, key and value. */
 static struct tensor *angles_of(struct ctx *c, const struct bert_config *g, const struct bert_input *in, float theta)
 {
     int dim = g->hidden_size / g->heads;
@@ -84,7 +84,8 @@ static struct tensor *angles_of(struct ctx *c, const struct bert_config *g, cons
     return op_rope_angles(c, in->turns, as_vector(c, batch_f32(c, freqs, 1, dim / 2, F32)));
 }
 
-/* [heads, 2 (half + 1) + 1] by distance: 0 up to half, and at both ends, which stand for all beyond, BEYOND. */
+/* [heads, 2 (half + 1) + 1] bias by distance: 0 up to half; BEYOND at both ends, which stand for all larger
+ * distances. */
 static struct tensor *window_bias(struct ctx *c, const struct bert_config *g)
 {
     int64_t cells = 2 * (g->window / 2 + 1) + 1;
@@ -97,14 +98,14 @@ static struct tensor *window_bias(struct ctx *c, const struct bert_config *g)
     return t;
 }
 
-/* What the layers of a step share. */
+/* Tensors that all layers of a step share. */
 struct shared {
     const struct bert *b;
     struct seqs seqs;
-    struct tensor *zeros, *bias, *angles, *local_angles; /* bias and local_angles: of windowed layers */
+    struct tensor *zeros, *bias, *angles, *local_angles; /* bias and local_angles: of layers with a window */
 };
 
-/* A layer, as tape_block and tape_checkpoint take it. */
+/* A layer: argument of tape_block and tape_checkpoint. */
 struct modern_block {
     struct shared shared;
     int number;
@@ -184,7 +185,7 @@ static struct tensor *run_layers(struct ctx *c, const struct shared *s, const st
     struct tensor *x = in->given ? in->given : embed(c, s, in);
 
     for (int i = in->first; i < layer; i++) {
-        struct modern_block *m = arena_alloc(c->host, sizeof *m); /* the backward reads it */
+        struct modern_block *m = arena_alloc(c->host, sizeof *m); /* read by the backward */
         *m = (struct modern_block){ *s, i };
         x = c->recording && !s->b->checkpointed ? tape_block(c, run_block, m, &x, 1)
                                                 : tape_checkpoint(c, run_block, m, &x, 1);
