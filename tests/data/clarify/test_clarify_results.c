@@ -88,7 +88,7 @@ static void test_merge_by_results(void **state)
     assert_int_equal(json_integer_value(field(line, "same_results")), 1);
     assert_int_equal(json_integer_value(field(line, "candidates")), 2);
     assert_string_equal(json_string_value(field(line, "best")), "SELECT name FROM boat WHERE crew = 5");
-    const json_t *apart = json_array_get(field(line, "told_apart"), 0);
+    const json_t *apart = json_array_get(field(line, "distinguished_by"), 0);
     assert_int_equal(json_integer_value(json_array_get(field(apart, "candidates"), 0)), 1);
     assert_int_equal(json_integer_value(json_array_get(field(apart, "candidates"), 1)), 0);
     assert_string_equal(json_string_value(field(apart, "copy")), "values near the constants");
