@@ -346,7 +346,7 @@ static json_t *record_json(struct ambiqt_converter *c, const struct ambiqt_case 
     json_t *o = json_pack("{s:o, s:s, s:s, s:b, s:s, s:f, s:o, s:[s, s], s:o, s:o}", "id", id, "db_id", r->db_id,
                           "question", r->question, "ambiguous", true, "kind", sia_kind_letter(r->kind), "temperature",
                           c->sink->request->temperature, "candidates", list, "gold", r->readings[0], r->readings[1],
-                          "left_out", rejected, "schema", schema_to_json(&s));
+                          "rejected", rejected, "schema", schema_to_json(&s));
     schema_release(&s);
     return o;
 }

@@ -253,7 +253,7 @@ int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
                              "entropy", clarify_rounded(posterior_entropy(&c->dialogue.now)), "reserve",
                              clarify_rounded(c->dialogue.now.p_none), "candidates", c->prior.n, "weights",
                              candidate_weights_name(c->weights), "merged", c->merged, "same_results", c->same_results,
-                             "distinguished_by", c->distinguished, "not_compared", c->not_compared, "left_out",
+                             "distinguished_by", c->distinguished, "not_compared", c->not_compared, "rejected",
                              c->rejected, "best", c->sql[posterior_best(&c->dialogue.now)], "confidence",
                              clarify_rounded(c->dialogue.now.p[posterior_best(&c->dialogue.now)]), "ask", ask, "stop",
                              stop, "expected_questions", questions_ahead(c), "variables", attributes);

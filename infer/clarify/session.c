@@ -105,7 +105,7 @@ static int read_record(struct session *s, struct session_context *d, bool compar
     clarify_forget_results(&s->current);
     s->current.evidence.samples = schema_catalog_samples(&d->schemas, db_id);
     if (!compare)
-        json_array_extend(s->current.rejected, json_object_get(record, "left_out"));
+        json_array_extend(s->current.rejected, json_object_get(record, "rejected"));
     return 0;
 }
 
@@ -147,7 +147,7 @@ static void condense(json_t *record, const struct clarify_case *c)
         json_array_append_new(list, json_pack("{s:s, s:f}", "sql", c->sql[i], "p", c->prior.p[i]));
     json_object_set_new(record, "candidates", list);
     json_object_set_new(record, "reserve", json_real(c->prior.p_none));
-    json_object_set(record, "left_out", c->rejected);
+    json_object_set(record, "rejected", c->rejected);
 }
 
 int session_start(struct session *s, struct session_context *d, const json_t *record, const json_t *rules,
@@ -392,7 +392,7 @@ json_t *session_json(struct session *s)
                      clarify_rounded(posterior_entropy(now)), "reserve", clarify_rounded(now->p_none), "set_aside",
                      s->set_aside, "plausible", session_plausible(s), "best", c->sql[best], "words",
                      session_best_words(s), "confidence", clarify_rounded(now->p[best]), "free_choice",
-                     c->dialogue.free_choice, "left_out", c->rejected, "session", s->value);
+                     c->dialogue.free_choice, "rejected", c->rejected, "session", s->value);
 }
 
 int session_take_back(struct session *s, const char **kind, const char *where, struct error *err)

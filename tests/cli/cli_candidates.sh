@@ -51,7 +51,7 @@ ambiqt() { expect "$1" "$2" candidates --from ambiqt-output pred.json --gold gol
 ambiqt 0 '"id":"J-0","db_id":"harbour"'
 shows '"candidates":\[\{"sql":"select name from boat","p":0.665240956\},\{"sql":"select boat_name\.name|t2\.name from'
 shows '"sql":"select t1.length from'
-shows '"left_out":\[\{"candidate":1,"sql":"select name form boat","error":'
+shows '"rejected":\[\{"candidate":1,"sql":"select name form boat","error":'
 shows '"schema":\{.*"db_id":"harbour"'
 lacks stray
 cp out.jsonl ambiqt.jsonl

@@ -66,9 +66,9 @@ expect 0 '"ask":\{' --candidates good.jsonl --schema tables.json --second-cost 0
 # --- unusual, and read all the same
 record 0 '"ask":null,"stop":"settled"' "$(candidates "$(list "$a" 1)")"
 record 0 '"entropy":0.0,.*"candidates":1,"merged":2,' "$(candidates "$(list "$a" 0.5 "select T.ID from EMPLOYEES as T" 0.3 "$a;" 0.2)")"
-record 0 '"reserve":0.2,.*"left_out":\[\{"candidate":1,"sql":"SELECT FROM","error":' \
+record 0 '"reserve":0.2,.*"rejected":\[\{"candidate":1,"sql":"SELECT FROM","error":' \
     "$(candidates "$(list "$a" 0.5 "SELECT FROM" 0.2 "$b" 0.3)")"
-record 0 '"reserve":0.3,.*"left_out":\[.*no table.*staff' "$(candidates "$(list "$a" 0.7 "SELECT id FROM staff" 0.3)")"
+record 0 '"reserve":0.3,.*"rejected":\[.*no table.*staff' "$(candidates "$(list "$a" 0.7 "SELECT id FROM staff" 0.3)")"
 record 0 '"reserve":0.6,.*"stop":"hand-over"' "$(candidates "$(list "DROP TABLE employees" 0.6 "$a" 0.4)")"
 record 0 '"entropy":0.811278' "$(candidates '[{"sql":"'"$a"'","logprob":-1},{"sql":"'"$b"'","logprob":-2.0986122886681098}]')"
 record 0 '"reserve":0.25,' "$(candidates "$(list "$a" 0.5 "$b" 0.25)" | sed 's/"id"/"reserve":0.25,"id"/')"

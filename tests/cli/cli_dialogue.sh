@@ -39,7 +39,7 @@ answer() { printf '{"op":"answer","session":%s,"answer":%s}' "$1" "$2"; }
 first=$(ask '{"op":"start","record":'"$record"'}')
 says start '^\{"ask":\{"variable":"sel.arity","text":"What should the result show\?","options":\[\{"text":"name of band \(such as .Grey Owls.' "$first"
 says start '"turn":1,"face":"[a-z]*","eig":[0-9.]+\},"stop":null,' "$first"
-says start '"left_out":\[\{"candidate":3,"sql":"SELECT name FROM album WHERE sales > 20","error":"SQL at line 1, column 8: no column name' "$first"
+says start '"rejected":\[\{"candidate":3,"sql":"SELECT name FROM album WHERE sales > 20","error":"SQL at line 1, column 8: no column name' "$first"
 says start '"session":\{"version":1,"record":\{"id":"m1",' "$first"
 s0=$(session "$first")
 second=$(ask "$(answer "$s0" 1)")
@@ -56,7 +56,7 @@ once='"record":\{[^[]*"candidates":\[\{"sql":"SELECT name FROM band","p":0.6\},\
 says "the same rows" "$once" "$reply"
 reply=$(ask "$(answer "$(session "$reply")" 2)")
 says "the same rows" "$once" "$reply"
-says "left out" '"left_out":\[\{"candidate":3,"sql":"SELECT x","error":' "$reply"
+says "rejected" '"rejected":\[\{"candidate":3,"sql":"SELECT x","error":' "$reply"
 says "the end" '"stop":"settled".*"best":"SELECT style FROM band"' "$reply"
 
 # words are as good as numbers; the number may be said in words

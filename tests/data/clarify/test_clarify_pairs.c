@@ -87,7 +87,7 @@ static bool is_right(const struct fixture *f, const json_t *line, int seed)
     const char *id = json_string_value(json_object_get(line, "id"));
     const json_t *pair = json_array_get(f->pairs, strtoul(id ? id : "", NULL, 10));
     bool same = json_integer_value(json_object_get(line, "candidates")) == 1;
-    const json_t *rejected = json_object_get(line, "left_out");
+    const json_t *rejected = json_object_get(line, "rejected");
 
     if (json_array_size(rejected) == 0 && same == json_is_true(json_object_get(pair, "same")))
         return true;
