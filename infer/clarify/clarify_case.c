@@ -258,7 +258,8 @@ int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
                              clarify_rounded(c->dialogue.now.p[posterior_best(&c->dialogue.now)]), "ask", ask, "stop",
                              stop, "expected_questions", questions_ahead(c), "variables", attributes);
 
-    if (!more || (fallback && json_object_set_new(more, "last_resort", fallback)) || json_object_update(out, more)) {
+    if (!more || (fallback && json_object_set_new(more, "fallback_question", fallback)) ||
+        json_object_update(out, more)) {
         json_decref(more);
         return error_set(err, EXIT_CODE_DATA, "the record cannot be written as JSON");
     }

@@ -136,7 +136,7 @@ static int assert_record(const json_t *out, const struct schema *s, const char *
     json_t *v;
 
     json_array_foreach(variables, i, v) assert_question(v, s, where);
-    assert_question(json_object_get(out, "last_resort"), s, where);
+    assert_question(json_object_get(out, "fallback_question"), s, where);
     return assert_question(json_object_get(out, "ask"), s, where);
 }
 
