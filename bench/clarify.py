@@ -153,8 +153,8 @@ def calibrated(name):
                 "-o", path("applied.jsonl"))
             f.writelines(open(path("applied.jsonl")))
     m = simulate(name + "-calibrated", ("--schema", tables))[0]["metrics"]
-    print("  eig: accuracy %s, questions %s, handed over %s" % (
-        " ".join(mean(x) for x in m["accuracy"]), interval(m["questions"], 2), interval(m["handed_over"])))
+    print("  eig: accuracy %s, questions %s, escalated %s" % (
+        " ".join(mean(x) for x in m["accuracy"]), interval(m["questions"], 2), interval(m["escalated"])))
 
 
 def ambiqt():

@@ -73,7 +73,7 @@ JSON
 ambit-infer ask --detector none --db gym.sqlite --parser "$parser" --min-gain 0 -k 4 none.jsonl -o others.jsonl
 if [ "$parser" = toy ]; then
     grep -q '"id":"q3",.*"ask":{.*"regenerated":true' others.jsonl
-    grep -q '"id":"q4",.*"stop":"hand-over".*"regenerated":true.*"sql":null' others.jsonl
+    grep -q '"id":"q4",.*"stop":"escalated".*"regenerated":true.*"sql":null' others.jsonl
 fi
 
 # --- candidates of another parser and no model; the output names the missing parts

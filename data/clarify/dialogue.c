@@ -10,7 +10,7 @@ const struct dialogue_rules dialogue_rules_default = {
 const char *stop_reason_name(enum stop_reason r)
 {
     static const char *const names[] = {
-        "not", "confident", "settled", "little-gain", "turns", "utility", "hand-over"
+        "not", "confident", "settled", "little-gain", "turns", "utility", "escalated"
     };
     return names[r];
 }

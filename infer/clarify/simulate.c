@@ -433,10 +433,10 @@ static json_t *simulation_metrics(const struct simulation *s, int max_turns)
     json_t *o = json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "dialogues", s->n,
                           "gold_errors", s->gold_errors, "accuracy", curve_json(s, NULL, is_right, max_turns), "area",
                           mean_json(s, NULL, area, max_turns), "questions", mean_json(s, NULL, questions, 0),
-                          "questions_95", percentile_95(s), "coverage", mean_json(s, NULL, is_covered, 0),
-                          "handed_over", mean_json(s, NULL, is_escalated, 0), "contradicted",
-                          mean_json(s, NULL, is_contradicted, 0), "useless", useless_share(s), "overhead",
-                          mean_json(s, NULL, overhead, 0), "calibration", calibration(s));
+                          "questions_95", percentile_95(s), "coverage", mean_json(s, NULL, is_covered, 0), "escalated",
+                          mean_json(s, NULL, is_escalated, 0), "contradicted", mean_json(s, NULL, is_contradicted, 0),
+                          "useless", useless_share(s), "overhead", mean_json(s, NULL, overhead, 0), "calibration",
+                          calibration(s));
     if (executed) {
         json_object_set_new(o, "execution_accuracy", curve_json(s, NULL, gives, max_turns));
         json_object_set_new(o, "execution_area", mean_json(s, NULL, gives_area, max_turns));
@@ -597,7 +597,7 @@ static void write_measures(struct report *r, const json_t *lines)
                                            "95 % ask at most",
                                            "changed nothing, share",
                                            "asked when unambiguous",
-                                           "handed over",
+                                           "escalated",
                                            "ECE" };
     struct report_cells c = { 0 };
     json_t *line;
@@ -612,7 +612,7 @@ static void write_measures(struct report *r, const json_t *lines)
         add_count(&c, metric(line, "questions_95"));
         add_number(&c, part(json_object_get(line, "metrics"), "useless"));
         add_interval(&c, metric(line, "overhead"));
-        add_interval(&c, metric(line, "handed_over"));
+        add_interval(&c, metric(line, "escalated"));
         add_number(&c, part(metric(line, "calibration"), "ece"));
     }
     write_table(r, "What it takes", &c, columns, ARRAY_LEN(columns));
@@ -672,9 +672,9 @@ static void write_transcript(struct report *r, const json_t *t)
     struct strings text = { 0 };
     report_text(r, strings_printf(&text, "Meant: %s", json_string_value(json_object_get(t, "gold"))));
     report_text(r, strings_printf(&text, "Found%s: %s",
-                                  json_is_true(json_object_get(dialogue, "right"))         ? ""
-                                  : json_is_true(json_object_get(dialogue, "handed_over")) ? " nothing, handed over"
-                                                                                           : ", wrongly",
+                                  json_is_true(json_object_get(dialogue, "right"))       ? ""
+                                  : json_is_true(json_object_get(dialogue, "escalated")) ? " nothing, escalated"
+                                                                                         : ", wrongly",
                                   json_string_value(json_object_get(dialogue, "best"))));
     strings_release(&text);
 }
@@ -787,7 +787,7 @@ static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_
     struct outcome o = talk(s, k, own, t, &user, turns);
     keep(s, own, o, number, unambiguous);
     json_t *dialogue = json_pack("{s:I, s:b, s:b, s:b, s:f, s:s, s:o}", "gold", (json_int_t)gold, "covered", o.covered,
-                                 "right", o.right[o.turns], "handed_over", o.escalated, "confidence", o.confidence,
+                                 "right", o.right[o.turns], "escalated", o.escalated, "confidence", o.confidence,
                                  "best", k->sql[posterior_best(&k->dialogue.now)], "turns", turns);
     if (o.executed)
         json_object_set_new(dialogue, "gives_gold_rows", json_boolean(o.gives[o.turns]));

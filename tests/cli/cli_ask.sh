@@ -72,7 +72,7 @@ expect 0 "records" --candidates candidates.jsonl answered.jsonl
 has 1 '"turns":\[\{[^]]*"option":1,.*"rows":\[\["Suri"\]\]'
 answered '["none"]'
 expect 0 "records" --candidates candidates.jsonl answered.jsonl
-has 1 '"stop":"hand-over".*"sql":null,"result":null'
+has 1 '"stop":"escalated".*"sql":null,"result":null'
 for bad in '[7]@answers\[0\].*expected 1 to 2, got 7' '["xyz"]@answers\[0\]' '[1,1]@answers\[1\]: no question is open any more' \
     '{}@field \\"answers\\": expected an array, got an object' '[null]@expected the number of an option, or words' '["undo"]@expected an answer to take back'; do
     answered "${bad%%@*}"

@@ -69,7 +69,7 @@ record 0 '"entropy":0.0,.*"candidates":1,"merged":2,' "$(candidates "$(list "$a"
 record 0 '"reserve":0.2,.*"rejected":\[\{"candidate":1,"sql":"SELECT FROM","error":' \
     "$(candidates "$(list "$a" 0.5 "SELECT FROM" 0.2 "$b" 0.3)")"
 record 0 '"reserve":0.3,.*"rejected":\[.*no table.*staff' "$(candidates "$(list "$a" 0.7 "SELECT id FROM staff" 0.3)")"
-record 0 '"reserve":0.6,.*"stop":"hand-over"' "$(candidates "$(list "DROP TABLE employees" 0.6 "$a" 0.4)")"
+record 0 '"reserve":0.6,.*"stop":"escalated"' "$(candidates "$(list "DROP TABLE employees" 0.6 "$a" 0.4)")"
 record 0 '"entropy":0.811278' "$(candidates '[{"sql":"'"$a"'","logprob":-1},{"sql":"'"$b"'","logprob":-2.0986122886681098}]')"
 record 0 '"reserve":0.25,' "$(candidates "$(list "$a" 0.5 "$b" 0.25)" | sed 's/"id"/"reserve":0.25,"id"/')"
 
@@ -166,12 +166,12 @@ simulate() {
     shift 2
     expect 0 "$text" --candidates in.jsonl --schema tables.json --simulate "$@"
 }
-simulate '"covered":true,"right":true,"handed_over":false,"confidence":1.0,"best":"SELECT dept FROM employees"' \
+simulate '"covered":true,"right":true,"escalated":false,"confidence":1.0,"best":"SELECT dept FROM employees"' \
     '["select T1.DEPT from employees T1"]'
 grep -q '"answer":"value","chosen":"dept of employees","eig":1.485475' out.jsonl || complain simulate "no such turn"
 grep -q '"dialogues":1,"gold_errors":0,"accuracy":\[{"mean":0.0,.*{"mean":1.0,.*"area":{"mean":0.75,' out.jsonl ||
     complain simulate "no such measures"
-simulate '"covered":false,"right":false,"handed_over":true' '["SELECT hired FROM employees"]'
+simulate '"covered":false,"right":false,"escalated":true' '["SELECT hired FROM employees"]'
 simulate '"dialogues":1,"gold_errors":2,' '["SELECT nothing FROM employees", 7, "SELECT name FROM employees"]'
 simulate '"dialogues":0,"gold_errors":1,"accuracy":\[{"mean":null,' '["SELECT FROM"]'
 simulate '"answer":"unknown"' '["SELECT name FROM employees"]' --user-unknown 1

@@ -66,7 +66,7 @@ for said in '"name of band"' '"Name of Band."' '"option 1"' '" the first one. "'
 done
 says unknown '"answer":"unknown"' "$(ask "$(answer "$s0" '"I don’t know"')")"
 says either '"free_choice":true' "$(ask "$(answer "$s0" '"either is fine"')")"
-says none '"stop":"hand-over"' "$(ask "$(answer "$s0" '"none of these"')")"
+says none '"stop":"escalated"' "$(ask "$(answer "$s0" '"none of these"')")"
 says undo '"turns":\[\]' "$(ask "$(answer "$s1" '"undo"')")"
 says undo "$(printf '%s' "${first:0:60}" | sed 's/[][\.*^$(){}?+|/]/\\&/g')" "$(ask '{"op":"undo","session":'"$s1"'}')"
 says show '"turn":2' "$(ask '{"op":"show","session":'"$s1"'}')"

@@ -82,7 +82,7 @@ second=$(post /answer "{\"session\":$s0,\"answer\":2}")
 says answer '"stop":"settled".*"sql":"SELECT name FROM trainer ORDER BY fee_of_trainer DESC LIMIT 1","result":' "$second"
 s1=$(session "$second")
 says words '"stop":"settled".*fee_of_trainer' "$(post /answer "{\"session\":$s0,\"answer\":\"fee of trainer of trainer\"}")"
-says none '"stop":"hand-over".*"sql":null,"result":null' "$(post /answer "{\"session\":$s0,\"answer\":\"none\"}")"
+says none '"stop":"escalated".*"sql":null,"result":null' "$(post /answer "{\"session\":$s0,\"answer\":\"none\"}")"
 says show '"stop":"settled"' "$(post /show "{\"session\":$s1}")"
 says undo '"turns":\[\]' "$(post /undo "{\"session\":$s1}")"
 says start '"ask":null,"stop":"settled"' "$(post /start '{"record":{"db_id":"gym","question":"Who?","candidates":["SELECT name FROM trainer"]}}')"
