@@ -206,7 +206,7 @@ static json_t *attribute_json(struct clarify_case *c, const struct question_view
     struct question q;
 
     clarify_question_write(&q, c, view);
-    return json_pack("{s:s, s:s, s:o, s:o*, s:o}", "name", v->name, "face", question_type_name(v->type), "eig",
+    return json_pack("{s:s, s:s, s:o, s:o*, s:o}", "name", v->name, "question_type", question_type_name(v->type), "eig",
                      clarify_rounded(view->gain), "support",
                      view->split.support > 0 ? clarify_rounded(view->split.support) : NULL, "options",
                      options_json(c, &q, view));

@@ -375,7 +375,8 @@ static json_t *ask_json(struct session *s)
     json_t *ask = clarify_question_json(c, &s->view);
 
     json_object_set_new(ask, "turn", json_integer(c->dialogue.n_turns + 1));
-    json_object_set_new(ask, "face", json_string(question_type_name(c->attributes.list[s->view.attribute].type)));
+    json_object_set_new(ask, "question_type",
+                        json_string(question_type_name(c->attributes.list[s->view.attribute].type)));
     json_object_set_new(ask, "eig", clarify_rounded(s->view.gain));
     return ask;
 }

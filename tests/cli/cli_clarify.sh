@@ -47,8 +47,8 @@ a="SELECT id FROM employees" b="SELECT name FROM employees"
 
 # --- what comes out
 expect 0 '"entropy":1.921928' --candidates good.jsonl --schema tables.json
-for value in '"name":"sel.arity","face":"output","eig":0.970951' '"name":"where\[hired\].val","face":"value","eig":0.970951' \
-    '"name":"where\[dept\].val","face":"value","eig":0.721928' '"ask":\{"variable":"sel.arity","text":"What' '"stop":null'; do
+for value in '"name":"sel.arity","question_type":"output","eig":0.970951' '"name":"where\[hired\].val","question_type":"value","eig":0.970951' \
+    '"name":"where\[dept\].val","question_type":"value","eig":0.721928' '"ask":\{"variable":"sel.arity","text":"What' '"stop":null'; do
     grep -qE "$value" out.jsonl || complain "the worked example" "no $value"
 done
 for strategy in random max-probability min-probability info-gain eig path; do

@@ -38,7 +38,7 @@ answer() { printf '{"op":"answer","session":%s,"answer":%s}' "$1" "$2"; }
 
 first=$(ask '{"op":"start","record":'"$record"'}')
 says start '^\{"ask":\{"variable":"sel.arity","text":"What should the result show\?","options":\[\{"text":"name of band \(such as .Grey Owls.' "$first"
-says start '"turn":1,"face":"[a-z]*","eig":[0-9.]+\},"stop":null,' "$first"
+says start '"turn":1,"question_type":"[a-z]*","eig":[0-9.]+\},"stop":null,' "$first"
 says start '"rejected":\[\{"candidate":3,"sql":"SELECT name FROM album WHERE sales > 20","error":"SQL at line 1, column 8: no column name' "$first"
 says start '"session":\{"version":1,"record":\{"id":"m1",' "$first"
 s0=$(session "$first")

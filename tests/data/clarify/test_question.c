@@ -243,7 +243,7 @@ static void make(struct made *m, struct world *w, const struct hinted *hinted)
     for (int v = 0; v < m->attributes.n && chosen < 0; v++)
         chosen = m->attributes.list[v].type == row->type ? v : -1;
     if (chosen < 0)
-        fail_msg("%s: no question with the face %s", row->sql[0], question_type_name(row->type));
+        fail_msg("%s: no question of the question type %s", row->sql[0], question_type_name(row->type));
     dialogue_init(&m->dialogue, &dialogue_rules_default, m->attributes.splits, m->attributes.n, &prior);
     assert_true(dialogue_view(&m->dialogue, chosen, &view));
     read_hints(&m->evidence, w, hinted);
@@ -310,7 +310,7 @@ static void test_question_types(void **state)
     }
     for (int f = 0; f < QUESTION_TYPES; f++)
         if (!seen[f])
-            fail_msg("no row has the face %s", question_type_name((enum question_type)f));
+            fail_msg("no row has the question type %s", question_type_name((enum question_type)f));
 }
 
 #define QUESTION "\"question\":\"Whose home did the näme sell 20 of?\""
