@@ -16,7 +16,7 @@ ambit-data candidates raw.jsonl -o candidates.jsonl
 
 # --- the most informative question, for each record of a file
 ambit-infer clarify --candidates candidates.jsonl --db practice/db -o asked.jsonl
-grep -q '"ask":{"variable":' asked.jsonl
+grep -q '"ask":{"attribute":' asked.jsonl
 
 # --- an interactive dialogue, interrupted and then resumed from its transcript
 printf '1\n' | ambit-infer clarify --interactive --candidates candidates.jsonl --db practice/db --transcript bands.json

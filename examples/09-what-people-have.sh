@@ -53,7 +53,7 @@ cat >candidates.jsonl <<'JSON'
 {"question": "What is left to pay?", "candidates": [{"sql": "SELECT rest FROM orders", "p": 3}, {"sql": "SELECT total - paid FROM orders", "p": 1}]}
 JSON
 ambit-infer clarify --candidates candidates.jsonl --db shop.db -o asked.jsonl
-grep -c '"ask":{"variable"' asked.jsonl | grep -qx 1 # a generated column counts as the same as its source
+grep -c '"ask":{"attribute"' asked.jsonl | grep -qx 1 # a generated column counts as the same as its source
 
 # --- train for more epochs; the folder stores all other settings
 ambit-train gatekeeper --resume --out run --epochs 2

@@ -49,7 +49,7 @@ echo '{"id": 1, "question": "What is the fee of each trainer?"}' >questions.json
 ambit-infer parse questions.jsonl --model "$model" --db gym.sqlite --candidates -k 20 |
     ambit-infer clarify --candidates - --db gym.sqlite >asked.jsonl
 cat asked.jsonl
-grep -q '"ask":{"variable":"sel#1".*"sql":"select trainer_fee from trainer"' asked.jsonl
+grep -q '"ask":{"attribute":"sel#1".*"sql":"select trainer_fee from trainer"' asked.jsonl
 
 # --- the same interactively; the user answers 2
 ambit-infer parse questions.jsonl --model "$model" --db gym.sqlite --candidates -k 20 -o candidates.jsonl

@@ -34,8 +34,8 @@ grep -q '"id":"q1",.*"ambiguous":true' findings.jsonl
 grep -q '"id":"q1",.*"text":"fee","label":"AMB"' spans.jsonl
 
 # --- the first clarifying question is about the fee, in the user's words; the other record is unchanged
-grep '"id":"q1"' plain.jsonl | grep -q '"ask":{"variable":"sel.arity"'
-grep '"id":"q1"' asked.jsonl | grep -q '"ask":{"variable":"order#1.expr","text":"Two columns fit what you wrote, \\"fee\\".'
+grep '"id":"q1"' plain.jsonl | grep -q '"ask":{"attribute":"sel.arity"'
+grep '"id":"q1"' asked.jsonl | grep -q '"ask":{"attribute":"order#1.expr","text":"Two columns fit what you wrote, \\"fee\\".'
 cmp <(grep '"id":"q2"' plain.jsonl) <(grep '"id":"q2"' asked.jsonl)
 
 # --- the same interactively; the user answers 2, then 1

@@ -196,8 +196,8 @@ json_t *clarify_question_json(struct clarify_case *c, const struct question_view
     struct question q;
 
     clarify_question_write(&q, c, view);
-    return json_pack("{s:s, s:s, s:o}", "variable", c->attributes.list[view->attribute].name, "text", q.text, "options",
-                     options_json(c, &q, view));
+    return json_pack("{s:s, s:s, s:o}", "attribute", c->attributes.list[view->attribute].name, "text", q.text,
+                     "options", options_json(c, &q, view));
 }
 
 static json_t *attribute_json(struct clarify_case *c, const struct question_view *view)

@@ -161,7 +161,7 @@ int session_start(struct session *s, struct session_context *d, const json_t *re
             json_object_set(own, record_fields[i], json_object_get(record, record_fields[i]));
     int rc = rules ? replace_rules(all, rules, where, err) : 0;
     s->value = json_pack("{s:i, s:o, s:o, s:n, s:[]}", "version", SESSION_VERSION, "record", own, "rules", all,
-                         "variables", "turns");
+                         "attributes", "turns");
     if (rc || read_record(s, d, true, where, err))
         return -1;
     condense(own, &s->current);
@@ -169,7 +169,7 @@ int session_start(struct session *s, struct session_context *d, const json_t *re
     s->value = through_text(s->value);
     if (read_record(s, d, false, where, err))
         return -1;
-    json_object_set_new(s->value, "variables", json_string(fingerprint(&s->current)));
+    json_object_set_new(s->value, "attributes", json_string(fingerprint(&s->current)));
     session_next(s);
     return 0;
 }
@@ -193,7 +193,7 @@ int session_read(struct session *s, struct session_context *d, const json_t *val
     json_t *turns;
 
     *s = (struct session){ 0 };
-    if (check_version(value, where, err) || !(said = json_get_string(value, "variables", where, err)) ||
+    if (check_version(value, where, err) || !(said = json_get_string(value, "attributes", where, err)) ||
         !(turns = json_get_array(value, "turns", where, err)))
         return -1;
     if (json_array_size(turns) > DIALOGUE_MAX_TURNS)
@@ -209,7 +209,7 @@ int session_read(struct session *s, struct session_context *d, const json_t *val
                ? 0
                : error_set(
                      err, EXIT_CODE_DATA,
-                     "%s: field \"variables\": expected %s, got \"%s\": the session was made with another schema, "
+                     "%s: field \"attributes\": expected %s, got \"%s\": the session was made with another schema, "
                      "another database or another program",
                      where, found, said);
 }
@@ -232,12 +232,12 @@ int session_recall(struct session *s, int k, const char *where, struct error *er
     char place[300];
 
     snprintf(place, sizeof place, "%s: turns[%d]", where, k);
-    const char *name = json_get_string(json_array_get(s->recorded, (size_t)k), "variable", place, err);
+    const char *name = json_get_string(json_array_get(s->recorded, (size_t)k), "attribute", place, err);
     int v = name ? find_attribute(&s->current, name) : -1;
     if (!name)
         return -1;
     if (v < 0 || !dialogue_view(&s->current.dialogue, v, &s->view))
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"variable\" is \"%s\", which is no question then", place,
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"attribute\" is \"%s\", which is no question then", place,
                          name);
     s->why = STOP_NOT;
     put_into_words(s);
@@ -319,7 +319,7 @@ static json_t *turn_json(const struct session *s, struct answer a, struct answer
 {
     const struct question *q = &s->question;
     bool option = a.kind == ANSWER_VALUE;
-    json_t *o = json_pack("{s:s, s:s, s:s}", "variable", s->current.attributes.list[s->view.attribute].name, "answer",
+    json_t *o = json_pack("{s:s, s:s, s:s}", "attribute", s->current.attributes.list[s->view.attribute].name, "answer",
                           answer_kind_name(taken.kind), "text", q->text);
 
     if (option) {

@@ -1,11 +1,11 @@
 /*
  * session.h - a dialogue as a plain JSON value: its record, its rules and its turns.
  *
- * {"version": 1, "record": {...}, "rules": {...}, "variables": fingerprint, "turns": [{"variable", "answer", "option",
- * "text", "chosen"}]}.  The value is the whole state: any program can continue it, with the same questions and numbers.
- * The record holds the merged candidates, the rejected ones and the none-of-the-above probability, so that no statement
- * is executed again.  The fingerprint is a hash of the attributes; a session with another schema or other candidates is
- * refused.
+ * {"version": 1, "record": {...}, "rules": {...}, "attributes": fingerprint, "turns": [{"attribute", "answer",
+ * "option", "text", "chosen"}]}.  The value is the whole state: any program can continue it, with the same questions
+ * and numbers. The record holds the merged candidates, the rejected ones and the none-of-the-above probability, so that
+ * no statement is executed again.  The fingerprint is a hash of the attributes; a session with another schema or other
+ * candidates is refused.
  */
 #ifndef INFER_CLARIFY_SESSION_H
 #define INFER_CLARIFY_SESSION_H

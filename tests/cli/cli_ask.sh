@@ -46,7 +46,7 @@ has() {
 expect 0 "4 records, 2 with an open question, 0 where nobody is asked" --candidates candidates.jsonl questions.jsonl
 infer clarify --db gym.sqlite --candidates candidates.jsonl -o clarified.jsonl 2>said
 for line in 1 3; do
-    asks=$(sed -n "${line}p" clarified.jsonl | grep -o '"ask":{"variable":"[^"]*","text":"[^"]*"')
+    asks=$(sed -n "${line}p" clarified.jsonl | grep -o '"ask":{"attribute":"[^"]*","text":"[^"]*"')
     has $line "$(sed 's/[][\.*^$(){}?+|/]/\\&/g' <<<"$asks")"
 done
 has 1 '"detector":null,"tagger":null,"candidates":\{"from":"file","n":2,"added":0,"raised":0\},"gated":false'
@@ -66,7 +66,7 @@ has 2 '"rows":\[\],"more":true'
 answered() { sed -E "1s/\}\$/,\"answers\":$1}/;q" questions.jsonl >answered.jsonl; }
 answered '[2]'
 expect 0 "0 with an open question" --candidates candidates.jsonl answered.jsonl
-has 1 '"turns":\[\{"variable":"sel.arity","answer":"value",.*"option":2,.*"sql":"SELECT \* FROM trainer ORDER BY'
+has 1 '"turns":\[\{"attribute":"sel.arity","answer":"value",.*"option":2,.*"sql":"SELECT \* FROM trainer ORDER BY'
 answered '["name of trainer"]'
 expect 0 "records" --candidates candidates.jsonl answered.jsonl
 has 1 '"turns":\[\{[^]]*"option":1,.*"rows":\[\["Suri"\]\]'
@@ -89,7 +89,7 @@ awk -v a="$score" -v b="$(score_of out.jsonl)" 'BEGIN { exit !(a > 0 && a - b < 
     complain "line 1" "score $(score_of out.jsonl) where detect says $score"
 has 1 "\"detector\":\\{\"score\":[0-9.e-]+,\"ambiguous\":true,\"kind\":\"C\",\"alternatives\":\\[\"trainer.trainer_fee\",\"trainer.fee_of_trainer\"\\],\"sentence\":"
 has 1 '"candidates":\{"from":"file","n":4,"added":2,"raised":0\}'
-has 1 '"ask":\{"variable":"order#1.expr","text":"Two columns fit your question.*"sql":"SELECT name FROM trainer ORDER BY fee_of_trainer DESC LIMIT 1"'
+has 1 '"ask":\{"attribute":"order#1.expr","text":"Two columns fit your question.*"sql":"SELECT name FROM trainer ORDER BY fee_of_trainer DESC LIMIT 1"'
 has 2 '"candidates":\{"from":"file","n":1,"added":0,"raised":0\}'
 expect 0 "records" --detector model --threshold 0 --alternatives off --candidates candidates.jsonl questions.jsonl
 has 1 '"candidates":\{"from":"file","n":2,"added":0,"raised":0\}'

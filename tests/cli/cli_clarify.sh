@@ -48,11 +48,11 @@ a="SELECT id FROM employees" b="SELECT name FROM employees"
 # --- what comes out
 expect 0 '"entropy":1.921928' --candidates good.jsonl --schema tables.json
 for value in '"name":"sel.arity","question_type":"output","eig":0.970951' '"name":"where\[hired\].val","question_type":"value","eig":0.970951' \
-    '"name":"where\[dept\].val","question_type":"value","eig":0.721928' '"ask":\{"variable":"sel.arity","text":"What' '"stop":null'; do
+    '"name":"where\[dept\].val","question_type":"value","eig":0.721928' '"ask":\{"attribute":"sel.arity","text":"What' '"stop":null'; do
     grep -qE "$value" out.jsonl || complain "the worked example" "no $value"
 done
 for strategy in random max-probability min-probability info-gain eig path; do
-    expect 0 '"ask":\{"variable":' --candidates good.jsonl --schema tables.json --strategy $strategy
+    expect 0 '"ask":\{"attribute":' --candidates good.jsonl --schema tables.json --strategy $strategy
 done
 expect 0 '"eig":0.512458' --candidates good.jsonl --schema tables.json --noise 0.1
 expect 0 '"eig":0.357751' --candidates good.jsonl --schema tables.json --noise 0.1

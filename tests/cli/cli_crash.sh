@@ -47,9 +47,9 @@ head -n 1 long.out | grep -qE "\"id\":\"0\".*$why" || complain "--resume" "the e
 # --- clarify, in all its forms: statements that cannot be run are candidates without rows
 candidates="[{\"sql\":\"SELECT name FROM baker\",\"p\":0.4},{\"sql\":\"$crash\",\"p\":0.3},{\"sql\":\"SELECT shift FROM baker\",\"p\":0.3}]"
 echo "{\"id\":\"c\",\"db_id\":\"bakery\",\"question\":\"Which bakers?\",\"candidates\":$candidates}" >candidates.jsonl
-expect 0 '"ask":\{"variable"' infer clarify --candidates candidates.jsonl --db db -o out.jsonl
+expect 0 '"ask":\{"attribute"' infer clarify --candidates candidates.jsonl --db db -o out.jsonl
 reply=$(echo "{\"op\":\"start\",\"record\":$(cat candidates.jsonl)}" | infer clarify --db db --serve-stdio 2>said)
-[[ $reply == *'"ask":{"variable"'* ]] || complain "--serve-stdio" "$reply"
+[[ $reply == *'"ask":{"attribute"'* ]] || complain "--serve-stdio" "$reply"
 sed 's/"question"/"gold":["SELECT name FROM baker"],"question"/' candidates.jsonl >gold.jsonl
 expect 0 '"dialogues":1,"gold_errors":0' infer clarify --candidates gold.jsonl --db db --simulate -o out.jsonl
 

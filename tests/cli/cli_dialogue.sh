@@ -37,15 +37,15 @@ says() {
 answer() { printf '{"op":"answer","session":%s,"answer":%s}' "$1" "$2"; }
 
 first=$(ask '{"op":"start","record":'"$record"'}')
-says start '^\{"ask":\{"variable":"sel.arity","text":"What should the result show\?","options":\[\{"text":"name of band \(such as .Grey Owls.' "$first"
+says start '^\{"ask":\{"attribute":"sel.arity","text":"What should the result show\?","options":\[\{"text":"name of band \(such as .Grey Owls.' "$first"
 says start '"turn":1,"question_type":"[a-z]*","eig":[0-9.]+\},"stop":null,' "$first"
 says start '"rejected":\[\{"candidate":3,"sql":"SELECT name FROM album WHERE sales > 20","error":"SQL at line 1, column 8: no column name' "$first"
 says start '"session":\{"version":1,"record":\{"id":"m1",' "$first"
 s0=$(session "$first")
 second=$(ask "$(answer "$s0" 1)")
 says answer '"set_aside":1,"plausible":2,' "$second"
-says answer '"ask":\{"variable":"where\[price\].op",.*"turn":2' "$second"
-says answer '"turns":\[\{"variable":"sel.arity","answer":"value","text":"What[^}]*","option":1,"chosen":"name of band' "$second"
+says answer '"ask":\{"attribute":"where\[price\].op",.*"turn":2' "$second"
+says answer '"turns":\[\{"attribute":"sel.arity","answer":"value","text":"What[^}]*","option":1,"chosen":"name of band' "$second"
 s1=$(session "$second")
 
 # what gives the same rows is one from the start and stays one; what was left out goes on being told
@@ -111,7 +111,7 @@ wrong() {
     replies=$(printf '%s\n' "$3" '{"op":"show","session":'"$s0"'}' | serve)
     says "${3:0:300}" "^\{\"error\":\{\"kind\":\"$1\",\"text\":\".*$2" "$(head -n 1 <<<"$replies")"
     [ "$(wc -l <<<"$replies")" = 2 ] || complain "${3:0:300}" "not two replies"
-    says "after ${3:0:300}" '^\{"ask":\{"variable":"sel.arity"' "$(tail -n 1 <<<"$replies")"
+    says "after ${3:0:300}" '^\{"ask":\{"attribute":"sel.arity"' "$(tail -n 1 <<<"$replies")"
 }
 wrong request 'standard input: line 1, column 4' '{"op'
 wrong request 'line 1: expected an object, got an array' '[]'
@@ -144,11 +144,11 @@ show '\\"record\\" is missing' "${s1/\"record\"/\"other\"}"
 show '\\"rules\\" is missing' "${s1/\"rules\"/\"other\"}"
 show '\\"tau\\" is missing' "${s1/\"tau\"/\"tua\"}"
 show 'the session was made with another schema, another database or another program' "${s1/> 20/> 21}"
-show '\\"variables\\" is missing' "${s1/\"variables\"/\"other\"}"
+show '\\"attributes\\" is missing' "${s1/\"attributes\"/\"other\"}"
 show '\\"turns\\": expected .*, got an object' "$(sed 's/"turns":.*/"turns":{}}/' <<<"$s1")"
 show 'turns: expected at most 100, got 101' "$(sed 's/"turns":.*/"turns":[/' <<<"$s1")$(yes '7,' | head -n 100 | tr -d '\n')7]}"
 show 'turns\[0\]: expected .*, got an integer' "$(sed 's/"turns":.*/"turns":[7]}/' <<<"$s1")"
-show 'turns\[0\]: field \\"variable\\" is \\"sel#9\\", which is no question then' "$(sed 's/"variable":"sel.arity"/"variable":"sel#9"/' <<<"$s1")"
+show 'turns\[0\]: field \\"attribute\\" is \\"sel#9\\", which is no question then' "$(sed 's/"attribute":"sel.arity"/"attribute":"sel#9"/' <<<"$s1")"
 show 'turns\[0\]: field \\"answer\\": expected .*, got \\"maybe\\"' "${s1/\"answer\":\"value\"/\"answer\":\"maybe\"}"
 show 'turns\[0\]: field \\"option\\": expected 1 to 2, got 3' "${s1/\"option\":1/\"option\":3}"
 show 'turns\[0\]: field \\"option\\" is missing' "${s1/\"option\"/\"other\"}"

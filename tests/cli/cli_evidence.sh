@@ -64,7 +64,7 @@ asks() {
 }
 
 # --- without the files, and with files that know nothing of a record, nothing changes
-expect 0 '"variable":"sel.arity"'
+expect 0 '"attribute":"sel.arity"'
 cp out.jsonl plain.jsonl
 grep -q support plain.jsonl && complain plain "support of nothing"
 : >empty.jsonl
@@ -72,14 +72,14 @@ finding 9 "$fee" true '"C"' "$two" >others.jsonl
 { finding '"q1"' "$fee" false null '[]' && echo '{"id":3,"error":"no"}'; } >nothing.jsonl
 for files in "--findings empty.jsonl --spans empty.jsonl" "--findings others.jsonl" "--findings nothing.jsonl"; do
     # shellcheck disable=SC2086 # words that are split
-    expect 0 '"variable":"sel.arity"' $files
+    expect 0 '"attribute":"sel.arity"' $files
     cmp -s plain.jsonl out.jsonl || complain "$files" "another output than without"
 done
 expect 0 'others.jsonl: none of its ids is that of a record' --findings others.jsonl
 
 # --- a finding: asked first though the parser is all but sure; the word is not known
 expect 0 '"support":0.9' --findings findings.jsonl
-asks 1 '"variable":"order#1.expr","text":"Two columns fit your question. What should the result be sorted by\?"'
+asks 1 '"attribute":"order#1.expr","text":"Two columns fit your question. What should the result be sorted by\?"'
 diff <(sed 1d plain.jsonl) <(sed 1d out.jsonl) >said || complain findings "a record without a finding has changed"
 grep -q '"eig":0.136579,"support":0.9' out.jsonl || complain findings "bits are not those of the candidates"
 

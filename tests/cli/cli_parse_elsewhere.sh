@@ -47,7 +47,7 @@ line out.jsonl 2 '"t2s_outs":\["select count\(\*\) from trainer","select count\(
 run 0 gym in.jsonl --answers answers.jsonl -k 1 -o one.jsonl
 line one.jsonl 1 "\"t2s_outs\":\[\"$fee\"\]\}" "one statement"
 gym in.jsonl --answers answers.jsonl --candidates 2>said | infer clarify --candidates - --db gym.sqlite >asked.jsonl 2>>said
-line asked.jsonl 1 '"weights":"equal".*"ask":\{"variable"' "a question from answers"
+line asked.jsonl 1 '"weights":"equal".*"ask":\{"attribute"' "a question from answers"
 sed 1d answers.jsonl >fewer.jsonl
 run 7 gym in.jsonl --answers fewer.jsonl -o out.jsonl
 line out.jsonl 1 '"error":"no answer to its prompt in fewer.jsonl"' "a prompt without an answer"
