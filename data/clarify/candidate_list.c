@@ -129,8 +129,8 @@ int candidate_list_read(struct candidate_list *l, const json_t *record, const ch
     const char *field = given_field(items);
 
     *l = (struct candidate_list){ 0 };
-    if (!items ||
-        (json_object_get(record, "reserve") && json_get_real(record, "reserve", 0, 1, &l->p_none, where, err)))
+    if (!items || (json_object_get(record, "none_of_the_above") &&
+                   json_get_real(record, "none_of_the_above", 0, 1, &l->p_none, where, err)))
         return -1;
     l->n = (int)json_array_size(items);
     l->sql = xcalloc((size_t)l->n, sizeof *l->sql);

@@ -2,9 +2,9 @@
  * candidate_list.h - the candidate statements of a record, with their probabilities.
  *
  * A record has {"candidates": [{"sql", "p" or "logprob"}]}.  All candidates have the same one of the two fields.  The
- * field "reserve" is the none-of-the-above probability, 0 by default.  Without "p" and "logprob", also for plain
- * strings of SQL, the candidates are equally probable, which is logged once.  Probabilities that do not sum to 1 are
- * normalised with a warning.
+ * field "none_of_the_above" is the none-of-the-above probability, 0 by default.  Without "p" and "logprob", also for
+ * plain strings of SQL, the candidates are equally probable, which is logged once.  Probabilities that do not sum to 1
+ * are normalised with a warning.
  */
 #ifndef DATA_CLARIFY_CANDIDATE_LIST_H
 #define DATA_CLARIFY_CANDIDATE_LIST_H

@@ -64,7 +64,7 @@ static void cut(json_t *record, int64_t k)
         if (json_object_get(item, "p") && sum > 0)
             json_object_set_new(item, "p", json_real(json_number_value(json_object_get(item, "p")) / sum));
     }
-    json_object_del(record, "reserve");
+    json_object_del(record, "none_of_the_above");
 }
 
 static int weigh(struct candidates_sink *s, json_t *record, const char *where, struct error *err)
@@ -88,7 +88,7 @@ static int weigh(struct candidates_sink *s, json_t *record, const char *where, s
         json_object_set_new(item, "p", json_real(list.p[i]));
     }
     if (rc == 0 && list.p_none > 0)
-        json_object_set_new(record, "reserve", json_real(list.p_none));
+        json_object_set_new(record, "none_of_the_above", json_real(list.p_none));
     s->counts->candidates += rc == 0 ? list.n : 0;
     candidate_list_release(&list);
     return rc;

@@ -47,11 +47,12 @@ const struct command command_candidates = {
     .summary = "convert predictions to candidate statements with probabilities",
     ONE_OPERAND("FILE"),
     OPTIONS(options, defaults),
-    .details = "FILE is one of: plain, records with \"candidates\" [{\"sql\", \"logprob\" or \"p\"}]; "
-               "ambiqt-output, a published prediction file of AmbiQT; dfpl, a prediction file of \"Disambiguate "
-               "First, Parse Later\"; ambrosia, AMBROSIA's questions with their gold statements as candidates.\n\n"
-               "The probabilities of a record sum to 1 with its \"reserve\", the probability that no candidate is "
-               "right. Fields: docs/reference/records.md, section Candidates. Guide: docs/guides/clarify.md.",
+    .details =
+        "FILE is one of: plain, records with \"candidates\" [{\"sql\", \"logprob\" or \"p\"}]; "
+        "ambiqt-output, a published prediction file of AmbiQT; dfpl, a prediction file of \"Disambiguate "
+        "First, Parse Later\"; ambrosia, AMBROSIA's questions with their gold statements as candidates.\n\n"
+        "The probabilities of a record sum to 1 with its \"none_of_the_above\", the probability that no candidate is "
+        "right. Fields: docs/reference/records.md, section Candidates. Guide: docs/guides/clarify.md.",
     .examples = { "ambit-data candidates predictions.json --from ambiqt-output --gold ambiqt.jsonl -o candidates.jsonl",
                   "ambit-data candidates raw.jsonl --calibration calibration.json -o candidates.jsonl" },
     .run = run,

@@ -431,7 +431,7 @@ const char *candidate_origin_name(enum candidate_origin o)
 /* Fields of a record that describe its candidates. */
 static void take_candidates(struct asked *k, const json_t *from, enum candidate_origin origin)
 {
-    static const char *const fields[] = { "candidates", "reserve", "gold", "schema" };
+    static const char *const fields[] = { "candidates", "none_of_the_above", "gold", "schema" };
 
     for (int i = 0; i < ARRAY_LEN(fields); i++)
         if (json_object_get(from, fields[i]))
@@ -624,7 +624,7 @@ json_t *pipeline_regenerate(struct pipeline *a, const struct session *s, const c
     json_decref(line);
     json_object_set_new(record, "candidates", list);
     json_object_set_new(record, "regenerated", json_true());
-    json_object_del(record, "reserve");
+    json_object_del(record, "none_of_the_above");
     if (json_array_size(list))
         return record;
     json_decref(record);

@@ -250,7 +250,7 @@ int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
     const char *stop = why == STOP_NOT ? NULL : stop_reason_name(why);
     json_t *ask = why == STOP_NOT ? clarify_question_json(c, &view) : json_null();
     json_t *more = json_pack("{s:o, s:o, s:i, s:s*, s:i, s:i, s:O, s:s*, s:O, s:s, s:o, s:o, s:s?, s:o, s:o}",
-                             "entropy", clarify_rounded(posterior_entropy(&c->dialogue.now)), "reserve",
+                             "entropy", clarify_rounded(posterior_entropy(&c->dialogue.now)), "none_of_the_above",
                              clarify_rounded(c->dialogue.now.p_none), "candidates", c->prior.n, "weights",
                              candidate_weights_name(c->weights), "merged", c->merged, "same_results", c->same_results,
                              "distinguished_by", c->distinguished, "not_compared", c->not_compared, "rejected",

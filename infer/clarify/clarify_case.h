@@ -2,9 +2,9 @@
  * clarify_case.h - one record of candidates, prepared for a dialogue.
  *
  * A record is {"id", "db_id", "question", "candidates": [{"sql", "p" or "logprob"}]}, with the none-of-the-above
- * probability in "reserve" and the fields of data/clarify/evidence.h.  Candidates with the same canonical form are
- * merged. With a database, candidates with the same results on it and on perturbed copies are merged too.  A candidate
- * that cannot be read is listed as rejected, and its probability is added to none of the above.
+ * probability in "none_of_the_above" and the fields of data/clarify/evidence.h.  Candidates with the same canonical
+ * form are merged. With a database, candidates with the same results on it and on perturbed copies are merged too.  A
+ * candidate that cannot be read is listed as rejected, and its probability is added to none of the above.
  *
  * A case owns everything but the record, the schema and the database.
  */

@@ -10,8 +10,8 @@
 enum { ARENA_BYTES = 256 << 20 }; /* as in clarify.c */
 
 static const char *const record_fields[] = {
-    "id",   "db_id",        "question", "candidates", "reserve", "ambiguous",
-    "kind", "alternatives", "score",    "spans",      "schema",  "regenerated"
+    "id",           "db_id", "question", "candidates", "none_of_the_above", "ambiguous", "kind",
+    "alternatives", "score", "spans",    "schema",     "regenerated"
 };
 
 int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err)
@@ -146,7 +146,7 @@ static void condense(json_t *record, const struct clarify_case *c)
     for (int i = 0; i < c->prior.n; i++)
         json_array_append_new(list, json_pack("{s:s, s:f}", "sql", c->sql[i], "p", c->prior.p[i]));
     json_object_set_new(record, "candidates", list);
-    json_object_set_new(record, "reserve", json_real(c->prior.p_none));
+    json_object_set_new(record, "none_of_the_above", json_real(c->prior.p_none));
     json_object_set(record, "rejected", c->rejected);
 }
 
@@ -390,8 +390,8 @@ json_t *session_json(struct session *s)
 
     return json_pack("{s:o, s:s?, s:o, s:o, s:i, s:i, s:s, s:s, s:o, s:b, s:O, s:O}", "ask",
                      open ? ask_json(s) : json_null(), "stop", open ? NULL : stop_reason_name(s->why), "entropy",
-                     clarify_rounded(posterior_entropy(now)), "reserve", clarify_rounded(now->p_none), "set_aside",
-                     s->set_aside, "plausible", session_plausible(s), "best", c->sql[best], "words",
+                     clarify_rounded(posterior_entropy(now)), "none_of_the_above", clarify_rounded(now->p_none),
+                     "set_aside", s->set_aside, "plausible", session_plausible(s), "best", c->sql[best], "words",
                      session_best_words(s), "confidence", clarify_rounded(now->p[best]), "free_choice",
                      c->dialogue.free_choice, "rejected", c->rejected, "session", s->value);
 }

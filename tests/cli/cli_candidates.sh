@@ -110,7 +110,7 @@ shows '"keep":0.0,"keep_share":0.9,' # 3 of 7 golds are among no candidates
 expect 0 '"keep":0.2499' calibrate in.jsonl --schema hr.json --keep 0.5
 expect 2 'keep' calibrate in.jsonl --schema hr.json --keep 0
 echo '{"alpha":1,"temperature":2,"coverage":0.8}' >cal.json
-expect 0 '"p":0.[0-9]*,?.*"reserve":0.2' candidates in.jsonl --calibration cal.json
+expect 0 '"p":0.[0-9]*,?.*"none_of_the_above":0.2' candidates in.jsonl --calibration cal.json
 shows '"p":0.427[0-9]*\},.*"p":0.372[0-9]*\}' # .8 of sigmoid((2.0986 - 1) / 4 / 2)
 echo '{"alpha":1,"temperature":0,"coverage":0.8}' >cal.json
 expect 3 'cal.json.*temperature' candidates in.jsonl --calibration cal.json

@@ -66,12 +66,12 @@ expect 0 '"ask":\{' --candidates good.jsonl --schema tables.json --second-cost 0
 # --- unusual, and read all the same
 record 0 '"ask":null,"stop":"settled"' "$(candidates "$(list "$a" 1)")"
 record 0 '"entropy":0.0,.*"candidates":1,"merged":2,' "$(candidates "$(list "$a" 0.5 "select T.ID from EMPLOYEES as T" 0.3 "$a;" 0.2)")"
-record 0 '"reserve":0.2,.*"rejected":\[\{"candidate":1,"sql":"SELECT FROM","error":' \
+record 0 '"none_of_the_above":0.2,.*"rejected":\[\{"candidate":1,"sql":"SELECT FROM","error":' \
     "$(candidates "$(list "$a" 0.5 "SELECT FROM" 0.2 "$b" 0.3)")"
-record 0 '"reserve":0.3,.*"rejected":\[.*no table.*staff' "$(candidates "$(list "$a" 0.7 "SELECT id FROM staff" 0.3)")"
-record 0 '"reserve":0.6,.*"stop":"escalated"' "$(candidates "$(list "DROP TABLE employees" 0.6 "$a" 0.4)")"
+record 0 '"none_of_the_above":0.3,.*"rejected":\[.*no table.*staff' "$(candidates "$(list "$a" 0.7 "SELECT id FROM staff" 0.3)")"
+record 0 '"none_of_the_above":0.6,.*"stop":"escalated"' "$(candidates "$(list "DROP TABLE employees" 0.6 "$a" 0.4)")"
 record 0 '"entropy":0.811278' "$(candidates '[{"sql":"'"$a"'","logprob":-1},{"sql":"'"$b"'","logprob":-2.0986122886681098}]')"
-record 0 '"reserve":0.25,' "$(candidates "$(list "$a" 0.5 "$b" 0.25)" | sed 's/"id"/"reserve":0.25,"id"/')"
+record 0 '"none_of_the_above":0.25,' "$(candidates "$(list "$a" 0.5 "$b" 0.25)" | sed 's/"id"/"none_of_the_above":0.25,"id"/')"
 
 # --- records that cannot be read
 record 7 "candidates: expected 1 to 1000, got 0" "$(candidates '[]')"
@@ -88,9 +88,9 @@ record 7 "candidates\[1\].*p.*-0.5" "$(candidates "$(list "$a" 0.5 "$b" -0.5)")"
 record 7 "candidates\[0\].*p.*-0.5" "$(candidates "$(list "$a" -0.5)")"
 record 0 '"weights":"normalised"' "$(candidates "$(list "$a" 0.5 "$b" 0.2)")"
 record 0 '"weights":"normalised"' "$(candidates "$(list "$a" 0.7 "$b" 0.7)")"
-record 0 '"reserve":0.5,.*"weights":"normalised"' "$(candidates "$(list "$a" 1)" | sed 's/"id"/"reserve":0.5,"id"/')"
-record 7 "every \\\\\"p\\\\\" is 0, expected one above" "$(candidates "$(list "$a" 0 "$b" 0)" | sed 's/"id"/"reserve":1,"id"/')"
-record 7 "reserve.*1.5" "$(candidates "$(list "$a" 1)" | sed 's/"id"/"reserve":1.5,"id"/')"
+record 0 '"none_of_the_above":0.5,.*"weights":"normalised"' "$(candidates "$(list "$a" 1)" | sed 's/"id"/"none_of_the_above":0.5,"id"/')"
+record 7 "every \\\\\"p\\\\\" is 0, expected one above" "$(candidates "$(list "$a" 0 "$b" 0)" | sed 's/"id"/"none_of_the_above":1,"id"/')"
+record 7 "none_of_the_above.*1.5" "$(candidates "$(list "$a" 1)" | sed 's/"id"/"none_of_the_above":1.5,"id"/')"
 record 7 "line 2" "$(candidates "$(list "$a" NaN)")"
 record 7 "p" "$(candidates "$(list "$a" '"1"')")"
 record 7 "candidates\[1\].*logprob" "$(candidates '[{"sql":"'"$a"'","logprob":-1},{"sql":"'"$b"'","p":0.5}]')"

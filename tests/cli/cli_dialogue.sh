@@ -52,7 +52,7 @@ s1=$(session "$second")
 twice='{"id":"t","db_id":"music_label","question":"Which bands?","candidates":[{"sql":"SELECT name FROM band","p":0.4},
  {"sql":"SELECT name FROM band WHERE band_id = band_id","p":0.2},{"sql":"SELECT style FROM band","p":0.3},{"sql":"SELECT x","p":0.1}]}'
 reply=$(ask '{"op":"start","record":'"${twice//$'\n'/}"'}')
-once='"record":\{[^[]*"candidates":\[\{"sql":"SELECT name FROM band","p":0.6\},\{"sql":"SELECT style FROM band","p":0.3\}\],"reserve":0.1,'
+once='"record":\{[^[]*"candidates":\[\{"sql":"SELECT name FROM band","p":0.6\},\{"sql":"SELECT style FROM band","p":0.3\}\],"none_of_the_above":0.1,'
 says "the same rows" "$once" "$reply"
 reply=$(ask "$(answer "$(session "$reply")" 2)")
 says "the same rows" "$once" "$reply"
