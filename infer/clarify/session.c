@@ -33,8 +33,8 @@ static json_t *rules_json(const struct clarify_settings *s)
 {
     const struct dialogue_rules *r = &s->rules;
     return json_pack("{s:s, s:f, s:f, s:f, s:i, s:f, s:b, s:I}", "strategy", strategy_name(r->strategy), "noise",
-                     s->noise, "tau", r->confidence, "min_bits", r->min_gain, "max_turns", r->max_turns, "second_cost",
-                     r->second, "memory", !r->forget, "seed", (json_int_t)r->seed);
+                     s->noise, "confidence", r->confidence, "min_gain", r->min_gain, "max_turns", r->max_turns,
+                     "second_cost", r->second, "memory", !r->forget, "seed", (json_int_t)r->seed);
 }
 
 static int read_strategy(struct dialogue_rules *r, const json_t *o, const char *where, struct error *err)
@@ -59,8 +59,8 @@ static int read_rules(struct clarify_settings *s, const json_t *value, const cha
 
     *s = (struct clarify_settings){ .rules = dialogue_rules_default };
     if (!o || read_strategy(r, o, where, err) || json_get_real(o, "noise", 0, 0.5, &s->noise, where, err) ||
-        json_get_real(o, "tau", 0, 2, &r->confidence, where, err) ||
-        json_get_real(o, "min_bits", 0, 100, &r->min_gain, where, err) ||
+        json_get_real(o, "confidence", 0, 2, &r->confidence, where, err) ||
+        json_get_real(o, "min_gain", 0, 100, &r->min_gain, where, err) ||
         json_get_int(o, "max_turns", 0, DIALOGUE_MAX_TURNS, &turns, where, err) ||
         json_get_real(o, "second_cost", 0, 1e6, &r->second, where, err) ||
         json_get_bool(o, "memory", &memory, where, err) || json_get_int(o, "seed", 0, 1LL << 53, &seed, where, err))

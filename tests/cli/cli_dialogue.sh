@@ -70,7 +70,7 @@ says none '"stop":"escalated"' "$(ask "$(answer "$s0" '"none of these"')")"
 says undo '"turns":\[\]' "$(ask "$(answer "$s1" '"undo"')")"
 says undo "$(printf '%s' "${first:0:60}" | sed 's/[][\.*^$(){}?+|/]/\\&/g')" "$(ask '{"op":"undo","session":'"$s1"'}')"
 says show '"turn":2' "$(ask '{"op":"show","session":'"$s1"'}')"
-says rules '"stop":"confident"' "$(ask '{"op":"start","rules":{"tau":0.3},"record":'"$record"'}')"
+says rules '"stop":"confident"' "$(ask '{"op":"start","rules":{"confidence":0.3},"record":'"$record"'}')"
 says id '"id":"x7"\}$' "$(ask '{"op":"show","id":"x7","session":'"$s1"'}')"
 says id '^\{"error":.*"id":7\}$' "$(ask '{"op":"hide","id":7}')"
 
@@ -129,8 +129,8 @@ wrong record 'candidates' '{"op":"start","record":{"id":"a","db_id":"music_label
 wrong record 'candidates: expected 1 to 1000, got 0' '{"op":"start","record":{"db_id":"music_label","question":"Who?","candidates":[]}}'
 wrong record 'expected the name of a database, got \\"../music_label\\"' '{"op":"start","record":'"${record/music_label/..\/music_label}"'}'
 wrong record 'candidates\[0\]: field \\"p\\": expected 0 to 1000000, got -0.3' '{"op":"start","record":'"${record/0.35/-0.3}"'}'
-wrong record 'unknown rule \\"tua\\"' '{"op":"start","rules":{"tua":1},"record":'"$record"'}'
-wrong record '\\"tau\\": expected .*, got a string' '{"op":"start","rules":{"tau":"1"},"record":'"$record"'}'
+wrong record 'unknown rule \\"other\\"' '{"op":"start","rules":{"other":1},"record":'"$record"'}'
+wrong record '\\"confidence\\": expected .*, got a string' '{"op":"start","rules":{"confidence":"1"},"record":'"$record"'}'
 wrong record '\\"noise\\": expected 0 to 0.5, got 0.6' '{"op":"start","rules":{"noise":0.6},"record":'"$record"'}'
 wrong record '\\"max_turns\\": expected 0 to 100, got 101' '{"op":"start","rules":{"max_turns":101},"record":'"$record"'}'
 wrong record '\\"strategy\\": expected random|.*, got \\"best\\"' '{"op":"start","rules":{"strategy":"best"},"record":'"$record"'}'
@@ -142,7 +142,7 @@ show '\\"version\\": expected .*, got a string' "${s1/\"version\":1/\"version\":
 show '\\"version\\" is missing' '{}'
 show '\\"record\\" is missing' "${s1/\"record\"/\"other\"}"
 show '\\"rules\\" is missing' "${s1/\"rules\"/\"other\"}"
-show '\\"tau\\" is missing' "${s1/\"tau\"/\"tua\"}"
+show '\\"confidence\\" is missing' "${s1/\"confidence\"/\"other\"}"
 show 'the session was made with another schema, another database or another program' "${s1/> 20/> 21}"
 show '\\"attributes\\" is missing' "${s1/\"attributes\"/\"other\"}"
 show '\\"turns\\": expected .*, got an object' "$(sed 's/"turns":.*/"turns":{}}/' <<<"$s1")"
@@ -167,7 +167,7 @@ reply answer 'More than one option has these words. Please type 1 or 2' "$s0" '"
 reply answer 'is no answer to the question' "$s0" '"help"'
 reply answer 'is no answer to the question' "$s0" '""'
 reply ended 'no question is open: the dialogue has ended' "$last" 1
-rare='{"op":"start","rules":{"noise":0,"min_bits":0},"record":{"id":"c","db_id":"music_label","question":"Which?","candidates":[
+rare='{"op":"start","rules":{"noise":0,"min_gain":0},"record":{"id":"c","db_id":"music_label","question":"Which?","candidates":[
  {"sql":"SELECT name FROM band","p":0.9999999},{"sql":"SELECT style FROM band","p":1e-7}]}}'
 reply contradiction 'does not fit what was said before; nothing has changed' "$(session "$(ask "${rare//$'\n'/}")")" 2
 wrong undo 'expected an answer to take back' '{"op":"undo","session":'"$s0"'}'
