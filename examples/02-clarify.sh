@@ -28,7 +28,7 @@ ambit-infer clarify --serve-stdio --db practice/db <requests.jsonl >replies.json
 session=$(sed 's/.*,"session"://; s/}$//' replies.jsonl)
 printf '{"op":"answer","session":%s,"answer":1}\n' "$session" >requests.jsonl
 ambit-infer clarify --serve-stdio --db practice/db <requests.jsonl >replies.jsonl
-grep -q '"set_aside":1' replies.jsonl
+grep -q '"eliminated":1' replies.jsonl
 
 # --- evaluation with simulated users, one for each gold statement
 ambit-infer clarify --candidates candidates.jsonl --db practice/db --simulate --noise 0 -o simulated.jsonl

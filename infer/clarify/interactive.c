@@ -275,8 +275,9 @@ static void show_effect(const struct conversation *t, struct answer a)
     const char *kind = answer_kind_name(a.kind);
 
     screen_print(&t->screen, "   -> ", "      ", a.kind == ANSWER_VALUE ? s->question.names[a.value] : in_words(kind));
-    if (s->set_aside > 0 && s->current.dialogue.now.p_none < 0.5)
-        screen_print(&t->screen, "      ", "      ", strings_printf(&s->current.words, "(%d set aside)", s->set_aside));
+    if (s->eliminated > 0 && s->current.dialogue.now.p_none < 0.5)
+        screen_print(&t->screen, "      ", "      ",
+                     strings_printf(&s->current.words, "(%d set aside)", s->eliminated));
 }
 
 static void show_turns(const struct conversation *t)

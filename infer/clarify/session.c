@@ -348,7 +348,7 @@ int session_answer(struct session *s, struct answer a)
     }
     json_array_append_new(json_object_get(s->value, "turns"), turn);
     s->newest = a;
-    s->set_aside = taken.kind == ANSWER_NONE ? before : before - session_plausible(s);
+    s->eliminated = taken.kind == ANSWER_NONE ? before : before - session_plausible(s);
     return 0;
 }
 
@@ -391,7 +391,7 @@ json_t *session_json(struct session *s)
     return json_pack("{s:o, s:s?, s:o, s:o, s:i, s:i, s:s, s:s, s:o, s:b, s:O, s:O}", "ask",
                      open ? ask_json(s) : json_null(), "stop", open ? NULL : stop_reason_name(s->why), "entropy",
                      clarify_rounded(posterior_entropy(now)), "none_of_the_above", clarify_rounded(now->p_none),
-                     "set_aside", s->set_aside, "plausible", session_plausible(s), "best", c->sql[best], "words",
+                     "eliminated", s->eliminated, "plausible", session_plausible(s), "best", c->sql[best], "words",
                      session_best_words(s), "confidence", clarify_rounded(now->p[best]), "free_choice",
                      c->dialogue.free_choice, "rejected", c->rejected, "session", s->value);
 }

@@ -31,7 +31,7 @@ struct session {
     struct question_view view;
     struct question question;
     struct answer newest;
-    int set_aside; /* number of candidates that the newest answer made implausible */
+    int eliminated; /* number of candidates that the newest answer made implausible */
 };
 
 /* Starts a session.  Fields of `rules`, which may be NULL, replace those of the context.  Returns -1 with

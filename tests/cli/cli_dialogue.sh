@@ -43,7 +43,7 @@ says start '"rejected":\[\{"candidate":3,"sql":"SELECT name FROM album WHERE sal
 says start '"session":\{"version":1,"record":\{"id":"m1",' "$first"
 s0=$(session "$first")
 second=$(ask "$(answer "$s0" 1)")
-says answer '"set_aside":1,"plausible":2,' "$second"
+says answer '"eliminated":1,"plausible":2,' "$second"
 says answer '"ask":\{"attribute":"where\[price\].op",.*"turn":2' "$second"
 says answer '"turns":\[\{"attribute":"sel.arity","answer":"value","text":"What[^}]*","option":1,"chosen":"name of band' "$second"
 s1=$(session "$second")
