@@ -15,7 +15,7 @@ enum chat_mark { CHAT_TURN_END, CHAT_HEAD, CHAT_HEAD_END, CHAT_TEXT_START };
 struct chat_family {
     const char *marks[CHAT_MARKS]; /* [n_marks] special tokens by enum chat_mark */
     int n_marks;
-    const char *behind_turn;
+    const char *after_turn;
     void (*put_head)(const struct chat *c, struct chat_text *out, const char *role);
     /* content is the system message if there is one, else NULL */
     void (*put_system)(const struct chat *c, struct chat_text *out, const char *content);
@@ -143,7 +143,7 @@ static void put_turn(const struct chat *c, struct chat_text *out, const struct c
     c->template->family->put_head(c, out, m->role);
     put_content(c, out, m->content, completion);
     put_mark(c, out, CHAT_TURN_END, completion);
-    put(out, c->template->family->behind_turn);
+    put(out, c->template->family->after_turn);
 }
 
 /* Llama 3. */
@@ -177,7 +177,7 @@ static void llama_system(const struct chat *c, struct chat_text *out, const char
 static const struct chat_family llama3 = {
     .marks = { "<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>", "<|begin_of_text|>" },
     .n_marks = 4,
-    .behind_turn = "",
+    .after_turn = "",
     .put_head = llama_head,
     .put_system = llama_system,
 };
@@ -202,7 +202,7 @@ static void chatml_system(const struct chat *c, struct chat_text *out, const cha
 static const struct chat_family chatml = {
     .marks = { "<|im_end|>", "<|im_start|>" },
     .n_marks = 2,
-    .behind_turn = "\n",
+    .after_turn = "\n",
     .put_head = chatml_head,
     .put_system = chatml_system,
 };
@@ -333,17 +333,17 @@ static int add_role(struct layout_reader *r, const json_t *o, const char *role, 
     json_t *v;
 
     if (o && !json_is_object(o))
-        return refuse(r, role, "{\"before\": [...], \"behind\": [...]}");
+        return refuse(r, role, "{\"before\": [...], \"after\": [...]}");
     json_object_foreach((json_t *)(uintptr_t)o, key, v)
     {
-        if (strcmp(key, "before") && strcmp(key, "behind"))
-            return refuse(r, role, "before and behind, and no more");
+        if (strcmp(key, "before") && strcmp(key, "after"))
+            return refuse(r, role, "before and after, and no more");
     }
     r->layout->first[before] = r->n;
     if (add_place(r, json_object_get(o, "before"), role))
         return -1;
     r->layout->first[before + 1] = r->n;
-    return add_place(r, json_object_get(o, "behind"), role);
+    return add_place(r, json_object_get(o, "after"), role);
 }
 
 static int check_keys(const struct layout_reader *r, const json_t *o)
@@ -397,7 +397,7 @@ static int read_layout(struct layout_reader *r, const json_t *o)
     f->first[CHAT_PLACES] = r->n;
     int end = f->first[CHAT_BEHIND_ASSISTANT];
     if (end == r->n || f->pieces[end].token < 0)
-        return refuse(r, "assistant", "behind to begin with the token that ends an answer");
+        return refuse(r, "assistant", "after to begin with the token that ends an answer");
     return 0;
 }
 
@@ -493,14 +493,14 @@ enum { MAX_TEMPLATE = 1 << 20, MAX_PATH = 4096 };
 #define GEMMA                                                                                                          \
     "{\"start\":[{\"token\":\"<bos>\"}],\"join\":\"\\n\\n\",\"trim\":true,"                                            \
     "\"user\":{\"before\":[{\"token\":\"<start_of_turn>\"},\"user\\n\"],"                                              \
-    "\"behind\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]},"                                                             \
+    "\"after\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]},"                                                              \
     "\"assistant\":{\"before\":[{\"token\":\"<start_of_turn>\"},\"model\\n\"],"                                        \
-    "\"behind\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]}}"
+    "\"after\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]}}"
 /* Mistral 7B Instruct 0.1, with a space after each completion, and 0.2. Their own templates refuse system messages too.
  */
-#define MISTRAL(behind)                                                                                                   \
-    "{\"start\":[{\"token\":\"<s>\"}],\"join\":\"\\n\\n\",\"user\":{\"before\":[\"[INST] \"],\"behind\":[\" [/INST]\"]}," \
-    "\"assistant\":{\"behind\":[{\"token\":\"</s>\"}" behind "]}}"
+#define MISTRAL(after)                                                                                                   \
+    "{\"start\":[{\"token\":\"<s>\"}],\"join\":\"\\n\\n\",\"user\":{\"before\":[\"[INST] \"],\"after\":[\" [/INST]\"]}," \
+    "\"assistant\":{\"after\":[{\"token\":\"</s>\"}" after "]}}"
 
 static const struct chat_template templates[] = {
     /* Meta's template of Llama 3.1 and 3.3 */

@@ -133,9 +133,9 @@ expect "no new tokens" 2 "--max-new: expected 1 to" generate --model model --max
 expect "no model" 2 "--model" generate good.jsonl
 expect "template unknown" 2 "chat template: expected llama3, .*got \"alpaca\"" generate --model model --chat-template alpaca talk.jsonl
 expect "template file missing" 3 "nowhere.json: No such file" generate --model model --chat-template nowhere.json talk.jsonl
-echo '{"join":"","user":{},"assistant":{"behind":["</s>"]}}' >own.json
-expect "template file without an end" 3 "own.json: assistant: expected behind to begin with the token that ends an answer" generate --model model --chat-template own.json talk.jsonl
-echo '{"join":"","user":{},"assistant":{"behind":[{"token":"<end_of_turn>"}]}}' >own.json
+echo '{"join":"","user":{},"assistant":{"after":["</s>"]}}' >own.json
+expect "template file without an end" 3 "own.json: assistant: expected after to begin with the token that ends an answer" generate --model model --chat-template own.json talk.jsonl
+echo '{"join":"","user":{},"assistant":{"after":[{"token":"<end_of_turn>"}]}}' >own.json
 expect "template file of tokens the model lacks" 6 "own.json: assistant: the token <end_of_turn> is not in the vocabulary" generate --model model --chat-template own.json talk.jsonl
 rm own.json
 expect "template of tokens the model lacks" 6 "chatml needs the token <.im_end.>" generate --model model --chat-template chatml talk.jsonl

@@ -11,10 +11,10 @@
 /* The example of docs/reference/chat-templates.md. */
 #define START "{\"start\":[{\"token\":\"<bos>\"}],"
 #define USER                                                                                                           \
-    "\"user\":{\"before\":[{\"token\":\"<start_of_turn>\"},\"user\\n\"],\"behind\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]},"
+    "\"user\":{\"before\":[{\"token\":\"<start_of_turn>\"},\"user\\n\"],\"after\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]},"
 #define ASSISTANT                                                                                                      \
     "\"assistant\":{\"before\":[{\"token\":\"<start_of_turn>\"},\"model\\n\"],"                                        \
-    "\"behind\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]}"
+    "\"after\":[{\"token\":\"<end_of_turn>\"},\"\\n\"]}"
 #define GEMMA START "\"join\":\"\\n\\n\",\"trim\":true," USER ASSISTANT "}"
 
 static void check_mask(const struct chat_mask *mask, const json_t *wanted, const char *where)
@@ -136,10 +136,10 @@ static void test_system(void **state)
     check_text(GEMMA, true,
                "<bos><start_of_turn>user\nBe brief.\n\na<end_of_turn>\n<start_of_turn>model\nb<end_of_turn>\n"
                "<start_of_turn>user\nc<end_of_turn>\n<start_of_turn>model\n");
-    check_text("{\"system\":{\"before\":[\"S:\"],\"behind\":[\"\\n\"]},\"user\":{\"before\":[\"U:\"]},"
-               "\"assistant\":{\"behind\":[{\"token\":\"</s>\"}]}}",
+    check_text("{\"system\":{\"before\":[\"S:\"],\"after\":[\"\\n\"]},\"user\":{\"before\":[\"U:\"]},"
+               "\"assistant\":{\"after\":[{\"token\":\"</s>\"}]}}",
                true, "S: Be brief. \nU:ab</s>U:c");
-    check_text("{\"system\":{},\"user\":{},\"trim\":true,\"assistant\":{\"behind\":[{\"token\":\"</s>\"}]}}", false,
+    check_text("{\"system\":{},\"user\":{},\"trim\":true,\"assistant\":{\"after\":[{\"token\":\"</s>\"}]}}", false,
                "Be brief.ab</s>c");
 }
 
@@ -172,9 +172,9 @@ static void test_refused_files(void **state)
         { "{\"join\":7,\"user\":{}," ASSISTANT "}", EXIT_CODE_DATA, { "join", "text" } },
         { "{\"join\":\"\"," ASSISTANT "}", EXIT_CODE_DATA, { "user, assistant", "both" } },
         { "{\"join\":\"\",\"user\":{},\"assistant\":{}}", EXIT_CODE_DATA, { "assistant", "ends an answer" } },
-        { "{\"join\":\"\",\"user\":{},\"assistant\":{\"behind\":[\"</s>\"]}}", EXIT_CODE_DATA, { "ends an answer" } },
+        { "{\"join\":\"\",\"user\":{},\"assistant\":{\"after\":[\"</s>\"]}}", EXIT_CODE_DATA, { "ends an answer" } },
         { "{\"join\":\"\",\"user\":[]," ASSISTANT "}", EXIT_CODE_DATA, { "user", "before" } },
-        { "{\"join\":\"\",\"user\":{\"after\":[]}," ASSISTANT "}", EXIT_CODE_DATA, { "user", "behind" } },
+        { "{\"join\":\"\",\"user\":{\"then\":[]}," ASSISTANT "}", EXIT_CODE_DATA, { "user", "after" } },
         { "{\"join\":\"\",\"user\":{\"before\":\"x\"}," ASSISTANT "}", EXIT_CODE_DATA, { "user", "list" } },
         { "{\"join\":\"\",\"user\":{\"before\":[7]}," ASSISTANT "}", EXIT_CODE_DATA, { "user", "token" } },
         { "{\"join\":\"\",\"user\":{\"before\":[{\"token\":\"<s>\",\"id\":1}]}," ASSISTANT "}",
