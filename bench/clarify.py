@@ -135,9 +135,9 @@ def tables_of(results):
                 each(lambda x: " ".join(mean(k) for k in measure(x, "accuracy")[1:])))
     print_table(names, "Questions asked.", "strategy", each(lambda x: interval(x["metrics"]["questions"], 2)))
     print_table(names, "Area under accuracy of eig, less that of the strategy.", "strategy",
-                each(lambda x: interval(x["behind"]["by"].get("execution_area", x["behind"]["by"]["area"]), 4), strategies[1:]))
+                each(lambda x: interval(x["difference"]["by"].get("execution_area", x["difference"]["by"]["area"]), 4), strategies[1:]))
     print_table(names, "Questions of eig, less those of the strategy.", "strategy",
-                each(lambda x: interval(x["behind"]["by"]["questions"], 2), strategies[1:]))
+                each(lambda x: interval(x["difference"]["by"]["questions"], 2), strategies[1:]))
 
 
 def calibrated(name):

@@ -629,7 +629,7 @@ static void write_differences(struct report *r, const json_t *lines)
 
     json_array_foreach(lines, i, line)
     {
-        const json_t *by = json_object_get(json_object_get(line, "behind"), "by");
+        const json_t *by = json_object_get(json_object_get(line, "difference"), "by");
         if (!by)
             continue;
         add_text(&c, strategy_of(line));
@@ -828,7 +828,7 @@ static json_t *metrics_json(const struct simulator *s, enum strategy strategy)
                           turns, "metrics", simulation_metrics(&s->by[strategy], turns));
 
     if (strategy != own)
-        json_object_set_new(o, "behind",
+        json_object_set_new(o, "difference",
                             json_pack("{s:s, s:o}", "strategy", strategy_name(own), "by",
                                       simulation_difference(&s->by[own], &s->by[strategy], turns)));
     return o;

@@ -165,7 +165,7 @@ static void test_report(void **state)
     assert_string_equal(json_string_value(field(json_array_get(lines, 1), "strategy")), "eig");
     const json_t *random = json_array_get(lines, 2);
     assert_string_equal(json_string_value(field(random, "strategy")), "random");
-    assert_string_equal(json_string_value(field(field(random, "behind"), "strategy")), "eig");
+    assert_string_equal(json_string_value(field(field(random, "difference"), "strategy")), "eig");
     json_decref(lines);
     char *page = test_read(test_file(f->dir, "report.html", NULL));
     static const char *const parts[] = { "Accuracy by questions",
@@ -219,7 +219,7 @@ static void assert_not_behind(const struct fixture *f, const char *records, cons
     while (json_reader_next(r, &line, &err) > 0) {
         const char *name = json_string_value(json_object_get(line, "strategy"));
         if (name && strcmp(name, second) == 0) {
-            const json_t *by = json_array_get(field(field(field(line, "behind"), "by"), "accuracy"), 1);
+            const json_t *by = json_array_get(field(field(field(line, "difference"), "by"), "accuracy"), 1);
             high = json_number_value(field(by, "high"));
             print_message("%s less %s: %.4f [%.4f, %.4f]\n", first, second, json_number_value(field(by, "mean")),
                           json_number_value(field(by, "low")), high);
