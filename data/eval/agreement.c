@@ -181,7 +181,7 @@ static struct opinion *opinion_at(struct compared_question *q, size_t at)
 static void skip(struct agreement_run *run, const char *record, const char *why)
 {
     json_array_append_new(run->skipped,
-                          json_pack("{s:o, s:o}", "record", json_message(record), "why", json_message(why)));
+                          json_pack("{s:o, s:o}", "record", json_message(record), "reason", json_message(why)));
 }
 
 /* A record_fn. */

@@ -27,7 +27,7 @@ struct score_class {
 struct score_tally {
     struct score_class classes[2]; /* unambiguous, ambiguous */
     struct strings databases;
-    json_t *skipped; /* {"record", "why"} */
+    json_t *skipped; /* {"record", "reason"} */
     json_t *failed;  /* the same, of examples that count as zeros */
     int empty_golds; /* scored examples with an empty gold result */
     struct out_file evidence;
@@ -79,7 +79,7 @@ void score_print_skipped(const json_t *skipped)
     for (size_t i = 0; i < json_array_size(skipped); i++) {
         const json_t *item = json_array_get(skipped, i);
         visible_printf(stdout, "  %s: %s\n", json_string_value(json_object_get(item, "record")),
-                       json_string_value(json_object_get(item, "why")));
+                       json_string_value(json_object_get(item, "reason")));
     }
 }
 
@@ -127,7 +127,7 @@ static void score_tally_add(struct score_tally *t, bool ambiguous, const char *d
 
 static void tell(json_t *list, const char *record, const char *why)
 {
-    json_array_append_new(list, json_pack("{s:o, s:o}", "record", json_message(record), "why", json_message(why)));
+    json_array_append_new(list, json_pack("{s:o, s:o}", "record", json_message(record), "reason", json_message(why)));
 }
 
 /* Counts as zeros and appends to `failed`. */
@@ -276,7 +276,7 @@ static int print_table(const struct score_tally *t, const json_t *more, struct e
 static enum exit_code score_tally_finish(struct score_tally *t, const struct score_request *q, json_t *more,
                                          struct error *err)
 {
-    const char *why = json_string_value(json_object_get(json_array_get(t->skipped, 0), "why"));
+    const char *why = json_string_value(json_object_get(json_array_get(t->skipped, 0), "reason"));
     int rc = 0;
 
     if (t->classes[0].n + t->classes[1].n == 0)

@@ -42,7 +42,7 @@ json_t *score_interval_json(struct interval i);
 void score_print_interval(struct interval i, double scale, int width, int digits);
 void score_print_one_database(void);
 
-/* Prints skipped records, {"record", "why"} each, as lines of a table. */
+/* Prints skipped records, {"record", "reason"} each, as lines of a table. */
 void score_print_skipped(const json_t *skipped);
 
 /* Prints one object on standard output. */

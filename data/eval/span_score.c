@@ -18,7 +18,7 @@ struct span_tally {
     uint8_t *is_problem;
     int *group;
     int n;
-    json_t *skipped; /* {"record", "why"} */
+    json_t *skipped; /* {"record", "reason"} */
 };
 
 /* A ratio of counts, or the F1 of two ratios. */
@@ -147,7 +147,7 @@ struct span_run {
 static void skip(struct span_run *run, const char *record, const char *why)
 {
     json_array_append_new(run->tally.skipped,
-                          json_pack("{s:o, s:o}", "record", json_message(record), "why", json_message(why)));
+                          json_pack("{s:o, s:o}", "record", json_message(record), "reason", json_message(why)));
 }
 
 static int read_gold(struct span_run *run, const char *path, struct error *err)

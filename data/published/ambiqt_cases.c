@@ -278,6 +278,6 @@ void ambiqt_cases_skip(struct ambiqt_cases *c, int row, const char *why, ...)
     va_end(ap);
     json_t *o = json_object();
     json_object_set_new(o, "record", json_sprintf("row %d", row));
-    json_object_set_new(o, "why", json_message(text));
+    json_object_set_new(o, "reason", json_message(text));
     json_array_append_new(c->skipped, o);
 }

@@ -37,7 +37,7 @@ struct ambiqt_cases {
     struct ambiqt_corpus corpus;
     struct ambiqt_case *items;
     int n, cap;
-    json_t *skipped; /* {"record": "row 3", "why"}: predictions without gold, gold without predictions */
+    json_t *skipped; /* {"record": "row 3", "reason"}: predictions without gold, gold without predictions */
 };
 
 /* Reads both files. If gold is NULL, the records in the prediction file are the gold. A prediction belongs to the gold

@@ -57,7 +57,7 @@ bool infill_rewrites(const struct infill_request *q);
 /*
  * Reads records {"id", "db_id", "question"}, perhaps with "golds", or rows of AMBROSIA.  Writes {"id", "db_id",
  * "question", "ambiguous", "golds", "readings": [{"text", "from", "sql", "sql_from", "rows", "result"}], "dropped":
- * [{"text", "from", "why", "same_as"}], "provenance"} and the models' completions, input of ambit-data score --rule
+ * [{"text", "from", "reason", "same_as"}], "provenance"} and the models' completions, input of ambit-data score --rule
  * dfpl.  OUT.part keeps the lines until the output is complete.
  *
  * With q->write it writes the prompts {"id", "messages"} of one stage instead.  A file of completions {"id", "text"} is

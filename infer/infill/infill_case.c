@@ -424,7 +424,7 @@ static json_t *dropped_json(const struct infill_case *c)
         const struct infill_reading *r = &c->readings[i];
         if (!r->dropped)
             continue;
-        json_t *o = json_pack("{s:s, s:s, s:s}", "text", r->text, "from", from_of(r), "why", r->dropped);
+        json_t *o = json_pack("{s:s, s:s, s:s}", "text", r->text, "from", from_of(r), "reason", r->dropped);
         if (r->same_as >= 0)
             json_object_set_new(o, "same_as", json_string(c->readings[r->same_as].text));
         if (r->unread)

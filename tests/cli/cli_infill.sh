@@ -58,7 +58,7 @@ expect 0 '"ambiguous":\{.*"interval":\{"recall":\[[0-9.]+,[0-9.]+\].*"unambiguou
 sed 's/"source_db":"bakery"/"source_db":5/' without.jsonl >sources.jsonl
 expect 3 'sources.jsonl: line 1: field .source_db.: expected a string, got an integer' score sources.jsonl
 expect 0 '"added"|readings' infill --infilled answers.jsonl
-grep -q '"why":"no SQL"' shown || complain infill "does not drop what has no SQL"
+grep -q '"reason":"no SQL"' shown || complain infill "does not drop what has no SQL"
 infill --infilled answers.jsonl --sqls infilling.jsonl 2>&1 >/dev/null | grep -q 'no SQL' && complain infill "readings with SQL have none"
 expect 0 'warn.*: [1-9][0-9]* readings have no SQL and are dropped; expected it in --sqls' infill --infilled answers.jsonl
 

@@ -48,7 +48,7 @@ pred() { { cat pred.jsonl && echo "$1"; } >more.jsonl; }
 more_gold() { data score --gold more.jsonl --pred pred.jsonl --db flat --json --per-example evidence.jsonl; }
 more_pred() { data score --gold gold.jsonl --pred more.jsonl --db flat --json; }
 while IFS='|' read -r text line; do
-    gold "$line" && expect 7 "\"why\":\"[^}]*$text" more_gold
+    gold "$line" && expect 7 "\"reason\":\"[^}]*$text" more_gold
     shown '"ambiguous":\{"n":2,' '"record":"more.jsonl: line 4"'
     [ "$(grep -c '"recall":' evidence.jsonl)" = 3 ] || complain "$line" "scored in $(cat evidence.jsonl)"
 done <<'END'
@@ -66,11 +66,11 @@ line 4, column|{"id": "d",
 expected an object, got an array|["d"]
 END
 sed 's/"SELECT 3"\]/"SELECT nowhere"]/' gold.jsonl >more.jsonl
-expect 7 '"ambiguous":\{"n":1,.*"why":"gold 2 does not execute' more_gold
+expect 7 '"ambiguous":\{"n":1,.*"reason":"gold 2 does not execute' more_gold
 grep -q '^{"id":"a",.*"error":"gold 2 does not execute[^}]*"queries":\[{"sql":"SELECT 3","rows":1}' evidence.jsonl ||
     complain "a skipped record" "$(head -n 1 evidence.jsonl)"
 while IFS='|' read -r record text line; do
-    pred "$line" && expect 7 "\"record\":\"$record\",\"why\":\"[^}]*$text" more_pred
+    pred "$line" && expect 7 "\"record\":\"$record\",\"reason\":\"[^}]*$text" more_pred
 done <<'END'
 e|a prediction without a gold|{"id": "e", "sql": ["SELECT 1"]}
 more.jsonl: line 3|.id..: a came before|{"id": "a", "sql": ["SELECT 1"]}
@@ -115,10 +115,10 @@ shown '"unambiguous":\{"n":1,"recall":0.0' '"stored":\{"metrics":1,"metrics_diff
 expect 0 '"unambiguous":\{"n":1,"recall":1.0' dfpl published.json
 shown '"empty_golds":1'
 expect 0 '^ambiguous +1  0.5000' data score --rule dfpl --pred published.json
-changed 's/SELECT b FROM t"\]/SELECT d FROM t"]/' && expect 7 '"n":0,.*"why":"gold 2 does not execute' dfpl changed.json
+changed 's/SELECT b FROM t"\]/SELECT d FROM t"]/' && expect 7 '"n":0,.*"reason":"gold 2 does not execute' dfpl changed.json
 changed 's/SELECT b FROM t"\]/SELECT d FROM t"]/' && expect 0 '"ambiguous":\{"n":1,"recall":0.0.*"failed":\[\{"record":"example 1"' dfpl changed.json --published --per-example evidence.jsonl
 grep -q '^{"record":"example 1",.*"error":"gold 2 does not execute.*"queries":' evidence.jsonl || complain evidence "$(cat evidence.jsonl)"
-changed "s/(a TEXT, b INT);/(a TEXT, b INT); SELECT 'x/" && expect 7 '"record":"example 2","why":"dump, line 2: holds what no SQL' dfpl changed.json
+changed "s/(a TEXT, b INT);/(a TEXT, b INT); SELECT 'x/" && expect 7 '"record":"example 2","reason":"dump, line 2: holds what no SQL' dfpl changed.json
 changed 's/CREATE TABLE t (a TEXT, b INT);//' && expect 0 '"unambiguous":\{"n":1,"recall":1.0' dfpl changed.json
 changed 's/(a TEXT, b INT)/(a TEXT, b INT) WITHOUT/; s/VALUES (.x.,1),(.y.,2);",$/SELECT 1, 2;",/' &&
     expect 3 'INSERT, expected VALUES' dfpl changed.json

@@ -73,7 +73,7 @@ says '"error":"some.answers has no readings of this question'
 [ "$(grep -c '"readings"' shown)" = 2 ] || complain "more than one record fails"
 sed '1s/"text":.*/"error":"too long"}/' sql.answers >some.answers
 run 0 infill --defaults def.answers --sqls some.answers
-says '"why":"no SQL"'
+says '"reason":"no SQL"'
 run 3 infill --defaults def.answers --sqls def.answers
 says 'def.answers: line 1: field "id": "C0" is of no prompt for SQL'
 cat questions.jsonl questions.jsonl >twice.jsonl

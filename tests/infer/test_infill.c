@@ -167,7 +167,7 @@ static void with_models(void **state)
     check_list(record, "readings", "default:Which price is above 3?|infilled:Which cost is above 3?");
     check_list(record, "dropped",
                "default:What costs the most?|default:Is the price over 3?|infilled:Whose price is greater than 3?");
-    assert_string_equal(field_of(record, "dropped", 0, "why"), "no SQL runs");
+    assert_string_equal(field_of(record, "dropped", 0, "reason"), "no SQL runs");
     assert_string_equal(field_of(record, "dropped", 2, "same_as"), "Which price is above 3?");
     assert_string_equal(field_of(record, "readings", 1, "sql_from"), "model");
     assert_true(json_is_true(json_object_get(record, "ambiguous")));
@@ -246,7 +246,7 @@ static void with_files(void **state)
     record = line(&w, 1);
     check_list(record, "readings", "default:x");
     check_list(record, "dropped", "default:y");
-    assert_string_equal(field_of(record, "dropped", 0, "why"), "no SQL");
+    assert_string_equal(field_of(record, "dropped", 0, "reason"), "no SQL");
     json_decref(record);
     free((void *)(uintptr_t)w.q.defaults);
     free((void *)(uintptr_t)w.q.sqls);
