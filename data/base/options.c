@@ -468,7 +468,7 @@ static int count_records(const char *path, enum record_form form, int64_t *n, st
     return rc;
 }
 
-/* {"records", "sum"} of an input file, which must be regular to be read twice; NULL with err. */
+/* {"records", "hash"} of an input file, which must be regular to be read twice; NULL with err. */
 static json_t *input_json(const char *path, enum record_form form, struct error *err)
 {
     FILE *f = whole_file_open(path, DATABASE_MAX_BYTES, err);
@@ -480,8 +480,8 @@ static json_t *input_json(const char *path, enum record_form form, struct error 
     fclose(f);
     if (count_records(path, form, &records, err))
         return NULL;
-    snprintf(text, sizeof text, "%016llx", (unsigned long long)sum_file(path));
-    return json_pack("{s:I, s:s}", "records", records, "sum", text);
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)hash_file(path));
+    return json_pack("{s:I, s:s}", "records", records, "hash", text);
 }
 
 /* Whether the option must be equal in all shards and all starts of a shard. */
@@ -565,7 +565,7 @@ static bool is_done(const struct shard_work *w, bool *failed)
     bool done = stat(w->manifest, &st) == 0 && st.st_size > 0 && shard_manifest_parse(&m, w->manifest, &err) == 0 &&
                 json_equal(m.run, w->done.run) && m.shard.index == w->done.shard.index &&
                 m.shard.count == w->done.shard.count && stat(w->out, &st) == 0 && st.st_size == m.bytes &&
-                sum_file(w->out) == m.sum;
+                hash_file(w->out) == m.hash;
 
     *failed = m.failed;
     shard_manifest_release(&m);
@@ -580,7 +580,7 @@ static int finish_shard(struct shard_work *w, bool failed, struct error *err)
     if (stat(w->out, &st))
         return error_set(err, EXIT_CODE_FAILURE, "%s: expected the output of the command, got nothing", w->out);
     w->done.bytes = st.st_size;
-    w->done.sum = sum_file(w->out);
+    w->done.hash = hash_file(w->out);
     w->done.failed = failed;
     return shard_manifest_write(w->manifest, &w->done, err);
 }

@@ -55,11 +55,11 @@ static const char *record_of(const char *line, ssize_t n)
 /* Whether a line is complete, undamaged and has the key. */
 static bool is_line_of(const char *line, ssize_t n, uint64_t key)
 {
-    uint64_t found, sum;
+    uint64_t found, hash;
 
-    if (!record_of(line, n) || line[n - 1] != '\n' || sscanf(line, "%16" SCNx64 " %16" SCNx64 " ", &found, &sum) != 2)
+    if (!record_of(line, n) || line[n - 1] != '\n' || sscanf(line, "%16" SCNx64 " %16" SCNx64 " ", &found, &hash) != 2)
         return false;
-    return found == key && hash_bytes(HASH_START, line + HEAD, (size_t)n - HEAD) == sum;
+    return found == key && hash_bytes(HASH_START, line + HEAD, (size_t)n - HEAD) == hash;
 }
 
 const char *part_next(struct part_file *p, uint64_t key)
@@ -99,9 +99,9 @@ int part_write(struct part_file *p, uint64_t key, const char *note, const json_t
     if (!text)
         return error_set(err, EXIT_CODE_FAILURE, "expected a result in UTF-8, which JSON requires");
     if (p->path) {
-        uint64_t sum = hash_bytes(hash_bytes(HASH_START, note, n), " ", 1);
-        sum = hash_bytes(hash_bytes(sum, text, strlen(text)), "\n", 1);
-        fprintf(p->f, "%016" PRIx64 " %016" PRIx64 " %s ", key, sum, note);
+        uint64_t hash = hash_bytes(hash_bytes(HASH_START, note, n), " ", 1);
+        hash = hash_bytes(hash_bytes(hash, text, strlen(text)), "\n", 1);
+        fprintf(p->f, "%016" PRIx64 " %016" PRIx64 " %s ", key, hash, note);
     }
     fprintf(p->f, "%s\n", text);
     free(text);

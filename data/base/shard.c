@@ -103,7 +103,7 @@ static char *shard_manifest_path(const char *out, int index, int count)
     return path;
 }
 
-enum { FORM = 1, SUM_TEXT = 17 };
+enum { FORM = 1, HASH_TEXT = 17 };
 
 int shard_manifest_lock(const char *path, struct error *err)
 {
@@ -119,12 +119,12 @@ int shard_manifest_lock(const char *path, struct error *err)
 
 int shard_manifest_write(const char *path, const struct shard_manifest *m, struct error *err)
 {
-    char sum[SUM_TEXT];
+    char hash[HASH_TEXT];
 
-    snprintf(sum, sizeof sum, "%016" PRIx64, m->sum);
+    snprintf(hash, sizeof hash, "%016" PRIx64, m->hash);
     json_t *o = json_pack("{s:i, s:i, s:i, s:I, s:I, s:I, s:s, s:b, s:O}", "form", FORM, "index", m->shard.index,
                           "count", m->shard.count, "first", m->shard.range.first, "end", m->shard.range.end, "bytes",
-                          m->bytes, "sum", sum, "failed", m->failed, "run", m->run);
+                          m->bytes, "hash", hash, "failed", m->failed, "run", m->run);
     int rc = json_write_file(path, o, err);
 
     json_decref(o);
@@ -161,14 +161,14 @@ static int check_run(const json_t *run, const char *path, struct error *err)
 static int read_fields(struct shard_manifest *m, const json_t *o, const char *path, struct error *err)
 {
     int64_t form;
-    const char *sum;
+    const char *hash;
 
     if (json_get_int(o, "form", FORM, FORM, &form, path, err) || read_shard(&m->shard, o, path, err) ||
         json_get_int(o, "bytes", 0, INT64_MAX, &m->bytes, path, err) ||
-        json_get_bool(o, "failed", &m->failed, path, err) || !(sum = json_get_string(o, "sum", path, err)))
+        json_get_bool(o, "failed", &m->failed, path, err) || !(hash = json_get_string(o, "hash", path, err)))
         return -1;
-    if (sscanf(sum, "%16" SCNx64, &m->sum) != 1)
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"sum\": expected 16 digits, got \"%.100s\"", path, sum);
+    if (sscanf(hash, "%16" SCNx64, &m->hash) != 1)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"hash\": expected 16 digits, got \"%.100s\"", path, hash);
     m->run = json_incref(json_get_object(o, "run", path, err));
     return m->run ? check_run(m->run, path, err) : -1;
 }
@@ -320,7 +320,7 @@ static uint64_t sample_folder(uint64_t h, const char *path)
 
     for (FTSENT *e; walk && (e = fts_read(walk));) {
         if (e->fts_info == FTS_F && is_read(e->fts_name))
-            h = sample_file(sum_text(h, e->fts_name), e->fts_path, e->fts_statp->st_size);
+            h = sample_file(hash_text(h, e->fts_name), e->fts_path, e->fts_statp->st_size);
         if (e->fts_level >= LEVELS)
             fts_set(walk, e, FTS_SKIP);
     }
@@ -505,17 +505,17 @@ static int copy_shard(const struct shard_set *s, int i, struct out_file *o, stru
     const struct shard_manifest *m = &s->manifests[i - 1];
     char *path = shard_path(s->shards, i, s->n), bytes[1 << 15];
     FILE *in = fopen(path, "rbe");
-    uint64_t sum = HASH_START;
+    uint64_t hash = HASH_START;
     size_t n;
     int rc = 0;
 
     while (in && (n = fread(bytes, 1, sizeof bytes, in)) > 0) {
-        sum = hash_bytes(sum, bytes, n);
+        hash = hash_bytes(hash, bytes, n);
         fwrite(bytes, 1, n, o->f);
     }
     if (!in || ferror(in))
         rc = error_set(err, EXIT_CODE_DATA, "%s: cannot read: %s", path, strerror(errno));
-    else if (sum != m->sum)
+    else if (hash != m->hash)
         rc = error_set(err, EXIT_CODE_DATA, "%s: differs from its manifest: run shard %d again", path, i);
     if (in)
         fclose(in);

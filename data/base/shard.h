@@ -34,14 +34,14 @@ char *shard_path(const char *out, int index, int count);
  * process works on the shard, the manifest is locked.  It is empty until the shard was completed once.
  *
  * Input and settings are one JSON value, which must be equal in all manifests of a run: {"command", "version", "input":
- * {"records", "sum"}, "settings": {NAME: VALUE}, "files": {NAME: SUM}}.
+ * {"records", "hash"}, "settings": {NAME: VALUE}, "files": {NAME: HASH}}.
  */
 struct shard_manifest {
     struct shard shard;
     json_t *run; /* owned */
     int64_t bytes;
-    uint64_t sum; /* hash of the output by sum_file */
-    bool failed;  /* some records failed */
+    uint64_t hash; /* hash of the output by hash_file */
+    bool failed;   /* some records failed */
 };
 
 enum shard_state { SHARD_MISSING, SHARD_RUNNING, SHARD_UNFINISHED, SHARD_BROKEN, SHARD_DONE };

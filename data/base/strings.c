@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_text(const char *s)
+static uint64_t hash_of(const char *s)
 {
     uint64_t h = 14695981039346656037u; /* FNV-1a */
     for (; *s; s++)
@@ -16,7 +16,7 @@ static uint64_t hash_text(const char *s)
 /* The slot that holds s, or the free slot for it. */
 static int *find_slot(const struct strings *t, const char *s)
 {
-    size_t mask = (size_t)t->n_slots - 1, at = (size_t)hash_text(s) & mask;
+    size_t mask = (size_t)t->n_slots - 1, at = (size_t)hash_of(s) & mask;
     while (t->slots[at] >= 0 && strcmp(t->items[t->slots[at]], s) != 0)
         at = (at + 1) & mask;
     return &t->slots[at];

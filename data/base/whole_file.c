@@ -65,12 +65,12 @@ char *whole_file_read(const char *path, int64_t max_bytes, size_t *n, struct err
     return text;
 }
 
-uint64_t sum_text(uint64_t h, const char *text)
+uint64_t hash_text(uint64_t h, const char *text)
 {
     return text ? hash_bytes(h, text, strlen(text) + 1) : h;
 }
 
-uint64_t sum_file(const char *path)
+uint64_t hash_file(const char *path)
 {
     FILE *f = whole_file_open(path, DATABASE_MAX_BYTES, NULL);
     uint64_t h = HASH_START;
@@ -86,7 +86,7 @@ uint64_t sum_file(const char *path)
     return bad ? 0 : h;
 }
 
-uint64_t sum_folder(uint64_t h, const char *dir)
+uint64_t hash_folder(uint64_t h, const char *dir)
 {
     struct dirent **list = NULL;
     int n = dir ? scandir(dir, &list, NULL, alphasort) : 0;
@@ -96,7 +96,7 @@ uint64_t sum_folder(uint64_t h, const char *dir)
     for (int i = 0; i < n; i++) {
         int size = snprintf(path, sizeof path, "%s/%s", dir, list[i]->d_name);
         if (size < (int)sizeof path && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
-            h = hash_bytes(sum_text(h, list[i]->d_name), &st.st_size, sizeof st.st_size);
+            h = hash_bytes(hash_text(h, list[i]->d_name), &st.st_size, sizeof st.st_size);
             h = hash_bytes(h, &st.st_mtim, sizeof st.st_mtim);
         }
         free(list[i]);

@@ -27,11 +27,11 @@ char *whole_file_read(const char *path, int64_t max_bytes, size_t *n, struct err
  */
 
 /* Hashes a text with its NUL; NULL and "" differ. */
-uint64_t sum_text(uint64_t h, const char *text);
+uint64_t hash_text(uint64_t h, const char *text);
 /* Hashes the bytes of a file; 0 if the file cannot be read. */
-uint64_t sum_file(const char *path);
+uint64_t hash_file(const char *path);
 /* Hashes names, sizes and times of the files directly in a folder: for weights that take long to read.  NULL adds
  * nothing. */
-uint64_t sum_folder(uint64_t h, const char *dir);
+uint64_t hash_folder(uint64_t h, const char *dir);
 
 #endif

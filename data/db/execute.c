@@ -120,7 +120,7 @@ static struct exec_database *find_database(struct exec_keys *k, const char *path
 
     if (i == k->n) {
         GROW(k->databases, k->n, k->cap);
-        k->databases[k->n++] = (struct exec_database){ .hash = database_sum(path) };
+        k->databases[k->n++] = (struct exec_database){ .hash = database_hash(path) };
         if (schema_set_open_sqlite(&k->databases[i].schema, path, false, NULL))
             schema_set_close(&k->databases[i].schema);
     }

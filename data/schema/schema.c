@@ -15,7 +15,7 @@ const char *column_type_name(enum column_type type)
     return type_names[type];
 }
 
-static uint32_t hash_text(const char *s)
+static uint32_t hash_of(const char *s)
 {
     uint32_t h = 2166136261u; /* FNV-1a */
     for (; *s; s++)
@@ -27,7 +27,7 @@ static uint32_t hash_text(const char *s)
 static int *find_slot(const struct schema_set *s, const char *db_id)
 {
     uint32_t mask = (uint32_t)s->n_slots - 1;
-    uint32_t at = hash_text(db_id) & mask;
+    uint32_t at = hash_of(db_id) & mask;
     while (s->by_id[at] >= 0 && strcmp(s->schemas[s->by_id[at]].db_id, db_id) != 0)
         at = (at + 1) & mask;
     return &s->by_id[at];

@@ -76,22 +76,22 @@ bool database_state_same(const struct database_state *before, const struct datab
 }
 
 /* A missing file and an empty one count as the same. */
-static uint64_t add_sum(uint64_t sum, const char *path, const char *end)
+static uint64_t add_hash(uint64_t hash, const char *path, const char *end)
 {
     char name[PATH_MAX + 16];
     struct stat st;
 
     snprintf(name, sizeof name, "%s%s", path, end);
     if (stat(name, &st) || st.st_size == 0)
-        return sum;
-    uint64_t more = sum_file(name);
-    return hash_bytes(sum_text(sum, end), &more, sizeof more);
+        return hash;
+    uint64_t more = hash_file(name);
+    return hash_bytes(hash_text(hash, end), &more, sizeof more);
 }
 
-uint64_t database_sum(const char *path)
+uint64_t database_hash(const char *path)
 {
     char target[PATH_MAX];
-    uint64_t sum = realpath(path, target) ? sum_file(target) : 0;
+    uint64_t hash = realpath(path, target) ? hash_file(target) : 0;
 
-    return sum ? add_sum(add_sum(sum, target, "-wal"), target, "-journal") : 0;
+    return hash ? add_hash(add_hash(hash, target, "-wal"), target, "-journal") : 0;
 }

@@ -31,7 +31,7 @@ bool database_state_same_but_wal(const struct database_state *before, const stru
 
 /* A hash of all bytes from which the database is read, including its -wal and -journal files; 0 if it cannot be
  * read. */
-uint64_t database_sum(const char *path);
+uint64_t database_hash(const char *path);
 
 /* Seconds after which a state is no longer young. */
 #define DATABASE_STATE_SETTLES 0.03

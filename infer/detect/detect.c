@@ -56,11 +56,11 @@ static uint64_t run_key(const struct detect_run *d)
     const double threshold[] = { d->detector.model.threshold, q->abstain ? d->band.low : -1,
                                  q->abstain ? d->band.high : -1 };
     const int64_t numbers[] = { q->tokens, q->max_question, q->elements, q->relevance, q->format };
-    uint64_t h = sum_text(sum_text(HASH_START, build_version()), d->detector.device.driver->name);
+    uint64_t h = hash_text(hash_text(HASH_START, build_version()), d->detector.device.driver->name);
 
     h = hash_bytes(hash_bytes(h, numbers, sizeof numbers), threshold, sizeof threshold);
-    h = hash_bytes(h, &d->detector.model.sum, sizeof d->detector.model.sum);
-    return q->retriever ? hash_bytes(h, &d->detector.retriever.sum, sizeof d->detector.retriever.sum) : h;
+    h = hash_bytes(h, &d->detector.model.hash, sizeof d->detector.model.hash);
+    return q->retriever ? hash_bytes(h, &d->detector.retriever.hash, sizeof d->detector.retriever.hash) : h;
 }
 
 static int open_out(struct detect_run *d, struct error *err)
@@ -123,7 +123,7 @@ static int read_item(struct detect_run *d, struct detect_record *r, const char *
     const struct prepared_schema *p = find_schema(d, r->json, where, err);
     if (!p || detector_item(&d->detector, &r->read, &r->input, p, r->question, where, err))
         return -1;
-    r->key = p->sum;
+    r->key = p->hash;
     r->schema = p;
     d->nodes += p->finder ? d->detector.elements : p->input.n_nodes;
     return 0;
@@ -135,7 +135,7 @@ static uint64_t key_of(const struct detect_run *d, const struct detect_record *r
     char *text = r->json ? json_dumps(r->json, JSON_COMPACT) : NULL;
     uint64_t h = hash_bytes(d->key, &r->key, sizeof r->key);
 
-    h = sum_text(sum_text(h, text), r->error);
+    h = hash_text(hash_text(h, text), r->error);
     free(text);
     return h;
 }

@@ -204,15 +204,15 @@ void detector_close(struct detector *d)
     *d = (struct detector){ 0 };
 }
 
-static uint64_t schema_sum(const struct schema *s)
+static uint64_t schema_hash(const struct schema *s)
 {
     json_t *whole = schema_to_json(s);
     char *text = json_dumps(whole, JSON_COMPACT);
-    uint64_t sum = sum_text(HASH_START, text);
+    uint64_t hash = hash_text(HASH_START, text);
 
     free(text);
     json_decref(whole);
-    return sum;
+    return hash;
 }
 
 static int read_schema(const struct detector *d, struct schema_input *input, const struct schema *s, struct error *err)
@@ -235,7 +235,7 @@ static struct prepared_schema *prepare(struct detector *d, const struct schema *
         forget(p);
         return NULL;
     }
-    p->sum = schema_sum(s);
+    p->hash = schema_hash(s);
     p->serial = s->serial;
     return p;
 }

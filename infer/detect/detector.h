@@ -71,7 +71,7 @@ struct prepared_schema {
     const struct schema *schema;
     struct schema_input input;
     struct schema_finder *finder; /* of a wide schema, in place of the input; else NULL */
-    uint64_t sum;                 /* hash of the schema */
+    uint64_t hash;                /* hash of the schema */
     int64_t serial;
 };
 

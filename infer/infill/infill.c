@@ -578,10 +578,10 @@ static uint64_t run_key(const struct infill_run *f)
     uint64_t h = hash_bytes(HASH_START, numbers, sizeof numbers);
 
     for (int i = 0; i < ARRAY_LEN(files); i++) {
-        uint64_t file = files[i] ? sum_file(files[i]) : 0;
+        uint64_t file = files[i] ? hash_file(files[i]) : 0;
         h = hash_bytes(h, &file, sizeof file);
     }
-    h = sum_text(sum_text(sum_text(h, text), q->db), exec_sqlite_version());
+    h = hash_text(hash_text(hash_text(h, text), q->db), exec_sqlite_version());
     free(text);
     return h;
 }
@@ -592,7 +592,7 @@ static uint64_t hash_database(struct infill_run *f, const char *path)
 
     if (i == n) {
         GROW(f->files, i, f->files_cap);
-        f->files[i] = database_sum(path);
+        f->files[i] = database_hash(path);
     }
     return f->files[i];
 }
@@ -601,7 +601,7 @@ static uint64_t hash_database(struct infill_run *f, const char *path)
 static uint64_t key_of(struct infill_run *f, const struct infill_case *c)
 {
     char *text = c->record ? json_dumps(c->record, JSON_COMPACT) : NULL;
-    uint64_t h = sum_text(sum_text(f->key, text), c->error);
+    uint64_t h = hash_text(hash_text(f->key, text), c->error);
     uint64_t file = c->path ? hash_database(f, c->path) : 0;
 
     free(text);

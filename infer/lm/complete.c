@@ -279,7 +279,7 @@ static void complete_adapter(struct completion *r, int i, const json_t *record, 
     }
     r->adapters[i] = number;
     if (number && !r->adapter_keys[number])
-        r->adapter_keys[number] = sum_folder(HASH_START, json_string_value(v));
+        r->adapter_keys[number] = hash_folder(HASH_START, json_string_value(v));
     r->keys[i] ^= r->adapter_keys[number];
 }
 
@@ -335,7 +335,7 @@ static void complete_bind(struct completion *r, int i, const json_t *record)
         return;
     }
     r->bound[i] = &r->compiled[number];
-    r->keys[i] = sum_text(r->keys[i], "bound") ^ constraints_key(r->constraints, number);
+    r->keys[i] = hash_text(r->keys[i], "bound") ^ constraints_key(r->constraints, number);
 }
 
 /* A callback of engine_settings; arg is the run. */
@@ -654,7 +654,7 @@ static void close_all(struct completion *r)
 static uint64_t key_of(const struct completion *r, const json_t *record, const char *error)
 {
     char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
-    uint64_t h = sum_text(sum_text(r->key, text), error);
+    uint64_t h = hash_text(hash_text(r->key, text), error);
 
     free(text);
     return h;
@@ -736,7 +736,7 @@ static int run_windows(struct completion *r, window_fn *window, struct error *er
 static uint64_t run_key(const struct complete_request *q, const struct engine_settings *set)
 {
     const struct completer a = { .model = q->model, .device = q->device, .set = *set };
-    return sum_text(sum_text(completer_key(&a), build_version()), q->stop);
+    return hash_text(hash_text(completer_key(&a), build_version()), q->stop);
 }
 
 static int complete_records(struct completion *r, const char *input, window_fn *window, struct error *err)

@@ -267,6 +267,6 @@ uint64_t completer_key(const struct completer *a)
     uint64_t h = hash_bytes(HASH_START, whole, sizeof whole);
 
     for (int i = 0; i < ARRAY_LEN(text); i++)
-        h = sum_text(hash_bytes(h, &i, sizeof i), text[i]);
-    return sum_folder(sum_folder(h, a->model.dir), a->model.adapter);
+        h = hash_text(hash_bytes(h, &i, sizeof i), text[i]);
+    return hash_folder(hash_folder(h, a->model.dir), a->model.adapter);
 }

@@ -35,22 +35,22 @@ static uint64_t run_key(const struct parse_run *f)
                                  q->published,
                                  (uint64_t)q->template_schema,
                                  engine_settings_key(&q->set),
-                                 q->calibration ? sum_file(q->calibration) : 0,
-                                 q->answers ? sum_file(q->answers) : 0,
+                                 q->calibration ? hash_file(q->calibration) : 0,
+                                 q->answers ? hash_file(q->answers) : 0,
                                  completer_key(q->models.sql),
                                  completer_key(q->models.templates),
                                  completer_key(q->models.fill),
-                                 q->schema ? sum_file(q->schema) : 0,
-                                 q->db && !folder ? database_sum(q->db) : 0 };
-    uint64_t h = sum_text(hash_bytes(HASH_START, numbers, sizeof numbers), q->db);
-    return folder ? sum_folder(h, q->db) : h;
+                                 q->schema ? hash_file(q->schema) : 0,
+                                 q->db && !folder ? database_hash(q->db) : 0 };
+    uint64_t h = hash_text(hash_bytes(HASH_START, numbers, sizeof numbers), q->db);
+    return folder ? hash_folder(h, q->db) : h;
 }
 
 /* Hash of everything that the line of a case depends on. */
 static uint64_t key_of(const struct parse_run *f, const struct parse_case *c)
 {
     char *text = c->record ? json_dumps(c->record, JSON_COMPACT) : NULL;
-    uint64_t h = sum_text(sum_text(sum_text(f->key, text), c->error), c->schema_text);
+    uint64_t h = hash_text(hash_text(hash_text(f->key, text), c->error), c->schema_text);
 
     free(text);
     return h;

@@ -69,7 +69,7 @@ static int open_all(struct tag_run *t, const char *input, struct error *err)
         tagger_open(&t->tagger, q, err) || !(t->in = open_input(q, input, err)))
         return -1;
     const int64_t numbers[] = { q->format, q->index_mib };
-    t->key = hash_bytes(sum_text(HASH_START, build_version()), numbers, sizeof numbers);
+    t->key = hash_bytes(hash_text(HASH_START, build_version()), numbers, sizeof numbers);
     t->key = hash_bytes(t->key, &t->tagger.key, sizeof t->tagger.key);
     return open_out(t, err);
 }
@@ -96,8 +96,8 @@ static int read_columns(struct tag_run *t, struct tag_record *r, const char *whe
 static uint64_t key_of(const struct tag_run *t, const struct tag_record *r)
 {
     char *text = json_dumps(r->json, JSON_COMPACT);
-    uint64_t sum = r->database ? r->database->sum : 0;
-    uint64_t h = sum_text(sum_text(hash_bytes(t->key, &sum, sizeof sum), text), r->error);
+    uint64_t hash = r->database ? r->database->hash : 0;
+    uint64_t h = hash_text(hash_text(hash_bytes(t->key, &hash, sizeof hash), text), r->error);
 
     free(text);
     return h;

@@ -44,26 +44,26 @@ void tag_databases_close(struct tag_databases *d)
 }
 
 /* A missing file and an empty one beside the database count the same. */
-static uint64_t add_file(uint64_t sum, const struct file_state *f)
+static uint64_t add_file(uint64_t hash, const struct file_state *f)
 {
     const int64_t numbers[] = { f->size, f->written[0], f->written[1] };
-    return f->size ? hash_bytes(sum, numbers, sizeof numbers) : sum;
+    return f->size ? hash_bytes(hash, numbers, sizeof numbers) : hash;
 }
 
-static uint64_t sum_of(const struct tag_database *b)
+static uint64_t hash_of(const struct tag_database *b)
 {
     json_t *whole = schema_to_json(b->schema);
     char *text = json_dumps(whole, JSON_COMPACT);
-    uint64_t sum = sum_text(HASH_START, text);
+    uint64_t hash = hash_text(HASH_START, text);
     struct database_state now;
 
     if (b->path) {
         database_state_look(&now, b->path);
-        sum = add_file(add_file(add_file(sum, &now.file), &now.wal), &now.journal);
+        hash = add_file(add_file(add_file(hash, &now.file), &now.wal), &now.journal);
     }
     free(text);
     json_decref(whole);
-    return sum;
+    return hash;
 }
 
 static struct tag_database *place_of(struct tag_databases *d, const char *db_id)
@@ -100,7 +100,7 @@ struct tag_database *tag_databases_find(struct tag_databases *d, const char *db_
     b->serial = schema->serial;
     b->version = version;
     b->path = d->schemas.db ? db_path(d->schemas.db, db_id, NULL) : NULL;
-    b->sum = sum_of(b);
+    b->hash = hash_of(b);
     return b;
 }
 
@@ -236,7 +236,7 @@ static int tagger_open_dte(struct tagger *t, const struct tag_request *q, struct
     if (open_all(s, q, err))
         return -1;
     const double settings[] = { s->tagger.settings.threshold, s->tagger.heat, s->tagger.eta };
-    t->key = hash_bytes(s->model.sum, settings, sizeof settings);
+    t->key = hash_bytes(s->model.hash, settings, sizeof settings);
     return 0;
 }
 
@@ -272,7 +272,7 @@ static int tagger_open_heuristic(struct tagger *t, const struct tag_request *q, 
     *t = (struct tagger){ .self = h, .tag = tag_by_words, .close = free };
     if (q->tune && tune(h, q->tune, err))
         return -1;
-    t->key = hash_bytes(sum_text(HASH_START, "heuristic"), h, sizeof *h);
+    t->key = hash_bytes(hash_text(HASH_START, "heuristic"), h, sizeof *h);
     return 0;
 }
 

@@ -36,7 +36,7 @@ tagger_open_fn tagger_open; /* opens the strategy of the request; -1 with err */
 struct tag_database {
     const struct schema *schema;
     char *path;              /* NULL: only the schema is known */
-    uint64_t sum;            /* hash of the schema and of the files' sizes and times */
+    uint64_t hash;           /* hash of the schema and of the files' sizes and times */
     int64_t serial, version; /* of the schema and of the rows (schema_catalog.h) */
     struct tag_source source;
     bool open;

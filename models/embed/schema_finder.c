@@ -170,7 +170,7 @@ int sentence_encoder_open(struct sentence_encoder *e, struct workspace *work, co
     if (!e->tokenizer || read_longest(&e->longest, dir, config.bert.max_positions, err) ||
         take_memory(e, &config.bert, err))
         return -1;
-    e->sum = sum_folder(HASH_START, dir);
+    e->hash = hash_folder(HASH_START, dir);
     return hf_weights_load(&e->params, work->device, dir, &hf_bert_rules, HF_ENCODER, NULL, err);
 }
 

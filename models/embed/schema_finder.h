@@ -25,7 +25,7 @@ struct sentence_encoder {
     struct tokenizer *tokenizer;
     int longest;    /* max tokens of a text, with [CLS] and [SEP] */
     int max_tokens; /* max tokens of a pass; a longer text has a pass of its own */
-    uint64_t sum;   /* hash of names, sizes and times of the folder's files */
+    uint64_t hash;  /* hash of names, sizes and times of the folder's files */
 };
 
 /* Opens an encoder. work must outlive it. tokens: max_tokens. -1 with EXIT_CODE_CHECKPOINT. The caller closes e

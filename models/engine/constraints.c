@@ -124,7 +124,7 @@ int constraints_find(const struct constraints *c, const json_t *record, struct e
 
 uint64_t constraints_key(const struct constraints *c, int i)
 {
-    return sum_text(HASH_START, c->forms.items[i]);
+    return hash_text(HASH_START, c->forms.items[i]);
 }
 
 static int compile_form(const struct constraint_form *f, const struct tokenizer *t, const int32_t *stops, int n_stops,

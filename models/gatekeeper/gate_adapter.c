@@ -17,20 +17,20 @@ uint64_t gate_model_hash(const struct gate_model *m)
     json_t *settings = gate_model_to_json(m);
     char *text = json_dumps(settings, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(9));
     float *values = params_buffer(&m->params);
-    struct checksum sum;
+    struct checksum hash;
 
-    checksum_init(&sum);
-    checksum_update(&sum, text, strlen(text));
+    checksum_init(&hash);
+    checksum_update(&hash, text, strlen(text));
     for (int i = 0; i < m->params.n; i++) {
         const struct param *p = &m->params.list[i];
         param_download(p, m->device, values);
-        checksum_update(&sum, p->name, strlen(p->name));
-        checksum_update(&sum, values, (size_t)tensor_size(p->t) * sizeof *values);
+        checksum_update(&hash, p->name, strlen(p->name));
+        checksum_update(&hash, values, (size_t)tensor_size(p->t) * sizeof *values);
     }
     free(values);
     free(text);
     json_decref(settings);
-    return checksum_final(&sum);
+    return checksum_final(&hash);
 }
 
 /* Declares the parameters in `data`, which may only measure. */
@@ -179,8 +179,8 @@ int gate_adapter_apply(struct gate_model *m, const char *path, struct error *err
         return -1;
     json_t *meta = checkpoint_meta(&r, err);
     int rc = meta ? load(m, &r, json_object_get(meta, "adapter"), err) : -1;
-    const uint64_t sum = sum_file(r.path);
-    m->sum = hash_bytes(m->sum, &sum, sizeof sum);
+    const uint64_t hash = hash_file(r.path);
+    m->hash = hash_bytes(m->hash, &hash, sizeof hash);
     if (rc && err && err->code != EXIT_CODE_MEMORY)
         err->code = EXIT_CODE_CHECKPOINT;
     json_decref(meta);

@@ -186,7 +186,7 @@ static int load(void *model, const struct model_file *f, struct device *device, 
     struct tokenizer *tokenizer = tokenizer_open_encoder(f->dir, spec.config.bert.vocab_size, err);
     if (!tokenizer || gate_model_init(m, device, &spec.config, spec.dtype, spec.graph, OPTIMIZER_NONE, tokenizer, err))
         return -1;
-    m->sum = sum_folder(HASH_START, f->dir);
+    m->hash = hash_folder(HASH_START, f->dir);
     m->threshold = spec.threshold;
     m->temperature = spec.temperature;
     m->linguistic_temperature = spec.linguistic_temperature;

@@ -26,7 +26,7 @@ struct gate_model {
     enum graph_mode graph;
     struct tokenizer *tokenizer;
     struct gate_layout layout;
-    uint64_t sum; /* hash of names, sizes and times of its files */
+    uint64_t hash; /* of names, sizes and times of its files */
     double threshold, temperature,
         shift;                     /* a question is ambiguous if sigmoid((score - shift) / temperature) >= threshold */
     double linguistic_temperature; /* of logits of linguistic ambiguity, which have no shift */

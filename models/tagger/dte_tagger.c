@@ -105,7 +105,7 @@ static int load(void *model, const struct model_file *f, struct device *device, 
     struct tokenizer *tokenizer = tokenizer_open_encoder(f->dir, spec.config.bert.vocab_size, err);
     if (!tokenizer || dte_model_init(m, device, &spec, OPTIMIZER_NONE, tokenizer, err))
         return -1;
-    m->sum = sum_folder(HASH_START, f->dir);
+    m->hash = hash_folder(HASH_START, f->dir);
     if (model_file_load(f, &m->params, device, err) == 0)
         return 0;
     dte_model_release(m);

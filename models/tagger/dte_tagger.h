@@ -30,7 +30,7 @@ struct dte_model {
     struct dte net;
     struct dte_spec spec;
     struct tokenizer *tokenizer;
-    uint64_t sum; /* hash of names, sizes and times of its files */
+    uint64_t hash; /* hash of names, sizes and times of its files */
 };
 
 /* Bytes beside the parameters for the state of a training. */

@@ -219,7 +219,7 @@ echo '{"form": 2}' >out.1-of-4.shard && faulty 'its manifest is broken: out.1-of
 echo '[]' >out.1-of-4.shard && faulty 'its manifest is broken' 1
 sed -i 's/"count": 4/"count": 0/' out.1-of-4.shard && faulty 'field "count": expected 1 to 65536, got 0' 1
 sed -i 's/"index": 1/"index": 9/' out.1-of-4.shard && faulty 'field "index": expected 1 to 4, got 9' 1
-sed -i 's/"sum": "[0-9a-f]*",/"sum": "x",/' out.1-of-4.shard && faulty 'field "sum": expected 16 digits' 1
+sed -i 's/"hash": "[0-9a-f]*",/"hash": "x",/' out.1-of-4.shard && faulty 'field "hash": expected 16 digits' 1
 sed -i 's/"input"/"output"/' out.1-of-4.shard && faulty 'input' 1
 sed -i 's/"first": [0-9]*/"first": 27/' out.2-of-4.shard && faulty 'out.2-of-4: starts after record 27, but the shard before it ends with record 25' 2
 sed -i 's/"end": [0-9]*/"end": 101/' out.4-of-4.shard && faulty 'out.4-of-4: ends with record 101 of 102' 4

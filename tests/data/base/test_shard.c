@@ -135,7 +135,7 @@ static void a_range_behind_the_end_is_refused(void **state)
 static void marks_come_back(void **state)
 {
     const char *path = test_file(*state, "mark", NULL);
-    struct shard_manifest a = { .shard = { 2, 3, { true, 5, 9 } }, .bytes = 77, .sum = UINT64_C(0xfedcba9876543210) },
+    struct shard_manifest a = { .shard = { 2, 3, { true, 5, 9 } }, .bytes = 77, .hash = UINT64_C(0xfedcba9876543210) },
                           b;
     struct error err;
 
@@ -152,7 +152,7 @@ static void marks_come_back(void **state)
     assert_int_equal(shard_manifest_write(path, &a, &err), 0);
     assert_int_equal(shard_manifest_read(&b, path, &err), SHARD_DONE);
     assert_true(b.shard.index == 2 && b.shard.count == 3 && b.shard.range.first == 5 && b.shard.range.end == 9);
-    assert_true(b.bytes == a.bytes && b.sum == a.sum && b.failed && json_equal(a.run, b.run));
+    assert_true(b.bytes == a.bytes && b.hash == a.hash && b.failed && json_equal(a.run, b.run));
     shard_manifest_release(&a);
     shard_manifest_release(&b);
 }

@@ -181,7 +181,7 @@ static void copies_and_sums(void **state)
         struct error err = { 0 };
         writer_finish(path, FEW MANY);
         writer_crash(path, cases[i].crash);
-        uint64_t before = folder_state(dir), sum = database_sum(path);
+        uint64_t before = folder_state(dir), sum = database_hash(path);
         char expected[256];
         read_copy(expected, sizeof expected, dir, "a.sqlite");
         if (sqlite_copy(path, to, &err))
@@ -190,7 +190,7 @@ static void copies_and_sums(void **state)
         assert_null(test_read(test_file(copies, "a.sqlite-wal", NULL)));
         assert_reads(cases[i].what, to, expected);
         unlink(test_file(dir, i ? "a.sqlite-journal" : "a.sqlite-wal", NULL));
-        assert_true(database_sum(path) != sum);
+        assert_true(database_hash(path) != sum);
         free(to);
         free(path);
         test_dir_remove(copies);
