@@ -103,7 +103,7 @@ static char *shard_manifest_path(const char *out, int index, int count)
     return path;
 }
 
-enum { FORM = 1, HASH_TEXT = 17 };
+enum { VERSION = 1, HASH_TEXT = 17 };
 
 int shard_manifest_lock(const char *path, struct error *err)
 {
@@ -122,7 +122,7 @@ int shard_manifest_write(const char *path, const struct shard_manifest *m, struc
     char hash[HASH_TEXT];
 
     snprintf(hash, sizeof hash, "%016" PRIx64, m->hash);
-    json_t *o = json_pack("{s:i, s:i, s:i, s:I, s:I, s:I, s:s, s:b, s:O}", "form", FORM, "index", m->shard.index,
+    json_t *o = json_pack("{s:i, s:i, s:i, s:I, s:I, s:I, s:s, s:b, s:O}", "version", VERSION, "index", m->shard.index,
                           "count", m->shard.count, "first", m->shard.range.first, "end", m->shard.range.end, "bytes",
                           m->bytes, "hash", hash, "failed", m->failed, "run", m->run);
     int rc = json_write_file(path, o, err);
@@ -160,10 +160,10 @@ static int check_run(const json_t *run, const char *path, struct error *err)
 
 static int read_fields(struct shard_manifest *m, const json_t *o, const char *path, struct error *err)
 {
-    int64_t form;
+    int64_t version;
     const char *hash;
 
-    if (json_get_int(o, "form", FORM, FORM, &form, path, err) || read_shard(&m->shard, o, path, err) ||
+    if (json_get_int(o, "version", VERSION, VERSION, &version, path, err) || read_shard(&m->shard, o, path, err) ||
         json_get_int(o, "bytes", 0, INT64_MAX, &m->bytes, path, err) ||
         json_get_bool(o, "failed", &m->failed, path, err) || !(hash = json_get_string(o, "hash", path, err)))
         return -1;

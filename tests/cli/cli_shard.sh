@@ -215,7 +215,7 @@ cp out.1-of-4 out.2-of-4 && faulty 'out.2-of-4: has [0-9]+ bytes, its manifest s
 sed -i 's/SELECT/select/; s/status/sTatus/' out.4-of-4 && faulty 'out.4-of-4: differs from its manifest: run shard 4 again'
 echo >>out.4-of-4 && faulty 'out.4-of-4: has' 4
 head -c 100 good/out.1-of-4.shard >out.1-of-4.shard && faulty 'out.1-of-4: its manifest is broken: out.1-of-4.shard: ' 1
-echo '{"form": 2}' >out.1-of-4.shard && faulty 'its manifest is broken: out.1-of-4.shard: field "form": expected 1 to 1, got 2' 1
+echo '{"version": 2}' >out.1-of-4.shard && faulty 'its manifest is broken: out.1-of-4.shard: field "version": expected 1 to 1, got 2' 1
 echo '[]' >out.1-of-4.shard && faulty 'its manifest is broken' 1
 sed -i 's/"count": 4/"count": 0/' out.1-of-4.shard && faulty 'field "count": expected 1 to 65536, got 0' 1
 sed -i 's/"index": 1/"index": 9/' out.1-of-4.shard && faulty 'field "index": expected 1 to 4, got 9' 1
