@@ -1,7 +1,7 @@
 #include "data/db/execute.h"
 
+#include "data/base/journal.h"
 #include "data/base/log.h"
-#include "data/base/part_file.h"
 #include "data/base/stop.h"
 #include "data/base/strings.h"
 #include "data/db/db_path.h"
@@ -375,7 +375,7 @@ struct execute_job {
     const struct execute_request *q;
     struct record_reader *in;
     struct exec_batch *batch;
-    struct part_file part;
+    struct journal journal;
     struct progress progress;
     struct execute_record group[GROUP];
     int n_group, n_written;
@@ -459,7 +459,7 @@ static void add_record(struct execute_job *x, json_t *json, struct error *bad)
     }
     r->key = key_of(x, r);
     x->records++;
-    const char *note = part_next(&x->part, r->key);
+    const char *note = journal_next(&x->journal, r->key);
     if (!note) {
         x->n_group++;
         return;
@@ -485,7 +485,7 @@ static int write_record(struct execute_job *x, struct execute_record *r, struct 
         json_object_update(o, json_array_get(r->results, 0));
     r->failed = r->failed || r->error;
     x->failed += r->failed;
-    int rc = part_write(&x->part, r->key, r->failed ? failed_note : "ok", o, err);
+    int rc = journal_write(&x->journal, r->key, r->failed ? failed_note : "ok", o, err);
     json_decref(o);
     record_release(r);
     x->n_written++;
@@ -532,7 +532,7 @@ static int run_group(struct execute_job *x, struct error *err)
     int rc = reported < 0 || write_ready(x, err) ? -1 : 0;
 
     if (rc == 0)
-        rc = part_flush(&x->part, err);
+        rc = journal_flush(&x->journal, err);
     release_group(x);
     progress_update(&x->progress, x->records, (double)(x->records - x->resumed), NULL);
     return rc;
@@ -570,7 +570,7 @@ static int run_file(struct execute_job *x, const char *input, struct error *err)
     limits.python_text = q->python_text;
     x->batch = batch_open(&limits);
     if (db_path_check(q->db, err) || !(x->in = record_reader_open_range(input, q->form, &q->shard.range, err)) ||
-        part_open(&x->part, q->out, q->resume, err))
+        journal_open(&x->journal, q->out, q->resume, err))
         return -1;
     progress_start(&x->progress, "executing", "records", 0);
     if (run_records(x, err))
@@ -578,7 +578,7 @@ static int run_file(struct execute_job *x, const char *input, struct error *err)
     progress_end(&x->progress);
     if (stop_requested())
         return error_set(err, stop_exit_code(), "interrupted");
-    return part_commit(&x->part, q->out, err);
+    return journal_commit(&x->journal, q->out, err);
 }
 
 int execute(const struct execute_request *q, const char *input, int64_t *failed, struct error *err)
@@ -586,7 +586,7 @@ int execute(const struct execute_request *q, const char *input, int64_t *failed,
     struct execute_job x = { .q = q };
     int rc = run_file(&x, input, err);
 
-    part_close(&x.part, rc != 0, err);
+    journal_close(&x.journal, rc != 0, err);
     record_reader_close(x.in);
     if (rc == 0)
         log_info("%lld records, %lld failed, %lld of an earlier run; %lld queries run", (long long)x.records,

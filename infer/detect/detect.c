@@ -1,9 +1,9 @@
 #include "infer/detect/detect.h"
 
 #include "data/base/build.h"
+#include "data/base/journal.h"
 #include "data/base/json.h"
 #include "data/base/log.h"
-#include "data/base/part_file.h"
 #include "data/base/record_reader.h"
 #include "data/base/stop.h"
 #include "data/base/whole_file.h"
@@ -38,7 +38,7 @@ struct detect_run {
     struct detector detector;
     struct schema_catalog schemas;
     struct record_reader *in;
-    struct part_file part;
+    struct journal journal;
     struct progress progress;
     struct gate_band band; /* interval of unsure scores, if requested */
     uint64_t key;          /* hash of everything that all lines depend on */
@@ -65,10 +65,10 @@ static uint64_t run_key(const struct detect_run *d)
 
 static int open_out(struct detect_run *d, struct error *err)
 {
-    if (part_open(&d->part, d->q->out, d->q->resume, err))
+    if (journal_open(&d->journal, d->q->out, d->q->resume, err))
         return -1;
-    d->part.digits = 9;
-    d->part.print = d->q->format == PREDICTION_TEXT ? prediction_print : NULL;
+    d->journal.digits = 9;
+    d->journal.print = d->q->format == PREDICTION_TEXT ? prediction_print : NULL;
     return 0;
 }
 
@@ -232,7 +232,7 @@ static int write_line(struct detect_run *d, const struct detect_record *r, struc
         return error_set(err, EXIT_CODE_DATA, "record %lld cannot be written as JSON",
                          (long long)d->counts->records + 1);
     count(d->counts, note);
-    int rc = part_write(&d->part, r->key, notes[note], line, err);
+    int rc = journal_write(&d->journal, r->key, notes[note], line, err);
     json_decref(line);
     return rc;
 }
@@ -255,7 +255,7 @@ static int write_group(struct detect_run *d, const struct gate_result *results, 
             rc = write_line(d, r, &f, err);
         prediction_release(&f);
     }
-    return rc ? -1 : part_flush(&d->part, err);
+    return rc ? -1 : journal_flush(&d->journal, err);
 }
 
 static int score_group(struct detect_run *d, int from, struct error *err)
@@ -276,7 +276,7 @@ static int count_lines(struct detect_run *d)
     const char *text;
     int n = 0;
 
-    for (; n < d->n && (text = part_next(&d->part, d->group[n].key)); n++)
+    for (; n < d->n && (text = journal_next(&d->journal, d->group[n].key)); n++)
         count(d->counts, note_of(text));
     d->counts->resumed += n;
     return n;
@@ -351,7 +351,7 @@ static int run(struct detect_run *d, const char *input, struct error *err)
     progress_end(&d->progress);
     if (workspace_tell(&d->detector.work, text))
         log_info("%s", text);
-    return rc || stop_requested() ? -1 : part_commit(&d->part, d->q->out, err);
+    return rc || stop_requested() ? -1 : journal_commit(&d->journal, d->q->out, err);
 }
 
 int detect(const struct detect_request *q, const char *input, struct detect_counts *counts, struct error *err)
@@ -364,7 +364,7 @@ int detect(const struct detect_request *q, const char *input, struct detect_coun
     int rc = open_all(d, err) ? -1 : run(d, input, err);
     if (rc && stop_requested())
         error_set(err, stop_exit_code(), "interrupted");
-    part_close(&d->part, rc != 0, err);
+    journal_close(&d->journal, rc != 0, err);
     close_all(d);
     free(d);
     return rc;

@@ -1,7 +1,7 @@
 #include "infer/infill/infill.h"
 
+#include "data/base/journal.h"
 #include "data/base/log.h"
-#include "data/base/part_file.h"
 #include "data/base/stop.h"
 #include "data/base/whole_file.h"
 #include "data/db/db_cache.h"
@@ -524,7 +524,7 @@ struct infill_run {
     struct infill_counts *counts;
     struct infill_stages stages;
     struct record_reader *in;
-    struct part_file part;
+    struct journal journal;
     json_t *provenance;
     uint64_t key; /* hash of everything that all lines depend on */
     struct strings paths;
@@ -658,7 +658,7 @@ static int64_t count_lines(struct infill_run *f)
     const char *text;
     int64_t n = 0;
 
-    for (; n < s->n && (text = part_next(&f->part, s->cases[n].key)); n++) {
+    for (; n < s->n && (text = journal_next(&f->journal, s->cases[n].key)); n++) {
         sscanf(text, "%d,%d,%d,%" SCNd64, &note.failed, &note.defaults, &note.added, &note.drawn);
         count(f->counts, &note);
     }
@@ -695,7 +695,7 @@ static int write_case(struct infill_run *f, struct infill_case *c, struct error 
     count(f->counts, &note);
     f->counts->without_sql += c->error || infill_rewrites(f->q) ? 0 : infill_case_without_sql(c);
     snprintf(text, sizeof text, "%d,%d,%d,%" PRId64, note.failed, note.defaults, note.added, note.drawn);
-    int rc = part_write(&f->part, c->key, text, line, err);
+    int rc = journal_write(&f->journal, c->key, text, line, err);
     json_decref(line);
     return rc;
 }
@@ -708,7 +708,7 @@ static int write_window(struct infill_run *f, int64_t from, struct error *err)
 
     for (int64_t i = from; i < s->n && rc == 0; i++)
         rc = write_case(f, &s->cases[i], err);
-    return rc ? rc : part_flush(&f->part, err);
+    return rc ? rc : journal_flush(&f->journal, err);
 }
 
 /* Counts the cases of the window; their prompts are written already. */
@@ -757,7 +757,7 @@ static int run_windows(struct infill_run *f, struct error *err)
         return error_set(err, stop_exit_code(), "interrupted");
     if (rc)
         return rc;
-    return f->q->write ? out_file_commit(&f->stages.prompts, err) : part_commit(&f->part, f->q->out, err);
+    return f->q->write ? out_file_commit(&f->stages.prompts, err) : journal_commit(&f->journal, f->q->out, err);
 }
 
 static int open_all(struct infill_run *f, struct error *err)
@@ -770,7 +770,7 @@ static int open_all(struct infill_run *f, struct error *err)
     f->number = q->shard.range.first;
     f->provenance = provenance_json(q);
     f->key = run_key(f);
-    return q->write ? 0 : part_open(&f->part, q->out, q->resume, err);
+    return q->write ? 0 : journal_open(&f->journal, q->out, q->resume, err);
 }
 
 int infill(const struct infill_request *q, struct infill_counts *counts, struct error *err)
@@ -779,7 +779,7 @@ int infill(const struct infill_request *q, struct infill_counts *counts, struct 
 
     stop_install();
     int rc = open_all(&f, err) ? -1 : run_windows(&f, err);
-    part_close(&f.part, rc != 0, err);
+    journal_close(&f.journal, rc != 0, err);
     infill_stages_release(&f.stages);
     record_reader_close(f.in);
     json_decref(f.provenance);

@@ -1,8 +1,8 @@
 #include "infer/lm/complete.h"
 
 #include "data/base/build.h"
+#include "data/base/journal.h"
 #include "data/base/log.h"
-#include "data/base/part_file.h"
 #include "data/base/record_reader.h"
 #include "data/base/stop.h"
 #include "data/base/whole_file.h"
@@ -35,7 +35,7 @@ struct completion {
     struct workspace work;
     struct llama_model model;
     struct record_reader *in;
-    struct part_file part;
+    struct journal journal;
     struct lm_text *window;
     uint64_t *keys;                         /* [n] hash of everything that each line depends on */
     uint64_t key;                           /* hash of everything that all lines depend on */
@@ -75,7 +75,7 @@ static int complete_count_lines(struct completion *r, int from, int to)
     const char *text;
     int n = from;
 
-    for (; n < to && (text = part_next(&r->part, r->keys[n])); n++) {
+    for (; n < to && (text = journal_next(&r->journal, r->keys[n])); n++) {
         sscanf(text, "%d,%" SCNd64, &note.failed, &note.tokens);
         count(r->counts, note);
     }
@@ -90,7 +90,7 @@ static int complete_write(struct completion *r, int i, json_t *o, struct complet
 
     count(r->counts, note);
     snprintf(text, sizeof text, "%d,%" PRId64, note.failed, note.tokens);
-    int rc = o ? part_write(&r->part, r->keys[i], text, o, err)
+    int rc = o ? journal_write(&r->journal, r->keys[i], text, o, err)
                : error_set(err, EXIT_CODE_DATA, "record %lld cannot be written as JSON", (long long)r->counts->records);
     json_decref(o);
     return rc;
@@ -442,7 +442,7 @@ static int write_lines(struct completion *r, struct error *err)
         else
             break;
     }
-    return rc || q->line == from ? rc : part_flush(&r->part, err);
+    return rc || q->line == from ? rc : journal_flush(&r->journal, err);
 }
 
 static void after_step(void *arg)
@@ -571,7 +571,7 @@ static int write_losses(struct loss_step *s, struct error *err)
 
     for (; s->written < r->n && rc == 0 && (r->window[s->written].error || s->lines[s->written].there); s->written++)
         rc = write_line(r, s->written, &s->lines[s->written], err);
-    return rc ? rc : part_flush(&r->part, err);
+    return rc ? rc : journal_flush(&r->journal, err);
 }
 
 /* Tells whether a record of the pack needs a line. */
@@ -609,9 +609,9 @@ enum { ANSWER_ROUNDS = 8, HOST_BYTES = 256 << 20 };
 
 static int open_out(struct completion *r, struct error *err)
 {
-    if (part_open(&r->part, r->request->out, r->request->resume, err))
+    if (journal_open(&r->journal, r->request->out, r->request->resume, err))
         return -1;
-    r->part.digits = 9;
+    r->journal.digits = 9;
     return 0;
 }
 
@@ -729,7 +729,7 @@ static int run_windows(struct completion *r, window_fn *window, struct error *er
     progress_end(&r->progress);
     if (workspace_tell(&r->work, text))
         log_info("%s", text);
-    return rc || stop_requested() ? -1 : part_commit(&r->part, r->request->out, err);
+    return rc || stop_requested() ? -1 : journal_commit(&r->journal, r->request->out, err);
 }
 
 /* Hash of program, options and folders' files. */
@@ -754,7 +754,7 @@ static int complete_records(struct completion *r, const char *input, window_fn *
     }
     if (rc && stop_requested())
         error_set(err, stop_exit_code(), "interrupted");
-    part_close(&r->part, rc != 0, err);
+    journal_close(&r->journal, rc != 0, err);
     close_all(r);
     return rc;
 }

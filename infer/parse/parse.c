@@ -1,7 +1,7 @@
 #include "infer/parse/parse.h"
 
+#include "data/base/journal.h"
 #include "data/base/log.h"
-#include "data/base/part_file.h"
 #include "data/base/stop.h"
 #include "data/base/whole_file.h"
 #include "data/db/db_path.h"
@@ -16,7 +16,7 @@ struct parse_run {
     struct parse_counts *counts;
     struct parse_stages stages;
     struct record_reader *in;
-    struct part_file part;
+    struct journal journal;
     uint64_t key; /* hash of everything that all lines depend on */
     struct progress progress;
     bool measured; /* dry run: the memory was logged */
@@ -97,7 +97,7 @@ static int64_t count_lines(struct parse_run *f)
     const char *text;
     int64_t n = 0;
 
-    for (; n < s->n && (text = part_next(&f->part, s->cases[n].key)); n++) {
+    for (; n < s->n && (text = journal_next(&f->journal, s->cases[n].key)); n++) {
         sscanf(text, "%d,%d", &failed, &statements);
         count(f->counts, failed, statements);
     }
@@ -112,7 +112,7 @@ static int write_case(struct parse_run *f, const struct parse_case *c, struct er
 
     count(f->counts, c->error != NULL, c->chosen.n);
     snprintf(note, sizeof note, "%d,%d", c->error != NULL, c->chosen.n);
-    int rc = part_write(&f->part, c->key, note, line, err);
+    int rc = journal_write(&f->journal, c->key, note, line, err);
     json_decref(line);
     return rc;
 }
@@ -126,7 +126,7 @@ static int run_window(struct parse_run *f, struct error *err)
 
     for (int64_t i = from; i < s->n && rc == 0; i++)
         rc = write_case(f, &s->cases[i], err);
-    return rc ? rc : part_flush(&f->part, err);
+    return rc ? rc : journal_flush(&f->journal, err);
 }
 
 /* Counts the records of a window and logs their errors.  Returns the number without error. */
@@ -186,7 +186,7 @@ static int run(struct parse_run *f, struct error *err)
 
     if (rc || q->dry)
         return rc;
-    return q->write ? out_file_commit(&f->stages.prompts, err) : part_commit(&f->part, q->out, err);
+    return q->write ? out_file_commit(&f->stages.prompts, err) : journal_commit(&f->journal, q->out, err);
 }
 
 static int open_all(struct parse_run *f, struct error *err)
@@ -201,9 +201,9 @@ static int open_all(struct parse_run *f, struct error *err)
     if (!q->answers && !completer_open(q->models.sql, err))
         return -1;
     f->key = run_key(f);
-    if (!q->dry && part_open(&f->part, q->out, q->resume, err))
+    if (!q->dry && journal_open(&f->journal, q->out, q->resume, err))
         return -1;
-    f->part.digits = 9;
+    f->journal.digits = 9;
     return 0;
 }
 
@@ -213,7 +213,7 @@ int parse(const struct parse_request *q, struct parse_counts *counts, struct err
 
     stop_install();
     int rc = open_all(&f, err) ? -1 : run(&f, err);
-    part_close(&f.part, rc != 0, err);
+    journal_close(&f.journal, rc != 0, err);
     parse_stages_release(&f.stages);
     record_reader_close(f.in);
     return rc;

@@ -1,8 +1,8 @@
 #include "infer/tag/tag.h"
 
 #include "data/base/build.h"
+#include "data/base/journal.h"
 #include "data/base/log.h"
-#include "data/base/part_file.h"
 #include "data/base/stop.h"
 #include "data/base/whole_file.h"
 #include "data/db/db_path.h"
@@ -33,7 +33,7 @@ struct tag_run {
     struct tagger tagger;
     struct tag_databases databases;
     struct record_reader *in;
-    struct part_file part;
+    struct journal journal;
     struct progress progress;
     uint64_t key; /* hash of everything that all lines depend on */
     struct tag_record group[GROUP];
@@ -43,14 +43,14 @@ struct tag_run {
 
 static int open_out(struct tag_run *t, struct error *err)
 {
-    if (part_open(&t->part, t->q->out, t->q->resume, err))
+    if (journal_open(&t->journal, t->q->out, t->q->resume, err))
         return -1;
-    t->part.digits = 9;
+    t->journal.digits = 9;
     if (t->q->format != TAG_JSONL)
-        t->part.print = t->q->format == TAG_TEXT ? tag_print_text : tag_print_html;
+        t->journal.print = t->q->format == TAG_TEXT ? tag_print_text : tag_print_html;
     if (t->q->format == TAG_HTML) {
-        t->part.head = tag_html_head;
-        t->part.foot = tag_html_foot;
+        t->journal.head = tag_html_head;
+        t->journal.foot = tag_html_foot;
     }
     return 0;
 }
@@ -165,7 +165,7 @@ static int write_line(struct tag_run *t, const struct tag_record *r, const struc
         line = json_pack("{s:O*, s:o}", "id", id, "error",
                          json_message(r->error ? r->error : "a name or a value of its database is no UTF-8"));
     count(t->counts, note);
-    int rc = part_write(&t->part, r->key, notes[note], line, err);
+    int rc = journal_write(&t->journal, r->key, notes[note], line, err);
     json_decref(line);
     return rc;
 }
@@ -176,7 +176,7 @@ static int count_lines(struct tag_run *t)
     const char *text;
     int n = 0;
 
-    for (; n < t->n && (text = part_next(&t->part, t->group[n].key)); n++)
+    for (; n < t->n && (text = journal_next(&t->journal, t->group[n].key)); n++)
         for (int k = 0; k < ARRAY_LEN(notes); k++)
             if (strcmp(notes[k], text) == 0)
                 count(t->counts, (enum tag_note)k);
@@ -210,7 +210,7 @@ static int tag_group(struct tag_run *t, int from, struct error *err)
         tag_answer_release(&answers[i]);
         free(errors[i]);
     }
-    return rc ? -1 : part_flush(&t->part, err);
+    return rc ? -1 : journal_flush(&t->journal, err);
 }
 
 static void clear_group(struct tag_run *t)
@@ -268,7 +268,7 @@ static int run(struct tag_run *t, const char *input, struct error *err)
     progress_start(&t->progress, "tagging", "questions", 0);
     int rc = run_groups(t, err);
     progress_end(&t->progress);
-    return rc || stop_requested() ? -1 : part_commit(&t->part, t->q->out, err);
+    return rc || stop_requested() ? -1 : journal_commit(&t->journal, t->q->out, err);
 }
 
 int tag(const struct tag_request *q, const char *input, struct tag_counts *counts, struct error *err)
@@ -281,7 +281,7 @@ int tag(const struct tag_request *q, const char *input, struct tag_counts *count
     int rc = run(t, input, err);
     if (rc && stop_requested())
         error_set(err, stop_exit_code(), "interrupted");
-    part_close(&t->part, rc != 0, err);
+    journal_close(&t->journal, rc != 0, err);
     close_all(t);
     free(t);
     return rc;

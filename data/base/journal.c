@@ -1,4 +1,4 @@
-#include "data/base/part_file.h"
+#include "data/base/journal.h"
 
 #include "data/base/compression.h"
 #include "data/base/json.h"
@@ -13,13 +13,13 @@
 
 enum { HEAD = 34 }; /* length of "key hash ", which precedes the note, a blank and the record */
 
-static int cannot(const struct part_file *p, const char *what, struct error *err)
+static int cannot(const struct journal *p, const char *what, struct error *err)
 {
     return error_set(err, EXIT_CODE_FAILURE, "%s: cannot %s: %s", p->path ? p->path : p->name, what, strerror(errno));
 }
 
 /* An output that is not a regular file is written directly. */
-static int open_special(struct part_file *p, const char *out, struct error *err)
+static int open_special(struct journal *p, const char *out, struct error *err)
 {
     if (coding_of_name(out))
         return error_set(err, EXIT_CODE_USAGE, "%s: expected a regular file to compress, got a pipe or device", out);
@@ -27,13 +27,13 @@ static int open_special(struct part_file *p, const char *out, struct error *err)
     return p->f ? 0 : error_set(err, EXIT_CODE_FAILURE, "%s: cannot write: %s", out, strerror(errno));
 }
 
-int part_open(struct part_file *p, const char *out, bool resume, struct error *err)
+int journal_open(struct journal *p, const char *out, bool resume, struct error *err)
 {
     struct stat st;
 
     bool is_stdout = strcmp(out, "-") == 0;
 
-    *p = (struct part_file){ .f = stdout, .name = is_stdout ? "standard output" : out, .digits = JSON_EXACT };
+    *p = (struct journal){ .f = stdout, .name = is_stdout ? "standard output" : out, .digits = JSON_EXACT };
     if (is_stdout)
         return 0;
     if (stat(out, &st) == 0 && !S_ISREG(st.st_mode))
@@ -62,7 +62,7 @@ static bool is_line_of(const char *line, ssize_t n, uint64_t key)
     return found == key && hash_bytes(HASH_START, line + HEAD, (size_t)n - HEAD) == hash;
 }
 
-const char *part_next(struct part_file *p, uint64_t key)
+const char *journal_next(struct journal *p, uint64_t key)
 {
     if (!p->reading)
         return NULL;
@@ -79,14 +79,14 @@ const char *part_next(struct part_file *p, uint64_t key)
 }
 
 /* Without a journal, the head is written before the first record or at the end. */
-static void begin(struct part_file *p)
+static void begin(struct journal *p)
 {
     if (p->head && !p->begun)
         fputs(p->head, p->f);
     p->begun = true;
 }
 
-int part_write(struct part_file *p, uint64_t key, const char *note, const json_t *record, struct error *err)
+int journal_write(struct journal *p, uint64_t key, const char *note, const json_t *record, struct error *err)
 {
     if (!p->path && p->print) {
         begin(p);
@@ -108,13 +108,13 @@ int part_write(struct part_file *p, uint64_t key, const char *note, const json_t
     return ferror(p->f) ? cannot(p, "write", err) : 0;
 }
 
-int part_flush(struct part_file *p, struct error *err)
+int journal_flush(struct journal *p, struct error *err)
 {
     return fflush(p->f) ? cannot(p, "write", err) : 0;
 }
 
 /* Writes the record of a line in the format of the output. */
-static void copy_record(const struct part_file *p, const char *line, size_t size, FILE *out)
+static void copy_record(const struct journal *p, const char *line, size_t size, FILE *out)
 {
     json_t *record = p->print ? json_loadb(line, size, 0, NULL) : NULL;
 
@@ -125,7 +125,7 @@ static void copy_record(const struct part_file *p, const char *line, size_t size
     json_decref(record);
 }
 
-static int copy_records(struct part_file *p, struct out_file *o, struct error *err)
+static int copy_records(struct journal *p, struct out_file *o, struct error *err)
 {
     ssize_t n;
 
@@ -142,17 +142,17 @@ static int copy_records(struct part_file *p, struct out_file *o, struct error *e
     return ferror(p->f) ? cannot(p, "read", err) : out_file_commit(o, err);
 }
 
-int part_commit(struct part_file *p, const char *out, struct error *err)
+int journal_commit(struct journal *p, const char *out, struct error *err)
 {
     struct out_file o;
 
-    part_next(p, 0); /* removes lines of an earlier run beyond the end of the input */
+    journal_next(p, 0); /* removes lines of an earlier run beyond the end of the input */
     if (!p->path) {
         begin(p);
         if (p->foot)
             fputs(p->foot, p->f);
     }
-    if (part_flush(p, err))
+    if (journal_flush(p, err))
         return -1;
     if (!p->path)
         return 0;
@@ -196,7 +196,7 @@ static bool keep_whole_lines(const char *path)
     return size > 0;
 }
 
-void part_close(struct part_file *p, bool failed, struct error *err)
+void journal_close(struct journal *p, bool failed, struct error *err)
 {
     bool opened = p->path && p->f;
     struct error why = *err;
@@ -207,5 +207,5 @@ void part_close(struct part_file *p, bool failed, struct error *err)
         error_set(err, why.code, "%s; %s keeps the finished results: add --resume to continue", why.text, p->path);
     free(p->path);
     free(p->line);
-    *p = (struct part_file){ 0 };
+    *p = (struct journal){ 0 };
 }
