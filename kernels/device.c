@@ -149,3 +149,9 @@ void device_download(struct device *d, void *dst, const struct tensor *t)
     if (tensor_bytes(t))
         d->driver->download(d, dst, t->data, tensor_bytes(t));
 }
+
+void device_download_start(struct device *d, void *dst, const struct tensor *t)
+{
+    if (tensor_bytes(t))
+        d->driver->download_start(d, dst, t->data, tensor_bytes(t));
+}

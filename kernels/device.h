@@ -29,6 +29,11 @@ struct driver {
     void (*upload)(struct device *d, void *dst, const void *src, size_t bytes);
     void (*download)(struct device *d, void *dst, const void *src, size_t bytes);
     void (*sync)(struct device *d);
+    /* Starts a copy in stream order and returns at once.  dst is written, and must stay valid, until download_finish.
+     */
+    void (*download_start)(struct device *d, void *dst, const void *src, size_t bytes);
+    /* Waits until all started copies have arrived, except the `left` newest. */
+    void (*download_finish)(struct device *d, int left);
     /* Kernels between begin and end are recorded and do not run, and copies are refused; `replay` runs the kernels.
      * capture_end returns NULL if memory is missing.  If capture_begin is NULL, steps run eagerly. */
     void (*capture_begin)(struct device *d);
@@ -44,7 +49,7 @@ struct driver {
 struct device_counts {
     int64_t launches, replays;
     int64_t uploads, upload_bytes, downloads, download_bytes;
-    int64_t syncs; /* times the host waited for the device; each download is one */
+    int64_t syncs; /* times the host waited for the device; each download is one, unless it is started early */
 };
 
 struct device {
@@ -81,6 +86,8 @@ void device_arena_release(struct device *d, struct arena *a);
 /* Copy a whole tensor.  The host buffer is contiguous and has the tensor's element type. */
 void device_upload(struct device *d, struct tensor *t, const void *src);
 void device_download(struct device *d, void *dst, const struct tensor *t);
+/* Starts such a download.  The host may run the next step before driver.download_finish, which ends the download. */
+void device_download_start(struct device *d, void *dst, const struct tensor *t);
 
 #ifdef __cplusplus
 }

@@ -135,6 +135,12 @@ static void cpu_sync(struct device *d)
     (void)d;
 }
 
+static void cpu_download_finish(struct device *d, int left)
+{
+    (void)d;
+    (void)left;
+}
+
 const struct driver cpu_driver = {
     .name = "cpu",
     .kernels = &cpu_kernels,
@@ -145,4 +151,6 @@ const struct driver cpu_driver = {
     .upload = cpu_upload,
     .download = cpu_download,
     .sync = cpu_sync,
+    .download_start = cpu_download,
+    .download_finish = cpu_download_finish,
 };

@@ -96,6 +96,11 @@ static void cuda_close(struct device *d)
             cudaEventDestroy(s->stage_read[i]);
         cudaFreeHost(s->stage[i]);
     }
+    for (struct late_download &l : s->late) {
+        if (l.arrived)
+            cudaEventDestroy(l.arrived);
+        cudaFreeHost(l.pinned);
+    }
     cudaFree(s->scratch);
     cudaFree(s->lt_workspace);
     if (s->stream)
@@ -211,6 +216,50 @@ static void cuda_download(struct device *d, void *dst, const void *src, size_t b
     cuda_sync(d);
 }
 
+static void finish_oldest(struct device *d)
+{
+    struct cuda_state *s = state_of(d);
+    struct late_download *l = &s->late[s->late_first];
+    d->counts.syncs++;
+    CUDA_CHECK(cudaEventSynchronize(l->arrived));
+    memcpy(l->dst, l->pinned, l->bytes);
+    s->late_first = (s->late_first + 1) % LATE_DOWNLOADS;
+    s->late_count--;
+}
+
+static void cuda_download_finish(struct device *d, int left)
+{
+    use_device(state_of(d));
+    while (state_of(d)->late_count > left)
+        finish_oldest(d);
+}
+
+static void reserve_pinned(struct late_download *l, size_t bytes)
+{
+    if (!l->arrived)
+        CUDA_CHECK(cudaEventCreateWithFlags(&l->arrived, cudaEventDisableTiming));
+    if (l->room >= bytes)
+        return;
+    CUDA_CHECK(cudaFreeHost(l->pinned));
+    CUDA_CHECK(cudaMallocHost((void **)&l->pinned, bytes));
+    l->room = bytes;
+}
+
+static void cuda_download_start(struct device *d, void *dst, const void *src, size_t bytes)
+{
+    struct cuda_state *s = state_of(d);
+    CHECK(!s->capturing, "a download cannot be captured");
+    cuda_download_finish(d, LATE_DOWNLOADS - 1);
+    struct late_download *l = &s->late[(s->late_first + s->late_count++) % LATE_DOWNLOADS];
+    reserve_pinned(l, bytes);
+    l->dst = dst;
+    l->bytes = bytes;
+    CUDA_CHECK(cudaMemcpyAsync(l->pinned, src, bytes, cudaMemcpyDeviceToHost, s->stream));
+    CUDA_CHECK(cudaEventRecord(l->arrived, s->stream));
+    d->counts.downloads++;
+    d->counts.download_bytes += (int64_t)bytes;
+}
+
 static void cuda_capture_begin(struct device *d)
 {
     struct cuda_state *s = state_of(d);
@@ -269,6 +318,7 @@ int *cuda_counters(const struct ctx *c)
 }
 
 extern "C" const struct driver ambit_driver = {
-    "cuda",        &cuda_kernels, cuda_open,          cuda_close,       cuda_alloc,  cuda_free,         cuda_upload,
-    cuda_download, cuda_sync,     cuda_capture_begin, cuda_capture_end, cuda_replay, cuda_capture_free,
+    "cuda",           &cuda_kernels, cuda_open,         cuda_close,          cuda_alloc,           cuda_free,
+    cuda_upload,      cuda_download, cuda_sync,         cuda_download_start, cuda_download_finish, cuda_capture_begin,
+    cuda_capture_end, cuda_replay,   cuda_capture_free,
 };

@@ -30,6 +30,16 @@ struct plan {
     cublasLtMatmulAlgo_t algorithm;
 };
 
+/* A started download: its bytes arrive in pinned memory, and go to dst when it is finished. */
+struct late_download {
+    char *pinned;
+    size_t room; /* of pinned */
+    void *dst;
+    size_t bytes;
+    cudaEvent_t arrived;
+};
+constexpr int LATE_DOWNLOADS = 4;
+
 struct attention_library; /* of library_attention.cu */
 struct links_library;     /* of library_links.cu */
 
@@ -43,6 +53,8 @@ struct cuda_state {
     cudaEvent_t stage_read[STAGES];
     int stage_now;
     size_t stage_used;
+    struct late_download late[LATE_DOWNLOADS]; /* a ring */
+    int late_first, late_count;
 
     cublasLtHandle_t lt;
     void *lt_workspace;

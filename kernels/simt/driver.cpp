@@ -4,6 +4,7 @@
 #include "kernels/simt/poison.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <stdio.h>
@@ -23,8 +24,15 @@ struct simt_graph {
     std::vector<struct simt_block> scratch;
 };
 
+/* A started download. */
+struct started_download {
+    void *dst;
+    std::vector<char> bytes;
+};
+
 struct simt_state {
     struct simt_block scratch; /* of the last kernel that requested it */
+    std::deque<struct started_download> *downloads;
     struct simt_graph *graph;
     int counters[COUNTERS];
 };
@@ -68,6 +76,7 @@ static int simt_open(struct device *d, int number, struct error *err)
                          getenv("AMBIT_SIMT_SEED"));
     simt_seed((uint64_t)seed);
     d->state = xcalloc(1, sizeof(struct simt_state));
+    state_of(d)->downloads = new std::deque<struct started_download>();
     snprintf(d->description, sizeof d->description, "CUDA kernels on the CPU, for checking, AMBIT_SIMT_SEED=%ld", seed);
     d->sums_dq = true;
     d->multiprocessors = 4;
@@ -124,8 +133,10 @@ static void release_blocks()
 
 static void simt_close(struct device *d)
 {
-    if (d->state)
+    if (d->state) {
         free(state_of(d)->scratch.p);
+        delete state_of(d)->downloads;
+    }
     free(d->state);
     d->state = nullptr;
     release_blocks();
@@ -156,6 +167,25 @@ static void simt_download(struct device *d, void *dst, const void *src, size_t b
     d->counts.downloads++;
     d->counts.download_bytes += (int64_t)bytes;
     simt_sync(d);
+}
+
+/* The destination is written at the end, so that a test notices who reads it before. */
+static void simt_download_start(struct device *d, void *dst, const void *src, size_t bytes)
+{
+    struct started_download started = { dst, std::vector<char>(bytes) };
+    simt_copy(d, started.bytes.data(), src, bytes);
+    state_of(d)->downloads->push_back(started);
+    d->counts.downloads++;
+    d->counts.download_bytes += (int64_t)bytes;
+}
+
+static void simt_download_finish(struct device *d, int left)
+{
+    std::deque<struct started_download> *downloads = state_of(d)->downloads;
+    for (; downloads->size() > (size_t)left; downloads->pop_front()) {
+        memcpy(downloads->front().dst, downloads->front().bytes.data(), downloads->front().bytes.size());
+        simt_sync(d);
+    }
 }
 
 static void simt_capture_begin(struct device *d)
@@ -229,6 +259,7 @@ bool cuda_library_attention(struct ctx *, struct tensor *, struct tensor *, cons
 }
 
 extern "C" const struct driver ambit_driver = {
-    "simt",        &cuda_kernels, simt_open,          simt_close,       simt_alloc,  simt_free,         simt_upload,
-    simt_download, simt_sync,     simt_capture_begin, simt_capture_end, simt_replay, simt_capture_free,
+    "simt",           &cuda_kernels, simt_open,         simt_close,          simt_alloc,           simt_free,
+    simt_upload,      simt_download, simt_sync,         simt_download_start, simt_download_finish, simt_capture_begin,
+    simt_capture_end, simt_replay,   simt_capture_free,
 };

@@ -179,6 +179,36 @@ static void test_copies(void **state)
     free(out);
 }
 
+/* More started downloads than the driver keeps, of growing size, each from memory that the next step overwrites. */
+static void test_late_downloads(void **state)
+{
+    enum { ROUNDS = 11, BYTES = 1 << 20 };
+    char *in = xmalloc(BYTES), *out = xcalloc(ROUNDS, BYTES);
+    struct device d;
+    struct arena a;
+    struct error err;
+
+    (void)state;
+    open_device(&d, "cuda");
+    assert_int_equal(device_arena(&d, &a, BYTES, &err), 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        memset(in, round + 1, BYTES);
+        d.driver->upload(&d, a.base, in, BYTES);
+        d.driver->download_start(&d, out + (size_t)round * BYTES, a.base, (size_t)(BYTES >> (ROUNDS - 1 - round)));
+        d.driver->download_finish(&d, 2);
+        assert_true(round < 2 || out[(size_t)(round - 2) * BYTES] == round - 1);
+    }
+    assert_int_equal(d.counts.downloads, ROUNDS);
+    d.driver->download_finish(&d, 0);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < BYTES; i++)
+            assert_int_equal(out[(size_t)round * BYTES + (size_t)i], i < BYTES >> (ROUNDS - 1 - round) ? round + 1 : 0);
+    device_arena_release(&d, &a);
+    device_close(&d);
+    free(in);
+    free(out);
+}
+
 /* One product y[M,N] (+)= op(a) op(b) + bias.  Each matrix ends with its memory, at which the fake looks. */
 struct product {
     int64_t m, n, k;
@@ -481,10 +511,9 @@ static void test_replay(void **state)
 int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, reset, check_given_back)
-    const struct CMUnitTest tests[] = { TEST(test_refused),       TEST(test_open_fails),
-                                        TEST(test_memory),        TEST(test_copies),
-                                        TEST(test_products),      TEST(test_plans),
-                                        TEST(test_library_fails), TEST(test_devices_and_threads),
+    const struct CMUnitTest tests[] = { TEST(test_refused), TEST(test_open_fails),     TEST(test_memory),
+                                        TEST(test_copies),  TEST(test_late_downloads), TEST(test_products),
+                                        TEST(test_plans),   TEST(test_library_fails),  TEST(test_devices_and_threads),
                                         TEST(test_replay) };
     const char *folder = argc > 1 ? argv[1] : FAKE_CUDA_DIR "/fake_cuda";
     char *path = path_in(folder, "libambit_cuda.so");

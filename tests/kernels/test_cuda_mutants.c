@@ -18,6 +18,7 @@ static const struct mutant {
     { "no_workspace", "a workspace of 0 bytes" },
     { "stage", "written anew before the GPU had read it" },
     { "download", "0xffffffa5" },
+    { "late_download", "ERROR   ] test_late_downloads" },
     { "device_of_launches", "while the thread's device is" },
     { "sync_in_capture", "cudaErrorStreamCaptureUnsupported" },
     { "allocation_in_capture", "cudaErrorStreamCaptureUnsupported" },

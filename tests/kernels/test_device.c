@@ -73,6 +73,10 @@ static void test_cpu(void **state)
     device_upload(&d, &t, in);
     device_download(&d, out, &t);
     assert_memory_equal(in, out, sizeof in);
+    memset(out, 0, sizeof out);
+    device_download_start(&d, out, &t);
+    d.driver->download_finish(&d, 0);
+    assert_memory_equal(in, out, sizeof in);
     device_arena_release(&d, &a);
     assert_int_equal(device_arena(&d, &a, SIZE_MAX / 4, &err), -1);
     assert_int_equal(err.code, EXIT_CODE_MEMORY);
