@@ -80,15 +80,39 @@ static void download_first(const struct gate_scorer *s, float *dst, const struct
     device_download(s->model->device, dst, &first);
 }
 
+/* Starts the download of a step's results for as many nodes, and rows of states.  Waits for the step before: the
+ * device computes this step while the host prepares the next. */
+static void collect(struct encoding *e, int nodes, int rows)
+{
+    struct device *d = e->s->model->device;
+    int64_t C = e->s->model->net.config.bert.hidden_size;
+    int started = 0;
+
+    if (e->relevance) {
+        struct tensor first = tensor_view(e->step_relevance, 0, nodes);
+        device_download_start(d, e->relevance, &first);
+        e->relevance += nodes;
+        started++;
+    }
+    if (e->states) {
+        struct tensor first = tensor_view(e->step_states, 0, rows);
+        device_download_start(d, e->states, &first);
+        e->states += rows * C;
+        started++;
+    }
+    d->driver->download_finish(d, started);
+}
+
 static int encode_all(struct encoding e, const struct gate_item *items, int n, struct error *err)
 {
     struct gate_scorer *s = e.s;
+    struct device *d = s->model->device;
     struct cursor at = { .judged = e.judged };
-    int64_t C = s->model->net.config.bert.hidden_size;
     bool more = true;
+    int rc = 0;
 
     s->workspace->ctx.recording = s->workspace->ctx.training = false;
-    while (more) {
+    while (more && rc == 0) {
         int before;
         text_builder_reset(&s->text, &s->model->layout);
         do {
@@ -100,18 +124,12 @@ static int encode_all(struct encoding e, const struct gate_item *items, int n, s
             continue;
         if (s->workspace->ctx.buckets)
             text_builder_pad(&s->text, gate_nodes_padded(nodes));
-        if (workspace_step(s->workspace, run_encode, &e, err))
-            return -1;
-        if (e.relevance) {
-            download_first(s, e.relevance, e.step_relevance, nodes);
-            e.relevance += nodes;
-        }
-        if (e.states) {
-            download_first(s, e.states, e.step_states, rows);
-            e.states += rows * C;
-        }
+        rc = workspace_step(s->workspace, run_encode, &e, err);
+        if (rc == 0)
+            collect(&e, nodes, rows);
     }
-    return 0;
+    d->driver->download_finish(d, 0);
+    return rc;
 }
 
 int gate_encode(struct gate_scorer *s, const struct gate_item *items, int n, float *states, float *relevance,
