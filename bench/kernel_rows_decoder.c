@@ -85,6 +85,11 @@ struct paged_form {
 };
 enum { SHARED_HEADS = 4 };
 
+/* The limits of a unit. */
+struct paged_cut {
+    int64_t queries, pages;
+};
+
 static int32_t *lay_out_table(const struct paged_form *f, int64_t n)
 {
     int32_t *table = xmalloc((size_t)(n * f->keys) * sizeof *table);
@@ -97,28 +102,51 @@ static int32_t *lay_out_table(const struct paged_form *f, int64_t n)
     return table;
 }
 
-/* Makes a unit for each chunk that the rows of a request share, and for each other chunk of a row. */
-static int64_t lay_out_units(const struct paged_form *f, struct paged_unit *units, int64_t n)
+/* Adds queries [first, first + n) and pages [page, end), cut as for decoding. */
+static int64_t add_units(struct paged_unit *units, int64_t at, int64_t first, int64_t n, int64_t page, int64_t end,
+                         struct paged_cut cut)
 {
-    int32_t shared = (int32_t)(f->shared / CHUNK_KEYS), chunks = (int32_t)((f->keys + CHUNK_KEYS - 1) / CHUNK_KEYS);
+    for (; page < end; page += cut.pages)
+        for (int64_t q = 0; q < n; q += cut.queries)
+            units[at++] =
+                (struct paged_unit){ (int32_t)(first + q), (int32_t)(n - q < cut.queries ? n - q : cut.queries),
+                                     (int32_t)first, (int32_t)page,
+                                     (int32_t)(end - page < cut.pages ? end - page : cut.pages) };
+    return at;
+}
+
+/* Makes units for the pages that the rows of a request share, and for the other pages of each row. */
+static int64_t lay_out_units(const struct paged_form *f, struct paged_unit *units, int64_t n, struct paged_cut cut)
+{
     int64_t at = 0;
 
     for (int64_t r = 0; r < n; r += f->rows)
-        for (int32_t chunk = 0; chunk < shared; chunk++)
-            units[at++] = (struct paged_unit){ (int32_t)r, (int32_t)f->rows, (int32_t)r, chunk, 1, 0 };
+        at = add_units(units, at, r, f->rows, 0, f->shared / PAGE_KEYS, cut);
     for (int64_t r = 0; r < n; r++)
-        for (int32_t chunk = shared; chunk < chunks; chunk++)
-            units[at++] = (struct paged_unit){ (int32_t)r, 1, (int32_t)r, chunk, 1, 0 };
+        at = add_units(units, at, r, 1, f->shared / PAGE_KEYS, paged_pages(f->keys), cut);
     return at;
+}
+
+/* Partial results of a query: one for the pages of its first unit, and one for each page behind. */
+static int64_t count_parts(const struct paged_form *f, struct paged_cut cut)
+{
+    int64_t pages = paged_pages(f->keys), first = f->shared ? f->shared / PAGE_KEYS : pages;
+
+    first = first < cut.pages ? first : cut.pages;
+    return pages > first ? pages - first + 1 : 0;
 }
 
 /* n heads of c numbers */
 static void make_paged_form(struct ctx *c, struct bench *b, const struct paged_form *f)
 {
     int64_t n = (b->row->t + f->rows - 1) / f->rows * f->rows, cache = n / f->rows * f->shared;
-    int64_t width = b->row->c * b->row->n, parts = (f->keys + CHUNK_KEYS - 1) / CHUNK_KEYS;
+    int64_t width = b->row->c * b->row->n, own = paged_pages(f->keys) - f->shared / PAGE_KEYS;
+    int64_t pages = n / f->rows * (f->shared / PAGE_KEYS) + n * own;
+    int heads = (int)b->row->n, groups = heads / SHARED_HEADS;
+    struct paged_cut cut = { paged_unit_queries(heads, groups), paged_unit_pages(pages, groups) };
+    int64_t parts = count_parts(f, cut);
     int32_t *table = lay_out_table(f, n), *seen = xmalloc((size_t)(2 * n + 1) * sizeof *seen), *part = seen + n;
-    struct paged_unit *units = xmalloc((size_t)(n * parts) * sizeof *units);
+    struct paged_unit *units = xmalloc((size_t)(f->rows * pages) * sizeof *units);
 
     cache += n * (f->keys - f->shared);
     for (int64_t r = 0; r < n; r++)
@@ -128,10 +156,11 @@ static void make_paged_form(struct ctx *c, struct bench *b, const struct paged_f
     b->paged = (struct paged){ .table = op_reshape(c, batch_i32(c, table, n * f->keys), 2, (int64_t[]){ n, f->keys }),
                                .seen = batch_i32(c, seen, n),
                                .parts = batch_i32(c, part, n + 1),
-                               .n_units = lay_out_units(f, units, n),
+                               .n_units = lay_out_units(f, units, n, cut),
                                .n_parts = n * parts,
-                               .max_queries = f->rows,
-                               .max_chunks = 1 };
+                               .max_queries = f->rows < cut.queries ? f->rows : cut.queries,
+                               .max_pages = cut.pages,
+                               .whole = parts == 0 };
     b->paged.units = batch_i32(c, (const int32_t *)units, b->paged.n_units * PAGED_WORDS);
     free(table);
     free(seen);

@@ -44,7 +44,7 @@ tests_of() {
     causal_rows) tests_of causal_attention.cu && tests_of paged_attention.cu ;;
     causal*) echo test_causal && of_types test_ops_causal simt causal f32 bf16 ;;
     paged_attention)
-        for row in whole chunks shared together; do of_types test_ops_paged simt paged_attention_$row f32 bf16; done
+        for row in whole pages shared together; do of_types test_ops_paged simt paged_attention_$row f32 bf16; done
         echo test_paged
         ;;
     beam_step) printf '%s\n' test_ops_beams ;;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(CHUNK_KEYS % KEYS == 0, "a chunk is whole tiles");
+_Static_assert((int)PAGE_KEYS <= (int)KEYS, "a page is one tile");
 
 struct paged_job {
     struct causal_job heads; /* layout of rows; it has no sequences */
@@ -16,10 +16,10 @@ struct paged_job {
     int64_t block, blocks; /* queries of a block, blocks of a unit */
 };
 
-/* The scratch of a thread: a chunk's results, and those of the preceding chunks. */
+/* The scratch of a thread: a page's results, and those of the preceding pages. */
 struct paged_scratch {
-    struct attention_block chunk;
-    float *out, *most, *sum; /* of a block's rows, as in chunk */
+    struct attention_block page;
+    float *out, *most, *sum; /* of a block's rows, as in page */
 };
 
 /* Some queries of a unit, and one group of heads. */
@@ -35,29 +35,29 @@ static struct paged_scratch scratch_new(const struct paged_job *job)
     float *out = floats_new(rows * (pad + 2));
 
     return (struct paged_scratch){
-        .chunk = attention_block_new(rows, pad), .out = out, .most = out + rows * pad, .sum = out + rows * (pad + 1)
+        .page = attention_block_new(rows, pad), .out = out, .most = out + rows * pad, .sum = out + rows * (pad + 1)
     };
 }
 
 static void scratch_free(struct paged_scratch *f)
 {
-    attention_block_free(&f->chunk);
+    attention_block_free(&f->page);
     free(f->out);
 }
 
-/* Resets the results before the first chunk. */
+/* Resets the results before the first page. */
 static void start(const struct paged_scratch *f, int64_t rows)
 {
-    memset(f->out, 0, (size_t)(rows * f->chunk.pad) * sizeof *f->out);
+    memset(f->out, 0, (size_t)(rows * f->page.pad) * sizeof *f->out);
     for (int64_t r = 0; r < rows; r++) {
         f->most[r] = -INFINITY;
         f->sum[r] = 0;
     }
 }
 
-/* Merges the results of the next chunk into those of one row. */
-CPU_CLONES static void merge_chunk(float *restrict out, float *restrict most, float *restrict sum,
-                                   const float *restrict next, float next_most, float next_sum, int64_t n)
+/* Merges the results of the next page into those of one row. */
+CPU_CLONES static void merge_page(float *restrict out, float *restrict most, float *restrict sum,
+                                  const float *restrict next, float next_most, float next_sum, int64_t n)
 {
     float high = *most > next_most ? *most : next_most, old = vexp(*most - high), new = vexp(next_most - high);
 
@@ -85,16 +85,17 @@ static float *partial_of(const struct paged_job *job, int64_t part, int64_t grou
     return job->partial + (part * heads + group * job->heads.each) * (job->heads.dim + 2);
 }
 
-static void store_partial(const struct paged_job *job, const struct attention_block *b, int64_t part, int64_t group,
-                          int64_t row)
+/* Stores the rows of one group as a partial result. */
+static void store_partial(const struct paged_job *job, const float *out, const float *most, const float *sum,
+                          int64_t part, int64_t group)
 {
     int64_t dim = job->heads.dim;
     float *to = partial_of(job, part, group);
 
-    for (int64_t r = row; r < row + job->heads.each; r++, to += dim + 2) {
-        memcpy(to, b->out + r * b->pad, (size_t)dim * sizeof *to);
-        to[dim] = b->most[r];
-        to[dim + 1] = b->sum[r];
+    for (int64_t r = 0; r < job->heads.each; r++, to += dim + 2) {
+        memcpy(to, out + r * job->heads.pad, (size_t)dim * sizeof *to);
+        to[dim] = most[r];
+        to[dim + 1] = sum[r];
     }
 }
 
@@ -119,10 +120,21 @@ static int64_t first_of(const struct paged_job *job, int64_t t)
     return first < 0 ? 0 : first;
 }
 
-/* Returns whether query t sees any key of a chunk. */
-static bool sees_chunk(const struct paged_job *job, int64_t t, int64_t chunk)
+/* Returns whether query t sees any key of a page. */
+static bool sees_page(const struct paged_job *job, int64_t t, int64_t page)
 {
-    return job->seen[t] > chunk * CHUNK_KEYS && first_of(job, t) < (chunk + 1) * CHUNK_KEYS;
+    return job->seen[t] > page * PAGE_KEYS && first_of(job, t) < (page + 1) * PAGE_KEYS;
+}
+
+static bool is_whole(const struct paged_job *job, int64_t t)
+{
+    return job->parts[t] == job->parts[t + 1];
+}
+
+/* Returns the partial result of query t that ends with a page. */
+static int64_t part_of(const struct paged_job *job, int64_t t, int64_t page)
+{
+    return job->parts[t + 1] - paged_pages(job->seen[t]) + page;
 }
 
 /* Keys of the tile at `from` before the end of those that query t sees. */
@@ -167,45 +179,59 @@ static void attend_tile(const struct paged_job *job, const struct attention_bloc
     attention_block_add(b, s->n * each, gather(job, b, job->heads.v, rows, n, s->group), b->pad, n);
 }
 
-/* Merges a chunk's results into the sum, or stores them in memory. */
+/* Merges a page's results into the sums of a unit that begins at page 0, or stores them in memory. */
 static void hand_on(const struct paged_job *job, const struct paged_scratch *f, const struct paged_span *s,
-                    int64_t chunk)
+                    int64_t page)
 {
-    const struct attention_block *b = &f->chunk;
+    const struct attention_block *b = &f->page;
     int64_t each = job->heads.each, pad = b->pad;
 
     for (int64_t i = 0; i < s->n; i++) {
         int64_t t = s->first + i;
-        if (!sees_chunk(job, t, chunk))
+        if (!sees_page(job, t, page))
             continue;
-        if (job->parts[t] < job->parts[t + 1]) {
-            store_partial(job, b, job->parts[t] + chunk, s->group, i * each);
+        if (s->unit->page > 0) {
+            store_partial(job, b->out + i * each * pad, b->most + i * each, b->sum + i * each, part_of(job, t, page),
+                          s->group);
             continue;
         }
         for (int64_t r = i * each; r < (i + 1) * each; r++)
-            merge_chunk(f->out + r * pad, f->most + r, f->sum + r, b->out + r * pad, b->most[r], b->sum[r], pad);
+            merge_page(f->out + r * pad, f->most + r, f->sum + r, b->out + r * pad, b->most[r], b->sum[r], pad);
+    }
+}
+
+/* Ends a unit that begins at page 0: y of whole queries, and the first partial result of the others. */
+static void finish_span(const struct paged_job *job, const struct paged_scratch *f, const struct paged_span *s)
+{
+    int64_t each = job->heads.each, pad = job->heads.pad;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t t = s->first + i, row = i * each;
+        if (job->seen[t] == 0)
+            continue;
+        if (is_whole(job, t))
+            finish(job, f, t, s->group, row);
+        else
+            store_partial(job, f->out + row * pad, f->most + row, f->sum + row, job->parts[t], s->group);
     }
 }
 
 static void attend_span(const struct paged_job *job, const struct paged_scratch *f, const struct paged_span *s)
 {
-    int64_t rows = s->n * job->heads.each, last = s->unit->chunk + s->unit->chunks;
+    int64_t rows = s->n * job->heads.each, last = s->unit->page + s->unit->pages;
+    int64_t seen = s->begin / PAGE_KEYS, page = s->unit->page > seen ? s->unit->page : seen;
     struct causal_span at = { .q_from = s->first };
 
-    causal_load_rows(f->chunk.q, &job->heads, job->heads.q, &at, s->group, 0, s->n, job->heads.scale);
+    causal_load_rows(f->page.q, &job->heads, job->heads.q, &at, s->group, 0, s->n, job->heads.scale);
     start(f, rows);
-    for (int64_t chunk = s->unit->chunk; chunk < last && chunk * CHUNK_KEYS < s->end; chunk++) {
-        attention_block_start(&f->chunk, rows);
-        for (int64_t from = chunk * CHUNK_KEYS; from < (chunk + 1) * CHUNK_KEYS && from < s->end; from += KEYS)
-            if (from + KEYS > s->begin)
-                attend_tile(job, &f->chunk, s, from, s->end - from < KEYS ? s->end - from : KEYS);
-        hand_on(job, f, s, chunk);
+    for (; page < last && page * PAGE_KEYS < s->end; page++) {
+        int64_t left = s->end - page * PAGE_KEYS;
+        attention_block_start(&f->page, rows);
+        attend_tile(job, &f->page, s, page * PAGE_KEYS, left < PAGE_KEYS ? left : PAGE_KEYS);
+        hand_on(job, f, s, page);
     }
-    for (int64_t i = 0; i < s->n; i++) {
-        int64_t t = s->first + i;
-        if (job->seen[t] > s->unit->chunk * CHUNK_KEYS && job->parts[t] == job->parts[t + 1])
-            finish(job, f, t, s->group, i * job->heads.each);
-    }
+    if (s->unit->page == 0)
+        finish_span(job, f, s);
 }
 
 /* Computes task i of units x groups x blocks. */
@@ -230,19 +256,20 @@ static void attend_task(const struct paged_job *job, const struct paged_scratch 
 static void merge_query(const struct paged_job *job, const struct paged_scratch *f, int64_t t)
 {
     int64_t dim = job->heads.dim, pad = job->heads.pad, cols = tensor_cols(job->y);
-    int64_t chunks = (job->seen[t] + CHUNK_KEYS - 1) / CHUNK_KEYS;
+    int64_t first = part_of(job, t, first_of(job, t) / PAGE_KEYS);
     size_t size = dtype_size(job->y->dtype);
 
+    first = first > job->parts[t] ? first : job->parts[t];
     if (job->seen[t] == 0)
         memset((char *)job->y->data + (size_t)(t * cols) * size, 0, (size_t)cols * size);
-    for (int64_t group = 0; chunks && job->parts[t] < job->parts[t + 1] && group < job->heads.groups; group++) {
+    for (int64_t group = 0; !is_whole(job, t) && group < job->heads.groups; group++) {
         start(f, job->heads.each);
-        for (int64_t i = first_of(job, t) / CHUNK_KEYS; i < chunks; i++)
+        for (int64_t i = first; i < job->parts[t + 1]; i++)
             for (int64_t r = 0; r < job->heads.each; r++) {
-                const float *part = partial_of(job, job->parts[t] + i, group) + r * (dim + 2);
-                memcpy(f->chunk.out + r * pad, part, (size_t)dim * sizeof *part);
-                merge_chunk(f->out + r * pad, f->most + r, f->sum + r, f->chunk.out + r * pad, part[dim], part[dim + 1],
-                            pad);
+                const float *part = partial_of(job, i, group) + r * (dim + 2);
+                memcpy(f->page.out + r * pad, part, (size_t)dim * sizeof *part);
+                merge_page(f->out + r * pad, f->most + r, f->sum + r, f->page.out + r * pad, part[dim], part[dim + 1],
+                           pad);
             }
         finish(job, f, t, group, 0);
     }
@@ -260,7 +287,7 @@ void cpu_paged_attention(struct ctx *c, struct tensor *y, const struct tensor *p
                              .parts = p->parts->data,
                              .partial = partial->data };
     int64_t most = causal_block(&job.heads);
-    job.heads.max_keys = p->max_chunks * CHUNK_KEYS;
+    job.heads.max_keys = p->max_pages * PAGE_KEYS;
     job.block = p->max_queries < 1 ? 1 : p->max_queries < most ? p->max_queries : most;
     job.blocks = (p->max_queries + job.block - 1) / job.block;
 #pragma omp parallel if (causal_parallel(&job.heads, tensor_size(y)))

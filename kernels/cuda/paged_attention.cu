@@ -2,10 +2,10 @@
 
 #include "kernels/cuda/causal_mma.cuh"
 
-/* One head of a query that sees `seen` keys, whose rows are listed: the results of those in [from, to). */
+/* Computes the results of keys [from, to) for one head of a query that sees `seen` keys. */
 template <typename T>
-__device__ inline void row_chunk(row_sum &r, const paged_args<T> &a, const float *q, float *weight, const int *rows,
-                                 int head, int seen, int from, int to)
+__device__ inline void row_page(row_sum<ROW_PARTS> &r, const paged_args<T> &a, const float *q, float *weight,
+                                const int *rows, int head, int seen, int from, int to)
 {
     const causal_args<T> &h = a.heads;
     int group = head / h.each;
@@ -29,13 +29,21 @@ __device__ inline void row_chunk(row_sum &r, const paged_args<T> &a, const float
     }
 }
 
+template <typename T>
+__device__ inline void row_store(const paged_args<T> &a, int part, int head, const row_sum<ROW_PARTS> &r)
+{
+    int64_t row = (int64_t)part * a.heads.heads + head;
+    put_row(a.values + row * a.heads.dim, r.out, 1.0f, a.heads.dim, false);
+    if (lane_id() == 0)
+        a.norms[2 * row] = r.most, a.norms[2 * row + 1] = r.sum;
+}
+
 /*
- * s_ij = cap(scale q_i . k_j) + bias;  y_i = sum_j softmax_j(s_ij) v_j, over the keys that i sees; or what a chunk of
- * them gives
+ * s_ij = cap(scale q_i . k_j) + bias;  y_i = sum_j softmax_j(s_ij) v_j, over the keys that i sees, or partial results
  *
  * Grid     one warp per head and query of a unit, the rows of a unit in one run of blocks.
  * Memory   k and v once per row, mostly from cache; a lane reads a key of its own, then all lanes one value.
- * Numbers  running maximum and sum in f32 within a chunk, chunks merged in order.
+ * Numbers  running maximum and sum in f32 within a page, pages merged in order.
  * Serves   f32.
  */
 template <typename T>
@@ -47,100 +55,88 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) paged_attention_kernel(pag
     int t = unit.first + number / heads, head = number % heads;
     if (number / heads >= unit.queries)
         return; /* the whole warp */
-    int seen = a.seen[t], first = a.parts[t];
+    const struct paged_query query = paged_query_of(a, t);
     const int *rows = a.table + unit.row * a.keys;
-    bool whole = first == a.parts[t + 1];
-    row_sum all, chunk;
+    int first = unit.page < query.first_page ? query.first_page : unit.page, end = unit.page + unit.pages;
+    end = end < query.pages ? end : query.pages;
+    if (first >= end)
+        return;
+    row_sum<ROW_PARTS> all, page;
     load_row(queries[warp_id()], a.heads.q + ((int64_t)t * heads + head) * a.heads.dim, a.heads.dim);
     __syncwarp();
     row_start(all);
-    for (int i = unit.chunk; i < unit.chunk + unit.chunks && i * CHUNK_KEYS < seen; i++) {
-        int from = i * CHUNK_KEYS, to = seen < from + CHUNK_KEYS ? seen : from + CHUNK_KEYS;
-        if (!sees_chunk(a.heads, seen, i))
-            continue;
-        from = from > causal_first(a.heads, seen) ? from : causal_first(a.heads, seen);
-        row_chunk(chunk, a, queries[warp_id()], weights[warp_id()], rows, head, seen, from, to);
-        if (whole)
-            row_merge(all, chunk);
-        else
-            row_store(a, first + i, head, chunk);
+    for (int i = first; i < end; i++) {
+        int from = i * PAGE_KEYS, to = query.seen < from + PAGE_KEYS ? query.seen : from + PAGE_KEYS;
+        from = from > causal_first(a.heads, query.seen) ? from : causal_first(a.heads, query.seen);
+        row_page(page, a, queries[warp_id()], weights[warp_id()], rows, head, query.seen, from, to);
+        row_merge(all, page);
+        if (unit.page > 0)
+            row_store(a, part_of(query, i), head, page);
     }
-    if (whole && seen > unit.chunk * CHUNK_KEYS)
+    if (query.begin == query.end)
         row_finish(a, t, head, all);
+    else if (unit.page == 0)
+        row_store(a, query.begin, head, all);
 }
 
 /*
- * y of queries whose chunks are partial results; 0 of queries that see nothing
+ * y of queries with partial results; 0 of queries that see nothing
  *
  * Grid     one warp per head and query.
  * Memory   reads partial results once, bandwidth bound.
- * Numbers  f32, chunks in order.
+ * Numbers  f32, partial results in order.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROW_WARPS *WARP) paged_merge_kernel(paged_args<T> a)
 {
     int64_t t = grid_warp() / a.heads.heads;
-    int head = (int)(grid_warp() % a.heads.heads);
-    if (t >= a.queries)
-        return;
-    int seen = a.seen[t], first = a.parts[t], parts = a.parts[t + 1] - first;
-    row_sum all, chunk;
-    row_start(all);
-    if (seen == 0)
-        all.sum = 1;
-    for (int i = causal_first(a.heads, seen) / CHUNK_KEYS; i < parts && i * CHUNK_KEYS < seen; i++) {
-        row_load(chunk, a, first + i, head);
-        row_merge(all, chunk);
-    }
-    if (seen == 0 || parts > 0)
-        row_finish(a, t, head, all);
+    if (t < a.queries && (a.seen[t] == 0 || a.parts[t] < a.parts[t + 1]))
+        merge_row<ROW_PARTS, 4>(a, (int)t, (int)(grid_warp() % a.heads.heads));
 }
 
-/* How the work is cut: at most ROWS rows a block, tiles of KEYS keys, heads up to D.  DEPTH tiles of a page are in
- * flight where blocks are few. */
-template <int D_, int KEYS_, int ROWS_>
+/* Heads up to D, M times 16 rows a block. */
+template <int D_, int M_>
 struct paged_shape {
-    static constexpr int D = D_, KEYS = KEYS_, ROWS = ROWS_, DEPTH = KEYS_ < PAGE_KEYS ? 2 : 1;
-    static constexpr bool IN_REGISTERS =
-        D_ <= 128; /* the sums of a chunk; wider heads leave no room for pages a warp */
-    static_assert(PAGE_KEYS % (DEPTH * KEYS_) == 0, "a page is whole tiles");
+    static constexpr int D = D_, M = M_, ROWS = M_ * MMA_ROWS, COLUMNS = D_ / MMA_WARPS;
+    static constexpr bool PARTS = M_ <= 2;                                  /* rows may have partial results */
+    static constexpr int BLOCKS = D_ > 128 || M_ > 2 ? 2 : M_ == 2 ? 3 : 5; /* of a multiprocessor */
 };
 
-constexpr int CHUNK_PAGES = CHUNK_KEYS / PAGE_KEYS, LISTED = CHUNK_KEYS / MMA_THREADS;
-static_assert(CHUNK_PAGES == MMA_WARPS && PAGE_KEYS == LISTED * WARP, "each warp has a page of a chunk");
+constexpr int EXACT_KEYS = 256, WHOLE = INT32_MIN;
+constexpr int WARP_KEYS = PAGE_KEYS / MMA_WARPS, LISTED = PAGE_KEYS / WARP;
+static_assert(WARP_KEYS == 16, "a warp scores a square of keys");
 
-/* A block's part of the work: rows [first, ...) of a group of a unit, keys [from, end), from is a chunk's first. */
+/* The query and the head of a row, the keys that it sees, and its partial result that ends with page 0, if every page
+ * had one; WHOLE: it has none.  A row that is nobody's sees nothing. */
+struct paged_row {
+    int query, head, sees, part;
+};
+
+/* A block's part of the work: rows [first, last) of a group of a unit, pages [page, pages), keys before `end`, the
+ * first of which all rows see. */
 struct paged_task {
     struct paged_unit unit;
-    int group, first, rows, from, end;
+    int group, first, last, page, pages, end, all_see;
 };
 
-/* The warp's rows, and where their results go; a row that is nobody's sees nothing. */
-struct paged_rows {
-    struct warp_rows<1> at;
-    int part[2];           /* the partial result of chunk 0, -1: the row is whole */
-    int some_see, all_see; /* the most and the least of what they see */
-};
-
-template <class S>
-struct paged_tile {
-    bf16 k[S::KEYS][S::D + TILE_GAP], v[S::KEYS][S::D + TILE_GAP];
-};
-
-/* The block's shared memory begins with where in the cache the keys of a chunk and of the next are.  Tiles lie behind
- * it, then the rows of q, then sums of floats. */
+/* The shared memory of a block.  A warp copies the keys that it scores and the columns of values that it sums up. */
 template <class S>
 struct paged_memory {
-    int rows[2][CHUNK_KEYS];
-    alignas(16) struct paged_tile<S> tile[1];
+    alignas(16) bf16 k[PAGE_KEYS][S::D + TILE_GAP];
+    alignas(16) bf16 v[PAGE_KEYS][S::D + TILE_GAP];
+    alignas(16) bf16 q[S::ROWS][S::D + TILE_GAP];
+    alignas(16) bf16 weight[2][S::ROWS][PAGE_KEYS + TILE_GAP]; /* rounded, and the rounding errors */
+    alignas(16) float most[S::ROWS][MMA_WARPS];                /* of each warp's scores */
+    struct paged_row row[S::ROWS];
+    struct paged_task task; /* for the end, so that no registers keep it */
+    bool complete[S::ROWS]; /* the block merges the results of these queries */
 };
 
-/* The block's rows of q, behind that many tiles. */
-template <class S>
-__device__ inline bf16 (&paged_queries(struct paged_memory<S> &m, int tiles))[S::ROWS][S::D + TILE_GAP]
-{
-    return *(bf16(*)[S::ROWS][S::D + TILE_GAP])(m.tile + tiles);
-}
+/* The sums over a page or several, in the warp's columns. */
+template <class S, int M>
+struct paged_sums {
+    float out[M][S::COLUMNS / 8][4], sum[M][4], most[M][2];
+};
 
 __device__ inline int warp_most(int v)
 {
@@ -151,489 +147,492 @@ __device__ inline int warp_most(int v)
     return v;
 }
 
-/* False where the block has no rows. */
+/* False if the block has no rows. */
+template <class S>
 __device__ inline bool paged_task_of(struct paged_task &t, const paged_args<bf16> &a)
 {
-    int64_t pair = block_id() / a.tiles;
-    t.group = (int)(pair % a.heads.groups);
-    t.unit = a.units[pair / a.heads.groups];
-    t.first = (int)(block_id() % a.tiles) * a.height, t.rows = t.unit.queries * a.heads.each;
-    return t.first < t.rows;
+    unsigned tiles = (unsigned)a.tiles, pairs = (unsigned)a.heads.groups * tiles, block = (unsigned)block_id();
+    t.unit = a.units[block / pairs];
+    block %= pairs;
+    t.group = (int)(block / tiles);
+    t.first = (int)(block % tiles) * S::ROWS, t.last = t.unit.queries * a.heads.each;
+    t.page = t.unit.page;
+    if (t.first >= t.last)
+        return false;
+    t.last = t.last < t.first + S::ROWS ? t.last : t.first + S::ROWS;
+    return true;
 }
 
-/* The keys that some of the block's rows see; false where there are none. */
+/* Finds the keys that some of the block's rows see; false if there are none. */
 __device__ inline bool paged_keys_of(struct paged_task &t, const paged_args<bf16> &a)
 {
-    int each = a.heads.each, most = 0, unseen = -INT32_MAX; /* most of the keys seen, and least before them, negative */
-    int last = (t.first + a.height < t.rows ? t.first + a.height : t.rows) - 1;
-    for (int i = t.first / each + lane_id(); i <= last / each; i += WARP) {
+    int most = 0, least = INT32_MAX, unseen = -INT32_MAX; /* of the keys seen, and of those before, negative */
+    int last = causal_query(a.heads, t.last - 1);
+    ROLLED
+    for (int i = causal_query(a.heads, t.first) + lane_id(); i <= last; i += WARP) {
         int seen = a.seen[t.unit.first + i], before = -causal_first(a.heads, seen);
-        most = most > seen ? most : seen;
+        most = most > seen ? most : seen, least = least < seen ? least : seen;
         unseen = seen == 0 || unseen > before ? unseen : before;
     }
-    most = warp_most(most);
-    int from = -warp_most(unseen) / CHUNK_KEYS * CHUNK_KEYS;
-    t.from = t.unit.chunk * CHUNK_KEYS, t.end = (t.unit.chunk + t.unit.chunks) * CHUNK_KEYS;
-    t.from = t.from > from ? t.from : from, t.end = t.end < most ? t.end : most;
-    return t.from < t.end;
+    most = warp_most(most), t.all_see = -warp_most(-least);
+    int first = -warp_most(unseen) / PAGE_KEYS, end = t.unit.page + t.unit.pages;
+    t.page = t.page > first ? t.page : first;
+    t.end = end * PAGE_KEYS < most ? end * PAGE_KEYS : most, t.pages = (t.end + PAGE_KEYS - 1) / PAGE_KEYS;
+    return t.page < t.pages;
 }
 
-/* The warp's rows are those of the block from `first` on. */
-__device__ inline void paged_rows_of(struct paged_rows &w, const paged_args<bf16> &a, const struct paged_task &t,
-                                     int first)
+/* Lists the block's rows and its task. */
+template <class S>
+__device__ inline void list_rows(paged_memory<S> &m, const paged_args<bf16> &a, const struct paged_task &t)
 {
-    UNROLL
-    for (int half = 0; half < 2; half++) {
-        int r = first + lane_id() / 4 + 8 * half, query = t.unit.first + r / a.heads.each;
-        w.at.row[0][half] = -1, w.at.sees[0][half] = 0, w.part[half] = -1;
-        if (r >= t.rows || a.seen[query] <= t.from)
-            continue;
-        w.at.row[0][half] = query * a.heads.heads + t.group * a.heads.each + r % a.heads.each;
-        w.at.sees[0][half] = a.seen[query];
-        if (a.parts[query] < a.parts[query + 1])
-            w.part[half] = a.parts[query];
+    int r = t.first + thread_id(), query = causal_query(a.heads, r);
+    if (thread_id() >= S::ROWS)
+        return;
+    struct paged_row row = { t.unit.first + query, t.group * a.heads.each + r - query * a.heads.each, 0, WHOLE };
+    if (r < t.last) {
+        const struct paged_query q = paged_query_of(a, row.query);
+        row.sees = q.seen, row.part = q.begin < q.end ? part_of(q, 0) : WHOLE;
     }
-    int one = w.at.sees[0][0], other = w.at.sees[0][1];
-    w.some_see = warp_most(one > other ? one : other);
-    w.all_see = -warp_most(one < other ? -one : -other);
+    m.row[thread_id()] = row;
+    if (thread_id() == 0)
+        m.task = t;
 }
 
-/* Where in the cache the thread's keys of chunk i lie: of its warp's page one for each lane, then the next. */
-__device__ inline void read_rows(int (&rows)[LISTED], const paged_args<bf16> &a, const struct paged_task &t, int i)
+/* Reads the places of a page's keys in the cache, the lane's share of them. */
+__device__ inline void read_places(int (&places)[LISTED], const paged_args<bf16> &a, const struct paged_task &t,
+                                   int page)
 {
     UNROLL
     for (int n = 0; n < LISTED; n++) {
-        int key = i * CHUNK_KEYS + warp_id() * PAGE_KEYS + n * WARP + lane_id();
-        rows[n] = key < a.keys ? a.table[t.unit.row * a.keys + key] : 0;
+        int key = page * PAGE_KEYS + n * WARP + lane_id();
+        places[n] = key < a.keys ? a.table[t.unit.row * a.keys + key] : 0;
     }
 }
 
-__device__ inline void list_rows(int (&list)[2][CHUNK_KEYS], const int (&rows)[LISTED], int i)
+/* Keys that no row sees become copies of the last one, whose values are numbers: their weight is 0. */
+__device__ inline void repeat_last(int (&places)[LISTED], const struct paged_task &t, int page)
+{
+    int n = t.end - page * PAGE_KEYS;
+    if (n >= PAGE_KEYS)
+        return;
+    int last = __shfl_sync(ALL_LANES, n > WARP ? places[1] : places[0], (n - 1) % WARP);
+    UNROLL
+    for (int i = 0; i < LISTED; i++)
+        places[i] = i * WARP + lane_id() < n ? places[i] : last;
+}
+
+/*
+ * The warp starts copying PIECES times 8 columns of N keys, from the first row of a tile on, with zeros for columns
+ * from `left` on.  Lane `from` of the lists has the place of the first key.
+ */
+template <int PIECES, int N, int LISTS, int WIDTH>
+__device__ inline void gather(bf16 (*tile)[WIDTH], const bf16 *x, const causal_args<bf16> &a, const int (&lists)[LISTS],
+                              int from, int left)
+{
+    constexpr int AT_ONCE = WARP / PIECES;
+    int lane = afresh(lane_id()), key = lane / PIECES, piece = lane % PIECES * PACK, stride = a.groups * a.dim;
+    bf16 *to = &tile[key][piece];
+    left -= piece;
+    x += left > 0 ? piece : 0;
+    if (a.dim % PACK == 0) {
+        UNROLL
+        for (int i = 0; i < N; i += AT_ONCE) {
+            int place = __shfl_sync(ALL_LANES, lists[i / WARP], from + i + key);
+            copy_async(to + i * WIDTH, x + (int64_t)place * stride, left > 0 ? 16 : 0);
+        }
+        return;
+    }
+    ROLLED
+    for (int i = 0; i < N; i += AT_ONCE) {
+        int place = __shfl_sync(ALL_LANES, i < WARP ? lists[0] : lists[LISTS - 1], from + i + key);
+        fetch_piece(to + i * WIDTH, x + (int64_t)place * stride, left, a.dim);
+    }
+}
+
+/* The warp's keys of a page. */
+template <class S>
+__device__ inline void gather_keys(paged_memory<S> &m, const paged_args<bf16> &a, const struct paged_task &t,
+                                   const int (&places)[LISTED])
+{
+    int first = afresh(warp_id()) * WARP_KEYS;
+    const int list[1] = { first < WARP ? places[0] : places[1] };
+    gather<S::D / PACK, WARP_KEYS>(&m.k[first], a.heads.k + t.group * a.heads.dim, a.heads, list, first, a.heads.dim);
+}
+
+/* The warp's columns of a page's values. */
+template <class S>
+__device__ inline void gather_values(paged_memory<S> &m, const paged_args<bf16> &a, const struct paged_task &t,
+                                     const int (&places)[LISTED])
+{
+    int column = afresh(warp_id()) * S::COLUMNS, left = a.heads.dim - column;
+    bf16(*tile)[S::D + TILE_GAP] = (bf16(*)[S::D + TILE_GAP]) & m.v[0][column];
+    gather<S::COLUMNS / PACK, PAGE_KEYS>(tile, a.heads.v + t.group * a.heads.dim + (left > 0 ? column : 0), a.heads,
+                                         places, 0, left);
+}
+
+/* Scores are capped and get their biases, which leaves them before scaling. */
+template <class S, int M>
+__device__ inline void change_scores(float (&s)[M][WARP_KEYS / 8][4], const paged_memory<S> &m,
+                                     const paged_args<bf16> &a, int at)
 {
     UNROLL
-    for (int n = 0; n < LISTED; n++)
-        list[i & 1][warp_id() * PAGE_KEYS + n * WARP + lane_id()] = rows[n];
-}
-
-/* Thread `thread` of `threads` starts copying those keys of one group of k or v, n of them, and to a multiple of 16
- * zeros. */
-template <int KEYS, int WIDTH>
-__device__ inline void gather_keys(bf16 (&tile)[KEYS][WIDTH], const bf16 *x, const causal_args<bf16> &a,
-                                   const int *rows, int n, int group, int thread, int threads)
-{
-    constexpr int PIECES = (WIDTH - TILE_GAP) / PACK;
-    int filled = (n + 15) / 16 * 16;
-    UNROLL_4
-    for (int t = thread; t < filled * PIECES; t += threads) {
-        int i = t / PIECES, d = t % PIECES * PACK, left = i < n ? a.dim - d : 0;
-        fetch_piece(&tile[i][d], left > 0 ? x + ((int64_t)rows[i] * a.groups + group) * a.dim + d : x, left, a.dim);
+    for (int i = 0; i < 2 * M && a.cap > 0; i++) {
+        UNROLL
+        for (int n = 0; n < 4; n++) {
+            float &x = s[i / 2][n / 2][i % 2 * 2 + n % 2];
+            x = capped_score(x, a.cap, a.cap_factor);
+        }
+    }
+    UNROLL
+    for (int i = 0; i < 2 * M && a.heads.bias; i++) {
+        const struct paged_row &row = m.row[8 * i + lane_id() / 4];
+        UNROLL
+        for (int n = 0; n < 4; n++) {
+            int behind = row.sees - 1 - at - lane_id() % 4 * 2 - n / 2 * 8 - n % 2;
+            if (behind >= 0)
+                s[i / 2][n / 2][i % 2 * 2 + n % 2] += a.unscaled * causal_bias(a.heads, row.head, behind);
+        }
     }
 }
 
-template <class S>
-__device__ inline void gather_tile(struct paged_tile<S> &tile, const paged_memory<S> &m, const causal_args<bf16> &a,
-                                   const struct paged_task &t, int at, int thread, int threads)
+/* Scores of keys from `at` on that their row does not see go. */
+template <class S, int M>
+__device__ inline void hide_scores(float (&s)[M][WARP_KEYS / 8][4], const paged_memory<S> &m, const paged_args<bf16> &a,
+                                   int at)
 {
-    const int *rows = m.rows[at / CHUNK_KEYS & 1] + at % CHUNK_KEYS;
-    int n = t.end - at < S::KEYS ? t.end - at : S::KEYS;
-    gather_keys(tile.k, a.k, a, rows, n, t.group, thread, threads);
-    gather_keys(tile.v, a.v, a, rows, n, t.group, thread, threads);
+    struct warp_rows<M> w;
+    UNROLL
+    for (int i = 0; i < 2 * M; i++)
+        w.sees[i / 2][i % 2] = m.row[8 * i + lane_id() / 4].sees;
+    hide_keys<M, WARP_KEYS>(s, a.heads, w, { 0, WARP_KEYS, at });
 }
 
-/* What the warp's rows have summed up of a page. */
-template <int D>
-struct page_sums {
-    float out[1][D / 8][4], most[1][2], sum[1][2];
-};
+/* Scores of all rows with the warp's keys of a page, and their maxima. */
+template <class S, int M>
+__device__ inline void score_keys(float (&s)[M][WARP_KEYS / 8][4], paged_memory<S> &m, const paged_args<bf16> &a,
+                                  const struct paged_task &t, int page)
+{
+    const bf16(&keys)[WARP_KEYS][S::D + TILE_GAP] = *(bf16(*)[WARP_KEYS][S::D + TILE_GAP]) m.k[warp_id() * WARP_KEYS];
+    int at = page * PAGE_KEYS + warp_id() * WARP_KEYS;
+    zero(s);
+    add_scores(s, m.q, 0, keys, WARP_KEYS);
+    if (a.cap > 0 || a.heads.bias)
+        change_scores(s, m, a, at);
+    if (at + WARP_KEYS > t.all_see || a.heads.window)
+        hide_scores(s, m, a, at);
+    UNROLL
+    for (int i = 0; i < 2 * M; i++) {
+        const float *first = &s[i / 2][0][i % 2 * 2], *second = &s[i / 2][1][i % 2 * 2];
+        float top = quad_max(fmaxf(fmaxf(first[0], first[1]), fmaxf(second[0], second[1])));
+        if (lane_id() % 4 == 0)
+            m.most[8 * i + lane_id() / 4][warp_id()] = top;
+    }
+}
 
-template <int D>
-__device__ inline void page_start(struct page_sums<D> &x)
+/* Scores become weights in shared memory, relative to the page's maximum. */
+template <class S, int M>
+__device__ inline void weigh_keys(float (&most)[M][2], paged_memory<S> &m, const float (&s)[M][WARP_KEYS / 8][4],
+                                  float scale, bool exact)
+{
+    int lane = afresh(lane_id()), column = warp_id() * WARP_KEYS + lane % 4 * 2;
+    UNROLL
+    for (int i = 0; i < 2 * M; i++) {
+        int row = 8 * i + lane / 4;
+        const float2 *tops = (const float2 *)m.most[row];
+        float top = scale * fmaxf(fmaxf(tops[0].x, tops[0].y), fmaxf(tops[1].x, tops[1].y));
+        float base = top > -INFINITY ? top : 0.0f; /* a row may see no key of the page */
+        most[i / 2][i % 2] = top;
+        UNROLL
+        for (int n = 0; n < WARP_KEYS / 8; n++) {
+            const float *x = &s[i / 2][n][i % 2 * 2];
+            float low = exp2_fast(fmaf(scale, x[0], -base)), high = exp2_fast(fmaf(scale, x[1], -base));
+            unsigned pair = bf16_pair(low, high);
+            store_pair(&m.weight[0][row][column + 8 * n], pair);
+            if (exact)
+                store_pair(&m.weight[1][row][column + 8 * n],
+                           bf16_pair(low - f32_bits(pair << 16), high - f32_bits(pair & 0xffff0000u)));
+        }
+    }
+}
+
+/* The page's values by weight in the warp's columns, and the sums of the weights as they were multiplied. */
+template <class S, int M>
+__device__ inline void sum_values(struct paged_sums<S, M> &x, const paged_memory<S> &m, bool exact)
+{
+    const unsigned ones[2] = { 0x3f803f80u, 0x3f803f80u };
+    zero(x.out);
+    UNROLL
+    for (int i = 0; i < 4 * M; i++)
+        x.sum[i / 4][i % 4] = 0;
+    ROLLED
+    for (int pass = 0; pass < 1 + exact; pass++) {
+        UNROLL
+        for (int k = 0; k < PAGE_KEYS / 16; k++) {
+            unsigned left[M][4];
+            take_left(left, m.weight[pass], 0, 16 * k);
+            add_times_left<S::COLUMNS>(x.out, left, m.v, 16 * k, warp_id() * S::COLUMNS);
+            UNROLL
+            for (int i = 0; i < M; i++)
+                mma_bf16(x.sum[i], left[i], ones);
+        }
+    }
+}
+
+template <class S, int M>
+__device__ inline void sums_start(struct paged_sums<S, M> &x)
 {
     zero(x.out);
-    x.most[0][0] = x.most[0][1] = -INFINITY;
-    x.sum[0][0] = x.sum[0][1] = 0;
-}
-
-/* What pages or chunks in order have come to, but for the values: of two rows. */
-struct sum_pair {
-    float most[2], sum[2];
-};
-
-__device__ inline void pair_start(struct sum_pair &p)
-{
-    p.most[0] = p.most[1] = -INFINITY;
-    p.sum[0] = p.sum[1] = 0;
-}
-
-/* The next one; what values count for, of before and now. */
-__device__ inline void pair_merge(struct sum_pair &p, const struct sum_pair &next, float (&old)[2], float (&now)[2])
-{
     UNROLL
-    for (int half = 0; half < 2; half++) {
-        merge_factors(p.most[half], next.most[half], old[half], now[half]);
-        p.sum[half] = merged(p.sum[half], old[half], next.sum[half], now[half]);
+    for (int i = 0; i < 2 * M; i++) {
+        x.sum[i / 2][i % 2 * 2] = 0;
+        x.most[i / 2][i % 2] = -INFINITY;
     }
 }
 
-template <int D>
-__device__ inline struct sum_pair page_pair(const struct page_sums<D> &x)
+/* Adds the next page to the pages before. */
+template <class S, int M>
+__device__ inline void sums_merge(struct paged_sums<S, M> &x, const struct paged_sums<S, M> &next)
 {
-    return { { x.most[0][0], x.most[0][1] }, { quad_sum(x.sum[0][0]), quad_sum(x.sum[0][1]) } };
-}
-
-/* One tile of keys for 16 rows of q from `row` on.  Where few keys are seen their weights are taken twice as finely:
- * those of the first chunk, whoever asks. */
-template <class S>
-__device__ inline void paged_step(struct page_sums<S::D> &x, const bf16 (&q)[S::ROWS][S::D + TILE_GAP], int row,
-                                  const struct paged_tile<S> &tile, const causal_args<bf16> &a,
-                                  const struct paged_rows &w, const struct key_tile &t)
-{
-    const bool exact[1] = { t.at < CHUNK_KEYS || few_in_window(a) };
-    float s[1][S::KEYS / 8][4];
-    zero(s);
-    add_scores(s, q, row, tile.k, t.n);
-    if (a.cap > 0)
-        cap_scores<1, S::KEYS>(s, a);
-    if (a.bias)
-        add_bias<1, S::KEYS>(s, a, w.at, t.at);
-    if (t.n < S::KEYS || t.at + S::KEYS > w.all_see || a.window)
-        hide_keys<1, S::KEYS>(s, a, w.at, t);
-    causal_softmax<S::D, 1, S::KEYS>(s, x.out, x.most, x.sum, LOG2_E * a.scale);
-    add_weighted<S::D>(x.out, s, tile.v, t.n, exact);
-}
-
-/* A chunk of the rows of parts goes into memory: value(j) of the lane's N from its number `from` on. */
-template <int N, typename Value>
-__device__ inline void store_parts(const paged_args<bf16> &a, const struct paged_rows &w, const struct sum_pair &p,
-                                   int chunk, int from, Value value)
-{
-    int dim = a.heads.dim;
     UNROLL
-    for (int half = 0; half < 2; half++) {
-        if (w.part[half] < 0 || !sees_chunk(a.heads, w.at.sees[0][half], chunk))
-            continue;
-        float *to = partial_row(a, w.part[half] + chunk, w.at.row[0][half] % a.heads.heads);
+    for (int i = 0; i < 2 * M; i++) {
+        int m = i / 2, at = i % 2 * 2;
+        float old, now;
+        merge_factors(x.most[m][i % 2], next.most[m][i % 2], old, now);
+        x.sum[m][at] = merged(x.sum[m][at], old, next.sum[m][at], now);
         UNROLL
-        for (int j = 2 * half; j < N; j += 4) {
-            int d = (from + j) / 4 * 8 + lane_id() % 4 * 2;
-            put_two(to + d, value(j), value(j + 1), dim - d);
-        }
-        if (from == 0 && lane_id() % 4 == 0)
-            put_two(to + dim, p.most[half], p.sum[half], 2);
-    }
-}
-
-/* y of the rows that are whole, in the same way. */
-template <int N, typename Value>
-__device__ inline void paged_finish(const paged_args<bf16> &a, const struct paged_rows &w, const struct sum_pair &p,
-                                    int from, Value value)
-{
-    int dim = a.heads.dim;
-    UNROLL
-    for (int half = 0; half < 2; half++) {
-        if (w.part[half] >= 0 || w.at.row[0][half] < 0)
-            continue;
-        float factor = 1.0f / p.sum[half];
-        bf16 *y = a.y + (int64_t)w.at.row[0][half] * dim;
-        UNROLL
-        for (int j = 2 * half; j < N; j += 4) {
-            int d = (from + j) / 4 * 8 + lane_id() % 4 * 2;
-            put_pair(y + d, finished(value(j), factor), finished(value(j + 1), factor), dim - d, dim % 2 == 0, false);
+        for (int j = 0; j < S::COLUMNS / 4; j++) {
+            float &value = x.out[m][j / 2][at + j % 2];
+            value = merged(value, old, next.out[m][j / 2][at + j % 2], now);
         }
     }
 }
 
-/* What a warp that goes through all pages of its rows has: of the page, of the pages before in its chunk, and of the
- * chunks before.  Values of chunks before lie in shared memory, and those of the chunk where they are many. */
-template <class S>
-struct paged_sums {
-    struct page_sums<S::D> page;
-    float chunk[S::IN_REGISTERS ? S::D / 2 : 1];
-    float *chunk_memory, *before_memory;
-    struct sum_pair of_chunk, before;
-};
-
-template <class S>
-__device__ inline float &chunk_value(struct paged_sums<S> &x, int j)
+/* Two numbers, as far as there are `left`; `even`: pairs are aligned. */
+__device__ inline void store_two(float *x, float low, float high, int left, bool even)
 {
-    return S::IN_REGISTERS ? x.chunk[S::IN_REGISTERS ? j : 0] : x.chunk_memory[j * WARP];
+    if (even && left > 1)
+        *(float2 *)x = float2{ low, high };
+    else
+        put_two(x, low, high, left);
 }
 
-template <class S>
-__device__ inline void chunk_start(struct paged_sums<S> &x)
+/* Stores the partial results that end with a page. */
+template <class S, int M>
+__device__ inline void store_parts(const paged_args<bf16> &a, const paged_memory<S> &m,
+                                   const struct paged_sums<S, M> &x, int page)
 {
-    page_start(x.page);
-    pair_start(x.of_chunk);
+    if (!S::PARTS)
+        return;
+    int dim = a.heads.dim, lane = afresh(lane_id());
     UNROLL
-    for (int j = 0; j < S::D / 2; j++)
-        chunk_value(x, j) = 0;
-}
-
-template <class S>
-__device__ inline void page_end(struct paged_sums<S> &x)
-{
-    float old[2], now[2];
-    pair_merge(x.of_chunk, page_pair(x.page), old, now);
-    UNROLL
-    for (int j = 0; j < S::D / 2; j++) {
-        float &chunk = chunk_value(x, j);
-        chunk = merged(chunk, old[j % 4 / 2], x.page.out[0][j / 4][j % 4], now[j % 4 / 2]);
+    for (int i = 0; i < 2 * M; i++) {
+        const struct paged_row row = m.row[8 * i + lane / 4];
+        if (row.part == WHOLE || row.sees <= page * PAGE_KEYS ||
+            causal_first(a.heads, row.sees) >= (page + 1) * PAGE_KEYS)
+            continue;
+        int64_t to = (int64_t)(row.part + page) * a.heads.heads + row.head;
+        UNROLL
+        for (int n = 0; n < S::COLUMNS / 8; n++) {
+            int d = warp_id() * S::COLUMNS + 8 * n + lane % 4 * 2;
+            const float *value = &x.out[i / 2][n][i % 2 * 2];
+            store_two(a.values + to * dim + d, value[0], value[1], dim - d, dim % 2 == 0);
+        }
+        if (thread_id() < WARP && lane % 4 == 0)
+            store_two(a.norms + 2 * to, x.most[i / 2][i % 2], x.sum[i / 2][i % 2 * 2], 2, true);
     }
-    page_start(x.page);
 }
 
-/* A chunk ends: into memory, or into what the lane has of those before; the last one's sum stays where the chunk's are.
- */
-template <class S>
-__device__ inline void chunk_end(const paged_args<bf16> &a, struct paged_sums<S> &x, const struct paged_rows &w,
-                                 const struct paged_task &t, int chunk)
+/* y of the rows that have no partial results. */
+template <class S, int M>
+__device__ inline void paged_finish(const paged_args<bf16> &a, const paged_memory<S> &m,
+                                    const struct paged_sums<S, M> &x)
 {
-    bool first = chunk == t.from / CHUNK_KEYS, last = (chunk + 1) * CHUNK_KEYS >= t.end;
-    float old[2], now[2];
-    store_parts<S::D / 2>(a, w, x.of_chunk, chunk, 0, [&](int j) { return chunk_value(x, j); });
-    if (first)
-        pair_start(x.before);
-    pair_merge(x.before, x.of_chunk, old, now);
+    int dim = a.heads.dim, lane = afresh(lane_id());
     UNROLL
-    for (int j = 0; j < S::D / 2; j++) {
-        float &value = chunk_value(x, j), *held = x.before_memory + j * WARP;
-        value = merged(first ? 0.0f : *held, old[j % 4 / 2], value, now[j % 4 / 2]);
-        if (!last)
-            *held = value;
+    for (int i = 0; i < 2 * M; i++) {
+        const struct paged_row row = m.row[8 * i + lane / 4];
+        if (row.part != WHOLE || row.sees == 0)
+            continue;
+        bf16 *y = a.y + ((int64_t)row.query * a.heads.heads + row.head) * dim;
+        float factor = 1.0f / x.sum[i / 2][i % 2 * 2];
+        UNROLL
+        for (int n = 0; n < S::COLUMNS / 8; n++) {
+            int d = warp_id() * S::COLUMNS + 8 * n + lane % 4 * 2;
+            const float *value = &x.out[i / 2][n][i % 2 * 2];
+            put_pair(y + d, finished(value[0], factor), finished(value[1], factor), dim - d, dim % 2 == 0, false);
+        }
     }
-    if (!last)
-        chunk_start(x);
 }
 
-/* Each warp has 16 rows; a tile serves all of them, and the next one arrives while it is used. */
-template <class S>
-__device__ inline void attend_many(const paged_args<bf16> &a, struct paged_memory<S> &m,
-                                   bf16 (&q)[S::ROWS][S::D + TILE_GAP], const struct paged_task &t)
+/* All pages of a block for its rows.  The copies of the first page are under way. */
+template <class S, int M>
+__device__ inline void attend_pages(const paged_args<bf16> &a, paged_memory<S> &m, const struct paged_task &t)
 {
-    constexpr int D = S::D, KEYS = S::KEYS;
-    int row = warp_id() * MMA_ROWS;
-    float *sums = (float *)q[a.height] + row * D + lane_id();
-    struct paged_rows w;
-    struct paged_sums<S> x;
-    paged_rows_of(w, a, t, row < a.height ? t.first + row : t.rows);
-    x.chunk_memory = sums, x.before_memory = S::IN_REGISTERS ? sums : sums + a.height * D;
-    if (w.some_see > 0)
-        chunk_start(x);
-    for (int at = t.from - KEYS; at < t.end; at += KEYS) {
-        int stage = at / KEYS & 1, chunk = at / CHUNK_KEYS;
-        copy_wait<0>();
-        __syncthreads(); /* tile and list are there, the tile before has been used */
-        if (at + KEYS < t.end)
-            gather_tile(m.tile[1 - stage], m, a.heads, t, at + KEYS, thread_id(), MMA_THREADS);
+    struct paged_sums<S, M> all;
+    sums_start(all);
+    copy_wait<1>();
+    __syncthreads(); /* the list of rows and all rows of q are there */
+    for (int page = t.page; page < t.pages; page++) {
+        bool more = page + 1 < t.pages, exact = page * PAGE_KEYS < EXACT_KEYS || few_in_window(a.heads);
+        int places[LISTED] = { 0 };
+        float s[M][WARP_KEYS / 8][4];
+        struct paged_sums<S, M> now;
+        if (more)
+            read_places(places, a, t, page + 1);
+        copy_wait<1>();
+        __syncwarp(); /* the warp's keys are there */
+        score_keys(s, m, a, t, page);
+        __syncwarp(); /* the keys have been used */
+        if (more) {
+            repeat_last(places, t, page + 1);
+            gather_keys(m, a, t, places);
+        }
         copy_commit();
-        if (at < t.from)
-            continue;
-        if (at % CHUNK_KEYS == 0 && at + CHUNK_KEYS < t.end) {
-            int rows[LISTED];
-            read_rows(rows, a, t, chunk + 1);
-            list_rows(m.rows, rows, chunk + 1);
-        }
-        struct key_tile now = { 0, t.end - at < KEYS ? t.end - at : KEYS, at };
-        bool last = at + KEYS >= t.end;
-        if (at < w.some_see)
-            paged_step<S>(x.page, q, row, m.tile[stage], a.heads, w, now);
-        if (w.some_see > 0 && (last || (at + KEYS) % PAGE_KEYS == 0))
-            page_end(x);
-        if (w.some_see > 0 && (last || (at + KEYS) % CHUNK_KEYS == 0))
-            chunk_end(a, x, w, t, chunk);
-    }
-    if (w.some_see > 0)
-        paged_finish<D / 2>(a, w, x.before, 0, [&](int j) { return chunk_value(x, j); });
-}
-
-/* The page of a chunk that begins at key `at`, by one warp, whose tiles are `depth`. */
-template <class S>
-__device__ inline void attend_page(struct page_sums<S::D> &x, const paged_args<bf16> &a, struct paged_memory<S> &m,
-                                   bf16 (&q)[S::ROWS][S::D + TILE_GAP], const struct paged_task &t,
-                                   const struct paged_rows &w, struct paged_tile<S> *tile, int at)
-{
-    constexpr int KEYS = S::KEYS;
-    int end = at + PAGE_KEYS < t.end ? at + PAGE_KEYS : t.end;
-    for (int from = at; from < end; from += KEYS) {
-        if (a.depth > 1)
-            copy_wait<1>();
+        __syncthreads(); /* all maxima are there, and the weights before have been used */
+        weigh_keys(now.most, m, s, a.log2_scale, exact);
+        copy_wait<1>();
+        __syncthreads(); /* all weights are there, and the warp's values */
+        sum_values(now, m, exact);
+        __syncwarp(); /* the values have been used */
+        if (more)
+            gather_values(m, a, t, places);
+        copy_commit();
+        if (t.unit.page > 0)
+            store_parts(a, m, now, page);
         else
-            copy_wait<0>();
-        __syncwarp(); /* all lanes' copies are there */
-        struct paged_tile<S> &now = tile[(from - at) / KEYS % a.depth];
-        struct key_tile keys = { 0, end - from < KEYS ? end - from : KEYS, from };
-        if (from < w.some_see)
-            paged_step<S>(x, q, 0, now, a.heads, w, keys);
-        __syncwarp(); /* the tile has been used */
-        if (from + a.depth * KEYS < end)
-            gather_tile(now, m, a.heads, t, from + a.depth * KEYS, lane_id(), WARP);
-        copy_commit();
+            sums_merge(all, now);
     }
+    if (t.unit.page > 0)
+        return;
+    paged_finish(a, m, all);
+    store_parts(a, m, all, t.unit.pages - 1);
 }
 
-/* Of what all warps have of their pages of a chunk, in the lane's values from `from` on: their sum in order. */
+/* Rows of partial results that the block has stored for the i-th query of its unit. */
+__device__ inline int stored_rows(const paged_args<bf16> &a, const struct paged_task &t, const struct paged_query &q,
+                                  int i)
+{
+    int each = a.heads.each, first = i * each > t.first ? i * each : t.first;
+    int last = (i + 1) * each < t.last ? (i + 1) * each : t.last;
+    int page = t.unit.page > q.first_page ? t.unit.page : q.first_page, end = t.unit.page + t.unit.pages;
+    end = end < q.pages ? end : q.pages;
+    int results = t.unit.page == 0 ? q.first_page < t.unit.pages : end > page ? end - page : 0;
+    return q.begin < q.end ? results * (last - first) : 0;
+}
+
+/* Merges the partial results of the block's queries whose last result came from this block. */
 template <class S>
-__device__ inline struct sum_pair merge_pages(float (&value)[S::D / 8], const struct paged_memory<S> &m, int depth,
-                                              int from, int pages)
+__device__ inline void merge_queries(const paged_args<bf16> &a, paged_memory<S> &m)
 {
-    struct sum_pair all;
-    pair_start(all);
-    UNROLL
-    for (int j = 0; j < S::D / 8; j++)
-        value[j] = 0;
-    for (int page = 0; page < pages; page++) {
-        const float *held = (const float *)&m.tile[page * depth] + lane_id();
-        float old[2], now[2];
-        const float *pair = held + S::D / 2 * WARP;
-        pair_merge(all, { { pair[0], pair[WARP] }, { pair[2 * WARP], pair[3 * WARP] } }, old, now);
-        UNROLL
-        for (int j = 0; j < S::D / 8; j++)
-            value[j] = merged(value[j], old[j % 4 / 2], held[(from + j) * WARP], now[j % 4 / 2]);
+    const struct paged_task t = m.task;
+    int each = a.heads.each, from = causal_query(a.heads, t.first);
+    int n = causal_query(a.heads, t.last - 1) + 1 - from;
+    __threadfence();
+    __syncthreads(); /* the whole block has stored its results */
+    for (int i = thread_id(); i < n; i += MMA_THREADS) {
+        const struct paged_query q = paged_query_of(a, t.unit.first + from + i);
+        int *arrived = a.arrived + (int64_t)(t.unit.first + from + i) * a.heads.groups + t.group;
+        int rows = stored_rows(a, t, q, from + i), all = (q.end - q.first) * each;
+        m.complete[i] = rows > 0 && atomicAdd(arrived, rows) + rows == all;
+        if (m.complete[i])
+            *arrived = 0;
     }
-    return all;
-}
-
-/* The warp's page, for merge_pages. */
-template <int D>
-__device__ inline void hold_page(float *held, const struct page_sums<D> &x)
-{
-    struct sum_pair p = page_pair(x);
-    UNROLL
-    for (int j = 0; j < D / 2; j++)
-        held[j * WARP] = x.out[0][j / 4][j % 4];
-    UNROLL
-    for (int half = 0; half < 2; half++) {
-        held[(D / 2 + half) * WARP] = p.most[half];
-        held[(D / 2 + 2 + half) * WARP] = p.sum[half];
+    __syncthreads(); /* all queries have been counted */
+    __threadfence();
+    for (int i = warp_id(); i < n * each; i += MMA_WARPS) {
+        int query = causal_query(a.heads, i);
+        if (m.complete[query])
+            merge_row<S::D / WARP, S::D <= 128 ? 8 : 4>(a, t.unit.first + from + query,
+                                                        t.group * each + i - query * each);
     }
 }
 
-/* At most 16 rows: each warp has a page of a chunk for all of them, then a quarter of the columns. */
-template <class S>
-__device__ inline void attend_few(const paged_args<bf16> &a, struct paged_memory<S> &m,
-                                  bf16 (&q)[S::ROWS][S::D + TILE_GAP], const struct paged_task &t)
+/* Zeros for queries that see nothing. */
+__device__ inline void clear_padding(const paged_args<bf16> &a)
 {
-    constexpr int COLUMNS = S::D / 8;
-    struct paged_tile<S> *tile = m.tile + warp_id() * a.depth;
-    static_assert((S::D / 2 + 4) * WARP * sizeof(float) <= sizeof *tile, "a page's results fit in one of its tiles");
-    struct paged_rows w;
-    struct page_sums<S::D> x;
-    struct sum_pair all;
-    float value[COLUMNS], *sums = (float *)q[MMA_ROWS] + warp_id() * COLUMNS * WARP + lane_id(); /* of chunks before */
-    pair_start(all);
-    for (int chunk = t.from / CHUNK_KEYS; chunk * CHUNK_KEYS < t.end; chunk++) {
-        int at = chunk * CHUNK_KEYS + warp_id() * PAGE_KEYS, left = t.end - chunk * CHUNK_KEYS, rows[LISTED];
-        bool first = chunk == t.from / CHUNK_KEYS, last = left <= CHUNK_KEYS;
-        if (!first) {
-            read_rows(rows, a, t, chunk);
-            list_rows(m.rows, rows, chunk);
-        }
-        __syncwarp(); /* the list is there */
-        for (int i = 0; i < S::DEPTH; i++) {
-            if (i < a.depth && at + i * S::KEYS < t.end)
-                gather_tile(tile[i], m, a.heads, t, at + i * S::KEYS, lane_id(), WARP);
-            copy_commit();
-        }
-        if (first) {
-            paged_rows_of(w, a, t, t.first);
-            copy_wait<S::DEPTH>();
-            __syncthreads(); /* all rows of q are there */
-        }
-        page_start(x);
-        attend_page<S>(x, a, m, q, t, w, tile, at);
-        hold_page((float *)tile + lane_id(), x);
-        __syncthreads(); /* all pages are there */
-        struct sum_pair of_chunk = merge_pages<S>(value, m, a.depth, warp_id() * COLUMNS,
-                                                  left < CHUNK_KEYS ? (left + PAGE_KEYS - 1) / PAGE_KEYS : CHUNK_PAGES);
-        store_parts<COLUMNS>(a, w, of_chunk, chunk, warp_id() * COLUMNS, [&](int j) { return value[j]; });
-        float old[2], now[2];
-        pair_merge(all, of_chunk, old, now);
-        UNROLL
-        for (int j = 0; j < COLUMNS; j++) {
-            value[j] = merged(first ? 0.0f : sums[j * WARP], old[j % 4 / 2], value[j], now[j % 4 / 2]);
-            if (!last)
-                sums[j * WARP] = value[j];
-        }
-        __syncthreads(); /* the pages' results have been used */
-    }
-    paged_finish<COLUMNS>(a, w, all, warp_id() * COLUMNS, [&](int j) { return value[j]; });
+    int cols = a.heads.heads * a.heads.dim;
+    for (int64_t t = block_id(); t < a.queries; t += a.blocks)
+        for (int d = thread_id(); d < cols && a.seen[t] == 0; d += MMA_THREADS)
+            a.y[t * cols + d] = bf16(0.0f);
 }
 
 /*
  * The same for bf16 on tensor cores.
  *
- * Grid     one block per unit, group and 64 rows (fewer, where units are small or heads wide) of its queries and the
- *          group's heads.
- * Memory   q once into shared memory; k and v once per block.  Up to 16 rows: each warp has a page of a chunk, and all
- *          pages are under way at once, or half of each where blocks are many.  More: each warp has 16 rows, and the
- *          next tile arrives while one is used.
- * Numbers  products of bf16, sums in f32; weights rounded to bf16, or, in the first chunk, as two bf16 each.  The pages
- *          of a chunk are summed up one by one and merged in order, then the chunks.  A row's bits depend on its own
- *          keys alone: a tile adds zeros for those that it does not see.
+ * Grid     one block per unit, group and 16 M rows of its queries and the group's heads.
+ * Memory   q once into shared memory; k and v once per block.  A warp scores a quarter of a page's keys and sums up a
+ *          quarter of the columns of its values, which it copies itself.  Maxima and weights go through shared memory.
+ *          A warp copies the next page's keys once it has scored those before, and then the values.
+ * Numbers  products of bf16, sums in f32.  Weights are rounded to bf16, or to two bf16 each in the first EXACT_KEYS,
+ *          and their sum is that of the rounded weights.  Pages are merged in order.  A row's bits depend on its own
+ *          keys alone: other rows' keys have the weight 0.
+ * Merge    The block that stores the last partial result of a query merges all of them in order.
  */
 template <class S>
-__global__ void __launch_bounds__(MMA_THREADS) paged_attention_mma_kernel(paged_args<bf16> a)
+__global__ void __launch_bounds__(MMA_THREADS, S::BLOCKS) paged_attention_mma_kernel(paged_args<bf16> a)
 {
     DYNAMIC_SHARED(paged_memory<S>, m);
     struct paged_task t;
     struct packed_span span = {};
-    int rows[LISTED];
-    if (!paged_task_of(t, a))
+    int places[LISTED];
+    if (a.padded)
+        clear_padding(a);
+    if (!paged_task_of<S>(t, a))
         return;
-    bool few = a.depth && t.rows - t.first <= MMA_ROWS;
-    bf16(&q)[S::ROWS][S::D + TILE_GAP] = paged_queries(*m, few ? MMA_WARPS * a.depth : 2);
+    read_places(places, a, t, t.page); /* on the way with the next loads */
     span.q_from = t.unit.first;
-    read_rows(rows, a, t, t.unit.chunk); /* on the way with the next loads */
-    bool some = paged_keys_of(t, a);
-    if (!some)
-        return;
-    copy_rows(q, a.heads.q, a.heads, span, t.group, t.first, few ? MMA_ROWS : a.height, t.rows);
+    copy_rows(m->q, a.heads.q, a.heads, span, t.group, t.first, S::ROWS, t.last);
     copy_commit();
-    if (t.from > t.unit.chunk * CHUNK_KEYS)
-        read_rows(rows, a, t, t.from / CHUNK_KEYS);
-    list_rows(m->rows, rows, t.from / CHUNK_KEYS);
-    if constexpr (S::IN_REGISTERS)
-        if (few) {
-            attend_few<S>(a, *m, q, t);
-            return;
-        }
-    attend_many<S>(a, *m, q, t);
-}
-
-/* Where so many blocks are too few to fill a GPU a block may have all of its shared memory. */
-constexpr int64_t FEW_BLOCKS = 108;
-
-template <class S>
-static size_t paged_bytes(const paged_args<bf16> &a, const struct paged *p)
-{
-    size_t row = (S::D + TILE_GAP) * sizeof(bf16), sums = S::D * sizeof(float), before = p->max_chunks > 1 ? sums : 0;
-    size_t few = (size_t)a.depth * MMA_WARPS * sizeof(paged_tile<S>) + MMA_ROWS * (row + before);
-    size_t many = 2 * sizeof(paged_tile<S>) + (size_t)a.height * (row + before + (S::IN_REGISTERS ? 0 : sums));
-    return offsetof(paged_memory<S>, tile) + (a.depth && few > many ? few : many);
+    if (!paged_keys_of(t, a)) {
+        copy_wait<0>();
+        return;
+    }
+    if (t.page > t.unit.page)
+        read_places(places, a, t, t.page);
+    repeat_last(places, t, t.page);
+    gather_keys(*m, a, t, places);
+    copy_commit();
+    gather_values(*m, a, t, places);
+    copy_commit();
+    list_rows(*m, a, t);
+    if (S::M > 1 && t.last - t.first > MMA_ROWS)
+        attend_pages<S, S::M>(a, *m, t);
+    else
+        attend_pages<S, 1>(a, *m, t);
+    if (S::PARTS && a.arrived)
+        merge_queries(a, *m);
 }
 
 template <class S>
 static void launch_units(struct ctx *c, paged_args<bf16> a, const struct paged *p)
 {
-    constexpr int MOST = S::ROWS / MMA_ROWS;
-    int64_t rows = p->max_queries * a.heads.each, warps = (rows + MMA_ROWS - 1) / MMA_ROWS;
-    a.height = (warps < MOST ? (int)warps : MOST) * MMA_ROWS;
-    a.tiles = (int)((rows + a.height - 1) / a.height);
-    int64_t blocks = p->n_units * a.heads.groups * a.tiles;
-    if (S::IN_REGISTERS && (p->n_parts > 0 || rows <= MMA_ROWS))
-        a.depth = blocks <= FEW_BLOCKS ? S::DEPTH : 1;
-    LAUNCH_WIDE(paged_attention_mma_kernel<S>, blocks_for(blocks, 1), MMA_THREADS, paged_bytes<S>(a, p), cuda_stream(c),
-                a);
+    a.tiles = (int)((p->max_queries * a.heads.each + S::ROWS - 1) / S::ROWS);
+    a.blocks = p->n_units * a.heads.groups * a.tiles;
+    LAUNCH_WIDE(paged_attention_mma_kernel<S>, blocks_for(a.blocks, 1), MMA_THREADS, sizeof(paged_memory<S>),
+                cuda_stream(c), a);
 }
 
-static void attend_units(struct ctx *c, paged_args<bf16> a, const struct paged *p)
+/* Blocks of more rows where no results are partial, as when prompts are read. */
+template <int D, int MOST>
+static void launch_shape(struct ctx *c, const paged_args<bf16> &a, const struct paged *p)
+{
+    int64_t rows = p->max_queries * a.heads.each;
+    if (rows <= MMA_ROWS)
+        launch_units<paged_shape<D, 1>>(c, a, p);
+    else if (p->n_parts > 0 || rows <= 2 * MMA_ROWS)
+        launch_units<paged_shape<D, 2>>(c, a, p);
+    else
+        launch_units<paged_shape<D, MOST>>(c, a, p);
+}
+
+static void attend_units(struct ctx *c, const paged_args<bf16> &a, const struct paged *p)
 {
     if (a.heads.dim <= 64)
-        launch_units<paged_shape<64, 64, 64>>(c, a, p);
+        launch_shape<64, 4>(c, a, p);
     else if (a.heads.dim <= 128)
-        launch_units<paged_shape<128, 32, 64>>(c, a, p);
+        launch_shape<128, 4>(c, a, p);
     else
-        launch_units<paged_shape<256, 16, 32>>(c, a, p);
+        launch_shape<256, 2>(c, a, p);
 }
 
 static void attend_units(struct ctx *c, paged_args<float> a, const struct paged *p)
@@ -642,14 +641,30 @@ static void attend_units(struct ctx *c, paged_args<float> a, const struct paged 
     LAUNCH(paged_attention_kernel<float>, blocks_for(p->n_units * a.tiles, 1), ROW_WARPS * WARP, 0, cuda_stream(c), a);
 }
 
+/* Whether the launch over units merges partial results and clears padding itself. */
+static bool merges(const paged_args<bf16> &a, const struct paged *p)
+{
+    return p->n_units > 0 && p->max_queries > 0 && (int64_t)a.queries * a.heads.groups <= COUNTERS;
+}
+
+static bool merges(const paged_args<float> &, const struct paged *)
+{
+    return false;
+}
+
 template <typename T>
 static void paged_attention(struct ctx *c, paged_args<T> a, const struct paged *p)
 {
+    bool one_launch = merges(a, p);
     a.table = data_of<int>(p->table), a.seen = data_of<int>(p->seen), a.parts = data_of<int>(p->parts);
     a.units = (const struct paged_unit *)data_of<int>(p->units), a.keys = p->table->shape[1];
+    a.log2_scale = LOG2_E * a.heads.scale, a.unscaled = 1.0f / a.heads.scale, a.cap = a.heads.cap * a.unscaled;
+    a.cap_factor = a.cap > 0 ? 2.0f * LOG2_E / a.cap : 0.0f;
+    a.padded = one_launch && !p->whole;
+    a.arrived = one_launch && p->n_parts > 0 ? cuda_counters(c) : nullptr;
     if (p->n_units > 0 && p->max_queries > 0)
         attend_units(c, a, p);
-    if (!p->whole)
+    if (!one_launch && !p->whole)
         LAUNCH(paged_merge_kernel<T>, blocks_for((int64_t)a.queries * a.heads.heads, ROW_WARPS), ROW_WARPS * WARP, 0,
                cuda_stream(c), a);
 }
@@ -661,5 +676,6 @@ extern "C" void cuda_paged_attention(struct ctx *c, struct tensor *y, const stru
     if (tensor_size(y) == 0)
         return;
     DTYPE_SWITCH(q->dtype, paged_args<T> a = {}; a.heads = causal_args_of_form<T>(q, k, v, form); a.y = data_of<T>(y);
-                 a.partial = data_of<float>(partial); a.queries = (int)q->shape[0]; paged_attention(c, a, p));
+                 a.values = data_of<float>(partial); a.norms = a.values + p->n_parts * tensor_cols(q);
+                 a.queries = (int)q->shape[0]; paged_attention(c, a, p));
 }

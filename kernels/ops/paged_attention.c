@@ -14,9 +14,9 @@ static void check_paged(const struct paged *p, int64_t queries)
     check_words("words of units", p->units, p->n_units * PAGED_WORDS);
     check_words("parts", p->parts, queries + 1);
     CHECK(!p->whole || p->n_parts == 0, "paged_attention: %lld parts of whole queries", (long long)p->n_parts);
-    CHECK(p->n_parts >= 0 && p->max_queries >= 0 && p->max_chunks >= 0,
-          "paged_attention: %lld parts, units of %lld queries and %lld chunks", (long long)p->n_parts,
-          (long long)p->max_queries, (long long)p->max_chunks);
+    CHECK(p->n_parts >= 0 && p->max_queries >= 0 && p->max_pages >= 0,
+          "paged_attention: %lld parts, units of %lld queries and %lld pages", (long long)p->n_parts,
+          (long long)p->max_queries, (long long)p->max_pages);
 }
 
 struct tensor *op_paged_attention(struct ctx *c, struct tensor *q, struct tensor *k, struct tensor *v,
@@ -29,7 +29,7 @@ struct tensor *op_paged_attention(struct ctx *c, struct tensor *q, struct tensor
     attention_form_check("paged_attention", f, q, k, v);
     check_paged(p, q->shape[0]);
     ctx_note(c, p->max_queries);
-    ctx_note(c, p->max_chunks);
+    ctx_note(c, p->max_pages);
     ctx_note(c, p->whole);
     struct tensor *y = tensor_like(c, q);
     size_t mark = arena_mark(c->step);
@@ -37,4 +37,25 @@ struct tensor *op_paged_attention(struct ctx *c, struct tensor *q, struct tensor
     RUN(c, paged_attention, y, partial, q, k, v, p, f);
     arena_reset(c->step, mark);
     return y;
+}
+
+/* Rows of a group that the kernels take at once if some queries have partial results. */
+enum { UNIT_ROWS = 32 };
+
+int64_t paged_unit_queries(int heads, int groups)
+{
+    int64_t each = heads / groups;
+    return each < UNIT_ROWS ? UNIT_ROWS / each : 1;
+}
+
+/* Blocks of few pages fill a device, two or more for each multiprocessor.  Blocks of many pages store less. */
+enum { BLOCKS = 264 };
+
+int64_t paged_unit_pages(int64_t pages, int groups)
+{
+    int64_t most = 1;
+
+    while (2 * most * BLOCKS <= pages * groups)
+        most *= 2;
+    return most;
 }

@@ -11,7 +11,7 @@
 struct unit_list {
     struct paged_unit *items;
     int64_t n, cap;
-    int64_t max_queries, max_chunks;
+    int64_t max_queries, max_pages;
 };
 
 /* Cache rows of a request: of a prompt token, and of a generated token. */
@@ -37,83 +37,136 @@ static int32_t engine_start_state(const struct engine *e, const struct engine_re
     return STATE_FREE;
 }
 
-enum { CHUNK_PAGES = CHUNK_KEYS / PAGE_KEYS };
-
 static void units_add(struct unit_list *l, struct paged_unit u)
 {
     GROW(l->items, l->n, l->cap);
     l->items[l->n++] = u;
     l->max_queries = u.queries > l->max_queries ? u.queries : l->max_queries;
-    l->max_chunks = u.chunks > l->max_chunks ? u.chunks : l->max_chunks;
+    l->max_pages = u.pages > l->max_pages ? u.pages : l->max_pages;
 }
 
-/* Number of chunks that a row's token j after the newest attends to. */
-static int64_t chunks_of(const struct active_request *a, int64_t j)
+/* A plan of units for a decoding step. */
+struct unit_plan {
+    const struct engine *e;
+    struct unit_list whole; /* units before they are cut */
+    const int64_t *first;   /* [n_active + 1] the first token of each active request */
+};
+
+/* Returns the pages that the token read j behind the newest sees. */
+static int64_t pages_of(const struct active_request *a, int64_t j)
 {
-    return (a->fixed + a->step + j + CHUNK_KEYS) / CHUNK_KEYS; /* fixed + step + j + 1 keys */
+    return paged_pages(a->fixed + a->step + j + 1);
 }
 
-/* Whether chunk c holds only prompt keys, so that all rows share it. */
-static bool is_whole(const struct active_request *a, int64_t c)
+/* Returns whether two requests have the same page of their prompts. */
+static bool same_page(const struct active_request *a, const struct active_request *b, int64_t page)
 {
-    return (c + 1) * CHUNK_KEYS <= a->fixed;
+    int64_t keys = (page + 1) * PAGE_KEYS;
+    return keys <= a->fixed && keys <= b->fixed && a->pages[page] == b->pages[page];
 }
 
-static bool same_pages(const struct active_request *a, const struct active_request *b, int64_t c)
+/* Returns the end of the active requests from i to `end` that have the same page of their prompts, i if it has none. */
+static int64_t shared_end(const struct engine *e, int64_t i, int64_t end, int64_t page)
 {
-    return memcmp(a->pages + c * CHUNK_PAGES, b->pages + c * CHUNK_PAGES, CHUNK_PAGES * sizeof *a->pages) == 0;
+    int64_t k = i;
+
+    while (k < end && same_page(&e->active[i], &e->active[k], page))
+        k++;
+    return k;
 }
 
-/* Adds a unit for each row that attends to chunk c, with those of its tokens that do. */
-static void add_own(const struct engine *e, struct unit_list *l, const struct active_request *a, int64_t first,
-                    int64_t c)
+/* Adds a unit for each row of a request, from a page that is not the prompt's alone. */
+static void add_own(struct unit_plan *p, int64_t i, int64_t page)
 {
-    int64_t unseen = 0;
+    const struct active_request *a = &p->e->active[i];
 
-    while (unseen < a->reads && chunks_of(a, unseen) <= c)
-        unseen++;
-    for (int64_t w = 0; w < e->width && unseen < a->reads; w++)
-        units_add(l, (struct paged_unit){ (int32_t)(first + w * a->reads + unseen), (int32_t)(a->reads - unseen),
-                                          (int32_t)(a->slot * e->width + w), (int32_t)c, 1, 0 });
+    for (int64_t w = 0; w < p->e->width; w++)
+        units_add(&p->whole, (struct paged_unit){ (int32_t)(p->first[i] + w * a->reads), (int32_t)a->reads,
+                                                  (int32_t)(a->slot * p->e->width + w), (int32_t)page,
+                                                  (int32_t)(pages_of(a, a->reads - 1) - page) });
 }
 
-/* Adds the units of chunk c from request i on, whose tokens begin at *first. Requests with the same page share a
- * unit. Returns the first request after them. */
-static int64_t add_chunk(const struct engine *e, struct unit_list *l, int64_t i, int64_t *first, int64_t c)
+/* Adds the units of active requests [i, end), which have read the same pages before `page`. */
+static void add_range(struct unit_plan *p, int64_t i, int64_t end, int64_t page)
 {
-    const struct active_request *a = &e->active[i];
-    int64_t end = i + 1, from = *first;
+    int64_t from = page;
 
-    *first += a->reads * e->width;
-    if (!is_whole(a, c)) {
-        add_own(e, l, a, from, c);
-        return end;
+    while (shared_end(p->e, i, end, page) == end)
+        page++;
+    if (page > from)
+        units_add(&p->whole, (struct paged_unit){ (int32_t)p->first[i], (int32_t)(p->first[end] - p->first[i]),
+                                                  (int32_t)(p->e->active[i].slot * p->e->width), (int32_t)from,
+                                                  (int32_t)(page - from) });
+    if (end == i + 1) {
+        add_own(p, i, page);
+        return;
     }
-    for (; end < e->n_active && is_whole(&e->active[end], c) && same_pages(a, &e->active[end], c); end++)
-        *first += e->active[end].reads * e->width;
-    units_add(l, (struct paged_unit){ (int32_t)from, (int32_t)(*first - from), (int32_t)(a->slot * e->width),
-                                      (int32_t)c, 1, 0 });
-    return end;
+    for (int64_t next; i < end; i = next) {
+        next = shared_end(p->e, i, end, page);
+        next = next > i ? next : i + 1;
+        add_range(p, i, next, page);
+    }
+}
+
+/* Cuts a unit into units of at most that many queries and pages. */
+static void cut_unit(struct unit_list *l, struct paged_unit u, int64_t queries, int64_t pages)
+{
+    for (int32_t page = 0; page < u.pages; page += (int32_t)pages)
+        for (int32_t q = 0; q < u.queries; q += (int32_t)queries) {
+            struct paged_unit cut = { u.first + q, u.queries - q, u.row, u.page + page, u.pages - page };
+            cut.queries = cut.queries < queries ? cut.queries : (int32_t)queries;
+            cut.pages = cut.pages < pages ? cut.pages : (int32_t)pages;
+            units_add(l, cut);
+        }
+}
+
+/* Long units come first, so that short ones fill the gaps at the end. */
+static int by_length(const void *x, const void *y)
+{
+    const struct paged_unit *a = x, *b = y;
+
+    if (a->pages != b->pages)
+        return a->pages < b->pages ? 1 : -1;
+    return a->first != b->first ? (a->first < b->first ? -1 : 1) : (a->page > b->page) - (a->page < b->page);
+}
+
+/* Counts the partial results of each token: one for the pages of its first unit, and one for each page behind. */
+static void count_parts(const struct unit_plan *p, const struct unit_list *l, int32_t *parts)
+{
+    const struct engine *e = p->e;
+
+    for (int64_t i = 0; i < l->n; i++)
+        for (int32_t q = 0; l->items[i].page == 0 && q < l->items[i].queries; q++)
+            parts[l->items[i].first + q + 1] = l->items[i].pages;
+    parts[0] = 0;
+    for (int64_t i = 0; i < e->n_active; i++)
+        for (int64_t t = p->first[i]; t < p->first[i + 1]; t++) {
+            int64_t behind = pages_of(&e->active[i], (t - p->first[i]) % e->active[i].reads) - parts[t + 1];
+            parts[t + 1] = parts[t] + (int32_t)(behind > 0 ? behind + 1 : 0);
+        }
 }
 
 /* Units of a decoding step over all active requests. parts: [tokens + 1]. */
 static void engine_decode_units(const struct engine *e, struct unit_list *l, int32_t *parts)
 {
-    int64_t most = 0, n = 0;
+    int64_t *first = xcalloc((size_t)e->n_active + 1, sizeof *first), pages = 0;
+    struct unit_plan p = { .e = e, .first = first };
+    const struct llama_config *llama = &e->model->net.config;
+    int heads = e->model->seq2seq ? e->model->t5.config.heads : llama->heads;
+    int groups = e->model->seq2seq ? heads : llama->groups;
 
-    parts[0] = 0;
-    for (int64_t i = 0; i < e->n_active; i++) {
-        const struct active_request *a = &e->active[i];
-        int64_t chunks = chunks_of(a, a->reads - 1);
-        most = chunks > most ? chunks : most;
-        for (int64_t t = 0; t < e->width * a->reads; t++, n++) {
-            chunks = chunks_of(a, t % a->reads);
-            parts[n + 1] = parts[n] + (int32_t)(chunks > 1 ? chunks : 0);
-        }
-    }
-    for (int64_t c = 0; c < most; c++)
-        for (int64_t i = 0, first = 0; i < e->n_active;)
-            i = add_chunk(e, l, i, &first, c);
+    for (int64_t i = 0; i < e->n_active; i++)
+        first[i + 1] = first[i] + e->active[i].reads * e->width;
+    if (e->n_active)
+        add_range(&p, 0, e->n_active, 0);
+    for (int64_t i = 0; i < p.whole.n; i++)
+        pages += p.whole.items[i].pages;
+    for (int64_t i = 0; i < p.whole.n; i++)
+        cut_unit(l, p.whole.items[i], paged_unit_queries(heads, groups), paged_unit_pages(pages, groups));
+    qsort(l->items, (size_t)l->n, sizeof *l->items, by_length);
+    count_parts(&p, l, parts);
+    free(p.whole.items);
+    free(first);
 }
 
 /* The sources of those requests in [from, to) that have not started. */
@@ -304,7 +357,7 @@ static void run_fill(struct ctx *c, void *arg)
                            .parts = batch_i32(c, s->parts, s->tokens + 1),
                            .n_units = s->n_units,
                            .max_queries = batch_bound(c, s->units.max_queries, 1),
-                           .max_chunks = batch_bound(c, s->units.max_chunks, FILL_UNIT_STEPS),
+                           .max_pages = batch_bound(c, s->units.max_pages, FILL_UNIT_STEPS),
                            .whole = s->seen[s->tokens - 1] > 0 };
     struct llama_input in = { .tokens = batch_index(c, s->ids, s->tokens, net->config.vocab_size),
                               .positions = batch_i32(c, s->positions, s->tokens),
@@ -325,8 +378,8 @@ static int64_t lay_out_piece(struct fill_step *s, int64_t at, const struct activ
 
     for (int64_t k = 0; k < n; k += UNIT_QUERIES) {
         int64_t queries = n - k < UNIT_QUERIES ? n - k : UNIT_QUERIES, keys = a->filled + k + queries;
-        units_add(&s->units, (struct paged_unit){ (int32_t)(at + k), (int32_t)queries, row, 0,
-                                                  (int32_t)((keys + CHUNK_KEYS - 1) / CHUNK_KEYS), 0 });
+        units_add(&s->units,
+                  (struct paged_unit){ (int32_t)(at + k), (int32_t)queries, row, 0, (int32_t)paged_pages(keys) });
     }
     for (int64_t k = 0; k < n; k++, at++) {
         int64_t place = a->filled + k;
@@ -498,7 +551,7 @@ static struct paged paged_of(struct ctx *c, const struct decode_words *s)
                            .n_units = s->n_units,
                            .n_parts = batch_bound(c, s->parts[s->tokens], DECODE_UNIT_STEPS),
                            .max_queries = batch_bound(c, s->units.max_queries, 1),
-                           .max_chunks = 1,
+                           .max_pages = batch_bound(c, s->units.max_pages, 1),
                            .whole = s->parts[s->tokens] == 0 && s->seen[s->tokens - 1] > 0 };
 }
 
@@ -510,7 +563,7 @@ static struct paged source_paged_of(struct ctx *c, const struct decode_words *s)
                            .parts = batch_i32(c, s->source_parts, s->tokens + 1),
                            .n_units = s->n,
                            .max_queries = batch_bound(c, s->source_units.max_queries, 1),
-                           .max_chunks = batch_bound(c, s->source_units.max_chunks, 1),
+                           .max_pages = batch_bound(c, s->source_units.max_pages, 1),
                            .whole = s->source_seen[s->tokens - 1] > 0 };
 }
 
@@ -712,9 +765,8 @@ static void lay_out_source_units(struct decode_words *s)
     s->source_parts = s->source_seen + s->tokens;
     for (int64_t i = 0; i < e->n_active; i++) {
         const struct active_request *a = &e->active[i];
-        int64_t queries = e->width * a->reads, chunks = (a->of->n_source + CHUNK_KEYS - 1) / CHUNK_KEYS;
-        units_add(&s->source_units,
-                  (struct paged_unit){ (int32_t)at, (int32_t)queries, a->slot, 0, (int32_t)chunks, 0 });
+        int64_t queries = e->width * a->reads, pages = paged_pages(a->of->n_source);
+        units_add(&s->source_units, (struct paged_unit){ (int32_t)at, (int32_t)queries, a->slot, 0, (int32_t)pages });
         for (int64_t end = at + queries; at < end; at++)
             s->source_seen[at] = (int32_t)a->of->n_source;
     }

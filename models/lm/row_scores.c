@@ -12,7 +12,7 @@ enum { HEADERS = 1 << 20, UNIT_QUERIES = 64 };
 struct rows_step {
     struct row_scores *s;
     bool fill;
-    int64_t n, n_units, n_parts, max_queries, max_chunks;
+    int64_t n, n_units, n_parts, max_queries, max_pages;
     int32_t *ids, *positions, *cache_rows, *seen; /* [n] */
     int32_t *alone, *parts, *units;               /* [n + 1] zeros, [n + 1], [n_units * PAGED_WORDS] */
     struct tensor *logits;                        /* F32 [n, n_vocabulary] */
@@ -32,15 +32,15 @@ static struct paged paged_of(struct ctx *c, const struct rows_step *t)
                            .n_units = t->n_units,
                            .n_parts = t->n_parts,
                            .max_queries = t->max_queries,
-                           .max_chunks = t->max_chunks,
+                           .max_pages = t->max_pages,
                            .whole = t->n_parts == 0 };
 }
 
 /* All texts read the whole source, which lies in the first rows of its cache. */
 static struct paged source_of(struct ctx *c, const struct rows_step *t)
 {
-    int64_t keys = t->s->n_source, chunks = (keys + CHUNK_KEYS - 1) / CHUNK_KEYS;
-    const struct paged_unit unit = { .queries = (int32_t)t->n, .chunks = (int32_t)chunks };
+    int64_t keys = t->s->n_source, pages = paged_pages(keys);
+    const struct paged_unit unit = { .queries = (int32_t)t->n, .pages = (int32_t)pages };
     int32_t *words = xmalloc((size_t)(keys + t->n) * sizeof *words), *seen = words + keys;
 
     for (int64_t i = 0; i < keys; i++)
@@ -53,7 +53,7 @@ static struct paged source_of(struct ctx *c, const struct rows_step *t)
                        .parts = batch_i32(c, t->alone, t->n + 1),
                        .n_units = 1,
                        .max_queries = t->n,
-                       .max_chunks = chunks,
+                       .max_pages = pages,
                        .whole = true };
     free(words);
     return p;
@@ -120,25 +120,20 @@ static void set_unit(struct rows_step *t, int64_t i, struct paged_unit unit)
 {
     memcpy(t->units + i * PAGED_WORDS, &unit, sizeof unit);
     t->max_queries = unit.queries > t->max_queries ? unit.queries : t->max_queries;
-    t->max_chunks = unit.chunks > t->max_chunks ? unit.chunks : t->max_chunks;
+    t->max_pages = unit.pages > t->max_pages ? unit.pages : t->max_pages;
 }
 
-static int32_t chunks_of(int64_t keys)
-{
-    return (int32_t)((keys + CHUNK_KEYS - 1) / CHUNK_KEYS);
-}
-
-/* Chunks that only hold prompt keys are read once for all texts. Each text reads the other chunks. */
+/* Pages that only hold prompt keys are read once for all texts. Each text reads the other pages. */
 static void set_text_units(struct rows_step *t, int64_t keys)
 {
-    int32_t shared = (int32_t)(t->s->fixed / CHUNK_KEYS), chunks = chunks_of(keys), n = (int32_t)t->n;
+    int32_t shared = (int32_t)(t->s->fixed / PAGE_KEYS), own = (int32_t)paged_pages(keys) - shared, n = (int32_t)t->n;
 
     for (int32_t i = 0; i < n; i++) {
-        set_unit(t, i, (struct paged_unit){ i, 1, i, shared, chunks - shared, 0 });
-        t->parts[i + 1] = shared ? (i + 1) * chunks : 0;
+        set_unit(t, i, (struct paged_unit){ i, 1, i, shared, own });
+        t->parts[i + 1] = shared ? (i + 1) * (own + 1) : 0;
     }
     if (shared)
-        set_unit(t, n, (struct paged_unit){ 0, n, 0, 0, shared, 0 });
+        set_unit(t, n, (struct paged_unit){ 0, n, 0, 0, shared });
     t->n_parts = t->parts[n];
 }
 
@@ -166,7 +161,8 @@ static int fill(struct row_scores *s, const int32_t *prompt, struct error *err)
         set_token(&t, i, prompt[i], 0, i);
     for (int64_t i = 0; i < t.n_units; i++) {
         int64_t first = i * UNIT_QUERIES, left = t.n - first, queries = left < UNIT_QUERIES ? left : UNIT_QUERIES;
-        set_unit(&t, i, (struct paged_unit){ (int32_t)first, (int32_t)queries, 0, 0, chunks_of(first + queries), 0 });
+        set_unit(&t, i,
+                 (struct paged_unit){ (int32_t)first, (int32_t)queries, 0, 0, (int32_t)paged_pages(first + queries) });
     }
     int rc = run(&t, ROWS_MANY, err);
     free(t.ids);
@@ -315,7 +311,7 @@ static void normalise(double *logp, const float *logits, int64_t n)
 int row_scores_next(struct row_scores *s, double *logp, const int32_t *const *texts, int n, int length,
                     struct error *err)
 {
-    struct rows_step t = { .s = s, .n = n, .n_units = n + (s->fixed >= CHUNK_KEYS) };
+    struct rows_step t = { .s = s, .n = n, .n_units = n + (s->fixed >= PAGE_KEYS) };
     int64_t place = s->fixed + length - 1;
 
     CHECK(n <= s->rows && place < s->keys, "%d texts of %d tokens", n, length);

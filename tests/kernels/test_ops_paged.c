@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Groupings, the fast sizes, rows that lie on 2, 4, 8 and 16 bytes, scales, biases of short and of long reach, caps,
- * windows of one key, within a chunk, across chunks and over all of them. */
+ * windows of one key, within a page, across pages and over all of them. */
 static const struct {
     int heads, groups, dim;
     float scale;
@@ -22,7 +22,7 @@ static const struct {
     { 2, 1, 128, 0.3f, 0, 2, 0 },    { 2, 1, 256, 0.2f, 0, 5, 300 }, { 4, 2, 24, 0, 0, 0, 1 },
     { 4, 2, 26, 0.5f, 3, 1.5f, 33 }, { 2, 2, 64, 0, 0, 0, 700 },
 };
-enum { FORMS = ARRAY_LEN(forms), QUERIES_MOST = 9, SHARED = 1 };
+enum { FORMS = ARRAY_LEN(forms), QUERIES_MOST = 9, SHARED = 4 };
 enum { SEEN, ROW, TABLE }; /* arrays of integers */
 
 /* Most keys of the table, which few of the sizes have. */
@@ -31,16 +31,16 @@ static int32_t longest(const struct op_test *t)
     return t->cols > 1000 ? 1025 : 330;
 }
 
-/* Each query has a row of its own, or all have one; all share the keys of the first chunk. */
+/* Each query has a row of its own, or all have one; all share the keys of the first pages. */
 static void setup(struct op_test *t, bool one_row)
 {
     static const int32_t lengths[] = { 1025, 321, 63, 64, 0, 65, 257, 256, 1 };
     int form = t->variant % FORMS;
     int32_t n = (int32_t)(t->rows < QUERIES_MOST ? t->rows : QUERIES_MOST), keys = longest(t);
     int32_t *seen = op_ints(t, n, 0, 1), *row = op_ints(t, n, 0, 1), rows = one_row || !n ? 1 : n;
-    int32_t *table = op_ints(t, rows * keys, 0, 1), cache = keys + (rows - 1) * (keys - SHARED * CHUNK_KEYS) + 5;
+    int32_t *table = op_ints(t, rows * keys, 0, 1), cache = keys + (rows - 1) * (keys - SHARED * PAGE_KEYS) + 5;
 
-    paged_shuffle(table, rows, keys, SHARED * CHUNK_KEYS, cache);
+    paged_shuffle(table, rows, keys, SHARED * PAGE_KEYS, cache);
     for (int32_t i = 0; i < n; i++) {
         seen[i] = lengths[i] < keys ? lengths[i] : keys;
         row[i] = one_row ? 0 : i;
@@ -97,9 +97,9 @@ static struct tensor *run_whole(struct ctx *c, struct op_test *t)
     return run(c, t, PAGED_WHOLE, 0);
 }
 
-static struct tensor *run_chunks(struct ctx *c, struct op_test *t)
+static struct tensor *run_pages(struct ctx *c, struct op_test *t)
 {
-    return run(c, t, PAGED_CHUNKS, 0);
+    return run(c, t, PAGED_PAGES, 0);
 }
 
 static struct tensor *run_shared(struct ctx *c, struct op_test *t)
@@ -151,7 +151,7 @@ static void reference(const struct op_test *t, double *const *x, double *y)
 
 static const struct op_row rows[] = {
     { "paged_attention_whole", own_setup, run_whole, reference, .variants = FORMS },
-    { "paged_attention_chunks", own_setup, run_chunks, reference, .variants = FORMS },
+    { "paged_attention_pages", own_setup, run_pages, reference, .variants = FORMS },
     { "paged_attention_shared", own_setup, run_shared, reference, .variants = FORMS },
     { "paged_attention_together", one_setup, run_together, reference, .variants = FORMS },
 };

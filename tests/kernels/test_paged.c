@@ -11,7 +11,7 @@
 static const struct {
     int heads, groups, dim, reach;
 } forms[] = { { 3, 1, 64, 0 }, { 2, 2, 80, 40 }, { 8, 1, 9, 0 }, { 1, 1, 136, 0 } };
-enum { PREFILL_KEYS = 270, UNIT_QUERIES = 64, SHARED_KEYS = 2 * CHUNK_KEYS };
+enum { PREFILL_KEYS = 270, UNIT_QUERIES = 64, SHARED_KEYS = 8 * PAGE_KEYS };
 
 struct bits {
     struct test_step step;
@@ -94,7 +94,7 @@ static void check_prefill(int form, enum dtype dtype)
     paged_shuffle(table, 1, PREFILL_KEYS, 0, PREFILL_KEYS);
     start(&b, form, dtype, PREFILL_KEYS, PREFILL_KEYS);
     char *want = attend(&b, &k, 0, PREFILL_KEYS, PAGED_TOGETHER, UNIT_QUERIES, false);
-    check_pieces(&b, &k, want, PREFILL_KEYS, PAGED_CHUNKS, 0);
+    check_pieces(&b, &k, want, PREFILL_KEYS, PAGED_PAGES, 0);
     check_pieces(&b, &k, want, PREFILL_KEYS, PAGED_TOGETHER, 13);
     check_pieces(&b, &k, want, 37, PAGED_TOGETHER, UNIT_QUERIES);
     check_pieces(&b, &k, want, 101, PAGED_TOGETHER, UNIT_QUERIES);
@@ -102,7 +102,7 @@ static void check_prefill(int form, enum dtype dtype)
     test_step_close(&b.step);
 }
 
-/* Queries of rows of their own that share two chunks: each alone, and all with the shared keys in units of all. */
+/* Queries of rows of their own that share eight pages: each alone, and all with the shared keys in units of all. */
 static void check_shared(int form, enum dtype dtype)
 {
     static const int32_t seen[] = { 1, 63, 1025, 64, 65, 255, 256, 257, 511, 0, 512, 513, 800 };
@@ -115,9 +115,9 @@ static void check_shared(int form, enum dtype dtype)
         row[t] = t;
     paged_shuffle(table, QUERIES, KEYS_MOST, SHARED_KEYS, CACHE);
     start(&b, form, dtype, QUERIES, CACHE);
-    char *want = attend(&b, &k, 0, QUERIES, PAGED_SHARED, SHARED_KEYS / CHUNK_KEYS, false);
+    char *want = attend(&b, &k, 0, QUERIES, PAGED_SHARED, SHARED_KEYS / PAGE_KEYS, false);
     check_pieces(&b, &k, want, 1, PAGED_WHOLE, 0);
-    check_pieces(&b, &k, want, 1, PAGED_CHUNKS, 0);
+    check_pieces(&b, &k, want, 1, PAGED_PAGES, 0);
     check_pieces(&b, &k, want, 5, PAGED_SHARED, 1);
     char *loose = attend(&b, &k, 0, QUERIES, PAGED_SHARED, 1, true);
     assert_memory_equal(loose, want, tensor_bytes(b.q));

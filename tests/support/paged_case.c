@@ -13,66 +13,79 @@ struct layout {
     const struct paged_case *k;
     struct paged_unit *unit;
     int32_t *parts;
-    int64_t n, max_queries, max_chunks;
+    int64_t n, max_queries, max_pages;
 };
 
-static int64_t chunks_of(const struct paged_case *k, int64_t t)
+static int64_t first_pages(int64_t shared)
 {
-    return (k->seen[t] + CHUNK_KEYS - 1) / CHUNK_KEYS;
+    return (shared + 2) / 3;
 }
 
-static void add_unit(struct layout *l, int64_t first, int64_t queries, int64_t chunk, int64_t chunks)
+static void add_unit(struct layout *l, int64_t first, int64_t queries, int64_t page, int64_t pages)
 {
     l->unit[l->n++] =
-        (struct paged_unit){ (int32_t)first, (int32_t)queries, l->k->row[first], (int32_t)chunk, (int32_t)chunks, -1 };
+        (struct paged_unit){ (int32_t)first, (int32_t)queries, l->k->row[first], (int32_t)page, (int32_t)pages };
     l->max_queries = queries > l->max_queries ? queries : l->max_queries;
-    l->max_chunks = chunks > l->max_chunks ? chunks : l->max_chunks;
+    l->max_pages = pages > l->max_pages ? pages : l->max_pages;
 }
 
-/* Units of one query each for its chunks from `from` on. */
-static void add_chunks(struct layout *l, int64_t t, int64_t from)
+/* Units of one query each for its pages from `from` on: the first of one page, the next of two, and so on. */
+static void add_pages(struct layout *l, int64_t t, int64_t from)
 {
-    for (int64_t chunk = from; chunk < chunks_of(l->k, t); chunk++)
-        add_unit(l, t, 1, chunk, 1);
+    int64_t end = paged_pages(l->k->seen[t]);
+
+    for (int64_t n = 1; from < end; from += n++)
+        add_unit(l, t, 1, from, n < end - from ? n : end - from);
 }
 
-/* As many queries from t on as a unit takes, all of one row; chunks that the last of them sees. */
+/* As many queries from t on as a unit takes, all of one row; pages that the last of them sees. */
 static int64_t add_together(struct layout *l, int64_t t, int64_t size)
 {
     const struct paged_case *k = l->k;
-    int64_t n = 0, chunks = 0;
+    int64_t n = 0, pages = 0;
 
     for (; n < size && t + n < k->queries && k->row[t + n] == k->row[t]; n++)
-        chunks = chunks_of(k, t + n) > chunks ? chunks_of(k, t + n) : chunks;
-    add_unit(l, t, n, 0, chunks);
+        pages = paged_pages(k->seen[t + n]) > pages ? paged_pages(k->seen[t + n]) : pages;
+    add_unit(l, t, n, 0, pages);
     return n;
+}
+
+/* All queries share their first pages: the first third is one unit, and the rest is another. */
+static void add_shared(struct layout *l, int64_t pages)
+{
+    int64_t first = first_pages(pages);
+
+    add_unit(l, 0, l->k->queries, 0, first);
+    if (pages > first)
+        add_unit(l, 0, l->k->queries, first, pages - first);
 }
 
 static void lay_out(struct layout *l, enum paged_layout layout, int64_t size)
 {
     int64_t n = l->k->queries;
 
-    for (int64_t chunk = 0; layout == PAGED_SHARED && n && chunk < size; chunk++)
-        add_unit(l, 0, n, chunk, 1);
+    if (layout == PAGED_SHARED && n)
+        add_shared(l, size);
     for (int64_t t = 0, step; t < n; t += step) {
         step = 1;
         if (layout == PAGED_WHOLE)
-            add_unit(l, t, 1, 0, chunks_of(l->k, t));
+            add_unit(l, t, 1, 0, paged_pages(l->k->seen[t]));
         else if (layout == PAGED_TOGETHER)
             step = add_together(l, t, size);
         else
-            add_chunks(l, t, layout == PAGED_SHARED ? size : 0);
+            add_pages(l, t, layout == PAGED_SHARED ? size : 0);
     }
 }
 
-/* Queries of several units have a partial result for each chunk. */
-static void count_parts(struct layout *l, enum paged_layout layout)
+/* Queries of several units have a partial result for their first unit and for each page behind it. */
+static void count_parts(struct layout *l, enum paged_layout layout, int64_t size)
 {
-    bool cut = layout == PAGED_CHUNKS || layout == PAGED_SHARED;
+    bool cut = layout == PAGED_PAGES || layout == PAGED_SHARED;
+    int64_t first = layout == PAGED_SHARED ? first_pages(size) : 1;
 
     for (int64_t t = 0; t < l->k->queries; t++) {
-        int64_t chunks = chunks_of(l->k, t);
-        l->parts[t + 1] = l->parts[t] + (int32_t)(cut && chunks > 1 ? chunks : 0);
+        int64_t behind = paged_pages(l->k->seen[t]) - first;
+        l->parts[t + 1] = l->parts[t] + (int32_t)(cut && behind > 0 ? behind + 1 : 0);
     }
 }
 
@@ -81,16 +94,16 @@ struct paged paged_of(struct ctx *c, const struct paged_case *k, enum paged_layo
     int64_t most = size + LOOSE, more = loose ? LOOSE : 0;
 
     for (int64_t t = 0; t < k->queries; t++)
-        most += chunks_of(k, t) + 1;
+        most += paged_pages(k->seen[t]) + 1;
     struct layout l = { .k = k,
                         .unit = xcalloc((size_t)most, sizeof *l.unit),
                         .parts = xcalloc((size_t)k->queries + 1, sizeof *l.parts) };
     lay_out(&l, layout, size);
-    count_parts(&l, layout);
+    count_parts(&l, layout, size);
     struct paged p = { .n_units = l.n + more,
                        .n_parts = l.parts[k->queries] + more,
                        .max_queries = l.max_queries + more,
-                       .max_chunks = l.max_chunks + more };
+                       .max_pages = l.max_pages + more };
     p.whole = p.n_parts == 0;
     for (int64_t t = 0; t < k->queries; t++)
         p.whole &= k->seen[t] > 0;

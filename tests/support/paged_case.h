@@ -14,12 +14,12 @@ struct paged_case {
 
 enum paged_layout {
     PAGED_WHOLE,   /* a unit for each query */
-    PAGED_CHUNKS,  /* a unit for each query and chunk */
-    PAGED_SHARED,  /* a unit for each of the first chunks, with all queries, which share them; the rest by chunks */
+    PAGED_PAGES,   /* a unit for each query and page */
+    PAGED_SHARED,  /* units of all queries for the first pages, which they share; the rest by pages */
     PAGED_TOGETHER /* units of consecutive queries of one row */
 };
 
-/* size: chunks that are shared, queries of a unit; loose: bounds that are not reached, and units of padding. */
+/* size: pages that are shared, queries of a unit; loose: bounds that are not reached, and units of padding. */
 struct paged paged_of(struct ctx *c, const struct paged_case *k, enum paged_layout layout, int64_t size, bool loose);
 
 /* table[rows * keys]: n cache rows (n >= shared + rows (keys - shared)) in a random order, the first `shared` keys of
