@@ -127,6 +127,27 @@ static void check_shared(int form, enum dtype dtype)
     test_step_close(&b.step);
 }
 
+/* So many queries that no counters are left for them: all share a page, and few see one more. */
+static void check_many(int form)
+{
+    enum { QUERIES = 8300, OTHERS = 512, KEYS = PAGE_KEYS + 6, CACHE = KEYS };
+    int32_t *seen = xmalloc((size_t)(2 * QUERIES) * sizeof *seen), *row = seen + QUERIES, table[KEYS];
+    struct paged_case k = { QUERIES, 1, KEYS, seen, row, table };
+    struct bits b;
+
+    for (int32_t t = 0; t < QUERIES; t++) {
+        seen[t] = t % OTHERS == 0 ? KEYS - t / OTHERS % 4 : 1 + t % PAGE_KEYS;
+        row[t] = 0;
+    }
+    paged_shuffle(table, 1, KEYS, 0, CACHE);
+    start(&b, form, BF16, QUERIES, CACHE);
+    char *want = attend(&b, &k, 0, QUERIES, PAGED_SHARED, 1, false);
+    check_pieces(&b, &k, want, QUERIES / 2, PAGED_SHARED, 1);
+    free(want);
+    free(seen);
+    test_step_close(&b.step);
+}
+
 static void test_pieces(void **state)
 {
     (void)state;
@@ -143,8 +164,15 @@ static void test_company(void **state)
             check_shared(form, dtype);
 }
 
+static void test_many(void **state)
+{
+    (void)state;
+    check_many(1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_pieces), cmocka_unit_test(test_company) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_pieces), cmocka_unit_test(test_company),
+                                        cmocka_unit_test(test_many) };
     return test_devices(tests, ARRAY_LEN(tests));
 }
