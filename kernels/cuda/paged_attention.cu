@@ -574,6 +574,8 @@ __global__ void __launch_bounds__(MMA_THREADS, S::BLOCKS) paged_attention_mma_ke
     DYNAMIC_SHARED(paged_memory<S>, m);
     struct paged_task t;
     struct packed_span span = {};
+    dependents_launch();
+    dependency_wait();
     int places[LISTED];
     if (a.padded)
         clear_padding(a);
@@ -608,8 +610,7 @@ static void launch_units(struct ctx *c, paged_args<bf16> a, const struct paged *
 {
     a.tiles = (int)((p->max_queries * a.heads.each + S::ROWS - 1) / S::ROWS);
     a.blocks = p->n_units * a.heads.groups * a.tiles;
-    LAUNCH_WIDE(paged_attention_mma_kernel<S>, blocks_for(a.blocks, 1), MMA_THREADS, sizeof(paged_memory<S>),
-                cuda_stream(c), a);
+    LAUNCH_EARLY(c, paged_attention_mma_kernel<S>, blocks_for(a.blocks, 1), MMA_THREADS, sizeof(paged_memory<S>), a);
 }
 
 /* Blocks of more rows where no results are partial, as when prompts are read. */
@@ -676,6 +677,6 @@ extern "C" void cuda_paged_attention(struct ctx *c, struct tensor *y, const stru
     if (tensor_size(y) == 0)
         return;
     DTYPE_SWITCH(q->dtype, paged_args<T> a = {}; a.heads = causal_args_of_form<T>(q, k, v, form); a.y = data_of<T>(y);
-                 a.values = data_of<float>(partial); a.norms = a.values + p->n_parts * tensor_cols(q);
+                 a.norms = data_of<float>(partial); a.values = a.norms + 2 * p->n_parts * form->heads;
                  a.queries = (int)q->shape[0]; paged_attention(c, a, p));
 }
