@@ -375,12 +375,20 @@ bool cuda_group_norm(struct ctx *c, group_view<bf16> *a)
     return true;
 }
 
+/* The longest sum of a launch that starts early.  Its blocks may share multiprocessors while others are free, which
+ * costs more than the early start gains if the sums are long. */
+constexpr int64_t EARLY_SUM = 8192;
+
 template <int ROWS, int TILES, bool NORM, bool ALIGNED>
 static void launch_few(struct ctx *c, group_view<bf16> *a)
 {
-    int64_t blocks = number_blocks(*a, ROWS, TILES * TILE_COLS / a->each);
-    LAUNCH_EARLY(c, (few_rows_kernel<ROWS, TILES, NORM, ALIGNED>), blocks_for(blocks, 1),
-                 (few_shape<ROWS, TILES>::THREADS), (sizeof(few_memory<ROWS, TILES>)), *a);
+    unsigned blocks = blocks_for(number_blocks(*a, ROWS, TILES * TILE_COLS / a->each), 1);
+    if (a->product[0].k <= EARLY_SUM)
+        LAUNCH_EARLY(c, (few_rows_kernel<ROWS, TILES, NORM, ALIGNED>), blocks, (few_shape<ROWS, TILES>::THREADS),
+                     (sizeof(few_memory<ROWS, TILES>)), *a);
+    else
+        LAUNCH_WIDE((few_rows_kernel<ROWS, TILES, NORM, ALIGNED>), blocks, (few_shape<ROWS, TILES>::THREADS),
+                    (sizeof(few_memory<ROWS, TILES>)), cuda_stream(c), *a);
 }
 
 static bool all_aligned(const group_view<bf16> &a)
