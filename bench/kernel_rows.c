@@ -507,7 +507,9 @@ const struct row kernel_rows[] = {
     { "candidates", 40, 128256, 20, make_decode_logits, run_candidates, NULL, 0, F32_ONLY },
     { "candidates edges", 40, 128256, 20, make_decode_logits, run_allowed_candidates, NULL, 0, F32_ONLY },
     { "beam_step", 640, 20, 0, make_beam_step, run_beam_step, NULL, 0, F32_ONLY },
-    { "draw top_p", 40, 128256, 0, make_draw, run_draw, NULL, 0, F32_ONLY },
+    { "draw top_p", 40, 128256, 0, make_draw, run_top_p, NULL, 0, F32_ONLY },
+    { "draw top_k_p", 40, 128256, 0, make_draw, run_top_k_p, NULL, 0, F32_ONLY },
+    { "draw greedy", 10, 128256, 0, make_draw, run_greedy, NULL, 0, F32_ONLY },
 };
 
 const int kernel_rows_count = ARRAY_LEN(kernel_rows);

@@ -104,10 +104,23 @@ void make_draw(struct ctx *c, struct bench *b)
     b->stops = batch_i32(c, NULL, 0);
 }
 
-struct tensor *run_draw(struct ctx *c, struct bench *b)
+static struct tensor *run_draw(struct ctx *c, struct bench *b, struct draw_settings set)
 {
-    struct draw_settings set = { b->stops, 0.05f, 0, 0.95f, 1, 0, 1 };
-
     op_draw(c, &b->decode, &b->at, b->in[0], NULL, &set);
     return b->decode.token;
+}
+
+struct tensor *run_top_p(struct ctx *c, struct bench *b)
+{
+    return run_draw(c, b, (struct draw_settings){ b->stops, 0.05f, 0, 0.95f, 1, 0, 1 });
+}
+
+struct tensor *run_top_k_p(struct ctx *c, struct bench *b)
+{
+    return run_draw(c, b, (struct draw_settings){ b->stops, 0.05f, 50, 0.95f, 1, 0, 1 });
+}
+
+struct tensor *run_greedy(struct ctx *c, struct bench *b)
+{
+    return run_draw(c, b, (struct draw_settings){ b->stops, 0, 0, 1, 1, 0, 1 });
 }

@@ -52,6 +52,8 @@ void make_draw(struct ctx *c, struct bench *b);
 struct tensor *run_candidates(struct ctx *c, struct bench *b);
 struct tensor *run_allowed_candidates(struct ctx *c, struct bench *b);
 struct tensor *run_beam_step(struct ctx *c, struct bench *b);
-struct tensor *run_draw(struct ctx *c, struct bench *b);
+struct tensor *run_top_p(struct ctx *c, struct bench *b);
+struct tensor *run_top_k_p(struct ctx *c, struct bench *b);
+struct tensor *run_greedy(struct ctx *c, struct bench *b);
 
 #endif

@@ -1,14 +1,14 @@
-#include "kernels/cuda/decode.cuh"
+#include "kernels/cuda/row_parts.cuh"
 #include "kernels/draw_number.h"
 
-constexpr int FEW = 256, MANY = 1024, SHORT_ROW = 4096, DONE_THREADS = 256; /* threads for short rows and others */
-constexpr unsigned NOWHERE = ~0u;                                           /* a distance beyond all */
+constexpr int DONE_THREADS = 256;
+constexpr unsigned NOWHERE = ~0u;             /* a distance beyond all */
 constexpr float BEYOND = 64, WEIGHTLESS = 28; /* farther than all that has grains; exp(-28) is less than a grain */
-/* Bins of distances up to 16, the last one for all beyond.  A bin adds up its weights, of at most 42 bits, in parts of
- * BIN_BITS, so that DRAW_COLUMNS of them fit in a word. */
-constexpr int BINS = 2048, BINS_PER_UNIT = 128, BIN_PARTS = 3, BIN_BITS = 14;
-constexpr unsigned BIN_MASK = (1u << BIN_BITS) - 1;
-static_assert((uint64_t)DRAW_COLUMNS * BIN_MASK <= ~0u && BIN_PARTS * BIN_BITS > 40, "sums of weights fit");
+/* A unit of distance has BINS_PER_UNIT bins.  The last bin takes all that is farther than the others. */
+constexpr int BINS = 2048, BINS_PER_UNIT = 128, BINS_EACH = BINS / PART_THREADS;
+constexpr int LISTED = 1024; /* max choices of a bin that are listed */
+static_assert(DRAW_COLUMNS <= ROW_PART * PART_THREADS, "a thread for each part of a row");
+static_assert(DRAW_COLUMNS <= 1 << 24, "a float holds the number of a choice");
 
 struct draw_view {
     const int *stops;
@@ -18,27 +18,75 @@ struct draw_view {
     uint64_t seed;
 };
 
+/* The cuts in their order, and the draw after them. */
+enum draw_stage { TOP_K, TOP_P, TYPICAL, DRAW };
+
 /* A choice by its distance from the centre, as bits of a float, which ascend as it does, and what it weighs. */
 struct grain_at {
-    unsigned distance;
     uint64_t weight;
+    unsigned distance;
 };
 
-/* What is kept of the choices: those at most `reach` below the likeliest and, of these, at most `around` away from a
- * typical one. */
+/* A row with the choices that it keeps: at most `reach` below the likeliest one and at most `around` from the centre.
+ */
 struct kept_row {
-    choice_view ch;
+    choice_view ch; /* empty if the row is padding or has its token already */
     float most, scale, reach, centre, around;
 };
 
-/* Shared memory in which a block sorts its row. */
-template <int THREADS>
-struct draw_memory {
-    unsigned bins[BIN_PARTS][BINS];
-    grain_at few[THREADS];
-    int count;
-    normaliser of_row; /* thread 0's, which has few registers left */
+/* The state of a row between two kernels. */
+struct sampled_row {
+    kept_row kept;
+    normaliser of_row;  /* of the whole vocabulary */
+    unsigned low, high; /* distances between which the next cut lies */
+    int listed;         /* choices at these distances */
+    uint64_t limit;     /* weight up to the cut of those from low on */
 };
+
+/* The results of a block for its part of a row. */
+struct part_found {
+    normaliser of_row;
+    float most; /* of the choices */
+    int first;  /* choice that has it */
+    uint64_t grains, distances;
+};
+
+/* The rows of a launch, from row `first` of the step on, each in `parts` parts. */
+struct draw_rows {
+    sampled_row *row;
+    part_found *found;
+    unsigned long long *bins;
+    grain_at *list;
+    int *arrived;
+    int parts;
+    int64_t first;
+};
+
+/* The weights of bins as two halves, because shared memory has no addition of 64 bits. */
+struct draw_bins {
+    unsigned low[BINS], high[BINS];
+};
+
+__device__ inline void clear(draw_bins &b)
+{
+    __syncthreads(); /* bins may still be read */
+    for (int i = thread_id(); i < BINS; i += PART_THREADS)
+        b.low[i] = b.high[i] = 0;
+    __syncthreads();
+}
+
+__device__ inline void add_weight(draw_bins &b, int bin, uint64_t weight)
+{
+    unsigned low = (unsigned)weight, high = (unsigned)(weight >> 32), before = atomicAdd(&b.low[bin], low);
+    high += before + low < before;
+    if (high)
+        atomicAdd(&b.high[bin], high);
+}
+
+__device__ inline uint64_t bin_weight(const draw_bins &b, int bin)
+{
+    return (uint64_t)b.high[bin] << 32 | b.low[bin];
+}
 
 /* How far below the likeliest one a logit is. */
 __device__ inline float below(const kept_row &d, float x)
@@ -52,26 +100,21 @@ __device__ inline grain_at weigh(const kept_row &d, float x)
     float far = below(d, x), away = fabsf(far - d.centre);
     bool kept = far <= d.reach && away <= d.around && far < WEIGHTLESS;
     uint64_t grains = kept ? draw_grains(expf(-far)) : 0u;
-    return { grains ? f32_word(away) : NOWHERE, grains };
+    return { grains, grains ? f32_word(away) : NOWHERE };
 }
 
-/* Calls f for the logit of each choice in [begin, end) that is thread `at`'s of `threads`. */
-template <typename F>
-__device__ inline void for_logits(const choice_view &ch, int begin, int end, int at, int threads, F f)
+/* The weight of a choice for a cut: TOP_K counts choices. */
+__device__ inline grain_at weigh_for(enum draw_stage cut, const kept_row &d, float x)
 {
-    if (ch.token) {
-        for (int i = begin + at; i < end; i += threads)
-            f(choice_logit(ch, i));
-        return;
-    }
-    for (int j = begin + at * PACK; j < end; j += threads * PACK) {
-        float v[PACK];
-        load_pack(v, ch.x + j, end - j);
-        UNROLL
-        for (int k = 0; k < PACK; k++)
-            if (j + k < end)
-                f(v[k]);
-    }
+    return cut == TOP_K ? grain_at{ 1u, f32_word(below(d, x)) } : weigh(d, x);
+}
+
+/* The choices that a stage starts with. */
+__device__ inline kept_row kept_before(enum draw_stage stage, const sampled_row &row, const draw_view &v)
+{
+    kept_row d = row.kept;
+    d.reach = stage >= TYPICAL ? fminf(d.reach, v.least) : d.reach;
+    return d;
 }
 
 __device__ inline uint64_t warp_total(uint64_t v)
@@ -84,22 +127,23 @@ __device__ inline uint64_t warp_total(uint64_t v)
 /* The sum over the block's threads, given to all of them. */
 __device__ inline uint64_t block_total(uint64_t v)
 {
-    __shared__ uint64_t part[WARP];
+    __shared__ uint64_t of_warp[PART_WARPS];
     v = warp_total(v);
-    __syncthreads(); /* part may still be read for the call before */
+    __syncthreads(); /* of_warp may still be read for the call before */
     if (lane_id() == 0)
-        part[warp_id()] = v;
+        of_warp[warp_id()] = v;
     __syncthreads();
-    return warp_total(lane_id() < block_threads() / WARP ? part[lane_id()] : 0u);
+    return warp_total(lane_id() < PART_WARPS ? of_warp[lane_id()] : 0u);
 }
 
-/* Sum over the choices of what f gives for the logit of each. */
-template <typename F>
-__device__ inline uint64_t total(const choice_view &ch, F f)
+/* The sum over this lane and those before it. */
+__device__ inline uint64_t lanes_so_far(uint64_t v)
 {
-    uint64_t sum = 0;
-    for_logits(ch, 0, (int)ch.n, thread_id(), block_threads(), [&](float x) { sum += f(x); });
-    return block_total(sum);
+    for (int back = 1; back < WARP; back *= 2) {
+        uint64_t before = __shfl_sync(ALL_LANES, v, (lane_id() - back) & (WARP - 1));
+        v += lane_id() >= back ? before : 0u;
+    }
+    return v;
 }
 
 /* An item, and a number counted from its beginning. */
@@ -108,221 +152,49 @@ struct item_number {
     uint64_t number;
 };
 
-/*
- * The one of n items in which grain number pick(sum of all) lies; n where there are no more grains than that.  The
- * items are parted among the warps again and again; part(begin, end) gives a lane's part of their sum.
- */
-template <typename Pick, typename Part>
-__device__ inline item_number item_of(int n, Pick pick, Part part)
+/* Returns the item that contains grain number pick(sum of all), or the number of items if there are fewer grains.  Each
+ * thread has PER neighbouring items; weight(item) returns the grains of one. */
+template <int PER, typename Pick, typename Weight>
+__device__ inline item_number item_of(Pick pick, Weight weight)
 {
-    __shared__ uint64_t of_warp[WARP];
-    int from = 0, items = n, warps = block_threads() / WARP;
-    uint64_t number = 0;
-    do {
-        int per = (n + warps - 1) / warps, begin = from + warp_id() * per;
-        int end = begin + per < from + n ? begin + per : from + n;
-        uint64_t sum = warp_total(part(begin, end));
-        __syncthreads(); /* of_warp may still be read for the round before */
-        if (lane_id() == 0)
-            of_warp[warp_id()] = sum;
-        __syncthreads();
-        if (n == items) {
-            uint64_t all = warp_total(lane_id() < warps ? of_warp[lane_id()] : 0u);
-            number = pick(all);
-            if (number >= all)
-                return { items, number };
-        }
-        int w = 0;
-        for (; number >= of_warp[w]; w++)
-            number -= of_warp[w];
-        n = w * per + per < n ? per : n - w * per;
-        from += w * per;
-    } while (n > 1);
-    return { from, number };
-}
-
-/* Fills `few` with those at distances in [low, high], as far as there is room; how many they are. */
-template <int THREADS, typename Weigh>
-__device__ inline int gather_few(draw_memory<THREADS> &m, const choice_view &ch, unsigned low, unsigned high,
-                                 Weigh weigh_one)
-{
-    __syncthreads(); /* few and count may still be read */
-    m.few[thread_id()] = { NOWHERE, 0 };
-    if (thread_id() == 0)
-        m.count = 0;
-    __syncthreads();
-    for_logits(ch, 0, (int)ch.n, thread_id(), THREADS, [&](float x) {
-        grain_at w = weigh_one(x);
-        if (w.distance < low || w.distance > high)
-            return;
-        int at = atomicAdd(&m.count, 1);
-        if (at < THREADS)
-            m.few[at] = w;
-    });
-    __syncthreads();
-    return m.count;
-}
-
-/* Of those at distances in [low, high]: the least distance such that all up to it weigh `limit`.  By halves, and once
- * few are in doubt each thread has one of them. */
-template <int THREADS, typename Weigh>
-__device__ inline float reach_within(draw_memory<THREADS> &m, const choice_view &ch, uint64_t limit, unsigned low,
-                                     unsigned high, Weigh weigh_one)
-{
-    bool few = false;
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-        auto near = [&](grain_at w) { return w.distance >= low && w.distance <= middle ? w.weight : (uint64_t)0; };
-        few = few || gather_few(m, ch, low, high, weigh_one) <= THREADS;
-        uint64_t sum =
-            few ? block_total(near(m.few[thread_id()])) : total(ch, [&](float x) { return near(weigh_one(x)); });
-        if (sum < limit)
-            limit -= sum, low = middle + 1;
-        else
-            high = middle;
-    }
-    return f32_bits(low);
-}
-
-__device__ inline int bin_of(unsigned distance)
-{
-    float x = f32_bits(distance) * BINS_PER_UNIT;
-    return x < BINS - 1 ? (int)x : BINS - 1;
-}
-
-/* The distance at which bin i begins: no product is rounded. */
-__device__ inline unsigned bin_start(int i)
-{
-    return f32_word((float)i / BINS_PER_UNIT);
-}
-
-template <int THREADS>
-__device__ inline uint64_t bin_weight(const draw_memory<THREADS> &m, int i)
-{
-    uint64_t sum = 0;
+    __shared__ uint64_t of_warp[PART_WARPS];
+    __shared__ item_number found;
+    int item = thread_id() * PER;
+    uint64_t mine = 0, all = 0, before = 0;
     UNROLL
-    for (int k = 0; k < BIN_PARTS; k++)
-        sum += (uint64_t)m.bins[k][i] << k * BIN_BITS;
-    return sum;
-}
-
-/* Adds up the weights of each bin but the last, whose sum is returned. */
-template <int THREADS, typename Weigh>
-__device__ inline uint64_t fill_bins(draw_memory<THREADS> &m, const choice_view &ch, Weigh weigh_one)
-{
-    uint64_t rest = 0;
-    __syncthreads(); /* bins may still be read */
-    for (int i = thread_id(); i < BIN_PARTS * BINS; i += THREADS)
-        m.bins[i / BINS][i % BINS] = 0;
+    for (int i = 0; i < PER; i++)
+        mine += weight(item + i);
+    uint64_t so_far = lanes_so_far(mine);
+    __syncthreads(); /* of_warp and found may still be read for the call before */
+    if (lane_id() == WARP - 1)
+        of_warp[warp_id()] = so_far;
     __syncthreads();
-    for_logits(ch, 0, (int)ch.n, thread_id(), THREADS, [&](float x) {
-        grain_at w = weigh_one(x);
-        int bin = bin_of(w.distance);
-        if (bin == BINS - 1) {
-            rest += w.weight;
-            return;
-        }
-        UNROLL
-        for (int k = 0; k < BIN_PARTS; k++) {
-            unsigned part = (unsigned)(w.weight >> k * BIN_BITS) & BIN_MASK;
-            if (part)
-                atomicAdd(&m.bins[k][bin], part);
-        }
-    });
-    return block_total(rest);
-}
-
-/* The largest distance such that all that are nearer weigh less than limit_of(sum of all); `most` where all do. */
-template <int THREADS, typename Limit, typename Weigh>
-__device__ inline float reach_of(draw_memory<THREADS> &m, const choice_view &ch, float most, Limit limit_of,
-                                 Weigh weigh_one)
-{
-    uint64_t rest = fill_bins(m, ch, weigh_one);
-    item_number bin = item_of(
-        BINS, [&](uint64_t sum) { return limit_of(sum) - 1; },
-        [&](int begin, int end) {
-            uint64_t sum = 0;
-            for (int i = begin + lane_id(); i < end; i += WARP)
-                sum += i == BINS - 1 ? rest : bin_weight(m, i);
-            return sum;
-        });
-    if (bin.item == BINS)
-        return most;
-    unsigned high = bin.item == BINS - 1 ? f32_word(most) : bin_start(bin.item + 1) - 1;
-    return reach_within(m, ch, bin.number + 1, bin_start(bin.item), high, weigh_one);
-}
-
-/* Up to which distance from the centre the nearest hold the share. */
-template <int THREADS>
-__device__ inline float share_reach(draw_memory<THREADS> &m, const kept_row &d, float share)
-{
-    return reach_of(
-        m, d.ch, BEYOND, [&](uint64_t sum) { return draw_share(sum, share); }, [&](float x) { return weigh(d, x); });
-}
-
-/* The mean distance: -log p of a token less the entropy is its distance less this. */
-__device__ inline float typical_distance(const kept_row &d)
-{
-    uint64_t all = 0, distances = 0;
-    for_logits(d.ch, 0, (int)d.ch.n, thread_id(), block_threads(), [&](float x) {
-        float far = below(d, x);
-        uint64_t grains = weigh(d, x).weight;
-        all += grains;
-        distances += grains ? draw_grains(expf(-far) * far) : (uint64_t)0;
-    });
-    all = block_total(all), distances = block_total(distances);
-    return (float)((double)distances / (double)all);
-}
-
-template <int THREADS>
-__device__ inline void cut(draw_memory<THREADS> &m, kept_row &d, const draw_view &v)
-{
-    if (v.top_k)
-        d.reach = reach_of(
-            m, d.ch, INFINITY, [&](uint64_t) { return (uint64_t)v.top_k; },
-            [&](float x) {
-                return grain_at{ f32_word(below(d, x)), 1u };
-            });
-    if (v.top_p < 1)
-        d.reach = fminf(d.reach, share_reach(m, d, v.top_p));
-    d.reach = fminf(d.reach, v.least);
-    if (v.typical_p < 1) {
-        d.centre = typical_distance(d);
-        d.around = share_reach(m, d, v.typical_p);
+    for (int w = 0; w < PART_WARPS; w++) {
+        before += w < warp_id() ? of_warp[w] : 0u;
+        all += of_warp[w];
     }
-}
-
-/* The choice in which grain pick(sum of all) lies, counted from the first. */
-template <typename Pick>
-__device__ inline int drawn(const kept_row &d, Pick pick)
-{
-    return item_of((int)d.ch.n, pick,
-                   [&](int begin, int end) {
-                       uint64_t sum = 0;
-                       for_logits(d.ch, begin, end, lane_id(), WARP, [&](float x) { sum += weigh(d, x).weight; });
-                       return sum;
-                   })
-        .item;
-}
-
-/* The first of the likeliest. */
-__device__ inline int64_t likeliest(const kept_row &d)
-{
-    __shared__ int64_t first[WARP];
-    int64_t at = d.ch.n;
-    for (int64_t i = thread_id(); i < d.ch.n && at == d.ch.n; i += block_threads())
-        at = choice_logit(d.ch, i) == d.most ? i : at;
-    for (int round = 0; round < 2; round++) {
-        for (int lane = WARP / 2; lane; lane /= 2) {
-            int64_t other = __shfl_xor_sync(ALL_LANES, at, lane);
-            at = other < at ? other : at;
-        }
-        if (round == 0 && lane_id() == 0)
-            first[warp_id()] = at;
-        __syncthreads();
-        at = round == 0 ? first[lane_id() % (block_threads() / WARP)] : at;
+    uint64_t number = pick(all);
+    if (number >= all)
+        return { PER * PART_THREADS, number };
+    before += so_far - mine;
+    if (number >= before && number - before < mine) {
+        number -= before;
+        for (uint64_t here = weight(item); number >= here; here = weight(++item))
+            number -= here;
+        found = { item, number };
     }
-    return at;
+    __syncthreads();
+    return found;
+}
+
+/* The place of a block. */
+struct part_at {
+    int local, part; /* row of the launch, part of the row */
+};
+
+__device__ inline part_at part_of_block(const draw_rows &r)
+{
+    return { (int)(block_id() / r.parts), (int)(block_id() % r.parts) };
 }
 
 /* Where a row stands. */
@@ -330,10 +202,10 @@ struct drawn_at {
     int row, within, step, limit;
 };
 
-__device__ inline drawn_at place_of(const state_view &s, const step_view &step)
+__device__ inline drawn_at place_of(const state_view &s, const step_view &step, int64_t t)
 {
-    int t = (int)block_id(), i = t / s.width;
-    return { step.request[i] * s.width + t % s.width, t % s.width, step.step[i], step.limit[i] };
+    int64_t i = t / s.width, within = t % s.width;
+    return { (int)(step.request[i] * s.width + within), (int)within, step.step[i], step.limit[i] };
 }
 
 /* The row's newest token; -1: there was none. */
@@ -357,45 +229,288 @@ __device__ inline void say(const state_view &s, const draw_view &v, const drawn_
     s.end_score[p.row] = s.score[p.row];
 }
 
-/*
- * One more token of each row, see op_draw.
- *
- * Grid     one block per row: rows are as long as a vocabulary.
- * Memory   reads a row once for its log p, twice more from L2 for each of top_k and top_p, three times for typical_p,
- *          once for what is drawn.
- * Numbers  sums of grains are exact; log p in f32, its partial sums in a fixed order.
- */
-template <int THREADS>
-__global__ void __launch_bounds__(THREADS, THREADS == FEW ? 2 : 1)
-    draw_kernel(state_view s, step_view step, const float *__restrict__ logits, automaton_view a, draw_view v)
+/* Appends choice `at` to its row; -1: no choice is allowed.  One thread calls it. */
+__device__ inline void move_on(const state_view &s, const draw_view &v, const drawn_at &p, const choice_view &ch,
+                               int at, const normaliser &of_row)
 {
-    __shared__ draw_memory<THREADS> memory;
-    int t = (int)block_id(), i = t / s.width, request = step.request[i];
-    drawn_at p = place_of(s, step);
-    if (request < 0 || s.end_step[p.row] >= 0)
+    if (at < 0) {
+        say(s, v, p, -1, 0.0f);
         return;
-    choice_view all = { logits + logit_row(s, step, t) * v.vocab, nullptr, nullptr, v.vocab };
-    choice_view ch = choices_of(a, s.state[p.row], all.x, v.vocab);
-    normaliser mine = thread_normaliser(all), of_row = block_normaliser(mine);
-    if (thread_id() == 0)
-        memory.of_row = of_row;
-    float most = ch.token ? block_max(thread_normaliser(ch).most) : of_row.most;
-    kept_row d = { ch, most, v.scale, INFINITY, 0.0f, INFINITY };
-    int at = -1;
-    if (most > -INFINITY && v.scale > 0) {
-        cut(memory, d, v);
-        const int *key = s.key + 2 * request;
-        at = drawn(d, [&](uint64_t sum) { return draw_grain(sum, v.seed, key, (unsigned)p.within, (unsigned)p.step); });
-    } else if (most > -INFINITY) {
-        at = (int)likeliest(d);
     }
-    if (thread_id() > 0) /* all have read the row's state, behind which were barriers */
+    int id = choice_id(ch, at);
+    s.state[p.row] = choice_state(ch, at);
+    say(s, v, p, id, choice_logp(ch.x[id], of_row));
+}
+
+/* The first of the part's choices whose logit is `most`. */
+__device__ inline int first_of(const float (&v)[EACH], int part, float most)
+{
+    float first = INFINITY;
+    UNROLL
+    for (int k = EACH - 1; k >= 0; k--)
+        first = v[k] == most ? (float)part_choice(part, k) : first;
+    first = -block_max(-first);
+    return first < INFINITY ? (int)first : 0;
+}
+
+__device__ inline part_found read_part(const choice_view &all, const choice_view &ch, int part, bool likeliest)
+{
+    float v[EACH];
+    load_part(v, all, part);
+    part_found f = { part_normaliser(v), 0.0f, 0, 0u, 0u };
+    if (ch.token)
+        load_part(v, ch, part);
+    f.most = ch.token ? block_max(most_of(v)) : f.of_row.most;
+    f.first = likeliest ? first_of(v, part, f.most) : 0;
+    return f;
+}
+
+/*
+ * Finds the normaliser and the likeliest choice of each row.  At temperature 0, or if no choice is allowed, the row
+ * gets its token here.
+ *
+ * Grid     one block per part of a row.
+ * Memory   reads a row once: bandwidth bound.
+ * Numbers  the parts' sums of exp in f32, then the sum of the parts, both in an order fixed by the vocabulary.
+ */
+__global__ void __launch_bounds__(PART_THREADS)
+    draw_begin_kernel(draw_rows r, state_view s, step_view step, const float *__restrict__ logits, automaton_view a,
+                      draw_view v)
+{
+    part_at at = part_of_block(r);
+    int64_t t = r.first + at.local;
+    int request = step.request[t / s.width], here = (int)(request * s.width + t % s.width);
+    if (request < 0 || s.end_step[here] >= 0) {
+        if (at.part == 0 && thread_id() == 0)
+            r.row[at.local].kept.ch.n = 0;
         return;
-    p = place_of(s, step); /* read again rather than held in registers */
-    if (at >= 0)
-        s.state[p.row] = choice_state(ch, at);
-    int id = at >= 0 ? choice_id(ch, at) : -1;
-    say(s, v, p, id, at >= 0 ? choice_logp(ch.x[id], memory.of_row) : 0.0f);
+    }
+    choice_view all = { logits + logit_row(s, step, t) * v.vocab, nullptr, nullptr, v.vocab };
+    choice_view ch = choices_of(a, s.state[here], all.x, v.vocab);
+    part_found f = read_part(all, ch, at.part, v.scale == 0), *found = r.found + (int64_t)at.local * r.parts;
+    if (thread_id() == 0)
+        found[at.part] = f;
+    for (int i = at.part * PART_THREADS + thread_id(); i < BINS; i += r.parts * PART_THREADS)
+        r.bins[(int64_t)at.local * BINS + i] = 0;
+    if (!last_of_row(r.arrived + at.local, r.parts))
+        return;
+
+    bool mine = thread_id() < r.parts;
+    f = mine ? found[thread_id()] : part_found{ { -INFINITY, 0.0f }, -INFINITY, 0, 0u, 0u };
+    normaliser of_row = block_normaliser(f.of_row);
+    float most = block_max(f.most), first = -block_max(mine && f.most == most ? -(float)f.first : -INFINITY);
+    bool draws = most > -INFINITY && v.scale > 0;
+    if (thread_id() > 0)
+        return;
+    r.row[at.local] = { { ch, most, v.scale, INFINITY, 0.0f, INFINITY }, of_row, 0, 0, 0, 0 };
+    if (draws)
+        return;
+    r.row[at.local].kept.ch.n = 0;
+    move_on(s, v, place_of(s, step, t), ch, most > -INFINITY ? (int)first : -1, of_row);
+}
+
+/* The bin of a distance, and the distance at which a bin begins.  A unit has `per` bins, a power of two: no product is
+ * rounded. */
+__device__ inline int bin_of(unsigned distance, float per)
+{
+    float x = f32_bits(distance) * per;
+    return x < BINS - 1 ? (int)x : BINS - 1;
+}
+
+__device__ inline unsigned bin_start(int bin, float per)
+{
+    return f32_word((float)bin / per);
+}
+
+/* The weight up to a cut, given the sum of all weights. */
+__device__ inline uint64_t cut_weight(enum draw_stage cut, const draw_view &v, uint64_t sum)
+{
+    return cut == TOP_K ? (uint64_t)v.top_k : draw_share(sum, cut == TOP_P ? v.top_p : v.typical_p);
+}
+
+/*
+ * Adds up the weights of each row's choices by bins of their distances, and finds the bin in which the cut lies.
+ *
+ * Grid     one block per part of a row.
+ * Memory   reads a row once, from L2; a block adds its bins to those of the row.  16 KiB of shared memory.
+ * Numbers  integers: exact.
+ */
+__global__ void __launch_bounds__(PART_THREADS)
+    draw_bins_kernel(draw_rows r, draw_view v, enum draw_stage cut, float per)
+{
+    __shared__ draw_bins bins;
+    part_at at = part_of_block(r);
+    sampled_row *row = r.row + at.local;
+    kept_row d = kept_before(cut, *row, v);
+    if (at.part >= row_parts(d.ch.n))
+        return;
+    float x[EACH];
+    load_part(x, d.ch, at.part);
+    clear(bins);
+    UNROLL
+    for (int k = 0; k < EACH; k++) {
+        grain_at w = weigh_for(cut, d, x[k]);
+        if (w.weight)
+            add_weight(bins, bin_of(w.distance, per), w.weight);
+    }
+    __syncthreads();
+    unsigned long long *of_row = r.bins + (int64_t)at.local * BINS;
+    for (int i = thread_id(); i < BINS; i += PART_THREADS)
+        if (bin_weight(bins, i))
+            atomicAdd(of_row + i, (unsigned long long)bin_weight(bins, i));
+    if (!last_of_row(r.arrived + at.local, row_parts(d.ch.n)))
+        return;
+
+    item_number bin = item_of<BINS_EACH>([&](uint64_t sum) { return cut_weight(cut, v, sum) - 1; },
+                                         [&](int i) { return (uint64_t)of_row[i]; });
+    for (int i = 0; i < BINS_EACH; i++) /* those that this thread has read */
+        of_row[thread_id() * BINS_EACH + i] = 0;
+    if (thread_id() > 0)
+        return;
+    unsigned farthest = f32_word(cut == TOP_K ? INFINITY : BEYOND);
+    row->low = bin.item < BINS ? bin_start(bin.item, per) : farthest;
+    row->high = bin.item < BINS - 1 ? bin_start(bin.item + 1, per) - 1 : farthest;
+    row->limit = bin.number + 1;
+    row->listed = 0;
+}
+
+/* Returns the least distance in [low, high] such that the choices from low up to it weigh `limit`.  for_each passes
+ * each choice to its argument. */
+template <typename ForEach>
+__device__ inline unsigned distance_of(draw_bins &bins, unsigned low, unsigned high, uint64_t limit, ForEach for_each)
+{
+    while (low < high) {
+        int shift = 0;
+        while ((high - low) >> shift >= BINS)
+            shift++;
+        clear(bins);
+        for_each([&](grain_at w) {
+            if (w.distance >= low && w.distance <= high)
+                add_weight(bins, (int)((w.distance - low) >> shift), w.weight);
+        });
+        __syncthreads();
+        item_number bin =
+            item_of<BINS_EACH>([=](uint64_t) { return limit - 1; }, [&](int i) { return bin_weight(bins, i); });
+        low += (unsigned)bin.item << shift;
+        unsigned end = low + (1u << shift) - 1;
+        high = end < high ? end : high;
+        limit = bin.number + 1;
+    }
+    return low;
+}
+
+/*
+ * Lists the choices of the bin that contains a row's cut, and finds the cut among them.  If the list is too short, the
+ * last block reads the row again.
+ *
+ * Grid     one block per part of a row.
+ * Memory   reads a row once, from L2.  16 KiB of shared memory.
+ * Numbers  integers: exact.
+ */
+__global__ void __launch_bounds__(PART_THREADS, 6) draw_cut_kernel(draw_rows r, draw_view v, enum draw_stage cut)
+{
+    __shared__ draw_bins bins;
+    part_at at = part_of_block(r);
+    sampled_row *row = r.row + at.local;
+    kept_row d = kept_before(cut, *row, v);
+    if (at.part >= row_parts(d.ch.n))
+        return;
+    unsigned low = row->low, high = row->high;
+    grain_at *list = r.list + (int64_t)at.local * LISTED;
+    float x[EACH];
+    load_part(x, d.ch, at.part);
+    UNROLL
+    for (int k = 0; k < EACH; k++) {
+        unsigned away = f32_word(fabsf(below(d, x[k]) - d.centre));
+        if (low == high || away < low || away > high)
+            continue;
+        grain_at w = weigh_for(cut, d, x[k]);
+        int to = w.weight ? atomicAdd(&row->listed, 1) : LISTED;
+        if (to < LISTED)
+            list[to] = w;
+    }
+    if (!last_of_row(r.arrived + at.local, row_parts(d.ch.n)))
+        return;
+
+    unsigned end;
+    if (row->listed <= LISTED)
+        end = distance_of(bins, low, high, row->limit, [&](auto take) {
+            for (int i = thread_id(); i < row->listed; i += PART_THREADS)
+                take(list[i]);
+        });
+    else
+        end = distance_of(bins, low, high, row->limit, [&](auto take) {
+            for (int part = 0; part < row_parts(d.ch.n); part++) {
+                load_part(x, d.ch, part);
+                for (int k = 0; k < EACH; k++)
+                    take(weigh_for(cut, d, x[k]));
+            }
+        });
+    if (thread_id() > 0)
+        return;
+    if (cut == TYPICAL)
+        row->kept.around = f32_bits(end);
+    else
+        row->kept.reach = fminf(d.reach, f32_bits(end));
+}
+
+/*
+ * Adds up the weights in the parts of each row.  The draw finds the choice that contains the drawn grain, and moves the
+ * row on.  The stage TYPICAL computes the mean distance: -log p of a token minus the entropy is its distance minus
+ * this.
+ *
+ * Grid     one block per part of a row.
+ * Memory   reads a row once, from L2, and for the draw one part of it again.
+ * Numbers  sums of grains are exact.
+ */
+__global__ void __launch_bounds__(PART_THREADS, 6)
+    draw_weights_kernel(draw_rows r, state_view s, step_view step, draw_view v, enum draw_stage stage)
+{
+    part_at at = part_of_block(r);
+    sampled_row *row = r.row + at.local;
+    kept_row d = kept_before(stage, *row, v);
+    int parts = row_parts(d.ch.n);
+    if (at.part >= parts)
+        return;
+    float x[EACH];
+    uint64_t grains = 0, distances = 0;
+    load_part(x, d.ch, at.part);
+    UNROLL
+    for (int k = 0; k < EACH; k++) {
+        float far = below(d, x[k]);
+        uint64_t here = weigh(d, x[k]).weight;
+        grains += here;
+        distances += stage == TYPICAL && here ? draw_grains(expf(-far) * far) : (uint64_t)0;
+    }
+    grains = block_total(grains);
+    distances = stage == TYPICAL ? block_total(distances) : 0u;
+    part_found *found = r.found + (int64_t)at.local * r.parts;
+    if (thread_id() == 0)
+        found[at.part].grains = grains, found[at.part].distances = distances;
+    if (!last_of_row(r.arrived + at.local, parts))
+        return;
+
+    if (stage == TYPICAL) {
+        bool mine = thread_id() < parts;
+        grains = block_total(mine ? found[thread_id()].grains : 0u);
+        distances = block_total(mine ? found[thread_id()].distances : 0u);
+        if (thread_id() == 0)
+            row->kept.centre = (float)((double)distances / (double)grains);
+        return;
+    }
+    drawn_at p = place_of(s, step, r.first + at.local);
+    const int *key = s.key + 2 * (p.row / s.width);
+    item_number part =
+        item_of<1>([&](uint64_t sum) { return draw_grain(sum, v.seed, key, (unsigned)p.within, (unsigned)p.step); },
+                   [&](int i) { return i < parts ? found[i].grains : (uint64_t)0; });
+    int begin = part.item * ROW_PART;
+    item_number choice = item_of<EACH>([=](uint64_t) { return part.number; },
+                                       [&](int i) {
+                                           bool is = begin + i < d.ch.n;
+                                           return is ? weigh(d, choice_logit(d.ch, begin + i)).weight : (uint64_t)0;
+                                       });
+    if (thread_id() == 0)
+        move_on(s, v, p, d.ch, begin + choice.item, row->of_row);
 }
 
 /*
@@ -416,10 +531,59 @@ __global__ void __launch_bounds__(DONE_THREADS)
     s.done[r] = all;
 }
 
+/* The bins of TOP_K are about as wide as at temperature 1, because its cut may be at any distance. */
+static float bins_per_unit(enum draw_stage cut, float scale)
+{
+    int exponent = 0;
+    if (cut == TOP_K && scale > 1)
+        frexpf(scale, &exponent);
+    return ldexpf(BINS_PER_UNIT, -exponent);
+}
+
+static void launch_cut(struct ctx *c, const draw_rows &r, const draw_view &v, enum draw_stage cut, unsigned blocks)
+{
+    LAUNCH(draw_bins_kernel, blocks, PART_THREADS, 0, cuda_stream(c), r, v, cut, bins_per_unit(cut, v.scale));
+    LAUNCH(draw_cut_kernel, blocks, PART_THREADS, 0, cuda_stream(c), r, v, cut);
+}
+
+/* Sets *n to the number of rows that fit the scratch memory, of those that are left. */
+static draw_rows rows_for(struct ctx *c, int64_t left, int64_t vocab, int64_t *n)
+{
+    int parts = row_parts(vocab);
+    size_t per =
+        sizeof(sampled_row) + (size_t)parts * sizeof(part_found) + BINS * sizeof(uint64_t) + LISTED * sizeof(grain_at);
+    int64_t room = (int64_t)(SCRATCH_BYTES / per);
+    room = room < COUNTERS ? room : COUNTERS;
+    *n = left < room ? left : room;
+    grain_at *list = (grain_at *)cuda_scratch(c, (size_t)*n * per);
+    unsigned long long *bins = (unsigned long long *)(list + *n * LISTED);
+    sampled_row *row = (sampled_row *)(bins + *n * BINS);
+    return { row, (part_found *)(row + *n), bins, list, cuda_counters(c), parts, 0 };
+}
+
+static void draw_group(struct ctx *c, const draw_rows &r, int64_t n, const state_view &s, const step_view &step,
+                       const float *logits, const automaton_view &a, const draw_view &v)
+{
+    unsigned blocks = blocks_for(n * r.parts, 1);
+    LAUNCH(draw_begin_kernel, blocks, PART_THREADS, 0, cuda_stream(c), r, s, step, logits, a, v);
+    if (v.scale == 0)
+        return;
+    if (v.top_k)
+        launch_cut(c, r, v, TOP_K, blocks);
+    if (v.top_p < 1)
+        launch_cut(c, r, v, TOP_P, blocks);
+    if (v.typical_p < 1) {
+        LAUNCH(draw_weights_kernel, blocks, PART_THREADS, 0, cuda_stream(c), r, s, step, v, TYPICAL);
+        launch_cut(c, r, v, TYPICAL, blocks);
+    }
+    LAUNCH(draw_weights_kernel, blocks, PART_THREADS, 0, cuda_stream(c), r, s, step, v, DRAW);
+}
+
+/* One more token of each row, see op_draw. */
 extern "C" void cuda_draw(struct ctx *c, const struct decode_state *s, const struct decode_step *step,
                           const struct tensor *logits, const struct automaton *a, const struct draw_settings *set)
 {
-    int64_t n = tensor_size(step->request);
+    int64_t requests = tensor_size(step->request), rows = requests * s->width, n;
     draw_view v = { data_of<int>(set->stops),
                     tensor_size(set->stops),
                     tensor_cols(logits),
@@ -429,15 +593,12 @@ extern "C" void cuda_draw(struct ctx *c, const struct decode_state *s, const str
                     set->typical_p,
                     set->top_k,
                     set->seed };
-    if (n == 0)
-        return;
-    unsigned rows = blocks_for(n * s->width, 1);
-    if (v.vocab <= SHORT_ROW)
-        LAUNCH(draw_kernel<FEW>, rows, FEW, 0, cuda_stream(c), view_of(s), view_of(step), data_of<float>(logits),
-               view_of(a), v);
-    else
-        LAUNCH(draw_kernel<MANY>, rows, MANY, 0, cuda_stream(c), view_of(s), view_of(step), data_of<float>(logits),
-               view_of(a), v);
-    LAUNCH(rows_done_kernel, blocks_for(n, DONE_THREADS), DONE_THREADS, 0, cuda_stream(c), view_of(s),
-           data_of<int>(step->request), n);
+    for (int64_t first = 0; first < rows; first += n) {
+        draw_rows r = rows_for(c, rows - first, v.vocab, &n);
+        r.first = first;
+        draw_group(c, r, n, view_of(s), view_of(step), data_of<float>(logits), view_of(a), v);
+    }
+    if (requests)
+        LAUNCH(rows_done_kernel, blocks_for(requests, DONE_THREADS), DONE_THREADS, 0, cuda_stream(c), view_of(s),
+               data_of<int>(step->request), requests);
 }

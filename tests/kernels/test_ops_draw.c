@@ -182,6 +182,108 @@ static void test_many_equal(void **state)
     json_decref(kept);
 }
 
+/* Words over more parts of a row than one, each a little less likely than the one before, so that all but the first lie
+ * in one bin.  The first `n` are kept. */
+static void check_crowd(int vocab, int top_k, double top_p, float apart, int n)
+{
+    float *x = xmalloc((size_t)vocab * sizeof *x);
+    json_t *kept = json_array(), *o = json_pack("{s:i, s:i, s:f, s:f, s:f, s:f}", "vocab", vocab, "top_k", top_k,
+                                                "temperature", 1.0, "top_p", top_p, "min_p", 0.0, "typical_p", 1.0);
+
+    for (int i = 0; i < vocab; i++) {
+        x[i] = i ? -1.5f - apart * (float)i : 0;
+        if (i < n)
+            json_array_append_new(kept, json_integer(i));
+    }
+    check_draws(o, x, kept, 0, 4);
+    json_decref(o);
+    json_decref(kept);
+    free(x);
+}
+
+/* The least number of words that weigh half as much as all. */
+static int half_of_crowd(int vocab, float apart)
+{
+    double all = 1, some = 1;
+    int n = 1;
+
+    for (int i = 1; i < vocab; i++)
+        all += exp(-1.5 - (double)apart * i);
+    for (; some < all / 2; n++)
+        some += exp(-1.5 - (double)apart * n);
+    return n;
+}
+
+static void test_crowd(void **state)
+{
+    enum { PART = 4096, PARTS = 2 * PART + 9 };
+    static const int vocab[] = { 1, 31, 127, 1025, PART - 1, PART, PART + 1, 2 * PART, PARTS };
+    float apart = 0x1p-22f;
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(vocab); i++) {
+        int n = vocab[i];
+        check_crowd(n, n, 1, apart, n);
+        check_crowd(n, n + 1, 1, apart, n);
+        check_crowd(n, n / 2 + 1, 1, apart, n / 2 + 1);
+        check_crowd(n, 0, 0.5, apart, half_of_crowd(n, apart));
+    }
+    check_crowd(PARTS, 1, 1, apart, 1);
+    check_crowd(PARTS, 2, 1, apart, 2);
+    check_crowd(PARTS, PART + 1, 1, apart, PART + 1);
+    check_crowd(PARTS, 2, 1, 0, PARTS);
+    check_crowd(PARTS, PARTS, 0.5, 0x1p-8f, half_of_crowd(PARTS, 0x1p-8f));
+}
+
+/* The likeliest word, and what may follow it, where a row and its edges take several parts. */
+static void check_long_rows(float temperature, int every, int likeliest, int other)
+{
+    enum { VOCAB = 8195, ROWS = 3 };
+    static const int32_t active[ROWS] = { 1, -1, 0 };
+    int32_t first[3] = { 0, 0, 0 }, token[VOCAB], next[VOCAB];
+    float *x = xmalloc(ROWS * VOCAB * sizeof *x);
+    struct decode_world w;
+
+    for (int i = 0; i < ROWS * VOCAB; i++)
+        x[i] = i % VOCAB == likeliest ? 9 : i % VOCAB == other && temperature == 0 ? 9 : i % 7 ? -(float)(i % 5) : NAN;
+    for (int i = likeliest % every; i < VOCAB; i += every) {
+        next[first[2]] = i % 2;
+        token[first[2]++] = i;
+    }
+    decode_world_open(&w, 2, 1, STEPS, 0, JUNK);
+    struct ctx *c = &w.step.ctx;
+    struct automaton a = { batch_i32(c, first, 3), batch_i32(c, token, first[2]), batch_i32(c, next, first[2]) };
+    struct draw_settings set = { batch_i32(c, NULL, 0), temperature, 0, 1, 1, 0, SEED };
+    decode_world_start(&w, active, ROWS, 1, false);
+    struct decode_step at = decode_world_step(&w, active, ROWS, 0, STEPS);
+    op_draw(c, &w.s, &at, batch_f32(c, x, ROWS, VOCAB, F32), every > 1 ? &a : NULL, &set);
+    int32_t *got = decode_world_words(&w, w.s.token), *after = decode_world_words(&w, w.s.state);
+    float *logp = test_values(&w.step, w.s.logp);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(got[i], likeliest);
+        assert_int_equal(after[i], every > 1 ? likeliest % 2 : STATE_FREE);
+        assert_true(
+            fabs((double)logp[i * STEPS] - log_softmax(x + (active[0] == i ? 0 : 2) * VOCAB, VOCAB, likeliest)) < 2e-5);
+    }
+    free(got);
+    free(after);
+    free(logp);
+    free(x);
+    decode_world_close(&w);
+}
+
+static void test_long_rows(void **state)
+{
+    (void)state;
+    for (int every = 1; every <= 3; every++) {
+        check_long_rows(0, every, 4096, 8190);
+        check_long_rows(0, every, 8194, 0x7fffffff);
+        check_long_rows(0, every, 4095, 4096);
+        check_long_rows(0.05f, every, 0, 1);
+        check_long_rows(0.05f, every, 8194, 0);
+    }
+}
+
 /* Two requests of two rows in the order 1, 0, over five words. */
 struct ending {
     struct decode_world w;
@@ -284,8 +386,9 @@ static void test_automaton(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold), cmocka_unit_test(test_top_k),
-                                        cmocka_unit_test(test_many_equal), cmocka_unit_test(test_greedy),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold),       cmocka_unit_test(test_top_k),
+                                        cmocka_unit_test(test_many_equal), cmocka_unit_test(test_crowd),
+                                        cmocka_unit_test(test_long_rows),  cmocka_unit_test(test_greedy),
                                         cmocka_unit_test(test_automaton) };
     return test_devices(tests, ARRAY_LEN(tests));
 }
