@@ -52,6 +52,7 @@ tests_of() {
     decode_rows) printf '%s\n' test_ops_beams test_ops_draw test_ops_candidates ;;
     decode) printf '%s\n' test_ops_draw test_ops_candidates test_ops_beams ;;
     draw) printf '%s\n' test_ops_draw ;;
+    row_parts) printf '%s\n' test_ops_candidates test_ops_draw ;;
     lora_out) printf '%s\n' test_lora_out 'test_ops_lora simt lora_group' 'test_ops_lora simt lora_linear' ;;
     crf) printf '%s\n' test_crf 'test_ops_crf simt' ;;
     optim) printf '%s\n' test_optim test_adafactor ;;

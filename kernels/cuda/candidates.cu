@@ -1,8 +1,8 @@
-#include "kernels/cuda/decode.cuh"
+#include "kernels/cuda/row_parts.cuh"
 
-/* A block's threads, which are also the most keys that it sorts, for short rows and for others. */
-constexpr int FEW = 256, MANY = 1024, SHORT_ROW = 4096, KEEP_THREADS = 256;
-static_assert(FEW >= CANDIDATES_MAX, "a thread's best each are enough for a bound");
+constexpr int KEEP_THREADS = 256;
+constexpr int KEYS = 512; /* most keys that a block finds */
+static_assert(PART_THREADS >= CANDIDATES_MAX && KEYS >= CANDIDATES_MAX, "there is room for k keys");
 
 /* Ascends as numbers do, 0 and -0 being one; 0 for what is never chosen. */
 __device__ inline unsigned ordered(float x)
@@ -11,7 +11,8 @@ __device__ inline unsigned ordered(float x)
     return !(x > -INFINITY) ? 0u : bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
-/* Of a choice: no two are equal, and of equal logits the lower number is larger.  0: not to be chosen. */
+/* The key of a choice.  All keys differ, and the lower of two choices with equal logits has the larger key.  0: the
+ * choice is no candidate. */
 __device__ inline uint64_t choice_key(float logit, int64_t at)
 {
     unsigned high = ordered(logit);
@@ -23,88 +24,76 @@ __device__ inline int64_t key_choice(uint64_t key)
     return (int64_t) ~(unsigned)key;
 }
 
-/* Sorts THREADS keys, the largest first (Batcher's bitonic network, a key a thread). */
-template <int THREADS>
-__device__ inline void sort_keys(uint64_t *keys)
+/* The best keys of a block, in no order. */
+struct best_keys {
+    uint64_t key[KEYS];
+    int count;
+    unsigned bound[PART_WARPS];
+};
+
+__device__ inline unsigned warp_most(unsigned v)
 {
-    int at = thread_id();
+    for (int lane = WARP / 2; lane; lane /= 2) {
+        unsigned other = __shfl_xor_sync(ALL_LANES, v, lane);
+        v = other > v ? other : v;
+    }
+    return v;
+}
+
+/* Returns a bound that at least k logits reach, or 0.  `mine` is this thread's largest logit.  Each warp contributes
+ * its share of k from the largest logits of its lanes. */
+__device__ inline unsigned bound_of(best_keys &m, int k, unsigned mine)
+{
+    unsigned bound = mine;
+    for (int i = 0; i < k; i += PART_WARPS) {
+        bound = warp_most(mine);
+        mine = mine == bound ? 0 : mine;
+    }
+    if (lane_id() == 0)
+        m.bound[warp_id()] = bound;
     __syncthreads();
-    for (int size = 2; size <= THREADS; size *= 2)
-        for (int stride = size / 2; stride; stride /= 2) {
-            int other = at ^ stride;
-            if (other > at && (keys[at] < keys[other]) == ((at & size) == 0)) {
-                uint64_t key = keys[at];
-                keys[at] = keys[other];
-                keys[other] = key;
-            }
-            __syncthreads();
-        }
+    for (int w = 0; w < PART_WARPS; w++)
+        bound = m.bound[w] < bound ? m.bound[w] : bound;
+    return bound;
 }
 
-/* Calls each(key) for this thread's choices. */
-template <int THREADS, typename Each>
-__device__ inline void for_keys(const choice_view &ch, Each each)
+/* Puts the keys that are at least `least` into m while there is room, and returns their number. */
+template <typename ForKeys>
+__device__ inline int gather_keys(best_keys &m, uint64_t least, ForKeys for_keys)
 {
-    if (ch.token) {
-        for (int64_t i = thread_id(); i < ch.n; i += THREADS)
-            each(choice_key(choice_logit(ch, i), i));
-        return;
-    }
-    for (int64_t j = thread_id() * PACK; j < ch.n; j += THREADS * PACK) {
-        float v[PACK];
-        load_pack(v, ch.x + j, ch.n - j);
-        UNROLL
-        for (int k = 0; k < PACK; k++)
-            if (j + k < ch.n)
-                each(choice_key(v[k], j + k));
-    }
-}
-
-/* Puts the keys from `least` on, as far as there is room, and zeros behind them; how many they are. */
-template <int THREADS>
-__device__ inline int gather_keys(uint64_t *keys, int *count, const choice_view &ch, uint64_t least)
-{
-    __syncthreads(); /* keys and count may still be read */
-    keys[thread_id()] = 0;
+    __syncthreads(); /* count and keys may still be read */
     if (thread_id() == 0)
-        *count = 0;
+        m.count = 0;
     __syncthreads();
-    for_keys<THREADS>(ch, [=](uint64_t key) {
+    for_keys([&](uint64_t key) {
         if (key < least)
             return;
-        int at = atomicAdd(count, 1);
-        if (at < THREADS)
-            keys[at] = key;
+        int at = atomicAdd(&m.count, 1);
+        if (at < KEYS)
+            m.key[at] = key;
     });
     __syncthreads();
-    return *count;
+    return m.count;
 }
 
 /*
- * The k largest keys first, zeros behind them.  The k-th largest of what each thread has as its largest is no more than
- * the k-th of all, and hardly less where numbers are in no order; where too many reach it, as where many are equal, the
- * bound is looked for by halves.
+ * Puts the k largest keys into m, and perhaps a few more, and returns their number.  Usually few keys more than k reach
+ * the bound.  If too many do, because many are equal, a search by halves finds a better bound.
  */
-template <int THREADS>
-__device__ inline void find_best(uint64_t *keys, int *count, const choice_view &ch, float most, int k)
+template <typename ForKeys>
+__device__ inline int find_best(best_keys &m, int k, unsigned mine, ForKeys for_keys)
 {
-    uint64_t low = 1, high = ~(uint64_t)0;
-    if (ch.n > THREADS) {
-        keys[thread_id()] = (uint64_t)ordered(most) << 32 | (unsigned)thread_id();
-        sort_keys<THREADS>(keys);
-        uint64_t bound = keys[k - 1] >> 32 << 32;
-        low = bound ? bound : 1;
-    }
-    uint64_t least = low;
-    for (int n = gather_keys<THREADS>(keys, count, ch, least); n > THREADS || (n < k && least > low);
-         n = gather_keys<THREADS>(keys, count, ch, least)) {
-        if (n > THREADS)
+    uint64_t bound = (uint64_t)bound_of(m, k, mine) << 32, low = bound ? bound : 1, high = ~(uint64_t)0, least = low;
+    int n = gather_keys(m, least, for_keys);
+    while (n > KEYS || (n < k && least > low)) {
+        if (n > KEYS)
             low = least;
         else
             high = least;
         least = low + (high - low) / 2;
+        n = gather_keys(m, least, for_keys);
     }
-    sort_keys<THREADS>(keys);
+    return n;
 }
 
 struct candidates_view {
@@ -113,44 +102,110 @@ struct candidates_view {
     int k;
 };
 
+/* The rows of a launch, from row `first` of the step on, each in `parts` parts. */
+struct candidate_rows {
+    uint64_t *keys;
+    normaliser *of_part;
+    int *arrived, *found; /* of a row: parts that have ended, and their keys */
+    int parts;
+    int64_t first;
+};
+
+__device__ inline void no_candidate(const candidates_view &y, int64_t to)
+{
+    y.value[to] = -INFINITY;
+    y.id[to] = -1;
+    y.state[to] = STATE_FREE;
+}
+
+/* Finds the best keys of a part, and appends them to those of its row. */
+__device__ inline void read_part(best_keys &m, const candidate_rows &r, int local, int part, const choice_view &ch,
+                                 const choice_view &of_sum, int k)
+{
+    __shared__ int from;
+    float v[EACH];
+    load_part(v, of_sum, part);
+    normaliser of_part = part_normaliser(v);
+    if (thread_id() == 0)
+        r.of_part[(int64_t)local * r.parts + part] = of_part;
+    if (ch.token && !of_sum.token)
+        load_part(v, ch, part);
+    int n = find_best(m, k, ordered(most_of(v)), [&](auto take) {
+        UNROLL
+        for (int i = 0; i < EACH; i++)
+            take(choice_key(v[i], part_choice(part, i)));
+    });
+    if (thread_id() == 0)
+        from = atomicAdd(r.found + local, n);
+    __syncthreads();
+    uint64_t *keys = r.keys + (int64_t)local * r.parts * KEYS + from;
+    for (int i = thread_id(); i < n; i += PART_THREADS)
+        keys[i] = m.key[i];
+}
+
+/* Writes the k largest keys, the largest first.  The place of a key is the number of larger keys. */
+__device__ inline void write_best(const best_keys &m, int n, const candidates_view &y, int64_t row,
+                                  const choice_view &ch, const normaliser &of_row)
+{
+    for (int i = thread_id(); i < n; i += PART_THREADS) {
+        uint64_t key = m.key[i];
+        int place = 0;
+        for (int j = 0; j < n; j++)
+            place += m.key[j] > key;
+        if (place >= y.k)
+            continue;
+        int64_t at = key_choice(key), to = row * y.k + place;
+        y.value[to] = choice_logp(choice_logit(ch, at), of_row);
+        y.id[to] = choice_id(ch, at);
+        y.state[to] = choice_state(ch, at);
+    }
+    for (int i = n + thread_id(); i < y.k; i += PART_THREADS)
+        no_candidate(y, row * y.k + i);
+}
+
 /*
  * The k best choices of each row, see op_candidates.
  *
- * Grid     one block per row: rows are as long as a vocabulary.
- * Memory   reads a row once for the normaliser and, where it is free, once or twice more (L2); of an automaton's row
- *          only the edges.
- * Numbers  each thread rescales its f32 sum to the largest element so far; partial sums in a fixed order.
+ * Grid     one block per part of a row; the last one to end merges what all have found.
+ * Memory   reads a row once: bandwidth bound; of an automaton's row the edges too.
+ * Numbers  the parts' sums of exp in f32, then the sum of the parts, both in an order fixed by the vocabulary.
  */
-template <int THREADS>
-__global__ void __launch_bounds__(THREADS)
-    candidates_kernel(candidates_view y, state_view s, step_view step, const float *__restrict__ logits, int64_t vocab,
-                      automaton_view a, bool full)
+__global__ void __launch_bounds__(PART_THREADS)
+    candidates_kernel(candidates_view y, candidate_rows r, state_view s, step_view step,
+                      const float *__restrict__ logits, int64_t vocab, automaton_view a, bool full)
 {
-    __shared__ uint64_t keys[THREADS];
-    __shared__ int count;
-    int64_t t = block_id(), of = step.request[t / s.width], row = of * s.width + t % s.width,
-            to = t * y.k + thread_id();
+    __shared__ best_keys m;
+    int local = (int)(block_id() / r.parts), part = (int)(block_id() % r.parts);
+    int64_t t = r.first + local, of = step.request[t / s.width], row = of * s.width + t % s.width;
     if (of < 0 || s.done[of] || s.score[row] == -INFINITY) {
-        if (thread_id() < y.k) {
-            y.value[to] = -INFINITY;
-            y.id[to] = -1;
-            y.state[to] = STATE_FREE;
-        }
+        for (int i = thread_id(); part == 0 && i < y.k; i += PART_THREADS)
+            no_candidate(y, t * y.k + i);
         return;
     }
     choice_view ch = choices_of(a, s.state[row], logits + logit_row(s, step, t) * vocab, vocab);
     choice_view of_sum = { ch.x, full ? nullptr : ch.token, full ? nullptr : ch.next, full ? vocab : ch.n };
-    normaliser mine = thread_normaliser(of_sum), of_row = block_normaliser(mine);
-    if (full && ch.token && ch.n > THREADS)
-        mine = thread_normaliser(ch);
-    find_best<THREADS>(keys, &count, ch, mine.most, y.k);
-    if (thread_id() < y.k) {
-        uint64_t key = keys[thread_id()];
-        int64_t at = key_choice(key);
-        y.value[to] = key ? choice_logp(choice_logit(ch, at), of_row) : -INFINITY;
-        y.id[to] = key ? choice_id(ch, at) : -1;
-        y.state[to] = key ? choice_state(ch, at) : STATE_FREE;
-    }
+    int parts = of_sum.n ? row_parts(of_sum.n) : 1;
+    if (part >= parts)
+        return;
+    read_part(m, r, local, part, ch, of_sum, y.k);
+    if (!last_of_row(r.arrived + local, parts))
+        return;
+
+    int total = r.found[local];
+    const uint64_t *keys = r.keys + (int64_t)local * r.parts * KEYS;
+    uint64_t most = 0;
+    for (int i = thread_id(); i < total; i += PART_THREADS)
+        most = keys[i] > most ? keys[i] : most;
+    int n = find_best(m, y.k, (unsigned)(most >> 32), [&](auto take) {
+        for (int i = thread_id(); i < total; i += PART_THREADS)
+            take(keys[i]);
+    });
+    bool mine = thread_id() < parts;
+    normaliser none = { -INFINITY, 0.0f };
+    normaliser of_row = block_normaliser(mine ? r.of_part[(int64_t)local * r.parts + thread_id()] : none);
+    if (thread_id() == 0)
+        r.found[local] = 0; /* all have read it, behind which were barriers */
+    write_best(m, n, y, t, ch, of_row);
 }
 
 /*
@@ -176,24 +231,32 @@ static candidates_view view_of(const struct candidates *y)
     return { data_of<float>(y->value), data_of<int>(y->id), data_of<int>(y->state), y->k };
 }
 
-template <int THREADS>
-static void launch_candidates(struct ctx *c, const struct candidates *y, const struct decode_state *s,
-                              const struct decode_step *step, const struct tensor *logits, const struct automaton *a,
-                              bool full)
+/* Sets *n to the number of rows that fit the scratch memory, of those that are left. */
+static candidate_rows rows_for(struct ctx *c, int64_t left, int64_t vocab, int64_t *n)
 {
-    LAUNCH(candidates_kernel<THREADS>, blocks_for(tensor_rows(y->value), 1), THREADS, 0, cuda_stream(c), view_of(y),
-           view_of(s), view_of(step), data_of<float>(logits), tensor_cols(logits), view_of(a), full);
+    int parts = row_parts(vocab);
+    size_t per = (size_t)parts * (KEYS * sizeof(uint64_t) + sizeof(normaliser));
+    int64_t room = (int64_t)(SCRATCH_BYTES / per);
+    room = room < COUNTERS / 2 ? room : COUNTERS / 2;
+    *n = left < room ? left : room;
+    CHECK(parts <= PART_THREADS, "candidates: %lld columns", (long long)vocab);
+    uint64_t *keys = (uint64_t *)cuda_scratch(c, (size_t)*n * per);
+    int *counters = cuda_counters(c);
+    return { keys, (normaliser *)(keys + *n * parts * KEYS), counters, counters + COUNTERS / 2, parts, 0 };
 }
 
 extern "C" void cuda_candidates(struct ctx *c, const struct candidates *y, const struct decode_state *s,
                                 const struct decode_step *step, const struct tensor *logits, const struct automaton *a,
                                 enum normalise normalise)
 {
-    bool full = normalise == NORMALISE_FULL;
-    if (tensor_rows(y->value) && tensor_cols(logits) <= SHORT_ROW)
-        launch_candidates<FEW>(c, y, s, step, logits, a, full);
-    else if (tensor_rows(y->value))
-        launch_candidates<MANY>(c, y, s, step, logits, a, full);
+    int64_t rows = tensor_rows(y->value), n;
+    for (int64_t first = 0; first < rows; first += n) {
+        candidate_rows r = rows_for(c, rows - first, tensor_cols(logits), &n);
+        r.first = first;
+        LAUNCH(candidates_kernel, blocks_for(n * r.parts, 1), PART_THREADS, 0, cuda_stream(c), view_of(y), r,
+               view_of(s), view_of(step), data_of<float>(logits), tensor_cols(logits), view_of(a),
+               normalise == NORMALISE_FULL);
+    }
 }
 
 extern "C" void cuda_keep_candidates(struct ctx *c, const struct decode_state *s, const struct decode_step *step,

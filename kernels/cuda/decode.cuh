@@ -118,45 +118,6 @@ __device__ inline float exp_below(float x, float most)
     return d <= 0 ? expf(d) : 0.0f;
 }
 
-/* More numbers; a NaN stands for none. */
-template <int N>
-__device__ inline void take(normaliser &m, const float (&v)[N])
-{
-    float high = m.most, add = 0;
-    UNROLL
-    for (int k = 0; k < N; k++)
-        high = fmaxf(high, v[k]);
-    if (high == -INFINITY) /* nothing yet that a difference could be taken from */
-        return;
-    UNROLL
-    for (int k = 0; k < N; k++)
-        add += exp_below(v[k], high);
-    m.sum = m.sum * exp_below(m.most, high) + add;
-    m.most = high;
-}
-
-/* This thread's part of the choices: PACK neighbours of every PACK block_threads() where all are free. */
-__device__ inline normaliser thread_normaliser(const choice_view &ch)
-{
-    normaliser m = { -INFINITY, 0.0f };
-    if (ch.token) {
-        for (int64_t i = thread_id(); i < ch.n; i += block_threads()) {
-            const float v[1] = { choice_logit(ch, i) };
-            take(m, v);
-        }
-        return m;
-    }
-    for (int64_t j = thread_id() * PACK; j < ch.n; j += block_threads() * PACK) {
-        float v[PACK];
-        load_pack(v, ch.x + j, ch.n - j);
-        UNROLL
-        for (int k = 0; k < PACK; k++)
-            v[k] = j + k < ch.n ? v[k] : -INFINITY;
-        take(m, v);
-    }
-    return m;
-}
-
 /* Of all the block's threads, given to each; sum is the log of the sum. */
 __device__ inline normaliser block_normaliser(const normaliser &mine)
 {
