@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(THREADS) activation_kernel(T *y, const T *x, i
         return;
     load_pack(v, x + i, n - i);
     for (int k = 0; k < PACK; k++)
-        v[k] = activate(v[k], act);
+        v[k] = activate_for<T>(v[k], act);
     store_pack(y + i, v, n - i);
 }
 
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(THREADS)
     load_pack(v, x + i, n - i);
     load_pack(g, dy + i, n - i);
     for (int k = 0; k < PACK; k++)
-        v[k] = g[k] * activation_slope(v[k], act);
+        v[k] = g[k] * activation_slope_for<T>(v[k], act);
     put_pack(dx + i, v, n - i, add);
 }
 

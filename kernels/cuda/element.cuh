@@ -21,7 +21,11 @@ struct bf16 {
     }
 };
 
-__device__ inline bool aligned16(const void *p)
+/* Whether T is bfloat16. */
+template <typename T>
+constexpr bool dtype_half = sizeof(T) == sizeof(uint16_t);
+
+__host__ __device__ inline bool aligned16(const void *p)
 {
     return ((uintptr_t)p & 15) == 0;
 }
@@ -76,6 +80,19 @@ __device__ inline void store_pack(bf16 *y, const float (&v)[PACK], int64_t left)
     for (int i = 0; i < PACK; i++)
         if (i < left)
             y[i] = bf16(v[i]);
+}
+
+/* The same of a whole pack at an aligned address, without a test. */
+template <typename T>
+__device__ inline void load_whole(float (&v)[PACK], const T *x)
+{
+    load_pack(v, (const T *)__builtin_assume_aligned(x, 16), PACK);
+}
+
+template <typename T>
+__device__ inline void store_whole(T *y, const float (&v)[PACK])
+{
+    store_pack((T *)__builtin_assume_aligned(y, 16), v, PACK);
 }
 
 /* y = v, or y += v. */

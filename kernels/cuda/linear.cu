@@ -1,7 +1,7 @@
 #include "kernels/cuda/activation.cuh"
 #include "kernels/cuda/matmul.cuh"
 
-constexpr int THREADS = 256;
+constexpr int THREADS = 256, EACH = 4;
 
 /*
  * v = x[r,j] + b[j], into pre when wanted;  y[r,j] = act(v)
@@ -26,17 +26,62 @@ __global__ void __launch_bounds__(THREADS)
     if (pre)
         store_pack(pre + r * cols + j, v, cols - j);
     for (int k = 0; k < PACK; k++)
-        v[k] = activate(v[k], act);
+        v[k] = activate_for<T>(v[k], act);
     store_pack(y + r * cols + j, v, cols - j);
+}
+
+/*
+ * The same with GELU, for whole packs at aligned addresses.
+ *
+ * Grid     one thread per PACK columns of EACH rows, whose loads are under way at once.
+ * Memory   as above; b is read for EACH rows at a time.
+ * Numbers  as above.
+ */
+template <typename T>
+__global__ void __launch_bounds__(THREADS)
+    bias_gelu_kernel(T *y, T *pre, const T *x, const float *__restrict__ b, int64_t rows, int packs)
+{
+    int64_t group = grid_thread() / packs, first = group * EACH, at = (first * packs + grid_thread() % packs) * PACK;
+    int64_t cols = (int64_t)packs * PACK;
+    float v[EACH][PACK], bias[PACK];
+    if (first >= rows)
+        return;
+    load_whole(bias, b + grid_thread() % packs * PACK);
+    UNROLL
+    for (int i = 0; i < EACH; i++)
+        load_whole(v[i], x + at + (first + i < rows ? i * cols : 0));
+    UNROLL
+    for (int i = 0; i < EACH; i++) {
+        if (first + i >= rows)
+            return;
+        for (int k = 0; k < PACK; k++)
+            v[i][k] += bias[k];
+        if (pre)
+            store_whole(pre + at + i * cols, v[i]);
+        for (int k = 0; k < PACK; k++)
+            v[i][k] = activate_for<T>(v[i][k], ACT_GELU);
+        store_whole(y + at + i * cols, v[i]);
+    }
+}
+
+template <typename T>
+static void launch_bias_activation(struct ctx *c, T *y, T *pre, const T *x, const float *b, int64_t rows, int64_t cols,
+                                   int act)
+{
+    int64_t packs = (cols + PACK - 1) / PACK, groups = (rows + EACH - 1) / EACH;
+    if (act == ACT_GELU && b && cols % PACK == 0 && aligned16(y) && aligned16(pre) && aligned16(x) && aligned16(b))
+        LAUNCH(bias_gelu_kernel<T>, blocks_for(groups * packs, THREADS), THREADS, 0, cuda_stream(c), y, pre, x, b, rows,
+               (int)packs);
+    else
+        LAUNCH(bias_activation_kernel<T>, blocks_for(rows * packs, THREADS), THREADS, 0, cuda_stream(c), y, pre, x, b,
+               rows, cols, act);
 }
 
 static void bias_activation(struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x,
                             const struct tensor *b, enum activation act)
 {
-    int64_t rows = tensor_rows(y), cols = tensor_cols(y);
-    DTYPE_SWITCH(y->dtype, LAUNCH(bias_activation_kernel<T>, blocks_for(rows * ((cols + PACK - 1) / PACK), THREADS),
-                                  THREADS, 0, cuda_stream(c), data_of<T>(y), data_of<T>(pre), data_of<T>(x),
-                                  data_of<float>(b), rows, cols, (int)act));
+    DTYPE_SWITCH(y->dtype, launch_bias_activation(c, data_of<T>(y), data_of<T>(pre), data_of<T>(x), data_of<float>(b),
+                                                  tensor_rows(y), tensor_cols(y), (int)act));
 }
 
 /* The product goes to pre where that is wanted; the library adds the bias where nothing else is left to do. */

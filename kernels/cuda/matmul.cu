@@ -25,7 +25,7 @@ __device__ inline void finish(const gemm_view<T, U> &p, int64_t r, int64_t s, fl
     v += p.bias ? p.bias[s] : 0.0f;
     if (p.pre)
         p.pre[r * p.n + s] = U(v);
-    put(p.y + r * p.n + s, activate(v, p.act), p.add);
+    put(p.y + r * p.n + s, activate_for<U>(v, p.act), p.add);
 }
 
 /*

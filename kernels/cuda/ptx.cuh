@@ -54,6 +54,16 @@ __device__ inline float exp2_fast(float x)
 #endif
 }
 
+/* a / b, off by at most two units of the last place; 0 where b is above 2^126. */
+__device__ inline float divide_fast(float a, float b)
+{
+#ifdef __CUDA_ARCH__
+    return __fdividef(a, b);
+#else
+    return b > 0x1p126f ? 0.0f : a / b;
+#endif
+}
+
 /* The nearest integer, even where two are as near. */
 __device__ inline int nearest(float x)
 {
