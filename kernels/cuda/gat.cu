@@ -1,9 +1,9 @@
 #include "kernels/cuda/columns.cuh"
 
-constexpr int WARPS = 4;
+constexpr int WARPS = 8, NODES = 4; /* NODES: of a block that goes forward */
 /* A multiprocessor can hold so many: left alone, ptxas makes room for twice as many and spills.  simt has no such
  * bound. */
-[[maybe_unused]] constexpr int BLOCKS = 8;
+[[maybe_unused]] constexpr int BLOCKS = 4;
 
 /* One aggregation as the kernels see it. */
 template <typename T>
@@ -11,7 +11,7 @@ struct gat_view {
     const int *offsets, *sources, *types, *targets, *out_offsets, *out_edges, *rng;
     const T *z;
     const float *a_src, *a_dst, *edge_bias;
-    float *src, *dst; /* scratch [N, H]: a_src . z_j and a_dst . z_i */
+    float *weight; /* scratch [E, H]: the coefficients after dropout and averaging */
     int64_t nodes, edges;
     int heads, dim;
     float slope, keep_scale, share; /* share: what a head's output is multiplied by */
@@ -19,12 +19,15 @@ struct gat_view {
     bool drop;
 };
 
-/* The argument of LeakyReLU for edge e into i. */
-template <typename T>
-__device__ inline float edge_score(const gat_view<T> &g, int64_t e, int64_t i, int h)
+/* The dot product of two rows of g.dim numbers, on all lanes. */
+template <typename T, typename U>
+__device__ inline float row_dot(const T *x, const U *y, int dim)
 {
-    float s = g.src[(int64_t)g.sources[e] * g.heads + h] + g.dst[i * g.heads + h];
-    return g.edge_bias ? s + g.edge_bias[(int64_t)g.types[e] * g.heads + h] : s;
+    float sum = 0;
+    ROLLED
+    for (int d = lane_id(); d < dim; d += WARP)
+        sum += (float)x[d] * (float)y[d];
+    return warp_sum(sum);
 }
 
 /* What dropout and averaging multiply the coefficient of edge e and head h by. */
@@ -39,105 +42,119 @@ __device__ inline float edge_share(const gat_view<T> &g, int64_t e, int h)
     return word < g.threshold ? 0.0f : g.share * g.keep_scale;
 }
 
-/*
- * src[n,h] = a_src[h] . z[n,h];  dst[n,h] = a_dst[h] . z[n,h]
- *
- * Grid     one warp per node and head.
- * Memory   reads z once: bandwidth bound.
- * Numbers  f32 sums in a fixed order.
- */
-template <typename T>
-__global__ void __launch_bounds__(WARPS *WARP, BLOCKS) gat_score_kernel(gat_view<T> g)
+constexpr int EACH = 4; /* rows of z that a warp reads at once */
+
+/* Of this lane's edge of the 32 from e on: the dot product of x and its source's row of head h. */
+template <typename T, typename U>
+__device__ inline float lane_dot(const gat_view<T> &g, int64_t e, int64_t end, int h, const U *x)
 {
-    int64_t task = grid_warp();
-    if (task >= g.nodes * g.heads)
-        return;
-    int64_t at = task * g.dim, a = task % g.heads * g.dim;
-    float src = 0, dst = 0;
-    for (int d = lane_id(); d < g.dim; d += WARP) {
-        float z = (float)g.z[at + d];
-        src += g.a_src[a + d] * z;
-        dst += g.a_dst[a + d] * z;
+    int source = e + lane_id() < end ? g.sources[e + lane_id()] : 0, n = end - e < WARP ? (int)(end - e) : WARP;
+    float mine = 0;
+    ROLLED
+    for (int k = 0; k < n; k += EACH) {
+        const T *z[EACH];
+        float dot[EACH] = { 0 };
+        UNROLL
+        for (int q = 0; q < EACH; q++)
+            z[q] = g.z + ((int64_t)__shfl_sync(ALL_LANES, source, k + q) * g.heads + h) * g.dim;
+        ROLLED
+        for (int d = lane_id(); d < g.dim; d += WARP)
+            UNROLL
+        for (int q = 0; q < EACH; q++)
+            dot[q] += (float)x[d] * (float)z[q][d];
+        UNROLL
+        for (int q = 0; q < EACH; q++) {
+            dot[q] = warp_sum(dot[q]);
+            mine = lane_id() == k + q ? dot[q] : mine;
+        }
     }
-    src = warp_sum(src);
-    dst = warp_sum(dst);
-    if (lane_id() == 0) {
-        g.src[task] = src;
-        g.dst[task] = dst;
-    }
+    return mine;
 }
 
-/*
- * alpha[e,h] = softmax over the edges e into i of LeakyReLU(score)
- *
- * Grid     one warp per node and head, lanes over edges.
- * Memory   reads the scores three times (L1 after the first), writes alpha once.
- * Numbers  the largest score is taken out first; f32 sums in a fixed order.
- */
+/* The argument of LeakyReLU for this lane's edge of the 32 from e on into a node, whose own share is dst. */
 template <typename T>
-__global__ void __launch_bounds__(WARPS *WARP, BLOCKS) gat_softmax_kernel(float *__restrict__ alpha, gat_view<T> g)
+__device__ inline float lane_score(const gat_view<T> &g, int64_t e, int64_t end, int h, float dst)
 {
-    int64_t task = grid_warp();
-    if (task >= g.nodes * g.heads)
-        return;
-    int64_t i = task / g.heads, first = g.offsets[i], end = g.offsets[i + 1];
-    int h = (int)(task % g.heads);
-    float most = -INFINITY, sum = 0;
-    for (int64_t e = first + lane_id(); e < end; e += WARP) {
-        float s = edge_score(g, e, i, h);
+    float score = lane_dot(g, e, end, h, g.a_src + h * g.dim) + dst;
+    bool own = g.edge_bias && e + lane_id() < end;
+    return own ? score + g.edge_bias[(int64_t)g.types[e + lane_id()] * g.heads + h] : score;
+}
+
+/* alpha[e,h] = softmax over the edges e into i of LeakyReLU(score);  weight[e,h] = share(e,h) alpha[e,h] */
+template <typename T>
+__device__ inline void attend(float *alpha, const gat_view<T> &g, int64_t i, int h)
+{
+    int64_t first = g.offsets[i], end = g.offsets[i + 1];
+    float dst = row_dot(g.a_dst + h * g.dim, g.z + (i * g.heads + h) * g.dim, g.dim), most = -INFINITY, sum = 0;
+    for (int64_t e = first; e < end; e += WARP) {
+        float s = lane_score(g, e, end, h, dst);
         s = s > 0 ? s : g.slope * s;
-        alpha[e * g.heads + h] = s;
-        most = fmaxf(most, s);
+        if (e + lane_id() < end) {
+            alpha[(e + lane_id()) * g.heads + h] = s;
+            most = fmaxf(most, s);
+        }
     }
     most = warp_max(most);
     for (int64_t e = first + lane_id(); e < end; e += WARP)
         sum += expf(alpha[e * g.heads + h] - most);
     sum = warp_sum(sum);
-    for (int64_t e = first + lane_id(); e < end; e += WARP)
-        alpha[e * g.heads + h] = expf(alpha[e * g.heads + h] - most) / sum;
+    for (int64_t e = first + lane_id(); e < end; e += WARP) {
+        float a = expf(alpha[e * g.heads + h] - most) / sum;
+        alpha[e * g.heads + h] = a;
+        g.weight[e * g.heads + h] = edge_share(g, e, h) * a;
+    }
+}
+
+/* y[i,h,d] of one lane's column d; the sum of all heads when mean. */
+template <typename T>
+__device__ inline float gathered(const float *bias, const gat_view<T> &g, int64_t i, int h, int d, bool mean)
+{
+    float sum = bias ? bias[h * g.dim + d] : 0.0f;
+    for (int end = mean ? g.heads : h + 1; h < end; h++)
+        UNROLL_4
+    for (int64_t e = g.offsets[i]; e < g.offsets[i + 1]; e++)
+        sum += g.weight[e * g.heads + h] * (float)g.z[((int64_t)g.sources[e] * g.heads + h) * g.dim + d];
+    return sum;
 }
 
 /*
+ * alpha = softmax of LeakyReLU(a_src . z_source + a_dst . z_i + bias of the relation) over the edges into i;
  * y[i,h,:] = sum over edges e into i of share(e,h) alpha[e,h] z[source(e),h,:] + bias; heads added up when mean
  *
- * Grid     one warp per node and head, or per node when mean; lanes over the columns of a head.
- * Memory   reads a row of z per edge (L2: neighbours share sources), writes y once.
- * Numbers  f32 sums in edge order, then head order.
+ * Grid     one block per NODES nodes.  First a warp per node and head, lanes over columns, then over edges; then a
+ *          warp per node, head and 32 columns, or per node and 32 columns when mean.
+ * Memory   reads a row of z per edge, twice (the second time from L1 or L2), writes alpha and y once.
+ * Numbers  the largest score is taken out first; f32 sums in edge order, then head order.
  */
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
-    gat_gather_kernel(T *__restrict__ y, const float *__restrict__ alpha, const float *__restrict__ bias, gat_view<T> g,
-                      bool mean)
+    gat_kernel(T *__restrict__ y, float *alpha, const float *__restrict__ bias, gat_view<T> g, bool mean)
 {
-    int64_t task = grid_warp();
-    int outputs = mean ? 1 : g.heads;
-    if (task >= g.nodes * outputs)
-        return;
-    int64_t i = task / outputs, first = g.offsets[i], end = g.offsets[i + 1];
-    int h0 = (int)(task % outputs), h1 = mean ? g.heads : h0 + 1;
-    for (int d = lane_id(); d - lane_id() < g.dim; d += WARP) {
-        float sum = bias && d < g.dim ? bias[h0 * g.dim + d] : 0.0f;
-        for (int h = h0; h < h1; h++)
-            for (int64_t e = first; e < end; e++) {
-                float w = edge_share(g, e, h) * alpha[e * g.heads + h];
-                if (d < g.dim)
-                    sum += w * (float)g.z[((int64_t)g.sources[e] * g.heads + h) * g.dim + d];
-            }
+    int64_t first = block_id() * NODES;
+    int n = g.nodes - first < NODES ? (int)(g.nodes - first) : NODES;
+    int outputs = mean ? 1 : g.heads, tiles = (g.dim + WARP - 1) / WARP;
+    for (int t = warp_id(); t < n * g.heads; t += WARPS)
+        attend(alpha, g, first + t / g.heads, t % g.heads);
+    __syncthreads();
+    for (int t = warp_id(); t < n * outputs * tiles; t += WARPS) {
+        int64_t row = first * outputs + t / tiles;
+        int d = t % tiles * WARP + lane_id();
         if (d < g.dim)
-            y[task * g.dim + d] = T(sum);
+            y[row * g.dim + d] = T(gathered(bias, g, row / outputs, (int)(row % outputs), d, mean));
     }
 }
 
 /*
- * c[e] = share(e,h) (dy_i . z_source);  ds[e,h] = LeakyReLU' alpha (c[e] - sum of alpha c);  into[i,h] = sum of ds
+ * c[e] = share(e,h) (dy_i . z_source);  ds[e,h] = LeakyReLU' alpha (c[e] - sum of alpha c);  into[i,h] = sum of ds;
+ * weight[e,h] = share(e,h) alpha[e,h]
  *
  * Grid     one warp per node and head; lanes over the columns of a head, then over edges.
- * Memory   reads a row of z per edge, writes ds twice.
+ * Memory   reads a row of z per edge, twice (the second time from L1), writes slopes and weight once, ds twice.
  * Numbers  f32 sums in a fixed order.
  */
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
-    gat_edge_backward_kernel(float *__restrict__ ds, float *__restrict__ into, const T *__restrict__ dy,
+    gat_edge_backward_kernel(float *ds, float *slopes, float *__restrict__ into, const T *__restrict__ dy,
                              const float *__restrict__ alpha, gat_view<T> g, bool mean)
 {
     int64_t task = grid_warp();
@@ -145,22 +162,21 @@ __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
         return;
     int64_t i = task / g.heads, first = g.offsets[i], end = g.offsets[i + 1];
     int h = (int)(task % g.heads);
-    const T *up = dy + (mean ? i : task) * g.dim;
-    float expected = 0, sum = 0;
-    for (int64_t e = first; e < end; e++) {
-        const T *z = g.z + ((int64_t)g.sources[e] * g.heads + h) * g.dim;
-        float dot = 0;
-        for (int d = lane_id(); d < g.dim; d += WARP)
-            dot += (float)up[d] * (float)z[d];
-        dot = warp_sum(dot) * edge_share(g, e, h);
-        expected += alpha[e * g.heads + h] * dot;
-        if (lane_id() == 0)
-            ds[e * g.heads + h] = dot;
+    float dst = row_dot(g.a_dst + h * g.dim, g.z + task * g.dim, g.dim), expected = 0, sum = 0;
+    for (int64_t e = first; e < end; e += WARP) {
+        float score = lane_score(g, e, end, h, dst), dot = lane_dot(g, e, end, h, dy + (mean ? i : task) * g.dim);
+        int64_t own = (e + lane_id()) * g.heads + h;
+        if (e + lane_id() < end) {
+            float share = edge_share(g, e + lane_id(), h);
+            expected += alpha[own] * (dot * share);
+            ds[own] = dot * share;
+            slopes[own] = score > 0 ? 1.0f : g.slope;
+            g.weight[own] = share * alpha[own];
+        }
     }
-    __syncwarp();
+    expected = warp_sum(expected);
     for (int64_t e = first + lane_id(); e < end; e += WARP) {
-        float slope = edge_score(g, e, i, h) > 0 ? 1.0f : g.slope;
-        float d = slope * alpha[e * g.heads + h] * (ds[e * g.heads + h] - expected);
+        float d = slopes[e * g.heads + h] * alpha[e * g.heads + h] * (ds[e * g.heads + h] - expected);
         ds[e * g.heads + h] = d;
         sum += d;
     }
@@ -169,19 +185,39 @@ __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
         into[task] = sum;
 }
 
+/* Column d of the sum of weight dy_target over the edges out of j.  Lanes past the last column take part. */
+template <typename T>
+__device__ inline float scattered(const gat_view<T> &g, const T *dy, int64_t j, int h, int d, bool mean)
+{
+    int64_t end = g.out_offsets[j + 1];
+    float sum = 0;
+    for (int64_t k = g.out_offsets[j]; k < end; k += WARP) {
+        int64_t own = k + lane_id() < end ? g.out_edges[k + lane_id()] : 0;
+        int target = g.targets[own], n = end - k < WARP ? (int)(end - k) : WARP;
+        float w = g.weight[own * g.heads + h];
+        UNROLL_4
+        for (int l = 0; l < n; l++) {
+            int64_t i = __shfl_sync(ALL_LANES, target, l);
+            float share = __shfl_sync(ALL_LANES, w, l);
+            if (d < g.dim)
+                sum += share * (float)dy[(mean ? i : i * g.heads + h) * g.dim + d];
+        }
+    }
+    return sum;
+}
+
 /*
- * dz[j,h,:] (+)= sum over edges e out of j of share alpha dy_target + out[j,h] a_src[h] + into[j,h] a_dst[h],
+ * dz[j,h,:] (+)= sum over edges e out of j of weight[e,h] dy_target + out[j,h] a_src[h] + into[j,h] a_dst[h],
  * out[j,h] = sum of ds[e,h]
  *
- * Grid     one warp per node and head; lanes over the columns of a head.
+ * Grid     one warp per node and head; lanes over edges and over the columns of a head.
  * Memory   reads a row of dy per edge, writes dz once.
  * Numbers  f32 sums in edge order.
  */
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
     gat_node_backward_kernel(T *__restrict__ dz, bool add, float *__restrict__ out, const float *__restrict__ ds,
-                             const float *__restrict__ into, const T *__restrict__ dy, const float *__restrict__ alpha,
-                             gat_view<T> g, bool mean)
+                             const float *__restrict__ into, const T *__restrict__ dy, gat_view<T> g, bool mean)
 {
     int64_t task = grid_warp();
     if (task >= g.nodes * g.heads)
@@ -194,46 +230,79 @@ __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
     score = warp_sum(score);
     if (lane_id() == 0)
         out[task] = score;
-    for (int d = lane_id(); dz && d < g.dim; d += WARP) {
-        float sum = score * g.a_src[h * g.dim + d] + into[task] * g.a_dst[h * g.dim + d];
-        for (int64_t k = first; k < end; k++) {
-            int64_t e = g.out_edges[k], target = g.targets[e];
-            float w = edge_share(g, e, h) * alpha[e * g.heads + h];
-            sum += w * (float)dy[(mean ? target : target * g.heads + h) * g.dim + d];
-        }
-        put(dz + task * g.dim + d, sum, add);
+    for (int d = lane_id(); dz && d - lane_id() < g.dim; d += WARP) {
+        float sum = scattered(g, dy, j, h, d, mean);
+        if (d < g.dim)
+            put(dz + task * g.dim + d, sum + score * g.a_src[h * g.dim + d] + into[task] * g.a_dst[h * g.dim + d], add);
     }
 }
 
+constexpr int VECTORS = 3; /* gradients of a_src, a_dst and bias */
+
 /*
- * part[p] = sums over nodes p * per .. of out[j,h] z[j,h,:], [H D] of them, then of into[j,h] z[j,h,:]
+ * part[p] = sums over nodes p * per .. of out[j,h] z[j,h,:], of into[j,h] z[j,h,:] and of dy[j,:], [H D] each
  *
  * Grid     one block per part and COLUMN_TILE columns; warps take turns at the nodes.
- * Memory   reads z once; 8 KiB of shared memory.
- * Numbers  f32 sums in an order fixed by the shape; sum_finish_kernel adds the parts.
+ * Memory   reads z and dy once; 8 KiB of shared memory.
+ * Numbers  f32 sums in an order fixed by the shape; gat_finish_kernel adds the parts.
  */
 template <typename T>
 __global__ void __launch_bounds__(COLUMN_THREADS)
     gat_vector_part_kernel(float *__restrict__ part, const float *__restrict__ out, const float *__restrict__ into,
-                           gat_view<T> g, int64_t per)
+                           const T *__restrict__ dy, int64_t dy_cols, gat_view<T> g, int64_t per)
 {
     int64_t cols = (int64_t)g.heads * g.dim, p = tile_row(cols), j = tile_column(cols);
     int64_t end = (p + 1) * per < g.nodes ? (p + 1) * per : g.nodes;
-    float src[PACK] = { 0 }, dst[PACK] = { 0 }, z[PACK];
+    float sum[VECTORS][PACK] = { { 0 } }, z[PACK], up[PACK];
     for (int64_t n = p * per + warp_id(); n < end; n += COLUMN_WARPS) {
         load_pack(z, g.z + n * cols + j, cols - j);
+        load_pack(up, dy + n * dy_cols + j, dy_cols - j);
         for (int k = 0; k < PACK; k++) {
             int64_t at = n * g.heads + (j + k < cols ? j + k : 0) / g.dim; /* z is 0 past the end */
-            src[k] += out[at] * z[k];
-            dst[k] += into[at] * z[k];
+            sum[0][k] += out[at] * z[k];
+            sum[1][k] += into[at] * z[k];
+            sum[2][k] += up[k];
         }
     }
-    sum_over_warps(src);
-    sum_over_warps(dst);
-    if (warp_id() == 0) {
-        store_pack(part + 2 * p * cols + j, src, cols - j);
-        store_pack(part + (2 * p + 1) * cols + j, dst, cols - j);
+    UNROLL
+    for (int v = 0; v < VECTORS; v++) {
+        sum_over_warps(sum[v]);
+        if (warp_id() == 0)
+            store_pack(part + (VECTORS * p + v) * cols + j, sum[v], cols - j);
     }
+}
+
+constexpr int FINISH_THREADS = 128;
+
+/* The gradients of a_src, a_dst and bias; NULL: not wanted. */
+struct vector_gradient {
+    float *y[VECTORS];
+    int64_t cols[VECTORS];
+    bool add[VECTORS];
+};
+
+/*
+ * y[v] (+)= the sum of the parts' v-th rows
+ *
+ * Grid     one thread per column of each vector.
+ * Memory   reads the parts once, a warp 32 neighbours at a time, four parts under way.
+ * Numbers  f32 sums in the order of the parts.
+ */
+__global__ void __launch_bounds__(FINISH_THREADS)
+    gat_finish_kernel(struct vector_gradient d, const float *__restrict__ part, int64_t parts, int64_t cols)
+{
+    int64_t j = grid_thread() % cols;
+    int v = (int)(grid_thread() / cols);
+    float sum = 0;
+    if (v >= VECTORS)
+        return;
+    UNROLL_4
+    for (int64_t p = 0; p < parts; p++)
+        sum += part[(VECTORS * p + v) * cols + j];
+    UNROLL
+    for (int k = 0; k < VECTORS; k++)
+        if (k == v && d.y[k] && j < d.cols[k])
+            put(d.y[k] + j, sum, d.add[k]);
 }
 
 /*
@@ -260,9 +329,8 @@ __global__ void __launch_bounds__(WARPS *WARP)
         part[task] = sum;
 }
 
-/* Everything but src and dst, which point into scratch[2 N H]. */
 template <typename T>
-static gat_view<T> view_of(struct ctx *c, const struct tensor *z, const struct gat *g, uint32_t site, float *scratch)
+static gat_view<T> view_of(struct ctx *c, const struct tensor *z, const struct gat *g, uint32_t site, float *weight)
 {
     const struct graph *gr = g->graph;
     gat_view<T> v = {};
@@ -273,12 +341,11 @@ static gat_view<T> view_of(struct ctx *c, const struct tensor *z, const struct g
     v.rng = v.drop ? data_of<int>(c->rng) : nullptr;
     v.z = data_of<T>(z);
     v.a_src = data_of<float>(g->a_src), v.a_dst = data_of<float>(g->a_dst), v.edge_bias = data_of<float>(g->edge_bias);
+    v.weight = weight;
     v.nodes = gr->nodes, v.edges = gr->edges;
     v.heads = g->heads, v.dim = (int)(tensor_cols(z) / g->heads);
-    v.src = scratch, v.dst = scratch + v.nodes * v.heads;
     v.slope = g->slope, v.keep_scale = 1.0f / (1.0f - g->p), v.share = g->mean ? 1.0f / (float)g->heads : 1.0f;
     v.threshold = rng_threshold(g->p), v.site = site;
-    LAUNCH(gat_score_kernel<T>, blocks_for(v.nodes * v.heads, WARPS), WARPS * WARP, 0, cuda_stream(c), v);
     return v;
 }
 
@@ -291,11 +358,9 @@ template <typename T>
 static void gat_forward(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *z,
                         const struct gat *g, uint32_t site)
 {
-    int64_t tasks = g->graph->nodes * g->heads;
-    gat_view<T> v = view_of<T>(c, z, g, site, scratch_of(c, 2 * tasks));
-    LAUNCH(gat_softmax_kernel<T>, blocks_for(tasks, WARPS), WARPS * WARP, 0, cuda_stream(c), data_of<float>(alpha), v);
-    LAUNCH(gat_gather_kernel<T>, blocks_for(g->mean ? v.nodes : tasks, WARPS), WARPS * WARP, 0, cuda_stream(c),
-           data_of<T>(y), data_of<float>(alpha), data_of<float>(g->bias), v, g->mean);
+    gat_view<T> v = view_of<T>(c, z, g, site, scratch_of(c, g->graph->edges * g->heads));
+    LAUNCH(gat_kernel<T>, blocks_for(v.nodes, NODES), WARPS * WARP, 0, cuda_stream(c), data_of<T>(y),
+           data_of<float>(alpha), data_of<float>(g->bias), v, g->mean);
 }
 
 extern "C" void cuda_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *z,
@@ -307,7 +372,7 @@ extern "C" void cuda_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, 
 
 /* What gat_backward keeps in scratch, in this order. */
 struct gat_room {
-    float *scores, *ds, *into, *out, *vectors, *types; /* 2 N H, E H, N H, N H, 2 parts H D, parts cells */
+    float *weight, *ds, *slopes, *into, *out, *vectors, *types; /* E H thrice, N H twice, parts 3 H D, parts cells */
     int64_t vector_per, vector_parts, type_parts, cells;
 };
 constexpr int64_t TYPE_PER = 1024;
@@ -316,33 +381,34 @@ static struct gat_room room_of(struct ctx *c, const struct gat *g, struct destin
 {
     int64_t tasks = g->graph->nodes * g->heads, ds = g->graph->edges * g->heads;
     struct gat_room r = {};
-    r.vector_per = rows_per_part(g->graph->nodes, 2 * width);
+    r.vector_per = rows_per_part(g->graph->nodes, VECTORS * width);
     r.vector_parts = (g->graph->nodes + r.vector_per - 1) / r.vector_per;
     r.type_parts = (g->graph->edges + TYPE_PER - 1) / TYPE_PER;
     r.cells = dedge_bias.t ? tensor_size(dedge_bias.t) : 0;
-    r.scores = scratch_of(c, 4 * tasks + ds + 2 * r.vector_parts * width + r.type_parts * r.cells);
-    r.into = r.scores + 2 * tasks;
+    r.weight = scratch_of(c, 2 * tasks + 3 * ds + VECTORS * r.vector_parts * width + r.type_parts * r.cells);
+    r.ds = r.weight + ds;
+    r.slopes = r.ds + ds;
+    r.into = r.slopes + ds;
     r.out = r.into + tasks;
-    r.ds = r.out + tasks;
-    r.vectors = r.ds + ds;
-    r.types = r.vectors + 2 * r.vector_parts * width;
+    r.vectors = r.out + tasks;
+    r.types = r.vectors + VECTORS * r.vector_parts * width;
     return r;
 }
 
 template <typename T>
-static void vector_gradients(struct ctx *c, struct destination da_src, struct destination da_dst, const gat_view<T> &v,
-                             const struct gat_room &r)
+static void vector_gradients(struct ctx *c, const struct destination (&d)[VECTORS], const struct tensor *dy,
+                             const gat_view<T> &v, const struct gat_room &r)
 {
     int64_t width = (int64_t)v.heads * v.dim;
-    if (!da_src.t && !da_dst.t)
+    struct vector_gradient to = {};
+    for (int k = 0; k < VECTORS; k++)
+        to.y[k] = data_of<float>(d[k].t), to.add[k] = d[k].add, to.cols[k] = k < 2 ? width : tensor_cols(dy);
+    if (!to.y[0] && !to.y[1] && !to.y[2])
         return;
     LAUNCH(gat_vector_part_kernel<T>, blocks_for(r.vector_parts * column_tiles(width), 1), COLUMN_THREADS, 0,
-           cuda_stream(c), r.vectors, r.out, r.into, v, r.vector_per);
-    if (da_src.t)
-        column_sums_of_parts(c, data_of<float>(da_src.t), da_src.add, r.vectors, r.vector_parts, width, 2 * width);
-    if (da_dst.t)
-        column_sums_of_parts(c, data_of<float>(da_dst.t), da_dst.add, r.vectors + width, r.vector_parts, width,
-                             2 * width);
+           cuda_stream(c), r.vectors, r.out, r.into, data_of<T>(dy), tensor_cols(dy), v, r.vector_per);
+    LAUNCH(gat_finish_kernel, blocks_for(VECTORS * width, FINISH_THREADS), FINISH_THREADS, 0, cuda_stream(c), to,
+           r.vectors, r.vector_parts, width);
 }
 
 static void type_gradient(struct ctx *c, struct destination dedge_bias, const struct gat *g, const struct gat_room &r)
@@ -356,18 +422,18 @@ static void type_gradient(struct ctx *c, struct destination dedge_bias, const st
 }
 
 template <typename T>
-static void gat_backward(struct ctx *c, struct destination dz, struct destination da_src, struct destination da_dst,
+static void gat_backward(struct ctx *c, struct destination dz, const struct destination (&vectors)[VECTORS],
                          struct destination dedge_bias, const struct tensor *dy, const struct tensor *alpha,
                          const struct tensor *z, const struct gat *g, uint32_t site)
 {
     int64_t tasks = g->graph->nodes * g->heads;
     struct gat_room r = room_of(c, g, dedge_bias, tensor_cols(z));
-    gat_view<T> v = view_of<T>(c, z, g, site, r.scores);
-    LAUNCH(gat_edge_backward_kernel<T>, blocks_for(tasks, WARPS), WARPS * WARP, 0, cuda_stream(c), r.ds, r.into,
-           data_of<T>(dy), data_of<float>(alpha), v, g->mean);
+    gat_view<T> v = view_of<T>(c, z, g, site, r.weight);
+    LAUNCH(gat_edge_backward_kernel<T>, blocks_for(tasks, WARPS), WARPS * WARP, 0, cuda_stream(c), r.ds, r.slopes,
+           r.into, data_of<T>(dy), data_of<float>(alpha), v, g->mean);
     LAUNCH(gat_node_backward_kernel<T>, blocks_for(tasks, WARPS), WARPS * WARP, 0, cuda_stream(c), data_of<T>(dz.t),
-           dz.add, r.out, r.ds, r.into, data_of<T>(dy), data_of<float>(alpha), v, g->mean);
-    vector_gradients(c, da_src, da_dst, v, r);
+           dz.add, r.out, r.ds, r.into, data_of<T>(dy), v, g->mean);
+    vector_gradients(c, vectors, dy, v, r);
     type_gradient(c, dedge_bias, g, r);
 }
 
@@ -376,13 +442,12 @@ extern "C" void cuda_gat_backward(struct ctx *c, struct destination dz, struct d
                                   const struct tensor *dy, const struct tensor *alpha, const struct tensor *z,
                                   const struct gat *g, uint32_t site)
 {
-    const struct destination vectors[] = { da_src, da_dst, dedge_bias };
-    if (tensor_size(z))
-        DTYPE_SWITCH(z->dtype, gat_backward<T>(c, dz, da_src, da_dst, dedge_bias, dy, alpha, z, g, site));
-    else
-        for (const struct destination &v : vectors)
-            if (v.t && !v.add)
-                cuda_fill(c, v.t, 0);
-    if (dbias.t)
-        column_sums(c, data_of<float>(dbias.t), dbias.add, dy, tensor_rows(dy), tensor_cols(dy));
+    const struct destination vectors[VECTORS] = { da_src, da_dst, dbias };
+    if (tensor_size(z)) {
+        DTYPE_SWITCH(z->dtype, gat_backward<T>(c, dz, vectors, dedge_bias, dy, alpha, z, g, site));
+        return;
+    }
+    for (const struct destination &d : { da_src, da_dst, dbias, dedge_bias })
+        if (d.t && !d.add)
+            cuda_fill(c, d.t, 0);
 }
