@@ -1,4 +1,4 @@
-/* A tree of texts with common prefixes, each node computed once, has the results and gradients of single texts. */
+/* Texts with shared prefixes, each prefix computed once, have the results and gradients of single texts. */
 #include "kernels/batch.h"
 #include "tests/support/lm_gold.h"
 #include "tests/support/step.h"
@@ -38,6 +38,56 @@ static void compare(const char *tag, bool checkpointed, const struct llama_batch
     free(before);
     lm_gold_close(&g);
     json_decref(file);
+}
+
+/* Three texts share 20 tokens, two others share 12, one shares 3 with these, and one is a prefix of the first. */
+static void make_texts(void)
+{
+    static const int shared[TEXTS] = { 20, 20, 20, 12, 12, 3, 20 }, family[TEXTS] = { 1, 1, 1, 2, 2, 2, 1 };
+    static const int length[TEXTS] = { 40, 33, 29, 31, 17, 24, 22 };
+
+    for (int i = 0; i < TEXTS; i++) {
+        for (int k = 0; k < LENGTH; k++) {
+            ids[i][k] = k < shared[i] ? 1 + (family[i] * 31 + k * 7) % 60 : 1 + (i * 13 + k * 11) % 60;
+            answers[i][k] = k >= length[i] - 3;
+        }
+        texts[i] = (struct llama_text){ ids[i], answers[i], length[i] };
+    }
+}
+
+/* Windows reach from a text's own part into the shared prefix. */
+static void shared_is_unshared(void **state)
+{
+    struct llama_batch one = { 0 }, shared = { 0 };
+
+    (void)state;
+    make_texts();
+    add_one_by_one(&one);
+    llama_batch_add_shared(&shared, texts, TEXTS, 8);
+    assert_int_equal(one.n_rows, shared.n_rows);
+    assert_int_equal(shared.n_seqs, TEXTS + 2);
+    assert_int_equal(one.n_tokens - shared.n_tokens, 3 * 18 + 12); /* the short text leaves 18 of 20 to share */
+    compare("llama", false, &one, &shared);
+    compare("gemma2-open", false, &one, &shared);
+    llama_batch_release(&one);
+    llama_batch_release(&shared);
+}
+
+/* Texts without a common prefix are not split. */
+static void strangers_stay_whole(void **state)
+{
+    (void)state;
+    struct llama_batch b = { 0 };
+
+    make_texts();
+    llama_batch_add_shared(&b, texts, TEXTS, LENGTH);
+    assert_int_equal(b.n_seqs, TEXTS);
+    for (int i = 0; i < TEXTS; i++)
+        assert_int_equal(b.prefix[i], -1);
+    llama_batch_clear(&b);
+    llama_batch_add_shared(&b, texts, 0, 1);
+    assert_int_equal(b.n_seqs, 0);
+    llama_batch_release(&b);
 }
 
 /* All texts share 6 tokens; four of them share 16, of these two share 22 and two share 28; two others share 12. */
@@ -85,6 +135,8 @@ static void tree_is_unshared(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shared_is_unshared),
+        cmocka_unit_test(strangers_stay_whole),
         cmocka_unit_test(tree_is_unshared),
     };
     return test_devices(tests, ARRAY_LEN(tests));
