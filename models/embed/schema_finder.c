@@ -231,7 +231,7 @@ static void run_embed(struct ctx *c, void *arg)
 }
 
 /* Divides a vector by its length. A zero vector is unchanged. */
-static void sentence_vector_normalise(float *v, int64_t width)
+static void normalise(float *v, int64_t width)
 {
     double sum = 0;
 
@@ -257,7 +257,7 @@ int sentence_encoder_embed(struct sentence_encoder *e, float *vectors, const cha
         if (rc == 0)
             device_download(e->work->device, vectors, p.means);
         for (int64_t k = 0; rc == 0 && k < p.lengths.count; k++, vectors += C)
-            sentence_vector_normalise(vectors, C);
+            normalise(vectors, C);
     }
     struct ids *lists[] = { &p.tokens, &p.positions, &p.types, &p.lengths };
     for (int i = 0; i < ARRAY_LEN(lists); i++)
@@ -343,7 +343,7 @@ static int embed_some(struct schema_finder *f, struct sentence_encoder *e, int f
     int rc = sentence_encoder_embed(e, vectors, (const char *const *)t.list, t.n, err);
     for (int i = first; rc == 0 && i < end; i++) {
         join(f->vectors + i * f->width, at, pieces_of(s, i), f->width);
-        sentence_vector_normalise(f->vectors + i * f->width, f->width);
+        normalise(f->vectors + i * f->width, f->width);
         at += (1 + pieces_of(s, i)) * f->width;
     }
     for (int i = 0; i < t.n; i++)

@@ -79,7 +79,7 @@ static int upload_tables(struct engine *e, const struct joined *size, struct err
     return 0;
 }
 
-static void engine_release_tables(struct engine *e)
+static void release_tables(struct engine *e)
 {
     arena_release(&e->table_host);
     if (e->table_data.base)
@@ -90,11 +90,11 @@ static void engine_release_tables(struct engine *e)
 }
 
 /* Copies the automata of all requests to the device, before a run. */
-static int engine_load_tables(struct engine *e, const struct engine_request *list, int64_t n, struct error *err)
+static int load_tables(struct engine *e, const struct engine_request *list, int64_t n, struct error *err)
 {
     struct joined size = { 0 };
 
-    engine_release_tables(e);
+    release_tables(e);
     for (int64_t i = 0; i < n; i++)
         if (list[i].constraint && (!i || list[i].constraint != list[i - 1].constraint))
             measure_table(e, &size, list[i].constraint);
@@ -110,16 +110,16 @@ static int64_t pages_for(int64_t keys)
 }
 
 /* Maximum number of tokens that a request generates. */
-static int64_t engine_limit(const struct engine *e, const struct engine_request *r)
+static int64_t limit_of(const struct engine *e, const struct engine_request *r)
 {
     int64_t left = (e->model->seq2seq ? INT32_MAX : e->model->net.config.max_positions) - r->n_prompt;
     return left < e->set.max_new ? left : e->set.max_new;
 }
 
 /* Number of pages of a request that shares none. */
-static int64_t engine_pages(const struct engine *e, const struct engine_request *r)
+static int64_t pages_of(const struct engine *e, const struct engine_request *r)
 {
-    return pages_for(r->n_prompt - 1) + e->width * pages_for(engine_limit(e, r));
+    return pages_for(r->n_prompt - 1) + e->width * pages_for(limit_of(e, r));
 }
 
 /* Number of tokens whose keys two requests share. */
@@ -180,7 +180,7 @@ static void find_first(struct place *places, int64_t n)
 
 /* Returns the order of admission. Requests of one adapter that share pages follow one another, at the place of the
  * first of them. The caller frees the array. */
-static struct engine_request **engine_order(struct engine_request *list, int64_t n)
+static struct engine_request **admission_order(struct engine_request *list, int64_t n)
 {
     struct engine_request **order = xcalloc((size_t)n + 1, sizeof *order);
     struct place *places = xcalloc((size_t)n + 1, sizeof *places);
@@ -197,34 +197,34 @@ static struct engine_request **engine_order(struct engine_request *list, int64_t
 }
 
 /* Releases the cached prefix. */
-static void engine_forget_held(struct engine *e)
+static void drop_prefix(struct engine *e)
 {
-    struct engine_held *h = &e->held;
+    struct engine_prefix *h = &e->prefix;
 
     pages_drop(&e->pages, h->pages, h->n);
     free(h->pages);
-    *h = (struct engine_held){ 0 };
+    *h = (struct engine_prefix){ 0 };
 }
 
 /* Keeps the whole pages of a's prompt as the cached prefix for the next request. */
-static void hold(struct engine *e, const struct active_request *a)
+static void keep_prefix(struct engine *e, const struct active_request *a)
 {
     int64_t n = a->fixed / PAGE_KEYS;
     int32_t *pages = xmalloc((size_t)(n + 1) * sizeof *pages);
 
     memcpy(pages, a->pages, (size_t)n * sizeof *pages);
     pages_hold(&e->pages, pages, n);
-    engine_forget_held(e);
-    e->held = (struct engine_held){ a->of, pages, n };
+    drop_prefix(e);
+    e->prefix = (struct engine_prefix){ a->of, pages, n };
 }
 
 /* Number of whole pages of the cached prefix that r can use. */
 static int64_t pages_shared(const struct engine *e, const struct engine_request *r)
 {
-    if (!e->held.of)
+    if (!e->prefix.of)
         return 0;
-    int64_t same = shared_length(e->held.of, r), n = (same < r->n_prompt - 1 ? same : r->n_prompt - 1) / PAGE_KEYS;
-    return n < e->held.n ? n : e->held.n;
+    int64_t same = shared_length(e->prefix.of, r), n = (same < r->n_prompt - 1 ? same : r->n_prompt - 1) / PAGE_KEYS;
+    return n < e->prefix.n ? n : e->prefix.n;
 }
 
 /* Takes the pages of r, the first of them shared. NULL if too few are free. */
@@ -237,20 +237,20 @@ static int32_t *take_pages(struct engine *e, int64_t shared, int64_t n)
         return NULL;
     }
     if (shared)
-        memcpy(pages, e->held.pages, (size_t)shared * sizeof *pages);
+        memcpy(pages, e->prefix.pages, (size_t)shared * sizeof *pages);
     pages_hold(&e->pages, pages, shared);
     return pages;
 }
 
 /* Gives a request a slot and pages. false: too few are free. */
-static bool engine_admit(struct engine *e, struct engine_request *r)
+static bool admit(struct engine *e, struct engine_request *r)
 {
     struct active_request a = { .of = r,
                                 .fixed = r->n_prompt - 1,
                                 .prompt_pages = pages_for(r->n_prompt - 1),
-                                .own = pages_for(engine_limit(e, r)),
-                                .n_pages = engine_pages(e, r),
-                                .limit = engine_limit(e, r) };
+                                .own = pages_for(limit_of(e, r)),
+                                .n_pages = pages_of(e, r),
+                                .limit = limit_of(e, r) };
     int64_t shared = pages_shared(e, r);
 
     if (!e->n_slots || !(a.pages = take_pages(e, shared, a.n_pages)))
@@ -258,11 +258,11 @@ static bool engine_admit(struct engine *e, struct engine_request *r)
     a.slot = e->slots[--e->n_slots];
     a.filled = shared * PAGE_KEYS;
     e->active[e->n_active++] = a;
-    hold(e, &a);
+    keep_prefix(e, &a);
     return true;
 }
 
-static void engine_leave(struct engine *e, struct active_request *a)
+static void leave(struct engine *e, struct active_request *a)
 {
     pages_drop(&e->pages, a->pages, a->n_pages);
     free(a->pages);
@@ -271,7 +271,7 @@ static void engine_leave(struct engine *e, struct active_request *a)
 }
 
 /* The rows of a request, in host memory. */
-struct said {
+struct request_rows {
     int64_t width, steps, keep;
     int32_t *said, *parent, *best_id; /* best_id: [width, steps, keep]; the others: [width, steps] */
     float *logp, *best_logp;
@@ -289,27 +289,27 @@ static void *download_rows(const struct engine *e, const struct active_request *
     return host;
 }
 
-static struct said read_said(const struct engine *e, const struct active_request *a)
+static struct request_rows read_rows(const struct engine *e, const struct active_request *a)
 {
     const struct decode_state *s = &e->state;
 
-    return (struct said){ .width = e->width,
-                          .steps = e->steps,
-                          .keep = e->set.keep,
-                          .said = download_rows(e, a, s->said),
-                          .parent = download_rows(e, a, s->parent),
-                          .logp = download_rows(e, a, s->logp),
-                          .best_id = s->best_id ? download_rows(e, a, s->best_id) : NULL,
-                          .best_logp = s->best_logp ? download_rows(e, a, s->best_logp) : NULL,
-                          .end_step = download_rows(e, a, s->end_step),
-                          .end_row = download_rows(e, a, s->end_row),
-                          .end_token = download_rows(e, a, s->end_token),
-                          .end_stop = download_rows(e, a, s->end_stop),
-                          .end_logp = download_rows(e, a, s->end_logp),
-                          .end_score = download_rows(e, a, s->end_score) };
+    return (struct request_rows){ .width = e->width,
+                                  .steps = e->steps,
+                                  .keep = e->set.keep,
+                                  .said = download_rows(e, a, s->said),
+                                  .parent = download_rows(e, a, s->parent),
+                                  .logp = download_rows(e, a, s->logp),
+                                  .best_id = s->best_id ? download_rows(e, a, s->best_id) : NULL,
+                                  .best_logp = s->best_logp ? download_rows(e, a, s->best_logp) : NULL,
+                                  .end_step = download_rows(e, a, s->end_step),
+                                  .end_row = download_rows(e, a, s->end_row),
+                                  .end_token = download_rows(e, a, s->end_token),
+                                  .end_stop = download_rows(e, a, s->end_stop),
+                                  .end_logp = download_rows(e, a, s->end_logp),
+                                  .end_score = download_rows(e, a, s->end_score) };
 }
 
-static void release_said(struct said *s)
+static void release_rows(struct request_rows *s)
 {
     void *const all[] = { s->said,    s->parent,    s->logp,     s->best_id,  s->best_logp, s->end_step,
                           s->end_row, s->end_token, s->end_stop, s->end_logp, s->end_score };
@@ -317,7 +317,7 @@ static void release_said(struct said *s)
         free(all[i]);
 }
 
-static void keep_best(struct engine_answer *a, const struct said *s, int64_t row, int64_t step)
+static void keep_best(struct engine_answer *a, const struct request_rows *s, int64_t row, int64_t step)
 {
     size_t at = (size_t)((row * s->steps + step) * s->keep), n = (size_t)s->keep;
 
@@ -326,7 +326,7 @@ static void keep_best(struct engine_answer *a, const struct said *s, int64_t row
 }
 
 /* Reads the completion that ended in a slot, from its last token to its first. */
-static void read_answer(struct engine_answer *a, const struct said *s, int64_t slot)
+static void read_answer(struct engine_answer *a, const struct request_rows *s, int64_t slot)
 {
     int64_t last = s->end_step[slot], row = s->end_row[slot], n = last + (s->end_stop[slot] == 0);
 
@@ -354,7 +354,7 @@ static void read_answer(struct engine_answer *a, const struct said *s, int64_t s
 }
 
 /* Rows that `enough` ended stop after their newest token. */
-static void end_rows(struct said *s, int64_t step)
+static void end_rows(struct request_rows *s, int64_t step)
 {
     for (int64_t i = 0; i < s->width; i++)
         if (s->end_step[i] < 0) {
@@ -367,9 +367,9 @@ static void end_rows(struct said *s, int64_t step)
 }
 
 /* Reads the completions of a request that is done. */
-static void engine_read_answers(struct engine *e, struct active_request *a)
+static void read_answers(struct engine *e, struct active_request *a)
 {
-    struct said s = read_said(e, a);
+    struct request_rows s = read_rows(e, a);
     struct engine_request *r = a->of;
 
     if (e->set.enough)
@@ -380,7 +380,7 @@ static void engine_read_answers(struct engine *e, struct active_request *a)
             read_answer(&r->answers[r->n_answers], &s, i);
             e->tokens += r->answers[r->n_answers++].steps;
         }
-    release_said(&s);
+    release_rows(&s);
 }
 
 void engine_answer_release(struct engine_answer *a)
@@ -447,7 +447,7 @@ static void release_memory(struct engine *e)
 void engine_release(struct engine *e)
 {
     release_memory(e);
-    engine_release_tables(e);
+    release_tables(e);
     *e = (struct engine){ 0 };
 }
 
@@ -463,7 +463,7 @@ static struct engine_room room_wanted(const struct engine *e, const struct engin
     int64_t most = 0, sum = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        int64_t limit = engine_limit(e, &list[i]), pages = engine_pages(e, &list[i]);
+        int64_t limit = limit_of(e, &list[i]), pages = pages_of(e, &list[i]);
         most = pages > most ? pages : most;
         sum += pages;
         r.steps = limit > r.steps ? limit : r.steps;
@@ -620,7 +620,7 @@ static int reserve(struct engine *e, const struct engine_request *list, int64_t 
     if (!bytes || arena_init(&e->host, HEADERS, err) || device_arena(e->model->device, &e->data, bytes, err))
         return error_prefix(err, "cache of %lld requests with %d rows of up to %lld tokens each", (long long)r.requests,
                             e->width, (long long)r.steps);
-    if (engine_load_tables(e, list, n, err))
+    if (load_tables(e, list, n, err))
         return -1;
     lay_out(e, &r);
     upload_constants(e);
@@ -630,7 +630,7 @@ static int reserve(struct engine *e, const struct engine_request *list, int64_t 
 
 /* Progress of the requests, from the device. said and end_step are only read if `enough` may end rows. All are NULL
  * in a step that does not ask. */
-struct news {
+struct downloads {
     int32_t *done, *said, *end_step;
 };
 
@@ -641,9 +641,9 @@ static int32_t *download(const struct engine *e, const struct tensor *t)
     return words;
 }
 
-static struct news ask(struct engine *e)
+static struct downloads download_progress(struct engine *e)
 {
-    struct news n = { 0 };
+    struct downloads n = { 0 };
 
     if (e->work->ctx.buckets && ++e->unasked < ASK_STEPS)
         return n;
@@ -656,14 +656,14 @@ static struct news ask(struct engine *e)
     return n;
 }
 
-static void release_news(struct news *n)
+static void release_downloads(struct downloads *n)
 {
     free(n->done);
     free(n->said);
     free(n->end_step);
 }
 
-static bool said_enough(const struct engine *e, const struct active_request *a, const struct news *n, void *arg)
+static bool suffices(const struct engine *e, const struct active_request *a, const struct downloads *n, void *arg)
 {
     for (int i = 0; i < e->width; i++) {
         int64_t row = (int64_t)a->slot * e->width + i;
@@ -674,32 +674,32 @@ static bool said_enough(const struct engine *e, const struct active_request *a, 
 }
 
 /* A request at its limit is done without asking the device. */
-static bool is_done(const struct engine *e, const struct active_request *a, const struct news *n, void *arg)
+static bool is_done(const struct engine *e, const struct active_request *a, const struct downloads *n, void *arg)
 {
     if (a->step == a->limit)
         return true;
-    return a->step && n->done && (n->done[a->slot] || (n->said && said_enough(e, a, n, arg)));
+    return a->step && n->done && (n->done[a->slot] || (n->said && suffices(e, a, n, arg)));
 }
 
 /* Reads the completions of requests that are done, and removes them. */
 static void take_done(struct engine *e, void *arg)
 {
-    struct news news = ask(e);
+    struct downloads d = download_progress(e);
     int64_t kept = 0;
 
     for (int64_t i = 0; i < e->n_active; i++) {
         struct active_request *a = &e->active[i];
-        if (!is_done(e, a, &news, arg)) {
+        if (!is_done(e, a, &d, arg)) {
             e->active[kept++] = *a;
             continue;
         }
-        engine_read_answers(e, a);
+        read_answers(e, a);
         a->of->done = true;
-        engine_leave(e, a);
+        leave(e, a);
         e->done++;
     }
     e->n_active = kept;
-    release_news(&news);
+    release_downloads(&d);
 }
 
 static int step(struct engine *e, void *arg, struct error *err)
@@ -717,11 +717,11 @@ static int step(struct engine *e, void *arg, struct error *err)
 
 static int64_t admit_all(struct engine *e, struct engine_request **order, int64_t next, int64_t n)
 {
-    while (next < n && engine_admit(e, order[next]))
+    while (next < n && admit(e, order[next]))
         next++;
     if (next < n && !e->n_active) {
-        engine_forget_held(e);
-        CHECK(engine_admit(e, order[next]), "%lld pages do not hold one request", (long long)e->pages.n);
+        drop_prefix(e);
+        CHECK(admit(e, order[next]), "%lld pages do not hold one request", (long long)e->pages.n);
         next++;
     }
     return next;
@@ -730,16 +730,16 @@ static int64_t admit_all(struct engine *e, struct engine_request **order, int64_
 static void leave_all(struct engine *e)
 {
     for (int64_t i = 0; i < e->n_active; i++)
-        engine_leave(e, &e->active[i]);
+        leave(e, &e->active[i]);
     e->n_active = 0;
-    engine_forget_held(e);
+    drop_prefix(e);
 }
 
 int engine_run(struct engine *e, struct engine_request *list, int64_t n, void (*after_step)(void *arg), void *arg,
                struct error *err)
 {
     int rc = n ? reserve(e, list, n, err) : 0;
-    struct engine_request **order = engine_order(list, n);
+    struct engine_request **order = admission_order(list, n);
     int64_t next = 0;
 
     while (rc == 0 && (next < n || e->n_active)) {
@@ -759,7 +759,7 @@ int engine_measure(struct engine *e, struct engine_request *list, int64_t n, siz
                    struct error *err)
 {
     struct engine_room r = room_wanted(e, list, n);
-    struct engine_request **order = engine_order(list, n);
+    struct engine_request **order = admission_order(list, n);
 
     *cache = fit(e, list, n, &r, err);
     if (!*cache || arena_init(&e->host, HEADERS, err)) {

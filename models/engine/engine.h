@@ -80,11 +80,11 @@ struct engine {
     struct active_request *active;
     int32_t *slots; /* free slots of the state */
     int64_t n_active, n_slots;
-    struct engine_held {
+    struct engine_prefix {
         const struct engine_request *of;
         int32_t *pages;
         int64_t n;
-    } held;                     /* cached prefix: whole pages of the newest prompt, which the next may share */
+    } prefix;                   /* cached prefix: whole pages of the newest prompt, which the next may share */
     struct automaton automaton; /* all automata of the run */
     struct engine_table {
         const struct automaton_host *of;

@@ -15,18 +15,18 @@ struct unit_list {
 };
 
 /* Cache rows of a request: of a prompt token, and of a generated token. */
-static int32_t engine_prompt_row(const struct active_request *a, int64_t place)
+static int32_t prompt_row(const struct active_request *a, int64_t place)
 {
     return a->pages[place / PAGE_KEYS] * PAGE_KEYS + (int32_t)(place % PAGE_KEYS);
 }
 
-static int32_t engine_own_row(const struct active_request *a, int64_t row, int64_t place)
+static int32_t own_row(const struct active_request *a, int64_t row, int64_t place)
 {
     int64_t t = place - a->fixed, page = a->prompt_pages + row * a->own + t / PAGE_KEYS;
     return a->pages[page] * PAGE_KEYS + (int32_t)(t % PAGE_KEYS);
 }
 
-static int32_t engine_start_state(const struct engine *e, const struct engine_request *r)
+static int32_t start_state(const struct engine *e, const struct engine_request *r)
 {
     if (!r->constraint)
         return STATE_FREE;
@@ -147,7 +147,7 @@ static void count_parts(const struct unit_plan *p, const struct unit_list *l, in
 }
 
 /* Units of a decoding step over all active requests. parts: [tokens + 1]. */
-static void engine_decode_units(const struct engine *e, struct unit_list *l, int32_t *parts)
+static void decode_units(const struct engine *e, struct unit_list *l, int32_t *parts)
 {
     int64_t *first = xcalloc((size_t)e->n_active + 1, sizeof *first), pages = 0;
     struct unit_plan p = { .e = e, .first = first };
@@ -291,12 +291,12 @@ static void lay_out_start(struct start_step *s, int64_t i, const struct active_r
 {
     s->request[i] = a->slot;
     s->token[i] = a->of->prompt[a->fixed];
-    s->state[i] = engine_start_state(s->e, a->of);
+    s->state[i] = start_state(s->e, a->of);
     s->key[2 * i] = (int32_t)(uint32_t)a->of->key;
     s->key[2 * i + 1] = (int32_t)(uint32_t)(a->of->key >> 32);
     s->length[i] = (int32_t)a->fixed;
     for (int64_t k = 0; k < s->longest; k++)
-        s->rows[i * s->longest + k] = k < a->fixed ? engine_prompt_row(a, k) : 0;
+        s->rows[i * s->longest + k] = k < a->fixed ? prompt_row(a, k) : 0;
 }
 
 /* Counts the requests that start, and finds the longest prompt. */
@@ -385,7 +385,7 @@ static int64_t lay_out_piece(struct fill_step *s, int64_t at, const struct activ
         int64_t place = a->filled + k;
         s->ids[at] = a->of->prompt[place];
         s->positions[at] = (int32_t)place;
-        s->rows[at] = engine_prompt_row(a, place);
+        s->rows[at] = prompt_row(a, place);
         s->seen[at] = (int32_t)place + 1;
     }
     return at;
@@ -619,7 +619,7 @@ static struct tensor *next_logits(struct ctx *c, const struct decode_words *s)
 }
 
 /* Each row generates one token. */
-static void say(struct ctx *c, struct engine *e, const struct decode_step *step, struct tensor *logits)
+static void sample(struct ctx *c, struct engine *e, const struct decode_step *step, struct tensor *logits)
 {
     const struct automaton *bound = bound_by(e);
 
@@ -653,7 +653,7 @@ static void run_decode(struct ctx *c, void *arg)
         struct tensor number = tensor_view(all.step, step.ahead * s->n, s->n);
         step.request = &request;
         step.step = &number;
-        say(c, e, &step, logits);
+        sample(c, e, &step, logits);
     }
     if (bound_by(e) && !e->set.one_by_one) {
         struct tensor request = tensor_view(all.request, 0, s->n);
@@ -683,7 +683,7 @@ static int64_t lay_out_tokens(struct decode_words *s, int64_t at, const struct a
         s->row[at] = (int32_t)(a->slot * s->e->width + row);
         s->ahead[at] = (int32_t)ahead;
         s->positions[at] = (int32_t)place;
-        s->cache_rows[at] = engine_own_row(a, row, place);
+        s->cache_rows[at] = own_row(a, row, place);
         s->seen[at] = (int32_t)place + 1;
         s->adapters[at] = a->of->adapter;
     }
@@ -787,7 +787,7 @@ static void lay_out_decode(struct decode_words *s)
         lay_out_request(s, i, token, &e->active[i]);
         token = lay_out_tokens(s, token, &e->active[i]);
     }
-    engine_decode_units(e, &s->units, s->parts);
+    decode_units(e, &s->units, s->parts);
     pad_decode(s, e->n_active, token);
     s->n_units = e->work->ctx.buckets ? batch_bucket(s->units.n, DECODE_UNIT_STEPS) : s->units.n;
     while (s->units.n < s->n_units)

@@ -239,7 +239,7 @@ static int check(const struct llama_model *m, struct error *err)
 
 /* Writes m's adapter as F32. -1 with EXIT_CODE_USAGE for an adapter that GGUF cannot hold: a whole head, a pair on a
  * tied head, or pairs without a common alpha. -1 with EXIT_CODE_FAILURE if it cannot be written. */
-static int gguf_adapter_save(const struct llama_model *m, const char *path, struct error *err)
+static int save_gguf(const struct llama_model *m, const char *path, struct error *err)
 {
     struct gguf_writer w = { .m = m };
     struct out_file out = { 0 };
@@ -593,7 +593,7 @@ static int export_adapter(const struct lm_export *e, struct error *err)
 
     if (rc == 0)
         rc = wants(e, "peft") ? lora_save(&m.adapters, m.device, &m.lora, e->request->to, F32, err)
-                              : gguf_adapter_save(&m, e->request->to, err);
+                              : save_gguf(&m, e->request->to, err);
     llama_model_release(&m);
     return rc;
 }

@@ -110,7 +110,7 @@ static void end_broken(struct run *r, const struct error *err)
 }
 
 /* -1 with the error of the first rank whose status [size] holds one; sets x->told. */
-static int ranks_check_status(struct ranks *x, const struct rank_status *statuses, struct error *err)
+static int check_status(struct ranks *x, const struct rank_status *statuses, struct error *err)
 {
     int k = 0;
 
@@ -138,7 +138,7 @@ static int meet(struct run *r, struct rank_status mine, struct error *err)
     for (int i = 0; i < x->all.size; i++)
         x->stop = x->stop ? x->stop : x->statuses[i].stop;
     stop_note(x->stop);
-    return ranks_check_status(x, x->statuses, err);
+    return check_status(x, x->statuses, err);
 }
 
 void ranks_end(struct run *r, int rc, struct error *err)
@@ -368,7 +368,7 @@ static int open_by_name(struct run *r, const struct links *links, const char *na
 
 /* Connects the devices of all ranks. -1 if a rank ends. If links cannot be opened, x->links stays NULL and a warning is
  * logged. */
-static int ranks_open_links(struct run *r, struct error *err)
+static int open_links(struct run *r, struct error *err)
 {
     const struct links *links = links_of(&r->device);
     char name[LINKS_NAME] = { 0 };
@@ -700,7 +700,7 @@ int ranks_link(struct run *r, struct error *err)
 {
     struct ranks *x = &r->ranks;
 
-    if (ranks_open_links(r, err))
+    if (open_links(r, err))
         return -1;
     if (!x->links)
         return 0;
