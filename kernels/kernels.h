@@ -85,12 +85,14 @@ extern "C" {
                                   const struct tensor *y, const struct tensor *lse, const struct tensor *q,            \
                                   const struct tensor *k, const struct tensor *v, const struct causal *s,              \
                                   const struct attention_form *form))                                                  \
-    /* one GAT layer's aggregation, see op_gat; alpha [E, heads] F32 keeps the coefficients before dropout */          \
-    K(gat, (struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *z, const struct gat *g,        \
-            uint32_t site))                                                                                            \
+    /* one GAT layer's aggregation, see op_gat; pre = the argument of g.act, NULL: not needed; alpha [E, heads] F32    \
+       keeps the coefficients before dropout. The result's dropout has the next site if the coefficients have dropout. */ \
+    K(gat, (struct ctx *c, struct tensor *y, struct tensor *pre, struct tensor *alpha, const struct tensor *z,         \
+            const struct gat *g, uint32_t site))                                                                       \
     K(gat_backward, (struct ctx *c, struct destination dz, struct destination da_src, struct destination da_dst,       \
                      struct destination dedge_bias, struct destination dbias, const struct tensor *dy,                 \
-                     const struct tensor *alpha, const struct tensor *z, const struct gat *g, uint32_t site))          \
+                     const struct tensor *pre, const struct tensor *alpha, const struct tensor *z,                     \
+                     const struct gat *g, uint32_t site))                                                              \
     /* y[i,:] (+)= sum of w[e] x[source(e),:] over the edges into i; back: of w[e] x[target(e),:] over those out of i */ \
     K(propagate, (struct ctx *c, struct destination y, const struct tensor *x, const struct tensor *w,                 \
                   const struct graph *g, bool back))                                                                   \

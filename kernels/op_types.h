@@ -116,9 +116,11 @@ struct gat {
     struct tensor *edge_bias;     /* F32 [types, H], or NULL */
     struct tensor *bias;          /* F32 [H * D], or [D] when mean; NULL for none */
     int heads;
-    bool mean;   /* average the heads instead of concatenating them */
-    float slope; /* of LeakyReLU */
-    float p;     /* dropout on the coefficients */
+    bool mean;           /* average the heads instead of concatenating them */
+    float slope;         /* of LeakyReLU */
+    float p;             /* dropout on the coefficients */
+    enum activation act; /* of the result */
+    float out_p;         /* dropout on the activated result */
 };
 
 /*

@@ -104,7 +104,8 @@ struct tensor *op_causal_attention(struct ctx *c, struct tensor *q, struct tenso
 /*
  * Graph attention (Velickovic et al. 2018).  z [N, H D].  score(j -> i) = LeakyReLU(a_src . z_j + a_dst . z_i +
  * edge_bias[type]); alpha = softmax over the edges into i; y_i = sum alpha z_j, then + bias.  Heads lie side by side
- * [N, H D] or are averaged [N, D].  A node without edges gets the bias alone.
+ * [N, H D] or are averaged [N, D].  A node without edges gets the bias alone.  An activation and dropout may follow,
+ * with the random numbers that op_dropout would draw.
  */
 struct tensor *op_gat(struct ctx *c, struct tensor *z, const struct gat *g);
 /* y[i,:] = sum of w[e] x[source(e),:] over the edges e into i, 0 without edges; x [N,C].  w is F32 [E] and gets no

@@ -1,3 +1,4 @@
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/row.h"
 #include "kernels/cpu/vmath.h"
@@ -166,15 +167,31 @@ CPU_CLONES static void gather_node(float *out, const float *alpha, const struct 
         }
 }
 
-void cpu_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *z, const struct gat *g,
-             uint32_t site)
+CPU_CLONES static void multiply_by(float *restrict y, const float *restrict x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] *= x[i];
+}
+
+/* Multiplies row i of [N, cols] by the mask of the result's dropout; keep holds a row. */
+static void drop_row(float *row, float *keep, struct ctx *c, const struct gat *g, uint32_t site, int64_t i,
+                     int64_t cols)
+{
+    if (g->out_p <= 0)
+        return;
+    dropout_mask_run(keep, c->rng->data, site + (g->p > 0), (uint32_t)i, 0, cols, g->out_p);
+    multiply_by(row, keep, cols);
+}
+
+void cpu_gat(struct ctx *c, struct tensor *y, struct tensor *pre, struct tensor *alpha, const struct tensor *z,
+             const struct gat *g, uint32_t site)
 {
     struct gat_call v = view_open(c, z, g, site);
     int64_t cols = tensor_cols(y), step = g->mean ? 0 : v.dim;
 
 #pragma omp parallel if (v.parallel)
     {
-        float *out = floats_new(cols);
+        float *out = floats_new(2 * cols);
 #pragma omp for schedule(dynamic)
         for (int64_t from = 0; from < v.nodes; from += NODE_BLOCK) {
             softmax_block(alpha->data, &v, from, block_end(&v, from));
@@ -182,6 +199,11 @@ void cpu_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct
                 for (int64_t d = 0; d < cols; d++)
                     out[d] = g->bias ? ((const float *)g->bias->data)[d] : 0;
                 gather_node(out, alpha->data, &v, i, step);
+                if (pre)
+                    row_store((struct destination){ pre, false }, i * cols, out, cols);
+                if (g->act != ACT_NONE)
+                    activation_run(out, out, cols, g->act);
+                drop_row(out, out + cols, c, g, site, i, cols);
                 row_store((struct destination){ y, false }, i * cols, out, cols);
             }
         }
@@ -290,12 +312,38 @@ static void bias_gradients(struct destination dedge_bias, struct destination dbi
     }
 }
 
+/* Returns the gradient of the argument of the activation, in F32; NULL: it is dy itself. */
+static float *before_activation(struct ctx *c, const struct tensor *dy, const struct tensor *pre, const struct gat *g,
+                                uint32_t site)
+{
+    int64_t cols = tensor_cols(dy), n = tensor_size(dy);
+
+    if (!pre && g->out_p <= 0)
+        return dy->dtype == BF16 ? widen(dy) : NULL;
+    float *out = floats_new(n);
+#pragma omp parallel if (n > PARALLEL_MIN)
+    {
+        float *buf = floats_new(3 * cols);
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < tensor_rows(dy); i++) {
+            float *up = pre ? buf : out + i * cols;
+            row_load(up, dy, i * cols, cols);
+            drop_row(up, buf + cols, c, g, site, i, cols);
+            if (pre)
+                activation_back_run(out + i * cols, up, row_in(buf + 2 * cols, pre, i * cols, cols), cols, g->act);
+        }
+        free(buf);
+    }
+    return out;
+}
+
 void cpu_gat_backward(struct ctx *c, struct destination dz, struct destination da_src, struct destination da_dst,
                       struct destination dedge_bias, struct destination dbias, const struct tensor *dy,
-                      const struct tensor *alpha, const struct tensor *z, const struct gat *g, uint32_t site)
+                      const struct tensor *pre, const struct tensor *alpha, const struct tensor *z, const struct gat *g,
+                      uint32_t site)
 {
     struct gat_call v = view_open(c, z, g, site);
-    float *owned = dy->dtype == BF16 ? widen(dy) : NULL, *room = floats_new((v.edges + 2 * v.nodes) * v.heads);
+    float *owned = before_activation(c, dy, pre, g, site), *room = floats_new((v.edges + 2 * v.nodes) * v.heads);
     struct gat_back b = { .dy = owned ? owned : dy->data,
                           .alpha = alpha->data,
                           .ds = room,

@@ -1,3 +1,4 @@
+#include "kernels/cuda/activation.cuh"
 #include "kernels/cuda/columns.cuh"
 
 constexpr int WARPS = 8, NODES = 4; /* NODES: of a block that goes forward */
@@ -16,7 +17,12 @@ struct gat_view {
     int heads, dim;
     float slope, keep_scale, share; /* share: what a head's output is multiplied by */
     unsigned threshold, site;
-    bool drop;
+    bool drop, mean;
+    int outputs; /* heads of y */
+    int act;     /* of y; then its dropout */
+    float out_scale;
+    unsigned out_threshold, out_site;
+    bool out_drop;
 };
 
 /* The dot product of two rows of g.dim numbers, on all lanes. */
@@ -30,7 +36,7 @@ __device__ inline float row_dot(const T *x, const U *y, int dim)
     return warp_sum(sum);
 }
 
-/* What dropout and averaging multiply the coefficient of edge e and head h by. */
+/* The factor of the coefficient of edge e and head h: dropout and averaging. */
 template <typename T>
 __device__ inline float edge_share(const gat_view<T> &g, int64_t e, int h)
 {
@@ -105,12 +111,30 @@ __device__ inline void attend(float *alpha, const gat_view<T> &g, int64_t i, int
     }
 }
 
-/* y[i,h,d] of one lane's column d; the sum of all heads when mean. */
+/* The factors of dropout of columns 4 quad .. 4 quad + 3 of a row of y. */
 template <typename T>
-__device__ inline float gathered(const float *bias, const gat_view<T> &g, int64_t i, int h, int d, bool mean)
+__device__ inline void keep_quad(float (&keep)[4], const gat_view<T> &g, int64_t row, int quad)
+{
+    struct philox w = g.out_drop ? rng_quad(g.rng, g.out_site, (uint32_t)row, (uint32_t)quad) : philox{};
+    for (int k = 0; k < 4; k++)
+        keep[k] = !g.out_drop ? 1.0f : w.v[k] < g.out_threshold ? 0.0f : g.out_scale;
+}
+
+/* Column j of row i of y before dropout becomes that after it. */
+template <typename T>
+__device__ inline float dropped(const gat_view<T> &g, float y, int64_t i, int j)
+{
+    float keep[4];
+    keep_quad(keep, g, i, j / 4);
+    return y * (j % 4 == 0 ? keep[0] : j % 4 == 1 ? keep[1] : j % 4 == 2 ? keep[2] : keep[3]);
+}
+
+/* The argument of the activation at one lane's column d of head h of y; the sum of all heads when mean. */
+template <typename T>
+__device__ inline float gathered(const float *bias, const gat_view<T> &g, int64_t i, int h, int d)
 {
     float sum = bias ? bias[h * g.dim + d] : 0.0f;
-    for (int end = mean ? g.heads : h + 1; h < end; h++)
+    for (int end = g.mean ? g.heads : h + 1; h < end; h++)
         UNROLL_4
     for (int64_t e = g.offsets[i]; e < g.offsets[i + 1]; e++)
         sum += g.weight[e * g.heads + h] * (float)g.z[((int64_t)g.sources[e] * g.heads + h) * g.dim + d];
@@ -118,8 +142,11 @@ __device__ inline float gathered(const float *bias, const gat_view<T> &g, int64_
 }
 
 /*
- * alpha = softmax of LeakyReLU(a_src . z_source + a_dst . z_i + bias of the relation) over the edges into i;
- * y[i,h,:] = sum over edges e into i of share(e,h) alpha[e,h] z[source(e),h,:] + bias; heads added up when mean
+ * alpha[e,h] = softmax over the edges into i of LeakyReLU(a_src . z_source + a_dst . z_i + bias of the relation).
+ *
+ * pre[i,h,:] = sum over the edges e into i of share(e,h) alpha[e,h] z[source(e),h,:] + bias.
+ *
+ * y = dropout(act(pre)).  When mean, the heads are added up.
  *
  * Grid     one block per NODES nodes.  First a warp per node and head, lanes over columns, then over edges; then a
  *          warp per node, head and 32 columns, or per node and 32 columns when mean.
@@ -128,43 +155,56 @@ __device__ inline float gathered(const float *bias, const gat_view<T> &g, int64_
  */
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
-    gat_kernel(T *__restrict__ y, float *alpha, const float *__restrict__ bias, gat_view<T> g, bool mean)
+    gat_kernel(T *__restrict__ y, T *__restrict__ pre, float *alpha, const float *__restrict__ bias, gat_view<T> g)
 {
     int64_t first = block_id() * NODES;
     int n = g.nodes - first < NODES ? (int)(g.nodes - first) : NODES;
-    int outputs = mean ? 1 : g.heads, tiles = (g.dim + WARP - 1) / WARP;
+    int tiles = (g.dim + WARP - 1) / WARP;
     for (int t = warp_id(); t < n * g.heads; t += WARPS)
         attend(alpha, g, first + t / g.heads, t % g.heads);
     __syncthreads();
-    for (int t = warp_id(); t < n * outputs * tiles; t += WARPS) {
-        int64_t row = first * outputs + t / tiles;
-        int d = t % tiles * WARP + lane_id();
-        if (d < g.dim)
-            y[row * g.dim + d] = T(gathered(bias, g, row / outputs, (int)(row % outputs), d, mean));
+    for (int t = warp_id(); t < n * g.outputs * tiles; t += WARPS) {
+        int64_t i = first + t / tiles / g.outputs;
+        int h = t / tiles % g.outputs, d = t % tiles * WARP + lane_id(), j = h * g.dim + d;
+        if (d >= g.dim)
+            continue;
+        float v = gathered(bias, g, i, h, d);
+        if (pre)
+            pre[i * g.outputs * g.dim + j] = T(v);
+        y[i * g.outputs * g.dim + j] = T(dropped(g, activate(v, g.act), i, j));
     }
 }
 
-/*
- * c[e] = share(e,h) (dy_i . z_source);  ds[e,h] = LeakyReLU' alpha (c[e] - sum of alpha c);  into[i,h] = sum of ds;
- * weight[e,h] = share(e,h) alpha[e,h]
- *
- * Grid     one warp per node and head; lanes over the columns of a head, then over edges.
- * Memory   reads a row of z per edge, twice (the second time from L1), writes slopes and weight once, ds twice.
- * Numbers  f32 sums in a fixed order.
- */
+/* up = the gradient of the argument of the activation of a block's nodes */
 template <typename T>
-__global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
-    gat_edge_backward_kernel(float *ds, float *slopes, float *__restrict__ into, const T *__restrict__ dy,
-                             const float *__restrict__ alpha, gat_view<T> g, bool mean)
+__device__ inline void undo_activation(T *up, const T *dy, const T *pre, const gat_view<T> &g, int64_t first, int n)
 {
-    int64_t task = grid_warp();
-    if (task >= g.nodes * g.heads)
-        return;
-    int64_t i = task / g.heads, first = g.offsets[i], end = g.offsets[i + 1];
-    int h = (int)(task % g.heads);
+    int cols = g.outputs * g.dim, packs = (cols + PACK - 1) / PACK;
+    float v[PACK], x[PACK] = { 0 }, keep[4];
+    for (int t = thread_id(); t < n * packs; t += WARPS * WARP) {
+        int j = t % packs * PACK;
+        int64_t at = (first + t / packs) * cols + j;
+        load_pack(v, dy + at, cols - j);
+        if (pre)
+            load_pack(x, pre + at, cols - j);
+        for (int q = 0; q < PACK / 4; q++) {
+            keep_quad(keep, g, first + t / packs, j / 4 + q);
+            for (int k = 0; k < 4; k++)
+                v[4 * q + k] *= keep[k] * activation_slope(x[4 * q + k], g.act);
+        }
+        store_pack(up + at, v, cols - j);
+    }
+}
+
+/* ds, weight and into of one node and head; up is its row of the gradient. */
+template <typename T>
+__device__ inline void edge_gradients(float *ds, float *slopes, float *into, const T *up, const float *alpha,
+                                      const gat_view<T> &g, int64_t i, int h)
+{
+    int64_t task = i * g.heads + h, first = g.offsets[i], end = g.offsets[i + 1];
     float dst = row_dot(g.a_dst + h * g.dim, g.z + task * g.dim, g.dim), expected = 0, sum = 0;
     for (int64_t e = first; e < end; e += WARP) {
-        float score = lane_score(g, e, end, h, dst), dot = lane_dot(g, e, end, h, dy + (mean ? i : task) * g.dim);
+        float score = lane_score(g, e, end, h, dst), dot = lane_dot(g, e, end, h, up);
         int64_t own = (e + lane_id()) * g.heads + h;
         if (e + lane_id() < end) {
             float share = edge_share(g, e + lane_id(), h);
@@ -185,9 +225,36 @@ __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
         into[task] = sum;
 }
 
+/*
+ * up = dy through dropout and activation, if these are to be undone, else dy itself;  c[e] = share(e,h) (up_i .
+ * z_source); ds[e,h] = LeakyReLU' alpha (c[e] - sum of alpha c);  into[i,h] = sum of ds;  weight[e,h] = share(e,h)
+ * alpha[e,h]
+ *
+ * Grid     one block per NODES nodes; threads over packs of up, then a warp per node and head, lanes over the columns
+ *          of a head, then over edges.
+ * Memory   reads a row of z per edge, twice (the second time from L1), writes up, slopes and weight once, ds twice.
+ * Numbers  f32 sums in a fixed order; up is rounded to the element type.
+ */
+template <typename T>
+__global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
+    gat_edge_backward_kernel(float *ds, float *slopes, float *__restrict__ into, T *up, const T *dy,
+                             const T *__restrict__ pre, const float *__restrict__ alpha, gat_view<T> g, bool undo)
+{
+    int64_t first = block_id() * NODES;
+    int n = g.nodes - first < NODES ? (int)(g.nodes - first) : NODES;
+    if (undo)
+        undo_activation(up, dy, pre, g, first, n);
+    __syncthreads();
+    for (int t = warp_id(); t < n * g.heads; t += WARPS) {
+        int64_t i = first + t / g.heads;
+        int h = t % g.heads;
+        edge_gradients(ds, slopes, into, up + (g.mean ? i : i * g.heads + h) * g.dim, alpha, g, i, h);
+    }
+}
+
 /* Column d of the sum of weight dy_target over the edges out of j.  Lanes past the last column take part. */
 template <typename T>
-__device__ inline float scattered(const gat_view<T> &g, const T *dy, int64_t j, int h, int d, bool mean)
+__device__ inline float scattered(const gat_view<T> &g, const T *dy, int64_t j, int h, int d)
 {
     int64_t end = g.out_offsets[j + 1];
     float sum = 0;
@@ -200,7 +267,7 @@ __device__ inline float scattered(const gat_view<T> &g, const T *dy, int64_t j, 
             int64_t i = __shfl_sync(ALL_LANES, target, l);
             float share = __shfl_sync(ALL_LANES, w, l);
             if (d < g.dim)
-                sum += share * (float)dy[(mean ? i : i * g.heads + h) * g.dim + d];
+                sum += share * (float)dy[(g.mean ? i : i * g.heads + h) * g.dim + d];
         }
     }
     return sum;
@@ -217,7 +284,7 @@ __device__ inline float scattered(const gat_view<T> &g, const T *dy, int64_t j, 
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
     gat_node_backward_kernel(T *__restrict__ dz, bool add, float *__restrict__ out, const float *__restrict__ ds,
-                             const float *__restrict__ into, const T *__restrict__ dy, gat_view<T> g, bool mean)
+                             const float *__restrict__ into, const T *__restrict__ dy, gat_view<T> g)
 {
     int64_t task = grid_warp();
     if (task >= g.nodes * g.heads)
@@ -231,7 +298,7 @@ __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
     if (lane_id() == 0)
         out[task] = score;
     for (int d = lane_id(); dz && d - lane_id() < g.dim; d += WARP) {
-        float sum = scattered(g, dy, j, h, d, mean);
+        float sum = scattered(g, dy, j, h, d);
         if (d < g.dim)
             put(dz + task * g.dim + d, sum + score * g.a_src[h * g.dim + d] + into[task] * g.a_dst[h * g.dim + d], add);
     }
@@ -338,7 +405,7 @@ static gat_view<T> view_of(struct ctx *c, const struct tensor *z, const struct g
     v.targets = data_of<int>(gr->targets), v.out_offsets = data_of<int>(gr->out_offsets);
     v.out_edges = data_of<int>(gr->out_edges);
     v.drop = g->p > 0;
-    v.rng = v.drop ? data_of<int>(c->rng) : nullptr;
+    v.rng = v.drop || g->out_p > 0 ? data_of<int>(c->rng) : nullptr;
     v.z = data_of<T>(z);
     v.a_src = data_of<float>(g->a_src), v.a_dst = data_of<float>(g->a_dst), v.edge_bias = data_of<float>(g->edge_bias);
     v.weight = weight;
@@ -346,6 +413,9 @@ static gat_view<T> view_of(struct ctx *c, const struct tensor *z, const struct g
     v.heads = g->heads, v.dim = (int)(tensor_cols(z) / g->heads);
     v.slope = g->slope, v.keep_scale = 1.0f / (1.0f - g->p), v.share = g->mean ? 1.0f / (float)g->heads : 1.0f;
     v.threshold = rng_threshold(g->p), v.site = site;
+    v.mean = g->mean, v.outputs = g->mean ? 1 : g->heads, v.act = (int)g->act;
+    v.out_drop = g->out_p > 0, v.out_scale = 1.0f / (1.0f - g->out_p);
+    v.out_threshold = rng_threshold(g->out_p), v.out_site = site + v.drop;
     return v;
 }
 
@@ -355,29 +425,31 @@ static float *scratch_of(struct ctx *c, int64_t floats)
 }
 
 template <typename T>
-static void gat_forward(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *z,
-                        const struct gat *g, uint32_t site)
+static void gat_forward(struct ctx *c, struct tensor *y, struct tensor *pre, struct tensor *alpha,
+                        const struct tensor *z, const struct gat *g, uint32_t site)
 {
     gat_view<T> v = view_of<T>(c, z, g, site, scratch_of(c, g->graph->edges * g->heads));
-    LAUNCH(gat_kernel<T>, blocks_for(v.nodes, NODES), WARPS * WARP, 0, cuda_stream(c), data_of<T>(y),
-           data_of<float>(alpha), data_of<float>(g->bias), v, g->mean);
+    LAUNCH(gat_kernel<T>, blocks_for(v.nodes, NODES), WARPS * WARP, 0, cuda_stream(c), data_of<T>(y), data_of<T>(pre),
+           data_of<float>(alpha), data_of<float>(g->bias), v);
 }
 
-extern "C" void cuda_gat(struct ctx *c, struct tensor *y, struct tensor *alpha, const struct tensor *z,
-                         const struct gat *g, uint32_t site)
+extern "C" void cuda_gat(struct ctx *c, struct tensor *y, struct tensor *pre, struct tensor *alpha,
+                         const struct tensor *z, const struct gat *g, uint32_t site)
 {
     if (tensor_size(z))
-        DTYPE_SWITCH(z->dtype, gat_forward<T>(c, y, alpha, z, g, site));
+        DTYPE_SWITCH(z->dtype, gat_forward<T>(c, y, pre, alpha, z, g, site));
 }
 
-/* What gat_backward keeps in scratch, in this order. */
+/* The scratch of gat_backward, in this order. */
 struct gat_room {
+    float *up; /* the gradient before the activation, of y's type and shape */
     float *weight, *ds, *slopes, *into, *out, *vectors, *types; /* E H thrice, N H twice, parts 3 H D, parts cells */
     int64_t vector_per, vector_parts, type_parts, cells;
 };
 constexpr int64_t TYPE_PER = 1024;
 
-static struct gat_room room_of(struct ctx *c, const struct gat *g, struct destination dedge_bias, int64_t width)
+static struct gat_room room_of(struct ctx *c, const struct gat *g, struct destination dedge_bias, int64_t width,
+                               int64_t up)
 {
     int64_t tasks = g->graph->nodes * g->heads, ds = g->graph->edges * g->heads;
     struct gat_room r = {};
@@ -385,7 +457,8 @@ static struct gat_room room_of(struct ctx *c, const struct gat *g, struct destin
     r.vector_parts = (g->graph->nodes + r.vector_per - 1) / r.vector_per;
     r.type_parts = (g->graph->edges + TYPE_PER - 1) / TYPE_PER;
     r.cells = dedge_bias.t ? tensor_size(dedge_bias.t) : 0;
-    r.weight = scratch_of(c, 2 * tasks + 3 * ds + VECTORS * r.vector_parts * width + r.type_parts * r.cells);
+    r.up = scratch_of(c, up + 2 * tasks + 3 * ds + VECTORS * r.vector_parts * width + r.type_parts * r.cells);
+    r.weight = r.up + up;
     r.ds = r.weight + ds;
     r.slopes = r.ds + ds;
     r.into = r.slopes + ds;
@@ -396,17 +469,17 @@ static struct gat_room room_of(struct ctx *c, const struct gat *g, struct destin
 }
 
 template <typename T>
-static void vector_gradients(struct ctx *c, const struct destination (&d)[VECTORS], const struct tensor *dy,
+static void vector_gradients(struct ctx *c, const struct destination (&d)[VECTORS], const T *up, int64_t cols,
                              const gat_view<T> &v, const struct gat_room &r)
 {
     int64_t width = (int64_t)v.heads * v.dim;
     struct vector_gradient to = {};
     for (int k = 0; k < VECTORS; k++)
-        to.y[k] = data_of<float>(d[k].t), to.add[k] = d[k].add, to.cols[k] = k < 2 ? width : tensor_cols(dy);
+        to.y[k] = data_of<float>(d[k].t), to.add[k] = d[k].add, to.cols[k] = k < 2 ? width : cols;
     if (!to.y[0] && !to.y[1] && !to.y[2])
         return;
     LAUNCH(gat_vector_part_kernel<T>, blocks_for(r.vector_parts * column_tiles(width), 1), COLUMN_THREADS, 0,
-           cuda_stream(c), r.vectors, r.out, r.into, data_of<T>(dy), tensor_cols(dy), v, r.vector_per);
+           cuda_stream(c), r.vectors, r.out, r.into, up, cols, v, r.vector_per);
     LAUNCH(gat_finish_kernel, blocks_for(VECTORS * width, FINISH_THREADS), FINISH_THREADS, 0, cuda_stream(c), to,
            r.vectors, r.vector_parts, width);
 }
@@ -423,28 +496,29 @@ static void type_gradient(struct ctx *c, struct destination dedge_bias, const st
 
 template <typename T>
 static void gat_backward(struct ctx *c, struct destination dz, const struct destination (&vectors)[VECTORS],
-                         struct destination dedge_bias, const struct tensor *dy, const struct tensor *alpha,
-                         const struct tensor *z, const struct gat *g, uint32_t site)
+                         struct destination dedge_bias, const struct tensor *dy, const struct tensor *pre,
+                         const struct tensor *alpha, const struct tensor *z, const struct gat *g, uint32_t site)
 {
-    int64_t tasks = g->graph->nodes * g->heads;
-    struct gat_room r = room_of(c, g, dedge_bias, tensor_cols(z));
+    bool undo = pre || g->out_p > 0;
+    struct gat_room r = room_of(c, g, dedge_bias, tensor_cols(z), undo ? (tensor_size(dy) + 15) / 16 * 16 : 0);
     gat_view<T> v = view_of<T>(c, z, g, site, r.weight);
-    LAUNCH(gat_edge_backward_kernel<T>, blocks_for(tasks, WARPS), WARPS * WARP, 0, cuda_stream(c), r.ds, r.slopes,
-           r.into, data_of<T>(dy), data_of<float>(alpha), v, g->mean);
-    LAUNCH(gat_node_backward_kernel<T>, blocks_for(tasks, WARPS), WARPS * WARP, 0, cuda_stream(c), data_of<T>(dz.t),
-           dz.add, r.out, r.ds, r.into, data_of<T>(dy), v, g->mean);
-    vector_gradients(c, vectors, dy, v, r);
+    T *up = undo ? (T *)r.up : data_of<T>(dy);
+    LAUNCH(gat_edge_backward_kernel<T>, blocks_for(v.nodes, NODES), WARPS * WARP, 0, cuda_stream(c), r.ds, r.slopes,
+           r.into, up, data_of<T>(dy), data_of<T>(pre), data_of<float>(alpha), v, undo);
+    LAUNCH(gat_node_backward_kernel<T>, blocks_for(v.nodes * v.heads, WARPS), WARPS * WARP, 0, cuda_stream(c),
+           data_of<T>(dz.t), dz.add, r.out, r.ds, r.into, up, v);
+    vector_gradients(c, vectors, up, tensor_cols(dy), v, r);
     type_gradient(c, dedge_bias, g, r);
 }
 
 extern "C" void cuda_gat_backward(struct ctx *c, struct destination dz, struct destination da_src,
                                   struct destination da_dst, struct destination dedge_bias, struct destination dbias,
-                                  const struct tensor *dy, const struct tensor *alpha, const struct tensor *z,
-                                  const struct gat *g, uint32_t site)
+                                  const struct tensor *dy, const struct tensor *pre, const struct tensor *alpha,
+                                  const struct tensor *z, const struct gat *g, uint32_t site)
 {
     const struct destination vectors[VECTORS] = { da_src, da_dst, dbias };
     if (tensor_size(z)) {
-        DTYPE_SWITCH(z->dtype, gat_backward<T>(c, dz, vectors, dedge_bias, dy, alpha, z, g, site));
+        DTYPE_SWITCH(z->dtype, gat_backward<T>(c, dz, vectors, dedge_bias, dy, pre, alpha, z, g, site));
         return;
     }
     for (const struct destination &d : { da_src, da_dst, dbias, dedge_bias })

@@ -2,7 +2,7 @@
 
 struct gat_node {
     struct node node;
-    struct tensor *z, *alpha;
+    struct tensor *z, *pre, *alpha;
     struct gat gat;
     struct graph graph; /* a copy, since the caller's may be gone before the backward */
     uint32_t site;
@@ -16,7 +16,7 @@ static void gat_backward(struct ctx *c, struct node *node)
     struct destination dz = destination_of(c, n->z), da_src = destination_of(c, g->a_src),
                        da_dst = destination_of(c, g->a_dst);
     struct destination dedge_bias = destination_of(c, g->edge_bias), dbias = destination_of(c, g->bias);
-    RUN(c, gat_backward, dz, da_src, da_dst, dedge_bias, dbias, node->out->grad, n->alpha, n->z, g, n->site);
+    RUN(c, gat_backward, dz, da_src, da_dst, dedge_bias, dbias, node->out->grad, n->pre, n->alpha, n->z, g, n->site);
 }
 
 static void check_shapes(const struct tensor *z, const struct gat *g)
@@ -41,15 +41,19 @@ struct tensor *op_gat(struct ctx *c, struct tensor *z, const struct gat *given)
     struct gat gat = *given, *g = &gat;
     check_shapes(z, g);
     if (!c->training)
-        gat.p = 0;
-    uint32_t site = gat.p > 0 ? c->site++ : 0;
+        gat.p = gat.out_p = 0;
+    uint32_t site = c->site;
+    c->site += (uint32_t)(gat.p > 0) + (uint32_t)(gat.out_p > 0);
 
     int64_t cols = gat.mean ? tensor_cols(z) / gat.heads : tensor_cols(z);
-    struct tensor *y = tensor_new2(c, z->dtype, z->shape[0], cols);
+    struct tensor *y = tensor_new2(c, z->dtype, z->shape[0], cols), *pre = NULL;
     struct tensor *alpha = tensor_new2(c, F32, gat.graph->edges, gat.heads);
-    RUN(c, gat, y, alpha, z, g, site);
-
-    if (tape_needs(c, y, z, gat.a_src, gat.a_dst, gat.edge_bias, gat.bias))
-        TAPE_PUSH(c, gat_node, y, gat_backward, .z = z, .alpha = alpha, .gat = gat, .graph = *gat.graph, .site = site);
+    bool record = tape_needs(c, y, z, gat.a_src, gat.a_dst, gat.edge_bias, gat.bias);
+    if (record && gat.act != ACT_NONE)
+        pre = tensor_like(c, y);
+    RUN(c, gat, y, pre, alpha, z, g, site);
+    if (record)
+        TAPE_PUSH(c, gat_node, y, gat_backward, .z = z, .pre = pre, .alpha = alpha, .gat = gat, .graph = *gat.graph,
+                  .site = site);
     return y;
 }

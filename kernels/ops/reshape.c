@@ -8,8 +8,13 @@ struct reshape_node {
 static void reshape_backward(struct ctx *c, struct node *node)
 {
     struct reshape_node *n = (struct reshape_node *)node;
-    struct destination dx = destination_of(c, n->x);
-    RUN(c, accumulate, dx, node->out->grad);
+    struct tensor *dx = arena_alloc(c->host, sizeof *dx);
+
+    *dx = *n->x;
+    dx->data = node->out->grad->data;
+    dx->grad = NULL;
+    dx->needs_grad = dx->is_param = false;
+    tape_move_grad(c, n->x, dx);
 }
 
 struct tensor *op_reshape(struct ctx *c, struct tensor *x, int ndim, const int64_t *shape)

@@ -113,7 +113,7 @@ static struct tensor *layer_forward(struct ctx *c, const struct gatekeeper *g, c
         x = gat_layer_forward(c, g, l, x, &graph->graph, false);
         return op_activation(c, op_layer_norm(c, x, NULL, l->norm_w, l->norm_b, NORM_EPS), ACT_ELU);
     default:
-        return op_activation(c, gat_layer_forward(c, g, l, x, &graph->graph, true), ACT_ELU);
+        return gat_layer_forward(c, g, l, x, &graph->graph, true);
     }
 }
 
@@ -145,7 +145,9 @@ static struct gate_scores thesis_classify(struct ctx *c, const struct gatekeeper
     for (int i = 0; !bert_only && i < k->gat_layers; i++) {
         const struct gat_layer *l = &g->gat[i];
         struct tensor *w = l->w ? l->w : l->relation[0];
-        x = op_dropout(c, layer_forward(c, g, l, gatekeeper_as(c, x, w->dtype), graph), k->dropout);
+        x = layer_forward(c, g, l, gatekeeper_as(c, x, w->dtype), graph);
+        if (k->classifier != CLASSIFIER_GAT_MEAN)
+            x = op_dropout(c, x, k->dropout);
     }
     x = pool_nodes(c, g, gatekeeper_as(c, x, F32), graph);
     if (bert_only)
@@ -313,7 +315,7 @@ struct tensor *gatekeeper_embed(struct ctx *c, const struct gatekeeper *g, const
 static struct tensor *gatekeeper_logits(struct ctx *c, struct tensor *x, struct tensor *w, struct tensor *b)
 {
     int64_t n = tensor_rows(x);
-    return op_reshape(c, op_cast(c, op_linear(c, x, w, b, ACT_NONE), F32), 1, &n);
+    return op_reshape(c, gatekeeper_as(c, op_linear(c, x, w, b, ACT_NONE), F32), 1, &n);
 }
 
 /* The input of the last linear map in transformers' classifier for this encoder. */
@@ -347,6 +349,7 @@ static struct tensor *project(struct ctx *c, const struct gatekeeper *g, struct 
     return op_cast(c, op_linear(c, gatekeeper_as(c, x, BF16), rounded, NULL, ACT_NONE), F32);
 }
 
+/* With averaged heads, ELU and dropout follow. */
 static struct tensor *gat_layer_forward(struct ctx *c, const struct gatekeeper *g, const struct gat_layer *l,
                                         struct tensor *x, const struct graph *graph, bool mean)
 {
@@ -358,7 +361,9 @@ static struct tensor *gat_layer_forward(struct ctx *c, const struct gatekeeper *
                        .heads = g->config.gat_heads,
                        .mean = mean,
                        .slope = SLOPE,
-                       .p = g->config.dropout };
+                       .p = g->config.dropout,
+                       .act = mean ? ACT_ELU : ACT_NONE,
+                       .out_p = mean ? g->config.dropout : 0 };
     return op_gat(c, project(c, g, x, l->w), &gat);
 }
 
@@ -377,8 +382,8 @@ static struct tensor *reason(struct ctx *c, const struct gatekeeper *g, struct t
     x = op_linear(c, x, g->project_w, g->project_b, ACT_GELU);
     for (int i = 0; i < g->config.gat_layers; i++) {
         const struct gat_layer *l = &g->gat[i];
-        struct tensor *y = op_activation(c, gat_layer_forward(c, g, l, x, graph, true), ACT_ELU);
-        x = op_layer_norm(c, op_dropout(c, y, g->config.dropout), x, l->norm_w, l->norm_b, 1e-5f);
+        struct tensor *y = gat_layer_forward(c, g, l, x, graph, true);
+        x = op_layer_norm(c, y, x, l->norm_w, l->norm_b, 1e-5f);
     }
     return x;
 }

@@ -1,6 +1,7 @@
 /* The ops of the graph classifier and its losses; what is checked of each is told in tests/support/op_test.h. */
 #include "tests/support/op_test.h"
 
+#include "tests/support/reference.h"
 #include "tests/support/reference_graph.h"
 #include "tests/support/support.h"
 
@@ -35,7 +36,8 @@ enum {
     GAT_EDGE_BIAS = 2,
     GAT_BIAS = 4,
     GAT_DROPOUT = 8,
-    GAT_VARIANTS = 16,
+    GAT_ACTIVATED = 16, /* by ELU, then dropout */
+    GAT_VARIANTS = 32,
     GAT_TYPES = 3,
     GAT_EDGES_MAX = 2049
 };
@@ -125,7 +127,9 @@ static struct tensor *run_gat(struct ctx *c, struct op_test *t)
                      .heads = (int)heads,
                      .mean = t->variant & GAT_MEAN,
                      .slope = 0.2f,
-                     .p = t->variant & GAT_DROPOUT ? 0.3f : 0 };
+                     .p = t->variant & GAT_DROPOUT ? 0.3f : 0,
+                     .act = t->variant & GAT_ACTIVATED ? ACT_ELU : ACT_NONE,
+                     .out_p = t->variant & GAT_ACTIVATED ? 0.2f : 0 };
     if (t->variant & GAT_EDGE_BIAS) {
         g.edge_bias = t->x[next++];
         g.edge_bias->ndim = 2;
@@ -156,6 +160,10 @@ static void gat(const struct op_test *t, double *const *x, double *y)
     g.edge_bias = t->variant & GAT_EDGE_BIAS ? x[next++] : NULL;
     g.bias = t->variant & GAT_BIAS ? x[next] : NULL;
     reference_gat(y, NULL, &g);
+    int64_t cols = g.mean ? t->cols : g.heads * t->cols;
+    for (int64_t i = 0; i < t->rows * cols && t->variant & GAT_ACTIVATED; i++)
+        y[i] =
+            reference_activation(y[i], ACT_ELU) * reference_keep(t->rng, t->site + (g.p > 0), i / cols, i % cols, 0.2f);
 }
 
 static void propagate_setup(struct op_test *t)
