@@ -63,6 +63,58 @@ __global__ void __launch_bounds__(ROWS *WARP)
 }
 
 /*
+ * The same for rows of whole packs at aligned addresses, of at most N packs a lane.
+ *
+ * Grid     one warp per row, ROWS rows per block; a row lies in registers.
+ * Memory   reads x and res once, all loads of a row under way at once, writes y once: bandwidth bound.
+ * Numbers  as above, with the same sums.
+ */
+template <typename T, int N>
+__global__ void __launch_bounds__(ROWS *WARP)
+    layer_norm_short_kernel(T *__restrict__ y, float *__restrict__ mean, float *__restrict__ rstd,
+                            const T *__restrict__ x, const T *__restrict__ res, const float *__restrict__ w,
+                            const float *__restrict__ b, int64_t rows, int cols, float eps)
+{
+    int64_t r = grid_warp();
+    float z[N][PACK], v[N][PACK], scale[PACK], shift[PACK], sum = 0, square = 0;
+    if (r >= rows)
+        return;
+    UNROLL
+    for (int i = 0; i < N; i++) { /* lanes past the row's end read its begin and ignore it */
+        int j = (i * WARP + lane_id()) * PACK, at = j < cols ? j : 0;
+        load_whole(z[i], x + r * cols + at);
+        load_whole(v[i], (res ? res : x) + r * cols + at);
+    }
+    UNROLL
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < PACK; k++) {
+            z[i][k] += res ? v[i][k] : 0.0f;
+            sum += (i * WARP + lane_id()) * PACK < cols ? z[i][k] : 0.0f;
+        }
+    float m = warp_sum(sum) / (float)cols;
+    UNROLL
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < PACK; k++)
+            square += (i * WARP + lane_id()) * PACK < cols ? (z[i][k] - m) * (z[i][k] - m) : 0.0f;
+    float s = rsqrtf(warp_sum(square) / (float)cols + eps);
+    UNROLL
+    for (int i = 0; i < N; i++) {
+        int j = (i * WARP + lane_id()) * PACK;
+        if (j >= cols)
+            break;
+        load_whole(scale, w + j);
+        load_whole(shift, b + j);
+        for (int k = 0; k < PACK; k++)
+            z[i][k] = (z[i][k] - m) * s * scale[k] + shift[k];
+        store_whole(y + r * cols + j, z[i]);
+    }
+    if (lane_id() == 0) {
+        mean[r] = m;
+        rstd[r] = s;
+    }
+}
+
+/*
  * g = dy w;  dz = rstd (g - mean(g) - zhat mean(g zhat)), into dx and dres
  *
  * Grid     one warp per row, ROWS rows per block.
@@ -165,16 +217,31 @@ __global__ void __launch_bounds__(FINISH_THREADS)
         put(db + j - cols, sum, db_add);
 }
 
+template <typename T>
+static void layer_norm_rows(struct ctx *c, T *y, float *mean, float *rstd, const T *x, const T *res, const float *w,
+                            const float *b, int64_t rows, int64_t cols, float eps)
+{
+    bool whole = cols % PACK == 0;
+    for (const void *p : { (const void *)y, (const void *)x, (const void *)res, (const void *)w, (const void *)b })
+        whole = whole && aligned16(p);
+    int64_t packs = whole ? (cols + WARP * PACK - 1) / (WARP * PACK) : 0;
+    auto kernel = packs == 2 ? layer_norm_short_kernel<T, 2> : layer_norm_short_kernel<T, 3>;
+    if (packs == 2 || packs == 3)
+        LAUNCH(kernel, blocks_for(rows, ROWS), ROWS * WARP, 0, cuda_stream(c), y, mean, rstd, x, res, w, b, rows,
+               (int)cols, eps);
+    else
+        LAUNCH(layer_norm_kernel<T>, blocks_for(rows, ROWS), ROWS * WARP, 0, cuda_stream(c), y, mean, rstd, x, res, w,
+               b, rows, cols, eps);
+}
+
 extern "C" void cuda_layer_norm(struct ctx *c, struct tensor *y, struct tensor *mean, struct tensor *rstd,
                                 const struct tensor *x, const struct tensor *res, const struct tensor *w,
                                 const struct tensor *b, float eps)
 {
-    int64_t rows = tensor_rows(x), cols = tensor_cols(x);
-    if (tensor_size(x) == 0)
-        return;
-    DTYPE_SWITCH(x->dtype, LAUNCH(layer_norm_kernel<T>, blocks_for(rows, ROWS), ROWS * WARP, 0, cuda_stream(c),
-                                  data_of<T>(y), data_of<float>(mean), data_of<float>(rstd), data_of<T>(x),
-                                  data_of<T>(res), data_of<float>(w), data_of<float>(b), rows, cols, eps));
+    if (tensor_size(x))
+        DTYPE_SWITCH(x->dtype, layer_norm_rows(c, data_of<T>(y), data_of<float>(mean), data_of<float>(rstd),
+                                               data_of<T>(x), data_of<T>(res), data_of<float>(w), data_of<float>(b),
+                                               tensor_rows(x), tensor_cols(x), eps));
 }
 
 template <typename T>

@@ -57,12 +57,12 @@ static void copy(const struct op_test *t, double *const *x, double *y)
     memcpy(y, x[0], (size_t)t->in[0].n * sizeof *y);
 }
 
-/* Every activation with a bias, then no bias, then a frozen weight. */
-enum { LINEAR_NO_BIAS = ACT_SIGMOID + 1, LINEAR_FROZEN, LINEAR_VARIANTS };
+/* Every activation with a bias, then no bias, then a frozen weight, then outputs in whole packs of the CUDA kernels. */
+enum { LINEAR_NO_BIAS = ACT_SIGMOID + 1, LINEAR_FROZEN, LINEAR_PACKS, LINEAR_VARIANTS };
 
 static void linear_setup(struct op_test *t)
 {
-    int64_t outputs = t->rows % 2 ? 37 : 16;
+    int64_t outputs = t->variant == LINEAR_PACKS ? 40 : t->rows % 2 ? 37 : 16;
 
     op_matrix(t, t->rows, t->cols, 1);
     op_param(t, outputs, t->cols, 2.0 / (double)at_least(t->cols / 16, 1));
@@ -194,8 +194,18 @@ static void scatter(const struct op_test *t, double *const *x, double *y)
             y[t->ints[0][r] * t->cols + j] += x[0][r * t->cols + j];
 }
 
+/* Variant 1 has rows in whole packs of the CUDA kernels, of up to three packs a lane. */
+static void norm_columns(struct op_test *t)
+{
+    static const int64_t cols[] = { 768, 264, 520, 512, 760 };
+
+    if (t->variant)
+        t->cols = cols[t->cols % ARRAY_LEN(cols)];
+}
+
 static void layer_norm_setup(struct op_test *t)
 {
+    norm_columns(t);
     two_matrices(t);
     op_vector(t, t->cols, 1);
     op_vector(t, t->cols, 1);
@@ -213,6 +223,7 @@ static void layer_norm(const struct op_test *t, double *const *x, double *y)
 
 static void plain_norm_setup(struct op_test *t)
 {
+    norm_columns(t);
     one_matrix(t);
     op_vector(t, t->cols, 1);
     op_vector(t, t->cols, 1);
@@ -400,8 +411,8 @@ static const struct op_row rows[] = {
     { "embed", embed_setup, run_embed, embed, .variants = 4 },
     { "gather", gather_setup, run_gather, gather, .variants = 2 },
     { "scatter", scatter_setup, run_scatter, scatter, .variants = 1 },
-    { "layer_norm", layer_norm_setup, run_layer_norm, layer_norm, .variants = 1, .same_twice = true },
-    { "layer_norm_plain", plain_norm_setup, run_plain_norm, plain_norm, .variants = 1 },
+    { "layer_norm", layer_norm_setup, run_layer_norm, layer_norm, .variants = 2, .same_twice = true },
+    { "layer_norm_plain", plain_norm_setup, run_plain_norm, plain_norm, .variants = 2 },
     { "dropout", one_matrix, run_dropout, dropout, .variants = 1 },
     { "attention_self", self_attention_setup, run_self_attention, self_attention, .variants = ARRAY_LEN(heads) },
     { "attention_cross", cross_attention_setup, run_cross_attention, cross_attention, .variants = ARRAY_LEN(heads) },
