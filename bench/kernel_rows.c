@@ -344,6 +344,31 @@ static struct tensor *run_gat(struct ctx *c, struct bench *b)
     return op_gat(c, b->in[0], &g);
 }
 
+/* A layer of the classifier of Skadborg and Mortensen: averaged heads, ELU, dropout */
+static void make_gat_mean(struct ctx *c, struct bench *b)
+{
+    make_graph(c, b);
+    bench_input(c, b, b->row->t, 4 * b->row->c, b->dtype);
+    bench_param(c, b, 4, b->row->c, F32);
+    bench_param(c, b, 4, b->row->c, F32);
+    bench_param(c, b, b->row->c, 1, F32);
+}
+
+static struct tensor *run_gat_mean(struct ctx *c, struct bench *b)
+{
+    struct gat g = { .graph = &b->graph,
+                     .a_src = b->in[1],
+                     .a_dst = b->in[2],
+                     .bias = b->in[3],
+                     .heads = 4,
+                     .mean = true,
+                     .slope = 0.2f,
+                     .p = 0.3f,
+                     .act = ACT_ELU,
+                     .out_p = 0.3f };
+    return op_gat(c, b->in[0], &g);
+}
+
 static void make_propagate(struct ctx *c, struct bench *b)
 {
     make_graph(c, b);
@@ -442,6 +467,8 @@ const struct row kernel_rows[] = {
     { "linear", 1408, 768, 2304, make_linear, run_linear, linear_flops, 2, ANY_TYPE },
     { "linear", 1408, 768, 768, make_linear, run_linear, linear_flops, 2, ANY_TYPE },
     { "linear gelu", 1408, 768, 3072, make_linear, run_linear_gelu, linear_flops, 2, ANY_TYPE },
+    { "linear", 16384, 768, 2304, make_linear, run_linear, linear_flops, 2, BF16_ONLY },
+    { "linear gelu", 16384, 768, 3072, make_linear, run_linear_gelu, linear_flops, 2, BF16_ONLY },
     { "linear", 1408, 3072, 768, make_linear, run_linear, linear_flops, 2, ANY_TYPE },
     { "linear", 1408, 384, 1152, make_linear, run_linear, linear_flops, 2, ANY_TYPE },
     { "linear gelu", 1408, 384, 1536, make_linear, run_linear_gelu, linear_flops, 2, ANY_TYPE },
@@ -472,6 +499,7 @@ const struct row kernel_rows[] = {
     { "paged begun", 425, 128, 32, make_paged_begun, run_paged, NULL, 0, ANY_TYPE },
     { "cache_rows", 640, 1024, 0, make_cache_rows, run_cache_rows, NULL, 0, ANY_TYPE },
     { "layer_norm", 1408, 768, 0, make_layer_norm, run_layer_norm, NULL, 0, ANY_TYPE },
+    { "layer_norm", 16384, 768, 0, make_layer_norm, run_layer_norm, NULL, 0, BF16_ONLY },
     { "layer_norm", 1408, 384, 0, make_layer_norm, run_layer_norm, NULL, 0, ANY_TYPE },
     { "activation gelu", 1408, 3072, 0, make_matrix, run_gelu, NULL, 0, ANY_TYPE },
     { "add", 1408, 768, 0, make_add, run_add, NULL, 0, ANY_TYPE },
@@ -480,6 +508,7 @@ const struct row kernel_rows[] = {
     { "embed", 1408, 768, 1408, make_embed, run_embed, NULL, 0, ANY_TYPE },
     { "gather", 1408, 768, 1408, make_gather, run_gather, NULL, 0, ANY_TYPE },
     { "gat", 1024, 64, 8, make_gat, run_gat, NULL, 0, ANY_TYPE },
+    { "gat mean", 1600, 64, 4, make_gat_mean, run_gat_mean, NULL, 0, ANY_TYPE },
     { "propagate", 1024, 384, 8, make_propagate, run_propagate, NULL, 0, ANY_TYPE },
     { "segment_pool", 1408, 384, 22, make_pool, run_segment_pool, NULL, 0, ANY_TYPE },
     { "attention_pool", 1408, 384, 22, make_pool, run_attention_pool, NULL, 0, ANY_TYPE },
