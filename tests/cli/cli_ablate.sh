@@ -5,11 +5,7 @@
 . "$(dirname "$0")/../support/cli.sh"
 : >log
 
-data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
-for fold in train=160 valid=48 test=64; do
-    awk -v n="${fold#*=}" 'NR % 5 == 1 && k++ < n' "all/${fold%=*}.jsonl" >some.jsonl && mv some.jsonl "all/${fold%=*}.jsonl"
-done
-few_tables all/tables.json all/*.jsonl >few.json && mv few.json all/tables.json
+synthetic all 3 5 64 32 32
 # plan ROWS...: with the settings of all
 plan() {
     cat <<'END'

@@ -5,11 +5,7 @@
 . "$(dirname "$0")/../support/cli.sh"
 : >log
 
-data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
-for fold in train=96 valid=32 test=32; do
-    awk -v n="${fold#*=}" 'NR % 7 == 1 && k++ < n' "all/${fold%=*}.jsonl" >some.jsonl && mv some.jsonl "all/${fold%=*}.jsonl"
-done
-few_tables all/tables.json all/*.jsonl >few.json && mv few.json all/tables.json
+synthetic all 3 7 96 32 32
 tiny_detector compute=f32 relevance-epochs=1 relevance-batch=16 relevance-lr=1e-3 epochs=3 batch=16 device=cpu >tiny.yaml
 tiny=(gatekeeper --config tiny.yaml --data all)
 { cat tiny.yaml; echo 'relevance-word: true'; } >word.yaml

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../support/cli.sh"
 : >log
 
-data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
+synthetic all 3 3 960 240 480
 tiny_detector batch=32 epochs=1 max-train=320 device=cpu >tiny.yaml
 train gatekeeper --config tiny.yaml --data all --out run --compute f32 >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
 

@@ -13,11 +13,11 @@ questions() {
     grep -h '"slice":"presence"' "$@" | grep -E '"db_id":"[a-z_]*[a-z]"' |
         sed -nE 's/.*"db_id":("[^"]*").*"question":("[^"]*"),"sql":\[("[^"]*")\].*/{"db_id":\1,"question":\2,"query":\3}/p'
 }
-{ echo '[' && questions all/train.jsonl all/valid.jsonl all/test.jsonl | sed '$!s/$/,/' && echo ']'; } >spider/train_spider.json
+{ echo '[' && questions all/train.jsonl all/valid.jsonl all/test.jsonl | awk 'NR % 2' | sed '$!s/$/,/' && echo ']'; } >spider/train_spider.json
 echo '[]' >spider/dev.json
 cp all/db/library.sqlite shop.db
 rm -rf all
-[ "$(wc -l <spider/train_spider.json)" -gt 300 ] || fail "practice data has but $(wc -l <spider/train_spider.json) plain questions"
+[ "$(wc -l <spider/train_spider.json)" -gt 150 ] || fail "practice data has but $(wc -l <spider/train_spider.json) plain questions"
 
 # --- a tiny encoder
 for i in $(seq 30); do echo "{\"question\":\"What is number $i?\",\"ambiguous\":$((i % 2))}"; done >labels.jsonl

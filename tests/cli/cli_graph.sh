@@ -72,5 +72,4 @@ stopped gatekeeper --data practice -c small.yaml --encode $how
 mv graph detector
 for _ in $(seq 10); do head -n 4 practice/test.jsonl; done >questions.jsonl
 both 10 / infer detect --model detector --tokens 512 --schema practice/tables.json questions.jsonl
-[ $failed = 0 ] && echo "$cases cases"
-exit $failed
+finish

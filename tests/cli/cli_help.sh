@@ -14,10 +14,12 @@ prints() {
 
 # has FILE TEXT...: each text is a word of the file
 has() {
-    local file=$1 text
+    local file=$1 content word text
+    content=$(<"$1")
     shift
     for text; do
-        grep -qE -- "(^|[^a-z-])$text([^a-z-]|\$)" "$file" || complain "$program: $text is not in its $file"
+        word="(^|[^a-z-])$text([^a-z-]|\$)"
+        [[ $content =~ $word ]] || complain "$program: $text is not in its $file"
     done
 }
 

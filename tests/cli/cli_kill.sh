@@ -57,3 +57,5 @@ kill -0 $saves 2>/dev/null || fail "a run did not wait for its turn to save: $(t
 flock -u 9
 wait $saves
 [[ $(newest) != "$seen" && $(cat shown) == *"stopped after step"* ]] || fail "nothing was saved after $seen: $(tail -n 3 shown)"
+point ok "two runs of one folder do not save at once (seed $seed)"
+finish

@@ -48,4 +48,5 @@ code=$?
 command=$(sed -nE 's/.*to go on: (ambit-train .*)/\1/p' stopped.said)
 PATH=$bin:$PATH bash -c "$command" >>log 2>&1 || fail "the run after SIGTERM: $command"
 same whole-adapter stopped
-echo "SIGTERM saved, and the run ended the same (seed $seed)"
+point ok "SIGTERM saved, and the run ended the same (seed $seed)"
+finish

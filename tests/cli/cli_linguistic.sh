@@ -6,7 +6,7 @@
 : >log
 told=(said shown)
 
-data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
+synthetic all 3 5 320 64 64
 mkdir db && for name in gym bakery hotel library zoo airline; do cp "all/db/$name.sqlite" "db/my_$name.sqlite"; done
 
 # rows as AMBROSIA has them: what is asked of "each" is ambiguous, of "all ... in common" and "for each" it is not
@@ -19,7 +19,7 @@ awk -v names="gym bakery hotel library zoo airline" 'BEGIN {
                 db[k], text, i % 3 ? "false" : "true", "scope"
         }
 }' >rows.jsonl
-tiny_detector batch=16 epochs=4 lr=3e-3 head-lr=3e-3 max-train=640 labels-share=0.2 compute=f32 device=cpu >tiny.yaml
+tiny_detector batch=16 epochs=4 lr=3e-3 head-lr=3e-3 labels-share=0.2 compute=f32 device=cpu >tiny.yaml
 gatekeeper() { train gatekeeper --config tiny.yaml "$@"; }
 
 expect 0 'rows.jsonl: 120 questions, 42 of them ambiguous, about 6 databases; split by database' \

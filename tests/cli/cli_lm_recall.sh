@@ -64,4 +64,5 @@ sed 's/"golds":/"gold":/' valid.jsonl >no-golds.jsonl
 says 3 'no-golds.jsonl: record 1: .*"golds" is missing' --db dbs --sqls records.jsonl --valid no-golds.jsonl
 sed -E 's/"db_id":"[^"]*"/"db_id":"elsewhere"/' valid.jsonl >elsewhere.jsonl
 says 3 'no record whose golds run and differ' --db dbs --sqls records.jsonl --valid elsewhere.jsonl
-echo "recall $recall at step $best with loss $loss is kept, not step $other with loss $other_loss"
+point ok "recall $recall at step $best with loss $loss is kept, not step $other with loss $other_loss"
+finish

@@ -6,11 +6,11 @@
 : >log
 data practice -o all --seed 3 >/dev/null 2>said || fail "ambit-data practice: $(cat said)"
 mkdir small
-cp all/tables.json small
 for fold in train:120 valid:40 test:40; do # crossed questions, then a few of the presence slice
     { grep '"slice":"crossed"' "all/${fold%:*}.jsonl" | head -n "${fold#*:}"
         grep -v '"slice":"crossed"' "all/${fold%:*}.jsonl" | head -n 10; } >"small/${fold%:*}.jsonl"
 done
+few_tables all/tables.json small/*.jsonl >small/tables.json
 cat >modern.yaml <<'END'
 gat-hidden: 8
 gat-heads: 2

@@ -145,7 +145,6 @@ makes() { # FILE COMMAND...: the command makes the folder new/made with the file
     cmp -s "$file" first.txt || complain "$*" "--force does not replace $file"
 }
 makes new/made/sql.txt data prompts
-makes new/made/valid.jsonl data practice --seed 1
 makes new/made/db/bakery.sqlite data practice --seed 1
 makes new/made/train.jsonl data split q.jsonl --valid 0 --test 0
 makes new/made/tokenizer.json train tokenizer notes.txt --vocab 300

@@ -14,12 +14,12 @@ grep -q "^## \[$version\] - " "$root/CHANGELOG.md" || complain "CHANGELOG.md doe
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org
 export GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org
 
-# checkout FOLDER UMASK: these sources as the one commit of a checkout of its own
+# checkout FOLDER UMASK: makes a checkout of one commit, with the sources that the scripts of a release read, and a few others.
 checkout() {
     (
         umask "$2"
         mkdir "$1"
-        git -C "$root" ls-files -co --exclude-standard -z | tar -C "$root" --null --ignore-failed-read -T - -c 2>/dev/null | tar -C "$1" -x
+        git -C "$root" ls-files -co --exclude-standard -z -- '*.md' '*.cff' CMakeLists.txt .gitattributes .gitignore LICENSE cmake scripts data/base | tar -C "$root" --null --ignore-failed-read -T - -c 2>/dev/null | tar -C "$1" -x
         cd "$1" && git init -q && git add -A &&
             GIT_AUTHOR_DATE='2026-01-31T12:00:00Z' GIT_COMMITTER_DATE='2026-01-31T12:00:00Z' git commit -qm sources
     ) || fail "no checkout"

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Sourced by cli_*.sh before all else, from the root of the repository: the three programs, a folder of its own to stand
-# in, and how a case fails.  What a command prints goes into the files shown and said, its records into out.jsonl.
+# Sourced by each cli_*.sh first, from the root of the repository.  It gives a script the three programs, a folder of its own
+# as the current folder, and functions that check commands.  A command's output goes to the files shown (standard output) and
+# said (standard error), and its records to out.jsonl.  Each check prints a line of the Test Anything Protocol.
 # shellcheck disable=SC2034 # read by those who source this
 set -u
 root=$PWD
@@ -11,74 +12,101 @@ work=$(mktemp -d)
 trap 'umount "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work" || exit 1
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive LC_ALL=C.UTF-8
-cases=0 failed=0
-told=(said) # where check looks for its text
+cases=0 failed=0 points=0
+told=(said) # the files that check searches for its text
 
 data() { "$bin/ambit-data" "$@"; }
 train() { "$bin/ambit-train" "$@"; }
 infer() { "$bin/ambit-infer" "$@"; }
 
-# tiny_detector [NAME=VALUE]...: a file of settings for a detector that is trained in seconds; those given go before its own.
+# tiny_detector [NAME=VALUE]...: prints settings of a detector that trains in seconds; the arguments override them.
 tiny_detector() {
     printf '%s\n' "$@" encoder-hidden=32 encoder-layers=1 encoder-heads=1 encoder-intermediate=32 encoder-vocabulary=400 \
         encoder-positions=256 gat-hidden=8 gat-heads=2 pair-hidden=8 | awk -F = '!seen[$1]++ { print $1 ": " $2 }'
 }
 
-# few_tables TABLES.json FILE.jsonl...: of its schemas, which are thousands in practice data, those that the records name.
+# few_tables TABLES.json FILE.jsonl...: prints the schemas that the records name.  Synthetic data has thousands of schemas.
 few_tables() {
     local tables=$1
     shift
     cat "$@" | grep -oE '"(db_id|renamed)":("[^"]*"|\[[^]]*\])' | cut -d : -f 2- | grep -oE '"[^"]+"' | sort -u | sed 's/^/"db_id":/' |
-        grep -F -f - "$tables" | sed '1s/^,*/[/; $s/$/]/'
+        grep -F -f - "$tables" | sed -E 's/^[[,]*//; s/\}]$/}/; 1s/^/[/; 1!s/^/,/; $s/$/]/'
 }
 
-# complain WHAT [WHY]: a case fails, the others go on.
+# synthetic FOLDER SEED STEP TRAIN VALID TEST: writes synthetic data and keeps so many records of each split, every STEP-th.
+synthetic() {
+    local folder=$1 step=$3 split
+    data practice -o "$folder" --seed "$2" >shown 2>said || fail "ambit-data practice: $(cat said)"
+    for split in "train $4" "valid $5" "test $6"; do
+        awk -v step="$step" -v n="${split#* }" 'NR % step == 1 && k++ < n' "$folder/${split% *}.jsonl" >some.jsonl
+        mv some.jsonl "$folder/${split% *}.jsonl"
+    done
+    few_tables "$folder/tables.json" "$folder"/*.jsonl >few.json && mv few.json "$folder/tables.json"
+}
+
+# point RESULT NAME: prints a test point; "#" would begin a directive.
+point() {
+    local name=${2//[$'\n#']/ }
+    points=$((points + 1))
+    echo "$1 $points - ${name:0:160}"
+}
+
+# complain NAME [REASON]: reports a failed case; the script continues.
 complain() {
-    echo "$1${2:+: $2}${seed:+ (seed $seed)}"
-    head -c 900 said 2>/dev/null
+    point "not ok" "$1${2:+: $2}${seed:+ (seed $seed)}"
+    { printf '%s\n' "$@" && head -c 900 said; } 2>/dev/null | sed 's/^/# /'
     failed=1
 }
 
-# fail WHY...: nothing that follows would mean anything.
+# fail REASON...: ends a script that cannot continue.
 fail() {
-    echo "$*${seed:+ (seed $seed)}"
+    echo "Bail out! $*${seed:+ (seed $seed)}"
     tail -n 5 log 2>/dev/null
     exit 1
 }
 
-# run CODE COMMAND...: the exit code
+# run CODE COMMAND...: runs the command and checks its exit code.
 run() {
     local code=$1 got
     shift
     cases=$((cases + 1))
     "$@" >shown 2>said </dev/null
     got=$?
-    [ $got = "$code" ] || complain "$*" "exit code $got, expected $code"
+    if [ $got = "$code" ]; then
+        point ok "$*"
+    else
+        complain "$*" "expected exit code $code, got $got"
+    fi
 }
 
-# Every file with its size, every folder.
-listing() { find . -path ./said -o -path ./shown -o -type f -printf '%p %s\n' -o -printf '%p\n' | sort; }
+# Prints every file with its size, and every folder.
+listing() { find . -path ./said -o -path ./shown -o -type f -printf '%p %s\n' -o -printf '%p\n'; }
 
-# check WHAT CODE TEXT COMMAND...: the exit code, and a line in the files told that holds the text (a regular expression).
-# A command that fails leaves not a file more or less than before, one that does not leaves nothing half-written.
+# check NAME CODE TEXT COMMAND...: checks the exit code, and that a line of the files in `told` matches TEXT, a regular
+# expression.  A failing command must not add or remove a file.  A successful one must not leave an unfinished file.
 check() {
-    local what=$1 code=$2 text=$3 before
+    local name=$1 code=$2 text=$3 before after
     shift 3
     rm -f out.jsonl
     case $code in 0 | 7) ;; *) before=$(listing) ;; esac
     run "$code" "$@"
-    grep -qsE -- "$text" "${told[@]}" || complain "$what" "does not say \"$text\": $(head -c 900 shown)"
+    grep -qsE -- "$text" "${told[@]}" || complain "$name" "expected a line with \"$text\": $(head -c 900 shown)"
     case $code in
-    0 | 7) [ -z "$(find . -name '*.tmp')" ] || complain "$what" "left $(find . -name '*.tmp')" ;;
-    *) [ "$before" = "$(listing)" ] || complain "$what" "left behind: $(diff <(echo "$before") <(listing) | tr '\n' ' ')" ;;
+    0 | 7) [ -z "$(find . -name '*.tmp')" ] || complain "$name" "left $(find . -name '*.tmp')" ;;
+    *)
+        after=$(listing)
+        [ "$before" = "$after" ] || diff <(sort <<<"$before") <(sort <<<"$after") >listed || complain "$name" "left behind: $(tr '\n' ' ' <listed)"
+        rm -f listed
+        ;;
     esac
 }
 
-# expect CODE TEXT COMMAND...
+# expect CODE TEXT COMMAND...: is check, named by its command.
 expect() { check "${*:3}" "$@"; }
 
-# The last line of a test whose cases go on after a failure.
+# Ends a script: prints the plan, and exits with 1 if a case failed.
 finish() {
-    [ $failed = 0 ] && echo "$cases cases"
+    echo "1..$points"
+    [ $failed = 0 ] && echo "# $cases cases"
     exit $failed
 }

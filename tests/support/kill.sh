@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# Sourced by cli_*.sh: runs that are killed at random moments, every other time while a file is being saved.
-# The caller has, in a folder of its own with a file log: fail MESSAGE...; train FOLDER, which becomes a run that goes on
-# from what FOLDER holds; same WHOLE FOLDER, which fails unless two finished runs left the same.
+# Sourced by cli_*.sh: runs that are killed at random moments, every second time while a file is being saved.
+# The caller has a folder of its own with a file log, and three functions.  fail MESSAGE... ends the script; train FOLDER becomes
+# a run that resumes from FOLDER; same WHOLE FOLDER fails unless two finished runs left the same files.
 seed=${2:-$(($(date +%s) % 32768))}
 RANDOM=$seed
 
-# Something half-written is in folder $1 that no earlier kill has left.
+# Succeeds if folder $1 has an unfinished file that no earlier kill has left.
 saving() { [ -n "$(find "$1" -name '*.tmp' -newer started 2>/dev/null)" ]; }
 
-# Kills process $1, which fills folder $2, within the first half of $3 seconds or when it next saves after that; fails
-# when it ended before that.
+# Kills process $1, which fills folder $2, within the first half of $3 seconds, or when it saves after that.  Fails if the
+# process ended before that.
 kill_sometime() {
     sleep "$(awk -v s="$3" -v r="$RANDOM" 'BEGIN { print s * r / 65536 }')"
     if ((RANDOM % 2)); then
@@ -22,8 +22,8 @@ kill_sometime() {
     [ $code = 137 ]
 }
 
-# train WHOLE undisturbed, then train FOLDER until it was killed $3 times and at last left to end; each run that ends is
-# the same as WHOLE.  `span` is how long the undisturbed one took, in seconds.
+# Runs train WHOLE undisturbed, then train FOLDER until it was killed $3 times, and once more to its end.  Each run that ends
+# must equal WHOLE.  `span` is the duration of the undisturbed run in seconds.
 kill_and_resume() {
     local whole=$1 folder=$2 kills=$3 killed=0 halves=0 ended=1 start before
     start=$(date +%s%N)
@@ -44,5 +44,5 @@ kill_and_resume() {
     done
     (train "$folder") >>log 2>&1 || fail "the run after $killed kills"
     same "$whole" "$folder"
-    echo "$killed kills of $folder, $halves of them while saving, $(($(grep -c 'going on after' log) - before)) times gone on from a checkpoint: $ended runs ended, each the same as the undisturbed one"
+    point ok "$killed kills of $folder, $halves of them while saving, $(($(grep -c 'going on after' log) - before)) times gone on from a checkpoint: $ended runs ended, each the same as the undisturbed one"
 }
