@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An ablation of every classifier with two seeds: rows, the linker and states that they share, stopped and gone on with, budgets,
-# the table, and plans that are no good.
+# An ablation of every classifier with two seeds: the rows, the shared linker and encoder states, interruption and resumption,
+# budgets, the table, and invalid plans.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 : >log
@@ -93,7 +93,7 @@ for row in random rgcn no-embedding compat relevance-word; do
     [ "$(wc -l <found.jsonl)" = 5 ] || complain "detect" "of $row has $(wc -l <found.jsonl) lines"
 done
 
-# --- plans that are no good: file, line, what was expected, and nothing is made
+# --- invalid plans: the message names file, line and expectation; no folder is made
 # bad TEXT PLAN
 bad() {
     printf '%s\n' "$2" >bad.yaml

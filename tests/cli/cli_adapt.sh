@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A finished detector adapted to a few labels: every method, the same bits again, what detect and evaluate make of it, draws, and what is
-# said of labels, folders and adapters that are no good.
+# ambit-train adapt: a trained detector is adapted to a few labels by every method.  The same seed gives the same bits; detect
+# and evaluate read the adapter; random draws; invalid labels, folders and adapters.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 : >log
@@ -94,7 +94,7 @@ expect 0 '^3 draws' adapt --support crossed.jsonl "${own[@]}" --draws 3 --steps 
 sed -E 's/ +[^ ]+ \[[^]]*\] *$//' shown | cmp -s - once || complain "--draws" "others the second time"
 expect 0 '"method": "layer"' adapt --support pool.jsonl --queries queries.jsonl "${own[@]}" --draws 2 --steps 2 --parts 2 --method layer --json
 
-# --- what is no good
+# --- invalid input
 told=(said)
 expect 2 'elements: expected 0 or at least 16, got 9' train adapt run --support support.jsonl "${own[@]}" --elements 9 -o out
 expect 2 'retriever needs --elements above 0' train adapt run --support support.jsonl "${own[@]}" --elements 0 --retriever "$gold/embed" -o out

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-infer generate and loss with adapters that records name: each record is answered as it is where its adapter
-# is that of all, bit for bit, whoever is answered beside it; runs that are killed end with the bytes of others.
+# ambit-infer generate and loss with adapters that records name.  Each record's completion has the bits of a run in which its
+# adapter serves all records, whatever its neighbours are.  Killed runs end with the bytes of undisturbed ones.
 # usage: cli_adapters.sh [KILLS [SEED]]
 kills=${1:-1}
 seed=${2:-$(($(date +%s) % 32768))}

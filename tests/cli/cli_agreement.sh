@@ -79,7 +79,7 @@ expect 7 'odd.jsonl: line 2: spans\[0\]: .*field "kind"' --pred odd.jsonl
 sed '1s/"trainer.fee_of_trainer"/7/' findings.jsonl >odd.jsonl
 expect 7 'odd.jsonl: line 1: alternatives\[1\]: expected a string, got an integer' --findings odd.jsonl
 
-# --- what ends it
+# --- errors that end the command
 expect 3 'expected a common id' --findings /dev/null
 sed '2s/"some"/"same"/' gold.jsonl >bad.jsonl
 expect 3 'bad.jsonl: line 2: field "id": expected each id once, got "same" again' --gold bad.jsonl

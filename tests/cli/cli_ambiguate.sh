@@ -89,7 +89,7 @@ change published.jsonl 's/"query2":"b",//' && expect 3 'published.jsonl: line 1:
 change published.jsonl 's/"boat : name "/3/' && expect 3 'published.jsonl: line 1: expected strings .*"schema_without_content"'
 change published.jsonl 's/.$//' && expect 3 'published.jsonl: line 1'
 
-# --- where it goes, and what is asked for
+# --- outputs and options
 expect 2 '--kinds: expected letters' --kinds X
 expect 2 '--materialise requires --db' --materialise new
 expect 2 'materialise: tables.json is an input of this command' --materialise tables.json --db .

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-infer ask: detector, tagger, parser and dialogue in one process say what the commands of these names say one
-# after the other; answers, the gate, a detector's alternatives, other candidates when none is meant; bad input.
+# ambit-infer ask: detector, tagger, parser and dialogue in one process give the results of the separate commands.  Answers,
+# the gate, a detector's alternatives, candidates after "none", and bad input.
 # shellcheck disable=SC2015,SC2016
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -42,7 +42,7 @@ has() {
     sed -n "$1p" out.jsonl | grep -qE -- "$2" || complain "line $1" "does not say \"$2\": $(sed -n "$1p" out.jsonl | head -c 1500)"
 }
 
-# --- without any model: what clarify says, and the rows; what is missing is null
+# --- without a model: the question of clarify, and the rows; missing parts are null
 expect 0 "4 records, 2 with an open question, 0 where nobody is asked" --candidates candidates.jsonl questions.jsonl
 infer clarify --db gym.sqlite --candidates candidates.jsonl -o clarified.jsonl 2>said
 for line in 1 3; do
@@ -126,7 +126,7 @@ done
 cmp -s words.jsonl meaning.jsonl && complain "--retriever" "finds nothing else than words do"
 
 
-# --- the gate: nobody is asked, and nothing is added; the likeliest statement is the answer
+# --- the gate: no question is asked and no candidate added; the likeliest statement is the result
 expect 0 "4 where nobody is asked" --detector model --threshold 0 --gate 1 --candidates candidates.jsonl questions.jsonl
 has 1 '"candidates":\{"from":"file","n":2,"added":0,"raised":0\},"gated":true,"ask":null,"stop":"gate".*"rows":\[\["Suri"\]\]'
 expect 0 " 0 where nobody is asked" --detector model --threshold 0 --gate 0 --candidates candidates.jsonl questions.jsonl

@@ -28,12 +28,12 @@ changed() {
     echo "$copy"
 }
 
-# folder OLD NEW: a copy of a folder in place of what was there
+# folder OLD NEW: replaces NEW by a copy of OLD
 folder() { rm -rf "$2" && cp -r "$1" "$2"; }
 
 repeat() { printf "%$2s" '' | sed "s/ /$1/g"; }
 
-# --- what the cases start from: practice data of a few dozen questions, and a model trained on them
+# --- the start of all cases: a few dozen questions of synthetic data, and a model trained on them
 data practice -o all --seed 1 >/dev/null || exit 1
 mkdir good
 for fold in train valid test; do
@@ -356,7 +356,7 @@ else
     echo "no small file system: a disk that is full is not tried"
 fi
 
-# A folder that may not be written to; root may, so root becomes nobody.
+# A folder without write permission.  Root ignores permissions, so root becomes the user nobody.
 mkdir locked programs && chmod 555 locked && chmod 755 . && cp "$bin"/ambit-* programs
 other=()
 [ "$(id -u)" = 0 ] && other=(setpriv --reuid=65534 --regid=65534 --clear-groups)

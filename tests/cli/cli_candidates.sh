@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ambit-data candidates and calibrate: what every source becomes, and bad input with its message and exit code.
+# ambit-data candidates and calibrate: the records that each source gives, and bad input with its message and exit code.
 # shellcheck disable=SC2016 # JSON with dollars, none of them the shell's
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Databases that somebody writes to: execute reads what is committed, in a folder that cannot be written to as well; a
-# service answers each request from the present file: rows, schema, values, what the detector reads of the schema.
+# Databases that change during a run.  execute reads committed rows, also in a read-only folder.  A service answers each
+# request from the present file: rows, schema, values, and the schema that the detector reads.
 # shellcheck disable=SC2016 # the $ are the database's
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
 # --- execute
-# rows WANTED DB: what the statement gives, and what is said in the file "said"
+# rows WANTED DB: checks the rows of the statement; warnings go to the file "said"
 rows() {
     cases=$((cases + 1))
     data execute --db "$2" sum.jsonl -o out.jsonl 2>said
@@ -44,7 +44,7 @@ rm kept/hot.sqlite*
 cases=$((cases + 1))
 [ "$(cd kept && stat -c '%n %s %y %z %i' ./* && sha256sum ./*)" = "$before" ] || complain kept "the files have changed"
 
-# as somebody who may only read
+# as a user with read permission only
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     chmod 755 . && chmod 555 kept && chmod 444 kept/* sum.jsonl
     if setpriv --reuid=65534 --regid=65534 --clear-groups "$bin/ambit-data" execute --db kept/live.sqlite sum.jsonl >out.jsonl 2>said ||
@@ -83,7 +83,7 @@ if [ -z "$port" ]; then
     grep -q 'no libmicrohttpd' log && exit 77
     fail "no service: $(cat log)"
 fi
-# answers WHAT PATTERN PATH FIELDS: a reply
+# answers NAME PATTERN PATH FIELDS: checks a reply
 answers() {
     local reply
     cases=$((cases + 1))

@@ -45,7 +45,7 @@ good=$(candidates "$(list \
 echo "$good" >good.jsonl
 a="SELECT id FROM employees" b="SELECT name FROM employees"
 
-# --- what comes out
+# --- the output records
 expect 0 '"entropy":1.921928' --candidates good.jsonl --schema tables.json
 for value in '"name":"sel.arity","question_type":"output","eig":0.970951' '"name":"where\[hired\].val","question_type":"value","eig":0.970951' \
     '"name":"where\[dept\].val","question_type":"value","eig":0.721928' '"ask":\{"attribute":"sel.arity","text":"What' '"stop":null'; do
@@ -157,8 +157,8 @@ pair 1 "$select opened IN ('2013', '2015')" "$select opened = '2015' OR '2013' =
 pair 1 "$joined m.id = p.id" "SELECT museum.id FROM patron, museum WHERE patron.id = museum.id"
 pair 1 "$joined m.name = p.name" "SELECT m.id FROM patron AS p, museum AS m WHERE m.name = p.name"
 
-# --- simulated dialogues: gold is the third candidate, in other words; then a statement that is not among them; then one
-# that cannot be read, which is an error and neither right nor wrong
+# --- simulated dialogues: the gold statement is the third candidate, spelled differently.  Then it is none of the candidates,
+# and then an invalid statement, which is an error and neither right nor wrong.
 gold() { candidates "$(list "$a" 0.5 "$b" 0.3 "SELECT dept FROM employees" 0.2)" | sed "s/\"id\"/\"gold\":$1,\"id\"/"; }
 simulate() {
     local text=$1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# GATekeeper as its released code makes it (--preset skadborg-mortensen), and the word of relevance in texts: a run stopped and gone on with
-# bit for bit, what its checkpoint says, what reads it, and settings that do not go together.
+# The released code of GATekeeper reproduced (--preset skadborg-mortensen), and the relevance word in element texts.  A resumed
+# run has the same bits; the checkpoint's settings; the commands that read it; settings that cannot be used together.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 : >log
@@ -30,7 +30,7 @@ for file in ambit.h5 test.json; do
     cmp "whole/$file" "parts/$file" || complain "gone on with" "another $file"
 done
 
-# --- what is told of it
+# --- messages and settings
 run 0 train inspect whole
 for field in '"graph": "compat"' '"texts": "thesis"' '"embedder": "on"' '"relevance-loss": "mse"' '"pool": "mean"'; do
     grep -qF "$field" shown || complain "inspect" "no $field"
@@ -38,11 +38,11 @@ done
 grep -q 'embedder.encoder.layer.0.output.dense.weight' shown || complain "inspect" "lists no embedder"
 grep -A 2 '"relevance": {' whole/test.json | grep -q '"ap": [0-9]' || complain "test.json" "has no relevance"
 
-# --- who reads it
+# --- the commands that read the model
 head -n 5 all/test.jsonl >questions.jsonl
 run 0 infer detect --model whole --schema all/tables.json questions.jsonl --device cpu -o found.jsonl
 [ "$(wc -l <found.jsonl)" = 5 ] || complain "detect" "has $(wc -l <found.jsonl) lines"
-# columns of a name are one node: their relevance is one too, and every element of the schema is told of
+# columns of one name share a node, so they share their relevance; every element of the schema is reported
 awk '{
     n = split($0, parts, /"table": ?"/)
     for (i = 2; i <= n; i++) {
@@ -70,7 +70,7 @@ grep -qF '"texts": "relevance-word"' shown || complain "inspect" "of the word"
 grep -qF '"embedder": "off"' shown || complain "inspect" "an embedder beside a linker's states"
 run 0 infer detect --model word --schema all/tables.json questions.jsonl --device cpu -o found.jsonl
 
-# --- what does not go together
+# --- settings that cannot be used together
 plain=("${tiny[@]}" --out none)
 check "pair" 2 'graph: compat merges elements of one name: expected --encode element' train "${graph[@]}" --out none --encode element --renamed 0
 check "renamed" 2 'and --renamed 0' train "${plain[@]}" --preset skadborg-mortensen --renamed 0.5

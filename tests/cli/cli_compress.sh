@@ -37,7 +37,7 @@ for command in "${commands[@]}"; do
     rm -f out.jsonl.*
 done
 
-# --- what ambit wrote it reads
+# --- ambit reads its own compressed files
 data execute --db bakery.sqlite q.jsonl -o plain.jsonl >shown 2>said
 data candidates q.jsonl -o c.jsonl.xz >shown 2>said
 expect 0 '' infer clarify --db bakery.sqlite --candidates c.jsonl.xz -o c.out
@@ -54,7 +54,7 @@ grep -Eq '[1-9][0-9]* of an earlier run' said || complain "--resume" "does all a
 data execute --db bakery.sqlite many.jsonl -o again.jsonl >shown 2>said
 gzip -dc again.jsonl.gz | cmp -s again.jsonl - || complain "--resume" "another text"
 
-# --- shards are plain, what they are joined to is not
+# --- shards are not compressed, their join is
 for i in 1 2 3; do
     data execute --db bakery.sqlite q.jsonl -o whole.jsonl.gz --shard $i/3 >shown 2>said || complain "shard $i" "exit code $?"
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-data counterfactual: questions of small tables of our own on edited tables: what each kind says, that a question
-# and a table stand with and without a problem, folds apart, same seed same bytes; probe reads them; what is refused.
+# ambit-data counterfactual: questions about small tables, on edited tables.  The marks of each type; every question and table
+# occurs with and without a problem; separate splits; the same seed gives the same bytes; probe reads the records; bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -93,8 +93,8 @@ field question <<<"$(grep '"kind":"doubled-and-replaced"' all.jsonl | grep -v '"
 comm -23 ambiguous controls >alone
 [ -s alone ] && complain "AMB without a control of one new column" "$(head -n 1 alone)"
 
-# --- what no guard may let through: a word that another column shares, a name like another, a modifier that is said, a column
-# that a value is compared to; and a value that is marked within a word is marked where it stands by itself, or not at all
+# --- cases that the guards reject: a word that another column shares, a similar name, a stated modifier, a column in a
+# comparison.  A value that is part of a longer word is marked only where it stands alone.
 mkdir guarded
 # ask N COLUMNS QUESTION SEL VALUE START: a question of table N
 ask() {
@@ -128,8 +128,8 @@ awk '/"label":"AMB"/ && /home away old/ {
 grep -q '"question":"What was found for grade f?".*"start":25,"end":26,"label":"VAL"' kept.jsonl || complain "a value within a word" "$(grep 'grade f' kept.jsonl)"
 grep '"question":"What was found for the venue?"' kept.jsonl | grep '"VAL"' >through && complain "a value within a word" "$(cat through)"
 
-# --- whole databases, and names from a dictionary: the records about one table stay what they are; both readings of a
-# question that two tables answer, and a name that any other table has is left alone
+# --- whole databases, and names from a dictionary: records about a single table do not change.  A question that two tables
+# answer keeps both interpretations.  A name that another table has is not used.
 mkdir spider
 awk 'BEGIN {
     printf "["
@@ -197,14 +197,14 @@ for fold in train valid test; do
 done
 check "a leak" 3 'leak: the probe "question only"' data probe --data leaky
 
-# --- what is refused
+# --- bad input
 check "no source" 2 "expected --wikisql or --spider" data counterfactual -o no
 check "no folder" 3 "none" data counterfactual --wikisql none -o no
 check "no Spider" 3 "none" data counterfactual --spider none -o no
 check "a folder that is there" 2 "spans" data counterfactual --wikisql wiki -o spans
 run 0 data counterfactual --wikisql wiki --wtq wtq -o spans --seed 3 --force
 mkdir bad
-# broken WHAT TEXT SED: the first question changed
+# broken NAME TEXT SED: the first question changed
 broken() {
     sed "1$3" wiki/wikisql_with_headers_extra.jsonl >bad/wikisql_with_headers_extra.jsonl
     check "$1" 3 "$2" data counterfactual --wikisql bad -o no

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A statement that crashes SQLite itself costs its record an error and nothing else, whichever command runs it; what it
-# ran in ends with the program.
+# A statement that crashes SQLite fails its record alone, in every command that runs SQL.  The worker process ends with the
+# program.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 told=(shown said out.jsonl)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --db takes a file or a folder, in every command and by every ending, with the same outcome; what is no database, and
-# which database is meant.
+# --db takes a file or a folder, with any file ending and in every command, with the same result.  Files that are no
+# databases, and the choice of the database.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 told=(said shown out.jsonl)
@@ -40,7 +40,7 @@ END
 sed 's/"db_id":"shop",//' q.jsonl >unnamed.jsonl
 sed 's/"db_id":"shop"/"db_id":"bay"/' q.jsonl >stranger.jsonl
 
-# with COMMAND DB RECORDS: what comes out stands in out.jsonl
+# with COMMAND DB RECORDS: runs the command; its records go to out.jsonl
 commands=(sql execute annotate ambiguate calibrate score clarify infill detect)
 with() {
     case $1 in
@@ -53,7 +53,7 @@ with() {
     esac
 }
 
-# --- a folder with shop.sqlite is what all else is compared with
+# --- a folder with shop.sqlite is the reference for the other cases
 mkdir flat && cp shop.sqlite flat
 for command in "${commands[@]}"; do
     run 0 with "$command" flat q.jsonl && mv out.jsonl "$command.jsonl"
@@ -106,7 +106,7 @@ for command in "${commands[@]}"; do
     done
 done
 
-# --- what is no database is one error before anything is read
+# --- a file that is no database is an error before any record is read
 head -c 9000 /dev/urandom >noise.db
 echo 'id,name' >short.csv
 mkfifo pipe.db
@@ -117,7 +117,7 @@ for command in "${commands[@]}"; do
     expect 3 'pipe.db: expected a regular file' with "$command" pipe.db q.jsonl
 done
 
-# --- views and virtual tables are tables everywhere; what does not resolve is told once and in nobody's way
+# --- views and virtual tables count as tables; a view that cannot be resolved gives one warning and disturbs no record
 sqlite3 seen.db <<'END' || exit 1
 CREATE TABLE orders(id INTEGER PRIMARY KEY, total REAL, paid REAL, due AS (total - paid));
 INSERT INTO orders(total, paid) VALUES(60, 0), (20, 20), (80, 70);
@@ -176,7 +176,7 @@ run 7 with sql text.db wrong.jsonl
 sed -n 1p text.jsonl | sed "s/\"sql\":.*/\"candidates\":[{\"sql\":\"SELECT title FROM docs WHERE docs MATCH 'late'\",\"p\":0.5},{\"sql\":\"SELECT body FROM docs WHERE docs MATCH 'late'\",\"p\":0.5}]}/" >ask.jsonl
 run 0 with clarify text.db ask.jsonl && out '"ask":\{'
 
-# --- a name that no record could say is refused, names of no letters are read, a missing collation is told once of each
+# --- a name that no record can contain is an error; names without letters are read; a missing collation gives one warning
 latin=$(printf 'caf\351.db') && cp shop.sqlite "$latin"
 for command in "${commands[@]}"; do
     expect 3 '.db: expected a file name in UTF-8, which is its db_id' with "$command" "$latin" unnamed.jsonl

@@ -53,7 +53,7 @@ if [ -z "${ASAN_OPTIONS:-}" ]; then # which wants address space without end
     grep -q '"detector":null' small.out || complain "ask in 1 GiB" "writes $(cat small.out)"
 fi
 
-# --- a program that stands alone says what is missing
+# --- a program without its data folder names the missing file
 if [ ! -e /usr/local/share/ambit/detector ] && [ ! -e /usr/share/ambit/detector ]; then
     mkdir -p alone/bin
     cp "$bin/ambit-infer" "$bin/ambit-train" alone/bin

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-infer detect: long questions, what is told of each, answers in a pipe before the next question comes, and runs
-# that are killed at random moments and end with the bytes of one that nobody disturbed.
+# ambit-infer detect: long questions, options of the output, and a pipe in which each question is answered before the next one
+# comes.  Runs that are killed at random moments end with the bytes of an undisturbed run.
 # usage: cli_detect.sh [KILLS [SEED]]
 kills=${1:-6}
 seed=${2:-$(($(date +%s) % 32768))}
@@ -28,7 +28,7 @@ gatekeeper --data small --out model
 grep -q 'longer than fits' said && complain "no question of the practice data is cut"
 [ "$failed" = 0 ] || fail "no model"
 
-# --- questions that are longer than fits: cut, and told so
+# --- questions that do not fit are truncated, with a warning
 many=$(printf 'word %.0s' $(seq 600))
 cp -r small long
 sed -i "3s/\"question\":\"/&$many/" long/valid.jsonl
@@ -53,7 +53,7 @@ grep -q question_cut whole.jsonl && complain "a question that fits is cut"
 run 0 detect --schema few.json --max-question 200 asked.jsonl -o out.jsonl
 cmp out.jsonl whole.jsonl || complain "the limit changes a question that keeps it"
 
-# --- schemas with more elements than are read: the best of them for each question, and told so
+# --- of a schema with too many elements the best for each question are read, with a note
 run 0 detect --schema few.json --elements 100000 asked.jsonl -o out.jsonl
 cmp out.jsonl whole.jsonl || complain "the limit changes a schema that keeps it"
 grep -q schema_cut whole.jsonl && complain "a schema that fits is cut"
@@ -100,7 +100,7 @@ expect 2 'retriever needs --elements above 0' detect --schema few.json --element
 # --- too few
 expect 2 "--elements: expected 0 or at least 16, got 15" detect --schema few.json --elements 15 asked.jsonl
 
-# --- what is told of each
+# --- the fields of a record
 run 0 detect --schema few.json --relevance none asked.jsonl -o out.jsonl
 cmp out.jsonl <(sed 's/,"relevance":\[.*\]}$/}/' whole.jsonl) || complain "--relevance none changes more than it should"
 run 0 detect --schema few.json --threshold 0 asked.jsonl -o out.jsonl
@@ -132,7 +132,7 @@ sed '$d' whole.jsonl | sed -E 's/^\{"id":([0-9]+),.*/\1/' | cmp - <(seq 500) || 
 go() { exec "$bin/ambit-infer" detect --device cpu --model model --schema much.json --format "$1" much.jsonl -o "$2" --resume; }
 stop_and_resume jsonl whole.jsonl text whole.txt
 
-# --- what an earlier run left counts as far as record, schema, model and options are the same
+# --- a line of an earlier run is reused only if its record, schema, model and options are unchanged
 rm -f out out.part
 FILES=500
 (trap '' XFSZ && ulimit -f $FILES && exec "$bin/ambit-infer" detect --device cpu --model model --schema much.json much.jsonl -o kept) >shown 2>said

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Dialogues: ambit-infer clarify --serve-stdio as a chat program would drive it, killed between turns and gone on with;
-# and --interactive with answers from a pipe.
+# Dialogues: ambit-infer clarify --serve-stdio driven as by a chat program, killed between turns and resumed; and
+# --interactive with answers from a pipe.
 # shellcheck disable=SC1112,SC2001,SC2015,SC2016,SC2059 # what users type, sed on sessions, printf of \n
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -29,7 +29,7 @@ session() {
     local value=${1#*,\"session\":}
     echo "${value%\}}"
 }
-# says WHAT TEXT REPLY
+# says NAME TEXT REPLY
 says() {
     cases=$((cases + 1))
     grep -qE -- "$2" <<<"$3" || complain "$1" "nowhere says \"$2\": ${3:0:1500}"
@@ -48,7 +48,7 @@ says answer '"ask":\{"attribute":"where\[price\].op",.*"turn":2' "$second"
 says answer '"turns":\[\{"attribute":"sel.arity","answer":"value","text":"What[^}]*","option":1,"chosen":"name of band' "$second"
 s1=$(session "$second")
 
-# what gives the same rows is one from the start and stays one; what was left out goes on being told
+# statements with the same rows are one candidate from the start; rejected statements stay in every reply
 twice='{"id":"t","db_id":"music_label","question":"Which bands?","candidates":[{"sql":"SELECT name FROM band","p":0.4},
  {"sql":"SELECT name FROM band WHERE band_id = band_id","p":0.2},{"sql":"SELECT style FROM band","p":0.3},{"sql":"SELECT x","p":0.1}]}'
 reply=$(ask '{"op":"start","record":'"${twice//$'\n'/}"'}')
@@ -59,7 +59,7 @@ says "the same rows" "$once" "$reply"
 says "rejected" '"rejected":\[\{"candidate":3,"sql":"SELECT x","error":' "$reply"
 says "the end" '"stop":"settled".*"best":"SELECT style FROM band"' "$reply"
 
-# words are as good as numbers; the number may be said in words
+# answers may be words, and a number may be spelled out
 for said in '"name of band"' '"Name of Band."' '"option 1"' '" the first one. "' '"1"'; do
     [ "$(ask "$(answer "$s0" "$said")")" = "$second" ] || complain "$said" "not the same as 1"
     cases=$((cases + 1))
@@ -104,7 +104,7 @@ for strategy in random max-probability min-probability info-gain path; do
     says $strategy '"stop":"' "$(whole ask | tail -n 1)"
 done
 
-# --- what is wrong is said, and the next request is answered all the same
+# --- a bad request gets an error, and the next request is answered
 # wrong KIND TEXT REQUEST
 wrong() {
     local replies
@@ -193,8 +193,8 @@ for signal in TERM:143 INT:130; do
     cases=$((cases + 1))
 done
 
-# --- with a person
-# talk CODE TEXT ANSWERS ARGUMENTS...: exit code, and a text that is said
+# --- interactive
+# talk CODE TEXT ANSWERS ARGUMENTS...: checks the exit code and a text of the output
 talk() {
     local code=$1 text=$2 answers=$3 got
     shift 3
@@ -257,7 +257,7 @@ wait $talking 2>/dev/null
 talk 0 'Result' '1\n1\n\n' --replay k.json --transcript k.json
 cmp -s before.json k.json || complain "killed" "$(diff before.json k.json | head -c 900)"
 
-# --- what the command line and its files may have wrong
+# --- a bad command line and bad files
 talk 3 'in.jsonl: no record has the id "m2"' '' "${with[@]}" --id m2
 talk 0 'Question: Which bands' '' "${with[@]}" --id m1
 talk 3 'empty.jsonl: there is no record' '' --candidates empty.jsonl

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-infer generate: the forms of its records; an answer is the same whoever is answered beside it; constraints hold;
-# a text ends answers; runs with beams and constraints that are killed end with the bytes of one that nobody disturbed.
+# ambit-infer generate: the forms of its records.  A completion does not depend on its neighbours; constraints hold; a stop
+# string ends completions.  Killed runs with beams and constraints end with the bytes of undisturbed ones.
 # usage: cli_engine.sh [KILLS [SEED]]
 kills=${1:-1}
 seed=${2:-$(($(date +%s) % 32768))}
@@ -21,10 +21,10 @@ made() {
     run 0 generate "$@" -o "$out"
 }
 
-# same A B WHAT: the same records in any order
+# same A B NAME: checks that both have the same records in any order
 same() { cmp -s <(sort "$1") <(sort "$2") || complain "$3" "$(diff <(sort "$1") <(sort "$2") | head -n 2)"; }
 
-# each FILE PATTERN WHAT: every line is matched, and there is one
+# each FILE PATTERN NAME: checks that the file has lines and all match
 each() {
     { [ -s "$1" ] && ! grep -qvE "$2" "$1"; } || complain "$3" "$(grep -vE -m 1 "$2" "$1")"
 }
@@ -85,7 +85,7 @@ made again.jsonl "${draw[@]}" --seed 5 renamed.jsonl
 [ "$(cat <(column text drawn.jsonl) <(column text again.jsonl) | sort | uniq -d | wc -l)" = 0 ] || complain "two ids draw the same"
 column text drawn.jsonl | awk -F '\t' '$1 == $2 || $2 == $3 { exit 1 }' || complain "two draws of a record are the same"
 
-# --- an answer is the same whoever is answered beside it
+# --- a completion does not depend on its neighbours
 awk '{ sub(/,"(prompt|completion)".*/, ""); print $0 ",\"answers\":[\" yes\",\" no\",\" cannot be known\",\" yes and no\",\" Answer " NR ", word\"]}" }' input.jsonl >answers.jsonl
 bound=(--n 3 --beams 3 --max-new 24 --constraint answers.jsonl)
 made bound.jsonl "${bound[@]}" input.jsonl

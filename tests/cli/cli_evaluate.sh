@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A finished detector, and answers of anyone, on labelled questions: its own test fold again, labels of one's own by --db and by
-# --schema, the figures of a known confusion matrix, and what is said of files that are no good.
+# ambit-train evaluate: a trained detector, or predictions from a file, on labelled questions.  Its own test split again; a
+# custom data set by --db and by --schema; the metrics of a known confusion matrix; bad files.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 : >log
@@ -9,7 +9,7 @@ synthetic all 3 3 960 240 480
 tiny_detector batch=32 epochs=1 max-train=320 device=cpu >tiny.yaml
 train gatekeeper --config tiny.yaml --data all --out run --compute f32 >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
 
-# alarms MOST: training said that the threshold calls at most so large a share of the presence slice ambiguous
+# alarms MAX: checks that training reports at most this share of false alarms on the presence slice
 alarms() {
     sed -nE 's/.*; ([0-9]+) of its ([0-9]+) questions of the presence slice are called ambiguous$/\1 \2/p' said |
         awk -v most="$1" '{ n++; good = $2 > 0 && $1 <= most * $2 } END { exit !(n == 1 && good) }' || complain "--false-alarms $1" "$(cat said)"
@@ -18,7 +18,7 @@ alarms 0.12
 train gatekeeper --config tiny.yaml --data all --out quiet --compute f32 --false-alarms 0 >/dev/null 2>said || fail "--false-alarms 0: $(cat said)"
 alarms 0
 
-# --- the page of the run: what it was, curves, databases, where it was surest and wrong
+# --- the report of the run: settings, curves, databases, the most confident mistakes
 for want in '<td>seed</td>' 'C: two columns fit it' 'precision by recall' 'share that is answered' 'average precision by database' 'all settings' '^seed: 1$' \
     '[0-9]+ to train on, [0-9]+ to choose by, [0-9]+ to test'; do
     grep -qE -- "$want" run/report.html || complain "report.html" "lacks $want"
@@ -88,7 +88,7 @@ for name in questions prevalence auc; do
         complain "detect's answers" "$name $(field $name shown), of the model $(field $name own.json)"
 done
 
-# --- wide schemas: what is read of them, and so every score, is what detect reads
+# --- wide schemas: evaluate reads the same part of a schema as detect, so all scores agree
 infer detect --model run --schema few.json own.jsonl --device cpu --elements 16 --relevance none -o part.jsonl 2>said || fail "ambit-infer detect --elements"
 grep -q '"schema_cut":{"kept":16,' part.jsonl || complain "--elements" "no schema is cut"
 expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema few.json --device cpu --elements 16 --json
@@ -151,7 +151,7 @@ printf '%s\n' '{"id":2,"score":0.9,"alternatives":["shop.price","shop.name"]}' '
     '{"id":3,"score":0.1}' >named.pred.jsonl
 expect 0 '"both_named": 0.5' train evaluate --predictions named.pred.jsonl --data named.jsonl --db shop.db --json
 
-# --- what is no good
+# --- bad input
 told=(said)
 evaluate() { train evaluate "$@"; }
 expect 2 'RUN and --predictions cannot be used together' evaluate run --predictions matrix.jsonl --data matrix.csv --db shop.db

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-infer clarify --findings --spans: what detect and tag wrote, as it is, joined by id; what changes by it, what
-# stays byte for byte, and bad files with file, line and field.
+# ambit-infer clarify --findings --spans: the output of detect and tag, unchanged, joined by id.  Evidence changes some fields
+# and keeps the others byte for byte; bad files are reported with file, line and field.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 told=(said out.jsonl)
@@ -90,7 +90,7 @@ asks 3 '"text":"Three columns have what you wrote, ..rope..\. Where should .rope
 asks 3 '"p":0.0,"sql":null,"found":"trainer.fee_of_trainer"'
 diff <(sed -n 2p plain.jsonl) <(sed -n 2p out.jsonl) >said || complain spans "a record without a mark has changed"
 
-# --- both; what comes along in the record is asked the same
+# --- both; evidence inside the record gives the same question
 expect 0 '"support":0.95' --findings findings.jsonl --spans spans.jsonl
 asks 1 '"text":"Two columns fit what you wrote, ..fee..\.'
 cp out.jsonl both.jsonl
@@ -132,7 +132,7 @@ bad 'bad.jsonl: line 1: spans.0.: ..trainer.fee.. is neither a table nor a table
 tagged '"q1"' "$used" "$(span 6 14 machines COL workout.machine/column)" >bad.jsonl
 bad 'bad.jsonl: line 1: field ..question..: expected' --spans bad.jsonl
 
-# --- what tag writes of a record with its own columns: names without a table, where one table alone has them
+# --- spans of a record with its own columns: names without a table, which only one table has
 printf '{"id":"q1","question":"%s","columns":[{"name":"trainer fee","type":"number"},{"name":"Fee_of_trainer","type":"number"}]}\n' "$fee" |
     infer tag --strategy heuristic - -o own.jsonl
 grep -q '"concept":"Fee_of_trainer"' own.jsonl || complain own "tag names: $(cat own.jsonl)"

@@ -26,7 +26,7 @@ cp practice/db/bakery.sqlite db/boats/boats.sqlite
 : >db/empty.sqlite
 before=$(find db -type f -exec sha256sum {} + | sort)
 
-# --- what comes out
+# --- the output records
 cat >good.jsonl <<'END'
 {"id": "a", "db_id": "bakery", "sql": "SELECT 1, 0.1, 'x', NULL, x'00ff', CAST(x'ff' AS TEXT), 9e999, \"English\""}
 {"id": "b", "db_id": "boats", "sql": ["SELECT 2", "SELECT 3 WHERE 0"]}
@@ -119,7 +119,7 @@ OMP_NUM_THREADS=1 execute 0 --db db many.jsonl -o one.out
 cmp many.out one.out || complain "one thread and two write other lines"
 sed -E 's/.*"id":([0-9]+).*/\1/' many.out | cmp -s - <(seq 1000) || complain "not in order"
 
-# --- a run that is killed goes on; what the earlier run did is not done again
+# --- a killed run is resumed; finished records are not executed again
 for i in $(seq 270); do # lines are written 256 at a time; the last take a second, enough to be killed in
     echo "{\"id\": $i, \"db_id\": \"bakery\", \"sql\": \"WITH RECURSIVE c(n) AS (SELECT $i UNION ALL SELECT n + 1 FROM c WHERE n < $((i > 256 ? 100000 : 1000))) SELECT count(*) FROM c\"}"
 done >slow.jsonl
@@ -143,7 +143,7 @@ for signal in KILL TERM; do
     [ ! -e slow.out.part ] || complain "slow.out.part is left"
 done
 
-# --- what an earlier run left counts only as far as input, options and databases are the same
+# --- a line of an earlier run is reused only if input, options and databases are unchanged
 resumed() { # N ARGUMENTS...: of what kept.part holds N lines are taken
     local n=$1
     shift

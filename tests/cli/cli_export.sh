@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ambit-train export of what ambit-train infill left: every form, checked against the trained model; and what is refused.
+# ambit-train export of models from ambit-train infill: every format, checked against the trained model; and bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -31,7 +31,7 @@ tuned pairs --base base --rank 4
 tuned head --base base --targets q,v --head lora --rslora
 tuned halves --base half
 
-# PEFT: what was trained, to the bit
+# PEFT: the trained weights, bit for bit
 expect 0 'peft: verified, .* largest difference 0$' pairs --format peft -o peft --verify
 same peft/adapter_config.json pairs/adapter_config.json
 same peft/adapter_model.safetensors pairs/adapter_model.safetensors
@@ -98,7 +98,7 @@ for pair in 0:0 1:4 2:1 3:5 7:7 8:8 9:12 31:31; do # heads of 8 rows: the halves
     [ "$(row a.gguf $gguf ${pair%:*})" = "$(row $file $from ${pair#*:})" ] || complain a.gguf "row $pair of the query"
 done
 
-# what there is no form of, and another base
+# a model that no format can hold, and another base model
 expect 2 'expected peft, merged or gguf-adapter, got hf' pairs -o new
 expect 2 'expected merged, got peft' base --format peft -o new
 expect 2 'expected merged, got gguf-adapter' base --format gguf-adapter -o new
@@ -117,7 +117,7 @@ expect 6 'nothing: No such file' nothing --format peft -o new
 expect 1 'lines.txt: cannot make the folder' pairs --base moved --format peft -o lines.txt
 expect 2 'hf.detector.peft.merged.gguf-adapter, got .onnx' pairs --format onnx -o new
 
-# a folder that holds something else is left alone, --force replaces what has the same name and nothing else
+# other files in the folder are kept; --force replaces only files of the same name
 expect 0 'again: verified' pairs --base moved --format peft -o again --verify
 expect 0 'again: verified' pairs --base moved --format peft -o again --verify
 cp again/adapter_config.json whole.json

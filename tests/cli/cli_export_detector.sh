@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-train export --format detector: what is in the folder, how far its scores are from the run's, the commands that
-# read it, and what is refused.
+# ambit-train export --format detector: the files of the folder, the difference of its scores from the run's, the commands
+# that read it, and bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 : >log
@@ -69,7 +69,7 @@ head -n 1 support.jsonl >one.jsonl
 expect 0 '"detector":\{' infer ask --detector detector --schema less/tables.json --candidates <(echo) one.jsonl -o -
 told=(said)
 
-# --- what cannot be cut down
+# --- models that cannot be reduced
 export_ 6 'less: expected ambit.h5 or a checkpoint-N folder' less --format detector -o new
 export_ 6 'nothing: No such file' nothing --format detector -o new
 export_ 6 'fitted/ambit.h5: expected a run of ambit-train gatekeeper, got an adaptation of a detector' fitted --format detector -o new

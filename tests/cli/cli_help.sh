@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Help, manual pages and completion of the three programs, held against the tables in the sources: every cmd_NAME.c is a
-# command of its program, every option of its table is told everywhere, and its examples are its own.
+# Help, manual pages and completion of the three programs against the tables in the sources.  Every cmd_NAME.c is a command
+# of its program, every option of its table appears in all of them, and its examples use its own options.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -34,8 +34,8 @@ clean() {
     fi
 }
 
-# completed SHELL WORDS...: what the shell is offered behind the words, the last of which is being typed; zsh's own
-# functions print what they are given
+# completed SHELL WORDS...: writes the completions of the last word to the file "completed".  The functions of zsh are
+# replaced by ones that print their arguments.
 completed() {
     local shell=$1
     shift

@@ -11,7 +11,7 @@ rm -rf practice
 listing() { find . -type f ! -name shown ! -name said ! -name in.json -exec sha256sum {} + | sort; }
 before=$(listing)
 
-# row CODE TEXT STATEMENT STATUS ANSWER GOT: what happened in a line; the code and the text are wanted
+# row CODE TEXT STATEMENT STATUS ANSWER GOT: prints a row of the report; CODE and TEXT are the expected ones
 row() {
     local short=${3:0:90} answer=${5:0:110}
     cases=$((cases + 1))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Infilling from the outside: records without a model, files in place of models, the score that closes the loop, and
-# what the commands say of bad input.
+# ambit-infer infill: records without a model, files in place of models, the score of the result, and the messages about bad
+# input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 told=(shown said)
@@ -42,7 +42,7 @@ grep -q '^{"id":"[^"]*-words2","messages":\[{"role":"user","content":".*"},{"rol
 [ "$(cut -d'"' -f13- words.jsonl | sort | uniq -d | wc -l)" -lt 3 ] || complain substitute "copies are the same"
 expect 0 'wrote 0 examples; 0 of 0 words' data substitute /dev/null -o empty.jsonl
 
-# --- files in place of models: nothing added, then what is missing
+# --- files in place of models: first with no addition, then with the missing interpretations
 infill() { infer infill infilling.jsonl --db dbs --defaults infilling.jsonl "$@"; }
 score() { data score --rule dfpl --db dbs --json --pred "$@"; }
 expect 0 ' 0 added, 0 records failed' infill -o without.jsonl

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ambit-train inspect: what it prints, and exit code 6 for every kind of damage.
+# ambit-train inspect: its output, and exit code 6 for every type of damage.
 # shellcheck disable=SC2059 # formats that are built
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# ambit-data judge: prompts that ask models elsewhere whether questions are ambiguous, with and without schema and examples;
-# answers of every form read as scores and evaluated; what is refused.
+# ambit-data judge: prompts that ask external models whether a question is ambiguous, with and without schema and examples.
+# Completions of every form become scores and are evaluated; bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-# has FILE PATTERN WHAT; lacks FILE PATTERN WHAT
+# has FILE PATTERN NAME; lacks FILE PATTERN NAME
 has() { grep -qE -- "$2" "$1" || complain "$3" "$(head -c 900 "$1")"; }
 lacks() { ! grep -qE -- "$2" "$1" || complain "$3" "$(grep -E -- "$2" "$1" | head -c 900)"; }
 
@@ -35,7 +35,7 @@ run 0 data judge --data all --write-prompts question --shots 2 -o fold.jsonl
 [ "$(wc -l <fold.jsonl)" = "$(wc -l <all/test.jsonl)" ] || complain "a folder" "$(wc -l <fold.jsonl) prompts"
 has fold.jsonl 'Answer: yes\\n.*Answer:"' "an ambiguous example of the training fold"
 
-# --- answers: first words, several of a prompt, what is thought aloud, what says neither
+# --- completions: first words, several for one prompt, reasoning before the answer, none of both words
 cat >answers.jsonl <<'END'
 {"id":"a","texts":[{"text":"Yes, it is."},"**No**","yes","I would say yes"]}
 {"id":"5","text":"<think>yes? It counts.</think>\nNo."}
@@ -87,7 +87,7 @@ says $'\xef\xbb\xbfYes' 1.0
 says 'Nothing to say' none
 says '' none
 
-# --- what is refused
+# --- bad input
 judge() { data judge --data asked.jsonl --db gym.sqlite "$@" -o out.jsonl; }
 expect 2 'expected one of --write-prompts and --answers' judge
 expect 2 'expected one of --write-prompts and --answers' judge --write-prompts schema --answers answers.jsonl

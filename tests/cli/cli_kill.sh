@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A training run that is killed at random moments, every other time while a file is being saved, and resumed each time
-# ends with the files of a run that nobody disturbed: checkpoint, model, figures and export, byte for byte.
+# A training run that is killed at random moments, every second time while it saves a file, and resumed each time.  It ends
+# with the files of an undisturbed run: checkpoint, model, metrics and export, byte for byte.
 # usage: cli_kill.sh [KILLS [SEED]]
 kills=${1:-6}
 # shellcheck source=tests/support/cli.sh
@@ -28,7 +28,7 @@ train() {
     exec "$bin/ambit-train" gatekeeper --data data --config small.yaml --out "$1" --seed 5 --device cpu --resume
 }
 
-# Everything but what tells how often the run was started, and the cache, which may be cut into other parts.
+# Compares two runs, without the count of starts and without the cache, whose shards may differ.
 same() {
     local folder
     for folder in "$1" "$2"; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Training of a small language model that is killed at random moments, every other time while a file is being saved, and
-# resumed each time ends with the files of a run that nobody disturbed, byte for byte: weights, optimizer state, figures,
-# report.  Half the kills meet an adapter, half of them training of every weight.  SIGTERM saves.
+# Training of a small language model that is killed at random moments, every second time while it saves a file, and resumed
+# each time.  It ends with the files of an undisturbed run, byte for byte: weights, optimizer state, metrics, report.  Half of
+# the kills hit an adapter, half of them full training.  SIGTERM saves.
 # usage: cli_kill_lm.sh [KILLS [SEED]]
 kills=${1:-4}
 # shellcheck source=tests/support/cli.sh
@@ -18,7 +18,7 @@ train() {
     exec "$bin/ambit-train" infill --data train.jsonl --valid valid.jsonl --device cpu --base model --out "$1" --epochs 40 --batch 4 --neftune 5 --tokens 200 --save-every 7 --resume "${method[@]}"
 }
 
-# Everything but what tells how often the run was started.
+# Compares two runs, without the count of starts.
 same() {
     local file
     for file in ambit.h5 checkpoint-400/ambit.h5 best/ambit.h5 metrics.jsonl report.html "$weights"; do
@@ -36,7 +36,7 @@ kill_and_resume whole every-weight $((kills / 2))
 method=(--head full --lora-dropout 0.1 --share-prefix) weights=adapter_model.safetensors
 kill_and_resume whole-adapter adapter $(((kills + 1) / 2))
 
-# --- SIGTERM: what was done is saved, and said how the rest follows
+# --- SIGTERM: the run saves its state and prints the command that resumes it
 train stopped >>log 2>stopped.said &
 sleep "$(awk -v s="$span" 'BEGIN { print s / 3 }')"
 kill -TERM $!

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Detectors from labels of one's own: what a file may look like, what is said of each wrong line, how questions are split,
-# what yes and no alone teach, and that such a run is killed and gone on with like any other.
+# Detectors from a custom data set: the formats of the file, the message about each bad line, and the split of the questions.
+# The effect of labels without SQL; a run that is killed and resumed.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 # shellcheck source=tests/support/kill.sh
@@ -48,7 +48,7 @@ for file in ambit.h5 vocab.txt test.json report.html config.yaml; do
 done
 grep -q '"questions": 12' run-csv/test.json || complain "test.json" "does not tell of 12 questions"
 
-# --- what such a detector says of itself, and that it detects
+# --- the detector describes its training, and detects
 labels 4 jsonl >few.jsonl
 sed -E 's/"id":([0-9])/"id":"\1"/' few.jsonl >in.jsonl
 expect 0 'run-csv: this detector learned from 36 labelled questions; which alternatives it names was not taught; the relevance of elements was not taught' \
@@ -67,7 +67,7 @@ expect 3 'expected at least one training and one validation record, got 2 and 0'
 sed 's/NO$/YES/' labels.tsv >yes.tsv
 expect 3 'yes.tsv: expected questions that are ambiguous and questions that are not, got 60 and 0' gatekeeper --data yes.tsv --db gym.db --out new
 
-# --- every wrong line is told, and nothing is trained
+# --- every bad line is reported, and nothing is trained
 cat >bad.jsonl <<'END'
 {"question":"What is the name?","ambiguous":"maybe"}
 {"question":"   ","ambiguous":true}

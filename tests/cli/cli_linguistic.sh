@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Kinds that lie in a question's words: AMBROSIA's rows as labels beside a data folder, a detector with a head for them, what
-# detect and evaluate say of them, and what is refused.
+# Linguistic ambiguity: rows in AMBROSIA's format as labels beside a data folder, a detector with a head for these types, the
+# output of detect and evaluate, and bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 : >log
@@ -9,7 +9,7 @@ told=(said shown)
 synthetic all 3 5 320 64 64
 mkdir db && for name in gym bakery hotel library zoo airline; do cp "all/db/$name.sqlite" "db/my_$name.sqlite"; done
 
-# rows as AMBROSIA has them: what is asked of "each" is ambiguous, of "all ... in common" and "for each" it is not
+# rows in AMBROSIA's format: questions with "each" are ambiguous, those with "all ... in common" and "for each" are not
 awk -v names="gym bakery hotel library zoo airline" 'BEGIN {
     n = split(names, db)
     for (k = 1; k <= n; k++)
@@ -43,7 +43,7 @@ expect 0 '' infer detect --model plain --db db --threshold 0 --relevance none as
 grep -q '"kind":"scope"' plain.jsonl && complain "detect" "a detector that was not taught names scope"
 grep -q '"question":"Show the name and size 0 that each gym has.","score"' plain.jsonl || complain "detect" "$(head -n 1 plain.jsonl)"
 
-# --- what is refused
+# --- bad input
 expect 2 'rows.jsonl: expected --db' gatekeeper --data all --labels rows.jsonl --out new
 sed 's/my_gym/gym/' rows.jsonl >clash.jsonl
 cp all/db/gym.sqlite db/gym.sqlite

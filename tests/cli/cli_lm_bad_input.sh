@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Bad input to the commands of the language model, generate, loss and infill: the exit code of kernels/base.h, a message
-# that names file, field or value, and not a file more or less than before.  AMBIT_CASES=FILE gets a table of the cases.
+# Bad input to the commands of the language model (generate, loss, infill).  Each has the exit code of kernels/base.h, a message
+# with file, field or value, and leaves no file.  AMBIT_CASES=FILE gets a table of the cases.
 # shellcheck disable=SC2059,SC2086 # formats that are built, words that are split
 table=${AMBIT_CASES:+$(realpath -m "$AMBIT_CASES")}
 # shellcheck source=tests/support/cli.sh
@@ -303,7 +303,7 @@ fresh && dd if=adapter/adapter_model.safetensors of=bad/model-00002-of-00003.saf
 expect "resumed on another base" 2 "base_hash: the run to resume has .*, got " infill --base bad --data good.jsonl --out held --resume
 expect "resumed with another seed" 2 "seed: the run to resume has 42, got 7" infill --base model --data good.jsonl --out held --resume --seed 7
 
-# --- what texts begin with in common: where there is nothing it is as without, and no other trainer has it
+# --- shared prefixes: texts without one learn the same weights as without the option, and no other trainer has it
 for word in Which How Name; do echo "{\"id\":\"$word\",\"prompt\":\"$word singers\",\"completion\":\" $word\"}"; done >apart.jsonl
 printf 'share-prefix: many\n' >bad.yaml
 expect "shared prefixes that are no flag" 2 "bad.yaml:1:15: share-prefix: expected true or false, got 'many'" infill --base model --data good.jsonl --config bad.yaml

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Validation by recall: a small model learns the infilling records of one database by heart, recall by execution rises
-# from what exists, and what is kept is the model of the best recall, of those the one of the lowest loss, though others
-# have a lower one.  Its recall is what ambit-infer infill and ambit-data score find.
+# Validation by recall: a small model learns the infilling records of one database by heart, so the recall by execution rises.
+# The model with the best recall is kept, and among equals the one with the lowest loss.  Other steps may have a lower loss.
+# The recall is the one that ambit-infer infill and ambit-data score find.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 # shellcheck source=tests/support/lm_records.sh
@@ -26,7 +26,7 @@ awk -v r="$recall" 'NR == 1 { first = $3 } END { exit !(first > 0 && r >= first 
 [ "$best" != "$other" ] || fail "the best recall has the lowest loss, so this shows nothing: $(cat valid)"
 awk -v a="$loss" -v b="$other_loss" 'BEGIN { exit !(a > 1.01 * b) }' || fail "losses $loss and $other_loss are too close to tell steps apart"
 
-# --- what is kept: by its report and by its loss
+# --- the kept model: its report and its loss
 tr -d '\n' <run/report.html | grep -qE "best step(<[^>]*>)+$best<" || fail "the report's best step is not $best"
 "$bin/ambit-infer" loss --model run --device cpu valid.jsonl -o said.jsonl 2>>log || fail "loss"
 awk -F '[:,}]' -v want="$loss" '{ for (i = 1; i < NF; i++) { if ($i == "\"nll\"") nll += $(i + 1); if ($i == "\"tokens\"") n += $(i + 1) } }
@@ -40,7 +40,7 @@ infilled --model run --device cpu --context compact --max-new 48 -o all.jsonl
 near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a - b < 1e-6 && b - a < 1e-6) }'; }
 near "$(scored all.jsonl)" "$recall" || fail "recall $recall in training, $(scored all.jsonl) of infill and score"
 
-# --- readings get SQL from a model; one that writes none leaves what exists
+# --- interpretations get SQL from a model; a model that writes none leaves the existing ones
 "$bin/ambit-train" infill --base run --data records.jsonl --valid records.jsonl --out asked --select recall --db dbs --sql-model run --context compact --device cpu \
     --max-new 24 --epochs 1 >>log 2>&1 || fail "training with a model for SQL"
 asked=$(sed -nE 's/.*"valid_recall":([^,}]*).*/\1/p' asked/metrics.jsonl | tail -n 1)
@@ -48,7 +48,7 @@ grep -qE 'recall: of [0-9]+ answers [0-9]+ hold nothing that can be read, and [1
     fail "answers without SQL are not told: $(tail -n 20 log)"
 near "$asked" "$(scored none.jsonl)" || fail "recall $asked without any SQL, $(scored none.jsonl) of what exists"
 
-# --- what is said of bad input
+# --- bad input
 says() { # CODE TEXT OPTION...
     "$bin/ambit-train" infill --tokenizer words --method full --device cpu --data records.jsonl --valid valid.jsonl --out bad --select recall "${@:3}" 2>said
     local got=$?

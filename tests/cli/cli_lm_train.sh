@@ -29,7 +29,7 @@ for tokens in 4096 200 1; do
 done
 cmp -s cut4096/adapter_model.safetensors cut1/adapter_model.safetensors && fail "micro-batches of one text give the very same bits"
 
-# --- fewer than ten steps: their loss is told once, at the end, which may come early, and not again when nothing is left
+# --- fewer than ten steps: their loss is reported once, at the end, also after an early stop, and not again by a resumed run
 for how in "--epochs 1" "--epochs 9 --valid valid.jsonl --patience 1"; do
     rm -rf few
     # shellcheck disable=SC2086 # words
@@ -54,8 +54,8 @@ value whole/metrics.jsonl loss | awk 'NR == 1 { first = $1 } { last = $1 } END {
     fail "Adafactor learns nothing: $(value whole/metrics.jsonl loss | tr '\n' ' ')"
 infill --base model --out ada-lora --epochs 1 --optimizer adafactor --rank 2 || fail "an adapter by Adafactor"
 
-# --- texts of one database and question share what they begin with: the numbers of one epoch are those of each alone, the
-# gain is foretold, a run that goes on ends with the same weights
+# --- texts of one database and question share a prefix.  The numbers of an epoch are those of separate texts, the gain is
+# estimated, and a resumed run ends with the same weights.
 for ((i = 0; i < 48; i++)); do
     printf '{"id":"%d","prompt":"Given the tables of database %d, %s, and question %d of many, with what is known (%d):","completion":" Answer %d."}\n' $i \
         $((i % 4)) "$(printf 'column%d ' $(seq $((i % 4)) 20))" $((i / 4 % 4)) $i $((i % 5))
@@ -104,7 +104,7 @@ for line in 'rank: 2' 'alpha: 16' 'head: "full"' 'neftune: 5' 'lr: 5e-0?5' 'sche
 done
 grep -q '"lm_head"' preset/adapter_config.json || fail "preset: the head is not in modules_to_save"
 
-# --- every head and method leaves what generate and loss read
+# --- generate and loss read the result of every head and method
 infill --tokenizer model --method full --out scratch --hidden 32 --heads 2 --groups 1 --layers 2 --intermediate 48 --epochs 3 --lr 3e-3 || fail "from scratch"
 infill --tokenizer model --method full --out copying --hidden 32 --heads 2 --groups 1 --layers 2 --intermediate 48 --epochs 3 --lr 3e-3 --start copying || fail "from a start that copies"
 cmp -s scratch/model.safetensors copying/model.safetensors && fail "--start copying: the same weights"

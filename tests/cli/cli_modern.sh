@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A ModernBERT from its Hugging Face folder (tests/gold/make_modern.py): trained, killed and resumed, exported in the same form,
-# which is an encoder to begin with again; detect reads by it, the tagger refuses it.
+# A ModernBERT from its Hugging Face folder (tests/gold/make_modern.py) is trained, killed and resumed, and exported as a folder
+# that serves as an encoder again.  detect runs with it; the tagger refuses it.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 : >log

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-data noisysp: records with marked words to the published form and back; examples as others write them; a tagger
-# learns from them; what is refused.
+# ambit-data noisysp: converts records with marked words to the published format and back.  Foreign examples; a tagger that
+# learns from them; bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -36,7 +36,7 @@ cmp -s shown train.preproc.json || complain "standard output differs"
 run 0 data noisysp --to noisysp none.jsonl -o none.json
 [ "$(cat none.json)" = "[]" ] || complain "no records are no array"
 
-# --- as others write it: other words than the text's, no names of what is ambiguous, numbers as numbers, names missing
+# --- foreign files: words that differ from the text, no names of the ambiguous elements, unquoted numbers, missing names
 item() { printf '{"token":"%s","term_type":"%s","term_value":"%s","confidence":0.9}' "$@"; }
 # example BINDINGS [MORE FIELDS]
 example() {
@@ -75,8 +75,8 @@ cp spans/train.jsonl spans/valid.jsonl
 run 0 train tag --data spans --device cpu --encoder-hidden 32 --encoder-layers 1 --encoder-heads 2 --encoder-intermediate 32 --encoder-vocabulary 300 \
     --hidden 32 --epochs 1 --out run
 
-# --- what fails: left out with a warning, the others go on
-# bad WHAT TEXT EXAMPLE
+# --- a bad example is skipped with a warning
+# bad NAME TEXT EXAMPLE
 bad() {
     { printf '%s\n' "$3" && example "$all"; } >bad.json
     check "$1" 7 "$2" data noisysp --format-in jsonl bad.json -o out.jsonl

@@ -29,8 +29,8 @@ kept_from() {
     done
 }
 
-# keeps OPTION COMMAND...: every word of the command that is a file, and every file of one that is a folder, is kept from
-# what the option names
+# keeps OPTION COMMAND...: the option cannot name any word of the command that is a file, nor a file of a word that is a
+# folder
 keeps() {
     local option=$1 before='' as word path
     shift
@@ -57,7 +57,7 @@ keeps_folders() {
     done
 }
 
-# --- what is read; most commands refuse before they look at what it holds
+# --- the inputs; most commands refuse the output before they read them
 data practice -o practice --seed 1 >/dev/null || exit 1
 mkdir new dbs model base first second adapter prompts spider ambiqt folds
 cp practice/db/bakery.sqlite dbs
@@ -130,7 +130,7 @@ rm new/out.jsonl.*
 
 [ "$before" = "$(sums)" ] || complain "inputs" "$(diff <(echo "$before") <(sums) | head -c 900)"
 
-# --- what is in a folder: the same command may make it again, another one only with --force
+# --- the files of a folder: the same command may write them again, another one needs --force
 makes() { # FILE COMMAND...: the command makes the folder new/made with the file
     local file=$1
     shift
@@ -165,7 +165,7 @@ expect 2 "--out: new/link is also the output of --transcript; choose another nam
 expect 2 "--out: - is also the output of --report" infer clarify --simulate --candidates candidates.jsonl --db dbs --report -
 [ "$(cat new/taken)" = x ] || complain new/taken "is written to"
 
-# --- what a command wrote itself is written again, beside what it reads as well
+# --- a command may replace its own output, also next to its input
 again() { expect 0 '' "$@" && expect 0 '' "$@"; }
 again data execute q.jsonl --db dbs -o new/found.jsonl
 again data execute q.jsonl --db dbs -o dbs/found.jsonl

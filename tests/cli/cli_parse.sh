@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-infer parse: every strategy with an encoder-decoder and a decoder that know nothing, in any batch; restricted fills
-# are statements of the template and the schema; AmbiQT's records to scores, candidates to questions; resume; bad input.
+# ambit-infer parse: every strategy with an untrained encoder-decoder and an untrained decoder, in any batch.  Restricted
+# infilling follows template and schema.  AmbiQT's records get scores, candidates get questions; resumption; bad input.
 kills=1
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -34,13 +34,13 @@ made() {
     run 0 parse "$@" -o "$out"
 }
 
-# has FILE PATTERN WHAT: so many lines match
+# has FILE PATTERN NAME: checks that a line matches
 has() { grep -qE -- "$2" "$1" || complain "$3" "$(head -c 600 "$1")"; }
 
-# same A B WHAT
+# same A B NAME
 same() { cmp -s "$1" "$2" || complain "$3" "$(diff "$1" "$2" | head -n 2)"; }
 
-# --- every strategy: all records in order, with distinct statements and as many log p; whoever is answered beside them
+# --- every strategy: all records in order, with distinct statements and a log p for each, whatever the neighbours are
 number='-[0-9.]+' string='"([^"\\]|\\.)*"'
 for model in t5 lm; do
     for strategy in beam sample direct two-stage plans logical-beam; do
@@ -87,7 +87,7 @@ grep -o '"templates":.*' out.jsonl | grep -o '"logprob":-[0-9.]*' | cut -d : -f 
 [[ $(wc -l <four) == 4 && $(grep -o '"t2s_outs".*"logprobs"' out.jsonl | grep -o ' join ' | wc -l) == 1 ]] || complain "spellings of a join" "$(cat out.jsonl)"
 { sed 's/.*"logprobs":\[//; s/\].*//; s/.*,//' out.jsonl && cat four; } | awk 'NR == 1 { all = $1; next } { sum += exp($1 - all) } END { exit sum < 0.999999 || sum > 1.000001 }' ||
     complain "the probability of all spellings" "$(cat out.jsonl)"
-# what fills is a model of its own
+# the templates are filled by a second model
 made filled.jsonl --model lm --fill t5 --schema tables.json in.jsonl --max-new 100
 ! cmp -s out.jsonl filled.jsonl || complain "--fill" "changes nothing"
 
@@ -109,7 +109,7 @@ run 0 infer clarify --candidates candidates.jsonl --schema tables.json -o asked.
 has asked.jsonl '"variables":\[\{' "what candidates disagree on"
 run 0 data calibrate candidates.jsonl --schema tables.json -o calibration.json
 
-# --- a database: its values stand in statements, which run; from a question to what candidates disagree on in one pipe
+# --- a database: its values appear in statements, which run; a pipe leads from a question to the difference of candidates
 sqlite3 shop.sqlite "CREATE TABLE singer(id INTEGER PRIMARY KEY, name TEXT, age INT); CREATE TABLE song(title TEXT, singer_id INT REFERENCES singer(id));
     INSERT INTO singer VALUES (1, 'Tim Lee', 30), (2, 'Ann Bo', 20); INSERT INTO song VALUES ('La', 1), ('Lu', 2);"
 echo '{"id":"a","question":"What did he sing?","template":"select column from table where column = string"}' >shop.jsonl
@@ -120,7 +120,7 @@ echo '{"id":"a","question":"Who?","template":"select column from table"}' >shop.
 parse --model lm --db shop.sqlite --candidates -k 9 shop.jsonl 2>said | infer clarify --candidates - --db shop.sqlite >asked.jsonl 2>>said
 has asked.jsonl '"db_id":"shop".*"variables":\[\{' "candidates in a pipe"
 
-# --- runs that are stopped go on and end with the bytes of one that nobody disturbed
+# --- interrupted runs are resumed and end with the bytes of an undisturbed run
 for i in {1..12}; do sed "s/\"id\":\"/&$i-/" in.jsonl; done >many.jsonl
 echo '{"id":"e","db_id":"opera","question":"Who?"}' >>many.jsonl
 go() { # of part_kill.sh
@@ -138,7 +138,7 @@ run 7 parse --model lm --schema tables.json torn.jsonl -o torn.out
 has torn.out '"error":' "a bad line"
 head -n 4 torn.out >first && same first whole.jsonl "records before a bad line"
 
-# --- a dry run: all records are read, each model's memory is told once, nothing is asked or written
+# --- a dry run: all records are read, each model's memory is reported once, no model runs and no file is written
 dry() { check "$1" "$2" "$3" parse --model lm --schema tables.json -o dry.out --dry-run "${@:4}"; }
 dry "a dry run" 0 '^lm: [0-9]+ MiB of weights, [0-9]+ MiB of keys and values, .* in all' in.jsonl
 has said '^4 records, 0 of them cannot be used' "a dry run"

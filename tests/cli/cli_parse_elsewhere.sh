@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-infer parse with models elsewhere: prompts are written, answers of every form are read back as statements, go to
-# their score and to a clarifying question; bad input.
+# ambit-infer parse with external models: prompts are written, completions of every form become statements, which get a score
+# and a clarifying question; bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -15,7 +15,7 @@ cat >in.jsonl <<'END'
 {"id":5,"db_id":"gym","question":"How many are there?"}
 END
 gym() { infer parse --db gym.sqlite "$@"; }
-# has FILE PATTERN WHAT; line FILE N PATTERN WHAT
+# has FILE PATTERN NAME; line FILE N PATTERN NAME
 has() { grep -qE -- "$2" "$1" || complain "$3" "$(head -c 900 "$1")"; }
 line() { sed -n "$2p" "$1" | grep -qE -- "$3" || complain "$4" "$(sed -n "$2p" "$1")"; }
 
@@ -32,7 +32,7 @@ sed 's/"question"/"schema_with_content":"trainer : id (7)","schema_without_conte
 run 0 infer parse own.jsonl --write-prompts list -o plain.jsonl
 has plain.jsonl 'Schema: trainer : id \(7\)\\n' "the record's own schema"
 
-# --- answers: a list, braces, several lines of one prompt, several texts; what does not run is told
+# --- completions: a list, braces, several lines of one prompt, several texts; statements that fail are reported
 fee='select fee from trainer where name = .Udo.' cost='select cost from trainer where name = .Udo.'
 sed 's/\.Udo\./'"'Udo'/g" >answers.jsonl <<END
 {"id":"a","text":"Sure: {\"queries\": [\"SELECT fee FROM trainer WHERE name = .Udo.\", \"$cost\", \"$fee\", \"select wage from trainer\"]}"}
@@ -53,7 +53,7 @@ run 7 gym in.jsonl --answers fewer.jsonl -o out.jsonl
 line out.jsonl 1 '"error":"no answer to its prompt in fewer.jsonl"' "a prompt without an answer"
 line out.jsonl 2 't2s_outs' "a record beside it"
 
-# --- answers in which nothing is found are errors of their records and keep their text; what follows says so
+# --- a completion without a statement is an error of its record and keeps its text; the following commands report it
 printf '%s\n' '{"id":"a","text":"<think>\nselect fee from trainer"}' '{"id":5,"texts":["I do not know.","{select count(*) from trainer}"]}' >lost.jsonl
 run 7 gym in.jsonl --answers lost.jsonl -o out.jsonl
 has said '2 records, 1 statements, 1 failed' "a lost answer is counted"

@@ -43,6 +43,6 @@ paste -d ' ' <(sed -E 's/.*"db_id":"(h [0-9]+)".*/\1/' out.jsonl) templates | wh
 done >run.jsonl
 run 0 data execute --db databases run.jsonl -o ran.jsonl
 ! grep -v '"status":"ok"' ran.jsonl | head -n 3 | grep . || complain "statements" "do not run"
-# what runs has no error beside it
+# a statement that runs has no error beside it
 ! grep -oE '"errors":.*' out.jsonl | grep -oE '"sql":"select ([^"\\]|\\.)*","error":"[^"]*"' | head -n 3 | grep . || complain "statements" "have errors"
 finish

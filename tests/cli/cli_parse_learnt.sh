@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ambit-infer parse with models that have learnt a few prompts by heart.  --strategy odin: one that takes the one of two
-# columns says the other when the first is hidden, and what is said is weighed on the whole schema; --calibration leaves
-# out what is unlikely; --published keeps templates that come twice.
+# ambit-infer parse with models that know a few prompts by heart.  --strategy odin: if one of two columns is hidden, the model
+# generates the other, and its statement is scored on the whole schema.  --calibration drops unlikely statements, and
+# --published keeps repeated templates.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -48,10 +48,10 @@ odin() { infer parse --device cpu --dtype f32 --model toy --schema tables.json -
 logp() { sed -n "$2p" "$1" | grep -oE "\"sql\":\"$3\",\"logprob\":-[0-9.]+" | head -n 1; }
 # sqls FILE N: of line N, in order
 sqls() { sed -n "$2p" "$1" | sed 's/"errors".*//' | grep -oE '"sql":"[^"]*"' | cut -d '"' -f 4 | paste -sd '|'; }
-# is FILE N SQLS WHAT
+# is FILE N SQLS NAME
 is() { [ "$(sqls "$1" "$2")" = "$3" ] || complain "$4" "$(cat "$1")"; }
 
-# --- what one column hides comes out, and is weighed as the plain beams weigh it
+# --- the statement behind a hidden column appears, with the score that plain beams give it
 run 0 odin in.jsonl --candidates -o out.jsonl
 is out.jsonl 1 'select fee from trainer|select cost from trainer|select id from trainer' "what is said where columns are hidden"
 is out.jsonl 2 'select count(*) from trainer' "a table hidden, and no column"
@@ -93,14 +93,14 @@ check "no calibration" 3 'nowhere.json' odin in.jsonl --calibration nowhere.json
 check "a mean of published scores" 2 '^.*--calibration: expected neither' odin in.jsonl --strategy single-stage --calibration calibration.json -o out.jsonl
 check "no beams" 2 '--length-penalty: expected another' odin in.jsonl --length-penalty 0 -o out.jsonl
 
-# --- published: a template that comes twice counts twice, so that the next one's statements stand further behind; templates
-# stay in the words in which they stand, and one that is not in normal form is filled in vain
+# --- published: a repeated template counts twice, so the statements of the next one come later.  Templates keep their
+# spelling, and one that is not in normal form gives no statement.
 fill() {
     echo "{\"id\":\"a\",\"db_id\":\"gym\",\"question\":\"What do they cost?\",\"template\":$1}" >templates.jsonl
     run 0 infer parse --device cpu --dtype f32 --model filler --schema tables.json --max-new 40 -k 9 templates.jsonl -o "$2" "${@:3}"
 }
 column='"select column from table"' pair='"select column, column from table"'
-# filled FILE SQLS WHAT: the statements behind the two plain ones
+# filled FILE SQLS NAME: checks the statements after the two plain ones
 filled() {
     local got
     got=$(grep -oE '"t2s_outs":\[("[^"]*",?)*' "$1" | sed -E 's/"t2s_outs":\[//; s/","/\n/g; s/"//g' | tail -n +3 | paste -sd '|')

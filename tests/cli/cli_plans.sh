@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ambit-data plans from the outside: what the models' records say, splits that share no database, constraints, bad input.
+# ambit-data plans: the records of the models, splits that share no database, constraints, bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -46,7 +46,7 @@ databases() { grep -oE '"db_id":"[a-z]+"' "plans/t2s.$1.jsonl" | sort -u; }
 [ -z "$(comm -12 <(databases train) <(databases valid))" ] || complain "splits" "share a database"
 [ "$(cat plans/t2s.{train,valid}.jsonl | wc -l)" = 3 ] || complain "splits" "lose questions"
 
-# --- constraints: one a record, the gold among what it allows
+# --- constraints: one for each record, which accepts the gold text
 grep -qF '{"template":"select {row10} from singer as t1 join song as t2 on {join11} where {column10} = {string}"' plans/template-fill.test.constraints.jsonl || complain "constraint" "$(head -c 600 plans/template-fill.test.constraints.jsonl)"
 grep -qF '"join11":["t1.id = t2.singer_id","t2.singer_id = t1.id"]' plans/template-fill.test.constraints.jsonl || complain "constraint" "has other keys"
 grep -qF '\"Tim Lee\"' plans/template-fill.test.constraints.jsonl || complain "constraint" "has other strings"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-infer parse by the published rules: a small T5 that knows the records (tests/gold/make_published.py) says in one
-# stage what transformers says of it; a template that no beam ends in says so.
+# ambit-infer parse by the published rules: a small T5 that knows the records (tests/gold/make_published.py) generates in one
+# stage the texts of transformers; a template that no beam completes is reported.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -10,7 +10,7 @@ cat >in.jsonl <<'END'
 END
 parse() { infer parse --model "$gold/published" --device cpu --dtype f32 --max-new 60 "$@"; }
 
-# has LINE PATTERN WHAT
+# has LINE PATTERN NAME
 has() { sed -n "$1p" out.jsonl | grep -qE -- "$2" || complain "$3" "$(sed -n "$1p" out.jsonl | head -c 900)"; }
 
 run 0 parse --strategy single-stage in.jsonl -o out.jsonl
@@ -23,7 +23,7 @@ sed -i '1s/"question":"count"/"question":"name","template":"select column from t
 run 0 parse --published in.jsonl -o out.jsonl
 has 1 '"template":"select column from table","logprob":0.0,"sqls":\[\{"sql":"select song_name from singer","logprob":0\.6258[0-9]*\},\{"sql":"select name from singer","logprob":0\.558' "a template that the record has"
 
-# --- the model of templates, which repeats what it reads of a schema it knows nothing of, sees the original one
+# --- the model of templates sees the original schema; it repeats elements of a schema that it has not seen in training
 cat >tables.json <<'END'
 [{"db_id": "club", "table_names": ["club"], "table_names_original": ["club"], "column_names": [[-1, "*"], [0, "age"]],
   "column_names_original": [[-1, "*"], [0, "age"]], "column_types": ["text", "number"], "primary_keys": [], "foreign_keys": []}]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the commands of the quick start and of the README as the pages have them, and compares what is printed with the pages.
+# Runs the commands of the quick start and of the README as the pages have them, and compares the output with the pages.
 set -euo pipefail
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
 root=$PWD

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Training over ranks: every trainer with two and four of them as with one; the same bits when it is done again; a run goes
-# on with another number of ranks; ranks that are killed or asked to stop; ranks that are not of one run.
+# Training over ranks: every trainer with two and four ranks gives the result of one, and the same bits again.  A run is resumed
+# with another number of ranks; ranks are killed or asked to stop; ranks of different runs refuse each other.
 # usage: cli_ranks.sh
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

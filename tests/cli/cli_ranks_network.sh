@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Training over ranks on two machines, which are two network namespaces joined by a pair of virtual Ethernet devices: the
-# losses of one rank, the bits of ranks on one machine and of another run, and bytes that went over the wire.  Skipped
-# where namespaces may not be made.
+# Training over ranks on two machines: two network namespaces joined by a pair of virtual Ethernet devices.  The losses are
+# those of one rank, the bits those of ranks on one machine, and bytes go over the wire.  Skipped without the permission to
+# make namespaces.
 # usage: cli_ranks_network.sh
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

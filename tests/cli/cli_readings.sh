@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# score --rule strict, score --rule dfpl and annotate from the outside: what they print, and what they say of bad input.
+# score --rule strict, score --rule dfpl and annotate: their output, and their messages about bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 told=(shown said)

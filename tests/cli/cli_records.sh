@@ -82,7 +82,7 @@ done >readings.jsonl
 all infer infill --db db --defaults readings.jsonl
 tables infer infill --db db --defaults readings.jsonl
 
-# --- what comes on standard input has no name
+# --- standard input has no file name
 printf 'question,id\n%s,x\n' 'Which?' | infer detect --db db/bakery.sqlite --model detector --device cpu - >shown 2>said
 grep -q '^{"id":"x",.*"question":"Which?"' shown || complain "CSV on standard input"
 gzip -c string.jsonl | data execute --db db - >shown 2>said

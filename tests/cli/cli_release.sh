@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A release without making one: one version everywhere, a source archive of the same bytes twice, and what release.sh refuses.
+# The scripts of a release: one version everywhere, the same bytes of the source archive twice, and the checks of release.sh.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 version=$(sed -n 's/^project(ambit VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")
@@ -77,7 +77,7 @@ run 1 one/scripts/release.sh
 grep -qF "release: out/$version is there" said || complain "release.sh would write over a release"
 rm -r one/out
 
-# A release whose suite, build and packages are stood in for: what calls them, in order, and what it leaves.
+# A release with stand-ins for suite, build and packages: the order of the calls, and the files that are left.
 mkdir stand-ins
 for script in test install-deps check-packages; do
     printf '#!/bin/sh\necho %s "$@" >>"%s/calls"\n[ ! -e "%s/%s-fails" ]\n' $script "$work" "$work" $script >one/scripts/$script.sh

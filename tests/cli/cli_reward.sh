@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A tiny model that mostly says what is wrong, and sometimes what is right, learns which from what its own answers are
-# worth: the reward of greedy answers rises.  A run that is killed at random moments and resumed ends with the files of one
-# that nobody disturbed, byte for byte, also where several steps learn from one drawing.  Its adapter is exported.  Bad input.
+# ambit-train reward: a tiny model generates mostly wrong and sometimes right completions.  It learns from their rewards, so the
+# reward of greedy completions rises.  A run that is killed at random moments and resumed ends with the files of an undisturbed
+# run, byte for byte, also if several steps learn from one sampling.  Export of its adapter; bad input.
 # usage: cli_reward.sh [KILLS [SEED]]
 kills=${1:-2}
 # shellcheck source=tests/support/cli.sh
@@ -11,10 +11,10 @@ kills=${1:-2}
 # shellcheck source=tests/support/lm_records.sh
 . "$support/lm_records.sh"
 
-# --- records of one database, and a model that was mostly told what is wrong
+# --- records of one database, and a model with mostly wrong training data
 bakery_records records.jsonl
 train tokenizer records.jsonl --vocab 500 -o words 2>>log || fail "tokenizer"
-# Of three times that it saw a prompt it was told something wrong twice: that is what it says now, and the truth sometimes.
+# Two of three completions of each prompt are wrong, so the model generates the right one sometimes.
 sed -E 's/("role": ?"assistant", ?"content": ?")([^"\\]|\\.)*"/\1A reading that nobody knows."/' records.jsonl >wrong.jsonl
 [ "$(grep -c 'nobody knows' wrong.jsonl)" = "$(wc -l <records.jsonl)" ] || fail "wrong answers: $(cat wrong.jsonl)"
 cat records.jsonl wrong.jsonl wrong.jsonl >taught.jsonl

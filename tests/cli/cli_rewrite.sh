@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The stages beside infilling: questions rewritten for each gold and checked by execution, default readings corrected,
-# examples in the prompt for all SQL at once, what each of the trained systems learns; and what is said of bad input.
+# The stages around infilling: questions rewritten for each gold statement and checked by execution, corrected default
+# interpretations, and examples in the end-to-end prompt.  The training records of the three systems; bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 told=(shown said)
@@ -16,7 +16,7 @@ answer() { printf '{"id":"%s","text":"%s"}\n' "$1" "$2"; }
 # sql TEXT SQL: of a question
 sql() { printf '{"db_id":"bakery","text":"%s","sql":"%s"}\n' "$1" "$2"; }
 
-# --- stage 0, round after round: only what has no accepted question is asked again
+# --- stage 0, in rounds: only records without an accepted question are asked again
 expect 0 '1 records, 2 prompts, 0 records failed' infill --write-prompts rewrite -o p1.jsonl
 grep -q '"id":"r1/1/1".*label of each bread?.n.nPlease rewrite using ."flour."' p1.jsonl || complain "rewrite" "$(cat p1.jsonl)"
 grep -q '"id":"r1/2/1".*rewrite using ."weight."' p1.jsonl || complain "rewrite" "no prompt of the second gold"
@@ -45,13 +45,13 @@ expect 7 'gold 2 \(weight\): none of 5 questions has its rows, the last .*price'
 expect 7 'none of 2 questions' infill --rewrites bad.jsonl --sqls sqls.jsonl --tries 2
 expect 7 '0 prompts, 1 records failed' infill --rewrites bad.jsonl --sqls sqls.jsonl --write-prompts rewrite -o p4.jsonl
 
-# --- what each of the three systems learns of the same record
+# --- the training records of the three systems from one record
 sed 's/$/\n/' rewritten.jsonl >records.jsonl
 expect 0 '"target":"SELECT flour FROM bread.n.nSELECT weight FROM bread".*"teaches":"e2e".*Answer the following:.nWhat is the label' data annotate records.jsonl --db all/db --target e2e
 expect 0 '"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"teaches":"gold","messages".*"content":"."Provide all' data annotate records.jsonl --db all/db --target gold
 expect 0 '"existing":\[\].*"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"teaches":"infill"' data annotate records.jsonl --db all/db
 
-# --- default readings corrected: the answer stands in their place, what stays keeps its SQL
+# --- default interpretations corrected: the completion replaces them, unchanged ones keep their SQL
 echo '{"db_id":"bakery","question":"What is the label of each bread?","readings":[{"text":"The flour of each bread","sql":"SELECT flour FROM bread"},{"text":"The bakers","sql":"SELECT name FROM baker"}]}' >defaults.jsonl
 expect 0 '1 prompts' infill --defaults defaults.jsonl --write-prompts correct -o correct.prompts
 grep -q 'Interpretations:.n.nThe flour of each bread.nThe bakers.n.nProvide' correct.prompts || complain "correct" "$(cat correct.prompts)"

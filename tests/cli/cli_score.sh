@@ -91,7 +91,7 @@ pred 's/"select name/"select mast/2; s/"orig_query":"select name/"orig_query":"s
 long=$(printf '%70000s' '' | tr ' ' x)
 echo "[$record,\"t2s_outs\":[\"$long\"]}]" >pred.json && skips 'prediction 0: longer than 65536 bytes'
 
-# --- the order of what is told does not depend on the number of threads
+# --- the order of the output does not depend on the number of threads
 for i in $(seq 40); do echo "${record//harbour/bay$((i / 3))},\"t2s_outs\":[\"select $i\"]}"; done >pred.json
 for threads in 1 4; do
     OMP_NUM_THREADS=$threads "$bin/ambit-data" score --rule ambiqt --pred pred.json --tables tables.json --json >told$threads 2>said

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-data selective: statements behind a detector. The published counts, a curve by hand, ties, findings of detect joined with
-# what score writes, and what is refused.
+# ambit-data selective: statements behind a detector.  The published counts, a curve by hand, ties, predictions of detect joined
+# with the output of score, and bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 has() { grep -qE -- "$2" "$1" || complain "$3" "$(head -c 900 "$1")"; }
@@ -49,7 +49,7 @@ printf '%s\n' '{"id":"a","score":0.2,"ambiguous":false}' '{"id":"b","score":0.7,
 run 0 data selective --findings found.jsonl --scored scored.jsonl
 has shown '^0\.500 +1 +1 +1\.000 +0\.5$' "what score wrote"
 
-# --- what is refused
+# --- bad input
 selective() { data selective "$@"; }
 expect 2 'findings' selective --scored scored.jsonl
 expect 2 'threshold' selective --findings found.jsonl --scored scored.jsonl --threshold 2

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# ambit-train seq2seq: an encoder-decoder from nothing learns to write SQL by heart and is chosen by what it writes; the
-# same numbers for any cut into micro-batches, the same weights when it goes on; transformers' T5 as a base; export; what
-# is refused.
+# ambit-train seq2seq: a new encoder-decoder learns SQL by heart and is chosen by its completions.  The same numbers for any cut
+# into micro-batches, the same weights after resumption; T5 of transformers as a base; export; bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -34,7 +33,7 @@ small=(--tokenizer words --hidden 48 --heads 2 --layers 2 --intermediate 64 --ba
 
 # value FILE FIELD: its numbers in the order of the lines
 value() { grep -o "\"$2\":[^,}]*" "$1" | cut -d : -f 2; }
-# near A B LIMIT WHAT
+# near A B LIMIT NAME
 near() {
     paste <(echo "$1") <(echo "$2") | awk -v l="$3" 'NF != 2 { bad = 1 } { d = $1 - $2; if (d < 0) d = -d
         if (d > l * ($1 < 0 ? -$1 : $1)) bad = 1 } END { exit bad || NR == 0 }' || complain "$4" "$1 and $2"
@@ -60,7 +59,7 @@ done
 run 0 learn "${small[@]}" --data templates.jsonl --valid templates.jsonl --select template --epochs 70 --eval-every 35 --lr 4e-3 --dropout 0 --max-new 60 --out plans
 near "$(value plans/metrics.jsonl valid_template_match | tail -n 1)" 1 0 "templates learnt by heart"
 
-# --- parse reads what was trained
+# --- parse reads the trained model
 echo '{"id":"a","db_id":"choir","question":"How many songs?"}' >ask.jsonl
 run 0 infer parse --device cpu --model heart --schema tables.json --strategy beam --beams 3 --max-new 40 ask.jsonl -o parsed.jsonl
 grep -q '"t2s_outs":\["select count(\*) from song"' parsed.jsonl || complain "parse" "$(cat parsed.jsonl)"
@@ -79,7 +78,7 @@ sed -E 's/"prompt":("[^"]*"),"completion":("[^"]*")/"messages":[{"role":"user","
 run 0 learn "${small[@]}" --data talks.jsonl --valid talks.jsonl --epochs 3 --dropout 0 --tokens 4096 --out talked
 same cut4096/model.safetensors talked/model.safetensors "conversations"
 
-# --- records of annotate, learnt by heart: what the model adds is executed, and what chose it was too
+# --- records of annotate, learnt by heart: the added interpretations are executed, as in the choice of the model
 cat >readings.jsonl <<'END'
 {"id":1,"db_id":"choir","question":"Which are there?","golds":[{"text":"Which singers?","sql":"select name from singer"},{"text":"Which songs?","sql":"select title from song"}],"readings":[{"text":"Which singers?","sql":"select name from singer"}]}
 {"id":2,"db_id":"choir","question":"How many?","golds":[{"text":"How many singers?","sql":"select count(*) + 1 from singer"},{"text":"How many songs?","sql":"select count(*) from song"}],"readings":[{"text":"How many songs?","sql":"select count(*) from song"}]}
@@ -108,7 +107,7 @@ for optimizer in adamw "adafactor --lr 1e-2 --feed-forward relu"; do
     rm -r whole parts
 done
 
-# --- T5 of other makers: before a step its loss is that of `loss`, its folder keeps what it had
+# --- T5 of transformers: before a step its loss is that of `loss`, and the export keeps the files of its folder
 for tag in v1.0 flan; do
     cp -r "$gold/t5/$tag" $tag && cp "$gold/bpe/llama/tokenizer.json" $tag
     run 0 infer loss --device cpu --dtype f32 --model $tag train.jsonl -o loss.jsonl
@@ -122,7 +121,7 @@ for line in 'optimizer: "adafactor"' 'lr: 0.0001' 'schedule: "constant"' 'batch:
     grep -qxF "$line" tuned/config.yaml || complain "preset" "no line $line"
 done
 
-# --- what is too long is cut, and ends as it should
+# --- long texts are truncated, and keep their end token
 run 0 learn "${small[@]}" --epochs 1 --length 12 --show-samples 1 --out short
 grep -q "8 records have more than 12 tokens on a side and are cut" said || complain "cut" "$(cat said)"
 [ "$(grep -n 'eot_id' shown | cut -d : -f 1 | head -n 1)" = 13 ] || complain "the end of what was cut" "$(cat shown)"
@@ -137,7 +136,7 @@ check "export" 0 "verified, .* largest difference 0" train export heart --format
 same merged/model.safetensors heart/model.safetensors "what was exported"
 check "export of another form" 2 "format: .* expected merged, got peft" train export heart --format peft -o other
 
-# --- what is refused
+# --- bad input
 check "a base and a tokenizer" 2 "expected either --base" learn --base heart --tokenizer words --out new
 check "neither" 2 "expected either --base" learn --out new
 check "a decoder" 6 "model_type: expected \"t5\"" learn --base "$gold/llama/base" --out new

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# ambit-infer ask --serve: a dialogue over HTTP, the page, health and metrics; who may ask; bad requests; 200 connections
-# at once, some killed in the middle; no memory that grows with requests; folders of databases; requests without an id;
-# slow statements.
+# ambit-infer ask --serve: a dialogue over HTTP, the page, health and metrics; tokens; bad requests; slow statements.
+# 200 connections at once, some of them killed; constant memory; folders of databases; requests without an id.
 # usage: cli_serve_http.sh [REQUESTS]     how many the memory is watched over
 # shellcheck disable=SC2015,SC2016
 requests=${1:-1500}
@@ -48,7 +47,7 @@ trap 'kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
 fetch() { curl -s --max-time 60 "$@"; }
 # post PATH BODY [ARGUMENTS...]: the reply
 post() { fetch -H 'Content-Type: application/json' -d "$2" "${@:3}" "http://$host:$port$1"; }
-# says WHAT PATTERN REPLY
+# says NAME PATTERN REPLY
 says() {
     cases=$((cases + 1))
     grep -qE -- "$2" <<<"$3" || complain "$1" "nowhere says \"$2\": ${3:0:900}"
@@ -187,7 +186,7 @@ after=$(resident)
 echo "$requests requests: from $before to $after KiB"
 stop
 
-# --- who may ask: with a token nobody without it, and a page and health alone are for all
+# --- tokens: with one, only the page and health answer a request without it
 echo 'a-token-of-some-length' >token
 chmod 644 token
 start --serve 127.0.0.1:0 --token-file token
@@ -267,7 +266,7 @@ for ((i = 0; i < 32; i++)); do printf '%s"SELECT count(*) %s WHERE a.trainer_id 
 slow="{\"question\":\"Who?\",\"candidates\":[$(cat slow)]}"
 start --serve 127.0.0.1:0 --request-seconds 2
 url=http://$host:$port
-# within SECONDS WHAT: since $begun
+# within SECONDS NAME: since $begun
 within() {
     local now
     cases=$((cases + 1))

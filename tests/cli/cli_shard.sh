@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# --shard and ambit-data join: every command's shards are together what one run writes, byte for byte, whatever holds the
-# records; shards that are killed and run again; and what join says where something is missing, doubled or of another run.
+# --shard and ambit-data join: the joined shards of every command are the bytes of one run, for every input format.  Shards
+# that are killed and run again; the messages of join about missing and duplicate shards and shards of another run.
 # usage: cli_shard.sh [SEED]
 seed=${1:-$(($(date +%s) % 32768))}
 RANDOM=$seed
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-# same A B WHAT
+# same A B NAME
 same() { cmp -s "$1" "$2" || complain "$3" "$1 and $2 differ: $(diff "$1" "$2" | head -n 2 | head -c 600)"; }
 
 # shards N CODE OUT COMMAND...: all shards; CODE where one of them has records that failed, 0 where none has
@@ -146,7 +146,7 @@ expect 2 'got task 2 of 3 from 0 to 4' array 2 0 4 3 "${slurm[@]}"
 expect 2 "SLURM_ARRAY_TASK_ID: expected a number, got 'x'" array x 0 4 5 "${slurm[@]}"
 expect 2 '--shard: slurm: SLURM_ARRAY_TASK_ID is not set; expected a task of a job array' data "${slurm[@]}"
 
-# --- the scripts for Slurm, under an srun that only starts what it is given
+# --- the scripts for Slurm, under an srun that only starts its command
 mkdir path
 printf '#!/bin/sh\nexec "$@"\n' >path/srun
 chmod +x path/srun
@@ -164,7 +164,7 @@ run 0 learn
 run 0 learn # resubmitted though it is done
 [ -s again/ambit.h5 ] || complain "slurm/train.sh" "leaves no detector"
 
-# --- what the command line has wrong
+# --- a bad command line
 shard() { expect 2 "$2" "${execute[@]}" in.jsonl -o new --shard "$1"; }
 shard 0/3 "expected I/N with I from 1 to N, got '0/3'"
 shard 4/3 "expected I/N with I from 1 to N, got '4/3'"
@@ -191,7 +191,7 @@ expect 2 'unknown option --shard' data split in.jsonl --shard 1/3
 head -c 700 packed >cut.gz
 [ "$(head -c 2 cut.gz | od -An -tx1)" != ' 1f 8b' ] || expect 3 'cut.gz' "${execute[@]}" cut.gz -o new --shard 1/3
 
-# --- join: each fault is named with its shard, nothing is written, and what is right is joined again
+# --- join: each fault is reported with its shard, nothing is written, and repaired shards are joined
 rm -f out out.*
 shards 4 7 out "${execute[@]}" in.jsonl
 run 7 data join out
@@ -199,7 +199,7 @@ same one out "the shards"
 rm out
 mkdir good && cp out.* good
 
-# faulty TEXT LIST: what is in the folder cannot be joined; the message has the text, and the list of shards to run again
+# faulty TEXT LIST: checks that join fails with the text and with the list of shards to run again
 faulty() {
     expect 3 "$1" data join out
     [ -z "${2:-}" ] || grep -qE "of 4 shards must be run again: $2\$" said || complain "$1" "does not name $2"

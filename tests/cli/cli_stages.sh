@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The stages of infilling made elsewhere: prompts written, answered by another program or by ambit-infer generate, and
-# read back; baselines; runs that are killed and go on.
+# The stages of infilling with external models: prompts are written, completed by another program or by ambit-infer generate,
+# and read back; baselines; runs that are killed and resumed.
 # usage: cli_stages.sh [KILLS [SEED]]
 kills=${1:-4} seed=${2:-$(($(date +%s) % 32768))}
 # shellcheck source=tests/support/cli.sh
@@ -24,7 +24,7 @@ sed -E 's/"id":"C0-plain"(.*"question":")List/"id":7\1Please list/; s/,"readings
 [ "$(lines questions.jsonl)" = 3 ] || complain "not three questions"
 grep -q '"id":7,' questions.jsonl || complain "no id that is a number"
 
-# --- another program that knows the golds: an introduction and the first one, what is missing, their SQL
+# --- another program that knows the golds: an introduction and the first one, the missing ones, their SQL
 sed -E 's/.*"question":"([^"]*)".*"golds":\[\{"sql":"([^"]*)","text":"([^"]*)"\}(,\{"sql":"([^"]*)","text":"([^"]*)"\})?.*/\1\t\3\t\2\t\6\t\5/' questions.jsonl >golds.tsv
 answer() { # PROMPTS: ids come back as strings
     awk -F '\t' '
@@ -66,7 +66,7 @@ says '3 records, 3 default readings, 2 added, 0 records failed'
 run 0 data score --rule dfpl --db dbs --json --pred final.jsonl
 says '"ambiguous":\{"n":2,"recall":1.0,.*"all_found":1.0'
 
-# --- what another program could not answer fails that record alone; the same id twice is told
+# --- a missing completion fails its record alone; a repeated id is reported
 sed '1s/"text":.*/"error":"too long"}/' def.answers >some.answers
 run 7 infill --defaults some.answers --sqls sql.answers --infilled fill.answers
 says '"error":"some.answers has no readings of this question'
@@ -115,7 +115,7 @@ for file in direct apart; do sed -E 's/,"provenance":.*//; s/"sql_from":"[a-z]*"
 cmp -s direct.plain apart.plain || complain "models asked apart give other records: $(diff direct.plain apart.plain | head -c 600)"
 grep -q '"infilled_answer":"' direct.plain || complain "the model answers nothing"
 
-# --- what a model answered before a kill is not asked again, unless the model or its settings are others
+# --- completions from before a kill are reused, unless the model or its settings differ
 models=(questions.jsonl --db dbs "${asked[@]}" "${lm[@]}" --window 1 --default-model model --sql-model model --model model)
 run 7 "$bin/ambit-infer" infill "${models[@]}" -o whole.jsonl
 "$bin/ambit-infer" infill "${models[@]}" -o killed.jsonl >shown 2>said &
@@ -140,7 +140,7 @@ else
     echo "the run with models was over before SIGKILL"
 fi
 
-# --- killed runs go on, in windows of any size; the published way draws what it would have drawn
+# --- killed runs are resumed, with windows of any size; the published rule repeats its random draws
 for i in $(seq 200); do
     echo "{\"id\":$i,\"db_id\":\"bakery_column_baker_name\",\"question\":\"Question $i\"}"
     sql="WITH RECURSIVE c(n) AS (SELECT $((i % 3)) UNION ALL SELECT n + 1 FROM c WHERE n < 2000) SELECT count(*) FROM c"

@@ -16,7 +16,7 @@ commands=(
 )
 pages=("data --version" "data --help" "infer help detect" "train man" "infer completion bash")
 
-# ends_with CODES WHAT: the last exit code is one of these
+# ends_with CODES NAME: checks that the last exit code is one of these
 ends_with() {
     local rc=$?
     cases=$((cases + 1))

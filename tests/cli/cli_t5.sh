@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-infer loss with encoder-decoders: transformers' numbers on its own folders (tests/gold/make_t5.py), in packs of any
-# size; what such a model does not read; folders that lack something.
+# ambit-infer loss with encoder-decoders: the numbers of transformers on its own folders (tests/gold/make_t5.py), in packs of
+# any size; unsupported models; incomplete folders.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -9,7 +9,7 @@ loss() { infer loss --device cpu --dtype f32 "$@"; }
 # field NAME FILE: its numbers
 field() { sed -E "s/.*\"$1\": ?([0-9.e+-]+).*/\1/" "$2"; }
 
-# near FILE WANTED WHAT: nll and tokens
+# near FILE WANTED NAME: compares nll and tokens
 near() {
     paste <(field nll "$1") <(field tokens "$1") <(field nll "$2") <(field tokens "$2") |
         awk '{ n++; if ($2 != $4 || ($1 - $3) ^ 2 > ($3 * 1e-4) ^ 2) { print; bad = 1 } } END { exit bad || n != 4 }' >differ ||

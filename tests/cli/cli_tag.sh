@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-infer tag: what it writes as records, text and page; offsets; answers that depend on no order and no neighbour;
-# tables of strangers; runs that are stopped; what is refused.
+# ambit-infer tag: its records, text and page; offsets; results that depend neither on the order nor on the neighbours;
+# untrusted tables; interrupted runs; bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -46,7 +46,7 @@ has page.html '<p class="error">questions.jsonl: line 4'
 run 7 mark --db shop.sqlite questions.jsonl -o -
 cmp -s shown records.jsonl || complain "standard output differs"
 
-# --- offsets are code points, and the span's text is what stands between them
+# --- offsets count code points, and the span's text lies between them
 ask 'x😀ý What is the price of the café crème, and of TENT?' >out.jsonl
 has out.jsonl '"start":17,"end":22,"text":"price"'
 has out.jsonl '"start":30,"end":40,"text":"café crème","label":"VAL"'
@@ -108,7 +108,7 @@ xz -k many.jsonl
 run 0 mark --db shop.sqlite many.jsonl.xz -o xz.out
 same many.out xz.out "a compressed file differs"
 
-# --- nor on the order of columns: of a heuristic to the letter, of a model what it marks and links
+# --- nor on the order of columns: the heuristic's records are equal, the model's marks and links are equal
 columns=('{"name":"late fee","type":"number"}' '{"name":"entry fee","type":"number"}' '{"name":"exam fee","type":"number"}'
     '{"name":"member fee","type":"number"}' '{"name":"town","type":"text","values":["Rome","Bonn"]}' '{"name":"birth town","type":"text","values":["Rome"]}')
 # shuffled ORDER...: two questions about the columns in this order
@@ -208,7 +208,7 @@ same whole.out part.out "gone on with"
 check "another threshold" 0 " 0 of an earlier run" mark --db shop.sqlite --name 0.95 many.jsonl -o part.out --resume
 
 # --- records that fail
-# bad WHAT TEXT RECORD [OPTION...]: it carries the error, the one behind it goes on, exit code 7
+# bad NAME TEXT RECORD [OPTION...]: the record gets the error, the next one is processed, and the exit code is 7
 bad() {
     printf '%s\n' "$3" '{"id":"good","db_id":"shop","question":"price"}' >bad.jsonl
     told=(out.jsonl)
@@ -232,7 +232,7 @@ bad "a way out of the folder" 'line 1' '{"id":1,"db_id":"../shop","question":"pr
 echo "this is no database" >folder/none.sqlite
 bad "what is no database" 'none.sqlite' '{"id":1,"db_id":"none","question":"price"}' --db folder
 own='{"id":"good","question":"fee","columns":[{"name":"late fee","type":"number"},{"name":"exam fee","type":"number"}]}'
-# bad_columns WHAT TEXT COLUMNS
+# bad_columns NAME TEXT COLUMNS
 bad_columns() {
     printf '{"id":1,"question":"fee","columns":%s}\n%s\n' "$3" "$own" >bad.jsonl
     told=(out.jsonl)
@@ -250,7 +250,7 @@ bad_columns "a type that is none" 'field \\"type\\": expected text, number' '[{"
 bad_columns "values that are numbers" 'field \\"values\\": expected strings, got' '[{"name":"fee","type":"text","values":[1]}]'
 bad_columns "a table that is a number" 'field \\"table\\": expected a string' '[{"name":"fee","type":"text","table":1}]'
 
-# --- what is refused whole
+# --- bad files and options
 refuse() { check "$1" "$2" "$3" infer tag "${@:4}" -o no.out; }
 refuse "no model" 2 "expected --model DIR, or --strategy heuristic" --db shop.sqlite questions.jsonl
 refuse "no questions" 2 "expected either IN.jsonl or --question" --strategy heuristic --db shop.sqlite

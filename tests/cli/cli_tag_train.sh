@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ambit-train tag: a tagger from nothing learns marked words by heart, by each way of grounding; the same weights when it
-# was stopped and when it is captured; it goes on from another, its encoder left as it is; what is refused.
+# ambit-train tag: a new tagger learns marked words by heart, with each type of grounding.  The weights are equal after
+# interruption and with captured steps; training from another tagger, with a frozen encoder; bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -76,7 +76,7 @@ encoder() { weights "$1" | grep 'bert\.'; }
 cmp -s <(encoder by-spans) <(encoder heads) || complain "--heads-only trains the encoder"
 cmp -s <(weights by-spans) <(weights heads) && complain "--heads-only trains nothing"
 
-# --- a few corrections: all of them are learnt, and what was known stays, as far as it is learnt again
+# --- a few corrections: all of them are learnt, and replayed examples keep the earlier knowledge
 awk 'BEGIN {
     split("kite bell sled coin", things, " ")
     for (i = 1; i <= 12; i++) {
@@ -109,7 +109,7 @@ cp -r by-spans bare
 rm bare/replay.jsonl
 check "a run that kept no records" 0 "bare/replay.jsonl is not there" correct --from bare --data few --epochs 1 --out from-bare
 
-# --- what is refused
+# --- bad input
 refuse() { check "$1" "$2" "$3" learn --out no "${@:4}"; }
 mkdir empty broken
 touch empty/train.jsonl empty/valid.jsonl

@@ -14,10 +14,10 @@ starts() {
     got=$(grep -c 'DISPLAY ENVIRONMENT BEGIN' said)
     [ "$got" = "$times" ] || complain "$*: started $got times, expected $times"
 }
-# sees NAME VALUE: what libgomp saw when it was last loaded
+# sees NAME VALUE: checks a variable of the last libgomp that was loaded
 sees() { [ "$(sed -n "s/^ *$1 = '\(.*\)'/\1/p" said | tail -n 1)" = "$2" ] || complain "$1 is not $2"; }
 
-# --- restarted once, with a short wait; who chooses is obeyed
+# --- restarted once, with a short wait; the user's own settings are kept
 starts 2 "$bin/ambit-infer" --version
 sees OMP_WAIT_POLICY PASSIVE
 starts 1 env OMP_WAIT_POLICY=active "$bin/ambit-infer" --version

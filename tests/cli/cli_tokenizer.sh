@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ambit-train tokenizer from the outside: what it leaves, and what it says of bad input.
+# ambit-train tokenizer: its files, and its messages about bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 

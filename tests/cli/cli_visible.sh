@@ -15,12 +15,12 @@ sqlite3 db/shop.sqlite "CREATE TABLE item(id INTEGER PRIMARY KEY, \"fee$evil\" T
     INSERT INTO item VALUES (1, 'red$evil', 'low$evil', 'a$evil'), (2, 'blue$evil', 'high$evil', 'b$evil'), (3, 'red', 'low', 'c')"
 sqlite3 db/shop.sqlite .schema | grep -q $'\u202e' || { echo "no such names in this sqlite3" && exit 77; }
 
-# unseen WHAT: nothing of this was printed
+# unseen NAME: checks that none of these was printed
 unseen() {
     cases=$((cases + 1))
     LC_ALL=C grep -aq $'[\e\a]\|\xc2\x9b\|\xe2\x80\xae' shown said && complain "$1" "prints: $(cat -v shown said | head -c 600)"
 }
-# shows WHAT: the characters are there, to be seen
+# shows NAME: checks that the characters are printed visibly
 shows() {
     unseen "$1"
     grep -aqF "\\u001b]0;X" shown said || complain "$1" "does not show them: $(head -c 600 shown)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Messages for wrong files and folders: a run for a language model and the reverse, a name of Hugging Face's hub, a
-# question or a statement for a file, a server or a dump for a database.
+# Messages about wrong files and folders.  A language model's run stands for another model, or the reverse.  A name of Hugging
+# Face's hub, a question or a statement stands for a file, and a server or a dump for a database.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -21,7 +21,7 @@ db=all/db/bakery.sqlite
 detect() { infer detect --device cpu --db "$db" "$@"; }
 loss() { infer loss --device cpu "$@"; }
 
-# --- one kind of model for another: what it is, and which option takes it
+# --- one type of model for another: the message names its type and the option that takes it
 detector='a detector \(a run of ambit-train gatekeeper\), which ambit-infer detect takes as --model and ask as --detector'
 expect 6 "gate/config.json: No such file or directory; it is $detector" loss --model gate in.jsonl
 expect 6 "gate/adapter_config.json: No such file or directory; it is $detector" loss --model base --adapter gate in.jsonl
