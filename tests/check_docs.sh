@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# README.md, CONTRIBUTING.md, CHANGELOG.md, docs/ and bench/results/: links and anchors lead somewhere, paths of the repository are there,
-# what is quoted from an example stands in it, options are those of the programs (of AMBIT_BIN), the README is short.
+# Checks README.md, CONTRIBUTING.md, CHANGELOG.md, docs/ and bench/results/.  Links and anchors must lead somewhere, and paths
+# of the repository must exist.  Quoted lines must be in their example, and options must be those of the programs (of
+# AMBIT_BIN).  The README must be short.
 #
-# A block of shell in docs/guides/ stands behind a mark: <!-- examples/NAME.sh --> says that the script has each of its
-# lines, <!-- not run --> that it needs what a test has not.
-# usage: check_docs.sh [ROOT]
+# A shell block in docs/guides/ has a mark before it.  <!-- examples/NAME.sh --> says that the script has each of its lines,
+# <!-- not run --> that a test cannot run it.
 set -euo pipefail
 bin=${AMBIT_BIN:+$(realpath "$AMBIT_BIN")}
 cd "${1:-$(dirname "$0")/..}"
@@ -20,7 +20,7 @@ fail() {
     bad=1
 }
 
-# What pages hold, a line each: PLACE, kind, text, parted by tabs.  Kinds: heading (its anchor), link, code (in
+# Prints the contents of pages as lines of PLACE, kind and text, with tabs.  Kinds: heading (its anchor), link, code (in
 # backticks), quote (MARK, line of its block), shell (a line of shell, continued ones joined), unmarked (a block).
 # shellcheck disable=SC2016 # the $ are awk's
 awk -v OFS='\t' '

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which room and which folder may include what: kernels <- data (four headers only) <- models <- train, infer;
-# inside a room a folder includes itself and those before it in the table below.
+# Checks the includes of layers and folders: kernels <- data (four headers only) <- models <- train, infer.
+# Inside a layer a folder includes itself and those before it in the table below.
 # Includes are written from the root; train and infer never see each other; a library's header stays in its place.
 # usage: check_layers.sh [ROOT]    check_layers.sh --table [ROOT]    the folders with their files and lines
 set -euo pipefail

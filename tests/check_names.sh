@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Names in the five rooms: what a source is part of, structs that are called the same, names that comments speak of and
-# nothing has, and how messages say what was expected.
+# Checks names in the five layers: sources with their headers, duplicate structs, names in comments that do not exist, and
+# the form of messages.
 # usage: check_names.sh [ROOT]
 #
 # - A source has a header of its own name beside it, or begins with "/* Part of NAME.h: ...", NAME.h or NAME_impl.h being
 #   beside it.  kernels/{ops,cpu,cuda} have a file for each op, and a main.c is nobody's part.
 # - No struct is defined twice.
-# - A word of a comment that is written like a name (with an underscore, with () behind it, "struct NAME", a file) is one:
-#   it stands somewhere outside comments, or in check_names.txt, the names of others that we speak of.
+# - A word of a comment is a name if it has an underscore, "()" or "struct" with it, or is a file.  It must occur outside
+#   comments, or in check_names.txt, the list of foreign names.
 # - A message says "expected X, got Y", never that something was wanted; a question may.
 set -euo pipefail
 allowed=$(cd "$(dirname "$0")" && pwd)/check_names.txt

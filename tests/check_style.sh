@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the style asks for and a script can see: format, sizes, banned calls, words that do not belong.
+# Checks the rules of style that a script can check: format, sizes, banned calls, banned words.
 # usage: check_style.sh [ROOT]
 set -uo pipefail
 cd "${1:-$(dirname "$0")/..}" || exit 1

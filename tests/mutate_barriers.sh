@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Do the op tests see what they should?  Every barrier, shuffle mask, wait for a copy and bounds guard of the CUDA
-# sources is broken, one at a time, and the tests of that file's ops are run on simt: who notices, or why nobody need.
+# Checks the op tests.  Every barrier, shuffle mask, wait for a copy and bounds guard of the CUDA sources is broken, one at a
+# time.  The tests of that file's ops then run on simt.  The script prints the check that noticed, or why none needs to.
 # usage: mutate_barriers.sh [--kinds KIND,...] [FILE.cu|FILE.cuh ...]   without files all of kernels/cuda
 #   kinds: barrier, mask, copy, guard (all of them); AMBIT_BUILD, AMBIT_TSAN_BUILD, AMBIT_ASAN_BUILD: build folders
-# A line for each mutation: file:line, kind, what was done, noticed by
+# A line for each mutation: file:line, kind, the change, noticed by
 #   checks   the emulator's own (or a crash); order  numbers, in one random order; seed  in another
 #   tsan     ThreadSanitizer; asan  AddressSanitizer
 # or HARMLESS with the reason from mutate_barriers.txt, or MISSED; then a table by file.  The exit status says whether
@@ -77,7 +77,7 @@ tests_of() {
 }
 
 # Writes a file of kernels/cuda with all its mutations to $tree, and to $work/list a line for each: number, file, line,
-# kind, what is done, the line.  The numbers go on after the last.
+# kind, the change, the line.  The numbers continue from the last file.
 break_all() {
     awk -v file="$1" -v list="$work/list" -v number="$(wc -l <"$work/list")" '
     function note(kind, from, to) {
@@ -118,14 +118,14 @@ break_all() {
     }' "kernels/cuda/$1" >"$tree/$1"
 }
 
-# Of ninja's list of what each object depends on, the kernels' sources that are or include one of the files.
+# Prints the kernels' sources that are or include one of the files, from ninja's list of dependencies.
 users_of() {
     awk -v files=" $* " '
     /^[^ ]/ { source = $1 ~ /ambit_simt_kernels\.dir\// ? $1 : ""; gsub(/.*\/|\.o:$/, "", source) }
     source && /^ / { sub(/.*\//, "", $1); if (index(files, " " $1 " ")) { print source; source = "" } }'
 }
 
-# Compiles what the broken files change, and links it into copies of a build's modules.
+# Compiles the sources that the broken files change, and links them into copies of a build's modules.
 # usage: build BUILD
 build() {
     local dir=$work/${1##*/} sources source from command objects='' module link
@@ -149,7 +149,7 @@ build() {
     done
 }
 
-# Runs a test with that mutant; prints nothing, or what told.
+# Runs a test with that mutant; prints nothing, or the check that noticed.
 # usage: run BUILD TEST MUTANT SEED WORD
 run() {
     local dir=$work/${1##*/} program arguments code
@@ -169,8 +169,8 @@ run() {
     fi
 }
 
-# Runs a test with no mutant: it passes, how long it takes says how long it may, and the guards that would have answered
-# otherwise go to a file of the release build.
+# Runs a test without a mutant.  It must pass; its duration sets the limit for mutants.  The guards that would have given
+# another result go to a file of the release build.
 # usage: run_sound BUILD TEST
 run_sound() {
     local start=$SECONDS
@@ -184,7 +184,7 @@ run_sound() {
     limit["$1 $2"]=$((4 * (SECONDS - start) + 20))
 }
 
-# What a case of an op gives, in bits, or that it fails; other tests are not asked.
+# Prints the bits of a case of an op, or that it fails; other tests are skipped.
 # usage: bits_of BUILD TEST MUTANT SEED
 bits_of() {
     local file=$work/bits
@@ -204,7 +204,7 @@ split() {
     seq -f "$1 #%g" 0 $((n - 1))
 }
 
-# Writes what shows a mutant of the file, the quickest first, to $work/cases.FILE.
+# Writes the cases that reach a mutant of the file, the fastest first, to $work/cases.FILE.
 cases_of() {
     local test one start
     [ -e "$work/cases.$1" ] && return
@@ -220,7 +220,7 @@ cases_of() {
     sort -n "$work/timed" | cut -f 2 >"$work/cases.$1"
 }
 
-# Runs a file's tests with the mutant, to the first that fails; of guards what it answers otherwise in.
+# Runs a file's tests with the mutant, up to the first failure; for a guard, the tests in which its result differs.
 # usage: run_tests BUILD FILE KIND MUTANT SEED WORD; by is the answer
 run_tests() {
     local test list=$work/cases.$2 seen="$work/${release##*/}/seen "
@@ -232,7 +232,7 @@ run_tests() {
     while read -r test; do
         [ "$3" = guard ] && ! grep -qsx "$4" "$seen$test" "$seen$test #"* && continue
         [ "$3" = guard ] && [ "$5" != 1 ] && [[ $test == *' '* ]] && continue # an op's test runs from two seeds itself
-        # what gives the same bits needs no look at its numbers
+        # a case with the same bits needs no look at its numbers
         if [ "$1" = "$release" ] && [[ $test == *' #'* ]] && ! grep -q details "$work/sound $test" &&
             bits_of "$1" "$test" "$4" "$5" | cmp -s - "$work/sound $test"; then
             continue
@@ -243,7 +243,7 @@ run_tests() {
     done <"$list"
 }
 
-# Who notices the mutant, or why nobody need; empty: nobody.  by is the answer.
+# Sets by to the check that noticed the mutant, to the reason why none needs to, or to nothing.
 # usage: notice FILE KIND MUTANT DONE TEXT
 notice() {
     local other=$tsan word=tsan

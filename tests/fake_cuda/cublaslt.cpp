@@ -1,4 +1,4 @@
-/* Part of fake_cuda.h: a plain product behind cuBLASLt's calls, which are held to what the library's manual asks. */
+/* Part of fake_cuda.h: a plain product behind cuBLASLt's calls, which must obey the library's manual. */
 #include "tests/fake_cuda/cublasLt.h"
 #include "tests/fake_cuda/fake_impl.h"
 
@@ -175,8 +175,8 @@ static uint64_t alignment_of(const void *p)
     return at & (~at + 1) & 255 ? at & (~at + 1) & 255 : 256;
 }
 
-/* What an algorithm was chosen for, as far as it decides whether it may run: one without reductions serves any number
- * of columns of D. */
+/* The properties that an algorithm was chosen for and that decide whether it may run.  An algorithm without reductions
+ * serves any number of columns of D. */
 static void describe_choice(uint64_t out[8], const struct fake_product *p, const struct fake_layout *a,
                             const struct fake_layout *b, const struct fake_layout *d, uint64_t reductions)
 {
@@ -362,7 +362,7 @@ static void run(const struct fake_matmul *p)
         }
 }
 
-/* The choice was made for this product, and what it is given is such as it was chosen for. */
+/* Checks that the algorithm was chosen for this product and for arguments like these. */
 static void check_matmul(const struct fake_matmul *p, const struct cublasLtMatmulAlgo_t *algo, int device)
 {
     const struct operand *const operands[] = { &p->a, &p->b, &p->c, &p->d };

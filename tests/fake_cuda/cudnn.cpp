@@ -11,7 +11,7 @@ struct cudnnContext {
     void *stream;
 };
 
-/* What an attribute is of, and what its elements are; whether a descriptor without it is not whole. */
+/* The descriptor and the element type of each attribute; whether its descriptor is incomplete without it. */
 static const struct attribute {
     int name, of, element;
     bool wanted;
@@ -157,7 +157,7 @@ static int cudnnBackendGetAttribute(cudnnBackendDescriptor_t from, int name, int
     return SUCCESS;
 }
 
-/* Puts what the graph's tensors are given where operations find it; each that is not inside must be given. */
+/* Binds the graph's tensors to their memory for the operations; each tensor that is not internal must have some. */
 static void bind(struct run_state *r, const struct descriptor *graph, const struct descriptor *pack, int device)
 {
     std::vector<int64_t> uids = all<int64_t>(pack, CUDNN_VARIANT_PACK_UNIQUE_IDS);

@@ -1,12 +1,12 @@
 /*
  * fake_cuda.h - a CUDA runtime, a cuBLASLt and a cuDNN of our own, so that the cuda driver runs where there is no GPU.
  *
- * kernels/cuda/driver.cu and its two libraries, compiled by the host compiler over the headers beside this one,
- * make another libambit_cuda.so, in lib/fake_cuda of the build; its kernels run as those of simt do.  The fake is worse
- * than a GPU in all that a GPU leaves open: nothing on a stream happens before something waits for it, device memory
- * cannot be touched by the host, what a download will fill holds rubbish until then.  Wrong use that a GPU would
- * forgive, or answer with wrong numbers, ends the program with "fake CUDA: " and the reason; errors that a GPU would
- * report are returned, as during a capture.
+ * kernels/cuda/driver.cu and its two libraries are compiled by the host compiler over the headers beside this one. They
+ * make another libambit_cuda.so, in lib/fake_cuda of the build; its kernels run as those of simt do.  The fake chooses
+ * the worst of all that a GPU leaves open.  Nothing on a stream happens before something waits for it, and the target
+ * of a download holds garbage until then.  The host cannot touch device memory.  Wrong use that a GPU would tolerate,
+ * or answer with wrong numbers, ends the program with "fake CUDA: " and the reason.  Errors that a GPU would report are
+ * returned, as during a capture.
  */
 #ifndef TESTS_FAKE_CUDA_H
 #define TESTS_FAKE_CUDA_H

@@ -1,5 +1,5 @@
 /*
- * fake_cudnn.h - what the two parts of the fake cuDNN share: descriptors, and what a run of a graph works on.
+ * fake_cudnn.h - declarations that the two parts of the fake cuDNN share: descriptors, and the state of a graph's run.
  */
 #ifndef TESTS_FAKE_CUDA_FAKE_CUDNN_H
 #define TESTS_FAKE_CUDA_FAKE_CUDNN_H
@@ -48,7 +48,7 @@ inline bool is_set(const struct descriptor *d, int name)
     return has(d, name) && one<char>(d, name);
 }
 
-/* What each tensor of a run holds. */
+/* The contents of the tensors of a run. */
 struct run_state {
     std::map<int64_t, char *> memory;             /* of the variant pack */
     std::map<int64_t, float> values;              /* by value */

@@ -1,5 +1,6 @@
 /*
- * fake_impl.h - what the parts of fake_cuda.h share: memory, the queues of streams, and how wrong use ends.
+ * fake_impl.h - declarations that the parts of fake_cuda.h share: memory, the queues of streams, and the end after
+ * wrong use.
  */
 #ifndef TESTS_FAKE_CUDA_FAKE_IMPL_H
 #define TESTS_FAKE_CUDA_FAKE_IMPL_H
@@ -25,9 +26,9 @@ enum { FAKE_PINNED = -1, FAKE_PAGEABLE = -2 };
 void *fake_memory_take(int where, size_t bytes);
 void fake_memory_give(void *p, const char *call);
 size_t fake_memory_used(int device);
-/* Of all these bytes; misuse when they begin inside a block and reach past its end. */
+/* Returns the place of these bytes; misuse if they begin inside a block and extend past its end. */
 int fake_memory_place(const void *p, size_t bytes, const char *what);
-/* Opens and closes device memory to the host, around what a device does. */
+/* Opens and closes device memory to the host, around each operation of a device. */
 void fake_memory_open(bool open);
 
 /* Puts work at the end of a stream's queue, or into the graph that it captures. */
@@ -40,7 +41,7 @@ bool fake_nccl_wanted();
 void *fake_nccl_find(const char *name);
 /* Queues the kernels launched since the last call; each call of the runtime and of the library begins with it. */
 void fake_take_launches();
-/* Of a call that no capture allows: true, and the capture is spoiled, when one is under way. */
+/* For calls that are illegal during a capture: returns true, and spoils the capture, if one is active. */
 bool fake_spoils_capture();
 
 #endif

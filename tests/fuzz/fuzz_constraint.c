@@ -1,5 +1,5 @@
-/* Any bytes as a line of a file of constraints: an error with words, or tables in which the first text of every list is
- * a path whose tokens spell it. */
+/* Any bytes as a line of a file of constraints.  They give an error with a message, or tables in which the first text
+ * of every list is a path that its tokens spell. */
 #include "tests/support/fuzz.h"
 
 #include "models/engine/constraint_form.h"

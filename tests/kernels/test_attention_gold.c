@@ -24,7 +24,7 @@ static struct tensor *table_of(struct test_step *s, const float *buckets)
     return test_input(s, cells, HEADS, CELLS, true);
 }
 
-/* And back: what the cells of a bucket say together. */
+/* The reverse: the sum over the cells of a bucket. */
 static struct tensor *weights_of(struct test_step *s, const struct tensor *table, const float *buckets)
 {
     float *cells = test_values(s, table), weights[BUCKETS * HEADS] = { 0 };

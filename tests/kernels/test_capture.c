@@ -138,7 +138,7 @@ static float *train_eagerly(struct model *m, size_t *bytes)
     return outcome(m, losses, bytes);
 }
 
-/* What is traced is not captured. */
+/* A traced step is not captured. */
 static bool captures(const struct model *m)
 {
     return m->device.driver->capture_begin && !getenv("AMBIT_TRACE");
@@ -198,8 +198,8 @@ static int64_t replayed(struct model *m, step_fn *fn, void *arg)
     return m->work.counts.replayed - before;
 }
 
-/* As many tokens in sequences of other lengths would run with grids of the wrong size, and what is trained is no longer
- * the same. */
+/* Sequences of other lengths, with the same number of tokens, would need other grids; and the set of trained parameters
+ * has changed. */
 static void test_other_shapes(void **state)
 {
     struct model m;

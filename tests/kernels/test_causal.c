@@ -47,7 +47,7 @@ static float *noise_rows(const int32_t *row, int64_t rows, int64_t cols, unsigne
     return x;
 }
 
-/* q, k, v and dy of the rows, and what comes of them, on the host. */
+/* q, k, v and dy of the rows, and the results on the host. */
 struct run {
     int64_t q_rows, k_rows;
     float *y, *dq, *dk, *dv; /* d*: NULL without backward */
@@ -262,7 +262,7 @@ static void test_shared_prefix(void **state)
     every_form(shared_prefix);
 }
 
-/* What dv of tokens that each stand alone is: the sum of dy over the heads of a group. */
+/* dv of tokens that form a sequence each: the sum of dy over the heads of a group. */
 static float *lone_dv(const struct packing *p, const int32_t *row, int64_t rows)
 {
     int64_t width = (int64_t)p->heads * p->dim, narrow = (int64_t)p->groups * p->dim;
@@ -402,7 +402,7 @@ static void add_times(float *to, double by, const float *x, int n)
         to[d] += (float)by * x[d];
 }
 
-/* What one head makes of x's q, k, v and (as y) the gradient that enters, row by row; out begins as zeros. */
+/* The output of one head from x's q, k, v and (as y) the incoming gradient, row by row.  out starts as zeros. */
 static void reference(struct run *out, const struct run *x, int64_t rows, int dim)
 {
     double *p = xmalloc((size_t)rows * sizeof *p), scale = 1 / sqrt(dim);
@@ -471,8 +471,8 @@ static void whole_sequence(struct test_step *s, int dim, int32_t rows, int32_t l
     run_free(&want);
 }
 
-/* Forward and backward of many tiles against a formula; in bf16 also with a last v so long that sums of dq pass what
- * the others bound. */
+/* Forward and backward of many tiles against a formula.  In bf16 the last v is so long that sums of dq exceed the bound
+ * from the other values. */
 static void test_whole_sequence(void **state)
 {
     static const int32_t rows[4] = { 1025, 1025, 65, 450 }, last[4] = { 1024, 1024, LONG, 449 };

@@ -1,4 +1,4 @@
-/* What a device counts: launches, replays, copies and waits; nothing while a step is captured. */
+/* The counts of a device: launches, replays, copies and waits; none while a step is captured. */
 #include "kernels/workspace.h"
 #include "tests/support/step.h"
 

@@ -1,5 +1,5 @@
-/* The chain by hand: published numbers, pytorch-crf in double (gold/make_dte.py), every tagging counted one by one with
- * how likely each tag and each two of them are, Viterbi, spans that never begin inside. */
+/* The CRF against published numbers, pytorch-crf in double (gold/make_dte.py), and a sum over every tagging with the
+ * marginals of each tag and each pair of tags.  Viterbi; a span never begins with an inside tag. */
 #include "kernels/rng.h"
 #include "tests/support/digest.h"
 #include "tests/support/guard.h"
@@ -107,7 +107,7 @@ static void together(void **state)
     given_free(g);
 }
 
-/* What the file holds under the name, beside ours. */
+/* Compares our numbers with the file's array of that name. */
 static void as_gold(const struct safetensors *file, const char *name, const float *got, int64_t n)
 {
     float *want = gold_numbers(file, name, n);
@@ -158,7 +158,7 @@ static void other_library(void **state)
     safetensors_close(&file);
 }
 
-/* One sequence of random numbers, and all its taggings within what is allowed and not barred. */
+/* One sequence of random numbers, and all its allowed taggings. */
 struct trial {
     int64_t n, tags;
     float e[MOST * TAGS], w[(TAGS + 2) * TAGS];

@@ -123,7 +123,7 @@ static void run(struct workspace *w, struct problem *p)
         fail_msg("%s", err.text);
 }
 
-/* What the CPU makes of it, which the caller frees. */
+/* The result of the CPU, which the caller frees. */
 static void wanted(struct problem p, float **y, float **lse)
 {
     struct workspace w;
@@ -219,7 +219,7 @@ static void test_own_kernels(void **state)
     assert_true(fake->attentions == 0 && warnings == 1);
 }
 
-/* Whatever fails, ambit's own kernel gives the result, and it is told once. */
+/* If any call fails, ambit's own kernel gives the result, with one warning. */
 static void test_library_fails(void **state)
 {
     static const char *const calls[] = {

@@ -1,5 +1,5 @@
-/* The cuda driver and its library products over a fake CUDA (tests/fake_cuda): what no machine without a GPU runs
- * otherwise, and errors that a GPU seldom has. */
+/* The cuda driver and its library products over a fake CUDA (tests/fake_cuda): code that otherwise runs only on a GPU,
+ * and errors that a GPU seldom reports. */
 #include "kernels/batch.h"
 #include "kernels/workspace.h"
 #include "tests/fake_cuda/fake_cuda.h"
@@ -64,7 +64,7 @@ static void check_refused(const char *spec, enum exit_code code, const char *wor
     assert_error(err, word, word_too);
 }
 
-/* auto takes the cpu: what it warns of, or that it does so silently. */
+/* auto selects the cpu, with a warning that contains the word, or (NULL) without one. */
 static void check_auto(const char *word)
 {
     struct device d;
@@ -102,7 +102,7 @@ static void test_refused(void **state)
     device_close(&d);
 }
 
-/* Whatever fails while a device opens, what was taken until then is given back. */
+/* If a call fails while a device opens, its earlier resources are released. */
 static void test_open_fails(void **state)
 {
     static const struct {
@@ -150,7 +150,7 @@ static void test_memory(void **state)
     device_close(&d);
 }
 
-/* Many times what the pinned stages hold, in pieces of odd sizes, while the GPU is far behind. */
+/* Many times the size of the pinned buffers, in pieces of odd sizes, while the GPU is far behind. */
 static void test_copies(void **state)
 {
     enum { BYTES = 27 << 20 };
@@ -336,7 +336,7 @@ static void test_products(void **state)
     device_close(&d);
 }
 
-/* The library is asked once for what decides its choice, and anew when any of it changes. */
+/* The library is asked once for each set of properties that decide its choice, and again when one of them changes. */
 static void test_plans(void **state)
 {
     struct product p = large;
@@ -370,7 +370,7 @@ static void test_plans(void **state)
     device_close(&d);
 }
 
-/* Whatever fails in the library, ambit's own kernels give the result, and it is told once. */
+/* If any library call fails, ambit's own kernels give the result, with one warning. */
 static void test_library_fails(void **state)
 {
     static const char *const calls[] = { "cublasLtMatmulDescCreate",
@@ -482,7 +482,7 @@ static void step(struct ctx *c, void *arg)
     r->y = op_cast(c, op_linear(c, in, by, batch_f32(c, x, 1, COLS, F32), ACT_NONE), F32);
 }
 
-/* A replay runs what was recorded on what was uploaded since. */
+/* A replay runs the recorded kernels on the numbers that were uploaded since. */
 static void test_replay(void **state)
 {
     struct replayed r = { .round = 1 };

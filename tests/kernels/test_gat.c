@@ -139,7 +139,7 @@ static void test_example(void **state)
     test_step_close(&e.step);
 }
 
-/* T4: an edge that stands twice counts twice, so whoever does not want that drops it first. */
+/* T4: a duplicate edge counts twice, so callers that do not want this remove it first. */
 static void test_double_edge(void **state)
 {
     struct example e;

@@ -97,7 +97,7 @@ static void test_products(void **state)
     gemm_cache_free(cache);
 }
 
-/* Few rows, below, at and above what tiles hold, in every direction. */
+/* Row counts below, at and above the size of a tile, in every direction. */
 static void test_few(void **state)
 {
     static const int64_t rows[] = { 1, 2, 16, 17, 33, 64, 70 }, outputs[] = { 1, 16, 31, 33, 96 },

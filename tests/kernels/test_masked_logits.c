@@ -1,4 +1,4 @@
-/* Logits of which some are -infinity, as a mask leaves them: what is left decides, wherever it stands in its row. */
+/* Logits of which a mask sets some to -infinity: the others decide, wherever they lie in their row. */
 #include "kernels/kernels.h"
 #include "tests/support/step.h"
 
@@ -34,7 +34,7 @@ static double log_sum(int64_t r)
     return log(sum);
 }
 
-/* The first n rows, and what they aim at. */
+/* The first n rows and their targets. */
 static struct tensor *logits(struct ctx *c, int64_t n, struct tensor **target)
 {
     float *z = xmalloc((size_t)(n * COLS) * sizeof *z);

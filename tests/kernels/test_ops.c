@@ -1,4 +1,4 @@
-/* The table of ops; what is checked of each, and how to add one, is told in tests/support/op_test.h. */
+/* The table of ops.  tests/support/op_test.h describes the checks, and how to add an op. */
 #include "tests/support/op_test.h"
 
 #include "tests/support/reference.h"
@@ -46,7 +46,7 @@ static void activation(const struct op_test *t, double *const *x, double *y)
         y[i] = reference_activation(x[0][i], (enum activation)t->variant);
 }
 
-/* To the other type and back: what is lost on the way is one rounding to bf16. */
+/* To the other type and back: the loss is one rounding to bf16. */
 static struct tensor *run_cast(struct ctx *c, struct op_test *t)
 {
     return op_cast(c, t->x[0], t->variant ? BF16 : F32);
@@ -251,8 +251,8 @@ static void dropout(const struct op_test *t, double *const *x, double *y)
             y[r * t->cols + j] = x[0][r * t->cols + j] * reference_keep(t->rng, t->site, r, j, 0.3f);
 }
 
-/* Heads as wide as kernels are cut for, then every other kind: odd, even, of whole vectors, beyond 128; then sequences
- * around the ends of tiles, with a long one among short ones, and one of all rows. */
+/* Head sizes with their own kernels first, then the other types: odd, even, multiples of a vector, beyond 128.  Last
+ * come sequence lengths around the ends of tiles, a long sequence among short ones, and one sequence of all rows. */
 enum form { FORM_PLAIN, FORM_DROPOUT, FORM_BIAS /* with a scale and dropout */ };
 enum lengths { LENGTHS_MIXED, LENGTHS_EDGES, LENGTHS_ONE };
 static const struct {

@@ -47,7 +47,7 @@ static struct beam_case case_of(const json_t *o)
     return b;
 }
 
-/* State f is what follows token f: all t with (f + t) % 3 not 0. */
+/* State f follows token f and allows all t with (f + t) % 3 not 0. */
 static struct automaton allowed_tokens(struct ctx *c, int vocab)
 {
     int32_t *first = xcalloc((size_t)(vocab + 1 + 2 * vocab * vocab), sizeof *first), n = 0;
@@ -74,7 +74,7 @@ static struct beam_settings settings_of(struct ctx *c, const struct beam_case *b
                                    (float)b->penalty, b->early };
 }
 
-/* Logits of what each row read; padding and rows that hold nothing have some, too. */
+/* Logits that follow from the token that each row read.  Padding and empty rows have some, too. */
 static struct tensor *logits_of(struct ctx *c, const struct beam_case *b, const int32_t *read, int step)
 {
     int rows = ACTIVE * b->width;
@@ -197,7 +197,8 @@ static void test_gold(void **state)
     json_decref(gold);
 }
 
-/* Of equal scores the lower row's is first, in a row the likelier, and what ended before comes before what ends now. */
+/* Among equal scores the lower row comes first, within a row the likelier token, and an earlier end before a new one.
+ */
 static void test_equals(void **state)
 {
     enum { WIDTH = 3, K = 6 };

@@ -87,7 +87,7 @@ static int before(const void *x, const void *y)
     return a->id < b->id ? -1 : 1;
 }
 
-/* Of the row's numbers that are some; *lse of those that are normalised over. */
+/* Counts the finite numbers of the row and lists them; *lse is over the normalised ones. */
 static int64_t reference(const struct table_case *t, const float *x, int state, struct scored *list, double *lse)
 {
     double sum = 0;
@@ -192,7 +192,7 @@ static void run_case(const struct table_case *t)
     decode_world_close(&w);
 }
 
-/* Rows shorter and longer than those for which blocks are small, than a block has threads, than what it sorts. */
+/* Row lengths around the limit of small blocks, the threads of a block, and the size of its sort. */
 static void test_candidates(void **state)
 {
     static const struct table_case cases[] = {

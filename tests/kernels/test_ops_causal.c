@@ -1,4 +1,4 @@
-/* Causal attention; what is checked of it is told in tests/support/op_test.h. */
+/* Causal attention.  tests/support/op_test.h describes the checks. */
 #include "tests/support/op_test.h"
 
 #include "tests/support/reference.h"
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All groupings, the fast sizes, rows that lie on 2, 4, 8 and 16 bytes, scales, biases of short and of long reach, caps
- * that bend every score and the largest alone, windows of one key, of a few, across tiles and longer than most
- * sequences, and all of it together. */
+/* All groupings, and the head sizes with fast kernels; rows that are aligned to 2, 4, 8 and 16 bytes; scales; biases of
+ * short and long reach.  Caps that bend every score or only the largest.  Windows of one key, of a few, across tiles,
+ * and longer than most sequences; and combinations of all these. */
 static const struct {
     int heads, groups, dim;
     float scale;
@@ -29,7 +29,7 @@ static const struct {
 };
 enum { FORMS = ARRAY_LEN(forms) };
 
-/* What a sequence is, as struct causal has it, in an array of its own for each field. */
+/* The fields of struct causal for each sequence, each field as an array of its own. */
 enum { QUERIES, KEY_START, KEY_LEN, PREFIX_START, PREFIX_LEN, LAST, FIELDS };
 
 /* ints[0]: FIELDS numbers of each sequence */

@@ -1,5 +1,4 @@
-/* The chain's log Z against sums over taggings in double; what is checked of each is told in tests/support/op_test.h.
- */
+/* The CRF's log Z against sums over taggings in double.  tests/support/op_test.h describes the checks. */
 #include "tests/support/op_test.h"
 
 #include "tests/support/support.h"

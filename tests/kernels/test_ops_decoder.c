@@ -71,8 +71,8 @@ static void constant_matrix(struct op_test *t, int64_t rows, int64_t cols, doubl
     op_constant(t);
 }
 
-/* Long sums have as many terms as tolerances are made for: the others are zero, elsewhere in each row.  What an adapter
- * adds is about half as large as what it adds to. */
+/* Long sums have the number of terms that the tolerances assume: the other terms are zero, at other places in each row.
+ * An adapter's part is about half as large as the rest of the sum. */
 static void setup_maps(struct op_test *t, int maps, bool equal)
 {
     choose_size(t);
@@ -133,7 +133,7 @@ static double *normed(const struct op_test *t, double *const *x, bool norm)
     return y;
 }
 
-/* y[T, N] += what the map makes of in */
+/* y[T, N] += the map of in */
 static void reference_map(const struct op_test *t, double *const *x, const double *in, int map, bool equal, double *y)
 {
     int64_t at = start_of(map, equal), n = start_of(map + 1, equal) - at;
@@ -350,7 +350,7 @@ static void add_to(const struct op_test *t, double *const *x, double *y)
 
 /* Heads of queries and groups of keys and values; a cache of three rows more, filled from its end. */
 enum { HEADS = 3, GROUPS = 2, QUERIES = 0, KEYS, K_CACHE, V_CACHE, HEAD_NORMS, FREQS };
-/* What is looked at: queries; keys; the same normed; keys and values in a cache. */
+/* The compared outputs: queries; keys; the same after the norm; keys and values in a cache. */
 enum { ROPE_QUERIES, ROPE_KEYS, ROPE_NORMED, ROPE_NORMED_KEYS, ROPE_K_CACHE, ROPE_V_CACHE, ROPE_VARIANTS };
 
 static int64_t half_of(const struct op_test *t)

@@ -1,5 +1,5 @@
-/* Draws: what transformers' warpers keep (gold/make_decode.py) drawn by the inverse of its distribution, and rows that
- * end. */
+/* Sampling: the distribution that the warpers of transformers leave (gold/make_decode.py), sampled by its inverse, and
+ * rows that end. */
 #include "tests/support/support.h"
 
 #include "kernels/rng.h"
@@ -355,7 +355,7 @@ static void test_greedy(void **state)
     decode_world_close(&e.w);
 }
 
-/* Only what the automaton allows is drawn; where that is nothing the row ends. */
+/* Only tokens that the automaton allows are sampled.  If it allows none, the row ends. */
 static void test_automaton(void **state)
 {
     static const float x[4][5] = {

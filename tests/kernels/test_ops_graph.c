@@ -1,4 +1,4 @@
-/* The ops of the graph classifier and its losses; what is checked of each is told in tests/support/op_test.h. */
+/* The ops of the graph classifier and its losses.  tests/support/op_test.h describes the checks. */
 #include "tests/support/op_test.h"
 
 #include "tests/support/reference.h"
@@ -356,8 +356,8 @@ static void bce(const struct op_test *t, double *const *x, double *y)
     }
 }
 
-/* A fifth or so of the rows is left out; of variant 1 all logits lie far below 0, where exp gives 0, and of variant 2
- * one of a row far above the others. */
+/* About a fifth of the rows has no label.  In variant 1 all logits lie far below 0, where exp gives 0; in variant 2 one
+ * logit of a row lies far above the others. */
 static void cross_entropy_setup(struct op_test *t)
 {
     op_matrix(t, t->rows, t->cols, 3);

@@ -1,4 +1,4 @@
-/* The ops of the language model; what is checked of each is told in tests/support/op_test.h. */
+/* The ops of the language model.  tests/support/op_test.h describes the checks. */
 #include "tests/support/op_test.h"
 
 #include "kernels/rng.h"
@@ -197,8 +197,8 @@ static int64_t argmax_cols(const struct op_test *t)
     return t->cols > 1000 ? 9 * t->cols : t->cols; /* more than a block takes at once */
 }
 
-/* Few different numbers, so that the largest is there more than once.  Variant 1: no numbers among them, and rows where
- * nothing is above -infinity.  What is found asks for rows of a table, since answers of a test are not integers. */
+/* Few different numbers, so that the largest occurs several times.  Variant 1: some are NaN, and some rows have nothing
+ * above -infinity.  The result gathers rows of a table, since a test's outputs are not integers. */
 static void argmax_setup(struct op_test *t)
 {
     int64_t cols = argmax_cols(t);

@@ -1,5 +1,5 @@
-/* The table of the ops of low-rank adapters, see tests/support/op_test.h; and what the chunks of a long head must not
- * change. */
+/* The table of the ops of low-rank adapters (checks: tests/support/op_test.h), and the independence of results from the
+ * chunks of a long head. */
 #include "tests/support/op_test.h"
 
 #include "kernels/device.h"
@@ -24,7 +24,7 @@ static double matrix_scale(int64_t inner)
     return inner < 16 ? 2 : 32.0 / (double)inner;
 }
 
-/* What the adapter adds is about half as large as what it adds to. */
+/* The adapter's part is about half as large as the rest of the sum. */
 static void adapter_setup(struct op_test *t, int64_t outputs, int64_t rank)
 {
     op_param(t, rank, t->cols, matrix_scale(t->cols));
@@ -185,9 +185,9 @@ static void nll(const struct op_test *t, double *const *x, double *y)
     free(z);
 }
 
-/* Three maps of one x, the matrices of each kind below one another, and the sum of what they make: all with adapters;
- * with biases, and without an adapter in the middle.  The second and third are smaller, so that y is not rounded more
- * often than it is long. */
+/* Three maps of one x, the matrices of each type stacked, and the sum of their outputs.  Variants: all maps have
+ * adapters; maps have biases, and the middle one no adapter.  The second and third are smaller, so that y is rounded
+ * once for its length. */
 enum { STACK_X, STACK_W, STACK_A, STACK_B, STACK_BIAS, STACK_MAPS = 3, STACK_N = 16, STACK_RANK = 5 };
 enum { STACK_ALL, STACK_SOME, STACK_VARIANTS };
 
@@ -276,7 +276,7 @@ static void stack(const struct op_test *t, double *const *x, double *y)
     free(h);
 }
 
-/* What a map's own weights give is rounded before the adapter's part is added, and what the adapter takes in is too. */
+/* The product with a map's own weights is rounded before the adapter's part is added, and so is the adapter's input. */
 static const struct op_row rows[] = {
     { "lora_group", stack_setup, run_stack, stack, .variants = STACK_VARIANTS, .rounded_twice = true },
     { "lora_linear", lora_setup, run_lora, lora, .variants = LORA_VARIANTS, .rounded_twice = true },

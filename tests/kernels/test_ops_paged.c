@@ -1,4 +1,4 @@
-/* Attention over pages; what is checked of it is told in tests/support/op_test.h. */
+/* Attention over pages.  tests/support/op_test.h describes the checks. */
 #include "tests/support/op_test.h"
 
 #include "tests/support/paged_case.h"
@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Groupings, the fast sizes, rows that lie on 2, 4, 8 and 16 bytes, scales, biases of short and of long reach, caps,
- * windows of one key, within a page, across pages and over all of them. */
+/* Groupings, and the head sizes with fast kernels; rows that are aligned to 2, 4, 8 and 16 bytes; scales; biases of
+ * short and long reach; caps.  Windows of one key, within a chunk, across chunks, and over all of them. */
 static const struct {
     int heads, groups, dim;
     float scale;

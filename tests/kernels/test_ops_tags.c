@@ -1,5 +1,5 @@
-/* The ops of a tagger's grounding and losses, and the loss of drawn answers; what is checked of each is told in
- * tests/support/op_test.h. */
+/* The ops of a tagger's grounding and losses, and the loss of sampled completions.  tests/support/op_test.h describes
+ * the checks. */
 #include "tests/support/op_test.h"
 
 #include <math.h>
@@ -69,7 +69,7 @@ static void segment_softmax(const struct op_test *t, double *const *x, double *y
 
 static const float LEAST = 0.0625f;
 
-/* Variant 1: many probabilities lie beyond what is allowed, none within a step of its edge. */
+/* Variant 1: many probabilities lie outside the bounds, none within a step of one. */
 static void probability_bce_setup(struct op_test *t)
 {
     op_f32(t, t->rows, 0, 1);
@@ -99,7 +99,7 @@ static void probability_bce(const struct op_test *t, double *const *x, double *y
 }
 
 /* Logarithms of ratios lie within and beyond the bounds, none within a step of one.  Variant 1: with a divergence;
- * 2: both far from what was drawn and from the start, where only bounds keep numbers finite. */
+ * 2: both are far from the sample and from the start, where only the bounds keep numbers finite. */
 static void policy_loss_setup(struct op_test *t)
 {
     static const double moves[] = { -0.5, -0.125, 0, 0.125, 0.5 };

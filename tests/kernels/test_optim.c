@@ -352,7 +352,7 @@ static void forget(unsigned char *bytes, const struct optim_model *m, const stru
         memset(bytes + ((unsigned char *)t->data - (unsigned char *)m->data.base), FREE_BYTE, tensor_bytes(t));
 }
 
-/* What the clipped gradients have made of every running mean; and none is left. */
+/* Checks every running mean against the clipped gradients, and that none is left out. */
 static void check_means(struct optim_model *m)
 {
     float x[1025], g[1025];
@@ -375,7 +375,7 @@ static void check_means(struct optim_model *m)
     }
 }
 
-/* The same bits twice, and nothing written outside of what the parameters own. */
+/* The same bits twice, and no write outside the parameters' memory. */
 static void test_odd_sizes(void **state)
 {
     struct optim_model m, again;

@@ -50,7 +50,7 @@ static float draw(uint32_t i, uint32_t step)
     return (float)(((double)(h % 20011) / 10005 - 1) * pow(10, -(double)(i % 7)));
 }
 
-/* What a parameter is before or after a step. */
+/* A parameter before or after a step. */
 struct picture {
     float w[NUMBERS], words[2][BLOCKS * MOMENT_WORDS];
 };

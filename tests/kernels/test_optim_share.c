@@ -55,7 +55,7 @@ static void step(struct optim_model *m, int number)
     }
 }
 
-/* What each of them has updated goes to all. */
+/* Each rank's updated shard goes to all. */
 static void exchange(struct optim_model *ranks, int n)
 {
     float w[LARGEST];
@@ -168,7 +168,7 @@ static void shares(void **state)
     }
 }
 
-/* What is told before there is memory is what is taken then, but for what each block is rounded up by. */
+/* The estimate before allocation equals the memory taken, apart from the rounding of each block. */
 static void bytes_before(void **state)
 {
     struct optim_model m;

@@ -1,4 +1,4 @@
-/* Attention over pages: a query's bits depend on its own keys alone, however units are cut and whoever is in them. */
+/* Attention over pages: a query's bits depend on its own keys alone, for any cut into units and any neighbours. */
 #include "tests/support/paged_case.h"
 #include "tests/support/step.h"
 

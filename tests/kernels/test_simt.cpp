@@ -174,7 +174,7 @@ static void test_warps_take_turns(void **)
     assert_in_range(mixed, 1, 16);
 }
 
-/* What a lane wrote before a shuffle others may not see after it; after a __syncwarp they do. */
+/* A lane's write before a shuffle may be invisible to others after it; after a __syncwarp it is visible. */
 __global__ void shuffle_is_no_barrier_kernel(int *shuffled, int *synced)
 {
     __shared__ int seen[32];

@@ -8,7 +8,7 @@
 
 enum { ROWS = 2, COLS = 3, ABORTED = 128 + 6 };
 
-/* What is run: three kernels, of which the second makes a NaN of two infinities. */
+/* The traced kernels: three, of which the second makes a NaN of two infinities. */
 static void run_step(void **state)
 {
     static const float a[ROWS * COLS] = { 1, 2, 3, 4, 5, INFINITY }, b[ROWS * COLS] = { 1, 1, 1, 1, 1, -INFINITY };
@@ -78,7 +78,7 @@ static void test_off(void **state)
     free(output);
 }
 
-/* Whole steps, forward and backward, bf16 and dropout, are finite throughout; what is captured is left alone. */
+/* Whole steps, forward and backward, with bf16 and dropout, are finite throughout; captured steps are not traced. */
 static void test_captured(void **state)
 {
     char *output;

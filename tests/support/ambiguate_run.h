@@ -13,8 +13,8 @@ int ambiguate_tear_down(void **state);
 /* One question on that harbour as a line of JSONL; good until the next call. */
 const char *ambiguate_question(const char *question, const char *sql);
 
-/* Runs the command with these arguments, $ standing for dir, and -o dir/out.jsonl; fails unless it exits so.  What it
- * printed goes to *said, the caller's to free, unless said is NULL.  The records, the caller's too. */
+/* Runs the command with these arguments, in which $ stands for dir, and -o dir/out.jsonl; fails on another exit code.
+ * Returns the records; *said is its output, unless said is NULL.  The caller frees both. */
 json_t *ambiguate_run(const char *dir, const char *arguments, int code, char **said);
 /* The same when nothing is put in the arguments. */
 json_t *ambiguate_run_shared(const char *dir, const char *arguments);

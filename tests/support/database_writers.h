@@ -43,11 +43,11 @@ void writer_crash(const char *path, const char *sql);
 /* Every file of a folder, its name, bytes, times and mode, as one number. */
 uint64_t folder_state(const char *dir);
 
-/* A connection whose statements may take so long; and what SUMMARY gives there, "3|6|text" or "error: ...". */
+/* A connection with a time limit for its statements, and the result of SUMMARY there: "3|6|text" or "error: ...". */
 struct exec_db *summary_open(const char *path, double seconds);
 void summary_read(char *to, size_t size, struct exec_db *db);
 void summary_show(char *to, size_t size, const char *count, const char *sum, const char *text);
-/* What is read holds what is expected. */
+/* Checks that the result contains the expected text. */
 void summary_assert(const char *what, struct exec_db *db, const char *expected);
 
 #endif

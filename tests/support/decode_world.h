@@ -22,7 +22,7 @@ void decode_world_close(struct decode_world *w);
 /* Starts the n requests, -1 among them being padding: key {request, 77}, state as given, places 0 .. WORLD_PROMPT - 1
  * of the prompt in rows 1000 request + place. */
 void decode_world_start(struct decode_world *w, const int32_t *request, int n, int32_t state, bool beams);
-/* What a step of these requests is told; every request has its own cache row for each of its rows and steps. */
+/* The input of a step of these requests.  Each of their rows and steps has its own row of the cache. */
 struct decode_step decode_world_step(struct decode_world *w, const int32_t *request, int n, int step, int limit);
 /* The tokens that the step behind `said` others reads, checked; the caller frees. */
 int32_t *decode_world_next(struct decode_world *w, const int32_t *request, int n, int said);

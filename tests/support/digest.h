@@ -1,6 +1,6 @@
 /*
- * digest.h - numbers that a gold script and a test both compute from names and positions, and what a gold file keeps of
- * large arrays: norm, products with sign vectors, samples.  tests/gold/formula.py is the other side of this.
+ * digest.h - numbers that a gold script and a test both compute from names and positions, and digests of large arrays:
+ * norm, products with sign vectors, samples.  tests/gold/formula.py is the other side of this.
  */
 #ifndef TESTS_DIGEST_H
 #define TESTS_DIGEST_H
@@ -20,8 +20,8 @@ struct tensor *formula_tensor(struct test_step *s, const char *name, int64_t row
 
 /* n numbers of the gold file, the caller frees. */
 float *gold_numbers(const struct safetensors *s, const char *name, int64_t n);
-/* How far a tensor is from the digest that the file holds under `key`, its formulas being those of `name`, as a share
- * of the norm (for products) and of the largest sample. */
+/* Returns the difference of a tensor from the file's digest `key`, whose formulas are those of `name`.  It is relative
+ * to the norm (for products) and to the largest sample. */
 double gold_error(const struct safetensors *s, const char *key, const char *name, struct device *d,
                   const struct tensor *t);
 

@@ -1,5 +1,5 @@
 /*
- * dte_world.h - a vocabulary with a tagger's markers, questions on small tables, and what a network could say of them.
+ * dte_world.h - a vocabulary with a tagger's markers, questions on small tables, and outputs of a network for them.
  */
 #ifndef TESTS_DTE_WORLD_H
 #define TESTS_DTE_WORLD_H
@@ -30,8 +30,8 @@ void dte_asked_init(struct dte_asked *a, const struct dte_world *w, const char *
                     int n_columns, const struct tag_value *values, int n_values);
 void dte_asked_release(struct dte_asked *a);
 
-/* A reading of one window in which every concept has a probability of .5, is as likely a meaning as the others and
- * grounded by no word: its numbers are then the test's to set, concepts by where they stand in the item. */
+/* A network's output for one window.  Every concept has a probability of .5, equal weight as a meaning, and no
+ * grounding. The test then sets numbers of single concepts, by their place in the item. */
 void dte_world_reading(struct dte_reading *r, const struct dte_item *item, int tags);
 
 /* Within a tolerance. */

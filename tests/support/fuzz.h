@@ -1,5 +1,5 @@
 /*
- * fuzz.h - what several fuzzers share.
+ * fuzz.h - helpers that several fuzzers share.
  */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H

@@ -34,8 +34,8 @@ struct gate_world_settings {
 enum { GATE_WORLD_KINDS = 12, GATE_WORLD_OWN_KINDS = 10 };
 extern const struct gate_world_settings gate_world_kinds[GATE_WORLD_KINDS];
 
-/* Two layers of two heads, trainable, on the cpu.  Weights are larger than those training starts from, so that what
- * goes in shows in what comes out. */
+/* Two layers of two heads, trainable, on the cpu.  The weights are larger than at the start of training, so that every
+ * input changes the output. */
 void gate_world_open(struct gate_world *w, const struct gate_world_settings *s);
 void gate_world_open_on(struct gate_world *w, const struct gate_world_settings *s, const char *device);
 void gate_world_close(struct gate_world *w);

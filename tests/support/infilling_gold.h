@@ -1,6 +1,6 @@
 /*
- * infilling_gold.h - tests/gold/infilling.json: a small vocabulary, stored scores, and what the published rules of
- * restricted infilling make of them; the functions are what restricted_infilling.h asks of its caller.
+ * infilling_gold.h - tests/gold/infilling.json: a small vocabulary, stored scores, and the results of the published
+ * rules of restricted infilling.  The functions are the callbacks of restricted_infilling.h.
  */
 #ifndef TESTS_SUPPORT_INFILLING_GOLD_H
 #define TESTS_SUPPORT_INFILLING_GOLD_H

@@ -1,4 +1,4 @@
-/* Inputs of an op under test: what a row of the table declares in its setup. */
+/* Inputs of an op under test: the declarations for the setup of a row. */
 #include "tests/support/op_test.h"
 
 #include "kernels/rng.h"

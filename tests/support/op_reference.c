@@ -111,7 +111,7 @@ static void slopes_along(struct slopes *s, struct op_test *t, struct reference *
     s->rms = fmax(s->rms, sqrt(square / (double)n)); /* Hutchinson's estimate; single elements may all be zero */
 }
 
-/* What slopes are of; all else follows from it. */
+/* The identity of a set of slopes; everything else follows from it. */
 struct key {
     const struct op_row *row;
     int64_t rows, cols;

@@ -15,7 +15,7 @@ struct mode {
     bool checkpointed;          /* the block's records are made in the backward */
 };
 
-/* What came of it, on the host. */
+/* The results of a run, on the host. */
 struct outcome {
     bool recorded;
     uint32_t sites; /* draws of one use */

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Sourced by cli_*.sh behind cli.sh: commands that keep their lines in OUT.part, stopped at random moments.
-# The caller has kills, how often each is stopped at least; go WHAT OUT, which becomes a run of it that goes on and ends
-# with exit code 7; span, how long an undisturbed one takes, in nanoseconds.
+# Sourced by cli_*.sh after cli.sh: commands that keep their lines in OUT.part, interrupted at random moments.
+# The caller sets kills, the least number of interruptions of each, and span, the duration of an undisturbed run in nanoseconds.
+# It defines go FORM OUT, which becomes a run that resumes and ends with exit code 7.
 # shellcheck disable=SC2154 # kills and span: see above
 
-# stop_and_resume WHAT WHOLE [WHAT WHOLE]...: in turn, until each run ends with the bytes of WHOLE; some go on with lines.
+# stop_and_resume FORM WHOLE [FORM WHOLE]...: in turn, until each run ends with the bytes of WHOLE; some resume with lines.
 stop_and_resume() {
     local pairs=("$@") signals=(KILL TERM INT) resumed=0 i
     for ((i = 0; i < kills || (resumed == 0 && i < 50); i++)); do # an early end leaves nothing
@@ -15,7 +15,7 @@ stop_and_resume() {
     [ $resumed -gt 0 ] || complain "$1: no run went on with anything"
 }
 
-# stop_until_done WHAT SIGNAL: runs, each stopped by it, until one has made out.
+# stop_until_done FORM SIGNAL: starts runs and sends each the signal, until one has written out.
 stop_until_done() {
     local code kept
     rm -f out out.part

@@ -1,9 +1,9 @@
 /*
  * sql_pairs.h - random schemas and contents, and pairs of statements about them for tests of the canonical form.
  *
- * Both statements of a pair come from one seed and are spelled at random: turned comparisons, other literals, BETWEEN
- * or bounds, IN or OR, joins in another order or syntax, numbers or aliases in ORDER BY.  Not all of it keeps the
- * sense, which is for the form to find out.  Some pairs also differ in one choice, some in all.
+ * Both statements of a pair come from one seed and are spelled at random.  They differ in turned comparisons, other
+ * literals, BETWEEN or bounds, IN or OR, joins in another order or syntax, numbers or aliases in ORDER BY.  Not all of
+ * it keeps the sense, which is for the form to find out.  Some pairs also differ in one choice, some in all.
  */
 #ifndef TESTS_SUPPORT_SQL_PAIRS_H
 #define TESTS_SUPPORT_SQL_PAIRS_H

@@ -1,4 +1,4 @@
-/* sql_pairs_impl.h - what the parts of sql_pairs.h share while a statement is spelled. */
+/* sql_pairs_impl.h - declarations that the sources of sql_pairs.h share while a statement is spelled. */
 #ifndef TESTS_SUPPORT_SQL_PAIRS_IMPL_H
 #define TESTS_SUPPORT_SQL_PAIRS_IMPL_H
 

@@ -49,7 +49,7 @@ static const char *edge(struct speller *g, uint64_t node, int a, int b)
                         pair_choose(g, node, 3, 5) ? 0 : pair_choose(g, node, 4, PAIR_COMPARISONS));
 }
 
-/* Two or three sources; what joins them is left for WHERE, or stands in ON. */
+/* Two or three sources; their join condition is left for WHERE, or stands in ON. */
 static const char *inner_join(struct speller *g, uint64_t node, const char **where)
 {
     const char *texts[3];
@@ -123,7 +123,7 @@ static const char *where_clause(struct speller *g, uint64_t node, const char *jo
     return pair_join(g, parts, 2, " AND ");
 }
 
-/* What follows the results: their texts as they are sorted by, then the rows' own numbers where all have one. */
+/* The clauses after the results: ORDER BY with the texts of the results, then the rows' own numbers if all have one. */
 static const char *order_clause(struct speller *g, uint64_t node, const char *const *results, const char *const *names,
                                 int n)
 {
@@ -154,7 +154,7 @@ static const char *order_clause(struct speller *g, uint64_t node, const char *co
                           text);
 }
 
-/* Of an output, often none, and now and then the name of a column. */
+/* The alias of an output: often none, and sometimes the name of a column. */
 static const char *alias(struct speller *g, int i)
 {
     if (pair_spell(g, 3) == 0)

@@ -1,5 +1,5 @@
 /*
- * sql_world.h - what the tests of SQL start from: a database that a script made, its schema, memory for trees.
+ * sql_world.h - the fixture of the SQL tests: a database from a script, its schema, memory for trees.
  */
 #ifndef TESTS_SUPPORT_SQL_WORLD_H
 #define TESTS_SUPPORT_SQL_WORLD_H

@@ -1,5 +1,5 @@
 /*
- * support.h - cmocka and what several tests share.
+ * support.h - cmocka and helpers that several tests share.
  */
 #ifndef TESTS_SUPPORT_H
 #define TESTS_SUPPORT_H
@@ -19,17 +19,17 @@ char *test_dir_new(void);
 void test_dir_remove(char *dir);
 /* "dir/name", holding text when that is not NULL.  Good until the eighth call from here. */
 const char *test_file(const char *dir, const char *name, const char *text);
-/* What a file holds, with a zero byte behind; NULL when there is none.  The caller frees. */
+/* Returns the content of a file with a zero byte after it, or NULL without a file.  The caller frees. */
 char *test_read(const char *path);
 
-/* "$AMBIT_SHARED/name" (../shared by default), or NULL when it is not there: the test then skips. */
+/* Returns "$AMBIT_SHARED/name" (../shared by default), or NULL if it does not exist; the test then skips. */
 const char *test_shared(const char *name);
 
 /* Runs a program of this build through the shell ("ambit-data sql x.jsonl"), both outputs into *output (the caller
  * frees).  Returns its exit code. */
 int test_run(const char *command, char **output);
 
-/* What call(arg) writes to standard error; the caller frees. */
+/* Returns the text that call(arg) writes to standard error; the caller frees. */
 char *test_said(void (*call)(void *), void *arg);
 
 /* err says all of the words, which end with NULL. */

@@ -1,5 +1,5 @@
 /*
- * tokens.h - what the tests of tokenizers share.
+ * tokens.h - helpers that the tests of tokenizers share.
  */
 #ifndef TESTS_SUPPORT_TOKENS_H
 #define TESTS_SUPPORT_TOKENS_H

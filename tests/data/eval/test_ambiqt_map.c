@@ -62,7 +62,7 @@ static const struct ambiqt_record aggregate = {
     .n_new_columns = 6,
 };
 
-/* A prediction and what it becomes; NULL: it is no such reading. */
+/* A prediction and its mapped form; NULL: it is no such interpretation. */
 struct mapping {
     const char *prediction, *readings[2];
 };

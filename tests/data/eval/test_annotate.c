@@ -82,7 +82,7 @@ static json_t *annotated(const char *text, bool published)
     return found;
 }
 
-/* Takes what was found and compares one field, as JSON. */
+/* Takes the result and compares one field, as JSON. */
 static void assert_field(json_t *found, const char *field, const char *wanted)
 {
     char *got = json_dumps(json_object_get(found, field), JSON_ENCODE_ANY | JSON_COMPACT);

@@ -152,7 +152,7 @@ static const char predictions[] =
                                                              "8\"") "," SPLIT("select mast from boat",
                                                                               "\"select name from boat\"") "]";
 
-/* Runs score with what stands behind; the object that it prints. */
+/* Runs score with these arguments; returns the object that it prints. */
 static json_t *score(const char *dir, const char *more, int wanted)
 {
     char command[4096], *out;

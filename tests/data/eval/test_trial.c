@@ -1,4 +1,4 @@
-/* Trials on a small database: what the three rules call the same, and the scores that follow. */
+/* Trials on a small database: the statements that the three rules call equal, and the scores that follow. */
 #include "tests/support/support.h"
 
 #include "data/db/db_cache.h"

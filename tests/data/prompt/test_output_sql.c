@@ -1,4 +1,5 @@
-/* Statements in answers of every form: which come out, letter for letter; and what holds for every answer. */
+/* Statements in completions of every form: the extracted ones, character by character, and rules for every completion.
+ */
 #include "data/prompt/model_output.h"
 #include "data/sql/sql.h"
 #include "data/sql/sql_lex.h"

@@ -1,4 +1,4 @@
-/* The tagger without a model: what it marks, its thresholds, and that tuning finds them. */
+/* The heuristic tagger: its marks, its thresholds, and the search for them. */
 #include "data/span/heuristic.h"
 #include "data/span/span_count.h"
 #include "data/span/tag_source.h"

@@ -1,5 +1,5 @@
-/* The tagger without a model on a database of twelve tables: numbers, years and quoted texts are values of those
- * columns alone that hold them, and a table that the question names decides between columns of one name. */
+/* The heuristic tagger on a database of twelve tables.  Numbers, years and quoted texts are values only of columns that
+ * hold them, and a table that the question names decides between columns of one name. */
 #include "data/db/schema_sqlite.h"
 #include "data/span/heuristic.h"
 #include "data/span/tag_source.h"

@@ -1,4 +1,4 @@
-/* Numbers of a question, dates, the index of numbers and its bound, and what quotation marks enclose. */
+/* Numbers of a question, dates, the index of numbers and its bound, and quoted texts. */
 #include "data/span/number_match.h"
 #include "data/span/value_match.h"
 #include "tests/support/support.h"
@@ -105,7 +105,7 @@ static void test_index(void **state)
     number_index_release(&x);
 }
 
-/* Beyond the bound nothing is found; what came before it is. */
+/* Nothing is found beyond the bound; everything before it is. */
 static void test_bound(void **state)
 {
     (void)state;

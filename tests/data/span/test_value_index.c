@@ -1,4 +1,4 @@
-/* Values by what a question says: exactly, with slips, in several columns, numbers; a database of every kind. */
+/* Values by the words of a question: exactly, with typos, in several columns, numbers; a database of every type. */
 #include "data/base/log.h"
 #include "data/base/stop.h"
 #include "data/db/column_values.h"

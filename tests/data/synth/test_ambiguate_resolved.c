@@ -43,7 +43,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The records of a query of one kind, made with some more options; what the program says goes to *said, which the
+/* Returns the records of a query of one type, made with some more options.  *said is the program's output, which the
  * caller frees, unless that is NULL. */
 static json_t *ask(const char *dir, const char *kind, const char *sql, const char *more, char **said)
 {

@@ -1,5 +1,5 @@
-/* A program of somebody else's on the installed kernels library, for tests/cli/cli_install.sh: it prints the sum of x
- * w^T and its gradient for w, computed on the device that it is told. */
+/* A foreign program on the installed kernels library, for tests/cli/cli_install.sh.  It prints the sum of x w^T and its
+ * gradient for w, computed on the device that its argument names. */
 #include "kernels/batch.h"
 #include "kernels/workspace.h"
 
