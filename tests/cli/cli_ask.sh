@@ -13,15 +13,7 @@ INSERT INTO trainer VALUES ('Udo', 35, 28), ('Suri', 42, 50), ('Rik', 28, 29);
 CREATE TABLE visit(day INT PRIMARY KEY);
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) INSERT INTO visit SELECT i FROM n;
 SQL
-data practice -o all --seed 1 >shown 2>said || fail "ambit-data practice"
-mkdir small
-for fold in train valid test; do
-    grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >small/$fold.jsonl
-done
-few_tables all/tables.json small/*.jsonl >small/tables.json
-tiny_detector encode=schema gat-layers=1 gat-heads=1 epochs=1 >small.yaml
-run 0 train gatekeeper --config small.yaml --device cpu --seed 1 --data small --out model
-[ "$failed" = 0 ] || fail "no detector"
+small_detector model
 
 fee="Which trainer has the highest fee?"
 best="SELECT name FROM trainer ORDER BY trainer_fee DESC LIMIT 1"

@@ -5,9 +5,9 @@
 . "$(dirname "$0")/../support/cli.sh"
 told=(said shown out.jsonl)
 
-"$bin/ambit-data" practice -o practice --seed 1 >shown 2>said || { cat said && exit 1; }
+small_detector detector
 mkdir db
-cp practice/db/bakery.sqlite db
+cp all/db/bakery.sqlite db
 q1='What is the name, and the city, of each baker?' q2='How many "breads" are there?'
 
 # the same two questions with SQL in each form; forms: name, id of the first, id of the second
@@ -53,16 +53,7 @@ tables() {
     ids table.tsv '"7"' '"b"' "$@"
     cmp -s table.csv table.csv.zst || ids table.csv.zst '"7"' "$third" "$@"
 }
-# --- a small detector and a small language model
-mkdir small
-for fold in train valid test; do
-    grep '"slice":"crossed"' practice/$fold.jsonl | head -n 40 >small/$fold.jsonl
-done
-few_tables practice/tables.json small/*.jsonl >small/tables.json
-few_tables practice/tables.json integer.jsonl >few.json
-train gatekeeper --data small --encode schema --encoder-hidden 32 --encoder-layers 1 --encoder-heads 1 \
-    --encoder-intermediate 32 --encoder-vocabulary 400 --gat-hidden 8 --gat-layers 1 --gat-heads 1 --pair-hidden 8 \
-    --epochs 1 --batch 16 --device cpu --out detector >shown 2>said || { cat said && exit 1; }
+few_tables all/tables.json integer.jsonl >few.json
 cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
 
 # a record without an id: its line, its place in an array

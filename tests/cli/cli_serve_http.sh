@@ -242,14 +242,7 @@ says only '"db_id":"a"' "$(post /schema '{}')"
 stop
 
 # --- a detector and a tagger answer requests without an id
-data practice -o all --seed 1 >shown 2>said || fail "ambit-data practice"
-mkdir small
-for fold in train valid test; do
-    grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >small/$fold.jsonl
-done
-few_tables all/tables.json small/*.jsonl >small/tables.json
-tiny_detector encode=schema gat-layers=1 gat-heads=1 epochs=1 >small.yaml
-run 0 train gatekeeper --config small.yaml --device cpu --seed 1 --data small --out model
+small_detector model
 start --serve 127.0.0.1:0 --detector model --tagger heuristic
 with=$(post /ask "{\"id\":7,\"question\":\"$fee\"}")
 without=$(post /ask "{\"question\":\"$fee\"}")

@@ -29,15 +29,7 @@ shows() {
 echo "{\"id\":1,\"db_id\":\"shop\",\"question\":\"What is the fee$json of each red$json item?\",\"candidates\":[{\"sql\":\"SELECT \\\"fee$json\\\" FROM item\"},{\"sql\":\"SELECT \\\"cost$json\\\" FROM item\"}]}" >q.jsonl
 echo "{\"id\":\"x$json\",\"db_id\":\"none$json\",\"question\":\"What?\",\"sql\":\"SELECT 1\"}" >none.jsonl
 
-data practice -o practice --seed 1 >/dev/null 2>said || { cat said && exit 1; }
-mkdir small
-for fold in train valid test; do
-    grep '"slice":"crossed"' practice/$fold.jsonl | head -n 40 >small/$fold.jsonl
-done
-few_tables practice/tables.json small/*.jsonl >small/tables.json
-train gatekeeper --data small --encode schema --encoder-hidden 32 --encoder-layers 1 --encoder-heads 1 \
-    --encoder-intermediate 32 --encoder-vocabulary 400 --gat-hidden 8 --gat-layers 1 --gat-heads 1 --pair-hidden 8 \
-    --epochs 1 --batch 16 --device cpu --out detector >shown 2>said || { cat said && exit 1; }
+small_detector detector
 
 infer detect --format text --model detector --device cpu --threshold 0 --db db q.jsonl >shown 2>said
 shows "detect --format text"

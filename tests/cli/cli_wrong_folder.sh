@@ -7,14 +7,7 @@
 # expect CODE TEXT COMMAND...
 expect() { check "${*:3}" "$@"; }
 
-data practice -o all --seed 1 >shown 2>said || fail "ambit-data practice"
-mkdir small
-for fold in train valid test; do
-    grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >small/$fold.jsonl
-done
-few_tables all/tables.json small/*.jsonl >small/tables.json
-tiny_detector encode=schema gat-layers=1 gat-heads=1 epochs=1 >small.yaml
-run 0 train gatekeeper --config small.yaml --device cpu --data small --out gate
+small_detector gate
 cp -r "$gold/llama/base" base && cp "$gold/bpe/llama/tokenizer.json" base && cp -r "$gold/llama/adapter" lora
 echo '{"id": 1, "prompt": "How many", "completion": " singers", "question": "How many?"}' >in.jsonl
 db=all/db/bakery.sqlite

@@ -82,6 +82,20 @@ run() {
 # Prints every file with its size, and every folder.
 listing() { find . -path ./said -o -path ./shown -o -type f -printf '%p %s\n' -o -printf '%p\n'; }
 
+# small_detector FOLDER: trains a detector on 40 contrast questions of each split.  The synthetic data stays in `all`, its part in
+# `small`, the settings in small.yaml.
+small_detector() {
+    local split
+    data practice -o all --seed 1 >shown 2>said || fail "ambit-data practice: $(cat said)"
+    mkdir small
+    for split in train valid test; do
+        grep '"slice":"crossed"' all/$split.jsonl | head -n 40 >small/$split.jsonl
+    done
+    few_tables all/tables.json small/*.jsonl >small/tables.json
+    tiny_detector encode=schema gat-layers=1 gat-heads=1 epochs=1 >small.yaml
+    train gatekeeper --config small.yaml --device cpu --seed 1 --data small --out "$1" >shown 2>said || fail "ambit-train gatekeeper: $(cat said)"
+}
+
 # check NAME CODE TEXT COMMAND...: checks the exit code, and that a line of the files in `told` matches TEXT, a regular
 # expression.  A failing command must not add or remove a file.  A successful one must not leave an unfinished file.
 check() {
