@@ -278,7 +278,7 @@ static void check_numbers(struct device *d, struct op_test *t, const struct mode
     outcome_release(&out);
 }
 
-/* Appends to the file the bits of two runs; of a case with more checks than these nothing that could be compared. */
+/* Appends the bits of two runs to the file; a case with more checks than these has nothing to compare. */
 static void write_bits(struct device *d, struct op_test *t, const struct mode *once, const char *path, bool details)
 {
     FILE *f = fopen(path, "a");
