@@ -26,8 +26,9 @@ COLUMNS, LINES = 120, 80
 
 INDEX = """# Results
 
-Each page answers one question with the best present figures of ambit. The notebooks ([to
-2026-11-26](../log/2026-11-26.md), [2026-11-27](../log/2026-11-27.md)) have all measurements, failed attempts included. `bench/results.py` writes these pages from the `.jsonl` files beside them.
+Each page answers one question with the best present figures of ambit. The notebooks up to
+[2026-11-26](../log/2026-11-26.md) and of [2026-11-27](../log/2026-11-27.md) have all measurements, failed attempts
+included. `bench/results.py` writes these pages from the `.jsonl` files beside them.
 
 | question | measurements |
 |---|---|
