@@ -506,7 +506,7 @@ static void test_recall(void **state)
                       r.found, r.n, (double)r.pairs / r.n);
         assert_true(r.n >= 70);
         assert_true(r.found >= 0.99 * r.n);
-        assert_true(r.pairs < 150 * r.n);
+        assert_true(r.pairs < 300 * r.n); /* all tables of a small schema are compared */
     }
     schema_set_close(&set);
 }
