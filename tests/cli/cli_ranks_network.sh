@@ -43,7 +43,7 @@ chmod +x on
 sent() { ip netns exec $here cat "/sys/class/net/va$$/statistics/tx_bytes"; }
 # across N ARGUMENTS...: half of the ranks in each namespace
 across() {
-    ./on $here mpirun --bind-to none --mca plm_rsh_agent "$work/on" --mca btl tcp,self \
+    ./on "$here" mpirun --bind-to none --mca plm_rsh_agent "$work/on" --mca btl tcp,self \
         --mca oob_tcp_if_include 10.77.31.0/24 --mca btl_tcp_if_include 10.77.31.0/24 \
         --host "$here:$(($1 / 2)),$there:$(($1 / 2))" -n "$1" "$bin/ambit-train" "${@:2}"
 }
