@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(PART_THREADS)
     if (part >= parts)
         return;
     read_part(m, r, local, part, ch, of_sum, y.k);
-    if (!last_of_row(r.arrived + local, parts))
+    if (!last_to_arrive(r.arrived + local, parts))
         return;
 
     int total = r.found[local];

@@ -142,22 +142,6 @@ __device__ inline void causal_finish(const causal_out &o, const causal_args<bf16
         store_group_rows<S::WARP_ROWS>(o.y, tile, first, a, t.s, t.group, t.first + first, t.rows);
 }
 
-/* True in the block that is the last to come here of those that hold a tile's parts: it sees what the others wrote. */
-__device__ inline bool last_to_arrive(int *arrived, int parts)
-{
-    __shared__ int before;
-    __threadfence();
-    __syncthreads(); /* the whole block has written */
-    if (thread_id() == 0) {
-        before = atomicAdd(arrived, 1);
-        if (before == parts - 1)
-            *arrived = 0;
-    }
-    __syncthreads();
-    __threadfence();
-    return before == parts - 1;
-}
-
 /* lse = log sum_part exp(lse_part);  y = sum_part exp(lse_part - lse) y_part;  in the order of the parts, whichever of
  * the blocks does it.  One warp per row. */
 template <int D>

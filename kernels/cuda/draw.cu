@@ -197,7 +197,7 @@ __device__ inline part_at part_of_block(const draw_rows &r)
     return { (int)(block_id() / r.parts), (int)(block_id() % r.parts) };
 }
 
-/* Where a row stands. */
+/* The position of a row in the decoding state. */
 struct drawn_at {
     int row, within, step, limit;
 };
@@ -292,7 +292,7 @@ __global__ void __launch_bounds__(PART_THREADS)
         found[at.part] = f;
     for (int i = at.part * PART_THREADS + thread_id(); i < BINS; i += r.parts * PART_THREADS)
         r.bins[(int64_t)at.local * BINS + i] = 0;
-    if (!last_of_row(r.arrived + at.local, r.parts))
+    if (!last_to_arrive(r.arrived + at.local, r.parts))
         return;
 
     bool mine = thread_id() < r.parts;
@@ -358,7 +358,7 @@ __global__ void __launch_bounds__(PART_THREADS)
     for (int i = thread_id(); i < BINS; i += PART_THREADS)
         if (bin_weight(bins, i))
             atomicAdd(of_row + i, (unsigned long long)bin_weight(bins, i));
-    if (!last_of_row(r.arrived + at.local, row_parts(d.ch.n)))
+    if (!last_to_arrive(r.arrived + at.local, row_parts(d.ch.n)))
         return;
 
     item_number bin = item_of<BINS_EACH>([&](uint64_t sum) { return cut_weight(cut, v, sum) - 1; },
@@ -429,7 +429,7 @@ __global__ void __launch_bounds__(PART_THREADS, 6) draw_cut_kernel(draw_rows r, 
         if (to < LISTED)
             list[to] = w;
     }
-    if (!last_of_row(r.arrived + at.local, row_parts(d.ch.n)))
+    if (!last_to_arrive(r.arrived + at.local, row_parts(d.ch.n)))
         return;
 
     unsigned end;
@@ -487,7 +487,7 @@ __global__ void __launch_bounds__(PART_THREADS, 6)
     part_found *found = r.found + (int64_t)at.local * r.parts;
     if (thread_id() == 0)
         found[at.part].grains = grains, found[at.part].distances = distances;
-    if (!last_of_row(r.arrived + at.local, parts))
+    if (!last_to_arrive(r.arrived + at.local, parts))
         return;
 
     if (stage == TYPICAL) {

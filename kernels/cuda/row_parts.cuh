@@ -66,21 +66,4 @@ __device__ inline normaliser part_normaliser(const float (&v)[EACH])
     return { most, block_sum(sum) };
 }
 
-/* Returns true in the last of a row's `blocks` blocks to call it, which then sees the writes of the others.  The
- * counter is 0 again. */
-__device__ inline bool last_of_row(int *arrived, int blocks)
-{
-    __shared__ int before;
-    __threadfence();
-    __syncthreads(); /* the whole block has written */
-    if (thread_id() == 0) {
-        before = atomicAdd(arrived, 1);
-        if (before == blocks - 1)
-            *arrived = 0;
-    }
-    __syncthreads();
-    __threadfence();
-    return before == blocks - 1;
-}
-
 #endif

@@ -95,4 +95,21 @@ __device__ inline float block_max(float v)
     return warp_max(lane_id() < block_threads() / WARP ? part[lane_id()] : -INFINITY);
 }
 
+/* Returns true in the last of `blocks` blocks to call it, which then sees the writes of the others.  The counter is 0
+ * again. */
+__device__ inline bool last_to_arrive(int *arrived, int blocks)
+{
+    __shared__ int before;
+    __threadfence();
+    __syncthreads(); /* the whole block has written */
+    if (thread_id() == 0) {
+        before = atomicAdd(arrived, 1);
+        if (before == blocks - 1)
+            *arrived = 0;
+    }
+    __syncthreads();
+    __threadfence();
+    return before == blocks - 1;
+}
+
 #endif
