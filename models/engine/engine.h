@@ -66,7 +66,7 @@ struct engine {
     struct workspace *work;
     struct engine_settings set;
     int width;    /* rows of a request */
-    uint64_t tag; /* hash of settings and addresses: what captured graphs depend on besides shapes */
+    uint64_t tag; /* hash of settings and addresses, on which captured graphs depend besides shapes */
     int unasked;  /* steps since the host last asked the device */
     struct kv_cache cache;
     struct engine_sources {
