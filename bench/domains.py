@@ -309,7 +309,7 @@ def make_variant(domain, number):
         open_, pair = len(meant) == 2, alternatives(meant)
         records.append({"id": "%s-%d" % (name, len(records)), "db_id": name, "source_db": domain["name"],
                         "question": restyle(fill(question)), "sql": [sql(e) for e in meant], "slice": place,
-                        "kind": "C" if "." in pair[0] else "T", "ambiguous": open_,
+                        "type": "C" if "." in pair[0] else "T", "ambiguous": open_,
                         "alternatives": [written(e) for e in pair] if open_ else [], "renamed": [],
                         "source": "domains", "reason": reason})
     return schema, records

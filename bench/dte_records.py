@@ -91,7 +91,7 @@ def ambiqt(source, spider, *files):
         for form, columns, label, alternatives in (
                 ("", before[:at] + two + before[at + 1:], "AMB", [at, at + 1]), ("-as-it-was", before, "COL", [at])):
             made.append({"id": r["id"] + form, "source": "ambiqt", "db_id": r["db_id"], "question": r["question"],
-                         "kind": "plain", "columns": columns, "edit": {"deleted": [], "added": []},
+                         "type": "plain", "columns": columns, "edit": {"deleted": [], "added": []},
                          "spans": [{"start": span[0], "end": span[1], "label": label,
                                     "alternatives": [{"column": c} for c in alternatives]}]})
     write(out, made)

@@ -21,7 +21,7 @@ fold() {
     "$bin/ambit-data" ambiguate --kinds "$kinds" --spider "$dir/spider" --synonyms "$dir/ambiqt/two_col_synonyms.json" \
         --table-synonyms "$dir/ambiqt/two_tbl_synonyms.json" -o "$dir/records.jsonl"
     for kind in C:col-synonyms T:tbl-synonyms J:tbl-split P:tbl-agg; do
-        awk -v kind="\"kind\":\"${kind%%:*}\"" 'index($0, kind)' "$dir/records.jsonl" >"$dir/ambiqt/${kind#*:}.train.jsonl"
+        awk -v kind="\"type\":\"${kind%%:*}\"" 'index($0, kind)' "$dir/records.jsonl" >"$dir/ambiqt/${kind#*:}.train.jsonl"
     done
     "$bin/ambit-data" contrast --ambiqt "$dir/ambiqt" --spider "$dir/spider" -o "$dir/folds" --seed 1 "${@:3}"
 }

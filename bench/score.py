@@ -39,7 +39,7 @@ class Ours:
         seconds = time.perf_counter() - start
         self.processor.append(processor_seconds() - before)
         for o in map(json.loads, said):
-            self.counts.update(o["kind"])
+            self.counts.update(o["type"])
         return seconds
 
 

@@ -25,7 +25,7 @@ cat >questions.jsonl <<'JSON'
 JSON
 ambit-infer detect --model "$detector" --db gym.sqlite --format text questions.jsonl
 ambit-infer detect --model "$detector" --db gym.sqlite questions.jsonl -o findings.jsonl
-grep -q '"id":"q1",.*"ambiguous":true,"kind":"C","alternatives":\["trainer.trainer_fee","trainer.fee_of_trainer"\]' findings.jsonl
+grep -q '"id":"q1",.*"ambiguous":true,"type":"C","alternatives":\["trainer.trainer_fee","trainer.fee_of_trainer"\]' findings.jsonl
 grep -q '"id":"q2",.*"ambiguous":false' findings.jsonl
 ambit-infer detect --model "$detector" --db gym.sqlite --format text --question "What is the fee of each trainer?"
 ambit-infer detect --model "$detector" --db gym.sqlite --relevance none --threshold 0.3 questions.jsonl -o short.jsonl

@@ -50,7 +50,7 @@ records() {
                     k == 1 ? column("product", name, "") "," : ""
                 means = k == 0 ? "\"AMB\",\"alternatives\":[{\"column\":2},{\"column\":3}]" : \
                     k == 1 ? "\"COL\",\"alternatives\":[{\"column\":2}]" : "\"UNK\",\"alternatives\":[]"
-                printf "{\"id\":\"%d-%d\",\"source\":\"own\",\"db_id\":\"shop%d\",\"kind\":\"made\",", i, k, i
+                printf "{\"id\":\"%d-%d\",\"source\":\"own\",\"db_id\":\"shop%d\",\"type\":\"made\",", i, k, i
                 printf "\"question\":\"What is the %s of the %s?\",", name, thing
                 printf "\"columns\":[%s,%s,%s%s,%s],", column("product", "product id", ""), column("product", "name", thing), own, other, place
                 printf "\"spans\":[{\"start\":%d,\"end\":%d,\"label\":%s},", start, end, means
@@ -97,9 +97,9 @@ ambit-data score --rule spans --gold spans/test.jsonl --pred said.jsonl
 
 # --- corrections: teach the tagger the word warranty
 cat >corrections.jsonl <<'JSONL'
-{"id":"c1","source":"own","db_id":"own","kind":"own","question":"What is the warranty of the Lamp?","columns":[{"name":"maker","type":"text"},{"name":"price","type":"text"}],"spans":[{"start":12,"end":20,"label":"UNK","alternatives":[]}]}
-{"id":"c2","source":"own","db_id":"own","kind":"own","question":"Show the warranty of each boat.","columns":[{"name":"size","type":"text"},{"name":"owner","type":"text"}],"spans":[{"start":9,"end":17,"label":"UNK","alternatives":[]}]}
-{"id":"c3","source":"own","db_id":"own","kind":"own","question":"What is the warranty of the Desk?","columns":[{"name":"color","type":"text"},{"name":"weight","type":"text"}],"spans":[{"start":12,"end":20,"label":"UNK","alternatives":[]}]}
+{"id":"c1","source":"own","db_id":"own","type":"own","question":"What is the warranty of the Lamp?","columns":[{"name":"maker","type":"text"},{"name":"price","type":"text"}],"spans":[{"start":12,"end":20,"label":"UNK","alternatives":[]}]}
+{"id":"c2","source":"own","db_id":"own","type":"own","question":"Show the warranty of each boat.","columns":[{"name":"size","type":"text"},{"name":"owner","type":"text"}],"spans":[{"start":9,"end":17,"label":"UNK","alternatives":[]}]}
+{"id":"c3","source":"own","db_id":"own","type":"own","question":"What is the warranty of the Desk?","columns":[{"name":"color","type":"text"},{"name":"weight","type":"text"}],"spans":[{"start":12,"end":20,"label":"UNK","alternatives":[]}]}
 JSONL
 ambit-train tag --data corrections.jsonl --from run --heads-only --epochs 5 --device cpu --out own
 ambit-infer tag --model own --db shop.sqlite --format text questions.jsonl

@@ -344,7 +344,7 @@ static json_t *record_json(struct ambiqt_converter *c, const struct ambiqt_case 
     read_schema(&s, r);
     json_t *list = candidates_json(c, of, &s, rejected);
     json_t *o = json_pack("{s:o, s:s, s:s, s:b, s:s, s:f, s:o, s:[s, s], s:o, s:o}", "id", id, "db_id", r->db_id,
-                          "question", r->question, "ambiguous", true, "kind", sia_kind_letter(r->kind), "temperature",
+                          "question", r->question, "ambiguous", true, "type", sia_kind_letter(r->kind), "temperature",
                           c->sink->request->temperature, "candidates", list, "gold", r->readings[0], r->readings[1],
                           "rejected", rejected, "schema", schema_to_json(&s));
     schema_release(&s);
@@ -446,7 +446,7 @@ static int emit_example(struct candidates_sink *s, const struct dfpl_example *e,
 
     snprintf(where, sizeof where, "%.400s: example %d", s->request->file, number);
     json_t *o = json_pack("{s:o, s:s, s:s, s:b, s:s?, s:o, s:o}", "id", json_sprintf("%d", number), "db_id", db_id,
-                          "question", e->question, "ambiguous", e->ambiguous, "kind", e->type, "candidates",
+                          "question", e->question, "ambiguous", e->ambiguous, "type", e->type, "candidates",
                           equally_likely(e->sql.sql, e->sql.n), "gold", strings_json(e->golds.sql, e->golds.n));
     free(db_id);
     return candidates_emit(s, o, where, err);
@@ -482,7 +482,7 @@ static int emit_row(struct candidates_sink *s, const json_t *row, int number, co
     int n = (int)json_array_size(golds);
     json_t *o = json_pack("{s:o, s:O, s:O, s:O?, s:O?, s:o, s:o}", "id", json_sprintf("%d", number), "db_id",
                           json_object_get(record, "db_id"), "question", json_object_get(record, "question"),
-                          "ambiguous", json_object_get(row, "is_ambiguous"), "kind", json_object_get(row, "ambig_type"),
+                          "ambiguous", json_object_get(row, "is_ambiguous"), "type", json_object_get(row, "ambig_type"),
                           "candidates", equally_likely(sql, n), "gold", strings_json(sql, n));
     free(sql);
     json_decref(record);

@@ -106,7 +106,7 @@ static int read_links(struct span *p, const json_t *o, const struct schema *s, c
     json_array_foreach(list, i, item)
     {
         const char *name = json_get_string(item, "concept", where, err);
-        const char *kind = json_string_value(json_object_get(item, "kind"));
+        const char *kind = json_string_value(json_object_get(item, "type"));
         int element = name ? find_element(s, name, where, err) : -1;
         if (element < 0)
             return -1;
@@ -173,14 +173,14 @@ static int read_spans(struct evidence *h, const json_t *record, const struct sch
 static int read_kind(struct evidence *h, const json_t *record, const struct schema *s, const char *where,
                      struct error *err)
 {
-    const json_t *kind = json_object_get(record, "kind");
+    const json_t *kind = json_object_get(record, "type");
 
     h->kind = h->n_found && h->found[0] < s->n_tables ? SIA_TABLE : SIA_COLUMN;
     if (!kind || json_is_null(kind))
         return 0;
     int type = ambiguity_type_find(json_string_value(kind));
     if (type < 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: field \"kind\": expected null or one of " AMBIGUITY_TYPE_NAMES,
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"type\": expected null or one of " AMBIGUITY_TYPE_NAMES,
                          where);
     if (ambiguity_types[type].head == AMBIGUITY_HEAD_PAIRS)
         h->kind = ambiguity_type_schema(type);

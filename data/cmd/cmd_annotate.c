@@ -130,7 +130,7 @@ static int annotate_record(struct annotate_job *run, const json_t *own, json_t *
 /* Copies the origin of a record. */
 static void copy_fields(json_t *line, const json_t *record)
 {
-    static const char *const fields[] = { "source_db", "kind" };
+    static const char *const fields[] = { "source_db", "type" };
 
     for (int i = 0; i < ARRAY_LEN(fields); i++)
         if (json_object_get(record, fields[i]))

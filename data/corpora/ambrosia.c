@@ -99,7 +99,7 @@ json_t *ambrosia_label(const json_t *row, int64_t number, const char *where, str
         json_array_append(sql, json_object_get(json_array_get(golds, i), "sql"));
     json_object_set_new(record, "sql", sql);
     json_object_set_new(record, "ambiguous", json_boolean(ambiguous));
-    json_object_set_new(record, "kind", json_string(type));
+    json_object_set_new(record, "type", json_string(type));
     json_object_del(record, "golds");
     return record;
 }

@@ -26,7 +26,7 @@ json_t *ambrosia_record(const json_t *row, int64_t number, const char *where, st
  * Converts a row into a label (labels.h).
  *
  * - Input: {"db", "question", "is_ambiguous", "ambig_type", "gold_queries"}.
- * - Output: {"id", "db_id", "question", "ambiguous", "kind", "sql"}, with at most EXAMPLE_MAX_SQL statements.
+ * - Output: {"id", "db_id", "question", "ambiguous", "type", "sql"}, with at most EXAMPLE_MAX_SQL statements.
  *
  * The id and question are those of ambrosia_record. The caller owns the label. Returns NULL with EXIT_CODE_DATA.
  */

@@ -220,7 +220,7 @@ static void print_slice(const struct example_list *l, enum fold f, enum example_
 
 static void print_counts(const struct dataset *d, FILE *out)
 {
-    fprintf(out, "%-6s %-9s %-10s %9s %14s\n", "fold", "slice", "kind", "ambiguous", "not ambiguous");
+    fprintf(out, "%-6s %-9s %-10s %9s %14s\n", "fold", "slice", "type", "ambiguous", "not ambiguous");
     for (int f = 0; f < FOLDS; f++)
         for (int s = 0; s < EXAMPLE_SLICES; s++)
             print_slice(&d->folds[f], (enum fold)f, (enum example_slice)s, out);

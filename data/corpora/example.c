@@ -73,7 +73,7 @@ static int get_strings(const json_t *o, const char *field, int low, int high, co
 /* Reads the type of linguistic ambiguity of an EXAMPLE_OWN. */
 static int parse_linguistic(struct example *e, const json_t *o, const char *where, struct error *err)
 {
-    const char *word = json_get_string(o, "kind", where, err);
+    const char *word = json_get_string(o, "type", where, err);
 
     if (!word)
         return -1;
@@ -82,7 +82,7 @@ static int parse_linguistic(struct example *e, const json_t *o, const char *wher
     if (e->linguistic != LINGUISTIC_NONE)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
-                     "%s: field \"kind\": expected attachment, scope or vague in the slice own, got \"%s\"", where,
+                     "%s: field \"type\": expected attachment, scope or vague in the slice own, got \"%s\"", where,
                      word);
 }
 
@@ -98,7 +98,7 @@ static int parse_labels(struct example *e, const json_t *o, const char *where, s
     const char *names[SIA_KINDS];
     for (int k = 0; k < SIA_KINDS; k++)
         names[k] = ambiguity_types[k].name;
-    if ((kind = get_word(o, "kind", names, SIA_KINDS, where, err)) < 0)
+    if ((kind = get_word(o, "type", names, SIA_KINDS, where, err)) < 0)
         return -1;
     e->kind = (enum sia_kind)kind;
     int named = e->ambiguous && e->slice != EXAMPLE_THESIS ? 2 : 0;
@@ -161,7 +161,7 @@ int example_write(struct out_file *o, const struct example *e, struct error *err
 {
     json_t *v = json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:b, s:o}", "id", e->id, "db_id", e->db_id, "source_db",
                           e->source_db, "question", e->question, "sql", string_array(e->sql, e->n_sql), "slice",
-                          example_slice_name(e->slice), "kind", example_kind_name(e), "ambiguous", (int)e->ambiguous,
+                          example_slice_name(e->slice), "type", example_kind_name(e), "ambiguous", (int)e->ambiguous,
                           "alternatives", string_array(e->alternatives, e->alternatives[0] ? 2 : 0));
     CHECK(v, "example %s is not UTF-8", e->id); /* jansson only reads valid UTF-8 */
     if (e->n_renamed)

@@ -97,9 +97,11 @@ static int take_answer(const struct label_reader *r, struct example *e, const js
     return 0;
 }
 
-static int take_kind(struct example *e, const json_t *o, const char *where, struct error *err)
+/* A field that holds the label is no ambiguity type. */
+static int take_type(const struct label_reader *r, struct example *e, const json_t *o, const char *where,
+                     struct error *err)
 {
-    const json_t *v = given(o, "kind");
+    const json_t *v = strcmp(r->field, "type") == 0 ? NULL : given(o, "type");
     const char *word = json_string_value(v);
 
     int type = ambiguity_type_find(word);
@@ -107,7 +109,7 @@ static int take_kind(struct example *e, const json_t *o, const char *where, stru
     e->linguistic = ambiguity_type_linguistic(type);
     if (!v || type >= 0)
         return 0;
-    return error_set(err, EXIT_CODE_DATA, "%s: field \"kind\": expected one of " AMBIGUITY_TYPE_NAMES ", got \"%.60s\"",
+    return error_set(err, EXIT_CODE_DATA, "%s: field \"type\": expected one of " AMBIGUITY_TYPE_NAMES ", got \"%.60s\"",
                      where, word ? word : "no text");
 }
 
@@ -204,7 +206,7 @@ static int parse(struct label_reader *r, struct example *e, const json_t *o, boo
         return error_set(err, EXIT_CODE_DATA, "%s: field \"source_db\": expected a text", where);
     e->source_db = source ? json_string_value(source) : e->db_id;
     e->id = strings_keep(&r->text, record_id_text(o, id));
-    return take_kind(e, o, where, err) || take_alternatives(r, e, s, o, where, err) ||
+    return take_type(r, e, o, where, err) || take_alternatives(r, e, s, o, where, err) ||
                    take_sql(r, e, s, o, published, where, err)
                ? -1
                : 0;

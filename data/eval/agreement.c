@@ -100,7 +100,7 @@ static int read_span(struct opinion *o, const json_t *span, const char *where, s
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *concept = json_array_get(list, i);
         const char *name = json_get_string(concept, "concept", where, err);
-        const char *kind = name ? json_get_string(concept, "kind", where, err) : NULL;
+        const char *kind = name ? json_get_string(concept, "type", where, err) : NULL;
         if (!kind)
             return -1;
         bool whole = strcmp(kind, "table") == 0 || strchr(name, '.');

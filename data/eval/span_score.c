@@ -45,14 +45,14 @@ static int read_label(enum span_label *label, const json_t *span, const char *wh
 static int read_kind(struct tag_concept *c, const json_t *concept, const char *where, struct error *err)
 {
     static const char *const names[] = { [TAG_TABLE] = "table", [TAG_COLUMN] = "column", [TAG_VALUE] = "value" };
-    const char *name = json_get_string(concept, "kind", where, err);
+    const char *name = json_get_string(concept, "type", where, err);
 
     for (int k = 0; name && k < ARRAY_LEN(names); k++)
         if (strcmp(name, names[k]) == 0) {
             c->kind = (enum tag_kind)k;
             return 0;
         }
-    return name ? error_set(err, EXIT_CODE_DATA, "%s: field \"kind\": expected table, column or value, got \"%.100s\"",
+    return name ? error_set(err, EXIT_CODE_DATA, "%s: field \"type\": expected table, column or value, got \"%.100s\"",
                             where, name)
                 : -1;
 }
@@ -176,7 +176,7 @@ static int write_evidence(struct span_run *run, const struct span_record *r, con
     if (!run->evidence.f)
         return 0;
     json_t *o =
-        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:f}", "id", r->id, "db_id", r->db_id, "kind", r->kind,
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:f}", "id", r->id, "db_id", r->db_id, "type", r->kind,
                   "gold", (json_int_t)c->label[COUNT_ALL].gold, "tagged", (json_int_t)c->label[COUNT_ALL].tagged,
                   "exact", (json_int_t)c->label[COUNT_ALL].exact, "relaxed", (json_int_t)c->label[COUNT_ALL].gold_met,
                   "alarmed", c->alarmed > 0, "problem", problem);

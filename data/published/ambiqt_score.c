@@ -524,7 +524,7 @@ static int print_json(struct score_run *r, struct error *err)
         json_object_set_new(kinds, sia_kind_letter(k), kind_json(r, k, of_kind));
         json_object_set_new(intervals, sia_kind_letter(k), of_kind);
     }
-    json_object_set_new(o, "kind", kinds);
+    json_object_set_new(o, "type", kinds);
     json_object_set_new(o, "interval", intervals);
     if (json_array_size(r->cases.skipped))
         json_object_set(o, "skipped", r->cases.skipped);
@@ -543,7 +543,7 @@ static void print_table(struct score_run *r)
 {
     bool complete = true;
 
-    printf("kind  measure  records  either of %-5lld                both\n", (long long)r->request->k);
+    printf("type  measure  records  either of %-5lld                both\n", (long long)r->request->k);
     for (int k = 0; k < SIA_KINDS; k++)
         for (int m = 0; m < n_measures(r); m++) {
             struct kind_tally t = count(r, (enum sia_kind)k, (enum ambiqt_measure)m, true);

@@ -447,7 +447,7 @@ json_t *noisysp_read(const json_t *example, int64_t number, const char *where, s
         const char *db_id = json_get_string(json_object_get(example, "schema"), "db_id", where, err);
         if (db_id)
             record = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:O}", "id", id && *id ? id : counted, "source", dataset,
-                               "db_id", db_id, "question", x.question, "kind", "noisysp", "columns", x.columns, "spans",
+                               "db_id", db_id, "question", x.question, "type", "noisysp", "columns", x.columns, "spans",
                                spans);
     }
     json_decref(spans);

@@ -176,7 +176,7 @@ static int read_texts(struct span_record *r, const char *where, struct error *er
                   { "source", &r->source },
                   { "db_id", &r->db_id },
                   { "question", &r->question },
-                  { "kind", &r->kind } };
+                  { "type", &r->kind } };
 
     for (int i = 0; i < ARRAY_LEN(texts); i++)
         if (!(*texts[i].to = json_get_string(r->json, texts[i].field, where, err)))

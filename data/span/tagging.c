@@ -198,7 +198,7 @@ static json_t *concept_json(const struct tag_question *q, const struct tag_conce
     char *name = tag_concept_name(q, c);
     json_t *values = json_array();
     json_t *o = add_examples(values, q, c) ? NULL
-                                           : json_pack("{s:s, s:s, s:f, s:O}", "concept", name, "kind", kinds[c->kind],
+                                           : json_pack("{s:s, s:s, s:f, s:O}", "concept", name, "type", kinds[c->kind],
                                                        "score", c->score, "values", values);
     json_decref(values);
     free(name);

@@ -411,7 +411,7 @@ static json_t *ambiguate_record(const struct ambiguity *a, int number, const jso
     char id[32];
 
     snprintf(id, sizeof id, "%s%d", letter, number);
-    json_t *o = json_pack("{ssssssss}", "id", id, "kind", letter, "db_id", r->db_id, "question", r->question);
+    json_t *o = json_pack("{ssssssss}", "id", id, "type", letter, "db_id", r->db_id, "question", r->question);
     copy_fields(o, question, taken, ARRAY_LEN(taken));
     set_interpretations(o, a, question, s);
     json_object_set_new(o, "schema_with_content", json_string(texts->with_content));

@@ -443,7 +443,7 @@ static void counterfactual_emit(struct counterfactual *c, const struct edited_ta
     const char *id = strings_printf(&c->text, "%s-%d", q->source, ++c->number);
     json_t *json =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:{s:O, s:O}}", "id", id, "source", q->source, "db_id", q->db_id,
-                  "question", q->text, "kind", edit_names[e->edit], "columns", columns_json(e), "spans",
+                  "question", q->text, "type", edit_names[e->edit], "columns", columns_json(e), "spans",
                   spans_json(c, e, q), "edit", "deleted", e->deleted, "added", e->added);
 
     CHECK(json && span_record_init(&r, json_incref(json), id, &err) == 0, "%s is no record: %s", id, err.text);

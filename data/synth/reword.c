@@ -362,7 +362,7 @@ static json_t *record_json(const struct reword_source *s, const struct ambiqt_re
     if (strcasecmp(texts[0], texts[1]) != 0)
         o = json_pack("{s:O?, s:o, s:s, s:s, s:s, s:[o, o]}", "id", json_object_get(s->json, "id"), "db_id",
                       database_json(json_string_value(json_object_get(s->json, "db_file"))), "source_db", r->db_id,
-                      "kind", sia_kind_letter(r->kind), "question", r->question, "golds",
+                      "type", sia_kind_letter(r->kind), "question", r->question, "golds",
                       gold_json(texts[0], r->readings[0]), gold_json(texts[1], r->readings[1]));
     free(texts[0]);
     free(texts[1]);

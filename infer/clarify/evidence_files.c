@@ -13,12 +13,12 @@ typedef json_t *keep_fn(const json_t *line, const char *where, struct error *err
 
 static int check_kind(const json_t *prediction, const char *where, struct error *err)
 {
-    const json_t *kind = json_object_get(prediction, "kind");
+    const json_t *kind = json_object_get(prediction, "type");
 
     if (!kind || json_is_null(kind) || ambiguity_type_find(json_string_value(kind)) >= 0)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
-                     "%s: field \"kind\": expected null or one of " AMBIGUITY_TYPE_NAMES ", got %s", where,
+                     "%s: field \"type\": expected null or one of " AMBIGUITY_TYPE_NAMES ", got %s", where,
                      json_is_string(kind) ? json_string_value(kind) : json_type_name(kind));
 }
 
@@ -52,7 +52,7 @@ static json_t *keep_prediction(const json_t *line, const char *where, struct err
         return NULL;
     if (!ambiguous || !json_array_size(list))
         return json_object();
-    return json_pack("{s:b, s:O?, s:O, s:f}", "ambiguous", 1, "kind", json_object_get(line, "kind"), "alternatives",
+    return json_pack("{s:b, s:O?, s:O, s:f}", "ambiguous", 1, "type", json_object_get(line, "type"), "alternatives",
                      list, "score", score);
 }
 
@@ -67,19 +67,19 @@ static json_t *keep_concepts(const json_t *list, const char *where, struct error
         char place[512];
         snprintf(place, sizeof place, "%.400s: alternatives[%zu]", where, i);
         const char *name = json_get_string(item, "concept", place, err);
-        const char *kind = name ? json_get_string(item, "kind", place, err) : NULL;
+        const char *kind = name ? json_get_string(item, "type", place, err) : NULL;
         int k = 0;
         while (kind && k < ARRAY_LEN(kinds) && strcmp(kind, kinds[k]) != 0)
             k++;
         if (kind && k == ARRAY_LEN(kinds))
-            error_set(err, EXIT_CODE_DATA, "%s: field \"kind\": expected table, column or value, got \"%.100s\"", place,
+            error_set(err, EXIT_CODE_DATA, "%s: field \"type\": expected table, column or value, got \"%.100s\"", place,
                       kind);
         if (!kind || k == ARRAY_LEN(kinds)) {
             json_decref(kept);
             return NULL;
         }
         if (i < EVIDENCE_MAX)
-            json_array_append_new(kept, json_pack("{s:s, s:s}", "concept", name, "kind", kind));
+            json_array_append_new(kept, json_pack("{s:s, s:s}", "concept", name, "type", kind));
     }
     return kept;
 }

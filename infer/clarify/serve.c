@@ -58,7 +58,7 @@ static int handle(struct exchange *x)
 
 json_t *serve_error(const char *kind, const char *text)
 {
-    return json_pack("{s:{s:s, s:o}}", "error", "kind", kind, "text", json_message(text));
+    return json_pack("{s:{s:s, s:o}}", "error", "type", kind, "text", json_message(text));
 }
 
 int serve_handle(struct session *s, struct session_context *context, const json_t *request, const char **kind,

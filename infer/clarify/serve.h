@@ -6,7 +6,7 @@
  *   {"op": "undo", "session": {...}}                     take the last answer back
  *   {"op": "show", "session": {...}}                     show the open question
  *
- * The reply has the request's "id".  It is session_json() or {"error": {"kind", "text"}}; the server goes on after an
+ * The reply has the request's "id".  It is session_json() or {"error": {"type", "text"}}; the server goes on after an
  * error.  The server keeps no session: the value in the reply is the whole state, and any server can continue it.
  */
 #ifndef INFER_CLARIFY_SERVE_H
@@ -24,7 +24,7 @@ struct serve_counts {
  * in *kind. */
 int serve_handle(struct session *s, struct session_context *context, const json_t *request, const char **kind,
                  const char *where, struct error *err);
-/* Returns {"error": {"kind", "text"}} as a new reference. */
+/* Returns {"error": {"type", "text"}} as a new reference. */
 json_t *serve_error(const char *kind, const char *text);
 /* Serves until the end of standard input.  Returns 0, 1 after a signal, or -1 with err. */
 int serve(const struct clarify_request *q, struct serve_counts *counts, struct error *err);

@@ -10,7 +10,7 @@
 enum { ARENA_BYTES = 256 << 20 }; /* as in clarify.c */
 
 static const char *const record_fields[] = {
-    "id",           "db_id", "question", "candidates", "none_of_the_above", "ambiguous", "kind",
+    "id",           "db_id", "question", "candidates", "none_of_the_above", "ambiguous", "type",
     "alternatives", "score", "spans",    "schema",     "regenerated"
 };
 

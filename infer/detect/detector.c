@@ -127,7 +127,7 @@ json_t *prediction_json(const struct prediction *f, bool relevance)
     json_t *cut = kept_of(f->n_read, f->n_question), *part = kept_of(f->n_elements, f->n_schema);
     json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:s, s:o*}", "id", f->id, "db_id",
                           f->db_id, "question", f->question, "question_cut", cut, "schema_cut", part, "score", f->score,
-                          "ambiguous", f->ambiguous, "status", f->status, "kind", kind_of(f), "alternatives",
+                          "ambiguous", f->ambiguous, "status", f->status, "type", kind_of(f), "alternatives",
                           alternatives, "sentence", sentence, "relevance", relevance ? elements_json(f) : NULL);
     strings_release(&text);
     return o;

@@ -61,7 +61,7 @@ static enum MHD_Result reply(struct http_server *s, struct MHD_Connection *c, in
 static enum MHD_Result refuse(struct http_server *s, struct MHD_Connection *c, int status, const char *why)
 {
     char text[256];
-    int n = snprintf(text, sizeof text, "{\"error\":{\"kind\":\"http\",\"text\":\"%s\"}}\n", why);
+    int n = snprintf(text, sizeof text, "{\"error\":{\"type\":\"http\",\"text\":\"%s\"}}\n", why);
 
     return reply(s, c, status, "application/json", text, (size_t)n, false);
 }
@@ -290,7 +290,7 @@ static void http_turn_back(struct http_job *j, const char *kind, const char *why
 {
     char *text = NULL;
 
-    CHECK(asprintf(&text, "{\"error\":{\"kind\":\"%s\",\"text\":\"%s\"}}\n", kind, why) >= 0, "no memory for a reply");
+    CHECK(asprintf(&text, "{\"error\":{\"type\":\"%s\",\"text\":\"%s\"}}\n", kind, why) >= 0, "no memory for a reply");
     free(j->reply.text);
     j->reply = (struct http_reply){ MHD_HTTP_SERVICE_UNAVAILABLE, text };
     j->answered = true;

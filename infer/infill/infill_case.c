@@ -501,7 +501,7 @@ static json_t *ambiqt_json(const json_t *record, const struct ambiqt_record *r, 
     char *db_id = schema_db_id(file);
     json_t *o =
         json_pack("{s:O?, s:s, s:s, s:s, s:s, s:o}", "id", json_object_get(record, "id"), "db_id", db_id, "source_db",
-                  r->db_id, "kind", sia_kind_letter(r->kind), "question", r->question, "golds", golds);
+                  r->db_id, "type", sia_kind_letter(r->kind), "question", r->question, "golds", golds);
     free(db_id);
     return o;
 }

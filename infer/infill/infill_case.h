@@ -109,7 +109,7 @@ struct infill_gold {
     const char *waits; /* missing input, or NULL; static */
 };
 
-/* A record of ambit-data ambiguate --materialise, of kind C or T, as {"id", "db_id", "source_db", "kind", "question",
+/* A record of ambit-data ambiguate --materialise, of kind C or T, as {"id", "db_id", "source_db", "type", "question",
  * "golds": [{"sql", "word"}]}; a record that has golds with words as it is.  Takes the record; NULL with
  * EXIT_CODE_DATA. */
 json_t *infill_rewrite_record(json_t *record, const char *where, struct error *err);

@@ -5,14 +5,14 @@
 told=(said shown)
 
 gold() { printf '{"id":"%s","db_id":"%s","question":"Q","ambiguous":%s,"alternatives":%s}\n' "$@"; }
-finding() { printf '{"id":"%s","question":"Q","score":0.5,"ambiguous":%s,"kind":null,"alternatives":%s}\n' "$@"; }
+finding() { printf '{"id":"%s","question":"Q","score":0.5,"ambiguous":%s,"type":null,"alternatives":%s}\n' "$@"; }
 # tag ID LABEL CONCEPT...: one span
 tag() {
     printf '{"id":"%s","question":"Q","spans":[' "$1"
     [ $# = 1 ] || printf '{"label":"%s","alternatives":[' "$2"
     local sep=
     for concept in "${@:3}"; do
-        printf '%s{"concept":"%s","kind":"column"}' "$sep" "$concept"
+        printf '%s{"concept":"%s","type":"column"}' "$sep" "$concept"
         sep=,
     done
     [ $# = 1 ] || printf ']}'
@@ -59,7 +59,7 @@ grep -q '"id":"clear",.*"found":"neither","right":"both","gold":null,"detector":
 
 # --- gold with marked words of one table: the finding has the table's name, the record and its tags have none
 cat >marks.jsonl <<'END'
-{"id":"m","source":"x","db_id":"t","question":"Which team won?","kind":"doubled","columns":[{"name":"Home team","type":"text","values":[]},{"name":"Away team","type":"text","values":[]},{"name":"Year","type":"number","values":[]}],"spans":[{"start":6,"end":10,"label":"AMB","alternatives":[{"column":0},{"column":1}]}]}
+{"id":"m","source":"x","db_id":"t","question":"Which team won?","type":"doubled","columns":[{"name":"Home team","type":"text","values":[]},{"name":"Away team","type":"text","values":[]},{"name":"Year","type":"number","values":[]}],"spans":[{"start":6,"end":10,"label":"AMB","alternatives":[{"column":0},{"column":1}]}]}
 END
 finding m true '["t.home_team","t.away_team"]' >found.jsonl
 tag m AMB "Home team" "Away team" >tagged.jsonl
@@ -74,8 +74,8 @@ done
 sed '2s/.*/{"id":"some","error":"no"}/' tags.jsonl >odd.jsonl
 expect 7 'odd.jsonl: line 2: it is an error' --pred odd.jsonl
 expect 7 'some: it has no marked words' --pred odd.jsonl
-sed '2s/"kind":"column"/"kind":7/' tags.jsonl >odd.jsonl
-expect 7 'odd.jsonl: line 2: spans\[0\]: .*field "kind"' --pred odd.jsonl
+sed '2s/"type":"column"/"type":7/' tags.jsonl >odd.jsonl
+expect 7 'odd.jsonl: line 2: spans\[0\]: .*field "type"' --pred odd.jsonl
 sed '1s/"trainer.fee_of_trainer"/7/' findings.jsonl >odd.jsonl
 expect 7 'odd.jsonl: line 1: alternatives\[1\]: expected a string, got an integer' --findings odd.jsonl
 

@@ -143,7 +143,7 @@ for change in \
     '3s/"sql":\["/"sql":[7,"/ sql' \
     '3s/"sql":\[[^]]*\]/"sql":[]/ sql' \
     '3s/"slice":"crossed"/"slice":"cross"/ slice' \
-    '3s/"kind":"[A-Z]"/"kind":"X"/ kind' \
+    '3s/"type":"[A-Z]"/"type":"X"/ type' \
     '3s/"ambiguous":(true|false)/"ambiguous":1/ ambiguous' \
     '3s/"alternatives":.*/"alternatives":["a"]}/ alternatives' \
     '3s/"id":"[^"]*"/"id":["a"]/ id' \

@@ -85,13 +85,13 @@ cat >dfpl.json <<'END'
 {"interpretation":"j","sql_queries":["SELECT name FROM boat"]}]},
 {"db_file":"boats.sqlite","db_dump":"","question":"q","is_ambiguous":false,"gold_queries":["SELECT 1"],"interpretations":[{"interpretation":"i"}]}]}
 END
-expect 7 '"id":"1","db_id":"Deep_Sea__boats","question":"q","ambiguous":true,"kind":"scope"' candidates --from dfpl dfpl.json
+expect 7 '"id":"1","db_id":"Deep_Sea__boats","question":"q","ambiguous":true,"type":"scope"' candidates --from dfpl dfpl.json
 shows '"sql":"SELECT 1","p":0.333333333'
 shows '"id":"2","error":".*example 2: candidates: expected 1 to 1000, got 0'
 echo '{"db":"Sea__boats","question":"q","is_ambiguous":true,"ambig_type":"vague","gold_queries":["SELECT 1","SELECT 2"],
 "gold_interpretations":[{"questions":["a"]},{"questions":["b"]}]}' | tr -d '\n' >ambrosia.jsonl
 expect 0 '"candidates":\[\{"sql":"SELECT 1","p":0.5\},\{"sql":"SELECT 2","p":0.5\}\],"gold":\["SELECT 1","SELECT 2"\]' candidates --from ambrosia ambrosia.jsonl
-shows '"db_id":"Sea__boats","question":"q","ambiguous":true,"kind":"vague"'
+shows '"db_id":"Sea__boats","question":"q","ambiguous":true,"type":"vague"'
 echo '{"db":"x","question":"q"}' >ambrosia.jsonl
 expect 7 'gold_queries' candidates --from ambrosia ambrosia.jsonl
 echo '{}' >dfpl.json

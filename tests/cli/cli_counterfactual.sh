@@ -67,12 +67,12 @@ awk '
 [ -s wrong ] && complain "spans" "$(head -n 3 wrong)"
 
 # --- each question, and each table, stands as often with a problem as without, plain records aside
-grep -v '"kind":"plain"' all.jsonl >edited.jsonl
+grep -v '"type":"plain"' all.jsonl >edited.jsonl
 # halves KEY: of each text of the key, records with a problem less those without
 halves() {
     awk -v key="$1" '{
         problem = /"label":"(AMB|UNK)"/ ? 1 : -1
-        text = key == "question" ? substr($0, index($0, "\"question\":"), index($0, "\"kind\":") - index($0, "\"question\":")) : \
+        text = key == "question" ? substr($0, index($0, "\"question\":"), index($0, "\"type\":") - index($0, "\"question\":")) : \
             substr($0, index($0, "\"columns\":["), index($0, "\"spans\":[") - index($0, "\"columns\":["))
         sum[text] += problem
     } END { for (t in sum) if (sum[t]) n++; print n + 0 }' edited.jsonl
@@ -87,8 +87,8 @@ for key in db_id question; do
 done
 
 # --- each question with a doubled column stands on a table that has one new column too
-field question <<<"$(grep '"kind":"doubled"' all.jsonl | grep '"label":"AMB"')" | sort -u >ambiguous
-field question <<<"$(grep '"kind":"doubled-and-replaced"' all.jsonl | grep -v '"label":"AMB"')" | sort -u >controls
+field question <<<"$(grep '"type":"doubled"' all.jsonl | grep '"label":"AMB"')" | sort -u >ambiguous
+field question <<<"$(grep '"type":"doubled-and-replaced"' all.jsonl | grep -v '"label":"AMB"')" | sort -u >controls
 [ -s ambiguous ] || fail "no question is ambiguous"
 comm -23 ambiguous controls >alone
 [ -s alone ] && complain "AMB without a control of one new column" "$(head -n 1 alone)"
@@ -167,7 +167,7 @@ grep -q '"label":"AMB"' <<<"$(grep '"question":"What was the weather' whole.json
 grep -q '"name":"monthly pay","type":"number".*"name":"earnings","type":"number"' whole.jsonl || complain "no name of the dictionary"
 grep '"table"' whole.jsonl | grep '"question":"Show each color' | grep -E '"label":"(AMB|UNK)"' >through && complain "a name that two tables have" "$(head -n 1 through)"
 grep -E '"deleted":\[[^]]*"(member|club[0-9]*) id"' whole.jsonl >through && complain "a column that joins is deleted" "$(head -n 1 through)"
-grep -v '"kind":"plain"' whole.jsonl >edited.jsonl
+grep -v '"type":"plain"' whole.jsonl >edited.jsonl
 [ "$(halves question)" = 0 ] || complain "questions of databases tell a problem" "$(halves question)"
 [ "$(halves table)" = 0 ] || complain "databases tell a problem" "$(halves table)"
 run 0 data probe --data whole
@@ -193,7 +193,7 @@ run 0 data probe --data spans
 [ "$(grep -c 'AUC 0.500' shown)" = 8 ] || complain "probes" "$(cat shown)"
 mkdir leaky
 for fold in train valid test; do
-    grep -v '"kind":"plain"' spans/$fold.jsonl | awk '/"label":"(AMB|UNK)"/ { sub(/"question":"What/, "\"question\":\"Pray") } { print }' >leaky/$fold.jsonl
+    grep -v '"type":"plain"' spans/$fold.jsonl | awk '/"label":"(AMB|UNK)"/ { sub(/"question":"What/, "\"question\":\"Pray") } { print }' >leaky/$fold.jsonl
 done
 check "a leak" 3 'leak: the probe "question only"' data probe --data leaky
 

@@ -109,7 +109,7 @@ done
 wrong() {
     local replies
     replies=$(printf '%s\n' "$3" '{"op":"show","session":'"$s0"'}' | serve)
-    says "${3:0:300}" "^\{\"error\":\{\"kind\":\"$1\",\"text\":\".*$2" "$(head -n 1 <<<"$replies")"
+    says "${3:0:300}" "^\{\"error\":\{\"type\":\"$1\",\"text\":\".*$2" "$(head -n 1 <<<"$replies")"
     [ "$(wc -l <<<"$replies")" = 2 ] || complain "${3:0:300}" "not two replies"
     says "after ${3:0:300}" '^\{"ask":\{"attribute":"sel.arity"' "$(tail -n 1 <<<"$replies")"
 }
@@ -177,7 +177,7 @@ if ! serve </dev/null >said 2>&1 || [ -s said ]; then
     complain "no request" "a failure, or a reply"
 fi
 printf '%s' '{"op":"hide"}' | serve >said 2>&1 || complain "no newline at the end" "exit code $?"
-grep -q '"kind":"request"' said || complain "no newline at the end" "no reply"
+grep -q '"type":"request"' said || complain "no newline at the end" "no reply"
 mkfifo open
 exec 7<>open # which never ends
 for signal in TERM:143 INT:130; do

@@ -144,8 +144,8 @@ done
 expect 0 '"aurc": 0.0311' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db --json
 
 # --- alternatives of one's own are met in either order
-printf '%s\n' '{"id":1,"question":"What?","ambiguous":true,"kind":"C","alternatives":["shop.name","shop.price"]}' \
-    '{"id":2,"question":"Which?","ambiguous":true,"kind":"C","alternatives":["shop.name","shop.price"]}' \
+printf '%s\n' '{"id":1,"question":"What?","ambiguous":true,"type":"C","alternatives":["shop.name","shop.price"]}' \
+    '{"id":2,"question":"Which?","ambiguous":true,"type":"C","alternatives":["shop.name","shop.price"]}' \
     '{"id":3,"question":"Who?","ambiguous":false}' >named.jsonl
 printf '%s\n' '{"id":2,"score":0.9,"alternatives":["shop.price","shop.name"]}' '{"id":1,"score":0.8,"alternatives":["shop.price","shop.price"]}' \
     '{"id":3,"score":0.1}' >named.pred.jsonl

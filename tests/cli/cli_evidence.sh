@@ -32,7 +32,7 @@ best="SELECT name FROM trainer ORDER BY"
 } >candidates.jsonl
 # finding ID QUESTION AMBIGUOUS KIND ALTERNATIVES
 finding() {
-    printf '{"id":%s,"db_id":"gym","question":"%s","score":0.9,"ambiguous":%s,"kind":%s,"alternatives":%s,"sentence":"."}\n' "$@"
+    printf '{"id":%s,"db_id":"gym","question":"%s","score":0.9,"ambiguous":%s,"type":%s,"alternatives":%s,"sentence":"."}\n' "$@"
 }
 two='["trainer.trainer_fee","trainer.fee_of_trainer"]'
 { finding '"q1"' "$fee" true '"C"' "$two" && finding '"q2"' "$used" false null '[]'; } >findings.jsonl
@@ -45,7 +45,7 @@ span() {
     printf '{"start":%s,"end":%s,"text":"%s","label":"%s","probability":0.95,"alternatives":[' "${@:1:4}"
     local sep=
     for concept in "${@:5}"; do
-        printf '%s{"concept":"%s","kind":"%s","score":0.7,"values":["rope"]}' "$sep" "${concept%/*}" "${concept#*/}"
+        printf '%s{"concept":"%s","type":"%s","score":0.7,"values":["rope"]}' "$sep" "${concept%/*}" "${concept#*/}"
         sep=,
     done
     printf '],"nearest":[]}'
@@ -96,7 +96,7 @@ asks 1 '"text":"Two columns fit what you wrote, ..fee..\.'
 cp out.jsonl both.jsonl
 {
     sed -n '1s/}$//p' candidates.jsonl | tr -d '\n'
-    printf ',"kind":"C","score":0.9,"ambiguous":true,"alternatives":%s,"spans":[%s]}\n' "$two" "$amb"
+    printf ',"type":"C","score":0.9,"ambiguous":true,"alternatives":%s,"spans":[%s]}\n' "$two" "$amb"
 } >own.jsonl
 run 0 infer clarify --db gym.sqlite --candidates own.jsonl -o own.out
 cmp -s own.out <(sed -n 1p both.jsonl) || complain own "another question than by files"
@@ -159,7 +159,7 @@ file findings 'field "question"' <<<"${whole/question/text}"
 file findings 'field "db_id": expected a string, got an integer' <<<"${whole/\"gym\"/7}"
 file findings 'field "ambiguous"' <<<"${whole/true/\"yes\"}"
 file findings 'field "score".*0 to 1' <<<"${whole/0.9/1.5}"
-file findings 'field "kind": expected null or one of C, T, J, P, attachment, scope, vague, got X' <<<"${whole/\"C\"/\"X\"}"
+file findings 'field "type": expected null or one of C, T, J, P, attachment, scope, vague, got X' <<<"${whole/\"C\"/\"X\"}"
 file findings 'field "alternatives"' <<<"${whole/alternatives/others}"
 file findings 'field "alternatives": expected at most 2, got 3' <<<"${whole/\"alternatives\":[/\"alternatives\":[\"trainer\",}"
 file findings 'alternatives\[1\]: expected a string, got null' <<<"${whole/\"trainer.fee_of_trainer\"/null}"
@@ -175,7 +175,7 @@ file spans 'spans\[0\]: field "label": expected COL, VAL, AMB or UNK, got "BOTH"
 file spans 'spans\[0\]: field "probability".*0 to 1' <<<"${marked/0.95/-0.95}"
 file spans 'spans\[0\]: field "alternatives"' <<<"${marked/alternatives/links}"
 file spans 'spans\[0\]: alternatives\[0\]: field "concept"' <<<"${marked/concept/name}"
-file spans 'spans\[0\]: alternatives\[1\]: field "kind": expected table, column or value, got "view"' <<<"${marked/fee_of_trainer\",\"kind\":\"column/fee_of_trainer\",\"kind\":\"view}"
+file spans 'spans\[0\]: alternatives\[1\]: field "type": expected table, column or value, got "view"' <<<"${marked/fee_of_trainer\",\"type\":\"column/fee_of_trainer\",\"type\":\"view}"
 file spans 'spans\[0\]: expected an object' <<<"${marked/\"spans\":[/\"spans\":[7,}"
 file spans '.*expected an object|column' <<<'[1]'
 expect 3 'nowhere.jsonl' --spans nowhere.jsonl

@@ -23,7 +23,7 @@ expect 0 'rejected .* [1-9][0-9]* duplicates' data reword twice.jsonl --db dbs -
     complain reword "a question of one database twice"
 expect 0 'records' data annotate readings.jsonl --db dbs --context compact -o infilling.jsonl
 grep -q '"error"' infilling.jsonl && complain annotate "$(grep -m1 '"error"' infilling.jsonl)"
-grep -q '"source_db":"bakery","kind":"' infilling.jsonl || complain annotate "does not say where records come from"
+grep -q '"source_db":"bakery","type":"' infilling.jsonl || complain annotate "does not say where records come from"
 sed 's/"source_db":"bakery"/"source_db":"other"/' infilling.jsonl >more.jsonl && cat infilling.jsonl >>more.jsonl
 expect 0 'train: [1-9][0-9]* records of 1 databases' data split more.jsonl --valid 0 --test .5 -o folds
 [ "$(cat folds/*.jsonl | wc -l)" = "$(wc -l <more.jsonl)" ] || complain split "records are lost"

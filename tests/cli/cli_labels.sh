@@ -74,7 +74,7 @@ cat >bad.jsonl <<'END'
 {"ambiguous":true}
 {"question":"What is the name?"}
 {"question":"What is the name?","ambiguous":2}
-{"question":"What is the name?","ambiguous":true,"kind":"X"}
+{"question":"What is the name?","ambiguous":true,"type":"X"}
 {"question":"What is the name?","ambiguous":true,"alternatives":["trainer.nothing","trainer"]}
 {"question":"What is the name?","ambiguous":true,"alternatives":["trainer"]}
 {"question":"What is the name?","ambiguous":false,"alternatives":"trainer | machine"}
@@ -92,7 +92,7 @@ done <<'END'
 3|field "question" is missing
 4|field "ambiguous"
 5|field "ambiguous"
-6|field "kind": expected one of C, T, J, P, attachment, scope, vague, got "X"
+6|field "type": expected one of C, T, J, P, attachment, scope, vague, got "X"
 7|field "alternatives": database gym has no table or table.column "trainer.nothing"
 8|field "alternatives": expected two elements, got 1
 9|field "alternatives": expected none of a question that is not ambiguous, got 2
@@ -133,9 +133,9 @@ expect 3 'nowhere.db' gatekeeper --data labels.csv --db nowhere.db --out new
 expect 3 'nowhere.csv' gatekeeper --data nowhere.csv --db gym.db --out new
 expect 3 'db_id' gatekeeper --data labels.csv --db folder --out new
 
-# --- kind, alternatives and SQL are used where they stand
+# --- type, alternatives and SQL are used where they stand
 {
-    echo 'question,ambiguous,kind,alternatives,sql'
+    echo 'question,ambiguous,type,alternatives,sql'
     for i in $(seq 20); do
         echo "What is the fee of trainer number $i?,1,C,\"trainer.trainer_fee, trainer.fee_of_trainer\",SELECT trainer_fee FROM trainer"
         echo "What is the name of trainer number $i?,0,,,SELECT name FROM trainer"
@@ -144,7 +144,7 @@ expect 3 'db_id' gatekeeper --data labels.csv --db folder --out new
 expect 0 'relevance: 2 done|step .*AP .* of relevance' gatekeeper --data full.csv --db gym.db --out full --encode element
 cat said shown >both
 grep -q 'not taught' both && complain "labels with SQL" "$(cat both)"
-grep -qE '^C +4 ' shown || complain "labels with kinds" "the table has no row of 4 questions of kind C: $(cat shown)"
+grep -qE '^C +4 ' shown || complain "labels with types" "the table has no row of 4 questions of type C: $(cat shown)"
 grep -q 'relevance of elements: AP' shown || complain "labels with SQL" "no relevance is measured"
 sed -E 's/"trainer.trainer_fee, trainer.fee_of_trainer"/trainer.trainer_fee|trainer.fee_of_trainer/' full.csv >bars.csv
 expect 0 '40 questions, 20 of them ambiguous' gatekeeper --data bars.csv --db gym.db --out bars --epochs 1

@@ -35,12 +35,12 @@ awk -v x="$auc" 'BEGIN { exit !(x > 0.9) }' || complain "evaluate" "the AUC of s
 # --- detect: the kind is named, without alternatives; a detector without the head knows none of them
 sed -E 's/"db"/"db_id"/; s/"(domain|gold_queries)":[^,}]*,?//g' rows.jsonl | awk '{ sub(/\{/, "{\"id\":" NR ","); sub(/,\}/, "}"); print }' >asked.jsonl
 expect 0 '' infer detect --model run --db db --threshold 0.5 --relevance none asked.jsonl --device cpu -o found.jsonl
-grep -q '"kind":"scope","alternatives":\[\],"sentence":"This question has several readings: all may share one answer' found.jsonl ||
+grep -q '"type":"scope","alternatives":\[\],"sentence":"This question has several readings: all may share one answer' found.jsonl ||
     complain "detect" "names no scope: $(head -n 3 found.jsonl)"
-[ "$(grep -c '"kind":"scope"' found.jsonl)" -gt 20 ] || complain "detect" "names scope $(grep -c '"kind":"scope"' found.jsonl) times"
+[ "$(grep -c '"type":"scope"' found.jsonl)" -gt 20 ] || complain "detect" "names scope $(grep -c '"type":"scope"' found.jsonl) times"
 expect 0 '' gatekeeper --data all --epochs 1 --out plain
 expect 0 '' infer detect --model plain --db db --threshold 0 --relevance none asked.jsonl --device cpu -o plain.jsonl
-grep -q '"kind":"scope"' plain.jsonl && complain "detect" "a detector that was not taught names scope"
+grep -q '"type":"scope"' plain.jsonl && complain "detect" "a detector that was not taught names scope"
 grep -q '"question":"Show the name and size 0 that each gym has.","score"' plain.jsonl || complain "detect" "$(head -n 1 plain.jsonl)"
 
 # --- bad input
@@ -49,7 +49,7 @@ sed 's/my_gym/gym/' rows.jsonl >clash.jsonl
 cp all/db/gym.sqlite db/gym.sqlite
 expect 3 'gym' gatekeeper --data all --labels clash.jsonl --db db --out new
 sed '2s/"scope"/"mood"/' rows.jsonl >odd.jsonl
-expect 3 'line 2: field "kind": expected one of C, T, J, P, attachment, scope, vague, got "mood"' gatekeeper --data all --labels odd.jsonl --db db --out new
+expect 3 'line 2: field "type": expected one of C, T, J, P, attachment, scope, vague, got "mood"' gatekeeper --data all --labels odd.jsonl --db db --out new
 sed '3s/"is_ambiguous":false/"is_ambiguous":"perhaps"/' rows.jsonl >odd.jsonl
 expect 3 'line 3: field "is_ambiguous"' train evaluate run --data odd.jsonl --db db --device cpu
 expect 2 'labels-share' gatekeeper --data all --labels rows.jsonl --db db --labels-share 1 --out new

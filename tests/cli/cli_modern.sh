@@ -54,7 +54,7 @@ cp -r "$gold/modern" biased && cp biased.json biased/config.json
 expect 6 'norm_bias: expected false, got true' train gatekeeper --config modern.yaml --data small --encoder biased --out no
 mkdir spans
 for fold in train valid test; do
-    echo '{"id":"'$fold'","source":"own","db_id":"'$fold'","question":"What is the price of '$fold'?","kind":"made","columns":[{"name":"price","type":"number"}],"spans":[{"start":12,"end":17,"label":"COL","alternatives":[{"column":0}]}]}' >spans/$fold.jsonl
+    echo '{"id":"'$fold'","source":"own","db_id":"'$fold'","question":"What is the price of '$fold'?","type":"made","columns":[{"name":"price","type":"number"}],"spans":[{"start":12,"end":17,"label":"COL","alternatives":[{"column":0}]}]}' >spans/$fold.jsonl
 done
 expect 6 'model_type: expected "bert", which a tagger reads by' train tag --data spans --device cpu --encoder "$gold/modern" --out no
 finish

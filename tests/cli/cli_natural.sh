@@ -30,7 +30,7 @@ run 0 data natural small -o made --seed 1 --edits 0 --wording 0
 cat made/train.jsonl made/valid.jsonl made/test.jsonl >all
 grep -q '"question":"What is a date of the trip?"' all || complain "article" "$(grep 'of the trip' all)"
 grep -q '"question":"Which airport does the walk have?"' all || complain "modifier" "$(grep -c airport all)"
-grep '"question":"List the name."' all | grep -q '"kind":"J","ambiguous":true' || complain "a name of two tables"
+grep '"question":"List the name."' all | grep -q '"type":"J","ambiguous":true' || complain "a name of two tables"
 grep '"reason":"under-specified"' all >short
 [ "$(grep -c '"ambiguous":true' short)" -ge 10 ] || complain "ambiguous questions" "$(grep -c '"ambiguous":true' short)"
 grep '"slice":"crossed"' all | grep -q '"reason":"whole name"' || complain "no column goes by the whole name that a question says"
@@ -70,7 +70,7 @@ run 0 data natural domains -o shipped --seed 1 --edits 5
 
 for kind in attachment scope vague; do
     for label in true false; do
-        grep -q "\"slice\":\"own\",\"kind\":\"$kind\",\"ambiguous\":$label" shipped/train.jsonl || complain "no $kind, $label"
+        grep -q "\"slice\":\"own\",\"type\":\"$kind\",\"ambiguous\":$label" shipped/train.jsonl || complain "no $kind, $label"
     done
 done
 run 0 data probe --data shipped
@@ -83,7 +83,7 @@ echo '[{"db_id": "unknown", "question": "Why?", "query": "SELECT 1"}]' >wrong/tr
 check "an unknown database" 3 'record 1: field "db_id": expected a database of tables.json, got "unknown"' data natural wrong -o other
 mkdir odd
 cp shipped/* odd 2>/dev/null || :
-sed -i 's/"slice":"own","kind":"scope"/"slice":"own","kind":"C"/' odd/train.jsonl
+sed -i 's/"slice":"own","type":"scope"/"slice":"own","type":"C"/' odd/train.jsonl
 check "a schema kind in the slice own" 3 'expected attachment, scope or vague in the slice own, got "C"' data probe --data odd
 check "no folder" 2 DIR data natural -o other
 

@@ -9,9 +9,9 @@ lacks() { ! grep -qF -- "$2" "$1" || complain "$1 has" "$2"; }
 
 # --- there and back
 cat >words.jsonl <<'JSONL'
-{"id":"a","source":"wikisql","db_id":"game","question":"What was the score in São Paulo (2008)?","kind":"noisysp","columns":[{"name":"our score","type":"number","values":["2008"]},{"name":"opponent score","type":"number","values":["2008"]},{"name":"played at","type":"text","values":["São Paulo"]}],"spans":[{"start":13,"end":18,"label":"AMB","alternatives":[{"column":0},{"column":1}]},{"start":22,"end":31,"label":"VAL","alternatives":[{"column":2,"value":"São Paulo"}]}]}
-{"id":"b","source":"wikisql__spider","db_id":"shop","question":"Show the warranty and the list prices of \"Tent\".","kind":"noisysp","columns":[{"table":"product","name":"name","type":"text","values":["Tent"]},{"table":"product","name":"list price","type":"number","values":[]},{"table":"sale","name":"day","type":"time","values":[]},{"table":"sale","name":"paid","type":"boolean","values":[]}],"spans":[{"start":9,"end":17,"label":"UNK","alternatives":[]},{"start":26,"end":37,"label":"COL","alternatives":[{"column":1}]},{"start":42,"end":46,"label":"VAL","alternatives":[{"column":0,"value":"Tent"}]}]}
-{"id":"c","source":"wikisql","db_id":"town","question":"Who lives in Rome?","kind":"noisysp","columns":[{"name":"town","type":"text","values":["Rome"]},{"name":"birth town","type":"text","values":["Rome"]}],"spans":[{"start":13,"end":17,"label":"AMB","alternatives":[{"column":0,"value":"Rome"},{"column":1,"value":"Rome"}]}]}
+{"id":"a","source":"wikisql","db_id":"game","question":"What was the score in São Paulo (2008)?","type":"noisysp","columns":[{"name":"our score","type":"number","values":["2008"]},{"name":"opponent score","type":"number","values":["2008"]},{"name":"played at","type":"text","values":["São Paulo"]}],"spans":[{"start":13,"end":18,"label":"AMB","alternatives":[{"column":0},{"column":1}]},{"start":22,"end":31,"label":"VAL","alternatives":[{"column":2,"value":"São Paulo"}]}]}
+{"id":"b","source":"wikisql__spider","db_id":"shop","question":"Show the warranty and the list prices of \"Tent\".","type":"noisysp","columns":[{"table":"product","name":"name","type":"text","values":["Tent"]},{"table":"product","name":"list price","type":"number","values":[]},{"table":"sale","name":"day","type":"time","values":[]},{"table":"sale","name":"paid","type":"boolean","values":[]}],"spans":[{"start":9,"end":17,"label":"UNK","alternatives":[]},{"start":26,"end":37,"label":"COL","alternatives":[{"column":1}]},{"start":42,"end":46,"label":"VAL","alternatives":[{"column":0,"value":"Tent"}]}]}
+{"id":"c","source":"wikisql","db_id":"town","question":"Who lives in Rome?","type":"noisysp","columns":[{"name":"town","type":"text","values":["Rome"]},{"name":"birth town","type":"text","values":["Rome"]}],"spans":[{"start":13,"end":17,"label":"AMB","alternatives":[{"column":0,"value":"Rome"},{"column":1,"value":"Rome"}]}]}
 JSONL
 check "to the published form" 0 "3 records, 0 omitted as unresolved, 0 failed" data noisysp --to noisysp words.jsonl -o train.preproc.json
 check "and back" 0 "3 records" data noisysp train.preproc.json -o back.jsonl
@@ -47,7 +47,7 @@ example() {
 all="[$(item show Null ""),$(item the Null ""),$(item score Ambiguity score),$(item "(" Keyword max),$(item 3 Value 'OUR score::\"3\"'),$(item ")" Null "")]"
 example "$all" >other.json
 run 0 data noisysp other.json -o other.jsonl
-has other.jsonl '"id":"1","source":"wikitq__x","db_id":"t1","question":"show the score ( 3 )","kind":"noisysp"'
+has other.jsonl '"id":"1","source":"wikitq__x","db_id":"t1","question":"show the score ( 3 )","type":"noisysp"'
 has other.jsonl '"columns":[{"name":"town","type":"text","values":[]},{"name":"our score","type":"number","values":["3"]},{"name":"final score"'
 has other.jsonl '"spans":[{"start":9,"end":14,"label":"AMB","alternatives":[{"column":1},{"column":2}]},{"start":17,"end":18,"label":"VAL","alternatives":[{"column":1,"value":"3"}]}]}'
 text='Show the  score (3)' example "$all" >other.json

@@ -32,7 +32,7 @@ mkdir spans
 labels=('"COL","alternatives":[{"column":0}]' '"UNK","alternatives":[]')
 for fold in train:16 valid:4 test:4; do
     for ((i = 0; i < ${fold#*:}; i++)); do
-        printf '{"id":"%s","source":"own","db_id":"d%s","question":"What is the price of %d boats?","kind":"made","columns":[{"name":"old price","type":"number"},{"name":"%s","type":"text"}],"spans":[{"start":12,"end":17,"label":%s}]}\n' \
+        printf '{"id":"%s","source":"own","db_id":"d%s","question":"What is the price of %d boats?","type":"made","columns":[{"name":"old price","type":"number"},{"name":"%s","type":"text"}],"spans":[{"start":12,"end":17,"label":%s}]}\n' \
             "$i" "$i" "$i" "$((i % 3)) owners of it" "${labels[i % 2]}"
     done >"spans/${fold%:*}.jsonl"
 done

@@ -40,7 +40,7 @@ gold() { sed -i -E "$1" gold.jsonl; }
 
 good
 run 0 score --json
-grep -q '{"kind":{"J":{"rows":1,"em":{"either":1,"both":0}}},"interval":{"J":{"em":{"either":null,"both":null}}}}' shown || complain "the good files score $(cat shown)"
+grep -q '{"type":{"J":{"rows":1,"em":{"either":1,"both":0}}},"interval":{"J":{"em":{"either":null,"both":null}}}}' shown || complain "the good files score $(cat shown)"
 
 # --- files
 rm pred.json && expect 3 "pred.json: No such file"

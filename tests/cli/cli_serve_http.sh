@@ -119,10 +119,10 @@ status 400 'none can be read' -H "$json" -d '{"question":"Who?","candidates":["D
 status 200 '"stop":"no-candidates"' -H "$json" -d '{"question":"Who?","candidates":[]}' "$url/ask"
 status 400 'unknown rule' -H "$json" -d '{"question":"Who?","candidates":["SELECT name FROM trainer"],"rules":{"x":1}}' "$url/ask"
 status 400 'field \\"session\\"' -H "$json" -d '{}' "$url/answer"
-status 400 '"kind":"session"' -H "$json" -d '{"session":{}}' "$url/show"
+status 400 '"type":"session"' -H "$json" -d '{"session":{}}' "$url/show"
 status 400 'expected 1 to 2, got 9' -H "$json" -d "{\"session\":$s0,\"answer\":9}" "$url/answer"
-status 400 '"kind":"ended"' -H "$json" -d "{\"session\":$s1,\"answer\":1}" "$url/answer"
-status 400 '"kind":"undo"' -H "$json" -d "{\"session\":$s0}" "$url/undo"
+status 400 '"type":"ended"' -H "$json" -d "{\"session\":$s1,\"answer\":1}" "$url/answer"
+status 400 '"type":"undo"' -H "$json" -d "{\"session\":$s0}" "$url/undo"
 status 400 'there is no detector' -H "$json" -d '{"question":"Who?"}' "$url/detect"
 status 400 'database gym has no table or table.column \\"trainer.x\\"' -H "$json" -d '{"alternatives":["trainer.x"]}' "$url/schema"
 status 400 '"alternatives\\": expected strings, got an integer' -H "$json" -d '{"alternatives":[1]}' "$url/schema"
@@ -267,7 +267,7 @@ within() {
     [ $(((now - begun) / 1000000)) -lt $(($1 * 1000)) ] || complain "$2" "takes $(((now - begun) / 1000000)) ms"
 }
 begun=$(date +%s%N)
-status 503 '"kind":"time","text":"the request was stopped: it took more than 2 seconds \(--request-seconds\)"' -H "$json" -d "$slow" "$url/ask"
+status 503 '"type":"time","text":"the request was stopped: it took more than 2 seconds \(--request-seconds\)"' -H "$json" -d "$slow" "$url/ask"
 within 4 "a request of 2 seconds"
 says "after it" '"sql":"SELECT name' "$(post /ask "{\"question\":\"$fee\"}")"
 stop
@@ -284,7 +284,7 @@ begun=$(date +%s%N)
 stop
 within 5 "SIGTERM while a request is worked on"
 wait $client
-says stopped '"kind":"http","text":"the service stops"' "$(cat stopped)"
+says stopped '"type":"http","text":"the service stops"' "$(cat stopped)"
 refused() { check "$*" "$1" "$2" infer ask --detector none --db gym.sqlite --device cpu "${@:3}"; }
 refused 2 'expected --token-file, or a local address' --serve 0.0.0.0:0
 refused 2 'expected ADDRESS:PORT' --serve 8080

@@ -30,8 +30,8 @@ cat >questions.jsonl <<'JSONL'
 JSONL
 check "records" 7 "4 questions, 1 ambiguous, 1 unanswerable, 1 failed" mark --db shop.sqlite questions.jsonl -o out.jsonl
 cp out.jsonl records.jsonl
-has out.jsonl '{"id":"q1","db_id":"shop","question":"What is the price of the Tent?","status":["ambiguous"],"problem":0.9,"spans":[{"start":12,"end":17,"text":"price","label":"AMB","probability":0.9,"alternatives":[{"concept":"product.list_price","kind":"column","score":0.9,"values":["35.0","142.0","28.0"]},{"concept":"product.sale_price"'
-has out.jsonl '{"start":25,"end":29,"text":"Tent","label":"VAL","probability":1.0,"alternatives":[{"concept":"product.name","kind":"value","score":1.0,"values":["Tent"]}],"nearest":[]}'
+has out.jsonl '{"id":"q1","db_id":"shop","question":"What is the price of the Tent?","status":["ambiguous"],"problem":0.9,"spans":[{"start":12,"end":17,"text":"price","label":"AMB","probability":0.9,"alternatives":[{"concept":"product.list_price","type":"column","score":0.9,"values":["35.0","142.0","28.0"]},{"concept":"product.sale_price"'
+has out.jsonl '{"start":25,"end":29,"text":"Tent","label":"VAL","probability":1.0,"alternatives":[{"concept":"product.name","type":"value","score":1.0,"values":["Tent"]}],"nearest":[]}'
 has out.jsonl '"status":["unanswerable"],"problem":0.5,"spans":[{"start":12,"end":20,"text":"warranty","label":"UNK"'
 has out.jsonl '{"id":3,"db_id":"shop"'
 has out.jsonl '{"id":"q4","error":"questions.jsonl: line 4: field \"question\": expected a string, got an integer"}'
@@ -79,7 +79,7 @@ has one.out 'What is the [price|AMB] of the [Tent|VAL]?'
 
 # --- numbers are values of columns that hold them
 run 0 mark --db shop.sqlite --question "Which deliveries have a quantity of 3 in 2023?" -o number.out
-has number.out '"text":"3","label":"VAL","probability":1.0,"alternatives":[{"concept":"delivery.quantity","kind":"value","score":1.0,"values":["3"]}]'
+has number.out '"text":"3","label":"VAL","probability":1.0,"alternatives":[{"concept":"delivery.quantity","type":"value","score":1.0,"values":["3"]}]'
 lacks number.out '"text":"2023"'
 
 # --- a view of one table's columns is that table; one that joins tables is not
@@ -88,7 +88,7 @@ sqlite3 views.sqlite "CREATE VIEW cheap AS SELECT name, maker FROM product; CREA
 printf '{"id":"q","question":"What is the maker of the Lantern?"}\n' >views.jsonl
 run 0 mark --db views.sqlite views.jsonl -o views.out
 lacks views.out '"concept":"cheap.'
-has views.out '"label":"AMB","probability":1.0,"alternatives":[{"concept":"product.name","kind":"value","score":1.0,"values":["Lantern"]},{"concept":"sent.name"'
+has views.out '"label":"AMB","probability":1.0,"alternatives":[{"concept":"product.name","type":"value","score":1.0,"values":["Lantern"]},{"concept":"sent.name"'
 
 # --- no answer depends on its neighbours or their order
 for i in $(seq 150); do
@@ -131,7 +131,7 @@ done
 for i in $(seq 24); do
     fee='{"name":"late fee","type":"number"},{"name":"entry fee","type":"number"}' means='"AMB","alternatives":[{"column":1},{"column":2}]'
     [ $((i % 2)) = 0 ] || { fee='{"name":"fee","type":"number"}' means='"COL","alternatives":[{"column":1}]'; }
-    printf '{"id":"%d","source":"own","db_id":"d%d","kind":"made","question":"Show the fee of club %d.","columns":[{"name":"town","type":"text"},%s],"spans":[{"start":9,"end":12,"label":%s}]}\n' "$i" "$i" "$i" "$fee" "$means"
+    printf '{"id":"%d","source":"own","db_id":"d%d","type":"made","question":"Show the fee of club %d.","columns":[{"name":"town","type":"text"},%s],"spans":[{"start":9,"end":12,"label":%s}]}\n' "$i" "$i" "$i" "$fee" "$means"
 done >all.jsonl
 mkdir spans
 head -n 16 all.jsonl >spans/train.jsonl
@@ -162,7 +162,7 @@ awk 'BEGIN { printf "CREATE TABLE wide(id INT"; for (i = 1; i < 1999; i++) print
 printf '{"id":1,"question":"Show the fee in Zanzibar."}\n' >strange.jsonl
 run 0 mark --db wide.sqlite strange.jsonl -o wide.out
 has wide.out '"concept":"wide.the_fee"'
-has wide.out '"concept":"wide.column_7","kind":"value"'
+has wide.out '"concept":"wide.column_7","type":"value"'
 run 0 model --db wide.sqlite strange.jsonl -o wide.out
 has wide.out '"status":'
 sqlite3 odd.sqlite <<'SQL' || exit 1

@@ -20,7 +20,7 @@ records() {
                     k == 1 ? ",{\"name\":\"price\",\"type\":\"number\"}" : ""
                 label = k == 0 ? "\"AMB\",\"alternatives\":[{\"column\":1},{\"column\":2}]" : \
                     k == 1 ? "\"COL\",\"alternatives\":[{\"column\":1}]" : "\"UNK\",\"alternatives\":[]"
-                printf "{\"id\":\"%d-%d\",\"source\":\"own\",\"db_id\":\"%s%d\",\"question\":\"%s\",\"kind\":\"made\",", i, k, thing, i, what
+                printf "{\"id\":\"%d-%d\",\"source\":\"own\",\"db_id\":\"%s%d\",\"question\":\"%s\",\"type\":\"made\",", i, k, thing, i, what
                 printf "\"columns\":[%s%s],\"spans\":[{%s,\"label\":%s}]}\n", columns, more, at, label
             }
         }
@@ -81,7 +81,7 @@ awk 'BEGIN {
     split("kite bell sled coin", things, " ")
     for (i = 1; i <= 12; i++) {
         printf "{\"id\":\"c%d\",\"source\":\"own\",\"db_id\":\"own%d\",\"question\":\"Show the weight of every %s\",", i, i, things[i % 4 + 1]
-        printf "\"kind\":\"made\",\"columns\":[{\"name\":\"maker\",\"type\":\"number\"},{\"name\":\"price\",\"type\":\"number\"}],"
+        printf "\"type\":\"made\",\"columns\":[{\"name\":\"maker\",\"type\":\"number\"},{\"name\":\"price\",\"type\":\"number\"}],"
         printf "\"spans\":[{\"start\":9,\"end\":15,\"label\":\"UNK\",\"alternatives\":[]}]}\n"
     }
 }' >corrections.jsonl

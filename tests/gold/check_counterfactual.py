@@ -115,14 +115,14 @@ def check_controls(records):
     """By database, question and kind: with and without a problem."""
     seen = collections.defaultdict(set)
     for r in records:
-        seen[r["db_id"], r["question"], r["kind"]].add(any(s["label"] in ("AMB", "UNK") for s in r["spans"]))
+        seen[r["db_id"], r["question"], r["type"]].add(any(s["label"] in ("AMB", "UNK") for s in r["spans"]))
     for r in records:
         labels = {s["label"] for s in r["spans"]} & {"AMB", "UNK"}
-        if not labels or r["kind"] == "plain":
+        if not labels or r["type"] == "plain":
             continue
         key = r["db_id"], r["question"]
-        guard("a control on a table edited in the same way", False in seen[*key, r["kind"]], r)
-        if r["kind"] == "doubled":
+        guard("a control on a table edited in the same way", False in seen[*key, r["type"]], r)
+        if r["type"] == "doubled":
             guard("AMB: a control with one new column", False in seen[*key, "doubled-and-replaced"], r)
 
 
@@ -140,9 +140,9 @@ for records in folds.values():
     for r in records:
         check_spans(r)
         for s in r["spans"]:
-            if s["label"] == "AMB" and r["kind"] in COLUMNS:
+            if s["label"] == "AMB" and r["type"] in COLUMNS:
                 check_doubled(r, s)
-            elif s["label"] == "UNK" and r["kind"] in COLUMNS:
+            elif s["label"] == "UNK" and r["type"] in COLUMNS:
                 check_unknown(r, s)
             elif s["label"] in ("AMB", "UNK"):
                 check_value(r, s)

@@ -353,7 +353,7 @@ static void test_waiting_is_not_slow(void **state)
 
     (void)state;
     assert_int_equal(heard(first, 5, text, sizeof text), 503);
-    assert_non_null(strstr(text, "\"kind\":\"time\""));
+    assert_non_null(strstr(text, "\"type\":\"time\""));
     assert_non_null(strstr(text, "more than 3 seconds (--request-seconds)"));
     assert_int_equal(heard(second, 5, text, sizeof text), 200);
     close(first);

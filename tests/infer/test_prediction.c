@@ -32,14 +32,14 @@ static void test_forms(void **state)
     (void)state;
     check(&f,
           "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\",\"score\":0.25,\"ambiguous\":false,"
-          "\"kind\":null,\"alternatives\":[],\"sentence\":\"No ambiguity found: the chance of one is 25 %.\","
+          "\"type\":null,\"alternatives\":[],\"sentence\":\"No ambiguity found: the chance of one is 25 %.\","
           "\"relevance\":[]}",
           "Whose \"name\"?\n    [music] No ambiguity found: the chance of one is 25 %.\n\n");
     f.schema_only = true;
     check(
         &f,
         "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\",\"score\":0.25,\"ambiguous\":false,"
-        "\"kind\":null,\"alternatives\":[],\"sentence\":\"No ambiguity with the schema found: the chance of one is 25 %. "
+        "\"type\":null,\"alternatives\":[],\"sentence\":\"No ambiguity with the schema found: the chance of one is 25 %. "
         "The question's wording was not examined.\",\"relevance\":[]}",
         "Whose \"name\"?\n    [music] No ambiguity with the schema found: the chance of one is 25 %. The question's "
         "wording was not examined.\n\n");
@@ -49,7 +49,7 @@ static void test_forms(void **state)
     f.n_elements = 2;
     check(&f,
           "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\",\"score\":0.75,\"ambiguous\":true,"
-          "\"kind\":null,\"alternatives\":[],\"sentence\":\"This question is ambiguous for this schema (75 %).\","
+          "\"type\":null,\"alternatives\":[],\"sentence\":\"This question is ambiguous for this schema (75 %).\","
           "\"relevance\":[{\"table\":\"singer\",\"column\":null,\"text\":\"singer\",\"relevance\":0.5},"
           "{\"table\":\"singer\",\"column\":\"name\",\"text\":\"name\",\"relevance\":0.25}]}",
           "Whose \"name\"?\n    [music] This question is ambiguous for this schema (75 %).\n\n");
@@ -65,7 +65,7 @@ static void test_forms(void **state)
         &f,
         "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\","
         "\"question_cut\":{\"kept\":189,\"of\":240},\"schema_cut\":{\"kept\":0,\"of\":2000},\"score\":0.75,\"ambiguous\":true,"
-        "\"kind\":\"T\",\"alternatives\":[\"singer\",\"band\"],"
+        "\"type\":\"T\",\"alternatives\":[\"singer\",\"band\"],"
         "\"sentence\":\"This question may mean the table singer or band (75 %).\",\"relevance\":[]}",
         "Whose \"name\"?\n    [music] This question may mean the table singer or band (75 %).\n"
         "    The first 189 of the question's 240 tokens were read.\n"

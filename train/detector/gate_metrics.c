@@ -128,7 +128,7 @@ json_t *gate_metrics_json(const struct gate_metrics *m)
 
 enum { NAME_WIDTH = 15, NUMBER_WIDTH = 15 };
 
-const char *const gate_columns[GATE_COLUMNS] = { "kind", "questions",     "ambiguous",  "AP",   "AUC",
+const char *const gate_columns[GATE_COLUMNS] = { "type", "questions",     "ambiguous",  "AP",   "AUC",
                                                  "F1",   "always-yes F1", "both named", "Brier" };
 
 static void number(char *cell, double x)
@@ -262,7 +262,7 @@ json_t *gate_test_metrics_json(const struct gate_test_metrics *f, const char *na
     for (int k = 0; k < GATE_KINDS; k++)
         if (k < SIA_KINDS || f->kinds[k].n)
             json_object_set_new(kinds, gate_kind_name(k), gate_metrics_json(&f->kinds[k]));
-    return json_pack("{s:o, s:o, s:o*, s:o, s:o, s:{s:o, s:o}, s:f, s:f}", name, gate_metrics_json(&f->all), "kinds",
+    return json_pack("{s:o, s:o, s:o*, s:o, s:o, s:{s:o, s:o}, s:f, s:f}", name, gate_metrics_json(&f->all), "types",
                      kinds, "parts", parts, "presence", gate_metrics_json(&f->presence), "probes",
                      probes_json(&f->probes), "relevance", "ap", json_finite(f->relevance_ap), "auc",
                      json_finite(f->relevance_auc), "threshold", f->threshold, "temperature", f->temperature);

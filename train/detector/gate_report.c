@@ -105,7 +105,7 @@ static void write_mistake(struct report *r, const struct schema *s, const struct
     struct strings text = { 0 };
 
     FILE *f = report_figure(r, strings_printf(&text, "%d. %s", number, text_shorten(&text, e->question, PLACES)));
-    report_text(r, strings_printf(&text, "%s, kind %s: %s, score %.3f. By the labels: %s. By the detector: %s.",
+    report_text(r, strings_printf(&text, "%s, type %s: %s, score %.3f. By the labels: %s. By the detector: %s.",
                                   text_shorten(&text, e->db_id, PLACES), gate_kind_name(gate_kind(e)),
                                   e->ambiguous ? "ambiguous" : "clear", m->probability, gold_of(e, &text),
                                   named_of(p, &text)));
@@ -288,7 +288,7 @@ static void add_table(struct report *r, const struct gate_test_metrics *f)
 
     for (int i = 0; i < n * GATE_COLUMNS; i++)
         cells[i] = rows[i / GATE_COLUMNS].cells[i % GATE_COLUMNS];
-    report_table(r, "by kind", gate_columns, GATE_COLUMNS, cells, n);
+    report_table(r, "by type", gate_columns, GATE_COLUMNS, cells, n);
 }
 
 /* Writes report.html of the test questions without hard negatives. */

@@ -16,7 +16,7 @@ static int set_up(void **state)
 #define SPAN(start, end, label, more) "{\"start\":" #start ",\"end\":" #end ",\"label\":\"" label "\"" more "}"
 #define SPANS(spans) "{" QUESTION ",\"spans\":[" spans "]}"
 #define FOUND(kind, a, b)                                                                                              \
-    "{" QUESTION ",\"kind\":\"" kind "\",\"ambiguous\":true,\"alternatives\":[\"" a "\",\"" b "\"]}"
+    "{" QUESTION ",\"type\":\"" kind "\",\"ambiguous\":true,\"alternatives\":[\"" a "\",\"" b "\"]}"
 
 static void test_bad_evidence(void **state)
 {
@@ -36,7 +36,7 @@ static void test_bad_evidence(void **state)
         { "{" QUESTION ",\"spans\":{}}", "spans" },
         { "{\"spans\":[]}", "question" },
         { "{\"question\":\"\",\"spans\":[" SPAN(0, 1, "COL", "") "]}", "start" },
-        { FOUND("X", "singer", "song"), "kind" },
+        { FOUND("X", "singer", "song"), "type" },
         { FOUND("T", "singer", "nothing"), "alternatives[1]: \"nothing\" is neither" },
         { "{\"alternatives\":[7]}", "alternatives[0]: expected a string" },
         { "{\"alternatives\":[\"song\",\"singer\"],\"score\":2}", "\"score\": expected 0 to 1, got 2" },

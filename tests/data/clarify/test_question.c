@@ -317,7 +317,7 @@ static void test_question_types(void **state)
 #define SPAN(start, end, label, more) "{\"start\":" #start ",\"end\":" #end ",\"label\":\"" label "\"" more "}"
 #define SPANS(spans) "{" QUESTION ",\"spans\":[" spans "]}"
 #define FOUND(kind, a, b)                                                                                              \
-    "{" QUESTION ",\"kind\":\"" kind "\",\"ambiguous\":true,\"alternatives\":[\"" a "\",\"" b "\"]}"
+    "{" QUESTION ",\"type\":\"" kind "\",\"ambiguous\":true,\"alternatives\":[\"" a "\",\"" b "\"]}"
 #define LINKS(links) ",\"alternatives\":[" links "]"
 #define LINK(concept) "{\"concept\":\"" concept "\"}"
 #define NAMES "SELECT name FROM singer", "SELECT home_country FROM singer"

@@ -222,7 +222,7 @@ static const char tables[] =
 static const char record[] =
     "{\"id\": \"1\", \"db_id\": \"port\", \"source_db\": \"port\", \"question\": \"q\", \"sql\": [\"select hue from "
     "boat\","
-    "\"select paint from boat\"], \"slice\": \"crossed\", \"kind\": \"C\", \"ambiguous\": true,"
+    "\"select paint from boat\"], \"slice\": \"crossed\", \"type\": \"C\", \"ambiguous\": true,"
     "\"alternatives\": [\"boat.hue\", \"boat.paint\"]}\n";
 
 static void folders_come_back_as_written(void **state)
@@ -261,8 +261,8 @@ static void odd_examples_are_refused(void **state)
         { "\"port\", \"source", "\"bay\", \"source", "\"bay\" is not in tables.json" },
         { "boat.paint", "boat.name", "no element \"boat.name\"" },
         { "\"crossed\"", "\"crosed\"", "expected one of crossed, presence, thesis, own, got \"crosed\"" },
-        { "\"kind\": \"C\"", "\"kind\": \"X\"", "expected one of C, T, J, P" },
-        { "\"kind\": \"C\"", "\"kind\": 3", "kind" },
+        { "\"type\": \"C\"", "\"type\": \"X\"", "expected one of C, T, J, P" },
+        { "\"type\": \"C\"", "\"type\": 3", "type" },
         { "true", "1", "ambiguous" },
         { ", \"boat.paint\"", "", "alternatives" },
         { "true", "false", "alternatives" },

@@ -173,8 +173,8 @@ static void rows_of_ambrosia_are_labels(void **state)
         "\"gold_queries\":[\"SELECT name FROM shop\",\"SELECT price FROM shop\"]}\n"
         "{\"db\":\"shop\",\"question\":\"What is common to all?\",\"is_ambiguous\":false,\"ambig_type\":\"scope\","
         "\"gold_queries\":[\"SELECT nothing FROM nowhere\"]}\n"
-        "{\"id\":\"own\",\"db_id\":\"shop\",\"question\":\"What is it worth?\",\"ambiguous\":\"yes\",\"kind\":\"vague\"}\n"
-        "{\"id\":\"twin\",\"db_id\":\"shop\",\"question\":\"What is its price?\",\"ambiguous\":\"no\",\"kind\":\"C\"}\n";
+        "{\"id\":\"own\",\"db_id\":\"shop\",\"question\":\"What is it worth?\",\"ambiguous\":\"yes\",\"type\":\"vague\"}\n"
+        "{\"id\":\"twin\",\"db_id\":\"shop\",\"question\":\"What is its price?\",\"ambiguous\":\"no\",\"type\":\"C\"}\n";
     static const char tables[] =
         "[{\"db_id\":\"shop\",\"table_names_original\":[\"shop\"],\"table_names\":[\"shop\"],\"column_names_original\":"
         "[[-1,\"*\"],[0,\"name\"],[0,\"price\"]],\"column_names\":[[-1,\"*\"],[0,\"name\"],[0,\"price\"]],\"column_types\":"

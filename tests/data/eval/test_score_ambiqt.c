@@ -171,7 +171,7 @@ static json_t *score(const char *dir, const char *more, int wanted)
 
 static void check_counts(const json_t *o, const char *kind, const char *measure, int either, int both)
 {
-    const json_t *m = json_object_get(json_object_get(json_object_get(o, "kind"), kind), measure);
+    const json_t *m = json_object_get(json_object_get(json_object_get(o, "type"), kind), measure);
     int got[2] = { (int)json_integer_value(json_object_get(m, "either")),
                    (int)json_integer_value(json_object_get(m, "both")) };
 
@@ -210,7 +210,7 @@ static void a_small_benchmark(void **state)
     json_decref(o);
     o = score(dir, "-k 1", 7);
     check_counts(o, "J", "em", 2, 0);
-    assert_null(json_object_get(json_object_get(json_object_get(o, "kind"), "J"), "exm"));
+    assert_null(json_object_get(json_object_get(json_object_get(o, "type"), "J"), "exm"));
     json_decref(o);
 }
 
@@ -411,7 +411,7 @@ static void check_ceiling(const char *data, const char *dir, const struct ceilin
     json_t *published = score(dir, more, 0);
     json_t *ours = score(dir, more + strlen("--published "), 0);
     assert_int_equal(
-        json_integer_value(json_object_get(json_object_get(json_object_get(ours, "kind"), c->kind), "rows")), c->n);
+        json_integer_value(json_object_get(json_object_get(json_object_get(ours, "type"), c->kind), "rows")), c->n);
     check_counts(published, c->kind, "em", c->published.em[0], c->published.em[1]);
     check_counts(published, c->kind, "exm", c->published.exm[0], c->published.exm[1]);
     check_counts(ours, c->kind, "em", c->ours.em[0], c->ours.em[1]);

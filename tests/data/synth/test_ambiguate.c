@@ -107,7 +107,7 @@ static void fields_are_the_published_ones(void **state)
     assert_field(r, "orig_example_idx", "0");
     assert_field(r, "synonym_source", "\"file\"");
     assert_field(r, "orig_query", "\"select colour from boat\"");
-    assert_field(r, "kind", "\"C\"");
+    assert_field(r, "type", "\"C\"");
     json_decref(r);
     r = ask(*state, "T", "SELECT age FROM Boat WHERE age > 1", "");
     assert_field(r, "extra_table_map", "{\"boat\": [\"ship\", \"SailingVessel\"]}");

@@ -89,10 +89,10 @@ static void ambrosia_questions_are_read(void **state)
     json_t *r = make(*state, "A,D", attachment, "");
     assert_int_equal(json_array_size(r), 2);
     assert_fields(r, 0,
-                  FIELDS({ "kind", "\"D\"" }, { "corpus", "\"ambrosia\"" }, { "ambig_type", "\"vague\"" },
+                  FIELDS({ "type", "\"D\"" }, { "corpus", "\"ambrosia\"" }, { "ambig_type", "\"vague\"" },
                          { "orig_query", "\"select boat.colour from boat\"" }, { "question", "\"Colours\"" }));
     assert_fields(r, 1,
-                  FIELDS({ "kind", "\"A\"" }, { "ambig_type", "\"attachment\"" }, { "orig_query", "none" },
+                  FIELDS({ "type", "\"A\"" }, { "ambig_type", "\"attachment\"" }, { "orig_query", "none" },
                          { "question", "\"Red and blue old boats Show them in one table.\"" },
                          { "query1", "\"SELECT boat_id\\r\\nFROM Boat\"" }, { "query2", "\"SELECT 2\"" },
                          { "interpretations", "[\"One Show them in one table.\",\"Two Show them in one table.\"]" }));

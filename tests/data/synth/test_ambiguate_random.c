@@ -90,7 +90,7 @@ static void assert_runs(const char *made, const char *sql, bool runs)
 static void check_record(const char *dir, const json_t *records, size_t i)
 {
     char source[512], made[1024];
-    const char *kind = ambiguate_field(records, i, "kind"), *file = ambiguate_field(records, i, "db_file");
+    const char *kind = ambiguate_field(records, i, "type"), *file = ambiguate_field(records, i, "db_file");
 
     if (!file)
         fail_msg("no database: %s", json_dumps(json_array_get(records, i), 0));
@@ -154,7 +154,7 @@ static int number_of(const char *variable, int otherwise)
 static void count_types(const json_t *records, int counts[128])
 {
     for (size_t i = 0; i < json_array_size(records); i++)
-        counts[(unsigned char)*ambiguate_field(records, i, "kind") & 127]++;
+        counts[(unsigned char)*ambiguate_field(records, i, "type") & 127]++;
 }
 
 /* Without databases the same records are made: the faults show without them. */

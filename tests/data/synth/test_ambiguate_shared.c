@@ -45,7 +45,7 @@ static int count_kind(const json_t *records, const char *kind)
 {
     int n = 0;
     for (size_t i = 0; i < json_array_size(records); i++)
-        n += strcmp(ambiguate_field(records, i, "kind"), kind) == 0;
+        n += strcmp(ambiguate_field(records, i, "type"), kind) == 0;
     return n;
 }
 
@@ -81,7 +81,7 @@ static int matches(const json_t *ours, const char *kind, const char *file, const
     }
     json_array_foreach(ours, i, record)
     {
-        if (strcmp(ambiguate_field(ours, i, "kind"), kind) != 0)
+        if (strcmp(ambiguate_field(ours, i, "type"), kind) != 0)
             continue;
         char *key = key_of(record, fields);
         int k = strings_find(&keys, key);
@@ -176,7 +176,7 @@ static void filter(int kept[SIA_KINDS], int *found, const char *dir, const char 
     *found = 0;
     memset(kept, 0, SIA_KINDS * sizeof *kept);
     for (size_t i = 0; i < json_array_size(r); i++) {
-        const char *why = ambiguate_field(r, i, "published_filter"), *kind = ambiguate_field(r, i, "kind");
+        const char *why = ambiguate_field(r, i, "published_filter"), *kind = ambiguate_field(r, i, "type");
         *found += strcmp(why, "lost") != 0;
         kept[strchr("CTJP", *kind) - "CTJP"] += strcmp(why, "kept") == 0;
     }
