@@ -24,9 +24,9 @@ cat >questions.jsonl <<'JSON'
 {"id": "q2", "db_id": "gym", "question": "Which machine burns the most calories?"}
 JSON
 ambit-infer detect --model "$detector" --db gym.sqlite --format text questions.jsonl
-ambit-infer detect --model "$detector" --db gym.sqlite questions.jsonl -o findings.jsonl
-grep -q '"id":"q1",.*"ambiguous":true,"type":"C","alternatives":\["trainer.trainer_fee","trainer.fee_of_trainer"\]' findings.jsonl
-grep -q '"id":"q2",.*"ambiguous":false' findings.jsonl
+ambit-infer detect --model "$detector" --db gym.sqlite questions.jsonl -o predictions.jsonl
+grep -q '"id":"q1",.*"ambiguous":true,"type":"C","alternatives":\["trainer.trainer_fee","trainer.fee_of_trainer"\]' predictions.jsonl
+grep -q '"id":"q2",.*"ambiguous":false' predictions.jsonl
 ambit-infer detect --model "$detector" --db gym.sqlite --format text --question "What is the fee of each trainer?"
 ambit-infer detect --model "$detector" --db gym.sqlite --relevance none --threshold 0.3 questions.jsonl -o short.jsonl
 grep -q '"id":"q1",.*"ambiguous":true.*"sentence":"[^"]*"}$' short.jsonl
@@ -36,8 +36,8 @@ cat >mixed.jsonl <<'JSON'
 {"id": "m1", "db_id": "clinic", "question": "How many patients are there?"}
 {"id": "m2", "db_id": "nowhere", "question": "How many patients are there?"}
 JSON
-ambit-infer detect --model "$detector" --schema practice/tables.json mixed.jsonl -o mixed.findings.jsonl || [ $? = 7 ]
-grep -q '"id":"m2".*"error":' mixed.findings.jsonl
+ambit-infer detect --model "$detector" --schema practice/tables.json mixed.jsonl -o mixed.predictions.jsonl || [ $? = 7 ]
+grep -q '"id":"m2".*"error":' mixed.predictions.jsonl
 
 # --- questions from standard input
 ambit-infer detect --model "$detector" --db gym.sqlite - <questions.jsonl | grep -c '"ambiguous":true'
@@ -45,8 +45,8 @@ ambit-infer detect --model "$detector" --db gym.sqlite - <questions.jsonl | grep
 # --- a detector as a coprocess: each question is answered before the next is read
 coproc asked { ambit-infer detect --model "$detector" --db gym.sqlite --relevance none --quiet -; }
 echo '{"id": 1, "question": "What is the fee of each trainer?"}' >&"${asked[1]}"
-read -r finding <&"${asked[0]}"
-grep -q '^{"id":1,"db_id":"gym",.*"ambiguous":true' <<<"$finding"
+read -r prediction <&"${asked[0]}"
+grep -q '^{"id":1,"db_id":"gym",.*"ambiguous":true' <<<"$prediction"
 eval "exec ${asked[1]}>&-" # end of input ends the detector
 
 # --- a long run: the same command with --resume continues after a failure

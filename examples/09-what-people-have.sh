@@ -36,8 +36,8 @@ echo "What is the name of each customer?" >plain.txt
 gzip -k integer.jsonl && xz -k plain.txt
 for questions in integer.jsonl none.jsonl array.json table.csv table.tsv plain.txt integer.jsonl.gz plain.txt.xz; do
     ambit-infer detect --model run --db shop.db --relevance none --quiet "$questions"
-done >findings.jsonl
-[ "$(grep -c '"score"' findings.jsonl)" = 8 ]
+done >predictions.jsonl
+[ "$(grep -c '"score"' predictions.jsonl)" = 8 ]
 ambit-infer detect --model run --db shop.db --question "What is the name of each customer?" --threshold 0.5 --format text
 ambit-infer detect --model run --db shop.db --format-in text --relevance none - <plain.txt
 

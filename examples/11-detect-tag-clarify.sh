@@ -25,12 +25,12 @@ cat >candidates.jsonl <<'JSON'
 JSON
 
 # --- detect ambiguity, tag the word, choose the clarifying question
-ambit-infer detect --model "$detector" --db gym.sqlite candidates.jsonl -o findings.jsonl
+ambit-infer detect --model "$detector" --db gym.sqlite candidates.jsonl -o predictions.jsonl
 ambit-infer tag --strategy heuristic --db gym.sqlite candidates.jsonl -o spans.jsonl
 ambit-infer tag --strategy heuristic --db gym.sqlite candidates.jsonl --format text
 ambit-infer clarify --candidates candidates.jsonl --db gym.sqlite -o plain.jsonl
-ambit-infer clarify --candidates candidates.jsonl --findings findings.jsonl --spans spans.jsonl --db gym.sqlite -o asked.jsonl
-grep -q '"id":"q1",.*"ambiguous":true' findings.jsonl
+ambit-infer clarify --candidates candidates.jsonl --predictions predictions.jsonl --spans spans.jsonl --db gym.sqlite -o asked.jsonl
+grep -q '"id":"q1",.*"ambiguous":true' predictions.jsonl
 grep -q '"id":"q1",.*"text":"fee","label":"AMB"' spans.jsonl
 
 # --- the first clarifying question is about the fee, in the user's words; the other record is unchanged
@@ -39,6 +39,6 @@ grep '"id":"q1"' asked.jsonl | grep -q '"ask":{"attribute":"order#1.expr","text"
 cmp <(grep '"id":"q2"' plain.jsonl) <(grep '"id":"q2"' asked.jsonl)
 
 # --- the same interactively; the user answers 2, then 1
-printf '2\n1\n\n' | ambit-infer clarify --interactive --candidates candidates.jsonl --findings findings.jsonl \
+printf '2\n1\n\n' | ambit-infer clarify --interactive --candidates candidates.jsonl --predictions predictions.jsonl \
     --spans spans.jsonl --db gym.sqlite | tee dialogue.txt
 grep -q '^SQL: .*ORDER BY fee_of_trainer' dialogue.txt

@@ -41,7 +41,7 @@ const struct command command_join = {
                "equals the output of one run without --shard, byte for byte. Nothing is written if a shard is "
                "missing, unfinished or made from other input or settings; the last line lists the numbers of these "
                "shards. If records of a shard failed, the exit code is 7. Guide: docs/guides/clusters.md.",
-    .examples = { "ambit-data join findings.jsonl", "ambit-data join findings.jsonl -o all.jsonl" },
+    .examples = { "ambit-data join predictions.jsonl", "ambit-data join predictions.jsonl -o all.jsonl" },
     .files = files,
     .run = run,
 };

@@ -26,7 +26,7 @@ static const struct option options[] = {
                   "comparison of predictions and gold", .group = "input"),
     STRING_OPTION("pred", AT(pred), "FILE", "predictions", .required = true),
     STRING_OPTION("gold", AT(gold), "FILE", "gold records (default: those in --pred)"),
-    STRING_OPTION("findings", AT(findings), "FILE", "rule agreement: output of `ambit-infer detect`"),
+    STRING_OPTION("predictions", AT(predictions), "FILE", "rule agreement: output of `ambit-infer detect`"),
     STRING_OPTION("tables", AT(tables), "FILE", "rule ambiqt: Spider's tables.json, for exact set match"),
     DB_OPTION(AT(db), ""),
     INT_OPTION("top", AT(k), "N", 1, 1e6, "predictions of a record that count", .letter = 'k', .group = "rule"),
@@ -43,8 +43,8 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     if (a->request.filter && a->rule != RULE_DFPL)
         return usage_error(err, "--filter requires --rule dfpl");
-    if (a->request.findings && a->rule != RULE_AGREEMENT)
-        return usage_error(err, "--findings requires --rule agreement");
+    if (a->request.predictions && a->rule != RULE_AGREEMENT)
+        return usage_error(err, "--predictions requires --rule agreement");
     return rules[a->rule](&a->request, err);
 }
 

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 
 struct selective_request {
-    const char *findings; /* {"id", "score"} of ambit-infer detect: probability of ambiguity */
-    const char *scored;   /* {"id", FIELD} of ambit-data score --per-example */
-    const char *field;    /* field that is true or 1 if the statement is right */
-    const char *report;   /* report.html to write, or NULL */
-    double threshold;     /* flag from this score on; NAN: by the field "ambiguous" */
+    const char *predictions; /* {"id", "score"} of ambit-infer detect: probability of ambiguity */
+    const char *scored;      /* {"id", FIELD} of ambit-data score --per-example */
+    const char *field;       /* field that is true or 1 if the statement is right */
+    const char *report;      /* report.html to write, or NULL */
+    double threshold;        /* flag from this score on; NAN: by the field "ambiguous" */
     bool json;
 };
 
@@ -88,7 +88,7 @@ static void selective_measure(struct selective *s, const double *score, const bo
 
 /* Predictions and scored statements joined by id, and the output. */
 
-struct selective_finding {
+struct selective_prediction {
     double score;
     bool flagged;
 };
@@ -96,17 +96,17 @@ struct selective_finding {
 struct selective_join {
     const struct selective_request *q;
     struct strings ids, met; /* of predictions, of statements */
-    struct selective_finding *findings;
+    struct selective_prediction *predictions;
     double *score;
     bool *flagged, *right;
-    int findings_cap, scores_cap, flagged_cap, n, left_out;
+    int predictions_cap, scores_cap, flagged_cap, n, left_out;
 };
 
-static int add_finding(void *user, json_t *record, const char *where, struct error *err)
+static int add_prediction(void *user, json_t *record, const char *where, struct error *err)
 {
     struct selective_join *j = user;
     char number[RECORD_ID_TEXT];
-    struct selective_finding f = { 0 };
+    struct selective_prediction f = { 0 };
     int n = j->ids.n;
 
     if (json_object_get(record, "error"))
@@ -116,11 +116,11 @@ static int add_finding(void *user, json_t *record, const char *where, struct err
     if (isnan(j->q->threshold) && json_get_bool(record, "ambiguous", &f.flagged, where, err))
         return -1;
     f.flagged = isnan(j->q->threshold) ? f.flagged : f.score >= j->q->threshold;
-    GROW(j->findings, n, j->findings_cap);
+    GROW(j->predictions, n, j->predictions_cap);
     if (strings_add(&j->ids, record_id_text(record, number)) != n)
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected a new id, got that of an earlier prediction",
                          where);
-    j->findings[n] = f;
+    j->predictions[n] = f;
     return 0;
 }
 
@@ -151,7 +151,7 @@ static int add_statement(void *user, json_t *record, const char *where, struct e
     }
     if (at < 0)
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": %s has no prediction for \"%.100s\"", where,
-                         j->q->findings, id);
+                         j->q->predictions, id);
     if (strings_add(&j->met, id) != n)
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": expected a new id, got \"%.100s\" again", where, id);
     if (read_right(j, record, &right, where, err))
@@ -159,8 +159,8 @@ static int add_statement(void *user, json_t *record, const char *where, struct e
     GROW(j->score, n, j->scores_cap);
     GROW(j->flagged, n, j->flagged_cap);
     j->right = xrealloc(j->right, (size_t)j->flagged_cap * sizeof *j->right);
-    j->score[n] = j->findings[at].score;
-    j->flagged[n] = j->findings[at].flagged;
+    j->score[n] = j->predictions[at].score;
+    j->flagged[n] = j->predictions[at].flagged;
     j->right[n] = right;
     j->n++;
     return 0;
@@ -253,14 +253,14 @@ static int tell(const struct selective_join *j, struct error *err)
 static int selective_run(const struct selective_request *q, struct error *err)
 {
     struct selective_join j = { .q = q };
-    int rc = records_each_as_is(q->findings, RECORDS_AUTO, add_finding, &j, err) ||
+    int rc = records_each_as_is(q->predictions, RECORDS_AUTO, add_prediction, &j, err) ||
                      records_each_as_is(q->scored, RECORDS_AUTO, add_statement, &j, err) || tell(&j, err)
                  ? -1
                  : 0;
 
     strings_release(&j.ids);
     strings_release(&j.met);
-    free(j.findings);
+    free(j.predictions);
     free(j.score);
     free(j.flagged);
     free(j.right);
@@ -272,8 +272,8 @@ static const struct selective_request defaults = { .field = "one_found", .thresh
 #define AT(field) offsetof(struct selective_request, field)
 
 static const struct option options[] = {
-    STRING_OPTION("findings", AT(findings), "FILE", "output of `ambit-infer detect`: id and score", .required = true,
-                  .group = "input"),
+    STRING_OPTION("predictions", AT(predictions), "FILE", "output of `ambit-infer detect`: id and score",
+                  .required = true, .group = "input"),
     STRING_OPTION("scored", AT(scored), "FILE", "output of `score --per-example`: id and --field", .required = true),
     STRING_OPTION("field", AT(field), "NAME", "field that is true or 1 if the statement is right"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1, "flag from this score on (default: field \"ambiguous\")"),
@@ -295,7 +295,7 @@ const struct command command_selective = {
                "p-value of skipping as many questions at random (Fisher's exact test, one-sided), the same for "
                "unflagged questions, and the area under the risk-coverage curve (AURC) beside that of a random and "
                "of the best order. Guide: docs/guides/score.md.",
-    .examples = { "ambit-data selective --findings findings.jsonl --scored each.jsonl",
-                  "ambit-data selective --findings findings.jsonl --scored each.jsonl --threshold 0.5 --report curve.html" },
+    .examples = { "ambit-data selective --predictions detected.jsonl --scored each.jsonl",
+                  "ambit-data selective --predictions detected.jsonl --scored each.jsonl --threshold 0.5 --report curve.html" },
     .run = run,
 };

@@ -20,7 +20,7 @@ struct opinion {
 
 /* Reads a line; -1 with EXIT_CODE_DATA naming the field. The caller releases o->names either way. */
 typedef int opinion_fn(struct opinion *o, const json_t *line, const char *where, struct error *err);
-opinion_fn opinion_of_gold, opinion_of_finding, opinion_of_tag;
+opinion_fn opinion_of_gold, opinion_of_prediction, opinion_of_tag;
 
 /* Reading gold, predictions and marked words. */
 
@@ -79,7 +79,7 @@ int opinion_of_gold(struct opinion *o, const json_t *line, const char *where, st
     return list ? add_list(o, list, where, err) : -1;
 }
 
-int opinion_of_finding(struct opinion *o, const json_t *line, const char *where, struct error *err)
+int opinion_of_prediction(struct opinion *o, const json_t *line, const char *where, struct error *err)
 {
     const json_t *list;
 
@@ -151,7 +151,7 @@ static const char *const agreement_names[] = { "same", "some", "others", "detect
 static const char *const right_names[] = { "both", "detector", "tagger", "none" };
 
 struct compared_question {
-    struct opinion gold, finding, tag;
+    struct opinion gold, prediction, tag;
     int database;
 };
 
@@ -233,10 +233,10 @@ static int read_answer(void *user, json_t *line, const char *where, struct error
 
 static enum agreement agreement_of(const struct compared_question *q)
 {
-    if (!q->finding.ambiguous || !q->tag.ambiguous)
-        return q->finding.ambiguous ? DETECTOR_ALONE : q->tag.ambiguous ? TAGGER_ALONE : NEITHER;
-    int shared = opinion_shared(&q->finding, &q->tag);
-    return shared == 0 ? BOTH_OTHERS : shared < q->finding.names.n ? BOTH_SOME : BOTH_SAME;
+    if (!q->prediction.ambiguous || !q->tag.ambiguous)
+        return q->prediction.ambiguous ? DETECTOR_ALONE : q->tag.ambiguous ? TAGGER_ALONE : NEITHER;
+    int shared = opinion_shared(&q->prediction, &q->tag);
+    return shared == 0 ? BOTH_OTHERS : shared < q->prediction.names.n ? BOTH_SOME : BOTH_SAME;
 }
 
 static bool is_right(const struct opinion *o, const struct opinion *gold)
@@ -262,7 +262,7 @@ static int write_evidence(struct agreement_run *run, int i, enum agreement a, en
     json_t *o =
         json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "id", run->ids.items[i], "db_id",
                   run->databases.items[q->database], "found", agreement_names[a], "right", right_names[r], "gold",
-                  names_json(&q->gold), "detector", names_json(&q->finding), "tagger", names_json(&q->tag));
+                  names_json(&q->gold), "detector", names_json(&q->prediction), "tagger", names_json(&q->tag));
     int rc = json_write_line(&run->evidence, o, err);
     json_decref(o);
     return rc;
@@ -271,7 +271,7 @@ static int write_evidence(struct agreement_run *run, int i, enum agreement a, en
 static int count(struct agreement_run *run, int i, struct error *err)
 {
     const struct compared_question *q = &run->questions[i];
-    bool detector = is_right(&q->finding, &q->gold), tagger = is_right(&q->tag, &q->gold);
+    bool detector = is_right(&q->prediction, &q->gold), tagger = is_right(&q->tag, &q->gold);
     enum right r = detector ? (tagger ? RIGHT_BOTH : RIGHT_DETECTOR) : tagger ? RIGHT_TAGGER : RIGHT_NONE;
     enum agreement a = agreement_of(q);
 
@@ -294,8 +294,8 @@ static int count_all(struct agreement_run *run, struct error *err)
     run->group = xcalloc(n, sizeof *run->group);
     for (int i = 0; i < run->n; i++) {
         const struct compared_question *q = &run->questions[i];
-        if (!q->finding.there || !q->tag.there)
-            skip(run, run->ids.items[i], q->finding.there ? "it has no marked words" : "it has no finding");
+        if (!q->prediction.there || !q->tag.there)
+            skip(run, run->ids.items[i], q->prediction.there ? "it has no marked words" : "it has no prediction");
         else if (count(run, i, err))
             return -1;
     }
@@ -304,17 +304,17 @@ static int count_all(struct agreement_run *run, struct error *err)
 
 static int score_all(struct agreement_run *run, const struct score_request *q, struct error *err)
 {
-    struct answers findings = { run, opinion_of_finding, offsetof(struct compared_question, finding) };
+    struct answers predictions = { run, opinion_of_prediction, offsetof(struct compared_question, prediction) };
     struct answers tags = { run, opinion_of_tag, offsetof(struct compared_question, tag) };
 
     if ((q->per_example && out_file_open(&run->evidence, q->per_example, err)) ||
         records_each(q->gold, RECORDS_AUTO, read_gold, run, err) ||
-        records_each_as_is(q->findings, RECORDS_AUTO, read_answer, &findings, err) ||
+        records_each_as_is(q->predictions, RECORDS_AUTO, read_answer, &predictions, err) ||
         records_each_as_is(q->pred, RECORDS_AUTO, read_answer, &tags, err) || count_all(run, err))
         return -1;
     if (!run->n_scored)
         return error_set(err, EXIT_CODE_DATA, "%s and %s: expected a common id with a record in %s, got none",
-                         q->findings, q->pred, q->gold);
+                         q->predictions, q->pred, q->gold);
     return run->evidence.f ? out_file_commit(&run->evidence, err) : 0;
 }
 
@@ -403,7 +403,7 @@ static void release(struct agreement_run *run)
     out_file_abort(&run->evidence);
     for (int i = 0; i < run->n; i++) {
         strings_release(&run->questions[i].gold.names);
-        strings_release(&run->questions[i].finding.names);
+        strings_release(&run->questions[i].prediction.names);
         strings_release(&run->questions[i].tag.names);
     }
     free(run->questions);
@@ -421,8 +421,8 @@ enum exit_code score_agreement(const struct score_request *q, struct error *err)
     struct agreement_run run = { .skipped = json_array() };
     enum exit_code code = EXIT_CODE_OK;
 
-    if (!q->gold || !q->findings)
-        code = (error_set(err, EXIT_CODE_USAGE, "--rule agreement requires --gold and --findings"), EXIT_CODE_USAGE);
+    if (!q->gold || !q->predictions)
+        code = (error_set(err, EXIT_CODE_USAGE, "--rule agreement requires --gold and --predictions"), EXIT_CODE_USAGE);
     else if (score_all(&run, q, err) || print(&run, q, err))
         code = err->code;
     else if (json_array_size(run.skipped))

@@ -10,7 +10,7 @@
 
 #include "data/eval/score.h"
 
-/* Matches --gold, --findings of `ambit-infer detect` and --pred of `ambit-infer tag` by id. A record without both
+/* Matches --gold, --predictions of `ambit-infer detect` and --pred of `ambit-infer tag` by id. A record without both
  * predictions is skipped and listed, as are errors, duplicates and predictions of unknown records. */
 score_rule score_agreement;
 

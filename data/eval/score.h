@@ -13,7 +13,7 @@
 
 struct score_request {
     const char *gold, *pred; /* records and predictions; gold may be NULL if the predictions contain it */
-    const char *findings;    /* rule agreement, or NULL */
+    const char *predictions; /* rule agreement, or NULL */
     const char *tables, *db; /* tables.json; database as in db_path.h; or NULL */
     int64_t k;               /* predictions of a record that count */
     bool published;          /* reproduce the published evaluator, including its bugs */

@@ -13,8 +13,8 @@
 #SBATCH --requeue
 set -euo pipefail
 questions=${QUESTIONS:-questions.jsonl} detector=${DETECTOR:-runs/gate} schemas=${SCHEMAS:-tables.json}
-findings=${FINDINGS:-findings.jsonl} shards=${SHARDS:-16}
+predictions=${PREDICTIONS:-predictions.jsonl} shards=${SHARDS:-16}
 
 # --resume: a requeued task continues after its last saved line, and a task with a complete shard ends at once.
-srun ambit-infer detect --model "$detector" --schema "$schemas" "$questions" -o "$findings" \
+srun ambit-infer detect --model "$detector" --schema "$schemas" "$questions" -o "$predictions" \
     --shard "$SLURM_ARRAY_TASK_ID/$shards" --resume || [ $? = 7 ]

@@ -5,4 +5,4 @@
 #SBATCH --mem=1G
 #SBATCH --time=00:30:00
 set -euo pipefail
-srun ambit-data join "${FINDINGS:-findings.jsonl}" || [ $? = 7 ]
+srun ambit-data join "${PREDICTIONS:-predictions.jsonl}" || [ $? = 7 ]

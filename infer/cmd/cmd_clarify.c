@@ -17,7 +17,8 @@ static const struct clarify_request defaults = {
 static const struct option table[] = {
     STRING_OPTION("candidates", AT(candidates), "FILE.jsonl",
                   "candidate statements of each question; - is standard input", .group = "input"),
-    STRING_OPTION("findings", AT(predictions), "FILE.jsonl", "output of detect for the same questions, joined by id"),
+    STRING_OPTION("predictions", AT(predictions), "FILE.jsonl",
+                  "output of detect for the same questions, joined by id"),
     STRING_OPTION("spans", AT(spans), "FILE.jsonl", "output of tag for the same questions, joined by id"),
     SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
@@ -70,12 +71,12 @@ static const char *misused(const struct clarify_request *q)
                : q->interactive ? "expected either --candidates or --replay"
                                 : "expected --candidates";
     if ((q->predictions || q->spans) && !q->candidates)
-        return "--findings and --spans: expected --candidates as well";
+        return "--predictions and --spans: expected --candidates as well";
     int streams = is_standard_input(q->candidates) + is_standard_input(q->predictions) + is_standard_input(q->spans);
     if (q->interactive && streams)
-        return "--interactive reads answers from standard input: --candidates, --findings and --spans must be files";
+        return "--interactive reads answers from standard input: --candidates, --predictions and --spans must be files";
     if (streams > 1)
-        return "expected at most one of --candidates, --findings and --spans to be standard input";
+        return "expected at most one of --candidates, --predictions and --spans to be standard input";
     return NULL;
 }
 

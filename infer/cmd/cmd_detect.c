@@ -118,7 +118,7 @@ const struct command command_detect = {
     .details =
         "Read records {\"id\", \"db_id\", \"question\"} and write one prediction for each.  See docs/guides/detect.md.",
     .examples = { "ambit-infer detect questions.jsonl --db shop.sqlite --format text",
-                  "ambit-infer detect questions.jsonl --model runs/gate --schema tables.json -o findings.jsonl" },
+                  "ambit-infer detect questions.jsonl --model runs/gate --schema tables.json -o predictions.jsonl" },
     .files = files,
     .run = run,
 };

@@ -353,7 +353,7 @@ static json_t *find(struct detector *d, const json_t *record, const struct prepa
         prediction_fill(&f, &d->model, &item, p->schema, &result, relevance);
         line = prediction_json(&f, true);
         if (!line)
-            error_set(err, EXIT_CODE_DATA, "%s: the finding cannot be written as JSON", where);
+            error_set(err, EXIT_CODE_DATA, "%s: the prediction cannot be written as JSON", where);
     }
     prediction_release(&f);
     question_input_release(&words);

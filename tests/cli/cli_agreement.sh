@@ -41,7 +41,7 @@ fees='["trainer.trainer_fee","trainer.fee_of_trainer"]' other='["trainer.trainer
     tag alarm COL trainer.trainer_fee
     tag clear
 } >tags.jsonl
-score() { data score --rule agreement --gold gold.jsonl --findings findings.jsonl --pred tags.jsonl "$@"; }
+score() { data score --rule agreement --gold gold.jsonl --predictions findings.jsonl --pred tags.jsonl "$@"; }
 # expect CODE TEXT ARGUMENTS...
 expect() { check "${*:3}" "$1" "$2" score "${@:3}"; }
 
@@ -63,13 +63,13 @@ cat >marks.jsonl <<'END'
 END
 finding m true '["t.home_team","t.away_team"]' >found.jsonl
 tag m AMB "Home team" "Away team" >tagged.jsonl
-check marks 0 'both, the same alternatives +1 +1 +1 ' data score --rule agreement --gold marks.jsonl --findings found.jsonl --pred tagged.jsonl
+check marks 0 'both, the same alternatives +1 +1 +1 ' data score --rule agreement --gold marks.jsonl --predictions found.jsonl --pred tagged.jsonl
 grep -q '\[-\]' shown || complain marks "an interval of one database"
 
 # --- records that one of the two does not answer
 { sed 1d findings.jsonl && finding else true "$fees" && finding clear false '[]'; } >odd.jsonl
-for text in 'same: it has no finding' 'odd.jsonl: line 8: its id is none of the gold' 'odd.jsonl: line 9: its id came before'; do
-    expect 7 "$text" --findings odd.jsonl
+for text in 'same: it has no prediction' 'odd.jsonl: line 8: its id is none of the gold' 'odd.jsonl: line 9: its id came before'; do
+    expect 7 "$text" --predictions odd.jsonl
 done
 sed '2s/.*/{"id":"some","error":"no"}/' tags.jsonl >odd.jsonl
 expect 7 'odd.jsonl: line 2: it is an error' --pred odd.jsonl
@@ -77,10 +77,10 @@ expect 7 'some: it has no marked words' --pred odd.jsonl
 sed '2s/"type":"column"/"type":7/' tags.jsonl >odd.jsonl
 expect 7 'odd.jsonl: line 2: spans\[0\]: .*field "type"' --pred odd.jsonl
 sed '1s/"trainer.fee_of_trainer"/7/' findings.jsonl >odd.jsonl
-expect 7 'odd.jsonl: line 1: alternatives\[1\]: expected a string, got an integer' --findings odd.jsonl
+expect 7 'odd.jsonl: line 1: alternatives\[1\]: expected a string, got an integer' --predictions odd.jsonl
 
 # --- errors that end the command
-expect 3 'expected a common id' --findings /dev/null
+expect 3 'expected a common id' --predictions /dev/null
 sed '2s/"some"/"same"/' gold.jsonl >bad.jsonl
 expect 3 'bad.jsonl: line 2: field "id": expected each id once, got "same" again' --gold bad.jsonl
 sed '2s/"ambiguous":true/"ambiguous":"so"/' gold.jsonl >bad.jsonl
@@ -89,7 +89,7 @@ sed '2s/"db_id"/"base"/' gold.jsonl >bad.jsonl
 expect 3 'bad.jsonl: line 2: .*db_id' --gold bad.jsonl
 sed 's/"column":1/"column":9/' marks.jsonl >bad.jsonl
 expect 3 'bad.jsonl: line 1: ' --gold bad.jsonl
-check "no findings" 2 'requires --gold and --findings' data score --rule agreement --gold gold.jsonl --pred tags.jsonl
-check "other rule" 2 'requires --rule agreement' data score --rule spans --gold marks.jsonl --findings found.jsonl --pred tagged.jsonl
+check "no predictions" 2 'requires --gold and --predictions' data score --rule agreement --gold gold.jsonl --pred tags.jsonl
+check "other rule" 2 'requires --rule agreement' data score --rule spans --gold marks.jsonl --predictions found.jsonl --pred tagged.jsonl
 
 finish

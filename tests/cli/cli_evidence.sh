@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ambit-infer clarify --findings --spans: the output of detect and tag, unchanged, joined by id.  Evidence changes some fields
+# ambit-infer clarify --predictions --spans: the output of detect and tag, unchanged, joined by id.  Evidence changes some fields
 # and keeps the others byte for byte; bad files are reported with file, line and field.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -70,15 +70,15 @@ grep -q support plain.jsonl && complain plain "support of nothing"
 : >empty.jsonl
 finding 9 "$fee" true '"C"' "$two" >others.jsonl
 { finding '"q1"' "$fee" false null '[]' && echo '{"id":3,"error":"no"}'; } >nothing.jsonl
-for files in "--findings empty.jsonl --spans empty.jsonl" "--findings others.jsonl" "--findings nothing.jsonl"; do
+for files in "--predictions empty.jsonl --spans empty.jsonl" "--predictions others.jsonl" "--predictions nothing.jsonl"; do
     # shellcheck disable=SC2086 # words that are split
     expect 0 '"attribute":"sel.arity"' $files
     cmp -s plain.jsonl out.jsonl || complain "$files" "another output than without"
 done
-expect 0 'others.jsonl: none of its ids is that of a record' --findings others.jsonl
+expect 0 'others.jsonl: none of its ids is that of a record' --predictions others.jsonl
 
 # --- a finding: asked first though the parser is all but sure; the word is not known
-expect 0 '"support":0.9' --findings findings.jsonl
+expect 0 '"support":0.9' --predictions findings.jsonl
 asks 1 '"attribute":"order#1.expr","text":"Two columns fit your question. What should the result be sorted by\?"'
 diff <(sed 1d plain.jsonl) <(sed 1d out.jsonl) >said || complain findings "a record without a finding has changed"
 grep -q '"eig":0.136579,"support":0.9' out.jsonl || complain findings "bits are not those of the candidates"
@@ -91,7 +91,7 @@ asks 3 '"p":0.0,"sql":null,"found":"trainer.fee_of_trainer"'
 diff <(sed -n 2p plain.jsonl) <(sed -n 2p out.jsonl) >said || complain spans "a record without a mark has changed"
 
 # --- both; evidence inside the record gives the same question
-expect 0 '"support":0.95' --findings findings.jsonl --spans spans.jsonl
+expect 0 '"support":0.95' --predictions findings.jsonl --spans spans.jsonl
 asks 1 '"text":"Two columns fit what you wrote, ..fee..\.'
 cp out.jsonl both.jsonl
 {
@@ -101,17 +101,17 @@ cp out.jsonl both.jsonl
 run 0 infer clarify --db gym.sqlite --candidates own.jsonl -o own.out
 cmp -s own.out <(sed -n 1p both.jsonl) || complain own "another question than by files"
 xz -k findings.jsonl
-run 0 clarify --findings findings.jsonl.xz --spans spans.jsonl -o again.jsonl
+run 0 clarify --predictions findings.jsonl.xz --spans spans.jsonl -o again.jsonl
 cmp -s both.jsonl again.jsonl || complain xz "not the same"
-run 0 bash -c "'$bin/ambit-infer' clarify --db gym.sqlite --candidates candidates.jsonl --findings - --spans spans.jsonl -o again.jsonl <findings.jsonl"
+run 0 bash -c "'$bin/ambit-infer' clarify --db gym.sqlite --candidates candidates.jsonl --predictions - --spans spans.jsonl -o again.jsonl <findings.jsonl"
 cmp -s both.jsonl again.jsonl || complain pipe "not the same"
 
 # --- golds keep their own label; dialogues, and one that goes on
 sed 's/}$/,"ambiguous":false,"gold":["SELECT machine FROM workout"]}/' candidates.jsonl | sed -n 2p >gold.jsonl
 finding '"q2"' "$used" true '"C"' '["workout.machine","trainer.name"]' >alarm.jsonl
-run 0 infer clarify --db gym.sqlite --candidates gold.jsonl --findings alarm.jsonl --simulate --noise 0 -o simulated.jsonl
+run 0 infer clarify --db gym.sqlite --candidates gold.jsonl --predictions alarm.jsonl --simulate --noise 0 -o simulated.jsonl
 grep -q '"overhead":{"mean":1' simulated.jsonl || complain simulate "a finding hides a question that was not needed: $(tail -1 simulated.jsonl)"
-printf '2\n' | clarify --interactive --findings findings.jsonl --spans spans.jsonl --transcript t.json >shown 2>said
+printf '2\n' | clarify --interactive --predictions findings.jsonl --spans spans.jsonl --transcript t.json >shown 2>said
 grep -q 'Two columns fit what you wrote, "fee"' shown || complain interactive "not in the user's words"
 printf '1\n\n' | infer clarify --interactive --db gym.sqlite --replay t.json --transcript t.json >shown 2>said
 grep -q 'ORDER BY fee_of_trainer' shown || complain replay "it does not go on: $(cat shown)"
@@ -122,11 +122,11 @@ bad() { # TEXT: on the first line alone
     diff <(sed 1d plain.jsonl) <(sed 1d out.jsonl) >said || complain "$1" "others suffered"
 }
 finding '"q1"' "$used" true '"C"' "$two" >bad.jsonl
-bad "bad.jsonl: line 1: field ..question..: expected ..${fee%\?}..., as in candidates.jsonl: line 1, got ..${used%\?}..." --findings bad.jsonl
+bad "bad.jsonl: line 1: field ..question..: expected ..${fee%\?}..., as in candidates.jsonl: line 1, got ..${used%\?}..." --predictions bad.jsonl
 finding '"q1"' "$fee" true '"C"' "$two" | sed 's/"gym"/"spa"/' >bad.jsonl
-bad 'bad.jsonl: line 1: field ..db_id..: expected ..gym.., as in candidates.jsonl: line 1, got ..spa..' --findings bad.jsonl
+bad 'bad.jsonl: line 1: field ..db_id..: expected ..gym.., as in candidates.jsonl: line 1, got ..spa..' --predictions bad.jsonl
 finding '"q1"' "$fee" true '"C"' '["trainer.fee","trainer.name"]' >bad.jsonl
-bad 'bad.jsonl: line 1: alternatives.0.: ..trainer.fee.. is neither a table nor a table.column' --findings bad.jsonl
+bad 'bad.jsonl: line 1: alternatives.0.: ..trainer.fee.. is neither a table nor a table.column' --predictions bad.jsonl
 tagged '"q1"' "$fee" "$(span 30 33 fee AMB trainer.fee/column trainer.name/column)" >bad.jsonl
 bad 'bad.jsonl: line 1: spans.0.: ..trainer.fee.. is neither a table nor a table.column' --spans bad.jsonl
 tagged '"q1"' "$used" "$(span 6 14 machines COL workout.machine/column)" >bad.jsonl
@@ -152,18 +152,18 @@ file() {
     expect 3 "bad.jsonl: line 2: $2" "--$1" bad.jsonl
 }
 whole=$(finding '"q1"' "$fee" true '"C"' "$two")
-file findings 'field "id": expected a string or an integer, got nothing' <<<"${whole/\"id\":\"q1\",/}"
-file findings 'field "id": expected a string or an integer, got a real' <<<"${whole/\"q1\"/1.5}"
-file findings 'field "id": expected each id once, got "8" again, as in bad.jsonl: line 1' <<<"${whole/\"q1\"/\"8\"}"
-file findings 'field "question"' <<<"${whole/question/text}"
-file findings 'field "db_id": expected a string, got an integer' <<<"${whole/\"gym\"/7}"
-file findings 'field "ambiguous"' <<<"${whole/true/\"yes\"}"
-file findings 'field "score".*0 to 1' <<<"${whole/0.9/1.5}"
-file findings 'field "type": expected null or one of C, T, J, P, attachment, scope, vague, got X' <<<"${whole/\"C\"/\"X\"}"
-file findings 'field "alternatives"' <<<"${whole/alternatives/others}"
-file findings 'field "alternatives": expected at most 2, got 3' <<<"${whole/\"alternatives\":[/\"alternatives\":[\"trainer\",}"
-file findings 'alternatives\[1\]: expected a string, got null' <<<"${whole/\"trainer.fee_of_trainer\"/null}"
-file findings 'field "ambiguous"' < <(tagged '"q1"' "$fee" "$amb")
+file predictions 'field "id": expected a string or an integer, got nothing' <<<"${whole/\"id\":\"q1\",/}"
+file predictions 'field "id": expected a string or an integer, got a real' <<<"${whole/\"q1\"/1.5}"
+file predictions 'field "id": expected each id once, got "8" again, as in bad.jsonl: line 1' <<<"${whole/\"q1\"/\"8\"}"
+file predictions 'field "question"' <<<"${whole/question/text}"
+file predictions 'field "db_id": expected a string, got an integer' <<<"${whole/\"gym\"/7}"
+file predictions 'field "ambiguous"' <<<"${whole/true/\"yes\"}"
+file predictions 'field "score".*0 to 1' <<<"${whole/0.9/1.5}"
+file predictions 'field "type": expected null or one of C, T, J, P, attachment, scope, vague, got X' <<<"${whole/\"C\"/\"X\"}"
+file predictions 'field "alternatives"' <<<"${whole/alternatives/others}"
+file predictions 'field "alternatives": expected at most 2, got 3' <<<"${whole/\"alternatives\":[/\"alternatives\":[\"trainer\",}"
+file predictions 'alternatives\[1\]: expected a string, got null' <<<"${whole/\"trainer.fee_of_trainer\"/null}"
+file predictions 'field "ambiguous"' < <(tagged '"q1"' "$fee" "$amb")
 file spans 'field "spans"' <<<"$whole"
 marked=$(tagged '"q1"' "$fee" "$amb")
 file spans 'spans\[0\]: field "end": expected 31 to 34, got 35' <<<"${marked/\"end\":33/\"end\":35}"
@@ -181,9 +181,9 @@ file spans '.*expected an object|column' <<<'[1]'
 expect 3 'nowhere.jsonl' --spans nowhere.jsonl
 
 # --- options that do not go together
-expect 2 'at most one of --candidates, --findings and --spans to be standard input' --findings - --spans -
-expect 2 'must be files' --interactive --findings -
-check serve 2 'takes no --candidates|expected --candidates as well' infer clarify --db gym.sqlite --serve-stdio --findings findings.jsonl
+expect 2 'at most one of --candidates, --predictions and --spans to be standard input' --predictions - --spans -
+expect 2 'must be files' --interactive --predictions -
+check serve 2 'takes no --candidates|expected --candidates as well' infer clarify --db gym.sqlite --serve-stdio --predictions findings.jsonl
 check replay 2 'expected --candidates as well' infer clarify --db gym.sqlite --interactive --replay t.json --spans spans.jsonl
 
 finish

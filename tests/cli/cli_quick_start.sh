@@ -36,7 +36,7 @@ run_page() {
 }
 
 run_page quick-start "$root/docs/quick-start.md"
-[ "$(wc -l <findings.jsonl)" = 3 ]
-grep -q '"id":"q1",.*"ambiguous":true,"type":"C","alternatives":\["purchase.billing_address","purchase.shipping_address"\]' findings.jsonl
-[ "$(grep -c '"ambiguous":false' findings.jsonl)" = 2 ]
+[ "$(wc -l <predictions.jsonl)" = 3 ]
+grep -q '"id":"q1",.*"ambiguous":true,"type":"C","alternatives":\["purchase.billing_address","purchase.shipping_address"\]' predictions.jsonl
+[ "$(grep -c '"ambiguous":false' predictions.jsonl)" = 2 ]
 run_page readme "$root/README.md"

@@ -150,7 +150,7 @@ expect 2 '--shard: slurm: SLURM_ARRAY_TASK_ID is not set; expected a task of a j
 mkdir path
 printf '#!/bin/sh\nexec "$@"\n' >path/srun
 chmod +x path/srun
-task() { PATH=$work/path:$bin:$PATH SLURM_ARRAY_TASK_ID=$1 QUESTIONS=test.jsonl SHARDS=3 FINDINGS=found SCHEMAS=few.json DETECTOR=detector bash "$root/examples/slurm/$2.sh"; }
+task() { PATH=$work/path:$bin:$PATH SLURM_ARRAY_TASK_ID=$1 QUESTIONS=test.jsonl SHARDS=3 PREDICTIONS=found SCHEMAS=few.json DETECTOR=detector bash "$root/examples/slurm/$2.sh"; }
 run 7 "${detect[@]}" test.jsonl -o single
 for id in 1 3; do run 0 task $id detect; done
 run 1 task '' join
