@@ -84,7 +84,7 @@ expect 2 "--labels: expected one of contrastive\|thesis.*did you mean 'thesis'" 
 expect 2 "did you mean 'schema'" gatekeeper --data good --encode schemas
 expect 2 "--lr: expected a number, got 'nan'" gatekeeper --data good --lr nan
 for share in -.1 1.1 1e9 nan many ""; do
-    expect 2 "--appended: expected (0 to 1|a number), got '?$share" gatekeeper --data good --appended "$share"
+    expect 2 "--distractors: expected (0 to 1|a number), got '?$share" gatekeeper --data good --distractors "$share"
 done
 expect 2 "either --schema or --db" detect in.jsonl
 expect 2 "either --schema or --db" detect --schema good/tables.json --db good.sqlite in.jsonl
@@ -285,7 +285,7 @@ resume() { train gatekeeper --data good --config good.yaml --device cpu --out ru
 folder model run
 expect 2 "run.*: epochs: the run to resume has 1, got 0" resume --epochs 0
 expect 2 "run.*: seed: the run to resume has 1, got 2" resume --seed 2
-expect 2 "run.*: appended: the run to resume has 0.0, got 0.25" resume --appended 0.25
+expect 2 "run.*: distractors: the run to resume has 0.0, got 0.25" resume --distractors 0.25
 expect 2 "run.*: lr: the run to resume has 0.0002, got 0.1" resume --lr 0.1
 expect 2 "run: holds a run already; --resume" gatekeeper --data good --out run
 folder good bad && sed -i 1d bad/train.jsonl

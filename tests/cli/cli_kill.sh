@@ -19,7 +19,7 @@ small_data() {
     few_tables all/tables.json data/*.jsonl >data/tables.json
 }
 
-tiny_detector encode=element relevance-epochs=2 epochs=8 batch=16 tokens=2048 appended=0.5 eval-every=4 save-every=3 >small.yaml
+tiny_detector encode=element relevance-epochs=2 epochs=8 batch=16 tokens=2048 distractors=0.5 eval-every=4 save-every=3 >small.yaml
 
 # All that a run needs to go on stands in its folder.
 train() {

@@ -39,7 +39,7 @@ done
 
 common=(--device cpu --compute f32)
 small=(--encoder-hidden 32 --encoder-layers 1 --encoder-heads 2 --encoder-intermediate 64 --encoder-vocabulary 400 --encoder-dropout 0 --dropout 0)
-head=(--gat-hidden 8 --gat-heads 2 --pair-hidden 8 --relevance-epochs 1 --epochs 2 --batch 16 --tokens 2048 --appended 0.5)
+head=(--gat-hidden 8 --gat-heads 2 --pair-hidden 8 --relevance-epochs 1 --epochs 2 --batch 16 --tokens 2048 --distractors 0.5)
 infill=(infill "${common[@]}" --data train.jsonl --valid valid.jsonl --base model --batch 8 --tokens 200 --eval-every 5 --schedule constant)
 gatekeeper=(gatekeeper "${common[@]}" --data data "${small[@]}" "${head[@]}")
 declare -A trainers=(

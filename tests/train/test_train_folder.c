@@ -250,7 +250,7 @@ static void test_init(void **state)
     (void)state;
     clean();
     q.settings.encode = ENCODE_SCHEMA;
-    q.settings.appended = 0;
+    q.settings.distractors = 0;
     q.out = whole;
     assert_int_equal(train(&q), 0);
     q.init = whole;

@@ -73,7 +73,7 @@ struct gate_request request(const char *out)
     s->gat_heads = 2;
     s->train.tokens = 2048;
     s->train.save_every = 1;
-    s->appended = 0.5;
+    s->distractors = 0.5;
     return q;
 }
 

@@ -34,7 +34,7 @@ const struct gate_request gate_request_defaults = {
         .presence = 0.2,
         .false_alarms = 0.12,
         .renamed = 0.5,
-        .appended = 0,
+        .distractors = 0,
         .labels_share = 0.1,
         .max_train = 0,
     },
@@ -66,7 +66,7 @@ static const char skadborg_mortensen[] = "encode: element\n"
                                          "presence: 0\n"
                                          "false-alarms: 1\n"
                                          "renamed: 0\n"
-                                         "appended: 0\n";
+                                         "distractors: 0\n";
 
 const struct preset gate_presets[] = { { "skadborg-mortensen", skadborg_mortensen }, { 0 } };
 
@@ -110,7 +110,7 @@ const struct option gate_request_table[] = {
     REAL_OPTION("presence", AT(presence), "X", 0, 1, "fraction of the hard negatives to train on"),
     REAL_OPTION("false-alarms", AT(false_alarms), "X", 0, 1, "max fraction of hard negatives above the threshold"),
     REAL_OPTION("renamed", AT(renamed), "X", 0, 1, "fraction of questions with renamed schema elements"),
-    REAL_OPTION("appended", AT(appended), "X", 0, 1, "fraction of questions with distractor tables"),
+    REAL_OPTION("distractors", AT(distractors), "X", 0, 1, "fraction of questions with distractor tables"),
     REAL_OPTION("labels-share", AT(labels_share), "X", 0, 0.9, "fraction of training questions from --labels"),
     CHOICE_OPTION("embedder", AT(embedder), "HOW", "stock|linker|joint", "training of the encoder",
                   .group = "relevance training, with --encode element"),

@@ -609,9 +609,9 @@ static int read_examples(struct gate_trainer *t, struct error *err)
                                               .input = gate_model_input(&t->model, true) };
     if (gate_data_init(&t->data, &t->records, &t->reading, err))
         return -1;
-    double appended =
-        t->model.graph == GRAPH_REPRODUCTION ? 0 : t->set->appended; /* merged nodes belong to all databases */
-    distractor_source_init(&t->appender, &t->data, &t->reading, appended, t->run.set.seed);
+    double distractors =
+        t->model.graph == GRAPH_REPRODUCTION ? 0 : t->set->distractors; /* merged nodes belong to all databases */
+    distractor_source_init(&t->appender, &t->data, &t->reading, distractors, t->run.set.seed);
     for (int f = 0; f < FOLDS; f++)
         if (t->model.graph == GRAPH_REPRODUCTION)
             log_info("%s: %d questions", fold_name((enum fold)f), t->data.folds[f].n);
