@@ -39,7 +39,7 @@ struct gate_settings {
     enum { GATE_BY_AP, GATE_BY_F1 } select;
     double head_lr; /* learning rate of the classifier */
     enum { GATE_LINEAR, GATE_COSINE } schedule;
-    double pair_weight, twins_weight, relevance_weight, linguistic_weight, pos_weight;
+    double pair_weight, duplicates_weight, relevance_weight, linguistic_weight, pos_weight;
     bool shuffle_schema;
     double presence;     /* fraction of the hard negatives that is trained on */
     double false_alarms; /* max fraction of validation's hard negatives above the threshold */

@@ -22,7 +22,7 @@ struct gate_step {
     float *twins_target;     /* F32 [candidate pairs] */
     float *relevance_target; /* F32 [nodes] */
     /* Weights of these targets; 0: unknown. */
-    float *weight, *pair_weight, *twins_weight, *relevance_weight;
+    float *weight, *pair_weight, *duplicates_weight, *relevance_weight;
     float *linguistic_target, *linguistic_weight; /* F32 [items, LINGUISTIC_KINDS] */
     int n_pairs, n_nodes;
     const float *states;     /* frozen stage: [nodes, C] */
@@ -191,7 +191,7 @@ static void add_pair_target(struct gate_step *s, const struct gate_example *e, i
 
     bool knows_twins = twins || e->record->slice != EXAMPLE_OWN;
     s->pair_weight[s->n_pairs] = e->knows_pairs && !lost ? weight_of(s, s->trainer->set->pair_weight) : 0;
-    s->twins_weight[s->n_pairs] = knows_twins ? weight_of(s, s->trainer->set->twins_weight) : 0;
+    s->duplicates_weight[s->n_pairs] = knows_twins ? weight_of(s, s->trainer->set->duplicates_weight) : 0;
     s->pair_target[s->n_pairs] = s->target[item] > 0 && p == form->pair;
     s->twins_target[s->n_pairs++] = twins;
 }
@@ -206,7 +206,7 @@ static void add_pair_targets(struct gate_step *s, const int *batch)
     s->pair_target = xmalloc(n * sizeof *s->pair_target);
     s->twins_target = xmalloc(n * sizeof *s->twins_target);
     s->pair_weight = xmalloc(n * sizeof *s->pair_weight);
-    s->twins_weight = xmalloc(n * sizeof *s->twins_weight);
+    s->duplicates_weight = xmalloc(n * sizeof *s->duplicates_weight);
     for (int i = 0; i < s->n_items; i++)
         for (int p = 0; p < s->items[i].schema->n_pairs; p++)
             add_pair_target(s, &fold->list[batch[i]], i, p);
@@ -297,7 +297,7 @@ static void release(struct gate_step *s)
     free(s->relevance_target);
     free(s->weight);
     free(s->pair_weight);
-    free(s->twins_weight);
+    free(s->duplicates_weight);
     free(s->relevance_weight);
     free(s->linguistic_target);
     free(s->linguistic_weight);
@@ -362,7 +362,7 @@ static struct tensor *pair_loss(struct ctx *c, const struct gate_step *s, const 
 {
     struct tensor *loss = loss_of(c, scores->pair, s->pair_target, s->pair_weight, s->n_pairs, 1);
 
-    return op_add(c, loss, loss_of(c, scores->twins, s->twins_target, s->twins_weight, s->n_pairs, 1));
+    return op_add(c, loss, loss_of(c, scores->twins, s->twins_target, s->duplicates_weight, s->n_pairs, 1));
 }
 
 static struct tensor *linguistic_loss(struct ctx *c, const struct gate_step *s, struct tensor *logits)
