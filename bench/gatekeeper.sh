@@ -33,7 +33,7 @@ further() {
     cp "$shared/spider/tables.json" "$shared/spider/dev.json" "$out/dev/spider"
     cp "$shared/spider/dev.json" "$out/dev/spider/train_spider.json"
     fold "$out/dev" C,T,J,P --test-share .8 --valid-share .05
-    grep -h '"slice":"crossed"' "$out/dev/folds"/{train,valid,test}.jsonl >"$out/dev/further.jsonl"
+    grep -h '"slice":"contrast"' "$out/dev/folds"/{train,valid,test}.jsonl >"$out/dev/further.jsonl"
 }
 
 # Append the training questions of WikiSQL's tables to those of the contrast sets.

@@ -22,7 +22,7 @@ done >train.jsonl
 mkdir data spans
 cp practice/tables.json data
 for fold in train:96 valid:4 test:4; do
-    grep '"slice":"crossed"' "practice/${fold%:*}.jsonl" | head -n "${fold#*:}" >"data/${fold%:*}.jsonl" || true
+    grep '"slice":"contrast"' "practice/${fold%:*}.jsonl" | head -n "${fold#*:}" >"data/${fold%:*}.jsonl" || true
     for ((i = 0; i < ${fold#*:}; i++)); do
         printf '{"id":"%s","source":"own","db_id":"d%s","question":"What is the price of %d boats?","type":"made","columns":[{"name":"old price","type":"number"},{"name":"%s owners","type":"text"}],"spans":[{"start":12,"end":17,"label":"COL","alternatives":[{"column":0}]}]}\n' \
             $i $i $i $((i % 3))

@@ -116,7 +116,7 @@ class Bench:
     def drift(self, elements):
         with open(os.path.join(self.args.data, "tables.json"), encoding="utf-8") as f:
             schemas = {s["db_id"]: s for s in json.load(f)}
-        rows = [r for r in read(os.path.join(self.args.data, "test.jsonl")) if r["slice"] == "crossed"]
+        rows = [r for r in read(os.path.join(self.args.data, "test.jsonl")) if r["slice"] == "contrast"]
         rows = random.Random(1).sample(rows, min(len(rows), self.args.questions))
         questions, wide = write(self.path("q.jsonl"), rows), {}
         for d in sorted({r["db_id"] for r in rows}):

@@ -43,7 +43,7 @@ printf '1\n20 or more\n\n' | "$bin/ambit-infer" clarify --interactive --candidat
 echo
 echo "Train a small detector on synthetic data, and ask it held-out questions about held-out databases:"
 "$bin/ambit-train" gatekeeper --data "$out/data" --config scripts/demo.yaml --out "$out/model" --seed 1
-grep '"slice":"crossed"' "$out/data/test.jsonl" | awk 'NR % 32 == 1 && n++ < 12' |
+grep '"slice":"contrast"' "$out/data/test.jsonl" | awk 'NR % 32 == 1 && n++ < 12' |
     "$bin/ambit-infer" detect --model "$out/model" --schema "$out/data/tables.json" --format text -
 echo
 echo "model: $out/model   report: $out/model/report.html   data: $out/data"

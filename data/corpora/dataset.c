@@ -180,7 +180,7 @@ static int check_balance(const struct example_list *l, size_t offset, const char
     int *sum = xcalloc((size_t)l->n, sizeof *sum), rc = 0;
 
     for (int i = 0; i < l->n; i++)
-        if (l->items[i].slice == EXAMPLE_CROSSED) {
+        if (l->items[i].slice == EXAMPLE_CONTRAST) {
             const char *text = *(const char *const *)(const void *)((const char *)&l->items[i] + offset);
             sum[strings_add(&seen, text)] += l->items[i].ambiguous ? 1 : -1;
         }

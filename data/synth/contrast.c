@@ -518,8 +518,8 @@ static void emit_record(struct contrast *c, struct example_list *to, const struc
     const struct contrast_element *e = &c->elements[r->element];
     const char *const *readings = r->source->readings, *original = r->source->original;
 
-    emit(c, to, r, &e->both, EXAMPLE_CROSSED, readings[0], readings[1]);
-    emit(c, to, r, &c->elements[other->element].both, EXAMPLE_CROSSED, original, NULL);
+    emit(c, to, r, &e->both, EXAMPLE_CONTRAST, readings[0], readings[1]);
+    emit(c, to, r, &c->elements[other->element].both, EXAMPLE_CONTRAST, original, NULL);
     emit(c, to, r, plain, EXAMPLE_PRESENCE, original, NULL);
     emit(c, to, r, &e->one, EXAMPLE_PRESENCE, readings[e->which], NULL);
 }

@@ -165,9 +165,9 @@ static bool belongs(const struct example *e, enum probe_set set)
 {
     switch (set) {
     case PROBE_CONTRAST:
-        return e->slice == EXAMPLE_CROSSED;
+        return e->slice == EXAMPLE_CONTRAST;
     case PROBE_PRESENCE:
-        return e->slice == EXAMPLE_PRESENCE || (e->slice == EXAMPLE_CROSSED && e->ambiguous);
+        return e->slice == EXAMPLE_PRESENCE || (e->slice == EXAMPLE_CONTRAST && e->ambiguous);
     case PROBE_GATEKEEPER:
         return e->slice == EXAMPLE_THESIS;
     default:

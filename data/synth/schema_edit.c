@@ -756,10 +756,10 @@ static void emit_four(struct edit_run *r, int a, int b, int v, int w)
 {
     enum sia_kind kinds[2] = { kind_of(r, cell_of(r, a, v)), kind_of(r, cell_of(r, b, w)) };
 
-    emit(r, a, v, EXAMPLE_CROSSED, kinds[0]);
-    emit(r, b, w, EXAMPLE_CROSSED, kinds[1]);
-    emit(r, a, w, EXAMPLE_CROSSED, kinds[1]);
-    emit(r, b, v, EXAMPLE_CROSSED, kinds[0]);
+    emit(r, a, v, EXAMPLE_CONTRAST, kinds[0]);
+    emit(r, b, w, EXAMPLE_CONTRAST, kinds[1]);
+    emit(r, a, w, EXAMPLE_CONTRAST, kinds[1]);
+    emit(r, b, v, EXAMPLE_CONTRAST, kinds[0]);
     emit_clear_variant(r, a, v, kinds[0]);
     emit_clear_variant(r, b, w, kinds[1]);
     ++*counter(r, a, v);

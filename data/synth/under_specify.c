@@ -264,7 +264,7 @@ static void emit(const struct group *g, const struct under_item *i, const char *
                          .question = i->text,
                          .sql = { one ? one->sql : i->sql[0], one ? NULL : i->sql[1] },
                          .n_sql = one ? 1 : 2,
-                         .slice = EXAMPLE_CROSSED,
+                         .slice = EXAMPLE_CONTRAST,
                          .kind = kind_of(i),
                          .ambiguous = !one,
                          .source = g->c->name,

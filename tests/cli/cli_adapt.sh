@@ -8,18 +8,18 @@
 data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
 tiny_detector encode=schema encoder-layers=2 batch=32 epochs=1 device=cpu compute=f32 >tiny.yaml
 mkdir less
-for fold in train valid test; do grep '"slice":"crossed"' all/$fold.jsonl | head -n 200 >less/$fold.jsonl; done
+for fold in train valid test; do grep '"slice":"contrast"' all/$fold.jsonl | head -n 200 >less/$fold.jsonl; done
 few_tables all/tables.json less/*.jsonl >less/tables.json
 train gatekeeper --config tiny.yaml --data less --out base >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
 train gatekeeper --config tiny.yaml --data less --out other --seed 2 --max-train 32 >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
 
-mapfile -t named < <(sed -nE '/"slice":"crossed"/s/.*"source_db":"([^"]*)".*/\1/p' all/test.jsonl | sort -u | head -n 2)
+mapfile -t named < <(sed -nE '/"slice":"contrast"/s/.*"source_db":"([^"]*)".*/\1/p' all/test.jsonl | sort -u | head -n 2)
 
 # Questions of two databases: to adapt to and to ask, which share no text
-sed -nE '/"slice":"crossed"/{/"source_db":"('"${named[0]}|${named[1]}"')"/s/^\{"id":("[^"]*"),"db_id":("[^"]*"),"source_db":("[^"]*"),"question":("([^"\\]|\\.)*").*"ambiguous":(true|false).*/{"id":\1,"db_id":\2,"source_db":\3,"question":\4,"ambiguous":\6}/p}' \
-    all/test.jsonl >crossed.jsonl
-few_tables all/tables.json crossed.jsonl >own.json
-awk -F'"' '{ text = $16; if (!(text in half)) half[text] = n++ % 2; print >(half[text] ? "queries.jsonl" : "pool.jsonl") }' crossed.jsonl
+sed -nE '/"slice":"contrast"/{/"source_db":"('"${named[0]}|${named[1]}"')"/s/^\{"id":("[^"]*"),"db_id":("[^"]*"),"source_db":("[^"]*"),"question":("([^"\\]|\\.)*").*"ambiguous":(true|false).*/{"id":\1,"db_id":\2,"source_db":\3,"question":\4,"ambiguous":\6}/p}' \
+    all/test.jsonl >contrast.jsonl
+few_tables all/tables.json contrast.jsonl >own.json
+awk -F'"' '{ text = $16; if (!(text in half)) half[text] = n++ % 2; print >(half[text] ? "queries.jsonl" : "pool.jsonl") }' contrast.jsonl
 { grep '"ambiguous":true' pool.jsonl | head -n 6; grep '"ambiguous":false' pool.jsonl | head -n 6; } >support.jsonl
 [ "$(wc -l <support.jsonl)" = 12 ] || fail "support.jsonl has $(wc -l <support.jsonl) lines"
 # Labels that can be learnt: the likeliest six of the pool are ambiguous, the least likely are not
@@ -84,13 +84,13 @@ expect 0 '12 questions' adapt --support told.jsonl "${own[@]}" --method lora -o 
 grep -q "^adapting: $(awk '/^12 questions/ { print 4 * 9 + $3 }' shown) done in" said || complain "lora" "took other steps: $(cat said)"
 
 # --- draws: a row for each number of labels that the pool can give; halves of one file, or two files
-expect 0 '^3 draws over [0-9]+ databases' adapt --support crossed.jsonl "${own[@]}" --draws 3 --steps 2 --parts 2
+expect 0 '^3 draws over [0-9]+ databases' adapt --support contrast.jsonl "${own[@]}" --draws 3 --steps 2 --parts 2
 for row in '0 +base +3' '4 +threshold +3' '12 +threshold +3' '12 +linear +3' '24 +linear'; do
     grep -qE "^$row" shown || complain "--draws" "has no row $row: $(cat shown)"
 done
 grep -qE '^[0-9]+ +layer' shown && complain "--draws" "trained a method beyond the one that was asked for"
 sed -E 's/ +[^ ]+ \[[^]]*\] *$//' shown >once
-expect 0 '^3 draws' adapt --support crossed.jsonl "${own[@]}" --draws 3 --steps 2 --parts 2
+expect 0 '^3 draws' adapt --support contrast.jsonl "${own[@]}" --draws 3 --steps 2 --parts 2
 sed -E 's/ +[^ ]+ \[[^]]*\] *$//' shown | cmp -s - once || complain "--draws" "others the second time"
 expect 0 '"method": "layer"' adapt --support pool.jsonl --queries queries.jsonl "${own[@]}" --draws 2 --steps 2 --parts 2 --method layer --json
 
@@ -108,9 +108,9 @@ expect 2 'holds a model' adapt --support support.jsonl "${own[@]}" -o other
 expect 2 'base is an input of this command' adapt --support support.jsonl "${own[@]}" -o base
 expect 2 'parts: expected 0 or at least 2, got 1' adapt --support support.jsonl "${own[@]}" --parts 1 -o out
 expect 3 'expected 4 to 48 questions to adapt to, got 3' adapt --support <(head -n 3 support.jsonl) "${own[@]}" -o out
-expect 3 'expected 4 to 48 questions to adapt to, got 49' adapt --support <(head -n 49 crossed.jsonl) "${own[@]}" -o out
+expect 3 'expected 4 to 48 questions to adapt to, got 49' adapt --support <(head -n 49 contrast.jsonl) "${own[@]}" -o out
 expect 3 'got 6 and 0' adapt --support <(head -n 6 support.jsonl) "${own[@]}" -o out
-expect 3 'share no question' adapt --support support.jsonl --queries crossed.jsonl "${own[@]}" -o out
+expect 3 'share no question' adapt --support support.jsonl --queries contrast.jsonl "${own[@]}" -o out
 expect 3 'share no question' adapt --support pool.jsonl --queries support.jsonl "${own[@]}" --draws 2
 sed 's/"question":"/&Please: /' support.jsonl >same-ids.jsonl
 expect 3 'share no question' adapt --support support.jsonl --queries same-ids.jsonl "${own[@]}" -o out

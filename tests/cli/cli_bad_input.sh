@@ -37,7 +37,7 @@ repeat() { printf "%$2s" '' | sed "s/ /$1/g"; }
 data practice -o all --seed 1 >/dev/null || exit 1
 mkdir good
 for fold in train valid test; do
-    grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >good/$fold.jsonl
+    grep '"slice":"contrast"' all/$fold.jsonl | head -n 40 >good/$fold.jsonl
 done
 {
     sed -E 's/.*("db_id":"[^"]*").*/\1/' good/*.jsonl
@@ -142,7 +142,7 @@ for change in \
     '3s/"question":"[^"]*"/"question":null/ question' \
     '3s/"sql":\["/"sql":[7,"/ sql' \
     '3s/"sql":\[[^]]*\]/"sql":[]/ sql' \
-    '3s/"slice":"crossed"/"slice":"cross"/ slice' \
+    '3s/"slice":"contrast"/"slice":"cross"/ slice' \
     '3s/"type":"[A-Z]"/"type":"X"/ type' \
     '3s/"ambiguous":(true|false)/"ambiguous":1/ ambiguous' \
     '3s/"alternatives":.*/"alternatives":["a"]}/ alternatives' \

@@ -15,7 +15,7 @@ END
 data practice -o all --seed 1 >/dev/null || exit 1
 mkdir good
 for fold in train valid test; do
-    grep '"slice":"crossed"' all/$fold.jsonl | head -n 40 >good/$fold.jsonl
+    grep '"slice":"contrast"' all/$fold.jsonl | head -n 40 >good/$fold.jsonl
 done
 few_tables all/tables.json good/*.jsonl >good/tables.json
 cat >small.yaml <<'END'

@@ -8,7 +8,7 @@
 data practice -o all --seed 3 >shown 2>said || fail "ambit-data practice"
 tiny_detector encoder-hidden=64 encoder-layers=2 encoder-intermediate=128 encode=schema batch=32 epochs=1 device=cpu >tiny.yaml
 mkdir less
-for fold in train valid test; do grep '"slice":"crossed"' all/$fold.jsonl | head -n 200 >less/$fold.jsonl; done
+for fold in train valid test; do grep '"slice":"contrast"' all/$fold.jsonl | head -n 200 >less/$fold.jsonl; done
 few_tables all/tables.json less/*.jsonl >less/tables.json
 train gatekeeper --config tiny.yaml --data less --out run >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
 

@@ -9,12 +9,12 @@ kills=${1:-6}
 . "$support/kill.sh"
 export OMP_NUM_THREADS=2
 
-# As many crossed questions of each fold as train within a second.
+# As many contrast questions of each fold as train within a second.
 small_data() {
     "$bin/ambit-data" practice -o all --seed 3 >log 2>&1 || fail "ambit-data practice"
     mkdir data
     for fold in train:48 valid:12 test:12; do
-        grep '"slice":"crossed"' "all/${fold%:*}.jsonl" | head -n "${fold#*:}" >"data/${fold%:*}.jsonl"
+        grep '"slice":"contrast"' "all/${fold%:*}.jsonl" | head -n "${fold#*:}" >"data/${fold%:*}.jsonl"
     done
     few_tables all/tables.json data/*.jsonl >data/tables.json
 }

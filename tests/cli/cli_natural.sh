@@ -33,16 +33,16 @@ grep -q '"question":"Which airport does the walk have?"' all || complain "modifi
 grep '"question":"List the name."' all | grep -q '"type":"J","ambiguous":true' || complain "a name of two tables"
 grep '"reason":"under-specified"' all >short
 [ "$(grep -c '"ambiguous":true' short)" -ge 10 ] || complain "ambiguous questions" "$(grep -c '"ambiguous":true' short)"
-grep '"slice":"crossed"' all | grep -q '"reason":"whole name"' || complain "no column goes by the whole name that a question says"
+grep '"slice":"contrast"' all | grep -q '"reason":"whole name"' || complain "no column goes by the whole name that a question says"
 grep '"reason":"template"' all | grep -q '"ambiguous":true' || complain "no question from a template"
 grep '"ambiguous":true' short | grep -q '"alternatives":\["trip.end_date","trip.start_date"\]' || complain "alternatives"
 grep '"reason":"table named"' all | grep -q 'List the name of each' || complain "a question that names its table"
 if grep '"question":"List the name of the rider' all | grep -q '"reason":"table named"'; then complain "a question that names both tables"; fi
 [ "$(grep -c '"source":"small"' all)" = "$(wc -l <all)" ] || complain "source"
 
-# each crossed question and schema has both labels equally often
+# each contrast question and schema has both labels equally often
 for field in question db_id; do
-    grep '"slice":"crossed"' all | sed -E "s/.*\"$field\":\"([^\"]*)\".*\"ambiguous\":(true|false).*/\1\t\2/" |
+    grep '"slice":"contrast"' all | sed -E "s/.*\"$field\":\"([^\"]*)\".*\"ambiguous\":(true|false).*/\1\t\2/" |
         awk -F '\t' '{ sum[$1] += $2 == "true" ? 1 : -1 } END { for (k in sum) if (sum[k]) { print k; exit 1 } }' >said ||
         complain "balance of $field"
 done

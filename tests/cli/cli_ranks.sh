@@ -25,7 +25,7 @@ train tokenizer train.jsonl --vocab 400 -o words >log 2>&1 || fail "tokenizer"
 data practice -o all --seed 3 >log 2>&1 || fail "practice data"
 mkdir data
 for fold in train:48 valid:12 test:12; do
-    grep '"slice":"crossed"' "all/${fold%:*}.jsonl" | head -n "${fold#*:}" >"data/${fold%:*}.jsonl"
+    grep '"slice":"contrast"' "all/${fold%:*}.jsonl" | head -n "${fold#*:}" >"data/${fold%:*}.jsonl"
 done
 few_tables all/tables.json data/*.jsonl >data/tables.json
 mkdir spans

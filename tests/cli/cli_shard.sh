@@ -94,7 +94,7 @@ grep -q '"id":"5"' one || complain "noisysp" "an example's number is not its pla
 whole 4 0 infer clarify --db db --candidates candidates.jsonl
 whole 2 0 infer infill infilling.jsonl --db dbs --defaults infilling.jsonl
 mkdir small
-for fold in train valid test; do grep '"slice":"crossed"' practice/$fold.jsonl | head -n 40 >small/$fold.jsonl; done
+for fold in train valid test; do grep '"slice":"contrast"' practice/$fold.jsonl | head -n 40 >small/$fold.jsonl; done
 few_tables practice/tables.json small/*.jsonl >small/tables.json
 few_tables practice/tables.json <(head -n 300 practice/test.jsonl) >few.json
 tiny_detector encode=schema gat-layers=1 gat-heads=1 epochs=1 >small.yaml

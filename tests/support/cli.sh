@@ -89,7 +89,7 @@ small_detector() {
     data practice -o all --seed 1 >shown 2>said || fail "ambit-data practice: $(cat said)"
     mkdir small
     for split in train valid test; do
-        grep '"slice":"crossed"' all/$split.jsonl | head -n 40 >small/$split.jsonl
+        grep '"slice":"contrast"' all/$split.jsonl | head -n 40 >small/$split.jsonl
     done
     few_tables all/tables.json small/*.jsonl >small/tables.json
     tiny_detector encode=schema gat-layers=1 gat-heads=1 epochs=1 >small.yaml

@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-/* Moves the first n crossed examples to the front, and forgets the rest. */
+/* Moves the first n contrast examples to the front, and forgets the rest. */
 static void keep_crossed(struct example_list *l, int n)
 {
     int kept = 0;
 
     for (int i = 0; i < l->n && kept < n; i++)
-        if (l->items[i].slice == EXAMPLE_CROSSED)
+        if (l->items[i].slice == EXAMPLE_CONTRAST)
             l->items[kept++] = l->items[i];
     assert_int_equal(kept, n);
     l->n = n;

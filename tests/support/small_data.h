@@ -1,5 +1,5 @@
 /*
- * small_data.h - a data folder that trains within a second: the first crossed questions of the practice data.
+ * small_data.h - a data folder that trains within a second: the first contrast questions of the practice data.
  */
 #ifndef TESTS_SMALL_DATA_H
 #define TESTS_SMALL_DATA_H

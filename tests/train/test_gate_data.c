@@ -37,11 +37,11 @@ static void doubled_elements_are_twins(void **state)
     for (int f = 0; f < FOLDS; f++)
         for (int i = 0; i < w.data.folds[f].n; i++) {
             const struct gate_example *e = &w.data.folds[f].list[i];
-            bool crossed = e->record->slice == EXAMPLE_CROSSED;
+            bool contrast = e->record->slice == EXAMPLE_CONTRAST;
             for (int k = 0; k < e->n_forms; k++)
-                assert_int_equal(count_twins(e, e->forms[k].schema) > 0, crossed);
-            asked += crossed && e->record->ambiguous;
-            not_asked += crossed && !e->record->ambiguous;
+                assert_int_equal(count_twins(e, e->forms[k].schema) > 0, contrast);
+            asked += contrast && e->record->ambiguous;
+            not_asked += contrast && !e->record->ambiguous;
         }
     assert_true(asked > 500 && asked == not_asked);
 }

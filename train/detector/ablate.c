@@ -379,15 +379,15 @@ static int add_to_table(struct ablate_table *t, int row, const char *folder, str
 
     snprintf(path, sizeof path, "%s/test.json", folder);
     json_t *o = json_read_file(path, err);
-    const json_t *crossed = json_object_get(o, "crossed"), *probes = json_object_get(o, "probes");
-    if (o && !json_is_object(crossed))
-        error_set(err, EXIT_CODE_DATA, "%s: crossed: expected an object", path);
-    for (int k = 0; crossed && k < ABLATE_METRICS; k++)
-        add(&t->cells[row][k], json_object_get(crossed, figures[k]));
-    for (int b = 0; crossed && b < BASELINES; b++)
+    const json_t *contrast = json_object_get(o, "contrast"), *probes = json_object_get(o, "probes");
+    if (o && !json_is_object(contrast))
+        error_set(err, EXIT_CODE_DATA, "%s: contrast: expected an object", path);
+    for (int k = 0; contrast && k < ABLATE_METRICS; k++)
+        add(&t->cells[row][k], json_object_get(contrast, figures[k]));
+    for (int b = 0; contrast && b < BASELINES; b++)
         for (int k = 0; k < ABLATE_METRICS; k++)
             add(&t->cells[t->plan->n_rows + b][k], json_object_get(json_object_get(probes, baselines[b]), figures[k]));
-    int rc = json_is_object(crossed) ? 0 : -1;
+    int rc = json_is_object(contrast) ? 0 : -1;
     json_decref(o);
     return rc;
 }
@@ -498,7 +498,7 @@ static int write_page(const struct ablate_table *t, const char *out, struct erro
     snprintf(path, sizeof path, "%s/report.html", out);
     int rc = report_open(&r, path, "ablation of GATekeeper", err);
     if (rc == 0) {
-        report_text(&r, "Test questions, crossed slice; means over seeds, 95 % intervals of Student's t over them.");
+        report_text(&r, "Test questions, contrast slice; means over seeds, 95 % intervals of Student's t over them.");
         report_table(&r, t->plan->path, titles, COLUMNS, cells, n);
         rc = report_close(&r, err);
     }

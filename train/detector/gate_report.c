@@ -303,7 +303,7 @@ static int write_page(const struct gate_trainer *t, const struct gate_test_metri
     if (report_open(&r, path, "GATekeeper", err))
         return -1;
     add_run(&r, t, f);
-    report_heading(&r, "Test questions, crossed slice");
+    report_heading(&r, "Test questions, contrast slice");
     add_table(&r, f);
     add_precision(&r, a);
     add_risk(&r, &t->model, a);
@@ -322,7 +322,7 @@ static int write_page(const struct gate_trainer *t, const struct gate_test_metri
 static int write_json(const struct gate_trainer *t, const struct gate_test_metrics *f, struct error *err)
 {
     char path[4096];
-    json_t *o = gate_test_metrics_json(f, "crossed");
+    json_t *o = gate_test_metrics_json(f, "contrast");
 
     snprintf(path, sizeof path, "%s/test.json", t->run.set.out);
     int rc = json_write_file(path, o, err);

@@ -222,7 +222,7 @@ static const char tables[] =
 static const char record[] =
     "{\"id\": \"1\", \"db_id\": \"port\", \"source_db\": \"port\", \"question\": \"q\", \"sql\": [\"select hue from "
     "boat\","
-    "\"select paint from boat\"], \"slice\": \"crossed\", \"type\": \"C\", \"ambiguous\": true,"
+    "\"select paint from boat\"], \"slice\": \"contrast\", \"type\": \"C\", \"ambiguous\": true,"
     "\"alternatives\": [\"boat.hue\", \"boat.paint\"]}\n";
 
 static void folders_come_back_as_written(void **state)
@@ -239,7 +239,7 @@ static void folders_come_back_as_written(void **state)
     assert_int_equal(dataset_read(&d, *state, &err), 0);
     assert_int_equal(d.folds[FOLD_TEST].n, 1);
     const struct example *e = &d.folds[FOLD_TEST].items[0];
-    assert_true(e->ambiguous && e->kind == SIA_COLUMN && e->slice == EXAMPLE_CROSSED && e->n_sql == 2);
+    assert_true(e->ambiguous && e->kind == SIA_COLUMN && e->slice == EXAMPLE_CONTRAST && e->n_sql == 2);
     snprintf(copy, sizeof copy, "%s/copy/of", (const char *)*state);
     assert_int_equal(dataset_write(&d, copy, false, &err), 0);
     dataset_release(&d);
@@ -260,7 +260,7 @@ static void odd_examples_are_refused(void **state)
     static const char *const changes[][3] = {
         { "\"port\", \"source", "\"bay\", \"source", "\"bay\" is not in tables.json" },
         { "boat.paint", "boat.name", "no element \"boat.name\"" },
-        { "\"crossed\"", "\"crosed\"", "expected one of crossed, presence, thesis, own, got \"crosed\"" },
+        { "\"contrast\"", "\"contrasts\"", "expected one of contrast, presence, thesis, own, got \"contrasts\"" },
         { "\"type\": \"C\"", "\"type\": \"X\"", "expected one of C, T, J, P" },
         { "\"type\": \"C\"", "\"type\": 3", "type" },
         { "true", "1", "ambiguous" },

@@ -41,7 +41,7 @@ static void every_pair_gives_four_contrast_examples_and_four_hard_negatives(void
 
     corpus_write(*state, 5);
     assert_int_equal(contrast_build(&d, &usual, *state, *state, &err), 0);
-    count(&d, EXAMPLE_CROSSED, counts);
+    count(&d, EXAMPLE_CONTRAST, counts);
     for (int k = 0; k < SIA_KINDS; k++) {
         assert_int_equal(counts[k][true], 10);
         assert_int_equal(counts[k][false], 10);
@@ -81,7 +81,7 @@ static void interpretations_and_alternatives_fit(void **state)
             for (int i = 0; i < d.folds[f].n; i++) {
                 const struct example *e = &d.folds[f].items[i];
                 const struct schema *s = schema_find(&d.schemas, e->db_id);
-                if (e->slice != EXAMPLE_CROSSED || strncmp(e->question, wanted[w][0], strlen(wanted[w][0])) != 0)
+                if (e->slice != EXAMPLE_CONTRAST || strncmp(e->question, wanted[w][0], strlen(wanted[w][0])) != 0)
                     continue;
                 assert_string_equal(e->sql[e->n_sql - 1], wanted[w][e->ambiguous ? 1 : 2]);
                 assert_int_equal(example_element(s, wanted[w][4], &table, &column), e->ambiguous ? 0 : -1);
@@ -178,7 +178,7 @@ static void doubtful_records_are_rejected(void **state)
         "max(length) from boat\", \"split_map\": {\"boat\": [\"max_length\"]}, \"primary_key\": {\"boat\": "
         "\"boat_id\"}}");
     assert_int_equal(contrast_build(&d, &usual, *state, *state, &err), 0);
-    count(&d, EXAMPLE_CROSSED, counts);
+    count(&d, EXAMPLE_CONTRAST, counts);
     assert_int_equal(counts[SIA_COLUMN][true], 8);
     assert_int_equal(counts[SIA_TABLE][true], 8);
     assert_int_equal(counts[SIA_JOIN][true], 8);
@@ -250,7 +250,7 @@ static void leaking_folds_are_rejected(void **state)
     assert_int_equal(dataset_check_folds(&d, &err), -1);
     assert_error(err, "question", e->question, "valid and test");
     *e = kept;
-    for (e = d.folds[FOLD_TEST].items; e->slice != EXAMPLE_CROSSED; e++)
+    for (e = d.folds[FOLD_TEST].items; e->slice != EXAMPLE_CONTRAST; e++)
         ;
     e->ambiguous = !e->ambiguous;
     assert_int_equal(dataset_check_balance(&d, &err), -1);
@@ -370,7 +370,7 @@ static void shared_corpora_form_contrast_sets(void **state)
     dataset_release(&d);
     const struct contrast_options o = { 7, 0.2, 0.1 };
     assert_int_equal(contrast_build(&d, &o, ambiqt, spider, &err), 0);
-    count(&d, EXAMPLE_CROSSED, contrast);
+    count(&d, EXAMPLE_CONTRAST, contrast);
     for (int k = 0; k < SIA_KINDS; k++) {
         assert_int_equal(contrast[k][false], contrast[k][true]);
         total += contrast[k][false] + contrast[k][true];

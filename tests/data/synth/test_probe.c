@@ -94,7 +94,7 @@ static void make_leak(struct dataset *d)
         int kept = 0;
         for (int i = 0; i < l->n; i++) {
             bool boat = strstr(l->items[i].question, "boat") != NULL;
-            if (l->items[i].slice == EXAMPLE_CROSSED && l->items[i].ambiguous == boat)
+            if (l->items[i].slice == EXAMPLE_CONTRAST && l->items[i].ambiguous == boat)
                 l->items[kept++] = l->items[i];
         }
         l->n = kept;
@@ -152,7 +152,7 @@ static void commands_build_probe_and_refuse(void **state)
 
     corpus_write(*state, 10);
     assert_int_equal(run(*state, "ambit-data contrast --ambiqt $ --spider $ -o $/out --seed 3", &output), 0);
-    assert_non_null(strstr(output, "test   crossed   P"));
+    assert_non_null(strstr(output, "test   contrast  P"));
     free(output);
     assert_int_equal(run(*state, "ambit-data probe --data $/out", &output), 0);
     assert_non_null(strstr(output, "question only     0.500  0.500"));

@@ -114,9 +114,9 @@ static void labels_form_contrast_sets(void **state)
         for (int i = 0; i < d.folds[f].n; i++) {
             const struct example *e = &d.folds[f].items[i];
             assert_int_equal(e->n_sql, e->ambiguous ? 2 : 1);
-            counts[e->ambiguous] += e->slice == EXAMPLE_CROSSED;
+            counts[e->ambiguous] += e->slice == EXAMPLE_CONTRAST;
             beside += e->slice == EXAMPLE_PRESENCE;
-            assert_true(e->slice == EXAMPLE_CROSSED || !e->ambiguous);
+            assert_true(e->slice == EXAMPLE_CONTRAST || !e->ambiguous);
         }
     assert_true(counts[1] >= 8 && beside >= 2);
     dataset_release(&d);
