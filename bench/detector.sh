@@ -57,7 +57,7 @@ plain() {
     '{"data": "data", "name": "natural", "share": 0.5}' '{"data": "domains", "name": "domains"}' >"$PARTS"; }
 # shellcheck disable=SC2086 # several options
 "$bin/ambit-train" gatekeeper --data "$PARTS" --labels "${ambrosia[@]}" --encoder "$encoder" --out "$out/run" --seed "$seed" --resume \
-    --linguistic-weight 20 --labels-share .12 --presence 1 --false-alarms .08 --epochs 2 --eval-every 625 ${MORE:-}
+    --linguistic-weight 20 --labels-share .12 --hard-negatives 1 --false-alarms .08 --epochs 2 --eval-every 625 ${MORE:-}
 "$bin/ambit-train" export "$out/run" --format detector --force -o "$out/detector"
 
 "$bin/ambit-data" split "${ambrosia[0]}" -o "$out/ambrosia" --valid .2 --test .2 --seed "$seed" --force # the same split as the trainer's

@@ -255,7 +255,7 @@ def questions_of(domain, here):
         kept = [e for e in elements if here(e)]
         if not 1 <= len(kept) <= 3:
             continue
-        place, reason = "presence" if len(kept) == 1 else "contrast", phenomenon(domain, elements)
+        place, reason = "hard-negative" if len(kept) == 1 else "contrast", phenomenon(domain, elements)
         more = ACROSS if len(tables_of(kept)) > 1 else 1
         for mark, texts in questions.items():
             meant = rng.sample(kept, min(2, len(kept))) if mark == "?" else [elements[int(digit) - 1] for digit in mark]
@@ -268,7 +268,7 @@ def questions_of(domain, here):
     for text, elements in domain["clear"]:
         if all(map(here, elements)):
             both = len(elements) > 1
-            yield WEIGHTS["both" if both else "-"], text, elements[:1], "presence", "both named" if both else "plain"
+            yield WEIGHTS["both" if both else "-"], text, elements[:1], "hard-negative", "both named" if both else "plain"
 
 
 def draw_questions(pool):

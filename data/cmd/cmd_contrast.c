@@ -76,10 +76,11 @@ const struct command command_contrast = {
     .name = "contrast",
     .summary = "build contrast sets whose labels neither question nor schema reveals",
     OPTIONS(options, defaults),
-    .details = "Two AmbiQT records of one database and one ambiguity type give four examples. Each question is "
-               "asked on the schema with its own duplicated element (ambiguous) and on the schema with the other's "
-               "(clear). Splits share no database and no question. The slice \"presence\" holds the same questions "
-               "on schemas with at most one alternative. Guide: docs/guides/detector-data.md.",
+    .details =
+        "Two AmbiQT records of one database and one ambiguity type give four examples. Each question is "
+        "asked on the schema with its own duplicated element (ambiguous) and on the schema with the other's "
+        "(clear). Splits share no database and no question. The slice \"hard-negative\" holds the same questions "
+        "on schemas with at most one alternative. Guide: docs/guides/detector-data.md.",
     .examples = { "ambit-data contrast --ambiqt ambiqt --spider spider -o contrast --seed 1",
                   "ambit-data contrast --ambiqt ambiqt --spider spider --labels thesis -o thesis" },
     .files = files,

@@ -214,13 +214,13 @@ static void print_slice(const struct example_list *l, enum fold f, enum example_
     }
     for (int k = 0; k < AMBIGUITY_TYPES; k++)
         if (counts[k][0] + counts[k][1])
-            fprintf(out, "%-6s %-9s %-10s %9d %14d\n", fold_name(f), example_slice_name(slice), ambiguity_types[k].name,
-                    counts[k][1], counts[k][0]);
+            fprintf(out, "%-6s %-14s %-10s %9d %14d\n", fold_name(f), example_slice_name(slice),
+                    ambiguity_types[k].name, counts[k][1], counts[k][0]);
 }
 
 static void print_counts(const struct dataset *d, FILE *out)
 {
-    fprintf(out, "%-6s %-9s %-10s %9s %14s\n", "fold", "slice", "type", "ambiguous", "not ambiguous");
+    fprintf(out, "%-6s %-14s %-10s %9s %14s\n", "split", "slice", "type", "ambiguous", "not ambiguous");
     for (int f = 0; f < FOLDS; f++)
         for (int s = 0; s < EXAMPLE_SLICES; s++)
             print_slice(&d->folds[f], (enum fold)f, (enum example_slice)s, out);

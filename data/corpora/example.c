@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const slice_names[EXAMPLE_SLICES] = { "contrast", "presence", "thesis", "own" };
+static const char *const slice_names[EXAMPLE_SLICES] = { "contrast", "hard-negative", "thesis", "own" };
 
 const char *example_slice_name(enum example_slice s)
 {

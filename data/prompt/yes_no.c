@@ -226,7 +226,7 @@ static int check_pool(const struct yes_no *y, struct error *err)
     int of[2] = { 0 }, wanted = (int)(y->q->shots + 1) / 2;
 
     for (int i = 0; i < y->pool->n; i++)
-        of[y->pool->items[i].ambiguous] += y->pool->items[i].slice != EXAMPLE_PRESENCE;
+        of[y->pool->items[i].ambiguous] += y->pool->items[i].slice != EXAMPLE_HARD_NEGATIVE;
     if (of[0] < wanted || of[1] < wanted)
         return error_set(err, EXIT_CODE_DATA,
                          "--shots %lld: expected %d questions of each label to show, got %d and %d",
@@ -246,7 +246,7 @@ static void choose_shots(const struct yes_no *y, const char *id, int *order, con
     rng_shuffle(&rng, order, y->pool->n, sizeof *order);
     for (int i = 0; i < y->pool->n && n < y->q->shots; i++) {
         const struct example *e = &y->pool->items[order[i]];
-        if (e->slice != EXAMPLE_PRESENCE && left[e->ambiguous]-- > 0)
+        if (e->slice != EXAMPLE_HARD_NEGATIVE && left[e->ambiguous]-- > 0)
             shots[n++] = e;
     }
 }

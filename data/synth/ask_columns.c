@@ -650,7 +650,7 @@ static void ask_alone(struct column_asker *a, const struct ask_pair *p)
                          .question = ask_template_write(text, t, &w, rng_uniform(&a->n->rng) < CASUAL),
                          .sql = { write_sql(a, p, t->query, w.v, 0) },
                          .n_sql = 1,
-                         .slice = EXAMPLE_PRESENCE,
+                         .slice = EXAMPLE_HARD_NEGATIVE,
                          .kind = SIA_COLUMN,
                          .source = a->c->name,
                          .reason = "only one" };

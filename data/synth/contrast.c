@@ -520,8 +520,8 @@ static void emit_record(struct contrast *c, struct example_list *to, const struc
 
     emit(c, to, r, &e->both, EXAMPLE_CONTRAST, readings[0], readings[1]);
     emit(c, to, r, &c->elements[other->element].both, EXAMPLE_CONTRAST, original, NULL);
-    emit(c, to, r, plain, EXAMPLE_PRESENCE, original, NULL);
-    emit(c, to, r, &e->one, EXAMPLE_PRESENCE, readings[e->which], NULL);
+    emit(c, to, r, plain, EXAMPLE_HARD_NEGATIVE, original, NULL);
+    emit(c, to, r, &e->one, EXAMPLE_HARD_NEGATIVE, readings[e->which], NULL);
 }
 
 static void give_renamed(struct contrast *c, struct dataset *out, int db, const struct alteration *a,

@@ -127,7 +127,7 @@ static void add_question(struct natural *n, const struct natural_corpus *c, cons
                                .question = q->question,
                                .sql = { q->query },
                                .n_sql = 1,
-                               .slice = EXAMPLE_PRESENCE,
+                               .slice = EXAMPLE_HARD_NEGATIVE,
                                .kind = SIA_COLUMN,
                                .source = c->name,
                                .reason = clarity_names[k] };

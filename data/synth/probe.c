@@ -167,7 +167,7 @@ static bool belongs(const struct example *e, enum probe_set set)
     case PROBE_CONTRAST:
         return e->slice == EXAMPLE_CONTRAST;
     case PROBE_PRESENCE:
-        return e->slice == EXAMPLE_PRESENCE || (e->slice == EXAMPLE_CONTRAST && e->ambiguous);
+        return e->slice == EXAMPLE_HARD_NEGATIVE || (e->slice == EXAMPLE_CONTRAST && e->ambiguous);
     case PROBE_GATEKEEPER:
         return e->slice == EXAMPLE_THESIS;
     default:

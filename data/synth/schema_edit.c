@@ -697,7 +697,7 @@ static const char *reason_of(const struct edit_run *r, int q, const struct edit_
         return c->ask ? c->ask->reason : reasons[r->d.edits[c->edit].type];
     if (c->ask)
         return c->ask->named ? "table or role said" : "one of two stands";
-    return slice == EXAMPLE_PRESENCE || r->d.questions[q].edit >= 0 ? "modifier said" : "edits elsewhere";
+    return slice == EXAMPLE_HARD_NEGATIVE || r->d.questions[q].edit >= 0 ? "modifier said" : "edits elsewhere";
 }
 
 static void emit(struct edit_run *r, int q, int v, enum example_slice slice, enum sia_kind kind)
@@ -739,7 +739,7 @@ static void emit_clear_variant(struct edit_run *r, int q, int v, enum sia_kind k
 
     for (int i = r->d.questions[q].edit < 0 ? 0 : r->d.n_questions; i < r->d.n_questions; i++)
         if (says_member_of(r, i, q, c) && cell_of(r, i, v)->label == EDIT_CLEAR && usable(r, i, v)) {
-            emit(r, i, v, EXAMPLE_PRESENCE, kind);
+            emit(r, i, v, EXAMPLE_HARD_NEGATIVE, kind);
             return;
         }
 }

@@ -284,7 +284,7 @@ static void emit_named(const struct group *g, const struct under_item *i, const 
                                .question = i->full,
                                .sql = { i->full_sql },
                                .n_sql = 1,
-                               .slice = EXAMPLE_PRESENCE,
+                               .slice = EXAMPLE_HARD_NEGATIVE,
                                .kind = kind_of(i),
                                .source = g->c->name,
                                .reason = i->full_reason };

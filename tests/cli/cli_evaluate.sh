@@ -9,9 +9,9 @@ synthetic all 3 3 960 240 480
 tiny_detector batch=32 epochs=1 max-train=320 device=cpu >tiny.yaml
 train gatekeeper --config tiny.yaml --data all --out run --compute f32 >table 2>said || fail "ambit-train gatekeeper: $(cat said)"
 
-# alarms MAX: checks that training reports at most this share of false alarms on the presence slice
+# alarms MAX: checks that training reports at most this share of false alarms on the hard negatives
 alarms() {
-    sed -nE 's/.*; ([0-9]+) of its ([0-9]+) questions of the presence slice are called ambiguous$/\1 \2/p' said |
+    sed -nE 's/.*; ([0-9]+) of its ([0-9]+) hard negatives are called ambiguous$/\1 \2/p' said |
         awk -v most="$1" '{ n++; good = $2 > 0 && $1 <= most * $2 } END { exit !(n == 1 && good) }' || complain "--false-alarms $1" "$(cat said)"
 }
 alarms 0.12
@@ -37,7 +37,7 @@ expect 0 '' train evaluate run --data all --device cpu
 told=(shown)
 while read -r line; do
     grep -qF -- "$line" shown || complain "evaluate run" "lacks the line of training: $line"
-done < <(grep -E '^(all|C|T|J|P|AP|presence|relevance|  )' table)
+done < <(grep -E '^(all|C|T|J|P|AP|hard negatives|relevance|  )' table)
 expect 0 '"databases": ' train evaluate run --data all --device cpu --json
 for name in ap auc f1 brier; do
     [ "$(field $name shown)" = "$(field $name run/test.json)" ] || complain "--json" "$name $(field $name shown), in test.json $(field $name run/test.json)"

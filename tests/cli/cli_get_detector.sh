@@ -10,7 +10,7 @@ data practice -o all --seed 1 >shown 2>said || fail "ambit-data practice"
 mkdir spider
 { echo '[' && grep -E '"db_id":"[a-z_]*[a-z]"' all/tables.json | sed 's/^,//; $!s/$/,/' && echo ']'; } >spider/tables.json
 questions() {
-    grep -h '"slice":"presence"' "$@" | grep -E '"db_id":"[a-z_]*[a-z]"' |
+    grep -h '"slice":"hard-negative"' "$@" | grep -E '"db_id":"[a-z_]*[a-z]"' |
         sed -nE 's/.*"db_id":("[^"]*").*"question":("[^"]*"),"sql":\[("[^"]*")\].*/{"db_id":\1,"question":\2,"query":\3}/p'
 }
 { echo '[' && questions all/train.jsonl all/valid.jsonl all/test.jsonl | awk 'NR % 2' | sed '$!s/$/,/' && echo ']'; } >spider/train_spider.json

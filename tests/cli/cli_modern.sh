@@ -6,7 +6,7 @@
 : >log
 data practice -o all --seed 3 >/dev/null 2>said || fail "ambit-data practice: $(cat said)"
 mkdir small
-for fold in train:120 valid:40 test:40; do # contrast questions, then a few of the presence slice
+for fold in train:120 valid:40 test:40; do # contrast questions, then a few hard negatives
     { grep '"slice":"contrast"' "all/${fold%:*}.jsonl" | head -n "${fold#*:}"
         grep -v '"slice":"contrast"' "all/${fold%:*}.jsonl" | head -n 10; } >"small/${fold%:*}.jsonl"
 done

@@ -48,18 +48,18 @@ static void each_folder_stays_quiet(void **state)
             (struct example){ .source_db = "db", .part = i % 2 ? "large" : "small", .ambiguous = i >= VALID / 2 };
         v[i] = i >= VALID / 2 ? 0.5 + 0.01 * i : 0.3;
     }
-    struct gate_answers a = given(valid, v, VALID), presence = given(quiet, p, LARGE + SMALL);
-    gate_calibrate(&m, &a, &presence, 0.1);
-    assert_in_range(called_ambiguous(&m, &presence, LARGE, LARGE + SMALL), 0, 1);
+    struct gate_answers a = given(valid, v, VALID), hard_negatives = given(quiet, p, LARGE + SMALL);
+    gate_calibrate(&m, &a, &hard_negatives, 0.1);
+    assert_in_range(called_ambiguous(&m, &hard_negatives, LARGE, LARGE + SMALL), 0, 1);
     assert_true(called_ambiguous(&m, &a, VALID / 2, VALID) > 0);
 
     for (int i = 0; i < LARGE + SMALL; i++)
         quiet[i].part = NULL; /* one folder: at most a tenth of all questions is called ambiguous */
     m = (struct gate_model){ .threshold = 0.5, .temperature = 1, .linguistic_temperature = 1 };
-    gate_calibrate(&m, &a, &presence, 0.1);
-    assert_int_equal(called_ambiguous(&m, &presence, LARGE, LARGE + SMALL), SMALL);
+    gate_calibrate(&m, &a, &hard_negatives, 0.1);
+    assert_int_equal(called_ambiguous(&m, &hard_negatives, LARGE, LARGE + SMALL), SMALL);
     gate_answers_release(&a);
-    gate_answers_release(&presence);
+    gate_answers_release(&hard_negatives);
 }
 
 int main(void)

@@ -69,7 +69,7 @@ static void test_schema(void **state)
     (void)state;
     q.settings.encode = ENCODE_SCHEMA;
     q.settings.schedule = GATE_COSINE;
-    q.settings.presence = 0.5;
+    q.settings.hard_negatives = 0.5;
     q.settings.max_train = 40;
     check_every_step(q);
 }

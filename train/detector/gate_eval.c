@@ -181,14 +181,14 @@ out:
     return rc;
 }
 
-static const struct gate_example **choose(const struct gate_fold *fold, bool presence, int *n, int64_t *elements)
+static const struct gate_example **choose(const struct gate_fold *fold, bool hard_negatives, int *n, int64_t *elements)
 {
     const struct gate_example **list = xcalloc((size_t)fold->n, sizeof *list);
 
     *n = 0;
     *elements = 0;
     for (int i = 0; i < fold->n; i++)
-        if ((fold->list[i].record->slice == EXAMPLE_PRESENCE) == presence) {
+        if ((fold->list[i].record->slice == EXAMPLE_HARD_NEGATIVE) == hard_negatives) {
             list[(*n)++] = &fold->list[i];
             *elements += fold->list[i].knows_relevance ? fold->list[i].item.schema->n_nodes : 0;
         }
@@ -201,13 +201,13 @@ static void join(const struct gate_model *m, struct gate_answers *a)
         a->logit[i] = gate_join_logits(m, a->score[i], a->words[i]);
 }
 
-static int score_all(const struct states_source *s, bool presence, const char *doing, struct gate_answers *a,
+static int score_all(const struct states_source *s, bool hard_negatives, const char *doing, struct gate_answers *a,
                      struct error *err)
 {
     struct progress progress;
     int64_t elements;
     int n, rc = stop_requested() ? 1 : 0;
-    const struct gate_example **list = choose(s->fold, presence, &n, &elements);
+    const struct gate_example **list = choose(s->fold, hard_negatives, &n, &elements);
 
     answers_init(a, n, elements);
     if (n)
@@ -230,39 +230,39 @@ static int score_all(const struct states_source *s, bool presence, const char *d
 }
 
 /* Opens the cache of shared states for all questions of a slice. */
-static struct state_cache *open_cache(struct gate_trainer *t, const struct gate_fold *fold, bool presence,
+static struct state_cache *open_cache(struct gate_trainer *t, const struct gate_fold *fold, bool hard_negatives,
                                       struct error *err)
 {
     int *examples = xmalloc((size_t)fold->n * sizeof *examples), n = 0;
 
     for (int i = 0; i < fold->n; i++)
-        if ((fold->list[i].record->slice == EXAMPLE_PRESENCE) == presence)
+        if ((fold->list[i].record->slice == EXAMPLE_HARD_NEGATIVE) == hard_negatives)
             examples[n++] = i;
     struct state_cache *cache = state_cache_open(t->states, &t->scorer, fold, NULL, examples, n, err);
     free(examples);
     return cache;
 }
 
-int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err)
+int gate_eval(struct gate_trainer *t, enum fold fold, bool hard_negatives, struct gate_answers *a, struct error *err)
 {
     bool shared = t->states && t->run.n_stages && t->kinds[t->run.n_stages - 1] == STAGE_FROZEN &&
                   !gatekeeper_says_word(&t->model.net.config); /* evaluation needs relevance too */
-    bool training = gate_in_stage(t, STAGE_FROZEN) && fold == FOLD_VALID && !presence;
+    bool training = gate_in_stage(t, STAGE_FROZEN) && fold == FOLD_VALID && !hard_negatives;
     struct state_cache *own = NULL;
 
-    if (shared && !training && !(own = open_cache(t, &t->data.folds[fold], presence, err)))
+    if (shared && !training && !(own = open_cache(t, &t->data.folds[fold], hard_negatives, err)))
         return -1;
     struct states_source s = { &t->scorer, training ? t->valid_cache : own, &t->data.folds[fold] };
-    int rc = score_all(&s, presence, fold == FOLD_TEST ? "testing" : "validating", a, err);
+    int rc = score_all(&s, hard_negatives, fold == FOLD_TEST ? "testing" : "validating", a, err);
     state_cache_close(own);
     return rc;
 }
 
-int gate_eval_fold(struct gate_scorer *scorer, const struct gate_fold *fold, bool presence, struct gate_answers *a,
-                   struct error *err)
+int gate_eval_fold(struct gate_scorer *scorer, const struct gate_fold *fold, bool hard_negatives,
+                   struct gate_answers *a, struct error *err)
 {
     struct states_source s = { scorer, NULL, fold };
-    return score_all(&s, presence, "testing", a, err);
+    return score_all(&s, hard_negatives, "testing", a, err);
 }
 
 void gate_answers_given(struct gate_answers *a, const struct example *const *list, const double *probability,
@@ -355,7 +355,7 @@ static double quiet_threshold(struct scored s, const struct gate_answers *quiet,
     return best;
 }
 
-void gate_calibrate(struct gate_model *m, struct gate_answers *a, struct gate_answers *presence, double alarms)
+void gate_calibrate(struct gate_model *m, struct gate_answers *a, struct gate_answers *hard_negatives, double alarms)
 {
     if (rarer_label(a) < MIN_OF_LABEL) {
         log_warn("%d validation questions, %d of the rarer label, are too few to choose a threshold by: it is %g", a->n,
@@ -365,14 +365,14 @@ void gate_calibrate(struct gate_model *m, struct gate_answers *a, struct gate_an
     m->temperature = fit_temperature(a, false);
     m->linguistic_temperature = fit_temperature(a, true);
     join(m, a);
-    join(m, presence);
-    struct scored s = gate_answers_scored(a), quiet = gate_answers_scored(presence);
-    double f1, best, threshold = quiet_threshold(s, presence, alarms, &f1);
+    join(m, hard_negatives);
+    struct scored s = gate_answers_scored(a), quiet = gate_answers_scored(hard_negatives);
+    double f1, best, threshold = quiet_threshold(s, hard_negatives, alarms, &f1);
 
     stats_best_f1(s, &best);
     m->threshold = 1 / (1 + exp(-threshold / m->temperature));
-    if (presence->n)
-        log_info("threshold %.3f: F1 of validation %.3f, of any threshold at best %.3f; %lld of its %d questions of "
-                 "the presence slice are called ambiguous",
-                 m->threshold, f1, best, (long long)stats_confusion(quiet, threshold).fp, presence->n);
+    if (hard_negatives->n)
+        log_info("threshold %.3f: F1 of validation %.3f, of any threshold at best %.3f; %lld of its %d "
+                 "hard negatives are called ambiguous",
+                 m->threshold, f1, best, (long long)stats_confusion(quiet, threshold).fp, hard_negatives->n);
 }

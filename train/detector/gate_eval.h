@@ -35,11 +35,11 @@ struct gate_answers {
     int64_t n_elements;
 };
 
-/* Scores the split's hard negatives (presence) or its other examples (!presence). Returns 1, without predictions,
+/* Scores the split's hard negatives, or its other examples. Returns 1, without predictions,
  * when a signal asked to stop. The caller releases a. */
-int gate_eval(struct gate_trainer *t, enum fold fold, bool presence, struct gate_answers *a, struct error *err);
+int gate_eval(struct gate_trainer *t, enum fold fold, bool hard_negatives, struct gate_answers *a, struct error *err);
 /* The same for a split outside a run. */
-int gate_eval_fold(struct gate_scorer *s, const struct gate_fold *fold, bool presence, struct gate_answers *a,
+int gate_eval_fold(struct gate_scorer *s, const struct gate_fold *fold, bool hard_negatives, struct gate_answers *a,
                    struct error *err);
 /* Predictions from elsewhere: the probability of ambiguity of n examples, and whether both ambiguous elements were
  * identified. */
@@ -59,6 +59,6 @@ struct scored gate_answers_relevance(const struct gate_answers *a);
 /* Fits threshold and temperatures to validation predictions, stores them in the model and joins the logits by them.
  * With too few predictions it logs a warning and changes nothing. The threshold has the best F1 among those with a
  * false alarm rate of at most `alarms` on the hard negatives of each folder of a mixture. */
-void gate_calibrate(struct gate_model *m, struct gate_answers *a, struct gate_answers *presence, double alarms);
+void gate_calibrate(struct gate_model *m, struct gate_answers *a, struct gate_answers *hard_negatives, double alarms);
 
 #endif

@@ -96,7 +96,7 @@ static int check_whole(const struct predictions *p, const char *path, bool parti
                      missing, p->examples->n, p->examples->items[first].id);
 }
 
-static void take_slice(struct gate_answers *a, const struct predictions *p, bool presence)
+static void take_slice(struct gate_answers *a, const struct predictions *p, bool hard_negatives)
 {
     size_t size = (size_t)p->examples->n;
     const struct example **list = xcalloc(size, sizeof *list);
@@ -105,7 +105,7 @@ static void take_slice(struct gate_answers *a, const struct predictions *p, bool
     int n = 0;
 
     for (int i = 0; i < p->examples->n; i++)
-        if (p->score[i] >= 0 && (p->examples->items[i].slice == EXAMPLE_PRESENCE) == presence) {
+        if (p->score[i] >= 0 && (p->examples->items[i].slice == EXAMPLE_HARD_NEGATIVE) == hard_negatives) {
             list[n] = &p->examples->items[i];
             score[n] = p->score[i];
             named[n++] = p->named[i];
@@ -120,7 +120,7 @@ static void take_slice(struct gate_answers *a, const struct predictions *p, bool
  * one record for each example, in any order. The logits have temperature 1. -1 with EXIT_CODE_DATA, naming the line
  * or an example without a prediction. With `partial`, examples without a prediction are left out, but one must be
  * there. The caller releases both results either way. */
-static int read_predictions(struct gate_answers *answers, struct gate_answers *presence, const char *path,
+static int read_predictions(struct gate_answers *answers, struct gate_answers *hard_negatives, const char *path,
                             const struct example_list *examples, bool partial, struct error *err)
 {
     size_t n = (size_t)examples->n;
@@ -134,7 +134,7 @@ static int read_predictions(struct gate_answers *answers, struct gate_answers *p
 
     if (rc == 0) {
         take_slice(answers, &p, false);
-        take_slice(presence, &p, true);
+        take_slice(hard_negatives, &p, true);
     }
     strings_release(&p.ids);
     free(p.score);
@@ -210,7 +210,7 @@ struct evaluation {
     struct gate_data data;
     struct gate_scorer scorer;
     struct sentence_encoder retriever; /* zeroed: none */
-    struct gate_answers answers, presence;
+    struct gate_answers answers, hard_negatives;
     struct gate_abstain abstain;
     struct gate_band band; /* of abstain */
 };
@@ -260,7 +260,7 @@ static int ask_model(struct evaluation *e, struct error *err)
     if (gate_data_init(&e->data, &e->records, &s, err))
         return -1;
     return gate_eval_fold(&e->scorer, test, false, &e->answers, err) ||
-                   gate_eval_fold(&e->scorer, test, true, &e->presence, err)
+                   gate_eval_fold(&e->scorer, test, true, &e->hard_negatives, err)
                ? -1
                : 0;
 }
@@ -272,8 +272,8 @@ static int answer(struct evaluation *e, struct error *err)
     if (e->q->predictions) {
         e->model.temperature = 1;
         e->model.threshold = 0.5;
-        rc = read_predictions(&e->answers, &e->presence, e->q->predictions, &e->records.folds[FOLD_TEST], e->q->partial,
-                              err);
+        rc = read_predictions(&e->answers, &e->hard_negatives, e->q->predictions, &e->records.folds[FOLD_TEST],
+                              e->q->partial, err);
     } else
         rc = ask_model(e, err);
     if (!isnan(e->q->threshold))
@@ -341,7 +341,8 @@ static json_t *abstention_json(const struct evaluation *e)
 static void print(const struct evaluation *e, const struct gate_test_metrics *f)
 {
     if (e->q->partial)
-        printf("%d of %d questions have an answer\n", e->answers.n + e->presence.n, e->records.folds[FOLD_TEST].n);
+        printf("%d of %d questions have an answer\n", e->answers.n + e->hard_negatives.n,
+               e->records.folds[FOLD_TEST].n);
     gate_test_metrics_print(f);
     printf("F1 %.3f at the threshold %.3f; at best, with these labels known, %.3f at %.3f\n", f->all.decision.f1,
            f->threshold, f->all.best_f1, f->all.best_threshold);
@@ -373,7 +374,7 @@ static int print_json(const struct evaluation *e, const struct gate_test_metrics
 
     json_object_set_new(o, "databases", databases_json(e));
     json_object_set_new(o, "risk", risk_json(&risk));
-    json_object_set_new(o, "answered", json_integer(e->answers.n + e->presence.n));
+    json_object_set_new(o, "answered", json_integer(e->answers.n + e->hard_negatives.n));
     if (e->q->abstain)
         json_object_set_new(o, "abstain", abstention_json(e));
     int rc = json_write_file("-", o, err);
@@ -385,7 +386,7 @@ static int tell(const struct evaluation *e, struct error *err)
 {
     struct gate_test_metrics f;
 
-    gate_test_metrics_init(&f, &e->model, &e->answers, &e->presence, NULL, (uint64_t)e->q->seed);
+    gate_test_metrics_init(&f, &e->model, &e->answers, &e->hard_negatives, NULL, (uint64_t)e->q->seed);
     gate_test_metrics_probe(&f, &e->records, e->own ? PROBE_OWN : PROBE_CONTRAST);
     if (e->q->json)
         return print_json(e, &f, err);
@@ -396,7 +397,7 @@ static int tell(const struct evaluation *e, struct error *err)
 static void close_all(struct evaluation *e)
 {
     gate_answers_release(&e->answers);
-    gate_answers_release(&e->presence);
+    gate_answers_release(&e->hard_negatives);
     gate_scorer_release(&e->scorer);
     gate_data_release(&e->data);
     sentence_encoder_close(&e->retriever);

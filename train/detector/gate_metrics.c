@@ -185,7 +185,7 @@ static void print_summary(const struct gate_metrics *m)
 /* ---- test metrics ---- */
 
 void gate_test_metrics_init(struct gate_test_metrics *f, const struct gate_model *m, const struct gate_answers *a,
-                            const struct gate_answers *presence, const struct mixture *mixture, uint64_t seed)
+                            const struct gate_answers *hard_negatives, const struct mixture *mixture, uint64_t seed)
 {
     *f = (struct gate_test_metrics){ .threshold = m->threshold, .temperature = m->temperature, .mixture = mixture };
     f->all = gate_measure(m, a, GATE_KINDS, seed);
@@ -200,8 +200,8 @@ void gate_test_metrics_init(struct gate_test_metrics *f, const struct gate_model
     }
     f->relevance_ap = stats_average_precision(gate_answers_relevance(a));
     f->relevance_auc = stats_auc(gate_answers_relevance(a));
-    if (presence)
-        f->presence = gate_measure(m, presence, GATE_KINDS, seed);
+    if (hard_negatives)
+        f->hard_negatives = gate_measure(m, hard_negatives, GATE_KINDS, seed);
 }
 
 void gate_test_metrics_probe(struct gate_test_metrics *f, const struct dataset *d, enum probe_set set)
@@ -229,9 +229,9 @@ void gate_test_metrics_print(const struct gate_test_metrics *f)
 
     gate_rows_print(gate_columns[0], shown, n);
     print_summary(&f->all);
-    if (f->presence.n)
-        printf("presence slice: %d questions, none ambiguous, %lld called so\n", f->presence.n,
-               (long long)f->presence.confusion.fp);
+    if (f->hard_negatives.n)
+        printf("hard negatives: %d questions, none ambiguous, %lld called so\n", f->hard_negatives.n,
+               (long long)f->hard_negatives.confusion.fp);
     if (f->probes.n)
         probe_print(&f->probes, f->probe_set, stdout);
     if (isfinite(f->relevance_ap))
@@ -263,7 +263,7 @@ json_t *gate_test_metrics_json(const struct gate_test_metrics *f, const char *na
         if (k < SIA_KINDS || f->kinds[k].n)
             json_object_set_new(kinds, gate_kind_name(k), gate_metrics_json(&f->kinds[k]));
     return json_pack("{s:o, s:o, s:o*, s:o, s:o, s:{s:o, s:o}, s:f, s:f}", name, gate_metrics_json(&f->all), "types",
-                     kinds, "parts", parts, "presence", gate_metrics_json(&f->presence), "probes",
+                     kinds, "parts", parts, "hard_negatives", gate_metrics_json(&f->hard_negatives), "probes",
                      probes_json(&f->probes), "relevance", "ap", json_finite(f->relevance_ap), "auc",
                      json_finite(f->relevance_auc), "threshold", f->threshold, "temperature", f->temperature);
 }

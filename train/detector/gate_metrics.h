@@ -45,7 +45,7 @@ void gate_rows_print(const char *first, const struct gate_row *rows, int n);
 enum { GATE_ROWS = GATE_KINDS + 1 + MIXTURE_PARTS };
 
 struct gate_test_metrics {
-    struct gate_metrics all, kinds[GATE_KINDS], presence;
+    struct gate_metrics all, kinds[GATE_KINDS], hard_negatives;
     struct probe_report probes; /* n is 0 without probes */
     enum probe_set probe_set;
     double relevance_ap, relevance_auc; /* NAN without SQL */
@@ -58,7 +58,7 @@ struct gate_test_metrics {
 /* Fills f from predictions and from those of the hard negatives (NULL: none). m has threshold and temperature.
  * mixture (NULL: none) must outlive f. */
 void gate_test_metrics_init(struct gate_test_metrics *f, const struct gate_model *m, const struct gate_answers *a,
-                            const struct gate_answers *presence, const struct mixture *mixture, uint64_t seed);
+                            const struct gate_answers *hard_negatives, const struct mixture *mixture, uint64_t seed);
 void gate_test_metrics_probe(struct gate_test_metrics *f, const struct dataset *d, enum probe_set set);
 /* Copies the rows of all types that occur, and of all questions. Returns their number. */
 int gate_test_metrics_rows(const struct gate_test_metrics *f, struct gate_row shown[GATE_ROWS]);

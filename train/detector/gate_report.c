@@ -333,14 +333,14 @@ static int write_json(const struct gate_trainer *t, const struct gate_test_metri
 /* If it returns 0, the caller releases the predictions. */
 static int find(struct gate_trainer *t, struct gate_test_metrics *f, struct gate_answers *a, struct error *err)
 {
-    struct gate_answers presence;
+    struct gate_answers hard_negatives;
     int rc = gate_eval(t, FOLD_TEST, false, a, err);
 
     if (rc)
         return rc;
-    if ((rc = gate_eval(t, FOLD_TEST, true, &presence, err)) == 0) {
-        gate_test_metrics_init(f, &t->model, a, &presence, t->mixture.n ? &t->mixture : NULL, t->run.set.seed);
-        gate_answers_release(&presence);
+    if ((rc = gate_eval(t, FOLD_TEST, true, &hard_negatives, err)) == 0) {
+        gate_test_metrics_init(f, &t->model, a, &hard_negatives, t->mixture.n ? &t->mixture : NULL, t->run.set.seed);
+        gate_answers_release(&hard_negatives);
     } else
         gate_answers_release(a);
     return rc;

@@ -31,7 +31,7 @@ const struct gate_request gate_request_defaults = {
         .linguistic_weight = 10.0,
         .pos_weight = 1.0,
         .shuffle_schema = true,
-        .presence = 0.2,
+        .hard_negatives = 0.2,
         .false_alarms = 0.12,
         .renamed = 0.5,
         .distractors = 0,
@@ -63,7 +63,7 @@ static const char skadborg_mortensen[] = "encode: element\n"
                                          "head-lr: 1e-3\n"
                                          "decay: 0\n"
                                          "pos-weight: 2\n"
-                                         "presence: 0\n"
+                                         "hard-negatives: 0\n"
                                          "false-alarms: 1\n"
                                          "renamed: 0\n"
                                          "distractors: 0\n";
@@ -107,7 +107,7 @@ const struct option gate_request_table[] = {
     CHOICE_OPTION("schedule", AT(schedule), "HOW", "linear|cosine", "decay of the learning rate"),
     INT_OPTION("tokens", AT(train.tokens), "N", 512, 1 << 24, "max tokens encoded at once outside training"),
     FLAG_OPTION("shuffle-schema", AT(shuffle_schema), "encode schema: shuffle tables and columns every epoch"),
-    REAL_OPTION("presence", AT(presence), "X", 0, 1, "fraction of the hard negatives to train on"),
+    REAL_OPTION("hard-negatives", AT(hard_negatives), "X", 0, 1, "fraction of the hard negatives to train on"),
     REAL_OPTION("false-alarms", AT(false_alarms), "X", 0, 1, "max fraction of hard negatives above the threshold"),
     REAL_OPTION("renamed", AT(renamed), "X", 0, 1, "fraction of questions with renamed schema elements"),
     REAL_OPTION("distractors", AT(distractors), "X", 0, 1, "fraction of questions with distractor tables"),

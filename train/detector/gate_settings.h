@@ -41,13 +41,13 @@ struct gate_settings {
     enum { GATE_LINEAR, GATE_COSINE } schedule;
     double pair_weight, duplicates_weight, relevance_weight, linguistic_weight, pos_weight;
     bool shuffle_schema;
-    double presence;     /* fraction of the hard negatives that is trained on */
-    double false_alarms; /* max fraction of validation's hard negatives above the threshold */
-    double renamed;      /* fraction of training questions read on a renamed schema */
-    double distractors;  /* fraction of training questions read with distractor tables */
-    bool allow_overlap;  /* a question or a database may occur in two splits */
-    double labels_share; /* fraction of training questions that come from labels */
-    int64_t max_train;   /* questions of an epoch; 0: all */
+    double hard_negatives; /* fraction of the hard negatives that is trained on */
+    double false_alarms;   /* max fraction of validation's hard negatives above the threshold */
+    double renamed;        /* fraction of training questions read on a renamed schema */
+    double distractors;    /* fraction of training questions read with distractor tables */
+    bool allow_overlap;    /* a question or a database may occur in two splits */
+    double labels_share;   /* fraction of training questions that come from labels */
+    int64_t max_train;     /* questions of an epoch; 0: all */
 };
 
 /* A whole command line. */

@@ -126,8 +126,8 @@ static int choose_examples(const struct gate_trainer *t, int **out)
 
     *out = xmalloc((size_t)train->n * sizeof **out);
     for (int i = 0; i < train->n; i++)
-        if (!is_label(t, i) &&
-            (train->list[i].record->slice != EXAMPLE_PRESENCE || rng_uniform(&rng) < (float)t->set->presence))
+        if (!is_label(t, i) && (train->list[i].record->slice != EXAMPLE_HARD_NEGATIVE ||
+                                rng_uniform(&rng) < (float)t->set->hard_negatives))
             (*out)[n++] = i;
     n = add_labels(t, &rng, out, n);
     rng_shuffle(&rng, *out, n, sizeof **out);
@@ -169,8 +169,7 @@ static int make_sampler(struct gate_trainer *t, enum gate_stage stage, struct er
     sampler_release(&t->run.sampler);
     if (!n) {
         free(pool);
-        return error_set(err, EXIT_CODE_DATA,
-                         "no record to train on: all are of the presence slice, and presence is 0");
+        return error_set(err, EXIT_CODE_DATA, "no record to train on: all are hard negatives, and hard-negatives is 0");
     }
     if (stage != STAGE_RELEVANCE) {
         sampler_init(&t->run.sampler, seed, pool, n, (int)t->set->train.batch);
@@ -263,7 +262,7 @@ static int validation_examples(const struct gate_fold *valid, int *out)
     int n = 0;
 
     for (int i = 0; i < valid->n; i++)
-        if (valid->list[i].record->slice != EXAMPLE_PRESENCE)
+        if (valid->list[i].record->slice != EXAMPLE_HARD_NEGATIVE)
             out[n++] = i;
     return n;
 }
@@ -891,7 +890,7 @@ static void freeze(struct params *p)
 static int finish(void *trainer, struct error *err)
 {
     struct gate_trainer *t = trainer;
-    struct gate_answers a = { 0 }, presence = { 0 };
+    struct gate_answers a = { 0 }, hard_negatives = { 0 };
 
     freeze(&t->model.params);
     if (t->run.n_stages && t->kinds[t->run.n_stages - 1] == STAGE_RELEVANCE) {
@@ -900,13 +899,13 @@ static int finish(void *trainer, struct error *err)
     }
     int rc = gate_eval(t, FOLD_VALID, false, &a, err);
     if (rc == 0)
-        rc = gate_eval(t, FOLD_VALID, true, &presence, err);
+        rc = gate_eval(t, FOLD_VALID, true, &hard_negatives, err);
     if (rc == 0) {
-        gate_calibrate(&t->model, &a, &presence, t->set->false_alarms);
+        gate_calibrate(&t->model, &a, &hard_negatives, t->set->false_alarms);
         gate_validation_keep(&t->model, a.logit, a.label, a.n);
     }
     gate_answers_release(&a);
-    gate_answers_release(&presence);
+    gate_answers_release(&hard_negatives);
     return rc ? rc : gate_report(t, err);
 }
 

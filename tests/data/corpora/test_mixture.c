@@ -25,7 +25,7 @@ static void write_fold(const char *dir, const char *name, const char *source, co
         n += (size_t)snprintf(
             text + n, sizeof text - n,
             "{\"id\": \"%s\", \"db_id\": \"shop\", \"source_db\": \"%s\", \"question\": \"%s\", \"sql\": "
-            "[\"SELECT city FROM shop\"], \"slice\": \"presence\", \"type\": \"C\", \"ambiguous\": false, "
+            "[\"SELECT city FROM shop\"], \"slice\": \"hard-negative\", \"type\": \"C\", \"ambiguous\": false, "
             "\"alternatives\": []}\n",
             q, source, q);
     assert_true(n < sizeof text);

@@ -46,7 +46,7 @@ static void every_pair_gives_four_contrast_examples_and_four_hard_negatives(void
         assert_int_equal(counts[k][true], 10);
         assert_int_equal(counts[k][false], 10);
     }
-    count(&d, EXAMPLE_PRESENCE, counts);
+    count(&d, EXAMPLE_HARD_NEGATIVE, counts);
     for (int k = 0; k < SIA_KINDS; k++) {
         assert_int_equal(counts[k][true], 0);
         assert_int_equal(counts[k][false], 20);

@@ -152,7 +152,7 @@ static void commands_build_probe_and_refuse(void **state)
 
     corpus_write(*state, 10);
     assert_int_equal(run(*state, "ambit-data contrast --ambiqt $ --spider $ -o $/out --seed 3", &output), 0);
-    assert_non_null(strstr(output, "test   contrast  P"));
+    assert_non_null(strstr(output, "test   contrast       P"));
     free(output);
     assert_int_equal(run(*state, "ambit-data probe --data $/out", &output), 0);
     assert_non_null(strstr(output, "question only     0.500  0.500"));

@@ -115,7 +115,7 @@ static void labels_form_contrast_sets(void **state)
             const struct example *e = &d.folds[f].items[i];
             assert_int_equal(e->n_sql, e->ambiguous ? 2 : 1);
             counts[e->ambiguous] += e->slice == EXAMPLE_CONTRAST;
-            beside += e->slice == EXAMPLE_PRESENCE;
+            beside += e->slice == EXAMPLE_HARD_NEGATIVE;
             assert_true(e->slice == EXAMPLE_CONTRAST || !e->ambiguous);
         }
     assert_true(counts[1] >= 8 && beside >= 2);
