@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const slice_names[EXAMPLE_SLICES] = { "contrast", "hard-negative", "thesis", "own" };
+static const char *const slice_names[EXAMPLE_SLICES] = { "contrast", "hard-negative", "thesis", "custom" };
 
 const char *example_slice_name(enum example_slice s)
 {
@@ -70,7 +70,7 @@ static int get_strings(const json_t *o, const char *field, int low, int high, co
     return (int)n;
 }
 
-/* Reads the type of linguistic ambiguity of an EXAMPLE_OWN. */
+/* Reads the type of linguistic ambiguity of an EXAMPLE_CUSTOM. */
 static int parse_linguistic(struct example *e, const json_t *o, const char *where, struct error *err)
 {
     const char *word = json_get_string(o, "type", where, err);
@@ -82,7 +82,7 @@ static int parse_linguistic(struct example *e, const json_t *o, const char *wher
     if (e->linguistic != LINGUISTIC_NONE)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
-                     "%s: field \"type\": expected attachment, scope or vague in the slice own, got \"%s\"", where,
+                     "%s: field \"type\": expected attachment, scope or vague in the slice custom, got \"%s\"", where,
                      word);
 }
 
@@ -93,7 +93,7 @@ static int parse_labels(struct example *e, const json_t *o, const char *where, s
     if (slice < 0 || json_get_bool(o, "ambiguous", &e->ambiguous, where, err))
         return -1;
     e->slice = (enum example_slice)slice;
-    if (e->slice == EXAMPLE_OWN)
+    if (e->slice == EXAMPLE_CUSTOM)
         return parse_linguistic(e, o, where, err);
     const char *names[SIA_KINDS];
     for (int k = 0; k < SIA_KINDS; k++)

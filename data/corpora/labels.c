@@ -194,7 +194,7 @@ static int parse(struct label_reader *r, struct example *e, const json_t *o, boo
     const struct schema *s;
     char id[RECORD_ID_TEXT];
 
-    *e = (struct example){ .slice = EXAMPLE_OWN };
+    *e = (struct example){ .slice = EXAMPLE_CUSTOM };
     if (take_question(e, o, where, err) ||
         (published ? record_get_bool(o, "ambiguous", &e->ambiguous, where, err) : take_answer(r, e, o, where, err)) ||
         !(e->db_id = json_get_string(o, "db_id", where, err)))

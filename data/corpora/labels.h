@@ -22,7 +22,7 @@ struct labels_request {
 };
 
 /*
- * Reads a custom data set; all examples are EXAMPLE_OWN. A file is split by database if it has enough of them.
+ * Reads a custom data set; all examples are EXAMPLE_CUSTOM. A file is split by database if it has enough of them.
  * Otherwise it is split by question, with both labels in each split as far as possible. The log says how. Invalid SQL
  * is an error in training data; with `whole` it is dropped, with a log message. Returns -1 with EXIT_CODE_DATA after
  * logging the wrong records, up to a maximum. The caller releases d in any case.

@@ -22,7 +22,7 @@ struct linguistic_run {
 static void emit(struct linguistic_run *r, enum linguistic_kind kind, const char *text, const char *first,
                  const char *second, const bool *dropped)
 {
-    struct example e = { .question = text, .slice = EXAMPLE_OWN, .kind = SIA_KINDS, .linguistic = kind };
+    struct example e = { .question = text, .slice = EXAMPLE_CUSTOM, .kind = SIA_KINDS, .linguistic = kind };
     int *made = &r->made[kind][second != NULL];
 
     if (*made >= r->n->options->wording * (second ? 2 : 3) / 2 || !natural_claim(r->n, text, r->fold))

@@ -11,7 +11,7 @@
 
 #include "data/synth/natural.h"
 
-/* A natural_generator: adds examples of the slice "own" with a linguistic type on the unchanged schemas.
+/* A natural_generator: adds examples of the slice "custom" with a linguistic type on the unchanged schemas.
  * natural_options.wording bounds the ambiguous ones of each type on one schema. */
 int linguistic_make(struct natural *n, const struct natural_corpus *c, struct error *err);
 

@@ -171,7 +171,7 @@ static bool belongs(const struct example *e, enum probe_set set)
     case PROBE_GATEKEEPER:
         return e->slice == EXAMPLE_THESIS;
     default:
-        return e->slice == EXAMPLE_OWN;
+        return e->slice == EXAMPLE_CUSTOM;
     }
 }
 

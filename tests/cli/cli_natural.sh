@@ -70,7 +70,7 @@ run 0 data natural domains -o shipped --seed 1 --edits 5
 
 for kind in attachment scope vague; do
     for label in true false; do
-        grep -q "\"slice\":\"own\",\"type\":\"$kind\",\"ambiguous\":$label" shipped/train.jsonl || complain "no $kind, $label"
+        grep -q "\"slice\":\"custom\",\"type\":\"$kind\",\"ambiguous\":$label" shipped/train.jsonl || complain "no $kind, $label"
     done
 done
 run 0 data probe --data shipped
@@ -83,8 +83,8 @@ echo '[{"db_id": "unknown", "question": "Why?", "query": "SELECT 1"}]' >wrong/tr
 check "an unknown database" 3 'record 1: field "db_id": expected a database of tables.json, got "unknown"' data natural wrong -o other
 mkdir odd
 cp shipped/* odd 2>/dev/null || :
-sed -i 's/"slice":"own","type":"scope"/"slice":"own","type":"C"/' odd/train.jsonl
-check "a schema kind in the slice own" 3 'expected attachment, scope or vague in the slice own, got "C"' data probe --data odd
+sed -i 's/"slice":"custom","type":"scope"/"slice":"custom","type":"C"/' odd/train.jsonl
+check "a schema type in the slice custom" 3 'expected attachment, scope or vague in the slice custom, got "C"' data probe --data odd
 check "no folder" 2 DIR data natural -o other
 
 finish

@@ -283,7 +283,7 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
     }
     b->data->cut += gate_question_kept(b->settings->layout, &e.item) < e.item.n_question;
     e.knows_relevance = record->n_sql > 0;
-    e.knows_pairs = record->slice != EXAMPLE_OWN || e.pair >= 0;
+    e.knows_pairs = record->slice != EXAMPLE_CUSTOM || e.pair >= 0;
     fold->lost_pairs += record->alternatives[0] && e.pair < 0;
     add_hash(b->data, &e);
     struct gate_example *kept = &fold->list[fold->n++];

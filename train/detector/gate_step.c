@@ -148,7 +148,8 @@ static float weight_of(const struct gate_step *s, double weight)
 static void add_kinds(struct gate_step *s, const struct example *e, int item)
 {
     bool known = !e->ambiguous || e->linguistic != LINGUISTIC_NONE;
-    double own = s->trainer->set->linguistic_weight, weight = e->slice == EXAMPLE_OWN ? own : fmin(own, FOLDER_WEIGHT);
+    double own = s->trainer->set->linguistic_weight,
+           weight = e->slice == EXAMPLE_CUSTOM ? own : fmin(own, FOLDER_WEIGHT);
 
     for (int k = 0; k < LINGUISTIC_KINDS; k++) {
         int at = item * LINGUISTIC_KINDS + k;
@@ -189,7 +190,7 @@ static void add_pair_target(struct gate_step *s, const struct gate_example *e, i
     const struct schema_pair *pair = &form->schema->pairs[p];
     bool twins = gate_form_duplicated(form, e, pair->u, pair->v), lost = e->pair >= 0 && form->pair < 0;
 
-    bool knows_twins = twins || e->record->slice != EXAMPLE_OWN;
+    bool knows_twins = twins || e->record->slice != EXAMPLE_CUSTOM;
     s->pair_weight[s->n_pairs] = e->knows_pairs && !lost ? weight_of(s, s->trainer->set->pair_weight) : 0;
     s->duplicates_weight[s->n_pairs] = knows_twins ? weight_of(s, s->trainer->set->duplicates_weight) : 0;
     s->pair_target[s->n_pairs] = s->target[item] > 0 && p == form->pair;

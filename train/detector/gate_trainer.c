@@ -94,7 +94,7 @@ static void collect_slots(struct gate_trainer *t, const int *examples, int n)
 
 static bool is_label(const struct gate_trainer *t, int i)
 {
-    return t->labels && t->data.folds[FOLD_TRAIN].list[i].record->slice == EXAMPLE_OWN;
+    return t->labels && t->data.folds[FOLD_TRAIN].list[i].record->slice == EXAMPLE_CUSTOM;
 }
 
 /* Appends labels to n examples of the folder, repeated until they are the chosen fraction of all examples. */
@@ -777,8 +777,8 @@ static void describe_limits(const struct gate_fold *train, char text[GATE_NOTE])
 
     for (int i = 0; i < train->n; i++) {
         const struct example *e = train->list[i].record;
-        practice += e->slice != EXAMPLE_OWN && is_practice(e->source_db);
-        own += e->slice == EXAMPLE_OWN;
+        practice += e->slice != EXAMPLE_CUSTOM && is_practice(e->source_db);
+        own += e->slice == EXAMPLE_CUSTOM;
         pairs += train->list[i].pair >= 0;
         relevance += train->list[i].knows_relevance;
     }

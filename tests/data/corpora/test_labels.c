@@ -18,7 +18,7 @@ static void add(struct made *m, const char *question, const char *db, bool ambig
                          .db_id = db,
                          .source_db = db,
                          .ambiguous = ambiguous,
-                         .slice = EXAMPLE_OWN,
+                         .slice = EXAMPLE_CUSTOM,
                          .kind = SIA_KINDS };
     example_list_add(&m->all, &e);
 }
