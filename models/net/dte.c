@@ -13,7 +13,7 @@ static const float LEAST_GROUNDING = 1e-6f;
 
 int dte_tags(const struct dte_config *config)
 {
-    return config->compat ? DTE_COMPAT_TAGS : DTE_TAGS;
+    return config->published ? DTE_PUBLISHED_TAGS : DTE_TAGS;
 }
 
 static struct tensor *new_chain(struct params *p, const struct param_arenas *a, int64_t tags)
@@ -53,7 +53,7 @@ void dte_forbidden(const struct dte_config *config, int32_t *bits)
     int tags = dte_tags(config);
 
     memset(bits, 0, (size_t)(tags + 2) * sizeof *bits);
-    for (int j = DTE_SPAN + 1; !config->compat && j < tags; j += 2) {
+    for (int j = DTE_SPAN + 1; !config->published && j < tags; j += 2) {
         for (int i = 0; i <= tags; i++) /* after a tag, or at the beginning */
             if (i != j && i != j - 1)
                 bits[i] |= 1 << j;

@@ -15,16 +15,16 @@
 
 enum { DTE_KEYWORDS = 10 }; /* max, min, sum, avg, count, !=, >, >=, <, <= */
 
-/* Tags of words. With --compat each label has one tag. Otherwise each label of span_record.h has a begin and an
+/* Tags of words. With --published each label has one tag. Otherwise each label of span_record.h has a begin and an
  * inside, in its order, from DTE_SPAN on. */
 enum { DTE_OTHER, DTE_KEYWORD, DTE_SPAN, DTE_TAGS = 10 };
-enum { DTE_COMPAT_OTHER, DTE_COMPAT_KEYWORD, DTE_COMPAT_TABLE, DTE_COMPAT_SPAN, DTE_COMPAT_TAGS = 7 };
+enum { DTE_PUBLISHED_OTHER, DTE_PUBLISHED_KEYWORD, DTE_PUBLISHED_TABLE, DTE_PUBLISHED_SPAN, DTE_PUBLISHED_TAGS = 7 };
 
 struct dte_config {
     struct bert_config bert;
-    int hidden;    /* channels of concepts and words in the heads */
-    bool compat;   /* tags of the published code */
-    float dropout; /* of the heads */
+    int hidden;     /* channels of concepts and words in the heads */
+    bool published; /* tags of the published code */
+    float dropout;  /* of the heads */
 };
 int dte_tags(const struct dte_config *config);
 
@@ -59,7 +59,7 @@ struct dte_text {
     struct seqs concept_pairs;                /* pairs of each concept, in the order of the words */
     struct index meaning;                     /* [M] pairs of words (without [SEP]) and entities, word by word */
     struct seqs word_meanings;                /* of each word */
-    struct tensor *forbidden;                 /* I32 [tags + 2]; NULL with compat */
+    struct tensor *forbidden;                 /* I32 [tags + 2]; NULL with published */
 };
 
 struct dte_scores {

@@ -159,7 +159,7 @@ static void upload(struct ctx *c, const struct packing *p, const struct dte_conf
     t->meaning = index_of(c, &p->meaning, p->pair_word.count);
     t->word_meanings = seqs_of(c, &p->word_meanings);
     dte_forbidden(config, forbidden);
-    t->forbidden = config->compat ? NULL : batch_i32(c, forbidden, DTE_TAGS + 2);
+    t->forbidden = config->published ? NULL : batch_i32(c, forbidden, DTE_TAGS + 2);
 }
 
 static void build(struct ctx *c, const struct dte_sequence *s, int n, const struct dte_config *config, int32_t unk,

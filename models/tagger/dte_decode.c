@@ -364,7 +364,7 @@ static bool make_span(struct tag_span *span, const struct decoding *g, struct wo
 /* The label of a tag; -1: none. */
 static int label_of(const struct decoding *g, int tag)
 {
-    if (g->plain && tag == DTE_COMPAT_TABLE)
+    if (g->plain && tag == DTE_PUBLISHED_TABLE)
         return SPAN_COL;
     return tag < g->first ? -1 : g->plain ? tag - g->first : (tag - g->first) / 2;
 }
@@ -399,7 +399,7 @@ static int32_t *allow_tags(const struct dte_reading *r)
     return allowed;
 }
 
-void dte_decode(struct tag_answer *a, const struct dte_reading *r, const struct dte_chain *m, bool compat,
+void dte_decode(struct tag_answer *a, const struct dte_reading *r, const struct dte_chain *m, bool published,
                 const struct dte_decode_settings *s)
 {
     int32_t *allowed = allow_tags(r);
@@ -408,8 +408,8 @@ void dte_decode(struct tag_answer *a, const struct dte_reading *r, const struct 
                           .chain = m,
                           .set = s,
                           .e = { r->emission, allowed, r->n_words, s->temperature },
-                          .first = compat ? DTE_COMPAT_SPAN : DTE_SPAN,
-                          .plain = compat };
+                          .first = published ? DTE_PUBLISHED_SPAN : DTE_SPAN,
+                          .plain = published };
 
     *a = (struct tag_answer){ .spans = xcalloc((size_t)r->n_words, sizeof *a->spans) };
     if (dte_chain_best(m, &g.e, tags)) {

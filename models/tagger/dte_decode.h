@@ -46,7 +46,7 @@ struct dte_decode_settings {
 extern const struct dte_decode_settings dte_decode_defaults;
 
 /* Decodes a question. The caller releases the answer, whose concepts borrow from the question. */
-void dte_decode(struct tag_answer *a, const struct dte_reading *r, const struct dte_chain *m, bool compat,
+void dte_decode(struct tag_answer *a, const struct dte_reading *r, const struct dte_chain *m, bool published,
                 const struct dte_decode_settings *s);
 
 /* The ETA baseline: links without tags. A span is AMB if several concepts ground its words. A column named

@@ -12,11 +12,11 @@ enum { HOST_BYTES = 8 << 20 }; /* headers of the parameters */
 
 #define AT(member) offsetof(struct dte_spec, member)
 
-static const char *const forms[] = { "spans", "compat", NULL };
+static const char *const forms[] = { "spans", "published", NULL };
 
 _Static_assert(sizeof(enum dtype) == sizeof(int), "enums are ints");
 
-/* `compat` is a bool in memory, and therefore not in this table. */
+/* `published` is a bool in memory, and therefore not in this table. */
 static const struct spec_field fields[] = {
     { "compute", AT(dtype), SPEC_WORD, spec_dtypes, 0, 0, false },
     { "hidden", AT(config.hidden), SPEC_INT, NULL, 1, 1 << 16, false },
@@ -31,7 +31,7 @@ static const struct spec_field tags_field[] = { { "tags", 0, SPEC_WORD, forms, 0
 json_t *dte_spec_to_json(const struct dte_spec *s)
 {
     json_t *o = json_object();
-    int form = s->config.compat;
+    int form = s->config.published;
 
     bert_spec_write(o, &s->config.bert);
     spec_write(o, fields, s);
@@ -47,7 +47,7 @@ int dte_spec_from_json(const json_t *o, struct dte_spec *s, const char *where, s
     if (bert_spec_read(o, &s->config.bert, where, err) || spec_read(o, fields, s, where, err) ||
         spec_read(o, tags_field, &form, where, err))
         return -1;
-    s->config.compat = form;
+    s->config.published = form;
     if (s->config.bert.kind == CLASSIC_BERT)
         return 0;
     return error_set(err, EXIT_CODE_CHECKPOINT, "%s: model: encoder: expected \"bert\" for a tagger", where);
@@ -298,17 +298,17 @@ int dte_read(struct dte_tagger *t, const struct dte_item *const *items, int n, s
 static void decode(const struct dte_tagger *t, const struct dte_reading *readings, int n, struct tag_answer *answers)
 {
     const struct dte *net = &t->model->net;
-    bool compat = net->config.compat;
+    bool published = net->config.published;
     int32_t forbidden[DTE_TAGS + 2];
     float *weights = download(t, net->chain);
-    struct dte_chain chain = { dte_tags(&net->config), weights, compat ? NULL : forbidden };
+    struct dte_chain chain = { dte_tags(&net->config), weights, published ? NULL : forbidden };
 
     dte_forbidden(&net->config, forbidden);
     for (int i = 0; i < n; i++)
         if (t->eta)
             dte_decode_eta(&answers[i], &readings[i], &t->settings);
         else
-            dte_decode(&answers[i], &readings[i], &chain, compat, &t->settings);
+            dte_decode(&answers[i], &readings[i], &chain, published, &t->settings);
     free(weights);
 }
 

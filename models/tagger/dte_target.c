@@ -60,7 +60,7 @@ static bool is_meant(const struct dte_item *item, const struct marked_span *span
 
 static int tag_of(enum span_label label, bool begins, const struct dte_config *config)
 {
-    return config->compat ? DTE_COMPAT_SPAN + (int)label : DTE_SPAN + 2 * (int)label + !begins;
+    return config->published ? DTE_PUBLISHED_SPAN + (int)label : DTE_SPAN + 2 * (int)label + !begins;
 }
 
 /* Tags the spans whose labels have their bit set. */
@@ -203,8 +203,8 @@ static int tag_of_term(const struct dte_reading *r, const struct dte_term *term,
     if (term->concept < DTE_KEYWORDS)
     return term->concept < 0 ? DTE_OTHER : DTE_KEYWORD;
     enum tag_kind kind = r->concepts[term->concept - DTE_KEYWORDS].kind;
-    if (kind == TAG_TABLE && config->compat)
-        return DTE_COMPAT_TABLE;
+    if (kind == TAG_TABLE && config->published)
+        return DTE_PUBLISHED_TABLE;
     return tag_of(kind == TAG_VALUE ? SPAN_VAL : SPAN_COL, begins, config);
 }
 
@@ -229,7 +229,7 @@ void dte_target_link(struct dte_target *t, const struct dte_reading *r, const st
     if (dte_ends_with_mark(item))
         t->tags[item->n_words - 1] = 1 << DTE_OTHER;
     tag_spans(t, item, spans, n_spans, 1u << SPAN_AMB | 1u << SPAN_UNK, config);
-    if (!config->compat)
+    if (!config->published)
         begin_cut_runs(t->tags, item->n_words);
     free(terms);
 }

@@ -63,7 +63,7 @@ static void check_chain(const struct dte_chain *m, const struct dte_emissions *e
 
 static void test_chain_counted(void **state)
 {
-    const struct dte_config config = { .compat = false };
+    const struct dte_config config = { .published = false };
     float weights[(DTE_TAGS + 2) * DTE_TAGS], emission[WORDS * DTE_TAGS];
     int32_t forbidden[DTE_TAGS + 2], allowed[WORDS];
     (void)state;
@@ -116,24 +116,24 @@ struct decode_world {
     struct dte_reading r;
     struct dte_chain chain;
     int32_t forbidden[DTE_TAGS + 2];
-    bool compat;
+    bool published;
     struct dte_decode_settings settings;
     struct tag_answer a;
 };
 
-static void open_world(struct decode_world *d, bool compat)
+static void open_world(struct decode_world *d, bool published)
 {
     static const float zeros[(DTE_TAGS + 2) * DTE_TAGS];
-    const struct dte_config config = { .compat = compat };
+    const struct dte_config config = { .published = published };
     int tags = dte_tags(&config);
 
-    *d = (struct decode_world){ .compat = compat, .settings = dte_decode_defaults };
+    *d = (struct decode_world){ .published = published, .settings = dte_decode_defaults };
     dte_world_open(&d->w);
     dte_asked_init(&d->asked, &d->w, "name paris of score ?", columns, ARRAY_LEN(columns), values, ARRAY_LEN(values));
     dte_world_reading(&d->r, &d->asked.item, tags);
     assert_int_equal(d->r.n_concepts, 5);
     dte_forbidden(&config, d->forbidden);
-    d->chain = (struct dte_chain){ tags, zeros, compat ? NULL : d->forbidden };
+    d->chain = (struct dte_chain){ tags, zeros, published ? NULL : d->forbidden };
     for (int q = 0; q < d->r.n_words; q++)
         d->r.emission[q * tags + DTE_OTHER] = 2;
 }
@@ -160,7 +160,7 @@ static void mean(struct decode_world *d, int word, const float *meaning)
 static void decode(struct decode_world *d)
 {
     tag_answer_release(&d->a);
-    dte_decode(&d->a, &d->r, &d->chain, d->compat, &d->settings);
+    dte_decode(&d->a, &d->r, &d->chain, d->published, &d->settings);
 }
 
 static void check_span(const struct decode_world *d, int i, enum span_label label, int start, int end, int alternatives)
@@ -304,10 +304,10 @@ static void test_compat(void **state)
     (void)state;
 
     open_world(&d, true);
-    say(&d, 0, DTE_COMPAT_SPAN + SPAN_UNK, 9);
-    say(&d, 1, DTE_COMPAT_SPAN + SPAN_UNK, 9);
-    say(&d, 2, DTE_COMPAT_SPAN + SPAN_AMB, 9);
-    say(&d, 3, DTE_COMPAT_TABLE, 9);
+    say(&d, 0, DTE_PUBLISHED_SPAN + SPAN_UNK, 9);
+    say(&d, 1, DTE_PUBLISHED_SPAN + SPAN_UNK, 9);
+    say(&d, 2, DTE_PUBLISHED_SPAN + SPAN_AMB, 9);
+    say(&d, 3, DTE_PUBLISHED_TABLE, 9);
     decode(&d);
     assert_int_equal(d.a.n_spans, 3);
     check_span(&d, 0, SPAN_UNK, 0, 10, 0);

@@ -191,7 +191,7 @@ static void test_growing(void **state)
 /* Links become tags. AMB and UNK of the record stay and cut runs. The final mark has no tag. */
 static void test_tags_of_links(void **state)
 {
-    const struct dte_config config = { .compat = false }, compat = { .compat = true };
+    const struct dte_config config = { .published = false }, published = { .published = true };
     const int B = DTE_SPAN + 2 * SPAN_COL, V = DTE_SPAN + 2 * SPAN_VAL, A = DTE_SPAN + 2 * SPAN_AMB;
     const struct marked_span span = { .start = 5, .end = 6, .label = SPAN_AMB };
     struct link_world l;
@@ -211,10 +211,10 @@ static void test_tags_of_links(void **state)
     dte_target_link(&t, &l.r, &span, 0, &config);
     assert_int_equal(tags[1], 1 << (B + 1));
     assert_int_equal(tags[2], 1 << (B + 1));
-    dte_target_link(&t, &l.r, &span, 1, &compat);
-    assert_int_equal(tags[0], 1 << (DTE_COMPAT_SPAN + SPAN_COL));
-    assert_int_equal(tags[1], 1 << (DTE_COMPAT_SPAN + SPAN_AMB));
-    assert_int_equal(tags[2], 1 << (DTE_COMPAT_SPAN + SPAN_COL));
+    dte_target_link(&t, &l.r, &span, 1, &published);
+    assert_int_equal(tags[0], 1 << (DTE_PUBLISHED_SPAN + SPAN_COL));
+    assert_int_equal(tags[1], 1 << (DTE_PUBLISHED_SPAN + SPAN_AMB));
+    assert_int_equal(tags[2], 1 << (DTE_PUBLISHED_SPAN + SPAN_COL));
     close_world(&l);
 }
 

@@ -34,12 +34,12 @@ static void draw_weights(struct tagger_world *t, uint64_t seed)
     }
 }
 
-static void open_world(struct tagger_world *t, bool compat)
+static void open_world(struct tagger_world *t, bool published)
 {
     struct error err = { 0 };
 
     dte_world_open(&t->w);
-    struct dte_spec spec = { .config.hidden = 24, .config.compat = compat, .dtype = F32, .temperature = 1 };
+    struct dte_spec spec = { .config.hidden = 24, .config.published = published, .dtype = F32, .temperature = 1 };
     spec.config.bert = (struct bert_config){ .vocab_size = tokenizer_vocab_size(t->w.tokenizer),
                                              .hidden_size = 32,
                                              .layers = 2,
@@ -174,8 +174,8 @@ static void test_order_of_columns(void **state)
     struct tagger_world t;
     (void)state;
 
-    for (int compat = 0; compat < 2; compat++) {
-        open_world(&t, compat);
+    for (int published = 0; published < 2; published++) {
+        open_world(&t, published);
         check_order(&t, FEW);
         check_order(&t, MANY);
         close_world(&t);

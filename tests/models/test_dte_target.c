@@ -119,7 +119,7 @@ static void test_awake(void **state)
  * constant, and [SEP] has none. */
 static void test_weights_of_grounding(void **state)
 {
-    const struct dte_config config = { .compat = false };
+    const struct dte_config config = { .published = false };
     struct span_concept paris = { 2, "paris" }, score = { 0, NULL };
     const struct marked_span spans[] = { { 10, 15, SPAN_VAL, &paris, 1 }, { 23, 28, SPAN_COL, &score, 1 } };
     const float share = 1.f / (4 * WORDS);
@@ -168,7 +168,7 @@ static double sum_of(const float *x, int n)
 static void test_labels(void **state)
 {
     const int A = DTE_SPAN + 2 * SPAN_AMB, U = DTE_SPAN + 2 * SPAN_UNK, O = DTE_OTHER;
-    const struct dte_config config = { .compat = false }, compat = { .compat = true };
+    const struct dte_config config = { .published = false }, published = { .published = true };
     struct span_concept both[] = { { 1, NULL }, { 0, NULL } };
     const struct marked_span spans[] = { { 0, 9, SPAN_AMB, both, 2 }, { 10, 15, SPAN_UNK, NULL, 0 } };
     const int wanted[WORDS] = { A, A + 1, U, O, O, O, O };
@@ -189,10 +189,10 @@ static void test_labels(void **state)
         assert_near((double)t.meaning_weight[q * 4 + SCORE - DTE_KEYWORDS], .25, 0);
     }
     dte_target_release(&t);
-    dte_target_init(&t, &a.item, 0, spans, 2, &compat);
-    assert_int_equal(t.tags[0], 1 << (DTE_COMPAT_SPAN + SPAN_AMB));
-    assert_int_equal(t.tags[1], 1 << (DTE_COMPAT_SPAN + SPAN_AMB));
-    assert_int_equal(t.tags[2], 1 << (DTE_COMPAT_SPAN + SPAN_UNK));
+    dte_target_init(&t, &a.item, 0, spans, 2, &published);
+    assert_int_equal(t.tags[0], 1 << (DTE_PUBLISHED_SPAN + SPAN_AMB));
+    assert_int_equal(t.tags[1], 1 << (DTE_PUBLISHED_SPAN + SPAN_AMB));
+    assert_int_equal(t.tags[2], 1 << (DTE_PUBLISHED_SPAN + SPAN_UNK));
     dte_target_release(&t);
     dte_asked_release(&a);
     dte_world_close(&w);
@@ -201,7 +201,7 @@ static void test_labels(void **state)
 /* A value of the table is linked; if the window does not show it, its column is. */
 static void test_values_not_shown(void **state)
 {
-    const struct dte_config config = { .compat = false };
+    const struct dte_config config = { .published = false };
     struct span_concept paris = { 2, "PARIS" };
     const struct marked_span span = { 10, 15, SPAN_VAL, &paris, 1 };
     struct dte_world w;
@@ -228,7 +228,7 @@ static void test_tables(void **state)
 {
     static const struct span_column two[] = { { .table = "city", .name = "name" },
                                               { .table = "team", .name = "name" } };
-    const struct dte_config config = { .compat = false };
+    const struct dte_config config = { .published = false };
     struct span_concept column = { 1, NULL };
     const struct marked_span span = { 0, 4, SPAN_COL, &column, 1 };
     const float wanted[] = { 0, 0, 1, 1 }; /* city, its name, team, its name */

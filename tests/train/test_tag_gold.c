@@ -71,12 +71,12 @@ static void open_data(struct gold_world *w)
     }
 }
 
-static struct gold_world *open_world(bool compat)
+static struct gold_world *open_world(bool published)
 {
     struct gold_world *w = xcalloc(1, sizeof *w);
     struct error err = { 0 };
     struct tokenizer *tokenizer = tokenizer_open("tests/gold/dte", &err);
-    struct dte_spec spec = { .config.hidden = HIDDEN, .config.compat = compat, .dtype = F32, .temperature = 1 };
+    struct dte_spec spec = { .config.hidden = HIDDEN, .config.published = published, .dtype = F32, .temperature = 1 };
 
     assert_non_null(tokenizer);
     spec.config.bert = (struct bert_config){ .vocab_size = tokenizer_vocab_size(tokenizer),
@@ -267,13 +267,13 @@ static void test_gold(void **state)
     static const char *const tags[] = { "begins", "compat" };
     (void)state;
 
-    for (int compat = 0; compat < 2; compat++) {
-        struct gold_world *w = open_world(compat);
+    for (int published = 0; published < 2; published++) {
+        struct gold_world *w = open_world(published);
         check_ids(w);
-        check_scores(w, tags[compat]);
-        check_awake(w, tags[compat]);
-        check_losses(w, tags[compat]);
-        check_gradients(w, tags[compat]);
+        check_scores(w, tags[published]);
+        check_awake(w, tags[published]);
+        check_losses(w, tags[published]);
+        check_gradients(w, tags[published]);
         close_world(w);
     }
 }

@@ -58,7 +58,7 @@ const struct option tag_request_table[] = {
     INT_OPTION("hidden", AT(hidden), "N", 8, 4096, "channels of concepts and words in the heads"),
     REAL_OPTION("dropout", AT(dropout), "P", 0, 0.9, "dropout of the heads"),
     CHOICE_OPTION("compute", AT(compute), "TYPE", "bf16|f32", "type of the network's products"),
-    FLAG_OPTION("compat", AT(compat), "reproduce the tags and links of the published code"),
+    FLAG_OPTION("published", AT(published), "reproduce the tags and links of the published code"),
     ENCODER_OPTIONS(AT(scratch)),
     TRAIN_OPTIONS(1),
     REAL_OPTION("head-lr", AT(head_lr), "X", 1e-9, 1, "peak learning rate of heads and CRF"),
@@ -83,7 +83,7 @@ const struct option tag_request_table[] = {
 static struct dte_spec spec_of(const struct tag_settings *s, const struct bert_config *bert)
 {
     return (struct dte_spec){
-        .config = { .bert = *bert, .hidden = (int)s->hidden, .compat = s->compat, .dropout = (float)s->dropout },
+        .config = { .bert = *bert, .hidden = (int)s->hidden, .published = s->published, .dropout = (float)s->dropout },
         .dtype = s->compute == TAG_BF16 ? BF16 : F32,
         .temperature = 1
     };
@@ -424,7 +424,7 @@ static void ground_by_spans(struct tagger_step *s)
     }
 }
 
-/* With --compat, tags of columns and values follow from the network's current links. */
+/* With --published, tags of columns and values follow from the network's current links. */
 static int link_tags(struct tagger_step *s, struct error *err)
 {
     struct dte_reading *readings = xcalloc((size_t)s->n, sizeof *readings);
@@ -472,7 +472,7 @@ int tag_step(void *trainer, struct error *err)
         ground_by_spans(&s);
     else if (s.weights.grounding > 0)
         rc = ground_by_erasing(&s, err);
-    if (rc == 0 && t->set->compat && s.weights.tags > 0)
+    if (rc == 0 && t->set->published && s.weights.tags > 0)
         rc = link_tags(&s, err);
     for (int i = 0; i < s.n; i++)
         smooth(&s.targets[i], DTE_KEYWORDS + s.sequences[i].item->windows[0].n_entities, t->set->smoothing);

@@ -17,7 +17,7 @@ enum tag_grounding { GROUND_SPANS, GROUND_ERASE, GROUND_NONE };
 struct tag_settings {
     struct train_settings train;
     struct encoder_settings scratch; /* without --encoder */
-    bool compat;
+    bool published;
     int64_t hidden;
     enum { TAG_BF16, TAG_F32 } compute;
     double dropout;
