@@ -16,7 +16,7 @@ static const char *const classifiers[] = { "pair", "gat-mean", "gat-cat", "gcn",
 static const char *const features[] = { "states", "relevance", NULL };
 static const char *const texts[] = { "qualified", "relevance-word", "thesis", NULL };
 static const char *const pools[] = { "attention", "mean", "sum", NULL };
-static const char *const graphs[] = { "typed", "paper", "mono", "bi", "compat", NULL };
+static const char *const graphs[] = { "typed", "paper", "mono", "bi", "reproduction", NULL };
 static const char *const switches[] = { "off", "on", NULL };
 static const char *const precisions[] = { "f32", "tf32", "bf16", NULL };
 

@@ -9,7 +9,7 @@ synthetic all 3 7 96 32 32
 tiny_detector compute=f32 relevance-epochs=1 relevance-batch=16 relevance-lr=1e-3 epochs=3 batch=16 device=cpu >tiny.yaml
 tiny=(gatekeeper --config tiny.yaml --data all)
 { cat tiny.yaml; echo 'relevance-word: true'; } >word.yaml
-{ cat tiny.yaml; echo 'graph: compat'; } >graph.yaml
+{ cat tiny.yaml; echo 'graph: reproduction'; } >graph.yaml
 word=(gatekeeper --config word.yaml --data all) graph=(gatekeeper --config graph.yaml --data all)
 
 # --- whole, and stopped while it learns relevance and while it learns the classifier: the same bits
@@ -32,7 +32,7 @@ done
 
 # --- messages and settings
 run 0 train inspect whole
-for field in '"graph": "compat"' '"texts": "thesis"' '"embedder": "on"' '"relevance-loss": "mse"' '"pool": "mean"'; do
+for field in '"graph": "reproduction"' '"texts": "thesis"' '"embedder": "on"' '"relevance-loss": "mse"' '"pool": "mean"'; do
     grep -qF "$field" shown || complain "inspect" "no $field"
 done
 grep -q 'embedder.encoder.layer.0.output.dense.weight' shown || complain "inspect" "lists no embedder"
@@ -72,7 +72,7 @@ run 0 infer detect --model word --schema all/tables.json questions.jsonl --devic
 
 # --- settings that cannot be used together
 plain=("${tiny[@]}" --out none)
-check "pair" 2 'graph: compat merges elements of one name: expected --encode element' train "${graph[@]}" --out none --encode element --renamed 0
+check "pair" 2 'graph: reproduction merges elements of one name: expected --encode element' train "${graph[@]}" --out none --encode element --renamed 0
 check "renamed" 2 'and --renamed 0' train "${plain[@]}" --preset skadborg-mortensen --renamed 0.5
 check "schema" 2 'relevance-word: an element.s relevance must be known before' train "${word[@]}" --out none
 check "joint" 2 'element-text: thesis: .*embedder stock or linker' train "${plain[@]}" --preset skadborg-mortensen --embedder joint

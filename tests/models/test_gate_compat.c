@@ -316,7 +316,7 @@ static void test_meta(void **state)
     kind.embedder = 1;
     gate_world_open(&w, &kind);
     json_t *o = gate_model_to_json(&w.model);
-    assert_string_equal(json_string_value(json_object_get(o, "graph")), "compat");
+    assert_string_equal(json_string_value(json_object_get(o, "graph")), "reproduction");
     assert_string_equal(json_string_value(json_object_get(o, "texts")), "thesis");
     assert_int_equal(gate_model_from_json(o, &back, "a model", &err), 0);
     assert_int_equal(back.graph, GRAPH_REPRODUCTION);

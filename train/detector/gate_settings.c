@@ -46,7 +46,7 @@ const struct gate_request gate_request_defaults = {
 static const char skadborg_mortensen[] = "encode: element\n"
                                          "classifier: gat-mean\n"
                                          "pool: mean\n"
-                                         "graph: compat\n"
+                                         "graph: reproduction\n"
                                          "element-text: thesis\n"
                                          "embedder: stock\n"
                                          "gat-hidden: 64\n"
@@ -130,7 +130,7 @@ const struct option gate_request_table[] = {
     FLAG_OPTION("relevance-word", AT(relevance_word), NULL),
     REAL_OPTION("random-edges", AT(random_edges), "X", 0, 1000, NULL),
     CHOICE_OPTION("pool", AT(pool), "HOW", "attention|mean|sum", NULL),
-    CHOICE_OPTION("graph", AT(graph), "MODE", "typed|paper|mono|bi|compat", NULL),
+    CHOICE_OPTION("graph", AT(graph), "MODE", "typed|paper|mono|bi|reproduction", NULL),
     CHOICE_OPTION("relevance-loss", AT(relevance_loss), "LOSS", "bce|mse", NULL),
     CHOICE_OPTION("select", AT(select), "METRIC", "ap|f1", NULL),
     REAL_OPTION("pos-weight", AT(pos_weight), "X", 1e-3, 1e3, NULL),

@@ -304,7 +304,7 @@ static int check_texts(const struct gate_settings *s, struct error *err)
 
     if (s->graph == GRAPH_REPRODUCTION && (schema || pair || s->renamed > 0))
         return error_set(err, EXIT_CODE_USAGE,
-                         "graph: compat merges elements of one name: expected --encode element, a "
+                         "graph: reproduction merges elements of one name: expected --encode element, a "
                          "--classifier other than pair, and --renamed 0");
     if (says_word(s) && (schema || s->embedder == EMBEDDER_JOINT))
         return error_set(
