@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # An ablation of every classifier with two seeds: the rows, the shared linker and encoder states, interruption and resumption,
-# budgets, the table, and invalid plans.
+# budgets, the table, and invalid sweeps.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 : >log
 
 synthetic all 3 5 64 32 32
-# plan ROWS...: with the settings of all
-plan() {
+# sweep ROWS...: with the settings of all
+sweep() {
     cat <<'END'
 settings:
   data: all
@@ -31,26 +31,26 @@ rows:
 END
     printf '  %s\n' "$@"
 }
-plan "gat-mean: {classifier: gat-mean, published: 'F1 .753, it''s theirs'}" 'gat-cat: {classifier: gat-cat, pool: sum}' \
+sweep "gat-mean: {classifier: gat-mean, published: 'F1 .753, it''s theirs'}" 'gat-cat: {classifier: gat-cat, pool: sum}' \
     'gcn: {classifier: gcn, dropout: 0}' 'rgcn: {classifier: rgcn}' 'bert-only: {classifier: bert-only}' \
     'no-embedding: {classifier: gat-mean, features: relevance}' 'random: {classifier: gat-mean, random-edges: 2}' \
     'stock: {classifier: gat-mean, embedder: stock, select: f1}' \
     'compat: {classifier: gat-mean, graph: reproduction, element-text: thesis, relevance-loss: mse, embedder: stock, renamed: 0, relevance-epochs: 1}' \
-    'relevance-word: {classifier: gat-mean, relevance-word: true}' 'pair: {encode: schema, classifier: pair}' >plan.yaml
+    'relevance-word: {classifier: gat-mean, relevance-word: true}' 'pair: {encode: schema, classifier: pair}' >sweep.yaml
 
 # --- beforehand: each row's time, and nothing is made
-run 0 train ablate --plan plan.yaml -o none --device cpu --dry-run
+run 0 train ablate --sweep sweep.yaml -o none --device cpu --dry-run
 [ "$(grep -cE '^(linker|gat-mean|gat-cat|gcn|rgcn|bert-only|no-embedding|random|stock|compat|relevance-word|pair): about [0-9.]+ hours a seed$' said)" = 12 ] ||
     complain "--dry-run" "lacks rows"
 grep -qE '^in all about [0-9.]+ hours' said || complain "--dry-run" "has no sum"
 [ ! -e none ] || complain "--dry-run" "made its folder"
-plan 'one: {classifier: gcn, embedder: joint}' | sed '/^linker/d; s/^seeds:.*/hours: 0.001\nseeds: 1/; s/epochs: 1$/epochs: 1000/' >long.yaml
-run 7 train ablate --plan long.yaml -o none --device cpu --dry-run
-grep -q '^one: about [0-9.]* hours a seed, longer than the plan allows: left out' said || complain "hours" "not said: $(cat said)"
+sweep 'one: {classifier: gcn, embedder: joint}' | sed '/^linker/d; s/^seeds:.*/hours: 0.001\nseeds: 1/; s/epochs: 1$/epochs: 1000/' >long.yaml
+run 7 train ablate --sweep long.yaml -o none --device cpu --dry-run
+grep -q '^one: about [0-9.]* hours a seed, longer than the sweep allows: left out' said || complain "hours" "not said: $(cat said)"
 
 # --- stopped in the middle and gone on with: the runs are those of one that was not disturbed
-run 0 train ablate --plan plan.yaml -o whole --device cpu
-"$bin/ambit-train" ablate --plan plan.yaml -o parts --device cpu >shown 2>said &
+run 0 train ablate --sweep sweep.yaml -o whole --device cpu
+"$bin/ambit-train" ablate --sweep sweep.yaml -o parts --device cpu >shown 2>said &
 until [ -e parts/gcn/seed-1/test.json ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
 kill -TERM $!
 wait $!
@@ -58,7 +58,7 @@ code=$?
 [ $code = 143 ] || complain "a signal" "exit code $code"
 [ ! -e parts/pair/seed-2/test.json ] || complain "a signal" "did not stop it"
 cp parts/gat-mean/seed-1/test.json first.json
-run 0 train ablate --plan plan.yaml -o parts --device cpu
+run 0 train ablate --sweep sweep.yaml -o parts --device cpu
 cmp first.json parts/gat-mean/seed-1/test.json || complain "a finished run" "was trained again"
 cmp whole/ablate.json parts/ablate.json || complain "gone on" "other figures"
 for row in gat-mean gat-cat gcn rgcn bert-only no-embedding random stock compat relevance-word pair; do
@@ -93,11 +93,11 @@ for row in random rgcn no-embedding compat relevance-word; do
     [ "$(wc -l <found.jsonl)" = 5 ] || complain "detect" "of $row has $(wc -l <found.jsonl) lines"
 done
 
-# --- invalid plans: the message names file, line and expectation; no folder is made
+# --- invalid sweeps: the message names file, line and expectation; no folder is made
 # bad TEXT PLAN
 bad() {
     printf '%s\n' "$2" >bad.yaml
-    check "$2" 2 "$1" train ablate --plan bad.yaml -o none --device cpu
+    check "$2" 2 "$1" train ablate --sweep bad.yaml -o none --device cpu
     [ ! -e none ] || complain "$2" "made its folder"
 }
 bad 'bad.yaml:1:1: rows: expected at least one' 'settings: {data: all}'
@@ -105,7 +105,7 @@ bad 'bad.yaml:1:7: rows: expected a mapping of at least one row' 'rows: 3'
 bad 'bad.yaml:1:1: expected settings, linker, seeds, hours or rows, got "row"' 'row: {a: {}}'
 bad "bad.yaml:3:[0-9]+: unknown key 'classifer', did you mean 'classifier'" $'settings: {data: all}\nrows:\n  a: {classifer: gcn}'
 bad "bad.yaml:4:[0-9]+: epochs: " $'settings: {data: all}\nrows:\n  a:\n    epochs: many'
-bad 'bad.yaml:2:[0-9]+: seed: is not for a plan to say' $'rows:\n  a: {seed: 3}'
+bad 'bad.yaml:2:[0-9]+: seed: is not for a sweep to say' $'rows:\n  a: {seed: 3}'
 bad 'bad.yaml:1:[0-9]+: expected a row.s name of letters' 'rows: {"../a": {}}'
 bad 'bad.yaml:1:[0-9]+: expected a row.s name of letters' 'rows: {linker: {}}'
 bad 'bad.yaml:1:[0-9]+: anchors, aliases and tags are not allowed' 'rows: {a: &x {}, b: *x}'
@@ -120,7 +120,7 @@ bad 'bad.yaml:1:[0-9]+: expected a value of one line' $'rows: {a: {epochs: "1\\n
 bad 'bad.yaml: settings: data: expected a folder' 'rows: {a: {}}'
 bad 'bad.yaml:[0-9]+:[0-9]+: did not find expected' $'rows: {a: {}\n'
 bad 'features: relevance: --classifier pair reads states' $'settings: {data: all}\nrows: {a: {features: relevance}}'
-check "no plan" 3 'nothing.yaml' train ablate --plan nothing.yaml -o none
+check "no sweep" 3 'nothing.yaml' train ablate --sweep nothing.yaml -o none
 check "a linker of another encoding" 2 'linker .*: expected a run of --encode element, got one of schema' \
     train gatekeeper --data all --encode element --linker whole/pair/seed-1 --out none
 check "a linker and an encoder" 2 'linker brings an encoder' train gatekeeper --data all --encode element --linker whole/linker/seed-1 --encoder all --out none

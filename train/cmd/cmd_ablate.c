@@ -9,7 +9,7 @@ static const struct ablate_request defaults = { .device = "auto" };
 #define AT(field) offsetof(struct ablate_request, field)
 
 static const struct option table[] = {
-    STRING_OPTION("plan", AT(plan), "F.yaml", "rows, seeds and shared settings", .required = true, .group = "input"),
+    STRING_OPTION("sweep", AT(sweep), "F.yaml", "rows, seeds and shared settings", .required = true, .group = "input"),
     OUT_OPTION(AT(out), "DIR", "folder of runs and tables", .required = true, .group = "output"),
     DRY_RUN_OPTION(AT(dry_run), "print the estimated time of each row only", .group = "run"),
     DEVICE_OPTION(AT(device)),
@@ -37,11 +37,11 @@ const struct command command_ablate = {
     .summary = "Compare variants of the detector over several seeds",
     OPTIONS(table, defaults),
     .details =
-        "--plan is a YAML file with settings of all rows, rows, seeds, a time limit in hours and an optional linker. "
+        "--sweep is a YAML file with settings of all rows, rows, seeds, a time limit in hours and an optional linker. "
         "A row that would exceed the limit is left out (exit code 7). Repeat the command to continue a stopped sweep. "
         "The table has means over seeds with 95 % intervals. Guide: docs/guides/evaluate.md.",
-    .examples = { "ambit-train ablate --plan examples/thesis.yaml -o runs/thesis --dry-run",
-                  "ambit-train ablate --plan examples/thesis.yaml -o runs/thesis" },
+    .examples = { "ambit-train ablate --sweep examples/thesis.yaml -o runs/thesis --dry-run",
+                  "ambit-train ablate --sweep examples/thesis.yaml -o runs/thesis" },
     .files = files,
     .run = run,
 };

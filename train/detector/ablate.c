@@ -72,7 +72,7 @@ struct ablate_cell {
 };
 
 struct ablate_table {
-    const struct sweep *plan;
+    const struct sweep *sweep;
     struct ablate_cell (*cells)[ABLATE_METRICS]; /* of each row, then of each baseline */
 };
 
@@ -185,7 +185,7 @@ static int check_options(const struct sweep *p, const struct yaml_tree *mapping,
     for (int i = 0; i < mapping->n; i++)
         for (int k = 0; k < ARRAY_LEN(reserved); k++)
             if (strcmp(mapping->children[i].key, reserved[k]) == 0)
-                return yaml_tree_fail(p->path, mapping->children[i].key_at, err, "%s: is not for a plan to say",
+                return yaml_tree_fail(p->path, mapping->children[i].key_at, err, "%s: is not for a sweep to say",
                                       reserved[k]);
     return 0;
 }
@@ -349,10 +349,10 @@ static const double student[] = { 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.446
                                   2.2010,  2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
                                   2.0796,  2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423 };
 
-static void init_table(struct ablate_table *t, const struct sweep *plan)
+static void init_table(struct ablate_table *t, const struct sweep *sweep)
 {
-    *t = (struct ablate_table){ .plan = plan };
-    t->cells = xcalloc((size_t)(plan->n_rows + BASELINES), sizeof *t->cells);
+    *t = (struct ablate_table){ .sweep = sweep };
+    t->cells = xcalloc((size_t)(sweep->n_rows + BASELINES), sizeof *t->cells);
 }
 
 static void release_table(struct ablate_table *t)
@@ -386,7 +386,7 @@ static int add_to_table(struct ablate_table *t, int row, const char *folder, str
         add(&t->cells[row][k], json_object_get(contrast, figures[k]));
     for (int b = 0; contrast && b < BASELINES; b++)
         for (int k = 0; k < ABLATE_METRICS; k++)
-            add(&t->cells[t->plan->n_rows + b][k], json_object_get(json_object_get(probes, baselines[b]), figures[k]));
+            add(&t->cells[t->sweep->n_rows + b][k], json_object_get(json_object_get(probes, baselines[b]), figures[k]));
     int rc = json_is_object(contrast) ? 0 : -1;
     json_decref(o);
     return rc;
@@ -422,9 +422,9 @@ static void cell_text(char *text, const struct ablate_cell *c)
 /* Baselines are equal for all rows and seeds, so they have no interval. */
 static void row_texts(const struct ablate_table *t, int row, char (*texts)[CELL])
 {
-    bool trained = row < t->plan->n_rows;
+    bool trained = row < t->sweep->n_rows;
 
-    snprintf(texts[0], CELL, "%s", trained ? t->plan->rows[row].name : baselines[row - t->plan->n_rows]);
+    snprintf(texts[0], CELL, "%s", trained ? t->sweep->rows[row].name : baselines[row - t->sweep->n_rows]);
     snprintf(texts[1], CELL, "%d", trained ? t->cells[row][0].n : 0);
     for (int k = 0; k < ABLATE_METRICS; k++) {
         struct ablate_cell c = t->cells[row][k];
@@ -432,7 +432,7 @@ static void row_texts(const struct ablate_table *t, int row, char (*texts)[CELL]
             c = (struct ablate_cell){ .sum = mean_of(&c), .n = 1 };
         cell_text(texts[2 + k], &c);
     }
-    snprintf(texts[COLUMNS - 1], CELL, "%s", trained ? t->plan->rows[row].published : "");
+    snprintf(texts[COLUMNS - 1], CELL, "%s", trained ? t->sweep->rows[row].published : "");
 }
 
 /* Prints to standard output. */
@@ -440,7 +440,7 @@ static void print_table(const struct ablate_table *t)
 {
     char texts[COLUMNS][CELL];
 
-    for (int row = -1; row < t->plan->n_rows + BASELINES; row++) {
+    for (int row = -1; row < t->sweep->n_rows + BASELINES; row++) {
         if (row >= 0)
             row_texts(t, row, texts);
         printf("%-*s%-6s", NAME_WIDTH, row < 0 ? titles[0] : texts[0], row < 0 ? titles[1] : texts[1]);
@@ -452,8 +452,8 @@ static void print_table(const struct ablate_table *t)
 
 static json_t *row_json(const struct ablate_table *t, int row)
 {
-    bool trained = row < t->plan->n_rows;
-    json_t *o = json_pack("{s:s, s:i}", "row", trained ? t->plan->rows[row].name : baselines[row - t->plan->n_rows],
+    bool trained = row < t->sweep->n_rows;
+    json_t *o = json_pack("{s:s, s:i}", "row", trained ? t->sweep->rows[row].name : baselines[row - t->sweep->n_rows],
                           "runs", trained ? t->cells[row][0].n : 0);
 
     for (int k = 0; k < ABLATE_METRICS; k++) {
@@ -463,8 +463,8 @@ static json_t *row_json(const struct ablate_table *t, int row)
                             json_pack("{s:o, s:[o, o]}", "mean", json_finite(mean), "interval",
                                       json_finite(mean - margin), json_finite(mean + margin)));
     }
-    if (trained && *t->plan->rows[row].published)
-        json_object_set_new(o, "published", json_string(t->plan->rows[row].published));
+    if (trained && *t->sweep->rows[row].published)
+        json_object_set_new(o, "published", json_string(t->sweep->rows[row].published));
     return o;
 }
 
@@ -473,9 +473,9 @@ static int write_json(const struct ablate_table *t, const char *out, struct erro
     char path[4096];
     json_t *rows = json_array();
 
-    for (int row = 0; row < t->plan->n_rows + BASELINES; row++)
+    for (int row = 0; row < t->sweep->n_rows + BASELINES; row++)
         json_array_append_new(rows, row_json(t, row));
-    json_t *o = json_pack("{s:s, s:i, s:o}", "plan", t->plan->path, "seeds", t->plan->n_seeds, "rows", rows);
+    json_t *o = json_pack("{s:s, s:i, s:o}", "sweep", t->sweep->path, "seeds", t->sweep->n_seeds, "rows", rows);
     snprintf(path, sizeof path, "%s/ablate.json", out);
     int rc = json_write_file(path, o, err);
     json_decref(o);
@@ -485,7 +485,7 @@ static int write_json(const struct ablate_table *t, const char *out, struct erro
 static int write_page(const struct ablate_table *t, const char *out, struct error *err)
 {
     char path[4096];
-    int n = t->plan->n_rows + BASELINES;
+    int n = t->sweep->n_rows + BASELINES;
     char(*texts)[COLUMNS][CELL] = xcalloc((size_t)n, sizeof *texts);
     const char **cells = xcalloc((size_t)n * COLUMNS, sizeof *cells);
     struct report r;
@@ -499,7 +499,7 @@ static int write_page(const struct ablate_table *t, const char *out, struct erro
     int rc = report_open(&r, path, "ablation of GATekeeper", err);
     if (rc == 0) {
         report_text(&r, "Test questions, contrast slice; means over seeds, 95 % intervals of Student's t over them.");
-        report_table(&r, t->plan->path, titles, COLUMNS, cells, n);
+        report_table(&r, t->sweep->path, titles, COLUMNS, cells, n);
         rc = report_close(&r, err);
     }
     free(texts);
@@ -519,7 +519,7 @@ enum { PATH_BYTES = 4096, SECONDS_OF_HOUR = 3600 };
 
 struct ablation {
     const struct ablate_request *q;
-    struct sweep plan;
+    struct sweep sweep;
     struct texts texts;
     bool *too_long; /* [rows] */
     char states[PATH_BYTES];
@@ -544,7 +544,7 @@ static char *folder_of(const struct ablation *a, const struct ablate_row *row, i
 
 static bool is_linked(const struct ablation *a, const struct gate_request *q)
 {
-    return a->plan.linker && q->settings.encode == ENCODE_ELEMENT && q->settings.embedder == EMBEDDER_LINKER;
+    return a->sweep.linker && q->settings.encode == ENCODE_ELEMENT && q->settings.embedder == EMBEDDER_LINKER;
 }
 
 /* Estimate of the whole sweep. */
@@ -561,7 +561,7 @@ static int estimate_row(struct ablation *a, const struct ablate_row *row, struct
     struct gate_seconds parts;
     struct gate_request q;
 
-    if (row_request(&a->plan, row, &q, &a->texts, err))
+    if (row_request(&a->sweep, row, &q, &a->texts, err))
         return -1;
     bool linked = row && is_linked(a, &q);
     bool own = q.settings.relevance_word ||
@@ -575,7 +575,7 @@ static int estimate_row(struct ablation *a, const struct ablate_row *row, struct
     }
     q.out = a->q->out;
     q.device = a->q->device;
-    q.seed = a->plan.seeds[0];
+    q.seed = a->sweep.seeds[0];
     if (estimate(&q, &parts, err))
         return error_prefix(err, "%s", row ? row->name : "linker");
     int readings = linked && own ? 2 : 1; /* passes over the texts: relevance, then states */
@@ -591,11 +591,11 @@ static int tell_row(struct ablation *a, const struct ablate_row *row, struct for
 
     if (estimate_row(a, row, f, &seconds, err))
         return -1;
-    *too_long = seconds > a->plan.hours * SECONDS_OF_HOUR;
-    f->seconds += *too_long ? 0 : seconds * a->plan.n_seeds;
+    *too_long = seconds > a->sweep.hours * SECONDS_OF_HOUR;
+    f->seconds += *too_long ? 0 : seconds * a->sweep.n_seeds;
     f->left_out += *too_long;
     log_info("%s: about %.2f hours a seed%s", row ? row->name : "linker", seconds / SECONDS_OF_HOUR,
-             *too_long ? ", longer than the plan allows: left out" : "");
+             *too_long ? ", longer than the sweep allows: left out" : "");
     return 0;
 }
 
@@ -605,13 +605,13 @@ static int tell_times(struct ablation *a, int *left_out, struct error *err)
     struct forecast f = { 0 };
     bool linker = false;
 
-    if (a->plan.linker && tell_row(a, NULL, &f, &linker, err))
+    if (a->sweep.linker && tell_row(a, NULL, &f, &linker, err))
         return -1;
     if (linker)
-        return error_set(err, EXIT_CODE_USAGE, "%s: linker: takes longer than hours: %g allows", a->plan.path,
-                         a->plan.hours);
-    for (int i = 0; i < a->plan.n_rows; i++)
-        if (tell_row(a, &a->plan.rows[i], &f, &a->too_long[i], err))
+        return error_set(err, EXIT_CODE_USAGE, "%s: linker: takes longer than hours: %g allows", a->sweep.path,
+                         a->sweep.hours);
+    for (int i = 0; i < a->sweep.n_rows; i++)
+        if (tell_row(a, &a->sweep.rows[i], &f, &a->too_long[i], err))
             return -1;
     *left_out = f.left_out;
     log_info("in all about %.2f hours on this machine, less what is there already", f.seconds / SECONDS_OF_HOUR);
@@ -626,7 +626,7 @@ static int train_row(struct ablation *a, const struct ablate_row *row, int64_t s
 
     if (is_there(out, row ? "test.json" : "ambit.h5"))
         goto done;
-    if ((rc = row_request(&a->plan, row, &q, &a->texts, err)))
+    if ((rc = row_request(&a->sweep, row, &q, &a->texts, err)))
         goto done;
     if (row && is_linked(a, &q)) {
         q.linker = linker;
@@ -651,12 +651,12 @@ static int train_all(struct ablation *a, struct error *err)
 {
     int rc = 0;
 
-    for (int s = 0; rc == 0 && s < a->plan.n_seeds; s++) {
-        if (a->plan.linker)
-            rc = train_row(a, NULL, a->plan.seeds[s], err);
-        for (int i = 0; rc == 0 && i < a->plan.n_rows; i++)
+    for (int s = 0; rc == 0 && s < a->sweep.n_seeds; s++) {
+        if (a->sweep.linker)
+            rc = train_row(a, NULL, a->sweep.seeds[s], err);
+        for (int i = 0; rc == 0 && i < a->sweep.n_rows; i++)
             if (!a->too_long[i])
-                rc = train_row(a, &a->plan.rows[i], a->plan.seeds[s], err);
+                rc = train_row(a, &a->sweep.rows[i], a->sweep.seeds[s], err);
     }
     return rc;
 }
@@ -667,10 +667,10 @@ static int write_table(struct ablation *a, struct error *err)
     struct ablate_table t;
     int rc = 0;
 
-    init_table(&t, &a->plan);
-    for (int i = 0; rc == 0 && i < a->plan.n_rows; i++)
-        for (int s = 0; rc == 0 && s < a->plan.n_seeds; s++) {
-            char *out = folder_of(a, &a->plan.rows[i], a->plan.seeds[s]);
+    init_table(&t, &a->sweep);
+    for (int i = 0; rc == 0 && i < a->sweep.n_rows; i++)
+        for (int s = 0; rc == 0 && s < a->sweep.n_seeds; s++) {
+            char *out = folder_of(a, &a->sweep.rows[i], a->sweep.seeds[s]);
             if (is_there(out, "test.json"))
                 rc = add_to_table(&t, i, out, err);
             free(out);
@@ -684,10 +684,10 @@ static int write_table(struct ablation *a, struct error *err)
 int ablate(const struct ablate_request *q, int *left_out, struct error *err)
 {
     struct ablation a = { .q = q };
-    int rc = read_sweep(&a.plan, q->plan, err);
+    int rc = read_sweep(&a.sweep, q->sweep, err);
 
     *left_out = 0;
-    a.too_long = xcalloc((size_t)a.plan.n_rows + 1, sizeof *a.too_long);
+    a.too_long = xcalloc((size_t)a.sweep.n_rows + 1, sizeof *a.too_long);
     snprintf(a.states, sizeof a.states, "%s/states", q->out);
     if (rc == 0)
         rc = tell_times(&a, left_out, err);
@@ -697,6 +697,6 @@ int ablate(const struct ablate_request *q, int *left_out, struct error *err)
         rc = -1;
     free(a.too_long);
     texts_release(&a.texts);
-    release_sweep(&a.plan);
+    release_sweep(&a.sweep);
     return rc;
 }

@@ -11,7 +11,7 @@
 #include "data/base/options.h"
 
 struct ablate_request {
-    const char *plan, *out, *device;
+    const char *sweep, *out, *device;
     bool dry_run; /* print the estimated time of each row, train nothing */
 };
 
