@@ -84,15 +84,15 @@ expect 0 '12 questions' adapt --support told.jsonl "${own[@]}" --method lora -o 
 grep -q "^adapting: $(awk '/^12 questions/ { print 4 * 9 + $3 }' shown) done in" said || complain "lora" "took other steps: $(cat said)"
 
 # --- draws: a row for each number of labels that the pool can give; halves of one file, or two files
-expect 0 '^3 draws over [0-9]+ databases' adapt --support contrast.jsonl "${own[@]}" --draws 3 --steps 2 --parts 2
+expect 0 '^3 repeats over [0-9]+ databases' adapt --support contrast.jsonl "${own[@]}" --repeats 3 --steps 2 --folds 2
 for row in '0 +base +3' '4 +threshold +3' '12 +threshold +3' '12 +linear +3' '24 +linear'; do
-    grep -qE "^$row" shown || complain "--draws" "has no row $row: $(cat shown)"
+    grep -qE "^$row" shown || complain "--repeats" "has no row $row: $(cat shown)"
 done
-grep -qE '^[0-9]+ +layer' shown && complain "--draws" "trained a method beyond the one that was asked for"
+grep -qE '^[0-9]+ +layer' shown && complain "--repeats" "trained a method beyond the one that was asked for"
 sed -E 's/ +[^ ]+ \[[^]]*\] *$//' shown >once
-expect 0 '^3 draws' adapt --support contrast.jsonl "${own[@]}" --draws 3 --steps 2 --parts 2
-sed -E 's/ +[^ ]+ \[[^]]*\] *$//' shown | cmp -s - once || complain "--draws" "others the second time"
-expect 0 '"method": "layer"' adapt --support pool.jsonl --queries queries.jsonl "${own[@]}" --draws 2 --steps 2 --parts 2 --method layer --json
+expect 0 '^3 repeats' adapt --support contrast.jsonl "${own[@]}" --repeats 3 --steps 2 --folds 2
+sed -E 's/ +[^ ]+ \[[^]]*\] *$//' shown | cmp -s - once || complain "--repeats" "others the second time"
+expect 0 '"method": "layer"' adapt --support pool.jsonl --queries queries.jsonl "${own[@]}" --repeats 2 --steps 2 --folds 2 --method layer --json
 
 # --- invalid input
 told=(said)
@@ -101,20 +101,20 @@ expect 2 'retriever needs --elements above 0' train adapt run --support support.
 expect 6 'nowhere/config.json: No such file' adapt --support support.jsonl "${own[@]}" --retriever nowhere -o out
 expect 2 '--db or --schema, and not both' adapt --support support.jsonl -o out
 expect 2 '--db or --schema, and not both' adapt --support support.jsonl "${own[@]}" --db shop.db -o out
-expect 2 'expected --out or --draws, and not both' adapt --support support.jsonl "${own[@]}"
-expect 2 'expected --out or --draws, and not both' adapt --support support.jsonl "${own[@]}" --draws 2 -o out
+expect 2 'expected --out or --repeats, and not both' adapt --support support.jsonl "${own[@]}"
+expect 2 'expected --out or --repeats, and not both' adapt --support support.jsonl "${own[@]}" --repeats 2 -o out
 expect 2 'method' adapt --support support.jsonl "${own[@]}" -o out --method all
 expect 2 'holds a model' adapt --support support.jsonl "${own[@]}" -o other
 expect 2 'base is an input of this command' adapt --support support.jsonl "${own[@]}" -o base
-expect 2 'parts: expected 0 or at least 2, got 1' adapt --support support.jsonl "${own[@]}" --parts 1 -o out
+expect 2 'folds: expected 0 or at least 2, got 1' adapt --support support.jsonl "${own[@]}" --folds 1 -o out
 expect 3 'expected 4 to 48 questions to adapt to, got 3' adapt --support <(head -n 3 support.jsonl) "${own[@]}" -o out
 expect 3 'expected 4 to 48 questions to adapt to, got 49' adapt --support <(head -n 49 contrast.jsonl) "${own[@]}" -o out
 expect 3 'got 6 and 0' adapt --support <(head -n 6 support.jsonl) "${own[@]}" -o out
 expect 3 'share no question' adapt --support support.jsonl --queries contrast.jsonl "${own[@]}" -o out
-expect 3 'share no question' adapt --support pool.jsonl --queries support.jsonl "${own[@]}" --draws 2
+expect 3 'share no question' adapt --support pool.jsonl --queries support.jsonl "${own[@]}" --repeats 2
 sed 's/"question":"/&Please: /' support.jsonl >same-ids.jsonl
 expect 3 'share no question' adapt --support support.jsonl --queries same-ids.jsonl "${own[@]}" -o out
-expect 3 'none has both labels' adapt --support <(grep true pool.jsonl) "${own[@]}" --draws 2
+expect 3 'none has both labels' adapt --support <(grep true pool.jsonl) "${own[@]}" --repeats 2
 expect 3 '1 of 12 records are wrong' adapt --support <(sed '2s/true/"perhaps"/' support.jsonl) "${own[@]}" -o out
 expect 3 'nowhere' adapt --support nowhere.jsonl "${own[@]}" -o out
 expect 6 'nothing' train adapt nothing --support support.jsonl "${own[@]}" --device cpu -o out

@@ -17,21 +17,21 @@ static const struct adapt_request defaults = {
 #define AT(field) offsetof(struct adapt_request, field)
 
 static const struct option table[] = {
-    STRING_OPTION("support", AT(support), "FILE", "4 to 48 labelled questions; with --draws any number",
+    STRING_OPTION("support", AT(support), "FILE", "4 to 48 labelled questions; with --repeats any number",
                   .required = true, .group = "input"),
     STRING_OPTION("queries", AT(queries), "FILE", "other labelled questions, to measure the gain"),
     DB_OPTION(AT(db), ""),
     SCHEMA_OPTION(AT(schema), "tables.json, in place of --db"),
     FORMAT_IN_OPTION(AT(form)),
     LABEL_FIELD_OPTION(AT(label_field)),
-    OUT_OPTION(AT(out), "DIR", "folder of the adapter; not with --draws", .group = "output"),
-    FLAG_OPTION("json", AT(json), "with --draws: print one JSON object"),
+    OUT_OPTION(AT(out), "DIR", "folder of the adapter; not with --repeats", .group = "output"),
+    FLAG_OPTION("json", AT(json), "with --repeats: print one JSON object"),
     CHOICE_OPTION("method", AT(set.method), "NAME", ADAPT_WORDS, "adapted parameters", .group = "adaptation"),
     INT_OPTION("steps", AT(set.steps), "N", 0, 10000, "max steps, 0: 30, with lora 8"),
-    INT_OPTION("parts", AT(set.parts), "N", 0, 48, "parts of the cross-validation, 0: 12, with lora 4"),
+    INT_OPTION("folds", AT(set.parts), "N", 0, 48, "folds of the cross-validation, 0: 12, with lora 4"),
     REAL_OPTION("lr", AT(set.lr), "X", 0, 10, "learning rate of Adam, 0: the method's"),
     REAL_OPTION("pull", AT(set.pull), "X", 0, 1000, "weight of the distance from the base's parameters"),
-    INT_OPTION("draws", AT(draws), "N", 0, 100000, "repeat N times: sample 4, 12, 24, 48 labels, adapt, report"),
+    INT_OPTION("repeats", AT(repeats), "N", 0, 100000, "repeat N times: sample 4, 12, 24, 48 labels, adapt, report"),
     INT_OPTION("tokens", AT(tokens), "N", 64, 1048576, "max tokens encoded at once", .group = "run"),
     INT_OPTION("elements", AT(elements), "N", 0, 1 << 24, SCHEMA_SEARCH_HELP),
     STRING_OPTION("retriever", AT(retriever), "HF_DIR", RETRIEVER_HELP),
@@ -47,12 +47,12 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     if (!q.db == !q.schema)
         return error_set(err, EXIT_CODE_USAGE, "expected --db or --schema, and not both"), err->code;
-    if (!q.draws == !q.out)
-        return error_set(err, EXIT_CODE_USAGE, "expected --out or --draws, and not both"), err->code;
+    if (!q.repeats == !q.out)
+        return error_set(err, EXIT_CODE_USAGE, "expected --out or --repeats, and not both"), err->code;
     if (q.set.parts == 1)
-        return usage_error(err, "--parts: expected 0 or at least 2, got 1");
-    if (q.json && !q.draws)
-        return error_set(err, EXIT_CODE_USAGE, "--json: expected --draws"), err->code;
+        return usage_error(err, "--folds: expected 0 or at least 2, got 1");
+    if (q.json && !q.repeats)
+        return error_set(err, EXIT_CODE_USAGE, "--json: expected --repeats"), err->code;
     if (q.elements && q.elements < SCHEMA_SEARCH_MIN)
         return usage_error(err, "--elements: expected 0 or at least %d, got %lld", SCHEMA_SEARCH_MIN,
                            (long long)q.elements);
@@ -80,10 +80,10 @@ const struct command command_adapt = {
     OPTIONS(table, defaults),
     .details =
         "RUN is a folder of ambit-train gatekeeper or export --format detector (default: the detector that comes "
-        "with ambit). The result is a small adapter for --adapt of detect and evaluate. With --draws nothing is "
+        "with ambit). The result is a small adapter for --adapt of detect and evaluate. With --repeats nothing is "
         "written: repeated trials on 4, 12, 24 and 48 labels estimate the gain. Guide: docs/guides/evaluate.md.",
     .examples = { "ambit-train adapt runs/gate --support labels.csv --db shop.sqlite -o shop.adapter",
-                  "ambit-train adapt runs/gate --support labels.jsonl --schema tables.json --draws 50 --method layer" },
+                  "ambit-train adapt runs/gate --support labels.jsonl --schema tables.json --repeats 50 --method layer" },
     .files = files,
     .run = run,
 };

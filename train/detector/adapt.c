@@ -24,7 +24,7 @@ struct adapt_draws_request {
     struct adapt_fit *fits; /* [n_fits], one for each method */
     int n_fits;
     const struct adapt_questions *support, *queries; /* queries NULL: half of the support */
-    int64_t draws, seed;
+    int64_t repeats, seed;
     bool json;
 };
 
@@ -322,7 +322,7 @@ static void print_row(const char *k, const char *name, const struct adapt_cell *
 {
     char cell[64];
 
-    printf("%-8s %-10s %5d", k, name, c->n);
+    printf("%-8s %-10s %7d", k, name, c->n);
     for (int f = 0; f < ADAPT_METRICS; f++) {
         struct adapt_spread s = adapt_cell_spread(c, (enum adapt_metric)f);
         snprintf(cell, sizeof cell, isfinite(s.mean) ? "%.3f [%.3f, %.3f]" : "-", s.mean, s.low, s.high);
@@ -335,10 +335,10 @@ static void print(const struct draw_run *d)
 {
     char text[16];
 
-    printf("%lld draws over %d databases, %.3f of the questions asked are ambiguous, always-yes F1 %.3f\n"
-           "mean [5 %%, 95 %%] over draws\n%-8s %-10s %5s",
-           (long long)d->q->draws, d->n_pools, d->positives / d->asked, 2 * d->positives / (d->positives + d->asked),
-           "labels", "method", "draws");
+    printf("%lld repeats over %d databases, %.3f of the questions asked are ambiguous, always-yes F1 %.3f\n"
+           "mean [5 %%, 95 %%] over repeats\n%-8s %-10s %7s",
+           (long long)d->q->repeats, d->n_pools, d->positives / d->asked, 2 * d->positives / (d->positives + d->asked),
+           "labels", "method", "repeats");
     for (int f = 0; f < ADAPT_METRICS; f++)
         printf("  %-21s", adapt_metric_names[f]);
     putchar('\n');
@@ -353,7 +353,7 @@ static void print(const struct draw_run *d)
 
 static json_t *row_json(int k, const char *name, const struct adapt_cell *c)
 {
-    json_t *o = json_pack("{s:i, s:s, s:i}", "labels", k, "method", name, "draws", c->n);
+    json_t *o = json_pack("{s:i, s:s, s:i}", "labels", k, "method", name, "repeats", c->n);
 
     for (int f = 0; f < ADAPT_METRICS; f++) {
         struct adapt_spread s = adapt_cell_spread(c, (enum adapt_metric)f);
@@ -372,7 +372,7 @@ static int print_json(const struct draw_run *d, struct error *err)
         for (int m = 0; m < ADAPT_METHODS; m++)
             if (d->cells[k][m].n)
                 json_array_append_new(rows, row_json(sizes[k], names[m], &d->cells[k][m]));
-    json_t *o = json_pack("{s:I, s:i, s:f, s:o}", "draws", (json_int_t)d->q->draws, "databases", d->n_pools,
+    json_t *o = json_pack("{s:I, s:i, s:f, s:o}", "repeats", (json_int_t)d->q->repeats, "databases", d->n_pools,
                           "prevalence", d->positives / d->asked, "rows", rows);
     int rc = json_write_file("-", o, err);
     json_decref(o);
@@ -397,8 +397,8 @@ static int run_draws(const struct adapt_draws_request *q, struct error *err)
 
     fill_pools(&d);
     int rc = keep_pools(&d, err);
-    progress_start(&d.progress, "adapting", "draws", q->draws);
-    for (int64_t i = 0; rc == 0 && i < q->draws; i++)
+    progress_start(&d.progress, "adapting", "repeats", q->repeats);
+    for (int64_t i = 0; rc == 0 && i < q->repeats; i++)
         rc = run_draw(&d, i, err);
     progress_end(&d.progress);
     if (rc == 0 && q->json)
@@ -470,7 +470,7 @@ static int open_model(struct adaptation *a, struct error *err)
     if (q->set.method == ADAPT_LORA && gate_adapter_declare(&a->model, ADAPT_LAYERS, (uint64_t)q->seed, err))
         return -1;
     struct adapt_settings set = q->set;
-    for (int m = q->draws ? 0 : (int)q->set.method; m <= (int)q->set.method; m++) {
+    for (int m = q->repeats ? 0 : (int)q->set.method; m <= (int)q->set.method; m++) {
         set.method = (enum gate_adapt)m;
         if (adapt_fit_init(&a->fits[a->n_fits++], &a->model, &a->scorer, &set, err))
             return -1;
@@ -603,14 +603,14 @@ static int run(struct adaptation *a, struct error *err)
 
     if ((q->out && check_out(q->out, err)) || open_model(a, err) || read_questions(a, err))
         return -1;
-    if (!q->draws)
+    if (!q->repeats)
         return check_support(a, err) || fit_once(a, err) ? -1 : 0;
     const struct adapt_draws_request draws = { .scorer = &a->scorer,
                                                .fits = a->fits,
                                                .n_fits = a->n_fits,
                                                .support = &a->support,
                                                .queries = q->queries ? &a->queries : NULL,
-                                               .draws = q->draws,
+                                               .repeats = q->repeats,
                                                .seed = q->seed,
                                                .json = q->json };
     return run_draws(&draws, err);

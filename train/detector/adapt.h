@@ -35,7 +35,7 @@ struct adapt_request {
     int64_t tokens, seed;
     int64_t elements;      /* max elements of a schema that are read; 0: all */
     const char *retriever; /* folder of a sentence encoder, or NULL */
-    int64_t draws;         /* trials; 0: fit to the whole support and write `out` */
+    int64_t repeats;       /* trials; 0: fit to the whole support and write `out` */
     bool json, no_graph;
 };
 
