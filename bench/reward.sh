@@ -11,7 +11,7 @@ ambiqt=$(realpath "${AMBIQT:-../shared/data/ambiqt}")
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
 mkdir -p "${1:?the folder to fill}/prompts" && cd "$1"
 read -r -a teach <<<"${TEACH:---hidden 128 --layers 4 --heads 4 --groups 2 --intermediate 352 --batch 16 --epochs 1 --lr 2e-3}"
-read -r -a reward <<<"${REWARD:---batch 16 --answers 8 --epochs 1 --lr 3e-4 --advantage plain --eval-every 20}"
+read -r -a reward <<<"${REWARD:---batch 16 --samples 8 --epochs 1 --lr 3e-4 --advantage plain --eval-every 20}"
 
 # A short prompt saves tokens.
 printf '{}\n\nQuestion: {}\n\nExisting:\n{}\n\nMissing:\n' >prompts/fill.txt

@@ -47,7 +47,7 @@ same() {
     done
     diff -r -x config.yaml -x 'events.*' "$1" "$2" || fail "$1 and $2 differ"
 }
-how=(--method full --reuse 2 --answers 6)
+how=(--method full --reuse 2 --samples 6)
 kill_and_resume whole-weights weights $((kills / 2))
 how=(--rank 4 --kl 0.05 --reuse 3)
 kill_and_resume whole-adapter adapter $(((kills + 1) / 2))
@@ -59,7 +59,7 @@ good=(--base start --data records.jsonl --db dbs)
 check "no database" 2 "--db" reward --base start --data records.jsonl
 check "a folder of none" 3 "nowhere" reward --base start --data records.jsonl --db nowhere
 check "no start" 2 "--base" reward --data records.jsonl --db dbs
-check "one answer" 2 "--answers: expected 2 to 64" reward "${good[@]}" --answers 1
+check "one answer" 2 "--samples: expected 2 to 64" reward "${good[@]}" --samples 1
 check "a divergence of every weight" 2 "kl: expected --method lora" reward "${good[@]}" --kl 0.1 --method full
 check "a divergence beside a whole head" 2 "kl: expected --method lora, and --head none or lora" reward "${good[@]}" --kl 0.1 --head full
 check "a clip above all" 2 "--clip-low: expected 0 to 1" reward "${good[@]}" --clip-low 2
@@ -86,6 +86,6 @@ check "no model" 6 "nowhere/config.json" reward "${good[@]}" --base nowhere
 cp -r adapter spoilt && sed -i 's/"sums"/"sun"/' spoilt/checkpoint-*/reward.json
 run 3 "$bin/ambit-train" reward --resume --out spoilt --epochs 9
 grep -q 'reward.json: .*"sums"' said || complain "a spoilt state" "does not name file and field"
-check "another price on going on" 2 "price" "$bin/ambit-train" reward --resume --out adapter --price 1
+check "another penalty on going on" 2 "penalty" "$bin/ambit-train" reward --resume --out adapter --penalty 1
 check "other SQL on going on" 2 "the data of the run to resume were others" "$bin/ambit-train" reward --resume --out adapter --sqls readings.jsonl
 finish
