@@ -814,8 +814,8 @@ static int write_report(const struct reward_trainer *t, struct error *err)
                                              { "reward of validation", "valid_reward" },
                                              { "readings found, of those missing", "valid_recall" },
                                              { "wrong readings a record", "valid_wrong" },
-                                             { "tokens of an answer", "answer_tokens" },
-                                             { "share of prompts whose answers are worth the same", "no_spread" },
+                                             { "tokens of an answer", "completion_tokens" },
+                                             { "share of prompts whose answers are worth the same", "equal_rewards" },
                                              { "norm of the gradient", "grad_norm" } };
     char path[4096], metrics[4096];
     struct report r;
@@ -933,8 +933,8 @@ static int step_metrics(void *trainer, struct metric list[TRAINER_METRICS])
     if (s->groups == 0)
         return 1;
     list[1] = (struct metric){ "reward", s->reward / s->answers };
-    list[2] = (struct metric){ "answer_tokens", s->tokens / s->answers };
-    list[3] = (struct metric){ "no_spread", s->alike / s->groups };
+    list[2] = (struct metric){ "completion_tokens", s->tokens / s->answers };
+    list[3] = (struct metric){ "equal_rewards", s->alike / s->groups };
     t->sums = (struct reward_sums){ 0 };
     return 4;
 }
