@@ -127,7 +127,7 @@ done
 # --- stages 1 to 3: default interpretations with their SQL, one per distinct result; training data of each system
 for fold in train valid test; do
     infill $fold.jsonl $fold.default.jsonl --default-model "$MODEL"
-    [ -e infill.$fold ] || some ambit-data annotate $fold.jsonl --db db --readings $fold.default.jsonl "${ask[@]}" -o infill.$fold
+    [ -e infill.$fold ] || some ambit-data annotate $fold.jsonl --db db --interpretations $fold.default.jsonl "${ask[@]}" -o infill.$fold
     for target in e2e gold; do
         [ -e $target.$fold ] || some ambit-data annotate $fold.jsonl --db db --target $target "${ask[@]}" -o $target.$fold
     done

@@ -196,7 +196,7 @@ static const struct annotate_request defaults = { .out = "-", .prompt = PROMPTER
 
 static const struct option options[] = {
     DB_OPTION(AT(db), "", .required = true, .group = "input"),
-    STRING_OPTION("readings", AT(readings), "FILE", "a model's interpretations, for records that have none"),
+    STRING_OPTION("interpretations", AT(readings), "FILE", "a model's interpretations, for records that have none"),
     FORMAT_IN_OPTION(AT(form)),
     SHARD_OPTION(AT(shard), 1),
     CHOICE_OPTION("target", AT(target), "WHAT", "infill|e2e|gold",
@@ -217,7 +217,7 @@ static enum exit_code run(const struct call *call, struct error *err)
             err,
             "--shard and --published cannot be used together: the published filter samples in the order of the records");
     if (q->readings && q->target != ANNOTATE_INFILL)
-        return usage_error(err, "--readings requires --target infill");
+        return usage_error(err, "--interpretations requires --target infill");
     int rc = annotate_write(q, call->operands[0], &counts, err);
 
     if (rc == 0 && q->target != ANNOTATE_INFILL)

@@ -79,7 +79,7 @@ before=$(sums)
 # --- files
 keeps --out data sql q.jsonl --schema tables.json
 keeps --out data execute q.jsonl --db dbs
-keeps --out data annotate q.jsonl --readings readings.jsonl --db dbs --prompt-dir prompts
+keeps --out data annotate q.jsonl --interpretations readings.jsonl --db dbs --prompt-dir prompts
 keeps --out data reword q.jsonl --db dbs
 keeps --out data substitute q.jsonl
 keeps --out data candidates pred.jsonl --gold gold.jsonl --tables tables.json --calibration calibration.json

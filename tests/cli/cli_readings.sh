@@ -142,13 +142,13 @@ END
 echo '{"db_id": "bakery", "question": "Say five.", "readings": [{"text": "Five, say it", "sql": "SELECT 5"}]}' >readings.jsonl
 annotate() { data annotate --db flat "$@"; }
 sed 's/five/six/' readings.jsonl >other.jsonl
-expect 7 'other.jsonl has no readings of this question of bakery' annotate in.jsonl --readings other.jsonl
-expect 0 '"id":"q1",.*"existing":\["The first one of all\?"\].*"target":"The second\?".*"same_as":0' annotate in.jsonl --readings readings.jsonl
+expect 7 'other.jsonl has no readings of this question of bakery' annotate in.jsonl --interpretations other.jsonl
+expect 0 '"id":"q1",.*"existing":\["The first one of all\?"\].*"target":"The second\?".*"same_as":0' annotate in.jsonl --interpretations readings.jsonl
 shown '"id":2,"db_id":"bakery",.*"target":"All possible interpretations are covered"'
 expect 0 '"id":2,.*"existing":\[\],"existing_text":"No existing interpretations available".*"target":"Say five\."' annotate in.jsonl
 expect 0 '"existing":\["(The first one of all|Number one)\?"\],.*"target":"The second' annotate in.jsonl --published
 # the examples that infilling learns from
-expect 0 '"messages":\[\{"role":"user","content":"The task is to review[^"]*\\"All' annotate in.jsonl --readings readings.jsonl
+expect 0 '"messages":\[\{"role":"user","content":"The task is to review[^"]*\\"All' annotate in.jsonl --interpretations readings.jsonl
 shown 'context:.n.nCREATE TABLE' 'Existing interpretations:.n.nThe first one of all\?.n.nProvide' '\{"role":"assistant","content":"The second\?"\}\]'
 expect 0 'context:.n.n[a-z ]+: [a-z ,]+.n[a-z ]+: ' annotate in.jsonl --context compact
 expect 0 'INSERT INTO' annotate in.jsonl --rows 1
@@ -179,9 +179,9 @@ reading 1: field .*text.* is missing|{"db_id": "bakery", "question": "q", "golds
 column|{"db_id": "bakery"
 END
 cat readings.jsonl readings.jsonl >twice.jsonl
-expect 3 "twice.jsonl: line 2: duplicate database and question" annotate in.jsonl --readings twice.jsonl
-expect 3 "gold.jsonl: line 1: field \"question\" is missing" annotate in.jsonl --readings gold.jsonl
-head -c 300 published.json >changed.json && expect 3 "changed.json: line" annotate in.jsonl --readings changed.json
+expect 3 "twice.jsonl: line 2: duplicate database and question" annotate in.jsonl --interpretations twice.jsonl
+expect 3 "gold.jsonl: line 1: field \"question\" is missing" annotate in.jsonl --interpretations gold.jsonl
+head -c 300 published.json >changed.json && expect 3 "changed.json: line" annotate in.jsonl --interpretations changed.json
 expect 2 "--db" data annotate in.jsonl
 expect 3 "nowhere.jsonl: No such file" annotate nowhere.jsonl
 expect 1 "cannot write" annotate in.jsonl -o nowhere/out.jsonl
