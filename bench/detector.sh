@@ -60,7 +60,7 @@ plain() {
     --linguistic-weight 20 --labels-share .12 --hard-negatives 1 --false-alarms .08 --epochs 2 --eval-every 625 ${MORE:-}
 "$bin/ambit-train" export "$out/run" --format detector --force -o "$out/detector"
 
-"$bin/ambit-data" split "${ambrosia[0]}" -o "$out/ambrosia" --valid .2 --test .2 --seed "$seed" --force # the same split as the trainer's
+"$bin/ambit-data" split "${ambrosia[0]}" -o "$out/ambrosia" --valid-share .2 --test-share .2 --seed "$seed" --force # the same split as the trainer's
 figures ambiqt "$bin/ambit-train" evaluate MODEL --data "$out/contrast"
 figures ambrosia "$bin/ambit-train" evaluate MODEL --data "$out/ambrosia/test.jsonl" "${ambrosia[@]:1}"
 figures plain plain MODEL

@@ -57,7 +57,7 @@ for seed in "${@:-1}"; do
         --max-train 20000 --epochs 2 --eval-every 625 --linguistic-weight 20 --hard-negatives 1 --false-alarms .06 \
         --distractors .1 ${MORE:-}
     # The trainer splits AMBROSIA by its seed, so the same seed gives the same test split.
-    "$bin/ambit-data" split "${ambrosia[0]}" -o "$run.ambrosia" --valid .2 --test .2 --seed "$seed" --force
+    "$bin/ambit-data" split "${ambrosia[0]}" -o "$run.ambrosia" --valid-share .2 --test-share .2 --seed "$seed" --force
     echo "== seed $seed, AMBROSIA's test split"
     "$bin/ambit-train" evaluate "$run" --data "$run.ambrosia/test.jsonl" "${ambrosia[@]:1}" | tee "$run.ambrosia.txt"
     echo "== seed $seed, the second held-out set of 20 databases"

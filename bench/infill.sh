@@ -67,7 +67,7 @@ named() {
 words() { "$bin/ambit-data" substitute "$@"; }
 for target in infill gold e2e; do
     [ -e $target.jsonl ] || "$bin/ambit-data" annotate train.readings.jsonl --db databases --target $target "${ask[@]}" -o $target.jsonl
-    [ -e $target ] || "$bin/ambit-data" split $target.jsonl --valid 0.1 --test 0.15 -o $target
+    [ -e $target ] || "$bin/ambit-data" split $target.jsonl --valid-share 0.1 --test-share 0.15 -o $target
     done_by $target.named.jsonl named $target/train.jsonl
     done_by $target.named.words.jsonl words $target.named.jsonl --copies 2 --seed 1
     done_by $target.train.jsonl short $target/train.jsonl

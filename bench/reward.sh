@@ -30,7 +30,7 @@ make records.jsonl annotate readings.jsonl --db databases --context compact --pr
 
 # Keep prompts of at most 500 characters: a small model spends most of its time on prompts of 240 tokens.
 awk -F '"content": ?"' '{ split($2, said, /","role"|", "role"|"}/) } length(said[1]) <= 500 && !/"error":/' records.jsonl >short.jsonl
-make folds split short.jsonl --valid 0.1 --test 0.25
+make folds split short.jsonl --valid-share 0.1 --test-share 0.25
 wc -l folds/*.jsonl
 
 # Copy initialisation lets the model copy from the start.  Records with substituted words teach it the changes.

@@ -9,8 +9,8 @@ static const struct split_request defaults = { .valid = .1, .test = .1 };
 
 static const struct option options[] = {
     FORMAT_IN_OPTION(AT(form)),
-    REAL_OPTION("valid", AT(valid), "SHARE", 0, 1, "share of the databases in valid.jsonl"),
-    REAL_OPTION("test", AT(test), "SHARE", 0, 1, "share of the databases in test.jsonl"),
+    REAL_OPTION("valid-share", AT(valid), "X", 0, 1, "share of the databases in valid.jsonl"),
+    REAL_OPTION("test-share", AT(test), "X", 0, 1, "share of the databases in test.jsonl"),
     SEED_OPTION(AT(seed), "random seed"),
     FLAG_OPTION("published", AT(published), "reproduce the split of \"Disambiguate First, Parse Later\""),
     OUT_DIR_OPTION(AT(out)),
@@ -23,10 +23,11 @@ static enum exit_code run(const struct call *call, struct error *err)
     const struct split_request *q = call->options;
 
     if (q->valid + q->test > 1)
-        return usage_error(err, "--valid and --test: expected a sum of at most 1, got %g and %g", q->valid, q->test);
+        return usage_error(err, "--valid-share and --test-share: expected a sum of at most 1, got %g and %g", q->valid,
+                           q->test);
     if (q->published && (q->valid < defaults.valid || q->valid > defaults.valid || q->test < defaults.test ||
                          q->test > defaults.test || q->seed != defaults.seed))
-        return usage_error(err, "--published cannot be used together with --valid, --test or --seed");
+        return usage_error(err, "--published cannot be used together with --valid-share, --test-share or --seed");
     return job_exit_code(split_records(q, call->operands[0], err), 0, err);
 }
 
@@ -45,7 +46,7 @@ const struct command command_split = {
                "numpy's generator and seed 42, 80, 10 and 10 % of the databases; the authors' splits require their "
                "complete ambrosia.csv. Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data split records.jsonl -o folds",
-                  "ambit-data split records.jsonl --valid 0.2 --test 0 --seed 1 -o folds" },
+                  "ambit-data split records.jsonl --valid-share 0.2 --test-share 0 --seed 1 -o folds" },
     .files = files,
     .run = run,
 };

@@ -135,11 +135,10 @@ static int choose_splits(const struct split_job *s, const char *path, struct err
         return 0;
     while (!fills_splits(minimum, s->q->valid, s->q->test))
         minimum++;
-    return error_set(
-        err, EXIT_CODE_DATA,
-        "%s: expected records of at least %d databases, one for each split, got %d; use --valid 0 or --test 0 "
-        "to drop a split",
-        path, minimum, s->names.n);
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: expected records of at least %d databases, one for each split, got %d; "
+                     "use --valid-share 0 or --test-share 0 to drop a split",
+                     path, minimum, s->names.n);
 }
 
 /* Failed records are skipped. */

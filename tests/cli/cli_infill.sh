@@ -25,11 +25,11 @@ expect 0 'records' data annotate readings.jsonl --db dbs --context compact -o in
 grep -q '"error"' infilling.jsonl && complain annotate "$(grep -m1 '"error"' infilling.jsonl)"
 grep -q '"source_db":"bakery","type":"' infilling.jsonl || complain annotate "does not say where records come from"
 sed 's/"source_db":"bakery"/"source_db":"other"/' infilling.jsonl >more.jsonl && cat infilling.jsonl >>more.jsonl
-expect 0 'train: [1-9][0-9]* records of 1 databases' data split more.jsonl --valid 0 --test .5 -o folds
+expect 0 'train: [1-9][0-9]* records of 1 databases' data split more.jsonl --valid-share 0 --test-share .5 -o folds
 [ "$(cat folds/*.jsonl | wc -l)" = "$(wc -l <more.jsonl)" ] || complain split "records are lost"
 cmp -s folds/valid.jsonl /dev/null || complain split "valid.jsonl is missing or not empty"
 [ "$(grep -ho '"source_db":"[a-z]*"' folds/test.jsonl | sort -u | wc -l)" = 1 ] || complain split "a database in two files"
-expect 0 'train: 0 records' data split more.jsonl --valid .5 --test .5 -o folds --force
+expect 0 'train: 0 records' data split more.jsonl --valid-share .5 --test-share .5 -o folds --force
 
 # other words in the same records
 expect 0 'wrote [1-9][0-9]* examples; 9 of [1-9][0-9]* words were never replaced' data substitute infilling.jsonl --copies 2 --common 9 --seed 1 -o words.jsonl
@@ -139,10 +139,10 @@ expect 3 'no database gone' data reword bad.jsonl --db dbs -o new
 echo '{"db": "bakery", "question": "q", "gold_queries": ["SELECT 1", "SELECT 2"]}' >bad.jsonl
 expect 3 'line 1: field "gold_interpretations": expected a text for gold 1' data reword bad.jsonl --db dbs -o new
 expect 2 '--db' data reword ambiguous.jsonl -o new
-expect 3 'folds/test.jsonl: expected records of at least 3 databases, one for each split, got 1; use --valid 0' data split folds/test.jsonl -o new
-expect 3 'at least 2 databases, one for each split, got 1' data split folds/test.jsonl --test 0 -o new
-expect 3 'at least 2 databases, one for each split, got 1' data split folds/test.jsonl --valid .5 --test .5 -o new
-expect 2 'expected a sum of at most 1' data split more.jsonl --valid .6 --test .6 -o new
+expect 3 'folds/test.jsonl: expected records of at least 3 databases, one for each split, got 1; use --valid-share 0' data split folds/test.jsonl -o new
+expect 3 'at least 2 databases, one for each split, got 1' data split folds/test.jsonl --test-share 0 -o new
+expect 3 'at least 2 databases, one for each split, got 1' data split folds/test.jsonl --valid-share .5 --test-share .5 -o new
+expect 2 'expected a sum of at most 1' data split more.jsonl --valid-share .6 --test-share .6 -o new
 echo '{"question": "q"}' >questions.jsonl
 expect 3 'line 1: field .db_id. is missing' data split questions.jsonl -o new
 expect 2 'expected a file, got -' data substitute - -o new

@@ -146,7 +146,7 @@ makes() { # FILE COMMAND...: the command makes the folder new/made with the file
 }
 makes new/made/sql.txt data prompts
 makes new/made/db/bakery.sqlite data practice --seed 1
-makes new/made/train.jsonl data split q.jsonl --valid 0 --test 0
+makes new/made/train.jsonl data split q.jsonl --valid-share 0 --test-share 0
 makes new/made/tokenizer.json train tokenizer notes.txt --vocab 300
 makes new/made/chat_template.jinja train tokenizer notes.txt --vocab 300
 echo '{"db_id":"bakery","question":"What are the names of all bakers?","query":"SELECT name FROM baker"}' >plain.jsonl

@@ -104,7 +104,7 @@ grep -q 'd7.sqlite' folds/valid.jsonl || complain "split --published" "valid: $(
 # --- bad input
 head -n 9 rows.jsonl >few.jsonl
 expect 3 'expected records of at least 10 databases' data split few.jsonl --published -o few
-expect 2 '--published cannot be used together with --valid' data split rows.jsonl --published --valid 0.2 -o few
+expect 2 '--published cannot be used together with --valid-share' data split rows.jsonl --published --valid-share 0.2 -o few
 expect 2 '--interpretations requires --target infill' data annotate records.jsonl --db all/db --target e2e --interpretations defaults.jsonl
 expect 2 '--target' data annotate records.jsonl --db all/db --target all
 expect 7 'gold 1: --target gold requires a text' data annotate examples.jsonl --db all/db --target gold
