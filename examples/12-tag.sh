@@ -101,7 +101,7 @@ cat >corrections.jsonl <<'JSONL'
 {"id":"c2","source":"own","db_id":"own","type":"own","question":"Show the warranty of each boat.","columns":[{"name":"size","type":"text"},{"name":"owner","type":"text"}],"spans":[{"start":9,"end":17,"label":"UNK","alternatives":[]}]}
 {"id":"c3","source":"own","db_id":"own","type":"own","question":"What is the warranty of the Desk?","columns":[{"name":"color","type":"text"},{"name":"weight","type":"text"}],"spans":[{"start":12,"end":20,"label":"UNK","alternatives":[]}]}
 JSONL
-ambit-train tag --data corrections.jsonl --from run --heads-only --epochs 5 --device cpu --out own
+ambit-train tag --data corrections.jsonl --init run --heads-only --epochs 5 --device cpu --out own
 ambit-infer tag --model own --db shop.sqlite --format text questions.jsonl
 
 # --- resume an interrupted run

@@ -71,7 +71,7 @@ same whole.sums eager.sums "without a graph"
 same whole.sums halved.sums "killed and gone on with"
 
 # --- from another run: its encoder stays
-run 0 learn --from by-spans --heads-only --epochs 2 --out heads
+run 0 learn --init by-spans --heads-only --epochs 2 --out heads
 encoder() { weights "$1" | grep 'bert\.'; }
 cmp -s <(encoder by-spans) <(encoder heads) || complain "--heads-only trains the encoder"
 cmp -s <(weights by-spans) <(weights heads) && complain "--heads-only trains nothing"
@@ -87,7 +87,7 @@ awk 'BEGIN {
 }' >corrections.jsonl
 mkdir few
 cp corrections.jsonl few/train.jsonl
-correct() { train tag --from by-spans --heads-only --device cpu --compute f32 --grounding spans --batch 8 --head-lr 1e-2 --epochs 30 "$@"; }
+correct() { train tag --init by-spans --heads-only --device cpu --compute f32 --grounding spans --batch 8 --head-lr 1e-2 --epochs 30 "$@"; }
 # right MODEL FILE: how many records have a span with the gold's label
 right() {
     infer tag --model "$1" --device cpu "$2" -o tagged.jsonl 2>>log || complain "tag with $1"
@@ -107,7 +107,7 @@ calibration() { train inspect "$1/ambit.h5" | grep -o '"\(temperature\|threshold
 run 0 train tag --resume --out kept --epochs 31
 cp -r by-spans bare
 rm bare/replay.jsonl
-check "a run that kept no records" 0 "bare/replay.jsonl is not there" correct --from bare --data few --epochs 1 --out from-bare
+check "a run that kept no records" 0 "bare/replay.jsonl is not there" correct --init bare --data few --epochs 1 --out from-bare
 
 # --- bad input
 refuse() { check "$1" "$2" "$3" learn --out no "${@:4}"; }
@@ -124,13 +124,13 @@ sed '2s/{"column":1}/{"column":9}/' spans/train.jsonl >broken/train.jsonl
 refuse "a column" 3 'train.jsonl.*2.*9' --data broken
 sed '1s/.*/{"id":/' spans/train.jsonl >broken/train.jsonl
 refuse "half a line" 3 'train.jsonl' --data broken
-refuse "two encoders" 2 "expected no --encoder" --from by-spans --encoder by-none
+refuse "two encoders" 2 "expected no --encoder" --init by-spans --encoder by-none
 refuse "a file alone" 3 "corrections.jsonl: expected a folder with train.jsonl" --data corrections.jsonl
 refuse "no validation" 3 "few/valid.jsonl" --data few
-refuse "replay" 2 "0 to 1000" --from by-spans --replay 1001
+refuse "replay" 2 "0 to 1000" --init by-spans --replay 1001
 sed '2s/"UNK"/"MAYBE"/' corrections.jsonl >bare/replay.jsonl
-refuse "another's records" 6 'bare/replay.jsonl.*2.*MAYBE' --from bare --data few
-refuse "no run" 6 "no-such-run" --from no-such-run
+refuse "another's records" 6 'bare/replay.jsonl.*2.*MAYBE' --init bare --data few
+refuse "no run" 6 "no-such-run" --init no-such-run
 refuse "no encoder" 6 "spans/config.json" --encoder spans
 refuse "heads" 2 "5 heads of 48" --encoder-hidden 48 --encoder-heads 5
 refuse "grounding" 2 "spans.erase.none" --grounding guess

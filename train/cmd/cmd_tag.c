@@ -16,7 +16,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 
 static const struct file_note files[] = {
     RUN_FILES,
-    { "DIR/replay.jsonl", "1,000 training records, for later runs with --from" },
+    { "DIR/replay.jsonl", "1,000 training records, for later runs with --init" },
     { 0 },
 };
 
@@ -25,11 +25,11 @@ const struct command command_tag = {
     .summary = "Train the tagger of ambiguous and unanswerable words",
     OPTIONS(tag_request_table, tag_request_defaults),
     .details =
-        "--data has train.jsonl, valid.jsonl and test.jsonl: questions with marked words. --from continues from a "
+        "--data has train.jsonl, valid.jsonl and test.jsonl: questions with marked words. --init continues from a "
         "trained tagger with a few own records and replays some of its training data. A stopped run continues with "
         "--resume and ends with the same weights, bit for bit. Guide: docs/guides/train-tagger.md.",
     .examples = { "ambit-train tag --data spans --encoder minilm --out runs/tag",
-                  "ambit-train tag --data own.jsonl --from runs/tag --heads-only --out runs/own" },
+                  "ambit-train tag --data own.jsonl --init runs/tag --heads-only --out runs/own" },
     .files = files,
     .keeps_settings = true,
     .run = run,

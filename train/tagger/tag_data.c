@@ -40,7 +40,7 @@ static int read_file(struct tag_data *d, const char *path, bool few, struct erro
     if (few)
         return read_fold(&d->folds[FOLD_TRAIN], path, false, err);
     return error_set(err, EXIT_CODE_DATA,
-                     "%s: expected a folder with train.jsonl and valid.jsonl; a file is enough only with --from", path);
+                     "%s: expected a folder with train.jsonl and valid.jsonl; a file is enough only with --init", path);
 }
 
 static uint64_t hash_record(uint64_t h, const struct span_record *r)

@@ -44,7 +44,7 @@ const struct tag_training tag_request_defaults = {
 #define HERE(field) offsetof(struct tag_training, field)
 
 const struct option tag_request_table[] = {
-    STRING_OPTION("data", HERE(data), "DIR|FILE", "folder of ambit-data counterfactual; with --from also a file",
+    STRING_OPTION("data", HERE(data), "DIR|FILE", "folder of ambit-data counterfactual; with --init also a file",
                   .required = true, .group = "input"),
     INT_OPTION("max-train", AT(max_train), "N", 0, 1 << 30, "training records of an epoch, 0: all"),
     INT_OPTION("max-valid", AT(max_valid), "N", 1, 1 << 30, "max records of a validation"),
@@ -52,8 +52,8 @@ const struct option tag_request_table[] = {
     OPTION_ROW(OPTION_CONFIG, "config", HERE(config), .value = "F.yaml",
                .help = "settings; the command line overrides them", .letter = 'c', .group = "settings"),
     STRING_OPTION("encoder", HERE(encoder), "HF_DIR", "pretrained BERT (default: a new encoder)", .group = "model"),
-    STRING_OPTION("from", HERE(from), "RUN", "trained tagger to continue from"),
-    INT_OPTION("replay", AT(replay), "N", 0, TAG_REPLAY, "training records of --from to replay"),
+    STRING_OPTION("init", HERE(init), "RUN", "trained tagger to continue from"),
+    INT_OPTION("replay", AT(replay), "N", 0, TAG_REPLAY, "training records of --init to replay"),
     FLAG_OPTION("heads-only", AT(heads_only), "freeze the encoder"),
     INT_OPTION("hidden", AT(hidden), "N", 8, 4096, "channels of concepts and words in the heads"),
     REAL_OPTION("dropout", AT(dropout), "P", 0, 0.9, "dropout of the heads"),
@@ -134,7 +134,7 @@ static int new_model(struct tag_trainer *t, struct error *err)
     return hf_weights_load(&t->model.params, &t->run.device, q->encoder, &hf_bert_rules, HF_ENCODER, &kept, err);
 }
 
-/* Opens the tagger of --from. Its sizes override the settings. */
+/* Opens the tagger of --init. Its sizes override the settings. */
 static int trained_model(void *trainer, const struct model_file *f, struct device *device, struct error *err)
 {
     struct tag_trainer *t = trainer;
@@ -155,7 +155,7 @@ static int trained_model(void *trainer, const struct model_file *f, struct devic
 static int open_model(struct tag_trainer *t, struct error *err)
 {
     struct run *r = &t->run;
-    const char *from = t->request->from;
+    const char *from = t->request->init;
 
     if (from ? model_file_read(from, "tag", trained_model, t, &r->device, err) : new_model(t, err))
         return -1;
@@ -174,12 +174,12 @@ static void tell_data(const struct tag_trainer *t)
     for (enum fold f = 0; f < FOLDS; f++)
         log_info("%s: %d records", fold_name(f), t->data.folds[f].own);
     if (train->records.n > train->own)
-        log_info("replay: %d records of %s", train->records.n - train->own, t->request->from);
+        log_info("replay: %d records of %s", train->records.n - train->own, t->request->init);
     if (train->wide)
         log_info("%d training records left out: their columns do not fit into one sequence", train->wide);
     if (!t->data.folds[FOLD_VALID].n)
         log_info("no validation records: temperature and threshold stay those of %s, and the last weights are taken",
-                 t->request->from);
+                 t->request->init);
 }
 
 /* Opens data, model and encoder, with initial weights. */
@@ -187,7 +187,7 @@ static int open_trainer(void *trainer, struct error *err)
 {
     struct tag_trainer *t = trainer;
 
-    if (tag_data_read(&t->data, t->request->data, t->request->from != NULL, err) || open_model(t, err) ||
+    if (tag_data_read(&t->data, t->request->data, t->request->init != NULL, err) || open_model(t, err) ||
         dte_tagger_init(&t->tagger, &t->model, &t->run.work, t->set->train.tokens, err) ||
         tag_data_pack(&t->data, &t->tagger.layout, err))
         return -1;
@@ -665,7 +665,7 @@ static void describe(const void *trainer, json_t *meta)
     const struct tag_trainer *t = trainer;
     const struct tag_training *q = t->request;
 
-    json_object_set_new(meta, "encoder", json_string(q->from ? q->from : q->encoder ? q->encoder : "from scratch"));
+    json_object_set_new(meta, "encoder", json_string(q->init ? q->init : q->encoder ? q->encoder : "from scratch"));
     json_object_set_new(meta, "model", dte_spec_to_json(&t->model.spec));
 }
 
@@ -712,8 +712,8 @@ int tag_train(const struct tag_training *q, struct error *err)
                              .set = &q->settings,
                              .stage = { "train", "training", q->settings.train.epochs } };
 
-    if (q->from && q->encoder)
-        return error_set(err, EXIT_CODE_USAGE, "--from brings its own encoder: expected no --encoder beside it");
+    if (q->init && q->encoder)
+        return error_set(err, EXIT_CODE_USAGE, "--init brings its own encoder: expected no --encoder beside it");
     t.run = (struct run){ .trainer = &functions, .self = &t, .stages = &t.stage, .n_stages = 1 };
     t.run.set = RUN_SETTINGS(q, tag_request_table);
     return run_train(&t.run, err);

@@ -28,13 +28,13 @@ struct tag_settings {
     double grounding_from, grounding_to, tags_from, tags_to;
     double head_lr;
     bool heads_only;
-    int64_t replay;    /* records of --from that are replayed */
+    int64_t replay;    /* records of --init that are replayed */
     int64_t max_train; /* records of an epoch; 0: all */
     int64_t max_valid;
 };
 
 struct tag_training {
-    const char *data, *encoder, *from, *out, *device, *config;
+    const char *data, *encoder, *init, *out, *device, *config;
     int64_t seed;
     bool resume, dry_run, force, no_graph, shard_optimizer;
     struct tag_settings settings; /* last: fields before it do not change the result */
