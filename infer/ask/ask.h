@@ -22,7 +22,7 @@ struct ask_request {
     int parser_strategy;                             /* enum parse_strategy */
     enum ask_alternatives alternatives;
     double gate;           /* do not ask the user below this ambiguity score */
-    const char *adapt;     /* file of the detector's adapter, or NULL */
+    const char *adapter;   /* file of the detector's adapter, or NULL */
     const char *retriever; /* folder of a sentence encoder, or NULL */
     double threshold;      /* of the detector; NAN: the one stored in the model */
     int64_t top, rows;     /* maximum: candidates of the parser; rows of a result */

@@ -401,7 +401,7 @@ int pipeline_open(struct pipeline *a, const struct ask_request *q, struct error 
                                                 .elements = DETECTOR_ELEMENTS,
                                                 .threshold = q->threshold,
                                                 .no_graph = q->no_graph,
-                                                .adapt = q->adapt,
+                                                .adapter = q->adapter,
                                                 .retriever = q->retriever };
 
     *a = (struct pipeline){ .q = q };

@@ -37,7 +37,7 @@ static const struct option table[] = {
     FORMAT_IN_OPTION(AT(clarify.form)),
     SHARD_OPTION(AT(clarify.shard), 1),
     STRING_OPTION("detector", AT(detector), "RUN", GATE_DEFAULT_HELP "; none: no detector", .group = "detector"),
-    STRING_OPTION("adapt", AT(adapt), "FILE", "adapter of the detector that ambit-train adapt wrote"),
+    STRING_OPTION("adapter", AT(adapter), "FILE", "adapter of the detector that ambit-train adapt wrote"),
     REAL_OPTION("threshold", AT(threshold), "X", 0, 1, "decision threshold (default: the one stored in the model)"),
     REAL_OPTION("gate", AT(gate), "P", 0, 1, "do not ask the user if the ambiguity score is below this"),
     CHOICE_OPTION("alternatives", AT(alternatives), "on|off", "on|off",
@@ -135,8 +135,8 @@ static const char *misused(const struct ask_request *q, const struct http_settin
         return "--shard cannot be used with --interactive or with --simulate, whose metrics are of all records";
     if (c->id && !c->interactive)
         return "--id: expected --interactive as well";
-    if (without_detector(q) && (q->gate > 0 || !isnan(q->threshold) || q->adapt || q->retriever))
-        return "--gate, --threshold, --adapt and --retriever: expected a detector, of which they are, got --detector "
+    if (without_detector(q) && (q->gate > 0 || !isnan(q->threshold) || q->adapter || q->retriever))
+        return "--gate, --threshold, --adapter and --retriever: expected a detector, of which they are, got --detector "
                "none";
     if (q->question && c->simulate)
         return "--simulate: expected IN.jsonl with gold statements, got --question";

@@ -25,7 +25,7 @@ static const struct option table[] = {
     FORMAT_IN_OPTION(AT(form)),
     SHARD_OPTION(AT(shard), DETECT_GROUP),
     STRING_OPTION("model", AT(model), "DIR", GATE_DEFAULT_HELP, .letter = 'm', .group = "detector"),
-    STRING_OPTION("adapt", AT(adapt), "FILE", "adapter of this model that ambit-train adapt wrote"),
+    STRING_OPTION("adapter", AT(adapter), "FILE", "adapter of this model that ambit-train adapt wrote"),
     REAL_OPTION("threshold", AT(threshold), "X", 0, 1, "decision threshold (default: the one stored in the model)"),
     STRING_OPTION("abstain", AT(abstain), GATE_ABSTAIN_WORDS,
                   "status unsure for scores in this interval, or for as many as leave this error rate"),
@@ -44,14 +44,14 @@ static const struct option table[] = {
     { 0 },
 };
 
-/* A rate refers to validation scores without an adapter, so --adapt needs an interval. */
+/* A rate refers to validation scores without an adapter, so --adapter needs an interval. */
 static int check_abstain(const struct detect_request *q, struct error *err)
 {
     struct gate_abstain a;
 
     if (gate_abstain_read(&a, q->abstain, err))
         return -1;
-    return a.rate > 0 && q->adapt ? error_set(err, EXIT_CODE_USAGE, GATE_ABSTAIN_ADAPTED) : 0;
+    return a.rate > 0 && q->adapter ? error_set(err, EXIT_CODE_USAGE, GATE_ABSTAIN_ADAPTED) : 0;
 }
 
 /* Returns the error of incompatible options, or NULL. */

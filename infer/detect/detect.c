@@ -89,8 +89,8 @@ static int find_band(struct detect_run *d, struct error *err)
 static int open_all(struct detect_run *d, struct error *err)
 {
     const struct detect_request *q = d->q;
-    const struct detector_settings settings = { q->model,     q->device,   q->tokens, q->max_question, q->elements,
-                                                q->threshold, q->no_graph, q->adapt,  q->retriever };
+    const struct detector_settings settings = { q->model,     q->device,   q->tokens,  q->max_question, q->elements,
+                                                q->threshold, q->no_graph, q->adapter, q->retriever };
 
     if (schema_catalog_open(&d->schemas, q->schema, q->db, err) || detector_open(&d->detector, &settings, err) ||
         find_band(d, err))

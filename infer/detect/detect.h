@@ -17,7 +17,7 @@ enum prediction_relevance { RELEVANCE_NONE, RELEVANCE_ALL };
 
 struct detect_request {
     const char *model, *schema, *db, *out, *device;
-    const char *adapt;     /* file of an adapter, or NULL */
+    const char *adapter;   /* file of an adapter, or NULL */
     const char *retriever; /* folder of a sentence encoder, or NULL */
     const char *question;  /* one question in place of the input, or NULL */
     enum record_form form;

@@ -169,7 +169,7 @@ int detector_open(struct detector *d, const struct detector_settings *s, struct 
         return -1;
     d->work.eager = s->no_graph;
     if (gate_model_open(&d->model, &d->device, s->model, err) ||
-        (s->adapt && gate_adapter_apply(&d->model, s->adapt, err)))
+        (s->adapter && gate_adapter_apply(&d->model, s->adapter, err)))
         return -1;
     d->model.layout.max_question = (int)s->max_question;
     d->elements = (int)s->elements;

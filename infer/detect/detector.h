@@ -59,7 +59,7 @@ struct detector_settings {
     int64_t elements;           /* maximum number of tables and columns of a schema; 0: all */
     double threshold;           /* NAN: the one stored in the model */
     bool no_graph;
-    const char *adapt;     /* adapter of ambit-train adapt, a file or folder; or NULL */
+    const char *adapter;   /* adapter of ambit-train adapt, a file or folder; or NULL */
     const char *retriever; /* BERT folder (schema_finder.h); or NULL */
 };
 

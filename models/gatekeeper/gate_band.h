@@ -21,7 +21,7 @@
 
 /* Values of --abstain: LOW:HIGH, or a RATE. */
 #define GATE_ABSTAIN_WORDS "LOW:HIGH|RATE"
-#define GATE_ABSTAIN_ADAPTED "--abstain RATE and --adapt cannot be used together; give --abstain LOW:HIGH"
+#define GATE_ABSTAIN_ADAPTED "--abstain RATE and --adapter cannot be used together; give --abstain LOW:HIGH"
 struct gate_abstain {
     double low, high; /* a given band; else both are 0 */
     double rate;      /* max error rate; 0: a band is given */

@@ -40,7 +40,7 @@ static const char *run_text(const json_t *meta)
         if (strcmp(command, runs[i].command) == 0)
             return runs[i].description;
     return !command && json_object_get(meta, "adapter")
-               ? "an adaptation of a detector (a run of ambit-train adapt), which --adapt takes beside the detector"
+               ? "an adaptation of a detector (a run of ambit-train adapt), which --adapter takes beside the detector"
                : NULL;
 }
 

@@ -55,10 +55,10 @@ for method in threshold linear layer lora; do
     cp $method/ambit.h5 first.h5
     expect 0 '12 questions' adapt --support told.jsonl "${own[@]}" --queries queries.jsonl --method $method --steps 8 --lr 0.03 -o $method
     cmp -s $method/ambit.h5 first.h5 || complain "$method" "other bits the second time"
-    expect 0 '"ap"' train evaluate base --adapt $method --data queries.jsonl "${own[@]}" --device cpu --json
+    expect 0 '"ap"' train evaluate base --adapter $method --data queries.jsonl "${own[@]}" --device cpu --json
     { near "$ap" "$(field ap shown)" && near "$brier" "$(field brier shown)"; } ||
         complain "$method" "AP $ap and Brier $brier, of evaluate $(field ap shown) and $(field brier shown)"
-    infer detect --model base --adapt $method/ambit.h5 "${own[@]}" queries.jsonl --relevance none --device cpu -o found-$method.jsonl 2>said ||
+    infer detect --model base --adapter $method/ambit.h5 "${own[@]}" queries.jsonl --relevance none --device cpu -o found-$method.jsonl 2>said ||
         complain "$method" "ambit-infer detect: $(cat said)"
     expect 0 '"ap"' train evaluate --predictions found-$method.jsonl --data queries.jsonl "${own[@]}" --json
     near "$ap" "$(field ap shown)" || complain "$method" "AP $ap, of detect's scores $(field ap shown)"
@@ -70,14 +70,14 @@ for method in linear layer lora; do
 done
 expect 0 '"ap"' train evaluate base --data queries.jsonl "${own[@]}" --device cpu --json
 ap=$(field ap shown)
-expect 0 '"ap"' train evaluate base --adapt threshold --data queries.jsonl "${own[@]}" --device cpu --json
+expect 0 '"ap"' train evaluate base --adapter threshold --data queries.jsonl "${own[@]}" --device cpu --json
 near "$ap" "$(field ap shown)" || complain "threshold" "AP was $ap and is $(field ap shown): the order of scores changed"
 
 # --- labels of a database by --db, as a table
 sqlite3 shop.db 'CREATE TABLE shop (name TEXT, price REAL, cost REAL)'
 printf '%s\n' question,ambiguous 'What is the price of a pen?,yes' 'How much is a pen?,yes' 'What is its name?,no' 'Which names are there?,no' >shop.csv
 expect 0 '4 questions' adapt --support shop.csv --db shop.db -o shop
-infer ask --db shop.db --detector base --adapt shop --device cpu --question 'How much is a pen?' >shown 2>said || complain "ask --adapt" "$(cat said)"
+infer ask --db shop.db --detector base --adapter shop --device cpu --question 'How much is a pen?' >shown 2>said || complain "ask --adapter" "$(cat said)"
 
 # --- LoRA takes few steps by itself
 expect 0 '12 questions' adapt --support told.jsonl "${own[@]}" --method lora -o lora
@@ -118,14 +118,14 @@ expect 3 'none has both labels' adapt --support <(grep true pool.jsonl) "${own[@
 expect 3 '1 of 12 records are wrong' adapt --support <(sed '2s/true/"perhaps"/' support.jsonl) "${own[@]}" -o out
 expect 3 'nowhere' adapt --support nowhere.jsonl "${own[@]}" -o out
 expect 6 'nothing' train adapt nothing --support support.jsonl "${own[@]}" --device cpu -o out
-expect 6 'expected an adapter of the detector with hash' train evaluate other --adapt linear --data queries.jsonl "${own[@]}" --device cpu
-expect 6 'expected an adapter of the detector with hash' infer detect --model other --adapt lora "${own[@]}" queries.jsonl --device cpu
-expect 6 'expected an adapter of ambit-train adapt' infer detect --model base --adapt other "${own[@]}" queries.jsonl --device cpu
-expect 6 'got an adaptation of a detector \(a run of ambit-train adapt\), which --adapt takes' infer detect --model linear "${own[@]}" queries.jsonl --device cpu
+expect 6 'expected an adapter of the detector with hash' train evaluate other --adapter linear --data queries.jsonl "${own[@]}" --device cpu
+expect 6 'expected an adapter of the detector with hash' infer detect --model other --adapter lora "${own[@]}" queries.jsonl --device cpu
+expect 6 'expected an adapter of ambit-train adapt' infer detect --model base --adapter other "${own[@]}" queries.jsonl --device cpu
+expect 6 'got an adaptation of a detector \(a run of ambit-train adapt\), which --adapter takes' infer detect --model linear "${own[@]}" queries.jsonl --device cpu
 head -c 600 linear/ambit.h5 >short.h5
-expect 6 'short.h5' infer detect --model base --adapt short.h5 "${own[@]}" queries.jsonl --device cpu
-expect 6 'nowhere' infer detect --model base --adapt nowhere "${own[@]}" queries.jsonl --device cpu
-expect 2 'adapt and --predictions cannot be used together' train evaluate --predictions found.jsonl --adapt linear --data queries.jsonl "${own[@]}"
-expect 2 'expected a detector, .* got --detector none' infer ask --db shop.db --detector none --adapt linear --question 'How much?'
+expect 6 'short.h5' infer detect --model base --adapter short.h5 "${own[@]}" queries.jsonl --device cpu
+expect 6 'nowhere' infer detect --model base --adapter nowhere "${own[@]}" queries.jsonl --device cpu
+expect 2 'adapter and --predictions cannot be used together' train evaluate --predictions found.jsonl --adapter linear --data queries.jsonl "${own[@]}"
+expect 2 'expected a detector, .* got --detector none' infer ask --db shop.db --detector none --adapter linear --question 'How much?'
 
 finish

@@ -185,8 +185,8 @@ expect 2 "expected either IN.jsonl or --question" --question x questions.jsonl
 expect 2 "--parser and --candidates cannot be used together" --parser x --candidates candidates.jsonl questions.jsonl
 expect 2 "--interactive and --simulate cannot be used together" --interactive --simulate questions.jsonl
 expect 2 "id: expected --interactive" --id q1 questions.jsonl
-expect 2 "gate, --threshold, --adapt and --retriever: expected a detector, .* got --detector none" --gate 0.2 questions.jsonl
-expect 2 "gate, --threshold, --adapt and --retriever: expected a detector, .* got --detector none" --retriever "$gold/embed" questions.jsonl
+expect 2 "gate, --threshold, --adapter and --retriever: expected a detector, .* got --detector none" --gate 0.2 questions.jsonl
+expect 2 "gate, --threshold, --adapter and --retriever: expected a detector, .* got --detector none" --retriever "$gold/embed" questions.jsonl
 expect 6 "nowhere/config.json: No such file" --detector model --retriever nowhere questions.jsonl
 expect 2 "expected 0 to 1, got 2" --gate 2 --detector model questions.jsonl
 expect 2 "expected IN.jsonl with gold statements" --simulate --question x

@@ -42,8 +42,8 @@ cp shown default.json
 run 0 train evaluate "$own" --data labels.jsonl --db shop.sqlite --device cpu --json
 cmp -s default.json shown || complain evaluate "measures otherwise than with RUN models/detector"
 run 0 train adapt --support labels.jsonl --db shop.sqlite --device cpu --method threshold -o shop.adapter
-run 0 infer detect --adapt shop.adapter --db shop.sqlite --device cpu questions.jsonl -o adapted.jsonl
-[ "$(wc -l <adapted.jsonl)" = 2 ] || complain "detect --adapt" "answers $(wc -l <adapted.jsonl) of 2 questions"
+run 0 infer detect --adapter shop.adapter --db shop.sqlite --device cpu questions.jsonl -o adapted.jsonl
+[ "$(wc -l <adapted.jsonl)" = 2 ] || complain "detect --adapter" "answers $(wc -l <adapted.jsonl) of 2 questions"
 
 # --- a small address space is no reason to end
 if [ -z "${ASAN_OPTIONS:-}" ]; then # which wants address space without end

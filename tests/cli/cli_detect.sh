@@ -224,5 +224,5 @@ done
 
 # --- a rate that the validation of so small a model cannot promise (one that can: cli_evaluate.sh)
 expect 2 'do not support this rate; expected 0\.[0-9]+ or more' detect --schema few.json asked.jsonl --abstain 0.001
-expect 2 'abstain RATE and --adapt cannot be used together; give --abstain LOW:HIGH' detect --schema few.json asked.jsonl --abstain 0.1 --adapt none
+expect 2 'abstain RATE and --adapter cannot be used together; give --abstain LOW:HIGH' detect --schema few.json asked.jsonl --abstain 0.1 --adapter none
 finish

@@ -162,7 +162,7 @@ expect 3 'nowhere.csv' evaluate run --data nowhere.csv --db shop.db --device cpu
 expect 6 'nothing' evaluate nothing --data matrix.csv --db shop.db --device cpu
 expect 2 'has no validation questions to choose a band' evaluate --predictions matrix.jsonl --data matrix.csv --db shop.db --abstain 0.1
 expect 2 'expected LOW:HIGH' evaluate run --data all --abstain 0.9:0.1
-expect 2 'abstain RATE and --adapt cannot be used together; give --abstain LOW:HIGH' evaluate run --data all --adapt none --abstain 0.1
+expect 2 'abstain RATE and --adapter cannot be used together; give --abstain LOW:HIGH' evaluate run --data all --adapter none --abstain 0.1
 expect 2 'elements: expected 0 or at least 16, got 3' evaluate run --data all --elements 3
 expect 2 'retriever needs --elements above 0' evaluate run --data all --elements 0 --retriever "$gold/embed"
 expect 2 'retriever and --predictions cannot be used together' evaluate --predictions answers.jsonl --data all --retriever "$gold/embed"

@@ -61,9 +61,9 @@ told=(shown)
 expect 0 '"ap"' train evaluate detector --data less --device cpu --json
 head -n 12 less/test.jsonl >support.jsonl
 expect 0 '12 questions' train adapt detector --support support.jsonl --schema less/tables.json --device cpu --steps 2 -o fitted
-expect 0 '^' infer detect --model detector --adapt fitted --schema less/tables.json support.jsonl --device cpu
+expect 0 '^' infer detect --model detector --adapter fitted --schema less/tables.json support.jsonl --device cpu
 told=(said)
-expect 6 'expected an adapter of the detector with hash [0-9a-f]{16}, got one of [0-9a-f]{16}' infer detect --model run --adapt fitted --schema less/tables.json support.jsonl --device cpu
+expect 6 'expected an adapter of the detector with hash [0-9a-f]{16}, got one of [0-9a-f]{16}' infer detect --model run --adapter fitted --schema less/tables.json support.jsonl --device cpu
 told=(shown)
 head -n 1 support.jsonl >one.jsonl
 expect 0 '"detector":\{' infer ask --detector detector --schema less/tables.json --candidates <(echo) one.jsonl -o -

@@ -68,7 +68,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 }
 
 static const struct file_note files[] = {
-    { "DIR/ambit.h5", "the adapter, for --adapt of detect, ask and evaluate" },
+    { "DIR/ambit.h5", "the adapter, for --adapter of detect, ask and evaluate" },
     { 0 },
 };
 
@@ -80,7 +80,7 @@ const struct command command_adapt = {
     OPTIONS(table, defaults),
     .details =
         "RUN is a folder of ambit-train gatekeeper or export --format detector (default: the detector that comes "
-        "with ambit). The result is a small adapter for --adapt of detect and evaluate. With --repeats nothing is "
+        "with ambit). The result is a small adapter for --adapter of detect and evaluate. With --repeats nothing is "
         "written: repeated trials on 4, 12, 24 and 48 labels estimate the gain. Guide: docs/guides/evaluate.md.",
     .examples = { "ambit-train adapt runs/gate --support labels.csv --db shop.sqlite -o shop.adapter",
                   "ambit-train adapt runs/gate --support labels.jsonl --schema tables.json --repeats 50 --method layer" },

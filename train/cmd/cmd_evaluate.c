@@ -23,7 +23,7 @@ static const struct option table[] = {
     LABEL_FIELD_OPTION(AT(label_field)),
     STRING_OPTION("predictions", AT(predictions), "FILE", "predictions in place of RUN: id, score from 0 to 1"),
     FLAG_OPTION("partial", AT(partial), "allow questions without a prediction"),
-    STRING_OPTION("adapt", AT(adapt), "FILE", "adapter of RUN, from ambit-train adapt"),
+    STRING_OPTION("adapter", AT(adapter), "FILE", "adapter of RUN, from ambit-train adapt"),
     REAL_OPTION("threshold", AT(threshold), "P", 0, 1, "decision threshold (default: the model's; predictions: 0.5)",
                 .group = "metrics"),
     STRING_OPTION("abstain", AT(abstain), GATE_ABSTAIN_WORDS, "score interval without an answer, or max error rate"),
@@ -44,11 +44,11 @@ static enum exit_code run(const struct call *call, struct error *err)
 
     if (call->n_operands && q.predictions)
         return usage_error(err, "RUN and --predictions cannot be used together");
-    if (q.adapt && q.predictions)
-        return error_set(err, EXIT_CODE_USAGE, "--adapt and --predictions cannot be used together"), err->code;
+    if (q.adapter && q.predictions)
+        return error_set(err, EXIT_CODE_USAGE, "--adapter and --predictions cannot be used together"), err->code;
     if (gate_abstain_read(&a, q.abstain, err))
         return err->code;
-    if (a.rate > 0 && q.adapt)
+    if (a.rate > 0 && q.adapter)
         return error_set(err, EXIT_CODE_USAGE, GATE_ABSTAIN_ADAPTED), err->code;
     if (q.retriever && q.predictions)
         return usage_error(err, "--retriever and --predictions cannot be used together");

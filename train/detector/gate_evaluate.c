@@ -236,7 +236,7 @@ static int open_model(struct evaluation *e, struct error *err)
 
     if (device_open(&e->device, q->device, err) || workspace_init(&e->work, &e->device, HOST_BYTES, err) ||
         gate_model_open(&e->model, &e->device, q->run, err) ||
-        (q->adapt && gate_adapter_apply(&e->model, q->adapt, err)))
+        (q->adapter && gate_adapter_apply(&e->model, q->adapter, err)))
         return -1;
     e->work.eager = q->no_graph;
     gate_scorer_init(&e->scorer, &e->model, &e->work, (int)q->tokens);

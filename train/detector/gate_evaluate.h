@@ -10,7 +10,7 @@
 
 struct gate_evaluate_request {
     const char *run;                       /* a detector's folder; NULL with predictions */
-    const char *adapt;                     /* an adapter of it; or NULL */
+    const char *adapter;                   /* an adapter of it; or NULL */
     const char *predictions;               /* a file of {"id", "score", "alternatives"} */
     const char *data;                      /* a data folder, whose test split is used, or a custom data set */
     const char *db, *schema, *label_field; /* of a custom data set, as in labels.h */
