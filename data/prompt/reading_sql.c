@@ -83,7 +83,7 @@ void reading_sql_add_answer(struct reading_sql *r, const char *id, const char *a
         json_array_append_new(list, json_string(items.items[i]));
     if (items.n == 0 && !published) {
         json_decref(list);
-        list = json_pack("{s:o}", "answer", json_message(answer));
+        list = json_pack("{s:o}", "completion", json_message(answer));
     }
     text_items_release(&items);
     keep(r, id_key(id), list);
@@ -91,7 +91,7 @@ void reading_sql_add_answer(struct reading_sql *r, const char *id, const char *a
 
 const char *reading_sql_unread(const json_t *sql)
 {
-    return json_string_value(json_object_get(sql, "answer"));
+    return json_string_value(json_object_get(sql, "completion"));
 }
 
 static int add_answer(struct reading_sql *r, const json_t *record, bool published, const char *where, struct error *err)

@@ -16,7 +16,7 @@
 
 struct reading_sql {
     struct strings keys;
-    json_t **sql; /* by key: a string, a list of strings, or {"answer"}: a completion without a statement */
+    json_t **sql; /* by key: a string, a list of strings, or {"completion"}: a completion without a statement */
     int cap;
 };
 

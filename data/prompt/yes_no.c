@@ -316,7 +316,7 @@ static json_t *unread_json(const char *id, const struct yes_no_tally *t)
     json_t *o = json_pack("{s:s, s:o}", "id", id, "error", json_message(why));
 
     if (t->unread)
-        json_object_set_new(o, "answer", json_message(t->unread));
+        json_object_set_new(o, "completion", json_message(t->unread));
     return o;
 }
 

@@ -32,8 +32,8 @@ struct yes_no_counts {
 };
 
 /* Writes prompts {"id", "messages"}, or scores {"id", "score"}: the share of yes among the read completions of a
- * prompt. A question without any gets {"id", "error", "answer"} with its first completion. -1 with EXIT_CODE_DATA: a
- * missing or duplicate id, a few-shot example among the questions, or too few examples of a label. */
+ * prompt. A question without any gets {"id", "error", "completion"} with its first completion. -1 with EXIT_CODE_DATA:
+ * a missing or duplicate id, a few-shot example among the questions, or too few examples of a label. */
 int yes_no_run(const struct yes_no_request *q, struct yes_no_counts *counts, struct error *err);
 /* 1 for yes, 0 for no, -1 for neither: the first word after thoughts and a label such as "Answer:". */
 int yes_no_read(const char *answer);

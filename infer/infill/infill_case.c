@@ -428,7 +428,7 @@ static json_t *dropped_json(const struct infill_case *c)
         if (r->same_as >= 0)
             json_object_set_new(o, "same_as", json_string(c->readings[r->same_as].text));
         if (r->unread)
-            json_object_set_new(o, "sql_answer", json_message(r->unread));
+            json_object_set_new(o, "sql_completion", json_message(r->unread));
         json_array_append_new(list, o);
     }
     return list;
@@ -438,10 +438,10 @@ static json_t *dropped_json(const struct infill_case *c)
 static void add_answers(json_t *o, const struct infill_case *c)
 {
     if (c->corrected)
-        json_object_set_new(o, "corrected_answer", json_string(c->corrected));
+        json_object_set_new(o, "corrected_completion", json_string(c->corrected));
     for (int i = 0; i < 2; i++)
         if (c->answers[i])
-            json_object_set_new(o, i ? "infilled_answer" : "defaults_answer", json_string(c->answers[i]));
+            json_object_set_new(o, i ? "infilled_completion" : "defaults_completion", json_string(c->answers[i]));
 }
 
 json_t *infill_case_failed_json(const struct infill_case *c)

@@ -119,7 +119,7 @@ void parse_stage_take(const struct parse_stage *s, struct parse_list *l, struct 
     if (sql.n)
         parse_list_add(l, c, sql.items[0], logp);
     else
-        parse_case_note(c, "answer", a->text, output_lacks(a->text, "SQL statement"));
+        parse_case_note(c, "completion", a->text, output_lacks(a->text, "SQL statement"));
     text_items_release(&sql);
     free(answer);
 }
@@ -196,7 +196,7 @@ static void take_answer(struct parse_case *c, const char *answer)
         free(line);
     }
     if (sql.n == 0)
-        parse_case_note(c, "answer", answer, output_lacks(answer, "SQL statement"));
+        parse_case_note(c, "completion", answer, output_lacks(answer, "SQL statement"));
     text_items_release(&sql);
 }
 

@@ -72,16 +72,16 @@ lost() {
     shift 2
     infer infill first.jsonl --db dbs "$option" lost.jsonl "$@"
 }
-expect 7 '"error":"default readings: the answer breaks off in its thought and holds no reading","defaults_answer":"<think>' lost --defaults '<think>\nNames?'
-expect 7 '"error":"default readings: the answer is empty and holds no reading","defaults_answer":""' lost --defaults ''
-expect 7 '"error":"readings as SQL: the answer holds no SQL statement","defaults_answer":"I cannot say."' lost --e2e 'I cannot say.'
-expect 7 '"readings":\[\{.*"infilled_answer":"<think>hm".*"error":"infilled readings: the answer breaks off' lost --infilled '<think>hm' --defaults infilling.jsonl
+expect 7 '"error":"default readings: the answer breaks off in its thought and holds no reading","defaults_completion":"<think>' lost --defaults '<think>\nNames?'
+expect 7 '"error":"default readings: the answer is empty and holds no reading","defaults_completion":""' lost --defaults ''
+expect 7 '"error":"readings as SQL: the answer holds no SQL statement","defaults_completion":"I cannot say."' lost --e2e 'I cannot say.'
+expect 7 '"readings":\[\{.*"infilled_completion":"<think>hm".*"error":"infilled readings: the answer breaks off' lost --infilled '<think>hm' --defaults infilling.jsonl
 expect 0 '"readings":\[\{' lost --infilled '<think>hm</think>All possible interpretations are covered.' --defaults infilling.jsonl
 expect 7 '"error":"corrected readings: the answer is empty' lost --corrected ' ' --defaults infilling.jsonl
 expect 0 '"readings":\[\]' lost --defaults '' --published
 expect 0 '1 prompts' lost --defaults '1. Who?' --write-prompts sql -o sql.prompts
 sed -E 's/^\{("id":"[^"]*").*/{\1,"text":"<think>SELECT 1"}/' sql.prompts >sql.answers
-expect 7 '"dropped":\[\{"text":"Who\?",.*"sql_answer":"<think>SELECT 1"\}\].*"error":"SQL of a reading: the answer breaks off' lost --defaults '1. Who?' --sqls sql.answers
+expect 7 '"dropped":\[\{"text":"Who\?",.*"sql_completion":"<think>SELECT 1"\}\].*"error":"SQL of a reading: the answer breaks off' lost --defaults '1. Who?' --sqls sql.answers
 expect 0 '"dropped":\[\{"text":"Who\?"' lost --defaults '1. Who?' --sqls sql.answers --published
 
 # --- bad input: the command line

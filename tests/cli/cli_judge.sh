@@ -58,7 +58,7 @@ printf '%s\n' '{"id":"a","score":1.0}' '{"id":"5","score":0.0}' '{"id":"c","scor
 head -n 3 answers.jsonl >fewer.jsonl
 run 7 data judge --data asked.jsonl --db gym.sqlite --answers fewer.jsonl -o scores.jsonl
 has said '3 questions, 1 without' "a question without a yes or no"
-has scores.jsonl '^{"id":"c","error":"the answer holds no yes or no as its first word","answer":"Not sure"}$' "its answer"
+has scores.jsonl '^{"id":"c","error":"the answer holds no yes or no as its first word","completion":"Not sure"}$' "its answer"
 run 3 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite
 run 0 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite --partial
 has shown '^2 of 3 questions have an answer$' "the questions that are answered"
@@ -71,7 +71,7 @@ says() {
     printf '{"id":"a","text":"%s"}\n' "$1" >said.jsonl
     data judge --data <(head -n 1 asked.jsonl) --db gym.sqlite --answers said.jsonl -o score.jsonl 2>/dev/null
     local rc=$? is
-    is=$(sed -E 's/.*"score":([0-9.]+)}/\1/; s/.*"error".*"answer".*/none/' score.jsonl)
+    is=$(sed -E 's/.*"score":([0-9.]+)}/\1/; s/.*"error".*"completion".*/none/' score.jsonl)
     [ "$is" = "$2" ] || complain "$1" "$(cat score.jsonl)"
     [ "$rc" = "$([ "$2" = none ] && echo 7 || echo 0)" ] || complain "$1" "exit code $rc"
 }

@@ -57,10 +57,10 @@ line out.jsonl 2 't2s_outs' "a record beside it"
 printf '%s\n' '{"id":"a","text":"<think>\nselect fee from trainer"}' '{"id":5,"texts":["I do not know.","{select count(*) from trainer}"]}' >lost.jsonl
 run 7 gym in.jsonl --answers lost.jsonl -o out.jsonl
 has said '2 records, 1 statements, 1 failed' "a lost answer is counted"
-line out.jsonl 1 '"error":"the answer breaks off in its thought and holds no SQL statement","errors":\[\{"answer":"<think>.nselect fee from trainer","error":' "a lost answer"
-line out.jsonl 2 '"t2s_outs":\["select count\(\*\) from trainer"\],"errors":\[\{"answer":"I do not know.","error":"the answer holds no SQL statement"\}\]' "one of two answers lost"
+line out.jsonl 1 '"error":"the answer breaks off in its thought and holds no SQL statement","errors":\[\{"completion":"<think>.nselect fee from trainer","error":' "a lost answer"
+line out.jsonl 2 '"t2s_outs":\["select count\(\*\) from trainer"\],"errors":\[\{"completion":"I do not know.","error":"the answer holds no SQL statement"\}\]' "one of two answers lost"
 run 7 gym in.jsonl --answers lost.jsonl --candidates -o candidates.jsonl
-line candidates.jsonl 1 '"question":"What does Udo cost\?","error":".*"answer":"<think>' "a lost answer among candidates"
+line candidates.jsonl 1 '"question":"What does Udo cost\?","error":".*"completion":"<think>' "a lost answer among candidates"
 run 7 infer clarify --candidates candidates.jsonl --db gym.sqlite -o asked.jsonl
 line asked.jsonl 1 '"error":"candidates.jsonl: line 1: no candidates: the answer breaks off' "why there is nothing to clarify"
 run 0 infer ask in.jsonl --candidates candidates.jsonl --db gym.sqlite -o asked.jsonl

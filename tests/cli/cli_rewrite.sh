@@ -58,7 +58,7 @@ grep -q 'Interpretations:.n.nThe flour of each bread.nThe bakers.n.nProvide' cor
 answer r1 "1. The flour of each bread\n2. The weight of each bread" >corrected.jsonl
 echo '{"db_id":"bakery","text":"The weight of each bread","sql":"SELECT weight FROM bread"}' >weight.jsonl
 expect 0 '2 default readings, 0 added' infill --defaults defaults.jsonl --corrected corrected.jsonl --sqls weight.jsonl -o final.jsonl
-grep -q '"text":"The flour of each bread","from":"default","sql":\["SELECT flour FROM bread"\].*"text":"The weight of each bread".*"corrected_answer":"1. The' final.jsonl ||
+grep -q '"text":"The flour of each bread","from":"default","sql":\["SELECT flour FROM bread"\].*"text":"The weight of each bread".*"corrected_completion":"1. The' final.jsonl ||
     complain "correct" "$(cat final.jsonl)"
 grep -q 'The bakers' final.jsonl && complain "correct" "a reading is there that was left out"
 expect 0 '1 prompts' infill --defaults defaults.jsonl --corrected corrected.jsonl --write-prompts sql -o more.prompts

@@ -113,7 +113,7 @@ cat s.answers t.answers >all.answers
 run 7 infill "${asked[@]}" --defaults d.answers --sqls all.answers --infilled f.answers -o apart.jsonl
 for file in direct apart; do sed -E 's/,"provenance":.*//; s/"sql_from":"[a-z]*"//g' $file.jsonl >$file.plain; done
 cmp -s direct.plain apart.plain || complain "models asked apart give other records: $(diff direct.plain apart.plain | head -c 600)"
-grep -q '"infilled_answer":"' direct.plain || complain "the model answers nothing"
+grep -q '"infilled_completion":"' direct.plain || complain "the model answers nothing"
 
 # --- completions from before a kill are reused, unless the model or its settings differ
 models=(questions.jsonl --db dbs "${asked[@]}" "${lm[@]}" --window 1 --default-model model --sql-model model --model model)

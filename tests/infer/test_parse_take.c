@@ -18,7 +18,7 @@ static void check(enum parser_form form, bool published, const char *text, const
     if (wanted)
         assert_string_equal(found.items[0].sql, wanted);
     else
-        assert_string_equal(json_string_value(json_object_get(json_array_get(c.errors, 0), "answer")), text);
+        assert_string_equal(json_string_value(json_object_get(json_array_get(c.errors, 0), "completion")), text);
     parse_list_release(&found);
     json_decref(c.errors);
 }
