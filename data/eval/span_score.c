@@ -179,7 +179,7 @@ static int write_evidence(struct span_run *run, const struct span_record *r, con
         json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:f}", "id", r->id, "db_id", r->db_id, "type", r->kind,
                   "gold", (json_int_t)c->label[COUNT_ALL].gold, "tagged", (json_int_t)c->label[COUNT_ALL].tagged,
                   "exact", (json_int_t)c->label[COUNT_ALL].exact, "relaxed", (json_int_t)c->label[COUNT_ALL].gold_met,
-                  "alarmed", c->alarmed > 0, "problem", problem);
+                  "flagged", c->alarmed > 0, "problem", problem);
     int rc = json_write_line(&run->evidence, o, err);
     json_decref(o);
     return rc;

@@ -790,7 +790,7 @@ static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_
                                  "right", o.right[o.turns], "escalated", o.escalated, "confidence", o.confidence,
                                  "best", k->sql[posterior_best(&k->dialogue.now)], "turns", turns);
     if (o.executed)
-        json_object_set_new(dialogue, "gives_gold_rows", json_boolean(o.gives[o.turns]));
+        json_object_set_new(dialogue, "execution_match", json_boolean(o.gives[o.turns]));
     if (s->request->report)
         remember(s, record, gold, dialogue);
     return dialogue;

@@ -117,7 +117,7 @@ static void test_gold_by_results(void **state)
     const json_t *dialogue = json_array_get(field(json_array_get(lines, 0), "dialogues"), 0);
     assert_true(json_is_true(field(dialogue, "covered")));
     assert_true(json_is_true(field(dialogue, "right")));
-    assert_true(json_is_true(field(dialogue, "gives_gold_rows")));
+    assert_true(json_is_true(field(dialogue, "execution_match")));
     assert_int_equal(json_array_size(field(dialogue, "turns")), 1);
     const json_t *metrics = field(json_array_get(lines, 1), "metrics");
     /* both candidates give its rows on the database itself, one of them means it */
