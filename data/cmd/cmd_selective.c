@@ -178,7 +178,7 @@ static void print_point(const struct selective_point *p)
 
 static void print(const struct selective *s)
 {
-    printf("%d questions, %d right\n%-10s%-11s%-8s%-10s%s\n", s->n, s->right, "coverage", "answered", "right",
+    printf("%d questions, %d correct\n%-10s%-11s%-8s%-10s%s\n", s->n, s->right, "coverage", "answered", "correct",
            "accuracy", "p-value of skipping at random");
     for (int i = 0; i < SELECTIVE_ROWS; i++)
         print_point(&s->rows[i]);
@@ -189,7 +189,7 @@ static void print(const struct selective *s)
 
 static json_t *point_json(const struct selective_point *p)
 {
-    return json_pack("{s:f, s:i, s:i, s:o, s:f}", "coverage", p->coverage, "answered", p->answered, "right", p->right,
+    return json_pack("{s:f, s:i, s:i, s:o, s:f}", "coverage", p->coverage, "answered", p->answered, "correct", p->right,
                      "accuracy", json_finite(p->accuracy), "p", p->p);
 }
 
@@ -199,7 +199,7 @@ static int print_json(const struct selective *s, struct error *err)
 
     for (int i = 0; i < SELECTIVE_ROWS; i++)
         json_array_append_new(rows, point_json(&s->rows[i]));
-    json_t *o = json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "questions", s->n, "right", s->right, "rows", rows,
+    json_t *o = json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "questions", s->n, "correct", s->right, "rows", rows,
                           "unflagged", point_json(&s->flagged), "aurc", json_finite(s->curve.area), "random",
                           json_finite(s->random), "best", json_finite(s->best));
     int rc = json_write_file("-", o, err);

@@ -261,7 +261,7 @@ static int write_evidence(struct agreement_run *run, int i, enum agreement a, en
         return 0;
     json_t *o =
         json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "id", run->ids.items[i], "db_id",
-                  run->databases.items[q->database], "found", agreement_names[a], "right", right_names[r], "gold",
+                  run->databases.items[q->database], "found", agreement_names[a], "correct", right_names[r], "gold",
                   names_json(&q->gold), "detector", names_json(&q->prediction), "tagger", names_json(&q->tag));
     int rc = json_write_line(&run->evidence, o, err);
     json_decref(o);
@@ -348,11 +348,11 @@ static json_t *run_json(const struct agreement_run *run)
             json_object_set_new(right, right_names[r], json_integer(run->counts[a][r]));
         json_object_set_new(found, agreement_names[a],
                             json_pack("{s:I, s:I, s:o}", "questions", (json_int_t)questions_of(run, a), "ambiguous",
-                                      (json_int_t)run->ambiguous[a], "right", right));
+                                      (json_int_t)run->ambiguous[a], "correct", right));
     }
     return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:O}", "rule", "agreement", "records", run->n_scored,
                      "databases", run->databases.n, "found", found, "agreed", share_json(run, run->agreed),
-                     "detector_right", share_json(run, run->detector), "tagger_right", share_json(run, run->tagger),
+                     "detector_correct", share_json(run, run->detector), "tagger_correct", share_json(run, run->tagger),
                      "skipped", run->skipped);
 }
 

@@ -419,7 +419,7 @@ static json_t *calibration(const struct simulation *s)
     for (int b = 0; b < STATS_BINS; b++)
         if (bins.n[b])
             json_array_append_new(list, json_pack("{s:i, s:o, s:o}", "n", bins.n[b], "confidence",
-                                                  number(bins.confidence[b]), "right", number(bins.accuracy[b])));
+                                                  number(bins.confidence[b]), "accuracy", number(bins.accuracy[b])));
     json_t *o = json_pack("{s:o, s:o, s:o}", "ece", number(all.n ? stats_ece(&bins) : NAN), "brier",
                           number(all.n ? stats_brier(all) : NAN), "bins", list);
     release_scored(&all);
@@ -672,7 +672,7 @@ static void write_transcript(struct report *r, const json_t *t)
     struct strings text = { 0 };
     report_text(r, strings_printf(&text, "Meant: %s", json_string_value(json_object_get(t, "gold"))));
     report_text(r, strings_printf(&text, "Found%s: %s",
-                                  json_is_true(json_object_get(dialogue, "right"))       ? ""
+                                  json_is_true(json_object_get(dialogue, "correct"))     ? ""
                                   : json_is_true(json_object_get(dialogue, "escalated")) ? " nothing, escalated"
                                                                                          : ", wrongly",
                                   json_string_value(json_object_get(dialogue, "best"))));
@@ -787,7 +787,7 @@ static json_t *talk_all(struct simulator *s, struct clarify_case *k, const json_
     struct outcome o = talk(s, k, own, t, &user, turns);
     keep(s, own, o, number, unambiguous);
     json_t *dialogue = json_pack("{s:I, s:b, s:b, s:b, s:f, s:s, s:o}", "gold", (json_int_t)gold, "covered", o.covered,
-                                 "right", o.right[o.turns], "escalated", o.escalated, "confidence", o.confidence,
+                                 "correct", o.right[o.turns], "escalated", o.escalated, "confidence", o.confidence,
                                  "best", k->sql[posterior_best(&k->dialogue.now)], "turns", turns);
     if (o.executed)
         json_object_set_new(dialogue, "execution_match", json_boolean(o.gives[o.turns]));

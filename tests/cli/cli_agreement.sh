@@ -51,11 +51,11 @@ for row in 'both, the same alternatives +2 +2 +1 +0 +0 +1' 'both, some of them +
     'neither +1 +0 +1 +0 +0 +0' 'they agree, % +37.5' 'the detector is right, % +50.0' 'the tagger is right, % +62.5'; do
     grep -qE "^$row" shown || complain table "no row $row: $(cat shown)"
 done
-expect 0 '"same":\{"questions":2,"ambiguous":2,"right":\{"both":1,"detector":0,"tagger":0,"none":1\}\}' --json --per-example each.jsonl
+expect 0 '"same":\{"questions":2,"ambiguous":2,"correct":\{"both":1,"detector":0,"tagger":0,"none":1\}\}' --json --per-example each.jsonl
 grep -q '"agreed":{"value":0.375,"interval":\[0' shown || complain json "$(cat shown)"
-grep -q '^{"id":"others","db_id":"gym","found":"others","right":"detector","gold":\["trainer.trainer fee","trainer.fee of trainer"\],.*"tagger":\["workout.machine","workout.trainer id"\]}$' each.jsonl ||
+grep -q '^{"id":"others","db_id":"gym","found":"others","correct":"detector","gold":\["trainer.trainer fee","trainer.fee of trainer"\],.*"tagger":\["workout.machine","workout.trainer id"\]}$' each.jsonl ||
     complain each "$(cat each.jsonl)"
-grep -q '"id":"clear",.*"found":"neither","right":"both","gold":null,"detector":null,"tagger":null}$' each.jsonl || complain each clear
+grep -q '"id":"clear",.*"found":"neither","correct":"both","gold":null,"detector":null,"tagger":null}$' each.jsonl || complain each clear
 
 # --- gold with marked words of one table: the finding has the table's name, the record and its tags have none
 cat >marks.jsonl <<'END'

@@ -132,9 +132,9 @@ grep -qF -- "$spans" <(sed -n 1p out.jsonl) || complain tagger "other spans than
 # --- simulated users: with the finding the second fee can be reached, without it cannot
 sed -E '1s/\}$/,"gold":["SELECT name FROM trainer ORDER BY fee_of_trainer DESC LIMIT 1"]}/;q' candidates.jsonl >golden.jsonl
 expect 0 '"metrics":' --simulate --noise 0 --detector model --threshold 0 golden.jsonl
-has 1 '"dialogues":\[\{"gold":0,"covered":true,"right":true'
+has 1 '"dialogues":\[\{"gold":0,"covered":true,"correct":true'
 expect 0 '"metrics":' --simulate --noise 0 --detector model --threshold 0 --alternatives off golden.jsonl
-has 1 '"dialogues":\[\{"gold":0,"covered":false,"right":false'
+has 1 '"dialogues":\[\{"gold":0,"covered":false,"correct":false'
 expect 0 '"metrics":' --simulate --noise 0 --detector model --threshold 0 --gate 1 golden.jsonl
 has 1 '"gated":true.*"turns":\[\]'
 expect 7 'the record has no candidates' --simulate questions.jsonl

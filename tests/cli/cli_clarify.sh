@@ -166,18 +166,18 @@ simulate() {
     shift 2
     expect 0 "$text" --candidates in.jsonl --schema tables.json --simulate "$@"
 }
-simulate '"covered":true,"right":true,"escalated":false,"confidence":1.0,"best":"SELECT dept FROM employees"' \
+simulate '"covered":true,"correct":true,"escalated":false,"confidence":1.0,"best":"SELECT dept FROM employees"' \
     '["select T1.DEPT from employees T1"]'
 grep -q '"answer":"value","chosen":"dept of employees","eig":1.485475' out.jsonl || complain simulate "no such turn"
 grep -q '"dialogues":1,"gold_errors":0,"accuracy":\[{"mean":0.0,.*{"mean":1.0,.*"area":{"mean":0.75,' out.jsonl ||
     complain simulate "no such measures"
-simulate '"covered":false,"right":false,"escalated":true' '["SELECT hired FROM employees"]'
+simulate '"covered":false,"correct":false,"escalated":true' '["SELECT hired FROM employees"]'
 simulate '"dialogues":1,"gold_errors":2,' '["SELECT nothing FROM employees", 7, "SELECT name FROM employees"]'
 simulate '"dialogues":0,"gold_errors":1,"accuracy":\[{"mean":null,' '["SELECT FROM"]'
 simulate '"answer":"unknown"' '["SELECT name FROM employees"]' --user-unknown 1
-simulate '"right":false' '["SELECT name FROM employees"]' --user-noise 1
+simulate '"correct":false' '["SELECT name FROM employees"]' --user-noise 1
 mv out.jsonl first.jsonl
-simulate '"right":false' '["SELECT name FROM employees"]' --user-noise 1
+simulate '"correct":false' '["SELECT name FROM employees"]' --user-noise 1
 cmp -s out.jsonl first.jsonl || complain simulate "the second time is not like the first"
 simulate '"strategy":"path"' '["SELECT name FROM employees"]' --strategy path
 expect 7 "gold" --candidates good.jsonl --schema tables.json --simulate

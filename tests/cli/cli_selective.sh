@@ -13,7 +13,7 @@ awk 'BEGIN { for (i = 0; i < 129; i++) {
     printf "{\"id\":%d,\"one_found\":%s,\"exm_orig\":%d}\n", i, right ? "true" : "false", right >"each.jsonl"
 } }'
 run 0 data selective --predictions findings.jsonl --scored each.jsonl
-has shown '^129 questions, 19 right$' "the counts"
+has shown '^129 questions, 19 correct$' "the counts"
 has shown '^0\.589 +76 +17 +0\.224 +0\.002318$' "what is not flagged"
 has shown '^1\.000 +129 +19 +0\.147 +1$' "all"
 cp shown first
@@ -33,7 +33,7 @@ run 0 data selective --predictions few.jsonl --scored few.each.jsonl --threshold
 has shown '"aurc": 0\.18,' "the area"
 has shown '"best": 0\.13' "the best order"
 has shown '"random": 0\.4' "a random order"
-[ "$(tr -d ' \n' <shown | grep -o '"coverage":0.8,"answered":4,"right":3' | wc -l)" = 4 ] || complain "ties" "$(cat shown)"
+[ "$(tr -d ' \n' <shown | grep -o '"coverage":0.8,"answered":4,"correct":3' | wc -l)" = 4 ] || complain "ties" "$(cat shown)"
 has page.html '<title>by the detector</title>' "the page"
 
 # --- a detector's findings and a parser's statements, from files of these programs

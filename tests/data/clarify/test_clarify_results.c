@@ -116,7 +116,7 @@ static void test_gold_by_results(void **state)
                             "--simulate --noise 0", 0);
     const json_t *dialogue = json_array_get(field(json_array_get(lines, 0), "dialogues"), 0);
     assert_true(json_is_true(field(dialogue, "covered")));
-    assert_true(json_is_true(field(dialogue, "right")));
+    assert_true(json_is_true(field(dialogue, "correct")));
     assert_true(json_is_true(field(dialogue, "execution_match")));
     assert_int_equal(json_array_size(field(dialogue, "turns")), 1);
     const json_t *metrics = field(json_array_get(lines, 1), "metrics");
@@ -142,7 +142,7 @@ static void test_failing_gold(void **state)
     for (size_t i = 0; i < 3; i++) {
         const json_t *d = json_array_get(dialogues, i);
         assert_non_null(strstr(json_string_value(field(d, "error")), why[i]));
-        assert_null(json_object_get(d, "right"));
+        assert_null(json_object_get(d, "correct"));
     }
     const json_t *metrics = field(json_array_get(lines, 1), "metrics");
     assert_int_equal(json_integer_value(field(metrics, "gold_errors")), 3);
