@@ -66,7 +66,7 @@ static int add_messages(struct annotate_job *run, const struct annotation *a, co
     static const enum prompt_kind kinds[] = {
         [ANNOTATE_INFILL] = PROMPT_FILL, [ANNOTATE_E2E] = PROMPT_E2E, [ANNOTATE_GOLD] = PROMPT_GOLD
     };
-    static const char *const teaches[] = {
+    static const char *const tasks[] = {
         [ANNOTATE_INFILL] = "infill", [ANNOTATE_E2E] = "e2e", [ANNOTATE_GOLD] = "gold"
     };
     const char *database = prompter_database(&run->prompter, path, bad);
@@ -77,7 +77,7 @@ static int add_messages(struct annotate_job *run, const struct annotation *a, co
     json_t *messages = prompter_messages(&run->prompter, kinds[run->q->target], slots, target);
     if (!messages)
         return error_set(bad, EXIT_CODE_DATA, "the prompt is not UTF-8");
-    json_object_set_new(found, "teaches", json_string(teaches[run->q->target]));
+    json_object_set_new(found, "task", json_string(tasks[run->q->target]));
     return json_object_set_new(found, "messages", messages);
 }
 

@@ -47,9 +47,9 @@ expect 7 '0 prompts, 1 records failed' infill --rewrites bad.jsonl --sqls sqls.j
 
 # --- the training records of the three systems from one record
 sed 's/$/\n/' rewritten.jsonl >records.jsonl
-expect 0 '"target":"SELECT flour FROM bread.n.nSELECT weight FROM bread".*"teaches":"e2e".*Answer the following:.nWhat is the label' data annotate records.jsonl --db all/db --target e2e
-expect 0 '"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"teaches":"gold","messages".*"content":"."Provide all' data annotate records.jsonl --db all/db --target gold
-expect 0 '"existing":\[\].*"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"teaches":"infill"' data annotate records.jsonl --db all/db
+expect 0 '"target":"SELECT flour FROM bread.n.nSELECT weight FROM bread".*"task":"e2e".*Answer the following:.nWhat is the label' data annotate records.jsonl --db all/db --target e2e
+expect 0 '"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"task":"gold","messages".*"content":"."Provide all' data annotate records.jsonl --db all/db --target gold
+expect 0 '"existing":\[\].*"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"task":"infill"' data annotate records.jsonl --db all/db
 
 # --- default interpretations corrected: the completion replaces them, unchanged ones keep their SQL
 echo '{"db_id":"bakery","question":"What is the label of each bread?","readings":[{"text":"The flour of each bread","sql":"SELECT flour FROM bread"},{"text":"The bakers","sql":"SELECT name FROM baker"}]}' >defaults.jsonl

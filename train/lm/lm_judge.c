@@ -170,9 +170,9 @@ void lm_judge_release(struct lm_judge *j)
 
 enum { BATCH = 64, SQL_TOKENS = 512, HOST_BYTES = 256 << 20 };
 
-static bool teaches(const json_t *record, const char *what)
+static bool task_is(const json_t *record, const char *what)
 {
-    const char *it = json_string_value(json_object_get(record, "teaches"));
+    const char *it = json_string_value(json_object_get(record, "task"));
     return strcmp(it ? it : "infill", what) == 0;
 }
 
@@ -186,9 +186,9 @@ static struct text_items interpretations_of(const json_t *record, const char *an
 {
     struct text_items list = { 0 };
 
-    if (teaches(record, "infill"))
+    if (task_is(record, "infill"))
         output_infilled(&list, answer, false);
-    else if (teaches(record, "gold"))
+    else if (task_is(record, "gold"))
         output_readings(&list, answer, false);
     return list;
 }
@@ -196,7 +196,7 @@ static struct text_items interpretations_of(const json_t *record, const char *an
 /* True if a completion contains nothing to score, not even that no interpretation is missing. */
 static bool is_unread(const json_t *record, const char *answer, int readings, int statements)
 {
-    bool covered = teaches(record, "infill") && output_says_covered(answer);
+    bool covered = task_is(record, "infill") && output_says_covered(answer);
     return readings + statements == 0 && !covered;
 }
 
@@ -205,7 +205,7 @@ static bool is_unread(const json_t *record, const char *answer, int readings, in
 static void add_statements(struct lm_recall *r, struct trial_texts *texts, struct text_items *statements,
                            const json_t *record, const char *answer)
 {
-    const json_t *existing = teaches(record, "infill") ? json_object_get(record, "readings") : NULL, *o;
+    const json_t *existing = task_is(record, "infill") ? json_object_get(record, "readings") : NULL, *o;
     struct text_items readings = interpretations_of(record, answer);
     size_t k;
 
@@ -220,7 +220,7 @@ static void add_statements(struct lm_recall *r, struct trial_texts *texts, struc
         if (sql && !reading_sql_unread(sql))
             trial_texts_add(texts, sql, "sql", "", NULL);
     }
-    if (teaches(record, "e2e"))
+    if (task_is(record, "e2e"))
         output_sql(statements, answer, false);
     r->unread += is_unread(record, answer, readings.n, statements->n);
     for (int i = 0; i < statements->n; i++) {

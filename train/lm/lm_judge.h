@@ -36,7 +36,7 @@ void lm_judge_release(struct lm_judge *j);
 /* True if the completion is correct for that record. */
 bool lm_judge_correct(struct lm_judge *j, const json_t *record, const char *said);
 
-/* Recall of golds by execution. The record's field "teaches" says the contents of a completion: missing
+/* Recall of golds by execution. The record's field "task" says the contents of a completion: missing
  * interpretations, beside which the existing ones count; all interpretations; or statements. The SQL of an
  * interpretation comes from --sqls, else from --sql-model; without SQL it finds nothing. All statements run on the
  * record's database and are scored as by `ambit-data score --rule strict`. */
