@@ -114,7 +114,7 @@ static json_t *elements_json(const struct prediction *f)
 /* Returns NULL when all were read. */
 static json_t *kept_of(int kept, int of)
 {
-    return kept < of ? json_pack("{s:i, s:i}", "kept", kept, "of", of) : NULL;
+    return kept < of ? json_pack("{s:i, s:i}", "kept", kept, "total", of) : NULL;
 }
 
 json_t *prediction_json(const struct prediction *f, bool relevance)
@@ -152,11 +152,11 @@ void prediction_print(FILE *out, const json_t *line)
     if (cut)
         fprintf(out, "    The first %lld of the question's %lld tokens were read.\n",
                 (long long)json_integer_value(json_object_get(cut, "kept")),
-                (long long)json_integer_value(json_object_get(cut, "of")));
+                (long long)json_integer_value(json_object_get(cut, "total")));
     if (part)
         fprintf(out, "    The %lld of the schema's %lld tables and columns that the question may be about were read.\n",
                 (long long)json_integer_value(json_object_get(part, "kept")),
-                (long long)json_integer_value(json_object_get(part, "of")));
+                (long long)json_integer_value(json_object_get(part, "total")));
     fputc('\n', out);
 }
 

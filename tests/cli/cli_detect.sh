@@ -32,10 +32,10 @@ grep -q "warning: 2 questions are longer than fits beside their schema in the en
 for model in model longer; do
     echo "{\"id\":\"long\",\"question\":\"$many\"}" >long.jsonl
     run 0 infer detect --device cpu --model $model --db all/db/bakery.sqlite long.jsonl -o out.jsonl
-    kept=$(sed -nE 's/.*"question_cut":\{"kept":([0-9]+),"of":[0-9]+\}.*"score":0\.[0-9]+.*/\1/p' out.jsonl)
+    kept=$(sed -nE 's/.*"question_cut":\{"kept":([0-9]+),"total":[0-9]+\}.*"score":0\.[0-9]+.*/\1/p' out.jsonl)
     [ "${kept:-0}" -gt 128 ] || complain "$model: half of the positions are not for the question: $(head -c 300 out.jsonl | tail -c 200)"
     run 0 infer detect --device cpu --model $model --db all/db/bakery.sqlite --max-question 9 long.jsonl -o out.jsonl
-    line 1 out.jsonl '"question_cut":{"kept":9,"of":'
+    line 1 out.jsonl '"question_cut":{"kept":9,"total":'
 done
 run 0 detect --db all/db/bakery.sqlite --max-question 9 --format text long.jsonl -o out.txt
 grep -q "^    The first 9 of the question's [0-9]* tokens were read.$" out.txt || complain "a cut is not told to people"
@@ -50,7 +50,7 @@ run 0 detect --schema few.json --elements 100000 asked.jsonl -o out.jsonl
 cmp out.jsonl whole.jsonl || complain "the limit changes a schema that keeps it"
 grep -q schema_cut whole.jsonl && complain "a schema that fits is cut"
 run 0 detect --schema few.json --elements 16 asked.jsonl -o part.jsonl
-grep -q '"schema_cut":{"kept":1[0-6],"of":' part.jsonl || complain "no schema is cut: $(head -c 400 part.jsonl)"
+grep -q '"schema_cut":{"kept":1[0-6],"total":' part.jsonl || complain "no schema is cut: $(head -c 400 part.jsonl)"
 awk '/schema_cut/ { n = gsub(/"relevance":[0-9]/, ""); if (n > 16 || n < 4) exit 1 }' part.jsonl || complain "not as many elements as may be read"
 run 0 detect --schema few.json --elements 0 asked.jsonl -o out.jsonl
 cmp out.jsonl whole.jsonl || complain "--elements 0 does not read all"
@@ -71,7 +71,7 @@ paste <(numbers forwards.jsonl) <(numbers part.jsonl) | awk '{ d = $1 - $2 } d >
 run 0 detect --schema few.json --retriever "$gold/embed" asked.jsonl -o out.jsonl
 cmp out.jsonl whole.jsonl || complain "--retriever changes a schema that is read whole"
 run 0 detect --schema few.json --elements 16 --retriever "$gold/embed" asked.jsonl -o meant.jsonl
-grep -q '"schema_cut":{"kept":1[0-6],"of":' meant.jsonl || complain "no schema is cut with --retriever"
+grep -q '"schema_cut":{"kept":1[0-6],"total":' meant.jsonl || complain "no schema is cut with --retriever"
 cmp -s meant.jsonl part.jsonl && complain "--retriever finds nothing else than words do"
 run 0 detect --schema few.json --elements 16 --retriever "$gold/embed" --tokens 512 backwards.jsonl -o out.jsonl
 cmp <(tac out.jsonl | sed -E 's/[0-9]\.[0-9]+(e-?[0-9]+)?//g') <(sed -E 's/[0-9]\.[0-9]+(e-?[0-9]+)?//g' meant.jsonl) ||

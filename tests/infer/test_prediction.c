@@ -64,7 +64,7 @@ static void test_forms(void **state)
     check(
         &f,
         "{\"id\":\"q1\",\"db_id\":\"music\",\"question\":\"Whose \\\"name\\\"?\","
-        "\"question_cut\":{\"kept\":189,\"of\":240},\"schema_cut\":{\"kept\":0,\"of\":2000},\"score\":0.75,\"ambiguous\":true,"
+        "\"question_cut\":{\"kept\":189,\"total\":240},\"schema_cut\":{\"kept\":0,\"total\":2000},\"score\":0.75,\"ambiguous\":true,"
         "\"type\":\"T\",\"alternatives\":[\"singer\",\"band\"],"
         "\"sentence\":\"This question may mean the table singer or band (75 %).\",\"relevance\":[]}",
         "Whose \"name\"?\n    [music] This question may mean the table singer or band (75 %).\n"
