@@ -87,7 +87,7 @@ static void open_model(struct bench *b, const char *dir, enum dtype dtype)
 /* Returns the number of records in batch K, and stores the first in *first. */
 static int batch_of(const struct bench *b, int k, int *first)
 {
-    int n = b->data.folds[FOLD_TRAIN].n;
+    int n = b->data.splits[SPLIT_TRAIN].n;
 
     *first = k * b->batch;
     CHECK(k >= 0 && *first < n, "batch %d of %d records", k, n);
@@ -101,7 +101,7 @@ static void list_copies(struct bench *b, int k)
 
     b->copies.n = 0;
     for (int i = first; i < first + n; i++) {
-        const struct dte_item *item = &b->data.folds[FOLD_TRAIN].list[i].item;
+        const struct dte_item *item = &b->data.splits[SPLIT_TRAIN].list[i].item;
         GROW(b->copies.items, b->copies.n, b->copies.cap);
         b->copies.items[b->copies.n++] = (struct dte_sequence){ .item = item };
         dte_erasures(&b->copies, item, 0);
@@ -218,8 +218,8 @@ static void write_items(struct bench *b, const char *path)
 {
     FILE *f = open_out(path);
 
-    for (int i = 0; i < b->data.folds[FOLD_TRAIN].n; i++)
-        write_item(f, &b->data.folds[FOLD_TRAIN].list[i]);
+    for (int i = 0; i < b->data.splits[SPLIT_TRAIN].n; i++)
+        write_item(f, &b->data.splits[SPLIT_TRAIN].list[i]);
     CHECK(fclose(f) == 0, "cannot write %s", path);
 }
 

@@ -45,8 +45,8 @@ const struct command command_split = {
                "those with an error are omitted. Shares of the databases are rounded up. --published shuffles with "
                "numpy's generator and seed 42, 80, 10 and 10 % of the databases; the authors' splits require their "
                "complete ambrosia.csv. Guide: docs/guides/make-data.md.",
-    .examples = { "ambit-data split records.jsonl -o folds",
-                  "ambit-data split records.jsonl --valid-share 0.2 --test-share 0 --seed 1 -o folds" },
+    .examples = { "ambit-data split records.jsonl -o splits",
+                  "ambit-data split records.jsonl --valid-share 0.2 --test-share 0 --seed 1 -o splits" },
     .files = files,
     .run = run,
 };

@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 
-static const char *const fold_names[FOLDS] = { "train", "valid", "test" };
+static const char *const split_stems[SPLITS] = { "train", "valid", "test" };
 
-const char *fold_name(enum fold f)
+const char *split_name(enum data_split f)
 {
-    return fold_names[f];
+    return split_stems[f];
 }
 
 /* Returns DIR/NAME; the caller frees it. */
@@ -39,13 +39,13 @@ static int check_example(const struct dataset *d, const struct example *e, struc
     return 0;
 }
 
-static int read_fold(struct dataset *d, enum fold f, const char *dir, struct error *err)
+static int read_split(struct dataset *d, enum data_split f, const char *dir, struct error *err)
 {
-    char *path = join(dir, fold_name(f), ".jsonl");
-    int rc = example_list_read(&d->folds[f], path, err);
+    char *path = join(dir, split_name(f), ".jsonl");
+    int rc = example_list_read(&d->splits[f], path, err);
 
-    for (int i = 0; i < d->folds[f].n && rc == 0; i++)
-        if ((rc = check_example(d, &d->folds[f].items[i], err)))
+    for (int i = 0; i < d->splits[f].n && rc == 0; i++)
+        if ((rc = check_example(d, &d->splits[f].items[i], err)))
             error_prefix(err, "%s", path);
     free(path);
     return rc;
@@ -58,16 +58,16 @@ int dataset_read(struct dataset *d, const char *dir, struct error *err)
     int rc = schema_set_open(&d->schemas, path, err);
 
     free(path);
-    for (int f = 0; f < FOLDS && rc == 0; f++)
-        rc = read_fold(d, (enum fold)f, dir, err);
+    for (int f = 0; f < SPLITS && rc == 0; f++)
+        rc = read_split(d, (enum data_split)f, dir, err);
     return rc;
 }
 
 void dataset_release(struct dataset *d)
 {
     schema_set_close(&d->schemas);
-    for (int f = 0; f < FOLDS; f++)
-        example_list_release(&d->folds[f]);
+    for (int f = 0; f < SPLITS; f++)
+        example_list_release(&d->splits[f]);
     strings_release(&d->names);
     *d = (struct dataset){ 0 };
 }
@@ -79,9 +79,9 @@ int dataset_join(struct dataset *d, struct dataset *from, struct error *err)
         if (schema_set_add(&d->schemas, last, err))
             return -1;
     }
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < from->folds[f].n; i++)
-            example_list_add(&d->folds[f], &from->folds[f].items[i]);
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < from->splits[f].n; i++)
+            example_list_add(&d->splits[f], &from->splits[f].items[i]);
     return 0;
 }
 
@@ -112,19 +112,20 @@ static int write_examples(const struct example_list *l, struct out_file *o, stru
 
 int dataset_write(const struct dataset *d, const char *dir, bool force, struct error *err)
 {
-    struct out_file files[FOLDS + 1] = { 0 };
+    struct out_file files[SPLITS + 1] = { 0 };
     int rc = make_dirs(dir, err);
 
-    for (int i = 0; i <= FOLDS && rc == 0; i++) {
-        char *path = i < FOLDS ? join(dir, fold_name((enum fold)i), ".jsonl") : join(dir, "tables", ".json");
+    for (int i = 0; i <= SPLITS && rc == 0; i++) {
+        char *path = i < SPLITS ? join(dir, split_name((enum data_split)i), ".jsonl") : join(dir, "tables", ".json");
         rc = out_file_open(&files[i], path, err);
         free(path);
         if (rc == 0)
-            rc = i < FOLDS ? write_examples(&d->folds[i], &files[i], err) : write_schemas(&d->schemas, &files[i], err);
+            rc =
+                i < SPLITS ? write_examples(&d->splits[i], &files[i], err) : write_schemas(&d->schemas, &files[i], err);
     }
     if (rc == 0)
-        rc = out_files_commit(files, FOLDS + 1, force, err);
-    for (int i = 0; i <= FOLDS; i++)
+        rc = out_files_commit(files, SPLITS + 1, force, err);
+    for (int i = 0; i <= SPLITS; i++)
         out_file_abort(&files[i]);
     return rc;
 }
@@ -132,28 +133,29 @@ int dataset_write(const struct dataset *d, const char *dir, bool force, struct e
 /* Checks that every value of a field occurs in only one split. */
 static int check_field(const struct dataset *d, size_t offset, const char *what, struct error *err)
 {
-    size_t total = (size_t)d->folds[FOLD_TRAIN].n + (size_t)d->folds[FOLD_VALID].n + (size_t)d->folds[FOLD_TEST].n;
+    size_t total =
+        (size_t)d->splits[SPLIT_TRAIN].n + (size_t)d->splits[SPLIT_VALID].n + (size_t)d->splits[SPLIT_TEST].n;
     struct strings seen = { 0 };
     int *split = xcalloc(total, sizeof *split), rc = 0;
 
-    for (int f = 0; f < FOLDS && rc == 0; f++)
-        for (int i = 0; i < d->folds[f].n && rc == 0; i++) {
-            const char *text = *(const char *const *)(const void *)((const char *)&d->folds[f].items[i] + offset);
+    for (int f = 0; f < SPLITS && rc == 0; f++)
+        for (int i = 0; i < d->splits[f].n && rc == 0; i++) {
+            const char *text = *(const char *const *)(const void *)((const char *)&d->splits[f].items[i] + offset);
             int before = seen.n, at = strings_add(&seen, text);
             if (at == before)
                 split[at] = f;
             if (split[at] != f)
                 rc = error_set(err, EXIT_CODE_DATA, "the %s \"%s\" is in both %s and %s", what, text,
-                               fold_name((enum fold)split[at]), fold_name((enum fold)f));
+                               split_name((enum data_split)split[at]), split_name((enum data_split)f));
         }
     free(split);
     strings_release(&seen);
     return rc;
 }
 
-int dataset_overlap(const struct dataset *d, enum fold f, bool databases)
+int dataset_overlap(const struct dataset *d, enum data_split f, bool databases)
 {
-    const struct example_list *train = &d->folds[FOLD_TRAIN], *list = &d->folds[f];
+    const struct example_list *train = &d->splits[SPLIT_TRAIN], *list = &d->splits[f];
     struct strings known = { 0 };
     int n = 0;
 
@@ -165,7 +167,7 @@ int dataset_overlap(const struct dataset *d, enum fold f, bool databases)
     return n;
 }
 
-int dataset_check_folds(const struct dataset *d, struct error *err)
+int dataset_check_splits(const struct dataset *d, struct error *err)
 {
     return check_field(d, offsetof(struct example, source_db), "database", err) ||
                    check_field(d, offsetof(struct example, question), "question", err)
@@ -195,15 +197,15 @@ static int check_balance(const struct example_list *l, size_t offset, const char
 
 int dataset_check_balance(const struct dataset *d, struct error *err)
 {
-    for (int f = 0; f < FOLDS; f++)
-        if (check_balance(&d->folds[f], offsetof(struct example, question), "question", fold_names[f], err) ||
-            check_balance(&d->folds[f], offsetof(struct example, db_id), "schema", fold_names[f], err))
+    for (int f = 0; f < SPLITS; f++)
+        if (check_balance(&d->splits[f], offsetof(struct example, question), "question", split_stems[f], err) ||
+            check_balance(&d->splits[f], offsetof(struct example, db_id), "schema", split_stems[f], err))
             return -1;
     return 0;
 }
 
 /* Prints a row for each ambiguity type, those of the schema first. */
-static void print_slice(const struct example_list *l, enum fold f, enum example_slice slice, FILE *out)
+static void print_slice(const struct example_list *l, enum data_split f, enum example_slice slice, FILE *out)
 {
     int counts[AMBIGUITY_TYPES][2] = { { 0 } };
 
@@ -214,16 +216,16 @@ static void print_slice(const struct example_list *l, enum fold f, enum example_
     }
     for (int k = 0; k < AMBIGUITY_TYPES; k++)
         if (counts[k][0] + counts[k][1])
-            fprintf(out, "%-6s %-14s %-10s %9d %14d\n", fold_name(f), example_slice_name(slice),
+            fprintf(out, "%-6s %-14s %-10s %9d %14d\n", split_name(f), example_slice_name(slice),
                     ambiguity_types[k].name, counts[k][1], counts[k][0]);
 }
 
 static void print_counts(const struct dataset *d, FILE *out)
 {
     fprintf(out, "%-6s %-14s %-10s %9s %14s\n", "split", "slice", "type", "ambiguous", "not ambiguous");
-    for (int f = 0; f < FOLDS; f++)
+    for (int f = 0; f < SPLITS; f++)
         for (int s = 0; s < EXAMPLE_SLICES; s++)
-            print_slice(&d->folds[f], (enum fold)f, (enum example_slice)s, out);
+            print_slice(&d->splits[f], (enum data_split)f, (enum example_slice)s, out);
 }
 
 int dataset_deliver(const struct dataset *d, const char *dir, bool force, FILE *table, struct error *err)

@@ -6,13 +6,13 @@
 
 #include "data/corpora/example.h"
 
-enum fold { FOLD_TRAIN, FOLD_VALID, FOLD_TEST, FOLDS };
+enum data_split { SPLIT_TRAIN, SPLIT_VALID, SPLIT_TEST, SPLITS };
 /* Returns "train", "valid" or "test"; the file has that name and .jsonl. */
-const char *fold_name(enum fold f);
+const char *split_name(enum data_split f);
 
 struct dataset {
     struct schema_set schemas;
-    struct example_list folds[FOLDS];
+    struct example_list splits[SPLITS];
     struct strings names; /* db_ids of renamed schemas (mixture.h) */
 };
 
@@ -28,9 +28,9 @@ int dataset_join(struct dataset *d, struct dataset *from, struct error *err);
 
 /* Checks that splits share no source database and no question. Returns -1 with EXIT_CODE_DATA; the message has the
  * source_db or question. */
-int dataset_check_folds(const struct dataset *d, struct error *err);
+int dataset_check_splits(const struct dataset *d, struct error *err);
 /* Returns how many examples of a split have a question, or a source_db, that the training split has too. */
-int dataset_overlap(const struct dataset *d, enum fold f, bool databases);
+int dataset_overlap(const struct dataset *d, enum data_split f, bool databases);
 /* Checks that half of the contrast examples of each question and each schema are ambiguous, for each split. Returns -1;
  * the message has the question or schema. */
 int dataset_check_balance(const struct dataset *d, struct error *err);

@@ -299,17 +299,17 @@ static int read_one(struct label_reader *r, const struct labels_request *q, stru
     return rc;
 }
 
-static int read_folds(struct label_reader *r, const struct labels_request *q, struct error *err)
+static int read_splits(struct label_reader *r, const struct labels_request *q, struct error *err)
 {
     char path[PATH_MAX];
 
-    for (int f = 0; f < FOLDS; f++) {
-        if (snprintf(path, sizeof path, "%s/%s.jsonl", q->path, fold_name((enum fold)f)) >= (int)sizeof path)
+    for (int f = 0; f < SPLITS; f++) {
+        if (snprintf(path, sizeof path, "%s/%s.jsonl", q->path, split_name((enum data_split)f)) >= (int)sizeof path)
             return error_set(err, EXIT_CODE_USAGE, "%.80s...: path too long", q->path);
-        if (f == FOLD_TEST && access(path, F_OK) != 0)
+        if (f == SPLIT_TEST && access(path, F_OK) != 0)
             continue;
-        if (read_file(r, &r->data->folds[f], path, err) ||
-            (f == FOLD_TRAIN && check_labels(&r->data->folds[f], path, err)))
+        if (read_file(r, &r->data->splits[f], path, err) ||
+            (f == SPLIT_TRAIN && check_labels(&r->data->splits[f], path, err)))
             return -1;
     }
     return 0;
@@ -344,9 +344,9 @@ int labels_read(struct dataset *d, const struct labels_request *q, struct error 
     bool folder = stat(q->path, &st) == 0 && S_ISDIR(st.st_mode);
     int rc = read_label(&r, label, err) || open_schemas(&r, err) || arena_init(&r.sql, SQL_ARENA, err) ? -1 : 0;
     if (rc == 0 && q->whole)
-        rc = read_file(&r, &d->folds[FOLD_TEST], q->path, err);
+        rc = read_file(&r, &d->splits[SPLIT_TEST], q->path, err);
     else if (rc == 0)
-        rc = folder ? read_folds(&r, q, err) : read_one(&r, q, err);
+        rc = folder ? read_splits(&r, q, err) : read_one(&r, q, err);
     arena_release(&r.sql);
     strings_release(&r.text);
     free(label);
@@ -393,7 +393,7 @@ static void choose_splits(struct text_group **list, int n)
 
     qsort(list, (size_t)n, sizeof *list, by_order);
     for (int i = 0; i < n; i++)
-        list[i]->split = i < test ? FOLD_TEST : i < test + valid ? FOLD_VALID : FOLD_TRAIN;
+        list[i]->split = i < test ? SPLIT_TEST : i < test + valid ? SPLIT_VALID : SPLIT_TRAIN;
 }
 
 static void split_by_question(const struct example_list *all, int64_t seed, int *split)
@@ -436,7 +436,7 @@ static bool split_by_database(const struct example_list *all, int64_t seed, int 
     bool enough = split_names((const char *const *)names.items, names.n, SHARE, SHARE, seed, split_of);
     for (int i = 0; enough && i < all->n; i++) {
         split[i] = split_of[of[i]];
-        if (split[i] == FOLD_TRAIN)
+        if (split[i] == SPLIT_TRAIN)
             labels[all->items[i].ambiguous] = true;
     }
     free(of);
@@ -453,13 +453,13 @@ void labels_split(struct dataset *d, const struct example_list *all, int64_t see
     if (!by_database)
         split_by_question(all, seed, split);
     for (int i = 0; i < all->n; i++) {
-        example_list_add(&d->folds[split[i]], &all->items[i]);
+        example_list_add(&d->splits[split[i]], &all->items[i]);
         ambiguous += all->items[i].ambiguous;
     }
     log_info(
         "%s: %d questions, %d of them ambiguous, about %d database%s; split by %s with seed %lld: %d to train, %d to "
         "validate, %d to test",
         name, all->n, ambiguous, d->schemas.n, d->schemas.n == 1 ? "" : "s", by_database ? "database" : "question",
-        (long long)seed, d->folds[FOLD_TRAIN].n, d->folds[FOLD_VALID].n, d->folds[FOLD_TEST].n);
+        (long long)seed, d->splits[SPLIT_TRAIN].n, d->splits[SPLIT_VALID].n, d->splits[SPLIT_TEST].n);
     free(split);
 }

@@ -81,7 +81,7 @@ static void add_example(struct mixing *x, const struct example *e, int split, co
     for (int i = 0; i < e->n_renamed; i++)
         copy.renamed[i] = strings_printf(&text, "%s/%s", part, e->renamed[i]);
     for (int i = 0; i < times; i++)
-        example_list_add(&x->d->folds[split], &copy);
+        example_list_add(&x->d->splits[split], &copy);
     strings_release(&text);
 }
 
@@ -94,9 +94,9 @@ static void add_split(struct mixing *x, const struct dataset *from, int split, s
 {
     struct rng rng = { .seed = hash_bytes(x->seed, part->name, strlen(part->name)) };
 
-    for (int i = 0; i < from->folds[split].n; i++) {
-        const struct example *e = &from->folds[split].items[i];
-        int times = split == FOLD_TRAIN ? times_of(share, &rng) : 1;
+    for (int i = 0; i < from->splits[split].n; i++) {
+        const struct example *e = &from->splits[split].items[i];
+        int times = split == SPLIT_TRAIN ? times_of(share, &rng) : 1;
         if (known_elsewhere(&x->databases, e->source_db, split) || known_elsewhere(&x->questions, e->question, split))
             part->left_out++;
         else
@@ -107,10 +107,10 @@ static void add_split(struct mixing *x, const struct dataset *from, int split, s
 /* Records the texts of a folder after all of it has been read. */
 static void record_texts(struct mixing *x, const struct dataset *from)
 {
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < from->folds[f].n; i++) {
-            known_add(&x->databases, from->folds[f].items[i].source_db, f);
-            known_add(&x->questions, from->folds[f].items[i].question, f);
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < from->splits[f].n; i++) {
+            known_add(&x->databases, from->splits[f].items[i].source_db, f);
+            known_add(&x->questions, from->splits[f].items[i].question, f);
         }
 }
 
@@ -127,13 +127,13 @@ static int add_part(struct mixing *x, const char *folder, const char *name, doub
         if (strcmp(m->parts[i].name, name) == 0)
             return error_set(err, EXIT_CODE_DATA, "%s: two folders are named \"%s\": set another \"name\"", where,
                              name);
-    if (dataset_read(&part, folder, err) || dataset_check_folds(&part, err)) {
+    if (dataset_read(&part, folder, err) || dataset_check_splits(&part, err)) {
         error_prefix(err, "%s", where);
         goto out;
     }
     m->parts[m->n++] =
         (struct mixture_part){ strings_keep(&m->text, name), strings_printf(&m->text, "valid_ap/%s", name), 0 };
-    for (int f = 0; f < FOLDS; f++)
+    for (int f = 0; f < SPLITS; f++)
         add_split(x, &part, f, &m->parts[m->n - 1], share);
     record_texts(x, &part);
     rc = add_schemas(x, &part, m->parts[m->n - 1].name, err);

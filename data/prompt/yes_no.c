@@ -176,8 +176,8 @@ static int read_data(struct yes_no *y, struct error *err)
 
     if (own ? read_labels(&y->data, q, q->data, err) : dataset_read(&y->data, q->data, err))
         return -1;
-    y->asked = &y->data.folds[FOLD_TEST];
-    y->pool = &y->data.folds[FOLD_TRAIN];
+    y->asked = &y->data.splits[SPLIT_TEST];
+    y->pool = &y->data.splits[SPLIT_TRAIN];
     y->shown = &y->data.schemas;
     if (!y->asked->n)
         return error_set(err, EXIT_CODE_DATA, "%s: expected questions, got none", q->data);
@@ -185,7 +185,7 @@ static int read_data(struct yes_no *y, struct error *err)
         return 0;
     if (read_labels(&y->support, q, q->support, err))
         return -1;
-    y->pool = &y->support.folds[FOLD_TEST];
+    y->pool = &y->support.splits[SPLIT_TEST];
     y->shown = &y->support.schemas;
     return 0;
 }

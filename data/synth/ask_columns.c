@@ -645,7 +645,7 @@ static void ask_alone(struct column_asker *a, const struct ask_pair *p)
     if (!t)
         return;
     bool *touched = xcalloc((size_t)a->s->n_columns, sizeof *touched);
-    enum fold fold = a->c->fold[a->db];
+    enum data_split split = a->c->split[a->db];
     struct example e = { .source_db = a->s->db_id,
                          .question = ask_template_write(text, t, &w, rng_uniform(&a->n->rng) < CASUAL),
                          .sql = { write_sql(a, p, t->query, w.v, 0) },
@@ -654,9 +654,9 @@ static void ask_alone(struct column_asker *a, const struct ask_pair *p)
                          .kind = SIA_COLUMN,
                          .source = a->c->name,
                          .reason = "only one" };
-    if (natural_touch(a->n, e.sql[0], a->s, touched) && natural_claim(a->n, e.question, fold)) {
+    if (natural_touch(a->n, e.sql[0], a->s, touched) && natural_claim(a->n, e.question, split)) {
         e.db_id = schema_store_any(a->n, a->s, touched);
-        natural_add(a->n, fold, &e);
+        natural_add(a->n, split, &e);
     }
     free(touched);
 }

@@ -481,8 +481,8 @@ static const char *give_schema(struct contrast *c, struct dataset *out, struct s
 {
     const char *db_id = c->in->schemas.schemas[db].db_id;
     if (number)
-        db_id = strings_printf(&out->folds[FOLD_TRAIN].text, "%s__%d", db_id, ++*number);
-    s->db_id = strings_keep(&out->folds[FOLD_TRAIN].text, db_id);
+        db_id = strings_printf(&out->splits[SPLIT_TRAIN].text, "%s__%d", db_id, ++*number);
+    s->db_id = strings_keep(&out->splits[SPLIT_TRAIN].text, db_id);
     CHECK(schema_set_add(&out->schemas, s, NULL) == 0, "schema %s twice", db_id);
     *s = (struct schema){ .db_id = s->db_id };
     return s->db_id;
@@ -541,7 +541,7 @@ static struct rng renaming_rng(const struct contrast *c, int db, int element)
     return (struct rng){ .seed = hash_bytes(HASH_START, key, sizeof key) };
 }
 
-static void give_element(struct contrast *c, struct dataset *out, int element, enum fold fold, int *number)
+static void give_element(struct contrast *c, struct dataset *out, int element, enum data_split split, int *number)
 {
     struct contrast_element *e = &c->elements[element];
     struct rng rng = renaming_rng(c, e->db, element);
@@ -551,7 +551,7 @@ static void give_element(struct contrast *c, struct dataset *out, int element, e
     struct contrast_schema *of[2] = { both_first ? &e->both : &e->one, both_first ? &e->one : &e->both };
     for (int i = 0; i < 2; i++)
         give_schema(c, out, &of[i]->schema, e->db, number);
-    for (int i = 0; i < 2 && fold == FOLD_TRAIN; i++)
+    for (int i = 0; i < 2 && split == SPLIT_TRAIN; i++)
         give_renamed(c, out, e->db, &e->a, of[i], &rng, number);
     e->emitted = true;
 }
@@ -562,7 +562,7 @@ struct db_pairs {
     int n, cap;
 };
 
-static void emit_db(struct contrast *c, struct dataset *out, int db, const struct db_pairs *p, enum fold fold)
+static void emit_db(struct contrast *c, struct dataset *out, int db, const struct db_pairs *p, enum data_split split)
 {
     const struct alteration none = { .kind = SIA_TABLE, .table = -1, .column = -1, .key = -1 };
     struct contrast_schema plain = { .form = ALTER_NONE, .placed = c->rng };
@@ -572,14 +572,14 @@ static void emit_db(struct contrast *c, struct dataset *out, int db, const struc
     CHECK(alter_schema(&plain.schema, &c->in->schemas.schemas[db], &none, ALTER_NONE, "plain", &c->rng) == 0,
           "plain schema");
     give_schema(c, out, &plain.schema, db, NULL);
-    if (fold == FOLD_TRAIN)
+    if (split == SPLIT_TRAIN)
         give_renamed(c, out, db, &none, &plain, &rng, &number);
     for (int i = 0; i < p->n; i++) {
         const struct contrast_record *a = &c->records[p->pairs[i].a], *b = &c->records[p->pairs[i].b];
-        give_element(c, out, a->element, fold, &number);
-        give_element(c, out, b->element, fold, &number);
-        emit_record(c, &out->folds[fold], a, b, &plain);
-        emit_record(c, &out->folds[fold], b, a, &plain);
+        give_element(c, out, a->element, split, &number);
+        give_element(c, out, b->element, split, &number);
+        emit_record(c, &out->splits[split], a, b, &plain);
+        emit_record(c, &out->splits[split], b, a, &plain);
     }
 }
 
@@ -662,7 +662,7 @@ static double unevenness(const struct type_counts *k, const int *order, int n, d
 /* Assigns a split to each database with pairs. The best of many shuffles counts, the one whose splits are closest to
  * their share of every type. There are few aggregates, so a single shuffle often leaves almost none to the test split.
  */
-static void share_out(struct contrast *c, const struct db_pairs *pairs, enum fold *fold)
+static void share_out(struct contrast *c, const struct db_pairs *pairs, enum data_split *split)
 {
     size_t size = (size_t)c->in->schemas.n * sizeof(int);
     int *order = xmalloc(size), *best = xmalloc(size), n = 0;
@@ -685,18 +685,18 @@ static void share_out(struct contrast *c, const struct db_pairs *pairs, enum fol
         }
     }
     for (int i = 0; i < n; i++)
-        fold[best[i]] = i < test ? FOLD_TEST : i < test + valid ? FOLD_VALID : FOLD_TRAIN;
+        split[best[i]] = i < test ? SPLIT_TEST : i < test + valid ? SPLIT_VALID : SPLIT_TRAIN;
     free(k.of_db);
     free(order);
     free(best);
 }
 
 /* Order and ids must not reveal the pairs. */
-static void shuffle(struct example_list *l, enum fold fold, struct rng *rng)
+static void shuffle(struct example_list *l, enum data_split split, struct rng *rng)
 {
     rng_shuffle(rng, l->items, l->n, sizeof *l->items);
     for (int i = 0; i < l->n; i++)
-        l->items[i].id = strings_printf(&l->text, "%s-%06d", fold_name(fold), i + 1);
+        l->items[i].id = strings_printf(&l->text, "%s-%06d", split_name(split), i + 1);
 }
 
 /* Pairs the usable records and writes the examples of every pair to the splits of out. */
@@ -704,21 +704,21 @@ static int contrast_emit(struct contrast *c, struct dataset *out, struct error *
 {
     size_t n = (size_t)c->in->schemas.n;
     struct db_pairs *pairs = xcalloc(n, sizeof *pairs);
-    enum fold *fold = xcalloc(n, sizeof *fold);
+    enum data_split *split = xcalloc(n, sizeof *split);
     int total = 0;
 
     match_all(c, pairs);
-    share_out(c, pairs, fold);
+    share_out(c, pairs, split);
     for (int db = 0; db < c->in->schemas.n; db++) {
         total += pairs[db].n;
         if (pairs[db].n)
-            emit_db(c, out, db, &pairs[db], fold[db]);
+            emit_db(c, out, db, &pairs[db], split[db]);
         free(pairs[db].pairs);
     }
-    for (int f = 0; f < FOLDS; f++)
-        shuffle(&out->folds[f], (enum fold)f, &c->rng);
+    for (int f = 0; f < SPLITS; f++)
+        shuffle(&out->splits[f], (enum data_split)f, &c->rng);
     free(pairs);
-    free(fold);
+    free(split);
     return total ? 0 : error_set(err, EXIT_CODE_DATA, "expected two records that can be paired, got none");
 }
 
@@ -746,7 +746,7 @@ static int check(const struct dataset *d, struct error *err)
 {
     struct probe_report report;
 
-    if (dataset_check_folds(d, err) || dataset_check_balance(d, err))
+    if (dataset_check_splits(d, err) || dataset_check_balance(d, err))
         return -1;
     probe_run(&report, d, PROBE_CONTRAST);
     return probe_check(&report, err);

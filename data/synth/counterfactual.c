@@ -116,7 +116,7 @@ static void synonym_pool_release(struct synonym_pool *p)
 static bool pair_fits(const struct counterfactual *c, const struct listed_pair *pair, const struct asked_table *t,
                       int name)
 {
-    return pair->name == name && (pair->group == t->group || c->fold[pair->group] == FOLD_TRAIN);
+    return pair->name == name && (pair->group == t->group || c->split[pair->group] == SPLIT_TRAIN);
 }
 
 /* Draws two names that the dictionary has for a column of this name. */
@@ -326,7 +326,7 @@ static void edited_table_remove_value(struct edited_table *e, int column, const 
 }
 
 /* Returns true if no other split has a table with these columns. */
-static bool counterfactual_is_apart(struct counterfactual *c, const struct edited_table *e, int fold)
+static bool counterfactual_is_apart(struct counterfactual *c, const struct edited_table *e, int split)
 {
     const char *key = "";
 
@@ -334,10 +334,10 @@ static bool counterfactual_is_apart(struct counterfactual *c, const struct edite
         key = strings_printf(&c->text, "%s\x1f%s", key, counterfactual_plain(c, e->columns[i].name));
     int before = c->edited.n, at = strings_add(&c->edited, key);
     if (at == before) {
-        GROW(c->edited_fold, before, c->edited_cap);
-        c->edited_fold[at] = fold;
+        GROW(c->edited_split, before, c->edited_cap);
+        c->edited_split[at] = split;
     }
-    return c->edited_fold[at] == fold;
+    return c->edited_split[at] == split;
 }
 
 static json_t *columns_json(const struct edited_table *e)
@@ -449,7 +449,7 @@ static void counterfactual_emit(struct counterfactual *c, const struct edited_ta
     CHECK(json && span_record_init(&r, json_incref(json), id, &err) == 0, "%s is no record: %s", id, err.text);
     count(c, e->edit, &r);
     span_record_release(&r);
-    json_array_append_new(c->records[c->fold[c->tables[q->table].group]], json);
+    json_array_append_new(c->records[c->split[c->tables[q->table].group]], json);
 }
 
 /* Pairs of questions about different columns of a table. Each question is the other's control. */
@@ -460,9 +460,9 @@ struct asked_pair {
     int column[2], value[2];
 };
 
-static int fold_of(const struct counterfactual *c, const struct asked_question *q)
+static int split_of(const struct counterfactual *c, const struct asked_question *q)
 {
-    return c->fold[c->tables[q->table].group];
+    return c->split[c->tables[q->table].group];
 }
 
 /* Returns true if every value of the question occurs in exactly one column. */
@@ -484,7 +484,7 @@ static bool emit_all(struct counterfactual *c, const struct edited_table *tables
     bool apart = true;
 
     for (int i = 0; i < n; i++)
-        apart &= counterfactual_is_apart(c, &tables[i], fold_of(c, p->q[0]));
+        apart &= counterfactual_is_apart(c, &tables[i], split_of(c, p->q[0]));
     for (int i = 0; i < n && apart; i++)
         for (int k = 0; k < 2; k++)
             counterfactual_emit(c, &tables[i], p->q[k]);
@@ -661,7 +661,7 @@ static void emit_plain(struct counterfactual *c, const struct asked_question *q)
 
     if (!start_pair(&e, c, &p))
         return;
-    if (counterfactual_is_apart(c, &e, fold_of(c, q)))
+    if (counterfactual_is_apart(c, &e, split_of(c, q)))
         counterfactual_emit(c, &e, q);
     edited_table_release(&e);
 }
@@ -745,11 +745,11 @@ static void counterfactual_split(struct counterfactual *c)
 {
     int *order = xmalloc((size_t)(c->n_tables + 1) * sizeof *order), n = 0,
         *size = xcalloc((size_t)c->n_tables + 1, sizeof *size);
-    const double wanted[] = { [FOLD_TRAIN] = 1, [FOLD_VALID] = VALID_SHARE, [FOLD_TEST] = TEST_SHARE };
+    const double wanted[] = { [SPLIT_TRAIN] = 1, [SPLIT_VALID] = VALID_SHARE, [SPLIT_TEST] = TEST_SHARE };
     int64_t got = 0, all = 0;
-    enum fold fold = FOLD_TEST;
+    enum data_split split = SPLIT_TEST;
 
-    c->fold = xcalloc((size_t)c->n_tables + 1, sizeof *c->fold);
+    c->split = xcalloc((size_t)c->n_tables + 1, sizeof *c->split);
     for (int i = 0; i < c->n_tables; i++)
         if (!c->tables[i].whole)
             order[n++] = i;
@@ -758,41 +758,41 @@ static void counterfactual_split(struct counterfactual *c)
         size[group] += !c->tables[c->questions[i].table].whole;
         all += !c->tables[c->questions[i].table].whole;
         if (c->questions[i].test)
-            c->fold[group] = FOLD_TEST;
+            c->split[group] = SPLIT_TEST;
     }
     rng_shuffle(&c->rng, order, n, sizeof *order);
     for (int i = 0; i < n; i++) {
         int group = order[i];
-        if (!size[group] || c->fold[group] == FOLD_TEST)
+        if (!size[group] || c->split[group] == SPLIT_TEST)
             continue;
-        while (fold != FOLD_TRAIN && (double)got >= wanted[fold] * (double)all) {
-            fold = fold == FOLD_TEST ? FOLD_VALID : FOLD_TRAIN;
+        while (split != SPLIT_TRAIN && (double)got >= wanted[split] * (double)all) {
+            split = split == SPLIT_TEST ? SPLIT_VALID : SPLIT_TRAIN;
             got = 0;
         }
-        c->fold[group] = (int)fold;
+        c->split[group] = (int)split;
         got += size[group];
     }
     free(order);
     free(size);
 }
 
-static int write_folds(struct counterfactual *c, struct error *err)
+static int write_splits(struct counterfactual *c, struct error *err)
 {
     const struct counterfactual_options *o = c->options;
-    struct out_file files[FOLDS] = { 0 };
+    struct out_file files[SPLITS] = { 0 };
     int rc = make_dirs(o->out, err);
 
-    for (int f = 0; f < FOLDS && rc == 0; f++) {
+    for (int f = 0; f < SPLITS && rc == 0; f++) {
         char *name = NULL;
-        CHECK(asprintf(&name, "%s/%s.jsonl", o->out, fold_name((enum fold)f)) >= 0, "cannot format %s", o->out);
+        CHECK(asprintf(&name, "%s/%s.jsonl", o->out, split_name((enum data_split)f)) >= 0, "cannot format %s", o->out);
         rc = out_file_open(&files[f], name, err);
         free(name);
         for (size_t i = 0; i < json_array_size(c->records[f]) && rc == 0; i++)
             rc = json_write_line(&files[f], json_array_get(c->records[f], i), err);
     }
     if (rc == 0)
-        rc = out_files_commit(files, FOLDS, o->force, err);
-    for (int f = 0; f < FOLDS; f++)
+        rc = out_files_commit(files, SPLITS, o->force, err);
+    for (int f = 0; f < SPLITS; f++)
         out_file_abort(&files[f]);
     return rc;
 }
@@ -809,8 +809,8 @@ static void print_counts(const struct counterfactual *c, FILE *table)
                 fprintf(table, "%-8s %-21s %8lld %8lld %8lld\n", sources[s], table_edit_name((enum table_edit)k),
                         (long long)n->problem[SPAN_AMB], (long long)n->problem[SPAN_UNK], (long long)n->control);
         }
-    for (int f = 0; f < FOLDS; f++)
-        fprintf(table, "%s: %zu records\n", fold_name((enum fold)f), json_array_size(c->records[f]));
+    for (int f = 0; f < SPLITS; f++)
+        fprintf(table, "%s: %zu records\n", split_name((enum data_split)f), json_array_size(c->records[f]));
     fprintf(table, "rejected: %lld questions with unknown columns\n", (long long)c->rejected);
 }
 
@@ -822,12 +822,12 @@ static void counterfactual_release(struct counterfactual *c)
         free(c->tables[i].columns);
         free(c->tables[i].questions);
     }
-    for (int f = 0; f < FOLDS; f++)
+    for (int f = 0; f < SPLITS; f++)
         json_decref(c->records[f]);
     free(c->tables);
     free(c->questions);
-    free(c->edited_fold);
-    free(c->fold);
+    free(c->edited_split);
+    free(c->split);
     header_pool_release(&c->pool);
     synonym_pool_release(&c->listed);
     strings_release(&c->text);
@@ -842,14 +842,14 @@ int counterfactual_make(const struct counterfactual_options *o, FILE *table, str
     struct counterfactual c = { .options = o, .rng = { .seed = o->seed } };
     int rc = counterfactual_read(&c, err);
 
-    for (int f = 0; f < FOLDS; f++)
+    for (int f = 0; f < SPLITS; f++)
         c.records[f] = json_array();
     if (rc == 0) {
         join_tables(&c);
         counterfactual_split(&c);
         synonym_pool_fill(&c);
         counterfactual_pairs(&c);
-        rc = write_folds(&c, err);
+        rc = write_splits(&c, err);
     }
     if (rc == 0)
         print_counts(&c, table);

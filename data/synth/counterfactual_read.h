@@ -102,10 +102,10 @@ struct counterfactual {
     struct header_pool pool;
     struct synonym_pool listed;
     struct strings edited; /* keys of edited tables */
-    int *edited_fold;
+    int *edited_split;
     int edited_cap;
-    int *fold; /* [n_tables] split of each group */
-    json_t *records[FOLDS];
+    int *split; /* [n_tables] split of each group */
+    json_t *records[SPLITS];
     int64_t rejected; /* questions whose columns are unknown */
     struct counterfactual_counts counts[COUNTED_SOURCES][TABLE_EDITS];
     int number; /* of the newest record */

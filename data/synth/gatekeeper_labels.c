@@ -186,7 +186,7 @@ static int lone_databases(struct example_list *l, const char ***out, int *n_all,
 /* Moves a share of the databases from train to valid. */
 static void hold_out(struct dataset *d, const struct contrast_options *o)
 {
-    struct example_list *train = &d->folds[FOLD_TRAIN];
+    struct example_list *train = &d->splits[SPLIT_TRAIN];
     struct rng rng = { .seed = o->seed };
     const char **lone = NULL;
     int n_all = 0, kept = 0, n = lone_databases(train, &lone, &n_all, &rng);
@@ -197,7 +197,7 @@ static void hold_out(struct dataset *d, const struct contrast_options *o)
         strings_add(&names, lone[i]);
     for (int i = 0; i < train->n; i++)
         if (strings_find(&names, train->items[i].db_id) >= 0)
-            example_list_add(&d->folds[FOLD_VALID], &train->items[i]);
+            example_list_add(&d->splits[SPLIT_VALID], &train->items[i]);
         else
             train->items[kept++] = train->items[i];
     train->n = kept;
@@ -207,13 +207,13 @@ static void hold_out(struct dataset *d, const struct contrast_options *o)
 
 static int check_schemas(struct dataset *d, struct error *err)
 {
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < d->folds[f].n; i++) {
-            struct example *e = &d->folds[f].items[i];
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < d->splits[f].n; i++) {
+            struct example *e = &d->splits[f].items[i];
             if (!schema_find(&d->schemas, e->db_id))
                 return error_set(err, EXIT_CODE_DATA, "field \"db_id\": expected a database of tables.json, got \"%s\"",
                                  e->db_id);
-            e->id = strings_printf(&d->folds[f].text, "%s-%06d", fold_name((enum fold)f), i + 1);
+            e->id = strings_printf(&d->splits[f].text, "%s-%06d", split_name((enum data_split)f), i + 1);
         }
     return 0;
 }
@@ -228,9 +228,9 @@ int gatekeeper_labels_build(struct dataset *out, struct gatekeeper_counts counts
     if (rc == 0)
         rc = read_named(spider, "tables.json", read_schemas, &out->schemas, err);
     if (rc == 0)
-        rc = make_records(&out->folds[FOLD_TRAIN], &counts[0], spider, "train_spider.json", &synonyms, err);
+        rc = make_records(&out->splits[SPLIT_TRAIN], &counts[0], spider, "train_spider.json", &synonyms, err);
     if (rc == 0)
-        rc = make_records(&out->folds[FOLD_TEST], &counts[1], spider, "dev.json", &synonyms, err);
+        rc = make_records(&out->splits[SPLIT_TEST], &counts[1], spider, "dev.json", &synonyms, err);
     if (rc == 0) {
         hold_out(out, o);
         rc = check_schemas(out, err);

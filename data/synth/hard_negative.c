@@ -121,7 +121,7 @@ static enum clarity judge_question(struct natural *n, const struct schema *s, co
 static void add_question(struct natural *n, const struct natural_corpus *c, const struct spider_question *q,
                          const struct schema *s, const bool *touched, enum clarity k)
 {
-    enum fold fold = c->fold[s - c->schemas.schemas];
+    enum data_split split = c->split[s - c->schemas.schemas];
     const struct example e = { .db_id = schema_store_any(n, s, touched),
                                .source_db = s->db_id,
                                .question = q->question,
@@ -132,16 +132,16 @@ static void add_question(struct natural *n, const struct natural_corpus *c, cons
                                .source = c->name,
                                .reason = clarity_names[k] };
 
-    natural_add(n, fold, &e);
+    natural_add(n, split, &e);
 }
 
 static int count_ambiguous(const struct natural *n, const char *source)
 {
     int count = 0;
 
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < n->out->folds[f].n; i++) {
-            const struct example *e = &n->out->folds[f].items[i];
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < n->out->splits[f].n; i++) {
+            const struct example *e = &n->out->splits[f].items[i];
             count += e->ambiguous && strcmp(e->source, source) == 0;
         }
     return count;
@@ -164,7 +164,7 @@ int hard_negative_make(struct natural *n, const struct natural_corpus *c, struct
         enum clarity k = judge_question(n, s, q, touched);
         bool wants = k > NO_NAMESAKE || (k == NO_NAMESAKE && plain < wanted / 2);
         if (wants && strings_find(&n->questions, q->question) < 0 &&
-            natural_claim(n, q->question, c->fold[s - c->schemas.schemas])) {
+            natural_claim(n, q->question, c->split[s - c->schemas.schemas])) {
             add_question(n, c, q, s, touched, k);
             plain += k == NO_NAMESAKE;
             taken++;

@@ -12,7 +12,7 @@ struct linguistic_run {
     struct natural *n;
     const struct natural_corpus *corpus;
     const struct schema *s;
-    enum fold fold;
+    enum data_split split;
     struct asking asking;
     int made[LINGUISTIC_KINDS + 1][2];
 };
@@ -25,7 +25,7 @@ static void emit(struct linguistic_run *r, enum linguistic_kind kind, const char
     struct example e = { .question = text, .slice = EXAMPLE_CUSTOM, .kind = SIA_KINDS, .linguistic = kind };
     int *made = &r->made[kind][second != NULL];
 
-    if (*made >= r->n->options->wording * (second ? 2 : 3) / 2 || !natural_claim(r->n, text, r->fold))
+    if (*made >= r->n->options->wording * (second ? 2 : 3) / 2 || !natural_claim(r->n, text, r->split))
         return;
     e.db_id = schema_store_get(r->n, r->s, dropped);
     e.source_db = r->s->db_id;
@@ -35,7 +35,7 @@ static void emit(struct linguistic_run *r, enum linguistic_kind kind, const char
     e.sql[e.n_sql++] = first;
     if (second)
         e.sql[e.n_sql++] = second;
-    natural_add(r->n, r->fold, &e);
+    natural_add(r->n, r->split, &e);
     ++*made;
 }
 
@@ -489,8 +489,8 @@ int linguistic_make(struct natural *n, const struct natural_corpus *c, struct er
 {
     (void)err;
     for (int i = 0; i < c->schemas.n && n->options->wording; i++) {
-        struct schema_asks asks = { .text = &n->out->folds[c->fold[i]].text };
-        struct linguistic_run r = { .n = n, .corpus = c, .s = &c->schemas.schemas[i], .fold = c->fold[i] };
+        struct schema_asks asks = { .text = &n->out->splits[c->split[i]].text };
+        struct linguistic_run r = { .n = n, .corpus = c, .s = &c->schemas.schemas[i], .split = c->split[i] };
         r.asking = (struct asking){ .out = &asks, .s = r.s };
         for (int k = 0; k < ARRAY_LEN(generators); k++)
             generators[k](&r);

@@ -109,7 +109,7 @@ static void make_form(struct schema_form *form, struct natural *n, const struct 
 
     *form = (struct schema_form){ .of = s, .dropped = xcalloc(columns + 1, sizeof *dropped) };
     memcpy(form->dropped, dropped, columns * sizeof *dropped);
-    form->db_id = strings_printf(&n->out->folds[FOLD_TRAIN].text, "%s__natural%d", s->db_id, n->out->schemas.n + 1);
+    form->db_id = strings_printf(&n->out->splits[SPLIT_TRAIN].text, "%s__natural%d", s->db_id, n->out->schemas.n + 1);
     schema_without(&made, s, dropped, form->db_id);
     CHECK(schema_set_add(&n->out->schemas, &made, NULL) == 0, "schema %s twice", form->db_id);
 }
@@ -168,15 +168,15 @@ enum { SQL_ARENA_BYTES = 64 << 20 };
 static natural_generator *const generators[] = { under_specify_make, ask_columns_make, schema_edit_make,
                                                  linguistic_make, hard_negative_make };
 
-bool natural_claim(struct natural *n, const char *question, enum fold fold)
+bool natural_claim(struct natural *n, const char *question, enum data_split split)
 {
     int before = n->questions.n, at = strings_add(&n->questions, question);
 
     if (at == before) {
-        GROW(n->fold_of, before, n->questions_cap);
-        n->fold_of[at] = fold;
+        GROW(n->split_of, before, n->questions_cap);
+        n->split_of[at] = split;
     }
-    return n->fold_of[at] == fold;
+    return n->split_of[at] == split;
 }
 
 /* Takes ownership of the schema. */
@@ -196,7 +196,7 @@ const struct schema *natural_join(struct natural *n, const struct schema *a, con
     struct schema s;
 
     schema_join(&s, both, 2);
-    s.db_id = strings_printf(&n->out->folds[FOLD_TRAIN].text, "%s__%s", a->db_id, b->db_id);
+    s.db_id = strings_printf(&n->out->splits[SPLIT_TRAIN].text, "%s__%s", a->db_id, b->db_id);
     return keep_schema(n, s);
 }
 
@@ -205,7 +205,7 @@ const struct schema *natural_rename(struct natural *n, const struct schema *s, i
     struct schema renamed;
 
     schema_with_name(&renamed, s, column, name,
-                     strings_printf(&n->out->folds[FOLD_TRAIN].text, "%s__%s", s->db_id, name));
+                     strings_printf(&n->out->splits[SPLIT_TRAIN].text, "%s__%s", s->db_id, name));
     return keep_schema(n, renamed);
 }
 
@@ -218,12 +218,12 @@ static void made_release(struct natural *n)
     free(n->made);
 }
 
-void natural_add(struct natural *n, enum fold fold, const struct example *e)
+void natural_add(struct natural *n, enum data_split split, const struct example *e)
 {
     struct example x = *e;
 
     x.id = x.id ? x.id : "";
-    example_list_add(&n->out->folds[fold], &x);
+    example_list_add(&n->out->splits[split], &x);
 }
 
 bool natural_touch(struct natural *n, const char *sql, const struct schema *s, bool *flags)
@@ -244,7 +244,7 @@ static void corpus_release(struct natural_corpus *c)
 {
     schema_set_close(&c->schemas);
     spider_release(&c->questions);
-    free(c->fold);
+    free(c->split);
     free(c->asked);
     free(c->db);
 }
@@ -304,14 +304,14 @@ static int corpus_read(struct natural_corpus *c, const char *dir, struct error *
     return rc;
 }
 
-/* Returns the split that has the database in `known`, or FOLDS. */
-static enum fold known_fold(const struct dataset *known, const char *db_id)
+/* Returns the split that has the database in `known`, or SPLITS. */
+static enum data_split known_fold(const struct dataset *known, const char *db_id)
 {
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < known->folds[f].n; i++)
-            if (strcmp(known->folds[f].items[i].source_db, db_id) == 0)
-                return (enum fold)f;
-    return FOLDS;
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < known->splits[f].n; i++)
+            if (strcmp(known->splits[f].items[i].source_db, db_id) == 0)
+                return (enum data_split)f;
+    return SPLITS;
 }
 
 /* Assigns splits. Databases without questions get none of their own. */
@@ -319,16 +319,16 @@ static void share_out(struct natural *n, struct natural_corpus *c, const struct 
 {
     int *order = xcalloc((size_t)c->schemas.n, sizeof *order), free_ones = 0;
 
-    c->fold = xcalloc((size_t)c->schemas.n, sizeof *c->fold);
+    c->split = xcalloc((size_t)c->schemas.n, sizeof *c->split);
     for (int i = 0; i < c->schemas.n; i++) {
-        c->fold[i] = known_fold(known, c->schemas.schemas[i].db_id);
-        if (c->fold[i] == FOLDS)
+        c->split[i] = known_fold(known, c->schemas.schemas[i].db_id);
+        if (c->split[i] == SPLITS)
             order[free_ones++] = i;
     }
     rng_shuffle(&n->rng, order, free_ones, sizeof *order);
     int test = (int)ceil(free_ones * n->options->test_share), valid = (int)ceil(free_ones * n->options->valid_share);
     for (int i = 0; i < free_ones; i++)
-        c->fold[order[i]] = i < test ? FOLD_TEST : i < test + valid ? FOLD_VALID : FOLD_TRAIN;
+        c->split[order[i]] = i < test ? SPLIT_TEST : i < test + valid ? SPLIT_VALID : SPLIT_TRAIN;
     free(order);
 }
 
@@ -349,11 +349,11 @@ static int read_all(struct natural *n, struct natural_corpus *corpora, char *con
 /* Order and ids must not reveal which examples were made together. */
 static void shuffle(struct natural *n)
 {
-    for (int f = 0; f < FOLDS; f++) {
-        struct example_list *l = &n->out->folds[f];
+    for (int f = 0; f < SPLITS; f++) {
+        struct example_list *l = &n->out->splits[f];
         rng_shuffle(&n->rng, l->items, l->n, sizeof *l->items);
         for (int i = 0; i < l->n; i++)
-            l->items[i].id = strings_printf(&l->text, "natural-%s-%06d", fold_name((enum fold)f), i + 1);
+            l->items[i].id = strings_printf(&l->text, "natural-%s-%06d", split_name((enum data_split)f), i + 1);
     }
 }
 
@@ -374,20 +374,20 @@ int natural_build(struct dataset *out, const struct natural_options *o, char *co
     if (rc == 0)
         shuffle(&n);
     if (rc == 0)
-        rc = dataset_check_folds(out, err);
+        rc = dataset_check_splits(out, err);
     for (int i = 0; i < n_dirs; i++)
         corpus_release(&corpora[i]);
     free(corpora);
     schema_store_release(&store);
     made_release(&n);
     strings_release(&n.questions);
-    free(n.fold_of);
+    free(n.split_of);
     arena_release(&n.sql);
     return rc;
 }
 
 /* Prints the counts of one list by source and reason. */
-static void print_list(const struct example_list *l, enum fold fold, FILE *out)
+static void print_list(const struct example_list *l, enum data_split split, FILE *out)
 {
     struct strings keys = { 0 };
     int(*counts)[2] = xcalloc((size_t)l->n + 1, sizeof *counts);
@@ -399,7 +399,7 @@ static void print_list(const struct example_list *l, enum fold fold, FILE *out)
         counts[strings_add(&keys, key)][e->ambiguous]++;
     }
     for (int k = 0; k < keys.n; k++)
-        fprintf(out, "%-6s %s %9d %14d\n", fold_name(fold), keys.items[k], counts[k][1], counts[k][0]);
+        fprintf(out, "%-6s %s %9d %14d\n", split_name(split), keys.items[k], counts[k][1], counts[k][0]);
     free(counts);
     strings_release(&keys);
 }
@@ -407,6 +407,6 @@ static void print_list(const struct example_list *l, enum fold fold, FILE *out)
 void natural_print(const struct dataset *d, FILE *out)
 {
     fprintf(out, "%-6s %-14s %-22s %s %9s %14s\n", "split", "source", "reason", "k", "ambiguous", "not ambiguous");
-    for (int f = 0; f < FOLDS; f++)
-        print_list(&d->folds[f], (enum fold)f, out);
+    for (int f = 0; f < SPLITS; f++)
+        print_list(&d->splits[f], (enum data_split)f, out);
 }

@@ -36,7 +36,7 @@ struct natural_corpus {
     const char *name; /* the source of its examples */
     struct schema_set schemas;
     struct spider_corpus questions; /* every db_id is among the schemas */
-    enum fold *fold;                /* [schemas.n] */
+    enum data_split *split;         /* [schemas.n] */
     bool *asked;                    /* [schemas.n] the schema has a question; all true without questions */
     char *db;                       /* the folder of its databases; NULL: no rows */
 };
@@ -46,7 +46,7 @@ struct natural {
     const struct natural_options *options;
     struct dataset *out;
     struct strings questions; /* the questions in out, with the split of each */
-    enum fold *fold_of;
+    enum data_split *split_of;
     int questions_cap;
     struct schema_store *schemas; /* the variants of schemas in out */
     struct schema **made;         /* generated schemas; they live as long as the run */
@@ -60,13 +60,13 @@ struct natural {
 typedef int natural_generator(struct natural *n, const struct natural_corpus *c, struct error *err);
 
 /* Assigns the question to the split. Returns false if another split has it. */
-bool natural_claim(struct natural *n, const char *question, enum fold fold);
+bool natural_claim(struct natural *n, const char *question, enum data_split split);
 /* Returns the union of two databases' schemas. n keeps it. */
 const struct schema *natural_join(struct natural *n, const struct schema *a, const struct schema *b);
 /* Returns the schema with one column renamed. n keeps it. */
 const struct schema *natural_rename(struct natural *n, const struct schema *s, int column, const char *name);
 /* Adds an example. id may be NULL. */
-void natural_add(struct natural *n, enum fold fold, const struct example *e);
+void natural_add(struct natural *n, enum data_split split, const struct example *e);
 /* Sets flags[column] for every column that the statement uses. Returns false if it does not resolve on the schema. */
 bool natural_touch(struct natural *n, const char *sql, const struct schema *s, bool *flags);
 

@@ -345,8 +345,8 @@ void probe_run(struct probe_report *r, const struct dataset *d, enum probe_set s
     struct probe_sample train, test;
 
     *r = (struct probe_report){ 0 };
-    sample_init(&train, &d->folds[FOLD_TRAIN], set);
-    sample_init(&test, &d->folds[FOLD_TEST], set);
+    sample_init(&train, &d->splits[SPLIT_TRAIN], set);
+    sample_init(&test, &d->splits[SPLIT_TEST], set);
     r->n = test.n;
     for (int i = 0; i < test.n; i++)
         r->ambiguous += test.labels[i];

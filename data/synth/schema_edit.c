@@ -429,7 +429,7 @@ struct edit_run {
     struct edit_database d;
     struct natural *n;
     const char *source;
-    enum fold fold;
+    enum data_split split;
     struct edit_cell *cells; /* [questions][VERSIONS] */
     int *sets_of;            /* [edits, then groups of template questions] */
     int sets, n_read;        /* questions from n_read on are templates */
@@ -482,7 +482,7 @@ static void add_variants(struct edit_run *r, int question)
         q.edit = i;
         q.which = (int)rng_below(d->rng, 2);
         q.text = edit_say(d, q.text, e, q.which);
-        if (q.text && natural_claim(r->n, q.text, r->fold)) {
+        if (q.text && natural_claim(r->n, q.text, r->split)) {
             add_question(d, q);
             n++;
         }
@@ -500,7 +500,7 @@ static void read_questions(struct edit_run *r, const struct spider_corpus *all)
             continue;
         enum edit_use *uses = xcalloc(n + 1, sizeof *uses);
         const char *text = wording_restyle(&d->text, s->question, d->rng);
-        if (natural_claim(r->n, text, r->fold) && edit_uses(d, s->query, uses))
+        if (natural_claim(r->n, text, r->split) && edit_uses(d, s->query, uses))
             add_question(d, (struct edit_question){ text, s->query, uses, -1, -1 });
         else
             free(uses);
@@ -628,7 +628,7 @@ static void collect_asks(struct edit_run *r)
         for (int i = 0; i < r->asks[v].n; i++) {
             const struct schema_ask *a = &r->asks[v].items[i];
             int before = r->asked.n, group = strings_add(&r->groups, a->group);
-            if (!natural_claim(r->n, a->text, r->fold) || strings_add(&r->asked, a->text) != before)
+            if (!natural_claim(r->n, a->text, r->split) || strings_add(&r->asked, a->text) != before)
                 continue;
             GROW(r->group_of, before, r->group_cap);
             r->group_of[before] = group;
@@ -715,7 +715,7 @@ static void emit(struct edit_run *r, int q, int v, enum example_slice slice, enu
         e.sql[e.n_sql++] = c->sql[i];
     for (int i = 0; e.ambiguous && i < 2; i++)
         e.alternatives[i] = c->alternatives[i];
-    natural_add(r->n, r->fold, &e);
+    natural_add(r->n, r->split, &e);
     c->used = true;
 }
 
@@ -879,7 +879,7 @@ int schema_edit_make(struct natural *n, const struct natural_corpus *c, struct e
     int rc = 0;
 
     for (int i = 0; n->options->edits && i < c->schemas.n && rc == 0; i++) {
-        struct edit_run r = { .n = n, .source = c->name, .fold = c->fold[i] };
+        struct edit_run r = { .n = n, .source = c->name, .split = c->split[i] };
         r.d = (struct edit_database){ .schema = &c->schemas.schemas[i], .sql = &n->sql, .rng = &n->rng };
         rc = make_database(&r, &c->questions, err);
     }

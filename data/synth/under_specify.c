@@ -258,7 +258,7 @@ static enum sia_kind kind_of(const struct under_item *i)
 /* one: the only column that fits; NULL: both fit, and the question is ambiguous */
 static void emit(const struct group *g, const struct under_item *i, const char *db_id, const struct under_one *one)
 {
-    enum fold fold = g->c->fold[i->db];
+    enum data_split split = g->c->split[i->db];
     struct example e = { .db_id = db_id,
                          .source_db = g->c->schemas.schemas[i->db].db_id,
                          .question = i->text,
@@ -271,14 +271,14 @@ static void emit(const struct group *g, const struct under_item *i, const char *
                          .reason = one && one->gone < 0 ? "whole name" : i->reason };
 
     for (int k = 0; k < 2 && !one; k++)
-        e.alternatives[k] = alternative(&g->n->out->folds[fold].text, i->s, i->columns[k]);
-    natural_add(g->n, fold, &e);
+        e.alternatives[k] = alternative(&g->n->out->splits[split].text, i->s, i->columns[k]);
+    natural_add(g->n, split, &e);
 }
 
 /* Emits the question that names its column. */
 static void emit_named(const struct group *g, const struct under_item *i, const char *db_id)
 {
-    enum fold fold = g->c->fold[i->db];
+    enum data_split split = g->c->split[i->db];
     const struct example e = { .db_id = db_id,
                                .source_db = g->c->schemas.schemas[i->db].db_id,
                                .question = i->full,
@@ -289,8 +289,8 @@ static void emit_named(const struct group *g, const struct under_item *i, const 
                                .source = g->c->name,
                                .reason = i->full_reason };
 
-    if (natural_claim(g->n, i->full, fold))
-        natural_add(g->n, fold, &e);
+    if (natural_claim(g->n, i->full, split))
+        natural_add(g->n, split, &e);
 }
 
 /* Returns the schema of `one` without the columns that x and y drop and without its missing column. */
@@ -309,7 +309,7 @@ static const char *schema_for(const struct group *g, const struct under_item *x,
 /* Emits both short questions on both schemas, and both full questions. */
 static void emit_pair(const struct group *g, const struct under_item *x, const struct under_item *y)
 {
-    struct strings *text = &g->n->out->folds[g->c->fold[x->db]].text;
+    struct strings *text = &g->n->out->splits[g->c->split[x->db]].text;
     struct under_one one_x = under_one_draw(g->n, text, x, x->s), one_y = under_one_draw(g->n, text, y, x->s);
     const char *both_x = schema_for(g, x, y, &one_y), *both_y = schema_for(g, x, y, &one_x);
 
@@ -349,7 +349,7 @@ static bool foreign_items_fit(const void *group, int a, int b)
     const struct group *g = group;
     const struct under_item *x = g->items[a], *y = g->items[b];
 
-    if (x->db == y->db || g->c->fold[x->db] != g->c->fold[y->db] || !is_foreign(x, y->s) || !is_foreign(y, x->s))
+    if (x->db == y->db || g->c->split[x->db] != g->c->split[y->db] || !is_foreign(x, y->s) || !is_foreign(y, x->s))
         return false;
     for (int t = 0; t < x->s->n_tables; t++)
         if (schema_table_find(y->s, x->s->tables[t].name) >= 0)
@@ -417,7 +417,7 @@ static void take_items(struct group *all, const struct under_items *items, int d
     int first = all->count;
 
     for (int i = 0; i < items->n; i++)
-        if (items->list[i].db == db && natural_claim(all->n, items->list[i].text, all->c->fold[db])) {
+        if (items->list[i].db == db && natural_claim(all->n, items->list[i].text, all->c->split[db])) {
             GROW(all->items, all->count, all->cap);
             all->items[all->count++] = &items->list[i];
         }

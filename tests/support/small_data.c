@@ -27,9 +27,9 @@ static bool named(const struct example *e, const char *db_id)
 
 static bool used(const struct dataset *d, const char *db_id)
 {
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < d->folds[f].n; i++)
-            if (named(&d->folds[f].items[i], db_id))
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < d->splits[f].n; i++)
+            if (named(&d->splits[f].items[i], db_id))
                 return true;
     return false;
 }
@@ -52,13 +52,13 @@ static void keep_used(struct dataset *d)
 
 void small_data_write(const char *dir, int train, int valid, int test)
 {
-    const int counts[FOLDS] = { train, valid, test };
+    const int counts[SPLITS] = { train, valid, test };
     struct dataset d = { 0 };
     struct error err;
 
     assert_int_equal(practice_build(&d, 1, &err), 0);
-    for (int f = 0; f < FOLDS; f++)
-        keep_crossed(&d.folds[f], counts[f]);
+    for (int f = 0; f < SPLITS; f++)
+        keep_crossed(&d.splits[f], counts[f]);
     keep_used(&d);
     assert_int_equal(dataset_write(&d, dir, true, &err), 0);
     dataset_release(&d);

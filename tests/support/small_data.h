@@ -6,7 +6,7 @@
 
 #include "tests/support/support.h"
 
-/* Writes dir with so many questions of each fold. */
+/* Writes dir with so many questions of each split. */
 void small_data_write(const char *dir, int train, int valid, int test);
 
 #endif

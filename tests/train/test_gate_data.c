@@ -34,9 +34,9 @@ static void doubled_elements_are_twins(void **state)
     int asked = 0, not_asked = 0;
 
     (void)state;
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < w.data.folds[f].n; i++) {
-            const struct gate_example *e = &w.data.folds[f].list[i];
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < w.data.splits[f].n; i++) {
+            const struct gate_example *e = &w.data.splits[f].list[i];
             bool contrast = e->record->slice == EXAMPLE_CONTRAST;
             for (int k = 0; k < e->n_forms; k++)
                 assert_int_equal(count_twins(e, e->forms[k].schema) > 0, contrast);
@@ -52,8 +52,8 @@ static void labels_hold_for_renamed_schemas(void **state)
     int forms = 0;
 
     (void)state;
-    for (int i = 0; i < w.data.folds[FOLD_TRAIN].n; i++) {
-        const struct gate_example *e = &w.data.folds[FOLD_TRAIN].list[i];
+    for (int i = 0; i < w.data.splits[SPLIT_TRAIN].n; i++) {
+        const struct gate_example *e = &w.data.splits[SPLIT_TRAIN].list[i];
         assert_int_equal(e->forms[0].pair, e->pair);
         assert_ptr_equal(e->forms[0].schema, e->item.schema);
         for (int k = 0; k < e->n_forms; k++) {
@@ -75,9 +75,9 @@ static void labels_hold_for_renamed_schemas(void **state)
 static void alternatives_are_relevant(void **state)
 {
     (void)state;
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < w.data.folds[f].n; i++) {
-            const struct gate_example *e = &w.data.folds[f].list[i];
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < w.data.splits[f].n; i++) {
+            const struct gate_example *e = &w.data.splits[f].list[i];
             if (e->pair < 0)
                 continue;
             const struct schema_pair *p = &e->item.schema->pairs[e->pair];

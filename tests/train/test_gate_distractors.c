@@ -33,13 +33,13 @@ static int tear_down(void **state)
 
 static const struct gate_example *example(int i)
 {
-    return &w.practice.data.folds[FOLD_TRAIN].list[i];
+    return &w.practice.data.splits[SPLIT_TRAIN].list[i];
 }
 
 /* The training record about this schema, or about one of its renamed copies. */
 static const char *source_of(const char *db_id)
 {
-    for (int i = 0; i < w.practice.data.folds[FOLD_TRAIN].n; i++)
+    for (int i = 0; i < w.practice.data.splits[SPLIT_TRAIN].n; i++)
         if (strcmp(example(i)->record->db_id, db_id) == 0)
             return example(i)->record->source_db;
     fail_msg("%s is no training database", db_id);
@@ -118,7 +118,7 @@ static void labels_move_with_elements(void **state)
     int twins = 0, pairs = 0, renamed = 0, least = 1000, most = 0;
 
     (void)state;
-    for (int i = 0; i < w.practice.data.folds[FOLD_TRAIN].n; i += EVERY) {
+    for (int i = 0; i < w.practice.data.splits[SPLIT_TRAIN].n; i += EVERY) {
         const struct gate_example *e = example(i);
         const struct gate_form *form = &e->forms[i % e->n_forms];
         struct gate_distractors *x = gate_distractors_new(&w.all, e, form, (uint64_t)i);
@@ -164,7 +164,7 @@ static void draws_repeat(void **state)
 static void a_share_always_has_some(void **state)
 {
     struct distractor_source none = w.all, some = w.all, other = w.all;
-    int n = w.practice.data.folds[FOLD_TRAIN].n, chosen = 0, alike = 0;
+    int n = w.practice.data.splits[SPLIT_TRAIN].n, chosen = 0, alike = 0;
     uint64_t draw, again;
 
     (void)state;

@@ -60,7 +60,7 @@ static void open_data(struct gold_world *w)
 
     if (tag_data_read(&w->data, "tests/gold/dte", false, &err) || tag_data_pack(&w->data, &w->tagger.layout, &err))
         fail_msg("%s", err.text);
-    const struct tag_fold *f = &w->data.folds[FOLD_TRAIN];
+    const struct tag_split *f = &w->data.splits[SPLIT_TRAIN];
     w->n = f->n;
     assert_in_range(w->n, 2, MOST);
     for (int i = 0; i < w->n; i++) {
@@ -132,7 +132,7 @@ static void check_awake(struct gold_world *w, const char *tag)
 
     for (int i = 0; i < w->n; i++) {
         const struct dte_item *item = w->sequences[i].item;
-        const struct span_record *r = w->data.folds[FOLD_TRAIN].list[i].record;
+        const struct span_record *r = w->data.splits[SPLIT_TRAIN].list[i].record;
         struct dte_sequences runs = { 0 };
         int concepts = DTE_KEYWORDS + item->windows[0].n_entities, numbers = concepts * item->n_words;
         dte_erasures(&runs, item, 0);

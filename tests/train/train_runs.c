@@ -21,9 +21,9 @@ int __real_run_save_checkpoint(struct run *r, struct error *err);
 int __wrap_run_save_checkpoint(struct run *r, struct error *err);
 int __real_ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err);
 int __wrap_ranks_step(struct run *r, int (*part)(struct run *r, struct error *err), struct error *err);
-int __real_gate_eval(struct gate_trainer *t, enum fold fold, bool hard_negatives, struct gate_answers *a,
+int __real_gate_eval(struct gate_trainer *t, enum data_split split, bool hard_negatives, struct gate_answers *a,
                      struct error *err);
-int __wrap_gate_eval(struct gate_trainer *t, enum fold fold, bool hard_negatives, struct gate_answers *a,
+int __wrap_gate_eval(struct gate_trainer *t, enum data_split split, bool hard_negatives, struct gate_answers *a,
                      struct error *err);
 
 int __wrap_run_save_checkpoint(struct run *r, struct error *err)
@@ -43,12 +43,12 @@ int __wrap_ranks_step(struct run *r, int (*part)(struct run *r, struct error *er
     return __real_ranks_step(r, part, err);
 }
 
-int __wrap_gate_eval(struct gate_trainer *t, enum fold fold, bool hard_negatives, struct gate_answers *a,
+int __wrap_gate_eval(struct gate_trainer *t, enum data_split split, bool hard_negatives, struct gate_answers *a,
                      struct error *err)
 {
     if (++shared->evals == shared->signal_eval)
         raise(SIGTERM);
-    return __real_gate_eval(t, fold, hard_negatives, a, err);
+    return __real_gate_eval(t, split, hard_negatives, a, err);
 }
 
 char *data, *work, *whole, *stopped, *run;

@@ -110,7 +110,7 @@ static int time_stages(struct gate_trainer *t, double *seconds, struct error *er
 
 static int time_encoding(struct gate_trainer *t, double *seconds, struct error *err)
 {
-    const struct gate_fold *valid = &t->data.folds[FOLD_VALID];
+    const struct gate_split *valid = &t->data.splits[SPLIT_VALID];
     int n = valid->n < ENCODED ? valid->n : ENCODED;
     struct gate_item items[ENCODED];
 
@@ -129,7 +129,7 @@ static int time_encoding(struct gate_trainer *t, double *seconds, struct error *
 /* Ratio of elements with fixed distractors to elements without. */
 static double wider(const struct gate_trainer *t)
 {
-    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
+    const struct gate_split *train = &t->data.splits[SPLIT_TRAIN];
     double own = 0, all = 0;
 
     for (int i = 0; i < train->n; i++) {
@@ -142,16 +142,16 @@ static double wider(const struct gate_trainer *t)
 /* Number of questions encoded outside of steps: for cached states, validation and test. */
 static double encoded_questions(const struct gate_trainer *t)
 {
-    const struct gate_fold *folds = t->data.folds;
+    const struct gate_split *splits = t->data.splits;
     const struct gate_settings *set = t->set;
     bool frozen = t->run.n_stages && t->kinds[t->run.n_stages - 1] == STAGE_FROZEN;
-    int64_t train = set->max_train && set->max_train < folds[FOLD_TRAIN].n ? set->max_train : folds[FOLD_TRAIN].n;
+    int64_t train = set->max_train && set->max_train < splits[SPLIT_TRAIN].n ? set->max_train : splits[SPLIT_TRAIN].n;
     double epochs = (double)set->train.epochs, validations = epochs;
 
     if (set->train.eval_every)
         validations = epochs * (double)train / (double)(set->train.batch * set->train.eval_every);
-    double valid = (double)folds[FOLD_VALID].n * (frozen ? 1 : validations + 1);
-    return (frozen ? (double)train * wider(t) : 0) + valid + (set->train.epochs ? (double)folds[FOLD_TEST].n : 0);
+    double valid = (double)splits[SPLIT_VALID].n * (frozen ? 1 : validations + 1);
+    return (frozen ? (double)train * wider(t) : 0) + valid + (set->train.epochs ? (double)splits[SPLIT_TEST].n : 0);
 }
 
 /* Times a few steps and questions and extrapolates. Leaves no files. */

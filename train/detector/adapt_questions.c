@@ -129,8 +129,8 @@ int adapt_questions_read(struct adapt_questions *q, struct gate_scorer *s, const
     *q = (struct adapt_questions){ 0 };
     if (labels_read(&q->records, labels, err) || gate_data_init(&q->data, &q->records, &settings, err))
         return -1;
-    q->list = q->data.folds[FOLD_TEST].list;
-    q->n = q->data.folds[FOLD_TEST].n;
+    q->list = q->data.splits[SPLIT_TEST].list;
+    q->n = q->data.splits[SPLIT_TEST].n;
     return score_all(q, s, err);
 }
 

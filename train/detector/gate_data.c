@@ -258,7 +258,7 @@ static void add_hash(struct gate_data *d, const struct gate_example *e)
 }
 
 /* A record whose gold SQL does not resolve is counted and left out. */
-static int add_example(struct builder *b, struct gate_fold *fold, const struct example *record, int number,
+static int add_example(struct builder *b, struct gate_split *split, const struct example *record, int number,
                        struct error *err)
 {
     struct gate_example e = { .record = record };
@@ -273,7 +273,7 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
     if (mark_relevant(b, &e, &sql)) {
         log_debug("record %s left out: %s", record->id, sql.text);
         example_clear(&e);
-        fold->unresolved++;
+        split->unresolved++;
         return 0;
     }
     add_duplicates(b, &e);
@@ -284,9 +284,9 @@ static int add_example(struct builder *b, struct gate_fold *fold, const struct e
     b->data->cut += gate_question_kept(b->settings->layout, &e.item) < e.item.n_question;
     e.knows_relevance = record->n_sql > 0;
     e.knows_pairs = record->slice != EXAMPLE_CUSTOM || e.pair >= 0;
-    fold->lost_pairs += record->alternatives[0] && e.pair < 0;
+    split->lost_pairs += record->alternatives[0] && e.pair < 0;
     add_hash(b->data, &e);
-    struct gate_example *kept = &fold->list[fold->n++];
+    struct gate_example *kept = &split->list[split->n++];
     *kept = e;
     gate_draw_graph(&kept->drawn, &kept->item, b->settings->net);
     return 0;
@@ -313,20 +313,20 @@ static int read_vectors(struct builder *b, const struct example_list *records, i
     return sentence_encoder_embed(e, b->vectors, questions, n, err);
 }
 
-static int build_fold(struct builder *b, enum fold f, struct error *err)
+static int build_fold(struct builder *b, enum data_split f, struct error *err)
 {
-    const struct example_list *records = &b->data->records->folds[f];
-    struct gate_fold *fold = &b->data->folds[f];
+    const struct example_list *records = &b->data->records->splits[f];
+    struct gate_split *split = &b->data->splits[f];
 
-    fold->list = xcalloc((size_t)records->n, sizeof *fold->list);
+    split->list = xcalloc((size_t)records->n, sizeof *split->list);
     b->data->hash = hash_bytes(b->data->hash, &f, sizeof f);
     for (int i = 0; i < records->n; i++)
         if ((b->settings->retriever && i % VECTORS_AT_ONCE == 0 && read_vectors(b, records, i, err)) ||
-            add_example(b, fold, &records->items[i], i, err))
-            return error_prefix(err, "%s", fold_name(f));
-    if (fold->unresolved)
-        log_warn("%s: %d records left out, their SQL does not resolve (AMBIT_LOG=debug names them)", fold_name(f),
-                 fold->unresolved);
+            add_example(b, split, &records->items[i], i, err))
+            return error_prefix(err, "%s", split_name(f));
+    if (split->unresolved)
+        log_warn("%s: %d records left out, their SQL does not resolve (AMBIT_LOG=debug names them)", split_name(f),
+                 split->unresolved);
     return 0;
 }
 
@@ -343,14 +343,14 @@ int gate_data_init(struct gate_data *d, struct dataset *records, const struct ga
     d->finders = xcalloc((size_t)records->schemas.n, sizeof *d->finders);
     if (arena_init(&b.sql, SQL_ARENA, err))
         rc = -1;
-    for (int f = s->test_only ? FOLD_TEST : 0; rc == 0 && f < FOLDS; f++)
-        rc = build_fold(&b, (enum fold)f, err);
+    for (int f = s->test_only ? SPLIT_TEST : 0; rc == 0 && f < SPLITS; f++)
+        rc = build_fold(&b, (enum data_split)f, err);
     if (d->cut)
         log_warn("%d questions are longer than fits beside their schema in the encoder's %d positions and are cut",
                  d->cut, s->layout->max_positions);
-    if (rc == 0 && !s->test_only && (!d->folds[FOLD_TRAIN].n || !d->folds[FOLD_VALID].n))
+    if (rc == 0 && !s->test_only && (!d->splits[SPLIT_TRAIN].n || !d->splits[SPLIT_VALID].n))
         rc = error_set(err, EXIT_CODE_DATA, "expected at least one training and one validation record, got %d and %d",
-                       d->folds[FOLD_TRAIN].n, d->folds[FOLD_VALID].n);
+                       d->splits[SPLIT_TRAIN].n, d->splits[SPLIT_VALID].n);
     arena_release(&b.sql);
     ids_release(&b.ids);
     free(b.vectors);
@@ -361,10 +361,10 @@ int gate_data_init(struct gate_data *d, struct dataset *records, const struct ga
 
 void gate_data_release(struct gate_data *d)
 {
-    for (int f = 0; f < FOLDS; f++) {
-        for (int i = 0; i < d->folds[f].n; i++)
-            example_clear(&d->folds[f].list[i]);
-        free(d->folds[f].list);
+    for (int f = 0; f < SPLITS; f++) {
+        for (int i = 0; i < d->splits[f].n; i++)
+            example_clear(&d->splits[f].list[i]);
+        free(d->splits[f].list);
     }
     for (int i = 0; d->inputs && i < d->records->schemas.n; i++) {
         schema_input_release(&d->inputs[i]);
@@ -394,7 +394,7 @@ void distractor_source_init(struct distractor_source *a, const struct gate_data 
                             const struct gate_data_settings *s, double share, uint64_t seed)
 {
     const struct schema_set *set = &data->records->schemas;
-    const struct gate_fold *train = &data->folds[FOLD_TRAIN];
+    const struct gate_split *train = &data->splits[SPLIT_TRAIN];
     bool *seen = xcalloc((size_t)set->n, sizeof *seen);
 
     *a = (struct distractor_source){ .data = data, .settings = s, .share = share, .seed = seed };

@@ -42,7 +42,7 @@ struct gate_example {
     bool knows_pairs;          /* it is known which candidate pairs are meant; a custom label may lack them */
 };
 
-struct gate_fold {
+struct gate_split {
     struct gate_example *list;
     int n;
     int unresolved; /* records without a usable statement: the SQL does not parse or resolve */
@@ -54,7 +54,7 @@ struct gate_data {
     struct schema_input *inputs;    /* [schemas], prepared on first use */
     struct twins *twins;            /* [schemas] */
     struct schema_finder **finders; /* [schemas]; NULL for a schema that is read completely */
-    struct gate_fold folds[FOLDS];
+    struct gate_split splits[SPLITS];
     int cut;       /* questions that are truncated because they do not fit beside their schema */
     uint64_t hash; /* of every record: id, split, question, labels, names of its schema */
 };

@@ -131,7 +131,7 @@ static void add_relevance(struct gate_answers *a, const struct gate_example *e, 
 struct states_source {
     struct gate_scorer *scorer;
     struct state_cache *cache;
-    const struct gate_fold *fold;
+    const struct gate_split *split;
 };
 
 static int score_cached(const struct states_source *s, const struct gate_example *const *list,
@@ -141,7 +141,7 @@ static int score_cached(const struct states_source *s, const struct gate_example
     int numbers[EVAL_GROUP];
 
     for (int i = 0; i < n; i++)
-        numbers[i] = (int)(list[i] - s->fold->list);
+        numbers[i] = (int)(list[i] - s->split->list);
     const float *states = state_cache_gather(s->cache, numbers, n);
     bool told = gatekeeper_says_word(&s->scorer->model->net.config); /* then the states contain the relevance */
     return (!told && gate_relevance(s->scorer, states, gate_nodes(items, n), relevance, err)) ||
@@ -181,16 +181,17 @@ out:
     return rc;
 }
 
-static const struct gate_example **choose(const struct gate_fold *fold, bool hard_negatives, int *n, int64_t *elements)
+static const struct gate_example **choose(const struct gate_split *split, bool hard_negatives, int *n,
+                                          int64_t *elements)
 {
-    const struct gate_example **list = xcalloc((size_t)fold->n, sizeof *list);
+    const struct gate_example **list = xcalloc((size_t)split->n, sizeof *list);
 
     *n = 0;
     *elements = 0;
-    for (int i = 0; i < fold->n; i++)
-        if ((fold->list[i].record->slice == EXAMPLE_HARD_NEGATIVE) == hard_negatives) {
-            list[(*n)++] = &fold->list[i];
-            *elements += fold->list[i].knows_relevance ? fold->list[i].item.schema->n_nodes : 0;
+    for (int i = 0; i < split->n; i++)
+        if ((split->list[i].record->slice == EXAMPLE_HARD_NEGATIVE) == hard_negatives) {
+            list[(*n)++] = &split->list[i];
+            *elements += split->list[i].knows_relevance ? split->list[i].item.schema->n_nodes : 0;
         }
     return list;
 }
@@ -207,7 +208,7 @@ static int score_all(const struct states_source *s, bool hard_negatives, const c
     struct progress progress;
     int64_t elements;
     int n, rc = stop_requested() ? 1 : 0;
-    const struct gate_example **list = choose(s->fold, hard_negatives, &n, &elements);
+    const struct gate_example **list = choose(s->split, hard_negatives, &n, &elements);
 
     answers_init(a, n, elements);
     if (n)
@@ -230,38 +231,39 @@ static int score_all(const struct states_source *s, bool hard_negatives, const c
 }
 
 /* Opens the cache of shared states for all questions of a slice. */
-static struct state_cache *open_cache(struct gate_trainer *t, const struct gate_fold *fold, bool hard_negatives,
+static struct state_cache *open_cache(struct gate_trainer *t, const struct gate_split *split, bool hard_negatives,
                                       struct error *err)
 {
-    int *examples = xmalloc((size_t)fold->n * sizeof *examples), n = 0;
+    int *examples = xmalloc((size_t)split->n * sizeof *examples), n = 0;
 
-    for (int i = 0; i < fold->n; i++)
-        if ((fold->list[i].record->slice == EXAMPLE_HARD_NEGATIVE) == hard_negatives)
+    for (int i = 0; i < split->n; i++)
+        if ((split->list[i].record->slice == EXAMPLE_HARD_NEGATIVE) == hard_negatives)
             examples[n++] = i;
-    struct state_cache *cache = state_cache_open(t->states, &t->scorer, fold, NULL, examples, n, err);
+    struct state_cache *cache = state_cache_open(t->states, &t->scorer, split, NULL, examples, n, err);
     free(examples);
     return cache;
 }
 
-int gate_eval(struct gate_trainer *t, enum fold fold, bool hard_negatives, struct gate_answers *a, struct error *err)
+int gate_eval(struct gate_trainer *t, enum data_split split, bool hard_negatives, struct gate_answers *a,
+              struct error *err)
 {
     bool shared = t->states && t->run.n_stages && t->kinds[t->run.n_stages - 1] == STAGE_FROZEN &&
                   !gatekeeper_says_word(&t->model.net.config); /* evaluation needs relevance too */
-    bool training = gate_in_stage(t, STAGE_FROZEN) && fold == FOLD_VALID && !hard_negatives;
+    bool training = gate_in_stage(t, STAGE_FROZEN) && split == SPLIT_VALID && !hard_negatives;
     struct state_cache *own = NULL;
 
-    if (shared && !training && !(own = open_cache(t, &t->data.folds[fold], hard_negatives, err)))
+    if (shared && !training && !(own = open_cache(t, &t->data.splits[split], hard_negatives, err)))
         return -1;
-    struct states_source s = { &t->scorer, training ? t->valid_cache : own, &t->data.folds[fold] };
-    int rc = score_all(&s, hard_negatives, fold == FOLD_TEST ? "testing" : "validating", a, err);
+    struct states_source s = { &t->scorer, training ? t->valid_cache : own, &t->data.splits[split] };
+    int rc = score_all(&s, hard_negatives, split == SPLIT_TEST ? "testing" : "validating", a, err);
     state_cache_close(own);
     return rc;
 }
 
-int gate_eval_fold(struct gate_scorer *scorer, const struct gate_fold *fold, bool hard_negatives,
-                   struct gate_answers *a, struct error *err)
+int gate_eval_split(struct gate_scorer *scorer, const struct gate_split *split, bool hard_negatives,
+                    struct gate_answers *a, struct error *err)
 {
-    struct states_source s = { scorer, NULL, fold };
+    struct states_source s = { scorer, NULL, split };
     return score_all(&s, hard_negatives, "testing", a, err);
 }
 

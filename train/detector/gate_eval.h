@@ -37,10 +37,11 @@ struct gate_answers {
 
 /* Scores the split's hard negatives, or its other examples. Returns 1, without predictions,
  * when a signal asked to stop. The caller releases a. */
-int gate_eval(struct gate_trainer *t, enum fold fold, bool hard_negatives, struct gate_answers *a, struct error *err);
+int gate_eval(struct gate_trainer *t, enum data_split split, bool hard_negatives, struct gate_answers *a,
+              struct error *err);
 /* The same for a split outside a run. */
-int gate_eval_fold(struct gate_scorer *s, const struct gate_fold *fold, bool hard_negatives, struct gate_answers *a,
-                   struct error *err);
+int gate_eval_split(struct gate_scorer *s, const struct gate_split *split, bool hard_negatives, struct gate_answers *a,
+                    struct error *err);
 /* Predictions from elsewhere: the probability of ambiguity of n examples, and whether both ambiguous elements were
  * identified. */
 void gate_answers_given(struct gate_answers *a, const struct example *const *list, const double *probability,

@@ -227,7 +227,7 @@ static int read_records(struct evaluation *e, struct error *err)
         return dataset_read(&e->records, q->data, err);
     if (labels_read(&e->records, &labels, err))
         return -1;
-    return e->records.folds[FOLD_TEST].n ? 0 : error_set(err, EXIT_CODE_DATA, "%s: holds no questions", q->data);
+    return e->records.splits[SPLIT_TEST].n ? 0 : error_set(err, EXIT_CODE_DATA, "%s: holds no questions", q->data);
 }
 
 static int open_model(struct evaluation *e, struct error *err)
@@ -245,7 +245,7 @@ static int open_model(struct evaluation *e, struct error *err)
 
 static int ask_model(struct evaluation *e, struct error *err)
 {
-    const struct gate_fold *test = &e->data.folds[FOLD_TEST];
+    const struct gate_split *test = &e->data.splits[SPLIT_TEST];
 
     if (open_model(e, err))
         return -1;
@@ -259,8 +259,8 @@ static int ask_model(struct evaluation *e, struct error *err)
                                     .test_only = true };
     if (gate_data_init(&e->data, &e->records, &s, err))
         return -1;
-    return gate_eval_fold(&e->scorer, test, false, &e->answers, err) ||
-                   gate_eval_fold(&e->scorer, test, true, &e->hard_negatives, err)
+    return gate_eval_split(&e->scorer, test, false, &e->answers, err) ||
+                   gate_eval_split(&e->scorer, test, true, &e->hard_negatives, err)
                ? -1
                : 0;
 }
@@ -272,7 +272,7 @@ static int answer(struct evaluation *e, struct error *err)
     if (e->q->predictions) {
         e->model.temperature = 1;
         e->model.threshold = 0.5;
-        rc = read_predictions(&e->answers, &e->hard_negatives, e->q->predictions, &e->records.folds[FOLD_TEST],
+        rc = read_predictions(&e->answers, &e->hard_negatives, e->q->predictions, &e->records.splits[SPLIT_TEST],
                               e->q->partial, err);
     } else
         rc = ask_model(e, err);
@@ -342,7 +342,7 @@ static void print(const struct evaluation *e, const struct gate_test_metrics *f)
 {
     if (e->q->partial)
         printf("%d of %d questions have an answer\n", e->answers.n + e->hard_negatives.n,
-               e->records.folds[FOLD_TEST].n);
+               e->records.splits[SPLIT_TEST].n);
     gate_test_metrics_print(f);
     printf("F1 %.3f at the threshold %.3f; at best, with these labels known, %.3f at %.3f\n", f->all.decision.f1,
            f->threshold, f->all.best_f1, f->all.best_threshold);

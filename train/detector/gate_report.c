@@ -190,16 +190,16 @@ static void add_settings(struct report *r, const char *folder)
 static void add_run(struct report *r, const struct gate_trainer *t, const struct gate_test_metrics *f)
 {
     static const char *const columns[] = { "", "" };
-    char seed[32], folds[96], threshold[32], temperature[32];
+    char seed[32], splits[96], threshold[32], temperature[32];
     const struct gate_data *d = &t->data;
 
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)t->run.set.seed);
-    snprintf(folds, sizeof folds, "%d to train on, %d to choose by, %d to test", d->folds[FOLD_TRAIN].n,
-             d->folds[FOLD_VALID].n, d->folds[FOLD_TEST].n);
+    snprintf(splits, sizeof splits, "%d to train on, %d to choose by, %d to test", d->splits[SPLIT_TRAIN].n,
+             d->splits[SPLIT_VALID].n, d->splits[SPLIT_TEST].n);
     snprintf(threshold, sizeof threshold, "%.4f", f->threshold);
     snprintf(temperature, sizeof temperature, "%.4f", f->temperature);
     const char *const cells[2 * RUN_ROWS] = {
-        "data",      t->data_folder, "questions",   folds,       "encoder", t->encoder ? t->encoder : "from scratch",
+        "data",      t->data_folder, "questions",   splits,      "encoder", t->encoder ? t->encoder : "from scratch",
         "threshold", threshold,      "temperature", temperature, "seed",    seed,
     };
     report_table(r, "This run", columns, 2, cells, RUN_ROWS);
@@ -334,11 +334,11 @@ static int write_json(const struct gate_trainer *t, const struct gate_test_metri
 static int find(struct gate_trainer *t, struct gate_test_metrics *f, struct gate_answers *a, struct error *err)
 {
     struct gate_answers hard_negatives;
-    int rc = gate_eval(t, FOLD_TEST, false, a, err);
+    int rc = gate_eval(t, SPLIT_TEST, false, a, err);
 
     if (rc)
         return rc;
-    if ((rc = gate_eval(t, FOLD_TEST, true, &hard_negatives, err)) == 0) {
+    if ((rc = gate_eval(t, SPLIT_TEST, true, &hard_negatives, err)) == 0) {
         gate_test_metrics_init(f, &t->model, a, &hard_negatives, t->mixture.n ? &t->mixture : NULL, t->run.set.seed);
         gate_answers_release(&hard_negatives);
     } else

@@ -105,7 +105,7 @@ static void fill(float *x, int n, float value)
 static int add_slot(struct gate_step *s, const struct relevant_slot *slot, bool own, struct rng *rng)
 {
     const struct gate_trainer *t = s->trainer;
-    const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[slot->example];
+    const struct gate_example *e = &t->data.splits[SPLIT_TRAIN].list[slot->example];
     struct gate_item item = e->item;
     int n = 1;
 
@@ -199,7 +199,7 @@ static void add_pair_target(struct gate_step *s, const struct gate_example *e, i
 
 static void add_pair_targets(struct gate_step *s, const int *batch)
 {
-    const struct gate_fold *fold = &s->trainer->data.folds[FOLD_TRAIN];
+    const struct gate_split *split = &s->trainer->data.splits[SPLIT_TRAIN];
     size_t n = 0;
 
     for (int i = 0; i < s->n_items; i++)
@@ -210,7 +210,7 @@ static void add_pair_targets(struct gate_step *s, const int *batch)
     s->duplicates_weight = xmalloc(n * sizeof *s->duplicates_weight);
     for (int i = 0; i < s->n_items; i++)
         for (int p = 0; p < s->items[i].schema->n_pairs; p++)
-            add_pair_target(s, &fold->list[batch[i]], i, p);
+            add_pair_target(s, &split->list[batch[i]], i, p);
 }
 
 /* Adds each question with its schema as one sequence, or each element as a sequence. */
@@ -240,7 +240,7 @@ static size_t choose_forms(struct gate_step *s, const struct batch_partition *b,
     s->n_questions = b->n;
     s->wider = xcalloc((size_t)b->n, sizeof *s->wider);
     for (int i = 0; i < b->n; i++) {
-        const struct gate_example *e = &s->trainer->data.folds[FOLD_TRAIN].list[b->examples[i]];
+        const struct gate_example *e = &s->trainer->data.splits[SPLIT_TRAIN].list[b->examples[i]];
         forms[i] = add_distractors(s, e, choose_form(s, e, rng), rng, &s->wider[i]);
         if (i >= b->first && i < b->end)
             nodes += (size_t)forms[i]->schema->n_nodes;
@@ -271,7 +271,7 @@ static void init_questions(struct gate_step *s, const struct batch_partition *b)
 
     make_room(s, (size_t)n, choose_forms(s, b, forms, &rng));
     for (int i = 0; i < b->n; i++) {
-        const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[b->examples[i]];
+        const struct gate_example *e = &t->data.splits[SPLIT_TRAIN].list[b->examples[i]];
         all[i] = item_on(e, forms[i]);
         if (i >= b->first && i < b->end)
             add_question(s, e, forms[i]);

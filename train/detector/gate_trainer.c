@@ -47,7 +47,7 @@ static void add_stage(struct gate_trainer *t, enum gate_stage kind, int64_t epoc
     t->stages[t->run.n_stages++] = (struct stage){ name, name, epochs };
 }
 
-static bool teaches_relevance(const struct gate_fold *train)
+static bool teaches_relevance(const struct gate_split *train)
 {
     for (int i = 0; i < train->n; i++)
         if (train->list[i].knows_relevance)
@@ -60,7 +60,7 @@ static void plan_stages(struct gate_trainer *t)
 {
     const struct gate_settings *set = t->set;
     bool element = t->model.net.config.encode == ENCODE_ELEMENT;
-    bool relevance = teaches_relevance(&t->data.folds[FOLD_TRAIN]);
+    bool relevance = teaches_relevance(&t->data.splits[SPLIT_TRAIN]);
     bool taught = relevance || t->linker;
     bool joint = !element || set->embedder == EMBEDDER_JOINT || (set->embedder == EMBEDDER_LINKER && !taught);
 
@@ -82,7 +82,7 @@ static void collect_slots(struct gate_trainer *t, const int *examples, int n)
 
     t->n_slots = 0;
     for (int i = 0; i < n; i++) {
-        const struct gate_example *e = &t->data.folds[FOLD_TRAIN].list[examples[i]];
+        const struct gate_example *e = &t->data.splits[SPLIT_TRAIN].list[examples[i]];
         for (int node = 0; node < e->item.schema->n_nodes; node++) {
             if (!e->relevant[node])
                 continue;
@@ -94,13 +94,13 @@ static void collect_slots(struct gate_trainer *t, const int *examples, int n)
 
 static bool is_label(const struct gate_trainer *t, int i)
 {
-    return t->labels && t->data.folds[FOLD_TRAIN].list[i].record->slice == EXAMPLE_CUSTOM;
+    return t->labels && t->data.splits[SPLIT_TRAIN].list[i].record->slice == EXAMPLE_CUSTOM;
 }
 
 /* Appends labels to n examples of the folder, repeated until they are the chosen fraction of all examples. */
 static int add_labels(const struct gate_trainer *t, struct rng *rng, int **list, int n)
 {
-    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
+    const struct gate_split *train = &t->data.splits[SPLIT_TRAIN];
     int *labels = xmalloc((size_t)train->n * sizeof *labels), n_labels = 0;
     double share = t->set->labels_share;
 
@@ -120,7 +120,7 @@ static int add_labels(const struct gate_trainer *t, struct rng *rng, int **list,
  * seeded shuffle. The caller frees the list. */
 static int choose_examples(const struct gate_trainer *t, int **out)
 {
-    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
+    const struct gate_split *train = &t->data.splits[SPLIT_TRAIN];
     struct rng rng = { .seed = t->run.set.seed ^ UINT64_C(0x73616d706c65) };
     int n = 0;
 
@@ -150,7 +150,7 @@ static int64_t slot_tokens(const struct gate_item *item, int node)
 
 static void count_tokens(struct gate_trainer *t, enum gate_stage stage)
 {
-    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
+    const struct gate_split *train = &t->data.splits[SPLIT_TRAIN];
     int n = stage == STAGE_RELEVANCE ? t->n_slots : train->n;
 
     t->tokens = xrealloc(t->tokens, (size_t)(n + 1) * sizeof *t->tokens);
@@ -257,7 +257,7 @@ static int start_stage(void *trainer, bool fresh, struct error *err)
 }
 
 /* Examples that are scored in validations between epochs. */
-static int validation_examples(const struct gate_fold *valid, int *out)
+static int validation_examples(const struct gate_split *valid, int *out)
 {
     int n = 0;
 
@@ -271,7 +271,7 @@ static int validation_examples(const struct gate_fold *valid, int *out)
 static int prepare_states(void *trainer, struct error *err)
 {
     struct gate_trainer *t = trainer;
-    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN], *valid = &t->data.folds[FOLD_VALID];
+    const struct gate_split *train = &t->data.splits[SPLIT_TRAIN], *valid = &t->data.splits[SPLIT_VALID];
     char path[4096];
 
     if (!gate_in_stage(t, STAGE_FROZEN))
@@ -413,8 +413,8 @@ static int check_word(const struct gate_trainer *t, struct error *err)
 {
     bool taught = t->linker != NULL;
 
-    for (int i = 0; !taught && i < t->data.folds[FOLD_TRAIN].n; i++)
-        taught = t->data.folds[FOLD_TRAIN].list[i].knows_relevance && t->set->relevance_epochs > 0;
+    for (int i = 0; !taught && i < t->data.splits[SPLIT_TRAIN].n; i++)
+        taught = t->data.splits[SPLIT_TRAIN].list[i].knows_relevance && t->set->relevance_epochs > 0;
     if (taught || !gatekeeper_says_word(&t->model.net.config))
         return 0;
     return error_set(err, EXIT_CODE_DATA,
@@ -460,7 +460,7 @@ static struct gatekeeper_config network_of(const struct gate_settings *s, const 
 static struct tokenizer *scratch_encoder(const struct gate_trainer *t, struct bert_config *bert, struct error *err)
 {
     const struct dataset *d = &t->records;
-    const struct example_list *train = &d->folds[FOLD_TRAIN];
+    const struct example_list *train = &d->splits[SPLIT_TRAIN];
     const char **texts = NULL;
     bool *used = xcalloc((size_t)d->schemas.n, sizeof *used);
     int n = 0, cap = 0;
@@ -539,7 +539,7 @@ static void take_embedder(struct gate_trainer *t)
 /* True if a training question has a linguistic type as its label. */
 static bool teaches_linguistic(const struct gate_trainer *t)
 {
-    const struct example_list *train = &t->records.folds[FOLD_TRAIN];
+    const struct example_list *train = &t->records.splits[SPLIT_TRAIN];
 
     for (int i = 0; t->set->classifier == CLASSIFIER_PAIR && i < train->n; i++)
         if (train->items[i].linguistic != LINGUISTIC_NONE)
@@ -589,7 +589,7 @@ static int init_model(struct gate_trainer *t, struct error *err)
 /* The pair head needs a candidate pair to predict ambiguity. */
 static void warn_of_pairless(const struct gate_trainer *t)
 {
-    const struct gate_fold *train = &t->data.folds[FOLD_TRAIN];
+    const struct gate_split *train = &t->data.splits[SPLIT_TRAIN];
     int n = 0;
 
     for (int i = 0; i < train->n; i++)
@@ -611,12 +611,12 @@ static int read_examples(struct gate_trainer *t, struct error *err)
     double distractors =
         t->model.graph == GRAPH_REPRODUCTION ? 0 : t->set->distractors; /* merged nodes belong to all databases */
     distractor_source_init(&t->appender, &t->data, &t->reading, distractors, t->run.set.seed);
-    for (int f = 0; f < FOLDS; f++)
+    for (int f = 0; f < SPLITS; f++)
         if (t->model.graph == GRAPH_REPRODUCTION)
-            log_info("%s: %d questions", fold_name((enum fold)f), t->data.folds[f].n);
+            log_info("%s: %d questions", split_name((enum data_split)f), t->data.splits[f].n);
         else
             log_info("%s: %d questions, %d ambiguous ones whose alternatives are no candidate pair",
-                     fold_name((enum fold)f), t->data.folds[f].n, t->data.folds[f].lost_pairs);
+                     split_name((enum data_split)f), t->data.splits[f].n, t->data.splits[f].lost_pairs);
     warn_of_pairless(t);
     t->run.data_hash = t->data.hash;
     return 0;
@@ -655,14 +655,14 @@ static int check_folds(const struct gate_trainer *t, struct error *err)
 {
     struct error fault = { 0 };
 
-    if (dataset_check_folds(&t->records, &fault) == 0)
+    if (dataset_check_splits(&t->records, &fault) == 0)
         return 0;
-    for (int f = FOLD_VALID; f < FOLDS; f++) {
-        int questions = dataset_overlap(&t->records, (enum fold)f, false),
-            databases = dataset_overlap(&t->records, (enum fold)f, true);
+    for (int f = SPLIT_VALID; f < SPLITS; f++) {
+        int questions = dataset_overlap(&t->records, (enum data_split)f, false),
+            databases = dataset_overlap(&t->records, (enum data_split)f, true);
         if (questions || databases)
             log_warn("%s: of %d questions %d stand in train too, and %d are about databases that do",
-                     fold_name((enum fold)f), t->records.folds[f].n, questions, databases);
+                     split_name((enum data_split)f), t->records.splits[f].n, questions, databases);
     }
     if (t->set->allow_overlap)
         return 0;
@@ -709,7 +709,7 @@ static int read_mixture(struct gate_trainer *t, struct error *err)
     for (int i = 0; i < t->mixture.n; i++)
         if (t->mixture.parts[i].left_out)
             log_info("%s: %d questions left out, since an earlier folder has their database, or the question, in "
-                     "another fold",
+                     "another split",
                      t->mixture.parts[i].name, t->mixture.parts[i].left_out);
     return 0;
 }
@@ -771,7 +771,7 @@ static bool is_practice(const char *db)
 }
 
 /* Writes a note about labels that the training data lacked; "" for none. */
-static void describe_limits(const struct gate_fold *train, char text[GATE_NOTE])
+static void describe_limits(const struct gate_split *train, char text[GATE_NOTE])
 {
     int practice = 0, own = 0, pairs = 0, relevance = 0;
 
@@ -822,7 +822,7 @@ static int validate(void *trainer, struct validation *v, struct error *err)
     struct gate_trainer *t = trainer;
     enum gate_stage stage = gate_stage(t);
     struct gate_answers a;
-    int rc = gate_eval(t, FOLD_VALID, false, &a, err);
+    int rc = gate_eval(t, SPLIT_VALID, false, &a, err);
 
     if (rc)
         return rc;
@@ -861,7 +861,7 @@ static void describe(const void *trainer, json_t *meta)
     const struct gate_trainer *t = trainer;
     char note[GATE_NOTE];
 
-    describe_limits(&t->data.folds[FOLD_TRAIN], note);
+    describe_limits(&t->data.splits[SPLIT_TRAIN], note);
     if (*note)
         json_object_set_new(meta, "note", json_string(note));
     json_object_set_new(meta, "encoder", json_string(source(t)));
@@ -897,9 +897,9 @@ static int finish(void *trainer, struct error *err)
         log_info("no classifier was trained: there is nothing to calibrate or to test");
         return 0;
     }
-    int rc = gate_eval(t, FOLD_VALID, false, &a, err);
+    int rc = gate_eval(t, SPLIT_VALID, false, &a, err);
     if (rc == 0)
-        rc = gate_eval(t, FOLD_VALID, true, &hard_negatives, err);
+        rc = gate_eval(t, SPLIT_VALID, true, &hard_negatives, err);
     if (rc == 0) {
         gate_calibrate(&t->model, &a, &hard_negatives, t->set->false_alarms);
         gate_validation_keep(&t->model, a.logit, a.label, a.n);

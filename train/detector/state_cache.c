@@ -17,10 +17,10 @@
 enum { GROUP = 64 };
 
 struct state_cache {
-    const struct gate_fold *fold;
+    const struct gate_split *split;
     const struct distractor_source *appender;
     int *list, n;   /* the examples, ascending */
-    int *position;  /* [fold->n] position of each in the list */
+    int *position;  /* [split->n] position of each in the list */
     int64_t *start; /* first row of each */
     struct row_cache *disk;
     const uint16_t **rows; /* half floats of each group, in disk */
@@ -93,7 +93,7 @@ static uint64_t text_hash(const struct gate_item *items, int n)
 /* The item of an example. The caller frees *wider. */
 static struct gate_item item_of(const struct state_cache *k, int example, struct gate_distractors **wider)
 {
-    const struct gate_example *e = &k->fold->list[example];
+    const struct gate_example *e = &k->split->list[example];
     uint64_t draw;
 
     *wider = NULL;
@@ -174,19 +174,19 @@ static void index_examples(struct state_cache *k, int *examples, int n)
 {
     qsort(examples, (size_t)n, sizeof *examples, by_number);
     k->list = xmalloc((size_t)n * sizeof *k->list);
-    k->position = xcalloc((size_t)k->fold->n, sizeof *k->position);
+    k->position = xcalloc((size_t)k->split->n, sizeof *k->position);
     k->start = xcalloc((size_t)n + 1, sizeof *k->start);
     for (int i = 0; i < n; i++) {
         if (k->n && k->list[k->n - 1] == examples[i])
             continue;
         k->position[examples[i]] = k->n;
         k->list[k->n++] = examples[i];
-        k->start[k->n] = k->start[k->n - 1] + gate_distractors_nodes(k->appender, &k->fold->list[examples[i]]);
+        k->start[k->n] = k->start[k->n - 1] + gate_distractors_nodes(k->appender, &k->split->list[examples[i]]);
     }
     k->rows = xcalloc((size_t)n / GROUP + 1, sizeof *k->rows);
 }
 
-struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer, const struct gate_fold *fold,
+struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer, const struct gate_split *split,
                                      const struct distractor_source *appender, int *examples, int n, struct error *err)
 {
     struct state_cache *k = xcalloc(1, sizeof *k);
@@ -194,7 +194,7 @@ struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer
     char folder[4096];
 
     snprintf(folder, sizeof folder, "%s/%016" PRIx64, dir, encoder);
-    k->fold = fold;
+    k->split = split;
     k->appender = appender;
     k->width = scorer->model->net.config.bert.hidden_size;
     index_examples(k, examples, n);

@@ -16,7 +16,7 @@ struct state_cache;
 /* Opens the cache for n examples of the split, given by their numbers, which it reorders. Questions with fixed
  * distractors (appender NULL: none) are read with them. Computes missing states and shows progress. A signal ends it
  * early: computed states are saved, but nothing may be gathered. NULL on failure. */
-struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer, const struct gate_fold *fold,
+struct state_cache *state_cache_open(const char *dir, struct gate_scorer *scorer, const struct gate_split *split,
                                      const struct distractor_source *appender, int *examples, int n, struct error *err);
 void state_cache_close(struct state_cache *k);
 /* States [nodes of the examples, C] in the order of the batch, whose examples must be in the cache. Valid until the

@@ -12,7 +12,7 @@
 
 static const uint64_t SAMPLE = 1;
 
-static int read_fold(struct tag_fold *f, const char *path, bool optional, struct error *err)
+static int read_split(struct tag_split *f, const char *path, bool optional, struct error *err)
 {
     if (optional && access(path, F_OK) != 0)
         return 0;
@@ -24,12 +24,12 @@ static int read_fold(struct tag_fold *f, const char *path, bool optional, struct
 
 static int read_folder(struct tag_data *d, const char *dir, bool few, struct error *err)
 {
-    const bool optional[FOLDS] = { [FOLD_VALID] = few, [FOLD_TEST] = true };
+    const bool optional[SPLITS] = { [SPLIT_VALID] = few, [SPLIT_TEST] = true };
     char path[4096];
 
-    for (enum fold f = 0; f < FOLDS; f++) {
-        snprintf(path, sizeof path, "%s/%s.jsonl", dir, fold_name(f));
-        if (read_fold(&d->folds[f], path, optional[f], err))
+    for (enum data_split f = 0; f < SPLITS; f++) {
+        snprintf(path, sizeof path, "%s/%s.jsonl", dir, split_name(f));
+        if (read_split(&d->splits[f], path, optional[f], err))
             return -1;
     }
     return 0;
@@ -38,7 +38,7 @@ static int read_folder(struct tag_data *d, const char *dir, bool few, struct err
 static int read_file(struct tag_data *d, const char *path, bool few, struct error *err)
 {
     if (few)
-        return read_fold(&d->folds[FOLD_TRAIN], path, false, err);
+        return read_split(&d->splits[SPLIT_TRAIN], path, false, err);
     return error_set(err, EXIT_CODE_DATA,
                      "%s: expected a folder with train.jsonl and valid.jsonl; a file is enough only with --init", path);
 }
@@ -56,9 +56,9 @@ static uint64_t hash_of(const struct tag_data *d)
 {
     uint64_t h = HASH_START;
 
-    for (enum fold f = 0; f < FOLDS; f++)
-        for (int i = 0; i < d->folds[f].records.n; i++)
-            h = hash_record(h, &d->folds[f].records.items[i]);
+    for (enum data_split f = 0; f < SPLITS; f++)
+        for (int i = 0; i < d->splits[f].records.n; i++)
+            h = hash_record(h, &d->splits[f].records.items[i]);
     return h;
 }
 
@@ -112,9 +112,9 @@ static void release_example(struct tag_example *e)
 int tag_data_pack(struct tag_data *d, const struct dte_layout *layout, struct error *err)
 {
     d->hash = hash_of(d);
-    for (enum fold fold = 0; fold < FOLDS; fold++) {
-        struct tag_fold *f = &d->folds[fold];
-        if (fold == FOLD_VALID) /* so that the first ones are a random sample */
+    for (enum data_split split = 0; split < SPLITS; split++) {
+        struct tag_split *f = &d->splits[split];
+        if (split == SPLIT_VALID) /* so that the first ones are a random sample */
             rng_shuffle(&(struct rng){ .seed = SAMPLE }, f->records.items, f->records.n, sizeof *f->records.items);
         f->list = xcalloc((size_t)f->records.n + 1, sizeof *f->list);
         for (int i = 0; i < f->records.n; i++) {
@@ -123,7 +123,7 @@ int tag_data_pack(struct tag_data *d, const struct dte_layout *layout, struct er
                 release_example(e);
                 return -1;
             }
-            bool wide = fold == FOLD_TRAIN && e->item.n_windows > 1;
+            bool wide = split == SPLIT_TRAIN && e->item.n_windows > 1;
             f->wide += wide;
             f->n += !wide;
             if (wide)
@@ -132,18 +132,18 @@ int tag_data_pack(struct tag_data *d, const struct dte_layout *layout, struct er
         for (int i = 0; i < f->n; i++)
             f->list[i].item.question = &f->list[i].question;
     }
-    if (d->folds[FOLD_TRAIN].n)
+    if (d->splits[SPLIT_TRAIN].n)
         return 0;
     return error_set(err, EXIT_CODE_DATA, "expected a training record whose columns fit into one sequence, got none");
 }
 
 void tag_data_release(struct tag_data *d)
 {
-    for (enum fold f = 0; f < FOLDS; f++) {
-        for (int i = 0; i < d->folds[f].n; i++)
-            release_example(&d->folds[f].list[i]);
-        free(d->folds[f].list);
-        span_records_release(&d->folds[f].records);
+    for (enum data_split f = 0; f < SPLITS; f++) {
+        for (int i = 0; i < d->splits[f].n; i++)
+            release_example(&d->splits[f].list[i]);
+        free(d->splits[f].list);
+        span_records_release(&d->splits[f].records);
     }
     strings_release(&d->texts);
     *d = (struct tag_data){ 0 };
@@ -162,7 +162,7 @@ static bool asks(const struct span_record *list, int n, const char *question)
 }
 
 /* Moves up to n records with new questions, and releases the others. */
-static void add_replay(struct tag_fold *f, struct span_record_list *from, int n)
+static void add_replay(struct tag_split *f, struct span_record_list *from, int n)
 {
     struct span_record_list *to = &f->records;
 
@@ -192,7 +192,7 @@ int tag_data_replay(struct tag_data *d, const char *dir, int n, struct error *er
     }
     int rc = span_records_read(&from, path, err);
     if (rc == 0)
-        add_replay(&d->folds[FOLD_TRAIN], &from, n);
+        add_replay(&d->splits[SPLIT_TRAIN], &from, n);
     span_records_release(&from);
     return rc;
 }
@@ -212,7 +212,7 @@ static int write_sample(const struct span_record_list *l, const int *order, cons
 
 int tag_data_save_replay(const struct tag_data *d, const char *dir, struct error *err)
 {
-    const struct span_record_list *train = &d->folds[FOLD_TRAIN].records;
+    const struct span_record_list *train = &d->splits[SPLIT_TRAIN].records;
     int *order = xmalloc((size_t)train->n * sizeof *order);
     char path[4096];
 

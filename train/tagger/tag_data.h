@@ -15,7 +15,7 @@ struct tag_example {
     struct dte_item item;
 };
 
-struct tag_fold {
+struct tag_split {
     struct span_record_list records;
     int own; /* number of own records; those after them are replayed from another run */
     struct tag_example *list;
@@ -24,7 +24,7 @@ struct tag_fold {
 };
 
 struct tag_data {
-    struct tag_fold folds[FOLDS];
+    struct tag_split splits[SPLITS];
     struct strings texts; /* owns the texts of the questions' values */
     uint64_t hash;        /* of every record */
 };

@@ -92,7 +92,7 @@ static struct dte_spec spec_of(const struct tag_settings *s, const struct bert_c
 /* A new encoder, with a vocabulary of the training questions and their columns. */
 static struct tokenizer *scratch_encoder(const struct tag_trainer *t, struct bert_config *bert, struct error *err)
 {
-    const struct span_record_list *train = &t->data.folds[FOLD_TRAIN].records;
+    const struct span_record_list *train = &t->data.splits[SPLIT_TRAIN].records;
     const char **texts = NULL;
     int n = 0, cap = 0;
 
@@ -169,15 +169,15 @@ static int open_model(struct tag_trainer *t, struct error *err)
 
 static void tell_data(const struct tag_trainer *t)
 {
-    const struct tag_fold *train = &t->data.folds[FOLD_TRAIN];
+    const struct tag_split *train = &t->data.splits[SPLIT_TRAIN];
 
-    for (enum fold f = 0; f < FOLDS; f++)
-        log_info("%s: %d records", fold_name(f), t->data.folds[f].own);
+    for (enum data_split f = 0; f < SPLITS; f++)
+        log_info("%s: %d records", split_name(f), t->data.splits[f].own);
     if (train->records.n > train->own)
         log_info("replay: %d records of %s", train->records.n - train->own, t->request->init);
     if (train->wide)
         log_info("%d training records left out: their columns do not fit into one sequence", train->wide);
-    if (!t->data.folds[FOLD_VALID].n)
+    if (!t->data.splits[SPLIT_VALID].n)
         log_info("no validation records: temperature and threshold stay those of %s, and the last weights are taken",
                  t->request->init);
 }
@@ -206,7 +206,7 @@ static void close_trainer(void *trainer)
 }
 
 /* Example numbers. With replay, own examples are repeated until they are a quarter. */
-static int *make_pool(const struct tag_fold *f, int *n)
+static int *make_pool(const struct tag_split *f, int *n)
 {
     int own = 0, *pool;
 
@@ -221,7 +221,7 @@ static int *make_pool(const struct tag_fold *f, int *n)
 
 static void count_tokens(struct tag_trainer *t)
 {
-    const struct tag_fold *train = &t->data.folds[FOLD_TRAIN];
+    const struct tag_split *train = &t->data.splits[SPLIT_TRAIN];
 
     t->tokens = xrealloc(t->tokens, (size_t)(train->n + 1) * sizeof *t->tokens);
     for (int i = 0; i < train->n; i++)
@@ -231,7 +231,7 @@ static void count_tokens(struct tag_trainer *t)
 
 static void make_sampler(struct tag_trainer *t)
 {
-    int n, *pool = make_pool(&t->data.folds[FOLD_TRAIN], &n);
+    int n, *pool = make_pool(&t->data.splits[SPLIT_TRAIN], &n);
     struct rng rng = { .seed = t->run.set.seed ^ UINT64_C(0x746167) };
 
     rng_shuffle(&rng, pool, n, sizeof *pool);
@@ -317,7 +317,7 @@ static void smooth(struct dte_target *t, int concepts, double smoothing)
 
 static void init_target(struct dte_target *target, const struct tag_trainer *t, int example)
 {
-    const struct tag_example *e = &t->data.folds[FOLD_TRAIN].list[example];
+    const struct tag_example *e = &t->data.splits[SPLIT_TRAIN].list[example];
 
     dte_target_init(target, &e->item, 0, e->record->spans, e->record->n_spans, &t->model.spec.config);
 }
@@ -362,7 +362,7 @@ static void init(struct tagger_step *s, struct tag_trainer *t)
     s->list = xcalloc((size_t)n, sizeof *s->list);
     for (int i = 0; i < n; i++) {
         const int example = b.examples[b.first + i];
-        s->sequences[i] = (struct dte_sequence){ .item = &t->data.folds[FOLD_TRAIN].list[example].item };
+        s->sequences[i] = (struct dte_sequence){ .item = &t->data.splits[SPLIT_TRAIN].list[example].item };
         s->list[i] = &s->targets[i];
         init_target(&s->targets[i], t, example);
     }
@@ -500,7 +500,8 @@ static void measure_batch(void *trainer, struct measurement *m)
 enum { EVAL_GROUP = 64 }; /* questions answered at once */
 
 /* Predictions for the first n examples of a split, which the caller releases. 1 when a signal asked to stop. */
-static int answer_fold(struct tag_trainer *t, enum fold fold, int n, struct tag_answer *answers, struct error *err)
+static int answer_fold(struct tag_trainer *t, enum data_split split, int n, struct tag_answer *answers,
+                       struct error *err)
 {
     struct dte_item items[EVAL_GROUP];
 
@@ -509,22 +510,23 @@ static int answer_fold(struct tag_trainer *t, enum fold fold, int n, struct tag_
         if (stop_requested())
             return 1;
         for (int k = 0; k < some; k++)
-            items[k] = t->data.folds[fold].list[i + k].item;
+            items[k] = t->data.splits[split].list[i + k].item;
         if (dte_tag(&t->tagger, items, some, answers + i, err))
             return -1;
     }
     return 0;
 }
 
-static int count_fold(struct tag_trainer *t, enum fold fold, int n, struct span_counts *counts, struct error *err)
+static int count_split(struct tag_trainer *t, enum data_split split, int n, struct span_counts *counts,
+                       struct error *err)
 {
     struct tag_answer *answers = xcalloc((size_t)n + 1, sizeof *answers);
-    int rc = answer_fold(t, fold, n, answers, err);
+    int rc = answer_fold(t, split, n, answers, err);
 
     *counts = (struct span_counts){ 0 };
     for (int i = 0; i < n; i++) {
         if (rc == 0)
-            span_count(counts, t->data.folds[fold].list[i].record, &answers[i]);
+            span_count(counts, t->data.splits[split].list[i].record, &answers[i]);
         tag_answer_release(&answers[i]);
     }
     free(answers);
@@ -546,7 +548,7 @@ static double f1_of(const struct span_counts *n)
 /* Number of records in a validation. */
 static int n_validated(const struct tag_trainer *t)
 {
-    int n = t->data.folds[FOLD_VALID].n;
+    int n = t->data.splits[SPLIT_VALID].n;
     return n > t->set->max_valid ? (int)t->set->max_valid : n;
 }
 
@@ -557,7 +559,7 @@ static int validate_spans(void *trainer, struct validation *v, struct error *err
     struct span_counts n;
     if (!n_validated(t))
         return 0;
-    int rc = count_fold(t, FOLD_VALID, n_validated(t), &n, err);
+    int rc = count_split(t, SPLIT_VALID, n_validated(t), &n, err);
 
     if (rc)
         return rc;
@@ -575,9 +577,9 @@ static int validate_spans(void *trainer, struct validation *v, struct error *err
 static int report_test(struct tag_trainer *t, struct error *err)
 {
     struct span_counts n;
-    if (!t->data.folds[FOLD_TEST].n)
+    if (!t->data.splits[SPLIT_TEST].n)
         return 0;
-    int rc = count_fold(t, FOLD_TEST, t->data.folds[FOLD_TEST].n, &n, err);
+    int rc = count_split(t, SPLIT_TEST, t->data.splits[SPLIT_TEST].n, &n, err);
 
     if (rc)
         return rc;
@@ -601,11 +603,11 @@ static const double LEAST = 1e-6; /* min probability, so that one mistake does n
 static int problem_nll(struct tag_trainer *t, int n, double *nll, struct error *err)
 {
     struct tag_answer *answers = xcalloc((size_t)n + 1, sizeof *answers);
-    int rc = answer_fold(t, FOLD_VALID, n, answers, err);
+    int rc = answer_fold(t, SPLIT_VALID, n, answers, err);
 
     *nll = 0;
     for (int i = 0; i < n; i++) {
-        bool problem = span_record_is_problem(t->data.folds[FOLD_VALID].list[i].record);
+        bool problem = span_record_is_problem(t->data.splits[SPLIT_VALID].list[i].record);
         double p = fmin(fmax(answers[i].problem, LEAST), 1 - LEAST);
         *nll -= log(problem ? p : 1 - p) / n;
         tag_answer_release(&answers[i]);

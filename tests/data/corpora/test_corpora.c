@@ -232,19 +232,19 @@ static void folders_come_back_as_written(void **state)
     char copy[4096];
 
     test_file(*state, "tables.json", tables);
-    for (int f = 0; f < FOLDS; f++) {
-        snprintf(copy, sizeof copy, "%s.jsonl", fold_name((enum fold)f));
+    for (int f = 0; f < SPLITS; f++) {
+        snprintf(copy, sizeof copy, "%s.jsonl", split_name((enum data_split)f));
         test_file(*state, copy, record);
     }
     assert_int_equal(dataset_read(&d, *state, &err), 0);
-    assert_int_equal(d.folds[FOLD_TEST].n, 1);
-    const struct example *e = &d.folds[FOLD_TEST].items[0];
+    assert_int_equal(d.splits[SPLIT_TEST].n, 1);
+    const struct example *e = &d.splits[SPLIT_TEST].items[0];
     assert_true(e->ambiguous && e->kind == SIA_COLUMN && e->slice == EXAMPLE_CONTRAST && e->n_sql == 2);
     snprintf(copy, sizeof copy, "%s/copy/of", (const char *)*state);
     assert_int_equal(dataset_write(&d, copy, false, &err), 0);
     dataset_release(&d);
     assert_int_equal(dataset_read(&d, copy, &err), 0);
-    assert_string_equal(d.folds[FOLD_VALID].items[0].alternatives[1], "boat.paint");
+    assert_string_equal(d.splits[SPLIT_VALID].items[0].alternatives[1], "boat.paint");
     int table, column;
     assert_int_equal(example_element(&d.schemas.schemas[0], "BOAT.paint", &table, &column), 0);
     assert_true(table == 0 && column == 1);

@@ -57,7 +57,7 @@ static int ambiguous(const struct example_list *l)
 static void each_fold_has_both_labels(void **state)
 {
     static const struct {
-        int n, ambiguous[FOLDS], others[FOLDS];
+        int n, ambiguous[SPLITS], others[SPLITS];
     } cases[] = { { 60, { 12, 4, 4 }, { 24, 8, 8 } },
                   { 15, { 3, 1, 1 }, { 6, 2, 2 } },
                   { 6, { 1, 1, 0 }, { 2, 1, 1 } },
@@ -65,9 +65,9 @@ static void each_fold_has_both_labels(void **state)
     (void)state;
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
         struct made m = make(cases[i].n, 1, 1, 1);
-        for (int f = 0; f < FOLDS; f++) {
-            assert_int_equal(ambiguous(&m.split.folds[f]), cases[i].ambiguous[f]);
-            assert_int_equal(m.split.folds[f].n - ambiguous(&m.split.folds[f]), cases[i].others[f]);
+        for (int f = 0; f < SPLITS; f++) {
+            assert_int_equal(ambiguous(&m.split.splits[f]), cases[i].ambiguous[f]);
+            assert_int_equal(m.split.splits[f].n - ambiguous(&m.split.splits[f]), cases[i].others[f]);
         }
         release(&m);
     }
@@ -90,10 +90,10 @@ static void one_text_stands_in_one_fold(void **state)
     for (int64_t seed = 1; seed <= 3; seed++) {
         struct made m = make(40, 1, 3, seed);
         for (int k = 0; k < 40; k++) {
-            int folds = 0;
-            for (int f = 0; f < FOLDS; f++)
-                folds += asks(&m.split.folds[f], k);
-            assert_int_equal(folds, 1);
+            int splits = 0;
+            for (int f = 0; f < SPLITS; f++)
+                splits += asks(&m.split.splits[f], k);
+            assert_int_equal(splits, 1);
         }
         release(&m);
     }
@@ -105,11 +105,11 @@ static void a_seed_is_a_split(void **state)
     int same = 0;
 
     (void)state;
-    for (int i = 0; i < a.split.folds[FOLD_TEST].n; i++) {
-        assert_string_equal(a.split.folds[FOLD_TEST].items[i].question, b.split.folds[FOLD_TEST].items[i].question);
-        same += strcmp(a.split.folds[FOLD_TEST].items[i].question, c.split.folds[FOLD_TEST].items[i].question) == 0;
+    for (int i = 0; i < a.split.splits[SPLIT_TEST].n; i++) {
+        assert_string_equal(a.split.splits[SPLIT_TEST].items[i].question, b.split.splits[SPLIT_TEST].items[i].question);
+        same += strcmp(a.split.splits[SPLIT_TEST].items[i].question, c.split.splits[SPLIT_TEST].items[i].question) == 0;
     }
-    assert_true(same < a.split.folds[FOLD_TEST].n);
+    assert_true(same < a.split.splits[SPLIT_TEST].n);
     release(&a);
     release(&b);
     release(&c);
@@ -120,19 +120,19 @@ static void databases_stay_together_where_they_can(void **state)
 {
     (void)state;
     struct made five = make(60, 5, 1, 1), two = make(60, 2, 1, 1);
-    int folds = 0;
+    int splits = 0;
 
-    assert_int_equal(five.split.folds[FOLD_TRAIN].n, 36);
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < five.split.folds[f].n && f != FOLD_TRAIN; i++)
-            assert_string_equal(five.split.folds[f].items[i].db_id, five.split.folds[f].items[0].db_id);
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < two.split.folds[f].n; i++)
-            if (strcmp(two.split.folds[f].items[i].db_id, "db0") == 0) {
-                folds++;
+    assert_int_equal(five.split.splits[SPLIT_TRAIN].n, 36);
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < five.split.splits[f].n && f != SPLIT_TRAIN; i++)
+            assert_string_equal(five.split.splits[f].items[i].db_id, five.split.splits[f].items[0].db_id);
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < two.split.splits[f].n; i++)
+            if (strcmp(two.split.splits[f].items[i].db_id, "db0") == 0) {
+                splits++;
                 break;
             }
-    assert_int_equal(folds, FOLDS);
+    assert_int_equal(splits, SPLITS);
     release(&five);
     release(&two);
 }
@@ -150,8 +150,8 @@ static void training_has_both_labels(void **state)
         add(&m, text, db, i % 3 == 0);
     }
     labels_split(&m.split, &m.all, 1, "labels.csv");
-    for (int f = 0; f < FOLDS; f++)
-        assert_true(ambiguous(&m.split.folds[f]) > 0 && ambiguous(&m.split.folds[f]) < m.split.folds[f].n);
+    for (int f = 0; f < SPLITS; f++)
+        assert_true(ambiguous(&m.split.splits[f]) > 0 && ambiguous(&m.split.splits[f]) < m.split.splits[f].n);
     release(&m);
 }
 
@@ -188,7 +188,7 @@ static void rows_of_ambrosia_are_labels(void **state)
     (void)state;
     if (labels_read(&d, &q, &err))
         fail_msg("%s", err.text);
-    const struct example_list *l = &d.folds[FOLD_TEST];
+    const struct example_list *l = &d.splits[SPLIT_TEST];
     assert_int_equal(l->n, 4);
     const struct example *e = named(l, "1");
     assert_true(e->ambiguous);
@@ -213,15 +213,15 @@ static void rows_of_ambrosia_are_labels(void **state)
 static void datasets_are_joined(void **state)
 {
     struct made a = make(60, 1, 1, 1), b = make(60, 1, 1, 1);
-    int train = a.split.folds[FOLD_TRAIN].n, test = a.split.folds[FOLD_TEST].n;
+    int train = a.split.splits[SPLIT_TRAIN].n, test = a.split.splits[SPLIT_TEST].n;
     struct error err;
 
     (void)state;
     assert_int_equal(dataset_join(&a.split, &b.split, &err), 0);
-    assert_int_equal(a.split.folds[FOLD_TRAIN].n, 2 * train);
-    assert_int_equal(a.split.folds[FOLD_TEST].n, 2 * test);
-    assert_string_equal(a.split.folds[FOLD_TRAIN].items[2 * train - 1].question,
-                        b.split.folds[FOLD_TRAIN].items[train - 1].question);
+    assert_int_equal(a.split.splits[SPLIT_TRAIN].n, 2 * train);
+    assert_int_equal(a.split.splits[SPLIT_TEST].n, 2 * test);
+    assert_string_equal(a.split.splits[SPLIT_TRAIN].items[2 * train - 1].question,
+                        b.split.splits[SPLIT_TRAIN].items[train - 1].question);
     release(&a);
     release(&b);
 }

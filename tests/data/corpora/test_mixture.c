@@ -15,7 +15,7 @@ static const char tables[] =
     "\"foreign_keys\": []}]";
 
 /* Writes a split with one example for each word of `questions`, all about one source database. */
-static void write_fold(const char *dir, const char *name, const char *source, const char *questions)
+static void write_split(const char *dir, const char *name, const char *source, const char *questions)
 {
     char text[4096] = "", list[256], *rest = list;
     size_t n = 0;
@@ -37,9 +37,9 @@ static char *new_folder(const char *const *sources, const char *const *questions
     char *dir = test_dir_new();
 
     test_file(dir, "tables.json", tables);
-    write_fold(dir, "train.jsonl", sources[FOLD_TRAIN], questions[FOLD_TRAIN]);
-    write_fold(dir, "valid.jsonl", sources[FOLD_VALID], questions[FOLD_VALID]);
-    write_fold(dir, "test.jsonl", sources[FOLD_TEST], questions[FOLD_TEST]);
+    write_split(dir, "train.jsonl", sources[SPLIT_TRAIN], questions[SPLIT_TRAIN]);
+    write_split(dir, "valid.jsonl", sources[SPLIT_VALID], questions[SPLIT_VALID]);
+    write_split(dir, "test.jsonl", sources[SPLIT_TEST], questions[SPLIT_TEST]);
     return dir;
 }
 
@@ -95,17 +95,17 @@ static void two_folders(void **state)
     assert_string_equal(m.parts[1].metric, "valid_ap/two");
     assert_int_equal(m.parts[0].left_out, 0);
     assert_int_equal(m.parts[1].left_out, 3);
-    assert_int_equal(d.folds[FOLD_TRAIN].n, 4); /* a and b, each twice */
-    assert_int_equal(d.folds[FOLD_VALID].n, 3);
-    assert_int_equal(d.folds[FOLD_TEST].n, 2);
+    assert_int_equal(d.splits[SPLIT_TRAIN].n, 4); /* a and b, each twice */
+    assert_int_equal(d.splits[SPLIT_VALID].n, 3);
+    assert_int_equal(d.splits[SPLIT_TEST].n, 2);
     assert_int_equal(d.schemas.n, 2);
     assert_non_null(schema_find(&d.schemas, "one/shop"));
-    const struct example *e = &d.folds[FOLD_VALID].items[1];
+    const struct example *e = &d.splits[SPLIT_VALID].items[1];
     assert_string_equal(e->id, "two/h");
     assert_string_equal(e->db_id, "two/shop");
     assert_string_equal(e->part, "two");
     assert_string_equal(e->source_db, "north");
-    assert_int_equal(dataset_check_folds(&d, &err), 0);
+    assert_int_equal(dataset_check_splits(&d, &err), 0);
     dataset_release(&d);
     mixture_release(&m);
 }
@@ -119,8 +119,8 @@ static int n_train(const struct folders *f, const char *share)
 
     write_mixture(text, "{\"data\": \"%s\", \"share\": %s}\n", f->a, share);
     assert_int_equal(mixture_read(&m, &d, test_file(f->own, "share.jsonl", text), 3, &err), 0);
-    int n = d.folds[FOLD_TRAIN].n;
-    assert_int_equal(d.folds[FOLD_VALID].n, 1);
+    int n = d.splits[SPLIT_TRAIN].n;
+    assert_int_equal(d.splits[SPLIT_VALID].n, 1);
     dataset_release(&d);
     mixture_release(&m);
     return n;

@@ -27,10 +27,10 @@ static const struct contrast_options usual = { .seed = 1, .test_share = 0.2, .va
 static void count(const struct dataset *d, enum example_slice slice, int counts[SIA_KINDS][2])
 {
     memset(counts, 0, SIA_KINDS * sizeof *counts);
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < d->folds[f].n; i++)
-            if (d->folds[f].items[i].slice == slice)
-                counts[d->folds[f].items[i].kind][d->folds[f].items[i].ambiguous]++;
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < d->splits[f].n; i++)
+            if (d->splits[f].items[i].slice == slice)
+                counts[d->splits[f].items[i].kind][d->splits[f].items[i].ambiguous]++;
 }
 
 static void every_pair_gives_four_contrast_examples_and_four_hard_negatives(void **state)
@@ -51,8 +51,8 @@ static void every_pair_gives_four_contrast_examples_and_four_hard_negatives(void
         assert_int_equal(counts[k][true], 0);
         assert_int_equal(counts[k][false], 20);
     }
-    for (int f = 1; f < FOLDS; f++) /* one of five databases each */
-        assert_int_equal(d.folds[f].n, 32);
+    for (int f = 1; f < SPLITS; f++) /* one of five databases each */
+        assert_int_equal(d.splits[f].n, 32);
     assert_int_equal(d.schemas.n, (5 + 3 * 3) * (1 + 8 * 2)); /* three renamed forms for each of three databases */
     dataset_release(&d);
 }
@@ -77,9 +77,9 @@ static void interpretations_and_alternatives_fit(void **state)
     assert_int_equal(contrast_build(&d, &usual, *state, *state, &err), 0);
     for (int w = 0; w < ARRAY_LEN(wanted); w++) {
         int table, column, yes = 0, no = 0;
-        for (int f = 0; f < FOLDS; f++)
-            for (int i = 0; i < d.folds[f].n; i++) {
-                const struct example *e = &d.folds[f].items[i];
+        for (int f = 0; f < SPLITS; f++)
+            for (int i = 0; i < d.splits[f].n; i++) {
+                const struct example *e = &d.splits[f].items[i];
                 const struct schema *s = schema_find(&d.schemas, e->db_id);
                 if (e->slice != EXAMPLE_CONTRAST || strncmp(e->question, wanted[w][0], strlen(wanted[w][0])) != 0)
                     continue;
@@ -139,10 +139,10 @@ static void training_schemas_have_renamed_forms(void **state)
 
     corpus_write(*state, 5);
     assert_int_equal(contrast_build(&d, &usual, *state, *state, &err), 0);
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < d.folds[f].n; i++) {
-            const struct example *e = &d.folds[f].items[i];
-            assert_int_equal(e->n_renamed > 0, f == FOLD_TRAIN);
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < d.splits[f].n; i++) {
+            const struct example *e = &d.splits[f].items[i];
+            assert_int_equal(e->n_renamed > 0, f == SPLIT_TRAIN);
             for (int k = 0; k < e->n_renamed; k++)
                 renamed += count_renamed(e, schema_find(&d.schemas, e->db_id), schema_find(&d.schemas, e->renamed[k]));
         }
@@ -239,18 +239,18 @@ static void leaking_folds_are_rejected(void **state)
 
     corpus_write(*state, 5);
     assert_int_equal(contrast_build(&d, &usual, *state, *state, &err), 0);
-    assert_int_equal(dataset_check_folds(&d, &err), 0);
+    assert_int_equal(dataset_check_splits(&d, &err), 0);
     assert_int_equal(dataset_check_balance(&d, &err), 0);
-    struct example *e = &d.folds[FOLD_TEST].items[0], kept = *e;
-    e->source_db = d.folds[FOLD_TRAIN].items[0].source_db;
-    assert_int_equal(dataset_check_folds(&d, &err), -1);
+    struct example *e = &d.splits[SPLIT_TEST].items[0], kept = *e;
+    e->source_db = d.splits[SPLIT_TRAIN].items[0].source_db;
+    assert_int_equal(dataset_check_splits(&d, &err), -1);
     assert_error(err, "database", e->source_db, "train and test");
     *e = kept;
-    e->question = d.folds[FOLD_VALID].items[0].question;
-    assert_int_equal(dataset_check_folds(&d, &err), -1);
+    e->question = d.splits[SPLIT_VALID].items[0].question;
+    assert_int_equal(dataset_check_splits(&d, &err), -1);
     assert_error(err, "question", e->question, "valid and test");
     *e = kept;
-    for (e = d.folds[FOLD_TEST].items; e->slice != EXAMPLE_CONTRAST; e++)
+    for (e = d.splits[SPLIT_TEST].items; e->slice != EXAMPLE_CONTRAST; e++)
         ;
     e->ambiguous = !e->ambiguous;
     assert_int_equal(dataset_check_balance(&d, &err), -1);
@@ -342,8 +342,8 @@ static void gatekeeper_labels_count_questions(void **state)
     assert_int_equal(counts[0].records, 4);
     assert_int_equal(counts[0].ambiguous, 2);
     assert_int_equal(counts[1].records, 4);
-    assert_int_equal(d.folds[FOLD_TRAIN].n + d.folds[FOLD_VALID].n, 4);
-    assert_int_equal(d.folds[FOLD_TEST].n, 4);
+    assert_int_equal(d.splits[SPLIT_TRAIN].n + d.splits[SPLIT_VALID].n, 4);
+    assert_int_equal(d.splits[SPLIT_TEST].n, 4);
     dataset_release(&d);
 }
 
@@ -376,14 +376,14 @@ static void shared_corpora_form_contrast_sets(void **state)
         total += contrast[k][false] + contrast[k][true];
     }
     assert_true(total > 26000);
-    assert_int_equal(dataset_check_folds(&d, &err), 0);
+    assert_int_equal(dataset_check_splits(&d, &err), 0);
     assert_int_equal(dataset_check_balance(&d, &err), 0);
-    struct strings dbs[FOLDS] = { { 0 } };
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < d.folds[f].n; i++)
-            strings_add(&dbs[f], d.folds[f].items[i].source_db);
-    assert_true(5 * dbs[FOLD_TEST].n >= dbs[FOLD_TRAIN].n + dbs[FOLD_VALID].n + dbs[FOLD_TEST].n);
-    for (int f = 0; f < FOLDS; f++)
+    struct strings dbs[SPLITS] = { { 0 } };
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < d.splits[f].n; i++)
+            strings_add(&dbs[f], d.splits[f].items[i].source_db);
+    assert_true(5 * dbs[SPLIT_TEST].n >= dbs[SPLIT_TRAIN].n + dbs[SPLIT_VALID].n + dbs[SPLIT_TEST].n);
+    for (int f = 0; f < SPLITS; f++)
         strings_release(&dbs[f]);
     dataset_release(&d);
     free(ambiqt);

@@ -89,8 +89,8 @@ static const struct contrast_options options = { .seed = 3, .test_share = 0.2, .
  * label. */
 static void make_leak(struct dataset *d)
 {
-    for (int f = 0; f < FOLDS; f++) {
-        struct example_list *l = &d->folds[f];
+    for (int f = 0; f < SPLITS; f++) {
+        struct example_list *l = &d->splits[f];
         int kept = 0;
         for (int i = 0; i < l->n; i++) {
             bool boat = strstr(l->items[i].question, "boat") != NULL;

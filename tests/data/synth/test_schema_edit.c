@@ -44,7 +44,7 @@ static void make(struct dataset *d, uint64_t seed)
     const struct natural_options options = { .seed = seed, .edits = 40 };
     struct natural n = { .options = &options, .out = d, .rng = { .seed = seed } };
     struct natural_corpus c = { .name = "hand" };
-    enum fold fold = FOLD_TRAIN;
+    enum data_split split = SPLIT_TRAIN;
     struct error err = { 0 };
     json_t *v = json_loads(tables, 0, NULL);
 
@@ -52,14 +52,14 @@ static void make(struct dataset *d, uint64_t seed)
     assert_non_null(v);
     c.questions.items = (struct spider_question *)(uintptr_t)questions;
     c.questions.n = ARRAY_LEN(questions);
-    c.fold = &fold;
+    c.split = &split;
     assert_int_equal(schema_set_from_json(&c.schemas, v, "tables", &err), 0);
     assert_int_equal(arena_init(&n.sql, 1 << 24, &err), 0);
     assert_int_equal(schema_edit_make(&n, &c, &err), 0);
     arena_release(&n.sql);
     schema_set_close(&c.schemas);
     strings_release(&n.questions);
-    free(n.fold_of);
+    free(n.split_of);
     json_decref(v);
 }
 
@@ -87,9 +87,9 @@ static void every_statement_runs(void **state)
 
     (void)state;
     make(&d, 1);
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < d.folds[f].n; i++) {
-            const struct example *e = &d.folds[f].items[i];
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < d.splits[f].n; i++) {
+            const struct example *e = &d.splits[f].items[i];
             const struct schema *s = schema_find(&d.schemas, e->db_id);
             assert_non_null(s);
             sqlite3 *db = open_database(s);
@@ -110,9 +110,9 @@ static void labels_form_contrast_sets(void **state)
     (void)state;
     make(&d, 2);
     assert_int_equal(dataset_check_balance(&d, &err), 0);
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < d.folds[f].n; i++) {
-            const struct example *e = &d.folds[f].items[i];
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < d.splits[f].n; i++) {
+            const struct example *e = &d.splits[f].items[i];
             assert_int_equal(e->n_sql, e->ambiguous ? 2 : 1);
             counts[e->ambiguous] += e->slice == EXAMPLE_CONTRAST;
             beside += e->slice == EXAMPLE_HARD_NEGATIVE;
@@ -129,9 +129,9 @@ static void statements_read_their_alternatives(void **state)
 
     (void)state;
     make(&d, 3);
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < d.folds[f].n; i++) {
-            const struct example *e = &d.folds[f].items[i];
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < d.splits[f].n; i++) {
+            const struct example *e = &d.splits[f].items[i];
             /* counted rows are identified by a key that the statement need not name */
             for (int k = e->kind == SIA_AGGREGATE; e->ambiguous && k < 2; k++) {
                 const char *dot = strrchr(e->alternatives[k], '.'), *name = dot ? dot + 1 : e->alternatives[k];
@@ -144,9 +144,9 @@ static void statements_read_their_alternatives(void **state)
 
 static bool says(const struct dataset *d, const char *question, bool ambiguous)
 {
-    for (int f = 0; f < FOLDS; f++)
-        for (int i = 0; i < d->folds[f].n; i++)
-            if (d->folds[f].items[i].ambiguous == ambiguous && strcmp(d->folds[f].items[i].question, question) == 0)
+    for (int f = 0; f < SPLITS; f++)
+        for (int i = 0; i < d->splits[f].n; i++)
+            if (d->splits[f].items[i].ambiguous == ambiguous && strcmp(d->splits[f].items[i].question, question) == 0)
                 return true;
     return false;
 }
@@ -266,11 +266,11 @@ static void the_same_seed_gives_the_same_examples(void **state)
     (void)state;
     make(&a, 7);
     make(&b, 7);
-    for (int f = 0; f < FOLDS; f++) {
-        assert_int_equal(a.folds[f].n, b.folds[f].n);
-        for (int i = 0; i < a.folds[f].n; i++) {
-            assert_string_equal(a.folds[f].items[i].question, b.folds[f].items[i].question);
-            assert_string_equal(a.folds[f].items[i].sql[0], b.folds[f].items[i].sql[0]);
+    for (int f = 0; f < SPLITS; f++) {
+        assert_int_equal(a.splits[f].n, b.splits[f].n);
+        for (int i = 0; i < a.splits[f].n; i++) {
+            assert_string_equal(a.splits[f].items[i].question, b.splits[f].items[i].question);
+            assert_string_equal(a.splits[f].items[i].sql[0], b.splits[f].items[i].sql[0]);
         }
     }
     dataset_release(&a);
