@@ -226,10 +226,10 @@ static void add_needed(struct schema_build *b, const struct schema *s, const str
     struct strings added = { 0 };
     struct ambiqt_words w;
 
-    if (r->kind == SIA_JOIN && old >= 0 && schema_column_find(s, old, r->column) < 0)
+    if (r->type == SIA_JOIN && old >= 0 && schema_column_find(s, old, r->column) < 0)
         schema_build_column(b, old, r->column, NULL, COLUMN_TEXT);
     ambiqt_words_split(&w, r->readings[1]);
-    for (int i = 0; i < w.n && r->kind == SIA_AGGREGATE && new >= 0; i++) {
+    for (int i = 0; i < w.n && r->type == SIA_AGGREGATE && new >= 0; i++) {
         const char *name = ambiqt_without_alias(w.items[i]);
         if (built_column(s, name) < 0 || table_has(s, &w, name) || strings_find(&added, name) >= 0)
             continue;
@@ -299,7 +299,7 @@ static char *readable(struct ambiqt_converter *c, const struct ambiqt_record *r,
 
     if (!form_of_text(&store, text, s, &c->scratch, why)) {
         free(text);
-        text = r->kind == SIA_JOIN ? ambiqt_qualify(r, s, sql) : NULL;
+        text = r->type == SIA_JOIN ? ambiqt_qualify(r, s, sql) : NULL;
         if (text && !form_of_text(&store, text, s, &c->scratch, &again)) {
             free(text);
             text = NULL;
@@ -344,7 +344,7 @@ static json_t *record_json(struct ambiqt_converter *c, const struct ambiqt_case 
     read_schema(&s, r);
     json_t *list = candidates_json(c, of, &s, rejected);
     json_t *o = json_pack("{s:o, s:s, s:s, s:b, s:s, s:f, s:o, s:[s, s], s:o, s:o}", "id", id, "db_id", r->db_id,
-                          "question", r->question, "ambiguous", true, "type", sia_kind_letter(r->kind), "temperature",
+                          "question", r->question, "ambiguous", true, "type", sia_type_letter(r->type), "temperature",
                           c->sink->request->temperature, "candidates", list, "gold", r->readings[0], r->readings[1],
                           "rejected", rejected, "schema", schema_to_json(&s));
     schema_release(&s);
@@ -368,7 +368,7 @@ static void check_case(const struct ambiqt_converter *c, const struct ambiqt_cas
 
 static int emit_case(struct ambiqt_converter *c, const struct ambiqt_case *of, struct error *err)
 {
-    json_t *id = json_sprintf("%s-%d", sia_kind_letter(c->cases.corpus.items[of->record].kind), of->row);
+    json_t *id = json_sprintf("%s-%d", sia_type_letter(c->cases.corpus.items[of->record].type), of->row);
     struct error why = { 0 };
     char where[512];
 

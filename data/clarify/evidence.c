@@ -175,7 +175,7 @@ static int read_kind(struct evidence *h, const json_t *record, const struct sche
 {
     const json_t *kind = json_object_get(record, "type");
 
-    h->kind = h->n_found && h->found[0] < s->n_tables ? SIA_TABLE : SIA_COLUMN;
+    h->type = h->n_found && h->found[0] < s->n_tables ? SIA_TABLE : SIA_COLUMN;
     if (!kind || json_is_null(kind))
         return 0;
     int type = ambiguity_type_find(json_string_value(kind));
@@ -183,7 +183,7 @@ static int read_kind(struct evidence *h, const json_t *record, const struct sche
         return error_set(err, EXIT_CODE_DATA, "%s: field \"type\": expected null or one of " AMBIGUITY_TYPE_NAMES,
                          where);
     if (ambiguity_types[type].head == AMBIGUITY_HEAD_PAIRS)
-        h->kind = ambiguity_type_schema(type);
+        h->type = ambiguity_type_schema(type);
     return 0;
 }
 

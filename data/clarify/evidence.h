@@ -35,7 +35,7 @@ struct evidence {
     int n_spans;
     int found[FOUND_MAX]; /* alternatives of the prediction, as elements */
     int n_found;
-    enum sia_kind kind;             /* ambiguity type of the prediction */
+    enum sia_type type;             /* ambiguity type of the prediction */
     double score;                   /* ambiguity score; 1 by default */
     struct column_samples *samples; /* borrowed; NULL without a database */
     struct strings pool;

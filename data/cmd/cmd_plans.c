@@ -313,7 +313,7 @@ static int write_record(void *job, json_t *record, const char *where, struct err
 
     if (kind < 0)
         error_set(err, EXIT_CODE_DATA, "%s: expected a record of AmbiQT", where);
-    else if ((rc = ambiqt_add(&c, (enum sia_kind)kind, record, where, err)) == 0)
+    else if ((rc = ambiqt_add(&c, (enum sia_type)kind, record, where, err)) == 0)
         rc = write_both(job, c.items, record_id_text(record, number), where, err);
     ambiqt_release(&c);
     return rc;

@@ -141,7 +141,7 @@ static int read_aggregate_validation(struct ambiqt_record *r, const json_t *o, c
 static int read_alteration(struct ambiqt_record *r, const json_t *o, struct strings *text, const char *where,
                            struct error *err)
 {
-    switch (r->kind) {
+    switch (r->type) {
     case SIA_COLUMN:
         return read_column(r, o, where, err);
     case SIA_TABLE:
@@ -191,9 +191,9 @@ int ambiqt_kind(const json_t *record)
     return first && json_is_array(json_object_iter_value(first)) ? SIA_AGGREGATE : SIA_JOIN;
 }
 
-int ambiqt_add(struct ambiqt_corpus *c, enum sia_kind kind, const json_t *o, const char *where, struct error *err)
+int ambiqt_add(struct ambiqt_corpus *c, enum sia_type type, const json_t *o, const char *where, struct error *err)
 {
-    struct ambiqt_record r = { .kind = kind };
+    struct ambiqt_record r = { .type = type };
 
     if (!(r.db_id = json_get_string(o, "db_id", where, err)) ||
         !(r.question = json_get_string(o, "question", where, err)) ||
@@ -206,7 +206,7 @@ int ambiqt_add(struct ambiqt_corpus *c, enum sia_kind kind, const json_t *o, con
     return 0;
 }
 
-int ambiqt_read(struct ambiqt_corpus *c, enum sia_kind kind, const char *path, struct error *err)
+int ambiqt_read(struct ambiqt_corpus *c, enum sia_type type, const char *path, struct error *err)
 {
     json_t *record;
     int rc;
@@ -215,7 +215,7 @@ int ambiqt_read(struct ambiqt_corpus *c, enum sia_kind kind, const char *path, s
     if (!r)
         return -1;
     while ((rc = json_reader_next(r, &record, err)) > 0) {
-        rc = ambiqt_add(c, kind, record, json_reader_where(r), err);
+        rc = ambiqt_add(c, type, record, json_reader_where(r), err);
         json_decref(record);
         if (rc)
             break;
@@ -224,22 +224,22 @@ int ambiqt_read(struct ambiqt_corpus *c, enum sia_kind kind, const char *path, s
     return rc;
 }
 
-int ambiqt_read_train(struct ambiqt_corpus *c, enum sia_kind kind, const char *dir, struct error *err)
+int ambiqt_read_train(struct ambiqt_corpus *c, enum sia_type type, const char *dir, struct error *err)
 {
-    static const char *const stems[SIA_KINDS] = { "col-synonyms", "tbl-synonyms", "tbl-split", "tbl-agg" };
+    static const char *const stems[SIA_TYPES] = { "col-synonyms", "tbl-synonyms", "tbl-split", "tbl-agg" };
     static const char *const endings[] = { ".train.jsonl", ".train.jsonl.xz" };
     int rc = 1;
 
     for (int i = 0; i < ARRAY_LEN(endings) && rc > 0; i++) {
         char *path = NULL;
-        CHECK(asprintf(&path, "%s/%s%s", dir, stems[kind], endings[i]) >= 0, "cannot format a path in %s", dir);
+        CHECK(asprintf(&path, "%s/%s%s", dir, stems[type], endings[i]) >= 0, "cannot format a path in %s", dir);
         if (access(path, F_OK) == 0)
-            rc = ambiqt_read(c, kind, path, err);
+            rc = ambiqt_read(c, type, path, err);
         free(path);
     }
     if (rc > 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: expected %s.train.jsonl or %s.train.jsonl.xz", dir, stems[kind],
-                         stems[kind]);
+        return error_set(err, EXIT_CODE_DATA, "%s: expected %s.train.jsonl or %s.train.jsonl.xz", dir, stems[type],
+                         stems[type]);
     return rc;
 }
 

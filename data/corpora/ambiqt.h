@@ -18,7 +18,7 @@ enum { AMBIQT_MAX_COLUMNS = 24 }; /* columns of a precomputed table; the benchma
  * - P: aggregates of `column` are precomputed as `new_columns` of the new table `new_table`.
  */
 struct ambiqt_record {
-    enum sia_kind kind;
+    enum sia_type type;
     const char *db_id, *question;
     const char *original;    /* gold SQL on the original schema */
     const char *readings[2]; /* gold SQL on the altered schema, for the first and the second alternative */
@@ -40,14 +40,14 @@ struct ambiqt_corpus {
 /* Appends the records of one type from a JSONL file (plain or .xz) or a JSON array. Type P has two published formats;
  * both are read. The caller zeroes c before the first call and releases it after the last. Returns -1 with
  * EXIT_CODE_DATA; the message has file, line and field. */
-int ambiqt_read(struct ambiqt_corpus *c, enum sia_kind kind, const char *path, struct error *err);
+int ambiqt_read(struct ambiqt_corpus *c, enum sia_type type, const char *path, struct error *err);
 /* Appends one parsed record; messages start with `where`. */
-int ambiqt_add(struct ambiqt_corpus *c, enum sia_kind kind, const json_t *record, const char *where, struct error *err);
+int ambiqt_add(struct ambiqt_corpus *c, enum sia_type type, const json_t *record, const char *where, struct error *err);
 /* Returns the type that a record's fields imply, or -1. */
 int ambiqt_kind(const json_t *record);
 /* Appends the training records of a type from folder dir: col-synonyms, tbl-synonyms, tbl-split or tbl-agg
  * .train.jsonl, optionally with .xz. */
-int ambiqt_read_train(struct ambiqt_corpus *c, enum sia_kind kind, const char *dir, struct error *err);
+int ambiqt_read_train(struct ambiqt_corpus *c, enum sia_type type, const char *dir, struct error *err);
 void ambiqt_release(struct ambiqt_corpus *c);
 
 #endif

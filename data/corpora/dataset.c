@@ -212,7 +212,7 @@ static void print_slice(const struct example_list *l, enum data_split f, enum ex
     for (int i = 0; i < l->n; i++) {
         const struct example *e = &l->items[i];
         if (e->slice == slice)
-            counts[ambiguity_type_of(e->kind, e->linguistic)][e->ambiguous]++;
+            counts[ambiguity_type_of(e->type, e->linguistic)][e->ambiguous]++;
     }
     for (int k = 0; k < AMBIGUITY_TYPES; k++)
         if (counts[k][0] + counts[k][1])

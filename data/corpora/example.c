@@ -77,8 +77,8 @@ static int parse_linguistic(struct example *e, const json_t *o, const char *wher
 
     if (!word)
         return -1;
-    e->kind = SIA_KINDS;
-    e->linguistic = linguistic_kind_find(word);
+    e->type = SIA_TYPES;
+    e->linguistic = linguistic_type_find(word);
     if (e->linguistic != LINGUISTIC_NONE)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
@@ -95,12 +95,12 @@ static int parse_labels(struct example *e, const json_t *o, const char *where, s
     e->slice = (enum example_slice)slice;
     if (e->slice == EXAMPLE_CUSTOM)
         return parse_linguistic(e, o, where, err);
-    const char *names[SIA_KINDS];
-    for (int k = 0; k < SIA_KINDS; k++)
+    const char *names[SIA_TYPES];
+    for (int k = 0; k < SIA_TYPES; k++)
         names[k] = ambiguity_types[k].name;
-    if ((kind = get_word(o, "type", names, SIA_KINDS, where, err)) < 0)
+    if ((kind = get_word(o, "type", names, SIA_TYPES, where, err)) < 0)
         return -1;
-    e->kind = (enum sia_kind)kind;
+    e->type = (enum sia_type)kind;
     int named = e->ambiguous && e->slice != EXAMPLE_THESIS ? 2 : 0;
     return get_strings(o, "alternatives", named, named, e->alternatives, where, err) < 0 ? -1 : 0;
 }
@@ -152,16 +152,16 @@ static json_t *string_array(const char *const *s, int n)
     return a;
 }
 
-const char *example_kind_name(const struct example *e)
+const char *example_type_name(const struct example *e)
 {
-    return ambiguity_types[ambiguity_type_of(e->kind, e->linguistic)].name;
+    return ambiguity_types[ambiguity_type_of(e->type, e->linguistic)].name;
 }
 
 int example_write(struct out_file *o, const struct example *e, struct error *err)
 {
     json_t *v = json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:b, s:o}", "id", e->id, "db_id", e->db_id, "source_db",
                           e->source_db, "question", e->question, "sql", string_array(e->sql, e->n_sql), "slice",
-                          example_slice_name(e->slice), "type", example_kind_name(e), "ambiguous", (int)e->ambiguous,
+                          example_slice_name(e->slice), "type", example_type_name(e), "ambiguous", (int)e->ambiguous,
                           "alternatives", string_array(e->alternatives, e->alternatives[0] ? 2 : 0));
     CHECK(v, "example %s is not UTF-8", e->id); /* jansson only reads valid UTF-8 */
     if (e->n_renamed)

@@ -33,8 +33,8 @@ struct example {
     const char *sql[EXAMPLE_MAX_SQL];
     int n_sql;
     enum example_slice slice;
-    enum sia_kind kind;              /* ambiguity type of the duplicated element; own: SIA_KINDS if unknown */
-    enum linguistic_kind linguistic; /* own: type of linguistic ambiguity; then kind is SIA_KINDS */
+    enum sia_type type;              /* ambiguity type of the duplicated element; own: SIA_TYPES if unknown */
+    enum linguistic_type linguistic; /* own: type of linguistic ambiguity; then type is SIA_TYPES */
     bool ambiguous;
     /*
      * Two elements of schema db_id; sql[k] uses the k-th one. NULL if the question is not ambiguous, or own and
@@ -67,7 +67,7 @@ int example_list_read(struct example_list *l, const char *path, struct error *er
 void example_list_release(struct example_list *l);
 
 /* Returns the ambiguity type, such as "C", or "scope" for linguistic ambiguity. */
-const char *example_kind_name(const struct example *e);
+const char *example_type_name(const struct example *e);
 /* Writes an example as a JSON line. Returns -1 with an error of the file. */
 int example_write(struct out_file *o, const struct example *e, struct error *err);
 

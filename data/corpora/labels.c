@@ -105,7 +105,7 @@ static int take_type(const struct label_reader *r, struct example *e, const json
     const char *word = json_string_value(v);
 
     int type = ambiguity_type_find(word);
-    e->kind = ambiguity_type_schema(type);
+    e->type = ambiguity_type_schema(type);
     e->linguistic = ambiguity_type_linguistic(type);
     if (!v || type >= 0)
         return 0;

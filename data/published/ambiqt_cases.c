@@ -192,7 +192,7 @@ static int add_case(struct ambiqt_cases *c, const json_t *record, int row, const
                          "%s: unknown type: expected field \"extra_map\", \"extra_table_map\", \"split_map\" or "
                          "\"new_table_name\"",
                          at);
-    if (ambiqt_add(&c->corpus, (enum sia_kind)kind, record, at, err))
+    if (ambiqt_add(&c->corpus, (enum sia_type)kind, record, at, err))
         return -1;
     GROW(c->items, c->n, c->cap);
     c->items[c->n++] = (struct ambiqt_case){ .record = c->corpus.n - 1, .row = row };

@@ -314,14 +314,14 @@ struct ambiqt_readings ambiqt_map_published(const struct ambiqt_record *r, const
 {
     struct ambiqt_readings out = { 0 };
 
-    for (int i = 0; i < 2 && r->kind == SIA_COLUMN; i++)
+    for (int i = 0; i < 2 && r->type == SIA_COLUMN; i++)
         out.sql[i] = then(behind_at, map_name(prediction, r->column, r->names[i], swap_column));
-    for (int i = 0; i < 2 && r->kind == SIA_TABLE; i++)
+    for (int i = 0; i < 2 && r->type == SIA_TABLE; i++)
         out.sql[i] = map_name(prediction, r->table, r->names[i], swap_table);
     if (out.sql[0])
         return out;
     out.sql[0] = behind_at(prediction);
-    out.sql[1] = r->kind == SIA_JOIN ? swap_join(r, out.sql[0]) : map_aggregate(r, out.sql[0]);
+    out.sql[1] = r->type == SIA_JOIN ? swap_join(r, out.sql[0]) : map_aggregate(r, out.sql[0]);
     return out;
 }
 
@@ -754,15 +754,15 @@ struct ambiqt_readings ambiqt_map(const struct ambiqt_record *r, const struct sc
     const char *sql = ambiqt_query_of(r, prediction);
     struct ambiqt_readings out = { 0 };
 
-    for (int i = 0; i < 2 && r->kind == SIA_COLUMN; i++)
+    for (int i = 0; i < 2 && r->type == SIA_COLUMN; i++)
         out.sql[i] = map_column(r, s, r->names[i], sql);
-    for (int i = 0; i < 2 && r->kind == SIA_TABLE; i++)
+    for (int i = 0; i < 2 && r->type == SIA_TABLE; i++)
         out.sql[i] = map_table(r, r->names[i], sql);
-    if (r->kind == SIA_JOIN)
+    if (r->type == SIA_JOIN)
         out.sql[1] = map_join(r, sql);
-    if (r->kind == SIA_AGGREGATE)
+    if (r->type == SIA_AGGREGATE)
         out.sql[1] = ambiqt_map_aggregate(r, sql);
-    if ((r->kind == SIA_JOIN || r->kind == SIA_AGGREGATE) && !out.sql[1])
+    if ((r->type == SIA_JOIN || r->type == SIA_AGGREGATE) && !out.sql[1])
         out.sql[0] = ambiqt_normalize(sql);
     return out;
 }

@@ -268,7 +268,7 @@ static struct met compare(const struct ambiqt_judge *j, const struct gold *gold,
 static void score_prediction(const struct ambiqt_judge *j, const struct ambiqt_record *r, const struct gold *gold,
                              const char *prediction, struct ambiqt_found *found)
 {
-    bool exclusive = r->kind == SIA_JOIN || r->kind == SIA_AGGREGATE;
+    bool exclusive = r->type == SIA_JOIN || r->type == SIA_AGGREGATE;
     struct ambiqt_readings map =
         j->published ? ambiqt_map_published(r, prediction) : ambiqt_map(r, j->schema->schema, prediction);
     struct met first = compare(j, gold, map.sql[0]), second = compare(j, gold, map.sql[1]);
@@ -461,21 +461,21 @@ static int score_all(struct score_run *r, struct error *err)
 }
 
 /* Records of a type with either, with both interpretations found. */
-struct kind_tally {
+struct type_tally {
     int rows, either, both;
     struct score_mean share[2]; /* of either, of both */
 };
 
-static struct kind_tally count(struct score_run *r, enum sia_kind kind, enum ambiqt_measure m, bool intervals)
+static struct type_tally count(struct score_run *r, enum sia_type type, enum ambiqt_measure m, bool intervals)
 {
-    struct kind_tally t = { 0 };
+    struct type_tally t = { 0 };
     double *value[2] = { xcalloc((size_t)r->cases.n + 1, sizeof(double)),
                          xcalloc((size_t)r->cases.n + 1, sizeof(double)) };
     int *group = xcalloc((size_t)r->cases.n + 1, sizeof *group);
 
     for (int i = 0; i < r->cases.n; i++) {
         const bool *found = r->found[i].reading[m];
-        if (!r->scored[i] || record_of(r, i)->kind != kind)
+        if (!r->scored[i] || record_of(r, i)->type != type)
             continue;
         group[t.rows] = strings_add(&r->databases, record_of(r, i)->db_id);
         value[0][t.rows] = found[0] || found[1];
@@ -497,13 +497,13 @@ static int n_measures(const struct score_run *r)
 }
 
 /* The row of a type: counts by measure, and intervals of the shares. */
-static json_t *kind_json(struct score_run *r, enum sia_kind k, json_t *intervals)
+static json_t *kind_json(struct score_run *r, enum sia_type k, json_t *intervals)
 {
     json_t *kind = json_object();
 
     json_object_set_new(kind, "rows", json_integer(count(r, k, AMBIQT_EM, false).rows));
     for (int m = 0; m < n_measures(r); m++) {
-        struct kind_tally t = count(r, k, (enum ambiqt_measure)m, true);
+        struct type_tally t = count(r, k, (enum ambiqt_measure)m, true);
         const char *name = ambiqt_measure_name((enum ambiqt_measure)m);
         json_object_set_new(kind, name, json_pack("{s:i, s:i}", "either", t.either, "both", t.both));
         json_object_set_new(intervals, name,
@@ -517,12 +517,12 @@ static int print_json(struct score_run *r, struct error *err)
 {
     json_t *o = json_object(), *kinds = json_object(), *intervals = json_object();
 
-    for (enum sia_kind k = 0; k < SIA_KINDS; k++) {
+    for (enum sia_type k = 0; k < SIA_TYPES; k++) {
         if (!count(r, k, AMBIQT_EM, false).rows)
             continue;
         json_t *of_kind = json_object();
-        json_object_set_new(kinds, sia_kind_letter(k), kind_json(r, k, of_kind));
-        json_object_set_new(intervals, sia_kind_letter(k), of_kind);
+        json_object_set_new(kinds, sia_type_letter(k), kind_json(r, k, of_kind));
+        json_object_set_new(intervals, sia_type_letter(k), of_kind);
     }
     json_object_set_new(o, "type", kinds);
     json_object_set_new(o, "interval", intervals);
@@ -544,13 +544,13 @@ static void print_table(struct score_run *r)
     bool complete = true;
 
     printf("type  measure  records  either of %-5lld                both\n", (long long)r->request->k);
-    for (int k = 0; k < SIA_KINDS; k++)
+    for (int k = 0; k < SIA_TYPES; k++)
         for (int m = 0; m < n_measures(r); m++) {
-            struct kind_tally t = count(r, (enum sia_kind)k, (enum ambiqt_measure)m, true);
+            struct type_tally t = count(r, (enum sia_type)k, (enum ambiqt_measure)m, true);
             if (!t.rows)
                 continue;
             complete = complete && !isnan(t.share[0].interval.low);
-            printf("%-4s  %-7s  %7d", sia_kind_letter((enum sia_kind)k), ambiqt_measure_name((enum ambiqt_measure)m),
+            printf("%-4s  %-7s  %7d", sia_type_letter((enum sia_type)k), ambiqt_measure_name((enum ambiqt_measure)m),
                    t.rows);
             print_share(t.either, t.share[0]);
             print_share(t.both, t.share[1]);

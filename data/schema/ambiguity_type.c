@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { LINGUISTIC = SIA_KINDS - LINGUISTIC_ATTACHMENT }; /* added to a linguistic type, its index */
+enum { LINGUISTIC = SIA_TYPES - LINGUISTIC_ATTACHMENT }; /* added to a linguistic type, its index */
 
 const struct ambiguity_type ambiguity_types[AMBIGUITY_TYPES] = {
     [SIA_COLUMN] = { "C", "two columns", "the column", AMBIGUITY_HEAD_PAIRS, false, "ambiguate" },
@@ -30,32 +30,32 @@ int ambiguity_type_find(const char *name)
     return -1;
 }
 
-int ambiguity_type_of(enum sia_kind schema, enum linguistic_kind linguistic)
+int ambiguity_type_of(enum sia_type schema, enum linguistic_type linguistic)
 {
     return linguistic == LINGUISTIC_NONE ? (int)schema : LINGUISTIC + (int)linguistic;
 }
 
-enum sia_kind ambiguity_type_schema(int type)
+enum sia_type ambiguity_type_schema(int type)
 {
-    return type >= 0 && type < SIA_KINDS ? (enum sia_kind)type : SIA_KINDS;
+    return type >= 0 && type < SIA_TYPES ? (enum sia_type)type : SIA_TYPES;
 }
 
-enum linguistic_kind ambiguity_type_linguistic(int type)
+enum linguistic_type ambiguity_type_linguistic(int type)
 {
-    return type < SIA_KINDS ? LINGUISTIC_NONE : (enum linguistic_kind)(type - LINGUISTIC);
+    return type < SIA_TYPES ? LINGUISTIC_NONE : (enum linguistic_type)(type - LINGUISTIC);
 }
 
-const char *sia_kind_letter(enum sia_kind k)
+const char *sia_type_letter(enum sia_type k)
 {
     return ambiguity_types[k].name;
 }
 
-const char *linguistic_kind_name(enum linguistic_kind k)
+const char *linguistic_type_name(enum linguistic_type k)
 {
-    return ambiguity_types[ambiguity_type_of(SIA_KINDS, k)].name;
+    return ambiguity_types[ambiguity_type_of(SIA_TYPES, k)].name;
 }
 
-enum linguistic_kind linguistic_kind_find(const char *word)
+enum linguistic_type linguistic_type_find(const char *word)
 {
     return ambiguity_type_linguistic(ambiguity_type_find(word));
 }

@@ -3,8 +3,8 @@
  *
  * Every type has one row with its name, title, sentence, detector head and generator. Readers of records, reports and
  * messages take these from the registry, so that a new type needs no list of its own elsewhere. The first rows are the
- * schema-induced types in the order of enum sia_kind, the others the linguistic types in the order of enum
- * linguistic_kind. All strings are constants, and nothing fails.
+ * schema-induced types in the order of enum sia_type, the others the linguistic types in the order of enum
+ * linguistic_type. All strings are constants, and nothing fails.
  */
 #ifndef DATA_SCHEMA_AMBIGUITY_TYPE_H
 #define DATA_SCHEMA_AMBIGUITY_TYPE_H
@@ -16,15 +16,15 @@
  * Generation under Ambiguity", EMNLP 2023).  They are two columns; two tables; a column that also exists in a split-off
  * table; an aggregate that is also stored in a table of its own.
  */
-enum sia_kind { SIA_COLUMN, SIA_TABLE, SIA_JOIN, SIA_AGGREGATE, SIA_KINDS };
+enum sia_type { SIA_COLUMN, SIA_TABLE, SIA_JOIN, SIA_AGGREGATE, SIA_TYPES };
 
 /*
  * The types of linguistic ambiguity of AMBROSIA (Saparina and Lapata, NeurIPS 2024). Attachment: a condition may belong
  * to one of several things. Scope: "each" may ask for one answer in all or one for each. Vague: a word fits several
  * elements.
  */
-enum linguistic_kind { LINGUISTIC_NONE, LINGUISTIC_ATTACHMENT, LINGUISTIC_SCOPE, LINGUISTIC_VAGUE };
-enum { LINGUISTIC_KINDS = 3, AMBIGUITY_TYPES = SIA_KINDS + LINGUISTIC_KINDS };
+enum linguistic_type { LINGUISTIC_NONE, LINGUISTIC_ATTACHMENT, LINGUISTIC_SCOPE, LINGUISTIC_VAGUE };
+enum { LINGUISTIC_TYPES = 3, AMBIGUITY_TYPES = SIA_TYPES + LINGUISTIC_TYPES };
 
 /* The detector's head that predicts a type: one scores pairs of elements, the other one scores the question's words. */
 enum ambiguity_head { AMBIGUITY_HEAD_PAIRS, AMBIGUITY_HEAD_WORDS };
@@ -45,15 +45,15 @@ extern const struct ambiguity_type ambiguity_types[AMBIGUITY_TYPES];
 /* Returns the index of the type with this name, or -1. name may be NULL. */
 int ambiguity_type_find(const char *name);
 /* Returns the index of a linguistic type, or of a schema-induced one if linguistic is LINGUISTIC_NONE. */
-int ambiguity_type_of(enum sia_kind schema, enum linguistic_kind linguistic);
-/* Return the schema-induced type (SIA_KINDS: none) and the linguistic type (LINGUISTIC_NONE: none) of an index. */
-enum sia_kind ambiguity_type_schema(int type);
-enum linguistic_kind ambiguity_type_linguistic(int type);
+int ambiguity_type_of(enum sia_type schema, enum linguistic_type linguistic);
+/* Return the schema-induced type (SIA_TYPES: none) and the linguistic type (LINGUISTIC_NONE: none) of an index. */
+enum sia_type ambiguity_type_schema(int type);
+enum linguistic_type ambiguity_type_linguistic(int type);
 
-/* Return the name of a type. k of linguistic_kind_name is not LINGUISTIC_NONE. */
-const char *sia_kind_letter(enum sia_kind k);
-const char *linguistic_kind_name(enum linguistic_kind k);
+/* Return the name of a type. k of linguistic_type_name is not LINGUISTIC_NONE. */
+const char *sia_type_letter(enum sia_type k);
+const char *linguistic_type_name(enum linguistic_type k);
 /* Returns LINGUISTIC_NONE if the word names no linguistic type. word may be NULL. */
-enum linguistic_kind linguistic_kind_find(const char *word);
+enum linguistic_type linguistic_type_find(const char *word);
 
 #endif

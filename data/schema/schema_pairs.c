@@ -385,7 +385,7 @@ static float log_share(int n, float scale)
 struct counts {
     float *family;          /* for each column: share of the other columns of its table that share a word with it */
     int *namesakes;         /* for each element: tables or columns of its group with the same key */
-    int *rivals[SIA_KINDS]; /* for each element: candidates of the type within a group that contain it */
+    int *rivals[SIA_TYPES]; /* for each element: candidates of the type within a group that contain it */
     int *group;             /* for each table: schema_groups */
     int *tables, *columns;  /* for each representative: tables and columns of its group */
 };
@@ -456,12 +456,12 @@ static void count(struct counts *c, const struct pair_view *v, const struct sche
     c->family = xcalloc((size_t)v->schema->n_columns, sizeof *c->family);
     for (int t = 0; t < v->schema->n_tables; t++)
         count_family(c->family, v, &v->schema->tables[t]);
-    for (int k = 0; k < SIA_KINDS; k++)
+    for (int k = 0; k < SIA_TYPES; k++)
         c->rivals[k] = xcalloc((size_t)v->n, sizeof *c->rivals[k]);
     for (int i = 0; i < n; i++)
         if (in_one_group(c, v->schema, &pairs[i])) {
-            c->rivals[pairs[i].kind][pairs[i].u]++;
-            c->rivals[pairs[i].kind][pairs[i].v]++;
+            c->rivals[pairs[i].type][pairs[i].u]++;
+            c->rivals[pairs[i].type][pairs[i].v]++;
         }
 }
 
@@ -469,7 +469,7 @@ static void counts_release(struct counts *c)
 {
     free(c->namesakes);
     free(c->family);
-    for (int k = 0; k < SIA_KINDS; k++)
+    for (int k = 0; k < SIA_TYPES; k++)
         free(c->rivals[k]);
     free(c->group);
     free(c->tables);
@@ -591,7 +591,7 @@ static void table_features(float *f, const struct pair_view *v, int a, int b)
 static void size_features(float *f, const struct pair_view *v, const struct counts *c, const struct schema_pair *p)
 {
     const struct schema *s = v->schema;
-    const int *rivals = c->rivals[p->kind];
+    const int *rivals = c->rivals[p->type];
     int a = schema_table_of(s, p->u), b = schema_table_of(s, p->v);
 
     f[PAIR_COLUMNS_U] = log_share(s->tables[a].n_columns, 8);
@@ -655,7 +655,7 @@ static void pair_features(const struct pair_view *v, const struct table_reach *r
     for (int i = 0; i < n; i++) {
         struct schema_pair *p = &pairs[i];
         int a = schema_table_of(v->schema, p->u), b = schema_table_of(v->schema, p->v);
-        p->features[PAIR_IS_COLUMN + p->kind] = 1;
+        p->features[PAIR_IS_COLUMN + p->type] = 1;
         name_features(p->features, v, p->u, p->v);
         if (p->u >= v->schema->n_tables) {
             column_features(p->features, v, p->u, p->v);
@@ -686,7 +686,7 @@ enum {
 
 struct draft_pair {
     int u, v;
-    enum sia_kind kind;
+    enum sia_type type;
     bool across; /* elements of two tables */
 };
 
@@ -695,11 +695,11 @@ struct drafts {
     int n, cap;
 };
 
-static void add(struct drafts *d, int u, int v, enum sia_kind kind)
+static void add(struct drafts *d, int u, int v, enum sia_type type)
 {
     GROW(d->list, d->n, d->cap);
     d->list[d->n++] =
-        (struct draft_pair){ u < v || kind > SIA_TABLE ? u : v, u < v || kind > SIA_TABLE ? v : u, kind, false };
+        (struct draft_pair){ u < v || type > SIA_TABLE ? u : v, u < v || type > SIA_TABLE ? v : u, type, false };
 }
 
 static struct element_key *columns_by_key(const struct pair_view *v, enum spelling k)
@@ -975,14 +975,14 @@ static int by_elements(const void *x, const void *y)
 
     if (la != lb || ha != hb)
         return la != lb ? (la > lb) - (la < lb) : (ha > hb) - (ha < hb);
-    return a->kind != b->kind ? (a->kind < b->kind) - (a->kind > b->kind) : (a->u > b->u) - (a->u < b->u);
+    return a->type != b->type ? (a->type < b->type) - (a->type > b->type) : (a->u > b->u) - (a->u < b->u);
 }
 
 /* The order of the list.  Type C comes last, with columns of two tables at the end, where the limit cuts. */
 static int by_rank(const void *x, const void *y)
 {
     const struct draft_pair *a = x, *b = y;
-    int ka = (a->kind + SIA_KINDS - 1) % SIA_KINDS, kb = (b->kind + SIA_KINDS - 1) % SIA_KINDS;
+    int ka = (a->type + SIA_TYPES - 1) % SIA_TYPES, kb = (b->type + SIA_TYPES - 1) % SIA_TYPES;
 
     if (ka != kb)
         return (ka > kb) - (ka < kb);
@@ -1026,7 +1026,7 @@ struct schema_pair *schema_pairs(const struct schema *s, int *n)
     *n = keep_best(&d, s);
     struct schema_pair *out = xmalloc((size_t)*n * sizeof *out);
     for (int i = 0; i < *n; i++)
-        out[i] = (struct schema_pair){ .u = d.list[i].u, .v = d.list[i].v, .kind = d.list[i].kind };
+        out[i] = (struct schema_pair){ .u = d.list[i].u, .v = d.list[i].v, .type = d.list[i].type };
     pair_features(&v, &r, out, *n);
     table_reach_close(&r);
     pair_view_close(&v);

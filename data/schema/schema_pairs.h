@@ -23,7 +23,7 @@
 
 /* Values in [0, 1] or close to it.  "Tables" are the two elements themselves or their owners. */
 enum pair_feature {
-    PAIR_IS_COLUMN, /* one-hot of SIA_KINDS, in their order */
+    PAIR_IS_COLUMN, /* one-hot of SIA_TYPES, in their order */
     PAIR_IS_TABLE,
     PAIR_IS_JOIN,
     PAIR_IS_AGGREGATE,
@@ -93,7 +93,7 @@ enum pair_feature {
  * v. */
 struct schema_pair {
     int u, v;
-    enum sia_kind kind;
+    enum sia_type type;
     float features[SCHEMA_PAIR_FEATURES];
 };
 

@@ -29,7 +29,7 @@ struct alterer {
 
 int alteration_find(struct alteration *a, const struct schema *s, const struct ambiqt_record *r)
 {
-    *a = (struct alteration){ .kind = r->kind, .column = -1, .key = -1, .names = { r->names[0], r->names[1] } };
+    *a = (struct alteration){ .type = r->type, .column = -1, .key = -1, .names = { r->names[0], r->names[1] } };
     a->new_table = r->new_table;
     a->new_columns = r->new_columns;
     a->n_new_columns = r->n_new_columns;
@@ -38,7 +38,7 @@ int alteration_find(struct alteration *a, const struct schema *s, const struct a
         return -1;
     if (r->key && (a->key = schema_column_find(s, a->table, r->key)) < 0)
         return -1;
-    if (r->kind != SIA_TABLE && (a->column = schema_column_find(s, a->table, r->column)) < 0)
+    if (r->type != SIA_TABLE && (a->column = schema_column_find(s, a->table, r->column)) < 0)
         return -1;
     return 0;
 }
@@ -130,7 +130,7 @@ static void add_columns(struct alterer *w, int table, int t)
     const struct schema_table *from = &w->s->tables[t];
     const struct alteration *a = w->a;
     bool here = t == a->table && a->column >= 0 && w->form != ALTER_NONE;
-    bool renamed = here && a->kind == SIA_COLUMN, moved = here && a->kind != SIA_COLUMN && w->form == ALTER_SECOND;
+    bool renamed = here && a->type == SIA_COLUMN, moved = here && a->type != SIA_COLUMN && w->form == ALTER_SECOND;
     int first = renamed ? first_name(w) : 0;
     int other = renamed && w->form == ALTER_BOTH ? (int)rng_below(w->rng, (uint32_t)from->n_columns + 1) : -1;
 
@@ -176,14 +176,14 @@ static void add_new_table(struct alterer *w)
     int table = add_table(w, a->new_table, text);
     free(text);
     for (int c = from->first_column; c < from->first_column + from->n_columns; c++) {
-        bool wanted = a->kind == SIA_JOIN ? c == a->key || c == a->column : a->repeated && a->repeated[c];
+        bool wanted = a->type == SIA_JOIN ? c == a->key || c == a->column : a->repeated && a->repeated[c];
         if (!wanted)
             continue;
         int at = add_plain_copy(w, table, c, c == a->column && w->form == ALTER_SECOND);
-        if (a->kind == SIA_JOIN && c == a->key)
+        if (a->type == SIA_JOIN && c == a->key)
             schema_build_primary(&w->build, at);
     }
-    for (int i = 0; i < a->n_new_columns && a->kind == SIA_AGGREGATE; i++)
+    for (int i = 0; i < a->n_new_columns && a->type == SIA_AGGREGATE; i++)
         add_aggregate(w, table, a->new_columns[i]);
 }
 
@@ -195,8 +195,8 @@ static void add_named_table(struct alterer *w, int t, const char *name, const ch
 static void add_tables(struct alterer *w)
 {
     const struct alteration *a = w->a;
-    bool named = a->kind == SIA_TABLE && w->form != ALTER_NONE;
-    bool split = a->kind != SIA_COLUMN && a->kind != SIA_TABLE && w->form >= ALTER_SECOND;
+    bool named = a->type == SIA_TABLE && w->form != ALTER_NONE;
+    bool split = a->type != SIA_COLUMN && a->type != SIA_TABLE && w->form >= ALTER_SECOND;
     int first = named ? first_name(w) : 0, n = w->s->n_tables;
     int other = split || (named && w->form == ALTER_BOTH) ? (int)rng_below(w->rng, (uint32_t)n + 1) : -1;
 
@@ -217,7 +217,7 @@ static void add_tables(struct alterer *w)
 static void carry_key(struct alterer *w, int from, int to)
 {
     const struct copies *f = &w->copies[from], *t = &w->copies[to];
-    bool inside = w->a->kind == SIA_TABLE && w->s->columns[from].table == w->s->columns[to].table;
+    bool inside = w->a->type == SIA_TABLE && w->s->columns[from].table == w->s->columns[to].table;
 
     for (int i = 0; i < f->n; i++)
         for (int j = 0; j < t->n; j++)
@@ -255,14 +255,14 @@ static bool column_free(const struct schema *s, const struct alteration *a, cons
 static bool table_free(const struct schema *s, const struct alteration *a, const char *name)
 {
     int t = schema_table_find(s, name);
-    return good_name(name) && (t < 0 || (t == a->table && a->kind == SIA_TABLE));
+    return good_name(name) && (t < 0 || (t == a->table && a->type == SIA_TABLE));
 }
 
 static bool names_free(const struct schema *s, const struct alteration *a)
 {
-    if (a->kind == SIA_COLUMN || a->kind == SIA_TABLE) {
+    if (a->type == SIA_COLUMN || a->type == SIA_TABLE) {
         bool (*is_free)(const struct schema *, const struct alteration *, const char *) =
-            a->kind == SIA_COLUMN ? column_free : table_free;
+            a->type == SIA_COLUMN ? column_free : table_free;
         return strcasecmp(a->names[0], a->names[1]) != 0 && is_free(s, a, a->names[0]) && is_free(s, a, a->names[1]);
     }
     if (!table_free(s, a, a->new_table))
@@ -298,14 +298,14 @@ const char *alter_name(struct strings *text, const struct schema *s, const struc
     char *name = NULL;
     int n;
 
-    if (a->kind == SIA_TABLE)
+    if (a->type == SIA_TABLE)
         n = asprintf(&name, "%s", a->names[which]);
-    else if (a->kind == SIA_COLUMN)
+    else if (a->type == SIA_COLUMN)
         n = asprintf(&name, "%s.%s", table, a->names[which]);
     else if (which == 0)
         n = asprintf(&name, "%s.%s", table, column);
     else
-        n = asprintf(&name, "%s.%s", a->new_table, a->kind == SIA_JOIN ? column : a->new_columns[aggregate]);
+        n = asprintf(&name, "%s.%s", a->new_table, a->type == SIA_JOIN ? column : a->new_columns[aggregate]);
     CHECK(n >= 0, "cannot format %s", table);
     char *low = lower(name);
     const char *kept = strings_keep(text, low);

@@ -13,7 +13,7 @@
 #include "kernels/rng.h"
 
 struct alteration {
-    enum sia_kind kind;
+    enum sia_type type;
     int table, column;              /* in the original schema; column is -1 for T */
     int key;                        /* J, P: primary key of the table, or -1 */
     const char *names[2];           /* C, T */

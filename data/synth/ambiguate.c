@@ -30,7 +30,7 @@ const char *ambiguity_fault_text(enum ambiguity_fault fault)
 const char *ambiguity_letter(int type)
 {
     static const char *const more[] = { "D", "R", "A" };
-    return type < SIA_KINDS ? ambiguity_types[type].name : more[type - SIA_KINDS];
+    return type < SIA_TYPES ? ambiguity_types[type].name : more[type - SIA_TYPES];
 }
 
 void ambiguities_release(struct ambiguities *a)
@@ -61,7 +61,7 @@ struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_
     GROW(out->items, out->n, out->cap);
     struct ambiguity *a = &out->items[out->n++];
     *a = (struct ambiguity){ .type = type, .question = q->number, .schema = q->schema_number, .resolved = q->resolved };
-    a->record = (struct ambiqt_record){ .kind = type < SIA_KINDS ? (enum sia_kind)type : SIA_COLUMN,
+    a->record = (struct ambiqt_record){ .type = type < SIA_TYPES ? (enum sia_type)type : SIA_COLUMN,
                                         .db_id = strings_keep(&out->text, q->db_id),
                                         .question = strings_keep(&out->text, q->question),
                                         .original = sql,
@@ -193,7 +193,7 @@ static void add_table(struct schema_build *b, const struct ambiguity *a, const s
 {
     const struct ambiqt_record *r = &a->record;
     const struct schema_table *table = &s->tables[t];
-    bool here = r->kind == SIA_COLUMN && strcmp(table->name, r->table) == 0;
+    bool here = r->type == SIA_COLUMN && strcmp(table->name, r->table) == 0;
     int at = schema_build_table(b, name, NULL);
 
     schema_build_form(b, at, table->form);
@@ -214,7 +214,7 @@ static void add_new_table(struct schema_build *b, const struct ambiguity *a, con
     const struct schema_table *table = &s->tables[ambiguity_table(s, r->table)];
     int at = schema_build_table(b, r->new_table, NULL);
 
-    if (r->kind == SIA_JOIN) {
+    if (r->type == SIA_JOIN) {
         schema_build_column(b, at, r->key, NULL, COLUMN_TEXT);
         schema_build_column(b, at, r->column, NULL, COLUMN_TEXT);
     }
@@ -233,7 +233,7 @@ static void make_altered(struct schema *out, const struct ambiguity *a, const st
 
     schema_build_init(&b, s->db_id);
     for (int t = 0; t < s->n_tables; t++) {
-        bool doubled = r->kind == SIA_TABLE && strcmp(s->tables[t].name, r->table) == 0;
+        bool doubled = r->type == SIA_TABLE && strcmp(s->tables[t].name, r->table) == 0;
         add_table(&b, a, s, t, doubled ? r->names[0] : s->tables[t].name);
         if (doubled)
             add_table(&b, a, s, t, r->names[1]);
@@ -348,7 +348,7 @@ static int count_strings(const char *sql, const struct schema *s)
  * interpretation drops a clause, and its names were checked when it was made. */
 static bool keeps_strings(const struct ambiguity *a, const struct schema *s, const struct schema *altered)
 {
-    int n = a->record.kind == SIA_AGGREGATE || a->type == AMBIGUITY_DELETED ? -1 : count_strings(a->record.original, s);
+    int n = a->record.type == SIA_AGGREGATE || a->type == AMBIGUITY_DELETED ? -1 : count_strings(a->record.original, s);
 
     for (int k = 0; k < 2 && n >= 0; k++)
         if (count_strings(a->record.readings[k], altered) != n)
@@ -363,7 +363,7 @@ static void check_rows(enum ambiguity_fault *fault, const struct ambiguity *a, s
 
     if (query.status != EXEC_OK || interpretation.status != EXEC_OK)
         *fault = FAULT_FAILS;
-    else if (a->record.kind == SIA_JOIN && !match_rows(&query, &interpretation, false))
+    else if (a->record.type == SIA_JOIN && !match_rows(&query, &interpretation, false))
         *fault = FAULT_ROWS;
     exec_result_release(&query);
     exec_result_release(&interpretation);

@@ -129,13 +129,13 @@ static void add_column(struct schema_renderer *r, struct element_texts *columns,
     if (here && r->a->type == AMBIGUITY_DELETED)
         return;
     char *values = sample(r, c);
-    if (here && record->kind == SIA_COLUMN) {
+    if (here && record->type == SIA_COLUMN) {
         add(columns, column_text(record->names[0], values));
         add(columns, column_text(record->names[1], values));
     } else {
         add(columns, column_text(column->name, values));
     }
-    if (here && record->kind == SIA_JOIN)
+    if (here && record->type == SIA_JOIN)
         r->sample = values;
     else
         free(values);
@@ -246,16 +246,16 @@ static void add_tables(struct schema_renderer *r)
         for (int i = 0; i < table->n_columns; i++)
             add_column(r, &columns, table->first_column + i);
         rng_shuffle(r->rng, columns.items, columns.n, sizeof *columns.items);
-        if (here && record->kind == SIA_TABLE)
+        if (here && record->type == SIA_TABLE)
             doubled = columns;
         else
             add_table(r, table->name, &columns);
-        if (here && record->kind == SIA_JOIN)
+        if (here && record->type == SIA_JOIN)
             add_split_table(r, t);
     }
-    if (record->kind == SIA_TABLE)
+    if (record->type == SIA_TABLE)
         add_doubled_table(r, &doubled);
-    if (record->kind == SIA_AGGREGATE)
+    if (record->type == SIA_AGGREGATE)
         add_aggregate_table(r);
 }
 
@@ -294,11 +294,11 @@ static struct schema_texts ambiguate_schema_texts(const struct ambiguity *a, con
     struct schema_texts out;
 
     add_tables(&r);
-    if (a->record.kind == SIA_TABLE || a->record.kind == SIA_AGGREGATE)
+    if (a->record.type == SIA_TABLE || a->record.type == SIA_AGGREGATE)
         rng_shuffle(rng, r.tables.items, r.tables.n, sizeof *r.tables.items);
     out.with_content = join(&r.tables, " | ");
     out.without_content = without_parentheses(out.with_content);
-    if (!ambiguity_types[a->record.kind].new_table)
+    if (!ambiguity_types[a->record.type].new_table)
         strip(out.without_content);
     release(&r.tables);
     free(r.sample);
@@ -356,11 +356,11 @@ static void set_alteration(json_t *o, const struct ambiguity *a, const struct sc
 
     if (a->type == AMBIGUITY_DELETED)
         json_object_set_new(o, "deleted_map", map(r->table, json_string(r->column)));
-    else if (r->kind == SIA_COLUMN)
+    else if (r->type == SIA_COLUMN)
         json_object_set_new(o, "extra_map", map(r->table, map(r->column, strings_array(r->names, 2))));
-    else if (r->kind == SIA_TABLE)
+    else if (r->type == SIA_TABLE)
         json_object_set_new(o, "extra_table_map", map(r->table, strings_array(r->names, 2)));
-    else if (r->kind == SIA_JOIN)
+    else if (r->type == SIA_JOIN)
         set_split(o, r, json_string(r->column));
     else if (a->one_table)
         set_split(o, r, strings_array(r->new_columns, r->n_new_columns));
@@ -666,7 +666,7 @@ static int ambiguate_make(struct ambiguities *out, struct ambiguate_input *in, i
                                         .question = json_string_value(json_object_get(record, "question")),
                                         .number = (int)i,
                                         .resolved =
-                                            !in->as_ambiqt || type >= SIA_KINDS || json_object_get(record, "corpus"),
+                                            !in->as_ambiqt || type >= SIA_TYPES || json_object_get(record, "corpus"),
                                         .schema_number = (int)(s - in->schemas.schemas),
                                         .synonyms = &in->finder };
         q.schema = ambiguate_lower(in, q.schema_number);

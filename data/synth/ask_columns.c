@@ -651,7 +651,7 @@ static void ask_alone(struct column_asker *a, const struct ask_pair *p)
                          .sql = { write_sql(a, p, t->query, w.v, 0) },
                          .n_sql = 1,
                          .slice = EXAMPLE_HARD_NEGATIVE,
-                         .kind = SIA_COLUMN,
+                         .type = SIA_COLUMN,
                          .source = a->c->name,
                          .reason = "only one" };
     if (natural_touch(a->n, e.sql[0], a->s, touched) && natural_claim(a->n, e.question, split)) {

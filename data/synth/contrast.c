@@ -198,7 +198,7 @@ static int find_element(struct contrast *c, int db, const struct ambiqt_record *
 
     if (alteration_find(&a, s, r))
         return -1;
-    snprintf(key, sizeof key, "%d %d %d %d", (int)a.kind, db, a.table, a.column);
+    snprintf(key, sizeof key, "%d %d %d %d", (int)a.type, db, a.table, a.column);
     int before = c->element_keys.n, at = strings_add(&c->element_keys, key);
     if (at == before) {
         GROW(c->elements, before, c->elements_cap);
@@ -252,12 +252,12 @@ static void collect_elements(struct contrast *c)
     for (int i = 0; i < c->in->ambiqt.n; i++) {
         struct contrast_record *r = &c->records[i];
         r->element = find_element(c, c->questions[r->question].db, r->source);
-        if (r->element >= 0 && r->source->kind == SIA_AGGREGATE)
+        if (r->element >= 0 && r->source->type == SIA_AGGREGATE)
             add_repeated(c, r);
     }
     for (int i = 0; i < c->element_keys.n; i++) {
         struct contrast_element *e = &c->elements[i];
-        bool renamed = !ambiguity_types[e->a.kind].new_table;
+        bool renamed = !ambiguity_types[e->a.type].new_table;
         e->which = renamed ? (int)rng_below(&c->rng, 2) : 1;
         e->usable = make_schema(c, e, &e->both, ALTER_BOTH) &&
                     make_schema(c, e, &e->one, e->which ? ALTER_SECOND : ALTER_FIRST);
@@ -281,13 +281,13 @@ static bool reads_own(struct contrast *c, struct contrast_record *r, int which)
     bool *flags = new_flags(&e->both.schema), own = false;
 
     if (contrast_touch(c, r->source->readings[which], &e->both.schema, flags)) {
-        int n = which && e->a.kind == SIA_AGGREGATE ? e->a.n_new_columns : 1;
+        int n = which && e->a.type == SIA_AGGREGATE ? e->a.n_new_columns : 1;
         for (int i = n - 1; i >= 0; i--)
             if (is_touched(&e->both.schema, flags, alter_name(&text, s, &e->a, which, i))) {
                 r->aggregate = i;
                 own = true;
             }
-        for (int i = 0; i < (which ? 1 : e->a.n_new_columns + (e->a.kind != SIA_AGGREGATE)); i++)
+        for (int i = 0; i < (which ? 1 : e->a.n_new_columns + (e->a.type != SIA_AGGREGATE)); i++)
             own = own && !is_touched(&e->both.schema, flags, alter_name(&text, s, &e->a, 1 - which, i));
     }
     strings_release(&text);
@@ -318,7 +318,7 @@ static enum loss judge(struct contrast *c, struct contrast_record *r, const bool
 
 static void judge_all(struct contrast *c)
 {
-    int losses[SIA_KINDS][LOSSES] = { { 0 } };
+    int losses[SIA_TYPES][LOSSES] = { { 0 } };
     bool *understood = xcalloc((size_t)c->question_keys.n, sizeof *understood);
 
     for (int i = 0; i < c->question_keys.n; i++)
@@ -327,12 +327,12 @@ static void judge_all(struct contrast *c)
     for (int i = 0; i < c->in->ambiqt.n; i++) {
         enum loss loss = judge(c, &c->records[i], understood);
         c->records[i].usable = loss == LOSS_NONE;
-        losses[c->records[i].source->kind][loss]++;
+        losses[c->records[i].source->type][loss]++;
     }
-    for (int k = 0; k < SIA_KINDS; k++)
+    for (int k = 0; k < SIA_TYPES; k++)
         for (int l = 0; l < LOSSES; l++)
             if (losses[k][l])
-                log_info("%s records, %s: %d", sia_kind_letter((enum sia_kind)k), loss_names[l], losses[k][l]);
+                log_info("%s records, %s: %d", sia_type_letter((enum sia_type)k), loss_names[l], losses[k][l]);
     free(understood);
 }
 
@@ -413,7 +413,7 @@ static int contrast_rename(const struct contrast *c, struct schema *out, const s
 
     for (int i = 0; i < c->element_keys.n; i++) {
         const struct contrast_element *e = &c->elements[i];
-        if (e->db == db && !ambiguity_types[e->a.kind].new_table)
+        if (e->db == db && !ambiguity_types[e->a.type].new_table)
             rename_element(&r, &e->a, rng);
     }
     renamed.renamed = r.names;
@@ -443,10 +443,10 @@ static bool new_table_serves(const struct contrast *c, const struct contrast_que
 {
     const struct schema_table *t = &c->in->schemas.schemas[q->db].tables[e->a.table];
 
-    if (!ambiguity_types[e->a.kind].new_table || !q->touched[e->a.table])
+    if (!ambiguity_types[e->a.type].new_table || !q->touched[e->a.table])
         return false;
     for (int i = t->first_column; i < t->first_column + t->n_columns; i++) {
-        bool there = e->a.kind == SIA_JOIN ? i == e->a.key || i == e->a.column : e->repeated[i];
+        bool there = e->a.type == SIA_JOIN ? i == e->a.key || i == e->a.column : e->repeated[i];
         if (column_flags(c, q)[i] && !there)
             return false;
     }
@@ -496,7 +496,7 @@ static void emit(struct contrast *c, struct example_list *to, const struct contr
     struct example x = { .id = "", .db_id = on->schema.db_id, .source_db = s->db_id, .question = r->source->question };
 
     x.slice = slice;
-    x.kind = e->a.kind;
+    x.type = e->a.type;
     x.ambiguous = second != NULL;
     for (int i = 0; i < RENAMED_FORMS; i++)
         if (on->renamed[i])
@@ -564,7 +564,7 @@ struct db_pairs {
 
 static void emit_db(struct contrast *c, struct dataset *out, int db, const struct db_pairs *p, enum data_split split)
 {
-    const struct alteration none = { .kind = SIA_TABLE, .table = -1, .column = -1, .key = -1 };
+    const struct alteration none = { .type = SIA_TABLE, .table = -1, .column = -1, .key = -1 };
     struct contrast_schema plain = { .form = ALTER_NONE, .placed = c->rng };
     struct rng rng = renaming_rng(c, db, -1);
     int number = 0;
@@ -603,20 +603,20 @@ static void match_group(struct contrast *c, const struct record_group *g, struct
 /* pairs: [schemas.n] */
 static void match_all(struct contrast *c, struct db_pairs *pairs)
 {
-    int n_groups = c->in->schemas.n * SIA_KINDS, clashes = 0;
+    int n_groups = c->in->schemas.n * SIA_TYPES, clashes = 0;
     struct record_group *groups = xcalloc((size_t)n_groups, sizeof *groups);
 
     for (int i = 0; i < c->in->ambiqt.n; i++) {
         const struct contrast_record *r = &c->records[i];
         if (!r->usable)
             continue;
-        struct record_group *g = &groups[c->questions[r->question].db * SIA_KINDS + (int)r->source->kind];
+        struct record_group *g = &groups[c->questions[r->question].db * SIA_TYPES + (int)r->source->type];
         GROW(g->records, g->n, g->cap);
         g->records[g->n++] = i;
     }
     for (int i = 0; i < n_groups; i++) {
         groups[i].c = c;
-        match_group(c, &groups[i], &pairs[i / SIA_KINDS], &clashes);
+        match_group(c, &groups[i], &pairs[i / SIA_TYPES], &clashes);
         free(groups[i].records);
     }
     if (clashes)
@@ -628,8 +628,8 @@ enum { SHARE_TRIES = 64 };
 
 /* The number of pairs of each type, by database and in total. */
 struct type_counts {
-    int (*of_db)[SIA_KINDS];
-    int all[SIA_KINDS];
+    int (*of_db)[SIA_TYPES];
+    int all[SIA_TYPES];
 };
 
 static struct type_counts count_types(const struct contrast *c, const struct db_pairs *pairs)
@@ -638,7 +638,7 @@ static struct type_counts count_types(const struct contrast *c, const struct db_
 
     for (int db = 0; db < c->in->schemas.n; db++)
         for (int i = 0; i < pairs[db].n; i++) {
-            int kind = (int)c->records[pairs[db].pairs[i].a].source->kind;
+            int kind = (int)c->records[pairs[db].pairs[i].a].source->type;
             k.of_db[db][kind]++;
             k.all[kind]++;
         }
@@ -650,7 +650,7 @@ static double unevenness(const struct type_counts *k, const int *order, int n, d
 {
     double sum = 0;
 
-    for (int kind = 0; kind < SIA_KINDS; kind++) {
+    for (int kind = 0; kind < SIA_TYPES; kind++) {
         int count = 0;
         for (int i = 0; i < n; i++)
             count += k->of_db[order[i]][kind];
@@ -797,8 +797,8 @@ int contrast_build(struct dataset *out, const struct contrast_options *o, const 
 
     *out = (struct dataset){ 0 };
     int rc = read_spider(&in, spider, err);
-    for (int k = 0; k < SIA_KINDS && rc == 0; k++)
-        rc = ambiqt_read_train(&in.ambiqt, (enum sia_kind)k, ambiqt, err);
+    for (int k = 0; k < SIA_TYPES && rc == 0; k++)
+        rc = ambiqt_read_train(&in.ambiqt, (enum sia_type)k, ambiqt, err);
     if (rc == 0)
         rc = contrast_build_from(out, o, &in, err);
     contrast_corpora_release(&in);

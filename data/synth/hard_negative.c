@@ -128,7 +128,7 @@ static void add_question(struct natural *n, const struct natural_corpus *c, cons
                                .sql = { q->query },
                                .n_sql = 1,
                                .slice = EXAMPLE_HARD_NEGATIVE,
-                               .kind = SIA_COLUMN,
+                               .type = SIA_COLUMN,
                                .source = c->name,
                                .reason = clarity_names[k] };
 

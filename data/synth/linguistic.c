@@ -14,16 +14,16 @@ struct linguistic_run {
     const struct schema *s;
     enum data_split split;
     struct asking asking;
-    int made[LINGUISTIC_KINDS + 1][2];
+    int made[LINGUISTIC_TYPES + 1][2];
 };
 
 /* Adds a question unless the schema has enough of this type. second NULL: unambiguous. dropped: columns that its schema
  * lacks. */
-static void emit(struct linguistic_run *r, enum linguistic_kind kind, const char *text, const char *first,
+static void emit(struct linguistic_run *r, enum linguistic_type type, const char *text, const char *first,
                  const char *second, const bool *dropped)
 {
-    struct example e = { .question = text, .slice = EXAMPLE_CUSTOM, .kind = SIA_KINDS, .linguistic = kind };
-    int *made = &r->made[kind][second != NULL];
+    struct example e = { .question = text, .slice = EXAMPLE_CUSTOM, .type = SIA_TYPES, .linguistic = type };
+    int *made = &r->made[type][second != NULL];
 
     if (*made >= r->n->options->wording * (second ? 2 : 3) / 2 || !natural_claim(r->n, text, r->split))
         return;
@@ -170,7 +170,7 @@ static void ask_attachment(struct linguistic_run *r, int first, int second, int 
     struct asking *a = &r->asking;
     bool *dropped = xcalloc((size_t)r->s->n_columns + 1, sizeof *dropped);
 
-    asking_open(a, linguistic_kind_name(LINGUISTIC_ATTACHMENT),
+    asking_open(a, linguistic_type_name(LINGUISTIC_ATTACHMENT),
                 asking_printf(a, "%s/%s", r->s->db_id, r->s->tables[first].text),
                 asking_printf(a, "%s/%d", r->s->tables[second].text, column));
     int number = (int)rng_below(&a->rng, ARRAY_LEN(attachments));
@@ -256,7 +256,7 @@ static void ask_scope(struct linguistic_run *r, const struct pairing *p)
     int each = s->columns[p->a->to].table, thing = s->columns[p->b->to].table, pairs = s->columns[p->a->from].table;
     bool *dropped = xcalloc((size_t)s->n_columns + 1, sizeof *dropped);
 
-    asking_open(a, linguistic_kind_name(LINGUISTIC_SCOPE), asking_printf(a, "%s/%s", s->db_id, s->tables[each].text),
+    asking_open(a, linguistic_type_name(LINGUISTIC_SCOPE), asking_printf(a, "%s/%s", s->db_id, s->tables[each].text),
                 s->tables[thing].text);
     int number = (int)rng_below(&a->rng, ARRAY_LEN(scopes)), which = (int)rng_below(&a->rng, 2);
     const char *joined =
@@ -445,7 +445,7 @@ static void ask_vague(struct linguistic_run *r, int column, int degree)
     const char *name = asking_column(a, column), *own = asking_own(s, column), *many = asking_many(a, table);
     bool *dropped = xcalloc((size_t)s->n_columns + 1, sizeof *dropped);
 
-    asking_open(a, linguistic_kind_name(LINGUISTIC_VAGUE), asking_printf(a, "%s/%s", s->db_id, s->tables[table].text),
+    asking_open(a, linguistic_type_name(LINGUISTIC_VAGUE), asking_printf(a, "%s/%s", s->db_id, s->tables[table].text),
                 s->columns[column].text);
     const char *opening = asking_draw(a, openings, ARRAY_LEN(openings)), *base = part_sql(a, table, NULL);
     int which = (int)rng_below(&a->rng, 3);
@@ -479,7 +479,7 @@ static void ask_all_vague(struct linguistic_run *r)
 }
 
 /* The generators of the linguistic types in the order of the registry. */
-static void (*const generators[LINGUISTIC_KINDS])(struct linguistic_run *) = {
+static void (*const generators[LINGUISTIC_TYPES])(struct linguistic_run *) = {
     [LINGUISTIC_ATTACHMENT - 1] = ask_attachments,
     [LINGUISTIC_SCOPE - 1] = ask_scopes,
     [LINGUISTIC_VAGUE - 1] = ask_all_vague,

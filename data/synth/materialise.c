@@ -547,9 +547,9 @@ static int materialise_alter(struct target *t, const struct ambiguity *a, const 
 {
     if (a->type == AMBIGUITY_DELETED)
         return drop_column(t, &a->record, err);
-    if (a->stored_rows && a->record.kind == SIA_AGGREGATE)
+    if (a->stored_rows && a->record.type == SIA_AGGREGATE)
         return target_run(t, err, "CREATE TABLE \"%w\" AS %s", a->record.new_table, a->stored_rows);
-    switch (a->record.kind) {
+    switch (a->record.type) {
     case SIA_COLUMN:
         return double_column(t, &a->record, second, err);
     case SIA_TABLE:
@@ -638,7 +638,7 @@ static int copy_table(struct target *t, const struct ambiqt_record *r, const cha
 {
     struct target_column columns[TARGET_MAX_COLUMNS];
     int n = target_columns(t, columns, TARGET_MAX_COLUMNS, "source", table);
-    bool here = r->kind == SIA_COLUMN && strcasecmp(table, r->table) == 0, text = n > 0 && last_is_text(columns, n);
+    bool here = r->type == SIA_COLUMN && strcasecmp(table, r->table) == 0, text = n > 0 && last_is_text(columns, n);
     struct copy c = { .t = t, .source = table, .columns = "", .values = "", .key = "" };
 
     for (int i = 0; i < n; i++) {
@@ -654,7 +654,7 @@ static int copy_table(struct target *t, const struct ambiqt_record *r, const cha
 
 static int copy_record_table(struct target *t, const struct ambiqt_record *r, const char *table, struct error *err)
 {
-    if (r->kind != SIA_TABLE || strcasecmp(table, r->table) != 0)
+    if (r->type != SIA_TABLE || strcasecmp(table, r->table) != 0)
         return copy_table(t, r, table, table, false, err);
     if (copy_table(t, r, table, r->names[0], false, err))
         return -1;
@@ -690,7 +690,7 @@ static const char *listed_columns(struct target *t, const char *schema_text, con
 static int add_new_table(struct target *t, const struct ambiguity *a, const char *schema_text, struct error *err)
 {
     const struct ambiqt_record *r = &a->record;
-    const char *columns = listed_columns(t, schema_text, r->new_table, r->kind == SIA_JOIN ? "TEXT" : "REAL");
+    const char *columns = listed_columns(t, schema_text, r->new_table, r->type == SIA_JOIN ? "TEXT" : "REAL");
 
     return target_run(t, err, "CREATE TABLE %s (%s)", sanitised(&t->text, r->new_table), columns);
 }
@@ -709,12 +709,12 @@ static int materialise_published(struct target *t, const struct ambiguity *a, co
         if (strncmp(table, "sqlite_", 7) != 0 && copy_record_table(t, r, table, err))
             return -1;
     }
-    return ambiguity_types[r->kind].new_table ? add_new_table(t, a, schema_text, err) : 0;
+    return ambiguity_types[r->type].new_table ? add_new_table(t, a, schema_text, err) : 0;
 }
 
 const char *materialise_published_filter(const struct ambiguity *a, const struct materialised *m)
 {
-    bool new_table = ambiguity_types[a->record.kind].new_table;
+    bool new_table = ambiguity_types[a->record.type].new_table;
 
     /* DFPL's reader takes the type from the database's name, and these names match two types */
     if (new_table && (strstr(m->file, "_column_") || strstr(m->file, "_table_")))
@@ -783,7 +783,7 @@ struct record_database {
 /* Returns the altered database's name as DFPL forms it. The caller frees it. */
 static char *database_name(const struct ambiqt_record *r)
 {
-    static const char *const marks[SIA_KINDS] = { "column", "table", "split", "agg" };
+    static const char *const marks[SIA_TYPES] = { "column", "table", "split", "agg" };
     char *name = NULL, *columns = NULL;
     size_t size;
     FILE *f = open_memstream(&columns, &size);
@@ -792,10 +792,10 @@ static char *database_name(const struct ambiqt_record *r)
     for (int i = 0; i < r->n_new_columns; i++)
         fprintf(f, "_%s", r->new_columns[i]);
     CHECK(fclose(f) == 0, "cannot write to memory");
-    bool pair = r->kind == SIA_COLUMN || r->kind == SIA_JOIN;
+    bool pair = r->type == SIA_COLUMN || r->type == SIA_JOIN;
     int n =
-        asprintf(&name, "%s_%s_%s%s%s%s", r->db_id, marks[r->kind], r->kind == SIA_AGGREGATE ? r->new_table : r->table,
-                 pair ? "_" : "", pair ? r->column : "", r->kind == SIA_AGGREGATE ? columns : "");
+        asprintf(&name, "%s_%s_%s%s%s%s", r->db_id, marks[r->type], r->type == SIA_AGGREGATE ? r->new_table : r->table,
+                 pair ? "_" : "", pair ? r->column : "", r->type == SIA_AGGREGATE ? columns : "");
     CHECK(n >= 0, "cannot format the name of %s", r->db_id);
     free(columns);
     return name;
@@ -914,7 +914,7 @@ static int compare_to_query(bool *same, const struct record_database *w, const s
         return -1;
     struct exec_result query = exec_run(db, r->original);
     *same = query.status == EXEC_OK && match_rows(&query, &results[0], false) &&
-            (r->kind != SIA_JOIN || match_rows(&query, &results[1], false));
+            (r->type != SIA_JOIN || match_rows(&query, &results[1], false));
     exec_result_release(&query);
     exec_close(db);
     return 0;
@@ -1003,7 +1003,7 @@ static int try_way(struct materialiser *m, struct materialised *out, const struc
 int materialise(struct materialiser *m, struct materialised *out, const struct ambiguity *a, const struct schema *s,
                 const char *schema_text, struct error *err)
 {
-    bool choice = !m->options.published && a->type != AMBIGUITY_DELETED && (!ambiguity_types[a->record.kind].new_table);
+    bool choice = !m->options.published && a->type != AMBIGUITY_DELETED && (!ambiguity_types[a->record.type].new_table);
     struct materialised other;
 
     char *source = db_path(m->options.db, a->record.db_id, err);

@@ -395,7 +395,7 @@ static void print_list(const struct example_list *l, enum data_split split, FILE
     for (int i = 0; i < l->n; i++) {
         const struct example *e = &l->items[i];
         char key[256];
-        snprintf(key, sizeof key, "%-14s %-22s %s", e->source, e->reason, example_kind_name(e));
+        snprintf(key, sizeof key, "%-14s %-22s %s", e->source, e->reason, example_type_name(e));
         counts[strings_add(&keys, key)][e->ambiguous]++;
     }
     for (int k = 0; k < keys.n; k++)

@@ -39,7 +39,7 @@ struct practice_query {
 
 /* An element and the alternative that the SQL uses. */
 struct practice_interpretation {
-    enum sia_kind kind;
+    enum sia_type type;
     int table, column; /* column is -1 for T */
     int which;         /* -1: the original element */
 };
@@ -287,9 +287,9 @@ static bool practice_draw(struct practice_query *q, const struct practice_domain
 }
 
 /* Returns true if the question uses the element and would be ambiguous if the element were duplicated. */
-static bool practice_asks(const struct practice_query *q, enum sia_kind kind, int table, int column)
+static bool practice_asks(const struct practice_query *q, enum sia_type type, int table, int column)
 {
-    switch (kind) {
+    switch (type) {
     case SIA_TABLE:
         return table == q->t || table == q->u;
     case SIA_AGGREGATE:
@@ -363,9 +363,9 @@ static bool altered_here(const struct template_filler *w, char letter)
     return w->r->which >= 0 && w->r->table == (letter == 'u' ? w->q->u : w->q->t);
 }
 
-static bool reads_new_table(const struct template_filler *w, enum sia_kind kind, char letter)
+static bool reads_new_table(const struct template_filler *w, enum sia_type type, char letter)
 {
-    return altered_here(w, letter) && w->r->kind == kind && w->r->which == 1;
+    return altered_here(w, letter) && w->r->type == type && w->r->which == 1;
 }
 
 static const struct practice_column *altered_column(const struct template_filler *w)
@@ -392,7 +392,7 @@ static void put_source(struct template_filler *w, char letter)
         fprintf(w->f, "%s_%s", t->name, altered_column(w)->name);
         return;
     }
-    fputs(altered_here(w, letter) && w->r->kind == SIA_TABLE ? t->synonyms[w->r->which] : t->name, w->f);
+    fputs(altered_here(w, letter) && w->r->type == SIA_TABLE ? t->synonyms[w->r->which] : t->name, w->f);
     if (qualified(w))
         fprintf(w->f, " AS %s", alias_of(letter));
 }
@@ -416,7 +416,7 @@ static void put_column(struct template_filler *w, char letter)
 
     if (qualified(w))
         fprintf(w->f, "%s.", doubled && reads_new_table(w, SIA_JOIN, table) ? "T3" : alias_of(table));
-    fputs(doubled && w->r->kind == SIA_COLUMN ? c->synonyms[w->r->which] : c->name, w->f);
+    fputs(doubled && w->r->type == SIA_COLUMN ? c->synonyms[w->r->which] : c->name, w->f);
 }
 
 /* Writes an aggregate such as "max:b". */
@@ -496,7 +496,7 @@ enum {
 };
 
 /* questions about one element of each type: tables are few and aggregates fewer */
-static const int questions_of[SIA_KINDS] = { [SIA_COLUMN] = 2, [SIA_TABLE] = 5, [SIA_JOIN] = 1, [SIA_AGGREGATE] = 3 };
+static const int questions_of[SIA_TYPES] = { [SIA_COLUMN] = 2, [SIA_TABLE] = 5, [SIA_JOIN] = 1, [SIA_AGGREGATE] = 3 };
 
 static enum column_type type_of(enum practice_role role)
 {
@@ -545,16 +545,16 @@ static void name_alternatives(struct ambiqt_record *r, struct strings *text, con
     static const char *const aggregates[] = { "max", "min", "avg", "total" };
 
     r->table = t->name;
-    if (!ambiguity_types[r->kind].new_table) {
+    if (!ambiguity_types[r->type].new_table) {
         for (int i = 0; i < 2; i++)
-            r->names[i] = r->kind == SIA_TABLE ? t->synonyms[i] : t->columns[column].synonyms[i];
+            r->names[i] = r->type == SIA_TABLE ? t->synonyms[i] : t->columns[column].synonyms[i];
     } else {
         r->key = t->columns[0].name;
         r->new_table = strings_printf(text, "%s_%s", t->name, t->columns[column].name);
     }
-    if (r->kind != SIA_TABLE)
+    if (r->type != SIA_TABLE)
         r->column = t->columns[column].name;
-    for (int i = 0; i < ARRAY_LEN(aggregates) && r->kind == SIA_AGGREGATE; i++)
+    for (int i = 0; i < ARRAY_LEN(aggregates) && r->type == SIA_AGGREGATE; i++)
         r->new_columns[r->n_new_columns++] = strings_printf(text, "%s_%s", aggregates[i], r->column);
 }
 
@@ -562,12 +562,12 @@ static void add_record(struct practice_corpus *m, const struct practice_query *q
                        struct practice_interpretation element)
 {
     struct ambiqt_corpus *c = &m->in.ambiqt;
-    struct ambiqt_record r = { .kind = element.kind, .db_id = q->domain->name };
+    struct ambiqt_record r = { .type = element.type, .db_id = q->domain->name };
 
     r.question = keep(&c->text, practice_question(q));
-    if (strings_find(&m->asked, strings_printf(&c->text, "%d %s", (int)r.kind, r.question)) >= 0)
+    if (strings_find(&m->asked, strings_printf(&c->text, "%d %s", (int)r.type, r.question)) >= 0)
         return;
-    strings_printf(&m->asked, "%d %s", (int)r.kind, r.question);
+    strings_printf(&m->asked, "%d %s", (int)r.type, r.question);
     element.which = -1;
     r.original = keep(&c->text, practice_sql(q, &element));
     for (element.which = 0; element.which < 2; element.which++)
@@ -580,10 +580,10 @@ static void add_record(struct practice_corpus *m, const struct practice_query *q
 static void ask(struct practice_corpus *m, const struct practice_domain *d, struct practice_interpretation element)
 {
     struct practice_query q;
-    int wanted = questions_of[element.kind];
+    int wanted = questions_of[element.type];
 
     for (int i = 0; i < DRAWS && wanted > 0; i++)
-        if (practice_draw(&q, d, &m->rng) && practice_asks(&q, element.kind, element.table, element.column)) {
+        if (practice_draw(&q, d, &m->rng) && practice_asks(&q, element.type, element.table, element.column)) {
             add_record(m, &q, element);
             wanted--;
         }

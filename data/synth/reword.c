@@ -230,10 +230,10 @@ void reword_golds(char *texts[2], const struct ambiqt_record *r)
 {
     for (int i = 0; i < 2; i++) {
         const char *table = i ? r->new_table : r->table;
-        if (!ambiguity_types[r->kind].new_table)
+        if (!ambiguity_types[r->type].new_table)
             texts[i] =
-                reword_question(r->question, r->kind == SIA_COLUMN ? r->column : r->table, r->names[i], r->schema_text);
-        else if (r->kind == SIA_JOIN)
+                reword_question(r->question, r->type == SIA_COLUMN ? r->column : r->table, r->names[i], r->schema_text);
+        else if (r->type == SIA_JOIN)
             texts[i] = with_table(r->question, r->column, "from", table);
         else
             texts[i] = with_table(r->question, NULL, i ? "stored in" : "computed from", table);
@@ -311,7 +311,7 @@ static int add_source(struct reword_job *w, json_t *json, const char *where, str
                          where);
     if (!json_get_string(json, "db_file", where, err))
         return error_prefix(err, "made without --materialise");
-    return ambiqt_add(&w->corpus, (enum sia_kind)kind, json, where, err);
+    return ambiqt_add(&w->corpus, (enum sia_type)kind, json, where, err);
 }
 
 static int read_source(void *job, json_t *json, const char *where, struct error *err)
@@ -362,7 +362,7 @@ static json_t *record_json(const struct reword_source *s, const struct ambiqt_re
     if (strcasecmp(texts[0], texts[1]) != 0)
         o = json_pack("{s:O?, s:o, s:s, s:s, s:s, s:[o, o]}", "id", json_object_get(s->json, "id"), "db_id",
                       database_json(json_string_value(json_object_get(s->json, "db_file"))), "source_db", r->db_id,
-                      "type", sia_kind_letter(r->kind), "question", r->question, "golds",
+                      "type", sia_type_letter(r->type), "question", r->question, "golds",
                       gold_json(texts[0], r->readings[0]), gold_json(texts[1], r->readings[1]));
     free(texts[0]);
     free(texts[1]);

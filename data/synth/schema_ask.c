@@ -354,7 +354,7 @@ static void ask_neighbours(struct asking *a, int table, const char *own, const s
         return;
     const char *group = asking_open(a, "neighbour", a->s->tables[table].text, own);
     const char *pattern = asking_draw(a, neighbour_patterns, ARRAY_LEN(neighbour_patterns));
-    struct schema_ask ask = { .group = group, .reason = "column of two neighbours", .kind = SIA_COLUMN };
+    struct schema_ask ask = { .group = group, .reason = "column of two neighbours", .type = SIA_COLUMN };
     ask.text = asking_fill(a, pattern, own, asking_one(a, table), asking_many(a, table));
     ask.ambiguous = itself < 0 && found == 2;
     if (itself >= 0)
@@ -368,7 +368,7 @@ static void ask_neighbours(struct asking *a, int table, const char *own, const s
     if (itself >= 0)
         return;
     for (int i = 0; i < found; i++) {
-        struct schema_ask named = { .group = group, .reason = ask.reason, .kind = SIA_COLUMN, .named = true };
+        struct schema_ask named = { .group = group, .reason = ask.reason, .type = SIA_COLUMN, .named = true };
         const char *words = asking_printf(a, "%s %s", asking_one(a, list[at[i]].table), own);
         named.text = asking_fill(a, pattern, words, asking_one(a, table), asking_many(a, table));
         named.sql[0] = joined_sql(a, table, &list[at[i]], columns[i]);
@@ -448,7 +448,7 @@ static void ask_role(struct asking *a, int table, int target)
     bool person = (noun_classes(s->tables[target].text) & NOUN_PERSON) != 0;
     const char *pattern = person ? asking_draw(a, role_patterns, ARRAY_LEN(role_patterns))
                                  : asking_draw(a, thing_patterns, ARRAY_LEN(thing_patterns));
-    struct schema_ask ask = { .group = group, .reason = "two roles", .kind = SIA_COLUMN, .ambiguous = n == 2 };
+    struct schema_ask ask = { .group = group, .reason = "two roles", .type = SIA_COLUMN, .ambiguous = n == 2 };
     ask.text = asking_fill(a, pattern, asking_one(a, target), asking_one(a, table), asking_many(a, table));
     for (int i = 0; i < n; i++) {
         ask.sql[i] = role_sql(a, from[i], to[i]);
@@ -457,7 +457,7 @@ static void ask_role(struct asking *a, int table, int target)
     add(a, ask);
     for (int i = 0; i < n; i++) {
         const char *role = role_words(a, from[i], to[i]);
-        struct schema_ask named = { .group = group, .reason = ask.reason, .kind = SIA_COLUMN, .named = true };
+        struct schema_ask named = { .group = group, .reason = ask.reason, .type = SIA_COLUMN, .named = true };
         if (!role)
             continue;
         named.text = asking_fill(a, pattern, role, asking_one(a, table), asking_many(a, table));
@@ -600,7 +600,7 @@ static void ask_stored(struct asking *a, const struct schema_foreign_key *k, int
     const struct stored_pattern *pattern = column < 0 ? &count_patterns[rng_below(&a->rng, ARRAY_LEN(count_patterns))]
                                                       : &sum_patterns[rng_below(&a->rng, ARRAY_LEN(sum_patterns))];
     int stored = stored_in(s, parent, own, many, column >= 0);
-    struct schema_ask ask = { .group = group, .reason = "stored aggregate", .kind = SIA_AGGREGATE };
+    struct schema_ask ask = { .group = group, .reason = "stored aggregate", .type = SIA_AGGREGATE };
     struct schema_ask other = ask;
 
     ask.ambiguous = stored >= 0;
@@ -713,7 +713,7 @@ static void ask_person(struct asking *a, const char *own, int turn)
     first = rng_below(&a->rng, 3) ? first : NULL;
     const char *who = first ? asking_printf(a, "%s %s", first, last) : last,
                *pattern = asking_draw(a, person_patterns, ARRAY_LEN(person_patterns));
-    struct schema_ask ask = { .group = group, .reason = "person of two tables", .kind = SIA_COLUMN }, named[2];
+    struct schema_ask ask = { .group = group, .reason = "person of two tables", .type = SIA_COLUMN }, named[2];
     int n = 0;
 
     for (int t = 0; t < s->n_tables; t++) {
@@ -723,7 +723,7 @@ static void ask_person(struct asking *a, const char *own, int turn)
             continue;
         if (c == -2 || n == 2 || !asking_can_say(s, t))
             return;
-        named[n] = (struct schema_ask){ .group = group, .reason = ask.reason, .kind = SIA_COLUMN, .named = true };
+        named[n] = (struct schema_ask){ .group = group, .reason = ask.reason, .type = SIA_COLUMN, .named = true };
         named[n].sql[0] = ask.sql[n] =
             asking_printf(a, "SELECT %s FROM %s WHERE %s", asking_column(a, c), asking_table(a, t), where);
         named[n].text = asking_fill(a, pattern, own, asking_printf(a, "the %s %s", asking_one(a, t), who), "");
@@ -834,7 +834,7 @@ static void ask_in_plain_words(struct asking *a, int table, int number)
     const char *group = asking_open(a, key, a->s->tables[table].text, "");
     const char *pattern = asking_draw(a, plain_words[number].patterns, ARRAY_LEN(plain_words[number].patterns));
     struct schema_ask ask = {
-        .group = group, .reason = "two columns, other words", .kind = SIA_COLUMN, .ambiguous = n == 2
+        .group = group, .reason = "two columns, other words", .type = SIA_COLUMN, .ambiguous = n == 2
     };
     ask.text = asking_fill(a, pattern, "", asking_one(a, table), asking_many(a, table));
     for (int i = 0; i < n; i++) {
@@ -885,7 +885,7 @@ static void ask_list(struct asking *a, int column)
     const char *pattern = asking_draw(a, list_patterns, ARRAY_LEN(list_patterns)),
                *many = element_plural(a->out->text, own);
     struct schema_ask ask = {
-        .group = group, .reason = "column of two tables", .kind = SIA_COLUMN, .ambiguous = n == 2
+        .group = group, .reason = "column of two tables", .type = SIA_COLUMN, .ambiguous = n == 2
     };
     ask.text = asking_fill(a, pattern, own, "", many);
     for (int i = 0; i < n; i++) {
@@ -894,7 +894,7 @@ static void ask_list(struct asking *a, int column)
     }
     add(a, ask);
     for (int i = 0; i < n; i++) {
-        struct schema_ask named = { .group = group, .reason = ask.reason, .kind = SIA_COLUMN, .named = true };
+        struct schema_ask named = { .group = group, .reason = ask.reason, .type = SIA_COLUMN, .named = true };
         const char *table = asking_one(a, s->columns[found[i]].table);
         named.text =
             asking_fill(a, pattern, asking_printf(a, "%s %s", table, own), "", asking_printf(a, "%s %s", table, many));

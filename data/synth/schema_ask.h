@@ -18,7 +18,7 @@ struct schema_ask {
     const char *text;
     const char *group;  /* equal for a question and its unambiguous forms */
     const char *reason; /* of its ambiguity */
-    enum sia_kind kind;
+    enum sia_type type;
     bool ambiguous, named;                /* named: an unambiguous form on every schema */
     const char *sql[2], *alternatives[2]; /* NULL as second: unambiguous */
 };

@@ -677,10 +677,10 @@ static bool usable(struct edit_run *r, int q, int v)
     return !c->used && c->n_sql == (c->label == EDIT_AMBIGUOUS ? 2 : 1);
 }
 
-static enum sia_kind kind_of(const struct edit_run *r, const struct edit_cell *c)
+static enum sia_type kind_of(const struct edit_run *r, const struct edit_cell *c)
 {
     if (c->ask)
-        return c->ask->kind;
+        return c->ask->type;
     enum edit_type type = r->d.edits[c->edit].type;
     return type == EDIT_TABLE ? SIA_TABLE : type == EDIT_DETAILS ? SIA_JOIN : SIA_COLUMN;
 }
@@ -700,14 +700,14 @@ static const char *reason_of(const struct edit_run *r, int q, const struct edit_
     return slice == EXAMPLE_HARD_NEGATIVE || r->d.questions[q].edit >= 0 ? "modifier said" : "edits elsewhere";
 }
 
-static void emit(struct edit_run *r, int q, int v, enum example_slice slice, enum sia_kind kind)
+static void emit(struct edit_run *r, int q, int v, enum example_slice slice, enum sia_type type)
 {
     struct edit_cell *c = cell_of(r, q, v);
     struct example e = { .db_id = r->d.versions[v].schema.db_id, .source_db = r->d.schema->db_id };
 
     e.question = r->d.questions[q].text;
     e.slice = slice;
-    e.kind = kind;
+    e.type = type;
     e.source = r->source;
     e.reason = reason_of(r, q, c, slice);
     e.ambiguous = c->label == EDIT_AMBIGUOUS;
@@ -733,13 +733,13 @@ static bool says_member_of(const struct edit_run *r, int x, int q, const struct 
 }
 
 /* Emits the question with a member on the schema where it is ambiguous without one. */
-static void emit_clear_variant(struct edit_run *r, int q, int v, enum sia_kind kind)
+static void emit_clear_variant(struct edit_run *r, int q, int v, enum sia_type type)
 {
     const struct edit_cell *c = cell_of(r, q, v);
 
     for (int i = r->d.questions[q].edit < 0 ? 0 : r->d.n_questions; i < r->d.n_questions; i++)
         if (says_member_of(r, i, q, c) && cell_of(r, i, v)->label == EDIT_CLEAR && usable(r, i, v)) {
-            emit(r, i, v, EXAMPLE_HARD_NEGATIVE, kind);
+            emit(r, i, v, EXAMPLE_HARD_NEGATIVE, type);
             return;
         }
 }
@@ -754,14 +754,14 @@ static int *counter(struct edit_run *r, int q, int v)
 
 static void emit_four(struct edit_run *r, int a, int b, int v, int w)
 {
-    enum sia_kind kinds[2] = { kind_of(r, cell_of(r, a, v)), kind_of(r, cell_of(r, b, w)) };
+    enum sia_type types[2] = { kind_of(r, cell_of(r, a, v)), kind_of(r, cell_of(r, b, w)) };
 
-    emit(r, a, v, EXAMPLE_CONTRAST, kinds[0]);
-    emit(r, b, w, EXAMPLE_CONTRAST, kinds[1]);
-    emit(r, a, w, EXAMPLE_CONTRAST, kinds[1]);
-    emit(r, b, v, EXAMPLE_CONTRAST, kinds[0]);
-    emit_clear_variant(r, a, v, kinds[0]);
-    emit_clear_variant(r, b, w, kinds[1]);
+    emit(r, a, v, EXAMPLE_CONTRAST, types[0]);
+    emit(r, b, w, EXAMPLE_CONTRAST, types[1]);
+    emit(r, a, w, EXAMPLE_CONTRAST, types[1]);
+    emit(r, b, v, EXAMPLE_CONTRAST, types[0]);
+    emit_clear_variant(r, a, v, types[0]);
+    emit_clear_variant(r, b, w, types[1]);
     ++*counter(r, a, v);
     ++*counter(r, b, w);
     r->sets++;

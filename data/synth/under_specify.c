@@ -250,7 +250,7 @@ static const char *alternative(struct strings *text, const struct schema *s, int
     return strings_printf(text, "%s.%s", s->tables[s->columns[column].table].name, s->columns[column].name);
 }
 
-static enum sia_kind kind_of(const struct under_item *i)
+static enum sia_type kind_of(const struct under_item *i)
 {
     return i->s->columns[i->columns[0]].table == i->s->columns[i->columns[1]].table ? SIA_COLUMN : SIA_JOIN;
 }
@@ -265,7 +265,7 @@ static void emit(const struct group *g, const struct under_item *i, const char *
                          .sql = { one ? one->sql : i->sql[0], one ? NULL : i->sql[1] },
                          .n_sql = one ? 1 : 2,
                          .slice = EXAMPLE_CONTRAST,
-                         .kind = kind_of(i),
+                         .type = kind_of(i),
                          .ambiguous = !one,
                          .source = g->c->name,
                          .reason = one && one->gone < 0 ? "whole name" : i->reason };
@@ -285,7 +285,7 @@ static void emit_named(const struct group *g, const struct under_item *i, const 
                                .sql = { i->full_sql },
                                .n_sql = 1,
                                .slice = EXAMPLE_HARD_NEGATIVE,
-                               .kind = kind_of(i),
+                               .type = kind_of(i),
                                .source = g->c->name,
                                .reason = i->full_reason };
 

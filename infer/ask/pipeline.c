@@ -135,7 +135,7 @@ static int add(struct adding *a, json_t *record, const char *where, struct error
 
     if (evidence_read(&a->evidence, record, a->s, where, err))
         return -1;
-    if (a->evidence.n_found != 2 || a->evidence.kind == SIA_AGGREGATE)
+    if (a->evidence.n_found != 2 || a->evidence.type == SIA_AGGREGATE)
         return 0;
     if (candidate_list_read(&a->list, record, where, err))
         return -1;

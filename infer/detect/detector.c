@@ -15,7 +15,7 @@
 static const char *kind_of(const struct prediction *f)
 {
     bool known = f->named || f->linguistic != LINGUISTIC_NONE;
-    return known ? ambiguity_types[ambiguity_type_of(f->kind, f->linguistic)].name : NULL;
+    return known ? ambiguity_types[ambiguity_type_of(f->type, f->linguistic)].name : NULL;
 }
 
 /* Elements that share a node are read once. */
@@ -49,11 +49,11 @@ void prediction_fill(struct prediction *f, const struct gate_model *m, const str
     f->schema_only = !m->net.config.linguistic;
     f->n_question = item->n_question;
     f->n_read = gate_question_kept(&m->layout, item);
-    double words = result->kind == LINGUISTIC_NONE ? -HUGE_VAL : (double)result->linguistic;
+    double words = result->type == LINGUISTIC_NONE ? -HUGE_VAL : (double)result->linguistic;
     f->score = gate_probability(m, gate_join_logits(m, (double)result->score, words));
     f->ambiguous = f->score >= m->threshold;
     f->linguistic =
-        f->ambiguous && gate_words_likelier(m, (double)result->score, words) ? result->kind : LINGUISTIC_NONE;
+        f->ambiguous && gate_words_likelier(m, (double)result->score, words) ? result->type : LINGUISTIC_NONE;
     f->n_schema = whole->n_tables + whole->n_columns;
     f->n_elements = in->graph.n_elements;
     f->elements = xcalloc((size_t)f->n_elements, sizeof *f->elements);
@@ -63,7 +63,7 @@ void prediction_fill(struct prediction *f, const struct gate_model *m, const str
     if (!f->named)
         return;
     const struct schema_pair *pair = &in->pairs[result->pair];
-    f->kind = pair->kind;
+    f->type = pair->type;
     f->alternatives[0] = alternative_of(f, pair->u);
     f->alternatives[1] = alternative_of(f, pair->v);
 }
@@ -85,10 +85,10 @@ static const char *sentence_of(const struct prediction *f, struct strings *text)
                               100 * f->score);
     if (f->linguistic != LINGUISTIC_NONE)
         return strings_printf(text, "This question has several readings: %s (%.0f %%).",
-                              ambiguity_types[ambiguity_type_of(f->kind, f->linguistic)].sentence, 100 * f->score);
+                              ambiguity_types[ambiguity_type_of(f->type, f->linguistic)].sentence, 100 * f->score);
     if (!f->named)
         return strings_printf(text, "This question is ambiguous for this schema (%.0f %%).", 100 * f->score);
-    return strings_printf(text, "This question may mean %s %s or %s (%.0f %%).", ambiguity_types[f->kind].sentence,
+    return strings_printf(text, "This question may mean %s %s or %s (%.0f %%).", ambiguity_types[f->type].sentence,
                           f->alternatives[0], f->alternatives[1], 100 * f->score);
 }
 

@@ -31,8 +31,8 @@ struct prediction {
     bool ambiguous;         /* the score reaches the threshold */
     const char *status;     /* clear, ambiguous or unsure, set by the caller; or NULL */
     bool named;             /* the model names two alternatives, of this type: */
-    enum sia_kind kind;
-    enum linguistic_kind linguistic;     /* linguistic ambiguity, which has no alternatives */
+    enum sia_type type;
+    enum linguistic_type linguistic;     /* linguistic ambiguity, which has no alternatives */
     bool schema_only;                    /* the detector has no head for linguistic ambiguity */
     const char *alternatives[2];         /* "table" or "table.column" */
     struct prediction_element *elements; /* [n_elements] elements that the model read */

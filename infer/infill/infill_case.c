@@ -501,7 +501,7 @@ static json_t *ambiqt_json(const json_t *record, const struct ambiqt_record *r, 
     char *db_id = schema_db_id(file);
     json_t *o =
         json_pack("{s:O?, s:s, s:s, s:s, s:s, s:o}", "id", json_object_get(record, "id"), "db_id", db_id, "source_db",
-                  r->db_id, "type", sia_kind_letter(r->kind), "question", r->question, "golds", golds);
+                  r->db_id, "type", sia_type_letter(r->type), "question", r->question, "golds", golds);
     free(db_id);
     return o;
 }
@@ -523,7 +523,7 @@ json_t *infill_rewrite_record(json_t *record, const char *where, struct error *e
             "%s: expected a record of ambit-data ambiguate of kind C or T, whose golds have names of their own, or "
             "\"golds\": [{\"sql\", \"word\"}]",
             where);
-    else if (ambiqt_add(&corpus, (enum sia_kind)kind, record, where, err) == 0)
+    else if (ambiqt_add(&corpus, (enum sia_type)kind, record, where, err) == 0)
         own = ambiqt_json(record, &corpus.items[0], where, err);
     ambiqt_release(&corpus);
     json_decref(record);

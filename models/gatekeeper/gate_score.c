@@ -213,10 +213,10 @@ static void take_likeliest_pair(const float *pairs, int n, struct gate_result *r
 
 static void take_likeliest_kind(const float *kinds, struct gate_result *r)
 {
-    for (int k = 0; k < LINGUISTIC_KINDS; k++)
+    for (int k = 0; k < LINGUISTIC_TYPES; k++)
         if (!k || kinds[k] > r->linguistic) {
             r->linguistic = kinds[k];
-            r->kind = (enum linguistic_kind)(k + 1);
+            r->type = (enum linguistic_type)(k + 1);
         }
 }
 
@@ -225,10 +225,10 @@ static void take_kinds(const struct gate_scorer *s, const struct classify_step *
 {
     if (!k->scores.linguistic)
         return;
-    float *kinds = xmalloc((size_t)k->n * LINGUISTIC_KINDS * sizeof *kinds);
+    float *kinds = xmalloc((size_t)k->n * LINGUISTIC_TYPES * sizeof *kinds);
     download_first(s, kinds, k->scores.linguistic, k->n);
     for (int i = 0; i < k->n; i++)
-        take_likeliest_kind(kinds + (size_t)i * LINGUISTIC_KINDS, &results[i]);
+        take_likeliest_kind(kinds + (size_t)i * LINGUISTIC_TYPES, &results[i]);
     free(kinds);
 }
 

@@ -22,7 +22,7 @@ struct gate_result {
     float score;               /* logit of the most probable pair, or of the classifier */
     int pair;                  /* most probable candidate pair; -1: none */
     float linguistic;          /* logit of the most probable linguistic type, if the model has a head for them */
-    enum linguistic_kind kind; /* else LINGUISTIC_NONE */
+    enum linguistic_type type; /* else LINGUISTIC_NONE */
 };
 
 void gate_scorer_init(struct gate_scorer *s, const struct gate_model *m, struct workspace *w, int max_tokens);

@@ -258,8 +258,8 @@ static void init_linguistic(struct gatekeeper *g, struct param_builder *p)
     h->state_w = param_matrix(p, k->pair_hidden, k->bert.hidden_size, "state.weight");
     h->graph_w = param_matrix(p, k->pair_hidden, k->gat_hidden, "graph.weight");
     h->b = param_vector(p, k->pair_hidden, 0, "graph.bias");
-    h->score_w = param_matrix(p, LINGUISTIC_KINDS, k->pair_hidden, "score.weight");
-    h->score_b = param_vector(p, LINGUISTIC_KINDS, 0, "score.bias");
+    h->score_w = param_matrix(p, LINGUISTIC_TYPES, k->pair_hidden, "score.weight");
+    h->score_b = param_vector(p, LINGUISTIC_TYPES, 0, "score.bias");
 }
 
 void gatekeeper_init(struct gatekeeper *g, const struct gatekeeper_config *config, enum dtype dtype, struct params *p,
@@ -396,7 +396,7 @@ static struct tensor *relevance_channels(struct ctx *c, const struct gatekeeper 
     return op_linear(c, r, g->relevance_in_w, g->relevance_in_b, ACT_TANH);
 }
 
-/* Logits [questions, LINGUISTIC_KINDS] from the elements' states x [N, C] and graph states y [N, D]. */
+/* Logits [questions, LINGUISTIC_TYPES] from the elements' states x [N, C] and graph states y [N, D]. */
 static struct tensor *judge_words(struct ctx *c, const struct gatekeeper *g, struct tensor *x, struct tensor *y,
                                   const struct gate_graph *graph)
 {

@@ -116,7 +116,7 @@ struct gatekeeper {
     struct linguistic_head {
         struct tensor *gate_w, *gate_b;       /* attention over the graph's states: [1, hidden], F32 [1] */
         struct tensor *state_w, *graph_w, *b; /* [pair_hidden, C], [pair_hidden, hidden], F32 [pair_hidden] */
-        struct tensor *score_w, *score_b;     /* [LINGUISTIC_KINDS, pair_hidden], F32 [LINGUISTIC_KINDS] */
+        struct tensor *score_w, *score_b;     /* [LINGUISTIC_TYPES, pair_hidden], F32 [LINGUISTIC_TYPES] */
     } linguistic;
     struct tensor *relevance_in_w, *relevance_in_b; /* pair: [RELEVANCE_CHANNELS, 1], F32 [RELEVANCE_CHANNELS] */
     struct tensor *dense_w, *dense_b;               /* bert-only: [pair_hidden, C], F32 [pair_hidden] */
@@ -149,7 +149,7 @@ struct gate_scores {
     struct tensor *score;      /* F32 [questions] logit of "ambiguous": a noisy-or over pairs */
     struct tensor *pair;       /* F32 [P] logit of each candidate pair; NULL except for `pair` */
     struct tensor *twins;      /* F32 [P] logit of "could mean the same"; NULL except for `pair` */
-    struct tensor *linguistic; /* F32 [questions, LINGUISTIC_KINDS] logits; NULL without the head */
+    struct tensor *linguistic; /* F32 [questions, LINGUISTIC_TYPES] logits; NULL without the head */
 };
 /* Classifies the questions from their states, F32 [N, C]. */
 struct gate_scores gatekeeper_classify(struct ctx *c, const struct gatekeeper *g, struct tensor *states,

@@ -7,11 +7,11 @@
 
 static struct schema schema;
 
-static struct ambiqt_record records[SIA_KINDS] = {
-    { .kind = SIA_COLUMN, .db_id = "db", .table = "a", .column = "x", .names = { "s", "lift-off" } },
-    { .kind = SIA_TABLE, .db_id = "db", .table = "a", .names = { "s", "T" } },
-    { .kind = SIA_JOIN, .db_id = "db", .table = "a", .column = "x", .key = "id", .new_table = "a_x" },
-    { .kind = SIA_AGGREGATE,
+static struct ambiqt_record records[SIA_TYPES] = {
+    { .type = SIA_COLUMN, .db_id = "db", .table = "a", .column = "x", .names = { "s", "lift-off" } },
+    { .type = SIA_TABLE, .db_id = "db", .table = "a", .names = { "s", "T" } },
+    { .type = SIA_JOIN, .db_id = "db", .table = "a", .column = "x", .key = "id", .new_table = "a_x" },
+    { .type = SIA_AGGREGATE,
       .db_id = "db",
       .table = "a",
       .column = "x",
@@ -34,9 +34,9 @@ static void check(struct ambiqt_record *r, const char *gold, const char *predict
     r->original = gold;
     struct ambiqt_readings published = ambiqt_map_published(r, prediction), ours = ambiqt_map(r, &schema, prediction);
 
-    CHECK(published.sql[0] && published.sql[1], "kind %d has no reading: %s", r->kind, prediction);
-    CHECK(r->kind == SIA_COLUMN || r->kind == SIA_TABLE || !ours.sql[0] || !ours.sql[1], "kind %d is both readings: %s",
-          r->kind, prediction);
+    CHECK(published.sql[0] && published.sql[1], "type %d has no reading: %s", r->type, prediction);
+    CHECK(r->type == SIA_COLUMN || r->type == SIA_TABLE || !ours.sql[0] || !ours.sql[1], "type %d is both readings: %s",
+          r->type, prediction);
     ambiqt_readings_release(&published);
     ambiqt_readings_release(&ours);
 }
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!schema.tables)
         set_up();
-    for (int k = 0; k < SIA_KINDS; k++)
+    for (int k = 0; k < SIA_TYPES; k++)
         check(&records[k], text, prediction ? prediction : text);
     free(text);
     return 0;

@@ -56,7 +56,7 @@ static void test_forms(void **state)
     f.n_read = 189;
     f.n_question = 240;
     f.named = true;
-    f.kind = SIA_TABLE;
+    f.type = SIA_TABLE;
     f.alternatives[0] = "singer";
     f.alternatives[1] = "band";
     f.n_elements = 0;

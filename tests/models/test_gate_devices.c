@@ -132,7 +132,7 @@ static void run_backward(struct ctx *c, void *arg)
     if (scores.linguistic) {
         int64_t n = tensor_size(scores.linguistic);
         scores.linguistic = op_reshape(c, scores.linguistic, 1, &n);
-        loss = op_add(c, loss, loss_of(c, scores.linguistic, (int64_t)QUESTIONS * LINGUISTIC_KINDS, "linguistic"));
+        loss = op_add(c, loss, loss_of(c, scores.linguistic, (int64_t)QUESTIONS * LINGUISTIC_TYPES, "linguistic"));
     }
     tape_backward(c, loss);
 }

@@ -45,10 +45,10 @@ static int moved(int node)
     return node < OWN ? node : node + MORE;
 }
 
-static int find_pair(const struct schema_input *in, int u, int v, enum sia_kind kind)
+static int find_pair(const struct schema_input *in, int u, int v, enum sia_type type)
 {
     for (int i = 0; i < in->n_pairs; i++)
-        if (in->pairs[i].u == u && in->pairs[i].v == v && in->pairs[i].kind == kind)
+        if (in->pairs[i].u == u && in->pairs[i].v == v && in->pairs[i].type == type)
             return i;
     return -1;
 }
@@ -68,7 +68,7 @@ static float largest_move(const struct answer *alone, const struct answer *wide,
         most = fmaxf(most, differ(alone->relevance[i], wide->relevance[moved(i)]));
     for (int i = 0; i < alone->q.input.n_pairs; i++) {
         const struct schema_pair *p = &alone->q.input.pairs[i];
-        int k = find_pair(&wide->q.input, moved(p->u), moved(p->v), p->kind);
+        int k = find_pair(&wide->q.input, moved(p->u), moved(p->v), p->type);
         pairs += k >= 0;
         if (k >= 0 && count_pairs)
             most = fmaxf(most, differ(alone->pairs[i], wide->pairs[k]));

@@ -72,7 +72,7 @@ static void check_batches(const struct gate_world_settings *kind)
         assert_near((double)back.results[QUESTIONS - 1 - i].score, (double)all.results[i].score);
         assert_near((double)one.results[0].linguistic, (double)all.results[i].linguistic);
         assert_near((double)back.results[QUESTIONS - 1 - i].linguistic, (double)all.results[i].linguistic);
-        assert_int_equal(all.results[i].kind != LINGUISTIC_NONE, kind->linguistic);
+        assert_int_equal(all.results[i].type != LINGUISTIC_NONE, kind->linguistic);
         assert_int_equal(one.results[0].pair, all.results[i].pair);
         for (int64_t k = 0; k < one.nodes; k++)
             assert_near((double)one.relevance[k], (double)all.relevance[first + k]);

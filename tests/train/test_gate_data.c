@@ -64,7 +64,7 @@ static void labels_hold_for_renamed_schemas(void **state)
             const struct schema_pair *p = &form->schema->pairs[form->pair], *own = &e->item.schema->pairs[e->pair];
             assert_int_equal(p->u + p->v, own->u + own->v);
             assert_true(gate_data_duplicated(e, p->u, p->v));
-            assert_int_equal(p->kind, e->record->kind);
+            assert_int_equal(p->type, e->record->type);
             forms += k > 0;
         }
     }

@@ -86,7 +86,7 @@ static void check_pair(const struct gate_example *e, const struct gate_form *for
     const struct schema_pair *was = &form->schema->pairs[form->pair], *is = &x->input.pairs[x->form.pair];
     assert_int_equal(gate_form_own(&x->form, e, is->u), was->u);
     assert_int_equal(gate_form_own(&x->form, e, is->v), was->v);
-    assert_int_equal(is->kind, was->kind);
+    assert_int_equal(is->type, was->type);
     assert_true(gate_form_duplicated(&x->form, e, is->u, is->v));
     assert_true(gate_form_duplicated(&x->form, e, is->v, is->u));
 }

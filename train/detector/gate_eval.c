@@ -24,7 +24,7 @@ static void answers_init(struct gate_answers *a, int n, int64_t elements)
                                 .label = xcalloc(m, 1),
                                 .named = xcalloc(m, 1),
                                 .pair = xcalloc(m, sizeof *a->pair),
-                                .kind = xcalloc(m, 1),
+                                .type = xcalloc(m, 1),
                                 .example = xcalloc(m, sizeof *a->example),
                                 .group = xcalloc(m, sizeof *a->group),
                                 .relevance = xcalloc(e, sizeof *a->relevance),
@@ -39,7 +39,7 @@ void gate_answers_release(struct gate_answers *a)
     free(a->label);
     free(a->named);
     free(a->pair);
-    free(a->kind);
+    free(a->type);
     free(a->example);
     free(a->group);
     free(a->groups);
@@ -90,15 +90,15 @@ static int group_of(struct gate_answers *a, const char *name)
     return a->n_groups++;
 }
 
-int gate_kind(const struct example *e)
+int gate_type(const struct example *e)
 {
-    bool known = e->kind != SIA_KINDS || e->linguistic != LINGUISTIC_NONE;
-    return known ? ambiguity_type_of(e->kind, e->linguistic) : GATE_KINDS;
+    bool known = e->type != SIA_TYPES || e->linguistic != LINGUISTIC_NONE;
+    return known ? ambiguity_type_of(e->type, e->linguistic) : GATE_TYPES;
 }
 
-const char *gate_kind_name(int kind)
+const char *gate_type_name(int kind)
 {
-    return kind == GATE_KINDS ? "-" : ambiguity_types[kind].name;
+    return kind == GATE_TYPES ? "-" : ambiguity_types[kind].name;
 }
 
 static void add_answer(struct gate_answers *a, const struct example *e, double score, double words, bool named)
@@ -107,7 +107,7 @@ static void add_answer(struct gate_answers *a, const struct example *e, double s
     a->words[a->n] = words;
     a->label[a->n] = e->ambiguous;
     a->named[a->n] = e->ambiguous && named;
-    a->kind[a->n] = (uint8_t)gate_kind(e);
+    a->type[a->n] = (uint8_t)gate_type(e);
     a->example[a->n] = e;
     a->group[a->n++] = group_of(a, e->source_db);
 }
@@ -167,7 +167,7 @@ static int score_some(const struct states_source *s, const struct gate_example *
                        gate_classify(s->scorer, items, n, states, results, NULL, err))
         goto out;
     for (int i = 0; i < n; i++) {
-        double words = results[i].kind == LINGUISTIC_NONE ? -HUGE_VAL : (double)results[i].linguistic;
+        double words = results[i].type == LINGUISTIC_NONE ? -HUGE_VAL : (double)results[i].linguistic;
         add_answer(a, list[i]->record, (double)results[i].score, words,
                    list[i]->pair >= 0 && results[i].pair == list[i]->pair);
         add_pair(a, items[i].schema, results[i].pair);
@@ -295,7 +295,7 @@ static double fit_temperature(const struct gate_answers *a, bool words)
     int n = 0, ambiguous = 0;
 
     for (int i = 0; i < a->n; i++)
-        if ((a->kind[i] < GATE_KINDS && ambiguity_types[a->kind[i]].head == AMBIGUITY_HEAD_WORDS &&
+        if ((a->type[i] < GATE_TYPES && ambiguity_types[a->type[i]].head == AMBIGUITY_HEAD_WORDS &&
              isfinite(a->words[i])) == words) {
             label[n] = a->label[i];
             ambiguous += label[n];

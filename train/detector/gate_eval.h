@@ -7,11 +7,11 @@
 #include "data/base/stats.h"
 #include "train/detector/gate_trainer.h"
 
-/* Numbers of ambiguity types: schema types (SIA), then linguistic types. GATE_KINDS stands for an unknown type. */
-enum { GATE_KINDS = AMBIGUITY_TYPES };
-int gate_kind(const struct example *e);
-/* "-" for GATE_KINDS. */
-const char *gate_kind_name(int kind);
+/* Numbers of ambiguity types: schema types (SIA), then linguistic types. GATE_TYPES stands for an unknown type. */
+enum { GATE_TYPES = AMBIGUITY_TYPES };
+int gate_type(const struct example *e);
+/* "-" for GATE_TYPES. */
+const char *gate_type_name(int type);
 
 /* Two elements of a schema, tables first, then columns. schema is NULL if there is no pair. */
 struct gate_pair {
@@ -25,7 +25,7 @@ struct gate_answers {
                                        logit: of both together */
     uint8_t *label, *named;         /* named: both ambiguous elements were identified */
     struct gate_pair *pair;         /* the likeliest pair; if logit > score, a linguistic type is likelier */
-    uint8_t *kind;                  /* see gate_kind */
+    uint8_t *type;                  /* see gate_type */
     const struct example **example; /* borrowed */
     int *group;                     /* number of the source database in */
     const char **groups;            /* [n_groups] names, borrowed from the examples */

@@ -28,7 +28,7 @@ static struct chosen choose(const struct gate_model *m, const struct gate_answer
     struct chosen c = { .p = xmalloc(n * sizeof *c.p), .label = xmalloc(n), .group = xmalloc(n * sizeof *c.group) };
 
     for (int i = 0; i < a->n; i++) {
-        if ((kind != GATE_KINDS && a->kind[i] != kind) || (group != ANY_GROUP && a->group[i] != group))
+        if ((kind != GATE_TYPES && a->type[i] != kind) || (group != ANY_GROUP && a->group[i] != group))
             continue;
         if (part && !(a->example[i]->part && strcmp(a->example[i]->part, part) == 0))
             continue;
@@ -82,7 +82,7 @@ static struct gate_metrics measure_with_intervals(const struct gate_model *m, co
     return r;
 }
 
-/* Metrics of one ambiguity type (gate_kind), or of all with GATE_KINDS. */
+/* Metrics of one ambiguity type (gate_type), or of all with GATE_TYPES. */
 static struct gate_metrics gate_measure(const struct gate_model *m, const struct gate_answers *a, int kind,
                                         uint64_t seed)
 {
@@ -93,12 +93,12 @@ static struct gate_metrics gate_measure(const struct gate_model *m, const struct
 static struct gate_metrics measure_mixture_part(const struct gate_model *m, const struct gate_answers *a,
                                                 const char *part, uint64_t seed)
 {
-    return measure_with_intervals(m, a, GATE_KINDS, part, seed);
+    return measure_with_intervals(m, a, GATE_TYPES, part, seed);
 }
 
 struct gate_metrics gate_measure_group(const struct gate_model *m, const struct gate_answers *a, int group)
 {
-    struct chosen c = choose(m, a, GATE_KINDS, group, NULL);
+    struct chosen c = choose(m, a, GATE_TYPES, group, NULL);
     struct gate_metrics r = measure(m, &c);
 
     release(&c);
@@ -188,20 +188,20 @@ void gate_test_metrics_init(struct gate_test_metrics *f, const struct gate_model
                             const struct gate_answers *hard_negatives, const struct mixture *mixture, uint64_t seed)
 {
     *f = (struct gate_test_metrics){ .threshold = m->threshold, .temperature = m->temperature, .mixture = mixture };
-    f->all = gate_measure(m, a, GATE_KINDS, seed);
-    gate_row_fill(&f->rows[GATE_KINDS], "all", &f->all);
-    for (int k = 0; k < GATE_KINDS; k++) {
-        f->kinds[k] = gate_measure(m, a, k, seed);
-        gate_row_fill(&f->rows[k], gate_kind_name(k), &f->kinds[k]);
+    f->all = gate_measure(m, a, GATE_TYPES, seed);
+    gate_row_fill(&f->rows[GATE_TYPES], "all", &f->all);
+    for (int k = 0; k < GATE_TYPES; k++) {
+        f->types[k] = gate_measure(m, a, k, seed);
+        gate_row_fill(&f->rows[k], gate_type_name(k), &f->types[k]);
     }
     for (int i = 0; mixture && i < mixture->n; i++) {
         f->parts[i] = measure_mixture_part(m, a, mixture->parts[i].name, seed);
-        gate_row_fill(&f->rows[GATE_KINDS + 1 + i], mixture->parts[i].name, &f->parts[i]);
+        gate_row_fill(&f->rows[GATE_TYPES + 1 + i], mixture->parts[i].name, &f->parts[i]);
     }
     f->relevance_ap = stats_average_precision(gate_answers_relevance(a));
     f->relevance_auc = stats_auc(gate_answers_relevance(a));
     if (hard_negatives)
-        f->hard_negatives = gate_measure(m, hard_negatives, GATE_KINDS, seed);
+        f->hard_negatives = gate_measure(m, hard_negatives, GATE_TYPES, seed);
 }
 
 void gate_test_metrics_probe(struct gate_test_metrics *f, const struct dataset *d, enum probe_set set)
@@ -214,11 +214,11 @@ int gate_test_metrics_rows(const struct gate_test_metrics *f, struct gate_row sh
 {
     int n = 0;
 
-    for (int i = 0; i <= GATE_KINDS; i++)
-        if (i == GATE_KINDS || f->kinds[i].n)
+    for (int i = 0; i <= GATE_TYPES; i++)
+        if (i == GATE_TYPES || f->types[i].n)
             shown[n++] = f->rows[i];
     for (int i = 0; f->mixture && i < f->mixture->n; i++)
-        shown[n++] = f->rows[GATE_KINDS + 1 + i];
+        shown[n++] = f->rows[GATE_TYPES + 1 + i];
     return n;
 }
 
@@ -259,9 +259,9 @@ json_t *gate_test_metrics_json(const struct gate_test_metrics *f, const char *na
 
     for (int i = 0; parts && i < f->mixture->n; i++)
         json_object_set_new(parts, f->mixture->parts[i].name, gate_metrics_json(&f->parts[i]));
-    for (int k = 0; k < GATE_KINDS; k++)
-        if (k < SIA_KINDS || f->kinds[k].n)
-            json_object_set_new(kinds, gate_kind_name(k), gate_metrics_json(&f->kinds[k]));
+    for (int k = 0; k < GATE_TYPES; k++)
+        if (k < SIA_TYPES || f->types[k].n)
+            json_object_set_new(kinds, gate_type_name(k), gate_metrics_json(&f->types[k]));
     return json_pack("{s:o, s:o, s:o*, s:o, s:o, s:{s:o, s:o}, s:f, s:f}", name, gate_metrics_json(&f->all), "types",
                      kinds, "parts", parts, "hard_negatives", gate_metrics_json(&f->hard_negatives), "probes",
                      probes_json(&f->probes), "relevance", "ap", json_finite(f->relevance_ap), "auc",

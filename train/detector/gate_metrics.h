@@ -42,10 +42,10 @@ void gate_row_fill(struct gate_row *row, const char *name, const struct gate_met
 /* Prints rows below the titles to standard output; `first` replaces the first title. */
 void gate_rows_print(const char *first, const struct gate_row *rows, int n);
 
-enum { GATE_ROWS = GATE_KINDS + 1 + MIXTURE_PARTS };
+enum { GATE_ROWS = GATE_TYPES + 1 + MIXTURE_PARTS };
 
 struct gate_test_metrics {
-    struct gate_metrics all, kinds[GATE_KINDS], hard_negatives;
+    struct gate_metrics all, types[GATE_TYPES], hard_negatives;
     struct probe_report probes; /* n is 0 without probes */
     enum probe_set probe_set;
     double relevance_ap, relevance_auc; /* NAN without SQL */

@@ -106,7 +106,7 @@ static void write_mistake(struct report *r, const struct schema *s, const struct
 
     FILE *f = report_figure(r, strings_printf(&text, "%d. %s", number, text_shorten(&text, e->question, PLACES)));
     report_text(r, strings_printf(&text, "%s, type %s: %s, score %.3f. By the labels: %s. By the detector: %s.",
-                                  text_shorten(&text, e->db_id, PLACES), gate_kind_name(gate_kind(e)),
+                                  text_shorten(&text, e->db_id, PLACES), gate_type_name(gate_type(e)),
                                   e->ambiguous ? "ambiguous" : "clear", m->probability, gold_of(e, &text),
                                   named_of(p, &text)));
     draw(f, s, e, p);

@@ -23,7 +23,7 @@ struct gate_step {
     float *relevance_target; /* F32 [nodes] */
     /* Weights of these targets; 0: unknown. */
     float *weight, *pair_weight, *duplicates_weight, *relevance_weight;
-    float *linguistic_target, *linguistic_weight; /* F32 [items, LINGUISTIC_KINDS] */
+    float *linguistic_target, *linguistic_weight; /* F32 [items, LINGUISTIC_TYPES] */
     int n_pairs, n_nodes;
     const float *states;     /* frozen stage: [nodes, C] */
     struct gate_sizes sizes; /* padded sizes */
@@ -151,8 +151,8 @@ static void add_kinds(struct gate_step *s, const struct example *e, int item)
     double own = s->trainer->set->linguistic_weight,
            weight = e->slice == EXAMPLE_CUSTOM ? own : fmin(own, FOLDER_WEIGHT);
 
-    for (int k = 0; k < LINGUISTIC_KINDS; k++) {
-        int at = item * LINGUISTIC_KINDS + k;
+    for (int k = 0; k < LINGUISTIC_TYPES; k++) {
+        int at = item * LINGUISTIC_TYPES + k;
         s->linguistic_target[at] = e->ambiguous && (int)e->linguistic == k + 1;
         s->linguistic_weight[at] = known ? weight_of(s, weight) : 0;
     }
@@ -254,8 +254,8 @@ static void make_room(struct gate_step *s, size_t n, size_t nodes)
     s->target = xmalloc(n * sizeof *s->target);
     s->weight = xmalloc(n * sizeof *s->weight);
     s->forms = xmalloc(n * sizeof *s->forms);
-    s->linguistic_target = xmalloc(n * LINGUISTIC_KINDS * sizeof *s->linguistic_target);
-    s->linguistic_weight = xmalloc(n * LINGUISTIC_KINDS * sizeof *s->linguistic_weight);
+    s->linguistic_target = xmalloc(n * LINGUISTIC_TYPES * sizeof *s->linguistic_target);
+    s->linguistic_weight = xmalloc(n * LINGUISTIC_TYPES * sizeof *s->linguistic_weight);
     s->relevance_target = xmalloc(nodes * sizeof *s->relevance_target);
     s->relevance_weight = xmalloc(nodes * sizeof *s->relevance_weight);
 }
@@ -371,7 +371,7 @@ static struct tensor *linguistic_loss(struct ctx *c, const struct gate_step *s, 
     int64_t n = tensor_size(logits);
 
     logits = op_reshape(c, logits, 1, &n);
-    return loss_of(c, logits, s->linguistic_target, s->linguistic_weight, s->n_items * LINGUISTIC_KINDS, 1);
+    return loss_of(c, logits, s->linguistic_target, s->linguistic_weight, s->n_items * LINGUISTIC_TYPES, 1);
 }
 
 /* Mean over questions; sums over elements for relevance, and over candidate pairs for pair losses. */

@@ -116,14 +116,14 @@ static void odd_synonyms_are_refused(void **state)
 
 #define START "{\"db_id\": \"port\", \"question\": \"q\", \"orig_query\": \"o\", \"query1\": \"a\", \"query2\": \"b\", "
 
-static struct ambiqt_record read_one(void **state, enum sia_kind kind, const char *rest, struct ambiqt_corpus *c)
+static struct ambiqt_record read_one(void **state, enum sia_type type, const char *rest, struct ambiqt_corpus *c)
 {
     struct error err = { 0 };
     char line[1024];
 
     snprintf(line, sizeof line, "%s%s}\n", START, rest);
     *c = (struct ambiqt_corpus){ 0 };
-    assert_int_equal(ambiqt_read(c, kind, test_file(*state, "one.jsonl", line), &err), 0);
+    assert_int_equal(ambiqt_read(c, type, test_file(*state, "one.jsonl", line), &err), 0);
     assert_int_equal(c->n, 1);
     return c->items[0];
 }
@@ -167,7 +167,7 @@ static void four_kinds_of_records(void **state)
 static void odd_records_are_refused(void **state)
 {
     static const struct {
-        enum sia_kind kind;
+        enum sia_type type;
         const char *rest, *word;
     } bad[] = {
         { SIA_COLUMN, "\"x\": 1", "extra_map" },
@@ -197,7 +197,7 @@ static void odd_records_are_refused(void **state)
         struct ambiqt_corpus c = { 0 };
         char text[1024];
         snprintf(text, sizeof text, "%s%s}\n", START, bad[i].rest);
-        assert_int_equal(ambiqt_read(&c, bad[i].kind, test_file(*state, "bad.jsonl", text), &err), -1);
+        assert_int_equal(ambiqt_read(&c, bad[i].type, test_file(*state, "bad.jsonl", text), &err), -1);
         assert_error(err, "bad.jsonl: line 1", bad[i].word);
         assert_int_equal(err.code, EXIT_CODE_DATA);
         ambiqt_release(&c);
@@ -239,7 +239,7 @@ static void folders_come_back_as_written(void **state)
     assert_int_equal(dataset_read(&d, *state, &err), 0);
     assert_int_equal(d.splits[SPLIT_TEST].n, 1);
     const struct example *e = &d.splits[SPLIT_TEST].items[0];
-    assert_true(e->ambiguous && e->kind == SIA_COLUMN && e->slice == EXAMPLE_CONTRAST && e->n_sql == 2);
+    assert_true(e->ambiguous && e->type == SIA_COLUMN && e->slice == EXAMPLE_CONTRAST && e->n_sql == 2);
     snprintf(copy, sizeof copy, "%s/copy/of", (const char *)*state);
     assert_int_equal(dataset_write(&d, copy, false, &err), 0);
     dataset_release(&d);
@@ -308,16 +308,16 @@ static void schema_indexes_out_of_range_are_refused(void **state)
 /* The numbers of records are the published ones. */
 static void shared_records_are_read(void **state)
 {
-    static const int wanted[SIA_KINDS] = { 8360, 9931, 1532, 426 };
+    static const int wanted[SIA_TYPES] = { 8360, 9931, 1532, 426 };
     struct error err = { 0 };
     const char *dir = test_shared("data/ambiqt");
 
     (void)state;
     if (!dir)
         skip();
-    for (int k = 0; k < SIA_KINDS; k++) {
+    for (int k = 0; k < SIA_TYPES; k++) {
         struct ambiqt_corpus c = { 0 };
-        assert_int_equal(ambiqt_read_train(&c, (enum sia_kind)k, dir, &err), 0);
+        assert_int_equal(ambiqt_read_train(&c, (enum sia_type)k, dir, &err), 0);
         assert_int_equal(c.n, wanted[k]);
         ambiqt_release(&c);
     }

@@ -19,7 +19,7 @@ static void add(struct made *m, const char *question, const char *db, bool ambig
                          .source_db = db,
                          .ambiguous = ambiguous,
                          .slice = EXAMPLE_CUSTOM,
-                         .kind = SIA_KINDS };
+                         .type = SIA_TYPES };
     example_list_add(&m->all, &e);
 }
 
@@ -193,7 +193,7 @@ static void rows_of_ambrosia_are_labels(void **state)
     const struct example *e = named(l, "1");
     assert_true(e->ambiguous);
     assert_int_equal(e->linguistic, LINGUISTIC_ATTACHMENT);
-    assert_int_equal(e->kind, SIA_KINDS);
+    assert_int_equal(e->type, SIA_TYPES);
     assert_int_equal(e->n_sql, 2);
     assert_string_equal(e->question, "Show toys and games at 5 Show them in one table.");
     e = named(l, "2");
@@ -202,7 +202,7 @@ static void rows_of_ambrosia_are_labels(void **state)
     assert_int_equal(e->n_sql, 0);
     assert_int_equal(named(l, "own")->linguistic, LINGUISTIC_VAGUE);
     assert_int_equal(named(l, "twin")->linguistic, LINGUISTIC_NONE);
-    assert_int_equal(named(l, "twin")->kind, SIA_COLUMN);
+    assert_int_equal(named(l, "twin")->type, SIA_COLUMN);
     dataset_release(&d);
     free(path);
     free(schema);

@@ -33,18 +33,18 @@ static int tear_down_schema(void **state)
     return 0;
 }
 
-static const struct ambiqt_record column = { .kind = SIA_COLUMN,
+static const struct ambiqt_record column = { .type = SIA_COLUMN,
                                              .db_id = "harbour",
                                              .original = "select name from boat",
                                              .table = "boat",
                                              .column = "name",
                                              .names = { "title", "Lift-Off" } };
-static const struct ambiqt_record table = { .kind = SIA_TABLE,
+static const struct ambiqt_record table = { .type = SIA_TABLE,
                                             .db_id = "harbour",
                                             .original = "select name from boat",
                                             .table = "boat",
                                             .names = { "Ship", "vessel" } };
-static const struct ambiqt_record join = { .kind = SIA_JOIN,
+static const struct ambiqt_record join = { .type = SIA_JOIN,
                                            .db_id = "harbour",
                                            .original = "select name, colour from boat",
                                            .table = "boat",
@@ -52,7 +52,7 @@ static const struct ambiqt_record join = { .kind = SIA_JOIN,
                                            .key = "id",
                                            .new_table = "boat_colour" };
 static const struct ambiqt_record aggregate = {
-    .kind = SIA_AGGREGATE,
+    .type = SIA_AGGREGATE,
     .db_id = "harbour",
     .original = "select t1.name, count(*), avg(t1.age) from crew as t1 group by t1.name having avg(t1.age) > 30",
     .table = "crew",
@@ -103,7 +103,7 @@ static void columns_as_published(void **state)
 /* The column is called as a function is. */
 static void columns_called_as_functions(void **state)
 {
-    static const struct ambiqt_record count = { .kind = SIA_COLUMN,
+    static const struct ambiqt_record count = { .type = SIA_COLUMN,
                                                 .db_id = "harbour",
                                                 .original = "select count(count) from boat",
                                                 .table = "boat",

@@ -366,7 +366,7 @@ static void write_golds(const char *records, const char *kind, const char *dir)
 
     struct json_reader *r = json_reader_open(records, &err);
     while (json_reader_next(r, &record, &err) > 0) {
-        if (*sia_kind_letter((enum sia_kind)ambiqt_kind(record)) == *kind) {
+        if (*sia_type_letter((enum sia_type)ambiqt_kind(record)) == *kind) {
             json_object_set_new(
                 record, "t2s_outs",
                 json_pack("[O, O]", json_object_get(record, "query1"), json_object_get(record, "query2")));

@@ -11,7 +11,7 @@ static void every_row_is_complete(void **state)
     for (int i = 0; i < AMBIGUITY_TYPES; i++) {
         const struct ambiguity_type *t = &ambiguity_types[i];
         assert_true(t->name && *t->name && t->title && *t->title && t->sentence && *t->sentence && t->generator);
-        assert_int_equal(t->head, i < SIA_KINDS ? AMBIGUITY_HEAD_PAIRS : AMBIGUITY_HEAD_WORDS);
+        assert_int_equal(t->head, i < SIA_TYPES ? AMBIGUITY_HEAD_PAIRS : AMBIGUITY_HEAD_WORDS);
         assert_int_equal(ambiguity_type_find(t->name), i);
     }
     assert_int_equal(ambiguity_type_find("mood"), -1);
@@ -33,17 +33,17 @@ static void indices_convert_both_ways(void **state)
 {
     (void)state;
     for (int i = 0; i < AMBIGUITY_TYPES; i++) {
-        enum sia_kind schema = ambiguity_type_schema(i);
-        enum linguistic_kind linguistic = ambiguity_type_linguistic(i);
-        assert_int_equal(schema == SIA_KINDS, linguistic != LINGUISTIC_NONE);
+        enum sia_type schema = ambiguity_type_schema(i);
+        enum linguistic_type linguistic = ambiguity_type_linguistic(i);
+        assert_int_equal(schema == SIA_TYPES, linguistic != LINGUISTIC_NONE);
         assert_int_equal(ambiguity_type_of(schema, linguistic), i);
         if (linguistic != LINGUISTIC_NONE)
-            assert_string_equal(linguistic_kind_name(linguistic), ambiguity_types[i].name);
+            assert_string_equal(linguistic_type_name(linguistic), ambiguity_types[i].name);
         else
-            assert_string_equal(sia_kind_letter(schema), ambiguity_types[i].name);
+            assert_string_equal(sia_type_letter(schema), ambiguity_types[i].name);
     }
-    assert_int_equal(ambiguity_type_schema(-1), SIA_KINDS);
-    assert_int_equal(linguistic_kind_find("C"), LINGUISTIC_NONE);
+    assert_int_equal(ambiguity_type_schema(-1), SIA_TYPES);
+    assert_int_equal(linguistic_type_find("C"), LINGUISTIC_NONE);
 }
 
 int main(void)

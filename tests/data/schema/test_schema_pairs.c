@@ -68,18 +68,18 @@ static const struct schema_pair *find(const struct fixture *f, const char *u, co
     return NULL;
 }
 
-static int count(const struct fixture *f, enum sia_kind kind)
+static int count(const struct fixture *f, enum sia_type type)
 {
     int n = 0;
     for (int i = 0; i < f->n; i++)
-        n += f->pairs[i].kind == kind;
+        n += f->pairs[i].type == type;
     return n;
 }
 
 #define HAS(f, u, v, k)                                                                                                \
     do {                                                                                                               \
         assert_non_null(find((f), (u), (v)));                                                                          \
-        assert_int_equal(find((f), (u), (v))->kind, (k));                                                              \
+        assert_int_equal(find((f), (u), (v))->type, (k));                                                              \
     } while (0)
 #define NEAR(got, wanted) assert_true(fabs((double)(got) - (double)(wanted)) < 1e-6)
 
@@ -407,9 +407,9 @@ static void look_up(struct recall *r, const struct schema *altered, const struct
     r->n++;
     r->pairs += n;
     for (int i = 0; i < n; i++)
-        if (pairs[i].kind == a->kind &&
+        if (pairs[i].type == a->type &&
             ((pairs[i].u == element[0] && pairs[i].v == element[1]) ||
-             (a->kind <= SIA_TABLE && pairs[i].u == element[1] && pairs[i].v == element[0])))
+             (a->type <= SIA_TABLE && pairs[i].u == element[1] && pairs[i].v == element[0])))
             r->found++;
     free(pairs);
     strings_release(&text);
@@ -467,14 +467,14 @@ static void test_groups(void **state)
     schema_release(&farm);
 }
 
-static struct recall recall_of(const struct schema_set *set, enum sia_kind kind, const char *dir)
+static struct recall recall_of(const struct schema_set *set, enum sia_type type, const char *dir)
 {
     struct ambiqt_corpus corpus = { 0 };
     struct rng rng = { .seed = 1 };
     struct recall r = { 0 };
     struct error err;
 
-    assert_int_equal(ambiqt_read_train(&corpus, kind, dir, &err), 0);
+    assert_int_equal(ambiqt_read_train(&corpus, type, dir, &err), 0);
     for (int i = 0; i < corpus.n; i += 5) {
         const struct schema *s = schema_find(set, corpus.items[i].db_id);
         struct schema altered;
@@ -500,9 +500,9 @@ static void test_recall(void **state)
         skip();
     assert_int_equal(schema_set_open(&set, test_shared("data/spider/tables.json"), &err), 0);
     snprintf(dir, sizeof dir, "%s", test_shared("data/ambiqt"));
-    for (enum sia_kind kind = SIA_COLUMN; kind < SIA_KINDS; kind++) {
-        struct recall r = recall_of(&set, kind, dir);
-        print_message("%s: %d of %d duplicated pairs found, %.1f candidates per schema\n", sia_kind_letter(kind),
+    for (enum sia_type type = SIA_COLUMN; type < SIA_TYPES; type++) {
+        struct recall r = recall_of(&set, type, dir);
+        print_message("%s: %d of %d duplicated pairs found, %.1f candidates per schema\n", sia_type_letter(type),
                       r.found, r.n, (double)r.pairs / r.n);
         assert_true(r.n >= 70);
         assert_true(r.found >= 0.99 * r.n);

@@ -81,7 +81,7 @@ static void schemas_are_altered(void **state)
     assert_int_equal(schema_set_open(&set, test_file(*state, "tables.json", NULL), &err), 0);
     const struct schema *s = &set.schemas[0];
     struct ambiqt_record r = {
-        .kind = SIA_COLUMN, .table = "boat", .column = "boat_id", .names = { "Hull_No", "key" }
+        .type = SIA_COLUMN, .table = "boat", .column = "boat_id", .names = { "Hull_No", "key" }
     };
     struct alteration a = find(s, &r);
     assert_altered(s, &a, ALTER_NONE, BOAT "; " CREW KEYS);
@@ -90,7 +90,7 @@ static void schemas_are_altered(void **state)
     assert_altered(s, &a, ALTER_BOTH,
                    "boat(boat): key* colour length hull_no* age; " CREW
                    " | crew.boat_id>boat.key | crew.boat_id>boat.hull_no | crew.leader>crew.crew_id");
-    r = (struct ambiqt_record){ .kind = SIA_TABLE, .table = "crew", .names = { "Staff", "ShipTeam" } };
+    r = (struct ambiqt_record){ .type = SIA_TABLE, .table = "crew", .names = { "Staff", "ShipTeam" } };
     a = find(s, &r);
     assert_altered(s, &a, ALTER_FIRST,
                    BOAT "; staff(staff): crew_id* wage rank boat_id leader"
@@ -100,7 +100,7 @@ static void schemas_are_altered(void **state)
                    "; staff(staff): crew_id* wage rank boat_id leader | shipteam.boat_id>boat.boat_id | "
                    "staff.boat_id>boat.boat_id | shipteam.leader>shipteam.crew_id | staff.leader>staff.crew_id");
     r = (struct ambiqt_record){
-        .kind = SIA_JOIN, .table = "crew", .column = "wage", .key = "crew_id", .new_table = "crew_wage"
+        .type = SIA_JOIN, .table = "crew", .column = "wage", .key = "crew_id", .new_table = "crew_wage"
     };
     a = find(s, &r);
     assert_altered(s, &a, ALTER_BOTH,
@@ -110,7 +110,7 @@ static void schemas_are_altered(void **state)
                         "rank boat_id leader" KEYS " | crew_wage.crew_id>crew.crew_id");
     bool repeated[16] = { false };
     repeated[schema_column_find(s, 1, "rank")] = repeated[schema_column_find(s, 1, "boat_id")] = true;
-    r = (struct ambiqt_record){ .kind = SIA_AGGREGATE,
+    r = (struct ambiqt_record){ .type = SIA_AGGREGATE,
                                 .table = "crew",
                                 .column = "wage",
                                 .key = "crew_id",
@@ -138,13 +138,13 @@ static void other_elements_are_renamed(void **state)
     const char *renamed[16] = { NULL, "SailorGroup" };
     renamed[s->n_tables + schema_column_find(s, 1, "wage")] = "Pay";
     renamed[s->n_tables + schema_column_find(s, 0, "boat_id")] = "hull";
-    struct ambiqt_record r = { .kind = SIA_COLUMN, .table = "boat", .column = "age", .names = { "years", "old" } };
+    struct ambiqt_record r = { .type = SIA_COLUMN, .table = "boat", .column = "age", .names = { "years", "old" } };
     struct alteration a = find(s, &r);
     a.renamed = renamed;
     assert_altered(s, &a, ALTER_BOTH,
                    "boat(boat): hull* colour length old years; sailorgroup(sailor group): crew_id* pay rank boat_id "
                    "leader | sailorgroup.boat_id>boat.hull | sailorgroup.leader>sailorgroup.crew_id");
-    r = (struct ambiqt_record){ .kind = SIA_TABLE, .table = "boat", .names = { "ship", "vessel" } };
+    r = (struct ambiqt_record){ .type = SIA_TABLE, .table = "boat", .names = { "ship", "vessel" } };
     a = find(s, &r);
     a.renamed = renamed;
     assert_altered(s, &a, ALTER_BOTH,
@@ -157,12 +157,12 @@ static void other_elements_are_renamed(void **state)
 static void unusable_names_are_refused(void **state)
 {
     static const struct ambiqt_record bad[] = {
-        { .kind = SIA_COLUMN, .table = "boat", .column = "colour", .names = { "hue", "Length" } },
-        { .kind = SIA_COLUMN, .table = "boat", .column = "colour", .names = { "hue", "HUE" } },
-        { .kind = SIA_COLUMN, .table = "boat", .column = "colour", .names = { "hue", "a.b" } },
-        { .kind = SIA_COLUMN, .table = "boat", .column = "colour", .names = { "", "b" } },
-        { .kind = SIA_TABLE, .table = "boat", .names = { "Crew", "ship" } },
-        { .kind = SIA_JOIN, .table = "boat", .column = "colour", .key = "boat_id", .new_table = "crew" },
+        { .type = SIA_COLUMN, .table = "boat", .column = "colour", .names = { "hue", "Length" } },
+        { .type = SIA_COLUMN, .table = "boat", .column = "colour", .names = { "hue", "HUE" } },
+        { .type = SIA_COLUMN, .table = "boat", .column = "colour", .names = { "hue", "a.b" } },
+        { .type = SIA_COLUMN, .table = "boat", .column = "colour", .names = { "", "b" } },
+        { .type = SIA_TABLE, .table = "boat", .names = { "Crew", "ship" } },
+        { .type = SIA_JOIN, .table = "boat", .column = "colour", .key = "boat_id", .new_table = "crew" },
     };
     struct error err = { 0 };
     struct schema_set set;
@@ -175,7 +175,7 @@ static void unusable_names_are_refused(void **state)
         struct alteration a = find(&set.schemas[0], &bad[i]);
         assert_int_equal(alter_schema(&out, &set.schemas[0], &a, ALTER_BOTH, "x", &rng), -1);
     }
-    const struct ambiqt_record absent = { .kind = SIA_COLUMN, .table = "boat", .column = "wage" };
+    const struct ambiqt_record absent = { .type = SIA_COLUMN, .table = "boat", .column = "wage" };
     struct alteration a;
     assert_int_equal(alteration_find(&a, &set.schemas[0], &absent), -1);
     schema_set_close(&set);

@@ -64,13 +64,13 @@ static void kinds(void **state)
                                .names = { "full_name", "title" } };
     (void)state;
 
-    r.kind = SIA_COLUMN;
+    r.type = SIA_COLUMN;
     check_golds(&r, "Full name the head.", "Title the head.");
-    r.kind = SIA_TABLE;
+    r.type = SIA_TABLE;
     check_golds(&r, "Name the full name.", "Name the title.");
-    r.kind = SIA_JOIN;
+    r.type = SIA_JOIN;
     check_golds(&r, "Name the head. (name from head)", "Name the head. (name from head name)");
-    r.kind = SIA_AGGREGATE;
+    r.type = SIA_AGGREGATE;
     check_golds(&r, "Name the head. (computed from head)", "Name the head. (stored in head name)");
 }
 

@@ -133,7 +133,7 @@ static void statements_read_their_alternatives(void **state)
         for (int i = 0; i < d.splits[f].n; i++) {
             const struct example *e = &d.splits[f].items[i];
             /* counted rows are identified by a key that the statement need not name */
-            for (int k = e->kind == SIA_AGGREGATE; e->ambiguous && k < 2; k++) {
+            for (int k = e->type == SIA_AGGREGATE; e->ambiguous && k < 2; k++) {
                 const char *dot = strrchr(e->alternatives[k], '.'), *name = dot ? dot + 1 : e->alternatives[k];
                 assert_non_null(strcasestr(e->sql[k], name));
                 assert_string_not_equal(e->sql[0], e->sql[1]);
