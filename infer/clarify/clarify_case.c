@@ -13,7 +13,7 @@ struct kept_candidate {
     const struct form *form;
     const char *sql;
     double p;
-    struct testimony *testimony;
+    struct exec_signature *signature;
     int place;
 };
 
@@ -26,10 +26,10 @@ static int compare_kept(const void *a, const void *b)
     return x->place - y->place;
 }
 
-static void drop(struct testimony *t)
+static void drop(struct exec_signature *t)
 {
     if (t)
-        testimony_release(t);
+        exec_signature_release(t);
     free(t);
 }
 
@@ -42,12 +42,12 @@ static void regroup(struct clarify_case *c, const int *group)
     for (int i = 0; i < c->prior.n; i++) {
         if (group[i] == i) {
             place[i] = n;
-            list[n++] = (struct kept_candidate){ c->forms[i], c->sql[i], c->p[i], c->testimony[i], i };
+            list[n++] = (struct kept_candidate){ c->forms[i], c->sql[i], c->p[i], c->signatures[i], i };
         } else {
             list[place[group[i]]].p += c->p[i];
-            drop(c->testimony[i]);
+            drop(c->signatures[i]);
         }
-        c->testimony[i] = NULL;
+        c->signatures[i] = NULL;
     }
     qsort(list, (size_t)n, sizeof *list, compare_kept);
     for (int i = 0; i < n; i++) {
@@ -55,7 +55,7 @@ static void regroup(struct clarify_case *c, const int *group)
         c->forms[i] = list[i].form;
         c->sql[i] = list[i].sql;
         c->p[i] = list[i].p;
-        c->testimony[i] = list[i].testimony;
+        c->signatures[i] = list[i].signature;
     }
     for (int i = 0; i < c->n_candidates; i++)
         c->candidates[i].owner = place[group[c->candidates[i].owner]];
@@ -108,11 +108,11 @@ static int same_as(struct clarify_case *c, const int *group, int i)
     int first = -1, first_copy = 0;
     enum verdict first_verdict = VERDICT_DIFFERENT;
 
-    for (int k = 0; k < i && c->testimony[i]; k++) {
+    for (int k = 0; k < i && c->signatures[i]; k++) {
         int copy = 0;
-        if (group[k] != k || !c->testimony[k])
+        if (group[k] != k || !c->signatures[k])
             continue;
-        enum verdict verdict = witness_compare(&c->witness, c->testimony[k], c->testimony[i], &copy);
+        enum verdict verdict = equivalence_compare(&c->equivalence, c->signatures[k], c->signatures[i], &copy);
         if (verdict == VERDICT_SAME)
             return k;
         if (first < 0 && verdict != VERDICT_DIFFERENT) {
@@ -121,7 +121,7 @@ static int same_as(struct clarify_case *c, const int *group, int i)
             first_copy = copy;
         }
     }
-    if (first >= 0 && !c->witness.broken)
+    if (first >= 0 && !c->equivalence.broken)
         tell(c, first, i, first_verdict, first_copy);
     return i;
 }
@@ -132,27 +132,27 @@ static void clarify_merge_results(struct clarify_case *c, struct exec_db *db, ui
     int group[POSTERIOR_MAX] = { 0 }, n = c->prior.n;
     int compared = n < COMPARED ? n : COMPARED;
 
-    witness_open(&c->witness, db, c->sql, compared, seed);
+    equivalence_open(&c->equivalence, db, c->sql, compared, seed);
     for (int i = 0; i < n; i++) {
         if (i < compared) {
-            c->testimony[i] = xcalloc(1, sizeof *c->testimony[i]);
-            witness_ask(c->testimony[i], &c->witness, c->sql[i], clarify_is_ordered(c->forms[i]));
+            c->signatures[i] = xcalloc(1, sizeof *c->signatures[i]);
+            equivalence_run(c->signatures[i], &c->equivalence, c->sql[i], clarify_is_ordered(c->forms[i]));
         }
         group[i] = same_as(c, group, i);
     }
     regroup(c, group);
     c->same_results = n - c->prior.n;
-    if (c->witness.broken)
-        c->not_compared = xstrdup(c->witness.broken);
+    if (c->equivalence.broken)
+        c->not_compared = xstrdup(c->equivalence.broken);
 }
 
 void clarify_forget_results(struct clarify_case *c)
 {
     for (int i = 0; i < c->prior.n; i++) {
-        drop(c->testimony[i]);
-        c->testimony[i] = NULL;
+        drop(c->signatures[i]);
+        c->signatures[i] = NULL;
     }
-    witness_release(&c->witness);
+    equivalence_release(&c->equivalence);
 }
 
 enum { AHEAD_MAX = 64 }; /* maximum number of candidates for expected_questions */

@@ -16,7 +16,7 @@
 #include "data/clarify/candidate_list.h"
 #include "data/clarify/dialogue.h"
 #include "data/clarify/question.h"
-#include "data/db/witness.h"
+#include "data/db/equivalence.h"
 
 /* A candidate of the record, and the merged candidate (owner) that it belongs to. */
 struct clarify_candidate {
@@ -30,16 +30,16 @@ struct clarify_case {
     const struct form *forms[POSTERIOR_MAX]; /* [prior.n], the most probable first */
     const char *sql[POSTERIOR_MAX];          /* most probable text of each; borrowed from the record */
     double p[POSTERIOR_MAX];
-    struct testimony *testimony[POSTERIOR_MAX]; /* execution signature of each; NULL: not executed */
-    struct posterior prior;                     /* probabilities in p */
-    enum candidate_weights weights;             /* origin of p */
-    int merged;                                 /* number of candidates merged by canonical form */
-    int same_results;                           /* number of candidates merged by results */
-    json_t *rejected;                           /* [{"candidate", "sql", "error"}] */
+    struct exec_signature *signatures[POSTERIOR_MAX]; /* execution signature of each; NULL: not executed */
+    struct posterior prior;                           /* probabilities in p */
+    enum candidate_weights weights;                   /* origin of p */
+    int merged;                                       /* number of candidates merged by canonical form */
+    int same_results;                                 /* number of candidates merged by results */
+    json_t *rejected;                                 /* [{"candidate", "sql", "error"}] */
     json_t
         *distinguished; /* [{"candidates", "copy"}] with the same rows on the database, and the distinguishing copy */
     char *not_compared; /* reason why results were not compared; or NULL */
-    struct witness witness;
+    struct equivalence equivalence;
     struct clarify_candidate candidates[POSTERIOR_MAX];
     int n_candidates;
     struct slots slots;

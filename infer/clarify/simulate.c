@@ -77,20 +77,21 @@ static void find_by_text(struct truth *t, const struct clarify_case *c, const js
 static int find_by_results(struct truth *t, struct clarify_case *c, const char *sql, const struct form *form,
                            struct error *err)
 {
-    struct testimony gold;
+    struct exec_signature gold;
     int rc = 0, copy;
 
-    witness_ask(&gold, &c->witness, sql, clarify_is_ordered(form));
+    equivalence_run(&gold, &c->equivalence, sql, clarify_is_ordered(form));
     if (gold.result.status != EXEC_OK)
         rc = error_set(err, EXIT_CODE_DATA, "does not run: %s", gold.result.message);
     for (int i = 0; i < c->prior.n && rc == 0; i++)
-        if (c->testimony[i]) {
-            t->same[i] = t->same[i] || witness_compare(&c->witness, c->testimony[i], &gold, &copy) == VERDICT_SAME;
-            t->gives[i] = testimony_gives(c->testimony[i], &gold);
+        if (c->signatures[i]) {
+            t->same[i] =
+                t->same[i] || equivalence_compare(&c->equivalence, c->signatures[i], &gold, &copy) == VERDICT_SAME;
+            t->gives[i] = exec_signature_gives(c->signatures[i], &gold);
         }
     if (t->candidate < 0)
         t->candidate = first_of(t->same, c->prior.n);
-    testimony_release(&gold);
+    exec_signature_release(&gold);
     return rc;
 }
 
@@ -126,7 +127,7 @@ static int truth_read(struct truth *t, struct clarify_case *c, const json_t *rec
     t->gives = xcalloc((size_t)c->prior.n, sizeof *t->gives);
     t->values = xcalloc((size_t)c->attributes.n, sizeof *t->values);
     find_by_text(t, c, record, gold, form);
-    if (c->witness.db && find_by_results(t, c, sql, form, err))
+    if (c->equivalence.db && find_by_results(t, c, sql, form, err))
         return -1;
     for (int v = 0; v < c->attributes.n && t->candidate >= 0; v++)
         t->values[v] = c->attributes.splits[v].value[t->candidate];
@@ -207,7 +208,7 @@ static void simulate(struct outcome *o, struct clarify_case *c, const struct tru
     struct question_view view;
     enum stop_reason why;
 
-    *o = (struct outcome){ .covered = t->candidate >= 0, .executed = c->witness.db };
+    *o = (struct outcome){ .covered = t->candidate >= 0, .executed = c->equivalence.db };
     o->reachable = first_of(t->gives, c->prior.n) >= 0;
     o->right[0] = t->same[posterior_best(&d->now)];
     o->gives[0] = t->gives[posterior_best(&d->now)];

@@ -2,9 +2,9 @@
  * equivalent ones. */
 #include "tests/support/support.h"
 
+#include "data/db/equivalence.h"
 #include "data/db/perturb.h"
 #include "data/db/sqlite_exec.h"
-#include "data/db/witness.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -64,19 +64,19 @@ static int teardown(void **state)
 static bool same(const struct fixture *f, const char *a, const char *b, bool ordered, uint64_t seed)
 {
     const char *const sql[] = { a, b };
-    struct testimony x, y;
-    struct witness w;
+    struct exec_signature x, y;
+    struct equivalence w;
     int copy;
 
-    witness_open(&w, f->db, sql, 2, seed);
-    witness_ask(&x, &w, a, ordered);
-    witness_ask(&y, &w, b, ordered);
-    bool answer = witness_compare(&w, &x, &y, &copy) == VERDICT_SAME;
+    equivalence_open(&w, f->db, sql, 2, seed);
+    equivalence_run(&x, &w, a, ordered);
+    equivalence_run(&y, &w, b, ordered);
+    bool answer = equivalence_compare(&w, &x, &y, &copy) == VERDICT_SAME;
     if (w.broken)
         fail_msg("%s", w.broken);
-    testimony_release(&x);
-    testimony_release(&y);
-    witness_release(&w);
+    exec_signature_release(&x);
+    exec_signature_release(&y);
+    equivalence_release(&w);
     return answer;
 }
 
@@ -252,20 +252,20 @@ static void a_copy_that_cannot_be_made_is_told(void **state)
 {
     struct fixture *f = *state;
     static const char *const sql[] = { "SELECT a FROM odd", "SELECT a + 0 FROM odd" };
-    struct testimony x, y;
-    struct witness w;
+    struct exec_signature x, y;
+    struct equivalence w;
     int copy;
 
-    witness_open(&w, f->db, sql, 2, 1);
-    witness_ask(&x, &w, sql[0], false);
-    witness_ask(&y, &w, sql[1], false);
-    assert_int_equal(witness_compare(&w, &x, &y, &copy), VERDICT_UNPROVEN);
+    equivalence_open(&w, f->db, sql, 2, 1);
+    equivalence_run(&x, &w, sql[0], false);
+    equivalence_run(&y, &w, sql[1], false);
+    assert_int_equal(equivalence_compare(&w, &x, &y, &copy), VERDICT_UNPROVEN);
     struct error err = { 0 };
     error_set(&err, EXIT_CODE_DATA, "%s", w.broken);
     assert_error(err, "no perturbed copy can be made", "odd", "sqlite_source_id");
-    testimony_release(&x);
-    testimony_release(&y);
-    witness_release(&w);
+    exec_signature_release(&x);
+    exec_signature_release(&y);
+    equivalence_release(&w);
 }
 
 int main(void)

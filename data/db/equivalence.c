@@ -1,28 +1,28 @@
-#include "data/db/witness.h"
+#include "data/db/equivalence.h"
 
 #include "data/db/result_match.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void witness_open(struct witness *w, struct exec_db *db, const char *const *sql, int n, uint64_t seed)
+void equivalence_open(struct equivalence *w, struct exec_db *db, const char *const *sql, int n, uint64_t seed)
 {
-    *w = (struct witness){ .db = db, .n = n, .seed = seed, .sql = xcalloc((size_t)n + 1, sizeof *w->sql) };
+    *w = (struct equivalence){ .db = db, .n = n, .seed = seed, .sql = xcalloc((size_t)n + 1, sizeof *w->sql) };
     memcpy(w->sql, sql, (size_t)n * sizeof *sql);
 }
 
-void witness_release(struct witness *w)
+void equivalence_release(struct equivalence *w)
 {
     for (int k = 0; k < PERTURB_COPIES; k++)
         exec_close(w->copies[k]);
     perturb_close(w->perturb);
     free(w->broken);
     free(w->sql);
-    *w = (struct witness){ 0 };
+    *w = (struct equivalence){ 0 };
 }
 
 /* Returns copy k, or NULL if it cannot be made. */
-static struct exec_db *copy_of(struct witness *w, int k)
+static struct exec_db *copy_of(struct equivalence *w, int k)
 {
     struct error why = { 0 };
 
@@ -42,13 +42,13 @@ static struct exec_db *copy_of(struct witness *w, int k)
     return w->copies[k];
 }
 
-void witness_ask(struct testimony *t, const struct witness *w, const char *sql, bool ordered)
+void equivalence_run(struct exec_signature *t, const struct equivalence *w, const char *sql, bool ordered)
 {
-    *t = (struct testimony){ .sql = sql, .ordered = ordered };
+    *t = (struct exec_signature){ .sql = sql, .ordered = ordered };
     t->result = exec_run(w->db, sql);
 }
 
-void testimony_release(struct testimony *t)
+void exec_signature_release(struct exec_signature *t)
 {
     exec_result_release(&t->result);
     for (int k = 0; k < t->asked; k++)
@@ -57,7 +57,7 @@ void testimony_release(struct testimony *t)
 }
 
 /* Returns the result on copy k; the earlier results must exist. */
-static const struct exec_result *result_on(struct witness *w, struct testimony *t, int k)
+static const struct exec_result *result_on(struct equivalence *w, struct exec_signature *t, int k)
 {
     if (t->asked == k)
         t->copies[t->asked++] = exec_run(w->copies[k], t->sql);
@@ -70,7 +70,7 @@ static bool same_rows(const struct exec_result *a, const struct exec_result *b, 
 }
 
 /* Returns whether the results vary: one has rows, and another one differs. */
-static bool varies(const struct testimony *t)
+static bool varies(const struct exec_signature *t)
 {
     const struct exec_result *first = NULL;
 
@@ -86,7 +86,7 @@ static bool varies(const struct testimony *t)
     return false;
 }
 
-enum verdict witness_compare(struct witness *w, struct testimony *a, struct testimony *b, int *copy)
+enum verdict equivalence_compare(struct equivalence *w, struct exec_signature *a, struct exec_signature *b, int *copy)
 {
     bool ordered = a->ordered || b->ordered;
 
@@ -105,7 +105,7 @@ enum verdict witness_compare(struct witness *w, struct testimony *a, struct test
     return varies(a) ? VERDICT_SAME : VERDICT_UNPROVEN;
 }
 
-bool testimony_gives(const struct testimony *t, const struct testimony *gold)
+bool exec_signature_gives(const struct exec_signature *t, const struct exec_signature *gold)
 {
     return same_rows(&t->result, &gold->result, gold->ordered);
 }
