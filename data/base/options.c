@@ -453,9 +453,9 @@ static int options_name_shard(const struct command *c, struct command_line *line
     return 0;
 }
 
-static int count_records(const char *path, enum record_form form, int64_t *n, struct error *err)
+static int count_records(const char *path, enum record_format format, int64_t *n, struct error *err)
 {
-    struct record_reader *in = record_reader_open(path, form, err);
+    struct record_reader *in = record_reader_open(path, format, err);
     int rc = in ? 1 : -1;
 
     while (rc) {
@@ -469,7 +469,7 @@ static int count_records(const char *path, enum record_form form, int64_t *n, st
 }
 
 /* {"records", "hash"} of an input file, which must be regular to be read twice; NULL with err. */
-static json_t *input_json(const char *path, enum record_form form, struct error *err)
+static json_t *input_json(const char *path, enum record_format format, struct error *err)
 {
     FILE *f = whole_file_open(path, DATABASE_MAX_BYTES, err);
     int64_t records;
@@ -478,7 +478,7 @@ static json_t *input_json(const char *path, enum record_form form, struct error 
     if (!f)
         return NULL;
     fclose(f);
-    if (count_records(path, form, &records, err))
+    if (count_records(path, format, &records, err))
         return NULL;
     snprintf(text, sizeof text, "%016llx", (unsigned long long)hash_file(path));
     return json_pack("{s:I, s:s}", "records", records, "hash", text);
@@ -545,7 +545,7 @@ static int begin_shard(struct shard_work *w, const struct command *c, struct com
     w->records = records_path(c, line, o);
     w->out = *(const char *const *)field_of(find_option(c, "out"), line->settings);
     CHECK(asprintf(&w->manifest, "%s.shard", w->out) >= 0, "no memory for a name");
-    json_t *input = input_json(w->records, *(const enum record_form *)field_of(form, line->settings), err);
+    json_t *input = input_json(w->records, *(const enum record_format *)field_of(form, line->settings), err);
     if (!input)
         return -1;
     int64_t records = json_integer_value(json_object_get(input, "records"));

@@ -255,7 +255,7 @@ bool record_file_ends(const char *path, const char *ending)
 }
 
 /* RECORDS_AUTO if the name does not decide. */
-static enum record_form form_of_name(const char *path)
+static enum record_format format_of_name(const char *path)
 {
     return record_file_ends(path, ".csv")   ? RECORDS_CSV
            : record_file_ends(path, ".tsv") ? RECORDS_TSV
@@ -264,7 +264,7 @@ static enum record_form form_of_name(const char *path)
 }
 
 /* -1 with err if the first line is binary. */
-static int form_of_line(struct text_stream *in, enum record_form *form, struct error *err)
+static int format_of_line(struct text_stream *in, enum record_format *format, struct error *err)
 {
     struct text_unit line;
     int rc = text_stream_peek(in, &scan_line, TEXT_MAX_UNIT, &line, err);
@@ -274,24 +274,24 @@ static int form_of_line(struct text_stream *in, enum record_form *form, struct e
         return error_set(err, EXIT_CODE_DATA, "%s: line %lld: expected text, got zero bytes", text_stream_name(in),
                          (long long)line.line);
     char separator = memchr(line.text, '\t', line.length) ? '\t' : ',';
-    *form = RECORDS_TEXT;
+    *format = RECORDS_TEXT;
     if (table_is_header(line.text, line.length, separator))
-        *form = separator == '\t' ? RECORDS_TSV : RECORDS_CSV;
+        *format = separator == '\t' ? RECORDS_TSV : RECORDS_CSV;
     return 0;
 }
 
-static int decide(struct text_stream *in, const char *path, enum record_form *form, struct error *err)
+static int decide(struct text_stream *in, const char *path, enum record_format *format, struct error *err)
 {
-    if (*form == RECORDS_AUTO)
-        *form = form_of_name(path);
-    if (*form != RECORDS_AUTO)
+    if (*format == RECORDS_AUTO)
+        *format = format_of_name(path);
+    if (*format != RECORDS_AUTO)
         return 0;
     int first = text_stream_first(in, err);
-    *form = first == '[' ? RECORDS_JSON : RECORDS_JSONL;
+    *format = first == '[' ? RECORDS_JSON : RECORDS_JSONL;
     if (first < 0 || first == '[' || first == '{' || record_file_ends(path, ".jsonl") ||
         record_file_ends(path, ".json"))
         return first == -2 ? -1 : 0;
-    return form_of_line(in, form, err);
+    return format_of_line(in, format, err);
 }
 
 /* Detects an object that spans lines, which would cause an error on each of its lines. */
@@ -315,16 +315,16 @@ static int check_first_line(struct text_stream *in, struct error *err)
 }
 
 /* Passes ownership of the stream, also on failure, to the reader of its format. */
-static int open_form(struct record_reader *r, struct text_stream *in, enum record_form form, struct error *err)
+static int open_format(struct record_reader *r, struct text_stream *in, enum record_format format, struct error *err)
 {
-    if (form == RECORDS_CSV || form == RECORDS_TSV)
-        return (r->table = table_reader_of(in, form == RECORDS_CSV ? ',' : '\t', err)) ? 0 : -1;
-    if (form == RECORDS_TEXT) {
+    if (format == RECORDS_CSV || format == RECORDS_TSV)
+        return (r->table = table_reader_of(in, format == RECORDS_CSV ? ',' : '\t', err)) ? 0 : -1;
+    if (format == RECORDS_TEXT) {
         r->text = in;
         return 0;
     }
-    r->json = json_reader_of(in, form == RECORDS_JSON, JSONL_MAX_LINE);
-    if (form == RECORDS_JSONL)
+    r->json = json_reader_of(in, format == RECORDS_JSON, JSONL_MAX_LINE);
+    if (format == RECORDS_JSONL)
         return check_first_line(in, err);
     int first = text_stream_first(in, err);
     if (first >= 0 && first != '[')
@@ -341,15 +341,15 @@ static struct record_reader *reader_new(const char *name)
     return r;
 }
 
-struct record_reader *record_reader_open(const char *path, enum record_form form, struct error *err)
+struct record_reader *record_reader_open(const char *path, enum record_format format, struct error *err)
 {
     struct text_stream *in = text_stream_open(path, err);
     if (!in)
         return NULL;
     struct record_reader *r = reader_new(text_stream_name(in));
-    if (decide(in, path, &form, err))
+    if (decide(in, path, &format, err))
         text_stream_close(in);
-    else if (open_form(r, in, form, err) == 0)
+    else if (open_format(r, in, format, err) == 0)
         return r;
     record_reader_close(r);
     return NULL;
@@ -498,10 +498,10 @@ static int find_range(struct record_reader *r, struct error *err)
     return 0;
 }
 
-struct record_reader *record_reader_open_range(const char *path, enum record_form form,
+struct record_reader *record_reader_open_range(const char *path, enum record_format format,
                                                const struct record_range *range, struct error *err)
 {
-    struct record_reader *r = record_reader_open(path, form, err);
+    struct record_reader *r = record_reader_open(path, format, err);
     if (!r)
         return NULL;
     r->range = *range;

@@ -20,7 +20,7 @@
 
 #include <jansson.h>
 
-enum record_form { RECORDS_AUTO, RECORDS_JSONL, RECORDS_JSON, RECORDS_CSV, RECORDS_TSV, RECORDS_TEXT };
+enum record_format { RECORDS_AUTO, RECORDS_JSONL, RECORDS_JSON, RECORDS_CSV, RECORDS_TSV, RECORDS_TEXT };
 #define RECORD_FORMS "auto|jsonl|json|csv|tsv|text"
 
 /* Whether a name has this ending, ignoring .gz, .xz and .zst. */
@@ -34,9 +34,9 @@ struct record_range {
 
 struct record_reader;
 /* "-" is standard input.  NULL with EXIT_CODE_DATA. */
-struct record_reader *record_reader_open(const char *path, enum record_form form, struct error *err);
+struct record_reader *record_reader_open(const char *path, enum record_format format, struct error *err);
 /* The same, limited to a range.  The records keep the numbers that they have in the whole file. */
-struct record_reader *record_reader_open_range(const char *path, enum record_form form,
+struct record_reader *record_reader_open_range(const char *path, enum record_format format,
                                                const struct record_range *range, struct error *err);
 /* A reader of one record, {"id": 1, "question": question}.  NULL with EXIT_CODE_USAGE. */
 struct record_reader *record_reader_open_question(const char *question, struct error *err);

@@ -20,22 +20,22 @@ static int give_each(struct record_reader *in, record_fn *each, void *user, stru
     return rc;
 }
 
-int records_each(const char *path, enum record_form form, record_fn *each, void *user, struct error *err)
+int records_each(const char *path, enum record_format format, record_fn *each, void *user, struct error *err)
 {
-    return give_each(record_reader_open(path, form, err), each, user, err);
+    return give_each(record_reader_open(path, format, err), each, user, err);
 }
 
-int records_each_as_is(const char *path, enum record_form form, record_fn *each, void *user, struct error *err)
+int records_each_as_is(const char *path, enum record_format format, record_fn *each, void *user, struct error *err)
 {
     const struct record_range all = { 0 };
 
-    return records_each_in_range(path, form, &all, each, user, err);
+    return records_each_in_range(path, format, &all, each, user, err);
 }
 
-int records_each_in_range(const char *path, enum record_form form, const struct record_range *range, record_fn *each,
-                          void *user, struct error *err)
+int records_each_in_range(const char *path, enum record_format format, const struct record_range *range,
+                          record_fn *each, void *user, struct error *err)
 {
-    struct record_reader *in = record_reader_open_range(path, form, range, err);
+    struct record_reader *in = record_reader_open_range(path, format, range, err);
     if (in)
         record_reader_leave_ids(in);
     return give_each(in, each, user, err);
@@ -87,11 +87,11 @@ static int write_lines(struct line_job *j, struct error *err)
     return out_file_commit(&j->out, err);
 }
 
-int records_to_lines(const char *in, enum record_form form, const struct record_range *range, const char *out,
+int records_to_lines(const char *in, enum record_format format, const struct record_range *range, const char *out,
                      record_line_fn *each, void *user, struct record_counts *counts, struct error *err)
 {
     struct line_job j = {
-        .in = record_reader_open_range(in, form, range, err), .each = each, .user = user, .counts = counts
+        .in = record_reader_open_range(in, format, range, err), .each = each, .user = user, .counts = counts
     };
     int rc = -1;
 

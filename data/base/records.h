@@ -13,12 +13,12 @@
 /* Handles a record, which is borrowed; where is "FILE: line N".  -1 with err ends the run. */
 typedef int record_fn(void *user, json_t *record, const char *where, struct error *err);
 /* Passes each record of the file to the function; "-" is standard input. */
-int records_each(const char *path, enum record_form form, record_fn *each, void *user, struct error *err);
+int records_each(const char *path, enum record_format format, record_fn *each, void *user, struct error *err);
 /* The same without adding ids: the records keep theirs, of any type, or none. */
-int records_each_as_is(const char *path, enum record_form form, record_fn *each, void *user, struct error *err);
+int records_each_as_is(const char *path, enum record_format format, record_fn *each, void *user, struct error *err);
 /* The same for the records of a range. */
-int records_each_in_range(const char *path, enum record_form form, const struct record_range *range, record_fn *each,
-                          void *user, struct error *err);
+int records_each_in_range(const char *path, enum record_format format, const struct record_range *range,
+                          record_fn *each, void *user, struct error *err);
 
 struct record_counts {
     int64_t records, failed;
@@ -30,7 +30,7 @@ struct record_counts {
  * run continues.  A file that cannot be read to its end ends the run. counts is up to date whenever `each` is called.
  */
 typedef int record_line_fn(void *user, json_t *record, json_t *line, const char *where, struct error *bad);
-int records_to_lines(const char *in, enum record_form form, const struct record_range *range, const char *out,
+int records_to_lines(const char *in, enum record_format format, const struct record_range *range, const char *out,
                      record_line_fn *each, void *user, struct record_counts *counts, struct error *err);
 
 /* The id of a record as text for keys and messages: its string, its integer formatted into buffer, or "". */

@@ -250,9 +250,9 @@ static void read_record(struct calibrator *c, const json_t *record, const char *
     c->counts->records++;
 }
 
-static int read_all(struct calibrator *c, const char *path, enum record_form form, struct error *err)
+static int read_all(struct calibrator *c, const char *path, enum record_format format, struct error *err)
 {
-    struct record_reader *in = record_reader_open(path, form, err);
+    struct record_reader *in = record_reader_open(path, format, err);
 
     int rc = in ? 0 : -1;
     while (in && rc == 0 && !stop_requested()) {
@@ -353,7 +353,7 @@ int calibrate(const struct calibrate_request *q, struct calibrate_counts *counts
     int rc = -1;
 
     if (arena_init(&c.scratch, ARENA_BYTES, err) == 0 && schema_catalog_open(&c.schemas, q->schema, q->db, err) == 0 &&
-        read_all(&c, q->candidates, q->form, err) == 0)
+        read_all(&c, q->candidates, q->format_in, err) == 0)
         rc = stop_requested() ? 1 : write_calibration(&c, q, err);
     release(&c);
     return rc;

@@ -48,7 +48,7 @@ double calibration_keep(const struct calibration *c, const struct observation *l
 
 struct calibrate_request {
     const char *candidates, *schema, *db, *out;
-    enum record_form form;
+    enum record_format format_in;
     double keep; /* share of golds that the threshold has to keep */
 };
 

@@ -125,7 +125,7 @@ static int candidates_emit(struct candidates_sink *s, json_t *record, const char
 /* Opens the records of the request. */
 static struct record_reader *candidates_open(const struct candidates_request *q, struct error *err)
 {
-    return record_reader_open_range(q->file, q->form, &q->shard.range, err);
+    return record_reader_open_range(q->file, q->format_in, &q->shard.range, err);
 }
 
 static int candidates_of_records(struct candidates_sink *s, struct error *err)

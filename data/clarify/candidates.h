@@ -19,7 +19,7 @@ struct candidates_request {
     const char *gold, *tables; /* with CANDIDATES_AMBIQT; or NULL */
     const char *calibration;   /* file of calibrate(), or NULL */
     const char *out;
-    enum record_form form;
+    enum record_format format_in;
     struct shard shard; /* with CANDIDATES_PLAIN and CANDIDATES_AMBROSIA */
     double temperature; /* with CANDIDATES_AMBIQT: the prediction of rank r, from 0, has the weight exp(-r /
                            temperature) */

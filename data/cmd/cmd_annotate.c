@@ -15,7 +15,7 @@
 
 struct annotate_request {
     const char *db, *readings, *out; /* readings: for records that have none, or NULL */
-    enum record_form form;
+    enum record_format format_in;
     struct shard shard;
     struct prompter_options prompt;
     bool published;
@@ -167,8 +167,8 @@ static int annotate_file(struct annotate_job *run, const char *input, struct err
         (run->q->readings && annotate_readings_open(&run->readings, run->q->readings, err)))
         return -1;
     progress_start(&run->progress, "annotating", "records", 0);
-    if (records_to_lines(input, run->q->form, &run->q->shard.range, run->q->out, write_line, run, &run->counts->all,
-                         err))
+    if (records_to_lines(input, run->q->format_in, &run->q->shard.range, run->q->out, write_line, run,
+                         &run->counts->all, err))
         return -1;
     progress_end(&run->progress);
     return 0;
@@ -197,7 +197,7 @@ static const struct annotate_request defaults = { .out = "-", .prompt = PROMPTER
 static const struct option options[] = {
     DB_OPTION(AT(db), "", .required = true, .group = "input"),
     STRING_OPTION("interpretations", AT(readings), "FILE", "a model's interpretations, for records that have none"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     CHOICE_OPTION("target", AT(target), "WHAT", "infill|e2e|gold",
                   "missing interpretations, SQL of all, or text of all", .group = "generation"),

@@ -12,7 +12,7 @@ static const struct calibrate_request defaults = { .out = "-", .keep = .9 };
 static const struct option options[] = {
     SCHEMA_OPTION(AT(schema), "tables.json, for records without a schema", .group = "input"),
     DB_OPTION(AT(db), ""),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     REAL_OPTION("keep", AT(keep), "SHARE", OPTION_ABOVE_ZERO, 1, "share of gold statements to keep", .group = "output"),
     OUT_OPTION(AT(out), "FILE", "write the calibration, JSON; - is standard output"),
     { 0 },

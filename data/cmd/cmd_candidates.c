@@ -13,7 +13,7 @@ static const struct option options[] = {
     CHOICE_OPTION("from", AT(from), "FORM", CANDIDATES_FORMS, "form of FILE", .group = "input"),
     STRING_OPTION("gold", AT(gold), "FILE", "ambiqt-output: gold records (default: the predictions' own)"),
     STRING_OPTION("tables", AT(tables), "FILE", "ambiqt-output: tables.json, to mark gold candidates"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     INT_OPTION("top", AT(k), "N", 1, 1000, "maximum number of candidates of a record", .letter = 'k',
                .group = "probabilities"),

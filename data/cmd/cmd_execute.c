@@ -12,7 +12,7 @@ static const struct execute_request defaults = { .out = "-", .steps = 500000000,
 
 static const struct option options[] = {
     DB_OPTION(AT(db), "", .required = true, .group = "input"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     INT_OPTION("steps", AT(steps), "N", 1, 1e15, "maximum steps of SQLite's machine for a query", .group = "execution"),
     REAL_OPTION("seconds", AT(seconds), "X", OPTION_ABOVE_ZERO, 86400, "maximum seconds for a query"),

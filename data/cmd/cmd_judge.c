@@ -13,7 +13,7 @@ static const struct option options[] = {
                   .required = true, .group = "input"),
     DB_OPTION(AT(db), ""),
     SCHEMA_OPTION(AT(schema), "tables.json, for a custom data set"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     LABEL_FIELD_OPTION(AT(label_field)),
     WORD_OPTION("write-prompts", AT(write), "FORM", YES_NO_FORMS,
                 "write prompts with the question, or schema and question", .group = "prompts"),

@@ -9,7 +9,7 @@ static const struct reword_request defaults = { .out = "-" };
 
 static const struct option options[] = {
     DB_OPTION(AT(db), "", .required = true, .group = "input"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     SEED_OPTION(AT(seed), "random seed", .group = "output"),
     OUT_JSONL_OPTION(AT(out)),
     { 0 },

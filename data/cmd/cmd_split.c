@@ -8,7 +8,7 @@ static const struct split_request defaults = { .valid = .1, .test = .1 };
 #define AT(field) offsetof(struct split_request, field)
 
 static const struct option options[] = {
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     REAL_OPTION("valid-share", AT(valid), "X", 0, 1, "share of the databases in valid.jsonl"),
     REAL_OPTION("test-share", AT(test), "X", 0, 1, "share of the databases in test.jsonl"),
     SEED_OPTION(AT(seed), "random seed"),

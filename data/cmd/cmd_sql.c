@@ -15,7 +15,7 @@ struct sql_request {
     const char *schema,
         *db; /* exactly one: tables.json with the schema of every db_id, or a database as in db_path.h */
     const char *out;
-    enum record_form form;
+    enum record_format format_in;
     struct shard shard;
 };
 
@@ -109,7 +109,7 @@ static int sql_records(const struct sql_request *q, const char *input, struct re
     int rc = -1;
 
     if (schema_catalog_open(&p.schemas, q->schema, q->db, err) == 0 && arena_init(&p.arena, ARENA_BYTES, err) == 0)
-        rc = records_to_lines(input, q->form, &q->shard.range, q->out, parse_record, &p, counts, err);
+        rc = records_to_lines(input, q->format_in, &q->shard.range, q->out, parse_record, &p, counts, err);
     arena_release(&p.arena);
     schema_catalog_close(&p.schemas);
     return rc;
@@ -122,7 +122,7 @@ static const struct sql_request defaults = { .out = "-" };
 static const struct option options[] = {
     SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id", .group = "input"),
     DB_OPTION(AT(db), ""),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     OUT_JSONL_OPTION(AT(out)),
     { 0 },

@@ -13,7 +13,7 @@ static const struct option options[] = {
     INT_OPTION("copies", AT(copies), "N", 1, 1000, "different copies of each record"),
     INT_OPTION("common", AT(common), "N", 0, 1 << 20, "number of most frequent words to keep"),
     SEED_OPTION(AT(seed), "random seed"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     OUT_JSONL_OPTION(AT(out)),
     { 0 },
 };

@@ -22,7 +22,7 @@ enum { SQL_ARENA = 64 << 20, SHOWN_FAULTS = 20 };
 struct label_reader {
     struct dataset *data;
     const char *db, *schema;
-    enum record_form form;
+    enum record_format format_in;
     struct arena sql;
     struct strings text;     /* of the current record */
     int64_t records, faults; /* of the current file */
@@ -242,7 +242,7 @@ static void add_fault(struct label_reader *r, const struct error *fault)
 
 static int read_file(struct label_reader *r, struct example_list *list, const char *path, struct error *err)
 {
-    struct record_reader *in = record_reader_open(path, r->form, err);
+    struct record_reader *in = record_reader_open(path, r->format_in, err);
     struct error fault;
     json_t *record;
     int rc;
@@ -336,7 +336,9 @@ static int read_label(struct label_reader *r, char *text, struct error *err)
 
 int labels_read(struct dataset *d, const struct labels_request *q, struct error *err)
 {
-    struct label_reader r = { .data = d, .db = q->db, .schema = q->schema, .form = q->form, .whole = q->whole };
+    struct label_reader r = {
+        .data = d, .db = q->db, .schema = q->schema, .format_in = q->format_in, .whole = q->whole
+    };
     char *label = xstrdup(q->label_field ? q->label_field : "ambiguous");
     struct stat st;
 

@@ -15,7 +15,7 @@ struct labels_request {
     const char *path;   /* a file, or a folder with train.jsonl, valid.jsonl and optionally test.jsonl */
     const char *db;     /* as in db_path.h, or NULL with schema */
     const char *schema; /* a tables.json */
-    enum record_form form;
+    enum record_format format_in;
     const char *label_field; /* "FIELD" with yes or no, or "FIELD=VALUE", where VALUE means yes; NULL: "ambiguous" */
     int64_t seed;            /* seed for splitting a file */
     bool whole;              /* put all records into the test split, even without labels or valid SQL; path is a file */

@@ -182,7 +182,7 @@ static int write_splits(const struct split_job *s, struct error *err)
 
 static int split(struct split_job *s, const char *path, struct error *err)
 {
-    if (records_each_as_is(path, s->q->form, add_record, s, err))
+    if (records_each_as_is(path, s->q->format_in, add_record, s, err))
         return -1;
     s->split = xcalloc((size_t)s->names.n + 1, sizeof *s->split);
     return choose_splits(s, path, err) || write_splits(s, err) ? -1 : 0;

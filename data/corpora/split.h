@@ -11,7 +11,7 @@
 
 struct split_request {
     const char *out; /* output folder, created if missing */
-    enum record_form form;
+    enum record_format format_in;
     double valid, test; /* shares of the databases, rounded up; their sum is at most 1 */
     int64_t seed;
     bool published; /* the split of AMBROSIA's databases in "Disambiguate First, Parse Later" */

@@ -569,7 +569,7 @@ static int run_file(struct execute_job *x, const char *input, struct error *err)
     limits.seconds = q->seconds;
     limits.python_text = q->python_text;
     x->batch = batch_open(&limits);
-    if (db_path_check(q->db, err) || !(x->in = record_reader_open_range(input, q->form, &q->shard.range, err)) ||
+    if (db_path_check(q->db, err) || !(x->in = record_reader_open_range(input, q->format_in, &q->shard.range, err)) ||
         journal_open(&x->journal, q->out, q->resume, err))
         return -1;
     progress_start(&x->progress, "executing", "records", 0);

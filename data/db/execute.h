@@ -16,7 +16,7 @@
 struct execute_request {
     const char *db, *out;
     bool python_text, resume; /* fail texts that are not valid UTF-8; resume from OUT.part */
-    enum record_form form;
+    enum record_format format_in;
     struct shard shard;
     int64_t steps;  /* of SQLite's virtual machine, per query */
     double seconds; /* per query */

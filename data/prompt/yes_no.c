@@ -162,9 +162,12 @@ struct yes_no {
 
 static int read_labels(struct dataset *d, const struct yes_no_request *q, const char *path, struct error *err)
 {
-    const struct labels_request labels = {
-        .path = path, .db = q->db, .schema = q->schema, .form = q->form, .label_field = q->label_field, .whole = true
-    };
+    const struct labels_request labels = { .path = path,
+                                           .db = q->db,
+                                           .schema = q->schema,
+                                           .format_in = q->format_in,
+                                           .label_field = q->label_field,
+                                           .whole = true };
 
     return labels_read(d, &labels, err);
 }

@@ -20,7 +20,7 @@ struct yes_no_request {
     const char *data;                      /* data folder, whose test split is asked, or a custom data set */
     const char *support;                   /* custom data set of few-shot examples; NULL: the folder's training split */
     const char *db, *schema, *label_field; /* of a custom data set, as in labels.h */
-    enum record_form form;
+    enum record_format format_in;
     const char *write;   /* one of YES_NO_FORMS; NULL: read completions */
     const char *answers; /* {"id", "text"} or {"id", "texts"}, as ambit-infer generate writes them */
     int64_t shots, seed; /* shots: examples in a prompt, half of each label; an odd one is ambiguous */

@@ -82,7 +82,7 @@ int noisysp_convert(const struct noisysp_request *q, struct noisysp_counts *coun
     *counts = (struct noisysp_counts){ 0 };
     if (out_file_open(&k.out, q->out, err))
         return -1;
-    int rc = records_each_in_range(q->in, q->form, &q->shard.range, convert, &k, err);
+    int rc = records_each_in_range(q->in, q->format_in, &q->shard.range, convert, &k, err);
     if (rc == 0 && k.write)
         fputs(counts->records ? "]\n" : "[]\n", k.out.f);
     if (rc == 0)

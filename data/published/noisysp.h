@@ -31,7 +31,7 @@ struct noisysp_counts {
 struct noisysp_request {
     const char *in, *out;
     enum { NOISYSP_TO_MARKED_WORDS, NOISYSP_TO_PUBLISHED } to;
-    enum record_form form;
+    enum record_format format_in;
     struct shard shard; /* of marked words, whose lines are independent */
 };
 

@@ -498,7 +498,7 @@ static int write_row(struct reword_job *w, int i, struct error *err)
 
 static int reword(struct reword_job *w, const char *path, struct error *err)
 {
-    if (db_path_check(w->q->db, err) || records_each_as_is(path, w->q->form, read_source, w, err))
+    if (db_path_check(w->q->db, err) || records_each_as_is(path, w->q->format_in, read_source, w, err))
         return -1;
     group_records(w);
     if (out_file_open(&w->out, w->q->out, err))

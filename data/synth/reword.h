@@ -35,7 +35,7 @@ void reword_interpretations(json_t *record, struct rng *rng);
 
 struct reword_request {
     const char *db, *out;
-    enum record_form form;
+    enum record_format format_in;
     int64_t seed;
 };
 

@@ -285,13 +285,13 @@ static int write_copy(void *job, json_t *record, const char *where, struct error
 
 static int substitute_all(struct substitute_job *s, const char *path, struct error *err)
 {
-    if (records_each_as_is(path, s->q->form, count_words, s, err))
+    if (records_each_as_is(path, s->q->format_in, count_words, s, err))
         return -1;
     word_counts_close(&s->counts, (int)s->q->common);
     if (out_file_open(&s->out, s->q->out, err))
         return -1;
     for (s->copy = 0; s->copy < s->q->copies; s->copy++)
-        if (records_each(path, s->q->form, write_copy, s, err))
+        if (records_each(path, s->q->format_in, write_copy, s, err))
             return -1;
     return out_file_commit(&s->out, err);
 }

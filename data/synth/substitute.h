@@ -42,7 +42,7 @@ void substitution_release(struct substitution *s);
 
 struct substitute_request {
     const char *out;
-    enum record_form form;
+    enum record_format format_in;
     int64_t copies; /* for each record */
     int64_t common; /* number of most frequent words to keep */
     int64_t seed;

@@ -168,9 +168,9 @@ static int write_all(struct ask_run *r, struct record_reader *in, struct error *
 static int run(struct ask_run *r, const char *input, struct error *err)
 {
     const struct ask_request *q = r->q;
-    struct record_reader *in = q->question
-                                   ? record_reader_open_question(q->question, err)
-                                   : record_reader_open_range(input, q->clarify.form, &q->clarify.shard.range, err);
+    struct record_reader *in =
+        q->question ? record_reader_open_question(q->question, err)
+                    : record_reader_open_range(input, q->clarify.format_in, &q->clarify.shard.range, err);
     int rc = !in || pipeline_open(&r->pipeline, q, err) || out_file_open(&r->out, q->clarify.out, err) ? -1 : 0;
 
     if (rc == 0)
@@ -426,8 +426,8 @@ static int talk_about_all(struct ask_talk *t, struct record_reader *in, struct e
 static int run_dialogues(struct ask_talk *t, const char *input, struct error *err)
 {
     const struct ask_request *q = t->q;
-    struct record_reader *in =
-        q->question ? record_reader_open_question(q->question, err) : record_reader_open(input, q->clarify.form, err);
+    struct record_reader *in = q->question ? record_reader_open_question(q->question, err)
+                                           : record_reader_open(input, q->clarify.format_in, err);
     int rc = in && pipeline_open(&t->pipeline, q, err) == 0 ? 0 : -1;
 
     if (rc == 0 && t->writes)

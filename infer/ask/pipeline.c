@@ -187,7 +187,7 @@ static int load_line(void *user, json_t *record, const char *where, struct error
     return 0;
 }
 
-static int candidate_file_open(struct candidate_file *f, const char *path, enum record_form form, struct error *err)
+static int candidate_file_open(struct candidate_file *f, const char *path, enum record_format format, struct error *err)
 {
     *f = (struct candidate_file){ .path = path };
     if (!path)
@@ -195,7 +195,7 @@ static int candidate_file_open(struct candidate_file *f, const char *path, enum 
     f->lines = json_array();
     f->by_id = json_object();
     f->questions = json_object();
-    return records_each(path, form, load_line, f, err);
+    return records_each(path, format, load_line, f, err);
 }
 
 static void candidate_file_close(struct candidate_file *f)
@@ -406,7 +406,7 @@ int pipeline_open(struct pipeline *a, const struct ask_request *q, struct error 
 
     *a = (struct pipeline){ .q = q };
     if (session_context_open(&a->context, &q->clarify, err) || arena_init(&a->trees, TREE_BYTES, err) ||
-        candidate_file_open(&a->candidates, q->clarify.candidates, q->clarify.form, err) ||
+        candidate_file_open(&a->candidates, q->clarify.candidates, q->clarify.format_in, err) ||
         (q->detector && detector_open(&a->detector, &detector, err)) || open_tagger(a, err))
         return -1;
     return open_parser(a, err);

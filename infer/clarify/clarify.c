@@ -135,7 +135,7 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
     c.simulator.rng.seed = (uint64_t)q->seed;
     if (evidence_files_open(&c.evidence_files, q->predictions, q->spans, err) ||
         arena_init(&c.scratch, ARENA_BYTES, err) || schema_catalog_open(&c.schemas, q->schema, q->db, err) ||
-        !(in = record_reader_open_range(q->candidates, q->form, &q->shard.range, err)) ||
+        !(in = record_reader_open_range(q->candidates, q->format_in, &q->shard.range, err)) ||
         out_file_open(&out, q->out, err))
         goto out;
     rc = write_all(&c, in, &out, err);

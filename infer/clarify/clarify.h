@@ -17,7 +17,7 @@ enum clarify_memory { MEMORY_ON, MEMORY_OFF };
 struct clarify_request {
     const char *candidates, *schema, *db, *out;
     const char *predictions, *spans; /* files of detect and of tag, or NULL */
-    enum record_form form;           /* of the file of candidates */
+    enum record_format format_in;    /* of the file of candidates */
     struct shard shard;
     enum strategy strategy;
     double noise, confidence, min_gain, second_cost;

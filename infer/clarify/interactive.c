@@ -499,7 +499,7 @@ static json_t *join_record(const struct clarify_request *q, struct session_conte
 
 static int begin(struct conversation *t, const struct clarify_request *q, struct session_context *d, struct error *err)
 {
-    struct record_reader *in = record_reader_open(q->candidates, q->form, err);
+    struct record_reader *in = record_reader_open(q->candidates, q->format_in, err);
     json_t *record = in ? find_record(in, q, err) : NULL;
     json_t *joined = record ? join_record(q, d, record, record_reader_where(in), err) : NULL;
     int rc = joined ? session_start(t->session, d, joined, NULL, record_reader_where(in), err) : -1;

@@ -34,7 +34,7 @@ static const struct option table[] = {
                   "one question, in place of IN.jsonl; asked at the terminal without --out", .group = "input"),
     DB_OPTION(AT(clarify.db), ", in which statements run"),
     SCHEMA_OPTION(AT(clarify.schema), "tables.json, in place of --db; no statement runs"),
-    FORMAT_IN_OPTION(AT(clarify.form)),
+    FORMAT_IN_OPTION(AT(clarify.format_in)),
     SHARD_OPTION(AT(clarify.shard), 1),
     STRING_OPTION("detector", AT(detector), "RUN", GATE_DEFAULT_HELP "; none: no detector", .group = "detector"),
     STRING_OPTION("adapter", AT(adapter), "FILE", "adapter of the detector that ambit-train adapt wrote"),

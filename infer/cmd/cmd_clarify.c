@@ -22,7 +22,7 @@ static const struct option table[] = {
     STRING_OPTION("spans", AT(spans), "FILE.jsonl", "output of tag for the same questions, joined by id"),
     SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1, .records = "candidates"),
     CHOICE_OPTION("strategy", AT(strategy), "NAME", STRATEGY_NAMES, "selection of the question to ask",
                   .group = "dialogue"),

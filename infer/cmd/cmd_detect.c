@@ -22,7 +22,7 @@ static const struct option table[] = {
     STRING_OPTION("question", AT(question), "TEXT", "one question, in place of IN.jsonl", .group = "input"),
     SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
     DB_OPTION(AT(db), ", in place of --schema"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), DETECT_GROUP),
     STRING_OPTION("model", AT(model), "DIR", GATE_DEFAULT_HELP, .letter = 'm', .group = "detector"),
     STRING_OPTION("adapter", AT(adapter), "FILE", "adapter of this model that ambit-train adapt wrote"),

@@ -33,7 +33,7 @@ static const struct infill_options defaults = {
 
 static const struct option table[] = {
     DB_OPTION(AT(db), "", .required = true, .group = "input"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     STRING_OPTION("defaults", AT(defaults), "FILE", "default interpretations, with or without their SQL",
                   .group = "stages from files"),

@@ -36,7 +36,7 @@ static const struct parse_options defaults = {
 static const struct option table[] = {
     SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id", .group = "input"),
     DB_OPTION(AT(db), "; its values may stand in statements"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     STRING_OPTION("model", HERE(model), "HF_DIR", "text-to-SQL model: config.json, safetensors, tokenizer.json",
                   .letter = 'm', .group = "models"),

@@ -17,7 +17,7 @@ static const struct option table[] = {
     STRING_OPTION("question", AT(question), "TEXT", "one question, in place of IN.jsonl", .group = "input"),
     SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
     DB_OPTION(AT(db), ", in place of --schema; values are looked up there"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), TAG_GROUP),
     CHOICE_OPTION("strategy", AT(strategy), "HOW", "dte|eta|heuristic",
                   "trained tagger, its concept links alone, or word similarity without a model", .group = "tagger"),

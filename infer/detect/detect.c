@@ -337,7 +337,7 @@ static int run_groups(struct detect_run *d, struct error *err)
 static struct record_reader *open_in(const struct detect_request *q, const char *input, struct error *err)
 {
     return q->question ? record_reader_open_question(q->question, err)
-                       : record_reader_open_range(input, q->form, &q->shard.range, err);
+                       : record_reader_open_range(input, q->format_in, &q->shard.range, err);
 }
 
 static int run(struct detect_run *d, const char *input, struct error *err)

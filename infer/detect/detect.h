@@ -20,7 +20,7 @@ struct detect_request {
     const char *adapter;   /* file of an adapter, or NULL */
     const char *retriever; /* folder of a sentence encoder, or NULL */
     const char *question;  /* one question in place of the input, or NULL */
-    enum record_form form;
+    enum record_format format_in;
     struct shard shard;
     enum prediction_format format;
     enum prediction_relevance relevance; /* elements that a line reports */

@@ -765,7 +765,7 @@ static int open_all(struct infill_run *f, struct error *err)
     const struct infill_request *q = f->q;
 
     if (db_path_check(q->db, err) || infill_stages_open(&f->stages, q, err) ||
-        !(f->in = record_reader_open_range(q->input, q->form, &q->shard.range, err)))
+        !(f->in = record_reader_open_range(q->input, q->format_in, &q->shard.range, err)))
         return -1;
     f->number = q->shard.range.first;
     f->provenance = provenance_json(q);

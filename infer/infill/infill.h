@@ -27,7 +27,7 @@ enum { INFILL_TRIES = 5 }; /* as published */
 
 struct infill_request {
     const char *input, *db, *out;
-    enum record_form form; /* of input */
+    enum record_format format_in; /* of input */
     struct shard shard;
     const char *defaults, *sqls, *infilled; /* files of the stages, or NULL */
     const char *e2e;                        /* completions of PROMPT_E2E in place of defaults, or NULL */

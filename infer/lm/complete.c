@@ -632,7 +632,7 @@ static int open_all(struct completion *r, const char *input, struct error *err)
         return -1;
     if (complete_bind_open(r, err))
         return -1;
-    r->in = record_reader_open_range(input, q->form, &q->shard.range, err);
+    r->in = record_reader_open_range(input, q->format_in, &q->shard.range, err);
     return !r->in ? -1 : q->model.dry ? 0 : open_out(r, err);
 }
 

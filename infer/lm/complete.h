@@ -25,7 +25,7 @@ struct complete_request {
     const char *constraint; /* file of constraints on completions, or NULL */
     const char *stop;       /* stop string, or NULL */
     int scores;             /* enum normalise */
-    enum record_form form;
+    enum record_format format_in;
     struct shard shard;
     int64_t max_new, seed, batch, tokens;
     int64_t n, beams; /* n: completions of a prompt, 0: one as the record; beams 1: no search */
@@ -97,7 +97,7 @@ extern const struct file_note complete_files[];
     OUT_OPTION(COMPLETE_AT(out), "OUT.jsonl", "results in input order; - is standard output", \
                .group = "input and output"), \
     RESUME_OPTION(COMPLETE_AT(resume), "continue an interrupted run from OUT.jsonl.part"), \
-    FORMAT_IN_OPTION(COMPLETE_AT(form))
+    FORMAT_IN_OPTION(COMPLETE_AT(format_in))
 #define COMPLETE_PERFORMANCE_OPTIONS \
     INT_OPTION("tokens", COMPLETE_AT(tokens), "N", 1, 1 << 20, "maximum number of prompt tokens in a step", \
                .group = "performance"), \

@@ -194,7 +194,7 @@ static int open_all(struct parse_run *f, struct error *err)
     const struct parse_request *q = f->q;
 
     if (parse_stages_open(&f->stages, q, err) ||
-        !(f->in = record_reader_open_range(q->input, q->form, &q->shard.range, err)))
+        !(f->in = record_reader_open_range(q->input, q->format_in, &q->shard.range, err)))
         return -1;
     if (q->write)
         return 0;

@@ -43,7 +43,7 @@ struct parse_models {
 struct parse_request {
     const char *input, *out;
     const char *schema, *db; /* for schema_catalog.h */
-    enum record_form form;
+    enum record_format format_in;
     struct shard shard;
     int strategy, prompt;    /* enums parse_strategy and parse_prompt */
     const char *calibration; /* file of ambit-data calibrate, whose threshold drops statements; NULL: keep all */

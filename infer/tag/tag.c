@@ -58,7 +58,7 @@ static int open_out(struct tag_run *t, struct error *err)
 static struct record_reader *open_input(const struct tag_request *q, const char *input, struct error *err)
 {
     return q->question ? record_reader_open_question(q->question, err)
-                       : record_reader_open_range(input, q->form, &q->shard.range, err);
+                       : record_reader_open_range(input, q->format_in, &q->shard.range, err);
 }
 
 static int open_all(struct tag_run *t, const char *input, struct error *err)

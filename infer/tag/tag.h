@@ -21,7 +21,7 @@ struct tag_request {
     const char *model, *device; /* for dte and eta */
     bool no_graph;
     double threshold; /* NAN: the one stored in the model */
-    enum record_form form;
+    enum record_format format_in;
     struct shard shard;
     enum tag_format format;
     enum tag_strategy strategy;

@@ -31,10 +31,10 @@ static void check_failure(struct record_reader *r, const struct error *err)
 }
 
 /* A hash of all that is read: records, errors, their places. */
-static uint64_t read_records(const char *path, enum record_form form, size_t size, bool ask)
+static uint64_t read_records(const char *path, enum record_format format, size_t size, bool ask)
 {
     struct error err = { .code = EXIT_CODE_OK };
-    struct record_reader *r = record_reader_open(path, form, &err);
+    struct record_reader *r = record_reader_open(path, format, &err);
     uint64_t h = HASH_START;
     json_t *o;
     int rc = 1;
@@ -68,8 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     setenv("AMBIT_LOG", "error", 1);
     CHECK(fd >= 0 && write(fd, data + 1, size - 1) == (ssize_t)size - 1, "no file in memory");
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    enum record_form form = (enum record_form)(data[0] % (RECORDS_TEXT + 1));
-    CHECK(read_records(path, form, size, false) == read_records(path, form, size, true),
+    enum record_format format = (enum record_format)(data[0] % (RECORDS_TEXT + 1));
+    CHECK(read_records(path, format, size, false) == read_records(path, format, size, true),
           "asking whether a record is at hand changes what is read");
     close(fd);
     return 0;

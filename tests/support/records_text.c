@@ -12,10 +12,10 @@ void write_bytes(const char *path, const void *bytes, size_t n)
     CHECK(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0, "cannot write %s", path);
 }
 
-const char *records_text(const char *path, enum record_form form, struct error *err)
+const char *records_text(const char *path, enum record_format format, struct error *err)
 {
     static char seen[4096];
-    struct record_reader *r = record_reader_open(path, form, err);
+    struct record_reader *r = record_reader_open(path, format, err);
     json_t *o;
     int rc;
     *seen = '\0';

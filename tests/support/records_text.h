@@ -11,6 +11,6 @@ void write_bytes(const char *path, const void *bytes, size_t n);
 
 /* All records of a file as "record;record;", with "-" for a bad one and its error in *err; NULL if the file does not
  * open. The text is valid until the next call. */
-const char *records_text(const char *path, enum record_form form, struct error *err);
+const char *records_text(const char *path, enum record_format format, struct error *err);
 
 #endif

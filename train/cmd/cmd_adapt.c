@@ -22,7 +22,7 @@ static const struct option table[] = {
     STRING_OPTION("queries", AT(queries), "FILE", "other labelled questions, to measure the gain"),
     DB_OPTION(AT(db), ""),
     SCHEMA_OPTION(AT(schema), "tables.json, in place of --db"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     LABEL_FIELD_OPTION(AT(label_field)),
     OUT_OPTION(AT(out), "DIR", "folder of the adapter; not with --repeats", .group = "output"),
     FLAG_OPTION("json", AT(json), "with --repeats: print one JSON object"),

@@ -19,7 +19,7 @@ static const struct option table[] = {
                   .group = "input"),
     DB_OPTION(AT(db), ""),
     SCHEMA_OPTION(AT(schema), "tables.json, in place of --db"),
-    FORMAT_IN_OPTION(AT(form)),
+    FORMAT_IN_OPTION(AT(format_in)),
     LABEL_FIELD_OPTION(AT(label_field)),
     STRING_OPTION("predictions", AT(predictions), "FILE", "predictions in place of RUN: id, score from 0 to 1"),
     FLAG_OPTION("partial", AT(partial), "allow questions without a prediction"),

@@ -484,7 +484,7 @@ static int read_questions(struct adaptation *a, struct error *err)
     struct labels_request labels = { .path = q->support,
                                      .db = q->db,
                                      .schema = q->schema,
-                                     .form = q->form,
+                                     .format_in = q->format_in,
                                      .label_field = q->label_field,
                                      .whole = true };
     struct sentence_encoder *retriever = q->retriever ? &a->retriever : NULL;

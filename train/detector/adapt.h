@@ -30,7 +30,7 @@ enum { ADAPT_MIN = 4, ADAPT_MAX = 48 }; /* number of labels */
 struct adapt_request {
     const char *run; /* a detector's folder */
     const char *support, *queries, *db, *schema, *label_field, *out, *device;
-    enum record_form form;
+    enum record_format format_in;
     struct adapt_settings set;
     int64_t tokens, seed;
     int64_t elements;      /* max elements of a schema that are read; 0: all */

@@ -218,9 +218,12 @@ struct evaluation {
 static int read_records(struct evaluation *e, struct error *err)
 {
     const struct gate_evaluate_request *q = e->q;
-    struct labels_request labels = {
-        .path = q->data, .db = q->db, .schema = q->schema, .form = q->form, .label_field = q->label_field, .whole = true
-    };
+    struct labels_request labels = { .path = q->data,
+                                     .db = q->db,
+                                     .schema = q->schema,
+                                     .format_in = q->format_in,
+                                     .label_field = q->label_field,
+                                     .whole = true };
 
     e->own = q->db || q->schema;
     if (!e->own)

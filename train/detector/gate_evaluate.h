@@ -15,9 +15,9 @@ struct gate_evaluate_request {
     const char *data;                      /* a data folder, whose test split is used, or a custom data set */
     const char *db, *schema, *label_field; /* of a custom data set, as in labels.h */
     const char *device;
-    enum record_form form; /* of a custom data set */
-    const char *abstain;   /* argument of gate_abstain_read, or NULL */
-    double threshold;      /* NAN: the model's, or .5 for predictions */
+    enum record_format format_in; /* of a custom data set */
+    const char *abstain;          /* argument of gate_abstain_read, or NULL */
+    double threshold;             /* NAN: the model's, or .5 for predictions */
     int64_t tokens, seed;
     int64_t elements;      /* max elements of a schema that are read; 0: all */
     const char *retriever; /* folder of a sentence encoder, or NULL */

@@ -79,7 +79,7 @@ const struct option gate_request_table[] = {
                   .group = "input"),
     STRING_OPTION("labels", HERE(labels), "FILE|DIR", "labelled questions about --db, besides the folder --data"),
     STRING_OPTION("db", HERE(db), "FILE|DIR", "SQLite file or folder of the labelled questions"),
-    FORMAT_IN_OPTION(HERE(form)),
+    FORMAT_IN_OPTION(HERE(format_in)),
     LABEL_FIELD_OPTION(HERE(label_field)),
     INT_OPTION("max-train", AT(max_train), "N", 0, 1 << 30, "training questions of an epoch, 0: all"),
     FLAG_OPTION("allow-overlap", AT(allow_overlap), "allow questions and databases in two splits of --data"),

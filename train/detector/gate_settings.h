@@ -54,7 +54,7 @@ struct gate_settings {
 struct gate_request {
     const char *data, *labels, *label_field, *db, *encoder, *init, *linker, *states, *out, *device, *config, *preset;
     int64_t seed;
-    enum record_form form; /* of a custom data set */
+    enum record_format format_in; /* of a custom data set */
     bool resume, dry_run, force, no_graph, shard_optimizer;
     struct gate_settings settings; /* last: fields before it do not change the result */
 };

@@ -671,9 +671,11 @@ static int check_folds(const struct gate_trainer *t, struct error *err)
 
 static int read_labels(const struct gate_trainer *t, struct dataset *d, const char *path, struct error *err)
 {
-    struct labels_request labels = {
-        .path = path, .db = t->db, .form = t->form, .label_field = t->label_field, .seed = (int64_t)t->run.set.seed
-    };
+    struct labels_request labels = { .path = path,
+                                     .db = t->db,
+                                     .format_in = t->format_in,
+                                     .label_field = t->label_field,
+                                     .seed = (int64_t)t->run.set.seed };
 
     return labels_read(d, &labels, err);
 }
@@ -935,7 +937,7 @@ void gate_trainer_init(struct gate_trainer *t, const struct gate_request *q)
         .data_folder = q->data,
         .labels = q->labels,
         .db = q->db,
-        .form = q->form,
+        .format_in = q->format_in,
         .label_field = q->label_field,
         .encoder = q->encoder,
         .init = q->init,

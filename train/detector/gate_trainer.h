@@ -27,7 +27,7 @@ struct relevant_slot {
 struct gate_trainer {
     struct run run;
     const struct gate_settings *set;
-    enum record_form form; /* of a custom data set */
+    enum record_format format_in; /* of a custom data set */
     const char *data_folder, *db,
         *encoder;                     /* db: of a custom data set, else NULL; encoder: a folder, NULL: a new one */
     const char *labels, *label_field; /* a custom data set besides the folder, or NULL; its label field, or NULL */

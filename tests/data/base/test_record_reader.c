@@ -202,7 +202,7 @@ static void lines_without_end_end(void **state)
     assert_null(records_text("/dev/zero", RECORDS_AUTO, &err));
     assert_error(err, "/dev/zero: line 1: a line without end in 1073741824 bytes");
     for (int form = RECORDS_JSONL; form <= RECORDS_TEXT; form++) {
-        const char *seen = records_text("/dev/zero", (enum record_form)form, &err);
+        const char *seen = records_text("/dev/zero", (enum record_format)form, &err);
         assert_true(!seen || strcmp(seen, "-;") == 0);
         assert_error(err, "/dev/zero: ");
     }
