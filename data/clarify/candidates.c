@@ -228,7 +228,7 @@ static void add_needed(struct schema_build *b, const struct schema *s, const str
 
     if (r->type == SIA_JOIN && old >= 0 && schema_column_find(s, old, r->column) < 0)
         schema_build_column(b, old, r->column, NULL, COLUMN_TEXT);
-    ambiqt_words_split(&w, r->readings[1]);
+    ambiqt_words_split(&w, r->interpretations[1]);
     for (int i = 0; i < w.n && r->type == SIA_AGGREGATE && new >= 0; i++) {
         const char *name = ambiqt_without_alias(w.items[i]);
         if (built_column(s, name) < 0 || table_has(s, &w, name) || strings_find(&added, name) >= 0)
@@ -275,7 +275,7 @@ static json_t *marks_json(struct ambiqt_converter *c, const struct ambiqt_case *
     json_t *golds = json_array();
 
     for (int g = 0; g < 2; g++)
-        if (found.reading[AMBIQT_EM][g])
+        if (found.interpretation[AMBIQT_EM][g])
             json_array_append_new(golds, json_integer(g));
     return golds;
 }
@@ -345,8 +345,8 @@ static json_t *record_json(struct ambiqt_converter *c, const struct ambiqt_case 
     json_t *list = candidates_json(c, of, &s, rejected);
     json_t *o = json_pack("{s:o, s:s, s:s, s:b, s:s, s:f, s:o, s:[s, s], s:o, s:o}", "id", id, "db_id", r->db_id,
                           "question", r->question, "ambiguous", true, "type", sia_type_letter(r->type), "temperature",
-                          c->sink->request->temperature, "candidates", list, "gold", r->readings[0], r->readings[1],
-                          "rejected", rejected, "schema", schema_to_json(&s));
+                          c->sink->request->temperature, "candidates", list, "gold", r->interpretations[0],
+                          r->interpretations[1], "rejected", rejected, "schema", schema_to_json(&s));
     schema_release(&s);
     return o;
 }

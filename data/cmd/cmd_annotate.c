@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 struct annotate_request {
-    const char *db, *readings, *out; /* readings: for records that have none, or NULL */
+    const char *db, *interpretations, *out; /* readings: for records that have none, or NULL */
     enum record_format format_in;
     struct shard shard;
     struct prompter_options prompt;
@@ -31,7 +31,7 @@ struct annotate_counts {
 struct annotate_job {
     const struct annotate_request *q;
     struct annotate_counts *counts;
-    struct annotate_readings readings;
+    struct annotate_interpretations interpretations;
     struct db_cache databases;
     struct prompter prompter;
     struct python_random random;
@@ -44,17 +44,18 @@ static json_t *prepare(struct annotate_job *run, json_t *record, const char *whe
     int64_t number = run->q->shard.range.first + run->counts->all.records;
     json_t *own = ambrosia_is_row(record) ? ambrosia_record(record, number, where, bad) : json_deep_copy(record);
     db_path_name(run->q->db, own);
-    if (!own || !run->q->readings || json_object_get(own, "readings"))
+    if (!own || !run->q->interpretations || json_object_get(own, "readings"))
         return own;
     const char *db_id = json_get_string(own, "db_id", where, bad);
     const char *question = db_id ? json_get_string(own, "question", where, bad) : NULL;
-    json_t *list = question ? annotate_readings_find(&run->readings, db_id, question) : NULL;
+    json_t *list = question ? annotate_interpretations_find(&run->interpretations, db_id, question) : NULL;
     if (list) {
         json_object_set(own, "readings", list);
         return own;
     }
     if (question)
-        error_set(bad, EXIT_CODE_DATA, "%s: %s has no readings of this question of %s", where, run->q->readings, db_id);
+        error_set(bad, EXIT_CODE_DATA, "%s: %s has no readings of this question of %s", where, run->q->interpretations,
+                  db_id);
     json_decref(own);
     return NULL;
 }
@@ -164,7 +165,7 @@ static int write_line(void *job, json_t *record, json_t *line, const char *where
 static int annotate_file(struct annotate_job *run, const char *input, struct error *err)
 {
     if (db_path_check(run->q->db, err) || prompter_open(&run->prompter, &run->q->prompt, err) ||
-        (run->q->readings && annotate_readings_open(&run->readings, run->q->readings, err)))
+        (run->q->interpretations && annotate_interpretations_open(&run->interpretations, run->q->interpretations, err)))
         return -1;
     progress_start(&run->progress, "annotating", "records", 0);
     if (records_to_lines(input, run->q->format_in, &run->q->shard.range, run->q->out, write_line, run,
@@ -186,7 +187,7 @@ static int annotate_write(const struct annotate_request *q, const char *input, s
     int rc = annotate_file(&run, input, err);
     db_cache_release(&run.databases);
     prompter_release(&run.prompter);
-    annotate_readings_release(&run.readings);
+    annotate_interpretations_release(&run.interpretations);
     return rc;
 }
 
@@ -196,7 +197,8 @@ static const struct annotate_request defaults = { .out = "-", .prompt = PROMPTER
 
 static const struct option options[] = {
     DB_OPTION(AT(db), "", .required = true, .group = "input"),
-    STRING_OPTION("interpretations", AT(readings), "FILE", "a model's interpretations, for records that have none"),
+    STRING_OPTION("interpretations", AT(interpretations), "FILE",
+                  "a model's interpretations, for records that have none"),
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     CHOICE_OPTION("target", AT(target), "WHAT", "infill|e2e|gold",
@@ -216,7 +218,7 @@ static enum exit_code run(const struct call *call, struct error *err)
         return usage_error(
             err,
             "--shard and --published cannot be used together: the published filter samples in the order of the records");
-    if (q->readings && q->target != ANNOTATE_INFILL)
+    if (q->interpretations && q->target != ANNOTATE_INFILL)
         return usage_error(err, "--interpretations requires --target infill");
     int rc = annotate_write(q, call->operands[0], &counts, err);
 

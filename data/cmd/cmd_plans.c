@@ -269,7 +269,7 @@ static int write_file(struct plans_job *p, const char *name, bool test, struct e
 }
 
 /* Writes one interpretation of a record. */
-static int write_reading(struct plans_job *p, struct plans_example *e, const char *where, struct error *err)
+static int write_interpretation(struct plans_job *p, struct plans_example *e, const char *where, struct error *err)
 {
     int rc = template_names_of_text(&e->names, e->schema_text, err);
 
@@ -295,9 +295,11 @@ static int write_both(struct plans_job *p, const struct ambiqt_record *r, const 
         (rc = schema_of_text(&own, r->db_id, r->schema_text, schema_find(&p->schemas, r->db_id), err)))
         error_prefix(err, "%s", where);
     for (int i = 0; i < 2 && rc == 0; i++) {
-        struct plans_example e = { id, r->db_id, r->question, .sql = r->readings[i], r->schema_text, own.schemas };
+        struct plans_example e = {
+            id, r->db_id, r->question, .sql = r->interpretations[i], r->schema_text, own.schemas
+        };
         snprintf(id, sizeof id, "%s-%d", number, i + 1);
-        rc = write_reading(p, &e, where, err);
+        rc = write_interpretation(p, &e, where, err);
     }
     p->valued = NULL;
     schema_set_close(&own);

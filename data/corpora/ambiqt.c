@@ -166,9 +166,11 @@ static void add_record(struct ambiqt_corpus *c, const struct ambiqt_record *r)
     GROW(c->items, c->n, c->cap);
     struct ambiqt_record *copy = &c->items[c->n++];
     *copy = *r;
-    const char **fields[] = { &copy->db_id,       &copy->question, &copy->original,  &copy->readings[0],
-                              &copy->readings[1], &copy->table,    &copy->column,    &copy->names[0],
-                              &copy->names[1],    &copy->key,      &copy->new_table, &copy->schema_text };
+    const char **fields[] = {
+        &copy->db_id,     &copy->question,   &copy->original, &copy->interpretations[0], &copy->interpretations[1],
+        &copy->table,     &copy->column,     &copy->names[0], &copy->names[1],           &copy->key,
+        &copy->new_table, &copy->schema_text
+    };
     for (int i = 0; i < ARRAY_LEN(fields); i++)
         own(&c->text, fields[i]);
     for (int i = 0; i < copy->n_new_columns; i++)
@@ -198,8 +200,9 @@ int ambiqt_add(struct ambiqt_corpus *c, enum sia_type type, const json_t *o, con
     if (!(r.db_id = json_get_string(o, "db_id", where, err)) ||
         !(r.question = json_get_string(o, "question", where, err)) ||
         !(r.original = json_get_string(o, "orig_query", where, err)) ||
-        !(r.readings[0] = json_get_string(o, "query1", where, err)) ||
-        !(r.readings[1] = json_get_string(o, "query2", where, err)) || read_alteration(&r, o, &c->text, where, err))
+        !(r.interpretations[0] = json_get_string(o, "query1", where, err)) ||
+        !(r.interpretations[1] = json_get_string(o, "query2", where, err)) ||
+        read_alteration(&r, o, &c->text, where, err))
         return -1;
     r.schema_text = json_string_value(json_object_get(o, "schema_without_content"));
     add_record(c, &r);

@@ -20,8 +20,8 @@ enum { AMBIQT_MAX_COLUMNS = 24 }; /* columns of a precomputed table; the benchma
 struct ambiqt_record {
     enum sia_type type;
     const char *db_id, *question;
-    const char *original;    /* gold SQL on the original schema */
-    const char *readings[2]; /* gold SQL on the altered schema, for the first and the second alternative */
+    const char *original;           /* gold SQL on the original schema */
+    const char *interpretations[2]; /* gold SQL on the altered schema, for the first and the second alternative */
     const char *table, *column;
     const char *names[2];                        /* C, T */
     const char *key;                             /* J, P; NULL if the table has none */

@@ -35,27 +35,29 @@ static int read_golds(struct annotation *a, const json_t *list, const char *wher
     return n ? 0 : error_set(err, EXIT_CODE_DATA, "%s: field \"golds\" is empty", where);
 }
 
-static int read_reading(struct annotation *a, const json_t *o, const char *where, struct error *err)
+static int read_interpretation(struct annotation *a, const json_t *o, const char *where, struct error *err)
 {
-    struct annotate_reading *r = &a->readings[a->n_readings++];
+    struct annotate_interpretation *r = &a->interpretations[a->n_interpretations++];
     const json_t *sql = json_object_get(o, "sql");
 
-    *r = (struct annotate_reading){ .first = a->sql.n, .same_as = -1, .text = json_get_string(o, "text", where, err) };
+    *r = (struct annotate_interpretation){ .first = a->sql.n,
+                                           .same_as = -1,
+                                           .text = json_get_string(o, "text", where, err) };
     if (!r->text || (sql && trial_texts_add(&a->sql, sql, "sql", where, err)))
         return -1;
     r->n = a->sql.n - r->first;
     return 0;
 }
 
-static int read_readings(struct annotation *a, const json_t *list, const char *where, struct error *err)
+static int read_interpretations(struct annotation *a, const json_t *list, const char *where, struct error *err)
 {
     char inner[640];
     size_t n = json_array_size(list);
 
-    a->readings = xcalloc(n + 1, sizeof *a->readings);
+    a->interpretations = xcalloc(n + 1, sizeof *a->interpretations);
     for (size_t i = 0; i < n; i++) {
         snprintf(inner, sizeof inner, "%.500s, reading %zu", where, i + 1);
-        if (read_reading(a, json_array_get(list, i), inner, err))
+        if (read_interpretation(a, json_array_get(list, i), inner, err))
             return -1;
     }
     return 0;
@@ -63,22 +65,22 @@ static int read_readings(struct annotation *a, const json_t *list, const char *w
 
 int annotation_read(struct annotation *a, const json_t *record, const char *where, struct error *err)
 {
-    json_t *golds, *readings = NULL;
+    json_t *golds, *interpretations = NULL;
 
     *a = (struct annotation){ 0 };
     if (!(a->db_id = json_get_string(record, "db_id", where, err)) ||
         !(a->question = json_get_string(record, "question", where, err)) ||
         !(golds = json_get_array(record, "golds", where, err)) || read_golds(a, golds, where, err))
         return -1;
-    if (json_object_get(record, "readings") && !(readings = json_get_array(record, "readings", where, err)))
+    if (json_object_get(record, "readings") && !(interpretations = json_get_array(record, "readings", where, err)))
         return -1;
-    return read_readings(a, readings, where, err);
+    return read_interpretations(a, interpretations, where, err);
 }
 
 void annotation_release(struct annotation *a)
 {
     free(a->golds);
-    free(a->readings);
+    free(a->interpretations);
     free(a->gold_sql.sql);
     free(a->sql.sql);
     free(a->existing);
@@ -91,10 +93,10 @@ void annotate_trial(struct trial *t, const struct annotation *a, enum trial_rule
 }
 
 /* Adds a reading to the kept ones. */
-static void annotate_keep(struct annotation *a, int reading)
+static void annotate_keep(struct annotation *a, int interpretation)
 {
     GROW(a->existing, a->n_existing, a->existing_cap);
-    a->existing[a->n_existing++] = reading;
+    a->existing[a->n_existing++] = interpretation;
 }
 
 static json_t *golds_json(const struct annotation *a)
@@ -108,7 +110,7 @@ static json_t *golds_json(const struct annotation *a)
     return list;
 }
 
-static json_t *sql_json(const struct annotation *a, const struct annotate_reading *r)
+static json_t *sql_json(const struct annotation *a, const struct annotate_interpretation *r)
 {
     json_t *list = json_array();
     for (int i = 0; i < r->n; i++)
@@ -116,11 +118,11 @@ static json_t *sql_json(const struct annotation *a, const struct annotate_readin
     return list;
 }
 
-static json_t *readings_json(const struct annotation *a)
+static json_t *interpretations_json(const struct annotation *a)
 {
     json_t *list = json_array();
-    for (int i = 0; i < a->n_readings; i++) {
-        const struct annotate_reading *r = &a->readings[i];
+    for (int i = 0; i < a->n_interpretations; i++) {
+        const struct annotate_interpretation *r = &a->interpretations[i];
         json_t *o = json_pack("{s:s, s:o}", "text", r->text, "sql", sql_json(a, r));
         if (r->dropped)
             json_object_set_new(o, "dropped", json_string(r->dropped));
@@ -168,11 +170,12 @@ json_t *annotation_json(const struct annotation *a, struct error *err)
 {
     json_t *missing = missing_texts(a, err), *existing = json_array(), *o = NULL;
     for (int i = 0; i < a->n_existing; i++)
-        json_array_append_new(existing, json_string(a->readings[a->existing[i]].text));
+        json_array_append_new(existing, json_string(a->interpretations[a->existing[i]].text));
     if (missing)
         o = json_pack("{s:O, s:o, s:O, s:o, s:o, s:o}", "existing", existing, "existing_text",
                       joined(existing, ANNOTATE_NONE_EXIST), "missing", missing, "target",
-                      joined(missing, ANNOTATE_ALL_COVERED), "golds", golds_json(a), "readings", readings_json(a));
+                      joined(missing, ANNOTATE_ALL_COVERED), "golds", golds_json(a), "readings",
+                      interpretations_json(a));
     json_decref(existing);
     json_decref(missing);
     return o;
@@ -262,9 +265,9 @@ static const char *judge_text(struct exec_db *db, const char *text)
 }
 
 /* The first query of a reading that runs, or NULL. */
-static const struct trial_query *meaning(const struct annotation *a, const struct trial *t, int reading)
+static const struct trial_query *meaning(const struct annotation *a, const struct trial *t, int interpretation)
 {
-    const struct annotate_reading *r = &a->readings[reading];
+    const struct annotate_interpretation *r = &a->interpretations[interpretation];
     for (int i = 0; i < r->n; i++) {
         const struct trial_query *q = &t->queries[trial_find(t, a->sql.sql[r->first + i])];
         if (q->result.status == EXEC_OK)
@@ -284,7 +287,7 @@ static int find_same(const struct annotation *a, const struct trial *t, const st
 
 static void judge(struct annotation *a, const struct trial *t, struct exec_db *db, int i)
 {
-    struct annotate_reading *r = &a->readings[i];
+    struct annotate_interpretation *r = &a->interpretations[i];
     const struct trial_query *q = meaning(a, t, i);
 
     r->dropped = judge_text(db, r->text);
@@ -319,7 +322,7 @@ static void cover(struct annotation *a, const struct trial *t)
 
 void annotate_honest_filter(struct annotation *a, const struct trial *t, struct exec_db *db)
 {
-    for (int i = 0; i < a->n_readings; i++)
+    for (int i = 0; i < a->n_interpretations; i++)
         judge(a, t, db, i);
 }
 
@@ -396,9 +399,9 @@ static char *strip(const char *text)
     return strndup(text, (size_t)(end - text));
 }
 
-static const char *judge_published(const char *reading, int64_t question_length)
+static const char *judge_published(const char *interpretation, int64_t question_length)
 {
-    char *text = strip(reading);
+    char *text = strip(interpretation);
     const char *dropped = NULL;
     if (annotate_has_keyword(text))
         dropped = "SQL keyword or sign";
@@ -409,29 +412,30 @@ static const char *judge_published(const char *reading, int64_t question_length)
 }
 
 /* Readings whose SQL has equal results. */
-struct reading_group {
+struct interpretation_group {
     int query; /* the first query, with which others are compared */
     bool empty;
-    int *readings;
+    int *interpretations;
     int n, cap;
 };
 
-struct reading_groups {
-    struct reading_group *items;
+struct interpretation_groups {
+    struct interpretation_group *items;
     int n, cap;
 };
 
-static void join(struct reading_group *g, int reading)
+static void join(struct interpretation_group *g, int interpretation)
 {
-    GROW(g->readings, g->n, g->cap);
-    g->readings[g->n++] = reading;
+    GROW(g->interpretations, g->n, g->cap);
+    g->interpretations[g->n++] = interpretation;
 }
 
-static struct reading_group *find_group(const struct reading_groups *all, const struct trial *t, int query)
+static struct interpretation_group *find_group(const struct interpretation_groups *all, const struct trial *t,
+                                               int query)
 {
     const struct exec_result *r = &t->queries[query].result;
     for (int i = 0; i < all->n; i++) {
-        struct reading_group *g = &all->items[i];
+        struct interpretation_group *g = &all->items[i];
         if (g->empty ? r->n == 0 : r->n && match_cells(r, &t->queries[g->query].result))
             return g;
     }
@@ -439,36 +443,36 @@ static struct reading_group *find_group(const struct reading_groups *all, const 
 }
 
 /* Adds a query. A group without rows keeps only the newest reading. */
-static void add_query(struct reading_groups *all, const struct trial *t, int query, int reading)
+static void add_query(struct interpretation_groups *all, const struct trial *t, int query, int interpretation)
 {
-    struct reading_group *g = find_group(all, t, query);
+    struct interpretation_group *g = find_group(all, t, query);
     if (!g) {
         GROW(all->items, all->n, all->cap);
         g = &all->items[all->n++];
-        *g = (struct reading_group){ .query = query, .empty = t->queries[query].result.n == 0 };
+        *g = (struct interpretation_group){ .query = query, .empty = t->queries[query].result.n == 0 };
     }
     if (g->empty)
         g->n = 0;
-    join(g, reading);
+    join(g, interpretation);
 }
 
 /* The last remaining reading with the query, or -1. */
 static int owner(const struct annotation *a, const char *sql)
 {
-    for (int i = a->n_readings - 1; i >= 0; i--)
-        for (int k = 0; k < a->readings[i].n && !a->readings[i].dropped; k++)
-            if (strcmp(a->sql.sql[a->readings[i].first + k], sql) == 0)
+    for (int i = a->n_interpretations - 1; i >= 0; i--)
+        for (int k = 0; k < a->interpretations[i].n && !a->interpretations[i].dropped; k++)
+            if (strcmp(a->sql.sql[a->interpretations[i].first + k], sql) == 0)
                 return i;
     return -1;
 }
 
 /* Groups queries in order of their first occurrence in the remaining readings. */
-static void group_queries(struct reading_groups *all, const struct annotation *a, const struct trial *t)
+static void group_queries(struct interpretation_groups *all, const struct annotation *a, const struct trial *t)
 {
     uint8_t *seen = xcalloc((size_t)t->n_queries + 1, 1);
-    for (int i = 0; i < a->n_readings; i++)
-        for (int k = 0; k < a->readings[i].n && !a->readings[i].dropped; k++) {
-            int q = trial_find(t, a->sql.sql[a->readings[i].first + k]);
+    for (int i = 0; i < a->n_interpretations; i++)
+        for (int k = 0; k < a->interpretations[i].n && !a->interpretations[i].dropped; k++) {
+            int q = trial_find(t, a->sql.sql[a->interpretations[i].first + k]);
             if (!seen[q] && t->queries[q].result.status == EXEC_OK)
                 add_query(all, t, q, owner(a, t->queries[q].sql));
             seen[q] = 1;
@@ -478,21 +482,21 @@ static void group_queries(struct reading_groups *all, const struct annotation *a
 
 static void choose(struct annotation *a, const struct trial *t, struct python_random *random)
 {
-    struct reading_groups all = { 0 };
+    struct interpretation_groups all = { 0 };
 
     group_queries(&all, a, t);
     for (int i = 0; i < all.n; i++) {
-        const struct reading_group *g = &all.items[i];
-        annotate_keep(a, g->readings[python_random_choice(random, (uint32_t)g->n)]);
-        free(g->readings);
+        const struct interpretation_group *g = &all.items[i];
+        annotate_keep(a, g->interpretations[python_random_choice(random, (uint32_t)g->n)]);
+        free(g->interpretations);
     }
     free(all.items);
 }
 
-static bool is_existing(const struct annotation *a, int reading)
+static bool is_existing(const struct annotation *a, int interpretation)
 {
     for (int i = 0; i < a->n_existing; i++)
-        if (a->existing[i] == reading)
+        if (a->existing[i] == interpretation)
             return true;
     return false;
 }
@@ -507,16 +511,16 @@ static int find_gold(const struct annotation *a, const char *sql)
 }
 
 /* A SQL covers only the first gold that it matches. */
-static void cover_published(struct annotation *a, const struct trial *t, int reading)
+static void cover_published(struct annotation *a, const struct trial *t, int interpretation)
 {
-    const struct annotate_reading *r = &a->readings[reading];
+    const struct annotate_interpretation *r = &a->interpretations[interpretation];
     for (int i = 0; i < r->n; i++) {
         int q = trial_find(t, a->sql.sql[r->first + i]), g = 0;
         while (g < t->n_golds && !t->hits[q * t->n_golds + g])
             g++;
         int gold = g < t->n_golds ? find_gold(a, t->golds[g].sql) : -1;
         if (gold >= 0 && a->golds[gold].covered_by < 0)
-            a->golds[gold].covered_by = reading;
+            a->golds[gold].covered_by = interpretation;
     }
 }
 
@@ -525,12 +529,12 @@ void annotate_filter(struct annotation *a, const struct trial *t, struct python_
     char *question = strip(a->question);
     int64_t length = annotate_length(question);
 
-    for (int i = 0; i < a->n_readings; i++)
-        a->readings[i].dropped = judge_published(a->readings[i].text, length);
+    for (int i = 0; i < a->n_interpretations; i++)
+        a->interpretations[i].dropped = judge_published(a->interpretations[i].text, length);
     choose(a, t, random);
-    for (int i = 0; i < a->n_readings; i++)
-        if (!a->readings[i].dropped && !is_existing(a, i))
-            a->readings[i].dropped = "not sampled";
+    for (int i = 0; i < a->n_interpretations; i++)
+        if (!a->interpretations[i].dropped && !is_existing(a, i))
+            a->interpretations[i].dropped = "not sampled";
     free(question);
 }
 
@@ -558,7 +562,7 @@ static char *make_key(const char *db, int db_length, const char *question)
 }
 
 /* Takes the list. -1 if the key is present. */
-static int add(struct annotate_readings *r, char *key, json_t *list)
+static int add(struct annotate_interpretations *r, char *key, json_t *list)
 {
     int n = r->keys.n, i = strings_add(&r->keys, key);
     free(key);
@@ -581,7 +585,7 @@ static char *id_key(const json_t *id)
     return key;
 }
 
-static int add_answer(struct annotate_readings *r, const json_t *record, const char *where, struct error *err)
+static int add_answer(struct annotate_interpretations *r, const json_t *record, const char *where, struct error *err)
 {
     const json_t *id = json_object_get(record, "id");
 
@@ -595,9 +599,9 @@ static int add_answer(struct annotate_readings *r, const json_t *record, const c
 }
 
 /* A record_fn. */
-static int add_record(void *readings, json_t *record, const char *where, struct error *err)
+static int add_record(void *interpretations, json_t *record, const char *where, struct error *err)
 {
-    struct annotate_readings *r = readings;
+    struct annotate_interpretations *r = interpretations;
     const char *db = NULL, *question = NULL;
     json_t *list = NULL;
 
@@ -617,18 +621,18 @@ static int add_record(void *readings, json_t *record, const char *where, struct 
 static json_t *list_of(const struct dfpl_example *e)
 {
     json_t *list = json_array();
-    for (int i = 0; i < e->n_readings; i++) {
+    for (int i = 0; i < e->n_interpretations; i++) {
         json_t *sql = json_array();
-        for (int k = 0; k < e->readings[i].n; k++)
-            json_array_append_new(sql, json_string(e->sql.sql[e->readings[i].first + k]));
-        json_array_append_new(list, json_pack("{s:s, s:o}", "text", e->readings[i].text, "sql", sql));
+        for (int k = 0; k < e->interpretations[i].n; k++)
+            json_array_append_new(sql, json_string(e->sql.sql[e->interpretations[i].first + k]));
+        json_array_append_new(list, json_pack("{s:s, s:o}", "text", e->interpretations[i].text, "sql", sql));
     }
     return list;
 }
 
 /* Reads a published file. The database is the file name without folders and extension. The first of duplicates counts.
  */
-static int read_published(struct annotate_readings *r, const char *path, struct error *err)
+static int read_published(struct annotate_interpretations *r, const char *path, struct error *err)
 {
     struct dfpl_file f;
     int rc = dfpl_read(&f, path, err);
@@ -643,14 +647,14 @@ static int read_published(struct annotate_readings *r, const char *path, struct 
     return rc;
 }
 
-int annotate_readings_open(struct annotate_readings *r, const char *path, struct error *err)
+int annotate_interpretations_open(struct annotate_interpretations *r, const char *path, struct error *err)
 {
-    *r = (struct annotate_readings){ 0 };
+    *r = (struct annotate_interpretations){ 0 };
     return dfpl_is_published(path) ? read_published(r, path, err)
                                    : records_each_as_is(path, RECORDS_AUTO, add_record, r, err);
 }
 
-json_t *annotate_readings_find(const struct annotate_readings *r, const char *db_id, const char *question)
+json_t *annotate_interpretations_find(const struct annotate_interpretations *r, const char *db_id, const char *question)
 {
     const char *name = strstr(db_id, "__");
     char *key = make_key(db_id, (int)strlen(db_id), question);
@@ -664,7 +668,7 @@ json_t *annotate_readings_find(const struct annotate_readings *r, const char *db
     return i < 0 ? NULL : r->lists[i];
 }
 
-const char *annotate_readings_answer(const struct annotate_readings *r, const json_t *id)
+const char *annotate_interpretations_answer(const struct annotate_interpretations *r, const json_t *id)
 {
     char *key = id_key(id);
     int i = strings_find(&r->keys, key);
@@ -672,11 +676,11 @@ const char *annotate_readings_answer(const struct annotate_readings *r, const js
     return i < 0 ? NULL : json_string_value(r->lists[i]);
 }
 
-void annotate_readings_release(struct annotate_readings *r)
+void annotate_interpretations_release(struct annotate_interpretations *r)
 {
     for (int i = 0; i < r->keys.n; i++)
         json_decref(r->lists[i]);
     free(r->lists);
     strings_release(&r->keys);
-    *r = (struct annotate_readings){ 0 };
+    *r = (struct annotate_interpretations){ 0 };
 }

@@ -32,7 +32,7 @@ struct annotate_gold {
     int covered_by;         /* index of a reading, or -1 */
 };
 
-struct annotate_reading {
+struct annotate_interpretation {
     const char *text;
     int first, n;        /* range in the record's SQL */
     const char *dropped; /* the reason, or NULL; static */
@@ -43,9 +43,9 @@ struct annotate_reading {
 struct annotation {
     const char *db_id, *question;
     struct annotate_gold *golds;
-    struct annotate_reading *readings;
+    struct annotate_interpretation *interpretations;
     struct trial_texts gold_sql, sql; /* sql: of all readings, concatenated */
-    int n_golds, n_readings;
+    int n_golds, n_interpretations;
     int *existing; /* kept readings, in order */
     int n_existing, existing_cap;
 };
@@ -89,7 +89,7 @@ void annotate_trial(struct trial *t, const struct annotation *a, enum trial_rule
 
 /* A model's interpretations, found by database and question, or its completions, found by the record's id. */
 
-struct annotate_readings {
+struct annotate_interpretations {
     struct strings keys;
     json_t **lists; /* by key: [{"text", "sql"}], or an unread completion */
     int cap;
@@ -98,11 +98,12 @@ struct annotate_readings {
 /* Reads JSONL of {"db_id", "question", "readings": [{"text", "sql"}]}, JSONL of completions {"id", "text"}, or a
  * published prediction file (dfpl.h). Records with "error" are omitted. -1 with EXIT_CODE_DATA. The caller releases
  * either way. */
-int annotate_readings_open(struct annotate_readings *r, const char *path, struct error *err);
+int annotate_interpretations_open(struct annotate_interpretations *r, const char *path, struct error *err);
 /* NULL if there are none. For a database DOMAIN__NAME, NAME is tried too, as published files have it. Borrowed. */
-json_t *annotate_readings_find(const struct annotate_readings *r, const char *db_id, const char *question);
+json_t *annotate_interpretations_find(const struct annotate_interpretations *r, const char *db_id,
+                                      const char *question);
 /* The completion for the record of this id, or NULL. 5 and "5" are one id. Borrowed. */
-const char *annotate_readings_answer(const struct annotate_readings *r, const json_t *id);
-void annotate_readings_release(struct annotate_readings *r);
+const char *annotate_interpretations_answer(const struct annotate_interpretations *r, const json_t *id);
+void annotate_interpretations_release(struct annotate_interpretations *r);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* Reads an interpretation; one without SQL is valid. */
-static int read_reading(struct dfpl_example *e, struct dfpl_reading *r, const json_t *o, const char *where,
-                        struct error *err)
+static int read_interpretation(struct dfpl_example *e, struct dfpl_interpretation *r, const json_t *o,
+                               const char *where, struct error *err)
 {
     const char *field = e->dump ? "sql_queries" : "sql";
     const json_t *sql = json_object_get(o, field);
@@ -24,15 +24,15 @@ static int read_reading(struct dfpl_example *e, struct dfpl_reading *r, const js
     return 0;
 }
 
-static int read_readings(struct dfpl_example *e, const json_t *list, const char *where, struct error *err)
+static int read_interpretations(struct dfpl_example *e, const json_t *list, const char *where, struct error *err)
 {
     char inner[640];
 
-    e->readings = xcalloc(json_array_size(list) + 1, sizeof *e->readings);
-    while (e->n_readings < (int)json_array_size(list)) {
-        int i = e->n_readings++;
+    e->interpretations = xcalloc(json_array_size(list) + 1, sizeof *e->interpretations);
+    while (e->n_interpretations < (int)json_array_size(list)) {
+        int i = e->n_interpretations++;
         snprintf(inner, sizeof inner, "%s, %s %d", where, e->dump ? "interpretation" : "reading", i + 1);
-        if (read_reading(e, &e->readings[i], json_array_get(list, (size_t)i), inner, err))
+        if (read_interpretation(e, &e->interpretations[i], json_array_get(list, (size_t)i), inner, err))
             return -1;
     }
     return 0;
@@ -46,7 +46,7 @@ static int64_t read_count(const json_t *o, const char *field)
 
 static int read_example(struct dfpl_example *e, const json_t *o, const char *where, struct error *err)
 {
-    json_t *golds, *readings = NULL;
+    json_t *golds, *interpretations = NULL;
 
     if (!(e->db_file = json_get_string(o, "db_file", where, err)) ||
         !(e->dump = json_get_string(o, "db_dump", where, err)) ||
@@ -54,21 +54,21 @@ static int read_example(struct dfpl_example *e, const json_t *o, const char *whe
         json_get_bool(o, "is_ambiguous", &e->ambiguous, where, err) ||
         !(golds = json_get_array(o, "gold_queries", where, err)) ||
         trial_texts_add(&e->golds, golds, "gold_queries", where, err) ||
-        !(readings = json_get_array(o, "interpretations", where, err)))
+        !(interpretations = json_get_array(o, "interpretations", where, err)))
         return -1;
     e->source = e->db_file;
     e->type = json_string_value(json_object_get(o, "ambig_type"));
     e->stored = json_object_get(o, "interpretation_level_metrics");
     e->stored_groups = read_count(o, "num_unique_execution_results");
     e->stored_matched = read_count(o, "matched_gold_sql");
-    return read_readings(e, readings, where, err);
+    return read_interpretations(e, interpretations, where, err);
 }
 
 /* Reads a record of ambit-infer infill; a failed one has only its error. */
 static int read_record(struct dfpl_example *e, const json_t *o, const char *where, struct error *err)
 {
     char inner[640];
-    json_t *golds, *readings = NULL, *gold;
+    json_t *golds, *interpretations = NULL, *gold;
     size_t i;
 
     *e = (struct dfpl_example){ .stored_groups = -1, .stored_matched = -1 };
@@ -81,7 +81,8 @@ static int read_record(struct dfpl_example *e, const json_t *o, const char *wher
     if (e->error)
         return 0;
     if (!(e->question = json_get_string(o, "question", where, err)) ||
-        !(golds = json_get_array(o, "golds", where, err)) || !(readings = json_get_array(o, "readings", where, err)))
+        !(golds = json_get_array(o, "golds", where, err)) ||
+        !(interpretations = json_get_array(o, "readings", where, err)))
         return -1;
     json_array_foreach(golds, i, gold)
     {
@@ -90,7 +91,7 @@ static int read_record(struct dfpl_example *e, const json_t *o, const char *wher
             return -1;
     }
     e->ambiguous = e->golds.n > 1;
-    return read_readings(e, readings, where, err);
+    return read_interpretations(e, interpretations, where, err);
 }
 
 static int read_records(struct dfpl_file *f, const char *path, struct error *err)
@@ -165,7 +166,7 @@ void dfpl_release(struct dfpl_file *f)
     for (int i = 0; i < f->n; i++) {
         free(f->items[i].golds.sql);
         free(f->items[i].sql.sql);
-        free(f->items[i].readings);
+        free(f->items[i].interpretations);
     }
     free(f->items);
     json_decref(f->root);
@@ -253,8 +254,8 @@ void dfpl_stored_compare(struct dfpl_stored *s, const struct dfpl_example *e, co
     int matched = 0;
 
     compare_one(s, e->stored, t, trial_texts_part(&e->sql, 0, e->sql.n));
-    for (int i = 0; i < e->n_readings; i++) {
-        const struct dfpl_reading *r = &e->readings[i];
+    for (int i = 0; i < e->n_interpretations; i++) {
+        const struct dfpl_interpretation *r = &e->interpretations[i];
         matched += compare_one(s, r->stored, t, trial_texts_part(&e->sql, r->first, r->n)).one_found;
     }
     if (e->stored_groups >= 0) {

@@ -10,7 +10,7 @@
 #include "data/base/json.h"
 #include "data/eval/trial.h"
 
-struct dfpl_reading {
+struct dfpl_interpretation {
     const char *text;
     int first, n;         /* range in the example's SQL */
     const json_t *stored; /* the authors' metrics, or NULL */
@@ -24,8 +24,8 @@ struct dfpl_example {
     const char *error;                     /* the error of such a record, or NULL */
     struct trial_texts golds, sql;         /* sql: of all interpretations, concatenated */
     bool ambiguous;
-    struct dfpl_reading *readings;
-    int n_readings;
+    struct dfpl_interpretation *interpretations;
+    int n_interpretations;
     const json_t *stored;
     int64_t stored_groups, stored_matched; /* distinct results, interpretations that cover a gold; -1 if unknown */
 };

@@ -536,19 +536,20 @@ static void count_unscored(struct dfpl_run *run, const struct dfpl_example *e, c
 static struct trial_texts filtered(struct dfpl_run *run, const struct dfpl_example *e, const struct trial *t)
 {
     struct trial_texts kept = { 0 };
-    struct annotation a = { .question = e->question, .n_readings = e->n_readings, .sql = e->sql };
+    struct annotation a = { .question = e->question, .n_interpretations = e->n_interpretations, .sql = e->sql };
 
-    a.readings = xcalloc((size_t)e->n_readings + 1, sizeof *a.readings);
-    for (int i = 0; i < e->n_readings; i++)
-        a.readings[i] =
-            (struct annotate_reading){ e->readings[i].text, e->readings[i].first, e->readings[i].n, NULL, -1 };
+    a.interpretations = xcalloc((size_t)e->n_interpretations + 1, sizeof *a.interpretations);
+    for (int i = 0; i < e->n_interpretations; i++)
+        a.interpretations[i] =
+            (struct annotate_interpretation){ e->interpretations[i].text, e->interpretations[i].first,
+                                              e->interpretations[i].n, NULL, -1 };
     annotate_filter(&a, t, &run->random);
     for (int i = 0; i < a.n_existing; i++)
-        for (int k = 0; k < a.readings[a.existing[i]].n; k++) {
+        for (int k = 0; k < a.interpretations[a.existing[i]].n; k++) {
             GROW(kept.sql, kept.n, kept.cap);
-            kept.sql[kept.n++] = e->sql.sql[a.readings[a.existing[i]].first + k];
+            kept.sql[kept.n++] = e->sql.sql[a.interpretations[a.existing[i]].first + k];
         }
-    free(a.readings);
+    free(a.interpretations);
     free(a.existing);
     return kept;
 }

@@ -376,7 +376,7 @@ static struct passage list_mark_strip(struct passage line, bool *marked)
 /* Interpretations of a question. */
 
 /* A line of a list. */
-struct reading_line {
+struct interpretation_line {
     struct passage text; /* without its mark */
     bool marked;
     size_t indent; /* leading blanks */
@@ -435,9 +435,9 @@ static struct passage without_ends(struct passage line)
     return line;
 }
 
-static struct reading_line read_line(struct passage line)
+static struct interpretation_line read_line(struct passage line)
 {
-    struct reading_line r = { .indent = (size_t)(passage_lstrip(line).at - line.at) };
+    struct interpretation_line r = { .indent = (size_t)(passage_lstrip(line).at - line.at) };
 
     line = without_ends(prose_without_blanks(passage_strip(line)));
     if (passage_starts(line, "> "))
@@ -492,7 +492,7 @@ static size_t list_indent(struct passage text)
     struct passage line;
 
     while (passage_line(&text, &line)) {
-        struct reading_line r = read_line(line);
+        struct interpretation_line r = read_line(line);
         if (r.marked && r.text.n && r.indent < least)
             least = r.indent;
     }
@@ -500,39 +500,39 @@ static size_t list_indent(struct passage text)
 }
 
 /* The state of reading a list. */
-struct reading_list {
+struct interpretation_list {
     size_t indent; /* of its items */
     bool open;     /* the last interpretation may continue on the next line */
     bool item;     /* the last item is an interpretation; nested items are not */
 };
 
-static void add_line(struct text_items *out, struct reading_list *l, const struct reading_line *r)
+static void add_line(struct text_items *out, struct interpretation_list *l, const struct interpretation_line *r)
 {
     bool marks = l->indent != SIZE_MAX, within = marks && r->indent > l->indent + 1;
-    bool is_reading = r->text.n && !passage_ends(r->text, ":") &&
-                      (marks ? r->marked && !(within && l->item) : !is_introduction(r->text));
+    bool is_interpretation = r->text.n && !passage_ends(r->text, ":") &&
+                             (marks ? r->marked && !(within && l->item) : !is_introduction(r->text));
 
     if (marks && !r->marked && r->indent && l->open && r->text.n && out->n)
         join(out, r->text);
-    else if (is_reading)
+    else if (is_interpretation)
         text_items_add_once(out, r->text.at, r->text.n);
     if (r->marked && !within)
-        l->item = is_reading;
-    l->open = r->text.n && (is_reading || (l->open && !r->marked)) && !ends_sentence(r->text);
+        l->item = is_interpretation;
+    l->open = r->text.n && (is_interpretation || (l->open && !r->marked)) && !ends_sentence(r->text);
 }
 
 static void add_lines(struct text_items *out, struct passage text)
 {
-    struct reading_list l = { .indent = list_indent(text) };
+    struct interpretation_list l = { .indent = list_indent(text) };
     struct passage line;
 
     while (passage_line(&text, &line)) {
-        struct reading_line r = read_line(line);
+        struct interpretation_line r = read_line(line);
         add_line(out, &l, &r);
     }
 }
 
-static bool is_reading_field(const char *name)
+static bool is_interpretation_field(const char *name)
 {
     static const char *const words[] = { "readin", "interpr", "question", "text", "meaning" };
 
@@ -558,7 +558,7 @@ static void add_json(struct text_items *out, const json_t *v, bool wanted)
     bool alone = json_object_size(v) == 1;
     json_object_foreach((json_t *)v, name, item)
     {
-        add_json(out, item, alone || is_reading_field(name));
+        add_json(out, item, alone || is_interpretation_field(name));
     }
     struct passage text = passage_strip(passage_of(json_is_string(v) && wanted ? json_string_value(v) : ""));
     if (text.n)
@@ -615,7 +615,7 @@ static struct passage without_role(struct passage text)
     return text;
 }
 
-static void add_readings(struct text_items *out, struct passage text, const char *answer)
+static void add_interpretations(struct text_items *out, struct passage text, const char *answer)
 {
     struct passage rest = text = without_role(text), block;
     int before = out->n;
@@ -627,17 +627,17 @@ static void add_readings(struct text_items *out, struct passage text, const char
         add_lines(out, text);
 }
 
-void output_readings(struct text_items *out, const char *answer, bool published)
+void output_interpretations(struct text_items *out, const char *answer, bool published)
 {
     struct stretches s = { 0 };
 
     if (published) {
-        published_readings(out, answer);
+        published_interpretations(out, answer);
         return;
     }
     stretches_read(&s, answer);
     for (int i = 0; i < s.n; i++)
-        add_readings(out, s.items[i], answer);
+        add_interpretations(out, s.items[i], answer);
     stretches_release(&s);
 }
 
@@ -667,7 +667,7 @@ void output_infilled(struct text_items *out, const char *answer, bool published)
         published_infilled(out, answer);
         return;
     }
-    output_readings(&lines, answer, false);
+    output_interpretations(&lines, answer, false);
     for (int i = 0; i < lines.n; i++)
         if (!says_covered(lines.items[i]))
             text_items_add_once(out, lines.items[i], strlen(lines.items[i]));

@@ -24,7 +24,7 @@ void text_items_release(struct text_items *t);
 
 /* Appends the distinct interpretations in a completion of PROMPT_DEF: the strings of a JSON list, else list items,
  * else all lines except introductions. If the completion has fenced blocks, only they are read. */
-void output_readings(struct text_items *out, const char *answer, bool published);
+void output_interpretations(struct text_items *out, const char *answer, bool published);
 /* The same for PROMPT_FILL; a statement that all interpretations are covered is omitted. */
 void output_infilled(struct text_items *out, const char *answer, bool published);
 /* Appends the distinct statements in a completion of any prompt for SQL. */

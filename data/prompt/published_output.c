@@ -81,7 +81,7 @@ static struct passage without_role(struct passage text)
     return text;
 }
 
-void published_readings(struct text_items *out, const char *answer)
+void published_interpretations(struct text_items *out, const char *answer)
 {
     struct passage text = without_role(passage_of(answer)), rest = text, block;
     bool fenced = false;

@@ -9,8 +9,8 @@
 
 #include "data/prompt/model_output.h"
 
-/* Counterparts of output_readings, output_infilled and output_sql in model_output.h. */
-void published_readings(struct text_items *out, const char *answer);
+/* Counterparts of output_interpretations, output_infilled and output_sql in model_output.h. */
+void published_interpretations(struct text_items *out, const char *answer);
 void published_infilled(struct text_items *out, const char *answer);
 void published_sql(struct text_items *out, const char *answer);
 

@@ -310,9 +310,9 @@ static char *map_aggregate(const struct ambiqt_record *r, const char *sql)
     return out;
 }
 
-struct ambiqt_readings ambiqt_map_published(const struct ambiqt_record *r, const char *prediction)
+struct ambiqt_interpretations ambiqt_map_published(const struct ambiqt_record *r, const char *prediction)
 {
-    struct ambiqt_readings out = { 0 };
+    struct ambiqt_interpretations out = { 0 };
 
     for (int i = 0; i < 2 && r->type == SIA_COLUMN; i++)
         out.sql[i] = then(behind_at, map_name(prediction, r->column, r->names[i], swap_column));
@@ -325,11 +325,11 @@ struct ambiqt_readings ambiqt_map_published(const struct ambiqt_record *r, const
     return out;
 }
 
-void ambiqt_readings_release(struct ambiqt_readings *r)
+void ambiqt_interpretations_release(struct ambiqt_interpretations *r)
 {
     free(r->sql[0]);
     free(r->sql[1]);
-    *r = (struct ambiqt_readings){ 0 };
+    *r = (struct ambiqt_interpretations){ 0 };
 }
 
 /* Our mapping of type P. */
@@ -749,10 +749,10 @@ char *ambiqt_qualify(const struct ambiqt_record *r, const struct schema *altered
     return out;
 }
 
-struct ambiqt_readings ambiqt_map(const struct ambiqt_record *r, const struct schema *s, const char *prediction)
+struct ambiqt_interpretations ambiqt_map(const struct ambiqt_record *r, const struct schema *s, const char *prediction)
 {
     const char *sql = ambiqt_query_of(r, prediction);
-    struct ambiqt_readings out = { 0 };
+    struct ambiqt_interpretations out = { 0 };
 
     for (int i = 0; i < 2 && r->type == SIA_COLUMN; i++)
         out.sql[i] = map_column(r, s, r->names[i], sql);

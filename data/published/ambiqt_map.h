@@ -27,17 +27,17 @@
 
 /* The texts to compare with the normalised original gold query, for the first and the second interpretation; NULL if
  * the prediction cannot match it. The caller frees both. */
-struct ambiqt_readings {
+struct ambiqt_interpretations {
     char *sql[2];
 };
-struct ambiqt_readings ambiqt_map_published(const struct ambiqt_record *r, const char *prediction);
-struct ambiqt_readings ambiqt_map(const struct ambiqt_record *r, const struct schema *s, const char *prediction);
+struct ambiqt_interpretations ambiqt_map_published(const struct ambiqt_record *r, const char *prediction);
+struct ambiqt_interpretations ambiqt_map(const struct ambiqt_record *r, const struct schema *s, const char *prediction);
 /* The query of a prediction, after "db_id |" and a plan such as "2 selects @". Points into prediction. */
 const char *ambiqt_query_of(const struct ambiqt_record *r, const char *prediction);
 /* Corrects the prefixes of a prediction of type J that is invalid on the altered schema. A column of both the old and
  * the split table is taken from the split one; a column that its table lacks, from another table of the query. The
  * mappings drop such prefixes anyway. The caller frees. */
 char *ambiqt_qualify(const struct ambiqt_record *r, const struct schema *altered, const char *sql);
-void ambiqt_readings_release(struct ambiqt_readings *r);
+void ambiqt_interpretations_release(struct ambiqt_interpretations *r);
 
 #endif

@@ -269,15 +269,15 @@ static void score_prediction(const struct ambiqt_judge *j, const struct ambiqt_r
                              const char *prediction, struct ambiqt_found *found)
 {
     bool exclusive = r->type == SIA_JOIN || r->type == SIA_AGGREGATE;
-    struct ambiqt_readings map =
+    struct ambiqt_interpretations map =
         j->published ? ambiqt_map_published(r, prediction) : ambiqt_map(r, j->schema->schema, prediction);
     struct met first = compare(j, gold, map.sql[0]), second = compare(j, gold, map.sql[1]);
 
     for (int m = 0; m < AMBIQT_MEASURES; m++) {
-        found->reading[m][0] |= first.by[m];
-        found->reading[m][1] |= second.by[m] && !(exclusive && first.by[m]);
+        found->interpretation[m][0] |= first.by[m];
+        found->interpretation[m][1] |= second.by[m] && !(exclusive && first.by[m]);
     }
-    ambiqt_readings_release(&map);
+    ambiqt_interpretations_release(&map);
 }
 
 /* Published, ORDER BY counts anywhere, also in a sub-query or a string. */
@@ -418,7 +418,7 @@ static void score_part(struct score_run *r, struct ambiqt_runner *runner, const 
 
 static int write_evidence(struct score_run *r, int i, struct error *err)
 {
-    static const char *const readings[] = { "orig", "alt" };
+    static const char *const interpretations[] = { "orig", "alt" };
     json_t *o = json_object();
 
     json_object_set_new(o, "row", json_integer(r->cases.items[i].row));
@@ -426,9 +426,10 @@ static int write_evidence(struct score_run *r, int i, struct error *err)
     for (int m = 0; m < AMBIQT_MEASURES; m++)
         for (int k = 0; k < 2; k++) {
             char name[32];
-            snprintf(name, sizeof name, "%s_%s", ambiqt_measure_name((enum ambiqt_measure)m), readings[k]);
-            json_object_set_new(
-                o, name, m == AMBIQT_EM || r->request->db ? json_boolean(r->found[i].reading[m][k]) : json_null());
+            snprintf(name, sizeof name, "%s_%s", ambiqt_measure_name((enum ambiqt_measure)m), interpretations[k]);
+            json_object_set_new(o, name,
+                                m == AMBIQT_EM || r->request->db ? json_boolean(r->found[i].interpretation[m][k])
+                                                                 : json_null());
         }
     int rc = json_write_line(&r->evidence, o, err);
     json_decref(o);
@@ -474,7 +475,7 @@ static struct type_tally count(struct score_run *r, enum sia_type type, enum amb
     int *group = xcalloc((size_t)r->cases.n + 1, sizeof *group);
 
     for (int i = 0; i < r->cases.n; i++) {
-        const bool *found = r->found[i].reading[m];
+        const bool *found = r->found[i].interpretation[m];
         if (!r->scored[i] || record_of(r, i)->type != type)
             continue;
         group[t.rows] = strings_add(&r->databases, record_of(r, i)->db_id);

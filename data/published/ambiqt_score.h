@@ -35,7 +35,7 @@ enum ambiqt_measure { AMBIQT_EM, AMBIQT_EXM, AMBIQT_DIRECT, AMBIQT_MEASURES };
 
 /* For each measure: whether the first and the second interpretation are found. */
 struct ambiqt_found {
-    bool reading[AMBIQT_MEASURES][2];
+    bool interpretation[AMBIQT_MEASURES][2];
 };
 
 /*

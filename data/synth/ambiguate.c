@@ -65,7 +65,7 @@ struct ambiguity *ambiguity_add(struct ambiguities *out, const struct ambiguate_
                                         .db_id = strings_keep(&out->text, q->db_id),
                                         .question = strings_keep(&out->text, q->question),
                                         .original = sql,
-                                        .readings = { sql, sql } };
+                                        .interpretations = { sql, sql } };
     return a;
 }
 
@@ -314,7 +314,7 @@ static int check_empty(bool *good, const struct ambiguity *a, const struct schem
     if (db && a->type == AMBIGUITY_DELETED)
         *good = !runs(db, a->record.original);
     else if (db)
-        *good = runs(db, a->record.readings[0]) && runs(db, a->record.readings[1]);
+        *good = runs(db, a->record.interpretations[0]) && runs(db, a->record.interpretations[1]);
     exec_close(db);
     return 0;
 }
@@ -351,7 +351,7 @@ static bool keeps_strings(const struct ambiguity *a, const struct schema *s, con
     int n = a->record.type == SIA_AGGREGATE || a->type == AMBIGUITY_DELETED ? -1 : count_strings(a->record.original, s);
 
     for (int k = 0; k < 2 && n >= 0; k++)
-        if (count_strings(a->record.readings[k], altered) != n)
+        if (count_strings(a->record.interpretations[k], altered) != n)
             return false;
     return true;
 }
@@ -402,7 +402,7 @@ int ambiguity_check(enum ambiguity_fault *fault, const struct ambiguity *a, cons
     *fault = AMBIGUITY_FAULTS;
     if (a->type == AMBIGUITY_GIVEN)
         return 0;
-    if (a->type != AMBIGUITY_DELETED && strcmp(a->record.readings[0], a->record.readings[1]) == 0) {
+    if (a->type != AMBIGUITY_DELETED && strcmp(a->record.interpretations[0], a->record.interpretations[1]) == 0) {
         *fault = FAULT_SAME;
         return 0;
     }

@@ -129,7 +129,7 @@ void ambiguate_columns(struct ambiguities *out, const struct ambiguate_question 
         a->record.column = strings_keep(&out->text, u->column);
         for (int k = 0; k < 2; k++) {
             a->record.names[k] = pair.names[k];
-            a->record.readings[k] = rename_column(out, q, from, u, pair.names[k]);
+            a->record.interpretations[k] = rename_column(out, q, from, u, pair.names[k]);
         }
     }
     free(uses.items);
@@ -185,7 +185,7 @@ static void add_table(struct ambiguities *out, const struct ambiguate_question *
     a->record.table = strings_keep(&out->text, table);
     for (int k = 0; k < 2; k++) {
         a->record.names[k] = pair->written[k];
-        a->record.readings[k] = ambiguity_take(out, rename_table(q->sql, table, pair->names[k]));
+        a->record.interpretations[k] = ambiguity_take(out, rename_table(q->sql, table, pair->names[k]));
     }
 }
 
@@ -249,7 +249,7 @@ static void add_join_record(struct ambiguities *out, const struct ambiguate_ques
     r->column = strings_keep(&out->text, q->schema->columns[column].name);
     r->key = strings_keep(&out->text, key);
     r->new_table = strings_printf(&out->text, "%s_%s", r->table, r->column);
-    r->readings[1] = join_both(out, q, table, column, key);
+    r->interpretations[1] = join_both(out, q, table, column, key);
 }
 
 void ambiguate_joins(struct ambiguities *out, const struct ambiguate_question *q)
@@ -445,7 +445,7 @@ static void add_aggregates_record(struct ambiguities *out, const struct ambiguat
     r->key = ambiguity_key(q->schema, ambiguity_table(q->schema, r->table));
     r->key = r->key ? strings_keep(&out->text, r->key) : NULL;
     r->column = a->stored[a->n_plain + a->number];
-    r->readings[1] = strings_printf(&out->text, "select %s from %s%s", list, r->new_table, where);
+    r->interpretations[1] = strings_printf(&out->text, "select %s from %s%s", list, r->new_table, where);
 }
 
 void ambiguate_aggregates(struct ambiguities *out, const struct ambiguate_question *q)
@@ -506,7 +506,7 @@ static void add_one_table_record(struct ambiguities *out, const struct ambiguate
     for (int k = 0; k < ARRAY_LEN(names); k++)
         r->new_columns[r->n_new_columns++] = strings_printf(&out->text, "%s_%s", names[k], r->column);
     char *list = select_stored(q->sql, (size_t)(from - q->sql), r->column);
-    r->readings[1] = strings_printf(&out->text, "%s from %s%s", list, r->new_table, behind);
+    r->interpretations[1] = strings_printf(&out->text, "%s from %s%s", list, r->new_table, behind);
     free(list);
 }
 

@@ -85,7 +85,7 @@ static void add_resolved(struct resolved_query *r, int table, const struct synon
     a->record.table = strings_keep(&r->out->text, s->tables[table].name);
     for (int k = 0; k < 2; k++) {
         a->record.names[k] = pair->written[k];
-        a->record.readings[k] = rename_resolved(r, table, pair->names[k]);
+        a->record.interpretations[k] = rename_resolved(r, table, pair->names[k]);
     }
 }
 
@@ -256,7 +256,7 @@ static void add_split(struct splitting *p)
     a->record.column = strings_keep(text, column);
     a->record.key = strings_keep(text, s->columns[p->key].name);
     a->record.new_table = new_table;
-    a->record.readings[1] = join_new_table(p, sql_written_name(text, new_table));
+    a->record.interpretations[1] = join_new_table(p, sql_written_name(text, new_table));
     a->stored_rows = strings_printf(text, "select distinct %s, %s from %s", sql_written_name(text, a->record.key),
                                     sql_written_name(text, column), sql_written_name(text, table));
     a->direct = join_new_table(p, strings_printf(text, "(%s)", a->stored_rows));
@@ -611,7 +611,7 @@ static void set_interpretations(struct storing *s, struct ambiguity *a, const ch
 
     a->stored_rows = stored_rows(s, others);
     a->record.new_table = s->new_table;
-    a->record.readings[1] = read_stored(s, sql_written_name(text, s->new_table));
+    a->record.interpretations[1] = read_stored(s, sql_written_name(text, s->new_table));
     a->direct = read_stored(s, strings_printf(text, "(%s)", a->stored_rows));
 }
 
@@ -1023,7 +1023,7 @@ static void add_renamed(struct understood_query *e, int kind, int c, const struc
     a->synonyms = *pair;
     for (int k = 0; k < 2; k++) {
         a->record.names[k] = pair->names[k];
-        a->record.readings[k] = rename_column(e, c, pair->names[k]);
+        a->record.interpretations[k] = rename_column(e, c, pair->names[k]);
     }
 }
 

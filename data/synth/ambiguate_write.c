@@ -393,8 +393,8 @@ static void set_interpretations(json_t *o, const struct ambiguity *a, const json
     }
     json_object_set_new(o, "orig_query", json_string(a->record.original));
     if (a->type != AMBIGUITY_DELETED) {
-        json_object_set_new(o, "query1", json_string(a->record.readings[0]));
-        json_object_set_new(o, "query2", json_string(a->record.readings[1]));
+        json_object_set_new(o, "query1", json_string(a->record.interpretations[0]));
+        json_object_set_new(o, "query2", json_string(a->record.interpretations[1]));
     }
     set_alteration(o, a, s);
 }
@@ -737,14 +737,14 @@ static struct rng record_rng(const struct ambiguate_options *o, int type, int nu
     return (struct rng){ o->seed, (uint64_t)type << 56 | (uint64_t)number << 24 };
 }
 
-static void set_materialised(json_t *record, const struct materialised *m, bool readings)
+static void set_materialised(json_t *record, const struct materialised *m, bool interpretations)
 {
     if (m->state == MATERIALISED_FAILED) {
         json_object_set_new(record, "materialise_error", json_message(m->message));
         return;
     }
     json_object_set_new(record, "db_file", json_string(m->file));
-    if (readings)
+    if (interpretations)
         json_object_set_new(record, "coincide", json_boolean(m->state == MATERIALISED_COINCIDE));
 }
 

@@ -225,7 +225,7 @@ static void add_repeated(struct contrast *c, const struct contrast_record *r)
     if (alter_schema(&full, s, &whole, ALTER_BOTH, "full", &c->rng) == 0) {
         bool *flags = new_flags(&full);
         int table = schema_table_find(&full, e->a.new_table);
-        contrast_touch(c, r->source->readings[1], &full, flags);
+        contrast_touch(c, r->source->interpretations[1], &full, flags);
         for (int i = 0; i < full.tables[table].n_columns; i++) {
             int at = full.tables[table].first_column + i;
             int column = schema_column_find(s, e->a.table, full.columns[at].name);
@@ -280,7 +280,7 @@ static bool reads_own(struct contrast *c, struct contrast_record *r, int which)
     struct strings text = { 0 };
     bool *flags = new_flags(&e->both.schema), own = false;
 
-    if (contrast_touch(c, r->source->readings[which], &e->both.schema, flags)) {
+    if (contrast_touch(c, r->source->interpretations[which], &e->both.schema, flags)) {
         int n = which && e->a.type == SIA_AGGREGATE ? e->a.n_new_columns : 1;
         for (int i = n - 1; i >= 0; i--)
             if (is_touched(&e->both.schema, flags, alter_name(&text, s, &e->a, which, i))) {
@@ -311,7 +311,7 @@ static enum loss judge(struct contrast *c, struct contrast_record *r, const bool
         return LOSS_NAMES;
     bool touched = e->a.column < 0 ? q->touched[e->a.table] : q->touched[s->n_tables + e->a.column];
     if (!touched || !reads_own(c, r, 0) || !reads_own(c, r, 1) ||
-        !contrast_touch(c, r->source->readings[e->which], &e->one.schema, NULL))
+        !contrast_touch(c, r->source->interpretations[e->which], &e->one.schema, NULL))
         return LOSS_INTERPRETATIONS;
     return LOSS_NONE;
 }
@@ -516,12 +516,12 @@ static void emit_record(struct contrast *c, struct example_list *to, const struc
                         const struct contrast_record *other, const struct contrast_schema *plain)
 {
     const struct contrast_element *e = &c->elements[r->element];
-    const char *const *readings = r->source->readings, *original = r->source->original;
+    const char *const *interpretations = r->source->interpretations, *original = r->source->original;
 
-    emit(c, to, r, &e->both, EXAMPLE_CONTRAST, readings[0], readings[1]);
+    emit(c, to, r, &e->both, EXAMPLE_CONTRAST, interpretations[0], interpretations[1]);
     emit(c, to, r, &c->elements[other->element].both, EXAMPLE_CONTRAST, original, NULL);
     emit(c, to, r, plain, EXAMPLE_HARD_NEGATIVE, original, NULL);
-    emit(c, to, r, &e->one, EXAMPLE_HARD_NEGATIVE, readings[e->which], NULL);
+    emit(c, to, r, &e->one, EXAMPLE_HARD_NEGATIVE, interpretations[e->which], NULL);
 }
 
 static void give_renamed(struct contrast *c, struct dataset *out, int db, const struct alteration *a,

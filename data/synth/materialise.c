@@ -228,7 +228,7 @@ static const char *from_clause(const struct aggregate_groups *g)
 static bool interpretation_names(const struct ambiguity *a, const char *name)
 {
     struct ambiqt_words w;
-    ambiqt_words_split(&w, a->record.readings[1]);
+    ambiqt_words_split(&w, a->record.interpretations[1]);
     bool found = ambiqt_words_find(&w, name) >= 0;
     ambiqt_words_release(&w);
     return found;
@@ -296,7 +296,7 @@ static const char *materialise_aggregate(struct target *t, const struct ambiguit
     ambiqt_words_split(&g.words, original);
     for (int i = 0; i < a->n_plain; i++)
         add_group(&g, a->stored[i]);
-    add_groups_of(&g, a->one_table ? strstr(original, " from ") : strstr(a->record.readings[1], " where "));
+    add_groups_of(&g, a->one_table ? strstr(original, " from ") : strstr(a->record.interpretations[1], " where "));
     add_groups_of(&g, strstr(original, " group by "));
     for (int i = 0; i < g.n; i++)
         groups = strings_printf(&t->text, "%s%s%s", groups, i ? ", " : " GROUP BY ", reference(&g, g.names[i]));
@@ -926,7 +926,7 @@ static int run_both(struct materialised *out, struct exec_db *db, const struct r
     const struct ambiqt_record *r = &w->a->record;
     bool same = true;
     int rc = 0;
-    struct exec_result results[2] = { exec_run(db, r->readings[0]), exec_run(db, r->readings[1]) };
+    struct exec_result results[2] = { exec_run(db, r->interpretations[0]), exec_run(db, r->interpretations[1]) };
 
     out->state = MATERIALISED_DIFFER;
     for (int k = 1; k >= 0; k--) {

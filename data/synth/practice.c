@@ -571,7 +571,7 @@ static void add_record(struct practice_corpus *m, const struct practice_query *q
     element.which = -1;
     r.original = keep(&c->text, practice_sql(q, &element));
     for (element.which = 0; element.which < 2; element.which++)
-        r.readings[element.which] = keep(&c->text, practice_sql(q, &element));
+        r.interpretations[element.which] = keep(&c->text, practice_sql(q, &element));
     name_alternatives(&r, &c->text, &q->domain->tables[element.table], element.column);
     GROW(c->items, c->n, c->cap);
     c->items[c->n++] = r;

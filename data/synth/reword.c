@@ -254,17 +254,17 @@ static size_t draw_count(size_t n, struct rng *rng)
 
 void reword_interpretations(json_t *record, struct rng *rng)
 {
-    json_t *golds = json_object_get(record, "golds"), *left = json_copy(golds), *readings = json_array();
+    json_t *golds = json_object_get(record, "golds"), *left = json_copy(golds), *interpretations = json_array();
 
     for (size_t n = draw_count(json_array_size(golds), rng); n > 0; n--) {
         size_t i = rng_below(rng, (uint32_t)json_array_size(left));
         const json_t *gold = json_array_get(left, i);
-        json_array_append_new(readings, json_pack("{s:O, s:O}", "text", json_object_get(gold, "text"), "sql",
-                                                  json_object_get(gold, "sql")));
+        json_array_append_new(interpretations, json_pack("{s:O, s:O}", "text", json_object_get(gold, "text"), "sql",
+                                                         json_object_get(gold, "sql")));
         json_array_remove(left, i);
     }
     json_decref(left);
-    json_object_set_new(record, "readings", readings);
+    json_object_set_new(record, "readings", interpretations);
 }
 
 enum { TRIES = 8 };
@@ -363,7 +363,7 @@ static json_t *record_json(const struct reword_source *s, const struct ambiqt_re
         o = json_pack("{s:O?, s:o, s:s, s:s, s:s, s:[o, o]}", "id", json_object_get(s->json, "id"), "db_id",
                       database_json(json_string_value(json_object_get(s->json, "db_file"))), "source_db", r->db_id,
                       "type", sia_type_letter(r->type), "question", r->question, "golds",
-                      gold_json(texts[0], r->readings[0]), gold_json(texts[1], r->readings[1]));
+                      gold_json(texts[0], r->interpretations[0]), gold_json(texts[1], r->interpretations[1]));
     free(texts[0]);
     free(texts[1]);
     return o;

@@ -3,10 +3,10 @@
  *
  * The texts are made from the gold statements by rules, without a language model. An infilling model learns from these
  * examples to write the missing interpretations. A text that it writes counts as a gold's interpretation if it has
- * that gold's words (reading_sql.h); then the gold's SQL is executed and scored. Recall is therefore a lower bound,
- * since paraphrases do not count. It measures how well the missing alternative is found in the schema, not how well a
- * person's question is understood. Without infilling, recall is the coverage of the existing interpretations: one of
- * two golds gives one half.
+ * that gold's words (interpretation_sql.h); then the gold's SQL is executed and scored. Recall is therefore a lower
+ * bound, since paraphrases do not count. It measures how well the missing alternative is found in the schema, not how
+ * well a person's question is understood. Without infilling, recall is the coverage of the existing interpretations:
+ * one of two golds gives one half.
  */
 #ifndef DATA_SYNTH_REWORD_H
 #define DATA_SYNTH_REWORD_H

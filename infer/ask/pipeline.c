@@ -53,7 +53,7 @@ static const char *form_text(struct adding *a, const char *sql)
     return form ? form->text : NULL;
 }
 
-static const char *other_reading(struct adding *a, const char *sql)
+static const char *other_interpretation(struct adding *a, const char *sql)
 {
     const int *found = a->evidence.found;
     struct error why;
@@ -99,7 +99,7 @@ static void add_other(struct adding *a, int i, const char *sql)
 /* Adds the counterpart of candidate i with the other alternative, if it has one. */
 static void look_at(struct adding *a, int i)
 {
-    const char *sql = a->list.p[i] > 0 ? other_reading(a, a->list.sql[i]) : NULL;
+    const char *sql = a->list.p[i] > 0 ? other_interpretation(a, a->list.sql[i]) : NULL;
     const char *form = sql ? form_text(a, sql) : NULL;
     int k = form ? strings_find(&a->forms, form) : -1;
 

@@ -159,7 +159,7 @@ static const char *misused_rewriting(const struct infill_options *o)
 }
 
 /* Returns the error of options for the stages before infilling, or NULL. */
-static const char *misused_readings(const struct infill_options *o)
+static const char *misused_interpretations(const struct infill_options *o)
 {
     const struct infill_request *q = &o->request;
     enum prompt_kind writes = prompt_kind_of(q->write);
@@ -191,7 +191,7 @@ static const char *misused(const struct infill_options *o)
     const struct infill_request *q = &o->request;
     enum prompt_kind writes = prompt_kind_of(q->write);
     const char *const files[] = { q->defaults, q->sqls, q->infilled, q->e2e, q->corrected, q->rewrites };
-    const char *wrong = rewrites(o) ? misused_rewriting(o) : misused_readings(o);
+    const char *wrong = rewrites(o) ? misused_rewriting(o) : misused_interpretations(o);
 
     if (wrong)
         return wrong;

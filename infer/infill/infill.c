@@ -7,8 +7,8 @@
 #include "data/db/db_cache.h"
 #include "data/db/db_path.h"
 #include "data/eval/annotate.h"
+#include "data/prompt/interpretation_sql.h"
 #include "data/prompt/prompter.h"
-#include "data/prompt/reading_sql.h"
 #include "data/sqlite/database_state.h"
 #include "infer/infill/infill_case.h"
 
@@ -21,10 +21,10 @@ struct infill_stages {
     enum prompt_kind writes;   /* stage whose prompts are written; PROMPT_KINDS: none */
     struct infill_case *cases; /* records of the window */
     int64_t n, cap;
-    struct annotate_readings defaults, infilled; /* of the files; defaults also holds those of q->e2e */
-    struct annotate_readings corrected, rewrites;
+    struct annotate_interpretations defaults, infilled; /* of the files; defaults also holds those of q->e2e */
+    struct annotate_interpretations corrected, rewrites;
     struct shots shots; /* examples of PROMPT_E2E_SHOTS */
-    struct reading_sql sqls;
+    struct interpretation_sql sqls;
     struct prompter prompter;
     struct db_cache databases;
     struct python_random random; /* of the published filter, over all windows */
@@ -37,7 +37,7 @@ struct infill_queue {
     enum prompt_kind kind;
     const struct infill_generator *model;
     json_t **prompts;
-    int64_t *owner, *reading; /* case of a prompt; for PROMPT_SQL and PROMPT_REWRITE also its interpretation */
+    int64_t *owner, *interpretation; /* case of a prompt; for PROMPT_SQL and PROMPT_REWRITE also its interpretation */
     int64_t n, cap;
     size_t bytes;
 };
@@ -62,33 +62,35 @@ static char *fill_slots(struct infill_stages *f, const struct infill_case *c, en
     return own;
 }
 
-static json_t *id_of(const struct infill_case *c, enum prompt_kind kind, int64_t reading)
+static json_t *id_of(const struct infill_case *c, enum prompt_kind kind, int64_t interpretation)
 {
     if (kind == PROMPT_SQL)
-        return reading_sql_id(c->db_id, c->readings[reading].text);
-    return kind == PROMPT_REWRITE ? infill_rewrite_id(c, reading) : json_incref(json_object_get(c->record, "id"));
+        return interpretation_sql_id(c->db_id, c->interpretations[interpretation].text);
+    return kind == PROMPT_REWRITE ? infill_rewrite_id(c, interpretation)
+                                  : json_incref(json_object_get(c->record, "id"));
 }
 
 /* Returns {"id", "messages"}.  SQL has the id of its interpretation, a rewritten question that of its gold. */
-static json_t *prompt_of(struct infill_stages *f, const struct infill_case *c, enum prompt_kind kind, int64_t reading,
-                         struct error *err)
+static json_t *prompt_of(struct infill_stages *f, const struct infill_case *c, enum prompt_kind kind,
+                         int64_t interpretation, struct error *err)
 {
     bool rewrites = kind == PROMPT_REWRITE;
     const char *database = rewrites ? NULL : prompter_database(&f->prompter, c->path, err);
-    const char *slots[PROMPT_MAX_SLOTS] = { database, kind == PROMPT_SQL ? c->readings[reading].text : c->question };
+    const char *slots[PROMPT_MAX_SLOTS] = { database, kind == PROMPT_SQL ? c->interpretations[interpretation].text
+                                                                         : c->question };
     json_t *messages = NULL;
 
     if (!rewrites && !database)
         return NULL;
     if (rewrites) {
         slots[0] = c->question;
-        slots[1] = c->golds[reading].word;
+        slots[1] = c->golds[interpretation].word;
     }
     char *own = fill_slots(f, c, kind, slots, err);
     if (own || prompt_slots(kind) < PROMPT_MAX_SLOTS)
         messages = prompter_messages(&f->prompter, kind, slots, NULL);
     free(own);
-    return messages ? json_pack("{s:o, s:o}", "id", id_of(c, kind, reading), "messages", messages) : NULL;
+    return messages ? json_pack("{s:o, s:o}", "id", id_of(c, kind, interpretation), "messages", messages) : NULL;
 }
 
 static size_t bytes_of(const json_t *prompt)
@@ -113,14 +115,14 @@ static int write_prompt(struct infill_stages *f, struct infill_case *c, const js
     return is_new ? json_write_line(&f->prompts, prompt, err) : 0;
 }
 
-static void use_answer(struct infill_stages *f, struct infill_case *c, int64_t reading, enum prompt_kind kind,
+static void use_answer(struct infill_stages *f, struct infill_case *c, int64_t interpretation, enum prompt_kind kind,
                        const char *answer)
 {
     if (kind == PROMPT_SQL) {
-        infill_case_set_answer(c, reading, answer, f->q->published);
-        c->readings[reading].sql_from = "model";
+        infill_case_set_answer(c, interpretation, answer, f->q->published);
+        c->interpretations[interpretation].sql_from = "model";
     } else if (kind == PROMPT_REWRITE) {
-        infill_case_set_text(c, reading, answer, f->q->published);
+        infill_case_set_text(c, interpretation, answer, f->q->published);
     } else if (kind == PROMPT_CORRECT) {
         infill_case_correct(c, answer, f->q->published);
     } else {
@@ -138,7 +140,7 @@ static int answer_all(struct infill_stages *f, struct infill_queue *a, struct er
         struct infill_case *c = &f->cases[a->owner[i]];
         struct error none = { 0 };
         if (rc == 0 && texts[i])
-            use_answer(f, c, a->reading[i], a->kind, texts[i]);
+            use_answer(f, c, a->interpretation[i], a->kind, texts[i]);
         else if (rc == 0 && error_set(&none, EXIT_CODE_DATA, "the model has no answer to %s", prompt_file(a->kind)))
             infill_case_fail(c, &none);
         free(texts[i]);
@@ -150,27 +152,28 @@ static int answer_all(struct infill_stages *f, struct infill_queue *a, struct er
     return rc;
 }
 
-static void queue_prompt(struct infill_queue *a, json_t *prompt, int64_t owner, int64_t reading)
+static void queue_prompt(struct infill_queue *a, json_t *prompt, int64_t owner, int64_t interpretation)
 {
     if (a->n == a->cap) {
         a->cap = a->cap ? 2 * a->cap : 64;
         a->prompts = xrealloc(a->prompts, (size_t)a->cap * sizeof *a->prompts);
         a->owner = xrealloc(a->owner, (size_t)a->cap * sizeof *a->owner);
-        a->reading = xrealloc(a->reading, (size_t)a->cap * sizeof *a->reading);
+        a->interpretation = xrealloc(a->interpretation, (size_t)a->cap * sizeof *a->interpretation);
     }
     a->prompts[a->n] = prompt;
     a->owner[a->n] = owner;
-    a->reading[a->n++] = reading;
+    a->interpretation[a->n++] = interpretation;
     a->bytes += bytes_of(prompt);
 }
 
 /* Adds a prompt about case i, or about one of its interpretations (else -1), or writes it if the prompts of this stage
  * are written.  infill_ask_end() answers the rest.  Returns 0, 1 after a signal, or -1 with err. */
-static int infill_ask(struct infill_stages *f, struct infill_queue *a, int64_t i, int64_t reading, struct error *err)
+static int infill_ask(struct infill_stages *f, struct infill_queue *a, int64_t i, int64_t interpretation,
+                      struct error *err)
 {
     struct infill_case *c = &f->cases[i];
     struct error bad = { 0 };
-    json_t *prompt = prompt_of(f, c, a->kind, reading, &bad);
+    json_t *prompt = prompt_of(f, c, a->kind, interpretation, &bad);
 
     if (!prompt) {
         infill_case_fail(c, &bad);
@@ -181,7 +184,7 @@ static int infill_ask(struct infill_stages *f, struct infill_queue *a, int64_t i
         json_decref(prompt);
         return rc;
     }
-    queue_prompt(a, prompt, i, reading);
+    queue_prompt(a, prompt, i, interpretation);
     return a->bytes > ASK_BYTES ? answer_all(f, a, err) : 0;
 }
 
@@ -194,7 +197,7 @@ static int infill_ask_end(struct infill_stages *f, struct infill_queue *a, int r
         json_decref(a->prompts[i]);
     free(a->prompts);
     free(a->owner);
-    free(a->reading);
+    free(a->interpretation);
     return rc;
 }
 
@@ -218,7 +221,7 @@ static int correct(struct infill_stages *f, struct error *err)
         return ask_cases(f, PROMPT_CORRECT, &f->q->correct, err);
     for (int64_t i = 0; i < f->n && f->q->corrected; i++) {
         struct infill_case *c = &f->cases[i];
-        const char *answer = annotate_readings_answer(&f->corrected, json_object_get(c->record, "id"));
+        const char *answer = annotate_interpretations_answer(&f->corrected, json_object_get(c->record, "id"));
         struct error bad = { 0 };
         if (c->error)
             continue;
@@ -233,10 +236,10 @@ static int correct(struct infill_stages *f, struct error *err)
 /* Adds interpretations from a file, or from a completion in it. */
 static int take_from_file(struct infill_stages *f, struct infill_case *c, bool added, struct error *err)
 {
-    const struct annotate_readings *file = added ? &f->infilled : &f->defaults;
+    const struct annotate_interpretations *file = added ? &f->infilled : &f->defaults;
     const char *path = added ? f->q->infilled : f->q->e2e ? f->q->e2e : f->q->defaults;
-    const char *answer = annotate_readings_answer(file, json_object_get(c->record, "id"));
-    const json_t *list = answer || f->q->e2e ? NULL : annotate_readings_find(file, c->db_id, c->question);
+    const char *answer = annotate_interpretations_answer(file, json_object_get(c->record, "id"));
+    const json_t *list = answer || f->q->e2e ? NULL : annotate_interpretations_find(file, c->db_id, c->question);
 
     if (answer && f->q->e2e)
         infill_case_add_statements(c, answer, f->q->published);
@@ -248,7 +251,7 @@ static int take_from_file(struct infill_stages *f, struct infill_case *c, bool a
 }
 
 /* Adds default interpretations, or those of infilling. */
-static int get_readings(struct infill_stages *f, bool added, struct error *err)
+static int get_interpretations(struct infill_stages *f, bool added, struct error *err)
 {
     const struct infill_generator *model = added ? &f->q->fill : &f->q->read;
 
@@ -273,8 +276,8 @@ static int get_sql(struct infill_stages *f, bool added, struct error *err)
     for (int64_t i = 0; i < f->n; i++) {
         struct infill_case *c = &f->cases[i];
         for (int k = 0; k < c->n && !c->error && rc == 0; k++) {
-            struct infill_reading *r = &c->readings[k];
-            const json_t *sql = f->q->sqls ? reading_sql_find(&f->sqls, c->db_id, r->text) : NULL;
+            struct infill_interpretation *r = &c->interpretations[k];
+            const json_t *sql = f->q->sqls ? interpretation_sql_find(&f->sqls, c->db_id, r->text) : NULL;
             struct error bad = { 0 };
             if (r->added != added || r->sql_from)
                 continue;
@@ -318,7 +321,7 @@ static int get_questions(struct infill_stages *f, struct error *err)
             if (!is_open(c, g))
                 continue;
             json_t *id = infill_rewrite_id(c, g);
-            const char *answer = f->q->rewrites ? annotate_readings_answer(&f->rewrites, id) : NULL;
+            const char *answer = f->q->rewrites ? annotate_interpretations_answer(&f->rewrites, id) : NULL;
             json_decref(id);
             if (answer)
                 infill_case_set_text(c, g, answer, f->q->published);
@@ -341,10 +344,11 @@ static int get_rewritten_sql(struct infill_stages *f, struct error *err)
     for (int64_t i = 0; i < f->n; i++) {
         struct infill_case *c = &f->cases[i];
         for (int g = 0; g < c->n_golds && rc == 0; g++) {
-            const json_t *sql =
-                f->q->sqls && is_open(c, g) ? reading_sql_find(&f->sqls, c->db_id, c->readings[g].text) : NULL;
+            const json_t *sql = f->q->sqls && is_open(c, g)
+                                    ? interpretation_sql_find(&f->sqls, c->db_id, c->interpretations[g].text)
+                                    : NULL;
             struct error bad = { 0 };
-            if (!is_open(c, g) || !*c->readings[g].text) /* a completion without a question counts as a try */
+            if (!is_open(c, g) || !*c->interpretations[g].text) /* a completion without a question counts as a try */
                 continue;
             if (sql && infill_case_set_known(c, g, sql, &bad))
                 infill_case_fail(c, &bad);
@@ -389,7 +393,7 @@ static void check_all(struct infill_stages *f)
 static void fail_gold(const struct infill_stages *f, struct infill_case *c, int gold)
 {
     const struct infill_gold *g = &c->golds[gold];
-    const struct infill_reading *r = &c->readings[gold];
+    const struct infill_interpretation *r = &c->interpretations[gold];
     struct error bad = { 0 };
 
     if (g->waits && f->q->write)
@@ -453,7 +457,7 @@ static int infill_stages_run(struct infill_stages *f, struct error *err)
         return infill_rewrite_run(f, err);
     if (f->writes == PROMPT_DEF || f->writes == PROMPT_E2E || f->writes == PROMPT_E2E_SHOTS || f->writes == PROMPT_GOLD)
         return ask_cases(f, f->writes, NULL, err);
-    if ((rc = get_readings(f, false, err)) || (rc = correct(f, err)) || f->writes == PROMPT_CORRECT)
+    if ((rc = get_interpretations(f, false, err)) || (rc = correct(f, err)) || f->writes == PROMPT_CORRECT)
         return rc;
     if ((rc = get_sql(f, false, err)))
         return rc;
@@ -465,7 +469,7 @@ static int infill_stages_run(struct infill_stages *f, struct error *err)
         return ask_cases(f, PROMPT_FILL, NULL, err);
     if (!adds)
         return 0;
-    if ((rc = get_readings(f, true, err)) || (rc = get_sql(f, true, err)))
+    if ((rc = get_interpretations(f, true, err)) || (rc = get_sql(f, true, err)))
         return rc;
     return filter_all(f, true);
 }
@@ -482,14 +486,14 @@ static int infill_stages_open(struct infill_stages *f, const struct infill_reque
     f->databases.limits.python_text = q->published;
     python_random_seed(&f->random, ANNOTATE_SEED);
     return prompter_open(&f->prompter, &q->prompt, err) ||
-                   (defaults && annotate_readings_open(&f->defaults, defaults, err)) ||
-                   (q->infilled && annotate_readings_open(&f->infilled, q->infilled, err)) ||
-                   (q->corrected && annotate_readings_open(&f->corrected, q->corrected, err)) ||
-                   (q->rewrites && annotate_readings_open(&f->rewrites, q->rewrites, err)) ||
+                   (defaults && annotate_interpretations_open(&f->defaults, defaults, err)) ||
+                   (q->infilled && annotate_interpretations_open(&f->infilled, q->infilled, err)) ||
+                   (q->corrected && annotate_interpretations_open(&f->corrected, q->corrected, err)) ||
+                   (q->rewrites && annotate_interpretations_open(&f->rewrites, q->rewrites, err)) ||
                    (q->examples &&
                     shots_open(&f->shots, &(struct shots_request){ q->examples, q->db, &q->prompt, q->shots, q->seed },
                                err)) ||
-                   (q->sqls && reading_sql_open(&f->sqls, q->sqls, q->published, err)) ||
+                   (q->sqls && interpretation_sql_open(&f->sqls, q->sqls, q->published, err)) ||
                    (q->write && out_file_open(&f->prompts, q->out, err))
                ? -1
                : 0;
@@ -507,12 +511,12 @@ static void infill_stages_release(struct infill_stages *f)
 {
     infill_stages_clear(f);
     free(f->cases);
-    annotate_readings_release(&f->defaults);
-    annotate_readings_release(&f->infilled);
-    annotate_readings_release(&f->corrected);
-    annotate_readings_release(&f->rewrites);
+    annotate_interpretations_release(&f->defaults);
+    annotate_interpretations_release(&f->infilled);
+    annotate_interpretations_release(&f->corrected);
+    annotate_interpretations_release(&f->rewrites);
     shots_release(&f->shots);
-    reading_sql_release(&f->sqls);
+    interpretation_sql_release(&f->sqls);
     prompter_release(&f->prompter);
     db_cache_release(&f->databases);
     out_file_abort(&f->prompts);
@@ -673,8 +677,8 @@ static struct line_note note_of(const struct infill_case *c)
     struct line_note n = { .failed = infill_case_failed(c), .drawn = c->drawn };
 
     for (int i = 0; i < c->n_kept && !c->error; i++) {
-        n.defaults += !c->readings[c->kept[i]].added;
-        n.added += c->readings[c->kept[i]].added;
+        n.defaults += !c->interpretations[c->kept[i]].added;
+        n.added += c->interpretations[c->kept[i]].added;
     }
     return n;
 }

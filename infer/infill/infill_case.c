@@ -7,8 +7,8 @@
 #include "data/db/execute.h"
 #include "data/db/schema_sqlite.h"
 #include "data/eval/score.h"
+#include "data/prompt/interpretation_sql.h"
 #include "data/prompt/passage.h"
-#include "data/prompt/reading_sql.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -79,11 +79,11 @@ void infill_case_read(struct infill_case *c, json_t *record, const struct infill
 void infill_case_release(struct infill_case *c)
 {
     for (int i = 0; i < c->n; i++) {
-        free(c->readings[i].text);
-        free(c->readings[i].unread);
-        text_items_release(&c->readings[i].sql);
+        free(c->interpretations[i].text);
+        free(c->interpretations[i].unread);
+        text_items_release(&c->interpretations[i].sql);
     }
-    free(c->readings);
+    free(c->interpretations);
     free(c->kept);
     free(c->answers[0]);
     free(c->answers[1]);
@@ -98,15 +98,16 @@ void infill_case_release(struct infill_case *c)
     *c = (struct infill_case){ 0 };
 }
 
-static struct infill_reading *add_reading(struct infill_case *c, const char *text, bool added)
+static struct infill_interpretation *add_interpretation(struct infill_case *c, const char *text, bool added)
 {
-    GROW(c->readings, c->n, c->cap);
-    c->readings[c->n] = (struct infill_reading){ .text = xstrdup(text), .added = added, .same_as = -1 };
-    return &c->readings[c->n++];
+    GROW(c->interpretations, c->n, c->cap);
+    c->interpretations[c->n] = (struct infill_interpretation){ .text = xstrdup(text), .added = added, .same_as = -1 };
+    return &c->interpretations[c->n++];
 }
 
 /* Sets SQL from a string or a list of strings. */
-static int infill_reading_set_sql(struct infill_reading *r, const json_t *sql, const char *from, struct error *err)
+static int infill_interpretation_set_sql(struct infill_interpretation *r, const json_t *sql, const char *from,
+                                         struct error *err)
 {
     struct trial_texts texts = { 0 };
     int rc = trial_texts_add(&texts, sql, "sql", r->text, err);
@@ -119,9 +120,9 @@ static int infill_reading_set_sql(struct infill_reading *r, const json_t *sql, c
     return rc;
 }
 
-void infill_case_set_answer(struct infill_case *c, int64_t reading, const char *answer, bool published)
+void infill_case_set_answer(struct infill_case *c, int64_t interpretation, const char *answer, bool published)
 {
-    struct infill_reading *r = &c->readings[reading];
+    struct infill_interpretation *r = &c->interpretations[interpretation];
 
     output_sql(&r->sql, answer, published);
     if (r->sql.n || published)
@@ -131,13 +132,13 @@ void infill_case_set_answer(struct infill_case *c, int64_t reading, const char *
     r->unread = xstrdup(answer);
 }
 
-int infill_case_set_known(struct infill_case *c, int64_t reading, const json_t *sql, struct error *err)
+int infill_case_set_known(struct infill_case *c, int64_t interpretation, const json_t *sql, struct error *err)
 {
-    const char *unread = reading_sql_unread(sql);
+    const char *unread = interpretation_sql_unread(sql);
 
     if (!unread)
-        return infill_reading_set_sql(&c->readings[reading], sql, "file", err);
-    infill_case_set_answer(c, reading, unread, false);
+        return infill_interpretation_set_sql(&c->interpretations[interpretation], sql, "file", err);
+    infill_case_set_answer(c, interpretation, unread, false);
     return 0;
 }
 
@@ -152,8 +153,8 @@ int infill_case_add_list(struct infill_case *c, const json_t *list, bool added, 
         const json_t *sql = json_object_get(o, "sql");
         if (!text)
             return -1;
-        struct infill_reading *r = add_reading(c, text, added);
-        if (sql && !json_is_null(sql) && infill_reading_set_sql(r, sql, "readings", err))
+        struct infill_interpretation *r = add_interpretation(c, text, added);
+        if (sql && !json_is_null(sql) && infill_interpretation_set_sql(r, sql, "readings", err))
             return -1;
     }
     return 0;
@@ -163,9 +164,9 @@ void infill_case_add_answer(struct infill_case *c, const char *answer, bool adde
 {
     struct text_items lines = { 0 };
 
-    (added ? output_infilled : output_readings)(&lines, answer, published);
+    (added ? output_infilled : output_interpretations)(&lines, answer, published);
     for (int i = 0; i < lines.n; i++)
-        add_reading(c, lines.items[i], added);
+        add_interpretation(c, lines.items[i], added);
     if (lines.n == 0 && !published && !added)
         fail_unread(c, "default readings", answer, "reading");
     else if (lines.n == 0 && !published && !output_says_covered(answer))
@@ -177,7 +178,7 @@ void infill_case_add_answer(struct infill_case *c, const char *answer, bool adde
 /* Adds a default interpretation without SQL. */
 static void infill_case_add_text(struct infill_case *c, const char *text)
 {
-    add_reading(c, text, false);
+    add_interpretation(c, text, false);
 }
 
 /* As published, takes the whole completion, trimmed. */
@@ -190,12 +191,12 @@ static char *stripped(const char *text)
     return copy;
 }
 
-void infill_case_set_text(struct infill_case *c, int64_t reading, const char *answer, bool published)
+void infill_case_set_text(struct infill_case *c, int64_t interpretation, const char *answer, bool published)
 {
-    struct infill_reading *r = &c->readings[reading];
+    struct infill_interpretation *r = &c->interpretations[interpretation];
     struct text_items found = { 0 };
 
-    output_readings(&found, answer, published);
+    output_interpretations(&found, answer, published);
     free(r->text);
     r->text = published ? stripped(answer) : xstrdup(found.n ? found.items[0] : "");
     text_items_release(&found);
@@ -206,7 +207,7 @@ void infill_case_set_text(struct infill_case *c, int64_t reading, const char *an
 }
 
 /* Index of the interpretation with this text, or -1. */
-static int find_reading(const struct infill_reading *list, int n, const char *text)
+static int find_interpretation(const struct infill_interpretation *list, int n, const char *text)
 {
     for (int i = 0; i < n; i++)
         if (list[i].text && strcmp(list[i].text, text) == 0)
@@ -216,18 +217,18 @@ static int find_reading(const struct infill_reading *list, int n, const char *te
 
 void infill_case_correct(struct infill_case *c, const char *answer, bool published)
 {
-    struct infill_reading *before = c->readings;
+    struct infill_interpretation *before = c->interpretations;
     struct text_items lines = { 0 };
     int n = c->n;
 
-    c->readings = NULL;
+    c->interpretations = NULL;
     c->n = c->cap = 0;
-    output_readings(&lines, answer, published);
+    output_interpretations(&lines, answer, published);
     if (lines.n == 0 && !published)
         fail_unread(c, "corrected readings", answer, "reading");
     for (int i = 0; i < lines.n; i++) {
-        struct infill_reading *r = add_reading(c, lines.items[i], false);
-        int old = find_reading(before, n, lines.items[i]);
+        struct infill_interpretation *r = add_interpretation(c, lines.items[i], false);
+        int old = find_interpretation(before, n, lines.items[i]);
         if (old >= 0) {
             r->sql = before[old].sql;
             r->sql_from = before[old].sql_from;
@@ -250,7 +251,7 @@ void infill_case_add_statements(struct infill_case *c, const char *answer, bool 
 
     output_sql(&sql, answer, published);
     for (int i = 0; i < sql.n; i++) {
-        struct infill_reading *r = add_reading(c, c->question, false);
+        struct infill_interpretation *r = add_interpretation(c, c->question, false);
         text_items_add(&r->sql, sql.items[i], strlen(sql.items[i]));
         r->sql_from = "readings";
     }
@@ -263,12 +264,13 @@ void infill_case_add_statements(struct infill_case *c, const char *answer, bool 
 /* The first n interpretations as input of the filters.  The caller frees readings, existing and sql.sql. */
 static struct annotation annotation_of(const struct infill_case *c, int n)
 {
-    struct annotation a = { .db_id = c->db_id, .question = c->question, .n_readings = n };
+    struct annotation a = { .db_id = c->db_id, .question = c->question, .n_interpretations = n };
 
-    a.readings = xcalloc((size_t)n + 1, sizeof *a.readings);
+    a.interpretations = xcalloc((size_t)n + 1, sizeof *a.interpretations);
     for (int i = 0; i < n; i++) {
-        const struct text_items *sql = &c->readings[i].sql;
-        a.readings[i] = (struct annotate_reading){ c->readings[i].text, a.sql.n, sql->n, NULL, -1 };
+        const struct text_items *sql = &c->interpretations[i].sql;
+        a.interpretations[i] =
+            (struct annotate_interpretation){ c->interpretations[i].text, a.sql.n, sql->n, NULL, -1 };
         for (int k = 0; k < sql->n; k++) {
             GROW(a.sql.sql, a.sql.n, a.sql.cap);
             a.sql.sql[a.sql.n++] = sql->items[k];
@@ -277,16 +279,16 @@ static struct annotation annotation_of(const struct infill_case *c, int n)
     return a;
 }
 
-static void keep(struct infill_case *c, int reading)
+static void keep(struct infill_case *c, int interpretation)
 {
     GROW(c->kept, c->n_kept, c->kept_cap);
-    c->kept[c->n_kept++] = reading;
+    c->kept[c->n_kept++] = interpretation;
 }
 
 static int count_defaults(const struct infill_case *c)
 {
     int n = 0;
-    while (n < c->n && !c->readings[n].added)
+    while (n < c->n && !c->interpretations[n].added)
         n++;
     return n;
 }
@@ -304,8 +306,8 @@ void infill_case_filter(struct infill_case *c, struct exec_db *db, struct python
         annotate_honest_filter(&a, &t, db);
     c->n_kept = 0;
     for (int i = 0; i < n; i++) {
-        c->readings[i].dropped = a.readings[i].dropped;
-        c->readings[i].same_as = a.readings[i].same_as;
+        c->interpretations[i].dropped = a.interpretations[i].dropped;
+        c->interpretations[i].same_as = a.interpretations[i].same_as;
     }
     for (int i = 0; i < a.n_existing; i++)
         keep(c, a.existing[i]);
@@ -313,7 +315,7 @@ void infill_case_filter(struct infill_case *c, struct exec_db *db, struct python
     annotation_release(&a);
 }
 
-static bool says_none_missing(const struct infill_reading *r)
+static bool says_none_missing(const struct infill_interpretation *r)
 {
     return strcasestr(r->text, OUTPUT_COVERED) || strcasestr(r->text, "no interpretation");
 }
@@ -323,15 +325,15 @@ int infill_case_without_sql(const struct infill_case *c)
     int n = 0;
 
     for (int i = 0; i < c->n; i++)
-        n += c->readings[i].dropped && !c->readings[i].sql_from && !c->readings[i].unread &&
-             !says_none_missing(&c->readings[i]);
+        n += c->interpretations[i].dropped && !c->interpretations[i].sql_from && !c->interpretations[i].unread &&
+             !says_none_missing(&c->interpretations[i]);
     return n;
 }
 
 void infill_case_keep_added(struct infill_case *c)
 {
     for (int i = count_defaults(c); i < c->n; i++) {
-        struct infill_reading *r = &c->readings[i];
+        struct infill_interpretation *r = &c->interpretations[i];
         if (says_none_missing(r))
             r->dropped = "it says that there are no more";
         else
@@ -356,7 +358,7 @@ static char *join_texts(const struct infill_case *c, const int *which, int n)
     if (n == 0)
         fputs(ANNOTATE_NONE_EXIST, out);
     for (int i = 0; i < n; i++)
-        fprintf(out, "%s%s", i ? "\n" : "", c->readings[which ? which[i] : i].text);
+        fprintf(out, "%s%s", i ? "\n" : "", c->interpretations[which ? which[i] : i].text);
     CHECK(fclose(out) == 0, "out of memory");
     return text;
 }
@@ -372,13 +374,13 @@ char *infill_case_texts(const struct infill_case *c)
     return join_texts(c, NULL, c->n);
 }
 
-static const char *from_of(const struct infill_reading *r)
+static const char *from_of(const struct infill_interpretation *r)
 {
     return r->added ? "infilled" : "default";
 }
 
 /* Result of the first statement that runs, else the error of the first one; empty without SQL. */
-static void add_result(json_t *o, const struct infill_reading *r, struct exec_db *db)
+static void add_result(json_t *o, const struct infill_interpretation *r, struct exec_db *db)
 {
     struct exec_result result = { 0 };
 
@@ -404,7 +406,7 @@ static json_t *kept_json(const struct infill_case *c, struct exec_db *db)
     json_t *list = json_array();
 
     for (int i = 0; i < c->n_kept; i++) {
-        const struct infill_reading *r = &c->readings[c->kept[i]];
+        const struct infill_interpretation *r = &c->interpretations[c->kept[i]];
         json_t *sql = json_array(), *o = json_pack("{s:s, s:s, s:o}", "text", r->text, "from", from_of(r), "sql", sql);
         for (int k = 0; k < r->sql.n; k++)
             json_array_append_new(sql, json_string(r->sql.items[k]));
@@ -421,12 +423,12 @@ static json_t *dropped_json(const struct infill_case *c)
     json_t *list = json_array();
 
     for (int i = 0; i < c->n; i++) {
-        const struct infill_reading *r = &c->readings[i];
+        const struct infill_interpretation *r = &c->interpretations[i];
         if (!r->dropped)
             continue;
         json_t *o = json_pack("{s:s, s:s, s:s}", "text", r->text, "from", from_of(r), "reason", r->dropped);
         if (r->same_as >= 0)
-            json_object_set_new(o, "same_as", json_string(c->readings[r->same_as].text));
+            json_object_set_new(o, "same_as", json_string(c->interpretations[r->same_as].text));
         if (r->unread)
             json_object_set_new(o, "sql_completion", json_message(r->unread));
         json_array_append_new(list, o);
@@ -497,7 +499,8 @@ static json_t *ambiqt_json(const json_t *record, const struct ambiqt_record *r, 
         return NULL;
     }
     for (int i = 0; i < 2; i++)
-        json_array_append_new(golds, json_pack("{s:s, s:o}", "sql", r->readings[i], "word", word_json(r->names[i])));
+        json_array_append_new(golds,
+                              json_pack("{s:s, s:o}", "sql", r->interpretations[i], "word", word_json(r->names[i])));
     char *db_id = schema_db_id(file);
     json_t *o =
         json_pack("{s:O?, s:s, s:s, s:s, s:s, s:o}", "id", json_object_get(record, "id"), "db_id", db_id, "source_db",
@@ -599,7 +602,7 @@ int infill_rewrite_check(const struct infill_case *c, struct exec_db *db, bool p
 void infill_rewrite_judge(struct infill_case *c, int gold, struct exec_db *db, bool published)
 {
     struct infill_gold *g = &c->golds[gold];
-    const struct text_items *sql = &c->readings[gold].sql;
+    const struct text_items *sql = &c->interpretations[gold].sql;
     struct trial_text said = { (const char *const *)sql->items, sql->n };
     struct trial t;
 
@@ -615,7 +618,7 @@ json_t *infill_rewrite_json(const struct infill_case *c)
 
     for (int i = 0; i < c->n_golds; i++) {
         json_t *gold = json_array_get(golds, (size_t)i);
-        json_object_set_new(gold, "text", json_string(c->readings[i].text));
+        json_object_set_new(gold, "text", json_string(c->interpretations[i].text));
         json_object_set_new(gold, "tries", json_integer(c->golds[i].tries));
     }
     json_object_set_new(o, "ambiguous", json_true());

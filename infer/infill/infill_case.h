@@ -12,7 +12,7 @@
 #include "data/eval/annotate.h"
 #include "data/prompt/model_output.h"
 
-struct infill_reading {
+struct infill_interpretation {
     char *text;
     bool added;            /* added by infilling */
     struct text_items sql; /* statements */
@@ -23,14 +23,14 @@ struct infill_reading {
 };
 
 struct infill_case {
-    json_t *record;                  /* owned */
-    const char *db_id, *question;    /* of the record */
-    char *path;                      /* of the database file */
-    char *error;                     /* NULL: no error */
-    char *unread;                    /* completion that could not be read, although the case goes on, or NULL */
-    char *answers[2];                /* completions of PROMPT_DEF and PROMPT_FILL, or NULL */
-    char *corrected;                 /* completion of PROMPT_CORRECT, or NULL */
-    struct infill_reading *readings; /* default interpretations first */
+    json_t *record;               /* owned */
+    const char *db_id, *question; /* of the record */
+    char *path;                   /* of the database file */
+    char *error;                  /* NULL: no error */
+    char *unread;                 /* completion that could not be read, although the case goes on, or NULL */
+    char *answers[2];             /* completions of PROMPT_DEF and PROMPT_FILL, or NULL */
+    char *corrected;              /* completion of PROMPT_CORRECT, or NULL */
+    struct infill_interpretation *interpretations; /* default interpretations first */
     int n, cap;
     int *kept; /* in order; as published an interpretation may occur twice */
     int n_kept, kept_cap;
@@ -60,16 +60,16 @@ bool infill_case_failed(const struct infill_case *c);
  * that none is missing. */
 int infill_case_add_list(struct infill_case *c, const json_t *list, bool added, struct error *err);
 void infill_case_add_answer(struct infill_case *c, const char *answer, bool added, bool published);
-void infill_case_set_text(struct infill_case *c, int64_t reading, const char *answer, bool published);
+void infill_case_set_text(struct infill_case *c, int64_t interpretation, const char *answer, bool published);
 /* Replaces the default interpretations by those of a completion of PROMPT_CORRECT.  Those of the same text keep their
  * SQL. */
 void infill_case_correct(struct infill_case *c, const char *answer, bool published);
 /* Adds each statement of a completion of PROMPT_E2E as an interpretation with the text of the question. */
 void infill_case_add_statements(struct infill_case *c, const char *answer, bool published);
 /* Sets the SQL from a completion; one without a statement is noted. */
-void infill_case_set_answer(struct infill_case *c, int64_t reading, const char *answer, bool published);
-/* Sets the SQL from a known value (reading_sql.h).  Returns -1 with err. */
-int infill_case_set_known(struct infill_case *c, int64_t reading, const json_t *sql, struct error *err);
+void infill_case_set_answer(struct infill_case *c, int64_t interpretation, const char *answer, bool published);
+/* Sets the SQL from a known value (interpretation_sql.h).  Returns -1 with err. */
+int infill_case_set_known(struct infill_case *c, int64_t interpretation, const json_t *sql, struct error *err);
 
 /*
  * Executes all SQL and chooses the interpretations to keep: the first of those with the same result.  As published,

@@ -250,11 +250,12 @@ static json_t *templates_json(const struct parse_case *c)
 static json_t *gold_json(const json_t *record)
 {
     json_t *gold = json_object_get(record, "gold"), *query = json_object_get(record, "query");
-    json_t *readings = json_pack("[O*, O*]", json_object_get(record, "query1"), json_object_get(record, "query2"));
+    json_t *interpretations =
+        json_pack("[O*, O*]", json_object_get(record, "query1"), json_object_get(record, "query2"));
 
-    if (!gold && json_array_size(readings))
-        return readings;
-    json_decref(readings);
+    if (!gold && json_array_size(interpretations))
+        return interpretations;
+    json_decref(interpretations);
     return gold ? json_incref(gold) : query ? json_pack("[O]", query) : NULL;
 }
 

@@ -8,7 +8,7 @@
 #define INFER_PARSE_PARSER_H
 
 #include "data/base/out_file.h"
-#include "data/prompt/reading_sql.h"
+#include "data/prompt/interpretation_sql.h"
 #include "infer/parse/parse_case.h"
 #include "kernels/arena.h"
 

@@ -32,13 +32,14 @@ static void set_up(void)
 static void check(struct ambiqt_record *r, const char *gold, const char *prediction)
 {
     r->original = gold;
-    struct ambiqt_readings published = ambiqt_map_published(r, prediction), ours = ambiqt_map(r, &schema, prediction);
+    struct ambiqt_interpretations published = ambiqt_map_published(r, prediction),
+                                  ours = ambiqt_map(r, &schema, prediction);
 
     CHECK(published.sql[0] && published.sql[1], "type %d has no reading: %s", r->type, prediction);
     CHECK(r->type == SIA_COLUMN || r->type == SIA_TABLE || !ours.sql[0] || !ours.sql[1], "type %d is both readings: %s",
           r->type, prediction);
-    ambiqt_readings_release(&published);
-    ambiqt_readings_release(&ours);
+    ambiqt_interpretations_release(&published);
+    ambiqt_interpretations_release(&ours);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fuzz_text(data, size);
 
     for (int published = 0; published < 2; published++) {
-        check(output_readings, text, published, true);
+        check(output_interpretations, text, published, true);
         check(output_infilled, text, published, !published);
         check(output_sql, text, published, true);
     }

@@ -1,6 +1,6 @@
 /* Infilling with models that answer from a table, and known SQL of interpretations. */
 #include "data/base/json.h"
-#include "data/prompt/reading_sql.h"
+#include "data/prompt/interpretation_sql.h"
 #include "infer/infill/infill.h"
 #include "tests/support/support.h"
 
@@ -308,29 +308,31 @@ static void in_windows(void **state)
 
 static void known_sql(void **state)
 {
-    struct reading_sql r;
+    struct interpretation_sql r;
     struct error err = { 0 };
     char *dir = test_dir_new();
     (void)state;
 
-    assert_int_equal(reading_sql_open(&r,
-                                      test_file(dir, "a.jsonl",
-                                                "{\"db_id\":\"d\",\"text\":\"All Names.\",\"sql\":\"SELECT 1\"}\n"
-                                                "{\"db_id\":\"d\",\"text\":\"all names\",\"sql\":\"SELECT 2\"}\n"
-                                                "{\"db_id\":\"d\",\"readings\":[{\"text\":\"x\",\"sql\":[]},{\"text\":"
-                                                "\"y\"}],\"golds\":[{\"sql\":\"SELECT 3\"}]}\n"
-                                                "{\"id\":\"sql-3e287d068fb21e66\",\"text\":\"```SELECT 4;```\"}\n"
-                                                "{\"id\":\"sql-0000000000000000\",\"error\":\"too long\"}\n"),
-                                      false, &err),
-                     0);
-    assert_string_equal(json_string_value(reading_sql_find(&r, "d", "\tall   NAMES?\n")), "SELECT 1");
-    assert_string_equal(json_string_value(json_array_get(reading_sql_find(&r, "shop", "All names"), 0)), "SELECT 4");
-    assert_null(reading_sql_find(&r, "shop", "all names"));
-    assert_null(reading_sql_find(&r, "d", "all, names"));
-    assert_null(reading_sql_find(&r, "e", "all names"));
-    assert_null(reading_sql_find(&r, "d", "x"));
-    assert_null(reading_sql_find(&r, "d", ""));
-    reading_sql_release(&r);
+    assert_int_equal(
+        interpretation_sql_open(&r,
+                                test_file(dir, "a.jsonl",
+                                          "{\"db_id\":\"d\",\"text\":\"All Names.\",\"sql\":\"SELECT 1\"}\n"
+                                          "{\"db_id\":\"d\",\"text\":\"all names\",\"sql\":\"SELECT 2\"}\n"
+                                          "{\"db_id\":\"d\",\"readings\":[{\"text\":\"x\",\"sql\":[]},{\"text\":"
+                                          "\"y\"}],\"golds\":[{\"sql\":\"SELECT 3\"}]}\n"
+                                          "{\"id\":\"sql-3e287d068fb21e66\",\"text\":\"```SELECT 4;```\"}\n"
+                                          "{\"id\":\"sql-0000000000000000\",\"error\":\"too long\"}\n"),
+                                false, &err),
+        0);
+    assert_string_equal(json_string_value(interpretation_sql_find(&r, "d", "\tall   NAMES?\n")), "SELECT 1");
+    assert_string_equal(json_string_value(json_array_get(interpretation_sql_find(&r, "shop", "All names"), 0)),
+                        "SELECT 4");
+    assert_null(interpretation_sql_find(&r, "shop", "all names"));
+    assert_null(interpretation_sql_find(&r, "d", "all, names"));
+    assert_null(interpretation_sql_find(&r, "e", "all names"));
+    assert_null(interpretation_sql_find(&r, "d", "x"));
+    assert_null(interpretation_sql_find(&r, "d", ""));
+    interpretation_sql_release(&r);
     test_dir_remove(dir);
 }
 

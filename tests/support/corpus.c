@@ -35,7 +35,7 @@ static const struct row rows[] = {
 struct record {
     const char *file;
     int row;
-    const char *original, *readings[2], *rest;
+    const char *original, *interpretations[2], *rest;
 };
 
 #define C_FILE "col-synonyms.train.jsonl"
@@ -138,7 +138,7 @@ static void write_records(const char *dir, int n)
             fprintf(f, "{\"db_id\": \"harbour_%d\", \"question\": \"", i);
             put(f, rows[r->row].question, i);
             fprintf(f, "\", \"orig_query\": \"%s\", \"query1\": \"%s\", \"query2\": \"%s\", %s}\n", r->original,
-                    r->readings[0], r->readings[1], r->rest);
+                    r->interpretations[0], r->interpretations[1], r->rest);
         }
         fclose(f);
     }

@@ -189,15 +189,15 @@ static struct text_items interpretations_of(const json_t *record, const char *an
     if (task_is(record, "infill"))
         output_infilled(&list, answer, false);
     else if (task_is(record, "gold"))
-        output_readings(&list, answer, false);
+        output_interpretations(&list, answer, false);
     return list;
 }
 
 /* True if a completion contains nothing to score, not even that no interpretation is missing. */
-static bool is_unread(const json_t *record, const char *answer, int readings, int statements)
+static bool is_unread(const json_t *record, const char *answer, int interpretations, int statements)
 {
     bool covered = task_is(record, "infill") && output_says_covered(answer);
-    return readings + statements == 0 && !covered;
+    return interpretations + statements == 0 && !covered;
 }
 
 /* Adds the SQL of the completion's and of existing interpretations. The caller frees texts.sql. `statements` owns
@@ -206,7 +206,7 @@ static void add_statements(struct lm_recall *r, struct trial_texts *texts, struc
                            const json_t *record, const char *answer)
 {
     const json_t *existing = task_is(record, "infill") ? json_object_get(record, "readings") : NULL, *o;
-    struct text_items readings = interpretations_of(record, answer);
+    struct text_items interpretations = interpretations_of(record, answer);
     size_t k;
 
     json_array_foreach(existing, k, o)
@@ -214,20 +214,20 @@ static void add_statements(struct lm_recall *r, struct trial_texts *texts, struc
         if (!json_object_get(o, "dropped") && json_object_get(o, "sql"))
             trial_texts_add(texts, json_object_get(o, "sql"), "sql", "", NULL);
     }
-    for (int i = 0; i < readings.n; i++) {
-        const json_t *sql = reading_sql_find(&r->sqls, db_id_of(record), readings.items[i]);
-        r->unread_sql += reading_sql_unread(sql) != NULL;
-        if (sql && !reading_sql_unread(sql))
+    for (int i = 0; i < interpretations.n; i++) {
+        const json_t *sql = interpretation_sql_find(&r->sqls, db_id_of(record), interpretations.items[i]);
+        r->unread_sql += interpretation_sql_unread(sql) != NULL;
+        if (sql && !interpretation_sql_unread(sql))
             trial_texts_add(texts, sql, "sql", "", NULL);
     }
     if (task_is(record, "e2e"))
         output_sql(statements, answer, false);
-    r->unread += is_unread(record, answer, readings.n, statements->n);
+    r->unread += is_unread(record, answer, interpretations.n, statements->n);
     for (int i = 0; i < statements->n; i++) {
         GROW(texts->sql, texts->n, texts->cap);
         texts->sql[texts->n++] = statements->items[i];
     }
-    text_items_release(&readings);
+    text_items_release(&interpretations);
 }
 
 static int read_golds(struct trial_texts *golds, const json_t *record, const char *where, struct error *err)
@@ -279,15 +279,16 @@ static struct trial_score score_recall(struct lm_recall *r, const json_t *record
 
 /* The prompt for an interpretation's SQL, {"id", "messages"}; NULL if the database cannot be described. The caller
  * owns it. */
-static json_t *prompt_of(struct lm_recall *r, const json_t *record, const char *reading, struct error *err)
+static json_t *prompt_of(struct lm_recall *r, const json_t *record, const char *interpretation, struct error *err)
 {
     char *path = db_path(r->request->db, db_id_of(record), err);
     const char *database = path ? prompter_database(&r->prompter, path, err) : NULL;
-    const char *slots[] = { database, reading };
+    const char *slots[] = { database, interpretation };
     json_t *messages = database ? prompter_messages(&r->prompter, PROMPT_SQL, slots, NULL) : NULL;
 
     free(path);
-    return messages ? json_pack("{s:o, s:o}", "id", reading_sql_id(db_id_of(record), reading), "messages", messages)
+    return messages ? json_pack("{s:o, s:o}", "id", interpretation_sql_id(db_id_of(record), interpretation), "messages",
+                                messages)
                     : NULL;
 }
 
@@ -298,10 +299,10 @@ struct sql_asks {
     int n, cap, ids_cap;
 };
 
-static void add_ask(struct lm_recall *r, struct sql_asks *a, const json_t *record, const char *reading)
+static void add_ask(struct lm_recall *r, struct sql_asks *a, const json_t *record, const char *interpretation)
 {
     struct error err = { 0 };
-    json_t *prompt = prompt_of(r, record, reading, &err);
+    json_t *prompt = prompt_of(r, record, interpretation, &err);
     int ids = a->n;
 
     if (!prompt) {
@@ -343,7 +344,7 @@ static void keep_completion(struct lm_recall *r, const char *id, const struct en
 {
     char *said = tokenizer_decode(r->sql_model.tokenizer, g->out.items, g->out.count, TOKENIZER_SKIP_SPECIALS, NULL);
 
-    reading_sql_add_answer(&r->sqls, id, said, false);
+    interpretation_sql_add_answer(&r->sqls, id, said, false);
     free(said);
 }
 
@@ -378,11 +379,11 @@ static int ask_sql_model(struct lm_recall *r, json_t *const *records, char *cons
     if (!r->request->sql_model)
         return 0;
     for (int i = 0; i < n; i++) {
-        struct text_items readings = interpretations_of(records[i], answers[i]);
-        for (int k = 0; k < readings.n; k++)
-            if (!reading_sql_find(&r->sqls, db_id_of(records[i]), readings.items[k]))
-                add_ask(r, &a, records[i], readings.items[k]);
-        text_items_release(&readings);
+        struct text_items interpretations = interpretations_of(records[i], answers[i]);
+        for (int k = 0; k < interpretations.n; k++)
+            if (!interpretation_sql_find(&r->sqls, db_id_of(records[i]), interpretations.items[k]))
+                add_ask(r, &a, records[i], interpretations.items[k]);
+        text_items_release(&interpretations);
     }
     int rc = complete_all(r, &a, err);
     for (int i = 0; i < a.n; i++) {
@@ -494,7 +495,7 @@ int lm_recall_open(struct lm_recall *r, const struct lm_request *q, const struct
     *r = (struct lm_recall){ .request = q };
     db_cache_init(&r->databases);
     return db_path_check(q->db, err) || prompter_open(&r->prompter, &q->prompt, err) ||
-                   (q->sqls && reading_sql_open(&r->sqls, q->sqls, false, err)) || choose(r, valid, err) ||
+                   (q->sqls && interpretation_sql_open(&r->sqls, q->sqls, false, err)) || choose(r, valid, err) ||
                    measure_model(r, d, err)
                ? -1
                : 0;
@@ -516,7 +517,7 @@ void lm_recall_release(struct lm_recall *r)
     llama_model_release(&r->sql_model);
     if (r->work.device)
         workspace_release(&r->work);
-    reading_sql_release(&r->sqls);
+    interpretation_sql_release(&r->sqls);
     prompter_release(&r->prompter);
     db_cache_release(&r->databases);
     free(r->counts);

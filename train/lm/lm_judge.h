@@ -14,8 +14,8 @@
 
 #include "data/db/db_cache.h"
 #include "data/eval/trial.h"
+#include "data/prompt/interpretation_sql.h"
 #include "data/prompt/prompter.h"
-#include "data/prompt/reading_sql.h"
 #include "data/published/ambiqt_score.h"
 #include "data/published/spider_match.h"
 #include "kernels/workspace.h"
@@ -44,7 +44,7 @@ bool lm_judge_correct(struct lm_judge *j, const json_t *record, const char *said
 /* Start as { 0 }. */
 struct lm_recall {
     const struct lm_request *request;
-    struct reading_sql sqls; /* from --sqls, and written by the model so far */
+    struct interpretation_sql sqls; /* from --sqls, and written by the model so far */
     struct db_cache databases;
     struct prompter prompter;
     struct workspace work; /* of the SQL model */

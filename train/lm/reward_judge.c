@@ -13,7 +13,7 @@ static void add_text(struct reward_judge *j, const char *text)
     j->hash = hash_bytes(j->hash, text, strlen(text) + 1);
 }
 
-static void add_known(struct reward_judge *j, const struct reading_sql *r)
+static void add_known(struct reward_judge *j, const struct interpretation_sql *r)
 {
     for (int i = 0; i < r->keys.n; i++) {
         char *sql = json_dumps(r->sql[i], JSON_ENCODE_ANY | JSON_COMPACT);
@@ -37,8 +37,8 @@ int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct
     for (int i = 0; i < REWARD_SOURCES; i++) {
         if (!files[i])
             continue;
-        struct reading_sql *r = &j->known[j->n_known++];
-        if (reading_sql_open(r, files[i], false, err))
+        struct interpretation_sql *r = &j->known[j->n_known++];
+        if (interpretation_sql_open(r, files[i], false, err))
             return -1;
         add_known(j, r);
     }
@@ -48,7 +48,7 @@ int reward_judge_open(struct reward_judge *j, const struct lm_request *q, struct
 void reward_judge_release(struct reward_judge *j)
 {
     for (int i = 0; i < j->n_known; i++)
-        reading_sql_release(&j->known[i]);
+        interpretation_sql_release(&j->known[i]);
     db_cache_release(&j->databases);
     *j = (struct reward_judge){ 0 };
 }
@@ -152,7 +152,7 @@ static json_t *find_sql(const struct reward_judge *j, const char *db_id, const c
     json_t *sql = NULL;
 
     for (int i = 0; i < j->n_known && !sql; i++)
-        sql = reading_sql_find(&j->known[i], db_id, text);
+        sql = interpretation_sql_find(&j->known[i], db_id, text);
     return sql;
 }
 
@@ -182,7 +182,7 @@ static const char *meaning(const struct reward_judge *j, struct exec_db *db, con
 }
 
 /* Number of missing golds that the interpretations find. */
-static int count_found(struct reward_judge *j, const json_t *record, const struct text_items *readings,
+static int count_found(struct reward_judge *j, const json_t *record, const struct text_items *interpretations,
                        const struct trial_texts *missing)
 {
     struct error err;
@@ -191,8 +191,8 @@ static int count_found(struct reward_judge *j, const json_t *record, const struc
     struct trial t;
 
     CHECK(db, "%s", err.text); /* it existed when the record was checked */
-    for (int i = 0; i < readings->n; i++) {
-        const char *sql = meaning(j, db, database_name(record), readings->items[i]);
+    for (int i = 0; i < interpretations->n; i++) {
+        const char *sql = meaning(j, db, database_name(record), interpretations->items[i]);
         if (!sql)
             continue;
         GROW(found_sql.sql, found_sql.n, found_sql.cap);
@@ -210,21 +210,21 @@ static int count_found(struct reward_judge *j, const json_t *record, const struc
 struct reward reward_of(struct reward_judge *j, const json_t *record, const char *text)
 {
     struct trial_texts missing = gold_sql(record, true);
-    struct text_items readings = { 0 };
+    struct text_items interpretations = { 0 };
     struct reward r = { .missing = missing.n, .recall = 1 };
     int found = 0;
 
-    output_infilled(&readings, text, false);
-    bool unread = readings.n == 0 && !output_says_covered(text);
-    if (missing.n && readings.n)
-        found = count_found(j, record, &readings, &missing);
+    output_infilled(&interpretations, text, false);
+    bool unread = interpretations.n == 0 && !output_says_covered(text);
+    if (missing.n && interpretations.n)
+        found = count_found(j, record, &interpretations, &missing);
     if (missing.n)
         r.recall = (double)found / missing.n;
     else if (unread)
         r.recall = 0;
-    r.wrong = readings.n - found + unread;
+    r.wrong = interpretations.n - found + unread;
     r.value = r.recall - j->penalty * r.wrong;
-    text_items_release(&readings);
+    text_items_release(&interpretations);
     free(missing.sql);
     return r;
 }

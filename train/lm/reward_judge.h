@@ -2,7 +2,7 @@
  * reward_judge.h - the reward of a completion with missing interpretations, by execution.
  *
  * A gold is missing unless the record's own interpretations cover it (`covered_by` of `ambit-data annotate`). The
- * SQL of an interpretation is looked up by database and text, in the records and in --sqls (reading_sql.h); the
+ * SQL of an interpretation is looked up by database and text, in the records and in --sqls (interpretation_sql.h); the
  * first statement that runs counts. It finds a missing gold if both return the same rows under the strict rule
  * (trial.h), one gold each. Every other interpretation is wrong: it has no SQL that runs, repeats another one, or
  * returns rows of no missing gold.
@@ -13,7 +13,7 @@
 #define TRAIN_LM_REWARD_JUDGE_H
 
 #include "data/db/db_cache.h"
-#include "data/prompt/reading_sql.h"
+#include "data/prompt/interpretation_sql.h"
 #include "train/lm/lm_data.h"
 #include "train/lm/lm_settings.h"
 
@@ -28,7 +28,7 @@ struct reward_judge {
     const char *db; /* as in db_path.h */
     double penalty;
     struct db_cache databases;
-    struct reading_sql known[REWARD_SOURCES];
+    struct interpretation_sql known[REWARD_SOURCES];
     int n_known;
     uint64_t hash; /* of all known SQL and all checked golds */
 };

@@ -64,24 +64,24 @@ static const struct ambiqt_record aggregate = {
 
 /* A prediction and its mapped form; NULL: it is no such interpretation. */
 struct mapping {
-    const char *prediction, *readings[2];
+    const char *prediction, *interpretations[2];
 };
 
-static void check_reading(const struct mapping *m, int k, const char *got)
+static void check_interpretation(const struct mapping *m, int k, const char *got)
 {
-    if ((got != NULL) != (m->readings[k] != NULL) || (got && strcmp(got, m->readings[k]) != 0))
+    if ((got != NULL) != (m->interpretations[k] != NULL) || (got && strcmp(got, m->interpretations[k]) != 0))
         fail_msg("reading %d of \"%s\":\n  %s\nwanted\n  %s", k, m->prediction, got ? got : "none",
-                 m->readings[k] ? m->readings[k] : "none");
+                 m->interpretations[k] ? m->interpretations[k] : "none");
 }
 
 static void check(const struct ambiqt_record *r, bool published, const struct mapping *m, int n)
 {
     for (int i = 0; i < n; i++) {
-        struct ambiqt_readings got =
+        struct ambiqt_interpretations got =
             published ? ambiqt_map_published(r, m[i].prediction) : ambiqt_map(r, &harbour, m[i].prediction);
         for (int k = 0; k < 2; k++)
-            check_reading(&m[i], k, got.sql[k]);
-        ambiqt_readings_release(&got);
+            check_interpretation(&m[i], k, got.sql[k]);
+        ambiqt_interpretations_release(&got);
     }
 }
 

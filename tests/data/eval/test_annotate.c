@@ -99,11 +99,11 @@ static void assert_dropped(const json_t *found, const char *letters)
         "nno SQL",     "ssame result as another", "wSQL keyword or sign", "hshorter than half the question",
         "cnot sampled"
     };
-    const json_t *readings = json_object_get(found, "readings");
+    const json_t *interpretations = json_object_get(found, "readings");
     char got[64] = "";
-    assert_true(json_array_size(readings) < sizeof got);
-    for (size_t i = 0; i < json_array_size(readings); i++) {
-        const char *why = json_string_value(json_object_get(json_array_get(readings, i), "dropped"));
+    assert_true(json_array_size(interpretations) < sizeof got);
+    for (size_t i = 0; i < json_array_size(interpretations); i++) {
+        const char *why = json_string_value(json_object_get(json_array_get(interpretations, i), "dropped"));
         got[i] = why ? '?' : 'k';
         for (int k = 0; k < ARRAY_LEN(words) && why; k++)
             if (strcmp(why, words[k] + 1) == 0)
@@ -112,9 +112,9 @@ static void assert_dropped(const json_t *found, const char *letters)
     assert_string_equal(got, letters);
 }
 
-#define RECORD(golds, readings)                                                                                        \
+#define RECORD(golds, interpretations)                                                                                 \
     "{\"db_id\": \"shop\", \"question\": \"Which item is the best of all?\", \"golds\": [" golds "], \"readings\": "   \
-    "[" readings "]}"
+    "[" interpretations "]}"
 #define CHEAP "{\"text\": \"The cheapest item?\", \"sql\": \"SELECT name FROM item ORDER BY price LIMIT 1\"}"
 #define LAST "{\"text\": \"The last item?\", \"sql\": \"SELECT name FROM item ORDER BY id DESC LIMIT 1\"}"
 
@@ -249,7 +249,7 @@ static void ambrosia_rows(void **state)
 static void ambrosia_at_hand(void **state)
 {
     const char *dir = test_shared("data/ambrosia");
-    struct annotate_readings readings;
+    struct annotate_interpretations interpretations;
     struct db_cache databases;
     struct error err = { 0 };
     int same = 0, more = 0, n = 0;
@@ -258,7 +258,8 @@ static void ambrosia_at_hand(void **state)
     (void)state;
     if (!dir || !test_shared("data/dfpl"))
         skip();
-    if (annotate_readings_open(&readings, test_shared("data/dfpl/gemma2_ambrosia_resplit_validation.json"), &err))
+    if (annotate_interpretations_open(&interpretations,
+                                      test_shared("data/dfpl/gemma2_ambrosia_resplit_validation.json"), &err))
         fail_msg("%s", err.text);
     db_cache_init(&databases);
     struct json_reader *rows = json_reader_open(test_shared("data/ambrosia/questions_validation.jsonl"), &err);
@@ -269,7 +270,8 @@ static void ambrosia_at_hand(void **state)
         char path[256];
         json_t *record = ambrosia_record(row, n, "row", &err);
         const char *db = json_string_value(json_object_get(record, "db_id"));
-        json_t *list = annotate_readings_find(&readings, db, json_string_value(json_object_get(record, "question")));
+        json_t *list =
+            annotate_interpretations_find(&interpretations, db, json_string_value(json_object_get(record, "question")));
         assert_non_null(list);
         json_object_set(record, "readings", list);
         snprintf(path, sizeof path, "data/ambrosia/db/%s.sqlite", db);
@@ -290,7 +292,7 @@ static void ambrosia_at_hand(void **state)
     json_reader_close(rows);
     json_reader_close(lists);
     db_cache_release(&databases);
-    annotate_readings_release(&readings);
+    annotate_interpretations_release(&interpretations);
     assert_int_equal(n, 396);
     assert_int_equal(same, 395);
     assert_int_equal(more, 1); /* rows that tie in the order of the gold */

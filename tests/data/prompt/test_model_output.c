@@ -38,7 +38,7 @@ static void check_all(parse *function, const struct parse_case *cases, int n)
     }
 }
 
-static void test_readings(void **state)
+static void test_interpretations(void **state)
 {
     static const struct parse_case cases[] = {
         { "", NULL, NULL },
@@ -57,7 +57,7 @@ static void test_readings(void **state)
         { "``` never closed\none", "never closed|one", "``` never closed|one" },
     };
     (void)state;
-    check_all(output_readings, cases, ARRAY_LEN(cases));
+    check_all(output_interpretations, cases, ARRAY_LEN(cases));
 }
 
 /* Lists as chat models write them, each of the same two readings. */
@@ -126,11 +126,11 @@ static void test_lists(void **state)
 {
     (void)state;
     for (int i = 0; i < ARRAY_LEN(lists); i++)
-        check(output_readings, lists[i], false, "A name?|An age?");
-    check(output_readings, "<think>1. A name?", false, NULL);
-    check(output_readings, "[]", false, NULL);
-    check(output_readings, "{\"a\": \"A name?\", \"b\": [1]}", false, NULL);
-    check(output_readings, "[{\"description\": \"A name?\"}, {\"description\": \"An age?\"}]", false,
+        check(output_interpretations, lists[i], false, "A name?|An age?");
+    check(output_interpretations, "<think>1. A name?", false, NULL);
+    check(output_interpretations, "[]", false, NULL);
+    check(output_interpretations, "{\"a\": \"A name?\", \"b\": [1]}", false, NULL);
+    check(output_interpretations, "[{\"description\": \"A name?\"}, {\"description\": \"An age?\"}]", false,
           "A name?|An age?");
     check(output_infilled, "<think>1. A name?</think>All possible interpretations are covered.", false, NULL);
 }
@@ -188,8 +188,8 @@ static void test_sql(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_readings), cmocka_unit_test(test_lists), cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_infilled), cmocka_unit_test(test_sql),
+        cmocka_unit_test(test_interpretations), cmocka_unit_test(test_lists), cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_infilled),        cmocka_unit_test(test_sql),
     };
     return cmocka_run_group_tests_name("model_output", tests, NULL, NULL);
 }

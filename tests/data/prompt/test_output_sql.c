@@ -443,7 +443,7 @@ static void test_large(void **state)
             memcpy(text + k * n, pieces[i], n);
         clock_t begin = clock();
         output_sql(&found, text, false);
-        output_readings(&found, text, false);
+        output_interpretations(&found, text, false);
         assert_true(clock() - begin < 5 * CLOCKS_PER_SEC);
         text_items_release(&found);
         free(text);

@@ -68,12 +68,13 @@ static char *rows_of(const char *path, const char *sql)
 
 static void assert_same_rows(const json_t *records, size_t i, const char *source, const char *made, const char *field)
 {
-    const char *original = ambiguate_field(records, i, "orig_query"), *reading = ambiguate_field(records, i, field);
-    char *want = rows_of(source, original), *got = rows_of(made, reading);
+    const char *original = ambiguate_field(records, i, "orig_query"),
+               *interpretation = ambiguate_field(records, i, field);
+    char *want = rows_of(source, original), *got = rows_of(made, interpretation);
 
     if (!want || !got || strcmp(want, got) != 0)
-        fail_msg("%s of %s:\n%s\n%s\nexpected: %s\ngot: %s", field, made, original, reading, want ? want : "an error",
-                 got ? got : "an error");
+        fail_msg("%s of %s:\n%s\n%s\nexpected: %s\ngot: %s", field, made, original, interpretation,
+                 want ? want : "an error", got ? got : "an error");
     free(want);
     free(got);
 }
@@ -158,7 +159,7 @@ static void count_types(const json_t *records, int counts[128])
 }
 
 /* Without databases the same records are made: the faults show without them. */
-static void assert_same_readings(const json_t *records, const json_t *plain)
+static void assert_same_interpretations(const json_t *records, const json_t *plain)
 {
     for (size_t i = 0; i < json_array_size(plain); i++) {
         const char *sql = ambiguate_field(plain, i, "orig_query"), *id = ambiguate_field(plain, i, "id");
@@ -203,7 +204,7 @@ static void interpretations_are_right_for_all_names(void **state)
         check_record(*state, train, i);
     json_decref(train);
     json_t *plain = ambiguate_run(*state, "--kinds C,T,J,P,D,R --questions $/questions.jsonl --db $", 0, NULL);
-    assert_same_readings(records, plain);
+    assert_same_interpretations(records, plain);
     json_decref(plain);
     json_decref(records);
     free(said);

@@ -85,22 +85,22 @@ static json_t *record_of(int n)
 }
 
 /* The readings are distinct golds with their SQL. */
-static size_t check_readings(const json_t *record)
+static size_t check_interpretations(const json_t *record)
 {
-    const json_t *golds = json_object_get(record, "golds"), *readings = json_object_get(record, "readings");
-    size_t i, k, n = json_array_size(readings);
-    const json_t *reading, *gold;
+    const json_t *golds = json_object_get(record, "golds"), *interpretations = json_object_get(record, "readings");
+    size_t i, k, n = json_array_size(interpretations);
+    const json_t *interpretation, *gold;
 
-    json_array_foreach(readings, i, reading)
+    json_array_foreach(interpretations, i, interpretation)
     {
         int found = 0;
         json_array_foreach(golds, k, gold)
         {
-            found += json_equal(gold, reading);
+            found += json_equal(gold, interpretation);
         }
         assert_int_equal(found, 1);
         for (k = 0; k < i; k++)
-            assert_false(json_equal(reading, json_array_get(readings, k)));
+            assert_false(json_equal(interpretation, json_array_get(interpretations, k)));
     }
     return n;
 }
@@ -116,7 +116,7 @@ static void shares(void **state)
         for (int i = 0; i < TRIES; i++) {
             json_t *record = record_of(n);
             reword_interpretations(record, &rng);
-            counts[n][check_readings(record)]++;
+            counts[n][check_interpretations(record)]++;
             json_decref(record);
         }
     static const double wanted[4][4] = { { 0 }, { .2, .8 }, { .15, .7, .15 }, { .15, .35, .35, .15 } };

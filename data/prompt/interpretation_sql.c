@@ -1,4 +1,4 @@
-#include "data/prompt/reading_sql.h"
+#include "data/prompt/interpretation_sql.h"
 
 #include "data/base/record_reader.h"
 #include "data/base/records.h"
@@ -32,7 +32,7 @@ static char *make_key(const char *db_id, const char *text)
 
 static const char id_form[] = "sql-%016" PRIx64;
 
-json_t *reading_sql_id(const char *db_id, const char *text)
+json_t *interpretation_sql_id(const char *db_id, const char *text)
 {
     uint64_t sum = hash_bytes(HASH_START, db_id, strlen(db_id) + 1);
     return json_sprintf(id_form, hash_bytes(sum, text, strlen(text)));
@@ -45,7 +45,7 @@ static char *id_key(const char *id)
 }
 
 /* Keeps the first SQL of a key; takes both. */
-static void keep(struct reading_sql *r, char *key, json_t *sql)
+static void keep(struct interpretation_sql *r, char *key, json_t *sql)
 {
     int n = r->keys.n, i = strings_add(&r->keys, key);
 
@@ -58,7 +58,7 @@ static void keep(struct reading_sql *r, char *key, json_t *sql)
     r->sql[i] = sql;
 }
 
-static int add(struct reading_sql *r, const char *db_id, const json_t *o, const char *where, struct error *err)
+static int add(struct interpretation_sql *r, const char *db_id, const json_t *o, const char *where, struct error *err)
 {
     const char *text = json_get_string(o, "text", where, err);
     json_t *sql = json_object_get(o, "sql");
@@ -73,7 +73,7 @@ static int add(struct reading_sql *r, const char *db_id, const json_t *o, const 
     return 0;
 }
 
-void reading_sql_add_answer(struct reading_sql *r, const char *id, const char *answer, bool published)
+void interpretation_sql_add_answer(struct interpretation_sql *r, const char *id, const char *answer, bool published)
 {
     struct text_items items = { 0 };
     json_t *list = json_array();
@@ -89,12 +89,13 @@ void reading_sql_add_answer(struct reading_sql *r, const char *id, const char *a
     keep(r, id_key(id), list);
 }
 
-const char *reading_sql_unread(const json_t *sql)
+const char *interpretation_sql_unread(const json_t *sql)
 {
     return json_string_value(json_object_get(sql, "completion"));
 }
 
-static int add_answer(struct reading_sql *r, const json_t *record, bool published, const char *where, struct error *err)
+static int add_answer(struct interpretation_sql *r, const json_t *record, bool published, const char *where,
+                      struct error *err)
 {
     const char *id, *answer;
     uint64_t sum;
@@ -104,12 +105,12 @@ static int add_answer(struct reading_sql *r, const json_t *record, bool publishe
     if (sscanf(id, "sql-%" SCNx64, &sum) != 1)
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\": \"%.100s\" is of no prompt for SQL (sql-...)", where,
                          id);
-    reading_sql_add_answer(r, id, answer, published);
+    interpretation_sql_add_answer(r, id, answer, published);
     return 0;
 }
 
 /* Adds the entries with a text from a list of a record. */
-static int add_list(struct reading_sql *r, const char *db_id, const json_t *record, const char *field,
+static int add_list(struct interpretation_sql *r, const char *db_id, const json_t *record, const char *field,
                     const char *where, struct error *err)
 {
     char inner[640];
@@ -131,7 +132,8 @@ static int add_list(struct reading_sql *r, const char *db_id, const json_t *reco
     return 0;
 }
 
-static int add_record(struct reading_sql *r, const json_t *record, bool published, const char *where, struct error *err)
+static int add_record(struct interpretation_sql *r, const json_t *record, bool published, const char *where,
+                      struct error *err)
 {
     bool text = json_object_get(record, "text"), listed = json_object_get(record, "golds");
     const char *db_id;
@@ -150,13 +152,13 @@ static int add_record(struct reading_sql *r, const json_t *record, bool publishe
                                                                                                                  : 0;
 }
 
-int reading_sql_open(struct reading_sql *r, const char *path, bool published, struct error *err)
+int interpretation_sql_open(struct interpretation_sql *r, const char *path, bool published, struct error *err)
 {
     struct record_reader *in = record_reader_open(path, RECORDS_AUTO, err);
     json_t *record;
     int rc = -1;
 
-    *r = (struct reading_sql){ 0 };
+    *r = (struct interpretation_sql){ 0 };
     if (in)
         record_reader_leave_ids(in);
     while (in && (rc = record_reader_next(in, &record, err)) > 0) {
@@ -170,7 +172,7 @@ int reading_sql_open(struct reading_sql *r, const char *path, bool published, st
 }
 
 /* Takes the key. */
-static json_t *find(const struct reading_sql *r, char *key)
+static json_t *find(const struct interpretation_sql *r, char *key)
 {
     int i = strings_find(&r->keys, key);
 
@@ -178,21 +180,21 @@ static json_t *find(const struct reading_sql *r, char *key)
     return i < 0 ? NULL : r->sql[i];
 }
 
-json_t *reading_sql_find(const struct reading_sql *r, const char *db_id, const char *text)
+json_t *interpretation_sql_find(const struct interpretation_sql *r, const char *db_id, const char *text)
 {
-    json_t *id = reading_sql_id(db_id, text), *sql = find(r, id_key(json_string_value(id)));
+    json_t *id = interpretation_sql_id(db_id, text), *sql = find(r, id_key(json_string_value(id)));
 
     json_decref(id);
     return sql ? sql : find(r, make_key(db_id, text));
 }
 
-void reading_sql_release(struct reading_sql *r)
+void interpretation_sql_release(struct interpretation_sql *r)
 {
     for (int i = 0; i < r->keys.n; i++)
         json_decref(r->sql[i]);
     free(r->sql);
     strings_release(&r->keys);
-    *r = (struct reading_sql){ 0 };
+    *r = (struct interpretation_sql){ 0 };
 }
 
 static int add_text(struct text_items *out, const json_t *answer, const char *where, struct error *err)
