@@ -30,9 +30,9 @@
     OPTION_ROW(OPTION_PRESET, name_, at, .value = (value_), .choices = (words), .help = __VA_ARGS__)
 
 /* Options that several commands share.  The help is an argument where it differs. */
+#define CONFIG_HELP "YAML file with options; the command line overrides it"
 #define CONFIG_OPTION(at) \
-    OPTION_ROW(OPTION_CONFIG, "config", at, .value = "F.yaml", .help = "YAML file with options; the command line overrides it", \
-               .letter = 'c')
+    OPTION_ROW(OPTION_CONFIG, "config", at, .value = "F.yaml", .help = CONFIG_HELP, .letter = 'c')
 #define DB_OPTION(at, ...) \
     STRING_OPTION("db", at, "FILE|DIR", "SQLite file, or folder with NAME.sqlite, .db or .sqlite3" __VA_ARGS__)
 #define DEVICE_OPTION(at) STRING_OPTION("device", at, "DEVICE", "compute device: auto, cpu, cuda, cuda:N or simt", .letter = 'd')
@@ -46,7 +46,7 @@
     STRING_OPTION("label-field", at, "FIELD[=VALUE]", \
                   "label field of a custom data set (default: ambiguous); with =VALUE, the positive value")
 #define FORCE_OPTION(at) FLAG_OPTION("force", at, "replace existing files with other contents")
-#define OUT_JSONL_OPTION(at) OUT_OPTION(at, "FILE", "output file in JSONL; -: standard output")
+#define OUT_JSONL_OPTION(at) OUT_OPTION(at, "FILE", "output file in JSONL; - is standard output")
 #define RESUME_OPTION(at, ...) FLAG_OPTION("resume", at, __VA_ARGS__)
 #define SHARD_OPTION(at, ...) /* the first argument is the granularity */ \
     OPTION_ROW(OPTION_SHARD, "shard", at, .value = "I/N", \

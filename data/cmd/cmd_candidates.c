@@ -15,12 +15,12 @@ static const struct option options[] = {
     STRING_OPTION("tables", AT(tables), "FILE", "ambiqt-output: tables.json, to mark gold candidates"),
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
-    INT_OPTION("top", AT(k), "N", 1, 1000, "maximum number of candidates of a record", .letter = 'k',
+    INT_OPTION("top", AT(k), "K", 1, 1000, "maximum number of candidates of a record", .letter = 'k',
                .group = "probabilities"),
     REAL_OPTION("temperature", AT(temperature), "T", OPTION_ABOVE_ZERO, 1e6,
                 "ambiqt-output: weigh rank r, from 0, by exp(-r / T)"),
     STRING_OPTION("calibration", AT(calibration), "FILE", "apply this calibration of `calibrate`"),
-    OUT_OPTION(AT(out), "OUT.jsonl", "write the records; - is standard output"),
+    OUT_OPTION(AT(out), "FILE", "output file in JSONL; - is standard output"),
     { 0 },
 };
 

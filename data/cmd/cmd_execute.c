@@ -18,7 +18,7 @@ static const struct option options[] = {
     REAL_OPTION("seconds", AT(seconds), "X", OPTION_ABOVE_ZERO, 86400, "maximum seconds for a query"),
     FLAG_OPTION("python-text", AT(python_text), "fail on text that is not UTF-8, as Python's sqlite3 does"),
     OUT_JSONL_OPTION(AT(out)),
-    RESUME_OPTION(AT(resume), "continue a stopped run from FILE.part"),
+    RESUME_OPTION(AT(resume), "continue an interrupted run from FILE.part"),
     { 0 },
 };
 

@@ -12,7 +12,7 @@ static const struct option options[] = {
     CHOICE_OPTION("to", AT(to), "FORM", "marked-words|noisysp", "form to write; IN has the other form"),
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
-    OUT_OPTION(AT(out), "FILE", "write the records; - is standard output"),
+    OUT_OPTION(AT(out), "FILE", "output file; - is standard output"),
     { 0 },
 };
 

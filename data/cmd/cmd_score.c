@@ -29,7 +29,7 @@ static const struct option options[] = {
     STRING_OPTION("predictions", AT(predictions), "FILE", "rule agreement: output of `ambit-infer detect`"),
     STRING_OPTION("tables", AT(tables), "FILE", "rule ambiqt: Spider's tables.json, for exact set match"),
     DB_OPTION(AT(db), ""),
-    INT_OPTION("top", AT(k), "N", 1, 1e6, "predictions of a record that count", .letter = 'k', .group = "rule"),
+    INT_OPTION("top", AT(k), "K", 1, 1e6, "predictions of a record that count", .letter = 'k', .group = "rule"),
     FLAG_OPTION("published", AT(published), "reproduce the published evaluator, including its bugs"),
     FLAG_OPTION("filter", AT(filter), "rule dfpl: drop interpretations first, as `annotate --published` does"),
     FLAG_OPTION("json", AT(json), "print one JSON object", .group = "output"),

@@ -38,7 +38,7 @@ static const struct option table[] = {
     SHARD_OPTION(AT(clarify.shard), 1),
     STRING_OPTION("detector", AT(detector), "RUN", GATE_DEFAULT_HELP "; none: no detector", .group = "detector"),
     STRING_OPTION("adapter", AT(adapter), "FILE", "adapter of the detector that ambit-train adapt wrote"),
-    REAL_OPTION("threshold", AT(threshold), "X", 0, 1, "decision threshold (default: the one stored in the model)"),
+    REAL_OPTION("threshold", AT(threshold), "P", 0, 1, "decision threshold (default: the one stored in the model)"),
     REAL_OPTION("gate", AT(gate), "P", 0, 1, "do not ask the user if the ambiguity score is below this"),
     CHOICE_OPTION("alternatives", AT(alternatives), "on|off", "on|off",
                   "candidate statements made from the detector's alternatives"),

@@ -40,7 +40,7 @@ static const struct option table[] = {
     STRING_OPTION("replay", AT(replay), "FILE", "interactive: transcript to resume, in place of --candidates"),
     FLAG_OPTION("serve-stdio", AT(serve), "serve another program: JSON lines on standard input and output"),
     FLAG_OPTION("simulate", AT(simulate), "run dialogues about the gold statements of each record"),
-    STRING_OPTION("report", AT(report), "report.html", "simulate: page that compares all strategies", .writes = true),
+    STRING_OPTION("report", AT(report), "FILE.html", "simulate: page that compares all strategies", .writes = true),
     REAL_OPTION("user-noise", AT(user_noise), "P", 0, 1, "simulate: rate of the user's errors"),
     REAL_OPTION("user-unknown", AT(user_unknown), "P", 0, 1, "simulate: rate of the answer \"I don't know\""),
     SEED_OPTION(AT(seed), "seed of the simulated user and of the strategy random"),

@@ -33,7 +33,7 @@ static const struct option table[] = {
                 "heuristic: mark noun phrases below this similarity as unanswerable; 0: none"),
     STRING_OPTION("tune", AT(tune), "FILE", "heuristic: records with marked words on which to fit these four"),
     OUT_OPTION(AT(out), "OUT.jsonl", "tagged questions in input order; - is standard output", .group = "output"),
-    CHOICE_OPTION("format", AT(format), "FORM", "jsonl|text|html", "JSON lines, text for people, or a page"),
+    CHOICE_OPTION("format", AT(format), "FORMAT", "jsonl|text|html", "JSON lines, text for people, or a page"),
     RESUME_OPTION(AT(resume), "continue an interrupted run from OUT.jsonl.part"),
     INT_OPTION("index-mib", AT(index_mib), "N", 1, 4095, "maximum memory for the values of a database, in MiB",
                .group = "performance"),

@@ -141,7 +141,7 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
     CHOICE_OPTION("schedule", AT(schedule), "FORM", "cosine|linear|constant", "decay of the learning rate"), \
     CHOICE_OPTION("optimizer", AT(optimizer), "NAME", "adamw|adafactor", "optimizer"), \
     CHOICE_OPTION("moments", AT(moments), "TYPE", "f32|8bit", "storage of AdamW's moments"), \
-    INT_OPTION("tokens", AT(train.tokens), "N", 1, 1 << 24, "max tokens of a micro-batch")
+    INT_OPTION("tokens", AT(train.tokens), "N", 1, 1 << 24, "maximum number of tokens of a micro-batch")
 
 #define SHOW_ROW \
     INT_OPTION("show-samples", HERE(show_samples), "N", 0, 1e6, "print N training examples token by token")
@@ -149,8 +149,8 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
 #define SELECT_ROWS \
     CHOICE_OPTION("select", AT(select), "METRIC", "loss|recall|template|exact-match|execution", \
                   "metric", .group = "choice of the best checkpoint"), \
-    INT_OPTION("max-valid", AT(max_valid), "N", 0, 1e9, "records of a validation, 0: all"), \
-    INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 20, "max tokens of a generated completion"), \
+    INT_OPTION("max-valid", AT(max_valid), "N", 0, 1e9, "maximum number of records of a validation, 0: all"), \
+    INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 20, "maximum number of tokens of a completion"), \
     SCHEMA_OPTION(HERE(schema), "exact-match: tables.json of --valid's databases"), \
     STRING_OPTION("db", HERE(db), "FILE|DIR", "recall, execution: SQLite databases of --valid"), \
     STRING_OPTION("sqls", HERE(sqls), "FILE", "recall: SQL of interpretations, from ambit-data annotate"), \
@@ -217,13 +217,13 @@ const struct option reward_request_table[] = {
     STRING_OPTION("chat-template", HERE(chat_template), "NAME", "llama3, llama3-unsloth, chatml or chatml-bare"),
     INT_OPTION("length", AT(length), "N", 2, 1 << 24, "leave out conversations of more tokens"),
     OUT_OPTION(HERE(out), "DIR", "folder of checkpoints and the adapter", .required = true, .group = "output"),
-    OPTION_ROW(OPTION_CONFIG, "config", HERE(config), .value = "F.yaml",
-               .help = "settings; the command line overrides them", .letter = 'c', .group = "settings"),
+    OPTION_ROW(OPTION_CONFIG, "config", HERE(config), .value = "F.yaml", .help = CONFIG_HELP, .letter = 'c',
+               .group = "settings"),
     STRING_OPTION("base", HERE(base), "HF_DIR", "trained infilling model", .required = true, .group = "model"),
     ADAPTER_ROWS,
     COMPUTE_ROW,
     INT_OPTION("samples", AT(answers), "N", 2, BEAMS_MAX, "completions sampled for each prompt", .group = "reward"),
-    INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 20, "max tokens of a completion"),
+    INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 20, "maximum number of tokens of a completion"),
     REAL_OPTION("penalty", AT(penalty), "P", 0, 100, "penalty of a wrong interpretation"),
     CHOICE_OPTION("advantage", AT(advantage), "FORM", "scaled|plain", "advantage of GRPO or Dr. GRPO"),
     REAL_OPTION("clip-low", AT(clip_low), "E", 0, 1, "lower clip range of the probability ratio"),
@@ -232,7 +232,7 @@ const struct option reward_request_table[] = {
     INT_OPTION("reuse", AT(reuse), "N", 1, 1024, "optimizer steps of a sampling round"),
     TRAIN_OPTIONS(1),
     OPTIMIZER_ROWS,
-    INT_OPTION("max-valid", AT(max_valid), "N", 0, 1e9, "records of a validation, 0: all"),
+    INT_OPTION("max-valid", AT(max_valid), "N", 0, 1e9, "maximum number of records of a validation, 0: all"),
     RUN_OPTIONS,
     SHOW_ROW,
     { 0 },

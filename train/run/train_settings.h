@@ -48,7 +48,7 @@ struct train_settings {
     RESUME_OPTION(HERE(resume), "resume from the newest checkpoint in --out, with its settings", .group = "run"), \
     DRY_RUN_OPTION(HERE(dry_run), "check all settings and print the memory estimate only"), \
     FLAG_OPTION("force", HERE(force), "write into a folder that holds other files"), \
-    SEED_OPTION(HERE(seed), "seed of all random choices"), \
+    SEED_OPTION(HERE(seed), "random seed"), \
     DEVICE_OPTION(HERE(device)), \
     NO_GRAPH_OPTION(HERE(no_graph)), \
     SHARD_OPTIMIZER_OPTION(HERE(shard_optimizer))
