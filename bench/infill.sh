@@ -108,7 +108,7 @@ learn() {
 if [ -z "$base" ]; then
     done_by first.jsonl mixed < <(first)
     [ -e vocabulary ] || "$bin/ambit-train" tokenizer --vocab 2048 --split words -o vocabulary {infill,gold,e2e}/train.jsonl
-    learn --tokenizer vocabulary --start copying --hidden 128 --layers 3 --heads 4 --intermediate 384 --data first.jsonl --lr 1.5e-3 \
+    learn --tokenizer vocabulary --initialisation copy --hidden 128 --layers 3 --heads 4 --intermediate 384 --data first.jsonl --lr 1.5e-3 \
         --schedule constant --eval-every 200 -o first
     base=first
 fi

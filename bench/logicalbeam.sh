@@ -106,7 +106,7 @@ if [ ${#model[@]} = 0 ]; then
     done_by long-3.jsonl mixed < <(long 3 2000)
     done_by long-13.jsonl mixed < <(long 13 2600)
     done_by valid.jsonl lot 1300 60 7 ambiqt/{t2s,template-gen,template-fill}.valid.jsonl
-    learn --tokenizer vocabulary --start copying --hidden 192 --layers 4 --heads 6 --intermediate 512 --data short.jsonl \
+    learn --tokenizer vocabulary --initialisation copy --hidden 192 --layers 4 --heads 6 --intermediate 512 --data short.jsonl \
         --valid valid.jsonl --batch 16 --lr 1.5e-3 --schedule constant -o first
     learn --base first --data long-3.jsonl --valid valid.jsonl --batch 8 --lr 1e-3 -o second
     learn --base second --data long-13.jsonl --valid valid.jsonl --batch 8 --lr 1e-3 -o third

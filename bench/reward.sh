@@ -37,7 +37,7 @@ wc -l folds/*.jsonl
 make other.jsonl substitute folds/train.jsonl --copies 2 --seed 1
 cat other.jsonl folds/train.jsonl >taught.jsonl
 [ -e words ] || "$bin/ambit-train" tokenizer --vocab 2048 --split words -o words folds/train.jsonl
-"$bin/ambit-train" infill --tokenizer words --start copying --method full --compute f32 --data taught.jsonl --valid folds/valid.jsonl --max-valid 100 \
+"$bin/ambit-train" infill --tokenizer words --initialisation copy --method full --compute f32 --data taught.jsonl --valid folds/valid.jsonl --max-valid 100 \
     -o taught --tokens 4096 --eval-every 100 --save-every 100 --resume "${teach[@]}"
 
 "$bin/ambit-train" reward --base taught --method full --data folds/train.jsonl --valid folds/valid.jsonl --max-valid 300 --test folds/test.jsonl \

@@ -106,8 +106,8 @@ grep -q '"lm_head"' preset/adapter_config.json || fail "preset: the head is not 
 
 # --- generate and loss read the result of every head and method
 infill --tokenizer model --method full --out scratch --hidden 32 --heads 2 --groups 1 --layers 2 --intermediate 48 --epochs 3 --lr 3e-3 || fail "from scratch"
-infill --tokenizer model --method full --out copying --hidden 32 --heads 2 --groups 1 --layers 2 --intermediate 48 --epochs 3 --lr 3e-3 --start copying || fail "from a start that copies"
-cmp -s scratch/model.safetensors copying/model.safetensors && fail "--start copying: the same weights"
+infill --tokenizer model --method full --out copying --hidden 32 --heads 2 --groups 1 --layers 2 --intermediate 48 --epochs 3 --lr 3e-3 --initialisation copy || fail "from a start that copies"
+cmp -s scratch/model.safetensors copying/model.safetensors && fail "--initialisation copy: the same weights"
 head -n 6 valid.jsonl >ask.jsonl
 for head in none lora full; do
     infill --base model --out "head-$head" --head $head --epochs 1 --lr 1e-3 || fail "head $head"

@@ -91,8 +91,8 @@ run 0 data score --rule dfpl --db . --json --pred added.jsonl
 grep -qE '"ambiguous":\{"n":2,"recall":1.0,.*"all_found":1.0' shown || complain "infilled by an encoder-decoder" "$(cat shown added.jsonl)"
 
 # --- weights from which copying is learnt early: other ones, and no longer a choice where a model is given
-run 0 learn "${small[@]}" --valid train.jsonl --epochs 3 --dropout 0 --start copying --out copying
-cmp -s cut4096/model.safetensors copying/model.safetensors && complain "--start copying" "the same weights"
+run 0 learn "${small[@]}" --valid train.jsonl --epochs 3 --dropout 0 --initialisation copy --out copying
+cmp -s cut4096/model.safetensors copying/model.safetensors && complain "--initialisation copy" "the same weights"
 
 # --- a run that goes on ends with the same weights: dropout, both optimizers
 for optimizer in adamw "adafactor --lr 1e-2 --feed-forward relu"; do

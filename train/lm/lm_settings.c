@@ -120,7 +120,8 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
 /* clang-format off */
 #define MODEL_ROWS \
     STRING_OPTION("tokenizer", HERE(tokenizer), "DIR", "folder of ambit-train tokenizer", .group = "new model"), \
-    CHOICE_OPTION("start", AT(start), "NAME", "published|copying", "weights: published, or for early copying"), \
+    CHOICE_OPTION("initialisation", AT(initialisation), "NAME", "published|copy", \
+                  "first weights: published, or for early copying"), \
     INT_OPTION("hidden", AT(hidden), "N", 8, 65536, "channels"), \
     INT_OPTION("layers", AT(layers), "N", 1, 200, "layers, of each side of an encoder-decoder"), \
     INT_OPTION("heads", AT(heads), "N", 1, 512, "attention heads"), \

@@ -24,7 +24,10 @@ struct lm_settings {
     int64_t hidden, layers, heads, kv_heads, intermediate, positions;
     enum { FEED_RELU, FEED_GATED_GELU } feed_forward; /* of an encoder-decoder, as dropout */
     double dropout;
-    enum { START_PUBLISHED, START_COPY } start; /* see t5_start_copying and llama_start_copying */
+    enum {
+        INITIALISATION_PUBLISHED,
+        INITIALISATION_COPY
+    } initialisation; /* see t5_start_copying and llama_start_copying */
     /* optimisation */
     struct train_settings train;
     int64_t length, max_valid;

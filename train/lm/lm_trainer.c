@@ -549,9 +549,9 @@ static int fill_weights(struct lm_trainer *t, struct error *err)
         return -1;
     params_init(t->run.params, &t->run.device, (uint64_t)q->seed);
     if (!q->base) {
-        if (t->set->start == START_COPY && t->model.seq2seq)
+        if (t->set->initialisation == INITIALISATION_COPY && t->model.seq2seq)
             t5_start_copying(&t->model.t5, t->run.params, &t->run.device);
-        else if (t->set->start == START_COPY)
+        else if (t->set->initialisation == INITIALISATION_COPY)
             llama_start_copying(&t->model.net, t->run.params, &t->run.device);
         return 0;
     }
