@@ -263,7 +263,7 @@ json_t *gate_test_metrics_json(const struct gate_test_metrics *f, const char *na
         if (k < SIA_TYPES || f->types[k].n)
             json_object_set_new(kinds, gate_type_name(k), gate_metrics_json(&f->types[k]));
     return json_pack("{s:o, s:o, s:o*, s:o, s:o, s:{s:o, s:o}, s:f, s:f}", name, gate_metrics_json(&f->all), "types",
-                     kinds, "parts", parts, "hard_negatives", gate_metrics_json(&f->hard_negatives), "probes",
+                     kinds, "folders", parts, "hard_negatives", gate_metrics_json(&f->hard_negatives), "probes",
                      probes_json(&f->probes), "relevance", "ap", json_finite(f->relevance_ap), "auc",
                      json_finite(f->relevance_auc), "threshold", f->threshold, "temperature", f->temperature);
 }
