@@ -391,7 +391,7 @@ json_t *session_json(struct session *s)
     return json_pack("{s:o, s:s?, s:o, s:o, s:i, s:i, s:s, s:s, s:o, s:b, s:O, s:O}", "ask",
                      open ? ask_json(s) : json_null(), "stop", open ? NULL : stop_reason_name(s->why), "entropy",
                      clarify_rounded(posterior_entropy(now)), "none_of_the_above", clarify_rounded(now->p_none),
-                     "eliminated", s->eliminated, "plausible", session_plausible(s), "best", c->sql[best], "words",
+                     "eliminated", s->eliminated, "plausible", session_plausible(s), "best", c->sql[best], "wording",
                      session_best_words(s), "confidence", clarify_rounded(now->p[best]), "free_choice",
                      c->dialogue.free_choice, "rejected", c->rejected, "session", s->value);
 }

@@ -97,7 +97,7 @@ whole ask >each.txt
 whole killed >killed.txt 2>/dev/null
 cmp -s each.txt killed.txt || complain "killed between turns" "$(diff each.txt killed.txt | head -c 900)"
 says "the end" '"stop":"(turns|settled|little-gain)"' "$(tail -n 1 each.txt)"
-says "the end" '"words":"show name of band' "$(tail -n 1 each.txt)"
+says "the end" '"wording":"show name of band' "$(tail -n 1 each.txt)"
 last=$(session "$(tail -n 1 each.txt)")
 for strategy in random max-probability min-probability info-gain path; do
     first=$(ask '{"op":"start","rules":{"strategy":"'$strategy'","noise":0,"memory":false},"record":'"$record"'}')
