@@ -270,7 +270,7 @@ static void show_rows(void *user, const struct screen *screen, const char *sql)
         show_table(screen, json_object_get(result, "columns"), rows);
         if (json_array_size(rows) == 0)
             screen_print(screen, "        ", "        ", "(no rows)");
-        if (json_is_true(json_object_get(result, "more")))
+        if (json_is_true(json_object_get(result, "truncated")))
             screen_print(screen, "        ", "        ", "(and more)");
     } else if (result)
         screen_say(screen, "It does not run: %s", json_string_value(json_object_get(result, "message")));

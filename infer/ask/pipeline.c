@@ -271,7 +271,7 @@ json_t *pipeline_rows(struct pipeline *a, const char *db_id, const char *sql)
         r.n = a->q->rows;
     json_t *o = exec_result_json(&r);
     if (r.status == EXEC_OK)
-        json_object_set_new(o, "more", json_boolean(more));
+        json_object_set_new(o, "truncated", json_boolean(more));
     exec_result_release(&r);
     return o;
 }

@@ -77,7 +77,8 @@ bool pipeline_may_regenerate(const struct pipeline *a, const struct session *s);
  * without err where the parser has no others. */
 json_t *pipeline_regenerate(struct pipeline *a, const struct session *s, const char *where, struct error *err);
 
-/* Returns the first rows of a statement, and whether there are "more", as a new reference; NULL without a database. */
+/* Returns the first rows of a statement, and whether they are "truncated", as a new reference; NULL without a database.
+ */
 json_t *pipeline_rows(struct pipeline *a, const char *db_id, const char *sql);
 
 /* Returns the output line of a question as a new reference.  s is NULL if there is no session.  relevance: include the

@@ -42,17 +42,17 @@ for line in 1 3; do
     has $line "$(sed 's/[][\.*^$(){}?+|/]/\\&/g' <<<"$asks")"
 done
 has 1 '"detector":null,"tagger":null,"candidates":\{"from":"file","n":2,"added":0,"raised":0\},"gated":false'
-has 1 '"result":\{"status":"ok","columns":\["name"\],"rows":\[\["Suri"\]\],"more":false\},"session":\{"version":1'
-has 2 '"ask":null,"stop":"settled".*"sql":"SELECT name FROM trainer","result":\{"status":"ok","columns":\["name"\],"rows":\[\["Rik"\],\["Suri"\],\["Udo"\]\],"more":false\}\}$'
+has 1 '"result":\{"status":"ok","columns":\["name"\],"rows":\[\["Suri"\]\],"truncated":false\},"session":\{"version":1'
+has 2 '"ask":null,"stop":"settled".*"sql":"SELECT name FROM trainer","result":\{"status":"ok","columns":\["name"\],"rows":\[\["Rik"\],\["Suri"\],\["Udo"\]\],"truncated":false\}\}$'
 has 4 '"id":"q4",.*"candidates":null,"gated":false,"ask":null,"stop":"no-candidates","sql":null,"result":null\}$'
 cp out.jsonl plain.jsonl
 expect 0 "records" candidates.jsonl # those of the records themselves
 cmp -s <(head -n 3 plain.jsonl | sed 's/"from":"file"/"from":"record"/') out.jsonl || complain "own candidates" "another output"
 expect 0 "records" --candidates candidates.jsonl --rows 1 questions.jsonl
-has 2 '"rows":\[\["Rik"\]\],"more":true'
-has 3 '"columns":\["day"\],"rows":\[\[1\]\],"more":true' # 30,000 rows are more than are taken
+has 2 '"rows":\[\["Rik"\]\],"truncated":true'
+has 3 '"columns":\["day"\],"rows":\[\[1\]\],"truncated":true' # 30,000 rows are more than are taken
 expect 0 "records" --candidates candidates.jsonl --rows 0 questions.jsonl
-has 2 '"rows":\[\],"more":true'
+has 2 '"rows":\[\],"truncated":true'
 
 # --- answers: numbers or words, as many as there are questions
 answered() { sed -E "1s/\}\$/,\"answers\":$1}/;q" questions.jsonl >answered.jsonl; }

@@ -72,7 +72,7 @@ url=http://$host:$port json='Content-Type: application/json'
 first=$(post /ask "{\"id\":1,\"question\":\"$fee\"}")
 says ask '"question":"Which trainer has the highest fee\?","detector":null,"tagger":null,"candidates":\{"from":"file","n":2,' "$first"
 says ask '"ask":\{"attribute":"order#1.expr","text":"What should the result be sorted by\?"' "$first"
-says ask '"sql":"SELECT name FROM trainer ORDER BY trainer_fee DESC LIMIT 1","result":\{"status":"ok","columns":\["name"\],"rows":\[\["Suri"\]\],"more":false\}' "$first"
+says ask '"sql":"SELECT name FROM trainer ORDER BY trainer_fee DESC LIMIT 1","result":\{"status":"ok","columns":\["name"\],"rows":\[\["Suri"\]\],"truncated":false\}' "$first"
 infer ask --detector none --db gym.sqlite --candidates candidates.jsonl --question "$fee" -o file.jsonl 2>said
 [ "$(<file.jsonl)" = "$first" ] || complain ask "other than in a file: $first"
 s0="{\"version\"${first#*\"session\":\{\"version\"}"
