@@ -14,7 +14,7 @@
 static const char *const encodes[] = { "element", "schema", NULL };
 static const char *const classifiers[] = { "pair", "gat-mean", "gat-cat", "gcn", "rgcn", "bert-only", NULL };
 static const char *const features[] = { "states", "relevance", NULL };
-static const char *const texts[] = { "qualified", "relevance-word", "thesis", NULL };
+static const char *const texts[] = { "qualified", "relevance-word", "published", NULL };
 static const char *const pools[] = { "attention", "mean", "sum", NULL };
 static const char *const graphs[] = { "typed", "paper", "mono", "bi", "reproduction", NULL };
 static const char *const switches[] = { "off", "on", NULL };

@@ -35,7 +35,7 @@ sweep "gat-mean: {classifier: gat-mean, published: 'F1 .753, it''s theirs'}" 'ga
     'gcn: {classifier: gcn, dropout: 0}' 'rgcn: {classifier: rgcn}' 'bert-only: {classifier: bert-only}' \
     'no-embedding: {classifier: gat-mean, features: relevance}' 'random: {classifier: gat-mean, random-edges: 2}' \
     'stock: {classifier: gat-mean, embedder: stock, select: f1}' \
-    'compat: {classifier: gat-mean, graph: reproduction, element-text: thesis, relevance-loss: mse, embedder: stock, renamed: 0, relevance-epochs: 1}' \
+    'compat: {classifier: gat-mean, graph: reproduction, element-text: published, relevance-loss: mse, embedder: stock, renamed: 0, relevance-epochs: 1}' \
     'relevance-word: {classifier: gat-mean, relevance-word: true}' 'pair: {encode: schema, classifier: pair}' >sweep.yaml
 
 # --- beforehand: each row's time, and nothing is made

@@ -32,7 +32,7 @@ done
 
 # --- messages and settings
 run 0 train inspect whole
-for field in '"graph": "reproduction"' '"texts": "thesis"' '"embedder": "on"' '"relevance-loss": "mse"' '"pool": "mean"'; do
+for field in '"graph": "reproduction"' '"texts": "published"' '"embedder": "on"' '"relevance-loss": "mse"' '"pool": "mean"'; do
     grep -qF "$field" shown || complain "inspect" "no $field"
 done
 grep -q 'embedder.encoder.layer.0.output.dense.weight' shown || complain "inspect" "lists no embedder"
@@ -75,7 +75,7 @@ plain=("${tiny[@]}" --out none)
 check "pair" 2 'graph: reproduction merges elements of one name: expected --encode element' train "${graph[@]}" --out none --encode element --renamed 0
 check "renamed" 2 'and --renamed 0' train "${plain[@]}" --preset skadborg-mortensen --renamed 0.5
 check "schema" 2 'relevance-word: an element.s relevance must be known before' train "${word[@]}" --out none
-check "joint" 2 'element-text: thesis: .*embedder stock or linker' train "${plain[@]}" --preset skadborg-mortensen --embedder joint
+check "joint" 2 'element-text: published: .*embedder stock or linker' train "${plain[@]}" --preset skadborg-mortensen --embedder joint
 check "no relevance" 3 'teaches what is relevant, which texts are to say' train "${plain[@]}" --preset skadborg-mortensen --relevance-epochs 0
 check "a linker of other texts" 2 'linker linker: expected a run that reads bare names, got one that reads qualified' \
     train "${plain[@]}" --preset skadborg-mortensen --embedder linker --linker linker

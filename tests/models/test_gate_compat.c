@@ -317,7 +317,7 @@ static void test_meta(void **state)
     gate_world_open(&w, &kind);
     json_t *o = gate_model_to_json(&w.model);
     assert_string_equal(json_string_value(json_object_get(o, "graph")), "reproduction");
-    assert_string_equal(json_string_value(json_object_get(o, "texts")), "thesis");
+    assert_string_equal(json_string_value(json_object_get(o, "texts")), "published");
     assert_int_equal(gate_model_from_json(o, &back, "a model", &err), 0);
     assert_int_equal(back.graph, GRAPH_REPRODUCTION);
     assert_int_equal(back.config.texts, TEXTS_THESIS);

@@ -47,7 +47,7 @@ static const char skadborg_mortensen[] = "encode: element\n"
                                          "classifier: gat-mean\n"
                                          "pool: mean\n"
                                          "graph: reproduction\n"
-                                         "element-text: thesis\n"
+                                         "element-text: published\n"
                                          "embedder: stock\n"
                                          "gat-hidden: 64\n"
                                          "gat-layers: 2\n"
@@ -127,7 +127,7 @@ const struct option gate_request_table[] = {
     RUN_OPTIONS,
     /* for --config alone: settings of the published tables */
     CHOICE_OPTION("features", AT(features), "WHAT", "states|relevance", NULL),
-    CHOICE_OPTION("element-text", AT(element_text), "HOW", "qualified|thesis", NULL),
+    CHOICE_OPTION("element-text", AT(element_text), "HOW", "qualified|published", NULL),
     FLAG_OPTION("relevance-word", AT(relevance_word), NULL),
     REAL_OPTION("random-edges", AT(random_edges), "X", 0, 1000, NULL),
     CHOICE_OPTION("pool", AT(pool), "HOW", "attention|mean|sum", NULL),

@@ -311,7 +311,7 @@ static int check_texts(const struct gate_settings *s, struct error *err)
             err, EXIT_CODE_USAGE,
             "%s: an element's relevance must be known before its text is read: expected --encode element with "
             "--embedder stock or linker",
-            s->relevance_word ? "relevance-word" : "element-text: thesis");
+            s->relevance_word ? "relevance-word" : "element-text: published");
     return 0;
 }
 
