@@ -240,7 +240,7 @@ static void init_pair(struct gatekeeper *g, struct param_builder *p)
     param_part(p, "pair.");
     g->project_w = param_matrix(p, D, k->bert.hidden_size, "project.weight");
     g->project_b = param_vector(p, D, 0, "project.bias");
-    g->twins = init_pair_head(p, 4 * D + k->pair_features, k->pair_hidden, "pair.twins");
+    g->duplicates = init_pair_head(p, 4 * D + k->pair_features, k->pair_hidden, "pair.twins");
     param_part(p, "pair.");
     g->relevance_in_w = param_matrix(p, RELEVANCE_CHANNELS, 1, "relevance.weight");
     g->relevance_in_b = param_vector(p, RELEVANCE_CHANNELS, 0, "relevance.bias");
@@ -412,11 +412,12 @@ static struct tensor *judge_words(struct ctx *c, const struct gatekeeper *g, str
 static struct gate_scores classify_pairs(struct ctx *c, const struct gatekeeper *g, struct tensor *x,
                                          const struct gate_graph *graph)
 {
-    struct tensor *y = reason(c, g, x, &graph->graph), *twins = judge_pairs(c, g, &g->twins, y, graph);
-    struct tensor *pair = op_and_logits(c, twins, judge_pairs(c, g, &g->asked, relevance_channels(c, g, x), graph));
+    struct tensor *y = reason(c, g, x, &graph->graph), *duplicates = judge_pairs(c, g, &g->duplicates, y, graph);
+    struct tensor *pair =
+        op_and_logits(c, duplicates, judge_pairs(c, g, &g->asked, relevance_channels(c, g, x), graph));
     return (struct gate_scores){ .score = op_noisy_or(c, pair, &graph->pairs),
                                  .pair = pair,
-                                 .twins = twins,
+                                 .duplicates = duplicates,
                                  .linguistic = g->config.linguistic ? judge_words(c, g, x, y, graph) : NULL };
 }
 

@@ -112,7 +112,7 @@ struct gatekeeper {
     struct tensor *gate_w, *gate_b; /* attention pool: [1, hidden], F32 [1] */
     struct pair_head {
         struct tensor *w1, *b1, *w2, *b2; /* [pair_hidden, in], F32 [pair_hidden], [1, pair_hidden], F32 [1] */
-    } twins, asked;
+    } duplicates, asked;
     struct linguistic_head {
         struct tensor *gate_w, *gate_b;       /* attention over the graph's states: [1, hidden], F32 [1] */
         struct tensor *state_w, *graph_w, *b; /* [pair_hidden, C], [pair_hidden, hidden], F32 [pair_hidden] */
@@ -148,7 +148,7 @@ struct tensor *gatekeeper_squared_error(struct ctx *c, struct tensor *logits, st
 struct gate_scores {
     struct tensor *score;      /* F32 [questions] logit of "ambiguous": a noisy-or over pairs */
     struct tensor *pair;       /* F32 [P] logit of each candidate pair; NULL except for `pair` */
-    struct tensor *twins;      /* F32 [P] logit of "could mean the same"; NULL except for `pair` */
+    struct tensor *duplicates; /* F32 [P] logit of "could mean the same"; NULL except for `pair` */
     struct tensor *linguistic; /* F32 [questions, LINGUISTIC_TYPES] logits; NULL without the head */
 };
 /* Classifies the questions from their states, F32 [N, C]. */

@@ -255,7 +255,7 @@ static void run_train(struct ctx *c, void *arg)
     }
     if (scores.pair) {
         t->loss = op_add(c, t->loss, loss_of(c, scores.pair, "pair"));
-        t->loss = op_add(c, t->loss, loss_of(c, scores.twins, "twins"));
+        t->loss = op_add(c, t->loss, loss_of(c, scores.duplicates, "twins"));
     }
     tape_backward(c, t->loss);
     optim_step(c, &t->w->optim, &t->w->model.params);

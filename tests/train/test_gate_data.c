@@ -19,7 +19,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static int count_twins(const struct gate_example *e, const struct schema_input *in)
+static int count_duplicates(const struct gate_example *e, const struct schema_input *in)
 {
     int n = 0;
     for (int i = 0; i < in->n_pairs; i++)
@@ -29,7 +29,7 @@ static int count_twins(const struct gate_example *e, const struct schema_input *
 
 /* The schema of a contrast example has duplicated elements, whether or not the question refers to them. Other
  * schemas have none. */
-static void doubled_elements_are_twins(void **state)
+static void elements_are_duplicated(void **state)
 {
     int asked = 0, not_asked = 0;
 
@@ -39,7 +39,7 @@ static void doubled_elements_are_twins(void **state)
             const struct gate_example *e = &w.data.splits[f].list[i];
             bool contrast = e->record->slice == EXAMPLE_CONTRAST;
             for (int k = 0; k < e->n_forms; k++)
-                assert_int_equal(count_twins(e, e->forms[k].schema) > 0, contrast);
+                assert_int_equal(count_duplicates(e, e->forms[k].schema) > 0, contrast);
             asked += contrast && e->record->ambiguous;
             not_asked += contrast && !e->record->ambiguous;
         }
@@ -88,7 +88,7 @@ static void alternatives_are_relevant(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(doubled_elements_are_twins),
+        cmocka_unit_test(elements_are_duplicated),
         cmocka_unit_test(labels_hold_for_renamed_schemas),
         cmocka_unit_test(alternatives_are_relevant),
     };

@@ -92,7 +92,7 @@ static void check_pair(const struct gate_example *e, const struct gate_form *for
 }
 
 /* Number of duplicated elements of distractor tables among the candidates. */
-static int check_twins(const struct gate_example *e, const struct gate_distractors *x)
+static int check_duplicates(const struct gate_example *e, const struct gate_distractors *x)
 {
     int own = 0, appended = 0, wanted = 0;
 
@@ -101,13 +101,13 @@ static int check_twins(const struct gate_example *e, const struct gate_distracto
     for (int i = 0; i < x->input.n_pairs; i++) {
         const struct schema_pair *p = &x->input.pairs[i];
         int u = gate_form_own(&x->form, e, p->u), v = gate_form_own(&x->form, e, p->v);
-        bool twins = gate_form_duplicated(&x->form, e, p->u, p->v);
+        bool duplicates = gate_form_duplicated(&x->form, e, p->u, p->v);
         if (u >= 0 && v >= 0)
-            assert_int_equal(twins, gate_data_duplicated(e, u, v));
+            assert_int_equal(duplicates, gate_data_duplicated(e, u, v));
         if ((u >= 0) != (v >= 0))
-            assert_false(twins);
-        own += twins && u >= 0;
-        appended += twins && u < 0;
+            assert_false(duplicates);
+        own += duplicates && u >= 0;
+        appended += duplicates && u < 0;
     }
     assert_int_equal(own, wanted);
     return appended;
@@ -115,7 +115,7 @@ static int check_twins(const struct gate_example *e, const struct gate_distracto
 
 static void labels_move_with_elements(void **state)
 {
-    int twins = 0, pairs = 0, renamed = 0, least = 1000, most = 0;
+    int duplicates = 0, pairs = 0, renamed = 0, least = 1000, most = 0;
 
     (void)state;
     for (int i = 0; i < w.practice.data.splits[SPLIT_TRAIN].n; i += EVERY) {
@@ -126,7 +126,7 @@ static void labels_move_with_elements(void **state)
         check_schemas(e, x);
         check_elements(e, form, x);
         check_pair(e, form, x);
-        twins += check_twins(e, x);
+        duplicates += check_duplicates(e, x);
         pairs += form->pair >= 0;
         renamed += form != e->forms;
         int tables = x->schema.n_tables - e->item.schema->schema->n_tables;
@@ -134,7 +134,7 @@ static void labels_move_with_elements(void **state)
         most = tables > most ? tables : most;
         gate_distractors_free(x);
     }
-    assert_true(twins > 100 && pairs > 20 && renamed > 50);
+    assert_true(duplicates > 100 && pairs > 20 && renamed > 50);
     assert_true(least <= 4 && most >= 30);
 }
 

@@ -152,7 +152,7 @@ static int alternative_node(const struct gate_example *e, int which)
     return column < 0 ? table : s->n_tables + column;
 }
 
-static bool duplicates_hold(const struct twins *t, int u, int v)
+static bool duplicates_hold(const struct duplicates *t, int u, int v)
 {
     for (int i = 0; i < t->n; i++)
         if ((t->list[i].u == u && t->list[i].v == v) || (t->list[i].u == v && t->list[i].v == u))
@@ -162,14 +162,14 @@ static bool duplicates_hold(const struct twins *t, int u, int v)
 
 bool gate_data_duplicated(const struct gate_example *e, int u, int v)
 {
-    return duplicates_hold(e->twins, u, v);
+    return duplicates_hold(e->duplicates, u, v);
 }
 
 static void add_duplicates(struct builder *b, struct gate_example *e)
 {
-    struct twins *t = e->part ? NULL : &b->data->twins[e->item.schema - b->data->inputs];
+    struct duplicates *t = e->part ? NULL : &b->data->duplicates[e->item.schema - b->data->inputs];
 
-    e->twins = t;
+    e->duplicates = t;
     if (!t)
         return;
     if (!e->record->alternatives[0])
@@ -339,7 +339,7 @@ int gate_data_init(struct gate_data *d, struct dataset *records, const struct ga
     const int32_t features = SCHEMA_PAIR_FEATURE_SET;
     *d = (struct gate_data){ .records = records, .hash = hash_bytes(HASH_START, &features, sizeof features) };
     d->inputs = xcalloc((size_t)records->schemas.n, sizeof *d->inputs);
-    d->twins = xcalloc((size_t)records->schemas.n, sizeof *d->twins);
+    d->duplicates = xcalloc((size_t)records->schemas.n, sizeof *d->duplicates);
     d->finders = xcalloc((size_t)records->schemas.n, sizeof *d->finders);
     if (arena_init(&b.sql, SQL_ARENA, err))
         rc = -1;
@@ -369,11 +369,11 @@ void gate_data_release(struct gate_data *d)
     for (int i = 0; d->inputs && i < d->records->schemas.n; i++) {
         schema_input_release(&d->inputs[i]);
         schema_finder_close(d->finders[i]);
-        free(d->twins[i].list);
+        free(d->duplicates[i].list);
     }
     free(d->finders);
     free(d->inputs);
-    free(d->twins);
+    free(d->duplicates);
     *d = (struct gate_data){ 0 };
 }
 
@@ -583,5 +583,5 @@ bool gate_form_duplicated(const struct gate_form *form, const struct gate_exampl
     if (a.part != b.part)
         return false;
     const struct gate_distractors *x = form->appended;
-    return duplicates_hold(a.part ? &x->data->twins[x->schemas[a.part - 1]] : e->twins, a.node, b.node);
+    return duplicates_hold(a.part ? &x->data->duplicates[x->schemas[a.part - 1]] : e->duplicates, a.node, b.node);
 }

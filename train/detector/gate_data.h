@@ -12,7 +12,7 @@
 #include "models/gatekeeper/gate_batch.h"
 
 /* Duplicated elements: pairs of elements of one schema that some question has as alternatives. */
-struct twins {
+struct duplicates {
     struct node_pair {
         int u, v;
     } * list;
@@ -36,10 +36,10 @@ struct gate_example {
     int pair;                           /* as in struct gate_form */
     struct gate_form forms[GATE_FORMS]; /* the record's own schema, then schemas with renamed elements */
     int n_forms;
-    const struct twins *twins; /* of its schema; NULL for a part */
-    uint8_t *relevant;         /* [n_nodes] 1: a gold statement uses the element */
-    bool knows_relevance;      /* it has gold SQL */
-    bool knows_pairs;          /* it is known which candidate pairs are meant; a custom label may lack them */
+    const struct duplicates *duplicates; /* of its schema; NULL for a part */
+    uint8_t *relevant;                   /* [n_nodes] 1: a gold statement uses the element */
+    bool knows_relevance;                /* it has gold SQL */
+    bool knows_pairs;                    /* it is known which candidate pairs are meant; a custom label may lack them */
 };
 
 struct gate_split {
@@ -52,7 +52,7 @@ struct gate_split {
 struct gate_data {
     struct dataset *records;        /* borrowed */
     struct schema_input *inputs;    /* [schemas], prepared on first use */
-    struct twins *twins;            /* [schemas] */
+    struct duplicates *duplicates;  /* [schemas] */
     struct schema_finder **finders; /* [schemas]; NULL for a schema that is read completely */
     struct gate_split splits[SPLITS];
     int cut;       /* questions that are truncated because they do not fit beside their schema */

@@ -18,9 +18,9 @@ struct gate_step {
     int n_items, n_questions;        /* n_items: so far; n_questions: of the whole batch */
     float *target;                   /* F32 [items] ambiguous, or [pairs] relevant in the relevance stage */
     int n_target;
-    float *pair_target;      /* F32 [candidate pairs] */
-    float *twins_target;     /* F32 [candidate pairs] */
-    float *relevance_target; /* F32 [nodes] */
+    float *pair_target;       /* F32 [candidate pairs] */
+    float *duplicates_target; /* F32 [candidate pairs] */
+    float *relevance_target;  /* F32 [nodes] */
     /* Weights of these targets; 0: unknown. */
     float *weight, *pair_weight, *duplicates_weight, *relevance_weight;
     float *linguistic_target, *linguistic_weight; /* F32 [items, LINGUISTIC_TYPES] */
@@ -188,13 +188,13 @@ static void add_pair_target(struct gate_step *s, const struct gate_example *e, i
 {
     const struct gate_form *form = s->forms[item];
     const struct schema_pair *pair = &form->schema->pairs[p];
-    bool twins = gate_form_duplicated(form, e, pair->u, pair->v), lost = e->pair >= 0 && form->pair < 0;
+    bool duplicates = gate_form_duplicated(form, e, pair->u, pair->v), lost = e->pair >= 0 && form->pair < 0;
 
-    bool knows_twins = twins || e->record->slice != EXAMPLE_CUSTOM;
+    bool knows_duplicates = duplicates || e->record->slice != EXAMPLE_CUSTOM;
     s->pair_weight[s->n_pairs] = e->knows_pairs && !lost ? weight_of(s, s->trainer->set->pair_weight) : 0;
-    s->duplicates_weight[s->n_pairs] = knows_twins ? weight_of(s, s->trainer->set->duplicates_weight) : 0;
+    s->duplicates_weight[s->n_pairs] = knows_duplicates ? weight_of(s, s->trainer->set->duplicates_weight) : 0;
     s->pair_target[s->n_pairs] = s->target[item] > 0 && p == form->pair;
-    s->twins_target[s->n_pairs++] = twins;
+    s->duplicates_target[s->n_pairs++] = duplicates;
 }
 
 static void add_pair_targets(struct gate_step *s, const int *batch)
@@ -205,7 +205,7 @@ static void add_pair_targets(struct gate_step *s, const int *batch)
     for (int i = 0; i < s->n_items; i++)
         n += (size_t)s->items[i].schema->n_pairs;
     s->pair_target = xmalloc(n * sizeof *s->pair_target);
-    s->twins_target = xmalloc(n * sizeof *s->twins_target);
+    s->duplicates_target = xmalloc(n * sizeof *s->duplicates_target);
     s->pair_weight = xmalloc(n * sizeof *s->pair_weight);
     s->duplicates_weight = xmalloc(n * sizeof *s->duplicates_weight);
     for (int i = 0; i < s->n_items; i++)
@@ -294,7 +294,7 @@ static void release(struct gate_step *s)
     free(s->forms);
     free(s->target);
     free(s->pair_target);
-    free(s->twins_target);
+    free(s->duplicates_target);
     free(s->relevance_target);
     free(s->weight);
     free(s->pair_weight);
@@ -363,7 +363,7 @@ static struct tensor *pair_loss(struct ctx *c, const struct gate_step *s, const 
 {
     struct tensor *loss = loss_of(c, scores->pair, s->pair_target, s->pair_weight, s->n_pairs, 1);
 
-    return op_add(c, loss, loss_of(c, scores->twins, s->twins_target, s->duplicates_weight, s->n_pairs, 1));
+    return op_add(c, loss, loss_of(c, scores->duplicates, s->duplicates_target, s->duplicates_weight, s->n_pairs, 1));
 }
 
 static struct tensor *linguistic_loss(struct ctx *c, const struct gate_step *s, struct tensor *logits)
