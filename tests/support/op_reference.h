@@ -25,9 +25,11 @@ void reference_release(struct reference *r);
 /* r->y is the output. */
 void reference_forward(struct op_test *t, struct reference *r);
 
-enum { SLOPES_SINGLE = 12, SLOPES_SINGLE_LARGE = 4, SLOPES_LARGE = 20000, SLOPES_ALONG = 3 };
+/* Single elements of an input with at most SLOPES_LARGE elements, and of a larger one; directions.  Each costs two
+ * evaluations of the reference. */
+enum { SLOPES_SINGLE = 6, SLOPES_SINGLE_LARGE = 2, SLOPES_LARGE = 20000, SLOPES_ALONG = 2 };
 
-/* Of one input: slopes of single elements, and along random signs, which see every element. */
+/* Slopes of one input: by single elements, and along random signs, which depend on every element. */
 struct slopes {
     int n;
     int64_t at[SLOPES_SINGLE];

@@ -1,23 +1,27 @@
 /*
- * op_test.h - one op against an f64 formula, on every device, in every type, at sizes chosen to hurt.
+ * op_test.h - tests one op against an f64 formula, on every device, in every type, at difficult sizes.
  *
  * To test an op, write three short functions and one row of the table in tests/kernels/test_ops.c:
  *   setup      declares the inputs for t->rows and t->cols (op_matrix, op_param, op_vector, op_ints, ...)
  *   run        calls the op on t->x[0], t->x[1], ... and returns its output
- *   reference  the forward alone, plain loops in double; gradients come from it by central differences
- * The framework then checks, for each size, variant, type and device:
- *   the output and every gradient against the reference evaluated on the same rounded inputs;
- *   that a parameter's gradient is added to, and that two uses of an input add up;
- *   that an input that wants no gradient gets none, and that none at all leaves no record;
- *   that a second run gives the same bits (on the cpu with another number of threads, on simt from another seed);
- *   that as part of a checkpointed block it gives the same numbers as in a plain one;
- *   that the dry run foretells the peak, and that no byte after any block is written.
- * On simt only the first variant of an op runs in both types, at the largest size and in checkpointed blocks. With
- * AMBIT_OPS_ALL in the environment all variants do, which takes minutes: scripts/test.sh --all sets it.
- * AMBIT_OPS_CASE=N in the environment: case N alone, from 0, of those that the arguments ask for; -1: none.  Their
- * number is told at the end.  With AMBIT_OPS_ONCE in the environment each case is run once, forward and backward, and
- * no number is looked at: all that sanitizers need.  AMBIT_OPS_BITS=FILE: nor here, but what two runs of each case give
- * is appended to the file.  AMBIT_OPS_NEAREST: how near each row came to its bounds.
+ *   reference  is the forward alone, in plain loops in double; central differences give its gradients
+ *
+ * The framework then checks each size, variant, type and device:
+ *   - The output and every gradient agree with the reference on the same rounded inputs.
+ *   - A parameter's gradient is added to, and two uses of an input add up.
+ *   - An input that wants no gradient gets none, and without any gradient no record is left.
+ *   - A second run gives the same bits (on the cpu with another number of threads, on simt from another seed).
+ *   - A checkpointed block gives the same numbers as a plain one.
+ *   - The dry run predicts the peak of memory, and no byte after any block is written.
+ *
+ * Variants after the first run a part of this, which saves minutes.  On the cpu they run the largest size in one type.
+ * On simt they run in one type, at half of the sizes, and without checkpointed blocks.  With AMBIT_OPS_ALL in the
+ * environment all variants run everything; scripts/test.sh --all sets it.
+ *
+ * Environment: AMBIT_OPS_CASE=N runs only case N, from 0, of those that the arguments select (-1: none); the number of
+ * cases is printed at the end.  AMBIT_OPS_ONCE runs each case once, forward and backward, without a look at its
+ * numbers, as sanitizers need.  AMBIT_OPS_BITS=FILE does the same and appends the bits of two runs of each case to the
+ * file.  AMBIT_OPS_NEAREST prints how near each row came to its tolerances.
  *
  * Tolerances, relative to |wanted| + the root mean square of the whole tensor:
  *   f32    16 + 2 sqrt(n) units of 2^-24 for outputs, n the longest side of the inputs, and twice that for gradients,
@@ -43,7 +47,7 @@ struct op_input {
     bool param;    /* its gradient is F32 and added to */
     bool constant; /* wants no gradient */
     int64_t n;
-    double *value; /* what the device holds, exactly */
+    double *value; /* exactly the numbers on the device */
 };
 
 struct op_test {
@@ -88,8 +92,8 @@ void op_f32(struct op_test *t, int64_t n, int64_t cols, double scale);
 void op_constant(struct op_test *t);
 /* n integers, uniform in [low, high); the array may be written to before setup returns. */
 int32_t *op_ints(struct op_test *t, int64_t n, int32_t low, int32_t high);
-/* Lengths of sequences that add up to `total` rows: some empty, some single, the longest at most `longest`; of many
- * rows, and where that may be, some beside the edges of tiles. */
+/* Lengths of sequences that add up to `total` rows: some empty, some single, none above `longest`.  With many rows,
+ * some lengths lie around the edges of tiles. */
 int32_t *op_lengths(struct op_test *t, int64_t total, int64_t longest);
 /* Uniform in [0, 1), the same on every run. */
 double op_uniform(struct op_test *t);
