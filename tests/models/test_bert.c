@@ -407,6 +407,8 @@ static void test_given(void **state)
     (void)state;
     for (int i = 0; i < 4 * ARRAY_LEN(sizes); i++) {
         enum dtype dtype = i % 2 ? BF16 : F32;
+        if (i / 2 % 2 == i % 2 && !strcmp(test_device_name(), "simt"))
+            continue; /* simt is slow: whole outputs in BF16, first rows in F32 */
         struct params adapters = { 0 };
         struct arena data;
         struct model m;

@@ -203,15 +203,15 @@ static void test_wide(void **state)
     for (int i = 0; i < GATE_WORLD_OWN_KINDS; i++)
         for (int tables = 1; tables <= 50; tables += 49) {
             double seconds, ignored;
-            size_t small = score_wide(&gate_world_kinds[i], 400, tables, &ignored);
-            size_t wide = score_wide(&gate_world_kinds[i], 2000, tables, &seconds);
-            print_message("2,000 columns in %d tables: %.2f s, %zu kB (400: %zu kB)\n", tables, seconds, wide >> 10,
+            size_t small = score_wide(&gate_world_kinds[i], 200, tables, &ignored);
+            size_t wide = score_wide(&gate_world_kinds[i], 1000, tables, &seconds);
+            print_message("1,000 columns in %d tables: %.2f s, %zu kB (200: %zu kB)\n", tables, seconds, wide >> 10,
                           small >> 10);
             if (gate_world_kinds[i].encode == ENCODE_SCHEMA)
                 assert_true(wide < 6 * small);
             else
                 assert_true(wide < 2 * small || gate_world_kinds[i].classifier == CLASSIFIER_PAIR);
-            assert_true(wide < (size_t)128 << 20);
+            assert_true(wide < (size_t)64 << 20);
         }
 }
 

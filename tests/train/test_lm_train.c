@@ -217,7 +217,7 @@ static size_t measure(const struct lm_request *q, size_t *real)
  * late. */
 static void check_memory(bool shared)
 {
-    struct lm_request q = request(write_uneven(21), false, 120);
+    struct lm_request q = request(write_uneven(on_simt() ? 9 : 21), false, 120);
     struct lm_settings *s = &q.settings;
     size_t real;
 
