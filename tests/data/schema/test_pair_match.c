@@ -8,13 +8,25 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Two texts of one word each. */
+struct two_words {
+    struct match_word a, b;
+};
+
+static struct two_words read_two(const char *a, const char *b)
+{
+    struct two_words two;
+
+    assert_int_equal(match_words_read(a, &two.a, 1), 1);
+    assert_int_equal(match_words_read(b, &two.b, 1), 1);
+    return two;
+}
+
 static bool same_words(const char *a, const char *b, bool related)
 {
-    struct match_word x[8], y[8];
+    struct two_words two = read_two(a, b);
 
-    assert_int_equal(match_words_read(a, x, 8), 1);
-    assert_int_equal(match_words_read(b, y, 8), 1);
-    return related ? x->stem == y->stem : x->word == y->word;
+    return related ? two.a.stem == two.b.stem : two.a.word == two.b.word;
 }
 
 static void words_are_compared(void **state)
@@ -43,12 +55,10 @@ static void words_are_compared(void **state)
 
 static bool mistyped(const char *a, const char *b)
 {
-    struct match_word x, y;
+    struct two_words two = read_two(a, b);
 
-    assert_int_equal(match_words_read(a, &x, 1), 1);
-    assert_int_equal(match_words_read(b, &y, 1), 1);
-    assert_int_equal(match_words_mistyped(&x, &y), match_words_mistyped(&y, &x));
-    return match_words_mistyped(&x, &y);
+    assert_int_equal(match_words_mistyped(&two.a, &two.b), match_words_mistyped(&two.b, &two.a));
+    return match_words_mistyped(&two.a, &two.b);
 }
 
 static void misspellings(void **state)
@@ -66,11 +76,9 @@ static void misspellings(void **state)
 
 static bool shortened(const char *a, const char *b)
 {
-    struct match_word x, y;
+    struct two_words two = read_two(a, b);
 
-    assert_int_equal(match_words_read(a, &x, 1), 1);
-    assert_int_equal(match_words_read(b, &y, 1), 1);
-    return match_words_shortened(&x, &y);
+    return match_words_shortened(&two.a, &two.b);
 }
 
 static void abbreviations(void **state)
