@@ -60,7 +60,7 @@ code=$?
 cp parts/gat-mean/seed-1/test.json first.json
 run 0 train ablate --sweep sweep.yaml -o parts --device cpu
 cmp first.json parts/gat-mean/seed-1/test.json || complain "a finished run" "was trained again"
-cmp whole/ablate.json parts/ablate.json || complain "gone on" "other figures"
+cmp whole/ablate.json parts/ablate.json || complain "resumed" "other figures"
 for row in gat-mean gat-cat gcn rgcn bert-only no-embedding random stock compat relevance-word pair; do
     for seed in 1 2; do
         [ -e "whole/$row/seed-$seed/ambit.h5" ] || complain "$row" "has no model of seed $seed"

@@ -99,7 +99,7 @@ for command in generate loss; do
     stop_and_resume $command $command.whole
 done
 (trap '' XFSZ && ulimit -f 1 && infer loss --device cpu --model model --tokens 1 input.jsonl -o kept) >shown 2>said
-[ "$(wc -l <kept.part)" -gt 5 ] || complain "too little is kept for what follows"
+[ "$(wc -l <kept.part)" -gt 5 ] || complain "too few lines are kept for the next cases"
 touch -d '1 hour ago' some/adapter_model.safetensors
 run 0 infer loss --device cpu --model model --tokens 1 input.jsonl -o kept --resume
 grep -q ' 2 of an earlier run' said || complain "an adapter that changed" "its lines are taken"

@@ -15,7 +15,7 @@ failing() {
     cases=$((cases + 1))
     "$@" -o found.jsonl >shown 2>said </dev/null
     [ $? = 7 ] || complain "$*" "exit code is not 7"
-    [ "$(grep -c '"error":' found.jsonl)" = "$n" ] || complain "$*" "$(wc -l <found.jsonl) lines, wanted $n errors"
+    [ "$(grep -c '"error":' found.jsonl)" = "$n" ] || complain "$*" "$(wc -l <found.jsonl) lines, expected $n errors"
     grep -E '"error":' found.jsonl | grep -qE -- "$text" || complain "$*" "no record's error says \"$text\""
     rm -f found.jsonl
 }

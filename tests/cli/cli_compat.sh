@@ -27,7 +27,7 @@ for wanted in relevance classifier; do
 done
 run 0 train gatekeeper --resume --out parts
 for file in ambit.h5 test.json; do
-    cmp "whole/$file" "parts/$file" || complain "gone on with" "another $file"
+    cmp "whole/$file" "parts/$file" || complain "resumed" "another $file"
 done
 
 # --- messages and settings

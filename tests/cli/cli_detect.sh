@@ -11,7 +11,7 @@ RANDOM=$seed
 . "$support/part_kill.sh"
 
 # line N FILE TEXT: line N of the file holds the text
-line() { sed -n "$1p" "$2" | grep -qF -- "$3" || complain "line $1 of $2 is $(sed -n "$1p" "$2" | head -c 400), wanted $3"; }
+line() { sed -n "$1p" "$2" | grep -qF -- "$3" || complain "line $1 of $2 is $(sed -n "$1p" "$2" | head -c 400), expected $3"; }
 
 detect() { infer detect --device cpu --model model "$@"; }
 
@@ -28,7 +28,7 @@ sed -i "5s/\"question\":\"/&$many/" long/train.jsonl
 gatekeeper --data long --out longer --encode element
 grep -q "warning: 2 questions are longer than fits beside their schema in the encoder's 256 positions and are cut" said ||
     complain "two long questions are not counted"
-[ "$(grep -c 'longer than fits' said)" = 1 ] || complain "long questions are told of more than once"
+[ "$(grep -c 'longer than fits' said)" = 1 ] || complain "long questions are reported more than once"
 for model in model longer; do
     echo "{\"id\":\"long\",\"question\":\"$many\"}" >long.jsonl
     run 0 infer detect --device cpu --model $model --db all/db/bakery.sqlite long.jsonl -o out.jsonl
@@ -38,7 +38,7 @@ for model in model longer; do
     line 1 out.jsonl '"question_cut":{"kept":9,"total":'
 done
 run 0 detect --db all/db/bakery.sqlite --max-question 9 --format text long.jsonl -o out.txt
-grep -q "^    The first 9 of the question's [0-9]* tokens were read.$" out.txt || complain "a cut is not told to people"
+grep -q "^    The first 9 of the question's [0-9]* tokens were read.$" out.txt || complain "the text does not report a truncated question"
 head -n 200 all/test.jsonl >asked.jsonl
 run 0 detect --schema few.json asked.jsonl -o whole.jsonl
 grep -q question_cut whole.jsonl && complain "a question that fits is cut"
@@ -56,7 +56,7 @@ run 0 detect --schema few.json --elements 0 asked.jsonl -o out.jsonl
 cmp out.jsonl whole.jsonl || complain "--elements 0 does not read all"
 run 0 detect --schema few.json --elements 16 --format text asked.jsonl -o out.txt
 grep -q "^    The 1[0-6] of the schema's [0-9]* tables and columns that the question may be about were read.$" out.txt ||
-    complain "a schema's cut is not told to people"
+    complain "the text does not report a part of a schema"
 tac asked.jsonl >backwards.jsonl
 run 0 detect --schema few.json --elements 16 --tokens 512 backwards.jsonl -o out.jsonl
 # the same but for the last digits of scores, which without AVX-512 depend on how many rows a product has
@@ -137,10 +137,10 @@ taken() { # N ARGUMENTS...: of what kept.part holds N lines are taken
     shift
     cp kept.part again.part
     run 7 infer detect --device cpu "$@" -o again --resume
-    grep -q " $n of an earlier run" said || complain "$*" "wanted $n of an earlier run"
+    grep -q " $n of an earlier run" said || complain "$*" "expected $n lines of an earlier run"
 }
 taken "$kept" --model model --schema much.json much.jsonl
-cmp again whole.jsonl || complain "the run that goes on after a full disk ends with other bytes"
+cmp again whole.jsonl || complain "the run resumed after a full disk ends with other bytes"
 taken "$kept" --model model --schema much.json <(cat much.jsonl)
 for option in '--threshold 0.3' '--relevance none' '--max-question 7' '--elements 16' '--tokens 1024' "--retriever $gold/embed"; do
     # shellcheck disable=SC2086 # an option and its value
@@ -195,7 +195,7 @@ code=$?
 exec 7>&- 8<&-
 yes "$(cat asked.jsonl)" 2>/dev/null | detect --schema few.json - 2>said | head -n 300 >shown
 code=${PIPESTATUS[1]}
-[ "$code" = 141 ] || complain "exit code $code when nobody reads on"
+[ "$code" = 141 ] || complain "exit code $code after the reader has gone"
 [ "$(wc -l <shown)" = 300 ] || complain "not as many answers as are read"
 
 # --- a question on the command line

@@ -201,7 +201,7 @@ talk() {
     cases=$((cases + 1))
     printf "$answers" | AMBIT_LOG=error clarify --interactive "$@" >said 2>&1
     got=$?
-    [ $got = "$code" ] || complain "$answers" "exit code $got, wanted $code"
+    [ $got = "$code" ] || complain "$answers" "expected exit code $code, got $got"
     tr '\n' ' ' <said | tr -s ' ' | grep -qE -- "$text" || complain "$answers" "nowhere says \"$text\""
 }
 with=(--candidates in.jsonl)

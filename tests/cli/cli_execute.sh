@@ -13,11 +13,11 @@ execute() {
         exec "$bin/ambit-data" execute "$@"
     ) >shown 2>said
     got=$?
-    [ $got = "$code" ] || complain "execute $*: exit code $got, wanted $code"
+    [ $got = "$code" ] || complain "execute $*: expected exit code $code, got $got"
 }
 
 # line N TEXT: line N of out.jsonl holds the text
-line() { sed -n "$1p" out.jsonl | grep -qF -- "$2" || complain "line $1 is $(sed -n "$1p" out.jsonl), wanted $2"; }
+line() { sed -n "$1p" out.jsonl | grep -qF -- "$2" || complain "line $1 is $(sed -n "$1p" out.jsonl), expected $2"; }
 
 "$bin/ambit-data" practice -o practice --seed 1 >shown 2>said || exit 1
 mkdir -p db/boats
@@ -149,7 +149,7 @@ resumed() { # N ARGUMENTS...: of what kept.part holds N lines are taken
     shift
     cp kept.part again.part
     execute 0 "$@" -o again --resume
-    grep -q " $n of an earlier run" said || complain "$*: wanted $n of an earlier run"
+    grep -q " $n of an earlier run" said || complain "$*: expected $n lines of an earlier run"
 }
 if [ -e kept.part ]; then
     kept=$(wc -l <kept.part)
@@ -167,10 +167,10 @@ fi
 
 # --- a disk that is full: whole lines stay, the run says so and goes on when there is room; nothing stays of half a line
 left() { # OUT N: after the failure at hand, N lines are there to go on with, and nothing else
-    grep -qE "$1(.part)?: cannot write: (File too large|No space left on device); $1.part keeps the finished results: add --resume" said || complain "$1: does not say what failed"
+    grep -qE "$1(.part)?: cannot write: (File too large|No space left on device); $1.part keeps the finished results: add --resume" said || complain "$1: does not name the failure"
     [ "$(echo "$1"*)" = "$1.part" ] || complain "$1: $(echo "$1"*) left by a disk that is full"
     [ -z "$(tail -c 1 "$1.part")" ] || complain "$1.part ends with half a line"
-    [ "$(wc -l <"$1.part")" = "$2" ] || complain "$1.part has $(wc -l <"$1.part") lines, wanted $2"
+    [ "$(wc -l <"$1.part")" = "$2" ] || complain "$1.part has $(wc -l <"$1.part") lines, expected $2"
 }
 FILES=64 execute 1 --db db many.jsonl -o limited.out
 lines=$(wc -l <limited.out.part)
@@ -189,7 +189,7 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=300k tmpfs full 2>/dev/null; the
     left full/out 1000
     mount -o remount,size=1m full
     execute 0 --db db --resume many.jsonl -o full/out
-    grep -q '1000 of an earlier run; 0 queries run' said || complain "what fitted is run again"
+    grep -q '1000 of an earlier run; 0 queries run' said || complain "finished records are executed again"
     cmp full/out many.out || complain "after a full file system the resumed run ends with other lines"
     umount full
 else

@@ -45,10 +45,10 @@ taken() { # N ARGUMENTS...: of what kept.part holds N lines are taken
     shift
     cp kept.part again.part
     run 7 infer generate --device cpu --tokens 512 --temperature 0.8 --max-new 24 --batch 8 "$@" -o again --resume
-    grep -q " $n of an earlier run" said || complain "$*" "wanted $n of an earlier run"
+    grep -q " $n of an earlier run" said || complain "$*" "expected $n lines of an earlier run"
 }
 taken "$kept" --model model --seed 3 input.jsonl
-cmp again generate.whole || complain "the run that goes on after a full disk ends with other bytes"
+cmp again generate.whole || complain "the run resumed after a full disk ends with other bytes"
 taken 0 --model model --seed 4 input.jsonl
 taken 0 --model model --seed 3 --max-new 23 input.jsonl
 cp -r model other

@@ -58,7 +58,7 @@ grep -q '"score"' out.jsonl || complain detect "$(cat out.jsonl)"
 before=$(sha256sum <made/detector/ambit.h5)
 rm made/steps/test && rm -r made/detector made/run/ambit.h5
 run 0 get --encoder minilm --spider spider --out made "${small[@]}"
-[ "$before" = "$(sha256sum <made/detector/ambit.h5)" ] || complain "get-detector gone on with" "another detector"
+[ "$before" = "$(sha256sum <made/detector/ambit.h5)" ] || complain "get-detector resumed" "another detector"
 
 # --- from labels, and a trained detector from an archive
 run 0 get --encoder minilm --labels labels.jsonl --db shop.db --out labelled "${small[@]}"

@@ -36,7 +36,7 @@ stopped() {
     kill -9 $job 2>/dev/null
     wait $job 2>/dev/null
     [ -e part/ambit.h5 ] && complain "$*" "the run is over before it is killed"
-    (go "$@") >log 2>&1 || fail "$*: gone on with"
+    (go "$@") >log 2>&1 || fail "$*: resumed"
     grep -q '[1-9][0-9]* of .* steps were replayed' log || complain "$*" "replays nothing when it goes on"
     cmp graph/ambit.h5 part/ambit.h5 || complain "$*" "a run that goes on ends with other weights"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Hostile SQL before ambit-data execute: each statement gets the answer that is wanted within its time, and neither the
-# databases nor the folder are another than before.  The answers are printed as a table.
+# Hostile SQL for ambit-data execute: each statement ends with the expected status within its time, and neither the databases nor
+# the folder change.  The results are printed as a table.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
@@ -15,10 +15,11 @@ before=$(listing)
 row() {
     local short=${3:0:90} answer=${5:0:110}
     cases=$((cases + 1))
-    echo "| \`${short//|/\\|}\` | $4 | ${answer//|/\\|} | $6 |" | cat -v
-    [ "$6" = "$1" ] || { echo "exit code $6, wanted $1: $(head -c 300 said)" && failed=1; }
-    [[ "$5" =~ $2 ]] || { echo "does not say \"$2\": $5" && failed=1; }
-    [ "$before" = "$(listing)" ] || { echo "files changed" && failed=1; }
+    echo "# | \`${short//|/\\|}\` | $4 | ${answer//|/\\|} | $6 |" | cat -v
+    [ "$6" = "$1" ] || complain "$short" "expected exit code $1, got $6"
+    [[ "$5" =~ $2 ]] || complain "$short" "expected \"$2\", got $5"
+    [ "$before" = "$(listing)" ] || complain "$short" "files changed"
+    point ok "$short"
 }
 
 # hostile STATUS TEXT SQL: the statement, written as in JSON, ends with the status and a message with the text
@@ -29,7 +30,7 @@ hostile() {
     got=$?
     status=$(sed -nE 's/.*"status":"([a-z]*)".*/\1/p' shown)
     row 7 "$2" "$3" "${status:-error}" "$(sed -E 's/.*"(message|error)":"(.*)"\}$/\2/' shown)" $got
-    [ "${status:-error}" = "$1" ] || { echo "is $status, wanted $1" && failed=1; }
+    [ "${status:-error}" = "$1" ] || complain "$3" "expected the status $1, got $status"
 }
 
 # dump TEXT DUMP: a published file whose database is hostile is refused with the text
@@ -48,7 +49,7 @@ odd() {
     shift
     cases=$((cases + 1))
     timeout -s KILL 10 "$bin/ambit-data" "$@" </dev/null >shown 2>said
-    cat shown said odd/rows.jsonl 2>/dev/null | grep -q "$text" || { echo "$* ($?) does not say \"$text\": $(head -c 300 said)" && failed=1; }
+    cat shown said odd/rows.jsonl 2>/dev/null | grep -q "$text" || complain "$*" "expected \"$text\", got $(head -c 300 said)"
 }
 
 mkdir odd
@@ -66,8 +67,8 @@ for file in pipe:'expected a regular file' zero:'expected a regular file' sparse
 done
 rm -r odd
 
-echo '| statement | status | message | exit code |'
-echo '|---|---|---|---|'
+echo '# | statement | status | message | exit code |'
+echo '# |---|---|---|---|'
 while IFS='^' read -r status text sql; do
     [ -z "$status" ] || hostile "$status" "$text" "$sql"
 done <<'END'

@@ -63,6 +63,6 @@ built pkg-config by_pkg_config
 for asked in 0.0 9.0; do
     sed "s/find_package(ambit/& $asked/" "$support/consumer/CMakeLists.txt" >CMakeLists.txt
     run 1 cmake -G Ninja -S . -B refused -DCMAKE_PREFIX_PATH="$prefix"
-    grep -q "requested version \"$asked\"" said || complain "find_package(ambit $asked) does not say what was asked for"
+    grep -q "requested version \"$asked\"" said || complain "find_package(ambit $asked) does not name the requested version"
 done
 finish

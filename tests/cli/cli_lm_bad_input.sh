@@ -216,7 +216,7 @@ expect "a length penalty that is no number" 2 "--length-penalty: expected a numb
 expect "a length penalty out of range" 2 "--length-penalty: expected -100 to 100, got 101" $beams --length-penalty 101 good.jsonl
 expect "a length penalty without beams" 2 "--length-penalty: expected --beams of at least 2, or 1, got 2" generate --model model --length-penalty 2 good.jsonl
 expect "early stopping without beams" 2 "--early-stopping: expected --beams" generate --model model --early-stopping good.jsonl
-expect "scores of what no constraint allows" 2 "--scores allowed: expected --constraint" $beams --scores allowed good.jsonl
+expect "scores of completions that no constraint allows" 2 "--scores allowed: expected --constraint" $beams --scores allowed good.jsonl
 expect "scores misspelt" 2 "--scores: expected one of full.allowed, got 'all'" $beams --scores all good.jsonl
 for option in top-k=5 top-p=0.5 min-p=0.1 typical-p=0.5; do
     name="--${option%=*}"

@@ -19,7 +19,7 @@ cat records.jsonl unlearnt.jsonl >valid.jsonl
 
 # Lines "step loss recall" of every validation.
 sed -nE 's/.*"step":([0-9]+),.*"valid_loss":([^,]*),"valid_recall":([^,}]*).*/\1 \2 \3/p' run/metrics.jsonl >valid
-[ "$(wc -l <valid)" = 60 ] || fail "60 validations wanted: $(cat valid)"
+[ "$(wc -l <valid)" = 60 ] || fail "expected 60 validations, got: $(cat valid)"
 read -r best loss recall < <(sort -s -k3,3gr -k2,2g valid | head -n 1)
 read -r other other_loss _ < <(sort -k2,2g valid | head -n 1)
 awk -v r="$recall" 'NR == 1 { first = $3 } END { exit !(first > 0 && r >= first + 0.1) }' valid || fail "recall does not rise: $(cat valid)"
@@ -45,8 +45,8 @@ near "$(scored all.jsonl)" "$recall" || fail "recall $recall in training, $(scor
     --max-new 24 --epochs 1 >>log 2>&1 || fail "training with a model for SQL"
 asked=$(sed -nE 's/.*"valid_recall":([^,}]*).*/\1/p' asked/metrics.jsonl | tail -n 1)
 grep -qE 'recall: of [0-9]+ answers [0-9]+ hold nothing that can be read, and [1-9][0-9]* answers to prompts for SQL no statement' log ||
-    fail "answers without SQL are not told: $(tail -n 20 log)"
-near "$asked" "$(scored none.jsonl)" || fail "recall $asked without any SQL, $(scored none.jsonl) of what exists"
+    fail "completions without SQL are not reported: $(tail -n 20 log)"
+near "$asked" "$(scored none.jsonl)" || fail "expected the recall $(scored none.jsonl) of the existing interpretations, got $asked"
 
 # --- bad input
 says() { # CODE TEXT OPTION...

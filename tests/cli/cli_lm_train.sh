@@ -37,10 +37,10 @@ for how in "--epochs 1" "--epochs 9 --valid valid.jsonl --patience 1"; do
     steps=$(value few/metrics.jsonl step | tail -n 1)
     grep -q "training: $steps done" <(tail -n 2 log) || fail "not $steps steps are counted, $how: $(tail -n 2 log)"
     # shellcheck disable=SC2086
-    infill --base model --out few --batch 40 --lr 1e-30 --compute f32 $how --resume || fail "few steps, gone on, $how"
+    infill --base model --out few --batch 40 --lr 1e-30 --compute f32 $how --resume || fail "few steps, resumed, $how"
     "$bin/ambit-infer" loss --device cpu --model model train.jsonl -o few.jsonl 2>>log || fail "loss of the base"
     want=$(paste <(value few.jsonl nll) <(value few.jsonl tokens) | awk '{ nll += $1; n += $2 } END { printf "%.9g", nll / n }')
-    near "$(value few/metrics.jsonl loss)" "$want" 2e-3 || fail "one loss of $want wanted, $how: $(cat few/metrics.jsonl)"
+    near "$(value few/metrics.jsonl loss)" "$want" 2e-3 || fail "expected one loss of $want, $how: $(cat few/metrics.jsonl)"
 done
 [ "$steps" = 2 ] || fail "patience ends after two epochs, not $steps"
 
@@ -48,8 +48,8 @@ done
 ada=(--tokenizer model --method full --hidden 64 --heads 2 --groups 1 --layers 2 --intermediate 128 --batch 8 --lr 3e-3 --warmup 0 --optimizer adafactor --schedule constant --compute f32)
 infill "${ada[@]}" --out whole --epochs 3 || fail "Adafactor"
 infill "${ada[@]}" --out parts --epochs 1 || fail "Adafactor, an epoch"
-infill --out parts --epochs 3 --resume || fail "Adafactor, gone on"
-cmp -s whole/model.safetensors parts/model.safetensors || fail "Adafactor: a run that went on has other weights"
+infill --out parts --epochs 3 --resume || fail "Adafactor, resumed"
+cmp -s whole/model.safetensors parts/model.safetensors || fail "Adafactor: the resumed run has other weights"
 value whole/metrics.jsonl loss | awk 'NR == 1 { first = $1 } { last = $1 } END { exit !(last < 0.8 * first) }' ||
     fail "Adafactor learns nothing: $(value whole/metrics.jsonl loss | tr '\n' ' ')"
 infill --base model --out ada-lora --epochs 1 --optimizer adafactor --rank 2 || fail "an adapter by Adafactor"
@@ -69,8 +69,8 @@ value tree4096/metrics.jsonl prefix_gain | awk '!($1 > 2 && $1 < 12) { bad = 1 }
 value tree1/metrics.jsonl prefix_gain | awk '!($1 == 1) { bad = 1 } END { exit bad || NR == 0 }' || fail "gain of texts each alone: $(cat tree1/metrics.jsonl)"
 grep -q 'sharing prefixes: [0-9]* tokens of a pass become [0-9]*, 1.00 times fewer' said || fail "no gain foretold: $(cat said)"
 "$bin/ambit-train" infill "${tree[@]}" --device cpu --out tree-parts --epochs 1 --share-prefix >>log 2>&1 || fail "a tree, an epoch"
-"$bin/ambit-train" infill --out tree-parts --epochs 2 --resume >>log 2>&1 || fail "a tree, gone on"
-cmp -s tree4096/adapter_model.safetensors tree-parts/adapter_model.safetensors || fail "a tree: a run that went on has other weights"
+"$bin/ambit-train" infill --out tree-parts --epochs 2 --resume >>log 2>&1 || fail "a tree, resumed"
+cmp -s tree4096/adapter_model.safetensors tree-parts/adapter_model.safetensors || fail "a tree: the resumed run has other weights"
 
 # --- moments in bytes: almost the losses of f32, the same weights when a run goes on, less memory
 bytes=(--tokenizer model --method full --hidden 64 --heads 2 --groups 1 --layers 2 --intermediate 128 --batch 8 --lr 3e-3 --schedule constant --warmup 0 --compute f32)
@@ -80,8 +80,8 @@ near "$(value moments-f32/metrics.jsonl loss | tail -n 1)" "$(value moments-8bit
     fail "moments in bytes: losses $(value moments-8bit/metrics.jsonl loss | tr '\n' ' '), in f32 $(value moments-f32/metrics.jsonl loss | tr '\n' ' ')"
 cmp -s moments-f32/model.safetensors moments-8bit/model.safetensors && fail "moments in bytes change nothing"
 infill "${bytes[@]}" --moments 8bit --out moments-parts --epochs 2 || fail "moments in bytes, two epochs"
-infill --out moments-parts --epochs 6 --resume || fail "moments in bytes, gone on"
-cmp -s moments-8bit/model.safetensors moments-parts/model.safetensors || fail "moments in bytes: a run that went on has other weights"
+infill --out moments-parts --epochs 6 --resume || fail "moments in bytes, resumed"
+cmp -s moments-8bit/model.safetensors moments-parts/model.safetensors || fail "moments in bytes: the resumed run has other weights"
 # mib OPTION...: of weights, gradients and moments
 mib() {
     "$bin/ambit-train" infill --data train.jsonl --device cpu "${bytes[@]}" --hidden 512 --heads 8 --intermediate 2048 --layers 4 --out dry --dry-run "$@" 2>&1 |
@@ -124,6 +124,6 @@ code=$?
 [ $code = 6 ] || fail "exit code $code for a pair on a tied head, merged"
 tail -n 1 log | grep -q 'on-tied: an adapter on lm_head cannot be merged' || fail "a pair on a tied head, merged"
 "$bin/ambit-infer" generate --device cpu --model scratch --adapter on-tied --max-new 5 ask.jsonl -o said.jsonl 2>>log || fail "generate"
-[ "$(grep -c '"text":' said.jsonl)" = 6 ] || fail "six answers wanted: $(cat said.jsonl)"
+[ "$(grep -c '"text":' said.jsonl)" = 6 ] || fail "expected six completions, got: $(cat said.jsonl)"
 point ok "micro-batches, dry runs, preset, heads"
 finish

@@ -64,7 +64,7 @@ example "${all/OUR score/nothing}" >other.json
 run 0 data noisysp other.json -o other.jsonl
 lacks other.jsonl VAL
 { example "$all" && example "$all" ',"value_resolved":false' && example "$all" ''; } >other.json
-check "what is not resolved" 0 "2 records, 1 omitted as unresolved, 0 failed" data noisysp other.json -o other.jsonl
+check "an unresolved example" 0 "2 records, 1 omitted as unresolved, 0 failed" data noisysp other.json -o other.jsonl
 
 # --- a tagger learns from them
 mkdir spans

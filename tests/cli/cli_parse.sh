@@ -128,7 +128,7 @@ go() { # of part_kill.sh
 }
 from=$(date +%s%N)
 (go "" whole.jsonl) >shown 2>said
-[ $? = 7 ] || complain "a run that nobody disturbs" "$(cat said)"
+[ $? = 7 ] || complain "an undisturbed run" "$(cat said)"
 span=$(($(date +%s%N) - from))
 stop_and_resume parse whole.jsonl
 

@@ -32,7 +32,7 @@ ids() {
     rm -f out.jsonl
     "$bin/ambit-$1" "${@:2}" "$file" -o out.jsonl >shown 2>said || complain "$* $file" "exit code $?"
     got=$(sed -E 's/^\{"id":("[^"]*"|[0-9]+),.*/\1/' out.jsonl 2>/dev/null | tr '\n' ' ')
-    [ "$got" = "$want " ] || complain "$* $file" "has the ids $got, wanted $want"
+    [ "$got" = "$want " ] || complain "$* $file" "expected the ids $want, got $got"
     grep -q '"error"' out.jsonl && complain "$* $file" "has an error"
 }
 

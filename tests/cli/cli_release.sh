@@ -30,8 +30,8 @@ run 0 one/scripts/source-archive.sh "$work/archives"
 archive=archives/ambit-$version.tar.gz
 mv "$archive" first.tar.gz || fail "source-archive.sh wrote no $archive"
 git -C two config tar.umask user
-(umask 077 && cd two && scripts/source-archive.sh "$work/archives") >shown 2>said || complain "source-archive.sh elsewhere"
-cmp first.tar.gz "$archive" || complain "the archive has other bytes elsewhere"
+(umask 077 && cd two && scripts/source-archive.sh "$work/archives") >shown 2>said || complain "source-archive.sh in another checkout"
+cmp first.tar.gz "$archive" || complain "the archive of another checkout has other bytes"
 tar -xf first.tar.gz
 commit=$(git -C one log -1 --format='%H %ct')
 [ "$(cat "ambit-$version/cmake/commit.txt")" = "$commit" ] || complain "the archive does not know its commit"

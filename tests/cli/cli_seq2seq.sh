@@ -44,7 +44,7 @@ same() { cmp -s "$1" "$2" || complain "$3" "$1 and $2 differ"; }
 by=(--select exact-match --schema tables.json)
 run 0 learn "${small[@]}" "${by[@]}" --valid train.jsonl --epochs 60 --eval-every 20 --lr 4e-3 --dropout 0.05 --max-new 40 --out heart
 near "$(value heart/metrics.jsonl valid_exact_match | sort -g | tail -n 1)" 1 0 "exact match of what was learnt by heart"
-value heart/metrics.jsonl valid_exact_match | awk 'NR == 1 { exit !($1 < 0.5) }' || complain "exact match of what is not learnt yet" "$(cat heart/metrics.jsonl)"
+value heart/metrics.jsonl valid_exact_match | awk 'NR == 1 { exit !($1 < 0.5) }' || complain "exact match of records that are not learnt yet" "$(cat heart/metrics.jsonl)"
 run 0 infer generate --device cpu --model heart --max-new 40 train.jsonl -o said.jsonl
 near "$(paste -d '\n' <(grep -o '"completion":"[^"]*"' train.jsonl | cut -d '"' -f 4) <(grep -o '"text":"[^"]*"' said.jsonl | cut -d '"' -f 4) | awk 'NR % 2 { want = $0; next } { right += $0 == want } END { print right / (NR / 2) }')" 1 0 "the finished model's answers"
 run 0 infer loss --device cpu --model heart train.jsonl -o loss.jsonl
@@ -124,7 +124,7 @@ done
 # --- long texts are truncated, and keep their end token
 run 0 learn "${small[@]}" --epochs 1 --length 12 --show-samples 1 --out short
 grep -q "8 records have more than 12 tokens on a side and are cut" said || complain "cut" "$(cat said)"
-[ "$(grep -n 'eot_id' shown | cut -d : -f 1 | head -n 1)" = 13 ] || complain "the end of what was cut" "$(cat shown)"
+[ "$(grep -n 'eot_id' shown | cut -d : -f 1 | head -n 1)" = 13 ] || complain "the end of a truncated text" "$(cat shown)"
 run 0 infer loss --device cpu --model short train.jsonl -o loss.jsonl
 
 # --- a dry run prints memory and leaves nothing

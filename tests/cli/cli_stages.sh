@@ -56,7 +56,7 @@ answer sql.prompts >sql.answers
 run 0 infill --defaults def.answers --sqls sql.answers --write-prompts sql
 [ -s shown ] && complain "asks again for SQL that is known"
 run 0 infill --defaults def.answers --sqls sql.answers --write-prompts fill -o fill.prompts
-grep -qF "Existing interpretations:\\n\\n$(cut -f 2 golds.tsv | head -n 1)\\n\\nProvide" fill.prompts || complain "the prompt does not say what exists"
+grep -qF "Existing interpretations:\\n\\n$(cut -f 2 golds.tsv | head -n 1)\\n\\nProvide" fill.prompts || complain "the prompt lacks the existing interpretations"
 answer fill.prompts >fill.answers
 run 0 infill --defaults def.answers --sqls sql.answers --infilled fill.answers --write-prompts sql -o more.prompts
 [ "$(lines more.prompts)" = "$(grep -vc covered fill.answers)" ] || complain "not one prompt for the SQL of each reading that was added"

@@ -20,7 +20,7 @@ pages=("data --version" "data --help" "infer help detect" "train man" "infer com
 ends_with() {
     local rc=$?
     cases=$((cases + 1))
-    [[ " $1 " == *" $rc "* ]] || complain "$2" "exit code $rc, wanted one of $1"
+    [[ " $1 " == *" $rc "* ]] || complain "$2" "expected an exit code of $1, got $rc"
 }
 
 for command in "${commands[@]}"; do

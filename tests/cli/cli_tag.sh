@@ -203,7 +203,7 @@ kill -9 $pid
 wait $pid 2>/dev/null
 exec 3>&-
 [[ -e part.out.part && ! -e part.out ]] || complain "no part was left"
-check "gone on with" 0 "150 questions.* [1-9][0-9]* of an earlier run" mark --db shop.sqlite many.jsonl -o part.out --resume
+check "resumed" 0 "150 questions.* [1-9][0-9]* of an earlier run" mark --db shop.sqlite many.jsonl -o part.out --resume
 same whole.out part.out "gone on with"
 check "another threshold" 0 " 0 of an earlier run" mark --db shop.sqlite --name 0.95 many.jsonl -o part.out --resume
 
@@ -270,7 +270,7 @@ refuse "no such device" 4 "cuda:99" --model run --device cuda:99 --db shop.sqlit
 refuse "nothing to tune on" 3 "no-such-records" --strategy heuristic --tune no-such-records.jsonl --db shop.sqlite questions.jsonl
 refuse "records without marks" 3 "questions.jsonl" --strategy heuristic --tune questions.jsonl --db shop.sqlite questions.jsonl
 check "the input as output" 2 "" infer tag --strategy heuristic --db shop.sqlite many.jsonl -o many.jsonl
-check "go on with what is no file" 2 "resume" infer tag --strategy heuristic --db shop.sqlite many.jsonl --resume -o -
+check "resume without a file" 2 "resume" infer tag --strategy heuristic --db shop.sqlite many.jsonl --resume -o -
 check "a folder that is not there" 1 "no-such-folder" infer tag --strategy heuristic --db shop.sqlite many.jsonl -o no-such-folder/out.jsonl
 if [ -e /dev/full ]; then
     check "a full disk" 1 "/dev/full|write|space" infer tag --strategy heuristic --db shop.sqlite many.jsonl -o /dev/full

@@ -99,7 +99,7 @@ grep -q "no validation records: temperature and threshold stay" said || complain
 run 0 correct --data few --replay 0 --out forgot
 [ "$(right by-spans spans/test.jsonl)" = 12 ] || complain "before the corrections"
 [ "$(right kept corrections.jsonl)" = 12 ] || complain "corrections are not learnt"
-[ "$(right kept spans/test.jsonl)" -ge 11 ] || complain "what was known is forgotten in spite of replay"
+[ "$(right kept spans/test.jsonl)" -ge 11 ] || complain "earlier examples are forgotten in spite of replay"
 [ "$(right forgot spans/test.jsonl)" -le 8 ] || complain "nothing is forgotten without replay, so nothing is tested"
 calibration() { train inspect "$1/ambit.h5" | grep -o '"\(temperature\|threshold\)": *[0-9.]*'; }
 [[ -n "$(calibration kept)" && "$(calibration kept)" = "$(calibration by-spans)" ]] || complain "the calibration is another"
