@@ -112,7 +112,7 @@ static void test_adafactor(void **state)
     json_decref(cases);
 }
 
-static void test_what_adafactor_keeps(void **state)
+static void test_state_of_adafactor(void **state)
 {
     struct optim_model m;
 
@@ -131,6 +131,6 @@ static void test_what_adafactor_keeps(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_adafactor), cmocka_unit_test(test_what_adafactor_keeps) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_adafactor), cmocka_unit_test(test_state_of_adafactor) };
     return test_devices(tests, ARRAY_LEN(tests));
 }

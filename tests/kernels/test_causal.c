@@ -122,8 +122,8 @@ static void assert_rows(const float *a, int64_t a_row, const float *b, int64_t b
     for (int64_t i = 0; i < rows * cols; i++) {
         float x = a[a_row * cols + i], want = b[b_row * cols + i];
         if (!(fabsf(x - want) <= allowed * (fabsf(want) + 0.3f)))
-            fail_msg("%s: row %lld, column %lld is %.8g, wanted %.8g", dtype_name(dtype), (long long)(a_row + i / cols),
-                     (long long)(i % cols), (double)x, (double)want);
+            fail_msg("%s: row %lld, column %lld is %.8g, expected %.8g", dtype_name(dtype),
+                     (long long)(a_row + i / cols), (long long)(i % cols), (double)x, (double)want);
     }
 }
 

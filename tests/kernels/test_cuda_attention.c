@@ -96,7 +96,7 @@ static void compare(struct device *d, const struct tensor *t, const float *want,
 
     for (int64_t i = 0; i < tensor_size(t); i++)
         if (!(fabsf(got[i] - want[i]) <= unit * (1 + fabsf(want[i]))))
-            fail_msg("number %lld of %lld is %g, wanted %g", (long long)i, (long long)tensor_cols(t), (double)got[i],
+            fail_msg("number %lld of %lld is %g, expected %g", (long long)i, (long long)tensor_cols(t), (double)got[i],
                      (double)want[i]);
     free(got);
 }

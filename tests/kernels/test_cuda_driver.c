@@ -294,7 +294,7 @@ static void check_product(struct device *d, const struct product *p)
         for (int64_t j = 0; j < p->n; j++) {
             double x = want(p, &a, &b, &bias, &y, i, j), unit = p->y_dtype == F32 ? 0x1p-20 : 0x1p-8;
             if (!(fabs((double)value_at(got, p->y_dtype, i * p->n + j) - x) <= unit * (1 + fabs(x))))
-                fail_msg("[%lld, %lld] is %g, wanted %g", (long long)i, (long long)j,
+                fail_msg("[%lld, %lld] is %g, expected %g", (long long)i, (long long)j,
                          (double)value_at(got, p->y_dtype, i * p->n + j), x);
         }
     free(got);

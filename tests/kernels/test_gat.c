@@ -37,7 +37,7 @@ static void check(const double *got, const double *want, int n, double within)
 {
     for (int i = 0; i < n; i++)
         if (!(fabs(got[i] - want[i]) <= within))
-            fail_msg("number %d is %.9g, wanted %.9g within %g", i, got[i], want[i], within);
+            fail_msg("number %d is %.9g, expected %.9g within %g", i, got[i], want[i], within);
 }
 
 /* T3: the reference that all devices are tested against gives the printed digits, all six of them. */
@@ -112,7 +112,7 @@ static void check_tensor(struct example *e, const struct tensor *t, const double
 
     for (int64_t i = 0; i < n; i++)
         if (!(fabs((double)values[i] - want[i]) <= 1e-6))
-            fail_msg("number %lld is %.9g, wanted %.9g", (long long)i, (double)values[i], want[i]);
+            fail_msg("number %lld is %.9g, expected %.9g", (long long)i, (double)values[i], want[i]);
     free(values);
 }
 
@@ -191,7 +191,7 @@ static void check_gold(struct test_step *s, const struct tensor *t, const json_t
         square += (double)want[i] * (double)want[i] / (double)n;
     for (int64_t i = 0; i < n; i++)
         if (!(fabs((double)got[i] - (double)want[i]) <= 64 * 0x1p-24 * (fabs((double)want[i]) + sqrt(square))))
-            fail_msg("%s[%lld] is %.9g, wanted %.9g", field, (long long)i, (double)got[i], (double)want[i]);
+            fail_msg("%s[%lld] is %.9g, expected %.9g", field, (long long)i, (double)got[i], (double)want[i]);
     free(want);
     free(got);
 }

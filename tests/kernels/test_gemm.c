@@ -58,7 +58,7 @@ static void check_product(struct gemm_cache *cache, struct gemm g)
         (way ? gemm_blas(&g) : gemm(cache, &g));
         for (int64_t i = 0; i < n; i++)
             if (!(fabs(number(y, g.y_dtype, i) - want[i]) <= unit * (fabs(want[i]) + sqrt(square))))
-                fail_msg("%s: [%lld, %lld, %lld] of %s into %s: y[%lld] is %g, wanted %g", way ? "OpenBLAS" : "gemm",
+                fail_msg("%s: [%lld, %lld, %lld] of %s into %s: y[%lld] is %g, expected %g", way ? "OpenBLAS" : "gemm",
                          (long long)g.m, (long long)g.n, (long long)g.k, dtype_name(g.dtype), dtype_name(g.y_dtype),
                          (long long)i, number(y, g.y_dtype, i), want[i]);
     }

@@ -54,7 +54,7 @@ static struct tensor *logits(struct ctx *c, int64_t n, struct tensor **target)
 static void check_close(double got, double want)
 {
     if (!(fabs(got - want) <= 1e-5 * fabs(want) + 1e-6))
-        fail_msg("%.9g, wanted %.9g", got, want);
+        fail_msg("%.9g, expected %.9g", got, want);
 }
 
 static void check_gradient(const float *dz, int64_t r, double factor)

@@ -140,7 +140,7 @@ static void check_answers(struct decode_world *w, const struct beam_case *b, int
         const json_t *want = json_array_get(b->answers, (size_t)slot), *ids = json_object_get(want, "tokens");
         double gold = json_number_value(json_object_get(want, "score"));
         if (length != (int)json_array_size(ids) || !(fabs((double)score - gold) <= 4e-6 * (1 + fabs(gold))))
-            fail_msg("%s, answer %d: %d tokens of score %.9g, wanted %zu of %.9g", what, slot, length, (double)score,
+            fail_msg("%s, answer %d: %d tokens of score %.9g, expected %zu of %.9g", what, slot, length, (double)score,
                      json_array_size(ids), gold);
         for (int i = 0; i < length; i++)
             assert_int_equal(tokens[i], json_integer_value(json_array_get(ids, (size_t)i)));

@@ -119,9 +119,10 @@ static void check_row(const struct table_case *t, const float *x, int state, con
             continue;
         }
         if (id[i] != list[i].id || !(fabs((double)value[i] - (list[i].x - lse)) < 2e-6 * (1 + fabs(list[i].x - lse))))
-            fail_msg("%lld words, %d best, numbers %d, every %d, state %d: number %d is %d of %.9g, wanted %d of %.9g",
-                     (long long)t->vocab, t->k, (int)t->numbers, t->every, state, i, id[i], (double)value[i],
-                     list[i].id, list[i].x - lse);
+            fail_msg(
+                "%lld words, %d best, numbers %d, every %d, state %d: number %d is %d of %.9g, expected %d of %.9g",
+                (long long)t->vocab, t->k, (int)t->numbers, t->every, state, i, id[i], (double)value[i], list[i].id,
+                list[i].x - lse);
         assert_int_equal(next[i], state < 0 || !t->every ? STATE_FREE : id[i] % STATES);
     }
     free(list);

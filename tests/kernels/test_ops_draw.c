@@ -88,7 +88,7 @@ static void check_draws(const json_t *o, const float *x, const json_t *kept, int
         double margin = 0, u = uniform(i / width, i % width, row % STEPS);
         int32_t want = inverse(x, kept, (double)set.temperature, u, &margin), got = said[i * STEPS + row % STEPS];
         if (got != want && margin > 2e-6)
-            fail_msg("%lld words, row %d, top_k %d, top_p %g, min_p %g, typical_p %g: %d drawn at %.9g, wanted %d",
+            fail_msg("%lld words, row %d, top_k %d, top_p %g, min_p %g, typical_p %g: %d drawn at %.9g, expected %d",
                      (long long)vocab, row, set.top_k, (double)set.top_p, (double)set.min_p, (double)set.typical_p, got,
                      u, want);
         assert_int_equal(token[i], got);
@@ -318,7 +318,7 @@ static void check_words(struct ending *e, const struct tensor *t, const int32_t 
 
     for (int64_t i = 0; i < tensor_size(t); i++)
         if (got[i] != want[i])
-            fail_msg("word %lld is %d, wanted %d", (long long)i, got[i], want[i]);
+            fail_msg("word %lld is %d, expected %d", (long long)i, got[i], want[i]);
     free(got);
 }
 

@@ -63,7 +63,7 @@ static void test_first_values(void **state)
     optim_model_close(&other);
 }
 
-static void test_what_a_parameter_owns(void **state)
+static void test_memory_of_a_parameter(void **state)
 {
     struct optim_model m;
 
@@ -284,7 +284,7 @@ static double first_update(double rate, double decay, int step)
 }
 
 /* A parameter that rests keeps its numbers and its gradient; it joins in later, with a rate of its own. */
-static void test_what_is_trained_changes(void **state)
+static void test_trained_parameters_change(void **state)
 {
     struct optim_model m;
     double squares = 0;
@@ -402,10 +402,10 @@ static void test_odd_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_values), cmocka_unit_test(test_what_a_parameter_owns),
+        cmocka_unit_test(test_first_values), cmocka_unit_test(test_memory_of_a_parameter),
         cmocka_unit_test(test_bf16_values),  cmocka_unit_test(test_gold),
         cmocka_unit_test(test_schedule),     cmocka_unit_test(test_norm),
-        cmocka_unit_test(test_odd_sizes),    cmocka_unit_test(test_what_is_trained_changes),
+        cmocka_unit_test(test_odd_sizes),    cmocka_unit_test(test_trained_parameters_change),
     };
     return test_devices(tests, ARRAY_LEN(tests));
 }

@@ -82,7 +82,7 @@ static void check_code(const struct picture *p, int k, int i, double x)
     for (int c = 0; c < MOMENT_CODES; c++)
         best = fmin(best, fabs(scale * map[k][c] - x));
     if (!(fabs(got - x) <= best + 2e-6 * scale))
-        fail_msg("moment %d of number %d is %.9g, wanted %.9g to %.3g", k, i, got, x, best);
+        fail_msg("moment %d of number %d is %.9g, expected %.9g to %.3g", k, i, got, x, best);
 }
 
 static const struct adamw usual = { .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-6f, .decay = 0.1f };
@@ -97,7 +97,7 @@ static void check_step(const struct picture *before, const struct picture *after
         double w = (double)before->w[i] * (1 - rate * (double)usual.decay);
         w -= rate * m / (1 - pow(b1, step)) / (sqrt(v / (1 - pow(b2, step))) + (double)usual.eps);
         if (!(fabs((double)after->w[i] - w) <= 1e-5 * (fabs(w) + 1e-2)))
-            fail_msg("number %d after step %d is %.9g, wanted %.9g", i, step, (double)after->w[i], w);
+            fail_msg("number %d after step %d is %.9g, expected %.9g", i, step, (double)after->w[i], w);
         check_code(after, 0, i, m);
         check_code(after, 1, i, v);
         largest[0][i / MOMENT_BLOCK] = fmax(largest[0][i / MOMENT_BLOCK], fabs(m));

@@ -294,7 +294,7 @@ static void assert_aborts(void (*fn)(void), const char *wanted)
     close(fd[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     if (!strstr(text, wanted))
-        fail_msg("wanted \"%s\", got \"%s\"", wanted, text);
+        fail_msg("expected \"%s\", got \"%s\"", wanted, text);
     assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
 }
 

@@ -27,7 +27,7 @@ static void check_all(struct test_step *s, const struct tensor *t, float want)
 
     for (int i = 0; i < N * N; i++)
         if (x[i] != want)
-            fail_msg("element %d is %.9g, wanted %.9g", i, (double)x[i], (double)want);
+            fail_msg("element %d is %.9g, expected %.9g", i, (double)x[i], (double)want);
     free(x);
 }
 

@@ -35,7 +35,7 @@ float *gold_numbers(const struct safetensors *s, const char *name, int64_t n)
     struct error err;
 
     if (!e || e->size != n)
-        fail_msg("%s: %s: %lld numbers wanted", s->path, name, (long long)n);
+        fail_msg("%s: %s: expected %lld numbers", s->path, name, (long long)n);
     float *x = xmalloc((size_t)n * sizeof *x);
     assert_int_equal(safetensors_read_f32(s, e, x, 0, n, &err), 0);
     return x;

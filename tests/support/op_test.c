@@ -57,7 +57,7 @@ static void compare(const struct where *w, const char *what, int64_t i, double g
         *most = error > *most * allowed ? error / allowed : *most;
         return;
     }
-    fail_msg("%s on %s, %s, [%lld, %lld] variant %d, %d use(s)%s: %s[%lld] is %.9g, wanted %.9g within %.2g",
+    fail_msg("%s on %s, %s, [%lld, %lld] variant %d, %d use(s)%s: %s[%lld] is %.9g, expected %.9g within %.2g",
              w->t->row->name, w->d->driver->name, dtype_name(w->t->dtype), (long long)w->t->rows, (long long)w->t->cols,
              w->t->variant, w->mode->uses, w->mode->same ? ", one tensor" : "", what, (long long)i, got, want, allowed);
 }

@@ -39,7 +39,7 @@ double optim_field(const json_t *o, const char *name)
 void optim_check(double got, double want, const char *what, size_t step)
 {
     if (!(fabs(got - want) <= 2e-6 * (fabs(want) + 1e-3)))
-        fail_msg("%s after step %zu is %.9g, wanted %.9g", what, step + 1, got, want);
+        fail_msg("%s after step %zu is %.9g, expected %.9g", what, step + 1, got, want);
 }
 
 float optim_first(struct optim_model *m, const struct tensor *t)

@@ -7,7 +7,7 @@
 void assert_near(double got, double want, double tolerance)
 {
     if (!(fabs(got - want) <= tolerance))
-        fail_msg("%.12g, wanted %.12g", got, want);
+        fail_msg("%.12g, expected %.12g", got, want);
 }
 
 void assert_digits(double got, double want)

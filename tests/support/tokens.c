@@ -32,10 +32,10 @@ char *test_from_hex(const char *hex, size_t *length)
 void test_ids(const struct ids *ids, const json_t *wanted, const char *where)
 {
     if (ids->count != (int64_t)json_array_size(wanted))
-        fail_msg("%s: %lld ids, wanted %zu", where, (long long)ids->count, json_array_size(wanted));
+        fail_msg("%s: %lld ids, expected %zu", where, (long long)ids->count, json_array_size(wanted));
     for (int64_t i = 0; i < ids->count; i++)
         if (ids->items[i] != json_integer_value(json_array_get(wanted, (size_t)i)))
-            fail_msg("%s: id %lld is %d, wanted %lld", where, (long long)i, (int)ids->items[i],
+            fail_msg("%s: id %lld is %d, expected %lld", where, (long long)i, (int)ids->items[i],
                      (long long)json_integer_value(json_array_get(wanted, (size_t)i)));
 }
 

@@ -122,7 +122,7 @@ static void lines_go_on_after_a_bad_one(void **state)
     json_reader_close(r);
 }
 
-static void what_a_line_lacks_is_missed_on_that_line(void **state)
+static void a_missing_end_is_reported_on_its_line(void **state)
 {
     struct error err = { 0 };
     char seen[64];
@@ -192,7 +192,7 @@ static void zero_bytes_are_refused(void **state)
     assert_string_equal(seen, "-1:2:");
 }
 
-static void what_is_written_reads_back(void **state)
+static void written_values_are_read_back(void **state)
 {
     struct error err = { 0 };
     struct out_file o;
@@ -250,7 +250,7 @@ static void cells_have_all_their_digits(void **state)
     json_decref(v);
 }
 
-static void what_is_no_text_is_not_written(void **state)
+static void invalid_text_is_not_written(void **state)
 {
     (void)state;
     json_t *v = json_pack("[o]", json_string_nocheck("\xff"));
@@ -403,16 +403,16 @@ int main(void)
         cmocka_unit_test(deep_nesting_is_an_error),
         cmocka_unit_test(fields_are_checked),
         cmocka_unit_test(lines_go_on_after_a_bad_one),
-        cmocka_unit_test(what_a_line_lacks_is_missed_on_that_line),
+        cmocka_unit_test(a_missing_end_is_reported_on_its_line),
         cmocka_unit_test(arrays_and_empty_files),
         cmocka_unit_test(a_record_with_nul_fails_alone),
         cmocka_unit_test(a_line_without_end_is_bounded),
         cmocka_unit_test(zero_bytes_are_refused),
-        cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(written_values_are_read_back),
         cmocka_unit_test(cut_messages_are_still_text),
         cmocka_unit_test(other_values_are_as_jansson_writes_them),
         cmocka_unit_test(cells_have_all_their_digits),
-        cmocka_unit_test(what_is_no_text_is_not_written),
+        cmocka_unit_test(invalid_text_is_not_written),
         cmocka_unit_test(an_aborted_write_leaves_the_old_file),
         cmocka_unit_test(a_full_disk_leaves_nothing),
         cmocka_unit_test(devices_are_written_in_place),

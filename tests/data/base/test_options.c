@@ -114,7 +114,7 @@ static void expect(const char *line, int code, const char *const *words)
         if (!strstr(output, *words))
             fail_msg("'%s' does not say '%s':\n%s", line, *words, output);
     if (rc != code)
-        fail_msg("'%s' exits with %d, wanted %d:\n%s", line, rc, code, output);
+        fail_msg("'%s' exits with %d, expected %d:\n%s", line, rc, code, output);
     free(output);
 }
 #define EXPECT(line, code, ...) expect(line, code, (const char *const[]){ __VA_ARGS__, NULL })
@@ -210,7 +210,7 @@ static void long_words_do_no_harm(void **state)
     EXPECT(line, 2, "expected 1 to 12, got 0000");
 }
 
-static void pages_tell_what_the_table_holds(void **state)
+static void pages_describe_the_table(void **state)
 {
     (void)state;
     EXPECT("--help", 0, "brew", "makes tea", "serve", "Exit codes:", "130");
@@ -331,7 +331,7 @@ int main(void)
         cmocka_unit_test(operands_may_stand_anywhere),
         cmocka_unit_test(mistakes_are_explained),
         cmocka_unit_test(long_words_do_no_harm),
-        cmocka_unit_test(pages_tell_what_the_table_holds),
+        cmocka_unit_test(pages_describe_the_table),
         cmocka_unit_test(a_former_name_is_understood),
         cmocka_unit_test(completion_is_a_working_script),
         cmocka_unit_test(config_file_stands_between_defaults_and_words),

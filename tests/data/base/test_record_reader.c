@@ -48,7 +48,7 @@ static void databases_are_named(void **state)
                         "{\"db\":7,\"id\":3};");
 }
 
-static void forms_are_told_apart(void **state)
+static void formats_are_recognised(void **state)
 {
     static const char text[] = "{\"id\":1,\"question\":\"a\"};{\"id\":2,\"question\":\"b\"};";
     static const char table[] = "{\"id\":\"1\",\"question\":\"a\"};{\"id\":\"2\",\"question\":\"b\"};";
@@ -116,7 +116,7 @@ static void bad_tables_are_named(void **state)
     }
 }
 
-static void what_is_no_form_is_named(void **state)
+static void an_unknown_format_is_named(void **state)
 {
     struct error err = { 0 };
     assert_null(records_text(test_file(*state, "pretty.json", "{\n  \"id\": 1\n}\n"), RECORDS_AUTO, &err));
@@ -267,10 +267,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_seen_to),
         cmocka_unit_test(databases_are_named),
-        cmocka_unit_test(forms_are_told_apart),
+        cmocka_unit_test(formats_are_recognised),
         cmocka_unit_test(fields_of_tables),
         cmocka_unit_test(bad_tables_are_named),
-        cmocka_unit_test(what_is_no_form_is_named),
+        cmocka_unit_test(an_unknown_format_is_named),
         cmocka_unit_test(arrays_go_on_after_a_bad_element),
         cmocka_unit_test(pipes_are_read_as_they_are_written),
         cmocka_unit_test(lines_without_end_end),

@@ -72,7 +72,7 @@ static void a_last_line_cut_short_goes(void **state)
 
 /* A rank was lost after it had written a metric that the other ranks did not receive: the resumed run measures
  * again. */
-static void a_validation_that_nobody_knows_of_goes(void **state)
+static void an_unknown_validation_is_dropped(void **state)
 {
     struct metrics_log m;
     struct error err = { 0 };
@@ -346,7 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_resumed_run_writes_on_from_its_step),
         cmocka_unit_test(a_last_line_cut_short_goes),
-        cmocka_unit_test(a_validation_that_nobody_knows_of_goes),
+        cmocka_unit_test(an_unknown_validation_is_dropped),
         cmocka_unit_test(foreign_lines_are_not_cut),
         cmocka_unit_test(checksum_vectors),
         cmocka_unit_test(event_bytes),

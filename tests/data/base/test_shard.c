@@ -157,7 +157,7 @@ static void marks_come_back(void **state)
     shard_manifest_release(&b);
 }
 
-static void sums_are_of_what_is_read(void **state)
+static void hashes_are_of_the_input(void **state)
 {
     char *dir = path_in(*state, "model"), *bytes = xcalloc(1, 1 << 20);
     struct error err;
@@ -192,7 +192,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(ranges_are_of_the_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_range_behind_the_end_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(marks_come_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sums_are_of_what_is_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hashes_are_of_the_input, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

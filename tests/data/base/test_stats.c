@@ -10,7 +10,7 @@
 static void assert_near(double got, double want, double tolerance)
 {
     if (!(fabs(got - want) <= tolerance))
-        fail_msg("%.12g, wanted %.12g", got, want);
+        fail_msg("%.12g, expected %.12g", got, want);
 }
 
 static const double flat[] = { 0.5, 0.5, 0.5, 0.5 };
@@ -75,7 +75,7 @@ static void best_threshold_stands_between_scores(void **state)
 
 /* Two of ten scores of the quiet set may be above the threshold, so it is between .7 and .8; without the bound .5 has
  * the best F1. */
-static void a_quiet_threshold_is_above_what_must_be_no(void **state)
+static void a_quiet_threshold_is_above_all_negatives(void **state)
 {
     (void)state;
     const double score[] = { 0.9, 0.75, 0.6, 0.4 }, loud[] = { 0.95, 0.8, 0.7, 0.7, 0.6, 0.5, 0.3, 0.2, 0.1, 0.05 };
@@ -250,7 +250,7 @@ int main(void)
         cmocka_unit_test(decision_of_a_confusion_matrix),
         cmocka_unit_test(threshold_counts_from_its_own_score_on),
         cmocka_unit_test(best_threshold_stands_between_scores),
-        cmocka_unit_test(a_quiet_threshold_is_above_what_must_be_no),
+        cmocka_unit_test(a_quiet_threshold_is_above_all_negatives),
         cmocka_unit_test(calibration_by_hand),
         cmocka_unit_test(temperature_undoes_a_scale),
         cmocka_unit_test(bootstrap_of_a_mean),

@@ -268,7 +268,7 @@ static void outputs_are_compressed(void **state)
 }
 
 /* A file that does not fit leaves nothing behind. */
-static void a_full_disk_is_told(void **state)
+static void a_full_disk_is_reported(void **state)
 {
     struct error err = { 0 };
     struct out_file o;
@@ -288,7 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compressed_files_are_read),  cmocka_unit_test(damage_is_never_the_end),
         cmocka_unit_test(damaged_values_are_refused), cmocka_unit_test(bytes_behind_gzip),
-        cmocka_unit_test(outputs_are_compressed),     cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(outputs_are_compressed),     cmocka_unit_test(a_full_disk_is_reported),
     };
     return cmocka_run_group_tests_name("text_decoder", tests, set_up, tear_down);
 }

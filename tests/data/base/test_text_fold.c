@@ -69,7 +69,7 @@ static void check_shortened(const char *text, int places, const char *wanted)
     strings_release(&keep);
 }
 
-static void what_fits_is_the_text_itself(void **state)
+static void a_fitting_text_stays_unchanged(void **state)
 {
     struct strings keep = { 0 };
     const char *text = "fee of trainer";
@@ -116,7 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_letters),
                                         cmocka_unit_test(test_lower),
                                         cmocka_unit_test(test_refused),
-                                        cmocka_unit_test(what_fits_is_the_text_itself),
+                                        cmocka_unit_test(a_fitting_text_stays_unchanged),
                                         cmocka_unit_test(places_are_those_of_a_screen),
                                         cmocka_unit_test(accents_are_bounded) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ static void files_are_bounded_and_named(void **state)
     test_dir_remove(dir);
 }
 
-static void what_is_written_reads_back(void **state)
+static void written_values_are_read_back(void **state)
 {
     (void)state;
     char *dir = test_dir_new();
@@ -181,7 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_by_declared_type),     cmocka_unit_test(nothing_set_is_nothing_changed),
         cmocka_unit_test(mistakes_have_a_place),       cmocka_unit_test(nesting_without_end_is_refused_quickly),
-        cmocka_unit_test(files_are_bounded_and_named), cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(files_are_bounded_and_named), cmocka_unit_test(written_values_are_read_back),
     };
     return cmocka_run_group_tests_name("yaml", tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static json_t *clarify(const struct fixture *f, const char *records, const char 
           "cannot format a command");
     int got = test_run(command, &output);
     if (got != code)
-        fail_msg("%s: exit code %d, wanted %d: %s", command, got, code, output);
+        fail_msg("%s: exit code %d, expected %d: %s", command, got, code, output);
     free(command);
     free(output);
     struct json_reader *r = json_reader_open(out, &err);

@@ -93,7 +93,7 @@ static void lost_tables_come_back(void **state)
     sqlite3_close(db);
 }
 
-static void tables_without_rows_keep_what_their_keys_name(void **state)
+static void empty_tables_keep_the_targets_of_their_keys(void **state)
 {
     (void)state;
     sqlite3 *db = rebuild("CREATE TABLE s (\n  marks INT,\n  CONSTRAINT k PRIMARY KEY (a, b DESC),\n"
@@ -191,7 +191,7 @@ int main(void)
         cmocka_unit_test(whole_dump_stays_as_it_is),
         cmocka_unit_test(lost_columns_come_back),
         cmocka_unit_test(lost_tables_come_back),
-        cmocka_unit_test(tables_without_rows_keep_what_their_keys_name),
+        cmocka_unit_test(empty_tables_keep_the_targets_of_their_keys),
         cmocka_unit_test(lost_ends_and_beginnings),
         cmocka_unit_test(other_statements_are_left_out),
         cmocka_unit_test(refused),

@@ -211,7 +211,7 @@ static void copies_are_sound(void **state)
 }
 
 /* Each copy has the change that its name says. */
-static void copies_do_what_they_say(void **state)
+static void copies_hold_their_promise(void **state)
 {
     static const char sql[] = "SELECT boat.name FROM boat, crew, port WHERE length > 12 LIMIT 70";
     static const struct {
@@ -248,7 +248,7 @@ static void copies_do_what_they_say(void **state)
 }
 
 /* A CHECK that calls a forbidden function. */
-static void a_copy_that_cannot_be_made_is_told(void **state)
+static void an_impossible_copy_is_reported(void **state)
 {
     struct fixture *f = *state;
     static const char *const sql[] = { "SELECT a FROM odd", "SELECT a + 0 FROM odd" };
@@ -276,8 +276,8 @@ int main(void)
         cmocka_unit_test(nothing_is_no_evidence),
         cmocka_unit_test(copies_repeat),
         cmocka_unit_test(copies_are_sound),
-        cmocka_unit_test(copies_do_what_they_say),
-        cmocka_unit_test(a_copy_that_cannot_be_made_is_told),
+        cmocka_unit_test(copies_hold_their_promise),
+        cmocka_unit_test(an_impossible_copy_is_reported),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -168,7 +168,7 @@ static void assert_file(const char *dir, const char *from, const char *path, con
         json_decref(answer);
     }
     if (asked < wanted)
-        fail_msg("%s: %d questions, wanted %d\n%s", path, asked, wanted, said);
+        fail_msg("%s: %d questions, expected %d\n%s", path, asked, wanted, said);
     if (with_sql * 20 > told)
         fail_msg("%s: %d of %d texts have SQL in quotes", path, with_sql, told);
     json_reader_close(candidates);

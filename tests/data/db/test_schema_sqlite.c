@@ -200,7 +200,7 @@ static void rewrite_schema(const char *dir, sqlite3 *db, const char *script, str
         fail_msg("%s", err->text);
 }
 
-static void what_does_not_resolve_is_left_out(void **state)
+static void unresolved_views_are_dropped(void **state)
 {
     sqlite3 *db =
         explain_open(NULL, "CREATE TABLE kept (a TEXT, b TEXT); CREATE TABLE other (c);"
@@ -367,7 +367,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sqlite_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(affinities_and_collations, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tables_of_every_form, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_does_not_resolve_is_left_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unresolved_views_are_dropped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(views_that_double_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(odd_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(odd_sqlite_files, set_up, tear_down),

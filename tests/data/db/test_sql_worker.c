@@ -203,7 +203,7 @@ static void a_crash_is_one_result(void **state)
     exec_close(db);
 }
 
-static void what_hangs_is_killed(void **state)
+static void a_hanging_worker_is_killed(void **state)
 {
     struct exec_db *db = open_world();
     double start = now_seconds();
@@ -356,7 +356,7 @@ static void refuse_lie(const char *dir, const struct lie *lie, const char *then,
     make_liar(dir, bytes, n + sizeof lie->cells + sizeof lie->heap, then);
     struct exec_result r = exec_run(db, "SELECT 1");
     if (r.status == EXEC_OK || !strstr(r.message, message))
-        fail_msg("%s: %s; wanted %s", exec_status_name(r.status), r.message, message);
+        fail_msg("%s: %s; expected %s", exec_status_name(r.status), r.message, message);
     exec_result_release(&r);
     unsetenv("AMBIT_MODULE_PATH");
     check(db, EXEC_OK, "SELECT 1", "");
@@ -566,7 +566,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_crash_is_one_result),
-        cmocka_unit_test(what_hangs_is_killed),
+        cmocka_unit_test(a_hanging_worker_is_killed),
         cmocka_unit_test_setup_teardown(views_that_double_do_not_open_for_ever, set_up, tear_down),
         cmocka_unit_test(killed_from_outside),
         cmocka_unit_test(the_worker_is_apart),

@@ -310,7 +310,7 @@ static void check_outcome(struct exec_db *db, const struct hostile *h)
 
     show(seconds, &r, h->sql);
     if (r.status != h->status || (h->message && !strstr(r.message ? r.message : "", h->message)))
-        fail_msg("%.200s: %s, %s; wanted %s, %s", h->sql, exec_status_name(r.status), r.message,
+        fail_msg("%.200s: %s, %s; expected %s, %s", h->sql, exec_status_name(r.status), r.message,
                  exec_status_name(h->status), h->message);
     if (seconds > bound)
         fail_msg("%.200s: took %g seconds", h->sql, seconds);

@@ -71,7 +71,7 @@ static void assert_bytes(const struct cell *c, enum cell_type type, const char *
     assert_memory_equal(c->bytes, bytes, (size_t)n + 1);
 }
 
-static void rows_are_what_the_database_holds(void **state)
+static void rows_equal_those_of_the_database(void **state)
 {
     struct fixture *f = *state;
     struct exec_result r =
@@ -121,7 +121,7 @@ static const char *const allowed[][2] = {
     { "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'person'", "1" },
 };
 
-static void what_is_harmless_runs(void **state)
+static void harmless_statements_run(void **state)
 {
     struct fixture *f = *state;
 
@@ -423,8 +423,8 @@ static void shared_databases(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_are_what_the_database_holds, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_harmless_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_equal_those_of_the_database, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(harmless_statements_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(python_text_fails_where_python_does, set_up, tear_down),
         cmocka_unit_test_setup_teardown(steps_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_that_are_no_database, set_up, tear_down),

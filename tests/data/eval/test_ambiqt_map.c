@@ -70,7 +70,7 @@ struct mapping {
 static void check_interpretation(const struct mapping *m, int k, const char *got)
 {
     if ((got != NULL) != (m->interpretations[k] != NULL) || (got && strcmp(got, m->interpretations[k]) != 0))
-        fail_msg("reading %d of \"%s\":\n  %s\nwanted\n  %s", k, m->prediction, got ? got : "none",
+        fail_msg("interpretation %d of \"%s\":\n  %s\nexpected\n  %s", k, m->prediction, got ? got : "none",
                  m->interpretations[k] ? m->interpretations[k] : "none");
 }
 

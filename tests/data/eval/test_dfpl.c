@@ -143,7 +143,7 @@ static void bad_files(void **state)
 static void assert_rounds_to(double value, double n, double four_digits)
 {
     if (value / n < four_digits - 0.00005 || value / n >= four_digits + 0.00005)
-        fail_msg("%g, wanted %.4f", value / n, four_digits);
+        fail_msg("%g, expected %.4f", value / n, four_digits);
 }
 
 /* The whole of a published file: its means, and 0 mismatches in 2107 sets of metrics. */

@@ -176,7 +176,7 @@ static void check_counts(const json_t *o, const char *kind, const char *measure,
                    (int)json_integer_value(json_object_get(m, "both")) };
 
     if (!m || got[0] != either || got[1] != both)
-        fail_msg("%s %s: %d %d, wanted %d %d", kind, measure, got[0], got[1], either, both);
+        fail_msg("%s %s: %d %d, expected %d %d", kind, measure, got[0], got[1], either, both);
 }
 
 static const char *small_benchmark(void **state)
@@ -343,7 +343,7 @@ static void check_published(const char *data, const char *dir, const struct publ
     }
     json_reader_close(r);
     if (exm[0] != f->exm[0] || exm[1] != f->exm[1])
-        fail_msg("%s %s: execution match of %d, %d, wanted %d, %d", f->method, f->kind, exm[0], exm[1], f->exm[0],
+        fail_msg("%s %s: execution match of %d, %d, expected %d, %d", f->method, f->kind, exm[0], exm[1], f->exm[0],
                  f->exm[1]);
 }
 

@@ -38,7 +38,7 @@ static bool same(enum trial_rule rule, const char *gold, const char *query)
     return hit;
 }
 
-static void what_the_rules_call_the_same(void **state)
+static void statements_that_the_rules_call_equal(void **state)
 {
     static const struct {
         const char *gold, *query;
@@ -78,7 +78,7 @@ static void assert_score(struct trial_score s, double recall, double precision, 
     const double got[] = { s.recall, s.precision, s.f1 }, want[] = { recall, precision, f1 };
     for (int i = 0; i < 3; i++)
         if (!(got[i] > want[i] - 1e-12 && got[i] < want[i] + 1e-12))
-            fail_msg("recall %g, precision %g, f1 %g; wanted %g, %g, %g", s.recall, s.precision, s.f1, recall,
+            fail_msg("recall %g, precision %g, f1 %g; expected %g, %g, %g", s.recall, s.precision, s.f1, recall,
                      precision, f1);
 }
 
@@ -142,7 +142,7 @@ static void golds_that_cannot_be_scored(void **state)
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
         struct trial t = run(cases[i].rule, (struct trial_text){ cases[i].golds, 2 }, TEXTS(PEN));
         if (!t.why || !strstr(t.why, cases[i].why))
-            fail_msg("%s / %s: %s, wanted %s", cases[i].golds[0], cases[i].golds[1], t.why, cases[i].why);
+            fail_msg("%s / %s: %s, expected %s", cases[i].golds[0], cases[i].golds[1], t.why, cases[i].why);
         assert_score(trial_score_covered(&t, TEXTS(PEN)), 0, 0, 0);
         assert_score(trial_score_paired(&t, TEXTS(PEN)), 0, 0, 0);
         trial_release(&t);
@@ -153,7 +153,7 @@ static void golds_that_cannot_be_scored(void **state)
 }
 
 /* Two orders of the same rows are two golds; one gold twice is one, except to the published rule. */
-static void golds_that_are_told_apart(void **state)
+static void golds_that_are_distinguished(void **state)
 {
     (void)state;
     struct trial t = run(TRIAL_STRICT, TEXTS("SELECT id FROM item ORDER BY id", "SELECT id FROM item ORDER BY id DESC"),
@@ -193,9 +193,12 @@ static void groups_of_like_results(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_rules_call_the_same), cmocka_unit_test(scores),
-        cmocka_unit_test(pairing_is_the_largest),       cmocka_unit_test(golds_that_cannot_be_scored),
-        cmocka_unit_test(golds_that_are_told_apart),    cmocka_unit_test(groups_of_like_results),
+        cmocka_unit_test(statements_that_the_rules_call_equal),
+        cmocka_unit_test(scores),
+        cmocka_unit_test(pairing_is_the_largest),
+        cmocka_unit_test(golds_that_cannot_be_scored),
+        cmocka_unit_test(golds_that_are_distinguished),
+        cmocka_unit_test(groups_of_like_results),
     };
     db_cache_init(&databases);
     int failed = cmocka_run_group_tests_name("trial", tests, NULL, NULL);

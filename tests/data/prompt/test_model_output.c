@@ -24,7 +24,7 @@ static void check(parse *function, const char *answer, bool published, const cha
         fprintf(f, "%s%s", i ? "|" : "", found.items[i]);
     fclose(f);
     if (strcmp(text, wanted ? wanted : "") != 0 || (found.n == 0) != (wanted == NULL))
-        fail_msg("%s\n(%s): %d items: %s\nwanted: %s", answer, published ? "published" : "ours", found.n, text,
+        fail_msg("%s\n(%s): %d items: %s\nexpected: %s", answer, published ? "published" : "ours", found.n, text,
                  wanted ? wanted : "none");
     text_items_release(&found);
     free(text);

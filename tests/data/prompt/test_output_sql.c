@@ -259,7 +259,7 @@ static void check(const char *answer, const char *const *wanted, int most)
     output_sql(&found, answer, false);
     for (int i = 0; i < found.n || i < n; i++)
         if (i >= found.n || i >= n || strcmp(found.items[i], wanted[i]) != 0)
-            fail_msg("%s\n%d statements, the %d. %s\nwanted %s", answer, found.n, i + 1,
+            fail_msg("%s\n%d statements, the %d. %s\nexpected %s", answer, found.n, i + 1,
                      i < found.n ? found.items[i] : "none", i < n ? wanted[i] : "none");
     text_items_release(&found);
 }

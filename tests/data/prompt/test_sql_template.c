@@ -30,7 +30,7 @@ static void check_template(const char *sql, enum sql_template_use use, const cha
 }
 
 /* A table called order, columns called as functions are. */
-static void words_of_sql_stay_what_they_are(void **state)
+static void sql_keywords_stay_unchanged(void **state)
 {
     static const char schema[] = "order : id , count , max";
 
@@ -249,7 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_become_words),
-        cmocka_unit_test(words_of_sql_stay_what_they_are),
+        cmocka_unit_test(sql_keywords_stay_unchanged),
         cmocka_unit_test(schema_texts_without_tables_are_refused),
         cmocka_unit_test(templates_match_but_for_blanks),
         cmocka_unit_test(plans_are_read_and_written),

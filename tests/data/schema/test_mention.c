@@ -46,7 +46,7 @@ static void words_that_tell_apart(void **state)
         mention_features(&s, cases[i].question, &pair, 1, out, MENTION_FEATURES);
         for (int k = 0; k < MENTION_FEATURES; k++)
             if (out[k] != cases[i].wanted[k])
-                fail_msg("%s: feature %d is %g, wanted %g", cases[i].question, k, (double)out[k],
+                fail_msg("%s: feature %d is %g, expected %g", cases[i].question, k, (double)out[k],
                          (double)cases[i].wanted[k]);
     }
     schema_release(&s);
@@ -73,7 +73,7 @@ static void rows_lie_apart(void **state)
 }
 
 /* in this order: all, any, phrase, table, is a table, neighbour, elsewhere, namesake */
-static void elements_and_what_stands_around(void **state)
+static void elements_and_their_neighbours(void **state)
 {
     static const struct {
         const char *question;
@@ -101,7 +101,7 @@ static void elements_and_what_stands_around(void **state)
         mention_elements(&s, NULL, cases[i].question, out);
         for (int k = 0; k < ELEMENT_MENTIONS; k++)
             if (got[k] != cases[i].wanted[k])
-                fail_msg("%s: feature %d of element %d is %g, wanted %g", cases[i].question, k, cases[i].element,
+                fail_msg("%s: feature %d of element %d is %g, expected %g", cases[i].question, k, cases[i].element,
                          (double)got[k], (double)cases[i].wanted[k]);
     }
     schema_release(&s);
@@ -112,7 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_that_tell_apart),
         cmocka_unit_test(rows_lie_apart),
-        cmocka_unit_test(elements_and_what_stands_around),
+        cmocka_unit_test(elements_and_their_neighbours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,7 +157,7 @@ static void match(float *out, const struct schema *s, const char *question, int 
 
 #define NEAR(got, wanted) assert_true(fabs((double)(got) - (double)(wanted)) < 1e-6)
 
-static void a_tie_and_what_breaks_it(void **state)
+static void a_tie_is_broken_by_words(void **state)
 {
     struct schema s;
     float x[MATCH_FEATURES];
@@ -238,7 +238,7 @@ int main(void)
         cmocka_unit_test(misspellings),
         cmocka_unit_test(abbreviations),
         cmocka_unit_test(meanings),
-        cmocka_unit_test(a_tie_and_what_breaks_it),
+        cmocka_unit_test(a_tie_is_broken_by_words),
         cmocka_unit_test(a_table_decides),
         cmocka_unit_test(long_questions),
     };

@@ -132,7 +132,7 @@ static void a_wide_schema_is_drawn_around_its_marks(void **state)
     schema_release(&s);
 }
 
-static void a_wide_table_shows_what_matters(void **state)
+static void a_wide_table_shows_relevant_columns(void **state)
 {
     struct schema s = chain(2, 40);
     uint8_t marks[2 + 80] = { 0 };
@@ -256,7 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(a_small_schema_is_drawn_whole),
                                         cmocka_unit_test(keys_go_from_side_to_side),
                                         cmocka_unit_test(a_wide_schema_is_drawn_around_its_marks),
-                                        cmocka_unit_test(a_wide_table_shows_what_matters),
+                                        cmocka_unit_test(a_wide_table_shows_relevant_columns),
                                         cmocka_unit_test(names_of_strangers_are_text),
                                         cmocka_unit_test(long_and_foreign_names_are_shortened),
                                         cmocka_unit_test(the_size_is_bounded),

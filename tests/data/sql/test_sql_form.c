@@ -283,7 +283,7 @@ static void forms_are_apart(void **state)
 }
 
 /* The parts of terms from which clarifying questions are made. */
-static void terms_say_what_they_are_about(void **state)
+static void terms_name_their_subject(void **state)
 {
     struct sql_world *w = *state;
     struct form_store store = { 0 };
@@ -330,7 +330,7 @@ int main(void)
         cmocka_unit_test(equivalent_statements_merge),
         cmocka_unit_test(nearly_equal_statements_do_not),
         cmocka_unit_test(forms_are_apart),
-        cmocka_unit_test(terms_say_what_they_are_about),
+        cmocka_unit_test(terms_name_their_subject),
         cmocka_unit_test(hostile_statements_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, sql_world_tear_down);

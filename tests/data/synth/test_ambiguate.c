@@ -78,7 +78,7 @@ static void interpretations_follow_the_rules(void **state)
         const struct wanted *w = &wanted[i];
         json_t *records = ask(*state, w->kind, w->sql, "");
         if ((int)json_array_size(records) != w->n)
-            fail_msg("%s: %s: %zu records, wanted %d", w->kind, w->sql, json_array_size(records), w->n);
+            fail_msg("%s: %s: %zu records, expected %d", w->kind, w->sql, json_array_size(records), w->n);
         if (w->n > 0) {
             assert_string_equal(ambiguate_field(records, (size_t)w->n - 1, "query1"), w->one);
             assert_string_equal(ambiguate_field(records, (size_t)w->n - 1, "query2"), w->another);
@@ -95,7 +95,7 @@ static void assert_field(const json_t *records, const char *field, const char *j
     assert_non_null(want);
     if (!json_equal(value, want)) {
         char *text = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
-        fail_msg("%s: %s, wanted %s", field, text ? text : "none", json);
+        fail_msg("%s: %s, expected %s", field, text ? text : "none", json);
     }
     json_decref(want);
 }

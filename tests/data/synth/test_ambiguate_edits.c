@@ -22,7 +22,7 @@ static void assert_fields(const json_t *records, size_t i, const char *const (*f
         json_t *value = json_object_get(json_array_get(records, i), (*fields)[0]);
         char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : xstrdup("none");
         if (strcmp(text, (*fields)[1]) != 0)
-            fail_msg("%s: %s, wanted %s", (*fields)[0], text, (*fields)[1]);
+            fail_msg("%s: %s, expected %s", (*fields)[0], text, (*fields)[1]);
         free(text);
     }
 }

@@ -65,7 +65,7 @@ static void assert_wanted(const char *dir, const struct wanted *w, const char *m
     json_t *records = ask(dir, w->kind, w->sql, more, NULL);
 
     if ((int)json_array_size(records) != w->n)
-        fail_msg("%s: %s: %zu records, wanted %d", w->kind, w->sql, json_array_size(records), w->n);
+        fail_msg("%s: %s: %zu records, expected %d", w->kind, w->sql, json_array_size(records), w->n);
     if (w->n > 0) {
         assert_string_equal(ambiguate_field(records, (size_t)w->n - 1, "query1"), w->one);
         assert_string_equal(ambiguate_field(records, (size_t)w->n - 1, "query2"), w->another);

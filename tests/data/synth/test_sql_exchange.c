@@ -119,7 +119,7 @@ static const struct {
       "trainer_fee.id WHERE trainer_fee.fee > 4)" },
 };
 
-static void statements_are_said_of_the_other_element(void **state)
+static void statements_name_the_other_element(void **state)
 {
     struct sql_world *w = *state;
     struct error err;
@@ -207,7 +207,7 @@ static void memory_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statements_are_said_of_the_other_element),
+        cmocka_unit_test(statements_name_the_other_element),
         cmocka_unit_test(they_run_and_give_other_rows),
         cmocka_unit_test(others_are_refused),
         cmocka_unit_test(memory_is_bounded),
