@@ -1,7 +1,8 @@
 #include "tests/support/op_test.h"
 
 #include "kernels/device.h"
-#include "tests/support/op_reference.h"
+#include "kernels/rng.h"
+#include "tests/support/guard.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -9,6 +10,472 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* Inputs of an op under test: the declarations for the setup of a row. */
+
+double op_uniform(struct op_test *t)
+{
+    struct philox counter = { { (uint32_t)t->draws++, (uint32_t)t->rows, (uint32_t)t->cols, (uint32_t)t->variant } };
+    return (double)philox_block(counter, 1, 2).v[0] * 0x1p-32;
+}
+
+double op_rounded(double x, enum dtype dtype)
+{
+    return dtype == BF16 ? (double)f32_from_bf16(bf16_from_f32((float)x)) : (double)(float)x;
+}
+
+static struct op_input *add_input(struct op_test *t, int ndim, int64_t rows, int64_t cols, bool f32, double scale)
+{
+    assert_true(t->n_in < OP_INPUTS_MAX);
+    struct op_input *in = &t->in[t->n_in++];
+
+    *in = (struct op_input){ .ndim = ndim, .shape = { rows, cols }, .f32 = f32, .n = ndim == 1 ? rows : rows * cols };
+    in->value = xmalloc((size_t)in->n * sizeof *in->value);
+    for (int64_t i = 0; i < in->n; i++)
+        in->value[i] = op_rounded((2 * op_uniform(t) - 1) * (scale > 0 ? scale : 1), f32 ? F32 : t->dtype);
+    return in;
+}
+
+void op_matrix(struct op_test *t, int64_t rows, int64_t cols, double scale)
+{
+    add_input(t, 2, rows, cols, false, scale);
+}
+
+void op_param(struct op_test *t, int64_t rows, int64_t cols, double scale)
+{
+    add_input(t, 2, rows, cols, false, scale)->param = true;
+}
+
+void op_vector(struct op_test *t, int64_t n, double scale)
+{
+    add_input(t, 1, n, 1, true, scale)->param = true;
+}
+
+void op_f32(struct op_test *t, int64_t n, int64_t cols, double scale)
+{
+    add_input(t, cols ? 2 : 1, n, cols, true, scale);
+}
+
+void op_constant(struct op_test *t)
+{
+    t->in[t->n_in - 1].constant = true;
+}
+
+int32_t *op_ints(struct op_test *t, int64_t n, int32_t low, int32_t high)
+{
+    assert_true(t->n_int_arrays < OP_INTS_MAX);
+    int32_t *out = xmalloc((size_t)n * sizeof *out);
+
+    for (int64_t i = 0; i < n; i++)
+        out[i] = low + (int32_t)(op_uniform(t) * (high - low));
+    t->n_ints[t->n_int_arrays] = n;
+    return t->ints[t->n_int_arrays++] = out;
+}
+
+int32_t *op_lengths(struct op_test *t, int64_t total, int64_t longest)
+{
+    static const int32_t edges[] = { 63, 64, 65 }; /* of tiles */
+    int32_t *lengths = op_ints(t, total + 2, 0, (int32_t)longest + 1);
+    int64_t n = 0, left = total;
+
+    if (total > 1000 && longest > 65)
+        memcpy(lengths + 2, edges, sizeof edges);
+
+    lengths[n++] = 0; /* an empty one first, and one more wherever the draw says so */
+    for (; left > 0 && n < total + 1; n++) {
+        if (n % 4 == 1)
+            lengths[n] = 1;
+        if (lengths[n] > left || n == total)
+            lengths[n] = (int32_t)left;
+        left -= lengths[n];
+    }
+    assert_int_equal(left, 0);
+    t->n_ints[t->n_int_arrays - 1] = n;
+    return lengths;
+}
+
+/* How an op is run. */
+struct mode {
+    unsigned wants;             /* bit i: input i wants a gradient */
+    bool same;                  /* input 1 is the tensor of input 0 */
+    int uses;                   /* 2: y = op(x) + op(x) */
+    const struct outcome *base; /* of an earlier run: y = a tensor of that form + op(x), in a block */
+    bool checkpointed;          /* the block's records are made in the backward */
+};
+
+/* The results of a run, on the host. */
+struct outcome {
+    bool recorded;
+    uint32_t sites; /* draws of one use */
+    int64_t n;
+    struct tensor form;              /* shape and type of the output */
+    double *y, *grad[OP_INPUTS_MAX]; /* grad[i] NULL: there is none */
+    uint64_t bits;                   /* of all of them, as the device wrote them */
+};
+
+enum { HOST_BYTES = 1 << 18 };
+
+static void *encode(const double *x, int64_t n, enum dtype dtype)
+{
+    char *bytes = xmalloc((size_t)n * dtype_size(dtype));
+
+    for (int64_t i = 0; i < n; i++) {
+        if (dtype == BF16)
+            ((uint16_t *)(void *)bytes)[i] = bf16_from_f32((float)x[i]);
+        else
+            ((float *)(void *)bytes)[i] = (float)x[i];
+    }
+    return bytes;
+}
+
+static double *decode(struct device *d, const struct tensor *t, uint64_t *bits)
+{
+    int64_t n = tensor_size(t);
+    void *bytes = xmalloc(tensor_bytes(t));
+    double *out = xmalloc((size_t)n * sizeof *out);
+
+    device_download(d, bytes, t);
+    *bits = hash_bytes(*bits, bytes, tensor_bytes(t));
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (double)(t->dtype == BF16 ? f32_from_bf16(((uint16_t *)bytes)[i]) : ((float *)bytes)[i]);
+    free(bytes);
+    return out;
+}
+
+static struct tensor *place(struct ctx *c, int ndim, const int64_t *shape, enum dtype dtype, const double *value)
+{
+    struct tensor *t = tensor_new(c, dtype, ndim, shape);
+
+    if (c->k) {
+        void *bytes = encode(value, tensor_size(t), dtype);
+        device_upload(c->dev, t, bytes);
+        free(bytes);
+    }
+    return t;
+}
+
+static struct tensor *place_input(struct ctx *c, const struct op_test *t, int i, bool wants)
+{
+    const struct op_input *in = &t->in[i];
+    struct tensor *x = place(c, in->ndim, in->shape, in->f32 ? F32 : t->dtype, in->value);
+
+    x->needs_grad = wants && !in->constant;
+    x->is_param = in->param;
+    if (in->param && x->needs_grad) {
+        x->grad = tensor_new(c, F32, x->ndim, x->shape);
+        RUN(c, fill, x->grad, 0.0f);
+    }
+    return x;
+}
+
+/* The incoming gradient at element i of the output: the same for every run. */
+static double op_entering(int64_t i, enum dtype dtype)
+{
+    struct philox counter = { { (uint32_t)i, 7, 7, 7 } };
+    return op_rounded((double)philox_block(counter, 3, 5).v[0] * 0x1p-31 - 1, dtype);
+}
+
+static struct tensor *place_entering(struct ctx *c, const struct tensor *y)
+{
+    int64_t n = tensor_size(y);
+    double *values = xmalloc((size_t)n * sizeof *values);
+
+    for (int64_t i = 0; i < n; i++)
+        values[i] = op_entering(i, y->dtype);
+    struct tensor *dy = place(c, y->ndim, y->shape, y->dtype, values);
+    free(values);
+    return dy;
+}
+
+/* A checkpointed block keeps the shape of its first input, which an op need not do. */
+static struct tensor *block(struct ctx *c, struct tensor **in, const void *arg)
+{
+    struct op_test *t = (struct op_test *)(uintptr_t)arg;
+    return op_add(c, in[0], t->row->run(c, t));
+}
+
+static struct tensor *run_block(struct ctx *c, struct op_test *t, const struct mode *mode)
+{
+    struct tensor *in[1 + OP_INPUTS_MAX] = { place_entering(c, &mode->base->form) };
+    int n = 1;
+
+    in[0]->needs_grad = true;
+    for (int i = 0; i < t->n_in; i++)
+        if (t->x[i]->needs_grad && !t->x[i]->is_param)
+            in[n++] = t->x[i];
+    return mode->checkpointed ? tape_checkpoint(c, block, t, in, n) : block(c, in, t);
+}
+
+static struct tensor *step(struct ctx *c, struct op_test *t, const struct mode *mode, struct outcome *out)
+{
+    for (int i = 0; i < t->n_in; i++)
+        t->x[i] = mode->same && i == 1 ? t->x[0] : place_input(c, t, i, mode->wants >> i & 1);
+    c->rng = batch_i32(c, t->rng, 4);
+    struct tensor *y = mode->base ? run_block(c, t, mode) : t->row->run(c, t);
+    out->sites = c->site;
+    if (mode->uses == 2)
+        y = op_add(c, y, t->row->run(c, t));
+    out->recorded = c->tape != NULL;
+    if (out->recorded)
+        tape_backward_from(c, y, place_entering(c, y));
+    return y;
+}
+
+static size_t dry_peak(struct device *d, struct op_test *t, const struct mode *mode, struct arena *host)
+{
+    struct arena measure;
+    struct outcome ignored;
+    struct ctx c = { .dev = d, .host = host, .step = &measure, .recording = true, .training = true };
+
+    arena_measure(&measure);
+    arena_reset(host, 0);
+    step(&c, t, mode, &ignored);
+    arena_reset(host, 0);
+    return measure.peak;
+}
+
+static void check_guards(struct device *d, const struct arena *a, const struct op_test *t)
+{
+    unsigned char *copy = xmalloc(a->size);
+
+    d->driver->download(d, copy, a->base, a->size);
+    int64_t at = guard_find_damage(copy);
+    free(copy);
+    if (at >= 0)
+        fail_msg("%s on %s: [%lld, %lld] variant %d: byte %lld, beyond every block, was written", t->row->name,
+                 d->driver->name, (long long)t->rows, (long long)t->cols, t->variant, (long long)at);
+}
+
+static void fill_pattern(struct device *d, const struct arena *a)
+{
+    void *pattern = xmalloc(a->size);
+
+    memset(pattern, GUARD_PATTERN, a->size);
+    d->driver->upload(d, a->base, pattern, a->size);
+    d->driver->sync(d); /* before blocks are closed */
+    free(pattern);
+}
+
+/* Fails if a byte beyond a block is written, or if the dry run predicts another peak.  End with outcome_release. */
+static struct outcome op_run(struct device *d, struct op_test *t, const struct mode *mode)
+{
+    struct arena host, step_arena;
+    struct error err;
+    struct outcome out = { .bits = HASH_START };
+
+    assert_int_equal(arena_init(&host, HOST_BYTES, &err), 0);
+    guard_start(&step_arena, strcmp(d->driver->name, "cuda") == 0);
+    size_t peak = dry_peak(d, t, mode, &host);
+    assert_int_equal(device_arena(d, &step_arena, peak, &err), 0);
+    fill_pattern(d, &step_arena);
+    struct ctx c = {
+        .k = d->driver->kernels, .dev = d, .host = &host, .step = &step_arena, .recording = true, .training = true
+    };
+    struct tensor *y = step(&c, t, mode, &out);
+    d->driver->sync(d);
+    if (step_arena.peak != peak)
+        fail_msg("%s on %s: the dry run foretold %zu bytes, %zu were used", t->row->name, d->driver->name, peak,
+                 step_arena.peak);
+    guard_stop();
+    if (!mode->checkpointed) /* which uses its memory again, guards included */
+        check_guards(d, &step_arena, t);
+    out.n = tensor_size(y);
+    out.form = *y;
+    out.y = decode(d, y, &out.bits);
+    for (int i = 0; i < t->n_in; i++)
+        if (t->x[i]->grad && !(mode->same && i == 1))
+            out.grad[i] = decode(d, t->x[i]->grad, &out.bits);
+    device_arena_release(d, &step_arena);
+    arena_release(&host);
+    return out;
+}
+
+static void outcome_release(struct outcome *o)
+{
+    free(o->y);
+    for (int i = 0; i < OP_INPUTS_MAX; i++)
+        free(o->grad[i]);
+    *o = (struct outcome){ 0 };
+}
+
+/* The f64 formula on the inputs of a case.  Most of a test's time goes into its gradients by central differences.  They
+ * are the same on every device, so those of a case are kept for the devices after the first.  Each input, type and mode
+ * takes its own elements and directions, so that all of them together cover many. */
+struct reference {
+    const struct mode *mode;
+    int64_t n;
+    uint32_t sites;
+    enum dtype dtype; /* of the output */
+    double *x[OP_INPUTS_MAX];
+    double *y, *use, *entering; /* entering: the gradient, of the output */
+};
+
+/* Single elements of an input with at most SLOPES_LARGE elements, and of a larger one; directions.  Each costs two
+ * evaluations of the reference. */
+enum { SLOPES_SINGLE = 6, SLOPES_SINGLE_LARGE = 2, SLOPES_LARGE = 20000, SLOPES_ALONG = 2 };
+
+/* Slopes of one input: by single elements, and along random signs, which depend on every element. */
+struct slopes {
+    int n;
+    int64_t at[SLOPES_SINGLE];
+    double want[SLOPES_SINGLE], along[SLOPES_ALONG], noise;
+    double rms;     /* of the whole gradient, as far as these tell */
+    uint64_t signs; /* t->draws before the signs of the first direction */
+};
+
+#define STEP 1e-8 /* of the central differences: short, since ReLU has a corner that should not lie inside */
+
+/* Computes r->y, the output. */
+static void reference_forward(struct op_test *t, struct reference *r)
+{
+    memset(r->y, 0, (size_t)r->n * sizeof *r->y);
+    for (int use = 0; use < r->mode->uses; use++) {
+        memset(r->use, 0, (size_t)r->n * sizeof *r->use);
+        t->site = (uint32_t)use * r->sites;
+        t->row->reference(t, r->x, r->use);
+        for (int64_t i = 0; i < r->n; i++)
+            r->y[i] += r->use[i];
+    }
+}
+
+/* For inputs in the mode, of an output of out's form; end with reference_release. */
+static struct reference reference_new(struct op_test *t, const struct mode *mode, const struct outcome *out)
+{
+    struct reference r = { .mode = mode, .n = out->n, .sites = out->sites, .dtype = out->form.dtype };
+
+    for (int i = 0; i < t->n_in; i++)
+        r.x[i] = t->in[mode->same && i == 1 ? 0 : i].value;
+    r.y = xmalloc((size_t)r.n * sizeof *r.y);
+    r.use = xmalloc((size_t)r.n * sizeof *r.use);
+    r.entering = xmalloc((size_t)r.n * sizeof *r.entering);
+    for (int64_t i = 0; i < r.n; i++)
+        r.entering[i] = op_entering(i, out->form.dtype);
+    return r;
+}
+
+static void reference_release(struct reference *r)
+{
+    free(r->y);
+    free(r->use);
+    free(r->entering);
+}
+
+/*
+ * d loss / d input along direction (NULL: the unit vector of element `at`).  Outputs are subtracted one by one before
+ * they are summed, so that a small step costs few digits; *noise is what it does cost.
+ */
+static double slope(struct op_test *t, struct reference *r, int input, const double *direction, int64_t at,
+                    double *noise)
+{
+    struct op_input *in = &t->in[input];
+    double *old = xmalloc((size_t)in->n * sizeof *old), *ahead = xmalloc((size_t)r->n * sizeof *ahead);
+    double sum = 0, square = 0;
+
+    memcpy(old, in->value, (size_t)in->n * sizeof *old);
+    for (int side = 0; side < 2; side++) {
+        for (int64_t i = 0; i < in->n; i++)
+            in->value[i] = old[i] + (side ? -STEP : STEP) * (direction ? direction[i] : (double)(i == at));
+        reference_forward(t, r);
+        if (side == 0)
+            memcpy(ahead, r->y, (size_t)r->n * sizeof *ahead);
+    }
+    for (int64_t i = 0; i < r->n; i++) {
+        sum += r->entering[i] * (ahead[i] - r->y[i]);
+        square += r->y[i] * r->y[i];
+    }
+    memcpy(in->value, old, (size_t)in->n * sizeof *old);
+    free(old);
+    free(ahead);
+    *noise = 16 * 0x1p-53 * sqrt(square) / STEP;
+    return sum / (2 * STEP);
+}
+
+static void slopes_single(struct slopes *s, struct op_test *t, struct reference *r, int input)
+{
+    int64_t n = t->in[input].n, most = n > SLOPES_LARGE ? SLOPES_SINGLE_LARGE : SLOPES_SINGLE;
+    double square = 0;
+
+    s->n = (int)(n < most ? n : most);
+    for (int i = 0; i < s->n; i++) {
+        s->at[i] = n <= most ? i : i == 0 ? 0 : i == 1 ? n - 1 : (int64_t)(op_uniform(t) * (double)n);
+        s->want[i] = slope(t, r, input, NULL, s->at[i], &s->noise);
+        square += s->want[i] * s->want[i];
+    }
+    s->rms = sqrt(square / s->n);
+}
+
+/* Takes the next n random signs. */
+static void slopes_signs(struct op_test *t, double *sign, int64_t n)
+{
+    uint32_t bits = 0; /* a draw has 32 */
+
+    for (int64_t i = 0; i < n; i++) {
+        if (i % 32 == 0)
+            bits = (uint32_t)(op_uniform(t) * 0x1p32);
+        sign[i] = bits >> i % 32 & 1 ? -1 : 1;
+    }
+}
+
+static void slopes_along(struct slopes *s, struct op_test *t, struct reference *r, int input)
+{
+    int64_t n = t->in[input].n;
+    double *sign = xmalloc((size_t)n * sizeof *sign), square = 0;
+
+    s->signs = t->draws;
+    for (int k = 0; k < SLOPES_ALONG; k++) {
+        slopes_signs(t, sign, n);
+        s->along[k] = slope(t, r, input, sign, 0, &s->noise);
+        square += s->along[k] * s->along[k] / SLOPES_ALONG;
+    }
+    free(sign);
+    s->rms = fmax(s->rms, sqrt(square / (double)n)); /* Hutchinson's estimate; single elements may all be zero */
+}
+
+/* The identity of a set of slopes; everything else follows from it. */
+struct key {
+    const struct op_row *row;
+    int64_t rows, cols;
+    enum dtype dtype, out; /* out: the output's */
+    int variant, uses, same, input;
+    uint64_t draws;
+};
+
+struct kept {
+    struct key key;
+    struct slopes slopes;
+    struct kept *next;
+};
+
+static struct kept *find(const struct kept *list, const struct key *key)
+{
+    while (list && memcmp(&list->key, key, sizeof *key) != 0)
+        list = list->next;
+    return (struct kept *)list;
+}
+
+/* The result is kept until the program ends. */
+static const struct slopes *slopes_of(struct op_test *t, struct reference *r, int input)
+{
+    static struct kept *list;
+    struct key key;
+
+    memset(&key, 0, sizeof key);
+    key.row = t->row, key.rows = t->rows, key.cols = t->cols, key.dtype = t->dtype, key.out = r->dtype,
+    key.variant = t->variant;
+    key.uses = r->mode->uses, key.same = r->mode->same, key.input = input, key.draws = t->draws;
+    struct kept *kept = find(list, &key);
+    if (!kept) {
+        kept = xcalloc(1, sizeof *kept);
+        kept->key = key;
+        kept->next = list;
+        list = kept;
+        t->draws += (uint64_t)t->dtype << 24; /* not those of the other type */
+        slopes_single(&kept->slopes, t, r, input);
+        slopes_along(&kept->slopes, t, r, input);
+    }
+    return &kept->slopes;
+}
 
 enum { OUTPUT_UNITS_BF16 = 2, GRADIENT_UNITS_BF16 = 4 };
 
@@ -359,4 +826,66 @@ void op_check(const struct op_row *row, struct device *d, const char *type)
                 if (wanted() && in_turn(d, row, size, variant, dtype))
                     check_case(row, d, size, variant, dtype);
     tell_nearest(row, d);
+}
+
+/* The main function of a table. */
+
+static struct device device;
+static const char *type; /* of those checked, NULL: all */
+
+static void check_row(void **state)
+{
+    op_check(*state, &device, type);
+}
+
+/* The rows whose name contains `wanted` (NULL: all), on one device.  Returns how many failed. */
+static int check_device(const struct op_row *rows, int n_rows, const char *name, const char *wanted)
+{
+    struct CMUnitTest *tests = xcalloc((size_t)n_rows, sizeof *tests);
+    size_t n = 0;
+
+    for (int i = 0; i < n_rows; i++)
+        if (!wanted || strstr(rows[i].name, wanted))
+            tests[n++] = (struct CMUnitTest){ rows[i].name, check_row, NULL, NULL, (void *)(uintptr_t)&rows[i] };
+    int failed = _cmocka_run_group_tests(name, tests, n, NULL, NULL);
+    free(tests);
+    return failed;
+}
+
+/* Where simt begins: AMBIT_SIMT_SEED, or any; op_check goes on from there. */
+static void choose_seed(void)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%ld", (long)(time(NULL) % 100000));
+    setenv("AMBIT_SIMT_SEED", text, 0);
+}
+
+int op_main(const struct op_row *rows, int n, int argc, char **argv)
+{
+    static const char *const names[] = { "cpu", "simt", "cuda" };
+    struct error err;
+    int failed = 0;
+
+    type = argc > 3 ? argv[3] : NULL;
+    if (type && strcmp(type, "f32") != 0 && strcmp(type, "bf16") != 0) {
+        printf("expected f32 or bf16, got '%s'\n", type);
+        return 2;
+    }
+    choose_seed();
+    for (int i = 0; i < ARRAY_LEN(names); i++) {
+        if (argc > 1 && strcmp(argv[1], names[i]) != 0)
+            continue;
+        if (device_open(&device, names[i], &err)) {
+            printf("%s: left out: %s\n", names[i], err.text);
+            failed += argc > 1;
+            continue;
+        }
+        printf("%s: %s\n", names[i], device.description);
+        failed += check_device(rows, n, names[i], argc > 2 ? argv[2] : NULL);
+        device_close(&device);
+    }
+    if (getenv("AMBIT_OPS_CASE"))
+        printf("of %ld cases\n", op_cases);
+    return failed != 0;
 }
