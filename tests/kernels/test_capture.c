@@ -198,8 +198,8 @@ static int64_t replayed(struct model *m, step_fn *fn, void *arg)
     return m->work.counts.replayed - before;
 }
 
-/* Sequences of other lengths, with the same number of tokens, would need other grids; and the set of trained parameters
- * has changed. */
+/* Sequences of other lengths, with the same number of tokens, need other grids.  A step without training is another
+ * one, too. */
 static void test_other_shapes(void **state)
 {
     struct model m;

@@ -87,7 +87,8 @@ static int before(const void *x, const void *y)
     return a->id < b->id ? -1 : 1;
 }
 
-/* Counts the finite numbers of the row and lists them; *lse is over the normalised ones. */
+/* Lists the allowed tokens above -infinity, the likeliest first, and returns their number.  *lse is over all normalised
+ * tokens. */
 static int64_t reference(const struct table_case *t, const float *x, int state, struct scored *list, double *lse)
 {
     double sum = 0;

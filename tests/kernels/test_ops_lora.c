@@ -186,8 +186,8 @@ static void nll(const struct op_test *t, double *const *x, double *y)
 }
 
 /* Three maps of one x, the matrices of each type stacked, and the sum of their outputs.  Variants: all maps have
- * adapters; maps have biases, and the middle one no adapter.  The second and third are smaller, so that y is rounded
- * once for its length. */
+ * adapters; maps have biases, and the middle one no adapter.  The second and third are smaller, so that the
+ * roundings of their outputs add little to that of y. */
 enum { STACK_X, STACK_W, STACK_A, STACK_B, STACK_BIAS, STACK_MAPS = 3, STACK_N = 16, STACK_RANK = 5 };
 enum { STACK_ALL, STACK_SOME, STACK_VARIANTS };
 

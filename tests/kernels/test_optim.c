@@ -352,7 +352,7 @@ static void forget(unsigned char *bytes, const struct optim_model *m, const stru
         memset(bytes + ((unsigned char *)t->data - (unsigned char *)m->data.base), FREE_BYTE, tensor_bytes(t));
 }
 
-/* Checks every running mean against the clipped gradients, and that none is left out. */
+/* Compares every running mean with that of the clipped gradients, and checks that all gradients are zero again. */
 static void check_means(struct optim_model *m)
 {
     float x[1025], g[1025];

@@ -765,7 +765,8 @@ static void check_numbers(struct device *d, struct op_test *t, const struct mode
     outcome_release(&out);
 }
 
-/* Appends the bits of two runs to the file.  A case with more checks appends a word instead, since bits are not all. */
+/* Appends the bits of two runs to the file.  A case with further checks appends the word
+ * details instead, since bits do not cover them. */
 static void write_bits(struct device *d, struct op_test *t, const struct mode *once, const char *path, bool details)
 {
     FILE *f = fopen(path, "a");
