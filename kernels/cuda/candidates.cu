@@ -44,7 +44,7 @@ __device__ inline unsigned warp_most(unsigned v)
  * its share of k from the largest logits of its lanes. */
 __device__ inline unsigned bound_of(best_keys &m, int k, unsigned mine)
 {
-    unsigned bound = mine;
+    unsigned bound = 0;
     for (int i = 0; i < k; i += PART_WARPS) {
         bound = warp_most(mine);
         mine = mine == bound ? 0 : mine;
@@ -52,6 +52,7 @@ __device__ inline unsigned bound_of(best_keys &m, int k, unsigned mine)
     if (lane_id() == 0)
         m.bound[warp_id()] = bound;
     __syncthreads();
+    bound = ~0u;
     for (int w = 0; w < PART_WARPS; w++)
         bound = m.bound[w] < bound ? m.bound[w] : bound;
     return bound;
@@ -193,13 +194,13 @@ __global__ void __launch_bounds__(PART_THREADS)
 
     int total = r.found[local];
     const uint64_t *keys = r.keys + (int64_t)local * r.parts * KEYS;
-    uint64_t most = 0;
-    for (int i = thread_id(); i < total; i += PART_THREADS)
-        most = keys[i] > most ? keys[i] : most;
-    int n = find_best(m, y.k, (unsigned)(most >> 32), [&](auto take) {
+    auto for_keys = [&](auto take) {
         for (int i = thread_id(); i < total; i += PART_THREADS)
             take(keys[i]);
-    });
+    };
+    uint64_t most = 0;
+    for_keys([&](uint64_t key) { most = key > most ? key : most; });
+    int n = find_best(m, y.k, (unsigned)(most >> 32), for_keys);
     bool mine = thread_id() < parts;
     normaliser none = { -INFINITY, 0.0f };
     normaliser of_row = block_normaliser(mine ? r.of_part[(int64_t)local * r.parts + thread_id()] : none);

@@ -46,8 +46,8 @@ struct sampled_row {
 /* The results of a block for its part of a row. */
 struct part_found {
     normaliser of_row;
-    float most; /* of the choices */
-    int first;  /* choice that has it */
+    float most;  /* of the choices */
+    float first; /* choice that has it */
     uint64_t grains, distances;
 };
 
@@ -69,7 +69,6 @@ struct draw_bins {
 
 __device__ inline void clear(draw_bins &b)
 {
-    __syncthreads(); /* bins may still be read */
     for (int i = thread_id(); i < BINS; i += PART_THREADS)
         b.low[i] = b.high[i] = 0;
     __syncthreads();
@@ -153,7 +152,8 @@ struct item_number {
 };
 
 /* Returns the item that contains grain number pick(sum of all), or the number of items if there are fewer grains.  Each
- * thread has PER neighbouring items; weight(item) returns the grains of one. */
+ * thread has PER neighbouring items; weight(item) returns the grains of one.  No item may be looked for after a call
+ * that found none. */
 template <int PER, typename Pick, typename Weight>
 __device__ inline item_number item_of(Pick pick, Weight weight)
 {
@@ -165,7 +165,6 @@ __device__ inline item_number item_of(Pick pick, Weight weight)
     for (int i = 0; i < PER; i++)
         mine += weight(item + i);
     uint64_t so_far = lanes_so_far(mine);
-    __syncthreads(); /* of_warp and found may still be read for the call before */
     if (lane_id() == WARP - 1)
         of_warp[warp_id()] = so_far;
     __syncthreads();
@@ -242,26 +241,25 @@ __device__ inline void move_on(const state_view &s, const draw_view &v, const dr
     say(s, v, p, id, choice_logp(ch.x[id], of_row));
 }
 
-/* The first of the part's choices whose logit is `most`. */
-__device__ inline int first_of(const float (&v)[EACH], int part, float most)
+/* The first of the part's choices whose logit is `most`; infinity if there is none. */
+__device__ inline float first_of(const float (&v)[EACH], int part, float most)
 {
     float first = INFINITY;
     UNROLL
     for (int k = EACH - 1; k >= 0; k--)
         first = v[k] == most ? (float)part_choice(part, k) : first;
-    first = -block_max(-first);
-    return first < INFINITY ? (int)first : 0;
+    return -block_max(-first);
 }
 
 __device__ inline part_found read_part(const choice_view &all, const choice_view &ch, int part, bool likeliest)
 {
     float v[EACH];
     load_part(v, all, part);
-    part_found f = { part_normaliser(v), 0.0f, 0, 0u, 0u };
+    part_found f = { part_normaliser(v), 0.0f, 0.0f, 0u, 0u };
     if (ch.token)
         load_part(v, ch, part);
     f.most = ch.token ? block_max(most_of(v)) : f.of_row.most;
-    f.first = likeliest ? first_of(v, part, f.most) : 0;
+    f.first = likeliest ? first_of(v, part, f.most) : 0.0f;
     return f;
 }
 
@@ -296,9 +294,9 @@ __global__ void __launch_bounds__(PART_THREADS)
         return;
 
     bool mine = thread_id() < r.parts;
-    f = mine ? found[thread_id()] : part_found{ { -INFINITY, 0.0f }, -INFINITY, 0, 0u, 0u };
+    f = mine ? found[thread_id()] : part_found{ { -INFINITY, 0.0f }, -INFINITY, 0.0f, 0u, 0u };
     normaliser of_row = block_normaliser(f.of_row);
-    float most = block_max(f.most), first = -block_max(mine && f.most == most ? -(float)f.first : -INFINITY);
+    float most = block_max(f.most), first = -block_max(mine && f.most == most ? -f.first : -INFINITY);
     bool draws = most > -INFINITY && v.scale > 0;
     if (thread_id() > 0)
         return;
@@ -313,8 +311,7 @@ __global__ void __launch_bounds__(PART_THREADS)
  * rounded. */
 __device__ inline int bin_of(unsigned distance, float per)
 {
-    float x = f32_bits(distance) * per;
-    return x < BINS - 1 ? (int)x : BINS - 1;
+    return (int)fminf(f32_bits(distance) * per, BINS - 1);
 }
 
 __device__ inline unsigned bin_start(int bin, float per)

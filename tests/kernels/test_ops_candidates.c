@@ -19,7 +19,9 @@ enum numbers {
     ZEROS /* and -0 */,
     ASCENDING,
     BROKEN /* NaN and infinities among them */,
-    RARE /* three of them */
+    RARE /* three of them */,
+    STAIRS /* a step of one bit for each warp */,
+    CROWN /* a few far above many equal ones */
 };
 
 struct table_case {
@@ -44,6 +46,10 @@ static float number(const struct table_case *t, int64_t i)
     }
     if (t->numbers == RARE)
         return j % 1000 == 17 && j < 3000 ? (float)j / 1000 : -INFINITY;
+    if (t->numbers == STAIRS)
+        return j < 1024 && j % 128 == 0 ? 1 + (float)(8 - j / 128) * 0x1p-23f : -1;
+    if (t->numbers == CROWN)
+        return j % 211 == 5 && j < 19 * 211 ? 60 : -2.5f;
     if (t->numbers == ZEROS)
         return i % 3 ? 0.0f : -0.0f;
     if (t->numbers == BROKEN && decode_logit("broken", i) > 4)
@@ -214,7 +220,8 @@ static void test_candidates(void **state)
         { 4096, 20, DISTINCT, 0, NORMALISE_FULL },   { 8192, 20, COARSE, 0, NORMALISE_FULL },
         { 8193, 20, ASCENDING, 0, NORMALISE_FULL },  { 8193, 20, ASCENDING, 2, NORMALISE_FULL },
         { 8195, 256, EQUAL, 2, NORMALISE_ALLOWED },  { 12290, 192, EQUAL, 0, NORMALISE_FULL },
-        { 513, 20, EQUAL, 0, NORMALISE_FULL },       { 512, 20, EQUAL, 0, NORMALISE_FULL }
+        { 513, 20, EQUAL, 0, NORMALISE_FULL },       { 512, 20, EQUAL, 0, NORMALISE_FULL },
+        { 4096, 8, STAIRS, 0, NORMALISE_FULL },      { 4096, 20, CROWN, 0, NORMALISE_FULL }
     };
 
     (void)state;

@@ -218,14 +218,14 @@ static void test_crowd(void **state)
 {
     enum { PART = 4096, PARTS = 2 * PART + 9 };
     static const int vocab[] = { 1, 31, 127, 1025, PART - 1, PART, PART + 1, 2 * PART, PARTS };
-    float apart = 0x1p-22f;
+    float apart = 0x1p-23f;
 
     (void)state;
     for (int i = 0; i < ARRAY_LEN(vocab); i++) {
         int n = vocab[i];
+        check_crowd(n, n / 2 + 1, 1, apart, n / 2 + 1);
         check_crowd(n, n, 1, apart, n);
         check_crowd(n, n + 1, 1, apart, n);
-        check_crowd(n, n / 2 + 1, 1, apart, n / 2 + 1);
         check_crowd(n, 0, 0.5, apart, half_of_crowd(n, apart));
     }
     check_crowd(PARTS, 1, 1, apart, 1);
@@ -233,6 +233,146 @@ static void test_crowd(void **state)
     check_crowd(PARTS, PART + 1, 1, apart, PART + 1);
     check_crowd(PARTS, 2, 1, 0, PARTS);
     check_crowd(PARTS, PARTS, 0.5, 0x1p-8f, half_of_crowd(PARTS, 0x1p-8f));
+}
+
+enum { BESIDE = 6, BESIDE_WORDS = 2100 };
+
+/* Draws for BESIDE rows; every second one has the other logits. */
+static void draw_beside(const float *x, const float *other, int32_t *said)
+{
+    static const int32_t active[3] = { 0, 1, 2 };
+    float *all = xmalloc(BESIDE * BESIDE_WORDS * sizeof *all);
+    struct decode_world w;
+
+    for (int i = 0; i < BESIDE; i++)
+        memcpy(all + i * BESIDE_WORDS, i % 2 ? other : x, BESIDE_WORDS * sizeof *all);
+    decode_world_open(&w, 3, 2, 1, 0, JUNK);
+    struct ctx *c = &w.step.ctx;
+    struct draw_settings set = { batch_i32(c, NULL, 0), 1, 451, 1, 1, 0, SEED };
+    decode_world_start(&w, active, 3, STATE_FREE, false);
+    struct decode_step at = decode_world_step(&w, active, 3, 0, STEPS);
+    op_draw(c, &w.s, &at, batch_f32(c, all, BESIDE, BESIDE_WORDS, F32), NULL, &set);
+    int32_t *token = decode_world_words(&w, w.s.token);
+    memcpy(said, token, BESIDE * sizeof *said);
+    free(token);
+    free(all);
+    decode_world_close(&w);
+}
+
+/* The token of a row does not depend on the rows beside it: more choices than can be listed, and fewer. */
+static void test_beside(void **state)
+{
+    float many[BESIDE_WORDS], few[BESIDE_WORDS];
+    int32_t alone[2][BESIDE], beside[BESIDE];
+
+    (void)state;
+    for (int i = 0; i < BESIDE_WORDS; i++) {
+        many[i] = i ? -1.5f - 0x1p-23f * (float)i : 0;
+        few[i] = i < 900 ? many[i] : -9;
+    }
+    draw_beside(many, many, alone[0]);
+    draw_beside(few, few, alone[1]);
+    for (int round = 0; round < 4; round++) {
+        draw_beside(many, few, beside);
+        for (int i = 0; i < BESIDE; i++)
+            assert_int_equal(beside[i], alone[i % 2][i]);
+    }
+}
+
+/* A choice for the plain definition of the warpers. */
+struct choice {
+    double p, far; /* probability, and distance from the typical one */
+    int id;
+    bool kept;
+};
+
+static int more_probable(const void *x, const void *y)
+{
+    const struct choice *a = x, *b = y;
+    return a->p > b->p ? -1 : a->p < b->p;
+}
+
+static int more_typical(const void *x, const void *y)
+{
+    const struct choice *a = x, *b = y;
+    return a->far < b->far ? -1 : a->far > b->far;
+}
+
+static double kept_sum(const struct choice *list, int n)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += list[i].kept ? list[i].p : 0;
+    return sum;
+}
+
+/* Keeps the first of the list until they hold the share. */
+static void keep_share(struct choice *list, int n, double share)
+{
+    double all = kept_sum(list, n), sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        list[i].kept = list[i].kept && sum < share * all;
+        sum += list[i].kept ? list[i].p : 0;
+    }
+}
+
+static void keep_typical(struct choice *list, int n, double share)
+{
+    double all = kept_sum(list, n), entropy = 0;
+
+    for (int i = 0; i < n; i++)
+        entropy -= list[i].kept ? list[i].p / all * log(list[i].p / all) : 0;
+    for (int i = 0; i < n; i++)
+        list[i].far = fabs(-log(list[i].p / all) - entropy);
+    qsort(list, (size_t)n, sizeof *list, more_typical);
+    keep_share(list, n, share);
+}
+
+/* All warpers together, in transformers' order, beside their definition in double. */
+static void check_warpers(int vocab, int top_k, double top_p, double min_p, double typical_p)
+{
+    float *x = xmalloc((size_t)vocab * sizeof *x);
+    bool *is_kept = xcalloc((size_t)vocab, sizeof *is_kept);
+    struct choice *list = xcalloc((size_t)vocab, sizeof *list);
+    json_t *kept = json_array(),
+           *o = json_pack("{s:i, s:i, s:f, s:f, s:f, s:f}", "vocab", vocab, "top_k", top_k, "temperature", 0.5, "top_p",
+                          top_p, "min_p", min_p, "typical_p", typical_p);
+
+    for (int i = 0; i < vocab; i++) {
+        x[i] = decode_logit("warpers", i) / 2;
+        list[i] = (struct choice){ exp(2 * (double)x[i]), 0, i, true };
+    }
+    qsort(list, (size_t)vocab, sizeof *list, more_probable);
+    for (int i = top_k; i < vocab; i++)
+        list[i].kept = false;
+    keep_share(list, vocab, top_p);
+    for (int i = 0; i < vocab; i++)
+        list[i].kept = list[i].kept && list[i].p >= min_p * list[0].p;
+    keep_typical(list, vocab, typical_p);
+    for (int i = 0; i < vocab; i++)
+        is_kept[list[i].id] = list[i].kept;
+    for (int i = 0; i < vocab; i++)
+        if (is_kept[i])
+            json_array_append_new(kept, json_integer(i));
+    check_draws(o, x, kept, 0, 16);
+    json_decref(o);
+    json_decref(kept);
+    free(x);
+    free(is_kept);
+    free(list);
+}
+
+static void test_warpers(void **state)
+{
+    (void)state;
+    for (int vocab = 300; vocab <= 4500; vocab += 4200) {
+        check_warpers(vocab, 40, 0.8, 0, 1);
+        check_warpers(vocab, vocab, 0.8, 0.3, 1);
+        check_warpers(vocab, vocab, 1, 0.2, 0.6);
+        check_warpers(vocab, 60, 0.9, 0.1, 0.5);
+    }
 }
 
 /* The likeliest word, and what may follow it, where a row and its edges take several parts. */
@@ -388,6 +528,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_gold),       cmocka_unit_test(test_top_k),
                                         cmocka_unit_test(test_many_equal), cmocka_unit_test(test_crowd),
+                                        cmocka_unit_test(test_warpers),    cmocka_unit_test(test_beside),
                                         cmocka_unit_test(test_long_rows),  cmocka_unit_test(test_greedy),
                                         cmocka_unit_test(test_automaton) };
     return test_devices(tests, ARRAY_LEN(tests));
