@@ -31,10 +31,10 @@ void alignment_release(struct alignment *a);
 void assign_least_cost(int *column_of, const double *cost, int n);
 
 /*
- * A slot is a place of the statements, named by the path that leads there.  "sel#1" is the first output,
- * "where[hired].val" the constant that `hired` is compared with, "where[id]/from" the tables of the sub-query that `id`
- * is compared with, "arm2/limit" the LIMIT of the SELECT behind the first UNION.  A statement that has nothing at a
- * place is absent there; absence counts as a value.
+ * A slot is a place of the statements, named by the path that leads there.  "sel#1" is the first output, and
+ * "where[hired].val" the constant that `hired` is compared with.  "where[id]/from" names the tables of the sub-query
+ * that `id` is compared with, and "arm2/limit" the LIMIT of the SELECT behind the first UNION.  A statement that has
+ * nothing at a place is absent there; absence counts as a value.
  */
 
 /* Types of questions.  Where several types fit, the earlier one makes the better question. */

@@ -2,9 +2,9 @@
  * schema_pairs.h - candidate pairs: two elements of a schema that one question might mean, with features of their
  * structure.
  *
- * Candidates depend on the schema alone.  There are five sources.  Two of them are two columns (C)
- * and two tables (T).  The others are a column that also exists in a table split off from its own (J), a column and a
- * stored aggregate of it, and keys of a table and a stored number of its rows (P).
+ * Candidates depend on the schema alone.  There are five sources: two columns (C); two tables (T); a column that also
+ * exists in a table split off from its own (J).  The last two are pairs with a stored aggregate (P): a column and its
+ * aggregate, or keys of a table and a stored number of its rows.
  *
  * Two columns of one table are compared if they share a type, a meaning or a word.  Columns of different tables are
  * compared if they have one name.  If one join lies between their tables, a shared word or meaning suffices, and so do

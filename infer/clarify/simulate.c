@@ -13,9 +13,9 @@ struct user {
     uint64_t seed;
 };
 
-/* A gold statement: its candidates and its value of each attribute.  A candidate is the gold if it has the same form,
- * if the record marks it ("gold": [0] beside its "sql"), or if both have the same results on the database and its
- * copies. */
+/* A gold statement: its candidates and its value of each attribute.  A candidate is the gold by one of three criteria.
+ * It has the same form; or the record marks it ("gold": [0] beside its "sql"); or both give the same results on the
+ * database and its copies. */
 struct truth {
     int candidate; /* candidate that is the gold, by the first criterion that finds one; -1: none */
     bool *same;    /* [n] candidates that are the gold */

@@ -69,8 +69,9 @@ struct http_settings {
 };
 
 /* Serves until a signal arrives and returns 1.  Waiting requests then get status 503, and the process ends within 4
- * seconds.  Returns -1 with EXIT_CODE_USAGE for an invalid address or a public one without a token, EXIT_CODE_DATA for
- * an unreadable token, or EXIT_CODE_FAILURE if it cannot listen or this build has no libmicrohttpd. */
+ * seconds.  Returns -1 with EXIT_CODE_USAGE for an invalid address or a public one without a token, and with
+ * EXIT_CODE_DATA for an unreadable token.  The code is EXIT_CODE_FAILURE if it cannot listen or this build has no
+ * libmicrohttpd. */
 int http_serve(const struct http_settings *s, const struct http_service *service, struct error *err);
 
 #endif

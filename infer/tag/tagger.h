@@ -29,9 +29,9 @@ tagger_open_fn tagger_open; /* opens the strategy of the request; -1 with err */
  * The databases that questions are about.  Each is read when a question first needs it, and again when it has changed.
  *
  * An index of values takes at most max_bytes.  Between two groups of questions the least recently used indexes are
- * dropped until all together take half of max_bytes; the newest one stays.  An index that takes more than half a second
- * to build is kept ten times as long while only rows change, so that it stays useful while others write to the
- * database.
+ * dropped until all together take half of max_bytes; the newest one stays.  If an index takes more than half a second
+ * to build and only rows change, it is kept for ten times its building time.  It thus stays useful while others write
+ * to the database.
  */
 struct tag_database {
     const struct schema *schema;
