@@ -171,7 +171,9 @@ int posterior_update(struct posterior *b, const struct split *s, struct answer a
 
 static const double tie = 1e-12; /* tolerance of equal scores */
 
-static const char *const names[] = { "random", "max-probability", "min-probability", "info-gain", "eig", "path" };
+static const char *const names[STRATEGIES] = {
+    "random", "max-probability", "min-probability", "info-gain-values", "info-gain-candidates", "eig", "path"
+};
 
 const char *strategy_name(enum strategy s)
 {
@@ -217,7 +219,15 @@ static double score_min(const struct posterior *b, const struct split *splits, i
     return -least;
 }
 
-static double score_info_gain(const struct posterior *b, const struct split *splits, int n, int i)
+static double score_values(const struct posterior *b, const struct split *splits, int n, int i)
+{
+    double mass[POSTERIOR_MAX];
+
+    (void)n;
+    return log2(posterior_masses(mass, b, &splits[i]));
+}
+
+static double score_candidates(const struct posterior *b, const struct split *splits, int n, int i)
 {
     double mass[POSTERIOR_MAX] = { 0 };
     int live = posterior_live(b);
@@ -268,8 +278,11 @@ static double score_path(const struct posterior *b, const struct split *splits, 
 typedef double score_fn(const struct posterior *b, const struct split *splits, int n, int i);
 
 static score_fn *const scores[STRATEGIES] = {
-    [STRATEGY_MAX_PROBABILITY] = score_max, [STRATEGY_MIN_PROBABILITY] = score_min,
-    [STRATEGY_INFO_GAIN] = score_info_gain, [STRATEGY_EIG] = score_eig,
+    [STRATEGY_MAX_PROBABILITY] = score_max,
+    [STRATEGY_MIN_PROBABILITY] = score_min,
+    [STRATEGY_INFO_GAIN_VALUES] = score_values,
+    [STRATEGY_INFO_GAIN_CANDIDATES] = score_candidates,
+    [STRATEGY_EIG] = score_eig,
     [STRATEGY_PATH] = score_path,
 };
 

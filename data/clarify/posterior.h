@@ -79,8 +79,11 @@ enum strategy {
     STRATEGY_RANDOM,          /* uniform over the questions that divide the candidates */
     STRATEGY_MAX_PROBABILITY, /* the question with the most probable answer */
     STRATEGY_MIN_PROBABILITY, /* the question with the least probable answer */
-    STRATEGY_INFO_GAIN,       /* information gain under equally probable candidates */
-    STRATEGY_EIG,             /* posterior_gain_supported() */
+    /* Information gain of an answer, if all values that a candidate has are equally probable.  This is the baseline
+     * Information Gain of Qiu, Li, Su and Chen (2025): log2 of the number of values. */
+    STRATEGY_INFO_GAIN_VALUES,
+    STRATEGY_INFO_GAIN_CANDIDATES, /* information gain of an answer, if all candidates are equally probable */
+    STRATEGY_EIG,                  /* posterior_gain_supported() */
     STRATEGY_PATH, /* mass times entropy on the path to the best candidate, a published approximation of EIG */
     STRATEGIES
 };
@@ -88,7 +91,7 @@ enum strategy {
 const char *strategy_name(enum strategy s);
 
 /* All names, separated by |. */
-#define STRATEGY_NAMES "random|max-probability|min-probability|info-gain|eig|path"
+#define STRATEGY_NAMES "random|max-probability|min-probability|info-gain-values|info-gain-candidates|eig|path"
 
 /* Returns STRATEGIES for an unknown name. */
 enum strategy strategy_of_name(const char *name);

@@ -51,7 +51,7 @@ for value in '"name":"sel.arity","question_type":"output","eig":0.970951' '"name
     '"name":"where\[dept\].val","question_type":"value","eig":0.721928' '"ask":\{"attribute":"sel.arity","text":"What' '"stop":null'; do
     grep -qE "$value" out.jsonl || complain "the worked example" "no $value"
 done
-for strategy in random max-probability min-probability info-gain eig path; do
+for strategy in random max-probability min-probability info-gain-values info-gain-candidates eig path; do
     expect 0 '"ask":\{"attribute":' --candidates good.jsonl --schema tables.json --strategy $strategy
 done
 expect 0 '"eig":0.512458' --candidates good.jsonl --schema tables.json --noise 0.1

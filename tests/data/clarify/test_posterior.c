@@ -190,7 +190,8 @@ static void test_strategies(void **state)
     } rows[] = {
         { STRATEGY_MAX_PROBABILITY, 1 },
         { STRATEGY_MIN_PROBABILITY, 1 },
-        { STRATEGY_INFO_GAIN, 3 },
+        { STRATEGY_INFO_GAIN_VALUES, 3 },
+        { STRATEGY_INFO_GAIN_CANDIDATES, 3 },
         { STRATEGY_EIG, 3 },
         { STRATEGY_PATH, 2 },
     };
@@ -209,6 +210,27 @@ static void test_strategies(void **state)
         assert_int_equal(strategy_choose((enum strategy)s, &b, splits, 1, &r), -1);
     }
     assert_int_equal(strategy_of_name("best"), STRATEGIES);
+}
+
+/* Information gain by values, by candidates and under the posterior each choose another question. */
+static void test_information_gains(void **state)
+{
+    (void)state;
+    /* `best` divides the mass into .48 and .52. `half` divides the candidates into halves. `three` has three values, but
+     * four of the six candidates and .98 of the mass have the first one. */
+    double p[] = { 0.48, 0.48, 0.01, 0.01, 0.01, 0.01 };
+    static const int three[] = { 0, 0, 0, 0, 1, 2 }, half[] = { 0, 0, 0, 1, 1, 1 }, best[] = { 0, 1, 1, 1, 1, 1 };
+    const struct split splits[] = { { best, 2, 0, 1, 0 }, { half, 2, 0, 1, 0 }, { three, 3, 0, 1, 0 } };
+    struct posterior b = { p, 6, 0 };
+    assert_int_equal(strategy_choose(STRATEGY_EIG, &b, splits, 3, NULL), 0);
+    assert_int_equal(strategy_choose(STRATEGY_INFO_GAIN_VALUES, &b, splits, 3, NULL), 2);
+    /* entropies over candidates: .650, 1 and 1.252 */
+    assert_int_equal(strategy_choose(STRATEGY_INFO_GAIN_CANDIDATES, &b, splits, 2, NULL), 1);
+    assert_int_equal(strategy_choose(STRATEGY_INFO_GAIN_CANDIDATES, &b, splits, 3, NULL), 2);
+    /* A value that no candidate has any more does not count: `three` has two values left, as many as the others. */
+    p[5] = 0;
+    assert_int_equal(strategy_choose(STRATEGY_INFO_GAIN_VALUES, &b, splits, 3, NULL), 0);
+    assert_int_equal(strategy_choose(STRATEGY_INFO_GAIN_CANDIDATES, &b, splits, 3, NULL), 1);
 }
 
 /* For every question, sum over answers of P(a) H(S | a) <= H(S), also with user errors and p_none. */
@@ -251,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_support_of_choice),
         cmocka_unit_test(test_filter_without_user_errors),
         cmocka_unit_test(test_strategies),
+        cmocka_unit_test(test_information_gains),
         cmocka_unit_test(test_entropy_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
