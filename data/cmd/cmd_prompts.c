@@ -42,7 +42,7 @@ const struct command command_prompts = {
     OPTIONS(options, defaults),
     .details = "def.txt asks for all interpretations, fill.txt for the missing ones, sql.txt for the SQL of one, "
                "rewrite.txt for a question with another name, e2e.txt and e2e-shots.txt for the SQL of all, "
-               "gold.txt for the text of all, correct.txt for corrected interpretations. Each {} is a slot: "
+               "gold.txt for the text of all, correct.txt for a review of interpretations. Each {} is a slot: "
                "database, question or existing interpretations. Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data prompts -o prompts", "ambit-data prompts --out prompts/changed" },
     .files = files,

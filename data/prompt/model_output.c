@@ -532,16 +532,21 @@ static void add_lines(struct text_items *out, struct passage text)
     }
 }
 
+static bool contains_any(const char *text, const char *const *words, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcasestr(text, words[i]))
+            return true;
+    return false;
+}
+
 static bool is_interpretation_field(const char *name)
 {
     static const char *const words[] = { "readin", "interpr", "question", "text", "meaning" };
 
     if (name[strspn(name, "0123456789")] == '\0')
         return true;
-    for (int i = 0; i < ARRAY_LEN(words); i++)
-        if (strcasestr(name, words[i]))
-            return true;
-    return false;
+    return contains_any(name, words, ARRAY_LEN(words));
 }
 
 /* Adds the strings of lists, and of fields that hold interpretations. */
@@ -674,6 +679,44 @@ void output_infilled(struct text_items *out, const char *answer, bool published)
     text_items_release(&lines);
 }
 
+/* Judgements about a list of candidates. */
+enum verdict { NO_VERDICT, ALL_CORRECT, NONE_CORRECT };
+
+/* The judgement in a line that is no interpretation. */
+static enum verdict verdict_of(const char *line)
+{
+    static const char *const bad[] = { "none of", "incorrect", "not correct", "inaccurate", "not accurate" };
+    static const char *const good[] = { "missing",  "correct", "covered", "accurate",   "duplicate",
+                                        "no other", "no more", "no new",  "no further", "additional" };
+    struct passage text = passage_strip(passage_of(line));
+
+    while (text.n && ispunct((unsigned char)text.at[text.n - 1]))
+        text.n--;
+    if ((text.n == 4 && passage_starts(text, "none")) || (text.n == 3 && passage_starts(text, "n/a")))
+        return NONE_CORRECT;
+    if (!strcasestr(line, "interpretation"))
+        return NO_VERDICT;
+    return contains_any(line, bad, ARRAY_LEN(bad))     ? NONE_CORRECT
+           : contains_any(line, good, ARRAY_LEN(good)) ? ALL_CORRECT
+                                                       : NO_VERDICT;
+}
+
+bool output_reviewed(struct text_items *out, const char *answer, bool published)
+{
+    struct text_items lines = { 0 };
+    bool all = false;
+
+    output_interpretations(&lines, answer, published);
+    for (int i = 0; i < lines.n; i++) {
+        enum verdict verdict = published ? NO_VERDICT : verdict_of(lines.items[i]);
+        if (verdict == NO_VERDICT)
+            text_items_add_once(out, lines.items[i], strlen(lines.items[i]));
+        all = all || verdict == ALL_CORRECT;
+    }
+    text_items_release(&lines);
+    return all && out->n == 0;
+}
+
 enum { MAX_NESTED = 3 }; /* maximum depth of completions within strings */
 
 void text_items_add(struct text_items *t, const char *text, size_t length)
@@ -709,28 +752,20 @@ struct sql_answer {
 
 static void read_text(struct sql_answer *a, struct passage text, bool trusted);
 
-static bool has_word(const char *name, const char *const *words, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (strcasestr(name, words[i]))
-            return true;
-    return false;
-}
-
 /* Whether the field describes a statement. */
 static bool is_talk(const char *field)
 {
     static const char *const words[] = { "think", "thought", "reason",   "expla",   "rationale", "comment",
                                          "descr", "note",    "question", "readin",  "interpr",   "meaning",
                                          "title", "label",   "intent",   "analysis" };
-    return has_word(field, words, ARRAY_LEN(words));
+    return contains_any(field, words, ARRAY_LEN(words));
 }
 
 /* Whether the field holds a statement. */
 static bool is_code(const char *field)
 {
     static const char *const words[] = { "sql", "quer", "statement", "code", "answer" };
-    return has_word(field, words, ARRAY_LEN(words));
+    return contains_any(field, words, ARRAY_LEN(words));
 }
 
 /* Reads a field value or an element. talk: strings are no statements, but objects may hold some. */

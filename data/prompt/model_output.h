@@ -27,6 +27,9 @@ void text_items_release(struct text_items *t);
 void output_interpretations(struct text_items *out, const char *answer, bool published);
 /* The same for PROMPT_FILL; a statement that all interpretations are covered is omitted. */
 void output_infilled(struct text_items *out, const char *answer, bool published);
+/* The same for PROMPT_CORRECT; sentences about the candidates are omitted ("No interpretations are missing."). Returns
+ * whether the completion only states that the candidates are correct or complete: all of them then stay. */
+bool output_reviewed(struct text_items *out, const char *answer, bool published);
 /* Appends the distinct statements in a completion of any prompt for SQL. */
 void output_sql(struct text_items *out, const char *answer, bool published);
 /* The completion without thoughts and surrounding blanks, perhaps "". The caller frees. */

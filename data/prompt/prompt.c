@@ -75,14 +75,17 @@ static const struct {
                            "Some example databases, questions and corresponding SQL queries are provided based on "
                            "similar problems:\n\n{}\n\n" FOR_DATABASE },
     [PROMPT_CORRECT] = { "correct.txt", 3,
-                         "The task is to review the provided context, question, and interpretations of the question, and "
-                         "to correct them. Leave out interpretations that the question cannot have or that repeat "
-                         "another one, correct those that are wrong or unclear, and add those that are missing.\n\n"
+                         "The task is to review the provided context, question, and candidate interpretations, and based "
+                         "on this information provide the interpretations that accurately reflect the meaning (or one of "
+                         "the possible meanings) of the question. If any of the candidate interpretations are correct, "
+                         "provide them as a list of interpretations. If there are missing interpretations, provide them as "
+                         "well. Avoid providing interpretations that are incorrect or duplicates. Do not provide any "
+                         "explanations.\n\n"
                          "Given the following context:\n\n{}\n\n"
                          "Question:\n\n{}\n\n"
-                         "Interpretations:\n\n{}\n\n"
-                         "Provide the corrected list of all interpretations, each on a separate line, without "
-                         "explanations.\n" },
+                         "Candidate interpretations:\n\n{}\n\n"
+                         "Provide the interpretations that accurately reflect the meaning (or one of the possible meanings) "
+                         "of the question.\n" },
     [PROMPT_GOLD] = { "gold.txt", 2, /* it begins with a quote, as published */
                       "\"Provide all possible interpretations for ambiguous questions in English. The question may be "
                       "phrased as an instruction or command and will relate to the given database:\n\n{}\n\n"

@@ -2,8 +2,9 @@
  * prompt.h - templates of prompts, whose slots are written {} and filled in order.
  *
  * The built-in prompts equal those of "Disambiguate First, Parse Later" byte for byte, because adapters were trained
- * with them. Only correct.txt is ours: the paper describes the prompt, but the program lacks it. A folder with files
- * of the same names replaces prompts. The contents of slots are not checked.
+ * with them. correct.txt has the words of the paper's appendix F; its blank lines are those of fill.txt, because the
+ * published program lacks it. A folder with files of the same names replaces prompts. The contents of slots are not
+ * checked.
  */
 #ifndef DATA_PROMPT_PROMPT_H
 #define DATA_PROMPT_PROMPT_H
@@ -18,7 +19,7 @@ enum prompt_kind {
     PROMPT_E2E,       /* e2e.txt: database, question; asks for the SQL of every interpretation */
     PROMPT_GOLD,      /* gold.txt: database, question; asks for all interpretations, for models trained on gold */
     PROMPT_E2E_SHOTS, /* e2e-shots.txt: few-shot examples (prompter.h), database, question; as e2e.txt */
-    PROMPT_CORRECT,   /* correct.txt: database, question, interpretations; asks for corrected interpretations */
+    PROMPT_CORRECT,   /* correct.txt: database, question, candidates; asks for the correct and the missing ones */
     PROMPT_KINDS
 };
 

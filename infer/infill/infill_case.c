@@ -88,6 +88,7 @@ void infill_case_release(struct infill_case *c)
     free(c->answers[0]);
     free(c->answers[1]);
     free(c->corrected);
+    text_items_release(&c->omitted);
     for (int i = 0; i < c->n_golds; i++)
         free(c->golds[i].word);
     free(c->golds);
@@ -206,13 +207,48 @@ void infill_case_set_text(struct infill_case *c, int64_t interpretation, const c
     r->sql_from = NULL;
 }
 
-/* Index of the interpretation with this text, or -1. */
-static int find_interpretation(const struct infill_interpretation *list, int n, const char *text)
+/* A text without blanks and marks at its end. */
+static struct passage core_of(const char *text)
 {
-    for (int i = 0; i < n; i++)
-        if (list[i].text && strcmp(list[i].text, text) == 0)
+    struct passage p = passage_strip(passage_of(text));
+
+    while (p.n && strchr(".?!;,", p.at[p.n - 1]))
+        p.n--;
+    return p;
+}
+
+/* Index of the candidate that a line repeats, or -1. */
+static int find_candidate(const struct infill_interpretation *list, int n, const char *line)
+{
+    struct passage wanted = core_of(line);
+
+    for (int i = 0; i < n; i++) {
+        struct passage p = list[i].text ? core_of(list[i].text) : (struct passage){ 0 };
+        if (p.n && p.n == wanted.n && strncasecmp(p.at, wanted.at, p.n) == 0)
             return i;
+    }
     return -1;
+}
+
+/* Moves a candidate to the end of the reviewed list. */
+static void keep_candidate(struct infill_case *c, struct infill_interpretation *candidate)
+{
+    GROW(c->interpretations, c->n, c->cap);
+    c->interpretations[c->n++] = *candidate;
+    *candidate = (struct infill_interpretation){ 0 };
+}
+
+/* Releases the candidates that were not kept. */
+static void omit_candidates(struct infill_case *c, struct infill_interpretation *candidates, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (candidates[i].text)
+            text_items_add(&c->omitted, candidates[i].text, strlen(candidates[i].text));
+        free(candidates[i].text);
+        free(candidates[i].unread);
+        text_items_release(&candidates[i].sql);
+    }
+    free(candidates);
 }
 
 void infill_case_correct(struct infill_case *c, const char *answer, bool published)
@@ -221,28 +257,22 @@ void infill_case_correct(struct infill_case *c, const char *answer, bool publish
     struct text_items lines = { 0 };
     int n = c->n;
 
+    c->corrected = xstrdup(answer);
+    if (output_reviewed(&lines, answer, published) && n)
+        return;
     c->interpretations = NULL;
     c->n = c->cap = 0;
-    output_interpretations(&lines, answer, published);
     if (lines.n == 0 && !published)
         fail_unread(c, "corrected readings", answer, "reading");
     for (int i = 0; i < lines.n; i++) {
-        struct infill_interpretation *r = add_interpretation(c, lines.items[i], false);
-        int old = find_interpretation(before, n, lines.items[i]);
-        if (old >= 0) {
-            r->sql = before[old].sql;
-            r->sql_from = before[old].sql_from;
-            before[old].sql = (struct text_items){ 0 };
-        }
+        int candidate = find_candidate(before, n, lines.items[i]);
+        if (candidate >= 0)
+            keep_candidate(c, &before[candidate]);
+        else
+            add_interpretation(c, lines.items[i], false)->corrected = true;
     }
-    for (int i = 0; i < n; i++) {
-        free(before[i].text);
-        free(before[i].unread);
-        text_items_release(&before[i].sql);
-    }
-    free(before);
+    omit_candidates(c, before, n);
     text_items_release(&lines);
-    c->corrected = xstrdup(answer);
 }
 
 void infill_case_add_statements(struct infill_case *c, const char *answer, bool published)
@@ -376,7 +406,7 @@ char *infill_case_texts(const struct infill_case *c)
 
 static const char *from_of(const struct infill_interpretation *r)
 {
-    return r->added ? "infilled" : "default";
+    return r->added ? "infilled" : r->corrected ? "corrected" : "default";
 }
 
 /* Result of the first statement that runs, else the error of the first one; empty without SQL. */
@@ -433,6 +463,9 @@ static json_t *dropped_json(const struct infill_case *c)
             json_object_set_new(o, "sql_completion", json_message(r->unread));
         json_array_append_new(list, o);
     }
+    for (int i = 0; i < c->omitted.n; i++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "text", c->omitted.items[i], "from", "default",
+                                              "reason", "self-correction omits it"));
     return list;
 }
 

@@ -15,6 +15,7 @@
 struct infill_interpretation {
     char *text;
     bool added;            /* added by infilling */
+    bool corrected;        /* added by self-correction */
     struct text_items sql; /* statements */
     const char *sql_from;  /* "readings", "file", "model", or NULL; static */
     char *unread;          /* completion for its SQL that has no statement, or NULL */
@@ -30,6 +31,7 @@ struct infill_case {
     char *unread;                 /* completion that could not be read, although the case goes on, or NULL */
     char *answers[2];             /* completions of PROMPT_DEF and PROMPT_FILL, or NULL */
     char *corrected;              /* completion of PROMPT_CORRECT, or NULL */
+    struct text_items omitted;    /* texts of candidates that this completion lacks */
     struct infill_interpretation *interpretations; /* default interpretations first */
     int n, cap;
     int *kept; /* in order; as published an interpretation may occur twice */
@@ -61,8 +63,8 @@ bool infill_case_failed(const struct infill_case *c);
 int infill_case_add_list(struct infill_case *c, const json_t *list, bool added, struct error *err);
 void infill_case_add_answer(struct infill_case *c, const char *answer, bool added, bool published);
 void infill_case_set_text(struct infill_case *c, int64_t interpretation, const char *answer, bool published);
-/* Replaces the default interpretations by those of a completion of PROMPT_CORRECT.  Those of the same text keep their
- * SQL. */
+/* Replaces the default interpretations by those of a completion of PROMPT_CORRECT.  A candidate that the completion
+ * repeats, perhaps with other case or other marks at its end, keeps its text and SQL. */
 void infill_case_correct(struct infill_case *c, const char *answer, bool published);
 /* Adds each statement of a completion of PROMPT_E2E as an interpretation with the text of the question. */
 void infill_case_add_statements(struct infill_case *c, const char *answer, bool published);

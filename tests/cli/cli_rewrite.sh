@@ -51,16 +51,20 @@ expect 0 '"target":"SELECT flour FROM bread.n.nSELECT weight FROM bread".*"task"
 expect 0 '"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"task":"gold","messages".*"content":"."Provide all' data annotate records.jsonl --db all/db --target gold
 expect 0 '"existing":\[\].*"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"task":"infill"' data annotate records.jsonl --db all/db
 
-# --- default interpretations corrected: the completion replaces them, unchanged ones keep their SQL
+# --- default interpretations reviewed: correct candidates keep their SQL, missing interpretations are added, others go
 echo '{"db_id":"bakery","question":"What is the label of each bread?","readings":[{"text":"The flour of each bread","sql":"SELECT flour FROM bread"},{"text":"The bakers","sql":"SELECT name FROM baker"}]}' >defaults.jsonl
 expect 0 '1 prompts' infill --defaults defaults.jsonl --write-prompts correct -o correct.prompts
-grep -q 'Interpretations:.n.nThe flour of each bread.nThe bakers.n.nProvide' correct.prompts || complain "correct" "$(cat correct.prompts)"
-answer r1 "1. The flour of each bread\n2. The weight of each bread" >corrected.jsonl
+grep -q 'Candidate interpretations:.n.nThe flour of each bread.nThe bakers.n.nProvide the interpretations that' correct.prompts ||
+    complain "correct" "$(cat correct.prompts)"
+answer r1 "1. the flour of each bread.\n2. The weight of each bread\nNo other interpretations are missing." >corrected.jsonl
 echo '{"db_id":"bakery","text":"The weight of each bread","sql":"SELECT weight FROM bread"}' >weight.jsonl
 expect 0 '2 default readings, 0 added' infill --defaults defaults.jsonl --corrected corrected.jsonl --sqls weight.jsonl -o final.jsonl
-grep -q '"text":"The flour of each bread","from":"default","sql":\["SELECT flour FROM bread"\].*"text":"The weight of each bread".*"corrected_completion":"1. The' final.jsonl ||
+grep -q '"text":"The flour of each bread","from":"default","sql":\["SELECT flour FROM bread"\].*"text":"The weight of each bread","from":"corrected".*"dropped":\[{"text":"The bakers","from":"default","reason":"self-correction omits it"}\].*"corrected_completion":"1. the' final.jsonl ||
     complain "correct" "$(cat final.jsonl)"
-grep -q 'The bakers' final.jsonl && complain "correct" "a reading is there that was left out"
+answer r1 "All candidate interpretations are correct, and none is missing." >kept.jsonl
+expect 0 '"text":"The flour of each bread","from":"default".*"text":"The bakers","from":"default"' infill --defaults defaults.jsonl --corrected kept.jsonl
+answer r1 "None of the candidate interpretations is correct." >none.jsonl
+expect 7 '"error":"corrected readings: the answer holds no reading"' infill --defaults defaults.jsonl --corrected none.jsonl
 expect 0 '1 prompts' infill --defaults defaults.jsonl --corrected corrected.jsonl --write-prompts sql -o more.prompts
 expect 7 'corrected.jsonl has no answer to this question' infer infill <(sed 's/r1/r2/' in.jsonl) --db all/db --defaults defaults.jsonl --corrected corrected.jsonl
 

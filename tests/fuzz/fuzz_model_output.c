@@ -31,6 +31,13 @@ static void check(parse *function, const char *answer, bool published, bool once
     text_items_release(&found);
 }
 
+static void review(struct text_items *out, const char *answer, bool published)
+{
+    bool all = output_reviewed(out, answer, published);
+
+    CHECK(!all || out->n == 0, "all candidates stay, and %d more lines, in %s", out->n, answer);
+}
+
 static void check_line(const char *text)
 {
     char *line = sql_one_line(text);
@@ -55,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int published = 0; published < 2; published++) {
         check(output_interpretations, text, published, true);
         check(output_infilled, text, published, !published);
+        check(review, text, published, true);
         check(output_sql, text, published, true);
     }
     CHECK(strlen(output_lacks(text, "statement")) > 0, "no reason");

@@ -163,6 +163,41 @@ static void test_infilled(void **state)
     check_all(output_infilled, cases, ARRAY_LEN(cases));
 }
 
+/* Reviews of candidates: the list, and whether all candidates stay. */
+static void test_reviewed(void **state)
+{
+    static const struct {
+        const char *answer, *list;
+        bool all;
+    } cases[] = {
+        { "1. A name?\n2. An age?", "A name?|An age?", false },
+        { "Correct interpretations:\n- A name?\n\nMissing interpretations:\n- An age?", "A name?|An age?", false },
+        { "A name?\nNo other interpretations exist.", "A name?", false },
+        { "- A name?\n- None", "A name?", false },
+        { "All candidate interpretations are correct.", "", true },
+        { "All possible interpretations are covered.", "", true },
+        { "None of the candidate interpretations is correct.", "", false },
+        { "None.", "", false },
+        { "", "", false },
+        { "Which interpretation fees are there?", "Which interpretation fees are there?", false },
+    };
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        struct text_items found = { 0 };
+        char list[200] = "";
+        assert_int_equal(output_reviewed(&found, cases[i].answer, false), cases[i].all);
+        for (int k = 0; k < found.n; k++)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", k ? "|" : "", found.items[k]);
+        assert_string_equal(list, cases[i].list);
+        text_items_release(&found);
+    }
+    struct text_items found = { 0 };
+    assert_false(output_reviewed(&found, "All candidate interpretations are correct.", true));
+    assert_int_equal(found.n, 1);
+    text_items_release(&found);
+}
+
 static void test_sql(void **state)
 {
     static const struct parse_case cases[] = {
@@ -188,8 +223,8 @@ static void test_sql(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_interpretations), cmocka_unit_test(test_lists), cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_infilled),        cmocka_unit_test(test_sql),
+        cmocka_unit_test(test_interpretations), cmocka_unit_test(test_lists),    cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_infilled),        cmocka_unit_test(test_reviewed), cmocka_unit_test(test_sql),
     };
     return cmocka_run_group_tests_name("model_output", tests, NULL, NULL);
 }

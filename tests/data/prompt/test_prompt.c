@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes and hash of each built-in prompt, taken from the authors' file, not from this program. */
+/* Bytes and hash of each built-in prompt, taken from the authors' file and from the paper's appendix F (correct.txt),
+ * not from this program. */
 static const struct {
     size_t bytes;
     uint64_t hash;
@@ -23,7 +24,7 @@ static const struct {
     [PROMPT_E2E] = { 525, 0x94bf6dc0f830a0f8, "The task is to write SQL", "following:\n{}\n\n" },
     [PROMPT_GOLD] = { 219, 0x62200988c2d433ff, "\"Provide all possible", "Question:\n{}\n\n" },
     [PROMPT_E2E_SHOTS] = { 634, 0xeb4a29f3ad660c07, "The task is to write SQL", "following:\n{}\n\n" },
-    [PROMPT_CORRECT] = { 0, 0, "The task is to review", "without explanations.\n" },
+    [PROMPT_CORRECT] = { 682, 0x12a94a81a7a6d79f, "The task is to review", "of the question.\n" },
 };
 
 static void test_bytes(void **state)
@@ -35,10 +36,8 @@ static void test_bytes(void **state)
     assert_int_equal(prompts_open(&p, NULL, &err), 0);
     for (int i = 0; i < PROMPT_KINDS; i++) {
         size_t n = strlen(p.text[i]);
-        if (published[i].bytes) {
-            assert_int_equal(n, published[i].bytes);
-            assert_true(hash_bytes(HASH_START, p.text[i], n) == published[i].hash);
-        }
+        assert_int_equal(n, published[i].bytes);
+        assert_true(hash_bytes(HASH_START, p.text[i], n) == published[i].hash);
         assert_memory_equal(p.text[i], published[i].starts, strlen(published[i].starts));
         assert_string_equal(p.text[i] + n - strlen(published[i].ends), published[i].ends);
     }
