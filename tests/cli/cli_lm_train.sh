@@ -99,8 +99,14 @@ done
 
 # --- a preset is the paper's, the command line overrides it
 infill --base model --out preset --preset dfpl --epochs 1 --rank 2 || fail "preset"
-for line in 'rank: 2' 'alpha: 16' 'head: "full"' 'neftune: 5' 'lr: 5e-0?5' 'schedule: "cosine"' 'warmup: 0.01' 'decay: 0.01' 'clip: 0.3' 'batch: 8' 'epochs: 1' 'length: 8192'; do
+for line in 'rank: 2' 'alpha: 16' 'head: "full"' 'neftune: 5' 'lr: 5e-0?5' 'schedule: "cosine"' 'warmup: 0.01' 'decay: 0.01' 'clip: 0.3' 'batch: 8' 'moments: "8bit"' 'patience: 5' 'epochs: 1' 'length: 8192'; do
     grep -qE "^$line$" preset/config.yaml || fail "preset: no line $line in $(cat preset/config.yaml)"
+done
+for preset in "dfpl 15" "dfpl-e2e 5" "dfpl-gold 5"; do
+    # shellcheck disable=SC2086 # two words
+    set -- $preset
+    infill --base model --out "$1" --preset "$1" || fail "--preset $1"
+    grep -q "^epochs: $2$" "$1/config.yaml" || fail "--preset $1: not $2 epochs in $(cat "$1/config.yaml")"
 done
 grep -q '"lm_head"' preset/adapter_config.json || fail "preset: the head is not in modules_to_save"
 
