@@ -27,7 +27,7 @@ ambit-infer detect --model "$detector" --db gym.sqlite --format text questions.j
 ambit-infer detect --model "$detector" --db gym.sqlite questions.jsonl -o predictions.jsonl
 grep -q '"id":"q1",.*"ambiguous":true,"type":"C","alternatives":\["trainer.trainer_fee","trainer.fee_of_trainer"\]' predictions.jsonl
 grep -q '"id":"q2",.*"ambiguous":false' predictions.jsonl
-ambit-infer detect --model "$detector" --db gym.sqlite --format text --question "What is the fee of each trainer?"
+ambit-infer detect --model "$detector" --db gym.sqlite --format text "What is the fee of each trainer?"
 ambit-infer detect --model "$detector" --db gym.sqlite --relevance none --threshold 0.3 questions.jsonl -o short.jsonl
 grep -q '"id":"q1",.*"ambiguous":true.*"sentence":"[^"]*"}$' short.jsonl
 

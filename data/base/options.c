@@ -107,39 +107,48 @@ static int common_obey(const struct command *c, const void *settings, struct err
 
 /* Operands that are a text although a file is expected. */
 
-/* Whether the word starts with SELECT or WITH and continues. */
-static bool is_statement(const char *word)
+/* Whether the word starts with SELECT or WITH and continues.  A question may start so too, but not in capitals. */
+static bool is_statement(const char *word, bool capitals)
 {
-    static const char *const starts[] = { "select", "with" };
+    static const char *const starts[] = { "SELECT", "WITH" };
 
     word += strspn(word, " \t\r\n(");
     for (int i = 0; i < ARRAY_LEN(starts); i++) {
         size_t n = strlen(starts[i]);
-        if (strncasecmp(word, starts[i], n) == 0 && isspace((unsigned char)word[n]))
+        if ((capitals ? strncmp : strncasecmp)(word, starts[i], n) == 0 && isspace((unsigned char)word[n]))
             return true;
     }
     return false;
 }
 
-/* Whether the word is a text: it has blanks and no file name extension. */
+/* Whether the word is a text: it has blanks, and its name is not that of a file of records. */
 static bool is_text(const char *word)
 {
-    const char *dot = strrchr(word, '.'), *slash = strrchr(word, '/');
-    size_t ending = dot && (!slash || dot > slash)
-                        ? strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-                        : 0;
+    static const char *const ends[] = { ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt" };
 
-    return strpbrk(word, " \t\n") && (ending == 0 || dot[1 + ending]);
+    for (int i = 0; i < ARRAY_LEN(ends); i++)
+        if (record_file_ends(word, ends[i]))
+            return false;
+    return strpbrk(word, " \t\n") && access(word, F_OK) != 0;
+}
+
+/* If the command has --question and the only operand is a question, the operand becomes the value of that option. */
+static void take_question(const struct command *c, struct command_line *line)
+{
+    int i = option_find(c->options, "question", strlen("question"));
+
+    if (i < 0 || line->seen[i] || line->n_operands != 1 || !is_text(line->argv[0]) || is_statement(line->argv[0], true))
+        return;
+    *(const char **)((char *)line->settings + c->options[i].offset) = line->argv[0];
+    line->seen[i] = true;
+    line->n_operands = 0;
 }
 
 /* -1 with EXIT_CODE_USAGE if the word is a question or a statement, and no such file exists. */
 static int options_check_operand(const struct command *c, const char *word, struct error *err)
 {
-    bool statement = is_statement(word);
-    const char *way = statement ? "its lines are {\"sql\": \"...\"}"
-                      : option_find(c->options, "question", strlen("question")) >= 0
-                          ? "pass one question with --question"
-                          : "it has a JSON object in each line";
+    bool statement = is_statement(word, false);
+    const char *way = statement ? "its lines are {\"sql\": \"...\"}" : "it has a JSON object in each line";
 
     if (!strstr(c->operands, ".json") || (!statement && !is_text(word)) || access(word, F_OK) == 0)
         return 0;
@@ -730,7 +739,7 @@ static bool may_be_kept(const struct command *c, const struct command_line *line
     return c->keeps_settings && !o->writes && options_resume(c, line);
 }
 
-static int check_complete(const struct command *c, const struct command_line *line, struct error *err)
+static int check_complete(const struct command *c, struct command_line *line, struct error *err)
 {
     char shown[128];
     for (int i = 0; i < option_count(c->options); i++)
@@ -738,6 +747,7 @@ static int check_complete(const struct command *c, const struct command_line *li
             option_usage(&c->options[i], shown, sizeof shown);
             return error_set(err, EXIT_CODE_USAGE, "%s is required", shown);
         }
+    take_question(c, line);
     if (line->n_operands < c->min_operands)
         return error_set(err, EXIT_CODE_USAGE, "expected %s", c->operands);
     if (line->n_operands > c->max_operands)

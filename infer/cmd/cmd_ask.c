@@ -122,7 +122,7 @@ static const char *misused(const struct ask_request *q, const struct http_settin
         return "expected either --db or --schema";
     if (http->address ? q->question || input : !q->question == !input)
         return http->address ? "--serve: expected neither IN.jsonl nor --question: questions come in requests"
-                             : "expected either IN.jsonl or --question";
+                             : "expected either IN.jsonl or a question";
     if (http->address && (c->interactive || c->simulate || c->out || is_standard_input(c->candidates)))
         return "--serve: expected no --interactive, --simulate or --out, and --candidates to be a file";
     if (!http->address && http->token_file)
@@ -196,7 +196,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 const struct command command_ask = {
     .name = "ask",
     .summary = "answer questions: detect, parse, clarify and execute in one process",
-    .operands = "IN.jsonl",
+    .operands = "IN.jsonl|QUESTION",
     .max_operands = 1,
     OPTIONS(table, defaults),
     .details =

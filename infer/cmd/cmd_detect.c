@@ -60,7 +60,7 @@ static const char *misused(const struct detect_request *q, int n_inputs)
     if (!q->schema == !q->db)
         return "expected either --schema or --db";
     if (!q->question == !n_inputs)
-        return "expected either IN.jsonl or --question";
+        return "expected either IN.jsonl or a question";
     if (q->retriever && !q->elements)
         return RETRIEVER_UNUSED;
     if (q->resume && strcmp(q->out, "-") == 0)
@@ -112,7 +112,7 @@ static const struct file_note files[] = {
 const struct command command_detect = {
     .name = "detect",
     .summary = "detect ambiguous questions, with their type and alternatives",
-    .operands = "IN.jsonl",
+    .operands = "IN.jsonl|QUESTION",
     .max_operands = 1,
     OPTIONS(table, defaults),
     .details =

@@ -52,7 +52,7 @@ static enum exit_code run(const struct call *call, struct error *err)
     if (q.strategy != TAG_HEURISTIC && !q.model)
         return usage_error(err, "expected --model DIR, or --strategy heuristic, which needs none");
     if (!q.question == !call->n_operands)
-        return usage_error(err, "expected either IN.jsonl or --question");
+        return usage_error(err, "expected either IN.jsonl or a question");
     if (q.resume && strcmp(q.out, "-") == 0)
         return usage_error(err, "--resume: expected --out FILE, a file to go on with");
     if (q.shard.count && q.format == TAG_HTML)
@@ -73,7 +73,7 @@ static const struct file_note files[] = {
 const struct command command_tag = {
     .name = "tag",
     .summary = "mark the ambiguous and unanswerable words of questions",
-    .operands = "IN.jsonl",
+    .operands = "IN.jsonl|QUESTION",
     .max_operands = 1,
     OPTIONS(table, defaults),
     .details =

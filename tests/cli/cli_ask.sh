@@ -180,8 +180,8 @@ talk $'\n' --interactive --candidates candidates.jsonl questions.jsonl -o out.js
 
 # --- bad input
 expect 2 "expected either --db or --schema" --schema all/tables.json questions.jsonl
-expect 2 "expected either IN.jsonl or --question"
-expect 2 "expected either IN.jsonl or --question" --question x questions.jsonl
+expect 2 "expected either IN.jsonl or a question"
+expect 2 "expected either IN.jsonl or a question" --question x questions.jsonl
 expect 2 "--parser and --candidates cannot be used together" --parser x --candidates candidates.jsonl questions.jsonl
 expect 2 "--interactive and --simulate cannot be used together" --interactive --simulate questions.jsonl
 expect 2 "id: expected --interactive" --id q1 questions.jsonl

@@ -201,8 +201,20 @@ code=${PIPESTATUS[1]}
 # --- a question on the command line
 run 0 detect --db all/db/bakery.sqlite --relevance none --question 'How many "breads" are there?'
 grep -q '^{"id":1,"db_id":"bakery","question":"How many \\"breads\\" are there?","score":' shown || complain "--question: $(cat shown)"
-expect 2 "expected either IN.jsonl or --question" detect --db all/db/bakery.sqlite --question why asked.jsonl
-expect 2 "expected either IN.jsonl or --question" detect --db all/db/bakery.sqlite
+for question in 'How many "breads" are there?' 'Select the breads of v1.2' 'with which bread?'; do
+    run 0 detect --db all/db/bakery.sqlite --relevance none --question "$question"
+    mv shown by-option
+    run 0 detect --relevance none "$question" --db all/db/bakery.sqlite
+    cmp shown by-option || complain "a question as operand: $(cat shown)"
+done
+cp asked.jsonl 'a b'
+run 0 detect --schema few.json 'a b' -o out.jsonl
+cmp out.jsonl first.jsonl || complain "a file whose name has a blank is taken for a question"
+expect 3 "a b.csv: No such file" detect --db all/db/bakery.sqlite 'a b.csv'
+expect 3 "breads: No such file" detect --db all/db/bakery.sqlite breads
+expect 2 "expected either IN.jsonl or a question" detect --db all/db/bakery.sqlite --question why asked.jsonl
+expect 2 "'How many\?' is an unexpected operand" detect --db all/db/bakery.sqlite asked.jsonl 'How many?'
+expect 2 "expected either IN.jsonl or a question" detect --db all/db/bakery.sqlite
 
 # --- a band of scores that are unsure; all else stays, and its ends are outside
 run 0 detect --schema few.json --relevance none asked.jsonl -o plain.jsonl

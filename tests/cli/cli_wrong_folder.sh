@@ -50,7 +50,7 @@ expect 6 'it is a folder of the hub.s cache, whose model is in cache/models--org
 run 0 loss --model cache/models--org--name/snapshots/0123 in.jsonl -o out.jsonl
 
 # --- a text for a file
-expect 2 'expected a file, IN.jsonl, got "How many are there\?"; pass one question with --question' detect --model gate 'How many are there?'
+expect 2 'expected a file, IN.jsonl.QUESTION, got "SELECT 1"; its lines are \{"sql": "..."\}' detect --model gate 'SELECT 1'
 expect 2 'expected a file, IN.jsonl, got "How many"; it has a JSON object in each line$' infer parse --db $db --model base 'How many'
 expect 2 'expected a file, IN.jsonl, got "SELECT 1"; its lines are \{"sql": "..."\}' data execute --db $db 'SELECT 1'
 expect 2 'expected a file, IN.json, got "with a as \(select 1\) select x.y from a"' data sql --db $db 'with a as (select 1) select x.y from a'
