@@ -7,6 +7,7 @@
 #include "data/eval/score.h"
 #include "data/sql/sql_form.h"
 #include "data/sql/sql_lex.h"
+#include "kernels/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,28 +67,52 @@ void calibration_apply(const struct calibration *c, struct candidate_list *l)
     free(length);
 }
 
-/* Negative log-likelihood of the gold, with weights relative to the largest. */
-static double surprise(const struct observation *o, double alpha, double temperature)
+/* Negative log-likelihood of a gold; NAN if no candidate is the gold.  Weights are relative to the largest. */
+static double surprise(const struct observation *o, const bool *is_gold, double alpha, double temperature)
 {
     double most = -HUGE_VAL, all = 0, right = 0;
+    bool covered = false;
 
     for (int i = 0; i < o->n; i++)
         most = fmax(most, log_weight(o->raw[i], o->length[i], alpha, temperature));
     for (int i = 0; i < o->n; i++) {
         double w = exp(log_weight(o->raw[i], o->length[i], alpha, temperature) - most);
         all += w;
-        right += o->right[i] ? w : 0;
+        right += is_gold[i] ? w : 0;
+        covered = covered || is_gold[i];
     }
-    return log(all) - log(fmax(right, 1e-300));
+    return covered ? log(all) - log(fmax(right, 1e-300)) : NAN;
+}
+
+/* A running mean; NAN without a value. */
+struct running_mean {
+    double sum;
+    int n;
+};
+
+static void add_value(struct running_mean *m, double value)
+{
+    if (!isnan(value))
+        *m = (struct running_mean){ m->sum + value, m->n + 1 };
+}
+
+static double value_of(const struct running_mean *m)
+{
+    return m->n ? m->sum / m->n : NAN;
 }
 
 double calibration_nll(const struct observation *list, int n, double alpha, double temperature)
 {
-    double sum = 0;
+    struct running_mean records = { 0 };
 
-    for (int i = 0; i < n; i++)
-        sum += surprise(&list[i], alpha, temperature);
-    return sum / n;
+    for (int r = 0; r < n; r++) {
+        const struct observation *o = &list[r];
+        struct running_mean golds = { 0 };
+        for (int g = 0; g < o->golds; g++)
+            add_value(&golds, surprise(o, o->right + (size_t)g * (size_t)o->n, alpha, temperature));
+        add_value(&records, value_of(&golds));
+    }
+    return value_of(&records);
 }
 
 /* Golden-section search over the logarithm of the temperature. */
@@ -123,16 +148,20 @@ struct calibration calibration_fit(const struct observation *list, int n)
                                                                                                           : best;
 }
 
-/* Highest probability of a candidate that is the gold; 0 without one. */
-static double share_of_right(const struct calibration *c, const struct observation *o)
+/* Probability of the least probable gold; 0 if a gold has no candidate. */
+static double score_of_record(const struct calibration *c, const struct observation *o)
 {
-    double *p = xmalloc((size_t)o->n * sizeof *p + 1), best = 0;
+    double *p = xmalloc((size_t)o->n * sizeof *p + 1), least = 1;
 
     calibration_shares(c, p, o->raw, o->length, o->n, 1);
-    for (int i = 0; i < o->n; i++)
-        best = o->right[i] ? fmax(best, p[i]) : best;
+    for (int g = 0; g < o->golds; g++) {
+        double best = 0;
+        for (int i = 0; i < o->n; i++)
+            best = o->right[(size_t)g * (size_t)o->n + (size_t)i] ? fmax(best, p[i]) : best;
+        least = fmin(least, best);
+    }
     free(p);
-    return best;
+    return least;
 }
 
 static int compare_shares(const void *a, const void *b)
@@ -144,29 +173,72 @@ static int compare_shares(const void *a, const void *b)
 double calibration_keep(const struct calibration *c, const struct observation *list, int n, double share)
 {
     double *p = xmalloc((size_t)n * sizeof *p + 1);
-    int below = n + 1 - (int)ceil((n + 1) * share - 1e-9); /* number of golds that may be at or below the threshold */
+    int below = n + 1 - (int)ceil((n + 1) * share - 1e-9); /* number of records that may be at or below it */
 
     for (int i = 0; i < n; i++)
-        p[i] = share_of_right(c, &list[i]);
+        p[i] = score_of_record(c, &list[i]);
     qsort(p, (size_t)n, sizeof *p, compare_shares);
     double keep = below > 0 && n > 0 ? p[below - 1] * (1 - 1e-6) : 0; /* allow for rounding in files */
     free(p);
     return keep;
 }
 
+void calibration_halves_init(struct calibration_halves *h, int n, uint64_t seed)
+{
+    struct rng rng = { .seed = seed };
+
+    *h = (struct calibration_halves){ .order = xmalloc((size_t)n * sizeof *h->order + 1), .n = n, .fitted = n - n / 2 };
+    for (int i = 0; i < n; i++)
+        h->order[i] = i;
+    rng_shuffle(&rng, h->order, n, sizeof *h->order);
+}
+
+void calibration_halves_release(struct calibration_halves *h)
+{
+    free(h->order);
+    *h = (struct calibration_halves){ 0 };
+}
+
+/* The records of a list at places [n].  The caller frees the array, not what it points to. */
+static struct observation *at_places(const struct observation *list, const int *places, int n)
+{
+    struct observation *part = xmalloc((size_t)n * sizeof *part + 1);
+
+    for (int i = 0; i < n; i++)
+        part[i] = list[places[i]];
+    return part;
+}
+
+bool calibration_fit_halves(struct calibration *c, const struct observation *list, const struct calibration_halves *h,
+                            double share)
+{
+    struct observation *first = at_places(list, h->order, h->fitted),
+                       *second = at_places(list, h->order + h->fitted, h->n - h->fitted);
+    bool covered = !isnan(calibration_nll(first, h->fitted, 0, 1));
+
+    if (covered) {
+        *c = calibration_fit(first, h->fitted);
+        c->keep = calibration_keep(c, second, h->n - h->fitted, share);
+    }
+    free(first);
+    free(second);
+    return covered;
+}
+
+enum { GOLDS_MAX = 1000 };       /* of a record */
 enum { ARENA_BYTES = 64 << 20 }; /* for the tree of one statement; unused pages are never touched */
 
-/* Observation of one gold.  rank: of the first candidate that is the gold, or -1. */
-struct seen_gold {
+/* A record with golds.  rank [golds]: of the first candidate that is the gold, or -1. */
+struct seen_record {
     struct observation of;
-    int record, rank;
+    int *rank;
 };
 
 struct calibrator {
     struct schema_catalog schemas;
     struct arena scratch;
     struct calibrate_counts *counts;
-    struct seen_gold *seen;
+    struct seen_record *seen;
     int n, cap, longest;
     json_t *failed;
 };
@@ -181,29 +253,33 @@ static void read_forms(const struct form **forms, struct form_store *store, cons
         forms[i] = form_of_text(store, l->sql[i], s, scratch, &why);
 }
 
-/* Adds the observation of a gold; takes `right`. */
-static void keep(struct calibrator *c, const struct candidate_list *l, bool *right)
+/* Adds a record; takes `right`. */
+static void keep(struct calibrator *c, const struct candidate_list *l, bool *right, int golds)
 {
     double *raw = xmalloc((size_t)l->n * sizeof *raw);
-    int *length = xmalloc((size_t)l->n * sizeof *length), rank = 0;
+    int *length = xmalloc((size_t)l->n * sizeof *length), *rank = xmalloc((size_t)golds * sizeof *rank);
 
     for (int i = 0; i < l->n; i++) {
         raw[i] = l->raw[i];
         length[i] = calibration_length(l->sql[i]);
     }
-    while (rank < l->n && !right[rank])
-        rank++;
+    for (int g = 0; g < golds; g++) {
+        rank[g] = 0;
+        while (rank[g] < l->n && !right[g * l->n + rank[g]])
+            rank[g]++;
+        rank[g] = rank[g] < l->n ? rank[g] : -1;
+        c->counts->covered += rank[g] >= 0;
+    }
     GROW(c->seen, c->n, c->cap);
-    c->seen[c->n++] =
-        (struct seen_gold){ { raw, length, right, l->n }, (int)c->counts->records, rank < l->n ? rank : -1 };
-    c->counts->golds++;
-    c->counts->covered += rank < l->n;
+    c->seen[c->n++] = (struct seen_record){ { raw, length, right, l->n, golds }, rank };
+    c->counts->golds += golds;
     c->longest = l->n > c->longest ? l->n : c->longest;
 }
 
-static int read_gold(struct calibrator *c, const json_t *record, size_t gold, const struct candidate_list *l,
-                     const struct form *const *forms, struct form_store *store, const struct schema *s,
-                     const char *where, struct error *err)
+/* Writes which candidates are the gold to right [n]. */
+static int read_gold(bool *right, struct calibrator *c, const json_t *record, size_t gold,
+                     const struct candidate_list *l, const struct form *const *forms, struct form_store *store,
+                     const struct schema *s, const char *where, struct error *err)
 {
     const char *sql = json_string_value(json_array_get(json_object_get(record, "gold"), gold));
     struct error why = { 0 };
@@ -211,28 +287,37 @@ static int read_gold(struct calibrator *c, const json_t *record, size_t gold, co
 
     if (!form)
         return error_set(err, EXIT_CODE_DATA, "%s: gold[%zu]: %s", where, gold, sql ? why.text : "not a string");
-    bool *right = xcalloc((size_t)l->n, sizeof *right);
     for (int i = 0; i < l->n; i++)
         right[i] = candidate_is_marked(record, i, gold) || (forms[i] && strcmp(forms[i]->text, form->text) == 0);
-    keep(c, l, right);
     return 0;
 }
 
+/* Reads the golds of a record.  A record without any changes nothing. */
 static int read_golds(struct calibrator *c, const json_t *record, const struct candidate_list *l, const char *where,
                       struct error *err)
 {
     const json_t *golds = json_get_array(record, "gold", where, err);
+    size_t n = json_array_size(golds);
+
+    if (n > GOLDS_MAX)
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"gold\": expected at most %d statements, got %zu", where,
+                         GOLDS_MAX, n);
     const struct schema *s = golds ? schema_catalog_of(&c->schemas, record, where, err) : NULL;
     struct form_store store = { 0 };
     const struct form **forms = xcalloc((size_t)l->n, sizeof *forms);
+    bool *right = xcalloc(n * (size_t)l->n + 1, sizeof *right);
     int rc = s ? 0 : -1;
 
     if (s)
         read_forms(forms, &store, l, s, &c->scratch);
-    for (size_t i = 0; i < json_array_size(golds) && rc == 0; i++)
-        rc = read_gold(c, record, i, l, forms, &store, s, where, err);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = read_gold(right + i * (size_t)l->n, c, record, i, l, forms, &store, s, where, err);
     free(forms);
     form_store_release(&store);
+    if (rc || n == 0)
+        free(right);
+    else
+        keep(c, l, right, (int)n);
     return rc;
 }
 
@@ -275,43 +360,53 @@ static int read_all(struct calibrator *c, const char *path, enum record_format f
 /* Share of golds among the first n candidates, with an interval by resampling records. */
 static json_t *coverage_json(const struct calibrator *c, int n)
 {
-    double *value = xmalloc((size_t)c->n * sizeof *value);
-    int *group = xmalloc((size_t)c->n * sizeof *group), groups = 0;
+    double *value = xmalloc((size_t)c->counts->golds * sizeof *value);
+    int *group = xmalloc((size_t)c->counts->golds * sizeof *group), golds = 0;
 
-    for (int i = 0; i < c->n; i++) {
-        value[i] = c->seen[i].rank >= 0 && c->seen[i].rank < n;
-        groups += i == 0 || c->seen[i].record != c->seen[i - 1].record;
-        group[i] = groups - 1;
-    }
-    struct score_mean m = score_mean(value, c->n, group, groups);
+    for (int r = 0; r < c->n; r++)
+        for (int g = 0; g < c->seen[r].of.golds; g++) {
+            value[golds] = c->seen[r].rank[g] >= 0 && c->seen[r].rank[g] < n;
+            group[golds++] = r;
+        }
+    struct score_mean m = score_mean(value, golds, group, c->n);
     free(value);
     free(group);
     return json_pack("{s:i, s:f, s:o, s:o}", "n", n, "mean", m.mean, "low", json_finite(m.interval.low), "high",
                      json_finite(m.interval.high));
 }
 
-static json_t *calibration_json(const struct calibrator *c, double share)
+/* Fits the calibration.  Returns NULL with err when no gold of the first half is among its candidates. */
+static json_t *calibration_json(const struct calibrator *c, const struct calibrate_request *q, struct error *err)
 {
-    struct observation *list = xmalloc((size_t)c->n * sizeof *list), *all = xmalloc((size_t)c->n * sizeof *all);
-    json_t *coverage = json_array();
-    int n = 0;
+    struct observation *list = xmalloc((size_t)c->n * sizeof *list), *first;
+    json_t *coverage = json_array(), *o = NULL;
+    struct calibration_halves halves;
+    struct calibration fit = { 0 };
 
-    for (int i = 0; i < c->n; i++) {
-        all[i] = c->seen[i].of;
-        if (c->seen[i].rank >= 0)
-            list[n++] = all[i];
-    }
-    struct calibration fit = calibration_fit(list, n);
+    for (int i = 0; i < c->n; i++)
+        list[i] = c->seen[i].of;
     for (int k = 1; k <= c->longest; k++)
         json_array_append_new(coverage, coverage_json(c, k));
-    json_t *o =
-        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:O}", "alpha", fit.alpha, "temperature",
-                  fit.temperature, "coverage", (double)c->counts->covered / (double)c->counts->golds, "nll",
-                  calibration_nll(list, n, fit.alpha, fit.temperature), "nll_as_given", calibration_nll(list, n, 0, 1),
-                  "keep", calibration_keep(&fit, all, c->n, share), "keep_share", share, "records",
-                  (json_int_t)c->counts->records, "golds", (json_int_t)c->counts->golds, "covered",
-                  (json_int_t)c->counts->covered, "coverage_at", coverage, "failed", c->failed);
-    free(all);
+    calibration_halves_init(&halves, c->n, (uint64_t)q->seed);
+    first = at_places(list, halves.order, halves.fitted);
+    if (calibration_fit_halves(&fit, list, &halves, q->keep))
+        o = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:i, s:I, s:I, s:I, s:O, s:O}", "alpha", fit.alpha,
+                      "temperature", fit.temperature, "coverage", (double)c->counts->covered / (double)c->counts->golds,
+                      "nll", calibration_nll(first, halves.fitted, fit.alpha, fit.temperature), "nll_as_given",
+                      calibration_nll(first, halves.fitted, 0, 1), "keep", fit.keep, "keep_share", q->keep, "seed",
+                      (json_int_t)q->seed, "fit_records", halves.fitted, "keep_records", halves.n - halves.fitted,
+                      "records", (json_int_t)c->counts->records, "golds", (json_int_t)c->counts->golds, "covered",
+                      (json_int_t)c->counts->covered, "coverage_at", coverage, "failed", c->failed);
+    else
+        error_set(
+            err, EXIT_CODE_DATA,
+            "none of the %d records that fit the temperature has a gold statement among its candidates: give more "
+            "records, or another --seed",
+            halves.fitted);
+    c->counts->keeps_all = fit.keep <= 0;
+    json_decref(coverage);
+    calibration_halves_release(&halves);
+    free(first);
     free(list);
     return o;
 }
@@ -325,9 +420,11 @@ static int write_calibration(const struct calibrator *c, const struct calibrate_
                          "no gold statement is among its candidates: %lld records, %lld failed%s%s",
                          (long long)c->counts->records, (long long)c->counts->failed, c->counts->failed ? ": " : "",
                          c->counts->failed ? json_string_value(json_array_get(c->failed, 0)) : "");
-    if (out_file_open(&out, q->out, err))
+    json_t *o = calibration_json(c, q, err);
+    if (!o || out_file_open(&out, q->out, err)) {
+        json_decref(o);
         return -1;
-    json_t *o = calibration_json(c, q->keep);
+    }
     int rc = json_write_line(&out, o, err) || out_file_commit(&out, err) ? -1 : 0;
     json_decref(o);
     out_file_abort(&out);
@@ -340,6 +437,7 @@ static void release(struct calibrator *c)
         free((void *)(uintptr_t)c->seen[i].of.raw);
         free((void *)(uintptr_t)c->seen[i].of.length);
         free((void *)(uintptr_t)c->seen[i].of.right);
+        free(c->seen[i].rank);
     }
     free(c->seen);
     json_decref(c->failed);

@@ -5,7 +5,7 @@
 #include "data/clarify/calibration.h"
 #include "data/cmd/commands.h"
 
-static const struct calibrate_request defaults = { .out = "-", .keep = .9 };
+static const struct calibrate_request defaults = { .out = "-", .keep = .9, .seed = 1 };
 
 #define AT(field) offsetof(struct calibrate_request, field)
 
@@ -13,8 +13,10 @@ static const struct option options[] = {
     SCHEMA_OPTION(AT(schema), "tables.json, for records without a schema", .group = "input"),
     DB_OPTION(AT(db), ""),
     FORMAT_IN_OPTION(AT(format_in)),
-    REAL_OPTION("keep", AT(keep), "SHARE", OPTION_ABOVE_ZERO, 1, "share of gold statements to keep", .group = "output"),
-    OUT_OPTION(AT(out), "FILE", "write the calibration, JSON; - is standard output"),
+    REAL_OPTION("keep", AT(keep), "SHARE", OPTION_ABOVE_ZERO, 1,
+                "probability of keeping all gold statements of a question", .group = "threshold"),
+    SEED_OPTION(AT(seed), "seed that halves the records"),
+    OUT_OPTION(AT(out), "FILE", "write the calibration, JSON; - is standard output", .group = "output"),
     { 0 },
 };
 
@@ -29,8 +31,9 @@ static enum exit_code run(const struct call *call, struct error *err)
     stop_install();
     int rc = calibrate(&q, &counts, err);
     if (rc == 0)
-        log_info("%lld records, %lld gold statements, %lld of them among the candidates", (long long)counts.records,
-                 (long long)counts.golds, (long long)counts.covered);
+        log_info("%lld records, %lld gold statements, %lld of them among the candidates%s", (long long)counts.records,
+                 (long long)counts.golds, (long long)counts.covered,
+                 counts.keeps_all ? "; the threshold is 0, which keeps all candidates" : "");
     return job_exit_code(rc, counts.failed, err);
 }
 
@@ -40,10 +43,11 @@ const struct command command_calibrate = {
     ONE_OPERAND("CANDIDATES.jsonl"),
     OPTIONS(options, defaults),
     .details = "Reads records of `candidates` that have gold statements. Fits alpha and temperature of p = "
-               "softmax(logprob / tokens^alpha / temperature) by maximum likelihood, and measures the share of "
-               "gold statements among the candidates (coverage).\n\n"
-               "The threshold \"keep\" is found by split conformal prediction: a new gold statement passes it with "
-               "a chance of at least --keep. Guides: docs/guides/parse.md, docs/guides/clarify.md.",
+               "softmax(logprob / tokens^alpha / temperature) by maximum likelihood on one half of the records, and "
+               "measures the share of gold statements among the candidates (coverage).\n\n"
+               "The threshold \"keep\" comes from the other half by split conformal prediction: all gold statements of "
+               "a new question pass it with a probability of at least --keep. Guides: docs/guides/parse.md, "
+               "docs/guides/clarify.md.",
     .examples = { "ambit-data calibrate dev.jsonl --schema tables.json -o calibration.json",
                   "ambit-data calibrate dev.jsonl --db databases -o calibration.json" },
     .run = run,

@@ -101,13 +101,31 @@ expect 3 'results' candidates --from dfpl dfpl.json
 expect 0 '"alpha":0.0,"temperature":' calibrate ambiqt.jsonl
 shows '"coverage":1.0,.*"records":1,"golds":2,"covered":2,"coverage_at":\[\{"n":1,"mean":0.5,'
 cp out.jsonl fit.json
-for _ in 1 2 3; do record "$good" '["SELECT name FROM staff","SELECT hired FROM staff"]'; done >in.jsonl
-record "$good" '["SELECT id FROM staff"]' >>in.jsonl
+golds='"SELECT name FROM staff","SELECT name FROM staff","SELECT name FROM staff","SELECT id FROM staff"'
+for _ in 1 2 3 4; do record "$good" "[$golds]"; done >in.jsonl # the weights are right, in every half
 sed 's/harbour/hr/;s/"boat"/"staff"/g' tables.json | sed 's/"length"/"hired"/g' >hr.json
 expect 0 '"temperature":(1\.0|0\.99999|1\.00000)[0-9]*,' calibrate in.jsonl --schema hr.json
-shows '"coverage":0.571428571,"nll":0.5623351'
-shows '"keep":0.0,"keep_share":0.9,' # 3 of 7 golds are among no candidates
-expect 0 '"keep":0.2499' calibrate in.jsonl --schema hr.json --keep 0.5
+shows '"coverage":1\.0,"nll":0\.5623351'
+shows '"keep":0\.0,"keep_share":0\.9,"seed":1,"fit_records":2,"keep_records":2,"records":4,' # two records can promise two in three
+grep -q 'the threshold is 0, which keeps all candidates' said || complain calibrate "not told that all are kept"
+expect 0 '"keep":0\.2499' calibrate in.jsonl --schema hr.json --keep 0.5 # the least probable gold of a record counts
+for _ in 1 2 3 4; do record "$good" "[$golds,\"SELECT hired FROM staff\"]"; done >lost.jsonl
+expect 0 '"coverage":0\.8,"nll":0\.5623351' calibrate lost.jsonl --schema hr.json --keep 0.5
+shows '"keep":0\.0,' # each record has a gold that is among no candidates
+{ cat in.jsonl lost.jsonl; record "$good" '["SELECT id FROM staff"]'; record "$good" '["SELECT name FROM staff"]'; } >mixed.jsonl
+for seed in 1 1 2 3 4 5 6; do
+    expect 0 "\"seed\":$seed,\"fit_records\":5,\"keep_records\":5" calibrate mixed.jsonl --schema hr.json --keep 0.5 --seed "$seed"
+    grep -o '"temperature":[^,]*' out.jsonl >>temperatures
+done
+[ "$(head -n 2 temperatures | sort -u | wc -l)" = 1 ] || complain "one seed" "$(cat temperatures)"
+[ "$(sort -u temperatures | wc -l)" -gt 1 ] || complain "several seeds" "$(cat temperatures)"
+{ record "$good" '["SELECT hired FROM staff"]'; record "$good" '["SELECT id FROM staff"]'; } >half.jsonl
+for seed in 1 2 3 4 5 6; do
+    data calibrate half.jsonl --schema hr.json --seed $seed -o out.jsonl 2>>halves
+done
+grep -q 'none of the 1 records that fit the temperature has a gold statement' halves || complain "a half without golds" "$(cat halves)"
+{ printf '{"id":"r","db_id":"hr","question":"Who?","candidates":%s,"gold":["SELECT 1"' "$good"; for _ in {1..1000}; do printf ',"SELECT 1"'; done; echo ']}'; } >many.jsonl
+expect 3 'expected at most 1000 statements, got 1001' calibrate many.jsonl --schema hr.json
 expect 2 'keep' calibrate in.jsonl --schema hr.json --keep 0
 echo '{"alpha":1,"temperature":2,"coverage":0.8}' >cal.json
 expect 0 '"p":0.[0-9]*,?.*"none_of_the_above":0.2' candidates in.jsonl --calibration cal.json

@@ -82,7 +82,8 @@ done <<'END'
 0.2 1
 0.99 1
 END
-run 0 data calibrate out.jsonl --schema tables.json --keep 0.6 -o calibration.json
+cat out.jsonl out.jsonl out.jsonl out.jsonl >dev.jsonl
+run 0 data calibrate dev.jsonl --schema tables.json --keep 0.6 -o calibration.json
 run 0 odin in.jsonl --candidates --calibration calibration.json -o kept.jsonl
 is kept.jsonl 1 'select fee from trainer' "the threshold of golds, which are the likeliest here"
 keep ""
