@@ -105,7 +105,7 @@ class Bench:
             some = [g for g in gold if g[0] in parts]
             some = random.Random(seed).sample(some, min(len(some), self.args.questions))
             questions = write(self.path("q.jsonl"), [{"id": i, "db_id": whole["db_id"], "question": g[1]} for i, g in enumerate(some)])
-            lines, _ = self.detect(questions, [whole], "recall.jsonl", "--elements", str(elements))
+            lines, _ = self.detect(questions, [whole], "recall.jsonl", "--elements", str(elements), "--relevance", "all")
             for (db, _, wanted), line in zip(some, lines):
                 have = {(e["table"].lower(), (e["column"] or "").lower()) for e in line["relevance"]}
                 hits = sum((parts[db][t].lower(), c) in have for t, c in wanted)

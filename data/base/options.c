@@ -11,6 +11,7 @@
 #include "data/base/shard.h"
 #include "data/base/startup.h"
 #include "data/base/stop.h"
+#include "data/base/table_writer.h"
 #include "data/base/whole_file.h"
 #include "data/base/yaml.h"
 
@@ -351,26 +352,50 @@ static const char *foreign_ending(const char *path)
 static int check_ending(const struct option *o, const char *path, struct error *err)
 {
     const struct coding *coding = coding_of_name(path);
-    const char *foreign = foreign_ending(path);
+    bool chosen = o->formats && format_of_ending(o->formats, path) >= 0;
+    const char *foreign = chosen ? NULL : foreign_ending(path);
 
     if (foreign)
         return error_set(err, EXIT_CODE_USAGE,
-                         "--%s: %s: cannot write %s; expected OUT.jsonl, compressed if the name ends in "
+                         "--%s: %s: cannot write %s; expected %s, compressed if the name ends in "
                          ".gz, .xz or .zst",
-                         o->name, path, foreign);
+                         o->name, path, foreign, o->formats ? o->value : "OUT.jsonl");
     if (coding && !text_encoder_has(coding))
         return error_set(err, EXIT_CODE_USAGE, "--%s: %s: this build has no %s; expected .gz or .xz", o->name, path,
                          coding_name(coding));
     return 0;
 }
 
-/* -1 with EXIT_CODE_USAGE if the extension of an output names a format that is not written. */
+/* If the name of the output ends in one of its formats, sets --format to it.  -1 if --format is another one. */
+static int choose_format(const struct command *c, const struct command_line *line, const struct option *o,
+                         const char *path, struct error *err)
+{
+    int i = option_find(c->options, "format", strlen("format"));
+    int ending = o->formats ? format_of_ending(o->formats, path) : -1;
+    char given[32], named[32];
+
+    if (ending < 0)
+        return 0;
+    int *format = (int *)((char *)line->settings + c->options[i].offset);
+    if (!line->seen[i] || *format == ending) {
+        *format = ending;
+        return 0;
+    }
+    option_show(&c->options[i], line->settings, given, sizeof given);
+    *format = ending;
+    option_show(&c->options[i], line->settings, named, sizeof named);
+    return error_set(err, EXIT_CODE_USAGE, "--format %s and the ending of %s, which means %s, cannot be used together",
+                     given, path, named);
+}
+
+/* Chooses formats by the endings of outputs.  -1 with EXIT_CODE_USAGE if an ending names a format that is not written.
+ */
 static int options_check_endings(const struct command *c, const struct command_line *line, struct error *err)
 {
     for (const struct option *o = c->options; o->name; o++) {
         const char *value = output_of(line, o);
         bool folder = o->value && strcmp(o->value, "DIR") == 0;
-        if (value && !folder && check_ending(o, value, err))
+        if (value && !folder && (check_ending(o, value, err) || choose_format(c, line, o, value, err)))
             return -1;
     }
     return 0;
@@ -429,8 +454,14 @@ static const char *records_path(const struct command *c, const struct command_li
 /* Refuses outputs other than one line for each record. */
 static int check_shard_outputs(const struct command *c, void *settings, struct error *err)
 {
-    const struct option *dry = find_option(c, "dry-run");
+    const struct option *dry = find_option(c, "dry-run"), *format = find_option(c, "format");
+    char text[32] = "";
 
+    if (format)
+        option_show(format, settings, text, sizeof text);
+    if (strcmp(text, "csv") == 0 || strcmp(text, "html") == 0)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--shard: expected --format jsonl or text, got %s, whose head stands once", text);
     if (dry && *(const bool *)field_of(dry, settings))
         return error_set(err, EXIT_CODE_USAGE, "--shard and --dry-run cannot be used together");
     for (const struct option *o = c->options; o->name; o++)

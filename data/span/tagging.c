@@ -2,6 +2,7 @@
 
 #include "data/base/log.h"
 #include "data/base/report.h"
+#include "data/base/table_writer.h"
 #include "data/base/visible.h"
 
 #include <limits.h>
@@ -390,6 +391,62 @@ void tag_print_text(FILE *out, const json_t *line)
         print_span(out, span);
     }
     fputc('\n', out);
+}
+
+/* Tables. */
+
+const char tag_table_head[] = "id,db_id,question,span,label,probability,concepts,sentence,error\n";
+
+/* The names of the columns that a span may mean, separated by "; ".  The caller owns the reference. */
+static json_t *concept_names(const json_t *span)
+{
+    const json_t *list = json_object_get(span, "alternatives");
+    json_t *names = json_string("");
+    const json_t *c;
+    size_t i;
+
+    json_array_foreach(list, i, c)
+    {
+        json_t *longer = json_sprintf("%s%s%s", json_string_value(names), i ? "; " : "", text_of(c, "concept"));
+        json_decref(names);
+        names = longer;
+    }
+    return names;
+}
+
+static void print_row(FILE *out, const json_t *line, const json_t *span)
+{
+    json_t *concepts = concept_names(span);
+    const json_t *cells[] = { json_object_get(line, "id"),
+                              json_object_get(line, "db_id"),
+                              json_object_get(line, "question"),
+                              json_object_get(span, "text"),
+                              json_object_get(span, "label"),
+                              json_object_get(span, "probability"),
+                              concepts,
+                              json_object_get(line, "sentence"),
+                              json_object_get(line, "error") };
+
+    for (int i = 0; i < ARRAY_LEN(cells); i++) {
+        if (i)
+            fputc(',', out);
+        table_put(out, cells[i]);
+    }
+    fputc('\n', out);
+    json_decref(concepts);
+}
+
+void tag_print_rows(FILE *out, const json_t *line)
+{
+    const json_t *spans = json_object_get(line, "spans"), *span;
+    size_t i;
+
+    if (!json_array_size(spans))
+        print_row(out, line, NULL);
+    json_array_foreach(spans, i, span)
+    {
+        print_row(out, line, span);
+    }
 }
 
 /* HTML output. */

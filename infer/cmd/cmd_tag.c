@@ -32,8 +32,11 @@ static const struct option table[] = {
     REAL_OPTION("unknown", AT(heuristic.unknown), "X", 0, 1,
                 "heuristic: mark noun phrases below this similarity as unanswerable; 0: none"),
     STRING_OPTION("tune", AT(tune), "FILE", "heuristic: records with marked words on which to fit these four"),
-    OUT_OPTION(AT(out), "OUT.jsonl", "tagged questions in input order; - is standard output", .group = "output"),
-    CHOICE_OPTION("format", AT(format), "FORMAT", "jsonl|text|html", "JSON lines, text for people, or a page"),
+    OUT_OPTION(AT(out), "OUT.jsonl|OUT.csv|OUT.html", "tagged questions in input order; - is standard output",
+               .formats = TAG_FORMATS, .group = "output"),
+    CHOICE_OPTION("format", AT(format), "FORMAT", TAG_FORMATS,
+                  "JSON lines, text for people, a page, or a table with a row for each span (default: by the ending of "
+                  "OUT)"),
     RESUME_OPTION(AT(resume), "continue an interrupted run from OUT.jsonl.part"),
     INT_OPTION("index-mib", AT(index_mib), "N", 1, 4095, "maximum memory for the values of a database, in MiB",
                .group = "performance"),
@@ -55,8 +58,6 @@ static enum exit_code run(const struct call *call, struct error *err)
         return usage_error(err, "expected either IN.jsonl or a question");
     if (q.resume && strcmp(q.out, "-") == 0)
         return usage_error(err, "--resume: expected --out FILE, a file to go on with");
-    if (q.shard.count && q.format == TAG_HTML)
-        return usage_error(err, "--shard: expected --format jsonl or text, got html, which is one page");
     int rc = tag(&q, q.question ? NULL : call->operands[0], &counts, err);
     if (rc == 0)
         log_info("%lld questions, %lld ambiguous, %lld unanswerable, %lld failed, %lld of an earlier run",
@@ -80,7 +81,7 @@ const struct command command_tag = {
         "Read records {\"id\", \"db_id\", \"question\"}, which may bring their own \"columns\", and write the marked words of "
         "each.  See docs/guides/tag.md.",
     .examples = { "ambit-infer tag --model runs/tag questions.jsonl --db shop.sqlite -o tagged.jsonl",
-                  "ambit-infer tag --strategy heuristic questions.jsonl --db shop.sqlite --format html -o page.html" },
+                  "ambit-infer tag --strategy heuristic questions.jsonl --db shop.sqlite -o page.html" },
     .files = files,
     .run = run,
 };

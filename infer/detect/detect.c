@@ -68,7 +68,12 @@ static int open_out(struct detect_run *d, struct error *err)
     if (journal_open(&d->journal, d->q->out, d->q->resume, err))
         return -1;
     d->journal.digits = 9;
-    d->journal.print = d->q->format == PREDICTION_TEXT ? prediction_print : NULL;
+    if (d->q->format == PREDICTION_TEXT)
+        d->journal.print = prediction_print;
+    if (d->q->format == PREDICTION_CSV) {
+        d->journal.print = prediction_print_row;
+        d->journal.head = prediction_table_head;
+    }
     return 0;
 }
 
@@ -224,9 +229,12 @@ static enum prediction_note note_of_prediction(const struct detect_run *d, const
 
 static int write_line(struct detect_run *d, const struct detect_record *r, struct prediction *f, struct error *err)
 {
+    static const int reported[] = {
+        [REPORT_NONE] = RELEVANCE_NONE, [REPORT_TOP] = RELEVANCE_TOP, [REPORT_ALL] = RELEVANCE_ALL
+    };
     enum prediction_note note = note_of_prediction(d, f);
     f->status = d->q->abstain ? notes[note] : NULL;
-    json_t *line = prediction_json(f, d->q->relevance == RELEVANCE_ALL && d->q->format == PREDICTION_JSONL);
+    json_t *line = prediction_json(f, d->q->format == PREDICTION_JSONL ? reported[d->q->relevance] : RELEVANCE_NONE);
 
     if (!line)
         return error_set(err, EXIT_CODE_DATA, "record %lld cannot be written as JSON",

@@ -12,8 +12,10 @@
 
 /* Questions scored together: those between two multiples of this number. */
 enum { DETECT_GROUP = 64 };
-enum prediction_format { PREDICTION_JSONL, PREDICTION_TEXT };
-enum prediction_relevance { RELEVANCE_NONE, RELEVANCE_ALL };
+/* Formats of the output, and the elements that a line reports with their relevance. */
+#define PREDICTION_FORMATS "jsonl|text|csv"
+enum prediction_format { PREDICTION_JSONL, PREDICTION_TEXT, PREDICTION_CSV };
+enum prediction_relevance { REPORT_NONE, REPORT_TOP, REPORT_ALL };
 
 struct detect_request {
     const char *model, *schema, *db, *out, *device;

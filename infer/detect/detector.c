@@ -2,6 +2,7 @@
 
 #include "data/base/json.h"
 #include "data/base/log.h"
+#include "data/base/table_writer.h"
 #include "data/base/visible.h"
 #include "data/base/whole_file.h"
 #include "data/schema/schema_build.h"
@@ -99,15 +100,36 @@ static const char *told(const struct prediction *f, struct strings *text)
     return unsure ? strings_printf(text, "Not sure. %s", sentence) : sentence;
 }
 
-static json_t *elements_json(const struct prediction *f)
+static void append_element(json_t *list, const struct prediction_element *e)
+{
+    json_array_append_new(list, json_pack("{s:s, s:s?, s:s, s:f}", "table", e->table, "column", e->column, "text",
+                                          e->text, "relevance", e->relevance));
+}
+
+/* Index of the most relevant element that is not taken, the first of equal ones. */
+static int next_relevant(const struct prediction *f, const bool *taken)
+{
+    int best = -1;
+
+    for (int i = 0; i < f->n_elements; i++)
+        if (!taken[i] && (best < 0 || f->elements[i].relevance > f->elements[best].relevance))
+            best = i;
+    return best;
+}
+
+static json_t *elements_json(const struct prediction *f, int relevance)
 {
     json_t *list = json_array();
+    bool all = relevance == RELEVANCE_ALL || relevance > f->n_elements;
+    int n = all ? f->n_elements : relevance;
+    bool *taken = xcalloc((size_t)f->n_elements + 1, sizeof *taken);
 
-    for (int i = 0; i < f->n_elements; i++) {
-        const struct prediction_element *e = &f->elements[i];
-        json_array_append_new(list, json_pack("{s:s, s:s?, s:s, s:f}", "table", e->table, "column", e->column, "text",
-                                              e->text, "relevance", e->relevance));
+    for (int i = 0; i < n; i++) {
+        int k = relevance == RELEVANCE_ALL ? i : next_relevant(f, taken);
+        taken[k] = true;
+        append_element(list, &f->elements[k]);
     }
+    free(taken);
     return list;
 }
 
@@ -117,7 +139,7 @@ static json_t *kept_of(int kept, int of)
     return kept < of ? json_pack("{s:i, s:i}", "kept", kept, "total", of) : NULL;
 }
 
-json_t *prediction_json(const struct prediction *f, bool relevance)
+json_t *prediction_json(const struct prediction *f, int relevance)
 {
     if (f->error)
         return json_pack("{s:O?, s:o}", "id", f->id, "error", json_message(f->error));
@@ -125,10 +147,11 @@ json_t *prediction_json(const struct prediction *f, bool relevance)
     const char *sentence = told(f, &text);
     json_t *alternatives = f->named ? json_pack("[s, s]", f->alternatives[0], f->alternatives[1]) : json_array();
     json_t *cut = kept_of(f->n_read, f->n_question), *part = kept_of(f->n_elements, f->n_schema);
-    json_t *o = json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:s, s:o*}", "id", f->id, "db_id",
-                          f->db_id, "question", f->question, "question_cut", cut, "schema_cut", part, "score", f->score,
-                          "ambiguous", f->ambiguous, "status", f->status, "type", kind_of(f), "alternatives",
-                          alternatives, "sentence", sentence, "relevance", relevance ? elements_json(f) : NULL);
+    json_t *o =
+        json_pack("{s:O, s:s, s:s, s:o*, s:o*, s:f, s:b, s:s*, s:s?, s:o, s:s, s:o*}", "id", f->id, "db_id", f->db_id,
+                  "question", f->question, "question_cut", cut, "schema_cut", part, "score", f->score, "ambiguous",
+                  f->ambiguous, "status", f->status, "type", kind_of(f), "alternatives", alternatives, "sentence",
+                  sentence, "relevance", relevance ? elements_json(f, relevance) : NULL);
     strings_release(&text);
     return o;
 }
@@ -157,6 +180,28 @@ void prediction_print(FILE *out, const json_t *line)
         fprintf(out, "    The %lld of the schema's %lld tables and columns that the question may be about were read.\n",
                 (long long)json_integer_value(json_object_get(part, "kept")),
                 (long long)json_integer_value(json_object_get(part, "total")));
+    fputc('\n', out);
+}
+
+const char prediction_table_head[] =
+    "id,db_id,question,score,ambiguous,status,type,alternative_1,alternative_2,sentence,error\n";
+
+void prediction_print_row(FILE *out, const json_t *line)
+{
+    static const char *const before[] = { "id", "db_id", "question", "score", "ambiguous", "status", "type" };
+    const json_t *alternatives = json_object_get(line, "alternatives");
+
+    for (int i = 0; i < ARRAY_LEN(before); i++) {
+        table_put(out, json_object_get(line, before[i]));
+        fputc(',', out);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        table_put(out, json_array_get(alternatives, i));
+        fputc(',', out);
+    }
+    table_put(out, json_object_get(line, "sentence"));
+    fputc(',', out);
+    table_put(out, json_object_get(line, "error"));
     fputc('\n', out);
 }
 
@@ -351,7 +396,7 @@ static json_t *find(struct detector *d, const json_t *record, const struct prepa
     if (question && read_question(d, &item, &words, p, question, where, err) == 0 &&
         detector_score(d, &item, 1, &result, relevance, err) == 0) {
         prediction_fill(&f, &d->model, &item, p->schema, &result, relevance);
-        line = prediction_json(&f, true);
+        line = prediction_json(&f, RELEVANCE_ALL);
         if (!line)
             error_set(err, EXIT_CODE_DATA, "%s: the prediction cannot be written as JSON", where);
     }

@@ -46,11 +46,17 @@ void prediction_fill(struct prediction *f, const struct gate_model *m, const str
                      const struct schema *whole, const struct gate_result *result, const float *relevance);
 void prediction_release(struct prediction *f);
 
+/* Number of elements whose relevance a prediction reports: none, all in the order of the schema, or the most relevant
+ * ones in decreasing order. */
+enum { RELEVANCE_NONE = 0, RELEVANCE_TOP = 5, RELEVANCE_ALL = -1 };
 /* A line of the output, or {"id", "error"}.  Returns a new reference, or NULL when a name of the schema is not UTF-8.
  */
-json_t *prediction_json(const struct prediction *f, bool relevance);
+json_t *prediction_json(const struct prediction *f, int relevance);
 /* Prints such a line for people: question, schema and a sentence. */
 void prediction_print(FILE *out, const json_t *line);
+/* Prints such a line as a row of a table (table_writer.h), with the columns of the head. */
+extern const char prediction_table_head[];
+void prediction_print_row(FILE *out, const json_t *line);
 
 struct detector_settings {
     const char *model, *device; /* folder; auto, cpu, cuda, ... */

@@ -43,15 +43,22 @@ struct tag_run {
 
 static int open_out(struct tag_run *t, struct error *err)
 {
+    static journal_print_fn *const prints[] = {
+        [TAG_TEXT] = tag_print_text, [TAG_HTML] = tag_print_html, [TAG_CSV] = tag_print_rows
+    };
+    const enum tag_format format = t->q->format;
+
     if (journal_open(&t->journal, t->q->out, t->q->resume, err))
         return -1;
     t->journal.digits = 9;
-    if (t->q->format != TAG_JSONL)
-        t->journal.print = t->q->format == TAG_TEXT ? tag_print_text : tag_print_html;
-    if (t->q->format == TAG_HTML) {
+    if (format != TAG_JSONL)
+        t->journal.print = prints[format];
+    if (format == TAG_HTML) {
         t->journal.head = tag_html_head;
         t->journal.foot = tag_html_foot;
     }
+    if (format == TAG_CSV)
+        t->journal.head = tag_table_head;
     return 0;
 }
 

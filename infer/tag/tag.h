@@ -12,7 +12,8 @@
 #include "data/span/heuristic.h"
 
 enum { TAG_GROUP = 64 }; /* questions that are tagged together */
-enum tag_format { TAG_JSONL, TAG_TEXT, TAG_HTML };
+#define TAG_FORMATS "jsonl|text|html|csv"
+enum tag_format { TAG_JSONL, TAG_TEXT, TAG_HTML, TAG_CSV };
 enum tag_strategy { TAG_DTE, TAG_ETA, TAG_HEURISTIC };
 
 struct tag_request {

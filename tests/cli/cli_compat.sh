@@ -40,7 +40,7 @@ grep -A 2 '"relevance": {' whole/test.json | grep -q '"ap": [0-9]' || complain "
 
 # --- the commands that read the model
 head -n 5 all/test.jsonl >questions.jsonl
-run 0 infer detect --model whole --schema all/tables.json questions.jsonl --device cpu -o found.jsonl
+run 0 infer detect --model whole --schema all/tables.json questions.jsonl --relevance all --device cpu -o found.jsonl
 [ "$(wc -l <found.jsonl)" = 5 ] || complain "detect" "has $(wc -l <found.jsonl) lines"
 # columns of one name share a node, so they share their relevance; every element of the schema is reported
 awk '{

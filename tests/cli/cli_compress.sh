@@ -62,8 +62,9 @@ data join whole.jsonl.gz >shown 2>said || complain join "exit code $?"
 gzip -dc whole.jsonl.gz | cmp -s plain.jsonl - || complain join "another text"
 
 # --- endings of other formats
-for name in a.csv a.tsv a.parquet a.jsonl.bz2 a.csv.gz a.zip a.XZ; do
+for name in a.csv a.csv.gz a.tsv a.parquet a.jsonl.bz2 a.zip a.XZ; do
     expect 2 "--out: $name: cannot write .*; expected OUT.jsonl" data execute --db bakery.sqlite q.jsonl -o $name
+    case $name in a.csv*) continue ;; esac
     expect 2 "--out: $name: cannot write .*; expected OUT.jsonl" infer tag --strategy heuristic --db bakery.sqlite q.jsonl -o $name
 done
 mkfifo pipe.jsonl.gz

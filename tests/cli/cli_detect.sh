@@ -13,7 +13,7 @@ RANDOM=$seed
 # line N FILE TEXT: line N of the file holds the text
 line() { sed -n "$1p" "$2" | grep -qF -- "$3" || complain "line $1 of $2 is $(sed -n "$1p" "$2" | head -c 400), expected $3"; }
 
-detect() { infer detect --device cpu --model model "$@"; }
+detect() { infer detect --device cpu --model model --relevance all "$@"; }
 
 small_detector model
 gatekeeper() { run 0 train gatekeeper --config small.yaml --device cpu --seed 1 "$@"; }
@@ -95,6 +95,29 @@ expect 2 "--elements: expected 0 or at least 16, got 15" detect --schema few.jso
 # --- the fields of a record
 run 0 detect --schema few.json --relevance none asked.jsonl -o out.jsonl
 cmp out.jsonl <(sed 's/,"relevance":\[.*\]}$/}/' whole.jsonl) || complain "--relevance none changes more than it should"
+run 0 infer detect --device cpu --model model --schema few.json asked.jsonl -o out.jsonl
+cmp <(sed 's/,"relevance":\[.*\]}$/}/' out.jsonl) <(sed 's/,"relevance":\[.*\]}$/}/' whole.jsonl) || complain "--relevance top-5 changes more than it should"
+best() { # the five greatest relevances of each line
+    sed 's/.*"relevance":\[//' "$1" | awk '{ n = split($0, part, /"relevance":/); line = ""
+        for (k = 1; k <= 5; k++) { at = 0; for (i = 2; i <= n; i++) if (!(i in used) && (!at || part[i] + 0 > part[at] + 0)) at = i
+            used[at] = 1; line = line " " part[at] + 0 } delete used; print line }'
+}
+cmp <(best out.jsonl) <(best whole.jsonl) || complain "--relevance top-5 has other elements than the most relevant ones"
+[ "$(head -n 1 out.jsonl | grep -o '"relevance":[0-9]' | wc -l)" = 5 ] || complain "--relevance top-5" "$(head -n 1 out.jsonl)"
+
+# --- a table, whose rows are read again
+run 0 detect --schema few.json asked.jsonl -o out.csv
+[ "$(head -n 1 out.csv)" = "id,db_id,question,score,ambiguous,status,type,alternative_1,alternative_2,sentence,error" ] || complain "out.csv" "$(head -n 1 out.csv)"
+run 0 detect --schema few.json out.csv -o again.jsonl
+cmp <(sed 's/"id":"[^"]*",//' again.jsonl) <(sed 's/"id":"[^"]*",//' whole.jsonl) || complain "out.csv" "its questions have other predictions"
+run 0 detect --schema few.json asked.jsonl --format csv
+cmp shown out.csv || complain "--format csv" "differs from out.csv"
+run 0 detect --schema few.json asked.jsonl -o out.csv.gz
+gzip -dc out.csv.gz | cmp - out.csv || complain "out.csv.gz" "differs from out.csv"
+expect 2 '\--format text and the ending of x.csv, which means csv, cannot be used together' detect --schema few.json asked.jsonl --format text -o x.csv
+expect 2 'shard: expected --format jsonl or text, got csv, whose head stands once' detect --schema few.json asked.jsonl -o x.csv --shard 1/2
+expect 2 'cannot write .parquet; expected OUT.jsonl.OUT.csv, compressed if the name ends in' detect --schema few.json asked.jsonl -o x.parquet
+
 run 0 detect --schema few.json --threshold 0 asked.jsonl -o out.jsonl
 grep -q '"ambiguous":false' out.jsonl && complain "--threshold 0: some are not ambiguous"
 run 0 detect --schema few.json --threshold 1 asked.jsonl -o out.jsonl
@@ -121,13 +144,13 @@ run 7 detect --schema much.json much.jsonl -o whole.jsonl
 span=$(($(date +%s%N) - start))
 run 7 detect --schema much.json --format text much.jsonl -o whole.txt
 sed '$d' whole.jsonl | sed -E 's/^\{"id":([0-9]+),.*/\1/' | cmp - <(seq 500) || complain "not in input order"
-go() { exec "$bin/ambit-infer" detect --device cpu --model model --schema much.json --format "$1" much.jsonl -o "$2" --resume; }
+go() { exec "$bin/ambit-infer" detect --device cpu --model model --relevance all --schema much.json --format "$1" much.jsonl -o "$2" --resume; }
 stop_and_resume jsonl whole.jsonl text whole.txt
 
 # --- a line of an earlier run is reused only if its record, schema, model and options are unchanged
 rm -f out out.part
 FILES=500
-(trap '' XFSZ && ulimit -f $FILES && exec "$bin/ambit-infer" detect --device cpu --model model --schema much.json much.jsonl -o kept) >shown 2>said
+(trap '' XFSZ && ulimit -f $FILES && exec "$bin/ambit-infer" detect --device cpu --model model --relevance all --schema much.json much.jsonl -o kept) >shown 2>said
 [ $? = 1 ] || complain "the file grows beyond its limit"
 grep -q 'kept.part: cannot write: File too large; kept.part keeps the finished results: add --resume to continue' said || complain "a full disk: does not say how to go on"
 kept=$(wc -l <kept.part)
@@ -136,7 +159,7 @@ taken() { # N ARGUMENTS...: of what kept.part holds N lines are taken
     local n=$1
     shift
     cp kept.part again.part
-    run 7 infer detect --device cpu "$@" -o again --resume
+    run 7 infer detect --device cpu --relevance all "$@" -o again --resume
     grep -q " $n of an earlier run" said || complain "$*" "expected $n lines of an earlier run"
 }
 taken "$kept" --model model --schema much.json much.jsonl

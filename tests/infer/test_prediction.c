@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct prediction_element elements[] = { { "singer", NULL, "singer", 0.5 }, { "singer", "name", "name", 0.25 } };
 
@@ -12,7 +13,7 @@ static void check(const struct prediction *f, const char *line, const char *text
     char *printed = NULL;
     size_t size;
     FILE *out = open_memstream(&printed, &size);
-    json_t *o = prediction_json(f, true);
+    json_t *o = prediction_json(f, RELEVANCE_ALL);
     char *dumped = json_dumps(o, JSON_COMPACT);
 
     prediction_print(out, o);
@@ -87,8 +88,61 @@ static void test_failed_record(void **state)
     json_decref(id);
 }
 
+/* The most relevant elements come first, and of equal ones the first in the schema. */
+static void test_relevance(void **state)
+{
+    struct prediction_element six[6] = { { "a", NULL, "a", 0.1 }, { "a", "b", "b", 0.7 }, { "a", "c", "c", 0.2 },
+                                         { "d", NULL, "d", 0.7 }, { "d", "e", "e", 0.9 }, { "d", "f", "f", 0.05 } };
+    const char *const expected[] = { "e", "b", "d", "c", "a" };
+    json_t *id = json_integer(1);
+    struct prediction f = { .id = id, .db_id = "x", .question = "y", .elements = six, .n_elements = 6 };
+    json_t *none = prediction_json(&f, RELEVANCE_NONE), *top = prediction_json(&f, RELEVANCE_TOP);
+    const json_t *list = json_object_get(top, "relevance");
+
+    (void)state;
+    assert_null(json_object_get(none, "relevance"));
+    assert_int_equal(json_array_size(list), 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(json_string_value(json_object_get(json_array_get(list, i), "text")), expected[i]);
+    json_decref(none);
+    json_decref(top);
+    f.n_elements = 2;
+    top = prediction_json(&f, RELEVANCE_TOP);
+    assert_int_equal(json_array_size(json_object_get(top, "relevance")), 2);
+    json_decref(top);
+    json_decref(id);
+}
+
+static void check_row(json_t *line, const char *row)
+{
+    char *printed = NULL;
+    size_t size;
+    FILE *out = open_memstream(&printed, &size);
+
+    assert_non_null(line);
+    prediction_print_row(out, line);
+    fclose(out);
+    assert_string_equal(printed, row);
+    free(printed);
+    json_decref(line);
+}
+
+/* A comma, a quote and a line break are kept in quotes; absent fields are empty cells. */
+static void test_rows(void **state)
+{
+    (void)state;
+    check_row(json_pack("{s:s, s:s, s:s, s:f, s:b, s:n, s:[s,s], s:s}", "id", "q,1", "db_id", "x", "question",
+                        "Whose \"name\"\nis it?", "score", 1.0 / 3, "ambiguous", 1, "type", "alternatives", "t.a",
+                        "t.b", "sentence", "s"),
+              "\"q,1\",x,\"Whose \"\"name\"\"\nis it?\",0.333333333,true,,,t.a,t.b,s,\n");
+    check_row(json_pack("{s:i, s:s}", "id", 7, "error", "line 3: no"), "7,,,,,,,,,,line 3: no\n");
+    assert_int_equal(strspn(prediction_table_head, "abcdefghijklmnopqrstuvwxyz_12,"),
+                     strlen(prediction_table_head) - 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_forms), cmocka_unit_test(test_failed_record) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_forms), cmocka_unit_test(test_failed_record),
+                                        cmocka_unit_test(test_relevance), cmocka_unit_test(test_rows) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
