@@ -51,9 +51,9 @@ static bool same_value(const struct spider_value *a, const struct spider_value *
     }
 }
 
-static bool spider_same_condition(const struct spider_condition *a, const struct spider_condition *b)
+static bool spider_same_term(const struct spider_term *a, const struct spider_term *b)
 {
-    return a->negated == b->negated && a->op == b->op && spider_same_unit(&a->unit, &b->unit) &&
+    return a->kind == b->kind && a->negated == b->negated && a->op == b->op && spider_same_unit(&a->unit, &b->unit) &&
            same_value(&a->values[0], &b->values[0]) && same_value(&a->values[1], &b->values[1]);
 }
 
@@ -62,7 +62,7 @@ static bool spider_same_conditions(const struct spider_conditions *a, const stru
     bool same = a->n == b->n;
 
     for (int i = 0; same && i < a->n; i++)
-        same = a->items[i].link == b->items[i].link && spider_same_condition(&a->items[i], &b->items[i]);
+        same = spider_same_term(&a->items[i], &b->items[i]);
     return same;
 }
 
@@ -164,23 +164,47 @@ struct spider_query {
     struct spider_sql empty;
 };
 
-/* Removes the values of conditions, also in nested queries of conditions, but not in queries of FROM. */
-static void remove_values(struct spider_sql *s)
+static bool remove_values(struct spider_sql *s);
+
+/* Handles a term at an even place. */
+static bool remove_values_of(struct spider_term *term)
+{
+    bool good = term->kind == SPIDER_CONDITION;
+
+    for (int v = 0; v < 2 && good; v++) {
+        if (term->values[v].kind == SPIDER_QUERY)
+            good = remove_values(term->values[v].query);
+        else
+            term->values[v] = (struct spider_value){ 0 };
+    }
+    return good;
+}
+
+/* Removes the values of conditions, also in nested queries of conditions, but not in queries of FROM. False if a link
+ * stands in the place of a condition, on which the evaluator fails. */
+static bool remove_values(struct spider_sql *s)
 {
     struct spider_conditions *const lists[] = { &s->on, &s->where, &s->having };
+    bool good = true;
 
     for (int l = 0; l < ARRAY_LEN(lists); l++)
-        for (int i = 0; i < lists[l]->n; i++)
-            for (int v = 0; v < 2; v++) {
-                struct spider_value *value = &lists[l]->items[i].values[v];
-                if (value->kind == SPIDER_QUERY)
-                    remove_values(value->query);
-                else
-                    *value = (struct spider_value){ 0 };
-            }
+        for (int i = 0; i < lists[l]->n && good; i += 2)
+            good = remove_values_of(&lists[l]->items[i]);
     for (int i = 0; i < SPIDER_SETS; i++)
-        if (s->sets[i])
-            remove_values(s->sets[i]);
+        good = good && (!s->sets[i] || remove_values(s->sets[i]));
+    return good;
+}
+
+/* False if a condition in the place of a link has a nested query, on which the evaluator fails. */
+static bool has_plain_links(const struct spider_sql *s)
+{
+    bool good = true;
+
+    for (int i = 1; i < s->where.n && good; i += 2)
+        good = s->where.items[i].values[0].kind != SPIDER_QUERY && s->where.items[i].values[1].kind != SPIDER_QUERY;
+    for (int i = 0; i < SPIDER_SETS && good; i++)
+        good = !s->sets[i] || has_plain_links(s->sets[i]);
+    return good;
 }
 
 /* The tables of the outermost query, whose columns are replaced by their representatives. */
@@ -205,7 +229,7 @@ static void rebuild_unit(const struct rebuild *r, struct spider_unit *u)
 
 static void rebuild_conditions(const struct rebuild *r, struct spider_conditions *list)
 {
-    for (int i = 0; i < list->n; i++)
+    for (int i = 0; i < list->n; i += 2)
         rebuild_unit(r, &list->items[i].unit);
 }
 
@@ -227,16 +251,18 @@ static void rebuild_columns(const struct rebuild *r, struct spider_sql *s)
             rebuild_columns(r, s->sets[i]);
 }
 
-static void rebuild(const struct spider_schema *schema, struct spider_sql *s)
+/* False if the evaluator would fail. */
+static bool rebuild(const struct spider_schema *schema, struct spider_sql *s)
 {
     struct rebuild r = { schema, xcalloc((size_t)schema->schema->n_tables + 1, sizeof *r.in_from) };
 
     for (int i = 0; i < s->n_from; i++)
         if (!s->from[i].query)
             r.in_from[s->from[i].table] = true;
-    remove_values(s);
+    bool good = remove_values(s) && has_plain_links(s);
     rebuild_columns(&r, s);
     free(r.in_from);
+    return good;
 }
 
 struct spider_query *spider_query_new(const struct spider_schema *s, const char *sql)
@@ -244,9 +270,8 @@ struct spider_query *spider_query_new(const struct spider_schema *s, const char 
     struct spider_query *q = xcalloc(1, sizeof *q);
 
     spider_tree_parse(&q->tree, s->schema, sql);
-    if (q->tree.top)
-        rebuild(s, q->tree.top);
-    q->sql = q->tree.top ? q->tree.top : &q->empty;
+    bool good = q->tree.top && rebuild(s, q->tree.top);
+    q->sql = good ? q->tree.top : &q->empty;
     return q;
 }
 
@@ -260,7 +285,7 @@ void spider_query_free(struct spider_query *q)
 
 bool spider_query_parsed(const struct spider_query *q)
 {
-    return q->tree.top;
+    return q->sql != &q->empty;
 }
 
 int spider_query_items(const struct spider_query *q)
@@ -274,18 +299,37 @@ bool spider_same_key(const struct spider_query *a, int i, const struct spider_qu
     return x->binary == y->binary && (x->binary ? spider_same_unit(x, y) : spider_same_column(x->columns, y->columns));
 }
 
-/* Compares parts of two queries as multisets; the function sees the whole queries. */
-typedef bool same_part(const struct spider_schema *s, const struct spider_sql *a, int i, const struct spider_sql *b,
-                       int j);
+static const char *const component_names[] = { "select", "select(no AGG)", "where",  "where(no OP)", "group(no Having)",
+                                               "group",  "order",          "and/or", "IUEN",         "keywords" };
+static const char *const hardness_names[] = { "easy", "medium", "hard", "extra" };
 
-static bool same_bag(const struct spider_schema *s, const struct spider_sql *a, int n_a, const struct spider_sql *b,
-                     int n_b, same_part *same)
+const char *spider_component_name(enum spider_component c)
+{
+    return component_names[c];
+}
+
+const char *spider_hardness_name(enum spider_hardness h)
+{
+    return hardness_names[h];
+}
+
+/* The two queries of a comparison. */
+struct spider_pair {
+    const struct spider_schema *schema;
+    const struct spider_sql *a, *b;
+};
+
+/* Compares part i of a with part j of b. */
+typedef bool same_part(const struct spider_pair *p, int i, int j);
+
+/* Whether the parts are equal as multisets. */
+static bool same_bag(const struct spider_pair *p, int n_a, int n_b, same_part *same)
 {
     bool *used = xcalloc((size_t)n_b + 1, sizeof *used), all = n_a == n_b;
 
     for (int i = 0; all && i < n_a; i++) {
         int j = 0;
-        while (j < n_b && (used[j] || !same(s, a, i, b, j)))
+        while (j < n_b && (used[j] || !same(p, i, j)))
             j++;
         all = j < n_b;
         used[j] = true;
@@ -294,43 +338,45 @@ static bool same_bag(const struct spider_schema *s, const struct spider_sql *a, 
     return all;
 }
 
-static bool same_item(const struct spider_schema *s, const struct spider_sql *a, int i, const struct spider_sql *b,
-                      int j)
+static bool same_item(const struct spider_pair *p, int i, int j)
 {
-    (void)s;
-    return spider_same_item(&a->select[i], &b->select[j]);
+    return spider_same_item(&p->a->select[i], &p->b->select[j]);
 }
 
-static bool same_condition(const struct spider_schema *s, const struct spider_sql *a, int i, const struct spider_sql *b,
-                           int j)
+static bool same_item_unit(const struct spider_pair *p, int i, int j)
 {
-    (void)s;
-    return spider_same_condition(&a->where.items[i], &b->where.items[j]);
+    return spider_same_unit(&p->a->select[i].unit, &p->b->select[j].unit);
 }
 
-static bool same_source(const struct spider_schema *s, const struct spider_sql *a, int i, const struct spider_sql *b,
-                        int j)
+static bool same_condition(const struct spider_pair *p, int i, int j)
 {
-    (void)s;
-    return spider_same_source(&a->from[i], &b->from[j]);
+    return spider_same_term(&p->a->where.items[2 * i], &p->b->where.items[2 * j]);
+}
+
+static bool same_condition_unit(const struct spider_pair *p, int i, int j)
+{
+    return spider_same_unit(&p->a->where.items[2 * i].unit, &p->b->where.items[2 * j].unit);
+}
+
+static bool same_source(const struct spider_pair *p, int i, int j)
+{
+    return spider_same_source(&p->a->from[i], &p->b->from[j]);
 }
 
 /* Compares names only, of any table. */
-static bool same_group_name(const struct spider_schema *s, const struct spider_sql *a, int i,
-                            const struct spider_sql *b, int j)
+static bool same_group_name(const struct spider_pair *p, int i, int j)
 {
-    int x = a->group[i].column, y = b->group[j].column;
+    int x = p->a->group[i].column, y = p->b->group[j].column;
     if (x == SPIDER_ALL || y == SPIDER_ALL)
         return x == y;
-    return strcasecmp(s->schema->columns[x].name, s->schema->columns[y].name) == 0;
+    return strcasecmp(p->schema->schema->columns[x].name, p->schema->schema->columns[y].name) == 0;
 }
 
 /* Equal GROUP BY columns in order, with equal HAVING. HAVING without GROUP BY is ignored. */
 static bool match_group(const struct spider_sql *a, const struct spider_sql *b)
 {
-    if (!a->n_group || !b->n_group)
-        return !a->n_group && !b->n_group;
     bool same = a->n_group == b->n_group && spider_same_conditions(&a->having, &b->having);
+
     for (int i = 0; same && i < a->n_group; i++)
         same = a->group[i].column == b->group[i].column;
     return same;
@@ -338,59 +384,237 @@ static bool match_group(const struct spider_sql *a, const struct spider_sql *b)
 
 static bool match_order(const struct spider_sql *a, const struct spider_sql *b)
 {
-    if (!a->ordered || !b->ordered)
-        return !a->ordered && !b->ordered;
     return a->descending == b->descending && a->limited == b->limited &&
            spider_same_units(a->order, a->n_order, b->order, b->n_order);
 }
 
-/* The links between conditions: "and" (1), "or" (2). */
-static int links(const struct spider_conditions *list)
+/* Whether the first n terms at odd places include this one. */
+static bool has_link(const struct spider_conditions *list, int n, const struct spider_term *link)
 {
-    int set = 0;
+    bool found = false;
 
-    for (int i = 0; i < list->n; i++)
-        set |= (list->items[i].link == SPIDER_AND) | (list->items[i].link == SPIDER_OR) << 1;
-    return set;
+    for (int i = 1; i < n && !found; i += 2)
+        found = spider_same_term(&list->items[i], link);
+    return found;
 }
 
-enum { WHERE = 1, GROUP = 2, HAVING = 4, ORDER = 8, DESC = 16, LIMIT = 32, OR = 64, NOT = 128, IN = 256, LIKE = 512 };
-enum { FIRST_SET = 1024 };
+/* The number of distinct terms at odd places. */
+static int n_links(const struct spider_conditions *list)
+{
+    int n = 0;
+
+    for (int i = 1; i < list->n; i += 2)
+        n += !has_link(list, i, &list->items[i]);
+    return n;
+}
+
+static bool same_links(const struct spider_conditions *a, const struct spider_conditions *b)
+{
+    bool same = n_links(a) == n_links(b);
+
+    for (int i = 1; same && i < a->n; i += 2)
+        same = has_link(b, b->n, &a->items[i]);
+    return same;
+}
+
+enum {
+    WHERE = 1,
+    GROUP = 2,
+    HAVING = 4,
+    ORDER = 8,
+    DESC = 16,
+    ASC = 32,
+    LIMIT = 64,
+    OR = 128,
+    NOT = 256,
+    IN = 512,
+    LIKE = 1024,
+    FIRST_SET = 2048
+};
 
 static int condition_keywords(const struct spider_conditions *list)
 {
-    int set = links(list) & 2 ? OR : 0;
+    int set = 0;
 
-    for (int i = 0; i < list->n; i++)
-        set |= (list->items[i].negated ? NOT : 0) | (list->items[i].op == SPIDER_IN ? IN : 0) |
-               (list->items[i].op == SPIDER_LIKE ? LIKE : 0);
+    for (int i = 0; i < list->n; i++) {
+        const struct spider_term *term = &list->items[i];
+        if (i % 2)
+            set |= term->kind == SPIDER_OR ? OR : 0;
+        else
+            set |= (term->negated ? NOT : 0) | (term->op == SPIDER_IN ? IN : 0) | (term->op == SPIDER_LIKE ? LIKE : 0);
+    }
     return set;
 }
 
 static int keywords(const struct spider_sql *s)
 {
+    int direction = s->descending ? DESC : ASC;
     int set = (s->where.n ? WHERE : 0) | (s->n_group ? GROUP : 0) | (s->having.n ? HAVING : 0) |
-              (s->ordered ? ORDER : 0) | (s->ordered && s->descending ? DESC : 0) | (s->limited ? LIMIT : 0);
+              (s->ordered ? ORDER | direction : 0) | (s->limited ? LIMIT : 0);
 
     for (int i = 0; i < SPIDER_SETS; i++)
         set |= s->sets[i] ? FIRST_SET << i : 0;
     return set | condition_keywords(&s->on) | condition_keywords(&s->where) | condition_keywords(&s->having);
 }
 
+/* The number of conditions, which are the terms at even places. */
+static int n_conditions(const struct spider_conditions *list)
+{
+    return (list->n + 1) / 2;
+}
+
+static bool match(const struct spider_schema *s, const struct spider_sql *a, const struct spider_sql *b);
+
+static void put_component(struct spider_comparison *c, enum spider_component which, int predicted, int gold, bool same)
+{
+    c->predicted[which] = predicted;
+    c->gold[which] = gold;
+    c->same[which] = predicted == gold && same;
+}
+
+static void compare_select(struct spider_comparison *c, const struct spider_pair *p)
+{
+    int a = p->a->n_select, b = p->b->n_select;
+
+    put_component(c, SPIDER_SELECT, a, b, same_bag(p, a, b, same_item));
+    put_component(c, SPIDER_SELECT_COLUMNS, a, b, same_bag(p, a, b, same_item_unit));
+}
+
+static void compare_where(struct spider_comparison *c, const struct spider_pair *p)
+{
+    const struct spider_conditions *a = &p->a->where, *b = &p->b->where;
+    int n_a = n_conditions(a), n_b = n_conditions(b);
+    bool same = same_links(a, b);
+
+    put_component(c, SPIDER_WHERE, n_a, n_b, same_bag(p, n_a, n_b, same_condition));
+    put_component(c, SPIDER_WHERE_COLUMNS, n_a, n_b, same_bag(p, n_a, n_b, same_condition_unit));
+    /* The evaluator exchanges the two numbers if they differ, and sets both to 1 if the links are equal. */
+    put_component(c, SPIDER_AND_OR, same ? 1 : n_links(b), same ? 1 : n_links(a), same);
+}
+
+static void compare_group(struct spider_comparison *c, const struct spider_pair *p)
+{
+    int a = p->a->n_group, b = p->b->n_group;
+
+    put_component(c, SPIDER_GROUP_NAMES, a, b, same_bag(p, a, b, same_group_name));
+    put_component(c, SPIDER_GROUP, a > 0, b > 0, (!a && !b) || match_group(p->a, p->b));
+}
+
+static void compare_sets(struct spider_comparison *c, const struct spider_pair *p)
+{
+    int n_a = 0, n_b = 0;
+    bool same = true;
+
+    for (int i = 0; i < SPIDER_SETS; i++) {
+        const struct spider_sql *a = p->a->sets[i], *b = p->b->sets[i];
+        n_a += a != NULL;
+        n_b += b != NULL;
+        same = same && !a == !b && (!a || match(p->schema, a, b));
+    }
+    put_component(c, SPIDER_SET_OPERATORS, n_a, n_b, same);
+}
+
+static int n_bits(int set)
+{
+    int n = 0;
+
+    for (; set; set &= set - 1)
+        n++;
+    return n;
+}
+
+static void compare(struct spider_comparison *c, const struct spider_pair *p)
+{
+    int a = keywords(p->a), b = keywords(p->b), n_from = p->b->n_from;
+
+    *c = (struct spider_comparison){ 0 };
+    compare_select(c, p);
+    compare_where(c, p);
+    compare_group(c, p);
+    put_component(c, SPIDER_ORDER, p->a->ordered, p->b->ordered, !p->a->ordered || match_order(p->a, p->b));
+    compare_sets(c, p);
+    put_component(c, SPIDER_KEYWORDS, n_bits(a), n_bits(b), a == b);
+    c->exact = n_from == 0 || same_bag(p, p->a->n_from, n_from, same_source); /* SELECT * FROM has no table */
+    for (int i = 0; i < SPIDER_COMPONENTS; i++)
+        c->exact = c->exact && c->same[i];
+}
+
 static bool match(const struct spider_schema *s, const struct spider_sql *a, const struct spider_sql *b)
 {
-    bool same = same_bag(s, a, a->n_select, b, b->n_select, same_item) &&
-                same_bag(s, a, a->where.n, b, b->where.n, same_condition) &&
-                same_bag(s, a, a->n_group, b, b->n_group, same_group_name) && match_group(a, b) && match_order(a, b) &&
-                links(&a->where) == links(&b->where) && keywords(a) == keywords(b) &&
-                same_bag(s, a, a->n_from, b, b->n_from, same_source);
+    struct spider_comparison c;
 
-    for (int i = 0; same && i < SPIDER_SETS; i++)
-        same = !a->sets[i] || match(s, a->sets[i], b->sets[i]);
-    return same;
+    compare(&c, &(struct spider_pair){ s, a, b });
+    return c.exact;
+}
+
+void spider_compare(struct spider_comparison *c, const struct spider_schema *s, const struct spider_query *predicted,
+                    const struct spider_query *gold)
+{
+    compare(c, &(struct spider_pair){ s, predicted->sql, gold->sql });
 }
 
 bool spider_match(const struct spider_schema *s, const struct spider_query *predicted, const struct spider_query *gold)
 {
     return match(s, predicted->sql, gold->sql);
+}
+
+/* Terms of conditions that count for the hardness of a query. */
+struct condition_counts {
+    int ors, likes, nested;
+};
+
+static void count_conditions(struct condition_counts *n, const struct spider_conditions *list)
+{
+    for (int i = 0; i < list->n; i++) {
+        const struct spider_term *term = &list->items[i];
+        if (i % 2) {
+            n->ors += term->kind == SPIDER_OR;
+            continue;
+        }
+        n->likes += term->op == SPIDER_LIKE;
+        n->nested += (term->values[0].kind == SPIDER_QUERY) + (term->values[1].kind == SPIDER_QUERY);
+    }
+}
+
+/* NOT counts as an aggregate in WHERE, and so do NOT and every link in HAVING. */
+static int n_aggregates(const struct spider_sql *s)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_select; i++)
+        n += s->select[i].aggregate != SPIDER_NO_AGGREGATE;
+    for (int i = 0; i < s->where.n; i += 2)
+        n += s->where.items[i].negated;
+    for (int i = 0; i < s->n_group; i++)
+        n += s->group[i].aggregate != SPIDER_NO_AGGREGATE;
+    for (int i = 0; i < s->n_order; i++)
+        n += (s->order[i].columns[0].aggregate != SPIDER_NO_AGGREGATE) +
+             (s->order[i].binary && s->order[i].columns[1].aggregate != SPIDER_NO_AGGREGATE);
+    for (int i = 0; i < s->having.n; i++)
+        n += s->having.items[i].kind != SPIDER_CONDITION || s->having.items[i].negated;
+    return n;
+}
+
+enum spider_hardness spider_hardness(const struct spider_query *q)
+{
+    const struct spider_sql *s = q->sql;
+    struct condition_counts n = { 0 };
+
+    count_conditions(&n, &s->on);
+    count_conditions(&n, &s->where);
+    count_conditions(&n, &s->having);
+    for (int i = 0; i < SPIDER_SETS; i++)
+        n.nested += s->sets[i] != NULL;
+    int clauses = (s->where.n > 0) + (s->n_group > 0) + s->ordered + s->limited + (s->n_from > 0 ? s->n_from - 1 : 0) +
+                  n.ors + n.likes;
+    int others = (n_aggregates(s) > 1) + (s->n_select > 1) + (s->where.n > 1) + (s->n_group > 1);
+    if (clauses <= 1 && others == 0)
+        return n.nested == 0 ? SPIDER_EASY : n.nested == 1 ? SPIDER_HARD : SPIDER_EXTRA;
+    if (n.nested > 0)
+        return SPIDER_EXTRA;
+    if ((clauses <= 1 && others <= 2) || (clauses <= 2 && others < 2))
+        return SPIDER_MEDIUM;
+    return clauses <= 2                  ? others > 2 ? SPIDER_HARD : SPIDER_EXTRA
+           : clauses == 3 && others <= 2 ? SPIDER_HARD
+                                         : SPIDER_EXTRA;
 }

@@ -10,7 +10,7 @@
 
 /* The words of a query. */
 
-/* The published program replaces quoted strings by keys and splits with NLTK's Treebank rules. A key is a word like
+/* The published program replaces quoted strings by keys and splits with NLTK's rules for words. A key is a word like
  * any other: letters that touch it make it an unknown word. */
 struct literals {
     struct strings keys;
@@ -77,40 +77,84 @@ static const char *final_point(const char *s)
 
     while (n && isspace((unsigned char)s[n - 1]))
         n--;
-    while (n && strchr("])}>\"", s[n - 1]))
+    while (n && strchr("])}> ", s[n - 1]))
         n--;
     return n > 1 && s[n - 1] == '.' && s[n - 2] != '.' ? s + n - 1 : NULL;
+}
+
+/* The length of the string of the list at s, or 0. */
+static size_t starts_with(const char *s, const char *const *list)
+{
+    size_t n = 0;
+
+    for (int i = 0; list[i] && !n; i++)
+        n = strncmp(s, list[i], strlen(list[i])) == 0 ? strlen(list[i]) : 0;
+    return n;
+}
+
+/* Quotation marks and dashes beyond ASCII, and Unicode's white space. */
+static const char *const marks[] = { "\u00ab", "\u00bb", "\u2018", "\u2019", "\u201c", "\u201d",
+                                     "\u201e", "\u2012", "\u2013", "\u2014", "\u2015", NULL };
+static const char *const spaces[] = { "\xc2\x85", "\xc2\xa0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
+                                      "\u2004",   "\u2005",   "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
+                                      "\u2028",   "\u2029",   "\u202f", "\u205f", "\u3000", NULL };
+
+/* Writes the run of the byte apart, and returns its length. */
+static size_t put_run(struct buffer *b, const char *p)
+{
+    size_t n = strspn(p, (const char[]){ *p, 0 });
+
+    put(b, " ", 1);
+    put(b, p, n);
+    put(b, " ", 1);
+    return n;
+}
+
+/* Writes the piece at p, apart from its neighbours if NLTK splits there. Returns the length of the piece. */
+static size_t put_piece(struct buffer *b, const char *p, const char *point)
+{
+    size_t mark = starts_with(p, marks), space = starts_with(p, spaces);
+
+    if (strchr(":,", *p) && !isdigit((unsigned char)p[1])) { /* takes the next byte along */
+        put_apart(b, *p);
+        if (!p[1] || !strchr(":,", p[1]))
+            return 1;
+        put(b, p + 1, 1);
+        return 2;
+    }
+    if (*p == '`' || (p[0] == '.' && p[1] == '.'))
+        return put_run(b, p);
+    if (mark || (p[0] == '-' && p[1] == '-')) {
+        put(b, " ", 1);
+        put(b, p, mark ? mark : 2);
+        put(b, " ", 1);
+        return mark ? mark : 2;
+    }
+    if (space)
+        put(b, " ", 1);
+    else if (strchr(";@#$%&?!*[](){}<>", *p))
+        put_apart(b, *p);
+    else
+        put(b, p == point ? " ." : p, p == point ? 2 : 1);
+    return space ? space : 1;
 }
 
 static void separate(struct buffer *b, const char *s)
 {
     const char *point = final_point(s);
 
-    for (const char *p = s; *p; p++) {
-        if (strchr(":,", *p) && !isdigit((unsigned char)p[1])) { /* takes the next byte along */
-            put_apart(b, *p);
-            if (p[1] && strchr(":,", p[1]))
-                put(b, ++p, 1);
-        } else if (strchr(";@#$%&?![](){}<>", *p)) {
-            put_apart(b, *p);
-        } else if (p[0] == '-' && p[1] == '-') {
-            put(b, " -- ", 4);
-            p++;
-        } else if (p == point) {
-            put(b, " .", 2);
-        } else {
-            put(b, p, 1);
-        }
-    }
+    while (*s)
+        s += put_piece(b, s, point);
 }
 
 static void cut(struct spider_words *w, struct buffer *b, const struct literals *l)
 {
+    static const char blanks[] = " \t\n\r\v\f\x1c\x1d\x1e\x1f";
     char *state = NULL;
 
     for (char *p = b->s; *p; p++)
         *p = (char)tolower((unsigned char)*p);
-    for (char *p = strtok_r(b->s, " \t\n\r\v\f", &state); p; p = strtok_r(NULL, " \t\n\r\v\f", &state)) {
+    for (char *p = strtok_r(b->s, blanks, &state); p; p = strtok_r(NULL, blanks, &state)) {
         int value = strings_find(&l->keys, p);
         GROW(w->items, w->n, w->cap);
         w->items[w->n++] = xstrdup(value >= 0 ? l->values[value] : p);
@@ -321,15 +365,35 @@ static bool parse_unit(struct parser *p, struct spider_unit *u, const struct tab
 
 static struct spider_sql *parse_query(struct parser *p);
 
-/* Accepts the syntax of Python's float(), except for underscores. */
+/* Copies a number without the underscores between its digits, as Python reads it; the caller frees. NULL if s is not
+ * such a word. */
+static char *number_text(const char *s, const char *letters)
+{
+    char *text = xcalloc(strlen(s) + 1, 1), *to = text;
+    bool good = *s;
+
+    for (const char *p = s; *p && good; p++) {
+        good =
+            *p == '_' ? p > s && isdigit((unsigned char)p[-1]) && isdigit((unsigned char)p[1]) : !!strchr(letters, *p);
+        if (*p != '_')
+            *to++ = *p;
+    }
+    if (good)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Accepts the syntax of Python's float(). */
 static bool parse_number(const char *s, double *out)
 {
-    char *end;
+    char *text = s ? number_text(s, "0123456789.+-einfaty") : NULL, *end = text;
 
-    if (!s || !*s || strspn(s, "0123456789.+-einfatyEINFATY") != strlen(s))
-        return false;
-    *out = strtod(s, &end);
-    return !*end;
+    if (text)
+        *out = strtod(text, &end);
+    bool good = text && end > text && !*end;
+    free(text);
+    return good;
 }
 
 /* Reads a column as a value. It extends over words up to a comma, a parenthesis, "and", a clause or a join, which are
@@ -374,9 +438,9 @@ static bool parse_value(struct parser *p, struct spider_value *v, const struct t
     return !block || take(p, ")");
 }
 
-static bool parse_condition(struct parser *p, struct spider_condition *c, const struct tables_in_scope *from)
+static bool parse_condition(struct parser *p, struct spider_term *c, const struct tables_in_scope *from)
 {
-    *c = (struct spider_condition){ 0 };
+    *c = (struct spider_term){ 0 };
     if (!parse_unit(p, &c->unit, from))
         return false;
     c->negated = take(p, "not");
@@ -389,24 +453,25 @@ static bool parse_condition(struct parser *p, struct spider_condition *c, const 
     return c->op != SPIDER_BETWEEN || (take(p, "and") && parse_value(p, &c->values[1], from));
 }
 
-/* Rejects two conditions without a word between them; the published program accepts them and fails later. */
+static void add_term(struct spider_conditions *list, struct spider_term term)
+{
+    GROW(list->items, list->n, list->cap);
+    list->items[list->n++] = term;
+}
+
 static bool parse_conditions(struct parser *p, struct spider_conditions *list, const struct tables_in_scope *from)
 {
-    bool first = true;
-
     while (p->at < p->n) {
-        struct spider_condition c;
-        if (!parse_condition(p, &c, from) || (!first && list->items[list->n - 1].link == SPIDER_END))
+        struct spider_term c;
+        if (!parse_condition(p, &c, from))
             return false;
-        first = false;
-        GROW(list->items, list->n, list->cap);
-        list->items[list->n++] = c;
+        add_term(list, c);
         if (at_end_of_clause(p) || place(joins, word(p)) >= 0)
             break;
         if (take(p, "and"))
-            list->items[list->n - 1].link = SPIDER_AND;
+            add_term(list, (struct spider_term){ .kind = SPIDER_AND });
         else if (take(p, "or"))
-            list->items[list->n - 1].link = SPIDER_OR;
+            add_term(list, (struct spider_term){ .kind = SPIDER_OR });
     }
     return true;
 }
@@ -452,11 +517,8 @@ static bool parse_source(struct parser *p, struct spider_source *source, struct 
 
 static bool parse_on(struct parser *p, struct spider_conditions *on, const struct tables_in_scope *from)
 {
-    if (on->n) {
-        if (on->items[on->n - 1].link != SPIDER_END)
-            return false;
-        on->items[on->n - 1].link = SPIDER_AND;
-    }
+    if (on->n)
+        add_term(on, (struct spider_term){ .kind = SPIDER_AND });
     return parse_conditions(p, on, from);
 }
 
@@ -523,19 +585,18 @@ static bool parse_order(struct parser *p, struct spider_sql *s, const struct tab
     return true;
 }
 
+/* Accepts the syntax of Python's int(). */
 static bool parse_limit(struct parser *p, struct spider_sql *s)
 {
-    char *end;
-
     if (!take(p, "limit"))
         return true;
-    const char *number = word(p);
-    if (!number || !*number || strspn(number, "+-0123456789") != strlen(number))
-        return false;
-    s->limited = true;
-    s->limit = strtoll(number, &end, 10);
+    char *number = word(p) ? number_text(word(p), "0123456789+-") : NULL, *end = number;
+    if (number)
+        s->limit = strtoll(number, &end, 10);
+    s->limited = number && end > number && !*end;
+    free(number);
     p->at++;
-    return !*end;
+    return s->limited;
 }
 
 static bool parse_set(struct parser *p, struct spider_sql *s)

@@ -14,8 +14,9 @@ struct spider_words {
     int n, cap;
 };
 
-/* Splits words as Spider's evaluator does: lower case outside quotes, all quotes double, != >= <= as one word. White
- * space and case are those of ASCII. -1 if a quote is left open. The caller releases either way. */
+/* Splits words as Spider's evaluator does with NLTK 3.5 or later: lower case outside quotes, all quotes double, != >=
+ * <= as one word. Case is that of ASCII. Ends of sentences inside a statement and NLTK's contractions ("cannot") are
+ * not split. -1 if a quote is left open. The caller releases either way. */
 int spider_words_split(struct spider_words *w, const char *sql);
 void spider_words_release(struct spider_words *w);
 
@@ -51,18 +52,21 @@ struct spider_value {
     struct spider_column column;
 };
 
-enum spider_link { SPIDER_END, SPIDER_AND, SPIDER_OR };
+enum spider_term_kind { SPIDER_CONDITION, SPIDER_AND, SPIDER_OR };
 
-struct spider_condition {
+/* A condition, or a word between conditions. */
+struct spider_term {
+    enum spider_term_kind kind;
     bool negated;
     int op;
     struct spider_unit unit;
     struct spider_value values[2];
-    enum spider_link link; /* to the next condition */
 };
 
+/* The evaluator reads the terms at even places, from 0, as conditions and those at odd places as links. A statement
+ * can break this order: "a = 1 b = 2" has two conditions without a link, and "a = 1 and" ends in a link. */
 struct spider_conditions {
-    struct spider_condition *items;
+    struct spider_term *items;
     int n, cap;
 };
 
