@@ -15,7 +15,7 @@
 #define DATA_CLARIFY_CALIBRATION_H
 
 #include "data/base/record_reader.h"
-#include "data/clarify/candidate_list.h"
+#include "data/eval/candidate_list.h"
 
 struct calibration {
     double alpha, temperature, coverage;

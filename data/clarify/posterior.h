@@ -11,10 +11,11 @@
 #ifndef DATA_CLARIFY_POSTERIOR_H
 #define DATA_CLARIFY_POSTERIOR_H
 
+#include "data/eval/candidate_list.h"
 #include "kernels/base.h"
 #include "kernels/rng.h"
 
-enum { POSTERIOR_MAX = 1000 }; /* maximum number of candidates, and of the options of a question */
+enum { POSTERIOR_MAX = CANDIDATE_LIST_MAX }; /* maximum number of candidates, and of the options of a question */
 
 /* The p of all candidates and p_none sum to 1. */
 struct posterior {

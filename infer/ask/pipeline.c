@@ -1,11 +1,11 @@
 #include "infer/ask/pipeline.h"
 
 #include "data/base/records.h"
-#include "data/clarify/candidate_list.h"
 #include "data/clarify/evidence.h"
 #include "data/clarify/posterior.h"
 #include "data/db/db_path.h"
 #include "data/db/execute.h"
+#include "data/eval/candidate_list.h"
 #include "data/sql/sql_check.h"
 #include "data/sql/sql_form.h"
 #include "data/synth/sql_exchange.h"

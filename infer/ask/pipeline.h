@@ -24,7 +24,7 @@ struct alternatives_made {
     int added, raised; /* number of new candidates, and of those with a higher probability */
 };
 
-/* A file of records with candidates (data/clarify/candidate_list.h), found by id or by question.  Records are kept as
+/* A file of records with candidates (data/eval/candidate_list.h), found by id or by question.  Records are kept as
  * text, which takes a fraction of the memory of their values. */
 struct candidate_file {
     const char *path;  /* borrowed; NULL: no file */

@@ -1,6 +1,6 @@
 #include "infer/clarify/clarify_case.h"
 
-#include "data/clarify/candidate_list.h"
+#include "data/eval/candidate_list.h"
 
 #include <math.h>
 #include <stdlib.h>

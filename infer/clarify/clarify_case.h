@@ -13,10 +13,10 @@
 
 #include "data/base/json.h"
 #include "data/clarify/attributes.h"
-#include "data/clarify/candidate_list.h"
 #include "data/clarify/dialogue.h"
 #include "data/clarify/question.h"
 #include "data/db/equivalence.h"
+#include "data/eval/candidate_list.h"
 
 /* A candidate of the record, and the merged candidate (owner) that it belongs to. */
 struct clarify_candidate {

@@ -1,7 +1,7 @@
 #include "infer/clarify/simulate.h"
 
 #include "data/base/report.h"
-#include "data/clarify/candidate_list.h"
+#include "data/eval/candidate_list.h"
 
 #include <math.h>
 #include <stdio.h>

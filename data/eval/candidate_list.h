@@ -6,10 +6,12 @@
  * plain strings of SQL, the candidates are equally probable, which is logged once.  Probabilities that do not sum to 1
  * are normalised with a warning.
  */
-#ifndef DATA_CLARIFY_CANDIDATE_LIST_H
-#define DATA_CLARIFY_CANDIDATE_LIST_H
+#ifndef DATA_EVAL_CANDIDATE_LIST_H
+#define DATA_EVAL_CANDIDATE_LIST_H
 
 #include "data/base/json.h"
+
+enum { CANDIDATE_LIST_MAX = 1000 }; /* maximum number of candidates of a record */
 
 enum candidate_weights { WEIGHTS_GIVEN, WEIGHTS_EQUAL, WEIGHTS_NORMALISED };
 

@@ -1,7 +1,6 @@
-#include "data/clarify/candidate_list.h"
+#include "data/eval/candidate_list.h"
 
 #include "data/base/log.h"
-#include "data/clarify/posterior.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,8 +115,8 @@ static const json_t *check_count(const json_t *record, const char *where, struct
     const json_t *items = json_get_array(record, "candidates", where, err);
     size_t size = json_array_size(items);
 
-    if (items && (size < 1 || size > POSTERIOR_MAX)) {
-        error_set(err, EXIT_CODE_DATA, "%s: candidates: expected 1 to %d, got %zu", where, POSTERIOR_MAX, size);
+    if (items && (size < 1 || size > CANDIDATE_LIST_MAX)) {
+        error_set(err, EXIT_CODE_DATA, "%s: candidates: expected 1 to %d, got %zu", where, CANDIDATE_LIST_MAX, size);
         return NULL;
     }
     return items;
