@@ -4,12 +4,14 @@
 #include "data/eval/agreement.h"
 #include "data/eval/score.h"
 #include "data/eval/span_score.h"
+#include "data/published/spider_score.h"
 
-enum rule { RULE_STRICT, RULE_AMBIQT, RULE_DFPL, RULE_SPANS, RULE_AGREEMENT };
+enum rule { RULE_STRICT, RULE_AMBIQT, RULE_DFPL, RULE_SPANS, RULE_AGREEMENT, RULE_SPIDER, RULE_BIRD };
 
 static score_rule *const rules[] = {
     [RULE_STRICT] = score_strict, [RULE_AMBIQT] = score_ambiqt,       [RULE_DFPL] = score_dfpl,
-    [RULE_SPANS] = score_spans,   [RULE_AGREEMENT] = score_agreement,
+    [RULE_SPANS] = score_spans,   [RULE_AGREEMENT] = score_agreement, [RULE_SPIDER] = score_spider,
+    [RULE_BIRD] = score_bird,
 };
 
 struct score_arguments {
@@ -22,14 +24,17 @@ static const struct score_arguments defaults = { .request = { .k = 5 } };
 #define AT(field) offsetof(struct score_arguments, request.field)
 
 static const struct option options[] = {
-    CHOICE_OPTION("rule", offsetof(struct score_arguments, rule), "RULE", "strict|ambiqt|dfpl|spans|agreement",
-                  "comparison of predictions and gold", .group = "input"),
+    CHOICE_OPTION("rule", offsetof(struct score_arguments, rule), "RULE",
+                  "strict|ambiqt|dfpl|spans|agreement|spider|bird", "comparison of predictions and gold",
+                  .group = "input"),
     STRING_OPTION("pred", AT(pred), "FILE", "predictions", .required = true),
     STRING_OPTION("gold", AT(gold), "FILE", "gold records (default: those in --pred)"),
     STRING_OPTION("predictions", AT(predictions), "FILE", "rule agreement: output of `ambit-infer detect`"),
-    STRING_OPTION("tables", AT(tables), "FILE", "rule ambiqt: Spider's tables.json, for exact set match"),
+    STRING_OPTION("tables", AT(tables), "FILE", "rules ambiqt, spider: Spider's tables.json, for exact set match"),
     DB_OPTION(AT(db), ""),
     INT_OPTION("top", AT(k), "K", 1, 1e6, "predictions of a record that count", .letter = 'k', .group = "rule"),
+    REAL_OPTION("below", AT(below), "P", OPTION_ABOVE_ZERO, 1,
+                "rules spider, bird: only records whose best candidate is less probable"),
     FLAG_OPTION("published", AT(published), "reproduce the published evaluator, including its bugs"),
     FLAG_OPTION("filter", AT(filter), "rule dfpl: drop interpretations first, as `annotate --published` does"),
     FLAG_OPTION("json", AT(json), "print one JSON object", .group = "output"),
@@ -45,6 +50,8 @@ static enum exit_code run(const struct call *call, struct error *err)
         return usage_error(err, "--filter requires --rule dfpl");
     if (a->request.predictions && a->rule != RULE_AGREEMENT)
         return usage_error(err, "--predictions requires --rule agreement");
+    if (a->request.below > 0 && a->rule != RULE_SPIDER && a->rule != RULE_BIRD)
+        return usage_error(err, "--below requires --rule spider or bird");
     return rules[a->rule](&a->request, err);
 }
 
@@ -56,7 +63,8 @@ const struct command command_score = {
                "measures, whether either and both interpretations are among the first k predictions. dfpl: the "
                "measures of \"Disambiguate First, Parse Later\". spans: marked words of `ambit-infer tag` against "
                "records with marked words. agreement: predictions of `ambit-infer detect` against `ambit-infer "
-               "tag`.\n\n"
+               "tag`. spider: exact set match, its components and execution match, by hardness. bird: execution "
+               "accuracy, by difficulty.\n\n"
                "Prints means with 95 % intervals from a bootstrap over databases. Skipped records are listed with "
                "the reason, and the exit code is 7. Files, rules and output: docs/guides/score.md.",
     .examples = { "ambit-data score --gold gold.jsonl --pred predictions.jsonl --db databases",

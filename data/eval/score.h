@@ -2,8 +2,8 @@
  * score.h - `ambit-data score`: one request, one function for each rule.
  *
  * A rule reads the files of the request, prints a table or one JSON object on standard output, and writes the results
- * of records if requested. To add a rule, write a function in score.c, declare it here and add it to cmd_score.c. The
- * rules of spans and agreement are in data/eval.
+ * of records if requested. To add a rule, write a function, declare it here or in a header of its own, and add it to
+ * cmd_score.c.
  */
 #ifndef DATA_EVAL_SCORE_H
 #define DATA_EVAL_SCORE_H
@@ -16,6 +16,7 @@ struct score_request {
     const char *predictions; /* rule agreement, or NULL */
     const char *tables, *db; /* tables.json; database as in db_path.h; or NULL */
     int64_t k;               /* predictions of a record that count */
+    double below;            /* rule spider: maximum probability of the best candidate, exclusive; 0: any */
     bool published;          /* reproduce the published evaluator, including its bugs */
     bool filter;             /* rule dfpl: keep one interpretation of each result, by the authors' choice */
     bool json;               /* one object instead of a table */
