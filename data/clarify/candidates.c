@@ -7,6 +7,7 @@
 #include "data/eval/dfpl.h"
 #include "data/published/ambiqt_map.h"
 #include "data/published/ambiqt_score.h"
+#include "data/published/spider_cases.h"
 #include "data/schema/schema_build.h"
 #include "data/sql/sql_form.h"
 
@@ -518,11 +519,92 @@ static int candidates_of_ambrosia(struct candidates_sink *s, struct error *err)
     return rc;
 }
 
+/* The candidates of a prediction: its own, or its statements weighed by rank. The caller owns the reference. */
+static json_t *case_candidates(const struct candidates_sink *s, const struct spider_case *c)
+{
+    json_t *own = json_object_get(c->prediction, "candidates"), *list = own ? json_deep_copy(own) : json_array();
+
+    for (int i = 0; i < c->n && !own; i++)
+        json_array_append_new(list, json_pack("{s:s, s:f}", "sql", c->sql[i], "logprob", -i / s->request->temperature));
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (json_is_string(json_array_get(list, i)))
+            json_array_set_new(list, i, json_pack("{s:O}", "sql", json_array_get(list, i)));
+    return list;
+}
+
+/* Marks the candidates that equal the gold statement by Spider's exact set match. Returns -1 if its grammar rejects the
+ * gold statement, or without candidates. */
+static int mark_case(json_t *list, const char **hardness, const struct spider_case *c, const struct schema *schema,
+                     struct error *why)
+{
+    struct spider_schema s;
+    size_t i;
+    json_t *item;
+
+    if (json_array_size(list) == 0)
+        return error_set(why, EXIT_CODE_DATA, "%s: no predictions", c->where);
+    spider_schema_init(&s, schema);
+    struct spider_query *gold = spider_query_new(&s, c->gold);
+    *hardness = spider_hardness_name(spider_hardness(gold));
+    json_array_foreach(list, i, item)
+    {
+        struct spider_query *query = spider_query_new(&s, json_string_value(json_object_get(item, "sql")));
+        json_object_set_new(item, "gold", spider_match(&s, query, gold) ? json_pack("[i]", 0) : json_array());
+        spider_query_free(query);
+    }
+    int rc = spider_query_parsed(gold)
+                 ? 0
+                 : error_set(why, EXIT_CODE_DATA, "%s: the gold statement is not in Spider's grammar", c->where);
+    spider_query_free(gold);
+    spider_schema_release(&s);
+    return rc;
+}
+
+static int emit_spider_case(struct candidates_sink *s, const struct spider_case *c, const struct schema_set *schemas,
+                            struct error *err)
+{
+    const struct schema *schema = schema_find(schemas, c->db_id);
+    json_t *question = json_object_get(c->record, "question"), *list = case_candidates(s, c);
+    const char *hardness = NULL;
+    struct error why = { 0 };
+
+    if (!schema)
+        error_set(&why, EXIT_CODE_DATA, "%s: db_id: no schema \"%s\" in %s", c->where, c->db_id, s->request->tables);
+    if (!schema || mark_case(list, &hardness, c, schema, &why)) {
+        json_decref(list);
+        return candidates_emit_error(s, json_incref(c->id), &why);
+    }
+    json_t *o = c->prediction ? json_copy(c->prediction) : json_object();
+    json_object_del(o, "sql");
+    json_object_del(o, "t2s_outs");
+    json_t *ours = json_pack("{s:O, s:s, s:O?, s:s, s:o, s:[s]}", "id", c->id, "db_id", c->db_id, "question",
+                             question ? question : json_object_get(c->prediction, "question"), "hardness", hardness,
+                             "candidates", list, "gold", c->gold);
+    json_object_update(o, ours);
+    json_decref(ours);
+    return candidates_emit(s, o, c->where, err);
+}
+
+static int candidates_of_spider(struct candidates_sink *s, struct error *err)
+{
+    const struct candidates_request *q = s->request;
+    struct spider_cases cases;
+    struct schema_set schemas = { 0 };
+    int rc = spider_cases_read(&cases, q->gold, q->file, q->k, q->below, err);
+
+    if (rc == 0)
+        rc = schema_set_open(&schemas, q->tables, err);
+    for (int i = 0; i < cases.n && rc == 0; i++)
+        rc = stop_requested() ? 1 : emit_spider_case(s, &cases.items[i], &schemas, err);
+    schema_set_close(&schemas);
+    spider_cases_release(&cases);
+    return rc;
+}
+
 static candidates_source *const sources[] = {
-    [CANDIDATES_PLAIN] = candidates_of_records,
-    [CANDIDATES_AMBIQT] = candidates_of_ambiqt,
-    [CANDIDATES_DFPL] = candidates_of_dfpl,
-    [CANDIDATES_AMBROSIA] = candidates_of_ambrosia,
+    [CANDIDATES_PLAIN] = candidates_of_records, [CANDIDATES_AMBIQT] = candidates_of_ambiqt,
+    [CANDIDATES_DFPL] = candidates_of_dfpl,     [CANDIDATES_AMBROSIA] = candidates_of_ambrosia,
+    [CANDIDATES_SPIDER] = candidates_of_spider,
 };
 
 int candidates_write(const struct candidates_request *q, struct candidates_counts *counts, struct error *err)

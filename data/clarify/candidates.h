@@ -10,19 +10,20 @@
 
 #include "data/base/shard.h"
 
-#define CANDIDATES_FORMS "plain|ambiqt-output|dfpl|ambrosia"
-enum candidates_form { CANDIDATES_PLAIN, CANDIDATES_AMBIQT, CANDIDATES_DFPL, CANDIDATES_AMBROSIA };
+#define CANDIDATES_FORMS "plain|ambiqt-output|dfpl|ambrosia|spider"
+enum candidates_form { CANDIDATES_PLAIN, CANDIDATES_AMBIQT, CANDIDATES_DFPL, CANDIDATES_AMBROSIA, CANDIDATES_SPIDER };
 
 struct candidates_request {
     enum candidates_form from; /* form of the file */
     const char *file;
-    const char *gold, *tables; /* with CANDIDATES_AMBIQT; or NULL */
+    const char *gold, *tables; /* with CANDIDATES_AMBIQT, or NULL; with CANDIDATES_SPIDER */
     const char *calibration;   /* file of calibrate(), or NULL */
     const char *out;
     enum record_format format_in;
     struct shard shard; /* with CANDIDATES_PLAIN and CANDIDATES_AMBROSIA */
-    double temperature; /* with CANDIDATES_AMBIQT: the prediction of rank r, from 0, has the weight exp(-r /
-                           temperature) */
+    double temperature; /* with CANDIDATES_AMBIQT, and CANDIDATES_SPIDER for predictions without probabilities: the
+                           prediction of rank r, from 0, has the weight exp(-r / temperature) */
+    double below;       /* with CANDIDATES_SPIDER: as in spider_cases_read */
     int64_t k;          /* maximum number of candidates of a record */
 };
 

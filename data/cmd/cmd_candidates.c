@@ -11,14 +11,16 @@ static const struct candidates_request defaults = { .out = "-", .temperature = 1
 
 static const struct option options[] = {
     CHOICE_OPTION("from", AT(from), "FORM", CANDIDATES_FORMS, "form of FILE", .group = "input"),
-    STRING_OPTION("gold", AT(gold), "FILE", "ambiqt-output: gold records (default: the predictions' own)"),
-    STRING_OPTION("tables", AT(tables), "FILE", "ambiqt-output: tables.json, to mark gold candidates"),
+    STRING_OPTION("gold", AT(gold), "FILE", "gold records of ambiqt-output (default: the predictions' own) or spider"),
+    STRING_OPTION("tables", AT(tables), "FILE", "ambiqt-output, spider: tables.json, to mark gold candidates"),
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     INT_OPTION("top", AT(k), "K", 1, 1000, "maximum number of candidates of a record", .letter = 'k',
                .group = "probabilities"),
     REAL_OPTION("temperature", AT(temperature), "T", OPTION_ABOVE_ZERO, 1e6,
-                "ambiqt-output: weigh rank r, from 0, by exp(-r / T)"),
+                "ambiqt-output, spider: weigh rank r, from 0, by exp(-r / T)"),
+    REAL_OPTION("below", AT(below), "P", OPTION_ABOVE_ZERO, 1,
+                "spider: only records whose best candidate is less probable"),
     STRING_OPTION("calibration", AT(calibration), "FILE", "apply this calibration of `calibrate`"),
     OUT_OPTION(AT(out), "FILE", "output file in JSONL; - is standard output"),
     { 0 },
@@ -30,8 +32,13 @@ static enum exit_code run(const struct call *call, struct error *err)
     struct candidates_counts counts = { 0 };
 
     q.file = call->operands[0];
-    if (q.from != CANDIDATES_AMBIQT && (q.gold || q.tables))
-        return usage_error(err, "--%s requires --from ambiqt-output", q.gold ? "gold" : "tables");
+    bool marks = q.from == CANDIDATES_AMBIQT || q.from == CANDIDATES_SPIDER;
+    if (!marks && (q.gold || q.tables))
+        return usage_error(err, "--%s requires --from ambiqt-output or spider", q.gold ? "gold" : "tables");
+    if (q.from == CANDIDATES_SPIDER && (!q.gold || !q.tables))
+        return usage_error(err, "--from spider requires --%s", q.gold ? "tables" : "gold");
+    if (q.below > 0 && q.from != CANDIDATES_SPIDER)
+        return usage_error(err, "--below requires --from spider");
     if (q.shard.count && q.from != CANDIDATES_PLAIN && q.from != CANDIDATES_AMBROSIA)
         return usage_error(err, "--shard requires --from plain or ambrosia");
     stop_install();
@@ -50,7 +57,8 @@ const struct command command_candidates = {
     .details =
         "FILE is one of: plain, records with \"candidates\" [{\"sql\", \"logprob\" or \"p\"}]; "
         "ambiqt-output, a published prediction file of AmbiQT; dfpl, a prediction file of \"Disambiguate "
-        "First, Parse Later\"; ambrosia, AMBROSIA's questions with their gold statements as candidates.\n\n"
+        "First, Parse Later\"; ambrosia, AMBROSIA's questions with their gold statements as candidates; spider, "
+        "predictions in any form of `score --rule spider`.\n\n"
         "The probabilities of a record sum to 1 with its \"none_of_the_above\", the probability that no candidate is "
         "right. Fields: docs/reference/records.md, section Candidates. Guide: docs/guides/clarify.md.",
     .examples = { "ambit-data candidates predictions.json --from ambiqt-output --gold ambiqt.jsonl -o candidates.jsonl",

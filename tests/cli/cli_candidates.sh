@@ -42,6 +42,35 @@ bad 'db_id' '{"id":"r","question":"q","candidates":[{"sql":"a","p":1}]}'
 bad 'line 2' '{"id":'
 bad 'line 2' '7'
 
+# --- spider: marks by exact set match, from records and from lines
+cat >boats.json <<'END'
+[{"db_id":"harbour","table_names":["boat"],"table_names_original":["boat"],"column_names":[[-1,"*"],[0,"id"],[0,"name"]],
+"column_names_original":[[-1,"*"],[0,"id"],[0,"name"]],"column_types":["text","number","text"],"primary_keys":[1],"foreign_keys":[]}]
+END
+boats() { printf '{"db_id":"harbour","question":"Which?","query":"SELECT name FROM boat WHERE id = 3"}\n{"db_id":"harbour","question":"And?","query":"%s"}\n' "$1" >boats.jsonl; }
+boats 'SELECT id FROM boat'
+cat >parsed.jsonl <<'END'
+{"candidates":[{"sql":"SELECT id FROM boat","p":0.3},{"sql":"select name from boat where id = 4","p":0.6}],"none_of_the_above":0.1}
+{"candidates":[{"sql":"SELECT id FROM boat","p":0.9},"SELECT name FROM boat"]}
+END
+sed -i 's/"SELECT name FROM boat"\]/{"sql":"SELECT name FROM boat","p":0.1}]/' parsed.jsonl
+spider() { expect "$1" "$2" candidates --from spider --gold boats.jsonl --tables boats.json "${@:3}"; }
+spider 0 '"id":1,"db_id":"harbour","question":"Which\?","hardness":"easy"' parsed.jsonl
+shows '"candidates":\[\{"sql":"SELECT id FROM boat","p":0.3,"gold":\[\]\},\{"sql":"select name from boat where id = 4","p":0.6,"gold":\[0\]\}\]'
+shows '"gold":\["SELECT name FROM boat WHERE id = 3"\]'
+infer clarify --candidates out.jsonl --schema boats.json --simulate --noise 0 -o dialogues.jsonl >shown 2>said || complain clarify "$(cat said)"
+grep '"id":1,' dialogues.jsonl | grep -q '"covered":true' || complain clarify "another value is not gold by its mark: $(cat dialogues.jsonl)"
+spider 0 '1 records, 2 candidates' parsed.jsonl --below 0.7
+printf 'select name from boat\nselect id from boat\n' >parsed.sql
+spider 0 '"candidates":\[\{"sql":"select id from boat","gold":\[0\],"p":1.0\}\]' parsed.sql
+echo '{"sql":[]}' >parsed.jsonl && spider 7 '"id":2,"error":"boats.jsonl: line 2: no predictions"' parsed.jsonl
+boats 'SELECT mast FROM boat' && spider 7 'line 2: the gold statement is not in Spider.s grammar' parsed.sql
+sed -i 's/harbour/bay/' boats.json && spider 7 'no schema \\"harbour\\" in boats.json' parsed.sql
+spider 3 'parsed.sql: line 1: expected field .*which --below compares' parsed.sql --below 0.5
+expect 2 'from spider requires --tables' candidates --from spider --gold boats.jsonl parsed.sql
+expect 2 'from spider requires --gold' candidates --from spider --tables boats.json parsed.sql
+expect 2 'below requires --from spider' candidates --below 0.5 in.jsonl
+
 # --- ambiqt-output
 gold='{"db_id":"harbour","question":"q","orig_query":"select name from boat","query1":"select name from boat","query2":"select t2.name from boat as t1 join boat_name as t2 on t1.id = t2.id","split_map":{"boat":"name"},"primary_key":{"boat":"id"},"schema_without_content":"boat : id , name \", \"stray , (x) \", length | boat_name : id , name "'
 echo "$gold}" >gold.jsonl
