@@ -168,6 +168,43 @@ static int read_spans(struct span_record *r, const char *where, struct error *er
     return 0;
 }
 
+static int read_keyword(struct sql_concepts *c, const json_t *concept, const char *where, struct error *err)
+{
+    const char *name = json_get_string(concept, "keyword", where, err);
+    int keyword = name ? sql_keyword_find(name) : -1;
+
+    if (keyword < 0)
+        return name ? error_set(
+                          err, EXIT_CODE_DATA,
+                          "%s: field \"keyword\": expected MAX, MIN, COUNT, SUM, AVG, >, <, =, >= or <=, got \"%s\"",
+                          where, name)
+                    : -1;
+    c->keywords |= 1u << keyword;
+    return 0;
+}
+
+/* Reads the concepts of the SQL, if the record has them. */
+static int read_concepts(struct span_record *r, const char *where, struct error *err)
+{
+    json_t *list = json_object_get(r->json, "concepts") ? json_get_array(r->json, "concepts", where, err) : NULL,
+           *concept;
+    size_t i;
+
+    r->has_sql = list != NULL;
+    if (!list)
+        return json_object_get(r->json, "concepts") ? -1 : 0;
+    r->sql.items = xcalloc(json_array_size(list) + 1, sizeof *r->sql.items);
+    json_array_foreach(list, i, concept)
+    {
+        char at[512];
+        snprintf(at, sizeof at, "%s: concept %zu", where, i);
+        if (json_object_get(concept, "keyword") ? read_keyword(&r->sql, concept, at, err)
+                                                : read_concept(&r->sql.items[r->sql.n++], r, concept, at, err))
+            return -1;
+    }
+    return 0;
+}
+
 static int read_texts(struct span_record *r, const char *where, struct error *err)
 {
     struct {
@@ -193,6 +230,8 @@ int span_record_init(struct span_record *r, json_t *json, const char *where, str
         rc = read_columns(r, where, err);
     if (rc == 0)
         rc = read_spans(r, where, err);
+    if (rc == 0)
+        rc = read_concepts(r, where, err);
     if (rc)
         span_record_release(r);
     return rc;
@@ -218,6 +257,7 @@ void span_record_release(struct span_record *r)
         free(r->spans[i].alternatives);
     free(r->columns);
     free(r->spans);
+    free(r->sql.items);
     json_decref(r->json);
     *r = (struct span_record){ 0 };
 }

@@ -10,6 +10,7 @@
 
 #include "data/base/json.h"
 #include "data/schema/schema.h"
+#include "data/sql/sql_keyword.h"
 
 /* COL and VAL have one meaning, AMB several columns or values, UNK none. */
 enum span_label { SPAN_COL, SPAN_VAL, SPAN_AMB, SPAN_UNK, SPAN_LABELS };
@@ -39,6 +40,13 @@ struct span_column {
     bool is_key;                      /* known to be unique in its table */
 };
 
+/* The concepts of a question's SQL: columns, values that the SQL compares, and keywords. */
+struct sql_concepts {
+    struct span_concept *items;
+    int n;
+    unsigned keywords; /* bits of enum sql_keyword */
+};
+
 struct span_record {
     const char *id, *source, *db_id, *question;
     const char *kind; /* the edit of the table, or "plain" */
@@ -46,6 +54,8 @@ struct span_record {
     struct span_column *columns;
     struct marked_span *spans; /* in order, without overlaps */
     int n_columns, n_spans;
+    bool has_sql; /* the record has the concepts of its SQL */
+    struct sql_concepts sql;
     json_t *json;
 };
 

@@ -11,9 +11,10 @@
 #ifndef MODELS_NET_DTE_H
 #define MODELS_NET_DTE_H
 
+#include "data/sql/sql_keyword.h"
 #include "models/net/bert.h"
 
-enum { DTE_KEYWORDS = 10 }; /* max, min, sum, avg, count, !=, >, >=, <, <= */
+enum { DTE_KEYWORDS = SQL_KEYWORDS };
 
 /* Tags of words. With --published each label has one tag. Otherwise each label of span_record.h has a begin and an
  * inside, in its order, from DTE_SPAN on. */

@@ -158,7 +158,7 @@ void dte_link(struct dte_term *terms, const struct dte_reading *r)
     struct linking l;
 
     linking_init(&l, terms, r);
-    for (int k = 0; k < DTE_KEYWORDS + r->n_concepts; k++)
+    for (int k = r->keywords ? 0 : DTE_KEYWORDS; k < DTE_KEYWORDS + r->n_concepts; k++)
         if (is_meant(&l, k))
             (is_value(&l, k) ? link_value : link_other)(&l, k);
     grow(&l, 1);

@@ -20,7 +20,7 @@ struct dte_term {
 /* Minimum grounding of a linked word. In ETA, each of several meanings has at least this much. */
 extern const double dte_link_threshold;
 
-/* Writes the link of each word to terms. */
+/* Writes the link of each word to terms. Keywords take no word if they are not trained. */
 void dte_link(struct dte_term *terms, const struct dte_reading *r);
 
 /* Returns the stems of all words; "" for punctuation. The caller frees them. */

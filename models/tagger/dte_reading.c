@@ -105,7 +105,7 @@ static float *zeros(int64_t rows, int64_t cols)
     return xcalloc((size_t)rows * (size_t)cols, sizeof(float));
 }
 
-void dte_reading_init(struct dte_reading *r, const struct dte_item *item, int tags)
+void dte_reading_init(struct dte_reading *r, const struct dte_item *item, int tags, bool keywords)
 {
     int most = 0, words = item->n_words;
 
@@ -114,6 +114,7 @@ void dte_reading_init(struct dte_reading *r, const struct dte_item *item, int ta
     *r = (struct dte_reading){ .item = item,
                                .n_words = words,
                                .n_tags = tags,
+                               .keywords = keywords,
                                .concepts = xcalloc((size_t)most, sizeof *r->concepts),
                                .concept = zeros(1, DTE_KEYWORDS + most),
                                .grounding = zeros(DTE_KEYWORDS + most, words),

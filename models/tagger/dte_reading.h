@@ -23,6 +23,7 @@ struct dte_reading {
     const struct dte_item *item;
     struct tag_concept *concepts; /* [n_concepts] after the keywords; score: probability that the question means it */
     int n_words, n_concepts, n_tags;
+    bool keywords;  /* the network's keywords are trained, so they may take words */
     float *concept; /* [DTE_KEYWORDS + n_concepts] probability that the question means it */
     float
         *grounding; /* [DTE_KEYWORDS + n_concepts, words] softmax over a concept's words and [SEP]; [SEP] is left out */
@@ -30,8 +31,8 @@ struct dte_reading {
     float *emission; /* [words, tags] */
 };
 
-/* Call init, then add for each window of the item in order, then finish. */
-void dte_reading_init(struct dte_reading *r, const struct dte_item *item, int tags);
+/* Call init, then add for each window of the item in order, then finish. keywords: see struct dte_reading. */
+void dte_reading_init(struct dte_reading *r, const struct dte_item *item, int tags, bool keywords);
 void dte_reading_add(struct dte_reading *r, int window, const struct dte_window_scores *s);
 void dte_reading_finish(struct dte_reading *r);
 void dte_reading_release(struct dte_reading *r);

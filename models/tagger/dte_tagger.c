@@ -16,7 +16,7 @@ static const char *const forms[] = { "spans", "published", NULL };
 
 _Static_assert(sizeof(enum dtype) == sizeof(int), "enums are ints");
 
-/* `published` is a bool in memory, and therefore not in this table. */
+/* Bools in memory are not in this table. */
 static const struct spec_field fields[] = {
     { "compute", AT(dtype), SPEC_WORD, spec_dtypes, 0, 0, false },
     { "hidden", AT(config.hidden), SPEC_INT, NULL, 1, 1 << 16, false },
@@ -28,26 +28,31 @@ static const struct spec_field fields[] = {
 
 static const struct spec_field tags_field[] = { { "tags", 0, SPEC_WORD, forms, 0, 0, false }, { 0 } };
 
+static const char *const trained[] = { "untrained", "trained", NULL };
+static const struct spec_field keywords_field[] = { { "keywords", 0, SPEC_WORD, trained, 0, 0, true }, { 0 } };
+
 json_t *dte_spec_to_json(const struct dte_spec *s)
 {
     json_t *o = json_object();
-    int form = s->config.published;
+    int form = s->config.published, keywords = s->keywords;
 
     bert_spec_write(o, &s->config.bert);
     spec_write(o, fields, s);
     spec_write(o, tags_field, &form);
+    spec_write(o, keywords_field, &keywords);
     return o;
 }
 
 int dte_spec_from_json(const json_t *o, struct dte_spec *s, const char *where, struct error *err)
 {
-    int form = 0;
+    int form = 0, keywords = 0;
 
     *s = (struct dte_spec){ 0 };
     if (bert_spec_read(o, &s->config.bert, where, err) || spec_read(o, fields, s, where, err) ||
-        spec_read(o, tags_field, &form, where, err))
+        spec_read(o, tags_field, &form, where, err) || spec_read(o, keywords_field, &keywords, where, err))
         return -1;
     s->config.published = form;
+    s->keywords = keywords;
     if (s->config.bert.kind == CLASSIC_BERT)
         return 0;
     return error_set(err, EXIT_CODE_CHECKPOINT, "%s: model: encoder: expected \"bert\" for a tagger", where);
@@ -287,7 +292,7 @@ int dte_read(struct dte_tagger *t, const struct dte_item *const *items, int n, s
     struct dte_sequence *windows = windows_of(items, n, &count);
 
     for (int i = 0; i < n; i++)
-        dte_reading_init(&readings[i], items[i], dte_tags(&t->model->spec.config));
+        dte_reading_init(&readings[i], items[i], dte_tags(&t->model->spec.config), t->model->spec.keywords);
     int rc = read_windows(t, windows, count, readings, err);
     for (int i = 0; i < n && rc == 0; i++)
         dte_reading_finish(&readings[i]);

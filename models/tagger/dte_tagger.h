@@ -21,6 +21,7 @@ struct dte_spec {
     enum dtype dtype;
     double temperature; /* divisor of emissions and transitions, for probabilities */
     double threshold;   /* min probability of AMB and UNK spans */
+    bool keywords;      /* the keywords were trained on the SQL of questions */
 };
 
 struct dte_model {

@@ -25,15 +25,19 @@ static bool same_value(const char *a, const char *b)
     }
 }
 
+/* Whether a column or value of a record is the concept. A value has its column. */
+static bool is_concept(const struct span_concept *a, const struct tag_concept *c)
+{
+    if (a->column != c->column || !a->value != (c->kind != TAG_VALUE) || c->kind == TAG_TABLE)
+        return false;
+    return !a->value || same_value(a->value, c->value);
+}
+
 static bool is_alternative(const struct marked_span *s, const struct tag_concept *c)
 {
-    for (int i = 0; i < s->n_alternatives; i++) {
-        const struct span_concept *a = &s->alternatives[i];
-        if (a->column != c->column || !a->value != (c->kind != TAG_VALUE) || c->kind == TAG_TABLE)
-            continue;
-        if (!a->value || same_value(a->value, c->value))
+    for (int i = 0; i < s->n_alternatives; i++)
+        if (is_concept(&s->alternatives[i], c))
             return true;
-    }
     return false;
 }
 
@@ -43,19 +47,40 @@ static bool same_table(const struct dte_item *item, int a, int b)
     return strcmp(dte_concept_name(item, &x), dte_concept_name(item, &y)) == 0;
 }
 
-/* Whether a span means the concept, one of the column's values, or an element of the table. */
-static bool is_meant(const struct dte_item *item, const struct marked_span *spans, int n, const struct tag_concept *c)
+/* Whether the SQL has the concept, or a column of the table. */
+static bool in_sql(const struct dte_item *item, const struct sql_concepts *sql, const struct tag_concept *c)
 {
-    for (int i = 0; i < n; i++) {
-        if (is_alternative(&spans[i], c))
+    for (int i = 0; i < sql->n; i++)
+        if (c->kind == TAG_TABLE ? same_table(item, sql->items[i].column, c->column) : is_concept(&sql->items[i], c))
             return true;
-        for (int k = 0; k < spans[i].n_alternatives && c->kind != TAG_VALUE; k++) {
-            int column = spans[i].alternatives[k].column;
+    return false;
+}
+
+/* Whether a span means the concept, one of the column's values, or an element of the table. */
+static bool in_spans(const struct dte_item *item, const struct dte_supervision *by, const struct tag_concept *c)
+{
+    for (int i = 0; i < by->n_spans; i++) {
+        const struct marked_span *s = &by->spans[i];
+        if (is_alternative(s, c))
+            return true;
+        for (int k = 0; k < s->n_alternatives && c->kind != TAG_VALUE; k++) {
+            int column = s->alternatives[k].column;
             if (c->kind == TAG_COLUMN ? column == c->column : same_table(item, column, c->column))
                 return true;
         }
     }
     return false;
+}
+
+static bool is_meant(const struct dte_item *item, const struct dte_supervision *by, const struct tag_concept *c)
+{
+    return by->by_sql ? in_sql(item, by->sql, c) : in_spans(item, by, c);
+}
+
+/* The labels that count among the marks. */
+static unsigned marks_of(const struct dte_supervision *by)
+{
+    return by->by_sql ? 1u << SPAN_AMB | 1u << SPAN_UNK : (1u << SPAN_LABELS) - 1;
 }
 
 static int tag_of(enum span_label label, bool begins, const struct dte_config *config)
@@ -64,14 +89,15 @@ static int tag_of(enum span_label label, bool begins, const struct dte_config *c
 }
 
 /* Tags the spans whose labels have their bit set. */
-static void tag_spans(struct dte_target *t, const struct dte_item *item, const struct marked_span *spans, int n,
+static void tag_spans(struct dte_target *t, const struct dte_item *item, const struct dte_supervision *by,
                       unsigned labels, const struct dte_config *config)
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < by->n_spans; i++) {
+        const struct marked_span *s = &by->spans[i];
         bool begins = true;
-        for (int q = 0; q < item->n_words && labels >> spans[i].label & 1; q++)
-            if (holds(&spans[i], &item->words[q])) {
-                t->tags[q] = 1 << tag_of(spans[i].label, begins, config);
+        for (int q = 0; q < item->n_words && labels >> s->label & 1; q++)
+            if (holds(s, &item->words[q])) {
+                t->tags[q] = 1 << tag_of(s->label, begins, config);
                 begins = false;
             }
     }
@@ -114,8 +140,24 @@ static void link_span(struct dte_target *t, const struct dte_item *item, const s
                 t->meaning_weight[q * w->n_entities + k] += 1 / (float)(words * meanings);
 }
 
-void dte_target_init(struct dte_target *t, const struct dte_item *item, int window, const struct marked_span *spans,
-                     int n_spans, const struct dte_config *config)
+/* Labels of the concepts. Keywords have one if the SQL is known. */
+static void label_concepts(struct dte_target *t, const struct dte_item *item, const struct dte_window *w,
+                           const struct dte_supervision *by)
+{
+    float mean = 1 / (float)(w->n_entities + (by->sql ? DTE_KEYWORDS : 0));
+
+    for (int k = 0; k < DTE_KEYWORDS && by->sql; k++) {
+        t->concept[k] = (by->sql->keywords >> k & 1) != 0;
+        t->concept_weight[k] = mean;
+    }
+    for (int k = 0; k < w->n_entities; k++) {
+        t->concept[DTE_KEYWORDS + k] = is_meant(item, by, &w->entities[k].concept);
+        t->concept_weight[DTE_KEYWORDS + k] = mean;
+    }
+}
+
+void dte_target_init(struct dte_target *t, const struct dte_item *item, int window, const struct dte_supervision *by,
+                     const struct dte_config *config)
 {
     const struct dte_window *w = &item->windows[window];
     size_t words = (size_t)item->n_words, entities = (size_t)w->n_entities, concepts = entities + DTE_KEYWORDS;
@@ -127,17 +169,15 @@ void dte_target_init(struct dte_target *t, const struct dte_item *item, int wind
     t->grounding_weight = t->grounding + concepts * (words + 1);
     t->meaning = t->grounding_weight + concepts * (words + 1);
     t->meaning_weight = t->meaning + words * entities;
-    for (size_t k = 0; k < entities; k++) {
-        t->concept[DTE_KEYWORDS + k] = is_meant(item, spans, n_spans, &w->entities[k].concept);
-        t->concept_weight[DTE_KEYWORDS + k] = 1 / (float)entities;
-    }
+    label_concepts(t, item, w, by);
     for (size_t i = 0; i < words * entities; i++)
         t->meaning[i] = 1;
-    for (int i = 0; i < n_spans; i++)
-        link_span(t, item, w, &spans[i]);
+    for (int i = 0; i < by->n_spans; i++)
+        if (marks_of(by) >> by->spans[i].label & 1)
+            link_span(t, item, w, &by->spans[i]);
     for (size_t q = 0; q < words; q++)
         t->tags[q] = 1 << DTE_OTHER;
-    tag_spans(t, item, spans, n_spans, (1u << SPAN_LABELS) - 1, config);
+    tag_spans(t, item, by, marks_of(by), config);
 }
 
 void dte_target_release(struct dte_target *t)
@@ -147,51 +187,82 @@ void dte_target_release(struct dte_target *t)
     *t = (struct dte_target){ 0 };
 }
 
-/* Whether the word means a value of the column, but not the column. */
-static bool says_value(const struct marked_span *spans, int n, int column, const struct dte_word *word)
-{
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < spans[i].n_alternatives && holds(&spans[i], word); k++)
-            if (spans[i].alternatives[k].column == column && spans[i].alternatives[k].value)
-                return true;
-    return false;
-}
+/* A concept of a window whose grounding is weighed. */
+struct grounded {
+    const struct dte_item *item;
+    const struct dte_window *window;
+    const struct dte_target *target;
+    const struct dte_supervision *by;
+    const struct tag_concept *concept;
+};
 
-static bool says(const struct marked_span *spans, int n, const struct tag_concept *c, const struct dte_word *word)
+static bool says(const struct grounded *g, const struct dte_word *word)
 {
-    for (int i = 0; i < n; i++)
-        if (holds(&spans[i], word) && is_alternative(&spans[i], c))
+    for (int i = 0; i < g->by->n_spans; i++)
+        if (holds(&g->by->spans[i], word) && is_alternative(&g->by->spans[i], g->concept))
             return true;
     return false;
 }
 
-/* Effect of erasing one word on a meant concept; 0 for a column at a word that means its value, and for a value
- * elsewhere. */
-static float cleaned(const struct marked_span *spans, int n, const struct tag_concept *c, const struct dte_word *word,
-                     float awake)
+/* Whether a span marks the word as a value of the column. */
+static bool says_value(const struct grounded *g, const struct dte_word *word)
 {
-    if (c->kind == TAG_COLUMN)
-        return says_value(spans, n, c->column, word) ? 0 : awake;
-    return c->kind == TAG_VALUE && !says(spans, n, c, word) ? 0 : awake;
+    for (int i = 0; i < g->by->n_spans; i++)
+        for (int k = 0; k < g->by->spans[i].n_alternatives && holds(&g->by->spans[i], word); k++)
+            if (g->by->spans[i].alternatives[k].column == g->concept->column && g->by->spans[i].alternatives[k].value)
+                return true;
+    return false;
 }
 
-void dte_target_ground(struct dte_target *t, const struct dte_item *item, int window, const struct marked_span *spans,
-                       int n_spans, const float *awake)
+/* Whether the word belongs to a match of a value of the column that the SQL has. */
+static bool matches_value(const struct grounded *g, int word)
+{
+    for (int k = 0; k < g->window->n_entities; k++) {
+        const struct tag_concept *v = &g->window->entities[k].concept;
+        if (v->kind == TAG_VALUE && v->column == g->concept->column && g->target->concept[DTE_KEYWORDS + k] > 0 &&
+            dte_value_covers(g->item, v, word))
+            return true;
+    }
+    return false;
+}
+
+/* Whether erasing the word tells nothing of a meant concept: of a column, where the word means its value; of a value,
+ * where other words do. */
+static bool is_cleaned(const struct grounded *g, int word)
+{
+    const struct dte_word *w = &g->item->words[word];
+
+    if (g->concept->kind == TAG_COLUMN)
+        return g->by->by_sql ? matches_value(g, word) : says_value(g, w);
+    if (g->concept->kind == TAG_VALUE)
+        return g->by->by_sql ? !dte_value_covers(g->item, g->concept, word) : !says(g, w);
+    return false;
+}
+
+/* Grounding weight of a meant concept at a word. */
+static float meant_weight(const struct grounded *g, int word, const float *awake)
+{
+    if (!awake)
+    return g->concept && says(g, &g->item->words[word]);
+    return g->concept && is_cleaned(g, word) ? 0 : awake[word];
+}
+
+void dte_target_ground(struct dte_target *t, const struct dte_item *item, int window, const struct dte_supervision *by,
+                       const float *awake)
 {
     const struct dte_window *w = &item->windows[window];
-    int words = item->n_words;
-    float mean = 1 / ((float)w->n_entities * (float)words);
+    int words = item->n_words, first = by->sql ? 0 : DTE_KEYWORDS, end = DTE_KEYWORDS + w->n_entities;
+    float mean = 1 / ((float)(end - first) * (float)words);
 
-    for (int k = 0; k < w->n_entities; k++) {
-        const struct tag_concept *c = &w->entities[k].concept;
-        int row = DTE_KEYWORDS + k;
+    CHECK(awake || !by->by_sql, "grounding by spans needs marked words");
+    for (int row = first; row < end; row++) {
+        struct grounded g = { item, w, t, by, row < DTE_KEYWORDS ? NULL : &w->entities[row - DTE_KEYWORDS].concept };
         for (int q = 0; q < words; q++) {
-            const struct dte_word *word = &item->words[q];
             int at = row * (words + 1) + q;
-            float a =
-                awake ? cleaned(spans, n_spans, c, word, awake[row * words + q]) : (float)says(spans, n_spans, c, word);
+            bool meant = t->concept[row] > 0;
             t->grounding[at] = t->concept[row];
-            t->grounding_weight[at] = mean * (t->concept[row] > 0 ? a : NOT_MEANT);
+            t->grounding_weight[at] =
+                mean * (meant ? meant_weight(&g, q, awake ? awake + row * words : NULL) : NOT_MEANT);
         }
     }
 }
@@ -217,7 +288,7 @@ static void begin_cut_runs(int32_t *tags, int n)
                 tags[q] = begin;
 }
 
-void dte_target_link(struct dte_target *t, const struct dte_reading *r, const struct marked_span *spans, int n_spans,
+void dte_target_link(struct dte_target *t, const struct dte_reading *r, const struct dte_supervision *by,
                      const struct dte_config *config)
 {
     const struct dte_item *item = r->item;
@@ -228,7 +299,7 @@ void dte_target_link(struct dte_target *t, const struct dte_reading *r, const st
         t->tags[q] = 1 << tag_of_term(r, &terms[q], q == 0 || terms[q].concept != terms[q - 1].concept, config);
     if (dte_ends_with_mark(item))
         t->tags[item->n_words - 1] = 1 << DTE_OTHER;
-    tag_spans(t, item, spans, n_spans, 1u << SPAN_AMB | 1u << SPAN_UNK, config);
+    tag_spans(t, item, by, 1u << SPAN_AMB | 1u << SPAN_UNK, config);
     if (!config->published)
         begin_cut_runs(t->tags, item->n_words);
     free(terms);

@@ -50,6 +50,46 @@ done
 run 0 learn "${small[@]}" --published --grounding spans --epochs 40 --out published
 value published/metrics.jsonl valid_span_f1 | sort -g | tail -n 1 | awk '{ exit !($1 > 0.9) }' || complain "F1 of plain tags" "$(tail -n 3 published/metrics.jsonl)"
 
+# --- weak supervision: the concepts of each question's SQL, and the marks AMB and UNK.  Column names are not marked.
+# asked FIRST LAST MARKS: two questions of each table, "SELECT max(price)" and "SELECT weight"; "price" is there, doubled, or
+# gone.  MARKS: the marks COL too.
+asked() {
+    awk -v first="$1" -v last="$2" -v marks="$3" 'BEGIN {
+        split("boat lamp tent shoe desk ring harp sofa vase drum", things, " ")
+        split("there doubled gone", edits, " ")
+        weight = "{\"name\":\"weight\",\"type\":\"number\"}"
+        for (i = first; i <= last; i++) {
+            for (k = 1; k <= 3; k++) {
+                price = k == 3 ? "" : k == 1 ? ",{\"name\":\"price\",\"type\":\"number\"}" : ",{\"name\":\"old price\",\"type\":\"number\"},{\"name\":\"new price\",\"type\":\"number\"}"
+                said = k == 3 ? "\"UNK\",\"alternatives\":[]" : k == 1 ? "\"COL\",\"alternatives\":[{\"column\":1}]" : "\"AMB\",\"alternatives\":[{\"column\":1},{\"column\":2}]"
+                for (m = 0; m < 2; m++) {
+                    words = m ? "What is the weight" : "What is the top price"
+                    label = m ? "\"COL\",\"alternatives\":[{\"column\":0}]" : said
+                    at = m ? "\"start\":12,\"end\":18" : "\"start\":16,\"end\":21"
+                    spans = !marks && label ~ /COL/ ? "" : "{" at ",\"label\":" label "}"
+                    concepts = m ? "{\"column\":0}" : k == 3 ? "{\"keyword\":\"MAX\"}" : k == 1 ? "{\"keyword\":\"MAX\"},{\"column\":1}" : "{\"keyword\":\"MAX\"},{\"column\":1},{\"column\":2}"
+                    printf "{\"id\":\"%d-%s-%d\",\"source\":\"own\",\"db_id\":\"%d\",\"question\":\"%s of each %s?\",\"type\":\"made\",", i, edits[k], m, i, words, things[i % 10 + 1]
+                    printf "\"columns\":[%s%s],\"spans\":[%s],\"concepts\":[%s]}\n", weight, price, spans, concepts
+                }
+            }
+        }
+    }'
+}
+mkdir weak
+asked 1 16 0 >weak/train.jsonl
+asked 21 24 1 >weak/valid.jsonl
+asked 31 34 1 >weak/test.jsonl
+grep -q '"COL"' weak/train.jsonl && complain "a column is marked"
+run 0 train tag --data weak --device cpu --compute f32 "${small[@]}" --preset dte --steps 1210 --grounding-weight 4 --grounding-from 0.2 --grounding-to 0.3 --tags-from 0.4 --tags-to 0.5 --eval-every 100 --out weak-run
+grep -q '^epochs: 3$' weak-run/config.yaml || complain "steps change the epochs"
+[ "$(value weak-run/metrics.jsonl step | tail -n 1)" = 1212 ] || complain "steps, in whole epochs" "$(tail -n 1 weak-run/metrics.jsonl)"
+value weak-run/metrics.jsonl valid_span_f1 | sort -g | tail -n 1 | awk '{ exit !($1 > 0.9) }' || complain "F1 of weak supervision" "$(tail -n 3 weak-run/metrics.jsonl)"
+train inspect weak-run/ambit.h5 | grep -q '"keywords": "trained"' || complain "keywords are not trained"
+train inspect by-spans/ambit.h5 | grep -q '"keywords": "untrained"' || complain "keywords are trained without SQL"
+infer tag --model weak-run --device cpu weak/test.jsonl -o linked.jsonl 2>>log || complain "tag with weak-run"
+[ "$(grep -c '"text":"price","label":"COL"' linked.jsonl)" = 4 ] || complain "unmarked columns" "$(grep -m 2 there-0 linked.jsonl)"
+[ "$(grep -c '"text":"weight","label":"COL"' linked.jsonl)" = 12 ] || complain "unmarked columns" "$(grep -m 2 there-1 linked.jsonl)"
+
 # --- stopped and gone on with: the same weights
 few=("${small[@]}" --dropout 0.1 --encoder-dropout 0.1 --grounding erase --grounding-from 0 --grounding-to 0.5)
 run 0 learn "${few[@]}" --epochs 4 --save-every 2 --out whole
@@ -124,6 +164,15 @@ sed '2s/{"column":1}/{"column":9}/' spans/train.jsonl >broken/train.jsonl
 refuse "a column" 3 'train.jsonl.*2.*9' --data broken
 sed '1s/.*/{"id":/' spans/train.jsonl >broken/train.jsonl
 refuse "half a line" 3 'train.jsonl' --data broken
+sed '3s/"keyword":"MAX"/"keyword":"LIKE"/' weak/train.jsonl >broken/train.jsonl
+refuse "a keyword" 3 'train.jsonl.*3.*concept 0: field "keyword": expected MAX.*"LIKE"' --data broken
+sed '2s/"concepts":\[/&{"column":9},/' weak/train.jsonl >broken/train.jsonl
+refuse "a concept's column" 3 'train.jsonl.*2.*concept 0.*9' --data broken
+sed '2s/"concepts":\[.*\]/"concepts":7/' weak/train.jsonl >broken/train.jsonl
+refuse "concepts that are no list" 3 'train.jsonl.*2.*concepts' --data broken
+sed '2s/,"concepts":\[.*\]//' weak/train.jsonl >broken/train.jsonl
+refuse "a record without SQL" 3 'record 2 .*expected the field "concepts"' --data broken --supervision sql --grounding erase
+refuse "marked words without marks" 2 "supervision sql and --grounding spans cannot" --data weak --supervision sql
 refuse "two encoders" 2 "expected no --encoder" --init by-spans --encoder by-none
 refuse "a file alone" 3 "corrections.jsonl: expected a folder with train.jsonl" --data corrections.jsonl
 refuse "no validation" 3 "few/valid.jsonl" --data few

@@ -333,7 +333,7 @@ static void test_windows(void **state)
         many[i] = (struct span_column){ .table = i < 2 ? "a" : "city", .name = "date of birth of the team" };
     dte_asked_init(&asked, &w, "show name", many, MANY, NULL, 0);
     assert_int_equal(asked.item.n_windows, 2);
-    dte_reading_init(&r, &asked.item, TAGS);
+    dte_reading_init(&r, &asked.item, TAGS, false);
     for (int i = 0; i < 2; i++) {
         int concepts = DTE_KEYWORDS + asked.item.windows[i].n_entities;
         float *x = xcalloc((size_t)concepts * 3 + 2 * TAGS, sizeof *x);

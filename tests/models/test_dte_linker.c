@@ -188,12 +188,28 @@ static void test_growing(void **state)
     close_world(&l);
 }
 
+/* Untrained keywords take no word, however probable they are. */
+static void test_untrained_keywords(void **state)
+{
+    struct link_world l;
+    (void)state;
+
+    open_world(&l, "a x is x a", 0, 0);
+    ground(&l, SCORE, .6, (const float[]){ 0, 0, 0, .5f, 0 });
+    ground(&l, 2, 1, (const float[]){ 0, .9f, 0, .9f, 0 });
+    check_terms(&l, (const int[]){ NONE, 2, NONE, 2, NONE });
+    l.r.keywords = false;
+    check_terms(&l, (const int[]){ NONE, NONE, NONE, SCORE, NONE });
+    close_world(&l);
+}
+
 /* Links become tags. AMB and UNK of the record stay and cut runs. The final mark has no tag. */
 static void test_tags_of_links(void **state)
 {
     const struct dte_config config = { .published = false }, published = { .published = true };
     const int B = DTE_SPAN + 2 * SPAN_COL, V = DTE_SPAN + 2 * SPAN_VAL, A = DTE_SPAN + 2 * SPAN_AMB;
     const struct marked_span span = { .start = 5, .end = 6, .label = SPAN_AMB };
+    const struct dte_supervision by = { &span, 1, NULL, false }, none = { 0 };
     struct link_world l;
     int32_t tags[8];
     struct dte_target t = { .tags = tags };
@@ -204,14 +220,14 @@ static void test_tags_of_links(void **state)
     ground(&l, HOME_TEAM, 1, (const float[]){ .3f, .3f, .3f, 0, 0, 0, 0, 0 });
     ground(&l, PARIS, 1, (const float[]){ 0, 0, 0, 0, 0, 0, 0, 0 });
     ground(&l, 2, 1, (const float[]){ 0, 0, 0, 0, 0, .3f, 0, .3f });
-    dte_target_link(&t, &l.r, &span, 1, &config);
+    dte_target_link(&t, &l.r, &by, &config);
     const int wanted[] = { B, A, B, DTE_OTHER, V, DTE_KEYWORD, DTE_OTHER, DTE_OTHER };
     for (int q = 0; q < 8; q++)
         assert_int_equal(tags[q], 1 << wanted[q]);
-    dte_target_link(&t, &l.r, &span, 0, &config);
+    dte_target_link(&t, &l.r, &none, &config);
     assert_int_equal(tags[1], 1 << (B + 1));
     assert_int_equal(tags[2], 1 << (B + 1));
-    dte_target_link(&t, &l.r, &span, 1, &published);
+    dte_target_link(&t, &l.r, &by, &published);
     assert_int_equal(tags[0], 1 << (DTE_PUBLISHED_SPAN + SPAN_COL));
     assert_int_equal(tags[1], 1 << (DTE_PUBLISHED_SPAN + SPAN_AMB));
     assert_int_equal(tags[2], 1 << (DTE_PUBLISHED_SPAN + SPAN_COL));
@@ -257,11 +273,17 @@ static void test_eta(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_concepts_that_are_meant), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_least_grounding),         cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_contained_words),         cmocka_unit_test(test_value_hides_column),
-        cmocka_unit_test(test_most_confident),          cmocka_unit_test(test_growing),
-        cmocka_unit_test(test_tags_of_links),           cmocka_unit_test(test_eta),
+        cmocka_unit_test(test_concepts_that_are_meant),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_least_grounding),
+        cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_contained_words),
+        cmocka_unit_test(test_value_hides_column),
+        cmocka_unit_test(test_most_confident),
+        cmocka_unit_test(test_growing),
+        cmocka_unit_test(test_untrained_keywords),
+        cmocka_unit_test(test_tags_of_links),
+        cmocka_unit_test(test_eta),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

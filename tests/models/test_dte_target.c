@@ -122,6 +122,7 @@ static void test_weights_of_grounding(void **state)
     const struct dte_config config = { .published = false };
     struct span_concept paris = { 2, "paris" }, score = { 0, NULL };
     const struct marked_span spans[] = { { 10, 15, SPAN_VAL, &paris, 1 }, { 23, 28, SPAN_COL, &score, 1 } };
+    const struct dte_supervision by = { spans, 2, NULL, false };
     const float share = 1.f / (4 * WORDS);
     struct dte_world w;
     struct dte_asked a;
@@ -132,10 +133,10 @@ static void test_weights_of_grounding(void **state)
     dte_world_open(&w);
     dte_asked_init(&a, &w, question, columns, 3, &value, 1);
     awaken(awake, &a.item);
-    dte_target_init(&t, &a.item, 0, spans, 2, &config);
+    dte_target_init(&t, &a.item, 0, &by, &config);
     for (int k = 0; k < CONCEPTS; k++)
         assert_near((double)t.concept[k], k == CITY || k == PARIS || k == SCORE, 0);
-    dte_target_ground(&t, &a.item, 0, spans, 2, awake);
+    dte_target_ground(&t, &a.item, 0, &by, awake);
     for (int k = 0; k < CONCEPTS; k++)
         for (int q = 0; q <= WORDS; q++) {
             float wanted = 0;
@@ -147,7 +148,7 @@ static void test_weights_of_grounding(void **state)
             if (q < WORDS && k >= DTE_KEYWORDS)
                 assert_near((double)t.grounding[k * (WORDS + 1) + q], k != HOME_TEAM, 0);
         }
-    dte_target_ground(&t, &a.item, 0, spans, 2, NULL); /* at the marked words */
+    dte_target_ground(&t, &a.item, 0, &by, NULL); /* at the marked words */
     assert_near((double)t.grounding_weight[SCORE * (WORDS + 1) + 5], (double)share, 1e-8);
     assert_near((double)t.grounding_weight[SCORE * (WORDS + 1) + 4], 0, 0);
     dte_target_release(&t);
@@ -171,6 +172,7 @@ static void test_labels(void **state)
     const struct dte_config config = { .published = false }, published = { .published = true };
     struct span_concept both[] = { { 1, NULL }, { 0, NULL } };
     const struct marked_span spans[] = { { 0, 9, SPAN_AMB, both, 2 }, { 10, 15, SPAN_UNK, NULL, 0 } };
+    const struct dte_supervision by = { spans, 2, NULL, false };
     const int wanted[WORDS] = { A, A + 1, U, O, O, O, O };
     struct dte_world w;
     struct dte_asked a;
@@ -179,7 +181,7 @@ static void test_labels(void **state)
 
     dte_world_open(&w);
     dte_asked_init(&a, &w, question, columns, 3, &value, 1);
-    dte_target_init(&t, &a.item, 0, spans, 2, &config);
+    dte_target_init(&t, &a.item, 0, &by, &config);
     for (int q = 0; q < WORDS; q++)
         assert_int_equal(t.tags[q], 1 << wanted[q]);
     assert_near(t.links, 1, 0);
@@ -189,7 +191,7 @@ static void test_labels(void **state)
         assert_near((double)t.meaning_weight[q * 4 + SCORE - DTE_KEYWORDS], .25, 0);
     }
     dte_target_release(&t);
-    dte_target_init(&t, &a.item, 0, spans, 2, &published);
+    dte_target_init(&t, &a.item, 0, &by, &published);
     assert_int_equal(t.tags[0], 1 << (DTE_PUBLISHED_SPAN + SPAN_AMB));
     assert_int_equal(t.tags[1], 1 << (DTE_PUBLISHED_SPAN + SPAN_AMB));
     assert_int_equal(t.tags[2], 1 << (DTE_PUBLISHED_SPAN + SPAN_UNK));
@@ -204,6 +206,7 @@ static void test_values_not_shown(void **state)
     const struct dte_config config = { .published = false };
     struct span_concept paris = { 2, "PARIS" };
     const struct marked_span span = { 10, 15, SPAN_VAL, &paris, 1 };
+    const struct dte_supervision by = { &span, 1, NULL, false };
     struct dte_world w;
     struct dte_asked a;
     struct dte_target t;
@@ -212,7 +215,7 @@ static void test_values_not_shown(void **state)
     dte_world_open(&w);
     for (int shown = 0; shown < 2; shown++) {
         dte_asked_init(&a, &w, question, columns, 3, &value, shown);
-        dte_target_init(&t, &a.item, 0, &span, 1, &config);
+        dte_target_init(&t, &a.item, 0, &by, &config);
         int entities = a.item.windows[0].n_entities;
         for (int k = 0; k < entities; k++)
             assert_near((double)t.meaning_weight[2 * entities + k], k == shown, 0);
@@ -231,6 +234,7 @@ static void test_tables(void **state)
     const struct dte_config config = { .published = false };
     struct span_concept column = { 1, NULL };
     const struct marked_span span = { 0, 4, SPAN_COL, &column, 1 };
+    const struct dte_supervision by = { &span, 1, NULL, false };
     const float wanted[] = { 0, 0, 1, 1 }; /* city, its name, team, its name */
     struct dte_world w;
     struct dte_asked a;
@@ -239,8 +243,76 @@ static void test_tables(void **state)
 
     dte_world_open(&w);
     dte_asked_init(&a, &w, "home x", two, 2, NULL, 0);
-    dte_target_init(&t, &a.item, 0, &span, 1, &config);
+    dte_target_init(&t, &a.item, 0, &by, &config);
     assert_memory_equal(t.concept + DTE_KEYWORDS, wanted, sizeof wanted);
+    dte_target_release(&t);
+    dte_asked_release(&a);
+    dte_world_close(&w);
+}
+
+/* Concepts and keywords of the SQL are labels; the marks COL and VAL are not. */
+static void test_labels_of_sql(void **state)
+{
+    const int A = DTE_SPAN + 2 * SPAN_AMB, O = DTE_OTHER;
+    const struct dte_config config = { .published = false };
+    struct span_concept concepts[] = { { 2, NULL }, { 2, "PARIS" }, { 0, NULL } }, home = { 1, NULL };
+    struct span_concept both[] = { { 1, NULL }, { 0, NULL } };
+    const struct marked_span spans[] = { { 0, 9, SPAN_COL, &home, 1 }, { 23, 28, SPAN_AMB, both, 2 } };
+    const struct sql_concepts sql = { concepts, 3, 1u << SQL_KEYWORD_MAX | 1u << SQL_KEYWORD_EQUAL };
+    const struct dte_supervision by = { spans, 2, &sql, true };
+    const int wanted[WORDS] = { O, O, O, O, O, A, O };
+    struct dte_world w;
+    struct dte_asked a;
+    struct dte_target t;
+    (void)state;
+
+    dte_world_open(&w);
+    dte_asked_init(&a, &w, question, columns, 3, &value, 1);
+    dte_target_init(&t, &a.item, 0, &by, &config);
+    for (int k = 0; k < CONCEPTS; k++) {
+        bool meant = k == SQL_KEYWORD_MAX || k == SQL_KEYWORD_EQUAL || k == CITY || k == PARIS || k == SCORE;
+        assert_near((double)t.concept[k], meant, 0);
+        assert_near((double)t.concept_weight[k], 1. / CONCEPTS, 1e-8);
+    }
+    for (int q = 0; q < WORDS; q++)
+        assert_int_equal(t.tags[q], 1 << wanted[q]);
+    assert_near(sum_of(t.meaning_weight, WORDS * 4), 1, 1e-6);
+    assert_near((double)t.meaning_weight[5 * 4 + HOME_TEAM - DTE_KEYWORDS], .5, 0);
+    dte_target_release(&t);
+    dte_asked_release(&a);
+    dte_world_close(&w);
+}
+
+/* Without marks, a column has no weight at a match of its value, a value has none outside its match, and a keyword is
+ * grounded where erasing lowers it. */
+static void test_grounding_of_sql(void **state)
+{
+    const struct dte_config config = { .published = false };
+    struct span_concept concepts[] = { { 2, NULL }, { 2, "paris" } };
+    const struct sql_concepts sql = { concepts, 2, 1u << SQL_KEYWORD_COUNT };
+    const struct dte_supervision by = { NULL, 0, &sql, true };
+    const double share = 1. / (CONCEPTS * WORDS);
+    struct dte_world w;
+    struct dte_asked a;
+    struct dte_target t;
+    float awake[CONCEPTS * WORDS];
+    (void)state;
+
+    dte_world_open(&w);
+    dte_asked_init(&a, &w, question, columns, 3, &value, 1);
+    awaken(awake, &a.item);
+    for (int q = 0; q < WORDS; q++)
+        awake[SQL_KEYWORD_COUNT * WORDS + q] = (float)q / 8;
+    dte_target_init(&t, &a.item, 0, &by, &config);
+    dte_target_ground(&t, &a.item, 0, &by, awake);
+    for (int k = 0; k < CONCEPTS; k++)
+        for (int q = 0; q <= WORDS; q++) {
+            bool meant = k == SQL_KEYWORD_COUNT || k == CITY || k == PARIS;
+            double wanted = meant ? (double)awake[k * WORDS + (q < WORDS ? q : 0)] : .05;
+            if (q == WORDS || (k == CITY && q == 2) || (k == PARIS && q != 2))
+                wanted = 0;
+            assert_near((double)t.grounding_weight[k * (WORDS + 1) + q], wanted * share, 1e-8);
+        }
     dte_target_release(&t);
     dte_asked_release(&a);
     dte_world_close(&w);
@@ -253,6 +325,8 @@ int main(void)
                                         cmocka_unit_test(test_weights_of_grounding),
                                         cmocka_unit_test(test_labels),
                                         cmocka_unit_test(test_values_not_shown),
-                                        cmocka_unit_test(test_tables) };
+                                        cmocka_unit_test(test_tables),
+                                        cmocka_unit_test(test_labels_of_sql),
+                                        cmocka_unit_test(test_grounding_of_sql) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ void dte_world_reading(struct dte_reading *r, const struct dte_item *item, int t
 
     for (int k = 0; k < concepts; k++)
         halves[k] = 0.5f;
-    dte_reading_init(r, item, tags);
+    dte_reading_init(r, item, tags, true);
     dte_reading_add(r, 0, &s);
     dte_reading_finish(r);
     memset(r->grounding, 0, (size_t)concepts * (size_t)words * sizeof *r->grounding);

@@ -66,7 +66,8 @@ static void open_data(struct gold_world *w)
     for (int i = 0; i < w->n; i++) {
         const struct span_record *r = f->list[i].record;
         w->sequences[i] = (struct dte_sequence){ .item = &f->list[i].item };
-        dte_target_init(&w->targets[i], &f->list[i].item, 0, r->spans, r->n_spans, &w->model.spec.config);
+        const struct dte_supervision by = { r->spans, r->n_spans, NULL, false };
+        dte_target_init(&w->targets[i], &f->list[i].item, 0, &by, &w->model.spec.config);
         w->list[i] = &w->targets[i];
     }
 }
@@ -141,7 +142,8 @@ static void check_awake(struct gold_world *w, const char *tag)
         assert_int_equal(dte_probabilities(&w->tagger, runs.items, runs.n, base + concepts, &err), 0);
         all = xrealloc(all, (size_t)(n + numbers) * sizeof *all);
         dte_awake(all + n, item, concepts, base, runs.items, runs.n, base + concepts);
-        dte_target_ground(&w->targets[i], item, 0, r->spans, r->n_spans, all + n);
+        const struct dte_supervision by = { r->spans, r->n_spans, NULL, false };
+        dte_target_ground(&w->targets[i], item, 0, &by, all + n);
         n += numbers;
         free(base);
         free(runs.items);

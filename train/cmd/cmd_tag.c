@@ -30,6 +30,7 @@ const struct command command_tag = {
         "--resume and ends with the same weights, bit for bit. Guide: docs/guides/train-tagger.md.",
     .examples = { "ambit-train tag --data spans --encoder minilm --out runs/tag",
                   "ambit-train tag --data own.jsonl --init runs/tag --heads-only --out runs/own" },
+    .presets = tag_presets,
     .files = files,
     .keeps_settings = true,
     .run = run,

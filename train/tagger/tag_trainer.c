@@ -39,6 +39,33 @@ const struct tag_training tag_request_defaults = {
     },
 };
 
+/* DTE as published (Wang et al. 2023, section 5.1): batches of 35, heads at 1e-4, 100,000 steps in three phases. The
+ * phases' borders, the encoder's rate, the warm-up and the smoothing are those of the published code, whose 15,000
+ * steps have the phases 0-5,000, 5,000-10,000 and 10,000-15,000. The paper has no loss on the meanings of spans. */
+static const char dte[] = "supervision: sql\n"
+                          "grounding: erase\n"
+                          "hidden: 384\n"
+                          "dropout: 0.3\n"
+                          "smoothing: 0.05\n"
+                          "concept-weight: 1\n"
+                          "grounding-weight: 1\n"
+                          "meaning-weight: 0\n"
+                          "tags-weight: 1\n"
+                          "grounding-from: 0.33333\n"
+                          "grounding-to: 0.66667\n"
+                          "tags-from: 0.66667\n"
+                          "tags-to: 1\n"
+                          "batch: 35\n"
+                          "steps: 100000\n"
+                          "lr: 2e-5\n"
+                          "head-lr: 1e-4\n"
+                          "warmup: 0.02\n"
+                          "decay: 0\n"
+                          "clip: 1\n"
+                          "eval-every: 1000\n";
+
+const struct preset tag_presets[] = { { "dte", dte }, { 0 } };
+
 #define AT(field) offsetof(struct tag_training, settings.field)
 
 #define HERE(field) offsetof(struct tag_training, field)
@@ -51,6 +78,7 @@ const struct option tag_request_table[] = {
     OUT_OPTION(HERE(out), "DIR", "folder of checkpoints and the model", .required = true, .group = "output"),
     OPTION_ROW(OPTION_CONFIG, "config", HERE(config), .value = "F.yaml", .help = CONFIG_HELP, .letter = 'c',
                .group = "settings"),
+    PRESET_OPTION("preset", HERE(preset), "NAME", "dte", "settings of a publication"),
     STRING_OPTION("encoder", HERE(encoder), "HF_DIR", "pretrained BERT (default: a new encoder)", .group = "model"),
     STRING_OPTION("init", HERE(init), "RUN", "trained tagger to continue from"),
     INT_OPTION("replay", AT(replay), "N", 0, TAG_REPLAY, "training records of --init to replay"),
@@ -58,13 +86,16 @@ const struct option tag_request_table[] = {
     INT_OPTION("hidden", AT(hidden), "N", 8, 4096, "channels of concepts and words in the heads"),
     REAL_OPTION("dropout", AT(dropout), "P", 0, 0.9, "dropout of the heads"),
     CHOICE_OPTION("compute", AT(compute), "TYPE", "bf16|f32", "type of the network's products"),
-    FLAG_OPTION("published", AT(published), "reproduce the tags and links of the published code"),
+    FLAG_OPTION("published", AT(published), "the seven tags of the published code, without begin and inside"),
     ENCODER_OPTIONS(AT(scratch)),
     TRAIN_OPTIONS(1),
+    INT_OPTION("steps", AT(steps), "N", 0, 1 << 30, "optimizer steps, rounded up to whole passes, 0: see --epochs"),
     REAL_OPTION("head-lr", AT(head_lr), "X", 1e-9, 1, "peak learning rate of heads and CRF"),
     INT_OPTION("tokens", AT(train.tokens), "N", 512, 1 << 24,
                "maximum number of tokens encoded at once outside training"),
-    REAL_OPTION("smoothing", AT(smoothing), "X", 0, 0.5, "label smoothing of concepts", .group = "losses"),
+    CHOICE_OPTION("supervision", AT(supervision), "BY", "spans|sql",
+                  "labels: marked words, or the concepts of each question's SQL", .group = "losses"),
+    REAL_OPTION("smoothing", AT(smoothing), "X", 0, 0.5, "label smoothing of concepts"),
     CHOICE_OPTION("grounding", AT(grounding), "HOW", "spans|erase|none", "source of the grounding weights"),
     REAL_OPTION("concept-weight", AT(concept_weight), "X", 0, 1e3, "weight of the concept loss"),
     REAL_OPTION("grounding-weight", AT(grounding_weight), "X", 0, 1e3, "weight of the grounding loss"),
@@ -183,17 +214,27 @@ static void tell_data(const struct tag_trainer *t)
                  t->request->init);
 }
 
-/* Opens data, model and encoder, with initial weights. */
-static int open_trainer(void *trainer, struct error *err)
+/* Whether some training record has the concepts of its SQL, which then teach the keywords. */
+static bool has_sql(const struct tag_trainer *t)
 {
-    struct tag_trainer *t = trainer;
+    const struct span_record_list *train = &t->data.splits[SPLIT_TRAIN].records;
 
-    if (tag_data_read(&t->data, t->request->data, t->request->init != NULL, err) || open_model(t, err) ||
-        dte_tagger_init(&t->tagger, &t->model, &t->run.work, t->set->train.tokens, err) ||
-        tag_data_pack(&t->data, &t->tagger.layout, err))
-        return -1;
-    t->run.data_hash = t->data.hash;
-    tell_data(t);
+    for (int i = 0; i < train->n; i++)
+        if (train->items[i].has_sql)
+            return true;
+    return false;
+}
+
+static int check_supervision(const struct tag_trainer *t, struct error *err)
+{
+    const struct span_record_list *train = &t->data.splits[SPLIT_TRAIN].records;
+
+    for (int i = 0; i < train->n && t->set->supervision == SUPERVISED_BY_SQL; i++)
+        if (!train->items[i].has_sql)
+            return error_set(err, EXIT_CODE_DATA,
+                             "%s: record %d (id %s): expected the field \"concepts\" with the concepts of its SQL; "
+                             "--supervision spans learns from marked words alone",
+                             t->request->data, i + 1, train->items[i].id);
     return 0;
 }
 
@@ -242,6 +283,24 @@ static void make_sampler(struct tag_trainer *t)
     sampler_init(&t->run.sampler, t->run.set.seed, pool, n, (int)t->set->train.batch);
     count_tokens(t);
     free(pool);
+}
+
+/* Opens data, model and encoder, with initial weights. */
+static int open_trainer(void *trainer, struct error *err)
+{
+    struct tag_trainer *t = trainer;
+
+    if (tag_data_read(&t->data, t->request->data, t->request->init != NULL, err) || open_model(t, err) ||
+        check_supervision(t, err) || dte_tagger_init(&t->tagger, &t->model, &t->run.work, t->set->train.tokens, err) ||
+        tag_data_pack(&t->data, &t->tagger.layout, err))
+        return -1;
+    t->run.data_hash = t->data.hash;
+    t->model.spec.keywords |= has_sql(t);
+    make_sampler(t);
+    if (t->set->steps)
+        t->stage.epochs = (t->set->steps + run_batches(&t->run) - 1) / run_batches(&t->run);
+    tell_data(t);
+    return 0;
 }
 
 static bool in_encoder(const struct param *p)
@@ -316,11 +375,20 @@ static void smooth(struct dte_target *t, int concepts, double smoothing)
     t->concept[k] *= (float)(1 - smoothing);
 }
 
+static struct dte_supervision supervision_of(const struct tag_trainer *t, const struct span_record *r)
+{
+    return (struct dte_supervision){ .spans = r->spans,
+                                     .n_spans = r->n_spans,
+                                     .sql = r->has_sql ? &r->sql : NULL,
+                                     .by_sql = t->set->supervision == SUPERVISED_BY_SQL };
+}
+
 static void init_target(struct dte_target *target, const struct tag_trainer *t, int example)
 {
     const struct tag_example *e = &t->data.splits[SPLIT_TRAIN].list[example];
+    struct dte_supervision by = supervision_of(t, e->record);
 
-    dte_target_init(target, &e->item, 0, e->record->spans, e->record->n_spans, &t->model.spec.config);
+    dte_target_init(target, &e->item, 0, &by, &t->model.spec.config);
 }
 
 /* Of examples [from, end) of the batch. */
@@ -407,7 +475,8 @@ static int ground_by_erasing(struct tagger_step *s, struct error *err)
         int concepts = DTE_KEYWORDS + e->item.windows[0].n_entities, runs = first[i + 1] - first[i] - 1;
         float *awake = xmalloc((size_t)concepts * (size_t)e->item.n_words * sizeof *awake);
         dte_awake(awake, &e->item, concepts, at, all.items + first[i] + 1, runs, at + concepts);
-        dte_target_ground(&s->targets[i], &e->item, 0, e->record->spans, e->record->n_spans, awake);
+        struct dte_supervision by = supervision_of(s->trainer, e->record);
+        dte_target_ground(&s->targets[i], &e->item, 0, &by, awake);
         at += (int64_t)concepts * (runs + 1);
         free(awake);
     }
@@ -421,11 +490,12 @@ static void ground_by_spans(struct tagger_step *s)
 {
     for (int i = 0; i < s->n; i++) {
         const struct tag_example *e = example_of(&s->sequences[i]);
-        dte_target_ground(&s->targets[i], &e->item, 0, e->record->spans, e->record->n_spans, NULL);
+        struct dte_supervision by = supervision_of(s->trainer, e->record);
+        dte_target_ground(&s->targets[i], &e->item, 0, &by, NULL);
     }
 }
 
-/* With --published, tags of columns and values follow from the network's current links. */
+/* Without marked words, tags of columns and values follow from the network's current links. */
 static int link_tags(struct tagger_step *s, struct error *err)
 {
     struct dte_reading *readings = xcalloc((size_t)s->n, sizeof *readings);
@@ -436,8 +506,8 @@ static int link_tags(struct tagger_step *s, struct error *err)
     int rc = dte_read(&s->trainer->tagger, items, s->n, readings, err);
     for (int i = 0; i < s->n && rc == 0; i++) {
         const struct tag_example *e = example_of(&s->sequences[i]);
-        dte_target_link(&s->targets[i], &readings[i], e->record->spans, e->record->n_spans,
-                        &s->trainer->model.spec.config);
+        struct dte_supervision by = supervision_of(s->trainer, e->record);
+        dte_target_link(&s->targets[i], &readings[i], &by, &s->trainer->model.spec.config);
     }
     for (int i = 0; i < s->n; i++)
         dte_reading_release(&readings[i]);
@@ -473,7 +543,7 @@ int tag_step(void *trainer, struct error *err)
         ground_by_spans(&s);
     else if (s.weights.grounding > 0)
         rc = ground_by_erasing(&s, err);
-    if (rc == 0 && t->set->published && s.weights.tags > 0)
+    if (rc == 0 && t->set->supervision == SUPERVISED_BY_SQL && s.weights.tags > 0)
         rc = link_tags(&s, err);
     for (int i = 0; i < s.n; i++)
         smooth(&s.targets[i], DTE_KEYWORDS + s.sequences[i].item->windows[0].n_entities, t->set->smoothing);
@@ -715,6 +785,10 @@ int tag_train(const struct tag_training *q, struct error *err)
                              .set = &q->settings,
                              .stage = { "train", "training", q->settings.train.epochs } };
 
+    if (q->settings.supervision == SUPERVISED_BY_SQL && q->settings.grounding == GROUND_SPANS)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--supervision sql and --grounding spans cannot be used together: expected --grounding erase, "
+                         "which needs no marked words");
     if (q->init && q->encoder)
         return error_set(err, EXIT_CODE_USAGE, "--init brings its own encoder: expected no --encoder beside it");
     t.run = (struct run){ .trainer = &functions, .self = &t, .stages = &t.stage, .n_stages = 1 };

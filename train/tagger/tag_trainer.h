@@ -4,11 +4,15 @@
 #ifndef TRAIN_TAGGER_TAG_TRAINER_H
 #define TRAIN_TAGGER_TAG_TRAINER_H
 
+#include "data/base/options.h"
 #include "models/tagger/dte_tagger.h"
 #include "train/run/encoder.h"
 #include "train/run/run.h"
 #include "train/run/train_settings.h"
 #include "train/tagger/tag_data.h"
+
+/* Labels: all marked spans, or the concepts of each question's SQL with the marks AMB and UNK alone (dte_target.h). */
+enum tag_supervision { SUPERVISED_BY_SPANS, SUPERVISED_BY_SQL };
 
 /* Source of the weights in the grounding loss: the marked spans, the effect of erasing words on concepts, or no such
  * loss. */
@@ -16,11 +20,13 @@ enum tag_grounding { GROUND_SPANS, GROUND_ERASE, GROUND_NONE };
 
 struct tag_settings {
     struct train_settings train;
+    int64_t steps;                   /* rounded up to whole epochs; 0: train.epochs decides */
     struct encoder_settings scratch; /* without --encoder */
     bool published;
     int64_t hidden;
     enum { TAG_BF16, TAG_F32 } compute;
     double dropout;
+    enum tag_supervision supervision;
     enum tag_grounding grounding;
     double smoothing;
     double concept_weight, grounding_weight, meaning_weight, tags_weight;
@@ -34,7 +40,7 @@ struct tag_settings {
 };
 
 struct tag_training {
-    const char *data, *encoder, *init, *out, *device, *config;
+    const char *data, *encoder, *init, *out, *device, *config, *preset;
     int64_t seed;
     bool resume, dry_run, force, no_graph, shard_optimizer;
     struct tag_settings settings; /* last: fields before it do not change the result */
@@ -42,6 +48,7 @@ struct tag_training {
 
 extern const struct tag_training tag_request_defaults;
 extern const struct option tag_request_table[];
+extern const struct preset tag_presets[]; /* of --preset */
 
 struct tag_trainer {
     struct run run;
