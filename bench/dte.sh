@@ -20,7 +20,9 @@ mkdir -p "${1:?the folder to fill}" && cd "$1"
 records() { python3 "$bench/dte_records.py" "$@"; }
 
 # --- records
-[ -e data ] || "$bin/ambit-data" counterfactual --wikisql "$wikisql" --wtq "$wtq" --spider "$spider" -o data --seed 1
+[ -e corpora/wikisql ] || python3 "$bench/dte_corpora.py" wikisql "$wikisql"/wikisql_with_headers_{dev,extra}.jsonl corpora/wikisql
+[ -e corpora/wtq ] || python3 "$bench/dte_corpora.py" wtq "$wtq/wtq_tables_head.jsonl" corpora/wtq
+[ -e data ] || "$bin/ambit-data" counterfactual --wikisql corpora/wikisql --wtq corpora/wtq --spider "$spider" -o data --seed 1
 "$bin/ambit-data" probe --data data
 mkdir -p eta-data
 for fold in train valid test; do

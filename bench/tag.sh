@@ -17,7 +17,9 @@ trap 'rm -rf "$work"' EXIT
 spans=${SPANS:-}
 if [ -z "$spans" ]; then
     spans=$work/spans
-    "$bin/ambit-data" counterfactual --wikisql "${WIKISQL:-../shared/data/wikisql}" --wtq "${WTQ:-../shared/data/wtq}" -o "$spans"
+    "$python" bench/dte_corpora.py wikisql "${WIKISQL:-../shared/data/wikisql}"/wikisql_with_headers_{dev,extra}.jsonl "$work/wikisql"
+    "$python" bench/dte_corpora.py wtq "${WTQ:-../shared/data/wtq}/wtq_tables_head.jsonl" "$work/wtq"
+    "$bin/ambit-data" counterfactual --wikisql "$work/wikisql" --wtq "$work/wtq" -o "$spans"
 fi
 uptime
 "$python" bench/tag.py update "$bin" "$minilm" "$spans"

@@ -16,8 +16,8 @@ static const struct counterfactual_arguments defaults = { .seed = 1 };
 #define AT(field) offsetof(struct counterfactual_arguments, field)
 
 static const struct option options[] = {
-    STRING_OPTION("wikisql", AT(wikisql), "DIR", "WikiSQL: wikisql_with_headers_{dev,extra}.jsonl", .group = "input"),
-    STRING_OPTION("wtq", AT(wtq), "DIR", "WikiTableQuestions: wtq_tables_head.jsonl, for column names"),
+    STRING_OPTION("wikisql", AT(wikisql), "DIR", "WikiSQL: {train,dev,test}.jsonl and .tables.jsonl", .group = "input"),
+    STRING_OPTION("wtq", AT(wtq), "DIR", "WikiTableQuestions as in Squall: data/squall.json, tables/json/"),
     STRING_OPTION("spider", AT(spider), "DIR", "Spider: tables.json, train_spider.json, dev.json, db/"),
     STRING_OPTION("synonyms", AT(synonyms), "FILE", "two synonyms of each column, as in two_col_synonyms.json"),
     FLAG_OPTION("databases", AT(databases), "also ask Spider's questions on whole databases", .group = "generation"),
@@ -39,8 +39,8 @@ static enum exit_code run(const struct call *call, struct error *err)
                                               .seed = (uint64_t)a->seed,
                                               .force = a->force };
 
-    if (!a->wikisql && !a->spider)
-        return usage_error(err, "expected --wikisql or --spider, got neither");
+    if (!a->wikisql && !a->wtq && !a->spider)
+        return usage_error(err, "expected --wikisql, --wtq or --spider, got none of them");
     return job_exit_code(counterfactual_make(&o, stdout, err), 0, err);
 }
 
@@ -57,8 +57,8 @@ const struct command command_counterfactual = {
                "makes one question ambiguous or unanswerable leaves the other unchanged. Columns are duplicated, "
                "replaced or deleted; with Spider's databases, values too. `ambit-data probe` checks that neither "
                "question nor table reveals the label. Splits share no table, question or edited table. Guide: "
-               "docs/guides/make-data.md.",
-    .examples = { "ambit-data counterfactual --wikisql wikisql --wtq wtq --spider spider -o spans --seed 1",
+               "docs/guides/tagger-data.md.",
+    .examples = { "ambit-data counterfactual --wikisql wikisql --wtq squall --spider spider -o spans --seed 1",
                   "ambit-data counterfactual --spider spider --databases --synonyms two_col_synonyms.json -o spans --seed 2" },
     .files = files,
     .run = run,

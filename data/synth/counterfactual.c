@@ -15,7 +15,7 @@
 
 struct edited_column {
     const char *name, *table; /* table: NULL in a single table */
-    int origin;               /* index of the original column, also of a replacement; -1: none */
+    int origin;               /* index of the original column, also of a replacement */
     enum column_type type;
     const char *values[EDITED_VALUES];
     int n_values;
@@ -420,9 +420,57 @@ static json_t *spans_json(const struct counterfactual *c, const struct edited_ta
     return spans;
 }
 
+static void add_concept(json_t *list, int column, const char *value)
+{
+    json_array_append_new(list, json_pack("{s:i, s:s*}", "column", column, "value", value));
+}
+
+/* Whether the column shows a value that the question contains. */
+static bool shows_value(const struct edited_column *column, const struct asked_question *q)
+{
+    for (int v = 0; v < q->n_values; v++)
+        if (column_has(column, q->values[v].text))
+            return true;
+    return false;
+}
+
+/* Whether an interpretation of the question compares the column with the value. */
+static bool is_compared(const struct edited_column *column, const struct asked_question *q,
+                        const struct stated_value *value)
+{
+    bool said = false;
+
+    for (int v = 0; v < q->n_values; v++)
+        said |= strcasecmp(q->values[v].text, value->text) == 0;
+    return column_has(column, value->text) && (said || column->origin == value->column);
+}
+
+/* The concepts of the SQL of all interpretations on the edited table: keywords, columns and values. A column counts if
+ * it came from a column of the SQL, or if it shows a value of the question. */
+static json_t *concepts_json(const struct edited_table *e, const struct asked_question *q)
+{
+    json_t *list = json_array();
+
+    for (int k = 0; k < SQL_KEYWORDS; k++)
+        if (q->keywords >> k & 1)
+            json_array_append_new(list, json_pack("{s:s}", "keyword", sql_keyword_name((enum sql_keyword)k)));
+    for (int i = 0; i < e->n; i++) {
+        const struct edited_column *column = &e->columns[i];
+        if (q->used[column->origin] || q->joined[column->origin] || shows_value(column, q))
+            add_concept(list, i, NULL);
+        for (int v = 0; v < q->n_stated; v++)
+            if (is_compared(column, q, &q->stated[v]))
+                add_concept(list, i, q->stated[v].text);
+    }
+    return list;
+}
+
 static void count(struct counterfactual *c, enum table_edit edit, const struct span_record *r)
 {
-    int source = strcmp(r->source, "wikisql") == 0 ? 0 : r->columns[0].table ? 2 : 1;
+    int source = r->columns[0].table                 ? 3
+                 : strcmp(r->source, "wikisql") == 0 ? 0
+                 : strcmp(r->source, "wikitq") == 0  ? 1
+                                                     : 2;
     struct counterfactual_counts *to = &c->counts[source][edit];
     enum span_label label = SPAN_COL;
 
@@ -441,10 +489,10 @@ static void counterfactual_emit(struct counterfactual *c, const struct edited_ta
     struct span_record r;
     struct error err;
     const char *id = strings_printf(&c->text, "%s-%d", q->source, ++c->number);
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:{s:O, s:O}}", "id", id, "source", q->source, "db_id", q->db_id,
-                  "question", q->text, "type", edit_names[e->edit], "columns", columns_json(e), "spans",
-                  spans_json(c, e, q), "edit", "deleted", e->deleted, "added", e->added);
+    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:{s:O, s:O}}", "id", id, "source", q->source,
+                             "db_id", q->db_id, "question", q->text, "type", edit_names[e->edit], "columns",
+                             columns_json(e), "spans", spans_json(c, e, q), "concepts", concepts_json(e, q), "edit",
+                             "deleted", e->deleted, "added", e->added);
 
     CHECK(json && span_record_init(&r, json_incref(json), id, &err) == 0, "%s is no record: %s", id, err.text);
     count(c, e->edit, &r);
@@ -799,7 +847,7 @@ static int write_splits(struct counterfactual *c, struct error *err)
 
 static void print_counts(const struct counterfactual *c, FILE *table)
 {
-    static const char *const sources[] = { "wikisql", "spider", "database" };
+    static const char *const sources[] = { "wikisql", "wikitq", "spider", "database" };
 
     fprintf(table, "%-8s %-21s %8s %8s %8s\n", "source", "edit", "AMB", "UNK", "neither");
     for (int s = 0; s < ARRAY_LEN(sources); s++)

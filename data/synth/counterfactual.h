@@ -1,6 +1,6 @@
 /*
- * counterfactual.h - questions of WikiSQL and Spider on edited tables, where a word of theirs is ambiguous or
- * unanswerable.
+ * counterfactual.h - questions of WikiSQL, WikiTableQuestions and Spider on edited tables, where a word of theirs is
+ * ambiguous or unanswerable.
  *
  * Two questions about different columns of one table are asked of the same edited tables. An edit that makes one
  * question ambiguous or unanswerable leaves the other one unchanged, and vice versa. So neither the question, nor the

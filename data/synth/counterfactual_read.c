@@ -116,8 +116,11 @@ static bool are_synonyms(const struct counterfactual *c, const char *a, const ch
 
 static bool value_is_like(const struct asked_column *column, const char *text)
 {
+    struct spoken_pattern pattern;
+
+    spoken_pattern_init(&pattern, text);
     for (int i = 0; i < column->n_values; i++)
-        if (spoken_ratio(column->values[i], text) >= ALIKE)
+        if (spoken_pattern_ratio(&pattern, column->values[i]) >= ALIKE)
             return true;
     return false;
 }
@@ -211,7 +214,7 @@ bool counterfactual_may_edit_value(const struct counterfactual *c, const struct 
     return true;
 }
 
-/* Questions of WikiSQL, and headers of WikiTableQuestions. */
+/* Questions of WikiSQL and WikiTableQuestions. */
 
 const char *counterfactual_plain(struct counterfactual *c, const char *text)
 {
@@ -278,50 +281,13 @@ static bool asked_question_add(struct counterfactual *c, const struct asked_ques
     return true;
 }
 
-static bool is_number(const char *text)
-{
-    int digits = 0;
-
-    for (; *text; text++)
-        if (isdigit((unsigned char)*text))
-            digits++;
-        else if (!strchr(" ,.+-$%", *text))
-            return false;
-    return digits > 0;
-}
-
-static enum column_type type_of(const char *name, int numbers, int values)
+/* Dates and years have a name that says so, whatever the corpus calls them. */
+static enum column_type type_of(const char *name, enum column_type published)
 {
     struct spoken words;
 
     spoken_read(&words, name);
-    if (spoken_find(&words, "date") || spoken_find(&words, "year"))
-        return COLUMN_TIME;
-    return values > 0 && numbers == values ? COLUMN_NUMBER : COLUMN_TEXT;
-}
-
-/* Returns the names of a header, or NULL with EXIT_CODE_DATA. The caller frees the array. */
-static const char **read_header(struct counterfactual *c, const json_t *record, int *n, const char *where,
-                                struct error *err)
-{
-    json_t *header = json_get_array(record, "header", where, err), *name;
-    size_t i;
-
-    *n = 0;
-    if (!header)
-        return NULL;
-    const char **names = xcalloc(json_array_size(header) + 1, sizeof *names);
-    json_array_foreach(header, i, name)
-    {
-        if (!json_is_string(name)) {
-            error_set(err, EXIT_CODE_DATA, "%s: field \"header\": expected strings, got %s", where,
-                      json_type_name(name));
-            free(names);
-            return NULL;
-        }
-        names[(*n)++] = strings_keep(&c->text, json_string_value(name));
-    }
-    return names;
+    return spoken_find(&words, "date") || spoken_find(&words, "year") ? COLUMN_TIME : published;
 }
 
 /* Returns true if the names are not empty, distinct and at most ASKED_COLUMNS. */
@@ -353,64 +319,37 @@ static bool is_whole(const char *text, int start, int end)
            !(in_word(to) && in_word(text_from_letter(text, end - 1)));
 }
 
-/* Finds a value as whole words: WikiSQL marks the first matching characters, such as "f" in "found". Returns the start
- * or -1. */
-static int whole_words(const char *text, int start, int end)
+/* Finds n bytes of a value from the question's byte `from` on as whole words, with the same case or with any. Returns
+ * its place in bytes, or -1. */
+static int find_whole(const char *text, int from, const char *value, bool any_case)
 {
-    const char *said = text_from_letter(text, start);
-    size_t bytes = (size_t)(text_from_letter(text, end) - said);
-    int characters = text_letters(text, strlen(text)), n = end - start;
-
-    if (is_whole(text, start, end))
-        return start;
-    for (int at = start + 1; at + n <= characters; at++)
-        if (is_whole(text, at, at + n) && strncasecmp(text_from_letter(text, at), said, bytes) == 0)
-            return at;
+    for (const char *at = text + from; (at = any_case ? strcasestr(at, value) : strstr(at, value)); at++) {
+        int start = text_letters(text, (size_t)(at - text));
+        if (is_whole(text, start, start + text_letters(value, strlen(value))))
+            return (int)(at - text);
+    }
     return -1;
 }
 
-/* Reads a condition: it marks the column as used and locates its value in the question. */
-static int read_condition(struct asked_question *q, struct counterfactual *c, const json_t *condition, int n_columns,
-                          const char *where, struct error *err)
-{
-    int64_t column, at[2] = { 0, 0 };
-    json_t *span = json_object_get(condition, "span");
-    int characters = text_letters(q->text, strlen(q->text));
+enum { SURE_CHARACTERS = 3 }; /* shorter values must have the same case and occur once */
 
-    if (json_get_int(condition, "col", 0, n_columns - 1, &column, where, err))
+/* Finds a value in the question. Returns its start in code points, or -1. */
+static int locate_value(const char *text, const char *value)
+{
+    bool is_short = text_letters(value, strlen(value)) < SURE_CHARACTERS;
+    int at = *value ? find_whole(text, 0, value, false) : -1;
+
+    if (at >= 0 && is_short && find_whole(text, at + 1, value, false) >= 0)
         return -1;
-    q->used[column] = true;
-    for (int i = 0; i < 2 && json_array_size(span) == 2; i++)
-        at[i] = json_integer_value(json_array_get(span, (size_t)i));
-    if (span && !json_is_null(span) && (at[0] < 0 || at[1] <= at[0] || at[1] > characters))
-        return error_set(err, EXIT_CODE_DATA,
-                         "%s: field \"span\": expected start and end within %d characters, or null", where, characters);
-    int start = at[1] ? whole_words(q->text, (int)at[0], (int)at[1]) : -1, end = start + (int)(at[1] - at[0]);
-    if (start < 0 || q->n_values == ASKED_VALUES) {
-        q->unlocated[column] = true;
-        return 0;
-    }
-    const char *from = text_from_letter(q->text, start), *to = text_from_letter(q->text, end);
-    q->values[q->n_values++] =
-        (struct asked_value){ (int)column, start, end, strings_printf(&c->text, "%.*s", (int)(to - from), from) };
-    return 0;
+    if (at < 0 && *value && !is_short)
+        at = find_whole(text, 0, value, true);
+    return at < 0 ? -1 : text_letters(text, (size_t)at);
 }
 
-/* Reads ADVETA's renamings of this header's columns: {"position": ["rank", ...]}. */
-static void read_renamings(struct counterfactual *c, const json_t *record)
+static void state_value(struct asked_question *q, int column, const char *text)
 {
-    const char *name;
-    json_t *others, *other;
-    size_t i;
-
-    json_object_foreach(json_object_get(record, "adveta_rpl"), name, others)
-    {
-        json_array_foreach(others, i, other)
-        {
-            if (json_is_string(other))
-                counterfactual_add_synonym(c, name, json_string_value(other));
-        }
-    }
+    if (q->n_stated < ASKED_VALUES)
+        q->stated[q->n_stated++] = (struct stated_value){ column, text };
 }
 
 static int header_table(struct counterfactual *c, const char *const *names, int n)
@@ -431,125 +370,87 @@ static int header_table(struct counterfactual *c, const char *const *names, int 
     return at;
 }
 
-static int read_question(struct asked_question *q, struct counterfactual *c, const json_t *record, int n_columns,
-                         const char *where, struct error *err)
+/* Adds a column of the SQL, and locates the value that it is compared with. */
+static void add_use(struct asked_question *q, const struct corpus_use *use)
 {
-    const char *table_id = json_get_string(record, "table_id", where, err);
-    const char *text = table_id ? json_get_string(record, "question", where, err) : NULL;
-    json_t *conditions = text ? json_get_array(record, "conds", where, err) : NULL, *condition;
-    int64_t selected;
-    size_t i;
-
-    if (!conditions || json_get_int(record, "sel", 0, n_columns - 1, &selected, where, err))
-        return -1;
-    *q = (struct asked_question){ .source = "wikisql",
-                                  .db_id = strings_keep(&c->text, table_id),
-                                  .text = strings_keep(&c->text, text) };
-    q->used[selected] = true;
-    json_array_foreach(conditions, i, condition) if (read_condition(q, c, condition, n_columns, where, err)) return -1;
-    return 0;
+    q->used[use->column] = true;
+    if (!use->value)
+        return;
+    state_value(q, use->column, use->value);
+    int start = locate_value(q->text, use->value), end = start + text_letters(use->value, strlen(use->value));
+    if (start < 0 || q->n_values == ASKED_VALUES)
+        q->unlocated[use->column] = true;
+    else
+        q->values[q->n_values++] = (struct asked_value){ use->column, start, end, use->value };
 }
 
-/* Returns true if the used columns are known. Some published conditions and selections are missing. */
-static bool tells_columns(const json_t *record)
+static void add_table_question(struct counterfactual *c, const char *source, const struct corpus_question *from,
+                               const struct corpus_table *t, int table)
 {
-    const json_t *conditions = json_object_get(record, "conds"), *condition;
-    size_t i;
+    struct asked_question q = { .source = source,
+                                .db_id = strings_keep(&c->text, t->id),
+                                .text = strings_keep(&c->text, from->text),
+                                .table = table,
+                                .keywords = from->keywords };
 
-    json_array_foreach(conditions, i, condition) if (json_is_null(json_object_get(condition, "col"))) return false;
-    if (!conditions || json_is_null(conditions) || json_is_null(json_object_get(record, "sel")))
-        return false;
-    return !json_is_array(conditions) || json_array_size(conditions) > 0;
-}
-
-/* A record_fn. */
-static int read_wikisql(void *user, json_t *record, const char *where, struct error *err)
-{
-    struct counterfactual *c = user;
-    struct asked_question q;
-    int n, rc = 0;
-    const char **names = read_header(c, record, &n, where, err);
-
-    if (!names)
-        return -1;
-    if (!header_is_usable(names, n) || !tells_columns(record))
-        c->rejected++;
-    else if ((rc = read_question(&q, c, record, n, where, err)) == 0) {
-        q.table = header_table(c, names, n);
-        for (int i = 0; i < q.n_values; i++)
-            asked_column_add_value(&c->tables[q.table].columns[q.values[i].column], q.values[i].text);
-        read_renamings(c, record);
-        asked_question_add(c, &q);
+    for (int i = 0; i < from->n_uses; i++) {
+        const struct corpus_use use = { from->uses[i].column,
+                                        from->uses[i].value ? strings_keep(&c->text, from->uses[i].value) : NULL };
+        add_use(&q, &use);
     }
-    free(names);
-    return rc;
+    for (int i = 0; i < q.n_values; i++)
+        asked_column_add_value(&c->tables[table].columns[q.values[i].column], q.values[i].text);
+    asked_question_add(c, &q);
 }
 
-/* Infers the types of each table's columns from the values of all questions. */
-static void type_columns(struct counterfactual *c)
+/* Adds the cells of a table to the columns of the table with its header. */
+static void add_cells(struct counterfactual *c, struct asked_table *to, const struct corpus_table *from)
 {
-    for (int t = 0; t < c->n_tables; t++)
-        for (int i = 0; i < c->tables[t].n_columns; i++) {
-            struct asked_column *column = &c->tables[t].columns[i];
-            int numbers = 0;
-            for (int v = 0; v < column->n_values; v++)
-                numbers += is_number(column->values[v]);
-            column->type = type_of(column->name, numbers, column->n_values);
-        }
-}
-
-/* Reads the questions of WikiSQL, the headers of WikiTableQuestions, or both of Spider. */
-static int counterfactual_read_wikisql(struct counterfactual *c, const char *dir, struct error *err)
-{
-    static const char *const files[] = { "wikisql_with_headers_dev.jsonl", "wikisql_with_headers_extra.jsonl" };
-    int rc = 0, read = 0;
-
-    for (int i = 0; i < ARRAY_LEN(files) && rc == 0; i++) {
-        char *path = path_in(dir, files[i]);
-        if (access(path, F_OK) == 0) {
-            rc = records_each_as_is(path, RECORDS_AUTO, read_wikisql, c, err);
-            read++;
-        }
-        free(path);
+    for (int i = 0; i < from->n_columns; i++) {
+        struct asked_column *column = &to->columns[i];
+        column->type = type_of(column->name, from->columns[i].type);
+        for (int k = 0; k < from->columns[i].n_values && column->n_values < KNOWN_VALUES; k++)
+            asked_column_add_value(column, strings_keep(&c->text, from->columns[i].values[k]));
     }
-    if (rc == 0 && !read)
-        rc = error_set(err, EXIT_CODE_DATA, "%s: expected %s or %s, got neither", dir, files[0], files[1]);
-    type_columns(c);
-    return rc;
 }
 
-/* A record_fn for a header with the table's first rows. */
-static int read_wtq(void *user, json_t *record, const char *where, struct error *err)
+/* Finds the tables with the headers of the corpus; -1: the header cannot be used. Adds all headers to the pool. */
+static int *add_tables(struct counterfactual *c, const struct table_corpus *corpus, bool asked)
 {
-    struct counterfactual *c = user;
-    int n;
-    const char **names = read_header(c, record, &n, where, err);
-    json_t *rows = names ? json_get_array(record, "rows", where, err) : NULL, *row;
-    enum column_type *types = rows ? xcalloc((size_t)n + 1, sizeof *types) : NULL;
+    int *tables = xmalloc((size_t)(corpus->n_tables + 1) * sizeof *tables);
 
-    for (int i = 0; i < n && rows; i++) {
-        int numbers = 0, values = 0;
-        size_t r;
-        json_array_foreach(rows, r, row)
-        {
-            const char *cell = json_string_value(json_array_get(row, (size_t)i));
-            values += cell && *cell;
-            numbers += cell && is_number(cell);
+    for (int i = 0; i < corpus->n_tables; i++) {
+        const struct corpus_table *t = &corpus->tables[i];
+        const char *names[CORPUS_COLUMNS];
+        enum column_type types[CORPUS_COLUMNS];
+        for (int k = 0; k < t->n_columns; k++) {
+            names[k] = strings_keep(&c->text, t->columns[k].name);
+            types[k] = type_of(names[k], t->columns[k].type);
         }
-        types[i] = type_of(names[i], numbers, values);
+        header_pool_add(&c->pool, names, types, t->n_columns);
+        tables[i] = asked && header_is_usable(names, t->n_columns) ? header_table(c, names, t->n_columns) : -1;
+        if (tables[i] >= 0)
+            add_cells(c, &c->tables[tables[i]], t);
     }
-    if (rows)
-        header_pool_add(&c->pool, names, types, n);
-    free(types);
-    free(names);
-    return rows ? 0 : -1;
+    return tables;
 }
 
-static int counterfactual_read_wtq(struct counterfactual *c, const char *dir, struct error *err)
+static int read_tables_of(struct counterfactual *c, const char *source, const char *dir,
+                          int (*read)(struct table_corpus *, const char *, struct error *), struct error *err)
 {
-    char *path = path_in(dir, "wtq_tables_head.jsonl");
-    int rc = records_each_as_is(path, RECORDS_AUTO, read_wtq, c, err);
-    free(path);
+    struct table_corpus corpus;
+    int rc = read(&corpus, dir, err), *tables = rc ? NULL : add_tables(c, &corpus, corpus.n_questions > 0);
+
+    for (int i = 0; i < corpus.n_questions && rc == 0; i++) {
+        const struct corpus_question *q = &corpus.questions[i];
+        int table = tables[q->table];
+        if (table < 0)
+            c->rejected++;
+        else
+            add_table_question(c, source, q, &corpus.tables[q->table], table);
+    }
+    free(tables);
+    table_corpus_release(&corpus);
     return rc;
 }
 
@@ -565,6 +466,7 @@ struct compared_value {
 
 struct spider_reader {
     struct counterfactual *c;
+    unsigned keywords;             /* of the current statement */
     struct compared_value *values; /* of the current statement */
     int n_values, values_cap;
     struct schema_set schemas;
@@ -667,13 +569,34 @@ static void add_compared(struct spider_reader *s, int column, const struct sql_e
     }
 }
 
-/* Records the values that a comparison has on the other side of a column. */
-static void read_comparison(void *reader, struct sql_expr *e, struct sql_core *core)
+/* The keywords of an expression, in bits. BETWEEN has two comparisons. A comparison of two columns joins tables and
+ * has none. */
+static unsigned keywords_of(const struct sql_expr *e)
+{
+    int found = -1;
+
+    if (e->kind == SQL_EXPR_BETWEEN)
+        return 1u << SQL_KEYWORD_GREATER_EQUAL | 1u << SQL_KEYWORD_LESS_EQUAL;
+    if (e->kind == SQL_EXPR_CALL && !e->over)
+        found = sql_keyword_find(e->name.text);
+    if (e->kind == SQL_EXPR_BINARY && !(e->left->kind == SQL_EXPR_COLUMN && e->right->kind == SQL_EXPR_COLUMN))
+        found = e->op == SQL_EQUAL           ? SQL_KEYWORD_EQUAL
+                : e->op == SQL_LESS          ? SQL_KEYWORD_LESS
+                : e->op == SQL_LESS_EQUAL    ? SQL_KEYWORD_LESS_EQUAL
+                : e->op == SQL_GREATER       ? SQL_KEYWORD_GREATER
+                : e->op == SQL_GREATER_EQUAL ? SQL_KEYWORD_GREATER_EQUAL
+                                             : -1;
+    return found < 0 ? 0 : 1u << found;
+}
+
+/* Records the keywords of an expression, and the values that a comparison has on the other side of a column. */
+static void read_expression(void *reader, struct sql_expr *e, struct sql_core *core)
 {
     struct spider_reader *s = reader;
     bool binary = e->kind == SQL_EXPR_BINARY, pattern = binary && (e->op == SQL_LIKE || e->op == SQL_GLOB);
 
     (void)core;
+    s->keywords |= keywords_of(e);
     if (!binary && e->kind != SQL_EXPR_BETWEEN && e->kind != SQL_EXPR_IN)
         return;
     if (e->left->kind == SQL_EXPR_COLUMN && e->left->column >= 0) {
@@ -806,6 +729,9 @@ static int ask_of(struct spider_reader *s, const struct schema *schema, int tabl
     q.table = find_table(s, schema, table, err);
     if (q.table < 0)
         return q.table == -1 ? -1 : 0;
+    for (int i = 0; i < s->n_values; i++)
+        if (s->values[i].column >= part.first && s->values[i].column < part.first + part.n)
+            state_value(&q, s->values[i].column - part.first, s->values[i].text);
     if (!locate(s, &q, compared, part.first))
         return 0;
     asked_question_add(s->c, &q);
@@ -825,7 +751,7 @@ static int ask_all(struct spider_reader *s, const struct schema *schema, const s
 static int add_question(struct spider_reader *s, const struct spider_question *from, bool test, struct error *err)
 {
     const struct schema *schema = schema_find(&s->schemas, from->db_id);
-    const struct sql_walker walker = { .context = s, .expr = read_comparison };
+    const struct sql_walker walker = { .context = s, .expr = read_expression };
     struct sql_uses uses = { 0 };
     size_t mark = arena_mark(&s->sql);
 
@@ -834,6 +760,7 @@ static int add_question(struct spider_reader *s, const struct spider_question *f
                          from->db_id);
     struct sql_query *query = sql_parse(&s->sql, from->query, NULL);
     s->n_values = 0;
+    s->keywords = 0;
     if (!query || sql_resolve(&s->sql, query, schema, &uses, NULL))
         uses.n = 0;
     else
@@ -841,6 +768,7 @@ static int add_question(struct spider_reader *s, const struct spider_question *f
     const struct asked_question q = { .source = "spider",
                                       .db_id = strings_keep(&s->c->text, from->db_id),
                                       .text = strings_keep(&s->c->text, from->question),
+                                      .keywords = s->keywords,
                                       .test = test };
     int rc = ask_all(s, schema, &uses, &q, err);
     arena_reset(&s->sql, mark);
@@ -909,22 +837,12 @@ int counterfactual_read(struct counterfactual *c, struct error *err)
     int rc = o->synonyms ? synonyms_read(&c->listed.dictionary, o->synonyms, err) : 0;
 
     if (rc == 0 && o->wikisql)
-        rc = counterfactual_read_wikisql(c, o->wikisql, err);
+        rc = read_tables_of(c, "wikisql", o->wikisql, wikisql_read, err);
     if (rc == 0 && o->wtq)
-        rc = counterfactual_read_wtq(c, o->wtq, err);
-    for (int i = 0; i < c->n_tables && rc == 0; i++) {
-        const struct asked_table *t = &c->tables[i];
-        const char *names[ASKED_COLUMNS];
-        enum column_type types[ASKED_COLUMNS];
-        for (int k = 0; k < t->n_columns; k++) {
-            names[k] = t->columns[k].name;
-            types[k] = t->columns[k].type;
-        }
-        header_pool_add(&c->pool, names, types, t->n_columns);
-    }
+        rc = read_tables_of(c, "wikitq", o->wtq, squall_read, err);
     if (rc == 0 && o->spider)
         rc = counterfactual_read_spider(c, o->spider, err);
     if (rc == 0 && !c->n_questions)
-        rc = error_set(err, EXIT_CODE_DATA, "expected questions of WikiSQL or Spider, got none");
+        rc = error_set(err, EXIT_CODE_DATA, "expected questions with SQL in the folders, got none");
     return rc;
 }

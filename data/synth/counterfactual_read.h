@@ -10,6 +10,7 @@
 #include "data/base/strings.h"
 #include "data/corpora/dataset.h"
 #include "data/corpora/spider.h"
+#include "data/corpora/table_corpus.h"
 #include "data/span/span_record.h"
 #include "data/synth/counterfactual.h"
 #include "kernels/rng.h"
@@ -44,19 +45,20 @@ struct synonym_pool {
 enum {
     ASKED_COLUMNS = 128, /* maximum of a table; wider ones are rejected */
     ASKED_VALUES = 8,    /* maximum of a question */
-    EDITED_VALUES = 8    /* maximum of a column in a record */
+    EDITED_VALUES = 8,   /* maximum of a column in a record */
+    KNOWN_VALUES = 256   /* maximum of a column's cells that are looked at */
 };
 
 struct asked_column {
     const char *name, *table;    /* table: NULL in a single table */
     const char *const *synonyms; /* the dictionary's two names, or NULL */
     enum column_type type;
-    const char **values; /* all known distinct values */
+    const char **values; /* distinct values */
     int n_values, cap;
 };
 
-/* A table with its questions. WikiSQL's tables with the same header are one table. All columns of a Spider database
- * form another table, for questions about several tables. */
+/* A table with its questions. Tables of WikiSQL and WikiTableQuestions with the same header are one table. All columns
+ * of a Spider database form another table, for questions about several tables. */
 struct asked_table {
     struct asked_column *columns;
     int n_columns;
@@ -71,6 +73,12 @@ struct asked_value {
     const char *text; /* as in the table */
 };
 
+/* A value that the SQL compares with a column, whether the question contains it or not. */
+struct stated_value {
+    int column;
+    const char *text;
+};
+
 struct asked_question {
     const char *source, *db_id, *text;
     int table;
@@ -79,15 +87,17 @@ struct asked_question {
     bool unlocated[ASKED_COLUMNS]; /* compared with a value that the question does not contain */
     bool editable[ASKED_COLUMNS];  /* counterfactual_may_edit, once all sources are read */
     struct asked_value values[ASKED_VALUES];
-    int n_values;
-    bool test; /* from a file for testing only */
+    struct stated_value stated[ASKED_VALUES];
+    int n_values, n_stated;
+    unsigned keywords; /* of the SQL: bits of enum sql_keyword */
+    bool test;         /* from a file for testing only */
 };
 
 struct counterfactual_counts {
     int64_t problem[SPAN_LABELS], control;
 };
 
-enum { COUNTED_SOURCES = 3, TABLE_EDITS = 6 };
+enum { COUNTED_SOURCES = 4, TABLE_EDITS = 6 };
 
 enum table_edit { EDIT_NONE, EDIT_DOUBLED, EDIT_REPLACED, EDIT_DELETED, EDIT_COPIED, EDIT_MISSING };
 

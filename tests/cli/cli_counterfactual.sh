@@ -4,8 +4,8 @@
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-# --- tables of three columns, two questions of each: one column is asked for, another compared to a value
-mkdir wiki wtq
+# --- WikiSQL as published: tables of three columns, two questions of each: one column is asked for, another compared to a value
+mkdir wiki
 awk 'BEGIN {
     split("rower potter glider seamer carver weaver", things, " ")
     split("coach venue record budget salary height", names, " ")
@@ -14,28 +14,75 @@ awk 'BEGIN {
         a = names[t % 6 + 1]
         b = names[(t + 1 + int(t / 6) % 5) % 6 + 1]
         value = "Ilmo" t
-        header = "[\"" a "\", \"" b "\", \"player\"]"
+        printf "{\"id\": \"9-%d-1\", \"header\": [\"%s\", \"%s\", \"player\"], \"types\": [\"text\", \"text\", \"text\"], \"rows\": [[\"\", \"\", \"%s\"], [\"\", \"\", \"Sera\"]]}\n", t, a, b, value >"wiki/train.tables.jsonl"
         for (k = 0; k < 2; k++) {
-            what = k ? b : a
-            ask = "What is the " what " of the " thing " when the player is " value "?"
-            printf "{\"question\": \"%s\", \"table_id\": \"9-%d-1\", \"split\": \"train\", \"header\": %s, \"agg\": null, \"sel\": %d, \"sel_name\": \"%s\", ", ask, t, header, k, toupper(what)
-            printf "\"conds\": [{\"col\": 2, \"col_name\": \"PLAYER\", \"op\": \"=\", \"value\": \"%s\", \"span\": [%d, %d]}]}\n", value, index(ask, value) - 1, index(ask, value) - 1 + length(value)
+            ask = "What is the " (k ? b : a) " of the " thing " when the player is " value "?"
+            printf "{\"phase\": 1, \"table_id\": \"9-%d-1\", \"question\": \"%s\", \"sql\": {\"sel\": %d, \"agg\": %d, \"conds\": [[2, 0, \"%s\"]]}}\n", t, ask, k, k ? 1 : 0, value >"wiki/train.jsonl"
         }
     }
-}' >wiki/wikisql_with_headers_extra.jsonl
-head -n 2 wiki/wikisql_with_headers_extra.jsonl >wiki/wikisql_with_headers_dev.jsonl
-echo '{"id": "1", "path": "1.csv", "header": ["home coach", "away coach", "home venue", "away venue", "old record", "new record"], "nrows": 0, "rows": []}' >wtq/wtq_tables_head.jsonl
+}'
+head -n 2 wiki/train.jsonl >wiki/dev.jsonl
+head -n 1 wiki/train.tables.jsonl | sed 's/"9-0-1"/"9-100-1"/' >wiki/dev.tables.jsonl
+sed -i 's/"9-0-1"/"9-100-1"/' wiki/dev.jsonl
 
-run 0 data counterfactual --wikisql wiki --wtq wtq -o spans --seed 3
+# --- WikiTableQuestions as Squall publishes it: cells as text and as numbers, SQL in tokens
+mkdir -p wtq/data wtq/tables/json headers/tables/json
+awk 'BEGIN {
+    split("harbour island canton parish borough village", things, " ")
+    split("mayor area founder anthem motto river", names, " ")
+    printf "[" >"wtq/data/squall.json"
+    for (t = 0; t < 24; t++) {
+        a = names[t % 6 + 1]
+        b = names[(t + 1 + int(t / 6) % 5) % 6 + 1]
+        file = "wtq/tables/json/200_" t ".json"
+        printf "{\"headers\": [\"id\", \"agg\", \"%s\", \"%s\", \"name\", \"size\"], \"types\": [\"id\", \"agg\", \"text\", \"text\", \"text\", \"number\"], \"contents\": [", a, b >file
+        printf "[{\"col\": \"id\", \"type\": \"INTEGER\", \"data\": [1, 2]}], [{\"col\": \"agg\", \"type\": \"INTEGER\", \"data\": [0, 0]}], " >file
+        printf "[{\"col\": \"c1\", \"type\": \"TEXT\", \"data\": [\"\", \"\"]}], [{\"col\": \"c2\", \"type\": \"TEXT\", \"data\": [\"\", \"\"]}], " >file
+        printf "[{\"col\": \"c3\", \"type\": \"TEXT\", \"data\": [\"o\u0027hara %d\", \"vess\"]}], [{\"col\": \"c4\", \"type\": \"TEXT\", \"data\": [\"40\", \"50\"]}, {\"col\": \"c4_number\", \"type\": \"INTEGER\", \"data\": [40, 50]}]]}", t >file
+        close(file)
+        for (k = 0; k < 2; k++) {
+            printf "%s{\"nt\": \"nt-%d\", \"tbl\": \"200_%d\", \"nl\": [\"what\", \"is\", \"the\", \"%s\", \"of\", \"%s\", \"%d\", \"named\", \"o\u0027hara\", \"%d\", \"?\"], ", t + k ? ", " : "", 2 * t + k, t, k ? b : a, things[t % 6 + 1], t, t >"wtq/data/squall.json"
+            printf "\"sql\": [[\"Keyword\", \"select\", []], [\"Keyword\", \"%s\", []], [\"Keyword\", \"(\", []], [\"Column\", \"c%d\", []], [\"Keyword\", \")\", []], [\"Keyword\", \"from\", []], [\"Keyword\", \"w\", []], ", k ? "count" : "abs", k + 1 >"wtq/data/squall.json"
+            printf "[\"Keyword\", \"where\", []], [\"Column\", \"c3\", []], [\"Keyword\", \"=\", []], [\"Literal.String\", \"\u0027o\\\\\u0027hara %d\u0027\", [8, 9]], [\"Keyword\", \"and\", []], [\"Column\", \"c4_number\", []], [\"Keyword\", \">=\", []], [\"Literal.Number\", \"7\", [6]], [\"Keyword\", \"limit\", []], [\"Literal.Number\", \"1\", []]]}", t >"wtq/data/squall.json"
+        }
+    }
+    printf "]\n" >"wtq/data/squall.json"
+}'
+cat >headers/tables/json/1.json <<'END'
+{"headers": ["id", "agg", "home coach", "away coach", "home venue", "away venue", "old record", "new record"], "types": ["id", "agg", "text", "text", "text", "text", "text", "text"],
+"contents": [[{"data": []}], [{"data": []}], [{"data": []}], [{"data": []}], [{"data": []}], [{"data": []}], [{"data": []}], [{"data": []}]]}
+END
+
+check "column names alone" 0 "headers/data/squall.json not found: expected Squall's questions; only the column names of 1 tables" data counterfactual --wikisql wiki --wtq headers -o spans --seed 3
 cp shown table
 grep -q '^wikisql  *doubled  *[1-9]' table || fail "the table: $(cat table)"
-run 0 data counterfactual --wikisql wiki --wtq wtq -o again --seed 3
-run 0 data counterfactual --wikisql wiki --wtq wtq -o other --seed 4
+run 0 data counterfactual --wikisql wiki --wtq headers -o again --seed 3
+run 0 data counterfactual --wikisql wiki --wtq headers -o other --seed 4
 for fold in train valid test; do
     cmp -s spans/$fold.jsonl again/$fold.jsonl || complain "same seed" "$fold differs"
     [ -s spans/$fold.jsonl ] || complain "$fold" "holds nothing"
 done
 cmp -s spans/train.jsonl other/train.jsonl && complain "another seed gives the same records"
+
+# --- the concepts of the SQL: keywords, columns and values; both columns of a doubled one, no deleted one
+grep '"type":"plain"' spans/*.jsonl | grep -c '"concepts":\[{"keyword":"="},{"column":0},{"column":2},{"column":2,"value":"Ilmo[0-9]*"}\]' >n
+[ "$(cat n)" = 60 ] || complain "concepts of unedited tables" "$(cat n): $(grep -m 1 plain spans/train.jsonl)"
+grep '"type":"plain"' spans/*.jsonl | grep -c '"concepts":\[{"keyword":"MAX"},{"keyword":"="},{"column":1}' >n
+[ "$(cat n)" = 60 ] || complain "keywords of unedited tables" "$(cat n)"
+grep '"type":"doubled"' spans/train.jsonl | grep '"AMB","alternatives":\[{"column":0},{"column":1}\]' | grep -v '"concepts":\[{"keyword":"="},{"column":0},{"column":1},{"column":3},{"column":3,"value"' >through
+[ -s through ] && complain "concepts of a doubled column" "$(head -n 1 through)"
+grep '"type":"deleted"' spans/train.jsonl | grep '"UNK"' | grep '"MAX"' | grep -v '"concepts":\[{"keyword":"MAX"},{"keyword":"="},{"column":1},{"column":1,"value"' >through
+[ -s through ] && complain "concepts of a deleted column" "$(head -n 1 through)"
+
+# --- Squall: the words are joined, a literal's column is the one it is compared with, c4_number is c4
+run 0 data counterfactual --wtq wtq -o squall --seed 3
+grep -q '^wikitq  *doubled  *[1-9]' shown || fail "the table: $(cat shown)"
+cat squall/*.jsonl >squall.jsonl
+grep -F '"type":"plain"' squall.jsonl | grep -F '"question":"what is the mayor of harbour 0 named o'"'"'hara 0 ?"' >one
+grep -qF '"concepts":[{"keyword":"="},{"keyword":">="},{"column":0},{"column":2},{"column":2,"value":"o'"'"'hara 0"},{"column":3}]' one || complain "concepts of Squall" "$(cat one)"
+grep -qF '"start":37,"end":45,"label":"VAL","alternatives":[{"column":2,"value":"o'"'"'hara 0"}]' one || complain "a value of Squall" "$(cat one)"
+grep -qF '{"name":"size","type":"number","values":["' one || complain "a type of Squall" "$(cat one)"
+[ "$(grep -c '"keyword":"COUNT"' squall.jsonl)" = "$(($(grep -c . squall.jsonl) / 2))" ] || complain "keywords of Squall"
 
 # field LINES NAME: its text
 field() { grep -o "\"$1\":\"[^\"]*\"" | cut -d '"' -f 4; }
@@ -96,26 +143,24 @@ comm -23 ambiguous controls >alone
 # --- cases that the guards reject: a word that another column shares, a similar name, a stated modifier, a column in a
 # comparison.  A value that is part of a longer word is marked only where it stands alone.
 mkdir guarded
-# ask N COLUMNS QUESTION SEL VALUE START: a question of table N
+# ask N COLUMNS QUESTION SEL VALUE: a question of table N, which is written once
 ask() {
-    printf '{"question": "%s", "table_id": "8-%d-1", "split": "train", "header": [%s], "agg": null, "sel": %d, "sel_name": "", ' "$3" "$1" "$2" "$4"
-    printf '"conds": [{"col": 2, "col_name": "", "op": "=", "value": "%s", "span": [%d, %d]}]}\n' "$5" "$6" $(($6 + ${#5}))
+    grep -qs "\"8-$1-1\"" guarded/train.tables.jsonl || printf '{"id": "8-%d-1", "header": [%s], "types": ["text", "text", "text", "text"], "rows": []}\n' "$1" "$2" >>guarded/train.tables.jsonl
+    printf '{"phase": 1, "table_id": "8-%d-1", "question": "%s", "sql": {"sel": %d, "agg": 0, "conds": [[2, 0, "%s"]]}}\n' "$1" "$3" "$4" "$5" >>guarded/train.jsonl
 }
 for k in 1 2 3 4 5; do
     shared='"coach", "coach name", "player", "venue"'
-    ask "$k" "$shared" "What is the coach when the player is Q$k?" 0 "Q$k" 37
-    ask "$k" "$shared" "What is the venue when the player is Z$k?" 3 "Z$k" 37
+    ask "$k" "$shared" "What is the coach when the player is Q$k?" 0 "Q$k"
+    ask "$k" "$shared" "What is the venue when the player is Z$k?" 3 "Z$k"
     alike='"colour", "colours", "player", "venue"'
-    ask $((k + 5)) "$alike" "What is the colour when the player is Q$k?" 0 "Q$k" 38
-    ask $((k + 5)) "$alike" "What is the venue when the player is Z$k?" 3 "Z$k" 37
+    ask $((k + 5)) "$alike" "What is the colour when the player is Q$k?" 0 "Q$k"
+    ask $((k + 5)) "$alike" "What is the venue when the player is Z$k?" 3 "Z$k"
     said='"coach", "record", "player", "venue"'
-    ask $((k + 10)) "$said" "What is the home away old new first second former current coach of player Q$k?" 0 "Q$k" 74
-    ask $((k + 10)) "$said" "What is the venue when the player is Z$k?" 3 "Z$k" 37
-done >guarded/wikisql_with_headers_extra.jsonl
-{
-    ask 20 '"round", "year", "grade", "venue"' "What was found for grade f?" 0 f 9
-    ask 20 '"round", "year", "grade", "venue"' "What was found for the venue?" 3 f 9
-} >guarded/wikisql_with_headers_dev.jsonl
+    ask $((k + 10)) "$said" "What is the home away old new first second former current coach of player Q$k?" 0 "Q$k"
+    ask $((k + 10)) "$said" "What is the venue when the player is Z$k?" 3 "Z$k"
+done
+ask 20 '"round", "year", "grade", "venue"' "What was found for grade f?" 0 f
+ask 20 '"round", "year", "grade", "venue"' "What was found for the venue?" 3 f
 run 0 data counterfactual --wikisql guarded -o kept --seed 1
 cat kept/*.jsonl >kept.jsonl
 grep '"label":"UNK"' kept.jsonl | grep -E '"question":"What is the (coach|colour) when' >through && complain "a guard" "$(head -n 1 through)"
@@ -171,7 +216,7 @@ grep -v '"type":"plain"' whole.jsonl >edited.jsonl
 [ "$(halves question)" = 0 ] || complain "questions of databases tell a problem" "$(halves question)"
 [ "$(halves table)" = 0 ] || complain "databases tell a problem" "$(halves table)"
 run 0 data probe --data whole
-check "a dictionary that is none" 3 "synonyms.jsonl|wiki" data counterfactual --spider spider --synonyms wiki/wikisql_with_headers_dev.jsonl -o no
+check "a dictionary that is none" 3 "synonyms.jsonl|wiki" data counterfactual --spider spider --synonyms wiki/dev.jsonl -o no
 
 # --- a value is one that the statement compares its column with, not any word of the statement
 mkdir -p compared/db
@@ -198,21 +243,63 @@ done
 check "a leak" 3 'leak: the probe "question only"' data probe --data leaky
 
 # --- bad input
-check "no source" 2 "expected --wikisql or --spider" data counterfactual -o no
+check "no source" 2 "expected --wikisql, --wtq or --spider" data counterfactual -o no
 check "no folder" 3 "none" data counterfactual --wikisql none -o no
 check "no Spider" 3 "none" data counterfactual --spider none -o no
 check "a folder that is there" 2 "spans" data counterfactual --wikisql wiki -o spans
-run 0 data counterfactual --wikisql wiki --wtq wtq -o spans --seed 3 --force
+run 0 data counterfactual --wikisql wiki --wtq headers -o spans --seed 3 --force
 mkdir bad
-# broken NAME TEXT SED: the first question changed
+# broken NAME TEXT FILE SED: the first line of a file changed
 broken() {
-    sed "1$3" wiki/wikisql_with_headers_extra.jsonl >bad/wikisql_with_headers_extra.jsonl
-    check "$1" 3 "$2" data counterfactual --wikisql bad -o no
+    cp wiki/train.jsonl wiki/train.tables.jsonl bad/
+    sed "1$4" "wiki/$3" >"bad/$3"
+    check "$1" 3 "bad/$3: line 1.*$2" data counterfactual --wikisql bad -o no
 }
-broken "half a line" "extra.jsonl" 's/}$//'
-broken "a header that is no list" "header" 's/"header": \[[^]]*\]/"header": 7/'
-broken "a question that is a number" "question" 's/"question": "[^"]*"/"question": 7/'
-broken "a column that is not there" "sel" 's/"sel": 0/"sel": 9/'
-broken "a condition's column" "col" 's/"col": 2/"col": 77/'
-broken "conditions that are no list" "conds" 's/"conds": \[.*\]}$/"conds": 7}/'
+broken "half a line" "" train.jsonl 's/}$//'
+broken "a question that is a number" "question" train.jsonl 's/"question": "[^"]*"/"question": 7/'
+broken "a question without SQL" '"sql"' train.jsonl 's/"sql"/"query"/'
+broken "an unknown table" 'table_id.*expected a table.*"9-7777-1"' train.jsonl 's/9-0-1/9-7777-1/'
+broken "a column that is not there" '"sel".*9' train.jsonl 's/"sel": 0/"sel": 9/'
+broken "an aggregate" '"agg".*6' train.jsonl 's/"agg": 0/"agg": 6/'
+broken "conditions that are no list" "conds" train.jsonl 's/"conds": \[\[.*\]\]/"conds": 7/'
+broken "a condition's column" 'conds.*a column from 0 to 2, got 77' train.jsonl 's/\[\[2,/[[77,/'
+broken "a condition's comparison" 'conds.*a comparison from 0 to 3, got -1' train.jsonl 's/\[\[2, 0/[[2, -1/'
+broken "a condition's value" 'conds.*string or number' train.jsonl 's/"Ilmo0"\]\]/null]]/'
+broken "a header that is no list" "header" train.tables.jsonl 's/"header": \[[^]]*\]/"header": 7/'
+broken "a header of numbers" "header" train.tables.jsonl 's/"player"/7/'
+broken "too few types" "types.*3 types, got 2" train.tables.jsonl 's/"types": \["text", /"types": [/'
+broken "a type" 'types.*blob' train.tables.jsonl 's/"types": \["text"/"types": ["blob"/'
+broken "a short row" 'rows.*3 cells, got 2' train.tables.jsonl 's/"Sera"\]/8], [7, 7]/'
+cp wiki/train.jsonl bad/ && cat wiki/train.tables.jsonl wiki/train.tables.jsonl >bad/train.tables.jsonl
+check "a table twice" 3 "train.tables.jsonl: line 61.*9-0-1 twice" data counterfactual --wikisql bad -o no
+rm bad/train.tables.jsonl
+check "no tables" 3 "bad/train.tables.jsonl" data counterfactual --wikisql bad -o no
+rm bad/train.jsonl
+check "no questions" 3 "bad: expected train.jsonl with train.tables.jsonl" data counterfactual --wikisql bad -o no
+check "no Squall" 3 "bad: expected data/squall.json or tables/json" data counterfactual --wtq bad -o no
+check "no questions at all" 3 "expected questions with SQL" data counterfactual --wtq headers -o no
+# broken_squall NAME TEXT SED: the first question changed;  broken_table NAME TEXT SED: the first table
+broken_squall() {
+    rm -rf bad && cp -r wtq bad
+    sed -i "$3" bad/data/squall.json
+    check "$1" 3 "squall.json: record 1.*$2" data counterfactual --wtq bad -o no
+}
+broken_squall "a table outside of the folder" 'tbl.*204_590, got "../200_0"' 's/"200_0"/"..\/200_0"/'
+broken_squall "a table that is not there" 'tbl.*201_0.json' 's/"200_0"/"201_0"/'
+broken_squall "words that are no list" 'nl' 's/"nl": \[[^]]*\]/"nl": 7/'
+broken_squall "words that are numbers" 'nl.*an integer' 's/"what"/7/'
+broken_squall "no SQL" '"sql"' 's/"sql"/"query"/'
+broken_squall "a column that is not there" 'sql.*c1 to c4, got "c5"' 's/"c3"/"c5"/'
+broken_squall "a token without text" 'sql.*tokens' 's/\["Keyword", "where", \[\]\]/["Keyword"]/'
+broken_squall "a type of token" 'sql.*Keyword, Column.*"Verb"' 's/\["Keyword", "where"/["Verb", "where"/'
+broken_table() {
+    rm -rf bad && cp -r wtq bad
+    sed -i "$3" bad/tables/json/200_0.json
+    check "$1" 3 "200_0.json: .*$2" data counterfactual --wtq bad -o no
+}
+broken_table "half a table" "" 's/}$//'
+broken_table "headers that are no list" "headers" 's/"headers": \[[^]]*\]/"headers": 7/'
+broken_table "too few types" "as many headers" 's/"types": \["id", /"types": [/'
+broken_table "a header that is a number" "headers.*an integer" 's/"agg", "mayor"/"agg", 7/'
+broken_table "a column without cells" "contents" 's/\[{"col": "c2"[^]]*\]}\]/[]/'
 finish
