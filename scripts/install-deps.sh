@@ -14,6 +14,7 @@ packages=(
     libpcre2-dev     # the regular expressions of byte-level tokenizers
     liblzma-dev zlib1g-dev # record files compressed as .xz and .gz
     libzstd-dev      # record files compressed as .zst
+    libcurl4-openssl-dev # client of language-model servers
     wordnet-base     # nouns and their synonyms, compiled in
     libopenblas-dev  # matrix products on any CPU
     libdnnl-dev      # oneDNN: faster matrix products, bf16

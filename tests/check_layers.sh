@@ -7,7 +7,7 @@ set -euo pipefail
 
 # The rooms' folders, lowest first; kernels/ is whole: its headers lie above kernels/{ops,cpu,cuda,simt}, a file for each op.
 folders="
-data/base data/sqlite data/schema data/sql data/db data/worker data/corpora data/span data/eval data/prompt data/published data/synth data/clarify data/cmd
+data/base data/endpoint data/sqlite data/schema data/sql data/db data/worker data/corpora data/span data/eval data/prompt data/published data/synth data/clarify data/cmd
 models/text models/io models/net models/hf models/embed models/lm models/gatekeeper models/tagger models/engine
 train/run train/tagger train/detector train/lm train/cmd
 infer/detect infer/tag infer/clarify infer/infill infer/lm infer/parse infer/http infer/ask infer/cmd
@@ -43,6 +43,7 @@ BEGIN {
     place["jansson.h"] = "(data|models|train|infer|tests)/"
     place["utf8proc.h"] = "models/|data/base/"
     place["pcre2.h"] = "models/"
+    place["curl/curl.h"] = "data/endpoint/"
     place["microhttpd.h"] = "infer/http/"
     place["cuda_runtime.h"] = "kernels/"
 }

@@ -63,7 +63,7 @@ grep -nE '^CPU_CLONES ([^s]|s[^t])' "${files[@]}" /dev/null && fail "a cloned fu
 grep -nE '(^|[^A-Za-z0-9_.>])(strcpy|strcat|sprintf|vsprintf|atoi|atol|atof|system|gets)[[:space:]]*\(' "${files[@]}" /dev/null &&
     fail "banned: these calls neither check sizes nor report errors"
 grep -nE '\b(TODO|FIXME|XXX|HACK)\b' "${texts[@]}" /dev/null && fail "finish it, or write an issue"
-grep -nE '(^|[^A-Za-z0-9_.>})$/])/(work|tmp|home|root)/[A-Za-z]+[^-A-Za-z]|https?://(localhost|[0-9]+\.[0-9]+)' "${texts[@]}" /dev/null &&
+grep -nE '(^|[^A-Za-z0-9_.>})$/])/(work|tmp|home|root)/[A-Za-z]+[^-A-Za-z]|https?://([02-9]|1[013-9]|12[0-689])[0-9]*\.[0-9]' "${texts[@]}" /dev/null &&
     fail "a path or host of one machine"
 grep -nE '[[:space:]]+$' "${texts[@]}" /dev/null && fail "blanks at the end of a line"
 
