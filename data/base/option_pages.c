@@ -87,10 +87,10 @@ static void option_describe(const struct option *o, const void *defaults, char *
         snprintf(text + n, size - (size_t)n, " (default %s)", value);
 }
 
-static void usage_line(const struct program *p, const struct command *c, FILE *f)
+static void usage_line(const struct program *p, const struct command *c, const char *start, FILE *f)
 {
     char shown[128];
-    fprintf(f, "usage: %s %s", p->name, c->name);
+    fprintf(f, "%s %s %s", start, p->name, c->name);
     for (int i = 0; i < option_count(c->options); i++)
         if (c->options[i].required) {
             struct option o = c->options[i];
@@ -163,11 +163,29 @@ static void options_entries(const struct command *c, FILE *f)
     entry(f, "-h, --help", "show this help");
 }
 
+/* A usage line for the command, or for each of its modes. */
+static void usage_lines(const struct program *p, const struct command *c, FILE *f)
+{
+    if (!c->modes)
+        usage_line(p, c, "usage:", f);
+    for (int i = 0; c->modes && c->modes[i]; i++)
+        usage_line(p, c->modes[i], i ? "      " : "usage:", f);
+}
+
+static void modes_entries(const struct command *c, FILE *f)
+{
+    for (int i = 0; c->modes && c->modes[i]; i++)
+        entry(f, mode_word(c->modes[i]), c->modes[i]->summary);
+}
+
 void help_command(const struct program *p, const struct command *c, FILE *f)
 {
-    usage_line(p, c, f);
+    usage_lines(p, c, f);
     fputc('\n', f);
     wrap(f, c->summary, 0, 0);
+    if (c->modes)
+        fputs("\nmodes:\n", f);
+    modes_entries(c, f);
     if (c->details) {
         fputc('\n', f);
         wrap(f, c->details, 0, 0);
@@ -255,7 +273,7 @@ static void roff_item(FILE *f, const char *tag, const char *text)
 static void roff_usage(const struct program *p, const struct command *c, FILE *f)
 {
     char shown[128];
-    fprintf(f, ".SH SYNOPSIS\n.B %s %s\n", p->name, c->name);
+    fprintf(f, ".B %s %s\n", p->name, c->name);
     for (int i = 0; i < option_count(c->options); i++)
         if (c->options[i].required) {
             struct option o = c->options[i];
@@ -266,6 +284,25 @@ static void roff_usage(const struct program *p, const struct command *c, FILE *f
     fputs("[options]\n", f);
     if (c->operands)
         fprintf(f, ".I %s\n", c->operands);
+}
+
+static void roff_synopsis(const struct program *p, const struct command *c, FILE *f)
+{
+    fputs(".SH SYNOPSIS\n", f);
+    if (!c->modes)
+        roff_usage(p, c, f);
+    for (int i = 0; c->modes && c->modes[i]; i++) {
+        fputs(i ? ".br\n" : "", f);
+        roff_usage(p, c->modes[i], f);
+    }
+}
+
+static void roff_modes(const struct command *c, FILE *f)
+{
+    if (c->modes)
+        fputs(".SH MODES\n", f);
+    for (int i = 0; c->modes && c->modes[i]; i++)
+        roff_item(f, mode_word(c->modes[i]), c->modes[i]->summary);
 }
 
 static void roff_environment(FILE *f)
@@ -299,7 +336,8 @@ void man_command(const struct program *p, const struct command *c, FILE *f)
     char name[128];
     snprintf(name, sizeof name, "%s-%s", p->name, c->name);
     roff_title(name, p->name, c->summary, f);
-    roff_usage(p, c, f);
+    roff_synopsis(p, c, f);
+    roff_modes(c, f);
     if (c->details) {
         fputs(".SH DESCRIPTION\n", f);
         roff_words(f, c->details);
@@ -367,6 +405,12 @@ static void put_commands(const struct program *p, FILE *f)
         fprintf(f, "%s%s", i ? " " : "", p->commands[i]->name);
 }
 
+static void put_modes(const struct command *c, FILE *f)
+{
+    for (int i = 0; c->modes && c->modes[i]; i++)
+        fprintf(f, "%s%s", i ? " " : "", mode_word(c->modes[i]));
+}
+
 /* Writes the names of a command, separated by `sign`: "sql|parse". */
 static void put_names(const struct program *p, const struct command *c, char sign, FILE *f)
 {
@@ -390,6 +434,11 @@ static void bash_options(const struct program *p, const struct command *c, FILE 
 /* Offers the choices of an option as its values.  Elsewhere, bash offers files. */
 static void bash_choices(const struct command *c, FILE *f)
 {
+    if (c->modes) {
+        fprintf(f, "        %s:%s) words='", c->name, c->name);
+        put_modes(c, f);
+        fputs("' ;;\n", f);
+    }
     for (int i = 0; i < option_count(c->options); i++) {
         const struct option *o = &c->options[i];
         if (!o->help || option_expects(o) != EXPECT_WORDS)
@@ -473,6 +522,11 @@ static void zsh_command(const struct program *p, const struct command *c, FILE *
         if (c->options[i].help)
             zsh_option(&c->options[i], f);
     fputs(" \\\n            '(-h --help)'{-h,--help}'[the options]'", f);
+    if (c->modes) {
+        fputs(" \\\n            '1:MODE:(", f);
+        put_modes(c, f);
+        fputs(")' '*:FILE:_files'", f);
+    }
     if (c->operands) {
         fputs(" \\\n            '*:", f);
         put_quoted(c->operands, ":\\", f);
@@ -534,6 +588,18 @@ static void fish_option(const struct program *p, const struct command *c, const 
     fputs("'\n", f);
 }
 
+static void fish_modes(const struct program *p, const struct command *c, FILE *f)
+{
+    if (!c->modes)
+        return;
+    fprintf(f, "complete -c %s -n '__fish_seen_subcommand_from %s; and not __fish_seen_subcommand_from ", p->name,
+            c->name);
+    put_modes(c, f);
+    fputs("' -f -a '", f);
+    put_modes(c, f);
+    fputs("'\n", f);
+}
+
 static void fish_word(const struct program *p, const char *word, const char *text, FILE *f)
 {
     fprintf(f, "complete -c %s -n __fish_use_subcommand -f -a %s -d '", p->name, word);
@@ -551,10 +617,12 @@ void completion_fish(const struct program *p, FILE *f)
     fprintf(f, "complete -c %s -n '__fish_seen_subcommand_from help man' -f -a '", p->name);
     put_commands(p, f);
     fprintf(f, "'\ncomplete -c %s -n '__fish_seen_subcommand_from completion' -f -a '" SHELLS "'\n", p->name);
-    for (int i = 0; i < p->n_commands; i++)
+    for (int i = 0; i < p->n_commands; i++) {
+        fish_modes(p, p->commands[i], f);
         for (int k = 0; k < option_count(p->commands[i]->options); k++)
             if (p->commands[i]->options[k].help)
                 fish_option(p, p->commands[i], &p->commands[i]->options[k], f);
+    }
     fprintf(f, "complete -c %s -s h -l help -f -d 'the options'\ncomplete -c %s -l version -f -d 'the version'\n",
             p->name, p->name);
 }

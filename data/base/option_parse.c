@@ -44,6 +44,13 @@ void nearest_try(struct nearest *best, const char *typed, const char *known)
         *best = (struct nearest){ known, distance };
 }
 
+const char *mode_word(const struct command *mode)
+{
+    const char *blank = strrchr(mode->name, ' ');
+
+    return blank ? blank + 1 : mode->name;
+}
+
 int option_count(const struct option *table)
 {
     int n = 0;

@@ -24,6 +24,9 @@ const char *option_nearest(const struct option *table, const char *typed);
 enum expected { EXPECT_NOTHING, EXPECT_WORDS, EXPECT_VALUE, EXPECT_FILE, EXPECT_FOLDER };
 enum expected option_expects(const struct option *o);
 
+/* The word that chooses a mode of a program that program_main has extended: the end of the mode's name. */
+const char *mode_word(const struct command *mode);
+
 /* Whether the option names a source of settings: a config file or a preset. */
 bool option_is_source(const struct option *o);
 

@@ -41,12 +41,17 @@ static const struct option common_table[] = {
     INT_OPTION("threads", AT(threads), "N", 1, THREADS_MAX, "number of CPU threads (default: OMP_NUM_THREADS)"),
 };
 
+static size_t aligned(size_t size)
+{
+    return (size + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
+}
+
 /* A copy of command c with the common options; their settings are behind those of c. */
 static struct command *extend(const struct command *c)
 {
     struct command *made = xmalloc(sizeof *made);
     size_t own = (size_t)option_count(c->options);
-    size_t at = (c->size + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
+    size_t at = aligned(c->size);
     struct option *options = xcalloc(own + ARRAY_LEN(common_table) + 1, sizeof *options);
     char *defaults = xcalloc(1, at + sizeof(struct common_settings));
 
@@ -64,6 +69,94 @@ static struct command *extend(const struct command *c)
     return made;
 }
 
+static void discard(const void *made)
+{
+    free((void *)(uintptr_t)made);
+}
+
+static int count_modes(const struct command *c)
+{
+    int n = 0;
+    while (c->modes && c->modes[n])
+        n++;
+    return n;
+}
+
+/* The number of modes that have the option. */
+static int modes_with(const struct command *c, const char *name)
+{
+    int n = 0;
+    for (int i = 0; i < count_modes(c); i++)
+        n += option_find(c->modes[i]->options, name, strlen(name)) >= 0;
+    return n;
+}
+
+/* Adds the options of a mode that are its own, or those of several modes that are not in the table yet. */
+static void add_mode_options(struct option *table, const struct command *c, const struct command *mode, size_t at,
+                             bool own)
+{
+    int n = option_count(table), first = n;
+
+    for (const struct option *o = mode->options; o && o->name; o++) {
+        if ((modes_with(c, o->name) == 1) != own || option_find(table, o->name, strlen(o->name)) >= 0)
+            continue;
+        table[n] = *o;
+        table[n].offset += at;
+        table[n].required = false;
+        table[n].group = n == first && (own || n == 0) ? (own ? mode->name : "several modes") : NULL;
+        n++;
+    }
+}
+
+/* One table of all modes, for the pages; the settings of the modes follow each other.  The caller frees options and
+ * defaults. */
+static struct command merge_modes(const struct command *c)
+{
+    struct command all = *c;
+    size_t options = 1;
+
+    for (int i = 0; i < count_modes(c); i++) {
+        options += (size_t)option_count(c->modes[i]->options);
+        all.size += aligned(c->modes[i]->size);
+    }
+    struct option *table = xcalloc(options, sizeof *table);
+    char *defaults = xcalloc(1, all.size);
+    for (int own = 0; own < 2; own++)
+        for (size_t i = 0, at = 0; c->modes[i]; at += aligned(c->modes[i++]->size)) {
+            add_mode_options(table, c, c->modes[i], at, own);
+            memcpy(defaults + at, c->modes[i]->defaults, c->modes[i]->size);
+        }
+    all.options = table;
+    all.defaults = defaults;
+    return all;
+}
+
+/* Copies of the modes, whose names begin with that of the command: "infilling annotate". */
+static const struct command **extend_modes(const struct command *c)
+{
+    const struct command **made = xcalloc((size_t)count_modes(c) + 1, sizeof *made);
+
+    for (int i = 0; i < count_modes(c); i++) {
+        struct command *mode = extend(c->modes[i]);
+        char *name = NULL;
+        CHECK(asprintf(&name, "%s %s", c->name, mode->name) >= 0, "no memory for a name");
+        mode->name = name;
+        made[i] = mode;
+    }
+    return made;
+}
+
+static struct command *extend_all(const struct command *c)
+{
+    if (!c->modes)
+        return extend(c);
+    struct command all = merge_modes(c), *made = extend(&all);
+    discard(all.options);
+    discard(all.defaults);
+    made->modes = extend_modes(c);
+    return made;
+}
+
 /* A copy of the program with the common options; program_release frees it. */
 static struct program program_extend(const struct program *p)
 {
@@ -71,23 +164,27 @@ static struct program program_extend(const struct program *p)
     struct program made = *p;
 
     for (int i = 0; i < p->n_commands; i++)
-        commands[i] = extend(p->commands[i]);
+        commands[i] = extend_all(p->commands[i]);
     made.commands = commands;
     return made;
 }
 
-static void discard(const void *made)
+static void release_extended(const struct command *c)
 {
-    free((void *)(uintptr_t)made);
+    for (int i = 0; i < count_modes(c); i++) {
+        discard(c->modes[i]->name);
+        release_extended(c->modes[i]);
+    }
+    discard(c->modes);
+    discard(c->options);
+    discard(c->defaults);
+    discard(c);
 }
 
 static void program_release(struct program *p)
 {
-    for (int i = 0; i < p->n_commands; i++) {
-        discard(p->commands[i]->options);
-        discard(p->commands[i]->defaults);
-        discard(p->commands[i]);
-    }
+    for (int i = 0; i < p->n_commands; i++)
+        release_extended(p->commands[i]);
     discard(p->commands);
 }
 
@@ -695,13 +792,58 @@ static int unknown_command(const struct program *p, const char *name)
     return EXIT_CODE_USAGE;
 }
 
-/* Prints the page of the program or of the named command. */
-static int print_page(const struct program *p, const char *name, void (*whole)(const struct program *, FILE *),
+/* The mode of a command that the word chooses, or NULL. */
+static const struct command *find_mode(const struct command *c, const char *word)
+{
+    for (int i = 0; word && i < count_modes(c); i++)
+        if (strcmp(mode_word(c->modes[i]), word) == 0)
+            return c->modes[i];
+    return NULL;
+}
+
+/* Writes "rewrite, annotate or substitute". */
+static void list_modes(const struct command *c, char *text, size_t size)
+{
+    int n = count_modes(c);
+    size_t at = 0;
+
+    *text = '\0';
+    for (int i = 0; i < n && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s",
+                               i == 0      ? ""
+                               : i < n - 1 ? ", "
+                                           : " or ",
+                               mode_word(c->modes[i]));
+}
+
+static int unknown_mode(const struct program *p, const struct command *c, const char *word)
+{
+    struct nearest best = { 0 };
+    char modes[256];
+
+    list_modes(c, modes, sizeof modes);
+    for (int i = 0; word && i < count_modes(c); i++)
+        nearest_try(&best, word, mode_word(c->modes[i]));
+    if (!word)
+        log_error("%s %s: expected a mode: %s", p->name, c->name, modes);
+    else if (best.word)
+        log_error("%s %s: unknown mode '%.100s', did you mean '%s'?", p->name, c->name, word, best.word);
+    else
+        log_error("%s %s: expected %s as the first word, got '%.100s'", p->name, c->name, modes, word);
+    log_error("see %s help %s", p->name, c->name);
+    return EXIT_CODE_USAGE;
+}
+
+/* Prints the page of the program, or of the command and its mode that the words name. */
+static int print_page(const struct program *p, const char *name, const char *mode,
+                      void (*whole)(const struct program *, FILE *),
                       void (*one)(const struct program *, const struct command *, FILE *))
 {
     const struct command *c = name ? find_command(p, name) : NULL;
     if (name && !c)
         return unknown_command(p, name);
+    if (c && find_mode(c, mode))
+        c = find_mode(c, mode);
     if (c)
         one(p, c, stdout);
     else
@@ -738,15 +880,15 @@ static bool is_help(const char *word)
 /* Handles the commands and options that every program has. */
 static int builtin(const struct program *p, int argc, char **argv)
 {
-    const char *word = argv[1], *next = argc > 2 ? argv[2] : NULL;
+    const char *word = argv[1], *next = argc > 2 ? argv[2] : NULL, *mode = argc > 3 ? argv[3] : NULL;
     if (is_help(word))
-        return print_page(p, NULL, help_program, help_command);
+        return print_page(p, NULL, NULL, help_program, help_command);
     if (strcmp(word, "help") == 0)
-        return print_page(p, next && is_help(next) ? NULL : next, help_program, help_command);
+        return print_page(p, next && is_help(next) ? NULL : next, mode, help_program, help_command);
     if (strcmp(word, "--version") == 0)
         return print_version(p);
     if (strcmp(word, "man") == 0)
-        return print_page(p, next, man_program, man_command);
+        return print_page(p, next, NULL, man_program, man_command);
     if (strcmp(word, "completion") == 0)
         return print_completion(p, next);
     if (word[0] == '-') {
@@ -890,11 +1032,15 @@ static int run_program(const struct program *p, int argc, char **argv)
     const struct command *c = find_command(p, argv[1]);
     if (!c)
         return builtin(p, argc, argv);
+    const char *word = argc > 2 ? argv[2] : NULL;
+    const struct command *mode = find_mode(c, word);
     if (asks_help(argc - 2, argv + 2))
-        return print_page(p, c->name, help_program, help_command);
+        return print_page(p, c->name, word, help_program, help_command);
+    if (c->modes && !mode)
+        return unknown_mode(p, c, word);
     base_warn = log_warn;
     if (log_check_environment(&err) == 0 && threads_check_environment(&err) == 0)
-        return run_command(p, c, argc - 2, argv + 2);
+        return run_command(p, mode ? mode : c, argc - (mode ? 3 : 2), argv + (mode ? 3 : 2));
     log_error("%s", err.text);
     return EXIT_CODE_USAGE;
 }

@@ -86,6 +86,9 @@ struct command {
     const struct file_note *files; /* ends with a NULL name; may be NULL */
     bool keeps_settings;           /* settings are kept in --out: with --resume, required options may be omitted */
     const struct preset *presets;  /* presets of its OPTION_PRESET, ending with a NULL name; may be NULL */
+    /* Modes, ending with NULL: commands of their own, which the first word after the command's name chooses.  A command
+     * with modes has a name, summary, details and examples only; its pages show the options of all modes. */
+    const struct command *const *modes;
     /* Returns an exit code.  Unless that is OK or RECORDS, err holds the reason, which the program prints. */
     enum exit_code (*run)(const struct call *call, struct error *err);
 };
@@ -107,8 +110,9 @@ struct program {
 };
 
 /*
- * The whole main() of a program: `PROGRAM COMMAND [options] [operands]`, --help, --version, `help COMMAND`, `completion
- * SHELL` and `man [COMMAND]`.  Every command also has --quiet, --verbose and --threads.  Long options are written
+ * The whole main() of a program: `PROGRAM COMMAND [MODE] [options] [operands]`, --help, --version, `help COMMAND
+ * [MODE]`, `completion SHELL` and `man [COMMAND]`.  Every command also has --quiet, --verbose and --threads.  Long
+ * options are written
  * "--name value" or "--name=value"; "--" ends the options.  Options and operands may be mixed.  --no-NAME turns off a
  * flag that a config file turned on.
  */

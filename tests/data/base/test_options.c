@@ -77,9 +77,63 @@ static const struct command serve_command = {
     .run = brew,
     .examples = { "teapot serve cup", "teapot serve mug" },
 };
-static const struct command *const commands[] = { &brew_command, &serve_command };
+
+/* Two modes of one command; both have --out. */
+struct clean_options {
+    const char *out, *cloth;
+    int64_t times;
+};
+
+static const struct clean_options wash_defaults = { .out = "sink", .times = 3 }, dry_defaults = { .out = "rack" };
+
+#undef AT
+#define AT(field) offsetof(struct clean_options, field)
+
+static const struct option wash_table[] = {
+    INT_OPTION("times", AT(times), "N", 1, 9, "number of rinses", .required = true, .group = "water"),
+    OUT_OPTION(AT(out), "FILE", "place of the pot"),
+    { 0 },
+};
+static const struct option dry_table[] = {
+    OUT_OPTION(AT(out), "FILE", "place of the pot"),
+    STRING_OPTION("cloth", AT(cloth), "COLOUR", "colour of the cloth"),
+    { 0 },
+};
+
+static enum exit_code clean(const struct call *call, struct error *err)
+{
+    const struct clean_options *o = call->options;
+
+    (void)err;
+    printf("%s %s %lld %d\n", o->out, o->cloth ? o->cloth : "none", (long long)o->times, call->n_operands);
+    return EXIT_CODE_OK;
+}
+
+static const struct command wash_mode = {
+    .name = "wash",
+    .summary = "rinses the pot",
+    OPTIONS(wash_table, wash_defaults),
+    .run = clean,
+    .examples = { "teapot clean wash --times 2", "teapot clean wash --times 1" },
+};
+static const struct command dry_mode = {
+    .name = "dry",
+    .summary = "wipes the pot",
+    ONE_OPERAND("POT"),
+    OPTIONS(dry_table, dry_defaults),
+    .run = clean,
+    .examples = { "teapot clean dry pot", "teapot clean dry mug" },
+};
+static const struct command *const clean_modes[] = { &wash_mode, &dry_mode, NULL };
+static const struct command clean_command = {
+    .name = "clean",
+    .summary = "cleans the pot",
+    .modes = clean_modes,
+    .examples = { "teapot clean wash --times 2", "teapot clean dry pot" },
+};
+static const struct command *const commands[] = { &brew_command, &serve_command, &clean_command };
 static const struct alias aliases[] = { { "pour", "serve" }, { 0 } };
-static const struct program teapot = { "teapot", "tea for tests", commands, 2, aliases };
+static const struct program teapot = { "teapot", "tea for tests", commands, ARRAY_LEN(commands), aliases };
 
 /* Runs main in a child with both outputs in one file; the words are separated by single spaces. */
 static int run(const char *line, char **output)
@@ -282,6 +336,46 @@ static void config_file_stands_between_defaults_and_words(void **state)
     test_dir_remove(dir);
 }
 
+static void the_first_word_chooses_a_mode(void **state)
+{
+    (void)state;
+    EXPECT("clean wash --times 2", 0, "sink none 2 0");
+    EXPECT("clean dry --cloth red pot -o shelf", 0, "shelf red 0 1");
+    EXPECT("clean", 2, "teapot clean: expected a mode: wash or dry");
+    EXPECT("clean wsah", 2, "unknown mode 'wsah', did you mean 'wash'?");
+    EXPECT("clean --times 2 wash", 2, "expected wash or dry as the first word, got '--times'");
+    EXPECT("clean wash", 2, "teapot clean wash: --times N is required", "see teapot help clean wash");
+    EXPECT("clean wash --times 2 --cloth red", 2, "unknown option --cloth");
+    EXPECT("clean dry", 2, "expected POT");
+    EXPECT("clean dry --quite pot", 2, "did you mean --quiet?");
+}
+
+/* The page of a command has the options of all modes, each once; the page of a mode has its own. */
+static void pages_describe_modes(void **state)
+{
+    char *whole, *mode, *again;
+
+    (void)state;
+    EXPECT("clean --help", 0, "usage: teapot clean wash --times N [options]\n       teapot clean dry [options] POT\n",
+           "wash                        rinses the pot", "several modes:\n  -o, --out FILE", "(default sink)",
+           "wash:\n  --times N                   number of rinses (default 3)\n\ndry:\n  --cloth COLOUR", "general:\n");
+    assert_int_equal(run("clean --help", &whole), 0);
+    assert_null(strstr(strstr(whole, "--out") + 1, "--out"));
+    assert_int_equal(run("help clean dry", &mode), 0);
+    assert_int_equal(run("clean dry -h", &again), 0);
+    assert_string_equal(mode, again);
+    assert_non_null(strstr(mode, "usage: teapot clean dry [options] POT\n"));
+    assert_non_null(strstr(mode, "(default rack)"));
+    assert_null(strstr(mode, "--times"));
+    free(whole);
+    free(mode);
+    free(again);
+    EXPECT("man clean", 0, ".B teapot clean wash", ".B teapot clean dry", ".SH MODES", "\\-\\-cloth");
+    EXPECT("completion bash", 0, "clean:clean) words='wash dry'", "clean) words='--out --times --cloth");
+    EXPECT("completion zsh", 0, "'1:MODE:(wash dry)'");
+    EXPECT("completion fish", 0, "-f -a 'wash dry'");
+}
+
 static void lost_output_is_a_failure(void **state)
 {
     (void)state;
@@ -335,6 +429,8 @@ int main(void)
         cmocka_unit_test(a_former_name_is_understood),
         cmocka_unit_test(completion_is_a_working_script),
         cmocka_unit_test(config_file_stands_between_defaults_and_words),
+        cmocka_unit_test(the_first_word_chooses_a_mode),
+        cmocka_unit_test(pages_describe_modes),
         cmocka_unit_test(lost_output_is_a_failure),
         cmocka_unit_test(one_signal_asks_and_two_end),
     };
