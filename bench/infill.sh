@@ -36,7 +36,7 @@ ask=(--context compact --prompt-dir prompts)
 ambiguous() {
     [ -e "$1.ambiguous.jsonl" ] || some "$bin/ambit-data" ambiguate --kinds C,T --spider "$spider" --synonyms "$ambiqt/two_col_synonyms.json" \
         --table-synonyms "$ambiqt/two_tbl_synonyms.json" --db "$spider/db" --materialise "$2" --published-databases "${@:3}" -o "$1.ambiguous.jsonl"
-    [ -e "$1.readings.jsonl" ] || "$bin/ambit-data" reword "$1.ambiguous.jsonl" --db "$2" -o "$1.readings.jsonl"
+    [ -e "$1.readings.jsonl" ] || "$bin/ambit-data" infilling rewrite "$1.ambiguous.jsonl" --db "$2" -o "$1.readings.jsonl"
 }
 ambiguous train databases --questions "$spider/train_spider.json"
 
@@ -64,9 +64,9 @@ named() {
         if (schema != "") print substr($0, 1, from - 1) schema substr($0, to)
     }'
 }
-words() { "$bin/ambit-data" substitute "$@"; }
+words() { "$bin/ambit-data" infilling substitute "$@"; }
 for target in infill gold e2e; do
-    [ -e $target.jsonl ] || "$bin/ambit-data" annotate train.readings.jsonl --db databases --target $target "${ask[@]}" -o $target.jsonl
+    [ -e $target.jsonl ] || "$bin/ambit-data" infilling annotate train.readings.jsonl --db databases --target $target "${ask[@]}" -o $target.jsonl
     [ -e $target ] || "$bin/ambit-data" split $target.jsonl --valid-share 0.1 --test-share 0.15 -o $target
     done_by $target.named.jsonl named $target/train.jsonl
     done_by $target.named.words.jsonl words $target.named.jsonl --copies 2 --seed 1
@@ -121,7 +121,7 @@ if [ -n "${2:-}" ]; then
     db=asked.databases
     asked=asked.jsonl
     ambiguous asked $db
-    [ -e $asked ] || "$bin/ambit-data" annotate asked.readings.jsonl --db $db "${ask[@]}" -o $asked
+    [ -e $asked ] || "$bin/ambit-data" infilling annotate asked.readings.jsonl --db $db "${ask[@]}" -o $asked
 fi
 done_by held.jsonl awk -v every="$every" 'NR % every == 0' $asked
 infill() { [ -e "$1.jsonl" ] || some "$bin/ambit-infer" infill held.jsonl --db $db "${@:2}" "${ask[@]}" -o "$1.jsonl" --resume; }

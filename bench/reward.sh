@@ -25,8 +25,8 @@ make() {
 
 make ambiguous.jsonl ambiguate --kinds C --spider "$spider" --questions "$spider/train_spider.json" --db "$spider/db" \
     --synonyms "$ambiqt/two_col_synonyms.json" --materialise databases --published-databases
-make readings.jsonl reword ambiguous.jsonl --db databases
-make records.jsonl annotate readings.jsonl --db databases --context compact --prompt-dir prompts
+make readings.jsonl infilling rewrite ambiguous.jsonl --db databases
+make records.jsonl infilling annotate readings.jsonl --db databases --context compact --prompt-dir prompts
 
 # Keep prompts of at most 500 characters: a small model spends most of its time on prompts of 240 tokens.
 awk -F '"content": ?"' '{ split($2, said, /","role"|", "role"|"}/) } length(said[1]) <= 500 && !/"error":/' records.jsonl >short.jsonl
@@ -34,7 +34,7 @@ make folds split short.jsonl --valid-share 0.1 --test-share 0.25
 wc -l folds/*.jsonl
 
 # Copy initialisation lets the model copy from the start.  Records with substituted words teach it the changes.
-make other.jsonl substitute folds/train.jsonl --copies 2 --seed 1
+make other.jsonl infilling substitute folds/train.jsonl --copies 2 --seed 1
 cat other.jsonl folds/train.jsonl >taught.jsonl
 [ -e words ] || "$bin/ambit-train" tokenizer --vocab 2048 --split words -o words folds/train.jsonl
 "$bin/ambit-train" infill --tokenizer words --initialisation copy --method full --compute f32 --data taught.jsonl --valid folds/valid.jsonl --max-valid 100 \

@@ -14,8 +14,8 @@ rounds=${2:-3}
 shift $(($# > 1 ? 2 : 1))
 
 if [ ! -e records.jsonl ]; then
-    "$bin/ambit-data" reword "$ambrosia/questions_validation.jsonl" --db "$ambrosia/db" -o readings.jsonl
-    "$bin/ambit-data" annotate readings.jsonl --db "$ambrosia/db" -o all.jsonl
+    "$bin/ambit-data" infilling rewrite "$ambrosia/questions_validation.jsonl" --db "$ambrosia/db" -o readings.jsonl
+    "$bin/ambit-data" infilling annotate readings.jsonl --db "$ambrosia/db" -o all.jsonl
     head -n "${RECORDS:-396}" all.jsonl >records.jsonl
     "$bin/ambit-train" tokenizer --vocab 4096 --split qwen2 -o vocabulary records.jsonl
 fi

@@ -31,8 +31,8 @@ ambit-data ambiguate --kinds D,R --questions questions.jsonl --db practice/db --
 ambit-data probe --data practice
 
 # --- infilling records: interpretations in words, some given and some missing, split by database
-ambit-data reword ambiguous.jsonl --db databases --seed 1 -o readings.jsonl
-ambit-data annotate readings.jsonl --db databases --context compact -o infilling.jsonl
+ambit-data infilling rewrite ambiguous.jsonl --db databases --seed 1 -o readings.jsonl
+ambit-data infilling annotate readings.jsonl --db databases --context compact -o infilling.jsonl
 ambit-data split infilling.jsonl --valid-share 0 --test-share 0.5 --seed 1 -o records
-ambit-data substitute infilling.jsonl --copies 3 --common 20 --seed 1 -o words.jsonl
+ambit-data infilling substitute infilling.jsonl --copies 3 --common 20 --seed 1 -o words.jsonl
 wc -l records/train.jsonl records/test.jsonl words.jsonl

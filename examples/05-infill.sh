@@ -19,8 +19,8 @@ cat >plain.jsonl <<'JSON'
 {"db_id": "bakery", "question": "What does each bread cost?", "query": "SELECT price FROM bread"}
 JSON
 ambit-data ambiguate --kinds C --questions plain.jsonl --db practice/db --seed 1 --materialise databases -o ambiguous.jsonl
-ambit-data reword ambiguous.jsonl --db databases --seed 1 -o readings.jsonl
-ambit-data annotate readings.jsonl --db databases --context compact -o records.jsonl
+ambit-data infilling rewrite ambiguous.jsonl --db databases --seed 1 -o readings.jsonl
+ambit-data infilling annotate readings.jsonl --db databases --context compact -o records.jsonl
 
 # --- train a tokenizer and a model
 ambit-train tokenizer records.jsonl --vocab 500 -o vocabulary

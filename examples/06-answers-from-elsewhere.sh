@@ -32,6 +32,6 @@ ambit-data score --rule dfpl --db practice/db --json --pred final.jsonl >score.j
 grep -q '"all_found":1.0' score.json
 
 # --- your own prompts
-ambit-data prompts -o prompts
+ambit-data infilling prompts -o prompts
 sed -i 's/^You are/You, dear model, are/' prompts/def.txt
 infill --write-prompts def --prompt-dir prompts | grep -q 'dear model'

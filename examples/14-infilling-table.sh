@@ -75,13 +75,13 @@ made_model() {
     printf '{}\n\n{}\n\nSQL:\n' | tee prompts/sql.txt >prompts/e2e.txt
     printf '{}\n\n{}\n\n{}\n\nMissing:\n' >prompts/fill.txt
     printf '{}\n\n{}\n\n' >prompts/rewrite.txt
-    { ambit-data reword "$AMBIQT" --db "$AMBIQT_DB" && ambit-data reword "$AMBROSIA" --db "$AMBROSIA_DB"; } >known.jsonl
+    { ambit-data infilling rewrite "$AMBIQT" --db "$AMBIQT_DB" && ambit-data infilling rewrite "$AMBROSIA" --db "$AMBROSIA_DB"; } >known.jsonl
     lessons sql <known.jsonl >sql.lessons
     lessons def <known.jsonl >def.lessons
     # shellcheck disable=SC2086 # several options
     {
-        ambit-data annotate sql.lessons --db db --target e2e $ASK
-        ambit-data annotate def.lessons --db db --target gold $ASK
+        ambit-data infilling annotate sql.lessons --db db --target e2e $ASK
+        ambit-data infilling annotate def.lessons --db db --target gold $ASK
         ambit-infer infill "$AMBIQT" --db "$AMBIQT_DB" --write-prompts rewrite $ASK |
             sed -nE 's/^(.*"content":"What is the )([^"]*)( of each [^?]*\?)\\n\\n([^"\\]*)\\n\\n"\}\]\}$/\1\2\3\\n\\n\4\\n\\n"},{"role":"assistant","content":"What is the \4\3"}]}/p'
     } >school.jsonl
@@ -127,9 +127,9 @@ done
 # --- stages 1 to 3: default interpretations with their SQL, one per distinct result; training data of each system
 for fold in train valid test; do
     infill $fold.jsonl $fold.default.jsonl --default-model "$MODEL"
-    [ -e infill.$fold ] || some ambit-data annotate $fold.jsonl --db db --interpretations $fold.default.jsonl "${ask[@]}" -o infill.$fold
+    [ -e infill.$fold ] || some ambit-data infilling annotate $fold.jsonl --db db --interpretations $fold.default.jsonl "${ask[@]}" -o infill.$fold
     for target in e2e gold; do
-        [ -e $target.$fold ] || some ambit-data annotate $fold.jsonl --db db --target $target "${ask[@]}" -o $target.$fold
+        [ -e $target.$fold ] || some ambit-data infilling annotate $fold.jsonl --db db --target $target "${ask[@]}" -o $target.$fold
     done
 done
 

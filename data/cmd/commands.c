@@ -1,17 +1,25 @@
 #include "data/cmd/commands.h"
 
 static const struct command *const commands[] = {
-    &command_ambiguate,  &command_annotate,
-    &command_calibrate,  &command_candidates,
-    &command_contrast,   &command_counterfactual,
-    &command_execute,    &command_join,
-    &command_judge,      &command_natural,
-    &command_noisysp,    &command_plans,
-    &command_practice,   &command_probe,
-    &command_prompts,    &command_reword,
-    &command_score,      &command_selective,
-    &command_split,      &command_sql,
-    &command_substitute, NULL,
+    &command_ambiguate,
+    &command_calibrate,
+    &command_candidates,
+    &command_contrast,
+    &command_counterfactual,
+    &command_execute,
+    &command_infilling,
+    &command_join,
+    &command_judge,
+    &command_natural,
+    &command_noisysp,
+    &command_plans,
+    &command_practice,
+    &command_probe,
+    &command_score,
+    &command_selective,
+    &command_split,
+    &command_sql,
+    NULL,
 };
 
 static const struct alias aliases[] = { { "parse", "sql" }, { 0 } };

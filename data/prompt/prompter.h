@@ -30,7 +30,7 @@ struct prompter_options {
 #define PROMPTER_AT(at, field) ((at) + offsetof(struct prompter_options, field))
 #define PROMPTER_OPTIONS(at) \
     STRING_OPTION("prompt-dir", PROMPTER_AT(at, dir), "DIR", \
-                  "prompts in place of the built-in ones (ambit-data prompts writes those)"), \
+                  "prompts in place of the built-in ones (ambit-data infilling prompts writes those)"), \
     WORD_OPTION("context", PROMPTER_AT(at, context), "FORM", PROMPTER_CONTEXTS, \
                 "databases in prompts: CREATE and INSERT; table: column, ... in words, for small models; as the " \
                 "authors told AmbiQT's"), \

@@ -51,7 +51,7 @@ struct infill_counts {
     int64_t without_sql;                      /* interpretations of this run that were dropped for lack of SQL */
 };
 
-/* Tells whether the request is for stage 0 alone, whose output is input of ambit-data annotate. */
+/* Tells whether the request is for stage 0 alone, whose output is input of ambit-data infilling annotate. */
 bool infill_rewrites(const struct infill_request *q);
 
 /*

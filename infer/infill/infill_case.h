@@ -123,7 +123,7 @@ json_t *infill_rewrite_id(const struct infill_case *c, int64_t gold);
 int infill_rewrite_check(const struct infill_case *c, struct exec_db *db, bool published, struct error *err);
 /* Executes the SQL of a gold's newest question, which ends this try. */
 void infill_rewrite_judge(struct infill_case *c, int gold, struct exec_db *db, bool published);
-/* The record with the accepted questions, input of ambit-data annotate.  A new reference. */
+/* The record with the accepted questions, input of ambit-data infilling annotate.  A new reference. */
 json_t *infill_rewrite_json(const struct infill_case *c);
 
 #endif

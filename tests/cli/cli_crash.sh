@@ -59,7 +59,7 @@ expect 0 '"dialogues":1,"gold_errors":0' infer clarify --candidates gold.jsonl -
 expect 7 '3' data score --gold gold.jsonl --pred pred.jsonl --db db --per-example out.jsonl
 grep -q '"id":"b"' out.jsonl || complain score "a record is lost"
 echo "{\"id\":\"q\",\"db_id\":\"bakery\",\"question\":\"Which one?\",\"golds\":[{\"sql\":\"SELECT 1\",\"text\":\"The first?\"},{\"sql\":\"SELECT 2\",\"text\":\"The second?\"}],\"readings\":[{\"text\":\"One?\",\"sql\":\"SELECT 1\"},{\"text\":\"Two?\",\"sql\":\"$crash\"}]}" >in.jsonl
-expect 0 '"target":"The second\?"' data annotate --db db in.jsonl -o out.jsonl
+expect 0 '"target":"The second\?"' data infilling annotate --db db in.jsonl -o out.jsonl
 expect 0 '"dropped":\[\{"text":"Two\?","from":"default","reason":"no SQL runs' infer infill in.jsonl --db db --defaults in.jsonl -o out.jsonl
 { echo "[{\"db_id\":\"bakery\",\"question\":\"What are the names of all bakers?\",\"query\":\"$crash\"}," &&
     echo '{"db_id":"bakery","question":"What are the names of all bakers?","query":"SELECT name FROM baker"}]'; } >questions.json

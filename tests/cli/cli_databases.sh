@@ -49,6 +49,7 @@ with() {
     clarify) infer clarify --candidates "$3" --db "$2" -o out.jsonl ;;
     score) data score --gold "$3" --pred q.jsonl --db "$2" --json --per-example out.jsonl ;;
     ambiguate) data ambiguate --kinds C,T --questions "$3" --db "$2" --materialise made -o out.jsonl ;;
+    annotate) data infilling annotate "$3" --db "$2" -o out.jsonl ;;
     *) data "$1" "$3" --db "$2" -o out.jsonl ;;
     esac
 }
@@ -79,10 +80,10 @@ cp shop.sqlite flat/shop.bin && same "$PWD/flat/shop.bin" q.jsonl
 ln -s shop.sqlite3 flat/shop.db && same flat q.jsonl && rm flat/shop.*
 rm -rf made && run 0 with ambiguate shop.sqlite q.jsonl
 made=$(sed -nE '1s/.*"db_file":"([^"]*)".*/\1/p' out.jsonl) && head -n 1 out.jsonl >made.jsonl && mkdir moved
-cp "made/$made" "moved/${made%.sqlite}.db" && run 0 data reword made.jsonl --db made -o reworded.jsonl
+cp "made/$made" "moved/${made%.sqlite}.db" && run 0 data infilling rewrite made.jsonl --db made -o rewritten.jsonl
 for db in moved "made/$made" "moved/${made%.sqlite}.db"; do
-    expect 0 'wrote 1 ambiguous and' data reword made.jsonl --db "$db" -o out.jsonl
-    cmp -s out.jsonl reworded.jsonl || complain "reword --db $db" "other records"
+    expect 0 'wrote 1 ambiguous and' data infilling rewrite made.jsonl --db "$db" -o out.jsonl
+    cmp -s out.jsonl rewritten.jsonl || complain "rewrite --db $db" "other records"
 done
 
 # --- which database is meant: by a record that names none in a folder, by one that names another than the file, by two

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../support/cli.sh"
 told=(shown said)
 
-# --- records from ambiguous questions: reword, annotate, split
+# --- records from ambiguous questions: rewrite, annotate, split
 data practice -o all --seed 1 >/dev/null 2>&1 || exit 1
 cat >questions.json <<'END'
 [{"db_id": "bakery", "question": "What are the names of all bakers?", "query": "SELECT name FROM baker"},
@@ -14,14 +14,14 @@ cat >questions.json <<'END'
 END
 data ambiguate --kinds C,T --questions questions.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl 2>said ||
     complain ambiguate "fails"
-expect 0 'wrote [1-9][0-9]* ambiguous and [0-9]+ unambiguous records' data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
-expect 0 'ambiguous records' data reword ambiguous.jsonl --db dbs --seed 1 -o again.jsonl
-cmp -s readings.jsonl again.jsonl || complain reword "the same seed, other bytes"
+expect 0 'wrote [1-9][0-9]* ambiguous and [0-9]+ unambiguous records' data infilling rewrite ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
+expect 0 'ambiguous records' data infilling rewrite ambiguous.jsonl --db dbs --seed 1 -o again.jsonl
+cmp -s readings.jsonl again.jsonl || complain rewrite "the same seed, other bytes"
 cat ambiguous.jsonl ambiguous.jsonl >twice.jsonl
-expect 0 'rejected .* [1-9][0-9]* duplicates' data reword twice.jsonl --db dbs --seed 1 -o twice.readings.jsonl
+expect 0 'rejected .* [1-9][0-9]* duplicates' data infilling rewrite twice.jsonl --db dbs --seed 1 -o twice.readings.jsonl
 [ "$(grep -ho '"db_id":"[^"]*".*"question":"[^"]*"' twice.readings.jsonl | sed 's/"source_db.*"question"/"question"/' | sort | uniq -d | wc -l)" = 0 ] ||
-    complain reword "a question of one database twice"
-expect 0 'records' data annotate readings.jsonl --db dbs --context compact -o infilling.jsonl
+    complain rewrite "a question of one database twice"
+expect 0 'records' data infilling annotate readings.jsonl --db dbs --context compact -o infilling.jsonl
 grep -q '"error"' infilling.jsonl && complain annotate "$(grep -m1 '"error"' infilling.jsonl)"
 grep -q '"source_db":"bakery","type":"' infilling.jsonl || complain annotate "does not say where records come from"
 sed 's/"source_db":"bakery"/"source_db":"other"/' infilling.jsonl >more.jsonl && cat infilling.jsonl >>more.jsonl
@@ -32,15 +32,15 @@ cmp -s folds/valid.jsonl /dev/null || complain split "valid.jsonl is missing or 
 expect 0 'train: 0 records' data split more.jsonl --valid-share .5 --test-share .5 -o folds --force
 
 # other words in the same records
-expect 0 'wrote [1-9][0-9]* examples; 9 of [1-9][0-9]* words were never replaced' data substitute infilling.jsonl --copies 2 --common 9 --seed 1 -o words.jsonl
-expect 0 'wrote [0-9]+ examples' data substitute infilling.jsonl --copies 2 --common 9 --seed 1 -o again.jsonl
+expect 0 'wrote [1-9][0-9]* examples; 9 of [1-9][0-9]* words were never replaced' data infilling substitute infilling.jsonl --copies 2 --common 9 --seed 1 -o words.jsonl
+expect 0 'wrote [0-9]+ examples' data infilling substitute infilling.jsonl --copies 2 --common 9 --seed 1 -o again.jsonl
 cmp -s words.jsonl again.jsonl || complain substitute "the same seed, other bytes"
 [ "$(wc -l <words.jsonl)" = $((2 * $(wc -l <infilling.jsonl))) ] || complain substitute "records are lost"
 [ "$(grep -ho '"id":"[^"]*"' words.jsonl | sort -u | wc -l)" = "$(wc -l <words.jsonl)" ] || complain substitute "an id twice"
 grep -q '^{"id":"[^"]*-words2","messages":\[{"role":"user","content":".*"},{"role":"assistant","content":".*"}\]}$' words.jsonl ||
     complain substitute "$(tail -1 words.jsonl)"
 [ "$(cut -d'"' -f13- words.jsonl | sort | uniq -d | wc -l)" -lt 3 ] || complain substitute "copies are the same"
-expect 0 'wrote 0 examples; 0 of 0 words' data substitute /dev/null -o empty.jsonl
+expect 0 'wrote 0 examples; 0 of 0 words' data infilling substitute /dev/null -o empty.jsonl
 
 # --- files in place of models: first with no addition, then with the missing interpretations
 infill() { infer infill infilling.jsonl --db dbs --defaults infilling.jsonl "$@"; }
@@ -130,31 +130,31 @@ expect 3 'duplicate id' infill --infilled twice.jsonl -o new
 head -n 1 answers.jsonl >one.jsonl
 expect 7 'one.jsonl has no readings of this question' infill --infilled one.jsonl
 
-# --- reword and split
-expect 3 'expected a record of ambit-data ambiguate or a row' data reword questions.json --db dbs -o new
+# --- rewrite and split
+expect 3 'expected a record of ambit-data ambiguate or a row' data infilling rewrite questions.json --db dbs -o new
 sed 's/"db_file":"[^"]*",*//' ambiguous.jsonl >bad.jsonl
-expect 3 'made without --materialise: .*db_file' data reword bad.jsonl --db dbs -o new
+expect 3 'made without --materialise: .*db_file' data infilling rewrite bad.jsonl --db dbs -o new
 sed 's/"db_file":"[^"]*"/"db_file":"gone.sqlite"/' ambiguous.jsonl >bad.jsonl
-expect 3 'no database gone' data reword bad.jsonl --db dbs -o new
+expect 3 'no database gone' data infilling rewrite bad.jsonl --db dbs -o new
 echo '{"db": "bakery", "question": "q", "gold_queries": ["SELECT 1", "SELECT 2"]}' >bad.jsonl
-expect 3 'line 1: field "gold_interpretations": expected a text for gold 1' data reword bad.jsonl --db dbs -o new
-expect 2 '--db' data reword ambiguous.jsonl -o new
+expect 3 'line 1: field "gold_interpretations": expected a text for gold 1' data infilling rewrite bad.jsonl --db dbs -o new
+expect 2 '--db' data infilling rewrite ambiguous.jsonl -o new
 expect 3 'folds/test.jsonl: expected records of at least 3 databases, one for each split, got 1; use --valid-share 0' data split folds/test.jsonl -o new
 expect 3 'at least 2 databases, one for each split, got 1' data split folds/test.jsonl --test-share 0 -o new
 expect 3 'at least 2 databases, one for each split, got 1' data split folds/test.jsonl --valid-share .5 --test-share .5 -o new
 expect 2 'expected a sum of at most 1' data split more.jsonl --valid-share .6 --test-share .6 -o new
 echo '{"question": "q"}' >questions.jsonl
 expect 3 'line 1: field .db_id. is missing' data split questions.jsonl -o new
-expect 2 'expected a file, got -' data substitute - -o new
-expect 2 'copies.*0' data substitute infilling.jsonl --copies 0 -o new
-expect 3 'questions.jsonl: line 1: field .messages. is missing' data substitute questions.jsonl -o new
+expect 2 'expected a file, got -' data infilling substitute - -o new
+expect 2 'copies.*0' data infilling substitute infilling.jsonl --copies 0 -o new
+expect 3 'questions.jsonl: line 1: field .messages. is missing' data infilling substitute questions.jsonl -o new
 echo '{"id":1,"prompt":"a"}' >pair.jsonl
-expect 3 'pair.jsonl: line 1: field .completion. is missing' data substitute pair.jsonl -o new
+expect 3 'pair.jsonl: line 1: field .completion. is missing' data infilling substitute pair.jsonl -o new
 echo '{"id":"a","messages":[{"role":"user"}]}' >bad.jsonl
-expect 3 'bad.jsonl: line 1: field .content. is missing' data substitute bad.jsonl -o new
+expect 3 'bad.jsonl: line 1: field .content. is missing' data infilling substitute bad.jsonl -o new
 echo '{"id":{},"messages":[{"role":"user","content":"two words"}]}' >bad.jsonl
-expect 3 'bad.jsonl: line 1: field .id.: expected a string or an integer' data substitute bad.jsonl -o new
+expect 3 'bad.jsonl: line 1: field .id.: expected a string or an integer' data infilling substitute bad.jsonl -o new
 expect 2 '--out' data split more.jsonl
-expect 1 'more.jsonl: cannot make the folder' data prompts -o more.jsonl
+expect 1 'more.jsonl: cannot make the folder' data infilling prompts -o more.jsonl
 
 finish

@@ -79,9 +79,9 @@ before=$(sums)
 # --- files
 keeps --out data sql q.jsonl --schema tables.json
 keeps --out data execute q.jsonl --db dbs
-keeps --out data annotate q.jsonl --interpretations readings.jsonl --db dbs --prompt-dir prompts
-keeps --out data reword q.jsonl --db dbs
-keeps --out data substitute q.jsonl
+keeps --out data infilling annotate q.jsonl --interpretations readings.jsonl --db dbs --prompt-dir prompts
+keeps --out data infilling rewrite q.jsonl --db dbs
+keeps --out data infilling substitute q.jsonl
 keeps --out data candidates pred.jsonl --gold gold.jsonl --tables tables.json --calibration calibration.json
 keeps --out data calibrate candidates.jsonl
 keeps --per-example data score --gold gold.jsonl --pred pred.jsonl --tables tables.json --db dbs
@@ -144,7 +144,7 @@ makes() { # FILE COMMAND...: the command makes the folder new/made with the file
     expect 0 '' "$@" -o new/made --force
     cmp -s "$file" first.txt || complain "$*" "--force does not replace $file"
 }
-makes new/made/sql.txt data prompts
+makes new/made/sql.txt data infilling prompts
 makes new/made/db/bakery.sqlite data practice --seed 1
 makes new/made/train.jsonl data split q.jsonl --valid-share 0 --test-share 0
 makes new/made/tokenizer.json train tokenizer notes.txt --vocab 300

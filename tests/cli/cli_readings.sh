@@ -140,7 +140,7 @@ cat >in.jsonl <<'END'
 {"db": "bakery", "question": "Say five.", "ambig_type": "scope", "gold_queries": ["SELECT 5"]}
 END
 echo '{"db_id": "bakery", "question": "Say five.", "readings": [{"text": "Five, say it", "sql": "SELECT 5"}]}' >readings.jsonl
-annotate() { data annotate --db flat "$@"; }
+annotate() { data infilling annotate --db flat "$@"; }
 sed 's/five/six/' readings.jsonl >other.jsonl
 expect 7 'other.jsonl has no readings of this question of bakery' annotate in.jsonl --interpretations other.jsonl
 expect 0 '"id":"q1",.*"existing":\["The first one of all\?"\].*"target":"The second\?".*"same_as":0' annotate in.jsonl --interpretations readings.jsonl
@@ -154,7 +154,7 @@ expect 0 'context:.n.n[a-z ]+: [a-z ,]+.n[a-z ]+: ' annotate in.jsonl --context 
 expect 0 'INSERT INTO' annotate in.jsonl --rows 1
 expect 0 'CREATE TABLE' annotate in.jsonl --rows 0
 grep -q 'INSERT INTO' shown && complain "--rows 0" "shows rows"
-expect 0 'eight prompts' data prompts -o prompts
+expect 0 'eight prompts' data infilling prompts -o prompts
 [ "$(find prompts -name '*.txt' | wc -l)" = 8 ] || complain "prompts" "does not write eight files"
 printf 'D:{}\nQ:{}\nE:{}\nM:' >prompts/fill.txt
 expect 0 '.nQ:Which one\?.nE:The first one of all\?.nM:"' annotate in.jsonl --prompt-dir prompts
@@ -182,7 +182,7 @@ cat readings.jsonl readings.jsonl >twice.jsonl
 expect 3 "twice.jsonl: line 2: duplicate database and question" annotate in.jsonl --interpretations twice.jsonl
 expect 3 "gold.jsonl: line 1: field \"question\" is missing" annotate in.jsonl --interpretations gold.jsonl
 head -c 300 published.json >changed.json && expect 3 "changed.json: line" annotate in.jsonl --interpretations changed.json
-expect 2 "--db" data annotate in.jsonl
+expect 2 "--db" data infilling annotate in.jsonl
 expect 3 "nowhere.jsonl: No such file" annotate nowhere.jsonl
 expect 1 "cannot write" annotate in.jsonl -o nowhere/out.jsonl
 

@@ -47,9 +47,9 @@ expect 7 '0 prompts, 1 records failed' infill --rewrites bad.jsonl --sqls sqls.j
 
 # --- the training records of the three systems from one record
 sed 's/$/\n/' rewritten.jsonl >records.jsonl
-expect 0 '"target":"SELECT flour FROM bread.n.nSELECT weight FROM bread".*"task":"e2e".*Answer the following:.nWhat is the label' data annotate records.jsonl --db all/db --target e2e
-expect 0 '"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"task":"gold","messages".*"content":"."Provide all' data annotate records.jsonl --db all/db --target gold
-expect 0 '"existing":\[\].*"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"task":"infill"' data annotate records.jsonl --db all/db
+expect 0 '"target":"SELECT flour FROM bread.n.nSELECT weight FROM bread".*"task":"e2e".*Answer the following:.nWhat is the label' data infilling annotate records.jsonl --db all/db --target e2e
+expect 0 '"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"task":"gold","messages".*"content":"."Provide all' data infilling annotate records.jsonl --db all/db --target gold
+expect 0 '"existing":\[\].*"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"task":"infill"' data infilling annotate records.jsonl --db all/db
 
 # --- default interpretations reviewed: correct candidates keep their SQL, missing interpretations are added, others go
 echo '{"db_id":"bakery","question":"What is the label of each bread?","readings":[{"text":"The flour of each bread","sql":"SELECT flour FROM bread"},{"text":"The bakers","sql":"SELECT name FROM baker"}]}' >defaults.jsonl
@@ -109,9 +109,9 @@ grep -q 'd7.sqlite' folds/valid.jsonl || complain "split --published" "valid: $(
 head -n 9 rows.jsonl >few.jsonl
 expect 3 'expected records of at least 10 databases' data split few.jsonl --published -o few
 expect 2 '--published cannot be used together with --valid-share' data split rows.jsonl --published --valid-share 0.2 -o few
-expect 2 '--interpretations requires --target infill' data annotate records.jsonl --db all/db --target e2e --interpretations defaults.jsonl
-expect 2 '--target' data annotate records.jsonl --db all/db --target all
-expect 7 'gold 1: --target gold requires a text' data annotate examples.jsonl --db all/db --target gold
+expect 2 '--interpretations requires --target infill' data infilling annotate records.jsonl --db all/db --target e2e --interpretations defaults.jsonl
+expect 2 '--target' data infilling annotate records.jsonl --db all/db --target all
+expect 7 'gold 1: --target gold requires a text' data infilling annotate examples.jsonl --db all/db --target gold
 expect 2 'rewriting takes --rewrites' infill --rewrites answers.jsonl --sqls sqls.jsonl --defaults defaults.jsonl
 expect 2 'rewriting: expected --sqls or --sql-model' infill --rewrites answers.jsonl
 expect 2 '--rewrites: expected --write-prompts rewrite or sql' infill --rewrites answers.jsonl --write-prompts fill

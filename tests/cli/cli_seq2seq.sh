@@ -83,7 +83,7 @@ cat >readings.jsonl <<'END'
 {"id":1,"db_id":"choir","question":"Which are there?","golds":[{"text":"Which singers?","sql":"select name from singer"},{"text":"Which songs?","sql":"select title from song"}],"readings":[{"text":"Which singers?","sql":"select name from singer"}]}
 {"id":2,"db_id":"choir","question":"How many?","golds":[{"text":"How many singers?","sql":"select count(*) + 1 from singer"},{"text":"How many songs?","sql":"select count(*) from song"}],"readings":[{"text":"How many songs?","sql":"select count(*) from song"}]}
 END
-run 0 data annotate readings.jsonl --db . --context compact -o missing.jsonl
+run 0 data infilling annotate readings.jsonl --db . --context compact -o missing.jsonl
 run 0 learn "${small[@]}" --data missing.jsonl --valid missing.jsonl --select recall --db . --sqls missing.jsonl --batch 2 --epochs 60 --eval-every 30 --lr 4e-3 --dropout 0 --max-new 16 --out infills
 near "$(value infills/metrics.jsonl valid_recall | tail -n 1)" 1 0 "recall of what was learnt by heart"
 run 0 infer infill missing.jsonl --db . --defaults missing.jsonl --sqls missing.jsonl --model infills --context compact --max-new 16 --device cpu -o added.jsonl

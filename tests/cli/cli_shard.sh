@@ -78,8 +78,8 @@ cat >questions.json <<'END'
 END
 data ambiguate --kinds C,T --questions questions.json --tables practice/tables.json --db practice/db --seed 1 --materialise dbs \
     -o ambiguous.jsonl >shown 2>said || fail "ambiguate"
-data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl >shown 2>said || fail "reword"
-whole 3 0 data annotate readings.jsonl --db dbs --context compact
+data infilling rewrite ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl >shown 2>said || fail "rewrite"
+whole 3 0 data infilling annotate readings.jsonl --db dbs --context compact
 mv one infilling.jsonl
 awk 'BEGIN { for (i = 1; i <= 7; i++) printf "{\"is_ambiguous\":false,\"question\":\"Who, %d?\",\"db_file\":\"db/bakery.sqlite\",\"gold_queries\":\"[\x27SELECT name FROM baker\x27]\",\"ambig_type\":\"scope\"}\n", i }' >rows.jsonl
 if data candidates --from ambrosia rows.jsonl -o rows.out >shown 2>said; then whole 3 0 data candidates --from ambrosia rows.jsonl; fi
@@ -125,7 +125,7 @@ for file in "$root"/{data,infer}/cmd/cmd_*.c; do
     grep -Eq 'FORMAT_IN_OPTION|COMPLETE_OPTIONS' "$file" || continue
     grep -q 'SHARD_OPTION' "$file" && continue
     case ${name#cmd_} in
-    calibrate | judge | probe | reword | score | split | substitute) ;;
+    calibrate | judge | probe | score | split) ;;
     *) complain "$name" "reads records and has no --shard" ;;
     esac
 done
@@ -183,7 +183,7 @@ expect 2 '--shard and --dry-run cannot be used together' infer generate --model 
 expect 2 '--shard cannot be used with --write-prompts' infer infill infilling.jsonl --db dbs --write-prompts def -o new --shard 1/3
 expect 2 '--shard cannot be used with --write-prompts or --published' infer infill infilling.jsonl --db dbs --defaults infilling.jsonl --published -o new --shard 1/3
 expect 2 '--shard cannot be used with --write-prompts' infer parse --db db asked.jsonl --write-prompts list -o new --shard 1/3
-expect 2 '--shard and --published cannot be used together' data annotate readings.jsonl --db dbs --published -o new --shard 1/3
+expect 2 '--shard and --published cannot be used together' data infilling annotate readings.jsonl --db dbs --published -o new --shard 1/3
 expect 2 '--shard: expected --format jsonl or text' infer tag --strategy heuristic --db db plain.jsonl --format html -o new --shard 1/3
 expect 2 '--shard requires --from plain or ambrosia' data candidates --from dfpl candidates.jsonl -o new --shard 1/3
 expect 2 '--shard requires --to marked-words' data noisysp --to noisysp plain.jsonl -o new --shard 1/3

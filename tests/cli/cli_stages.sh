@@ -19,7 +19,7 @@ cat >spider.json <<'END'
  {"db_id": "bakery", "question": "How many bakers are there?", "query": "SELECT count(*) FROM baker"}]
 END
 run 0 data ambiguate --kinds C --questions spider.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl
-run 0 data reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
+run 0 data infilling rewrite ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
 sed -E 's/"id":"C0-plain"(.*"question":")List/"id":7\1Please list/; s/,"readings":.*/}/' readings.jsonl >questions.jsonl
 [ "$(lines questions.jsonl)" = 3 ] || complain "not three questions"
 grep -q '"id":7,' questions.jsonl || complain "no id that is a number"
@@ -95,7 +95,7 @@ for way in '' --published; do
 done
 
 # --- the same models asked on the way and apart, drawing
-mkdir prompts && data prompts -o prompts 2>said && echo 'Readings: {} {}' >prompts/def.txt && echo '{} {} {}' >prompts/fill.txt && echo 'SQL: {} {}' >prompts/sql.txt
+mkdir prompts && data infilling prompts -o prompts 2>said && echo 'Readings: {} {}' >prompts/def.txt && echo '{} {} {}' >prompts/fill.txt && echo 'SQL: {} {}' >prompts/sql.txt
 cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
 asked=(--context compact --prompt-dir prompts)
 lm=(--chat-template llama3-bare --max-new 12 --temperature .9 --seed 3 --device cpu)

@@ -24,6 +24,6 @@ bakery_records() {
 END_OF_QUESTIONS
     made practice -o all --seed 1
     made ambiguate --kinds C --questions questions.json --tables all/tables.json --db all/db --seed 1 --materialise dbs -o ambiguous.jsonl
-    made reword ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
-    made annotate readings.jsonl --db dbs --context compact -o "$1"
+    made infilling rewrite ambiguous.jsonl --db dbs --seed 1 -o readings.jsonl
+    made infilling annotate readings.jsonl --db dbs --context compact -o "$1"
 }

@@ -163,7 +163,7 @@ const struct preset seq2seq_presets[] = { { "picard", picard }, { 0 } };
     INT_OPTION("max-new", AT(max_new), "N", 1, 1 << 20, "maximum number of tokens of a completion"), \
     SCHEMA_OPTION(HERE(schema), "exact-match: tables.json of --valid's databases"), \
     STRING_OPTION("db", HERE(db), "FILE|DIR", "recall, execution: SQLite databases of --valid"), \
-    STRING_OPTION("sqls", HERE(sqls), "FILE", "recall: SQL of interpretations, from ambit-data annotate"), \
+    STRING_OPTION("sqls", HERE(sqls), "FILE", "recall: SQL of interpretations, from ambit-data infilling annotate"), \
     STRING_OPTION("sql-model", HERE(sql_model), "HF_DIR", "recall: model that writes SQL which --sqls lacks"), \
     PROMPTER_OPTIONS(HERE(prompt))
 /* clang-format on */
@@ -219,8 +219,8 @@ const struct option seq2seq_request_table[] = {
 };
 
 const struct option reward_request_table[] = {
-    STRING_OPTION("data", HERE(data), "FILE.jsonl", "training records of ambit-data annotate", .required = true,
-                  .group = "input"),
+    STRING_OPTION("data", HERE(data), "FILE.jsonl", "training records of ambit-data infilling annotate",
+                  .required = true, .group = "input"),
     STRING_OPTION("valid", HERE(valid), "FILE.jsonl", "validation records, which choose the checkpoint"),
     STRING_OPTION("test", HERE(test), "FILE.jsonl", "test records, scored before and after training"),
     STRING_OPTION("db", HERE(db), "FILE|DIR", "SQLite databases of all records", .required = true),

@@ -1,9 +1,9 @@
 /*
  * reward_judge.h - the reward of a completion with missing interpretations, by execution.
  *
- * A gold is missing unless the record's own interpretations cover it (`covered_by` of `ambit-data annotate`). The
- * SQL of an interpretation is looked up by database and text, in the records and in --sqls (interpretation_sql.h); the
- * first statement that runs counts. It finds a missing gold if both return the same rows under the strict rule
+ * A gold is missing unless the record's own interpretations cover it (`covered_by` of `ambit-data infilling annotate`).
+ * The SQL of an interpretation is looked up by database and text, in the records and in --sqls (interpretation_sql.h);
+ * the first statement that runs counts. It finds a missing gold if both return the same rows under the strict rule
  * (trial.h), one gold each. Every other interpretation is wrong: it has no SQL that runs, repeats another one, or
  * returns rows of no missing gold.
  *

@@ -1,7 +1,7 @@
 /* Tests interpretations in words: replaced names, and the choice of existing interpretations. */
 #include "tests/support/support.h"
 
-#include "data/synth/reword.h"
+#include "data/synth/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,8 @@ static void names(void **state)
     (void)state;
 
     for (int i = 0; i < ARRAY_LEN(cases); i++) {
-        char *text = reword_question(cases[i].question, cases[i].element, cases[i].name,
-                                     "head : born_state , name , first name | order : count");
+        char *text = rewrite_question(cases[i].question, cases[i].element, cases[i].name,
+                                      "head : born_state , name , first name | order : count");
         assert_string_equal(text, cases[i].wanted);
         free(text);
     }
@@ -48,7 +48,7 @@ static void check_golds(const struct ambiqt_record *r, const char *first, const 
 {
     char *texts[2];
 
-    reword_golds(texts, r);
+    rewrite_golds(texts, r);
     assert_string_equal(texts[0], first);
     assert_string_equal(texts[1], second);
     free(texts[0]);
@@ -115,7 +115,7 @@ static void shares(void **state)
     for (int n = 1; n <= 3; n++)
         for (int i = 0; i < TRIES; i++) {
             json_t *record = record_of(n);
-            reword_interpretations(record, &rng);
+            rewrite_interpretations(record, &rng);
             counts[n][check_interpretations(record)]++;
             json_decref(record);
         }
@@ -132,5 +132,5 @@ int main(void)
         cmocka_unit_test(kinds),
         cmocka_unit_test(shares),
     };
-    return cmocka_run_group_tests_name("reword", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("rewrite", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Part of commands.h: ambit-data annotate. */
+/* Part of commands.h: ambit-data infilling, the data of "Disambiguate First, Parse Later".  Each mode is a command. */
 #include "data/base/log.h"
 #include "data/base/option_rows.h"
 #include "data/base/records.h"
@@ -10,8 +10,48 @@
 #include "data/eval/annotate.h"
 #include "data/eval/score.h"
 #include "data/prompt/prompter.h"
+#include "data/synth/rewrite.h"
+#include "data/synth/substitute.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* rewrite */
+
+static const struct rewrite_request rewrite_defaults = { .out = "-" };
+
+#define AT(field) offsetof(struct rewrite_request, field)
+
+static const struct option rewrite_options[] = {
+    DB_OPTION(AT(db), "", .required = true, .group = "input"),
+    FORMAT_IN_OPTION(AT(format_in)),
+    SEED_OPTION(AT(seed), "random seed", .group = "output"),
+    OUT_JSONL_OPTION(AT(out)),
+    { 0 },
+};
+
+#undef AT
+
+static enum exit_code run_rewrite(const struct call *call, struct error *err)
+{
+    return job_exit_code(rewrite_write(call->options, call->operands[0], err), 0, err);
+}
+
+static const struct command rewrite_mode = {
+    .name = "rewrite",
+    .summary = "write interpretations as text without a language model",
+    ONE_OPERAND("IN.jsonl"),
+    OPTIONS(rewrite_options, rewrite_defaults),
+    .details = "Reads records of `ambiguate --materialise`, or rows of AMBROSIA with their texts. Names the "
+               "altered element in the question, and lets some of the gold interpretations exist: none (15 %), all "
+               "(15 %) or some. Records whose interpretations return the same rows are omitted. Guide: "
+               "docs/guides/infilling-data.md.",
+    .examples = { "ambit-data infilling rewrite ambiguous.jsonl --db altered -o rewritten.jsonl",
+                  "ambit-data infilling rewrite ambrosia.jsonl --db databases --seed 1 -o rewritten.jsonl" },
+    .run = run_rewrite,
+};
+
+/* annotate */
 
 struct annotate_request {
     const char *db, *interpretations, *out; /* readings: for records that have none, or NULL */
@@ -191,11 +231,11 @@ static int annotate_write(const struct annotate_request *q, const char *input, s
     return rc;
 }
 
-static const struct annotate_request defaults = { .out = "-", .prompt = PROMPTER_DEFAULTS };
+static const struct annotate_request annotate_defaults = { .out = "-", .prompt = PROMPTER_DEFAULTS };
 
 #define AT(field) offsetof(struct annotate_request, field)
 
-static const struct option options[] = {
+static const struct option annotate_options[] = {
     DB_OPTION(AT(db), "", .required = true, .group = "input"),
     STRING_OPTION("interpretations", AT(interpretations), "FILE",
                   "a model's interpretations, for records that have none"),
@@ -209,7 +249,9 @@ static const struct option options[] = {
     { 0 },
 };
 
-static enum exit_code run(const struct call *call, struct error *err)
+#undef AT
+
+static enum exit_code run_annotate(const struct call *call, struct error *err)
 {
     const struct annotate_request *q = call->options;
     struct annotate_counts counts = { 0 };
@@ -230,18 +272,118 @@ static enum exit_code run(const struct call *call, struct error *err)
     return job_exit_code(rc, counts.all.failed, err);
 }
 
-const struct command command_annotate = {
+static const struct command annotate_mode = {
     .name = "annotate",
     .summary = "write training examples of existing and missing interpretations",
     ONE_OPERAND("IN.jsonl"),
-    OPTIONS(options, defaults),
+    OPTIONS(annotate_options, annotate_defaults),
     .details = "A record has id, db_id, question, golds [{\"sql\", \"text\"}] and a model's readings [{\"text\", "
                "\"sql\"}]; rows of AMBROSIA are read too. All SQL is executed. A gold interpretation is missing if "
                "no reading returns its rows. Each line of the output holds the prompt and the missing "
                "interpretations as messages.\n\n"
                "A record whose golds fail or return the same rows gets an error, and the exit code is 7. Fields: "
-               "docs/reference/records.md. Guide: docs/guides/make-data.md.",
-    .examples = { "ambit-data annotate records.jsonl --db databases -o examples.jsonl",
-                  "ambit-data annotate ambrosia.jsonl --db databases --target e2e -o e2e.jsonl" },
-    .run = run,
+               "docs/reference/records.md. Guide: docs/guides/infilling-data.md.",
+    .examples = { "ambit-data infilling annotate records.jsonl --db databases -o examples.jsonl",
+                  "ambit-data infilling annotate ambrosia.jsonl --db databases --target e2e -o e2e.jsonl" },
+    .run = run_annotate,
+};
+
+/* substitute */
+
+static const struct substitute_request substitute_defaults = { .out = "-", .copies = 1, .common = 100 };
+
+#define AT(field) offsetof(struct substitute_request, field)
+
+static const struct option substitute_options[] = {
+    INT_OPTION("copies", AT(copies), "N", 1, 1000, "different copies of each record", .group = "generation"),
+    INT_OPTION("common", AT(common), "N", 0, 1 << 20, "number of most frequent words to keep"),
+    SEED_OPTION(AT(seed), "random seed"),
+    FORMAT_IN_OPTION(AT(format_in)),
+    OUT_JSONL_OPTION(AT(out)),
+    { 0 },
+};
+
+#undef AT
+
+static enum exit_code run_substitute(const struct call *call, struct error *err)
+{
+    const char *path = call->operands[0];
+
+    if (strcmp(path, "-") == 0)
+        return usage_error(err, "IN.jsonl: expected a file, got -: the input is read twice");
+    return job_exit_code(substitute_write(call->options, path, err), 0, err);
+}
+
+static const struct command substitute_mode = {
+    .name = "substitute",
+    .summary = "copy training examples with substituted words, against memorisation",
+    ONE_OPERAND("IN.jsonl"),
+    OPTIONS(substitute_options, substitute_defaults),
+    .details = "Reads output of `infilling annotate` or `plans`. In each copy every word becomes another word of the "
+               "file, the same one throughout the record; frequent words and SQL's keywords stay. A small model then "
+               "learns to copy from the prompt instead of memorising names. Copies are for training only: they "
+               "describe no database. Guide: docs/guides/infilling-data.md.",
+    .examples = { "ambit-data infilling substitute examples.jsonl -o other-words.jsonl",
+                  "ambit-data infilling substitute examples.jsonl --copies 4 --common 200 --seed 1 -o other-words.jsonl" },
+    .run = run_substitute,
+};
+
+/* prompts */
+
+struct prompts_arguments {
+    const char *out;
+    bool force;
+};
+
+static const struct prompts_arguments prompts_defaults = { 0 };
+
+#define AT(field) offsetof(struct prompts_arguments, field)
+
+static const struct option prompts_options[] = {
+    OUT_DIR_OPTION(AT(out)),
+    FORCE_OPTION(AT(force)),
+    { 0 },
+};
+
+static enum exit_code run_prompts(const struct call *call, struct error *err)
+{
+    const struct prompts_arguments *a = call->options;
+
+    if (prompts_write(a->out, a->force, err))
+        return err->code;
+    log_info("%s: eight prompts written; use them with --prompt-dir", a->out);
+    return EXIT_CODE_OK;
+}
+
+static const struct file_note prompts_files[] = {
+    { "DIR/def.txt, DIR/fill.txt, DIR/sql.txt, DIR/rewrite.txt, DIR/e2e.txt, DIR/gold.txt, DIR/e2e-shots.txt, "
+      "DIR/correct.txt",
+      "the prompts" },
+    { 0 },
+};
+
+static const struct command prompts_mode = {
+    .name = "prompts",
+    .summary = "write the built-in prompts as files to edit",
+    OPTIONS(prompts_options, prompts_defaults),
+    .details = "def.txt asks for all interpretations, fill.txt for the missing ones, sql.txt for the SQL of one, "
+               "rewrite.txt for a question with another name, e2e.txt and e2e-shots.txt for the SQL of all, "
+               "gold.txt for the text of all, correct.txt for a review of interpretations. Each {} is a slot: "
+               "database, question or existing interpretations. Guide: docs/guides/infilling-data.md.",
+    .examples = { "ambit-data infilling prompts -o prompts", "ambit-data infilling prompts --out prompts/changed" },
+    .files = prompts_files,
+    .run = run_prompts,
+};
+
+static const struct command *const modes[] = { &rewrite_mode, &annotate_mode, &substitute_mode, &prompts_mode, NULL };
+
+const struct command command_infilling = {
+    .name = "infilling",
+    .summary = "make training data of infilling models",
+    .details = "`rewrite` writes the interpretations of ambiguous questions in words, `annotate` the training examples "
+               "of infilling models and of two baselines. `MODE --help` has the details of a mode. Guide: "
+               "docs/guides/infilling-data.md.",
+    .examples = { "ambit-data infilling rewrite ambiguous.jsonl --db altered -o rewritten.jsonl",
+                  "ambit-data infilling annotate rewritten.jsonl --db altered -o examples.jsonl" },
+    .modes = modes,
 };

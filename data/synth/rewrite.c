@@ -1,4 +1,4 @@
-#include "data/synth/reword.h"
+#include "data/synth/rewrite.h"
 
 #include "data/base/log.h"
 #include "data/base/record_reader.h"
@@ -177,7 +177,7 @@ static void end_text(FILE *out)
     CHECK(fclose(out) == 0, "out of memory");
 }
 
-char *reword_question(const char *question, const char *element, const char *name, const char *schema_text)
+char *rewrite_question(const char *question, const char *element, const char *name, const char *schema_text)
 {
     struct word words[MAX_WORDS];
     uint32_t wanted[NAME_MAX_WORDS];
@@ -226,13 +226,13 @@ static char *with_table(const char *question, const char *column, const char *wh
     return text;
 }
 
-void reword_golds(char *texts[2], const struct ambiqt_record *r)
+void rewrite_golds(char *texts[2], const struct ambiqt_record *r)
 {
     for (int i = 0; i < 2; i++) {
         const char *table = i ? r->new_table : r->table;
         if (!ambiguity_types[r->type].new_table)
-            texts[i] =
-                reword_question(r->question, r->type == SIA_COLUMN ? r->column : r->table, r->names[i], r->schema_text);
+            texts[i] = rewrite_question(r->question, r->type == SIA_COLUMN ? r->column : r->table, r->names[i],
+                                        r->schema_text);
         else if (r->type == SIA_JOIN)
             texts[i] = with_table(r->question, r->column, "from", table);
         else
@@ -252,7 +252,7 @@ static size_t draw_count(size_t n, struct rng *rng)
     return 1 + rng_below(rng, (uint32_t)n - 1);
 }
 
-void reword_interpretations(json_t *record, struct rng *rng)
+void rewrite_interpretations(json_t *record, struct rng *rng)
 {
     json_t *golds = json_object_get(record, "golds"), *left = json_copy(golds), *interpretations = json_array();
 
@@ -270,25 +270,25 @@ void reword_interpretations(json_t *record, struct rng *rng)
 enum { TRIES = 8 };
 
 /* A record of `ambit-data ambiguate` or a row of AMBROSIA. */
-struct reword_source {
+struct rewrite_source {
     json_t *json;
     char *where;
     int number; /* index in the corpus, -1 for a row of AMBROSIA */
 };
 
 /* The records of one original database. */
-struct reword_members {
+struct rewrite_members {
     int *items; /* indices in the corpus */
     int n, cap;
 };
 
-struct reword_job {
-    const struct reword_request *q;
-    struct reword_source *sources;
+struct rewrite_job {
+    const struct rewrite_request *q;
+    struct rewrite_source *sources;
     int n, cap;
-    struct ambiqt_corpus corpus;    /* the records in file order */
-    struct strings names;           /* original databases */
-    struct reword_members *members; /* [names.n] */
+    struct ambiqt_corpus corpus;     /* the records in file order */
+    struct strings names;            /* original databases */
+    struct rewrite_members *members; /* [names.n] */
     int members_cap;
     struct db_cache databases;
     struct strings written; /* databases with their questions */
@@ -297,13 +297,13 @@ struct reword_job {
     int ambiguous, plain, coincide, failed, alike, again;
 };
 
-static int add_source(struct reword_job *w, json_t *json, const char *where, struct error *err)
+static int add_source(struct rewrite_job *w, json_t *json, const char *where, struct error *err)
 {
     int kind = ambiqt_kind(json);
     bool row = ambrosia_is_row(json);
 
     GROW(w->sources, w->n, w->cap);
-    w->sources[w->n++] = (struct reword_source){ json_incref(json), xstrdup(where), row ? -1 : w->corpus.n };
+    w->sources[w->n++] = (struct rewrite_source){ json_incref(json), xstrdup(where), row ? -1 : w->corpus.n };
     if (row)
         return 0;
     if (kind < 0)
@@ -316,7 +316,7 @@ static int add_source(struct reword_job *w, json_t *json, const char *where, str
 
 static int read_source(void *job, json_t *json, const char *where, struct error *err)
 {
-    struct reword_job *w = job;
+    struct rewrite_job *w = job;
 
     if (!json_object_get(json, "materialise_error") && !json_object_get(json, "error"))
         return add_source(w, json, where, err);
@@ -324,15 +324,15 @@ static int read_source(void *job, json_t *json, const char *where, struct error 
     return 0;
 }
 
-static void group_records(struct reword_job *w)
+static void group_records(struct rewrite_job *w)
 {
     for (int i = 0; i < w->corpus.n; i++) {
         int known = w->names.n, db = strings_add(&w->names, w->corpus.items[i].db_id);
         if (db == known) {
             GROW(w->members, db, w->members_cap);
-            w->members[db] = (struct reword_members){ 0 };
+            w->members[db] = (struct rewrite_members){ 0 };
         }
-        struct reword_members *m = &w->members[db];
+        struct rewrite_members *m = &w->members[db];
         GROW(m->items, m->n, m->cap);
         m->items[m->n++] = i;
     }
@@ -353,12 +353,12 @@ static json_t *gold_json(const char *text, const char *sql)
 }
 
 /* Returns the question with both interpretations, or NULL if their texts are equal. */
-static json_t *record_json(const struct reword_source *s, const struct ambiqt_record *r)
+static json_t *record_json(const struct rewrite_source *s, const struct ambiqt_record *r)
 {
     char *texts[2];
     json_t *o = NULL;
 
-    reword_golds(texts, r);
+    rewrite_golds(texts, r);
     if (strcasecmp(texts[0], texts[1]) != 0)
         o = json_pack("{s:O?, s:o, s:s, s:s, s:s, s:[o, o]}", "id", json_object_get(s->json, "id"), "db_id",
                       database_json(json_string_value(json_object_get(s->json, "db_file"))), "source_db", r->db_id,
@@ -383,7 +383,7 @@ static bool says(const char *sql, const char *word)
 
 /* Returns true if another question of the original database has one meaning on the altered copy too: its SQL runs and
  * does not use the duplicated element. */
-static bool stays_plain(struct reword_job *w, const char *db_file, const struct ambiqt_record *altered,
+static bool stays_plain(struct rewrite_job *w, const char *db_file, const struct ambiqt_record *altered,
                         const struct ambiqt_record *other, struct error *err)
 {
     const char *element = altered->column ? altered->column : altered->table;
@@ -402,7 +402,7 @@ static bool stays_plain(struct reword_job *w, const char *db_file, const struct 
 }
 
 /* Returns true if the database did not have the question before, and remembers it. */
-static bool is_new(struct reword_job *w, const char *db_file, const char *question)
+static bool is_new(struct rewrite_job *w, const char *db_file, const char *question)
 {
     char key[2048];
     int n = w->written.n;
@@ -412,11 +412,11 @@ static bool is_new(struct reword_job *w, const char *db_file, const char *questi
 }
 
 /* Returns an unambiguous question on the altered database of record i. NULL if there is none, or with err. */
-static json_t *companion(struct reword_job *w, int i, struct error *err)
+static json_t *companion(struct rewrite_job *w, int i, struct error *err)
 {
     const struct ambiqt_record *r = &w->corpus.items[w->sources[i].number];
     const char *db_file = json_string_value(json_object_get(w->sources[i].json, "db_file"));
-    const struct reword_members *m = &w->members[strings_find(&w->names, r->db_id)];
+    const struct rewrite_members *m = &w->members[strings_find(&w->names, r->db_id)];
 
     for (int try = 0; try < TRIES && !err->text[0]; try++) {
         const struct ambiqt_record *o = &w->corpus.items[m->items[rng_below(&w->rng, (uint32_t)m->n)]];
@@ -434,11 +434,11 @@ static json_t *companion(struct reword_job *w, int i, struct error *err)
 }
 
 /* Draws the existing interpretations of a record and writes it. */
-static int write_record(struct reword_job *w, json_t *record, struct error *err)
+static int write_record(struct rewrite_job *w, json_t *record, struct error *err)
 {
     bool many = json_array_size(json_object_get(record, "golds")) > 1;
 
-    reword_interpretations(record, &w->rng);
+    rewrite_interpretations(record, &w->rng);
     w->ambiguous += many;
     w->plain += !many;
     int rc = json_write_line(&w->out, record, err);
@@ -446,9 +446,9 @@ static int write_record(struct reword_job *w, json_t *record, struct error *err)
     return rc;
 }
 
-static int write_altered(struct reword_job *w, int i, struct error *err)
+static int write_altered(struct rewrite_job *w, int i, struct error *err)
 {
-    const struct reword_source *s = &w->sources[i];
+    const struct rewrite_source *s = &w->sources[i];
     struct error bad = { 0 };
 
     if (json_is_true(json_object_get(s->json, "coincide"))) {
@@ -474,9 +474,9 @@ static int write_altered(struct reword_job *w, int i, struct error *err)
 }
 
 /* A row needs texts for its golds. */
-static int write_row(struct reword_job *w, int i, struct error *err)
+static int write_row(struct rewrite_job *w, int i, struct error *err)
 {
-    const struct reword_source *s = &w->sources[i];
+    const struct rewrite_source *s = &w->sources[i];
     json_t *record = ambrosia_record(s->json, i, s->where, err), *golds = json_object_get(record, "golds"), *gold;
     size_t k;
 
@@ -496,7 +496,7 @@ static int write_row(struct reword_job *w, int i, struct error *err)
     return write_record(w, record, err);
 }
 
-static int reword(struct reword_job *w, const char *path, struct error *err)
+static int rewrite(struct rewrite_job *w, const char *path, struct error *err)
 {
     if (db_path_check(w->q->db, err) || records_each_as_is(path, w->q->format_in, read_source, w, err))
         return -1;
@@ -509,7 +509,7 @@ static int reword(struct reword_job *w, const char *path, struct error *err)
     return out_file_commit(&w->out, err);
 }
 
-static void release(struct reword_job *w)
+static void release(struct rewrite_job *w)
 {
     out_file_abort(&w->out);
     for (int i = 0; i < w->n; i++) {
@@ -526,12 +526,12 @@ static void release(struct reword_job *w)
     db_cache_release(&w->databases);
 }
 
-int reword_write(const struct reword_request *q, const char *path, struct error *err)
+int rewrite_write(const struct rewrite_request *q, const char *path, struct error *err)
 {
-    struct reword_job w = { .q = q, .rng = { .seed = (uint64_t)q->seed } };
+    struct rewrite_job w = { .q = q, .rng = { .seed = (uint64_t)q->seed } };
 
     db_cache_init(&w.databases);
-    int rc = reword(&w, path, err);
+    int rc = rewrite(&w, path, err);
     if (rc == 0)
         log_info("wrote %d ambiguous and %d unambiguous records; rejected %d with equal results, %d that do not run, "
                  "%d with equal texts, %d duplicates",

@@ -1,5 +1,5 @@
 /*
- * reword.h - interpretations of ambiguous questions in words, and infilling examples that lack some of them.
+ * rewrite.h - interpretations of ambiguous questions in words, and infilling examples that lack some of them.
  *
  * The texts are made from the gold statements by rules, without a language model. An infilling model learns from these
  * examples to write the missing interpretations. A text that it writes counts as a gold's interpretation if it has
@@ -8,8 +8,8 @@
  * well a person's question is understood. Without infilling, recall is the coverage of the existing interpretations:
  * one of two golds gives one half.
  */
-#ifndef DATA_SYNTH_REWORD_H
-#define DATA_SYNTH_REWORD_H
+#ifndef DATA_SYNTH_REWRITE_H
+#define DATA_SYNTH_REWRITE_H
 
 #include "data/base/json.h"
 #include "data/base/record_reader.h"
@@ -19,21 +19,21 @@
 /* Replaces every mention of the element (its name in the schema; plurals count) by another name. Without a mention it
  * appends " (ELEMENT: NAME)". Words of a longer name of the schema are no mention, nor are words of a phrase such as
  * "in alphabetical order". schema_text: see struct ambiqt_record. The caller frees the result. */
-char *reword_question(const char *question, const char *element, const char *name, const char *schema_text);
+char *rewrite_question(const char *question, const char *element, const char *name, const char *schema_text);
 
 /* Writes the texts of the record's two golds. C and T: the question with the name of each alternative. J: the question
  * with " (COLUMN from TABLE)" appended. P: with " (computed from TABLE)" and " (stored in TABLE)". The caller frees
  * both. */
-void reword_golds(char *texts[2], const struct ambiqt_record *r);
+void rewrite_golds(char *texts[2], const struct ambiqt_record *r);
 
 /*
  * Sets the field "readings" of a record whose golds all have texts: a random subset of the golds in random order, each
  * with its SQL. Of several golds it takes none (15 %), all (15 %) or some; of a single gold it takes one (80 %) or
  * none.
  */
-void reword_interpretations(json_t *record, struct rng *rng);
+void rewrite_interpretations(json_t *record, struct rng *rng);
 
-struct reword_request {
+struct rewrite_request {
     const char *db, *out;
     enum record_format format_in;
     int64_t seed;
@@ -41,6 +41,6 @@ struct reword_request {
 
 /* Reads records of `ambit-data ambiguate --materialise` or rows of AMBROSIA and writes the examples to q->out. Logs the
  * numbers of written and rejected records. Returns -1 with err. */
-int reword_write(const struct reword_request *q, const char *path, struct error *err);
+int rewrite_write(const struct rewrite_request *q, const char *path, struct error *err);
 
 #endif
