@@ -8,6 +8,7 @@
 #include "data/db/db_cache.h"
 #include "data/db/db_path.h"
 #include "data/eval/annotate.h"
+#include "data/eval/dfpl.h"
 #include "data/eval/score.h"
 #include "data/prompt/prompter.h"
 #include "data/synth/rewrite.h"
@@ -78,11 +79,20 @@ struct annotate_job {
     struct progress progress;
 };
 
+/* The record in our form; a new reference. */
+static json_t *own_record(const struct annotate_job *run, json_t *record, const char *where, struct error *bad)
+{
+    int64_t number = run->q->shard.range.first + run->counts->all.records;
+
+    if (dfpl_is_rewritten(record))
+        return dfpl_rewritten_record(record, number + 1, run->q->published, where, bad);
+    return ambrosia_is_row(record) ? ambrosia_record(record, number, where, bad) : json_deep_copy(record);
+}
+
 /* The record in our form, with readings; a new reference. */
 static json_t *prepare(struct annotate_job *run, json_t *record, const char *where, struct error *bad)
 {
-    int64_t number = run->q->shard.range.first + run->counts->all.records;
-    json_t *own = ambrosia_is_row(record) ? ambrosia_record(record, number, where, bad) : json_deep_copy(record);
+    json_t *own = own_record(run, record, where, bad);
     db_path_name(run->q->db, own);
     if (!own || !run->q->interpretations || json_object_get(own, "readings"))
         return own;
@@ -278,9 +288,9 @@ static const struct command annotate_mode = {
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(annotate_options, annotate_defaults),
     .details = "A record has id, db_id, question, golds [{\"sql\", \"text\"}] and a model's readings [{\"text\", "
-               "\"sql\"}]; rows of AMBROSIA are read too. All SQL is executed. A gold interpretation is missing if "
-               "no reading returns its rows. Each line of the output holds the prompt and the missing "
-               "interpretations as messages.\n\n"
+               "\"sql\"}]; rows of AMBROSIA and the authors' interpretations_tbl_col_train are read too. All SQL is "
+               "executed. A gold interpretation is missing if no reading returns its rows. Each line of the output "
+               "holds the prompt and the missing interpretations as messages.\n\n"
                "A record whose golds fail or return the same rows gets an error, and the exit code is 7. Fields: "
                "docs/reference/records.md. Guide: docs/guides/infilling-data.md.",
     .examples = { "ambit-data infilling annotate records.jsonl --db databases -o examples.jsonl",

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DFPL_SKIPPED = 2 }; /* records of stage 0 that the published training program skips */
+
 /* Reads an interpretation; one without SQL is valid. */
 static int read_interpretation(struct dfpl_example *e, struct dfpl_interpretation *r, const json_t *o,
                                const char *where, struct error *err)
@@ -171,6 +173,97 @@ void dfpl_release(struct dfpl_file *f)
     free(f->items);
     json_decref(f->root);
     *f = (struct dfpl_file){ 0 };
+}
+
+bool dfpl_is_rewritten(const json_t *record)
+{
+    return json_object_get(record, "db_file") && json_object_get(record, "gold_queries") &&
+           json_object_get(record, "interpretations");
+}
+
+/* A text with blanks for underscores; a new reference. */
+static json_t *words_json(const char *text)
+{
+    char *copy = xstrdup(text);
+
+    for (char *p = copy; *p; p++)
+        *p = (char)(*p == '_' ? ' ' : *p);
+    json_t *words = json_string(copy);
+    free(copy);
+    return words;
+}
+
+/* Adds the gold of an interpretation [text, accepted]. */
+static int add_rewritten(json_t *golds, const json_t *sql, const json_t *pair, const char *where, struct error *err)
+{
+    int gold = (int)json_array_size(golds) + 1;
+    const json_t *text = json_array_get(pair, 0), *accepted = json_array_get(pair, 1);
+
+    if (!json_is_string(sql))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"gold_queries\": entry %d is no string", where, gold);
+    if (json_array_size(pair) != 2 || !json_is_string(text) || !json_is_boolean(accepted))
+        return error_set(err, EXIT_CODE_DATA, "%s: field \"interpretations\": entry %d: expected [text, true or false]",
+                         where, gold);
+    if (!json_is_true(accepted))
+        return error_set(err, EXIT_CODE_DATA, "%s: gold %d: its SQL rejects the text \"%.200s\"", where, gold,
+                         json_string_value(text));
+    return json_array_append_new(golds,
+                                 json_pack("{s:O, s:o}", "sql", sql, "text", words_json(json_string_value(text))));
+}
+
+/* The golds of a row; NULL with err. */
+static json_t *rewritten_golds(const json_t *row, const char *where, struct error *err)
+{
+    const json_t *sql = json_get_array(row, "gold_queries", where, err);
+    const json_t *pairs = sql ? json_get_array(row, "interpretations", where, err) : NULL;
+    size_t n = json_array_size(sql);
+    json_t *golds = json_array();
+    int rc = pairs ? 0 : -1;
+
+    if (rc == 0 && (n == 0 || json_array_size(pairs) != n))
+        rc = error_set(err, EXIT_CODE_DATA, "%s: expected an interpretation for each of %zu gold queries, got %zu",
+                       where, n, json_array_size(pairs));
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = add_rewritten(golds, json_array_get(sql, i), json_array_get(pairs, i), where, err);
+    if (rc == 0)
+        return golds;
+    json_decref(golds);
+    return NULL;
+}
+
+/* The end of a database's name that names the changed column or table; "" if the name has none. */
+static const char *change_of(const char *name)
+{
+    static const char *const marks[] = { "_column_", "_table_" };
+
+    for (int i = 0; i < ARRAY_LEN(marks); i++)
+        if (strstr(name, marks[i]))
+            return strstr(name, marks[i]);
+    return name + strlen(name);
+}
+
+json_t *dfpl_rewritten_record(const json_t *row, int64_t number, bool published, const char *where, struct error *err)
+{
+    const char *file = json_get_string(row, "db_file", where, err);
+    const char *question = file ? json_get_string(row, "question", where, err) : NULL;
+    json_t *golds = question ? rewritten_golds(row, where, err) : NULL;
+
+    if (golds && published && number <= DFPL_SKIPPED) {
+        error_set(err, EXIT_CODE_DATA, "%s: the published training program skips the first %d records", where,
+                  DFPL_SKIPPED);
+        json_decref(golds);
+        golds = NULL;
+    }
+    if (!golds)
+        return NULL;
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file, *dot = strrchr(name, '.');
+    char *db_id = strndup(name, dot ? (size_t)(dot - name) : strlen(name));
+    CHECK(db_id, "out of memory");
+    json_t *record =
+        json_pack("{s:I, s:s, s:o, s:s, s:o}", "id", (json_int_t)number, "db_id", db_id, "source_db",
+                  json_stringn(db_id, (size_t)(change_of(db_id) - db_id)), "question", question, "golds", golds);
+    free(db_id);
+    return record;
 }
 
 /* Whether a query equals an earlier one that began a group. */

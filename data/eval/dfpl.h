@@ -1,8 +1,8 @@
 /*
- * dfpl.h - prediction files of "Disambiguate First, Parse Later".
+ * dfpl.h - published files of "Disambiguate First, Parse Later": predictions, and AmbiQT's golds in words.
  *
- * A file is one object with `results`, an array of examples. An example has its database as a dump, the question, the
- * gold queries, interpretations with the SQL that a model wrote for each, and the authors' measurements.
+ * A prediction file is one object with `results`, an array of examples. An example has its database as a dump, the
+ * question, the gold queries, interpretations with the SQL that a model wrote for each, and the authors' measurements.
  */
 #ifndef DATA_EVAL_DFPL_H
 #define DATA_EVAL_DFPL_H
@@ -45,6 +45,16 @@ bool dfpl_is_records(const char *path);
  * way. */
 int dfpl_read(struct dfpl_file *f, const char *path, struct error *err);
 void dfpl_release(struct dfpl_file *f);
+
+/* Whether a record is one of AmbiQT's golds in words (stage 0) as published in interpretations_tbl_col_train, a list of
+ * {"db_file", "db_dump", "question", "gold_queries": [SQL], "interpretations": [[text, accepted], ...]}. */
+bool dfpl_is_rewritten(const json_t *record);
+/* Converts such a record into {"id", "db_id", "source_db", "question", "golds": [{"sql", "text"}]}. id is the number,
+ * from 1; db_id is the name of db_file, which ambiguate --published-databases gives its database too. Texts get blanks
+ * for underscores, as the published training program reads them. With `published`, the first two records are refused,
+ * because that program skips them. The caller owns the record. NULL with EXIT_CODE_DATA, also if a gold has no accepted
+ * text. */
+json_t *dfpl_rewritten_record(const json_t *row, int64_t number, bool published, const char *where, struct error *err);
 
 /* The number of groups of equal results among the trial's queries. All failures form one group, all empty results
  * another. Equality is not transitive if only some queries order their rows, so the order of the queries may matter. */

@@ -6,6 +6,7 @@
 #include "data/db/db_path.h"
 #include "data/db/execute.h"
 #include "data/db/schema_sqlite.h"
+#include "data/eval/dfpl.h"
 #include "data/eval/score.h"
 #include "data/prompt/interpretation_sql.h"
 #include "data/prompt/passage.h"
@@ -58,9 +59,11 @@ static json_t *own_record(json_t *record, const struct infill_place *place, stru
 {
     if (place->rewrites)
         return infill_rewrite_record(record, place->where, err);
-    if (!ambrosia_is_row(record))
+    bool rewritten = dfpl_is_rewritten(record);
+    if (!rewritten && !ambrosia_is_row(record))
         return record;
-    json_t *own = ambrosia_record(record, place->number, place->where, err);
+    json_t *own = rewritten ? dfpl_rewritten_record(record, place->number + 1, false, place->where, err)
+                            : ambrosia_record(record, place->number, place->where, err);
     json_decref(record);
     return own;
 }

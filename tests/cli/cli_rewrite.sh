@@ -51,6 +51,37 @@ expect 0 '"target":"SELECT flour FROM bread.n.nSELECT weight FROM bread".*"task"
 expect 0 '"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"task":"gold","messages".*"content":"."Provide all' data infilling annotate records.jsonl --db all/db --target gold
 expect 0 '"existing":\[\].*"target":"What is the flour of each bread\?.nWhat is the weight of each bread\?".*"task":"infill"' data infilling annotate records.jsonl --db all/db
 
+# --- golds in words as the authors publish them: one JSON list, whose name has no extension
+mkdir altered && cp all/db/bakery.sqlite altered/bakery_column_bread_label.sqlite
+cat >interpretations_tbl_col_train <<'END'
+[
+    {
+        "db_file": "data/AmbiQT/db-content/database_syn_eval/bakery_column_bread_label/bakery_column_bread_label.sqlite",
+        "db_dump": "CREATE TABLE bread (\n    flour text\n);",
+        "question": "What is the label of each bread?",
+        "interpretations": [["What is the flour_name of each bread?", true], ["What is the weight of each bread?", true]],
+        "gold_queries": ["SELECT flour FROM bread", "SELECT weight FROM bread"],
+        "is_ambiguous": true
+    },
+    {
+        "db_file": "data/AmbiQT/db-content/database_syn_eval/bakery_column_bread_label/bakery_column_bread_label.sqlite",
+        "db_dump": "",
+        "question": "Label all.",
+        "interpretations": [["Name all.", true], ["Weigh all.", false]],
+        "gold_queries": ["SELECT flour FROM bread", "SELECT weight FROM bread"],
+        "is_ambiguous": true
+    }
+]
+END
+told=(stage0.jsonl)
+published() { data infilling annotate interpretations_tbl_col_train --db altered "$@"; }
+expect 7 '"id":1,"db_id":"bakery_column_bread_label".*"source_db":"bakery".*"target":"What is the flour name of each bread\?.nWhat is the weight of each bread\?"' published --target gold -o stage0.jsonl
+expect 7 '"error":"interpretations_tbl_col_train: record 2: gold 2: its SQL rejects the text ..?Weigh all' published --target gold -o stage0.jsonl
+told=(shown said)
+expect 7 'skips the first 2 records' published --published
+expect 7 '1 prompts, 1 records failed' infer infill interpretations_tbl_col_train --db altered --write-prompts def -o def.prompts
+expect 0 '"target":"What is the flour name' data infilling annotate <(head -n 1 stage0.jsonl) --db altered
+
 # --- default interpretations reviewed: correct candidates keep their SQL, missing interpretations are added, others go
 echo '{"db_id":"bakery","question":"What is the label of each bread?","readings":[{"text":"The flour of each bread","sql":"SELECT flour FROM bread"},{"text":"The bakers","sql":"SELECT name FROM baker"}]}' >defaults.jsonl
 expect 0 '1 prompts' infill --defaults defaults.jsonl --write-prompts correct -o correct.prompts

@@ -168,6 +168,72 @@ static void published_file(void **state)
     assert_int_equal(sum.stored.groups_differ, 1); /* whose grouping followed the order of a Python set */
 }
 
+static json_t *rewritten(const char *text, int64_t number, bool published, struct error *err)
+{
+    json_t *row = json_loads(text, 0, NULL);
+
+    assert_non_null(row);
+    json_t *record = dfpl_rewritten_record(row, number, published, "file: line 3", err);
+    json_decref(row);
+    return record;
+}
+
+#define ROW(queries, pairs)                                                                                            \
+    "{\"db_file\": \"data/AmbiQT/db-content/database_syn_eval/pets_1_column_pets_pet_age/pets_1_column_pets_pet_age."  \
+    "sqlite\", \"db_dump\": \"\", \"question\": \"How old?\", \"is_ambiguous\": true, \"gold_queries\": " queries      \
+    ", \"interpretations\": " pairs "}"
+#define TWO_QUERIES "[\"select age_in_years from pets\", \"select years from pets\"]"
+
+/* The golds in words of stage 0, as the authors' program writes them. */
+static void rewritten_golds_are_records(void **state)
+{
+    struct error err = { 0 };
+    (void)state;
+
+    json_t *record =
+        rewritten(ROW(TWO_QUERIES, "[[\"What is the age_in_years?\", true], [\"Which years?\", true]]"), 3, true, &err);
+    json_t *wanted =
+        json_pack("{s:i, s:s, s:s, s:s, s:[{s:s, s:s}, {s:s, s:s}]}", "id", 3, "db_id", "pets_1_column_pets_pet_age",
+                  "source_db", "pets_1", "question", "How old?", "golds", "sql", "select age_in_years from pets",
+                  "text", "What is the age in years?", "sql", "select years from pets", "text", "Which years?");
+    assert_non_null(record);
+    assert_true(json_equal(record, wanted));
+    json_decref(record);
+    json_decref(wanted);
+}
+
+static void bad_rewritten_golds(void **state)
+{
+    static const struct {
+        const char *row, *message;
+    } cases[] = {
+        { ROW(TWO_QUERIES, "[[\"A?\", true], [\"B?\", false]]"), "gold 2: its SQL rejects the text \"B?\"" },
+        { ROW(TWO_QUERIES, "[[\"A?\", true]]"), "expected an interpretation for each of 2 gold queries, got 1" },
+        { ROW(TWO_QUERIES, "[[\"A?\", true], \"B?\"]"),
+          "\"interpretations\": entry 2: expected [text, true or false]" },
+        { ROW(TWO_QUERIES, "[[\"A?\", 1], [\"B?\", true]]"), "\"interpretations\": entry 1: expected [text, true" },
+        { ROW(TWO_QUERIES, "\"A?\""), "\"interpretations\": expected an array, got a string" },
+        { ROW("[\"select 1\", 2]", "[[\"A?\", true], [\"B?\", true]]"), "\"gold_queries\": entry 2 is no string" },
+        { ROW("[]", "[]"), "each of 0 gold queries" },
+        { "{\"db_file\": 5, \"gold_queries\": [], \"interpretations\": []}", "\"db_file\": expected a string" },
+        { "{\"db_file\": \"a\", \"gold_queries\": [], \"interpretations\": []}", "\"question\" is missing" },
+    };
+    (void)state;
+
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        struct error err = { 0 };
+        assert_null(rewritten(cases[i].row, 3, false, &err));
+        assert_int_equal(err.code, EXIT_CODE_DATA);
+        if (!strstr(err.text, cases[i].message) || strncmp(err.text, "file: line 3: ", 14))
+            fail_msg("%s\nexpected: %s", err.text, cases[i].message);
+    }
+    struct error err = { 0 };
+    const char *good = ROW(TWO_QUERIES, "[[\"A?\", true], [\"B?\", true]]");
+    assert_null(rewritten(good, 2, true, &err));
+    assert_non_null(strstr(err.text, "skips the first 2 records"));
+    json_decref(rewritten(good, 2, false, &err));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +241,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(stored_metrics_that_differ, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_files, set_up, tear_down),
         cmocka_unit_test(published_file),
+        cmocka_unit_test(rewritten_golds_are_records),
+        cmocka_unit_test(bad_rewritten_golds),
     };
     return cmocka_run_group_tests_name("dfpl", tests, NULL, NULL);
 }
