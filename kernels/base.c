@@ -49,6 +49,8 @@ static void __attribute__((format(printf, 1, 2))) warn_on_stderr(const char *fmt
 
 void (*base_warn)(const char *fmt, ...) = warn_on_stderr;
 
+bool base_is_guest;
+
 void check_failed(const char *file, int line, const char *expr, const char *fmt, ...)
 {
     va_list ap;

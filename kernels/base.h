@@ -44,6 +44,10 @@ int error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(
 /* Prints a warning of one line to stderr, or to the program's log. */
 extern void (*base_warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Whether this code is a library in somebody else's process: settings of the whole process then stay unchanged.  Set it
+ * before all other calls. */
+extern bool base_is_guest;
+
 /* Prints file:line, condition and message, then aborts.  Reached only through CHECK. */
 void check_failed(const char *file, int line, const char *expr, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 4, 5)));

@@ -1,6 +1,7 @@
 #include "kernels/device.h"
 
 #include "kernels/module_path.h"
+#include "kernels/trace.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -97,6 +98,7 @@ int device_open(struct device *d, const char *spec, struct error *err)
     int number = 0;
 
     *d = (struct device){ 0 };
+    trace_open();
     if (!strcmp(spec, "auto"))
         return open_best(d, err);
     if (!strcmp(spec, "cpu"))

@@ -5,6 +5,19 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Folder of the shared library that this code is part of; "": it is part of a program. */
+static char library_folder[4096];
+
+bool module_path_library(const char *folder)
+{
+    size_t n = strlen(folder);
+
+    if (n >= sizeof library_folder)
+        return false;
+    memcpy(library_folder, folder, n + 1);
+    return true;
+}
+
 /* Returns a folder beside that of the program, such as lib/ambit, or NULL if it cannot be determined. */
 static char *beside_program(const char *folder)
 {
@@ -23,6 +36,12 @@ static char *beside_program(const char *folder)
     return path_in(exe, folder);
 }
 
+/* Returns a folder beside the library, or else one beside the program. */
+static char *beside(const char *of_library, const char *of_program)
+{
+    return *library_folder ? path_in(library_folder, of_library) : beside_program(of_program);
+}
+
 /* Returns the path of the file in the first of three folders that has it; the caller frees it.  NULL and "" are
  * skipped. */
 static char *find(const char *file, const char *const dirs[3])
@@ -38,25 +57,28 @@ static char *find(const char *file, const char *const dirs[3])
 
 char *module_path(const char *file, char **looked)
 {
-    char *beside = beside_program("lib/ambit");
-    char *path = find(file, (const char *const[]){ getenv("AMBIT_MODULE_PATH"), beside, AMBIT_MODULE_DIR });
+    char *near = beside("ambit", "lib/ambit");
+    char *path = find(file, (const char *const[]){ getenv("AMBIT_MODULE_PATH"), near, AMBIT_MODULE_DIR });
 
     if (!path && looked)
-        CHECK(asprintf(looked, "%s or %s (or the folder AMBIT_MODULE_PATH)", beside ? beside : "../lib/ambit",
+        CHECK(asprintf(looked, "%s or %s (or the folder AMBIT_MODULE_PATH)", near ? near : "../lib/ambit",
                        AMBIT_MODULE_DIR) >= 0,
               "no memory for a path");
-    free(beside);
+    free(near);
     return path;
 }
 
+/* A library lies in lib or in a folder of lib, such as Debian's lib/x86_64-linux-gnu. */
 char *share_path(const char *file, char **looked)
 {
-    char *beside = beside_program("share/ambit");
-    char *path = find(file, (const char *const[]){ beside, AMBIT_SHARE_DIR, NULL });
+    char *near = beside("../share/ambit", "share/ambit");
+    char *above = *library_folder ? path_in(library_folder, "../../share/ambit") : NULL;
+    char *path = find(file, (const char *const[]){ near, above, AMBIT_SHARE_DIR });
 
     if (!path && looked)
-        CHECK(asprintf(looked, "%s or %s", beside ? beside : "../share/ambit", AMBIT_SHARE_DIR) >= 0,
+        CHECK(asprintf(looked, "%s or %s", near ? near : "../share/ambit", AMBIT_SHARE_DIR) >= 0,
               "no memory for a path");
-    free(beside);
+    free(near);
+    free(above);
     return path;
 }

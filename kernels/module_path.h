@@ -3,7 +3,7 @@
  * data.
  *
  * The files lie in lib/ambit and share/ambit, beside the folder of the programs, in a build folder and in an
- * installation.
+ * installation.  A shared library searches beside itself, because the program is somebody else's.
  */
 #ifndef KERNELS_MODULE_PATH_H
 #define KERNELS_MODULE_PATH_H
@@ -16,5 +16,9 @@
 char *module_path(const char *file, char **looked);
 /* Like module_path, for a file or folder of share/ambit, which no variable names. */
 char *share_path(const char *file, char **looked);
+
+/* Makes both search beside a shared library in place of the program: folder is the library's absolute folder.  Call it
+ * before them, in one thread.  Returns false if the path is too long. */
+bool module_path_library(const char *folder);
 
 #endif

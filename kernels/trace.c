@@ -3,6 +3,7 @@
 #include "kernels/device.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,11 +29,11 @@ struct text {
     size_t n;
 };
 
-bool trace_wanted = true;
+bool trace_wanted;
 static struct {
-    bool read, print, check;
-    double start;
-} state;
+    bool print, check;
+} state; /* constant after trace_open */
+static _Thread_local double start;
 
 struct trace_arg trace_tensor(const struct tensor *t)
 {
@@ -69,18 +70,26 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static void read_environment(void)
+{
+    state.print = is_set("AMBIT_TRACE");
+    state.check = is_set("AMBIT_CHECK_NAN");
+    trace_wanted = state.print || state.check;
+}
+
+void trace_open(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, read_environment);
+}
+
 void trace_begin(struct ctx *c)
 {
-    if (!state.read) {
-        state.read = true;
-        state.print = is_set("AMBIT_TRACE");
-        state.check = is_set("AMBIT_CHECK_NAN");
-        trace_wanted = state.print || state.check;
-    }
-    if (!trace_wanted || c->capturing)
+    if (c->capturing)
         return;
     c->dev->driver->sync(c->dev);
-    state.start = now();
+    start = now();
 }
 
 static const char *params_of(const char *kernel)
@@ -199,7 +208,7 @@ void trace_end(struct ctx *c, const char *file, int line, const char *kernel, co
         return;
     c->dev->driver->sync(c->dev);
     if (state.print)
-        fprintf(stderr, "%9.3f ms  %s\n", 1e3 * (now() - state.start), describe(kernel, args).s);
+        fprintf(stderr, "%9.3f ms  %s\n", 1e3 * (now() - start), describe(kernel, args).s);
     if (state.check)
         check_outputs(c, file, line, kernel, args);
 }

@@ -22,8 +22,11 @@ struct trace_arg {
     double number;
 };
 
-/* becomes false when the first kernel finds neither variable in the environment */
+/* Whether one of the variables is set; constant after trace_open(). */
 extern bool trace_wanted;
+
+/* Reads the environment at the first call.  device_open() calls it, before any kernel runs. */
+void trace_open(void);
 
 /* Waits for the device and starts the clock. */
 void trace_begin(struct ctx *c);

@@ -3,6 +3,7 @@
 #include "data/base/visible.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,39 @@ static enum log_level level(void)
     return named < 0 ? LOG_INFO : (enum log_level)named;
 }
 
+static struct {
+    pthread_mutex_t lock;
+    bool set;
+    log_sink_fn *call;
+    void *user;
+} sink = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void log_set_sink(log_sink_fn *call, void *user)
+{
+    pthread_mutex_lock(&sink.lock);
+    sink.set = true;
+    sink.call = call;
+    sink.user = user;
+    pthread_mutex_unlock(&sink.lock);
+}
+
+/* Passes the message to the sink.  False if none was set. */
+static bool __attribute__((format(printf, 2, 0))) sent(enum log_level l, const char *fmt, va_list ap)
+{
+    char text[1024];
+
+    pthread_mutex_lock(&sink.lock);
+    bool set = sink.set;
+    log_sink_fn *call = sink.call;
+    void *user = sink.user;
+    pthread_mutex_unlock(&sink.lock);
+    if (call) {
+        vsnprintf(text, sizeof text, fmt, ap);
+        call(user, (int)l, text);
+    }
+    return set;
+}
+
 void log_set_level(enum log_level level)
 {
     chosen = (int)level;
@@ -61,7 +95,7 @@ bool log_may_colour(FILE *out)
 static void __attribute__((format(printf, 4, 0)))
 print_message(enum log_level l, const char *label, const char *colour, const char *fmt, va_list ap)
 {
-    if (muted || l > level())
+    if (sent(l, fmt, ap) || muted || l > level())
         return;
     bool paint = *label && log_may_colour(stderr);
     if (bar_shown)

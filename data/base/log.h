@@ -17,6 +17,11 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 void log_set_level(enum log_level level);
 /* Suppresses all messages, errors too, since another process prints them. */
 void log_mute(void);
+/* Passes messages, with their enum log_level, to a function in place of printing them; NULL drops them.  Any thread may
+ * call the function, which borrows the text.  log_set_level() and AMBIT_LOG do not apply.  May be called at any time.
+ */
+typedef void log_sink_fn(void *user, int level, const char *text);
+void log_set_sink(log_sink_fn *sink, void *user);
 /* -1 with EXIT_CODE_USAGE if AMBIT_LOG is not a level. */
 int log_check_environment(struct error *err);
 

@@ -233,22 +233,26 @@ static int kill_process(struct sql_worker *w)
     return status;
 }
 
-/* Kills all workers when the program ends. */
+static pid_t owner; /* the process that started the workers */
+
+/* Kills all workers when the program ends.  A forked child leaves the workers of its parent alone. */
 static void kill_all_workers(void)
 {
+    if (getpid() != owner)
+        return;
     for (struct sql_worker *w = pool; w; w = w->next)
         if (w->pid)
             kill_process(w);
 }
 
 /* Prevents a worker under foreign control from reading the program's memory. AMBIT_DUMPABLE=1 disables this for
- * debuggers. */
+ * debuggers. A library leaves it to its host. */
 static void protect_memory(void)
 {
 #ifndef AMBIT_SANITIZE /* a leak checker attaches to the program */
     const char *wanted = getenv("AMBIT_DUMPABLE");
 
-    if (!wanted || strcmp(wanted, "1") != 0)
+    if (!base_is_guest && (!wanted || strcmp(wanted, "1") != 0))
         prctl(PR_SET_DUMPABLE, 0);
 #endif
 }
@@ -258,6 +262,7 @@ static void initialise(void)
     pthread_t thread;
     sigset_t all, before;
 
+    owner = getpid();
     protect_memory();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

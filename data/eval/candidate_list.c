@@ -3,6 +3,7 @@
 #include "data/base/log.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,13 +92,12 @@ static int normalise(struct candidate_list *l, const char *where, struct error *
 /* Gives every candidate the same probability. */
 static void share_equally(struct candidate_list *l, const char *where)
 {
-    static bool told; /* log once in a run */
+    static atomic_flag told = ATOMIC_FLAG_INIT; /* log once in a run */
 
-    if (!told)
+    if (!atomic_flag_test_and_set(&told))
         log_info("%s: candidates without \"p\" or \"logprob\": taken as equally likely, as are such candidates of "
                  "other records",
                  where);
-    told = true;
     l->weights = WEIGHTS_EQUAL;
     for (int i = 0; i < l->n; i++) {
         l->p[i] = (1 - l->p_none) / l->n;

@@ -52,14 +52,15 @@ static void cpu_model(char *out, size_t size)
 /*
  * Fixes the number of threads.  oneDNN splits a product over the threads that OpenMP promises and skips the parts of
  * missing threads.  The number is therefore constant (OMP_DYNAMIC would lower it) and within OMP_THREAD_LIMIT.
- * OpenBLAS gets the same number of threads, unless its user chose one.
+ * OpenBLAS gets the same number of threads, unless its user chose one.  OpenBLAS has one number for the whole process,
+ * so a guest leaves it as it is.
  */
 static void fix_threads(void)
 {
     omp_set_dynamic(0);
     if (omp_get_max_threads() > omp_get_thread_limit())
         omp_set_num_threads(omp_get_thread_limit());
-    if (!getenv("OPENBLAS_NUM_THREADS") && !getenv("GOTO_NUM_THREADS"))
+    if (!base_is_guest && !getenv("OPENBLAS_NUM_THREADS") && !getenv("GOTO_NUM_THREADS"))
         openblas_set_num_threads(omp_get_max_threads());
 }
 

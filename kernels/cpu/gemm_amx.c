@@ -3,6 +3,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/tile.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,24 +35,25 @@ static const struct tile_config whole_tiles = { .palette = 1,
                                                 .row_bytes = { 64, 64, 64, 64, 64, 64, 64, 64 },
                                                 .rows = { SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE } };
 
-/* Requests the tiles from the kernel, which grants them to a process once. */
-static bool take_tiles(void)
+static bool has_tiles;
+
+/* Requests the tiles from the kernel, which grants them to all threads of a process. */
+static void take_tiles(void)
 {
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18, HAS_BF16 = 1 << 22, HAS_TILES = 1 << 24 };
     unsigned a, b, c, d;
 
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & HAS_BF16) || !(d & HAS_TILES))
-        return false;
-    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+        return;
+    has_tiles = syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
 
 bool gemm_amx_serves(const struct gemm *g)
 {
-    static int has; /* 0: not requested yet */
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (!has)
-        has = take_tiles() ? 1 : -1;
-    return has > 0 && g->dtype == BF16 && !g->ta && g->tb;
+    pthread_once(&once, take_tiles);
+    return has_tiles && g->dtype == BF16 && !g->ta && g->tb;
 }
 
 /* A step of every block of 16 rows of a, in pairs of k, zeros where there is nothing. */
