@@ -10,7 +10,7 @@ folders="
 data/base data/endpoint data/sqlite data/schema data/sql data/db data/worker data/corpora data/span data/eval data/prompt data/published data/synth data/clarify data/cmd
 models/text models/io models/net models/hf models/embed models/lm models/gatekeeper models/tagger models/engine
 train/run train/tagger train/detector train/lm train/cmd
-infer/detect infer/tag infer/clarify infer/infill infer/lm infer/parse infer/http infer/ask infer/cmd
+infer/detect infer/tag infer/clarify infer/api infer/infill infer/lm infer/parse infer/http infer/ask infer/cmd
 "
 table=false
 [ "${1:-}" = --table ] && table=true && shift

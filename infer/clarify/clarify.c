@@ -21,6 +21,10 @@ struct clarifier {
     struct simulator simulator;
 };
 
+const struct clarify_request clarify_request_default = {
+    .out = "-", .strategy = STRATEGY_EIG, .noise = 0.05, .confidence = 2, .min_gain = 0.05, .max_turns = 3, .seed = 1
+};
+
 void clarify_settings_init(struct clarify_settings *s, const struct clarify_request *q)
 {
     *s = (struct clarify_settings){ dialogue_rules_default, q->noise, NULL };

@@ -31,6 +31,9 @@ struct clarify_request {
     const char *id, *replay, *transcript; /* with interactive; or NULL */
 };
 
+/* The defaults of ambit-infer clarify. */
+extern const struct clarify_request clarify_request_default;
+
 struct clarify_counts {
     int64_t records, failed, asked, rejected, gold_errors;
 };

@@ -8,10 +8,6 @@
 
 #include <string.h>
 
-static const struct clarify_request defaults = {
-    .out = "-", .strategy = STRATEGY_EIG, .noise = 0.05, .confidence = 2, .min_gain = 0.05, .max_turns = 3, .seed = 1
-};
-
 #define AT(field) offsetof(struct clarify_request, field)
 
 static const struct option table[] = {
@@ -121,7 +117,7 @@ static enum exit_code run(const struct call *call, struct error *err)
 const struct command command_clarify = {
     .name = "clarify",
     .summary = "ask the most informative clarifying question about candidate statements",
-    OPTIONS(table, defaults),
+    OPTIONS(table, clarify_request_default),
     .details =
         "Read records {\"id\", \"db_id\", \"question\", \"candidates\": [{\"sql\", \"p\" or \"logprob\"}]} and write the "
         "question to ask about each.  --simulate needs \"gold\": [SQL, ...] too.  See docs/guides/clarify.md.",

@@ -12,7 +12,7 @@
 static const struct detect_request defaults = { .out = "-",
                                                 .device = "auto",
                                                 .relevance = REPORT_TOP,
-                                                .tokens = 16384,
+                                                .tokens = DETECTOR_TOKENS,
                                                 .elements = DETECTOR_ELEMENTS,
                                                 .threshold = NAN };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const struct tag_request defaults = {
-    .out = "-", .device = "auto", .threshold = NAN, .index_mib = 1024, .heuristic = HEURISTIC_DEFAULT
+    .out = "-", .device = "auto", .threshold = NAN, .index_mib = TAG_INDEX_MIB, .heuristic = HEURISTIC_DEFAULT
 };
 
 #define AT(field) offsetof(struct tag_request, field)

@@ -233,13 +233,20 @@ static void forget(struct prepared_schema *p)
     free(p);
 }
 
-void detector_close(struct detector *d)
+void detector_forget(struct detector *d)
 {
-    gate_scorer_release(&d->scorer);
     for (int i = 0; i < d->db_ids.n; i++)
         forget(d->prepared[i]);
     free(d->prepared);
     strings_release(&d->db_ids);
+    d->prepared = NULL;
+    d->prepared_cap = 0;
+}
+
+void detector_close(struct detector *d)
+{
+    gate_scorer_release(&d->scorer);
+    detector_forget(d);
     sentence_encoder_close(&d->retriever);
     gate_model_release(&d->model);
     if (d->work.device)

@@ -69,8 +69,8 @@ struct detector_settings {
     const char *retriever; /* BERT folder (schema_finder.h); or NULL */
 };
 
-/* Default of detector_settings.elements. */
-enum { DETECTOR_ELEMENTS = SCHEMA_SEARCH_ELEMENTS };
+/* Defaults of detector_settings.elements and .tokens. */
+enum { DETECTOR_ELEMENTS = SCHEMA_SEARCH_ELEMENTS, DETECTOR_TOKENS = 16384 };
 
 /* A schema in the form that the model reads.  Each question about a wide schema reads its own part. */
 struct prepared_schema {
@@ -101,6 +101,8 @@ void detector_close(struct detector *d);
  * of the db_id. */
 const struct prepared_schema *detector_prepare(struct detector *d, const char *db_id, const struct schema *s,
                                                struct error *err);
+/* Drops all prepared schemas. */
+void detector_forget(struct detector *d);
 /* Prepares a question.  The item borrows from q, which the caller zeroes before and releases after.  For a wide schema
  * detector_part() completes the item.  Returns -1 with EXIT_CODE_DATA. */
 struct question_input {

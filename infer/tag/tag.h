@@ -11,7 +11,8 @@
 #include "data/base/shard.h"
 #include "data/span/heuristic.h"
 
-enum { TAG_GROUP = 64 }; /* questions that are tagged together */
+enum { TAG_GROUP = 64 };       /* questions that are tagged together */
+enum { TAG_INDEX_MIB = 1024 }; /* default of tag_request.index_mib */
 #define TAG_FORMATS "jsonl|text|html|csv"
 enum tag_format { TAG_JSONL, TAG_TEXT, TAG_HTML, TAG_CSV };
 enum tag_strategy { TAG_DTE, TAG_ETA, TAG_HEURISTIC };
