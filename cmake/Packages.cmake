@@ -1,5 +1,6 @@
-# Installs the files by which other programs find the kernels library (find_package(ambit), pkg-config), and describes the
-# Debian packages that cpack makes: ambit, ambit-dev, and ambit-cuda and ambit-mpi if these modules are built.
+# Installs the files by which other programs find libambit and the kernels library (find_package(ambit), pkg-config), and
+# describes the Debian packages that cpack makes: ambit, libambit0, ambit-dev, and ambit-cuda and ambit-mpi if these
+# modules are built.
 include(CMakePackageConfigHelpers)
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ambit)
 configure_package_config_file(cmake/ambit-config.cmake.in ${CMAKE_BINARY_DIR}/ambit-config.cmake
@@ -8,6 +9,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/ambit-config-version.cmake 
 install(FILES ${CMAKE_BINARY_DIR}/ambit-config.cmake ${CMAKE_BINARY_DIR}/ambit-config-version.cmake
   DESTINATION ${config_dir} COMPONENT dev)
 install(EXPORT ambit NAMESPACE ambit:: FILE ambit-targets.cmake DESTINATION ${config_dir} COMPONENT dev)
+install(EXPORT ambit-library NAMESPACE ambit:: FILE ambit-library-targets.cmake DESTINATION ${config_dir} COMPONENT dev)
 
 set(dnnl "")
 set(dnnl_dev "")
@@ -17,15 +19,17 @@ if(DNNL_LIBRARY AND DNNL_INCLUDE)
 endif()
 file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" up ${up})
-configure_file(cmake/ambit.pc.in ${CMAKE_BINARY_DIR}/ambit.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/ambit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+foreach(name ambit libambit)
+  configure_file(cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+endforeach()
 
 set(CPACK_PACKAGE_CONTACT "ambit authors <ambit@example.org>" CACHE STRING "Maintainer of the packages: NAME <MAIL>")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR "the ambit authors")
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
   GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_COMPONENTS_ALL programs dev)
+set(CPACK_COMPONENTS_ALL programs library dev)
 foreach(module cuda mpi)
   if(TARGET ambit_${module})
     list(APPEND CPACK_COMPONENTS_ALL ${module})
@@ -48,16 +52,26 @@ the user the most informative clarifying question.
 This package holds the programs ambit-data, ambit-train and ambit-infer, which
 compute on the CPU.")
 
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libambit${PROJECT_VERSION_MAJOR})
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "ambit (= ${PROJECT_VERSION})") # the SQL worker and the detector
+set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "shared library of ambit
+With this library programs detect ambiguous questions to a database, tag their
+words, and clarify them by questions.  Requests and results are JSON.")
+
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME ambit-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libc6-dev, libopenblas-dev${dnnl_dev}")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libambit${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}), libc6-dev, libopenblas-dev${dnnl_dev}")
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "ambit (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_DEV_DESCRIPTION "kernels library of ambit: headers and static library
-Tensors in arenas, differentiable ops, optimizers and captured training steps.
-They run on the CPU and, through modules opened at run time, on NVIDIA GPUs.
+set(CPACK_DEBIAN_DEV_DESCRIPTION "libraries of ambit: headers, static kernels library
+libambit detects and clarifies ambiguous questions.  The kernels library has
+tensors in arenas, differentiable ops, optimizers and captured training steps,
+which run on the CPU and, through modules opened at run time, on NVIDIA GPUs.
 
-This package holds the headers, the static library, and the configuration
-files for CMake and pkg-config.")
+This package holds the headers, the static kernels library, and the
+configuration files for CMake and pkg-config.")
 
 # The dependencies are listed by hand, because dpkg-shlibdeps does not know NVIDIA's package of cuBLASLt.
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME ambit-cuda)

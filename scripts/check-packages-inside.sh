@@ -52,6 +52,6 @@ for device in cpu simt; do
     asks 0 "^$device: -4, 5 7 9$" ./program $device
 done
 
-dpkg --purge ambit-cuda ambit-mpi ambit-dev ambit >said 2>&1 || fail "dpkg --purge: $(cat said)"
+dpkg --purge ambit-cuda ambit-mpi ambit-dev libambit0 ambit >said 2>&1 || fail "dpkg --purge: $(cat said)"
 left=$(diff <(echo "$before") <(listing)) || fail "purging left or took: $left"
 echo "packages: installed, run, built on and purged"

@@ -3,7 +3,8 @@
 # their programs run without a network; with ambit-mpi they also train on two ranks.  A program is built against
 # ambit-dev.  Purging the packages must leave no file behind.
 # usage: check-packages.sh FOLDER
-# FOLDER holds ambit_*.deb, ambit-dev_*.deb and, optionally, the packages of modules.  Needs root and a Debian mirror.
+# FOLDER holds ambit_*.deb, libambit0_*.deb, ambit-dev_*.deb and, optionally, the packages of modules.  Needs root and a
+# Debian mirror.
 set -euo pipefail
 
 fail() {
@@ -15,8 +16,8 @@ fail() {
 folder=$(realpath "$1")
 cd "$(dirname "$0")/.."
 shopt -s nullglob
-packages=("$folder"/ambit_*.deb "$folder"/ambit-*.deb)
-[ "${#packages[@]}" -ge 2 ] || fail "$folder: expected ambit_*.deb and ambit-dev_*.deb there"
+packages=("$folder"/ambit_*.deb "$folder"/libambit*.deb "$folder"/ambit-*.deb)
+[ "${#packages[@]}" -ge 3 ] || fail "$folder: expected ambit_*.deb, libambit0_*.deb and ambit-dev_*.deb there"
 [ "$(id -u)" -eq 0 ] || fail "debootstrap and chroot need root"
 
 lintian --allow-root --fail-on error,warning "${packages[@]}"

@@ -36,6 +36,7 @@ static void set_up(void)
     owner = getpid();
     base_is_guest = true;
     base_warn = log_warn;
+    log_set_sink(NULL, NULL);
     neutral = newlocale(LC_ALL_MASK, "C", NULL);
     CHECK(neutral, "no locale C");
     processors = getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : threads_available();

@@ -640,39 +640,39 @@ static void count_message(void *user, int level, const char *text)
     __atomic_add_fetch((int *)user, 1, __ATOMIC_RELAXED);
 }
 
-/* Candidates without probabilities give a message once. */
+/* A database with a writer gives a message once. */
 static void test_log(void **state)
 {
     int messages = 0;
     struct ambit_error error;
+    struct ambit_tagger *t = ambit_tagger_open(NULL, NULL);
+    sqlite3 *writer;
 
     (void)state;
+    assert_int_equal(sqlite3_open("busy.sqlite", &writer), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(writer, "PRAGMA journal_mode = WAL", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(writer, shop_sql, NULL, NULL, NULL), SQLITE_OK);
     ambit_set_log(count_message, &messages);
     assert_null(ambit_detector_open("{\"model\": \"/no/such\"}", &error)); /* an error is no message */
     assert_int_equal(messages, 0);
-    ambit_session_close(open_session(candidates));
+    ambit_free(ambit_tag(t, "busy.sqlite", clear, NULL));
     ambit_set_log(NULL, NULL);
     assert_int_equal(messages, 1);
+    sqlite3_close(writer);
+    ambit_tagger_close(t);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_log), /* first: a process gets the message once */
-        cmocka_unit_test(test_one_question),
-        cmocka_unit_test(test_many_questions),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_schemas),
-        cmocka_unit_test(test_databases),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_request_errors),
-        cmocka_unit_test(test_tags),
-        cmocka_unit_test(test_session),
-        cmocka_unit_test(test_session_errors),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_parallel_region),
-        cmocka_unit_test(test_fork),
-        cmocka_unit_test(test_host),
+        cmocka_unit_test(test_host), /* first: most messages appear once in a process */
+        cmocka_unit_test(test_one_question),   cmocka_unit_test(test_many_questions),
+        cmocka_unit_test(test_groups),         cmocka_unit_test(test_schemas),
+        cmocka_unit_test(test_databases),      cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_request_errors), cmocka_unit_test(test_tags),
+        cmocka_unit_test(test_session),        cmocka_unit_test(test_session_errors),
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_parallel_region),
+        cmocka_unit_test(test_fork),           cmocka_unit_test(test_log),
         cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

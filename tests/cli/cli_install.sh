@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An installed folder works: programs, modules, manual pages and completion.  Another program builds with the kernels
-# library, found by CMake and by pkg-config.
+# An installed folder works: programs, modules, manual pages and completion.  Other programs build with the kernels
+# library and with libambit, found by CMake and by pkg-config.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 prefix=$work
@@ -42,11 +42,16 @@ built() {
         run 0 env AMBIT_MODULE_PATH="$modules" ./consumer $device
         grep -qx "$device: -4, 5 7 9" shown || complain "the consumer built by $how on $device" "$(cat shown)"
     done
-    rm -f consumer
+    # shellcheck disable=SC2016 # the $ are the inner shell's
+    run 0 bash -c 'echo 2 | LD_LIBRARY_PATH="$0" ./asker shop.sqlite "Show the email." "$1" "$2"' "$(dirname "$modules")" \
+        "SELECT email FROM customer" "SELECT full_name FROM customer"
+    grep -q '^prediction: .*"db_id":"shop"' shown || complain "the asker built by $how does not detect" "$(cat shown)"
+    grep -q '^state: .*"best":"SELECT full_name FROM customer"' shown || complain "the asker built by $how does not ask" "$(cat shown)"
+    rm -f consumer asker
 }
 by_cmake() {
     cmake -G Ninja -S "$support/consumer" -B by-cmake -DCMAKE_PREFIX_PATH="$prefix" &&
-        cmake --build by-cmake && mv by-cmake/consumer .
+        cmake --build by-cmake && mv by-cmake/consumer by-cmake/asker .
 }
 by_pkg_config() {
     local flags
@@ -54,10 +59,17 @@ by_pkg_config() {
     for header in "$prefix"/include/ambit/kernels/*.h; do
         echo "#include \"kernels/${header##*/}\"" | cc -std=gnu11 -Wall -Werror -fsyntax-only "${flags[@]}" -x c - || return 1
     done
-    cc -std=c11 -o consumer "$support/consumer/main.c" "${flags[@]}"
+    cc -std=c11 -o consumer "$support/consumer/main.c" "${flags[@]}" || return 1
+    read -ra flags < <(PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name libambit.pc)") pkg-config --cflags --libs libambit)
+    cc -std=c99 -Wall -Wextra -Wpedantic -Werror -o asker "$root/examples/15-libambit.c" "${flags[@]}" &&
+        echo '#include <ambit.h>' | c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only "${flags[@]}" -x c++ -
 }
 "$prefix/bin/ambit-data" --version | grep -q 'sanitizers ON' && finish # which a consumer would need too
 modules=$(dirname "$(find "$prefix" -name libambit_simt.so)")
+exported=$(nm -D --defined-only "$prefix"/lib*/libambit.so "$prefix"/lib/*/libambit.so 2>/dev/null | awk '$2 == "T" { print $3 }' | sort)
+declared=$(grep -o 'ambit_[a-z_]*(' "$prefix/include/ambit.h" | tr -d '(' | sort -u | grep -vx ambit_log_fn) # not empty
+[ "$exported" = "$declared" ] ||
+    complain "libambit exports other functions than ambit.h declares" "$(diff <(echo "$exported") <(echo "$declared"))"
 built CMake by_cmake
 built pkg-config by_pkg_config
 for asked in 0.0 9.0; do
