@@ -216,6 +216,8 @@ static int put_roff(FILE *f, char c)
         return fprintf(f, "\\-");
     if (c == '\'')
         return fprintf(f, "\\(aq");
+    if (c == '|') /* a long list of words may continue in the next line */
+        return fprintf(f, "|\\:");
     return fprintf(f, "%c", c);
 }
 
@@ -249,13 +251,13 @@ static void roff_words(FILE *f, const char *text)
     fputc('\n', f);
 }
 
-/* Writes the title line and the NAME section: "NAME \- summary". */
+/* Writes the title line, without justification of the text, and the NAME section: "NAME \- summary". */
 static void roff_title(const char *name, const char *manual, const char *summary, FILE *f)
 {
     fputs(".TH ", f);
     for (const char *c = name; *c; c++)
         fputc(toupper((unsigned char)*c), f);
-    fprintf(f, " 1 %s \"ambit %s\" \"%s\"\n.SH NAME\n", build_date(), build_version(), manual);
+    fprintf(f, " 1 %s \"ambit %s\" \"%s\"\n.ad l\n.SH NAME\n", build_date(), build_version(), manual);
     for (const char *c = name; *c; c++)
         put_roff(f, *c);
     fputs(" \\-\n", f);

@@ -216,8 +216,8 @@ static void test_strategies(void **state)
 static void test_information_gains(void **state)
 {
     (void)state;
-    /* `best` divides the mass into .48 and .52. `half` divides the candidates into halves. `three` has three values, but
-     * four of the six candidates and .98 of the mass have the first one. */
+    /* `best` divides the mass into .48 and .52. `half` divides the candidates into halves. `three` has three values,
+     * but four of the six candidates and .98 of the mass have the first one. */
     double p[] = { 0.48, 0.48, 0.01, 0.01, 0.01, 0.01 };
     static const int three[] = { 0, 0, 0, 0, 1, 2 }, half[] = { 0, 0, 0, 1, 1, 1 }, best[] = { 0, 1, 1, 1, 1, 1 };
     const struct split splits[] = { { best, 2, 0, 1, 0 }, { half, 2, 0, 1, 0 }, { three, 3, 0, 1, 0 } };
