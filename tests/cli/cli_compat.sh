@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The released code of GATekeeper reproduced (--preset skadborg-mortensen), and the relevance word in element texts.  A resumed
+# The released code of GATekeeper reproduced (--preset skadborg-mortensen-code), and the relevance word in element texts.  A resumed
 # run has the same bits; the checkpoint's settings; the commands that read it; settings that cannot be used together.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -13,12 +13,12 @@ tiny=(gatekeeper --config tiny.yaml --data all)
 word=(gatekeeper --config word.yaml --data all) graph=(gatekeeper --config graph.yaml --data all)
 
 # --- whole, and stopped while it learns relevance and while it learns the classifier: the same bits
-run 0 train "${tiny[@]}" --preset skadborg-mortensen --save-every 2 --out whole
+run 0 train "${tiny[@]}" --preset skadborg-mortensen-code --save-every 2 --out whole
 # reached STAGE: a checkpoint, and figures of that stage
 reached() { compgen -G 'parts/checkpoint-*[0-9]' >/dev/null && grep -q "\"$1\"" parts/metrics.jsonl 2>/dev/null; }
 for wanted in relevance classifier; do
     resume=(--resume --out parts)
-    [ -e parts/config.yaml ] || resume=("${tiny[@]:1}" --preset skadborg-mortensen --save-every 2 --out parts)
+    [ -e parts/config.yaml ] || resume=("${tiny[@]:1}" --preset skadborg-mortensen-code --save-every 2 --out parts)
     "$bin/ambit-train" gatekeeper "${resume[@]}" >shown 2>said &
     until reached $wanted || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
     kill -TERM $! 2>/dev/null
@@ -62,6 +62,15 @@ run 0 train adapt whole --support support.jsonl --schema all/tables.json --devic
 check "lora" 2 'method lora: whole reads each text after its relevance.*expected threshold, linear or layer' \
     train adapt whole --support support.jsonl --schema all/tables.json --device cpu --method lora -o none
 
+# --- the settings of the paper
+run 0 train "${tiny[@]}" --preset skadborg-mortensen --epochs 2 --out paper
+run 0 train inspect paper
+for field in '"graph": "paper"' '"texts": "relevance-word"' '"relevance-loss": "bce"' '"pool": "mean"'; do
+    grep -qF "$field" shown || complain "inspect paper" "no $field"
+done
+grep -q '"valid_f1":' paper/metrics.jsonl || complain "the paper" "does not choose by F1"
+grep -q '^patience: 40$' paper/config.yaml || complain "the paper" "$(grep patience paper/config.yaml)"
+
 # --- the word alone, of an encoder that a linker taught; the embedder beside a linker wants the folder that it came from
 run 0 train "${tiny[@]}" --encode element --epochs 0 --out linker
 run 0 train "${word[@]}" --encode element --classifier gat-mean --linker linker --epochs 1 --out word
@@ -73,12 +82,12 @@ run 0 infer detect --model word --schema all/tables.json questions.jsonl --devic
 # --- settings that cannot be used together
 plain=("${tiny[@]}" --out none)
 check "pair" 2 'graph: reproduction merges elements of one name: expected --encode element' train "${graph[@]}" --out none --encode element --renamed 0
-check "renamed" 2 'and --renamed 0' train "${plain[@]}" --preset skadborg-mortensen --renamed 0.5
+check "renamed" 2 'and --renamed 0' train "${plain[@]}" --preset skadborg-mortensen-code --renamed 0.5
 check "schema" 2 'relevance-word: an element.s relevance must be known before' train "${word[@]}" --out none
-check "joint" 2 'element-text: published: .*embedder stock or linker' train "${plain[@]}" --preset skadborg-mortensen --embedder joint
-check "no relevance" 3 'teaches what is relevant, which texts are to say' train "${plain[@]}" --preset skadborg-mortensen --relevance-epochs 0
+check "joint" 2 'element-text: published: .*embedder stock or linker' train "${plain[@]}" --preset skadborg-mortensen-code --embedder joint
+check "no relevance" 3 'teaches what is relevant, which texts are to say' train "${plain[@]}" --preset skadborg-mortensen-code --relevance-epochs 0
 check "a linker of other texts" 2 'linker linker: expected a run that reads bare names, got one that reads qualified' \
-    train "${plain[@]}" --preset skadborg-mortensen --embedder linker --linker linker
+    train "${plain[@]}" --preset skadborg-mortensen-code --embedder linker --linker linker
 check "no folder" 2 'states are of the encoder as it came: expected --encoder' \
     train "${word[@]}" --out none --encode element --classifier gat-mean --embedder stock --linker linker
 check "config only" 2 'pool: expected in the file of --config only' train "${plain[@]}" --pool mean
