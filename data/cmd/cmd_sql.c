@@ -4,6 +4,7 @@
 #include "data/base/records.h"
 #include "data/base/shard.h"
 #include "data/cmd/commands.h"
+#include "data/corpora/corpus_statistics.h"
 #include "data/db/db_path.h"
 #include "data/db/schema_catalog.h"
 #include "data/sql/sql.h"
@@ -17,6 +18,7 @@ struct sql_request {
     const char *out;
     enum record_format format_in;
     struct shard shard;
+    bool statistics, json;
 };
 
 enum { ARENA_BYTES = 64 << 20 }; /* one record's trees, some 80,000 tokens; untouched pages take no memory */
@@ -125,15 +127,35 @@ static const struct option options[] = {
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), 1),
     OUT_JSONL_OPTION(AT(out)),
+    FLAG_OPTION("statistics", AT(statistics), "print the numbers of questions, tables, columns, functions and joins",
+                .group = "statistics"),
+    FLAG_OPTION("json", AT(json), "statistics: print JSON objects in place of a table"),
     { 0 },
 };
+
+static enum exit_code run_statistics(const struct sql_request *q, const char *path, struct error *err)
+{
+    const struct corpus_statistics_request r = { path, q->schema, q->db, q->format_in, q->json };
+    int64_t failed = 0;
+    int rc = corpus_statistics_print(&r, &failed, err);
+
+    return job_exit_code(rc, failed, err);
+}
 
 static enum exit_code run(const struct call *call, struct error *err)
 {
     const struct sql_request *q = call->options;
     struct record_counts counts = { 0 };
 
-    if (!q->schema == !q->db)
+    if (q->schema && q->db)
+        return usage_error(err, "--schema and --db cannot be used together");
+    if (q->json && !q->statistics)
+        return usage_error(err, "--json: expected --statistics as well");
+    if (q->statistics && (q->shard.count || strcmp(q->out, defaults.out) != 0))
+        return usage_error(err, "--statistics cannot be used with --shard or --out: it prints one table");
+    if (q->statistics)
+        return run_statistics(q, call->operands[0], err);
+    if (!q->schema && !q->db)
         return usage_error(err, "expected one of --schema and --db");
     int rc = sql_records(q, call->operands[0], &counts, err);
 
@@ -150,8 +172,10 @@ const struct command command_sql = {
     .details = "A record has db_id and query, or sql, a string or a list of strings. Each line of the output has "
                "id, db_id, sql and uses: table, column (null for the table itself), clause, depth (0 is outermost) "
                "and byte offsets in the text. Requires --schema or --db. Statements that SQLite rejects get an "
-               "error with line and column, and the exit code is 7. Guide: docs/guides/make-data.md.",
+               "error with line and column, and the exit code is 7.\n\n"
+               "--statistics counts a file of questions, or a data folder: databases, their tables and columns, and "
+               "functions and joins of the gold statements. Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data sql queries.jsonl --schema tables.json -o canonical.jsonl",
-                  "ambit-data sql queries.jsonl --db shop.sqlite" },
+                  "ambit-data sql --statistics train_spider.json --schema tables.json" },
     .run = run,
 };
