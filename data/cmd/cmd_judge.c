@@ -4,6 +4,8 @@
 #include "data/cmd/commands.h"
 #include "data/prompt/yes_no.h"
 
+#include <string.h>
+
 static const struct yes_no_request defaults = { .out = "-", .seed = 1 };
 
 #define AT(field) offsetof(struct yes_no_request, field)
@@ -16,7 +18,7 @@ static const struct option options[] = {
     FORMAT_IN_OPTION(AT(format_in)),
     LABEL_FIELD_OPTION(AT(label_field)),
     WORD_OPTION("write-prompts", AT(write), "FORM", YES_NO_FORMS,
-                "write prompts with the question, or schema and question", .group = "prompts"),
+                "write the published prompts, or prompts with schema and question", .group = "prompts"),
     INT_OPTION("shots", AT(shots), "K", 0, 100, "few-shot examples in a prompt, half of them ambiguous"),
     STRING_OPTION("support", AT(support), "FILE", "custom data set to take few-shot examples from"),
     SEED_OPTION(AT(seed), "random seed of the few-shot examples"),
@@ -34,6 +36,8 @@ static const char *wrong(const struct yes_no_request *q)
         return "--db and --schema cannot be used together";
     if (q->answers && (q->shots || q->support))
         return "--shots and --support require --write-prompts";
+    if (q->shots && strcmp(q->write, "schema") != 0)
+        return "--shots requires --write-prompts schema";
     if (q->support && (!q->shots || (!q->db && !q->schema)))
         return "--support requires --shots, and --db or --schema";
     if (q->shots && !q->support && (q->db || q->schema))

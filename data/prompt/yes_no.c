@@ -11,9 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
-static const char question_task[] =
-    "Is the question ambiguous, so that it may be read in several ways when a database is asked? Answer with one word, "
-    "yes or no.\n";
+/* The system message of the released program (ask_gpt.py), whose user message is the question. */
+static const char published_task[] =
+    "You are a helpful assistant. The question that the user asks you is a question that an NL2SQL system might know how "
+    "to answer. Your job is to identify if the question is ambiguous or not. Answer either yes or no.";
 static const char schema_task[] =
     "A question to a database is ambiguous for its schema when it has several right readings there: two columns fit it, "
     "two tables fit it, a value is kept in two places, or an aggregate can be computed and is stored too. Is the question "
@@ -46,29 +47,28 @@ static void write_schema(FILE *f, const struct schema *s)
         fputc('\n', f);
 }
 
-static void write_case(FILE *f, enum yes_no_form form, const struct schema_set *schemas, const struct example *e)
+static void write_case(FILE *f, const struct schema_set *schemas, const struct example *e)
 {
     fputc('\n', f);
-    if (form == YES_NO_SCHEMA)
-        write_schema(f, schema_find(schemas, e->db_id));
+    write_schema(f, schema_find(schemas, e->db_id));
     fprintf(f, "Question: %s\nAnswer:", e->question);
 }
 
-/* The prompt of a question after n few-shot examples; the caller frees. */
-static char *yes_no_prompt(enum yes_no_form form, const struct schema_set *schemas, const struct example *const *shots,
-                           int n, const struct schema_set *shown, const struct example *asked)
+/* The prompt of a question and its schema after n few-shot examples; the caller frees. */
+static char *schema_prompt(const struct schema_set *schemas, const struct example *const *shots, int n,
+                           const struct schema_set *shown, const struct example *asked)
 {
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
 
     CHECK(f, "no memory for a prompt");
-    fputs(form == YES_NO_QUESTION ? question_task : schema_task, f);
+    fputs(schema_task, f);
     for (int i = 0; i < n; i++) {
-        write_case(f, form, shown, shots[i]);
+        write_case(f, shown, shots[i]);
         fprintf(f, " %s\n", shots[i]->ambiguous ? "yes" : "no");
     }
-    write_case(f, form, schemas, asked);
+    write_case(f, schemas, asked);
     CHECK(fclose(f) == 0, "no memory for a prompt");
     return text;
 }
@@ -254,23 +254,36 @@ static void choose_shots(const struct yes_no *y, const char *id, int *order, con
     }
 }
 
+static json_t *published_json(const struct example *e)
+{
+    return json_pack("{s:s, s:[{s:s, s:s}, {s:s, s:s}]}", "id", e->id, "messages", "role", "system", "content",
+                     published_task, "role", "user", "content", e->question);
+}
+
+static json_t *schema_json(const struct yes_no *y, const struct example *e, int *order, const struct example **shots)
+{
+    choose_shots(y, e->id, order, shots);
+    char *text = schema_prompt(&y->data.schemas, shots, (int)y->q->shots, y->shown, e);
+    json_t *o = json_pack("{s:s, s:[{s:s, s:s}]}", "id", e->id, "messages", "role", "user", "content", text);
+
+    free(text);
+    return o;
+}
+
 static int write_prompts(struct yes_no *y, struct error *err)
 {
-    enum yes_no_form form = strcmp(y->q->write, "schema") == 0 ? YES_NO_SCHEMA : YES_NO_QUESTION;
-    int *order = xmalloc((size_t)y->pool->n * sizeof *order + 1), shots = (int)y->q->shots, rc = 0;
-    const struct example **list = xcalloc((size_t)shots + 1, sizeof *list);
+    bool published = strcmp(y->q->write, "published") == 0;
+    int *order = xmalloc((size_t)y->pool->n * sizeof *order + 1), rc = 0;
+    const struct example **shots = xcalloc((size_t)y->q->shots + 1, sizeof *shots);
 
     for (int i = 0; rc == 0 && i < y->asked->n; i++) {
         const struct example *e = &y->asked->items[i];
-        choose_shots(y, e->id, order, list);
-        char *text = yes_no_prompt(form, &y->data.schemas, list, shots, y->shown, e);
-        json_t *o = json_pack("{s:s, s:[{s:s, s:s}]}", "id", e->id, "messages", "role", "user", "content", text);
+        json_t *o = published ? published_json(e) : schema_json(y, e, order, shots);
         rc = json_write_line(&y->out, o, err);
         json_decref(o);
-        free(text);
     }
     free(order);
-    free(list);
+    free(shots);
     return rc;
 }
 

@@ -1,9 +1,9 @@
 /*
  * yes_no.h - a language model as a detector: writes yes-or-no prompts and converts completions to scores.
  *
- * These are the LLM rows of GATekeeper's tables. The published program shows the question alone, the paper describes
- * question and schema; both forms are here, in our words, since theirs are not published. Few-shot examples are
- * labelled questions of other texts.
+ * These are the language models in GATekeeper's tables (Skadborg and Mortensen 2025). The paper describes question and
+ * schema, but the released program shows the question alone. Its prompt is the form `published`, word for word. The
+ * form `schema` has question and schema, in our words, and few-shot examples: labelled questions of other texts.
  *
  * As published, the first word of a completion counts if it is yes or no. Other completions, and those that are cut
  * off in a thought, are unread.
@@ -13,8 +13,7 @@
 
 #include "data/corpora/labels.h"
 
-enum yes_no_form { YES_NO_QUESTION, YES_NO_SCHEMA };
-#define YES_NO_FORMS "question|schema"
+#define YES_NO_FORMS "published|schema"
 
 struct yes_no_request {
     const char *data;                      /* data folder, whose test split is asked, or a custom data set */
@@ -23,7 +22,7 @@ struct yes_no_request {
     enum record_format format_in;
     const char *write;   /* one of YES_NO_FORMS; NULL: read completions */
     const char *answers; /* {"id", "text"} or {"id", "texts"}, as ambit-infer generate writes them */
-    int64_t shots, seed; /* shots: examples in a prompt, half of each label; an odd one is ambiguous */
+    int64_t shots, seed; /* of schema: examples in a prompt, half of each label; an odd one is ambiguous */
     const char *out;
 };
 

@@ -14,9 +14,9 @@ printf '%s\n' '{"id":"a","question":"What does Udo cost?","ambiguous":true}' '{"
 { echo question,ambiguous && for i in 1 2 3 4; do printf '%s %d?,%s\n' 'Which fee is number' $i yes 'Which id is number' $i no; done; } >shown.csv
 
 # --- prompts: the question alone, behind its schema, behind examples of both labels
-run 0 data judge --data asked.jsonl --db gym.sqlite --write-prompts question -o alone.jsonl
+run 0 data judge --data asked.jsonl --db gym.sqlite --write-prompts published -o alone.jsonl
 [ "$(wc -l <alone.jsonl)" = 3 ] || complain "prompts" "$(cat alone.jsonl)"
-has alone.jsonl '^\{"id":"a","messages":\[\{"role":"user","content":"[^"]*yes or no\.\\n\\nQuestion: What does Udo cost\?\\nAnswer:"\}\]\}$' "a question alone"
+has alone.jsonl '^\{"id":"a","messages":\[\{"role":"system","content":"You are a helpful assistant\. [^"]* ambiguous or not\. Answer either yes or no\."\},\{"role":"user","content":"What does Udo cost\?"\}\]\}$' "a question alone"
 lacks alone.jsonl 'trainer' "a schema beside a question alone"
 run 0 data judge --data asked.jsonl --db gym.sqlite --write-prompts schema -o schema.jsonl
 has schema.jsonl '^\{"id":"5",.*\\nSchema:\\ntrainer: id, fee, cost\\ncourse: id, trainer_id\\nKeys: course.trainer_id = trainer.id\\nQuestion: How many are there\?\\nAnswer:"' "a schema"
@@ -31,7 +31,7 @@ run 0 data judge --data one.jsonl --db gym.sqlite --write-prompts schema --shots
 
 # --- a data folder: its test fold behind its training fold
 data practice -o all --seed 3 >log 2>&1 || fail "ambit-data practice"
-run 0 data judge --data all --write-prompts question --shots 2 -o fold.jsonl
+run 0 data judge --data all --write-prompts schema --shots 2 -o fold.jsonl
 [ "$(wc -l <fold.jsonl)" = "$(wc -l <all/test.jsonl)" ] || complain "a folder" "$(wc -l <fold.jsonl) prompts"
 has fold.jsonl 'Answer: yes\\n.*Answer:"' "an ambiguous example of the training fold"
 
@@ -91,7 +91,8 @@ says '' none
 judge() { data judge --data asked.jsonl --db gym.sqlite "$@" -o out.jsonl; }
 expect 2 'expected one of --write-prompts and --answers' judge
 expect 2 'expected one of --write-prompts and --answers' judge --write-prompts schema --answers answers.jsonl
-expect 2 'question or schema|write-prompts' judge --write-prompts both
+expect 2 'published or schema|write-prompts' judge --write-prompts both
+expect 2 'shots requires --write-prompts schema' judge --write-prompts published --shots 2 --support shown.csv
 expect 2 'requires --support' judge --write-prompts schema --shots 4
 expect 2 'requires --shots' judge --write-prompts schema --support shown.csv
 expect 2 'require --write-prompts' judge --answers answers.jsonl --shots 2
