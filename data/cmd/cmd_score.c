@@ -37,6 +37,7 @@ static const struct option options[] = {
                 "rules spider, bird: only records whose best candidate is less probable"),
     FLAG_OPTION("published", AT(published), "reproduce the published evaluator, including its bugs"),
     FLAG_OPTION("filter", AT(filter), "rule dfpl: drop interpretations first, as `annotate --published` does"),
+    FLAG_OPTION("errors", AT(errors), "rule spider: count wrong first predictions by class"),
     FLAG_OPTION("json", AT(json), "print one JSON object", .group = "output"),
     STRING_OPTION("per-example", AT(per_example), "FILE", "write the result of each record, JSONL", .writes = true),
     { 0 },
@@ -50,6 +51,8 @@ static enum exit_code run(const struct call *call, struct error *err)
         return usage_error(err, "--filter requires --rule dfpl");
     if (a->request.predictions && a->rule != RULE_AGREEMENT)
         return usage_error(err, "--predictions requires --rule agreement");
+    if (a->request.errors && a->rule != RULE_SPIDER)
+        return usage_error(err, "--errors requires --rule spider");
     if (a->request.below > 0 && a->rule != RULE_SPIDER && a->rule != RULE_BIRD)
         return usage_error(err, "--below requires --rule spider or bird");
     return rules[a->rule](&a->request, err);

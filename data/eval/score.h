@@ -19,6 +19,7 @@ struct score_request {
     double below;            /* rule spider: maximum probability of the best candidate, exclusive; 0: any */
     bool published;          /* reproduce the published evaluator, including its bugs */
     bool filter;             /* rule dfpl: keep one interpretation of each result, by the authors' choice */
+    bool errors;             /* rule spider: count wrong first predictions by class */
     bool json;               /* one object instead of a table */
     const char *per_example; /* JSONL to write, or NULL */
 };

@@ -558,6 +558,60 @@ bool spider_match(const struct spider_schema *s, const struct spider_query *pred
     return match(s, predicted->sql, gold->sql);
 }
 
+bool spider_same_tables(const struct spider_schema *s, const struct spider_query *a, const struct spider_query *b)
+{
+    return same_bag(&(struct spider_pair){ s, a->sql, b->sql }, a->sql->n_from, b->sql->n_from, same_source);
+}
+
+int spider_query_joins(const struct spider_query *q)
+{
+    int n = 0;
+
+    for (int i = 0; i < q->tree.n && spider_query_parsed(q); i++)
+        n += q->tree.nodes[i]->n_from > 1 ? q->tree.nodes[i]->n_from - 1 : 0;
+    return n;
+}
+
+static void blank_unit(struct spider_unit *u)
+{
+    u->columns[0].column = u->columns[1].column = SPIDER_ALL;
+}
+
+static void blank_conditions(struct spider_conditions *list)
+{
+    for (int i = 0; i < list->n; i++) {
+        struct spider_term *term = &list->items[i];
+        blank_unit(&term->unit);
+        for (int v = 0; v < 2; v++) {
+            term->values[v].text = "";
+            term->values[v].number = 0;
+            term->values[v].column.column = SPIDER_ALL;
+        }
+    }
+}
+
+static void blank_sql(struct spider_sql *s)
+{
+    for (int i = 0; i < s->n_select; i++)
+        blank_unit(&s->select[i].unit);
+    for (int i = 0; i < s->n_from; i++)
+        s->from[i].table = 0;
+    for (int i = 0; i < s->n_group; i++)
+        s->group[i].column = SPIDER_ALL;
+    for (int i = 0; i < s->n_order; i++)
+        blank_unit(&s->order[i]);
+    blank_conditions(&s->on);
+    blank_conditions(&s->where);
+    blank_conditions(&s->having);
+    s->limit = 0;
+}
+
+void spider_query_blank(struct spider_query *q)
+{
+    for (int i = 0; i < q->tree.n; i++)
+        blank_sql(q->tree.nodes[i]);
+}
+
 /* Terms of conditions that count for the hardness of a query. */
 struct condition_counts {
     int ors, likes, nested;

@@ -60,6 +60,13 @@ const char *spider_hardness_name(enum spider_hardness h);
 /* The hardness of a query, by counts of clauses and of nested queries. An empty query is easy. */
 enum spider_hardness spider_hardness(const struct spider_query *q);
 
+/* The joins of a query and of all queries within it: the sources of FROM after the first. */
+int spider_query_joins(const struct spider_query *q);
+/* Whether the outermost FROM has the same sources, in any order. */
+bool spider_same_tables(const struct spider_schema *s, const struct spider_query *a, const struct spider_query *b);
+/* Makes all names and all values of a kind equal, so that two queries match if they have the same structure. */
+void spider_query_blank(struct spider_query *q);
+
 /* The items of the select list. Two items have the same key if their columns and the operator between them are equal;
  * the aggregate around an item is ignored. */
 int spider_query_items(const struct spider_query *q);

@@ -4,6 +4,7 @@
 #include "data/db/db_path.h"
 #include "data/published/ambiqt_score.h"
 #include "data/published/spider_cases.h"
+#include "data/published/spider_error.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -29,6 +30,7 @@ struct spider_result {
     int class; /* -1: none */
     bool met[MEASURES];
     struct spider_comparison first; /* of the first prediction */
+    enum spider_error error;        /* with --errors: its class */
     json_t *line;                   /* of --per-example, or NULL */
     json_t *notes;                  /* reasons to skip the record or parts of it */
 };
@@ -122,6 +124,8 @@ static json_t *line_json(const struct spider_run *run, const struct spider_case 
         json_object_set_new(o, measure_names[m], truth(m < EXECUTION ? exact : executed, r->met[m]));
     if (exact)
         json_object_set_new(o, "components", components_json(&r->first));
+    if (run->q->errors)
+        json_object_set_new(o, "class", json_string(spider_error_name(r->error)));
     json_object_set_new(o, "predictions", predictions);
     return o;
 }
@@ -140,6 +144,7 @@ static void score_predictions(const struct spider_run *run, struct ambiqt_runner
         if (i == 0) {
             r->first = met.comparison;
             r->met[EXACT] = met.exact;
+            r->error = run->q->errors ? spider_error_of(&gold->schema, too_long ? "" : sql, c->gold) : SPIDER_CORRECT;
             r->met[EXECUTION] = met.execution;
         }
         r->met[EXACT_ANY] |= met.exact;
@@ -261,6 +266,7 @@ struct class_tally {
     int n, met[MEASURES];
     int predicted[SPIDER_COMPONENTS], gold[SPIDER_COMPONENTS]; /* records whose query has the component */
     int same_predicted[SPIDER_COMPONENTS], same_gold[SPIDER_COMPONENTS];
+    int errors[SPIDER_ERRORS], repaired[SPIDER_ERRORS]; /* first predictions; those with a later one that matches */
 };
 
 static struct class_tally tally(const struct spider_run *run, int class)
@@ -274,6 +280,8 @@ static struct class_tally tally(const struct spider_run *run, int class)
         t.n++;
         for (int m = 0; m < MEASURES; m++)
             t.met[m] += r->met[m];
+        t.errors[r->error]++;
+        t.repaired[r->error] += !r->met[EXACT] && r->met[EXACT_ANY];
         for (int c = 0; c < SPIDER_COMPONENTS; c++) {
             t.predicted[c] += r->first.predicted[c] > 0;
             t.gold[c] += r->first.gold[c] > 0;
@@ -343,6 +351,16 @@ static json_t *components_of_class(const struct class_tally *t)
     return o;
 }
 
+static json_t *errors_of_class(const struct class_tally *t)
+{
+    json_t *o = json_object();
+
+    for (int e = 0; e < SPIDER_ERRORS; e++)
+        json_object_set_new(o, spider_error_name((enum spider_error)e),
+                            json_pack("{s:i, s:i}", "n", t->errors[e], "repaired", t->repaired[e]));
+    return o;
+}
+
 static json_t *class_json(const struct spider_run *run, int class)
 {
     struct class_tally t = tally(run, class);
@@ -353,6 +371,8 @@ static json_t *class_json(const struct spider_run *run, int class)
             json_object_set_new(o, measure_names[m], t.n ? json_real((double)t.met[m] / t.n) : json_null());
     if (run->rule->exact && t.n)
         json_object_set_new(o, "components", components_of_class(&t));
+    if (run->q->errors && t.n)
+        json_object_set_new(o, "classes", errors_of_class(&t));
     return o;
 }
 
@@ -399,6 +419,26 @@ static void print_components(const struct class_tally *all)
     }
 }
 
+static void print_errors(const struct spider_run *run, const struct class_tally *t)
+{
+    const struct class_tally *all = &t[MAX_CLASSES];
+    int wrong = all->n - all->errors[SPIDER_CORRECT];
+
+    printf("\n%-26s", "class of top 1");
+    for (int class = 0; class <= MAX_CLASSES; class ++)
+        printf("%10s", class_name(run, class));
+    printf("%14s%14s\n", "of the wrong", "right later");
+    for (int e = 0; e < SPIDER_ERRORS; e++) {
+        printf("%-26s", spider_error_name((enum spider_error)e));
+        for (int class = 0; class <= MAX_CLASSES; class ++)
+            printf("%10d", t[class].errors[e]);
+        if (e == SPIDER_CORRECT || wrong == 0)
+            printf("%14s%14s\n", "-", "-");
+        else
+            printf("%12.1f %%%14d\n", 100.0 * all->errors[e] / wrong, all->repaired[e]);
+    }
+}
+
 static void print_table(struct spider_run *run)
 {
     struct class_tally t[MAX_CLASSES + 1];
@@ -422,6 +462,8 @@ static void print_table(struct spider_run *run)
         score_print_one_database();
     if (run->rule->exact)
         print_components(&t[MAX_CLASSES]);
+    if (run->q->errors)
+        print_errors(run, t);
     score_print_skipped(run->cases.skipped);
 }
 

@@ -67,12 +67,24 @@ grep -q '"order":{"same":false,"predicted":1,"gold":1}' each.jsonl || complain "
 run 0 spider
 grep -q '^exact set match, top 1 .* 0.3333  *\[-\]' <(tr -s ' ' <shown) || complain "table" "$(cat shown)"
 
+run 0 spider --errors --json --per-example each.jsonl
+is 1 shown all classes correct n
+is 1 shown all classes columns n
+is 1 shown hard classes shape n
+is 0 shown all classes columns repaired
+grep -q '"hardness":"medium".*"class":"columns"' each.jsonl || complain "class of a record" "$(cat each.jsonl)"
+run 0 spider --errors
+grep -q '^columns 0 1 0 0 1 50.0 % 0$' <(tr -s ' ' <shown) || complain "table of classes" "$(cat shown)"
+rm each.jsonl
+
 # records: any of the first two; bird compares rows, and classes are those of "difficulty"
 gold_file=gold.jsonl pred_file=pred.jsonl
 run 0 spider --db db --json
 is 0.333333333 shown all exact
 is 0.666666667 shown all exact_any
 is 0.666666667 shown all execution_any
+run 0 spider --json --errors
+is 1 shown all classes shape repaired
 run 0 spider --db db --json -k 1
 is 0.333333333 shown all exact_any
 run 0 bird --json
@@ -154,6 +166,7 @@ without() { data score --rule "$1" --pred pred.sql "${@:2}"; }
 expect 2 "rule spider requires --gold" without spider --tables tables.json
 expect 2 "rule spider requires --tables" without spider --gold gold.sql
 expect 2 "rule bird requires --db" without bird --gold gold.sql
+expect 2 "errors requires --rule spider" without strict --gold gold.sql --db db --errors
 expect 2 "below requires --rule spider or bird" without strict --gold gold.sql --db db --below 0.5
 
 # --- records that cannot be scored, or only in part

@@ -1,7 +1,7 @@
 /* Exact set match: words, the grammar's edges, what is compared and what is not. */
 #include "tests/support/support.h"
 
-#include "data/published/spider_match.h"
+#include "data/published/spider_error.h"
 #include "data/published/spider_sql.h"
 #include "data/schema/schema_build.h"
 
@@ -471,6 +471,41 @@ static void nested_queries_of_from_are_a_multiset(void **state)
     assert_false(matches(a, other));
 }
 
+/* Each pair has the class that its difference names, and each statement is correct for itself. */
+static void errors_have_classes(void **state)
+{
+    static const struct {
+        const char *predicted, *gold;
+        enum spider_error error;
+    } cases[] = {
+        { "select colour, name from boat", "select name, colour from boat", SPIDER_CORRECT },
+        { "select b.name from boat b", "select name from boat", SPIDER_UNPARSABLE },
+        { "select t1.name, t2.id from boat as t1 join crew as t2", "select name from boat", SPIDER_WRONG_JOINS },
+        { "select name from boat where id in (select t1.boat from trip as t1 join crew as t2)",
+          "select name from boat where id in (select boat from trip)", SPIDER_WRONG_JOINS },
+        { "select name, id from boat where id = 3", "select name from boat", SPIDER_WRONG_ITEMS },
+        { "select max(name) from boat", "select name from boat", SPIDER_WRONG_SHAPE },
+        { "select name from boat where id > 3", "select name from boat where id < 3", SPIDER_WRONG_SHAPE },
+        { "select count(*) from (select name from boat where id = 3)", "select count(*) from (select id from boat)",
+          SPIDER_WRONG_SHAPE },
+        { "select length from trip where boat = 3 order by colour", "select name from crew where age = 9 order by id",
+          SPIDER_WRONG_TABLES },
+        { "select name from boat where colour = 'x'", "select colour from boat where name = 3", SPIDER_WRONG_COLUMNS },
+        { "select name from boat where id in (select boat from trip)",
+          "select name from boat where id in (select id from crew)", SPIDER_WRONG_COLUMNS },
+        { "select count(*) from (select name from boat where colour = 'x')",
+          "select count(*) from (select id from crew where age = 'y')", SPIDER_WRONG_TABLES },
+    };
+
+    (void)state;
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        enum spider_error e = spider_error_of(&schema, cases[i].predicted, cases[i].gold);
+        if (e != cases[i].error)
+            fail_msg("%s | %s: %s", cases[i].predicted, cases[i].gold, spider_error_name(e));
+        assert_int_equal(spider_error_of(&schema, cases[i].gold, cases[i].gold), SPIDER_CORRECT);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -484,6 +519,7 @@ int main(void)
         cmocka_unit_test(depth_has_an_end),
         cmocka_unit_test(components_are_those_of_the_evaluator),
         cmocka_unit_test(nested_queries_of_from_are_a_multiset),
+        cmocka_unit_test(errors_have_classes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
