@@ -30,7 +30,8 @@ struct plans_request {
     const char *out;
     enum parser_form form;
     enum plans_schema schema;
-    double valid; /* share of the training databases */
+    double valid;    /* share of the training databases */
+    bool any_number; /* as in struct template_names */
     int64_t seed;
     bool constraints, force;
 };
@@ -223,6 +224,7 @@ static int write_question(struct plans_job *p, const struct spider_question *q, 
     e.id = id;
     e.schema_text = text;
     template_names_of_schema(&e.names, s);
+    e.names.any_number = p->q->any_number;
     int rc = write_example(p, &e, split, err);
     template_names_release(&e.names);
     free(text);
@@ -273,6 +275,7 @@ static int write_interpretation(struct plans_job *p, struct plans_example *e, co
 {
     int rc = template_names_of_text(&e->names, e->schema_text, err);
 
+    e->names.any_number = p->q->any_number;
     if (rc)
         error_prefix(err, "%s", where);
     else
@@ -413,6 +416,7 @@ static const struct option options[] = {
                   .group = "records"),
     CHOICE_OPTION("schema-text", AT(schema), "FORM", "spider|ambiqt|named",
                   "Spider's order, AmbiQT's random order, or named tables only"),
+    FLAG_OPTION("any-number", AT(any_number), "write the placeholder number for fractions and signed numbers too"),
     FLAG_OPTION("constraints", AT(constraints), "also write constraints that gold templates allow"),
     SEED_OPTION(AT(seed), "random seed"),
     OUT_DIR_OPTION(AT(out)),

@@ -159,15 +159,27 @@ const char *parser_behind_plan(const char *text)
     return sql_plan_parse(&plan, own, &behind, NULL) == 0 ? behind : own;
 }
 
+/* Whether a statement has the template, with either reading of its numbers. */
+static bool has_template(const struct template_names *names, const char *sql, const char *template)
+{
+    bool has = false;
+
+    for (int any = 0; any < 2 && !has; any++) {
+        const struct template_names n = { names->tables, names->columns, any };
+        char *own = sql_template(&n, sql, SQL_TEMPLATE_INFERENCE);
+        has = strcmp(own, template) == 0;
+        free(own);
+    }
+    return has;
+}
+
 void parser_read_sql(struct strings *out, const char *const *texts, int n, const struct template_names *names,
                      const char *template)
 {
     for (int i = 0; i < n; i++) {
         char *sql = ambiqt_normalize(parser_behind_plan(texts[i]));
-        char *has = template ? sql_template(names, sql, SQL_TEMPLATE_INFERENCE) : NULL;
-        if (*sql && (!template || strcmp(has, template) == 0))
+        if (*sql && (!template || has_template(names, sql, template)))
             strings_add(out, sql);
-        free(has);
         free(sql);
     }
 }

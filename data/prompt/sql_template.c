@@ -121,9 +121,41 @@ static void put_word(struct output *o, const char *word)
     o->n += n;
 }
 
-static bool is_number(const char *word)
+/* The number of digits at *s, which moves behind them. */
+static size_t take_digits(const char **s)
 {
-    return word[strspn(word, "0123456789")] == 0;
+    size_t n = strspn(*s, "0123456789");
+
+    *s += n;
+    return n;
+}
+
+static void take_sign(const char **s)
+{
+    *s += **s == '-' || **s == '+';
+}
+
+/* Whether the word is a number: digits alone, or with any also a sign, a fraction and an exponent. */
+static bool is_number(const char *word, bool any)
+{
+    const char *p = word;
+
+    take_digits(&p);
+    if (!any || !*p)
+        return !*p;
+    p = word;
+    take_sign(&p);
+    size_t digits = take_digits(&p);
+    if (*p == '.') {
+        p++;
+        digits += take_digits(&p);
+    }
+    if (digits && (*p == 'e' || *p == 'E')) {
+        p++;
+        take_sign(&p);
+        digits = take_digits(&p);
+    }
+    return digits && !*p;
 }
 
 /* Writes a word outside quotes; next is the following word or "". Reserved words and functions stay, even if a table
@@ -134,7 +166,7 @@ static void put_element(struct output *o, const struct template_names *n, const 
     bool alias = (word[0] == 't' || word[0] == 'T') && ambiqt_has_alias(word);
     char *name = lower(word + (alias ? 3 : 0), strlen(word));
 
-    if (is_number(word))
+    if (is_number(word, n->any_number))
         put_word(o, "number");
     else if (!sql && strings_find(&n->tables, name) >= 0)
         put_word(o, "table");

@@ -10,9 +10,11 @@
 #include "data/base/strings.h"
 #include "data/schema/schema.h"
 
-/* Names in lower case; "*" is a column. A name of both a table and a column counts as a table. */
+/* Names in lower case; "*" is a column. A name of both a table and a column counts as a table. any_number makes
+ * placeholders of all numbers, as the paper describes; otherwise of words of digits alone, as its program does. */
 struct template_names {
     struct strings tables, columns;
+    bool any_number;
 };
 void template_names_of_schema(struct template_names *n, const struct schema *s);
 /* Reads names from "table : column , column | table : ...", as in AmbiQT's records. Fragments of cell values become
@@ -22,8 +24,8 @@ int template_names_of_text(struct template_names *n, const char *text, struct er
 int template_names_as_written(struct template_names *n, const char *text, struct error *err);
 void template_names_release(struct template_names *n);
 
-/* The template of a statement; the caller frees. Words are split as AmbiQT splits them: only words of digits are
- * numbers, only prefixes "t?." are dropped, an unclosed string is dropped, and unknown names stay.
+/* The template of a statement; the caller frees. Words are split as AmbiQT splits them: only prefixes
+ * "t?." are dropped, an unclosed string is dropped, and unknown names stay.
  * SQL_TEMPLATE_TRAINING reproduces the training files: SQL as written, with a blank before "!=".
  * SQL_TEMPLATE_INFERENCE normalises SQL first. */
 enum sql_template_use { SQL_TEMPLATE_TRAINING, SQL_TEMPLATE_INFERENCE };

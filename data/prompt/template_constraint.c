@@ -434,6 +434,18 @@ static json_t *template_strings(const struct template_question *q, bool pattern)
     return list_of(&found);
 }
 
+/* Adds the first n bytes of a text; longer numbers are no values of a question. */
+static void add_number(struct strings *found, const char *p, size_t n)
+{
+    char number[32];
+
+    if (n < sizeof number) {
+        snprintf(number, sizeof number, "%.*s", (int)n, p);
+        strings_add(found, number);
+    }
+}
+
+/* Fractions come with their digits before and after the point as well. */
 static json_t *template_numbers(const struct template_question *q)
 {
     static const char *const words[] = { "zero",  "one",   "two",  "three", "four",   "five",  "six",
@@ -442,13 +454,12 @@ static json_t *template_numbers(const struct template_question *q)
     char digits[32];
 
     for (const char *p = q->question; *p; p++) {
-        size_t n = strspn(p, "0123456789");
+        size_t n = strspn(p, "0123456789"), fraction = n && p[n] == '.' ? strspn(p + n + 1, "0123456789") : 0;
         if (n == 0)
             continue;
-        if (n < sizeof digits) {
-            snprintf(digits, sizeof digits, "%.*s", (int)n, p);
-            strings_add(&found, digits);
-        }
+        if (fraction)
+            add_number(&found, p, n + 1 + fraction);
+        add_number(&found, p, n);
         p += n - 1;
     }
     for (int i = 0; i < ARRAY_LEN(words); i++) {

@@ -41,6 +41,15 @@ cat plans/t2s.train.jsonl plans/t2s.valid.jsonl | grep -qF '"prompt":"semantic p
 cat plans/t2s.train.jsonl plans/t2s.valid.jsonl | grep -qF '"completion":"choir | select name, age from singer"' || complain "a query's blanks" "stay"
 cat plans/template-fill.{train,valid}.jsonl | grep -qF 'How old is each singer , by name ? |' || complain "a filler's question" "is changed"
 
+# --- fractions: literal as in the program, or a placeholder as in the paper
+sed -i 's/Age > 20/Age > 20.5/; s/older than 20/older than 20.5/' spider/train_spider.json
+for any in '' --any-number; do
+    run 0 data plans --spider spider -o "fractions$any" --valid-share 0.5 --seed 1 --constraints $any
+done
+cat fractions/template-gen.{train,valid}.jsonl | grep -qF 'where column > 20.5"' || complain "a fraction" "is no literal"
+cat fractions--any-number/template-gen.{train,valid}.jsonl | grep -qF 'where column > number"' || complain "a fraction" "is no placeholder"
+sed -i 's/20\.5/20/g' spider/train_spider.json
+
 # --- a database stands in one split, every question once
 databases() { grep -oE '"db_id":"[a-z]+"' "plans/t2s.$1.jsonl" | sort -u; }
 [ -z "$(comm -12 <(databases train) <(databases valid))" ] || complain "splits" "share a database"

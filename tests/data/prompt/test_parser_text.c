@@ -124,6 +124,12 @@ static void statements_are_kept_once_and_by_template(void **state)
     assert_string_equal(out.items[0], "select name from singer");
     assert_string_equal(out.items[1], "select age from singer");
     strings_release(&out);
+    const char *numbers[] = { "select name from singer where age > 3.5", "select name from singer where age > '3.5'" };
+    parser_read_sql(&out, numbers, 2, &names, "select column from table where column > number");
+    parser_read_sql(&out, numbers, 2, &names, "select column from table where column > 3.5");
+    assert_int_equal(out.n, 1); /* either reading of the fraction; the string is another template */
+    assert_string_equal(out.items[0], numbers[0]);
+    strings_release(&out);
     template_names_release(&names);
 }
 

@@ -64,6 +64,30 @@ static void names_become_words(void **state)
                    "select column from table as t1 where column = string");
 }
 
+/* The paper makes a placeholder of every number, its program of whole numbers without a sign. */
+static void fractions_are_numbers_on_request(void **state)
+{
+    static const char *const cases[][2] = {
+        { "3.5", "number" }, { "-2", "number" },  { ".5", "number" },   { "+1.e-3", "number" }, { "7", "number" },
+        { "1e", "1e" },      { "1e5", "number" }, { "3.5.1", "3.5.1" }, { "-", "-" },           { ".", "." },
+        { "e3", "e3" },      { "1e+", "1e+" },    { "0x1f", "0x1f" },   { "nan", "nan" },
+    };
+    struct template_names n;
+
+    (void)state;
+    assert_int_equal(template_names_of_text(&n, schema_text, NULL), 0);
+    n.any_number = true;
+    for (int i = 0; i < ARRAY_LEN(cases); i++) {
+        char sql[64], wanted[64];
+        snprintf(sql, sizeof sql, "select id from boat where id > %s", cases[i][0]);
+        snprintf(wanted, sizeof wanted, "select column from table where column > %s", cases[i][1]);
+        char *got = sql_template(&n, sql, SQL_TEMPLATE_INFERENCE);
+        assert_string_equal(got, wanted);
+        free(got);
+    }
+    template_names_release(&n);
+}
+
 static void schema_texts_without_tables_are_refused(void **state)
 {
     struct error err = { 0 };
@@ -250,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_become_words),
         cmocka_unit_test(sql_keywords_stay_unchanged),
+        cmocka_unit_test(fractions_are_numbers_on_request),
         cmocka_unit_test(schema_texts_without_tables_are_refused),
         cmocka_unit_test(templates_match_but_for_blanks),
         cmocka_unit_test(plans_are_read_and_written),
