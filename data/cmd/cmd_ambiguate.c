@@ -11,11 +11,11 @@
 
 struct ambiguate_arguments {
     const char *kinds, *spider, *questions, *tables, *synonyms, *table_synonyms;
-    const char *db, *schema_strings, *materialise, *out;
+    const char *db, *schema_strings, *materialise, *answers, *out;
     enum { AGGREGATES_BY_NAME = -1, AGGREGATES_VALIDATION, AGGREGATES_TRAIN } aggregates;
     enum { GENERATOR_BY_FILES = -1, GENERATOR_RESOLVED, GENERATOR_AMBIQT } generator;
     int64_t seed;
-    bool published_databases, force;
+    bool published_databases, write_prompts, force;
 };
 
 static const struct ambiguate_arguments defaults = { .kinds = "C,T,J,P",
@@ -37,6 +37,10 @@ static const struct option options[] = {
                   "rewrite the parsed query, or AmbiQT's word replacement"),
     CHOICE_OPTION("aggregates", AT(aggregates), "FORM", "validation|train", "type P as in this file of AmbiQT"),
     SEED_OPTION(AT(seed), "random seed"),
+    FLAG_OPTION("write-prompts", AT(write_prompts),
+                "types C and T: write prompts for synonyms to --out in place of records",
+                .group = "synonyms by a model"),
+    STRING_OPTION("answers", AT(answers), "FILE", "completions of these prompts, whose names are used"),
     OUT_OPTION(AT(out), "FILE", "write the records, JSONL", .required = true, .group = "output"),
     STRING_OPTION("materialise", AT(materialise), "DIR", "write a database for each record; requires --db",
                   .writes = true),
@@ -134,7 +138,36 @@ static int check(const struct ambiguate_arguments *a, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "--materialise requires --db DIR, the databases to copy");
     if (a->published_databases && !a->materialise)
         return error_set(err, EXIT_CODE_USAGE, "--published-databases requires --materialise DIR");
+    if (a->write_prompts && (a->answers || a->materialise || a->schema_strings))
+        return error_set(err, EXIT_CODE_USAGE, "--write-prompts and --%s cannot be used together",
+                         a->answers       ? "answers"
+                         : a->materialise ? "materialise"
+                                          : "schema-strings");
+    if ((a->write_prompts || a->answers) && (a->synonyms || a->table_synonyms))
+        return error_set(err, EXIT_CODE_USAGE, "--%s and --%s cannot be used together",
+                         a->write_prompts ? "write-prompts" : "answers", a->synonyms ? "synonyms" : "table-synonyms");
     return 0;
+}
+
+/* Writes prompts in place of records. */
+static enum exit_code make_prompts(const struct ambiguate_arguments *a, const struct ambiguate_files *files,
+                                   struct error *err)
+{
+    bool types[AMBIGUATE_TYPES] = { false };
+    struct ambiguate_input in;
+    int64_t n = 0;
+
+    if (read_kinds(types, a->kinds, err))
+        return err->code;
+    if (!types[SIA_COLUMN] && !types[SIA_TABLE])
+        return usage_error(err, "--write-prompts: expected --kinds with C or T, got %s", a->kinds);
+    int rc = ambiguate_input_read(&in, files, err);
+    if (rc == 0)
+        rc = ambiguate_prompts(&in, types, a->out, &n, err);
+    if (rc == 0)
+        log_info("%lld prompts", (long long)n);
+    ambiguate_input_release(&in);
+    return rc ? err->code : EXIT_CODE_OK;
 }
 
 static enum exit_code make_records(const struct ambiguate_arguments *a, const struct ambiguate_files *files,
@@ -150,6 +183,7 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
     FILE *summary = strcmp(o.out, "-") == 0 || same_path(o.out, "/dev/stdout") ? stderr : stdout;
     struct ambiguate_counts counts[AMBIGUATE_TYPES];
     struct ambiguate_input in;
+    struct synonym_counts names = { 0 };
     bool complete = true;
 
     if (read_kinds(o.types, a->kinds, err))
@@ -161,6 +195,11 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
             return err->code;
         }
     int rc = ambiguate_input_read(&in, files, err);
+    if (rc == 0 && a->answers)
+        rc = ambiguate_answers(&in, o.types, a->answers, &names, err);
+    if (rc == 0 && a->answers)
+        log_info("%lld prompts, %lld without a completion that passes the filter", (long long)names.prompts,
+                 (long long)names.unread);
     in.one_table = takes_one_table(a, files->questions);
     in.as_ambiqt = takes_ambiqt(a);
     if (rc == 0 && in.as_ambiqt && a->generator == GENERATOR_BY_FILES)
@@ -171,7 +210,7 @@ static enum exit_code make_records(const struct ambiguate_arguments *a, const st
     if (rc == 0)
         complete = print_counts(counts, &o, summary);
     ambiguate_input_release(&in);
-    return rc ? err->code : complete ? EXIT_CODE_OK : EXIT_CODE_RECORDS;
+    return rc ? err->code : complete && names.unread == 0 ? EXIT_CODE_OK : EXIT_CODE_RECORDS;
 }
 
 /* The named file, else a file in Spider's folder; the caller frees. */
@@ -194,7 +233,7 @@ static enum exit_code run(const struct call *call, struct error *err)
     char *questions = path_of(a->questions, a->spider, "dev.json"),
          *tables = path_of(a->tables, a->spider, "tables.json");
     const struct ambiguate_files files = { questions, tables, a->db, a->synonyms, a->table_synonyms };
-    enum exit_code code = make_records(a, &files, err);
+    enum exit_code code = a->write_prompts ? make_prompts(a, &files, err) : make_records(a, &files, err);
     free(questions);
     free(tables);
     return code;
@@ -211,6 +250,9 @@ const struct command command_ambiguate = {
                "A record is rejected if an interpretation fails on its schema; the summary counts the reasons. "
                "AmbiQT's dictionaries, --schema-strings and --published-databases select --generator ambiqt, which "
                "reproduces the published program.\n\n"
+               "--write-prompts writes {\"id\", \"messages\"} for the synonyms of all tables and columns of the "
+               "questions' databases, in the words of AmbiQT's program. --answers reads {\"id\", \"text\"} or "
+               "{\"id\", \"texts\"}; a prompt without two usable names is listed, and the exit code is 7.\n\n"
                "Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data ambiguate --questions questions.jsonl --db databases -o ambiguous.jsonl",
                   "ambit-data ambiguate --spider spider --db databases --materialise altered -o made.jsonl" },

@@ -451,7 +451,7 @@ const struct command command_plans = {
                "SQL. A plan counts the joins of a statement and the items of its first select list. A template has "
                "the words table, column, string and number in place of names and values.\n\n"
                "--constraints compiles each gold template to the statements that schema, question and database "
-               "allow, for `ambit-infer generate --constraint`. Guide: docs/guides/make-data.md.",
+               "allow, for `ambit-infer generate --constraint`. Guide: docs/guides/parser-data.md.",
     .examples = { "ambit-data plans --spider spider -o plans",
                   "ambit-data plans --spider spider --prompt chat --constraints --db spider/db -o plans" },
     .files = files,

@@ -92,24 +92,29 @@ static int add_table(struct synonyms *s, const char *db_id, const char *table, j
     return 0;
 }
 
-int synonyms_read(struct synonyms *s, const char *path, struct error *err)
+int synonyms_from_json(struct synonyms *s, const json_t *all, const char *path, struct error *err)
 {
     const char *db_id, *table;
     json_t *tables, *value;
     int rc = 0;
 
     *s = (struct synonyms){ 0 };
-    json_t *all = json_read_file(path, err);
-    if (!all)
-        return -1;
     if (!json_is_object(all))
         rc = error_set(err, EXIT_CODE_DATA, "%s: expected an object of databases", path);
-    json_object_foreach(all, db_id, tables)
+    json_object_foreach((json_t *)all, db_id, tables)
     {
         if (rc == 0 && !json_is_object(tables))
             rc = error_set(err, EXIT_CODE_DATA, "%s: %s: expected an object of tables", path, db_id);
         json_object_foreach(tables, table, value) rc = rc ? rc : add_table(s, db_id, table, value, path, err);
     }
+    return rc;
+}
+
+int synonyms_read(struct synonyms *s, const char *path, struct error *err)
+{
+    *s = (struct synonyms){ 0 };
+    json_t *all = json_read_file(path, err);
+    int rc = all ? synonyms_from_json(s, all, path, err) : -1;
     json_decref(all);
     return rc;
 }

@@ -6,6 +6,8 @@
 
 #include "data/base/strings.h"
 
+#include <jansson.h>
+
 struct spider_question {
     const char *db_id, *question, *query;
 };
@@ -32,6 +34,8 @@ struct synonyms {
 /* Reads {db: {table: {column: [one, two]}}} (two_col_synonyms.json) or {db: {table: [one, two]}}
  * (two_tbl_synonyms.json). If keys differ only in case, the last one counts. */
 int synonyms_read(struct synonyms *s, const char *path, struct error *err);
+/* The same for a parsed value; `path` opens the messages. */
+int synonyms_from_json(struct synonyms *s, const json_t *all, const char *path, struct error *err);
 /* Returns the two synonyms in lower case, or NULL. column is NULL for a table. Case of the names is ignored. */
 const char *const *synonyms_find(const struct synonyms *s, const char *db_id, const char *table, const char *column);
 /* Returns the two synonyms as written in the file, or NULL. */

@@ -590,6 +590,52 @@ int ambiguate_input_read(struct ambiguate_input *in, const struct ambiguate_file
     return 0;
 }
 
+/* Marks the schemas of the questions; the caller frees. */
+static bool *used_schemas(const struct ambiguate_input *in)
+{
+    bool *used = xcalloc((size_t)in->schemas.n + 1, sizeof *used);
+    json_t *question;
+    size_t i;
+
+    json_array_foreach(in->questions, i, question)
+    {
+        const struct schema *s = schema_find(&in->schemas, json_string_value(json_object_get(question, "db_id")));
+        if (s)
+            used[s - in->schemas.schemas] = true;
+    }
+    return used;
+}
+
+static struct synonym_scope scope_of(const struct ambiguate_input *in, const bool types[AMBIGUATE_TYPES], bool *used)
+{
+    return (struct synonym_scope){ &in->schemas, used, types[SIA_COLUMN], types[SIA_TABLE] };
+}
+
+int ambiguate_prompts(const struct ambiguate_input *in, const bool types[AMBIGUATE_TYPES], const char *out, int64_t *n,
+                      struct error *err)
+{
+    bool *used = used_schemas(in);
+    struct synonym_scope scope = scope_of(in, types, used);
+    int rc = synonym_prompts_write(&scope, out, n, err);
+
+    free(used);
+    return rc;
+}
+
+int ambiguate_answers(struct ambiguate_input *in, const bool types[AMBIGUATE_TYPES], const char *path,
+                      struct synonym_counts *counts, struct error *err)
+{
+    bool *used = used_schemas(in);
+    struct synonym_scope scope = scope_of(in, types, used);
+    int rc = synonym_answers_read(&in->columns, &in->tables, &scope, path, counts, err);
+
+    in->finder.columns = &in->columns;
+    in->finder.tables = &in->tables;
+    in->finder.by_model = true;
+    free(used);
+    return rc;
+}
+
 void ambiguate_input_release(struct ambiguate_input *in)
 {
     for (int i = 0; in->lower && i < in->schemas.n; i++)

@@ -9,6 +9,7 @@
 
 #include "data/base/json.h"
 #include "data/synth/ambiguate.h"
+#include "data/synth/synonym_prompts.h"
 
 #include <stdio.h>
 
@@ -31,6 +32,13 @@ struct ambiguate_files {
     const char *questions, *tables, *db, *column_synonyms, *table_synonyms;
 };
 int ambiguate_input_read(struct ambiguate_input *in, const struct ambiguate_files *files, struct error *err);
+/* Writes prompts for the names of the tables and columns that the types need, in the schemas of the questions; *n is
+ * their number. */
+int ambiguate_prompts(const struct ambiguate_input *in, const bool types[AMBIGUATE_TYPES], const char *out, int64_t *n,
+                      struct error *err);
+/* Takes the names from completions of these prompts. */
+int ambiguate_answers(struct ambiguate_input *in, const bool types[AMBIGUATE_TYPES], const char *path,
+                      struct synonym_counts *counts, struct error *err);
 void ambiguate_input_release(struct ambiguate_input *in);
 
 struct ambiguate_options {

@@ -206,7 +206,7 @@ static bool synonym_make(struct strings *text, struct synonym_pair *pair, const 
 
 const char *synonym_source_name(enum synonym_source s)
 {
-    static const char *const names[] = { NULL, "file", "wordnet", "morphology", "modifier" };
+    static const char *const names[] = { NULL, "file", "model", "wordnet", "morphology", "modifier" };
     return names[s];
 }
 
@@ -222,7 +222,6 @@ static bool find_in_file(const struct synonyms *from, struct synonym_pair *pair,
         pair->names[k] = names[k];
         pair->written[k] = written[k];
     }
-    pair->source = SYNONYM_FILE;
     return true;
 }
 
@@ -231,8 +230,11 @@ bool synonym_finder_find(struct synonym_finder *f, struct synonym_pair *pair, co
 {
     const struct synonyms *from = column ? f->columns : f->tables;
 
-    if (from)
-        return find_in_file(from, pair, s->db_id, table, column);
+    if (from) {
+        bool found = find_in_file(from, pair, s->db_id, table, column);
+        pair->source = f->by_model ? SYNONYM_MODEL : SYNONYM_FILE;
+        return found;
+    }
     int t = schema_table_find(s, table), c = t >= 0 && column ? schema_column_find(s, t, column) : -1;
     if (t < 0 || (column && c < 0))
         return false;

@@ -11,8 +11,15 @@
 #include "data/corpora/spider.h"
 #include "data/schema/schema.h"
 
-enum synonym_source { SYNONYM_NONE, SYNONYM_FILE, SYNONYM_WORDNET, SYNONYM_MORPHOLOGY, SYNONYM_MODIFIER };
-/* Returns "file", "wordnet", "morphology" or "modifier". */
+enum synonym_source {
+    SYNONYM_NONE,
+    SYNONYM_FILE,
+    SYNONYM_MODEL,
+    SYNONYM_WORDNET,
+    SYNONYM_MORPHOLOGY,
+    SYNONYM_MODIFIER
+};
+/* Returns "file", "model", "wordnet", "morphology" or "modifier". */
 const char *synonym_source_name(enum synonym_source s);
 
 struct synonym_pair {
@@ -23,6 +30,7 @@ struct synonym_pair {
 
 struct synonym_finder {
     const struct synonyms *columns, *tables; /* dictionaries; NULL: generate names */
+    bool by_model;                           /* the dictionaries are those of a language model */
     struct strings text;                     /* owns the generated names */
 };
 
