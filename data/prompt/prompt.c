@@ -233,20 +233,46 @@ int prompts_write(const char *dir, bool force, struct error *err)
     return rc;
 }
 
+static const char list_task[] =
+    "You are a helpful assistant that converts provided English questions to SQL queries with respect to a provided "
+    "schema.";
+static const char list_example_schema[] =
+    "stadium : location (\"East Fife\", \"Arbroath\", \"East Fife\"), name (\"Forthbank Stadium\", \"Hampden Park\", "
+    "\"Gayfield Park\"), average (552, 552, 864), stadium_id (9, 2, 4), capacity (3808, 4000, 3960), lowest (533, 331, "
+    "466), highest (837, 921, 2363) | singer : singer_id (1, 6, 4), name (\"Joe Sharp\", \"Tribal King\", "
+    "\"Timbaland\"), song_name (\"Sun\", \"You\", \"Gentleman\"), song_release_year (\"2014\", \"2008\", \"1992\"), age "
+    "(41, 25, 29), is_male (\"F\", \"T\"), country (\"Netherlands\", \"United States\", \"France\") | concert : theme "
+    "(\"Wide Awake\", \"Bleeding Love\", \"Happy Tonight\"), stadium_id (\"1\", \"1\", \"1\"), concert_id (2, 6, 6), "
+    "concert_name (\"Home Visits\", \"Super bootcamp\", \"Week 1\"), year (\"2014\", \"2015\") | singer_in_concert : "
+    "concert_id (2, 6, 5), singer_id (\"3\", \"4\", \"5\")";
+static const char list_example_answer[] =
+    "{\n"
+    "    \"queries\": [\n"
+    "        \"select t2.name, count(*) from concert as t1 join stadium as t2 on t1.stadium_id = t2.stadium_id group by "
+    "t1.stadium_id\",\n"
+    "        \"select t3.name, count(*) from concert as t1 join stadium as t2 on t1.stadium_id = t2.stadium_id join singer "
+    "as t3 on t1.singer_id = t3.singer_id group by t1.stadium_id\",\n"
+    "        \"select t3.name, count(*) from concert as t1 join stadium as t2 on t1.stadium_id = t2.stadium_id join "
+    "singer_in_concert as t3 on t1.concert_id = t3.singer_id group by t1.stadium_id\",\n"
+    "        \"select t3.name, count(*) from concert as t1 join stadium as t2 on t1.stadium_id = t2.stadium_id join "
+    "singer_in_concert as t3 on t1.concert_id = t3.singer_id group by t1.stadium_id\",\n"
+    "        \"select t1.name, count(*) from stadium as t1 join concert as t2 on t1.stadium_id = t2.stadium_id group by "
+    "t1.stadium_id\"\n"
+    "    ]\n"
+    "}";
 static const char list_prompt[] =
-    "A question may be read in several ways on a database. Write the SQLite statements of all of its readings, the "
-    "likeliest first, at least three and at most five, as one JSON object and nothing else.\n"
+    "The schema for a database with Database ID %s is:\n"
+    "%s\n"
     "\n"
-    "Schema: singer : singer_id (1, 2, 3), name (\"Joe Sharp\", \"Rose White\"), stage_name (\"Joe\", \"Rosie\") | "
-    "concert : concert_id (1, 2), singer_id (2, 3), year (2014, 2015)\n"
-    "Question: What are the names of the singers of 2014?\n"
-    "{\"queries\": [\"select t1.name from singer as t1 join concert as t2 on t1.singer_id = t2.singer_id where t2.year = "
-    "2014\", \"select t1.stage_name from singer as t1 join concert as t2 on t1.singer_id = t2.singer_id where t2.year = "
-    "2014\", \"select distinct t1.name from singer as t1 join concert as t2 on t1.singer_id = t2.singer_id where t2.year "
-    "= 2014\"]}\n"
+    "Convert the following English question to the five most plausible SQL queries compatible with the above schema.\n"
     "\n"
-    "Schema: %s\n"
-    "Question: %s\n";
+    "Use simply the column name for selections in simple queries. For queries with joins, use t1, t2 and so on as aliases "
+    "for the tables, and use t1.column, t2.column and so on for the column selections.\n"
+    "\n"
+    "Structure your output as a JSON snippet with a single key \"queries\", mapping to a list of alternatives. Do not "
+    "print any additional information, explanantion, formatting or notes.\n"
+    "\n"
+    "Question: %s";
 
 static const char one_prompt[] =
     "Write one SQLite statement that answers the question, in braces.\n"
@@ -263,12 +289,76 @@ static const char one_prompt[] =
     "Schema: %s\n"
     "Question: %s\n";
 
-char *query_prompt_text(enum query_prompt p, const char *question, const char *schema)
+enum query_prompt query_prompt_of(const char *name)
+{
+    return strcmp(name, "list") == 0  ? QUERY_PROMPT_LIST
+           : strcmp(name, "one") == 0 ? QUERY_PROMPT_ONE
+                                      : QUERY_PROMPT_ZERO_SHOT;
+}
+
+static json_t *message(const char *role, const char *text)
+{
+    return json_pack("{s:s, s:s}", "role", role, "content", text);
+}
+
+/* Takes the text. */
+static json_t *asked(char *text)
+{
+    json_t *o = message("user", text);
+    free(text);
+    return o;
+}
+
+static char *list_text(const char *db_id, const char *schema, const char *question)
 {
     char *text = NULL;
-    int n = p == QUERY_PROMPT_LIST ? asprintf(&text, list_prompt, schema, question)
-                                   : asprintf(&text, one_prompt, schema, question);
-
-    CHECK(n >= 0, "no memory for a prompt");
+    CHECK(asprintf(&text, list_prompt, db_id, schema, question) >= 0, "no memory for a prompt");
     return text;
+}
+
+static char *one_text(const struct query_question *q)
+{
+    char *text = NULL;
+    CHECK(asprintf(&text, one_prompt, q->schema_text, q->question) >= 0, "no memory for a prompt");
+    return text;
+}
+
+static char *zero_shot_text(const struct query_question *q)
+{
+    const struct schema *s = q->schema;
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    CHECK(f, "no memory for a prompt");
+    fputs("### Complete sqlite SQL query only and with no explanation\n"
+          "### Sqlite SQL tables, with their properties:\n"
+          "#\n",
+          f);
+    for (int t = 0; t < s->n_tables; t++) {
+        fprintf(f, "# %s(", s->tables[t].name);
+        for (int i = 0; i < s->tables[t].n_columns; i++)
+            fprintf(f, "%s%s", i ? "," : "", s->columns[s->tables[t].first_column + i].name);
+        fputs(")\n", f);
+    }
+    fprintf(f, "#\n### %s\nSELECT", q->question);
+    CHECK(fclose(f) == 0, "no memory for a prompt");
+    return text;
+}
+
+json_t *query_prompt_messages(enum query_prompt p, const struct query_question *q)
+{
+    json_t *list = json_array();
+
+    if (p == QUERY_PROMPT_LIST) {
+        json_array_append_new(list, message("system", list_task));
+        json_array_append_new(list,
+                              asked(list_text("department_management", list_example_schema,
+                                              "Show the stadium name and the number of concerts in each stadium.")));
+        json_array_append_new(list, message("assistant", list_example_answer));
+        json_array_append_new(list, asked(list_text(q->db_id, q->schema_text, q->question)));
+    } else {
+        json_array_append_new(list, asked(p == QUERY_PROMPT_ONE ? one_text(q) : zero_shot_text(q)));
+    }
+    return list;
 }

@@ -9,7 +9,7 @@
 #ifndef DATA_PROMPT_PROMPT_H
 #define DATA_PROMPT_PROMPT_H
 
-#include "kernels/base.h"
+#include "data/schema/schema.h"
 
 enum prompt_kind {
     PROMPT_DEF,       /* def.txt: database, question; asks for all interpretations */
@@ -47,13 +47,28 @@ char *prompt_fill(const struct prompts *p, enum prompt_kind kind, const char *co
 /* Writes the eight built-in templates into dir, which is created if necessary. */
 int prompts_write(const char *dir, bool force, struct error *err);
 
-/* Prompts for several SQL statements of one question, as in the baselines of LogicalBeam's authors. ChatGPT gets one
- * example and returns a JSON list; Codex gets two examples and returns a statement for each sample. The wording is
- * ours, since theirs is not published. The schema is shown with values (AmbiQT's schema_with_content). */
+/*
+ * Prompts for SQL statements of one question, as in the baselines of LogicalBeam's authors (Bhaskar et al., EMNLP
+ * 2023).
+ *
+ *   list        five statements in a JSON object, after one example: word for word as in their program for ChatGPT
+ *               (github.com/testzer0/AmbiQT, prompts/benchmark.txt)
+ *   one         a statement for each sample, after two examples, as for Codex; in our words, since theirs are not
+ *               published
+ *   zero-shot   a statement for each sample, without values and examples: the prompt of Liu et al. (2023), with which
+ *               their table 8 compares
+ */
+#define QUERY_PROMPTS "list|one|zero-shot"
+enum query_prompt { QUERY_PROMPT_LIST, QUERY_PROMPT_ONE, QUERY_PROMPT_ZERO_SHOT };
+/* The prompt of a name in QUERY_PROMPTS. */
+enum query_prompt query_prompt_of(const char *name);
 
-enum query_prompt { QUERY_PROMPT_LIST, QUERY_PROMPT_ONE };
-
-/* The caller frees. */
-char *query_prompt_text(enum query_prompt p, const char *question, const char *schema);
+/* schema_text is "table : column (value, value), ... | ..."; zero-shot shows the names of the schema alone. */
+struct query_question {
+    const char *db_id, *question, *schema_text;
+    const struct schema *schema;
+};
+/* The list of messages; the caller owns the reference. */
+json_t *query_prompt_messages(enum query_prompt p, const struct query_question *q);
 
 #endif

@@ -58,7 +58,7 @@ static const struct option table[] = {
     REAL_OPTION("temperature", HERE(temperature), "T", OPTION_ABOVE_ZERO, 100, "sampling temperature"),
     INT_OPTION("max-new", HERE(max_new), "N", 1, 1 << 24, "maximum number of tokens of a completion"),
     SEED_OPTION(HERE(seed), "seed of the samples"),
-    WORD_OPTION("write-prompts", AT(write), "FORM", "list|one",
+    WORD_OPTION("write-prompts", AT(write), "FORM", QUERY_PROMPTS,
                 "write prompts for another model, for a list of statements or for one", .group = "other models"),
     STRING_OPTION("answers", AT(answers), "FILE", "completions of these prompts, in place of --model"),
     OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output", .group = "output"),

@@ -54,7 +54,7 @@ struct parse_request {
     bool candidates;            /* write input of ambit-infer clarify */
     bool resume;                /* continue from OUT.part */
     bool dry;                   /* check all records, log errors and memory, write nothing */
-    const char *write;          /* list or one: write prompts for other models instead (prompt.h); or NULL */
+    const char *write;          /* of QUERY_PROMPTS: write prompts for other models instead (prompt.h); or NULL */
     const char *answers;        /* completions of such models, in place of `models`; or NULL */
     struct parse_models models;
 };

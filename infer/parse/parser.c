@@ -171,17 +171,28 @@ void parse_elsewhere_read(struct parse_stages *f, struct parse_case *c)
 
 int parse_elsewhere_write(struct parse_stages *f, const struct parse_case *c, struct error *err)
 {
-    char *schema = schema_with_values(f, c), *text;
-    enum query_prompt form = strcmp(f->q->write, "one") == 0 ? QUERY_PROMPT_ONE : QUERY_PROMPT_LIST;
+    char *schema = schema_with_values(f, c);
+    const struct query_question q = { c->db_id, c->question, schema, c->schema };
+    json_t *o = json_pack("{s:O, s:o}", "id", json_object_get(c->record, "id"), "messages",
+                          query_prompt_messages(query_prompt_of(f->q->write), &q));
 
-    text = query_prompt_text(form, c->question, schema);
-    json_t *o = json_pack("{s:O, s:[{s:s, s:s}]}", "id", json_object_get(c->record, "id"), "messages", "role", "user",
-                          "content", text);
     int rc = json_write_line(&f->prompts, o, err);
     json_decref(o);
-    free(text);
     free(schema);
     return rc;
+}
+
+/* A completion that goes on with the SELECT at the end of a zero-shot prompt has no statement of its own. */
+static void read_continued(struct text_items *sql, const char *answer)
+{
+    char *text = output_answer(answer), *whole = NULL;
+
+    if (strcasestr(text, " from ") || strcasestr(text, "\nfrom ")) {
+        CHECK(asprintf(&whole, "SELECT %s", text) >= 0, "out of memory");
+        output_sql(sql, whole, false);
+    }
+    free(whole);
+    free(text);
 }
 
 /* Adds the statements of a completion; one without any is noted with its text. */
@@ -190,6 +201,8 @@ static void take_answer(struct parse_case *c, const char *answer)
     struct text_items sql = { 0 };
 
     output_sql(&sql, answer, false);
+    if (sql.n == 0)
+        read_continued(&sql, answer);
     for (int i = 0; i < sql.n; i++) {
         char *line = sql_normal_line(sql.items[i]);
         parse_list_add_exact(&c->plain, line, NAN);

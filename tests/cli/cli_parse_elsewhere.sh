@@ -22,15 +22,21 @@ line() { sed -n "$2p" "$1" | grep -qE -- "$3" || complain "$4" "$(sed -n "$2p" "
 # --- prompts: the schema with values of the database, with the record's own, without any
 run 0 gym in.jsonl --write-prompts list -o prompts.jsonl
 [ "$(wc -l <prompts.jsonl)" = 2 ] || complain "prompts" "$(cat prompts.jsonl)"
-line prompts.jsonl 1 '^\{"id":"a","messages":\[\{"role":"user","content":".*queries.*Schema: trainer : id \(1, 2\), name \(.Udo., .Suri.\), fee \(35, 42\), cost \(28, 50\)\\nQuestion: What does Udo cost\?' "a prompt for a list"
+line prompts.jsonl 1 '^\{"id":"a","messages":\[\{"role":"system",.*queries.*Database ID gym is:\\ntrainer : id \(1, 2\), name \(.Udo., .Suri.\), fee \(35, 42\), cost \(28, 50\)\\n.*\\nQuestion: What does Udo cost\?"\}\]' "a prompt for a list"
 line prompts.jsonl 2 '^\{"id":5,' "an integer id"
 run 0 gym in.jsonl --write-prompts one -o one.jsonl
 has one.jsonl 'in braces.*Question: What does Udo cost' "a prompt for one statement"
 run 0 infer parse --schema tables.json in.jsonl --write-prompts list -o plain.jsonl
-has plain.jsonl 'Schema: trainer : id, name, fee, cost\\n' "a schema without values"
+has plain.jsonl 'is:\\ntrainer : id, name, fee, cost\\n' "a schema without values"
 sed 's/"question"/"schema_with_content":"trainer : id (7)","schema_without_content":"trainer : id",&/' in.jsonl >own.jsonl
 run 0 infer parse own.jsonl --write-prompts list -o plain.jsonl
-has plain.jsonl 'Schema: trainer : id \(7\)\\n' "the record's own schema"
+has plain.jsonl 'is:\\ntrainer : id \(7\)\\n' "the record's own schema"
+run 0 gym in.jsonl --write-prompts zero-shot -o zero.jsonl
+has zero.jsonl '"content":"### Complete sqlite SQL query only.*# trainer\(id,name,fee,cost\)\\n#\\n### What does Udo cost\?\\nSELECT"' "the zero-shot prompt"
+echo '{"id":"a","texts":[" fee FROM trainer WHERE id = 1","SELECT cost FROM trainer","I cannot tell it from the schema."]}' >continued.jsonl
+head -n 1 in.jsonl >first.jsonl
+run 0 gym first.jsonl --answers continued.jsonl -o continued.out.jsonl
+has continued.out.jsonl '"t2s_outs":\["select fee from trainer where id = 1","select cost from trainer"\]' "a statement that goes on after SELECT"
 
 # --- completions: a list, braces, several lines of one prompt, several texts; statements that fail are reported
 fee='select fee from trainer where name = .Udo.' cost='select cost from trainer where name = .Udo.'
@@ -95,7 +101,7 @@ check "both" 2 'cannot be used together' gym in.jsonl --write-prompts one --answ
 check "a model too" 2 'expected no --model' gym in.jsonl --write-prompts one --model nowhere -o out.jsonl
 check "a strategy too" 2 'expected no --model' gym in.jsonl --answers answers.jsonl --strategy beam -o out.jsonl
 check "candidates of prompts" 2 'neither --candidates' gym in.jsonl --write-prompts one --candidates -o out.jsonl
-check "a form" 2 'list.one' gym in.jsonl --write-prompts two -o out.jsonl
+check "a form" 2 'list.one.zero-shot' gym in.jsonl --write-prompts two -o out.jsonl
 check "no answers" 3 'nowhere.jsonl' gym in.jsonl --answers nowhere.jsonl -o out.jsonl
 bad() { # TEXT ANSWER
     echo "$2" >bad.jsonl
