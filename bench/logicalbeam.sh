@@ -1,20 +1,24 @@
 #!/usr/bin/env bash
 # Reproduces the tables of LogicalBeam.  Makes AmbiQT's four ambiguity types from Spider's dev questions.  For each strategy
-# of `ambit-infer parse`, prints how often either and both interpretations are among five statements.  Fills gold templates
-# with the model and with random names.  Scores Spider dev by execution, and the accuracy after 0, 1 and 2 questions of
-# `clarify`.
+# of `ambit-infer parse`, prints how often either and both interpretations are among five statements (tables 3, 4, 6 and 7).
+# Fills gold templates with the model and with random names.  Scores Spider dev by execution.  Prints table 5 (Spider and
+# KaggleDBQA), table 2 (classes of errors), figure 4 (beam width) and table 8 (two prompts of a chat model).  Prints the
+# accuracy after 0, 1 and 2 questions of `clarify`.
 # usage: SPIDER=DIR AMBIQT=DIR bench/logicalbeam.sh OUT [MODEL [TEMPLATES FILL]]
 # MODEL, TEMPLATES and FILL are folders of weights, one for all tasks or three.  Without them a small T5 is first trained
 # on Spider's training questions, whose databases are in none of the tables.
 # SPIDER holds tables.json, train_spider.json, dev.json and db; AMBIQT holds two_col_synonyms.json and
-# two_tbl_synonyms.json.  EVERY=5 takes every fifth record, STRATEGIES="beam ..." selects the strategies.  Existing files
-# in OUT are kept, and an interrupted parse is resumed.
+# two_tbl_synonyms.json.  KAGGLE holds KaggleDBQA's examples/*.json, KaggleDBQA_tables.json and databases, for table 5.
+# CHAT is a folder of weights of a chat model, for table 8.  EVERY=5 takes every fifth record of Spider, STRATEGIES="beam ..." selects
+# the strategies, BEAMS="10 20" the widths of figure 4.  Existing files in OUT are kept, and an interrupted parse is resumed.
 set -euo pipefail
 spider=$(realpath "${SPIDER:-../shared/data/spider}")
 ambiqt=$(realpath "${AMBIQT:-../shared/data/ambiqt}")
 bin=$(realpath "${AMBIT_BIN:-build/release/bin}")
 bench=$(realpath "$(dirname "$0")")
 every=${EVERY:-1}
+kaggle=${KAGGLE:+$(realpath "$KAGGLE")}
+chat=${CHAT:+$(realpath "$CHAT")}
 out=${1:?the folder to fill}
 strategies=(beam sample odin direct single-stage two-stage plans logical-beam)
 model=() # model options of parse
@@ -118,10 +122,17 @@ read -ra strategies <<<"${STRATEGIES:-${strategies[*]}}"
 parse() {
     [ -e "$1.jsonl" ] || some "$bin/ambit-infer" parse "$2" "${model[@]}" --db "$spider/db" --resume "${@:3}" -o "$1.jsonl"
 }
-# table NAME: prints either and both interpretations found, by ambiguity type; NAME.each.jsonl holds them per record.
+# table NAME [K]: prints either and both interpretations among the first K (5), by ambiguity type; NAME.each.jsonl holds them per
+# record.
 table() {
-    echo "== $1"
-    some "$bin/ambit-data" score --rule ambiqt --pred "$1.jsonl" --tables "$spider/tables.json" --db "$spider/db" --per-example "$1.each.jsonl"
+    echo "== $1, first ${2:-5}"
+    some "$bin/ambit-data" score --rule ambiqt --pred "$1.jsonl" --gold asked.jsonl -k "${2:-5}" --tables "$spider/tables.json" --db "$spider/db" \
+        --per-example "$1.each.jsonl"
+}
+# spider_table NAME GOLD TABLES DB OPTION...: prints exact set match and execution match of the first and the first five.
+spider_table() {
+    echo "== $1, Spider's evaluator"
+    some "$bin/ambit-data" score --rule spider --pred "$1.jsonl" --gold "$2" --tables "$3" --db "$4" "${@:5}"
 }
 
 # --- gold templates, filled by the model and with random names among all allowed ones.
@@ -191,6 +202,64 @@ for way in beam plain restricted; do
     echo "== Spider dev, $way"
     some "$bin/ambit-data" score --gold dev-gold.jsonl --pred "dev-$way.sql.jsonl" --db "$spider/db" -k 1
 done
+
+# --- table 5: exact set match and execution match, top 1 and top 5, on Spider dev and KaggleDBQA
+parse dev-beam dev.jsonl --strategy beam
+for name in dev-beam dev-restricted; do
+    spider_table $name dev-gold.jsonl "$spider/tables.json" "$spider/db"
+done
+# kaggle_records: prints KaggleDBQA's examples as JSONL with ids.
+kaggle_records() {
+    python3 -c '
+import glob, json, os, sys
+for path in sorted(glob.glob(sys.argv[1] + "/examples/*.json")):
+    for i, e in enumerate(json.load(open(path))):
+        name = os.path.basename(path)[: -len(".json")]
+        print(json.dumps({"id": "%s-%d" % (name, i), "db_id": e["db_id"], "question": e["question"], "query": e["query"]}))' "$kaggle"
+}
+if [ -n "$kaggle" ]; then
+    done_by kaggle.jsonl kaggle_records
+    for strategy in beam logical-beam; do
+        [ -e "kaggle-$strategy.jsonl" ] || some "$bin/ambit-infer" parse kaggle.jsonl "${model[@]}" --db "$kaggle/databases" --resume \
+            --strategy "$strategy" -o "kaggle-$strategy.jsonl"
+        spider_table "kaggle-$strategy" kaggle.jsonl "$kaggle/KaggleDBQA_tables.json" "$kaggle/databases"
+    done
+else
+    echo "== KaggleDBQA: left out, expected its folder in KAGGLE"
+fi
+
+# --- table 2: classes of errors of the first statement of a wide beam
+parse dev-wide dev.jsonl --strategy beam --beams 25 -k 25
+spider_table dev-wide dev-gold.jsonl "$spider/tables.json" "$spider/db" -k 25 --errors
+
+# --- figure 4: coverage by beam width, and by number of statements of the widest beam
+read -ra widths <<<"${BEAMS:-10 15 20 25}"
+for width in "${widths[@]}"; do
+    parse "beam-$width" asked.jsonl --strategy beam --beams "$width" -k 15
+    table "beam-$width"
+done
+table "beam-${widths[-1]}" 10
+table "beam-${widths[-1]}" 15
+
+# --- table 8: a chat model with the authors' prompt and with that of Liu et al.  Answers of another program may lie in
+# OUT/chat-FORM.answers.jsonl.
+# chat FORM OPTION...: asks the chat model with a form of prompts.
+chat() {
+    [ -e "chat-$1.prompts.jsonl" ] ||
+        some "$bin/ambit-infer" parse asked.jsonl --db "$spider/db" --write-prompts "$1" -o "chat-$1.prompts.jsonl"
+    if [ -n "$chat" ] && [ ! -e "chat-$1.answers.jsonl" ]; then
+        some "$bin/ambit-infer" generate "chat-$1.prompts.jsonl" --model "$chat" --resume "${@:2}" -o "chat-$1.answers.jsonl"
+    fi
+    if [ ! -e "chat-$1.answers.jsonl" ]; then
+        echo "== chat-$1: left out, expected a model in CHAT or answers in $out/chat-$1.answers.jsonl"
+        return
+    fi
+    [ -e "chat-$1.jsonl" ] ||
+        some "$bin/ambit-infer" parse asked.jsonl --db "$spider/db" --answers "chat-$1.answers.jsonl" -o "chat-$1.jsonl"
+    table "chat-$1"
+}
+chat list --max-new 1000
+chat zero-shot --max-new 300 --n 5 --temperature 0.6
 
 # --- parse | clarify: accuracy after 0, 1, 2 questions
 parse candidates asked.jsonl --candidates -k 20
