@@ -143,6 +143,8 @@ static int read_predictions(struct ambiqt_list *out, const json_t *o, int64_t k,
     for (int i = 0; i < ARRAY_LEN(prediction_fields) && !field; i++)
         if (json_object_get(o, prediction_fields[i]))
             field = prediction_fields[i];
+    if (!field && json_object_get(o, "error"))
+        return 0; /* a record that the parser could not use */
     if (!field)
         return error_set(err, EXIT_CODE_DATA,
                          "%s: holds no predictions: expected field \"%s\", \"%s\", \"%s\" or \"%s\"", at,
@@ -215,6 +217,8 @@ static int add_prediction(struct ambiqt_cases *c, struct file_rows *gold, const 
     int rc = add_case(c, record, g, at, err);
     if (rc == 0)
         rc = read_predictions(&c->items[c->n - 1].predictions, record, k, at, err);
+    if (rc == 0 && c->items[c->n - 1].predictions.n == 0)
+        ambiqt_cases_skip(c, g, "%s: no predictions, which counts as wrong ones", at);
     if (gold)
         gold->used[g] = true;
     json_decref(record);

@@ -42,9 +42,9 @@ struct ambiqt_cases {
 
 /* Reads both files. If gold is NULL, the records in the prediction file are the gold. A prediction belongs to the gold
  * record at its own row if db_id, question and orig_query agree, else to the first free record that agrees. The
- * prediction's own description of the altered schema takes precedence. A gold record without predictions becomes a
- * case with none. At most k predictions of a record are kept. -1 with EXIT_CODE_DATA naming file, record and field.
- * The caller releases either way. */
+ * prediction's own description of the altered schema takes precedence. A gold record without predictions, or with an
+ * "error" in their place, becomes a case with none. At most k predictions of a record are kept. -1 with EXIT_CODE_DATA
+ * naming file, record and field. The caller releases either way. */
 int ambiqt_cases_read(struct ambiqt_cases *c, const char *gold, const char *pred, int64_t k, struct error *err);
 void ambiqt_cases_release(struct ambiqt_cases *c);
 

@@ -73,6 +73,8 @@ pred 's/"t2s_outs":\["/&\\u0000/' && expect 3 'pred.json: .*u0000'
 printf '[{"db_id":"\xff"}]' >pred.json && expect 3 'pred.json: .*decode'
 pred 's/"question":"q"/"question":"q","question":"q"/' && expect 3 'pred.json: .*duplicate'
 
+echo '{"db_id":"harbour","error":"no answer"}' >pred.json && skips 'pred.json: line 1: no predictions'
+
 # --- the command line
 expect 2 "k.*0" -k 0
 expect 2 "rule.*best" --rule best
