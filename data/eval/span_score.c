@@ -411,6 +411,23 @@ static json_t *words_json(const struct span_tally *t)
     return o;
 }
 
+static const char *const grounded_names[COUNT_GROUNDED + 1] = { "COL", "VAL", "AMB", "all" };
+
+/* The share of the words whose label and meanings are right. */
+static struct score_mean grounding(const struct span_tally *t, int l)
+{
+    return share(t, OF_LABEL(grounded, l), OF_LABEL(groundable, l));
+}
+
+static json_t *grounding_json(const struct span_tally *t)
+{
+    json_t *o = json_object();
+
+    for (int l = 0; l <= COUNT_GROUNDED; l++)
+        json_object_set_new(o, grounded_names[l], mean_json(grounding(t, l)));
+    return o;
+}
+
 static struct score_mean alarms(const struct span_tally *t)
 {
     struct score_mean m = share(t, offsetof(struct span_counts, alarmed), offsetof(struct span_counts, answerable));
@@ -424,11 +441,12 @@ static json_t *span_score_json(const struct span_tally *t)
 
     for (int l = 0; l < COUNT_LABELS; l++)
         json_object_set_new(labels, keys[l], label_json(t, l));
-    return json_pack(
-        "{s:s, s:i, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:O}", "rule", "spans", "records", t->n, "databases",
-        t->n_groups, "answerable", (json_int_t)total(t, offsetof(struct span_counts, answerable)), "labels", labels,
-        "false_alarms", mean_json(alarms(t)), "average_precision", mean_json(span_ranking(t, stats_measure_ap)),
-        "auroc", mean_json(span_ranking(t, stats_measure_auc)), "word_recall", words_json(t), "skipped", t->skipped);
+    return json_pack("{s:s, s:i, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:O}", "rule", "spans", "records", t->n,
+                     "databases", t->n_groups, "answerable",
+                     (json_int_t)total(t, offsetof(struct span_counts, answerable)), "labels", labels, "false_alarms",
+                     mean_json(alarms(t)), "average_precision", mean_json(span_ranking(t, stats_measure_ap)), "auroc",
+                     mean_json(span_ranking(t, stats_measure_auc)), "word_recall", words_json(t), "grounding",
+                     grounding_json(t), "skipped", t->skipped);
 }
 
 static void print_number(double x)
@@ -492,6 +510,11 @@ static void span_score_print(const struct span_tally *t)
         char name[64];
         snprintf(name, sizeof name, "words of %s found, %%", l == COUNT_NONE ? "nothing" : label_names[l]);
         print_mean(name, share(t, OF_LABEL(words_right, l), OF_LABEL(words, l)), 100);
+    }
+    for (int l = 0; l <= COUNT_GROUNDED; l++) {
+        char name[64];
+        snprintf(name, sizeof name, "words of %s grounded, %%", l == COUNT_GROUNDED ? "these" : grounded_names[l]);
+        print_mean(name, grounding(t, l), 100);
     }
     if (t->n_groups < 2)
         score_print_one_database();

@@ -34,12 +34,20 @@ static bool is_linked(const struct span_concept *wanted, const struct tag_span *
     return false;
 }
 
-static void count_links(struct span_counts *c, const struct marked_span *g, const struct tag_span *t)
+/* The number of the gold span's meanings that the tagged span has. */
+static int count_linked(const struct marked_span *g, const struct tag_span *t)
 {
     int linked = 0;
 
     for (int i = 0; i < g->n_alternatives; i++)
         linked += is_linked(&g->alternatives[i], t);
+    return linked;
+}
+
+static void count_links(struct span_counts *c, const struct marked_span *g, const struct tag_span *t)
+{
+    int linked = count_linked(g, t);
+
     c->linkable[g->label]++;
     c->linked_any[g->label] += linked > 0;
     c->linked_all[g->label] += linked == g->n_alternatives;
@@ -80,21 +88,47 @@ static void count_tagged(struct span_counts *c, const struct tag_span *t, const 
     }
 }
 
+static const struct marked_span *gold_at(const struct span_record *r, int at)
+{
+    for (int i = 0; i < r->n_spans; i++)
+        if (r->spans[i].start <= at && at < r->spans[i].end)
+            return &r->spans[i];
+    return NULL;
+}
+
+static const struct tag_span *tagged_at(const struct tag_answer *a, int at)
+{
+    for (int i = 0; i < a->n_spans; i++)
+        if (a->spans[i].start <= at && at < a->spans[i].end)
+            return &a->spans[i];
+    return NULL;
+}
+
+/* Counts a word of a gold span as grounded or not. */
+static void count_grounding(struct span_counts *c, const struct marked_span *g, bool grounded)
+{
+    const int groups[] = { (int)g->label, COUNT_GROUNDED };
+
+    for (int i = 0; i < ARRAY_LEN(groups) && g->label != SPAN_UNK; i++) {
+        c->groundable[groups[i]]++;
+        c->grounded[groups[i]] += grounded;
+    }
+}
+
 static void count_words(struct span_counts *c, const struct span_record *gold, const struct tag_answer *a)
 {
     struct spoken words;
 
     spoken_read(&words, gold->question);
     for (int i = 0; i < words.n; i++) {
-        int wanted = COUNT_NONE, got = COUNT_NONE, at = words.words[i].start;
-        for (int k = 0; k < gold->n_spans; k++)
-            if (gold->spans[k].start <= at && at < gold->spans[k].end)
-                wanted = (int)gold->spans[k].label;
-        for (int k = 0; k < a->n_spans; k++)
-            if (a->spans[k].start <= at && at < a->spans[k].end)
-                got = (int)a->spans[k].label;
+        const struct marked_span *g = gold_at(gold, words.words[i].start);
+        const struct tag_span *t = tagged_at(a, words.words[i].start);
+        int wanted = g ? (int)g->label : COUNT_NONE;
+        bool right = wanted == (t ? (int)t->label : COUNT_NONE);
         c->words[wanted]++;
-        c->words_right[wanted] += wanted == got;
+        c->words_right[wanted] += right;
+        if (g)
+            count_grounding(c, g, right && t && count_linked(g, t) == g->n_alternatives);
     }
 }
 

@@ -13,7 +13,8 @@ enum {
     COUNT_PROBLEM = SPAN_LABELS,
     COUNT_ALL,
     COUNT_LABELS,
-    COUNT_NONE = SPAN_LABELS /* the label of a word outside spans */
+    COUNT_NONE = SPAN_LABELS, /* the label of a word outside spans */
+    COUNT_GROUNDED = SPAN_UNK /* the words of all labels that have meanings */
 };
 
 struct span_counts {
@@ -25,6 +26,9 @@ struct span_counts {
     int64_t linkable[SPAN_LABELS], linked_all[SPAN_LABELS],
         linked_any[SPAN_LABELS];                                  /* of gold spans that are loosely found */
     int64_t words[SPAN_LABELS + 1], words_right[SPAN_LABELS + 1]; /* by gold label, with COUNT_NONE */
+    /* Words of COL, VAL and AMB, and all of them together (COUNT_GROUNDED); those whose label and meanings are right.
+     */
+    int64_t groundable[COUNT_GROUNDED + 1], grounded[COUNT_GROUNDED + 1];
 };
 
 void span_count(struct span_counts *c, const struct span_record *gold, const struct tag_answer *a);

@@ -29,7 +29,8 @@ const char *text_from_letter(const char *text, int n)
     return text;
 }
 
-/* Texts of sentences; quoted names come between. */
+/* Texts of sentences; quoted names come between. The openings of ambiguous and unanswerable are those of DTE (Wang et
+ * al. 2023, appendix A.3). */
 enum tag_text {
     TEXT_CLEAR,
     TEXT_AMBIGUOUS,
@@ -49,12 +50,12 @@ enum tag_text {
 
 static const char *const texts[] = {
     [TEXT_CLEAR] = "Nothing ambiguous or unanswerable was found.",
-    [TEXT_AMBIGUOUS] = "This question has several meanings: ",
+    [TEXT_AMBIGUOUS] = "Oops, this question has multiple semantic meanings: ",
     [TEXT_REFERS] = " may refer to ",
     [TEXT_EITHER] = "either ",
     [TEXT_OR] = " or ",
     [TEXT_OF] = " of ",
-    [TEXT_UNANSWERABLE] = "No answer is found: ",
+    [TEXT_UNANSWERABLE] = "Sorry, we can't find an answer: ",
     [TEXT_UNMAPPED_TABLE] = " cannot be mapped to any concept of the table",
     [TEXT_UNMAPPED_DATABASE] = " cannot be mapped to any concept of the database",
     [TEXT_CLOSEST] = " (closest: ",

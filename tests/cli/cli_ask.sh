@@ -170,9 +170,9 @@ talk '' --detector model --threshold 0 --tagger heuristic --question "$name" || 
 says 'This question (may mean|is ambiguous)'
 silent 'Nothing ambiguous'
 talk '' --detector model --threshold 1 --tagger heuristic --question "Show the fee." || complain dialogue "exit code $?"
-says 'The tagger differs: This question has several meanings: "fee" may refer to'
+says 'The tagger differs: Oops, this question has multiple semantic meanings: "fee"'
 talk '' --detector model --threshold 0 --tagger heuristic --question "Show the fee." || complain dialogue "exit code $?"
-says '^This question has several meanings: "fee" may refer to'
+says '^Oops, this question has multiple semantic meanings: "fee" may refer'
 talk $'1\n\n' --interactive --candidates candidates.jsonl --id q1 questions.jsonl -o out.jsonl || complain dialogue "exit code $?"
 has 1 '"id":"q1",.*"ended":"accepted"'
 talk $'\n' --interactive --candidates candidates.jsonl questions.jsonl -o out.jsonl || complain dialogue "exit code $?"

@@ -37,7 +37,7 @@ has out.jsonl '{"id":3,"db_id":"shop"'
 has out.jsonl '{"id":"q4","error":"questions.jsonl: line 4: field \"question\": expected a string, got an integer"}'
 check "text" 7 "1 failed" mark --db shop.sqlite questions.jsonl --format text -o text.txt
 has text.txt 'What is the [price|AMB] of the [Tent|VAL]?'
-has text.txt '    This question has several meanings: "price" may refer to either "product.list_price" or "product.sale_price".'
+has text.txt '    Oops, this question has multiple semantic meanings: "price" may refer to either "product.list_price" or "product.sale_price".'
 has text.txt 'error: questions.jsonl: line 4'
 check "a page" 7 "1 failed" mark --db shop.sqlite questions.jsonl --format html -o page.html
 has page.html '<span class="AMB">price</span>'

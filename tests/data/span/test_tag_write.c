@@ -59,28 +59,31 @@ static void test_sentences(void **state)
 
     check_sentence(&q, NULL, 0, "Nothing ambiguous or unanswerable was found.");
     check_sentence(&q, (struct tag_span[]){ ambiguous(7, 12, scores, 1) }, 1,
-                   "This question has several meanings: \"scor\xc3\xa9\" may refer to \"our score\".");
+                   "Oops, this question has multiple semantic meanings: \"scor\xc3\xa9\" may refer to \"our score\".");
     check_sentence(
         &q, two, 1,
-        "This question has several meanings: \"scor\xc3\xa9\" may refer to either \"our score\" or \"opponent "
+        "Oops, this question has multiple semantic meanings: \"scor\xc3\xa9\" may refer to either \"our score\" or \"opponent "
         "score\".");
-    check_sentence(&q, (struct tag_span[]){ ambiguous(6, 13, scores, 3) }, 1,
-                   "This question has several meanings: \"\"\"scor\xc3\xa9\"\"\" may refer to either \"our score\", "
-                   "\"opponent score\" or \"the \"\"final\"\" score\".");
+    check_sentence(
+        &q, (struct tag_span[]){ ambiguous(6, 13, scores, 3) }, 1,
+        "Oops, this question has multiple semantic meanings: \"\"\"scor\xc3\xa9\"\"\" may refer to either \"our score\", "
+        "\"opponent score\" or \"the \"\"final\"\" score\".");
     check_sentence(
         &q, two, 2,
-        "This question has several meanings: \"scor\xc3\xa9\" may refer to either \"our score\" or \"opponent "
-        "score\". No answer is found: \"salary\" cannot be mapped to any concept of the table.");
-    check_sentence(&q, (struct tag_span[]){ unknown(7, 12, scores, 2), unknown(18, 24, NULL, 0) }, 2,
-                   "No answer is found: \"scor\xc3\xa9\" cannot be mapped to any concept of the table (closest: \"our "
-                   "score\", \"opponent score\"); \"salary\" cannot be mapped to any concept of the table.");
+        "Oops, this question has multiple semantic meanings: \"scor\xc3\xa9\" may refer to either \"our score\" or \"opponent "
+        "score\". Sorry, we can't find an answer: \"salary\" cannot be mapped to any concept of the table.");
+    check_sentence(
+        &q, (struct tag_span[]){ unknown(7, 12, scores, 2), unknown(18, 24, NULL, 0) }, 2,
+        "Sorry, we can't find an answer: \"scor\xc3\xa9\" cannot be mapped to any concept of the table (closest: \"our "
+        "score\", \"opponent score\"); \"salary\" cannot be mapped to any concept of the table.");
     q = (struct tag_question){ .question = "people in Austin", .columns = shop, .n_columns = 2 };
-    check_sentence(&q, (struct tag_span[]){ ambiguous(10, 16, cities, 3) }, 1,
-                   "This question has several meanings: \"Austin\" may refer to either \"Austin\" of \"airport.city\", "
-                   "\"Austin\" of \"Person.home_city\" or \"Person\".");
+    check_sentence(
+        &q, (struct tag_span[]){ ambiguous(10, 16, cities, 3) }, 1,
+        "Oops, this question has multiple semantic meanings: \"Austin\" may refer to either \"Austin\" of \"airport.city\", "
+        "\"Austin\" of \"Person.home_city\" or \"Person\".");
     check_sentence(
         &q, (struct tag_span[]){ unknown(0, 6, cities + 2, 1) }, 1,
-        "No answer is found: \"people\" cannot be mapped to any concept of the database (closest: \"Person\").");
+        "Sorry, we can't find an answer: \"people\" cannot be mapped to any concept of the database (closest: \"Person\").");
 }
 
 static const struct tag_question asked = { .question = "sc\xc3\xb6re <i> \x1b[2J", .columns = columns, .n_columns = 4 };
@@ -114,8 +117,8 @@ static void test_line(void **state)
         "score\",\"type\":\"column\",\"score\":0.5,\"values\":[]},{\"concept\":\"<b>&'\",\"type\":\"column\",\"score\":0.25,"
         "\"values\":[]}],\"nearest\":[]},{\"start\":6,\"end\":9,\"text\":\"<i>\",\"label\":\"UNK\",\"probability\":0.5,"
         "\"alternatives\":[],\"nearest\":[{\"concept\":\"<b>&'\",\"type\":\"column\",\"score\":0.25,\"values\":[]}]}],"
-        "\"sentence\":\"This question has several meanings: \\\"sc\xc3\xb6re\\\" may refer to either \\\"our score\\\", "
-        "\\\"opponent score\\\", \\\"the \\\"\\\"final\\\"\\\" score\\\" or \\\"<b>&'\\\". No answer is found: \\\"<i>\\\" "
+        "\"sentence\":\"Oops, this question has multiple semantic meanings: \\\"sc\xc3\xb6re\\\" may refer to either \\\"our score\\\", "
+        "\\\"opponent score\\\", \\\"the \\\"\\\"final\\\"\\\" score\\\" or \\\"<b>&'\\\". Sorry, we can't find an answer: \\\"<i>\\\" "
         "cannot be mapped to any concept of the table (closest: \\\"<b>&'\\\").\",\"heat\":[{\"start\":0,\"end\":5,"
         "\"score\":0.5},{\"start\":6,\"end\":9,\"score\":1.0}]}");
     free(text);
@@ -172,9 +175,9 @@ static void test_text(void **state)
 
     assert_string_equal(
         text,
-        "[sc\xc3\xb6re|AMB] [<i>|UNK] \\u001b[2J\n    This question has several meanings: \"sc\xc3\xb6re\" may refer to "
-        "either \"our score\", \"opponent score\", \"the \"\"final\"\" score\" or \"<b>&'\". No answer is "
-        "found: \"<i>\" cannot be mapped to any concept of the table (closest: \"<b>&'\").\n"
+        "[sc\xc3\xb6re|AMB] [<i>|UNK] \\u001b[2J\n    Oops, this question has multiple semantic meanings: \"sc\xc3\xb6re\" may refer to "
+        "either \"our score\", \"opponent score\", \"the \"\"final\"\" score\" or \"<b>&'\". Sorry, we can't "
+        "find an answer: \"<i>\" cannot be mapped to any concept of the table (closest: \"<b>&'\").\n"
         "      sc\xc3\xb6re, AMB, 75 %\n        our score: 3, 5, a value that goes on and on, so long that "
         "nobody wants to re...\n        opponent score\n        the \"final\" score\n        <b>&'\n"
         "      <i>, UNK, 50 %\n\n");
