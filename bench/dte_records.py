@@ -35,6 +35,8 @@ def eta(source, out):
         for s in r["spans"]:
             if s["label"] == "UNK":
                 s.update(label="COL", alternatives=[{"column": unknown}])
+                if "concepts" in r and {"column": unknown} not in r["concepts"]:
+                    r["concepts"].append({"column": unknown})
     write(out, records)
 
 

@@ -170,16 +170,30 @@ static int read_gold(struct span_run *run, const char *path, struct error *err)
     return 0;
 }
 
+/* The counts of a record by label: spans, and words. */
+static json_t *label_counts(const struct span_counts *c)
+{
+    json_t *o = json_object();
+
+    for (int l = 0; l < SPAN_LABELS; l++)
+        json_object_set_new(o, span_label_name((enum span_label)l),
+                            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "gold", (json_int_t)c->label[l].gold, "tagged",
+                                      (json_int_t)c->label[l].tagged, "exact", (json_int_t)c->label[l].exact, "words",
+                                      (json_int_t)c->words[l], "words_found", (json_int_t)c->words_right[l],
+                                      "words_grounded", (json_int_t)(l == SPAN_UNK ? 0 : c->grounded[l])));
+    return o;
+}
+
 static int write_evidence(struct span_run *run, const struct span_record *r, const struct span_counts *c,
                           double problem, struct error *err)
 {
     if (!run->evidence.f)
         return 0;
     json_t *o =
-        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:f}", "id", r->id, "db_id", r->db_id, "type", r->kind,
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:f, s:o}", "id", r->id, "db_id", r->db_id, "type", r->kind,
                   "gold", (json_int_t)c->label[COUNT_ALL].gold, "tagged", (json_int_t)c->label[COUNT_ALL].tagged,
                   "exact", (json_int_t)c->label[COUNT_ALL].exact, "relaxed", (json_int_t)c->label[COUNT_ALL].gold_met,
-                  "flagged", c->alarmed > 0, "problem", problem);
+                  "flagged", c->alarmed > 0, "problem", problem, "labels", label_counts(c));
     int rc = json_write_line(&run->evidence, o, err);
     json_decref(o);
     return rc;

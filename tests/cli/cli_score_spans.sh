@@ -43,6 +43,11 @@ shows "words of these grounded, %" 60
 run 0 data score --rule spans --gold gold.jsonl --pred said.jsonl --json
 grep -o '"grounding": *{.*' <(tr -d '\n ' <shown) | grep -q '"COL":{"value":1.0,.*"VAL":{"value":0.0,.*"AMB":{"value":0.5,.*"all":{"value":0.6,' || complain "grounding" "$(tr -d '\n ' <shown | tail -c 700)"
 
+# --- counts of each record
+run 0 data score --rule spans --gold gold.jsonl --pred said.jsonl --per-example each.jsonl
+grep -q '"id":"a",.*"labels":{"COL":{"gold":1,"tagged":1,"exact":1,"words":2,"words_found":2,"words_grounded":2},"VAL":{"gold":1,"tagged":1,"exact":1,"words":1,"words_found":1,"words_grounded":0}' each.jsonl || complain "counts of a record" "$(head -n 1 each.jsonl)"
+grep -q '"id":"d",.*"UNK":{"gold":1,"tagged":0,"exact":0,"words":1,"words_found":0,"words_grounded":0}' each.jsonl || complain "counts of a record" "$(tail -n 1 each.jsonl)"
+
 # --- the label decides first: the right column under another label is not grounded
 said a "$(span 0 9 AMB "$(column price)" "$(column color)")" "$(span 13 16 VAL "$(value color RED)")" >other.jsonl
 run 7 data score --rule spans --gold gold.jsonl --pred other.jsonl
