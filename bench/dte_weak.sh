@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Compares weak supervision, as in DTE's paper, with marked words: taggers that learn from the SQL of questions, taggers that
 # learn from marked spans, and ETA, which links without tags.  All of a seed see the same records in the same number of steps.
-# Every arm but "spans" knows no mark of a column or value; "sql" knows the marks AMB and UNK, which the generator makes, and
-# ETA a column "unknown" in their place.
+# No arm but "spans" has marks of columns and values.  "sql" has the marks AMB and UNK of the generator.  ETA has a column
+# "unknown" in place of UNK.
 # usage: WIKISQL=DIR WTQ=DIR ENCODER=HF_DIR bench/dte_weak.sh OUT
 # Settings, with defaults: STEPS=1000 of 32 records, SEEDS="1 2 3", ARMS="spans sql eta".  VALID=500 validation records.
 # TEST=0 test records, 0: all.  JOBS=2 trainings at once, each on one thread.  Existing files in OUT are kept, and interrupted
