@@ -93,6 +93,9 @@ int noisysp_convert(const struct noisysp_request *q, struct noisysp_counts *coun
 
 /* Published form to marked words. */
 
+/* Types of the tokens of the SQL. */
+enum { TYPE_KEYWORD = 0, TYPE_COLUMN = 2, TYPE_VALUE = 3, TYPE_NULL = 5 };
+
 struct example_reader {
     const json_t *example;
     json_t *tokens; /* of the question */
@@ -386,6 +389,47 @@ static void add_span(json_t *spans, const struct example_reader *x, int from, in
                                            "label", span_label_name((enum span_label)label), "alternatives", list));
 }
 
+/* Whether the concepts have an equal one. */
+static bool has_concept(const json_t *list, const json_t *concept)
+{
+    const json_t *o;
+    size_t i;
+
+    json_array_foreach(list, i, o) if (json_equal(o, concept)) return true;
+    return false;
+}
+
+/* The concept of a token of the SQL, a new reference; NULL: none, or one that the schema and matched values lack. */
+static json_t *sql_concept(const struct example_reader *x, int64_t type, const char *text)
+{
+    int keyword = type == TYPE_KEYWORD ? sql_keyword_find(text) : -1;
+
+    if (keyword >= 0)
+        return json_pack("{s:s}", "keyword", sql_keyword_name((enum sql_keyword)keyword));
+    return type == TYPE_COLUMN ? column_concept(x, text) : type == TYPE_VALUE ? value_concept(x, text) : NULL;
+}
+
+/* Reads the tokens of the SQL into the list of concepts. An example without tokens has none. */
+static int read_sql(json_t *concepts, const struct example_reader *x, struct error *err)
+{
+    const json_t *sql = json_get_object(x->example, "sql", x->where, err), *token;
+    json_t *tokens = sql ? json_get_array(sql, "tokens", x->where, err) : NULL;
+    size_t i;
+
+    json_array_foreach(tokens, i, token)
+    {
+        int64_t type;
+        const char *text = json_get_string(token, "value", x->where, err);
+        if (!text || json_get_int(token, "type", 0, TYPE_NULL, &type, x->where, err))
+            return -1;
+        json_t *concept = sql_concept(x, type, text);
+        if (concept && !has_concept(concepts, concept))
+            json_array_append(concepts, concept);
+        json_decref(concept);
+    }
+    return tokens ? 0 : -1;
+}
+
 static int check_bindings(const struct example_reader *x, const json_t *list, struct error *err)
 {
     const json_t *item;
@@ -439,25 +483,28 @@ json_t *noisysp_read(const json_t *example, int64_t number, const char *where, s
     struct example_reader x = { .example = example, .where = where };
     const char *id = json_string_value(json_object_get(example, "uuid"));
     const char *dataset = json_get_string(example, "dataset", where, err);
-    json_t *spans = json_array(), *record = NULL;
+    json_t *spans = json_array(), *concepts = json_array(), *record = NULL;
+    bool has_sql = json_object_get(example, "sql") != NULL;
     char counted[32];
 
     snprintf(counted, sizeof counted, "%lld", (long long)number);
-    if (dataset && read_question(&x, err) == 0 && read_columns(&x, err) == 0 && read_spans(spans, &x, err) == 0) {
+    if (dataset && read_question(&x, err) == 0 && read_columns(&x, err) == 0 && read_spans(spans, &x, err) == 0 &&
+        (!has_sql || read_sql(concepts, &x, err) == 0)) {
         const char *db_id = json_get_string(json_object_get(example, "schema"), "db_id", where, err);
         if (db_id)
-            record = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:O}", "id", id && *id ? id : counted, "source", dataset,
-                               "db_id", db_id, "question", x.question, "type", "noisysp", "columns", x.columns, "spans",
-                               spans);
+            record = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:O, s:O*}", "id", id && *id ? id : counted, "source",
+                               dataset, "db_id", db_id, "question", x.question, "type", "noisysp", "columns", x.columns,
+                               "spans", spans, "concepts", json_array_size(concepts) ? concepts : NULL);
     }
     json_decref(spans);
+    json_decref(concepts);
     release(&x);
     return record;
 }
 
 /* Marked words to the published form. */
 
-enum { TYPE_COLUMN = 2, TYPE_VALUE = 3, FIELD_SELECT = 0, FIELD_WHERE = 3 }; /* of its SQL */
+enum { FIELD_SELECT = 0, FIELD_WHERE = 3 }; /* clauses of the SQL */
 
 /* A word, or one character between words. */
 struct token {
@@ -739,20 +786,30 @@ static json_t *erased_json(const struct span_record *r, const struct tokens *t)
     return list;
 }
 
+/* Adds a token of the SQL for a column or a value. */
+static void add_sql_token(json_t *tokens, const struct span_record *r, const struct span_concept *c)
+{
+    char *name = identifier_of(r, c->column, c->value);
+
+    json_array_append_new(tokens, json_pack("{s:i, s:i, s:s}", "type", c->value ? TYPE_VALUE : TYPE_COLUMN, "field",
+                                            c->value ? FIELD_WHERE : FIELD_SELECT, "value", name));
+    free(name);
+}
+
+/* The concepts of the record's SQL, or else the columns and values that its marked words name. */
 static json_t *sql_json(const struct span_record *r)
 {
     json_t *tokens = json_array();
 
-    for (int i = 0; i < r->n_spans; i++) {
-        const struct marked_span *s = &r->spans[i];
-        if (s->label != SPAN_COL && s->label != SPAN_VAL)
-            continue;
-        bool value = s->label == SPAN_VAL;
-        char *name = identifier_of(r, s->alternatives[0].column, s->alternatives[0].value);
-        json_array_append_new(tokens, json_pack("{s:i, s:i, s:s}", "type", value ? TYPE_VALUE : TYPE_COLUMN, "field",
-                                                value ? FIELD_WHERE : FIELD_SELECT, "value", name));
-        free(name);
-    }
+    for (int k = 0; k < SQL_KEYWORDS && r->has_sql; k++)
+        if (r->sql.keywords >> k & 1)
+            json_array_append_new(tokens, json_pack("{s:i, s:i, s:s}", "type", TYPE_KEYWORD, "field", FIELD_SELECT,
+                                                    "value", sql_keyword_name((enum sql_keyword)k)));
+    for (int i = 0; i < r->sql.n && r->has_sql; i++)
+        add_sql_token(tokens, r, &r->sql.items[i]);
+    for (int i = 0; i < r->n_spans && !r->has_sql; i++)
+        if (r->spans[i].label == SPAN_COL || r->spans[i].label == SPAN_VAL)
+            add_sql_token(tokens, r, &r->spans[i].alternatives[0]);
     return json_pack("{s:s, s:o, s:{}}", "db_id", r->db_id, "tokens", tokens, "sql_dict");
 }
 

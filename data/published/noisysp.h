@@ -18,8 +18,8 @@
 /* Converts a published example to a record with marked words; a new reference. number names an example without "uuid".
  * NULL with EXIT_CODE_DATA naming the field, its value and the expectation. */
 json_t *noisysp_read(const json_t *example, int64_t number, const char *where, struct error *err);
-/* The reverse. The result has every field that the published code reads, but its SQL is only the columns and values
- * that the marked words name. */
+/* The reverse. The result has every field that the published code reads. Its SQL is a list of the record's concepts, or
+ * else of the columns and values that the marked words name. */
 json_t *noisysp_write(const struct span_record *r);
 
 struct noisysp_counts {

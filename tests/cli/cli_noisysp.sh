@@ -9,9 +9,9 @@ lacks() { ! grep -qF -- "$2" "$1" || complain "$1 has" "$2"; }
 
 # --- there and back
 cat >words.jsonl <<'JSONL'
-{"id":"a","source":"wikisql","db_id":"game","question":"What was the score in São Paulo (2008)?","type":"noisysp","columns":[{"name":"our score","type":"number","values":["2008"]},{"name":"opponent score","type":"number","values":["2008"]},{"name":"played at","type":"text","values":["São Paulo"]}],"spans":[{"start":13,"end":18,"label":"AMB","alternatives":[{"column":0},{"column":1}]},{"start":22,"end":31,"label":"VAL","alternatives":[{"column":2,"value":"São Paulo"}]}]}
-{"id":"b","source":"wikisql__spider","db_id":"shop","question":"Show the warranty and the list prices of \"Tent\".","type":"noisysp","columns":[{"table":"product","name":"name","type":"text","values":["Tent"]},{"table":"product","name":"list price","type":"number","values":[]},{"table":"sale","name":"day","type":"time","values":[]},{"table":"sale","name":"paid","type":"boolean","values":[]}],"spans":[{"start":9,"end":17,"label":"UNK","alternatives":[]},{"start":26,"end":37,"label":"COL","alternatives":[{"column":1}]},{"start":42,"end":46,"label":"VAL","alternatives":[{"column":0,"value":"Tent"}]}]}
-{"id":"c","source":"wikisql","db_id":"town","question":"Who lives in Rome?","type":"noisysp","columns":[{"name":"town","type":"text","values":["Rome"]},{"name":"birth town","type":"text","values":["Rome"]}],"spans":[{"start":13,"end":17,"label":"AMB","alternatives":[{"column":0,"value":"Rome"},{"column":1,"value":"Rome"}]}]}
+{"id":"a","source":"wikisql","db_id":"game","question":"What was the score in São Paulo (2008)?","type":"noisysp","columns":[{"name":"our score","type":"number","values":["2008"]},{"name":"opponent score","type":"number","values":["2008"]},{"name":"played at","type":"text","values":["São Paulo"]}],"spans":[{"start":13,"end":18,"label":"AMB","alternatives":[{"column":0},{"column":1}]},{"start":22,"end":31,"label":"VAL","alternatives":[{"column":2,"value":"São Paulo"}]}],"concepts":[{"keyword":"MAX"},{"keyword":">="},{"column":0},{"column":1},{"column":2},{"column":2,"value":"São Paulo"}]}
+{"id":"b","source":"wikisql__spider","db_id":"shop","question":"Show the warranty and the list prices of \"Tent\".","type":"noisysp","columns":[{"table":"product","name":"name","type":"text","values":["Tent"]},{"table":"product","name":"list price","type":"number","values":[]},{"table":"sale","name":"day","type":"time","values":[]},{"table":"sale","name":"paid","type":"boolean","values":[]}],"spans":[{"start":9,"end":17,"label":"UNK","alternatives":[]},{"start":26,"end":37,"label":"COL","alternatives":[{"column":1}]},{"start":42,"end":46,"label":"VAL","alternatives":[{"column":0,"value":"Tent"}]}],"concepts":[{"column":1},{"column":0,"value":"Tent"}]}
+{"id":"c","source":"wikisql","db_id":"town","question":"Who lives in Rome?","type":"noisysp","columns":[{"name":"town","type":"text","values":["Rome"]},{"name":"birth town","type":"text","values":["Rome"]}],"spans":[{"start":13,"end":17,"label":"AMB","alternatives":[{"column":0,"value":"Rome"},{"column":1,"value":"Rome"}]}],"concepts":[{"keyword":"="},{"column":0},{"column":0,"value":"Rome"},{"column":1},{"column":1,"value":"Rome"}]}
 JSONL
 check "to the published form" 0 "3 records, 0 omitted as unresolved, 0 failed" data noisysp --to noisysp words.jsonl -o train.preproc.json
 check "and back" 0 "3 records" data noisysp train.preproc.json -o back.jsonl
@@ -35,6 +35,14 @@ cmp -s shown train.preproc.json || complain "standard output differs"
 : >none.jsonl
 run 0 data noisysp --to noisysp none.jsonl -o none.json
 [ "$(cat none.json)" = "[]" ] || complain "no records are no array"
+
+has train.preproc.json '"tokens":[{"type":0,"field":0,"value":"MAX"},{"type":0,"field":0,"value":">="},{"type":2,"field":0,"value":"our score"}'
+# without concepts: the SQL has the columns and values of the marked words
+sed 's/,"concepts":.*$/}/' words.jsonl >marks.jsonl
+run 0 data noisysp --to noisysp marks.jsonl -o marks.json
+has marks.json '"sql":{"db_id":"shop","tokens":[{"type":2,"field":0,"value":"product::list price"},{"type":3,"field":3,"value":"product::name::Tent"}],"sql_dict":{}}'
+sed 's/"type":0,"field":0,"value":"MAX"/"type":9,"field":0,"value":"MAX"/' train.preproc.json >badsql.json
+check "a type of the SQL's tokens" 7 'field "type".*9' data noisysp badsql.json -o badsql.jsonl
 
 # --- foreign files: words that differ from the text, no names of the ambiguous elements, unquoted numbers, missing names
 item() { printf '{"token":"%s","term_type":"%s","term_value":"%s","confidence":0.9}' "$@"; }
