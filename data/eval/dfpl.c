@@ -66,7 +66,7 @@ static int read_example(struct dfpl_example *e, const json_t *o, const char *whe
     return read_interpretations(e, interpretations, where, err);
 }
 
-/* Reads a record of ambit-infer infill; a failed one has only its error. */
+/* Reads a record of ambit-infer infill.  A failed one has only its error, unless a model did not answer. */
 static int read_record(struct dfpl_example *e, const json_t *o, const char *where, struct error *err)
 {
     char inner[640];
@@ -80,8 +80,9 @@ static int read_record(struct dfpl_example *e, const json_t *o, const char *wher
     e->source = json_object_get(o, "source_db") ? json_get_string(o, "source_db", where, err) : e->db_file;
     if (!e->source)
         return -1;
-    if (e->error)
+    if (e->error && !(json_object_get(o, "golds") && json_object_get(o, "readings")))
         return 0;
+    e->error = NULL;
     if (!(e->question = json_get_string(o, "question", where, err)) ||
         !(golds = json_get_array(o, "golds", where, err)) ||
         !(interpretations = json_get_array(o, "readings", where, err)))

@@ -21,7 +21,7 @@ struct dfpl_example {
     const char *db_file, *question, *type; /* db_file: db_id in a file of records */
     const char *source;                    /* the database of which db_file is a copy, or db_file */
     const char *dump;                      /* NULL in a file of records */
-    const char *error;                     /* the error of such a record, or NULL */
+    const char *error;                     /* the error of such a record without golds or interpretations, or NULL */
     struct trial_texts golds, sql;         /* sql: of all interpretations, concatenated */
     bool ambiguous;
     struct dfpl_interpretation *interpretations;

@@ -41,6 +41,7 @@ static void fail_unread(struct infill_case *c, const char *where, const char *an
     struct error err = { 0 };
 
     error_set(&err, EXIT_CODE_DATA, "%s: %s", where, output_lacks(answer, what));
+    c->unanswered = c->unanswered || !c->error;
     infill_case_fail(c, &err);
 }
 
@@ -482,6 +483,17 @@ static void add_answers(json_t *o, const struct infill_case *c)
             json_object_set_new(o, i ? "infilled_completion" : "defaults_completion", json_string(c->answers[i]));
 }
 
+/* Adds the golds and the number of correct interpretations. */
+static void add_golds(json_t *o, const struct infill_case *c)
+{
+    json_t *golds = json_object_get(c->record, "golds");
+
+    if (!golds)
+        return;
+    json_object_set_new(o, "ambiguous", json_boolean(json_array_size(golds) > 1));
+    json_object_set(o, "golds", golds);
+}
+
 json_t *infill_case_failed_json(const struct infill_case *c)
 {
     json_t *o = json_pack("{s:O?, s:O?, s:O*, s:o}", "id", json_object_get(c->record, "id"), "db_id",
@@ -489,21 +501,23 @@ json_t *infill_case_failed_json(const struct infill_case *c)
                           "error", json_message(c->error));
 
     add_answers(o, c);
+    if (c->unanswered) {
+        json_object_set_new(o, "question", json_string(c->question));
+        add_golds(o, c);
+        json_object_set_new(o, "readings", json_array());
+    }
     return o;
 }
 
 json_t *infill_case_json(const struct infill_case *c, struct exec_db *db)
 {
-    json_t *golds = json_object_get(c->record, "golds"), *source = json_object_get(c->record, "source_db"), *o;
+    json_t *source = json_object_get(c->record, "source_db"), *o;
 
     o = json_pack("{s:O, s:s, s:s}", "id", json_object_get(c->record, "id"), "db_id", c->db_id, "question",
                   c->question);
     if (json_is_string(source))
         json_object_set(o, "source_db", source);
-    if (golds) {
-        json_object_set_new(o, "ambiguous", json_boolean(json_array_size(golds) > 1));
-        json_object_set(o, "golds", golds);
-    }
+    add_golds(o, c);
     json_object_set_new(o, "readings", kept_json(c, db));
     json_object_set_new(o, "dropped", dropped_json(c));
     add_answers(o, c);

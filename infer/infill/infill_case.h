@@ -28,6 +28,7 @@ struct infill_case {
     const char *db_id, *question; /* of the record */
     char *path;                   /* of the database file */
     char *error;                  /* NULL: no error */
+    bool unanswered;              /* the error is a completion without content, not an unusable record */
     char *unread;                 /* completion that could not be read, although the case goes on, or NULL */
     char *answers[2];             /* completions of PROMPT_DEF and PROMPT_FILL, or NULL */
     char *corrected;              /* completion of PROMPT_CORRECT, or NULL */
@@ -91,7 +92,8 @@ char *infill_case_texts(const struct infill_case *c);
 
 /* The output record without its provenance, with at most ten rows of each result.  A new reference. */
 json_t *infill_case_json(const struct infill_case *c, struct exec_db *db);
-/* The output record of a case with an error: the error and the completions.  A new reference. */
+/* The output record of a case with an error: the error and the completions.  A case that a model did not answer keeps
+ * its golds, and has no interpretations, so that it counts when the output is scored.  A new reference. */
 json_t *infill_case_failed_json(const struct infill_case *c);
 
 /*

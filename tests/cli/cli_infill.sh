@@ -78,6 +78,13 @@ expect 7 '"error":"readings as SQL: the answer holds no SQL statement","defaults
 expect 7 '"readings":\[\{.*"infilled_completion":"<think>hm".*"error":"infilled readings: the answer breaks off' lost --infilled '<think>hm' --defaults infilling.jsonl
 expect 0 '"readings":\[\{' lost --infilled '<think>hm</think>All possible interpretations are covered.' --defaults infilling.jsonl
 expect 7 '"error":"corrected readings: the answer is empty' lost --corrected ' ' --defaults infilling.jsonl
+for option in --defaults --e2e; do # a question without an answer counts as zero, in every row of a table
+    expect 7 '"error":"[^"]*answer is empty.*"question":"[^"]*","ambiguous":true,"golds":\[.*"readings":\[\]' lost $option ''
+    cp shown lost.out
+    expect 0 '"ambiguous":\{"n":1,"recall":0.0,"precision":0.0.*"skipped":\[\]' score lost.out
+done
+lost --infilled '<think>hm' --defaults infilling.jsonl >lost.out 2>said
+expect 0 '"ambiguous":\{"n":1,"recall":1.0,.*"skipped":\[\]' score lost.out
 expect 0 '"readings":\[\]' lost --defaults '' --published
 expect 0 '1 prompts' lost --defaults '1. Who?' --write-prompts sql -o sql.prompts
 sed -E 's/^\{("id":"[^"]*").*/{\1,"text":"<think>SELECT 1"}/' sql.prompts >sql.answers
