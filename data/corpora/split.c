@@ -48,6 +48,10 @@ static int add_record(void *job, json_t *json, const char *where, struct error *
 {
     struct split_job *s = job;
     const char *field = field_of(json);
+    bool failed = json_object_get(json, "error");
+
+    if (failed && !json_is_string(json_object_get(json, field))) /* it could not be read, and is omitted */
+        return 0;
     const char *name = json_get_string(json, field, where, err);
 
     GROW(s->records, s->n, s->cap);

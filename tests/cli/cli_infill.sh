@@ -29,6 +29,8 @@ expect 0 'train: [1-9][0-9]* records of 1 databases' data split more.jsonl --val
 [ "$(cat folds/*.jsonl | wc -l)" = "$(wc -l <more.jsonl)" ] || complain split "records are lost"
 cmp -s folds/valid.jsonl /dev/null || complain split "valid.jsonl is missing or not empty"
 [ "$(grep -ho '"source_db":"[a-z]*"' folds/test.jsonl | sort -u | wc -l)" = 1 ] || complain split "a database in two files"
+{ echo '{"id":1,"db_id":null,"error":"unreadable"}' && cat more.jsonl; } >failed.jsonl
+expect 0 'train: [1-9][0-9]* records of 1 databases' data split failed.jsonl --valid-share 0 --test-share .5 -o folds
 expect 0 'train: 0 records' data split more.jsonl --valid-share .5 --test-share .5 -o folds --force
 
 # other words in the same records
