@@ -575,12 +575,16 @@ static int add(struct annotate_interpretations *r, char *key, json_t *list)
     return 0;
 }
 
-/* A key that no database has. A number may come back from other programs as a string. */
-static char *id_key(const json_t *id)
+/* First bytes of keys that no database has. */
+#define ANSWER_KEY "\x1e"
+#define ERROR_KEY "\x1f"
+
+/* The key of an id. A number may come back from other programs as a string. */
+static char *id_key(const char *kind, const json_t *id)
 {
     char *text = json_is_string(id) ? xstrdup(json_string_value(id)) : json_dumps(id, JSON_ENCODE_ANY), *key = NULL;
     CHECK(text, "out of memory");
-    key = make_key("\x1e", 1, text);
+    key = make_key(kind, 1, text);
     free(text);
     return key;
 }
@@ -593,9 +597,18 @@ static int add_answer(struct annotate_interpretations *r, const json_t *record, 
         return -1;
     if (!json_is_string(id) && !json_is_integer(id))
         return error_set(err, EXIT_CODE_DATA, "%s: field \"id\" is missing or no string or integer", where);
-    if (add(r, id_key(id), json_incref(json_object_get(record, "text"))))
+    if (add(r, id_key(ANSWER_KEY, id), json_incref(json_object_get(record, "text"))))
         return error_set(err, EXIT_CODE_DATA, "%s: duplicate id", where);
     return 0;
+}
+
+/* Keeps the reason why a completion is missing; a later line may have the completion. */
+static void add_error(struct annotate_interpretations *r, const json_t *record)
+{
+    const json_t *id = json_object_get(record, "id");
+
+    if ((json_is_string(id) || json_is_integer(id)) && !json_object_get(record, "db_id"))
+        add(r, id_key(ERROR_KEY, id), json_incref(json_object_get(record, "error")));
 }
 
 /* A record_fn. */
@@ -607,8 +620,10 @@ static int add_record(void *interpretations, json_t *record, const char *where, 
 
     if (json_object_get(record, "text") && !json_object_get(record, "readings"))
         return add_answer(r, record, where, err);
-    if (json_object_get(record, "error") && !json_object_get(record, "readings"))
+    if (json_object_get(record, "error") && !json_object_get(record, "readings")) {
+        add_error(r, record);
         return 0;
+    }
     if (!(db = json_get_string(record, "db_id", where, err)) ||
         !(question = json_get_string(record, "question", where, err)) ||
         !(list = json_get_array(record, "readings", where, err)))
@@ -668,12 +683,22 @@ json_t *annotate_interpretations_find(const struct annotate_interpretations *r, 
     return i < 0 ? NULL : r->lists[i];
 }
 
-const char *annotate_interpretations_answer(const struct annotate_interpretations *r, const json_t *id)
+static const char *find_text(const struct annotate_interpretations *r, const char *kind, const json_t *id)
 {
-    char *key = id_key(id);
+    char *key = id_key(kind, id);
     int i = strings_find(&r->keys, key);
     free(key);
     return i < 0 ? NULL : json_string_value(r->lists[i]);
+}
+
+const char *annotate_interpretations_answer(const struct annotate_interpretations *r, const json_t *id)
+{
+    return find_text(r, ANSWER_KEY, id);
+}
+
+const char *annotate_interpretations_error(const struct annotate_interpretations *r, const json_t *id)
+{
+    return find_text(r, ERROR_KEY, id);
 }
 
 void annotate_interpretations_release(struct annotate_interpretations *r)

@@ -104,6 +104,8 @@ json_t *annotate_interpretations_find(const struct annotate_interpretations *r, 
                                       const char *question);
 /* The completion for the record of this id, or NULL. 5 and "5" are one id. Borrowed. */
 const char *annotate_interpretations_answer(const struct annotate_interpretations *r, const json_t *id);
+/* The error line {"id", "error"} in place of that completion, or NULL. Borrowed. */
+const char *annotate_interpretations_error(const struct annotate_interpretations *r, const json_t *id);
 void annotate_interpretations_release(struct annotate_interpretations *r);
 
 #endif

@@ -142,7 +142,7 @@ static int answer_all(struct infill_stages *f, struct infill_queue *a, struct er
         if (rc == 0 && texts[i])
             use_answer(f, c, a->interpretation[i], a->kind, texts[i]);
         else if (rc == 0 && error_set(&none, EXIT_CODE_DATA, "the model has no answer to %s", prompt_file(a->kind)))
-            infill_case_fail(c, &none);
+            infill_case_unanswered(c, &none);
         free(texts[i]);
         json_decref(a->prompts[i]);
     }
@@ -214,6 +214,22 @@ static int ask_cases(struct infill_stages *f, enum prompt_kind kind, const struc
     return infill_ask_end(f, &a, rc, err);
 }
 
+/* Ends a case whose completion in a file of a stage is missing.  It counts if the file has the model's error. */
+static void miss_completion(struct infill_case *c, const struct annotate_interpretations *file, const char *path,
+                            const char *what)
+{
+    const char *error = annotate_interpretations_error(file, json_object_get(c->record, "id"));
+    struct error bad = { 0 };
+
+    if (error) {
+        error_set(&bad, EXIT_CODE_DATA, "%s: no completion: %s", path, error);
+        infill_case_unanswered(c, &bad);
+    } else {
+        error_set(&bad, EXIT_CODE_DATA, "%s has no %s this question of %s", path, what, c->db_id);
+        infill_case_fail(c, &bad);
+    }
+}
+
 /* Runs self-correction of the default interpretations, if requested. */
 static int correct(struct infill_stages *f, struct error *err)
 {
@@ -222,13 +238,12 @@ static int correct(struct infill_stages *f, struct error *err)
     for (int64_t i = 0; i < f->n && f->q->corrected; i++) {
         struct infill_case *c = &f->cases[i];
         const char *answer = annotate_interpretations_answer(&f->corrected, json_object_get(c->record, "id"));
-        struct error bad = { 0 };
         if (c->error)
             continue;
         if (answer)
             infill_case_correct(c, answer, f->q->published);
-        else if (error_set(&bad, EXIT_CODE_DATA, "%s has no answer to this question of %s", f->q->corrected, c->db_id))
-            infill_case_fail(c, &bad);
+        else
+            miss_completion(c, &f->corrected, f->q->corrected, "answer to");
     }
     return 0;
 }
@@ -246,7 +261,7 @@ static int take_from_file(struct infill_stages *f, struct infill_case *c, bool a
     else if (answer)
         infill_case_add_answer(c, answer, added, f->q->published);
     else if (!list)
-        return error_set(err, EXIT_CODE_DATA, "%s has no readings of this question of %s", path, c->db_id);
+        miss_completion(c, file, path, "readings of");
     return list && infill_case_add_list(c, list, added, err) ? error_prefix(err, "%s", path) : 0;
 }
 

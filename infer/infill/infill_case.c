@@ -24,6 +24,12 @@ void infill_case_fail(struct infill_case *c, const struct error *err)
         c->error = xstrdup(err->text);
 }
 
+void infill_case_unanswered(struct infill_case *c, const struct error *err)
+{
+    c->unanswered = c->unanswered || !c->error;
+    infill_case_fail(c, err);
+}
+
 bool infill_case_failed(const struct infill_case *c)
 {
     return c->error || c->unread;
@@ -41,8 +47,7 @@ static void fail_unread(struct infill_case *c, const char *where, const char *an
     struct error err = { 0 };
 
     error_set(&err, EXIT_CODE_DATA, "%s: %s", where, output_lacks(answer, what));
-    c->unanswered = c->unanswered || !c->error;
-    infill_case_fail(c, &err);
+    infill_case_unanswered(c, &err);
 }
 
 static int read_case(struct infill_case *c, const char *db, const char *where, struct error *err)

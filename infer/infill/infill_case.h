@@ -28,7 +28,7 @@ struct infill_case {
     const char *db_id, *question; /* of the record */
     char *path;                   /* of the database file */
     char *error;                  /* NULL: no error */
-    bool unanswered;              /* the error is a completion without content, not an unusable record */
+    bool unanswered;              /* the error is a completion without content, or none, not an unusable record */
     char *unread;                 /* completion that could not be read, although the case goes on, or NULL */
     char *answers[2];             /* completions of PROMPT_DEF and PROMPT_FILL, or NULL */
     char *corrected;              /* completion of PROMPT_CORRECT, or NULL */
@@ -55,6 +55,8 @@ void infill_case_read(struct infill_case *c, json_t *record, const struct infill
 void infill_case_release(struct infill_case *c);
 /* Ends the case with an error. */
 void infill_case_fail(struct infill_case *c, const struct error *err);
+/* Ends the case because a model did not complete its prompt: it still counts when the output is scored. */
+void infill_case_unanswered(struct infill_case *c, const struct error *err);
 /* Tells whether the line of the case has an error. */
 bool infill_case_failed(const struct infill_case *c);
 

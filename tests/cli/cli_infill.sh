@@ -85,6 +85,12 @@ for option in --defaults --e2e; do # a question without an answer counts as zero
     cp shown lost.out
     expect 0 '"ambiguous":\{"n":1,"recall":0.0,"precision":0.0.*"skipped":\[\]' score lost.out
 done
+printf '{"id":%s,"error":"longer than the model"}\n' "$id" >lost.jsonl
+expect 7 '"error":"lost.jsonl: no completion: longer than the model".*"golds":\[.*"readings":\[\]' infer infill first.jsonl --db dbs --e2e lost.jsonl
+cp shown lost.out
+expect 0 '"ambiguous":\{"n":1,"recall":0.0.*"skipped":\[\]' score lost.out
+printf '{"id":%s,"text":"1. Who?"}\n' "$id" >>lost.jsonl
+expect 0 '1 prompts' infer infill first.jsonl --db dbs --defaults lost.jsonl --write-prompts sql -o sql.prompts
 lost --infilled '<think>hm' --defaults infilling.jsonl >lost.out 2>said
 expect 0 '"ambiguous":\{"n":1,"recall":1.0,.*"skipped":\[\]' score lost.out
 expect 0 '"readings":\[\]' lost --defaults '' --published

@@ -69,8 +69,8 @@ says '"ambiguous":\{"n":2,"recall":1.0,.*"all_found":1.0'
 # --- a missing completion fails its record alone; a repeated id is reported
 sed '1s/"text":.*/"error":"too long"}/' def.answers >some.answers
 run 7 infill --defaults some.answers --sqls sql.answers --infilled fill.answers
-says '"error":"some.answers has no readings of this question'
-[ "$(grep -c '"readings"' shown)" = 2 ] || complain "more than one record fails"
+says '"error":"some.answers: no completion: too long'
+[ "$(grep -c '"error"' shown)" = 1 ] || complain "more than one record fails"
 sed '1s/"text":.*/"error":"too long"}/' sql.answers >some.answers
 run 0 infill --defaults def.answers --sqls some.answers
 says '"reason":"no SQL"'
