@@ -10,7 +10,7 @@
 #   AMBIQT, AMBIQT_DB            training records and their databases: from ambit-data ambiguate --kinds C,T --materialise,
 #                                or the authors' file interpretations_tbl_col_train.
 #   AMBIQT_TEST, AMBIQT_TEST_DB  test records of ambit-data ambiguate, and their databases (default: a tenth of AMBIQT).
-#   AMBROSIA, AMBROSIA_DB        rows with gold_queries and gold_interpretations, and their databases
+#   AMBROSIA, AMBROSIA_DB        ambrosia.csv, or rows with gold_queries and gold_interpretations, and their databases
 #   AMBROSIA_TEST                test rows, as those of the official split; AMBROSIA is then for few-shot examples only
 #                                (default: a part of AMBROSIA, split as published)
 #   MODEL                        rewrites questions, writes default interpretations, and is the base of adapters

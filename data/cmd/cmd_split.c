@@ -42,9 +42,10 @@ const struct command command_split = {
     ONE_OPERAND("IN.jsonl"),
     OPTIONS(options, defaults),
     .details = "All records of one source_db, or else of one db_id, go to one file. Records keep their order; "
-               "those with an error are omitted. Shares of the databases are rounded up. --published shuffles with "
-               "numpy's generator and seed 42, 80, 10 and 10 % of the databases; the authors' splits require their "
-               "complete ambrosia.csv. Guide: docs/guides/make-data.md.",
+               "those with an error are omitted. Shares of the databases are rounded up. Rows of the published "
+               "ambrosia.csv get their interpretations, which are rows of their own there. --published shuffles"
+               " with numpy's generator and seed 42, 80, 10 and 10 % of the databases; the authors' splits "
+               "require their complete ambrosia.csv. Guide: docs/guides/make-data.md.",
     .examples = { "ambit-data split records.jsonl -o splits",
                   "ambit-data split records.jsonl --valid-share 0.2 --test-share 0 --seed 1 -o splits" },
     .files = files,

@@ -4,6 +4,7 @@
 #include "data/base/python_random.h"
 #include "data/base/records.h"
 #include "data/base/strings.h"
+#include "data/corpora/ambrosia.h"
 
 #include <limits.h>
 #include <math.h>
@@ -29,7 +30,8 @@ struct split_job {
     struct split_record *records;
     int n, cap;
     struct strings names;
-    int *split; /* [names.n]: split of each database */
+    int *split;   /* [names.n]: split of each database */
+    int csv_rows; /* records that are rows of ambrosia.csv */
 };
 
 /* The source database decides if a record has one, so that altered copies of a database stay together. AMBROSIA uses
@@ -44,9 +46,9 @@ static const char *field_of(const json_t *record)
     return "db_id";
 }
 
-static int add_record(void *job, json_t *json, const char *where, struct error *err)
+/* Takes a reference of the record. */
+static int add_own_record(struct split_job *s, json_t *json, const char *where, struct error *err)
 {
-    struct split_job *s = job;
     const char *field = field_of(json);
     bool failed = json_object_get(json, "error");
 
@@ -57,6 +59,20 @@ static int add_record(void *job, json_t *json, const char *where, struct error *
     GROW(s->records, s->n, s->cap);
     s->records[s->n++] = (struct split_record){ json_incref(json), name ? strings_add(&s->names, name) : -1 };
     return name ? 0 : -1;
+}
+
+static int add_record(void *job, json_t *record, const char *where, struct error *err)
+{
+    struct split_job *s = job;
+    bool csv = ambrosia_is_csv_row(record);
+    json_t *json = csv ? ambrosia_csv_row(record, where, err) : json_incref(record);
+
+    if (!json)
+        return -1;
+    int rc = add_own_record(s, json, where, err);
+    s->csv_rows += csv;
+    json_decref(json);
+    return rc;
 }
 
 static int by_order(const void *a, const void *b)
@@ -184,9 +200,27 @@ static int write_splits(const struct split_job *s, struct error *err)
     return rc;
 }
 
+/* Gives the rows of ambrosia.csv their interpretations, which are other rows. */
+static int link_rows(struct split_job *s, const char *path, struct error *err)
+{
+    json_t **rows = xmalloc(((size_t)s->n + 1) * sizeof *rows);
+
+    if (s->csv_rows && s->csv_rows != s->n) {
+        free(rows);
+        return error_set(err, EXIT_CODE_DATA, "%s: expected rows of ambrosia.csv alone, got %d of %d records", path,
+                         s->csv_rows, s->n);
+    }
+    for (int i = 0; i < s->n; i++)
+        rows[i] = s->records[i].json;
+    if (s->csv_rows)
+        ambrosia_link(rows, s->n);
+    free(rows);
+    return 0;
+}
+
 static int split(struct split_job *s, const char *path, struct error *err)
 {
-    if (records_each_as_is(path, s->q->format_in, add_record, s, err))
+    if (records_each_as_is(path, s->q->format_in, add_record, s, err) || link_rows(s, path, err))
         return -1;
     s->split = xcalloc((size_t)s->names.n + 1, sizeof *s->split);
     return choose_splits(s, path, err) || write_splits(s, err) ? -1 : 0;

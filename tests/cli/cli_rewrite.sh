@@ -139,6 +139,43 @@ grep -q 'd7.sqlite' folds/valid.jsonl || complain "split --published" "valid: $(
 # --- bad input
 head -n 9 rows.jsonl >few.jsonl
 expect 3 'expected records of at least 10 databases' data split few.jsonl --published -o few
+
+# --- ambrosia.csv as published: interpretations are rows of their own, found by their SQL, else by their order
+cat >ambrosia.csv <<'END'
+db_file,db_dump,question,ambig_question,ambig_type,is_ambiguous,gold_queries,split
+data/vague/Food/bakery.sqlite,"CREATE TABLE x (
+a);",Label the breads.,Label the breads.,vague,True,"SELECT flour
+FROM bread
+
+SELECT weight FROM bread",test
+data/vague/Food/bakery.sqlite,,Weigh the breads.,Label the breads.,vague,False,SELECT weight FROM bread,test
+data/vague/Food/bakery.sqlite,,Which flours?,Label the breads.,vague,False,"SELECT flour
+FROM bread",test
+data/vague/Food/bakery.sqlite,,List all.,List all.,scope,True,"SELECT 1
+
+SELECT 2",test
+data/vague/Food/bakery.sqlite,,List one.,List all.,scope,False,SELECT 1 + 0,test
+data/vague/Food/bakery.sqlite,,List two.,List all.,scope,False,SELECT 1 + 1,test
+data/vague/Food/bakery.sqlite,,Nothing more?,Nothing more?,vague,True,"SELECT 3
+
+SELECT 4",test
+END
+csv() { data split "$@" --valid-share 0 --test-share 0 -o rows --force; }
+expect 0 'train: 7 records of 1 databases' csv ambrosia.csv
+told=(rows/train.jsonl)
+has() { grep -qE -- "$1" rows/train.jsonl || complain "ambrosia.csv" "no $1 in $(cat rows/train.jsonl)"; }
+has '^\{"db":"bakery","question":"Label the breads\.","is_ambiguous":true,"ambig_type":"vague","split":"test","gold_queries":\["SELECT flour.nFROM bread","SELECT weight FROM bread"\],"gold_interpretations":\[\{"sql":"SELECT flour.nFROM bread","questions":\["Which flours\?"\]\},\{"sql":"SELECT weight FROM bread","questions":\["Weigh the breads\."\]\}\]\}$'
+has '"question":"List all\.".*"questions":\["List one\."\].*"questions":\["List two\."\]'
+has '"question":"Nothing more\?".*"gold_queries":\["SELECT 3","SELECT 4"\]\}$'
+told=(shown said)
+expect 0 '"target":"Which flours\?.nWeigh the breads\."' data infilling annotate <(head -n 1 rows/train.jsonl) --db all/db --target gold
+# bad TEXT SED: a changed file is refused
+bad() { sed "$2" ambrosia.csv >bad.csv && expect 3 "$1" csv bad.csv; }
+bad 'bad.csv: .*"is_ambiguous": expected True or False, got maybe' 's/scope,True/scope,maybe/'
+bad 'bad.csv: .*"is_ambiguous" is missing' 's/is_ambiguous/ambiguous/'
+bad 'bad.csv: .*"db_file" is missing' 's/db_file/file/'
+bad 'bad.csv: .*"gold_queries": expected SQL, got nothing' 's/SELECT 1 + 0/ /'
+bad 'bad.csv: .*"ambig_type" is missing' 's/ambig_type/type/'
 expect 2 '--published cannot be used together with --valid-share' data split rows.jsonl --published --valid-share 0.2 -o few
 expect 2 '--interpretations requires --target infill' data infilling annotate records.jsonl --db all/db --target e2e --interpretations defaults.jsonl
 expect 2 '--target' data infilling annotate records.jsonl --db all/db --target all
