@@ -5,6 +5,7 @@
 #include "data/db/db_path.h"
 #include "infer/clarify/evidence_files.h"
 #include "infer/clarify/simulate.h"
+#include "infer/clarify/wordings.h"
 
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@ struct clarifier {
     struct clarify_case *current;
     const struct clarify_request *request;
     struct simulator simulator;
+    struct wordings wordings;
 };
 
 const struct clarify_request clarify_request_default = {
@@ -27,7 +29,7 @@ const struct clarify_request clarify_request_default = {
 
 void clarify_settings_init(struct clarify_settings *s, const struct clarify_request *q)
 {
-    *s = (struct clarify_settings){ dialogue_rules_default, q->noise, NULL };
+    *s = (struct clarify_settings){ .rules = dialogue_rules_default, .noise = q->noise };
     s->rules.strategy = q->strategy;
     s->rules.max_turns = (int)q->max_turns;
     s->rules.confidence = q->confidence;
@@ -71,6 +73,8 @@ static int read_record(struct clarifier *c, json_t *record, json_t *out, const c
         read_case(c, record, schema, where, err))
         return -1;
     c->current->evidence.samples = schema_catalog_samples(&c->schemas, db_id);
+    if (c->request->write_wordings)
+        return 0;
     json_object_set(out, "id", json_object_get(record, "id"));
     json_object_set_new(out, "db_id", json_string(db_id));
     json_object_set_new(out, "question", json_string(question));
@@ -81,15 +85,28 @@ static int read_record(struct clarifier *c, json_t *record, json_t *out, const c
     return 0;
 }
 
+/* Writes the prompts of a record's questions.  A record with an error has none. */
+static int write_prompts(struct clarifier *c, json_t *json, const struct record_reader *in, struct out_file *out,
+                         struct error *err)
+{
+    json_t *unused = json_object();
+
+    if (!json || read_record(c, json, unused, record_reader_where(in), err) ||
+        wordings_prompts(&c->wordings, c->current, json, out, err)) {
+        c->counts->failed++;
+        log_error("%s", err->text);
+        *err = (struct error){ 0 };
+    }
+    json_decref(unused);
+    return 0;
+}
+
 /* json is NULL if the record could not be read; err has the error. */
-static int write_record(struct clarifier *c, json_t *json, const struct record_reader *in, struct out_file *out,
-                        struct error *err)
+static int write_line(struct clarifier *c, json_t *json, const struct record_reader *in, struct out_file *out,
+                      struct error *err)
 {
     json_t *o = json_object(), *id = json_object_get(json, "id");
-    int rc = 0;
 
-    c->counts->records++;
-    db_path_name(c->request->db, json);
     if (!json || read_record(c, json, o, record_reader_where(in), err)) {
         c->counts->failed++;
         json_decref(o);
@@ -97,10 +114,19 @@ static int write_record(struct clarifier *c, json_t *json, const struct record_r
                       json_message(err->text));
         *err = (struct error){ 0 };
     }
+    int rc = json_write_line(out, o, err);
+    json_decref(o);
+    return rc;
+}
+
+static int write_record(struct clarifier *c, json_t *json, const struct record_reader *in, struct out_file *out,
+                        struct error *err)
+{
+    c->counts->records++;
+    db_path_name(c->request->db, json);
+    int rc = c->request->write_wordings ? write_prompts(c, json, in, out, err) : write_line(c, json, in, out, err);
     clarify_case_release(c->current);
     schema_catalog_turn(&c->schemas);
-    rc = json_write_line(out, o, err);
-    json_decref(o);
     return rc;
 }
 
@@ -140,15 +166,19 @@ int clarify(const struct clarify_request *q, struct clarify_counts *counts, stru
     if (evidence_files_open(&c.evidence_files, q->predictions, q->spans, err) ||
         arena_init(&c.scratch, ARENA_BYTES, err) || schema_catalog_open(&c.schemas, q->schema, q->db, err) ||
         !(in = record_reader_open_range(q->candidates, q->format_in, &q->shard.range, err)) ||
-        out_file_open(&out, q->out, err))
+        wordings_open(&c.wordings, q->wordings, &q->wording_model, err) ||
+        out_file_open(&out, q->write_wordings ? q->write_wordings : q->out, err))
         goto out;
+    c.settings.wordings = wordings_or_none(&c.wordings);
     rc = write_all(&c, in, &out, err);
     if (rc == 0 && q->simulate)
         rc = simulator_finish(&c.simulator, &out, err);
     if (rc == 0)
         rc = out_file_commit(&out, err);
-    if (rc == 0)
+    if (rc == 0) {
         evidence_files_warn(&c.evidence_files);
+        wordings_tell(&c.wordings);
+    }
 out:
     out_file_abort(&out);
     if (in)
@@ -156,6 +186,7 @@ out:
     simulator_release(&c.simulator);
     schema_catalog_close(&c.schemas);
     evidence_files_close(&c.evidence_files);
+    wordings_close(&c.wordings);
     arena_release(&c.scratch);
     free(c.current);
     return rc;

@@ -29,6 +29,9 @@ struct clarify_request {
     int64_t seed;
     bool serve, interactive;
     const char *id, *replay, *transcript; /* with interactive; or NULL */
+    const char *write_wordings;           /* file for prompts of the questions' wordings, in place of out; or NULL */
+    const char *wordings;                 /* file of completions of these prompts, or NULL */
+    struct wording_model wording_model;
 };
 
 /* The defaults of ambit-infer clarify. */

@@ -1,6 +1,7 @@
 #include "infer/clarify/clarify_case.h"
 
 #include "data/eval/candidate_list.h"
+#include "infer/clarify/wordings.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -189,6 +190,7 @@ void clarify_question_write(struct question *q, struct clarify_case *c, const st
 {
     const struct question_context a = clarify_question_context(c);
     question_write(q, &a, view);
+    wordings_use(q, c, view);
 }
 
 json_t *clarify_question_json(struct clarify_case *c, const struct question_view *view)
@@ -196,8 +198,9 @@ json_t *clarify_question_json(struct clarify_case *c, const struct question_view
     struct question q;
 
     clarify_question_write(&q, c, view);
-    return json_pack("{s:s, s:s, s:o}", "attribute", c->attributes.list[view->attribute].name, "text", q.text,
-                     "options", options_json(c, &q, view));
+    bool reworded = c->wordings && q.text == c->wordings[view->attribute].text;
+    return json_pack("{s:s, s:s, s:s*, s:o}", "attribute", c->attributes.list[view->attribute].name, "text", q.text,
+                     "worded_by", reworded ? "model" : NULL, "options", options_json(c, &q, view));
 }
 
 static json_t *attribute_json(struct clarify_case *c, const struct question_view *view)
@@ -258,6 +261,8 @@ int clarify_case_json(struct clarify_case *c, json_t *out, struct error *err)
                              clarify_rounded(c->dialogue.now.p[posterior_best(&c->dialogue.now)]), "ask", ask, "stop",
                              stop, "expected_questions", questions_ahead(c), "variables", attributes);
 
+    if (more && json_array_size(c->wordings_rejected))
+        json_object_set(more, "wordings_rejected", c->wordings_rejected);
     if (!more || (fallback && json_object_set_new(more, "fallback_question", fallback)) ||
         json_object_update(out, more)) {
         json_decref(more);
@@ -354,6 +359,7 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
     c->schema = schema;
     c->rejected = json_array();
     c->distinguished = json_array();
+    c->wordings_rejected = json_array();
     if (read_list(c, record, scratch, where, err))
         return -1;
     clarify_merge_forms(c);
@@ -368,7 +374,7 @@ int clarify_case_read(struct clarify_case *c, const json_t *record, const struct
     attributes_build(&c->attributes, &c->slots, &c->prior, settings->noise);
     dialogue_init(&c->dialogue, &settings->rules, c->attributes.splits, c->attributes.n, &c->prior);
     support_attributes(c);
-    return 0;
+    return settings->wordings ? wordings_apply(settings->wordings, c, record, err) : 0;
 }
 
 void clarify_case_release(struct clarify_case *c)
@@ -382,9 +388,12 @@ void clarify_case_release(struct clarify_case *c)
     strings_release(&c->words);
     clarify_forget_results(c);
     free(c->not_compared);
+    free(c->wordings);
+    json_decref(c->wordings_rejected);
     json_decref(c->rejected);
     json_decref(c->distinguished);
-    c->rejected = c->distinguished = NULL;
+    c->rejected = c->distinguished = c->wordings_rejected = NULL;
+    c->wordings = NULL;
     c->not_compared = NULL;
     c->prior.n = 0;
 }

@@ -24,6 +24,13 @@ struct clarify_candidate {
     int number, owner;
 };
 
+/* A question in the words of a language model (wordings.h), and the options that it was written for. */
+struct question_wording {
+    const char *text; /* NULL: none */
+    const char *options[DIALOGUE_SHOWN + 1];
+    int n;
+};
+
 struct clarify_case {
     const struct schema *schema;
     struct form_store store;
@@ -47,13 +54,25 @@ struct clarify_case {
     struct dialogue dialogue;
     struct evidence evidence;
     struct strings words;
+    struct question_wording *wordings; /* [attributes.n], or NULL */
+    json_t *wordings_rejected;         /* [{"attribute", "error"}] */
 };
+
+/* A language model that words questions.  complete writes the completion of each of n prompts {"id", "messages"}, which
+ * it borrows, to texts [n]: a string that the caller frees, or NULL.  It returns 0, 1 after a signal, or -1 with err.
+ * complete is NULL if there is no model. */
+struct wording_model {
+    int (*complete)(void *self, json_t *const *prompts, int64_t n, char **texts, struct error *err);
+    void *self;
+};
+struct wordings;
 
 struct clarify_settings {
     struct dialogue_rules rules;
     double noise;
     struct exec_db
         *db; /* of the record, borrowed: candidates that give the same there and on copies are one; or NULL */
+    struct wordings *wordings; /* borrowed; or NULL */
 };
 
 /* Reads a record.  The arena is scratch.  Returns -1 with EXIT_CODE_DATA.  The caller releases the case in any case. */

@@ -18,14 +18,16 @@ int session_context_open(struct session_context *d, const struct clarify_request
 {
     *d = (struct session_context){ 0 };
     clarify_settings_init(&d->settings, q);
-    if (arena_init(&d->scratch, ARENA_BYTES, err))
+    if (wordings_open(&d->wordings, q->wordings, &q->wording_model, err) || arena_init(&d->scratch, ARENA_BYTES, err))
         return -1;
+    d->settings.wordings = wordings_or_none(&d->wordings);
     return schema_catalog_open(&d->schemas, q->schema, q->db, err);
 }
 
 void session_context_close(struct session_context *d)
 {
     schema_catalog_close(&d->schemas);
+    wordings_close(&d->wordings);
     arena_release(&d->scratch);
 }
 
@@ -98,8 +100,10 @@ static int read_record(struct session *s, struct session_context *d, bool compar
     const struct schema *schema = question ? schema_catalog_of(&d->schemas, record, where, err) : NULL;
     struct clarify_settings settings;
 
-    if (!schema || read_rules(&settings, s->value, where, err) ||
-        (compare && schema_catalog_connect(&settings.db, &d->schemas, db_id, err)) ||
+    if (!schema || read_rules(&settings, s->value, where, err))
+        return -1;
+    settings.wordings = d->settings.wordings;
+    if ((compare && schema_catalog_connect(&settings.db, &d->schemas, db_id, err)) ||
         clarify_case_read(&s->current, record, schema, &settings, &d->scratch, where, err))
         return -1;
     clarify_forget_results(&s->current);

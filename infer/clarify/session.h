@@ -11,6 +11,7 @@
 #define INFER_CLARIFY_SESSION_H
 
 #include "infer/clarify/clarify.h"
+#include "infer/clarify/wordings.h"
 
 enum { SESSION_VERSION = 1 };
 
@@ -19,6 +20,7 @@ struct session_context {
     struct schema_catalog schemas;
     struct arena scratch;
     struct clarify_settings settings; /* for new sessions; others bring their own */
+    struct wordings wordings;
 };
 int session_context_open(struct session_context *d, const struct clarify_request *q, struct error *err);
 void session_context_close(struct session_context *d);

@@ -29,6 +29,10 @@ static const struct option table[] = {
     REAL_OPTION("second-cost", AT(second_cost), "C", 0, 1e6,
                 "stop when a question costs more than it is worth, at C a second; 0: never"),
     CHOICE_OPTION("memory", AT(memory), "on|off", "on|off", "off: allow questions that were asked before"),
+    STRING_OPTION("write-wordings", AT(write_wordings), "FILE",
+                  "write prompts that word each question, for a language model, and stop", .writes = true,
+                  .group = "words"),
+    STRING_OPTION("wordings", AT(wordings), "FILE.jsonl", "completions of these prompts; - is standard input"),
     FLAG_OPTION("interactive", AT(interactive), "ask a person at the terminal about one record", .group = "modes"),
     STRING_OPTION("id", AT(id), "ID", "interactive: record to ask about (default: the first)"),
     STRING_OPTION("transcript", AT(transcript), "FILE", "interactive: file to save the dialogue in, after each answer",
@@ -60,6 +64,8 @@ static const char *misused(const struct clarify_request *q)
         return "--shard cannot be used with --interactive, --serve-stdio or --simulate, whose metrics are of all records";
     if (q->report && !q->simulate)
         return "--report: expected --simulate as well";
+    if (q->write_wordings && (q->interactive || q->serve || q->simulate || q->wordings || !is_standard_input(q->out)))
+        return "--write-wordings: expected none of --out, --wordings, --simulate, --interactive and --serve-stdio";
     if (!q->interactive && (q->id || q->replay || q->transcript))
         return "--id, --replay and --transcript: expected --interactive as well";
     if (q->serve ? q->candidates != NULL : !q->candidates == !q->replay)
@@ -68,11 +74,13 @@ static const char *misused(const struct clarify_request *q)
                                 : "expected --candidates";
     if ((q->predictions || q->spans) && !q->candidates)
         return "--predictions and --spans: expected --candidates as well";
-    int streams = is_standard_input(q->candidates) + is_standard_input(q->predictions) + is_standard_input(q->spans);
-    if (q->interactive && streams)
-        return "--interactive reads answers from standard input: --candidates, --predictions and --spans must be files";
+    int streams = is_standard_input(q->candidates) + is_standard_input(q->predictions) + is_standard_input(q->spans) +
+                  is_standard_input(q->wordings);
+    if ((q->interactive || q->serve) && streams)
+        return "--interactive and --serve-stdio read standard input: --candidates, --predictions, --spans and --wordings "
+               "must be files";
     if (streams > 1)
-        return "expected at most one of --candidates, --predictions and --spans to be standard input";
+        return "expected at most one of --candidates, --predictions, --spans and --wordings to be standard input";
     return NULL;
 }
 

@@ -181,7 +181,7 @@ file spans '.*expected an object|column' <<<'[1]'
 expect 3 'nowhere.jsonl' --spans nowhere.jsonl
 
 # --- options that do not go together
-expect 2 'at most one of --candidates, --predictions and --spans to be standard input' --predictions - --spans -
+expect 2 'at most one of --candidates, --predictions, --spans and --wordings to be standard input' --predictions - --spans -
 expect 2 'must be files' --interactive --predictions -
 check serve 2 'takes no --candidates|expected --candidates as well' infer clarify --db gym.sqlite --serve-stdio --predictions findings.jsonl
 check replay 2 'expected --candidates as well' infer clarify --db gym.sqlite --interactive --replay t.json --spans spans.jsonl
