@@ -47,12 +47,6 @@ void gate_margin_scores(const struct gate_model *m, double margin, double *low, 
     *high = sigmoid(threshold_logit(m) + margin);
 }
 
-static int surest_first(const void *a, const void *b)
-{
-    double x = ((const struct risk_decision *)a)->margin, y = ((const struct risk_decision *)b)->margin;
-    return (x < y) - (x > y);
-}
-
 struct risk_decision *gate_decide(const struct gate_model *m, const double *logit, const uint8_t *label, int n)
 {
     struct risk_decision *d = xmalloc((size_t)n * sizeof *d + 1);
@@ -63,7 +57,7 @@ struct risk_decision *gate_decide(const struct gate_model *m, const double *logi
         bool yes = gate_probability(m, logit[i]) >= m->threshold;
         d[i] = (struct risk_decision){ fabs(distance), yes == label[i] };
     }
-    qsort(d, (size_t)n, sizeof *d, surest_first);
+    risk_sort(d, n);
     return d;
 }
 

@@ -134,11 +134,11 @@ awk 'BEGIN { print "id,question,ambiguous" >"risk.csv"
         printf "r%d,What is %d?,%s\n", i, i, (i < 4 || i == 5) ? "no" : "yes" >"risk.csv"
         printf "{\"id\":\"r%d\",\"score\":%.2f}\n", i, score >"risk.jsonl"
     } }'
-expect 0 '^1.000 +10 +0.800 +' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db
+expect 0 '^1.000 +10 +8 +0.800 +' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db
 expect 0 '^unsure between 0.3200 and 0.6800: 8 of 10 answered, 0 wrongly' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db --abstain 0.32:0.68
 expect 0 '"wrong": 1' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db --abstain 0.4:0.6 --json
-expect 0 '^1.000 +10 +0.800 +' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db
-for want in '^0.800 +8 +1.000 +0.3200 and 0.6800$' '^0.500 +5 +1.000' 'macro-F1 0.800, accuracy 0.800'; do
+expect 0 '^1.000 +10 +8 +0.800 +' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db
+for want in '^0.800 +8 +8 +1.000 +0.3200 and 0.6800$' '^0.500 +5 +5 +1.000' 'macro-F1 0.800, accuracy 0.800'; do
     grep -qE "$want" shown || complain "risk and coverage" "lacks $want: $(cat shown)"
 done
 expect 0 '"aurc": 0.0311' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db --json

@@ -14,20 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Selective prediction (El-Yaniv and Wiener 2010): accuracy on the questions that the detector is surest about.
- * Confidence is the distance from the threshold, in logits. A row has the accuracy of the surest fraction. The other
- * questions have scores between low and high, which `detect --abstain` takes. */
-
-enum { RISK_ROWS = 9 };
-
-struct gate_risk {
-    struct gate_risk_row {
-        double coverage, accuracy, low, high;
-        int n;         /* answered questions */
-    } rows[RISK_ROWS]; /* coverage 1, .95, .9, .8 ... .3 */
-    double area;       /* mean error over all coverages (AURC) */
-};
-
 /* ---- predictions ---- */
 
 struct predictions {
@@ -144,20 +130,15 @@ static int read_predictions(struct gate_answers *answers, struct gate_answers *h
 
 /* ---- selective prediction ---- */
 
-static const double coverages[RISK_ROWS] = { 1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3 };
+/* Accuracy on the questions that the detector is surest about (risk_coverage.h).  Confidence is the distance from the
+ * threshold, in logits.  The unanswered questions of a row have scores between low and high, which `detect --abstain`
+ * takes. */
+struct gate_risk {
+    struct risk_row rows[RISK_ROWS];
+    double low[RISK_ROWS], high[RISK_ROWS];
+    double area; /* mean error over all coverages (AURC) */
+};
 
-static struct gate_risk_row row_of(const struct gate_model *m, const struct risk_decision *d, int all, double coverage)
-{
-    int right, n = risk_answered(d, all, coverage, &right);
-    struct gate_risk_row row = { .coverage = all ? (double)n / all : 0,
-                                 .accuracy = n ? (double)right / n : NAN,
-                                 .n = n };
-
-    gate_margin_scores(m, n ? d[n - 1].margin : 0, &row.low, &row.high);
-    return row;
-}
-
-/* Questions of equal confidence are answered together. Without predictions all rows have n = 0. */
 static struct gate_risk risk_of(const struct gate_model *m, const struct gate_answers *a)
 {
     struct risk_decision *d = gate_decide(m, a->logit, a->label, a->n);
@@ -167,18 +148,23 @@ static struct gate_risk risk_of(const struct gate_model *m, const struct gate_an
     risk_curve_init(&c, d, a->n);
     r.area = c.area;
     risk_curve_release(&c);
-    for (int i = 0; i < RISK_ROWS; i++)
-        r.rows[i] = row_of(m, d, a->n, coverages[i]);
+    risk_rows(r.rows, d, a->n);
+    for (int i = 0; i < RISK_ROWS; i++) {
+        int n = r.rows[i].answered;
+        gate_margin_scores(m, n ? d[n - 1].margin : 0, &r.low[i], &r.high[i]);
+    }
     free(d);
     return r;
 }
 
 static void print_risk(const struct gate_risk *r)
 {
-    printf("\n%-10s%-11s%-10s%s\n", "coverage", "questions", "right", "unsure between");
+    putchar('\n');
+    risk_print_titles("unsure between");
     for (int i = 0; i < RISK_ROWS; i++) {
-        const struct gate_risk_row *row = &r->rows[i];
-        printf("%-10.3f%-11d%-10.3f%.4f and %.4f\n", row->coverage, row->n, row->accuracy, row->low, row->high);
+        char band[64];
+        snprintf(band, sizeof band, "%.4f and %.4f", r->low[i], r->high[i]);
+        risk_print_row(&r->rows[i], band);
     }
     printf("mean error over all coverages (AURC) %.4f\n", r->area);
 }
@@ -188,10 +174,10 @@ static json_t *risk_json(const struct gate_risk *r)
     json_t *rows = json_array();
 
     for (int i = 0; i < RISK_ROWS; i++) {
-        const struct gate_risk_row *row = &r->rows[i];
-        json_array_append_new(rows,
-                              json_pack("{s:f, s:i, s:o, s:f, s:f}", "coverage", row->coverage, "questions", row->n,
-                                        "accuracy", json_finite(row->accuracy), "low", row->low, "high", row->high));
+        json_t *row = risk_row_json(&r->rows[i]);
+        json_object_set_new(row, "low", json_real(r->low[i]));
+        json_object_set_new(row, "high", json_real(r->high[i]));
+        json_array_append_new(rows, row);
     }
     return json_pack("{s:o, s:o}", "rows", rows, "aurc", json_finite(r->area));
 }
