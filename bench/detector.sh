@@ -61,8 +61,8 @@ plain() {
 "$bin/ambit-train" export "$out/run" --format detector --force -o "$out/detector"
 
 "$bin/ambit-data" split "${ambrosia[0]}" -o "$out/ambrosia" --valid-share .2 --test-share .2 --seed "$seed" --force # the same split as the trainer's
-figures ambiqt "$bin/ambit-train" evaluate MODEL --data "$out/contrast"
-figures ambrosia "$bin/ambit-train" evaluate MODEL --data "$out/ambrosia/test.jsonl" "${ambrosia[@]:1}"
+figures ambiqt "$bin/ambit-train" evaluate detector MODEL --data "$out/contrast"
+figures ambrosia "$bin/ambit-train" evaluate detector MODEL --data "$out/ambrosia/test.jsonl" "${ambrosia[@]:1}"
 figures plain plain MODEL
 python3 "$bench/detection.py" "$out/run" "$out/detector" --half final | tee "$out/detection.txt"
 place "$out/run"

@@ -59,7 +59,7 @@ for seed in "${@:-1}"; do
     # The trainer splits AMBROSIA by its seed, so the same seed gives the same test split.
     "$bin/ambit-data" split "${ambrosia[0]}" -o "$run.ambrosia" --valid-share .2 --test-share .2 --seed "$seed" --force
     echo "== seed $seed, AMBROSIA's test split"
-    "$bin/ambit-train" evaluate "$run" --data "$run.ambrosia/test.jsonl" "${ambrosia[@]:1}" | tee "$run.ambrosia.txt"
+    "$bin/ambit-train" evaluate detector "$run" --data "$run.ambrosia/test.jsonl" "${ambrosia[@]:1}" | tee "$run.ambrosia.txt"
     echo "== seed $seed, the second held-out set of 20 databases"
-    "$bin/ambit-train" evaluate "$run" --data "$out/dev/further.jsonl" --schema "$out/dev/folds/tables.json" | tee "$run.further.txt"
+    "$bin/ambit-train" evaluate detector "$run" --data "$out/dev/further.jsonl" --schema "$out/dev/folds/tables.json" | tee "$run.further.txt"
 done

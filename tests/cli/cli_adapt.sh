@@ -55,12 +55,12 @@ for method in threshold linear layer lora; do
     cp $method/ambit.h5 first.h5
     expect 0 '12 questions' adapt --support told.jsonl "${own[@]}" --queries queries.jsonl --method $method --steps 8 --lr 0.03 -o $method
     cmp -s $method/ambit.h5 first.h5 || complain "$method" "other bits the second time"
-    expect 0 '"ap"' train evaluate base --adapter $method --data queries.jsonl "${own[@]}" --device cpu --json
+    expect 0 '"ap"' train evaluate detector base --adapter $method --data queries.jsonl "${own[@]}" --device cpu --json
     { near "$ap" "$(field ap shown)" && near "$brier" "$(field brier shown)"; } ||
         complain "$method" "AP $ap and Brier $brier, of evaluate $(field ap shown) and $(field brier shown)"
     infer detect --model base --adapter $method/ambit.h5 "${own[@]}" queries.jsonl --relevance none --device cpu -o found-$method.jsonl 2>said ||
         complain "$method" "ambit-infer detect: $(cat said)"
-    expect 0 '"ap"' train evaluate --predictions found-$method.jsonl --data queries.jsonl "${own[@]}" --json
+    expect 0 '"ap"' train evaluate detector --predictions found-$method.jsonl --data queries.jsonl "${own[@]}" --json
     near "$ap" "$(field ap shown)" || complain "$method" "AP $ap, of detect's scores $(field ap shown)"
 done
 [ "$sum" = "$(cksum base/*)" ] || complain "the base" "has changed"
@@ -68,9 +68,9 @@ infer detect --model base "${own[@]}" queries.jsonl --relevance none --device cp
 for method in linear layer lora; do
     cmp -s found.jsonl found-$method.jsonl && complain "$method" "detect says what the base says"
 done
-expect 0 '"ap"' train evaluate base --data queries.jsonl "${own[@]}" --device cpu --json
+expect 0 '"ap"' train evaluate detector base --data queries.jsonl "${own[@]}" --device cpu --json
 ap=$(field ap shown)
-expect 0 '"ap"' train evaluate base --adapter threshold --data queries.jsonl "${own[@]}" --device cpu --json
+expect 0 '"ap"' train evaluate detector base --adapter threshold --data queries.jsonl "${own[@]}" --device cpu --json
 near "$ap" "$(field ap shown)" || complain "threshold" "AP was $ap and is $(field ap shown): the order of scores changed"
 
 # --- labels of a database by --db, as a table
@@ -118,14 +118,14 @@ expect 3 'none has both labels' adapt --support <(grep true pool.jsonl) "${own[@
 expect 3 '1 of 12 records are wrong' adapt --support <(sed '2s/true/"perhaps"/' support.jsonl) "${own[@]}" -o out
 expect 3 'nowhere' adapt --support nowhere.jsonl "${own[@]}" -o out
 expect 6 'nothing' train adapt nothing --support support.jsonl "${own[@]}" --device cpu -o out
-expect 6 'expected an adapter of the detector with hash' train evaluate other --adapter linear --data queries.jsonl "${own[@]}" --device cpu
+expect 6 'expected an adapter of the detector with hash' train evaluate detector other --adapter linear --data queries.jsonl "${own[@]}" --device cpu
 expect 6 'expected an adapter of the detector with hash' infer detect --model other --adapter lora "${own[@]}" queries.jsonl --device cpu
 expect 6 'expected an adapter of ambit-train adapt' infer detect --model base --adapter other "${own[@]}" queries.jsonl --device cpu
 expect 6 'got an adaptation of a detector \(a run of ambit-train adapt\), which --adapter takes' infer detect --model linear "${own[@]}" queries.jsonl --device cpu
 head -c 600 linear/ambit.h5 >short.h5
 expect 6 'short.h5' infer detect --model base --adapter short.h5 "${own[@]}" queries.jsonl --device cpu
 expect 6 'nowhere' infer detect --model base --adapter nowhere "${own[@]}" queries.jsonl --device cpu
-expect 2 'adapter and --predictions cannot be used together' train evaluate --predictions found.jsonl --adapter linear --data queries.jsonl "${own[@]}"
+expect 2 'adapter and --predictions cannot be used together' train evaluate detector --predictions found.jsonl --adapter linear --data queries.jsonl "${own[@]}"
 expect 2 'expected a detector, .* got --detector none' infer ask --db shop.db --detector none --adapter linear --question 'How much?'
 
 finish

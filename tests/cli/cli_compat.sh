@@ -53,7 +53,7 @@ awk '{
         seen[NR, text] = r
     }
 } END { exit bad || !twice }' found.jsonl || complain "detect" "relevance of one name differs, or no name stands twice"
-run 0 train evaluate whole --data all --device cpu
+run 0 train evaluate detector whole --data all --device cpu
 run 0 train export whole --format hf -o exported
 sed -nE 's/^\{"id":("[^"]*"),"db_id":("[^"]*"),"source_db":("[^"]*"),"question":("([^"\\]|\\.)*").*"ambiguous":(true|false).*/{"id":\1,"db_id":\2,"source_db":\3,"question":\4,"ambiguous":\6}/p' \
     all/test.jsonl >labels.jsonl

@@ -37,9 +37,9 @@ for i in 1 2 3 4 5 6; do
     echo "{\"id\": \"a$i\", \"db_id\": \"shop\", \"question\": \"List $i addresses of purchases.\", \"ambiguous\": true}"
     echo "{\"id\": \"b$i\", \"db_id\": \"shop\", \"question\": \"List $i titles of products.\", \"ambiguous\": false}"
 done >labels.jsonl
-run 0 train evaluate --data labels.jsonl --db shop.sqlite --device cpu --json
+run 0 train evaluate detector --data labels.jsonl --db shop.sqlite --device cpu --json
 cp shown default.json
-run 0 train evaluate "$own" --data labels.jsonl --db shop.sqlite --device cpu --json
+run 0 train evaluate detector "$own" --data labels.jsonl --db shop.sqlite --device cpu --json
 cmp -s default.json shown || complain evaluate "measures otherwise than with RUN models/detector"
 run 0 train adapt --support labels.jsonl --db shop.sqlite --device cpu --method threshold -o shop.adapter
 run 0 infer detect --adapter shop.adapter --db shop.sqlite --device cpu questions.jsonl -o adapted.jsonl
@@ -58,7 +58,7 @@ if [ ! -e /usr/local/share/ambit/detector ] && [ ! -e /usr/share/ambit/detector 
     mkdir -p alone/bin
     cp "$bin/ambit-infer" "$bin/ambit-train" alone/bin
     for command in "infer detect --db shop.sqlite --question x:--model" "infer ask --db shop.sqlite --question x:--detector" \
-        "train evaluate --data labels.jsonl --db shop.sqlite:RUN" "train adapt --support labels.jsonl --db shop.sqlite -o new:RUN"; do
+        "train evaluate detector --data labels.jsonl --db shop.sqlite:RUN" "train adapt --support labels.jsonl --db shop.sqlite -o new:RUN"; do
         program=alone/bin/ambit-${command%% *} arguments=${command#* }
         read -ra words <<<"${arguments%:*}"
         check "$command" 6 "default detector is missing: $work/alone/share/ambit or .* has no folder detector.*gatekeeper with ${command##*:}\$" "$program" "${words[@]}"

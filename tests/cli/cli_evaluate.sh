@@ -33,12 +33,12 @@ awk '/By the labels: / { labelled = !/By the labels: -/ }
 field() { sed -nE "s/.*\"$1\": *([^, ]*),?\$/\1/p" "$2" | head -n 1; }
 
 # --- the test fold again: the figures are those that training printed
-expect 0 '' train evaluate run --data all --device cpu
+expect 0 '' train evaluate detector run --data all --device cpu
 told=(shown)
 while read -r line; do
     grep -qF -- "$line" shown || complain "evaluate run" "lacks the line of training: $line"
 done < <(grep -E '^(all|C|T|J|P|AP|hard negatives|relevance|  )' table)
-expect 0 '"databases": ' train evaluate run --data all --device cpu --json
+expect 0 '"databases": ' train evaluate detector run --data all --device cpu --json
 for name in ap auc f1 brier; do
     [ "$(field $name shown)" = "$(field $name run/test.json)" ] || complain "--json" "$name $(field $name shown), in test.json $(field $name run/test.json)"
 done
@@ -60,11 +60,11 @@ device: cpu
 END
 expect 0 '' train gatekeeper --data taught.csv --db gym.db --config taught.yaml --out taught
 told=(shown)
-expect 0 '^of 120 validation questions [0-9]+ are answered, [0-9]+ wrongly, at most 0\.[01][0-9]+ with 95 %$' train evaluate taught --data taught.csv --db gym.db --device cpu --abstain 0.2
+expect 0 '^of 120 validation questions [0-9]+ are answered, [0-9]+ wrongly, at most 0\.[01][0-9]+ with 95 %$' train evaluate detector taught --data taught.csv --db gym.db --device cpu --abstain 0.2
 band=$(sed -nE 's/^unsure between ([0-9.]+) and ([0-9.]+):.*/\1 \2/p' shown)
 answered=$(sed -nE 's/^unsure between .*: ([0-9]+) of 600 answered, .*/\1/p' shown)
-expect 0 '^unsure between 0\.0000 and 1\.0000: 0 of 600 answered, 0 wrongly' train evaluate taught --data taught.csv --db gym.db --device cpu --abstain 0:1
-expect 0 '"bound": 0\.' train evaluate taught --data taught.csv --db gym.db --device cpu --abstain 0.2 --json
+expect 0 '^unsure between 0\.0000 and 1\.0000: 0 of 600 answered, 0 wrongly' train evaluate detector taught --data taught.csv --db gym.db --device cpu --abstain 0:1
+expect 0 '"bound": 0\.' train evaluate detector taught --data taught.csv --db gym.db --device cpu --abstain 0.2 --json
 expect 0 '"validation": "120 scores"' train inspect taught
 told=(said)
 expect 0 "unsure between ${band/ / and }" infer detect --model taught --db gym.db --device cpu --relevance none taught.csv --abstain 0.2 -o rate.jsonl
@@ -77,12 +77,12 @@ sed -nE 's/^\{"id":("[^"]*"),"db_id":("[^"]*").*"question":("([^"\\]|\\.)*").*"a
     all/test.jsonl | head -n 300 >own.jsonl
 few_tables all/tables.json own.jsonl >few.json
 [ "$(wc -l <own.jsonl)" = 300 ] || fail "own.jsonl has $(wc -l <own.jsonl) lines"
-expect 0 'custom data set: 300 test examples' train evaluate run --data own.jsonl --schema few.json --device cpu
+expect 0 'custom data set: 300 test examples' train evaluate detector run --data own.jsonl --schema few.json --device cpu
 grep -qE '^database +questions' shown || complain "own labels" "has no table of databases"
-expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema few.json --device cpu --json
+expect 0 '"prevalence"' train evaluate detector run --data own.jsonl --schema few.json --device cpu --json
 cp shown own.json
 infer detect --model run --schema few.json own.jsonl --device cpu -o found.jsonl 2>said || fail "ambit-infer detect"
-expect 0 '"prevalence"' train evaluate --predictions found.jsonl --data own.jsonl --schema few.json --json
+expect 0 '"prevalence"' train evaluate detector --predictions found.jsonl --data own.jsonl --schema few.json --json
 for name in questions prevalence auc; do
     awk -v a="$(field $name own.json)" -v b="$(field $name shown)" 'BEGIN { exit !(a - b < 1e-6 && b - a < 1e-6) }' ||
         complain "detect's answers" "$name $(field $name shown), of the model $(field $name own.json)"
@@ -91,20 +91,20 @@ done
 # --- wide schemas: evaluate reads the same part of a schema as detect, so all scores agree
 infer detect --model run --schema few.json own.jsonl --device cpu --elements 16 --relevance none -o part.jsonl 2>said || fail "ambit-infer detect --elements"
 grep -q '"schema_cut":{"kept":16,' part.jsonl || complain "--elements" "no schema is cut"
-expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema few.json --device cpu --elements 16 --json
+expect 0 '"prevalence"' train evaluate detector run --data own.jsonl --schema few.json --device cpu --elements 16 --json
 cp shown part.json
-expect 0 '"prevalence"' train evaluate --predictions part.jsonl --data own.jsonl --schema few.json --json
+expect 0 '"prevalence"' train evaluate detector --predictions part.jsonl --data own.jsonl --schema few.json --json
 for name in auc ap brier; do
     awk -v a="$(field $name part.json)" -v b="$(field $name shown)" -v whole="$(field $name own.json)" 'BEGIN { exit !(a - b < 1e-6 && b - a < 1e-6 && a != whole) }' ||
         complain "parts of schemas" "$name $(field $name part.json), of detect $(field $name shown), of whole schemas $(field $name own.json)"
 done
-expect 0 '^relevance of elements: AP' train evaluate run --data all --device cpu --elements 16
+expect 0 '^relevance of elements: AP' train evaluate detector run --data all --device cpu --elements 16
 cp part.json words.json
 infer detect --model run --schema few.json own.jsonl --device cpu --elements 16 --retriever "$gold/embed" --relevance none -o part.jsonl 2>said ||
     fail "ambit-infer detect --retriever"
-expect 0 '"prevalence"' train evaluate run --data own.jsonl --schema few.json --device cpu --elements 16 --retriever "$gold/embed" --json
+expect 0 '"prevalence"' train evaluate detector run --data own.jsonl --schema few.json --device cpu --elements 16 --retriever "$gold/embed" --json
 cp shown part.json
-expect 0 '"prevalence"' train evaluate --predictions part.jsonl --data own.jsonl --schema few.json --json
+expect 0 '"prevalence"' train evaluate detector --predictions part.jsonl --data own.jsonl --schema few.json --json
 for name in auc ap brier; do
     awk -v a="$(field $name part.json)" -v b="$(field $name shown)" -v words="$(field $name words.json)" 'BEGIN { exit !(a - b < 1e-6 && b - a < 1e-6 && a != words) }' ||
         complain "parts by meaning" "$name $(field $name part.json), of detect $(field $name shown), by words alone $(field $name words.json)"
@@ -120,12 +120,12 @@ awk 'BEGIN {
         printf "{\"id\":\"q%d\",\"score\":%d}\n", i, said >"matrix.jsonl"
     }
 }'
-expect 0 '"accuracy": 0.674' train evaluate --predictions matrix.jsonl --data matrix.csv --db shop.db --json
+expect 0 '"accuracy": 0.674' train evaluate detector --predictions matrix.jsonl --data matrix.csv --db shop.db --json
 for want in '"precision": 0.772' '"recall": 0.755' '"f1": 0.764' '"always_yes_f1": 0.821' '"always_yes_accuracy": 0.697' '"questions": 129'; do
     grep -q "$want" shown || complain "the matrix" "lacks $want: $(cat shown)"
 done
-expect 0 'F1 0.822 at the threshold 0.000' train evaluate --predictions matrix.jsonl --data matrix.csv --db shop.db --threshold 0
-expect 0 '95 % over databases' train evaluate --predictions <(tac matrix.jsonl) --data matrix.csv --db shop.db
+expect 0 'F1 0.822 at the threshold 0.000' train evaluate detector --predictions matrix.jsonl --data matrix.csv --db shop.db --threshold 0
+expect 0 '95 % over databases' train evaluate detector --predictions <(tac matrix.jsonl) --data matrix.csv --db shop.db
 
 # --- risk and coverage: of ten scores the two nearest to the threshold are wrong, so that eight of ten are right, and the eight surest
 awk 'BEGIN { print "id,question,ambiguous" >"risk.csv"
@@ -134,14 +134,14 @@ awk 'BEGIN { print "id,question,ambiguous" >"risk.csv"
         printf "r%d,What is %d?,%s\n", i, i, (i < 4 || i == 5) ? "no" : "yes" >"risk.csv"
         printf "{\"id\":\"r%d\",\"score\":%.2f}\n", i, score >"risk.jsonl"
     } }'
-expect 0 '^1.000 +10 +8 +0.800 +' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db
-expect 0 '^unsure between 0.3200 and 0.6800: 8 of 10 answered, 0 wrongly' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db --abstain 0.32:0.68
-expect 0 '"wrong": 1' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db --abstain 0.4:0.6 --json
-expect 0 '^1.000 +10 +8 +0.800 +' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db
+expect 0 '^1.000 +10 +8 +0.800 +' train evaluate detector --predictions risk.jsonl --data risk.csv --db shop.db
+expect 0 '^unsure between 0.3200 and 0.6800: 8 of 10 answered, 0 wrongly' train evaluate detector --predictions risk.jsonl --data risk.csv --db shop.db --abstain 0.32:0.68
+expect 0 '"wrong": 1' train evaluate detector --predictions risk.jsonl --data risk.csv --db shop.db --abstain 0.4:0.6 --json
+expect 0 '^1.000 +10 +8 +0.800 +' train evaluate detector --predictions risk.jsonl --data risk.csv --db shop.db
 for want in '^0.800 +8 +8 +1.000 +0.3200 and 0.6800$' '^0.500 +5 +5 +1.000' 'macro-F1 0.800, accuracy 0.800'; do
     grep -qE "$want" shown || complain "risk and coverage" "lacks $want: $(cat shown)"
 done
-expect 0 '"aurc": 0.0311' train evaluate --predictions risk.jsonl --data risk.csv --db shop.db --json
+expect 0 '"aurc": 0.0311' train evaluate detector --predictions risk.jsonl --data risk.csv --db shop.db --json
 
 # --- alternatives of one's own are met in either order
 printf '%s\n' '{"id":1,"question":"What?","ambiguous":true,"type":"C","alternatives":["shop.name","shop.price"]}' \
@@ -149,11 +149,11 @@ printf '%s\n' '{"id":1,"question":"What?","ambiguous":true,"type":"C","alternati
     '{"id":3,"question":"Who?","ambiguous":false}' >named.jsonl
 printf '%s\n' '{"id":2,"score":0.9,"alternatives":["shop.price","shop.name"]}' '{"id":1,"score":0.8,"alternatives":["shop.price","shop.price"]}' \
     '{"id":3,"score":0.1}' >named.pred.jsonl
-expect 0 '"both_named": 0.5' train evaluate --predictions named.pred.jsonl --data named.jsonl --db shop.db --json
+expect 0 '"both_named": 0.5' train evaluate detector --predictions named.pred.jsonl --data named.jsonl --db shop.db --json
 
 # --- bad input
 told=(said)
-evaluate() { train evaluate "$@"; }
+evaluate() { train evaluate detector "$@"; }
 expect 2 'RUN and --predictions cannot be used together' evaluate run --predictions matrix.jsonl --data matrix.csv --db shop.db
 expect 2 'db and --schema cannot be used together' evaluate run --data matrix.csv --db shop.db --schema all/tables.json
 expect 2 'data' evaluate run

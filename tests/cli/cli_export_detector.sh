@@ -58,7 +58,7 @@ END
 
 # --- the other commands that read a run
 told=(shown)
-expect 0 '"ap"' train evaluate detector --data less --device cpu --json
+expect 0 '"ap"' train evaluate detector detector --data less --device cpu --json
 head -n 12 less/test.jsonl >support.jsonl
 expect 0 '12 questions' train adapt detector --support support.jsonl --schema less/tables.json --device cpu --steps 2 -o fitted
 expect 0 '^' infer detect --model detector --adapter fitted --schema less/tables.json support.jsonl --device cpu

@@ -125,7 +125,7 @@ done
 # --- SQL of another dialect costs an evaluation nothing
 printf '%s\n' '{"question":"Who?","ambiguous":true,"sql":"SELECT TOP 1 nothing FROM trainer"}' '{"question":"What?","ambiguous":false}' >dialect.jsonl
 expect 0 'dialect.jsonl: the SQL of 1 questions is invalid and was dropped; the first error: dialect.jsonl: line 1: field "sql"' \
-    train evaluate by-field --data dialect.jsonl --db gym.db --device cpu
+    train evaluate detector by-field --data dialect.jsonl --db gym.db --device cpu
 
 # --- the options
 expect 2 'labels.csv is no folder of ambit-data contrast or practice; own labels need --db' gatekeeper --data labels.csv --out new

@@ -27,8 +27,8 @@ expect 0 'rows.jsonl: 120 questions, 42 of them ambiguous, about 6 databases; sp
 grep -qE '^scope +[0-9]+ +0\.350 ' shown || complain "training" "no row of scope: $(cat shown)"
 
 # --- evaluate: these rows, by kind; the words are learnt
-expect 0 '^scope +120 ' train evaluate run --data rows.jsonl --db db --device cpu
-expect 0 '"scope": ' train evaluate run --data rows.jsonl --db db --device cpu --json
+expect 0 '^scope +120 ' train evaluate detector run --data rows.jsonl --db db --device cpu
+expect 0 '"scope": ' train evaluate detector run --data rows.jsonl --db db --device cpu --json
 auc=$(sed -nE '/"scope"/,$ s/.*"auc": *([0-9.]*),?$/\1/p' shown | head -n 1)
 awk -v x="$auc" 'BEGIN { exit !(x > 0.9) }' || complain "evaluate" "the AUC of scope is $auc"
 
@@ -51,7 +51,7 @@ expect 3 'gym' gatekeeper --data all --labels clash.jsonl --db db --out new
 sed '2s/"scope"/"mood"/' rows.jsonl >odd.jsonl
 expect 3 'line 2: field "type": expected one of C, T, J, P, attachment, scope, vague, got "mood"' gatekeeper --data all --labels odd.jsonl --db db --out new
 sed '3s/"is_ambiguous":false/"is_ambiguous":"perhaps"/' rows.jsonl >odd.jsonl
-expect 3 'line 3: field "is_ambiguous"' train evaluate run --data odd.jsonl --db db --device cpu
+expect 3 'line 3: field "is_ambiguous"' train evaluate detector run --data odd.jsonl --db db --device cpu
 expect 2 'labels-share' gatekeeper --data all --labels rows.jsonl --db db --labels-share 1 --out new
 
 finish

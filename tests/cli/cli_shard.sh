@@ -125,7 +125,7 @@ for file in "$root"/{data,infer}/cmd/cmd_*.c; do
     grep -Eq 'FORMAT_IN_OPTION|COMPLETE_OPTIONS' "$file" || continue
     grep -q 'SHARD_OPTION' "$file" && continue
     case ${name#cmd_} in
-    calibrate | judge | probe | score | split) ;;
+    calibrate | probe | score | split) ;;
     *) complain "$name" "reads records and has no --shard" ;;
     esac
 done

@@ -39,7 +39,7 @@ const struct command command_ablate = {
     .details =
         "--sweep is a YAML file with settings of all rows, rows, seeds, a time limit in hours and an optional linker. "
         "A row that would exceed the limit is left out (exit code 7). Repeat the command to continue a stopped sweep. "
-        "The table has means over seeds with 95 % intervals. Guide: docs/guides/evaluate.md.",
+        "The table has means over seeds with 95 % intervals. Guide: docs/guides/adapt-and-compare.md.",
     .examples = { "ambit-train ablate --sweep examples/thesis.yaml -o runs/thesis --dry-run",
                   "ambit-train ablate --sweep examples/thesis.yaml -o runs/thesis" },
     .files = files,

@@ -81,7 +81,7 @@ const struct command command_adapt = {
     .details =
         "RUN is a folder of ambit-train gatekeeper or export --format detector (default: the detector that comes "
         "with ambit). The result is a small adapter for --adapter of detect and evaluate. With --repeats nothing is "
-        "written: repeated trials on 4, 12, 24 and 48 labels estimate the gain. Guide: docs/guides/evaluate.md.",
+        "written: repeated trials on 4, 12, 24 and 48 labels estimate the gain. Guide: docs/guides/adapt-and-compare.md.",
     .examples = { "ambit-train adapt runs/gate --support labels.csv --db shop.sqlite -o shop.adapter",
                   "ambit-train adapt runs/gate --support labels.jsonl --schema tables.json --repeats 50 --method layer" },
     .files = files,

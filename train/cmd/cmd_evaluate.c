@@ -1,5 +1,9 @@
-/* Part of commands.h: ambit-train evaluate. */
+/* Part of commands.h: ambit-train evaluate.  All modes are in ambit-train, since the mode `detector` opens models,
+ * which ambit-data cannot. */
+#include "data/base/log.h"
 #include "data/base/option_rows.h"
+#include "data/eval/selective.h"
+#include "data/prompt/yes_no.h"
 #include "models/embed/schema_finder.h"
 #include "models/gatekeeper/gate_band.h"
 #include "train/cmd/commands.h"
@@ -7,14 +11,17 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-static const struct gate_evaluate_request defaults = {
+/* detector */
+
+static const struct gate_evaluate_request detector_defaults = {
     .device = "auto", .threshold = NAN, .tokens = 16384, .seed = 1, .elements = SCHEMA_SEARCH_ELEMENTS
 };
 
 #define AT(field) offsetof(struct gate_evaluate_request, field)
 
-static const struct option table[] = {
+static const struct option detector_options[] = {
     STRING_OPTION("data", AT(data), "DIR|FILE", "data folder (its test split), or labelled questions", .required = true,
                   .group = "input"),
     DB_OPTION(AT(db), ""),
@@ -38,7 +45,7 @@ static const struct option table[] = {
     { 0 },
 };
 
-static enum exit_code run(const struct call *call, struct error *err)
+static enum exit_code run_detector(const struct call *call, struct error *err)
 {
     struct gate_evaluate_request q = *(const struct gate_evaluate_request *)call->options;
     struct gate_abstain a;
@@ -72,17 +79,141 @@ static enum exit_code run(const struct call *call, struct error *err)
     return rc ? err->code : EXIT_CODE_OK;
 }
 
-const struct command command_evaluate = {
-    .name = "evaluate",
+static const struct command detector_mode = {
+    .name = "detector",
     .summary = "Measure a detector, or predictions of another system, on labelled questions",
     .operands = "[RUN]",
     .max_operands = 1,
-    OPTIONS(table, defaults),
+    OPTIONS(detector_options, detector_defaults),
     .details =
         "RUN is a folder of ambit-train gatekeeper or export --format detector (default: the detector that comes "
         "with ambit). The output has metrics by ambiguity type and database with 95 % intervals, the results of "
         "selective prediction, and probes of question and schema alone. Guide: docs/guides/evaluate.md.",
-    .examples = { "ambit-train evaluate runs/gate --data labels.csv --db shop.sqlite",
-                  "ambit-train evaluate --predictions answers.jsonl --data contrast --json" },
-    .run = run,
+    .examples = { "ambit-train evaluate detector runs/gate --data labels.csv --db shop.sqlite",
+                  "ambit-train evaluate detector --predictions answers.jsonl --data contrast --json" },
+    .run = run_detector,
+};
+
+/* selective */
+
+#undef AT
+static const struct selective_request selective_defaults = { .field = "one_found", .threshold = NAN };
+
+#define AT(field) offsetof(struct selective_request, field)
+
+static const struct option selective_options[] = {
+    STRING_OPTION("predictions", AT(predictions), "FILE", "output of `ambit-infer detect`: id and score",
+                  .required = true, .group = "input"),
+    STRING_OPTION("scored", AT(scored), "FILE", "output of `score --per-example`: id and --field", .required = true),
+    STRING_OPTION("field", AT(field), "NAME", "field that is true or 1 if the statement is right"),
+    REAL_OPTION("threshold", AT(threshold), "P", 0, 1, "flag from this score on (default: field \"ambiguous\")"),
+    FLAG_OPTION("json", AT(json), "print one JSON object", .group = "output"),
+    STRING_OPTION("report", AT(report), "FILE.html", "write a page with the risk-coverage curve", .writes = true),
+    { 0 },
+};
+
+static enum exit_code run_selective(const struct call *call, struct error *err)
+{
+    return selective_run(call->options, err) ? err->code : EXIT_CODE_OK;
+}
+
+static const struct command selective_mode = {
+    .name = "selective",
+    .summary = "Measure the accuracy of unflagged statements, by coverage",
+    OPTIONS(selective_options, selective_defaults),
+    .details = "Orders questions by ambiguity score, clearest first. Prints the accuracy at several coverages, the "
+               "p-value of skipping as many questions at random (Fisher's exact test, one-sided), the same for "
+               "unflagged questions, and the area under the risk-coverage curve (AURC) beside that of a random and "
+               "of the best order. Guide: docs/guides/evaluate.md.",
+    .examples = { "ambit-train evaluate selective --predictions detected.jsonl --scored each.jsonl",
+                  "ambit-train evaluate selective --predictions detected.jsonl --scored each.jsonl --threshold 0.5 --report curve.html" },
+    .run = run_selective,
+};
+
+/* judge */
+
+#undef AT
+static const struct yes_no_request judge_defaults = { .out = "-", .seed = 1 };
+
+#define AT(field) offsetof(struct yes_no_request, field)
+
+static const struct option judge_options[] = {
+    STRING_OPTION("data", AT(data), "DIR|FILE", "data folder, whose test split is judged, or a custom data set",
+                  .required = true, .group = "input"),
+    DB_OPTION(AT(db), ""),
+    SCHEMA_OPTION(AT(schema), "tables.json, for a custom data set"),
+    FORMAT_IN_OPTION(AT(format_in)),
+    LABEL_FIELD_OPTION(AT(label_field)),
+    WORD_OPTION("write-prompts", AT(write), "FORM", YES_NO_FORMS,
+                "write the published prompts, or prompts with schema and question", .group = "prompts"),
+    INT_OPTION("shots", AT(shots), "K", 0, 100, "few-shot examples in a prompt, half of them ambiguous"),
+    STRING_OPTION("support", AT(support), "FILE", "custom data set to take few-shot examples from"),
+    SEED_OPTION(AT(seed), "random seed of the few-shot examples"),
+    STRING_OPTION("answers", AT(answers), "FILE", "completions of the prompts, to convert to scores",
+                  .group = "scores"),
+    OUT_JSONL_OPTION(AT(out)),
+    { 0 },
+};
+
+static const char *misused_judge(const struct yes_no_request *q)
+{
+    if (!q->write == !q->answers)
+        return "expected one of --write-prompts and --answers";
+    if (q->db && q->schema)
+        return "--db and --schema cannot be used together";
+    if (q->answers && (q->shots || q->support))
+        return "--shots and --support require --write-prompts";
+    if (q->shots && strcmp(q->write, "schema") != 0)
+        return "--shots requires --write-prompts schema";
+    if (q->support && (!q->shots || (!q->db && !q->schema)))
+        return "--support requires --shots, and --db or --schema";
+    if (q->shots && !q->support && (q->db || q->schema))
+        return "--shots requires --support with a custom data set";
+    return NULL;
+}
+
+static enum exit_code run_judge(const struct call *call, struct error *err)
+{
+    const struct yes_no_request *q = call->options;
+    const char *why = misused_judge(q);
+    struct yes_no_counts n;
+
+    if (why)
+        return usage_error(err, "%s", why);
+    if (yes_no_run(q, &n, err))
+        return err->code;
+    if (q->answers)
+        log_info("%lld questions, %lld without a completion that begins with yes or no", (long long)n.questions,
+                 (long long)n.unread);
+    else
+        log_info("%lld prompts", (long long)n.questions);
+    return job_exit_code(0, n.unread, err);
+}
+
+static const struct command judge_mode = {
+    .name = "judge",
+    .summary = "Use a language model as an ambiguity detector",
+    OPTIONS(judge_options, judge_defaults),
+    .details = "--write-prompts writes {\"id\", \"messages\"} for each question. Few-shot examples come from the "
+               "training split or from --support. Any model may complete the prompts, for example with "
+               "`ambit-infer generate`.\n\n"
+               "--answers reads {\"id\", \"text\"} or {\"id\", \"texts\"} and writes {\"id\", \"score\"}: the "
+               "share of completions whose first word is yes, among those that begin with yes or no. A question "
+               "without such a completion gets an error, and the exit code is 7. Guide: docs/guides/evaluate.md.",
+    .examples = { "ambit-train evaluate judge --data contrast --write-prompts schema --shots 12 -o prompts.jsonl",
+                  "ambit-train evaluate judge --data contrast --answers answers.jsonl -o scores.jsonl" },
+    .run = run_judge,
+};
+
+static const struct command *const modes[] = { &detector_mode, &selective_mode, &judge_mode, NULL };
+
+const struct command command_evaluate = {
+    .name = "evaluate",
+    .summary = "Measure detectors of ambiguous questions",
+    .details = "`detector` measures a detector or its predictions on labelled questions, `selective` the SQL behind a "
+               "detector, and `judge` makes a detector of a language model. `MODE --help` has the details of a mode. "
+               "Guide: docs/guides/evaluate.md.",
+    .examples = { "ambit-train evaluate detector runs/gate --data labels.csv --db shop.sqlite",
+                  "ambit-train evaluate selective --predictions detected.jsonl --scored each.jsonl" },
+    .modes = modes,
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ambit-data judge: prompts that ask external models whether a question is ambiguous, with and without schema and examples.
+# ambit-train evaluate judge: prompts that ask external models whether a question is ambiguous, with and without schema and examples.
 # Completions of every form become scores and are evaluated; bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -14,24 +14,24 @@ printf '%s\n' '{"id":"a","question":"What does Udo cost?","ambiguous":true}' '{"
 { echo question,ambiguous && for i in 1 2 3 4; do printf '%s %d?,%s\n' 'Which fee is number' $i yes 'Which id is number' $i no; done; } >shown.csv
 
 # --- prompts: the question alone, behind its schema, behind examples of both labels
-run 0 data judge --data asked.jsonl --db gym.sqlite --write-prompts published -o alone.jsonl
+run 0 train evaluate judge --data asked.jsonl --db gym.sqlite --write-prompts published -o alone.jsonl
 [ "$(wc -l <alone.jsonl)" = 3 ] || complain "prompts" "$(cat alone.jsonl)"
 has alone.jsonl '^\{"id":"a","messages":\[\{"role":"system","content":"You are a helpful assistant\. [^"]* ambiguous or not\. Answer either yes or no\."\},\{"role":"user","content":"What does Udo cost\?"\}\]\}$' "a question alone"
 lacks alone.jsonl 'trainer' "a schema beside a question alone"
-run 0 data judge --data asked.jsonl --db gym.sqlite --write-prompts schema -o schema.jsonl
+run 0 train evaluate judge --data asked.jsonl --db gym.sqlite --write-prompts schema -o schema.jsonl
 has schema.jsonl '^\{"id":"5",.*\\nSchema:\\ntrainer: id, fee, cost\\ncourse: id, trainer_id\\nKeys: course.trainer_id = trainer.id\\nQuestion: How many are there\?\\nAnswer:"' "a schema"
-run 0 data judge --data asked.jsonl --db gym.sqlite --write-prompts schema --shots 4 --support shown.csv -o few.jsonl
+run 0 train evaluate judge --data asked.jsonl --db gym.sqlite --write-prompts schema --shots 4 --support shown.csv -o few.jsonl
 [ "$(sed -n 1p few.jsonl | grep -o 'Which fee is number [0-9]?\\nAnswer: yes\\n' | sort -u | wc -l)" = 2 ] || complain "two ambiguous examples" "$(sed -n 1p few.jsonl)"
 [ "$(sed -n 1p few.jsonl | grep -o 'Which id is number [0-9]?\\nAnswer: no\\n' | sort -u | wc -l)" = 2 ] || complain "two clear examples" "$(sed -n 1p few.jsonl)"
 tail -n 1 asked.jsonl >one.jsonl
-run 0 data judge --data one.jsonl --db gym.sqlite --write-prompts schema --shots 4 --support shown.csv -o again.jsonl
+run 0 train evaluate judge --data one.jsonl --db gym.sqlite --write-prompts schema --shots 4 --support shown.csv -o again.jsonl
 [ "$(cat again.jsonl)" = "$(tail -n 1 few.jsonl)" ] || complain "the examples of a question asked alone" "$(cat again.jsonl)"
-run 0 data judge --data one.jsonl --db gym.sqlite --write-prompts schema --shots 4 --support shown.csv --seed 3 -o again.jsonl
+run 0 train evaluate judge --data one.jsonl --db gym.sqlite --write-prompts schema --shots 4 --support shown.csv --seed 3 -o again.jsonl
 [ "$(cat again.jsonl)" != "$(tail -n 1 few.jsonl)" ] || complain "another seed" "shows the same"
 
 # --- a data folder: its test fold behind its training fold
 data practice -o all --seed 3 >log 2>&1 || fail "ambit-data practice"
-run 0 data judge --data all --write-prompts schema --shots 2 -o fold.jsonl
+run 0 train evaluate judge --data all --write-prompts schema --shots 2 -o fold.jsonl
 [ "$(wc -l <fold.jsonl)" = "$(wc -l <all/test.jsonl)" ] || complain "a folder" "$(wc -l <fold.jsonl) prompts"
 has fold.jsonl 'Answer: yes\\n.*Answer:"' "an ambiguous example of the training fold"
 
@@ -43,33 +43,33 @@ cat >answers.jsonl <<'END'
 {"id":"c","error":"too long"}
 {"id":"c","text":"Yes"}
 END
-run 0 data judge --data asked.jsonl --db gym.sqlite --answers answers.jsonl -o scores.jsonl
+run 0 train evaluate judge --data asked.jsonl --db gym.sqlite --answers answers.jsonl -o scores.jsonl
 has said '3 questions, 0 without' "all are read"
 printf '%s\n' '{"id":"a","score":0.666666667}' '{"id":"5","score":0.0}' '{"id":"c","score":1.0}' | cmp -s - scores.jsonl || complain "scores" "$(cat scores.jsonl)"
-run 0 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite --json
+run 0 train evaluate detector --predictions scores.jsonl --data asked.jsonl --db gym.sqlite --json
 has shown '"accuracy": 1' "scores evaluated"
 cat >labels.jsonl <<'END'
 {"id":"a","texts":["Judgement: **Yes**","Yes/No","yes or no","No and yes"]}
 {"id":"5","text":"Is it ambiguous: no"}
 {"id":"c","text":"Yes, no column fits."}
 END
-run 0 data judge --data asked.jsonl --db gym.sqlite --answers labels.jsonl -o labelled.jsonl
+run 0 train evaluate judge --data asked.jsonl --db gym.sqlite --answers labels.jsonl -o labelled.jsonl
 printf '%s\n' '{"id":"a","score":1.0}' '{"id":"5","score":0.0}' '{"id":"c","score":1.0}' | cmp -s - labelled.jsonl || complain "labels, and both words" "$(cat labelled.jsonl)"
 head -n 3 answers.jsonl >fewer.jsonl
-run 7 data judge --data asked.jsonl --db gym.sqlite --answers fewer.jsonl -o scores.jsonl
+run 7 train evaluate judge --data asked.jsonl --db gym.sqlite --answers fewer.jsonl -o scores.jsonl
 has said '3 questions, 1 without' "a question without a yes or no"
 has scores.jsonl '^{"id":"c","error":"the answer holds no yes or no as its first word","completion":"Not sure"}$' "its answer"
-run 3 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite
-run 0 train evaluate --predictions scores.jsonl --data asked.jsonl --db gym.sqlite --partial
+run 3 train evaluate detector --predictions scores.jsonl --data asked.jsonl --db gym.sqlite
+run 0 train evaluate detector --predictions scores.jsonl --data asked.jsonl --db gym.sqlite --partial
 has shown '^2 of 3 questions have an answer$' "the questions that are answered"
 has shown '^all +2 ' "the others are left out"
 : >none.jsonl
-run 3 train evaluate --predictions none.jsonl --data asked.jsonl --db gym.sqlite --partial
+run 3 train evaluate detector --predictions none.jsonl --data asked.jsonl --db gym.sqlite --partial
 
 # says TEXT SCORE: an answer and its score, "none" where it says neither
 says() {
     printf '{"id":"a","text":"%s"}\n' "$1" >said.jsonl
-    data judge --data <(head -n 1 asked.jsonl) --db gym.sqlite --answers said.jsonl -o score.jsonl 2>/dev/null
+    train evaluate judge --data <(head -n 1 asked.jsonl) --db gym.sqlite --answers said.jsonl -o score.jsonl 2>/dev/null
     local rc=$? is
     is=$(sed -E 's/.*"score":([0-9.]+)}/\1/; s/.*"error".*"completion".*/none/' score.jsonl)
     [ "$is" = "$2" ] || complain "$1" "$(cat score.jsonl)"
@@ -88,7 +88,7 @@ says 'Nothing to say' none
 says '' none
 
 # --- bad input
-judge() { data judge --data asked.jsonl --db gym.sqlite "$@" -o out.jsonl; }
+judge() { train evaluate judge --data asked.jsonl --db gym.sqlite "$@" -o out.jsonl; }
 expect 2 'expected one of --write-prompts and --answers' judge
 expect 2 'expected one of --write-prompts and --answers' judge --write-prompts schema --answers answers.jsonl
 expect 2 'published or schema|write-prompts' judge --write-prompts both
@@ -103,5 +103,5 @@ expect 3 'line 1: field "id": expected the id of a question, got "x"' judge --an
 expect 3 'line 1: expected "text" or "texts"' judge --answers <(echo '{"id":"a"}')
 expect 3 'nowhere.jsonl' judge --answers nowhere.jsonl
 sed 's/"id":5/"id":"a"/' asked.jsonl >twice.jsonl
-expect 3 'two questions have the id "a"' data judge --data twice.jsonl --db gym.sqlite --write-prompts schema
+expect 3 'two questions have the id "a"' train evaluate judge --data twice.jsonl --db gym.sqlite --write-prompts schema
 finish

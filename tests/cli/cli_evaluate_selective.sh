@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ambit-data selective: statements behind a detector.  The published counts, a curve by hand, ties, predictions of detect joined
+# ambit-train evaluate selective: statements behind a detector.  The published counts, a curve by hand, ties, predictions of detect joined
 # with the output of score, and bad input.
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -12,14 +12,14 @@ awk 'BEGIN { for (i = 0; i < 129; i++) {
     printf "{\"id\":%d,\"score\":%.1f,\"ambiguous\":%s}\n", i, flagged ? 0.9 : 0.1, flagged ? "true" : "false" >"findings.jsonl"
     printf "{\"id\":%d,\"one_found\":%s,\"exm_orig\":%d}\n", i, right ? "true" : "false", right >"each.jsonl"
 } }'
-run 0 data selective --predictions findings.jsonl --scored each.jsonl
+run 0 train evaluate selective --predictions findings.jsonl --scored each.jsonl
 has shown '^129 questions, 19 correct$' "the counts"
 has shown '^0\.589 +76 +17 +0\.224 +0\.002318$' "what is not flagged"
 has shown '^1\.000 +129 +19 +0\.147 +1$' "all"
 cp shown first
-run 0 data selective --predictions <(shuf findings.jsonl) --scored each.jsonl --field exm_orig --threshold 0.5
+run 0 train evaluate selective --predictions <(shuf findings.jsonl) --scored each.jsonl --field exm_orig --threshold 0.5
 cmp -s first shown || complain "--field and --threshold" "$(diff first shown)"
-run 0 data selective --predictions findings.jsonl --scored each.jsonl --threshold 0.05
+run 0 train evaluate selective --predictions findings.jsonl --scored each.jsonl --threshold 0.05
 has shown '^0\.000 +0 +0 +- +1$' "all are flagged"
 
 # --- by hand: right, right, wrong, right, wrong with scores .1 .2 .3 .3 .5
@@ -29,7 +29,7 @@ awk 'BEGIN { split("0.1 0.2 0.3 0.3 0.5", s); split("true true false true false"
         printf "{\"id\":\"q%d\",\"one_found\":%s}\n", i, r[i] >"few.each.jsonl"
     } }'
 # errors 0, 0, 1/4, 1/4, 2/5 over 5; the best order 0, 0, 0, 1/4, 2/5
-run 0 data selective --predictions few.jsonl --scored few.each.jsonl --threshold 0.3 --report page.html --json
+run 0 train evaluate selective --predictions few.jsonl --scored few.each.jsonl --threshold 0.3 --report page.html --json
 has shown '"aurc": 0\.18,' "the area"
 has shown '"best": 0\.13' "the best order"
 has shown '"random": 0\.4' "a random order"
@@ -46,11 +46,11 @@ printf '%s\n' '{"id":"a","sql":["SELECT name FROM bread"]}' '{"id":"b","sql":["S
 data score --gold gold.jsonl --pred pred.jsonl --db all/db --per-example scored.jsonl >log 2>&1 || fail "ambit-data score"
 printf '%s\n' '{"id":"a","score":0.2,"ambiguous":false}' '{"id":"b","score":0.7,"ambiguous":true}' '{"id":"c","score":0.5,"ambiguous":true}' \
     '{"id":"d","error":"no"}' >found.jsonl
-run 0 data selective --predictions found.jsonl --scored scored.jsonl
+run 0 train evaluate selective --predictions found.jsonl --scored scored.jsonl
 has shown '^0\.500 +1 +1 +1\.000 +0\.5$' "what score wrote"
 
 # --- bad input
-selective() { data selective "$@"; }
+selective() { train evaluate selective "$@"; }
 expect 2 'predictions' selective --scored scored.jsonl
 expect 2 'threshold' selective --predictions found.jsonl --scored scored.jsonl --threshold 2
 expect 3 'few.jsonl: line 1: field "ambiguous"' selective --predictions few.jsonl --scored few.each.jsonl
