@@ -23,9 +23,14 @@ struct clarifier {
     struct wordings wordings;
 };
 
-const struct clarify_request clarify_request_default = {
-    .out = "-", .strategy = STRATEGY_EIG, .noise = 0.05, .confidence = 2, .min_gain = 0.05, .max_turns = 3, .seed = 1
-};
+const struct clarify_request clarify_request_default = { .out = "-",
+                                                         .strategy = STRATEGY_EIG,
+                                                         .noise = 0.05,
+                                                         .confidence = 2,
+                                                         .min_gain = 0.05,
+                                                         .max_turns = 3,
+                                                         .seed = 1,
+                                                         .device = "auto" };
 
 void clarify_settings_init(struct clarify_settings *s, const struct clarify_request *q)
 {

@@ -32,6 +32,8 @@ struct clarify_request {
     const char *write_wordings;           /* file for prompts of the questions' wordings, in place of out; or NULL */
     const char *wordings;                 /* file of completions of these prompts, or NULL */
     struct wording_model wording_model;
+    /* For the command, which opens wording_model: its folder, or NULL, its chat template, or NULL, and its device. */
+    const char *wording_dir, *chat_template, *device;
 };
 
 /* The defaults of ambit-infer clarify. */

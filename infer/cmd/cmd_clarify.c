@@ -5,8 +5,12 @@
 #include "infer/clarify/interactive.h"
 #include "infer/clarify/serve.h"
 #include "infer/cmd/commands.h"
+#include "infer/lm/complete.h"
+#include "infer/lm/completer.h"
 
 #include <string.h>
+
+enum { WORDING_TOKENS = 512 };
 
 #define AT(field) offsetof(struct clarify_request, field)
 
@@ -33,6 +37,9 @@ static const struct option table[] = {
                   "write prompts that word each question, for a language model, and stop", .writes = true,
                   .group = "words"),
     STRING_OPTION("wordings", AT(wordings), "FILE.jsonl", "completions of these prompts; - is standard input"),
+    STRING_OPTION("wording-model", AT(wording_dir), "HF_DIR", "language model for --wordings"),
+    CHAT_TEMPLATE_OPTION(AT(chat_template)),
+    DEVICE_OPTION(AT(device)),
     FLAG_OPTION("interactive", AT(interactive), "ask a person at the terminal about one record", .group = "modes"),
     STRING_OPTION("id", AT(id), "ID", "interactive: record to ask about (default: the first)"),
     STRING_OPTION("transcript", AT(transcript), "FILE", "interactive: file to save the dialogue in, after each answer",
@@ -66,6 +73,8 @@ static const char *misused(const struct clarify_request *q)
         return "--report: expected --simulate as well";
     if (q->write_wordings && (q->interactive || q->serve || q->simulate || q->wordings || !is_standard_input(q->out)))
         return "--write-wordings: expected none of --out, --wordings, --simulate, --interactive and --serve-stdio";
+    if (q->wording_dir && (q->write_wordings || q->wordings))
+        return "--wording-model: expected neither --wordings nor --write-wordings";
     if (!q->interactive && (q->id || q->replay || q->transcript))
         return "--id, --replay and --transcript: expected --interactive as well";
     if (q->serve ? q->candidates != NULL : !q->candidates == !q->replay)
@@ -112,14 +121,39 @@ static enum exit_code run_interactive(const struct clarify_request *q, struct er
     return job_exit_code(rc, 0, err);
 }
 
+/* The most probable completion; a wording and its options are short. */
+static struct completer completer_of(const struct clarify_request *q, struct completer_model **open)
+{
+    return (struct completer){
+        .model = { .dir = q->wording_dir, .chat_template = q->chat_template, .dtype = "auto", .seq2seq = true },
+        .device = q->device,
+        .quiet = true,
+        .set = { .max_new = WORDING_TOKENS,
+                 .answers = 1,
+                 .beams = 1,
+                 .draw = { .top_p = 1, .typical_p = 1 },
+                 .batch = 16,
+                 .step_tokens = 4096 },
+        .open = open
+    };
+}
+
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    const struct clarify_request *q = call->options;
-    const char *wrong = misused(q);
+    struct clarify_request q = *(const struct clarify_request *)call->options;
+    struct completer_model *open = NULL;
+    struct completer model = completer_of(&q, &open);
+    const char *wrong = misused(&q);
 
     if (wrong)
         return usage_error(err, "%s", wrong);
-    return q->serve ? run_serve(q, err) : q->interactive ? run_interactive(q, err) : run_batch(q, err);
+    if (q.wording_dir && !completer_open(&model, err))
+        return err->code;
+    if (q.wording_dir)
+        q.wording_model = (struct wording_model){ completer_generate, &model };
+    enum exit_code code = q.serve ? run_serve(&q, err) : q.interactive ? run_interactive(&q, err) : run_batch(&q, err);
+    completer_close(&open);
+    return code;
 }
 
 const struct command command_clarify = {

@@ -78,6 +78,16 @@ run 0 clarify --candidates many.jsonl --write-wordings prompts.jsonl
 run 0 clarify --candidates many.jsonl --wordings completions.jsonl --simulate --noise 0 -o simulated.jsonl
 has simulated.jsonl '"turns":\[\{"attribute":"limit","text":"How many names\?","worded_by":"model",.*"chosen":"something else".*\{"attribute":"[^"]*","text":"[^"]*","options"' "other options"
 
+# --- a model in place of the files: this one has random weights, so that all of its words are rejected
+cp -r "$gold/llama/base" model && cp "$gold/bpe/llama/tokenizer.json" model
+sed -i 's/"max_position_embeddings": *[0-9]*/"max_position_embeddings": 2048/' model/config.json
+run 0 clarify --candidates candidates.jsonl --wording-model model --chat-template llama3-bare --device cpu -o worded.jsonl
+has said '0 questions in the words of a language model, 5 of the template: ' "a model"
+has worded.jsonl '"wordings_rejected":\[\{"attribute":"sel.arity","error":"' "a model's words"
+cmp -s <(sed -E 's/,"wordings_rejected":.*/}/' worded.jsonl | cut -c -400) <(cut -c -400 plain.jsonl) || complain "the template's words" "$(cat worded.jsonl)"
+expect 2 'wording-model: expected neither' clarify --candidates candidates.jsonl --wording-model model --wordings completions.jsonl
+expect 6 'nowhere' clarify --candidates candidates.jsonl --wording-model nowhere --device cpu
+
 # --- bad input
 expect 3 'nowhere.jsonl' clarify --candidates candidates.jsonl --wordings nowhere.jsonl
 echo '{"id":"a"}' >bad.jsonl
