@@ -63,10 +63,12 @@ int answer_cache_open(struct answer_cache *c, const char *path, struct error *er
     if (!path)
         return 0;
     c->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (c->fd < 0 && errno == EISDIR)
+        return error_set(err, EXIT_CODE_USAGE, "--cache %s: expected a file, got a folder", path);
     if (c->fd < 0 || fstat(c->fd, &st))
         return error_set(err, EXIT_CODE_FAILURE, "--cache %s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return error_set(err, EXIT_CODE_USAGE, "--cache %s: expected a file, got a folder or a device", path);
+        return error_set(err, EXIT_CODE_USAGE, "--cache %s: expected a file, got a device or a pipe", path);
     FILE *f = fdopen(dup(c->fd), "r");
     CHECK(f, "no memory for a file");
     int64_t whole = read_places(c, f, err);
@@ -143,7 +145,7 @@ int answer_cache_add(struct answer_cache *c, const char *key, const struct endpo
     for (int i = 0; i < n; i++)
         json_array_append_new(list, endpoint_text_to_json(&texts[i]));
     json_t *o = json_pack("{s:s, s:o}", "key", key, "texts", list);
-    char *text = json_text(o, 9), *line = NULL;
+    char *text = json_text(o, JSON_EXACT), *line = NULL;
     json_decref(o);
     if (!text)
         return 0; /* a text is not UTF-8, which JSON cannot hold */

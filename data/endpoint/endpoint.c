@@ -44,8 +44,13 @@ struct endpoint {
     struct endpoint_dialect dialect;
     bool single; /* the server gives one completion for a request, whatever "n" says */
     int dead;    /* requests that failed for good since the last reply */
-    int64_t requests, repeated, cached, failed;
+    int64_t requests, repeated, cached, failed, answered;
     struct endpoint_usage usage;
+    struct progress progress; /* over all calls */
+    bool shown;               /* the progress has started */
+    struct {
+        int64_t requests, cached, bytes; /* prompts to send, prompts in the cache, bytes of the former */
+    } estimate;
 };
 
 /* Samples of a prompt that wait for a free slot. */
@@ -63,8 +68,6 @@ struct endpoint_run {
     int64_t n, next, done;
     struct sample_range *ranges; /* a stack */
     int64_t n_ranges, cap_ranges;
-    struct progress progress;
-    int64_t tokens; /* of completions before this run */
     int rc;
     struct error *err;
 };
@@ -457,11 +460,6 @@ void endpoint_close(struct endpoint *e)
 {
     if (!e)
         return;
-    if (e->requests + e->cached)
-        log_info("%s: %lld requests, %lld of them repeated, %lld prompts without completion, %lld from the cache; %lld "
-                 "tokens of prompts, %lld of completions",
-                 e->url, (long long)e->requests, (long long)e->repeated, (long long)e->failed, (long long)e->cached,
-                 (long long)e->usage.prompt, (long long)e->usage.completion);
     for (int64_t i = 0; i < e->set.concurrency; i++) {
         if (e->transfers[i].easy)
             curl_easy_cleanup(e->transfers[i].easy);
@@ -479,6 +477,21 @@ void endpoint_close(struct endpoint *e)
     free(e->transfers);
     free(e);
     curl_global_cleanup();
+}
+
+void endpoint_log(struct endpoint *e)
+{
+    if (e->shown)
+        progress_end(&e->progress);
+    e->shown = false;
+    if (e->estimate.requests + e->estimate.cached)
+        log_info("%lld requests of %lld bytes would be sent, %lld completions are in the cache",
+                 (long long)e->estimate.requests, (long long)e->estimate.bytes, (long long)e->estimate.cached);
+    if (e->requests + e->cached)
+        log_info("%s: %lld requests, %lld of them repeated, %lld prompts without completion, %lld from the cache; %lld "
+                 "tokens of prompts, %lld of completions",
+                 e->url, (long long)e->requests, (long long)e->repeated, (long long)e->failed, (long long)e->cached,
+                 (long long)e->usage.prompt, (long long)e->usage.completion);
 }
 
 uint64_t endpoint_key(const struct endpoint *e)
@@ -708,6 +721,16 @@ static void drop_transfers(struct endpoint *e)
     }
 }
 
+static void show_progress(struct endpoint_run *r)
+{
+    struct endpoint *e = r->e;
+
+    if (!e->shown)
+        progress_start(&e->progress, "asking", "tokens", 0);
+    e->shown = true;
+    progress_update(&e->progress, e->answered + r->done, (double)e->usage.completion, NULL);
+}
+
 static void run_all(struct endpoint_run *r, bool quiet)
 {
     struct transfer_end o;
@@ -725,7 +748,7 @@ static void run_all(struct endpoint_run *r, bool quiet)
         if (r->rc == 0)
             start_transfers(r);
         if (!quiet)
-            progress_update(&r->progress, r->done, (double)(r->e->usage.completion - r->tokens), NULL);
+            show_progress(r);
     }
     drop_transfers(r->e);
 }
@@ -733,15 +756,12 @@ static void run_all(struct endpoint_run *r, bool quiet)
 int endpoint_ask(struct endpoint *e, const struct endpoint_sampling *s, struct endpoint_prompt *list, int64_t n,
                  bool quiet, struct error *err)
 {
-    struct endpoint_run r = { .e = e, .set = s, .list = list, .n = n, .tokens = e->usage.completion, .err = err };
+    struct endpoint_run r = { .e = e, .set = s, .list = list, .n = n, .err = err };
 
     CHECK(s->samples > 0 && s->samples <= ENDPOINT_MAX_SAMPLES, "%d samples", s->samples);
     r.open = xcalloc((size_t)n + 1, sizeof *r.open);
-    if (!quiet)
-        progress_start(&r.progress, "asking", "tokens", n);
     run_all(&r, quiet);
-    if (!quiet)
-        progress_end(&r.progress);
+    e->answered += r.done;
     for (int64_t i = 0; i < n && r.rc; i++)
         release_texts(&list[i]);
     free(r.open);
@@ -749,24 +769,17 @@ int endpoint_ask(struct endpoint *e, const struct endpoint_sampling *s, struct e
     return r.rc;
 }
 
-void endpoint_estimate(const struct endpoint *e, const struct endpoint_sampling *s, const json_t *record,
-                       struct endpoint_estimate *sum)
+void endpoint_estimate(struct endpoint *e, const struct endpoint_sampling *s, const json_t *record)
 {
     json_t *o = endpoint_request(record, e->model, s, &e->dialect, 0, s->samples);
     char key[ANSWER_KEY];
 
     key_of(key, e, s, record);
     if (answer_cache_has(&e->cache, key)) {
-        sum->cached++;
+        e->estimate.cached++;
     } else {
-        sum->requests++;
-        sum->bytes += (int64_t)json_dumpb(o, NULL, 0, JSON_COMPACT);
+        e->estimate.requests++;
+        e->estimate.bytes += (int64_t)json_dumpb(o, NULL, 0, JSON_COMPACT);
     }
     json_decref(o);
-}
-
-void endpoint_estimate_log(const struct endpoint_estimate *sum)
-{
-    log_info("%lld requests of %lld bytes would be sent, %lld completions are in the cache", (long long)sum->requests,
-             (long long)sum->bytes, (long long)sum->cached);
 }

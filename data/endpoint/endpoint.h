@@ -54,8 +54,10 @@ struct endpoint;
 /* Reads the key, opens the cache, and asks the server for its models.  Returns NULL with err: EXIT_CODE_USAGE for a bad
  * address, EXIT_CODE_FAILURE if the server cannot be reached. */
 struct endpoint *endpoint_open(const struct endpoint_settings *s, struct error *err);
-/* Logs the numbers of requests and tokens, and frees the endpoint; NULL is allowed. */
+/* Frees the endpoint; NULL is allowed. */
 void endpoint_close(struct endpoint *e);
+/* Ends the progress line, and logs the numbers of requests and tokens, or the estimate. */
+void endpoint_log(struct endpoint *e);
 /* Hash of address and model. */
 uint64_t endpoint_key(const struct endpoint *e);
 
@@ -74,13 +76,7 @@ void endpoint_prompt_release(struct endpoint_prompt *p);
 int endpoint_ask(struct endpoint *e, const struct endpoint_sampling *s, struct endpoint_prompt *list, int64_t n,
                  bool quiet, struct error *err);
 
-struct endpoint_estimate {
-    int64_t requests, cached, bytes; /* prompts to send, prompts in the cache, bytes of the former */
-};
-/* Adds a prompt to the estimate; sends nothing. */
-void endpoint_estimate(const struct endpoint *e, const struct endpoint_sampling *s, const json_t *record,
-                       struct endpoint_estimate *sum);
-/* Logs an estimate. */
-void endpoint_estimate_log(const struct endpoint_estimate *sum);
+/* Counts a prompt for the estimate of a dry run, which endpoint_log() logs.  Sends nothing. */
+void endpoint_estimate(struct endpoint *e, const struct endpoint_sampling *s, const json_t *record);
 
 #endif

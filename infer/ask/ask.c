@@ -325,8 +325,8 @@ static int begin_again(struct ask_talk *t, const char *where, struct error *err)
     if (t->session->why != STOP_ESCALATE || stop_requested())
         return 0;
     if (!pipeline_may_regenerate(&t->pipeline, t->session)) {
-        screen_say(screen, t->pipeline.parser.open ? "The parser was asked for others already."
-                                                   : "There is no parser that could be asked for others.");
+        screen_say(screen, t->pipeline.parses ? "The parser was asked for others already."
+                                              : "There is no parser that could be asked for others.");
         return 0;
     }
     screen_say(screen, "The parser is asked for others.");

@@ -7,6 +7,7 @@
 #ifndef INFER_ASK_ASK_H
 #define INFER_ASK_ASK_H
 
+#include "data/endpoint/endpoint.h"
 #include "infer/clarify/clarify.h"
 #include "infer/http/http.h"
 
@@ -19,6 +20,7 @@ struct ask_request {
     struct clarify_request clarify; /* databases, candidates, dialogue, simulation, output, id of a record */
     const char *question;           /* one question in place of the input, or NULL */
     const char *detector, *tagger, *parser, *device; /* folders, or NULL; the tagger may be "heuristic" */
+    struct endpoint_settings server;                 /* of the parser; the address is NULL for a folder */
     int parser_strategy;                             /* enum parse_strategy */
     enum ask_alternatives alternatives;
     double gate;           /* do not ask the user below this ambiguity score */

@@ -354,7 +354,7 @@ json_t *pipeline_line(struct pipeline *a, const struct asked *k, struct session 
     return o;
 }
 
-enum { TREE_BYTES = 256 << 20, INDEX_MIB = 256, DETECT_TOKENS = 16384, PARSE_BEAMS = 10, PARSE_NEW = 256 };
+enum { TREE_BYTES = 256 << 20, INDEX_MIB = 256, DETECT_TOKENS = 16384, PARSE_BEAMS = 10 };
 
 static int open_tagger(struct pipeline *a, struct error *err)
 {
@@ -378,7 +378,14 @@ static int open_tagger(struct pipeline *a, struct error *err)
 static int open_parser(struct pipeline *a, struct error *err)
 {
     const struct ask_request *q = a->q;
-    const struct parser_settings settings = { .model = q->parser,
+    const char *url = q->server.url;
+
+    if (!q->parser)
+        return 0;
+    if (url && !(a->server = endpoint_open(&q->server, err)))
+        return -1;
+    const struct parser_settings settings = { .model = url ? NULL : q->parser,
+                                              .server = a->server,
                                               .schema = q->clarify.schema,
                                               .db = q->clarify.db,
                                               .device = q->device,
@@ -386,11 +393,12 @@ static int open_parser(struct pipeline *a, struct error *err)
                                               .strategy = q->parser_strategy,
                                               .k = q->top,
                                               .beams = PARSE_BEAMS,
-                                              .max_new = PARSE_NEW,
+                                              .max_new = url ? PARSE_SERVER_NEW : PARSE_MODEL_NEW,
                                               .seed = q->clarify.seed,
                                               .no_graph = q->no_graph };
 
-    return q->parser ? parser_open(&a->parser, &settings, err) : 0;
+    a->parses = true;
+    return parser_open(&a->parser, &settings, err);
 }
 
 int pipeline_open(struct pipeline *a, const struct ask_request *q, struct error *err)
@@ -415,6 +423,7 @@ int pipeline_open(struct pipeline *a, const struct ask_request *q, struct error 
 void pipeline_close(struct pipeline *a)
 {
     parser_close(&a->parser);
+    endpoint_close(a->server);
     question_tagger_close(&a->tagger);
     detector_close(&a->detector);
     candidate_file_close(&a->candidates);
@@ -519,7 +528,7 @@ static int find_candidates(struct pipeline *a, struct asked *k, const char *wher
     else if (has_candidates(k->record))
         k->origin = FROM_RECORD;
     json_decref(found);
-    return k->origin == FROM_NOWHERE && a->parser.open ? ask_parser(a, k, where, err) : 0;
+    return k->origin == FROM_NOWHERE && a->parses ? ask_parser(a, k, where, err) : 0;
 }
 
 static const struct schema *schema_of(struct pipeline *a, const json_t *record, const char *where, struct error *err)
@@ -592,7 +601,7 @@ int pipeline_start(struct pipeline *a, struct session *s, const struct asked *k,
 
 bool pipeline_may_regenerate(const struct pipeline *a, const struct session *s)
 {
-    return s->why == STOP_ESCALATE && a->parser.open &&
+    return s->why == STOP_ESCALATE && a->parses &&
            !json_is_true(json_object_get(json_object_get(s->value, "record"), "regenerated"));
 }
 

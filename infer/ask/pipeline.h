@@ -39,7 +39,9 @@ struct pipeline {
     struct session_context context;
     struct detector detector; /* zeroed if there is none */
     struct question_tagger tagger;
+    struct endpoint *server; /* of the parser, or NULL */
     struct question_parser parser;
+    bool parses; /* there is a parser */
     struct candidate_file candidates;
     struct arena trees; /* scratch for statements */
 };

@@ -19,7 +19,8 @@ struct ask_options {
 
 static const struct ask_options defaults = { .ask = {
     .clarify = { .strategy = STRATEGY_EIG, .noise = 0.05, .confidence = 2, .min_gain = 0.05, .max_turns = 3, .seed = 1 },
-    .parser_strategy = PARSE_LOGICAL_BEAM,
+    .parser_strategy = -1,
+    .server = ENDPOINT_DEFAULTS("parser"),
     .device = "auto",
     .threshold = NAN,
     .top = 20,
@@ -27,6 +28,7 @@ static const struct ask_options defaults = { .ask = {
 }, .http = { .connections = 250, .seconds = 30, .whole_seconds = 60, .request_seconds = 30 } };
 
 #define AT(field) offsetof(struct ask_options, ask.field)
+#define SERVER(field) AT(server.field)
 #define HTTP(field) offsetof(struct ask_options, http.field)
 
 static const struct option table[] = {
@@ -44,9 +46,11 @@ static const struct option table[] = {
                   "candidate statements made from the detector's alternatives"),
     STRING_OPTION("retriever", AT(retriever), "HF_DIR", RETRIEVER_HELP),
     STRING_OPTION("tagger", AT(tagger), "RUN", "folder that ambit-train tag wrote, or heuristic", .group = "tagger"),
-    STRING_OPTION("parser", AT(parser), "HF_DIR", "model that ambit-infer parse takes as --model",
-                  .group = "candidates"),
-    CHOICE_OPTION("parser-strategy", AT(parser_strategy), "NAME", PARSE_STRATEGIES, "search of the parser"),
+    STRING_OPTION("parser", AT(parser), "HF_DIR|URL",
+                  "model that ambit-infer parse takes as --model, or " ENDPOINT_URL_HELP, .group = "candidates"),
+    ENDPOINT_OPTIONS("parser", SERVER),
+    CHOICE_OPTION("parser-strategy", AT(parser_strategy), "NAME", PARSE_STRATEGIES,
+                  "search of the parser (default: logical-beam; sample with a server)"),
     INT_OPTION("top", AT(top), "K", 1, 64, "maximum number of statements from the parser", .letter = 'k'),
     STRING_OPTION("candidates", AT(clarify.candidates), "FILE.jsonl",
                   "candidate statements, in place of --parser, joined by id or by --question"),
@@ -147,6 +151,27 @@ static const char *misused(const struct ask_request *q, const struct http_settin
     return NULL;
 }
 
+/* Returns the error of options of the parser, or NULL. */
+static const char *misused_parser(const struct ask_request *q)
+{
+    int strategy = q->parser_strategy;
+    bool listed = strategy == PARSE_SAMPLE || strategy == PARSE_LIST;
+
+    if (q->parser && endpoint_is_url(q->parser))
+        return strategy < 0 || listed ? NULL : "--parser-strategy: expected sample or list with a server";
+    return strategy == PARSE_LIST ? "--parser-strategy list: expected --parser with the address of a server" : NULL;
+}
+
+/* Sets the address of the server, and the search that suits the parser. */
+static void place_parser(struct ask_request *q)
+{
+    bool remote = q->parser && endpoint_is_url(q->parser);
+
+    q->server.url = remote ? q->parser : NULL;
+    if (q->parser_strategy < 0)
+        q->parser_strategy = remote ? PARSE_SAMPLE : PARSE_LOGICAL_BEAM;
+}
+
 static enum exit_code run_batch(const struct ask_request *q, const char *input, struct error *err)
 {
     struct ask_counts n = { 0 };
@@ -182,8 +207,12 @@ static enum exit_code run(const struct call *call, struct error *err)
     const char *input = call->n_operands ? call->operands[0] : NULL, *wrong = misused(&q, &o->http, input);
     char *own = NULL;
 
+    wrong = wrong ? wrong : misused_parser(&q);
+    place_parser(&q);
     if (wrong)
         return usage_error(err, "%s", wrong);
+    if (endpoint_check(&q.server, err))
+        return err->code;
     spare_detector(&q, o->http.address != NULL);
     if (!q.detector && !(own = gate_model_default("--detector", err)))
         return err->code;

@@ -11,6 +11,7 @@
 /* Options of the stages and of their models. */
 struct parse_options {
     struct parse_request request;
+    struct endpoint_settings server;
     const char *model, *templates, *fill, *chat_template, *dtype, *device;
     int64_t max_new, seed, batch, tokens, top_k;
     double temperature, top_p, typical_p, min_p, length_penalty;
@@ -18,10 +19,10 @@ struct parse_options {
 };
 
 static const struct parse_options defaults = {
-    .request = { .out = "-", .strategy = PARSE_LOGICAL_BEAM, .k = 5, .beams = 10, .window = 256 },
+    .request = { .out = "-", .strategy = -1, .k = 5, .beams = 10, .window = 256 },
+    .server = ENDPOINT_DEFAULTS("parser"),
     .dtype = "auto",
     .device = "auto",
-    .max_new = 256,
     .batch = 32,
     .tokens = 4096,
     .temperature = 1,
@@ -32,6 +33,7 @@ static const struct parse_options defaults = {
 
 #define AT(field) offsetof(struct parse_options, request.field)
 #define HERE(field) offsetof(struct parse_options, field)
+#define SERVER(field) offsetof(struct parse_options, server.field)
 
 static const struct option table[] = {
     SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id", .group = "input"),
@@ -44,9 +46,10 @@ static const struct option table[] = {
     STRING_OPTION("fill", HERE(fill), "HF_DIR", "model that fills templates (default: --model)"),
     CHOICE_OPTION("prompt", AT(prompt), "FORM", "auto|seq2seq|chat", "prompt form; auto: chat if there is a template"),
     CHAT_TEMPLATE_OPTION(HERE(chat_template)),
-    CHOICE_OPTION("strategy", AT(strategy), "NAME", PARSE_STRATEGIES, "search for statements", .group = "search"),
+    CHOICE_OPTION("strategy", AT(strategy), "NAME", PARSE_STRATEGIES,
+                  "search for statements (default: logical-beam; sample with --parser)", .group = "search"),
     INT_OPTION("top", AT(k), "K", 1, BEAMS_MAX, "maximum number of statements of a question", .letter = 'k'),
-    INT_OPTION("beams", AT(beams), "B", 2, BEAMS_MAX, "beams of each search; sample: samples; odin: schemas shown"),
+    INT_OPTION("beams", AT(beams), "B", 1, BEAMS_MAX, "beams of each search; sample: samples; odin: schemas shown"),
     REAL_OPTION("length-penalty", HERE(length_penalty), "P", -100, 100, "rank beams by log p / length to this power"),
     FLAG_OPTION("published", AT(published), "logical-beam: reproduce the authors' program"),
     CHOICE_OPTION("template-schema", AT(template_schema), "NAME", "own|original",
@@ -56,15 +59,19 @@ static const struct option table[] = {
     REAL_OPTION("top-p", HERE(top_p), "P", OPTION_ABOVE_ZERO, 1, "sample from the most probable tokens of this mass"),
     SAMPLING_OPTIONS(HERE),
     REAL_OPTION("temperature", HERE(temperature), "T", OPTION_ABOVE_ZERO, 100, "sampling temperature"),
-    INT_OPTION("max-new", HERE(max_new), "N", 1, 1 << 24, "maximum number of tokens of a completion"),
+    INT_OPTION("max-new", HERE(max_new), "N", 1, 1 << 24,
+               "maximum number of tokens of a completion (default: 256; 2048 with --parser)"),
     SEED_OPTION(HERE(seed), "seed of the samples"),
+    STRING_OPTION("parser", SERVER(url), "URL", ENDPOINT_URL_HELP ", in place of --model",
+                  .group = "language-model server"),
+    ENDPOINT_OPTIONS("parser", SERVER),
     WORD_OPTION("write-prompts", AT(write), "FORM", QUERY_PROMPTS,
                 "write prompts for another model, for a list of statements or for one", .group = "other models"),
     STRING_OPTION("answers", AT(answers), "FILE", "completions of these prompts, in place of --model"),
     OUT_OPTION(AT(out), "OUT.jsonl", "records in input order; - is standard output", .group = "output"),
     FLAG_OPTION("candidates", AT(candidates), "write the input of ambit-infer clarify"),
     RESUME_OPTION(AT(resume), "continue an interrupted run from OUT.jsonl.part"),
-    FLAG_OPTION("dry-run", AT(dry), "check the input, print the memory needed, and stop"),
+    FLAG_OPTION("dry-run", AT(dry), "check the input, print the memory or the number of requests needed, and stop"),
     INT_OPTION("batch", HERE(batch), "N", 1, 4096, "maximum number of prompts in a batch", .group = "performance"),
     TOKENS_OPTION(HERE(tokens)),
     INT_OPTION("window", AT(window), "N", 1, 1 << 24, "records in memory; more of them switch models less often"),
@@ -102,13 +109,44 @@ static struct engine_settings settings_of(const struct parse_options *o)
                                      .step_tokens = o->tokens };
 }
 
+/* Sets the defaults that depend on the place of the model. */
+static void complete_options(struct parse_options *o)
+{
+    bool remote = o->server.url != NULL;
+
+    if (o->request.strategy < 0)
+        o->request.strategy = remote ? PARSE_SAMPLE : PARSE_LOGICAL_BEAM;
+    if (!o->max_new)
+        o->max_new = remote ? PARSE_SERVER_NEW : PARSE_MODEL_NEW;
+}
+
+/* Returns the error of options that have no effect with a server, or NULL. */
+static const char *unused_by_server(const struct parse_options *o)
+{
+    const struct parse_request *q = &o->request;
+    bool wanted = q->strategy < 0 || q->strategy == PARSE_SAMPLE || q->strategy == PARSE_LIST;
+
+    if (!o->server.url)
+        return q->strategy == PARSE_LIST ? "--strategy list: expected --parser, the address of a server" : NULL;
+    if (!wanted)
+        return "--parser: expected --strategy sample or list; the other strategies need --model";
+    if (o->model || o->templates || o->fill || q->published || q->template_schema || o->chat_template || q->prompt)
+        return "--parser: expected no --model, --templates, --fill, --published, --template-schema, --chat-template and "
+               "--prompt, which are about models in memory";
+    if (q->write || q->answers)
+        return "--parser cannot be used with --write-prompts or --answers, which ask no server";
+    if (q->strategy == PARSE_LIST && q->calibration)
+        return "--calibration: expected --strategy sample, since a list has no probabilities";
+    return NULL;
+}
+
 /* Tells whether an option about models is set. */
 static bool asks_models(const struct parse_options *o)
 {
     const struct parse_request *q = &o->request;
 
-    return o->model || o->templates || o->fill || q->strategy != defaults.request.strategy || q->published ||
-           q->template_schema || q->calibration || q->beams != defaults.request.beams || q->dry;
+    return o->model || o->templates || o->fill || q->strategy >= 0 || q->published || q->template_schema ||
+           q->calibration || q->beams != defaults.request.beams || q->dry;
 }
 
 /* Returns the error of options that have no effect with other models, or NULL. */
@@ -117,7 +155,7 @@ static const char *unused_elsewhere(const struct parse_options *o)
     const struct parse_request *q = &o->request;
 
     if (!q->write && !q->answers)
-        return o->model ? NULL : "expected one of --model, --write-prompts and --answers";
+        return o->model || o->server.url ? NULL : "expected one of --model, --parser, --write-prompts and --answers";
     if (q->write && q->answers)
         return "--write-prompts and --answers cannot be used together";
     if (asks_models(o))
@@ -135,6 +173,8 @@ static const char *unused(const struct parse_options *o)
     bool plain = parse_is_plain(&o->request), mean = o->request.published || strategy == PARSE_SINGLE_STAGE;
     bool warped = o->top_k || o->top_p < 1 || o->typical_p < 1 || o->min_p > 0 || o->temperature != 1;
 
+    if (o->request.beams < 2 && !o->server.url)
+        return "--beams: expected at least 2; one sample is enough for --parser alone";
     if (o->templates && plain)
         return "--templates cannot be used with this --strategy, which writes no templates";
     if (o->fill && (plain || strategy == PARSE_DIRECT || strategy == PARSE_SINGLE_STAGE))
@@ -167,32 +207,61 @@ static bool same(const char *a, const char *b)
     return !b || strcmp(a, b) == 0;
 }
 
-static enum exit_code run(const struct call *call, struct error *err)
+/* Returns the error of incompatible options, or NULL. */
+static const char *misused(const struct parse_options *o)
 {
-    const struct parse_options *o = call->options;
-    struct parse_request q = o->request;
+    struct parse_options whole = *o;
+    const char *wrong = unused_by_server(o);
+
+    complete_options(&whole);
+    wrong = wrong ? wrong : unused_elsewhere(o);
+    return wrong ? wrong : unused(&whole);
+}
+
+static enum exit_code parse_all(struct parse_options *o, struct endpoint *server, struct error *err)
+{
+    struct parse_request *q = &o->request;
     struct parse_counts n = { 0 };
     struct completer_model *open = NULL;
     struct completer sql = completer_of(o, o->model, &open), templates = completer_of(o, o->templates, &open),
                      fill = completer_of(o, o->fill, &open);
-    const char *elsewhere = unused_elsewhere(o), *wrong = elsewhere ? elsewhere : unused(o);
 
-    if (wrong)
-        return usage_error(err, "%s", wrong);
-    q.input = call->operands[0];
-    q.strategy = q.write || q.answers ? PARSE_BEAM : q.strategy; /* one list of statements for each question */
-    q.set = settings_of(o);
-    q.models.sql = &sql;
-    q.models.templates = same(o->model, o->templates) ? &sql : &templates;
-    q.models.fill = same(o->model, o->fill) ? &sql : o->templates && same(o->templates, o->fill) ? &templates : &fill;
-    int rc = parse(&q, &n, err);
+    sql.server = server;
+    q->strategy = q->write || q->answers ? PARSE_BEAM : q->strategy; /* one list of statements for each question */
+    q->set = settings_of(o);
+    q->models.sql = &sql;
+    q->models.templates = same(o->model, o->templates) ? &sql : &templates;
+    q->models.fill = same(o->model, o->fill) ? &sql : o->templates && same(o->templates, o->fill) ? &templates : &fill;
+    int rc = parse(q, &n, err);
     completer_close(&open);
-    if (rc == 0 && (q.dry || q.write))
+    if (server)
+        endpoint_log(server);
+    if (rc == 0 && (q->dry || q->write))
         log_info("%lld records, %lld of them cannot be used", (long long)n.records, (long long)n.failed);
     else if (rc == 0)
         log_info("%lld records, %lld statements, %lld failed, %lld of an earlier run", (long long)n.records,
                  (long long)n.statements, (long long)n.failed, (long long)n.resumed);
+    if (n.unread)
+        log_warn("%lld completions have no SQL statement; \"errors\" of their records have the texts",
+                 (long long)n.unread);
     return job_exit_code(rc, n.failed, err);
+}
+
+static enum exit_code run(const struct call *call, struct error *err)
+{
+    struct parse_options o = *(const struct parse_options *)call->options;
+    const char *wrong = misused(&o);
+    struct endpoint *server = NULL;
+
+    if (wrong)
+        return usage_error(err, "%s", wrong);
+    complete_options(&o);
+    o.request.input = call->operands[0];
+    if (endpoint_check(&o.server, err) || (o.server.url && !(server = endpoint_open(&o.server, err))))
+        return err->code;
+    enum exit_code code = parse_all(&o, server, err);
+    endpoint_close(server);
+    return code;
 }
 
 const struct command command_parse = {
@@ -204,8 +273,8 @@ const struct command command_parse = {
         "Read records {\"id\", \"db_id\", \"question\"}, which may bring their own schema, and add their statements.  See "
         "docs/guides/parse.md.",
     .examples = { "ambit-infer parse questions.jsonl --model t2s --templates gen --fill fill --db dbs -o sql.jsonl",
-                  "ambit-infer parse questions.jsonl --model multi --db shop.sqlite --candidates | ambit-infer clarify "
-                  "--candidates - --db shop.sqlite" },
+                  "ambit-infer parse questions.jsonl --parser http://localhost:8080/v1 --db shop.sqlite --candidates | "
+                  "ambit-infer clarify --candidates - --db shop.sqlite" },
     .files = complete_files,
     .run = run,
 };

@@ -6,6 +6,7 @@
 #include "models/engine/constraints.h"
 #include "models/lm/lm_text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,7 +124,7 @@ static void take_texts(struct answer_batch *r, struct ask *q, const struct engin
     for (int i = 0; i < q->n; i++) {
         const struct engine_answer *a = &done->answers[i];
         char *text = tokenizer_decode(r->in->model.tokenizer, a->out.items, a->out.count, 0, NULL);
-        q->texts[i] = (struct asked_text){ text, a->logp, a->stopped };
+        q->texts[i] = (struct asked_text){ .text = text, .logp = a->logp, .stopped = a->stopped };
     }
 }
 
@@ -196,8 +197,71 @@ static int ask_some(const struct completer *a, struct ask *list, int64_t n, int6
     return rc;
 }
 
+bool completer_is_set(const struct completer *a)
+{
+    return a->model.dir || a->server;
+}
+
+static struct endpoint_sampling sampling_of(const struct completer *a)
+{
+    const struct draw_settings *d = &a->set.draw;
+
+    return (struct endpoint_sampling){ .samples = a->set.answers,
+                                       .max_new = a->set.max_new,
+                                       .top_k = d->top_k,
+                                       .seed = (int64_t)d->seed,
+                                       .temperature = (double)d->temperature,
+                                       .top_p = (double)d->top_p,
+                                       .min_p = (double)d->min_p,
+                                       .typical_p = (double)d->typical_p,
+                                       .logprobs = a->set.keep > 0 };
+}
+
+/* Moves the texts of a server's completions. */
+static void take_server(struct ask *q, struct endpoint_prompt *p)
+{
+    if (p->error)
+        q->error = xstrdup(p->error);
+    q->n = p->n;
+    q->texts = xcalloc((size_t)p->n + 1, sizeof *q->texts);
+    for (int i = 0; i < p->n; i++) {
+        struct endpoint_text *t = &p->texts[i];
+        q->texts[i] = (struct asked_text){ xstrdup(t->text), endpoint_text_logp(t, 0, SIZE_MAX), t->stopped, *t };
+        *t = (struct endpoint_text){ 0 };
+    }
+}
+
+static int ask_server(const struct completer *a, struct ask *list, int64_t n, struct error *err)
+{
+    const struct endpoint_sampling set = sampling_of(a);
+    struct endpoint_prompt *prompts = xcalloc((size_t)n + 1, sizeof *prompts);
+
+    for (int64_t i = 0; i < n; i++) {
+        CHECK(!list[i].opening && !list[i].constraint, "a server takes neither openings nor constraints");
+        prompts[i].record = list[i].prompt;
+    }
+    int rc = endpoint_ask(a->server, &set, prompts, n, a->quiet, err);
+    for (int64_t i = 0; i < n; i++) {
+        if (rc == 0)
+            take_server(&list[i], &prompts[i]);
+        endpoint_prompt_release(&prompts[i]);
+    }
+    free(prompts);
+    return rc;
+}
+
+double asked_text_logp(const struct asked_text *t, const char *part)
+{
+    const char *at = strstr(t->text, part);
+    size_t from = at ? (size_t)(at - t->text) : 0;
+
+    return at ? endpoint_text_logp(&t->own, from, from + strlen(part)) : (double)NAN;
+}
+
 int completer_ask(const struct completer *a, struct ask *list, int64_t n, struct error *err)
 {
+    if (a->server)
+        return ask_server(a, list, n, err);
     int rc = completer_open(a, err) ? 0 : -1;
 
     for (int64_t from = 0, some; from < n && rc == 0; from += some)
@@ -213,11 +277,23 @@ void completer_tell_memory(const char *what, const struct llama_model *m, size_t
              weights >> 20, cache >> 20, step >> 20, (weights + cache + step) >> 20, m->device->description);
 }
 
+static void estimate_server(const struct completer *a, const struct ask *list, int64_t n)
+{
+    const struct endpoint_sampling set = sampling_of(a);
+
+    for (int64_t i = 0; i < n; i++)
+        endpoint_estimate(a->server, &set, list[i].prompt);
+}
+
 int completer_measure(const struct completer *a, struct ask *list, int64_t n, struct error *err)
 {
     size_t cache = 0, step = 0;
     struct answer_batch r;
 
+    if (a->server) {
+        estimate_server(a, list, n);
+        return 0;
+    }
     if (!completer_open(a, err))
         return -1;
     read_some(&r, a, list, n);
@@ -232,8 +308,10 @@ int completer_measure(const struct completer *a, struct ask *list, int64_t n, st
 
 void ask_release(struct ask *q)
 {
-    for (int i = 0; i < q->n; i++)
+    for (int i = 0; i < q->n; i++) {
+        endpoint_text_release(&q->texts[i].own);
         free(q->texts[i].text);
+    }
     free(q->texts);
     free(q->error);
     free(q->opening);
@@ -268,5 +346,7 @@ uint64_t completer_key(const struct completer *a)
 
     for (int i = 0; i < ARRAY_LEN(text); i++)
         h = hash_text(hash_bytes(h, &i, sizeof i), text[i]);
+    if (a->server)
+        h ^= endpoint_key(a->server);
     return hash_folder(hash_folder(h, a->model.dir), a->model.adapter);
 }

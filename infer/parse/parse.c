@@ -6,7 +6,7 @@
 #include "data/base/whole_file.h"
 #include "data/db/db_path.h"
 #include "data/sqlite/database_state.h"
-#include "infer/parse/parser.h"
+#include "infer/parse/elsewhere.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,9 +82,10 @@ static int64_t read_window(struct parse_run *f, struct error *err)
     return s->n;
 }
 
-static void count(struct parse_counts *counts, int failed, int statements)
+static void count(struct parse_counts *counts, int failed, int statements, int unread)
 {
     counts->records++;
+    counts->unread += unread;
     counts->failed += failed;
     counts->statements += statements;
 }
@@ -93,13 +94,13 @@ static void count(struct parse_counts *counts, int failed, int statements)
 static int64_t count_lines(struct parse_run *f)
 {
     struct parse_stages *s = &f->stages;
-    int failed = 0, statements = 0;
+    int failed = 0, statements = 0, unread = 0;
     const char *text;
     int64_t n = 0;
 
     for (; n < s->n && (text = journal_next(&f->journal, s->cases[n].key)); n++) {
-        sscanf(text, "%d,%d", &failed, &statements);
-        count(f->counts, failed, statements);
+        sscanf(text, "%d,%d,%d", &failed, &statements, &unread);
+        count(f->counts, failed, statements, unread);
     }
     f->counts->resumed += n;
     return n;
@@ -110,8 +111,8 @@ static int write_case(struct parse_run *f, const struct parse_case *c, struct er
     json_t *line = parse_case_json(c, f->q);
     char note[64];
 
-    count(f->counts, c->error != NULL, c->chosen.n);
-    snprintf(note, sizeof note, "%d,%d", c->error != NULL, c->chosen.n);
+    count(f->counts, c->error != NULL, c->chosen.n, c->unread);
+    snprintf(note, sizeof note, "%d,%d,%d", c->error != NULL, c->chosen.n, c->unread);
     int rc = journal_write(&f->journal, c->key, note, line, err);
     json_decref(line);
     return rc;
@@ -136,7 +137,7 @@ static int64_t check_cases(struct parse_run *f)
 
     for (int64_t i = 0; i < f->stages.n; i++) {
         const struct parse_case *c = &f->stages.cases[i];
-        count(f->counts, c->error != NULL, 0);
+        count(f->counts, c->error != NULL, 0, 0);
         good += !c->error;
         if (c->error)
             log_warn("%s", c->error);
@@ -144,12 +145,12 @@ static int64_t check_cases(struct parse_run *f)
     return good;
 }
 
-/* Logs the memory for the first window with a usable record. */
+/* Logs the memory for the first window with a usable record.  The requests to a server are counted in all windows. */
 static int check_window(struct parse_run *f, struct error *err)
 {
     bool measures = check_cases(f) > 0 && !f->measured;
 
-    f->measured = f->measured || measures;
+    f->measured = (f->measured || measures) && !f->q->models.sql->server;
     return measures ? parse_stages_measure(&f->stages, err) : 0;
 }
 
@@ -166,16 +167,20 @@ static int write_window(struct parse_run *f, struct error *err)
 
 static int each_window(struct parse_run *f, int (*window)(struct parse_run *f, struct error *err), struct error *err)
 {
+    bool shows = !f->q->models.sql->server; /* a server's client has a line of its own */
     int64_t n = 0;
     int rc = 0;
 
-    progress_start(&f->progress, "parsing", "records", 0);
+    if (shows)
+        progress_start(&f->progress, "parsing", "records", 0);
     while (rc == 0 && !stop_requested() && (n = read_window(f, err)) > 0) {
         rc = window(f, err);
-        progress_update(&f->progress, f->counts->records, (double)(f->counts->records - f->counts->resumed), NULL);
+        if (shows)
+            progress_update(&f->progress, f->counts->records, (double)(f->counts->records - f->counts->resumed), NULL);
     }
     rc = n < 0 ? -1 : rc;
-    progress_end(&f->progress);
+    if (shows)
+        progress_end(&f->progress);
     return rc >= 0 && stop_requested() ? error_set(err, stop_exit_code(), "interrupted") : rc;
 }
 
@@ -198,7 +203,7 @@ static int open_all(struct parse_run *f, struct error *err)
         return -1;
     if (q->write)
         return 0;
-    if (!q->answers && !completer_open(q->models.sql, err))
+    if (!q->answers && !q->models.sql->server && !completer_open(q->models.sql, err))
         return -1;
     f->key = run_key(f);
     if (!q->dry && journal_open(&f->journal, q->out, q->resume, err))

@@ -13,6 +13,7 @@
 
 /*
  * beam, sample   beams or samples of the first model
+ * list           a list of statements by a server (elsewhere.h)
  * odin           its most probable statements while elements that earlier statements used are hidden (ODIN)
  * direct         statements of a model that writes a plan first, for the plan and its neighbours
  * two-stage      a beam of templates, each filled by beams
@@ -23,6 +24,7 @@
 enum parse_strategy {
     PARSE_BEAM,
     PARSE_SAMPLE,
+    PARSE_LIST,
     PARSE_ODIN,
     PARSE_DIRECT,
     PARSE_SINGLE_STAGE,
@@ -30,12 +32,15 @@ enum parse_strategy {
     PARSE_PLANS,
     PARSE_LOGICAL_BEAM
 };
-#define PARSE_STRATEGIES "beam|sample|odin|direct|single-stage|two-stage|plans|logical-beam"
+#define PARSE_STRATEGIES "beam|sample|list|odin|direct|single-stage|two-stage|plans|logical-beam"
 
 /* Form of prompts.  auto: the chat template if the model has one, else the published form. */
 enum parse_prompt { PARSE_PROMPT_AUTO, PARSE_PROMPT_SEQ2SEQ, PARSE_PROMPT_CHAT };
 
-/* Completers of the same folder share their model. */
+/* Maximum number of tokens of a completion by a model in memory, and by a server, whose model may think first. */
+enum { PARSE_MODEL_NEW = 256, PARSE_SERVER_NEW = 2048 };
+
+/* Completers of the same folder share their model.  If sql has a server, the others are not used. */
 struct parse_models {
     struct completer *sql, *templates, *fill;
 };
@@ -73,6 +78,7 @@ static inline bool parse_fills(const struct parse_request *q)
 
 struct parse_counts {
     int64_t records, failed, statements, resumed; /* resumed: records of an earlier run */
+    int64_t unread;                               /* completions without a statement */
 };
 
 /*

@@ -110,6 +110,11 @@ void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog
         c->error = xstrdup(err.text);
 }
 
+void parse_case_note(struct parse_case *c, const char *field, const char *text, const char *why)
+{
+    json_array_append_new(c->errors, json_pack("{s:s, s:o}", field, text, "error", json_message(why)));
+}
+
 void parse_list_release(struct parse_list *l)
 {
     for (int i = 0; i < l->n; i++)
@@ -158,6 +163,16 @@ void parse_list_add_exact(struct parse_list *l, const char *sql, double logp)
         return;
     GROW(l->items, l->n, l->cap);
     l->items[l->n++] = (struct parse_text){ xstrdup(sql), logp };
+}
+
+void parse_list_add_share(struct parse_list *l, const char *sql, double share)
+{
+    for (int i = 0; i < l->n; i++)
+        if (strcmp(l->items[i].sql, sql) == 0) {
+            l->items[i].logp = log(exp(l->items[i].logp) + share);
+            return;
+        }
+    parse_list_add_exact(l, sql, log(share));
 }
 
 /* Skips the plan at the start of a text. */
@@ -307,7 +322,7 @@ json_t *parse_case_json(const struct parse_case *c, const struct parse_request *
         return failed_json(c);
     json_t *o = q->candidates ? candidates_json(c) : json_copy(c->record);
     if (!q->candidates)
-        add_statements(o, c, !q->answers);
+        add_statements(o, c, !q->answers && q->strategy != PARSE_LIST);
     if (!q->candidates && c->n_templates)
         json_object_set_new(o, "templates", templates_json(c));
     if (json_array_size(c->errors))

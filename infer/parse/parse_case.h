@@ -37,6 +37,7 @@ struct parse_case {
     struct schema_set own; /* schema of the record; empty if it has none */
     struct template_names names;
     char *error;    /* NULL: no error */
+    int unread;     /* number of completions without a statement */
     bool published; /* use AmbiQT's normal form, also inside strings */
     struct parse_list plain;
     struct sql_plan plan; /* predicted plan, whose neighbours the templates have */
@@ -52,6 +53,8 @@ struct parse_case {
 void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog *schemas,
                      const struct parse_request *q, const char *where, const struct error *bad);
 void parse_case_release(struct parse_case *c);
+/* Notes an error of a text or a plan in the record. */
+void parse_case_note(struct parse_case *c, const char *field, const char *text, const char *why);
 
 /* Skips the name of the database where a completion repeats it; points into text. */
 const char *parse_case_behind_name(const struct parse_case *c, const char *text);
@@ -62,6 +65,8 @@ void parse_list_add(struct parse_list *l, const struct parse_case *c, const char
 void parse_list_add_as_is(struct parse_list *l, const struct parse_case *c, const char *text, double logp);
 /* Adds a statement without any change. */
 void parse_list_add_exact(struct parse_list *l, const char *sql, double logp);
+/* Adds a share to the probability of a statement, which starts at 0. */
+void parse_list_add_share(struct parse_list *l, const char *sql, double share);
 void parse_list_release(struct parse_list *l);
 /* Sorts by log p, the most probable first. */
 void parse_list_sort(struct parse_list *l);

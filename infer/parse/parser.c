@@ -11,6 +11,7 @@
 #include "data/sql/sql.h"
 #include "data/sql/sql_check.h"
 #include "data/sql/sql_lex.h"
+#include "infer/parse/elsewhere.h"
 #include "infer/parse/published.h"
 #include "models/engine/constraint_form.h"
 #include "models/lm/lm_text.h"
@@ -19,12 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Notes an error of a text or a plan in the record. */
-static void parse_case_note(struct parse_case *c, const char *field, const char *text, const char *why)
-{
-    json_array_append_new(c->errors, json_pack("{s:s, s:o}", field, text, "error", json_message(why)));
-}
 
 enum { TREE_BYTES = 16 << 20 };
 
@@ -129,104 +124,6 @@ static const char *parse_stage_name(const struct parse_stage *s, const struct pa
 {
     *bar = s->form == PARSER_CHAT ? "" : " | ";
     return s->form == PARSER_CHAT ? "" : c->db_id;
-}
-
-/* Text of the schema: "table : column (value, value), ... | ...", of the record or of its database, with values if
- * there are any.  The caller frees it. */
-static char *schema_with_values(struct parse_stages *f, const struct parse_case *c)
-{
-    const char *own = json_string_value(json_object_get(c->record, "schema_with_content"));
-    struct column_samples *samples = c->own.n ? NULL : schema_catalog_samples(&f->schemas, c->db_id);
-    const struct schema *s = c->schema;
-    char *text = NULL;
-    size_t size;
-
-    if (own || !samples)
-        return xstrdup(own ? own : c->schema_text);
-    FILE *out = open_memstream(&text, &size);
-    CHECK(out, "no memory for a schema's text");
-    for (int t = 0; t < s->n_tables; t++) {
-        fprintf(out, "%s%s :", t ? " | " : "", s->tables[t].name);
-        for (int i = 0; i < s->tables[t].n_columns; i++) {
-            int column = s->tables[t].first_column + i;
-            const char *values = column_samples_text(samples, column);
-            fprintf(out, "%s %s", i ? "," : "", s->columns[column].name);
-            if (*values)
-                fprintf(out, " (%s)", values);
-        }
-    }
-    CHECK(fclose(out) == 0, "no memory for a schema's text");
-    return text;
-}
-
-void parse_elsewhere_read(struct parse_stages *f, struct parse_case *c)
-{
-    char number[RECORD_ID_TEXT];
-    const char *id = record_id_text(c->record, number);
-    int n = f->ids.n;
-
-    if (c->record && strings_add(&f->ids, id) < n && !c->error)
-        CHECK(asprintf(&c->error, "the id %s came before; answers are told apart by it", id) >= 0, "out of memory");
-}
-
-int parse_elsewhere_write(struct parse_stages *f, const struct parse_case *c, struct error *err)
-{
-    char *schema = schema_with_values(f, c);
-    const struct query_question q = { c->db_id, c->question, schema, c->schema };
-    json_t *o = json_pack("{s:O, s:o}", "id", json_object_get(c->record, "id"), "messages",
-                          query_prompt_messages(query_prompt_of(f->q->write), &q));
-
-    int rc = json_write_line(&f->prompts, o, err);
-    json_decref(o);
-    free(schema);
-    return rc;
-}
-
-/* A completion that goes on with the SELECT at the end of a zero-shot prompt has no statement of its own. */
-static void read_continued(struct text_items *sql, const char *answer)
-{
-    char *text = output_answer(answer), *whole = NULL;
-
-    if (strcasestr(text, " from ") || strcasestr(text, "\nfrom ")) {
-        CHECK(asprintf(&whole, "SELECT %s", text) >= 0, "out of memory");
-        output_sql(sql, whole, false);
-    }
-    free(whole);
-    free(text);
-}
-
-/* Adds the statements of a completion; one without any is noted with its text. */
-static void take_answer(struct parse_case *c, const char *answer)
-{
-    struct text_items sql = { 0 };
-
-    output_sql(&sql, answer, false);
-    if (sql.n == 0)
-        read_continued(&sql, answer);
-    for (int i = 0; i < sql.n; i++) {
-        char *line = sql_normal_line(sql.items[i]);
-        parse_list_add_exact(&c->plain, line, NAN);
-        free(line);
-    }
-    if (sql.n == 0)
-        parse_case_note(c, "completion", answer, output_lacks(answer, "SQL statement"));
-    text_items_release(&sql);
-}
-
-/* Sets the plain statements of every case from the completions. */
-static void parse_elsewhere_take(struct parse_stages *f)
-{
-    for (int64_t i = 0; i < f->n; i++) {
-        struct parse_case *c = &f->cases[i];
-        const struct text_items *answers = c->error ? NULL : query_answers_find(&f->answers, c->record);
-        if (!answers && !c->error)
-            CHECK(asprintf(&c->error, "no answer to its prompt in %s", f->q->answers) >= 0, "out of memory");
-        for (int k = 0; answers && k < answers->n; k++)
-            take_answer(c, answers->items[k]);
-        if (!c->error && c->plain.n == 0)
-            c->error =
-                xstrdup(answers->n ? output_lacks(answers->items[0], "SQL statement") : "its list of answers is empty");
-    }
 }
 
 /* Schemas that a case's model was shown, and its statements. */
@@ -747,6 +644,8 @@ static int ask_all(struct parse_stages *f, struct error *err)
         parse_elsewhere_take(f);
         return 0;
     }
+    if (f->q->models.sql->server)
+        return parse_elsewhere_ask(f, err);
     if (strategy == PARSE_ODIN)
         return parse_odin(f, err);
     if ((rc = ask_plain(f, err)) || parse_is_plain(f->q))
@@ -784,6 +683,9 @@ static int measure(struct parse_stages *f, struct completer *model, struct error
 int parse_stages_measure(struct parse_stages *f, struct error *err)
 {
     const struct parse_models *m = &f->q->models;
+
+    if (m->sql->server)
+        return parse_elsewhere_measure(f, err);
     struct completer *templates = parse_is_plain(f->q) ? m->sql : m->templates,
                      *fill = parse_fills(f->q) ? m->fill : m->sql;
     int rc = measure(f, m->sql, err);
@@ -862,9 +764,12 @@ int parser_open(struct question_parser *p, const struct parser_settings *s, stru
                                                   .device = s->device,
                                                   .no_graph = s->no_graph,
                                                   .quiet = true } };
+    p->completer.server = s->server;
     p->completer.open = &p->open;
     p->request.models = (struct parse_models){ &p->completer, &p->completer, &p->completer };
-    return parse_stages_open(&p->stages, &p->request, err) || !completer_open(&p->completer, err) ? -1 : 0;
+    if (parse_stages_open(&p->stages, &p->request, err))
+        return -1;
+    return s->server || completer_open(&p->completer, err) ? 0 : -1;
 }
 
 void parser_close(struct question_parser *p)

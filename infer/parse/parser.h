@@ -32,10 +32,6 @@ int parse_stages_open(struct parse_stages *f, const struct parse_request *q, str
 int parse_stages_run(struct parse_stages *f, struct error *err);
 /* Logs the memory of each model for the window's questions; needs dry models. */
 int parse_stages_measure(struct parse_stages *f, struct error *err);
-/* With q->write or q->answers: gives the case an error if its id occurred before. */
-void parse_elsewhere_read(struct parse_stages *f, struct parse_case *c);
-/* Writes the prompt of a case that has no error.  Returns -1 with err. */
-int parse_elsewhere_write(struct parse_stages *f, const struct parse_case *c, struct error *err);
 /* Releases the cases of the window. */
 void parse_stages_clear(struct parse_stages *f);
 void parse_stages_release(struct parse_stages *f);
@@ -68,7 +64,8 @@ void parse_stage_take(const struct parse_stage *s, struct parse_list *l, struct 
 
 struct parser_settings {
     const char *model, *schema, *db, *device, *dtype;
-    int strategy; /* enum parse_strategy */
+    struct endpoint *server; /* asked in place of the model; or NULL */
+    int strategy;            /* enum parse_strategy */
     int64_t k, beams, max_new, seed;
     bool no_graph;
 };
