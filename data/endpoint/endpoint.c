@@ -12,7 +12,7 @@
 
 enum {
     TRIES = 6,              /* of one request */
-    TIMEOUT_TRIES = 2,      /* of a request without a reply in its time */
+    TIMEOUT_TRIES = 3,      /* of a request without a reply in its time */
     MAX_DEAD = 10,          /* requests without a reply one after the other, after which the run ends */
     MAX_KEY = 4096,         /* bytes of a key's file */
     CONNECT_SECONDS = 10,   /* for a connection */
@@ -515,11 +515,22 @@ void endpoint_prompt_release(struct endpoint_prompt *p)
     p->error = NULL;
 }
 
+/* Body of a request for samples of a prompt. */
+static json_t *request_of(const struct endpoint *e, const struct endpoint_sampling *s, const struct endpoint_prompt *p,
+                          const struct endpoint_dialect *d, int first, int samples)
+{
+    struct endpoint_sampling own = *s;
+
+    own.seed += p->seed;
+    return endpoint_request(p->record, e->model, &own, d, first, samples);
+}
+
 /* Key of all samples of a prompt.  It does not depend on the dialect, which a later run learns again. */
-static void key_of(char *key, const struct endpoint *e, const struct endpoint_sampling *s, const json_t *record)
+static void key_of(char *key, const struct endpoint *e, const struct endpoint_sampling *s,
+                   const struct endpoint_prompt *p)
 {
     const struct endpoint_dialect usual = { 0 };
-    json_t *request = endpoint_request(record, e->model, s, &usual, 0, s->samples);
+    json_t *request = request_of(e, s, p, &usual, 0, s->samples);
 
     answer_cache_key(key, e->url, request);
     json_decref(request);
@@ -556,7 +567,7 @@ static void close_samples(struct endpoint_run *r, int64_t i, int samples)
         release_texts(p);
         return;
     }
-    key_of(key, r->e, r->set, p->record);
+    key_of(key, r->e, r->set, p);
     if (answer_cache_add(&r->e->cache, key, p->texts, r->set->samples, &why))
         fail_run(r, &why);
 }
@@ -576,7 +587,7 @@ static bool next_prompt(struct endpoint_run *r)
         char key[ANSWER_KEY];
         p->texts = xcalloc((size_t)r->set->samples, sizeof *p->texts);
         p->n = r->set->samples;
-        key_of(key, r->e, r->set, p->record);
+        key_of(key, r->e, r->set, p);
         if (answer_cache_find(&r->e->cache, key, p->texts, r->set->samples)) {
             r->e->cached++;
             r->done++;
@@ -594,7 +605,7 @@ static bool next_prompt(struct endpoint_run *r)
 
 static void make_body(struct endpoint_run *r, struct transfer *c)
 {
-    json_t *o = endpoint_request(r->list[c->prompt].record, r->e->model, r->set, &r->e->dialect, c->first, c->samples);
+    json_t *o = request_of(r->e, r->set, &r->list[c->prompt], &r->e->dialect, c->first, c->samples);
 
     free(c->body);
     c->dialect = r->e->dialect;
@@ -769,12 +780,12 @@ int endpoint_ask(struct endpoint *e, const struct endpoint_sampling *s, struct e
     return r.rc;
 }
 
-void endpoint_estimate(struct endpoint *e, const struct endpoint_sampling *s, const json_t *record)
+void endpoint_estimate(struct endpoint *e, const struct endpoint_sampling *s, const struct endpoint_prompt *p)
 {
-    json_t *o = endpoint_request(record, e->model, s, &e->dialect, 0, s->samples);
+    json_t *o = request_of(e, s, p, &e->dialect, 0, s->samples);
     char key[ANSWER_KEY];
 
-    key_of(key, e, s, record);
+    key_of(key, e, s, p);
     if (answer_cache_has(&e->cache, key)) {
         e->estimate.cached++;
     } else {

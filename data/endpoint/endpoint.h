@@ -64,6 +64,7 @@ uint64_t endpoint_key(const struct endpoint *e);
 /* A prompt with its completions. */
 struct endpoint_prompt {
     const json_t *record;        /* {"messages"} or {"prompt"}; borrowed */
+    int64_t seed;                /* added to the seed of the samples, so that equal prompts may differ */
     struct endpoint_text *texts; /* [n] */
     int n;                       /* number of samples; 0 after an error */
     char *error;                 /* reason why there are none, or NULL */
@@ -77,6 +78,6 @@ int endpoint_ask(struct endpoint *e, const struct endpoint_sampling *s, struct e
                  bool quiet, struct error *err);
 
 /* Counts a prompt for the estimate of a dry run, which endpoint_log() logs.  Sends nothing. */
-void endpoint_estimate(struct endpoint *e, const struct endpoint_sampling *s, const json_t *record);
+void endpoint_estimate(struct endpoint *e, const struct endpoint_sampling *s, const struct endpoint_prompt *p);
 
 #endif

@@ -2,10 +2,12 @@
 
 #include "data/base/json.h"
 #include "data/base/records.h"
+#include "data/base/stop.h"
 #include "data/prompt/model_output.h"
 #include "kernels/rng.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,19 +135,30 @@ static bool says_both(const char *word, int says)
     return read_word(next) == !says;
 }
 
-int yes_no_read(const char *answer)
+/* Reads a completion as yes_no_read() does, and sets *from to the place of the word in it, or to -1. */
+static int read_answer(const char *answer, ptrdiff_t *from)
 {
     char *text = output_answer(answer);
-    const char *word = first_word(text);
+    const char *word = first_word(text), *at = strstr(answer, text);
     int says = read_word(word);
 
     if (says >= 0 && says_both(word, says))
         says = -1;
+    *from = at ? at - answer + (word - text) : -1;
     free(text);
     return says;
 }
 
+int yes_no_read(const char *answer)
+{
+    ptrdiff_t from;
+
+    return read_answer(answer, &from);
+}
+
 /* Reading and writing of files. */
+
+enum { ASK_WINDOW = 1024 /* questions in memory as prompts */, ANSWER_TOKENS = 2048 /* a model may think first */ };
 
 struct yes_no {
     const struct yes_no_request *q;
@@ -154,8 +167,10 @@ struct yes_no {
     const struct schema_set *shown;          /* schemas of the pool */
     struct strings ids;                      /* of the questions, in order */
     struct yes_no_tally {
-        int yes, read;
+        double yes; /* sum of the probabilities of yes */
+        int read;
         char *unread; /* the first unread completion, or NULL */
+        char *error;  /* why the server has none, or NULL */
     } * tally;        /* [asked] */
     struct out_file out;
 };
@@ -270,21 +285,45 @@ static json_t *schema_json(const struct yes_no *y, const struct example *e, int 
     return o;
 }
 
+/* {"id", "messages"} of question i; a new reference. */
+static json_t *prompt_of(const struct yes_no *y, int i)
+{
+    const char *form = y->q->write ? y->q->write : y->q->prompt;
+    int *order = xmalloc((size_t)y->pool->n * sizeof *order + 1);
+    const struct example **shots = xcalloc((size_t)y->q->shots + 1, sizeof *shots);
+    bool published = form && strcmp(form, "published") == 0;
+    json_t *o = published ? published_json(&y->asked->items[i]) : schema_json(y, &y->asked->items[i], order, shots);
+
+    free(order);
+    free(shots);
+    return o;
+}
+
 static int write_prompts(struct yes_no *y, struct error *err)
 {
-    bool published = strcmp(y->q->write, "published") == 0;
-    int *order = xmalloc((size_t)y->pool->n * sizeof *order + 1), rc = 0;
-    const struct example **shots = xcalloc((size_t)y->q->shots + 1, sizeof *shots);
+    int rc = 0;
 
     for (int i = 0; rc == 0 && i < y->asked->n; i++) {
-        const struct example *e = &y->asked->items[i];
-        json_t *o = published ? published_json(e) : schema_json(y, e, order, shots);
+        json_t *o = prompt_of(y, i);
         rc = json_write_line(&y->out, o, err);
         json_decref(o);
     }
-    free(order);
-    free(shots);
     return rc;
+}
+
+/* Counts a completion.  tokens has its log-probabilities, or is NULL. */
+static void count_answer(struct yes_no_tally *t, const char *text, const struct endpoint_text *tokens)
+{
+    ptrdiff_t from;
+    int said = read_answer(text, &from);
+    double logp =
+        tokens && from >= 0 ? endpoint_text_logp(tokens, (size_t)from, (size_t)from + (said > 0 ? 3 : 2)) : NAN;
+    double p = isnan(logp) ? 1 : exp(logp);
+
+    t->read += said >= 0;
+    t->yes += said > 0 ? p : said == 0 ? 1 - p : 0;
+    if (said < 0 && !t->unread)
+        t->unread = xstrdup(text);
 }
 
 static int take_answer(struct yes_no_tally *t, const json_t *answer, const char *where, struct error *err)
@@ -293,11 +332,7 @@ static int take_answer(struct yes_no_tally *t, const json_t *answer, const char 
 
     if (!json_is_string(text))
         return error_set(err, EXIT_CODE_DATA, "%s: expected \"text\" or \"texts\", what was answered", where);
-    int said = yes_no_read(json_string_value(text));
-    t->read += said >= 0;
-    t->yes += said > 0;
-    if (said < 0 && !t->unread)
-        t->unread = xstrdup(json_string_value(text));
+    count_answer(t, json_string_value(text), NULL);
     return 0;
 }
 
@@ -328,7 +363,9 @@ static int take_record(void *user, json_t *record, const char *where, struct err
 
 static json_t *unread_json(const char *id, const struct yes_no_tally *t)
 {
-    const char *why = t->unread ? output_lacks(t->unread, "yes or no as its first word") : "no answer to its prompt";
+    const char *why = t->error    ? t->error
+                      : t->unread ? output_lacks(t->unread, "yes or no as its first word")
+                                  : "no answer to its prompt";
     json_t *o = json_pack("{s:s, s:o}", "id", id, "error", json_message(why));
 
     if (t->unread)
@@ -336,15 +373,68 @@ static json_t *unread_json(const char *id, const struct yes_no_tally *t)
     return o;
 }
 
+static void take_prompt(struct yes_no_tally *t, struct endpoint_prompt *p)
+{
+    if (p->error)
+        t->error = xstrdup(p->error);
+    for (int i = 0; i < p->n; i++)
+        count_answer(t, p->texts[i].text, &p->texts[i]);
+}
+
+/* Asks the server about questions [from, to), or counts the requests. */
+static int ask_some(struct yes_no *y, struct endpoint *server, int from, int to, struct error *err)
+{
+    const struct endpoint_sampling set = { .samples = (int)y->q->samples,
+                                           .max_new = ANSWER_TOKENS,
+                                           .temperature = y->q->samples > 1,
+                                           .top_p = 1,
+                                           .typical_p = 1,
+                                           .logprobs = true };
+    struct endpoint_prompt *list = xcalloc((size_t)(to - from), sizeof *list);
+    int rc = 0;
+
+    for (int i = from; i < to; i++) {
+        list[i - from].record = prompt_of(y, i);
+        if (y->q->dry)
+            endpoint_estimate(server, &set, &list[i - from]);
+    }
+    if (!y->q->dry)
+        rc = endpoint_ask(server, &set, list, to - from, false, err);
+    for (int i = from; i < to; i++) {
+        if (rc == 0)
+            take_prompt(&y->tally[i], &list[i - from]);
+        json_decref((json_t *)(uintptr_t)list[i - from].record);
+        endpoint_prompt_release(&list[i - from]);
+    }
+    free(list);
+    return rc > 0 ? error_set(err, stop_exit_code(), "interrupted") : rc;
+}
+
+static int ask_server(struct yes_no *y, struct error *err)
+{
+    struct endpoint *server = endpoint_open(&y->q->server, err);
+    int rc = server ? 0 : -1;
+
+    for (int i = 0; i < y->asked->n && rc == 0; i += ASK_WINDOW)
+        rc = ask_some(y, server, i, i + ASK_WINDOW < y->asked->n ? i + ASK_WINDOW : y->asked->n, err);
+    if (server)
+        endpoint_log(server);
+    endpoint_close(server);
+    return rc;
+}
+
 static int write_scores(struct yes_no *y, struct yes_no_counts *counts, struct error *err)
 {
-    int rc = records_each_as_is(y->q->answers, RECORDS_AUTO, take_record, y, err);
+    bool asks = y->q->server.url;
+    int rc = asks ? ask_server(y, err) : records_each_as_is(y->q->answers, RECORDS_AUTO, take_record, y, err);
 
+    if (y->q->dry)
+        return rc;
     for (int i = 0; rc == 0 && i < y->asked->n; i++) {
         const struct yes_no_tally *t = &y->tally[i];
         const char *id = y->asked->items[i].id;
         counts->unread += !t->read;
-        json_t *o = t->read ? json_pack("{s:s, s:f}", "id", id, "score", (double)t->yes / t->read) : unread_json(id, t);
+        json_t *o = t->read ? json_pack("{s:s, s:f}", "id", id, "score", t->yes / t->read) : unread_json(id, t);
         rc = json_write_line(&y->out, o, err);
         json_decref(o);
     }
@@ -357,10 +447,10 @@ static int run(struct yes_no *y, struct yes_no_counts *counts, struct error *err
         return -1;
     y->tally = xcalloc((size_t)y->asked->n, sizeof *y->tally);
     counts->questions = y->asked->n;
-    if (out_file_open(&y->out, y->q->out, err))
+    if (!y->q->dry && out_file_open(&y->out, y->q->out, err))
         return -1;
     int rc = y->q->write ? write_prompts(y, err) : write_scores(y, counts, err);
-    return rc ? -1 : out_file_commit(&y->out, err);
+    return rc ? -1 : y->q->dry ? 0 : out_file_commit(&y->out, err);
 }
 
 int yes_no_run(const struct yes_no_request *q, struct yes_no_counts *counts, struct error *err)
@@ -368,10 +458,14 @@ int yes_no_run(const struct yes_no_request *q, struct yes_no_counts *counts, str
     struct yes_no y = { .q = q };
 
     *counts = (struct yes_no_counts){ 0 };
+    if (q->server.url)
+        stop_install();
     int rc = run(&y, counts, err);
     out_file_abort(&y.out);
-    for (int i = 0; y.tally && i < y.asked->n; i++)
+    for (int i = 0; y.tally && i < y.asked->n; i++) {
         free(y.tally[i].unread);
+        free(y.tally[i].error);
+    }
     free(y.tally);
     strings_release(&y.ids);
     dataset_release(&y.data);

@@ -12,6 +12,7 @@
 #define DATA_PROMPT_YES_NO_H
 
 #include "data/corpora/labels.h"
+#include "data/endpoint/endpoint.h"
 
 #define YES_NO_FORMS "published|schema"
 
@@ -20,9 +21,13 @@ struct yes_no_request {
     const char *support;                   /* custom data set of few-shot examples; NULL: the folder's training split */
     const char *db, *schema, *label_field; /* of a custom data set, as in labels.h */
     enum record_format format_in;
-    const char *write;   /* one of YES_NO_FORMS; NULL: read completions */
-    const char *answers; /* {"id", "text"} or {"id", "texts"}, as ambit-infer generate writes them */
-    int64_t shots, seed; /* of schema: examples in a prompt, half of each label; an odd one is ambiguous */
+    const char *write;               /* one of YES_NO_FORMS; NULL: read completions */
+    const char *answers;             /* {"id", "text"} or {"id", "texts"}, as ambit-infer generate writes them */
+    int64_t shots, seed;             /* of schema: examples in a prompt, half of each label; an odd one is ambiguous */
+    struct endpoint_settings server; /* answers prompts, if it has an address */
+    const char *prompt;              /* one of YES_NO_FORMS for the server; NULL: schema */
+    int64_t samples;                 /* completions of each prompt by the server; several are drawn at temperature 1 */
+    bool dry;                        /* count the requests to the server, and write nothing */
     const char *out;
 };
 
@@ -30,9 +35,11 @@ struct yes_no_counts {
     int64_t questions, unread; /* questions without a completion that says yes or no */
 };
 
-/* Writes prompts {"id", "messages"}, or scores {"id", "score"}: the share of yes among the read completions of a
- * prompt. A question without any gets {"id", "error", "completion"} with its first completion. -1 with EXIT_CODE_DATA:
- * a missing or duplicate id, a few-shot example among the questions, or too few examples of a label. */
+/* Writes prompts {"id", "messages"}, or scores {"id", "score"} of completions in a file or by a server: the share of
+ * yes among the read completions of a prompt.  If the server gives log-probabilities, a completion counts with the
+ * probability of its word, as yes or against it. A question without any gets {"id", "error", "completion"} with its
+ * first completion. -1 with EXIT_CODE_DATA: a missing or duplicate id, a few-shot example among the questions, or too
+ * few examples of a label. */
 int yes_no_run(const struct yes_no_request *q, struct yes_no_counts *counts, struct error *err);
 /* 1 for yes, 0 for no, -1 for neither: the first word after thoughts and a label such as "Answer:". */
 int yes_no_read(const char *answer);

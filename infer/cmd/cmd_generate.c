@@ -1,14 +1,22 @@
 /* Part of commands.h: ambit-infer generate and loss. */
 #include "infer/cmd/commands.h"
 
+#include "data/base/log.h"
 #include "data/base/option_rows.h"
 #include "infer/lm/complete.h"
+#include "infer/lm/complete_server.h"
+
+#include <string.h>
 
 #define AT(field) COMPLETE_AT(field)
+#define SERVER(field) COMPLETE_AT(server.field)
 
 static const struct option table[] = {
-    COMPLETE_OPTIONS,
+    COMPLETE_OPTIONS(false),
     SHARD_OPTION(AT(shard), 1),
+    STRING_OPTION("lm", AT(server.url), "URL", ENDPOINT_URL_HELP ", in place of --model",
+                  .group = "language-model server"),
+    ENDPOINT_OPTIONS("lm", SERVER),
     ANSWER_OPTIONS(AT),
     SAMPLING_OPTIONS(AT),
     INT_OPTION("n", AT(n), "N", 0, BEAMS_MAX, "completions of each prompt, as a list; 0: one, as the record",
@@ -24,7 +32,8 @@ static const struct option table[] = {
     INT_OPTION("logprobs", AT(logprobs), "K", 0, CANDIDATES_MAX, "report the K most probable tokens at each position"),
     COMPLETE_PERFORMANCE_OPTIONS,
     INT_OPTION("batch", AT(batch), "N", 1, 4096, "maximum number of prompts in a batch"),
-    FLAG_OPTION("dry-run", AT(model.dry), "print the memory that the first prompts need, and stop"),
+    FLAG_OPTION("dry-run", AT(model.dry),
+                "print the memory that the first prompts need, or the number of requests, and stop"),
     { 0 },
 };
 
@@ -70,10 +79,47 @@ static enum exit_code check(const struct complete_request *q, struct error *err)
     return check_draws(q, err);
 }
 
+/* Refuses options that a server does not take. */
+static enum exit_code check_server(const struct complete_request *q, struct error *err)
+{
+    if (endpoint_check(&q->server, err))
+        return err->code;
+    if (!q->server.url)
+        return q->model.dir ? EXIT_CODE_OK : usage_error(err, "expected --model or --lm");
+    if (q->model.dir || q->model.adapter || q->model.merge || q->model.chat_template)
+        return usage_error(err, "--lm: expected no --model, --adapter, --merge and --chat-template");
+    if (q->beams > 1 || q->constraint || q->logprobs)
+        return usage_error(err, "--lm: expected no --beams, --constraint and --logprobs, which need --model");
+    if (q->resume && strcmp(q->out, "-") == 0)
+        return usage_error(err, "--resume: expected --out FILE, a file to go on with");
+    return EXIT_CODE_OK;
+}
+
+static enum exit_code run_server(const struct complete_request *q, const char *input, struct error *err)
+{
+    struct endpoint *server = endpoint_open(&q->server, err);
+    struct complete_counts n = { 0 };
+
+    if (!server)
+        return err->code;
+    int rc = complete_on_server(q, server, input, &n, err);
+    endpoint_log(server);
+    endpoint_close(server);
+    if (rc == 0 && !q->model.dry)
+        log_info("%lld records, %lld failed, %lld of an earlier run", (long long)n.records, (long long)n.failed,
+                 (long long)n.resumed);
+    return job_exit_code(rc, n.failed, err);
+}
+
 static enum exit_code run(const struct call *call, struct error *err)
 {
-    enum exit_code code = check(call->options, err);
-    return code ? code : complete_run(call, complete_generate, err);
+    const struct complete_request *q = call->options;
+    enum exit_code code = check_server(q, err);
+
+    code = code ? code : check(q, err);
+    if (code)
+        return code;
+    return q->server.url ? run_server(q, call->operands[0], err) : complete_run(call, complete_generate, err);
 }
 
 const struct command command_generate = {
@@ -84,13 +130,13 @@ const struct command command_generate = {
     .details = "Read records {\"id\", \"prompt\"} or {\"id\", \"messages\"} and write the completion of each.  See "
                "docs/reference/records.md.",
     .examples = { "ambit-infer generate prompts.jsonl --model llama -o answers.jsonl",
-                  "ambit-infer generate prompts.jsonl --model llama --beams 5 --n 5 -o answers.jsonl" },
+                  "ambit-infer generate prompts.jsonl --lm http://localhost:8080/v1 -o answers.jsonl" },
     .files = complete_files,
     .run = run,
 };
 
 static const struct option loss_table[] = {
-    COMPLETE_OPTIONS,
+    COMPLETE_OPTIONS(true),
     SHARD_OPTION(COMPLETE_AT(shard), COMPLETE_LOSS_WINDOW),
     COMPLETE_PERFORMANCE_OPTIONS,
     { 0 },

@@ -11,6 +11,7 @@
 /* Options of the stages and of their models. */
 struct infill_options {
     struct infill_request request;
+    struct endpoint_settings server;
     const char *model, *adapter, *default_model, *correct_model, *rewrite_model, *sql_model, *chat_template, *dtype,
         *device;
     int64_t max_new, seed, batch, tokens;
@@ -20,6 +21,7 @@ struct infill_options {
 
 static const struct infill_options defaults = {
     .request = { .out = "-", .window = 4096, .shots = 3, .tries = INFILL_TRIES, .prompt = PROMPTER_DEFAULTS },
+    .server = ENDPOINT_DEFAULTS("lm"),
     .dtype = "auto",
     .device = "auto",
     .max_new = 2000,
@@ -30,6 +32,7 @@ static const struct infill_options defaults = {
 
 #define AT(field) offsetof(struct infill_options, request.field)
 #define HERE(field) offsetof(struct infill_options, field)
+#define SERVER(field) offsetof(struct infill_options, server.field)
 
 static const struct option table[] = {
     DB_OPTION(AT(db), "", .required = true, .group = "input"),
@@ -42,13 +45,16 @@ static const struct option table[] = {
     STRING_OPTION("sqls", AT(sqls), "FILE", "SQL of interpretations, by database and text"),
     STRING_OPTION("e2e", AT(e2e), "FILE", "completions with the SQL of all interpretations, in place of --defaults"),
     STRING_OPTION("rewrites", AT(rewrites), "FILE", "completions with questions rewritten for each gold"),
-    STRING_OPTION("default-model", HERE(default_model), "HF_DIR", "model for --defaults",
+    STRING_OPTION("default-model", HERE(default_model), "HF_DIR|lm", "model for --defaults",
                   .group = "stages from models"),
-    STRING_OPTION("correct-model", HERE(correct_model), "HF_DIR", "model for --corrected"),
-    STRING_OPTION("model", HERE(model), "HF_DIR", "model for --infilled", .letter = 'm'),
+    STRING_OPTION("correct-model", HERE(correct_model), "HF_DIR|lm", "model for --corrected"),
+    STRING_OPTION("model", HERE(model), "HF_DIR|lm", "model for --infilled", .letter = 'm'),
     STRING_OPTION("adapter", HERE(adapter), "DIR", "LoRA adapter of --model, in PEFT's format"),
-    STRING_OPTION("sql-model", HERE(sql_model), "HF_DIR", "model for the SQL that --sqls lacks"),
-    STRING_OPTION("rewrite-model", HERE(rewrite_model), "HF_DIR", "model for the questions that --rewrites lacks"),
+    STRING_OPTION("sql-model", HERE(sql_model), "HF_DIR|lm", "model for the SQL that --sqls lacks"),
+    STRING_OPTION("rewrite-model", HERE(rewrite_model), "HF_DIR|lm", "model for the questions that --rewrites lacks"),
+    STRING_OPTION("lm", SERVER(url), "URL", ENDPOINT_URL_HELP "; the model of each stage whose option is lm",
+                  .group = "language-model server"),
+    ENDPOINT_OPTIONS("lm", SERVER),
     INT_OPTION("tries", AT(tries), "N", 1, 1000, "maximum number of rewritten questions for a gold"),
     CHAT_TEMPLATE_OPTION(HERE(chat_template)),
     WORD_OPTION("write-prompts", AT(write), "STAGE", "def|correct|sql|fill|e2e|gold|rewrite",
@@ -74,13 +80,21 @@ static const struct option table[] = {
 struct models {
     struct completer read, correct, rewrite, sql, fill;
     struct completer_model *open;
+    struct endpoint *server; /* or NULL */
 };
 
-static struct completer completer_of(const struct infill_options *o, const char *dir, const char *adapter,
-                                     struct completer_model **open)
+/* Whether a stage asks the server. */
+static bool is_server(const struct infill_options *o, const char *model)
+{
+    return o->server.url && model && strcmp(model, "lm") == 0;
+}
+
+static struct completer completer_of(const struct infill_options *o, const char *model, const char *adapter,
+                                     struct models *m)
 {
     return (struct completer){
-        .model = { .dir = dir,
+        .server = is_server(o, model) ? m->server : NULL,
+        .model = { .dir = is_server(o, model) ? NULL : model,
                    .adapter = adapter,
                    .chat_template = o->chat_template,
                    .dtype = o->dtype,
@@ -96,14 +110,15 @@ static struct completer completer_of(const struct infill_options *o, const char 
                            .seed = (uint64_t)o->seed },
                  .batch = o->batch,
                  .step_tokens = o->tokens },
-        .open = open,
+        .open = &m->open,
     };
 }
 
 static struct infill_generator generator_of(struct completer *a)
 {
-    return (struct infill_generator){ a->model.dir ? completer_generate : NULL, a,
-                                      a->model.dir ? completer_key(a) : 0 };
+    bool is_set = completer_is_set(a);
+
+    return (struct infill_generator){ is_set ? completer_generate : NULL, a, is_set ? completer_key(a) : 0 };
 }
 
 /* Returns the completer of an earlier stage with the same folder, so that a model is opened once, or `of`. */
@@ -122,11 +137,27 @@ static void add_models(struct infill_request *q, struct models *m, const struct 
     struct infill_generator *to[] = { &q->read, &q->correct, &q->rewrite, &q->sql };
 
     for (int i = 0; i < ARRAY_LEN(all); i++) {
-        *all[i] = completer_of(o, folders[i], NULL, &m->open);
+        *all[i] = completer_of(o, folders[i], NULL, m);
         *to[i] = generator_of(shared(all[i], all, i));
     }
-    m->fill = completer_of(o, o->model, o->adapter, &m->open);
+    m->fill = completer_of(o, o->model, o->adapter, m);
     q->fill = generator_of(&m->fill);
+}
+
+/* Returns the error of options about the server, or NULL. */
+static const char *misused_server(const struct infill_options *o)
+{
+    const char *const models[] = { o->model, o->default_model, o->correct_model, o->rewrite_model, o->sql_model };
+    bool used = false;
+
+    for (int i = 0; i < ARRAY_LEN(models); i++) {
+        used |= is_server(o, models[i]);
+        if (endpoint_is_url(models[i]))
+            return "a stage's model: expected a folder, or lm with the address in --lm, got an address";
+    }
+    if (o->server.url && !used)
+        return "--lm: expected a stage that asks the server, such as --default-model lm";
+    return is_server(o, o->model) && o->adapter ? "--adapter: expected a folder for --model, got the server" : NULL;
 }
 
 static bool rewrites(const struct infill_options *o)
@@ -241,10 +272,13 @@ static enum exit_code run(const struct call *call, struct error *err)
     struct infill_request q = o->request;
     struct infill_counts counts = { 0 };
     struct models models = { 0 };
-    const char *wrong = misused(o);
+    const char *wrong = misused_server(o);
 
+    wrong = wrong ? wrong : misused(o);
     if (wrong)
         return usage_error(err, "%s", wrong);
+    if (endpoint_check(&o->server, err) || (o->server.url && !(models.server = endpoint_open(&o->server, err))))
+        return err->code;
     q.input = call->operands[0];
     q.seed = o->seed;
     if (o->rewrite_model && o->temperature <= 0 && q.tries > 1) {
@@ -255,6 +289,9 @@ static enum exit_code run(const struct call *call, struct error *err)
     add_models(&q, &models, o);
     int rc = infill(&q, &counts, err);
     completer_close(&models.open);
+    if (models.server)
+        endpoint_log(models.server);
+    endpoint_close(models.server);
     if (rc == 0)
         tell(&q, &counts);
     return job_exit_code(rc, counts.failed, err);

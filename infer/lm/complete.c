@@ -775,6 +775,7 @@ int complete_loss(const struct complete_request *q, const char *input, struct co
 
 const struct complete_request complete_defaults = {
     .model = { .dtype = "auto" },
+    .server = ENDPOINT_DEFAULTS("lm"),
     .out = "-",
     .device = "auto",
     .max_new = 256,

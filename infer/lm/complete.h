@@ -10,6 +10,7 @@
 
 #include "data/base/option_rows.h"
 #include "data/base/shard.h"
+#include "data/endpoint/endpoint.h"
 #include "kernels/beams.h"
 #include "kernels/workspace.h"
 #include "models/lm/lm_text.h"
@@ -21,6 +22,7 @@ enum { COMPLETE_LOSS_WINDOW = 1024 };
 
 struct complete_request {
     struct llama_request model;
+    struct endpoint_settings server; /* asked in place of the model, if it has an address */
     const char *out, *device;
     const char *constraint; /* file of constraints on completions, or NULL */
     const char *stop;       /* stop string, or NULL */
@@ -88,9 +90,9 @@ extern const struct file_note complete_files[];
                 "locally typical sampling: tokens nearest to the entropy, of this mass")
 
 #define COMPLETE_AT(field) offsetof(struct complete_request, field)
-#define COMPLETE_OPTIONS \
+#define COMPLETE_OPTIONS(required_) \
     STRING_OPTION("model", COMPLETE_AT(model.dir), "HF_DIR", "folder with config.json, safetensors, tokenizer.json", \
-                  .letter = 'm', .required = true, .group = "model"), \
+                  .letter = 'm', .required = (required_), .group = "model"), \
     STRING_OPTION("adapter", COMPLETE_AT(model.adapter), "DIR", "LoRA adapter in PEFT's format; a record may name another"), \
     FLAG_OPTION("merge", COMPLETE_AT(model.merge), "merge the adapter into the weights"), \
     CHAT_TEMPLATE_OPTION(COMPLETE_AT(model.chat_template)), \

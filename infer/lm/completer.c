@@ -1,6 +1,7 @@
 #include "infer/lm/completer.h"
 
 #include "data/base/log.h"
+#include "data/base/records.h"
 #include "data/base/stop.h"
 #include "data/base/whole_file.h"
 #include "models/engine/constraints.h"
@@ -214,7 +215,16 @@ static struct endpoint_sampling sampling_of(const struct completer *a)
                                        .top_p = (double)d->top_p,
                                        .min_p = (double)d->min_p,
                                        .typical_p = (double)d->typical_p,
+                                       .stop = a->stop,
                                        .logprobs = a->set.keep > 0 };
+}
+
+static struct endpoint_prompt prompt_of(const struct ask *q)
+{
+    char id[RECORD_ID_TEXT];
+    uint64_t seed = q->by_id ? hash_text(HASH_START, record_id_text(q->prompt, id)) : 0;
+
+    return (struct endpoint_prompt){ .record = q->prompt, .seed = (int64_t)(uint32_t)seed };
 }
 
 /* Moves the texts of a server's completions. */
@@ -238,7 +248,7 @@ static int ask_server(const struct completer *a, struct ask *list, int64_t n, st
 
     for (int64_t i = 0; i < n; i++) {
         CHECK(!list[i].opening && !list[i].constraint, "a server takes neither openings nor constraints");
-        prompts[i].record = list[i].prompt;
+        prompts[i] = prompt_of(&list[i]);
     }
     int rc = endpoint_ask(a->server, &set, prompts, n, a->quiet, err);
     for (int64_t i = 0; i < n; i++) {
@@ -281,8 +291,10 @@ static void estimate_server(const struct completer *a, const struct ask *list, i
 {
     const struct endpoint_sampling set = sampling_of(a);
 
-    for (int64_t i = 0; i < n; i++)
-        endpoint_estimate(a->server, &set, list[i].prompt);
+    for (int64_t i = 0; i < n; i++) {
+        const struct endpoint_prompt p = prompt_of(&list[i]);
+        endpoint_estimate(a->server, &set, &p);
+    }
 }
 
 int completer_measure(const struct completer *a, struct ask *list, int64_t n, struct error *err)
@@ -324,7 +336,7 @@ int completer_generate(void *self, json_t *const *prompts, int64_t n, char **tex
     struct ask *list = xcalloc((size_t)n + 1, sizeof *list);
 
     for (int64_t i = 0; i < n; i++)
-        list[i].prompt = json_incref(prompts[i]);
+        list[i] = (struct ask){ .prompt = json_incref(prompts[i]), .by_id = true };
     int rc = completer_ask(self, list, n, err);
     for (int64_t i = 0; i < n; i++) {
         if (list[i].error)

@@ -17,6 +17,7 @@ struct completer_model;
 struct completer {
     struct llama_request model; /* dir NULL: no model */
     struct endpoint *server;    /* asked in place of the model; borrowed; or NULL */
+    const char *stop;           /* of a server: stop string, or NULL */
     const char *device;
     bool no_graph, quiet;          /* quiet: show no progress */
     struct engine_settings set;    /* all fields but stop: signals stop a completer */
@@ -34,6 +35,7 @@ void completer_lend(const struct completer *a, struct llama_model **model, struc
 /* A prompt with its completions. */
 struct ask {
     json_t *prompt;     /* a record as lm_text.h has it */
+    bool by_id;         /* of a server: samples depend on the id of the prompt, as those of a model in memory do */
     char *opening;      /* start of the completions, or NULL */
     json_t *constraint; /* texts that completions may be (constraint_form.h), or NULL; not with an opening */
     struct asked_text {

@@ -89,8 +89,8 @@ says '' none
 
 # --- bad input
 judge() { train evaluate judge --data asked.jsonl --db gym.sqlite "$@" -o out.jsonl; }
-expect 2 'expected one of --write-prompts and --answers' judge
-expect 2 'expected one of --write-prompts and --answers' judge --write-prompts schema --answers answers.jsonl
+expect 2 'expected one of --write-prompts, --answers and --lm' judge
+expect 2 'expected one of --write-prompts, --answers and --lm' judge --write-prompts schema --answers answers.jsonl
 expect 2 'published or schema|write-prompts' judge --write-prompts both
 expect 2 'shots requires --write-prompts schema' judge --write-prompts published --shots 2 --support shown.csv
 expect 2 'requires --support' judge --write-prompts schema --shots 4

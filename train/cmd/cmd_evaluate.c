@@ -133,9 +133,12 @@ static const struct command selective_mode = {
 /* judge */
 
 #undef AT
-static const struct yes_no_request judge_defaults = { .out = "-", .seed = 1 };
+static const struct yes_no_request judge_defaults = {
+    .out = "-", .seed = 1, .samples = 1, .server = ENDPOINT_DEFAULTS("lm")
+};
 
 #define AT(field) offsetof(struct yes_no_request, field)
+#define SERVER(field) AT(server.field)
 
 static const struct option judge_options[] = {
     STRING_OPTION("data", AT(data), "DIR|FILE", "data folder, whose test split is judged, or a custom data set",
@@ -151,20 +154,30 @@ static const struct option judge_options[] = {
     SEED_OPTION(AT(seed), "random seed of the few-shot examples"),
     STRING_OPTION("answers", AT(answers), "FILE", "completions of the prompts, to convert to scores",
                   .group = "scores"),
+    STRING_OPTION("lm", SERVER(url), "URL", ENDPOINT_URL_HELP ", which completes the prompts",
+                  .group = "language-model server"),
+    ENDPOINT_OPTIONS("lm", SERVER),
+    WORD_OPTION("prompt", AT(prompt), "FORM", YES_NO_FORMS,
+                "prompt for --lm: the published question, or schema and question (default: schema)"),
+    INT_OPTION("samples", AT(samples), "N", 1, ENDPOINT_MAX_SAMPLES,
+               "completions of each prompt by --lm; several are sampled at temperature 1"),
+    DRY_RUN_OPTION(AT(dry), "count the requests to --lm, and stop"),
     OUT_JSONL_OPTION(AT(out)),
     { 0 },
 };
 
 static const char *misused_judge(const struct yes_no_request *q)
 {
-    if (!q->write == !q->answers)
-        return "expected one of --write-prompts and --answers";
+    if (!!q->write + !!q->answers + !!q->server.url != 1)
+        return "expected one of --write-prompts, --answers and --lm";
+    if (!q->server.url && (q->prompt || q->dry || q->samples != judge_defaults.samples))
+        return "--prompt, --samples and --dry-run require --lm";
     if (q->db && q->schema)
         return "--db and --schema cannot be used together";
     if (q->answers && (q->shots || q->support))
-        return "--shots and --support require --write-prompts";
-    if (q->shots && strcmp(q->write, "schema") != 0)
-        return "--shots requires --write-prompts schema";
+        return "--shots and --support require --write-prompts or --lm";
+    if (q->shots && strcmp(q->write ? q->write : q->prompt ? q->prompt : "schema", "schema") != 0)
+        return "--shots requires --write-prompts schema, or --lm with --prompt schema";
     if (q->support && (!q->shots || (!q->db && !q->schema)))
         return "--support requires --shots, and --db or --schema";
     if (q->shots && !q->support && (q->db || q->schema))
@@ -180,12 +193,12 @@ static enum exit_code run_judge(const struct call *call, struct error *err)
 
     if (why)
         return usage_error(err, "%s", why);
-    if (yes_no_run(q, &n, err))
+    if (endpoint_check(&q->server, err) || yes_no_run(q, &n, err))
         return err->code;
-    if (q->answers)
+    if (!q->write && !q->dry)
         log_info("%lld questions, %lld without a completion that begins with yes or no", (long long)n.questions,
                  (long long)n.unread);
-    else
+    else if (q->write)
         log_info("%lld prompts", (long long)n.questions);
     return job_exit_code(0, n.unread, err);
 }
@@ -194,14 +207,15 @@ static const struct command judge_mode = {
     .name = "judge",
     .summary = "Use a language model as an ambiguity detector",
     OPTIONS(judge_options, judge_defaults),
-    .details = "--write-prompts writes {\"id\", \"messages\"} for each question. Few-shot examples come from the "
-               "training split or from --support. Any model may complete the prompts, for example with "
-               "`ambit-infer generate`.\n\n"
-               "--answers reads {\"id\", \"text\"} or {\"id\", \"texts\"} and writes {\"id\", \"score\"}: the "
-               "share of completions whose first word is yes, among those that begin with yes or no. A question "
-               "without such a completion gets an error, and the exit code is 7. Guide: docs/guides/evaluate.md.",
+    .details =
+        "--lm asks a language-model server. --write-prompts writes {\"id\", \"messages\"} for each question. Few-shot examples come from the "
+        "training split or from --support. Any model may complete the prompts, for example with "
+        "`ambit-infer generate`.\n\n"
+        "--answers reads {\"id\", \"text\"} or {\"id\", \"texts\"} and writes {\"id\", \"score\"}: the "
+        "share of completions whose first word is yes, among those that begin with yes or no. A question "
+        "without such a completion gets an error, and the exit code is 7. Guide: docs/guides/evaluate.md.",
     .examples = { "ambit-train evaluate judge --data contrast --write-prompts schema --shots 12 -o prompts.jsonl",
-                  "ambit-train evaluate judge --data contrast --answers answers.jsonl -o scores.jsonl" },
+                  "ambit-train evaluate judge --data contrast --lm http://localhost:8080/v1 -o scores.jsonl" },
     .run = run_judge,
 };
 
