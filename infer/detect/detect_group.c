@@ -87,12 +87,12 @@ static int pack_items(const struct scored_group *g, struct gate_item *packed)
 
 static json_t *line_of(struct prediction *f, bool relevance)
 {
-    json_t *line = prediction_json(f, relevance);
+    json_t *line = prediction_json(f, relevance ? RELEVANCE_ALL : RELEVANCE_NONE);
 
     if (line)
         return line;
     const struct prediction bad = { .id = f->id, .error = "a name of the schema is not UTF-8" };
-    return prediction_json(&bad, false);
+    return prediction_json(&bad, RELEVANCE_NONE);
 }
 
 static void write_lines(const struct detector *d, const struct scored_group *g, json_t **lines,

@@ -17,7 +17,7 @@ struct group_question {
 };
 
 /* Predicts for n questions: lines [n] of prediction_json(), new references, in order.  A question that cannot be scored
- * has a line with "error".  relevance: include the relevance of elements.  Returns -1 with err; lines are then NULL. */
+ * has a line with "error".  relevance: report all elements.  Returns -1 with err; lines are then NULL. */
 int detect_group(struct detector *d, json_t **lines, const struct group_question *questions, int n, bool relevance,
                  struct error *err);
 
