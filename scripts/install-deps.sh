@@ -22,6 +22,7 @@ packages=(
     libmicrohttpd-dev # HTTP server of ambit-infer ask --serve
     libcmocka-dev clang-format # tests and style checks
     curl             # HTTP client of the tests
+    python3          # tests of the Python package, and its wheel
     sqlite3          # shell that creates databases for tests and examples
 )
 [ "${1:-}" = --lint ] && packages+=(clang clang-tidy cppcheck libomp-dev shellcheck)
