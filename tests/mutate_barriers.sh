@@ -103,7 +103,7 @@ break_all() {
         return found == " < " ? compared("<", "LESS", "<=") : compared(">=", "LEAST", ">")
     }
     { code = $0; sub(/\/\*.*/, "", code); sub(/\/\/.*/, "", code) }
-    /^ ?\*|^\/\*/ { code = "" }
+    /^ ?\*|^ *\* |^ *\/\*/ { code = "" }
     /__global__|__device__/ { device = 1 }
     /^}/ { device = 0 }
     !device || /^#/ { code = "" }

@@ -1,5 +1,7 @@
 /*
- * activation.cuh - the activations and their derivatives, for the kernels that apply them.
+ * activation.cuh - the activation functions and their derivatives.
+ *
+ * The exponentials take arguments of at most 0 wherever a positive one could overflow.
  */
 #ifndef KERNELS_CUDA_ACTIVATION_CUH
 #define KERNELS_CUDA_ACTIVATION_CUH
@@ -9,6 +11,7 @@
 constexpr float LEAKY_SLOPE = 0.2f;
 constexpr float GELU_TANH_SCALE = 0.7978845608028654f, GELU_TANH_CUBIC = 0.044715f; /* sqrt(2 / pi) */
 
+/* 1 / (1 + exp(-x)). */
 __device__ inline float sigmoid(float x)
 {
     float e = expf(-fabsf(x));
@@ -21,20 +24,23 @@ __device__ inline float softplus(float x)
     return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x)));
 }
 
-/* The tail of the normal distribution below -|x|, and exp(-x^2 / 2), by Abramowitz and Stegun 1964, 7.1.26: off by less
- * than 8e-8. */
+/* The area of the normal distribution below -|x|, and exp(-x^2 / 2).  The polynomial is 7.1.26 of Abramowitz and Stegun
+ * 1964, with an error below 8e-8: less than the rounding of a bf16 result. */
 struct normal_tail {
     float area, density;
 };
 
 __device__ inline struct normal_tail tail_of(float x)
 {
+    /* The constants contain the factors sqrt(1/2) of erf's argument, 1/2 of the area, and log2(e) of
+     * the exponential. */
     float t = divide_fast(1.0f, 1.0f + 0.2316418882f * fabsf(x)), density = exp2_fast(x * (x * -0.7213475204f));
     float sum = 0.5307027145f * t - 0.726576014f;
     sum = (sum * t + 0.7107068705f) * t - 0.142248368f;
     return { (sum * t + 0.127414796f) * t * density, density };
 }
 
+/* act(x). */
 __device__ inline float activate(float x, int act)
 {
     switch (act) {
@@ -57,7 +63,8 @@ __device__ inline float activate(float x, int act)
     }
 }
 
-/* The same for a result of type T.  GELU needs half the instructions where the result is rounded to BF16. */
+/* act(x) for a result of type T.  If the result is rounded to bf16, GELU through normal_tail takes half the
+ * instructions. */
 template <typename T>
 __device__ inline float activate_for(float x, int act)
 {

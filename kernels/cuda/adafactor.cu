@@ -1,17 +1,23 @@
+/*
+ * adafactor.cu - Adafactor (Shazeer and Stern 2018) for all parameters at once.
+ *
+ * For a matrix, the second moments of g are kept as one number a row and one a column: r and c.  A step has six
+ * launches, because each needs sums over whole parameters from the one before.  u = scale g / sqrt(r c / mean(r)).
+ */
 #include "kernels/cuda/optim.cuh"
 
 constexpr int THREADS = UPDATE_THREADS, WARPS = THREADS / WARP, SIDE = UPDATE_SIDE;
 static_assert(SIDE == 2 * WARP, "a lane has two columns of a square");
 
-/* What all elements of a step share, and those of a row of the table: what its u is multiplied by, and what w is. */
+/* Numbers that all elements of a step share, and numbers that all elements of a row of the table share. */
 struct adafactor_step {
     float scale, beta, lr;
 };
 struct adafactor_row {
-    float root, rate, keep; /* root: sqrt of the mean of r; 1 where it is no matrix */
+    float root, rate, keep; /* root: sqrt of the mean of r, 1 for vectors; rate of u; factor of w */
 };
 
-/* Scratch: of each chunk its sums of g^2 by row and by column, and one number. */
+/* Scratch memory: for each chunk its sums of g^2 by row and by column, and one number. */
 struct adafactor_scratch {
     struct adafactor_step *step;
     struct adafactor_row *rows;
@@ -19,7 +25,7 @@ struct adafactor_scratch {
     float *sums;  /* [chunks] */
 };
 
-/* A square of a matrix, cut where that ends; of anything else none. */
+/* The square of a matrix that a chunk covers, cut at the matrix's ends.  Vectors have none. */
 struct square {
     int64_t row, col;
     int rows, cols;
@@ -38,6 +44,7 @@ __device__ inline struct square square_of(const struct update_row &r, int64_t nu
     return s;
 }
 
+/* g^2 at a place of a square; 0 outside. */
 __device__ inline float square_at(const struct update_row &r, const struct square &s, int row, int col)
 {
     if (row >= s.rows || col >= s.cols)
@@ -46,7 +53,12 @@ __device__ inline float square_at(const struct update_row &r, const struct squar
     return g * g;
 }
 
-/* Sums by row and by column of a square go to side; returns the thread's share of the whole. */
+/*
+ * Stores the sums of g^2 of a square by row and by column in `side`, and returns the thread's share of their total.
+ *
+ * A warp takes rows in turn, and a lane two columns.  The sum of a row is a reduction over lanes.  The sums of columns
+ * stay in lanes, and are added over warps in shared memory.
+ */
 __device__ inline float sum_square(float *__restrict__ side, const struct update_row &r, const struct square &s)
 {
     __shared__ float part[WARPS][SIDE];
@@ -71,7 +83,7 @@ __device__ inline float sum_square(float *__restrict__ side, const struct update
 }
 
 /*
- * sums[c] = sum of g^2 over chunk c of the table; of a matrix also the sums by row and by column
+ * sums[c] = sum of g^2 over chunk c of the table; for a matrix also the sums by row and by column
  *
  * Grid     one block per chunk.
  * Memory   reads g once, writes 2 / SIDE of it: bandwidth bound.
@@ -93,7 +105,7 @@ __global__ void __launch_bounds__(THREADS) adafactor_sum_kernel(struct adafactor
 }
 
 /*
- * norm = sum of sums;  lr = the schedule at step rng[2];  rng[2] += 1;  what all elements share
+ * norm = sum of sums;  lr = the schedule at step rng[2];  rng[2] += 1;  numbers that all elements share
  *
  * Grid     one block; step count and rate live on the device, so that a captured step needs no host number.
  * Memory   reads sums once.
@@ -107,7 +119,7 @@ __global__ void __launch_bounds__(THREADS)
     float sum = 0;
     for (int64_t i = thread_id(); i < t.chunks; i += THREADS)
         sum += a.sums[i];
-    sum = block_sum(sum); /* behind its barriers every thread has read the step */
+    sum = block_sum(sum); /* its barriers separate the reads of the step from its update */
     if (thread_id() != 0)
         return;
     const struct adafactor &rules = t.rules->adafactor;
@@ -117,12 +129,13 @@ __global__ void __launch_bounds__(THREADS)
     *a.step = { clip_scale(rules.clip, sum), (float)(1.0 - pow((double)(step + 1), -(double)rules.decay_rate)), *lr };
 }
 
+/* A second moment after a step: the moving average of mean g^2 + eps. */
 __device__ inline float moved(const struct adafactor_step &s, float eps, float state, float mean)
 {
     return s.beta * state + (1.0f - s.beta) * (s.scale * s.scale * mean + eps);
 }
 
-/* The sum of n numbers that lie `stride` apart. */
+/* Returns the sum of n numbers that are `stride` apart. */
 __device__ inline float strided_sum(const float *__restrict__ x, int64_t n, int64_t stride)
 {
     float sum = 0;
@@ -132,10 +145,10 @@ __device__ inline float strided_sum(const float *__restrict__ x, int64_t n, int6
 }
 
 /*
- * The states of a row of the table, and the root of the mean of a matrix's r
+ * The states of a row of the table, and the root of the mean of a matrix's r.
  *
  * Grid     one block per row of the table.
- * Memory   reads the sums by row and column once; of what is no matrix all of g and v.
+ * Memory   reads the sums by row and column once; for a vector all of g and v.
  * Numbers  f32 sums in an order fixed by the shapes.
  */
 __global__ void __launch_bounds__(THREADS) adafactor_state_kernel(struct adafactor_scratch a, struct update_table t)
@@ -145,7 +158,7 @@ __global__ void __launch_bounds__(THREADS) adafactor_state_kernel(struct adafact
     const float *sides = a.sides + (int64_t)t.first[block_id()] * 2 * SIDE;
     int64_t across = (r.cols + SIDE - 1) / SIDE, down = (r.rows + SIDE - 1) / SIDE;
     float eps = t.rules->adafactor.eps, per_row = 1.0f / (float)r.rows, per_col = 1.0f / (float)r.cols, sum = 0;
-    if (r.first == r.end) /* another rank's */
+    if (r.first == r.end) /* another rank updates it */
         return;
     for (int64_t i = thread_id(); i < r.rows; i += THREADS) {
         float squares = strided_sum(sides + i / SIDE * across * 2 * SIDE + i % SIDE, across, 2 * SIDE);
@@ -163,7 +176,7 @@ __global__ void __launch_bounds__(THREADS) adafactor_state_kernel(struct adafact
         a.rows[block_id()].root = r.rows ? sqrtf(sum * per_row) : 1.0f;
 }
 
-/* u of element i of a row of the table, but for the root of the mean of r. */
+/* Returns u of element i of a row of the table, with `scale` for the factor that all elements share. */
 __device__ inline float update_of(const struct update_row &r, float scale, int64_t i)
 {
     if (!r.rows)
@@ -171,7 +184,8 @@ __device__ inline float update_of(const struct update_row &r, float scale, int64
     return scale * r.g[i] / sqrtf(r.state[0][i / r.cols]) / sqrtf(r.state[1][i % r.cols]);
 }
 
-/* The thread's next element of a chunk: of a square they lie row by row, those of a warp side by side. */
+/* Returns the k-th element of the thread in a chunk, -1 for none.  In a square the elements go row by row, those of a
+ * warp side by side. */
 __device__ inline int64_t element_of(const struct update_row &r, const struct square &s, const struct table_chunk &c,
                                      int k)
 {
@@ -209,7 +223,7 @@ __global__ void __launch_bounds__(THREADS) adafactor_size_kernel(struct adafacto
 }
 
 /*
- * What w and u of a row of the table are multiplied by
+ * The factors of w and u of each row of the table: u is divided by its root mean square if that exceeds the threshold.
  *
  * Grid     one block per row of the table.
  * Memory   reads sums once.
@@ -233,7 +247,8 @@ __global__ void __launch_bounds__(THREADS) adafactor_rate_kernel(struct adafacto
  * w = keep w - rate u;  g = 0
  *
  * Grid     one block per chunk.
- * Memory   reads and writes w and g once, writes half: bandwidth bound; of other ranks' parameters writes g alone.
+ * Memory   reads and writes w and g once, writes the bf16 copy: bandwidth bound; for other ranks' parameters writes g
+ *          alone.
  * Numbers  f32; a BF16 weight is rounded from its master.
  */
 __global__ void __launch_bounds__(THREADS) adafactor_kernel(struct adafactor_scratch a, struct update_table t)

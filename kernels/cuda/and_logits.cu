@@ -7,7 +7,7 @@ constexpr int THREADS = 256;
  *
  * Grid     one thread per element.
  * Memory   reads a and b, writes y, once each.
- * Numbers  f32; the two forms of the logarithm neither overflow nor cancel.
+ * Numbers  f32; two forms of the logarithm, so that neither overflows nor cancels.
  */
 __global__ void __launch_bounds__(THREADS) and_logits_kernel(float *y, const float *a, const float *b, int64_t n)
 {

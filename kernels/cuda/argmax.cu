@@ -2,17 +2,19 @@
 
 constexpr int THREADS = 1024;
 
+/* A number and its column. */
 struct candidate_max {
     float value;
     int at;
 };
 
-/* The larger of two, the first of equals; never a NaN. */
+/* The larger of two; of equals the one in the lower column.  A NaN never wins, since no comparison with it is true. */
 __device__ inline struct candidate_max better(struct candidate_max a, struct candidate_max b)
 {
     return b.value > a.value || (b.value == a.value && b.at < a.at) ? b : a;
 }
 
+/* The best over the lanes of a warp, for every lane. */
 __device__ inline struct candidate_max warp_best(struct candidate_max b)
 {
     for (int lane = WARP / 2; lane; lane /= 2) {
@@ -24,7 +26,7 @@ __device__ inline struct candidate_max warp_best(struct candidate_max b)
 }
 
 /*
- * y[t] = the first column where x[t,:] is largest; 0 where nothing is above -infinity
+ * y[t] = the first column with the maximum of x[t,:]; 0 if nothing is above -infinity
  *
  * Grid     one block per row: rows are as long as a vocabulary.
  * Memory   reads x once: bandwidth bound.
@@ -38,6 +40,7 @@ __global__ void __launch_bounds__(THREADS) argmax_kernel(int *__restrict__ y, co
     float v[PACK];
     x += block_id() * cols;
 
+    /* The columns of a thread ascend, so `>` keeps the first of equals. */
     for (int64_t j = thread_id() * PACK; j < cols; j += THREADS * PACK) {
         load_pack(v, x + j, cols - j);
         for (int k = 0; k < PACK; k++)
@@ -50,6 +53,7 @@ __global__ void __launch_bounds__(THREADS) argmax_kernel(int *__restrict__ y, co
     __syncthreads();
     if (warp_id() > 0)
         return;
+    /* THREADS is 32 warps, so each lane of the first warp takes the result of one. */
     b = warp_best(of_warp[lane_id()]);
     if (lane_id() == 0)
         y[block_id()] = b.at;

@@ -6,7 +6,8 @@
  *
  * Grid     one block per sequence, head and tile of queries; four neighbouring lanes per query.
  * Memory   q once a key tile, k and v once per query tile, through shared memory as f32.
- * Numbers  running maximum and sum in f32 (online softmax); dropout after the sum, as rng.h numbers it.
+ * Numbers  running maximum and sum in f32 (online softmax, Milakov and Gimelshein 2018); dropout after the sum, with
+ *          the random numbers of rng.h.
  * Serves   f32.
  */
 template <int D>
@@ -30,11 +31,12 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
     for (int j0 = 0; j0 < t.k_length; j0 += TILE) {
         int left = t.k_length - j0;
         int64_t at = (t.k_first + j0) * a.kv_stride + column;
-        __syncthreads(); /* the last tile has been used */
+        __syncthreads(); /* no thread reads the last tile any more */
         load_rows(k, a.k + at, a.kv_stride, left, a.dim, THREADS);
         load_rows(v, a.v + at, a.kv_stride, left, a.dim, THREADS);
         __syncthreads();
 
+        /* Each of the four lanes of a row has a quarter of the tile's keys. */
         float score[TILE / 4], top = most, part_sum = 0;
         quad_dots(score, q, a.dim, k);
         UNROLL
@@ -44,19 +46,22 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
             top = fmaxf(top, score[n]);
         }
         top = quad_max(top); /* finite: every tile has a key */
+        /* Sums over earlier tiles are relative to the old maximum. */
         float shrink = expf(most - top);
         UNROLL
         for (int n = 0; n < TILE / 4; n += 4) {
             unsigned kept = kept_keys(a, row * a.heads + t.head, j0 / 4 + part + n);
             for (int m = 0; m < 4; m++) {
                 float p = expf(score[n + m] - top);
+                /* The softmax's sum includes weights that dropout removes. */
                 part_sum += p;
                 weight[i][quad_row(n + m)] = keep_factor(a, kept >> m) * p;
             }
         }
         sum = sum * shrink + quad_sum(part_sum);
         most = top;
-        __syncwarp(); /* the row's weights come from its own four lanes */
+        __syncwarp(); /* the four lanes of a row wrote its weights */
+        /* Now each lane has a quarter of the columns of y, and needs the weights of the whole row. */
         UNROLL
         for (int d = 0; d < D / 4; d++)
             out[d] *= shrink;
@@ -72,7 +77,8 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
         lse[row * a.heads + t.head] = most + logf(sum);
 }
 
-/* Of a width: 16-row tiles of queries a warp holds, and keys in a tile.  Long rows fill the registers. */
+/* Numbers of the bf16 kernel for a head size: 16-row tiles of queries a warp holds, and keys in a tile.  Larger heads
+ * need more registers for each row. */
 __host__ __device__ constexpr int forward_rows(int head_dim)
 {
     return head_dim <= 64 ? 2 : 1;
@@ -83,15 +89,19 @@ __host__ __device__ constexpr int forward_keys(int head_dim)
     return head_dim <= 128 ? 32 : 16;
 }
 
-/* What a warp sums up over the keys: for each of its rows y, the running maximum in powers of two, and this lane's part
- * of the sum. */
+/* The sums of a warp over the keys: y of its rows, the running maximum in powers of two, and this lane's part of the
+ * sum. */
 template <int D, int M>
 struct softmax_sums {
     float out[M][D / 8][4], most[M][2], sum[M][2];
 };
 
-/* The tile's scores become weights, and the sums shrink to the new maximum.  query: the warp's first, j0: the first
- * key, `left` of which are there. */
+/*
+ * Turns the scores of a tile into weights; the sums shrink to the new maximum.  query: the warp's first query; j0: the
+ * tile's first key; left: keys from there on.
+ *
+ * A lane holds two columns of every eight of a row, and the four lanes of a quad hold the whole row.
+ */
 template <int KEYS, int D, int M>
 __device__ inline void softmax_tile(float (&s)[M][KEYS / 8][4], struct softmax_sums<D, M> &sums,
                                     const attention_args<bf16> &a, const float *bias, int query, int j0, int left)
@@ -123,7 +133,12 @@ __device__ inline void softmax_tile(float (&s)[M][KEYS / 8][4], struct softmax_s
     }
 }
 
-/* Dropout on the tile's weights: a lane draws for one query and four keys, and lends what others need. */
+/*
+ * Applies dropout to the tile's weights.
+ *
+ * One call of Philox gives the bits of four keys for one query.  The layout of a product gives a lane only two
+ * neighbouring keys, so a lane draws for one query and four keys, and the others get their bits by shuffles.
+ */
 template <int KEYS, int M>
 __device__ inline void drop_tile(float (&s)[M][KEYS / 8][4], const attention_args<bf16> &a, int64_t row, int j0)
 {
@@ -144,7 +159,7 @@ __device__ inline void drop_tile(float (&s)[M][KEYS / 8][4], const attention_arg
     }
 }
 
-/* lse and y of the warp's rows. */
+/* Stores lse and y of the warp's rows. */
 template <int D, int M>
 __device__ inline void put_queries(bf16 *y, float *lse, struct softmax_sums<D, M> &sums, const attention_args<bf16> &a,
                                    int rows)
@@ -164,8 +179,9 @@ __device__ inline void put_queries(bf16 *y, float *lse, struct softmax_sums<D, M
  * The same for bf16 on tensor cores.
  *
  * Grid     one block per sequence, head and tile of forward_rows(D) times 16 queries a warp; as few warps as the
- * longest sequence needs. Memory   q once into registers; k and v once per query tile through shared memory, a tile
- * ahead of its use. Numbers  products of bf16, sums in f32; weights count as two bf16 each, some 16 bits.
+ *          longest sequence needs.
+ * Memory   q once into registers; k and v once per query tile through shared memory, a tile ahead of their use.
+ * Numbers  products of bf16, sums in f32; weights count as two bf16 each, some 16 bits.
  */
 template <int D>
 __global__ void __launch_bounds__(MMA_THREADS)
@@ -178,7 +194,7 @@ __global__ void __launch_bounds__(MMA_THREADS)
     if (first >= t.q_length)
         return;
     first += warp_id() * 16 * M;
-    int rows = t.q_length - first; /* none: the warp only helps to copy */
+    int rows = t.q_length - first; /* 0 or less: the warp only helps to copy */
     int64_t row = t.q_first + first, column = (int64_t)t.head * a.dim, at = t.k_first * a.kv_stride + column;
     struct softmax_sums<D, M> sums = {
     };
@@ -190,6 +206,7 @@ __global__ void __launch_bounds__(MMA_THREADS)
     for (int d = 0; d < D / 16; d++)
         load_left(q[d], a.q + row * a.q_stride + column, a.q_stride, rows, 16 * d, a.dim);
 
+    /* The first tile; each turn of the loop then starts the copy of the next one. */
     fetch_tile(k[0], a.k + at, a.kv_stride, t.k_length, a.dim);
     fetch_tile(v[0], a.v + at, a.kv_stride, t.k_length, a.dim);
     copy_commit();
@@ -197,7 +214,7 @@ __global__ void __launch_bounds__(MMA_THREADS)
         int left = t.k_length - j0;
         int64_t next = at + (j0 + KEYS) * a.kv_stride;
         copy_wait<0>();
-        __syncthreads(); /* this tile has arrived, and the last one has been used */
+        __syncthreads(); /* all threads have this tile, and none reads the one before */
         if (left > KEYS) {
             fetch_tile(k[1 - now], a.k + next, a.kv_stride, left - KEYS, a.dim);
             fetch_tile(v[1 - now], a.v + next, a.kv_stride, left - KEYS, a.dim);
@@ -205,6 +222,7 @@ __global__ void __launch_bounds__(MMA_THREADS)
         }
         if (rows <= 0)
             continue;
+        /* Scores, softmax, dropout, and the product with v, all in registers. */
         float s[M][KEYS / 8][4];
         struct left_pair<M, KEYS> weights;
         times_tile_transposed<D>(s, q, k[now], left);

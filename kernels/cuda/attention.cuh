@@ -1,5 +1,8 @@
 /*
- * attention.cuh - what attention and its backward share: where things lie, tiles in shared memory, the dropout mask.
+ * attention.cuh - the common part of attention and its backward: layout, tiles in shared memory, dropout mask.
+ *
+ * Sequences are packed one after the other.  A block works on one head of one sequence, and on one tile of its queries
+ * or keys.
  */
 #ifndef KERNELS_CUDA_ATTENTION_CUH
 #define KERNELS_CUDA_ATTENTION_CUH
@@ -7,7 +10,7 @@
 #include "kernels/attention_view.h"
 #include "kernels/cuda/cuda.cuh"
 
-/* One call: base pointers with the columns of q, k and v already added, strides in elements. */
+/* Arguments of a call.  The columns of q, k and v are already added to the pointers.  Strides are in elements. */
 template <typename T>
 struct attention_args {
     const T *q, *k, *v;
@@ -40,7 +43,7 @@ static attention_args<T> attention_args_of(struct ctx *c, const struct tensor *q
     return a;
 }
 
-/* This block's work: which sequence and head, which of the blocks that share them, where both sides begin and end. */
+/* The work of a block: sequence, head, its number among the blocks that share them, and the ranges of both sides. */
 struct attention_task {
     int q_first, q_length, k_first, k_length, sequence, tile, head;
 };
@@ -48,6 +51,7 @@ struct attention_task {
 template <typename T>
 __device__ inline struct attention_task attention_task_of(const attention_args<T> &a)
 {
+    /* Tiles vary fastest in the grid, then heads, then sequences: neighbouring blocks read the same keys. */
     int64_t pair = block_id() / a.tiles, s = pair / a.n_heads;
     struct attention_task t;
     t.sequence = (int)s, t.tile = (int)(block_id() % a.tiles);
@@ -57,7 +61,8 @@ __device__ inline struct attention_task attention_task_of(const attention_args<T
     return t;
 }
 
-/* Cell of the bias table for a key `ahead` places behind its query, or before it. */
+/* The cell of the bias table for a key `ahead` places behind its query (negative: before it). */
+/* The biases of one head, or NULL. */
 template <typename T>
 __device__ inline int bias_cell(const attention_args<T> &a, int ahead)
 {
@@ -77,8 +82,8 @@ __device__ inline const float *bias_of(const attention_args<T> &a, int head)
     return a.bias ? a.bias + (int64_t)head * (2 * a.reach + 1) : nullptr;
 }
 
-/* tile[i][:] = row i of x; zeros from `rows` and from `dim` on; the last column is there against bank conflicts.  For
- * all `threads`. */
+/* tile[i][:] = row i of x in f32, with zeros from row `rows` and from column `dim` on.  The last column of a tile is
+ * padding against bank conflicts.  All `threads` threads call it. */
 template <int ROWS, int WIDTH, typename T>
 __device__ inline void load_rows(float (&tile)[ROWS][WIDTH], const T *x, int64_t stride, int64_t rows, int dim,
                                  int threads)
@@ -93,7 +98,8 @@ __device__ inline void load_rows(float (&tile)[ROWS][WIDTH], const T *x, int64_t
     }
 }
 
-/* Which of the keys 4 * quad .. of one query dropout keeps, a bit each; row = query * heads + head. */
+/* The bits of four keys from 4 quad on: 1 if dropout keeps the weight of the key for one query. row = query * heads +
+ * head.  One call of Philox gives the numbers of four keys, in forward and backward alike. */
 template <typename T>
 __device__ inline unsigned kept_keys(const attention_args<T> &a, int64_t row, int64_t quad)
 {
@@ -106,14 +112,14 @@ __device__ inline unsigned kept_keys(const attention_args<T> &a, int64_t row, in
     return bits;
 }
 
-/* What dropout multiplies one weight by; bit 0 of `kept` says whether it stays. */
+/* The factor of dropout for one weight; bit 0 of `kept` says whether the weight stays. */
 template <typename T>
 __device__ inline float keep_factor(const attention_args<T> &a, unsigned kept)
 {
     return kept & 1 ? a.keep_scale : 0.0f;
 }
 
-/* Runs the statement with D bound to the width that heads are padded to. */
+/* Runs a statement with D bound to the width that heads are padded to. */
 #define HEAD_SWITCH(dim, ...)                                                                                          \
     do {                                                                                                               \
         CHECK((dim) > 0 && (dim) <= HEAD_DIM_MAX, "a head of %lld", (long long)(dim));                                 \
@@ -132,19 +138,20 @@ __device__ inline float keep_factor(const attention_args<T> &a, unsigned kept)
         }                                                                                                              \
     } while (0)
 
-/* Rows of a tile of f32: two of them fit into 48 KiB of shared memory. */
+/* The rows of a tile of f32.  Two tiles fit into 48 KiB of shared memory. */
 __host__ __device__ constexpr int attention_tile(int head_dim)
 {
     return head_dim > 128 ? 16 : 32;
 }
 
-/* The row of a tile that a lane's n-th number belongs to: four lanes share a tile's rows, four neighbours each. */
+/* The row of a tile that a lane's n-th number belongs to.  Four lanes share the rows of a tile.  Each takes four
+ * neighbouring rows at a time, as many as one call of kept_keys covers. */
 __device__ inline int quad_row(int n)
 {
     return 4 * (thread_id() % 4 + n / 4 * 4) + n % 4;
 }
 
-/* dot[n] = x . tile[quad_row(n)] */
+/* dot[n] = x . tile[quad_row(n)]. */
 template <int TILE, int WIDTH>
 __device__ inline void quad_dots(float (&dot)[TILE / 4], const float *x, int dim, const float (&tile)[TILE][WIDTH])
 {
@@ -162,7 +169,8 @@ __device__ inline void quad_dots(float (&dot)[TILE / 4], const float *x, int dim
     }
 }
 
-/* out[d] += sum_j w[j] tile[j][4 d + part], of the four lanes' columns the part that is this lane's. */
+/* out[d] += sum_j w[j] tile[j][4 d + lane % 4].  The four lanes of a row share its columns, so together they read four
+ * neighbouring numbers. */
 template <int TILE, int COLUMNS, int WIDTH>
 __device__ inline void quad_add(float (&out)[COLUMNS], const float (&w)[TILE + 1], const float (&tile)[TILE][WIDTH])
 {

@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
         for (int j0 = 0; j0 < t.k_length; j0 += TILE) {
             int left = t.k_length - j0;
             int64_t at = (t.k_first + j0) * a.kv_stride + column;
-            __syncthreads(); /* the last tile has been used */
+            __syncthreads(); /* no thread reads the last tile any more */
             load_rows(k, a.k + at, a.kv_stride, left, a.dim, THREADS);
             load_rows(v, a.v + at, a.kv_stride, left, a.dim, THREADS);
             __syncthreads();
@@ -66,17 +66,19 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
             for (int n = 0; n < TILE / 4; n++) {
                 int j = quad_row(n);
                 unsigned kept = kept_keys(a, number, j0 / 4 + part + n / 4 * 4) >> n % 4;
+                /* Scores are computed again: lse turns them into weights without another softmax. */
                 float score = score_of(p[n], a, bias, j0 + j - query);
                 float weight = inside && j < left ? expf(score - lse) : 0.0f;
                 ds[i][j] = t.k_length > 1 ? weight * (keep_factor(a, kept) * dp[n] - delta) : 0.0f;
             }
-            __syncwarp(); /* the row's ds come from its own four lanes */
+            __syncwarp(); /* the four lanes of a row wrote its ds */
             quad_add(dq, ds[i], k);
             if (!cells)
                 continue;
-            __syncthreads(); /* every row's ds is there */
+            __syncthreads(); /* every row has its ds */
             add_diagonals<TILE, TILE>(cells, diagonal, a, j0 - first, [&](int q, int j) { return ds[q][j]; });
         }
+        /* Rows behind the last were computed like the first one, and are not stored. */
         UNROLL
         for (int d = 0; d < D / 4; d++)
             if (g.dq && inside && 4 * d + part < a.dim)
@@ -113,10 +115,10 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
     for (int i0 = 0; i0 < t.q_length; i0 += TILE) {
         int left = t.q_length - i0;
         int64_t row = t.q_first + i0;
-        __syncthreads(); /* the last tile has been used */
+        __syncthreads(); /* no thread reads the last tile any more */
         load_rows(q, a.q + row * a.q_stride + column, a.q_stride, left, a.dim, THREADS);
         load_rows(up, g.dy + row * a.y_stride + column, a.y_stride, left, a.dim, THREADS);
-        if (part == 0) { /* as a query, this thread's row is j too */
+        if (part == 0) { /* each quad also loads the numbers of one query, row j of the tile */
             delta[j] = j < left ? g.delta[(row + j) * a.heads + t.head] : 0.0f;
             lse[j] = j < left ? g.lse[(row + j) * a.heads + t.head] : 0.0f;
         }
@@ -126,13 +128,14 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
         UNROLL
         for (int n = 0; n < TILE / 4; n++) {
             int i = quad_row(n);
+            /* The random numbers are those of the forward: they depend on row and key alone. */
             float keep = keep_factor(a, kept_keys(a, (row + i) * a.heads + t.head, place / 4) >> place % 4);
             float score = score_of(dot[n], a, bias, place - i0 - i);
             float weight = inside && i < left ? expf(score - lse[i]) : 0.0f;
             p[j][i] = keep * weight;
             ds[j][i] = t.k_length > 1 ? weight * (keep * dp[n] - delta[i]) : 0.0f;
         }
-        __syncwarp(); /* the row's numbers come from its own four lanes */
+        __syncwarp(); /* the four lanes of a row wrote its numbers */
         quad_add(dv, p[j], up);
         quad_add(dk, ds[j], q);
     }
@@ -144,6 +147,7 @@ __global__ void __launch_bounds__(4 * attention_tile(D))
         }
 }
 
+/* Launches the kernels of the gradients that are wanted. */
 template <int D>
 static void launch(struct ctx *c, const attention_grads<float> &g, attention_args<float> a, const struct seqs *qs,
                    const struct seqs *ks)
@@ -168,7 +172,7 @@ static void heads_backward(struct ctx *c, const attention_grads<bf16> &g, const 
     attention_mma_backward(c, g, a, qs, ks);
 }
 
-/* Tiles that the blocks of a head of a sequence have to take: of queries in f32, of keys in bf16. */
+/* The number of tiles that the blocks of a head take: of queries in f32, of keys in bf16. */
 static int64_t tiles_of(const attention_args<float> &a, const struct seqs *qs, const struct seqs *ks)
 {
     int64_t tile = attention_tile(a.dim);
@@ -183,7 +187,8 @@ static int64_t tiles_of(const attention_args<bf16> &a, const struct seqs *qs, co
     return (ks->max_len + tile - 1) / tile;
 }
 
-/* The bf16 kernel goes by keys: where they take several tiles it has parts of dq, else it needs no delta. */
+/* The bf16 kernel cuts the work by keys.  If a sequence has several tiles of keys, each tile has a part of dq, and
+ * delta must be known before.  Otherwise the kernel computes delta itself. */
 static bool in_parts(float *dq, int64_t tiles)
 {
     (void)dq, (void)tiles;
@@ -210,17 +215,18 @@ static bool needs_delta(bf16 *dq, int64_t tiles)
 #ifdef __CUDACC__
 constexpr int64_t PARTS_MOST = INT64_MAX;
 #else
-constexpr int64_t PARTS_MOST = 3; /* so that tests of a few heads need several launches, and blocks several tiles */
+constexpr int64_t PARTS_MOST = 3; /* so that tests with few heads need several launches, and blocks several tiles */
 #endif
 
 /*
- * Delta, then all gradients, as many heads and as many blocks a head as have room for their parts in scratch: by shapes
- * alone, so sums have one order.
+ * Computes delta, then all gradients.  A launch takes as many heads, and as many blocks a head, as have room for their
+ * parts in scratch memory.  The cut depends on shapes alone, so sums have one order.
  */
 template <typename T>
 static void attention_backward(struct ctx *c, attention_grads<T> g, attention_args<T> a, const T *y,
                                const struct seqs *qs, const struct seqs *ks, struct destination dbias)
 {
+    /* A head needs `floats` floats of scratch memory for each of its tiles: a part of dq, and tables of the bias. */
     int64_t tiles = tiles_of(a, qs, ks) > 1 ? tiles_of(a, qs, ks) : 1, cells = dbias.t ? 2 * a.reach + 1 : 0;
     int64_t deltas = needs_delta(g.dq, tiles) ? g.q_rows * a.heads : 0;
     int64_t dq_floats = in_parts(g.dq, tiles) ? g.q_rows * a.dim : 0, floats = dq_floats + qs->n * cells;

@@ -1,14 +1,16 @@
 /*
- * attention_backward.cuh - what the backward of attention in f32 and in bf16 share: gradients, and the bias table's.
+ * attention_backward.cuh - the common part of the backward of attention in f32 and in bf16: its gradients, and that of
+ * the bias table.
  *
- * The table's gradient is summed without atomics: a block sums its own part of it, the parts are added in order.
+ * The gradient of the table is summed without atomics.  Each block sums its own copy of the table, and the copies are
+ * added in order.
  */
 #ifndef KERNELS_CUDA_ATTENTION_BACKWARD_CUH
 #define KERNELS_CUDA_ATTENTION_BACKWARD_CUH
 
 #include "kernels/cuda/attention.cuh"
 
-/* What the backward reads beside the arguments of the forward, and where it writes. */
+/* Inputs of the backward beside the arguments of the forward, and its outputs. */
 template <typename T>
 struct attention_grads {
     const T *dy;
@@ -20,7 +22,7 @@ struct attention_grads {
     bool dq_add, dkv_add;
 };
 
-/* This block's part of the bias table's gradient, set to 0; NULL when nobody wants it. */
+/* Returns this block's copy of the bias table's gradient, set to 0; NULL if the gradient is not wanted. */
 template <typename T>
 __device__ inline float *bias_part(const attention_grads<T> &g, const attention_args<T> &a,
                                    const struct attention_task &t, int tile, int tiles)
@@ -35,8 +37,12 @@ __device__ inline float *bias_part(const attention_grads<T> &g, const attention_
 }
 
 /*
- * Adds a tile of ds, ds(i, j) of query i and key j, down its diagonals to the block's part of the table; `ahead` is the
- * place of key 0 less that of query 0.  A cell belongs to one thread.  Between two barriers of the whole block.
+ * Adds a tile of ds down its diagonals to the block's copy of the table.  ds(i, j) belongs to query i and key j of the
+ * tile, and `ahead` is the position of key 0 minus that of query 0.
+ *
+ * All pairs of a diagonal have the same distance, and thus the same cell.  Cells are clipped to the reach of the table,
+ * so several diagonals may share one.  Each cell is written by one thread, which adds its diagonals in order.  Call it
+ * between two barriers of the whole block.
  */
 template <int QUERIES, int KEYS, typename T, typename F>
 __device__ inline void add_diagonals(float *cells, float (&diagonal)[QUERIES + KEYS], const attention_args<T> &a,
@@ -50,6 +56,7 @@ __device__ inline void add_diagonals(float *cells, float (&diagonal)[QUERIES + K
     }
     __syncthreads();
     float sum = 0;
+    /* Every thread walks over all diagonals.  It keeps a running sum until the cell changes. */
     for (int e = 0; e < QUERIES + KEYS - 1; e++) {
         int cell = bias_cell(a, ahead + e - (QUERIES - 1));
         sum += diagonal[e];
@@ -61,9 +68,9 @@ __device__ inline void add_diagonals(float *cells, float (&diagonal)[QUERIES + K
     }
 }
 
-/* Keys that a block of the bf16 kernel takes at once. */
+/* The number of keys that a block of the bf16 kernel takes at once. */
 int64_t attention_mma_keys(int head_dim);
-/* The gradients in bf16, each unless it is NULL; dq through g.dq_parts when there are any. */
+/* The gradients in bf16, each unless it is NULL. dq goes through g.dq_parts if these exist. */
 void attention_mma_backward(struct ctx *c, const attention_grads<bf16> &g, attention_args<bf16> a,
                             const struct seqs *qs, const struct seqs *ks);
 

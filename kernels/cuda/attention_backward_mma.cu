@@ -1,11 +1,19 @@
-/* Part of attention_backward.cuh: gradients in bf16 on tensor cores, in five products. */
+/*
+ * attention_backward_mma.cu - the backward of attention in bf16 on tensor cores, in five products.
+ *
+ * A block holds a tile of keys, and the queries pass through shared memory.  dk and dv stay in registers.  dq crosses
+ * the tiles of keys: if a sequence has several, each tile stores its part and a second kernel adds the parts.
+ */
 #include "kernels/cuda/attention_backward.cuh"
 #include "kernels/cuda/mma_tile.cuh"
 
 /*
- * How rows of D columns are cut: a warp holds M times 16 keys, a block KEYS of them, and queries pass in tiles, STAGES
- * of them in shared memory.  dk and dv of COLUMNS columns fit into registers; wider heads are done in slices.
+ * Shape of a block for rows of D columns.
+ *
+ * A warp holds M times 16 keys, a block KEYS of them.  Queries pass in tiles of QUERIES, STAGES of them in shared
+ * memory. dk and dv of COLUMNS columns fit into registers; wider heads are computed in slices of columns.
  */
+/* Shared memory of a block. */
 template <int D>
 struct backward_shape {
     static constexpr int M = 1, COLUMNS = D == 256 ? 64 : D, SLICES = D / COLUMNS;
@@ -20,19 +28,19 @@ struct alignas(16) backward_tiles {
     static constexpr int STAGES = backward_shape<D>::STAGES;
     bf16 k[KEYS][D + TILE_GAP];
     bf16 q[STAGES][QUERIES][D + TILE_GAP], dy[STAGES][QUERIES][D + TILE_GAP];
-    bf16 high[KEYS][QUERIES + TILE_GAP], low[KEYS][QUERIES + TILE_GAP]; /* ds, as split_left leaves it */
+    bf16 high[KEYS][QUERIES + TILE_GAP], low[KEYS][QUERIES + TILE_GAP]; /* ds, as split_left returns it */
     float lse[STAGES][QUERIES], delta[STAGES][QUERIES], sums[backward_shape<D>::WARPS][QUERIES];
     float diagonal[QUERIES + KEYS];
 };
 
-/* What a block works at: keys [first, first + keys) of its sequence, columns from `column` of dq, dk and dv. */
+/* The work of a block: keys [first, first + keys) of a sequence, and columns from `column` on of dq, dk and dv. */
 struct backward_work {
     struct attention_task t;
     int first, keys, column;
     const float *bias;
     bool whole;     /* these are all keys of the sequence */
-    float *dq_part; /* row 0 of this block's part of dq in its head, or NULL; added to from the second key tile on */
-    bool again;
+    float *dq_part; /* row 0 of this block's part of dq in its head, or NULL */
+    bool again;     /* a later tile of keys of the same block: dq_part is added to */
 };
 
 /* Starts copying the queries from i0 on into a stage. */
@@ -53,8 +61,11 @@ __device__ inline void fetch_queries(backward_tiles<D> &s, int stage, const atte
 }
 
 /*
- * The first two products: weights before dropout, and what dropout leaves of dy . v.  Keys are rows, the warp's from
- * `mine` on, queries start at i0.  Gives a bit for each number of p: whether dropout keeps it.
+ * The first two products: p = weights before dropout, dp = keep dy . v.
+ *
+ * Keys are rows of the results, the warp's from `mine` on, and queries are columns, from i0 on.  The scores are thus
+ * transposed, and p and ds can be left factors of the products for dv and dk.  Returns a bit for each number of p:
+ * whether dropout keeps it.
  */
 template <int D, int M, int TILES>
 __device__ inline unsigned score_queries(float (&p)[M][TILES][4], float (&dp)[M][TILES][4], const backward_tiles<D> &s,
@@ -80,6 +91,7 @@ __device__ inline unsigned score_queries(float (&p)[M][TILES][4], float (&dp)[M]
     UNROLL
     for (int t = 0; t < M * TILES; t++) {
         int m = t / TILES, n = t % TILES;
+        /* A lane draws for one query and four keys; the lanes that hold these numbers get their bits by shuffles. */
         unsigned drawn = kept_keys(a, row + (8 * n + lane % 8) * a.heads, (w.first + mine) / 4 + 4 * m + lane / 8);
         UNROLL
         for (int e = 0; e < 4; e++) {
@@ -95,7 +107,10 @@ __device__ inline unsigned score_queries(float (&p)[M][TILES][4], float (&dp)[M]
     return kept;
 }
 
-/* This warp's share of delta, sum_j p_ij dp_ij over its keys: exact, as dy . y with a rounded y is not. */
+/*
+ * Sums up this warp's share of delta_i = sum_j p_ij dp_ij over its keys.  The result is exact up to f32, whereas dy . y
+ * with a rounded y is not.
+ */
 template <int D, int M, int TILES>
 __device__ inline void sum_delta(backward_tiles<D> &s, const float (&p)[M][TILES][4], const float (&dp)[M][TILES][4])
 {
@@ -106,6 +121,7 @@ __device__ inline void sum_delta(backward_tiles<D> &s, const float (&p)[M][TILES
         UNROLL
         for (int m = 0; m < M; m++)
             sum += p[m][n][e] * dp[m][n][e] + p[m][n][e + 2] * dp[m][n][e + 2];
+        /* The eight lanes of a column differ in bits 2 to 4 of their index. */
         for (int lane = 4; lane < WARP; lane *= 2)
             sum += __shfl_xor_sync(ALL_LANES, sum, lane);
         if (lane_id() < 4)
@@ -113,7 +129,7 @@ __device__ inline void sum_delta(backward_tiles<D> &s, const float (&p)[M][TILES
     }
 }
 
-/* p becomes the dropped weights, dp becomes ds. */
+/* Replaces p by the weights after dropout, and dp by ds. */
 template <int D, int M, int TILES>
 __device__ inline void finish_weights(float (&p)[M][TILES][4], float (&dp)[M][TILES][4], const backward_tiles<D> &s,
                                       int stage, const attention_args<bf16> &a, const struct backward_work &w,
@@ -130,11 +146,13 @@ __device__ inline void finish_weights(float (&p)[M][TILES][4], float (&dp)[M][TI
             int m = k / 2, e = k % 2 * 2 + i % 2;
             float weight = p[m][n][e];
             p[m][n][e] = weight * keep_factor(a, kept >> (4 * (m * TILES + n) + e));
-            dp[m][n][e] = w.t.k_length > 1 ? weight * (dp[m][n][e] - delta) : 0.0f; /* one key: 1 whatever its score */
+            dp[m][n][e] = w.t.k_length > 1 ? weight * (dp[m][n][e] - delta)
+                                           : 0.0f; /* a single key has weight 1 whatever its score */
         }
     }
 }
 
+/* Stores the warp's ds in shared memory, for the product of all keys. */
 template <int D, int M, int QUERIES>
 __device__ inline void store_ds(backward_tiles<D> &s, const struct left_pair<M, QUERIES> &ds, int mine)
 {
@@ -150,7 +168,7 @@ __device__ inline void store_ds(backward_tiles<D> &s, const struct left_pair<M, 
     }
 }
 
-/* The next two products, dv and dk of the warp's keys; leaves ds behind. */
+/* The next two products, dv and dk of the warp's keys.  It also stores ds in shared memory. */
 template <int D, int M, int COLUMNS, int TILES>
 __device__ inline void add_queries(float (&dk)[M][COLUMNS][4], float (&dv)[M][COLUMNS][4], backward_tiles<D> &s,
                                    int stage, const float (&p)[M][TILES][4], const float (&ds)[M][TILES][4], int column,
@@ -164,7 +182,8 @@ __device__ inline void add_queries(float (&dk)[M][COLUMNS][4], float (&dv)[M][CO
     add_times_tile<8 * COLUMNS>(dk, left, s.q[stage], column, queries);
 }
 
-/* The fifth product, ds of all the block's keys times the keys: 16 queries and some columns at a time go to a warp. */
+/* The fifth product: ds of all keys of the block times the keys.  A warp takes units of 16 queries and DQ_COLUMNS
+ * columns. */
 template <int D>
 __device__ inline void put_dq(const backward_tiles<D> &s, const attention_grads<bf16> &g, const attention_args<bf16> &a,
                               const struct backward_work &w, int i0, int queries)
@@ -197,7 +216,7 @@ __device__ inline void put_dq(const backward_tiles<D> &s, const attention_grads<
     }
 }
 
-/* One tile of keys against all queries of the sequence. */
+/* Multiplies one tile of keys by all queries of its sequence. */
 template <int D>
 __device__ inline void key_tile_backward(backward_tiles<D> &s, float *cells, const attention_grads<bf16> &g,
                                          const attention_args<bf16> &a, const struct backward_work &w)
@@ -209,7 +228,7 @@ __device__ inline void key_tile_backward(backward_tiles<D> &s, float *cells, con
     float dk[M][COLUMNS / 8][4], dv[M][COLUMNS / 8][4];
     zero(dk);
     zero(dv);
-    __syncthreads(); /* the last tile of keys has been used */
+    __syncthreads(); /* no thread reads the last tile of keys any more */
     fetch_tile(s.k, a.k + at, a.kv_stride, w.keys, a.dim);
     fetch_queries(s, 0, g, a, w.t, 0);
 
@@ -218,7 +237,7 @@ __device__ inline void key_tile_backward(backward_tiles<D> &s, float *cells, con
         if (STAGES == 1 && i0 > 0)
             fetch_queries(s, 0, g, a, w.t, i0);
         copy_wait<0>();
-        __syncthreads(); /* these queries have arrived, and the last ds has been used */
+        __syncthreads(); /* all threads have these queries, and none reads the last ds */
         if (STAGES == 2 && i0 + QUERIES < w.t.q_length)
             fetch_queries(s, 1 - stage, g, a, w.t, i0 + QUERIES);
         float p[M][QUERIES / 8][4], ds[M][QUERIES / 8][4];
@@ -226,13 +245,13 @@ __device__ inline void key_tile_backward(backward_tiles<D> &s, float *cells, con
         if (w.whole) {
             if (mine < w.keys)
                 sum_delta(s, p, ds);
-            __syncthreads(); /* every warp's share of delta is there */
+            __syncthreads(); /* every warp has stored its share of delta */
         }
         if (mine < w.keys) {
             finish_weights(p, ds, s, stage, a, w, kept);
             add_queries(dk, dv, s, stage, p, ds, w.column, mine, queries);
         }
-        __syncthreads(); /* every warp's ds is there */
+        __syncthreads(); /* every warp has stored its ds */
         if (g.dq)
             put_dq(s, g, a, w, i0, queries);
         if (cells)
@@ -240,7 +259,7 @@ __device__ inline void key_tile_backward(backward_tiles<D> &s, float *cells, con
                 return i < queries && j < w.keys ? (float)s.high[j][i] + (float)s.low[j][i] : 0.0f;
             });
     }
-    copy_wait<0>(); /* the keys, should there be no query */
+    copy_wait<0>(); /* the copies of the keys, if there was no query */
     if (!g.dk)
         return;
     float scale[M][2], one[M][2];
@@ -258,12 +277,13 @@ __device__ inline void key_tile_backward(backward_tiles<D> &s, float *cells, con
  * dv_j (+)= sum_i keep_ij p_ij dy_i;  dk_j (+)= scale sum_i ds_ij q_i;  dq_i (+)= scale sum_j ds_ij k_j
  *
  * Grid     a.tiles blocks per sequence, head and slice of columns, which take turns at the tiles of keys; as few warps
- *          as the longest sequence needs.  Most sequences are one tile long: then dq is whole in its block.
- * Memory   k once, v into registers; q and dy once per tile of keys, a tile of queries ahead of its use.  Of longer
- *          sequences each block leaves its share of dq in scratch, f32, one after the other tile; shares are summed in
+ *          as the longest sequence needs.  Most sequences are one tile long: then dq is complete in its block.
+ * Memory   k once, v into registers; q and dy once per tile of keys, a tile of queries ahead of their use.  In longer
+ *          sequences each block stores its part of dq in scratch, f32, one tile after the other; parts are summed in
  *          order.
- * Numbers  products of bf16, sums in f32; weights and ds count as two bf16 each, some 16 bits.  delta is the sum of
- *          p dp where a tile holds all keys, dy . y in longer sequences, whose y is small and rounds to little.
+ * Numbers  products of bf16, sums in f32; weights and ds count as two bf16 each, some 16 bits.  delta is the sum of p
+ *          dp if a tile holds all keys.  In longer sequences it is dy . y, whose y is small and has small rounding
+ *          errors.
  */
 template <int D>
 __global__ void __launch_bounds__(backward_shape<D>::THREADS)

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(THREADS)
             sum += a[t] * d;
         }
     }
-    sum = block_sum(sum); /* its barriers also bring dot to the other warps */
+    sum = block_sum(sum); /* its barriers also make dot visible to the other warps */
     for (int64_t t = first + thread_id(); dgate && t < end; t += THREADS)
         put(dgate + t, a[t] * (dot[t] - sum), dgate_add);
 }

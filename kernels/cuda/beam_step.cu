@@ -1,8 +1,16 @@
+/*
+ * beam_step.cu - a step of beam search: one block per request does everything, since a request has at most BEAMS_MAX
+ * rows.
+ *
+ * Candidates are sorted within each row.  A candidate's rank among all rows is thus a sum of binary searches, and no
+ * sort is needed.
+ */
 #include "kernels/cuda/decode.cuh"
 
 constexpr int THREADS = 256;
 static_assert(THREADS == CANDIDATES_MAX, "a thread a continuation");
 
+/* Arguments of a step. */
 struct beam_view {
     const float *value; /* of candidates */
     const int *id, *state, *stops;
@@ -10,23 +18,23 @@ struct beam_view {
     int k, keep;
     int64_t n_stops;
     enum early_stopping early;
-    bool grows; /* scores of longer answers are better than of shorter ones */
+    bool grows; /* longer completions have better scores than shorter ones */
 };
 
-/* A candidate that is among the best of all rows; row -1: there is none. */
+/* A candidate among the best of all rows; row -1: none. */
 struct went_on {
     int row, at, id;
     float score, logp;
-    bool stop, hit; /* hit: ends here, by a stop token or the limit */
+    bool stop, hit; /* hit: it ends here, by a stop token or the limit */
 };
 
-/* One request: where it stands, and its rows' first candidate. */
+/* One request: its first row, its first row of candidates, and the numbers of its step. */
 struct beam_place {
     int64_t row, from;
     int step, limit, fixed, place;
 };
 
-/* Which of a row's candidates are ahead of a score: those above it, or also its equals. */
+/* Returns how many of a row's sorted candidates precede a score: those above it, and with `equals` also its equals. */
 __device__ inline int ahead(const float *value, int k, float add, float score, bool equals)
 {
     int low = 0, high = k;
@@ -41,7 +49,8 @@ __device__ inline int ahead(const float *value, int k, float add, float score, b
     return low;
 }
 
-/* Place of a row's candidate among those of all rows; `keep` where it is no better than that. */
+/* Returns the rank of a row's candidate among those of all rows, or `keep` if that many precede it.  Of equal scores
+ * the lower row comes first, so ranks differ. */
 __device__ inline int rank_of(const beam_view &b, const float *value, const float *row_score, int width, int row,
                               int at, float score)
 {
@@ -52,8 +61,9 @@ __device__ inline int rank_of(const beam_view &b, const float *value, const floa
     return rank < b.keep ? rank : b.keep;
 }
 
-/* list[rank] = the best of all rows' candidates, which are sorted in each.  Begins with a barrier, and one must
- * follow. */
+/*
+ * list[rank] = the best candidates of all rows.  Begins with a barrier, and a barrier must follow.
+ */
 __device__ inline void merge(went_on *list, const float *row_score, const state_view &s, const beam_view &b,
                              const beam_place &p)
 {
@@ -88,12 +98,18 @@ __device__ inline void choose_next(int *next, const went_on *list, const state_v
     }
 }
 
-/* Those of the first `width` that end, and the answers that there are, to the slots in which they are sorted: an answer
- * goes before those that are worse and behind the others, the old before the new.  Both are sorted already. */
+/*
+ * Moves completions into the slots of the request, sorted by score.
+ *
+ * They are those of the first `width` candidates that end, and those that the slots hold already.  Both are sorted, so
+ * the new slot of each is the number of completions before it.  Of equal scores, the old one comes before the new one,
+ * and of two new ones the earlier.
+ */
 __device__ inline void take_answers(const went_on *list, float *old_score, float *new_score, const state_view &s,
                                     const beam_view &b, const beam_place &p)
 {
     int at = thread_id(), slot = s.width, old_slot = s.width;
+    /* Each thread reads its old slot before any thread writes. */
     int64_t from = p.row + at;
     bool mine = at < s.width, ends = mine && list[at].hit;
     int step = 0, row = 0, token = 0, stop = 0;
@@ -126,8 +142,12 @@ __device__ inline void take_answers(const went_on *list, float *old_score, float
     }
 }
 
-/* The rows' entries for places that are theirs become those of the rows that they go on from, as many places at a time
- * as there are threads for all rows: no two rounds touch one place. */
+/*
+ * Moves the rows' own entries of the page table: each row gets those of the row that it continues.
+ *
+ * The first positions, before `fixed`, are shared by all rows and stay.  The threads of all rows move at_once positions
+ * in a round.  A barrier separates reads and writes, and no two rounds touch the same position.
+ */
 __device__ inline void move_tables(const went_on *list, const int *next, const state_view &s, const beam_place &p)
 {
     int at_once = THREADS / s.width, i = thread_id() / at_once, entry = 0;
@@ -143,7 +163,7 @@ __device__ inline void move_tables(const went_on *list, const int *next, const s
     }
 }
 
-/* Rows behind the last hold nothing. */
+/* Appends the chosen candidate to each row.  Rows without one become empty. */
 __device__ inline void move_row(const went_on *list, const int *next, const state_view &s, const beam_view &b,
                                 const beam_place &p)
 {
@@ -163,8 +183,11 @@ __device__ inline void move_row(const went_on *list, const int *next, const stat
     s.state[row] = b.state[(p.from + to.row) * b.k + to.at];
 }
 
-/* Nothing goes on, every slot is filled and none more is wanted, or the best row cannot become better than the worst
- * slot, as transformers guesses. */
+/*
+ * Whether the request is done.  There are three reasons: no row continues; every slot is filled and early stopping asks
+ * for no more; or the best row cannot become better than the worst slot.  The last one follows the estimate of
+ * transformers.
+ */
 __device__ inline bool is_done(const went_on *list, int best, const state_view &s, const beam_view &b,
                                const beam_place &p)
 {
@@ -179,8 +202,8 @@ __device__ inline bool is_done(const went_on *list, int best, const state_view &
  * A step of beam search for each request, see op_beam_step.
  *
  * Grid     one block per request.
- * Memory   the W k candidates, read from L1 as often as ranks need, and the places of W rows of the table.
- * Numbers  one addition and one division a score, as transformers has them.
+ * Memory   W k candidates, read from L1 as often as the ranks need, and the positions of W rows of the table.
+ * Numbers  one addition and one division a score, as in transformers.
  */
 __global__ void __launch_bounds__(THREADS) beam_step_kernel(state_view s, step_view step, beam_view b)
 {
@@ -198,7 +221,7 @@ __global__ void __launch_bounds__(THREADS) beam_step_kernel(state_view s, step_v
     take_answers(list, old_score, new_score, s, b, p);
     move_tables(list, next, s, p);
     move_row(list, next, s, b, p);
-    __syncthreads(); /* the answers are there */
+    __syncthreads(); /* all slots have their completions */
     if (thread_id() == 0)
         s.done[request] = is_done(list, next[0], s, b, p);
 }

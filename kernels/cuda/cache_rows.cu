@@ -3,7 +3,7 @@
 constexpr int THREADS = 256;
 
 /*
- * cache[ids[t],:] = x[t,:] where ids[t] is not negative
+ * cache[ids[t],:] = x[t,:] for each ids[t] that is not negative
  *
  * Grid     one thread per PACK elements of a row.
  * Memory   reads x and writes its rows once.

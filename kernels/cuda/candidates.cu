@@ -1,36 +1,45 @@
+/*
+ * candidates.cu - the k best choices of each row.
+ *
+ * A bound that at least k choices reach removes most of a row at once.  It costs one reduction, because it comes from
+ * the maxima of the threads.
+ */
 #include "kernels/cuda/row_parts.cuh"
 
 constexpr int KEEP_THREADS = 256;
-constexpr int KEYS = 512; /* most keys that a block finds */
+constexpr int KEYS = 512; /* max keys that a block finds */
 static_assert(PART_THREADS >= CANDIDATES_MAX && KEYS >= CANDIDATES_MAX, "there is room for k keys");
 
-/* Ascends as numbers do, 0 and -0 being one; 0 for what is never chosen. */
+/* Maps a float to an integer that ascends with it. 0 and -0 become equal; numbers that are never chosen (NaN,
+ * -infinity) become 0. */
 __device__ inline unsigned ordered(float x)
 {
     unsigned bits = f32_word(x == 0 ? 0.0f : x);
     return !(x > -INFINITY) ? 0u : bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
-/* The key of a choice.  All keys differ, and the lower of two choices with equal logits has the larger key.  0: the
- * choice is no candidate. */
+/* Returns the key of a choice; 0 if it is no candidate.  All keys differ.  Of two choices with equal logits, the lower
+ * one has the larger key. */
 __device__ inline uint64_t choice_key(float logit, int64_t at)
 {
     unsigned high = ordered(logit);
     return high ? (uint64_t)high << 32 | ~(unsigned)at : 0u;
 }
 
+/* The choice of a key. */
 __device__ inline int64_t key_choice(uint64_t key)
 {
     return (int64_t) ~(unsigned)key;
 }
 
-/* The best keys of a block, in no order. */
+/* The best keys of a block, in any order. */
 struct best_keys {
     uint64_t key[KEYS];
     int count;
     unsigned bound[PART_WARPS];
 };
 
+/* Maximum over the lanes of a warp, for every lane. */
 __device__ inline unsigned warp_most(unsigned v)
 {
     for (int lane = WARP / 2; lane; lane /= 2) {
@@ -40,13 +49,18 @@ __device__ inline unsigned warp_most(unsigned v)
     return v;
 }
 
-/* Returns a bound that at least k logits reach, or 0.  `mine` is this thread's largest logit.  Each warp contributes
- * its share of k from the largest logits of its lanes. */
+/*
+ * Returns a bound that at least k logits reach, or 0.  `mine` is this thread's largest logit.
+ *
+ * Each warp finds its k / PART_WARPS largest logits among the maxima of its lanes, and contributes the smallest of
+ * them. The minimum over the warps is the bound: every warp has its share of k logits that reach it.
+ */
 __device__ inline unsigned bound_of(best_keys &m, int k, unsigned mine)
 {
     unsigned bound = 0;
     for (int i = 0; i < k; i += PART_WARPS) {
         bound = warp_most(mine);
+        /* Lanes with equal logits all drop out, which only lowers the bound. */
         mine = mine == bound ? 0 : mine;
     }
     if (lane_id() == 0)
@@ -58,11 +72,11 @@ __device__ inline unsigned bound_of(best_keys &m, int k, unsigned mine)
     return bound;
 }
 
-/* Puts the keys that are at least `least` into m while there is room, and returns their number. */
+/* Puts the keys of at least `least` into m while there is room, and returns their number, which may exceed KEYS. */
 template <typename ForKeys>
 __device__ inline int gather_keys(best_keys &m, uint64_t least, ForKeys for_keys)
 {
-    __syncthreads(); /* count and keys may still be read */
+    __syncthreads(); /* count and keys of the previous call may still be read */
     if (thread_id() == 0)
         m.count = 0;
     __syncthreads();
@@ -78,8 +92,10 @@ __device__ inline int gather_keys(best_keys &m, uint64_t least, ForKeys for_keys
 }
 
 /*
- * Puts the k largest keys into m, and perhaps a few more, and returns their number.  Usually few keys more than k reach
- * the bound.  If too many do, because many are equal, a search by halves finds a better bound.
+ * Puts the k largest keys into m, and perhaps a few more, and returns their number.
+ *
+ * Usually few keys more than k reach the bound.  If too many do, because many logits are equal, bisection finds a
+ * better bound.  It ends because all keys differ.
  */
 template <typename ForKeys>
 __device__ inline int find_best(best_keys &m, int k, unsigned mine, ForKeys for_keys)
@@ -97,13 +113,14 @@ __device__ inline int find_best(best_keys &m, int k, unsigned mine, ForKeys for_
     return n;
 }
 
+/* Tensors of struct candidates. */
 struct candidates_view {
     float *value;
     int *id, *state;
     int k;
 };
 
-/* The rows of a launch, from row `first` of the step on, each in `parts` parts. */
+/* The rows of a launch, from row `first` of the step on.  Each row has `parts` parts. */
 struct candidate_rows {
     uint64_t *keys;
     normaliser *of_part;
@@ -112,6 +129,7 @@ struct candidate_rows {
     int64_t first;
 };
 
+/* Stores a missing candidate. */
 __device__ inline void no_candidate(const candidates_view &y, int64_t to)
 {
     y.value[to] = -INFINITY;
@@ -119,7 +137,10 @@ __device__ inline void no_candidate(const candidates_view &y, int64_t to)
     y.state[to] = STATE_FREE;
 }
 
-/* Finds the best keys of a part, and appends them to those of its row. */
+/*
+ * Finds the best keys of a part, and appends them to those of its row.  Their order depends on the order of the blocks.
+ * The result does not, because write_best sorts by key.
+ */
 __device__ inline void read_part(best_keys &m, const candidate_rows &r, int local, int part, const choice_view &ch,
                                  const choice_view &of_sum, int k)
 {
@@ -129,6 +150,7 @@ __device__ inline void read_part(best_keys &m, const candidate_rows &r, int loca
     normaliser of_part = part_normaliser(v);
     if (thread_id() == 0)
         r.of_part[(int64_t)local * r.parts + part] = of_part;
+    /* The sum runs over the vocabulary, but the candidates are only the allowed tokens. */
     if (ch.token && !of_sum.token)
         load_part(v, ch, part);
     int n = find_best(m, k, ordered(most_of(v)), [&](auto take) {
@@ -144,7 +166,8 @@ __device__ inline void read_part(best_keys &m, const candidate_rows &r, int loca
         keys[i] = m.key[i];
 }
 
-/* Writes the k largest keys, the largest first.  The place of a key is the number of larger keys. */
+/* Writes the k largest keys, the largest first.  The rank of a key is the number of larger keys: n is small, so
+ * counting beats sorting. */
 __device__ inline void write_best(const best_keys &m, int n, const candidates_view &y, int64_t row,
                                   const choice_view &ch, const normaliser &of_row)
 {
@@ -167,8 +190,8 @@ __device__ inline void write_best(const best_keys &m, int n, const candidates_vi
 /*
  * The k best choices of each row, see op_candidates.
  *
- * Grid     one block per part of a row; the last one to end merges what all have found.
- * Memory   reads a row once: bandwidth bound; of an automaton's row the edges too.
+ * Grid     one block per part of a row; the last one to end merges the keys of all parts.
+ * Memory   reads a row once: bandwidth bound; the edges of an automaton too.
  * Numbers  the parts' sums of exp in f32, then the sum of the parts, both in an order fixed by the vocabulary.
  */
 __global__ void __launch_bounds__(PART_THREADS)
@@ -192,6 +215,7 @@ __global__ void __launch_bounds__(PART_THREADS)
     if (!last_to_arrive(r.arrived + local, parts))
         return;
 
+    /* Only the last block of a row is here. */
     int total = r.found[local];
     const uint64_t *keys = r.keys + (int64_t)local * r.parts * KEYS;
     auto for_keys = [&](auto take) {
@@ -205,12 +229,12 @@ __global__ void __launch_bounds__(PART_THREADS)
     normaliser none = { -INFINITY, 0.0f };
     normaliser of_row = block_normaliser(mine ? r.of_part[(int64_t)local * r.parts + thread_id()] : none);
     if (thread_id() == 0)
-        r.found[local] = 0; /* all have read it, behind which were barriers */
+        r.found[local] = 0; /* every thread has read it before the barriers above */
     write_best(m, n, y, t, ch, of_row);
 }
 
 /*
- * best_id, best_logp of the step = the first of each row's candidates
+ * best_id, best_logp of the step = the first candidates of each row
  *
  * Grid     one thread per number.
  * Memory   a few words a row.
@@ -232,7 +256,8 @@ static candidates_view view_of(const struct candidates *y)
     return { data_of<float>(y->value), data_of<int>(y->id), data_of<int>(y->state), y->k };
 }
 
-/* Sets *n to the number of rows that fit the scratch memory, of those that are left. */
+/* Sets *n to the number of rows that fit the scratch memory, of the `left` rows that remain, and returns their arrays.
+ * The counters are divided between arrived and found. */
 static candidate_rows rows_for(struct ctx *c, int64_t left, int64_t vocab, int64_t *n)
 {
     int parts = row_parts(vocab);

@@ -1,3 +1,7 @@
+/*
+ * causal_attention.cu - causal attention in f32, and in bf16 for few rows of a group or wide heads;
+ * causal_attention_tall.cu has the rest.
+ */
 #include "kernels/cuda/causal_mma.cuh"
 #include "kernels/cuda/causal_rows.cuh"
 
@@ -19,7 +23,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
     int number = (int)block_id() % a.tiles * ROW_WARPS + warp_id(), t = number / a.heads;
     int head = number % a.heads, group = head / a.each;
     if (t >= s.n_queries)
-        return; /* the whole warp */
+        return; /* the whole warp returns */
     int64_t row = (s.q_from + t) * a.heads + head;
     int keys = s.n_prefix + s.ahead + t + 1;
     float *q = queries[warp_id()], *weight = weights[warp_id()];
@@ -28,6 +32,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
     __syncwarp();
 
     for (int j0 = causal_first(a, keys); j0 < keys; j0 += WARP) {
+        /* Each lane scores a key of its own; then all lanes together add the values. */
         int j = j0 + lane_id();
         float score = -INFINITY;
         if (j < keys)
@@ -40,45 +45,45 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
         __syncwarp();
         add_round(out, shrink, weight, keys - j0 < WARP ? keys - j0 : WARP, a.dim,
                   [=](int i) { return a.v + (causal_key(s, j0 + i) * a.groups + group) * a.dim; });
-        __syncwarp(); /* the weights have been used */
+        __syncwarp(); /* all lanes have read the weights, which the next round overwrites */
     }
     put_row(y + row * a.dim, out, 1.0f / sum, a.dim, false);
     if (lane_id() == 0)
         lse[row] = most + logf(sum);
 }
 
-/* How a launch cuts the work: M times 16 rows a warp, tiles of KEYS keys, heads up to D. */
+/* Shape of a launch: M times 16 rows a warp, tiles of KEYS keys, heads of at most D channels. */
 template <int D_, int M_, int KEYS_>
 struct causal_shape {
     static constexpr int D = D_, M = M_, KEYS = KEYS_, WARP_ROWS = MMA_ROWS * M_, ROWS = MMA_WARPS * WARP_ROWS;
-    static constexpr int PART_TILES = 128 / KEYS_; /* the least that a part of the keys has */
+    static constexpr int PART_TILES = 128 / KEYS_; /* min tiles of a part of the keys */
     static constexpr bool CUT = M_ == 1;           /* whether keys may be cut into parts */
 };
 
-/* Where the forward writes: y and lse, or, where keys are cut into parts, each part's own y and lse one after the
- * other, of this launch's rows. */
+/* Outputs of the forward.  If keys are cut into parts, each part has its own y and lse, for the rows of this launch. */
 struct causal_out {
     bf16 *y;
     float *lse, *part_y, *part_lse;
-    int *arrived;            /* for each tile of rows the parts that are there, 0 before and after */
-    int64_t first, rows;     /* the launch's first sequence; rows that a part has place for */
-    int height, splits, cut; /* rows of a tile; parts in the grid and the most there may be, 1: not cut */
+    int *arrived;            /* for each tile of rows the number of complete parts; 0 before and after */
+    int64_t first, rows;     /* first sequence of the launch; rows for which a part has room */
+    int height, splits, cut; /* rows of a tile; parts in the grid; max parts, 1: not cut */
 };
 
-/* A block's part of the work: rows [first, end) of a group, tiles [from, to) of the keys that they see. */
+/* The work of a block: rows [first, end) of a group, and tiles [from, to) of the keys that they see. */
 struct causal_task {
     struct packed_span s;
-    int slot; /* of the group's rows in the launch */
+    int slot; /* number of the tile of rows in the launch */
     int group, first, rows, end, from, to, part, parts;
 };
 
-/* False where there is nothing to do.  The parts of a sequence's keys depend on these alone. */
+/* Finds the work of this block; returns false if there is none.  The parts of a sequence's keys depend on the sequence
+ * and on `cut` alone, so its bits do not depend on other sequences. */
 template <class S>
 __device__ inline bool causal_task_of(struct causal_task &t, const causal_out &o, const causal_args<bf16> &a)
 {
     int task = (int)block_id() / o.splits, pair = task / a.tiles;
     t.part = (int)block_id() % o.splits, t.slot = task;
-    t.first = (a.tiles - 1 - task % a.tiles) * o.height; /* those with most keys first */
+    t.first = (a.tiles - 1 - task % a.tiles) * o.height; /* tiles with most keys first */
     t.group = pair % a.groups;
     t.s = packed_span_of(a, o.first + pair / a.groups);
     t.rows = t.s.n_queries * a.each;
@@ -95,6 +100,7 @@ __device__ inline bool causal_task_of(struct causal_task &t, const causal_out &o
     return t.part < t.parts;
 }
 
+/* Lists the rows that this lane holds numbers of. */
 template <int M>
 __device__ inline void warp_rows_of(struct warp_rows<M> &w, const causal_args<bf16> &a, const struct causal_task &t,
                                     int first)
@@ -110,7 +116,12 @@ __device__ inline void warp_rows_of(struct warp_rows<M> &w, const causal_args<bf
     }
 }
 
-/* Sums become y and lse, of the whole or, where keys are cut, of a part.  y goes through the warp's rows of q. */
+/*
+ * Stores y and lse of the warp's rows, or those of a part.
+ *
+ * y goes through the warp's rows of q in shared memory, where a row lies in one piece.  It is then written 16 bytes at
+ * a time.
+ */
 template <class S>
 __device__ inline void causal_finish(const causal_out &o, const causal_args<bf16> &a, const struct causal_task &t,
                                      const struct warp_rows<S::M> &w, bf16 (&tile)[S::ROWS][S::D + TILE_GAP],
@@ -120,7 +131,7 @@ __device__ inline void causal_finish(const causal_out &o, const causal_args<bf16
     bool whole = !S::CUT || t.parts == 1;
     int64_t before = whole ? 0 : a.offsets[o.first] * (int64_t)a.heads - t.part * o.rows;
     int first = warp_id() * S::WARP_ROWS;
-    __syncwarp(); /* q has been used */
+    __syncwarp(); /* no lane reads q any more */
     UNROLL
     for (int row = 0; row < 2 * S::M; row++) {
         int m = row / 2, half = row % 2, number = w.row[m][half];
@@ -142,8 +153,12 @@ __device__ inline void causal_finish(const causal_out &o, const causal_args<bf16
         store_group_rows<S::WARP_ROWS>(o.y, tile, first, a, t.s, t.group, t.first + first, t.rows);
 }
 
-/* lse = log sum_part exp(lse_part);  y = sum_part exp(lse_part - lse) y_part;  in the order of the parts, whichever of
- * the blocks does it.  One warp per row. */
+/*
+ * Merges the parts of a tile of rows, one warp per row: lse = log sum_part exp(lse_part); y = sum_part exp(lse_part -
+ * lse) y_part.
+ *
+ * The order is that of the parts, whichever block does it.
+ */
 template <int D>
 __device__ inline void merge_parts(const causal_out &o, const causal_args<bf16> &a, const struct causal_task &t)
 {
@@ -169,7 +184,8 @@ __device__ inline void merge_parts(const causal_out &o, const causal_args<bf16> 
     }
 }
 
-/* What a block has in shared memory: two stages of keys and values; behind them its rows of q. */
+/* Shared memory of a block: two stages of keys and values, and behind them its rows of q.  Blocks with fewer rows
+ * allocate less. */
 template <class S>
 struct causal_tiles {
     alignas(16) bf16 k[2][S::KEYS][S::D + TILE_GAP];
@@ -177,7 +193,7 @@ struct causal_tiles {
     alignas(16) bf16 q[S::ROWS][S::D + TILE_GAP];
 };
 
-/* One tile of keys for the rows of a warp. */
+/* Attends to one tile of keys for the rows of a warp. */
 template <class S>
 __device__ inline void causal_step(float (&out)[S::M][S::D / 8][4], float (&most)[S::M][2], float (&sum)[S::M][2],
                                    const causal_tiles<S> &tiles, int stage, const causal_args<bf16> &a,
@@ -200,15 +216,15 @@ __device__ inline void causal_step(float (&out)[S::M][S::D / 8][4], float (&most
 /*
  * The same for bf16 on tensor cores.
  *
- * Grid     one block per sequence, group, tile of rows and part of the keys.  Where one tile holds all rows of a
- *          sequence, as in decoding, its keys are cut into at most 32 parts of 128 keys or more, and the last block to
- *          come of a tile's merges them.
+ * Grid     one block per sequence, group, tile of rows and part of the keys.  In decoding, one tile holds all rows of a
+ *          sequence and there are few blocks.  Then the keys are cut into at most 32 parts of at least 128 keys, and
+ *          the last block of a tile merges them.
  * Memory   q once into shared memory; k and v once per tile of rows, in two stages: the next tile arrives while one is
  *          used, and one barrier serves both.  Tiles that no row of a warp sees cost it nothing.
- * Numbers  products of bf16, sums in f32; weights rounded to bf16, or, for rows that see few keys, as two bf16 each.
- *          A row's bits depend on its own sequence alone, and on whether keys are cut.
- * Serves   up to 64 rows of a group, and heads longer than 128.
- * Laid out for the shared memory and registers of an A100.
+ * Numbers  products of bf16, sums in f32; weights rounded to bf16, or, for rows that see few keys, as two bf16 each. A
+ *          row's bits depend on its own sequence alone, and on whether keys are cut.
+ * Serves   up to 64 rows of a group, and heads of more than 128 channels.
+ * Tuned    for the shared memory and registers of an A100.
  */
 template <class S>
 __global__ void __launch_bounds__(MMA_THREADS, 2) causal_attention_mma_kernel(causal_out o, causal_args<bf16> a)
@@ -218,7 +234,7 @@ __global__ void __launch_bounds__(MMA_THREADS, 2) causal_attention_mma_kernel(ca
     struct causal_task t;
     if (!causal_task_of<S>(t, o, a))
         return;
-    int first = t.first + warp_id() * S::WARP_ROWS; /* from rows on: the warp only helps to copy */
+    int first = t.first + warp_id() * S::WARP_ROWS; /* from `rows` on: the warp only helps to copy */
     bool busy = first < t.rows && warp_id() * S::WARP_ROWS < o.height, exact[M];
     int all_see = t.s.ahead + first / a.each + 1, some_see = t.s.ahead + (first + S::WARP_ROWS - 1) / a.each + 1;
     float out[M][D / 8][4], most[M][2], sum[M][2];
@@ -232,10 +248,11 @@ __global__ void __launch_bounds__(MMA_THREADS, 2) causal_attention_mma_kernel(ca
     }
 
     copy_rows(tiles->q, a.q, a, t.s, t.group, t.first, o.height, t.rows);
+    /* The first round, at i = from - 1, computes nothing: it starts the copies of the first tile. */
     for (int i = t.from - 1; i < t.to; i++) {
         int stage = (i - t.from) & 1;
         copy_wait<0>();
-        __syncthreads(); /* tile i is there, the one before has been used */
+        __syncthreads(); /* all threads have tile i, and none reads the one before */
         if (i + 1 < t.to) {
             struct key_tile next = key_tile_of<KEYS>(t.s, i + 1, t.end);
             copy_keys(tiles->k[1 - stage], a.k, a, next.row, next.n, t.group);
@@ -252,6 +269,7 @@ __global__ void __launch_bounds__(MMA_THREADS, 2) causal_attention_mma_kernel(ca
         merge_parts<D>(o, a, t);
 }
 
+/* Launches a warp for each row. */
 template <typename T>
 static void causal_rows(struct ctx *c, struct tensor *y, struct tensor *lse, causal_args<T> a, const struct causal *s)
 {
@@ -269,10 +287,13 @@ static void causal_attention(struct ctx *c, struct tensor *y, struct tensor *lse
 #ifdef __CUDACC__
 constexpr int64_t PART_BYTES = (int64_t)SCRATCH_BYTES;
 #else
-constexpr int64_t PART_BYTES = 1 << 16; /* so that tests of a few sequences need several launches */
+constexpr int64_t PART_BYTES = 1 << 16; /* so that tests with few sequences need several launches */
 #endif
 
-/* Cuts keys where one tile has all rows of a sequence, and as many sequences a launch as there is scratch for. */
+/*
+ * Launches the kernel.  It cuts the keys if one tile has all rows of a sequence, and takes as many sequences a launch
+ * as the scratch memory has parts for.
+ */
 template <class S>
 static void causal_launch(struct ctx *c, causal_out o, causal_args<bf16> a, const struct causal *s)
 {

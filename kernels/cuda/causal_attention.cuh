@@ -1,28 +1,28 @@
 /*
- * causal_attention.cuh - what causal attention and its backward share: where things lie, and who sees what.
+ * causal_attention.cuh - the common part of causal attention and its backward: layout, and which keys a query sees.
  *
- * A row is one head of one query: row r of a group is its head r % each of query r / each, so that a group's
- * heads read its k and v together.
+ * A row is one head of one query.  A group has `each` heads with the same keys and values (KV heads).  Row r of a group
+ * is head r % each of query r / each.  All heads of a group thus use its k and v while these are in fast memory.
  */
 #ifndef KERNELS_CUDA_CAUSAL_ATTENTION_CUH
 #define KERNELS_CUDA_CAUSAL_ATTENTION_CUH
 
 #include "kernels/cuda/cuda.cuh"
 
-/* One call. */
+/* Arguments of a call. */
 template <typename T>
 struct causal_args {
     const T *q, *k, *v;
     const int *offsets, *key_start, *key_len, *prefix_start, *prefix_len; /* prefix_*: null without prefixes */
     const float *bias;                                                    /* [heads, 2 reach + 1], null: none */
-    int tiles;                    /* of the side the grid is cut by, in the longest sequence */
+    int tiles;                    /* tiles of the side by which the grid is cut, in the longest sequence */
     int heads, groups, each, dim; /* each: heads of a group */
     unsigned per_head;            /* 2^31 / each, rounded up */
     int reach, window;            /* window: 0 for none */
     float scale, cap;             /* cap: 0 for none */
 };
 
-/* Of no sequences. */
+/* Arguments without sequences; attention over pages has its own. */
 template <typename T>
 static causal_args<T> causal_args_of_form(const struct tensor *q, const struct tensor *k, const struct tensor *v,
                                           const struct attention_form *form)
@@ -49,10 +49,11 @@ static causal_args<T> causal_args_of(const struct tensor *q, const struct tensor
     return a;
 }
 
-/* The forward of bf16 for heads of 128 or less; made for more rows of a group than a block has otherwise. */
+/* The forward of bf16 for heads of at most 128 channels, for groups with more rows than a block of causal_attention.cu
+ * holds. */
 void causal_attention_tall(struct ctx *c, bf16 *y, float *lse, const causal_args<bf16> &a, const struct causal *s);
 
-/* One sequence; its query t sees the prefix and ahead + t + 1 of its own keys. */
+/* One sequence.  Its query t sees the prefix and ahead + t + 1 of its own keys. */
 struct packed_span {
     int q_from, n_queries, key_from, n_keys, prefix_from, n_prefix, ahead;
 };
@@ -69,20 +70,25 @@ __device__ inline struct packed_span packed_span_of(const causal_args<T> &a, int
     return s;
 }
 
-/* The row of k and v that holds a sequence's key number j, prefix first. */
+/* The row of k and v that holds key number j of a sequence, prefix first. */
 __device__ inline int64_t causal_key(const struct packed_span &s, int64_t j)
 {
     return j < s.n_prefix ? s.prefix_from + j : s.key_from + j - s.n_prefix;
 }
 
-/* r / each, for r each < 2^31, in a multiplication. */
+/*
+ * r / each, for r each < 2^31, by a multiplication.
+ *
+ * per_head is 2^31 / each, rounded up by less than 1.  The product is thus too large by less than r, and the quotient
+ * by less than r / 2^31 < 1 / each.  That does not reach the next integer, so the result is exact.
+ */
 template <typename T>
 __device__ inline int causal_query(const causal_args<T> &a, int r)
 {
     return (int)__umulhi(2u * (unsigned)r, a.per_head);
 }
 
-/* The number in [Tq, heads] of a group's row r. */
+/* The number in [Tq, heads] of row r of a group. */
 template <typename T>
 __device__ inline int64_t causal_row(const causal_args<T> &a, const struct packed_span &s, int group, int r)
 {
@@ -90,7 +96,7 @@ __device__ inline int64_t causal_row(const causal_args<T> &a, const struct packe
     return (int64_t)(s.q_from + query) * a.heads + group * a.each + r - query * a.each;
 }
 
-/* The first key that a query sees of the `seen` that it would see without a window. */
+/* The first key that a query sees, of the `seen` keys that it would see without a window. */
 template <typename T>
 __device__ inline int causal_first(const causal_args<T> &a, int seen)
 {
@@ -104,14 +110,14 @@ __device__ inline bool causal_sees(const causal_args<T> &a, int behind)
     return behind >= 0 && (!a.window || behind < a.window);
 }
 
-/* A scaled score as it is weighed, before its bias. */
+/* A scaled score after its cap, and before its bias. */
 template <typename T>
 __device__ inline float causal_capped(const causal_args<T> &a, float score)
 {
     return a.cap > 0 ? a.cap * tanhf(score / a.cap) : score;
 }
 
-/* What the slope of a capped score is multiplied by. */
+/* The derivative of the cap: d capped / d score = 1 - (capped / cap)^2. */
 template <typename T>
 __device__ inline float causal_cap_slope(const causal_args<T> &a, float capped)
 {
@@ -119,7 +125,7 @@ __device__ inline float causal_cap_slope(const causal_args<T> &a, float capped)
     return 1.0f - share * share;
 }
 
-/* The bias of a key `behind` places before a head's query, 0 without biases. */
+/* The bias of a key `behind` places before a query, for one head; 0 without biases. */
 template <typename T>
 __device__ inline float causal_bias(const causal_args<T> &a, int head, int64_t behind)
 {

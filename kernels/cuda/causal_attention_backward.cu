@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_delta_kernel(causal
     int64_t row = grid_warp();
     float square;
     if (row >= rows)
-        return; /* the whole warp */
+        return; /* the whole warp returns */
     float delta = causal_delta(&square, g.dy + row * dim, g.y + row * dim, dim);
     if (lane_id() == 0)
         g.delta[row] = delta;
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_delta_kernel(causal
  * Grid     one warp per head and query, the rows of a sequence in one run of blocks.
  * Memory   k and v once per row, mostly from cache.
  * Numbers  f32 sums in key order.
- * Serves   what causal_dkv_kernel does.
+ * Serves   the cases of causal_dkv_kernel.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dq_kernel(causal_grads<T> g, causal_args<T> a)
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dq_kernel(causal_gr
     int number = (int)block_id() % a.tiles * ROW_WARPS + warp_id(), t = number / a.heads;
     int head = number % a.heads, group = head / a.each;
     if (t >= s.n_queries)
-        return; /* the whole warp */
+        return; /* the whole warp returns */
     int64_t row = (s.q_from + t) * a.heads + head;
     int keys = s.n_prefix + s.ahead + t + 1;
     float *q = rows[0][warp_id()], *dy = rows[1][warp_id()], *weight = weights[warp_id()], dq[ROW_PARTS] = { 0 };
@@ -43,6 +43,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dq_kernel(causal_gr
     load_row(dy, g.dy + row * a.dim, a.dim);
     __syncwarp();
 
+    /* A row that sees one key has no slope, and skips the loop. */
     for (int j0 = causal_first(a, keys); !causal_alone(a, keys - 1) && j0 < keys; j0 += WARP) {
         int j = j0 + lane_id();
         if (j < keys) {
@@ -54,13 +55,18 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dq_kernel(causal_gr
         __syncwarp();
         for (int i = 0; i < WARP && j0 + i < keys; i++)
             add_row(dq, weight[i], a.k + (causal_key(s, j0 + i) * a.groups + group) * a.dim, a.dim);
-        __syncwarp(); /* the weights have been used */
+        __syncwarp(); /* all lanes have read the weights, which the next round overwrites */
     }
     put_row(g.dq + row * a.dim, dq, a.scale, a.dim, g.dq_add);
 }
 
-/* What rows from `from` on of one sequence and group give their key number j, those that see it: for 32 rows at a time
- * a lane has one row's score. */
+/*
+ * Adds to dk and dv of key number j the contributions of the rows from `from` on, of one sequence and group, that see
+ * the key.
+ *
+ * The rows pass in rounds of 32.  First each lane computes the weight and the slope of one row, then all lanes together
+ * add the rows.
+ */
 template <typename T>
 __device__ inline void key_gets(float (&dk)[ROW_PARTS], float (&dv)[ROW_PARTS], const causal_grads<T> &g,
                                 const causal_args<T> &a, const struct packed_span &s, int group, int from, int j,
@@ -83,7 +89,7 @@ __device__ inline void key_gets(float (&dk)[ROW_PARTS], float (&dv)[ROW_PARTS], 
             add_row(dv, p[i], g.dy + row * a.dim, a.dim);
             add_row(dk, ds[i], a.q + row * a.dim, a.dim);
         }
-        __syncwarp(); /* the weights have been used */
+        __syncwarp(); /* all lanes have read the weights, which the next round overwrites */
     }
 }
 
@@ -92,9 +98,9 @@ __device__ inline void key_gets(float (&dk)[ROW_PARTS], float (&dv)[ROW_PARTS], 
  *
  * Grid     one warp per group and key, the keys of a sequence in one run of blocks.
  * Memory   q and dy twice per key, mostly from cache.
- * Numbers  scores as above, bit for bit; f32 sums: the own queries, each one's heads in order, then the sequences that
- * have j in their prefix.
- * Serves   f32, and heads longer than 128.
+ * Numbers  scores as above, bit for bit.  f32 sums: first the own queries, each one's heads in order, then the
+ *          sequences that have j in their prefix.
+ * Serves   f32, and heads of more than 128 channels.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dkv_kernel(causal_grads<T> g, causal_args<T> a)
@@ -104,7 +110,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dkv_kernel(causal_g
     int j = number / a.groups, group = number % a.groups, last = g.last ? g.last[sequence] : sequence;
     struct packed_span s = packed_span_of(a, sequence);
     if (j >= s.n_keys)
-        return; /* the whole warp */
+        return; /* the whole warp returns */
     int64_t at = (int64_t)((s.key_from + j) * a.groups + group) * a.dim;
     float *k = rows[0][warp_id()], *v = rows[1][warp_id()], *p = weights[0][warp_id()], *ds = weights[1][warp_id()];
     float dk[ROW_PARTS] = { 0 }, dv[ROW_PARTS] = { 0 };
@@ -121,19 +127,19 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) causal_dkv_kernel(causal_g
         put_row(g.dv + at, dv, 1.0f, a.dim, g.dv_add);
 }
 
-/* One launch of the biases' gradient. */
+/* One launch of the gradient of the biases. */
 struct causal_bias_job {
-    float *tables; /* [sequences, parts, heads, cells], cells for distances 0 .. cells - 1, the last for all beyond */
+    float *tables;           /* [sequences, parts, heads, cells]: by distance; the last cell for all beyond */
     int first, parts, cells; /* the first sequence; tables for each sequence and head */
 };
 
 /*
- * table[min(place of query i - place of key j, cells - 1)] = sum p_ij (dp_ij - delta_i)
+ * table[min(position of query i - position of key j, cells - 1)] = sum p_ij (dp_ij - delta_i)
  *
  * Grid     one block per sequence, part and head; it takes every parts-th query.
  * Memory   k and v once per row, mostly from cache, as is the table.
- * Numbers  f32 products once more, whatever the type.  A thread has a key, so that no two add to one number between two
- *          barriers; sums in the order of the queries.
+ * Numbers  f32 products once more, whatever the type.  Each thread has a key, so no two threads add to one cell between
+ *          two barriers.  Sums in the order of the queries.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
@@ -148,8 +154,8 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
 
     for (int t = part % job.parts; t < s.n_queries; t += job.parts) {
         int64_t row = (s.q_from + t) * a.heads + head;
-        int last = s.n_prefix + s.ahead + t; /* the last key seen */
-        __syncthreads();                     /* the table's start, and the row before */
+        int last = s.n_prefix + s.ahead + t; /* the last key that the query sees */
+        __syncthreads();                     /* the table is cleared, and the row before has been used */
         if (warp_id() == 0)
             load_row(q, a.q + row * a.dim, a.dim);
         if (warp_id() == 1)
@@ -160,6 +166,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
             int64_t at = (causal_key(s, j) * a.groups + group) * a.dim;
             float score = causal_capped(a, a.scale * dot_row(q, a.k + at, a.dim)) + causal_bias(a, head, last - j);
             float slope = expf(score - g.lse[row]) * (dot_row(dy, a.v + at, a.dim) - g.delta[row]);
+            /* Distances beyond the table share its last cell, so each thread sums them by itself. */
             if (last - j < job.cells - 1)
                 table[last - j] += slope;
             else
@@ -172,7 +179,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
 }
 
 /*
- * dbias[h, reach - d] (+)= sum of the tables' d of head h;  0 for keys behind a query, which are never seen
+ * dbias[h, reach - d] (+)= sum of the cells d of head h's tables;  0 for keys behind a query, which it never sees
  *
  * Grid     one thread per number of dbias.
  * Memory   the tables once.
@@ -191,14 +198,15 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4)
     put(dbias + number, sum, add);
 }
 
-/* Fills g.delta, which lies at the start of the scratch. */
+/* Computes g.delta, at the start of the scratch memory. */
 template <typename T>
 static void delta_of(struct ctx *c, const causal_grads<T> &g, const causal_args<T> &a, int64_t rows)
 {
     LAUNCH(causal_delta_kernel<T>, blocks_for(rows, ROW_WARPS), ROW_WARPS * WARP, 0, cuda_stream(c), g, rows, a.dim);
 }
 
-/* As many sequences a launch, and tables for each, as the scratch behind delta has place for. */
+/* Computes the gradient of the biases.  A launch takes as many sequences, with as many tables for each, as the scratch
+ * memory behind delta holds. */
 template <typename T>
 static void backward_bias(struct ctx *c, struct destination dbias, causal_grads<T> g, causal_args<T> a,
                           const struct causal *s, int64_t rows)
@@ -215,7 +223,7 @@ static void backward_bias(struct ctx *c, struct destination dbias, causal_grads<
     job.tables = g.delta + rows;
     if (rows)
         delta_of(c, g, a, rows);
-    do { /* once where there are no sequences */
+    do { /* once if there are no sequences: the sum then clears dbias */
         int64_t now = n - job.first < at_once ? n - job.first : at_once;
         if (now)
             LAUNCH(causal_bias_kernel<T>, blocks_for(now * job.parts * a.heads, 1), ROW_WARPS * WARP, 0, cuda_stream(c),

@@ -1,29 +1,37 @@
-/* Part of causal_attention.cuh: the forward of bf16 where a group has many rows, as in training. */
+/*
+ * causal_attention_tall.cu - causal attention in bf16 for many rows of a group, as in training.
+ *
+ * The tensor cores are the bound here.  The fast path contains only products, exponentials and copies: tiles that all
+ * rows of a warp see completely need no mask, no cap and no bias.
+ */
 #include "kernels/cuda/causal_mma.cuh"
 
 constexpr int TALL_KEYS = 64, TALL_ROWS = MMA_WARPS * 32;
 
-/* The output, and the order of the blocks: pairs of a sequence and group whose keys and values stay in the cache run
- * side by side. */
+/*
+ * The output, and the order of the blocks.  `together` pairs of a sequence and a group run side by side: so many that
+ * their keys and values stay in the L2 cache.
+ */
 struct tall_out {
     bf16 *y;
     float *lse;
     int pairs, together;
 };
 
-/* A block's part of the work: rows from `first` on of a group and the tiles of keys [from, to) that they see. */
+/* The work of a block: rows from `first` on of a group, and the tiles of keys [from, to) that they see. */
 struct tall_task {
     struct packed_span s;
-    int group, first, rows, end, from, to; /* end: queries that the last row sees as far as */
+    int group, first, rows, end, from, to; /* end: queries up to that of the last row */
 };
 
-/* False where there is nothing to do. */
+/* Finds the work of this block; returns false if there is none. */
 __device__ inline bool tall_task_of(struct tall_task &t, const tall_out &o, const causal_args<bf16> &a)
 {
     int section = (int)block_id() / (o.together * a.tiles), within = (int)block_id() % (o.together * a.tiles);
     int side = o.pairs - section * o.together < o.together ? o.pairs - section * o.together : o.together;
     int pair = section * o.together + within % side;
-    t.first = (a.tiles - 1 - within / side) * TALL_ROWS; /* those with most keys first */
+    t.first =
+        (a.tiles - 1 - within / side) * TALL_ROWS; /* tiles with most keys first, so that no long block begins late */
     t.group = pair % a.groups;
     t.s = packed_span_of(a, pair / a.groups);
     t.rows = t.s.n_queries * a.each;
@@ -36,13 +44,14 @@ __device__ inline bool tall_task_of(struct tall_task &t, const tall_out &o, cons
     return true;
 }
 
-/* Positions up to which the warp's 32 rows from `first` on see keys: all rows, and one row at least. */
+/* The keys that the warp's 32 rows from `first` on see: positions below `all` are seen by all rows, those below `some`
+ * by one row at least. */
 struct tall_sight {
     int all, some;
-    bool plain; /* nothing but a scale between products and weights, which are rounded once */
+    bool plain; /* scores need only a scale, and weights are rounded once */
 };
 
-/* Whether 16 rows from r on see so few keys that their weights are taken finely. */
+/* Whether 16 rows from r on see so few keys that their weights keep 16 bits. */
 __device__ inline bool tall_exact(const causal_args<bf16> &a, const struct tall_task &t, int r)
 {
     constexpr int FEW_KEYS = 128;
@@ -58,8 +67,10 @@ __device__ inline struct tall_sight tall_sight_of(const causal_args<bf16> &a, co
     return s;
 }
 
-/* Shared memory of a block: tiles, and its task and what its warps see, for which there are no
- * registers. */
+/*
+ * Shared memory of a block: its tiles.  The block's task and the sight of its warps are here too, because the registers
+ * are full.
+ */
 template <int D>
 struct tall_tiles {
     alignas(16) bf16 q[TALL_ROWS][D], k[TALL_KEYS][D], v[TALL_KEYS][D];
@@ -67,7 +78,7 @@ struct tall_tiles {
     struct tall_sight sight[MMA_WARPS];
 };
 
-/* Whether all rows of the warp see all of a tile, and its scores are plain. */
+/* Whether all rows of the warp see the whole tile, and its scores are plain. */
 __device__ inline bool sees_plainly(const causal_args<bf16> &a, const struct tall_sight &s, const struct key_tile &keys)
 {
     return s.plain && keys.n == TALL_KEYS && keys.at + TALL_KEYS <= s.all &&
@@ -85,8 +96,11 @@ __device__ inline void copy_tall(bf16 (&tile)[TALL_KEYS][D], const bf16 *x, cons
                                [=](int row) { return (int64_t)row * width; });
 }
 
-/* out += weights v over the tile's first n keys, weights rounded to bf16; then, for the 16 rows where `exact` says so,
- * what that left of them: where few large terms cancel, one rounding of them would be most of the sum. */
+/*
+ * out += weights v over the tile's first n keys, with weights rounded to bf16.  FULL: all keys, one pass.
+ *
+ * A second pass adds the rounding errors for the 16 rows where `exact` says so (see add_weighted in causal_mma.cuh).
+ */
 template <int D, bool FULL>
 __device__ inline void add_values(float (&out)[2][D / 8][4], const float (&s)[2][TALL_KEYS / 8][4],
                                   const bf16 (&v)[TALL_KEYS][D], int n, const bool (&exact)[2])
@@ -112,7 +126,7 @@ __device__ inline void add_values(float (&out)[2][D / 8][4], const float (&s)[2]
     }
 }
 
-/* Scores of a tile that not all rows see, or that are more than products. */
+/* Applies cap, biases and mask to the scores of a tile that is not plain. */
 __device__ inline void tall_scores(float (&s)[2][TALL_KEYS / 8][4], const causal_args<bf16> &a,
                                    const struct tall_task &t, const struct key_tile &keys, int first)
 {
@@ -131,7 +145,10 @@ __device__ inline void tall_scores(float (&s)[2][TALL_KEYS / 8][4], const causal
     hide_keys<2, TALL_KEYS>(s, a, w, keys);
 }
 
-/* Sums become y and lse; y goes through the warp's rows of q. */
+/*
+ * Stores y and lse of the warp's rows.  y goes through the warp's rows of q in shared memory, so that it is written 16
+ * bytes at a time.
+ */
 template <int D>
 __device__ inline void tall_finish(const tall_out &o, const causal_args<bf16> &a, const struct tall_task &t,
                                    bf16 (&tile)[TALL_ROWS][D], const float (&out)[2][D / 8][4],
@@ -139,7 +156,7 @@ __device__ inline void tall_finish(const tall_out &o, const causal_args<bf16> &a
 {
     constexpr int PIECES = D / PACK;
     int mine = warp_id() * 32, first = t.first + mine, lane = afresh(lane_id());
-    __syncwarp(); /* q has been used */
+    __syncwarp(); /* no lane reads q any more */
     UNROLL
     for (int i = 0; i < 4; i++) {
         int down = mine + 8 * i + lane / 4, r = first + 8 * i + lane / 4;
@@ -165,11 +182,11 @@ __device__ inline void tall_finish(const tall_out &o, const causal_args<bf16> &a
  * that i sees
  *
  * Grid     one block per sequence, group and 128 rows, a warp 32 of them; the longest first.
- * Memory   q once into shared memory; 64 keys at a time: values arrive during the scores, the next keys during weights
- *          and their product.  Tiles that no row of a warp sees cost it nothing.
- * Numbers  products of bf16, sums in f32; weights rounded to bf16, or, for rows that see few keys, as two bf16 each.
- *          A row's bits depend on its own sequence alone.
- * Laid out for the shared memory and registers of an A100: two blocks a multiprocessor.
+ * Memory   q once into shared memory; 64 keys at a time: values arrive during the scores, the next keys during the
+ *          weights and their product.  Tiles that no row of a warp sees cost it nothing.
+ * Numbers  products of bf16, sums in f32; weights rounded to bf16, or, for rows that see few keys, as two bf16 each. A
+ *          row's bits depend on its own sequence alone.
+ * Tuned    for the shared memory and registers of an A100: two blocks a multiprocessor.
  */
 template <int D>
 __global__ void __launch_bounds__(MMA_THREADS, 2) causal_tall_kernel(tall_out o, causal_args<bf16> a)
@@ -187,7 +204,7 @@ __global__ void __launch_bounds__(MMA_THREADS, 2) causal_tall_kernel(tall_out o,
         tiles->task = start;
     if (lane_id() == 0)
         tiles->sight[warp_id()] = tall_sight_of(a, start, start.first + mine);
-    __syncthreads(); /* the task is there */
+    __syncthreads(); /* all threads have the task */
     const struct tall_task &t = tiles->task;
     const struct tall_sight &sight = tiles->sight[warp_id()];
     float out[2][D / 8][4], base[2][2], sum[2][2];
@@ -197,7 +214,7 @@ __global__ void __launch_bounds__(MMA_THREADS, 2) causal_tall_kernel(tall_out o,
     for (int i = t.from; i < t.to; i++) {
         float s[2][TALL_KEYS / 8][4];
         copy_wait<0>();
-        __syncthreads(); /* the keys are there, the values before have been used */
+        __syncthreads(); /* all threads have the keys, and none reads the values before */
         copy_tall(tiles->v, a.v, a, t, i);
         copy_commit();
         struct key_tile keys = key_tile_of<TALL_KEYS>(t.s, i, t.end);
@@ -205,7 +222,7 @@ __global__ void __launch_bounds__(MMA_THREADS, 2) causal_tall_kernel(tall_out o,
         if (keys.at < sight.some)
             add_product<false, true, D / 16, true>(s, tiles->q, { mine, 0 }, tiles->k, { 0, 0 }, 0);
         copy_wait<0>();
-        __syncthreads(); /* the values are there, the keys have been used */
+        __syncthreads(); /* all threads have the values, and none reads the keys any more */
         if (i + 1 < t.to)
             copy_tall(tiles->k, a.k, a, t, i + 1);
         copy_commit();
@@ -227,7 +244,7 @@ __global__ void __launch_bounds__(MMA_THREADS, 2) causal_tall_kernel(tall_out o,
 template <int D>
 static void tall_launch(struct ctx *c, tall_out o, causal_args<bf16> a, const struct causal *s)
 {
-    constexpr int64_t CACHED = 1 << 24; /* bytes of keys and values that blocks side by side may need */
+    constexpr int64_t CACHED = 1 << 24; /* bytes of keys and values for blocks side by side */
     int64_t pairs = s->qs.n * a.groups, together = CACHED / (4 * s->max_keys * a.dim);
     together = together < 1 ? 1 : together < pairs ? together : pairs;
     o.pairs = (int)pairs, o.together = (int)together;

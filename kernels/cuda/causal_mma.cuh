@@ -1,6 +1,8 @@
 /*
- * causal_mma.cuh - tiles of causal attention on tensor cores: a warp holds 16 or 32 rows of a group, tiles of keys or
- * rows lie in shared memory.  Heads are as long as the tile, the rest zeros, so any length up to D works.
+ * causal_mma.cuh - tiles of causal attention on tensor cores.
+ *
+ * A warp holds 16 or 32 rows of a group in registers; tiles of keys or rows lie in shared memory.  Heads are padded
+ * with zeros to the width D of the tile, so any length up to D works.
  */
 #ifndef KERNELS_CUDA_CAUSAL_MMA_CUH
 #define KERNELS_CUDA_CAUSAL_MMA_CUH
@@ -8,20 +10,21 @@
 #include "kernels/cuda/causal_attention.cuh"
 #include "kernels/cuda/swizzled.cuh"
 
-/* Keys have positions: those of the prefix are negative, a sequence's own start at 0; query t sees all up to ahead + t.
- * A tile is of the prefix or of the own keys; `end` queries see some of it. */
+/* A tile of keys, either of the prefix or of a sequence's own keys.  Keys have positions: those of the prefix are
+ * negative, and a sequence's own keys start at 0.  Query t sees all positions up to ahead + t. */
 struct key_tile {
     int64_t row; /* the first in k */
     int n, at;   /* how many, and the position of the first */
 };
 
+/* The number of tiles that the first `end` queries see any of: those of the prefix, then those of the own keys. */
 template <int KEYS>
 __device__ inline int key_tiles(const struct packed_span &s, int end)
 {
     return (s.n_prefix + KEYS - 1) / KEYS + (s.ahead + end + KEYS - 1) / KEYS;
 }
 
-/* The first tile that the queries from `first` on see some of. */
+/* The first tile that the queries from `first` on see any of.  It is not 0 only with a window. */
 template <int KEYS>
 __device__ inline int first_tile(const causal_args<bf16> &a, const struct packed_span &s, int first)
 {
@@ -29,16 +32,18 @@ __device__ inline int first_tile(const causal_args<bf16> &a, const struct packed
     return key < s.n_prefix ? key / KEYS : (s.n_prefix + KEYS - 1) / KEYS + (key - s.n_prefix) / KEYS;
 }
 
-/* Whether a window is as short as what weights are taken finely of. */
+/* Whether a window is so short that weights keep 16 bits (see add_weighted). */
 __device__ inline bool few_in_window(const causal_args<bf16> &a)
 {
     constexpr int FEW = 128;
     return a.window > 0 && a.window <= FEW;
 }
 
+/* Tile number i.  The last tile of each kind may be shorter than KEYS. */
 template <int KEYS>
 __device__ inline struct key_tile key_tile_of(const struct packed_span &s, int i, int end)
 {
+    /* Tiles of the prefix come first, and a tile never has keys of both kinds. */
     int before = (s.n_prefix + KEYS - 1) / KEYS, from = KEYS * (i < before ? i : i - before);
     int left = (i < before ? s.n_prefix : s.ahead + end) - from;
     struct key_tile t;
@@ -48,7 +53,7 @@ __device__ inline struct key_tile key_tile_of(const struct packed_span &s, int i
     return t;
 }
 
-/* Starts copying n keys of one group of k or v. */
+/* Starts copying n keys of one group of k or v into a tile. */
 template <int KEYS, int WIDTH>
 __device__ inline void copy_keys(bf16 (&tile)[KEYS][WIDTH], const bf16 *x, const causal_args<bf16> &a, int64_t row,
                                  int64_t n, int group)
@@ -56,7 +61,7 @@ __device__ inline void copy_keys(bf16 (&tile)[KEYS][WIDTH], const bf16 *x, const
     fetch_tile(tile, x + (row * a.groups + group) * a.dim, (int64_t)a.groups * a.dim, n, a.dim);
 }
 
-/* Starts copying `n` rows of a group of q or dy from `first` on, zeros from `rows` on. */
+/* Starts copying `n` rows of a group of q or dy, from `first` on, with zeros from row `rows` on. */
 template <int ROWS, int WIDTH>
 __device__ inline void copy_rows(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, const causal_args<bf16> &a,
                                  const struct packed_span &s, int group, int first, int n, int rows)
@@ -68,6 +73,7 @@ __device__ inline void copy_rows(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, const
     }
 }
 
+/* Stores the first `left` of two numbers. */
 __device__ inline void put_two(float *x, float low, float high, int left)
 {
     if (left > 0)
@@ -76,7 +82,8 @@ __device__ inline void put_two(float *x, float low, float high, int left)
         x[1] = high;
 }
 
-/* The warp's rows of a group from `first` on, below `rows`, = those of the tile from `row` on. */
+/* Stores N rows of the tile from `row` on as the warp's rows of a group from `first` on; rows from `rows` on are not
+ * stored. */
 template <int N, int ROWS, int WIDTH>
 __device__ inline void store_group_rows(bf16 *x, const bf16 (&tile)[ROWS][WIDTH], int row, const causal_args<bf16> &a,
                                         const struct packed_span &s, int group, int first, int rows)
@@ -89,7 +96,7 @@ __device__ inline void store_group_rows(bf16 *x, const bf16 (&tile)[ROWS][WIDTH]
     }
 }
 
-/* out += a tile over 16 rows of the tile from `row`, D of its columns from `column`. */
+/* out += a tile over 16 rows of the tile from `row` on, and D of its columns from `column` on. */
 template <int D, int M, int ROWS, int WIDTH>
 __device__ inline void add_times_left(float (&out)[M][D / 8][4], const unsigned (&a)[M][4],
                                       const bf16 (&tile)[ROWS][WIDTH], int row, int column)
@@ -107,8 +114,12 @@ __device__ inline void add_times_left(float (&out)[M][D / 8][4], const unsigned 
     }
 }
 
-/* out += a tile over the first `n` rows of the tile, a rounded to bf16; then, for the 16 rows where `exact` says so,
- * what that left of it: where few large terms cancel, one rounding of them would be most of the sum. */
+/*
+ * out += a tile over the first n rows of the tile, with a rounded to bf16.
+ *
+ * A second pass adds the rounding errors of a for the 16 rows where `exact` says so.  Rows that see few keys need it:
+ * if few large terms cancel, the error of one rounding would dominate their sum.
+ */
 template <int D, int M, int ROWS, int WIDTH>
 __device__ inline void add_weighted(float (&out)[M][D / 8][4], const float (&a)[M][ROWS / 8][4],
                                     const bf16 (&tile)[ROWS][WIDTH], int n, const bool (&exact)[M])
@@ -120,6 +131,7 @@ __device__ inline void add_weighted(float (&out)[M][D / 8][4], const float (&a)[
             if (16 * k >= n)
                 continue;
             unsigned left[M][4];
+            /* Registers of the scores become registers of the left factor, as in split_left. */
             UNROLL
             for (int i = 0; i < 4 * M; i++) {
                 const float *x = &a[i / 4][2 * k + i % 4 / 2][i % 2 * 2];
@@ -134,7 +146,7 @@ __device__ inline void add_weighted(float (&out)[M][D / 8][4], const float (&a)[
     }
 }
 
-/* s += a tile^T, a rows `row` of another tile, for the first n rows of this one. */
+/* s += a tile^T over the first n rows of the tile; a is the rows from `row` on of another tile. */
 template <int M, int ROWS, int TALL, int WIDTH>
 __device__ inline void add_scores(float (&s)[M][ROWS / 8][4], const bf16 (&a)[TALL][WIDTH], int row,
                                   const bf16 (&tile)[ROWS][WIDTH], int n)
@@ -147,21 +159,21 @@ __device__ inline void add_scores(float (&s)[M][ROWS / 8][4], const bf16 (&a)[TA
     }
 }
 
-/* The warp's rows: their numbers in [Tq, heads], -1 for none, and how far each one sees. */
+/* The warp's rows: their numbers in [Tq, heads], -1 for none, and the positions they see. */
 template <int M>
 struct warp_rows {
     int row[M][2];
     int sees[M][2]; /* the position of the first key that it does not see */
 };
 
-/* most tanh(x), factor x being 2 x in powers of two: in fewer registers than tanhf takes; its error is a rounding of
- * most, not of the result. */
+/* most tanh(x), where factor x is 2 x log2(e).  It needs fewer registers than tanhf, by tanh(x) = 1 - 2 / (1 + exp(2
+ * x)).  Its error is a rounding of `most`, not of the result. */
 __device__ inline float capped_score(float x, float most, float factor)
 {
     return most - 2.0f * most / (1.0f + exp2_fast(factor * x));
 }
 
-/* Scores are capped, which leaves them before scaling. */
+/* Caps the scores, and divides the results by the scale that the softmax applies later. */
 template <int M, int KEYS>
 __device__ inline void cap_scores(float (&s)[M][KEYS / 8][4], const causal_args<bf16> &a)
 {
@@ -174,7 +186,7 @@ __device__ inline void cap_scores(float (&s)[M][KEYS / 8][4], const causal_args<
     }
 }
 
-/* Scores += what the biases are before scaling. */
+/* Adds the biases, divided by the scale that the softmax applies later. */
 template <int M, int KEYS>
 __device__ inline void add_bias(float (&s)[M][KEYS / 8][4], const causal_args<bf16> &a, const struct warp_rows<M> &w,
                                 int at)
@@ -191,13 +203,14 @@ __device__ inline void add_bias(float (&s)[M][KEYS / 8][4], const causal_args<bf
     }
 }
 
-/* Keys of a tile that a row does not see go. */
+/* Sets the scores of keys that a row does not see to -infinity. */
 template <int M, int KEYS>
 __device__ inline void hide_keys(float (&s)[M][KEYS / 8][4], const causal_args<bf16> &a, const struct warp_rows<M> &w,
                                  const struct key_tile &t)
 {
     UNROLL
     for (int row = 0; row < 2 * M; row++) {
+        /* The range of keys, counted from the tile's first, that the row sees. */
         int m = row / 2, half = row % 2, end = w.sees[m][half] - t.at, from = a.window ? end - a.window : 0;
         end = end < t.n ? end : t.n;
         UNROLL
@@ -210,8 +223,10 @@ __device__ inline void hide_keys(float (&s)[M][KEYS / 8][4], const causal_args<b
 }
 
 /*
- * Scores of one tile become weights: the running maximum (in powers of two) and this lane's part of the sum go on, what
- * was summed up so far shrinks to the new maximum.
+ * Turns the scores of one tile into weights (online softmax).
+ *
+ * It updates the running maximum, in powers of two, and this lane's part of the sum.  Sums over earlier tiles shrink to
+ * the new maximum.
  */
 template <int D, int M, int KEYS>
 __device__ inline void causal_softmax(float (&s)[M][KEYS / 8][4], float (&out)[M][D / 8][4], float (&most)[M][2],
@@ -244,7 +259,7 @@ __device__ inline void causal_softmax(float (&s)[M][KEYS / 8][4], float (&out)[M
     }
 }
 
-constexpr float LAZY = 8; /* powers of two that a maximum may fall behind by */
+constexpr float LAZY = 8; /* powers of two by which a base may fall behind the maximum */
 
 template <int M>
 __device__ inline void lazy_start(float (&base)[M][2], float (&sum)[M][2])
@@ -257,9 +272,14 @@ __device__ inline void lazy_start(float (&base)[M][2], float (&sum)[M][2])
 }
 
 /*
- * Scores of one tile become weights.  The base of a row's weights is its running maximum in powers of two, or less by
- * at most LAZY: the row's sums shrink only when the maximum has risen by more.  Whether they do
- * depends on the row alone, so its bits do not depend on its neighbours.  ALL: the row sees a key of the first tile.
+ * Turns the scores of one tile into weights, with a lazy maximum.
+ *
+ * The base of a row's weights is its running maximum in powers of two, or less by at most LAZY.  The row's sums shrink
+ * only when the maximum has risen by more, which is rare.  A weight is thus at most 2^LAZY, and the sums stay far from
+ * the limits of f32.
+ *
+ * Each row decides for itself, so its bits do not depend on its neighbours.  ALL: every row sees a key of the first
+ * tile, so no base is -infinity.
  */
 template <bool ALL, int M, int N, int KEYS>
 __device__ inline void lazy_softmax(float (&s)[M][KEYS][4], float (&out)[M][N][4], float (&base)[M][2],

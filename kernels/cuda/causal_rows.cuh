@@ -1,16 +1,18 @@
 /*
- * causal_rows.cuh - causal attention without tensor cores: a warp has a row, or a key, in shared memory and sums up the
- * others' in registers, lane by lane.
+ * causal_rows.cuh - causal attention without tensor cores.
+ *
+ * A warp holds one row, or one key, in shared memory.  It computes the scores of 32 of the others at once, a lane each.
+ * Then all lanes together add the values of these 32 in registers, a lane for every 32nd column.
  */
 #ifndef KERNELS_CUDA_CAUSAL_ROWS_CUH
 #define KERNELS_CUDA_CAUSAL_ROWS_CUH
 
 #include "kernels/cuda/causal_attention.cuh"
 
-constexpr int ROW_WARPS = 4, ROW_PARTS = 8; /* a lane has at most so many numbers of a head */
+constexpr int ROW_WARPS = 4, ROW_PARTS = 8; /* ROW_PARTS: max numbers of a head that a lane has */
 
-/* x . y over a head, y anywhere; x has numbers up to a whole PACK.  PACK sums, added in pairs: less is rounded away
- * than in one long sum, and none waits for another. */
+/* x . y over a head; x is padded with zeros to a whole PACK.  It keeps PACK sums and adds them in pairs: that loses
+ * fewer bits than one long sum, and no addition waits for another. */
 template <typename T>
 __device__ inline float dot_row(const float *x, const T *y, int dim)
 {
@@ -25,7 +27,7 @@ __device__ inline float dot_row(const float *x, const T *y, int dim)
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-/* The warp's numbers x[0 .. dim) = y, zeros up to a whole PACK. */
+/* x[0 .. dim) = y by the whole warp, with zeros up to a whole PACK. */
 template <typename T>
 __device__ inline void load_row(float *x, const T *y, int dim)
 {
@@ -33,7 +35,7 @@ __device__ inline void load_row(float *x, const T *y, int dim)
         x[d] = d < dim ? (float)y[d] : 0.0f;
 }
 
-/* The warp's numbers y[0 .. dim) (+)= factor x, lane by lane. */
+/* y[0 .. dim) (+)= factor x by the whole warp. */
 template <typename T>
 __device__ inline void put_row(T *y, const float (&x)[ROW_PARTS], float factor, int dim, bool add)
 {
@@ -43,7 +45,7 @@ __device__ inline void put_row(T *y, const float (&x)[ROW_PARTS], float factor, 
             put(y + lane_id() + i * WARP, factor * x[i], add);
 }
 
-/* x += w y, lane by lane. */
+/* x += w y by the whole warp. */
 template <typename T>
 __device__ inline void add_row(float (&x)[ROW_PARTS], float w, const T *y, int dim)
 {
@@ -53,8 +55,8 @@ __device__ inline void add_row(float (&x)[ROW_PARTS], float w, const T *y, int d
             x[i] += w * (float)y[lane_id() + i * WARP];
 }
 
-/* out = shrink out + sum_i weight[i] values(i), of n keys of a round, which are summed by themselves first: what a
- * thousand terms lose is then that of two sums of 32. */
+/* out = shrink out + sum_i weight[i] values(i), over the n keys of a round.  The round is summed by itself first, so
+ * that long rows lose fewer bits than in one sum. */
 template <typename Values>
 __device__ inline void add_round(float (&out)[ROW_PARTS], float shrink, const float *weight, int n, int dim,
                                  Values values)

@@ -1,9 +1,12 @@
 /*
- * cuda.cuh - shared by all .cu files: launch, error check, dtype switch; and through it elements, threads and sums.
+ * cuda.cuh - shared by all .cu files: launches, checks of errors, the switch over element types.
  *
- * The files that include it compile twice, by nvcc and, over kernels/simt/simt.h, by the host compiler; so they use no
- * <<< >>>, no extern __shared__ and no PTX of their own, and everything is cast as -Wconversion wants it.  Blocks are
- * one-dimensional and a multiple of a warp wide, a warp always works together, grids are one-dimensional and flattened.
+ * The files that include it compile twice: by nvcc, and by the host compiler over kernels/simt/simt.h.  They therefore
+ * contain no <<< >>>, no extern __shared__ and no PTX of their own, and every conversion is a cast, as -Wconversion
+ * demands.
+ *
+ * Blocks are one-dimensional and a multiple of a warp wide.  Grids are one-dimensional and flattened.  All lanes of a
+ * warp take the same branches around shuffles, matrix instructions and barriers.
  */
 #ifndef KERNELS_CUDA_CUDA_CUH
 #define KERNELS_CUDA_CUDA_CUH
@@ -20,6 +23,7 @@
 
 #include <math.h>
 
+/* Aborts with the name and the text of a CUDA error.  Such an error is a bug: bad input has been refused before. */
 #define CUDA_CHECK(call)                                                                                               \
     do {                                                                                                               \
         cudaError_t e_ = (call);                                                                                       \
@@ -29,13 +33,14 @@
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
-/* Before a loop over registers: an index that is not constant would move them to memory. */
+/* Before a loop that indexes registers.  The loop must be unrolled: an index that is not constant would move the array
+ * to local memory. */
 #define UNROLL _Pragma("unroll")
-/* Before a loop whose turns should not be in registers at once. */
+/* Before a loop that must not be unrolled, because the registers of several turns would not fit. */
 #define ROLLED _Pragma("unroll 1")
-/* Before a loop over memory: four rounds' loads are under way at once. */
+/* Before a loop over memory: the loads of four turns are in flight at once. */
 #define UNROLL_4 _Pragma("unroll 4")
-/* A struct of parameters that is indexed where it lies, not copied into local memory. */
+/* A struct of parameters that is indexed in constant memory, without a copy in local memory. */
 #define GRID_CONSTANT __grid_constant__
 #define LAUNCH(kernel, grid, block, smem, stream, ...)                                                                 \
     do {                                                                                                               \
@@ -48,7 +53,8 @@
         CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(smem)));            \
         LAUNCH(kernel, grid, block, smem, stream, __VA_ARGS__);                                                        \
     } while (0)
-/* A wide launch of a kernel that calls dependency_wait (ptx.cuh). */
+/* A wide launch that may start before the previous kernel has ended.  The kernel calls dependency_wait (ptx.cuh).  On
+ * devices older than Hopper numAttrs is 0, and the launch waits as any other. */
 #define LAUNCH_EARLY(ctx, kernel, grid, block, smem, ...)                                                              \
     do {                                                                                                               \
         cudaLaunchAttribute early_ = {};                                                                               \
@@ -60,7 +66,7 @@
         CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(smem)));            \
         CUDA_CHECK(cudaLaunchKernelEx(&launch_, kernel, __VA_ARGS__));                                                 \
     } while (0)
-/* name: the dynamic shared memory of the launch, as an array of type */
+/* Declares `name`, the dynamic shared memory of the launch, as an array of `type`. */
 #define DYNAMIC_SHARED(type, name)                                                                                     \
     extern __shared__ __align__(16) unsigned char dynamic_shared[];                                                    \
     type *name = (type *)dynamic_shared
@@ -82,27 +88,30 @@
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/threads.cuh"
 
-/* The stream of the ctx's device (NULL on simt), for one launch, which is counted: ask again for the next. */
+/* The stream of the ctx's device, NULL on simt.  Each call counts one launch, so a caller asks again for the
+ * next one. */
 cudaStream_t cuda_stream(const struct ctx *c);
-/* Device memory for one kernel call, valid until the next call asks; 64-byte aligned. */
+/* Device memory for one call of a kernel function, aligned to 64 bytes.  It is valid until the next call: every call
+ * gets the same block. */
 void *cuda_scratch(const struct ctx *c, size_t bytes);
-/* The most cuda_scratch gives. */
+/* The size of that block. */
 constexpr size_t SCRATCH_BYTES = (size_t)64 << 20;
-/* Integers that are 0 when a kernel starts: who counts in them leaves them so. */
+/* COUNTERS integers that are 0 when a kernel starts.  A kernel that counts in them resets them to 0 before it ends. */
 int *cuda_counters(const struct ctx *c);
 constexpr int COUNTERS = 1 << 14;
-/* y (+)= op(a) op(b) + bias (F32, or NULL; rounded first to the type of y) through cuBLASLt; false where it does not
- * apply: small, not in the library, or on simt.  May use cuda_scratch. */
+/* y (+)= op(a) op(b) + bias through cuBLASLt.  The bias is F32 or NULL, and is rounded to the type of y first.  Returns
+ * false, with nothing launched, if the product is small, if the library has no algorithm for it, or on simt.  May use
+ * cuda_scratch. */
 bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tensor *a, bool ta, const struct tensor *b,
                          bool tb, const struct tensor *bias);
 
-/* The same as cuda_causal_attention through cuDNN; false where it does not apply: not asked for (AMBIT_CUDNN), not
- * there, another type or shape than its table has, or on simt.  May use cuda_scratch. */
+/* cuda_causal_attention through cuDNN.  Returns false if AMBIT_CUDNN is not set, if the library is missing, if type or
+ * shape is not in its table, or on simt.  May use cuda_scratch. */
 bool cuda_library_attention(struct ctx *c, struct tensor *y, struct tensor *lse, const struct tensor *q,
                             const struct tensor *k, const struct tensor *v, const struct causal *s,
                             const struct attention_form *form);
 
-/* Runs the statement with T bound to the element type. */
+/* Runs a statement with T bound to the C++ type of an element type. */
 #define DTYPE_SWITCH(type, ...)                                                                                        \
     do {                                                                                                               \
         CHECK((type) == F32 || (type) == BF16, "element type %d", (int)(type));                                        \
@@ -115,7 +124,7 @@ bool cuda_library_attention(struct ctx *c, struct tensor *y, struct tensor *lse,
         }                                                                                                              \
     } while (0)
 
-/* Binds T to the type of one tensor and U to that of another. */
+/* Runs a statement with T bound to the type of one tensor and U to that of another. */
 #define DTYPE_SWITCH_2(type, other, ...)                                                                               \
     do {                                                                                                               \
         CHECK((other) == F32 || (other) == BF16, "element type %d", (int)(other));                                     \
@@ -128,6 +137,7 @@ bool cuda_library_attention(struct ctx *c, struct tensor *y, struct tensor *lse,
         }                                                                                                              \
     } while (0)
 
+/* The element type of a C++ type, for the check in data_of. */
 __host__ inline enum dtype dtype_of(float *)
 {
     return F32;
@@ -143,7 +153,7 @@ __host__ inline enum dtype dtype_of(int *)
     return I32;
 }
 
-/* The elements of t, which must have this type; NULL stays NULL. */
+/* Returns the elements of t, whose element type must be T; NULL for NULL. */
 template <typename T>
 static inline T *data_of(const struct tensor *t)
 {
@@ -151,7 +161,7 @@ static inline T *data_of(const struct tensor *t)
     return t ? (T *)t->data : nullptr;
 }
 
-/* Blocks for n things, `per` of them in each. */
+/* Returns the number of blocks that n items need, `per` of them in each. */
 static inline unsigned blocks_for(int64_t n, int64_t per)
 {
     int64_t blocks = (n + per - 1) / per;

@@ -1,8 +1,8 @@
 /*
  * cudnn.h - the part of cuDNN's backend that library_attention.cu calls.
  *
- * The library is opened at run time where a user has it, so neither it nor its headers are needed to build.  Names less
- * their CUDNN_ and values are those of its own header, which version 9 keeps.
+ * The library is opened at run time if a user has it, so neither it nor its headers are needed to build.  The values
+ * are those of cuDNN's own header, which version 9 keeps; names lack its prefixes.
  */
 #ifndef KERNELS_CUDA_CUDNN_H
 #define KERNELS_CUDA_CUDNN_H
@@ -29,7 +29,7 @@ enum cudnn_descriptor {
     CUDNN_OPERATION_REDUCTION = 22
 };
 
-/* What an attribute's elements are. */
+/* The type of an attribute's elements. */
 enum cudnn_element {
     CUDNN_OF_HANDLE = 0,
     CUDNN_OF_DATA_TYPE = 1,
@@ -103,7 +103,7 @@ enum cudnn_attribute {
     CUDNN_OPERATION_REDUCTION_DESC = 1612
 };
 
-/* Its functions, less their cudnn; 0 is success. */
+/* The functions, without their prefix cudnn; 0 is success. */
 struct cudnn {
     int (*Create)(cudnnHandle_t *handle);
     int (*Destroy)(cudnnHandle_t handle);

@@ -1,12 +1,15 @@
 /*
- * decode.cuh - what the kernels of beams.h share: the state and the step as plain pointers, and the tokens that may
- * follow a row.
+ * decode.cuh - the common part of the kernels of beams.h.
+ *
+ * The views hold the state and the step of decoding (decode_state.h, beams.h) as plain pointers, as kernel arguments
+ * need them.  The functions below find the tokens that may follow a row, and their log-probabilities.
  */
 #ifndef KERNELS_CUDA_DECODE_CUH
 #define KERNELS_CUDA_DECODE_CUH
 
 #include "kernels/cuda/cuda.cuh"
 
+/* Tensors of struct decode_state.  A row is one of the `width` completions of a request. */
 struct state_view {
     int width;
     int64_t keys, steps;
@@ -14,11 +17,13 @@ struct state_view {
     float *score, *logp, *end_logp, *end_score;
 };
 
+/* Tensors of struct decode_step. */
 struct step_view {
     const int *request, *step, *fixed, *place, *limit, *first, *reads;
     int ahead;
 };
 
+/* An automaton in compressed rows: the edges of state i are first[i] .. first[i + 1]. */
 struct automaton_view {
     const int *first, *token, *next; /* NULL: every row is free */
 };
@@ -63,7 +68,12 @@ static inline automaton_view view_of(const struct automaton *a)
              : automaton_view{};
 }
 
-/* The row of logits that a step goes by in its row t, which is none of padding. */
+/*
+ * Returns the row of logits that decides about row t of the step, which must not be padding.
+ *
+ * A pass may read several tokens of a row.  Its steps then share the logits, and a row uses those of its ancestor at
+ * the start of the pass, `ahead` steps before.
+ */
 __device__ inline int64_t logit_row(const state_view &s, const step_view &step, int64_t t)
 {
     if (!step.first)
@@ -71,7 +81,7 @@ __device__ inline int64_t logit_row(const state_view &s, const step_view &step, 
     int64_t i = t / s.width, row = t % s.width, from = (int64_t)step.request[i] * s.width;
     for (int k = 1; k <= step.ahead; k++) {
         int of = s.parent[(from + row) * s.steps + step.step[i] - k];
-        row = of >= 0 && of < s.width ? of : 0; /* a draw that has ended came from nowhere */
+        row = of >= 0 && of < s.width ? of : 0; /* a row that has ended has no ancestor */
     }
     return step.first[i] + row * step.reads[i] + step.ahead;
 }
@@ -79,10 +89,12 @@ __device__ inline int64_t logit_row(const state_view &s, const step_view &step, 
 /* The tokens that may follow a row, with their logits, in ascending order of their ids. */
 struct choice_view {
     const float *x;
-    const int *token, *next; /* of edges; NULL: all of the vocabulary */
+    const int *token, *next; /* of the edges; NULL: the whole vocabulary */
     int64_t n;
 };
 
+/* Returns the choices in a state of the automaton.  Without an automaton, or in a negative state, every token is
+ * allowed. */
 __device__ inline choice_view choices_of(const automaton_view &a, int state, const float *x, int64_t vocab)
 {
     if (!a.first || state < 0)
@@ -91,6 +103,7 @@ __device__ inline choice_view choices_of(const automaton_view &a, int state, con
     return { x, a.token + from, a.next + from, a.first[state + 1] - from };
 }
 
+/* Token, next state and logit of choice i. */
 __device__ inline int choice_id(const choice_view &ch, int64_t i)
 {
     return ch.token ? ch.token[i] : (int)i;
@@ -106,25 +119,28 @@ __device__ inline float choice_logit(const choice_view &ch, int64_t i)
     return ch.x[choice_id(ch, i)];
 }
 
-/* The largest number so far, and the sum of exp(x - most); infinities count as most, what is no number counts nothing.
- */
+/* The largest number so far, and the sum of exp(x - largest).  An infinite number counts like the largest one, and NaN
+ * does not count. */
 struct normaliser {
     float most, sum;
 };
 
+/* exp(x - most); 1 for equal infinities, 0 for NaN and for numbers above the largest one. */
 __device__ inline float exp_below(float x, float most)
 {
     float d = x == most ? 0.0f : x - most;
     return d <= 0 ? expf(d) : 0.0f;
 }
 
-/* Of all the block's threads, given to each; sum is the log of the sum. */
+/* Merges the normalisers of all threads of the block, for every thread.  `sum` of the result is the logarithm of the
+ * sum. */
 __device__ inline normaliser block_normaliser(const normaliser &mine)
 {
     float most = block_max(mine.most);
     return { most, logf(block_sum(mine.sum * exp_below(mine.most, most))) };
 }
 
+/* The log-probability of a logit under a merged normaliser. */
 __device__ inline float choice_logp(float logit, const normaliser &all)
 {
     return (logit == all.most ? 0.0f : logit - all.most) - all.sum;

@@ -2,6 +2,7 @@
 
 constexpr int THREADS = 256;
 
+/* Tensors of struct decode_start. */
 struct start_view {
     const int *request, *token, *state, *key, *length, *rows;
     int64_t longest;
@@ -9,10 +10,10 @@ struct start_view {
 };
 
 /*
- * What op_decode_start says.
+ * Starts the rows of requests, see op_decode_start.
  *
  * Grid     one block per row of the state.
- * Memory   reads a prompt's places once for each of its rows, writes them.
+ * Memory   reads a prompt's cache rows once for each row of its request, and writes them.
  */
 __global__ void __launch_bounds__(THREADS) decode_start_kernel(state_view s, start_view start)
 {
@@ -25,7 +26,7 @@ __global__ void __launch_bounds__(THREADS) decode_start_kernel(state_view s, sta
     if (thread_id() == 0) {
         s.token[row] = start.token[i];
         s.state[row] = start.state[i];
-        s.score[row] = start.beams && within > 0 ? -INFINITY : 0.0f;
+        s.score[row] = start.beams && within > 0 ? -INFINITY : 0.0f; /* with beams, only the first row is active */
         s.end_step[row] = -1;
         s.end_score[row] = NO_ANSWER;
     }
@@ -36,11 +37,12 @@ __global__ void __launch_bounds__(THREADS) decode_start_kernel(state_view s, sta
     }
 }
 
+/* Tensors of struct decode_read. */
 struct read_view {
     const int *row, *ahead, *place, *cache_row;
 };
 
-/* The token that is `ahead` behind a row's newest by edges that have no other beside them. */
+/* Returns the token that follows a row's newest token by `ahead` forced edges; 0 if there is none. */
 __device__ inline int token_ahead(const state_view &s, const automaton_view &a, int64_t row, int ahead)
 {
     int token = s.token[row], state = s.state[row];
@@ -54,7 +56,7 @@ __device__ inline int token_ahead(const state_view &s, const automaton_view &a, 
 }
 
 /*
- * y[t] = the token to read, 0 for padding; table[row, place] = cache_row[t]
+ * y[t] = the token to read, 0 for padding;  table[row, place] = cache_row[t]
  *
  * Grid     one thread per token.
  * Memory   a few words a token, and as many more as it is ahead.
@@ -71,7 +73,8 @@ __global__ void __launch_bounds__(THREADS)
         s.table[row * s.keys + read.place[t]] = read.cache_row[t];
 }
 
-/* Tokens that follow a state without a choice, at most `most`; the last that a state may say has none behind it. */
+/* Returns the number of tokens that follow a state without a choice, at most `most`.  A token that leads to a state
+ * without edges does not count: it ends the row. */
 __device__ inline int forced_run(const automaton_view &a, int state, int most)
 {
     for (int n = 0; n < most; n++) {
@@ -85,7 +88,7 @@ __device__ inline int forced_run(const automaton_view &a, int state, int most)
 }
 
 /*
- * run[request] = the least of its rows that go on, see op_forced_runs
+ * run[request] = the minimum of forced_run over its active rows, see op_forced_runs
  *
  * Grid     one thread per request.
  * Memory   three words a token of a run.

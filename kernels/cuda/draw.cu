@@ -1,19 +1,31 @@
+/*
+ * draw.cu - sampling of one more token of each row: top-k, top-p, typical and min-p sampling, and the draw.
+ *
+ * A sampler usually sorts the vocabulary.  Here no row is sorted.  A cut is a distance from the likeliest logit (or
+ * from the mean), such that the choices up to it have a given weight.  It is found by a histogram: the weights of all
+ * choices by bins of their distance, then the choices of the one bin in which the cut lies.
+ *
+ * Weights are integers (grains, draw_number.h).  Their sums do not depend on the order of additions, so several blocks
+ * may share a row with atomics, and every device draws the same token.
+ */
 #include "kernels/cuda/row_parts.cuh"
 #include "kernels/draw_number.h"
 
 constexpr int DONE_THREADS = 256;
-constexpr unsigned NOWHERE = ~0u;             /* a distance beyond all */
-constexpr float BEYOND = 64, WEIGHTLESS = 28; /* farther than all that has grains; exp(-28) is less than a grain */
-/* A unit of distance has BINS_PER_UNIT bins.  The last bin takes all that is farther than the others. */
+constexpr unsigned NOWHERE = ~0u; /* a distance beyond all others */
+constexpr float BEYOND = 64,
+                WEIGHTLESS = 28; /* farther than every choice that has grains; exp(-28) is less than a grain */
+/* A unit of distance has BINS_PER_UNIT bins.  The last bin holds everything that is farther than the other bins. */
 constexpr int BINS = 2048, BINS_PER_UNIT = 128, BINS_EACH = BINS / PART_THREADS;
 constexpr int LISTED = 1024; /* max choices of a bin that are listed */
 static_assert(DRAW_COLUMNS <= ROW_PART * PART_THREADS, "a thread for each part of a row");
 static_assert(DRAW_COLUMNS <= 1 << 24, "a float holds the number of a choice");
 
+/* Settings of a draw. */
 struct draw_view {
     const int *stops;
     int64_t n_stops, vocab;
-    float scale, top_p, least, typical_p; /* 1 / temperature, 0: the likeliest; -log min_p */
+    float scale, top_p, least, typical_p; /* 1 / temperature, 0: take the likeliest token; -log min_p */
     int top_k;
     uint64_t seed;
 };
@@ -21,14 +33,15 @@ struct draw_view {
 /* The cuts in their order, and the draw after them. */
 enum draw_stage { TOP_K, TOP_P, TYPICAL, DRAW };
 
-/* A choice by its distance from the centre, as bits of a float, which ascend as it does, and what it weighs. */
+/* A choice: its weight, and its distance from the centre.  The distance is kept as the bits of a float, which ascend
+ * with it. */
 struct grain_at {
     uint64_t weight;
     unsigned distance;
 };
 
-/* A row with the choices that it keeps: at most `reach` below the likeliest one and at most `around` from the centre.
- */
+/* A row and the choices that it keeps: those at most `reach` below the likeliest one and at most `around` from the
+ * centre. */
 struct kept_row {
     choice_view ch; /* empty if the row is padding or has its token already */
     float most, scale, reach, centre, around;
@@ -37,21 +50,21 @@ struct kept_row {
 /* The state of a row between two kernels. */
 struct sampled_row {
     kept_row kept;
-    normaliser of_row;  /* of the whole vocabulary */
-    unsigned low, high; /* distances between which the next cut lies */
+    normaliser of_row;  /* over the whole vocabulary */
+    unsigned low, high; /* the next cut lies between these distances */
     int listed;         /* choices at these distances */
-    uint64_t limit;     /* weight up to the cut of those from low on */
+    uint64_t limit;     /* weight of the choices from low on up to the cut */
 };
 
 /* The results of a block for its part of a row. */
 struct part_found {
     normaliser of_row;
     float most;  /* of the choices */
-    float first; /* choice that has it */
+    float first; /* the first choice with that logit */
     uint64_t grains, distances;
 };
 
-/* The rows of a launch, from row `first` of the step on, each in `parts` parts. */
+/* The rows of a launch, from row `first` of the step on.  Each row has `parts` parts. */
 struct draw_rows {
     sampled_row *row;
     part_found *found;
@@ -62,11 +75,12 @@ struct draw_rows {
     int64_t first;
 };
 
-/* The weights of bins as two halves, because shared memory has no addition of 64 bits. */
+/* The weights of bins in two halves, because shared memory has no fast addition of 64 bits. */
 struct draw_bins {
     unsigned low[BINS], high[BINS];
 };
 
+/* Sets all bins to 0.  Ends with a barrier. */
 __device__ inline void clear(draw_bins &b)
 {
     for (int i = thread_id(); i < BINS; i += PART_THREADS)
@@ -74,6 +88,8 @@ __device__ inline void clear(draw_bins &b)
     __syncthreads();
 }
 
+/* Adds a weight to a bin. atomicAdd returns the old lower half, so exactly one thread sees each overflow and carries it
+ * into the upper half. */
 __device__ inline void add_weight(draw_bins &b, int bin, uint64_t weight)
 {
     unsigned low = (unsigned)weight, high = (unsigned)(weight >> 32), before = atomicAdd(&b.low[bin], low);
@@ -87,13 +103,14 @@ __device__ inline uint64_t bin_weight(const draw_bins &b, int bin)
     return (uint64_t)b.high[bin] << 32 | b.low[bin];
 }
 
-/* How far below the likeliest one a logit is. */
+/* Returns the distance of a logit below the likeliest one, in units of temperature; infinity for NaN. */
 __device__ inline float below(const kept_row &d, float x)
 {
     float far = x == d.most ? 0.0f : (d.most - x) * d.scale;
     return far >= 0 ? far : INFINITY;
 }
 
+/* Returns the grains of a choice and its distance from the centre; NOWHERE if the row does not keep it. */
 __device__ inline grain_at weigh(const kept_row &d, float x)
 {
     float far = below(d, x), away = fabsf(far - d.centre);
@@ -102,13 +119,13 @@ __device__ inline grain_at weigh(const kept_row &d, float x)
     return { grains, grains ? f32_word(away) : NOWHERE };
 }
 
-/* The weight of a choice for a cut: TOP_K counts choices. */
+/* Returns the weight of a choice for a cut.  TOP_K counts choices, the others add probabilities. */
 __device__ inline grain_at weigh_for(enum draw_stage cut, const kept_row &d, float x)
 {
     return cut == TOP_K ? grain_at{ 1u, f32_word(below(d, x)) } : weigh(d, x);
 }
 
-/* The choices that a stage starts with. */
+/* Returns the choices that a stage starts with. min_p applies from TYPICAL on. */
 __device__ inline kept_row kept_before(enum draw_stage stage, const sampled_row &row, const draw_view &v)
 {
     kept_row d = row.kept;
@@ -116,6 +133,7 @@ __device__ inline kept_row kept_before(enum draw_stage stage, const sampled_row 
     return d;
 }
 
+/* Sum over the lanes of a warp, for every lane. */
 __device__ inline uint64_t warp_total(uint64_t v)
 {
     for (int lane = WARP / 2; lane; lane /= 2)
@@ -123,19 +141,20 @@ __device__ inline uint64_t warp_total(uint64_t v)
     return v;
 }
 
-/* The sum over the block's threads, given to all of them. */
+/* Sum over the threads of a block, for every thread. */
 __device__ inline uint64_t block_total(uint64_t v)
 {
     __shared__ uint64_t of_warp[PART_WARPS];
     v = warp_total(v);
-    __syncthreads(); /* of_warp may still be read for the call before */
+    __syncthreads(); /* the previous call may still be reading of_warp */
     if (lane_id() == 0)
         of_warp[warp_id()] = v;
     __syncthreads();
     return warp_total(lane_id() < PART_WARPS ? of_warp[lane_id()] : 0u);
 }
 
-/* The sum over this lane and those before it. */
+/* Returns the sum over this lane and the lanes before it (an inclusive scan): after each round, a lane has the sum of
+ * twice as many neighbours. */
 __device__ inline uint64_t lanes_so_far(uint64_t v)
 {
     for (int back = 1; back < WARP; back *= 2) {
@@ -145,15 +164,19 @@ __device__ inline uint64_t lanes_so_far(uint64_t v)
     return v;
 }
 
-/* An item, and a number counted from its beginning. */
+/* An item, and a grain counted from the item's first one. */
 struct item_number {
     int item;
     uint64_t number;
 };
 
-/* Returns the item that contains grain number pick(sum of all), or the number of items if there are fewer grains.  Each
- * thread has PER neighbouring items; weight(item) returns the grains of one.  No item may be looked for after a call
- * that found none. */
+/*
+ * Returns the item that contains grain number pick(sum of all grains); the number of items if there are fewer grains.
+ *
+ * Each thread has PER neighbouring items, and weight(item) returns the grains of one.  Prefix sums over lanes and warps
+ * tell each thread the grains before its own.  Exactly one thread then has the wanted grain among its items, and walks
+ * through them.  After a call that found nothing, no item may be looked for: its threads left before the last barrier.
+ */
 template <int PER, typename Pick, typename Weight>
 __device__ inline item_number item_of(Pick pick, Weight weight)
 {
@@ -186,7 +209,7 @@ __device__ inline item_number item_of(Pick pick, Weight weight)
     return found;
 }
 
-/* The place of a block. */
+/* The row and the part of a block. */
 struct part_at {
     int local, part; /* row of the launch, part of the row */
 };
@@ -207,7 +230,7 @@ __device__ inline drawn_at place_of(const state_view &s, const step_view &step, 
     return { (int)(step.request[i] * s.width + within), (int)within, step.step[i], step.limit[i] };
 }
 
-/* The row's newest token; -1: there was none. */
+/* Appends a token to a row, -1 if there was none.  The row ends with a stop token, at its limit, or without a token. */
 __device__ inline void say(const state_view &s, const draw_view &v, const drawn_at &p, int id, float logp)
 {
     int64_t log = (int64_t)p.row * s.steps + p.step;
@@ -241,7 +264,8 @@ __device__ inline void move_on(const state_view &s, const draw_view &v, const dr
     say(s, v, p, id, choice_logp(ch.x[id], of_row));
 }
 
-/* The first of the part's choices whose logit is `most`; infinity if there is none. */
+/* Returns the first of the part's choices with this logit; infinity if there is none.  The choices of a thread ascend
+ * with k, so the loop runs downwards. */
 __device__ inline float first_of(const float (&v)[EACH], int part, float most)
 {
     float first = INFINITY;
@@ -251,6 +275,7 @@ __device__ inline float first_of(const float (&v)[EACH], int part, float most)
     return -block_max(-first);
 }
 
+/* Reads a part of a row: the normaliser over the vocabulary, and the likeliest of the allowed choices. */
 __device__ inline part_found read_part(const choice_view &all, const choice_view &ch, int part, bool likeliest)
 {
     float v[EACH];
@@ -288,11 +313,13 @@ __global__ void __launch_bounds__(PART_THREADS)
     part_found f = read_part(all, ch, at.part, v.scale == 0), *found = r.found + (int64_t)at.local * r.parts;
     if (thread_id() == 0)
         found[at.part] = f;
+    /* The blocks of a row share the work of clearing its bins. */
     for (int i = at.part * PART_THREADS + thread_id(); i < BINS; i += r.parts * PART_THREADS)
         r.bins[(int64_t)at.local * BINS + i] = 0;
     if (!last_to_arrive(r.arrived + at.local, r.parts))
         return;
 
+    /* Only the last block of a row is here: thread i takes the results of part i. */
     bool mine = thread_id() < r.parts;
     f = mine ? found[thread_id()] : part_found{ { -INFINITY, 0.0f }, -INFINITY, 0.0f, 0u, 0u };
     normaliser of_row = block_normaliser(f.of_row);
@@ -307,8 +334,8 @@ __global__ void __launch_bounds__(PART_THREADS)
     move_on(s, v, place_of(s, step, t), ch, most > -INFINITY ? (int)first : -1, of_row);
 }
 
-/* The bin of a distance, and the distance at which a bin begins.  A unit has `per` bins, a power of two: no product is
- * rounded. */
+/* The bin of a distance, and the distance at which a bin begins.  A unit has `per` bins, a power of two, so no product
+ * is rounded. */
 __device__ inline int bin_of(unsigned distance, float per)
 {
     return (int)fminf(f32_bits(distance) * per, BINS - 1);
@@ -319,7 +346,7 @@ __device__ inline unsigned bin_start(int bin, float per)
     return f32_word((float)bin / per);
 }
 
-/* The weight up to a cut, given the sum of all weights. */
+/* Returns the weight up to a cut, given the sum of all weights. */
 __device__ inline uint64_t cut_weight(enum draw_stage cut, const draw_view &v, uint64_t sum)
 {
     return cut == TOP_K ? (uint64_t)v.top_k : draw_share(sum, cut == TOP_P ? v.top_p : v.typical_p);
@@ -352,6 +379,7 @@ __global__ void __launch_bounds__(PART_THREADS)
     }
     __syncthreads();
     unsigned long long *of_row = r.bins + (int64_t)at.local * BINS;
+    /* Most bins of a block are empty and need no atomic addition in global memory. */
     for (int i = thread_id(); i < BINS; i += PART_THREADS)
         if (bin_weight(bins, i))
             atomicAdd(of_row + i, (unsigned long long)bin_weight(bins, i));
@@ -360,10 +388,11 @@ __global__ void __launch_bounds__(PART_THREADS)
 
     item_number bin = item_of<BINS_EACH>([&](uint64_t sum) { return cut_weight(cut, v, sum) - 1; },
                                          [&](int i) { return (uint64_t)of_row[i]; });
-    for (int i = 0; i < BINS_EACH; i++) /* those that this thread has read */
+    for (int i = 0; i < BINS_EACH; i++) /* each thread clears the bins that it has read, for the next cut */
         of_row[thread_id() * BINS_EACH + i] = 0;
     if (thread_id() > 0)
         return;
+    /* Without such a bin nothing is cut. */
     unsigned farthest = f32_word(cut == TOP_K ? INFINITY : BEYOND);
     row->low = bin.item < BINS ? bin_start(bin.item, per) : farthest;
     row->high = bin.item < BINS - 1 ? bin_start(bin.item + 1, per) - 1 : farthest;
@@ -371,8 +400,13 @@ __global__ void __launch_bounds__(PART_THREADS)
     row->listed = 0;
 }
 
-/* Returns the least distance in [low, high] such that the choices from low up to it weigh `limit`.  for_each passes
- * each choice to its argument. */
+/*
+ * Returns the smallest distance in [low, high] such that the choices from low up to it weigh `limit`.  for_each passes
+ * each choice to its argument.
+ *
+ * Each round divides the interval into at most BINS bins of 2^shift distances, and continues in the bin that contains
+ * the limit.  Distances have 32 bits, so few rounds suffice.
+ */
 template <typename ForEach>
 __device__ inline unsigned distance_of(draw_bins &bins, unsigned low, unsigned high, uint64_t limit, ForEach for_each)
 {
@@ -402,7 +436,7 @@ __device__ inline unsigned distance_of(draw_bins &bins, unsigned low, unsigned h
  *
  * Grid     one block per part of a row.
  * Memory   reads a row once, from L2.  16 KiB of shared memory.
- * Numbers  integers: exact.
+ * Numbers  integers: exact.  The order of the list is random, but its sums are not.
  */
 __global__ void __launch_bounds__(PART_THREADS, 6) draw_cut_kernel(draw_rows r, draw_view v, enum draw_stage cut)
 {
@@ -419,6 +453,7 @@ __global__ void __launch_bounds__(PART_THREADS, 6) draw_cut_kernel(draw_rows r, 
     UNROLL
     for (int k = 0; k < EACH; k++) {
         unsigned away = f32_word(fabsf(below(d, x[k]) - d.centre));
+        /* A bin of one distance needs no list. */
         if (low == high || away < low || away > high)
             continue;
         grain_at w = weigh_for(cut, d, x[k]);
@@ -452,9 +487,9 @@ __global__ void __launch_bounds__(PART_THREADS, 6) draw_cut_kernel(draw_rows r, 
 }
 
 /*
- * Adds up the weights in the parts of each row.  The draw finds the choice that contains the drawn grain, and moves the
- * row on.  The stage TYPICAL computes the mean distance: -log p of a token minus the entropy is its distance minus
- * this.
+ * Adds up the weights in the parts of each row.  The draw then finds the choice that contains the drawn grain, and
+ * appends it.  The stage TYPICAL computes the mean distance: -log p of a token minus the entropy is its distance minus
+ * this mean.
  *
  * Grid     one block per part of a row.
  * Memory   reads a row once, from L2, and for the draw one part of it again.
@@ -495,6 +530,7 @@ __global__ void __launch_bounds__(PART_THREADS, 6)
             row->kept.centre = (float)((double)distances / (double)grains);
         return;
     }
+    /* First the part that contains the drawn grain, then the choice within it. */
     drawn_at p = place_of(s, step, r.first + at.local);
     const int *key = s.key + 2 * (p.row / s.width);
     item_number part =
@@ -528,7 +564,8 @@ __global__ void __launch_bounds__(DONE_THREADS)
     s.done[r] = all;
 }
 
-/* The bins of TOP_K are about as wide as at temperature 1, because its cut may be at any distance. */
+/* Returns the bins in a unit of distance.  The cut of TOP_K may lie at any distance, so its bins are as wide as at
+ * temperature 1, up to a power of two. */
 static float bins_per_unit(enum draw_stage cut, float scale)
 {
     int exponent = 0;
@@ -537,13 +574,15 @@ static float bins_per_unit(enum draw_stage cut, float scale)
     return ldexpf(BINS_PER_UNIT, -exponent);
 }
 
+/* Launches the two kernels of a cut. */
 static void launch_cut(struct ctx *c, const draw_rows &r, const draw_view &v, enum draw_stage cut, unsigned blocks)
 {
     LAUNCH(draw_bins_kernel, blocks, PART_THREADS, 0, cuda_stream(c), r, v, cut, bins_per_unit(cut, v.scale));
     LAUNCH(draw_cut_kernel, blocks, PART_THREADS, 0, cuda_stream(c), r, v, cut);
 }
 
-/* Sets *n to the number of rows that fit the scratch memory, of those that are left. */
+/* Sets *n to the number of rows that fit the scratch memory, of the `left` rows that remain, and returns
+ * their arrays. */
 static draw_rows rows_for(struct ctx *c, int64_t left, int64_t vocab, int64_t *n)
 {
     int parts = row_parts(vocab);
@@ -558,6 +597,7 @@ static draw_rows rows_for(struct ctx *c, int64_t left, int64_t vocab, int64_t *n
     return { row, (part_found *)(row + *n), bins, list, cuda_counters(c), parts, 0 };
 }
 
+/* Launches all stages for n rows.  Stages that the settings do not use are skipped. */
 static void draw_group(struct ctx *c, const draw_rows &r, int64_t n, const state_view &s, const step_view &step,
                        const float *logits, const automaton_view &a, const draw_view &v)
 {
@@ -576,7 +616,7 @@ static void draw_group(struct ctx *c, const draw_rows &r, int64_t n, const state
     LAUNCH(draw_weights_kernel, blocks, PART_THREADS, 0, cuda_stream(c), r, s, step, v, DRAW);
 }
 
-/* One more token of each row, see op_draw. */
+/* Appends one more token to each row, see op_draw. */
 extern "C" void cuda_draw(struct ctx *c, const struct decode_state *s, const struct decode_step *step,
                           const struct tensor *logits, const struct automaton *a, const struct draw_settings *set)
 {

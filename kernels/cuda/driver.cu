@@ -1,4 +1,9 @@
-/* The cuda device: one stream, one cuBLASLt handle, memory, copies through pinned stages, capture. */
+/*
+ * driver.cu - the cuda device: one stream, one cuBLASLt handle, memory, copies through pinned buffers, capture.
+ *
+ * Everything runs in one stream, so launches and copies need no events between them.  The host waits only in cuda_sync,
+ * in downloads, and if both buffers for uploads are in use.
+ */
 #include "kernels/cuda/module.h"
 #include "kernels/cuda/state.cuh"
 
@@ -6,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static thread_local int current_device = -1; /* CUDA keeps one a thread */
+static thread_local int current_device = -1; /* CUDA keeps one for each thread */
 
 void use_device(const struct cuda_state *s)
 {
@@ -16,7 +21,8 @@ void use_device(const struct cuda_state *s)
     current_device = s->number;
 }
 
-/* The kernel module's version, such as 580.65.06; the runtime knows only the CUDA version it supports. */
+/* Writes the version of the kernel module, such as 580.65.06.  The runtime knows only the CUDA version that it
+ * supports. */
 static void driver_version(char *out, size_t size)
 {
     FILE *f = fopen("/sys/module/nvidia/version", "r");
@@ -31,12 +37,12 @@ static void driver_version(char *out, size_t size)
         snprintf(out, size, "for CUDA %d.%d", version / 1000, version % 1000 / 10);
 }
 
-/* Why a device does not open; 1 when there is none. */
+/* Reports why a device does not open; returns 1 if the machine has none, else -1. */
 static int refuse(int number, cudaError_t e, struct error *err)
 {
     char version[64];
     int cuda = 0;
-    cudaGetLastError(); /* reported here, so the next launch must not meet it */
+    cudaGetLastError(); /* reported here, so that the next launch does not meet it */
     cudaDriverGetVersion(&cuda);
     if (e == cudaErrorNoDevice || (e == cudaErrorInsufficientDriver && cuda == 0)) {
         error_set(err, EXIT_CODE_DEVICE, "cuda:%d: this machine has no NVIDIA GPU, or no driver for it", number);
@@ -50,6 +56,7 @@ static int refuse(int number, cudaError_t e, struct error *err)
                      cudaGetErrorString(e));
 }
 
+/* Fills the device's description, and refuses GPUs that are missing or too old. */
 static int describe(struct device *d, int number, int *capability, struct error *err)
 {
     struct cudaDeviceProp p;
@@ -59,6 +66,7 @@ static int describe(struct device *d, int number, int *capability, struct error 
     if (e == cudaSuccess && number >= count)
         return error_set(err, EXIT_CODE_DEVICE, "cuda:%d: this machine has %d CUDA device%s", number, count,
                          count == 1 ? "" : "s");
+    /* cudaSetDevice is called for its error, even if the number is the same. */
     current_device = -1;
     if (e == cudaSuccess)
         e = cudaSetDevice(number);
@@ -80,6 +88,7 @@ static int describe(struct device *d, int number, int *capability, struct error 
     return 0;
 }
 
+/* Releases whatever cuda_open has taken so far. */
 static void cuda_close(struct device *d)
 {
     struct cuda_state *s = state_of(d);
@@ -109,7 +118,7 @@ static void cuda_close(struct device *d)
     d->state = nullptr;
 }
 
-/* The fixed buffers; what was taken before a failure is given back by cuda_close. */
+/* Allocates the fixed buffers.  After a failure, cuda_close releases those that exist. */
 static cudaError_t take_buffers(struct cuda_state *s)
 {
     cudaError_t e = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
@@ -144,6 +153,7 @@ static int cuda_open(struct device *d, int number, struct error *err)
     return rc;
 }
 
+/* Returns NULL, with the free memory in the message, if the GPU has too little. */
 static void *cuda_alloc(struct device *d, size_t bytes, struct error *err)
 {
     void *p = nullptr;
@@ -164,7 +174,12 @@ static void cuda_free(struct device *d, void *p)
     CUDA_CHECK(cudaFree(p));
 }
 
-/* Room in a stage for as much of `bytes` as fits; waits when the GPU has not read the stage's last content. */
+/*
+ * Returns room in a pinned buffer, and reduces *bytes to what fits.
+ *
+ * A full buffer is followed by the other one.  Its content must have been read first: the event was recorded behind its
+ * last copy.
+ */
 static char *stage_room(struct cuda_state *s, size_t *bytes, struct device_counts *counts)
 {
     if (s->stage_used == STAGE_BYTES) {
@@ -181,6 +196,7 @@ static char *stage_room(struct cuda_state *s, size_t *bytes, struct device_count
     return p;
 }
 
+/* Copies through pinned memory, so that the call returns before the GPU has the data and the caller may reuse src. */
 static void cuda_upload(struct device *d, void *dst, const void *src, size_t bytes)
 {
     struct cuda_state *s = state_of(d);
@@ -188,6 +204,7 @@ static void cuda_upload(struct device *d, void *dst, const void *src, size_t byt
     use_device(s);
     d->counts.uploads++;
     d->counts.upload_bytes += (int64_t)bytes;
+    /* Long uploads alternate between the buffers, piece by piece. */
     for (size_t done = 0, part; done < bytes; done += part) {
         part = bytes - done;
         char *room = stage_room(s, &part, &d->counts);
@@ -216,6 +233,7 @@ static void cuda_download(struct device *d, void *dst, const void *src, size_t b
     cuda_sync(d);
 }
 
+/* Waits for the oldest started download and copies it to its destination. */
 static void finish_oldest(struct device *d)
 {
     struct cuda_state *s = state_of(d);
@@ -227,6 +245,7 @@ static void finish_oldest(struct device *d)
     s->late_count--;
 }
 
+/* Finishes downloads until `left` of them are under way. */
 static void cuda_download_finish(struct device *d, int left)
 {
     use_device(state_of(d));
@@ -234,17 +253,20 @@ static void cuda_download_finish(struct device *d, int left)
         finish_oldest(d);
 }
 
+/* Makes room for a download.  Buffers grow and are kept. */
 static void reserve_pinned(struct late_download *l, size_t bytes)
 {
     if (!l->arrived)
         CUDA_CHECK(cudaEventCreateWithFlags(&l->arrived, cudaEventDisableTiming));
     if (l->room >= bytes)
         return;
+    /* The old buffer is not in use: its download was finished before the slot was reused. */
     CUDA_CHECK(cudaFreeHost(l->pinned));
     CUDA_CHECK(cudaMallocHost((void **)&l->pinned, bytes));
     l->room = bytes;
 }
 
+/* Starts a download.  If all LATE_DOWNLOADS are under way, the oldest is finished first. */
 static void cuda_download_start(struct device *d, void *dst, const void *src, size_t bytes)
 {
     struct cuda_state *s = state_of(d);
@@ -260,6 +282,7 @@ static void cuda_download_start(struct device *d, void *dst, const void *src, si
     d->counts.download_bytes += (int64_t)bytes;
 }
 
+/* Launches between begin and end are recorded in a graph and do not run. */
 static void cuda_capture_begin(struct device *d)
 {
     struct cuda_state *s = state_of(d);
@@ -275,10 +298,11 @@ static void *cuda_capture_end(struct device *d)
     cudaGraphExec_t captured;
     CUDA_CHECK(cudaStreamEndCapture(s->stream, &graph));
     s->capturing = false;
+    /* Too little memory is no bug: the caller then launches kernel by kernel. */
     cudaError_t e = cudaGraphInstantiate(&captured, graph, 0);
     CUDA_CHECK(cudaGraphDestroy(graph));
     if (e == cudaErrorMemoryAllocation) {
-        cudaGetLastError(); /* reported here, so the next launch must not meet it */
+        cudaGetLastError(); /* reported here, so that the next launch does not meet it */
         return nullptr;
     }
     CUDA_CHECK(e);

@@ -1,14 +1,18 @@
 /*
- * element.cuh - bf16, and access to PACK elements of either type at once.
+ * element.cuh - the type bf16, and loads and stores of PACK elements at once.
+ *
+ * Kernels compute in f32 registers.  These functions are the only conversions between memory and registers, so a kernel
+ * is written once for both element types.  Memory instructions move 16 bytes if the address is aligned; rows of odd
+ * lengths fall back to single elements.
  */
 #ifndef KERNELS_CUDA_ELEMENT_CUH
 #define KERNELS_CUDA_ELEMENT_CUH
 
 #include "kernels/cuda/ptx.cuh"
 
-constexpr int PACK = 8; /* elements a thread takes at once: 16 bytes of bf16, twice 16 of f32 */
+constexpr int PACK = 8; /* elements that a thread moves at once: 16 bytes of bf16, 32 of f32 */
 
-/* bfloat16 with conversions, the same type under both compilers. */
+/* bfloat16 with conversions. nvcc and the host compiler see the same type, so simt shares the sources. */
 struct bf16 {
     uint16_t bits;
     bf16() = default;
@@ -30,10 +34,11 @@ __host__ __device__ inline bool aligned16(const void *p)
     return ((uintptr_t)p & 15) == 0;
 }
 
-/* v = x[0 .. PACK), zeros from left on. */
+/* v = x[0 ..  PACK), with zeros from `left` on.  Elements behind `left` are not read. */
 __device__ inline void load_pack(float (&v)[PACK], const float *x, int64_t left)
 {
     if (left >= PACK && aligned16(x)) {
+        /* Two loads of 16 bytes. */
         float4 a = ((const float4 *)x)[0], b = ((const float4 *)x)[1];
         v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w;
         v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
@@ -46,6 +51,7 @@ __device__ inline void load_pack(float (&v)[PACK], const float *x, int64_t left)
 __device__ inline void load_pack(float (&v)[PACK], const bf16 *x, int64_t left)
 {
     if (left >= PACK && aligned16(x)) {
+        /* One load of 16 bytes.  A bf16 is the upper half of an f32, so a shift or a mask converts it. */
         uint4 a = *(const uint4 *)x;
         const unsigned u[4] = { a.x, a.y, a.z, a.w };
         for (int i = 0; i < 4; i++) {
@@ -58,6 +64,7 @@ __device__ inline void load_pack(float (&v)[PACK], const bf16 *x, int64_t left)
         v[i] = i < left ? (float)x[i] : 0.0f;
 }
 
+/* y[0 ..  PACK) = v, of which the first `left` elements are written. */
 __device__ inline void store_pack(float *y, const float (&v)[PACK], int64_t left)
 {
     if (left >= PACK && aligned16(y)) {
@@ -82,7 +89,7 @@ __device__ inline void store_pack(bf16 *y, const float (&v)[PACK], int64_t left)
             y[i] = bf16(v[i]);
 }
 
-/* The same of a whole pack at an aligned address, without a test. */
+/* Load and store of a whole pack at an aligned address.  The compiler removes the test of alignment. */
 template <typename T>
 __device__ inline void load_whole(float (&v)[PACK], const T *x)
 {
@@ -95,7 +102,7 @@ __device__ inline void store_whole(T *y, const float (&v)[PACK])
     store_pack((T *)__builtin_assume_aligned(y, 16), v, PACK);
 }
 
-/* y = v, or y += v. */
+/* y = v, or y += v if `add`.  The sum is rounded once. */
 template <typename T>
 __device__ inline void put_pack(T *y, const float (&v)[PACK], int64_t left, bool add)
 {
@@ -110,6 +117,7 @@ __device__ inline void put_pack(T *y, const float (&v)[PACK], int64_t left, bool
     store_pack(y, sum, left);
 }
 
+/* The same for one element. */
 template <typename T>
 __device__ inline void put(T *y, float v, bool add)
 {

@@ -2,6 +2,7 @@
 
 constexpr int ROWS = 4, MAX_TABLES = 4;
 
+/* Tables and their indices, as arguments of one launch. */
 template <typename T>
 struct embed_tables {
     const T *rows[MAX_TABLES];
@@ -25,6 +26,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
         return;
     for (int64_t j = lane_id() * PACK; j < cols; j += WARP * PACK) {
         float sum[PACK] = { 0 }, v[PACK];
+        /* The sum is rounded once, after all tables. */
         for (int i = 0; i < table.n; i++) {
             load_pack(v, table.rows[i] + table.ids[i][t] * cols + j, cols - j);
             for (int k = 0; k < PACK; k++)

@@ -1,12 +1,18 @@
+/*
+ * gat.cu - graph attention (Velickovic et al. 2018) with biases of relations, activation and dropout, and its backward.
+ *
+ * Edges are sorted by target, and a second index sorts them by source.  Each node therefore sums over its edges in a
+ * fixed order, without atomics: forward over edges into it, backward over edges out of it.
+ */
 #include "kernels/cuda/activation.cuh"
 #include "kernels/cuda/columns.cuh"
 
-constexpr int WARPS = 8, NODES = 4; /* NODES: of a block that goes forward */
-/* A multiprocessor can hold so many: left alone, ptxas makes room for twice as many and spills.  simt has no such
+constexpr int WARPS = 8, NODES = 4; /* NODES: of a block in the forward */
+/* Blocks of a multiprocessor.  Without this bound ptxas plans for twice as many and spills registers. simt has no such
  * bound. */
 [[maybe_unused]] constexpr int BLOCKS = 4;
 
-/* One aggregation as the kernels see it. */
+/* Arguments of an aggregation. */
 template <typename T>
 struct gat_view {
     const int *offsets, *sources, *types, *targets, *out_offsets, *out_edges, *rng;
@@ -15,17 +21,17 @@ struct gat_view {
     float *weight; /* scratch [E, H]: the coefficients after dropout and averaging */
     int64_t nodes, edges;
     int heads, dim;
-    float slope, keep_scale, share; /* share: what a head's output is multiplied by */
+    float slope, keep_scale, share; /* share: factor of a head's output, 1 / heads for a mean */
     unsigned threshold, site;
     bool drop, mean;
     int outputs; /* heads of y */
-    int act;     /* of y; then its dropout */
+    int act;     /* of y, followed by its dropout */
     float out_scale;
     unsigned out_threshold, out_site;
     bool out_drop;
 };
 
-/* The dot product of two rows of g.dim numbers, on all lanes. */
+/* Returns the dot product of two rows to all lanes. */
 template <typename T, typename U>
 __device__ inline float row_dot(const T *x, const U *y, int dim)
 {
@@ -36,7 +42,7 @@ __device__ inline float row_dot(const T *x, const U *y, int dim)
     return warp_sum(sum);
 }
 
-/* The factor of the coefficient of edge e and head h: dropout and averaging. */
+/* Returns the factor of the coefficient of edge e and head h: dropout and averaging. */
 template <typename T>
 __device__ inline float edge_share(const gat_view<T> &g, int64_t e, int h)
 {
@@ -50,7 +56,9 @@ __device__ inline float edge_share(const gat_view<T> &g, int64_t e, int h)
 
 constexpr int EACH = 4; /* rows of z that a warp reads at once */
 
-/* Of this lane's edge of the 32 from e on: the dot product of x and its source's row of head h. */
+/* Returns the dot product of x with the row of head h of a source.  The source is that of this lane's edge, of the 32
+ * edges from e on. .  The warp reads EACH rows at once, lanes over their columns, so that loads of several rows are in
+ * flight.  Each lane keeps the result of its own edge. */
 template <typename T, typename U>
 __device__ inline float lane_dot(const gat_view<T> &g, int64_t e, int64_t end, int h, const U *x)
 {
@@ -60,6 +68,7 @@ __device__ inline float lane_dot(const gat_view<T> &g, int64_t e, int64_t end, i
     for (int k = 0; k < n; k += EACH) {
         const T *z[EACH];
         float dot[EACH] = { 0 };
+        /* The sources of EACH edges, broadcast from the lanes that read them. */
         UNROLL
         for (int q = 0; q < EACH; q++)
             z[q] = g.z + ((int64_t)__shfl_sync(ALL_LANES, source, k + q) * g.heads + h) * g.dim;
@@ -77,7 +86,8 @@ __device__ inline float lane_dot(const gat_view<T> &g, int64_t e, int64_t end, i
     return mine;
 }
 
-/* The argument of LeakyReLU for this lane's edge of the 32 from e on into a node, whose own share is dst. */
+/* Returns the argument of LeakyReLU for this lane's edge, of the 32 edges from e on into a node. dst is the node's own
+ * share of it. */
 template <typename T>
 __device__ inline float lane_score(const gat_view<T> &g, int64_t e, int64_t end, int h, float dst)
 {
@@ -86,7 +96,8 @@ __device__ inline float lane_score(const gat_view<T> &g, int64_t e, int64_t end,
     return own ? score + g.edge_bias[(int64_t)g.types[e + lane_id()] * g.heads + h] : score;
 }
 
-/* alpha[e,h] = softmax over the edges e into i of LeakyReLU(score);  weight[e,h] = share(e,h) alpha[e,h] */
+/* alpha[e,h] = softmax over the edges e into i of LeakyReLU(score); weight[e,h] = share(e,h) alpha[e,h].  By one warp,
+ * for one node and head.  Each lane reads only what it wrote itself, so no barrier is needed. */
 template <typename T>
 __device__ inline void attend(float *alpha, const gat_view<T> &g, int64_t i, int h)
 {
@@ -111,7 +122,7 @@ __device__ inline void attend(float *alpha, const gat_view<T> &g, int64_t i, int
     }
 }
 
-/* The factors of dropout of columns 4 quad .. 4 quad + 3 of a row of y. */
+/* The factors of dropout for columns 4 quad .. 4 quad + 3 of a row of y. */
 template <typename T>
 __device__ inline void keep_quad(float (&keep)[4], const gat_view<T> &g, int64_t row, int quad)
 {
@@ -120,7 +131,7 @@ __device__ inline void keep_quad(float (&keep)[4], const gat_view<T> &g, int64_t
         keep[k] = !g.out_drop ? 1.0f : w.v[k] < g.out_threshold ? 0.0f : g.out_scale;
 }
 
-/* Column j of row i of y before dropout becomes that after it. */
+/* Applies dropout to column j of row i of y. */
 template <typename T>
 __device__ inline float dropped(const gat_view<T> &g, float y, int64_t i, int j)
 {
@@ -129,7 +140,7 @@ __device__ inline float dropped(const gat_view<T> &g, float y, int64_t i, int j)
     return y * (j % 4 == 0 ? keep[0] : j % 4 == 1 ? keep[1] : j % 4 == 2 ? keep[2] : keep[3]);
 }
 
-/* The argument of the activation at one lane's column d of head h of y; the sum of all heads when mean. */
+/* Returns the argument of the activation in column d of head h of y; for a mean, the sum over all heads. */
 template <typename T>
 __device__ inline float gathered(const float *bias, const gat_view<T> &g, int64_t i, int h, int d)
 {
@@ -142,16 +153,16 @@ __device__ inline float gathered(const float *bias, const gat_view<T> &g, int64_
 }
 
 /*
- * alpha[e,h] = softmax over the edges into i of LeakyReLU(a_src . z_source + a_dst . z_i + bias of the relation).
+ * alpha[e,h] = softmax over the edges into i of LeakyReLU(a_src . z_source + a_dst . z_i + bias of the relation)
  *
- * pre[i,h,:] = sum over the edges e into i of share(e,h) alpha[e,h] z[source(e),h,:] + bias.
+ * pre[i,h,:] = sum over the edges e into i of share(e,h) alpha[e,h] z[source(e),h,:] + bias
  *
- * y = dropout(act(pre)).  When mean, the heads are added up.
+ * y = dropout(act(pre)); for a mean, the heads are added up
  *
- * Grid     one block per NODES nodes.  First a warp per node and head, lanes over columns, then over edges; then a
- *          warp per node, head and 32 columns, or per node and 32 columns when mean.
+ * Grid     one block per NODES nodes.  First a warp per node and head, lanes over columns, then over edges.  Then a
+ *          warp per node, head and 32 columns, or per node and 32 columns for a mean.
  * Memory   reads a row of z per edge, twice (the second time from L1 or L2), writes alpha and y once.
- * Numbers  the largest score is taken out first; f32 sums in edge order, then head order.
+ * Numbers  the largest score is subtracted first; f32 sums in edge order, then head order.
  */
 template <typename T>
 __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
@@ -162,6 +173,7 @@ __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
     int tiles = (g.dim + WARP - 1) / WARP;
     for (int t = warp_id(); t < n * g.heads; t += WARPS)
         attend(alpha, g, first + t / g.heads, t % g.heads);
+    /* The second half reads weights that other warps of this block wrote. */
     __syncthreads();
     for (int t = warp_id(); t < n * g.outputs * tiles; t += WARPS) {
         int64_t i = first + t / tiles / g.outputs;
@@ -175,7 +187,7 @@ __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
     }
 }
 
-/* up = the gradient of the argument of the activation of a block's nodes */
+/* up = the gradient of the argument of the activation, for the nodes of a block. */
 template <typename T>
 __device__ inline void undo_activation(T *up, const T *dy, const T *pre, const gat_view<T> &g, int64_t first, int n)
 {
@@ -196,7 +208,9 @@ __device__ inline void undo_activation(T *up, const T *dy, const T *pre, const g
     }
 }
 
-/* ds, weight and into of one node and head; up is its row of the gradient. */
+/* Computes ds, slopes, weight and into of one node and head; `up` is its row of the gradient.  The first loop stores
+ * the gradient of each coefficient and its expectation under alpha.  The second one is the derivative of softmax and
+ * LeakyReLU. */
 template <typename T>
 __device__ inline void edge_gradients(float *ds, float *slopes, float *into, const T *up, const float *alpha,
                                       const gat_view<T> &g, int64_t i, int h)
@@ -226,9 +240,9 @@ __device__ inline void edge_gradients(float *ds, float *slopes, float *into, con
 }
 
 /*
- * up = dy through dropout and activation, if these are to be undone, else dy itself;  c[e] = share(e,h) (up_i .
- * z_source); ds[e,h] = LeakyReLU' alpha (c[e] - sum of alpha c);  into[i,h] = sum of ds;  weight[e,h] = share(e,h)
- * alpha[e,h]
+ * up = dy through dropout and activation if there are any, else dy itself
+ * c[e] = share(e,h) (up_i . z_source);  ds[e,h] = LeakyReLU' alpha (c[e] - sum of alpha c)
+ * into[i,h] = sum of ds;  weight[e,h] = share(e,h) alpha[e,h]
  *
  * Grid     one block per NODES nodes; threads over packs of up, then a warp per node and head, lanes over the columns
  *          of a head, then over edges.
@@ -244,7 +258,7 @@ __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
     int n = g.nodes - first < NODES ? (int)(g.nodes - first) : NODES;
     if (undo)
         undo_activation(up, dy, pre, g, first, n);
-    __syncthreads();
+    __syncthreads(); /* all of up is written */
     for (int t = warp_id(); t < n * g.heads; t += WARPS) {
         int64_t i = first + t / g.heads;
         int h = t % g.heads;
@@ -252,7 +266,8 @@ __global__ void __launch_bounds__(WARPS *WARP, BLOCKS)
     }
 }
 
-/* Column d of the sum of weight dy_target over the edges out of j.  Lanes past the last column take part. */
+/* Returns column d of the sum of weight dy_target over the edges out of j.  Lanes behind the last column take part in
+ * the shuffles. */
 template <typename T>
 __device__ inline float scattered(const gat_view<T> &g, const T *dy, int64_t j, int h, int d)
 {
@@ -274,7 +289,7 @@ __device__ inline float scattered(const gat_view<T> &g, const T *dy, int64_t j, 
 }
 
 /*
- * dz[j,h,:] (+)= sum over edges e out of j of weight[e,h] dy_target + out[j,h] a_src[h] + into[j,h] a_dst[h],
+ * dz[j,h,:] (+)= sum over edges e out of j of weight[e,h] dy_target + out[j,h] a_src[h] + into[j,h] a_dst[h]
  * out[j,h] = sum of ds[e,h]
  *
  * Grid     one warp per node and head; lanes over edges and over the columns of a head.
@@ -325,7 +340,7 @@ __global__ void __launch_bounds__(COLUMN_THREADS)
         load_pack(z, g.z + n * cols + j, cols - j);
         load_pack(up, dy + n * dy_cols + j, dy_cols - j);
         for (int k = 0; k < PACK; k++) {
-            int64_t at = n * g.heads + (j + k < cols ? j + k : 0) / g.dim; /* z is 0 past the end */
+            int64_t at = n * g.heads + (j + k < cols ? j + k : 0) / g.dim; /* z is 0 behind the last column */
             sum[0][k] += out[at] * z[k];
             sum[1][k] += into[at] * z[k];
             sum[2][k] += up[k];
@@ -440,10 +455,10 @@ extern "C" void cuda_gat(struct ctx *c, struct tensor *y, struct tensor *pre, st
         DTYPE_SWITCH(z->dtype, gat_forward<T>(c, y, pre, alpha, z, g, site));
 }
 
-/* The scratch of gat_backward, in this order. */
+/* The scratch memory of gat_backward, in this order. */
 struct gat_room {
     float *up; /* the gradient before the activation, of y's type and shape */
-    float *weight, *ds, *slopes, *into, *out, *vectors, *types; /* E H thrice, N H twice, parts 3 H D, parts cells */
+    float *weight, *ds, *slopes, *into, *out, *vectors, *types; /* thrice E H, twice N H, parts 3 H D, parts cells */
     int64_t vector_per, vector_parts, type_parts, cells;
 };
 constexpr int64_t TYPE_PER = 1024;
@@ -468,6 +483,7 @@ static struct gat_room room_of(struct ctx *c, const struct gat *g, struct destin
     return r;
 }
 
+/* Gradients of a_src, a_dst and bias, if any of them is wanted. */
 template <typename T>
 static void vector_gradients(struct ctx *c, const struct destination (&d)[VECTORS], const T *up, int64_t cols,
                              const gat_view<T> &v, const struct gat_room &r)
@@ -521,6 +537,7 @@ extern "C" void cuda_gat_backward(struct ctx *c, struct destination dz, struct d
         DTYPE_SWITCH(z->dtype, gat_backward<T>(c, dz, vectors, dedge_bias, dy, pre, alpha, z, g, site));
         return;
     }
+    /* Without nodes every gradient is 0. */
     for (const struct destination &d : { da_src, da_dst, dbias, dedge_bias })
         if (d.t && !d.add)
             cuda_fill(c, d.t, 0);

@@ -35,9 +35,9 @@ extern "C" void cuda_gather(struct ctx *c, struct tensor *y, const struct tensor
 /*
  * y[uniq[u],:] (+)= sum of x[order[s],:] for s in start[u] .. start[u+1]
  *
- * Grid     one block per u and COLUMN_TILE columns; its warps take turns at the rows, since one row (a token type, a
- *          position) may be asked for by all of them.
- * Memory   reads each row of x once, writes each row asked for once; 8 KiB of shared memory.
+ * Grid     one block per u and COLUMN_TILE columns.  Its warps take turns at the rows: all of them may be those of one
+ *          u, such as a token type or a position.
+ * Memory   reads each row of x once, writes each row of y once; 8 KiB of shared memory.
  * Numbers  f32 sums in an order fixed by the index; no atomics.
  */
 template <typename T, typename U>
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(COLUMN_THREADS)
 {
     int64_t u = tile_row(cols), j = tile_column(cols), row = uniq[u];
     float sum[PACK] = { 0 }, v[PACK];
-    if (row < 0) /* the whole block: uniq ends here */
+    if (row < 0) /* the whole block returns: uniq ends here */
         return;
     for (int64_t s = start[u] + warp_id(); s < start[u + 1]; s += COLUMN_WARPS) {
         load_pack(v, x + order[s] * cols + j, cols - j);

@@ -2,7 +2,7 @@
 
 constexpr int THREADS = 256;
 
-/* g(x), and its slope */
+/* g(x), and its derivative. */
 struct gated {
     float value, slope;
 };
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(THREADS)
  * dgate (+)= dy up g'(gate), dup (+)= dy g(gate), y = g(gate) up
  *
  * Grid     one thread per PACK elements.
- * Memory   reads dy, gate and up once, what is added to once, writes what is wanted once.
+ * Memory   reads dy, gate and up once, reads destinations that are added to, writes each wanted output once.
  * Numbers  in f32, one rounding.
  */
 template <typename T>

@@ -1,4 +1,4 @@
-/* The table of both modules. */
+/* kernels.cu - the table of kernels of both modules, libambit_cuda.so and simt. */
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/cuda/module.h"
 

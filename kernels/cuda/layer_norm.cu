@@ -2,7 +2,7 @@
 
 constexpr int ROWS = 4;
 
-/* z = x + res at column j of a row. */
+/* z = x + res for PACK columns of a row; res may be NULL. */
 template <typename T>
 __device__ inline void load_sum(float (&z)[PACK], const T *x, const T *res, int64_t left)
 {
@@ -20,7 +20,7 @@ __device__ inline void load_sum(float (&z)[PACK], const T *x, const T *res, int6
  *
  * Grid     one warp per row, ROWS rows per block; no shared memory, no block barrier.
  * Memory   reads x and res three times (DRAM, then L1), writes y once: bandwidth bound.
- * Numbers  sums in f32, two passes: E[z^2] - E[z]^2 loses bits when |mean| >> deviation.
+ * Numbers  sums in f32, two passes: E[z^2] - E[z]^2 loses bits if |mean| is much larger than the deviation.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROWS *WARP)
@@ -30,10 +30,11 @@ __global__ void __launch_bounds__(ROWS *WARP)
 {
     int64_t r = grid_warp(), first = lane_id() * PACK;
     float z[PACK], scale[PACK], shift[PACK], sum = 0, square = 0;
-    if (r >= rows) /* whole warps leave together, so warp_sum stays full */
+    if (r >= rows) /* whole warps leave together, so warp_sum has all lanes */
         return;
     const T *xr = x + r * cols, *rr = res ? res + r * cols : nullptr;
 
+    /* First pass: the mean. */
     for (int64_t j = first; j < cols; j += WARP * PACK) {
         load_sum(z, xr + j, rr ? rr + j : nullptr, cols - j);
         for (int k = 0; k < PACK; k++)
@@ -41,6 +42,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
     }
     float m = warp_sum(sum) / (float)cols;
 
+    /* Second pass: the variance. */
     for (int64_t j = first; j < cols; j += WARP * PACK) {
         load_sum(z, xr + j, rr ? rr + j : nullptr, cols - j);
         for (int k = 0; k < PACK; k++)
@@ -48,6 +50,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
     }
     float s = rsqrtf(warp_sum(square) / (float)cols + eps);
 
+    /* Third pass: the result. */
     for (int64_t j = first; j < cols; j += WARP * PACK) {
         load_sum(z, xr + j, rr ? rr + j : nullptr, cols - j);
         load_pack(scale, w + j, cols - j);
@@ -66,7 +69,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
  * The same for rows of whole packs at aligned addresses, of at most N packs a lane.
  *
  * Grid     one warp per row, ROWS rows per block; a row lies in registers.
- * Memory   reads x and res once, all loads of a row under way at once, writes y once: bandwidth bound.
+ * Memory   reads x and res once, all loads of a row in flight at once, writes y once: bandwidth bound.
  * Numbers  as above, with the same sums.
  */
 template <typename T, int N>
@@ -80,13 +83,14 @@ __global__ void __launch_bounds__(ROWS *WARP)
     if (r >= rows)
         return;
     UNROLL
-    for (int i = 0; i < N; i++) { /* lanes past the row's end read its begin and ignore it */
+    for (int i = 0; i < N; i++) { /* lanes behind the row's end read its begin and ignore it */
         int j = (i * WARP + lane_id()) * PACK, at = j < cols ? j : 0;
         load_whole(z[i], x + r * cols + at);
         load_whole(v[i], (res ? res : x) + r * cols + at);
     }
     UNROLL
     for (int i = 0; i < N; i++)
+        /* Lanes behind the end of the row have read its begin, so their numbers are not added. */
         for (int k = 0; k < PACK; k++) {
             z[i][k] += res ? v[i][k] : 0.0f;
             sum += (i * WARP + lane_id()) * PACK < cols ? z[i][k] : 0.0f;
@@ -119,7 +123,8 @@ __global__ void __launch_bounds__(ROWS *WARP)
  *
  * Grid     one warp per row, ROWS rows per block.
  * Memory   reads dy, x and res twice (DRAM, then L1), writes dx and dres once: bandwidth bound.
- * Numbers  sums in f32, of g as it is rounded: what is left of it in a row of one, whose rstd is large, is nothing.
+ * Numbers  sums in f32, of the rounded products g.  In a row of one column, g - mean(g) is then exactly 0; otherwise a
+ *          large rstd would multiply a rounding error.
  */
 template <typename T>
 __global__ void __launch_bounds__(ROWS *WARP)
@@ -133,11 +138,12 @@ __global__ void __launch_bounds__(ROWS *WARP)
         return;
     float m = mean[r], s = rstd[r];
 
+    /* First pass: both means. */
     for (int64_t j = first; j < cols; j += WARP * PACK) {
         load_sum(z, x + r * cols + j, res ? res + r * cols + j : nullptr, cols - j);
         load_pack(g, dy + r * cols + j, cols - j);
         load_pack(scale, w + j, cols - j);
-        for (int k = 0; k < PACK; k++) { /* g is 0 past the row's end */
+        for (int k = 0; k < PACK; k++) { /* g is 0 behind the row's end */
             g[k] = rounded_product(g[k], scale[k]);
             sum += g[k];
             dot += g[k] * (z[k] - m) * s;
@@ -146,6 +152,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
     sum = warp_sum(sum) / (float)cols;
     dot = warp_sum(dot) / (float)cols;
 
+    /* Second pass: the gradients. */
     for (int64_t j = first; j < cols; j += WARP * PACK) {
         load_sum(z, x + r * cols + j, res ? res + r * cols + j : nullptr, cols - j);
         load_pack(g, dy + r * cols + j, cols - j);
@@ -194,10 +201,10 @@ __global__ void __launch_bounds__(COLUMN_THREADS)
 constexpr int FINISH_THREADS = 128;
 
 /*
- * dw (+)= the sum of the parts' first halves, db (+)= that of their second
+ * dw (+)= the sum of the first halves of the parts;  db (+)= the sum of their second halves
  *
  * Grid     one thread per column of dw, then of db.
- * Memory   reads the parts once, a warp 32 neighbours at a time, four parts under way.
+ * Memory   reads the parts once, a warp 32 neighbours at a time, four parts in flight.
  * Numbers  f32 sums in the order of the parts.
  */
 __global__ void __launch_bounds__(FINISH_THREADS)
@@ -217,10 +224,13 @@ __global__ void __launch_bounds__(FINISH_THREADS)
         put(db + j - cols, sum, db_add);
 }
 
+/* Rows of 257 to 768 columns, as encoders have them, take the kernel that keeps a row in registers. */
+/* The gradients of w and b, in parts of the rows. */
 template <typename T>
 static void layer_norm_rows(struct ctx *c, T *y, float *mean, float *rstd, const T *x, const T *res, const float *w,
                             const float *b, int64_t rows, int64_t cols, float eps)
 {
+    /* Every row begins at a multiple of 16 bytes if the tensor does and a row has whole packs. */
     bool whole = cols % PACK == 0;
     for (const void *p : { (const void *)y, (const void *)x, (const void *)res, (const void *)w, (const void *)b })
         whole = whole && aligned16(p);
@@ -265,6 +275,7 @@ extern "C" void cuda_layer_norm_backward(struct ctx *c, struct destination dx, s
                                          const struct tensor *mean, const struct tensor *rstd)
 {
     int64_t rows = tensor_rows(x), cols = tensor_cols(x);
+    /* Without rows the gradients of the vectors are 0. */
     if (tensor_size(x) == 0) {
         if (dw.t && !dw.add)
             cuda_fill(c, dw.t, 0);

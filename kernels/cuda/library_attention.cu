@@ -1,4 +1,9 @@
-/* Causal attention through cuDNN, each shape with the plan that was found when it was first seen. */
+/*
+ * library_attention.cu - causal attention through cuDNN, by its backend interface.
+ *
+ * A plan is found when a shape is first seen, and kept.  cuDNN recognises attention in a graph of single operations.
+ * The graph must have the order of operations that the library expects; any other order has no kernel.
+ */
 #include "kernels/cuda/cudnn.h"
 #include "kernels/cuda/state.cuh"
 
@@ -6,15 +11,15 @@
 #include <float.h>
 #include <stdlib.h>
 
-/* Which sequences go there, and on what: fixed, so that a step that is taken up again has the same bits. */
+/* The shapes that go to cuDNN.  The table is fixed, so that a resumed training has the same bits. */
 static const struct {
-    int capability;    /* at least */
-    int64_t queries;   /* of the longest sequence, at least */
-    int dim, dim_step; /* of a head, at most, and a multiple of what */
+    int capability;    /* minimum */
+    int64_t queries;   /* of the longest sequence, minimum */
+    int dim, dim_step; /* channels of a head: maximum, and their divisor */
 } long_sequences = { 8, 512, 256, 8 };
 
 struct attention_key {
-    int64_t sequences, queries, keys; /* of the longest */
+    int64_t sequences, queries, keys; /* maxima over the sequences */
     int64_t heads, groups, dim;
     float scale;
 };
@@ -23,7 +28,7 @@ struct attention_plan {
     struct attention_key key;
     bool usable;
     cudnnBackendDescriptor_t plan;
-    cudnnBackendDescriptor_t made[96]; /* all that it consists of, itself the last; to be destroyed backwards */
+    cudnnBackendDescriptor_t made[96]; /* all parts of the plan, itself the last; destroyed in reverse order */
     int n_made;
     struct attention_plan *next;
 };
@@ -32,13 +37,14 @@ struct attention_library {
     struct cudnn api;
     void *module;
     cudnnHandle_t handle;
-    struct attention_plan *plans; /* a list: a program has a few shapes */
+    struct attention_plan *plans; /* a list, since a program has few shapes */
 };
 
-/* What a plan reads and writes, by uid; the numbers inside follow. */
+/* Identifiers of the tensors that a plan reads and writes.  Tensors inside the graph get the numbers from FIRST_INSIDE
+ * on. */
 enum { Q = 1, K, V, Y, LSE, Q_FROM, K_FROM, LSE_FROM, Q_COUNT, K_COUNT, SCALE, HIDDEN, FIRST_INSIDE };
 
-/* A graph under construction: after the first failure nothing more is done. */
+/* A graph under construction.  After the first failure no function does anything, so the callers need no checks. */
 struct graph_maker {
     const struct cudnn *api;
     struct attention_plan *plan;
@@ -48,6 +54,7 @@ struct graph_maker {
     bool failed;
 };
 
+/* Sets an attribute of a descriptor. */
 static void set(struct graph_maker *g, cudnnBackendDescriptor_t d, enum cudnn_attribute name, enum cudnn_element type,
                 int64_t n, const void *elements)
 {
@@ -68,6 +75,7 @@ static void set_code(struct graph_maker *g, cudnnBackendDescriptor_t d, enum cud
     set(g, d, name, type, 1, &value);
 }
 
+/* Creates a descriptor, which belongs to the plan. */
 static cudnnBackendDescriptor_t make(struct graph_maker *g, enum cudnn_descriptor type)
 {
     struct attention_plan *p = g->plan;
@@ -80,6 +88,7 @@ static cudnnBackendDescriptor_t make(struct graph_maker *g, enum cudnn_descripto
     return d;
 }
 
+/* Completes a descriptor, which may not change any more. */
 static cudnnBackendDescriptor_t finalize(struct graph_maker *g, cudnnBackendDescriptor_t d)
 {
     if (!g->failed)
@@ -94,6 +103,7 @@ struct shape {
 
 enum place { IN_MEMORY, INSIDE, BY_VALUE };
 
+/* Describes a tensor.  `from`, unless NULL, has the offset of each sequence (a ragged tensor). */
 static cudnnBackendDescriptor_t tensor_of(struct graph_maker *g, int64_t uid, enum cudnn_type type, struct shape s,
                                           enum place place, cudnnBackendDescriptor_t from)
 {
@@ -124,7 +134,7 @@ static void add_operation(struct graph_maker *g, cudnnBackendDescriptor_t operat
     g->operations[g->n_operations++] = finalize(g, operation);
 }
 
-/* y = mode(x, b), or of t, x and b; axis of an index, else -1 */
+/* y = mode(x, b) or mode(t, x, b), element by element. axis: that of an index, else -1. */
 static void pointwise(struct graph_maker *g, enum cudnn_pointwise_mode mode, enum cudnn_type type, int64_t axis,
                       cudnnBackendDescriptor_t y, cudnnBackendDescriptor_t x, cudnnBackendDescriptor_t b,
                       cudnnBackendDescriptor_t t)
@@ -144,7 +154,7 @@ static void pointwise(struct graph_maker *g, enum cudnn_pointwise_mode mode, enu
     add_operation(g, d);
 }
 
-/* The same into a tensor inside. */
+/* The same into a new tensor inside the graph, which it returns. */
 static cudnnBackendDescriptor_t apply(struct graph_maker *g, enum cudnn_pointwise_mode mode, enum cudnn_type type,
                                       struct shape s, cudnnBackendDescriptor_t x, cudnnBackendDescriptor_t b)
 {
@@ -153,6 +163,7 @@ static cudnnBackendDescriptor_t apply(struct graph_maker *g, enum cudnn_pointwis
     return y;
 }
 
+/* Returns the maximum or the sum of each row of x. */
 static cudnnBackendDescriptor_t reduce(struct graph_maker *g, enum cudnn_reduction by, struct shape rows,
                                        cudnnBackendDescriptor_t x)
 {
@@ -168,7 +179,8 @@ static cudnnBackendDescriptor_t reduce(struct graph_maker *g, enum cudnn_reducti
     return y;
 }
 
-/* c = a b over the first m rows of a, n columns of b or k of what is summed, of each sequence; NULL: all */
+/* c = a b for each sequence, over the first m rows of a, the first n columns of b, and the first k terms of the sums.
+ * NULL: all. */
 static void multiply(struct graph_maker *g, cudnnBackendDescriptor_t c, cudnnBackendDescriptor_t a,
                      cudnnBackendDescriptor_t b, cudnnBackendDescriptor_t m, cudnnBackendDescriptor_t n,
                      cudnnBackendDescriptor_t k)
@@ -190,8 +202,12 @@ static void multiply(struct graph_maker *g, cudnnBackendDescriptor_t c, cudnnBac
     add_operation(g, d);
 }
 
-/* Scores of keys that a query does not see become `hidden`: those behind the end, and behind itself, where a
- * sequence's last query sees its last key.  The order of operations is the one that the library knows as attention. */
+/*
+ * Replaces the scores of keys that a query does not see by `hidden`.
+ *
+ * Those are the keys behind the end of the sequence, and keys behind the query itself.  The last query of a sequence
+ * sees its last key.  The order of operations is the one that the library recognises as attention.
+ */
 static cudnnBackendDescriptor_t mask(struct graph_maker *g, struct shape s, cudnnBackendDescriptor_t scores,
                                      cudnnBackendDescriptor_t queries, cudnnBackendDescriptor_t keys,
                                      cudnnBackendDescriptor_t hidden)
@@ -217,7 +233,7 @@ static cudnnBackendDescriptor_t mask(struct graph_maker *g, struct shape s, cudn
     return y[1];
 }
 
-/* Weights in bf16; lse = log sum exp of each row. */
+/* Returns the weights in bf16; lse = log sum exp of each row. */
 static cudnnBackendDescriptor_t softmax(struct graph_maker *g, struct shape s, struct shape rows,
                                         cudnnBackendDescriptor_t scores, cudnnBackendDescriptor_t lse)
 {
@@ -232,7 +248,7 @@ static cudnnBackendDescriptor_t softmax(struct graph_maker *g, struct shape s, s
     return weights;
 }
 
-/* Rows of heads side by side, sequence after sequence. */
+/* The shape of packed tensors: the heads of a row side by side, sequence after sequence. */
 static struct shape packed(int64_t sequences, int64_t heads, int64_t rows, int64_t dim)
 {
     return { { sequences, heads, rows, dim }, { rows * heads * dim, dim, heads * dim, 1 } };
@@ -248,6 +264,7 @@ static struct shape dense(int64_t sequences, int64_t heads, int64_t rows, int64_
     return { { sequences, heads, rows, cols }, { heads * rows * cols, rows * cols, cols, 1 } };
 }
 
+/* Describes the whole graph. */
 static void describe_attention(struct graph_maker *g, const struct attention_key *k)
 {
     int64_t n = k->sequences;
@@ -255,6 +272,7 @@ static void describe_attention(struct graph_maker *g, const struct attention_key
     struct shape ends = { { n + 1, 1, 1, 1 }, { 1, 1, 1, 1 } };
     struct shape scores = dense(n, k->heads, k->queries, k->keys), rows = dense(n, k->heads, k->queries, 1);
     struct shape q_shape = packed(n, k->heads, k->queries, k->dim), k_shape = packed(n, k->groups, k->keys, k->dim);
+    /* Tensors in memory: offsets, operands, results and the numbers of rows. */
     cudnnBackendDescriptor_t from[3];
     for (int i = 0; i < 3; i++)
         from[i] = tensor_of(g, Q_FROM + i, CUDNN_INT32, ends, IN_MEMORY, nullptr);
@@ -268,6 +286,7 @@ static void describe_attention(struct graph_maker *g, const struct attention_key
     cudnnBackendDescriptor_t keys = tensor_of(g, K_COUNT, CUDNN_INT32, each, IN_MEMORY, nullptr);
     cudnnBackendDescriptor_t scale = tensor_of(g, SCALE, CUDNN_FLOAT, one, BY_VALUE, nullptr);
     cudnnBackendDescriptor_t hidden = tensor_of(g, HIDDEN, CUDNN_FLOAT, one, BY_VALUE, nullptr);
+    /* The graph: scores, scale, mask, softmax, values. */
     cudnnBackendDescriptor_t s = inside(g, CUDNN_FLOAT, scores);
     multiply(g, s, q, kt, queries, keys, nullptr);
     s = apply(g, CUDNN_MUL, CUDNN_FLOAT, scores, s, scale);
@@ -276,9 +295,11 @@ static void describe_attention(struct graph_maker *g, const struct attention_key
     multiply(g, y, s, v, queries, nullptr, keys);
 }
 
-/* The library's first choice of kernel for the graph: the same for the same graph, device and version. */
+/* Takes the library's first choice of a kernel for the graph.  It is the same for the same graph, device
+ * and version. */
 static void choose(struct graph_maker *g, cudnnHandle_t handle)
 {
+    /* First the graph, then the library's ranking of kernels for it, then a plan of the first one. */
     cudnnBackendDescriptor_t graph = make(g, CUDNN_OPERATIONGRAPH);
     set(g, graph, CUDNN_OPERATIONGRAPH_OPS, CUDNN_OF_DESCRIPTOR, g->n_operations, g->operations);
     set(g, graph, CUDNN_OPERATIONGRAPH_HANDLE, CUDNN_OF_HANDLE, 1, &handle);
@@ -304,7 +325,7 @@ static void choose(struct graph_maker *g, cudnnHandle_t handle)
     g->plan->plan = plan;
 }
 
-/* Where each sequence's numbers begin, and how many rows it has, as a plan reads them. */
+/* The begin of each sequence in the tensors, and its numbers of rows, as a plan reads them. */
 struct attention_ends {
     int *q_from, *k_from, *lse_from, *queries, *keys;
     const int *offsets, *key_start, *key_len;
@@ -312,6 +333,8 @@ struct attention_ends {
 };
 
 /*
+ * Computes the ends of the sequences on the device, since the host does not know them.
+ *
  * Grid     one thread for each sequence and one for the end.
  * Memory   a few numbers of each sequence.
  */
@@ -357,6 +380,7 @@ static bool same_key(const struct attention_key *a, const struct attention_key *
            a->groups == b->groups && a->dim == b->dim && a->scale == b->scale;
 }
 
+/* Warns once about a plan that fails, and does not use it again. */
 static void give_up(struct device *d, struct attention_plan *p, const char *what)
 {
     p->usable = false;
@@ -364,6 +388,7 @@ static void give_up(struct device *d, struct attention_plan *p, const char *what
             what, (long long)p->key.sequences, (long long)p->key.queries, (long long)p->key.dim);
 }
 
+/* Returns the plan of a shape, which may be unusable. */
 static struct attention_plan *plan_of(struct device *d, struct attention_library *l, const struct attention_key *key)
 {
     for (struct attention_plan *p = l->plans; p; p = p->next)
@@ -383,7 +408,7 @@ static struct attention_plan *plan_of(struct device *d, struct attention_library
     return p;
 }
 
-/* False, with nothing launched, when the library fails. */
+/* Runs a plan.  Returns false, with nothing launched, if the library fails. */
 static bool run_plan(struct ctx *c, struct attention_library *l, struct attention_plan *p, void *const (&data)[LSE],
                      const attention_ends &a)
 {
@@ -392,6 +417,7 @@ static bool run_plan(struct ctx *c, struct attention_library *l, struct attentio
     void *const pointers[] = { data[0],  data[1],    data[2],   data[3], data[4], a.q_from,
                                a.k_from, a.lse_from, a.queries, a.keys,  &scale,  &hidden };
     constexpr int64_t N = sizeof uids / sizeof *uids;
+    /* Pointers are bound to a plan by a descriptor, which is destroyed after the launch. */
     struct attention_plan pack = {};
     struct graph_maker g = {};
     g.api = &l->api, g.plan = &pack;
@@ -439,6 +465,7 @@ void attention_library_close(struct cuda_state *s)
     s->attention = nullptr;
 }
 
+/* Opens the library and a handle; s->attention stays NULL if that fails. */
 static void library_open(struct cuda_state *s)
 {
     struct attention_library *l = (struct attention_library *)xcalloc(1, sizeof *l);
@@ -449,7 +476,8 @@ static void library_open(struct cuda_state *s)
         attention_library_close(s);
 }
 
-/* The library that a user asks for, opened when it is first needed; NULL when it was not asked for or is not there. */
+/* Returns the library, which is opened when it is first needed.  NULL if AMBIT_CUDNN does not ask for it, or if it is
+ * missing. */
 static struct attention_library *library_of(struct device *d)
 {
     struct cuda_state *s = state_of(d);
@@ -465,6 +493,7 @@ static struct attention_library *library_of(struct device *d)
     return s->attention;
 }
 
+/* Whether a call is in the table, and within the int32 offsets of cuDNN. */
 static bool in_table(const struct cuda_state *s, const struct tensor *q, const struct causal *g,
                      const struct attention_form *form)
 {

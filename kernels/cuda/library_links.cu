@@ -1,4 +1,8 @@
-/* Part of kernels/links.h: GPUs that NCCL connects, the library opened at run time. */
+/*
+ * library_links.cu - links between GPUs (kernels/links.h) through NCCL, which is opened at run time.
+ *
+ * Connecting may wait for ranks that never come.  It therefore runs in a thread of its own, and the caller polls it.
+ */
 #include "kernels/cuda/module.h"
 #include "kernels/cuda/nccl.h"
 #include "kernels/cuda/state.cuh"
@@ -11,15 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A call of CommInitRank, which ends when all ranks have made theirs, in a thread of its own.  Who comes last, the
- * thread or the one that gives it up, deletes it. */
+/* A call of CommInitRank in a thread of its own.  The call ends when all ranks have made theirs.  The struct has two
+ * owners: the thread, and the device that waits for it.  The last one to leave deletes it. */
 struct opening {
     struct nccl api;
     struct ncclUniqueId id;
     int device, rank, size;
     ncclComm_t comm;
     int result;
-    std::atomic<bool> over, left; /* the call has returned; one of the two is gone */
+    std::atomic<bool> over, left; /* the call has returned; one of the two owners has left */
 };
 
 struct links_library {
@@ -45,12 +49,14 @@ static bool find_functions(struct nccl *api, void *m)
 #undef FIND
 }
 
+/* Gives up one ownership. */
 static void leave(struct opening *o)
 {
     if (o->left.exchange(true))
         delete o;
 }
 
+/* The thread. */
 static void *connect(void *opening)
 {
     struct opening *o = (struct opening *)opening;
@@ -68,7 +74,7 @@ void links_library_close(struct cuda_state *s)
         return;
     if (l->comm)
         l->api.CommAbort(l->comm);
-    if (l->opening) /* the library stays: its call may still be under way */
+    if (l->opening) /* the library stays open: its call may still be running */
         leave(l->opening);
     else if (l->module)
         dlclose(l->module);
@@ -76,7 +82,7 @@ void links_library_close(struct cuda_state *s)
     s->links = nullptr;
 }
 
-/* NULL where it is not there. */
+/* Returns the library, opened at the first call; NULL with err if it is missing or incomplete. */
 static struct links_library *library_of(struct cuda_state *s, struct error *err)
 {
     if (s->links)
@@ -90,6 +96,7 @@ static struct links_library *library_of(struct cuda_state *s, struct error *err)
     return nullptr;
 }
 
+/* Turns a result of NCCL into an error. */
 static int check(const struct links_library *l, int result, struct error *err)
 {
     if (result == NCCL_SUCCESS)
@@ -97,6 +104,7 @@ static int check(const struct links_library *l, int result, struct error *err)
     return error_set(err, EXIT_CODE_DEVICE, "NCCL: %s", l->api.GetErrorString(result));
 }
 
+/* The name of a group of ranks is NCCL's unique id. */
 static int links_name(struct device *d, char *name, struct error *err)
 {
     struct links_library *l = library_of(state_of(d), err);
@@ -111,7 +119,7 @@ static int links_name(struct device *d, char *name, struct error *err)
     return 0;
 }
 
-/* Signals are for the thread that computes. */
+/* Starts the thread with all signals blocked: the main thread handles them. */
 static int start_thread(struct opening *o)
 {
     pthread_t thread;
@@ -143,6 +151,7 @@ static int links_open(struct device *d, const char *name, int rank, int size, st
     return 0;
 }
 
+/* Returns 1 while the call is running. */
 static int links_opened(struct device *d, struct error *err)
 {
     struct links_library *l = state_of(d)->links;
@@ -170,6 +179,7 @@ static int links_gather(struct device *d, void *all, const void *mine, size_t by
     return check(l, l->api.AllGather(mine, all, bytes, NCCL_UINT8, l->comm, s->stream), err);
 }
 
+/* Sends and receives between all pairs of ranks in one group, so that they cannot wait for each other in a circle. */
 static int links_exchange(struct device *d, void *in, const void *out, size_t bytes, struct error *err)
 {
     const struct cuda_state *s = state_of(d);
@@ -185,6 +195,7 @@ static int links_exchange(struct device *d, void *in, const void *out, size_t by
     return check(l, result == NCCL_SUCCESS ? ended : result, err);
 }
 
+/* Returns 1 while the stream is busy.  An error of another rank is seen here, and not by waiting forever. */
 static int links_poll(struct device *d, struct error *err)
 {
     const struct cuda_state *s = state_of(d);

@@ -1,11 +1,17 @@
-/* Large products through cuBLASLt, each with the plan that was found when its key was first seen. */
+/*
+ * library_matmul.cu - large products through cuBLASLt.
+ *
+ * A plan is found when its key is first seen, and kept.  The key contains everything that the choice of an algorithm
+ * depends on, so equal calls give equal bits.
+ */
 #include "kernels/cuda/state.cuh"
 
 #include <stdlib.h>
 
-constexpr int64_t PLAN_ROWS = 1024;               /* for which algorithms are chosen that serve all numbers of rows */
+constexpr int64_t PLAN_ROWS = 1024; /* algorithms that must serve any number of rows are chosen for this one */
 constexpr int64_t LIBRARY_MIN = (int64_t)1 << 18; /* multiplications below which the tile kernel is as good */
 
+/* Returns the alignment of a pointer in bytes, a power of two up to 16. */
 static int alignment_of(const void *p)
 {
     uintptr_t at = (uintptr_t)p;
@@ -22,6 +28,7 @@ static bool same_key(const struct plan_key *a, const struct plan_key *b)
            a->tb == b->tb && a->tf32 == b->tf32 && a->align_bias == b->align_bias && a->rowwise == b->rowwise;
 }
 
+/* FNV-1a over words, with a shift that mixes the upper bits down. */
 static uint64_t hash_of(const struct plan_key *key)
 {
     const int64_t words[] = { key->m,
@@ -38,7 +45,7 @@ static uint64_t hash_of(const struct plan_key *key)
     return h;
 }
 
-/* The slot of this key, or the empty one where it belongs; an empty slot has m = 0. */
+/* Returns the slot of a key, or the empty slot where it belongs.  An empty slot has m = 0. */
 static struct plan *slot_of(struct plan *plans, int64_t cap, const struct plan_key *key)
 {
     uint64_t i = hash_of(key) & (uint64_t)(cap - 1);
@@ -47,6 +54,7 @@ static struct plan *slot_of(struct plan *plans, int64_t cap, const struct plan_k
     return &plans[i];
 }
 
+/* Doubles the table. */
 static void grow(struct cuda_state *s)
 {
     int64_t cap = s->plan_cap ? 2 * s->plan_cap : 64;
@@ -70,7 +78,7 @@ static bool set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t w
     return cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof value) == CUBLAS_STATUS_SUCCESS;
 }
 
-/* The library derives from the pointer how the bias is aligned, so it must know one before it chooses. */
+/* Describes a bias.  The library derives its alignment from the pointer, so it must know one before it chooses. */
 static bool describe_bias(struct plan *p, const struct tensor *bias)
 {
     return set(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS) &&
@@ -78,14 +86,14 @@ static bool describe_bias(struct plan *p, const struct tensor *bias)
            set(p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias->data);
 }
 
-/* A row-major matrix is its transpose to a library that counts down columns. */
+/* Describes a row-major matrix to a library that counts down columns: to cuBLASLt it is its transpose. */
 static bool layout(cublasLtMatrixLayout_t *out, int dtype, int64_t rows, int64_t cols)
 {
     return cublasLtMatrixLayoutCreate(out, library_type(dtype), (uint64_t)cols, (uint64_t)rows, cols) ==
            CUBLAS_STATUS_SUCCESS;
 }
 
-/* The library computes y^T [n,m] = op(b)^T op(a)^T: its first matrix is b, its second a. */
+/* Describes y^T [n,m] = op(b)^T op(a)^T: the library's first matrix is b, its second a. */
 static bool describe(struct plan *p, const struct tensor *bias)
 {
     const struct plan_key *key = &p->key;
@@ -106,6 +114,7 @@ static bool set_number(cublasLtMatmulPreference_t preference, cublasLtMatmulPref
     return cublasLtMatmulPreferenceSetAttribute(preference, which, &value, sizeof value) == CUBLAS_STATUS_SUCCESS;
 }
 
+/* Limits of the search: workspace, alignments, and for row-wise plans no split of the inner dimension. */
 static bool set_limits(cublasLtMatmulPreference_t preference, const struct plan_key *key)
 {
     size_t workspace = LT_WORKSPACE_BYTES;
@@ -119,7 +128,7 @@ static bool set_limits(cublasLtMatmulPreference_t preference, const struct plan_
                                         (uint32_t)CUBLASLT_REDUCTION_SCHEME_NONE));
 }
 
-/* The library's first choice for so many rows. */
+/* Takes the library's first choice for the rows of the layouts a and y. */
 static bool search(struct cuda_state *s, struct plan *p, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t y)
 {
     cublasLtMatmulPreference_t preference;
@@ -138,7 +147,12 @@ static bool search(struct cuda_state *s, struct plan *p, cublasLtMatrixLayout_t 
     return usable;
 }
 
-/* One tile of y is computed as another, so with one algorithm a row's sums are the same wherever it stands. */
+/*
+ * Searches an algorithm for PLAN_ROWS rows, and checks that it serves this number of rows as well.
+ *
+ * An algorithm computes all tiles of y alike.  With one algorithm for all numbers of rows, the sums of a row are the
+ * same wherever it stands.
+ */
 static bool search_rowwise(struct cuda_state *s, struct plan *p)
 {
     cublasLtMatrixLayout_t a = nullptr, y = nullptr;
@@ -160,7 +174,8 @@ static bool find_algorithm(struct cuda_state *s, struct plan *p)
     return p->key.rowwise ? search_rowwise(s, p) : search(s, p, p->a, p->y);
 }
 
-/* The library is not asked again.  Told once for each kind of product: a step makes the same ones hundreds of times. */
+/* Marks a plan as unusable, so that the library is not asked again.  It warns once for each kind of product, because a
+ * step has the same ones hundreds of times. */
 static void give_up(struct device *d, struct plan *p, const char *what)
 {
     const struct plan_key *key = &p->key;
@@ -175,9 +190,11 @@ static void give_up(struct device *d, struct plan *p, const char *what)
     s->told |= kind;
 }
 
+/* Returns the plan of a key, which may be unusable. */
 static struct plan *plan_of(struct device *d, const struct plan_key *key, const struct tensor *bias)
 {
     struct cuda_state *s = state_of(d);
+    /* At most half of the slots are full, so a search always meets an empty one. */
     if (2 * (s->plan_count + 1) > s->plan_cap)
         grow(s);
     struct plan *p = slot_of(s->plans, s->plan_cap, key);
@@ -191,7 +208,7 @@ static struct plan *plan_of(struct device *d, const struct plan_key *key, const 
     return p;
 }
 
-/* False, with nothing launched, when the library fails. */
+/* Runs a plan.  Returns false, with nothing launched, if the library fails. */
 static bool run_plan(struct ctx *c, struct plan *p, struct destination y, const struct tensor *a,
                      const struct tensor *b, const struct tensor *bias)
 {
@@ -202,7 +219,8 @@ static bool run_plan(struct ctx *c, struct plan *p, struct destination y, const 
                           p->y, &p->algorithm, s->lt_workspace, LT_WORKSPACE_BYTES, s->stream) == CUBLAS_STATUS_SUCCESS;
 }
 
-/* The library wants a bias in the product's own type: where that is not F32, scratch for a copy. */
+/* Returns the bias in the type of the product, as the library wants it; scratch memory holds a copy if the types
+ * differ. */
 static struct tensor bias_as(const struct ctx *c, const struct tensor *bias, enum dtype dtype)
 {
     struct tensor given = *bias;
@@ -220,6 +238,7 @@ bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tenso
     int64_t inner = tensor_cols(a), outer = tensor_rows(a);
     key.m = ta ? inner : outer, key.k = ta ? outer : inner, key.n = tensor_cols(y.t);
     key.rowwise = c->rows == ROWS_MANY && !ta;
+    /* Row-wise plans go by the product of n and k alone, so that every number of rows takes the same way. */
     if (key.m == 0 || key.n == 0 || key.k == 0 || (key.rowwise ? PLAN_ROWS : key.m) * key.n * key.k < LIBRARY_MIN)
         return false;
     key.dtype = a->dtype, key.y_dtype = y.t->dtype;
@@ -241,7 +260,7 @@ bool cuda_library_matmul(struct ctx *c, struct destination y, const struct tenso
     return p->usable;
 }
 
-/* Also one whose description failed halfway. */
+/* Releases a plan, complete or not. */
 static void plan_release(struct plan *p)
 {
     for (cublasLtMatrixLayout_t layout : { p->a, p->b, p->y })

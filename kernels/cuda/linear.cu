@@ -4,7 +4,7 @@
 constexpr int THREADS = 256, EACH = 4;
 
 /*
- * v = x[r,j] + b[j], into pre when wanted;  y[r,j] = act(v)
+ * v = x[r,j] + b[j], stored in pre if wanted;  y[r,j] = act(v)
  *
  * Grid     one thread per PACK columns of a row.
  * Memory   reads x once, writes y and pre once: bandwidth bound, and mostly L2 after the product.
@@ -33,8 +33,8 @@ __global__ void __launch_bounds__(THREADS)
 /*
  * The same with GELU, for whole packs at aligned addresses.
  *
- * Grid     one thread per PACK columns of EACH rows, whose loads are under way at once.
- * Memory   as above; b is read for EACH rows at a time.
+ * Grid     one thread per PACK columns of EACH rows.
+ * Memory   as above; the loads of EACH rows are in flight at once, and b is read once for them.
  * Numbers  as above.
  */
 template <typename T>
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(THREADS)
     load_whole(bias, b + grid_thread() % packs * PACK);
     UNROLL
     for (int i = 0; i < EACH; i++)
-        load_whole(v[i], x + at + (first + i < rows ? i * cols : 0));
+        load_whole(v[i], x + at + (first + i < rows ? i * cols : 0)); /* rows behind the last read the first again */
     UNROLL
     for (int i = 0; i < EACH; i++) {
         if (first + i >= rows)
@@ -64,6 +64,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* Chooses the faster kernel if its conditions on width and alignment hold. */
 template <typename T>
 static void launch_bias_activation(struct ctx *c, T *y, T *pre, const T *x, const float *b, int64_t rows, int64_t cols,
                                    int act)
@@ -84,7 +85,8 @@ static void bias_activation(struct ctx *c, struct tensor *y, struct tensor *pre,
                                                   tensor_rows(y), tensor_cols(y), (int)act));
 }
 
-/* The product goes to pre where that is wanted; the library adds the bias where nothing else is left to do. */
+/* Computes y through cuBLASLt and bias_activation.  The product goes to pre if pre is wanted.  The library adds the
+ * bias itself if nothing else is left to do. */
 static bool library_linear(struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x,
                            const struct tensor *w, const struct tensor *b, enum activation act)
 {
@@ -101,6 +103,7 @@ static bool library_linear(struct ctx *c, struct tensor *y, struct tensor *pre, 
 extern "C" void cuda_linear(struct ctx *c, struct tensor *y, struct tensor *pre, const struct tensor *x,
                             const struct tensor *w, const struct tensor *b, enum activation act)
 {
+    /* Try the kernels in the order of their speed: few rows, the library, the tile kernel. */
     bool plain = !pre && act == ACT_NONE;
     if (tensor_size(y) == 0 || (plain && cuda_few_rows(c, { y, false }, x, w, b)) ||
         library_linear(c, y, pre, x, w, b, act))

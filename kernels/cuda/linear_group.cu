@@ -1,23 +1,26 @@
+/*
+ * linear_group.cu - groups of products in f32, and the choice of a kernel.
+ */
 #include "kernels/cuda/linear_group.cuh"
 
-/* A block makes ROWS x COLS of one product; its warps share K between them, STRIP numbers at a time. */
+/* A block makes ROWS x COLS numbers of one product.  Its warps share the inner dimension, STRIP numbers at a time. */
 constexpr int WARPS = 8, THREADS = WARPS * WARP;
 constexpr int ROWS = 16, TILES = 2, COLS = 8 * TILES;
 static_assert(THREADS == ROWS * COLS, "a thread finishes one number");
 
-/* What a block's warps leave for its threads to add up: sums, and squares of what the norm takes. */
+/* The results of a block's warps: sums, and sums of squares for the norm.  The extra column avoids bank conflicts. */
 struct block_parts {
     float sum[WARPS][ROWS][COLS + 1], square[WARPS][ROWS];
 };
 
-/* Where the block's corner of x and w lies, and how much of them there is. */
+/* The block's corner of x and w, and the number of rows and columns from there on. */
 struct corner {
     const float *x, *w;
     int64_t rows, cols;
 };
 
-/* Leaves the warp's part of the sums.  A lane multiplies eight numbers of one row of w for each tile with those of
- * every row of x. */
+/* Stores the warp's part of the sums.  A lane loads eight numbers of one row of w for each tile, and multiplies them by
+ * those of every row of x.  Each number of w is thus read once for all rows. */
 __device__ inline void warp_parts(block_parts &parts, const product_view<float> &p, const corner &at, const float *norm)
 {
     int line = lane_id() / 4, piece = lane_id() % 4;
@@ -49,7 +52,7 @@ __device__ inline void warp_parts(block_parts &parts, const product_view<float> 
     UNROLL
     for (int r = 0; r < ROWS; r++) {
         if (r >= at.rows)
-            continue; /* what nobody stores is not added up */
+            continue; /* rows behind the last are not stored, so they are not added up */
         float all = norm ? quad_sum(square[r]) : 0.0f;
         if (lane_id() == 0)
             parts.square[warp_id()][r] = all;
@@ -62,18 +65,18 @@ __device__ inline void warp_parts(block_parts &parts, const product_view<float> 
     }
 }
 
-/* The number at row, col of a product, of the thread that it belongs to; every thread calls it. */
+/* Returns the number at row, col of a product to the thread that it belongs to.  Every thread must call it. */
 __device__ inline float number_of(const group_view<float> &a, const product_view<float> &p, int64_t row0, int64_t col0)
 {
     __shared__ block_parts parts;
     int r = thread_id() / COLS, j = thread_id() % COLS;
     int64_t row = row0 + r, col = col0 + j;
     float v = 0, square = 0;
-    __syncthreads(); /* parts may still be read for the product before */
+    __syncthreads(); /* the previous product may still be reading parts */
     if (p.w) {
         corner at = { p.x + row0 * p.k, p.w + col0 * p.k, a.rows - row0, p.cols - col0 };
         warp_parts(parts, p, at, a.norm);
-        __syncthreads();
+        __syncthreads(); /* all warps have stored their parts */
         for (int w = 0; w < WARPS; w++) {
             v += parts.sum[w][r][j];
             square += parts.square[w][r];
@@ -86,12 +89,13 @@ __device__ inline float number_of(const group_view<float> &a, const product_view
 }
 
 /*
- * The products of few_rows_kernel, in f32
+ * The products of few_rows_kernel, in f32.
  *
- * Grid     one block per product (or two of them), COLS of its columns and ROWS of its rows, rows going round fastest;
- *          those that have no row of their product's leave.
+ * Grid     one block per product (or two of them), COLS of its columns and ROWS of its rows.  Rows vary fastest.
+ *          Blocks without a row of their product return at once.
  * Memory   reads every w once (rows beyond ROWS find it in L2), 16 bytes a lane; x from L1 and L2; bandwidth bound.
- * Numbers  each warp its strips of k in order, then the warps in order, whatever the number of rows.
+ * Numbers  each warp adds its strips of k in order, then the sums of the warps are added in order, for any number of
+ *          rows.
  */
 __global__ void __launch_bounds__(THREADS, 2) linear_group_kernel(GRID_CONSTANT const group_view<float> a)
 {
@@ -110,6 +114,7 @@ __global__ void __launch_bounds__(THREADS, 2) linear_group_kernel(GRID_CONSTANT 
         put_number(p, row, col, v);
 }
 
+/* Converts the arguments of a product. */
 template <typename T>
 static product_view<T> view_of(const struct linear_product *p)
 {
@@ -119,6 +124,7 @@ static product_view<T> view_of(const struct linear_product *p)
     v.wide = p->y.t->dtype == F32, v.y = v.wide ? (void *)data_of<float>(p->y.t) : data_of<T>(p->y.t);
     v.k = p->w ? tensor_cols(p->w) : 0, v.cols = tensor_cols(p->y.t);
     v.scale = p->scale, v.add = p->y.add, v.rows = p->rows;
+    /* One test of all address bits: the lower four bits of every pointer must be 0. */
     v.aligned = v.k % PACK == 0 && (((uintptr_t)v.x | (uintptr_t)v.w) & 15) == 0;
     v.whole = v.cols % PACK == 0 && (((uintptr_t)v.y | (uintptr_t)v.bias | (uintptr_t)v.addend) & 15) == 0;
     return v;
@@ -142,6 +148,7 @@ static void launch_products(struct ctx *c, group_view<float> &a)
     LAUNCH(linear_group_kernel, blocks_for(blocks, 1), THREADS, 0, cuda_stream(c), a);
 }
 
+/* Few rows, and groups that tiles do not serve, go to the kernel for few rows. */
 static void launch_products(struct ctx *c, const group_view<bf16> &a)
 {
     if (a.rows <= FEW_ROWS || !cuda_group_tiles(c, a))
@@ -162,7 +169,7 @@ static void launch_group(struct ctx *c, const struct linear_group *g)
         launch_products(c, a);
 }
 
-/* That of the matrices; of addends alone, that of y. */
+/* The element type of the matrices; if there are only addends, that of y. */
 static enum dtype type_of(const struct linear_group *g)
 {
     for (int i = 0; i < g->n; i++)

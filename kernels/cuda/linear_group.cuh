@@ -1,10 +1,13 @@
 /*
- * linear_group.cuh - what the kernels of linear_group share: two for bf16, of few rows and in tiles, and one for f32.
+ * linear_group.cuh - the common part of the kernels of linear_group: two for bf16, for few rows and in tiles, and one
+ * for f32.
  *
- * Both bf16 kernels give the same bits.  Numbers of k come in strips of STRIP.  A product's sum is that of CHAINS
- * chains in order; chain i adds the strips i, i + CHAINS, ... in order, by mma_bf16 with w as its left operand, 16
- * numbers at a time as they lie in memory.  Zeros behind the end of k change no bit.  fmaf is written wherever a
- * compiler could choose between one rounding and two.
+ * Both bf16 kernels give the same bits, so the results of a row do not depend on the number of rows beside it.  The
+ * order of a sum is therefore part of their contract.  The inner dimension k is cut into strips of STRIP numbers.  A
+ * product's sum is the sum of CHAINS chains in order.  Chain i adds the strips i, i + CHAINS, ... in order, by mma_bf16
+ * with w as its left operand, 16 numbers at a time as they lie in memory.  Zeros behind the end of k change no bit.
+ *
+ * fmaf is written wherever a compiler could choose between one rounding and two.
  */
 #ifndef KERNELS_CUDA_LINEAR_GROUP_CUH
 #define KERNELS_CUDA_LINEAR_GROUP_CUH
@@ -12,44 +15,46 @@
 #include "kernels/cuda/activation.cuh"
 
 constexpr int STRIP = 32, CHAINS = 2;
-constexpr int FEW_ROWS = 64;                                        /* more go in tiles, if tiles serve the group */
+constexpr int FEW_ROWS = 64; /* more rows go in tiles, if tiles serve the group */
 constexpr int NORM_THREADS = 128, NORM_WARPS = NORM_THREADS / WARP; /* see square_leave */
 constexpr int NORM_ROUND = NORM_THREADS * PACK;
 
-/* A product as its kernel sees it. */
+/* A product as its kernel sees it (struct linear_product). */
 template <typename T>
 struct product_view {
     const T *x, *w;
     const float *bias, *addend;
     void *y;
-    int64_t k, cols, first; /* its first block */
-    uint64_t rows;          /* see linear_product */
+    int64_t k, cols, first; /* first: its first block in the grid */
+    uint64_t rows;          /* mask of adapters, see linear_product */
     float scale;
-    bool wide, add, aligned; /* y is F32; y is added to; rows of x and w start at multiples of 16 bytes */
-    bool whole;              /* what y's rows and columns have comes in packs of PACK numbers, aligned */
+    bool wide, add, aligned; /* y is F32; y is added to; rows of x and w are aligned to 16 bytes */
+    bool whole;              /* rows and columns of y, bias and addend are whole aligned packs of PACK numbers */
 };
 
+/* All products of a launch. */
 template <typename T>
 struct group_view {
     product_view<T> product[GROUP_PRODUCTS];
     const float *norm;     /* NULL: none */
-    const float *rstd;     /* of each row, where x has been weighed by the norm already; else NULL */
-    const int *adapter_of; /* NULL: products are for all rows */
+    const float *rstd;     /* of each row, if x has been multiplied by the norm's weights already; else NULL */
+    const int *adapter_of; /* NULL: every product applies to all rows */
     float eps;
     enum gate gate;
-    int n, each; /* products; those that a number of y comes from */
-    bool joint;  /* the products that a number comes from read the same x */
+    int n, each; /* products, and those that one number of y comes from: 2 for a glu */
+    bool joint;  /* the products of one number read the same x */
     int64_t rows;
 };
 
-/* Products of bf16 in blocks of few rows, any number of them. */
+/* Products of bf16 in blocks of few rows.  It serves any number of rows. */
 void cuda_group_few(struct ctx *c, group_view<bf16> a);
-/* Products of many rows, in tiles; false, and nothing done, where tiles do not serve the group. */
+/* Products of many rows in tiles.  Returns false, with nothing done, if tiles do not serve the group. */
 bool cuda_group_tiles(struct ctx *c, group_view<bf16> a);
-/* Weighs x by the norm into scratch, for kernels that find rstd there; false where x does not fit. */
+/* Multiplies x by the norm's weights into scratch memory, where kernels then read it together with rstd.  Returns false
+ * if x does not fit. */
 bool cuda_group_norm(struct ctx *c, group_view<bf16> *a);
 
-/* Gives each product its blocks of `rows` rows and `cols` columns; how many they are. */
+/* Assigns to each product its blocks of `rows` rows and `cols` columns, and returns the number of all blocks. */
 template <typename T>
 static inline int64_t number_blocks(group_view<T> &a, int rows, int cols)
 {
@@ -62,7 +67,7 @@ static inline int64_t number_blocks(group_view<T> &a, int rows, int cols)
     return blocks;
 }
 
-/* The product, or the first of the two, whose block this is. */
+/* Returns the product of this block, or the first of its two products. */
 template <typename T>
 __device__ inline const product_view<T> &product_of(const group_view<T> &a)
 {
@@ -72,7 +77,7 @@ __device__ inline const product_view<T> &product_of(const group_view<T> &a)
     return a.product[number];
 }
 
-/* x[0 .. 8) as pairs, zeros from left on. */
+/* x[0 .. 8) as four pairs, with zeros from `left` on. */
 __device__ inline void load_eight(unsigned (&v)[4], const bf16 *x, int64_t left, bool aligned)
 {
     if (left >= PACK && aligned) {
@@ -87,7 +92,8 @@ __device__ inline void load_eight(unsigned (&v)[4], const bf16 *x, int64_t left,
     }
 }
 
-/* Multiplies eight numbers of x by the norm's weights, and adds their squares up. */
+/* Multiplies eight numbers of x by the norm's weights, and adds their squares to `square`.  The squares are those of
+ * the numbers before they are multiplied. */
 __device__ inline void weigh(unsigned (&v)[4], float &square, const float (&w)[PACK])
 {
     UNROLL
@@ -98,14 +104,14 @@ __device__ inline void weigh(unsigned (&v)[4], float &square, const float (&w)[P
     }
 }
 
-/* Whether a row is the product's to write. */
+/* Whether the product writes this row: the row exists and has one of the product's adapters. */
 template <typename T>
 __device__ inline bool has_row(const group_view<T> &a, const product_view<T> &p, int64_t row)
 {
     return row < a.rows && (!a.adapter_of || (p.rows >> a.adapter_of[row] & 1));
 }
 
-/* Whether any of n rows is; the same for all threads of a block. */
+/* Whether the product writes any of n rows.  All threads of a block get the same answer. */
 template <typename T>
 __device__ inline bool has_rows(const group_view<T> &a, const product_view<T> &p, int64_t row0, int n)
 {
@@ -115,8 +121,8 @@ __device__ inline bool has_rows(const group_view<T> &a, const product_view<T> &p
     return any;
 }
 
-/* Thread t of NORM_THREADS adds the squares of the packs t, t + NORM_THREADS, ... of a row in order.  square_leave
- * leaves the sum of each warp in `part`, for square_factor behind a barrier. */
+/* The squares of a row are added in a fixed order.  Thread t of NORM_THREADS adds the packs t, t + NORM_THREADS, ... in
+ * order. square_leave stores the sum of each warp in `part`, and square_factor adds these sums behind a barrier. */
 __device__ inline void square_leave(float *part, float square)
 {
     square = warp_sum(square);
@@ -124,7 +130,7 @@ __device__ inline void square_leave(float *part, float square)
         part[warp_id()] = square;
 }
 
-/* 1 / rms of a row of k numbers. */
+/* Returns 1 / rms of a row of k numbers. */
 __device__ inline float square_factor(const float *part, int64_t k, float eps)
 {
     float sum = 0;
@@ -133,7 +139,9 @@ __device__ inline float square_factor(const float *part, int64_t k, float eps)
     return rsqrtf(sum / (float)k + eps);
 }
 
-/* The number at row, col from its sum and the norm's factor. */
+/* Returns the number at row, col, from its sum over k and the norm's factor. */
+/* The gated linear unit: gate(gate) up, with GELU or SiLU. */
+/* Stores a number of y, or adds it to y. */
 template <typename T>
 __device__ inline float finished(const product_view<T> &p, float sum, float rstd, int64_t row, int64_t col)
 {

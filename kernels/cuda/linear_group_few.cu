@@ -1,32 +1,46 @@
-/* Part of linear_group.cuh: few rows of bf16, for which w is read once. */
+/*
+ * linear_group_few.cu - groups of products in bf16 for few rows, as in decoding.
+ *
+ * With few rows, the time of a product is the time to read its matrix w once.  The kernel keeps as many bytes of w in
+ * flight as it can, and everything else overlaps with that.
+ *
+ * A block makes ROWS rows of TILES tiles of TILE_COLS columns.  A warp adds one chain of one tile.  Its strips of w
+ * arrive in windows through a ring of its own, so warps do not wait for each other.  x arrives in phases through memory
+ * of the block, as long as the ring, and a barrier a phase suffices.
+ *
+ * mma_bf16 takes w as its left operand of 16 rows and x as its right operand of 8 columns.  Eight rows of x thus waste
+ * nothing.
+ */
 #include "kernels/cuda/linear_group.cuh"
 
-/* A block makes ROWS rows of TILES tiles of TILE_COLS columns.  A warp adds one chain of one tile; its strips of w come
- * window by window through a ring of its own, x comes phase by phase through memory of the block. */
 constexpr int TILE_COLS = 16;
-constexpr int WINDOW_STRIPS = 2, WINDOW = WINDOW_STRIPS * CHAINS * STRIP; /* strips a warp takes at once; their span */
-constexpr int ROW_GAP = 8; /* elements between rows of x: eight rows then lie in different banks */
+constexpr int WINDOW_STRIPS = 2,
+              WINDOW = WINDOW_STRIPS * CHAINS * STRIP; /* strips that a warp takes at once; their span in k */
+constexpr int ROW_GAP = 8; /* elements of padding behind a row of x: eight rows then lie in different banks */
 
+/* Sizes of a block.  Fewer rows leave more shared memory for windows of w, so more of them are in flight. */
 template <int ROWS, int TILES>
 struct few_shape {
     static constexpr int WARPS = TILES * CHAINS, THREADS = WARPS * WARP;
     static constexpr int STAGES = ROWS <= 8 ? 8 : ROWS * TILES <= 128 ? 4 : 3; /* windows of the ring, and of a phase */
-    static constexpr int EARLY = STAGES / 2; /* windows that are under way before x is read */
+    static constexpr int EARLY = STAGES / 2; /* windows that are in flight before x is read */
     static constexpr int PHASE = STAGES * WINDOW, PIECES = PHASE / PACK;
 };
 
-/* A row of w has 64 bytes in a window's strip: piece ^ row / 2 % 4, so that eight rows lie in different banks. */
+/* A window: TILE_COLS rows of w, 64 bytes of each in a strip.  Piece p of a row lies at p ^ row / 2 % 4.  Two rows fill
+ * the 32 banks, so the pieces that ldmatrix reads from eight rows lie in different banks. */
 struct few_window {
     bf16 strip[WINDOW_STRIPS][TILE_COLS][STRIP];
 };
 
-/* Sums of a warp, for the block's threads. */
+/* Sums of a warp, which all threads of the block read.  The padding avoids bank conflicts. */
 template <int ROWS>
 struct few_sums {
     float at[ROWS][TILE_COLS + 4];
 };
 
-/* A warp's own. */
+/* Memory of one warp: the ring during the product, its sums after it. */
+/* Shared memory of a block; x has two phases, one in use and one on its way. */
 template <int ROWS, int TILES>
 union few_warp {
     few_window ring[few_shape<ROWS, TILES>::STAGES];
@@ -43,7 +57,8 @@ struct alignas(16) few_memory {
     few_phase<ROWS, TILES> x[2];
 };
 
-/* Sixteen bytes of a row that has `left` numbers more; zeros behind its end. */
+/* Fetches sixteen bytes of a row that has `left` more numbers, with zeros behind its end.  ALIGNED is known at compile
+ * time; rows that are not aligned go through registers. */
 template <bool ALIGNED>
 __device__ inline void fetch_pack(bf16 *to, const bf16 *from, int left, bool aligned)
 {
@@ -56,14 +71,16 @@ __device__ inline void fetch_pack(bf16 *to, const bf16 *from, int left, bool ali
     *(uint4 *)to = uint4{ v[0], v[1], v[2], v[3] };
 }
 
-/* A lane's rows of w, lane / 4 and 8 further down, from the next window on, and how many numbers they have there. */
+/* Position of a lane in w: its two rows, lane / 4 and 8 further down, from the next window on, and the numbers that
+ * they have left. */
 struct few_stream {
     const bf16 *row[2];
     int left;
     bool aligned;
 };
 
-/* Rows behind the last are the last again: no one stores what they give. */
+/* The stream of a warp's tile and chain.  Rows behind the last row read the last one again, and their results are not
+ * stored. */
 __device__ inline few_stream stream_of(const product_view<bf16> &p, int64_t col0, int chain)
 {
     few_stream s;
@@ -82,6 +99,7 @@ __device__ inline few_stream stream_of(const product_view<bf16> &p, int64_t col0
 template <bool ALIGNED>
 __device__ inline void fetch_window(few_window &to, few_stream &s)
 {
+    /* Four lanes copy the 64 bytes of a row, eight rows at a time. line / 2 needs no % 4, since line is below 8. */
     int line = lane_id() / 4, piece = (lane_id() % 4 ^ line / 2) * PACK;
     UNROLL
     for (int j = 0; j < WINDOW_STRIPS; j++)
@@ -94,7 +112,7 @@ __device__ inline void fetch_window(few_window &to, few_stream &s)
     s.left -= WINDOW;
 }
 
-/* Starts copying a phase of x that begins at k0, of as many rows as there are. */
+/* Starts copying a phase of x that begins at k0, for `rows` rows. */
 template <int ROWS, int TILES, bool ALIGNED>
 __device__ inline void fetch_phase(few_phase<ROWS, TILES> &to, const product_view<bf16> &p, int64_t row0, int rows,
                                    int k0)
@@ -107,7 +125,8 @@ __device__ inline void fetch_phase(few_phase<ROWS, TILES> &to, const product_vie
     }
 }
 
-/* Weighs what this thread has copied of a phase. */
+/* Multiplies the numbers that this thread has copied by the norm's weights.  No barrier is needed: a thread sees its
+ * own copies after copy_wait. */
 template <int ROWS, int TILES>
 __device__ inline void weigh_phase(few_phase<ROWS, TILES> &x, float (&square)[ROWS], const float (&norm)[PACK],
                                    int rows)
@@ -125,7 +144,7 @@ __device__ inline void weigh_phase(few_phase<ROWS, TILES> &x, float (&square)[RO
     }
 }
 
-/* sum += the window's strips of w times those of x, which lie `k` behind x. */
+/* sum += the window's strips of w times the same numbers of x, which lie `k` behind x. */
 template <int ROWS>
 __device__ inline void multiply_window(float (&sum)[ROWS / 8][4], const few_window &w, const bf16 *const (&x)[ROWS / 8],
                                        int k)
@@ -148,14 +167,19 @@ __device__ inline void multiply_window(float (&sum)[ROWS / 8][4], const few_wind
     }
 }
 
-/* Where the block is: its first row and column, and how many rows are there. */
+/* The first row and column of a block, and its number of rows. */
 struct few_corner {
     int64_t row0, col0;
     int rows;
 };
 
-/* Starts copying the first windows but one, and the first phase of x.  Weights depend on no launch before, so some
- * windows are under way when the block waits for x.  Window i is in group i or before it, and the phase in group 0. */
+/*
+ * Starts copying the first STAGES - 1 windows, and the first phase of x.
+ *
+ * Weights do not depend on earlier launches.  With an early launch, EARLY windows are therefore in flight while the
+ * block waits for x.  They share group 0 with the phase, and the groups up to EARLY - 1 are empty.  Window i is thus in
+ * group i or before it, as add_chain expects.
+ */
 template <int ROWS, int TILES, bool ALIGNED>
 __device__ inline void fetch_first(few_memory<ROWS, TILES> &m, few_window *ring, few_stream &s,
                                    const product_view<bf16> &p, const few_corner &at, bool mine)
@@ -178,7 +202,13 @@ __device__ inline void fetch_first(few_memory<ROWS, TILES> &m, few_window *ring,
     }
 }
 
-/* Adds the warp's chain of a product whose x all warps copy and weigh; `mine`: the warp has a chain of it. */
+/*
+ * Adds the warp's chain of a product.  All warps copy and weigh its x.  `mine`: the warp has a chain of this product,
+ * not of the group's other one.
+ *
+ * Each round of the inner loop commits one group, empty or not.  The number of groups therefore tells which copies are
+ * complete: all but the newest STAGES - 2 groups are.
+ */
 template <int ROWS, int TILES, bool NORM, bool ALIGNED>
 __device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS], few_memory<ROWS, TILES> &m,
                                  const product_view<bf16> &p, const float *norm_weights, const few_corner &at,
@@ -193,10 +223,10 @@ __device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS
         load_pack(norm, norm_weights + thread_id() * PACK, k - thread_id() * PACK);
     ROLLED
     for (int k0 = 0, turn = 0; k0 < k; k0 += PHASE, turn ^= 1) {
-        copy_wait<STAGES - 2>(); /* the phase was copied with the first window of the one before */
+        copy_wait<STAGES - 2>(); /* the phase was copied with the first window of the phase before */
         if constexpr (NORM)
             weigh_phase<ROWS, TILES>(m.x[turn], square, norm, at.rows);
-        __syncthreads(); /* the phase is there, and the one before has been used */
+        __syncthreads(); /* all threads have this phase, and none reads the one before */
         int next = k0 + PHASE;
         if (next < k) {
             fetch_phase<ROWS, TILES, ALIGNED>(m.x[turn ^ 1], p, at.row0, at.rows, next);
@@ -205,14 +235,14 @@ __device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS
         }
         const bf16 *x[ROWS / 8];
         UNROLL
-        for (int n = 0; n < ROWS / 8; n++) /* rows behind the last are the first: no one stores what they give */
+        for (int n = 0; n < ROWS / 8; n++) /* rows behind the last read row 0: their results are not stored */
             x[n] = &m.x[turn][8 * n + line < at.rows ? 8 * n + line : 0][chain * STRIP + lane_id() / 8 * PACK];
         UNROLL
         for (int i = 0; i < STAGES; i++) {
             if (k0 + i * WINDOW >= k)
                 break;
             copy_wait<STAGES - 2>();
-            __syncwarp(); /* the window is there, and the one before has been used */
+            __syncwarp(); /* all lanes have this window, and none reads the one before */
             if (mine)
                 fetch_window<ALIGNED>(ring[(i + STAGES - 1) % STAGES], s);
             copy_commit();
@@ -220,11 +250,11 @@ __device__ inline void add_chain(float (&sum)[ROWS / 8][4], float (&square)[ROWS
                 multiply_window<ROWS>(sum, ring[i], x, i * WINDOW);
         }
     }
-    copy_wait<0>(); /* of windows behind the end */
+    copy_wait<0>(); /* copies behind the end of k, before their memory is used for sums */
     __syncthreads();
 }
 
-/* Leaves the warp's sums where its ring was; every warp has used its own. */
+/* Stores the warp's sums in the memory of its ring, which all its lanes have used. */
 template <int ROWS, int TILES>
 __device__ inline void leave_sums(few_memory<ROWS, TILES> &m, const float (&sum)[ROWS / 8][4])
 {
@@ -237,7 +267,7 @@ __device__ inline void leave_sums(few_memory<ROWS, TILES> &m, const float (&sum)
         to.at[8 * n + row + j % 2][col + j / 2 * 8] = sum[n][j];
 }
 
-/* The sum of a tile's chains. */
+/* Returns the sum of a tile's chains, in order. */
 template <int ROWS, int TILES>
 __device__ inline float sum_of(const few_memory<ROWS, TILES> &m, int tile, int row, int col)
 {
@@ -246,7 +276,8 @@ __device__ inline float sum_of(const few_memory<ROWS, TILES> &m, int tile, int r
     return chain[0].sums.at[row][col] + chain[1].sums.at[row][col];
 }
 
-/* Stores the block's numbers: those of two tiles beside each other, or gated, of one. */
+/* Stores the block's numbers: those of all tiles, or, for a glu, of half as many tiles, with the gate from the first
+ * half and the factor from the second. */
 template <int ROWS, int TILES>
 __device__ inline void put_sums(const group_view<bf16> &a, const product_view<bf16> &p,
                                 const few_memory<ROWS, TILES> &m, const few_corner &at, const float *rstd)
@@ -268,7 +299,7 @@ __device__ inline void put_sums(const group_view<bf16> &a, const product_view<bf
     }
 }
 
-/* The norm's factors of the block's rows, or NULL where there is no norm. */
+/* Returns the norm's factors of the block's rows, or NULL without a norm.  The caller's barrier completes them. */
 template <int ROWS, bool NORM>
 __device__ inline const float *row_factors(const group_view<bf16> &a, const product_view<bf16> &p,
                                            const float (&square)[ROWS], const few_corner &at)
@@ -288,14 +319,14 @@ __device__ inline const float *row_factors(const group_view<bf16> &a, const prod
 }
 
 /*
- * y_i (+)= scale_i n(x_i) w_i^T + bias_i + addend_i in its rows;  glu: of each two, y (+)= gate(first) second
+ * y_i (+)= scale_i n(x_i) w_i^T + bias_i + addend_i in its rows;  glu: for each two products, y (+)= gate(first) second
  *
- * Grid     one block per product, ROWS of its rows and 16 TILES of its columns, or half as many of two products; rows
- *          go round fastest, and blocks that have no row of their product's leave.
- * Memory   reads w once (for more rows than ROWS from L2), 16 bytes a lane by cp.async, STAGES - 1 windows of 2 KiB a
- *          warp ahead; x from L2 once for each block: with more tiles less often.
- * Numbers  products of bf16 on tensor cores, sums in f32 in the order of linear_group.cuh, whatever the number of rows.
- *          The norm's weights go into x, its factor is applied to the sum.
+ * Grid     one block per product, ROWS of its rows and 16 TILES of its columns, or half as many columns of two
+ *          products. Rows vary fastest.  Blocks without a row of their product return at once.
+ * Memory   reads w once (from L2 for more rows than ROWS), 16 bytes a lane by cp.async, STAGES - 1 windows of 2 KiB a
+ *          warp ahead of their use.  Each block reads x once from L2: more tiles a block read it less often.
+ * Numbers  products of bf16 on tensor cores, f32 sums in the order of linear_group.cuh, for any number of rows.  The
+ *          norm's weights multiply x, its factor multiplies the sum.
  */
 template <int ROWS, int TILES, bool NORM, bool ALIGNED>
 __global__ void __launch_bounds__(few_shape<ROWS, TILES>::THREADS)
@@ -333,7 +364,7 @@ __global__ void __launch_bounds__(few_shape<ROWS, TILES>::THREADS)
  *
  * Grid     one block per row.
  * Memory   reads x and writes y once, 16 bytes a thread.
- * Numbers  as few_rows_kernel weighs its x, squares summed in its order.
+ * Numbers  products and squares in the order of few_rows_kernel, so both ways give the same bits.
  */
 __global__ void __launch_bounds__(NORM_THREADS)
     weigh_rows_kernel(bf16 *y, float *rstd, const bf16 *x, const float *norm, float eps, int64_t k)
@@ -357,7 +388,7 @@ __global__ void __launch_bounds__(NORM_THREADS)
         rstd[row] = square_factor(part, k, eps);
 }
 
-/* All products of a group with a norm read the same x. */
+/* All products of a group with a norm read the same x, so it is weighed once. */
 bool cuda_group_norm(struct ctx *c, group_view<bf16> *a)
 {
     int64_t k = a->product[0].k;
@@ -375,8 +406,8 @@ bool cuda_group_norm(struct ctx *c, group_view<bf16> *a)
     return true;
 }
 
-/* The longest sum of a launch that starts early.  Its blocks may share multiprocessors while others are free, which
- * costs more than the early start gains if the sums are long. */
+/* The longest sum of a launch that starts early.  Blocks that start early may share multiprocessors while others are
+ * free.  For longer sums that costs more than the early start gains. */
 constexpr int64_t EARLY_SUM = 8192;
 
 template <int ROWS, int TILES, bool NORM, bool ALIGNED>
@@ -399,7 +430,7 @@ static bool all_aligned(const group_view<bf16> &a)
     return true;
 }
 
-/* Blocks of four tiles read x half as often, as long as there is one for each multiprocessor. */
+/* Blocks of four tiles read x half as often.  They are used if there is one for each multiprocessor. */
 static void launch_sixteen(struct ctx *c, group_view<bf16> *a)
 {
     if (number_blocks(*a, 16, 4 * TILE_COLS / a->each) >= c->dev->multiprocessors)
@@ -408,7 +439,8 @@ static void launch_sixteen(struct ctx *c, group_view<bf16> *a)
         launch_few<16, 2, false, true>(c, a);
 }
 
-/* More rows than eight are weighed before: each block would do it again. */
+/* Chooses the shape of a launch.  For more than eight rows a kernel of its own weighs x, since otherwise each block
+ * would do it again. */
 void cuda_group_few(struct ctx *c, group_view<bf16> a)
 {
     bool aligned = all_aligned(a), weighs = a.norm && (!aligned || a.rows <= 8 || !cuda_group_norm(c, &a));

@@ -1,25 +1,31 @@
-/* Part of linear_group.cuh: many rows of bf16, whose weights are read once for a tile of them. */
+/*
+ * linear_group_tiles.cu - groups of products in bf16 for many rows, with the bits of linear_group_few.cu.
+ *
+ * A block makes TILE_COLS columns of 16 N rows.  Four of its warps add one chain of k, the other four the other chain.
+ * Of four warps each has WIDE columns and 8 N rows.  Stages of k, one strip of each chain, pass through STAGES places
+ * of shared memory.
+ *
+ * A line of w in shared memory is a row of mma's left operand.  The order of the columns among the lines is chosen such
+ * that a thread ends with PACK neighbouring columns, or with half as many of each of two products.  It then stores them
+ * in one instruction, without an exchange through shared memory.
+ */
 #include "kernels/cuda/linear_group.cuh"
 
-/*
- * A block makes TILE_COLS columns of 16 N rows.  Four warps add one chain of k, four the other; of four each has WIDE
- * columns and 8 N rows.  Stages of k, a strip of each chain, come through STAGES places of shared memory.
- *
- * A line of w in shared memory is a row of mma's left operand.  Which column that is, is chosen such that a thread ends
- * with PACK columns beside each other: of one product, or half of them of each of two.
- */
 constexpr int THREADS = 256, M = 4, WIDE = 16 * M, TILE_COLS = 2 * WIDE;
 constexpr int STAGES = 4, STAGE = CHAINS * STRIP, STEPS = STRIP / 16;
-constexpr int PIECES = STAGE / PACK, LINES = THREADS / PIECES; /* of a line; lines that the threads copy at once */
+constexpr int PIECES = STAGE / PACK,
+              LINES = THREADS / PIECES; /* of a line; lines that the block's threads copy at once */
 static_assert(STEPS == 2 && CHAINS == 2 && 2 * M == PACK && 2 * LINES == WIDE, "warps fill the tile");
 
-/* Lines of 128 bytes, of which piece i lies at i ^ line % 8: the same piece of eight lines is in different banks. */
+/* A stage of k.  Lines have 128 bytes, and piece i lies at i ^ line % 8: the same piece of eight lines is in different
+ * banks. */
 template <int N>
 struct alignas(16) tile_stage {
     bf16 w[TILE_COLS][STAGE], x[16 * N][STAGE];
 };
 
-/* What each thread gives of its sums to the thread that has the same place in the other chain, and its own totals. */
+/* Sums that a thread passes to the thread at the same place of the other chain, and the totals of put_each. */
+/* The exchange begins when all stages have been used. */
 template <int N>
 struct tile_exchange {
     float4 at[M * N / 2][THREADS];
@@ -32,7 +38,7 @@ union tile_memory {
     tile_exchange<N> exchange;
 };
 
-/* Where a thread's pieces come from: of the lines thread / PIECES, LINES further on and so forth. */
+/* Sources of a thread's pieces: the lines thread / PIECES, LINES further on, and so forth. */
 template <int N>
 struct tile_lines {
     const bf16 *w[2], *x; /* its piece of the block's first column, for every other line of w, and first row */
@@ -40,19 +46,22 @@ struct tile_lines {
     int left;                                               /* numbers from there to the end of k */
 };
 
-/* Lines behind the last are the last again: no one stores what they give. */
+/* Returns the distance of a line from the first.  Lines behind the last one read the last one again, and their results
+ * are not stored. */
 __device__ inline unsigned line_at(int line, int64_t lines, int64_t k)
 {
     return (unsigned)((line < lines ? line : lines - 1) * k);
 }
 
-/* The column, from the block's first, of a line of w.  Of two products the second has the upper half of each WIDE. */
+/* Returns the column of a line of w, relative to the block's first column.  With two products, the second has the upper
+ * half of each WIDE lines. */
 __device__ inline int column_of(int line, int each)
 {
     int half = each - 1, mine = PACK >> half; /* columns of a product that a thread has */
     return line / WIDE * (WIDE >> half) + line % 8 * mine + (line % WIDE / 8 & (mine - 1));
 }
 
+/* The sources of this thread's pieces of w and x. */
 template <int N>
 __device__ inline tile_lines<N> lines_of(const group_view<bf16> &a, const product_view<bf16> &p, int64_t row0,
                                          int64_t col0)
@@ -76,6 +85,7 @@ __device__ inline tile_lines<N> lines_of(const group_view<bf16> &a, const produc
 template <int N>
 __device__ inline void fetch_stage(tile_stage<N> &to, tile_lines<N> &at)
 {
+    /* LINES is a multiple of 8, so all lines of a thread have the same swizzle. */
     int line = thread_id() / PIECES, piece = (thread_id() % PIECES ^ line % PIECES) * PACK;
     int bytes = at.left > 0 ? 16 : 0;
     UNROLL
@@ -90,7 +100,7 @@ __device__ inline void fetch_stage(tile_stage<N> &to, tile_lines<N> &at)
     at.left -= STAGE;
 }
 
-/* Which chain the warp adds, and its first column and row of the tile. */
+/* The chain that a warp adds, and its first column and row of the tile. */
 struct tile_warp {
     int chain, col, row;
 };
@@ -101,15 +111,15 @@ __device__ inline tile_warp warp_place()
     return { warp_id() / 4, warp_id() / 2 % 2 * WIDE, warp_id() % 2 * (8 * N) };
 }
 
-/* The row, from the warp's first, of its i-th tile of eight rows.  A warp begins with the half of its rows that it
- * stores in the end: the upper half in the second chain. */
+/* Returns the row of the warp's i-th tile of eight rows, relative to its first.  A warp begins with the half of its
+ * rows that it stores in the end, which is the upper half in the second chain. */
 template <int N>
 __device__ inline int row_of(int i, int chain)
 {
     return i < N / 2 ? 8 * i + chain * (4 * N) : 8 * i - chain * (4 * N);
 }
 
-/* The same of the n-th pair of tiles; only a pair with a tile of each half asks which of them. */
+/* The same for the n-th pair of tiles.  If N / 2 is odd, one pair has a tile of each half. */
 template <int N>
 __device__ inline int pair_row(int n, int second, int chain)
 {
@@ -117,8 +127,12 @@ __device__ inline int pair_row(int n, int second, int chain)
     return apart ? row_of<N>(2 * n + second, chain) : row_of<N>(2 * n, chain) + 8 * second;
 }
 
-/* Left factors of this step of 16 numbers and the next, right factors of this pair of tiles and the next: a product's
- * factors are on their way while the products before it run. */
+/*
+ * Factors in registers: left factors of this step of 16 numbers and of the next, right factors of this pair of tiles
+ * and of the next.
+ *
+ * Factors are loaded one step ahead, so ldmatrix runs while the tensor cores work on the step before.
+ */
 struct tile_factors {
     unsigned w[2][M][4], x[2][4];
 };
@@ -140,8 +154,12 @@ __device__ inline void load_x(unsigned (&x)[4], const tile_stage<N> &s, const ti
     load_matrices<false>(x, &s.x[row][(piece ^ lane % 8) * PACK]);
 }
 
-/* sum += a step of the warp's strip in `now`, whose first factors are there; loads those of the step behind it, which
- * is in `next`. */
+/*
+ * sum += one step of the warp's strip in stage `now`.
+ *
+ * Its first factors are in registers already.  The loads of the next step, from stage `next`, are spread between the
+ * products, so that neither unit waits.
+ */
 template <int N, int STEP>
 __device__ inline void multiply_step(float (&sum)[M][N][4], tile_factors &f, const tile_stage<N> &now,
                                      const tile_stage<N> &next, const tile_warp &warp)
@@ -158,6 +176,7 @@ __device__ inline void multiply_step(float (&sum)[M][N][4], tile_factors &f, con
             load_x(ahead, now, warp, STEP, n + 1);
         else
             load_x(ahead, next, warp, BEHIND, 0);
+        /* Neighbouring products write different sums, so none waits for the result of the one before. */
         UNROLL
         for (int i = 0; i < 2 * M; i++) {
             const unsigned right[2] = { x[i / M * 2], x[i / M * 2 + 1] };
@@ -166,7 +185,8 @@ __device__ inline void multiply_step(float (&sum)[M][N][4], tile_factors &f, con
     }
 }
 
-/* Adds the warp's chain. */
+/* Adds the warp's chain.  STAGES - 1 stages are in flight at the start, and each round starts one more.  Its copy
+ * overwrites the stage before, so it follows the barrier behind the last read. */
 template <int N>
 __device__ inline void add_chain(float (&sum)[M][N][4], tile_memory<N> &memory, tile_lines<N> at, int k,
                                  const tile_warp &warp)
@@ -178,26 +198,29 @@ __device__ inline void add_chain(float (&sum)[M][N][4], tile_memory<N> &memory, 
         copy_commit();
     }
     copy_wait<STAGES - 2>();
-    __syncthreads(); /* the first stage is there */
+    __syncthreads(); /* all threads have the first stage */
     UNROLL
     for (int m = 0; m < M; m++)
         load_w(f.w[0][m], memory.stage[0], warp, 0, m);
     load_x(f.x[0], memory.stage[0], warp, 0, 0);
+    /* The barrier stands between the two steps of a stage.  By then every warp has finished the stage before, whose
+     * place the next copy takes.  The second step already loads factors of the next stage. */
     ROLLED
     for (int k0 = 0, i = 0; k0 < k; k0 += STAGE, i = (i + 1) % STAGES) {
         const tile_stage<N> &now = memory.stage[i];
         multiply_step<N, 0>(sum, f, now, now, warp);
         copy_wait<STAGES - 3>();
-        __syncthreads(); /* the next stage is there, and the one before has been used */
+        __syncthreads(); /* all threads have the next stage, and none reads the one before */
         fetch_stage(memory.stage[(i + STAGES - 1) % STAGES], at);
         copy_commit();
         multiply_step<N, 1>(sum, f, now, memory.stage[(i + 1) % STAGES], warp);
     }
-    copy_wait<0>(); /* of stages behind the end */
+    copy_wait<0>(); /* copies behind the end of k, before their memory is used for the exchange */
     __syncthreads();
 }
 
-/* Adds the other chain to the first half of the thread's sums; the second half is the other chain's to store. */
+/* Adds the other chain to the first half of the thread's sums.  The other chain's thread stores the second half.  The
+ * sum of the two chains is commutative, so both halves have the bits of few_rows_kernel. */
 template <int N>
 __device__ inline void add_other_chain(float (&sum)[M][N][4], tile_exchange<N> &exchange)
 {
@@ -215,13 +238,13 @@ __device__ inline void add_other_chain(float (&sum)[M][N][4], tile_exchange<N> &
     }
 }
 
-/* So many words of 32 bits beside each other, which one instruction moves. */
+/* N words of 32 bits, which one instruction moves. */
 template <int N>
 struct alignas(4 * N) words {
     unsigned at[N];
 };
 
-/* v = COUNT numbers beside each other, aligned. */
+/* v = COUNT neighbouring numbers at an aligned address. */
 template <int COUNT>
 __device__ inline void load_numbers(float *v, const float *from)
 {
@@ -263,7 +286,7 @@ __device__ inline void store_numbers(bf16 *y, const float *v)
     *(words<COUNT / 2> *)y = all;
 }
 
-/* A thread's first row and column, and how many rows there are from there on. */
+/* A thread's first row and column, and the number of rows from there on. */
 struct tile_place {
     int64_t row, col;
     int rows;
@@ -276,7 +299,8 @@ __device__ inline tile_place place_of(const group_view<bf16> &a, const tile_warp
     return { row0 + row, col0 + (warp.col >> half) + lane_id() / 4 * (PACK >> half), (int)(a.rows - row0) - row };
 }
 
-/* The thread's i-th row, from its first, and the j-th of its sums there. */
+/* The thread's i-th row, relative to its first, and the j-th of its sums there.  The rows of a thread are those of d in
+ * mma_bf16, with rows and columns swapped. */
 __device__ inline int tile_row(int i)
 {
     return i / 2 * 8 + i % 2;
@@ -288,7 +312,7 @@ __device__ inline float tile_sum(const float (&sum)[M][N][4], int i, int j)
     return sum[j / 2][i / 2][j % 2 * 2 + i % 2];
 }
 
-/* The norm's factors of the thread's rows. */
+/* The norm's factors of the thread's rows; 1 without a norm. */
 template <int N>
 __device__ inline void load_factors(float (&rstd)[N], const float *from, int rows)
 {
@@ -303,7 +327,7 @@ __device__ inline void load_factors(float (&rstd)[N], const float *from, int row
             rstd[i] = from[tile_row(i)];
 }
 
-/* Stores the thread's numbers of one product, PACK beside each other.  MORE: there are addends or adapters, or y is
+/* Stores the thread's numbers of one product, PACK neighbours at a time.  MORE: there are addends or adapters, or y is
  * added to. */
 template <int N, typename U, bool MORE>
 __device__ inline void put_packs(const group_view<bf16> &a, const product_view<bf16> &p, const float (&sum)[M][N][4],
@@ -315,6 +339,7 @@ __device__ inline void put_packs(const group_view<bf16> &a, const product_view<b
     load_factors(rstd, a.rstd ? a.rstd + first.row : nullptr, first.rows);
     if (p.bias)
         load_numbers<PACK>(bias, p.bias + first.col);
+    /* All loads of y start before the first store, so that they overlap. */
     UNROLL
     for (int i = 0; i < N && MORE; i++)
         if (p.add && tile_row(i) < first.rows)
@@ -322,6 +347,7 @@ __device__ inline void put_packs(const group_view<bf16> &a, const product_view<b
     UNROLL
     for (int i = 0; i < N; i++) {
         bool mine = tile_row(i) < first.rows && (!MORE || has_row(a, p, first.row + tile_row(i)));
+        /* Addends come after the bias, and old numbers of y last, in the order of put_number. */
         float v[PACK], more[PACK], factor = scale * rstd[i];
         for (int j = 0; j < PACK; j++)
             v[j] = fmaf(tile_sum(sum, i, j), factor, bias[j]);
@@ -337,7 +363,7 @@ __device__ inline void put_packs(const group_view<bf16> &a, const product_view<b
     }
 }
 
-/* The same of two products, of which the thread has half as many columns, gated. */
+/* The same for a gated pair of products; a thread has half as many columns of it. */
 template <int N>
 __device__ inline void put_gated(const group_view<bf16> &a, const product_view<bf16> &p, const float (&sum)[M][N][4],
                                  const tile_place &first)
@@ -363,7 +389,9 @@ __device__ inline void put_gated(const group_view<bf16> &a, const product_view<b
     }
 }
 
-/* The same one by one, of rows that do not come in packs and whatever else is rare. */
+/* The same number by number, for rows that are not whole packs and for rare combinations.  The totals go through shared
+ * memory, because registers cannot be indexed in a rolled loop. */
+/* Chooses the way in which the tile is stored. */
 template <int N>
 __device__ inline void put_each(const group_view<bf16> &a, const product_view<bf16> &p, const float (&sum)[M][N][4],
                                 tile_exchange<N> &exchange, const tile_place &first)
@@ -405,9 +433,10 @@ __device__ inline void put_tile(const group_view<bf16> &a, const product_view<bf
 }
 
 /*
- * What few_rows_kernel makes, bit for bit
+ * The results of few_rows_kernel, bit for bit, in tiles of many rows.
  *
- * Grid     one block per 16 N rows and TILE_COLS columns of a product, or half as many of two; rows go round fastest.
+ * Grid     one block per 16 N rows and TILE_COLS columns of a product, or half as many columns of two.  Rows vary
+ *          fastest.
  * Memory   reads w once for 16 N rows and x once for TILE_COLS columns, mostly from L2, by cp.async.
  * Numbers  those of few_rows_kernel, in the order of linear_group.cuh.
  */
@@ -428,7 +457,7 @@ __global__ void __launch_bounds__(THREADS, 1) linear_tiles_kernel(GRID_CONSTANT 
     put_tile(a, p, sum, memory->exchange, place_of<N>(a, warp, row0, col0));
 }
 
-/* Whether rows are copied 16 bytes at a time, and the two products of a glu read the same. */
+/* Whether all rows can be copied 16 bytes at a time, and the two products of a glu read the same x. */
 static bool serves(const group_view<bf16> &a)
 {
     for (int i = 0; i < a.n; i++)
@@ -444,8 +473,11 @@ static void launch_tiles(struct ctx *c, group_view<bf16> *a)
     LAUNCH_WIDE(linear_tiles_kernel<N>, blocks_for(blocks, 1), THREADS, sizeof(tile_memory<N>), cuda_stream(c), *a);
 }
 
-/* The N whose tiles take the least time, if a multiprocessor makes one at a time: reading shared memory takes as long
- * as 8 + N, and products as long as 2 N of the same unit. */
+/*
+ * Returns the N whose tiles take the least time, if each multiprocessor computes one tile at a time.
+ *
+ * A tile takes the longer of two times: reading shared memory takes 8 + N units, and the products take 2 N.
+ */
 static int best_rows(const struct ctx *c, group_view<bf16> a)
 {
     int64_t least = INT64_MAX;

@@ -1,6 +1,14 @@
+/*
+ * lora_out.cu - the second product of low-rank adapters, y += scale low b^T, for all maps that read the same x, and its
+ * backward.
+ *
+ * The rank is small, so both directions are bound by the bytes of y or dy.  Each kernel therefore passes over them
+ * once.
+ */
 #include "kernels/cuda/mma_tile.cuh"
 
-/* An adapter's way out and its maps' outputs; its columns of low are those from `from` on. */
+/* One adapter: its matrix b, its output y, and h, the scaled low-rank vector.  Its columns of low are those from `from`
+ * on. */
 template <typename T, typename U>
 struct adapter_view {
     U *y;
@@ -19,7 +27,7 @@ struct adapters_view {
     int n;
 };
 
-/* The one of n parts of a grid, each with its first block, that this block works for. */
+/* Returns the one of n parts of the grid that this block works for.  Each part has the number of its first block. */
 template <typename P>
 __device__ inline const P &part_of(const P *part, int n)
 {
@@ -31,14 +39,14 @@ __device__ inline const P &part_of(const P *part, int n)
 
 constexpr int OUT_WARPS = 4, OUT_THREADS = OUT_WARPS * WARP, OUT_ROWS = 32, OUT_TURNS = 4;
 constexpr int OUT_TILES = 8, OUT_COLS = 8 * OUT_TILES, OUT_BLOCK_COLS = OUT_WARPS * OUT_COLS; /* tiles of a warp */
-constexpr int QUAD = 4; /* neighbours along the rank that a lane takes at once */
+constexpr int QUAD = 4; /* neighbours along the rank that a lane loads at once */
 
 __device__ inline bool aligned8(const void *p)
 {
     return ((uintptr_t)p & 7) == 0;
 }
 
-/* x[0 .. 4) as two pairs, zeros from left on */
+/* x[0 .. 4) as two pairs, with zeros from `left` on. */
 __device__ inline void take_quad(unsigned (&v)[2], const bf16 *x, int64_t left)
 {
     if (left >= QUAD && aligned8(x)) {
@@ -51,6 +59,7 @@ __device__ inline void take_quad(unsigned (&v)[2], const bf16 *x, int64_t left)
         v[i / 2] = load_pair(x + i, (int)(left < QUAD ? left : QUAD) - i, false);
 }
 
+/* Stores the first `left` of four numbers. */
 __device__ inline void put_quad(bf16 *x, const unsigned (&v)[2], int64_t left)
 {
     if (left >= QUAD && aligned8(x)) {
@@ -63,7 +72,7 @@ __device__ inline void put_quad(bf16 *x, const unsigned (&v)[2], int64_t left)
             x[i].bits = (uint16_t)(v[i / 2] >> 16 * (i % 2));
 }
 
-/* scale low[0 .. 4) of a row, rounded; zeros from left on */
+/* scale low[0 .. 4) of a row, rounded to bf16, with zeros from `left` on. */
 __device__ inline void scaled_quad(unsigned (&v)[2], const float *low, int64_t left, float scale)
 {
     float x[QUAD];
@@ -79,7 +88,12 @@ __device__ inline void scaled_quad(unsigned (&v)[2], const float *low, int64_t l
     v[1] = bf16_pair(scale * x[2], scale * x[3]);
 }
 
-/* Sixteen of h's columns for the warp's 32 rows; who is told to writes them. */
+/*
+ * Loads sixteen columns of h for the warp's 32 rows as left factors.  `writes`: the warp also stores them.
+ *
+ * A lane takes four neighbours of the rank.  mma_bf16 wants pairs that lie 8 apart instead.  Since take_b permutes the
+ * inner dimension in the same way, the sum of the products is the same.
+ */
 template <typename U>
 __device__ inline void take_h(unsigned (&h)[2][4], const adapters_view<bf16, U> &a, const adapter_view<bf16, U> &p,
                               int64_t row0, int64_t k0, bool writes)
@@ -97,13 +111,14 @@ __device__ inline void take_h(unsigned (&h)[2][4], const adapters_view<bf16, U> 
     }
 }
 
-/* Sixteen columns of b for the warp's columns of y: which of them a lane multiplies is chosen so that its sums lie side
- * by side in y. */
+/* Loads sixteen columns of b for the warp's columns of y.  The columns of a lane are chosen such that its sums are PACK
+ * neighbours in y. */
 template <typename U>
 __device__ inline void take_b(unsigned (&b)[OUT_TILES][2], const adapter_view<bf16, U> &p, int64_t col0, int64_t k0)
 {
     UNROLL
     for (int t = 0; t < OUT_TILES; t++) {
+        /* Tile t has the pairs of columns 2 (t % 4) of each eight, 32 columns further on for t of 4 and more. */
         int column = lane_id() / 4;
         int64_t col = col0 + t / 4 * 32 + column / 2 * 8 + t % 4 * 2 + column % 2, k = k0 + lane_id() % 4 * QUAD;
         take_quad(b[t], p.b + col * p.rank + k, col < p.cols ? p.rank - k : 0);
@@ -112,6 +127,7 @@ __device__ inline void take_b(unsigned (&b)[OUT_TILES][2], const adapter_view<bf
 
 using out_sums = float[2][OUT_TILES][4];
 
+/* sum += h b^T over 16 of the rank. */
 __device__ inline void add_products(out_sums &sum, const unsigned (&h)[2][4], const unsigned (&b)[OUT_TILES][2])
 {
     UNROLL
@@ -119,6 +135,7 @@ __device__ inline void add_products(out_sums &sum, const unsigned (&h)[2][4], co
         mma_bf16(sum[t % 2][t / 2], h[t % 2], b[t / 2]);
 }
 
+/* Stores the warp's sums, PACK neighbours at a time. */
 template <typename U>
 __device__ inline void put_sums(const adapters_view<bf16, U> &a, const adapter_view<bf16, U> &p, int64_t row0,
                                 int64_t col0, const out_sums &sum)
@@ -128,6 +145,7 @@ __device__ inline void put_sums(const adapters_view<bf16, U> &a, const adapter_v
         int m = i / 4, half = i / 2 % 2, right = i % 2;
         int64_t row = row0 + 16 * m + lane_id() / 4 + 8 * half, col = col0 + 32 * right + lane_id() % 4 * PACK;
         float v[PACK];
+        /* The four tiles of a half hold two neighbours each: together PACK neighbouring columns. */
         UNROLL
         for (int j = 0; j < PACK; j++)
             v[j] = sum[m][4 * right + j / 2][2 * half + j % 2];
@@ -139,11 +157,11 @@ __device__ inline void put_sums(const adapters_view<bf16, U> &a, const adapter_v
 /*
  * h_i = scale_i low_i;  y_i (+)= h_i b_i^T
  *
- * Grid     one block per adapter, OUT_TURNS times OUT_ROWS rows and OUT_BLOCK_COLS columns of its y, columns going
- *          round fastest; a warp has a quarter of the columns.
+ * Grid     one block per adapter, OUT_TURNS times OUT_ROWS rows and OUT_BLOCK_COLS columns of its y.  Columns vary
+ *          fastest.  A warp has a quarter of the columns.
  * Memory   writes y once, 16 bytes a lane.  Up to 16 HELD columns of b stay in registers for all rows of a block; low
  *          and more columns come from L1 and L2.  Bound by the bytes of y.
- * Numbers  h rounded to bf16 first; products of bf16, sums in f32, 16 of k at a time.
+ * Numbers  h is rounded to bf16 first; products of bf16, sums in f32, 16 of k at a time.
  */
 template <typename U, int HELD>
 __global__ void __launch_bounds__(OUT_THREADS) lora_out_mma_kernel(GRID_CONSTANT const adapters_view<bf16, U> a)
@@ -154,6 +172,7 @@ __global__ void __launch_bounds__(OUT_THREADS) lora_out_mma_kernel(GRID_CONSTANT
     unsigned b[HELD ? HELD : 1][OUT_TILES][2], h[2][4];
     if (col0 >= p.cols)
         return;
+    /* b stays in registers while the rows pass. */
     UNROLL
     for (int k = 0; k < HELD; k++)
         take_b(b[k], p, col0, 16 * k);
@@ -165,6 +184,7 @@ __global__ void __launch_bounds__(OUT_THREADS) lora_out_mma_kernel(GRID_CONSTANT
             take_h(h, a, p, row, 16 * k, col0 == 0);
             add_products(sum, h, b[k]);
         }
+        /* Larger ranks load b again for each 32 rows. */
         ROLLED
         for (int64_t k = 0; k < p.rank && !HELD; k += 16) {
             take_h(h, a, p, row, k, col0 == 0);
@@ -175,7 +195,7 @@ __global__ void __launch_bounds__(OUT_THREADS) lora_out_mma_kernel(GRID_CONSTANT
     }
 }
 
-/* The same in f32: a thread per number of y; the first of a row writes h. */
+/* The same in f32: a thread per number of y.  The first thread of a row writes h. */
 template <typename U>
 __global__ void __launch_bounds__(OUT_THREADS) lora_out_kernel(GRID_CONSTANT const adapters_view<float, U> a)
 {
@@ -197,21 +217,28 @@ constexpr int BACK_WARPS = 8, BACK_THREADS = BACK_WARPS * WARP, BACK_ROWS = 16, 
 constexpr int BACK_COLS = 64, BACK_BLOCK_COLS = BACK_WARPS * BACK_COLS; /* of a warp, and of a block */
 static_assert(BACK_THREADS == BACK_ROWS * BACK_RANK, "a thread adds up one number of dh");
 
-/* An adapter on the way back.  Its blocks leave sums over their part of the columns in dh [across, tiles, rows,
- * BACK_RANK], and over their part of the rows in db [parts, tiles, cols, BACK_RANK]; nullptr: not wanted. */
+/*
+ * An adapter in the backward.
+ *
+ * Each block stores its sums in two tables, which lora_sums_kernel adds up.  dh [across, tiles, rows, BACK_RANK] has a
+ * part for each tile of columns, db [parts, tiles, cols, BACK_RANK] one for each part of the rows.  nullptr: not
+ * wanted.
+ */
 struct back_adapter {
     const bf16 *dy, *b, *h;
     float *dh, *db;
     int64_t cols, rank, across, tiles, first;
 };
 
+/* Arguments of the backward. */
 struct back_view {
     back_adapter adapter[LORA_STACK];
     int64_t rows, each; /* each: rows of a part, a multiple of BACK_ROWS */
     int n;
 };
 
-/* Rows of dy, a warp's columns apart from the others', with those of h. */
+/* Shared memory of a block: stages of rows of dy, in separate columns for each warp, and of h; sums of dh of this step
+ * and the one before. */
 struct back_shared {
     bf16 dy[BACK_STAGES][BACK_WARPS][BACK_ROWS][BACK_COLS + TILE_GAP], h[BACK_STAGES][BACK_ROWS][BACK_RANK + TILE_GAP];
     float dh[2][BACK_WARPS][BACK_ROWS][BACK_RANK];
@@ -222,6 +249,7 @@ struct back_place {
     int64_t row, end, col, part, across, tile; /* col: the warp's first */
 };
 
+/* Tiles of the rank vary fastest, so blocks that read the same part of dy run side by side and find it in L2. */
 __device__ inline back_place place_of(const back_view &v, const back_adapter &a)
 {
     int64_t block = block_id() - a.first, column = block / a.tiles % a.across, part = block / a.tiles / a.across;
@@ -229,7 +257,7 @@ __device__ inline back_place place_of(const back_view &v, const back_adapter &a)
     return { part * v.each, end, column * BACK_BLOCK_COLS + warp_id() * BACK_COLS, part, column, block % a.tiles };
 }
 
-/* to[0 .. 8) = from, zeros from left on: in the background where 16 bytes lie together, else at once. */
+/* to[0 .. 8) = from, with zeros from `left` on.  Aligned packs are copied in the background, others at once. */
 __device__ inline void fetch_pack(bf16 *to, const bf16 *from, int64_t left)
 {
     if ((left >= PACK || left <= 0) && aligned16(from)) {
@@ -241,9 +269,10 @@ __device__ inline void fetch_pack(bf16 *to, const bf16 *from, int64_t left)
         store_pair(to + i, load_pair(from + i, (int)(left < PACK ? left : PACK) - i, false));
 }
 
-/* The warp's columns of BACK_ROWS rows of dy; the first warp brings h as well. */
+/* Starts copying the warp's columns of BACK_ROWS rows of dy.  The first warp copies h as well. */
 __device__ inline void fetch_rows(back_shared &s, const back_adapter &a, const back_place &at, int64_t row, int stage)
 {
+    /* Eight lanes copy the 64 columns of a row, four rows at a time. */
     UNROLL
     for (int i = 0; i < BACK_ROWS / 4; i++) {
         int r = 4 * i + lane_id() / 8, d = lane_id() % 8 * PACK;
@@ -258,11 +287,12 @@ __device__ inline void fetch_rows(back_shared &s, const back_adapter &a, const b
     copy_commit();
 }
 
-/* Sixteen columns of b, for the warp's columns of dy. */
+/* Loads sixteen columns of b for the warp's columns of dy, as right factors that stay in registers. */
 __device__ inline void take_b_columns(unsigned (&b)[BACK_COLS / 16][2][2], const back_adapter &a, const back_place &at)
 {
     UNROLL
     for (int i = 0; i < BACK_COLS / 4; i++) {
+        /* Two neighbouring rows of b are one register: the columns of dy are the inner dimension. */
         int64_t col = at.col + 16 * (i / 4) + 8 * (i % 2) + lane_id() % 4 * 2;
         int64_t k = at.tile * BACK_RANK + i / 2 % 2 * 8 + lane_id() / 4, left = k < a.rank ? a.cols - col : 0;
         unsigned low = left > 0 ? a.b[col * a.rank + k].bits : 0u;
@@ -273,7 +303,12 @@ __device__ inline void take_b_columns(unsigned (&b)[BACK_COLS / 16][2][2], const
 
 using back_sums = float[BACK_COLS / 16][2][4];
 
-/* What BACK_ROWS rows of dy give: the warp's part of their dh, and more of db. */
+/*
+ * Multiplies BACK_ROWS rows of dy: dh receives the warp's part of their sums over columns, and db accumulates over
+ * rows.
+ *
+ * dy is the left factor of both products.  For db it is loaded transposed, so its columns become rows.
+ */
 __device__ inline void multiply_rows(float (&dh)[2][4], back_sums &db, const unsigned (&b)[BACK_COLS / 16][2][2],
                                      const bf16 (&dy)[BACK_ROWS][BACK_COLS + TILE_GAP],
                                      const bf16 (&h)[BACK_ROWS][BACK_RANK + TILE_GAP], bool wants_db)
@@ -297,6 +332,7 @@ __device__ inline void multiply_rows(float (&dh)[2][4], back_sums &db, const uns
     }
 }
 
+/* Stores the warp's part of dh in shared memory. */
 __device__ inline void leave_rows(float (&to)[BACK_ROWS][BACK_RANK], const float (&dh)[2][4])
 {
     UNROLL
@@ -304,7 +340,7 @@ __device__ inline void leave_rows(float (&to)[BACK_ROWS][BACK_RANK], const float
         to[lane_id() / 4 + i % 4 / 2 * 8][8 * (i / 4) + lane_id() % 4 * 2 + i % 2] = dh[i / 4][i % 4];
 }
 
-/* dh of the rows from `row` on: the sum over the block's warps, a number a thread. */
+/* Stores dh of the rows from `row` on: the sum over the block's warps, in order, one number a thread. */
 __device__ inline void put_rows(const back_view &v, const back_adapter &a, const back_place &at, int64_t row,
                                 const float (&dh)[BACK_WARPS][BACK_ROWS][BACK_RANK])
 {
@@ -317,6 +353,7 @@ __device__ inline void put_rows(const back_view &v, const back_adapter &a, const
         a.dh[((at.across * a.tiles + at.tile) * v.rows + row + r) * BACK_RANK + j] = sum;
 }
 
+/* Stores db of the warp's columns. */
 __device__ inline void put_columns(const back_adapter &a, const back_place &at, const back_sums &db)
 {
     UNROLL
@@ -329,12 +366,12 @@ __device__ inline void put_columns(const back_adapter &a, const back_place &at, 
 }
 
 /*
- * parts of dh_i = dy_i b_i and of db_i = dy_i^T h_i
+ * Parts of dh_i = dy_i b_i and of db_i = dy_i^T h_i.
  *
- * Grid     one block per adapter, part of the rows, BACK_BLOCK_COLS columns and BACK_RANK of the rank, ranks going
- *          round fastest, so that a second turn over dy finds it in L2; a warp has an eighth of the columns.
- * Memory   reads dy once, in BACK_STAGES stages of copies in the background: 74 KiB of shared memory.  b stays in
- *          registers, where the sums of db are too.  Bound by the bytes of dy.
+ * Grid     one block per adapter, part of the rows, BACK_BLOCK_COLS columns and BACK_RANK of the rank.  Ranks vary
+ *          fastest, so that a second pass over dy finds it in L2.  A warp has an eighth of the columns.
+ * Memory   reads dy once, through BACK_STAGES stages of background copies: 74 KiB of shared memory.  b and the sums of
+ *          db stay in registers.  Bound by the bytes of dy.
  * Numbers  products of bf16, sums in f32 in an order fixed by the shape; lora_sums_kernel adds the parts.
  */
 __global__ void __launch_bounds__(BACK_THREADS, 2) lora_out_backward_mma_kernel(GRID_CONSTANT const back_view v)
@@ -345,6 +382,7 @@ __global__ void __launch_bounds__(BACK_THREADS, 2) lora_out_backward_mma_kernel(
     int64_t steps = (at.end - at.row + BACK_ROWS - 1) / BACK_ROWS;
     unsigned b[BACK_COLS / 16][2][2];
     back_sums db = { { { 0 } } };
+    /* Two stages are in flight before the first product. */
     for (int i = 0; i < BACK_STAGES - 1; i++)
         fetch_rows(*s, a, at, at.row + i * BACK_ROWS, i);
     take_b_columns(b, a, at);
@@ -354,7 +392,8 @@ __global__ void __launch_bounds__(BACK_THREADS, 2) lora_out_backward_mma_kernel(
         int now = (int)(i % BACK_STAGES), next = (now + BACK_STAGES - 1) % BACK_STAGES;
         float dh[2][4] = { { 0 } };
         copy_wait<BACK_STAGES - 2>();
-        __syncthreads(); /* rows are there, the stage before is free, and its dh complete */
+        __syncthreads(); /* all threads have the rows and the last dh, and none reads the stage before */
+        /* dh of the previous step is summed here: one barrier a step serves both the copies and the sums. */
         if (i > 0)
             put_rows(v, a, at, row - BACK_ROWS, s->dh[(i - 1) % 2]);
         fetch_rows(*s, a, at, row + (BACK_STAGES - 1) * BACK_ROWS, next);
@@ -366,7 +405,7 @@ __global__ void __launch_bounds__(BACK_THREADS, 2) lora_out_backward_mma_kernel(
     put_columns(a, at, db);
 }
 
-/* Parts [n, tiles, length, BACK_RANK] of a matrix [length, rank], and where their sum goes: to one of two. */
+/* Parts [n, tiles, length, BACK_RANK] of a matrix [length, rank], and the destination of their sum: either db or dh. */
 struct part_sum {
     const float *part;
     float *db;
@@ -387,7 +426,7 @@ constexpr int SUM_THREADS = 256;
  * dh_i = scale_i times the sum of its parts;  db_i (+)= the sum of its parts
  *
  * Grid     one thread per QUAD numbers of a part.
- * Memory   reads all parts once, from L2 as far as they fit.
+ * Memory   reads all parts once, from L2 if they fit.
  * Numbers  f32 sums in the order of the parts.
  */
 __global__ void __launch_bounds__(SUM_THREADS) lora_sums_kernel(GRID_CONSTANT const part_sums a)
@@ -414,7 +453,7 @@ __global__ void __launch_bounds__(SUM_THREADS) lora_sums_kernel(GRID_CONSTANT co
     }
 }
 
-/* The part of dh of one adapter, in f32: a warp per number of it. */
+/* dh of one adapter in f32: a warp per number of it. */
 __global__ void __launch_bounds__(BACK_THREADS)
     lora_out_backward_kernel(float *__restrict__ dh, int64_t stride, const float *__restrict__ dy,
                              const float *__restrict__ b, int64_t rows, int64_t cols, int64_t rank, float scale)
@@ -430,11 +469,13 @@ __global__ void __launch_bounds__(BACK_THREADS)
         dh[row * stride + col] = scale * sum;
 }
 
+/* The number of tiles of `size` that n items need. */
 static int64_t tiles(int64_t n, int64_t size)
 {
     return (n + size - 1) / size;
 }
 
+/* Fills the arguments, and chooses the kernel by type and largest rank. */
 template <typename T, typename U>
 static void launch_out(struct ctx *c, const struct destination *y, struct tensor *const *h, const struct tensor *low,
                        const struct lora *l, int n)
@@ -465,12 +506,12 @@ static void launch_out(struct ctx *c, const struct destination *y, struct tensor
         LAUNCH((lora_out_mma_kernel<U, 0>), blocks_for(blocks, 1), OUT_THREADS, 0, cuda_stream(c), a);
 }
 
-/* What the way back leaves in scratch for each row of dy, and for each part of the rows. */
+/* Floats of scratch memory that the backward needs for each row of dy, and for each part of the rows. */
 struct back_floats {
     int64_t row, part;
 };
 
-/* Fewer rows a part where the blocks would not fill the device; their sums of db are more. */
+/* Parts have fewer rows if the blocks would not fill the device.  More parts mean more sums of db. */
 constexpr int64_t ROWS_EACH = 512, BLOCKS_MANY = 1024, BACK_FLOATS = SCRATCH_BYTES / sizeof(float);
 
 static int64_t rows_each(int64_t rows, int64_t blocks_a_part)
@@ -478,6 +519,7 @@ static int64_t rows_each(int64_t rows, int64_t blocks_a_part)
     return tiles(rows, ROWS_EACH) * blocks_a_part < BLOCKS_MANY ? ROWS_EACH / 2 : ROWS_EACH;
 }
 
+/* Launches the sums of all parts.  Later calls for the same gradients (row > 0) add to db. */
 static void sum_parts(struct ctx *c, const back_view &v, struct tensor *dh, int64_t row, const struct destination *db,
                       const struct lora *l)
 {
@@ -487,12 +529,14 @@ static void sum_parts(struct ctx *c, const back_view &v, struct tensor *dh, int6
         const back_adapter &a = v.adapter[i];
         part_sum p = {};
         p.tiles = a.tiles, p.rank = a.rank, p.first = blocks;
+        /* The sums over tiles of columns, scaled, go to dh. */
         if (dh) {
             p.part = a.dh, p.dh = data_of<bf16>(dh) + row * stride + from, p.n = a.across, p.length = v.rows;
             p.stride = stride, p.scale = l[i].scale;
             sums.sum[sums.n++] = p;
             blocks += tiles(p.tiles * p.length * BACK_RANK, SUM_THREADS * QUAD);
         }
+        /* The sums over parts of the rows go to db. */
         if (a.db) {
             p.part = a.db, p.dh = nullptr, p.db = data_of<float>(db[i].t), p.n = parts, p.length = a.cols;
             p.add = db[i].add || row > 0, p.first = blocks;
@@ -503,7 +547,7 @@ static void sum_parts(struct ctx *c, const back_view &v, struct tensor *dh, int6
     LAUNCH(lora_sums_kernel, blocks_for(blocks, 1), SUM_THREADS, 0, cuda_stream(c), sums);
 }
 
-/* The way back of `rows` rows from `row` on, whose parts fit the scratch. */
+/* The backward of v.rows rows from `row` on, whose parts fit the scratch memory. */
 static void back_rows(struct ctx *c, back_view v, struct tensor *dh, int64_t row, const struct destination *db,
                       const struct lora *l, struct back_floats size)
 {
@@ -522,7 +566,8 @@ static void back_rows(struct ctx *c, back_view v, struct tensor *dh, int64_t row
     sum_parts(c, v, dh, row, db, l);
 }
 
-/* Rows whose parts fit the scratch, a multiple of those of a part; 0: not even one part does. */
+/* Returns the number of rows whose parts fit the scratch memory, a multiple of the rows of a part; 0 if no
+ * part fits. */
 static int64_t rows_that_fit(const back_view &v, struct back_floats size)
 {
     return BACK_FLOATS / (v.each * size.row + size.part) * v.each;
@@ -555,7 +600,8 @@ static struct back_floats floats_of(const back_view &v, bool dh, const struct de
     return size;
 }
 
-/* False, and nothing done, where the parts of not even few rows fit the scratch. */
+/* The backward in bf16, as many rows at a time as the scratch memory holds.  Returns false, with nothing done, if not
+ * even one part fits. */
 static bool back_narrow(struct ctx *c, struct tensor *dh, const struct destination *db, struct tensor *const *dy,
                         struct tensor *const *h, const struct lora *l, int n)
 {
@@ -571,7 +617,7 @@ static bool back_narrow(struct ctx *c, struct tensor *dh, const struct destinati
     return true;
 }
 
-/* Products of their own give db, the kernel dh alone. */
+/* The backward if db does not fit the scratch memory: matrix products compute db, and the kernel computes dh alone. */
 static void back_apart(struct ctx *c, struct tensor *dh, const struct destination *db, struct tensor *const *dy,
                        struct tensor *const *h, const struct lora *l, int n)
 {
@@ -581,6 +627,7 @@ static void back_apart(struct ctx *c, struct tensor *dh, const struct destinatio
     CHECK(!dh || back_narrow(c, dh, none, dy, h, l, n), "the scratch holds no row of an adapter");
 }
 
+/* The backward in f32. */
 static void back_wide(struct ctx *c, struct tensor *dh, const struct destination *db, struct tensor *const *dy,
                       struct tensor *const *h, const struct lora *l, int n)
 {

@@ -3,9 +3,10 @@
 #include "kernels/cuda/activation.cuh"
 
 constexpr int TILE = 64, DEEP = 16, EACH = 4, THREADS = TILE / EACH * (TILE / EACH);
-constexpr int64_t BLOCKS = 128, PART_MIN = 8 * DEEP; /* few tiles are cut along k into parts of at least so much */
+constexpr int64_t BLOCKS = 128,
+                  PART_MIN = 8 * DEEP; /* if there are few tiles, k is cut into parts of at least PART_MIN */
 
-/* A product as its kernel sees it. */
+/* Arguments of a product. */
 template <typename T, typename U>
 struct gemm_view {
     U *y, *pre;
@@ -14,11 +15,11 @@ struct gemm_view {
     int64_t m, n, k;
     int act;
     bool ta, tb, add;
-    float *part;          /* [parts, m, n], where each part leaves its sums; NULL: there is one */
-    int64_t parts, depth; /* depth: of k, for each part */
+    float *part;          /* [parts, m, n] sums of each part; NULL: one part */
+    int64_t parts, depth; /* depth: terms of a part */
 };
 
-/* y (+)= act(v + bias), at row r and column s */
+/* y (+)= act(v + bias) at row r and column s. */
 template <typename T, typename U>
 __device__ inline void finish(const gemm_view<T, U> &p, int64_t r, int64_t s, float v)
 {
@@ -30,7 +31,8 @@ __device__ inline void finish(const gemm_view<T, U> &p, int64_t r, int64_t s, fl
 
 /*
  * tile[i][j] = element (at + j, k + i) of a matrix [rows, depth], or of its transpose [depth, rows]; zeros outside.
- * Neighbouring threads read neighbouring addresses either way.
+ *
+ * Neighbouring threads read neighbouring addresses in both cases.
  */
 template <typename T>
 __device__ inline void load_tile(float (&tile)[DEEP][TILE + 1], const T *x, bool transposed, int64_t at, int64_t rows,
@@ -46,8 +48,8 @@ __device__ inline void load_tile(float (&tile)[DEEP][TILE + 1], const T *x, bool
 /*
  * y[m,n] (+)= act(op(a) op(b) + bias)
  *
- * Grid     one block per TILE x TILE of y and part of k, n tiles going round fastest; a thread makes EACH x EACH of
- * them. Memory   reads a n / TILE times and b m / TILE times through 8 KiB of shared memory, writes y or its part once.
+ * Grid     one block per TILE x TILE of y and part of k, n tiles varying fastest; a thread makes EACH x EACH of them.
+ * Memory   reads a n / TILE times and b m / TILE times through 8 KiB of shared memory, writes y or its part once.
  * Numbers  f32 products and sums, in the order of k; parts are cut by shape alone.
  * Serves   small and odd shapes, and simt; large products go to cuBLASLt.
  */
@@ -63,14 +65,14 @@ __global__ void __launch_bounds__(THREADS) gemm_kernel(gemm_view<T, U> p)
     for (int64_t k = part * p.depth; k < end; k += DEEP) {
         load_tile(a, p.a, p.ta, row, p.m, k, p.k);
         load_tile(b, p.b, !p.tb, col, p.n, k, p.k);
-        __syncthreads();
+        __syncthreads(); /* both tiles are complete */
         for (int d = 0; d < DEEP; d++)
             UNROLL
         for (int i = 0; i < EACH; i++)
             UNROLL
         for (int j = 0; j < EACH; j++)
             sum[i][j] += a[d][i0 + i * (TILE / EACH)] * b[d][j0 + j * (TILE / EACH)];
-        __syncthreads();
+        __syncthreads(); /* no thread reads the tiles any more */
     }
     UNROLL
     for (int i = 0; i < EACH; i++)
@@ -105,13 +107,13 @@ __global__ void __launch_bounds__(THREADS) gemm_finish_kernel(gemm_view<T, U> p)
     finish(p, i / p.n, i % p.n, sum);
 }
 
-/* Cuts k so that few tiles make many blocks. */
+/* Cuts k into parts, so that few tiles still make many blocks. */
 template <typename T, typename U>
 static void cut(struct ctx *c, gemm_view<T, U> *v, int64_t tiles)
 {
     int64_t parts = BLOCKS / tiles < v->k / PART_MIN ? BLOCKS / tiles : v->k / PART_MIN;
     v->parts = 1, v->depth = v->k;
-    if (parts < 2 || c->rows == ROWS_MANY) /* how many tiles there are depends on the rows */
+    if (parts < 2 || c->rows == ROWS_MANY) /* the number of tiles depends on the rows, and with ROWS_MANY no bit may */
         return;
     v->depth = (v->k + parts * DEEP - 1) / (parts * DEEP) * DEEP;
     v->parts = (v->k + v->depth - 1) / v->depth;

@@ -1,10 +1,11 @@
 /*
  * mma_tile.cuh - products of a warp's rows with a tile in shared memory, on tensor cores, for rows of any width.
  *
- * A warp holds M times 16 rows, so that what it loads of a tile serves M products.  Tiles are D columns wide, a
- * multiple of 32; an operand has `dim` of them and counts as 0 beyond.  Numbers lie as mma_bf16 leaves them:
- * s[m][n][0], s[m][n][1] belong to row 16 m + lane / 4 and columns 8 n + 2 (lane % 4) and the next, s[m][n][2],
- * s[m][n][3] to the row 8 further down.
+ * A warp holds M times 16 rows, so that each load from a tile serves M products.  Tiles are D columns wide, a multiple
+ * of 32.  An operand has `dim` columns and counts as 0 beyond.
+ *
+ * Registers are laid out as mma_bf16 leaves them.  s[m][n][0] and s[m][n][1] belong to row 16 m + lane / 4 and to the
+ * columns from 8 n + 2 (lane % 4) on.  s[m][n][2] and s[m][n][3] belong to the row 8 further down.
  */
 #ifndef KERNELS_CUDA_MMA_TILE_CUH
 #define KERNELS_CUDA_MMA_TILE_CUH
@@ -12,9 +13,11 @@
 #include "kernels/cuda/cuda.cuh"
 
 constexpr int MMA_ROWS = 16, MMA_WARPS = 4, MMA_THREADS = MMA_WARPS * WARP;
-constexpr float LOG2_E = 1.4426950408889634f, LN_2 = 0.6931471805599453f; /* exp2f is the GPU's own */
-constexpr int TILE_GAP = 8; /* elements between the rows of a tile: 8 rows of a matrix then lie in different banks */
+constexpr float LOG2_E = 1.4426950408889634f,
+                LN_2 = 0.6931471805599453f; /* exp2f is one instruction of the GPU, expf is not */
+constexpr int TILE_GAP = 8; /* elements of padding behind a row: eight rows of ldmatrix lie in different banks */
 
+/* s = 0. */
 template <int M, int N>
 __device__ inline void zero(float (&s)[M][N][4])
 {
@@ -23,7 +26,7 @@ __device__ inline void zero(float (&s)[M][N][4])
         s[i / 4 / N][i / 4 % N][i % 4] = 0;
 }
 
-/* x[0], x[1] as one register, zeros from `left` on; `even`: pairs are aligned. */
+/* x[0] and x[1] as one register, with zeros from `left` on.  `even`: pairs are aligned to 4 bytes. */
 __device__ inline unsigned load_pair(const bf16 *x, int left, bool even)
 {
     if (left >= 2 && even)
@@ -37,7 +40,7 @@ __device__ inline void store_pair(bf16 *x, unsigned pair)
     *(unsigned *)x = pair;
 }
 
-/* x[0], x[1] (+)= low, high, as far as there are `left`. */
+/* x[0], x[1] (+)= low, high; only the first `left` of them are written. */
 __device__ inline void put_pair(bf16 *x, float low, float high, int left, bool even, bool add)
 {
     if (left < 2 || !even) {
@@ -47,6 +50,7 @@ __device__ inline void put_pair(bf16 *x, float low, float high, int left, bool e
             put(x + 1, high, add);
         return;
     }
+    /* Read, add and write both numbers as one word. */
     if (add) {
         unsigned both = *(const unsigned *)x;
         low += f32_bits(both << 16);
@@ -64,8 +68,11 @@ __device__ inline void put_pair(float *x, float low, float high, int left, bool,
 }
 
 /*
- * Fills the tile with `rows` rows of x and, to a multiple of 16, with rows of zeros, which is as far as products read.
- * Rows of whole 16 bytes are copied in the background, for the caller to commit and wait for; others are there at once.
+ * Fills the tile with `rows` rows of x.  Behind them it adds rows of zeros up to a multiple of 16, the last row that
+ * products read.
+ *
+ * Rows of whole 16 bytes are copied in the background: the caller commits the copies and waits for them.  Other rows
+ * are complete at once, after the caller's barrier.
  */
 template <int ROWS, int WIDTH>
 __device__ inline void fetch_tile(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, int64_t stride, int64_t rows, int dim)
@@ -75,6 +82,7 @@ __device__ inline void fetch_tile(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, int6
     ROLLED
     for (int t = thread_id(); t < filled * PIECES; t += block_threads()) {
         int i = t / PIECES, d = t % PIECES * PACK, left = i < rows ? dim - d : 0;
+        /* A copy of 0 bytes still needs a valid address, so it names the start of x. */
         const bf16 *from = left > 0 ? x + i * stride + d : x;
         if (dim % PACK == 0) {
             copy_async(&tile[i][d], from, left > 0 ? 16 : 0);
@@ -86,7 +94,7 @@ __device__ inline void fetch_tile(bf16 (&tile)[ROWS][WIDTH], const bf16 *x, int6
     }
 }
 
-/* Sixteen columns of the warp's rows of x, from `column` on, as a left factor; zeros from `rows` on. */
+/* Loads sixteen columns of the warp's rows of x, from `column` on, as a left factor, with zeros from row `rows` on. */
 template <int M>
 __device__ inline void load_left(unsigned (&a)[M][4], const bf16 *x, int64_t stride, int64_t rows, int column, int dim)
 {
@@ -97,7 +105,7 @@ __device__ inline void load_left(unsigned (&a)[M][4], const bf16 *x, int64_t str
     }
 }
 
-/* The same from rows of a tile, 16 columns of them. */
+/* The same from sixteen columns of rows of a tile. */
 template <int M, int ROWS, int WIDTH>
 __device__ inline void take_left(unsigned (&a)[M][4], const bf16 (&tile)[ROWS][WIDTH], int row, int column)
 {
@@ -106,14 +114,16 @@ __device__ inline void take_left(unsigned (&a)[M][4], const bf16 (&tile)[ROWS][W
         load_matrices<false>(a[m], &tile[row + 16 * m + lane_id() % 16][column + lane_id() / 16 * 8]);
 }
 
-/* Sixteen rows from `column` of a tile that lies transposed, 16 of its rows as columns. */
+/* Loads a left factor from a tile that holds its transpose: sixteen rows from `column` on, sixteen of the tile's rows
+ * as columns. */
 template <int ROWS, int WIDTH>
 __device__ inline void take_left_transposed(unsigned (&a)[4], const bf16 (&tile)[ROWS][WIDTH], int row, int column)
 {
     load_matrices<true>(a, &tile[row + lane_id() / 16 * 8 + lane_id() % 8][column + lane_id() / 8 % 2 * 8]);
 }
 
-/* s += a tile^T over 16 columns of both, for the first `rows` rows of the tile. */
+/* s += a tile^T over 16 columns of both, for the first `rows` rows of the tile.  One load brings 16 rows of the tile,
+ * which are the right factors of two products. */
 template <int M, int ROWS, int WIDTH>
 __device__ inline void add_times_transposed(float (&s)[M][ROWS / 8][4], const unsigned (&a)[M][4],
                                             const bf16 (&tile)[ROWS][WIDTH], int column, int rows)
@@ -133,7 +143,7 @@ __device__ inline void add_times_transposed(float (&s)[M][ROWS / 8][4], const un
     }
 }
 
-/* s = a tile^T; what lies beyond the first `rows` rows of the tile, rounded up to 16, is 0. */
+/* s = a tile^T.  Columns of s behind the first `rows` rows of the tile, rounded up to 16, are 0. */
 template <int D, int M, int ROWS, int WIDTH>
 __device__ inline void times_tile_transposed(float (&s)[M][ROWS / 8][4], const unsigned (&a)[D / 16][M][4],
                                              const bf16 (&tile)[ROWS][WIDTH], int rows)
@@ -145,8 +155,11 @@ __device__ inline void times_tile_transposed(float (&s)[M][ROWS / 8][4], const u
 }
 
 /*
- * Numbers of a product as left factors of the next, rounded to bf16, and what that leaves of them as another: where
- * few large terms cancel, one rounding of them would be most of the sum.
+ * Numbers  of a product as left factors of the next one.
+ *
+ * bf16 has 8 significant bits.  `high` is a number rounded to bf16, and `low` is its rounding error as another bf16, so
+ * that both together keep some 16 bits.  With one bf16 alone, the rounding error would dominate a sum in which few
+ * large terms cancel.
  */
 template <int M, int COLUMNS>
 struct left_pair {
@@ -168,7 +181,8 @@ __device__ inline void split_left(struct left_pair<M, COLUMNS> &a, const float (
     }
 }
 
-/* out += high tile + low tile over 16 rows of the tile from `row`, D of its columns from `column`. */
+/* out += high tile + low tile over 16 rows of the tile from `row` on, and D of its columns from `column` on.  The
+ * tile's rows are the inner dimension here, so the load transposes. */
 template <int D, int M, int ROWS, int WIDTH>
 __device__ inline void add_times_rows(float (&out)[M][D / 8][4], const unsigned (&high)[M][4],
                                       const unsigned (&low)[M][4], const bf16 (&tile)[ROWS][WIDTH], int row, int column)
@@ -188,7 +202,7 @@ __device__ inline void add_times_rows(float (&out)[M][D / 8][4], const unsigned 
     }
 }
 
-/* out += a tile over the first `rows` rows of the tile, D of its columns from `column`. */
+/* out += a tile over the first `rows` rows of the tile, and D of its columns from `column` on. */
 template <int D, int M, int ROWS, int WIDTH>
 __device__ inline void add_times_tile(float (&out)[M][D / 8][4], const struct left_pair<M, ROWS> &a,
                                       const bf16 (&tile)[ROWS][WIDTH], int column, int rows)
@@ -200,7 +214,8 @@ __device__ inline void add_times_tile(float (&out)[M][D / 8][4], const struct le
     }
 }
 
-/* x[row,:] (+)= factor[m][half] out for the warp's rows below `rows`, `left` columns of them at most. */
+/* x[row,:] (+)= factor[m][half] out for those of the warp's rows that are below `rows`, and at most `left` columns of
+ * them. */
 template <int D, int M, typename T>
 __device__ inline void put_tile_rows(T *x, int64_t stride, int64_t rows, int left, const float (&out)[M][D / 8][4],
                                      const float (&factor)[M][2], bool even, bool add)

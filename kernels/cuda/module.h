@@ -1,5 +1,5 @@
 /*
- * module.h - what both drivers, kernels/cuda/driver.cu and kernels/simt/driver.cpp, hand out.
+ * module.h - the symbols that both drivers, kernels/cuda/driver.cu and kernels/simt/driver.cpp, export.
  */
 #ifndef KERNELS_CUDA_MODULE_H
 #define KERNELS_CUDA_MODULE_H

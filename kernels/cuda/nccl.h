@@ -1,8 +1,8 @@
 /*
  * nccl.h - the part of NCCL that library_links.cu calls.
  *
- * The library is opened at run time where a user has it, so neither it nor its headers are needed to build.  Values and
- * shapes are those of its own header, which version 2 keeps; names less their nccl.
+ * The library is opened at run time if a user has it, so neither it nor its headers are needed to build.  The values
+ * and layouts are those of NCCL's own header, which version 2 keeps; names lack its prefix.
  */
 #ifndef KERNELS_CUDA_NCCL_H
 #define KERNELS_CUDA_NCCL_H

@@ -1,8 +1,14 @@
+/*
+ * neftune.cu - uniform noise on embeddings in training (NEFTune, Jain et al. 2023).
+ */
 #include "kernels/cuda/cuda.cuh"
 
 constexpr int ROWS = 4;
 
-/* The length of the sequence that row r is of: the last that starts at r or before and is not empty. */
+/*
+ * Returns the length of the sequence that contains row r, by a binary search: the last sequence that starts at r or
+ * before and is not empty.
+ */
 __device__ inline int64_t length_at(const int *offsets, int64_t n, int64_t r)
 {
     int64_t low = 0, high = n;

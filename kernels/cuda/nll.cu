@@ -2,13 +2,13 @@
 
 constexpr int ROW_THREADS = 512, THREADS = 256;
 
-/* The largest of some numbers and the sum of exp(number - largest), extended by a pack. */
+/* Extends the largest of some numbers, and the sum of exp(number - largest), by a pack. */
 __device__ inline void take_pack(float *most, float *sum, const float (&v)[PACK])
 {
     float high = *most;
     for (int k = 0; k < PACK; k++)
         high = fmaxf(high, v[k]);
-    if (high == -INFINITY) /* nothing yet that a difference could be taken from */
+    if (high == -INFINITY) /* -infinity minus itself would be NaN */
         return;
     float add = 0;
     for (int k = 0; k < PACK; k++)

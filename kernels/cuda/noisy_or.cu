@@ -1,14 +1,14 @@
 #include "kernels/cuda/activation.cuh"
 
 constexpr int THREADS = 128;
-constexpr float LOGIT_OF_NONE = -30.0f;
+constexpr float LOGIT_OF_NONE = -30.0f; /* of an empty segment */
 
 /*
- * y[s] = log(exp(sum) - 1), sum = that of softplus(x[t]) over segment s: the logit of 1 - prod (1 - sigmoid(x[t]))
+ * y[s] = log(exp(sum) - 1), the logit of 1 - prod (1 - sigmoid(x[t])), where sum adds softplus(x[t]) over segment s
  *
  * Grid     one warp per segment.
  * Memory   reads x once, writes y once.
- * Numbers  f32; the two forms of the logarithm neither overflow nor cancel; not below -30.
+ * Numbers  f32; two forms of the logarithm, so that neither overflows nor cancels; not below -30.
  */
 __global__ void __launch_bounds__(THREADS) noisy_or_kernel(float *__restrict__ y, const float *__restrict__ x,
                                                            const int *__restrict__ offsets, int64_t segments)

@@ -1,8 +1,11 @@
+/*
+ * optim.cu - AdamW (Loshchilov and Hutter 2019) for all parameters at once, with moments in f32 or in bytes.
+ */
 #include "kernels/cuda/optim.cuh"
 
 constexpr int THREADS = UPDATE_THREADS, LAST_THREADS = 512;
 
-/* Where in which row a block works. */
+/* The range of elements that a block updates, and their row of the table. */
 struct row_part {
     int row;
     int64_t first, end;
@@ -37,7 +40,7 @@ __global__ void __launch_bounds__(THREADS) square_part_kernel(float *__restrict_
         part[block_id()] = sum;
 }
 
-/* What all elements of a row share: factors of the gradient, of w, of m, of sqrt(v). */
+/* Factors that all elements of a row share: of the gradient, of w, of m, of sqrt(v). */
 struct row_factors {
     float scale, keep, rate, root;
 };
@@ -45,6 +48,7 @@ struct row_factors {
 __device__ inline struct row_factors factors_of(const struct adamw &a, const struct update_row &r, float norm, float lr,
                                                 int step)
 {
+    /* Computed in f64 once a row, so that the powers of beta do not lose bits in long trainings. */
     double rate = (double)lr * (double)r.lr_scale;
     struct row_factors f;
     f.scale = clip_scale(a.clip, norm);
@@ -70,7 +74,7 @@ __global__ void __launch_bounds__(LAST_THREADS)
     float sum = 0;
     for (int64_t i = thread_id(); i < t.chunks; i += LAST_THREADS)
         sum += part[i];
-    sum = block_sum(sum); /* behind its barriers every thread has read the step */
+    sum = block_sum(sum); /* its barriers separate the reads of the step from its update */
     float rate = rate_at(t.rules->schedule, step);
     for (int i = thread_id(); i < t.n; i += LAST_THREADS)
         factors[i] = factors_of(t.rules->adamw, t.rows[i], sum, rate, step + 1);
@@ -81,7 +85,7 @@ __global__ void __launch_bounds__(LAST_THREADS)
     }
 }
 
-/* PACK numbers of a row: w and g in memory, m and v the caller's. */
+/* Updates PACK numbers of a row: w and g in memory, m and v in the caller's registers. */
 __device__ inline void adamw_pack(const struct update_row &r, int64_t i, int64_t left, float (&mean)[PACK],
                                   float (&square)[PACK], const struct adamw &a, const struct row_factors &f)
 {
@@ -101,6 +105,7 @@ __device__ inline void adamw_pack(const struct update_row &r, int64_t i, int64_t
         store_pack((bf16 *)r.half + i, weight, left);
 }
 
+/* Updates PACK numbers with moments in f32.  Moments are stored for the rank's share only, which begins at r.first. */
 __device__ inline void update_pack(const struct update_row &r, int64_t i, int64_t left, const struct adamw &a,
                                    const struct row_factors &f)
 {
@@ -112,7 +117,11 @@ __device__ inline void update_pack(const struct update_row &r, int64_t i, int64_
     store_pack(r.state[1] + i - r.first, square, left);
 }
 
-/* The code whose value is nearest to x; of two the one below. */
+/*
+ * Returns the code whose value is nearest to x; of two equally near ones the lower.
+ *
+ * A binary search in the ascending map: eight steps for 256 codes.
+ */
 __device__ inline unsigned moment_code(const float *map, float x)
 {
     int code = 0;
@@ -122,7 +131,8 @@ __device__ inline unsigned moment_code(const float *map, float x)
     return (unsigned)code;
 }
 
-/* The lane's PACK numbers of a block of moments that a warp has; zeros from left on. */
+/* Decodes the lane's PACK numbers of a block of moments, with zeros from `left` on.  A block is one scale and WARP *
+ * PACK bytes, four in a word. */
 __device__ inline void decode_pack(float (&x)[PACK], const float *words, const float *map, int64_t left)
 {
     const unsigned *codes = (const unsigned *)(words + 1) + lane_id() * (PACK / 4);
@@ -130,7 +140,7 @@ __device__ inline void decode_pack(float (&x)[PACK], const float *words, const f
         x[k] = k < left ? words[0] * map[codes[k / 4] >> 8 * (k % 4) & 255u] : 0.0f;
 }
 
-/* The way back; codes of numbers from left on become 0. */
+/* Encodes the lane's PACK numbers.  The scale of a block is its largest absolute value.  Codes from `left` on are 0. */
 __device__ inline void encode_pack(float *words, const float (&x)[PACK], const float *map, int64_t left)
 {
     float scale = 0;
@@ -141,14 +151,14 @@ __device__ inline void encode_pack(float *words, const float (&x)[PACK], const f
     for (int k = 0; k < PACK; k++)
         if (k < left && scale > 0)
             codes[k / 4] |= moment_code(map, x[k] / scale) << 8 * (k % 4);
-    __syncwarp(); /* all have read the scale before */
+    __syncwarp(); /* all lanes have read the old scale */
     for (int k = 0; k < PACK / 4; k++)
         ((unsigned *)(words + 1))[lane_id() * (PACK / 4) + k] = codes[k];
     if (lane_id() == 0)
         words[0] = scale;
 }
 
-/* A block of moments, by a warp. */
+/* Updates a block of moments by one warp (8-bit optimisers, Dettmers et al. 2022). */
 __device__ inline void update_bytes(const struct update_row &r, int64_t first, int64_t end,
                                     const struct update_rules *rules, const struct row_factors &f)
 {
@@ -163,7 +173,7 @@ __device__ inline void update_bytes(const struct update_row &r, int64_t first, i
     encode_pack(r.state[1] + block, square, maps.squares, left);
 }
 
-/* Of a chunk that another rank updates. */
+/* Clears the gradients of a chunk that another rank updates. */
 __device__ inline void clear_pack(const struct update_row &r, int64_t i, int64_t left)
 {
     const float none[PACK] = {};
@@ -171,12 +181,14 @@ __device__ inline void clear_pack(const struct update_row &r, int64_t i, int64_t
 }
 
 /*
- * m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;
+ * m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2
+ *
  * w = (1 - lr decay) w - lr m / (1 - beta1^step) / (sqrt(v / (1 - beta2^step)) + eps);  g = 0
  *
  * Grid     one block per chunk of the table.
- * Memory   reads and writes w, m, v and g once, writes half: bandwidth bound; of other ranks' chunks writes g alone.
- *          Moments in bytes: a quarter and a 64th of theirs, and the maps from cache; a warp has a block of them.
+ * Memory   reads and writes w, m, v and g once, writes the bf16 copy: bandwidth bound; for other ranks' chunks writes g
+ *          alone. Moments in bytes take a quarter and a 64th of that, and the maps come from cache; a warp has a block
+ *          of them.
  * Numbers  f32; a BF16 weight is rounded from its master, moments in bytes to the nearest value of their map.
  */
 __global__ void __launch_bounds__(THREADS)
@@ -190,7 +202,7 @@ __global__ void __launch_bounds__(THREADS)
     if (own && r.bytes) {
         for (int64_t i = s.first + warp_id() * MOMENT_BLOCK; i < s.end; i += THREADS / WARP * MOMENT_BLOCK)
             update_bytes(r, i, s.end, t.rules, f);
-        return; /* the whole block */
+        return; /* the whole block returns */
     }
     for (int64_t i = s.first + thread_id() * PACK; i < s.end; i += THREADS * PACK)
         if (own)

@@ -1,4 +1,9 @@
-/* optim.cuh - what the optimizers share: where in the table a block works, the rate, clipping. */
+/*
+ * optim.cuh - the common part of the optimisers: the chunk that a block updates, the learning rate, clipping.
+ *
+ * All parameters of a model are rows of one table, in chunks of UPDATE_CHUNK elements.  One launch updates them all, a
+ * block a chunk.
+ */
 #pragma once
 
 #include "kernels/cuda/cuda.cuh"
@@ -11,7 +16,8 @@ struct table_chunk {
     int64_t number;
 };
 
-/* Each thread looks at some of the rows, and one of them finds the block's chunk.  All UPDATE_THREADS call it, once. */
+/* Finds the chunk of this block.  Each thread looks at some of the rows, and exactly one of them finds it.  All
+ * UPDATE_THREADS threads call it, once in a kernel. */
 __device__ inline struct table_chunk chunk_of(const struct update_table &t)
 {
     __shared__ struct table_chunk s;
@@ -22,6 +28,8 @@ __device__ inline struct table_chunk chunk_of(const struct update_table &t)
     return s;
 }
 
+/* The learning rate at a step: linear warm-up, then constant, linear or cosine decay.  It is computed in f64 and
+ * rounded once. */
 __device__ inline float rate_at(const struct schedule &s, int64_t step)
 {
     double rate = s.lr;
@@ -36,7 +44,8 @@ __device__ inline float rate_at(const struct schedule &s, int64_t step)
     return (float)rate;
 }
 
-/* What gradients of that squared norm are multiplied by; clip 0: there is none. */
+/* The factor of the gradients for a squared norm of `norm`: 1, or less if the norm exceeds `clip`. clip 0:
+ * no clipping. */
 __device__ inline float clip_scale(float clip, float norm)
 {
     double size = sqrt((double)norm);

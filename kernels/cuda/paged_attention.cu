@@ -1,8 +1,12 @@
+/*
+ * paged_attention.cu - attention over pages of a cache (paged.h), in f32 and in bf16.
+ */
 #include "kernels/cuda/paged_attention.cuh"
 
 #include "kernels/cuda/causal_mma.cuh"
 
-/* Computes the results of keys [from, to) for one head of a query that sees `seen` keys. */
+/* Computes the result of keys [from, to) for one head of a query that sees `seen` keys.  All of them lie in
+ * one page. */
 template <typename T>
 __device__ inline void row_page(row_sum<ROW_PARTS> &r, const paged_args<T> &a, const float *q, float *weight,
                                 const int *rows, int head, int seen, int from, int to)
@@ -11,6 +15,7 @@ __device__ inline void row_page(row_sum<ROW_PARTS> &r, const paged_args<T> &a, c
     int group = head / h.each;
     row_start(r);
     for (int j0 = from; j0 < to; j0 += WARP) {
+        /* Each lane scores a key of its own. */
         int j = j0 + lane_id();
         float score = -INFINITY;
         if (j < to)
@@ -23,12 +28,14 @@ __device__ inline void row_page(row_sum<ROW_PARTS> &r, const paged_args<T> &a, c
         r.most = top;
         weight[lane_id()] = p;
         __syncwarp();
+        /* All lanes together add the values of the round. */
         add_round(r.out, shrink, weight, to - j0 < WARP ? to - j0 : WARP, h.dim,
                   [=](int i) { return h.v + ((int64_t)rows[j0 + i] * h.groups + group) * h.dim; });
-        __syncwarp(); /* the weights have been used */
+        __syncwarp(); /* all lanes have read the weights, which the next round overwrites */
     }
 }
 
+/* Stores a partial result. */
 template <typename T>
 __device__ inline void row_store(const paged_args<T> &a, int part, int head, const row_sum<ROW_PARTS> &r)
 {
@@ -43,7 +50,7 @@ __device__ inline void row_store(const paged_args<T> &a, int part, int head, con
  *
  * Grid     one warp per head and query of a unit, the rows of a unit in one run of blocks.
  * Memory   k and v once per row, mostly from cache; a lane reads a key of its own, then all lanes one value.
- * Numbers  running maximum and sum in f32 within a page, pages merged in order.
+ * Numbers  running maximum and sum in f32 within a page; pages merged in order.
  * Serves   f32.
  */
 template <typename T>
@@ -57,6 +64,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) paged_attention_kernel(pag
         return; /* the whole warp */
     const struct paged_query query = paged_query_of(a, t);
     const int *rows = a.table + unit.row * a.keys;
+    /* The pages of the unit that the query sees. */
     int first = unit.page < query.first_page ? query.first_page : unit.page, end = unit.page + unit.pages;
     end = end < query.pages ? end : query.pages;
     if (first >= end)
@@ -65,6 +73,8 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) paged_attention_kernel(pag
     load_row(queries[warp_id()], a.heads.q + ((int64_t)t * heads + head) * a.heads.dim, a.heads.dim);
     __syncwarp();
     row_start(all);
+    /* A unit that begins at page 0 keeps one result for all its pages.  Every later page gets a partial result of its
+     * own. */
     for (int i = first; i < end; i++) {
         int from = i * PAGE_KEYS, to = query.seen < from + PAGE_KEYS ? query.seen : from + PAGE_KEYS;
         from = from > causal_first(a.heads, query.seen) ? from : causal_first(a.heads, query.seen);
@@ -80,7 +90,7 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP, 4) paged_attention_kernel(pag
 }
 
 /*
- * y of queries with partial results; 0 of queries that see nothing
+ * y of queries with partial results, and 0 for queries that see nothing.
  *
  * Grid     one warp per head and query.
  * Memory   reads partial results once, bandwidth bound.
@@ -94,32 +104,38 @@ __global__ void __launch_bounds__(ROW_WARPS *WARP) paged_merge_kernel(paged_args
         merge_row<ROW_PARTS, 4>(a, (int)t, (int)(grid_warp() % a.heads.heads));
 }
 
-/* Heads up to D, M times 16 rows a block. */
+/* Shape of a launch: heads up to D channels, M times 16 rows a block. */
 template <int D_, int M_>
 struct paged_shape {
     static constexpr int D = D_, M = M_, ROWS = M_ * MMA_ROWS, COLUMNS = D_ / MMA_WARPS;
     static constexpr bool PARTS = M_ <= 2;                                  /* rows may have partial results */
-    static constexpr int BLOCKS = D_ > 128 || M_ > 2 ? 2 : M_ == 2 ? 3 : 5; /* of a multiprocessor */
+    static constexpr int BLOCKS = D_ > 128 || M_ > 2 ? 2 : M_ == 2 ? 3 : 5; /* blocks of a multiprocessor */
 };
 
+/* Weights of the first EXACT_KEYS keys are two bf16 each.  WHOLE marks a row without partial results. */
 constexpr int EXACT_KEYS = 256, WHOLE = INT32_MIN;
 constexpr int WARP_KEYS = PAGE_KEYS / MMA_WARPS, LISTED = PAGE_KEYS / WARP;
 static_assert(WARP_KEYS == 16, "a warp scores a square of keys");
 
-/* The query and the head of a row, the keys that it sees, and its partial result that ends with page 0, if every page
- * had one; WHOLE: it has none.  A row that is nobody's sees nothing. */
+/*
+ * A row of a block: its query and head, and the number of keys that it sees.
+ *
+ * `part` is the number that a partial result ending with page 0 would have if every page had one, so part + page is
+ * that of a page.  It is WHOLE if the row has no partial results.  Rows behind the last see nothing.
+ */
 struct paged_row {
     int query, head, sees, part;
 };
 
-/* A block's part of the work: rows [first, last) of a group of a unit, pages [page, pages), keys before `end`, the
- * first of which all rows see. */
+/* The work of a block: rows [first, last) of a group of a unit, pages [page, pages), and keys before `end`.  All rows
+ * see the keys before `all_see`. */
 struct paged_task {
     struct paged_unit unit;
     int group, first, last, page, pages, end, all_see;
 };
 
-/* The shared memory of a block.  A warp copies the keys that it scores and the columns of values that it sums up. */
+/* The shared memory of a block.  Each warp copies the keys that it scores, and the columns of values that it sums up.
+ * It waits for its own copies only, without a barrier of the block. */
 template <class S>
 struct paged_memory {
     alignas(16) bf16 k[PAGE_KEYS][S::D + TILE_GAP];
@@ -128,16 +144,17 @@ struct paged_memory {
     alignas(16) bf16 weight[2][S::ROWS][PAGE_KEYS + TILE_GAP]; /* rounded, and the rounding errors */
     alignas(16) float most[S::ROWS][MMA_WARPS];                /* of each warp's scores */
     struct paged_row row[S::ROWS];
-    struct paged_task task; /* for the end, so that no registers keep it */
+    struct paged_task task; /* for the end of the kernel, so that it occupies no registers meanwhile */
     bool complete[S::ROWS]; /* the block merges the results of these queries */
 };
 
-/* The sums over a page or several, in the warp's columns. */
+/* The result over one page or several, in the columns of the warp. */
 template <class S, int M>
 struct paged_sums {
     float out[M][S::COLUMNS / 8][4], sum[M][4], most[M][2];
 };
 
+/* Maximum over the lanes of a warp. */
 __device__ inline int warp_most(int v)
 {
     for (int lane = WARP / 2; lane; lane /= 2) {
@@ -147,7 +164,7 @@ __device__ inline int warp_most(int v)
     return v;
 }
 
-/* False if the block has no rows. */
+/* Finds the block's unit, group and rows.  Returns false if it has no rows. */
 template <class S>
 __device__ inline bool paged_task_of(struct paged_task &t, const paged_args<bf16> &a)
 {
@@ -163,9 +180,10 @@ __device__ inline bool paged_task_of(struct paged_task &t, const paged_args<bf16
     return true;
 }
 
-/* Finds the keys that some of the block's rows see; false if there are none. */
+/* Finds the keys that some of the block's rows see.  Returns false if there are none. */
 __device__ inline bool paged_keys_of(struct paged_task &t, const paged_args<bf16> &a)
 {
+    /* Keys before a window are counted negatively, so that one maximum finds the smallest of them. */
     int most = 0, least = INT32_MAX, unseen = -INT32_MAX; /* of the keys seen, and of those before, negative */
     int last = causal_query(a.heads, t.last - 1);
     ROLLED
@@ -181,7 +199,7 @@ __device__ inline bool paged_keys_of(struct paged_task &t, const paged_args<bf16
     return t.page < t.pages;
 }
 
-/* Lists the block's rows and its task. */
+/* Stores the block's rows and its task in shared memory. */
 template <class S>
 __device__ inline void list_rows(paged_memory<S> &m, const paged_args<bf16> &a, const struct paged_task &t)
 {
@@ -198,7 +216,7 @@ __device__ inline void list_rows(paged_memory<S> &m, const paged_args<bf16> &a, 
         m.task = t;
 }
 
-/* Reads the places of a page's keys in the cache, the lane's share of them. */
+/* Reads the cache rows of a page's keys: lane l gets those of keys l and l + 32. */
 __device__ inline void read_places(int (&places)[LISTED], const paged_args<bf16> &a, const struct paged_task &t,
                                    int page)
 {
@@ -209,7 +227,8 @@ __device__ inline void read_places(int (&places)[LISTED], const paged_args<bf16>
     }
 }
 
-/* Keys that no row sees become copies of the last one, whose values are numbers: their weight is 0. */
+/* Replaces keys that no row sees by the last one.  Their weight is 0, but 0 times a value must not be NaN, and cache
+ * rows that were never written may hold anything. */
 __device__ inline void repeat_last(int (&places)[LISTED], const struct paged_task &t, int page)
 {
     int n = t.end - page * PAGE_KEYS;
@@ -223,7 +242,10 @@ __device__ inline void repeat_last(int (&places)[LISTED], const struct paged_tas
 
 /*
  * The warp starts copying PIECES times 8 columns of N keys, from the first row of a tile on, with zeros for columns
- * from `left` on.  Lane `from` of the lists has the place of the first key.
+ * from `left` on.
+ *
+ * `lists` has the cache rows of the page's keys, spread over the lanes; that of the first key is in lane `from`.  A
+ * shuffle brings each cache row to the lanes that copy it.
  */
 template <int PIECES, int N, int LISTS, int WIDTH>
 __device__ inline void gather(bf16 (*tile)[WIDTH], const bf16 *x, const causal_args<bf16> &a, const int (&lists)[LISTS],
@@ -249,7 +271,7 @@ __device__ inline void gather(bf16 (*tile)[WIDTH], const bf16 *x, const causal_a
     }
 }
 
-/* The warp's keys of a page. */
+/* Starts copying the warp's keys of a page. */
 template <class S>
 __device__ inline void gather_keys(paged_memory<S> &m, const paged_args<bf16> &a, const struct paged_task &t,
                                    const int (&places)[LISTED])
@@ -259,7 +281,7 @@ __device__ inline void gather_keys(paged_memory<S> &m, const paged_args<bf16> &a
     gather<S::D / PACK, WARP_KEYS>(&m.k[first], a.heads.k + t.group * a.heads.dim, a.heads, list, first, a.heads.dim);
 }
 
-/* The warp's columns of a page's values. */
+/* Starts copying the warp's columns of a page's values. */
 template <class S>
 __device__ inline void gather_values(paged_memory<S> &m, const paged_args<bf16> &a, const struct paged_task &t,
                                      const int (&places)[LISTED])
@@ -270,7 +292,7 @@ __device__ inline void gather_values(paged_memory<S> &m, const paged_args<bf16> 
                                          places, 0, left);
 }
 
-/* Scores are capped and get their biases, which leaves them before scaling. */
+/* Caps the scores and adds the biases, both divided by the scale that weigh_keys applies. */
 template <class S, int M>
 __device__ inline void change_scores(float (&s)[M][WARP_KEYS / 8][4], const paged_memory<S> &m,
                                      const paged_args<bf16> &a, int at)
@@ -295,7 +317,7 @@ __device__ inline void change_scores(float (&s)[M][WARP_KEYS / 8][4], const page
     }
 }
 
-/* Scores of keys from `at` on that their row does not see go. */
+/* Sets scores of keys that their row does not see to -infinity.  `at` is the position of the first key. */
 template <class S, int M>
 __device__ inline void hide_scores(float (&s)[M][WARP_KEYS / 8][4], const paged_memory<S> &m, const paged_args<bf16> &a,
                                    int at)
@@ -307,7 +329,7 @@ __device__ inline void hide_scores(float (&s)[M][WARP_KEYS / 8][4], const paged_
     hide_keys<M, WARP_KEYS>(s, a.heads, w, { 0, WARP_KEYS, at });
 }
 
-/* Scores of all rows with the warp's keys of a page, and their maxima. */
+/* Computes the scores of all rows with the warp's keys of a page, and stores each row's maximum over them. */
 template <class S, int M>
 __device__ inline void score_keys(float (&s)[M][WARP_KEYS / 8][4], paged_memory<S> &m, const paged_args<bf16> &a,
                                   const struct paged_task &t, int page)
@@ -329,7 +351,7 @@ __device__ inline void score_keys(float (&s)[M][WARP_KEYS / 8][4], paged_memory<
     }
 }
 
-/* Scores become weights in shared memory, relative to the page's maximum. */
+/* Turns scores into weights in shared memory, relative to the page's maximum over all four warps. */
 template <class S, int M>
 __device__ inline void weigh_keys(float (&most)[M][2], paged_memory<S> &m, const float (&s)[M][WARP_KEYS / 8][4],
                                   float scale, bool exact)
@@ -338,6 +360,7 @@ __device__ inline void weigh_keys(float (&most)[M][2], paged_memory<S> &m, const
     UNROLL
     for (int i = 0; i < 2 * M; i++) {
         int row = 8 * i + lane / 4;
+        /* The page's maximum is that of the four warps, which each scored a quarter of the keys. */
         const float2 *tops = (const float2 *)m.most[row];
         float top = scale * fmaxf(fmaxf(tops[0].x, tops[0].y), fmaxf(tops[1].x, tops[1].y));
         float base = top > -INFINITY ? top : 0.0f; /* a row may see no key of the page */
@@ -355,7 +378,8 @@ __device__ inline void weigh_keys(float (&most)[M][2], paged_memory<S> &m, const
     }
 }
 
-/* The page's values by weight in the warp's columns, and the sums of the weights as they were multiplied. */
+/* Sums up the page's values by weight in the warp's columns.  The sum of the weights is a product with ones, and thus
+ * the sum of the weights as they were multiplied, after rounding. */
 template <class S, int M>
 __device__ inline void sum_values(struct paged_sums<S, M> &x, const paged_memory<S> &m, bool exact)
 {
@@ -389,7 +413,7 @@ __device__ inline void sums_start(struct paged_sums<S, M> &x)
     }
 }
 
-/* Adds the next page to the pages before. */
+/* Merges the next page into the pages before. */
 template <class S, int M>
 __device__ inline void sums_merge(struct paged_sums<S, M> &x, const struct paged_sums<S, M> &next)
 {
@@ -407,7 +431,7 @@ __device__ inline void sums_merge(struct paged_sums<S, M> &x, const struct paged
     }
 }
 
-/* Two numbers, as far as there are `left`; `even`: pairs are aligned. */
+/* Stores the first `left` of two numbers; `even`: pairs are aligned to 8 bytes. */
 __device__ inline void store_two(float *x, float low, float high, int left, bool even)
 {
     if (even && left > 1)
@@ -416,7 +440,7 @@ __device__ inline void store_two(float *x, float low, float high, int left, bool
         put_two(x, low, high, left);
 }
 
-/* Stores the partial results that end with a page. */
+/* Stores the partial results that end with a page, of the rows that have one and see a key of it. */
 template <class S, int M>
 __device__ inline void store_parts(const paged_args<bf16> &a, const paged_memory<S> &m,
                                    const struct paged_sums<S, M> &x, int page)
@@ -442,7 +466,7 @@ __device__ inline void store_parts(const paged_args<bf16> &a, const paged_memory
     }
 }
 
-/* y of the rows that have no partial results. */
+/* Stores y of the rows that have no partial results. */
 template <class S, int M>
 __device__ inline void paged_finish(const paged_args<bf16> &a, const paged_memory<S> &m,
                                     const struct paged_sums<S, M> &x)
@@ -454,6 +478,7 @@ __device__ inline void paged_finish(const paged_args<bf16> &a, const paged_memor
         if (row.part != WHOLE || row.sees == 0)
             continue;
         bf16 *y = a.y + ((int64_t)row.query * a.heads.heads + row.head) * dim;
+        /* The sum of all weights divides once at the end. */
         float factor = 1.0f / x.sum[i / 2][i % 2 * 2];
         UNROLL
         for (int n = 0; n < S::COLUMNS / 8; n++) {
@@ -464,14 +489,21 @@ __device__ inline void paged_finish(const paged_args<bf16> &a, const paged_memor
     }
 }
 
-/* All pages of a block for its rows.  The copies of the first page are under way. */
+/*
+ * Attends to all pages of a block.  The copies of the first page's keys and values are in flight.
+ *
+ * Keys and values have one buffer each.  A warp copies the next keys as soon as it has scored the present ones.  It
+ * copies the next values as soon as it has summed up the present ones.  Keys thus arrive during the weights and their
+ * product, values during the next scores.  Copies alternate between a group of keys and a group of values, so
+ * copy_wait<1> always waits for the older of the two.
+ */
 template <class S, int M>
 __device__ inline void attend_pages(const paged_args<bf16> &a, paged_memory<S> &m, const struct paged_task &t)
 {
     struct paged_sums<S, M> all;
     sums_start(all);
     copy_wait<1>();
-    __syncthreads(); /* the list of rows and all rows of q are there */
+    __syncthreads(); /* all threads have the list of rows and all rows of q */
     for (int page = t.page; page < t.pages; page++) {
         bool more = page + 1 < t.pages, exact = page * PAGE_KEYS < EXACT_KEYS || few_in_window(a.heads);
         int places[LISTED] = { 0 };
@@ -480,23 +512,24 @@ __device__ inline void attend_pages(const paged_args<bf16> &a, paged_memory<S> &
         if (more)
             read_places(places, a, t, page + 1);
         copy_wait<1>();
-        __syncwarp(); /* the warp's keys are there */
+        __syncwarp(); /* all lanes have the warp's keys */
         score_keys(s, m, a, t, page);
-        __syncwarp(); /* the keys have been used */
+        __syncwarp(); /* no lane reads the keys any more */
         if (more) {
             repeat_last(places, t, page + 1);
             gather_keys(m, a, t, places);
         }
         copy_commit();
-        __syncthreads(); /* all maxima are there, and the weights before have been used */
+        __syncthreads(); /* all threads have all maxima, and none reads the weights of the page before */
         weigh_keys(now.most, m, s, a.log2_scale, exact);
         copy_wait<1>();
-        __syncthreads(); /* all weights are there, and the warp's values */
+        __syncthreads(); /* all threads have all weights, and each warp has its values */
         sum_values(now, m, exact);
-        __syncwarp(); /* the values have been used */
+        __syncwarp(); /* no lane reads the values any more */
         if (more)
             gather_values(m, a, t, places);
         copy_commit();
+        /* A page behind the first unit has a partial result of its own. */
         if (t.unit.page > 0)
             store_parts(a, m, now, page);
         else
@@ -508,10 +541,11 @@ __device__ inline void attend_pages(const paged_args<bf16> &a, paged_memory<S> &
     store_parts(a, m, all, t.unit.pages - 1);
 }
 
-/* Rows of partial results that the block has stored for the i-th query of its unit. */
+/* Returns the number of rows of partial results that the block has stored for the i-th query of its unit. */
 __device__ inline int stored_rows(const paged_args<bf16> &a, const struct paged_task &t, const struct paged_query &q,
                                   int i)
 {
+    /* The query's heads may be spread over two blocks. */
     int each = a.heads.each, first = i * each > t.first ? i * each : t.first;
     int last = (i + 1) * each < t.last ? (i + 1) * each : t.last;
     int page = t.unit.page > q.first_page ? t.unit.page : q.first_page, end = t.unit.page + t.unit.pages;
@@ -520,7 +554,12 @@ __device__ inline int stored_rows(const paged_args<bf16> &a, const struct paged_
     return q.begin < q.end ? results * (last - first) : 0;
 }
 
-/* Merges the partial results of the block's queries whose last result came from this block. */
+/*
+ * Merges the partial results of those queries of the block whose last result came from this block.
+ *
+ * The counter of a query and group is the number of rows of results that have arrived.  The block that completes it
+ * sees all results, because every block passes a fence between its stores and its count.
+ */
 template <class S>
 __device__ inline void merge_queries(const paged_args<bf16> &a, paged_memory<S> &m)
 {
@@ -528,7 +567,7 @@ __device__ inline void merge_queries(const paged_args<bf16> &a, paged_memory<S> 
     int each = a.heads.each, from = causal_query(a.heads, t.first);
     int n = causal_query(a.heads, t.last - 1) + 1 - from;
     __threadfence();
-    __syncthreads(); /* the whole block has stored its results */
+    __syncthreads(); /* all threads of the block have stored their results and passed the fence */
     for (int i = thread_id(); i < n; i += MMA_THREADS) {
         const struct paged_query q = paged_query_of(a, t.unit.first + from + i);
         int *arrived = a.arrived + (int64_t)(t.unit.first + from + i) * a.heads.groups + t.group;
@@ -537,7 +576,7 @@ __device__ inline void merge_queries(const paged_args<bf16> &a, paged_memory<S> 
         if (m.complete[i])
             *arrived = 0;
     }
-    __syncthreads(); /* all queries have been counted */
+    __syncthreads(); /* all queries of the block have been counted */
     __threadfence();
     for (int i = warp_id(); i < n * each; i += MMA_WARPS) {
         int query = causal_query(a.heads, i);
@@ -547,7 +586,7 @@ __device__ inline void merge_queries(const paged_args<bf16> &a, paged_memory<S> 
     }
 }
 
-/* Zeros for queries that see nothing. */
+/* Stores zeros for queries that see nothing. */
 __device__ inline void clear_padding(const paged_args<bf16> &a)
 {
     int cols = a.heads.heads * a.heads.dim;
@@ -561,8 +600,8 @@ __device__ inline void clear_padding(const paged_args<bf16> &a)
  *
  * Grid     one block per unit, group and 16 M rows of its queries and the group's heads.
  * Memory   q once into shared memory; k and v once per block.  A warp scores a quarter of a page's keys and sums up a
- *          quarter of the columns of its values, which it copies itself.  Maxima and weights go through shared memory.
- *          A warp copies the next page's keys once it has scored those before, and then the values.
+ *          quarter of the columns of its values, which it copies itself.  Maxima and weights pass through shared
+ *          memory. A warp copies the next page's keys once it has scored those before, and then the values.
  * Numbers  products of bf16, sums in f32.  Weights are rounded to bf16, or to two bf16 each in the first EXACT_KEYS,
  *          and their sum is that of the rounded weights.  Pages are merged in order.  A row's bits depend on its own
  *          keys alone: other rows' keys have the weight 0.
@@ -581,7 +620,7 @@ __global__ void __launch_bounds__(MMA_THREADS, S::BLOCKS) paged_attention_mma_ke
         clear_padding(a);
     if (!paged_task_of<S>(t, a))
         return;
-    read_places(places, a, t, t.page); /* on the way with the next loads */
+    read_places(places, a, t, t.page); /* this load overlaps with the next ones */
     span.q_from = t.unit.first;
     copy_rows(m->q, a.heads.q, a.heads, span, t.group, t.first, S::ROWS, t.last);
     copy_commit();
@@ -597,6 +636,7 @@ __global__ void __launch_bounds__(MMA_THREADS, S::BLOCKS) paged_attention_mma_ke
     gather_values(*m, a, t, places);
     copy_commit();
     list_rows(*m, a, t);
+    /* Blocks with few rows take the shorter code for 16 rows.  It computes the same bits for a row. */
     if (S::M > 1 && t.last - t.first > MMA_ROWS)
         attend_pages<S, S::M>(a, *m, t);
     else
@@ -605,15 +645,18 @@ __global__ void __launch_bounds__(MMA_THREADS, S::BLOCKS) paged_attention_mma_ke
         merge_queries(a, *m);
 }
 
+/* Launches a block for each unit, group and tile of rows. */
 template <class S>
 static void launch_units(struct ctx *c, paged_args<bf16> a, const struct paged *p)
 {
+    /* The grid has room for the unit with most queries; blocks without rows return at once. */
     a.tiles = (int)((p->max_queries * a.heads.each + S::ROWS - 1) / S::ROWS);
     a.blocks = p->n_units * a.heads.groups * a.tiles;
     LAUNCH_EARLY(c, paged_attention_mma_kernel<S>, blocks_for(a.blocks, 1), MMA_THREADS, sizeof(paged_memory<S>), a);
 }
 
-/* Blocks of more rows where no results are partial, as when prompts are read. */
+/* Chooses the rows of a block.  Blocks of more than 32 rows serve launches without partial results, as when prompts are
+ * read. */
 template <int D, int MOST>
 static void launch_shape(struct ctx *c, const paged_args<bf16> &a, const struct paged *p)
 {
@@ -642,7 +685,7 @@ static void attend_units(struct ctx *c, paged_args<float> a, const struct paged 
     LAUNCH(paged_attention_kernel<float>, blocks_for(p->n_units * a.tiles, 1), ROW_WARPS * WARP, 0, cuda_stream(c), a);
 }
 
-/* Whether the launch over units merges partial results and clears padding itself. */
+/* Whether the launch over units also merges partial results and clears padding. */
 static bool merges(const paged_args<bf16> &a, const struct paged *p)
 {
     return p->n_units > 0 && p->max_queries > 0 && (int64_t)a.queries * a.heads.groups <= COUNTERS;

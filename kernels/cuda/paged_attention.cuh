@@ -1,13 +1,16 @@
 /*
- * paged_attention.cuh - the common part of both kernels of attention over pages: the layout, the merge of partial
- * results, and a row that a warp sums up.
+ * paged_attention.cuh - the common part of both kernels of attention over pages (paged.h): arguments, the merge of
+ * partial results, and a row that a warp sums up.
+ *
+ * A result is the triple (maximum, sum, weighted values) of a softmax over some keys.  Two results are merged by
+ * scaling both to the larger maximum.  The merge is written with fmaf throughout, so that all kernels round alike.
  */
 #ifndef KERNELS_CUDA_PAGED_ATTENTION_CUH
 #define KERNELS_CUDA_PAGED_ATTENTION_CUH
 
 #include "kernels/cuda/causal_rows.cuh"
 
-/* One call. */
+/* Arguments of a call. */
 template <typename T>
 struct paged_args {
     causal_args<T> heads; /* how rows lie; it has no sequences */
@@ -25,8 +28,8 @@ struct paged_args {
     bool padded;                                 /* some queries may see nothing */
 };
 
-/* Computes the factors of the sum so far and of the next result, and the maximum of both.  A row may see no key of
- * either one. */
+/* Computes the factors of the sum so far and of the next result, and the maximum of both.  Either of them may have no
+ * key: then its maximum is -infinity and its factor is 0. */
 __device__ inline void merge_factors(float &most, float next, float &old, float &now)
 {
     float high = fmaxf(most, next), base = high > -INFINITY ? high : 0.0f;
@@ -34,12 +37,13 @@ __device__ inline void merge_factors(float &most, float next, float &old, float 
     most = high;
 }
 
+/* x scaled by `old` plus `next` scaled by `now`, with one rounding for the product and one for the sum. */
 __device__ inline float merged(float x, float old, float next, float now)
 {
     return fmaf(x, old, next * now);
 }
 
-/* y of a row.  Zeros are positive, whatever they were summed from. */
+/* A number of y.  Adding 0 makes zeros positive, whatever they were summed from. */
 __device__ inline float finished(float x, float factor)
 {
     return fmaf(x, factor, 0.0f);
@@ -64,13 +68,13 @@ __device__ inline struct paged_query paged_query_of(const paged_args<T> &a, int 
     return q;
 }
 
-/* The partial result that ends with a page. */
+/* The number of the partial result that ends with a page. */
 __device__ inline int part_of(const struct paged_query &q, int page)
 {
     return q.end - q.pages + page;
 }
 
-/* A row that a warp sums up: lane l has values l, l + 32, ... of at most 32 N. */
+/* A row that a warp sums up: lane l has the values l, l + 32, ... of at most 32 N. */
 template <int N>
 struct row_sum {
     float out[N], most, sum;
@@ -96,6 +100,7 @@ __device__ inline void row_merge(row_sum<N> &r, const row_sum<N> &next)
     r.sum = merged(r.sum, old, next.sum, now);
 }
 
+/* Stores y of a row. */
 template <int N, typename T>
 __device__ inline void row_finish(const paged_args<T> &a, int64_t t, int head, const row_sum<N> &r)
 {
@@ -119,7 +124,8 @@ __device__ inline void row_load(row_sum<N> &r, const paged_args<T> &a, int part,
     r.most = a.norms[2 * row], r.sum = a.norms[2 * row + 1];
 }
 
-/* y of one head of a query, from its partial results in order.  AHEAD of them are under way at once. */
+/* Computes y of one head of a query from its partial results in order.  AHEAD of them are loaded at once, since each
+ * merge waits for the one before. */
 template <int N, int AHEAD, typename T>
 __device__ inline void merge_row(const paged_args<T> &a, int t, int head)
 {
@@ -127,7 +133,7 @@ __device__ inline void merge_row(const paged_args<T> &a, int t, int head)
     row_sum<N> all, next[AHEAD];
     row_start(all);
     if (q.seen == 0)
-        all.sum = 1;
+        all.sum = 1; /* no key: y is 0 / 1 */
     for (int part = q.first; part < q.end; part += AHEAD) {
         UNROLL
         for (int i = 0; i < AHEAD; i++) {

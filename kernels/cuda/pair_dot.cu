@@ -6,7 +6,7 @@ constexpr int ROWS = 4;
  * y[p] = scale a[u[p]] . b[v[p]]
  *
  * Grid     one warp per pair, ROWS pairs per block.
- * Memory   reads two rows a pair, which pairs beside one another share in the caches.
+ * Memory   reads two rows a pair; neighbouring pairs share rows in the caches.
  * Numbers  f32 sums in an order fixed by the columns.
  */
 template <typename T>
@@ -34,8 +34,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
  * d[uniq[u],:] (+)= scale sum of dy[p] x[ids[p],:], p = order[s] for s in start[u] .. start[u+1]
  *
  * Grid     one block per u and COLUMN_TILE columns; its warps take turns at the pairs.
- * Memory   reads a row of x a pair, from L2 as far as pairs share them, writes each row of d once; 8 KiB of shared
- *          memory.
+ * Memory   reads a row of x a pair, from L2 if pairs share it, writes each row of d once; 8 KiB of shared memory.
  * Numbers  f32 sums in an order fixed by the index, one rounding.
  */
 template <typename T, typename U>
@@ -46,7 +45,7 @@ __global__ void __launch_bounds__(COLUMN_THREADS)
 {
     int64_t u = tile_row(cols), j = tile_column(cols), row = uniq[u];
     float sum[PACK] = { 0 }, v[PACK];
-    if (row < 0) /* the whole block: uniq ends here */
+    if (row < 0) /* the whole block returns: uniq ends here */
         return;
     for (int64_t s = start[u] + warp_id(); s < start[u + 1]; s += COLUMN_WARPS) {
         int64_t p = order[s];

@@ -1,3 +1,6 @@
+/*
+ * pair_features.cu - features of a pair of elements: both vectors, their absolute difference and their product.
+ */
 #include "kernels/cuda/cuda.cuh"
 
 constexpr int ROWS = 4;
@@ -59,6 +62,7 @@ __global__ void __launch_bounds__(ROWS *WARP)
         for (int i = 0; i < 4; i++)
             load_pack(d[i], dy + p * width + i * cols + j, cols - j);
         for (int k = 0; k < PACK; k++) {
+            /* The derivative of |a - b|. */
             float away = a[k] > b[k] ? d[2][k] : a[k] < b[k] ? -d[2][k] : 0.0f;
             d[0][k] += away + b[k] * d[3][k];
             d[1][k] += a[k] * d[3][k] - away;

@@ -1,3 +1,7 @@
+/*
+ * policy_loss.cu - the clipped policy loss of PPO (Schulman et al. 2017) for each token, with a divergence from the
+ * start model.
+ */
 #include "kernels/cuda/cuda.cuh"
 
 constexpr int THREADS = 256;
@@ -19,19 +23,23 @@ static policy_rows rows_of(const struct policy *p)
              p->divergence };
 }
 
+/* The logarithm of a ratio of probabilities, limited so that its exponential is finite. */
 __device__ __forceinline__ float log_ratio(float log_p, float other)
 {
     return fminf(fmaxf(log_p - other, -POLICY_LOG_MAX), POLICY_LOG_MAX);
 }
 
+/* Whether the ratio has left the clip range on the side to which the advantage pushes it. */
 __device__ __forceinline__ bool moved(float ratio, float advantage, const policy_rows &p)
 {
     return advantage > 0.0f ? ratio > 1.0f + p.high : ratio < 1.0f - p.low;
 }
 
 /*
- * y = weight (divergence (exp(d) - d - 1) - min(r a, clip(r) a)), r = exp(-nll - drawn), d = nll - start,
- * clip(r) = r within [1 - low, 1 + high]; 0 where weight is
+ * y = weight (divergence (exp(d) - d - 1) - min(r a, clip(r) a)); 0 where weight is 0
+ *
+ * r = exp(-nll - drawn) is the ratio to the sampling policy, d = nll - start, and clip(r) is r within [1 - low, 1 +
+ * high].
  *
  * Grid     one thread per token.
  * Memory   reads everything once, writes y once.
@@ -59,7 +67,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /*
- * dnll (+)= dy weight (r a + divergence (exp(d) - 1)), the first 0 where r was clipped, each where its logarithm was
+ * dnll (+)= dy weight (r a + divergence (exp(d) - 1)); the first term is 0 if r was clipped, each if its logarithm was
  *
  * Grid     one thread per token.
  * Memory   reads everything once, writes dnll once.

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(LOSS_THREADS)
 }
 
 /*
- * dp[i] (+)= dloss weight[i] ((1 - t[i]) / (1 - p[i]) - t[i] / p[i]), 0 where p was moved
+ * dp[i] (+)= dloss weight[i] ((1 - t[i]) / (1 - p[i]) - t[i] / p[i]), 0 where p was limited
  *
  * Grid     one thread per term.
  * Memory   reads everything once, writes dp once.

@@ -2,9 +2,9 @@
 
 constexpr int THREADS = 128;
 
-/* The edges of a node, in one direction. */
+/* The edges of a node in one direction: into it, or out of it. */
 struct edge_ends {
-    const int *offsets, *edges, *others; /* edges nullptr: k itself is the edge */
+    const int *offsets, *edges, *others; /* edges nullptr: position k is the edge */
     const float *w;
 };
 
@@ -12,7 +12,7 @@ struct edge_ends {
  * y[i,:] (+)= sum over i's edges e of w[e] x[other end,:]
  *
  * Grid     one warp per node and WARP * PACK columns, lanes over the columns.
- * Memory   reads a row of x per edge (L2: edge_ends share ends), writes y once.
+ * Memory   reads a row of x per edge (from L2, since edges share ends), writes y once.
  * Numbers  f32 sums in the order of the edges, one rounding.
  */
 template <typename T>

@@ -1,5 +1,9 @@
 /*
- * ptx.cuh - every instruction that C++ has no word for, each with the same thing spelled out for simt.
+ * ptx.cuh - instructions without a C++ equivalent, each with a plain C++ version for simt.
+ *
+ * __CUDA_ARCH__ is defined while nvcc compiles for the GPU, __CUDACC__ in nvcc's passes for host and GPU.  In the simt
+ * version, lanes exchange registers through simt_exchange, which also checks that the lanes named by its mask take
+ * part.
  */
 #ifndef KERNELS_CUDA_PTX_CUH
 #define KERNELS_CUDA_PTX_CUH
@@ -8,6 +12,7 @@
 #include <cuda_bf16.h>
 #endif
 
+/* The bits of a float as an integer, and back. */
 __host__ __device__ inline float f32_bits(unsigned u)
 {
 #ifdef __CUDA_ARCH__
@@ -30,7 +35,7 @@ __host__ __device__ inline unsigned f32_word(float f)
 #endif
 }
 
-/* x y, rounded: no part of a multiply-add, which would keep what is rounded away. */
+/* x y, rounded.  The compiler must not fuse it into a multiply-add, which would keep the bits that rounding removes. */
 __device__ inline float rounded_product(float x, float y)
 {
 #ifdef __CUDA_ARCH__
@@ -41,7 +46,7 @@ __device__ inline float rounded_product(float x, float y)
 #endif
 }
 
-/* 2^x in one instruction, 0 where that is below 2^-126; off by less than 2^-22 of it. */
+/* 2^x in one instruction, with a relative error below 2^-22.  Results below 2^-126 become 0. */
 __device__ inline float exp2_fast(float x)
 {
 #ifdef __CUDA_ARCH__
@@ -54,7 +59,7 @@ __device__ inline float exp2_fast(float x)
 #endif
 }
 
-/* a / b, off by at most two units of the last place; 0 where b is above 2^126. */
+/* a / b with an error of at most two units in the last place; 0 for b above 2^126. */
 __device__ inline float divide_fast(float a, float b)
 {
 #ifdef __CUDA_ARCH__
@@ -64,7 +69,7 @@ __device__ inline float divide_fast(float a, float b)
 #endif
 }
 
-/* The nearest integer, even where two are as near. */
+/* The nearest integer; of two equally near ones the even one. */
 __device__ inline int nearest(float x)
 {
 #ifdef __CUDA_ARCH__
@@ -74,7 +79,8 @@ __device__ inline int nearest(float x)
 #endif
 }
 
-/* x, for the compiler a new number: it computes again what depends on it, and keeps no registers for that meanwhile. */
+/* Returns x, which the compiler must treat as a new value.  It then computes addresses again that depend on x, instead
+ * of holding them in registers through a long loop. */
 __device__ inline int afresh(int x)
 {
 #ifdef __CUDA_ARCH__
@@ -83,7 +89,7 @@ __device__ inline int afresh(int x)
     return x;
 }
 
-/* Round to nearest even. */
+/* Rounds to the nearest bf16, ties to even. */
 __host__ __device__ inline uint16_t bf16_bits(float x)
 {
 #ifdef __CUDA_ARCH__
@@ -93,7 +99,7 @@ __host__ __device__ inline uint16_t bf16_bits(float x)
 #endif
 }
 
-/* Two bf16 in a register, the first in the lower half. */
+/* Two bf16 in a register, `low` in its lower half.  The PTX instruction takes the upper half first. */
 __device__ inline unsigned bf16_pair(float low, float high)
 {
 #ifdef __CUDA_ARCH__
@@ -106,9 +112,18 @@ __device__ inline unsigned bf16_pair(float low, float high)
 }
 
 /*
- * d[16,8] += a[16,16] b[16,8], bf16 in, f32 sums (PTX ISA, mma.m16n8k16).  With g = lane / 4, i = lane % 4 a lane holds
- * a: rows g, g + 8, columns 2i, 2i + 1 and 8 further on; b: rows as a's columns, column g; d: rows g, g + 8, columns
- * 2i, 2i + 1.  Registers hold two values, a in the order (g, 2i), (g + 8, 2i), (g, 2i + 8), (g + 8, 2i + 8).
+ * d[16,8] += a[16,16] b[16,8] on tensor cores: bf16 factors, f32 sums (PTX ISA, mma.m16n8k16).
+ *
+ * The 32 lanes share the matrices.  With g = lane / 4 and i = lane % 4 a lane holds:
+ *
+ *     register   a (row, columns)          b (rows, column)          d (row, column)
+ *     0          g,     2i and 2i + 1      2i and 2i + 1,   g        g,     2i
+ *     1          g + 8, 2i and 2i + 1      2i + 8, 2i + 9,  g        g,     2i + 1
+ *     2          g,     2i + 8, 2i + 9                               g + 8, 2i
+ *     3          g + 8, 2i + 8, 2i + 9                               g + 8, 2i + 1
+ *
+ * Each register of a and b holds two bf16, the first in its lower half.  Two neighbouring results d thus have the
+ * layout of a left factor a: a product can feed the next one without any exchange between lanes.
  */
 __device__ inline void mma_bf16(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2])
 {
@@ -118,6 +133,8 @@ __device__ inline void mma_bf16(float (&d)[4], const unsigned (&a)[4], const uns
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
+    /* A lane needs the rows g and g + 8 of a, which the four lanes of its group hold.  It also needs the columns 2i and
+     * 2i + 1 of b, which the lanes of groups 2i and 2i + 1 hold. */
     const unsigned mine[6] = { a[0], a[1], a[2], a[3], b[0], b[1] };
     int group = simt_current->lane / 4, within = simt_current->lane % 4;
     const unsigned char *slots =
@@ -138,13 +155,18 @@ __device__ inline void mma_bf16(float (&d)[4], const unsigned (&a)[4], const uns
 }
 
 /*
- * Four 8 x 8 matrices of 16-bit elements from shared memory: lanes 8j .. 8j + 7 give the addresses of matrix j's rows,
- * 16 bytes each; lane l receives in r[j] the elements (l / 4, 2 (l % 4)) and the next, transposed first when asked.
+ * Loads four 8 x 8 matrices of 16-bit elements from shared memory (PTX ISA, ldmatrix).
+ *
+ * Lanes 8j .. 8j + 7 pass the addresses of the rows of matrix j, 16 bytes each.  Lane l receives in r[j] two elements
+ * of matrix j, or of its transpose: those in row l / 4 from column 2 (l % 4) on.  The instruction is fast if the eight
+ * rows of a matrix lie in different banks.  Tiles have gaps (mma_tile.cuh) or a swizzle (swizzled.cuh) for that
+ * purpose.
  */
 template <bool TRANSPOSED>
 __device__ inline void load_matrices(unsigned (&r)[4], const void *row)
 {
 #ifdef __CUDACC__
+    /* ldmatrix takes an address in the window of shared memory, not a generic pointer. */
     unsigned at = (unsigned)__cvta_generic_to_shared(row);
     if (TRANSPOSED)
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -176,12 +198,17 @@ __device__ inline void load_matrices(unsigned (&r)[4], const void *row)
 }
 
 /*
- * Programmatic dependent launch (CUDA Programming Guide), on GPUs of Hopper's generation and later.  A kernel of
- * LAUNCH_EARLY may start when every block of the kernel before it has called dependents_launch or has ended.  Its
- * threads call dependency_wait before they read results of earlier launches, and before they write.  Until then they
- * may read constants only: weights, and results of kernels that do not call dependents_launch.  At least one block of a
- * kernel of LAUNCH_EARLY waits, so that the end of a kernel is the end of all kernels before it.
+ * Programmatic dependent launch (CUDA Programming Guide), on GPUs of Hopper's generation and later.
+ *
+ * It hides the time between two kernels.  A kernel of LAUNCH_EARLY may start when every block of the kernel before it
+ * has called dependents_launch or has ended.  Its threads call dependency_wait before they read results of earlier
+ * launches, and before they write.  Until then they may read constants only: weights, and results of kernels that do
+ * not call dependents_launch.
+ *
+ * At least one block of a kernel of LAUNCH_EARLY waits, so that the end of a kernel is the end of all kernels before
+ * it.
  */
+/* Allows the next kernel of LAUNCH_EARLY to start. */
 __device__ inline void dependents_launch()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -189,7 +216,7 @@ __device__ inline void dependents_launch()
 #endif
 }
 
-/* Waits until the launches before have ended and their writes can be read. */
+/* Waits until all earlier launches have ended and their writes are visible. */
 __device__ inline void dependency_wait()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -199,8 +226,8 @@ __device__ inline void dependency_wait()
 #endif
 }
 
-/* Starts a copy of 16 bytes from global to shared memory, of which only the first `bytes` are read and the rest is 0.
- */
+/* Starts a copy of 16 bytes from global to shared memory (cp.async).  Only the first `bytes` are read, and the rest
+ * becomes 0.  The copy bypasses registers and runs in the background until copy_wait. */
 __device__ inline void copy_async(void *shared, const void *global, int bytes)
 {
 #ifdef __CUDACC__
@@ -214,7 +241,7 @@ __device__ inline void copy_async(void *shared, const void *global, int bytes)
 #endif
 }
 
-/* Ends the group of copies started since the last call. */
+/* Closes the group of copies that this thread has started since its last call.  A group may be empty. */
 __device__ inline void copy_commit()
 {
 #ifdef __CUDACC__
@@ -224,7 +251,8 @@ __device__ inline void copy_commit()
 #endif
 }
 
-/* Waits until at most PENDING of this thread's newest groups are under way. */
+/* Waits until at most PENDING of this thread's newest groups are in flight.  Only this thread's copies are complete
+ * then: before a thread reads copies of other threads, a barrier must follow. */
 template <int PENDING>
 __device__ inline void copy_wait()
 {

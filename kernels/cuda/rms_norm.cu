@@ -1,9 +1,9 @@
 #include "kernels/cuda/columns.cuh"
 
 constexpr int ROWS = 4, THREADS = ROWS * WARP;
-constexpr int64_t WIDE = 1024; /* a group of more columns is a whole block's, others are one warp's each */
+constexpr int64_t WIDE = 1024; /* wider groups take a block each, others a warp */
 
-/* The group a thread works at, where it starts and how far it steps. */
+/* The group of columns that a thread works on, its first column and its stride. */
 struct share {
     int64_t group, first, step;
     bool wide;
@@ -16,11 +16,13 @@ __device__ inline struct share share_of(int64_t cols)
              (int64_t)(wide ? THREADS : WARP) * PACK, wide };
 }
 
+/* The blocks for a number of groups. */
 static unsigned blocks_of(int64_t groups, int64_t cols)
 {
     return blocks_for(groups, cols > WIDE ? 1 : ROWS);
 }
 
+/* Sum over the threads of a group. */
 __device__ inline float share_sum(const struct share &s, float v)
 {
     return s.wide ? block_sum(v) : warp_sum(v);
@@ -29,7 +31,7 @@ __device__ inline float share_sum(const struct share &s, float v)
 /*
  * y[g,:] = x[g,:] rstd[g] w, rstd[g] = 1 / sqrt(mean(x[g,:]^2) + eps)
  *
- * Grid     one warp per group of columns, ROWS groups per block; one block per group of more than WIDE.
+ * Grid     one warp per group of columns, ROWS groups per block; one block per group wider than WIDE.
  * Memory   reads x twice (DRAM, then L1), writes y once: bandwidth bound.
  * Numbers  sums in f32.
  */
@@ -40,7 +42,7 @@ __global__ void __launch_bounds__(THREADS)
 {
     struct share s = share_of(cols);
     float v[PACK], scale[PACK], square = 0;
-    if (s.group >= groups) /* whole warps leave together, so warp_sum stays full */
+    if (s.group >= groups) /* whole warps leave together, so warp_sum has all lanes */
         return;
     x += s.group * cols;
     y += s.group * cols;
@@ -67,7 +69,7 @@ __global__ void __launch_bounds__(THREADS)
  * dx (+)= rstd (dy w - z mean(dy w z)), z = x rstd;  y = z w
  *
  * Grid     as rms_norm_kernel.
- * Memory   reads dy and x twice (DRAM, then L1), writes what is wanted once: bandwidth bound.
+ * Memory   reads dy and x twice (DRAM, then L1), writes each wanted output once: bandwidth bound.
  * Numbers  sums in f32.
  */
 template <typename T>
@@ -90,6 +92,7 @@ __global__ void __launch_bounds__(THREADS)
         for (int k = 0; k < PACK; k++)
             dot += g[k] * scale[k] * v[k];
     }
+    /* mean(dy w z) rstd: one factor of rstd makes z of x, the other one makes z of v below. */
     float part = share_sum(s, dot) * factor / (float)cols * factor;
 
     for (int64_t j = s.first; j < cols; j += s.step) {
@@ -166,7 +169,7 @@ extern "C" void cuda_rms_norm_backward(struct ctx *c, struct destination dx, str
             cuda_fill(c, dw.t, 0);
         return;
     }
-    if (dw.t) /* before y is where dy was */
+    if (dw.t) /* first, because y may overwrite dy */
         DTYPE_SWITCH(x->dtype, weight_gradient<T>(c, dw, dy, x, rstd));
     if (dx.t || y)
         DTYPE_SWITCH(x->dtype, LAUNCH(rms_norm_dx_kernel<T>, blocks_of(groups, cols), THREADS, 0, cuda_stream(c),

@@ -1,3 +1,9 @@
+/*
+ * rope.cu - rotary position embeddings (Su et al. 2021): angles, rotation, and the fused step of decoding with the
+ * cache.
+ *
+ * Pairs of columns j and j + half are rotated, as Hugging Face's Llama does.
+ */
 #include "kernels/cuda/cuda.cuh"
 
 constexpr int THREADS = 256;
@@ -7,7 +13,8 @@ constexpr int THREADS = 256;
  *
  * Grid     one thread per position and frequency.
  * Memory   writes y once; once per step.
- * Numbers  the product is rounded to f32 before its cosine and sine, which are good to 2 units at any position.
+ * Numbers  the product is rounded to f32 before its cosine and sine, which have errors of at most 2 units in the last
+ *          place.
  */
 __global__ void __launch_bounds__(THREADS)
     rope_angles_kernel(float *__restrict__ y, const int *__restrict__ positions, const float *__restrict__ freqs,
@@ -22,7 +29,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /*
- * y_j (+)= x_j cos - x_(j+half) sin, y_(j+half) (+)= x_(j+half) cos + x_j sin in every head; back: by the negative
+ * y_j (+)= x_j cos - x_(j+half) sin,  y_(j+half) (+)= x_(j+half) cos + x_j sin in every head; back: by the negative
  * angle
  *
  * Grid     one thread per PACK pairs of columns.
@@ -73,7 +80,9 @@ extern "C" void cuda_rope(struct ctx *c, struct destination y, const struct tens
                         data_of<T>(x), data_of<float>(angles), rows, heads, half, back ? -1.0f : 1.0f, y.add));
 }
 
-/* Queries, keys and values of one call; the last two go to rows ids of the cache where there is one (ids not NULL). */
+/*
+ * Arguments of rope_cache_kernel.  With a cache (ids is not NULL), keys and values go to its rows ids.
+ */
 template <typename T>
 struct rope_cache_view {
     T *q, *k;
@@ -85,7 +94,7 @@ struct rope_cache_view {
     float eps;
 };
 
-/* Columns j and j + half of a head go through norm and rotation, PACK pairs a lane; y may be x. */
+/* Norms and rotates one head by one warp, PACK pairs of columns a lane; y may be x. */
 template <typename T>
 __device__ inline void rotate_head(T *y, const T *x, const float *angles, const float *norm, int64_t half, float eps)
 {
@@ -116,7 +125,7 @@ __device__ inline void rotate_head(T *y, const T *x, const float *angles, const 
 }
 
 /*
- * q and k = every head normed (where there are weights) and rotated;  cache[ids[t],:] = that k[t,:], and v[t,:]
+ * Each head of q and k is normed, if there are weights, and rotated;  with a cache, cache[ids[t],:] = k[t,:] and v[t,:]
  *
  * Grid     one warp per row and head, first of q, then of k, then of v.
  * Memory   reads and writes each head once, 16 bytes a lane.
@@ -130,7 +139,7 @@ __global__ void __launch_bounds__(THREADS) rope_cache_kernel(rope_cache_view<T> 
     dependents_launch();
     dependency_wait();
     if (t >= a.rows)
-        return; /* the whole warp */
+        return; /* the whole warp returns */
     const float *angles = a.angles + t * size;
     int64_t row = a.ids ? a.ids[t] : t;
     if (head < a.heads) {

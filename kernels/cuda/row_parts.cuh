@@ -1,31 +1,36 @@
 /*
  * row_parts.cuh - rows of logits that several blocks share.
  *
- * A row is as long as a vocabulary.  A block takes ROW_PART choices of it and holds them in registers.  The last block
- * to arrive at the end of a row's work continues alone with the results of all.  The parts depend on the length of the
- * row alone, and so does the order of sums.
+ * A row is as long as a vocabulary, and a step has few rows: a block a row would leave most multiprocessors idle.  A
+ * block therefore takes ROW_PART choices of a row and holds them in registers.  The last block to finish its part of a
+ * row continues alone with the results of all parts (last_to_arrive).
+ *
+ * The parts depend on the length of the row alone, and so does the order of sums.
  */
 #ifndef KERNELS_CUDA_ROW_PARTS_CUH
 #define KERNELS_CUDA_ROW_PARTS_CUH
 
 #include "kernels/cuda/decode.cuh"
 
+/* A thread holds QUADS groups of QUAD neighbouring choices.  The groups of a warp's lanes lie side by side, so each
+ * load of the warp reads 512 neighbouring bytes. */
 constexpr int PART_THREADS = 256, PART_WARPS = PART_THREADS / WARP, QUAD = 4, QUADS = 4, EACH = QUAD * QUADS;
 constexpr int ROW_PART = PART_THREADS * EACH;
 
-/* The number of parts of a row. */
+/* Returns the number of parts of a row. */
 __host__ __device__ inline int row_parts(int64_t choices)
 {
     return (int)((choices + ROW_PART - 1) / ROW_PART);
 }
 
-/* The choice that this thread holds in v[k] after load_part. */
+/* Returns the choice that this thread holds in v[k] after load_part. */
 __device__ inline int part_choice(int part, int k)
 {
     return part * ROW_PART + (k / QUAD * PART_THREADS + thread_id()) * QUAD + k % QUAD;
 }
 
-/* v = the logits of this thread's choices; -infinity behind the row's end. */
+/* v = the logits of this thread's choices, -infinity behind the end of the row.  Whole parts of an aligned row without
+ * an automaton are read 16 bytes at a time. */
 __device__ inline void load_part(float (&v)[EACH], const choice_view &ch, int part)
 {
     int first = part_choice(part, 0), n = (int)ch.n;
@@ -44,7 +49,7 @@ __device__ inline void load_part(float (&v)[EACH], const choice_view &ch, int pa
     }
 }
 
-/* The largest of v that is a number. */
+/* Returns the largest number in v. fmaxf skips NaN. */
 __device__ inline float most_of(const float (&v)[EACH])
 {
     float most = -INFINITY;
@@ -54,7 +59,7 @@ __device__ inline float most_of(const float (&v)[EACH])
     return most;
 }
 
-/* The largest logit of the part and the sum of exp(logit - largest), given to all threads of the block. */
+/* Returns the largest logit of the part and the sum of exp(logit - largest), to all threads of the block. */
 __device__ inline normaliser part_normaliser(const float (&v)[EACH])
 {
     float most = block_max(most_of(v)), sum = 0;

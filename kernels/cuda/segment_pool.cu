@@ -1,6 +1,6 @@
 #include "kernels/cuda/columns.cuh"
 
-/* What a segment's sum is multiplied by. */
+/* The factor of a segment's sum: 1 / rows for a mean. */
 __device__ inline float pool_factor(int64_t rows, bool mean)
 {
     return mean && rows > 0 ? 1.0f / (float)rows : 1.0f;

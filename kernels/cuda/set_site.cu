@@ -1,7 +1,7 @@
 #include "kernels/cuda/cuda.cuh"
 
 /*
- * rng[3] = site
+ * rng[3] = site: the random numbers of later launches belong to another place of the model
  *
  * Grid     one thread.
  */

@@ -1,5 +1,8 @@
 /*
- * state.cuh - what an open CUDA device keeps; for the driver and the library products, not for kernels.
+ * state.cuh - the state of an open CUDA device.  The driver and the library functions use it, kernels do not.
+ *
+ * One stream carries all work of a device.  Everything here belongs to the device and is released by its close
+ * function.
  */
 #ifndef KERNELS_CUDA_STATE_CUH
 #define KERNELS_CUDA_STATE_CUH
@@ -9,10 +12,11 @@
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
+/* STAGES pinned buffers take turns as the source of uploads: the host fills one while the GPU reads the other. */
 constexpr size_t LT_WORKSPACE_BYTES = (size_t)32 << 20, STAGE_BYTES = (size_t)4 << 20;
 constexpr int STAGES = 2;
 
-/* All that decides which algorithm a product takes. */
+/* Everything that decides which algorithm of cuBLASLt computes a product. */
 struct plan_key {
     int64_t m, n, k;
     int dtype, y_dtype;
@@ -30,7 +34,7 @@ struct plan {
     cublasLtMatmulAlgo_t algorithm;
 };
 
-/* A started download: its bytes arrive in pinned memory, and go to dst when it is finished. */
+/* A download that has been started.  Its bytes arrive in pinned memory, and are copied to dst when it is finished. */
 struct late_download {
     char *pinned;
     size_t room; /* of pinned */
@@ -67,7 +71,7 @@ struct cuda_state {
     struct attention_library *attention;
 };
 
-/* Makes it the calling thread's device, which whoever launches, copies or plans needs. */
+/* Makes this device the current one of the calling thread.  Launches, copies and plans need it. */
 void use_device(const struct cuda_state *s);
 
 void plans_release(struct cuda_state *s);

@@ -1,23 +1,25 @@
 /*
- * swizzled.cuh - tiles in shared memory without gaps, and products on tensor cores between them.
+ * swizzled.cuh - tiles in shared memory without padding, and products on tensor cores between them.
  *
- * A row of a tile is WIDTH elements, 64 or a multiple, in pieces of 16 bytes.  Piece p of row r lies where piece
- * p ^ (r % 8) would, so that the same piece of eight rows lies in eight different groups of banks: neither ldmatrix nor
- * stores of a product's fragments wait for each other.  Offsets are a constant of the lane, xor a constant of the code.
+ * A row of a tile has WIDTH elements, 64 or a multiple, in pieces of 16 bytes.  Piece p of row r lies at the place of
+ * piece p ^ (r % 8).  The same piece of eight neighbouring rows thus lies in eight different groups of four banks.
+ * Therefore neither ldmatrix nor the stores of a product's fragments have bank conflicts.
+ *
+ * An offset is a constant of the lane, xor a constant of the code.
  */
 #ifndef KERNELS_CUDA_SWIZZLED_CUH
 #define KERNELS_CUDA_SWIZZLED_CUH
 
 #include "kernels/cuda/mma_tile.cuh"
 
-/* Where the piece of a row begins. */
+/* The element of its row at which a piece begins. */
 __device__ inline int swizzled(int row, int piece)
 {
     return (piece ^ (row & 7)) * PACK;
 }
 
-/* Eight numbers of a row of `dim`, zeros from `left` on: rows of whole 16 bytes are copied in the background, for the
- * caller to commit and wait for; others are there at once. */
+/* Fetches eight numbers of a row of `dim` numbers, with zeros from `left` on.  Rows of whole 16 bytes are copied in the
+ * background: the caller commits the copies and waits for them.  Other rows are complete at once. */
 __device__ inline void fetch_piece(bf16 *to, const bf16 *from, int left, int dim)
 {
     if (dim % PACK == 0) {
@@ -28,7 +30,7 @@ __device__ inline void fetch_piece(bf16 *to, const bf16 *from, int left, int dim
         to[i] = i < left ? from[i] : bf16(0.0f);
 }
 
-/* The way back: the first `left` of eight numbers. */
+/* Stores the first `left` of eight numbers. */
 __device__ inline void store_piece(bf16 *to, const bf16 *from, int left, int dim)
 {
     if (dim % PACK == 0) {
@@ -40,14 +42,15 @@ __device__ inline void store_piece(bf16 *to, const bf16 *from, int left, int dim
 }
 
 /*
- * Starts filling a tile with rows of x, each where offset(its number) says, and with zeros from row n on, by a block of
- * THREADS.  Whole tiles of whole pieces have no bounds.
+ * Starts filling a tile with n rows of x, and with zeros behind them, by a block of THREADS.  Row i begins at x +
+ * offset(i).  Whole tiles of whole pieces need no test of bounds.
  */
 template <int THREADS, int D, int ROWS, class F>
 __device__ inline void copy_swizzled(bf16 (&tile)[ROWS][D], const bf16 *x, int dim, int n, F offset)
 {
     constexpr int PIECES = D / PACK, AT_ONCE = THREADS / PIECES;
     int thread = afresh(thread_id()), row = thread / PIECES, piece = thread % PIECES, left = dim - piece * PACK;
+    /* AT_ONCE is a multiple of 8, so row % 8 and the swizzled place are the same for all rows of a thread. */
     bf16 *to = &tile[row][swizzled(row, piece)];
     x += left > 0 ? piece * PACK : 0;
     if (n >= ROWS && dim == D) {
@@ -62,9 +65,10 @@ __device__ inline void copy_swizzled(bf16 (&tile)[ROWS][D], const bf16 *x, int d
 }
 
 /*
- * One 16 x 16 operand out of a tile, from a row that is a multiple of 8 and an even piece.  ROWS_FIRST: lanes 0 .. 15
- * point to the rows of the first piece, the others to those of the second; else every eight lanes to eight rows, of
- * which two groups in a row are the two pieces.
+ * Loads one 16 x 16 operand out of a tile, from a row that is a multiple of 8 and an even piece.
+ *
+ * ROWS_FIRST: lanes 0 .. 15 pass the rows of the first piece, lanes 16 .. 31 those of the second.  Otherwise each eight
+ * lanes pass eight rows: first both pieces of the upper rows, then both of the lower rows.
  */
 template <bool TRANSPOSED, bool ROWS_FIRST, int ROWS, int WIDTH>
 __device__ inline void take_square(unsigned (&r)[4], const bf16 (&tile)[ROWS][WIDTH], int row, int piece, int lane)
@@ -73,12 +77,13 @@ __device__ inline void take_square(unsigned (&r)[4], const bf16 (&tile)[ROWS][WI
     load_matrices<TRANSPOSED>(r, &tile[row + down][((right ^ (lane & 7)) ^ piece) * PACK]);
 }
 
-/* Where an operand begins in its tile. */
+/* The row and the piece at which an operand begins in its tile. */
 struct tile_corner {
     int row, piece;
 };
 
-/* A step of 16 in the inner dimension of M x N squares of 16. */
+/* out += left right over 16 of the inner dimension, for M x N squares of 16.  All factors are loaded before the first
+ * product, so each of them is loaded once. */
 template <bool A_TURNED, bool B_TURNED, int M, int N, int AR, int AW, int BR, int BW>
 __device__ inline void add_product_step(float (&out)[M][2 * N][4], const bf16 (&left)[AR][AW], struct tile_corner a,
                                         const bf16 (&right)[BR][BW], struct tile_corner b, int lane)
@@ -103,7 +108,7 @@ __device__ inline void add_product_step(float (&out)[M][2 * N][4], const bf16 (&
     }
 }
 
-/* out += a times 16 rows of the tile from `row` on. */
+/* out += a times 16 rows of the tile, from `row` on. */
 template <int M, int N, int ROWS, int WIDTH>
 __device__ inline void add_rows_product(float (&out)[M][N][4], const unsigned (&a)[M][4],
                                         const bf16 (&tile)[ROWS][WIDTH], int row, int lane)
@@ -122,9 +127,10 @@ __device__ inline void add_rows_product(float (&out)[M][N][4], const unsigned (&
 }
 
 /*
- * out += left right over STEPS times 16 of the inner dimension, or the first `steps` of these unless ALL.  That lies
- * along the pieces of the left operand's tile, or along its rows where it is TURNED; of the right operand's along the
- * rows, or along its pieces where it is TURNED.
+ * out += left right over STEPS times 16 of the inner dimension; unless ALL, over the first `steps` of these.
+ *
+ * The inner dimension lies along the pieces of the left tile, or along its rows if A_TURNED.  It lies along the rows of
+ * the right tile, or along its pieces if B_TURNED.
  */
 template <bool A_TURNED, bool B_TURNED, int STEPS, bool ALL, int M, int N, int AR, int AW, int BR, int BW>
 __device__ inline void add_product(float (&out)[M][N][4], const bf16 (&left)[AR][AW], struct tile_corner a,
