@@ -44,21 +44,33 @@ static size_t give_bytes(void *buffer, size_t n, void *user)
     return got < 0 ? (size_t)-1 : (size_t)got;
 }
 
-static json_t *read_file(const char *path, size_t flags, struct error *err)
+static json_t *read_stream(struct text_stream *in, size_t flags, struct error *err)
 {
     struct error own = { 0 };
-    struct source s = { .stream = text_stream_open(path, err), .err = err ? err : &own };
+    struct source s = { .stream = in, .err = err ? err : &own };
     json_error_t e = { 0 };
-    if (!s.stream)
-        return NULL;
+
     json_t *value = json_load_callback(give_bytes, &s, JSON_REJECT_DUPLICATES | flags, &e);
     if (!value && !s.failed)
-        parse_error(err, text_stream_name(s.stream), 0, &e);
-    text_stream_close(s.stream);
+        parse_error(err, text_stream_name(in), 0, &e);
     if (!s.failed)
         return value;
     json_decref(value);
     return NULL;
+}
+
+static json_t *read_file(const char *path, size_t flags, struct error *err)
+{
+    struct text_stream *in = text_stream_open(path, err);
+    json_t *value = in ? read_stream(in, flags, err) : NULL;
+
+    text_stream_close(in);
+    return value;
+}
+
+json_t *json_read_stream(struct text_stream *in, struct error *err)
+{
+    return read_stream(in, 0, err);
 }
 
 json_t *json_read_file(const char *path, struct error *err)

@@ -26,6 +26,8 @@ json_t *json_read_file(const char *path, struct error *err);
 /* The same, but integers become reals.  Some files hold integers of any size: transformers writes 10^30 for "no
  * limit". */
 json_t *json_read_file_reals(const char *path, struct error *err);
+/* The same as json_read_file for the rest of a stream. */
+json_t *json_read_stream(struct text_stream *in, struct error *err);
 
 /* Read a field of an object.  `where` opens the message ("dev.json: record 3").  They return NULL or -1 with
  * EXIT_CODE_DATA if the field is missing or has the wrong type.  Returned strings and arrays are borrowed from o. */

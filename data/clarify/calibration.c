@@ -2,7 +2,6 @@
 
 #include "data/base/log.h"
 #include "data/base/stop.h"
-#include "data/db/db_path.h"
 #include "data/db/schema_catalog.h"
 #include "data/eval/score.h"
 #include "data/sql/sql_form.h"
@@ -349,7 +348,7 @@ static int read_all(struct calibrator *c, const char *path, enum record_format f
             rc = -1;
             break;
         }
-        db_path_name(c->schemas.db, record);
+        schema_catalog_name(&c->schemas, record);
         read_record(c, record, record_reader_where(in), err);
         json_decref(record);
     }

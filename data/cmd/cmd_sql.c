@@ -5,7 +5,6 @@
 #include "data/base/shard.h"
 #include "data/cmd/commands.h"
 #include "data/corpora/corpus_statistics.h"
-#include "data/db/db_path.h"
 #include "data/db/schema_catalog.h"
 #include "data/sql/sql.h"
 #include "data/sql/sql_check.h"
@@ -86,7 +85,7 @@ static int parse_record(void *job, json_t *record, json_t *line, const char *whe
     struct sql_job *p = job;
     json_t *sql = json_array(), *uses = json_array(), *texts = find_sql(record);
 
-    db_path_name(p->schemas.db, record);
+    schema_catalog_name(&p->schemas, record);
     const char *db_id = json_get_string(record, "db_id", where, err);
     const struct schema *s = db_id ? schema_catalog_find(&p->schemas, db_id, where, err) : NULL;
     int rc = -1;

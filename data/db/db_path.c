@@ -35,7 +35,7 @@ static const char *format_hint(const char *db, const char *head)
     static const struct {
         const char *ending, *way;
     } files[] = {
-        { ".sql", "its statements make one: sqlite3 NEW.sqlite <FILE.sql" },
+        { ".sql", "its statements make one: sqlite3 NEW.sqlite <FILE.sql; --schema FILE.sql reads its tables alone" },
         { ".csv", "its rows make one: sqlite3 NEW.sqlite '.import --csv FILE.csv TABLE'" },
         { ".duckdb", "DuckDB copies its tables into one: ATTACH 'NEW.sqlite' AS x (TYPE sqlite)" },
         { ".gz", "unpack it first" },
@@ -47,7 +47,8 @@ static const char *format_hint(const char *db, const char *head)
     if (!strncmp(db, "sqlite://", 9))
         return "give the path of its file alone";
     if (strstr(db, "://"))
-        return "a server is not asked: copy its tables into a SQLite file, by db-to-sqlite or DuckDB for example";
+        return "a server is not asked: copy its tables into a SQLite file, or give its schema by --schema FILE.sql, which "
+               "pg_dump --schema-only writes";
     for (int i = 0; i < ARRAY_LEN(files); i++)
         if (text_ends_with(db, files[i].ending))
             return files[i].way;

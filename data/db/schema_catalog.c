@@ -88,6 +88,13 @@ static int recheck(struct schema_catalog *s, int k, const char *where, struct er
     return k;
 }
 
+void schema_catalog_name(const struct schema_catalog *s, json_t *record)
+{
+    db_path_name(s->db, record);
+    if (!s->db && s->tables.n == 1 && json_is_object(record) && !json_object_get(record, "db_id"))
+        json_object_set_new(record, "db_id", json_string(s->tables.schemas->db_id));
+}
+
 void schema_catalog_turn(struct schema_catalog *s)
 {
     s->turn++;

@@ -35,6 +35,8 @@ struct schema_catalog {
 
 /* Opens a catalog of tables or db. If both are NULL, only records with their own schema have one. */
 int schema_catalog_open(struct schema_catalog *s, const char *tables, const char *db, struct error *err);
+/* Sets the db_id of a record without one, if there is only one database or only one schema. */
+void schema_catalog_name(const struct schema_catalog *s, json_t *record);
 /* Starts a turn. Borrowed schemas must not be used any more. */
 void schema_catalog_turn(struct schema_catalog *s);
 /* Returns the schema of a db_id, or NULL with EXIT_CODE_DATA; the message has the db_id. */

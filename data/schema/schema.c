@@ -1,7 +1,10 @@
 #include "data/schema/schema.h"
 
 #include "data/base/json.h"
+#include "data/base/record_reader.h"
+#include "data/base/text_stream.h"
 #include "data/schema/schema_build.h"
+#include "data/schema/schema_create.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -341,14 +344,34 @@ int schema_set_from_json(struct schema_set *s, const json_t *tables, const char 
     return 0;
 }
 
+static int read_tables_json(struct schema_set *s, struct text_stream *in, const char *path, struct error *err)
+{
+    json_t *tables = json_read_stream(in, err);
+    int rc = tables ? schema_set_from_json(s, tables, path, err) : -1;
+
+    json_decref(tables);
+    return rc;
+}
+
+static int read_create(struct schema_set *s, struct text_stream *in, const char *path, struct error *err)
+{
+    char *db_id = schema_create_db_id(path);
+    int rc = schema_create_read_stream(s, in, db_id, err);
+
+    free(db_id);
+    return rc;
+}
+
 int schema_set_open(struct schema_set *s, const char *path, struct error *err)
 {
+    struct text_stream *in = text_stream_open(path, err);
     *s = (struct schema_set){ 0 };
-    json_t *tables = json_read_file(path, err);
-    if (!tables)
+    if (!in)
         return -1;
-    int rc = schema_set_from_json(s, tables, path, err);
-    json_decref(tables);
+    int first = text_stream_first(in, err);
+    bool sql = first > 0 && (record_file_ends(path, ".sql") || !strchr("[{", first));
+    int rc = first == -2 ? -1 : sql ? read_create(s, in, path, err) : read_tables_json(s, in, path, err);
+    text_stream_close(in);
     return rc;
 }
 

@@ -80,7 +80,8 @@ struct schema_set {
 /* The name of the type in a tables.json: "text", "number", "time", "boolean" or "others". */
 const char *column_type_name(enum column_type type);
 
-/* Reads a tables.json and checks all sizes, indexes and types.  -1 with EXIT_CODE_DATA naming file, db_id and field. */
+/* Reads a tables.json, or the text of CREATE TABLE statements (schema_create.h), whose name is the db_id.  All sizes,
+ * indexes and types are checked.  -1 with EXIT_CODE_DATA naming file, db_id and field. */
 int schema_set_open(struct schema_set *s, const char *path, struct error *err);
 /* The same for a parsed value; `path` opens the messages. */
 int schema_set_from_json(struct schema_set *s, const json_t *tables, const char *path, struct error *err);

@@ -3,7 +3,6 @@
 #include "data/base/records.h"
 #include "data/clarify/evidence.h"
 #include "data/clarify/posterior.h"
-#include "data/db/db_path.h"
 #include "data/db/execute.h"
 #include "data/eval/candidate_list.h"
 #include "data/sql/sql_check.h"
@@ -568,7 +567,7 @@ static int add_alternatives(struct pipeline *a, struct asked *k, const char *whe
 int pipeline_know(struct pipeline *a, struct asked *out, json_t *record, const char *where, struct error *err)
 {
     *out = (struct asked){ 0 };
-    db_path_name(a->q->clarify.db, record);
+    schema_catalog_name(&a->context.schemas, record);
     if (!json_get_string(record, "question", where, err) || !json_get_string(record, "db_id", where, err))
         return -1;
     out->record = json_copy(record);

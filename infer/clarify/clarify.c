@@ -2,7 +2,6 @@
 
 #include "data/base/log.h"
 #include "data/base/stop.h"
-#include "data/db/db_path.h"
 #include "infer/clarify/evidence_files.h"
 #include "infer/clarify/simulate.h"
 #include "infer/clarify/wordings.h"
@@ -128,7 +127,7 @@ static int write_record(struct clarifier *c, json_t *json, const struct record_r
                         struct error *err)
 {
     c->counts->records++;
-    db_path_name(c->request->db, json);
+    schema_catalog_name(&c->schemas, json);
     int rc = c->request->write_wordings ? write_prompts(c, json, in, out, err) : write_line(c, json, in, out, err);
     clarify_case_release(c->current);
     schema_catalog_turn(&c->schemas);

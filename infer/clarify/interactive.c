@@ -3,7 +3,6 @@
 #include "data/base/records.h"
 #include "data/base/stop.h"
 #include "data/base/visible.h"
-#include "data/db/db_path.h"
 #include "infer/clarify/evidence_files.h"
 #include "infer/clarify/reply_words.h"
 #include "kernels/base.h"
@@ -489,7 +488,7 @@ static json_t *join_record(const struct clarify_request *q, struct session_conte
     const struct schema *schema;
     json_t *joined = NULL;
 
-    db_path_name(q->db, record);
+    schema_catalog_name(&d->schemas, record);
     if (evidence_files_open(&evidence_files, q->predictions, q->spans, err) == 0 &&
         (schema = schema_catalog_of(&d->schemas, record, where, err)))
         joined = evidence_files_join(&evidence_files, record, schema, where, err);

@@ -1,6 +1,5 @@
 #include "infer/clarify/session.h"
 
-#include "data/db/db_path.h"
 #include "infer/clarify/reply_words.h"
 
 #include <math.h>
@@ -94,7 +93,7 @@ static int read_record(struct session *s, struct session_context *d, bool compar
 {
     json_t *record = json_get_object(s->value, "record", where, err);
 
-    db_path_name(d->schemas.db, record);
+    schema_catalog_name(&d->schemas, record);
     const char *db_id = record ? json_get_string(record, "db_id", where, err) : NULL;
     const char *question = db_id ? json_get_string(record, "question", where, err) : NULL;
     const struct schema *schema = question ? schema_catalog_of(&d->schemas, record, where, err) : NULL;

@@ -20,7 +20,7 @@ static const struct detect_request defaults = { .out = "-",
 
 static const struct option table[] = {
     STRING_OPTION("question", AT(question), "TEXT", "one question, in place of IN.jsonl", .group = "input"),
-    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id"),
+    SCHEMA_OPTION(AT(schema), "tables.json with the schema of every db_id, or CREATE TABLE statements"),
     DB_OPTION(AT(db), ", in place of --schema"),
     FORMAT_IN_OPTION(AT(format_in)),
     SHARD_OPTION(AT(shard), DETECT_GROUP),

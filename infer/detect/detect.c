@@ -7,7 +7,6 @@
 #include "data/base/record_reader.h"
 #include "data/base/stop.h"
 #include "data/base/whole_file.h"
-#include "data/db/db_path.h"
 #include "data/db/schema_catalog.h"
 #include "infer/detect/detector.h"
 #include "models/gatekeeper/gate_band.h"
@@ -151,7 +150,7 @@ static void add_record(struct detect_run *d, json_t *json, struct error *bad)
     struct detect_record *r = &d->group[d->n++];
     bool good = json != NULL;
 
-    db_path_name(d->q->db, json);
+    schema_catalog_name(&d->schemas, json);
     if (!good)
         json = json_pack("{s:I}", "id", record_reader_number(d->in));
     *r = (struct detect_record){ .json = json };

@@ -1,7 +1,6 @@
 #include "infer/parse/parse_case.h"
 
 #include "data/corpora/ambiqt_text.h"
-#include "data/db/db_path.h"
 #include "data/prompt/schema_text.h"
 #include "data/published/ambiqt_cases.h"
 #include "data/sql/sql_form.h"
@@ -103,7 +102,7 @@ void parse_case_read(struct parse_case *c, json_t *record, struct schema_catalog
                               .errors = json_array(),
                               .published = q->published || q->strategy == PARSE_SINGLE_STAGE };
     if (record)
-        db_path_name(q->db, record);
+        schema_catalog_name(schemas, record);
     if (!record)
         c->error = xstrdup(bad->text);
     else if (read_fields(c, schemas, q, where, &err))

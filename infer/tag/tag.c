@@ -5,7 +5,6 @@
 #include "data/base/log.h"
 #include "data/base/stop.h"
 #include "data/base/whole_file.h"
-#include "data/db/db_path.h"
 #include "data/span/tagging.h"
 #include "infer/tag/tagger.h"
 
@@ -117,7 +116,7 @@ static void add_record(struct tag_run *t, json_t *json, struct error *bad)
     struct tag_record *r = &t->group[t->n++];
     bool good = json != NULL;
 
-    db_path_name(t->q->db, json);
+    schema_catalog_name(&t->databases.schemas, json);
     *r = (struct tag_record){ .json = good ? json : json_pack("{s:I}", "id", record_reader_number(t->in)) };
     if (!good || !json_get_string(r->json, "question", where, bad) || read_columns(t, r, where, bad))
         r->error = xstrdup(bad->text);

@@ -326,7 +326,7 @@ for command in "train --help" "data man" "infer completion bash" "train inspect 
 done
 expect 1 "new.jsonl: cannot write: File too large" small_file data sql --schema good/tables.json good/test.jsonl -o new.jsonl
 cat in.jsonl in.jsonl in.jsonl in.jsonl >four.jsonl
-expect 1 "new.jsonl.part: cannot write: File too large" small_file infer detect --device cpu --model model \
+expect 1 "new.jsonl.part: cannot write: File too large" small_file infer detect --relevance all --device cpu --model model \
     --schema good/tables.json four.jsonl -o new.jsonl
 
 # half COMMAND...: a folder that the command fills fails as the disk does, and holds no file of half its length

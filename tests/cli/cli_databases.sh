@@ -44,7 +44,7 @@ sed 's/"db_id":"shop"/"db_id":"bay"/' q.jsonl >stranger.jsonl
 commands=(sql execute annotate ambiguate calibrate score clarify infill detect)
 with() {
     case $1 in
-    detect) infer detect "$3" --db "$2" --model model --device cpu -o out.jsonl ;;
+    detect) infer detect --relevance all "$3" --db "$2" --model model --device cpu -o out.jsonl ;;
     infill) infer infill "$3" --db "$2" --defaults q.jsonl -o out.jsonl ;;
     clarify) infer clarify --candidates "$3" --db "$2" -o out.jsonl ;;
     score) data score --gold "$3" --pred q.jsonl --db "$2" --json --per-example out.jsonl ;;

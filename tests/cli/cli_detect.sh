@@ -239,6 +239,19 @@ expect 2 "expected either IN.jsonl or a question" detect --db all/db/bakery.sqli
 expect 2 "'How many\?' is an unexpected operand" detect --db all/db/bakery.sqlite asked.jsonl 'How many?'
 expect 2 "expected either IN.jsonl or a question" detect --db all/db/bakery.sqlite
 
+# --- a schema as CREATE TABLE statements: the same predictions as of the database, and no db_id is needed
+sqlite3 all/db/bakery.sqlite .schema >bakery.sql
+grep '"db_id":"bakery"' all/test.jsonl all/train.jsonl -h | head -n 20 | sed 's/"db_id":"bakery",*//' >bakery.jsonl
+run 0 detect --db all/db/bakery.sqlite bakery.jsonl -o first.jsonl
+run 0 detect --schema bakery.sql bakery.jsonl -o out.jsonl
+cmp out.jsonl first.jsonl || complain "--schema bakery.sql" "differs from --db"
+gzip -k bakery.sql
+run 0 detect --schema bakery.sql.gz "$(sed -nE '1s/.*"question":"([^"]*)".*/\1/p' bakery.jsonl)"
+[ "$(sed 's/"id":1,//' shown)" = "$(sed -nE '1s/"id":"[^"]*",//p' first.jsonl)" ] || complain "--schema bakery.sql.gz" "$(cat shown)"
+head -c 100 bakery.sql >half.sql
+expect 3 'half.sql: line [0-9]+: ' detect --schema half.sql bakery.jsonl
+expect 3 'bakery.sqlite: expected a tables.json or SQL in UTF-8, got zero bytes; --db reads SQLite files' detect --schema all/db/bakery.sqlite bakery.jsonl
+
 # --- a band of scores that are unsure; all else stays, and its ends are outside
 run 0 detect --schema few.json --relevance none asked.jsonl -o plain.jsonl
 low=$(sed -nE 's/.*"score":([0-9.e-]+),.*/\1/p' plain.jsonl | sort -g | sed -n 30p)
