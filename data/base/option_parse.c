@@ -85,6 +85,83 @@ const char *option_nearest(const struct option *table, const char *typed)
     return best.word;
 }
 
+/* Names of other programs for an option, the likeliest meaning first. */
+static const struct {
+    const char *typed, *known;
+} synonyms[] = {
+    { "output", "out" },
+    { "outfile", "out" },
+    { "out-file", "out" },
+    { "output-file", "out" },
+    { "output-dir", "out" },
+    { "out-dir", "out" },
+    { "database", "db" },
+    { "sqlite", "db" },
+    { "db-path", "db" },
+    { "tables", "schema" },
+    { "schemas", "schema" },
+    { "ddl", "schema" },
+    { "query", "question" },
+    { "text", "question" },
+    { "model", "detector" },
+    { "model", "parser" },
+    { "model", "base" },
+    { "model", "encoder" },
+    { "llm", "parser" },
+    { "llm", "model" },
+    { "checkpoint", "model" },
+    { "checkpoint", "detector" },
+    { "checkpoint", "init" },
+    { "checkpoint", "base" },
+    { "detector", "model" },
+    { "batch", "tokens" },
+    { "batch-size", "batch" },
+    { "batch-size", "tokens" },
+    { "learning-rate", "lr" },
+    { "num-epochs", "epochs" },
+    { "max-steps", "epochs" },
+    { "gpu", "device" },
+    { "cuda", "device" },
+    { "jobs", "threads" },
+    { "workers", "threads" },
+    { "num-workers", "threads" },
+    { "num-threads", "threads" },
+    { "max-tokens", "max-new" },
+    { "max-new-tokens", "max-new" },
+    { "max-length", "length" },
+    { "num-beams", "beams" },
+    { "num-samples", "samples" },
+    { "n", "top" },
+    { "limit", "top" },
+    { "cutoff", "threshold" },
+    { "port", "serve" },
+    { "host", "serve" },
+    { "listen", "serve" },
+    { "json", "format" },
+    { "csv", "format" },
+    { "silent", "quiet" },
+    { "debug", "verbose" },
+    { "log-level", "verbose" },
+};
+
+void option_suggest(char *text, size_t size, const struct option *table, const char *typed)
+{
+    const char *nearest = option_nearest(table, typed);
+    int n = 0, length = 0;
+
+    *text = '\0';
+    for (int i = 0; i < ARRAY_LEN(synonyms) && n < 2; i++) {
+        const char *known = synonyms[i].known;
+        if (!same_name(synonyms[i].typed, typed, strlen(typed)) || option_find(table, known, strlen(known)) < 0)
+            continue;
+        length += snprintf(text + length, size - (size_t)length, "%s--%s", n++ ? " or " : ", did you mean ", known);
+    }
+    if (!n && nearest)
+        length = snprintf(text, size, ", did you mean --%s", nearest);
+    if (length)
+        snprintf(text + length, size - (size_t)length, "?");
+}
+
 static int range_error(const struct option *o, const char *text, struct error *err)
 {
     bool above = o->low == OPTION_ABOVE_ZERO;
@@ -323,10 +400,9 @@ static int parse_long(struct parse *p, const char *word, struct error *err)
         return take(p, i, value, shown, err);
     if (!value && n > 3 && strncmp(word, "--no-", 5) == 0 && is_flag(p->table, option_find(p->table, word + 5, n - 3)))
         return assign(p, option_find(p->table, word + 5, n - 3), "false", shown, err);
-    const char *known = option_nearest(p->table, shown + 2);
-    if (known)
-        return error_set(err, EXIT_CODE_USAGE, "unknown option %s, did you mean --%s?", shown, known);
-    return error_set(err, EXIT_CODE_USAGE, "unknown option %s", shown);
+    char hint[OPTION_SUGGESTION];
+    option_suggest(hint, sizeof hint, p->table, shown + 2);
+    return error_set(err, EXIT_CODE_USAGE, "unknown option %s%s", shown, hint);
 }
 
 static int find_letter(const struct option *table, char letter)

@@ -912,6 +912,20 @@ static bool may_be_kept(const struct command *c, const struct command_line *line
     return c->keeps_settings && !o->writes && options_resume(c, line);
 }
 
+/* A command without operands reads its records from the first option that names an input file. */
+static int unexpected_operand(const struct command *c, const struct command_line *line, struct error *err)
+{
+    const char *word = line->argv[c->max_operands];
+    int i = 0, n = c->max_operands ? 0 : option_count(c->options);
+
+    while (i < n && !(option_reads(&c->options[i]) && option_expects(&c->options[i]) == EXPECT_FILE))
+        i++;
+    if (i == n)
+        return error_set(err, EXIT_CODE_USAGE, "'%.200s' is an unexpected operand", word);
+    return error_set(err, EXIT_CODE_USAGE, "'%.200s' is an unexpected operand, did you mean --%s %.200s?", word,
+                     c->options[i].name, word);
+}
+
 static int check_complete(const struct command *c, struct command_line *line, struct error *err)
 {
     char shown[128];
@@ -924,7 +938,7 @@ static int check_complete(const struct command *c, struct command_line *line, st
     if (line->n_operands < c->min_operands)
         return error_set(err, EXIT_CODE_USAGE, "expected %s", c->operands);
     if (line->n_operands > c->max_operands)
-        return error_set(err, EXIT_CODE_USAGE, "'%.200s' is an unexpected operand", line->argv[c->max_operands]);
+        return unexpected_operand(c, line, err);
     for (int i = 0; i < line->n_operands; i++)
         if (options_check_operand(c, line->argv[i], err))
             return -1;

@@ -99,7 +99,8 @@ int http_address_read(struct http_address *a, const char *text, struct error *er
 
     *a = (struct http_address){ 0 };
     if (!split(name, &port, text))
-        return error_set(err, EXIT_CODE_USAGE, "--serve: expected ADDRESS:PORT, got '%s'", text);
+        return error_set(err, EXIT_CODE_USAGE, "--serve: expected ADDRESS:PORT, such as 127.0.0.1:8080, got '%s'",
+                         text);
     if (inet_pton(AF_INET, strcasecmp(name, "localhost") == 0 ? "127.0.0.1" : name, &four->sin_addr) == 1) {
         four->sin_family = AF_INET;
         four->sin_port = htons((uint16_t)port);

@@ -58,6 +58,14 @@ expect 3 'my questions.jsonl: No such file' detect --model gate 'my questions.js
 cp in.jsonl 'in two words'
 run 0 detect --model gate 'in two words' -o out.jsonl
 
+# --- names of options that other programs have
+expect 2 'unknown option --output, did you mean --out\?' infer detect --output x in.jsonl
+expect 2 'unknown option --database, did you mean --db\?' infer tag --database x.db in.jsonl
+expect 2 'unknown option --model, did you mean --detector or --parser\?' infer ask --model x --db $db 'How many?'
+expect 2 'unknown option --batch, did you mean --tokens\?' infer detect --batch 8 in.jsonl
+expect 2 'unknown option --learning-rate, did you mean --lr\?' train gatekeeper --learning-rate 1e-4
+expect 2 "'in.jsonl' is an unexpected operand, did you mean --candidates in.jsonl\\?" infer clarify in.jsonl
+
 # --- another database
 expect 3 'postgres://host/shop: .*expected a SQLite file or a folder of them; a server is not asked: copy its tables' \
     infer detect --model gate --db postgres://host/shop --question 'How many?'

@@ -205,6 +205,16 @@ static void every_command_has_the_common_options(void **state)
     free(output);
 }
 
+static void synonyms_are_suggested(void **state)
+{
+    (void)state;
+    EXPECT("brew --output x", 2, "unknown option --output, did you mean --out?");
+    EXPECT("brew --out_file=x", 2, "unknown option --out_file, did you mean --out?");
+    EXPECT("brew -o x --jobs 3", 2, "unknown option --jobs, did you mean --threads?");
+    EXPECT("brew -o x --cup", 2, "unknown option --cup, did you mean --cups?");
+    EXPECT("brew -o x --model m", 2, "unknown option --model\n");
+}
+
 static void values_reach_their_fields(void **state)
 {
     (void)state;
@@ -423,6 +433,7 @@ int main(void)
         cmocka_unit_test(every_command_has_the_common_options),
         cmocka_unit_test(values_reach_their_fields),
         cmocka_unit_test(operands_may_stand_anywhere),
+        cmocka_unit_test(synonyms_are_suggested),
         cmocka_unit_test(mistakes_are_explained),
         cmocka_unit_test(long_words_do_no_harm),
         cmocka_unit_test(pages_describe_the_table),
